@@ -13,10 +13,9 @@ import (
 // shellWord is the first word of a command, whose spaces may be quoted.
 var shellWord = regexp.MustCompile(`^(?:'[^']*'|\\.|[^\s'\\])+`)
 
-// advice names commands that may train a better model than that in dir: one that reads more of each
-// row where it does not read all, a wider and deeper one, and several that answer together. Of a run of
-// --steps that was still improving it names a longer one alone. The
-// length of the longest row is in tokens; 0 means unknown.
+// advice suggests commands that may train a better model than the one in dir: with a longer input window if rows are
+// cut, a wider and deeper model, and an ensemble. For a run of --steps that was still improving, it suggests only a
+// longer run. longest is the length of the longest row in tokens; 0 means unknown.
 func advice(config *sft.Config, dir string, longest int, improving bool) string {
 	if config.IsLinear() {
 		return ""

@@ -8,10 +8,9 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// arranged are the arguments of the program in the order in which the library that reads
-// them knows them: it takes flags only before the first argument, which then would pass for
-// arguments. So flags go before them, and a value that is attached to a flag of one letter,
-// as in -n1, becomes an argument of its own. What comes behind -- is no flag.
+// arranged returns the arguments in the order that package cli expects. It reads flags only before the first argument,
+// so flags are moved there, and a value that is attached to a flag of one letter, as in -n1, becomes an argument of its
+// own. Arguments behind -- are not flags.
 func arranged(app *cli.App, args []string) []string {
 	if len(args) == 0 || slices.Contains(args, "--generate-bash-completion") {
 		return args // the last argument is incomplete
@@ -26,7 +25,7 @@ func arranged(app *cli.App, args []string) []string {
 					continue
 				}
 				fmt.Fprintf(app.ErrWriter,
-					"warning: --%s is given several times, and its last value alone counts\n", name)
+					"warning: --%s is given several times: only its last value is used\n", name)
 			}
 			ahead, arguments = modelArgument(flags, ahead, arguments)
 			return slices.Concat(out, ahead, arguments)
@@ -37,8 +36,8 @@ func arranged(app *cli.App, args []string) []string {
 	}
 }
 
-// arrange takes the flags of a command, with their values, from its arguments. If the first
-// of these is a command in turn, it is next, and the arguments begin with it.
+// arrange separates the flags of a command, with their values, from its arguments. If the first argument is a
+// subcommand, it is returned as next, and the arguments begin with it.
 func arrange(flags []cli.Flag, commands []*cli.Command, args []string) (ahead, arguments []string, next *cli.Command) {
 	for i := 0; i < len(args); i++ {
 		arg := args[i]
@@ -90,7 +89,7 @@ func modelArgument(flags []cli.Flag, ahead, arguments []string) (_, _ []string) 
 	return append(ahead, "--model", arguments[0]), arguments[1:]
 }
 
-// flagCalled is the flag with a name, or nil.
+// flagCalled returns the flag with a name, or nil.
 func flagCalled(flags []cli.Flag, name string) cli.Flag {
 	for _, f := range flags {
 		if slices.Contains(f.Names(), name) {
@@ -100,7 +99,7 @@ func flagCalled(flags []cli.Flag, name string) cli.Flag {
 	return nil
 }
 
-// longNames are those of all flags but for single letters.
+// longNames returns the names of all flags except single letters.
 func longNames(flags []cli.Flag) (names []string) {
 	for _, f := range flags {
 		names = append(names, f.Names()...)
@@ -108,14 +107,14 @@ func longNames(flags []cli.Flag) (names []string) {
 	return slices.DeleteFunc(names, func(name string) bool { return len(name) == 1 })
 }
 
-// takesValue reports whether a flag, or nil, has a value behind it.
+// takesValue reports whether a flag takes a value; a nil flag does not.
 func takesValue(f cli.Flag) bool {
 	valued, ok := f.(cli.DocGenerationFlag)
 	return ok && valued.TakesValue()
 }
 
-// onlyOnce are the flags whose last value in silence would be another input than meant. Scripts replace others, such as
-// numbers, by a later one.
+// onlyOnce lists the flags for which a silent last value could be another input than meant. Scripts override other
+// flags, such as numbers, by a later value.
 var onlyOnce = []string{"model", "data", "input", "text", "tokens", "features", "pair", "label", "tags", "spans",
 	"intervals", "split-column"}
 

@@ -131,7 +131,7 @@ func TestGivenAgain(t *testing.T) {
 			append([]string{"data", "convert", "--from", table, "--to", filepath.Join(dir, "d"), "--force",
 				"--tokenizer", "byte"}, c.flags...)...)
 		if got := strings.Count(said,
-			"warning: --text is given several times, and its last value alone counts\n"); got != c.want ||
+			"warning: --text is given several times: only its last value is used\n"); got != c.want ||
 			strings.Count(said, "several times") != c.want {
 			t.Errorf("%q: %s", c.flags, said)
 		}

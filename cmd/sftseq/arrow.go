@@ -21,16 +21,15 @@ import (
 // recordFunc makes a record of results from a record of sequences.
 type recordFunc func(context.Context, arrow.Record) (arrow.Record, error)
 
-// answerArrow reads --input batch by batch and writes --output, which appears
-// when it is complete.
+// answerArrow reads --input batch by batch and writes --output, which appears when it is complete.
 func answerArrow(c *cli.Context, config *sft.Config, answer recordFunc) error {
 	in, name, err := openArrow(c)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	// No rows first: a schema that does not fit the model, and an output that
-	// cannot be written, show before any work is done.
+	// Try a record without rows first: a schema that does not fit the model, or an output that cannot be written, is
+	// reported before any work is done.
 	empty, err := answerRecord(c.Context, withoutRows(in.Schema()), answer)
 	if err == nil {
 		err = sameTokens(config, in.Spec())
@@ -75,8 +74,8 @@ func answerArrow(c *cli.Context, config *sft.Config, answer recordFunc) error {
 	return file.Commit()
 }
 
-// withoutRows is a record of a schema. Arrow's builder has other types than the schema where items of a
-// list of fixed size cannot be missing.
+// withoutRows returns an empty record of a schema. Arrow's builder changes the type of a list of fixed size whose items
+// are not nullable.
 func withoutRows(schema *arrow.Schema) arrow.Record {
 	var columns []arrow.Array
 	for _, f := range schema.Fields() {
@@ -85,7 +84,7 @@ func withoutRows(schema *arrow.Schema) arrow.Record {
 	return array.NewRecord(schema, columns, 0)
 }
 
-// sameFile reports whether two names are of one file.
+// sameFile reports whether two paths name the same file.
 func sameFile(a, b string) bool {
 	x, errX := os.Stat(a)
 	y, errY := os.Stat(b)
@@ -120,7 +119,7 @@ func openArrow(c *cli.Context) (r *seq.Reader, name string, err error) {
 	return r, name, err
 }
 
-// answerRecord adds the column id of the input, if there is one, to the answer.
+// answerRecord answers a record and adds its column id, if it has one, to the result.
 func answerRecord(ctx context.Context, record arrow.Record, answer recordFunc) (arrow.Record, error) {
 	out, err := answer(ctx, record)
 	if err != nil {
@@ -136,8 +135,7 @@ func answerRecord(ctx context.Context, record arrow.Record, answer recordFunc) (
 	return array.NewRecord(arrow.NewSchema(fields, &metadata), columns, out.NumRows()), nil
 }
 
-// atRow makes the row that an error names one of the file, where the record
-// begins at row first.
+// atRow replaces the row in an error by its number in the file; first is the number of the record's first row.
 func atRow(err error, first int64) error {
 	var e *sft.RowError
 	if !errors.As(err, &e) {

@@ -24,7 +24,7 @@ Example: sftseq bench model --length 1024,2048,4096 --what forward`,
 	}
 }
 
-// benchFlags are those of every measurement.
+// benchFlags returns the flags of every benchmark.
 func benchFlags(more ...cli.Flag) []cli.Flag {
 	onDevice := deviceFlags(device.FP32)
 	threads := flagCalled(onDevice, "threads").(*cli.IntFlag)
@@ -49,7 +49,7 @@ func openBenchDevice(c *cli.Context) (d tensor.Device, release func(), err error
 	return d, func() { closeDevice(c, d) }, nil
 }
 
-// benchThreads is the number of threads that a device was opened for.
+// benchThreads returns the number of threads that the device was opened with.
 func benchThreads(c *cli.Context) int {
 	if n := c.Int("threads"); n > 0 {
 		return n
@@ -57,7 +57,7 @@ func benchThreads(c *cli.Context) int {
 	return runtime.GOMAXPROCS(0)
 }
 
-// parseCounts reads a list of numbers from 1, separated by commas.
+// parseCounts reads a list of positive numbers, separated by commas.
 func parseCounts(c *cli.Context, name string) ([]int, error) {
 	var out []int
 	for word := range strings.SplitSeq(c.String(name), ",") {
@@ -66,14 +66,14 @@ func parseCounts(c *cli.Context, name string) ([]int, error) {
 			return nil, usage(c, "--%s: %q, expected numbers from 1 to %d separated by commas", name, word, 1<<24)
 		}
 		if slices.Contains(out, n) {
-			return nil, usage(c, "--%s: %d is there twice", name, n)
+			return nil, usage(c, "--%s: %d is given twice", name, n)
 		}
 		out = append(out, n)
 	}
 	return out, nil
 }
 
-// benchChart has lines of points over the same places of a logarithmic axis.
+// benchChart returns a chart of lines over a logarithmic axis with ticks at places.
 func benchChart(x, y string, places []int) chart.Chart {
 	c := chart.Chart{X: chart.Axis{Label: x, Logarithmic: true},
 		Y: chart.Axis{Label: y, Zero: true}, Width: 640, Height: 340}

@@ -57,7 +57,7 @@ each kernel. More: docs/performance.md`,
 	}
 }
 
-// modelBench is what the command line asks for.
+// modelBench holds the options of bench model.
 type modelBench struct {
 	config           *sft.Config
 	settings         train.Settings
@@ -124,7 +124,7 @@ func benchModel(c *cli.Context) error {
 	return nil
 }
 
-// measureCeilings measures what the device can do at most, on one opened for that.
+// measureCeilings measures the peak rates of the device, on one that is opened for the purpose.
 func (m *modelBench) measureCeilings(c *cli.Context) error {
 	d, release, err := openBenchDevice(c)
 	if err != nil {
@@ -135,15 +135,13 @@ func (m *modelBench) measureCeilings(c *cli.Context) error {
 	return err
 }
 
-// doesNotFit says that a measurement needs more than there is: what was planned,
-// or in the end what the device gives.
+// doesNotFit reports whether a measurement failed because it needs more memory than --memory or the device provides.
 func doesNotFit(err error) bool {
 	var planned *config.MemoryError
 	return errors.As(err, &planned) || device.Full(err)
 }
 
-// measure makes one measurement, which has the device to itself: what another one
-// took of its memory is given back.
+// measure makes one measurement on a device of its own, so that memory of earlier measurements is free.
 func (m *modelBench) measure(c *cli.Context, what string, length, batch int) (bench.ModelResult, error) {
 	d, release, err := openBenchDevice(c)
 	if err != nil {
@@ -166,7 +164,7 @@ func (m *modelBench) workload(d tensor.Device, length, batch int) *bench.Workloa
 	return w
 }
 
-// result describes a measurement.
+// result converts a measurement to its JSON form.
 func (m *modelBench) result(c *cli.Context, w *bench.Workload, what string,
 	got bench.Measurement) (bench.ModelResult, error) {
 	operations, err := w.Operations(what)
@@ -231,7 +229,7 @@ func newModelBench(c *cli.Context) (*modelBench, error) {
 	return m, m.readLengths(c)
 }
 
-// readLengths reads --length and compares it with the model.
+// readLengths reads --length and checks it against the model.
 func (m *modelBench) readLengths(c *cli.Context) (err error) {
 	least := m.config.Sequences() // sequences of one token
 	most := least * m.config.MaxLength
@@ -261,9 +259,8 @@ func (m *modelBench) readLengths(c *cli.Context) (err error) {
 	return nil
 }
 
-// benchConfig reads a configuration: of a task's preset, the last one, which is the
-// published one where there is one, unless the name has another behind a colon, of data that are generated, or of a
-// file.
+// benchConfig reads the configuration that name stands for: a task's preset (by default the last one, which is the
+// published one if it exists; another follows a colon), generated data, or a file.
 func benchConfig(name string) (*sft.Config, train.Settings, error) {
 	if task, spec := lra.Generated(name); task != nil {
 		return presetConfig(task.Presets[0], spec)
@@ -283,7 +280,7 @@ func benchConfig(name string) (*sft.Config, train.Settings, error) {
 		if err == nil && cfg.IsLinear() {
 			err = fmt.Errorf("%s: %w", path, sft.ErrLinear)
 		}
-		// A configuration says nothing of training. Its numbers change no time.
+		// A configuration has no training settings; their values do not change the time.
 		return cfg, lra.ListOps.Presets[0].Settings, err
 	}
 	if !chosen {
@@ -300,7 +297,7 @@ func benchConfig(name string) (*sft.Config, train.Settings, error) {
 	return presetConfig(preset, spec)
 }
 
-// presetConfig is the model of a preset for data of a specification.
+// presetConfig returns the model of a preset for data of a specification.
 func presetConfig(preset *lra.Preset, spec seq.Spec) (*sft.Config, train.Settings, error) {
 	config := preset.Config
 	return &config, preset.Settings, config.DescribeData(spec)

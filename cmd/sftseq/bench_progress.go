@@ -9,8 +9,8 @@ import (
 	"github.com/schollz/progressbar/v3"
 )
 
-// benchProgress says which of several measurements runs: a bar on a terminal,
-// otherwise a line for each that takes longer than a moment.
+// benchProgress shows which of several measurements is running: a bar on a terminal, otherwise a line for each that
+// takes longer than benchMoment.
 type benchProgress struct {
 	out   io.Writer
 	bar   *progressbar.ProgressBar // nil where plain lines are written

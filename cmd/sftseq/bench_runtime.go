@@ -141,7 +141,7 @@ func (b *runtimeBench) round(ctx context.Context, progress *benchProgress) error
 
 var runtimeColumns = []string{"layer", "relative", "k", "time", "to vanilla", "paper", "to its transformer"}
 
-// rows hands on the rows of the table, and returns what is to be said below it.
+// rows writes the rows of the table and returns the notes below it.
 func (b *runtimeBench) rows(c *cli.Context, d tensor.Device,
 	add func(value any, row ...string) error) (notes []string, err error) {
 	shape := b.layers[0].LayerShape
@@ -174,7 +174,7 @@ func (b *runtimeBench) toVanilla(i int) float64 {
 	return bench.SpreadOf(ratios).Median
 }
 
-// chart has seconds over k; the vanilla layer, which has none, is level.
+// chart plots seconds over k; the vanilla layer, which has no k, is a horizontal line.
 func (b *runtimeBench) chart() chart.Chart {
 	var places []int
 	lines, names := map[string][]chart.Datum{}, []string{}

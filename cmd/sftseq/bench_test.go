@@ -201,7 +201,7 @@ func TestBenchModelErrors(t *testing.T) {
 	refuse(t, exitUsage, "--shape", "", "bench", "runtime", "--shape", "wide")
 	model(exitUsage, "--reps 0", "--reps", "0")
 	model(exitUsage, `--length: "x"`, "--length", "8,x")
-	model(exitUsage, "--batch: 2 is there twice", "--batch", "2,2")
+	model(exitUsage, "--batch: 2 is given twice", "--batch", "2,2")
 	model(exitUsage, `--batch: "0"`, "--batch", "0")
 	model(exitUsage, "the model accepts 1 to", "--config", tinyConfig(), "--length", "16000000")
 	model(exitUsage, "tokens of shapes have no edges", "--config", lra.Shapes.Name, "--edges-per-node", "5")

@@ -103,7 +103,7 @@ func checkSuite(ctx context.Context, s conformance.Suite, d tensor.Device,
 	return kernels, err
 }
 
-// whatComputes is the first that a bug report needs.
+// whatComputes describes the device and the program for a bug report.
 func whatComputes(d tensor.Device) string {
 	return fmt.Sprintf("%s\nsftseq %s, %s, %s/%s", d.Name(), version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

@@ -31,8 +31,8 @@ func printWarnings(c *cli.Context, warnings []string) {
 	}
 }
 
-// nameWarnings are the signs in a data set's manifest that the names of its classes are not what the
-// user means: names that look alike, names without rows, and one class only.
+// nameWarnings warns of class names that the user may not intend: names that look alike, names without rows, and a
+// single class.
 func nameWarnings(m *seq.Manifest) (out []string) {
 	if alike := alikeNames(m.LabelNames); len(alike) > 0 {
 		out = append(out, fmt.Sprintf("these names look alike and are different classes: %s; where they mean the same, write one of them in the table",
@@ -67,8 +67,8 @@ func nameWarnings(m *seq.Manifest) (out []string) {
 	return out
 }
 
-// singleNames are the classes that one row alone has, where the data set has several splits. A tag counts tokens, not
-// rows, so singleNames skips tags.
+// singleNames returns the classes with a single row, if the data set has several splits. It skips tags, whose counts
+// are of tokens, not rows.
 func singleNames(m *seq.Manifest, used []string) []string {
 	filled := 0
 	for _, info := range m.Splits {
@@ -89,7 +89,7 @@ func singleNames(m *seq.Manifest, used []string) []string {
 	})
 }
 
-// singleWarning names the classes of [singleNames]; "" if there are none.
+// singleWarning warns of the classes of [singleNames]; "" if there are none.
 func singleWarning(m *seq.Manifest, used []string) string {
 	single := singleNames(m, used)
 	switch len(single) {
@@ -102,7 +102,7 @@ func singleWarning(m *seq.Manifest, used []string) string {
 		shortList(single, maxNamed))
 }
 
-// usedNames are the classes that have rows.
+// usedNames returns the classes that have rows.
 func usedNames(m *seq.Manifest) []string {
 	return slices.DeleteFunc(slices.Clone(m.LabelNames), func(name string) bool {
 		return !slices.ContainsFunc(m.SplitNames(), func(split string) bool { return m.Splits[split].Labels[name] > 0 })
@@ -121,7 +121,7 @@ func countedAs(m *seq.Manifest) (noun, rows string) {
 	return "", ""
 }
 
-// absentWarnings name the classes or tags that have rows or tokens, but not in one of the splits.
+// absentWarnings warns of classes or tags that have rows or tokens in the data set, but none in one of the splits.
 func absentWarnings(m *seq.Manifest, splits ...string) (out []string) {
 	noun, rows := countedAs(m)
 	if noun == "" {
@@ -132,7 +132,7 @@ func absentWarnings(m *seq.Manifest, splits ...string) (out []string) {
 		info := m.Splits[split]
 		absent := slices.DeleteFunc(slices.Clone(used), func(name string) bool { return info.Labels[name] > 0 })
 		if info.Rows > 0 && len(absent) > 0 {
-			says := "which says nothing of them"
+			says := "which does not measure them"
 			if split == "train" {
 				says = "from which models learn"
 			}
@@ -143,15 +143,15 @@ func absentWarnings(m *seq.Manifest, splits ...string) (out []string) {
 	return out
 }
 
-// booleans are the spellings of true and false, in lower case. Those that are words of their own, such as "on",
-// and single letters are read so only where every name is one of them.
+// booleans maps spellings of true and false, in lower case. Words with other meanings, such as "on", and single letters
+// count only if every name is such a spelling.
 var booleans = map[string]string{"true": "true", "yes": "true", "false": "false", "no": "false"}
 
 var rareBooleans = map[string]string{"t": "true", "y": "true", "on": "true", "f": "false", "n": "false", "off": "false"}
 
-// alikeNames are the groups of names that differ only in case, white space and the signs between words, the
-// form of their Unicode characters, quotes around them, the form of a number, such as "0" and "0.0", or the spelling of
-// true and false. Names that print alike are escaped.
+// alikeNames groups names that differ only in case, white space, punctuation between words, Unicode normal form, quotes
+// around them, the form of a number, such as "0" and "0.0", or the spelling of true and false. Names that print alike
+// are escaped.
 func alikeNames(names []string) (groups []string) {
 	keys, has, all := make([]string, len(names)), map[string]bool{}, true
 	fold := cases.Fold()
@@ -203,10 +203,10 @@ func alikeNames(names []string) (groups []string) {
 	return groups
 }
 
-// betweenLetters matches the sign between a letter and another letter or digit.
+// betweenLetters matches the character between a letter and another letter or digit.
 var betweenLetters = regexp.MustCompile(`(\p{L})-+([\p{L}\d])`)
 
-// visible returns a name without characters that do not show.
+// visible returns a name without invisible characters.
 func visible(name string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Cf, r) || unicode.IsControl(r) && !unicode.IsSpace(r) {
@@ -216,8 +216,8 @@ func visible(name string) string {
 	}, name)
 }
 
-// decodedTwice returns the text whose UTF-8 another program has read as Windows-1252, such as café for cafÃ©;
-// other names stay.
+// decodedTwice repairs text whose UTF-8 another program has read as Windows-1252, such as café for cafÃ©; other names
+// are returned unchanged.
 func decodedTwice(name string) string {
 	raw, err := charmap.Windows1252.NewEncoder().String(name)
 	if err != nil || !utf8.ValidString(raw) {

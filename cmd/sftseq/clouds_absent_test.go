@@ -60,7 +60,7 @@ func TestAbsentClasses(t *testing.T) {
 	board := filepath.Join(from, "board")
 	writeClouds(t, board, "b", 1)
 	if _, said := convertedClouds(t, from, "--seed", "1"); !strings.Contains(said,
-		"warning: 1 of 2 classes have no row in test, which says nothing of them: board\n") {
+		"warning: 1 of 2 classes have no row in test, which does not measure them: board\n") {
 		t.Error(said)
 	}
 	must.Succeed(t, os.RemoveAll(board))
@@ -78,6 +78,6 @@ func TestFoldersWithoutRows(t *testing.T) {
 	must.Succeed(t, os.MkdirAll(filepath.Join(from, "surfaces"), 0o777))
 	writeText(t, filepath.Join(from, "surfaces", "b.off"), "OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n")
 	_, said := convertedClouds(t, from)
-	contains(t, said, "warning: no file of 1 of 2 folders has become a row, so they are no classes: surfaces\n")
+	contains(t, said, "warning: no file of 1 of 2 folders became a row, so they are not classes: surfaces\n")
 	notContains(t, said, "there is one class")
 }

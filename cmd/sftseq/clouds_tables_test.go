@@ -120,9 +120,9 @@ func TestCloudTables(t *testing.T) {
 		"--sinusoid-dim: the model's relation is distance": {"train", "custom", "--members", "sft",
 			"--data", at("data"), "--out",
 			at("y"), "--sinusoid-dim", "8"},
-		"--tokenizer stands before cloud, and is of another": {"data", "convert", "--tokenizer", "byte", "cloud",
+		"--tokenizer is before cloud, whose flags": {"data", "convert", "--tokenizer", "byte", "cloud",
 			"--from", dir, "--to", at("x")},
-		"--split stands before listops, and is of another": {"data", "convert", "--split", "1,0,0", "listops",
+		"--split is before listops, whose flags": {"data", "convert", "--split", "1,0,0", "listops",
 			"--from", dir, "--to", at("x")},
 		"flag provided but not defined: -text; see sftseq data ": {"data", "convert", "cloud", "--text", "a",
 			"--from", dir, "--to", at("x")},
@@ -222,7 +222,7 @@ func TestFewFiles(t *testing.T) {
 	convert := []string{"data", "convert", "cloud", "--from", from, "--to", data, "--points", "4",
 		"--no-baselines", "--min-files"}
 	status, out, errs := program(nil, append(convert, "4")...)
-	if status != 0 || !strings.Contains(errs, "left out, of fewer than 4 files: rare") ||
+	if status != 0 || !strings.Contains(errs, "left out, with fewer than 4 files: rare") ||
 		!strings.HasSuffix(out, "labels: pins\n") {
 		t.Fatalf("status %d, %s, %s", status, out, errs)
 	}

@@ -54,9 +54,8 @@ func completion(c *cli.Context) error {
 	return err
 }
 
-// The program completes itself: asked with one more flag, it lists what may
-// follow, with a word on each if the user's shell is zsh. Where it lists nothing, the
-// shell's own file names are offered.
+// The scripts call the program with one more flag, for which it lists the possible next words, for zsh with a
+// description each. If the list is empty, the shell offers file names.
 const (
 	bashCompletion = `_sftseq() {
   local cur words

@@ -47,7 +47,7 @@ func reportDataset(c *cli.Context, d *seq.Dataset, err error) error {
 	return nil
 }
 
-// noArguments refuses arguments, and names the flag that a file or directory is named by.
+// noArguments refuses arguments and names the flag that takes the file or directory.
 func noArguments(c *cli.Context) error {
 	if !c.Args().Present() {
 		return nil

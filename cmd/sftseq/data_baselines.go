@@ -55,7 +55,7 @@ func dataBaselines(c *cli.Context) error {
 	return printBaselines(c, results)
 }
 
-// noBaselinesFlag is that of the commands that make a data set.
+// noBaselinesFlag is a flag of the commands that make a data set.
 func noBaselinesFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "no-baselines", Usage: "skip the baselines, which take seconds"}
 }
@@ -72,7 +72,7 @@ func newBaselines(c *cli.Context, set *seq.Dataset) error {
 	return printBaselines(c, results)
 }
 
-// storeBaselines measures all splits that can be, and keeps the results.
+// storeBaselines measures the baselines of all splits that have labels and stores the results.
 func storeBaselines(c *cli.Context, set *seq.Dataset, hint string) ([]baseline.Result, error) {
 	splits := baseline.Splits(set.Manifest)
 	if len(splits) == 0 {
@@ -88,8 +88,8 @@ func storeBaselines(c *cli.Context, set *seq.Dataset, hint string) ([]baseline.R
 // leftOut is the consequence of an unreadable file of baselines where they are only shown beside an accuracy.
 const leftOut = "no baselines are shown beside the accuracy"
 
-// storedBaseline is what is kept of a split, or nil. A file that cannot be read stands in
-// nobody's way: it is named, and what that means.
+// storedBaseline returns the stored baselines of a split, or nil. An unreadable file is not fatal: a warning names it
+// and the consequence.
 func storedBaseline(c *cli.Context, set *seq.Dataset, split, otherwise string) *baseline.Result {
 	r, err := baseline.Stored(set, split)
 	if err != nil {
@@ -99,7 +99,7 @@ func storedBaseline(c *cli.Context, set *seq.Dataset, split, otherwise string) *
 	return r
 }
 
-// baselineOf is what is kept of a split, measured where nothing is.
+// baselineOf returns the stored baselines of a split, or measures them.
 func baselineOf(c *cli.Context, set *seq.Dataset, split string) (*baseline.Result, error) {
 	if r := storedBaseline(c, set, split, "baselines are measured again"); r != nil {
 		return r, nil
@@ -111,7 +111,7 @@ func baselineOf(c *cli.Context, set *seq.Dataset, split string) (*baseline.Resul
 	return &out[0], nil
 }
 
-// measureBaselines shows how far it is, with a hint how it can be left out.
+// measureBaselines measures baselines with a progress bar. The hint says how to skip them.
 func measureBaselines(c *cli.Context, set *seq.Dataset, hint string, splits ...string) ([]baseline.Result, error) {
 	var bar *progress
 	results, err := baseline.Measure(c.Context, set, func(rows int64) {

@@ -51,7 +51,7 @@ func hasNumbers(set *seq.Dataset, split string) bool {
 	return len(numbers) == len(set.Manifest.NumberNames) && numbers[0].Rows > 0
 }
 
-// meanOfTraining is how far the numbers of a split are from the means of the training split.
+// meanOfTraining measures the errors of predicting the training split's means on a split.
 func meanOfTraining(ctx context.Context, set *seq.Dataset, split string) ([]metrics.NumberErrors, error) {
 	var always []float32
 	for _, n := range set.Manifest.Splits["train"].Numbers {

@@ -41,7 +41,7 @@ More: docs/own-data.md`,
 	return out
 }
 
-// customFlags are those for tables.
+// customFlags returns the flags for tables.
 func customFlags() []cli.Flag {
 	return slices.Concat(
 		group(inputGroup,
@@ -92,7 +92,7 @@ func customFlags() []cli.Flag {
 	)
 }
 
-// toFlags say where a data set is written.
+// toFlags returns the flags of the output directory.
 func toFlags() []cli.Flag {
 	return slices.Concat(
 		group(outputGroup,
@@ -240,12 +240,12 @@ func customOptions(c *cli.Context) (o convert.Options, err error) {
 	return o, checkCustom(c, &o)
 }
 
-// areFolders reports whether all that is to be read is folders of files.
+// areFolders reports whether all inputs are folders of files.
 func areFolders(paths []string, format string) bool {
 	return !slices.ContainsFunc(paths, func(path string) bool { return !table.IsFolder(path, format) })
 }
 
-// parseShares reads parts for train, val and test.
+// parseShares reads the fractions of train, val and test.
 func parseShares(text string) (shares []convert.Share, err error) {
 	names := []string{"train", "val", "test"}
 	parts := strings.Split(text, ",")

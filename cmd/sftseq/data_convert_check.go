@@ -13,7 +13,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// checkCustom refuses flags that do not go together, and numbers that cannot be.
+// checkCustom refuses flags that exclude each other and numbers out of range.
 func checkCustom(c *cli.Context, o *convert.Options) error {
 	var sources []string
 	for _, name := range []string{"text", "tokens", "features", "series", "pair"} {
@@ -31,7 +31,7 @@ func checkCustom(c *cli.Context, o *convert.Options) error {
 	case o.Tokens != "" && (o.Vocab < 1 || o.Vocab > math.MaxInt32):
 		return usage(c, "--vocab %d: --tokens needs the number of token ids, 1 to %d", o.Vocab, math.MaxInt32)
 	case o.Tokens == "" && c.IsSet("vocab"):
-		return usage(c, "--vocab needs --tokens: of text the tokenizer knows it")
+		return usage(c, "--vocab needs --tokens: for text, the tokenizer sets the vocabulary")
 	case o.Tokens != "" && c.IsSet("tokenizer"):
 		return usage(c, "--tokens and --tokenizer exclude each other: a tokenizer reads text")
 	case o.Features == "" && c.IsSet("feature-names"):
@@ -88,7 +88,7 @@ func checkCustom(c *cli.Context, o *convert.Options) error {
 	return nil
 }
 
-// customWarnings are what a data set lacks that training or eval will ask for.
+// customWarnings warns of parts that a data set lacks and that train or eval need.
 func customWarnings(c *cli.Context, m *seq.Manifest, o *convert.Options) (out []string) {
 	rows := func(split string) int64 { return m.Splits[split].Rows }
 	if text := splitsWarning(c, o); text != "" {
@@ -107,11 +107,11 @@ func customWarnings(c *cli.Context, m *seq.Manifest, o *convert.Options) (out []
 		out = append(out, fmt.Sprintf("no row is in train, from which models learn: the column %q has no such name",
 			o.SplitColumn))
 	case rows("val") == 0:
-		out = append(out, "no row is in val, by which training judges a model: --val-part takes a part of train, such as 0.1")
+		out = append(out, "no row is in val, which training validates on: --val-part takes a part of train, such as 0.1")
 	}
 	if len(m.LabelNames) == 0 && m.NumberNames == nil {
 		if o.Label != "" || o.Tags != "" || o.Spans != "" || o.Intervals != "" {
-			return append(out, "no row has a label: what names them is empty or null in all rows, so train has nothing to learn, and only pretrain learns from them")
+			return append(out, "no row has a label: their source is empty or null in all rows, so train has nothing to learn, and only pretrain learns from them")
 		}
 		out = append(out, "the rows have neither labels nor numbers, so train has nothing to learn (--label or --numbers names their columns), and only pretrain learns from them")
 	}
@@ -143,6 +143,6 @@ func emptyWarning(m *seq.Manifest, shares []convert.Share, help string) string {
 	if empty == nil {
 		return ""
 	}
-	return fmt.Sprintf("no row is in %s: chance decides, by what a row has and --seed; %s",
+	return fmt.Sprintf("no row is in %s: rows are assigned at random by their content and --seed; %s",
 		strings.Join(empty, " or "), help)
 }

@@ -14,8 +14,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// parseLabels reads the names of --labels, as a row of CSV: a name in double quotes may
-// have commas.
+// parseLabels reads the names of --labels as a row of CSV: a name in double quotes may contain commas.
 func parseLabels(text string) ([]string, error) {
 	in := csv.NewReader(strings.NewReader(text))
 	in.LazyQuotes, in.TrimLeadingSpace = true, true
@@ -32,7 +31,7 @@ func parseLabels(text string) ([]string, error) {
 	return rows[0], nil
 }
 
-// namesFlag reads the names of a flag, if it is given.
+// namesFlag reads the names of a flag, if it is set.
 func namesFlag(c *cli.Context, name string, into *[]string) (err error) {
 	if c.IsSet(name) {
 		if *into, err = parseLabels(c.String(name)); err != nil {
@@ -42,7 +41,7 @@ func namesFlag(c *cli.Context, name string, into *[]string) (err error) {
 	return nil
 }
 
-// joinLabels writes names as [parseLabels] reads them.
+// joinLabels formats names for [parseLabels].
 func joinLabels(names []string) string {
 	var out strings.Builder
 	w := csv.NewWriter(&out)
@@ -53,7 +52,7 @@ func joinLabels(names []string) string {
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
-// pattern is the regular expression of a flag, nil if it is not given.
+// pattern compiles the regular expression of a flag; nil if it is not set.
 func pattern(c *cli.Context, name string) (*regexp.Regexp, error) {
 	if c.String(name) == "" {
 		return nil, nil
@@ -65,8 +64,8 @@ func pattern(c *cli.Context, name string) (*regexp.Regexp, error) {
 	return re, nil
 }
 
-// A model does not learn classes of a handful of rows. Fewer classes than leastClasses are
-// no mistake, however few rows a small table has.
+// A model does not learn classes of a few rows each. Fewer classes than leastClasses cause no warning, even in a small
+// table.
 const (
 	leastClasses      = 20
 	fewRows           = 5    // on average
@@ -74,8 +73,8 @@ const (
 	mostExampleLength = 40
 )
 
-// classWarning is what is wrong with classes of which there are about as many as rows, or
-// that are numbers of a scale, or "".
+// classWarning warns if there are nearly as many classes as rows, or if the classes are numbers of a scale; otherwise
+// it is "".
 func classWarning(m *seq.Manifest, o *convert.Options) string {
 	classes, rows := len(m.LabelNames), int64(0)
 	if o.Labels != nil || m.Task == seq.Tagging {
@@ -110,13 +109,13 @@ func classWarning(m *seq.Manifest, o *convert.Options) string {
 	case numbers == classes && (few || fractions > 0):
 		return found + ": these are numbers, and a model learns classes, not amounts: --numbers in place of --label predicts them, or make ranges of them, such as low and high"
 	case few:
-		return found + ": a class that hardly repeats is not learned; --label-pattern REGEX takes the class out of a longer text, --labels NAME,… takes only rows of those classes, or another column is meant"
+		return found + ": a model does not learn a class with few rows; --label-pattern REGEX extracts the class from a longer text, --labels NAME,… keeps only rows of those classes, or name another column"
 	}
 	return ""
 }
 
-// joinedWarning names classes such as "sport;weather", all of whose parts are also in other classes, and such as
-// ['sport', 'weather']: lists of labels that were written as one text.
+// joinedWarning warns of classes that look like lists of labels in one text: "sport;weather", if its parts occur in
+// other classes, or "['sport', 'weather']".
 func joinedWarning(m *seq.Manifest, o *convert.Options) string {
 	if o.LabelColumns != nil || o.LabelPattern != nil || o.Pair != nil {
 		return ""
@@ -162,8 +161,8 @@ func joinedWarning(m *seq.Manifest, o *convert.Options) string {
 	return ""
 }
 
-// rareWarning names classes of a few rows among thousands: a mistaken label, or a file that
-// is none of the rows. singleWarning names those of one row.
+// rareWarning warns of classes of a few rows among thousands: wrong labels, or a file that does not belong to the data.
+// singleWarning covers classes of one row.
 func rareWarning(m *seq.Manifest) string {
 	var rare []string
 	all, single := int64(0), singleNames(m, usedNames(m))
@@ -179,5 +178,5 @@ func rareWarning(m *seq.Manifest) string {
 	if len(rare) == 0 || all < manyRows {
 		return ""
 	}
-	return fmt.Sprintf("of %d rows only a few are of the classes %s: they are not learned, and are wrong labels perhaps; --labels NAME,… takes rows of the others alone", all, strings.Join(rare, ", "))
+	return fmt.Sprintf("only a few of %d rows have the classes %s: a model does not learn them, and they may be wrong labels; --labels NAME,… keeps only rows of other classes", all, strings.Join(rare, ", "))
 }

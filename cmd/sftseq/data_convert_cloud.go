@@ -11,7 +11,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// convertCloudCommand makes point clouds of files with points or surfaces.
+// convertCloudCommand converts files of points or surfaces to point clouds.
 func convertCloudCommand() *cli.Command {
 	return &cli.Command{
 		Name: "cloud", Usage: "convert folders of point clouds or surfaces",
@@ -74,16 +74,16 @@ func convertCloud(c *cli.Context) error {
 	}
 	left := files.AtLeast(c.Int("min-files"))
 	if len(left) > 0 {
-		fmt.Fprintf(c.App.ErrWriter, "left out, of fewer than %d files: %s\n", c.Int("min-files"), shortList(left, 20))
+		fmt.Fprintf(c.App.ErrWriter, "left out, with fewer than %d files: %s\n", c.Int("min-files"), shortList(left, 20))
 	}
 	free, training := files.Divided()
 	switch {
 	case len(left) > 0 && len(files.Classes) == 0:
 		return fmt.Errorf("%s: no class has %d files, expected one at least", c.String("from"), c.Int("min-files"))
 	case c.IsSet("test-part") && !free:
-		return usage(c, "--test-part is of files that no folder puts into a split, and the folders of %s put all into one", c.String("from"))
+		return usage(c, "--test-part applies to files that no folder assigns to a split: the folders of %s assign all files", c.String("from"))
 	case c.IsSet("val-part") && !free && !training:
-		return usage(c, "--val-part is of files that no folder puts into a split, and of those for training where none is for validation: the folders of %s put all into one, with some for validation or none for training", c.String("from"))
+		return usage(c, "--val-part applies to files that no folder assigns to a split, or to files for training if no folder is for validation: the folders of %s assign all files, with some for validation or none for training", c.String("from"))
 	}
 	var bar *progress
 	o.Begin = func(total int64) { bar = newProgress(total, "converting "+c.String("from"), "files") }
@@ -117,7 +117,7 @@ func warnClouds(c *cli.Context, m *seq.Manifest, folders []string, free bool) {
 		unused := slices.DeleteFunc(slices.Clone(folders),
 			func(name string) bool { return slices.Contains(m.LabelNames, name) })
 		if len(unused) > 0 {
-			warn("no file of %d of %d folders has become a row, so they are no classes: %s", len(unused),
+			warn("no file of %d of %d folders became a row, so they are not classes: %s", len(unused),
 				len(folders), shortList(unused, 20))
 		}
 	}
@@ -144,15 +144,14 @@ func warnClouds(c *cli.Context, m *seq.Manifest, folders []string, free bool) {
 	}
 }
 
-// noFlagsBefore refuses flags that stand before the name of a command: they are of the command
-// above it, and nobody would read them.
+// noFlagsBefore refuses flags before the name of a subcommand: they belong to its parent command and would be ignored.
 func noFlagsBefore(c *cli.Context) error {
 	for _, above := range c.Lineage()[1:] {
 		if above.Command == nil {
 			continue
 		}
 		if names := above.LocalFlagNames(); len(names) > 0 && above.Command != c.Command {
-			return usage(c, "--%s stands before %s, and is of another command: expected the flags behind it",
+			return usage(c, "--%s is before %s, whose flags follow its name",
 				names[0], c.Command.Name)
 		}
 	}

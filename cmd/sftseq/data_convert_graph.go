@@ -116,7 +116,7 @@ func convertGraph(c *cli.Context) error {
 	return newBaselines(c, d)
 }
 
-// firstEmpty is a split that train needs and that has no row, or "".
+// firstEmpty returns a split that train needs and that has no rows, or "".
 func firstEmpty(m *seq.Manifest) string {
 	for _, split := range []string{"train", "val"} {
 		if m.Splits[split].Rows == 0 {

@@ -19,7 +19,7 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// splitColumn is the column of a folder's or a table's own splits.
+// splitColumn is the name of the column that states the splits of a folder or a table.
 const splitColumn = "split"
 
 // splitsWarning warns if a directory or a table has its own splits and the rows are divided again; otherwise it is "".
@@ -29,13 +29,13 @@ func splitsWarning(c *cli.Context, o *convert.Options) string {
 		return ""
 	}
 	if names := splitFiles(o.From, o.Format); names != nil && !c.IsSet("split") {
-		return fmt.Sprintf("the files %s are named as splits, but their rows are divided anew, as --split says: "+
-			"%s, --split-column COLUMN takes them from a column, and --split says that the division is meant",
+		return fmt.Sprintf("the files %s are named as splits, but their rows are split again by --split: "+
+			"%s, --split-column COLUMN takes them from a column, and an explicit --split silences this warning",
 			strings.Join(names, ", "), byName(names, o.Format))
 	}
 	for _, path := range o.From {
 		if column, name := firstSplit(c.Context, path, o); name != "" && !c.IsSet("split") {
-			return fmt.Sprintf("%s has a column %s (%q in its first row), but its rows are divided anew, as --split says: --split-column %s takes them as they are", path, column, name, shellQuote(column))
+			return fmt.Sprintf("%s has a column %s (%q in its first row), but its rows are split again by --split: --split-column %s keeps the existing splits", path, column, name, shellQuote(column))
 		}
 		if table.HubSplits(path, o.Format) != nil { // they are kept, or --split says otherwise
 			continue
@@ -53,19 +53,19 @@ func splitsWarning(c *cli.Context, o *convert.Options) string {
 		if !slices.Contains(known, "val") {
 			take += " --val-part 0.1"
 		}
-		return fmt.Sprintf("%s has the splits %s, but its rows are divided anew, as --split says: %s takes them as they are", path, strings.Join(names, ", "), take)
+		return fmt.Sprintf("%s has the splits %s, but its rows are split again by --split: %s keeps the existing splits", path, strings.Join(names, ", "), take)
 	}
 	if names := besideTrain(o.From, o.Format); names != nil && !c.IsSet("split") {
-		return fmt.Sprintf("the rows of %s are divided anew, as --split says, and %s beside it is not read: %s, and --split says that the division is meant",
+		return fmt.Sprintf("the rows of %s are split again by --split, and %s beside it is not read: %s, and an explicit --split silences this warning",
 			names[0], strings.Join(names[1:], ", "), byName(names, o.Format))
 	}
 	return ""
 }
 
-// hubValPart is the part of the rows for training that validates if a data set of the Hub has no such split.
+// hubValPart is the fraction of the training rows that become the validation split if a data set of the Hub has none.
 const hubValPart = 0.1
 
-// keepSplits keeps the splits of a data set that is laid out as on the Hugging Face Hub, unless flags divide its rows.
+// keepSplits keeps the splits of a data set in the layout of the Hugging Face Hub, unless flags define others.
 func keepSplits(c *cli.Context, o *convert.Options) {
 	if o.SplitColumn != "" || c.IsSet("split") || c.IsSet("split-pattern") || len(o.From) != 1 {
 		return
@@ -81,12 +81,11 @@ func keepSplits(c *cli.Context, o *convert.Options) {
 		o.Val = hubValPart
 		note += fmt.Sprintf(", and %v of the rows of train validate (--val-part)", o.Val)
 	}
-	fmt.Fprintf(c.App.ErrWriter, "%s; --split divides the rows anew\n", note)
+	fmt.Fprintf(c.App.ErrWriter, "%s; --split splits the rows again\n", note)
 }
 
-// splitFiles returns the files, of those that are named or of the tables in a folder, whose names are
-// splits of one name, such as train.csv and test.csv, or reviews_train.csv and reviews_test.csv; nil unless
-// train is among several.
+// splitFiles returns the files, among those given or those in a folder, whose names differ only in the split, such as
+// train.csv and test.csv, or reviews_train.csv and reviews_test.csv; nil unless train is among several.
 func splitFiles(from []string, format string) (names []string) {
 	var files []string
 	for _, path := range from {
@@ -112,8 +111,8 @@ func splitFiles(from []string, format string) (names []string) {
 	return names
 }
 
-// besideTrain returns a file for training that is named without the files of other splits in the same folder,
-// and those files; nil if there are none.
+// besideTrain returns a training file that is given without the files of the other splits in its folder, and those
+// files; nil if there are none.
 func besideTrain(from []string, format string) []string {
 	for _, path := range from {
 		_, split, rest := splitOfFile(path)
@@ -139,8 +138,8 @@ func besideTrain(from []string, format string) []string {
 	return nil
 }
 
-// splitOfFile returns the word of a file's name, its last or its first, that names a split, the split, and the
-// other words but for numbers. A name without such a word has that of its folder.
+// splitOfFile finds the split in the name of a file: it returns the first or last word that names a split, the split,
+// and the other words without numbers. A name without such a word takes that of its folder.
 func splitOfFile(path string) (word, split, rest string) {
 	base := filepath.Base(path)
 	for _, ending := range []string{".gz", ".zst", ".zstd"} {
@@ -164,7 +163,7 @@ func splitOfFile(path string) (word, split, rest string) {
 	return folder, split, strings.Join(words, "-")
 }
 
-// byName returns what to do to take splits from the names of files.
+// byName returns the flags that take splits from the names of files.
 func byName(files []string, format string) string {
 	var words []string
 	dir := filepath.Dir(files[0])
@@ -193,11 +192,11 @@ const (
 	mostSplitColumns = 256
 )
 
-// splitColumns are usual names of columns of splits, for tables whose rows alone have the names of columns.
+// splitColumns lists usual names of split columns, for tables that state column names only in their rows.
 var splitColumns = []string{"set", "subset", "partition", "splits", "phase", "usage"}
 
-// firstSplit returns the column of a table that names splits, and what its first row has; "" if there is none. That is
-// the column split if its first row names one, or a column whose values all do, train among several.
+// firstSplit returns the column of a table that names splits, and its first value; "" if there is none. It is the
+// column split if its first value names one, or a column whose values all name splits, train among several.
 func firstSplit(ctx context.Context, path string, o *convert.Options) (column, first string) {
 	if table.ReadOnce(path) || table.Splits(path, o.Format) != nil || table.IsFolder(path, o.Format) {
 		return "", ""
@@ -227,8 +226,8 @@ func firstSplit(ctx context.Context, path string, o *convert.Options) (column, f
 	return "", ""
 }
 
-// splitsIn returns the text of a column's first row if the column names splits; "" otherwise. The name of one column
-// says so itself: one row is enough.
+// splitsIn returns the first value of a column if the column names splits; "" otherwise. For a column that is named
+// like a split column, one row is enough.
 func splitsIn(ctx context.Context, path string, o table.Options, named bool) (first string) {
 	t, err := table.Open(ctx, path, o)
 	if err != nil {
@@ -268,7 +267,7 @@ func splitsIn(ctx context.Context, path string, o table.Options, named bool) (fi
 	return first
 }
 
-// withoutFolders adds to an error what to do where no file is in the folder of a class.
+// withoutFolders adds advice to an error if no file is in the folder of a class.
 func withoutFolders(err error, o *convert.Options, left *source.Skipped) error {
 	if left.Reasons[convert.NoLabel] == nil || o.Label != table.FolderColumns[1] || !areFolders(o.From, o.Format) {
 		return err
@@ -276,7 +275,7 @@ func withoutFolders(err error, o *convert.Options, left *source.Skipped) error {
 	return fmt.Errorf("%w\nthe class of a file is the folder that it is in: --label path --label-pattern REGEX takes it out of its name", err)
 }
 
-// otherTokenizer adds to an error what to do where the tokenizer that --tokenizer names refuses rows.
+// otherTokenizer adds advice to an error if the tokenizer of --tokenizer refuses rows.
 func otherTokenizer(c *cli.Context, err error, o *convert.Options, left *source.Skipped) error {
 	if left.Reasons[convert.Refused] == nil || c.String("tokenizer") == chooseTokenizer || o.Tokenizer == nil {
 		return err

@@ -52,8 +52,8 @@ func TestConvertHub(t *testing.T) {
 		flags := []string{"--from", dir, "--text", "text", "--label", "label", "--no-baselines"}
 		d, _, errs := converted(t, append(flags, "--val-part", "0")...)
 		equal(t, rowCounts(d), "train 40, test 20")
-		contains(t, errs, dir+": the splits test, train are kept; --split divides the rows anew")
-		notContains(t, errs, "are divided anew, as")
+		contains(t, errs, dir+": the splits test, train are kept; --split splits the rows again")
+		notContains(t, errs, "are split again by")
 		equal(t, fmt.Sprint(d.Manifest.LabelNames), "[neg pos]")
 		d, _, errs = converted(t, flags...)
 		contains(t, errs, "are kept, and 0.1 of the rows of train validate (--val-part)")
@@ -64,7 +64,7 @@ func TestConvertHub(t *testing.T) {
 		d, _, errs = converted(t, append(flags, "--split", "1,0,0")...)
 		equal(t, rowCounts(d), "train 60")
 		notContains(t, errs, "train are kept")
-		notContains(t, errs, "are divided anew, as")
+		notContains(t, errs, "are split again by")
 	}
 }
 

@@ -58,7 +58,7 @@ func TestConvertFlatFolder(t *testing.T) {
 	}
 	equal(t, a.Fingerprint(), b.Fingerprint())
 	contains(t, warned(t, "--from", folders),
-		"warning: "+folders+" has the splits test, train, but its rows are divided anew, as --split says: --split-column split --val-part 0.1 takes them as they are\n")
+		"warning: "+folders+" has the splits test, train, but its rows are split again by --split: --split-column split --val-part 0.1 keeps the existing splits\n")
 	equal(t, warned(t, "--from", filepath.Join(folders, "train")), "")
 	want := "and 33 more\nthe class of a file is the folder that it is in: --label path --label-pattern REGEX takes it out of its name\n"
 	_, errs = exits(t, exitError, "", "data", "convert", "--from", flat, "--to", filepath.Join(t.TempDir(), "to"))
@@ -109,7 +109,7 @@ func TestConvertRareClasses(t *testing.T) {
 	from := writeText(t, filepath.Join(t.TempDir(), "x.csv"), text.String())
 	args := []string{"--from", from, "--text", "text", "--label", "label", "--no-baselines"}
 	contains(t, warned(t, args...),
-		"warning: of 1200 rows only a few are of the classes readme (2): they are not learned")
+		"warning: only a few of 1200 rows have the classes readme (2): a model does not learn them")
 	notContains(t, warned(t, append(args, "--labels", "c0,c1")...), "warning")
 }
 
@@ -133,7 +133,7 @@ func TestConvertManyClasses(t *testing.T) {
 		{func(i int) string { return fmt.Sprint(float64(i%30) / 4) }, nil,
 			`--label label has 30 classes for 300 rows, 10.0 rows a class, such as "0": these are numbers`},
 		{func(i int) string { return fmt.Sprintf("sample %d class=c%d", i, i%3) }, nil,
-			"a class that hardly repeats is not learned; --label-pattern REGEX"},
+			"a model does not learn a class with few rows; --label-pattern REGEX"},
 		{func(i int) string { return fmt.Sprintf("['a%d' 'b']", i%25) }, nil,
 			"25 of 25 classes look like lists of labels that were written as one text: \"['a0' 'b']\""},
 		{func(i int) string { return []string{`"[""a"", ""b""]"`, `"[""b""]"`}[i%2] }, nil,
@@ -168,7 +168,7 @@ func TestConvertLabelNames(t *testing.T) {
 	equal(t, joinLabels(d.Manifest.LabelNames), `jazz,"rock, pop"`)
 }
 
-// TestConvertSplitColumn: a table that has its own splits is not silently divided anew.
+// TestConvertSplitColumn: a table that has its own splits is not silently split again.
 func TestConvertSplitColumn(t *testing.T) {
 	dir := t.TempDir()
 	rows := "text,label,split\na,x,train\nb,y,test\nc,x,train\nd,y,dev\n"
@@ -178,7 +178,7 @@ func TestConvertSplitColumn(t *testing.T) {
 	none := writeText(t, filepath.Join(dir, "none.csv"), "text,label\na,x\nb,y\n")
 	other := writeText(t, filepath.Join(dir, "other.csv"), strings.ReplaceAll(rows, ",train\n", ",0.5\n"))
 	for path, first := range map[string]string{csv: "train", lines: "validation", none: "", other: ""} {
-		want := fmt.Sprintf("warning: %s has a column split (%q in its first row), but its rows are divided anew, as --split says: --split-column split takes them as they are\n", path, first)
+		want := fmt.Sprintf("warning: %s has a column split (%q in its first row), but its rows are split again by --split: --split-column split keeps the existing splits\n", path, first)
 		if _, _, errs := converted(t, "--from", path, "--text", "text", "--label", "label"); strings.Contains(errs,
 			"has a column split") != (first != "") || first != "" && !strings.Contains(errs, want) {
 			t.Errorf("%s: %q, expected %q", path, errs, want)
@@ -188,7 +188,7 @@ func TestConvertSplitColumn(t *testing.T) {
 	phase := writeText(t, filepath.Join(dir, "phase.jsonl"),
 		`{"text":"a","label":"x","phase":"test"}`+"\n"+`{"text":"b","label":"y","phase":"train"}`+"\n")
 	for path, want := range map[string]string{
-		set: "has a column the set (\"train\" in its first row), but its rows are divided anew, as --split says: --split-column 'the set' takes", phase: "has a column phase (\"test\" in its first row)",
+		set: "has a column the set (\"train\" in its first row), but its rows are split again by --split: --split-column 'the set' takes", phase: "has a column phase (\"test\" in its first row)",
 		writeText(t, filepath.Join(dir, "one.csv"), "text,label,of\na,x,train\nb,y,train\n"):              "",
 		writeText(t, filepath.Join(dir, "vehicles.csv"), "text,label,of\na,x,train\nb,y,test\nc,x,bus\n"): "",
 	} {
@@ -203,7 +203,7 @@ func TestConvertSplitColumn(t *testing.T) {
 	}
 }
 
-// TestConvertSplitFiles: files whose names are splits are not silently divided anew, named one by one or
+// TestConvertSplitFiles: files whose names are splits are not silently split again, named one by one or
 // in a folder; files of other names are.
 func TestConvertSplitFiles(t *testing.T) {
 	for _, c := range []struct {
@@ -232,7 +232,7 @@ func TestConvertSplitFiles(t *testing.T) {
 			t.Errorf("the folder of %q: %q", c.files, got)
 		}
 		out := warned(t, "--from", dir, "--format", "csv", "--text", "text", "--label", "label")
-		if strings.Contains(out, "are named as splits, but their rows are divided anew") != c.warns {
+		if strings.Contains(out, "are named as splits, but their rows are split again") != c.warns {
 			t.Errorf("%q: %s", c.files, out)
 		}
 	}
@@ -253,7 +253,7 @@ func TestConvertBesideTrain(t *testing.T) {
 		[]string{"--text", "text", "--label", "label", "--no-baselines"}
 	const pattern = "validation|train|test"
 	contains(t, warned(t, append(flags, "--from", train)...),
-		"the rows of "+train+" are divided anew, as --split says, and ",
+		"the rows of "+train+" are split again by --split, and ",
 		filepath.Join(dir, "reviews_test.csv")+", "+filepath.Join(dir,
 			"reviews_validation.csv")+" beside it is not read: ",
 		"--from "+dir+" --split-column path --split-pattern '")
@@ -261,10 +261,10 @@ func TestConvertBesideTrain(t *testing.T) {
 	notContains(t, warned(t, append(flags, "--from", filepath.Join(dir, "reviews_test.csv"))...), "beside it")
 	d, _, errs := converted(t, append(flags, "--from", dir, "--split-column", "path", "--split-pattern", pattern)...)
 	equal(t, rowCounts(d), "train 20, val 20, test 20")
-	notContains(t, errs, "divided anew")
+	notContains(t, errs, "split again")
 
 	folder := warned(t, append(flags, "--from", dir)...)
-	contains(t, folder, "are named as splits, but their rows are divided anew",
+	contains(t, folder, "are named as splits, but their rows are split again",
 		"--from "+dir+" --split-column path --split-pattern '"+pattern+"' takes the splits from their names")
 	writeText(t, filepath.Join(dir, "other.csv"), "text,label\na,0\n")
 	contains(t, warned(t, append(flags, "--from", train)...),

@@ -12,12 +12,12 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// importedTasks are those that have official files.
+// importedTasks returns the tasks that have official files.
 func importedTasks() []*lra.Task {
 	return slices.DeleteFunc(lra.Tasks(), func(t *lra.Task) bool { return t.Import == nil })
 }
 
-// namesOf are the names of tasks, as texts list them.
+// namesOf joins the names of tasks.
 func namesOf(tasks []*lra.Task) string {
 	var names []string
 	for _, task := range tasks {
@@ -26,7 +26,7 @@ func namesOf(tasks []*lra.Task) string {
 	return strings.Join(names, ", ")
 }
 
-// convertTaskCommand makes a data set of a task's official files.
+// convertTaskCommand converts a task's official files to a data set.
 func convertTaskCommand(task *lra.Task) *cli.Command {
 	i, from := task.Import, "FILE|DIR"
 	read := "read `FILE`, or the directory of them all (required)"

@@ -30,10 +30,10 @@ func TestConvertWarns(t *testing.T) {
 		want []string // warnings
 	}{
 		{[]string{few, "--label", "label"},
-			[]string{few + " has a column split", "no row is in val or test: chance decides"}},
+			[]string{few + " has a column split", "no row is in val or test: rows are assigned at random"}},
 		{[]string{few, "--label", "label", "--split", "1,0,0"}, nil},
 		{[]string{few, "--label", "label", "--split-column", "split"},
-			[]string{"no row is in val, by which training judges a model: --val-part"}},
+			[]string{"no row is in val, which training validates on: --val-part"}},
 		{[]string{tests, "--label", "label", "--split-column", "split"},
 			[]string{`no row is in train, from which models learn: the column "split"`}},
 		{[]string{many, "--label", "label", "--split", "0.4,0.3,0.3"}, nil},

@@ -16,11 +16,10 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// chooseTokenizer is the --tokenizer that has one chosen from the rows.
+// chooseTokenizer is the value of --tokenizer that chooses a tokenizer from the rows.
 const chooseTokenizer = "auto"
 
-// chosenTokenizer is the JSON of --tokenizer, or the path of a tokenizer.json in its
-// place, or neither where the rows are to decide.
+// chosenTokenizer returns the JSON of --tokenizer, or the path of a tokenizer.json, or neither if the rows decide.
 func chosenTokenizer(c *cli.Context) (spec []byte, file string, err error) {
 	text := c.String("tokenizer")
 	if text == chooseTokenizer {
@@ -54,7 +53,7 @@ func chosenTokenizer(c *cli.Context) (spec []byte, file string, err error) {
 	return spec, "", nil
 }
 
-// tokenizerOf is the JSON of the tokenizer of a model or of a data set.
+// tokenizerOf returns the JSON of the tokenizer of a model or of a data set.
 func tokenizerOf(dir string) ([]byte, error) {
 	for _, name := range []string{"config.json", seq.ManifestName} {
 		path := filepath.Join(dir, name)
@@ -72,14 +71,14 @@ func tokenizerOf(dir string) ([]byte, error) {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 		if about.Tokenizer == nil {
-			return nil, fmt.Errorf("%s states no tokenizer", path)
+			return nil, fmt.Errorf("%s has no tokenizer", path)
 		}
 		return about.Tokenizer, nil
 	}
 	return nil, fmt.Errorf("%s: expected the directory of a model or of a data set, found neither config.json nor %s there", dir, seq.ManifestName)
 }
 
-// parseTokenizer makes a tokenizer's JSON of its name, such as byte, dna:6 or words:20000.
+// parseTokenizer converts a tokenizer's name, such as byte, dna:6 or words:20000, to JSON.
 func parseTokenizer(text string) ([]byte, error) {
 	spec := map[string]any{}
 	name, k, ok := strings.Cut(text, ":")

@@ -10,7 +10,7 @@ import (
 	"github.com/sftseq/sftseq/lra"
 )
 
-// generatedTasks are those whose data can be generated.
+// generatedTasks returns the tasks whose data can be generated.
 func generatedTasks() []*lra.Task {
 	return slices.DeleteFunc(lra.Tasks(), func(t *lra.Task) bool { return t.Generator == nil })
 }
@@ -28,7 +28,8 @@ func dataGenerateCommand() *cli.Command {
 	return out
 }
 
-// generateCommand has flags for the rows of a task's published data, and for its rule.
+// generateCommand generates the data of a task. Its flags are the numbers of rows, by default those of the published
+// data, and the options of the task.
 func generateCommand(task *lra.Task) *cli.Command {
 	published := task.Presets[len(task.Presets)-1].Data
 	flags := generateFlags(published.Train, published.Val, published.Test)
@@ -47,7 +48,7 @@ func generateCommand(task *lra.Task) *cli.Command {
 	}
 }
 
-// generateFlags are those of every data set that is generated, with the rows of its splits.
+// generateFlags returns the flags of every generator; train, val and test are the default numbers of rows.
 func generateFlags(train, val, test int) []cli.Flag {
 	return slices.Concat(
 		group(dataGroup,
@@ -61,7 +62,7 @@ func generateFlags(train, val, test int) []cli.Flag {
 			forceFlag(), noBaselinesFlag()))
 }
 
-// generate makes what the flags ask for.
+// generate generates the data set of the flags.
 func generate(c *cli.Context, task *lra.Task) error {
 	if err := noArguments(c); err != nil {
 		return err

@@ -31,7 +31,7 @@ them: as text where that gives the same tokens again, otherwise as token ids.`,
 	}
 }
 
-// headRow is a row as predict reads it.
+// headRow is a row in the format that predict reads.
 type headRow struct {
 	ID       any                `json:"id"` // its own, or its number
 	Text     string             `json:"text,omitempty"`
@@ -133,8 +133,8 @@ func newHeadRow(spec *seq.Spec, e seq.Example, tokenizer tokenizers.Tokenizer) h
 	return row
 }
 
-// textOf is a text that gives the tokens, if there is one: not of a sound, nor of words
-// that are not known.
+// textOf returns a text that the tokenizer encodes as tokens; ok is false if there is none, as for sound or unknown
+// words.
 func textOf(t tokenizers.Tokenizer, tokens []int32) (text string, ok bool) {
 	if t == nil {
 		return "", false

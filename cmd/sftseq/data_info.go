@@ -119,7 +119,7 @@ func dataInfo(c *cli.Context) error {
 		}
 		fmt.Fprintln(c.App.ErrWriter, "the checksums agree")
 	}
-	// The whole has the keys of a file for the rows of all splits together.
+	// The totals have the keys of a file, for the rows of all splits.
 	set := struct {
 		Rows       int64                `json:"rows"`
 		Splits     map[string]*fileInfo `json:"splits"`
@@ -158,7 +158,7 @@ func show(c *cli.Context, value any, text func(io.Writer) error) error {
 	return encoder.Encode(value)
 }
 
-// inspect reads the file at path, and closes it.
+// inspect describes the file at path, and closes it.
 func inspect(r *seq.Reader, path string) (*fileInfo, error) {
 	defer r.Close()
 	found, err := seq.Inspect(r)
@@ -190,8 +190,8 @@ func inspect(r *seq.Reader, path string) (*fileInfo, error) {
 	return info, nil
 }
 
-// describeExample shows the beginning of a row, as text where the tokenizer is
-// known to this version, and its file, if it has one, is there.
+// describeExample returns the beginning of a row, as text if this version knows the tokenizer and the tokenizer's file
+// exists.
 func describeExample(e *seq.Example, spec *seq.Spec, dir string) *exampleInfo {
 	out := &exampleInfo{Length: e.Length(), Tokens: e.A[:min(len(e.A), shownTokens)],
 		Points: e.Features[:min(len(e.Features), shownPoints)], Numbers: namedNumbers(spec, e)}
@@ -218,7 +218,7 @@ func describeExample(e *seq.Example, spec *seq.Spec, dir string) *exampleInfo {
 	return out
 }
 
-// write shows the file to a person.
+// write formats the file as text.
 func (f *fileInfo) write(w io.Writer) error {
 	out := &lines{w: w}
 	out.add("%s (%s, %d record batches)", f.File, f.Format, f.Batches)

@@ -6,7 +6,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// namedLabels are the labels that hold of a row, by their names; nil where they are not known.
+// namedLabels returns the names of a row's positive labels; nil if they are unknown.
 func namedLabels(spec *seq.Spec, e *seq.Example) []string {
 	if e.Labels == nil {
 		return nil
@@ -18,7 +18,7 @@ func namedLabels(spec *seq.Spec, e *seq.Example) []string {
 	return out
 }
 
-// writtenLabels is what a person reads of the labels of a row.
+// writtenLabels formats the labels of a row.
 func writtenLabels(names []string) string {
 	switch {
 	case names == nil:

@@ -7,12 +7,12 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// describeNumber says what is known of a number.
+// describeNumber formats the summary of a number.
 func describeNumber(n seq.NumberSummary) string {
 	return fmt.Sprintf("%d rows, %.6g to %.6g, mean %.6g, deviation %.6g", n.Rows, n.Min, n.Max, n.Mean, n.Deviation)
 }
 
-// namedNumbers are the numbers of a row by their names, nil where they are not known.
+// namedNumbers returns the numbers of a row by name; nil if they are unknown.
 func namedNumbers(spec *seq.Spec, e *seq.Example) map[string]float32 {
 	if e.Numbers == nil {
 		return nil
@@ -24,7 +24,7 @@ func namedNumbers(spec *seq.Spec, e *seq.Example) map[string]float32 {
 	return out
 }
 
-// writtenNumbers is what a person reads of them.
+// writtenNumbers formats the numbers of a row.
 func writtenNumbers(names []string, numbers map[string]float32) string {
 	if numbers == nil {
 		return "numbers unknown"

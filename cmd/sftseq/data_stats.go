@@ -145,10 +145,10 @@ func writeStats(w io.Writer, all []metrics.Stats) error {
 	return out.err
 }
 
-// withoutLabel is what rows, or tokens, without a label are called: that is no class.
+// withoutLabel is the title of rows or tokens without a label, which are not a class.
 const withoutLabel = "without label"
 
-// labelRows are the labels by name, and [seq.Unlabelled] behind them.
+// labelRows returns the labels by name, followed by [seq.Unlabelled].
 func labelRows[N any](counts map[string]N) []string {
 	names := slices.Sorted(maps.Keys(counts))
 	if at := slices.Index(names, seq.Unlabelled); at >= 0 {
@@ -157,8 +157,8 @@ func labelRows[N any](counts map[string]N) []string {
 	return names
 }
 
-// plotLengths draws the part of the rows, in percent, by length on a logarithmic axis:
-// splits of different sizes can be compared.
+// plotLengths plots the percentage of rows by length on a logarithmic axis, so that splits of different sizes are
+// comparable.
 func plotLengths(all []metrics.Stats, path string) error {
 	p := chart.Chart{X: chart.Axis{Label: "length (tokens)", Logarithmic: true},
 		Y: chart.Axis{Label: "rows (%)", Zero: true}, Width: 640, Height: 340}

@@ -12,7 +12,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// tagFlags are those of data with a label for each token.
+// tagFlags returns the flags of data with a label for each token.
 func tagFlags() []cli.Flag {
 	return append(group(labelGroup,
 		&cli.StringFlag{Name: "tags", Usage: "predict tags of tokens or words: lists in `COLUMN`",
@@ -25,7 +25,7 @@ func tagFlags() []cli.Flag {
 			&cli.BoolFlag{Name: "strands", Usage: "predict the strand of intervals, too: NAME(+) and NAME(-)"})...)
 }
 
-// tagOptions takes those flags, and what data of tags are read as if nothing else is said.
+// tagOptions reads the flags of [tagFlags] and sets the defaults of data with tags.
 func tagOptions(c *cli.Context, o *convert.Options) error {
 	o.Tags, o.Spans, o.Intervals, o.Strands = c.String("tags"), c.String("spans"),
 		c.String("intervals"), c.Bool("strands")
@@ -65,7 +65,7 @@ func tagOptions(c *cli.Context, o *convert.Options) error {
 	return nil
 }
 
-// checkTags refuses flags that do not go together with a label for each token.
+// checkTags refuses flags that exclude a label for each token.
 func checkTags(c *cli.Context, o *convert.Options) error {
 	var given []string
 	for _, name := range []string{"tags", "spans", "intervals"} {
@@ -77,18 +77,18 @@ func checkTags(c *cli.Context, o *convert.Options) error {
 	case len(given) > 1:
 		return usage(c, "%s exclude each other: a token has one tag", strings.Join(given, " and "))
 	case len(given) > 0 && (o.Label != "" || o.Numbers != nil || o.Pair != nil):
-		return usage(c, "%s excludes --label, --numbers and --pair: labels are of tokens, or of rows", given[0])
+		return usage(c, "%s excludes --label, --numbers and --pair: either tokens or rows have labels", given[0])
 	case o.IntervalTypes != nil && o.Intervals == "":
 		return usage(c, "--types needs --intervals")
 	case o.Strands && o.Intervals == "":
 		return usage(c, "--strands needs --intervals")
 	case o.Tokens+o.Features != "" && (o.Spans != "" || o.Intervals != ""):
-		return usage(c, "%s is of text: token ids and features have no places in one", given[0])
+		return usage(c, "%s needs text: token ids and features have no character positions", given[0])
 	}
 	return nil
 }
 
-// tagNames are those of a row's tokens, nil where one has none.
+// tagNames returns the tag of each token, nil for a token without one.
 func tagNames(names []string, labels []int32) (out []*string) {
 	for _, label := range labels {
 		if label == seq.NoLabel {
@@ -100,7 +100,7 @@ func tagNames(names []string, labels []int32) (out []*string) {
 	return out
 }
 
-// writtenTags is what a person reads of the first tags of a row.
+// writtenTags formats the first tags of a row.
 func writtenTags(tags []*string) string {
 	if tags == nil {
 		return "tags unknown"
@@ -115,7 +115,7 @@ func writtenTags(tags []*string) string {
 	return fmt.Sprintf("tags %s", shortList(out, shownTokens))
 }
 
-// total adds counts up.
+// total returns the sum of counts.
 func total(counts map[string]int64) (sum float64) {
 	for _, n := range counts {
 		sum += float64(n)

@@ -15,7 +15,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// deviceVariable is the environment variable that takes the place of --device.
+// deviceVariable is the environment variable that sets the default of --device.
 const deviceVariable = "SFTSEQ_DEVICE"
 
 func deviceFlag() cli.Flag {
@@ -23,7 +23,7 @@ func deviceFlag() cli.Flag {
 		Usage: "run on `NAME`: auto, cpu, vulkan, vulkan:N"}
 }
 
-// deviceFlags are those of every command that computes with a model.
+// deviceFlags returns the flags of every command that computes with a model.
 func deviceFlags(precision device.Precision) []cli.Flag {
 	return []cli.Flag{
 		deviceFlag(),
@@ -46,8 +46,7 @@ func deviceOptions(c *cli.Context) device.Options {
 	return o
 }
 
-// fromVariable has an error name the variable that the device is from, which its
-// reader did not type.
+// fromVariable adds the name of the environment variable to an error if it selected the device.
 func fromVariable(o device.Options, err error) error {
 	if err != nil && o.Name == os.Getenv(deviceVariable) {
 		return fmt.Errorf("%s=%s: %w", deviceVariable, o.Name, err)
@@ -72,7 +71,7 @@ func openDevice(c *cli.Context) (tensor.Device, error) {
 	return d, fromVariable(o, err)
 }
 
-// opened is a device with all that it can do.
+// opened opens a device with all of its features.
 func opened(o device.Options) (tensor.Device, error) {
 	d, err := device.Open(o)
 	if err != nil {
@@ -81,13 +80,12 @@ func opened(o device.Options) (tensor.Device, error) {
 	return d.(tensor.Device), nil
 }
 
-// closingFailed names what closeDevice sets in the application's metadata: an
-// [atomic.Bool], as a server closes devices beside everything else.
+// closingFailed is the key of an [atomic.Bool] in the application's metadata that closeDevice sets. It is atomic
+// because a server closes devices concurrently.
 const closingFailed = "closing failed"
 
-// closeDevice ends the use of a device. Its failure is above all what Vulkan's
-// validation layer has to say, up to the end of the device. It changes no result,
-// but is printed and makes the exit status 1.
+// closeDevice closes a device. A failure, mostly a report of Vulkan's validation layer, changes no result: it is
+// printed and makes the exit status 1.
 func closeDevice(c *cli.Context, d tensor.Device) {
 	if err := d.Close(); err != nil {
 		fmt.Fprintf(c.App.ErrWriter, "sftseq: closing %s: %v\n", d.Name(), err)
@@ -95,7 +93,7 @@ func closeDevice(c *cli.Context, d tensor.Device) {
 	}
 }
 
-// precisionOf is what a device multiplies matrices in: fp32 or mixed.
+// precisionOf returns the precision of a device's matrix products: fp32 or mixed.
 func precisionOf(d tensor.Device) device.Precision {
 	if m, ok := tensor.Capability[tensor.MixedPrecision](d); ok && m.Mixed() {
 		return device.Mixed

@@ -17,20 +17,18 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// models are what --model names: a model, or those in the folder that train --seeds leaves,
-// which answer together.
+// models is the model, or the ensemble of the models in the folder, that --model names.
 type models struct {
-	*sft.Model // the first
+	*sft.Model // the first model
 	others     []*sft.Model
-	fusion     *sft.Fusion // by which their logits are summed; nil for the mean of their probabilities
+	fusion     *sft.Fusion // weights of the sum of their logits; nil for the mean of their probabilities
 }
 
-// explainFlag is what models can do whose logits are summed.
+// explainFlag is supported by models whose logits are summed.
 const explainFlag = "--explain"
 
-// loadModels reads --model for a command that asks for answers alone, which several models may give
-// together. A folder of several is refused for single, the flag or command that only one can do, unless
-// it is empty.
+// loadModels reads --model for a command that only predicts and therefore accepts an ensemble. single is the flag or
+// command that needs a single model, or ""; with it a folder of several is refused.
 func loadModels(c *cli.Context, single string) (m models, err error) {
 	dir := c.String("model")
 	members := membersOf(dir)
@@ -55,12 +53,12 @@ func loadModels(c *cli.Context, single string) (m models, err error) {
 		one, err := load(c.Context, member)
 		if err == nil && i > 0 && m.fusion == nil {
 			if err = m.Config.SameQuestions(one.Config); m.Config.IsLinear() != one.Config.IsLinear() {
-				err = fmt.Errorf("it is summed with a linear model, and %s has no config.json with their weights: "+
+				err = fmt.Errorf("it is a member of an ensemble with a linear model, and %s has no config.json with the weights: "+
 					"train custom --out %s --resume fits them", dir, shellQuote(dir))
 			}
 		}
 		if err != nil {
-			return models{}, fmt.Errorf("%s: expected models that answer together, and %s does not: %w%s",
+			return models{}, fmt.Errorf("%s: expected models that form an ensemble, and %s does not fit: %w%s",
 				dir, names[i], err, others)
 		}
 		hash := serve.Hash(one)
@@ -94,7 +92,7 @@ func (m models) scorer(d sft.Device) (*sft.Scorer, error) {
 	return sft.NewEnsemble(m.all(), d)
 }
 
-// hash names the models and how their logits are combined.
+// hash identifies the models and how their logits are combined.
 func (m models) hash() string {
 	hash := serve.Hash(m.all()...)
 	if m.fusion == nil {
@@ -109,20 +107,20 @@ func (m models) isLinear() bool {
 	return !slices.ContainsFunc(m.all(), func(one *sft.Model) bool { return !one.Config.IsLinear() })
 }
 
-// togetherText says which models a folder has.
+// togetherText describes the models of a folder.
 func togetherText(names []string) string {
 	if len(names) == 1 {
 		return "the model " + names[0]
 	}
-	return fmt.Sprintf("%d models, which answer together: %s", len(names), shortList(names, 10))
+	return fmt.Sprintf("ensemble of %d models: %s", len(names), shortList(names, 10))
 }
 
-// alone reports whether it is a single model.
+// alone reports whether m is a single model.
 func (m models) alone() bool { return m.others == nil }
 
 func (m models) all() []*sft.Model { return append([]*sft.Model{m.Model}, m.others...) }
 
-// truncate has the models read the beginning of longer sequences.
+// truncate makes the models read the beginning of longer sequences.
 func (m models) truncate() {
 	m.Config.Truncate()
 	for _, o := range m.others {
@@ -156,7 +154,7 @@ func membersOf(dir string) (members []string) {
 	return members
 }
 
-// escapeGlob has a pattern match a directory by its name.
+// escapeGlob escapes the name of a directory for a glob pattern.
 var escapeGlob = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace
 
 func bases(paths []string) (names []string) {
@@ -166,5 +164,5 @@ func bases(paths []string) (names []string) {
 	return names
 }
 
-// tokenizerDir is where the file of a model's tokenizer is, if it has one.
+// tokenizerDir returns the directory of a model's tokenizer file, if it has one.
 func tokenizerDir(c *cli.Context) string { return membersOf(c.String("model"))[0] }

@@ -21,9 +21,9 @@ func TestEnsemble(t *testing.T) {
 	said := printed(t, "", "train", "custom", "--members", "sft", "--data", data, "--out", out, "--seeds",
 		"3,1,2", "--max-length", "64",
 		"--hidden", "8", "--steps", "6", "--batch", "16", "--eval-every", "3", "--lr", "0.05", "--warmup", "0")
-	contains(t, said, "together they usually err less: --model '"+out+"' answers with all of them\n")
+	contains(t, said, "an ensemble of them is usually more accurate: --model '"+out+"' uses all of them\n")
 	contains(t, said, "--seed 2 ", " --out '"+filepath.Join(out+"-again", "seed-2")+"'")
-	together := out + ": 3 models, which answer together: seed-1, seed-2, seed-3\n"
+	together := out + ": ensemble of 3 models: seed-1, seed-2, seed-3\n"
 	predict := func(model, warned string, args ...string) []prediction {
 		t.Helper()
 		lines := `{"text":"7"}` + "\n" + `{"text":"123"}` + "\n"
@@ -75,7 +75,7 @@ func TestEnsemble(t *testing.T) {
 	contains(t, printed(t, "", shard...), "nothing to do")
 	done(t, "", "predict", "--verify", "--model", out, "--output", parts)
 
-	one := out + ": expected a model, found the folder of 3: name one of them, such as --model '" + filepath.Join(out,
+	one := out + ": expected a model, found a folder of 3 models: name one of them, such as --model '" + filepath.Join(out,
 		"seed-1") + "' (seed-1, seed-2, seed-3)"
 	for _, c := range []refusal{
 		{"embed: " + one, []string{"embed", "--model", out}},
@@ -111,11 +111,11 @@ func TestEnsemble(t *testing.T) {
 
 	// Models that do not belong there are errors that name them.
 	for _, c := range []struct{ from, gone, want string }{
-		{goldenPath("pre"), "", "x does not: the number of its labels is 10, and of the first 2; --model takes one of the folder's models, too (seed-1, seed-2, seed-3, x)"},
-		{goldenPath("regression"), "", "x does not: its task is regression, and of the first classification"},
+		{goldenPath("pre"), "", "x does not fit: the number of its labels is 10, and of the first 2; --model takes one of the folder's models, too (seed-1, seed-2, seed-3, x)"},
+		{goldenPath("regression"), "", "x does not fit: its task is regression, and of the first classification"},
 		{member("seed-1"), "", "x is the same as seed-1"},
-		{member("seed-1"), "model.safetensors", "x does not: "},
-		{member("seed-1"), "config.json", "x does not: "},
+		{member("seed-1"), "model.safetensors", "x does not fit: "},
+		{member("seed-1"), "config.json", "x does not fit: "},
 	} {
 		copied(c.from, "x")
 		if c.gone != "" {
@@ -202,6 +202,6 @@ func TestEnsembleOfPairs(t *testing.T) {
 	if result.Models != 2 || result.Report.Rows != 20 || result.Ranking != nil {
 		t.Errorf("%+v", result)
 	}
-	refuse(t, exitError, "found the folder of 2: name one of them", "", "eval", "--model", runs,
+	refuse(t, exitError, "found a folder of 2 models: name one of them", "", "eval", "--model", runs,
 		"--data", data, "--queries", "5")
 }

@@ -112,7 +112,7 @@ func eval(c *cli.Context) error {
 	return show(c, r, func(w io.Writer) error { return errors.Join(r.Write(w), in.members.write(w)) })
 }
 
-// testData opens the file that --data stands for, and says its rows where known.
+// testData opens the file that --data names, and returns its number of rows if it is known.
 func testData(path, split string) (in *seq.Reader, file string, rows int64, err error) {
 	if err := refuseTable(path); err != nil {
 		return nil, "", 0, fmt.Errorf("--data %w", err)
@@ -144,7 +144,6 @@ func testBaseline(c *cli.Context, path, split string) *baseline.Result {
 	return storedBaseline(c, set, split, leftOut)
 }
 
-// defaultQueries is how many queries are ranked: with a thousand, a share has a
-// standard error of at most 1.6%, and documents of a few hundred tokens take longer to
-// be encoded than to be ranked.
+// defaultQueries is the number of ranked queries: with a thousand, a proportion has a standard error of at most 1.6%,
+// and encoding documents of a few hundred tokens takes longer than ranking them.
 const defaultQueries = 1000

@@ -13,14 +13,14 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// evalErrors is the file of the rows that a model gets wrong.
+// evalErrors writes the rows that a model gets wrong to a file.
 type evalErrors struct {
 	task.Mistakes
 	file *atomicfile.File
 	path string
 }
 
-// newEvalErrors begins --errors, of the rows of the file data, which spec describes; nil without the flag.
+// newEvalErrors creates the file of --errors for the rows of the file data, which spec describes; nil without the flag.
 func newEvalErrors(c *cli.Context, config *sft.Config, data string, spec *seq.Spec) (*evalErrors, error) {
 	path := c.String("errors")
 	if path == "" {
@@ -68,7 +68,7 @@ func (e *evalErrors) commit(c *cli.Context) error {
 	return e.file.Commit()
 }
 
-// abort gives the file up, if there is one and it is not complete.
+// abort removes an incomplete file, if there is one.
 func (e *evalErrors) abort() {
 	if e != nil {
 		e.file.Abort()

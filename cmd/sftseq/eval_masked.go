@@ -14,7 +14,7 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// maskedResult is what eval prints of a model that fills masks.
+// maskedResult is the output of eval for a model that fills masks.
 type maskedResult struct {
 	task.Evaluated
 	Sequences    int     `json:"sequences"`
@@ -100,7 +100,7 @@ func evalMasked(c *cli.Context, m models) error {
 	return show(c, r, r.write)
 }
 
-// unigramBits is the entropy, in bits, of the masked tokens of a split by the frequencies of the tokens.
+// unigramBits returns the cross-entropy, in bits, of the masked tokens of a split under the frequencies of the tokens.
 func unigramBits(ctx context.Context, c *sft.Config, set *seq.Dataset, split string) (float64, error) {
 	targets := func(e seq.Example) []int32 { return sft.Targets(c, e) }
 	masked := func(e seq.Example) []int32 { return sft.Masked(c, e) }

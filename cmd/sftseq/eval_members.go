@@ -13,7 +13,7 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// memberTally measures the members of a fusion beside the sum. A nil tally measures nothing.
+// memberTally measures the members of a fusion and their sum. A nil tally measures nothing.
 type memberTally struct {
 	fusion *sft.Fusion
 	scorer *sft.Scorer
@@ -52,7 +52,7 @@ func (t *memberTally) examples(ctx context.Context, examples []seq.Example) ([]s
 	return sum, nil
 }
 
-// scores are those of the members, and of the sum.
+// scores returns the scores of the members, and of the sum.
 func (t *memberTally) scores() (out []task.MemberScore) {
 	if t == nil {
 		return nil

@@ -18,7 +18,7 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// evalRows are the rows that eval measures a model on, and what scores them.
+// evalRows holds the rows that eval measures a model on, and their scorer.
 type evalRows struct {
 	*seq.Reader
 	path, split string // split is "" where the rows are of no data set
@@ -32,7 +32,7 @@ type evalRows struct {
 	members     *memberTally // nil where no members are measured
 }
 
-// openEvalRows opens them, and begins --errors.
+// openEvalRows opens the rows and creates the file of --errors.
 func openEvalRows(c *cli.Context, m models) (*evalRows, error) {
 	if c.IsSet("queries") && c.Int("queries") > 0 && !evaluation.CanRank(m.Config) {
 		return nil, usage(c, "--queries %d: the model %s has the task %s and %d outputs, expected %s with 2 classes",
@@ -89,7 +89,7 @@ func warnTrainedOn(c *cli.Context, m models) {
 	}
 }
 
-// input is what an evaluator may use beside the rows.
+// input returns what an evaluator may use besides the rows.
 func (r *evalRows) input(c *cli.Context, m models) *task.Input {
 	data := c.String("data")
 	in := &task.Input{Data: data, Path: r.path, Scorer: r.scorer, Score: r.score, Embed: r.embed,
@@ -116,7 +116,7 @@ func rankingProgress() func(n int) (done func()) {
 	}
 }
 
-// measure scores the rows, and shows its progress.
+// measure scores the rows with a progress bar.
 func (r *evalRows) measure(c *cli.Context, kind task.Evaluator, in *task.Input) error {
 	p := newProgress(r.total, "evaluating", "rows")
 	defer p.Finish()
@@ -124,8 +124,8 @@ func (r *evalRows) measure(c *cli.Context, kind task.Evaluator, in *task.Input) 
 	return task.Run(c.Context, kind, e, r.Reader, p.Add)
 }
 
-// evaluated says what is measured. It is asked before the rows are scored: a run that goes on has
-// other weights later.
+// evaluated describes the evaluation. It is called before the rows are scored, because a running training may replace
+// the weights later.
 func (r *evalRows) evaluated(c *cli.Context) task.Evaluated {
 	dir := c.String("model")
 	return task.Evaluated{Model: dir, Data: c.String("data"), Split: r.split, Trained: trainedIn(dir), File: r.path,

@@ -17,14 +17,14 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// evalShards is eval of a shard, or of the parts of all.
+// evalShards evaluates one shard, or with --verify reports on the parts of all shards.
 func evalShards(c *cli.Context) error {
 	if ranksOf(c) != nil {
 		return usage(c, "--shard, --verify: expected one process, as ranks share the rows of one run")
 	}
 	for _, name := range []string{"errors", "queries"} {
 		if c.IsSet(name) {
-			return usage(c, "--%s is of a run without shards", name)
+			return usage(c, "--%s does not apply to shards", name)
 		}
 	}
 	if c.Bool("verify") {
@@ -77,13 +77,13 @@ func evalShards(c *cli.Context) error {
 	return j.commit(c, part, rows)
 }
 
-// evalOptions are those of eval that change what a part has.
+// evalOptions are the options of eval that change a part.
 type evalOptions struct {
 	Command string `json:"command"`
 	Errors  bool   `json:"errors"` // have a column
 }
 
-// dataFile is the file that --data stands for, whose rows a model can read.
+// dataFile returns the file of --data and checks that the model can read its rows.
 func dataFile(c *cli.Context, config *sft.Config) (string, error) {
 	in, path, _, err := testData(c.String("data"), c.String("split"))
 	if err != nil {
@@ -93,8 +93,7 @@ func dataFile(c *cli.Context, config *sft.Config) (string, error) {
 	return path, checkRows(config, in.Spec(), path, c.String("model"))
 }
 
-// eval writes what is to be known of a shard's rows, all that a report is made of, and
-// returns how many there are.
+// eval writes the part of a shard, with everything that a report needs, and returns the number of rows.
 func (j *shardJob) eval(c *cli.Context, scorer *sft.Scorer, in *shard.Input, to io.Writer,
 	key *shard.Key) (count int, err error) {
 	kind := task.Of(scorer.Config()).Evaluator()
@@ -166,8 +165,7 @@ func (j *shardJob) eval(c *cli.Context, scorer *sft.Scorer, in *shard.Input, to 
 	return count, nil
 }
 
-// reportShards reports on the parts of all shards, in their order, so that each number is
-// that of one run.
+// reportShards reports on the parts of all shards in order, so that each number equals that of a single run.
 func reportShards(c *cli.Context) error {
 	if err := checkVerify(c, "data"); err != nil {
 		return err

@@ -99,7 +99,7 @@ func exportONNX(c *cli.Context) error {
 	return err
 }
 
-// checkWordHashes refuses to replace a file of another content than an export writes.
+// checkWordHashes refuses to replace a file unless an export has written it.
 func checkWordHashes(path string) error {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -127,7 +127,7 @@ func exportedModel(c *cli.Context) (m *sft.Model, dir string, err error) {
 	if f != nil && len(f.Kept().Members) > 1 {
 		members := f.Kept().Members
 		layered := max(0, slices.IndexFunc(members, func(name string) bool { return name != linearMember }))
-		return nil, "", fmt.Errorf("%s: expected a model, found the folder of %d: name one of them, such as %s "+
+		return nil, "", fmt.Errorf("%s: expected a model, found a folder of %d models: name one of them, such as %s "+
 			"(docs/export.md#models-of-several-members)", dir, len(members), filepath.Join(dir, members[layered]))
 	}
 	m, err = readModel(c.Context, dir, "")

@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// exportedTokenizer returns the tokenizer of a model in a directory as Hugging Face's tokenizer.json; nil for one that
-// the format does not have, such as bytes.
+// exportedTokenizer returns the tokenizer of a model in a directory as Hugging Face's tokenizer.json; nil for a
+// tokenizer that the format cannot express, such as bytes.
 func exportedTokenizer(c *sft.Config, dir string) ([]byte, error) {
 	if c.Tokenizer == nil || c.Featured() {
 		return nil, nil

@@ -11,7 +11,7 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// sameFeatures compares the names of the features of a file's tokens with those of a model's.
+// sameFeatures compares the feature names of a file with those of a model.
 func sameFeatures(c *sft.Config, names []string) error {
 	if slices.Equal(names, c.FeatureNames) {
 		return nil
@@ -19,8 +19,7 @@ func sameFeatures(c *sft.Config, names []string) error {
 	return fmt.Errorf("the features of its tokens are %q, the model's %q", names, c.FeatureNames)
 }
 
-// fits compares what a file says of its sequences with what a model reads. What
-// the file leaves open is checked row by row.
+// fits reports whether the sequences that a file declares suit a model. Undeclared properties are checked row by row.
 func fits(c *sft.Config, s *seq.Spec) error {
 	if len(s.TokenColumns()) != c.Sequences() {
 		return fmt.Errorf("its task is %s, the model's is %s", s.Task, c.Task)
@@ -37,7 +36,7 @@ func fits(c *sft.Config, s *seq.Spec) error {
 	return task.Of(c).Fits(s)
 }
 
-// checkRows refuses rows that a model cannot read, or that have nothing to compare its answers with.
+// checkRows refuses rows that a model cannot read, or that have no labels or numbers to compare its predictions with.
 func checkRows(c *sft.Config, s *seq.Spec, path, model string) error {
 	if err := fits(c, s); err != nil {
 		return fmt.Errorf("%s does not fit the model %s: %w", path, model, err)
@@ -45,7 +44,7 @@ func checkRows(c *sft.Config, s *seq.Spec, path, model string) error {
 	return task.Of(c).NeedsLabels(s, path)
 }
 
-// sameTokens compares what a file says of its ids with what a model takes them for.
+// sameTokens compares the token ids of a file with those of a model.
 func sameTokens(c *sft.Config, s *seq.Spec) error {
 	if s.VocabSize != 0 && s.VocabSize != c.DataVocabSize() {
 		err := fmt.Errorf("its vocabulary has %d tokens, the model's %d", s.VocabSize, c.DataVocabSize())
@@ -57,7 +56,7 @@ func sameTokens(c *sft.Config, s *seq.Spec) error {
 	return sameTokenizer(s.Tokenizer, c.Tokenizer)
 }
 
-// takeTokenizer names the way to data with the tokens of a model.
+// takeTokenizer is advice on how to convert data with a model's tokenizer.
 const takeTokenizer = " (data convert --tokenizer from:MODEL reads the rows with the model's tokenizer)"
 
 // sameTokenizer compares the JSON of the tokenizers of a file and of a model; nil means unknown.
@@ -76,7 +75,7 @@ func sameTokenizer(file, model json.RawMessage) error {
 	case have["type"] != want["type"]:
 		return fmt.Errorf("its tokenizer is %v, the model's is %v%s", have["type"], want["type"], takeTokenizer)
 	case !reflect.DeepEqual(have, want):
-		return fmt.Errorf("its tokenizer, %v, was learned from other rows than the model's, or is set otherwise: the same ids mean other things%s", have["type"], takeTokenizer)
+		return fmt.Errorf("its tokenizer, %v, differs in its training rows or its settings from the model's: the same ids mean different tokens%s", have["type"], takeTokenizer)
 	}
 	return nil
 }

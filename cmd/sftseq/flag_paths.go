@@ -11,8 +11,8 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// namingFlags has an error of an action about a file name the flag that the file is the value of, or that it
-// lies below: the reader of "open data/x/dataset.json: no such file" need not find out whose data they are.
+// namingFlags adds the flag to an action's error about a file that is the flag's value, or below it: "open
+// data/x/dataset.json: no such file" alone does not say which flag is wrong.
 func namingFlags(action cli.ActionFunc) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		err := action(c)
@@ -31,8 +31,7 @@ func namingFlags(action cli.ActionFunc) cli.ActionFunc {
 	}
 }
 
-// flagOfPath is the flag of a command whose value is a path, or the longest one that the path lies below;
-// or "".
+// flagOfPath returns the flag of a command whose value is a path, or the longest parent of it; or "".
 func flagOfPath(c *cli.Context, path string) (name string) {
 	longest := 0
 	for _, f := range c.Command.Flags {
@@ -47,7 +46,8 @@ func flagOfPath(c *cli.Context, path string) (name string) {
 	return name
 }
 
-// pathsOf are the values of a flag of files: a column, too, may be called as a folder is.
+// pathsOf returns the values of a flag that takes files. Other flags may have equal values: a column can have the name
+// of a folder.
 func pathsOf(c *cli.Context, f cli.Flag) (values []string) {
 	switch f := f.(type) {
 	case *cli.StringFlag:

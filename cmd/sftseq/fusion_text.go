@@ -35,7 +35,7 @@ func memberTable(scores []task.MemberScore, classes bool) string {
 	return strings.Join(lines, "\n")
 }
 
-// validationScores are those of the members of a fusion and of the sum.
+// validationScores returns the scores of the members of a fusion and of the sum.
 func validationScores(f *sft.Fusion) (scores []task.MemberScore, classes bool) {
 	classes = f.Accuracies != nil
 	for i, name := range f.Members {

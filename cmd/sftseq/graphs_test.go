@@ -108,7 +108,7 @@ func TestFewGraphs(t *testing.T) {
 		want  string
 		flags []string
 	}{
-		{"warning: no row is in val or test: chance decides, by what a row has and --seed; more rows, another --split or another --seed help\n", []string{"--split", "0.9999,0.00005,0.00005"}},
+		{"warning: no row is in val or test: rows are assigned at random by their content and --seed; more rows, another --split or another --seed help\n", []string{"--split", "0.9999,0.00005,0.00005"}},
 		{"warning: no row is in val, which training needs: the field \"part\" has no such name\n",
 			[]string{"--split-field", "part"}},
 	} {

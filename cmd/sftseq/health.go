@@ -17,7 +17,7 @@ import (
 func healthCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "health",
-		Usage:     "ask a server whether it is healthy",
+		Usage:     "check whether a server is healthy",
 		ArgsUsage: "URL",
 		UsageText: `sftseq health URL [--timeout TIME]
 

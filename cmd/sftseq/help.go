@@ -29,11 +29,11 @@ const (
 var groups = []string{"", dataGroup, inputGroup, labelGroup, splitGroup, trainingGroup, modelGroup, serverGroup,
 	outputGroup, deviceGroup}
 
-// ofPreset is the default of a flag that replaces a number of a preset. Help leaves it out: the description of
-// the command says so of all.
+// ofPreset is the default text of a flag that replaces a number of a preset. Help omits it, because the description of
+// the command states it for all such flags.
 const ofPreset = "of the preset"
 
-// advancedSuffix ends the heading of flags that --help-all alone prints.
+// advancedSuffix ends the heading of flags that only --help-all prints.
 const advancedSuffix = ", advanced"
 
 // group puts flags under a heading of --help: the category of each.
@@ -49,7 +49,7 @@ func advanced(heading string, flags ...cli.Flag) []cli.Flag {
 	return group(heading+advancedSuffix, flags...)
 }
 
-// only returns flags for a task that can use them: others do not define them.
+// only returns flags for a task that can use them; other tasks do not define them.
 func only(usable bool, flags []cli.Flag) []cli.Flag {
 	if !usable {
 		return nil
@@ -126,7 +126,7 @@ func writeHelp(w io.Writer, of any, all bool) {
 	}
 }
 
-// under returns the flags of a category, without those that ask for help.
+// under returns the flags of a category, without --help and --help-all.
 func under(flags []cli.Flag, name string) (out []cli.Flag) {
 	for _, f := range flags {
 		if f.(cli.CategorizableFlag).GetCategory() == name && f.Names()[0] != "help" && f.Names()[0] != "help-all" {
@@ -136,8 +136,7 @@ func under(flags []cli.Flag, name string) (out []cli.Flag) {
 	return out
 }
 
-// flagRows returns what help prints of flags: their names with the placeholder of the value, and the usage
-// with the default.
+// flagRows returns the rows of help for flags: names with the placeholder of the value, and the usage with the default.
 func flagRows(flags []cli.Flag) (rows [][2]string) {
 	for _, f := range flags {
 		var names []string
@@ -166,8 +165,8 @@ func flagRows(flags []cli.Flag) (rows [][2]string) {
 	return rows
 }
 
-// placeholder returns what stands for the value of a flag, which its usage has in backquotes, and the usage
-// without the quotes.
+// placeholder returns the placeholder of a flag's value, which is in backquotes in its usage, and the usage without the
+// quotes.
 func placeholder(f cli.Flag) (value, usage string) {
 	usage = f.(cli.DocGenerationFlag).GetUsage()
 	if before, rest, ok := strings.Cut(usage, "`"); ok {
@@ -210,7 +209,7 @@ func definitions(rows [][2]string) string {
 	return out.String()
 }
 
-// continued breaks commands that are longer than [helpWidth] before flags, as a shell reads them.
+// continued breaks commands that are longer than [helpWidth] before flags, with a backslash as in a shell.
 func continued(example string) string {
 	var out []string
 	for line := range strings.Lines(example) {

@@ -18,8 +18,8 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// refuseTable is the error of a table, or a folder of files, where a data set is expected:
-// what makes one of it.
+// refuseTable returns an error for a table, or a folder of files, in place of a data set. The error names the command
+// that converts it.
 func refuseTable(path string) error {
 	info, err := os.Stat(path)
 	if path == "-" || err != nil {
@@ -43,14 +43,13 @@ func refuseTable(path string) error {
 		path, what, shellQuote(path), shellQuote("data/"+name))
 }
 
-// hasFiles reports whether anything is in a directory.
+// hasFiles reports whether a directory has entries.
 func hasFiles(dir string) bool {
 	entries, err := os.ReadDir(dir)
 	return err == nil && len(entries) > 0
 }
 
-// refuseForLines is the error of a directory, or of a file whose name says that it is no
-// JSON lines.
+// refuseForLines returns an error for a directory, or for a file whose name has another format, in place of JSON lines.
 func refuseForLines(path string) error {
 	if path == "" || path == "-" {
 		return nil
@@ -74,11 +73,10 @@ func refuseForLines(path string) error {
 	return nil
 }
 
-// ofLines is what the fields of lines are called, with which a line is not of a table.
+// ofLines names the fields of JSON lines in errors, to distinguish them from columns of a table.
 var ofLines = regexp.MustCompile(`"(text|tokens|bytes|features)`)
 
-// linesHint is what to do where the first line of what should be JSON lines seems to be of
-// a table, or "".
+// linesHint returns advice if the first line of alleged JSON lines looks like a table, or "".
 func linesHint(first []byte) string {
 	trimmed := bytes.TrimSpace(first)
 	switch {
@@ -108,7 +106,7 @@ func runsIn(dir, flag string) string {
 			break
 		}
 	}
-	return fmt.Sprintf("%s: expected a model, found the folder of %d: name one of them, such as %s%s (%s)",
+	return fmt.Sprintf("%s: expected a model, found a folder of %d models: name one of them, such as %s%s (%s)",
 		dir, len(names), flag, shellQuote(example), shortList(names, 10))
 }
 
@@ -149,7 +147,7 @@ func recordedHint(dir string) string {
 	return fmt.Sprintf("; %s was trained on %s, which does not exist, as seen from this directory: --data PATH names the data where they are", dir, shellQuote(data))
 }
 
-// readRun returns the directory of the run that a command reads: that of --model, or of a run that --resume
+// readRun returns the directory of the run that a command reads: that of --model, or of the run that --resume
 // continues; or "".
 func readRun(c *cli.Context) string {
 	if c.Bool("resume") {

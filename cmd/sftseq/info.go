@@ -81,13 +81,13 @@ func info(c *cli.Context) error {
 // infoLengths are the lengths for which the cost is shown.
 var infoLengths = []int{1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 20}
 
-// part is a number that belongs to a part of the model.
+// part is a number for a part of the model.
 type part struct {
 	Name  string `json:"name"`
 	Count int    `json:"count"`
 }
 
-// modelInfo is what info prints.
+// modelInfo is the output of info.
 type modelInfo struct {
 	Model      string      `json:"model"`
 	Config     *sft.Config `json:"config"`
@@ -98,8 +98,8 @@ type modelInfo struct {
 	Cluster        *clusterInfo    `json:"cluster,omitempty"` // with --cluster
 }
 
-// receptiveField is the number of neighbouring tokens, itself among them, that
-// convolutions mix into one token.
+// receptiveField is the number of neighbouring tokens, including the token itself, that convolutions mix into one
+// token.
 type receptiveField struct {
 	Layer int `json:"layer"` // in one layer
 	Model int `json:"model"` // in all of them
@@ -116,8 +116,7 @@ func receptiveFieldOf(c *sft.Config) *receptiveField {
 	return &receptiveField{Layer: 1 + 2*reach, Model: 1 + 2*reach*c.NumLayers}
 }
 
-// cost is what one sequence of a length takes, in memory a pair of both together that
-// length.
+// cost is the cost of one sequence of a length; for pairs, the memory is for both sequences, each of that length.
 type cost struct {
 	Length     int    `json:"length"`
 	Operations []part `json:"operations_per_token"` // multiply-adds, rounded
@@ -154,15 +153,15 @@ func parameterParts(m *sft.Model) (parts []part) {
 	return append(parts, part{"total", total})
 }
 
-// operations counts the multiply-adds of a forward pass for each token of a
-// sequence. What is done for each sampled token is shared out to all tokens.
+// operations counts the multiply-adds of a forward pass per token. Operations per sampled token are divided among all
+// tokens.
 func operations(c *sft.Config, length int) []part {
 	n, k := float64(length), float64(min(c.NumSampledTokens, length))
 	d, h, layers := float64(c.HiddenSize), float64(c.NumHeads), float64(c.NumLayers)
 	relative := 0.0
 	if c.Relative != "none" {
-		// Two tables, f over n and g over 2n entries, for the factor and for the
-		// summand; then two look-ups and a duplet's mean of each, for each pair.
+		// There are two tables, f over n and g over 2n entries, for the factor and for the summand; then two look-ups
+		// and the mean of a duplet for each pair.
 		relative = layers * h * (2*3*float64(c.SinusoidDim)/2 + 2*2*k)
 	}
 	taps := 0.0
@@ -193,7 +192,7 @@ func operations(c *sft.Config, length int) []part {
 	return append(out, part{"total", int(total + .5)})
 }
 
-// write prints for a person.
+// write formats the information as text.
 func (i *modelInfo) write(w io.Writer) error {
 	shown := *i.Config
 	shown.Tokenizer = summary(shown.Tokenizer)

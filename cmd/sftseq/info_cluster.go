@@ -24,10 +24,10 @@ import (
 // mostRanks bounds --cluster.
 const mostRanks = 1024
 
-// defaultLatency is that of a message of MPI over TCP within one data centre, about.
+// defaultLatency is the approximate latency of an MPI message over TCP within a data centre.
 const defaultLatency = 50 * time.Microsecond
 
-// clusterFlags are those of a simulation, beside the model.
+// clusterFlags returns the flags of a simulation.
 func clusterFlags() []cli.Flag {
 	return append(deviceFlags(device.FP32), advanced(deviceGroup,
 		&cli.StringFlag{Name: "cluster",
@@ -38,7 +38,7 @@ func clusterFlags() []cli.Flag {
 		&cli.StringFlag{Name: "memory", Value: "4GiB", Usage: "limit the memory of the measurement to `SIZE`"})...)
 }
 
-// cluster is what --cluster asks for.
+// cluster is the value of --cluster.
 type cluster struct {
 	ranks   int
 	network distributed.Network
@@ -71,8 +71,7 @@ func parseCluster(text string) (*cluster, error) {
 	return out, nil
 }
 
-// bandwidth is a number and its unit. Bytes end in a large B, because Gb would be bits to
-// many readers.
+// bandwidth matches a number and its unit. Bytes end in a capital B, because many readers take Gb for bits.
 var bandwidth = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?)(?:([kKMGT]?)(bit)|([kKMGT]?i?)(B))(?:/s)?$`)
 
 // parseBandwidth reads bytes a second: 10Gbit, 1.2GB, 900MiB/s.
@@ -101,7 +100,7 @@ func parseBandwidth(text string) (float64, error) {
 	return 0, expected
 }
 
-// clusterInfo is what --cluster adds to what info prints.
+// clusterInfo is the output of info --cluster.
 type clusterInfo struct {
 	Device       string                     `json:"device"` // measured device
 	Batch        int                        `json:"batch"`
@@ -113,10 +112,10 @@ type clusterInfo struct {
 	Steps        []distributed.ClusterStep  `json:"steps"`
 }
 
-// infoEdges are the edges of a node in the graphs that steps are measured with.
+// infoEdges is the number of edges per node in the graphs of the measurement.
 const infoEdges = 8
 
-// clusterWorkload is the batch of a step, as the flags and the model say.
+// clusterWorkload returns the batch of a step according to the flags and the model.
 func clusterWorkload(c *cli.Context, m *sft.Model) (*bench.Workload, error) {
 	from, _ := provenance.Of(m.Config) // empty for a model of another program
 	w := &bench.Workload{Config: m.Config, Settings: from.Settings, EdgesPerNode: infoEdges}
@@ -147,7 +146,7 @@ func clusterWorkload(c *cli.Context, m *sft.Model) (*bench.Workload, error) {
 	return w, err
 }
 
-// simulate measures this machine and predicts steps on several such.
+// simulate measures this machine and predicts the time of a step on several such machines.
 func simulate(c *cli.Context, m *sft.Model) (*clusterInfo, error) {
 	asked, err := parseCluster(c.String("cluster"))
 	if err != nil {
@@ -175,7 +174,7 @@ func simulate(c *cli.Context, m *sft.Model) (*clusterInfo, error) {
 		Steps: distributed.PredictSteps(batch, found, asked.network, distributed.Doubling(asked.ranks))}, nil
 }
 
-// figures takes the figures of the machine, and says so if that takes longer than a moment.
+// figures measures the machine, and prints a line if that takes longer than benchMoment.
 func figures(ctx context.Context, out io.Writer, m bench.ClusterMeasurement) (f distributed.ClusterFigures, err error) {
 	err = newBenchProgress(out, 1).measure("steps of training", func() error {
 		f, err = m.Figures(ctx)
@@ -184,7 +183,7 @@ func figures(ctx context.Context, out io.Writer, m bench.ClusterMeasurement) (f 
 	return f, err
 }
 
-// write prints for a person.
+// write formats the simulation as text.
 func (i *clusterInfo) write(w io.Writer) error {
 	t := &lines{w: w}
 	t.add("\na step of training on several machines, simulated from one: %s", i.Device)

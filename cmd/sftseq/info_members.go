@@ -15,7 +15,7 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// linearInfo is what info prints of a linear model.
+// linearInfo is the output of info for a linear model.
 type linearInfo struct {
 	Model    string         `json:"model"`
 	Config   *linear.Config `json:"config"`
@@ -27,7 +27,7 @@ type linearInfo struct {
 // maxLinearConfig bounds the config.json of a linear model.
 const maxLinearConfig = 16 << 20
 
-// infoLinear describes a linear model of a directory.
+// infoLinear describes the linear model in a directory.
 func infoLinear(c *cli.Context, dir string, m *sft.Model) error {
 	text, err := atomicfile.ReadRegular(filepath.Join(membersOf(dir)[0], "config.json"), maxLinearConfig)
 	if err != nil {
@@ -58,7 +58,7 @@ func (i *linearInfo) write(w io.Writer) error {
 	return l.err
 }
 
-// withoutZeros drops the entries of the settings of a provenance that a linear model does not have.
+// withoutZeros drops zero settings, which a linear model does not have, from a provenance.
 func withoutZeros(extra json.RawMessage) json.RawMessage {
 	var all, settings map[string]json.RawMessage
 	if json.Unmarshal(extra, &all) != nil || json.Unmarshal(all["settings"], &settings) != nil {
@@ -80,7 +80,7 @@ func withoutZeros(extra json.RawMessage) json.RawMessage {
 	return extra
 }
 
-// fusionInfo is what info prints of a fusion.
+// fusionInfo is the output of info for a fusion.
 type fusionInfo struct {
 	Model   string       `json:"model"`
 	Config  *sft.Fusion  `json:"config"`

@@ -42,7 +42,8 @@ func TestInfoMembers(t *testing.T) {
 	equal(t, f.Config.Loss, must.Get(sft.ReadFusion(out))(t).Loss)
 	refuse(t, exitError, "name one of them, such as --model "+filepath.Join(out, "lexical")+" (linear, lexical)", "",
 		"serve", "--model", out, "--index", filepath.Join(t.TempDir(), "index"))
-	for want, dir := range map[string]string{"--cluster: " + out + ": expected a model, found the folder of 2": out,
+	for want, dir := range map[string]string{"--cluster: " + out +
+		": expected a model, found a folder of 2 models": out,
 		"--cluster: " + sft.ErrLinear.Error(): linear} {
 		refuse(t, exitError, want, "", "info", "--model", dir, "--cluster", "4,10Gbit")
 	}

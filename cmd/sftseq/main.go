@@ -25,7 +25,7 @@ const (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// The first signal asks to stop, the second one does not ask.
+	// The first signal stops the run in order, the second one kills the program.
 	context.AfterFunc(ctx, stop)
 	os.Exit(run(ctx, os.Args, os.Stdin, os.Stdout, os.Stderr))
 }
@@ -43,7 +43,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	app := newApp()
 	app.Reader, app.Writer, app.ErrWriter = stdin, out, errs
 	err := app.RunContext(ctx, arranged(app, args))
-	// What prints help and tables does not look at its errors; this does.
+	// The library ignores write errors of help and tables; output records them.
 	if out.err != nil && !errors.Is(err, out.err) {
 		err = errors.Join(err, out.err)
 	}
@@ -80,8 +80,7 @@ Example: sftseq train listops --out runs/listops
 		Metadata:             map[string]any{closingFailed: new(atomic.Bool)},
 		EnableBashCompletion: true,
 		Suggest:              true,
-		// A flag that may be given several times has one value each time: files have commas
-		// in their names.
+		// A repeated flag has one value each time, because names of files may contain commas.
 		DisableSliceFlagSeparator: true,
 		HideVersion:               true, // ours says what the command version does
 		Flags: []cli.Flag{&cli.BoolFlag{Name: "version", Aliases: []string{"v"},
@@ -101,7 +100,7 @@ Example: sftseq train listops --out runs/listops
 	return app
 }
 
-// plainSwitches leaves out of help that a switch is off unless it is given.
+// plainSwitches omits the default "false" of switches from help.
 func plainSwitches(flags []cli.Flag) {
 	for _, f := range flags {
 		if b, ok := f.(*cli.BoolFlag); ok && !b.Value {
@@ -110,8 +109,8 @@ func plainSwitches(flags []cli.Flag) {
 	}
 }
 
-// reportUsage makes every command return what is wrong with its flags, which the library would print above
-// its help, name the flags that an error is of, and know --help-all.
+// reportUsage makes every command return its flag errors, which the library would print above its help, adds flag names
+// to errors about files, and adds --help-all.
 func reportUsage(commands []*cli.Command) {
 	for _, c := range commands {
 		c.Flags = append(c.Flags, helpAllFlag())
@@ -142,7 +141,7 @@ func onUsageError(c *cli.Context, err error, _ bool) error {
 	return usage(c, "%w%s", err, suggestFlag(c, err))
 }
 
-// unknownCommand runs where no command was named.
+// unknownCommand is the action without a known command.
 func unknownCommand(c *cli.Context) error {
 	name := c.Args().First()
 	if name == "" && c.Bool("version") {
@@ -172,7 +171,7 @@ func needFlags(c *cli.Context, names ...string) error {
 	return nil
 }
 
-// output remembers the first failure to write.
+// output is a writer that keeps its first error.
 type output struct {
 	w   io.Writer
 	err error

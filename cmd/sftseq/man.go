@@ -29,9 +29,8 @@ Example: sftseq man | man -l -
 	}
 }
 
-// manual is the program as the library that writes manual pages shows it best: it knows no
-// descriptions of commands, heads each with the last word of its name alone, and fills the
-// lines of what is not indented.
+// manual adapts the program to the library that writes manual pages, which ignores descriptions of commands, uses only
+// the last word of a command's name as its heading, and fills lines that are not indented.
 func manual() *cli.App {
 	app := newApp()
 	app.Description = indented(app.Description)
@@ -39,8 +38,8 @@ func manual() *cli.App {
 	return app
 }
 
-// flattened are commands with those below them, by their whole names, without the command
-// help that the library adds to each.
+// flattened returns commands and their subcommands with their full names, without the help command that the library
+// adds to each.
 func flattened(commands []*cli.Command, above string) (out []*cli.Command) {
 	for _, c := range commands {
 		text := c.UsageText
@@ -54,7 +53,7 @@ func flattened(commands []*cli.Command, above string) (out []*cli.Command) {
 	return out
 }
 
-// indented is a text whose lines stay as they are.
+// indented indents a text so that its line breaks are kept.
 func indented(text string) string {
 	return "    " + strings.ReplaceAll(text, "\n", "\n    ")
 }

@@ -21,14 +21,14 @@ func modelFlag() cli.Flag {
 		Usage: "read the model in `DIR`, also the first argument (required)", TakesFile: true}
 }
 
-// modelsFlag takes several models that answer together, too.
+// modelsFlag also accepts an ensemble.
 func modelsFlag() cli.Flag {
 	return &cli.StringFlag{Name: "model", Category: modelGroup,
 		Usage:     "read the model in `DIR`, or the ensemble of a folder of models; also the first argument (required)",
 		TakesFile: true}
 }
 
-// runFlag names runs beside the arguments of a command that reads several.
+// runFlag names runs, in addition to the arguments of a command that reads several.
 func runFlag() cli.Flag {
 	return &cli.StringSliceFlag{Name: "model", Category: modelGroup,
 		Usage: "read the run in `DIR`, as an argument does; may be given several times", TakesFile: true}
@@ -43,7 +43,7 @@ func runsOf(c *cli.Context) ([]string, error) {
 	return dirs, nil
 }
 
-// modelFlags are those of every command that runs what a flag names.
+// modelFlags returns the flags of every command that runs the model of a flag.
 func modelFlags(model cli.Flag) []cli.Flag {
 	return append([]cli.Flag{model}, deviceFlags(device.FP32)...)
 }
@@ -57,8 +57,7 @@ func loadModel(c *cli.Context) (*sft.Model, error) {
 	return readModel(c.Context, dir, "--model ")
 }
 
-// readModel reads a model directory. Where there are runs in its place, it names them, as they are named
-// behind flag.
+// readModel reads a model directory. If it is a folder of runs, the error lists them, with the flag before each.
 func readModel(ctx context.Context, dir, flag string) (*sft.Model, error) {
 	fusion, err := sft.ReadFusion(dir)
 	if err != nil {
@@ -79,14 +78,13 @@ func readModel(ctx context.Context, dir, flag string) (*sft.Model, error) {
 	return m, err
 }
 
-// load is sft.Load that ends with ctx.
+// load is sft.Load that stops when ctx ends.
 func load(ctx context.Context, dir string) (*sft.Model, error) {
 	return abandonable(ctx, func() (*sft.Model, error) { return sft.Load(dir) })
 }
 
-// abandonable returns what f returns, or ctx's error if f goes on for more than a second after ctx has
-// ended: what computes for long in one piece, such as the initialisation of a large model, keeps no program
-// from ending.
+// abandonable returns the result of f, or ctx's error if f is still running a second after ctx has ended: a long step,
+// such as the initialisation of a large model, must not keep the program from ending.
 func abandonable[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	type result struct {
 		value T
@@ -111,7 +109,7 @@ func abandonable[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	}
 }
 
-// openScorer puts models on --device. Release ends their use.
+// openScorer puts models on --device. release closes the device.
 func openScorer(c *cli.Context, m models) (s *sft.Scorer, release func(), err error) {
 	d, err := openModelDevice(c, m)
 	if err != nil {
@@ -125,7 +123,7 @@ func openScorer(c *cli.Context, m models) (s *sft.Scorer, release func(), err er
 	return s, release, nil
 }
 
-// openModelDevice opens --device for a model: the CPU for one that runs nowhere else.
+// openModelDevice opens --device for a model; a linear model runs only on the CPU.
 func openModelDevice(c *cli.Context, m models) (tensor.Device, error) {
 	if !m.isLinear() {
 		return openDevice(c)

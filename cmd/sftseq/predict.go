@@ -55,9 +55,9 @@ func predict(c *cli.Context) error {
 	explain, fill := c.Bool("explain"), c.Bool("fill")
 	switch {
 	case explain && c.IsSet("input"):
-		return usage(c, "--explain answers lines, not --input")
+		return usage(c, "--explain reads JSON lines, not --input")
 	case fill && c.IsSet("input"):
-		return usage(c, "--fill answers lines, not --input")
+		return usage(c, "--fill reads JSON lines, not --input")
 	case explain && fill:
 		return usage(c, "--explain and --fill exclude each other")
 	case !fill && (c.IsSet("mask") || c.IsSet("candidates")):
@@ -99,7 +99,7 @@ A pair yields embedding_a and embedding_b. More: docs/predict.md, docs/cluster.m
 	}
 }
 
-// answerLines is predict and embed.
+// answerLines runs predict or embed.
 func answerLines(c *cli.Context, make func(*sft.Scorer) *answer.Model) error {
 	if err := checkMaxLine(c); err != nil {
 		return err
@@ -175,7 +175,7 @@ func answerWith(c *cli.Context, config *sft.Config, scorer *sft.Scorer, model *a
 	return model.Lines(c.Context, parser, c.Int("max-line"), linesHint, in, c.App.Writer)
 }
 
-// taskFor refuses a model that cannot do what is asked for.
+// taskFor refuses a model that does not support the requested output.
 func taskFor(c *cli.Context, m *sft.Config) error {
 	fills := task.Of(m).Evaluator() == nil
 	switch fill := c.Bool("fill"); {

@@ -266,6 +266,6 @@ func TestPredictExplain(t *testing.T) {
 			t.Errorf("%s: %s, %v; without --explain %s", model, rest, err, plain)
 		}
 	}
-	refuse(t, exitUsage, "--explain answers lines", "", "predict", "--explain", "--model", goldenPath("pre"),
+	refuse(t, exitUsage, "--explain reads JSON lines", "", "predict", "--explain", "--model", goldenPath("pre"),
 		"--input", "x", "--output", "y")
 }

@@ -34,8 +34,7 @@ predict --fill fills masks. More: docs/pretraining.md, docs/training.md`,
 	}
 }
 
-// maskFlags are those of a model that fills masks: each replaces the value of a key of
-// config.json.
+// maskFlags are the flags of a model that fills masks. Each sets a key of config.json.
 var maskFlags = []architectureFlag{
 	{"mask-rate", "mask_rate", "mask this fraction of the tokens", trainingGroup, masksKind},
 	{"mask-span", "mask_span", "mask spans of `N` tokens on average", trainingGroup, masksKind},
@@ -43,7 +42,7 @@ var maskFlags = []architectureFlag{
 		advancedModel, masksKind},
 }
 
-// pretrainFlags are those of train that a model without labels can use, and those of masks.
+// pretrainFlags returns the flags of train that apply without labels, and those of masks.
 func pretrainFlags() []cli.Flag {
 	flags := append(trainFlags(lra.Pretrain(&seq.Manifest{})), maskTargetsFlag())
 	flagCalled(flags, "preset").(*cli.StringFlag).Usage += ", or another one of the task that the data are of"
@@ -99,7 +98,7 @@ func frequencies(c *cli.Context, config *sft.Config, set *seq.Dataset) (float64,
 // mostTargets is the maximum number of spectra that a model may predict.
 const mostTargets = 4096
 
-// parseMaskTargets reads --mask-targets: the number of names of spectra, or 0 for tokens.
+// parseMaskTargets reads --mask-targets: the number of spectra, or 0 for tokens.
 func parseMaskTargets(text string) (names int, err error) {
 	if text == "tokens" {
 		return 0, nil

@@ -136,7 +136,7 @@ func TestPretrainRefuses(t *testing.T) {
 		{"--mask \"\", expected the text", []string{"predict", "--fill", "--mask", "", "--model", goldenPath("pre")}},
 		{"--mask and --candidates belong to --fill", []string{"predict", "--candidates", "3",
 			"--model", goldenPath("pre")}},
-		{"--fill answers lines, not --input", []string{"predict", "--fill", "--input", "x",
+		{"--fill reads JSON lines, not --input", []string{"predict", "--fill", "--input", "x",
 			"--model", goldenPath("pre")}},
 		{"--candidates 0, expected a number", []string{"predict", "--fill", "--candidates", "0",
 			"--model", goldenPath("pre")}},

@@ -13,18 +13,17 @@ import (
 	"github.com/sftseq/sftseq/internal/bench"
 )
 
-// unitBytes is the unit of what is counted in bytes, which are shown as MiB and the like.
+// unitBytes is the unit of counts of bytes, which are shown as MiB and the like.
 const unitBytes = "bytes"
 
-// describeEvery is how often the rate beside a bar changes.
+// describeEvery is how often the rate beside a bar is updated.
 const describeEvery = 500 * time.Millisecond
 
-// progressEvery is how often a progress line appears where there is no terminal.
+// progressEvery is the time between progress lines without a terminal.
 const progressEvery = 5 * time.Second
 
-// A progress shows how far a long task is, on standard error: a bar with the
-// time left on a terminal, otherwise a plain line every few seconds, so that a
-// log stays readable. It is safe for concurrent use.
+// A progress shows the progress of a long task on standard error: a bar with the time left on a terminal, otherwise a
+// line every few seconds, so that a log stays readable. It is safe for concurrent use.
 type progress struct {
 	mu    sync.Mutex
 	bar   *progressbar.ProgressBar // nil where plain lines are written
@@ -41,8 +40,7 @@ type progress struct {
 // progressTo is where progress is shown.
 var progressTo io.Writer = os.Stderr
 
-// newProgress begins a task of total units (0 if not known): "generating
-// listops", "rows".
+// newProgress starts a task of total units (0 if not known), such as "generating listops" of "rows".
 func newProgress(total int64, what, unit string) *progress {
 	what = escapeControls([]byte(what)) // it may name a file
 	p := &progress{out: progressTo, what: what, unit: unit, total: total, start: time.Now(), quiet: true}
@@ -70,7 +68,7 @@ func (p *progress) Add(n int64) {
 	if p.bar != nil {
 		_ = p.bar.Add64(n) // a bar that cannot be drawn is no reason to stop
 
-		// Of bytes the bar shows the rate itself.
+		// The bar itself shows the rate of bytes.
 		if now := time.Now(); p.unit != unitBytes && now.Sub(p.last) >= describeEvery {
 			p.last = now
 			p.bar.Describe(p.what + " " + p.rate(now))
@@ -83,7 +81,7 @@ func (p *progress) Add(n int64) {
 	}
 }
 
-// Finish ends the bar. Plain lines end with the total if there were any.
+// Finish ends the bar. Progress lines end with the total if any were written.
 func (p *progress) Finish() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -104,8 +102,7 @@ type phases struct {
 	ended bool
 }
 
-// of is the progress of a task, which begins when it is first asked for and ends the one
-// before.
+// of returns the progress of a task. The first call for a task starts it and finishes the previous one.
 func (p *phases) of(total int64, what, unit string) *progress {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -121,7 +118,7 @@ func (p *phases) of(total int64, what, unit string) *progress {
 	return p.now
 }
 
-// Finish ends the last task. Nothing is shown any more.
+// Finish ends the last task. Later tasks show nothing.
 func (p *phases) Finish() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -131,7 +128,7 @@ func (p *phases) Finish() {
 	}
 }
 
-// line is "generating listops: 4000 of 96000 rows (4%), 2.1k rows/s, 44s left".
+// line formats the state: "generating listops: 4000 of 96000 rows (4%), 2.1k rows/s, 44s left".
 func (p *progress) line(now time.Time) string {
 	if p.total < 1 || p.done < 1 {
 		return fmt.Sprintf("%s: %s, %s", p.what, p.amount(), p.rate(now))
@@ -145,7 +142,7 @@ func (p *progress) line(now time.Time) string {
 	return fmt.Sprintf("%s: %s (%d%%), %s, %s left", p.what, of, 100*done/p.total, p.rate(now), roundTime(left))
 }
 
-// amount is what is done: "4000 rows" or "1.5 MiB".
+// amount formats the completed amount: "4000 rows" or "1.5 MiB".
 func (p *progress) amount() string {
 	if p.unit == unitBytes {
 		return bench.FormatBytes(p.done)
@@ -153,7 +150,7 @@ func (p *progress) amount() string {
 	return fmt.Sprintf("%d %s", p.done, p.unit)
 }
 
-// rate is that since the beginning: "2.1k rows/s" or "1.5 MiB/s".
+// rate formats the mean rate since the start: "2.1k rows/s" or "1.5 MiB/s".
 func (p *progress) rate(now time.Time) string {
 	rate := float64(p.done) / now.Sub(p.start).Seconds()
 	switch {
@@ -169,8 +166,7 @@ func (p *progress) rate(now time.Time) string {
 	return fmt.Sprintf("%.0f %s/s", rate, p.unit)
 }
 
-// roundTime is a time as exact as an estimate is worth: to the second below an hour, to the
-// minute below two days, in days above.
+// roundTime rounds an estimated time: to seconds below an hour, to minutes below two days, to days above.
 func roundTime(d time.Duration) string {
 	switch {
 	case d < time.Hour:

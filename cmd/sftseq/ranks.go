@@ -21,24 +21,23 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// ranks are the processes that a launcher of MPI has started to compute together, this one
-// among them. Rank 0 alone prints, and writes files.
+// ranks are the processes that an MPI launcher has started, including this one. Only rank 0 prints and writes files.
 type ranks struct {
 	*distributed.World
 	local   int // this process's place among those of its machine, from 0
 	sharing int // processes on the same cores, this one included
 }
 
-// ranksKey is where the application's metadata have them.
+// ranksKey is their key in the application's metadata.
 const ranksKey = "ranks"
 
-// ranksOf are those of the program, nil where it runs alone.
+// ranksOf returns the ranks of the program, nil for a single process.
 func ranksOf(c *cli.Context) *ranks {
 	r, _ := c.App.Metadata[ranksKey].(*ranks)
 	return r
 }
 
-// communicator is what training shares its batches by, nil for one process.
+// communicator connects the ranks of training, nil for one process.
 func communicator(c *cli.Context) sft.Communicator {
 	if r := ranksOf(c); r != nil {
 		return r.World
@@ -46,12 +45,12 @@ func communicator(c *cli.Context) sft.Communicator {
 	return nil
 }
 
-// library is what connects the ranks, such as "Open MPI 4.1.4".
+// library names the MPI library, such as "Open MPI 4.1.4".
 func (r *ranks) library() string {
 	return strings.NewReplacer(" Version:", "", " v", " ").Replace(r.Version())
 }
 
-// describe is ", 3 ranks (Open MPI 4.1.4)", nothing for one process alone.
+// describe formats ", 3 ranks (Open MPI 4.1.4)"; "" for a single process.
 func (r *ranks) describe() string {
 	if r == nil {
 		return ""
@@ -67,8 +66,7 @@ func rankFlags() []cli.Flag {
 		Usage: "end a run of several processes (MPI) after `TIME` without a sign of life of one"})
 }
 
-// together runs a command on all ranks that a launcher has started, and has them all end
-// with the first error of one.
+// together runs a command on all ranks of the launcher, and ends all of them at the first error of one.
 func together(action cli.ActionFunc) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		if distributed.Launched() == 1 {
@@ -146,7 +144,7 @@ func (r *ranks) threads() int {
 func (r *ranks) conclude(err error) error {
 	var known *distributed.Error
 	if !errors.As(err, &known) {
-		// A command that was stopped says how to go on: no rank takes it for a wish to stop.
+		// The error of a stopped command says how to continue: the other ranks must not take it for a cancellation.
 		mine := err
 		if errors.Is(err, context.Canceled) {
 			mine = errors.New(err.Error())
@@ -178,8 +176,8 @@ func printedBy(err error, rank int) error {
 	return printedError{err}
 }
 
-// inTurn runs f on rank 0, then on one rank of each other machine, then on the rest: what
-// the first makes in a directory of its machine the others find.
+// inTurn runs f on rank 0, then on one rank of each other machine, then on the rest, which find the files that the
+// first rank of their machine has made.
 func (r *ranks) inTurn(f func() error) error {
 	if r == nil {
 		return f()
@@ -203,7 +201,7 @@ func (r *ranks) inTurn(f func() error) error {
 	return nil
 }
 
-// scoring has all ranks score rows together.
+// scoring returns functions that score and embed rows on all ranks together.
 func (r *ranks) scoring(s *sft.Scorer) (func(context.Context, []seq.Example) ([]sft.Output, error), evaluation.Embed) {
 	if r == nil {
 		return s.Examples, s.Embeddings
@@ -215,8 +213,7 @@ func (r *ranks) scoring(s *sft.Scorer) (func(context.Context, []seq.Example) ([]
 		}
 }
 
-// compare refuses ranks that compute otherwise, or see another model or other data under
-// the same names.
+// compare refuses ranks that compute differently, or whose paths lead to a different model or different data.
 func (r *ranks) compare(s *sft.Scorer, data string) error {
 	if r == nil {
 		return nil
@@ -228,7 +225,7 @@ func (r *ranks) compare(s *sft.Scorer, data string) error {
 	return s.CompareRanks(r.World, map[string]string{"the data (SHA-256)": fmt.Sprintf("%x", hash)}, err)
 }
 
-// hashOf is the SHA-256 of a file.
+// hashOf returns the SHA-256 of a file.
 func hashOf(path string) ([]byte, error) {
 	f, err := atomicfile.OpenRegular(path)
 	if err != nil {
@@ -240,11 +237,11 @@ func hashOf(path string) ([]byte, error) {
 	return h.Sum(nil), err
 }
 
-// aloneCommands compute in one process.
+// aloneCommands run in one process.
 var aloneCommands = []string{"data", "predict", "embed", "serve", "grads", "check", "bench", "plot", "report"}
 
-// refuseSeveral reports a command that a launcher has started several times, each of which
-// would do all of its work.
+// refuseSeveral refuses a command that a launcher has started several times, each of which would repeat all of its
+// work.
 func refuseSeveral(c *cli.Context) error {
 	n, name := distributed.Launched(), c.Args().First()
 	if n == 1 || !slices.Contains(aloneCommands, name) {

@@ -44,7 +44,7 @@ way. More: docs/reports.md`,
 	}
 }
 
-// mostExamples keeps a page so small that a browser shows it.
+// mostExamples limits the size of a page to what a browser can show.
 const mostExamples = 1000
 
 func reportRuns(c *cli.Context) error {
@@ -70,7 +70,7 @@ func reportRuns(c *cli.Context) error {
 			return err
 		}
 	}
-	// What takes long comes when all that can be wrong with the files is known.
+	// Files are checked before the rows are scored, which takes long.
 	page, err := createFile(c.String("out"))
 	if err != nil {
 		return err
@@ -137,7 +137,7 @@ func openReportRun(c *cli.Context, member reportRun) (r report.Run, err error) {
 	return r, nil
 }
 
-// runNames are the last parts of the directories, or all of them where these are equal.
+// runNames returns the last elements of the directories, or the whole paths where these are equal.
 func runNames(dirs []string) []string {
 	var names []string
 	seen := map[string]bool{}

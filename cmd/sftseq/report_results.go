@@ -20,7 +20,7 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// reportRows are what a run's model is measured on.
+// reportRows are the rows that a run's model is measured on.
 type reportRows struct {
 	path, name string
 	rows       int64 // 0 where not known
@@ -29,7 +29,7 @@ type reportRows struct {
 	dir, split string       // directory and split of the data set
 }
 
-// open begins to read them.
+// open opens the rows.
 func (r *reportRows) open() (*seq.Reader, error) {
 	if r.set == nil {
 		return seq.Open(r.path)
@@ -75,7 +75,7 @@ func addResults(c *cli.Context, r *report.Run, dir string) (err error) {
 	})
 }
 
-// baseline is that of the rows, if they are a split of a data set whose baselines can be measured.
+// baseline returns the baselines of the rows, if they are a split of a data set whose baselines can be measured.
 func (r *reportRows) baseline(c *cli.Context) (*baseline.Result, error) {
 	if r.set == nil || !slices.Contains(baseline.Splits(r.set.Manifest), r.split) {
 		return nil, nil
@@ -83,7 +83,7 @@ func (r *reportRows) baseline(c *cli.Context) (*baseline.Result, error) {
 	return baselineOf(c, r.set, r.split)
 }
 
-// rowsOf are the rows of --data, or those of the data that a run was trained on.
+// rowsOf returns the rows of --data, or those of the run's training data.
 func rowsOf(c *cli.Context, config *sft.Config) (*reportRows, error) {
 	if c.String("data") != "" {
 		return givenRows(c, config)
@@ -91,7 +91,7 @@ func rowsOf(c *cli.Context, config *sft.Config) (*reportRows, error) {
 	return ownRows(c, config)
 }
 
-// givenRows are those of --data.
+// givenRows returns the rows of --data.
 func givenRows(c *cli.Context, config *sft.Config) (*reportRows, error) {
 	path := c.String("data")
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
@@ -108,8 +108,8 @@ func givenRows(c *cli.Context, config *sft.Config) (*reportRows, error) {
 	return in, err
 }
 
-// ownRows are those of the data set that a run was trained on. An error says why they
-// are not to be had, which a page can do without.
+// ownRows returns the rows of the data set that a run was trained on. The error says why they are unavailable; a page
+// can do without them.
 func ownRows(c *cli.Context, config *sft.Config) (*reportRows, error) {
 	p, err := provenance.Of(config)
 	if err != nil || p.Data == "" {

@@ -17,7 +17,7 @@ func began(config *sft.Config) string {
 	dir := string(p.InitFrom)
 	m, err := train.ReadMetrics(dir)
 	if err != nil {
-		return fmt.Sprintf("The run began from the model in %s, whose metrics are not there, as seen from here.", dir)
+		return fmt.Sprintf("The run began from the model in %s, whose metrics are missing.", dir)
 	}
 	bits := ""
 	for _, v := range m.Validation {

@@ -9,8 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// results are printed: each as a line of JSON when it is known, or all of them as a
-// table at the end.
+// results prints results: each as a line of JSON as soon as it is known, or all of them as a table at the end.
 type results struct {
 	json bool
 	out  io.Writer
@@ -22,13 +21,13 @@ func newResults(c *cli.Context, text int, columns ...string) *results {
 	return &results{json: c.Bool("json"), out: c.App.Writer, text: text, rows: [][]string{columns}}
 }
 
-// add takes a result and its row of the table.
+// add adds a result and its row of the table.
 func (r *results) add(value any, row ...string) error {
 	r.rows = append(r.rows, row)
 	return r.note(value)
 }
 
-// note prints what is no row of the table, if JSON is asked for.
+// note prints a value that is not a row of the table, if JSON is requested.
 func (r *results) note(value any) error {
 	if !r.json {
 		return nil

@@ -258,7 +258,7 @@ func modelName(c *cli.Context) string {
 	return filepath.Base(dir)
 }
 
-// serving is a server with what it is reached by.
+// serving is a server with its listeners.
 type serving struct {
 	server  *serve.Server
 	log     *slog.Logger
@@ -344,7 +344,7 @@ func (r *serving) run(c *cli.Context) error {
 	for _, l := range listeners {
 		r.log.Info("listening", "address", l.Addr().Network()+":"+l.Addr().String())
 		if transport.Public(l.Addr()) {
-			r.log.Warn("whoever reaches this address may use the server: clients are not asked who they are",
+			r.log.Warn("every client that reaches this address may use the server: there is no authentication",
 				"address", l.Addr().String())
 		}
 		r.work.Go(func() {
@@ -432,9 +432,8 @@ func (r *serving) serveProfiles() (stop func(), err error) {
 	return serve.ServeProfiles(l), nil
 }
 
-// signals sees to those that must not end the program until stop is called. SIGHUP
-// reads the model again, and is passed over before there is a server and while it
-// drains. SIGPIPE would end the program without a word when its output is closed.
+// signals handles signals that must not end the program, until stop is called. SIGHUP reloads the model, and is ignored
+// while the server starts or drains. SIGPIPE would end the program silently when its output is closed.
 func (r *serving) signals() (stop func()) {
 	signal.Ignore(syscall.SIGPIPE)
 	hangups := make(chan os.Signal, 1)
@@ -453,19 +452,19 @@ func (r *serving) signals() (stop func()) {
 	}
 }
 
-// shut has SIGHUP passed over from now on, and waits for a model that is being read.
+// shut makes SIGHUP ignored from now on, and waits for a reload to finish.
 func (r *serving) shut() {
 	r.open.Store(false)
 	r.reloading.Lock()
 	defer r.reloading.Unlock()
 }
 
-// reload reads the tokens and the model again. What cannot be read stays in use.
+// reload reads the tokens and the model again. If either cannot be read, the old one stays in use.
 func (r *serving) reload() {
 	r.reloading.Lock()
 	defer r.reloading.Unlock()
 	if !r.open.Load() {
-		r.log.Warn("SIGHUP is passed over: the server starts or stops")
+		r.log.Warn("SIGHUP is ignored while the server starts or stops")
 		return
 	}
 	if r.tokens != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/sftseq/sftseq/internal/serve/transport"
 )
 
-// httpFlags are those of serve for clients of HTTP.
+// httpFlags returns the flags of serve for HTTP clients.
 func httpFlags() []cli.Flag {
 	return slices.Concat(group(serverGroup,
 		&cli.StringFlag{Name: "http",
@@ -31,8 +31,8 @@ func httpFlags() []cli.Flag {
 			Usage: "let pages of `ORIGIN` use the server from a browser; may be given several times"}))
 }
 
-// maxToken is the longest token, and minToken the shortest: a short one is soon guessed. maxTokens is the size of a
-// file of them.
+// maxToken and minToken bound the length of a token: a short one is easily guessed. maxTokens bounds the size of a file
+// of tokens.
 const (
 	minToken  = 16
 	maxToken  = 4096
@@ -102,7 +102,7 @@ func readOrigins(c *cli.Context, token bool) ([]string, error) {
 func (r *serving) reloadTokens() {
 	tokens, err := readTokens(r.file)
 	if err != nil {
-		r.log.Error("the tokens were not read again: those before stay valid", "error", err)
+		r.log.Error("the tokens were not read again: the previous ones stay valid", "error", err)
 		return
 	}
 	r.tokens.Set(tokens...)

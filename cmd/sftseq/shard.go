@@ -37,8 +37,8 @@ const (
 	errorColumn = "column"
 )
 
-// sharded reports whether a shard is asked for. 0/1 is none where --output is a file: so a
-// task of a job says that it does all of its input.
+// sharded reports whether a shard is requested. 0/1 with a file as --output is not a shard: a task of a job says in
+// this way that it handles its whole input.
 func sharded(c *cli.Context) bool {
 	out := c.String("output")
 	info, err := os.Stat(out)
@@ -48,14 +48,13 @@ func sharded(c *cli.Context) bool {
 	return c.IsSet("shard") && !(c.String("shard") == "0/1" && (out == "" || namesFile(out)))
 }
 
-// namesFile reports whether an output is called as files are, even of a kind that is not
-// written.
+// namesFile reports whether an output has the name of a file, even of an unsupported format.
 func namesFile(out string) bool {
 	_, err := table.FormatOf(out)
 	return (err == nil || table.Stranger(out) != "") && !strings.HasSuffix(out, "/")
 }
 
-// checkJob refuses a task of a job that would do what all others do, too.
+// checkJob refuses a task of a job without a shard, which would repeat the work of all others.
 func checkJob(c *cli.Context) error {
 	if variable := shard.JobVariable(os.Getenv); variable != "" && !sharded(c) && !c.IsSet("shard") {
 		return usage(c, "%s is set, but no shard is asked for, so that each task would read the whole input: expected --output DIR/ for the parts of all tasks, or --shard 0/1", variable)
@@ -63,7 +62,7 @@ func checkJob(c *cli.Context) error {
 	return nil
 }
 
-// shardJob is the shard that flags ask for.
+// shardJob is the shard that the flags select.
 type shardJob struct {
 	shard.Shard
 	dir    string // "" for a stream
@@ -105,8 +104,7 @@ func newShardJob(c *cli.Context) (j *shardJob, err error) {
 	return j, nil
 }
 
-// key is what the job's part is a function of; options are those of the command that change
-// what it writes.
+// key returns the inputs that determine the job's part; options are those of the command that change its output.
 func (j *shardJob) key(c *cli.Context, kernels string, in *shard.Input, options any) (key *shard.Key, err error) {
 	key = &shard.Key{Kernels: kernels, Shard: j.Shard}
 	if key.Model, err = modelHash(c.String("model")); err != nil {
@@ -120,7 +118,7 @@ func (j *shardJob) key(c *cli.Context, kernels string, in *shard.Input, options 
 	return key, err
 }
 
-// modelHash is of all files that the answers of a model, or of several together, depend on.
+// modelHash hashes all files that the predictions of a model, or of an ensemble, depend on.
 func modelHash(dir string) (string, error) {
 	var all []string
 	if f, err := sft.ReadFusion(dir); err != nil {
@@ -142,8 +140,8 @@ func modelHash(dir string) (string, error) {
 	return strings.Join(all, " "), nil
 }
 
-// begin begins the part of the job, or prints that it exists, and returns nil. Parts must not be input, which would
-// change what the job reads.
+// begin starts the part of the job; part is nil if it exists already. It refuses input files in the output directory:
+// new parts would change the input.
 func (j *shardJob) begin(c *cli.Context, key *shard.Key, named []string, in *shard.Input) (*shard.Part, error) {
 	for _, name := range named {
 		if liesIn(name, j.dir+"/"+j.File()) {
@@ -157,12 +155,12 @@ func (j *shardJob) begin(c *cli.Context, key *shard.Key, named []string, in *sha
 	}
 	part, rows, err := shard.Begin(j.dir, key)
 	if err == nil && part == nil {
-		fmt.Fprintf(c.App.Writer, "%s is there: %d rows, nothing to do\n", j.File(), rows)
+		fmt.Fprintf(c.App.Writer, "%s exists: %d rows, nothing to do\n", j.File(), rows)
 	}
 	return part, err
 }
 
-// answerShard has a model answer the rows of a shard.
+// answerShard predicts the rows of a shard.
 func answerShard(c *cli.Context, scorer *sft.Scorer, model *answer.Model) error {
 	j, err := newShardJob(c)
 	if err != nil {
@@ -235,7 +233,7 @@ func (j *shardJob) commit(c *cli.Context, part *shard.Part, rows int) error {
 	return err
 }
 
-// shardOptions are those of predict and embed that change what a part has.
+// shardOptions are the options of predict and embed that change a part.
 type shardOptions struct {
 	Command  string            `json:"command"`
 	Sources  []string          `json:"sources"`
@@ -248,7 +246,7 @@ type shardOptions struct {
 	Errors   bool              `json:"errors"` // have a column
 }
 
-// answerStream answers the table that comes through standard input.
+// answerStream predicts the rows of the table on standard input.
 func answerStream(c *cli.Context, config *sft.Config, model *answer.Model, j *shardJob) error {
 	from, err := newTableInput(c, config, model.Sequences, table.StandardInput)
 	if err != nil {
@@ -261,8 +259,8 @@ func answerStream(c *cli.Context, config *sft.Config, model *answer.Model, j *sh
 	return err
 }
 
-// write answers rows as Arrow, a file with a key or a stream without one, and returns how
-// many.
+// write writes predictions of rows as Arrow, to a file with a key or a stream without one, and returns the number of
+// rows.
 func (j *shardJob) write(c *cli.Context, config *sft.Config, model *answer.Model, from *tableInput, to io.Writer,
 	key *shard.Key, open func() (table.Reader, error)) (count int, err error) {
 	parser := model.Parser(tokenizerDir(c), from.Path)
@@ -317,8 +315,8 @@ func verifyShards(c *cli.Context) error {
 	return nil
 }
 
-// checkVerify refuses what --verify does not look at: it would seem to be compared. The input
-// is the flag that names what was read.
+// checkVerify refuses flags that --verify ignores, which a user would expect to be compared. input is the flag of the
+// data.
 func checkVerify(c *cli.Context, input string) error {
 	// the environment may set the device
 	looksAt := []string{"verify", "output", "o", "shard", "model", input, "format", "split", "json", "device"}
@@ -341,8 +339,8 @@ func checkVerify(c *cli.Context, input string) error {
 	return nil
 }
 
-// verifyParts compares the parts in --output with each other, and with what flags name: an
-// input may be "". Seen is called with each record.
+// verifyParts compares the parts in --output with each other, and with the values of the flags; input may be "". It
+// calls seen with each record.
 func verifyParts(c *cli.Context, input string, seen func(arrow.Record) error) (*shard.Manifest, error) {
 	dir := c.String("output")
 	if dir == "" || dir == "-" {

@@ -119,7 +119,7 @@ func TestShards(t *testing.T) {
 					slices.Equal(rows, one), columns)
 			}
 			before := readText(t, filepath.Join(dir, fmt.Sprintf("part-00000-of-%05d.arrow", n)))
-			if out := succeed(t, "", args(0)...); !regexp.MustCompile(`^part-00000-of-0000\d.arrow is there: \d+ rows, nothing to do\n$`).MatchString(out) {
+			if out := succeed(t, "", args(0)...); !regexp.MustCompile(`^part-00000-of-0000\d.arrow exists: \d+ rows, nothing to do\n$`).MatchString(out) {
 				t.Errorf("again: %q", out)
 			}
 			equal(t, readText(t, filepath.Join(dir, fmt.Sprintf("part-00000-of-%05d.arrow", n))), before)
@@ -308,7 +308,7 @@ func TestVerifyUsage(t *testing.T) {
 		{"--model and --input alone: expected no --on-error", []string{"embed", "--on-error", "column"}},
 		{"--model and --data alone: expected no --threads", []string{"eval", "--threads", "1"}},
 		{"--model and --data alone: expected no --on-error", []string{"eval", "--on-error", "fail"}},
-		{"--errors is of a run without shards", []string{"eval", "--errors", "x.csv"}},
+		{"--errors does not apply to shards", []string{"eval", "--errors", "x.csv"}},
 		{"--format needs --input", []string{"predict", "--format", "arrow"}},
 		{"x.jsonl: expected --input before more files", []string{"predict", "x.jsonl"}},
 		{"--split needs --data", []string{"eval", "--split", "val"}},
@@ -374,7 +374,7 @@ func TestEvalShards(t *testing.T) {
 	dir = filepath.Join(t.TempDir(), "one")
 	hasPrefix(t, succeed(t, "", "eval", "--model", model, "--data", data, "--split", "train", "--output", dir),
 		"part-00000-of-00001.arrow: ")
-	refuse(t, exitUsage, "--errors is of a run without shards", "", append(flags, "--errors", "x.csv")...)
+	refuse(t, exitUsage, "--errors does not apply to shards", "", append(flags, "--errors", "x.csv")...)
 }
 
 // fullDisk has room for a number of bytes, and signals when it is full.

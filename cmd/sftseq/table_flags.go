@@ -277,7 +277,7 @@ func (in *tableInput) kept(c *cli.Context, have []string) (keep []string, err er
 			return nil, usage(c, "--keep %q: expected columns, A,B, or all", text)
 		}
 	case have == nil:
-		return nil, usage(c, "--keep all: which columns %s has is known when it has been read: name those to be kept, --keep A,B", in.Path)
+		return nil, usage(c, "--keep all: the columns of %s are unknown until it is read: name the columns to keep, --keep A,B", in.Path)
 	default:
 		for _, name := range have {
 			wholeFiles := table.IsFolder(in.Path, in.Options.Format) && name == table.FolderColumns[0]
@@ -288,7 +288,7 @@ func (in *tableInput) kept(c *cli.Context, have []string) (keep []string, err er
 	}
 	for i, name := range keep {
 		if slices.Contains(keep[:i], name) {
-			return nil, usage(c, "--keep %q: %s is there twice", c.String("keep"), name)
+			return nil, usage(c, "--keep %q: %s is given twice", c.String("keep"), name)
 		}
 	}
 	return keep, nil

@@ -31,7 +31,7 @@ func TestTableFlags(t *testing.T) {
 		{`--format "xlsx"`, []string{"--input", from, "--text", "t", "--format", "xlsx"}},
 		{"reads one sequence: expected --text COLUMN, found a pair, t,u", []string{"--input", from, "--pair", "t,u"}},
 		{"--keep all: which columns", []string{"--input", lines, "--text", "t", "--keep", "all"}},
-		{`--keep "u,u": u is there twice`, []string{"--input", from, "--text", "t", "--keep", "u,u"}},
+		{`--keep "u,u": u is given twice`, []string{"--input", from, "--text", "t", "--keep", "u,u"}},
 	})
 	refuseAll(t, exitUsage, []string{"predict", "--model", goldenPath("retrieval")}, []refusal{
 		{"compares two sequences: expected --pair A,B, found one column, t", []string{"--input", from, "--text", "t"}},

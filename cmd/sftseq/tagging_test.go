@@ -164,7 +164,7 @@ func TestTagging(t *testing.T) {
 		"--output FILE.bed writes spans": {"predict", "--model", model, "--input", in("a.jsonl"),
 			"--text", "text", "--format", "bed"},
 		"its task is classification": {"eval", "--model", model, "--data", in("classes")},
-		"--select loss: the run was started otherwise (": {"train", "custom", "--members", "sft",
+		"--select loss: the run was started with other settings (": {"train", "custom", "--members", "sft",
 			"--data", in("words"), "--out",
 			in("accurate"), "--resume", "--select", "loss"},
 		`select is "auc", the area under the ROC curve, which the task tagging does not measure: expected one of accuracy (the fraction of correct predictions), loss (`: {"train", "custom", "--members", "sft", "--data", in("words"), "--select", "auc", "--out", in("no")},

@@ -316,7 +316,7 @@ func (r *trainRun) open(c *cli.Context, data *trainData, model *sft.Model, setti
 	}
 	val, err := config.OpenSplit(data.set, "val")
 	if err != nil {
-		return fmt.Errorf("what a run is judged by: %w (of your own data, sftseq data convert takes some: see --split and --val-part)", err)
+		return fmt.Errorf("validation data: %w (sftseq data convert makes a validation split: see --split and --val-part)", err)
 	}
 	r.opened = append(r.opened, val)
 	if task.Of(config).Evaluator() != nil {
@@ -487,7 +487,7 @@ func (r *trainRun) goOn() string { return fmt.Sprintf("go on with%s:\n  %s", r.u
 // describeKernels says what a run's bits depend on beside the command that repeats it.
 func describeKernels(first, last string) string {
 	if first != "" && first != last {
-		return fmt.Sprintf("computed with %s kernels at first, and with %s at the end: a run with one kind of them has other bits", first, last)
+		return fmt.Sprintf("computed with %s kernels at first, and with %s at the end: a run with only one kind has other bits", first, last)
 	}
 	if slices.ContainsFunc(simd.Levels(), func(k *simd.Kernels) bool { return k.Name == last }) {
 		return fmt.Sprintf("computed with %s kernels (%s=%s): another instruction set gives other bits",

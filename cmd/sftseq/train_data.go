@@ -94,7 +94,7 @@ func makeOnce(c *cli.Context, name, dir string, rows int, generate func(progress
 			return set, err
 		}
 		if !waiting {
-			fmt.Fprintln(c.App.ErrWriter, "another program makes it already: waiting for that")
+			fmt.Fprintln(c.App.ErrWriter, "waiting for another program that makes it")
 		}
 		waiting = true
 		select {
@@ -233,7 +233,7 @@ func initConfig(c *cli.Context, kind string, cfg *sft.Config, settings *train.Se
 		return nil
 	}
 	if c.IsSet("embedding-init") {
-		return usage(c, "--embedding-init and --init-from exclude each other: the model that is there has embeddings")
+		return usage(c, "--embedding-init and --init-from exclude each other: the other model has embeddings")
 	}
 	source, err := sft.ReadModelConfig(dir)
 	if err != nil {
@@ -265,7 +265,7 @@ func relationFlags(c *cli.Context, cfg *sft.Config) error {
 		return usage(c, "--relative %s: the data have edges: expected %s or %s, or %s where nodes have positions",
 			asked, config.EdgeRelation, config.NoRelation, config.DistanceRelation)
 	case c.IsSet("relative") && asked != cfg.Relative:
-		return usage(c, "--relative %s: the data have positions (%s), whose order means nothing: expected %s or %s",
+		return usage(c, "--relative %s: the data have positions (%s), whose order has no meaning: expected %s or %s",
 			asked, strings.Join(seq.PositionNames, ", "), config.DistanceRelation, config.NoRelation)
 	case c.IsSet("sinusoid-dim") && cfg.Featured() && cfg.Relative != config.SinusoidRelation:
 		return usage(c, "--sinusoid-dim: the model's relation is %s, which has no sinusoids", cfg.Relative)
@@ -382,7 +382,7 @@ func resumeSettings(c *cli.Context, settings *train.Settings, from *train.Checkp
 		if !provenance.Same(s, stored) || !provenance.Same(&m, from.Config) {
 			was := strings.Join(slices.DeleteFunc([]string{provenance.Changed(stored, s),
 				provenance.Changed(from.Config, &m)}, func(text string) bool { return text == "" }), ", ")
-			return fmt.Errorf("--%s %v: the run was started otherwise (%s), and a resumed run cannot change it: "+
+			return fmt.Errorf("--%s %v: the run was started with other settings (%s), and a resumed run cannot change it: "+
 				"leave the flag out, or begin another run with another --out", name, c.Value(name), was)
 		}
 	}

@@ -38,7 +38,7 @@ func TestTrainFused(t *testing.T) {
 	must.Succeed(t, f.Save(out))
 
 	lines := `{"id":1,"text":"the film was wonderful"}` + "\n" + `{"id":2,"text":"a boring plot"}` + "\n"
-	const together = ": 2 models, which answer together: linear, sft\n"
+	const together = ": ensemble of 2 models: linear, sft\n"
 	answers, errs := exits(t, exitOK, lines, "predict", "--model", out, "--device", "cpu")
 	equal(t, errs, out+together)
 	got := decodeLines[prediction](t, answers)

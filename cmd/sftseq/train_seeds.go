@@ -73,7 +73,7 @@ func trainSeeds(c *cli.Context, task *lra.Task) error {
 	}
 	fmt.Fprintf(c.App.Writer, "validation %s over %d seeds: %s\n", by, len(reached), said)
 	if len(seeds) > 1 {
-		fmt.Fprintf(c.App.Writer, "together they usually err less: --model %s answers with all of them\n",
+		fmt.Fprintf(c.App.Writer, "an ensemble of them is usually more accurate: --model %s uses all of them\n",
 			shellQuote(c.String("out")))
 	}
 	return nil

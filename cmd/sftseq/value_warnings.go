@@ -78,7 +78,7 @@ func typeWarnings(m *seq.Manifest, used []string) []string {
 	if types < leastClasses || spans >= 2*int64(types) {
 		return nil
 	}
-	return []string{fmt.Sprintf("%d types for %d spans, such as %q: a type that does not repeat is not learned: write the kind of a span in place of its name", types, spans, example)}
+	return []string{fmt.Sprintf("%d types for %d spans, such as %q: a model does not learn a type that occurs once: write the kind of a span in place of its name", types, spans, example)}
 }
 
 // farOff is how many deviations of train the mean of another split is off where its numbers seem to be others.
@@ -89,13 +89,13 @@ const farOff = 5
 func numberWarnings(m *seq.Manifest) (out []string) {
 	for _, n := range m.Splits["train"].Numbers {
 		if n.Rows > 1 && n.Min == n.Max {
-			out = append(out, fmt.Sprintf("number %s is %.6g in all %d rows of train, which has nothing to learn of it",
+			out = append(out, fmt.Sprintf("number %s is %.6g in all %d rows of train, which has nothing to learn from it",
 				n.Name, n.Min, n.Rows))
 			continue
 		}
 		if step := max(math.Abs(float64(n.Min)),
 			math.Abs(float64(n.Max))) / (1 << 23); 100*step > float64(n.Deviation) && n.Rows > 1 {
-			out = append(out, fmt.Sprintf("number %s is stored as float32, in steps of about %.2g at its size, and deviates by %.6g alone: subtract a constant", n.Name, step, n.Deviation))
+			out = append(out, fmt.Sprintf("number %s is stored as float32, in steps of about %.2g at its size, and its deviation is only %.6g: subtract a constant", n.Name, step, n.Deviation))
 		}
 		for _, split := range m.SplitNames() {
 			for _, other := range m.Splits[split].Numbers {

@@ -64,7 +64,7 @@ func (c *converter) checkTags() error {
 	case o.Label != "" || o.Numbers != nil || o.Pair != nil:
 		return errors.New("tags, expected without a label or numbers of the row, and of single sequences")
 	case o.Tokens+o.Features != "" && o.Tags == "":
-		return errors.New("spans and intervals are of text: token ids and features have no places in one")
+		return errors.New("spans and intervals need text: token ids and features have no character positions")
 	}
 	if o.Intervals == "" {
 		c.tagsAt = len(c.columns)
