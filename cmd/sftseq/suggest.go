@@ -8,12 +8,12 @@ import (
 	"github.com/xrash/smetrics"
 )
 
-// leastLikeness is that of a name and what was typed where the one is likely to be meant by
-// the other: "model" and "modle" have 0.95, "train" and "nothing" 0.68. The library that
-// reads the command line knows no such limit and offers "train" for "nothing".
+// leastLikeness is the similarity from which a name is suggested for a misspelt word: "model" and "modle" have 0.95,
+// "train" and "nothing" 0.68. The library that parses the command line has no such limit and suggests "train" for
+// "nothing".
 const leastLikeness = 0.85
 
-// nearest is the name that was likely meant, or "".
+// nearest returns the name that was probably meant, or "".
 func nearest(names []string, typed string) (name string) {
 	best := leastLikeness
 	for _, n := range names {
@@ -26,7 +26,7 @@ func nearest(names []string, typed string) (name string) {
 
 func init() { cli.SuggestCommand = suggestCommand } // for the command help
 
-// suggestCommand is a question for the command that was likely meant, or "".
+// suggestCommand suggests the command that was probably meant, or returns "".
 func suggestCommand(commands []*cli.Command, typed string) string {
 	if name := nearest(commandNames(commands), typed); name != "" {
 		return fmt.Sprintf("Did you mean %q?", name)
@@ -34,7 +34,7 @@ func suggestCommand(commands []*cli.Command, typed string) string {
 	return ""
 }
 
-// commandNames are those that a person may type.
+// commandNames returns the names of all commands except help.
 func commandNames(commands []*cli.Command) (names []string) {
 	for _, sub := range commands {
 		if sub.Name != "help" {
@@ -44,8 +44,8 @@ func commandNames(commands []*cli.Command) (names []string) {
 	return names
 }
 
-// suggestFlag says which commands have a flag that the command of an error does not define, or asks for the
-// flag that was likely meant. It returns "" where the error is another one, or nothing is near.
+// suggestFlag adds to an error about an undefined flag which sibling commands define it, or which flag was probably
+// meant. It returns "" for other errors, or if no name is similar.
 func suggestFlag(c *cli.Context, err error) string {
 	typed, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
 	if !unknown || c.Command == nil {

@@ -86,7 +86,7 @@ func answerTable(c *cli.Context, config *sft.Config, model *answer.Model) error 
 	return nil
 }
 
-// createFile begins a file that a flag names, and creates the folder that it is in.
+// createFile creates the file of a flag, and its folder.
 func createFile(path string) (*atomicfile.File, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func createFile(path string) (*atomicfile.File, error) {
 	return atomicfile.Create(path)
 }
 
-// newTableOutput begins --output; file is nil for standard output.
+// newTableOutput opens --output; file is nil for standard output.
 func newTableOutput(c *cli.Context, model *answer.Model, in *tableInput, format string) (file *atomicfile.File,
 	rows *answer.Rows, err error) {
 	path := c.String("output")
@@ -117,8 +117,8 @@ func newTableOutput(c *cli.Context, model *answer.Model, in *tableInput, format 
 	return file, rows, err
 }
 
-// absentColumns are those that no row of a file has, although they were asked for: the ids
-// of all rows are their places then, or nothing is kept.
+// absentColumns collects requested columns that no row of a file has. Without a column of ids, rows are numbered;
+// without one of --keep, nothing is copied.
 type absentColumns struct {
 	first []string // a line each
 	more  int

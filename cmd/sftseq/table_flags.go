@@ -14,7 +14,7 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// tableNames are the flags that say how a table is read, beside --input and --output.
+// tableNames lists the flags that say how to read a table, besides --input and --output.
 var tableNames = []string{"text", "tokens", "series", "features", "pair", "id", "keep", "format", "delimiter"}
 
 func tableFlags() []cli.Flag {
@@ -49,8 +49,7 @@ func csvSafeFlag() cli.Flag {
 		Usage: "write ' before texts of CSV and TSV that a spreadsheet would compute (= + - @)"}
 }
 
-// outputFormat returns the format of the table that a flag names, which --csv-safe makes safe for
-// spreadsheets.
+// outputFormat returns the format of the table that a flag names. --csv-safe makes it safe for spreadsheets.
 func outputFormat(c *cli.Context, flag string) (string, error) {
 	format, err := table.OutputFormat(c.String(flag))
 	if err != nil || !c.Bool(csvSafe) {
@@ -67,7 +66,7 @@ func seriesFlag() cli.Flag {
 		Usage: "read a series of numbers from `COLUMN` of lists, or 't*', the columns of the steps"}
 }
 
-// formatFlags say how tables are read whose names do not say it.
+// formatFlags says how to read tables whose names do not imply a format.
 func formatFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "format", Usage: "read as `KIND`: " + strings.Join(table.Formats,
@@ -77,7 +76,7 @@ func formatFlags() []cli.Flag {
 	}
 }
 
-// checkTableFlags refuses those that lack --input, and reports whether it is there.
+// checkTableFlags refuses flags that need --input without it, and reports whether --input is set.
 func checkTableFlags(c *cli.Context) (given bool, err error) {
 	if c.String("input") != "" {
 		if c.Args().Present() && !sharded(c) {
@@ -99,7 +98,7 @@ func checkTableFlags(c *cli.Context) (given bool, err error) {
 	return false, nil
 }
 
-// copiesArrow reports whether Arrow of sequences becomes Arrow, record by record.
+// copiesArrow reports whether input and output are Arrow files of sequences, which are processed by record.
 func copiesArrow(c *cli.Context) bool {
 	if slices.ContainsFunc(tableNames, c.IsSet) || c.Bool(csvSafe) {
 		return false
@@ -116,10 +115,10 @@ func copiesArrow(c *cli.Context) bool {
 	return in == "arrow" && out == "arrow" && (err != nil || !info.IsDir())
 }
 
-// tableInput is the table that flags name.
+// tableInput is the input table of the flags.
 type tableInput struct{ answer.Table }
 
-// newTableInput looks at what is to be read, for a model that takes one sequence, or pairs.
+// newTableInput examines the input for a model that reads one sequence, or pairs.
 func newTableInput(c *cli.Context, config *sft.Config, sequences []int, path string) (*tableInput, error) {
 	in := &tableInput{answer.Table{Path: path, ID: c.String("id"), Tokens: c.IsSet("tokens"),
 		Points: config.Featured()}}
@@ -180,7 +179,7 @@ func newTableInput(c *cli.Context, config *sft.Config, sequences []int, path str
 	return in, in.checkSaid(c, config)
 }
 
-// checkFormat finds the format where it is a file's.
+// checkFormat determines the format of a file.
 func (in *tableInput) checkFormat(c *cli.Context) error {
 	if f := in.Options.Format; f != "" && !slices.Contains(table.Formats, f) {
 		hint := ""
@@ -207,7 +206,7 @@ func (in *tableInput) checkFormat(c *cli.Context) error {
 	return nil
 }
 
-// findSources takes the columns that flags name, or that of a folder.
+// findSources sets the columns of the flags, or the column of a folder's files.
 func (in *tableInput) findSources(c *cli.Context) error {
 	var given []string
 	for _, name := range []string{"text", "tokens", "series", "features", "pair"} {
@@ -241,7 +240,7 @@ func (in *tableInput) findSources(c *cli.Context) error {
 	return nil
 }
 
-// columns are those of the table; nil if they are known only from rows, or if the table can be read only once.
+// columns returns the columns of the table; nil if only its rows state them, or if the table can be read only once.
 func (in *tableInput) columns(c *cli.Context) ([]string, error) {
 	if table.ReadOnce(in.Path) {
 		return nil, nil
@@ -253,7 +252,7 @@ func (in *tableInput) columns(c *cli.Context) ([]string, error) {
 	return t.Columns(), t.Close()
 }
 
-// ownColumns takes those of a data set.
+// ownColumns sets the columns of a data set.
 func (in *tableInput) ownColumns(have []string) {
 	for _, name := range have {
 		if in.Points && name == seq.ColumnFeatures {
@@ -267,7 +266,7 @@ func (in *tableInput) ownColumns(have []string) {
 	}
 }
 
-// kept are the columns of --keep.
+// kept returns the columns of --keep.
 func (in *tableInput) kept(c *cli.Context, have []string) (keep []string, err error) {
 	switch text := c.String("keep"); {
 	case text == "":
@@ -294,7 +293,7 @@ func (in *tableInput) kept(c *cli.Context, have []string) (keep []string, err er
 	return keep, nil
 }
 
-// read are the columns that are read, each once.
+// read returns the columns to read, each once.
 func (in *tableInput) read() (all []string) {
 	own := in.Sources
 	if in.ID != "" {
@@ -308,7 +307,7 @@ func (in *tableInput) read() (all []string) {
 	return all
 }
 
-// copied are the columns that the output has from the table: those of --keep, and the ids.
+// copied returns the columns that the output copies from the table: those of --keep, and the ids.
 func (in *tableInput) copied() []string {
 	if in.ID == "" || slices.Contains(in.Keep, in.ID) {
 		return in.Keep
@@ -316,8 +315,8 @@ func (in *tableInput) copied() []string {
 	return append(slices.Clip(in.Keep), in.ID)
 }
 
-// keepTypes has an output in Parquet or Arrow keep the types of copied columns of some files or folders, or of a
-// stream. It warns of types that differ between files. In other outputs, ids may be dates and times as text.
+// keepTypes keeps the types of copied columns if the output is Parquet or Arrow, and warns of types that differ between
+// files. In other outputs, ids may be dates and times as text.
 func (in *tableInput) keepTypes(c *cli.Context, paths []string, format string) error {
 	in.Options.Typed = in.copied()
 	if format != "parquet" && format != "arrow" {
@@ -334,7 +333,7 @@ func (in *tableInput) keepTypes(c *cli.Context, paths []string, format string) e
 	return nil
 }
 
-// checkSaid compares what a file says of its token ids, or features, with what the model takes them for.
+// checkSaid compares a file's declared token ids, or features, with those of the model.
 func (in *tableInput) checkSaid(c *cli.Context, config *sft.Config) error {
 	switch {
 	case !in.Tokens && !in.Points || table.ReadOnce(in.Path):

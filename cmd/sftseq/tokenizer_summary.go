@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// mostTokenizerJSON is the maximum length of a tokenizer that is shown in full.
+// mostTokenizerJSON is the length up to which the JSON of a tokenizer is shown unchanged.
 const mostTokenizerJSON = 200
 
-// summary is a tokenizer's JSON as a person reads it: in place of the vocabulary of one
-// that was learned it says how large that is. --json prints all of it.
+// summary shortens a tokenizer's JSON for display: it replaces a learned vocabulary by its size. --json prints all of
+// it.
 func summary(spec json.RawMessage) json.RawMessage {
 	var fields map[string]json.RawMessage
 	if len(spec) <= mostTokenizerJSON || json.Unmarshal(spec, &fields) != nil {
@@ -29,7 +29,7 @@ func summary(spec json.RawMessage) json.RawMessage {
 	return append(out, '}')
 }
 
-// shortValue is a JSON value, or what it is, if it is long.
+// shortValue returns a JSON value, or a summary of a long one.
 func shortValue(value json.RawMessage) []byte {
 	const most, examples = 70, 3
 	var list []json.RawMessage
@@ -49,7 +49,7 @@ func shortValue(value json.RawMessage) []byte {
 	return quoted(fmt.Sprintf("%d bytes", len(value)))
 }
 
-// quoted is a text as JSON.
+// quoted returns a text as a JSON string.
 func quoted(text string) []byte {
 	out, err := json.Marshal(strings.ToValidUTF8(text, ""))
 	if err != nil { // not a string

@@ -42,7 +42,7 @@ continues to the same bits. More: docs/training.md, docs/results.md, docs/own-da
 	}
 }
 
-// trainTasks is a command for each task.
+// trainTasks returns a command for each task.
 func trainTasks() []*cli.Command {
 	var out []*cli.Command
 	for _, task := range lra.Tasks() {
@@ -86,7 +86,7 @@ func describePresets(task *lra.Task) string {
 		"More: docs/training.md, docs/results.md, " + data
 }
 
-// trainTask handles the command line: one run, or one for each seed.
+// trainTask runs the command: one run, or one for each seed.
 func trainTask(c *cli.Context, task *lra.Task) error {
 	if c.Command.ArgsUsage == "" {
 		if err := noArguments(c); err != nil {
@@ -115,7 +115,7 @@ func trainTask(c *cli.Context, task *lra.Task) error {
 	return trainSeeds(c, task)
 }
 
-// isRun reports whether a run was begun in a directory.
+// isRun reports whether a directory contains a run.
 func isRun(dir string) bool {
 	for _, name := range []string{"config.json", "last"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
@@ -146,7 +146,7 @@ type trainRun struct {
 	watch     func(event any)  // takes the trainer's events, too; nil for none
 }
 
-// newTrainRun prepares a run. A new run must have the settings of begun, a run of another seed, unless that is nil.
+// newTrainRun prepares a run. If begun, a run with another seed, is not nil, a new run must have its settings.
 func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64,
 	begun *train.Checkpoint) (_ *trainRun, err error) {
 	from, err := checkpointOf(c, dir)
@@ -219,7 +219,7 @@ func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64,
 	return r, r.open(c, data, nil, settings, from, memory) // the checkpoint has the model
 }
 
-// checkResumed reports flags that do not suit the checkpoint of a run.
+// checkResumed refuses flags that contradict the checkpoint of a run.
 func checkResumed(c *cli.Context, from *train.Checkpoint, started *provenance.Provenance) error {
 	if at := from.State.Step; c.IsSet("stop-at") && c.Int("stop-at") <= at {
 		return usage(c, "--stop-at %d: the run is at step %d already, expected a later one", c.Int("stop-at"), at)
@@ -230,7 +230,7 @@ func checkResumed(c *cli.Context, from *train.Checkpoint, started *provenance.Pr
 	return nil
 }
 
-// flaggedSettings are those of a preset, changed by flags.
+// flaggedSettings returns the settings of a preset, changed by flags.
 func flaggedSettings(c *cli.Context, task *lra.Task, preset *lra.Preset,
 	seed uint64) (train.Settings, sft.Config, error) {
 	settings, config := preset.Settings, preset.Config
@@ -251,7 +251,7 @@ func flaggedSettings(c *cli.Context, task *lra.Task, preset *lra.Preset,
 	return settings, config, nil
 }
 
-// freshModel is the model of a run that begins, whose configuration and settings follow from the data, too.
+// freshModel returns the model of a new run. Its configuration and settings also depend on the data.
 func (r *trainRun) freshModel(c *cli.Context, task *lra.Task, preset string, data *trainData, config *sft.Config,
 	settings *train.Settings, begun *train.Checkpoint) (*sft.Model, error) {
 	if err := describeRun(c, task, config, settings, data.set); err != nil {
@@ -272,7 +272,7 @@ func (r *trainRun) freshModel(c *cli.Context, task *lra.Task, preset string, dat
 		Longest: data.set.Manifest.Splits["train"].Lengths.Max, Settings: *settings})
 }
 
-// describeRun copies what the data decides, where they are the task's.
+// describeRun sets the parts of the configuration that depend on the data, and checks that the data fit the task.
 func describeRun(c *cli.Context, task *lra.Task, config *sft.Config, settings *train.Settings, set *seq.Dataset) error {
 	if err := learnMaskTargets(c, config, set); err != nil {
 		return err
@@ -357,7 +357,7 @@ func (r *trainRun) open(c *cli.Context, data *trainData, model *sft.Model, setti
 	return r.recordStart(ranksOf(c), rows.Len(), val.Len())
 }
 
-// recordStart says in the run directory that training starts now.
+// recordStart records the start of training in the run directory.
 func (r *trainRun) recordStart(ranks *ranks, train, val int) error {
 	if r.trainer.Finished() {
 		return nil
@@ -382,7 +382,7 @@ func (r *trainRun) observe(event any) {
 	}
 }
 
-// close closes what was opened, the last first.
+// close closes the opened files in reverse order.
 func (r *trainRun) close(c *cli.Context) (err error) {
 	for _, o := range slices.Backward(r.opened) {
 		err = errors.Join(err, o.Close())
@@ -391,8 +391,8 @@ func (r *trainRun) close(c *cli.Context) (err error) {
 	return err
 }
 
-// checkpointOf returns the checkpoint to resume from, nil for a fresh start. Of several
-// ranks the first reads and judges it, and hands it to the others.
+// checkpointOf returns the checkpoint to resume from, nil for a fresh start. The first rank reads and checks it, and
+// sends it to the others.
 func checkpointOf(c *cli.Context, dir string) (*train.Checkpoint, error) {
 	from, err := loadCheckpoint(c, dir)
 	var known *distributed.Error
@@ -413,8 +413,8 @@ func checkpointOf(c *cli.Context, dir string) (*train.Checkpoint, error) {
 	return from, err
 }
 
-// compared is what a run has reached on the validation split, as runs of several seeds are compared:
-// the accuracy where a row has a class, otherwise what the kept model was selected by.
+// compared returns the validation score by which seeds are compared: the accuracy if a row has a class, otherwise the
+// metric that selected the saved model.
 func (r *trainRun) compared() (by string, value float64) {
 	s := r.trainer.State()
 	if by := task.Of(r.config).ComparedBy(r.trainer.Settings().Select); by != "" {
@@ -481,10 +481,10 @@ func (r *trainRun) run(c *cli.Context) error {
 	return nil
 }
 
-// goOn says how to go on.
+// goOn returns the advice to resume the run.
 func (r *trainRun) goOn() string { return fmt.Sprintf("go on with%s:\n  %s", r.under, r.resume) }
 
-// describeKernels says what a run's bits depend on beside the command that repeats it.
+// describeKernels names the kernels that the exact bits of a run depend on, in addition to its command.
 func describeKernels(first, last string) string {
 	if first != "" && first != last {
 		return fmt.Sprintf("computed with %s kernels at first, and with %s at the end: a run with only one kind has other bits", first, last)

@@ -16,7 +16,7 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// An architectureFlag replaces the value of a key of config.json, and has its type.
+// An architectureFlag sets a key of config.json, and has the key's type.
 type architectureFlag struct {
 	name, key, usage string
 	heading          string // group in --help
@@ -25,7 +25,7 @@ type architectureFlag struct {
 
 const advancedModel = modelGroup + advancedSuffix
 
-// architectureFlags are those of a model.
+// architectureFlags are the flags of a model's architecture.
 var architectureFlags = []architectureFlag{
 	{"k", "num_sampled_tokens", "attend to `N` sampled tokens, each mixed with a partner", modelGroup, ""},
 	{"hidden", "hidden_size", "represent a token in `N` channels", modelGroup, ""},
@@ -55,7 +55,7 @@ var architectureFlags = []architectureFlag{
 		advancedModel, ""},
 }
 
-// configFields are the places of the keys of config.json in a configuration.
+// configFields maps the keys of config.json to fields of a configuration.
 var configFields = sync.OnceValue(func() map[string][]int {
 	fields := map[string][]int{}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[sft.Config]()) {
@@ -65,7 +65,7 @@ var configFields = sync.OnceValue(func() map[string][]int {
 	return fields
 })
 
-// configValue points to the value of a key of config.json.
+// configValue returns a pointer to the value of a key of config.json.
 func configValue(m *sft.Config, key string) any {
 	index, ok := configFields()[key]
 	if !ok {
@@ -74,7 +74,7 @@ func configValue(m *sft.Config, key string) any {
 	return reflect.ValueOf(m).Elem().FieldByIndex(index).Addr().Interface()
 }
 
-// newArchitectureFlags returns flags as the command line knows them, those that a task can use.
+// newArchitectureFlags converts the flags that a task can use to flags of package cli.
 func newArchitectureFlags(task *lra.Task, of []architectureFlag, unset string) (flags []cli.Flag) {
 	for _, f := range of {
 		if !has(task, f.of) {
@@ -98,7 +98,7 @@ func newArchitectureFlags(task *lra.Task, of []architectureFlag, unset string) (
 	return flags
 }
 
-// modelUsage is an error of a model's numbers as one of the flag that is for it.
+// modelUsage converts an error about a number of the model to an error about its flag.
 func modelUsage(c *cli.Context, err error) error {
 	var bad *config.Error
 	if !errors.As(err, &bad) {

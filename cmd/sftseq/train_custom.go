@@ -26,7 +26,7 @@ and epochs are chosen from the rows; a flag replaces each. More: docs/training.m
 	}
 }
 
-// regressionFlags are those of a model that predicts numbers, each for a key of config.json.
+// regressionFlags are the flags of a model that predicts numbers, each for a key of config.json.
 var regressionFlags = []architectureFlag{
 	{"regression-loss", "regression_loss",
 		"set the loss of a standardised deviation d: smooth_l1 (linear beyond 1) or squared",
@@ -71,8 +71,8 @@ func trainCustom(c *cli.Context) error {
 	return trainAlone(c, m, kinds[0])
 }
 
-// runFlagsOf are the flags that a run's other settings follow from. A number of the step schedule
-// asks for that schedule.
+// runFlagsOf returns the flags from which other settings of a run follow. A flag of the step schedule selects that
+// schedule.
 func runFlagsOf(c *cli.Context) lra.RunFlags {
 	f := lra.RunFlags{InputWindow: c.Int("input-window"), Batch: c.Int("batch"),
 		Epochs: c.Int("epochs"), Steps: c.Int("steps")}
@@ -85,8 +85,7 @@ func runFlagsOf(c *cli.Context) lra.RunFlags {
 	return f
 }
 
-// manifestOf is that of --data, or empty without it: of a resumed run nothing is chosen any
-// more.
+// manifestOf returns the manifest of --data, or an empty one without it: a resumed run does not choose settings again.
 func manifestOf(c *cli.Context) (*seq.Manifest, error) {
 	dir := c.String("data")
 	if dir == "" {
@@ -102,7 +101,7 @@ func manifestOf(c *cli.Context) (*seq.Manifest, error) {
 	return set.Manifest, nil
 }
 
-// describeCustom says what a run on a data set of the user's own is made with.
+// describeCustom prints the settings that were chosen for a run on the user's data set.
 func describeCustom(c *cli.Context, m *seq.Manifest, config *sft.Config, settings *train.Settings) {
 	rows := m.Splits["train"]
 	if rows.Rows == 0 {

@@ -28,8 +28,7 @@ type trainData struct {
 	fingerprint string
 }
 
-// trainingData opens --data, or the set that belongs to the preset, which is
-// generated the first time if it can be.
+// trainingData opens --data, or the data set of the preset, which is generated on first use if possible.
 func trainingData(c *cli.Context, task *lra.Task, p *lra.Preset) (*trainData, error) {
 	dir := c.String("data")
 	if dir == "" && task.Generator == nil {
@@ -59,7 +58,7 @@ func trainingData(c *cli.Context, task *lra.Task, p *lra.Preset) (*trainData, er
 	return &trainData{set, set.Fingerprint()}, nil
 }
 
-// generateOnce makes the data set of a preset, unless it is there.
+// generateOnce generates the data set of a preset, unless it exists.
 func generateOnce(c *cli.Context, task *lra.Task, p *lra.Preset, dir string) error {
 	o := p.Data
 	set, err := makeOnce(c, task.Name, dir, o.Train+o.Val+o.Test,
@@ -73,8 +72,8 @@ func generateOnce(c *cli.Context, task *lra.Task, p *lra.Preset, dir string) err
 	return err
 }
 
-// makeOnce makes a data set of a number of rows, unless it exists: then it returns nil. Of two programs that find none,
-// one waits for the other.
+// makeOnce makes a data set of a number of rows, and returns nil if it exists. Of two concurrent programs, one waits
+// for the other.
 func makeOnce(c *cli.Context, name, dir string, rows int, generate func(progress func(rows int64)) (*seq.Dataset,
 	error)) (*seq.Dataset, error) {
 	for waiting := false; ; {
@@ -105,7 +104,7 @@ func makeOnce(c *cli.Context, name, dir string, rows int, generate func(progress
 	}
 }
 
-// cachedData is where the data set that belongs to a preset is, or will be.
+// cachedData returns the path of a preset's data set in the cache.
 func cachedData(p *lra.Preset) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -114,7 +113,7 @@ func cachedData(p *lra.Preset) (string, error) {
 	return filepath.Join(cache, "sftseq", p.DataName), nil
 }
 
-// describeData copies what the data decides into a model's configuration.
+// describeData sets the parts of a model's configuration that depend on the data.
 func describeData(m *sft.Config, set *seq.Dataset) error {
 	err := m.DescribeDataset(set)
 	if errors.Is(err, config.ErrNoNumbers) {
@@ -132,9 +131,8 @@ func describeData(m *sft.Config, set *seq.Dataset) error {
 	return err
 }
 
-// checkTask reports data that are not those of a published task: its presets would train
-// on anything with labels, and reach nothing that its name stands for. Data of another
-// name that look the same are taken, with a warning.
+// checkTask refuses data that do not belong to a published task: its presets would train on any labelled data, but the
+// result would not be comparable. Data with another name and the same properties are accepted with a warning.
 func checkTask(c *cli.Context, task *lra.Task, set *seq.Dataset) error {
 	if !published(task) {
 		return nil
@@ -157,12 +155,12 @@ func checkTask(c *cli.Context, task *lra.Task, set *seq.Dataset) error {
 	return nil
 }
 
-// published reports whether a task stands for certain data.
+// published reports whether a task stands for particular data.
 func published(task *lra.Task) bool {
 	return task.Name != lra.CustomName && task.Name != lra.PretrainName
 }
 
-// describeSpec says in a few words what the rows of a data set are.
+// describeSpec summarises the rows of a data set.
 func describeSpec(s *seq.Spec) string {
 	read := "the tokenizer " + cmp.Or(tokenizers.TypeOf(s.Tokenizer), "unknown")
 	if s.FeatureNames != nil {
@@ -178,7 +176,7 @@ func describeSpec(s *seq.Spec) string {
 	return fmt.Sprintf("%s with %s and the classes %q", s.Task, read, shortList(s.LabelNames, 12))
 }
 
-// readAs is what makes the tokens of data.
+// readAs names the source of the tokens: the tokenizer or the features.
 func readAs(s *seq.Spec) string {
 	if s.FeatureNames != nil {
 		return "features"
@@ -186,7 +184,7 @@ func readAs(s *seq.Spec) string {
 	return "tokenizer"
 }
 
-// chosenPrecision is --precision where it is given.
+// chosenPrecision returns --precision if it is set.
 func chosenPrecision(c *cli.Context) string {
 	if !c.IsSet("precision") {
 		return ""
@@ -194,8 +192,7 @@ func chosenPrecision(c *cli.Context) string {
 	return c.String("precision")
 }
 
-// resumeFlags sets --preset, --data and, unless it is given, --precision to what
-// the run was started with.
+// resumeFlags sets --preset, --data and, unless it is set, --precision to the values that the run was started with.
 func resumeFlags(c *cli.Context, task *lra.Task, dir string, from *train.Checkpoint) (*provenance.Provenance, error) {
 	p, err := provenance.Of(from.Config)
 	if err != nil {
@@ -224,9 +221,9 @@ func resumeFlags(c *cli.Context, task *lra.Task, dir string, from *train.Checkpo
 	return &p, nil
 }
 
-// initConfig takes the architecture of the model that --init-from names in place
-// of the preset's, and its embeddings; flags still replace its numbers. What is only of
-// training, and how much of a sequence is read, stays the preset's. The data are of a kind, a task.
+// initConfig copies the architecture of the model of --init-from, and its embeddings, in place of the preset's; flags
+// still override its numbers. Settings of training and the input window stay the preset's. kind is the task of the
+// data.
 func initConfig(c *cli.Context, kind string, cfg *sft.Config, settings *train.Settings) error {
 	dir := c.String("init-from")
 	if dir == "" {
@@ -257,8 +254,8 @@ func initConfig(c *cli.Context, kind string, cfg *sft.Config, settings *train.Se
 	return nil
 }
 
-// relationFlags refuses flags of a relation that the model has not: data with positions have
-// distances in place of the sinusoid, which has a dimension.
+// relationFlags refuses flags of a relative encoding that the model does not have: data with positions use distances in
+// place of sinusoids, which have a dimension.
 func relationFlags(c *cli.Context, cfg *sft.Config) error {
 	switch asked := c.String("relative"); {
 	case c.IsSet("relative") && asked != cfg.Relative && cfg.Relative == config.EdgeRelation:
@@ -273,7 +270,7 @@ func relationFlags(c *cli.Context, cfg *sft.Config) error {
 	return nil
 }
 
-// startingModel is fresh, with the weights that --init-from names if it does.
+// startingModel returns a new model, with the weights of --init-from if it is set.
 func startingModel(c *cli.Context, cfg *sft.Config, p provenance.Provenance) (*sft.Model, error) {
 	if err := p.Store(cfg); err != nil {
 		return nil, err
@@ -321,7 +318,7 @@ func startingModel(c *cli.Context, cfg *sft.Config, p provenance.Provenance) (*s
 	return m, nil
 }
 
-// describeStart says what a model has taken of another, what is fresh, and why.
+// describeStart describes which parameters a model has taken from another, which are new, and why.
 func describeStart(from string, m, source *sft.Model, fresh []config.Parameter) string {
 	size := func(list []config.Parameter) (n int) {
 		for _, p := range list {
@@ -341,7 +338,7 @@ func describeStart(from string, m, source *sft.Model, fresh []config.Parameter) 
 	return text
 }
 
-// headReason says why the head of a model is not that of the one it starts from.
+// headReason says why a model cannot take the head of the model that it starts from.
 func headReason(c, source *sft.Config) string {
 	if c.Task != source.Task {
 		return fmt.Sprintf(" (its task is %s, there it is %s)", c.Task, source.Task)
@@ -364,8 +361,8 @@ func headReason(c, source *sft.Config) string {
 	return fmt.Sprintf(" (of its %d %s, %d are among the %d there)", len(here), kind, known, len(there))
 }
 
-// resumeSettings takes the checkpoint's settings. Only the end of the run may
-// be moved by flags; a model or number that differs is an error.
+// resumeSettings uses the checkpoint's settings. Flags may only move the end of the run; any other difference is an
+// error.
 func resumeSettings(c *cli.Context, settings *train.Settings, from *train.Checkpoint) error {
 	stored := from.Settings
 	for _, name := range numberNames(c) {
@@ -400,8 +397,7 @@ func resumeSettings(c *cli.Context, settings *train.Settings, from *train.Checkp
 	return nil
 }
 
-// moveEnd records a new end of a resumed run in its provenance, and returns the
-// command that repeats the whole.
+// moveEnd records a new end of a resumed run in its provenance, and returns the command that repeats the whole run.
 func moveEnd(c *cli.Context, task *lra.Task, dir string, settings *train.Settings, from *train.Checkpoint,
 	p *provenance.Provenance) (string, error) {
 	if provenance.Same(settings, &from.Settings) {

@@ -28,7 +28,7 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// A kind is what the data of a task must have for a flag; "" is nothing.
+// A kind is a property that a task's data must have for a flag; "" means none.
 type kind string
 
 const (
@@ -41,7 +41,7 @@ const (
 	masksKind    kind = "masks" // to fill, in place of labels
 )
 
-// has reports whether a task has data of a kind. What those of train custom are is known when they are read.
+// has reports whether a task has data of a kind. For train custom, the data are not known yet.
 func has(task *lra.Task, of kind) bool {
 	custom, pretrains := task.Name == lra.CustomName, task.Name == lra.PretrainName
 	switch of {
@@ -63,7 +63,7 @@ func has(task *lra.Task, of kind) bool {
 	return !pretrains
 }
 
-// runFlags say where and how a run is made; they do not change its result.
+// runFlags returns flags that do not change the result of a run.
 func runFlags(task *lra.Task) []cli.Flag {
 	generated := ""
 	if task.Generator != nil {
@@ -128,7 +128,7 @@ func selectFlag(task *lra.Task) cli.Flag {
 	return &cli.StringFlag{Name: "select", DefaultText: first, Usage: "keep the model best in `METRIC`: " + names}
 }
 
-// numberFlags are the numbers of a preset, which they replace.
+// numberFlags returns the flags that replace numbers of a preset.
 func numberFlags(task *lra.Task) []cli.Flag {
 	whole := func(name, usage string) cli.Flag {
 		return &cli.IntFlag{Name: name, Usage: usage, DefaultText: ofPreset}
@@ -201,7 +201,7 @@ func trainFlags(task *lra.Task) []cli.Flag {
 	return append(numberFlags(task), runFlags(task)...)
 }
 
-// numberNames are the names of a command's flags that are numbers of its run.
+// numberNames returns the names of a command's flags that are numbers of its run.
 func numberNames(c *cli.Context) (names []string) {
 	others := append(runFlags(lra.Custom(&seq.Manifest{})), cli.HelpFlag, helpAllFlag())
 	for _, f := range c.Command.Flags {
@@ -212,7 +212,7 @@ func numberNames(c *cli.Context) (names []string) {
 	return names
 }
 
-// applyTrainFlags puts the numbers given as flags into the preset's places.
+// applyTrainFlags applies the flags that are set to the settings and the configuration.
 func applyTrainFlags(c *cli.Context, s *train.Settings, m *sft.Config) error {
 	for _, name := range numberNames(c) {
 		if c.IsSet(name) {
@@ -236,7 +236,7 @@ func applyTrainFlags(c *cli.Context, s *train.Settings, m *sft.Config) error {
 	return nil
 }
 
-// applyTrainFlag puts one flag's number into its place.
+// applyTrainFlag applies one flag.
 func applyTrainFlag(c *cli.Context, name string, s *train.Settings, m *sft.Config) (err error) {
 	place := map[string]any{
 		"epochs": &s.Epochs, "steps": &s.Steps, "batch": &s.Batch, "step-size": &s.StepSize, "eval-every": &s.EvalEvery,
@@ -321,8 +321,8 @@ func chosen(c *cli.Context, name string, values []string) (string, error) {
 	return value, nil
 }
 
-// selection is what a run of a task is selected by, as its settings have it: those of runs on classes
-// leave accuracy out, as before there was a choice.
+// selection normalises the selection metric of a task for its settings: runs on classes leave accuracy out, as before
+// the choice existed.
 func selection(by, task string) string {
 	if by == train.Selections[0] && (task == config.Classification || task == config.Retrieval) {
 		return ""
@@ -370,8 +370,7 @@ func parseStages(text string) ([]train.Stage, error) {
 // maxConfigFile bounds a file of flags.
 const maxConfigFile = 16 << 20
 
-// readConfigFlags sets the flags that a --config file holds and the command
-// line does not.
+// readConfigFlags sets the flags in a --config file that the command line does not set.
 func readConfigFlags(c *cli.Context) error {
 	path := c.String("config")
 	if path == "" {
@@ -413,7 +412,7 @@ func readConfigFlags(c *cli.Context) error {
 	return nil
 }
 
-// memoryLimit reads --memory and sets the garbage collector's limit.
+// memoryLimit reads --memory and limits the garbage collector to it.
 func memoryLimit(c *cli.Context) (int64, error) {
 	n, err := humanize.ParseBytes(c.String("memory"))
 	if err != nil || n == 0 || n > 1<<60 {
@@ -423,8 +422,8 @@ func memoryLimit(c *cli.Context) (int64, error) {
 	return int64(n), nil
 }
 
-// memoryOn is the limit on a device. One with memory of its own may take all of it,
-// unless --memory is given.
+// memoryOn returns the memory limit on a device. A device with its own memory may use all of it, unless --memory is
+// set.
 func memoryOn(c *cli.Context, d tensor.Device, limit int64) int64 {
 	if _, own := tensor.Capability[tensor.OwnMemory](d); own && !c.IsSet("memory") {
 		return 0
@@ -432,7 +431,7 @@ func memoryOn(c *cli.Context, d tensor.Device, limit int64) int64 {
 	return limit
 }
 
-// commandOf is the command that trains on a task.
+// commandOf returns the command that trains on a task.
 func commandOf(task *lra.Task) string {
 	if task.Name == lra.PretrainName {
 		return task.Name
@@ -440,7 +439,7 @@ func commandOf(task *lra.Task) string {
 	return "train " + task.Name
 }
 
-// reproduction is the command that repeats a run.
+// reproduction returns the command that repeats a run.
 func reproduction(c *cli.Context, task *lra.Task, dir string, seed uint64) string {
 	names := []string{"members", "data", "init-from", "device", "precision"}
 	for _, name := range numberNames(c) {
@@ -452,7 +451,7 @@ func reproduction(c *cli.Context, task *lra.Task, dir string, seed uint64) strin
 		givenFlags(c, names...), again(c, dir), givenFlags(c, "epochs", "steps"))
 }
 
-// again is where a run is repeated.
+// again returns the output directory for repeating a run.
 func again(c *cli.Context, dir string) string {
 	if c.String("seeds") != "" { // not in the folder whose models answer together
 		return shellQuote(filepath.Join(filepath.Clean(c.String("out"))+"-again", filepath.Base(dir)))
@@ -460,9 +459,8 @@ func again(c *cli.Context, dir string) string {
 	return shellQuote(filepath.Clean(dir) + "-again")
 }
 
-// resumption is the command that goes on with what --out holds, on the same
-// device; seeds are those of --seeds, or "". Of several, those that have not begun need
-// all that the others were started with.
+// resumption returns the command that resumes the run in --out on the same device. With seeds, the value of --seeds,
+// the command repeats the flags, which seeds that have not begun need.
 func resumption(c *cli.Context, task *lra.Task, seeds, dir string) string {
 	if seeds != "" {
 		seeds = " --seeds " + shellQuote(seeds) + givenFlags(c,
@@ -472,7 +470,7 @@ func resumption(c *cli.Context, task *lra.Task, seeds, dir string) string {
 		givenFlags(c, "device", "precision", "threads", "memory", "tensorboard"))
 }
 
-// givenFlags are those of the flags that were given, as a shell reads them.
+// givenFlags formats those of the named flags that are set, quoted for a shell.
 func givenFlags(c *cli.Context, names ...string) string {
 	var out strings.Builder
 	for _, name := range names {

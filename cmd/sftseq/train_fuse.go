@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// fuse fits the weights of the models in the folders of --out and writes its config.json. Then the linear model, which
-// has no use for the validation split any more, is trained on it, too.
+// fuse fits the weights of the models in the folders of --out and writes its config.json. It then trains the linear
+// model on the validation split, too, which is no longer needed for selection.
 func (f *fusedRun) fuse() error {
 	fusion, err := f.fitWeights()
 	if err == nil {
@@ -64,8 +64,8 @@ func (f *fusedRun) fitWeights() (*sft.Fusion, error) {
 	return fusion, err
 }
 
-// fittedLinear loads the linear model of the training split alone. A finished run has another one, so that it is trained
-// again.
+// fittedLinear returns the linear model of the training split only. A finished run has a refitted model, so
+// fittedLinear trains it again.
 func (f *fusedRun) fittedLinear() (*sft.Model, error) {
 	if linearRecord(f.out).TrainedOn == nil {
 		return load(f.Context.Context, f.linearDir())

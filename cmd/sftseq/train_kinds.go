@@ -47,13 +47,13 @@ var memberKinds = []*memberKind{
 	{name: sftMember, usage: "layers", standard: func(m *seq.Manifest) bool { return !isText(m) }},
 }
 
-// isText reports whether the tokens of data are those of text. Words decide most of what text says; n-grams of sound,
-// pictures and DNA need more rows than most data sets have.
+// isText reports whether the tokens are text. Words decide most of the meaning of text; n-grams of sound, images and
+// DNA need more rows than most data sets have.
 func isText(m *seq.Manifest) bool {
 	return slices.Contains([]string{"byte", "hf", "words"}, tokenizers.TypeOf(m.Tokenizer))
 }
 
-// suitsLexical returns why tokens of data have no n-grams.
+// suitsLexical returns an error if the tokens have no n-grams.
 func suitsLexical(s *seq.Spec) error {
 	if s.FeatureNames != nil {
 		return errors.New("a lexical model embeds n-grams of token ids, found rows of features")
@@ -67,7 +67,7 @@ const (
 	lexicalEpochs = 3    // passes over fewer rows
 )
 
-// lexicalFlags are those of a model whose tokens have embeddings of n-grams.
+// lexicalFlags returns the flags of a model with embeddings of n-grams.
 func lexicalFlags(m *seq.Manifest) [][2]string {
 	ngrams := "tokens:1-2:2^18"
 	if tokenizers.TypeOf(m.Tokenizer) == (tokenizers.Byte{}).Type() {
@@ -81,7 +81,7 @@ func lexicalFlags(m *seq.Manifest) [][2]string {
 		{"schedule", "linear"}, {"final-rate", "0.02"}, {"convolutions", "7"}, {"k", "16"}}
 }
 
-// suited returns why data have no model of the kind.
+// suited returns an error if the kind does not suit the data.
 func (k *memberKind) suited(s *seq.Spec) error {
 	if k.suits == nil {
 		return nil
@@ -108,7 +108,7 @@ func membersFlags(task *lra.Task) []cli.Flag {
 	}
 }
 
-// joinKinds lists the names of kinds as --members has them.
+// joinKinds formats kinds as a value of --members.
 func joinKinds(kinds []*memberKind) string {
 	var names []string
 	for _, k := range kinds {
@@ -117,8 +117,8 @@ func joinKinds(kinds []*memberKind) string {
 	return strings.Join(names, ",")
 }
 
-// chosenKinds are the kinds of --members; without it those of the models that --resume finds in --out, and otherwise
-// the standard ones of the data. A single kind is a model in --out itself.
+// chosenKinds returns the kinds of --members; without it, those of the models that --resume finds in --out, or the
+// standard kinds of the data. A single kind is a model in --out itself.
 func chosenKinds(c *cli.Context, m *seq.Manifest) ([]*memberKind, error) {
 	out := c.String("out")
 	switch resumed := c.Bool("resume"); {
@@ -146,7 +146,7 @@ func fuses(task string) bool {
 	return slices.Contains([]string{seq.Classification, seq.Retrieval, seq.MultiLabel, seq.Regression}, task)
 }
 
-// linearRecord is the provenance of the linear model of a fusion; empty if there is none.
+// linearRecord returns the provenance of the linear model of a fusion; empty if there is none.
 func linearRecord(out string) (p provenance.Provenance) {
 	if cfg, err := config.Read(filepath.Join(out, linearMember, "config.json")); err == nil {
 		p, _ = provenance.Of(cfg)
@@ -170,7 +170,7 @@ func kindCalled(name string) *memberKind {
 	return memberKinds[slices.IndexFunc(memberKinds, func(k *memberKind) bool { return k.name == name })]
 }
 
-// isPlainRun reports whether a directory has a run of a single model with layers, or a folder for each of its seeds.
+// isPlainRun reports whether a directory has a run of a single model with layers, or folders of its seeds.
 func isPlainRun(dir string) bool {
 	for _, pattern := range []string{"last", "seed-*/last"} {
 		if paths, _ := filepath.Glob(filepath.Join(escapeGlob(dir), pattern)); paths != nil {
@@ -180,7 +180,7 @@ func isPlainRun(dir string) bool {
 	return false
 }
 
-// begunKinds are the kinds of the models in the folders of a directory, nil unless one has layers.
+// begunKinds returns the kinds of the models in the folders of a directory, nil unless one has layers.
 func begunKinds(dir string) []*memberKind {
 	kinds := slices.DeleteFunc(slices.Clone(memberKinds), func(k *memberKind) bool {
 		paths, _ := filepath.Glob(filepath.Join(escapeGlob(dir), k.name+"*"))
@@ -195,7 +195,7 @@ func begunKinds(dir string) []*memberKind {
 	return kinds
 }
 
-// memberContext returns a copy of the flags of train custom, in which a member has flags of its own.
+// memberContext returns a copy of the context of train custom whose flags a member can set.
 func memberContext(c *cli.Context) (*cli.Context, error) {
 	set := flag.NewFlagSet(c.Command.Name, flag.ContinueOnError)
 	out := cli.NewContext(c.App, set, c)

@@ -13,7 +13,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// linearFlags are those of train custom that a linear model has, too.
+// linearFlags lists the flags of train custom that apply to a linear model.
 var linearFlags = []string{"members", "data", "out", "o", "seed", "epochs", "threads", "config", "device", "precision"}
 
 // trainLinear trains a linear model of n-grams.
@@ -65,7 +65,7 @@ func trainLinear(c *cli.Context) error {
 	return reportLinear(c, set, report, out)
 }
 
-// linearDevice refuses a GPU, unless the environment alone names it.
+// linearDevice refuses a GPU, unless only the environment selects it.
 func linearDevice(c *cli.Context) error {
 	switch name := c.String("device"); name {
 	case "auto", "cpu", os.Getenv(deviceVariable):

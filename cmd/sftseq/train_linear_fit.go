@@ -133,7 +133,7 @@ func (f *linearFit) trained(rows string, fit func(linear.Options) (*linear.Model
 	return m, report, nil
 }
 
-// partsOf names what a linear model is made of.
+// partsOf describes the parts of a linear model.
 func partsOf(m *linear.Model) string {
 	o := m.Config.NGrams
 	units := string(o.Units)

@@ -142,7 +142,7 @@ func (f *fusedRun) linearDir() string { return filepath.Join(f.out, linearMember
 // begun reports whether a model of the run is in its folder.
 func (f *fusedRun) begun() bool { return isRun(f.linearDir()) || begunKinds(f.out) != nil }
 
-// seedsOf are those of --seeds, or that of --seed.
+// seedsOf returns the seeds of --seeds, or that of --seed.
 func seedsOf(c *cli.Context) ([]uint64, error) {
 	if c.String("seeds") == "" {
 		return []uint64{c.Uint64("seed")}, nil
@@ -158,7 +158,7 @@ func seedsOf(c *cli.Context) ([]uint64, error) {
 	return seeds, nil
 }
 
-// plan lists the models with layers, and gives each kind its flags. Those of a kind that has begun are recorded.
+// plan lists the models with layers, and gives each kind its flags. A kind that has begun uses the recorded flags.
 func (f *fusedRun) plan(m *seq.Manifest) error {
 	seeds, err := seedsOf(f.Context)
 	if err != nil {
@@ -193,7 +193,7 @@ func (f *fusedRun) plan(m *seq.Manifest) error {
 	return nil
 }
 
-// trainLinear trains the linear model, unless it is in its folder.
+// trainLinear trains the linear model, unless its folder has one.
 func (f *fusedRun) trainLinear() error {
 	if !f.kinds[0].linear {
 		return nil
@@ -258,8 +258,7 @@ func (f *fusedRun) trainMember(m *seq.Manifest, i int, one *member) (finished bo
 	return r.trainer.Finished(), nil
 }
 
-// kindFlags gives a model that begins the flags of its kind. Those that set the length of the run are left out where
-// --steps or --epochs are given, or recorded of another seed.
+// kindFlags sets the flags of a new model's kind. It leaves out the epochs if --steps or --epochs is set.
 func (f *fusedRun) kindFlags(c *cli.Context, m *seq.Manifest, k *memberKind) error {
 	if k.flags == nil {
 		return nil
@@ -270,7 +269,7 @@ func (f *fusedRun) kindFlags(c *cli.Context, m *seq.Manifest, k *memberKind) err
 	return setUnset(c, flags)
 }
 
-// planMember gives a kind of models the flags that follow from the time and from the fusion.
+// planMember sets the flags that follow from the time and from the fusion.
 func (f *fusedRun) planMember(c *cli.Context, m *seq.Manifest, i int, one *member) error {
 	if err := setUnset(c, [][2]string{{"select", "loss"}, {"patience", fmt.Sprint(memberPatience)}}); err != nil {
 		return err
@@ -301,7 +300,7 @@ func (f *fusedRun) begunOf(one *member) (*train.Checkpoint, error) {
 	return nil, nil
 }
 
-// recordedFlags are the flags of a run that its length and the fusion decided.
+// recordedFlags returns the flags of a run that follow from its length and the fusion.
 func recordedFlags(s *train.Settings) [][2]string {
 	length := [2]string{"epochs", fmt.Sprint(s.Epochs)}
 	if s.Steps > 0 {
@@ -345,7 +344,7 @@ func (f *fusedRun) reproduction() string {
 	return before + " --out " + shellQuote(f.out+"-again") + shellWord.ReplaceAllString(after, "")
 }
 
-// recordedMembers sets --data of a resumed run whose models are in folders to what one of them recorded.
+// recordedMembers sets --data of a resumed run with members to the path that one of them recorded.
 func recordedMembers(c *cli.Context) error {
 	if !c.Bool("resume") || c.String("data") != "" || isPlainRun(c.String("out")) {
 		return nil
@@ -364,7 +363,7 @@ func recordedMembers(c *cli.Context) error {
 	return nil
 }
 
-// onFirst runs f on the first rank, and the others wait for it.
+// onFirst runs f on the first rank, while the others wait.
 func (r *ranks) onFirst(f func() error) (err error) {
 	if r == nil {
 		return f()
@@ -376,7 +375,7 @@ func (r *ranks) onFirst(f func() error) (err error) {
 	return err
 }
 
-// ofFirst returns the word of the first rank on all ranks.
+// ofFirst broadcasts the word of the first rank to all ranks.
 func (r *ranks) ofFirst(word uint64) (uint64, error) {
 	if r == nil {
 		return word, nil

@@ -41,14 +41,14 @@ type pace struct {
 	evaluation time.Duration // time of an evaluation of the validation split
 }
 
-// timeOf is the time of a run with its evaluations.
+// timeOf returns the time of a run with its evaluations.
 func (p *lengthPlan) timeOf(steps int) time.Duration {
 	s := p.task(steps).Presets[0].Settings
 	evaluations := math.Ceil(float64(steps) / float64(evalEvery(&s, p.rows, p.judged, steps)))
 	return time.Duration(float64(steps)*float64(p.pace.step) + evaluations*float64(p.pace.evaluation))
 }
 
-// steps returns how many of the steps of a run fit into a time.
+// steps returns the number of steps of a run that fit into a time.
 func (p *lengthPlan) steps(all int, within time.Duration) int {
 	first := min(all, fewestSteps)
 	return first + sort.Search(all-first, func(i int) bool { return p.timeOf(first+i+1) > within })
@@ -80,7 +80,7 @@ func stepsOf(s *train.Settings, rows int64) int {
 // planned reports whether the steps of a run are planned to fit into a time.
 func planned(c *cli.Context) bool { return !c.IsSet("steps") && !c.IsSet("epochs") }
 
-// checkTime reports a --time that no run can have.
+// checkTime refuses an invalid --time.
 func checkTime(c *cli.Context) error {
 	switch t := c.Duration("time"); {
 	case !c.IsSet("time"):
@@ -130,8 +130,8 @@ func roundStep(d time.Duration) time.Duration {
 	return d.Round(100 * time.Microsecond)
 }
 
-// measurePace trains for a time, in a directory that it removes. The pace is 0 for a run of so few steps that nothing
-// is known before its end. Ranks get what the first one measured.
+// measurePace trains for a time, in a directory that it removes. The pace is 0 if the run ends before it is known. All
+// ranks get the measurement of the first.
 func measurePace(c *cli.Context, task *lra.Task, seed uint64, steps int, during time.Duration) (p pace, err error) {
 	dir, err := os.MkdirTemp("", "sftseq-")
 	if err != nil {
@@ -185,7 +185,7 @@ func (r *trainRun) tokens() (batch, validation float64, err error) {
 	return train / float64(rows) * float64(r.trainer.Settings().Batch), validation, err
 }
 
-// paceWatch measures the steps of a run until it knows enough of them, and stops the run.
+// paceWatch measures the steps of a run and stops the run when it has enough of them.
 type paceWatch struct {
 	during time.Duration
 	steps  int
@@ -221,7 +221,7 @@ func (w *paceWatch) observe(event any) {
 	}
 }
 
-// perToken is the time of training on a token in nanoseconds; 0 where it is unknown.
+// perToken returns the training time per token in nanoseconds; 0 if it is unknown.
 func (w *paceWatch) perToken() float64 {
 	if w.since == 0 {
 		return 0

@@ -11,7 +11,7 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// plainInterval is the time between two lines where no terminal shows a bar.
+// plainInterval is the time between two lines without a terminal.
 const plainInterval = 10 * time.Second
 
 // trainProgress shows the progress of a run: a bar on a terminal, plain lines elsewhere.
@@ -31,7 +31,7 @@ type trainProgress struct {
 
 func newTrainProgress(out io.Writer) *trainProgress { return &trainProgress{out: out} }
 
-// begin announces the run, on a device and perhaps several ranks.
+// begin prints the device, the number of ranks and the length of the run.
 func (p *trainProgress) begin(t *train.Trainer, on string) {
 	p.steps, p.left, p.last = t.Steps(), t.Left, time.Now()
 	fmt.Fprintf(p.out, "%s, %d steps", on, p.steps)
@@ -44,8 +44,7 @@ func (p *trainProgress) begin(t *train.Trainer, on string) {
 	}
 }
 
-// newTrainBar is a bar that does not predict the time itself: it would do so by steps,
-// which are not alike.
+// newTrainBar returns a bar without its own estimate of the time left, which would assume steps of equal duration.
 func newTrainBar(out io.Writer, steps int) *progressbar.ProgressBar {
 	return progressbar.NewOptions(steps, progressbar.OptionSetWriter(out), progressbar.OptionSetWidth(20),
 		progressbar.OptionSetPredictTime(false), progressbar.OptionShowCount(),
@@ -97,7 +96,7 @@ func (p *trainProgress) observe(event any) {
 	}
 }
 
-// judged is what a model is selected by beside accuracy and loss.
+// judged formats the validation scores that can select a model, besides accuracy and loss.
 func judged(e train.EvaluationReport) string {
 	switch {
 	case e.InstanceIoU != nil:
@@ -150,7 +149,7 @@ func (p *trainProgress) step(n int) {
 	text += "  " + p.remaining()
 	if p.bar != nil {
 		p.bar.Describe(text)
-		// The bar shows progress; that it cannot is no reason to stop training.
+		// An error of the bar is no reason to stop training.
 		_ = p.bar.Set(n)
 		return
 	}
@@ -160,7 +159,7 @@ func (p *trainProgress) step(n int) {
 	p.line(fmt.Sprintf("step %d/%d  %s", n, p.steps, text))
 }
 
-// remaining is the time left, "8m20s left".
+// remaining formats the time left, as in "8m20s left".
 func (p *trainProgress) remaining() string {
 	left, known := p.left()
 	if !known {
@@ -194,8 +193,8 @@ func thousands(v float64) string {
 // fewestAfterBest is the number of evaluations without a better one from which on they are printed.
 const fewestAfterBest = 3
 
-// describeBest describes a run whose best model is from its first half, as the model overfitted or learned
-// nothing after it, and one that patience ended before its last step. Otherwise it returns "".
+// describeBest describes a run whose best model is from its first half, because the model overfitted or learned nothing
+// afterwards, or a run that --patience ended early. Otherwise it returns "".
 func describeBest(s train.State, patience, steps int) string {
 	if patience > 0 && s.SinceBest >= patience && s.Step < steps {
 		return fmt.Sprintf("stopped early at step %d of %d: none of the last %d evaluations was better (--patience 0 trains to the end)", s.Step, steps, s.SinceBest)
@@ -211,7 +210,7 @@ func describeBest(s train.State, patience, steps int) string {
 	return text
 }
 
-// fewRowsToJudge is below how many rows of validation an accuracy is coarse.
+// fewRowsToJudge is the number of validation rows below which an accuracy is coarse.
 const fewRowsToJudge = 100
 
 // describeJudges says how coarse an accuracy on few validation rows is; "" for many rows.

@@ -16,8 +16,8 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// trainSeeds repeats a run and reports the mean and deviation of what it reaches.
-// With --resume it goes on with the seeds that have begun, and begins the others.
+// trainSeeds trains a run for each seed and reports the mean and standard deviation of their scores. With --resume it
+// continues the seeds that have begun, and starts the others.
 func trainSeeds(c *cli.Context, task *lra.Task) error {
 	if c.IsSet("seed") {
 		return usage(c, "--seed and --seeds exclude each other")
@@ -79,8 +79,7 @@ func trainSeeds(c *cli.Context, task *lra.Task) error {
 	return nil
 }
 
-// firstBegun is the checkpoint of the first seed that --resume goes on with, nil where there
-// is none.
+// firstBegun returns the checkpoint of the first seed that --resume continues, nil if there is none.
 func firstBegun(c *cli.Context, seeds []uint64, dirOf func(uint64) string) (*train.Checkpoint, error) {
 	if !c.Bool("resume") {
 		return nil, nil
@@ -94,7 +93,7 @@ func firstBegun(c *cli.Context, seeds []uint64, dirOf func(uint64) string) (*tra
 	return nil, nil
 }
 
-// loadCheckpoint reads a checkpoint, of several ranks for all of them.
+// loadCheckpoint reads a checkpoint, on one rank for all.
 func loadCheckpoint(c *cli.Context, dir string) (*train.Checkpoint, error) {
 	if ranks := communicator(c); ranks != nil {
 		return train.LoadSharedCheckpoint(ranks, dir)
@@ -102,8 +101,8 @@ func loadCheckpoint(c *cli.Context, dir string) (*train.Checkpoint, error) {
 	return train.LoadCheckpoint(dir)
 }
 
-// checkBegun refuses to begin a seed with other settings than one that has begun: the mean
-// of different runs says nothing.
+// checkBegun refuses to start a seed with other settings than a seed that has begun: the mean of different runs is
+// meaningless.
 func checkBegun(c *cli.Context, begun *train.Checkpoint, config *sft.Config, settings *train.Settings,
 	data string) error {
 	if begun == nil {

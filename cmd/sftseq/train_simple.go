@@ -33,7 +33,8 @@ func (r *trainRun) simple(c *cli.Context) (text, better string) {
 	return strings.Join(texts, ", "), task.Ahead(said, r.own(), r.showOwn)
 }
 
-// own is the score of the kept model in the measure of its task's baselines; NaN, which no score exceeds, if unknown.
+// own returns the score of the saved model in the metric of the task's baselines; NaN, which no score exceeds, if it is
+// unknown.
 func (r *trainRun) own() float64 {
 	m, err := train.ReadMetrics(r.dir)
 	if err != nil {
@@ -54,7 +55,7 @@ func (r *trainRun) own() float64 {
 	return math.NaN()
 }
 
-// negative is −v where it applies, nil otherwise: of errors the least is best.
+// negative returns −v if it applies, nil otherwise: the smallest error is the best.
 func negative(v *float64, applies bool) *float64 {
 	if v == nil || !applies {
 		return nil

@@ -7,14 +7,14 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// trainEvents writes what metrics.jsonl says of a run to an event file, for TensorBoard.
+// trainEvents writes the contents of metrics.jsonl to an event file, for TensorBoard.
 type trainEvents struct {
 	file *tensorboard.Writer
 	err  error // the first; it ends the file, not the run
 }
 
-// newTrainEvents begins a file for a run that has made some steps. Those of the last
-// are written again: they may have been lost, or be about to be made again.
+// newTrainEvents creates a file for a run that has made a number of steps. It writes the last steps again: they may
+// have been lost, or may be repeated.
 func newTrainEvents(dir string, done int) (*trainEvents, error) {
 	m := &train.Metrics{}
 	if done > 0 {
@@ -68,16 +68,16 @@ func (e *trainEvents) observe(event any) any {
 	return nil
 }
 
-// Close returns what could not be written.
+// Close returns the first write error.
 func (e *trainEvents) Close() error { return e.file.Close() }
 
-// optional is a scalar that not every task has.
+// optional is a scalar that only some tasks have.
 type optional struct {
 	tag   string
 	value *float64
 }
 
-// given is a scalar with those of others that there are.
+// given returns first and those of the optional scalars that are set.
 func given(first tensorboard.Scalar, others ...optional) []tensorboard.Scalar {
 	out := []tensorboard.Scalar{first}
 	for _, o := range others {

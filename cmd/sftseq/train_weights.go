@@ -16,15 +16,14 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// balanced is the value of --class-weights that counts rows.
+// balanced is the value of --class-weights that weights classes by their rows.
 const balanced = "balanced"
 
-// maxWeightsBytes bounds what is read of a file of weights.
+// maxWeightsBytes bounds the size of a file of weights.
 const maxWeightsBytes = 16 << 20
 
-// classWeights are the weights that --class-weights asks for, nil where it is not given.
-// Their mean over the rows of the training split is 1: the loss is of the same size as
-// without, and so is what a learning rate does.
+// classWeights returns the weights of --class-weights, nil if it is not set. Their mean over the rows of the training
+// split is 1, so that the scale of the loss and the effect of the learning rate are unchanged.
 func classWeights(c *cli.Context, set *seq.Dataset) ([]float64, error) {
 	from, names := c.String("class-weights"), set.Manifest.LabelNames
 	if from == "" {
@@ -69,7 +68,7 @@ func classWeights(c *cli.Context, set *seq.Dataset) ([]float64, error) {
 		from, sum)
 }
 
-// sameWeights refuses other weights than those that a run was started with.
+// sameWeights refuses weights that differ from those that a run was started with.
 func sameWeights(c *cli.Context, set *seq.Dataset, from *train.Checkpoint) error {
 	weights, err := classWeights(c, set)
 	if err == nil && weights != nil && !slices.Equal(weights, from.Settings.ClassWeights) {
@@ -79,8 +78,7 @@ func sameWeights(c *cli.Context, set *seq.Dataset, from *train.Checkpoint) error
 	return err
 }
 
-// readWeights takes the weights of a JSON object by the names of the classes. Classes that
-// it does not name have 1.
+// readWeights reads the weights of classes from a JSON object with their names. Other classes have the weight 1.
 func readWeights(path string, names []string, weights []float64) error {
 	text, err := atomicfile.ReadRegular(path, maxWeightsBytes)
 	if errors.Is(err, os.ErrNotExist) {
@@ -114,7 +112,7 @@ func readWeights(path string, names []string, weights []float64) error {
 	return nil
 }
 
-// describeWeights is "class weights: bad 0.5, good 1.5".
+// describeWeights formats weights as "class weights: bad 0.5, good 1.5".
 func describeWeights(names []string, weights []float64) string {
 	words := make([]string, len(weights))
 	for i, w := range weights {
@@ -123,7 +121,7 @@ func describeWeights(names []string, weights []float64) string {
 	return "class weights: " + shortList(words, 12)
 }
 
-// lineOf is the line of a text that an error of JSON is about.
+// lineOf returns the line of a JSON error in a text.
 func lineOf(text []byte, err error) int {
 	offset := 0
 	var syntax *json.SyntaxError

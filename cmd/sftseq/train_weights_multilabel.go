@@ -7,9 +7,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// labelWeights are the weights of the loss of rows that have a label, where any number of labels
-// may hold: balanced, as many as there are rows without it for each with it, or those of a JSON
-// file as they stand.
+// labelWeights returns, for a multi-label task, the weights of the loss of positive labels: balanced is the ratio of
+// rows without the label to rows with it; a JSON file gives the weights unchanged.
 func labelWeights(from string, set *seq.Dataset) ([]float64, error) {
 	names, train := set.Manifest.LabelNames, set.Manifest.Splits["train"]
 	weights := make([]float64, len(names))

@@ -31,7 +31,7 @@ kernels are those of the CPU's fastest instruction set; SFTSEQ_SIMD chooses anot
 	}
 }
 
-// versionInfo is what a bug report needs of the program.
+// versionInfo is the version information for a bug report.
 type versionInfo struct {
 	Version   string   `json:"version"`
 	Revision  string   `json:"revision,omitempty"` // the commit, where the program was built from a checkout
@@ -73,8 +73,7 @@ func writeVersion(w io.Writer, info versionInfo) error {
 	return l.err
 }
 
-// String is the module's version and, where the program was built from a checkout, the
-// revision.
+// String returns the module's version and, if the program was built from a checkout, the revision.
 func (i versionInfo) String() string {
 	text := i.Version
 	if i.Revision != "" {
@@ -86,7 +85,7 @@ func (i versionInfo) String() string {
 	return text
 }
 
-// buildInfo is what the compiler has left in the program about itself.
+// buildInfo returns the build information that the compiler stored in the program.
 func buildInfo() versionInfo {
 	i := versionInfo{Version: "unknown", Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
@@ -107,5 +106,5 @@ func buildInfo() versionInfo {
 	return i
 }
 
-// version names the program in what it writes.
+// version identifies the program in its output.
 func version() string { return buildInfo().String() }
