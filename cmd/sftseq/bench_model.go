@@ -124,7 +124,7 @@ func benchModel(c *cli.Context) error {
 	return nil
 }
 
-// measureCeilings measures the peak rates of the device, on one that is opened for the purpose.
+// measureCeilings measures the peak rates of the device, on a device that it opens.
 func (m *modelBench) measureCeilings(c *cli.Context) error {
 	d, release, err := openBenchDevice(c)
 	if err != nil {

@@ -145,7 +145,7 @@ func TestNumberWarnings(t *testing.T) {
 		"1", "--hidden", "8", "--k", "4", "--device", "cpu")
 	for _, said := range []string{converted, trained} {
 		contains(t, said, "warning: number n is 5 in all 30 rows of train, which has nothing to learn from it\n",
-			"warning: number k is stored as float32, in steps of about 2e+02 at its size, and deviates by ",
+			"warning: number k is stored as float32, in steps of about 2e+02 at its size, and its deviation is only ",
 			"warning: number m has the mean 14500 in test, and 14.5 with a deviation of 8.65544 in train: are its units the same?\n")
 	}
 }

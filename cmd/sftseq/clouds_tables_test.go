@@ -108,7 +108,7 @@ func TestCloudTables(t *testing.T) {
 			"--features", "points", "--tokenizer", "byte"},
 		"--text and --features exclude each other": {"data", "convert", "--from", table, "--to", at("x"),
 			"--features", "points", "--text", "key"},
-		"--spans is of text: token ids and features have no pla": {"data", "convert", "--from", table, "--to", at("x"),
+		"--spans needs text: token ids and features have no char": {"data", "convert", "--from", table, "--to", at("x"),
 			"--features", "points", "--spans", "key"},
 		"reads features: expected --features COLUMN": {"predict", "--model", at("run"),
 			"--input", table, "--text", "key"},
@@ -201,8 +201,8 @@ func TestConvertCloud(t *testing.T) {
 		t.Errorf("%s does not say that its points are the farthest, or the other one does", manifest)
 	}
 	for want, flags := range map[string][]string{
-		"--test-part is of files that no folder puts": {"--test-part", "0.5"},
-		"7.off: the file cannot be read: expected ":   {"--strict"},
+		"--test-part applies to files that no folder assigns": {"--test-part", "0.5"},
+		"7.off: the file cannot be read: expected ":           {"--strict"},
 	} {
 		args := append([]string{"data", "convert", "cloud", "--from", from, "--to", data + "2"}, flags...)
 		contains(t, failing(t, "", args...), want)

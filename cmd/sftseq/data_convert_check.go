@@ -107,7 +107,8 @@ func customWarnings(c *cli.Context, m *seq.Manifest, o *convert.Options) (out []
 		out = append(out, fmt.Sprintf("no row is in train, from which models learn: the column %q has no such name",
 			o.SplitColumn))
 	case rows("val") == 0:
-		out = append(out, "no row is in val, which training validates on: --val-part takes a part of train, such as 0.1")
+		out = append(out, "no row is in val, which training validates on: "+
+			"--val-part takes a part of train, such as 0.1")
 	}
 	if len(m.LabelNames) == 0 && m.NumberNames == nil {
 		if o.Label != "" || o.Tags != "" || o.Spans != "" || o.Intervals != "" {

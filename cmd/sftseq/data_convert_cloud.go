@@ -74,7 +74,8 @@ func convertCloud(c *cli.Context) error {
 	}
 	left := files.AtLeast(c.Int("min-files"))
 	if len(left) > 0 {
-		fmt.Fprintf(c.App.ErrWriter, "left out, with fewer than %d files: %s\n", c.Int("min-files"), shortList(left, 20))
+		fmt.Fprintf(c.App.ErrWriter, "left out, with fewer than %d files: %s\n",
+			c.Int("min-files"), shortList(left, 20))
 	}
 	free, training := files.Divided()
 	switch {

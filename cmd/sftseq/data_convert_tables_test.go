@@ -188,7 +188,7 @@ func TestConvertSplitColumn(t *testing.T) {
 	phase := writeText(t, filepath.Join(dir, "phase.jsonl"),
 		`{"text":"a","label":"x","phase":"test"}`+"\n"+`{"text":"b","label":"y","phase":"train"}`+"\n")
 	for path, want := range map[string]string{
-		set: "has a column the set (\"train\" in its first row), but its rows are split again by --split: --split-column 'the set' takes", phase: "has a column phase (\"test\" in its first row)",
+		set: "has a column the set (\"train\" in its first row), but its rows are split again by --split: --split-column 'the set' keeps", phase: "has a column phase (\"test\" in its first row)",
 		writeText(t, filepath.Join(dir, "one.csv"), "text,label,of\na,x,train\nb,y,train\n"):              "",
 		writeText(t, filepath.Join(dir, "vehicles.csv"), "text,label,of\na,x,train\nb,y,test\nc,x,bus\n"): "",
 	} {

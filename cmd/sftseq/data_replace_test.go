@@ -74,7 +74,7 @@ func TestTwoGenerate(t *testing.T) {
 type waitLog struct{ waits chan struct{} }
 
 func (l *waitLog) Write(p []byte) (int, error) {
-	if strings.Contains(string(p), "waiting for that") {
+	if strings.Contains(string(p), "waiting for another program") {
 		l.waits <- struct{}{}
 	}
 	return len(p), nil

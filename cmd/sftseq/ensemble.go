@@ -53,8 +53,8 @@ func loadModels(c *cli.Context, single string) (m models, err error) {
 		one, err := load(c.Context, member)
 		if err == nil && i > 0 && m.fusion == nil {
 			if err = m.Config.SameQuestions(one.Config); m.Config.IsLinear() != one.Config.IsLinear() {
-				err = fmt.Errorf("it is a member of an ensemble with a linear model, and %s has no config.json with the weights: "+
-					"train custom --out %s --resume fits them", dir, shellQuote(dir))
+				err = fmt.Errorf("it is a member of an ensemble with a linear model, and %s has no config.json "+
+					"with the weights: train custom --out %s --resume fits them", dir, shellQuote(dir))
 			}
 		}
 		if err != nil {

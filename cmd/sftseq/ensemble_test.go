@@ -75,8 +75,8 @@ func TestEnsemble(t *testing.T) {
 	contains(t, printed(t, "", shard...), "nothing to do")
 	done(t, "", "predict", "--verify", "--model", out, "--output", parts)
 
-	one := out + ": expected a model, found a folder of 3 models: name one of them, such as --model '" + filepath.Join(out,
-		"seed-1") + "' (seed-1, seed-2, seed-3)"
+	one := out + ": expected a model, found a folder of 3 models: name one of them, such as --model '" +
+		filepath.Join(out, "seed-1") + "' (seed-1, seed-2, seed-3)"
 	for _, c := range []refusal{
 		{"embed: " + one, []string{"embed", "--model", out}},
 		{"--explain: " + one, []string{"predict", "--explain", "--model", out}},

@@ -38,8 +38,8 @@ func TestHints(t *testing.T) {
 			" --to data/sounds", []string{"train", "custom", "--members", "sft", "--data", folder, "--out",
 			filepath.Join(dir, "out")}},
 		{"the data set is incomplete", []string{"eval", "--model", goldenPath("pre"), "--data", t.TempDir()}},
-		{runs + ": expected a model, found a folder of 2 models: name one of them, such as --model " + filepath.Join(runs,
-			"seed-1") + " (seed-1, seed-2)", []string{"info", "--model", runs}},
+		{runs + ": expected a model, found a folder of 2 models: name one of them, such as --model " +
+			filepath.Join(runs, "seed-1") + " (seed-1, seed-2)", []string{"info", "--model", runs}},
 		{runs + ": expected a model, found a folder of 2 models: name one of them, such as " + filepath.Join(runs,
 			"seed-1") + " (seed-1, seed-2)", []string{"export", "onnx", runs, "--output", filepath.Join(dir, "out")}},
 		{runs + ": expected a model, found a folder of 2 models: name one of them, such as " + filepath.Join(runs,

@@ -42,7 +42,8 @@ func TestPretrainSounds(t *testing.T) {
 		"--mask-targets spectra:9")
 	done(t, "", small("torn", "--threads", "2", "--stop-at", "2", "--mask-targets", "spectra:9")...)
 	torn := filepath.Join(runs, "torn")
-	refuse(t, exitError, "--mask-targets tokens: the run was started with other settings (", "", "pretrain", "--out", torn,
+	refuse(t, exitError, "--mask-targets tokens: the run was started with other settings (", "",
+		"pretrain", "--out", torn,
 		"--resume", "--mask-targets", "tokens")
 	done(t, "", "pretrain", "--out", torn, "--resume", "--mask-targets", "spectra:9")
 	whole := filepath.Join(runs, "whole")

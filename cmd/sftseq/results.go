@@ -9,7 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// results prints results: each as a line of JSON as soon as it is known, or all of them as a table at the end.
+// results prints results: each as a line of JSON immediately, or all of them as a table at the end.
 type results struct {
 	json bool
 	out  io.Writer

@@ -38,7 +38,7 @@ func TestServeHangup(t *testing.T) {
 	hangup := func(when int) {
 		t.Helper()
 		c.Process.Signal(syscall.SIGHUP)
-		await(t, 5*time.Second, func() bool { return strings.Count(errs.String(), "SIGHUP is passed over") >= when },
+		await(t, 5*time.Second, func() bool { return strings.Count(errs.String(), "SIGHUP is ignored") >= when },
 			&errs)
 	}
 	hangup(1)

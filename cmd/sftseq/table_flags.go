@@ -276,7 +276,8 @@ func (in *tableInput) kept(c *cli.Context, have []string) (keep []string, err er
 			return nil, usage(c, "--keep %q: expected columns, A,B, or all", text)
 		}
 	case have == nil:
-		return nil, usage(c, "--keep all: the columns of %s are unknown until it is read: name the columns to keep, --keep A,B", in.Path)
+		return nil, usage(c, "--keep all: the columns of %s are unknown until it is read: "+
+			"name the columns to keep, --keep A,B", in.Path)
 	default:
 		for _, name := range have {
 			wholeFiles := table.IsFolder(in.Path, in.Options.Format) && name == table.FolderColumns[0]

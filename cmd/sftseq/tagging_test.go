@@ -172,7 +172,7 @@ func TestTagging(t *testing.T) {
 		"--tags and --spans exclude each other": convert("--text", "text", "--tags", "a", "--spans", "spans"),
 		"--spans excludes --label":              convert("--text", "text", "--label", "a", "--spans", "spans"),
 		"--types needs --intervals":             convert("--text", "text", "--spans", "spans", "--types", "a"),
-		"--spans is of text":                    convert("--tokens", "text", "--vocab", "9", "--spans", "spans"),
+		"--spans needs text":                    convert("--tokens", "text", "--vocab", "9", "--spans", "spans"),
 		"the positions of its tokens in a text are unknown": convert("--text", "text", "--spans",
 			"spans", "--tokenizer", "ids:9"),
 		"which overlap": convert("--text", "text", "--spans",

@@ -316,7 +316,8 @@ func (r *trainRun) open(c *cli.Context, data *trainData, model *sft.Model, setti
 	}
 	val, err := config.OpenSplit(data.set, "val")
 	if err != nil {
-		return fmt.Errorf("validation data: %w (sftseq data convert makes a validation split: see --split and --val-part)", err)
+		return fmt.Errorf("validation data: %w (sftseq data convert makes a validation split: "+
+			"see --split and --val-part)", err)
 	}
 	r.opened = append(r.opened, val)
 	if task.Of(config).Evaluator() != nil {
@@ -487,7 +488,8 @@ func (r *trainRun) goOn() string { return fmt.Sprintf("go on with%s:\n  %s", r.u
 // describeKernels names the kernels that the exact bits of a run depend on, in addition to its command.
 func describeKernels(first, last string) string {
 	if first != "" && first != last {
-		return fmt.Sprintf("computed with %s kernels at first, and with %s at the end: a run with only one kind has other bits", first, last)
+		return fmt.Sprintf("computed with %s kernels at first, and with %s at the end: "+
+			"a run with only one kind has other bits", first, last)
 	}
 	if slices.ContainsFunc(simd.Levels(), func(k *simd.Kernels) bool { return k.Name == last }) {
 		return fmt.Sprintf("computed with %s kernels (%s=%s): another instruction set gives other bits",

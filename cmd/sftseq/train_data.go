@@ -379,8 +379,8 @@ func resumeSettings(c *cli.Context, settings *train.Settings, from *train.Checkp
 		if !provenance.Same(s, stored) || !provenance.Same(&m, from.Config) {
 			was := strings.Join(slices.DeleteFunc([]string{provenance.Changed(stored, s),
 				provenance.Changed(from.Config, &m)}, func(text string) bool { return text == "" }), ", ")
-			return fmt.Errorf("--%s %v: the run was started with other settings (%s), and a resumed run cannot change it: "+
-				"leave the flag out, or begin another run with another --out", name, c.Value(name), was)
+			return fmt.Errorf("--%s %v: the run was started with other settings (%s), and a resumed run "+
+				"cannot change it: leave the flag out, or begin another run with another --out", name, c.Value(name), was)
 		}
 	}
 	end := *settings

@@ -90,7 +90,8 @@ const farOff = 5
 func numberWarnings(m *seq.Manifest) (out []string) {
 	for _, n := range m.Splits["train"].Numbers {
 		if n.Rows > 1 && n.Min == n.Max {
-			out = append(out, fmt.Sprintf("number %s is %.6g in all %d rows of train, which has nothing to learn from it",
+			out = append(out, fmt.Sprintf("number %s is %.6g in all %d rows of train, "+
+				"which has nothing to learn from it",
 				n.Name, n.Min, n.Rows))
 			continue
 		}
