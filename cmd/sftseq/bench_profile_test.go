@@ -10,7 +10,7 @@ import (
 	"github.com/sftseq/sftseq/vk"
 )
 
-// TestBenchProfile: each kernel of a step with its share, on both kinds of devices.
+// TestBenchProfile: the profile lists each kernel of a step with its share of the time, on the CPU and on Vulkan.
 func TestBenchProfile(t *testing.T) {
 	testenv.NoRace(t, "a benchmark: it measures what TestTrain runs")
 	testenv.NeedVulkan(t, vk.Open, vk.Options{})

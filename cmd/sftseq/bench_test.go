@@ -20,11 +20,10 @@ import (
 	"github.com/sftseq/sftseq/vk"
 )
 
-// tinyConfig is a golden model's configuration, which has a maximal length of
-// its own.
+// tinyConfig is the configuration of a golden model, which limits the length of a sequence.
 func tinyConfig() string { return goldenPath("pre", "config.json") }
 
-// decodeLines reads lines of JSON, which may have no unknown key.
+// decodeLines reads lines of JSON and fails on unknown keys.
 func decodeLines[T any](t *testing.T, text string) []T {
 	t.Helper()
 	var out []T
@@ -160,8 +159,7 @@ func TestBenchModelPair(t *testing.T) {
 	}
 }
 
-// TestBenchModelSkips: what the memory limit forbids is named, and the rest is
-// measured.
+// TestBenchModelSkips: measurements beyond the memory limit are reported as skipped, and the rest are made.
 func TestBenchModelSkips(t *testing.T) {
 	testenv.NoRace(t, "a benchmark: it measures what TestTrain runs")
 	status, out, errs := program(nil, "bench", "model", "--config", tinyConfig(), "--length", "64", "--batch", "1",
@@ -216,7 +214,7 @@ func TestBenchModelErrors(t *testing.T) {
 	model(exitError, `preset "no" is not known; known presets: quick, hour, paper`, "--config", "text:no")
 }
 
-// TestBenchConfig: a task alone is its published model, a preset behind it that preset's.
+// TestBenchConfig: a task alone means its published model, a task with a preset the model of the preset.
 func TestBenchConfig(t *testing.T) {
 	testenv.NoRace(t, "a benchmark: it measures what TestTrain runs")
 	for name, layers := range map[string]int{"text": 4, "text:paper": 4, "text:quick": 3, "image:quick": 4} {
@@ -228,7 +226,7 @@ func TestBenchConfig(t *testing.T) {
 	}
 }
 
-// TestBenchRuntime: each layer of a shape is measured, beside the paper's where its sizes are.
+// TestBenchRuntime: each layer of a shape is measured and shown beside the paper's result for the same sizes.
 func TestBenchRuntime(t *testing.T) {
 	testenv.NoRace(t, "a benchmark: it measures what TestTrain runs")
 	layers := decodeLines[layerResult](t, succeed(t, "", "bench", "runtime", "--length", "128", "--reps", "1",

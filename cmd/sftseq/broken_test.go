@@ -13,7 +13,7 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// editHeader changes a safetensors header's JSON; the data stay.
+// editHeader changes the JSON of a safetensors header, but not the data.
 func editHeader(t *testing.T, weights []byte, edit func(map[string]any)) []byte {
 	t.Helper()
 	n := binary.LittleEndian.Uint64(weights)
@@ -26,7 +26,7 @@ func editHeader(t *testing.T, weights []byte, edit func(map[string]any)) []byte 
 	return append(append(out, text...), weights[8+n:]...)
 }
 
-// TestBrokenModels expects an error that names the file and the place.
+// TestBrokenModels: the error about a damaged model names the file and the place.
 func TestBrokenModels(t *testing.T) {
 	shape := func(name string, dims ...int) func(map[string]any) {
 		return func(h map[string]any) { h[name].(map[string]any)["shape"] = dims }
@@ -82,8 +82,7 @@ func TestBrokenModels(t *testing.T) {
 		"predict", "--model", "absent")
 }
 
-// TestFlippedBits loads weights with single bits changed: an error or an answer,
-// never a crash, and the time stays bounded.
+// TestFlippedBits: weights with a flipped bit give an error or a prediction in bounded time, never a crash.
 func TestFlippedBits(t *testing.T) {
 	testenv.NoRace(t, "reads damaged files on one thread")
 	weights := []byte(readText(t, goldenPath("pre", "model.safetensors")))

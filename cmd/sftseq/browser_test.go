@@ -86,7 +86,7 @@ func (b *browser) read() (m devToolsMessage) {
 	return m
 }
 
-// call has a method run and keeps the events that come before its result.
+// call runs a method and keeps the events that arrive before its result.
 func (b *browser) call(method string, params, result any) {
 	b.t.Helper()
 	b.id++
@@ -122,7 +122,7 @@ func (b *browser) call(method string, params, result any) {
 	}
 }
 
-// open loads a page and returns what happened until all of it was there.
+// open loads a page and returns the events until it is complete.
 func (b *browser) open(url string) []devToolsMessage {
 	b.t.Helper()
 	b.events = nil

@@ -67,8 +67,7 @@ func TestCheckGoldenVulkan(t *testing.T) {
 	}
 }
 
-// TestCheckGoldenMixed: in mixed precision the tokens are given that the CPU
-// samples.
+// TestCheckGoldenMixed: in mixed precision the model uses the tokens that the CPU samples.
 func TestCheckGoldenMixed(t *testing.T) {
 	testenv.NoRace(t, "the tests of package vk stress its calls")
 	testenv.NeedMixed(t, vk.Open, vk.Options{Mixed: true})
@@ -77,8 +76,8 @@ func TestCheckGoldenMixed(t *testing.T) {
 	notContains(t, out, "FAIL")
 }
 
-// TestCheckGoldenFails: what is off by more than its tolerance, and what cannot be
-// compared, are named; the rest is compared.
+// TestCheckGoldenFails: models that exceed their tolerance or cannot be compared are named; the others are still
+// compared.
 func TestCheckGoldenFails(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// TestChosenPresets: presets of tasks whose settings were measured as those of train custom are these, with
-// the flags of the measurement, on data of as many rows and tokens.
+// TestChosenPresets: presets that were measured with train custom equal what train custom chooses, with the flags of
+// the measurement, for data with the same numbers of rows and tokens.
 func TestChosenPresets(t *testing.T) {
 	points := func(rows, points int64) seq.SplitInfo {
 		return seq.SplitInfo{Rows: rows, Lengths: seq.Quantiles{Min: points, P25: points, P50: points, P75: points,
@@ -51,7 +51,7 @@ func TestChosenPresets(t *testing.T) {
 	}
 }
 
-// custom are a model and settings that train custom makes of data, with flags.
+// custom returns the model and settings that train custom chooses for data, with flags.
 func custom(t *testing.T, m *seq.Manifest, flags ...string) (config sft.Config, settings train.Settings) {
 	t.Helper()
 	command := trainCustomCommand()

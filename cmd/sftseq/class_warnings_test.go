@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestAlikeNames: names that a person takes for one name are named together.
+// TestAlikeNames: names that a person would read as the same name form a group.
 func TestAlikeNames(t *testing.T) {
 	for _, c := range []struct {
 		names []string
@@ -43,7 +43,7 @@ func TestAlikeNames(t *testing.T) {
 	}
 }
 
-// TestClassWarnings: convert and train warn once of each sign that classes are not what is meant.
+// TestClassWarnings: convert and train warn once of each sign that classes are wrong.
 func TestClassWarnings(t *testing.T) {
 	rows := func(split string, label ...string) (text string) {
 		for i := range 40 {
@@ -129,7 +129,7 @@ func TestTagWarnings(t *testing.T) {
 	}
 }
 
-// TestNumberWarnings: convert and train warn of numbers that are the same in all rows, and of those of another unit.
+// TestNumberWarnings: convert and train warn of constant numbers and of numbers in another unit.
 func TestNumberWarnings(t *testing.T) {
 	dir, text := t.TempDir(), "text,n,m,k,split\n"
 	for i := range 30 {
@@ -150,7 +150,7 @@ func TestNumberWarnings(t *testing.T) {
 	}
 }
 
-// TestGraphWarnings: convert warns of the classes of graphs as of those of tables.
+// TestGraphWarnings: convert warns of classes of graphs in the same way as of classes of tables.
 func TestGraphWarnings(t *testing.T) {
 	dir, text := t.TempDir(), ""
 	for i := range 40 {

@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// clientModels is a folder of the golden models, and of two that tag: parts, the points of the golden
-// clouds, and nodes, those of the golden graphs. Their weights are drawn, as nobody looks at which tags they give.
+// clientModels is a folder of the golden models and of two tagging models with random weights: parts for the points of
+// the golden clouds, nodes for the golden graphs.
 func clientModels(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -24,8 +24,8 @@ import (
 
 const examplesDir = "../../examples"
 
-// TestClients runs the clients of examples/ against the program, as their
-// comments say. What they print must be what predict says.
+// TestClients runs the clients of examples/ against the program, with the commands in their comments. Their output must
+// equal that of predict.
 func TestClients(t *testing.T) {
 	path := built(t)
 	model := goldenPath("post") // whose classes of the clients' sequences differ
@@ -59,8 +59,8 @@ func TestClients(t *testing.T) {
 	}
 }
 
-// TestLibrary runs the program of examples/go, a module of its own: what is public is
-// enough to train, to score, to embed and to fine-tune.
+// TestLibrary runs the program of examples/go, a module of its own: the public API suffices to train, score, embed and
+// fine-tune.
 func TestLibrary(t *testing.T) {
 	testenv.Long(t, "builds a program")
 	t.Parallel()
@@ -116,7 +116,7 @@ func client(t *testing.T, stdin string, command []string, args ...string) string
 	return out
 }
 
-// clientFails: a client whose server does not start ends, and says why.
+// clientFails: a client whose server does not start ends with the reason.
 func clientFails(t *testing.T, command []string, path string) {
 	t.Helper()
 	out, errs, err := runClient(t, "", command, path, "serve", "--model", "no/model")
@@ -125,7 +125,7 @@ func clientFails(t *testing.T, command []string, path string) {
 	}
 }
 
-// serveSocket has the server listen at a socket, until the test ends.
+// serveSocket runs a server on a socket until the test ends.
 func serveSocket(t *testing.T, server []string) string {
 	t.Helper()
 	socket := filepath.Join(t.TempDir(), "s")
@@ -134,8 +134,8 @@ func serveSocket(t *testing.T, server []string) string {
 	return socket
 }
 
-// untilListening starts a server and returns its log up to the line that says where it listens. The
-// server ends with the test, unless that has waited for its end.
+// untilListening starts a server and returns its log up to the line with its address. The server ends with the test,
+// unless the test has ended it.
 func untilListening(t *testing.T, c *exec.Cmd) (log string) {
 	t.Helper()
 	logs := must.Get(c.StderrPipe())(t)
@@ -161,7 +161,7 @@ func untilListening(t *testing.T, c *exec.Cmd) (log string) {
 	return log
 }
 
-// wantTable is what classify.sh makes of predict's answers to the same lines.
+// wantTable returns the table that classify.sh should make of predict's replies to the same lines.
 func wantTable(t *testing.T, model, lines string) string {
 	t.Helper()
 	_, answers, _ := program(strings.NewReader(lines), "predict", "--model", model)
@@ -179,8 +179,8 @@ func wantTable(t *testing.T, model, lines string) string {
 	return want
 }
 
-// sessionOf is what example.py or client.mjs is to print: $0 is the class that predict
-// gives to the first of the sequences that they send, and so on.
+// sessionOf returns the expected output of example.py or client.mjs: $0 is the class that predict gives to the first of
+// their sequences, and so on.
 func sessionOf(t *testing.T, model, want string) string {
 	t.Helper()
 	var in strings.Builder
@@ -193,8 +193,8 @@ func sessionOf(t *testing.T, model, want string) string {
 	return strings.TrimPrefix(strings.ReplaceAll(want, "$model", filepath.Base(model)), "\n")
 }
 
-// checkSession compares what a client prints with what is wanted. How often progress is
-// reported depends on the time.
+// checkSession compares the output of a client with the expected one. It ignores the number of progress reports, which
+// depends on the time.
 func checkSession(t *testing.T, got, want string) {
 	t.Helper()
 	reports := regexp.MustCompile("(?m)^progress: \\d+ of 13 tokens\n")

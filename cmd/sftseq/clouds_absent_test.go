@@ -11,7 +11,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// writeClouds writes small clouds, each another, of files NAME_0 to NAME_N, into a folder.
+// writeClouds writes small, different clouds to files NAME_0 to NAME_N of a folder.
 func writeClouds(t *testing.T, folder, name string, n int) {
 	t.Helper()
 	must.Succeed(t, os.MkdirAll(folder, 0o777))
@@ -21,7 +21,7 @@ func writeClouds(t *testing.T, folder, name string, n int) {
 	}
 }
 
-// convertedClouds converts a folder, and returns the data set and what was said of it.
+// convertedClouds converts a folder and returns the data set and the warnings.
 func convertedClouds(t *testing.T, from string, flags ...string) (data, said string) {
 	t.Helper()
 	data = filepath.Join(t.TempDir(), "data")
@@ -31,7 +31,7 @@ func convertedClouds(t *testing.T, from string, flags ...string) (data, said str
 	return data, errs
 }
 
-// TestAbsentClasses: what a split lacks is said: all rows, or those of some classes.
+// TestAbsentClasses: convert warns of splits without rows, and of splits without rows of some classes.
 func TestAbsentClasses(t *testing.T) {
 	from := t.TempDir()
 	pins := filepath.Join(from, "pins")
@@ -71,7 +71,7 @@ func TestAbsentClasses(t *testing.T) {
 	}
 }
 
-// TestFoldersWithoutRows: folders whose files cannot be used are named, and are no classes.
+// TestFoldersWithoutRows: a warning names folders without usable files, which are not classes.
 func TestFoldersWithoutRows(t *testing.T) {
 	from := t.TempDir()
 	writeClouds(t, filepath.Join(from, "first"), "a", 9)

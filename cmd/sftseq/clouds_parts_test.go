@@ -17,15 +17,15 @@ import (
 	"github.com/sftseq/sftseq/vk"
 )
 
-// partsReply is what predict says of the points of a cloud.
+// partsReply is predict's reply for the points of a cloud.
 type partsReply struct {
 	Tags   []string  `json:"tags"`
 	Scores []float32 `json:"scores"`
 	Length int       `json:"length"`
 }
 
-// TestCloudParts: clouds with the part of each point are generated, a model learns them, and is
-// measured, whole, in shards and by its mistakes; predict names the parts, embed takes the clouds.
+// TestCloudParts: clouds with the part of each point are generated, a model learns them, and eval measures it as a
+// whole, in shards and by its errors; predict names the parts, embed accepts the clouds.
 func TestCloudParts(t *testing.T) {
 	testenv.NoRace(t, "goes the ways of TestClouds, TestConvertCloud and TestGraphs")
 	dir := t.TempDir()
@@ -137,7 +137,7 @@ func TestCloudParts(t *testing.T) {
 	}
 }
 
-// TestConvertParts: a folder of ShapeNetPart's layout becomes a data set of parts, and refusals say why.
+// TestConvertParts: a folder in the layout of ShapeNetPart becomes a data set of parts, and errors state their reason.
 func TestConvertParts(t *testing.T) {
 	from, to := t.TempDir(), filepath.Join(t.TempDir(), "data")
 	writeText(t, filepath.Join(from, "synsetoffset2category.txt"), "Mug\t03797390\nLamp\t03636649\n")

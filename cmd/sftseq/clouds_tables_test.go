@@ -17,9 +17,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// TestCloudTables: tables of clouds become a data set with labels and ids, a model learns it, and
-// predict and eval call its rows by their ids, whichever file they come from. What a flag cannot do
-// for clouds is an error.
+// TestCloudTables: tables of clouds become a data set with labels and ids, a model learns it, and predict and eval use
+// the ids of the rows for every input format. Flags that do not apply to clouds are errors.
 func TestCloudTables(t *testing.T) {
 	testenv.NoRace(t, "goes the ways of TestClouds, TestConvertCloud and TestGraphs")
 	dir := t.TempDir()
@@ -133,7 +132,7 @@ func TestCloudTables(t *testing.T) {
 	}
 }
 
-// parquetCopy writes the rows of an Arrow file as Parquet, with what it says of them.
+// parquetCopy writes the rows of an Arrow file as Parquet, with the metadata of the file.
 func parquetCopy(t *testing.T, from, to string) {
 	t.Helper()
 	in := must.Get(os.Open(from))(t)
@@ -153,7 +152,7 @@ func parquetCopy(t *testing.T, from, to string) {
 	must.Succeed(t, w.Close())
 }
 
-// rowsOfSplits are the rows of a data set's splits, as data head prints them.
+// rowsOfSplits returns the rows of a data set's splits, as data head prints them.
 func rowsOfSplits(t *testing.T, data string) (rows string) {
 	t.Helper()
 	for _, split := range []string{"train", "val", "test"} {
@@ -162,8 +161,8 @@ func rowsOfSplits(t *testing.T, data string) (rows string) {
 	return rows
 }
 
-// TestConvertCloud: a folder with a bad file is converted without it, its training has a part for
-// validation, flags without an effect are errors, and reading it as text is warned of.
+// TestConvertCloud: a folder with a bad file is converted without the file, part of the training files is used for
+// validation, flags without an effect are errors, and converting the folder as text gives a warning.
 func TestConvertCloud(t *testing.T) {
 	from, data := filepath.Join(t.TempDir(), "set"), filepath.Join(t.TempDir(), "data")
 	for i := range 40 {
@@ -214,7 +213,7 @@ func TestConvertCloud(t *testing.T) {
 	}
 }
 
-// TestFewFiles: classes of few files are left out by name.
+// TestFewFiles: a message names the classes that are left out because of few files.
 func TestFewFiles(t *testing.T) {
 	from, data := t.TempDir(), filepath.Join(t.TempDir(), "data")
 	writeClouds(t, filepath.Join(from, "pins"), "header", 40)

@@ -12,8 +12,7 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// TestClouds: clouds are generated, a model learns them, and eval, predict, embed and
-// serve take them.
+// TestClouds: clouds are generated, a model learns them, and eval, predict, embed and serve accept them.
 func TestClouds(t *testing.T) {
 	data, dir := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "run")
 	printed(t, "", "data", "generate", "shapes", "--out", data, "--train", "60", "--val", "10",
@@ -61,8 +60,8 @@ func TestClouds(t *testing.T) {
 	drawnInReport(t, dir, "points; pooling weights")
 }
 
-// servedAsPredicted expects the answers of predict to the lines of a file from the server, to
-// bare lines and to requests; an index of what has no ids is refused.
+// servedAsPredicted expects from the server the replies of predict to the lines of a file, as bare lines and as
+// requests. The server refuses an index, which needs token ids.
 func servedAsPredicted(t *testing.T, dir, path string) {
 	t.Helper()
 	text := must.Get(os.ReadFile(path))(t)
@@ -94,7 +93,7 @@ func servedAsPredicted(t *testing.T, dir, path string) {
 		"expected no --index")
 }
 
-// unlabelled is a line without what a request does not know.
+// unlabelled returns a line without the fields that a request does not have.
 func unlabelled(t *testing.T, line string) string {
 	t.Helper()
 	fields := decode[map[string]json.RawMessage](t, line)
@@ -107,7 +106,7 @@ func unlabelled(t *testing.T, line string) string {
 	return string(out)
 }
 
-// drawnInReport expects pictures of rows, and what stands below them.
+// drawnInReport expects pictures of rows with their captions.
 func drawnInReport(t *testing.T, dir, below string) {
 	t.Helper()
 	page := filepath.Join(t.TempDir(), "report.html")
@@ -116,8 +115,8 @@ func drawnInReport(t *testing.T, dir, below string) {
 	contains(t, string(text), below, `aria-label="layer 1 sampled"`)
 }
 
-// TestAugmentedClouds: a run that turns, scales and moves its clouds goes on after an
-// interruption with the same bits, which a run without does not have; what is no range is refused.
+// TestAugmentedClouds: a run that rotates, scales and shifts its clouds resumes with the same bits, and differs from a
+// run without augmentation; invalid ranges are refused.
 func TestAugmentedClouds(t *testing.T) {
 	testenv.NoRace(t, "goes the ways of TestClouds, TestConvertCloud and TestGraphs")
 	data := filepath.Join(t.TempDir(), "data")

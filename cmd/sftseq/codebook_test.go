@@ -17,7 +17,7 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// chirp is a WAV file of a second whose frequency rises from one to another.
+// chirp returns a WAV file of one second whose frequency rises.
 func chirp(from, to float64) string {
 	const rate = 8000
 	var out bytes.Buffer

@@ -14,8 +14,7 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// TestCompletionInShells: a shell completes a command, a flag and an argument of it when a
-// person presses the tab key.
+// TestCompletionInShells: the tab key completes a command, a flag and the flag's argument in a shell.
 func TestCompletionInShells(t *testing.T) {
 	testenv.Long(t, "builds the program")
 	t.Parallel()
@@ -46,8 +45,8 @@ func TestCompletionInShells(t *testing.T) {
 	}
 }
 
-// typeInto runs a shell, and types into its terminal: each text when the screen has shown, since the one
-// before, what that is to bring.
+// typeInto runs a shell and types texts into its terminal, each when the screen shows the expected result of the
+// previous one.
 func typeInto(t *testing.T, typed [][2]string, shell string, args ...string) {
 	testenv.NeedPrograms(t, shell)
 	program, screen := terminal(t)
@@ -96,13 +95,13 @@ func typeInto(t *testing.T, typed [][2]string, shell string, args ...string) {
 	}
 }
 
-// withProgram is an environment in which shells find the program.
+// withProgram returns an environment in which shells find the program.
 func withProgram(t *testing.T, more ...string) []string {
 	path := "PATH=" + filepath.Dir(built(t)) + string(os.PathListSeparator) + os.Getenv("PATH")
 	return append(os.Environ(), append(more, path)...)
 }
 
-// TestCompletionInFish: fish says what it would offer.
+// TestCompletionInFish: fish lists the expected completions.
 func TestCompletionInFish(t *testing.T) {
 	testenv.Long(t, "builds the program")
 	testenv.NeedPrograms(t, "fish")

@@ -16,7 +16,7 @@ import (
 	"github.com/sftseq/sftseq/lra"
 )
 
-// trainContext is a command line of train, with its flags as they are set there.
+// trainContext is the context of train with flags set.
 func trainContext(t testing.TB) (*cli.Context, *flag.FlagSet) {
 	flags := trainFlags(lra.ListOps)
 	set := flag.NewFlagSet("train", flag.ContinueOnError)
@@ -28,8 +28,8 @@ func trainContext(t testing.TB) (*cli.Context, *flag.FlagSet) {
 	return c, set
 }
 
-// FuzzConfig: a --config file sets what the same words set on the command line, which wins;
-// its errors name the file, and are the same each time.
+// FuzzConfig: a --config file sets the same values as the same text on the command line, which takes precedence; errors
+// name the file and are deterministic.
 func FuzzConfig(f *testing.F) {
 	for _, text := range []string{
 		`{"batch": 32, "lr": 0.0005}`, `{"batch":"x","lr":true,"k":1e3,"hidden":-1}`,

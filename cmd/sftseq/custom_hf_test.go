@@ -11,8 +11,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// TestCustomHF goes the whole way with a tokenizer.json: the data set and the model keep
-// it, and the file that it came from is not needed any more.
+// TestCustomHF uses a tokenizer.json from conversion to prediction: the data set and the model keep a copy, so that the
+// original file is not needed later.
 func TestCustomHF(t *testing.T) {
 	testenv.NoRace(t, "trains as TestTrain does; its baselines are slow loops")
 	dir := t.TempDir()

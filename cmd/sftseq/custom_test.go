@@ -12,8 +12,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// TestCustom goes the whole way with a table of the user's own: CSV through a pipe,
-// training with settings from the data, and answers with the labels' names.
+// TestCustom uses a table of the user's own from conversion to prediction: CSV through a pipe, training with settings
+// from the data, and predictions with the labels' names.
 func TestCustom(t *testing.T) {
 	testenv.NoRace(t, "trains as TestTrain does; its baselines are slow loops")
 	dir := t.TempDir()
@@ -49,8 +49,7 @@ func TestCustom(t *testing.T) {
 	}
 }
 
-// TestCustomTokens goes the whole way with lists of token ids: the model is given them as
-// lists or as text.
+// TestCustomTokens uses lists of token ids from conversion to prediction, as lists or as text.
 func TestCustomTokens(t *testing.T) {
 	testenv.NoRace(t, "trains as TestTrain does; its baselines are slow loops")
 	dir := t.TempDir()
@@ -86,7 +85,7 @@ func TestCustomTokens(t *testing.T) {
 	}
 }
 
-// TestInfoOfBytes: info says how ids are stored that are not the numbers in the file.
+// TestInfoOfBytes: info states the offset of stored ids from the numbers in the file.
 func TestInfoOfBytes(t *testing.T) {
 	file := filepath.Join(customData(t, "--label", "mood"), "train.arrow")
 	contains(t, printed(t, "", "data", "info", file), "stored      each id minus 1 (first_token_id)")

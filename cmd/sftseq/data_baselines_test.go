@@ -149,8 +149,8 @@ func TestBaselinesOfNumbers(t *testing.T) {
 		"baselines", "--data", bare)
 }
 
-// TestBaselinesOfUnknownNumbers: of a split whose numbers are unknown data baselines says nothing, and
-// without those of training it is an error.
+// TestBaselinesOfUnknownNumbers: data baselines prints nothing for a split whose numbers are unknown, and fails without
+// those of training.
 func TestBaselinesOfUnknownNumbers(t *testing.T) {
 	for _, c := range []struct {
 		unknown string

@@ -12,7 +12,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// proseTable is a table of short reviews, whose mood a few words say.
+// proseTable returns a table of short reviews whose label depends on a few words.
 func proseTable(t *testing.T, rows int) string {
 	t.Helper()
 	r := rand.New(rand.NewPCG(4, 4))
@@ -31,8 +31,8 @@ func proseTable(t *testing.T, rows int) string {
 	return writeText(t, filepath.Join(t.TempDir(), "reviews.csv"), table.String())
 }
 
-// TestConvertChooses: without --tokenizer prose is read as words, and why is said; what
-// is asked for wins; a pipe cannot be read twice.
+// TestConvertChooses: without --tokenizer prose is split into words, and the reason is printed; an explicit tokenizer
+// takes precedence; a pipe cannot be read twice.
 func TestConvertChooses(t *testing.T) {
 	path := proseTable(t, 400)
 	convert := func(more ...string) (out, info string) {

@@ -34,8 +34,8 @@ func hubTable(t *testing.T, path string, rows int) {
 	must.Succeed(t, w.Close())
 }
 
-// TestConvertHub: data sets that are laid out as on the Hub keep their splits and the names of their classes, unless
-// --split divides their rows.
+// TestConvertHub: data sets in the layout of the Hub keep their splits and the names of their classes, unless --split
+// is given.
 func TestConvertHub(t *testing.T) {
 	for name, files := range map[string][]string{
 		"files": {"data/train-00000-of-00002.parquet", "data/train-00001-of-00002.parquet",
@@ -68,7 +68,7 @@ func TestConvertHub(t *testing.T) {
 	}
 }
 
-// TestConvertMissingShard: a table of several that is not there is warned of, once.
+// TestConvertMissingShard: convert warns once of a missing table among several.
 func TestConvertMissingShard(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"train-00000-of-00003", "train-00002-of-00003", "test-00000-of-00001"} {

@@ -11,7 +11,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// converted runs data convert and returns the data set and what was said.
+// converted runs data convert and returns the data set and the messages.
 func converted(t *testing.T, args ...string) (*seq.Dataset, string, string) {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "to")
@@ -26,7 +26,7 @@ func warned(t *testing.T, args ...string) string {
 	return errs
 }
 
-// rowCounts are those of the splits.
+// rowCounts returns the numbers of rows of the splits.
 func rowCounts(d *seq.Dataset) string {
 	var out []string
 	for _, split := range d.Manifest.SplitNames() {
@@ -35,8 +35,7 @@ func rowCounts(d *seq.Dataset) string {
 	return strings.Join(out, ", ")
 }
 
-// TestConvertFlatFolder: classes and splits in the names of files need no folders, and the
-// data set is the one that folders give.
+// TestConvertFlatFolder: classes and splits in the names of files give the same data set as folders.
 func TestConvertFlatFolder(t *testing.T) {
 	flat, folders := t.TempDir(), t.TempDir()
 	for digit := range 3 {
@@ -65,8 +64,8 @@ func TestConvertFlatFolder(t *testing.T) {
 	equal(t, errs[max(0, len(errs)-len(want)):], want)
 }
 
-// TestConvertKinds: JSON lists and paths, other delimiters, lines of text and a folder of
-// shards give the data set that CSV gives.
+// TestConvertKinds: JSON lists and paths, other delimiters, lines of text and a folder of shards give the same data set
+// as CSV.
 func TestConvertKinds(t *testing.T) {
 	dir := t.TempDir()
 	path := func(name, text string) string {
@@ -113,7 +112,7 @@ func TestConvertRareClasses(t *testing.T) {
 	notContains(t, warned(t, append(args, "--labels", "c0,c1")...), "warning")
 }
 
-// TestConvertManyClasses: a column that is none of classes is warned of, with what to do.
+// TestConvertManyClasses: convert warns of a column that is not a class, and says what to do.
 func TestConvertManyClasses(t *testing.T) {
 	dir := t.TempDir()
 	table := func(label func(i int) string) string {
@@ -161,14 +160,14 @@ func TestConvertManyClasses(t *testing.T) {
 	}
 }
 
-// TestConvertLabelNames: a name with a comma is listed in quotes.
+// TestConvertLabelNames: a name with a comma is quoted in lists.
 func TestConvertLabelNames(t *testing.T) {
 	from := writeText(t, filepath.Join(t.TempDir(), "x.csv"), "text,label\na,\"rock, pop\"\nb,jazz\nc,other\n")
 	d, _, _ := converted(t, "--from", from, "--text", "text", "--label", "label", "--labels", `jazz, "rock, pop"`)
 	equal(t, joinLabels(d.Manifest.LabelNames), `jazz,"rock, pop"`)
 }
 
-// TestConvertSplitColumn: a table that has its own splits is not silently split again.
+// TestConvertSplitColumn: convert warns before it splits a table with its own splits again.
 func TestConvertSplitColumn(t *testing.T) {
 	dir := t.TempDir()
 	rows := "text,label,split\na,x,train\nb,y,test\nc,x,train\nd,y,dev\n"
@@ -203,8 +202,8 @@ func TestConvertSplitColumn(t *testing.T) {
 	}
 }
 
-// TestConvertSplitFiles: files whose names are splits are not silently split again, named one by one or
-// in a folder; files of other names are.
+// TestConvertSplitFiles: convert warns before it splits files again that are named after splits, given one by one or in
+// a folder; it does not warn about other files.
 func TestConvertSplitFiles(t *testing.T) {
 	for _, c := range []struct {
 		files []string
@@ -238,8 +237,8 @@ func TestConvertSplitFiles(t *testing.T) {
 	}
 }
 
-// TestConvertBesideTrain: a file for training that is named alone is not silently divided where files of other
-// splits lie beside it, and the flags that the warning names take the splits.
+// TestConvertBesideTrain: convert warns before it splits a single training file with files of other splits beside it,
+// and the flags in the warning use these files.
 func TestConvertBesideTrain(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"reviews_train.csv", "reviews_validation.csv", "reviews_test.csv"} {

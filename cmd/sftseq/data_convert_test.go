@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestConvertWarns of what a data set lacks that training or eval will ask for.
+// TestConvertWarns: convert warns of missing parts of a data set that training or eval need.
 func TestConvertWarns(t *testing.T) {
 	dir := t.TempDir()
 	few := writeText(t, filepath.Join(dir, "few, for once.csv"), "text,label,split\na,x,train\nb,y,train\n")
@@ -56,7 +56,7 @@ func TestConvertWarns(t *testing.T) {
 	}
 }
 
-// TestHeadShowsIDs: rows keep what they are called on their way to predict.
+// TestHeadShowsIDs: rows keep their ids on the way to predict.
 func TestHeadShowsIDs(t *testing.T) {
 	from, to := writeText(t, filepath.Join(t.TempDir(), "a.csv"), "key,text\nk1,one\n,two\n7,three\n"),
 		filepath.Join(t.TempDir(), "to")

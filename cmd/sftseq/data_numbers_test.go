@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// motifRows is a CSV of DNA sequences, with how often a motif occurs in each and their length.
+// motifRows returns a CSV of DNA sequences with the count of a motif in each and their length.
 func motifRows(rows, length int) string {
 	random := rand.New(rand.NewPCG(7, 7))
 	var out strings.Builder
@@ -27,8 +27,8 @@ func motifRows(rows, length int) string {
 	return out.String()
 }
 
-// TestConvertNumbers: columns of numbers are read from each kind of table alike, described and
-// shown; what is no number is left out with its place, or refused.
+// TestConvertNumbers: columns of numbers are read from every kind of table, summarised and shown; a malformed number is
+// skipped with its place, or refused.
 func TestConvertNumbers(t *testing.T) {
 	dir := t.TempDir()
 	text := motifRows(60, 40)

@@ -33,8 +33,7 @@ func TestForceKeepsTheOld(t *testing.T) {
 	}
 }
 
-// TestTwoGenerate: of several that find no data set one makes it; the others wait, and take
-// what it has made.
+// TestTwoGenerate: of several programs without a data set one generates it; the others wait and use it.
 func TestTwoGenerate(t *testing.T) {
 	task := must.Get(lra.Lookup("listops"))(t)
 	dir := filepath.Join(t.TempDir(), "data")

@@ -10,7 +10,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestStatsUnlabelled: what has no label stands behind the classes, and is called none of them.
+// TestStatsUnlabelled: rows without a label are listed after the classes and are not a class.
 func TestStatsUnlabelled(t *testing.T) {
 	var out strings.Builder
 	must.Succeed(t, writeStats(&out,
@@ -20,7 +20,7 @@ func TestStatsUnlabelled(t *testing.T) {
 		"label a 1 (25.0%)|label z 2 (50.0%)|without label 1 (25.0%)")
 }
 
-// TestOutline: the line falls to zero at both ends and where bins are left out.
+// TestOutline: the line is zero at both ends and in empty bins.
 func TestOutline(t *testing.T) {
 	s := metrics.Stats{Rows: 4, Histogram: []metrics.Bin{{From: 1, To: 2, Rows: 1}, {From: 2, To: 3, Rows: 1},
 		{From: 8, To: 9, Rows: 2}}}

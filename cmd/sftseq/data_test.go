@@ -19,7 +19,7 @@ func mustRunData(t *testing.T, args ...string) string {
 	return printed(t, "", append([]string{"data"}, args...)...)
 }
 
-// generated is a small data set of ListOps, with more flags of data generate.
+// generated is a small data set of ListOps, made with more flags of data generate.
 func generated(t *testing.T, flags ...string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "set")
@@ -134,7 +134,7 @@ func TestProgressLines(t *testing.T) {
 	}
 }
 
-// TestPhases: a task ends where the next begins, and its time does not count for that one.
+// TestPhases: a task ends where the next one starts, and the time before its start does not count.
 func TestPhases(t *testing.T) {
 	new(phases).Finish() // no phase
 	var p phases
@@ -157,7 +157,7 @@ func TestPhases(t *testing.T) {
 	}
 }
 
-// TestDataHead: what it prints is what predict reads.
+// TestDataHead: predict reads the output of data head.
 func TestDataHead(t *testing.T) {
 	dir := generated(t)
 	text, tokens := mustRunData(t, "head", "-n", "3", "--split", "test", dir),

@@ -31,7 +31,7 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// deployed reads a file of examples/deploy with other values in place of its own.
+// deployed returns a file of examples/deploy with replaced values.
 func deployed(t *testing.T, name string, replacements ...string) string {
 	t.Helper()
 	text := readText(t, filepath.Join(examplesDir, "deploy", name))

@@ -105,9 +105,8 @@ func TestCheckVulkan(t *testing.T) {
 	}
 }
 
-// TestValidationFails: what the validation layer says of the devices of a command
-// makes it fail, up to the end of the device. Here the layer gives advice, too, of
-// which it has some on every program.
+// TestValidationFails: messages of the validation layer about the devices of a command make the command fail, including
+// those at the end of the device. The test enables advice, which every program triggers.
 func TestValidationFails(t *testing.T) {
 	testenv.NoRace(t, "the tests of package vk stress its calls")
 	testenv.NeedVulkan(t, vk.Open, vk.Options{})
@@ -130,9 +129,8 @@ func TestPrecision(t *testing.T) {
 	equal(t, succeed(t, line, append(predict, "--device", "cpu", "--precision", "auto")...), want)
 }
 
-// TestWithoutVulkan: without its loader, without drivers and in a program that
-// cannot call C, everything works on the CPU, and --device vulkan says what is
-// missing.
+// TestWithoutVulkan: without Vulkan's loader, without drivers, and in a program built without cgo, everything works on
+// the CPU, and the error of --device vulkan names the missing part.
 func TestWithoutVulkan(t *testing.T) {
 	testenv.NoRace(t, "the tests of package vk stress its calls")
 	testenv.Long(t, "it builds the program without cgo")
@@ -187,8 +185,8 @@ func TestWithoutVulkan(t *testing.T) {
 	}
 }
 
-// TestResumeOnAnotherDevice: a run goes from one device to the other and back,
-// and says no more than that its bits may differ.
+// TestResumeOnAnotherDevice: a run can resume on the other device and back; the only warning is that its bits may
+// differ.
 func TestResumeOnAnotherDevice(t *testing.T) {
 	testenv.NoRace(t, "the tests of package vk stress its calls")
 	testenv.NeedVulkan(t, vk.Open, vk.Options{})

@@ -26,7 +26,7 @@ vim.fn.writefile({ vim.fn.json_encode(found) }, vim.env.FOUND)
 vim.cmd('qall!')
 `
 
-// TestNeovim: the lines of docs/protocol.md in an init.lua have Neovim underline the spans that predict finds.
+// TestNeovim: with the lines of docs/protocol.md in init.lua, Neovim underlines the spans that predict finds.
 func TestNeovim(t *testing.T) {
 	testenv.NeedPrograms(t, "nvim")
 	page := readText(t, "../../docs/protocol.md")

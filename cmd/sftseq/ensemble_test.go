@@ -14,8 +14,8 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// TestEnsemble: the models that train --seeds leaves answer together where --model is their folder: by lines, by
-// tables, by shards, to eval and over a server, with the mean of their probabilities.
+// TestEnsemble: --model with a folder of train --seeds predicts with the mean probability of its models: for lines,
+// tables and shards, in eval and over a server.
 func TestEnsemble(t *testing.T) {
 	data, out := unequalData(t), filepath.Join(t.TempDir(), "runs [x]")
 	said := printed(t, "", "train", "custom", "--members", "sft", "--data", data, "--out", out, "--seeds",
@@ -133,8 +133,7 @@ func TestEnsemble(t *testing.T) {
 	}
 }
 
-// TestEnsembleOfLabels: each run chooses thresholds of its own for several labels of a row, and together
-// a label holds from their mean on.
+// TestEnsembleOfLabels: each run of a multi-label task chooses its own thresholds, and the ensemble uses their mean.
 func TestEnsembleOfLabels(t *testing.T) {
 	dir := t.TempDir()
 	data, out := filepath.Join(dir, "data"), filepath.Join(dir, "runs")
@@ -189,8 +188,8 @@ func TestEnsembleOfLabels(t *testing.T) {
 	}
 }
 
-// TestEnsembleOfPairs: several models of pairs are measured as one, without a ranking of documents, which
-// has the embeddings of one model.
+// TestEnsembleOfPairs: eval measures an ensemble of pair models, without ranking documents, which needs the embeddings
+// of a single model.
 func TestEnsembleOfPairs(t *testing.T) {
 	data, _ := pairFile(t, 20, 8)
 	runs := t.TempDir()

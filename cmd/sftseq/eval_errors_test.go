@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// TestEvalErrors: the rows that are answered wrong, and no others, are written with the ids
-// of their table and what predict says of them.
+// TestEvalErrors: exactly the misclassified rows are written, with the ids of their table and predict's output.
 func TestEvalErrors(t *testing.T) {
 	model, dir := moodModel(t), t.TempDir()
 	text := "key,t,mood\n"

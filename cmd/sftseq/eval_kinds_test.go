@@ -40,7 +40,7 @@ func checkEvalShards(t *testing.T, model, data string) {
 	}
 }
 
-// without takes out of a report what shards do not know.
+// without removes the parts of a report that shards do not have.
 func without(report map[string]any) {
 	for key, value := range report {
 		if key == "data" || key == "split" || key == "step" || strings.HasPrefix(key, "baseline") {
@@ -56,7 +56,7 @@ func without(report map[string]any) {
 	}
 }
 
-// mistakes are the lines of eval --errors, beside what it reports.
+// mistakes returns the lines of eval --errors, and its report.
 func mistakes[M, R any](t *testing.T, model, data string, result *R) (out []M) {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "wrong.jsonl")
@@ -76,7 +76,7 @@ type labelMistake struct {
 	Loss              float64
 }
 
-// checkLabelErrors: the rows of which some label is wrong are written, the worst first.
+// checkLabelErrors: the rows with a wrong label are written, the worst first.
 func checkLabelErrors(t *testing.T, model, data string) {
 	t.Helper()
 	var result task.LabelsResult
@@ -104,7 +104,7 @@ func checkLabelErrors(t *testing.T, model, data string) {
 	}
 }
 
-// checkNumberErrors: all rows are written, that which is furthest off in deviations first.
+// checkNumberErrors: all rows are written, in order of decreasing error in standard deviations.
 func checkNumberErrors(t *testing.T, model, data string, names ...string) {
 	t.Helper()
 	var result task.NumbersResult
@@ -134,7 +134,7 @@ type spanMistake struct {
 	Mistake, Label, Text string
 }
 
-// checkSpanErrors: each span that is missed or wrong is written, with its text.
+// checkSpanErrors: each missed or wrong span is written, with its text.
 func checkSpanErrors(t *testing.T, model, data string) {
 	t.Helper()
 	var result task.TagsResult
@@ -160,8 +160,8 @@ func checkSpanErrors(t *testing.T, model, data string) {
 	}
 }
 
-// checkExplain: predict --explain says what predict says, and beside it what was read: of each
-// layer the sampled tokens, and of a model with a pooling the weight of each of five tokens.
+// checkExplain: predict --explain adds to the output of predict the sampled tokens of each layer and, for a model with
+// pooling, the weight of each of five tokens.
 func checkExplain(t *testing.T, model, text string, pools bool) {
 	t.Helper()
 	line := fmt.Sprintf(`{"id":"x","text":%q}`, text)

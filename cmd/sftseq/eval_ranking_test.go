@@ -56,7 +56,7 @@ func rankingOf(t *testing.T, args ...string) *metrics.Ranking {
 	return r.Ranking
 }
 
-// TestEvalRanking ranks by predict's answers for every pair of documents.
+// TestEvalRanking: the ranking agrees with predict's scores for every pair of documents.
 func TestEvalRanking(t *testing.T) {
 	path, pairs := pairFile(t, 60, 30)
 	model := windowed(t)
@@ -116,8 +116,8 @@ func TestEvalRanking(t *testing.T) {
 	}
 }
 
-// TestEvalRankingRest: a document is encoded once, which changes no bit of the rest,
-// and threads change none of anything.
+// TestEvalRankingRest: encoding each document once does not change a bit of the other results, nor does the number of
+// threads.
 func TestEvalRankingRest(t *testing.T) {
 	path, _ := pairFile(t, 700, 400)
 	args := []string{"eval", "--json", "--model", windowed(t), "--data", path}
@@ -137,8 +137,7 @@ func TestEvalRankingRest(t *testing.T) {
 	}
 }
 
-// TestEvalRankingChance: a model that has learned nothing does as well as any order,
-// and one whose scores are all equal exactly so.
+// TestEvalRankingChance: an untrained model ranks as well as chance, and a model with equal scores exactly so.
 func TestEvalRankingChance(t *testing.T) {
 	path, _ := pairFile(t, 1500, 600)
 	got := rankingOf(t, "--model", windowed(t), "--data", path)
@@ -165,7 +164,7 @@ func TestEvalRankingChance(t *testing.T) {
 	}
 }
 
-// TestEvalRankingSample: a sample is of queries alone, and no matter of the rows' order.
+// TestEvalRankingSample: the sample is of queries and does not depend on the order of rows.
 func TestEvalRankingSample(t *testing.T) {
 	path, _ := pairFile(t, 200, 150)
 	model := windowed(t)
@@ -188,8 +187,7 @@ func TestEvalRankingSample(t *testing.T) {
 		all.Queries, all.Documents))
 }
 
-// TestEvalRankingAbsent: where nothing can be ranked, nothing is said, or refused if it
-// was asked for.
+// TestEvalRankingAbsent: without rows to rank, eval prints no ranking, or fails if --queries requests one.
 func TestEvalRankingAbsent(t *testing.T) {
 	// A document belongs to itself, which asks for nothing.
 	path := writeSequences(t, seq.Spec{Task: seq.Retrieval, VocabSize: 257},

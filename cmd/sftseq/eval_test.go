@@ -13,7 +13,7 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// TestEval compares with predict's answers.
+// TestEval compares the results of eval with predict's output.
 func TestEval(t *testing.T) {
 	in, lines := sequences(t, 300)
 	var r struct {
@@ -87,7 +87,7 @@ func TestEvalDirectory(t *testing.T) {
 	refuse(t, 1, "absent.arrow", "", "eval", "--model", goldenPath("pre"), "--data", "absent.arrow")
 }
 
-// TestEvalRefuses expects the row and the column.
+// TestEvalRefuses: errors name the row and the column.
 func TestEvalRefuses(t *testing.T) {
 	for label, want := range map[int32]string{seq.NoLabel: "expected a label, found none",
 		10: "expected 0 to 9, found 10"} {

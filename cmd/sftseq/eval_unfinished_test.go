@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// TestEvalSaysUnfinished: of a run that has not ended eval says so, and at which step its weights
-// are, whatever its answers are.
+// TestEvalSaysUnfinished: eval says that a run has not ended and from which step its weights are, for every task.
 func TestEvalSaysUnfinished(t *testing.T) {
 	_, conll := sentences(40)
 	for _, c := range []struct {

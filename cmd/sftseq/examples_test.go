@@ -14,7 +14,7 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// exampleFiles writes the raw data that the README of an example names, in a few rows each.
+// exampleFiles writes a few rows of each raw file that an example's README names.
 var exampleFiles = map[string]func(t *testing.T, dir string){
 	"components": func(t *testing.T, dir string) {
 		for class, height := range map[string]int{"Crystal": 0, "Varistor": 9} {
@@ -131,8 +131,8 @@ func runExample(t *testing.T, command, dir, example string) string {
 	return input
 }
 
-// TestCollectSources: the script takes a limited number of files of each language, those with the same content
-// once, and scripts of a shell also without an ending.
+// TestCollectSources: the script takes a limited number of files per language, only one of files with equal content,
+// and shell scripts also without an extension.
 func TestCollectSources(t *testing.T) {
 	sh, err := exec.LookPath("sh")
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// TestExportONNX: the command writes a whole file, the same each time, and says what it is.
+// TestExportONNX: the command writes a complete, reproducible file and describes it.
 func TestExportONNX(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "model.onnx")
@@ -107,9 +107,9 @@ func TestExportedTokenizer(t *testing.T) {
 	equal(t, strings.TrimSpace(string(printed)), string(must.Get(json.Marshal(want))(t)))
 }
 
-// TestExportedModel: ONNX Runtime answers sequences of any length as predict does, with a model
-// that the program has trained. Of a few tokens the scores are so close that rounding decides which are
-// sampled: at most 1 of 200 sequences may be off by more than 1e-4, and no label may change.
+// TestExportedModel: ONNX Runtime predicts the same as predict for sequences of any length, with a model that the
+// program has trained. The scores of a few tokens are so close that rounding decides which are sampled: at most 1 of
+// 200 sequences may differ by more than 1e-4, and no label may change.
 func TestExportedModel(t *testing.T) {
 	testenv.Long(t, "trains a model")
 	testenv.NeedPrograms(t, "node")

@@ -16,7 +16,7 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestBrowserModel: the page of examples/web answers in Chromium as predict does.
+// TestBrowserModel: the page of examples/web predicts the same in Chromium as predict.
 func TestBrowserModel(t *testing.T) {
 	testenv.Long(t, "opens a browser")
 	for _, name := range []string{"onnxruntime-web", "@huggingface/tokenizers"} {

@@ -11,8 +11,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestFits: tokens have a model's features, or none; a file without names of labels, which fits
-// models of other tasks, must have what a model's answers are compared with.
+// TestFits: features must match the model's; a file without label names, which suits models of other tasks, must have
+// the targets that eval needs.
 func TestFits(t *testing.T) {
 	points := &sft.Config{
 		Task:   config.Classification,

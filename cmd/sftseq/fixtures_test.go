@@ -10,7 +10,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// examples are the rows of a split.
+// examples returns the rows of a split.
 func examples(t *testing.T, set *seq.Dataset, split string) (out []seq.Example) {
 	t.Helper()
 	f := must.Get(set.Open(split))(t)
@@ -42,7 +42,7 @@ func tableData(t *testing.T, name, text string, flags ...string) (dir string) {
 	return dir
 }
 
-// runCustom trains on a data set with more flags, and returns all that is printed.
+// runCustom trains on a data set with more flags and returns the output.
 func runCustom(t *testing.T, data, out string, flags ...string) string {
 	t.Helper()
 	return done(t, "", append([]string{"train", "custom", "--members", "sft", "--data", data,

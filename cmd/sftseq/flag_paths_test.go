@@ -8,8 +8,8 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// TestErrorsNameFlags: where a file is not there, the error names the flag that it is the value of, and no
-// other; of an argument it names none, nor a flag whose value is no file.
+// TestErrorsNameFlags: the error about a missing file names the flag with that value and no other; for an argument it
+// names none.
 func TestErrorsNameFlags(t *testing.T) {
 	dir := t.TempDir()
 	absent, table, plain := filepath.Join(dir, "absent"), writeText(t, filepath.Join(dir, "t.csv"), "t\na\n"),
@@ -39,8 +39,8 @@ func TestErrorsNameFlags(t *testing.T) {
 	})
 }
 
-// TestFileFlags: the flags whose value the help calls a file or folder are those of files: shells complete
-// them, and errors name them.
+// TestFileFlags: the flags whose help mentions a file or folder are marked as file flags: shells complete them, and
+// errors name them.
 func TestFileFlags(t *testing.T) {
 	path := regexp.MustCompile("`[^`]*(FILE|DIR)[^`]*`")
 	found := 0

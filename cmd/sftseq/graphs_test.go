@@ -12,8 +12,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestGraphs: graphs are generated, a model learns them, and eval, predict and embed take them. What
-// data head prints is converted to the same graphs. The server refuses the model.
+// TestGraphs: graphs are generated, a model learns them, and eval, predict and embed accept them. The output of data
+// head is converted to the same graphs. The server refuses the model.
 func TestGraphs(t *testing.T) {
 	data, dir := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "run")
 	printed(t, "", "data", "generate", "graphs", "--out", data, "--train", "60", "--val", "10", "--test", "6",
@@ -98,7 +98,7 @@ func TestGraphs(t *testing.T) {
 	drawnInReport(t, dir, "nodes; pooling weights")
 }
 
-// TestFewGraphs: a conversion says that a split which training needs has no row, and what helps.
+// TestFewGraphs: convert warns of an empty split that training needs, and suggests a remedy.
 func TestFewGraphs(t *testing.T) {
 	dir := t.TempDir()
 	lines := writeText(t, filepath.Join(dir, "g.jsonl"),

@@ -12,8 +12,8 @@ import (
 	"github.com/sftseq/sftseq/lra"
 )
 
-// TestHelp: the help of every command has an example, few and short lines, and ends with the command that
-// shows the flags that it leaves out, where it does.
+// TestHelp: the help of every command has an example and few, short lines, and ends with the command for advanced flags
+// if it has any.
 func TestHelp(t *testing.T) {
 	var check func(c *cli.Command, path ...string)
 	check = func(c *cli.Command, path ...string) {
@@ -75,7 +75,7 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// checkLines: no line is longer than helpWidth, and no flag has more than two.
+// checkLines: no line is longer than helpWidth, and no flag has more than two lines.
 func checkLines(t *testing.T, name, help string) {
 	of, n := "", 0
 	for line := range strings.Lines(help) {

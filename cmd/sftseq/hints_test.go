@@ -81,7 +81,7 @@ func TestHints(t *testing.T) {
 	}
 }
 
-// TestNamesOnce: an error names what is wrong once.
+// TestNamesOnce: an error contains the name of the file only once.
 func TestNamesOnce(t *testing.T) {
 	dir := t.TempDir()
 	hf := filepath.Join(dir, "hf")
@@ -104,8 +104,7 @@ func TestNamesOnce(t *testing.T) {
 	}
 }
 
-// TestSummary: of a learned tokenizer the size of its vocabulary is shown, --json prints
-// all of it.
+// TestSummary: a learned tokenizer is shown with the size of its vocabulary, --json prints all of it.
 func TestSummary(t *testing.T) {
 	dir := t.TempDir()
 	var text strings.Builder
@@ -142,8 +141,8 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// TestMovedData: where the data of a run do not exist, eval and train --resume say which path the run
-// recorded and which flag names another.
+// TestMovedData: if the data of a run are missing, eval and train --resume print the recorded path and the flag that
+// replaces it.
 func TestMovedData(t *testing.T) {
 	data := tableData(t, "t.csv", motifRows(60, 24), "--text", "sequence", "--numbers", "length", "--tokenizer",
 		"dna:1", "--split", "0.6,0.2,0.2")

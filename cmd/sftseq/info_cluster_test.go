@@ -10,12 +10,12 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// link is what connects ranks.
+// link matches the connection between ranks.
 func link(bandwidth float64, latency time.Duration) distributed.Network {
 	return distributed.Network{Bandwidth: bandwidth, Latency: latency.Seconds()}
 }
 
-// relative is how far a number is from what it should be.
+// relative returns the relative error of a number.
 func relative(got, want float64) float64 { return math.Abs(got-want) / want }
 
 func TestParseCluster(t *testing.T) {
@@ -56,7 +56,7 @@ func TestParseCluster(t *testing.T) {
 	}
 }
 
-// TestInfoCluster: what is printed is a simulation of the batch that the flags ask for.
+// TestInfoCluster: the output is the simulation of the batch in the flags.
 func TestInfoCluster(t *testing.T) {
 	testenv.NoRace(t, "measures and simulates with what other tests run")
 	args := []string{"info", "--model", goldenPath("pre"), "--cluster", "6,10Gbit,20us", "--batch", "8", "--length",
@@ -89,7 +89,7 @@ func TestInfoCluster(t *testing.T) {
 	notContains(t, printed(t, "", "info", "--model", goldenPath("pre"), "--json"), "cluster")
 }
 
-// TestInfoClusterTrained: a model says with what batch it was trained.
+// TestInfoClusterTrained: the default batch is that of the model's training.
 func TestInfoClusterTrained(t *testing.T) {
 	testenv.NoRace(t, "measures and simulates with what other tests run")
 	model := t.TempDir()

@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestBasesOfBED: places in BED count bases, on the way in and out: white space within a sequence is
-// no base, in FASTA and in other tables.
+// TestBasesOfBED: positions in BED count bases, in input and output: white space within a sequence is not a base, in
+// FASTA and in other tables.
 func TestBasesOfBED(t *testing.T) {
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
@@ -48,7 +48,7 @@ func TestBasesOfBED(t *testing.T) {
 	}
 }
 
-// TestMarkedEndsOfData: train warns of a data set of before whose tags mark the ends of spans.
+// TestMarkedEndsOfData: train warns of a data set of an older version whose tags mark the ends of spans.
 func TestMarkedEndsOfData(t *testing.T) {
 	dir := t.TempDir()
 	for name, tags := range map[string][]string{"bioes": {"O", "B-X", "E-X"}, "bio": {"O", "B-X", "I-X"}} {

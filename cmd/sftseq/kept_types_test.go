@@ -21,8 +21,8 @@ import (
 // npmTests has the scripts and npm packages of tests.
 const npmTests = "testdata/npm"
 
-// TestKeptTypes: DuckDB finds no difference between a table of every type that it has written and the columns that
-// predict has kept of it: of the same types in Parquet, and cast from their exact text in CSV and JSON.
+// TestKeptTypes: DuckDB finds no difference between its table of every type and the columns that predict keeps: with
+// the same types in Parquet, and cast from their exact text in CSV and JSON.
 func TestKeptTypes(t *testing.T) {
 	testenv.NeedPrograms(t, "node")
 	testenv.NeedFile(t, "npm's @duckdb/node-api", filepath.Join(npmTests, "node_modules/@duckdb/node-api"))
@@ -47,7 +47,7 @@ func TestKeptTypes(t *testing.T) {
 	}
 }
 
-// typedStream is an Arrow stream of texts with whole numbers as keys, of which the last is missing.
+// typedStream returns an Arrow stream of texts with integer keys, the last of them null.
 func typedStream(t *testing.T) string {
 	t.Helper()
 	schema := arrow.NewSchema([]arrow.Field{{Name: "key", Type: arrow.PrimitiveTypes.Int16, Nullable: true},
@@ -68,8 +68,8 @@ func typedStream(t *testing.T) string {
 	return out.String()
 }
 
-// TestKeptTypesOfStreams: ids and kept columns keep their types from a pipe, in a file, in a stream and in parts of a
-// job; a row without an id has none.
+// TestKeptTypesOfStreams: ids and kept columns from a pipe keep their types in a file, in a stream and in parts of a
+// job; a null id stays null.
 func TestKeptTypesOfStreams(t *testing.T) {
 	dir, text := t.TempDir(), typedStream(t)
 	in := writeText(t, filepath.Join(dir, "in.arrows"), text)
@@ -121,7 +121,7 @@ func TestKeptTypesOfStreams(t *testing.T) {
 	checkFile(parts[0])
 }
 
-// TestDatesAsIDs: a column of dates names rows in every output.
+// TestDatesAsIDs: a column of dates can be the id of rows in every output.
 func TestDatesAsIDs(t *testing.T) {
 	in := writeText(t, filepath.Join(t.TempDir(), "in.arrows"), typedStream(t))
 	for _, name := range []string{"out.csv", "out.jsonl"} {

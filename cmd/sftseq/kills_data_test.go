@@ -12,7 +12,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestKillsOfGeneration: a data set that generation replaces is whole at any moment.
+// TestKillsOfGeneration: a data set is complete at every moment while a generated one replaces it.
 func TestKillsOfGeneration(t *testing.T) {
 	killReplacements(t, 2, func(dir string, which int) []string {
 		return []string{"data", "generate", "listops", "--out", dir, "--force", "--seed", fmt.Sprint(which + 1),
@@ -20,7 +20,7 @@ func TestKillsOfGeneration(t *testing.T) {
 	})
 }
 
-// TestKillsOfConversion: so is one that conversion replaces.
+// TestKillsOfConversion: a data set is complete at every moment while a converted one replaces it.
 func TestKillsOfConversion(t *testing.T) {
 	from := t.TempDir()
 	killReplacements(t, 3, func(dir string, which int) []string {
@@ -36,8 +36,8 @@ func TestKillsOfConversion(t *testing.T) {
 	})
 }
 
-// killReplacements has a data set replaced by one of two again and again, and the program
-// killed meanwhile: the old one is there or the new one, whole, and at the end nothing else.
+// killReplacements repeatedly replaces a data set by one of two and kills the program meanwhile: either the old or the
+// new one exists, complete, and at the end nothing else.
 func killReplacements(t *testing.T, seed uint64, make func(dir string, which int) []string) {
 	program, dir := built(t), filepath.Join(t.TempDir(), "data")
 	var prints [2]string
@@ -70,7 +70,7 @@ func killReplacements(t *testing.T, seed uint64, make func(dir string, which int
 	t.Logf("replaced %d times", replaced)
 }
 
-// wholeSet is the fingerprint of a data set whose files are what its manifest says.
+// wholeSet returns the fingerprint of a data set after verifying its files.
 func wholeSet(t *testing.T, dir string) string {
 	t.Helper()
 	set, err := seq.OpenDataset(dir)
@@ -81,7 +81,7 @@ func wholeSet(t *testing.T, dir string) string {
 	return set.Fingerprint()
 }
 
-// names are those of a directory's files.
+// names returns the names of a directory's files.
 func names(t *testing.T, dir string) (out []string) {
 	t.Helper()
 	for _, e := range must.Get(os.ReadDir(dir))(t) {

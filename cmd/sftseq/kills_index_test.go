@@ -20,14 +20,14 @@ func itemText(id int) string {
 	return fmt.Sprintf("[MAX %s ]", strings.Join(strings.Split(fmt.Sprint(id), ""), " "))
 }
 
-// server is a process that is spoken to by lines.
+// server is a server process with lines as its protocol.
 type server struct {
 	command *exec.Cmd
 	in      io.WriteCloser
 	out     *bufio.Scanner
 }
 
-// startServer starts one with an index.
+// startServer starts a server with an index.
 func startServer(t *testing.T, program, index string) *server {
 	t.Helper()
 	c := exec.Command(program, "serve", "--log", "error", "--model", goldenPath("pre"), "--index", index)
@@ -37,7 +37,7 @@ func startServer(t *testing.T, program, index string) *server {
 	return s
 }
 
-// ask waits for an answer, which is no error.
+// ask sends a request and waits for a response without error.
 func (s *server) ask(t *testing.T, method, params string, result any) {
 	t.Helper()
 	fmt.Fprintf(s.in, "{\"jsonrpc\":\"2.0\",\"id\":-1,\"method\":%q,\"params\":%s}\n", method, params)
@@ -50,7 +50,7 @@ func (s *server) ask(t *testing.T, method, params string, result any) {
 	}
 }
 
-// end has the server come to its end.
+// end ends the server.
 func (s *server) end(t *testing.T) {
 	t.Helper()
 	s.in.Close()
@@ -117,8 +117,8 @@ func TestKillsOfServing(t *testing.T) {
 	t.Logf("%d items were acknowledged", all)
 }
 
-// expectItems: those that were acknowledged are in the index, some of them are found by their
-// own text, and none is there that was not sent.
+// expectItems: the index has the acknowledged items, finds some of them by their own text, and has no item that was not
+// sent.
 func expectItems(t *testing.T, s *server, acknowledged map[int]bool, next int) {
 	t.Helper()
 	var found struct {

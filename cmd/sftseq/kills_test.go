@@ -12,7 +12,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// kills is for campaigns: make kills.
+// kills is the number of kills of a campaign: make kills.
 var kills = flag.Int("kills", 20, "how many `processes` the tests TestKills… kill in all")
 
 // killer kills the program at random moments.
@@ -23,14 +23,14 @@ type killer struct {
 	ended  int // processes that came to their ends before
 }
 
-// newKiller has a share of the kills: there are six tests.
+// newKiller returns a killer with a sixth of the kills, because there are six tests.
 func newKiller(t *testing.T, seed uint64) *killer {
 	k := &killer{random: rand.New(rand.NewPCG(seed, 0)), wanted: max(1, *kills/6)}
 	t.Cleanup(func() { t.Logf("killed %d times; %d processes came to their ends before", k.killed, k.ended) })
 	return k
 }
 
-// goesOn reports whether there are more kills to come. Too few of many processes fail.
+// goesOn reports whether more kills follow. It fails the test if too few processes were killed.
 func (k *killer) goesOn(t *testing.T) bool {
 	t.Helper()
 	if k.ended > 10*k.wanted {
@@ -39,8 +39,8 @@ func (k *killer) goesOn(t *testing.T) bool {
 	return k.killed < k.wanted
 }
 
-// run runs the program, kills it after up to so much time and reports whether it came to
-// its end before. Any other failure of it is the test's.
+// run runs the program, kills it after a random time up to a limit, and reports whether it ended before. Any other
+// failure fails the test.
 func (k *killer) run(t *testing.T, within time.Duration, program string, args ...string) (ended bool) {
 	t.Helper()
 	c := exec.Command(program, args...)
@@ -58,7 +58,7 @@ func (k *killer) run(t *testing.T, within time.Duration, program string, args ..
 	return false
 }
 
-// expectKilled counts a process that has ended by a kill.
+// expectKilled counts a process that ended by a kill.
 func (k *killer) expectKilled(t *testing.T, c *exec.Cmd, text string) {
 	t.Helper()
 	if status, ok := c.ProcessState.Sys().(syscall.WaitStatus); !ok || !status.Signaled() ||

@@ -12,7 +12,7 @@ func TestKillsOfTraining(t *testing.T) {
 	killRuns(t, 1, small)
 }
 
-// TestKillsOfPretraining: which tokens are masked follows from seed, row and step alone.
+// TestKillsOfPretraining: the masked tokens depend only on seed, row and step.
 func TestKillsOfPretraining(t *testing.T) {
 	killRuns(t, 6, func(data, out string) []string {
 		return smallPretraining(data, out, "--steps", "90", "--token-deletion", "0.1")

@@ -30,7 +30,7 @@ func TestTableFlags(t *testing.T) {
 			"--output", "out.xlsx"}},
 		{`--format "xlsx"`, []string{"--input", from, "--text", "t", "--format", "xlsx"}},
 		{"reads one sequence: expected --text COLUMN, found a pair, t,u", []string{"--input", from, "--pair", "t,u"}},
-		{"--keep all: which columns", []string{"--input", lines, "--text", "t", "--keep", "all"}},
+		{"--keep all: the columns of", []string{"--input", lines, "--text", "t", "--keep", "all"}},
 		{`--keep "u,u": u is given twice`, []string{"--input", from, "--text", "t", "--keep", "u,u"}},
 	})
 	refuseAll(t, exitUsage, []string{"predict", "--model", goldenPath("retrieval")}, []refusal{

@@ -30,7 +30,7 @@ func TestTokenizerFrom(t *testing.T) {
 			"--steps", "2", "--batch", "8",
 			"--hidden", "8", "--k", "4"}
 	}
-	const other = "was learned from other rows"
+	const other = "differs in its training rows"
 	for _, c := range []struct {
 		args []string
 		want string // in the error; nothing if there is none
