@@ -52,7 +52,8 @@ func (s *session) changeBy(fields map[string]json.RawMessage, bad error) error {
 	if bad == nil {
 		bad = d.change(fields)
 	}
-	if errors.Is(bad, errStopped) || s.ctx.Err() != nil { // stopped in the middle of a change: the partial text must not be used
+	// Stopped in the middle of a change: the partial text must not be used.
+	if errors.Is(bad, errStopped) || s.ctx.Err() != nil {
 		d.end()
 		return bad
 	}

@@ -9,9 +9,9 @@ import (
 
 // allowances are how long a connection is safe from eviction when another client needs its slot.
 type allowances struct {
-	silent time.Duration // while a write to it blocks
-	unread time.Duration // since its last request
-	idle   time.Duration // without asking for anything
+	silent time.Duration // before the first message
+	unread time.Duration // while a write to the client blocks
+	idle   time.Duration // since the last request
 }
 
 var usualAllowances = allowances{silent: time.Second, unread: 10 * time.Second, idle: time.Minute}

@@ -35,7 +35,7 @@ type Batcher struct {
 	queue   queue
 	running int       // batches
 	long    int       // running batches with a sequence above the token budget
-	small   int       // running batches of small or urgent jobs, which finish soon
+	small   int       // running batches of urgent jobs within urgentTokens, which finish soon
 	urgent  bool      // an urgent batch runs in addition to the slots
 	rest    time.Time // until this time batches are not preempted again
 	pace    pace

@@ -16,7 +16,7 @@ type Work int
 
 const (
 	Classify Work = iota // logits
-	Explain              // logits, and the importance of each input position
+	Explain              // logits and explanations
 	Embed                // the pooled vector of one sequence
 )
 
@@ -29,11 +29,11 @@ type Job struct {
 	arrived time.Time
 	urgent  bool // a short job of a session below its share
 
-	done    chan struct{} // closed when out and err are set
+	done      chan struct{} // closed when out and err are set
 	completed atomic.Bool   // set by the goroutine that closes done
-	out     sft.Output    // result; Embed sets Embeddings only
-	err     error
-	took    time.Duration // computing time of its batch
+	out       sft.Output    // result; Embed sets Embeddings only
+	err       error
+	took      time.Duration // computing time of its batch
 
 	// Guarded by the batcher's mutex.
 	batch  *batch // running batch, or nil
