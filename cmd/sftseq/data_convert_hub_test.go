@@ -120,3 +120,13 @@ func TestHubConfigsRefused(t *testing.T) {
 		contains(t, failing(t, "", args...), want)
 	}
 }
+
+// TestKeepUnreadable: the error of a column that cannot be copied says that --keep may leave it out.
+func TestKeepUnreadable(t *testing.T) {
+	path := filepath.Join("..", "..", "internal", "table", "testdata", "variant.parquet")
+	for _, name := range []string{"x.jsonl", "x.parquet"} {
+		refuse(t, exitError, "found VARIANT of Parquet: write it as text, or leave it out of --keep", "",
+			"predict", "--model", goldenPath("pre"), "--input", path, "--text", "text", "--keep", "extra", "--output",
+			filepath.Join(t.TempDir(), name))
+	}
+}

@@ -47,7 +47,7 @@ func answerTable(c *cli.Context, config *sft.Config, model *answer.Model) error 
 	in.Options.Absent = absent.add
 	t, err := table.Open(c.Context, in.Path, in.Options)
 	if err != nil {
-		return err
+		return in.keepError(err)
 	}
 	if table.ReadOnce(in.Path) {
 		in.Types = table.StreamTypes(t, in.Options.Typed, format == "parquet")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -325,13 +326,22 @@ func (in *tableInput) keepTypes(c *cli.Context, paths []string, format string) e
 	}
 	types, err := table.NewStoredTypes(c.Context, paths, in.Options.Format, in.Options.Typed, format == "parquet")
 	if err != nil {
-		return err
+		return in.keepError(err)
 	}
 	for _, line := range types.Differ {
 		fmt.Fprintf(c.App.ErrWriter, "warning: %s\n", line)
 	}
 	in.Types = types.Fields
 	return nil
+}
+
+// keepError adds to the error of a column that is only copied that --keep may leave it out.
+func (in *tableInput) keepError(err error) error {
+	var column *table.ColumnError
+	if errors.As(err, &column) && slices.Contains(in.Options.Copied, column.Column) {
+		return fmt.Errorf("%w, or leave it out of --keep", err)
+	}
+	return err
 }
 
 // checkSaid compares a file's declared token ids, or features, with those of the model.
