@@ -13,18 +13,18 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// TestPythonClient runs the tests of clients/python, and its example as its comment says,
-// against the program.
+// TestPythonClient runs the tests of clients/python against the program, and its example with the command in its
+// comment.
 func TestPythonClient(t *testing.T) {
 	testenv.NeedPrograms(t, "python3")
-	path, model := built(t), goldenPath("post") // whose classes of the example's sequences differ
+	path, model := built(t), goldenPath("post") // predicts different classes for the example's sequences
 	source := must.Get(filepath.Abs("../../clients/python"))(t)
 	models, session := clientModels(t), sessionOf(t, model, pythonSession)
 	t.Parallel()
 	python := []string{"env", "PYTHONPATH=" + filepath.Join(source, "src"), "PYTHONDONTWRITEBYTECODE=1",
 		"SFTSEQ_PROGRAM=" + path, "SFTSEQ_GOLDEN=" + models, "python3"}
 	example := append(python[:len(python):len(python)], filepath.Join(source, "example.py"))
-	// A client that the machine holds up between two changes must not be given the first.
+	// The debounce keeps a slow client from receiving a result between its two changes.
 	flags := []string{"--log", "warn", "--debounce", "500ms"}
 
 	t.Run("tests", func(t *testing.T) {
@@ -52,7 +52,7 @@ func TestPythonClient(t *testing.T) {
 	})
 	t.Run("example over a socket", func(t *testing.T) {
 		socket := serveSocket(t, append([]string{path, "serve", "--model", model}, flags...))
-		for range 2 { // a client that leaves does not take the server along
+		for range 2 { // a client that disconnects does not stop the server
 			checkSession(t, client(t, "", example, "unix:"+socket), strings.Replace(session, "$status", "None", 1))
 		}
 	})

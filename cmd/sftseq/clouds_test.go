@@ -86,11 +86,11 @@ func servedAsPredicted(t *testing.T, dir, path string) {
 	for i, line := range append(strings.Split(strings.TrimSpace(predicted), "\n"), embedded...) {
 		_, rest, _ := strings.Cut(line, ",") // behind the id
 		if !found[strings.TrimSuffix(rest, "}")] {
-			t.Errorf("line %d: no answer is %s\n%s", i, rest, answers)
+			t.Errorf("line %d: no response is %s\n%s", i, rest, answers)
 		}
 	}
 	contains(t, failing(t, "", "serve", "--model", dir, "--index", filepath.Join(t.TempDir(), "index")),
-		"expected no --index")
+		"leave --index out")
 }
 
 // unlabelled returns a line without the fields that a request does not have.

@@ -69,10 +69,10 @@ func eval(c *cli.Context) error {
 		return usage(c, "--queries %d, expected 0 or more", queries)
 	}
 	if c.IsSet(csvSafe) && c.String("errors") == "" {
-		return usage(c, "--%s needs --errors FILE, the table that is written", csvSafe)
+		return usage(c, "--%s needs --errors FILE, which names the table to write", csvSafe)
 	}
 	single := ""
-	if c.IsSet("queries") && c.Int("queries") > 0 { // documents are ranked by embeddings, which are of one model
+	if c.IsSet("queries") && c.Int("queries") > 0 { // ranking uses the embeddings of a single model
 		single = "--queries"
 	}
 	m, err := loadModels(c, single)
@@ -139,7 +139,7 @@ func testBaseline(c *cli.Context, path, split string) *baseline.Result {
 	}
 	set, err := seq.OpenDataset(path)
 	if err != nil {
-		return nil // the rows have been read: it was replaced meanwhile
+		return nil // the data set was replaced after its rows were read
 	}
 	return storedBaseline(c, set, split, leftOut)
 }

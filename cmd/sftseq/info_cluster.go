@@ -76,7 +76,8 @@ var bandwidth = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?)(?:([kKMGT]?)(bit)|([k
 
 // parseBandwidth reads bytes a second: 10Gbit, 1.2GB, 900MiB/s.
 func parseBandwidth(text string) (float64, error) {
-	expected := fmt.Errorf("bandwidth %q, expected what a rank sends a second, such as 10Gbit (bits) or 1GB (bytes)", text)
+	expected := fmt.Errorf("bandwidth %q, expected the rate at which a rank sends, "+
+		"such as 10Gbit (bits) or 1GB (bytes)", text)
 	m := bandwidth.FindStringSubmatch(text)
 	if m == nil {
 		return 0, expected
@@ -119,7 +120,7 @@ const infoEdges = 8
 func clusterWorkload(c *cli.Context, m *sft.Model) (*bench.Workload, error) {
 	from, _ := provenance.Of(m.Config) // empty for a model of another program
 	w := &bench.Workload{Config: m.Config, Settings: from.Settings, EdgesPerNode: infoEdges}
-	if w.Settings.Validate() != nil { // a model from elsewhere has none; its numbers change no time
+	if w.Settings.Validate() != nil { // a model of another program has none; their values do not change the time
 		w.Settings = lra.ListOps.Presets[0].Settings
 		if !c.IsSet("batch") {
 			return nil, usage(c, "--batch is missing: the model does not say with how many rows a step it was trained")

@@ -40,7 +40,7 @@ func TestParseCluster(t *testing.T) {
 		"0,1GB":            `"0" ranks, expected a number from 1 to 1024`,
 		"1025,1GB":         `"1025" ranks, expected a number from 1 to 1024`,
 		"many,1GB":         `"many" ranks`,
-		"4,10":             `bandwidth "10", expected what a rank sends a second, such as 10Gbit (bits) or 1GB (bytes)`,
+		"4,10":             `bandwidth "10", expected the rate at which a rank sends, such as 10Gbit (bits) or 1GB (bytes)`,
 		"4,10Gb":           `bandwidth "10Gb"`,
 		"4,0GB":            `bandwidth "0GB"`,
 		"4,-1GB":           `bandwidth "-1GB"`,

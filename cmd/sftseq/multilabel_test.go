@@ -18,7 +18,7 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// labelledRows is a table of sequences of letters, with those of a, b and c that are in them.
+// labelledRows returns a table of sequences of letters, labelled with the letters a, b and c that they contain.
 func labelledRows(rows int) string {
 	random := rand.New(rand.NewPCG(3, 4))
 	var out strings.Builder

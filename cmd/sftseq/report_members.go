@@ -19,7 +19,8 @@ import (
 // the run, or "".
 type reportRun struct{ dir, name, fusion string }
 
-// reportRunsOf replaces the folder of a fusion by its members, those with layers, which have curves, first.
+// reportRunsOf replaces the folder of a fusion by its members. Members with layers, which have learning curves, come
+// first.
 func reportRunsOf(dirs []string) (out []reportRun, err error) {
 	names := runNames(dirs)
 	for i, dir := range dirs {

@@ -222,7 +222,8 @@ func serveModel(c *cli.Context) (*serve.Model, error) {
 	}
 	m, err := loadModels(c, single)
 	if err == nil && m.Config.Featured() && c.String("index") != "" {
-		err = fmt.Errorf("%s: the tokens of the model have features, and an index keeps token ids, to embed them anew: expected no --index", c.String("model"))
+		err = fmt.Errorf("%s: the tokens of the model have features, "+
+			"but an index stores token ids: leave --index out", c.String("model"))
 	}
 	if err == nil && m.Config.IsLinear() && c.String("index") != "" {
 		err = fmt.Errorf("--index: %w", sft.ErrLinear)
@@ -264,9 +265,9 @@ type serving struct {
 	log     *slog.Logger
 	drain   time.Duration
 	listen  []transport.Address
-	metrics transport.Address // without a name there are none
-	http    transport.Address // the same
-	pprof   transport.Address // the same
+	metrics transport.Address // address of --metrics; without a name metrics are not served
+	http    transport.Address // address of --http, in the same form
+	pprof   transport.Address // address of --pprof, in the same form
 	delay   time.Duration     // value of --shutdown-delay
 	tokens  *serve.Tokens     // nil without --http-token
 	file    string            // value of --http-token
@@ -274,7 +275,7 @@ type serving struct {
 	raw     bool              // vectors of /v1/embeddings are not normalized
 	work    sync.WaitGroup
 
-	open      atomic.Bool // it serves, and does not start or stop
+	open      atomic.Bool // true while the server is neither starting nor stopping
 	reloading sync.Mutex  // held while the model is read again
 }
 

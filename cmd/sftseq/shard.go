@@ -57,7 +57,7 @@ func namesFile(out string) bool {
 // checkJob refuses a task of a job without a shard, which would repeat the work of all others.
 func checkJob(c *cli.Context) error {
 	if variable := shard.JobVariable(os.Getenv); variable != "" && !sharded(c) && !c.IsSet("shard") {
-		return usage(c, "%s is set, but no shard is asked for, so that each task would read the whole input: expected --output DIR/ for the parts of all tasks, or --shard 0/1", variable)
+		return usage(c, "%s is set without a shard, so each task would read the whole input: expected --output DIR/ for the parts of all tasks, or --shard 0/1", variable)
 	}
 	return nil
 }
@@ -72,7 +72,8 @@ type shardJob struct {
 func newShardJob(c *cli.Context) (j *shardJob, err error) {
 	j = &shardJob{strict: true}
 	if c.IsSet(csvSafe) {
-		return nil, usage(c, "--%s: the parts of shards are Arrow, whose texts no spreadsheet computes", csvSafe)
+		return nil, usage(c, "--%s: the parts of shards are Arrow files, "+
+			"which need no protection from spreadsheets", csvSafe)
 	}
 	if c.IsSet("shard") && c.String("shard") == "" {
 		return nil, usage(c, "--shard \"\": expected I/N such as 0/8, auto or auto/N")
@@ -95,7 +96,8 @@ func newShardJob(c *cli.Context) (j *shardJob, err error) {
 		case err == nil && !info.IsDir():
 			return nil, usage(c, "--output %s: expected a directory of parts, found a file", out)
 		case err != nil && namesFile(out):
-			return nil, usage(c, "--output %s: expected a directory of parts, found the name of a file (%s/ is that of a directory)", out, out)
+			return nil, usage(c, "--output %s: expected a directory of parts, "+
+				"found the name of a file (%s/ names a directory)", out, out)
 		}
 	}
 	if j.Shard, err = shard.Parse(c.String("shard"), os.Getenv); err != nil {
@@ -150,7 +152,7 @@ func (j *shardJob) begin(c *cli.Context, key *shard.Key, named []string, in *sha
 	}
 	for _, f := range in.Files {
 		if liesIn(j.dir, f.Path) {
-			return nil, fmt.Errorf("%s: the file would be read, and is in --output: expected another folder for the parts, or a pattern that does not match it", f.Path)
+			return nil, fmt.Errorf("%s: the input file is in --output: expected another folder for the parts, or a pattern that does not match it", f.Path)
 		}
 	}
 	part, rows, err := shard.Begin(j.dir, key)
@@ -224,7 +226,7 @@ func answerShard(c *cli.Context, scorer *sft.Scorer, model *answer.Model) error 
 	return j.commit(c, part, rows)
 }
 
-// commit makes the part visible, and prints it.
+// commit makes the part visible, and prints its name and number of rows.
 func (j *shardJob) commit(c *cli.Context, part *shard.Part, rows int) error {
 	err := part.Commit()
 	if err == nil {

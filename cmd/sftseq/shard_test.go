@@ -240,7 +240,7 @@ func TestShardJobs(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "all.csv")
 	for _, to := range [][]string{{"--output", file}, {"--output", "-"}, nil} {
 		args := append(flags[:7:7], to...)
-		refuse(t, exitUsage, "SLURM_ARRAY_TASK_ID is set, but no shard is asked for, so that each task would read the whole input: expected --output DIR/ for the parts of all tasks, or --shard 0/1", "", args...)
+		refuse(t, exitUsage, "SLURM_ARRAY_TASK_ID is set without a shard, so each task would read the whole input: expected --output DIR/ for the parts of all tasks, or --shard 0/1", "", args...)
 		succeed(t, "", append(args, "--shard", "0/1")...)
 	}
 	occurs(t, readText(t, file), "\n", 301)
@@ -286,7 +286,7 @@ func TestShardUsage(t *testing.T) {
 	for _, name := range []string{"x.jsonl", "below/x.jsonl"} {
 		os.MkdirAll(filepath.Join(parts, "below"), 0o777)
 		path := writeText(t, filepath.Join(parts, name), `{"text":"aab"}`)
-		refuse(t, exitError, path+": the file would be read, and is in --output", "", "predict", "--model", model,
+		refuse(t, exitError, path+": the input file is in --output", "", "predict", "--model", model,
 			"--input", filepath.Join(filepath.Dir(parts), filepath.Dir(name), "*.jsonl"), "--text",
 			"text", "--output", parts)
 	}
