@@ -21,7 +21,7 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// TestLinear: a linear model is loaded and scored as any other is, with the same logits in any batch and on any thread.
+// TestLinear: Load and NewScorer accept a linear model, with the same logits in any batch and on any thread.
 func TestLinear(t *testing.T) {
 	dir, l := modeltest.LinearDir(t, 1)
 	m := must.Get(sft.Load(dir))(t)
@@ -60,7 +60,7 @@ func TestLinear(t *testing.T) {
 	must.FailWith(t, context.Canceled)(s.Examples(ctx, rows))
 }
 
-// TestLinearRefuses: what needs layers is refused, by single models and several.
+// TestLinearRefuses: linear models and ensembles of them refuse calls that need layers.
 func TestLinearRefuses(t *testing.T) {
 	dir, _ := modeltest.LinearDir(t, 1)
 	other, _ := modeltest.LinearDir(t, 2)
@@ -96,7 +96,7 @@ func TestLinearRefuses(t *testing.T) {
 	must.Fail(t, model.ConfigFile)(sft.Load(dir))
 }
 
-// TestLinearExplain: an explained output is that of Examples, and explains the class with the largest logit.
+// TestLinearExplain: Explain returns the logits of Examples, and explains the class with the largest logit.
 func TestLinearExplain(t *testing.T) {
 	dir, l := modeltest.LinearDir(t, 1)
 	s := must.Get(sft.NewScorer(must.Get(sft.Load(dir))(t), nil))(t)
@@ -124,7 +124,7 @@ func TestLinearExplain(t *testing.T) {
 			}
 		}
 		if n := 2 * len(e.Linear.NGrams); n > s.ExplanationNumbers(len(rows[i].A)) {
-			t.Errorf("row %d: %d numbers and more, at most %d were announced", i, n,
+			t.Errorf("row %d: at least %d numbers, more than ExplanationNumbers = %d", i, n,
 				s.ExplanationNumbers(len(rows[i].A)))
 		}
 	}
@@ -132,7 +132,7 @@ func TestLinearExplain(t *testing.T) {
 	must.Fail(t, "example 1: token 20")(s.Explain(context.Background(), bad))
 }
 
-// TestWriteWeights: the bytes are those of the weights, the same for a model that is loaded again.
+// TestWriteWeights: WriteWeights writes the bytes of the weights, the same after a model is loaded again.
 func TestWriteWeights(t *testing.T) {
 	of := func(dir string) string {
 		var out bytes.Buffer

@@ -16,7 +16,7 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// wordTexts are texts of all kinds of characters, some of which have several cases, stand alone, or are spaces.
+// wordTexts returns texts with many kinds of characters: with several cases, split off as single tokens, and spaces.
 func wordTexts() (texts []string) {
 	texts = []string{"The film wasn't bad, at all!", "[UNK] [PAD] <unknown>", "ΟΔΟΣ ΣΑΣ Σ σς",
 		"İstanbul IĞDIR ıi", "Straße ẞ ǅ",
@@ -49,15 +49,15 @@ func wordsOf(t *testing.T, texts []string) *Words {
 	return must.Get(New(spec))(t).(*Words)
 }
 
-// withWords has a vocabulary.
+// withWords returns a tokenizer with the given vocabulary.
 func withWords(t *testing.T, words ...string) *Words {
 	t.Helper()
 	spec := must.Get(json.Marshal(map[string]any{"type": "words", "words": words}))(t)
 	return must.Get(New(spec))(t).(*Words)
 }
 
-// TestTokenizerJSON: Hugging Face's libraries, in Rust and in JavaScript, and our reader give the ids of Encode for the
-// file of a tokenizer of words, whichever signs with a lower case are in its vocabulary.
+// TestTokenizerJSON: for a tokenizer.json of a word tokenizer, Hugging Face's Rust and JavaScript libraries and
+// hftokenizer return the ids of Encode, whichever symbols with a lower case the vocabulary contains.
 func TestTokenizerJSON(t *testing.T) {
 	texts := wordTexts()
 	for name, words := range map[string]*Words{

@@ -12,7 +12,7 @@ func embed(r *recorder, k tensor.Embed) {
 	})
 }
 
-// embedBackward has a workgroup for each id and piece of the tokens: many pieces if there are few
+// embedBackward launches a workgroup for each id and piece of the tokens: many pieces if there are few
 // ids, each with many tokens, and one piece if there are many ids. The number of pieces depends
 // only on the ids, except that no piece is shorter than minTokens for the capacity.
 func embedBackward(r *recorder, k tensor.EmbedBackward) {

@@ -3,7 +3,7 @@
 package vk
 
 // mixedTiles are the tiles for cooperative matrices: a subgroup, rather than an invocation,
-// computes rows×columns elements, which are at most four matrices.
+// computes rows×columns elements, in at most four cooperative matrices.
 var mixedTiles = tiles{
 	large:      []tile{{64, 64, 32, 32, 16, 2}, {32, 64, 32, 16, 32, 2}, {32, 32, 32, 16, 16, 2}},
 	fewColumns: tile{64, 16, 32, 16, 16, 2},

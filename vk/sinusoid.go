@@ -11,10 +11,10 @@ func init() { register(kernel(sinusoidTables), kernel(sinusoidTablesBackward)) }
 
 const (
 	tableRows        = 8  // rows per workgroup, as in tables.glsl
-	tableFrequencies = 32 // frequencies per step, as there
+	tableFrequencies = 32 // frequencies per step, as in tables.glsl
 	minTableChunk    = 256
 	maxTableChunks   = 128
-	// tablePartWords is the maximum size of the chunks' sums, for many frequencies.
+	// tablePartWords limits the words of all chunks' partial sums; it matters for many frequencies.
 	tablePartWords = 4 << 20
 )
 

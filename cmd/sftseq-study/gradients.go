@@ -116,7 +116,7 @@ func slopes(points []gradientPoint) (value, query float64) {
 	return slope(n, v), slope(n, q)
 }
 
-// slope is the slope of the line of least squares.
+// slope returns the slope of the least-squares line through the points.
 func slope(x, y []float64) float64 {
 	mx, my := spreadOf(x).Mean, spreadOf(y).Mean
 	var xy, xx float64
@@ -127,7 +127,7 @@ func slope(x, y []float64) float64 {
 	return xy / xx
 }
 
-// Purposes of the draws of this study.
+// The random streams of this study.
 const (
 	gradientTokens uint32 = iota
 	gradientQuery

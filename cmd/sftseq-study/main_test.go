@@ -85,7 +85,7 @@ func TestDraws(t *testing.T) {
 	}
 }
 
-// TestCosts: the parts have times, and the paper's counts where it has formulas.
+// TestCosts: each part has a time, and the paper's operation count if the paper has a formula.
 func TestCosts(t *testing.T) {
 	table, parts := measured[costPoint](t, t.TempDir(), "cost", "--k", "32", "--reps", "1", "--device", "cpu")
 	if len(parts) != len(costParts) {
@@ -144,7 +144,7 @@ func TestConvergence(t *testing.T) {
 	before, err := os.Stat(model)
 	must(t, err)
 	if _, again := measured[curvePoint](t, dir, "convergence", short...); !slices.Equal(again, points) {
-		t.Error("the same command has other points")
+		t.Error("the same command returned different points")
 	}
 	if after, err := os.Stat(model); err != nil || !after.ModTime().Equal(before.ModTime()) {
 		t.Errorf("a complete run was trained again (%v)", err)
@@ -166,8 +166,8 @@ func TestSampling(t *testing.T) {
 	}
 }
 
-// TestModels: three models with and without relation and features, the first of them after
-// an interruption; and what is measured of trained models.
+// TestModels: the relative study trains three models, after an interruption, and the similarity and
+// inference studies measure one of them.
 func TestModels(t *testing.T) {
 	dir, data := t.TempDir(), smallShapes(t)
 	relative := []string{"--data", data, "--steps", "3", "--device", "cpu"}
@@ -250,10 +250,10 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// golden is a directory of a golden model.
+// golden returns the directory of a golden model.
 func golden(name string) string { return filepath.Join("..", "..", "sft", "testdata", "golden", name) }
 
-// TestForeignData: data that a model does not read are an error.
+// TestForeignData: data of a different kind than the training data are an error.
 func TestForeignData(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "listops")
 	if _, err := lra.ListOps.Generate(t.Context(), dir, lra.GenerateOptions{Train: 4, Val: 4, Test: 4}); err != nil {

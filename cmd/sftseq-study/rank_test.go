@@ -23,7 +23,7 @@ func TestSpectrum(t *testing.T) {
 			math.Exp(-0.8*math.Log(0.8) - 0.2*math.Log(0.2))},
 		{"a value below the precision of float32", mat.NewDense(2, 9, []float64{0: 1, 10: 1e-6, 17: 0}), 1, 2,
 			math.Exp(1e-6 - 1e-6*math.Log(1e-6))},
-		{"a value that is rounding", mat.NewDense(2, 2, []float64{1, 0, 0, 1e-7}), 1, 1, 1},
+		{"a value within the rounding error", mat.NewDense(2, 2, []float64{1, 0, 0, 1e-7}), 1, 1, 1},
 	} {
 		s, err := spectrumOf(c.m)
 		if err != nil {
@@ -84,7 +84,7 @@ func TestRank(t *testing.T) {
 	}
 }
 
-// TestNormalise: the probabilities of a row by each function.
+// TestNormalise: each function turns a row of scores into the expected probabilities.
 func TestNormalise(t *testing.T) {
 	for _, c := range []struct {
 		probability string

@@ -8,12 +8,12 @@ import (
 )
 
 var convergenceStudy = trainingStudy("convergence", "learning curves of the paper's attention and of softmax",
-	`Trains three models that differ in their attention alone, each reading every token: with
-the leaky probability, maxout and the relation of the data; with softmax, the dot product
-and this relation; and with softmax, the dot product and no relation.`,
+	`Trains three models that differ only in their attention and sample every token: leaky
+probability, maxout score and relative encoding; softmax, dot product and relative encoding;
+softmax and dot product without relative encoding.`,
 	"Learning curves by attention",
 	`The paper (Fig. 6): the first learns faster than the second, and both faster than the third,
-on ModelNet40 over 256 epochs; it has no numbers, and no spread over seeds.`,
+on ModelNet40 over 256 epochs; it gives no numbers and no variance over seeds.`,
 	func(t *training) ([]variant, error) {
 		attention := func(score, probability string) func(m *sft.Config) {
 			return func(m *sft.Config) { m.Score, m.Probability, m.NumSampledTokens = score, probability, t.longest }

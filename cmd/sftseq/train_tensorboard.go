@@ -10,11 +10,11 @@ import (
 // trainEvents writes the contents of metrics.jsonl to an event file, for TensorBoard.
 type trainEvents struct {
 	file *tensorboard.Writer
-	err  error // the first; it ends the file, not the run
+	err  error // the first write error, after which the file gets no more events; the run continues
 }
 
-// newTrainEvents creates a file for a run that has made a number of steps. It writes the last steps again: they may
-// have been lost, or may be repeated.
+// newTrainEvents creates a file for a run that has completed a number of steps. It writes the events of the last
+// step again, because they may have been lost. They may occur twice.
 func newTrainEvents(dir string, done int) (*trainEvents, error) {
 	m := &train.Metrics{}
 	if done > 0 {
@@ -63,7 +63,7 @@ func (e *trainEvents) observe(event any) any {
 			optional{"class_iou/val", r.ClassIoU})...)
 	}
 	if e.err != nil {
-		return train.Warning(fmt.Sprintf("TensorBoard events are not written any more: %v", e.err))
+		return train.Warning(fmt.Sprintf("stopped writing TensorBoard events: %v", e.err))
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ import (
 // Source: Niu, Denisko, Hoffman, "The Browser Extensible Data (BED) format", GA4GH, 2022.
 type bedWriter struct{ w *bufio.Writer }
 
-// newBED begins a file of replies to the rows of a table.
+// newBED returns a writer of BED that receives the predictions for the rows of a table.
 func (m *Model) newBED(to io.Writer, t *Table) (table.Writer, error) {
 	switch {
 	case !m.places:
@@ -31,7 +31,7 @@ func (m *Model) newBED(to io.Writer, t *Table) (table.Writer, error) {
 		return nil, fmt.Errorf("BED has spans: expected predict, and a model that tags the tokens of a text, "+
 			"found one of the task %s", found)
 	case t.Tokens:
-		return nil, errors.New("BED has places in a sequence's letters: expected --text, found --tokens")
+		return nil, errors.New("BED needs positions in text: expected --text, found --tokens")
 	case len(t.Keep) > 0:
 		return nil, fmt.Errorf("BED has no place for the columns %q of --keep", t.Keep)
 	}
@@ -83,5 +83,5 @@ func strandOf(label string) (name, strand string) {
 // Flush writes buffered lines.
 func (b *bedWriter) Flush() error { return b.w.Flush() }
 
-// Close is Flush.
+// Close flushes buffered lines. It does not close the file.
 func (b *bedWriter) Close() error { return b.w.Flush() }

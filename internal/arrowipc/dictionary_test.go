@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// wordBatches returns two batches of two columns with dictionaries; those of the second batch have
-// one word more.
+// wordBatches returns two batches of two dictionary columns. The dictionaries of the second batch have
+// one more word.
 func wordBatches(t *testing.T) []arrow.Record {
 	t.Helper()
 	words := &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int32, ValueType: arrow.BinaryTypes.String}

@@ -12,7 +12,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// dataset writes a data set with splits of the given sizes, whose rows draw makes.
+// dataset writes a data set with splits of the given sizes. draw generates each row.
 func dataset(t *testing.T, spec seq.Spec, sizes map[string]int, draw func(r *rand.Rand) seq.Example) *seq.Dataset {
 	t.Helper()
 	b := must.Get(seq.CreateDataset(t.TempDir(), spec, false))(t)
@@ -42,7 +42,7 @@ func noise(r *rand.Rand, n int) []int32 {
 	return out
 }
 
-// only is the one model of a result, which has the name.
+// only returns the only model of a result, and expects it to have the name.
 func only(t *testing.T, r Result, name string) Model {
 	t.Helper()
 	if len(r.Models) != 1 || r.Models[0].Name != name {
@@ -53,8 +53,7 @@ func only(t *testing.T, r Result, name string) Model {
 
 var sizes = map[string]int{"train": 2000, "val": 300, "test": 500}
 
-// A token that is in the rows of one class alone is found, in three classes of
-// different sizes.
+// TestTokens: a model of three classes of different sizes learns a token that occurs in one class only.
 func TestTokens(t *testing.T) {
 	set := dataset(t, spec("a", "b", "c"), sizes, func(r *rand.Rand) seq.Example {
 		label := int32(min(2, r.IntN(4))) // half of them are c
@@ -87,7 +86,7 @@ func TestNeighbours(t *testing.T) {
 	}
 }
 
-// What cannot be known is not: labels that have nothing to do with the tokens.
+// TestChance: labels that are independent of the tokens are predicted with an accuracy of chance.
 func TestChance(t *testing.T) {
 	set := dataset(t, spec("a", "b"), sizes, func(r *rand.Rand) seq.Example {
 		return seq.Example{A: noise(r, 20), Label: int32(r.IntN(2))}
@@ -115,7 +114,7 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// The threshold is as good as the best of all that there are.
+// TestBestThreshold: no other threshold classifies more pairs correctly.
 func TestBestThreshold(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	for range 200 {
@@ -141,8 +140,8 @@ func TestBestThreshold(t *testing.T) {
 	}
 }
 
-// Where there is too much, a sample is taken, the same one again, of all classes though
-// the file is sorted by them.
+// TestSample: large splits are sampled reproducibly. The sample has all classes even if the file is
+// sorted by class.
 func TestSample(t *testing.T) {
 	n := int32(0)
 	set := dataset(t, spec("a", "b"), sizes, func(r *rand.Rand) seq.Example {
@@ -174,7 +173,7 @@ func TestSample(t *testing.T) {
 	}
 }
 
-// What cannot be measured is said.
+// TestNothingToMeasure: data without labels and missing splits are errors; one class has no model.
 func TestNothingToMeasure(t *testing.T) {
 	draw := func(label int32) func(*rand.Rand) seq.Example {
 		return func(r *rand.Rand) seq.Example { return seq.Example{A: noise(r, 3), Label: label} }
@@ -198,7 +197,7 @@ func TestNothingToMeasure(t *testing.T) {
 	}
 }
 
-// A step goes down the gradient of −ln p(label | row): AdaGrad's first step is
+// TestStep: a step descends the gradient of −ln p(label | row): AdaGrad's first step is
 // −rate·sign(gradient), the later ones add the squares.
 func TestStep(t *testing.T) {
 	l := newLogistic(3)

@@ -95,7 +95,7 @@ func TestCancelBetweenSegments(t *testing.T) {
 	if err := x.Run(ctx, mem, 0, 3); !errors.Is(err, context.Canceled) || sum() != 2 {
 		t.Errorf("%v after %v launches, expected context.Canceled and none more", err, sum())
 	}
-	// Its thread was released.
+	// The cancelled run has released its thread.
 	if err := x.Run(context.Background(), mem, 0, 3); err != nil || sum() != 5 {
 		t.Errorf("%v after %v launches, expected 5", err, sum())
 	}

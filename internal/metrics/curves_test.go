@@ -10,7 +10,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// tallyOf has rows of two classes with margins.
+// tallyOf returns a tally of rows of two classes with the given margins.
 func tallyOf(t *testing.T, classes []int, margins ...float32) *Tally {
 	t.Helper()
 	y := NewTally(2)
@@ -20,8 +20,8 @@ func tallyOf(t *testing.T, classes []int, margins ...float32) *Tally {
 	return y
 }
 
-// TestCurve has numbers that are counted by hand: those of scikit-learn's documentation,
-// and ties.
+// TestCurve compares curves with values computed by hand: the example of scikit-learn's
+// documentation, and ties.
 func TestCurve(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -157,7 +157,7 @@ func checkCurve(t *testing.T, c Curve, labels []int, p [][]float64) {
 	}
 }
 
-// TestLongCurve: of many rows points are left out, and what is left is the curve.
+// TestLongCurve: the curve of many rows has fewer points than rows, and nearly the same area.
 func TestLongCurve(t *testing.T) {
 	const n = 50_000
 	random := rand.New(rand.NewPCG(5, 6))
@@ -185,7 +185,7 @@ func TestLongCurve(t *testing.T) {
 	}
 }
 
-// TestMeanCurve: of one curve it is that one, of two the middle between them.
+// TestMeanCurve: the mean of one curve is the curve; the mean of two lies halfway between them.
 func TestMeanCurve(t *testing.T) {
 	a := Curve{ROC: []CurvePoint{{0, 0}, {0, .5}, {1, 1}}, PR: []CurvePoint{{0, 1}, {.5, 1}, {.5, .5}, {1, .5}},
 		AUC: .75, AveragePrecision: .75}
@@ -210,8 +210,8 @@ func TestMeanCurve(t *testing.T) {
 	}
 }
 
-// TestLogOdds: for two classes it is the difference of the logits, and it distinguishes logits whose probabilities are
-// equal in float64.
+// TestLogOdds: for two classes, logOdds returns the difference of the logits. It distinguishes logits whose
+// probabilities are equal in float64.
 func TestLogOdds(t *testing.T) {
 	if got := logOdds([]float32{1.25, 4})[1]; got != 2.75 {
 		t.Errorf("%v", got)
@@ -230,7 +230,7 @@ func TestLogOdds(t *testing.T) {
 	}
 }
 
-// TestManyClasses have no curves, which would take memory for each row and class.
+// TestManyClasses: no curves are computed for many classes, because they need memory for each row and class.
 func TestManyClasses(t *testing.T) {
 	y := NewTally(mostRanked + 1)
 	for i := range 60 {
@@ -247,7 +247,7 @@ func TestManyClasses(t *testing.T) {
 // TestClasses counts precision, recall and F1 by hand.
 func TestClasses(t *testing.T) {
 	y := NewTally(4)
-	for _, r := range [][2]int{{0, 0}, {0, 0}, {0, 1}, {1, 1}, {2, 0}} { // class, answer
+	for _, r := range [][2]int{{0, 0}, {0, 0}, {0, 1}, {1, 1}, {2, 0}} { // class, prediction
 		logits := make([]float32, 4)
 		logits[r[1]] = 9
 		must.Succeed(t, y.Add(r[0], logits, 1))
@@ -274,8 +274,7 @@ func TestClasses(t *testing.T) {
 	}
 }
 
-// TestInfiniteLogits are refused: the odds between two of them are no number, which has no
-// place on a curve.
+// TestInfiniteLogits: infinite logits are refused, because the odds between two of them are NaN.
 func TestInfiniteLogits(t *testing.T) {
 	inf := float32(math.Inf(-1))
 	for _, logits := range [][]float32{{inf, inf, 1}, {inf, 1, 2}, {1, -inf, 2}} {
@@ -283,11 +282,11 @@ func TestInfiniteLogits(t *testing.T) {
 		for class := range 3 {
 			must.Fail(t, "", logits)(y.Add(class, logits, 1))
 		}
-		y.Report() // and ends
+		y.Report() // must return
 	}
 }
 
-// TestCurveOfNaN: odds that are not a number end in a curve all the same.
+// TestCurveOfNaN: newCurve returns even if some odds are NaN.
 func TestCurveOfNaN(t *testing.T) {
 	rows := []rankedRow{{math.NaN(), true}, {1, false}, {math.NaN(), false}, {0, true}}
 	byOdds(rows)

@@ -13,7 +13,7 @@ import (
 type Extractor struct {
 	options Options
 	begins  [2][MaxN + 1]uint64
-	words   [2][MaxN + 1]uint64 // begins of n-grams of words beside bytes
+	words   [2][MaxN + 1]uint64 // begins of word n-grams that accompany byte n-grams
 	units   []uint64            // the hashes H(u) of a side's units
 	starts  []int32             // the bytes before each word
 	ends    []int32             // where each word ends: the number of bytes before and in it
@@ -34,9 +34,9 @@ func NewExtractor(o Options) *Extractor {
 	return x
 }
 
-// Hashes returns the hash of each n-gram of a row, as often as it occurs: of the tokens a, and of b
-// where the row is a pair. With words and bytes a token is a byte plus 1, as the byte tokenizer has it.
-// The next call overwrites them.
+// Hashes returns the hash of each n-gram of a row, as often as it occurs. The row has the tokens a, and
+// a pair also has b. With units of words or bytes, a token is a byte plus 1, as in the byte tokenizer.
+// The next call overwrites the result.
 func (x *Extractor) Hashes(a, b []int32) []uint64 {
 	x.hashes = x.hashes[:0]
 	x.side(a, 0)
@@ -70,8 +70,8 @@ func (x *Extractor) append(minN, maxN int, begins *[MaxN + 1]uint64) {
 }
 
 // Ending returns the hashes of a sequence's n-grams of bytes or tokens by the token at which they end:
-// [Options.Orders] numbers for each, 0 where no n-gram of that length ends. They are those of the first side of
-// a pair. The next call overwrites them.
+// [Options.Orders] numbers for each, 0 where no n-gram of that length ends. The hashes are those of the first
+// side of a pair. The next call overwrites the result.
 func (x *Extractor) Ending(tokens []int32) []uint64 {
 	o, groups := &x.options, x.options.Orders()
 	x.hashes = slices.Grow(x.hashes[:0], len(tokens)*groups)[:len(tokens)*groups]
@@ -127,8 +127,8 @@ func (x *Extractor) split(tokens []int32) {
 	}
 }
 
-// UnitHashes returns H of the ids below n, which stand for bytes, whose n-grams may have those of up to maxWords words
-// beside them, or tokens.
+// UnitHashes returns H of each id below n. An id is a token, or a byte plus 1 with units of bytes; then
+// maxWords > 0 folds the case of ASCII letters.
 func UnitHashes(units string, maxWords, n int) []uint64 {
 	ids := make([]int32, n)
 	for i := range ids {
@@ -139,7 +139,7 @@ func UnitHashes(units string, maxWords, n int) []uint64 {
 	return x.units
 }
 
-// noByte is H of the id 0, which stands for no byte: that of an empty text.
+// noByte is H of the id 0, which is not a byte: the hash of an empty text.
 var noByte = xxh3.Hash(nil)
 
 // ofByte has H of each single byte.
@@ -150,7 +150,7 @@ var ofByte = func() (out [256]uint64) {
 	return out
 }()
 
-// What an ASCII character is.
+// Kinds of ASCII characters.
 const (
 	space  = iota
 	sign   // a unit of its own
@@ -169,18 +169,18 @@ var ascii = func() (out [utf8.RuneSelf]uint8) {
 	return out
 }()
 
-// ofWord reports whether a character stands together with others in a word.
+// ofWord reports whether a character is part of a word.
 func ofWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) }
 
-// splitWords sets the hashes of a text's words and signs, and where they end. A byte that is not of UTF-8 is a unit
-// of its own.
+// splitWords sets the hashes of a text's words and other characters, and their positions. A byte that is not valid
+// UTF-8 is a unit of its own.
 func (x *Extractor) splitWords(tokens []int32) {
 	text := x.text[:0]
 	for _, t := range tokens {
 		text = append(text, byte(t-1))
 	}
 	x.text, x.units, x.starts, x.ends = text, x.units[:0], x.starts[:0], x.ends[:0]
-	word, begun := x.word[:0], 0 // the present word and its first byte
+	word, begun := x.word[:0], 0 // the current word and the position of its first byte
 	unit := func(hash uint64, start, end int) {
 		x.units, x.starts, x.ends = append(x.units, hash), append(x.starts, int32(start)), append(x.ends, int32(end))
 	}

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// A Path is a path in JSON: text, or for a path that is not UTF-8, which JSON cannot represent,
+// A Path is a file path with an encoding in JSON: a string if it is valid UTF-8, or else
 // {"base64": …} of its bytes.
 type Path string
 

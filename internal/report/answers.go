@@ -10,19 +10,19 @@ import (
 	"github.com/sftseq/sftseq/internal/metrics"
 )
 
-// answers are what a page says of a run's model beside its confusion matrix.
+// answers is the part of a page that evaluates a run's classifier, except for its confusion matrix.
 type answers struct {
 	Reliability, Confidence template.HTML
 	CalibrationError        float64
 	Tables                  []classTable
-	Hidden, Classes         int // how many classes are in no table, of how many
+	Hidden, Classes         int // the number of classes in no table, and of all classes
 	Curves                  *curvesView
 }
 
 // classTable has precision, recall and F1 of some classes.
 type classTable struct {
-	Title string // where there are several
-	Areas bool   // under the curves of each
+	Title string // "" for a single table
+	Areas bool   // whether to show AUC and average precision
 	Rows  []classNumbers
 }
 
@@ -45,10 +45,10 @@ type curveEntry struct {
 	Name   string
 }
 
-// mostCurves is how many classes have a curve; of more those with the least area have one.
+// mostCurves is the maximum number of classes with a curve: those with the lowest AUC.
 const mostCurves = 5
 
-// shownClasses is how many classes each table has where not all are shown.
+// shownClasses is the number of classes of each table if there are too many to show all.
 const shownClasses = 12
 
 func newAnswers(r Run, run int) *answers {
@@ -97,10 +97,10 @@ func numbersOf(name string, k *metrics.Class) classNumbers {
 		AUC: show("%.4f", 1, k.AUC), AveragePrecision: show("%.4f", 1, k.AveragePrecision), Rows: k.Rows}
 }
 
-// reference is how lines are drawn that a model's are compared with.
+// reference is the style of reference lines, such as chance.
 var reference = chart.Style{Ink: chart.NoteInk, Dash: []float64{4, 4}, Width: 1.2}
 
-// reliability draws accuracy over confidence, and how many rows have it below.
+// reliability draws accuracy against confidence, and a histogram of the confidence.
 func reliability(bins []metrics.CalibrationBin, rows int, style chart.Style) (diagram, counts template.HTML) {
 	confidence := chart.Axis{Label: "confidence (%): probability of the answer", Low: 0, High: 100}
 	c := chart.Chart{X: confidence, Y: chart.Axis{Label: "accuracy (%)", Low: 0, High: 100}, Width: 360, Height: 290}
@@ -121,8 +121,8 @@ func reliability(bins []metrics.CalibrationBin, rows int, style chart.Style) (di
 	return d.Inline(), h.Inline()
 }
 
-// newCurvesView draws, of two classes, the second; of more the mean of all and those with
-// the least area.
+// newCurvesView draws the curves of the second of two classes. For more classes, it draws the macro
+// mean and the classes with the lowest AUC.
 func newCurvesView(curves []metrics.Curve, classes int, name func(int) string) *curvesView {
 	v := &curvesView{}
 	var shown []metrics.Curve
@@ -152,7 +152,7 @@ func newCurvesView(curves []metrics.Curve, classes int, name func(int) string) *
 	roc := chart.Chart{X: percent("false positive rate"), Y: percent("true positive rate"), Width: 420, Height: 340,
 		Series: []chart.Series{{Style: reference, Points: []chart.Datum{{X: 0, Y: 0}, {X: 100, Y: 100}}}}}
 	pr := chart.Chart{X: percent("recall"), Y: percent("precision"), Width: 420, Height: 340}
-	if part := 100 * shown[0].Part; classes == 2 { // with more classes each has its own
+	if part := 100 * shown[0].Part; classes == 2 { // with more classes, each has its own chance line
 		pr.Series = append(pr.Series,
 			chart.Series{Style: reference, Points: []chart.Datum{{X: 0, Y: part}, {X: 100, Y: part}}})
 	}

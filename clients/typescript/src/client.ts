@@ -14,7 +14,7 @@ import type {
   Spans, Tags, Window,
 } from './types.js';
 
-/** The time for retries while the server is busy, in milliseconds. */
+/** How long to retry while the server is busy, in milliseconds (60,000 by default). */
 export interface Patience {
   patience?: number;
 }
@@ -29,7 +29,7 @@ export interface Windowed {
   window?: Window;
 }
 
-/** The part of a sequence to read, and whether to explain what the model has read. */
+/** The part of a sequence to read, and whether to explain the prediction. */
 export interface Reading extends Windowed {
   explain?: boolean;
 }
@@ -45,7 +45,7 @@ type Params = Record<string, unknown>;
 
 /**
  * A session with a server. If the server is busy, the methods retry for `patience` milliseconds. An
- * invalid request throws ServerError. ConnectionLost means that the connection is lost.
+ * invalid request throws ServerError. A lost connection throws ConnectionLost.
  *
  * Each method for one sequence has a variant …Each for an iterable, asynchronous or not, which yields
  * results in order. At most `ahead` requests (64 by default) are pending, and the next element is read
@@ -214,7 +214,7 @@ export class Client {
 
   /**
    * Returns the k (10 by default) items with the largest (1 - lexical) * cosine + lexical * (score of shared words). A
-   * pair model scores the first `rescore` again.
+   * pair model reranks the first `rescore` items.
    */
   search(
     sequence: Sequence,
@@ -334,7 +334,7 @@ export class Client {
   }
 }
 
-/** Whether a settles before b; true if both have settled. */
+/** Resolves to whether a settles before b, or true if both have settled. */
 function first(a: Promise<unknown>, b: Promise<unknown>): Promise<boolean> {
   return Promise.race([a.then(() => true), b.then(() => false)]);
 }

@@ -13,13 +13,13 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// soundRate is the number of samples of a second, soundBands that of the bands of a spectrum.
+// soundRate is the sampling rate in Hz, SoundBands the number of mel bands of a spectrum.
 const (
 	soundRate  = 8000
 	SoundBands = 24
 )
 
-// TargetsOf is the spectrum's number of each token.
+// TargetsOf returns the index of the spectrum that each token has as its target.
 func TargetsOf(c *config.Config, e seq.Example) []int32 {
 	all := make([]int32, len(e.A))
 	for i := range all {
@@ -39,7 +39,7 @@ func CodebookOf(t *testing.T, targets *config.MaskTargets) spectra.Codebook {
 	return must.Get(spectra.Decode(stored.Codebook, stored.Bands))(t)
 }
 
-// Tones are samples of sounds of the given lengths, each of two tones one after the other.
+// Tones returns audio samples of the given lengths, each of two consecutive tones.
 func Tones(random *rand.Rand, lengths ...int) (out []seq.Example) {
 	for row, n := range lengths {
 		e := seq.Example{A: make([]int32, n), Index: uint32(row)}
@@ -57,7 +57,7 @@ func Tones(random *rand.Rand, lengths ...int) (out []seq.Example) {
 	return out
 }
 
-// SoundConfig is of a model that predicts a number of spectra of these sounds.
+// SoundConfig returns the configuration of a model that predicts spectra, learned from the sounds.
 func SoundConfig(t *testing.T, names int, sounds []seq.Example) *config.Config {
 	t.Helper()
 	c := TinyConfig()
@@ -79,8 +79,8 @@ func SoundConfig(t *testing.T, names int, sounds []seq.Example) *config.Config {
 	return c
 }
 
-// SpectrumAt is that of a frame of a sound by its definition: the power of each frequency is a
-// sum of sines and cosines, and a band is a triangle of the mel scale.
+// SpectrumAt computes the log-mel spectrum of a frame by its definition: a direct DFT and triangular
+// mel filters.
 func SpectrumAt(tokens []int32, frame int) []float64 {
 	const window, hop, size = 200, 80, 256
 	out := make([]float64, SoundBands)
