@@ -1,9 +1,12 @@
 package docs_test
 
 import (
+	"go/scanner"
+	"go/token"
 	"io/fs"
 	"os"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -147,4 +150,41 @@ func TestCountPhrases(t *testing.T) {
 			}
 		}
 	}
+}
+
+// avoidedNames match identifiers for which the field has a term (CONTRIBUTING.md): bounds are max and min, jobs
+// complete, values are null.
+var avoidedNames = regexp.MustCompile(`^([mM]ost|[lL]east|[fF]ewest)[A-Z]|^(tell|told|mend|settle|company|lacks)`)
+
+// otherNames match avoidedNames and mean something else.
+var otherNames = []string{
+	"mostFrequent", // the most frequent class
+	"mostProbable", // the most probable class
+}
+
+// TestNames: no identifier is an avoided term.
+func TestNames(t *testing.T) {
+	tree := os.DirFS(root)
+	must.Succeed(t, fs.WalkDir(tree, ".", func(file string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == "node_modules" || file != "." && strings.HasPrefix(d.Name(), ".")):
+			return fs.SkipDir
+		case path.Ext(file) != ".go":
+			return nil
+		}
+		text, err := fs.ReadFile(tree, file)
+		var s scanner.Scanner
+		s.Init(token.NewFileSet().AddFile(file, -1, len(text)), text, nil, 0)
+		for {
+			_, kind, name := s.Scan()
+			if kind == token.EOF {
+				return err
+			}
+			if kind == token.IDENT && avoidedNames.MatchString(name) && !slices.Contains(otherNames, name) {
+				t.Errorf("%s: rename %s, see CONTRIBUTING.md", file, name)
+			}
+		}
+	}))
 }

@@ -49,14 +49,14 @@ func CustomRun(m *seq.Manifest, f RunFlags) *Task {
 // data sets: docs/adr/0017-settings-from-the-data.md lists the experiments, and docs/results.md the
 // accuracy on pairs of words.
 const (
-	mostSteps      = 15000
+	maxSteps       = 15000
 	tokensOfRun    = 200e6 // half an hour on two cores
 	tokensCompared = 60e6  // for pairs of words, which use a wider model
 	tokensHeard    = 100e6 // for audio samples, whose convolutions cost more
 	fewRows        = 20000 // smaller training splits are soon overfitted
-	fewestEpochs   = 2
-	mostEpochs     = 60
-	mostVaried     = 100  // epochs, if noise varies the rows in each
+	minEpochs      = 2
+	maxEpochs      = 60
+	maxVaried      = 100  // epochs, if noise varies the rows in each
 	evaluations    = 15   // per run
 	warmupSteps    = 100  // for runs of at least ten times this number
 	finalRate      = 0.1  // for an exponential decay, as a fraction of the peak rate
@@ -102,14 +102,14 @@ func customPreset(m *seq.Manifest, f RunFlags) *Preset {
 	if length > longRow {
 		s.Batch = 8
 	}
-	tokens, most := tokensOfRun, mostEpochs
+	tokens, most := tokensOfRun, maxEpochs
 	switch kind := tokenizers.TypeOf(m.Tokenizer); {
 	case kind == new(tokenizers.Words).Type() && m.Task == seq.Retrieval:
 		pairsOfWords(&c, &s)
 		tokens = tokensCompared
 	case kind == new(tokenizers.AudioVQ).Type():
 		spectra(&c, &s)
-		most = mostVaried
+		most = maxVaried
 	case kind == new(tokenizers.MuLaw).Type():
 		samples(&c, &s)
 		tokens = tokensHeard
@@ -140,8 +140,8 @@ func customPreset(m *seq.Manifest, f RunFlags) *Preset {
 		c.EmbeddingDropout, c.FeedForward = 0.1, 0.2
 	}
 	rows := max(1, float64(train.Rows))
-	epochs := min(tokens/(rows*max(1, train.Lengths.Mean)), float64(mostSteps*s.Batch)/rows)
-	s.Epochs = min(most, max(fewestEpochs, int(epochs)))
+	epochs := min(tokens/(rows*max(1, train.Lengths.Mean)), float64(maxSteps*s.Batch)/rows)
+	s.Epochs = min(most, max(minEpochs, int(epochs)))
 	if f.Epochs > 0 {
 		s.Epochs = f.Epochs
 	}

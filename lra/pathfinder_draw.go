@@ -29,11 +29,11 @@ const (
 	contrast     = 1.5 // contrast of every dash: brightness must not distinguish contours
 	freeBelow    = 0.3 // maximum of the mask where a contour may begin
 	touching     = 1.8 // two masks overlap where their sum is at least this value
-	leastWeight  = 1e-4
+	minWeight    = 1e-4
 	paddleTries  = 3
 	snakeTries   = 5
 	freeCells    = size * size / 100 // with fewer free cells, no more distractors begin
-	mostRestarts = 1 << 16
+	maxRestarts  = 1 << 16
 )
 
 // pathfinderDraw draws images. Image n is a function of seed, n and rule alone.
@@ -70,7 +70,7 @@ func (d *pathfinderDraw) draw(n uint64) seq.Example {
 	d.begin(n)
 	var pair [2]snake
 	for restarts := 0; !d.pair(&pair); restarts++ {
-		if restarts == mostRestarts {
+		if restarts == maxRestarts {
 			panic("lra: no two contours of Pathfinder fit into an image")
 		}
 	}
@@ -188,7 +188,7 @@ func (d *pathfinderDraw) start(s *snake, tail point, angle float64) {
 func (d *pathfinderDraw) grow(s *snake) bool {
 	pivot := s.pivot.step(paddleLength+2*paddleMargin, s.angle)
 	heads, angles, weights, sum := d.ring(pivot, s.angle)
-	if sum < leastWeight {
+	if sum < minWeight {
 		return false
 	}
 	for range paddleTries {

@@ -16,8 +16,8 @@ const (
 	stepLength    = 3.65 // px, from the middle of a dash to the next one's: L + 2m, minus the effect of turns
 	stepSpread    = 0.6  // px
 	turnSpread    = 0.5  // radians, for a turn from a dash to a step, or from a step to a dash
-	mostGap       = 4.5  // px between the ends of linked dashes
-	mostLink      = 14.0 // the largest cost of a link
+	maxGap        = 4.5  // px between the ends of linked dashes
+	maxLink       = 14.0 // the largest cost of a link
 	shortCost     = 4.0  // for each missing dash of a contour
 	darkCost      = 1. / 60
 	seedApart     = 7.0 // px between the starts of the contours
@@ -80,7 +80,7 @@ func (t *tracer) link(i, j int) {
 	}
 	for end := range 2 {
 		for far := range 2 {
-			if from.dash[end].to(to.dash[1-far]).length() > mostGap || from.mark >= 0 && end == 0 ||
+			if from.dash[end].to(to.dash[1-far]).length() > maxGap || from.mark >= 0 && end == 0 ||
 				to.mark >= 0 && far != 0 {
 				continue
 			}
@@ -92,7 +92,7 @@ func (t *tracer) link(i, j int) {
 				b = b.backwards()
 			}
 			for way, up := range [2]float64{stepUp, -stepUp} {
-				if cost := stepCost(a, b, up); cost < mostLink {
+				if cost := stepCost(a, b, up); cost < maxLink {
 					from.steps[way][end] = append(from.steps[way][end], contourStep{j, far, cost + to.cost})
 				}
 			}

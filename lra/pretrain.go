@@ -46,8 +46,8 @@ func Pretrain(m *seq.Manifest) *Task {
 		}
 		s.EmbeddingInit = p.Settings.EmbeddingInit
 		fallsToNothing(&s)
-		epochs := min(tokensOfRun/length, float64(mostSteps*s.Batch)) / rows
-		s.Epochs = min(mostEpochs, max(fewestEpochs, int(epochs)))
+		epochs := min(tokensOfRun/length, float64(maxSteps*s.Batch)) / rows
+		s.Epochs = min(maxEpochs, max(minEpochs, int(epochs)))
 		s.EvalEvery = max(1, s.Epochs*int(rows)/s.Batch/evaluations)
 		p.Settings, p.Result = s, nil
 		p.Description = DescribeRun(c, &s)

@@ -46,8 +46,8 @@ func Choose(texts []string) Choice {
 		reason = fmt.Sprintf("%d of the first %d texts are bases, which dna reads, and the others are not", dna,
 			len(texts))
 	case nearlyAll(texts, hasBases):
-		reason = fmt.Sprintf("the texts may be DNA, but more than one in a hundred has fewer than %d bases, as words such as tag do; dna reads them", fewestBases)
-	case w.words < fewestWords:
+		reason = fmt.Sprintf("the texts may be DNA, but more than one in a hundred has fewer than %d bases, as words such as tag do; dna reads them", minBases)
+	case w.words < minWords:
 		reason = "there is too little text to learn words from"
 	case w.prose():
 		return Choice{"words:20000", json.RawMessage(`{"type":"words","vocab":20000}`), fmt.Sprintf(
@@ -96,13 +96,13 @@ func isSeries(text string) bool {
 	return n > 1 && strings.Contains(text, ".")
 }
 
-// fewestBases keeps short words such as "a" or "tag" from being taken for DNA.
-const fewestBases = 12
+// minBases keeps short words such as "a" or "tag" from being taken for DNA.
+const minBases = 12
 
 // isDNA reports whether a text consists of bases, and has too many of them to be a word.
 func isDNA(text string) bool {
 	n, dna := bases(text)
-	return dna && n >= fewestBases
+	return dna && n >= minBases
 }
 
 // hasBases reports whether a text consists of bases, of any number.
@@ -140,20 +140,20 @@ type wordCount struct {
 // recur; of ListOps, programs and logs fewer than 70% are letters. Languages without spaces have
 // words as long as sentences, which do not recur.
 const (
-	fewestWords   = 2000
-	leastLetters  = 80 // percent
-	leastRepeated = 75 // percent
-	longestMean   = 12 // letters on average; longer ones are sentences without spaces, or proteins
+	minWords    = 2000
+	minLetters  = 80 // percent
+	minRepeated = 75 // percent
+	longestMean = 12 // letters on average; longer ones are sentences without spaces, or proteins
 )
 
 func (w *wordCount) prose() bool {
-	return w.mostlyLetters() && w.percent(w.known, w.looked) >= leastRepeated
+	return w.mostlyLetters() && w.percent(w.known, w.looked) >= minRepeated
 }
 
 // hasWords reports whether the texts consist of words, whether or not these recur.
 func (w *wordCount) hasWords() bool { return w.mostlyLetters() && w.letters <= longestMean*w.words }
 
-func (w *wordCount) mostlyLetters() bool { return w.percent(w.letters, w.signs) >= leastLetters }
+func (w *wordCount) mostlyLetters() bool { return w.percent(w.letters, w.signs) >= minLetters }
 
 func (*wordCount) percent(part, whole int) int { return 100 * part / max(1, whole) }
 

@@ -16,8 +16,8 @@ import (
 // is no pad id.
 type DNA struct{ K int }
 
-// mostBases keeps the vocabulary below 2²⁴.
-const mostBases = 11
+// maxBases keeps the vocabulary below 2²⁴.
+const maxBases = 11
 
 // newDNA reads {"type": "dna", "k": 6}; the default of k is 1.
 func newDNA(spec json.RawMessage) (Tokenizer, error) {
@@ -32,8 +32,8 @@ func newDNA(spec json.RawMessage) (Tokenizer, error) {
 	if config.K != nil {
 		t.K = *config.K
 	}
-	if t.K < 1 || t.K > mostBases {
-		return nil, fmt.Errorf("tokenizer dna: k: expected 1 to %d, found %d", mostBases, t.K)
+	if t.K < 1 || t.K > maxBases {
+		return nil, fmt.Errorf("tokenizer dna: k: expected 1 to %d, found %d", maxBases, t.K)
 	}
 	return t, nil
 }

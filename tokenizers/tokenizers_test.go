@@ -162,7 +162,7 @@ func FuzzDNA(f *testing.F) {
 	f.Add("ACGTNacgu", 3)
 	f.Fuzz(func(t *testing.T, text string, k int) {
 		defer testenv.FuzzLimits(t, 1<<20+100*len(text))()
-		tok := DNA{1 + (k%mostBases+mostBases)%mostBases}
+		tok := DNA{1 + (k%maxBases+maxBases)%maxBases}
 		tokens, err := tok.Encode(text)
 		if err != nil {
 			return

@@ -32,13 +32,13 @@ const (
 // maxRate is the largest sampling rate: the memory of a spectrum grows with it.
 const maxRate = 4_000_000
 
-// mostFloat is the maximum of floating-point samples. Loud recordings exceed 1 and are clipped to
+// maxFloat is the maximum of floating-point samples. Loud recordings exceed 1 and are clipped to
 // 1.
-const mostFloat = 8
+const maxFloat = 8
 
-// leastUnknown is the smallest length of samples that means unknown: SoX writes 0x7FFFF000 to a
+// minUnknown is the smallest length of samples that means unknown: SoX writes 0x7FFFF000 to a
 // pipe, other programs 0x7FFFFFFF, 0x80000000 or 0xFFFFFFFF. A row is always smaller.
-const leastUnknown = 0x7FFF0000
+const minUnknown = 0x7FFF0000
 
 // readWAV reads a RIFF file of type WAVE, with samples of 8, 16, 24 or 32 bits, or of 32-bit
 // floating point.
@@ -60,7 +60,7 @@ func partsOfWAV(text string) (format, data string, err error) {
 	for len(rest) >= 8 {
 		kind, length := rest[:4], lengthOfPart(rest)
 		rest = rest[8:]
-		if kind == "data" && (length >= leastUnknown || length == 0 && !areParts(rest)) {
+		if kind == "data" && (length >= minUnknown || length == 0 && !areParts(rest)) {
 			length = uint64(len(rest))
 		}
 		if length > uint64(len(rest)) {
@@ -125,7 +125,7 @@ func decodeWAV(format, data string) (*sound, error) {
 		sum := 0.0
 		for range channels {
 			v := sample(data[:size])
-			if math.Abs(v) > mostFloat {
+			if math.Abs(v) > maxFloat {
 				return nil, fmt.Errorf("WAV: sample %d is %g: expected floats from -1 to 1; divide those that have the scale of integers, such as by 32768", i, v)
 			}
 			sum += v

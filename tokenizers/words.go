@@ -23,7 +23,7 @@ type Words struct {
 const (
 	unknownWord = 1
 	firstWord   = 2
-	mostWords   = 50000 // keeps the vocabulary small enough for a file's schema
+	maxWords    = 50000 // keeps the vocabulary small enough for a file's schema
 	longestWord = 64    // bytes
 )
 
@@ -36,8 +36,8 @@ func newWords(spec json.RawMessage) (Tokenizer, error) {
 	if err := decode(spec, &config); err != nil {
 		return nil, err
 	}
-	if len(config.Words) == 0 || len(config.Words) > mostWords {
-		return nil, fmt.Errorf("tokenizer words: expected a vocabulary of 1 to %d words, found %d; it is learned from the training split", mostWords, len(config.Words))
+	if len(config.Words) == 0 || len(config.Words) > maxWords {
+		return nil, fmt.Errorf("tokenizer words: expected a vocabulary of 1 to %d words, found %d; it is learned from the training split", maxWords, len(config.Words))
 	}
 	t := &Words{config.Words, make(map[string]int32, len(config.Words))}
 	for i, word := range config.Words {
@@ -139,9 +139,9 @@ type wordsLearner struct {
 	counts map[string]*int64 // pointers, so that counting a known word does not copy its text
 }
 
-// mostCounted is the number of words above which rare words are dropped, so that memory stays
+// maxCounted is the number of words above which rare words are dropped, so that memory stays
 // bounded.
-const mostCounted = 1 << 20
+const maxCounted = 1 << 20
 
 // newWordsLearner reads {"type": "words", "vocab": 10000}.
 func newWordsLearner(spec json.RawMessage) (Learner, error) {
@@ -152,8 +152,8 @@ func newWordsLearner(spec json.RawMessage) (Learner, error) {
 	if err := decode(spec, &config); err != nil {
 		return nil, err
 	}
-	if config.Vocab < 1 || config.Vocab > mostWords {
-		return nil, fmt.Errorf("tokenizer words: vocab: expected 1 to %d, found %d", mostWords, config.Vocab)
+	if config.Vocab < 1 || config.Vocab > maxWords {
+		return nil, fmt.Errorf("tokenizer words: vocab: expected 1 to %d, found %d", maxWords, config.Vocab)
 	}
 	return &wordsLearner{config.Vocab, map[string]*int64{}}, nil
 }
@@ -171,7 +171,7 @@ func (l *wordsLearner) Add(text string) error {
 			l.counts[strings.Clone(word)] = &n // word may be part of a much longer text
 		}
 	})
-	for least := int64(1); len(l.counts) > mostCounted; least++ {
+	for least := int64(1); len(l.counts) > maxCounted; least++ {
 		maps.DeleteFunc(l.counts, func(_ string, n *int64) bool { return *n <= least })
 	}
 	return nil

@@ -64,13 +64,13 @@ func pattern(c *cli.Context, name string) (*regexp.Regexp, error) {
 	return re, nil
 }
 
-// A model does not learn classes of a few rows each. Fewer classes than leastClasses cause no warning, even in a small
+// A model does not learn classes of a few rows each. Fewer classes than minClasses cause no warning, even in a small
 // table.
 const (
-	leastClasses      = 20
-	fewRows           = 5    // on average
-	manyRows          = 1000 // rows of a class from which on it counts as large
-	mostExampleLength = 40
+	minClasses       = 20
+	fewRows          = 5    // on average
+	manyRows         = 1000 // rows of a class from which on it counts as large
+	maxExampleLength = 40
 )
 
 // classWarning warns if there are nearly as many classes as rows, or if the classes are numbers of a scale; otherwise
@@ -83,7 +83,7 @@ func classWarning(m *seq.Manifest, o *convert.Options) string {
 	if text := joinedWarning(m, o); text != "" || m.Task == seq.MultiLabel {
 		return text
 	}
-	if classes < leastClasses {
+	if classes < minClasses {
 		return rareWarning(m)
 	}
 	for _, split := range m.Splits {
@@ -100,8 +100,8 @@ func classWarning(m *seq.Manifest, o *convert.Options) string {
 	}
 	few := rows < int64(fewRows*classes)
 	example := m.LabelNames[0]
-	if len(example) > mostExampleLength {
-		example = strings.ToValidUTF8(example[:mostExampleLength], "") + "…"
+	if len(example) > maxExampleLength {
+		example = strings.ToValidUTF8(example[:maxExampleLength], "") + "…"
 	}
 	found := fmt.Sprintf("--label %s has %d classes for %d rows, %.1f rows a class, such as %q", o.Label, classes, rows,
 		float64(rows)/float64(classes), example)

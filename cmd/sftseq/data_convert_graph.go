@@ -11,8 +11,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// mostSteps bounds a random walk.
-const mostSteps = 256
+// maxSteps bounds a random walk.
+const maxSteps = 256
 
 // convertGraphCommand converts files of graphs.
 func convertGraphCommand() *cli.Command {
@@ -134,8 +134,8 @@ func randomWalkFlag() cli.Flag {
 
 // checkSteps refuses a random walk without steps, or with too many.
 func checkSteps(c *cli.Context) error {
-	if n := c.Int("random-walk"); c.IsSet("random-walk") && (n < 1 || n > mostSteps) {
-		return usage(c, "--random-walk %d: expected 1 to %d steps", n, mostSteps)
+	if n := c.Int("random-walk"); c.IsSet("random-walk") && (n < 1 || n > maxSteps) {
+		return usage(c, "--random-walk %d: expected 1 to %d steps", n, maxSteps)
 	}
 	return nil
 }

@@ -186,10 +186,10 @@ func byName(files []string, format string) string {
 	return fmt.Sprintf("--from %s %s takes the splits from their names", shellQuote(dir), pattern)
 }
 
-// mostSplitRows bounds the rows that decide whether a column names splits, and mostSplitColumns the columns.
+// maxSplitRows bounds the rows that decide whether a column names splits, and maxSplitColumns the columns.
 const (
-	mostSplitRows    = 1000
-	mostSplitColumns = 256
+	maxSplitRows    = 1000
+	maxSplitColumns = 256
 )
 
 // splitColumns lists usual names of split columns, for tables that state column names only in their rows.
@@ -214,7 +214,7 @@ func firstSplit(ctx context.Context, path string, o *convert.Options) (column, f
 	read := append([]string{o.Text, o.Tokens, o.Features, o.Label, o.ID},
 		slices.Concat(o.Pair, o.Series, o.Numbers, o.LabelColumns)...)
 	names = slices.DeleteFunc(names, func(name string) bool { return slices.Contains(read, name) })
-	for i, name := range names[:min(len(names), mostSplitColumns)] {
+	for i, name := range names[:min(len(names), maxSplitColumns)] {
 		if i > 0 && name == splitColumn {
 			continue
 		}
@@ -236,7 +236,7 @@ func splitsIn(ctx context.Context, path string, o table.Options, named bool) (fi
 	defer t.Close()
 	var row table.Row
 	found := map[string]bool{}
-	for range mostSplitRows {
+	for range maxSplitRows {
 		err := t.Next(&row)
 		if err == io.EOF {
 			break

@@ -21,8 +21,8 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// mostRanks bounds --cluster.
-const mostRanks = 1024
+// maxRanks bounds --cluster.
+const maxRanks = 1024
 
 // defaultLatency is the approximate latency of an MPI message over TCP within a data centre.
 const defaultLatency = 50 * time.Microsecond
@@ -31,7 +31,7 @@ const defaultLatency = 50 * time.Microsecond
 func clusterFlags() []cli.Flag {
 	return append(deviceFlags(device.FP32), advanced(deviceGroup,
 		&cli.StringFlag{Name: "cluster",
-			Usage: fmt.Sprintf("simulate up to `W,BANDWIDTH` ranks (at most %d), such as 64,10Gbit; ,LATENCY may follow (%v)", mostRanks, defaultLatency)},
+			Usage: fmt.Sprintf("simulate up to `W,BANDWIDTH` ranks (at most %d), such as 64,10Gbit; ,LATENCY may follow (%v)", maxRanks, defaultLatency)},
 		&cli.IntFlag{Name: "batch", Usage: "simulate steps of `ROWS`", DefaultText: "batch of the model's training"},
 		&cli.IntFlag{Name: "length", Usage: "simulate rows of `TOKENS`",
 			DefaultText: fmt.Sprintf("%d, or the most that the model accepts", bench.DefaultLength)},
@@ -54,8 +54,8 @@ func parseCluster(text string) (*cluster, error) {
 		words[i] = strings.TrimSpace(words[i])
 	}
 	n, err := strconv.Atoi(words[0])
-	if err != nil || n < 1 || n > mostRanks {
-		return nil, fmt.Errorf("%q ranks, expected a number from 1 to %d", words[0], mostRanks)
+	if err != nil || n < 1 || n > maxRanks {
+		return nil, fmt.Errorf("%q ranks, expected a number from 1 to %d", words[0], maxRanks)
 	}
 	out := &cluster{ranks: n, network: distributed.Network{Latency: defaultLatency.Seconds()}}
 	if out.network.Bandwidth, err = parseBandwidth(words[1]); err != nil {

@@ -95,8 +95,8 @@ func frequencies(c *cli.Context, config *sft.Config, set *seq.Dataset) (float64,
 	return bits, nil
 }
 
-// mostTargets is the maximum number of spectra that a model may predict.
-const mostTargets = 4096
+// maxTargets is the maximum number of spectra that a model may predict.
+const maxTargets = 4096
 
 // parseMaskTargets reads --mask-targets: the number of spectra, or 0 for tokens.
 func parseMaskTargets(text string) (names int, err error) {
@@ -108,8 +108,8 @@ func parseMaskTargets(text string) (names int, err error) {
 	if given {
 		names, err = strconv.Atoi(count)
 	}
-	if kind != config.SpectrumTargets || err != nil || names < 2 || names > mostTargets {
-		return 0, fmt.Errorf("%q, expected tokens, spectra or spectra:N, N from 2 to %d", text, mostTargets)
+	if kind != config.SpectrumTargets || err != nil || names < 2 || names > maxTargets {
+		return 0, fmt.Errorf("%q, expected tokens, spectra or spectra:N, N from 2 to %d", text, maxTargets)
 	}
 	return names, nil
 }

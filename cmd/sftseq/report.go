@@ -44,16 +44,16 @@ way. More: docs/reports.md`,
 	}
 }
 
-// mostExamples limits the size of a page to what a browser can show.
-const mostExamples = 1000
+// maxExamples limits the size of a page to what a browser can show.
+const maxExamples = 1000
 
 func reportRuns(c *cli.Context) error {
 	dirs, err := runsOf(c)
 	if err != nil {
 		return err
 	}
-	if n := c.Int("examples"); n < 0 || n > mostExamples {
-		return usage(c, "--examples %d, expected 0 to %d", n, mostExamples)
+	if n := c.Int("examples"); n < 0 || n > maxExamples {
+		return usage(c, "--examples %d, expected 0 to %d", n, maxExamples)
 	}
 	if c.String("data") == "-" {
 		return usage(c, "--data -: the rows are read twice, a file or a data set directory was expected")

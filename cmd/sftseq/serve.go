@@ -145,8 +145,8 @@ func serveOptions(c *cli.Context) (serve.Options, error) {
 	}
 	clients := serve.DefaultClients()
 	if c.IsSet("max-clients") {
-		if clients = c.Int("max-clients"); clients < 1 || clients > serve.MostClients {
-			return o, usage(c, "--max-clients %d, expected 1 to %d", clients, serve.MostClients)
+		if clients = c.Int("max-clients"); clients < 1 || clients > serve.MaxClients {
+			return o, usage(c, "--max-clients %d, expected 1 to %d", clients, serve.MaxClients)
 		}
 	}
 	for _, name := range []string{"max-clients", "idle-timeout", "shutdown-delay"} {

@@ -8,14 +8,14 @@ import (
 	"github.com/xrash/smetrics"
 )
 
-// leastLikeness is the similarity from which a name is suggested for a misspelt word: "model" and "modle" have 0.95,
+// minLikeness is the similarity from which a name is suggested for a misspelt word: "model" and "modle" have 0.95,
 // "train" and "nothing" 0.68. The library that parses the command line has no such limit and suggests "train" for
 // "nothing".
-const leastLikeness = 0.85
+const minLikeness = 0.85
 
 // nearest returns the name that was probably meant, or "".
 func nearest(names []string, typed string) (name string) {
-	best := leastLikeness
+	best := minLikeness
 	for _, n := range names {
 		if likeness := smetrics.JaroWinkler(n, typed, 0.7, 4); likeness >= best { // as the library has it
 			name, best = n, likeness

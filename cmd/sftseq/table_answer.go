@@ -124,11 +124,11 @@ type absentColumns struct {
 	more  int
 }
 
-// mostAbsent is how many are printed: a folder may have thousands of files.
-const mostAbsent = 5
+// maxAbsent is how many are printed: a folder may have thousands of files.
+const maxAbsent = 5
 
 func (a *absentColumns) add(file, column string, found []string) {
-	if len(a.first) == mostAbsent {
+	if len(a.first) == maxAbsent {
 		a.more++
 		return
 	}

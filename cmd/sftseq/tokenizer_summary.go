@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// mostTokenizerJSON is the length up to which the JSON of a tokenizer is shown unchanged.
-const mostTokenizerJSON = 200
+// maxTokenizerJSON is the length up to which the JSON of a tokenizer is shown unchanged.
+const maxTokenizerJSON = 200
 
 // summary shortens a tokenizer's JSON for display: it replaces a learned vocabulary by its size. --json prints all of
 // it.
 func summary(spec json.RawMessage) json.RawMessage {
 	var fields map[string]json.RawMessage
-	if len(spec) <= mostTokenizerJSON || json.Unmarshal(spec, &fields) != nil {
+	if len(spec) <= maxTokenizerJSON || json.Unmarshal(spec, &fields) != nil {
 		return spec
 	}
 	out := []byte(`{"type":`)

@@ -56,7 +56,7 @@ func TestTrainCustomMembers(t *testing.T) {
 		"members on the validation split (180 rows)")
 	notContains(t, said, "baselines there", "linear: validation accuracy")
 	s := must.Get(train.LoadCheckpoint(filepath.Join(out, "lexical")))(t).Settings
-	if s.Select != "loss" || s.Patience != memberPatience || s.EvalEvery < fewestBetween {
+	if s.Select != "loss" || s.Patience != memberPatience || s.EvalEvery < minBetween {
 		t.Errorf("%+v", s)
 	}
 	command := regexp.MustCompile(`repeat with: sftseq (.*)`).FindStringSubmatch(said)
@@ -176,13 +176,13 @@ func TestPlanSteps(t *testing.T) {
 	task := func(steps int) *lra.Task { return lra.CustomRun(m, lra.RunFlags{Batch: 16, Steps: steps}) }
 	p := &lengthPlan{task: task, rows: 20000, judged: 2000,
 		pace: pace{step: 10 * time.Millisecond, evaluation: time.Second}}
-	for within, want := range map[time.Duration]int{time.Second: fewestSteps, time.Hour: 50000,
+	for within, want := range map[time.Duration]int{time.Second: minSteps, time.Hour: 50000,
 		100 * time.Second: 8500} {
 		got := p.steps(50000, within)
 		if got != want {
 			t.Errorf("%d steps in %v, expected %d", got, within, want)
 		}
-		if got > fewestSteps && p.timeOf(got) > within || got < 50000 && p.timeOf(got+1) <= within {
+		if got > minSteps && p.timeOf(got) > within || got < 50000 && p.timeOf(got+1) <= within {
 			t.Errorf("%d steps take %v of %v", got, p.timeOf(got), within)
 		}
 	}

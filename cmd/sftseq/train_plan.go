@@ -24,7 +24,7 @@ const (
 	measuredPart    = 0.02   // part of the time during which steps are measured
 	measuredSteps   = 0.05   // largest part of the run that is measured
 	evaluationShare = 1. / 3 // time of the prediction of a row, as a part of the time of training on it
-	fewestSteps     = 10
+	minSteps        = 10
 )
 
 // lengthPlan estimates the time of runs of a number of steps.
@@ -50,7 +50,7 @@ func (p *lengthPlan) timeOf(steps int) time.Duration {
 
 // steps returns the number of steps of a run that fit into a time.
 func (p *lengthPlan) steps(all int, within time.Duration) int {
-	first := min(all, fewestSteps)
+	first := min(all, minSteps)
 	return first + sort.Search(all-first, func(i int) bool { return p.timeOf(first+i+1) > within })
 }
 
@@ -58,7 +58,7 @@ func (p *lengthPlan) steps(all int, within time.Duration) int {
 const (
 	memberEvaluations = 15
 	memberPatience    = 4
-	fewestBetween     = 10 // steps between two evaluations
+	minBetween        = 10 // steps between two evaluations
 )
 
 // evalEvery returns the steps between two evaluations of a member: one for each epoch, at least fifteen in a run, and
@@ -66,7 +66,7 @@ const (
 func evalEvery(s *train.Settings, rows, judged int64, steps int) int {
 	epoch := int(math.Ceil(float64(rows) / float64(s.Batch)))
 	every := min(epoch, int(math.Ceil(float64(steps)/memberEvaluations)))
-	return max(1, fewestBetween, every, int(judged)/s.Batch)
+	return max(1, minBetween, every, int(judged)/s.Batch)
 }
 
 // stepsOf returns the number of steps that the settings of a run on rows make.

@@ -190,8 +190,8 @@ func thousands(v float64) string {
 	return fmt.Sprintf("%.1fk", v/1000)
 }
 
-// fewestAfterBest is the number of evaluations without a better one from which on they are printed.
-const fewestAfterBest = 3
+// minAfterBest is the number of evaluations without a better one from which on they are printed.
+const minAfterBest = 3
 
 // describeBest describes a run whose best model is from its first half, because the model overfitted or learned nothing
 // afterwards, or a run that --patience ended early. Otherwise it returns "".
@@ -199,7 +199,7 @@ func describeBest(s train.State, patience, steps int) string {
 	if patience > 0 && s.SinceBest >= patience && s.Step < steps {
 		return fmt.Sprintf("stopped early at step %d of %d: none of the last %d evaluations was better (--patience 0 trains to the end)", s.Step, steps, s.SinceBest)
 	}
-	if s.SinceBest < fewestAfterBest || 2*s.BestStep > s.Step {
+	if s.SinceBest < minAfterBest || 2*s.BestStep > s.Step {
 		return ""
 	}
 	text := fmt.Sprintf("the model is that of step %d: none of the %d evaluations after it was better", s.BestStep,

@@ -75,7 +75,7 @@ func typeWarnings(m *seq.Manifest, used []string) []string {
 			spans += info.Labels[name]
 		}
 	}
-	if types < leastClasses || spans >= 2*int64(types) {
+	if types < minClasses || spans >= 2*int64(types) {
 		return nil
 	}
 	return []string{fmt.Sprintf("%d types for %d spans, such as %q: a model does not learn a type that occurs once: write the kind of a span in place of its name", types, spans, example)}

@@ -15,7 +15,7 @@ import (
 const (
 	shortestGene = 300
 	longestGene  = 3000
-	mostBetween  = 2000 // bases between two genes
+	maxBetween   = 2000 // bases between two genes
 )
 
 // usage has the cumulative frequencies of the 61 coding codons.
@@ -64,7 +64,7 @@ func (r *rule) drawGenes(random *rand.Rand, fasta, bed io.Writer) {
 		text := randomBases(random, r.shortest+random.IntN(r.longest-r.shortest+1))
 		for at := 0; ; {
 			n := 3 * (shortestGene/3 + random.IntN((longestGene-shortestGene)/3+1))
-			if at += random.IntN(mostBetween + 1); at+n > len(text) {
+			if at += random.IntN(maxBetween + 1); at+n > len(text) {
 				break
 			}
 			gene, strand := u.gene(random, n), '+'

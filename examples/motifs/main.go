@@ -37,10 +37,10 @@ const bases = "ACGT"
 
 // rule has the parameters of the generated sequences.
 type rule struct {
-	sequences, shortest, longest             int
-	motifs, motifLength, mismatches, mostOfA int
-	present, codonBias                       float64
-	seed                                     uint64
+	sequences, shortest, longest            int
+	motifs, motifLength, mismatches, maxOfA int
+	present, codonBias                      float64
+	seed                                    uint64
 }
 
 func main() {
@@ -53,7 +53,7 @@ func main() {
 	flag.IntVar(&r.motifs, "motifs", 1, "number of motifs")
 	flag.IntVar(&r.motifLength, "length", 12, "bases of a motif")
 	flag.IntVar(&r.mismatches, "mismatches", 2, "bases of an occurrence that may differ")
-	flag.IntVar(&r.mostOfA, "most", 10, "copies of a motif in a sequence, at most")
+	flag.IntVar(&r.maxOfA, "most", 10, "copies of a motif in a sequence, at most")
 	flag.Float64Var(&r.present, "present", 1,
 		"fraction of the sequences that get copies of a motif, drawn for each motif")
 	genes := flag.Bool("genes", false, "write genes instead of motifs")
@@ -75,7 +75,7 @@ func main() {
 
 func (r *rule) check() error {
 	switch {
-	case r.sequences < 1 || r.motifs < 1 || r.mostOfA < 0 || r.mismatches < 0:
+	case r.sequences < 1 || r.motifs < 1 || r.maxOfA < 0 || r.mismatches < 0:
 		return fmt.Errorf("expected at least one sequence and one motif, and no negative number")
 	case r.motifLength <= r.mismatches:
 		return fmt.Errorf("--length: expected more than the %d mismatches, found %d", r.mismatches, r.motifLength)
@@ -157,7 +157,7 @@ func (r *rule) draw(random *rand.Rand, fasta, bed, lines io.Writer) (motifs [][]
 	for i := range r.sequences {
 		text := randomBases(random, r.shortest+random.IntN(r.longest-r.shortest+1))
 		for _, motif := range motifs {
-			copies := random.IntN(r.mostOfA + 1)
+			copies := random.IntN(r.maxOfA + 1)
 			if random.Float64() >= r.present {
 				copies = 0
 			}

@@ -12,7 +12,7 @@ import (
 // TestDraw: the files agree with the bases of each sequence, and a second draw is the same.
 func TestDraw(t *testing.T) {
 	r := rule{sequences: 40, shortest: 60, longest: 200, motifs: 2, motifLength: 8, mismatches: 1,
-		mostOfA: 3, present: 0.7, seed: 3}
+		maxOfA: 3, present: 0.7, seed: 3}
 	draw := func() (motifs [][]byte, fasta, bed, lines string) {
 		var f, b, l bytes.Buffer
 		motifs = r.draw(rand.New(rand.NewPCG(r.seed, 0)), &f, &b, &l)

@@ -69,23 +69,23 @@ func TestZSTDBlocks(t *testing.T) {
 			w := must.Get(zstd.NewWriter(nil, zstd.WithEncoderCRC(checksum), zstd.WithZeroFrames(true)))(t)
 			frame := w.EncodeAll(text, nil)
 			w.Close()
-			mostOf := func(frames []byte) int64 {
+			maxOf := func(frames []byte) int64 {
 				n, err := zstdMost(frames, int64(len(text)))
 				if err != nil && len(frames) > 20 {
 					t.Errorf("%s: %v", name, err)
 				}
 				return n
 			}
-			one := mostOf(frame)
+			one := maxOf(frame)
 			if least := int64(len(text)); one < least || one > least+128<<10 {
 				t.Errorf("%s: %d bytes, said to be at most %d", name, least, one)
 			}
-			if several := mostOf(slices.Concat(frame, skippable, frame, frame[:len(frame)-1])); several < 2*one ||
+			if several := maxOf(slices.Concat(frame, skippable, frame, frame[:len(frame)-1])); several < 2*one ||
 				several > 3*one {
 				t.Errorf("%s: one frame holds at most %d bytes, three at most %d", name, one, several)
 			}
 			for n := range min(len(frame), 1000) {
-				if mostOf(frame[:n]) > one {
+				if maxOf(frame[:n]) > one {
 					t.Errorf("%s: %d bytes of the frame hold more than all", name, n)
 				}
 			}

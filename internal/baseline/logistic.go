@@ -20,21 +20,21 @@ func newLogistic(classes int) *logistic {
 
 // Settings of training: the number of passes that makes wantedSteps, or that the updates allow.
 const (
-	rate         = 0.5
-	fewestPasses = 4
-	wantedSteps  = 100000
-	negligible   = 1e-6 // a probability's error that teaches nothing
+	rate        = 0.5
+	minPasses   = 4
+	wantedSteps = 100000
+	negligible  = 1e-6 // a probability's error that teaches nothing
 )
 
 // train goes over the rows, or as many of the first ones as the updates allow, and
 // returns how many.
 func (l *logistic) train(w *work, rows [][]feature, labels []int32, updates int) (int, error) {
 	n, pass := 0, 0 // updates of a pass
-	for n < len(rows) && pass < updates/fewestPasses {
+	for n < len(rows) && pass < updates/minPasses {
 		pass += len(rows[n]) * l.classes
 		n++
 	}
-	passes := max(fewestPasses, min(wantedSteps/n, updates/max(1, pass)))
+	passes := max(minPasses, min(wantedSteps/n, updates/max(1, pass)))
 	p := make([]float64, l.classes)
 	for range passes {
 		for i, row := range rows[:n] {

@@ -14,7 +14,7 @@ import (
 const (
 	ridgeTokens = 1 << 20
 	ridgeSteps  = 60
-	mostNumbers = 16
+	maxNumbers  = 16
 )
 
 // penalties are tried on a tenth of the training rows.
@@ -40,7 +40,7 @@ func RidgeName(m *seq.Manifest) string {
 // rows have too many numbers for a few seconds.
 func Ridge(ctx context.Context, set *seq.Dataset, split string, window int) ([]metrics.NumberErrors, error) {
 	n := len(set.Manifest.NumberNames)
-	if n == 0 || n > mostNumbers {
+	if n == 0 || n > maxNumbers {
 		return nil, nil
 	}
 	take, tokens, err := ridgeInputs(ctx, set)

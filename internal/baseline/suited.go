@@ -36,9 +36,9 @@ func (l limits) times(n int64) limits {
 }
 
 const (
-	// mostClasses and mostMeans keep weights and means within memory.
-	mostClasses = 256
-	mostMeans   = 1 << 24
+	// maxClasses and maxMeans keep weights and means within memory.
+	maxClasses = 256
+	maxMeans   = 1 << 24
 
 	// cheap is how much less time a token takes where it is but added to a sum.
 	cheap = 8
@@ -50,7 +50,7 @@ func suited(ctx context.Context, set *seq.Dataset, most limits) ([]*simple, erro
 	classes, tokenizer := len(m.LabelNames), tokenizers.TypeOf(m.Tokenizer)
 	pair := m.Task == seq.Retrieval
 	switch {
-	case pair && classes != 2 || classes < 2 || classes > mostClasses:
+	case pair && classes != 2 || classes < 2 || classes > maxClasses:
 		return nil, nil
 	case m.FeatureNames != nil: // there are no ids to count
 		return []*simple{moments(m, classes, most)}, nil
@@ -70,7 +70,7 @@ func suited(ctx context.Context, set *seq.Dataset, most limits) ([]*simple, erro
 		return nil, err
 	}
 	out := []*simple{first}
-	if length := levels(m, tokenizer); length > 0 && length*classes <= mostMeans {
+	if length := levels(m, tokenizer); length > 0 && length*classes <= maxMeans {
 		out = append(out, nearestMean(length, classes, most.times(cheap)))
 	}
 	return out, nil

@@ -22,7 +22,7 @@ type Plane struct {
 // there are many.
 const (
 	planeSide, planeMargin = 194, 8
-	leastDot, mostDot      = 2.2, 7
+	minDot, maxDot         = 2.2, 7
 )
 
 // Scene draws the points with equal scales, as large as the picture allows.
@@ -37,7 +37,7 @@ func (p Plane) Scene() *Scene {
 		s.add(stroke{lines: lines, ink: FrameInk, width: 1})
 	}
 	const shades = 5
-	dot := min(max(60/math.Sqrt(float64(len(at))), leastDot), mostDot)
+	dot := min(max(60/math.Sqrt(float64(len(at))), minDot), maxDot)
 	var pale [][]Point
 	var dark [shades]map[Ink][][]Point
 	for i, c := range at {

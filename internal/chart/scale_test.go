@@ -70,12 +70,12 @@ func TestThin(t *testing.T) {
 	}
 	long[5003].Y, long[7777].Y = 9, -9
 	short := thin(long)
-	if len(short) != mostPoints || !slices.IsSortedFunc(short, func(a, b Datum) int { return int(a.X - b.X) }) ||
+	if len(short) != maxPoints || !slices.IsSortedFunc(short, func(a, b Datum) int { return int(a.X - b.X) }) ||
 		!slices.Contains(short, long[5003]) || !slices.Contains(short, long[7777]) || short[0] != long[0] ||
 		short[len(short)-1] != long[9999] {
 		t.Errorf("%d points", len(short))
 	}
-	if few := thin(long[:mostPoints]); len(few) != mostPoints || few[1] != long[1] {
+	if few := thin(long[:maxPoints]); len(few) != maxPoints || few[1] != long[1] {
 		t.Error("a short curve was changed")
 	}
 }

@@ -28,7 +28,7 @@ type StripMark struct {
 const (
 	stripWidth, stripLeft, stripRight = 1040, 66, 1016
 	stripArea, stripTick, stripGap    = 46, 18, 8
-	mostBins                          = 481 // every second pixel
+	maxBins                           = 481 // every second pixel
 )
 
 // Scene draws the strip.
@@ -89,7 +89,7 @@ func (t *Strip) marks(r StripRow, y float64) (out []shape) {
 
 // eachBin calls f with equal parts of a sequence and their positions in pixels.
 func (t *Strip) eachBin(values []float64, f func(part []float64, from, to float64)) {
-	bins := min(len(values), mostBins)
+	bins := min(len(values), maxBins)
 	for i := range bins {
 		first, end := i*len(values)/bins, (i+1)*len(values)/bins
 		f(values[first:end], t.at(first)-t.place()/2, t.at(end-1)+t.place()/2)

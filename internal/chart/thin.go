@@ -1,14 +1,14 @@
 package chart
 
-// mostPoints is the maximum number of points of a drawn curve; more would not be distinguishable.
-const mostPoints = 1200
+// maxPoints is the maximum number of points of a drawn curve; more would not be distinguishable.
+const maxPoints = 1200
 
 // thin keeps the ends of a long curve and the minimum and maximum of each of its equal parts.
 func thin(points []Datum) []Datum {
-	if len(points) <= mostPoints {
+	if len(points) <= maxPoints {
 		return points
 	}
-	const parts = mostPoints/2 - 1
+	const parts = maxPoints/2 - 1
 	inner := points[1 : len(points)-1]
 	out := []Datum{points[0]}
 	for i := range parts {

@@ -143,15 +143,15 @@ func Convert(ctx context.Context, files *Files, dir string, o Options) (*seq.Dat
 	return d, c.left, err
 }
 
-// mostWaiting is the maximum number of points of rows that wait to be written.
-const mostWaiting = 2 * MaxPoints
+// maxWaiting is the maximum number of points of rows that wait to be written.
+const maxWaiting = 2 * MaxPoints
 
 // convertAll reads files on all CPUs, then writes their rows in order. Its memory does not depend
 // on the number of CPUs: concurrently read files have at most maxBytes together, and rows that wait
-// to be written at most mostWaiting points.
+// to be written at most maxWaiting points.
 func (c *converter) convertAll(ctx context.Context) error {
 	workers := runtime.GOMAXPROCS(0)
-	for files := range slices.Chunk(c.files.list, max(1, min(4*workers, mostWaiting/c.Points))) {
+	for files := range slices.Chunk(c.files.list, max(1, min(4*workers, maxWaiting/c.Points))) {
 		rows := make([]row, len(files))
 		var next atomic.Int64
 		var group sync.WaitGroup
@@ -373,8 +373,8 @@ func (c *converter) read(ctx context.Context, f *file) row {
 // A few far points determine the radius of a cloud if nine tenths of its points are within
 // 1/farTimes of the radius.
 const (
-	farTimes   = 100
-	leastOfFar = 10 // points
+	farTimes = 100
+	minOfFar = 10 // points
 )
 
 // hasFar reports whether a few points of a cloud of radius 1 are far from all others.
@@ -394,5 +394,5 @@ func hasFar(points []Vec) bool {
 			near++
 		}
 	}
-	return len(points) >= leastOfFar && 10*near >= 9*len(points)
+	return len(points) >= minOfFar && 10*near >= 9*len(points)
 }

@@ -81,7 +81,7 @@ func FuzzParts(f *testing.F) {
 			t.Fatalf("%d parts of %d points are taken: %v", len(taken.Parts), len(taken.Points), err)
 		}
 		for i, part := range taken.Parts {
-			if part < 0 || part >= mostParts || taken.Points[i][0] != float64(part) {
+			if part < 0 || part >= maxParts || taken.Points[i][0] != float64(part) {
 				t.Fatalf("part %d of the point %v", part, taken.Points[i])
 			}
 		}

@@ -47,8 +47,8 @@ func (f *Files) arrange(categories map[string]string, named string, splits map[s
 	slices.SortFunc(f.list, func(a, b file) int { return strings.Compare(a.relative, b.relative) })
 }
 
-// mostListBytes is the maximum size of a list; the largest known ones have a megabyte.
-const mostListBytes = 64 << 20
+// maxListBytes is the maximum size of a list; the largest known ones have a megabyte.
+const maxListBytes = 64 << 20
 
 // readList reads a file in a folder, and reports whether it exists.
 func readList(folder, name string) (text []byte, there bool, err error) {
@@ -64,9 +64,9 @@ func readList(folder, name string) (text []byte, there bool, err error) {
 		return nil, true, err
 	}
 	defer f.Close()
-	text, err = io.ReadAll(io.LimitReader(f, mostListBytes+1))
-	if err == nil && len(text) > mostListBytes {
-		err = fmt.Errorf("%s: larger than %d bytes", path, mostListBytes)
+	text, err = io.ReadAll(io.LimitReader(f, maxListBytes+1))
+	if err == nil && len(text) > maxListBytes {
+		err = fmt.Errorf("%s: larger than %d bytes", path, maxListBytes)
 	}
 	return text, true, err
 }

@@ -57,7 +57,7 @@ func TestLists(t *testing.T) {
 			t.Errorf("%q: %v, expected %s", text, err, want)
 		}
 	}
-	if err := os.Truncate(list, mostListBytes+1); err != nil {
+	if err := os.Truncate(list, maxListBytes+1); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Find(from); err == nil || err.Error() != list+": larger than 67108864 bytes" {

@@ -165,10 +165,10 @@ func (c *counting) see(x float64, words []string) {
 	c.lines++
 }
 
-// leastCounted is the number of consecutive integers that is unlikely by chance.
-const leastCounted = 8
+// minCounted is the number of consecutive integers that is unlikely by chance.
+const minCounted = 8
 
-func (c *counting) counts() bool { return !c.no && c.fractions && c.lines >= leastCounted }
+func (c *counting) counts() bool { return !c.no && c.fractions && c.lines >= minCounted }
 
 // withoutNames blanks the first line of a text if it has column names, optionally after # or //, so
 // that line numbers do not change. The first three columns must be called x, y and z.
@@ -224,8 +224,8 @@ func (n *normals) other() string {
 	return fmt.Sprintf("%g %g %g has the length %.4g", n.off[0], n.off[1], n.off[2], n.off.Norm())
 }
 
-// mostParts is the maximum number of parts.
-const mostParts = 1 << 16
+// maxParts is the maximum number of parts.
+const maxParts = 1 << 16
 
 // readParts reads lines of points like readXYZ, with the part, an integer, in the last column: x y
 // z part, x y z nx ny nz part, or x y z r g b nx ny nz part.
@@ -259,8 +259,8 @@ func partsOf(text []byte, counted bool) (*Shape, error) {
 			return fmt.Errorf("%d numbers, expected %s, as on the first line: a point, its normal if it has one, and its part", len(words), expected)
 		}
 		number, err := strconv.ParseFloat(words[want-1], 64)
-		if err != nil || number != math.Trunc(number) || number < 0 || number >= mostParts {
-			return fmt.Errorf("part %.40q, expected a whole number from 0 to %d", words[want-1], mostParts-1)
+		if err != nil || number != math.Trunc(number) || number < 0 || number >= maxParts {
+			return fmt.Errorf("part %.40q, expected a whole number from 0 to %d", words[want-1], maxParts-1)
 		}
 		s.Parts = append(s.Parts, int(number))
 		return nil

@@ -40,9 +40,9 @@ func (a Vec) Cross(b Vec) Vec {
 // float32 returns the numbers as features of a token.
 func (a Vec) float32() []float32 { return []float32{float32(a[0]), float32(a[1]), float32(a[2])} }
 
-// leastExtent is the minimum extent of a cloud as a fraction of its largest coordinate. For closer
+// minExtent is the minimum extent of a cloud as a fraction of its largest coordinate. For closer
 // points, the rounding error of their mean is about as large as their distances from it.
-const leastExtent = 1e-13
+const minExtent = 1e-13
 
 // atOnePlace reports whether points are equal up to rounding.
 func atOnePlace(points []Vec) bool {
@@ -57,7 +57,7 @@ func atOnePlace(points []Vec) bool {
 		extent = max(extent, high[k]-low[k])
 		largest = max(largest, math.Abs(low[k]), math.Abs(high[k]))
 	}
-	return extent <= leastExtent*largest
+	return extent <= minExtent*largest
 }
 
 // Normalize centres points at their mean and divides them by their largest distance from it, which

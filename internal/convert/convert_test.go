@@ -331,7 +331,7 @@ func TestOtherSplit(t *testing.T) {
 func TestRepeats(t *testing.T) {
 	r := newRepeats()
 	random := rand.New(rand.NewPCG(1, 2))
-	hashes := make([]uint64, mostTexts+1000)
+	hashes := make([]uint64, maxTexts+1000)
 	for i := range hashes {
 		hashes[i] = random.Uint64()
 		if before, _ := r.add(hashes[i], i%maxSplits); before {
@@ -339,8 +339,8 @@ func TestRepeats(t *testing.T) {
 		}
 	}
 	for i, h := range hashes {
-		if before, first := r.add(h, maxSplits-1); before != (i < mostTexts) || before && first != i%maxSplits {
-			t.Fatalf("hash %d of %d: %v, tag %d", i, mostTexts, before, first)
+		if before, first := r.add(h, maxSplits-1); before != (i < maxTexts) || before && first != i%maxSplits {
+			t.Fatalf("hash %d of %d: %v, tag %d", i, maxTexts, before, first)
 		}
 	}
 }

@@ -14,8 +14,8 @@ import (
 // The validation and the test split of the default shares have at least a tenth of the rows, up to
 // a maximum.
 const (
-	leastPart = 10 // rows of the data per row of the split
-	leastRows = 50
+	minPart = 10 // rows of the data per row of the split
+	minRows = 50
 )
 
 // divide assigns the texts of a small data set to splits, stratified by class.
@@ -26,7 +26,7 @@ func (c *converter) divide(ctx context.Context) error {
 	}
 	least := 0
 	if slices.Equal(shares, DefaultShares) {
-		least = leastRows
+		least = minRows
 	}
 	filled := slices.DeleteFunc(slices.Clone(shares), func(s Share) bool { return s.Part == 0 })
 	if len(filled) < 2 || slices.ContainsFunc(c.options.From, table.ReadOnce) {
@@ -38,7 +38,7 @@ func (c *converter) divide(ctx context.Context) error {
 			return err
 		}
 	}
-	c.divided = strata.Assign(shares, min(least, strata.Len()/leastPart))
+	c.divided = strata.Assign(shares, min(least, strata.Len()/minPart))
 	return nil
 }
 

@@ -140,7 +140,7 @@ func (o *GraphOptions) keyOf(x *graphlines.Row) (uint64, float64) {
 func (s *surveyed) divide(o *GraphOptions, strata *stratify.Strata, rows map[uint64]int) {
 	least := 0
 	if slices.Equal(o.Shares, DefaultShares) {
-		least = min(leastRows, strata.Len()/leastPart)
+		least = min(minRows, strata.Len()/minPart)
 	}
 	if o.divided = strata.Assign(o.Shares, least); o.divided == nil {
 		return

@@ -38,8 +38,8 @@ type intervals struct {
 	blocks               int // number of BED intervals with several blocks
 }
 
-// mostLine is the maximum length of a line of intervals in bytes.
-const mostLine = 1 << 20
+// maxLine is the maximum length of a line of intervals in bytes.
+const maxLine = 1 << 20
 
 // readIntervals reads BED (chrom, start, end, name: from 0, end not included), or GFF or GTF
 // (seqid, source, type, start, end: from 1, end included), by the file's extension. If types are
@@ -65,7 +65,7 @@ func readIntervals(path string, types []string, strands bool) (*intervals, error
 	defer in.Close()
 	out := &intervals{path: path, by: map[string][]interval{}, seen: map[string][]string{}}
 	lines := bufio.NewScanner(in)
-	lines.Buffer(nil, mostLine)
+	lines.Buffer(nil, maxLine)
 	r := intervalReader{out, bed, strands, types, map[string]string{}}
 	var line int64
 	for lines.Scan() {
@@ -83,7 +83,7 @@ func readIntervals(path string, types []string, strands bool) (*intervals, error
 	}
 	if err := lines.Err(); err != nil {
 		if errors.Is(err, bufio.ErrTooLong) {
-			err = fmt.Errorf("line %d has more than %d bytes", line+1, mostLine)
+			err = fmt.Errorf("line %d has more than %d bytes", line+1, maxLine)
 		}
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

@@ -112,7 +112,7 @@ func (o *output) isOtherLabel(hash uint64, tag int) bool {
 	if o.labelled.slots == nil {
 		o.labelled = newRepeats()
 	}
-	full := o.labelled.used == mostTexts
+	full := o.labelled.used == maxTexts
 	before, first := o.labelled.add(hash, tag)
 	return first == otherLabel && (before || !full)
 }

@@ -2,26 +2,26 @@ package convert
 
 import "slices"
 
-// repeats finds repeated texts, or ids, by their hashes: among the first [mostTexts] distinct ones,
+// repeats finds repeated texts, or ids, by their hashes: among the first [maxTexts] distinct ones,
 // in memory that does not grow with the rows.
 type repeats struct {
 	slots []uint64 // open addressing; 0 is free, the low [tagBits] are a tag
 	used  int
 }
 
-// mostTexts is the maximum number of distinct texts in the table. It begins with a small part of
+// maxTexts is the maximum number of distinct texts in the table. It begins with a small part of
 // the memory and doubles it whenever three quarters are used: unused memory is not mapped, and the
 // used part fits into a CPU cache for longer.
 const (
 	firstSlots = 1 << 12
-	mostSlots  = 1 << 21
-	mostTexts  = mostSlots * 3 / 4
+	maxSlots   = 1 << 21
+	maxTexts   = maxSlots * 3 / 4
 )
 
 // tagBits is enough for each of [maxSplits], and a free slot.
 const tagBits = 7
 
-func newRepeats() repeats { return repeats{slots: make([]uint64, mostSlots)[:firstSlots]} }
+func newRepeats() repeats { return repeats{slots: make([]uint64, maxSlots)[:firstSlots]} }
 
 // add reports whether a text was added before, and the tag with which it was added first.
 func (r *repeats) add(hash uint64, tag int) (before bool, first int) {
@@ -30,11 +30,11 @@ func (r *repeats) add(hash uint64, tag int) (before bool, first int) {
 	if *slot != 0 {
 		return true, int(*slot&(1<<tagBits-1)) - 1
 	}
-	if r.used == mostTexts {
+	if r.used == maxTexts {
 		return false, tag
 	}
 	*slot = hash
-	if r.used++; r.used == len(r.slots)/4*3 && r.used < mostTexts {
+	if r.used++; r.used == len(r.slots)/4*3 && r.used < maxTexts {
 		r.grow()
 	}
 	return false, tag

@@ -18,20 +18,20 @@ func MicroBatches(lengths []int, size int) (ends []int) {
 	return ends
 }
 
-// MostSums returns the maximum number of sums of a rank, for a batch of up to the given number of
+// MaxSums returns the maximum number of sums of a rank, for a batch of up to the given number of
 // micro-batches with up to the given number of tokens. With M the largest and m =
 // [MicroBatchTokens] the minimum of all but the last micro-batch, a rank gets k ≤ 9·M/m + 2
 // adjacent nodes of the level at which [Deal] cuts: fewer than eight for an equal part of M = m,
 // and one for inexact cuts. The frontier of k nodes has at most ⌊2·log₂((k+2)/2)⌋ nodes: one at
 // either end of each level above.
-func MostSums(microBatches, tokens int) int {
+func MaxSums(microBatches, tokens int) int {
 	k := min(microBatches, 9*tokens/MicroBatchTokens+2)
 	return bits.Len(uint((k+2)*(k+2)/4)) - 1
 }
 
 // Deal splits micro-batches, given by their tokens, into runs of similar numbers of tokens, one for
 // each rank: rank r computes those from cuts[r] to cuts[r+1]−1. It cuts where the tree has few
-// nodes at the edge, so that a rank has few sums: see [MostSums].
+// nodes at the edge, so that a rank has few sums: see [MaxSums].
 func Deal(tokens []int, ranks int) (cuts []int) {
 	leaves := len(tokens)
 	before := make([]int, leaves+1)

@@ -7,7 +7,7 @@ import (
 )
 
 // TestFrontier: the leaves of a run are those of its frontier. For the cuts of Deal, a frontier has
-// at most MostSums nodes, for any sizes of micro-batches.
+// at most MaxSums nodes, for any sizes of micro-batches.
 func TestFrontier(t *testing.T) {
 	for leaves := 1; leaves < 40; leaves++ {
 		for lo := range leaves {
@@ -50,7 +50,7 @@ func TestFrontier(t *testing.T) {
 			}
 			for r := range ranks {
 				n := len(Frontier(len(tokens), cuts[r], cuts[r+1]))
-				if most = max(most, n); n > MostSums(len(tokens), largest) {
+				if most = max(most, n); n > MaxSums(len(tokens), largest) {
 					t.Errorf("%d micro-batches of up to %d tokens on %d ranks, %d to %d: %d sums", len(tokens), largest,
 						ranks, cuts[r], cuts[r+1], n)
 				}
@@ -60,7 +60,7 @@ func TestFrontier(t *testing.T) {
 				}
 			}
 		}
-		t.Logf("up to %d tokens: at most %d sums, the bound is %d", largest, most, MostSums(300, largest))
+		t.Logf("up to %d tokens: at most %d sums, the bound is %d", largest, most, MaxSums(300, largest))
 	}
 }
 
@@ -78,7 +78,7 @@ func TestMostSums(t *testing.T) {
 		{62, 100 * MicroBatchTokens, 10},
 		{1, MicroBatchTokens, 1},
 	} {
-		if got := MostSums(c.microBatches, c.tokens); got != c.want {
+		if got := MaxSums(c.microBatches, c.tokens); got != c.want {
 			t.Errorf("%+v: %d", c, got)
 		}
 	}

@@ -71,8 +71,8 @@ func (e *emitter) products(k onnx.Tensor) func(q onnx.Tensor) onnx.Tensor {
 	}
 }
 
-// leastSum keeps a row without a positive score from being divided by zero.
-const leastSum = 1e-9
+// minSum keeps a row without a positive score from being divided by zero.
+const minSum = 1e-9
 
 // weighted is P V, with P the probabilities of the scores a: [heads, queries, channels].
 func (s *sequence) weighted(name string, v onnx.Tensor, sample sampled) func(a onnx.Tensor) onnx.Tensor {
@@ -80,7 +80,7 @@ func (s *sequence) weighted(name string, v onnx.Tensor, sample sampled) func(a o
 	if c.Probability == "softmax" {
 		return func(a onnx.Tensor) onnx.Tensor { return s.MatMul(s.Softmax(a, -1), v) }
 	}
-	least := s.Float(leastSum)
+	least := s.Float(minSum)
 	switch c.Probability {
 	case "relu":
 	case "leaky_relu":

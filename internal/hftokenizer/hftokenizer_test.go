@@ -96,10 +96,10 @@ func TestNotUTF8(t *testing.T) {
 // TestManyMarks: what the library of normal forms would join otherwise is refused.
 func TestManyMarks(t *testing.T) {
 	tokenizer := parsed(t, "llama3")
-	if _, err := tokenizer.Encode("e" + strings.Repeat("\u0301", mostMarks-1)); err != nil {
+	if _, err := tokenizer.Encode("e" + strings.Repeat("\u0301", maxMarks-1)); err != nil {
 		t.Error(err)
 	}
-	must.Fail(t, "marks in a row")(tokenizer.Encode("e" + strings.Repeat("\u0301", 2*mostMarks)))
+	must.Fail(t, "marks in a row")(tokenizer.Encode("e" + strings.Repeat("\u0301", 2*maxMarks)))
 }
 
 // TestAddedTokens: with space that they take, in normalized text or as they are.

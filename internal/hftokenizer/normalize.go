@@ -32,9 +32,9 @@ func (all normalizers) normalize(text string) (string, error) {
 // form is one of Unicode's normal forms.
 type form norm.Form
 
-// mostMarks is how many combining marks may follow each other. Of more the library of
+// maxMarks is how many combining marks may follow each other. Of more the library of
 // norm makes several runs, with a joiner between them.
-const mostMarks = 30
+const maxMarks = 30
 
 func (f form) normalize(text string) (string, error) {
 	form := norm.Form(f)
@@ -52,8 +52,8 @@ func (f form) normalize(text string) (string, error) {
 		if d := p.Decomposition(); d != nil {
 			n = utf8.RuneCount(d)
 		}
-		if marks += n; marks > mostMarks && p.CCC() != 0 {
-			return "", fmt.Errorf("more than %d combining marks in a row, at %q", mostMarks, r)
+		if marks += n; marks > maxMarks && p.CCC() != 0 {
+			return "", fmt.Errorf("more than %d combining marks in a row, at %q", maxMarks, r)
 		}
 		if p.CCC() == 0 {
 			marks = n
@@ -196,8 +196,8 @@ type replace struct {
 	runs     bool // two spaces and more, in place of old
 }
 
-// mostGrowth bounds what a file's replacements make of a text.
-const mostGrowth = 64 << 20
+// maxGrowth bounds what a file's replacements make of a text.
+const maxGrowth = 64 << 20
 
 var errGrowth = errors.New("the normalizer makes too much of it")
 
@@ -205,7 +205,7 @@ func (p replace) normalize(text string) (string, error) {
 	if p.runs {
 		return p.replaceRuns(text), nil
 	}
-	if n := strings.Count(text, p.old); n > 0 && len(p.new) > len(p.old) && n > mostGrowth/len(p.new) {
+	if n := strings.Count(text, p.old); n > 0 && len(p.new) > len(p.old) && n > maxGrowth/len(p.new) {
 		return "", errGrowth
 	}
 	return strings.ReplaceAll(text, p.old, p.new), nil

@@ -40,7 +40,7 @@ func (p *precompiled) normalize(text string) (string, error) {
 			}
 			out.WriteString(char)
 		}
-		if out.Len() > mostGrowth {
+		if out.Len() > maxGrowth {
 			return "", errGrowth
 		}
 	}

@@ -262,14 +262,14 @@ type Options struct {
 	end      int     // epoch after which training ends; 0 is the last one
 }
 
-// mostSketches bounds the threads, each of which has a sketch of 16 MiB.
-const mostSketches = 16
+// maxSketches bounds the threads, each of which has a sketch of 16 MiB.
+const maxSketches = 16
 
 func (o *Options) workers() int {
 	if o.Threads > 0 {
 		return o.Threads
 	}
-	return min(runtime.GOMAXPROCS(0), mostSketches)
+	return min(runtime.GOMAXPROCS(0), maxSketches)
 }
 
 func (o *Options) progress(rows int) {

@@ -94,7 +94,7 @@ const (
 	usualEpochs    = 5
 	firstSquares   = 1e-8
 	biasRate       = 0.1  // times the rate of weights
-	leastRate      = 1e-5 // final rate of the decay
+	minRate        = 1e-5 // final rate of the decay
 	WordsRate      = 0.5  // learning rate of words
 	otherUnitsRate = 0.1
 )
@@ -138,7 +138,7 @@ func (f *fitting) logistic(ctx context.Context, m *Model) error {
 	f.report.Kept = -1
 	for epoch := range epochs {
 		err := f.train.shuffled(ctx, f.Seed, epoch, steps, func(r *row) {
-			s.update(r, float32(rate*(1-float64(t)/total)+leastRate))
+			s.update(r, float32(rate*(1-float64(t)/total)+minRate))
 			t++
 		})
 		if err != nil {

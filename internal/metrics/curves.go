@@ -37,13 +37,13 @@ type CurvePoint struct{ X, Y float64 }
 // Macro stands for the mean of classes.
 const Macro = -1
 
-// mostRanked is of how many classes there are curves: they take 8 bytes a row and class.
-const mostRanked = 24
+// maxRanked is of how many classes there are curves: they take 8 bytes a row and class.
+const maxRanked = 24
 
 // Curves are those of each class that has rows and is not all there is: of two classes
 // both, whose ROC are each other's mirror; of more than 24 none.
 func (t *Tally) Curves() (out []Curve) {
-	if t.classes > mostRanked {
+	if t.classes > maxRanked {
 		return nil
 	}
 	for class := range t.classes {
@@ -56,7 +56,7 @@ func (t *Tally) Curves() (out []Curve) {
 
 // curve is that of a class, if it has one.
 func (t *Tally) curve(class int) *Curve {
-	if t.classes > mostRanked {
+	if t.classes > maxRanked {
 		return nil
 	}
 	rows := t.ranked(class)
@@ -100,9 +100,9 @@ func byOdds(rows []rankedRow) {
 	slices.SortFunc(rows, func(a, b rankedRow) int { return cmp.Compare(b.odds, a.odds) })
 }
 
-// mostPoints is of how many rows on a curve leaves out points that are nearer than a part
+// maxPoints is of how many rows on a curve leaves out points that are nearer than a part
 // of this many to the one before: they take memory, and none can see them.
-const mostPoints = 4000
+const maxPoints = 4000
 
 func newCurve(class int, rows []rankedRow, positives int) *Curve {
 	return measureCurve(class, rows, positives, true)
@@ -135,7 +135,7 @@ func measureCurve(class int, rows []rankedRow, positives int, points bool) *Curv
 			continue
 		}
 		rate, kept := float64(others)/float64(negatives), c.ROC[len(c.ROC)-1]
-		if len(rows) > mostPoints && i < len(rows) && rate-kept.X < 1./mostPoints && recall-kept.Y < 1./mostPoints {
+		if len(rows) > maxPoints && i < len(rows) && rate-kept.X < 1./maxPoints && recall-kept.Y < 1./maxPoints {
 			continue
 		}
 		c.ROC = append(c.ROC, CurvePoint{rate, recall})

@@ -168,7 +168,7 @@ func TestLongCurve(t *testing.T) {
 		classes, margins = append(classes, class), append(margins, float32(random.NormFloat64())+float32(class))
 	}
 	c := tallyOf(t, classes, margins...).Curves()[1]
-	if len(c.ROC) > 2*mostPoints+2 || len(c.PR) != 2*(len(c.ROC)-1) || c.ROC[len(c.ROC)-1] != (CurvePoint{1, 1}) ||
+	if len(c.ROC) > 2*maxPoints+2 || len(c.PR) != 2*(len(c.ROC)-1) || c.ROC[len(c.ROC)-1] != (CurvePoint{1, 1}) ||
 		c.PR[len(c.PR)-1].X != 1 {
 		t.Errorf("%d and %d points", len(c.ROC), len(c.PR))
 	}
@@ -232,9 +232,9 @@ func TestLogOdds(t *testing.T) {
 
 // TestManyClasses: no curves are computed for many classes, because they need memory for each row and class.
 func TestManyClasses(t *testing.T) {
-	y := NewTally(mostRanked + 1)
+	y := NewTally(maxRanked + 1)
 	for i := range 60 {
-		logits := make([]float32, mostRanked+1)
+		logits := make([]float32, maxRanked+1)
 		logits[i%7] = 1
 		must.Succeed(t, y.Add(i%5, logits, 1))
 	}

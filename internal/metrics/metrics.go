@@ -67,7 +67,7 @@ func (t *Tally) Add(class int, logits []float32, length int) error {
 		r.margin = float64(logits[1]) - float64(logits[0])
 	}
 	t.rows = append(t.rows, r)
-	if t.classes > 2 && t.classes <= mostRanked {
+	if t.classes > 2 && t.classes <= maxRanked {
 		t.odds = append(t.odds, logOdds(logits)...)
 	}
 	return nil

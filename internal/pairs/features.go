@@ -18,12 +18,12 @@ type comparer struct {
 	shared slots
 }
 
-// mostLogs bounds the table of logarithms.
-const mostLogs = 1 << 14
+// maxLogs bounds the table of logarithms.
+const maxLogs = 1 << 14
 
 func newComparer(c *Config, texts [][]int32) *comparer {
 	x := &comparer{reader: newReader(c), texts: texts, all: math.Log(float64(c.Texts + 1)),
-		logs: make([]float64, min(mostLogs, c.Texts+2))}
+		logs: make([]float64, min(maxLogs, c.Texts+2))}
 	for i := range x.logs {
 		x.logs[i] = math.Log(float64(i))
 	}

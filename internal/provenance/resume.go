@@ -44,8 +44,8 @@ func Found(dir string, from *train.Checkpoint, err error, resume, must bool) (*t
 	return from, err
 }
 
-// mostBesides is the maximum number of other runs in an error.
-const mostBesides = 5
+// maxBesides is the maximum number of other runs in an error.
+const maxBesides = 5
 
 // besides lists the runs in the directory, or next to it.
 func besides(dir string) string {
@@ -66,10 +66,10 @@ func besides(dir string) string {
 		return ""
 	}
 	more := ""
-	if n := len(found) - mostBesides; n > 0 {
+	if n := len(found) - maxBesides; n > 0 {
 		more = fmt.Sprintf(" and %d more", n)
 	}
-	return fmt.Sprintf(", such as %s%s", strings.Join(found[:min(len(found), mostBesides)], ", "), more)
+	return fmt.Sprintf(", such as %s%s", strings.Join(found[:min(len(found), maxBesides)], ", "), more)
 }
 
 // Changed lists the settings or configuration entries that differ from those at the start of the

@@ -45,8 +45,8 @@ type curveEntry struct {
 	Name   string
 }
 
-// mostCurves is the maximum number of classes with a curve: those with the lowest AUC.
-const mostCurves = 5
+// maxCurves is the maximum number of classes with a curve: those with the lowest AUC.
+const maxCurves = 5
 
 // shownClasses is the number of classes of each table if there are too many to show all.
 const shownClasses = 12
@@ -63,7 +63,7 @@ func newAnswers(r Run, run int) *answers {
 		}
 		a.Tables = append(a.Tables, t)
 	}
-	if len(report.Classes) <= mostClasses {
+	if len(report.Classes) <= maxClasses {
 		all := make([]int, len(report.Classes))
 		for i := range all {
 			all[i] = i
@@ -133,11 +133,11 @@ func newCurvesView(curves []metrics.Curve, classes int, name func(int) string) *
 	} else {
 		worst := slices.Clone(curves)
 		slices.SortStableFunc(worst, func(a, b metrics.Curve) int { return cmp.Compare(a.AUC, b.AUC) })
-		shown = append(worst[:min(len(worst), mostCurves)], metrics.MeanCurve(curves))
+		shown = append(worst[:min(len(worst), maxCurves)], metrics.MeanCurve(curves))
 		v.Note = "Each class's probability against every threshold, the class against the rest; the macro mean weighs all classes the same."
-		if left := len(curves) - mostCurves; left > 0 {
+		if left := len(curves) - maxCurves; left > 0 {
 			v.Note += fmt.Sprintf(" Shown are the %d classes with the least area under ROC, %d are not.",
-				mostCurves, left)
+				maxCurves, left)
 		}
 	}
 	for i := range shown {

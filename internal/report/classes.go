@@ -9,9 +9,9 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// mostClasses is how many classes a confusion matrix shows; of more the most frequent
+// maxClasses is how many classes a confusion matrix shows; of more the most frequent
 // mistakes are listed.
-const mostClasses = 24
+const maxClasses = 24
 
 // fewClasses is how many classes fit beside the reliability diagram.
 const fewClasses = 6
@@ -49,10 +49,10 @@ func newClasses(c *sft.Config, r *metrics.Report) *classes {
 	for i := range r.Classes {
 		out.Names = append(out.Names, name(i))
 	}
-	if len(out.Names) > mostClasses {
+	if len(out.Names) > maxClasses {
 		mistakes := r.Mistakes()
 		slices.SortStableFunc(mistakes, func(a, b metrics.Confused) int { return cmp.Compare(b.Rows, a.Rows) })
-		for _, m := range mistakes[:min(len(mistakes), mostClasses)] {
+		for _, m := range mistakes[:min(len(mistakes), maxClasses)] {
 			out.Mistakes = append(out.Mistakes, mistake{name(m.Label), name(m.Answer), m.Rows})
 		}
 		return out

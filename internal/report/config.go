@@ -25,8 +25,8 @@ type configRow struct {
 	Differs bool
 }
 
-// mostText is how much of a value is shown: a vocabulary has thousands of words.
-const mostText = 400
+// maxText is how much of a value is shown: a vocabulary has thousands of words.
+const maxText = 400
 
 // newConfigTable takes config.json apart: the settings of the training, the model, and
 // where both are from.
@@ -125,8 +125,8 @@ func flatten(prefix string, text []byte, out []entry) ([]entry, error) {
 // excerpt is the beginning of a long value.
 func excerpt(v string) string {
 	runes := []rune(v)
-	if len(runes) <= mostText {
+	if len(runes) <= maxText {
 		return v
 	}
-	return fmt.Sprintf("%s… (%d characters)", string(runes[:mostText]), len(runes))
+	return fmt.Sprintf("%s… (%d characters)", string(runes[:maxText]), len(runes))
 }

@@ -9,8 +9,8 @@ import (
 
 // Limits of a graph for a picture in which something can be seen.
 const (
-	mostNodes = 500
-	mostEdges = 4000
+	maxNodes = 500
+	maxEdges = 4000
 )
 
 // laidOut lays the nodes of a graph out by forces: all push each other away by ℓ²/d, those

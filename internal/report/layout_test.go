@@ -15,7 +15,7 @@ import (
 func TestLayouts(t *testing.T) {
 	sizes := []int{1, 2, 3, 12, 100}
 	if !testing.Short() {
-		sizes = append(sizes, mostNodes)
+		sizes = append(sizes, maxNodes)
 	}
 	r := rand.New(rand.NewPCG(1, 2))
 	graphs := map[string]func(n int) []seq.Edge{

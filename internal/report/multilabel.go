@@ -45,10 +45,10 @@ func newLabelsView(r Run) *labelsView {
 	for i := range order {
 		order[i] = i
 	}
-	if v.Hidden = max(0, len(order)-mostClasses); v.Hidden > 0 {
+	if v.Hidden = max(0, len(order)-maxClasses); v.Hidden > 0 {
 		slices.SortStableFunc(order,
 			func(a, b int) int { return cmp.Compare(report.Labels[b].Rows, report.Labels[a].Rows) })
-		order = order[:mostClasses]
+		order = order[:maxClasses]
 	}
 	for _, i := range order {
 		k := &report.Labels[i]

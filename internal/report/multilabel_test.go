@@ -16,7 +16,7 @@ import (
 // of those that have one, and texts of a run as text.
 func TestLabels(t *testing.T) {
 	r := testRun(t, "run", 16)
-	const labels = mostClasses + 3
+	const labels = maxClasses + 3
 	r.Config.Task, r.Config.NumLabels, r.Config.LabelNames = config.MultiLabel, labels, nil
 	for i := range labels {
 		r.Config.LabelNames = append(r.Config.LabelNames, fmt.Sprintf("label %d", i))

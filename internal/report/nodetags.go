@@ -133,7 +133,7 @@ func newNodeTagsView(r Run) *nodeTagsView {
 		v.Simple = append(v.Simple, l.Of)
 	}
 	shorten := func(rows []TagRow) ([]TagRow, int) {
-		hidden := max(0, len(rows)-mostClasses)
+		hidden := max(0, len(rows)-maxClasses)
 		if hidden > 0 {
 			rows = slices.Clone(rows)
 			slices.SortStableFunc(rows, func(a, b TagRow) int { return cmp.Compare(b.Count, a.Count) })

@@ -56,7 +56,7 @@ func TestNodeTagExample(t *testing.T) {
 // TestManyNodeTags: of a large cloud some points are kept, its counts are of all; of a large graph there
 // is no picture, and the page says so. Of many tags the page has those of the most tokens.
 func TestManyNodeTags(t *testing.T) {
-	const n = 3 * mostPoints
+	const n = 3 * maxPoints
 	points := &sft.Config{
 		Task:   config.Tagging,
 		Inputs: config.Inputs{FeatureNames: []string{"x", "y", "z"}},
@@ -64,7 +64,7 @@ func TestManyNodeTags(t *testing.T) {
 	}
 	x := &seq.Example{Features: slices.Repeat([][]float32{{1, 2, 3}}, n), Labels: make([]int32, n)}
 	e := NewNodeTagExample(x, "", make([]int32, n))
-	if v := newNodeTagExampleView(points, &e); len(e.Features) != mostPoints || v.Shown != mostPoints ||
+	if v := newNodeTagExampleView(points, &e); len(e.Features) != maxPoints || v.Shown != maxPoints ||
 		v.Length != n || v.Right != n {
 		t.Errorf("%d points are kept, %d shown of %d, %d right", len(e.Features), v.Shown, v.Length, v.Right)
 	}
@@ -80,11 +80,11 @@ func TestManyNodeTags(t *testing.T) {
 	run := Run{Name: "g", Config: graph, Metrics: &train.Metrics{},
 		NodeTags: &NodeTags{Lines: []NodeTagLine{{Of: "the model"}},
 			Examples: []NodeTagExample{NewNodeTagExample(x, "", make([]int32, n))}}}
-	for i := range mostClasses + 2 {
+	for i := range maxClasses + 2 {
 		run.NodeTags.Tags = append(run.NodeTags.Tags, TagRow{Name: "tag", Count: int64(i), Scores: []float64{0.5}})
 	}
 	v := newNodeTagsView(run)
-	if v.HiddenTags != 2 || len(v.Tags) != mostClasses || v.Tags[0].Count != mostClasses+1 ||
+	if v.HiddenTags != 2 || len(v.Tags) != maxClasses || v.Tags[0].Count != maxClasses+1 ||
 		len(v.Rows[0].Panels) != 0 {
 		t.Errorf("%d hidden tags, %d panels", v.HiddenTags, len(v.Rows[0].Panels))
 	}

@@ -32,8 +32,8 @@ type NumberLine struct {
 // NumberPoint is a row: its number, and what the model predicts.
 type NumberPoint struct{ Number, Predicted float32 }
 
-// MostPoints is how many rows a picture of a number shows; more cover one another.
-const MostPoints = 1500
+// MaxPoints is how many rows a picture of a number shows; more cover one another.
+const MaxPoints = 1500
 
 // scatter is a picture of the rows: predictions over numbers.
 type scatter struct {

@@ -63,15 +63,15 @@ func newFeaturedView(c *sft.Config, e *Example) sequenceView {
 	return v
 }
 
-// mostPoints is how many points are shown of a cloud, beside those that a layer has sampled.
-const mostPoints = 2000
+// maxPoints is how many points are shown of a cloud, beside those that a layer has sampled.
+const maxPoints = 2000
 
 // shownPoints are all points, or of many some as far from each other in their order, and those
 // that a layer has sampled.
 func shownPoints(n int, x *sft.Explanation) (out []int) {
 	show := make([]bool, n)
-	for i := range min(n, mostPoints) {
-		show[i*n/min(n, mostPoints)] = true
+	for i := range min(n, maxPoints) {
+		show[i*n/min(n, maxPoints)] = true
 	}
 	for _, l := range x.Layers {
 		for _, at := range l.Positions {
@@ -90,7 +90,7 @@ func shownPoints(n int, x *sft.Explanation) (out []int) {
 // where they have no place.
 func planeOf(c *sft.Config, features [][]float32, edges []seq.Edge) (plane *chart.Plane, what string, near []float64) {
 	xyz := seq.Points(c.FeatureNames)
-	few := len(features) <= mostNodes && len(edges) <= mostEdges
+	few := len(features) <= maxNodes && len(edges) <= maxEdges
 	switch {
 	case xyz != nil && c.Edged() && few: // the nodes have their places
 		plane, near = seen(features, [3]int(xyz[:3]))

@@ -55,7 +55,7 @@ func TestManyPoints(t *testing.T) {
 	x := explanation(n, 5)
 	x.Layers[0].Positions[0] = 7
 	shown := shownPoints(n, x)
-	if len(shown) < mostPoints || len(shown) > mostPoints+2 || !slices.Contains(shown, 7) ||
+	if len(shown) < maxPoints || len(shown) > maxPoints+2 || !slices.Contains(shown, 7) ||
 		!slices.Contains(shown, n-1) {
 		t.Errorf("%d points are shown", len(shown))
 	}
@@ -67,7 +67,7 @@ func TestManyPoints(t *testing.T) {
 		&sft.Config{
 			Inputs: config.Inputs{FeatureNames: []string{"a", "b", "c"}, EdgeFeatureNames: []string{}},
 		}
-	if d := newFeaturedView(points, row(n)).Drawing; d == nil || d.Shown < mostPoints || d.Shown > mostPoints+2 {
+	if d := newFeaturedView(points, row(n)).Drawing; d == nil || d.Shown < maxPoints || d.Shown > maxPoints+2 {
 		t.Errorf("%+v", d)
 	}
 	if d := newFeaturedView(points, row(20)).Drawing; d == nil || d.Shown != 0 {
@@ -81,11 +81,11 @@ func TestManyPoints(t *testing.T) {
 	if plane, what, _ := planeOf(space, e.Features, e.Edges); plane == nil || what != "nodes" || len(plane.Edges) != 1 {
 		t.Errorf("%+v of %s", plane, what)
 	}
-	if newFeaturedView(masses, row(mostNodes)).Drawing == nil ||
-		newFeaturedView(masses, row(mostNodes+1)).Strip == nil {
+	if newFeaturedView(masses, row(maxNodes)).Drawing == nil ||
+		newFeaturedView(masses, row(maxNodes+1)).Strip == nil {
 		t.Error("nodes beyond the limit are drawn, or those within it are not")
 	}
-	e.Edges = slices.Repeat(e.Edges[:1], mostEdges+1)
+	e.Edges = slices.Repeat(e.Edges[:1], maxEdges+1)
 	if newFeaturedView(masses, e).Strip == nil {
 		t.Error("edges beyond the limit are drawn")
 	}

@@ -205,7 +205,7 @@ stages true ["[{\"steps\":2},3]" "[{\"steps\":2},4]"]
 new true ["" "x"]
 b false ["\"\"" "\"\""]
 a true ["null" ""]
-long true ["` + strings.Repeat("ä", mostText) + `… (500 characters)" ""]
+long true ["` + strings.Repeat("ä", maxText) + `… (500 characters)" ""]
 `
 	if got != want || table.Differ != 4 {
 		t.Errorf("%d differ:\n%swant\n%s", table.Differ, got, want)

@@ -67,15 +67,15 @@ type spanMark struct {
 	Outcome            string // in a word, for those who see no colours
 }
 
-// mostSpans is how many spans of a long row are shown.
-const mostSpans = 12
+// maxSpans is how many spans of a long row are shown.
+const maxSpans = 12
 
 func newTagsView(r Run) *tagsView {
 	v := &tagsView{Tags: r.Tags}
 	types := slices.Clone(r.Tags.ByType)
-	if v.Hidden = max(0, len(types)-mostClasses); v.Hidden > 0 {
+	if v.Hidden = max(0, len(types)-maxClasses); v.Hidden > 0 {
 		slices.SortStableFunc(types, func(a, b metrics.SpanScore) int { return cmp.Compare(b.Spans, a.Spans) })
-		types = types[:mostClasses]
+		types = types[:maxClasses]
 	}
 	all := r.Tags.Spans
 	all.Type = "all spans"
@@ -109,7 +109,7 @@ func shownSpans(n int, labels, answers []metrics.Span) []bool {
 			shown[i] = true
 		}
 	}
-	if n <= mostPieces {
+	if n <= maxPieces {
 		for i := range shown {
 			shown[i] = true
 		}
@@ -120,7 +120,7 @@ func shownSpans(n int, labels, answers []metrics.Span) []bool {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End), cmp.Compare(a.Type, b.Type))
 	})
 	spans = slices.Compact(spans) // a span that is found occurs twice
-	for _, s := range spans[:min(len(spans), mostSpans)] {
+	for _, s := range spans[:min(len(spans), maxSpans)] {
 		near(s.Start)
 		near(s.End)
 	}

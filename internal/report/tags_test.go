@@ -80,7 +80,7 @@ func TestTagExample(t *testing.T) {
 	}
 	both.Answers = both.Labels
 	if got := drawn(newTagExampleView(tokenizer(t, `{"type":"byte"}`), &both).Answers); strings.Count(got,
-		"x right") != mostSpans {
+		"x right") != maxSpans {
 		t.Errorf("of spans that are found: %s", got)
 	}
 	many := TagExample{Tokens: long}
@@ -88,8 +88,8 @@ func TestTagExample(t *testing.T) {
 		many.Answers = append(many.Answers, metrics.Span{Start: i * 1000, End: i*1000 + 5, Type: "x"})
 	}
 	v = newTagExampleView(tokenizer(t, `{"type":"byte"}`), &many)
-	if got := drawn(v.Answers); strings.Count(got, "x wrong") != mostSpans ||
-		len(got) > 3*mostSpans*around || v.Invented != 100 {
+	if got := drawn(v.Answers); strings.Count(got, "x wrong") != maxSpans ||
+		len(got) > 3*maxSpans*around || v.Invented != 100 {
 		t.Errorf("%d characters, %d invented: %s", len(got), v.Invented, got)
 	}
 }
@@ -141,12 +141,12 @@ func TestTags(t *testing.T) {
 func TestTypes(t *testing.T) {
 	r := testRun(t, "run", 16)
 	r.Tags = &Tags{}
-	for i := range mostClasses + 2 {
+	for i := range maxClasses + 2 {
 		r.Tags.ByType = append(r.Tags.ByType, metrics.SpanScore{Type: fmt.Sprint(i), Spans: int64(i)})
 	}
 	v := newTagsView(r)
-	if len(v.Types) != 1+mostClasses || v.Hidden != 2 || v.Types[0].Type != "all spans" ||
-		v.Types[1].Spans != mostClasses+1 || v.Types[mostClasses].Spans != 2 {
+	if len(v.Types) != 1+maxClasses || v.Hidden != 2 || v.Types[0].Type != "all spans" ||
+		v.Types[1].Spans != maxClasses+1 || v.Types[maxClasses].Spans != 2 {
 		t.Errorf("%d hidden, %+v", v.Hidden, v.Types)
 	}
 	if r.Tags.ByType[0].Type != "0" {

@@ -24,9 +24,9 @@ type piece struct {
 }
 
 const (
-	mostPieces = 1200 // tokens that are shown as text
-	around     = 40   // tokens shown on each side of one with a large weight, of a longer sequence
-	heaviest   = 10   // marked as the heaviest
+	maxPieces = 1200 // tokens that are shown as text
+	around    = 40   // tokens shown on each side of one with a large weight, of a longer sequence
+	heaviest  = 10   // marked as the heaviest
 )
 
 // pieces is a sequence as text, shaded by the weights of the pooling and underlined where
@@ -101,7 +101,7 @@ func sampledBy(e *sft.Explanation, n int) map[int][]mass {
 // shownTokens are all tokens, or those near the largest weights.
 func shownTokens(weights []float32) []bool {
 	shown := make([]bool, len(weights))
-	if len(weights) <= mostPieces {
+	if len(weights) <= maxPieces {
 		for i := range shown {
 			shown[i] = true
 		}

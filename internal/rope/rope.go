@@ -12,10 +12,10 @@ import (
 // A Rope is a text. The zero value is an empty text.
 type Rope struct{ root *node }
 
-// A leaf has at most mostLeaf bytes, and at least leastLeaf unless it is the only leaf.
+// A leaf has at most maxLeaf bytes, and at least minLeaf unless it is the only leaf.
 const (
-	mostLeaf  = 2048
-	leastLeaf = mostLeaf / 4
+	maxLeaf = 2048
+	minLeaf = maxLeaf / 4
 )
 
 // size is the length of a text in several units.
@@ -157,7 +157,7 @@ func (r *Rope) Replace(start, end int, text []byte) {
 		tail, after = last.text[left-between.of().bytes:], rest
 	}
 	// A text that is too short for a leaf is joined with an adjacent one.
-	if few := len(head) + len(text) + len(tail); few > 0 && few < leastLeaf {
+	if few := len(head) + len(text) + len(tail); few > 0 && few < minLeaf {
 		switch {
 		case before != nil:
 			rest, last, _ := before.take(before.bytes)
@@ -187,12 +187,12 @@ func concat(parts ...[]byte) []byte {
 func (n *node) edit(start, end int, text []byte) bool {
 	if n.left == nil {
 		length := n.bytes - (end - start) + len(text)
-		if length < leastLeaf || length > mostLeaf {
+		if length < minLeaf || length > maxLeaf {
 			return false
 		}
 		n.size = n.minus(measure(n.text[start:end])).plus(measure(text))
 		if length > cap(n.text) {
-			n.text = append(make([]byte, 0, min(mostLeaf, 2*length)), n.text...)
+			n.text = append(make([]byte, 0, min(maxLeaf, 2*length)), n.text...)
 		}
 		tail := n.text[end:]
 		n.text = n.text[:length]

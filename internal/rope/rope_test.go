@@ -45,8 +45,8 @@ func check(t *testing.T, r *Rope, want []uint16) {
 				n.height != 1+max(n.left.height, n.right.height) || n.text != nil {
 				t.Fatalf("heights %d of %d, %d", n.height, n.left.height, n.right.height)
 			}
-		} else if length := len(n.text); n != r.root && length < leastLeaf || length == 0 || length > mostLeaf ||
-			cap(n.text) > mostLeaf || !utf8.RuneStart(n.text[0]) {
+		} else if length := len(n.text); n != r.root && length < minLeaf || length == 0 || length > maxLeaf ||
+			cap(n.text) > maxLeaf || !utf8.RuneStart(n.text[0]) {
 			t.Fatalf("a leaf of %d bytes, room for %d: %.10q", length, cap(n.text), n.text)
 		}
 		if n.size != s || n.room != room {
@@ -115,7 +115,7 @@ func piece(r *rand.Rand, n int, halves bool) []byte {
 // changes.
 func TestReplaceUnits(t *testing.T) {
 	testenv.Long(t, "compares thousands of edits with slices")
-	for _, length := range []int{0, 10, 3 * mostLeaf, 100 * mostLeaf} {
+	for _, length := range []int{0, 10, 3 * maxLeaf, 100 * maxLeaf} {
 		for seed := range uint64(3) {
 			r := rand.New(rand.NewPCG(seed, 2))
 			var rope Rope
@@ -126,9 +126,9 @@ func TestReplaceUnits(t *testing.T) {
 				n := r.IntN(10)
 				switch r.IntN(20) {
 				case 0:
-					end = min(len(want), start+r.IntN(2*mostLeaf))
+					end = min(len(want), start+r.IntN(2*maxLeaf))
 				case 1:
-					n = r.IntN(10 * mostLeaf)
+					n = r.IntN(10 * maxLeaf)
 				case 2:
 					n, end = 0, start
 				}

@@ -4,7 +4,7 @@ import "unicode/utf8"
 
 // build returns a tree of a text, with leaves of about the same length.
 func build(text []byte) *node {
-	const most = mostLeaf - (utf8.UTFMax - 1) // the end of a leaf moves back to the end of a character
+	const most = maxLeaf - (utf8.UTFMax - 1) // the end of a leaf moves back to the end of a character
 	leaves := make([]*node, (len(text)+most-1)/most)
 	start := 0
 	for i := range leaves {

@@ -9,9 +9,9 @@ import (
 // sparseBytes is the size from which a file is checked for holes.
 const sparseBytes = 64 << 20
 
-// 1/leastStored of a large file must be stored. Some file systems do not store blocks of zeros,
+// 1/minStored of a large file must be stored. Some file systems do not store blocks of zeros,
 // which the moments of a checkpoint may be.
-const leastStored = 8
+const minStored = 8
 
 // checkStored refuses a large file that consists mostly of holes: its content is missing, for
 // example after an incomplete copy or download, and reading it would allocate memory for zeros. The
@@ -36,7 +36,7 @@ func checkStored(file *os.File, size int64) error {
 	if stored == 0 { // the header is never a hole: holes are not reported
 		return nil
 	}
-	if stored < size/leastStored {
+	if stored < size/minStored {
 		return fmt.Errorf("%d bytes, of which %d are stored and the others are holes: the file is incomplete, copy or download it again", size, stored)
 	}
 	return nil

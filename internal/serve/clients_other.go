@@ -3,4 +3,4 @@
 package serve
 
 // DefaultClients is the default limit of connections on systems without a limit of open files.
-func DefaultClients() int { return MostClients }
+func DefaultClients() int { return MaxClients }

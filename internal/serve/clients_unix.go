@@ -9,10 +9,10 @@ import "syscall"
 func DefaultClients() int {
 	var files syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files) != nil {
-		return MostClients
+		return MaxClients
 	}
-	limit := MostClients // the limit may be infinite or exceed an int
-	if n := uint64(files.Cur); n < MostClients {
+	limit := MaxClients // the limit may be infinite or exceed an int
+	if n := uint64(files.Cur); n < MaxClients {
 		limit = int(n)
 	}
 	return max(1, limit-min(ownFiles, limit/2))

@@ -70,7 +70,7 @@ func (h *heapLimit) adjust() {
 	runtimemetrics.Read(h.samples)
 	value := func(i int) int64 { return int64(h.samples[i].Value.Uint64()) }
 	live, around := value(0), value(1)-value(2)-value(3)-value(4)
-	counted := min(h.memory.mostUsed(), live) // then: what was counted a moment ago may be garbage now
+	counted := min(h.memory.maxUsed(), live) // then: what was counted a moment ago may be garbage now
 	heap := live - counted + h.memory.limit
 	garbage := h.memory.limit / 4
 	debug.SetMemoryLimit(around + heap + garbage)

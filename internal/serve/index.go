@@ -25,7 +25,7 @@ func (s *Server) openIndex(ctx context.Context) error {
 	if s.options.Reembed {
 		last := time.Now()
 		o.Progress = func(done, total int) {
-			if done == total || time.Since(last) > tellEvery {
+			if done == total || time.Since(last) > logEvery {
 				last = time.Now()
 				s.log.Info("computing the index anew", "items", done, "of", total)
 			}
@@ -46,8 +46,8 @@ func (s *Server) openIndex(ctx context.Context) error {
 	return nil
 }
 
-// tellEvery is the least time between two lines on what takes long.
-const tellEvery = 2 * time.Second
+// logEvery is the least time between two lines on what takes long.
+const logEvery = 2 * time.Second
 
 // itemID reads the id of an item: a string, or a number, which stands for its text.
 func itemID(path string, value []byte) (string, error) {

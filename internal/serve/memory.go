@@ -30,8 +30,8 @@ func (m *memory) take(n int64) bool {
 	return true
 }
 
-// mostUsed is the most that was used since the last call.
-func (m *memory) mostUsed() int64 {
+// maxUsed is the most that was used since the last call.
+func (m *memory) maxUsed() int64 {
 	used := m.used.Load()
 	return max(used, m.peak.Swap(used))
 }
@@ -42,8 +42,8 @@ func (m *memory) give(n int64) { m.used.Add(-n) }
 // message may take while it is read.
 const sessionBytes = 1<<16 + jsonlines.Free
 
-// MostClients is how many connections can be asked for.
-const MostClients = 1 << 30
+// MaxClients is how many connections can be asked for.
+const MaxClients = 1 << 30
 
 // crowded is the flag for which there may not be another session, "" if there may: together
 // they take at most half of the memory's limit, beside it. One may always be. The caller

@@ -151,7 +151,7 @@ func (r *conllReader) checkTagColumn(columns []spanColumn) error {
 
 // see remembers the tag of a token's line.
 func (r *conllReader) see(fields []string) {
-	if tag := fields[len(fields)-1]; len(r.last) < mostTags && !r.last[tag] {
+	if tag := fields[len(fields)-1]; len(r.last) < maxTags && !r.last[tag] {
 		r.last[strings.Clone(tag)] = true // the line's memory is used again
 	}
 }
@@ -276,8 +276,8 @@ func (r *conllReader) comment(line string, fields []string) (bool, error) {
 	return false, fmt.Errorf("found %.60q, which begins with # as a comment does and has the columns of a token, but the tag %.40q of no line before: expected a comment with a space behind #, or a token with a known tag", line, tag)
 }
 
-// mostTags is how many of the last column are known.
-const mostTags = 1 << 12
+// maxTags is how many of the last column are known.
+const maxTags = 1 << 12
 
 // take adds a line to the row's columns, or says what is wrong with it; bad is what is known already.
 func (r *conllReader) take(row *Row, columns [][]string, fields []string, line string, long bool, bad error) {

@@ -128,7 +128,7 @@ func (d *delimited) take(row *Row, fields []string, count int) {
 	for _, at := range d.wanted {
 		v := Value{Text: fields[at]}
 		if !utf8.ValidString(v.Text) {
-			row.lacks(&v, fmt.Errorf("column %s: %w", d.columns[at], jsonlines.ErrNotUTF8))
+			row.setNull(&v, fmt.Errorf("column %s: %w", d.columns[at], jsonlines.ErrNotUTF8))
 		}
 		row.Values = append(row.Values, v)
 	}

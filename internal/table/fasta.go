@@ -108,7 +108,7 @@ func (r *fastaReader) Next(row *Row) error {
 	for _, at := range r.wanted {
 		v := Value{Text: all[at]}
 		if at >= fastaLetters && row.Err != nil {
-			row.lacks(&v, row.Err)
+			row.setNull(&v, row.Err)
 		}
 		row.Values = append(row.Values, v)
 	}

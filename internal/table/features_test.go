@@ -130,7 +130,7 @@ func FuzzFeatures(f *testing.F) {
 	}
 	path := filepath.Join(f.TempDir(), "x")
 	f.Fuzz(func(t *testing.T, text []byte) {
-		defer testenv.FuzzLimits(t, mostAllocated+200*len(text))()
+		defer testenv.FuzzLimits(t, maxAllocated+200*len(text))()
 		must.Succeed(t, os.WriteFile(path, text, 0o666))
 		r, err := Open(context.Background(), path, Options{Columns: []string{"points"}, Features: []string{"points"},
 			Format: "arrow", MaxField: 1 << 16})

@@ -45,7 +45,7 @@ func fuzzOthers(f *testing.F, format string, endings ...string) {
 	}
 	path := filepath.Join(f.TempDir(), "x")
 	f.Fuzz(func(t *testing.T, text string, column uint8) {
-		defer testenv.FuzzLimits(t, mostAllocated+200*len(text))()
+		defer testenv.FuzzLimits(t, maxAllocated+200*len(text))()
 		must.Succeed(t, os.WriteFile(path, []byte(text), 0o666))
 		wanted := columns
 		if n := int(column); n < len(columns) {
@@ -55,8 +55,8 @@ func fuzzOthers(f *testing.F, format string, endings ...string) {
 	})
 }
 
-// mostAllocated is what a file of a few kilobytes may take that is no bomb by itself.
-const mostAllocated = 256 << 20
+// maxAllocated is what a file of a few kilobytes may take that is no bomb by itself.
+const maxAllocated = 256 << 20
 
 // allocated are the bytes that were so far.
 func allocated() uint64 {
@@ -79,7 +79,7 @@ func FuzzCompressed(f *testing.F) {
 	}
 	path := filepath.Join(f.TempDir(), "x")
 	f.Fuzz(func(t *testing.T, text string, format uint8) {
-		defer testenv.FuzzLimits(t, mostAllocated+200*len(text))()
+		defer testenv.FuzzLimits(t, maxAllocated+200*len(text))()
 		must.Succeed(t, os.WriteFile(path, []byte(text), 0o666))
 		walk(t, path, Options{Columns: []string{"a", "b"},
 			Format: []string{"csv", "tsv", "jsonl"}[format%3], MaxField: 1 << 16})

@@ -51,7 +51,7 @@ func FuzzHuggingFace(f *testing.F) {
 	write(f, "a.arrow", stream.String())
 	write(f, "train/a.arrow", stream.String())
 	f.Fuzz(func(t *testing.T, info, state, splits string) {
-		defer testenv.FuzzLimits(t, mostAllocated+200*(len(info)+len(state)+len(splits)))()
+		defer testenv.FuzzLimits(t, maxAllocated+200*(len(info)+len(state)+len(splits)))()
 		for _, place := range []string{"", "train/"} {
 			write(t, place+hfFeatures, info)
 			write(t, place+hfState, state)

@@ -156,7 +156,7 @@ func (c *jsonColumns) read(row *Row, object []byte) {
 			v, err = valueOf(field)
 		}
 		if err != nil {
-			row.lacks(&v, &ColumnError{name, field != nil && field[0] == '[', fmt.Errorf("column %s: %w", name, err)})
+			row.setNull(&v, &ColumnError{name, field != nil && field[0] == '[', fmt.Errorf("column %s: %w", name, err)})
 		}
 		row.Values = append(row.Values, v)
 	}
@@ -194,13 +194,13 @@ func asItStands(field json.RawMessage) (Value, error) {
 	return Value{Text: line.String(), JSON: true}, err
 }
 
-// mostColumns is how many existing columns are named if one is missing.
-const mostColumns = 20
+// maxListed is how many existing columns are named if one is missing.
+const maxListed = 20
 
 // AbsentText describes the arguments of [Options.Absent].
 func AbsentText(file, column string, found []string) string {
 	return fmt.Sprintf("%s: no row has the column %q; the first ones have %.100q", file, column,
-		found[:min(len(found), mostColumns)])
+		found[:min(len(found), maxListed)])
 }
 
 // valueOf is the value of a field, which is missing where it is nil or null.

@@ -98,8 +98,8 @@ func element(list json.RawMessage, at int) json.RawMessage {
 	return nil
 }
 
-// mostSteps is how deep [paths] looks.
-const mostSteps = 3
+// maxSteps is how deep [paths] looks.
+const maxSteps = 3
 
 // paths are those to the values of an object that a column may have, in the order of the
 // keys, for those who looked for another.
@@ -110,13 +110,13 @@ func paths(object []byte, before string, steps int) (out []string) {
 	}
 	for key, value := range fields {
 		key = before + key
-		if steps < mostSteps && value[0] == '{' {
+		if steps < maxSteps && value[0] == '{' {
 			if inner := paths(value, key+".", steps+1); inner != nil {
 				out = append(out, inner...)
 				continue
 			}
 		}
-		if steps < mostSteps && value[0] == '[' {
+		if steps < maxSteps && value[0] == '[' {
 			if first := element(value, 0); first != nil && first[0] == '{' {
 				out = append(out, paths(first, key+"[0].", steps+1)...)
 				continue

@@ -199,7 +199,7 @@ func (r *records) Next(row *Row) (err error) {
 			err = fmt.Errorf("the row has more than %d bytes", r.limit)
 		}
 		if err != nil {
-			row.lacks(&v, fmt.Errorf("column %s: %w", name, err))
+			row.setNull(&v, fmt.Errorf("column %s: %w", name, err))
 		}
 		row.Values = append(row.Values, v)
 	}

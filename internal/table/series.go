@@ -157,7 +157,7 @@ func (r *seriesReader) Next(row *Row) error {
 			series.Null = true
 		}
 		if err != nil {
-			row.lacks(&series, err)
+			row.setNull(&series, err)
 		}
 	} else {
 		series.Null = true
@@ -169,7 +169,7 @@ func (r *seriesReader) Next(row *Row) error {
 		if v.Features != nil { // a column of the series that is also wanted by itself
 			text, err := json.Marshal(v.Features[0])
 			if v = (Value{Text: string(text), JSON: true}); err != nil {
-				row.lacks(&v, err)
+				row.setNull(&v, err)
 			}
 		}
 		row.Values = append(row.Values, v)

@@ -43,8 +43,8 @@ func (r *Row) begin(file string, line int64) {
 // fail makes it one that cannot be read.
 func (r *Row) fail(err error) { r.Values, r.Err = r.Values[:0], err }
 
-// lacks marks a value that cannot be read as null. The row's other values stay.
-func (r *Row) lacks(v *Value, err error) {
+// setNull marks a value that cannot be read as null. The row's other values stay.
+func (r *Row) setNull(v *Value, err error) {
 	*v = Value{Null: true}
 	if r.Err == nil {
 		r.Err = err

@@ -214,7 +214,7 @@ func FuzzTable(f *testing.F) {
 	f.Add("CC ethane\r\n\n C\tmethane 1\n\xff", uint8(10))
 	path := file(f, "x", "")
 	f.Fuzz(func(t *testing.T, text string, format uint8) {
-		defer testenv.FuzzLimits(t, mostAllocated+200*len(text))()
+		defer testenv.FuzzLimits(t, maxAllocated+200*len(text))()
 		must.Succeed(t, os.WriteFile(path, []byte(text), 0o666))
 		columns := []string{"a", "b"}
 		kind := Formats[int(format)%len(Formats)]

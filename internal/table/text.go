@@ -80,7 +80,7 @@ func (r *textReader) Next(row *Row) error {
 			v.Text = filepath.Base(r.in.Name)
 		default:
 			if bad != nil {
-				row.lacks(&v, bad)
+				row.setNull(&v, bad)
 			}
 		}
 		row.Values = append(row.Values, v)

@@ -29,8 +29,8 @@ type ClassesResult struct {
 	names    []string
 }
 
-// mostClasses is how many classes a confusion matrix shows to a person.
-const mostClasses = 20
+// maxClasses is how many classes a confusion matrix shows to a person.
+const maxClasses = 20
 
 // write prints a table for a person.
 func (e *ClassesResult) Write(w io.Writer) error {
@@ -78,7 +78,7 @@ const shownClasses = 10
 // classes, what was answered.
 func (e *ClassesResult) classes(t *text) {
 	const head = "class\tprecision\trecall\tF1\trows\t"
-	if len(e.Classes) <= mostClasses {
+	if len(e.Classes) <= maxClasses {
 		row := "\n" + head
 		for i := range e.Classes {
 			row += "→" + e.name(i) + "\t"

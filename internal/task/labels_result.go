@@ -28,8 +28,8 @@ type LabelsBaseline struct {
 	ExactMatch           float64  `json:"exact_match"`
 }
 
-// mostLabels is how many labels are printed.
-const mostLabels = 30
+// maxLabels is how many labels are printed.
+const maxLabels = 30
 
 func (r *LabelsResult) Write(w io.Writer) error {
 	out := &text{}
@@ -55,11 +55,11 @@ func (r *LabelsResult) Write(w io.Writer) error {
 		"recall", "F1", "average precision")
 	shown := slices.SortedStableFunc(slices.Values(r.Labels),
 		func(a, b metrics.LabelReport) int { return cmp.Compare(b.Rows, a.Rows) })
-	for _, k := range shown[:min(len(shown), mostLabels)] {
+	for _, k := range shown[:min(len(shown), maxLabels)] {
 		out.add("%-20s  %8d  %8d  %9.4f  %9s  %9s  %8s  %17s", k.Name, k.Rows, k.Answered, k.Threshold,
 			OrNone(k.Precision), OrNone(k.Recall), OrNone(k.F1), OrNone(k.AveragePrecision))
 	}
-	if more := len(shown) - mostLabels; more > 0 {
+	if more := len(shown) - maxLabels; more > 0 {
 		out.add("and %d labels of fewer rows (--json has all)", more)
 	}
 	err := out.to(w)

@@ -84,10 +84,10 @@ func (t numbers) Evaluator() Evaluator { return newNumberEvaluator(t.config) }
 // Page measures numbers for a report, and keeps some rows for the pictures.
 func (t numbers) Page(in PageInput) *Page {
 	out := &report.Numbers{Data: in.Name, Note: in.Note, Numbers: make([]report.Number, t.config.NumLabels)}
-	every := max(1, int((in.Rows+report.MostPoints-1)/report.MostPoints)) // where the number of rows is known
+	every := max(1, int((in.Rows+report.MaxPoints-1)/report.MaxPoints)) // where the number of rows is known
 	k := newNumberEvaluator(t.config)
 	see := func(x *seq.Example, _ int, logits []float32) {
-		if out.Rows++; (out.Rows-1)%every != 0 || len(out.Numbers[0].Points) == report.MostPoints {
+		if out.Rows++; (out.Rows-1)%every != 0 || len(out.Numbers[0].Points) == report.MaxPoints {
 			return
 		}
 		for i, predicted := range t.config.Predictions(logits) {

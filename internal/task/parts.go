@@ -29,10 +29,10 @@ func (r *TagsResult) writeParts(out *text) {
 	}
 	out.add("among the parts of all categories the model's accuracy is %.2f%% of the points", 100*r.Accuracy)
 	out.add("%-40s  %8s  %8s  %8s", "category", "parts", "shapes", "IoU")
-	for _, s := range r.Parts.Categories[:min(len(r.Parts.Categories), mostTypes)] {
+	for _, s := range r.Parts.Categories[:min(len(r.Parts.Categories), maxTypes)] {
 		out.add("%-40s  %8d  %8d  %8.4f", s.Category, s.Parts, s.Shapes, s.IoU)
 	}
-	if more := len(r.Parts.Categories) - mostTypes; more > 0 {
+	if more := len(r.Parts.Categories) - maxTypes; more > 0 {
 		out.add("and %d more categories (--json has all)", more)
 	}
 }

@@ -51,8 +51,8 @@ type TagBaseline struct {
 	ClassIoU    *float64 `json:"class_iou,omitempty"`
 }
 
-// mostTypes is how many types of spans are printed, or tags, or categories.
-const mostTypes = 40
+// maxTypes is how many types of spans are printed, or tags, or categories.
+const maxTypes = 40
 
 func (r *TagsResult) Write(w io.Writer) error {
 	out := &text{}
@@ -101,14 +101,14 @@ func (r *TagsResult) writeSpans(out *text) {
 	}
 	out.add("%-20s  %9s  %9s  %9s  %9s  %9s  %10s  %9s", "spans", "precision", "recall", "F1", "labels", "answers",
 		"F1 IoU≥0.5", "token F1")
-	for _, s := range append([]metrics.SpanScore{*r.Spans}, r.ByType[:min(len(r.ByType), mostTypes)]...) {
+	for _, s := range append([]metrics.SpanScore{*r.Spans}, r.ByType[:min(len(r.ByType), maxTypes)]...) {
 		if s.Type == "" {
 			s.Type = "all"
 		}
 		out.add("%-20s  %9.4f  %9.4f  %9.4f  %9d  %9d  %10.4f  %9.4f", s.Type, s.Precision, s.Recall, s.F1, s.Spans,
 			s.Answers, s.Overlap.F1, s.Tokens.F1)
 	}
-	if more := len(r.ByType) - mostTypes; more > 0 {
+	if more := len(r.ByType) - maxTypes; more > 0 {
 		out.add("and %d more types (--json has all)", more)
 	}
 	if r.Spans.Answers == 0 {
@@ -124,10 +124,10 @@ func (r *TagsResult) writeTags(out *text) {
 		out.add("%-40s  %7.2f%%  %8.4f", b.Name, 100*b.Accuracy, b.MacroF1)
 	}
 	out.add("%-40s  %8s  %8s", "tag", "F1", "tokens")
-	for _, s := range r.ByTag[:min(len(r.ByTag), mostTypes)] {
+	for _, s := range r.ByTag[:min(len(r.ByTag), maxTypes)] {
 		out.add("%-40s  %8.4f  %8d", s.Name, s.F1, s.Tokens)
 	}
-	if more := len(r.ByTag) - mostTypes; more > 0 {
+	if more := len(r.ByTag) - maxTypes; more > 0 {
 		out.add("and %d more tags (--json has all)", more)
 	}
 }

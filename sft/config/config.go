@@ -26,8 +26,8 @@ const (
 	FillMask       = "fill-mask"        // one sequence without a label, or each of a pair: its masked tokens
 )
 
-// mostSize keeps every product of two sizes far from overflow.
-const mostSize = 1 << 24
+// maxSize keeps every product of two sizes far from overflow.
+const maxSize = 1 << 24
 
 // MaxBytes bounds what is read of a config.json.
 const MaxBytes = 16 << 20
@@ -240,12 +240,12 @@ func (c *Config) validateSizes() error {
 		{"num_sampled_tokens", c.NumSampledTokens}, {"max_position_embeddings", c.MaxLength},
 		{"sinusoid_dim", c.SinusoidDim},
 	} {
-		if s.v < 1 || s.v > mostSize {
-			return bad(s.key, s.v, fmt.Sprintf("1 to %d", mostSize))
+		if s.v < 1 || s.v > maxSize {
+			return bad(s.key, s.v, fmt.Sprintf("1 to %d", maxSize))
 		}
 	}
-	if !c.Featured() && (c.VocabSize < 1 || c.VocabSize > mostSize) {
-		return bad("vocab_size", c.VocabSize, fmt.Sprintf("1 to %d", mostSize))
+	if !c.Featured() && (c.VocabSize < 1 || c.VocabSize > maxSize) {
+		return bad("vocab_size", c.VocabSize, fmt.Sprintf("1 to %d", maxSize))
 	}
 	return nil
 }

@@ -51,11 +51,11 @@ func (fillMask) validate(c *Config) error {
 	case c.MaskTargets == nil && c.NumLabels != c.VocabSize-1:
 		return &Error{"num_labels", fmt.Sprint(c.NumLabels),
 			fmt.Sprintf("%d, all tokens but the mask", c.VocabSize-1)}
-	case !(c.MaskRate >= leastMaskRate && float32(c.MaskRate) < 1): // draws are compared in float32
-		return &Error{"mask_rate", fmt.Sprint(c.MaskRate), fmt.Sprintf("%v ≤ rate < 1", leastMaskRate)}
-	case !(c.MaskSpan >= 1 && c.MaskSpan <= mostMaskSpan):
+	case !(c.MaskRate >= minMaskRate && float32(c.MaskRate) < 1): // draws are compared in float32
+		return &Error{"mask_rate", fmt.Sprint(c.MaskRate), fmt.Sprintf("%v ≤ rate < 1", minMaskRate)}
+	case !(c.MaskSpan >= 1 && c.MaskSpan <= maxMaskSpan):
 		return &Error{"mask_span", fmt.Sprint(c.MaskSpan),
-			fmt.Sprintf("a mean number of tokens, 1 to %d", mostMaskSpan)}
+			fmt.Sprintf("a mean number of tokens, 1 to %d", maxMaskSpan)}
 	}
 	return nil
 }
@@ -86,8 +86,8 @@ const (
 // Fewer tokens, or longer spans, teach nothing, and passes have room for as many as are to be
 // expected.
 const (
-	leastMaskRate = 0.001
-	mostMaskSpan  = 1000
+	minMaskRate = 0.001
+	maxMaskSpan = 1000
 )
 
 // targetsMaskRate is higher because a visible token does not give a target away that is not the token itself.

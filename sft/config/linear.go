@@ -26,7 +26,7 @@ func linearConfig(text []byte) (*Config, error) {
 		Task:      l.Task,
 		Extra:     l.Extra,
 		Inputs: Inputs{VocabSize: l.VocabSize, PadTokenID: l.PadTokenID,
-			MaxLength: mostSize, Tokenizer: l.Tokenizer},
+			MaxLength: maxSize, Tokenizer: l.Tokenizer},
 		Head: Head{NumLabels: l.Outputs(), LabelNames: l.LabelNames},
 	}
 	for _, n := range l.Numbers {

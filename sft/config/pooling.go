@@ -27,9 +27,9 @@ func (c *Config) validatePooling() error {
 			"none: the head of the task " + c.Task + " reads the rows of tokens"}
 	case c.Pooling != MaxPooling && c.PoolingSamples != 0:
 		return &Error{"pooling_samples", fmt.Sprint(c.PoolingSamples), "0: only the pooling max samples tokens"}
-	case c.PoolingSamples < 0 || c.PoolingSamples > mostSize:
+	case c.PoolingSamples < 0 || c.PoolingSamples > maxSize:
 		return &Error{"pooling_samples", fmt.Sprint(c.PoolingSamples),
-			fmt.Sprintf("0 to %d, where 0 is all tokens", mostSize)}
+			fmt.Sprintf("0 to %d, where 0 is all tokens", maxSize)}
 	}
 	return nil
 }

@@ -30,14 +30,14 @@ type exchange struct {
 	cuts   []int         // where the micro-batches of each rank begin, in the present batch
 }
 
-// mostSums is how many sums a rank brings to an exchange at most, of batches of that number of rows
+// maxSums is how many sums a rank brings to an exchange at most, of batches of that number of rows
 // of such lengths; 0 for a single process.
-func mostSums(c sft.Communicator, lengths []int32, batch int) int {
+func maxSums(c sft.Communicator, lengths []int32, batch int) int {
 	if c == nil {
 		return 0
 	}
 	tokens, _ := model.LargestMicroBatch(lengths, batch)
-	return distributed.MostSums(batch, tokens)
+	return distributed.MaxSums(batch, tokens)
 }
 
 // newExchange returns nil for a single process. Each rank brings up to that number of sums.

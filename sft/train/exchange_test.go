@@ -290,8 +290,8 @@ func TestRanksMemory(t *testing.T) {
 		}
 		return full.Need
 	}
-	alike, unlike := mostSums(c, []int32{100}, 1000), mostSums(c, []int32{1, 40 * model.MicroBatchTokens}, 1000)
-	if mostSums(nil, []int32{100}, 1000) != 0 || mostSums(c, []int32{100}, 1) != 1 || alike != 5 || unlike != 15 {
+	alike, unlike := maxSums(c, []int32{100}, 1000), maxSums(c, []int32{1, 40 * model.MicroBatchTokens}, 1000)
+	if maxSums(nil, []int32{100}, 1000) != 0 || maxSums(c, []int32{100}, 1) != 1 || alike != 5 || unlike != 15 {
 		t.Errorf("%d sums of micro-batches that are alike, %d of others", alike, unlike)
 	}
 	for _, sums := range []int{alike, unlike} {

@@ -91,6 +91,6 @@ func (s *Settings) readLengths(rows []int32) []int32 {
 
 // largestPass is the size of the largest forward pass, if a pass ends at size tokens.
 func largestPass(lengths []int32, count, size int) (tokens, examples int) {
-	longest, shortest := int(slices.Max(lengths)), max(model.LeastTokens, int(slices.Min(lengths)))
+	longest, shortest := int(slices.Max(lengths)), max(model.MinTokens, int(slices.Min(lengths)))
 	return min(max(size, longest), count*longest), min(count, max(1, size/shortest))
 }

@@ -83,7 +83,7 @@ func TestForwardFits(t *testing.T) {
 		return must.Get(model.PassWords(m.Config, m.Parameters, nil, model.InferMode, tokens, examples, 0))(t)
 	}
 	const most = 1 << 12
-	room := words(most, most/model.LeastTokens)
+	room := words(most, most/model.MinTokens)
 	for name, d := range map[string]configtest.Limited{
 		"all":    {Card: configtest.Card{Device: cpu.New(2), Limit: 1 << 40}, Most: 1 << 40},
 		"device": {Card: configtest.Card{Device: cpu.New(2), Limit: 1 << 40}, Most: room},

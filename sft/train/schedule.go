@@ -78,17 +78,17 @@ func (s *Settings) StageSteps() int {
 	return n
 }
 
-// mostBatch is more rows than anybody has memory for, and keeps arithmetic on batches
+// maxBatch is more rows than anybody has memory for, and keeps arithmetic on batches
 // within int.
-const mostBatch = 1 << 24
+const maxBatch = 1 << 24
 
 // factors reports whether x are none, or a least and a largest factor of points.
 func factors(x []float64) bool {
-	return len(x) == 0 || len(x) == 2 && x[0] >= 1/mostPoint && x[1] >= x[0] && x[1] <= mostPoint
+	return len(x) == 0 || len(x) == 2 && x[0] >= 1/maxPoint && x[1] >= x[0] && x[1] <= maxPoint
 }
 
-// mostPoint is more than any cloud is scaled, stretched or moved by, and its inverse less.
-const mostPoint = 1e6
+// maxPoint is more than any cloud is scaled, stretched or moved by, and its inverse less.
+const maxPoint = 1e6
 
 // AdamW's constants.
 const (
@@ -108,8 +108,8 @@ func (s *Settings) Validate() error {
 		return bad("epochs", s.Epochs, "at least 1, or a number of steps")
 	case s.Steps < 0:
 		return bad("steps", s.Steps, "at least 1")
-	case s.Batch < 1 || s.Batch > mostBatch:
-		return bad("batch", s.Batch, fmt.Sprintf("1 to %d", mostBatch))
+	case s.Batch < 1 || s.Batch > maxBatch:
+		return bad("batch", s.Batch, fmt.Sprintf("1 to %d", maxBatch))
 	case !(s.LearningRate >= 0) || !finite(s.LearningRate):
 		return bad("lr", s.LearningRate, "a number that is not negative")
 	case !(s.WeightDecay >= 0) || !finite(s.WeightDecay):
@@ -122,12 +122,12 @@ func (s *Settings) Validate() error {
 		return bad("token replacement", s.TokenReplacement, "0 ≤ rate < 1")
 	case !factors(s.PointScale):
 		return bad("point scale", s.PointScale,
-			fmt.Sprintf("two factors from %g to %g, the least and the largest", 1/mostPoint, mostPoint))
+			fmt.Sprintf("two factors from %g to %g, the least and the largest", 1/maxPoint, maxPoint))
 	case !factors(s.PointStretch):
 		return bad("point stretch", s.PointStretch,
-			fmt.Sprintf("two factors from %g to %g, the least and the largest", 1/mostPoint, mostPoint))
-	case !(s.PointShift >= 0) || s.PointShift > mostPoint:
-		return bad("point shift", s.PointShift, fmt.Sprintf("a number from 0 to %g", mostPoint))
+			fmt.Sprintf("two factors from %g to %g, the least and the largest", 1/maxPoint, maxPoint))
+	case !(s.PointShift >= 0) || s.PointShift > maxPoint:
+		return bad("point shift", s.PointShift, fmt.Sprintf("a number from 0 to %g", maxPoint))
 	case s.EvalEvery < 0 || s.LogEvery < 1 || s.Patience < 0:
 		return bad("eval-every, log-every, patience", fmt.Sprint(s.EvalEvery, s.LogEvery, s.Patience),
 			"numbers of steps that are not negative")

@@ -129,7 +129,7 @@ func newTrainer(m *sft.Model, s Settings, device sft.Device, train, val *seq.Fil
 	}
 	t.state.LossScale = t.state.LossScale.on(e.Device)
 	lengths := s.readLengths(train.Lengths())
-	sums := mostSums(o.Communicator, lengths, s.Batch)
+	sums := maxSums(o.Communicator, lengths, s.Batch)
 	e.Edges = max(train.EdgesPerToken(), val.EdgesPerToken())
 	slots, err := planSlots(e, lengths, val.Lengths(), s.Batch, o.Memory, sums)
 	if err != nil {

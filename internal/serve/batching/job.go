@@ -59,11 +59,11 @@ type group struct {
 	left    atomic.Int64    // jobs without a result
 }
 
-// leastTokens is the cost of a short sequence in tokens. Without it, a batch of 500 sequences of one token
+// minTokens is the cost of a short sequence in tokens. Without it, a batch of 500 sequences of one token
 // would run for 10 ms instead of one.
-const leastTokens = 16
+const minTokens = 16
 
-func (j *Job) tokens() int { return max(Tokens(&j.example), leastTokens) }
+func (j *Job) tokens() int { return max(Tokens(&j.example), minTokens) }
 
 // Tokens returns the cost of an example in tokens: its length, or more for a graph with many edges.
 func Tokens(e *seq.Example) int { return sft.PlannedTokens(e.Length(), len(e.Edges)) }

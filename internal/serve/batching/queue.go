@@ -46,8 +46,8 @@ type flow struct {
 // four.
 func class(tokens int) int { return bits.Len(uint(tokens)) / 2 }
 
-// leastFlows is the number of flows below which pruning is not worth its cost.
-const leastFlows = 64
+// minFlows is the number of flows below which pruning is not worth its cost.
+const minFlows = 64
 
 func (q *queue) kind(j *Job, budget int) kind {
 	return kind{j.model, j.work, class(j.tokens()), j.tokens() > budget, j.urgent}
@@ -58,7 +58,7 @@ func (q *queue) add(j *Job, budget int) {
 	if q.lines == nil {
 		q.lines, q.flows = map[kind]*line{}, map[flow]int64{}
 	}
-	if len(q.flows) >= max(leastFlows, q.prune) {
+	if len(q.flows) >= max(minFlows, q.prune) {
 		maps.DeleteFunc(q.flows, func(_ flow, due int64) bool { return due <= q.clock })
 		q.prune = 2 * len(q.flows)
 	}

@@ -168,7 +168,7 @@ func TestFlowsForgotten(t *testing.T) {
 		q.put(&Account{}, 10)
 		q.batch(false)
 	}
-	if len(q.flows) > 2*leastFlows {
+	if len(q.flows) > 2*minFlows {
 		t.Errorf("%d flows are kept", len(q.flows))
 	}
 }

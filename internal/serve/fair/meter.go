@@ -21,8 +21,8 @@ type Usage struct {
 
 const (
 	periodLength = 100 * time.Millisecond
-	mostCredit   = 50 * time.Millisecond
-	mostDebt     = 10 * time.Millisecond
+	maxCredit    = 50 * time.Millisecond
+	maxDebt      = 10 * time.Millisecond
 	// lightBelow is how far below its fair share a light session is.
 	lightBelow = 5 * time.Millisecond
 )
@@ -36,7 +36,7 @@ func (m *Meter) Join(u *Usage) {
 }
 
 // of is what a session has had, by the clock.
-func (m *Meter) of(u *Usage) time.Duration { return max(u.had, m.clock-mostCredit) }
+func (m *Meter) of(u *Usage) time.Duration { return max(u.had, m.clock-maxCredit) }
 
 // Light reports whether a session has had less than its fair share lately.
 func (m *Meter) Light(u *Usage) bool { return m.of(u)+lightBelow <= m.clock }
@@ -56,6 +56,6 @@ func (m *Meter) Charge(u *Usage, d time.Duration) {
 		u.period = m.period
 		m.counts[0]++
 	}
-	u.had = min(had+d, m.clock+mostDebt)
+	u.had = min(had+d, m.clock+maxDebt)
 	m.clock += d / time.Duration(max(m.counts[0], m.counts[1]))
 }

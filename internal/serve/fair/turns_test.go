@@ -158,7 +158,7 @@ func TestMeter(t *testing.T) {
 		if m.Charge(&newcomer, time.Microsecond); m.Light(&newcomer) {
 			t.Error("a new session that has had something is before those that are there")
 		}
-		if fair.had > m.clock+mostDebt || modest.had < m.clock-mostCredit-time.Millisecond {
+		if fair.had > m.clock+maxDebt || modest.had < m.clock-maxCredit-time.Millisecond {
 			t.Errorf("clock %v: a debt of %v, a credit of %v", m.clock, fair.had-m.clock, m.clock-modest.had)
 		}
 	})

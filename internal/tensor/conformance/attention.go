@@ -138,7 +138,7 @@ func (a *attention64) forward() (o, norm []float64, deadRows int, near []int) {
 				case !positive:
 					deadRows++
 				case a.probability != tensor.Softmax:
-					close = close || n < leastSum
+					close = close || n < minSum
 				}
 				if close {
 					near = append(near, i)

@@ -22,9 +22,9 @@ type attentionSetup struct {
 // whether a key counts, even on a correct device.
 const margin = 2e-6
 
-// leastSum is the minimum denominator of a row of ReLU or leaky ReLU with a positive score: the
+// minSum is the minimum denominator of a row of ReLU or leaky ReLU with a positive score: the
 // rounding error of a score is relative to its terms, and shows in the quotient of a small sum.
-const leastSum = 0.25
+const minSum = 0.25
 
 func init() { register("attention", attentionCases) }
 

@@ -20,9 +20,9 @@ func ForwardTokens(d tensor.Device) int {
 	return MicroBatchTokens
 }
 
-// LeastTokens is what a sequence counts at least where forward passes are cut:
+// MinTokens is what a sequence counts at least where forward passes are cut:
 // memory is taken for each sequence, too.
-const LeastTokens = 32
+const MinTokens = 32
 
 // forwardPasses cuts examples into runs of consecutive ones, each of at most the given
 // number of tokens, or of a single example that has more.
@@ -30,9 +30,9 @@ func forwardPasses(examples []seq.Example, size int) [][]seq.Example {
 	var out [][]seq.Example
 	from, tokens := 0, 0
 	for i, e := range examples {
-		n := max(LeastTokens, PlannedLength(e))
+		n := max(MinTokens, PlannedLength(e))
 		if e.B != nil {
-			n += max(LeastTokens, len(e.B))
+			n += max(MinTokens, len(e.B))
 		}
 		if tokens += n; tokens > size && i > from {
 			out = append(out, examples[from:i])

@@ -43,8 +43,8 @@ type edgeBlock struct {
 }
 
 const (
-	blockTokens, mostBlocks = 1 << 10, 1 << 10 // minimum tokens of a block, maximum blocks of a graph
-	chunkEdges, mostChunks  = 1 << 14, 1 << 6  // likewise
+	blockTokens, maxBlocks = 1 << 10, 1 << 10 // minimum tokens of a block, maximum blocks of a graph
+	chunkEdges, maxChunks  = 1 << 14, 1 << 6  // likewise
 )
 
 // pack packs the edges of graphs whose tokens begin at offset, which have width features each.
@@ -82,12 +82,12 @@ func (p *packedEdges) cut(graphs []seq.Example, offset []int32) {
 	for i := range graphs {
 		edges, token, tokens := graphs[i].Edges, int(offset[i]), int(offset[i+1]-offset[i])
 		c := edgeChunk{graph: i, block: len(p.blocks),
-			blockBits: bits.Len(uint(max(blockTokens, (tokens+mostBlocks-1)/mostBlocks) - 1))}
+			blockBits: bits.Len(uint(max(blockTokens, (tokens+maxBlocks-1)/maxBlocks) - 1))}
 		for at := 0; at < tokens; at += 1 << c.blockBits {
 			p.blocks = append(p.blocks, edgeBlock{token: token + at, tokens: min(1<<c.blockBits, tokens-at),
 				sourceBits: bits.Len(uint(tokens - 1)), chunk: len(p.chunks)})
 		}
-		size := max(chunkEdges, (len(edges)+mostChunks-1)/mostChunks)
+		size := max(chunkEdges, (len(edges)+maxChunks-1)/maxChunks)
 		if c.blocks = len(p.blocks) - c.block; c.blocks == 1 {
 			size = max(1, len(edges))
 		}

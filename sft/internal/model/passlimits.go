@@ -29,10 +29,10 @@ func (r *Runner) Limits(mode PassMode) *PassLimits {
 	if own, ok := tensor.Capability[tensor.OwnMemory](e.Device); ok {
 		slots := int64(r.SlotCount())
 		f.room = own.Budget() / max(1, r.shares)
-		bytes, err := e.passBytes(mode, f.Size, f.Size/LeastTokens)
+		bytes, err := e.passBytes(mode, f.Size, f.Size/MinTokens)
 		for ; (err != nil || slots*bytes > f.room) &&
-			f.Size > LeastTokens; bytes, err = e.passBytes(mode, f.Size, f.Size/LeastTokens) {
-			f.Size = max(LeastTokens, f.Size/2)
+			f.Size > MinTokens; bytes, err = e.passBytes(mode, f.Size, f.Size/MinTokens) {
+			f.Size = max(MinTokens, f.Size/2)
 		}
 		if err == nil && slots*bytes <= f.room {
 			f.Longest = f.Size
