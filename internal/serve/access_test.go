@@ -2,6 +2,7 @@ package serve
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -64,13 +65,23 @@ func TestAccessLog(t *testing.T) {
 	o, log := logged(t)
 	w := startHTTP(t, o, HTTPOptions{Tokens: NewTokens("0123456789abcdef")})
 	w.token = "0123456789abcdef"
-	w.send("POST", "/classify", `{"sequences":[{"tokens":[1,2,3]},{"tokens":[7]}]}`, "X-Request-Id", "mine",
-		"X-Forwarded-For", "203.0.113.7")
-	w.send("POST", "/v1/embeddings", `{"model":"other","input":"1"}`)
-	w.send("GET", "/healthz", "", "Authorization", "")
-	w.send("GET", "/info", "", "Authorization", "Bearer wrong")
-	w.send("GET", "/nowhere", "")
-	eventually(t, "expected 5 lines", func() bool { return len(log.entries(t)) == 5 })
+	sent := 0
+	await := func() { // a line may be written after its reply
+		t.Helper()
+		sent++
+		eventually(t, fmt.Sprintf("expected %d lines", sent), func() bool { return len(log.entries(t)) == sent })
+	}
+	for _, request := range [][]string{
+		{"POST", "/classify", `{"sequences":[{"tokens":[1,2,3]},{"tokens":[7]}]}`, "X-Request-Id", "mine",
+			"X-Forwarded-For", "203.0.113.7"},
+		{"POST", "/v1/embeddings", `{"model":"other","input":"1"}`},
+		{"GET", "/healthz", "", "Authorization", ""},
+		{"GET", "/info", "", "Authorization", "Bearer wrong"},
+		{"GET", "/nowhere", ""},
+	} {
+		w.send(request[0], request[1], request[2], request[3:]...)
+		await()
+	}
 	for i, want := range []accessEntry{
 		{Method: "POST", Path: "/classify", Status: 200, Tokens: 4, RequestID: "mine", ForwardedFor: "203.0.113.7"},
 		{Method: "POST", Path: "/v1/embeddings", Status: 404},
@@ -91,12 +102,15 @@ func TestAccessLog(t *testing.T) {
 		}
 	}
 	c := dial(t, w.server).initialize(struct{}{})
+	await()
 	c.call(17, "sequence/classify", map[string]any{"tokens": []int{1, 2, 3}}, nil)
+	await()
 	c.refuse("x", "sequence/classify", map[string]any{"tokens": []int{99}}, codeParams, "99")
+	await()
 	bare := dial(t, w.server)
 	bare.send(`{"id":"line","tokens":[5,6]}`)
 	bare.receive()
-	eventually(t, "expected 9 lines", func() bool { return len(log.entries(t)) == 9 })
+	await()
 	for i, want := range []accessEntry{
 		{Method: "initialize", RequestID: `"initialize"`},
 		{Method: "sequence/classify", RequestID: "17", Tokens: 3},
