@@ -14,8 +14,8 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// unequalData has some three rows of class good for one of class bad, and texts that say
-// nothing of it.
+// unequalData returns a data set with about three rows of class good for each row of class bad. The
+// texts are independent of the class.
 func unequalData(t *testing.T, flags ...string) string {
 	t.Helper()
 	table := "review,mood\n"
@@ -27,8 +27,8 @@ func unequalData(t *testing.T, flags ...string) string {
 		append([]string{"--text", "review", "--label", "mood", "--split", "0.6,0.2,0.2"}, flags...)...)
 }
 
-// TestClassWeights: weights have a mean of 1 over the training rows, are a part of the run,
-// and a class that has all of it is all that a model answers.
+// TestClassWeights: class weights have a mean of 1 over the training rows and are saved with the run.
+// A model predicts only the class that has all the weight.
 func TestClassWeights(t *testing.T) {
 	data := unequalData(t)
 	runOf := func(flags ...string) (dir, errs string) {
@@ -39,7 +39,7 @@ func TestClassWeights(t *testing.T) {
 			"--batch", "16", "--eval-every", "60", "--lr", "0.05", "--warmup", "0"}, flags...)
 		out, errs := exits(t, exitOK, "", args...)
 		if len(flags) > 0 && !strings.Contains(out, " "+strings.Join(flags, " ")) {
-			t.Errorf("%q is not repeated by %s", flags, out)
+			t.Errorf("the output does not repeat %q: %s", flags, out)
 		}
 		return dir, errs
 	}
@@ -61,12 +61,12 @@ func TestClassWeights(t *testing.T) {
 	}
 	plain, errs := runOf()
 	if bad, good := answers(plain); bad+good != 40 || bad > 20 || strings.Contains(errs, "class weights") {
-		t.Errorf("without weights %d answers are bad, %d good\n%s", bad, good, errs)
+		t.Errorf("without weights the model predicts bad %d times, good %d times\n%s", bad, good, errs)
 	}
 	file := writeText(t, filepath.Join(t.TempDir(), "weights.json"), `{"good": 0}`)
 	weighted, errs := runOf("--class-weights", file)
 	if bad, good := answers(weighted); good > 0 || bad != 40 || !strings.Contains(errs, "class weights: bad ") {
-		t.Errorf("with weights for bad alone %d answers are bad, %d good\n%s", bad, good, errs)
+		t.Errorf("with weight on bad alone the model predicts bad %d times, good %d times\n%s", bad, good, errs)
 	}
 
 	even, _ := runOf("--class-weights", "balanced")
@@ -78,7 +78,7 @@ func TestClassWeights(t *testing.T) {
 			t.Errorf("weight %d is %v, expected %v", i, got, want)
 		}
 	}
-	// A run goes on with its weights, and with no others.
+	// A resumed run keeps its weights and refuses others.
 	for flags, want := range map[string]string{"": "", "balanced": "",
 		file: "--class-weights " + file + ": the run was started with others"} {
 		args := []string{"train", "custom", "--members", "sft", "--out", even, "--resume", "--steps", "61"}
@@ -95,7 +95,7 @@ func TestClassWeights(t *testing.T) {
 	}
 }
 
-// TestClassWeightsRefuses: an error in a file of weights is reported with its place.
+// TestClassWeightsRefuses: an error in a file of weights names the line or the class.
 func TestClassWeightsRefuses(t *testing.T) {
 	data := unequalData(t)
 	for text, want := range map[string]string{

@@ -6,10 +6,10 @@ import (
 )
 
 // logistic is softmax regression, p(c | x) ∝ exp(w_c·x + b_c), trained by AdaGrad (Duchi,
-// Hazan and Singer, JMLR 12, 2011), a row at a time: of sparse rows most weights stay.
+// Hazan and Singer, JMLR 12, 2011), one row at a time: a sparse row updates few weights.
 type logistic struct {
 	classes int
-	weights []float32 // [bucket][class], behind them the biases
+	weights []float32 // [bucket][class], followed by the biases
 	squares []float32 // sums of squared gradients
 }
 
@@ -18,18 +18,18 @@ func newLogistic(classes int) *logistic {
 	return &logistic{classes, make([]float32, n), make([]float32, n)}
 }
 
-// Settings of training: the number of passes that makes wantedSteps, or that the updates allow.
+// Settings of training. The passes over the rows make about wantedSteps steps if the limit of updates allows.
 const (
 	rate        = 0.5
 	minPasses   = 4
 	wantedSteps = 100000
-	negligible  = 1e-6 // a probability's error that teaches nothing
+	negligible  = 1e-6 // a smaller error of a probability changes no weight
 )
 
-// train goes over the rows, or as many of the first ones as the updates allow, and
-// returns how many.
+// train makes passes over the first rows, up to the limit of updates, and returns the
+// number of these rows.
 func (l *logistic) train(w *work, rows [][]feature, labels []int32, updates int) (int, error) {
-	n, pass := 0, 0 // updates of a pass
+	n, pass := 0, 0 // pass counts the updates of one pass
 	for n < len(rows) && pass < updates/minPasses {
 		pass += len(rows[n]) * l.classes
 		n++
@@ -48,7 +48,7 @@ func (l *logistic) train(w *work, rows [][]feature, labels []int32, updates int)
 	return n, nil
 }
 
-// step is one update by the gradient of −ln p(label | row).
+// step updates the weights by the gradient of −ln p(label | row).
 func (l *logistic) step(row []feature, label int, p []float64) {
 	l.scores(row, p)
 	top := slices.Max(p)
@@ -79,7 +79,7 @@ func (l *logistic) update(bucket int, residual []float64, weight float32) {
 	}
 }
 
-// scores are w_c·x + b_c.
+// scores sets out[c] to w_c·x + b_c.
 func (l *logistic) scores(row []feature, out []float64) {
 	for c := range out {
 		out[c] = float64(l.weights[buckets*l.classes+c])
@@ -92,7 +92,7 @@ func (l *logistic) scores(row []feature, out []float64) {
 	}
 }
 
-// answer is the class of the largest score, the first of equal ones.
+// answer predicts the class with the largest score, the first of several equal scores.
 func (l *logistic) answer(row []feature, scores []float64) int {
 	l.scores(row, scores)
 	best := 0

@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestUnigramBits: the bits are those of the known frequencies; only the picked tokens count, also of rows without a
-// label.
+// TestUnigramBits: the bits per token match the entropy of the known frequencies. Only target tokens count, and rows
+// without a label count as well.
 func TestUnigramBits(t *testing.T) {
 	draw := func(r *rand.Rand) seq.Example {
 		e := seq.Example{A: make([]int32, 64), Label: seq.NoLabel}
@@ -44,14 +44,14 @@ func TestUnigramBits(t *testing.T) {
 			t.Errorf("token %d: %.4f bits, expected %.4f", token, got, want)
 		}
 	}
-	// Targets count in place of tokens: if all are 0, they take no bits.
+	// If all tokens are 0, a target of 0 takes no bits.
 	zero := func(e seq.Example) []int32 { return make([]int32, len(e.A)) }
 	if got, err := UnigramBits(ctx, set, "val", 0, 1, zero, zero); err != nil || got != 0 {
-		t.Errorf("%v bits of a target that is always the same, %v", got, err)
+		t.Errorf("a constant target takes %v bits, want 0; %v", got, err)
 	}
 	must.Fail(t, "none in the split val", "no targets")(UnigramBits(ctx, set, "val", 0, 4, tokens,
 		func(seq.Example) []int32 { return nil }))
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
-	must.FailWith(t, context.Canceled, "a context that has ended")(UnigramBits(ended, set, "val", 0, 4, tokens, tokens))
+	must.FailWith(t, context.Canceled, "a cancelled context")(UnigramBits(ended, set, "val", 0, 4, tokens, tokens))
 }

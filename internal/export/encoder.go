@@ -7,20 +7,20 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// sequence is one that the encoder reads: what all layers share.
+// sequence holds the tensors of an encoder's input that all layers share.
 type sequence struct {
 	*emitter
-	tokens   onnx.Tensor // int64 [length], checked; none of a model of features
+	tokens   onnx.Tensor // int64 [length], validated; unset if the model reads features
 	length   onnx.Tensor // int64 [1]
 	position onnx.Tensor // int64 [length]
-	blocks   onnx.Tensor // int64 [blocks, queries]: the positions whose queries are computed at a time
-	relation relation    // none without relative terms
+	blocks   onnx.Tensor // int64 [blocks, queries]: positions of the queries of each block of attention
+	relation relation    // zero without relative encoding
 	words    onnx.Tensor // random, int64 [rows, length]
 	row      map[address]int
 }
 
-// encode reads an input: the rows of its tokens after the last layer, [length, hidden], under
-// pre-norm after the final norm.
+// encode returns the hidden states of an input after the last layer, [length, hidden]. With pre-norm they
+// include the final norm.
 func (e *emitter) encode(input string, dim string) (*sequence, onnx.Tensor) {
 	c := e.config
 	s := &sequence{emitter: e}
@@ -44,8 +44,9 @@ func (e *emitter) encode(input string, dim string) (*sequence, onnx.Tensor) {
 	return s, x
 }
 
-// embedded reads ids: the rows of tokens, [length, hidden]. What the model cannot read becomes an index out of
-// bounds: a token that is negative, which would count from the end, or the padding id.
+// embedded returns the embeddings of token ids, [length, hidden]. It maps ids that the model does not accept to an
+// index out of bounds, so that the runtime reports an error: the padding id, and negative ids, which ONNX would count
+// from the end.
 func (s *sequence) embedded(input, dim string) onnx.Tensor {
 	c := s.config
 	tokens := s.head(s.Input(input, onnx.Int64, fmt.Sprintf("Ids of tokens, 0 to %d.", c.VocabSize-1), onnx.Named(dim)))
@@ -62,7 +63,7 @@ func (s *sequence) embedded(input, dim string) onnx.Tensor {
 	return s.within("ngrams/", func() onnx.Tensor { return s.ngrams(x, input, dim) })
 }
 
-// head is what the model reads of the tokens x.
+// head truncates the tokens x to the length that the model reads.
 func (s *sequence) head(x onnx.Tensor) onnx.Tensor {
 	if n := s.config.TruncatesAt(); n > 0 {
 		return s.Slice(x, s.Ints(0), s.Ints(int64(n)))
@@ -70,7 +71,7 @@ func (s *sequence) head(x onnx.Tensor) onnx.Tensor {
 	return x
 }
 
-// within has nodes named by a scope of their own, which errors say.
+// within runs f with scope added to the names of its nodes. Errors of the runtime name the node.
 func (s *sequence) within(scope string, f func() onnx.Tensor) onnx.Tensor {
 	outer := s.Scope
 	s.Scope += scope
@@ -78,8 +79,8 @@ func (s *sequence) within(scope string, f func() onnx.Tensor) onnx.Tensor {
 	return f()
 }
 
-// measure takes the length of what is read, a vector of one number. A length that is not accepted is an
-// index out of bounds.
+// measure sets the length and the positions of the input x. For a length that is not accepted it emits an index out
+// of bounds, so that the runtime reports an error.
 func (s *sequence) measure(x onnx.Tensor) {
 	length := s.Slice(s.Shape(x), s.Ints(0), s.Ints(1))
 	refused := s.Or(s.Less(length, s.Int(1)), s.Less(s.Int(int64(longest(s.config))), length))
@@ -92,25 +93,24 @@ func (s *sequence) measure(x onnx.Tensor) {
 // blocks.
 const blockScores = 1 << 14
 
-// block cuts the positions into blocks of the same number, whose last one repeats the last position
-// where there are too few. So attention takes memory for the scores of a block, however long the
-// sequence is.
+// block divides the positions into blocks of equal size; repeats of the last position pad the last block. The scores
+// of attention then take the memory of one block at every sequence length.
 func (s *sequence) block() {
-	most := s.Int(int64(max(1, blockScores/s.config.NumSampledTokens)))
+	maxQueries := s.Int(int64(max(1, blockScores/s.config.NumSampledTokens)))
 	one := s.Int(1)
-	// ceil is ⌈a/b⌉.
+	// ceil returns ⌈a/b⌉.
 	ceil := func(a, b onnx.Tensor) onnx.Tensor { return s.Div(s.Sub(s.Add(a, b), one), b) }
-	blocks := s.Max(ceil(s.length, most), one)
+	blocks := s.Max(ceil(s.length, maxQueries), one)
 	queries := ceil(s.length, blocks)
 	positions := s.Min(s.Range(s.Int(0), s.Squeeze(s.Mul(blocks, queries), 0)), s.Sub(s.length, one))
 	s.blocks = s.ReshapeTo(positions, s.Concat(0, blocks, queries))
 }
 
-// layer is one encoder layer, of x [length, hidden].
+// layer applies encoder layer l to x [length, hidden].
 func (s *sequence) layer(x onnx.Tensor, l int) onnx.Tensor {
 	name := fmt.Sprintf("layers.%d.", l)
 	pre := s.config.NormPosition == "pre"
-	// branch is a residual branch under either norm position.
+	// branch adds a residual branch with pre-norm or post-norm.
 	branch := func(norm string, f func(onnx.Tensor) onnx.Tensor) {
 		if pre {
 			x = s.Add(x, f(s.norm(norm, x)))
@@ -135,7 +135,7 @@ func (s *sequence) layer(x onnx.Tensor, l int) onnx.Tensor {
 	return x
 }
 
-// convolution mixes each channel of a token with those of its neighbours.
+// convolution is a depthwise convolution over the tokens.
 func (s *sequence) convolution(name string, x onnx.Tensor, n int) onnx.Tensor {
 	c := s.config.Convolutions[n]
 	weight := s.Unsqueeze(s.Transpose(s.weight(name+"weight"), 1, 0), 1) // [hidden, 1, taps]

@@ -11,7 +11,7 @@ import (
 	"github.com/sftseq/sftseq/internal/jsonlines"
 )
 
-// file is tokenizer.json.
+// file is the content of tokenizer.json.
 type file struct {
 	Version       string          `json:"version"`
 	Truncation    json.RawMessage `json:"truncation"`
@@ -61,7 +61,7 @@ func Parse(text []byte) (*Tokenizer, error) {
 	return t, nil
 }
 
-// strict decodes one JSON value; a key that is not known is an error.
+// strict decodes exactly one JSON value. An unknown key is an error.
 func strict(text []byte, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
@@ -74,23 +74,23 @@ func strict(text []byte, into any) error {
 	return nil
 }
 
-// isNull reports whether there is nothing.
+// isNull reports whether a key is absent or null.
 func isNull(text []byte) bool {
 	text = bytes.TrimSpace(text)
 	return len(text) == 0 || string(text) == "null"
 }
 
-// reader makes a tokenizer of a file's parts.
+// reader builds a tokenizer from the parts of a file.
 type reader struct {
 	tokenizer *Tokenizer
 	depth     int
-	firstOnly bool // a Metaspace that looks where the text begins
-	shortens  bool // a normalizer that leaves characters out
+	firstOnly bool // a Metaspace prefixes the first word only
+	shortens  bool // a normalizer removes characters
 	cut       bool // a splitter has been read
 }
 
-// deepest is how far sequences may be within each other.
-const deepest = 16
+// maxDepth bounds the nesting of sequences.
+const maxDepth = 16
 
 // name records a token for Decode, and its id for the size of the vocabulary.
 func (t *Tokenizer) name(token string, id int64) error {
@@ -107,11 +107,11 @@ func (t *Tokenizer) name(token string, id int64) error {
 	return nil
 }
 
-// stage reads a stage by its kind, the key "type".
+// stage reads a stage of the kind that its key "type" names.
 func stage[T any](r *reader, text json.RawMessage, read func(kind string, text json.RawMessage) (T, error)) (t T,
 	kind string, err error) {
-	if r.depth++; r.depth > deepest {
-		return t, "", fmt.Errorf("sequences are more than %d deep", deepest)
+	if r.depth++; r.depth > maxDepth {
+		return t, "", fmt.Errorf("sequences are more than %d deep", maxDepth)
 	}
 	defer func() { r.depth-- }()
 	var o struct {
@@ -129,7 +129,7 @@ func stage[T any](r *reader, text json.RawMessage, read func(kind string, text j
 // maxStages bounds a sequence of stages.
 const maxStages = 1024
 
-// each reads the stages of a sequence, up to the first that cannot be read.
+// each reads the stages of a sequence. It stops at the first error.
 func each[T any](texts json.RawMessage, read func(json.RawMessage) (T, error)) (all []T, err error) {
 	if !isNull(texts) && texts[0] != '[' {
 		return nil, fmt.Errorf("expected a list, found %s", jsonlines.Kind(texts))

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// MinTemperature and MaxTemperature bound what [LogitSample.Temperature] fits: rows that are almost all
-// classified correctly ask for little, and logits without information for infinity.
+// MinTemperature and MaxTemperature bound the result of [LogitSample.Temperature]. The optimum approaches 0 if almost
+// all rows are classified correctly, and infinity if the logits carry no information.
 const (
 	MinTemperature = 0.25
 	MaxTemperature = 64.0
@@ -15,16 +15,17 @@ const (
 // maxSampled bounds the logits that a sample keeps.
 const maxSampled = 1 << 20
 
-// LogitSample keeps logits and classes of rows, of many rows every second, fourth and so on, in the
-// order in which they come: the same rows give the same sample. A nil sample keeps nothing.
+// LogitSample keeps the logits and classes of rows. When it exceeds maxSampled logits, it drops every second row
+// and keeps half the rows that follow. The same rows in the same order give the same sample. A nil sample keeps
+// nothing.
 type LogitSample struct {
 	logits  []float32
 	classes []int32
-	every   int // rows, of which one is kept
-	seen    int // rows
+	every   int // one row out of this number is kept
+	seen    int // rows added
 }
 
-// Add takes the class of a row, and the logits that a model gave.
+// Add adds a row: its class and the model's logits.
 func (s *LogitSample) Add(class int, logits []float32) {
 	if s == nil {
 		return
@@ -46,9 +47,9 @@ func (s *LogitSample) Add(class int, logits []float32) {
 }
 
 // Temperature is the T, from [MinTemperature] to [MaxTemperature], for which the probabilities
-// softmax(logits/T) have the least mean cross-entropy on the rows. The cross-entropy is convex in
-// 1/T, whose logarithm is found by bisection of the derivative. It is 1 without rows, and where every
-// row is classified correctly: the cross-entropy then has no minimum.
+// softmax(logits/T) minimise the mean cross-entropy on the rows. The cross-entropy is convex in 1/T; a
+// bisection over ln(1/T) finds the zero of its derivative. T is 1 without rows. It is also 1 if every row is
+// classified correctly: the cross-entropy then has no minimum.
 func (s *LogitSample) Temperature() float64 {
 	if s == nil || len(s.classes) == 0 {
 		return 1
@@ -77,7 +78,7 @@ func (s *LogitSample) Temperature() float64 {
 	return math.Exp(-(low + high) / 2)
 }
 
-// slopeOf is the derivative by b of the cross-entropy of the logits b·z of a row: Σ p_c z_c − z_class.
+// slopeOf is the derivative with respect to b of the cross-entropy of a row's logits b·z: Σ p_c z_c − z_class.
 func slopeOf(logits []float32, class int, b float64) float64 {
 	top := float64(logits[0])
 	for _, z := range logits {

@@ -1,28 +1,27 @@
 // Package ngram hashes the n-grams of rows, as in Weinberger et al., Feature Hashing for Large
-// Scale Multitask Learning, ICML 2009, and numbers those that a training split has.
+// Scale Multitask Learning, ICML 2009, and numbers the distinct n-grams of a training split.
 //
 // A row is a sequence of units, or two such sequences, the sides of a pair. The units are
 //
 //	words   maximal runs of letters, digits and marks (Unicode L, Nd, M) in lower case, and every
 //	        other character but white space
-//	bytes   single bytes; of text, that is where n-grams of words are counted beside them, ASCII letters
-//	        in lower case
-//	        (both read ids that are bytes plus 1; the id 0 is a unit of an empty text)
-//	tokens  token ids, whatever they stand for, as 4 bytes, little-endian
+//	bytes   single bytes; if n-grams of words are counted as well, ASCII letters are in lower case
+//	        (words and bytes read ids that are bytes plus 1; the id 0 stands for an empty text)
+//	tokens  token ids of any tokenizer, as 4 bytes, little-endian
 //
-// An n-gram is n units in a row; it does not cross a row's end or a side. With H(u) the XXH3-64 of
+// An n-gram is n consecutive units on one side of one row. With H(u) the XXH3-64 of
 // a unit's bytes with the seed 0, the hash of n units on a side, 0 or 1, is
 //
 //	x ← 2n + side;  x ← x·0x9E3779B97F4A7C15 + H(u) for each unit in order;  h = mix(x)
 //
-// modulo 2⁶⁴, mix being the finaliser of MurmurHash3:
+// modulo 2⁶⁴, where mix is the finaliser of MurmurHash3:
 //
 //	x ^= x≫33;  x *= 0xFF51AFD7ED558CCD;  x ^= x≫33;  x *= 0xC4CEB9FE1A85EC53;  x ^= x≫33
 //
-// Bytes may have n-grams of words beside them: those of n words are hashed with n + 8 in place of n.
+// N-grams of bytes can be combined with n-grams of words: n words are hashed with n + 8 in place of n.
 //
 // The slot of an n-gram is the first log₂(slots) bits of h. The last 24 bits are its cell in the sketch that
-// counts rows: n-grams whose cell counts fewer than the least count are dropped. Test vectors are
+// counts rows: n-grams whose cell counts fewer than MinCount rows are dropped. Test vectors are
 // in testdata/hashes.json.
 package ngram
 
@@ -49,11 +48,11 @@ const (
 // Options choose the n-grams of rows. They are a part of config.json.
 type Options struct {
 	Units    string `json:"units"`     // Words, Bytes or Tokens
-	MinN     int    `json:"min_n"`     // fewest units of an n-gram
-	MaxN     int    `json:"max_n"`     // most units of an n-gram, at most 8
+	MinN     int    `json:"min_n"`     // minimum units of an n-gram
+	MaxN     int    `json:"max_n"`     // maximum units of an n-gram, up to 8
 	Slots    int    `json:"slots"`     // a power of two from 2¹⁰ to 2²⁴
-	MinCount int    `json:"min_count"` // fewest training rows of an n-gram, about; 1 keeps all
-	// MaxWords adds the n-grams of up to that many words to those of bytes.
+	MinCount int    `json:"min_count"` // approximate minimum of training rows with the n-gram; 1 keeps all
+	// MaxWords adds n-grams of 1 to MaxWords words to n-grams of bytes; 0 adds none.
 	MaxWords int `json:"max_words,omitempty"`
 }
 
@@ -78,10 +77,10 @@ func (o *Options) Validate() error {
 	return nil
 }
 
-// Orders is the number of lengths of n-grams, those of words counted apart.
+// Orders is the number of n-gram lengths: lengths in units plus lengths in words.
 func (o *Options) Orders() int { return o.MaxN - o.MinN + 1 + o.MaxWords }
 
-// slotShift is by how much a hash is shifted right to give its slot.
+// slotShift is the right shift that turns a hash into its slot.
 func (o *Options) slotShift() int { return 64 - bits.TrailingZeros(uint(o.Slots)) }
 
 // Constants of the hash.
@@ -101,12 +100,12 @@ func mix(x uint64) uint64 {
 	return x ^ x>>MixShift
 }
 
-// Begin is what the hash of n units on the first side begins with, after the n units were added. The hashes of n-grams
-// of words beside bytes are those of n + more units, more being MaxN.
+// Begin returns the contribution of the initial term to the hash of n units on side 0. For n-grams of words
+// combined with bytes, more is MaxN; otherwise it is 0.
 func Begin(n, more int) uint64 { return begin(n, more, 0) }
 
-// begin is (2(n + more) + side)·Multiplierⁿ, what the first term of a hash is after n units. It makes the hashes of
-// all n-grams that begin at a unit cost one multiplication each.
+// begin returns (2(n + more) + side)·Multiplierⁿ, the contribution of the initial term to a hash of n units. With it,
+// each n-gram that begins at a unit extends the hash of the shorter one by one multiplication.
 func begin(n, more, side int) uint64 {
 	x := uint64(2*(n+more) + side)
 	for range n {

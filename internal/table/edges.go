@@ -9,13 +9,13 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 )
 
-// edgeBytes is what an edge takes.
+// edgeBytes is the memory of an edge, two 32-bit integers.
 const edgeBytes = 8
 
-// ofEdges reports whether values of a type are lists of lists of whole numbers.
+// ofEdges reports whether t is a list of lists of integers.
 func ofEdges(t arrow.DataType) bool { return ofLists(t, arrow.IsInteger) }
 
-// ofLists reports whether values of a type are lists of lists of numbers of some types.
+// ofLists reports whether t is a list of lists of a type that number accepts.
 func ofLists(t arrow.DataType, number func(arrow.Type) bool) bool {
 	list, ok := t.(arrow.ListLikeType)
 	if !ok {
@@ -25,7 +25,7 @@ func ofLists(t arrow.DataType, number func(arrow.Type) bool) bool {
 	return ok && number(item.Elem().ID())
 }
 
-// edgesAt returns the edges of row i of a column, which may take up to limit bytes.
+// edgesAt returns the edges of row i of a column. More than limit bytes are an error.
 func edgesAt(a arrow.Array, i, limit int) (v Value, err error) {
 	list, ok := a.(array.ListLike)
 	if !ok {
@@ -53,7 +53,7 @@ func edgesAt(a arrow.Array, i, limit int) (v Value, err error) {
 	return v, nil
 }
 
-// endsAt are the source and the target of edge i.
+// endsAt returns the source and the target of edge i.
 func endsAt(edges array.ListLike, i int) (ends [2]int32, err error) {
 	if edges.IsNull(i) {
 		return ends, errors.New("expected a list of source and target, found null")

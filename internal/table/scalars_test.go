@@ -21,7 +21,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestScalars: numbers, decimals, UUIDs and timestamps of Arrow have the text that other programs write.
+// TestScalars: numbers, decimals, UUIDs and timestamps of Arrow are formatted as other programs write them.
 func TestScalars(t *testing.T) {
 	uuid := arrow.NewMetadata([]string{ipc.ExtensionTypeKeyName}, []string{extensionUUID})
 	s := arrow.NewSchema([]arrow.Field{
@@ -67,10 +67,10 @@ func TestScalars(t *testing.T) {
 	}
 }
 
-// typedFile is a Parquet file without rows: a text, a column of bytes of a logical type, which is given as the field
-// of Thrift's union and what it has, and a group of the same type.
+// typedFile returns a Parquet file without rows. It has a text column, and a byte column and a group that both have
+// the logical type, a Thrift-encoded field of the union LogicalType.
 func typedFile(logical string) string {
-	typed := func(fields []byte) []byte { // element fields, and behind them field 10
+	typed := func(fields []byte) []byte { // appends logicalType, field 10, to an element's fields
 		return append(append(fields[:len(fields)-1], thriftStruct, 2*logicalTypeField), logical+"\x00\x00"...)
 	}
 	elements := [][]byte{
@@ -85,8 +85,8 @@ func typedFile(logical string) string {
 		uint32(len(footer)))) + parquetMagic
 }
 
-// TestUnknownTypes: a column of a logical type that is not known is an error, with its name and type, only where it
-// is asked for.
+// TestUnknownTypes: a column of an unknown logical type is an error only if it is read. The error names the column
+// and the type.
 func TestUnknownTypes(t *testing.T) {
 	for _, c := range []struct{ logical, want string }{
 		{"\x0c\x20\x00", "VARIANT"},
@@ -107,7 +107,7 @@ func TestUnknownTypes(t *testing.T) {
 	}
 }
 
-// TestVariant: the text of a file that DuckDB has written beside a VARIANT is read.
+// TestVariant: the text column of a file by DuckDB is read although another column is a VARIANT.
 func TestVariant(t *testing.T) {
 	rows := must.Get(read("testdata/variant.parquet", Options{Columns: []string{"text"}}))(t)
 	if len(rows) == 0 {
@@ -116,7 +116,7 @@ func TestVariant(t *testing.T) {
 	must.Fail(t, "found VARIANT of Parquet")(read("testdata/variant.parquet", Options{Columns: []string{"extra"}}))
 }
 
-// TestInterval: a column of intervals of Parquet, whose bytes are no text, is refused.
+// TestInterval: a Parquet column of type INTERVAL is refused: its bytes are not text.
 func TestInterval(t *testing.T) {
 	node := must.Get(schema.NewPrimitiveNodeLogical("span", parquet.Repetitions.Required, schema.IntervalLogicalType{},
 		parquet.Types.FixedLenByteArray, 12, -1))(t)
@@ -134,7 +134,7 @@ func TestInterval(t *testing.T) {
 	}
 }
 
-// TestParquetTypes: UUIDs, and timestamps with and without a time zone, of Parquet.
+// TestParquetTypes: Parquet's UUIDs, and timestamps with and without a time zone, are read as text.
 func TestParquetTypes(t *testing.T) {
 	for _, lists := range [][]string{nil, {"u"}} { // classes are read as lists, too
 		rows := must.Get(read("testdata/uuid.parquet", Options{Columns: []string{"u"}, Lists: lists}))(t)

@@ -47,16 +47,15 @@ func TestTokensOfDataSets(t *testing.T) {
 	}
 }
 
-// TestHiddenFirstToken: programs that write a schema's metadata only into the schema of
-// Arrow are found out.
+// TestHiddenFirstToken: a Parquet file whose first_token_id is stored only in ARROW:schema is refused.
 func TestHiddenFirstToken(t *testing.T) {
 	metadata := arrow.NewMetadata([]string{seq.KeyFirstTokenID}, []string{"1"})
 	schema := arrow.NewSchema([]arrow.Field{{Name: "tokens", Type: arrow.ListOf(arrow.PrimitiveTypes.Uint8)}},
 		&metadata)
 	text := parquetTokens(t, schema)
-	plain := strings.Index(text, seq.KeyFirstTokenID) // in ARROW:schema it is in base64
+	plain := strings.Index(text, seq.KeyFirstTokenID) // finds only the key-value metadata: ARROW:schema is base64
 	if plain < 0 {
-		t.Fatal("the file's metadata does not have it")
+		t.Fatal("the file's metadata has no first_token_id")
 	}
 	text = text[:plain] + strings.Repeat("x", len(seq.KeyFirstTokenID)) + text[plain+len(seq.KeyFirstTokenID):]
 	if got, err := read(file(t, "a.parquet", text), Options{Columns: []string{"tokens"}}); err == nil ||
@@ -65,7 +64,7 @@ func TestHiddenFirstToken(t *testing.T) {
 	}
 }
 
-// tokenRecord is a row with the bytes 0 and 255.
+// tokenRecord returns a record of one row, the list of the bytes 0 and 255.
 func tokenRecord(schema *arrow.Schema) arrow.Record {
 	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
 	defer b.Release()
@@ -95,7 +94,7 @@ func parquetTokens(t *testing.T, schema *arrow.Schema) string {
 	return out.String()
 }
 
-// TestDataSetIsNoFolder: the directory of a data set is not read as files by class.
+// TestDataSetIsNoFolder: the directory of a data set is not read as a folder of files by class.
 func TestDataSetIsNoFolder(t *testing.T) {
 	path := file(t, seq.ManifestName, "{}")
 	must.Fail(t, "found a data set (dataset.json)")(read(filepath.Dir(path), Options{Columns: []string{"content"}}))

@@ -7,13 +7,13 @@ import (
 	"io"
 )
 
-// lineWriter writes a JSON object a row.
+// lineWriter writes JSON Lines, one object per row.
 type lineWriter struct {
 	w       *bufio.Writer
 	columns []OutputColumn
-	names   [][]byte // as JSON, with a colon behind
+	names   [][]byte // each as a JSON string followed by a colon
 	value   bytes.Buffer
-	encoder *json.Encoder // to value
+	encoder *json.Encoder // writes to value
 }
 
 func newLineWriter(w io.Writer, columns []OutputColumn) (*lineWriter, error) {
@@ -30,10 +30,10 @@ func newLineWriter(w io.Writer, columns []OutputColumn) (*lineWriter, error) {
 	return l, nil
 }
 
-// json is a value's JSON, until the next call.
+// json encodes v as JSON. The result is valid until the next call.
 func (l *lineWriter) json(v any) ([]byte, error) {
 	l.value.Reset()
-	if raw, ok := v.(json.RawMessage); ok && !json.Valid(raw) { // a number that JSON has not, such as NaN
+	if raw, ok := v.(json.RawMessage); ok && !json.Valid(raw) { // a number that JSON cannot represent, such as NaN
 		v = string(raw)
 	}
 	err := l.encoder.Encode(v)
@@ -51,7 +51,7 @@ func (l *lineWriter) Write(row []any) error {
 		if err != nil {
 			return err
 		}
-		l.w.WriteByte(next) // an error stays, and is that of the line's end
+		l.w.WriteByte(next) // bufio returns a write error again at the end of the line
 		l.w.Write(l.names[i])
 		l.w.Write(text)
 		next = ','
@@ -63,8 +63,8 @@ func (l *lineWriter) Write(row []any) error {
 	return err
 }
 
-// Flush writes what is held back.
+// Flush writes buffered rows.
 func (l *lineWriter) Flush() error { return l.w.Flush() }
 
-// Close is Flush.
+// Close flushes buffered rows. It does not close the underlying writer.
 func (l *lineWriter) Close() error { return l.w.Flush() }

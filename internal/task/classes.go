@@ -11,7 +11,7 @@ import (
 // classes is the task of a model that classifies a sequence or a pair.
 type classes struct{ labelled }
 
-// class answers a request with a class.
+// class is the response to a request for a class.
 type class struct {
 	Label         any       `json:"label"`
 	Logits        []float32 `json:"logits"`
@@ -36,7 +36,7 @@ func (t classes) Answer(_ *requests.Request, o sft.Output) (any, error) {
 
 func (t classes) AnswerNumbers(int) int { return logitNumbers(t.config) }
 
-// Columns are the class, by name or number, and the probability of each class.
+// Columns returns the class, by name or number, and the probability of each class.
 func (t classes) Columns(format string) requests.Columns {
 	if format == "jsonl" {
 		return requests.JSONColumns(func(answer any) []any {
@@ -76,10 +76,10 @@ func (classes) Published(answer any) any {
 
 func (t classes) isPair() bool { return t.config.Sequences() == 2 }
 
-// logitNumbers counts the logits and probabilities of a whole sequence.
+// logitNumbers is the number of logits and probabilities in the response to one sequence.
 func logitNumbers(c *sft.Config) int { return 2 * c.NumLabels }
 
-// wrongClasses writes the rows whose class was not predicted.
+// wrongClasses writes the misclassified rows.
 type wrongClasses struct {
 	mistakeWriter
 	config *sft.Config
