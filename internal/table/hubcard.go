@@ -2,12 +2,15 @@ package table
 
 import (
 	"fmt"
-	"os"
 	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/sftseq/sftseq/internal/atomicfile"
 )
 
 // hubConfig is a configuration of a data set: one of several tables that share a folder.
@@ -18,69 +21,63 @@ type hubConfig struct {
 	isDefault bool
 }
 
-// readHubConfigs returns the configurations that the card of a folder lists under configs.
+// maxCard is the size up to which a card is read.
+const maxCard = 1 << 20
+
+// readHubConfigs returns the configurations that the card of a folder lists under configs, in YAML between two lines ---.
+// A card that cannot be read has none.
 //
 // Source: https://huggingface.co/docs/hub/datasets-manual-configuration
 func readHubConfigs(dir string) (configs []hubConfig) {
-	text, err := os.ReadFile(filepath.Join(dir, hubCard))
+	text, err := atomicfile.ReadRegular(filepath.Join(dir, hubCard), maxCard)
 	if err != nil {
 		return nil
 	}
-	lines := strings.Split(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n")
-	if strings.TrimSpace(strings.TrimPrefix(lines[0], "\ufeff")) != "---" {
+	card := strings.ReplaceAll(strings.TrimPrefix(string(text), "\ufeff"), "\r\n", "\n")
+	card, found := strings.CutPrefix(card, "---\n")
+	card, _, closed := strings.Cut(card, "\n---")
+	var listed struct {
+		Configs []yaml.Node `yaml:"configs"`
+	}
+	if !found || !closed || yaml.Unmarshal([]byte("\n"+card), &listed) != nil { // with the line numbers of the file
 		return nil
 	}
-	inside := false
-	for n, line := range lines[1:] {
-		trimmed := strings.TrimSpace(line)
-		if trimmed == "---" {
-			break
+	for _, node := range listed.Configs {
+		var c struct {
+			Name    string    `yaml:"config_name"`
+			Default bool      `yaml:"default"`
+			Folder  string    `yaml:"data_dir"`
+			Files   yaml.Node `yaml:"data_files"`
 		}
-		if line != "" && !strings.ContainsAny(line[:1], " -#\t") {
-			inside = strings.HasPrefix(line, "configs:")
-			continue
+		if node.Decode(&c) != nil {
+			return nil
 		}
-		if !inside {
-			continue
+		patterns := hubPatterns(&c.Files)
+		if c.Folder != "" {
+			patterns = append(patterns, path.Join(c.Folder, "**"))
 		}
-		key, value := hubEntry(trimmed)
-		if key == "config_name" {
-			configs = append(configs, hubConfig{name: value, line: n + 2, isDefault: value == "default"})
-		} else if len(configs) > 0 {
-			configs[len(configs)-1].add(key, value)
-		}
+		configs = append(configs, hubConfig{c.Name, node.Line, patterns, c.Default || c.Name == "default"})
 	}
 	return configs
 }
 
-// hubEntry returns the key and the value of a line of YAML; the key of an element of a list is "".
-func hubEntry(line string) (key, value string) {
-	line = strings.TrimSpace(strings.TrimLeft(line, "- "))
-	key, value, isMapping := strings.Cut(line+" ", ": ")
-	if !isMapping {
-		key, value = "", line
-	}
-	value = strings.TrimSpace(value)
-	if before, _, comment := strings.Cut(value, " #"); comment {
-		value = strings.TrimSpace(before)
-	}
-	return key, strings.Trim(value, `"'`)
-}
-
-// add reads a line of a configuration.
-func (c *hubConfig) add(key, value string) {
-	switch key {
-	case "default":
-		c.isDefault = value == "true"
-	case "data_dir":
-		c.patterns = append(c.patterns, path.Join(value, "**"))
-	case "", "path", "data_files":
-		for _, pattern := range strings.Split(strings.Trim(value, "[]"), ",") {
-			if pattern = strings.Trim(pattern, ` "'`); pattern != "" {
-				c.patterns = append(c.patterns, pattern)
+// hubPatterns returns the patterns of data_files: one, several, or those of the key path for each split.
+func hubPatterns(node *yaml.Node) (patterns []string) {
+	switch node.Kind {
+	case yaml.ScalarNode:
+		return []string{node.Value}
+	case yaml.SequenceNode:
+		for _, element := range node.Content {
+			patterns = append(patterns, hubPatterns(element)...)
+		}
+	case yaml.MappingNode:
+		for i := 1; i < len(node.Content); i += 2 {
+			if key := node.Content[i-1].Value; key != "split" {
+				patterns = append(patterns, hubPatterns(node.Content[i])...)
 			}
 		}
 	}
+	return patterns
 }
 
 // globs are the regular expressions of the wildcards in patterns of files.
