@@ -11,8 +11,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// TestNodeCrowd: 40 concurrent requests of Node's fetch to a server of 4 clients all end: by a response, a 429, or an
-// error of the connection.
+// TestNodeCrowd: 40 concurrent requests of Node's fetch to a server of 4 clients all get a response or a 429. Node may
+// wait for a connection that is reset before its request.
 func TestNodeCrowd(t *testing.T) {
 	testenv.NeedPrograms(t, "node")
 	o := operate(t, "--model", goldenPath("pre"), "--http", "127.0.0.1:0", "--max-clients", "4")
@@ -26,7 +26,7 @@ const got = {};
 for (const end of await Promise.all(Array.from({ length: 40 }, ask))) got[end] = (got[end] ?? 0) + 1;
 console.log(JSON.stringify(got));
 process.exit();`, o.url))
-	served := regexp.MustCompile(`"(200|429|ECONNRESET|EPIPE)":(\d+)`).FindAllStringSubmatch(out, -1)
+	served := regexp.MustCompile(`"(200|429)":(\d+)`).FindAllStringSubmatch(out, -1)
 	sum := 0
 	for _, end := range served {
 		n, _ := strconv.Atoi(end[2])

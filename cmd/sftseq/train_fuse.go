@@ -89,9 +89,11 @@ func (f *fusedRun) fittedLinear() (*sft.Model, error) {
 	return load(f.Context.Context, dir)
 }
 
-// refitLinear trains the linear model on the training and the validation split.
+// refitLinear trains the linear model on the training and the validation split. config.json, which records the splits,
+// is written before the weights: if the program is killed in between, a resumed run does not take the weights for those
+// of the training split, and writes both again.
 func (f *fusedRun) refitLinear() error {
-	if !f.kinds[0].linear || linearRecord(f.out).TrainedOn != nil {
+	if !f.kinds[0].linear {
 		return nil
 	}
 	fit, err := newLinearFit(f.Context, f.set, f.linearDir())
@@ -100,6 +102,12 @@ func (f *fusedRun) refitLinear() error {
 	}
 	fit.record.Members = joinKinds(f.kinds)
 	m, err := fit.refit(linearRecord(f.out).Epoch)
+	if err != nil {
+		return err
+	}
+	if m.Config.Extra, err = fit.record.JSON(); err == nil {
+		err = m.SaveConfig(f.linearDir())
+	}
 	if err != nil {
 		return err
 	}

@@ -102,10 +102,11 @@ func (f *linearFit) refit(epoch int) (*linear.Model, error) {
 	return m, err
 }
 
+// fitter trains a linear model.
+type fitter func(linear.Options) (*linear.Model, *linear.Report, error)
+
 // trained trains with the options of the flags, and prints the size of the model.
-func (f *linearFit) trained(rows string, fit func(linear.Options) (*linear.Model,
-	*linear.Report, error)) (*linear.Model,
-	*linear.Report, error) {
+func (f *linearFit) trained(rows string, fit fitter) (*linear.Model, *linear.Report, error) {
 	begun := time.Now()
 	o := linear.Options{Rate: f.rate, Seed: f.Uint64("seed"), Threads: f.Int("threads")}
 	if f.String("members") == linearMember {

@@ -35,8 +35,12 @@ func TestTrainRefit(t *testing.T) {
 	weights := filepath.Join(fused, "linear", "model.safetensors")
 	equal(t, readText(t, weights), readText(t, filepath.Join(alone, "model.safetensors")))
 	fusion := readText(t, filepath.Join(fused, "config.json"))
-	must.Succeed(t, os.RemoveAll(filepath.Join(fused, "sft")))
-	printed(t, "", append(train, "--resume")...)
-	equal(t, readText(t, filepath.Join(fused, "config.json")), fusion)
-	equal(t, readText(t, weights), readText(t, filepath.Join(alone, "model.safetensors")))
+	other, _ := linearModel(t, data, "--seed", "2") // stands for weights that a killed run had not replaced yet
+	for _, lost := range []string{"sft", "config.json"} {
+		must.Succeed(t, os.RemoveAll(filepath.Join(fused, lost)))
+		must.Succeed(t, os.WriteFile(weights, []byte(readText(t, filepath.Join(other, "model.safetensors"))), 0o666))
+		printed(t, "", append(train, "--resume")...)
+		equal(t, readText(t, filepath.Join(fused, "config.json")), fusion)
+		equal(t, readText(t, weights), readText(t, filepath.Join(alone, "model.safetensors")))
+	}
 }

@@ -35,6 +35,11 @@ func (m *Model) Save(dir string) error {
 	if err := safetensors.Write(filepath.Join(dir, weightsFile), m.tensors(), nil); err != nil {
 		return err
 	}
+	return m.SaveConfig(dir)
+}
+
+// SaveConfig writes the model's config.json into dir.
+func (m *Model) SaveConfig(dir string) error {
 	text, err := json.MarshalIndent(&m.Config, "", "  ")
 	if err != nil {
 		return err
