@@ -4,6 +4,7 @@ package distributed
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,9 +73,20 @@ var launchers = map[string][]string{
 // launch runs workers and returns their output.
 func launch(t *testing.T, launcher string, ranks int, worker string, environment ...string) (string, error) {
 	t.Helper()
+	out, err := launchFor(t, 2*time.Minute, launcher, ranks, worker, environment...)
+	if errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("%s hangs: %s", launcher, out)
+	}
+	return out, err
+}
+
+// launchFor runs workers, kills the launcher after the given time, and returns the output.
+func launchFor(t *testing.T, limit time.Duration, launcher string, ranks int, worker string,
+	environment ...string) (string, error) {
+	t.Helper()
 	testenv.Long(t, "starts processes")
 	testenv.NeedPrograms(t, launcher)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
 	c := exec.CommandContext(ctx, launcher,
 		slices.Concat(launchers[launcher], []string{"-n", strconv.Itoa(ranks), os.Args[0]})...)
@@ -82,10 +94,7 @@ func launch(t *testing.T, launcher string, ranks int, worker string, environment
 	c.Env = append(c.Env, environment...)
 	c.WaitDelay = time.Second
 	out, err := c.CombinedOutput()
-	if ctx.Err() != nil {
-		t.Fatalf("%s hangs: %s", launcher, out)
-	}
-	return string(out), err
+	return string(out), cmp.Or(ctx.Err(), err)
 }
 
 func each(t *testing.T, f func(t *testing.T, launcher string)) {
@@ -161,18 +170,19 @@ func exchange(w *World) error {
 }
 
 // TestSilent: if a rank hangs, the others end, in calls and between them, and while they leave the
-// job.
+// job. Open MPI's launcher reports the end of the others, then kills the stopped rank; in about one of
+// several hundred launches it hangs in doing so, which is no fault of the ranks.
 func TestSilent(t *testing.T) {
+	const reported = "exited with non-zero status"
 	each(t, func(t *testing.T, launcher string) {
 		for _, when := range []string{"call", "between", "closing", "finalizing"} {
-			began := time.Now()
-			out, err := launch(t, launcher, 3, "silent", "TIMEOUT=2s", "WHEN="+when)
+			out, err := launchFor(t, 20*time.Second, launcher, 3, "silent", "TIMEOUT=2s", "WHEN="+when)
+			if errors.Is(err, context.DeadlineExceeded) && !strings.Contains(out, reported) {
+				t.Errorf("%s: the ranks did not end in time\n%s", when, out)
+			}
 			if err == nil || strings.Contains(out, "well") ||
 				!strings.Contains(out, "error: a rank has not responded for 2s") {
 				t.Errorf("%s: %v\n%s", when, err, out)
-			}
-			if took := time.Since(began); took > 20*time.Second {
-				t.Errorf("%s: it took %v", when, took)
 			}
 		}
 	})
@@ -185,6 +195,11 @@ func silent(w *World) error {
 			if err := w.endPulse(); err != nil {
 				return err
 			}
+		}
+		// The stopped rank must not outlive its launcher.
+		if _, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, syscall.PR_SET_PDEATHSIG,
+			uintptr(syscall.SIGKILL), 0); errno != 0 {
+			return errno
 		}
 		if err := syscall.Kill(os.Getpid(), syscall.SIGSTOP); err != nil {
 			return err
