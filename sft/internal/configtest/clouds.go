@@ -10,7 +10,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// CloudConfig makes a configuration one of point clouds.
+// CloudConfig changes c to a model of point clouds with a feature "heat", normals and positions,
+// and returns c.
 func CloudConfig(c *config.Config) *config.Config {
 	c.VocabSize, c.PadTokenID, c.Relative, c.Tokenizer = 0, nil, config.DistanceRelation,
 		json.RawMessage(`{"type":"none"}`)
@@ -18,7 +19,8 @@ func CloudConfig(c *config.Config) *config.Config {
 	return c
 }
 
-// RandomClouds are clouds of a configuration, within a radius of about 1, with unit normals.
+// RandomClouds returns one point cloud per length with the features of c, values of standard
+// deviation 0.5, and unit normals.
 func RandomClouds(c *config.Config, random *rand.Rand, lengths ...int) (out []seq.Example) {
 	for i, n := range lengths {
 		e := seq.Example{Index: uint32(i), Label: int32(i % c.NumLabels)}

@@ -13,7 +13,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// ConfigText is a valid configuration with values replaced: nil removes a key.
+// ConfigText returns the JSON of [TinyConfig] with keys replaced by the values of change. A nil
+// value removes the key.
 func ConfigText(t testing.TB, change map[string]any) []byte {
 	t.Helper()
 	text := must.Get(json.Marshal(TinyConfig()))(t)
@@ -30,13 +31,13 @@ func ConfigText(t testing.TB, change map[string]any) []byte {
 	return text
 }
 
-// FullConfig has every key set.
+// FullConfig returns a configuration with every key set.
 func FullConfig() *config.Config {
 	c := OfTask(TinyConfig(), config.FillMask)
 	c.PadTokenID, c.LabelNames, c.InputWindow = new(int32(0)), strings.Split("abcdefgh", ""),
 		&config.InputWindow{Length: 10, Policy: "head"}
 	c.Convolutions = []config.Convolution{{KernelSize: 5, Dilation: 1}, {KernelSize: 3, Dilation: 32}}
-	// which other tasks do not read
+	// Only regression reads these keys.
 	c.Numbers, c.RegressionLoss = []config.Number{{Name: "mass", Mean: 1, Deviation: 2}}, config.Squared
 	c.Thresholds = []float64{0, 0.25, 0.5, 0.75, 1, 0.5, 0.5, 0.5}
 	c.SamplerNoise, c.SamplerSeed, c.Extra = "always", math.MaxUint64, json.RawMessage(`{"why":[1,null]}`)
@@ -54,7 +55,8 @@ func FullConfig() *config.Config {
 	return c
 }
 
-// GoldenConfig is a small model of a task, of 16 tokens, padding and a mask.
+// GoldenConfig returns a small model of a task with a vocabulary of 18 ids: padding, 16 tokens and
+// a mask.
 func GoldenConfig(task string) *config.Config {
 	c := OfTask(TinyConfig(), task)
 	c.VocabSize, c.PadTokenID = 18, new(int32(0))
@@ -63,7 +65,8 @@ func GoldenConfig(task string) *config.Config {
 	return c
 }
 
-// FillMaskConfigs have both positions of norms, with and without tied embeddings.
+// FillMaskConfigs returns models with pre-norm and post-norm, each with and without tied
+// embeddings.
 func FillMaskConfigs() (out []*config.Config) {
 	for _, norm := range []string{"pre", "post"} {
 		for _, tied := range []bool{false, true} {
@@ -75,7 +78,8 @@ func FillMaskConfigs() (out []*config.Config) {
 	return out
 }
 
-// ManyTokens is a configuration whose logits take most of the memory.
+// ManyTokens returns a fill-mask model with a vocabulary of 20,001 ids. The logits take most of its
+// memory.
 func ManyTokens() *config.Config {
 	c := OfTask(TinyConfig(), config.FillMask)
 	c.VocabSize, c.NumLabels, c.MaskTokenID = 20001, 20000, new(int32(20000))
@@ -83,7 +87,7 @@ func ManyTokens() *config.Config {
 	return c
 }
 
-// TinyConfig is the smallest model with every part.
+// TinyConfig returns a classifier with two small layers and relative position bias.
 func TinyConfig() *config.Config {
 	return &config.Config{
 		ModelType: "sft",
@@ -98,7 +102,7 @@ func TinyConfig() *config.Config {
 	}
 }
 
-// OfTask makes a configuration one of a task.
+// OfTask changes c to a model of the task and returns c.
 func OfTask(c *config.Config, task string) *config.Config {
 	if c.Task = task; task == config.FillMask {
 		c.NumLabels, c.MaskTokenID, c.MaskRate, c.MaskSpan = c.VocabSize-1, new(int32(c.VocabSize-1)), 0.3, 2
@@ -114,7 +118,7 @@ func OfTask(c *config.Config, task string) *config.Config {
 	return c
 }
 
-// Switches are the keys of a configuration that are true or false, if its task has them.
+// Switches returns the boolean keys of c that its task reads.
 func Switches(c *config.Config) (out []reflect.Value) {
 	fields := reflect.ValueOf(c).Elem()
 	for _, field := range reflect.VisibleFields(fields.Type()) {
@@ -128,8 +132,8 @@ func Switches(c *config.Config) (out []reflect.Value) {
 	return out
 }
 
-// RandomConfigs has every score, probability and relative position bias with everything else
-// drawn.
+// RandomConfigs returns one configuration for each combination of score, probability and relative
+// position bias. Most other keys are random.
 func RandomConfigs() []*config.Config {
 	random := rand.New(rand.NewPCG(5, 6))
 	pick := func(s ...string) string { return s[random.IntN(len(s))] }
@@ -160,7 +164,7 @@ func RandomConfigs() []*config.Config {
 	return out
 }
 
-// TrainingConfig has everything random that training has.
+// TrainingConfig returns a configuration with every kind of dropout.
 func TrainingConfig() *config.Config {
 	c := TinyConfig()
 	c.NumLayers, c.DropToken, c.AttentionDropout, c.EmbeddingDropout, c.FeedForward,
@@ -169,12 +173,12 @@ func TrainingConfig() *config.Config {
 	return c
 }
 
-// TokenNGrams are the tokens and pairs of neighbours of small models.
+// TokenNGrams returns a small table of n-grams of one and two tokens.
 func TokenNGrams() *config.NGrams {
 	return &config.NGrams{Units: ngram.Tokens, MinN: 1, MaxN: 2, Slots: 1 << 10, MinCount: 1, Dropout: 0.1}
 }
 
-// ByteNGrams are the bytes and words of small models.
+// ByteNGrams returns a small table of n-grams of bytes and of words.
 func ByteNGrams() *config.NGrams {
 	return &config.NGrams{Units: ngram.Bytes, MinN: 2, MaxN: 3, Slots: 1 << 10, MinCount: 1, MaxWords: 2}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/sftseq/sftseq/vk"
 )
 
-// Vulkan opens the machine's best device under the validation layer. Where SFTSEQ_SIMD chooses
-// the CPU's kernels, the devices are not compared again.
+// Vulkan opens the machine's best device under the validation layer. It skips the test if
+// SFTSEQ_SIMD selects the CPU's kernels, because no Vulkan kernel depends on that variable.
 func Vulkan(t testing.TB) tensor.Device {
 	t.Helper()
 	if os.Getenv("SFTSEQ_SIMD") != "" {
@@ -22,15 +22,15 @@ func Vulkan(t testing.TB) tensor.Device {
 	return testenv.NeedVulkan(t, vk.Open, vk.Options{}).(tensor.Device)
 }
 
-// VulkanMixed is vulkan for mixed precision.
+// VulkanMixed opens the machine's best device with mixed precision.
 func VulkanMixed(t testing.TB) tensor.Device {
 	t.Helper()
 	return testenv.NeedMixed(t, vk.Open, vk.Options{Mixed: true}).(tensor.Device)
 }
 
-// OnEveryDevice runs a test for each folder on each instruction set of this
-// machine and on Vulkan. With -short it leaves out the instruction sets between the
-// best and the kernels in Go, whose code they share, and Vulkan.
+// OnEveryDevice runs f for each folder on each SIMD level of this machine and on Vulkan. With
+// -short it runs only the best SIMD level and the kernels in plain Go: the other levels share their
+// code.
 func OnEveryDevice(t *testing.T, folders []string, f func(t *testing.T, name string, device tensor.Device)) {
 	levels := simd.Levels()
 	if testing.Short() && len(levels) > 2 {
@@ -50,14 +50,15 @@ func OnEveryDevice(t *testing.T, folders []string, f func(t *testing.T, name str
 	})
 }
 
-// Card is a device with memory of its own.
+// Card is a device with its own memory: Limit bytes, and Beside words of scratch memory per
+// program.
 type Card struct {
 	tensor.Device
 	Limit  int64
 	Beside int
 }
 
-// Together is a card that runs micro-batches together.
+// Together is a card that runs four micro-batches together.
 type Together struct{ Card }
 
 func (Together) Together() int { return 4 }
@@ -66,7 +67,7 @@ func (d Card) Budget() int64 { return d.Limit }
 
 func (d Card) Scratch(*tensor.Program) (words int, err error) { return d.Beside, nil }
 
-// Limited is a card that takes programs with at most a number of words of activations.
+// Limited is a card that refuses programs with more than Most words of activations.
 type Limited struct {
 	Card
 	Most int
@@ -83,8 +84,8 @@ func (d Limited) Scratch(p *tensor.Program) (int, error) {
 
 func (d Limited) ForwardTokens() int { return 1 << 16 }
 
-// OnEveryKind runs a test with devices that agree to the bit: numbers of threads
-// on the CPU, and Vulkan alone, unless time is short.
+// OnEveryKind runs f with devices whose results have the same bits: the CPU with one, two and three
+// threads, and, without -short, Vulkan.
 func OnEveryKind(t *testing.T, f func(t *testing.T, devices ...tensor.Device)) {
 	t.Run("cpu", func(t *testing.T) { f(t, cpu.New(1), cpu.New(2), cpu.New(3)) })
 	if !testing.Short() {

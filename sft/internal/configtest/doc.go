@@ -1,2 +1,3 @@
-// Package configtest has small configurations, examples of them, and the devices that tests run on.
+// Package configtest provides small configurations, examples for them, and the devices that tests
+// run on.
 package configtest

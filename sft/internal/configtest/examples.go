@@ -8,7 +8,7 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// GoldenSequences are examples without labels.
+// GoldenSequences returns five sequences of 1 to 40 tokens, without labels.
 func GoldenSequences() (out []seq.Example) {
 	random := rand.New(rand.NewPCG(6, 1))
 	for i, n := range []int{1, 5, 16, 40, 27} {
@@ -21,7 +21,7 @@ func GoldenSequences() (out []seq.Example) {
 	return out
 }
 
-// RandomExamples makes one example for each length.
+// RandomExamples returns one random example per length, with the labels that the task of c needs.
 func RandomExamples(c *config.Config, random *rand.Rand, lengths ...int) []seq.Example {
 	vocabulary := c.VocabSize
 	if c.MaskTokenID != nil {

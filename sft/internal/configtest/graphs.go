@@ -8,15 +8,16 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// GraphConfig makes a configuration one of graphs.
+// GraphConfig changes c to a model of graphs with two features per node and two per edge, and
+// returns c.
 func GraphConfig(c *config.Config) *config.Config {
 	c.VocabSize, c.PadTokenID, c.Relative, c.Tokenizer = 0, nil, config.EdgeRelation, json.RawMessage(`{"type":"none"}`)
 	c.FeatureNames, c.EdgeFeatureNames = []string{"mass", "charge"}, []string{"order", "length"}
 	return c
 }
 
-// RandomGraphs are graphs of the given numbers of tokens, of which some have no edges, some one to
-// themselves, and some several of one source and target. Every fourth graph has no edges at all.
+// RandomGraphs returns one graph per length, the number of its nodes. Some edges are loops, some
+// connect the same two nodes as another edge, and every fourth graph has no edges.
 func RandomGraphs(c *config.Config, random *rand.Rand, lengths ...int) (out []seq.Example) {
 	number := func() float32 { return float32(0.7 * random.NormFloat64()) }
 	for i, n := range lengths {
@@ -33,7 +34,7 @@ func RandomGraphs(c *config.Config, random *rand.Rand, lengths ...int) (out []se
 			switch at % 8 {
 			case 0:
 				edge.Target = edge.Source
-			case 1: // a second time
+			case 1: // a parallel edge
 				edge.Source, edge.Target = e.Edges[at-1].Source, e.Edges[at-1].Target
 			}
 			for range c.EdgeFeatureNames {
@@ -46,8 +47,8 @@ func RandomGraphs(c *config.Config, random *rand.Rand, lengths ...int) (out []se
 	return out
 }
 
-// PairsOf are the features of all pairs of tokens: 0 where there is no edge, and a sum where there
-// are several.
+// PairsOf returns the features of each pair of nodes, [source][target][feature]: the sum over the
+// edges of the pair. The last feature is the number of edges.
 func PairsOf(c *config.Config, e seq.Example) (a [][][]float64) {
 	n := len(c.EdgeFeatureNames) + 1
 	for range e.Features {

@@ -13,13 +13,13 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// soundRate is the sampling rate in Hz, SoundBands the number of mel bands of a spectrum.
+// soundRate is the sampling rate in Hz. SoundBands is the number of mel bands of a spectrum.
 const (
 	soundRate  = 8000
 	SoundBands = 24
 )
 
-// TargetsOf returns the index of the spectrum that each token has as its target.
+// TargetsOf returns each token's target, an index of a spectrum in the codebook.
 func TargetsOf(c *config.Config, e seq.Example) []int32 {
 	all := make([]int32, len(e.A))
 	for i := range all {
@@ -28,7 +28,7 @@ func TargetsOf(c *config.Config, e seq.Example) []int32 {
 	return c.MaskTargets.At(e.A, all)
 }
 
-// CodebookOf decodes the spectra that config.json keeps.
+// CodebookOf decodes the spectra that config.json stores for targets.
 func CodebookOf(t *testing.T, targets *config.MaskTargets) spectra.Codebook {
 	t.Helper()
 	var stored struct {
@@ -39,7 +39,7 @@ func CodebookOf(t *testing.T, targets *config.MaskTargets) spectra.Codebook {
 	return must.Get(spectra.Decode(stored.Codebook, stored.Bands))(t)
 }
 
-// Tones returns audio samples of the given lengths, each of two consecutive tones.
+// Tones returns one sound per length in samples. The second half of a sound has another pitch.
 func Tones(random *rand.Rand, lengths ...int) (out []seq.Example) {
 	for row, n := range lengths {
 		e := seq.Example{A: make([]int32, n), Index: uint32(row)}
@@ -57,7 +57,8 @@ func Tones(random *rand.Rand, lengths ...int) (out []seq.Example) {
 	return out
 }
 
-// SoundConfig returns the configuration of a model that predicts spectra, learned from the sounds.
+// SoundConfig returns the configuration of a model that predicts spectra. Its codebook is learned
+// from the sounds.
 func SoundConfig(t *testing.T, names int, sounds []seq.Example) *config.Config {
 	t.Helper()
 	c := TinyConfig()
@@ -65,7 +66,7 @@ func SoundConfig(t *testing.T, names int, sounds []seq.Example) *config.Config {
 	spec := seq.Spec{Task: config.Classification, VocabSize: spectra.Levels,
 		Tokenizer: json.RawMessage(`{"type":"mulaw"}`)}
 	if err := c.DescribeData(spec); err == nil || !strings.Contains(err.Error(), "names of no spectra") {
-		t.Fatalf("spectra that were not learned: %v", err)
+		t.Fatalf("DescribeData before Learn: error %v, want names of no spectra", err)
 	}
 	must.Succeed(t, c.MaskTargets.Learn(t.Context(), func(add func([]int32) error) error {
 		for _, e := range sounds {

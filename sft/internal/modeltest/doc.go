@@ -1,3 +1,3 @@
-// Package modeltest has models with random weights, the models of testdata/golden, and a slow float64
+// Package modeltest provides models with random weights, the golden folders, and a slow float64
 // reference of the whole model.
 package modeltest

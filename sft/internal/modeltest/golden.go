@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// GoldenDir is the folder of the models that a float64 definition has computed, for the tests of package sft
-// and of the packages in its folder.
+// GoldenDir is the path of the golden folders from package sft or from a package in a subfolder of
+// sft.
 var GoldenDir = func() string {
 	const folder = "testdata/golden"
 	if _, err := os.Stat(folder); err == nil {
@@ -23,9 +23,8 @@ var GoldenDir = func() string {
 	return filepath.Join("..", folder)
 }()
 
-// EvaluationFolders hold logits and gradients computed in float64. The long
-// sequence takes minutes under the race detector, where tests run with -short,
-// and has nothing concurrent that the others lack.
+// EvaluationFolders returns the names of golden folders with logits and gradients. With -short it
+// leaves out "long", which takes minutes under the race detector and tests no further concurrency.
 func EvaluationFolders() []string {
 	folders := []string{"pre", "post", "lily", "standardized", "odd", "ties", "retrieval",
 		"vanilla", "conv", "conv_post"}
@@ -60,7 +59,7 @@ func GoldenLines(t *testing.T, path string) []goldenLine {
 		out = append(out, l)
 	}
 	if s.Err() != nil || len(out) == 0 {
-		t.Fatalf("%s: %d lines, %v", path, len(out), s.Err())
+		t.Fatalf("reading %s: %d lines, error %v", path, len(out), s.Err())
 	}
 	return out
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// inMemory are rows whose class is the token that they have beside those of noise.
+// inMemory holds rows of noise tokens. One token per row, 10 plus the class, determines the class.
 type inMemory []seq.Example
 
 func (r inMemory) Lengths() (out []int32) {
@@ -36,7 +36,8 @@ func NewInMemory(seed uint64, n, classes int) (out inMemory) {
 	return out
 }
 
-// LinearDir is the directory of a linear model of three classes, trained from a seed.
+// LinearDir trains a linear model of three classes from a seed and returns its directory and the
+// model.
 func LinearDir(t *testing.T, seed uint64) (string, *linearmodel.Model) {
 	t.Helper()
 	s := &seq.Spec{Task: seq.Classification, VocabSize: 20, PadID: new(int32), LabelNames: []string{"a", "b", "c"}}

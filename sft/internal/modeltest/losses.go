@@ -10,7 +10,7 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
-// ClassificationLoss is the mean cross-entropy of examples, and their number.
+// ClassificationLoss returns the mean cross-entropy of the examples, and their number.
 func (r Reference) ClassificationLoss(examples []seq.Example) (mean float64, terms int) {
 	for _, e := range examples {
 		r.row = e.Index
@@ -24,7 +24,7 @@ func (r Reference) ClassificationLoss(examples []seq.Example) (mean float64, ter
 	return mean / float64(len(examples)), len(examples)
 }
 
-// Differences is the gradient of a loss.
+// Differences returns the gradient of a loss by central differences, per parameter name.
 func (r Reference) Differences(loss func() float64) map[string][]float64 {
 	const h = 1e-5
 	out := map[string][]float64{}
@@ -41,7 +41,7 @@ func (r Reference) Differences(loss func() float64) map[string][]float64 {
 	return out
 }
 
-// FillMaskLoss is the mean loss of the masked tokens of examples, and their number.
+// FillMaskLoss returns the mean loss of the masked tokens of the examples, and their number.
 func (r Reference) FillMaskLoss(examples []seq.Example) (mean float64, tokens int) {
 	for _, e := range examples {
 		loss, n := r.maskedLoss(e)
@@ -50,7 +50,7 @@ func (r Reference) FillMaskLoss(examples []seq.Example) (mean float64, tokens in
 	return mean / float64(tokens), tokens
 }
 
-// maskedLoss is the sum over the masked tokens of an example, and their number.
+// maskedLoss returns the summed loss of the masked tokens of an example, and their number.
 func (r Reference) maskedLoss(e seq.Example) (loss float64, tokens int) {
 	d := model.Drawing{Mode: model.LossMode, Seed: r.SamplerSeed}
 	if r.Training != nil {
@@ -68,7 +68,8 @@ func (r Reference) maskedLoss(e seq.Example) (loss float64, tokens int) {
 	return loss, len(positions)
 }
 
-// Normed are the rows of tokens that the head or the mean reads.
+// Normed returns the rows of the tokens after the last layer. With pre-norm they include the final
+// norm.
 func (r Reference) Normed(tokens []int32) (rows [][]float64) {
 	rows, _ = r.Layers(tokens)
 	for i := range rows {
@@ -79,7 +80,7 @@ func (r Reference) Normed(tokens []int32) (rows [][]float64) {
 	return rows
 }
 
-// MaskedLogits are the logits of a masked token.
+// MaskedLogits returns the logits of the token with this row of hidden values.
 func (r Reference) MaskedLogits(row []float64) []float64 {
 	logits, weight := slices.Clone(r.Weights["head.out.bias"]), r.Weights["head.out.weight"]
 	if r.TieEmbeddings {
@@ -97,8 +98,8 @@ func (r Reference) MultiLabelLoss(examples []seq.Example) (mean float64, terms i
 	return r.WeightedMultiLabelLoss(examples, slices.Repeat([]float64{1}, r.NumLabels))
 }
 
-// WeightedMultiLabelLoss is the mean loss of the labels of examples, and how many there are. The
-// term of a label that holds has a weight.
+// WeightedMultiLabelLoss returns the mean binary cross-entropy over all labels of the examples, and
+// the number of its terms. The term of a positive label is multiplied by its weight.
 func (r Reference) WeightedMultiLabelLoss(examples []seq.Example, weight []float64) (mean float64, terms int) {
 	for _, e := range examples {
 		r.row = e.Index
@@ -116,7 +117,8 @@ func (r Reference) WeightedMultiLabelLoss(examples []seq.Example, weight []float
 	return mean / float64(terms), terms
 }
 
-// LossOfNumbers is the mean loss of the numbers of examples, and how many there are.
+// LossOfNumbers returns the mean loss of the target numbers of the examples, and the number of its
+// terms.
 func (r Reference) LossOfNumbers(examples []seq.Example) (mean float64, terms int) {
 	for _, e := range examples {
 		r.row = e.Index
@@ -134,7 +136,8 @@ func (r Reference) LossOfNumbers(examples []seq.Example) (mean float64, terms in
 	return mean / float64(terms), terms
 }
 
-// TaggingLoss is the mean loss of the labelled tokens of examples, and how many there are.
+// TaggingLoss returns the mean cross-entropy of the labelled tokens of the examples, and their
+// number.
 func (r Reference) TaggingLoss(examples []seq.Example) (mean float64, terms int) {
 	for _, e := range examples {
 		r.row = e.Index
@@ -154,7 +157,7 @@ func (r Reference) TaggingLoss(examples []seq.Example) (mean float64, terms int)
 	return mean / float64(terms), terms
 }
 
-// TokenLogits are those of each token, one after another.
+// TokenLogits returns the logits of all tokens of an example, concatenated.
 func (r Reference) TokenLogits(e seq.Example) (logits []float64) {
 	r.features, r.pairs = e.Features, configtest.PairsOf(r.Config, e)
 	for _, row := range r.Normed(e.A) {

@@ -16,7 +16,7 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// ScoreAll are the logits of examples.
+// ScoreAll returns the logits of each example, computed by a new scorer.
 func ScoreAll(t *testing.T, m *sft.Model, examples []seq.Example) (logits [][]float32) {
 	t.Helper()
 	out := must.Get(NewTestScorer(t, m).Examples(t.Context(), examples))(t)
@@ -36,7 +36,8 @@ func ReadFiles(t *testing.T, paths ...string) string {
 	return all.String()
 }
 
-// RandomModel has random weights everywhere: fresh ones leave some parts idle.
+// RandomModel returns a model with noise added to every weight, because initial weights leave some
+// parts without effect.
 func RandomModel(c *config.Config, seed uint64) *sft.Model {
 	m := sft.NewModel(c, seed)
 	random := rand.New(rand.NewPCG(seed, 3))
@@ -51,7 +52,7 @@ func RandomModel(c *config.Config, seed uint64) *sft.Model {
 	return m
 }
 
-// randomNGrams are embeddings of half of the slots, without a least count.
+// randomNGrams returns random embeddings for a random half of the slots.
 func randomNGrams(c *config.Config, random *rand.Rand) *config.NGramTable {
 	used, features := ngram.NewBitmap(c.NGrams.Slots), 0
 	for i := range uint32(c.NGrams.Slots) {

@@ -9,7 +9,7 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
-// addNGrams takes the embeddings of n-grams of a model, if it has any.
+// addNGrams copies the table of n-grams of m, if it has one, to the reference.
 func (r *Reference) addNGrams(m *sft.Model) {
 	if m.NGrams == nil {
 		return
@@ -25,7 +25,8 @@ func (r *Reference) addNGrams(m *sft.Model) {
 	}
 }
 
-// withNGrams is the embedding x of the last token with those of the n-grams that end there.
+// withNGrams returns the sum of x, the embedding of the last token, and the embeddings of the
+// n-grams that end at this token, divided by the square root of the number of terms.
 func (r Reference) withNGrams(x []float64, tokens []int32) []float64 {
 	out, terms := slices.Clone(x), 1.0
 	for n := r.NGrams.MinN; n <= min(r.NGrams.MaxN, len(tokens)); n++ {

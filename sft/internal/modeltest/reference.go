@@ -16,7 +16,7 @@ import (
 	"github.com/sftseq/sftseq/sinusoid"
 )
 
-// input is what the input layer reads of a token.
+// input returns the vector that the input layer reads for a token with these features.
 func (r Reference) input(row []float32) (x []float64) {
 	if r.Input == config.OnesInput {
 		return []float64{1}
@@ -27,7 +27,8 @@ func (r Reference) input(row []float32) (x []float64) {
 	return x
 }
 
-// distanceBias is Rmul and Radd of a query and a duplet, from the distances of points and the
+// distanceBias returns the factor (Rmul) and the term (Radd) of the score of query i and duplet s.
+// They are computed from the squared distances of the points and, if the model has them, the
 // products of their normals.
 func (r Reference) distanceBias(name string, head, i int, s duplet) (mul, add float64) {
 	at := func(token int, feature string) float64 {
@@ -58,7 +59,8 @@ func (r Reference) distanceBias(name string, head, i int, s duplet) (mul, add fl
 	return mul, add
 }
 
-// edgeBias is Rmul and Radd of a query and a duplet, from the features of all pairs.
+// edgeBias returns the factor (Rmul) and the term (Radd) of the score of query i and duplet s, from
+// the features of their edges.
 func (r Reference) edgeBias(name string, head, i int, s duplet) (mul, add float64) {
 	linear := func(kind string, t int) float64 {
 		w := r.Weights[name+"attn."+kind+".weight"]
@@ -76,12 +78,12 @@ func (r Reference) edgeBias(name string, head, i int, s duplet) (mul, add float6
 	return mul, add
 }
 
-// Reference is the model in float64 and as its definition has it: every matrix is there,
-// every sum is a loop.
+// Reference computes a model in float64 as its definition states: it stores every matrix and sums
+// by plain loops.
 type Reference struct {
 	*config.Config
 	Weights  map[string][]float64
-	Training *model.Drawing // nil in evaluation; in training, without dropout
+	Training *model.Drawing // random numbers of a training step, whose dropout is left out; nil in evaluation
 	row      uint32         // row of the data set, in training
 	features [][]float32    // features of the tokens, in place of ids
 	pairs    [][][]float64  // features of the edges
@@ -100,7 +102,7 @@ func NewReference(m *sft.Model) Reference {
 	return r
 }
 
-// Example returns the logits and what was read of each sequence.
+// Example returns the logits of an example and an explanation of each of its sequences.
 func (r Reference) Example(e seq.Example) (logits []float64, read []ReferenceExplanation) {
 	r.features, r.pairs = e.Features, configtest.PairsOf(r.Config, e)
 	u, first := r.sequence(e.A)
@@ -118,13 +120,14 @@ func (r Reference) Example(e seq.Example) (logits []float64, read []ReferenceExp
 	return r.linear("head.out", gelu64(r.linear("head.hidden", features))), []ReferenceExplanation{first, second}
 }
 
-// ReferenceExplanation is an explanation whose layers are by position.
+// ReferenceExplanation holds, per layer, the weight and the mass of each sampled position, and the
+// weight of each token in the pooling.
 type ReferenceExplanation struct {
-	layers  []map[int32][2]float64 // weight and mass
+	layers  []map[int32][2]float64 // weight and mass by position
 	pooling []float64
 }
 
-// Layers returns the last layer's rows.
+// Layers returns the rows of all tokens after the last layer, and the explanation of the layers.
 func (r Reference) Layers(tokens []int32) (x [][]float64, read ReferenceExplanation) {
 	d := r.HiddenSize
 	x = make([][]float64, len(tokens))
@@ -186,7 +189,8 @@ func (r Reference) sequence(tokens []int32) (pooled []float64, read ReferenceExp
 	return pooled, read
 }
 
-// maximum is that of each channel over the tokens, or over a sample of them.
+// maximum returns the maximum of each channel over the tokens, or over a sample of PoolingSamples
+// tokens. It adds each token's share of the channels to the explanation.
 func (r Reference) maximum(x [][]float64, read ReferenceExplanation) (pooled []float64, _ ReferenceExplanation) {
 	var rows []duplet
 	if r.PoolingSamples > 0 {
@@ -218,7 +222,7 @@ func (r Reference) maximum(x [][]float64, read ReferenceExplanation) (pooled []f
 	return pooled, read
 }
 
-// mixed is the row of a duplet.
+// mixed returns the row of duplet s: p·x[top] + (1−p)·x[partner].
 func (r Reference) mixed(x [][]float64, s duplet) []float64 {
 	mixed := make([]float64, r.HiddenSize)
 	for c := range mixed {
@@ -258,13 +262,15 @@ func (r Reference) convolutions(name string, x [][]float64) [][]float64 {
 	return x
 }
 
-// duplet is a sampled pair of positions; partner is −1 where there is none.
+// duplet is a sampled token mixed with its partner, with weights p and 1 − p. The partner is −1 if
+// the token has none.
 type duplet struct {
 	top, partner int
 	p            float64
 }
 
-// sample chooses and pairs at most k tokens by their scores, to which training adds noise.
+// sample selects the k tokens with the largest scores and pairs them with random other tokens. In
+// training it adds noise to the scores and drops tokens.
 func (r Reference) sample(layer, k int, score []float64) []duplet {
 	word := func(stream uint32, i int) uint32 {
 		if d := r.Training; d != nil {
@@ -284,7 +290,7 @@ func (r Reference) sample(layer, k int, score []float64) []duplet {
 			order = append(order, i)
 		}
 	}
-	if order == nil { // all are dropped: none is
+	if order == nil { // training drops no token if it would drop all
 		order = all
 	}
 	slices.SortFunc(order, func(a, b int) int {
@@ -311,8 +317,7 @@ func (r Reference) sample(layer, k int, score []float64) []duplet {
 	return out
 }
 
-// attention returns the block's output, and by position the weights and masses of
-// the sampled tokens.
+// attention returns the block's output, and the weight and mass of each sampled token by position.
 func (r Reference) attention(layer int, name string, x [][]float64) ([][]float64, map[int32][2]float64) {
 	var score []float64
 	for _, v := range x {
@@ -363,7 +368,7 @@ func (r Reference) attention(layer int, name string, x [][]float64) ([][]float64
 	return each(o, func(v []float64) []float64 { return r.linear(name+"attn.o", v) }), received
 }
 
-// meet is the score of a query and a key.
+// meet returns the score of a query and a key before scaling.
 func (r Reference) meet(q, k []float64) (m float64) {
 	for c := range q {
 		switch r.Score {
@@ -380,7 +385,7 @@ func (r Reference) meet(q, k []float64) (m float64) {
 	return m
 }
 
-// relativeBias is Rmul and Radd of a query and a duplet.
+// relativeBias returns the factor (Rmul) and the term (Radd) of the score of query i and duplet s.
 func (r Reference) relativeBias(name string, head, i int, s duplet) (mul, add float64) {
 	if r.Relative == "none" {
 		return 1, 0
@@ -404,7 +409,8 @@ func (r Reference) relativeBias(name string, head, i int, s duplet) (mul, add fl
 	return mul, add
 }
 
-// probabilities is a row of P.
+// probabilities returns the row of P for a query's scores a. The leak of all duplets is a term of
+// the denominator of leaky_relu.
 func (r Reference) probabilities(a []float64, leaked float64) []float64 {
 	sum := 1e-9
 	if r.Probability == "leaky_relu" {
