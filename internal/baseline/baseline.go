@@ -1,7 +1,14 @@
-// Package baseline measures simple baselines on a data set, beside which every accuracy is shown: the largest class;
-// the linear model of n-grams of words or tokens (package linear); for pairs, the cosine of their bags of words; for
-// rows of one length, such as images, the nearest class mean; for ListOps, the operator at the root; for masked tokens,
-// their frequencies. They take seconds.
+// Package baseline measures simple baselines on a data set. Reports show them beside the accuracy
+// of a model. The baselines are:
+//
+// - the largest class
+// - logistic regression on n-grams of words or tokens (package linear)
+// - for pairs, the cosine of their bags of words
+// - for rows of equal length, such as images, the nearest class mean
+// - for ListOps, the operator at the root
+// - for masked tokens, the token frequencies
+//
+// Each baseline takes a few seconds.
 package baseline
 
 import (
@@ -13,11 +20,11 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Result has the accuracies of the baselines on a split, between 0 and 1.
+// Result has the accuracies of the baselines on a split. They lie between 0 and 1.
 type Result struct {
 	Split string `json:"split"`
-	// Class is the largest class of the training split, Majority the accuracy of a model
-	// that always answers it.
+	// Class is the largest class of the training split. Majority is the accuracy of always
+	// predicting Class.
 	Class    string  `json:"largest_class"`
 	Majority float64 `json:"majority"`
 	Models   []Model `json:"models,omitempty"` // trained baselines, if any
@@ -28,13 +35,14 @@ type Result struct {
 type Model struct {
 	Name     string  `json:"name"`
 	Accuracy float64 `json:"accuracy"`
-	Rows     int     `json:"rows"`       // rows of the split that it was measured on
-	Trained  int     `json:"train_rows"` // rows that it was trained on
+	Rows     int     `json:"rows"`       // number of evaluated rows
+	Trained  int     `json:"train_rows"` // number of training rows
 }
 
-// Measure trains on the training split and measures on others, in their order. Progress is
-// called with the rows that were gone over since the last call; how many there will be in
-// all is not known before, as the passes of training depend on what it reads. It may be nil.
+// Measure trains the baselines on the training split and evaluates them on the given splits. The
+// results have the order of splits. progress, which may be nil, receives the number of rows
+// processed since its last call. The total is unknown in advance, because the number of training
+// passes depends on the data.
 func Measure(ctx context.Context, set *seq.Dataset, progress func(rows int64), splits ...string) ([]Result, error) {
 	return measure(ctx, set, splits, usual, progress)
 }
@@ -110,7 +118,7 @@ func (w *work) measure(m *simple, out []Result) error {
 	return nil
 }
 
-// largest is the class of the most rows, the first of equal ones.
+// largest returns the class with the most rows, the first in names if several tie.
 func largest(names []string, rows map[string]int64) string {
 	best := names[0]
 	for _, name := range names {
@@ -121,7 +129,7 @@ func largest(names []string, rows map[string]int64) string {
 	return best
 }
 
-// Line is a baseline and its accuracy.
+// Line is the name of a baseline and its accuracy.
 type Line struct {
 	Name     string
 	Accuracy float64
@@ -136,7 +144,7 @@ func (r *Result) Lines() []Line {
 	return out
 }
 
-// String is all of them, with commas between.
+// String returns the names and accuracies of all baselines, separated by commas.
 func (r *Result) String() string {
 	var out []string
 	for _, l := range r.Lines() {

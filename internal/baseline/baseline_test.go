@@ -42,21 +42,22 @@ func noise(r *rand.Rand, n int) []int32 {
 	return out
 }
 
-// only returns the only model of a result, and expects it to have the name.
+// only returns the only model of r. It fails the test if r has several models or the name differs.
 func only(t *testing.T, r Result, name string) Model {
 	t.Helper()
 	if len(r.Models) != 1 || r.Models[0].Name != name {
-		t.Fatalf("%s: %+v, expected %s alone", r.Split, r.Models, name)
+		t.Fatalf("%s: got models %+v, want only %s", r.Split, r.Models, name)
 	}
 	return r.Models[0]
 }
 
 var sizes = map[string]int{"train": 2000, "val": 300, "test": 500}
 
-// TestTokens: a model of three classes of different sizes learns a token that occurs in one class only.
+// TestTokens checks that n-grams separate three classes of different sizes by a token that occurs
+// in one class only.
 func TestTokens(t *testing.T) {
 	set := dataset(t, spec("a", "b", "c"), sizes, func(r *rand.Rand) seq.Example {
-		label := int32(min(2, r.IntN(4))) // half of them are c
+		label := int32(min(2, r.IntN(4))) // half of the rows are of class c
 		tokens := noise(r, 20)
 		tokens[r.IntN(len(tokens))] = 40 + label
 		return seq.Example{A: tokens, Label: label}
@@ -65,15 +66,16 @@ func TestTokens(t *testing.T) {
 	for _, r := range out {
 		info := set.Manifest.Splits[r.Split]
 		if want := float64(info.Labels["c"]) / float64(info.Rows); r.Class != "c" || r.Majority != want {
-			t.Errorf("%s: largest class %s with %v, expected c with %v", r.Split, r.Class, r.Majority, want)
+			t.Errorf("%s: got largest class %s with fraction %v, want c with %v", r.Split, r.Class, r.Majority, want)
 		}
 		if m := only(t, r, TokenNGrams); m.Accuracy < 0.97 || m.Rows != int(info.Rows) || m.Trained != 2000 {
-			t.Errorf("%s: %+v, expected nearly all right", r.Split, m)
+			t.Errorf("%s: got %+v, want accuracy ≥ 0.97", r.Split, m)
 		}
 	}
 }
 
-// TestNeighbours: neighbours distinguish rows of the same tokens in another order.
+// TestNeighbours checks that pairs of adjacent tokens distinguish rows that have the same tokens in
+// a different order.
 func TestNeighbours(t *testing.T) {
 	set := dataset(t, spec("ab", "ba"), sizes, func(r *rand.Rand) seq.Example {
 		tokens, at, label := noise(r, 20), r.IntN(19), r.IntN(2)
@@ -82,22 +84,22 @@ func TestNeighbours(t *testing.T) {
 	})
 	out, err := Measure(context.Background(), set, nil, "test")
 	if err != nil || only(t, out[0], TokenNGrams).Accuracy < 0.97 {
-		t.Fatalf("%v, %v", out, err)
+		t.Fatalf("got %v, %v, want accuracy ≥ 0.97", out, err)
 	}
 }
 
-// TestChance: labels that are independent of the tokens are predicted with an accuracy of chance.
+// TestChance checks that labels independent of the tokens are predicted at chance accuracy.
 func TestChance(t *testing.T) {
 	set := dataset(t, spec("a", "b"), sizes, func(r *rand.Rand) seq.Example {
 		return seq.Example{A: noise(r, 20), Label: int32(r.IntN(2))}
 	})
 	out, err := Measure(context.Background(), set, nil, "test")
 	if err != nil || math.Abs(only(t, out[0], TokenNGrams).Accuracy-0.5) > 0.09 { // four standard errors
-		t.Fatalf("%v, %v", out, err)
+		t.Fatalf("got %v, %v, want accuracy near 0.5", out, err)
 	}
 }
 
-// TestPairs: pairs that share tokens are distinguished from others; pairs of identical words are not.
+// TestPairs checks that the cosine separates pairs that share tokens from unrelated pairs.
 func TestPairs(t *testing.T) {
 	s := spec("apart", "together")
 	s.Task = seq.Retrieval
@@ -110,11 +112,12 @@ func TestPairs(t *testing.T) {
 	})
 	out, err := Measure(context.Background(), set, nil, "test")
 	if err != nil || only(t, out[0], Cosine).Accuracy < 0.95 {
-		t.Fatalf("%v, %v", out, err)
+		t.Fatalf("got %v, %v, want accuracy ≥ 0.95", out, err)
 	}
 }
 
-// TestBestThreshold: no other threshold classifies more pairs correctly.
+// TestBestThreshold checks that no other threshold classifies more pairs correctly than
+// bestThreshold.
 func TestBestThreshold(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	for range 200 {
@@ -135,17 +138,17 @@ func TestBestThreshold(t *testing.T) {
 			best = max(best, right(float64(i)/4))
 		}
 		if at := bestThreshold(slices.Clone(s)); right(at) != best {
-			t.Fatalf("%v: threshold %v is right %d times, expected %d", s, at, right(at), best)
+			t.Fatalf("%v: threshold %v classifies %d pairs correctly, want %d", s, at, right(at), best)
 		}
 	}
 }
 
-// TestSample: large splits are sampled reproducibly. The sample has all classes even if the file is
-// sorted by class.
+// TestSample checks that large splits are sampled reproducibly, and that the sample has all classes
+// even if the file is sorted by class.
 func TestSample(t *testing.T) {
 	n := int32(0)
 	set := dataset(t, spec("a", "b"), sizes, func(r *rand.Rand) seq.Example {
-		label := n / 1000 % 2 // n is a row of the training split, then of the others
+		label := n / 1000 % 2 // n counts the rows of all splits
 		n++
 		tokens := noise(r, 20)
 		tokens[3] = 41 + label
@@ -155,25 +158,26 @@ func TestSample(t *testing.T) {
 	var done int64
 	first, err := measure(context.Background(), set, []string{"test"}, few, func(rows int64) { done += rows })
 	if want := int64(7*200 + 100); done != want {
-		t.Errorf("progress of %d rows, expected %d: 200 of training in two passes and 5 epochs, and 100 of the test",
+		t.Errorf("progress of %d rows, want %d: 200 training rows in two passes and 5 epochs, 100 test rows",
 			done, want)
 	}
 	must.Succeed(t, err)
 	if m := only(t, first[0], TokenNGrams); m.Trained != 200 || m.Rows != 100 || m.Accuracy < 0.7 {
-		t.Errorf("%+v, expected a sample of 200 and 100 rows with nearly all labels right", m)
+		t.Errorf("got %+v, want 200 training rows, 100 test rows and accuracy ≥ 0.7", m)
 	}
 	again, err := measure(context.Background(), set, []string{"test"}, few, nil)
 	if err != nil || !reflect.DeepEqual(first, again) {
-		t.Errorf("%+v, then %+v, %v", first, again, err)
+		t.Errorf("first result %+v, second result %+v, error %v", first, again, err)
 	}
-	few.nGrams, done = 1000, 0 // some twenty rows
+	few.nGrams, done = 1000, 0 // enough for about 20 rows
 	short, err := measure(context.Background(), set, []string{"test"}, few, func(rows int64) { done += rows })
 	if err != nil || only(t, short[0], TokenNGrams).Trained != 200 || done < 500+5*10 || done > 500+5*50 {
-		t.Errorf("%+v, %d rows, %v", short, done, err)
+		t.Errorf("got %+v, %d rows of progress, error %v", short, done, err)
 	}
 }
 
-// TestNothingToMeasure: data without labels and missing splits are errors; one class has no model.
+// TestNothingToMeasure checks that unlabelled data and missing splits are errors, and that a single
+// class yields no model.
 func TestNothingToMeasure(t *testing.T) {
 	draw := func(label int32) func(*rand.Rand) seq.Example {
 		return func(r *rand.Rand) seq.Example { return seq.Example{A: noise(r, 3), Label: label} }
@@ -181,24 +185,24 @@ func TestNothingToMeasure(t *testing.T) {
 	plain := seq.Spec{Task: seq.Classification, VocabSize: 50}
 	if _, err := Measure(context.Background(), dataset(t, plain, map[string]int{"train": 3, "test": 3},
 		draw(seq.NoLabel)), nil, "test"); err == nil {
-		t.Error("no labels: no error")
+		t.Error("Measure of unlabelled data returned no error")
 	}
 	one := dataset(t, spec("a"), map[string]int{"train": 3, "test": 3}, draw(0))
 	if out, err := Measure(context.Background(), one, nil, "test"); err != nil ||
 		out[0].Models != nil || out[0].Majority != 1 {
-		t.Errorf("one class: %+v, %v", out, err)
+		t.Errorf("one class: got %+v, %v, want no models and a majority of 1", out, err)
 	}
 	must.Fail(t, "", "no such split")(Measure(context.Background(), one, nil, "val"))
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	two := dataset(t, spec("a", "b"), map[string]int{"train": 3, "test": 3}, draw(0))
 	if _, err := Measure(ctx, two, nil, "test"); err != context.Canceled {
-		t.Errorf("cancelled: %v", err)
+		t.Errorf("got error %v, want context.Canceled", err)
 	}
 }
 
-// TestStep: a step descends the gradient of −ln p(label | row): AdaGrad's first step is
-// −rate·sign(gradient), the later ones add the squares.
+// TestStep checks that a step descends the gradient of −ln p(label | row). AdaGrad's first step is
+// −rate·sign(gradient), and the sums of squares hold the squared gradient.
 func TestStep(t *testing.T) {
 	l := newLogistic(3)
 	r := rand.New(rand.NewPCG(9, 9))
@@ -227,10 +231,10 @@ func TestStep(t *testing.T) {
 			other.step(row, 1, make([]float64, 3))
 			at := int(f.bucket)*3 + c
 			if got := math.Sqrt(float64(other.squares[at])); math.Abs(got-math.Abs(want)) > 1e-3 {
-				t.Errorf("bucket %d, class %d: gradient %v, expected %v", f.bucket, c, got, want)
+				t.Errorf("bucket %d, class %d: got gradient %v, want %v", f.bucket, c, got, want)
 			}
 			if (other.weights[at] < was) != (want > 0) {
-				t.Errorf("bucket %d, class %d: the step goes up", f.bucket, c)
+				t.Errorf("bucket %d, class %d: the step increases the loss", f.bucket, c)
 			}
 		}
 	}

@@ -7,10 +7,11 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// cosine says of a pair that it is of class 1 where the cosine of its bags is at least
-// the threshold that is right most often in training. Words stand alone, and one that every
-// text has counts nothing: of pairs of film reviews 84% are right then, with neighbours and
-// the weights of [bag] 78%. Tokens such as bytes say little alone, and most are in every row.
+// cosine classifies pairs by the cosine similarity of their bags: at or above a threshold, a pair
+// is of class 1. The threshold maximises training accuracy. For words, the bags omit neighbour
+// pairs, and a word that occurs in every text has weight 0: on pairs of film reviews, accuracy is
+// 84%, against 78% with neighbour pairs and smoothed weights. Tokens such as bytes need neighbours,
+// because single bytes carry little information and most occur in every row.
 func cosine(what counted, most limits) *simple {
 	least := 1.0
 	if what.words {
@@ -43,7 +44,8 @@ func cosine(what counted, most limits) *simple {
 	}
 }
 
-// pairs are the bags of pairs, one behind the other, and whether they are of class 1.
+// pairs has the bags of row pairs, two consecutive bags per pair, and whether each pair is of class
+// 1.
 type pairs struct {
 	bags    [][]feature
 	related []bool
@@ -59,7 +61,7 @@ func pairBags(examples []seq.Example, what counted) (p pairs) {
 	return p
 }
 
-// similarity is a pair's cosine and class.
+// similarity is the cosine of a pair and whether the pair is of class 1.
 type similarity struct {
 	cosine  float64
 	related bool
@@ -74,11 +76,12 @@ func (p pairs) similar(idf []float32) []similarity {
 	return out
 }
 
-// bestThreshold is the cosine from which on class 1 is right most often, the largest of
-// equally good ones.
+// bestThreshold returns the cosine threshold at or above which predicting class 1 is correct most
+// often. If several thresholds tie, it returns the largest.
 func bestThreshold(s []similarity) float64 {
 	slices.SortFunc(s, func(a, b similarity) int { return cmp.Compare(b.cosine, a.cosine) })
-	// Above the largest cosine none is of class 1; each threshold takes in one more.
+	// Above the largest cosine, no pair is predicted as class 1. Each lower threshold adds one
+	// pair.
 	right, best, at := 0, 0, 2.0
 	for i, v := range s {
 		if v.related {

@@ -7,28 +7,28 @@ import (
 	"sync"
 )
 
-// buckets is how many features there are: tokens or words, and pairs of neighbours, share them by a
-// hash, as in Weinberger et al., Feature Hashing for Large Scale Multitask Learning, ICML
-// 2009.
+// buckets is the number of features. Tokens or words, and pairs of neighbours, are hashed to
+// buckets: Weinberger et al., Feature Hashing for Large Scale Multitask Learning, ICML 2009.
 const (
 	bucketBits = 18
 	buckets    = 1 << bucketBits
 )
 
-// A feature of a sequence, and its weight there.
+// feature is a bucket and its weight in a sequence.
 type feature struct {
 	bucket uint32
 	weight float32
 }
 
-// bucket is where a pair of neighbours, or with first -1 a token, is counted.
+// bucket returns the hash bucket of a pair of neighbours, or of the token second if first is -1.
 func bucket(first, second int32) uint32 {
 	h := uint64(uint32(first))<<32 | uint64(uint32(second))
 	h = (h ^ h>>31) * 0x9E3779B97F4A7C15 // the multiplier of splitmix64
 	return uint32((h ^ h>>29) * 0xBF58476D1CE4E5B9 >> (64 - bucketBits))
 }
 
-// counts are how often each bucket occurs in a sequence, by bucket.
+// counts returns the number of occurrences of each bucket in a sequence, in ascending order of the
+// buckets.
 func counts(tokens []int32, neighbours bool) []feature {
 	found := make([]uint32, 0, 2*len(tokens))
 	for i, t := range tokens {
@@ -48,7 +48,7 @@ func counts(tokens []int32, neighbours bool) []feature {
 	return slices.Clip(out)
 }
 
-// bags are the counts of the sequences' units, computed on all cores.
+// bags returns the bucket counts of each sequence, computed on all cores.
 func bags(sequences [][]int32, what counted, neighbours bool) [][]feature {
 	out := make([][]feature, len(sequences))
 	var group sync.WaitGroup
@@ -64,8 +64,9 @@ func bags(sequences [][]int32, what counted, neighbours bool) [][]feature {
 	return out
 }
 
-// inverseFrequency is idf(b) = least + ln((1+n) / (1+df(b))), df being in how many of the n
-// bags b occurs (Salton and Buckley, Information Processing and Management 24, 1988).
+// inverseFrequency returns idf(b) = least + ln((1+n) / (1+df(b))) for each bucket b, where df(b) is
+// the number of the n bags that contain b (Salton and Buckley, Information Processing and
+// Management 24, 1988).
 func inverseFrequency(bags [][]feature, least float64) []float32 {
 	idf := make([]float32, buckets)
 	for _, bag := range bags {
@@ -79,7 +80,7 @@ func inverseFrequency(bags [][]feature, least float64) []float32 {
 	return idf
 }
 
-// weigh makes counts tf into (1 + ln tf)·idf, and the bag's norm 1.
+// weigh replaces each count tf in bag by (1 + ln tf)·idf and scales the bag to norm 1.
 func weigh(bag []feature, idf []float32) {
 	norm := 0.0
 	for i, f := range bag {
@@ -96,14 +97,14 @@ func weigh(bag []feature, idf []float32) {
 	}
 }
 
-// weighAll weighs bags.
+// weighAll applies weigh to each bag.
 func weighAll(bags [][]feature, idf []float32) {
 	for _, b := range bags {
 		weigh(b, idf)
 	}
 }
 
-// dot is the cosine of two bags that weigh has made.
+// dot returns the dot product of two bags, which is their cosine if weigh normalised both.
 func dot(a, b []feature) float64 {
 	sum := 0.0
 	for len(a) > 0 && len(b) > 0 {

@@ -12,16 +12,17 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// FileName is where a data set directory keeps its baselines.
+// FileName is the name of the baselines file in a data set directory.
 const FileName = "baselines.json"
 
-// stored is the content of the file.
+// stored is the JSON content of the baselines file.
 type stored struct {
-	Data    string   `json:"data_sha256"` // the data set's fingerprint: of another one nothing is taken
+	Data    string   `json:"data_sha256"` // fingerprint of the measured data set
 	Results []Result `json:"results"`
 }
 
-// Store keeps results beside their data set. A file of another program is not replaced.
+// Store writes results to [FileName] in the data set's directory. It refuses to replace a JSON file
+// that another program wrote.
 func Store(set *seq.Dataset, results []Result) error {
 	path := filepath.Join(set.Dir, FileName)
 	if there, err := atomicfile.ReadRegular(path, maxFile); err == nil {
@@ -39,10 +40,11 @@ func Store(set *seq.Dataset, results []Result) error {
 	return atomicfile.WriteBytes(path, append(text, '\n'))
 }
 
-// maxFile bounds a file of results.
+// maxFile is the maximum size of a baselines file in bytes.
 const maxFile = 256 << 20
 
-// Stored is what is kept of a split, or nil where nothing is, or it is of other data.
+// Stored returns the stored result of a split. It returns nil if no result is stored or the data
+// set has changed since.
 func Stored(set *seq.Dataset, split string) (*Result, error) {
 	path := filepath.Join(set.Dir, FileName)
 	text, err := atomicfile.ReadRegular(path, maxFile)
@@ -67,8 +69,9 @@ func Stored(set *seq.Dataset, split string) (*Result, error) {
 	return r, nil
 }
 
-// Splits are those of a data set that can be measured: with rows, beside a training split
-// that has some, too, and one label.
+// Splits returns the names of the splits that Measure can evaluate: all non-empty splits except
+// train. It returns nil if the training split is empty or the task does not have a single label per
+// row.
 func Splits(m *seq.Manifest) (names []string) {
 	if m.Splits["train"].Rows == 0 || len(m.LabelNames) == 0 || m.Task == seq.MultiLabel || m.Task == seq.Tagging {
 		return nil

@@ -16,18 +16,19 @@ func twoClasses(r *rand.Rand) seq.Example {
 	return seq.Example{A: noise(r, 5), Label: int32(r.IntN(2))}
 }
 
-// What is kept comes back; of a data set that was made again nothing does.
+// TestStore checks that stored results are read back unchanged, and that Stored ignores results of
+// a different data set.
 func TestStore(t *testing.T) {
 	set := dataset(t, spec("a", "b"), map[string]int{"train": 50, "val": 10, "test": 20}, twoClasses)
 	if r, err := Stored(set, "val"); r != nil || err != nil {
-		t.Fatalf("before: %v, %v", r, err)
+		t.Fatalf("before Store: got %v, %v, want nil", r, err)
 	}
 	results := must.Get(Measure(context.Background(), set, nil, Splits(set.Manifest)...))(t)
 	must.Succeed(t, Store(set, results))
 	for i, split := range []string{"val", "test"} {
 		r, err := Stored(set, split)
 		if err != nil || !reflect.DeepEqual(r, &results[i]) {
-			t.Errorf("%s: %+v, %v; expected %+v", split, r, err, results[i])
+			t.Errorf("%s: got %+v, %v; want %+v", split, r, err, results[i])
 		}
 	}
 	other := dataset(t, spec("a", "b"), map[string]int{"train": 60, "val": 10, "test": 20}, twoClasses)
@@ -37,7 +38,7 @@ func TestStore(t *testing.T) {
 	}
 	must.Succeed(t, err)
 	if r, err := Stored(other, "val"); r != nil || err != nil {
-		t.Errorf("of another data set: %v, %v", r, err)
+		t.Errorf("of a different data set: got %v, %v, want nil", r, err)
 	}
 	damaged := dataset(t, spec("a", "b"), map[string]int{"train": 50, "val": 10}, twoClasses)
 	must.Succeed(t, os.WriteFile(filepath.Join(damaged.Dir, FileName), text[:len(text)/2], 0o666))
@@ -49,7 +50,7 @@ func TestStore(t *testing.T) {
 		"a file of another program")(Store(damaged, results))
 }
 
-// Files of before knew one model of a split.
+// TestStoredBefore checks that Stored reads older files, which have a single model per split.
 func TestStoredBefore(t *testing.T) {
 	set := dataset(t, spec("a", "b"), map[string]int{"train": 50, "val": 10}, twoClasses)
 	text := `{"data_sha256": "` + set.Fingerprint() + `", "results": [{"split": "val", "largest_class": "a", "majority": 0.5,
@@ -57,17 +58,17 @@ func TestStoredBefore(t *testing.T) {
 	must.Succeed(t, os.WriteFile(filepath.Join(set.Dir, FileName), []byte(text), 0o666))
 	want := &Result{Split: "val", Class: "a", Majority: 0.5, Models: []Model{{"bag", 0.75, 10, 50}}}
 	if r, err := Stored(set, "val"); err != nil || !reflect.DeepEqual(r, want) {
-		t.Errorf("%+v, %v; expected %+v", r, err, want)
+		t.Errorf("got %+v, %v; want %+v", r, err, want)
 	}
 }
 
-// What is measured of a data set is every split but that of training.
+// TestSplits checks that Splits returns all splits except train, and none without a training split.
 func TestSplits(t *testing.T) {
 	whole := dataset(t, spec("a", "b"), map[string]int{"train": 5, "val": 3, "test": 2}, twoClasses)
 	if got := Splits(whole.Manifest); !reflect.DeepEqual(got, []string{"val", "test"}) {
-		t.Errorf("%q", got)
+		t.Errorf("got %q, want val and test", got)
 	}
 	if got := Splits(dataset(t, spec("a", "b"), map[string]int{"test": 2}, twoClasses).Manifest); got != nil {
-		t.Errorf("without training: %q", got)
+		t.Errorf("without a training split: got %q, want nil", got)
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// logistic is softmax regression, p(c | x) ∝ exp(w_c·x + b_c), trained by AdaGrad (Duchi,
-// Hazan and Singer, JMLR 12, 2011), one row at a time: a sparse row updates few weights.
+// logistic is softmax regression, p(c | x) ∝ exp(w_c·x + b_c). AdaGrad (Duchi, Hazan and Singer,
+// JMLR 12, 2011) trains it on one row at a time, so a sparse row updates few weights.
 type logistic struct {
 	classes int
 	weights []float32 // [bucket][class], followed by the biases
@@ -18,18 +18,19 @@ func newLogistic(classes int) *logistic {
 	return &logistic{classes, make([]float32, n), make([]float32, n)}
 }
 
-// Settings of training. The passes over the rows make about wantedSteps steps if the limit of updates allows.
+// Training settings. The number of passes is chosen so that about wantedSteps steps are made, if
+// the limit of updates allows.
 const (
 	rate        = 0.5
 	minPasses   = 4
 	wantedSteps = 100000
-	negligible  = 1e-6 // a smaller error of a probability changes no weight
+	negligible  = 1e-6 // smaller errors of a probability update no weight
 )
 
-// train makes passes over the first rows, up to the limit of updates, and returns the
-// number of these rows.
+// train makes several passes over the first rows, within the limit of updates. It returns the
+// number of rows used.
 func (l *logistic) train(w *work, rows [][]feature, labels []int32, updates int) (int, error) {
-	n, pass := 0, 0 // pass counts the updates of one pass
+	n, pass := 0, 0 // pass counts the updates per pass
 	for n < len(rows) && pass < updates/minPasses {
 		pass += len(rows[n]) * l.classes
 		n++
@@ -92,7 +93,7 @@ func (l *logistic) scores(row []feature, out []float64) {
 	}
 }
 
-// answer predicts the class with the largest score, the first of several equal scores.
+// answer returns the class with the largest score, the first if several tie.
 func (l *logistic) answer(row []feature, scores []float64) int {
 	l.scores(row, scores)
 	best := 0

@@ -6,14 +6,14 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// NearestMean is what [nearestMean] is called.
+// NearestMean is the name of the [nearestMean] baseline.
 const NearestMean = "nearest class mean"
 
-// nearestMean answers the class whose mean row in training is nearest, by Euclidean
-// distance. All rows have the same length.
+// nearestMean returns a model that predicts the class whose mean training row has the smallest
+// Euclidean distance. All rows have the given length.
 func nearestMean(length, classes int, most limits) *simple {
 	rows := make([]int, classes)
-	means := make([][]float64, classes) // sums, until all rows have been seen
+	means := make([][]float64, classes) // sums until the last training row, then means
 	trained := 0
 	return &simple{
 		name: NearestMean, most: most,
@@ -49,12 +49,12 @@ func nearestMean(length, classes int, most limits) *simple {
 	}
 }
 
-// nearest is the class whose mean is nearest to a row, the first of equal ones.
+// nearest returns the class whose mean is nearest to row, the first if several tie.
 func nearest(means [][]float64, row []int32) int {
 	best, least := 0, math.Inf(1)
 	for c, mean := range means {
 		if mean == nil {
-			continue // no row of training
+			continue // the class has no training rows
 		}
 		distance := 0.0
 		for i, m := range mean {

@@ -7,13 +7,13 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// What [moments] is called, of clouds and of graphs.
+// Names of the [moments] baseline, for point clouds and for graphs.
 const (
 	Moments = "moments and radii"
 	Sums    = "sums and moments"
 )
 
-// momentsName is what the sums of a data set with features are called.
+// momentsName returns the name of the moments baseline for a data set with features.
 func momentsName(m *seq.Manifest) string {
 	if m.EdgeFeatureNames != nil {
 		return Sums
@@ -21,14 +21,15 @@ func momentsName(m *seq.Manifest) string {
 	return Moments
 }
 
-// radii are the bins of the distances of points from their center, up to twice their mean.
+// radii is the number of histogram bins for the distances of points from the centre, from 0 to
+// twice the mean distance.
 const radii = 16
 
-// moments is logistic regression on what a few sums say of tokens with features: the mean and
-// the deviation of each and, where they are points, how many lie how far from the center, which does
-// not change where a cloud is turned. Of graphs they have, too, how many nodes and edges there are,
-// and the sums of the features of both: how many atoms a molecule has of each element, and bonds of
-// each order.
+// moments returns logistic regression on summary statistics of tokens with features: the mean and
+// the standard deviation of each feature. For points, it adds a histogram of distances from the
+// centre, which is invariant under rotation. For graphs, it adds the numbers of nodes and edges and
+// the sums of their features, such as the number of atoms of each element and of bonds of each
+// order.
 //
 // Source of the distances: Osada, Funkhouser, Chazelle and Dobkin, "Shape Distributions", ACM
 // Transactions on Graphics 21, 2002 (D1).
@@ -76,7 +77,7 @@ func moments(m *seq.Manifest, classes int, most limits) *simple {
 	}
 }
 
-// spread is the mean and the deviation of each column; a deviation of 0 is 1.
+// spread returns the mean and the standard deviation of each column. A deviation of 0 becomes 1.
 func spread(rows [][]float64) (mean, deviation []float64) {
 	mean, deviation = make([]float64, len(rows[0])), make([]float64, len(rows[0]))
 	for i := range mean {
@@ -93,19 +94,19 @@ func spread(rows [][]float64) (mean, deviation []float64) {
 	return mean, deviation
 }
 
-// summed is what is summed up of a sequence.
+// summed describes the summary statistics of a data set's sequences.
 type summed struct {
-	points []int // features that are positions, if any
+	points []int // indices of the position features, if any
 	edged  bool
-	edges  int // features of an edge
+	edges  int // number of edge features
 }
 
-// summedOf is that of the sequences of a data set.
+// summedOf returns the summary statistics that suit a data set.
 func summedOf(m *seq.Manifest) summed {
 	return summed{seq.Points(m.FeatureNames), m.EdgeFeatureNames != nil, len(m.EdgeFeatureNames)}
 }
 
-// of are the sums of a sequence.
+// of returns the summary statistics of a sequence.
 func (s summed) of(e seq.Example) []float64 {
 	rows := make([][]float64, len(e.Features))
 	for t, row := range e.Features {
@@ -140,7 +141,8 @@ func (s summed) of(e seq.Example) []float64 {
 	return append(out, counts...)
 }
 
-// graph counts the nodes and edges of a graph, and sums up the features of both; the nodes have a mean.
+// graph returns the numbers of nodes and edges of a graph and the sums of their features. mean has
+// the means of the node features.
 func (s summed) graph(e seq.Example, mean []float64) []float64 {
 	out := []float64{float64(len(e.Features)), float64(len(e.Edges))}
 	for _, v := range mean {

@@ -8,8 +8,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestMoments: shells and balls of points, which have the same mean, are distinguished by the distance of their points
-// from the center; clouds with random labels are not.
+// TestMoments checks that shells and balls of points with the same mean are distinguished by the
+// distances from the centre, and that clouds with random labels are not.
 func TestMoments(t *testing.T) {
 	for _, related := range []bool{true, false} {
 		spec := seq.Spec{Task: seq.Classification, LabelNames: []string{"ball", "shell"},
@@ -36,14 +36,14 @@ func TestMoments(t *testing.T) {
 		})
 		results, err := Measure(t.Context(), d, nil, "test")
 		if err != nil || len(results[0].Models) != 1 || results[0].Models[0].Name != Moments {
-			t.Fatalf("%+v, %v", results, err)
+			t.Fatalf("got %+v, %v, want only "+Moments, results, err)
 		}
 		if accuracy := results[0].Models[0].Accuracy; related != (accuracy > 0.95) || !related && accuracy > 0.65 {
-			t.Errorf("labels related to the points: %v, accuracy %v", related, accuracy)
+			t.Errorf("labels depend on the points: %v, got accuracy %v", related, accuracy)
 		}
 	}
 	if m := (summed{points: []int{0, 1, 2}}).of(seq.Example{Features: [][]float32{{1, 2, 3}}}); len(m) != 6+radii ||
 		m[6] != 1 {
-		t.Errorf("a single point: %v", m)
+		t.Errorf("a single point: got %v", m)
 	}
 }

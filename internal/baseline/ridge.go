@@ -10,17 +10,17 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// What a ridge regression may cost, which is some seconds for each number.
+// Limits that keep ridge regression to a few seconds per predicted number.
 const (
 	ridgeTokens = 1 << 20
 	ridgeSteps  = 60
 	maxNumbers  = 16
 )
 
-// penalties are tried on a tenth of the training rows.
+// penalties are the candidate values of λ. fitLinear selects one on a tenth of the training rows.
 var penalties = []float64{1e-4, 1e-2, 1}
 
-// RidgeName is what the model of [Ridge] is called.
+// RidgeName returns the name of the [Ridge] baseline for a data set.
 func RidgeName(m *seq.Manifest) string {
 	of := "bag of tokens"
 	if m.FeatureNames != nil {
@@ -29,15 +29,15 @@ func RidgeName(m *seq.Manifest) string {
 	return of + ", ridge regression"
 }
 
-// Ridge measures on a split a linear regression of numbers from bags of tokens and neighbours, or from the [moments] of
-// tokens with features. With x the standardised counts of a sequence, m their means and y a number, the weights
-// minimise
+// Ridge evaluates a linear regression of numbers on a split. Its inputs are bags of tokens and
+// neighbours, or the [moments] of tokens with features. With x the standardised counts of a
+// sequence, m their means and y a number, the weights minimise
 //
 //	Σ (mean(y) + w·(x − m) − y)² + λ n |w|²
 //
-// over the n training rows (Hoerl and Kennard, Technometrics 12, 1970), with the λ of [penalties] that is best on a
-// tenth of these rows. The first window tokens of a sequence are read, all if window is 0. The result is nil if the
-// rows have too many numbers for a few seconds.
+// over the n training rows (Hoerl and Kennard, Technometrics 12, 1970). A tenth of these rows
+// selects λ from [penalties]. Ridge reads the first window tokens of a sequence, or all if window
+// is 0. The result is nil if the data set has no numbers, or more than maxNumbers.
 func Ridge(ctx context.Context, set *seq.Dataset, split string, window int) ([]metrics.NumberErrors, error) {
 	n := len(set.Manifest.NumberNames)
 	if n == 0 || n > maxNumbers {
@@ -89,7 +89,8 @@ func Ridge(ctx context.Context, set *seq.Dataset, split string, window int) ([]m
 	return tally.Numbers(), nil
 }
 
-// ridgeInputs makes the inputs of rows, and returns how many tokens they may have together.
+// ridgeInputs returns the function that makes the inputs of rows, and a limit on the tokens of the
+// rows.
 func ridgeInputs(ctx context.Context, set *seq.Dataset) (take func([]seq.Example) [][]feature,
 	tokens int64, err error) {
 	if set.Manifest.FeatureNames != nil {
@@ -120,7 +121,7 @@ func ridgeInputs(ctx context.Context, set *seq.Dataset) (take func([]seq.Example
 // ridgeModel is the model y(x) = mean + w·(x − m).
 type ridgeModel struct {
 	mean    float64
-	weights []float64 // one for each column
+	weights []float64 // one weight per column
 	centre  float64   // w·m
 }
 
@@ -132,13 +133,13 @@ func (l *ridgeModel) predict(x []feature) float64 {
 	return y
 }
 
-// fitLinear chooses the penalty, then learns number c of all rows by it.
+// fitLinear selects the penalty, then fits number c on all rows.
 func fitLinear(ctx context.Context, rows [][]feature, columns int, numbers [][]float32, c int) (*ridgeModel, error) {
 	y := make([]float64, len(rows))
 	for i := range y {
 		y[i] = float64(numbers[i][c])
 	}
-	held := max(1, len(rows)/10) // the first rows: a split's order is that of nothing but its file
+	held := max(1, len(rows)/10) // the held-out rows are the first rows, as the order of a split is arbitrary
 	best, least := penalties[0], math.Inf(1)
 	for _, penalty := range penalties {
 		l, err := solve(ctx, rows[held:], columns, y[held:], penalty)
@@ -157,9 +158,9 @@ func fitLinear(ctx context.Context, rows [][]feature, columns int, numbers [][]f
 	return solve(ctx, rows, columns, y, best)
 }
 
-// solve goes down the conjugate gradients of (XᵀX + λn) w = Xᵀ(y − mean), X being the rows less their
-// mean m (Hestenes and Stiefel, Journal of Research of the NBS 49, 1952). A step costs as much as there
-// are counts.
+// solve solves (XᵀX + λn) w = Xᵀ(y − mean) by conjugate gradients, where X has the rows minus their
+// mean m (Hestenes and Stiefel, Journal of Research of the NBS 49, 1952). The cost of a step is
+// proportional to the number of nonzero counts.
 func solve(ctx context.Context, rows [][]feature, columns int, y []float64, penalty float64) (*ridgeModel, error) {
 	n := float64(len(rows))
 	l := &ridgeModel{weights: make([]float64, columns)}
@@ -170,7 +171,7 @@ func solve(ctx context.Context, rows [][]feature, columns int, y []float64, pena
 			m[f.bucket] += float64(f.weight) / n
 		}
 	}
-	r := make([]float64, columns) // residual of the right side at w = 0; m drops out, as Σ(y − mean) is 0
+	r := make([]float64, columns) // residual at w = 0; m cancels, because Σ(y − mean) = 0
 	for i, x := range rows {
 		for _, f := range x {
 			r[f.bucket] += float64(f.weight) * (y[i] - l.mean)
@@ -188,7 +189,7 @@ func solve(ctx context.Context, rows [][]feature, columns int, y []float64, pena
 			q[j] = n * penalty * p[j]
 		}
 		for _, x := range rows {
-			xp := -centre // whose sum over the rows is 0, so that m needs no part here either
+			xp := -centre // the sum of xp over the rows is 0, so m cancels here as well
 			for _, f := range x {
 				xp += float64(f.weight) * p[f.bucket]
 			}
@@ -217,9 +218,9 @@ func dense(a, b []float64) (sum float64) {
 	return sum
 }
 
-// standardise gives the buckets that the training rows have numbers from 0 on, leaves those out that
-// they do not have, and divides counts by their deviation among the training rows. It returns
-// how many are left; those that never differ have none, and are left out as well.
+// standardise renumbers the buckets of the training rows from 0 and divides counts by their
+// standard deviation among the training rows. It drops buckets that the training rows lack or that
+// never vary. It returns the number of remaining columns.
 func standardise(train, test [][]feature) (columns int) {
 	sum, squares := make([]float64, buckets), make([]float64, buckets)
 	n := float64(len(train))

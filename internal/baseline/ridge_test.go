@@ -10,7 +10,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// numbersSet is a data set whose numbers are the count of token 1 behind token 2, noise that no bag predicts, and 3.
+// numbersSet returns a data set with three numbers per row: the occurrences of token 1 after token
+// 2, random noise, and the constant 3.
 func numbersSet(t *testing.T, rows int) *seq.Dataset {
 	t.Helper()
 	spec := seq.Spec{Task: seq.Regression, VocabSize: 5, Tokenizer: []byte(`{"type":"ids","vocab":5}`),
@@ -28,29 +29,30 @@ func numbersSet(t *testing.T, rows int) *seq.Dataset {
 	})
 }
 
-// TestRidge: a sum of counts is predicted, noise at best by its mean, and a constant exactly.
+// TestRidge checks that ridge regression predicts sums of counts and constants, and predicts noise
+// no better than its mean.
 func TestRidge(t *testing.T) {
 	set := numbersSet(t, 300)
 	numbers := must.Get(Ridge(context.Background(), set, "test", 0))(t)
 	if n := numbers[0]; n.R2 < 0.999 || n.MAE > 0.05 {
-		t.Errorf("counts of neighbours: %+v", n)
+		t.Errorf("counts of neighbours: got %+v, want R² ≥ 0.999", n)
 	}
 	if n := numbers[1]; n.R2 > 0.1 || n.R2 < -0.5 {
-		t.Errorf("noise: %+v", n)
+		t.Errorf("noise: got %+v, want R² near 0", n)
 	}
 	if n := numbers[2]; n.Defined || n.MAE > 1e-6 {
-		t.Errorf("always 3: %+v", n)
+		t.Errorf("constant 3: got %+v, want undefined R² and no error", n)
 	}
 	short, err := Ridge(context.Background(), set, "test", 1)
 	if err != nil || short[0].R2 > 0.1 {
-		t.Errorf("of one token: %+v, %v", short[0], err)
+		t.Errorf("window of one token: got %+v, %v, want R² ≤ 0.1", short[0], err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	stop()
 	must.Fail(t, "", "it does not stop")(Ridge(ctx, set, "test", 0))
 }
 
-// TestConjugateGradients: the weights are those at which the gradient is 0.
+// TestConjugateGradients checks that the gradient is 0 at the fitted weights.
 func TestConjugateGradients(t *testing.T) {
 	rows := [][]feature{{{0, 1}, {1, 2}}, {{1, 1}}, {{0, 2}, {2, 1}}, {{2, 3}}}
 	y := []float64{1, 2, 4, 8}
@@ -66,13 +68,13 @@ func TestConjugateGradients(t *testing.T) {
 			}
 		}
 		if math.Abs(g) > 1e-9 {
-			t.Errorf("bucket %d: gradient %v", bucket, g)
+			t.Errorf("bucket %d: got gradient %v, want 0", bucket, g)
 		}
 	}
 }
 
-// TestRidgeOfGraphs: sums over the nodes or edges of a graph are predicted, also if some graphs have no edge; numbers
-// that depend on the ends of edges are not.
+// TestRidgeOfGraphs checks that sums over nodes and edges are predicted, even if some graphs have
+// no edges, and that numbers that depend on the ends of edges are not.
 func TestRidgeOfGraphs(t *testing.T) {
 	spec := seq.Spec{Task: seq.Regression, FeatureNames: []string{"kind"}, EdgeFeatureNames: []string{"length"},
 		NumberNames: []string{"nodes", "lengths", "like"}}
@@ -98,9 +100,9 @@ func TestRidgeOfGraphs(t *testing.T) {
 	})
 	numbers := must.Get(Ridge(t.Context(), set, "test", 0))(t)
 	if numbers[0].R2 < 0.999 || numbers[1].R2 < 0.999 || numbers[2].R2 > 0.9 {
-		t.Errorf("%+v", numbers)
+		t.Errorf("got %+v, want R² near 1, near 1 and below 0.9", numbers)
 	}
 	if name := RidgeName(set.Manifest); name != "sums and moments, ridge regression" {
-		t.Errorf("the model is called %q", name)
+		t.Errorf("got the name %q", name)
 	}
 }

@@ -6,13 +6,14 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Root is what [root] is called.
+// Root is the name of the [root] baseline.
 const Root = "operator at the root alone"
 
-// root answers what is most often the value of expressions that begin with the same token.
+// root returns a model that predicts the most frequent value of the training expressions with the
+// same first token.
 func root(classes int, most limits) *simple {
-	values := map[int32][]int{} // rows of each value by first token
-	all := make([]int, classes) // rows of each value, used for tokens that training lacks
+	values := map[int32][]int{} // row counts per value, by first token
+	all := make([]int, classes) // row counts per value, for first tokens absent from training
 	trained := 0
 	return &simple{
 		name: Root, window: 1, most: most,
@@ -34,7 +35,7 @@ func root(classes int, most limits) *simple {
 				if counts == nil {
 					counts = all
 				}
-				if slices.Index(counts, slices.Max(counts)) == int(e.Label) { // the first of equal ones
+				if slices.Index(counts, slices.Max(counts)) == int(e.Label) { // the first value if several tie
 					right++
 				}
 			}

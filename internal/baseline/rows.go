@@ -9,15 +9,15 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Bounds of the rows that are read together.
+// Maximum rows and tokens in memory during read.
 const (
 	partRows   = 1024
 	partTokens = 1 << 20
 )
 
-// read passes the labelled rows of a split to visit, some at a time and in the order of the file, and returns their
-// number: all, or a sample of at most the given number of tokens, the same one in each call. The first window tokens of
-// a row are read, all if window is 0.
+// read passes the labelled rows of a split to visit, in batches and in file order, and returns
+// their number. Above the given number of tokens, it reads a sample of rows that is the same in
+// each call. It reads the first window tokens of a row, or all if window is 0.
 func (w *work) read(split string, window int, tokens int64, visit func([]seq.Example)) (int, error) {
 	f, err := w.set.OpenWindow(split, window)
 	if err != nil {
@@ -51,7 +51,7 @@ func (w *work) read(split string, window int, tokens int64, visit func([]seq.Exa
 	return rows, nil
 }
 
-// noLabels is the error for a split without labels.
+// noLabels returns the error for a split without labels.
 func noLabels(dir, split string, rows int) error {
 	return fmt.Errorf("%s: split %s: none of %d rows has a label or numbers", dir, split, rows)
 }
@@ -59,8 +59,8 @@ func noLabels(dir, split string, rows int) error {
 // answered reports whether a row has a label or numbers.
 func answered(e seq.Example) bool { return e.Label >= 0 || e.Labels != nil || e.Numbers != nil }
 
-// sample chooses rows of these lengths, at least one, with at most the given number of tokens. They are ascending, so
-// that a file is read from its beginning to its end.
+// sample returns the indices of random rows with at most the given number of tokens in total, but
+// at least one row. The indices ascend, so a file is read from beginning to end.
 func sample(lengths []int32, tokens int64) []int {
 	picked := rand.New(rand.NewPCG(1, 1)).Perm(len(lengths))
 	for n, i := range picked {

@@ -7,44 +7,44 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// simple is a model that is shown the rows of the training split, some at a time, is
-// trained on them, and then says how many of some others it answers right.
+// simple is a baseline model. learn receives the training rows in batches, finish completes
+// training, and right counts the correctly predicted rows of a batch.
 type simple struct {
 	name   string
-	window int // tokens of a row that it reads; 0 is all
+	window int // maximum tokens per row; 0 means all
 	most   limits
 	learn  func([]seq.Example)
-	finish func(*work) (rows int, err error) // how many it was trained on
-	train  func(*work) (rows int, err error) // in place of learn and finish, of a model that reads rows itself
+	finish func(*work) (rows int, err error) // returns the number of training rows
+	train  func(*work) (rows int, err error) // replaces learn and finish for models that read rows themselves
 	right  func([]seq.Example) int
 }
 
-// limits bound time and memory: of more tokens rows are sampled.
+// limits bounds time and memory. Splits with more tokens than a limit are sampled.
 type limits struct {
 	train, test int64
-	updates     int   // updates of weights in training
-	nGrams      int64 // updates of the weights of n-grams, in each of five epochs
+	updates     int   // maximum weight updates in training
+	nGrams      int64 // maximum weight updates of n-grams per epoch, with five epochs
 }
 
-// usual limits take some seconds of one core, and 400 MiB.
+// usual limits keep a baseline to a few seconds on one core and 400 MiB.
 var usual = limits{train: 8 << 20, test: 16 << 20, updates: 200 << 20, nGrams: 32 << 20}
 
-// times multiplies the limits of tokens by n.
+// times returns the limits with the token limits multiplied by n.
 func (l limits) times(n int64) limits {
 	l.train, l.test = n*l.train, n*l.test
 	return l
 }
 
 const (
-	// maxClasses and maxMeans keep weights and means within memory.
+	// maxClasses and maxMeans bound the memory of weights and means.
 	maxClasses = 256
 	maxMeans   = 1 << 24
 
-	// cheap is how much less time a token takes where it is but added to a sum.
+	// cheap is the factor by which token limits grow for models that only add tokens to sums.
 	cheap = 8
 )
 
-// suited are the models that suit what is known of a data set, or none.
+// suited returns the baseline models that suit a data set, or nil.
 func suited(ctx context.Context, set *seq.Dataset, most limits) ([]*simple, error) {
 	m := set.Manifest
 	classes, tokenizer := len(m.LabelNames), tokenizers.TypeOf(m.Tokenizer)
@@ -52,7 +52,7 @@ func suited(ctx context.Context, set *seq.Dataset, most limits) ([]*simple, erro
 	switch {
 	case pair && classes != 2 || classes < 2 || classes > maxClasses:
 		return nil, nil
-	case m.FeatureNames != nil: // there are no ids to count
+	case m.FeatureNames != nil: // rows with features have no token ids
 		return []*simple{moments(m, classes, most)}, nil
 	case !pair && tokenizer == tokenizers.ListOps{}.Type():
 		return []*simple{root(classes, most)}, nil
@@ -76,8 +76,8 @@ func suited(ctx context.Context, set *seq.Dataset, most limits) ([]*simple, erro
 	return out, nil
 }
 
-// levels is the one length of all rows where ids are levels, of light or sound, or plain
-// numbers that may be some; otherwise 0.
+// levels returns the common length of all rows if token ids are intensity or audio levels, or plain
+// ids that may be levels. Otherwise it returns 0.
 func levels(m *seq.Manifest, tokenizer string) int {
 	switch tokenizer {
 	case tokenizers.Pixel{}.Type(), tokenizers.MuLaw{}.Type(), tokenizers.IDs{}.Type():

@@ -17,7 +17,7 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// of is what a tokenizer's rows of these classes are.
+// of returns the spec of a data set with the given tokenizer and classes.
 func of(task, tokenizer string, vocab int, labels ...string) seq.Spec {
 	return seq.Spec{Task: task, Tokenizer: json.RawMessage(tokenizer), VocabSize: vocab, LabelNames: labels}
 }
@@ -27,7 +27,7 @@ func bytesOf(text string) []int32 {
 	return tokens
 }
 
-// prose is n words of a large vocabulary.
+// prose returns n random words.
 func prose(r *rand.Rand, n int) []string {
 	words := make([]string, n)
 	for i := range words {
@@ -44,8 +44,9 @@ func test(t *testing.T, set *seq.Dataset) Result {
 	return out[0]
 }
 
-// Bytes are read as words, in lower case: both words here have the same bytes, and the same
-// pairs of bytes. Where there are no spaces bytes stay bytes.
+// TestWordsOfBytes checks that bytes are split into lower-case words. Both words have the same
+// bytes and the same byte pairs, so only whole words separate the classes. Without spaces, bytes
+// are counted.
 func TestWordsOfBytes(t *testing.T) {
 	bytes := of(seq.Classification, `{"type":"byte"}`, 257, "a", "b")
 	set := dataset(t, bytes, sizes, func(r *rand.Rand) seq.Example {
@@ -58,7 +59,7 @@ func TestWordsOfBytes(t *testing.T) {
 		return seq.Example{A: bytesOf(strings.Join(words, " ")), Label: int32(label)}
 	})
 	if m := only(t, test(t, set), WordNGrams); m.Accuracy < 0.97 || m.Rows != 500 || m.Trained != 2000 {
-		t.Errorf("%+v, expected nearly all right", m)
+		t.Errorf("got %+v, want accuracy ≥ 0.97", m)
 	}
 	set = dataset(t, bytes, sizes, func(r *rand.Rand) seq.Example {
 		label := r.IntN(2)
@@ -67,12 +68,12 @@ func TestWordsOfBytes(t *testing.T) {
 		return seq.Example{A: bytesOf(text[:at] + "nm"[label:label+1] + text[at:]), Label: int32(label)}
 	})
 	if m := only(t, test(t, set), TokenNGrams); m.Accuracy < 0.97 {
-		t.Errorf("without spaces: %+v", m)
+		t.Errorf("without spaces: got %+v, want accuracy ≥ 0.97", m)
 	}
 }
 
-// Of pairs of texts a rare word that both have counts, and those that every text has do not,
-// however often they are there.
+// TestWordsOfPairs checks that a rare word common to both texts relates a pair, and that words in
+// every text have no weight, however frequent.
 func TestWordsOfPairs(t *testing.T) {
 	set := dataset(t, of(seq.Retrieval, `{"type":"byte"}`, 257, "apart", "together"), few,
 		func(r *rand.Rand) seq.Example {
@@ -90,15 +91,16 @@ func TestWordsOfPairs(t *testing.T) {
 			return seq.Example{A: text(name), B: text(name + 1 - label), Label: int32(label)}
 		})
 	if m := only(t, test(t, set), WordsCosine); m.Accuracy < 0.99 {
-		t.Errorf("%+v, expected nearly all right", m)
+		t.Errorf("got %+v, want accuracy ≥ 0.99", m)
 	}
 }
 
-// Rows of levels that all have one length have a mean in each class; others have not.
+// TestNearestMean checks that the nearest class mean is measured only for rows of levels of equal
+// length.
 func TestNearestMean(t *testing.T) {
 	levels := func(r *rand.Rand, length int) seq.Example {
 		e := seq.Example{A: make([]int32, length), Label: int32(r.IntN(2))}
-		for i := range e.A { // brighter at the left in one class, at the right in the other
+		for i := range e.A { // one class is brighter on the left, the other on the right
 			step := 15 * (1 - 2*int(e.Label)) * (1 - 2*(2*i/length))
 			e.A[i] = int32(100 + step + r.IntN(101) - 50)
 		}
@@ -116,24 +118,25 @@ func TestNearestMean(t *testing.T) {
 	for _, tokenizer := range []string{`{"type":"pixel"}`, `{"type":"mulaw"}`, `{"type":"ids","vocab":256}`} {
 		got, m := names(tokenizer, same)
 		if !reflect.DeepEqual(got, []string{TokenNGrams, NearestMean}) {
-			t.Fatalf("%s: %q", tokenizer, got)
+			t.Fatalf("%s: got baselines %q", tokenizer, got)
 		}
-		// The means are 15·2·√32 apart, the levels have the deviation √((101²−1)/12): 99.8% are right.
+		// The means are 15·2·√32 apart, and the levels have a standard deviation of √((101²−1)/12),
+		// so the expected accuracy is 99.8%.
 		if m.Accuracy < 0.97 || m.Rows != 200 || m.Trained != 400 {
-			t.Errorf("%s: %+v", tokenizer, m)
+			t.Errorf("%s: got %+v, want accuracy ≥ 0.97", tokenizer, m)
 		}
 	}
 	if got, _ := names(`{"type":"pixel"}`, func(r *rand.Rand) int { return 31 + r.IntN(2) }); !reflect.DeepEqual(got,
 		[]string{TokenNGrams}) {
-		t.Errorf("of several lengths: %q", got)
+		t.Errorf("of several lengths: got baselines %q", got)
 	}
 	if got, _ := names(`{"type":"dna"}`, same); !reflect.DeepEqual(got, []string{TokenNGrams}) {
-		t.Errorf("of no levels: %q", got)
+		t.Errorf("tokens that are not levels: got baselines %q", got)
 	}
 }
 
-// TestNGrams: units and lengths of n-grams follow from the rows: words of text, bytes of texts that are single words,
-// ids where others have made them, and n-grams of a single row where there are few rows.
+// TestNGrams checks the units and lengths of n-grams: words for text, bytes for single words, ids
+// for id data, and n-grams that occur in a single row for few rows.
 func TestNGrams(t *testing.T) {
 	bytes := of(seq.Classification, `{"type":"byte"}`, 257, "a", "b")
 	text := func(words int) func(r *rand.Rand) seq.Example {
@@ -161,12 +164,13 @@ func TestNGrams(t *testing.T) {
 	} {
 		o, rate, err := NGrams(context.Background(), dataset(t, c.spec, map[string]int{"train": c.rows}, c.draw))
 		if err != nil || o != c.want || rate != c.rate {
-			t.Errorf("%s: %+v, rate %v, %v; expected %+v, rate %v", c.spec.Tokenizer, o, rate, err, c.want, c.rate)
+			t.Errorf("%s: got %+v, rate %v, %v; want %+v, rate %v", c.spec.Tokenizer, o, rate, err, c.want, c.rate)
 		}
 	}
 }
 
-// The nearest is so by distance, not by likeness of direction; a class without rows is not.
+// TestNearest checks that nearest uses the Euclidean distance, not the direction, and ignores
+// classes without rows.
 func TestNearest(t *testing.T) {
 	means := [][]float64{nil, {10, 10}, {1, 2}, {100, 0}}
 	for _, c := range []struct {
@@ -174,13 +178,13 @@ func TestNearest(t *testing.T) {
 		want int
 	}{{[]int32{2, 2}, 2}, {[]int32{0, 0}, 2}, {[]int32{9, 5}, 1}, {[]int32{60, 0}, 3}, {[]int32{54, 10}, 1}} {
 		if got := nearest(means, c.row); got != c.want {
-			t.Errorf("%v: %d, expected %d", c.row, got, c.want)
+			t.Errorf("%v: got class %d, want %d", c.row, got, c.want)
 		}
 	}
 }
 
-// Of ListOps the first token alone is read; for one that training has not, the most
-// frequent value answers.
+// TestRoot checks that only the first token is read, and that the most frequent value is predicted
+// for tokens absent from training.
 func TestRoot(t *testing.T) {
 	const lowest, highest, median = tokenizers.ListOpsMin, tokenizers.ListOpsMax, tokenizers.ListOpsMed
 	rows := func(first int32, labels ...int32) (out []seq.Example) {
@@ -199,22 +203,22 @@ func TestRoot(t *testing.T) {
 			return e
 		})
 	if m := only(t, test(t, set), Root); m.Accuracy != 3./6 || m.Trained != 7 || m.Rows != 6 {
-		t.Errorf("%+v, expected 3 of 6: a minimum of 0, a maximum of 9, and 9 of what is not known", m)
+		t.Errorf("got %+v, want 3 of 6 correct: a minimum of 0, a maximum of 9, and 9 for the unknown operator", m)
 	}
 }
 
-// What is known of the rule of the Long Range Arena: 36.7% of its values are the most
-// frequent one of the operator at the root.
+// TestRootOfListOps checks the accuracy on ListOps of the Long Range Arena: 36.7% of its
+// expressions have the most frequent value of their root operator.
 func TestRootOfListOps(t *testing.T) {
 	set, err := lra.ListOps.Generate(context.Background(), t.TempDir(),
 		lra.GenerateOptions{Train: 2000, Test: 2000, Seed: 1})
 	must.Succeed(t, err)
 	if m := only(t, test(t, set), Root); m.Accuracy < 0.367-0.043 || m.Accuracy > 0.367+0.043 { // four standard errors
-		t.Errorf("%+v, expected about 36.7%%", m)
+		t.Errorf("got %+v, want about 36.7%%", m)
 	}
 }
 
-// What the nearest class mean reaches on the real gray images.
+// TestNearestMeanOfImages checks the accuracy of the nearest class mean on grey CIFAR-10 images.
 func TestNearestMeanOfImages(t *testing.T) {
 	testenv.Long(t, "converts a whole data set")
 	set, err := lra.Image.Convert(context.Background(), testenv.NeedData(t, "cifar10"),
@@ -224,6 +228,6 @@ func TestNearestMeanOfImages(t *testing.T) {
 	work := &work{ctx: context.Background(), set: set}
 	must.Succeed(t, work.measure(nearestMean(1024, 10, usual.times(cheap)), out))
 	if want := (Model{NearestMean, 0.2422, 10000, 45000}); out[0].Models[0] != want {
-		t.Errorf("%+v, expected %+v", out[0].Models[0], want)
+		t.Errorf("got %+v, want %+v", out[0].Models[0], want)
 	}
 }

@@ -8,16 +8,18 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Of are the tokens, or what stands in their place, of an example.
+// Of returns token ids of an example, or ids that replace its tokens.
 type Of func(e seq.Example) []int32
 
-// UnigramBits is the cross-entropy of the token frequencies, which ignore the tokens around one, in bits per token:
+// UnigramBits returns the cross-entropy of the token frequencies, which ignore context, in bits per
+// token:
 //
-//	−1/N Σ log₂ p(v), p(v) = (n_v + 1)/(n + V),
+//	−1/N Σ log₂ p(v), p(v) = (n_v + 1)/(n + V)
 //
-// over the N tokens that targets picks from the sequences of a split, where n_v of the n tokens that all picks from the
-// training split are v, of a vocabulary of V. The first window tokens of a sequence are read, all if window is 0.
-// Labels are not read. A model of masked tokens should need fewer bits.
+// The sum runs over the N tokens that targets returns for a split. n_v is the number of occurrences
+// of v among the n tokens that all returns for the training split, and V is the vocabulary size.
+// UnigramBits reads the first window tokens of a sequence, or all if window is 0, and ignores
+// labels. A model of masked tokens should need fewer bits.
 func UnigramBits(ctx context.Context, set *seq.Dataset, split string, window, vocabulary int, all,
 	targets Of) (bits float64, err error) {
 	counts := make([]int64, vocabulary)
@@ -44,8 +46,8 @@ func UnigramBits(ctx context.Context, set *seq.Dataset, split string, window, vo
 	return bits / float64(n), err
 }
 
-// eachExample shows all sequences of a split, those of pairs one by one, in the order of the
-// file.
+// eachExample passes all sequences of a split to visit in file order. The two sequences of a pair
+// are passed separately.
 func eachExample(ctx context.Context, set *seq.Dataset, split string, window int, visit func(e seq.Example)) error {
 	f, err := set.OpenSequences(split, window)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestUnigramBits: the bits per token match the entropy of the known frequencies. Only target tokens count, and rows
-// without a label count as well.
+// TestUnigramBits checks that the bits per token match the entropy of the known frequencies, that
+// only target tokens count, and that unlabelled rows count as well.
 func TestUnigramBits(t *testing.T) {
 	draw := func(r *rand.Rand) seq.Example {
 		e := seq.Example{A: make([]int32, 64), Label: seq.NoLabel}
@@ -33,15 +33,15 @@ func TestUnigramBits(t *testing.T) {
 	entropy := 0.75*math.Log2(1/0.75) + 0.25*2
 	if got := bits(func(e seq.Example) []int32 {
 		if len(e.A) != 32 {
-			t.Errorf("%d tokens of a window of 32", len(e.A))
+			t.Errorf("got %d tokens, want the window of 32", len(e.A))
 		}
 		return e.A
 	}); math.Abs(got-entropy) > 0.02 {
-		t.Errorf("%.4f bits a token, the entropy is %.4f", got, entropy)
+		t.Errorf("got %.4f bits per token, want the entropy %.4f", got, entropy)
 	}
 	for token, want := range map[int32]float64{1: math.Log2(1 / 0.75), 2: 2, 3: math.Log2(2000*32 + 4)} {
 		if got := bits(func(seq.Example) []int32 { return []int32{token} }); math.Abs(got-want) > 0.03 {
-			t.Errorf("token %d: %.4f bits, expected %.4f", token, got, want)
+			t.Errorf("token %d: got %.4f bits, want %.4f", token, got, want)
 		}
 	}
 	// If all tokens are 0, a target of 0 takes no bits.

@@ -10,7 +10,7 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// Names of the models that count.
+// Names of the baselines on n-grams and bags.
 const (
 	TokenNGrams = "token n-grams, logistic regression"
 	WordNGrams  = "word n-grams, logistic regression"
@@ -18,14 +18,14 @@ const (
 	WordsCosine = "TF-IDF cosine of words"
 )
 
-// counted is what of a row goes into a bag, or has n-grams.
+// counted describes the units of a row that are counted in a bag or as n-grams.
 type counted struct {
-	name, cosine string // the models' names
-	tokens       int64  // tokens for each that is counted, about
+	name, cosine string // names of the models
+	tokens       int64  // approximate tokens per unit
 	of           func(tokens []int32) []int32
 	words        bool
 	units        string  // units of n-grams
-	rate         float64 // learning rate of the linear model; 0 is the default of the units
+	rate         float64 // learning rate of the linear model; 0 means the default for the units
 }
 
 var (
@@ -37,17 +37,17 @@ var (
 
 func asTheyAre(tokens []int32) []int32 { return tokens }
 
-// Of prose a word takes some five bytes with the space behind it. Where words are much
-// longer, as in DNA or in languages that write no spaces, hardly one comes again.
+// A word of prose has about five bytes, including the space. Much longer words, as in DNA or
+// languages without spaces, hardly recur.
 const (
 	bytesOfWord = 4
 	longWord    = 16
-	fewWords    = 2       // words of a text: of names, each a word of its own, hardly one comes again
-	tried       = 1 << 16 // bytes of training that show which it is
+	fewWords    = 2       // minimum words per text; names, single words each, hardly recur
+	tried       = 1 << 16 // bytes of the training split examined to choose the units
 )
 
-// countedOf is words where tokens are, or where text is stored as bytes and has some;
-// otherwise tokens, or bytes.
+// countedOf returns words as units if tokens are words or if the stored bytes are text with words.
+// Otherwise it returns the tokens themselves.
 func countedOf(ctx context.Context, set *seq.Dataset, tokenizer string) (counted, error) {
 	switch tokenizer {
 	case new(tokenizers.Words).Type():
@@ -73,7 +73,7 @@ func countedOf(ctx context.Context, set *seq.Dataset, tokenizer string) (counted
 	return wordsOfBytes, err
 }
 
-// hashedWords cuts bytes into words as the tokenizer of words does. Each becomes a hash.
+// hashedWords splits bytes into words as the tokenizer of words does, and returns a hash per word.
 func hashedWords(tokens []int32) []int32 {
 	var out []int32
 	h := fnv.New32a()
