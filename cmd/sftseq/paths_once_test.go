@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestErrorsNamePathsOnce: an error of a file or folder that is missing or of another kind names it once, and does
-// not name its folder beside it.
+// TestErrorsNamePathsOnce checks that an error about a missing file, or a file of the wrong kind,
+// contains the path once and does not repeat its folder.
 func TestErrorsNamePathsOnce(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -29,7 +29,7 @@ func TestErrorsNamePathsOnce(t *testing.T) {
 			"--tokenizer", "from:" + dir}
 	}
 	for _, c := range []struct {
-		path string // bad path, or its folder
+		path string // the wrong path, or its folder
 		args []string
 	}{
 		{at("missing"), []string{"predict", "--model", at("missing")}},

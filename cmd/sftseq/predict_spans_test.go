@@ -8,8 +8,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// TestNoSpans: predict and eval say that a tagger predicts no span, and train and eval that its score is that of a
-// baseline. A tagger that predicts spans is not reported.
+// TestNoSpans checks that predict and eval warn if a tagger predicts no span, and that train and
+// eval warn if its score equals a baseline's. A tagger that predicts spans gets no warning.
 func TestNoSpans(t *testing.T) {
 	testenv.NoRace(t, "trains as TestTrain does")
 	dir := t.TempDir()

@@ -17,13 +17,13 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// TestPredictLines answers good lines and bad ones in their order.
+// TestPredictLines checks the reply to each valid and each malformed line.
 func TestPredictLines(t *testing.T) {
 	deep := strings.Repeat("[", 20000)
 	for _, c := range []struct {
 		model, line, id string
 		code            int
-		message         string // "" for an answer
+		message         string // "" for a prediction
 	}{
 		{"pre", `{"text":"[MAX 2 9 ]"}`, "1", 0, ""},
 		{"pre", `{"tokens":[12, 3,10 ,15],"label":4,"other":null}`, "1", 0, ""},
@@ -94,7 +94,8 @@ func TestPredictLines(t *testing.T) {
 	}
 }
 
-// TestPredictOrder mixes many lines, blank and bad ones among them.
+// TestPredictOrder checks that 700 lines, some blank or malformed, get their replies in input
+// order.
 func TestPredictOrder(t *testing.T) {
 	var in strings.Builder
 	for i := range 700 {
@@ -122,7 +123,7 @@ func TestPredictOrder(t *testing.T) {
 	}
 }
 
-// TestPredictAnswersAtOnce waits for each answer before it writes more.
+// TestPredictAnswersAtOnce checks that predict flushes each reply before it reads the next line.
 func TestPredictAnswersAtOnce(t *testing.T) {
 	in, typed := io.Pipe()
 	shown, out := io.Pipe()
@@ -144,7 +145,7 @@ func TestPredictAnswersAtOnce(t *testing.T) {
 	equal(t, <-done, 0)
 }
 
-// TestStops: an interrupt ends a command that waits for standard input.
+// TestStops checks that an interrupt stops a command that is waiting for standard input.
 func TestStops(t *testing.T) {
 	for _, c := range []struct {
 		args   []string
@@ -164,7 +165,7 @@ func TestStops(t *testing.T) {
 	}
 }
 
-// endless is a line without an end.
+// endless is a reader that returns the character 1 forever, without a newline.
 type endless struct{}
 
 func (endless) Read(p []byte) (int, error) {
@@ -198,7 +199,8 @@ func TestPredictLongLine(t *testing.T) {
 	}
 }
 
-// TestInputWindow checks that a longer sequence is cut only where asked for.
+// TestInputWindow checks that a sequence longer than the input window is truncated with --truncate
+// and refused without it.
 func TestInputWindow(t *testing.T) {
 	const line = `{"tokens":[3,4,5,6,7,8]}`
 	head := replyLines(t, succeed(t, `{"tokens":[3,4,5,6]}`, "predict", "--model", goldenPath("pre")))[0]
@@ -245,8 +247,8 @@ func TestFullOutput(t *testing.T) {
 	}
 }
 
-// TestPredictExplain: --explain adds what the model read to the same answer, for
-// each sequence of a line.
+// TestPredictExplain checks that --explain adds an explanation for each sequence of a line and
+// leaves the rest of the reply unchanged.
 func TestPredictExplain(t *testing.T) {
 	for model, line := range map[string]string{"pre": `{"text":"[MAX 2 9 ]"}`,
 		"retrieval": `{"text_a":"ab","text_b":"abc"}`} {

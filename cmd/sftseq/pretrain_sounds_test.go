@@ -12,7 +12,7 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// samples is a data set of sounds by their samples.
+// samples converts generated sound files to a data set of raw samples and returns its directory.
 func samples(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -27,8 +27,9 @@ func samples(t *testing.T) string {
 	return data
 }
 
-// TestPretrainSounds: the spectrum around a masked sample of sound is predicted, from a codebook that is learned once:
-// a resumed run has the same bits. The result starts a model of labels, and predicts tokens only if asked to.
+// TestPretrainSounds checks that pretraining on sound predicts the spectrum around a masked sample,
+// using a codebook that is learned once. A resumed run writes the same bits. The model can
+// initialise a classifier. With --mask-targets tokens, pretraining predicts tokens instead.
 func TestPretrainSounds(t *testing.T) {
 	data, runs := samples(t), t.TempDir()
 	small := func(name string, flags ...string) []string {
@@ -54,19 +55,20 @@ func TestPretrainSounds(t *testing.T) {
 		return c
 	}
 	if c := cfg("whole"); c.MaskTargets.Len() != 9 || c.NumLabels != 9 || c.VocabSize != 257 {
-		t.Errorf("%d names, %d labels, vocabulary %d", c.MaskTargets.Len(), c.NumLabels, c.VocabSize)
+		t.Errorf("%d spectra, %d labels, vocabulary of %d; want 9, 9 and 257",
+			c.MaskTargets.Len(), c.NumLabels, c.VocabSize)
 	}
 	r := decode[maskedResult](t, succeed(t, "", "eval", "--json", "--model", whole, "--data", data, "--split", "val"))
 	if want := fmt.Sprintf("validation bits per token %.4f (by the tokens' frequencies %.4f)", r.BitsPerToken,
 		r.Frequencies); !strings.Contains(said, want) {
-		t.Errorf("%+v, after\n%s", r, said)
+		t.Errorf("eval: %+v, want the same numbers as in\n%s", r, said)
 	}
 	notContains(t, done(t, "", small("more", "--init-from", whole)...), "fresh", "were learned")
 	contains(t, done(t, "", small("other", "--init-from", whole, "--mask-targets", "spectra:5")...),
 		"fresh: head.out.weight, head.out.bias")
 	notContains(t, done(t, "", small("tokens", "--mask-targets", "tokens")...), "spectr")
 	if c := cfg("tokens"); c.MaskTargets != nil || c.NumLabels != 256 {
-		t.Errorf("%d labels of tokens", c.NumLabels)
+		t.Errorf("--mask-targets tokens: %d labels, want 256", c.NumLabels)
 	}
 	labelled := done(t, "", "train", "custom", "--members", "sft", "--data", data, "--init-from", whole, "--out",
 		filepath.Join(runs, "labelled"), "--steps", "1", "--input-window", "500")

@@ -12,15 +12,16 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// smallPretraining are the flags of a run of moments.
+// smallPretraining returns the arguments of a pretraining run that takes less than a second.
 func smallPretraining(data, out string, flags ...string) []string {
 	return append([]string{"pretrain", data, "--out", out, "--steps", "24", "--batch", "8", "--hidden", "16",
 		"--layers", "1", "--k", "8",
 		"--eval-every", "8", "--log-every", "5", "--save-every", "1ms", "--seed", "5"}, flags...)
 }
 
-// TestPretrain: a model learns from sequences alone; the run may stop, go on, and have other
-// threads; and what comes out fills masks, embeds, and begins a model of labels.
+// TestPretrain checks that a run without labels that is stopped and resumed with another number of
+// threads writes the same model as an uninterrupted run. The model fills masks, embeds sequences
+// and initialises a classifier.
 func TestPretrain(t *testing.T) {
 	data, runs := generated(t), t.TempDir()
 	whole, torn := filepath.Join(runs, "whole"), filepath.Join(runs, "torn")
@@ -59,18 +60,18 @@ func TestPretrain(t *testing.T) {
 	must.Succeed(t, json.Unmarshal([]byte(text), &filled))
 	if filled.ID != 3 || len(filled.Tokens) != 4 || len(filled.Masks) != 2 ||
 		!strings.HasPrefix(filled.Text, "[MAX 2 ") {
-		t.Errorf("%s", text)
+		t.Errorf("filled text %s, want 4 tokens and 2 masks", text)
 	}
 	for i, m := range filled.Masks {
 		if m.Position != 2+i || len(m.Candidates) != 2 || m.Candidates[0].Token != filled.Tokens[2+i] ||
 			!(m.Candidates[0].Probability >= m.Candidates[1].Probability) ||
 			!strings.HasSuffix(filled.Text, filled.Masks[1].Candidates[0].Text) {
-			t.Errorf("mask %d of %s", i, text)
+			t.Errorf("mask %d: want 2 candidates in order of their probability in %s", i, text)
 		}
 	}
 	contains(t, succeed(t, `{"text":"[MAX 2 3 ]"}`, "predict", "--fill", "--model", whole), `"masks":[]`)
 	if text := succeed(t, `{"text":"[MAX 2 3 ]"}`, "embed", "--model", whole); strings.Count(text, ",") < 15 {
-		t.Error(text)
+		t.Errorf("embed: %s, want at least 16 fields", text)
 	}
 	done(t, "", "embed", "--model", whole, "--input", filepath.Join(data, "test.arrow"), "--output",
 		filepath.Join(runs, "vectors.arrow"))
@@ -90,7 +91,7 @@ func TestPretrain(t *testing.T) {
 		}
 	}
 	if text := readText(t, page); !strings.Contains(text, fmt.Sprintf(", %.4f bits per masked token", bits)) {
-		t.Error("the report of pretraining does not say the bits of a masked token")
+		t.Error("the report of pretraining does not show the bits per masked token")
 	}
 	want := fmt.Sprintf("The run began from the model in %s, which predicted masked tokens with %.4f bits each in its validation (step ", whole, bits)
 	writeReport(t, page, filepath.Join(runs, "labelled"))
@@ -104,8 +105,8 @@ func TestPretrain(t *testing.T) {
 		"--model", goldenPath("pre"))
 }
 
-// TestPretrainPairs: the sequences of pairs are read one by one, and what is learned begins a
-// model of pairs.
+// TestPretrainPairs checks that pretraining reads the two sequences of a pair separately, and that
+// its model can initialise a model of pairs.
 func TestPretrainPairs(t *testing.T) {
 	dir, lines := t.TempDir(), ""
 	for i := range 60 {
@@ -121,7 +122,7 @@ func TestPretrainPairs(t *testing.T) {
 		filepath.Join(dir, "pairs"))
 }
 
-// TestPretrainRefuses: command lines that cannot be trained with are errors that say why.
+// TestPretrainRefuses checks the errors for invalid command lines of pretrain.
 func TestPretrainRefuses(t *testing.T) {
 	data := generated(t)
 	out := filepath.Join(t.TempDir(), "out")
@@ -145,7 +146,7 @@ func TestPretrainRefuses(t *testing.T) {
 	noFile(t, out)
 }
 
-// validations are the evaluations of a run.
+// validations returns the evaluations in the metrics of a run.
 func validations(t *testing.T, run string) []train.EvaluationReport {
 	t.Helper()
 	return must.Get(train.ReadMetrics(run))(t).Validation

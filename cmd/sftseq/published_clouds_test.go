@@ -15,8 +15,8 @@ import (
 	"github.com/sftseq/sftseq/lra"
 )
 
-// modelNet40 writes a folder of the layout of modelnet40_normal_resampled: its 40 classes, of two of
-// them shapes that are flat or round, most for training.
+// modelNet40 writes a folder in the layout of modelnet40_normal_resampled with its 40 classes. Two
+// classes have shapes, flat or round, most of them in the training split.
 func modelNet40(t *testing.T) string {
 	t.Helper()
 	from := t.TempDir()
@@ -51,8 +51,8 @@ func modelNet40(t *testing.T) string {
 	return from
 }
 
-// shapeNetPartFolder writes a folder of ShapeNetPart's layout: its 16 categories, of two of them
-// shapes whose parts lie one above the other.
+// shapeNetPartFolder writes a folder in the layout of ShapeNetPart with its 16 categories. Two
+// categories have shapes, whose parts are stacked along one axis.
 func shapeNetPartFolder(t *testing.T) string {
 	t.Helper()
 	from := t.TempDir()
@@ -94,11 +94,12 @@ func shapeNetPartFolder(t *testing.T) string {
 	return from
 }
 
-// tiny are the flags of a run that takes a moment.
+// tiny lists the flags of a training run that takes about a second.
 var tiny = []string{"--steps", "12", "--eval-every", "6", "--batch", "8", "--k", "8", "--hidden", "16", "--layers", "1",
 	"--heads", "2", "--device", "cpu"}
 
-// trainPublished trains a moment on a task, and returns what was said.
+// trainPublished runs train on a published task with the flags tiny and returns its standard
+// output.
 func trainPublished(t *testing.T, task, data, out string, more ...string) string {
 	t.Helper()
 	said, errs := exits(t, exitOK, "",
@@ -107,8 +108,9 @@ func trainPublished(t *testing.T, task, data, out string, more ...string) string
 	return said + errs
 }
 
-// TestModelNet40: official files become a data set of all 40 classes, the presets train on it, and eval
-// reports the accuracy and its mean over the classes.
+// TestModelNet40 checks that files in the official layout are converted to a data set with all 40
+// classes, that each preset trains on it, and that eval reports the accuracy and the mean accuracy
+// over the classes.
 func TestModelNet40(t *testing.T) {
 	testenv.NoRace(t, "goes the ways of TestClouds, TestConvertCloud and TestGraphs")
 	data := filepath.Join(t.TempDir(), "data")
@@ -143,8 +145,8 @@ func TestModelNet40(t *testing.T) {
 		data+"2", "--points", "0")
 }
 
-// TestShapeNetPart: official files become a data set of all 50 parts, the presets train on it, and the
-// kept model is the best by instance IoU.
+// TestShapeNetPart checks that files in the official layout are converted to a data set with all 50
+// parts, that each preset trains on it, and that the saved model has the best instance IoU.
 func TestShapeNetPart(t *testing.T) {
 	testenv.NoRace(t, "goes the ways of TestClouds, TestConvertCloud and TestGraphs")
 	data := filepath.Join(t.TempDir(), "data")

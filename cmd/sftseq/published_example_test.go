@@ -12,8 +12,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// lrgb stands for PyTorch Geometric, which no test downloads data with: graphs of the same shapes and
-// types as its data sets have.
+// lrgb replaces PyTorch Geometric, so that the test downloads nothing. Its graphs have the shapes
+// and types of PyTorch Geometric's data sets.
 const lrgb = `
 class Tensor:
     def __init__(self, rows): self.rows = rows
@@ -41,8 +41,8 @@ def LRGBDataset(root, name, split):
         yield data
 `
 
-// TestPublishedExample runs docs/published-clouds-graphs.md, the page of the paper's clouds and graphs: its
-// Python writes the graphs, and its commands convert, train and measure, on less data.
+// TestPublishedExample runs the Python code and the commands of docs/published-clouds-graphs.md on
+// smaller data: they export graphs, convert them, train and evaluate.
 func TestPublishedExample(t *testing.T) {
 	testenv.NoRace(t, "goes the ways of TestClouds, TestConvertCloud and TestGraphs")
 	testenv.NeedPrograms(t, "python3")

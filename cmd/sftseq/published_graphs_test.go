@@ -16,8 +16,9 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// graphLines writes a folder of graphs as docs/published-clouds-graphs.md exports them: rings of atoms or of regions,
-// each with the answer that a function gives it.
+// graphLines writes a folder of graphs as docs/published-clouds-graphs.md exports them. The graphs
+// are rings; node, edge and answer return the node features, the edge features and the labels of a
+// graph.
 func graphLines(t *testing.T, node, edge func(graph, i int) []float32,
 	answer func(graph, nodes int) map[string]any) string {
 	t.Helper()
@@ -44,7 +45,7 @@ func graphLines(t *testing.T, node, edge func(graph, i int) []float32,
 	return from
 }
 
-// atom and bond are the numbers of the Open Graph Benchmark.
+// atom and bond return node and edge features in the encoding of the Open Graph Benchmark.
 func atom(graph, i int) []float32 {
 	return []float32{float32(5 + (graph+i)%3), 0, float32(2 + i%2), 5, float32(i % 3), 0,
 		float32(1 + i%2), float32(graph % 2), 1}
@@ -52,7 +53,8 @@ func atom(graph, i int) []float32 {
 
 func bond(graph, i int) []float32 { return []float32{float32(i % 2), 0, float32(graph % 2)} }
 
-// convertPublished makes a data set of such a folder, which warns of its few rows.
+// convertPublished converts a folder written by graphLines to a data set, expects the warning about
+// too few rows for each split, and returns the directory of the data set.
 func convertPublished(t *testing.T, task, from string, more ...string) string {
 	t.Helper()
 	data := filepath.Join(t.TempDir(), "data")
@@ -65,8 +67,9 @@ func convertPublished(t *testing.T, task, from string, more ...string) string {
 	return data
 }
 
-// TestPeptidesFunc: graphs with labels by number or name are converted, with and without random walks,
-// both presets train on them, and the kept model is the best by mean average precision.
+// TestPeptidesFunc checks that graphs whose labels are numbers or names are converted, with and
+// without random walks. Both presets train on them, and the saved model has the best mean average
+// precision.
 func TestPeptidesFunc(t *testing.T) {
 	testenv.NoRace(t, "goes the ways of TestClouds, TestConvertCloud and TestGraphs")
 	from := graphLines(t, atom, bond, func(g, _ int) map[string]any {
@@ -104,7 +107,7 @@ func TestPeptidesFunc(t *testing.T) {
 		"val.jsonl:2: expected label, a class or a list of labels, or tags, a list of a label for each": strings.Replace(first, `"label"`, `"l"`, 1),
 	} {
 		if line == first {
-			t.Fatalf("%s: nothing is wrong with %s", want, line)
+			t.Fatalf("%s: the test case does not change the line %s", want, line)
 		}
 		writeText(t, filepath.Join(from, "val.jsonl"), first+"\n"+line+"\n")
 		to := filepath.Join(t.TempDir(), "none")
@@ -115,8 +118,8 @@ func TestPeptidesFunc(t *testing.T) {
 		"--to", t.TempDir(), "--random-walk", "0")
 }
 
-// TestPeptidesStruct: graphs with eleven numbers are converted, a model trains on them, the kept one has
-// the least mean absolute error, and eval says so.
+// TestPeptidesStruct checks that graphs with eleven numbers are converted and a model trains on
+// them. The saved model has the lowest mean absolute error, which eval reports.
 func TestPeptidesStruct(t *testing.T) {
 	testenv.NoRace(t, "goes the ways of TestClouds, TestConvertCloud and TestGraphs")
 	published := must.Get(lra.Lookup("peptides-struct"))(t)
@@ -148,8 +151,8 @@ func TestPeptidesStruct(t *testing.T) {
 		"--out", filepath.Join(t.TempDir(), "run"), "--class-weights", "balanced")
 }
 
-// TestPascalVOC: graphs with a class for each node are converted, of which one may be unknown, both
-// presets train on them, and the kept model is the best by macro F1 over the nodes.
+// TestPascalVOC checks that graphs with a class for each node, which may be unknown, are converted.
+// Both presets train on them, and the saved model has the best macro F1 over the nodes.
 func TestPascalVOC(t *testing.T) {
 	testenv.NoRace(t, "goes the ways of TestClouds, TestConvertCloud and TestGraphs")
 	from := graphLines(t, func(g, i int) []float32 {

@@ -15,7 +15,7 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// sent is how many bytes a host has sent.
+// sent returns the number of bytes that a host's network interface has transmitted.
 func (n *network) sent(t *testing.T, host int) float64 {
 	t.Helper()
 	out := must.Get(exec.Command("ip", "netns", "exec", fmt.Sprintf("sftseq-host%d", host), "cat",
@@ -24,14 +24,15 @@ func (n *network) sent(t *testing.T, host int) float64 {
 	return bytes
 }
 
-// TestBytesOfRanks: a step sends what docs/adr/0027-ranks-move-bytes.md says, 4P(F+1)(W−1)/W
-// bytes of each rank, as network interfaces count.
+// TestBytesOfRanks checks that each rank sends 4P(F+1)(W−1)/W bytes per step, as
+// docs/adr/0027-ranks-move-bytes.md states. The network interfaces count the bytes.
 func TestBytesOfRanks(t *testing.T) {
 	testenv.Long(t, "starts many processes")
 	testenv.NeedPrograms(t, "mpirun.openmpi")
 	net := newNetwork(t, 4)
 	program, data := built(t), filepath.Join(t.TempDir(), "data")
-	// Nine rows of these lengths are a micro-batch. Four of them are dealt without a rest: F is 1.
+	// Nine rows of these lengths form a micro-batch. A split over four ranks has no remainder: F is
+	// 1.
 	succeed(t, "", "data", "generate", "listops", "--out", data, "--train", "72", "--val", "4", "--test", "4",
 		"--min-length", "460", "--max-length", "510")
 	run := func(ranks, steps int) (bytes []float64, out string) {
@@ -66,7 +67,7 @@ func TestBytesOfRanks(t *testing.T) {
 			got := (long[r] - short[r]) / 10
 			t.Logf("rank %d of %v: %.0f bytes a step, expected %.0f: %.3f", r, w, got, want, got/want)
 			if math.Abs(got/want-1) > 0.05 {
-				t.Error("more than 5% from what was expected")
+				t.Error("the number of bytes differs by more than 5%")
 			}
 		}
 	}

@@ -21,16 +21,17 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// launchers are those of MPI that Debian has, with what has them start several processes on
-// one machine. Daemons of Open MPI that share /tmp crash now and then as they write what they
-// know of the machine for each other (hwloc_shmem_topology_write), unless they find no hole for it.
+// launchers maps the MPI launchers of Debian to the flags with which they start several processes
+// on one machine. Open MPI daemons that share /tmp crash occasionally when they write the machine's
+// topology to shared memory (hwloc_shmem_topology_write). The parameter rtc_hwloc_vmhole=none
+// prevents the write.
 var launchers = map[string][]string{
 	"mpirun.openmpi": {"--allow-run-as-root", "--oversubscribe", "--mca", "btl", "self,vader,tcp", "--mca",
 		"rtc_hwloc_vmhole", "none"},
 	"mpirun.mpich": nil,
 }
 
-// mpirun is a command that starts a program on a number of ranks.
+// mpirun returns a command that starts a program on a number of ranks.
 func mpirun(t *testing.T, launcher string, ranks int, command ...string) *exec.Cmd {
 	t.Helper()
 	testenv.NeedPrograms(t, launcher)
@@ -39,7 +40,8 @@ func mpirun(t *testing.T, launcher string, ranks int, command ...string) *exec.C
 	return c
 }
 
-// launched runs a command to its end, which comes within a time.
+// launched runs a command and returns its output. The test fails if the command takes longer than
+// within.
 func launched(t *testing.T, c *exec.Cmd, within time.Duration) (string, error) {
 	t.Helper()
 	var text bytes.Buffer
@@ -50,12 +52,12 @@ func launched(t *testing.T, c *exec.Cmd, within time.Duration) (string, error) {
 	timer := time.AfterFunc(within, func() { hung = true; _ = c.Process.Kill() })
 	err := c.Wait()
 	if timer.Stop(); hung {
-		t.Fatalf("%v: no end within %v\n%s", c.Args, within, text.String())
+		t.Fatalf("%v: still running after %v\n%s", c.Args, within, text.String())
 	}
 	return text.String(), err
 }
 
-// failsOnce runs a command that fails, and prints a text once.
+// failsOnce runs a command, which must fail and print want exactly once.
 func failsOnce(t *testing.T, c *exec.Cmd, want string) {
 	t.Helper()
 	if text, err := launched(t, c, time.Minute); err == nil || strings.Count(text, want) != 1 {
@@ -63,15 +65,15 @@ func failsOnce(t *testing.T, c *exec.Cmd, want string) {
 	}
 }
 
-// ranked are the flags of a run whose batches keep three to five ranks busy.
+// ranked returns the arguments of a run whose batches keep three to five ranks busy.
 func ranked(data, out string) []string {
 	args := small(data, out)
 	args[slices.Index(args, "--steps")+1], args[slices.Index(args, "--eval-every")+1] = "24", "10"
 	return args
 }
 
-// rankRun generates rows long enough for several micro-batches a step, and trains on them in one
-// process, once for all tests.
+// rankRun generates rows that are long enough for several micro-batches per step and trains on them
+// in one process. All tests share the run.
 var rankRun = sync.OnceValues(func() (output []byte, err error) {
 	data, whole := rankPaths()
 	generate := []string{"data", "generate", "listops", "--out", data, "--train", "120", "--val", "70", "--test", "20",
@@ -88,7 +90,7 @@ func rankPaths() (data, whole string) {
 	return filepath.Join(builtDir, "rank-data"), filepath.Join(builtDir, "rank-run")
 }
 
-// rankData returns the program, the rows of [rankRun] and the directory of its run.
+// rankData returns the program, and the directories of the data and of the run of [rankRun].
 func rankData(t *testing.T) (program, data, whole string) {
 	t.Helper()
 	program = built(t)
@@ -99,7 +101,8 @@ func rankData(t *testing.T) (program, data, whole string) {
 	return program, data, whole
 }
 
-// TestRanksOfMPI: as many processes as one likes, of each MPI, leave what one does.
+// TestRanksOfMPI checks that 1, 2 and 3 ranks of each MPI implementation write the same model as
+// one process, and that eval prints the same result.
 func TestRanksOfMPI(t *testing.T) {
 	program, data, whole := rankData(t)
 	want := succeed(t, "", "eval", "--model", whole, "--data", data, "--json")
@@ -125,7 +128,7 @@ func TestRanksOfMPI(t *testing.T) {
 			}
 			equal(t, strings.Count(text, "repeat with: "), 1, launcher, ranks)
 			if ranks > 1 && !strings.Contains(text, fmt.Sprintf("of %d ranks busy", ranks)) {
-				t.Errorf("%s: nothing says how many ranks are busy\n%s", launcher, text)
+				t.Errorf("%s: the output lacks the number of busy ranks\n%s", launcher, text)
 			}
 			text, err = launched(t, mpirun(t, launcher, ranks, program, "eval", "--model", whole, "--data",
 				data, "--json"), time.Minute)
@@ -136,7 +139,8 @@ func TestRanksOfMPI(t *testing.T) {
 	}
 }
 
-// TestRanksStopAt: ranks that stop say how to go on, on as many as one likes.
+// TestRanksStopAt checks that --stop-at prints, on several ranks, the command that resumes the run
+// on any number of ranks.
 func TestRanksStopAt(t *testing.T) {
 	program, data, _ := rankData(t)
 	out := filepath.Join(t.TempDir(), "out")
@@ -149,7 +153,7 @@ func TestRanksStopAt(t *testing.T) {
 		"--stop-at 3: the run is at step 3 already")
 }
 
-// processesOf are the processes that run a program's file.
+// processesOf returns the ids of the processes whose executable is program.
 func processesOf(t *testing.T, program string) (out []int) {
 	t.Helper()
 	for _, link := range must.Get(filepath.Glob("/proc/[0-9]*/exe"))(t) {
@@ -161,8 +165,8 @@ func processesOf(t *testing.T, program string) (out []int) {
 	return out
 }
 
-// TestKillsOfRanks kills one rank at random moments and goes on with another number of them:
-// what is left at the end equals a run that was left alone.
+// TestKillsOfRanks kills one rank at random moments and resumes the run with another number of
+// ranks. The final run equals an uninterrupted run.
 func TestKillsOfRanks(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "sftseq") // a file that no other test runs
 	shared, data, whole := rankData(t)
@@ -205,7 +209,8 @@ func TestKillsOfRanks(t *testing.T) {
 	compareRuns(t, whole, torn)
 }
 
-// TestRanksDiffer: a rank that would compute another run is named, and nothing is written.
+// TestRanksDiffer checks that the error names a rank whose data, settings, kernels or program
+// differ from rank 0's, and that nothing is written.
 func TestRanksDiffer(t *testing.T) {
 	program, data, _ := rankData(t)
 	others := smallData(t)
@@ -236,7 +241,7 @@ func TestRanksDiffer(t *testing.T) {
 			args := slices.Concat(launchers["mpirun.openmpi"], first, []string{":"}, c.second)
 			failsOnce(t, exec.Command("mpirun.openmpi", args...), c.want)
 			noFile(t, out)
-			must.Succeed(t, os.RemoveAll(out)) // another case must not find it
+			must.Succeed(t, os.RemoveAll(out)) // must not exist in the next case
 		})
 	}
 	changed := filepath.Join(t.TempDir(), "changed")
@@ -265,7 +270,8 @@ func TestRanksDiffer(t *testing.T) {
 		"only train, pretrain and eval share their work")
 }
 
-// TestRanksJoinFails: if a rank cannot determine its machine, rank 0 prints the error, and all leave the job in order.
+// TestRanksJoinFails checks that an error while the ranks join, here a hidden /proc on rank 1, is
+// printed once, and that all ranks exit cleanly.
 func TestRanksJoinFails(t *testing.T) {
 	testenv.NeedRoot(t, "to hide /proc")
 	testenv.NeedPrograms(t, "mpirun.openmpi", "unshare")
@@ -286,8 +292,8 @@ func TestRanksJoinFails(t *testing.T) {
 	notContains(t, text, "MPI_Finalize", "finalize")
 }
 
-// TestRanksFullDisk: when rank 0 can store nothing any more, all end with its error, and the
-// last checkpoint is whole.
+// TestRanksFullDisk checks that all ranks stop with rank 0's error if the disk is full, and that
+// the last checkpoint is complete.
 func TestRanksFullDisk(t *testing.T) {
 	testenv.NeedRoot(t, "to mount a small file system")
 	program, data, whole := rankData(t)
@@ -305,7 +311,7 @@ func TestRanksFullDisk(t *testing.T) {
 			}
 			time.Sleep(50 * time.Millisecond)
 		}
-		_ = os.WriteFile(ballast, make([]byte, 1<<20), 0o666) // as much as there is room for
+		_ = os.WriteFile(ballast, make([]byte, 1<<20), 0o666) // fills the disk
 	}()
 	text, err := launched(t, c, time.Minute)
 	if err == nil || strings.Count(text, "no space left on device") != 1 {
@@ -319,7 +325,7 @@ func TestRanksFullDisk(t *testing.T) {
 	compareRuns(t, whole, out)
 }
 
-// network is a number of network namespaces on one bridge: machines, as far as MPI can see.
+// network is a set of network namespaces on one bridge. MPI treats each namespace as a machine.
 type network struct{ hosts int }
 
 func newNetwork(t *testing.T, hosts int) *network {
@@ -328,7 +334,7 @@ func newNetwork(t *testing.T, hosts int) *network {
 	testenv.NeedPrograms(t, "ip")
 	n := &network{hosts}
 	t.Cleanup(n.remove)
-	n.remove() // left by a killed test
+	n.remove() // a killed test may have left namespaces
 	n.ip(t, "netns add sftseq-switch")
 	n.ip(t, "-n sftseq-switch link add bridge type bridge")
 	n.ip(t, "-n sftseq-switch link set bridge up")
@@ -340,8 +346,9 @@ func newNetwork(t *testing.T, hosts int) *network {
 		n.ip(t, fmt.Sprintf("-n sftseq-host%d addr add 10.77.0.%d/24 dev sfteth%d", i, i, i))
 		n.ip(t, fmt.Sprintf("-n sftseq-host%d link set sfteth%d up", i, i))
 		n.ip(t, fmt.Sprintf("-n sftseq-host%d link set lo up", i))
-		// A daemon gets no probes while mpirun's request to end is in flight, and mpirun waits
-		// for it as long as TCP retransmits: some seconds in place of 15 minutes.
+		// A daemon gets no probes while mpirun's request to end is in flight, and mpirun waits for
+		// the daemon until TCP stops retransmitting: with this setting for seconds instead of 15
+		// minutes.
 		again := exec.Command("ip", "netns", "exec", fmt.Sprintf("sftseq-host%d", i), "sh", "-c",
 			"echo 4 > /proc/sys/net/ipv4/tcp_retries2")
 		if out, err := again.CombinedOutput(); err != nil {
@@ -358,7 +365,8 @@ func (n *network) ip(t *testing.T, command string) {
 	}
 }
 
-// remove ends what still runs on the hosts, too: a daemon whose link was cut waits for good.
+// remove kills the processes on the hosts, then deletes the namespaces. A daemon whose link was cut
+// would otherwise wait forever.
 func (n *network) remove() {
 	for i := 1; i <= n.hosts; i++ {
 		host := fmt.Sprintf("sftseq-host%d", i)
@@ -373,16 +381,17 @@ func (n *network) remove() {
 	_ = exec.Command("ip", "netns", "del", "sftseq-switch").Run()
 }
 
-// agent starts a daemon of mpirun on another host, in place of ssh: its first argument is an
-// address. The host has a name of its own, by which a daemon calls its directory in /tmp, that
-// it empties as it starts.
+// agent is a shell script that starts a daemon of mpirun on another host, in place of ssh. Its
+// first argument is an IP address. Each host gets its own host name because a daemon names its
+// directory in /tmp after the host and empties that directory at startup.
 const agent = `#!/bin/sh
 host=sftseq-host${1##*.}
 shift
 exec ip netns exec $host unshare --uts sh -c "echo $host > /proc/sys/kernel/hostname; $*"
 `
 
-// mpirun starts a rank on each of some hosts, which reach each other by TCP alone.
+// mpirun returns a command that starts one rank on each of a number of hosts, which are connected
+// by TCP only.
 func (n *network) mpirun(t *testing.T, hosts int, command ...string) *exec.Cmd {
 	t.Helper()
 	script := filepath.Join(t.TempDir(), "agent")
@@ -401,8 +410,8 @@ func (n *network) mpirun(t *testing.T, hosts int, command ...string) *exec.Cmd {
 	return exec.Command("ip", args...)
 }
 
-// TestRanksOfHosts: one, two and three hosts on a network leave what one process does.
-// Where a link is cut, all end within the time that was set, and the run goes on elsewhere.
+// TestRanksOfHosts checks that one, two and three hosts on a network write the same model as one
+// process. If a link is cut, all ranks exit within the timeout and leave a checkpoint.
 func TestRanksOfHosts(t *testing.T) {
 	testenv.NeedPrograms(t, "mpirun.openmpi")
 	program, data, whole := rankData(t)
@@ -426,7 +435,7 @@ func TestRanksOfHosts(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go func() {
-		for ctx.Err() == nil { // until the run has something to lose
+		for ctx.Err() == nil { // until a checkpoint exists
 			if _, err := os.Stat(stored); err == nil {
 				break
 			}

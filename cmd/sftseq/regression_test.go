@@ -14,8 +14,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestRegression: a table with numbers becomes a model that predicts them as lines, tables and Arrow, is measured, is
-// reported on, and starts from an existing model; requests that it does not support are refused.
+// TestRegression checks regression from a table: training, predictions as lines, tables and Arrow,
+// eval, report, and training from an existing model. Unsupported requests are refused.
 func TestRegression(t *testing.T) {
 	testenv.NoRace(t, "trains as TestTrain does; its baselines are slow loops")
 	dir := t.TempDir()
@@ -77,7 +77,7 @@ func TestRegression(t *testing.T) {
 		t.Errorf("the mean of training: RMSE %v, want %v", result.Numbers[1].Mean.RMSE, want)
 	}
 	if n := result.Numbers[1]; *n.R2 <= *n.Mean.R2 || n.RMSE >= n.Mean.RMSE {
-		t.Errorf("nothing is learned: %+v", n)
+		t.Errorf("the model is not better than the mean: %+v", n)
 	}
 	contains(t, done(t, "", "eval", "--model", model, "--data", data), "mean of the training split", "ridge regression")
 	contains(t, runCustom(t, data, filepath.Join(dir, "seeds"), "--seeds", "1,2", "--steps", "2", "--device", "cpu"),

@@ -12,12 +12,12 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// tagCounts are how many points have a tag as label, as answer, and as both.
+// tagCounts counts the points that have a tag as label, as prediction, and as both.
 type tagCounts struct{ labels, answers, both int }
 
 func (c tagCounts) f1() float64 { return 2 * float64(c.both) / float64(max(1, c.labels+c.answers)) }
 
-// iou is 1 of a part that is neither label nor answer.
+// iou returns the intersection over union of labels and predictions; 1 for a part without either.
 func (c tagCounts) iou() float64 {
 	if either := c.labels + c.answers - c.both; either > 0 {
 		return float64(c.both) / float64(either)
@@ -25,7 +25,7 @@ func (c tagCounts) iou() float64 {
 	return 1
 }
 
-// countTags counts the tags of a shape.
+// countTags adds the labels and predictions of a shape to the counts of their tags.
 func countTags(into map[int32]tagCounts, labels, answers []int32) {
 	for i, label := range labels {
 		l := into[label]
@@ -40,9 +40,9 @@ func countTags(into map[int32]tagCounts, labels, answers []int32) {
 	}
 }
 
-// checkNodeTags compares the tables of a report on the parts of shapes with scores that are counted anew:
-// those of the model, whose answers are the largest logits among the parts of the shape's category, and
-// those of the most frequent part of the category in training.
+// checkNodeTags compares the tables of a report on part segmentation with scores that it computes
+// itself. The model predicts the part with the largest logit among the parts of the shape's
+// category. The baseline predicts the most frequent part of the category in the training split.
 func checkNodeTags(t *testing.T, page, model, data string) {
 	t.Helper()
 	set := must.Get(seq.OpenDataset(data))(t)
@@ -68,7 +68,7 @@ func checkNodeTags(t *testing.T, page, model, data string) {
 	scorer := must.Get(sft.NewScorer(m, d))(t)
 	rows := examples(t, set, "test")
 	outputs := must.Get(scorer.Examples(context.Background(), rows))(t)
-	tags := [2]map[int32]tagCounts{{}, {}} // counts of the model, and of the most frequent parts
+	tags := [2]map[int32]tagCounts{{}, {}} // counts for the model and for the most frequent parts
 	sums, shapes := map[string][2]float64{}, map[string]int{}
 	for i, e := range rows {
 		of := category(e.Labels[0])

@@ -15,7 +15,7 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// listopsRun trains for a moment on a data set that it makes.
+// listopsRun generates a data set, trains 20 steps on it and returns both directories.
 func listopsRun(t *testing.T, flags ...string) (run, data string) {
 	t.Helper()
 	data, run = generated(t), filepath.Join(t.TempDir(), "run")
@@ -23,7 +23,7 @@ func listopsRun(t *testing.T, flags ...string) (run, data string) {
 	return run, data
 }
 
-// writeReport writes a page and returns the text on standard error.
+// writeReport runs report and returns its standard error.
 func writeReport(t *testing.T, page string, args ...string) string {
 	t.Helper()
 	status, out, errs := program(nil, append([]string{"report", "--out", page}, args...)...)
@@ -33,9 +33,9 @@ func writeReport(t *testing.T, page string, args ...string) string {
 	return errs
 }
 
-// TestReportInBrowser opens the pages of runs in a browser: nothing is asked for that is
-// not in the page, nothing goes wrong, every picture is drawn, and no text in one is cut off
-// or lies over another one, on wide and narrow screens.
+// TestReportInBrowser opens reports in a browser, on wide and narrow screens. It checks that a page
+// requests nothing outside itself, logs no error and draws every picture. No text in a picture is
+// cut off or overlaps another text.
 func TestReportInBrowser(t *testing.T) {
 	testenv.NeedPrograms(t, "chromium")
 	one, data := listopsRun(t)
@@ -65,15 +65,15 @@ func TestReportInBrowser(t *testing.T) {
 	b := openBrowser(t)
 	for _, width := range []int{1200, 430} {
 		b.resize(width, 900)
-		// charts, legend, lengths; of each run reliability, ROC and PR, their legend; examples
+		// Charts, legend, lengths; reliability, ROC, PR and their legend for each run; examples.
 		checkPage(t, b, curves, 0, 5+2+1+2*(2+2)+2*7+8)
-		// the picture, two layers and the pooling of each; reliability, ROC and PR
+		// The picture, two layers and the pooling for each example; reliability, ROC and PR.
 		checkPage(t, b, pictures, 3*4, 5+1+2+2+2)
 		checkPage(t, b, standalone, 0, 1)
 	}
 }
 
-// checkPage opens a page that has some images and drawings.
+// checkPage opens a page and compares its numbers of images and drawings with the expected numbers.
 func checkPage(t *testing.T, b *browser, page string, images, drawings int) {
 	t.Helper()
 	address := (&url.URL{Scheme: "file", Path: page}).String()
@@ -83,7 +83,7 @@ func checkPage(t *testing.T, b *browser, page string, images, drawings int) {
 			var asked struct{ Request struct{ URL string } }
 			must.Succeed(t, json.Unmarshal(e.Params, &asked))
 			if u := asked.Request.URL; u != address && !strings.HasPrefix(u, "data:") {
-				t.Errorf("the page asks for %s", u)
+				t.Errorf("the page requests %s", u)
 			}
 		case "Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded", "Network.loadingFailed":
 			t.Errorf("%s: %s", e.Method, e.Params)
@@ -101,7 +101,7 @@ func checkPage(t *testing.T, b *browser, page string, images, drawings int) {
 		const empty = all('img').filter(e => !e.complete || !e.naturalWidth || !area(e))
 			.concat(all('svg').filter(e => !area(e) || !e.querySelector('path')))
 			.concat(all('svg path, svg circle, svg rect, svg text').filter(e => !area(e)));
-		// A text's own rectangle has room above and below its letters.
+		// The bounding box of a text is taller than its letters.
 		const letters = e => { const r = e.getBoundingClientRect(), h = r.height; return {e, left: r.left, right: r.right, top: r.top + 0.2 * h, bottom: r.bottom - 0.2 * h}; };
 		const misplaced = [];
 		for (const svg of document.querySelectorAll('svg')) {
@@ -133,7 +133,8 @@ func checkPage(t *testing.T, b *browser, page string, images, drawings int) {
 	}
 }
 
-// TestReport compares the page with eval, and says what it lacks.
+// TestReport compares the numbers on the page with eval, and checks the warnings about missing
+// parts.
 func TestReport(t *testing.T) {
 	run, data := listopsRun(t)
 	page := filepath.Join(t.TempDir(), "page.html")
@@ -161,12 +162,12 @@ func TestReport(t *testing.T) {
 	occurs(t, own, `class="example"`, 6)
 	equal(t, show(run), own)
 	if none := show("--examples", "0", run); strings.Contains(none, "Examples") {
-		t.Error("examples that nobody wants")
+		t.Error("--examples 0: the page has examples")
 	}
 	contains(t, show("--split", "val", run), "split val")
 	contains(t, show("--data", filepath.Join(data, "train.arrow"), run), "train.arrow")
 	contains(t, show("--data", generated(t, "--seed", "9"), run), "not the data that the run was trained on")
-	// A run that is still under way, and one whose data is gone.
+	// A run in progress, and a run whose data was moved.
 	metricsPath := filepath.Join(run, "metrics.jsonl")
 	lines := readText(t, metricsPath)
 	writeText(t, metricsPath, lines+`{"kind":"train","st`)
@@ -190,8 +191,8 @@ func TestReport(t *testing.T) {
 	equal(t, readText(t, page), before)
 }
 
-// TestStarts: a run records when it was started and resumed, and the page shows it; a finished run is not started
-// again.
+// TestStarts checks that a run records when it was started and resumed, and that the report shows
+// these times. Resuming a finished run records no start.
 func TestStarts(t *testing.T) {
 	run, data := listopsRun(t)
 	smallRun(t, data, run, "--resume", "--steps", "20")
@@ -206,16 +207,16 @@ func TestStarts(t *testing.T) {
 	page := filepath.Join(t.TempDir(), "page.html")
 	writeReport(t, page, "--examples", "0", run)
 	if text := readText(t, page); !strings.Contains(text, "resumed 1× until") {
-		t.Error("the page does not say that the run was resumed")
+		t.Error("the page does not show the resumption")
 	}
 	path := filepath.Join(run, provenance.StartsFile)
 	writeText(t, path, readText(t, path)+"{\n")
 	refuse(t, exitError, path+":3: expected a JSON object", "", "report", "--out", page, run)
-	must.Succeed(t, os.Remove(path)) // runs of earlier versions have none
+	must.Succeed(t, os.Remove(path)) // runs of earlier versions do not have this file
 	writeReport(t, page, "--examples", "0", run)
 }
 
-// TestStartsAfterPatience: a run that patience has ended is not started again.
+// TestStartsAfterPatience checks that resuming a run that --patience stopped records no start.
 func TestStartsAfterPatience(t *testing.T) {
 	run, data := filepath.Join(t.TempDir(), "run"), unequalData(t)
 	args := []string{"train", "custom", "--members", "sft", "--data", data, "--out", run, "--hidden", "8",
@@ -232,11 +233,12 @@ func TestStartsAfterPatience(t *testing.T) {
 	page := filepath.Join(t.TempDir(), "page.html")
 	writeReport(t, page, "--examples", "0", run)
 	if text := readText(t, page); !strings.Contains(text, "(step 1, the best in loss)") {
-		t.Error("the page does not say what the model is the best in")
+		t.Error("the page does not name the step and metric of the best model")
 	}
 }
 
-// TestRunNames are short where they differ.
+// TestRunNames checks that reports name a run by its directory, and by more of the path if
+// directories have the same name.
 func TestRunNames(t *testing.T) {
 	for _, c := range []struct{ dirs, want []string }{
 		{[]string{"runs/a/", "runs/b"}, []string{"a", "b"}},

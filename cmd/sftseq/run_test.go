@@ -21,9 +21,9 @@ import (
 
 const goldenDir = "../../sft/testdata/golden"
 
-// goldenFolders hold logits and gradients computed in float64. The long sequence
-// takes minutes under the race detector, where the tests run with -short, and
-// has nothing concurrent that the others lack.
+// goldenFolders returns the names of the models with reference logits and gradients computed in
+// float64. With -short the long sequence is left out: it takes minutes under the race detector and
+// runs the same concurrent code as the other models.
 func goldenFolders() []string {
 	folders := []string{"pre", "post", "lily", "standardized", "odd", "ties", "retrieval",
 		"vanilla", "conv", "conv_post"}
@@ -37,7 +37,8 @@ func goldenPath(parts ...string) string {
 	return filepath.Join(append([]string{goldenDir}, parts...)...)
 }
 
-// TestMain runs the tests on the CPU unless the environment names a device: the GPU of a machine changes nothing.
+// TestMain runs the tests on the CPU unless the environment names a device, so that a machine's GPU
+// does not change the results.
 func TestMain(m *testing.M) {
 	if os.Getenv(deviceVariable) == "" {
 		os.Setenv(deviceVariable, "cpu")
@@ -53,7 +54,7 @@ func TestMain(m *testing.M) {
 }
 
 var (
-	builtDir string // goes when all tests are done
+	builtDir string // deleted after all tests
 	build    = sync.OnceValues(func() (output []byte, err error) {
 		if builtDir, err = os.MkdirTemp("", "sftseq-test"); err != nil {
 			return nil, err
@@ -62,8 +63,8 @@ var (
 	})
 )
 
-// built is the program as a file, for a test that needs a process. The race detector does not
-// watch it: such a test shows there what it shows without the detector.
+// built compiles the program once and returns the path of the executable. Tests that need it are
+// skipped under the race detector, which does not observe other processes.
 func built(t testing.TB) string {
 	t.Helper()
 	testenv.Long(t, "starts the program as a process")
@@ -74,19 +75,20 @@ func built(t testing.TB) string {
 	return filepath.Join(builtDir, "sftseq")
 }
 
-// program runs the program in this process, and never beside another run of it: flags of the
-// library for command lines are shared. A parallel test runs it before it calls t.Parallel;
-// such tests are those that wait for other processes for seconds.
+// program runs the program in this process. Two calls must not overlap because the command-line
+// library shares flags between runs: a parallel test calls program before t.Parallel. Only tests
+// that wait for other processes for seconds are parallel.
 func program(stdin io.Reader, args ...string) (status int, stdout, stderr string) {
 	var out, errs bytes.Buffer
 	status = run(context.Background(), append([]string{"sftseq"}, args...), stdin, &out, &errs)
 	return status, out.String(), errs.String()
 }
 
-// compiling matches a message to the first test on a device.
+// compiling matches the message that the first test on a device prints.
 var compiling = regexp.MustCompile(`(?m)^compiling kernels for .*\n`)
 
-// succeed runs the program and expects no complaint.
+// succeed runs the program, expects status 0 and an empty standard error, and returns standard
+// output.
 func succeed(t *testing.T, stdin string, args ...string) string {
 	t.Helper()
 	status, out, errs := program(strings.NewReader(stdin), args...)
@@ -96,7 +98,7 @@ func succeed(t *testing.T, stdin string, args ...string) string {
 	return out
 }
 
-// exits runs the program, expects a status and returns what is printed.
+// exits runs the program, expects an exit status and returns standard output and standard error.
 func exits(t *testing.T, status int, stdin string, args ...string) (out, errs string) {
 	t.Helper()
 	got, out, errs := program(strings.NewReader(stdin), args...)
@@ -106,21 +108,22 @@ func exits(t *testing.T, status int, stdin string, args ...string) (out, errs st
 	return out, errs
 }
 
-// done runs the program, expects success and returns all that is printed.
+// done runs the program, expects success and returns standard output followed by standard error.
 func done(t *testing.T, stdin string, args ...string) string {
 	t.Helper()
 	out, errs := exits(t, exitOK, stdin, args...)
 	return out + errs
 }
 
-// printed is done without standard error.
+// printed runs the program, expects success and returns standard output.
 func printed(t *testing.T, stdin string, args ...string) string {
 	t.Helper()
 	out, _ := exits(t, exitOK, stdin, args...)
 	return out
 }
 
-// failing runs the program, expects an error and returns all that is printed.
+// failing runs the program, expects an error and returns standard output followed by standard
+// error.
 func failing(t *testing.T, stdin string, args ...string) string {
 	t.Helper()
 	status, out, errs := program(strings.NewReader(stdin), args...)
@@ -130,7 +133,8 @@ func failing(t *testing.T, stdin string, args ...string) string {
 	return out + errs
 }
 
-// refuse runs the program and expects it to fail with a message that holds want.
+// refuse runs the program and expects an exit status, one error message that contains want, and an
+// empty standard output.
 func refuse(t *testing.T, status int, want, stdin string, args ...string) {
 	t.Helper()
 	got, out, errs := program(strings.NewReader(stdin), args...)
@@ -142,7 +146,7 @@ func refuse(t *testing.T, status int, want, stdin string, args ...string) {
 	}
 }
 
-// A refusal is a command line that fails, without its first arguments, and a part of the error.
+// A refusal is the end of a command line that fails, and a part of its error message.
 type refusal struct {
 	want string
 	args []string
@@ -156,7 +160,7 @@ func refuseAll(t *testing.T, status int, first []string, cases []refusal) {
 	}
 }
 
-// replyLine is any reply of predict and embed.
+// replyLine has the fields of every kind of reply of predict and embed.
 type replyLine struct {
 	ID            json.RawMessage   `json:"id"`
 	Label         any               `json:"label"`
@@ -197,7 +201,8 @@ func writeText(t *testing.T, path, text string) string {
 	return path
 }
 
-// editedModel copies a golden model and lets edit change its two files.
+// editedModel copies a golden model, applies edit to its config and weights, and returns the
+// directory of the copy.
 func editedModel(t *testing.T, name string, edit func(config, weights []byte) ([]byte, []byte)) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -208,7 +213,8 @@ func editedModel(t *testing.T, name string, edit func(config, weights []byte) ([
 	return dir
 }
 
-// withConfig is a golden model with one more key, or another value of one.
+// withConfig copies a golden model, sets one key of its config.json and returns the directory of
+// the copy.
 func withConfig(t *testing.T, name, key string, value any) string {
 	t.Helper()
 	return editedModel(t, name, func(config, weights []byte) ([]byte, []byte) {

@@ -17,9 +17,10 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// eightShards is a directory for the parts of eight shards, and what one run makes of them.
+// eightShards is a job of eight shards: its output directory, and the rows that one run without
+// shards writes.
 type eightShards struct {
-	command []string // scores a shard, once --shard is added
+	command []string // scores a shard after --shard is appended
 	dir     string
 	want    []string // rows
 }
@@ -38,7 +39,7 @@ func newEightShards(t *testing.T) *eightShards {
 	return s
 }
 
-// parts are those that are there, and when they were made.
+// parts returns the existing parts with their modification times.
 func (s *eightShards) parts(t *testing.T) map[string]time.Time {
 	t.Helper()
 	found := must.Get(filepath.Glob(filepath.Join(s.dir, "part-*.arrow")))(t)
@@ -49,51 +50,50 @@ func (s *eightShards) parts(t *testing.T) map[string]time.Time {
 	return out
 }
 
-// reach waits until a number of parts exist.
+// reach waits until at least the given number of parts exist.
 func (s *eightShards) reach(t *testing.T, parts int) {
 	t.Helper()
 	await(t, time.Minute, func() bool { return len(s.parts(t)) >= parts }, "parts are missing")
 }
 
-// check compares the parts with one run, and with those that were there before it was
-// killed.
+// check compares the rows of all parts with those of one run, and checks that the parts that
+// existed before the kill were not written again.
 func (s *eightShards) check(t *testing.T, before map[string]time.Time) {
 	t.Helper()
 	after := s.parts(t)
 	for path, made := range before {
 		if !after[path].Equal(made) {
-			t.Errorf("%s was made twice", path)
+			t.Errorf("%s was written twice", path)
 		}
 	}
 	succeed(t, "", "predict", "--verify", "--shard", "auto/8", "--output", s.dir)
 	if rows, _ := partRows(t, s.dir); !slices.Equal(rows, s.want) {
-		t.Errorf("%d rows, expected %d, or others", len(rows), len(s.want))
+		t.Errorf("%d rows differ from the %d rows of one run", len(rows), len(s.want))
 	}
-	t.Logf("%d of 8 parts were there when it was killed", len(before))
+	t.Logf("%d of 8 parts existed before the kill", len(before))
 }
 
-// TestShardsOfParallel: GNU parallel has eight shards scored, is killed in the middle and
-// run again.
+// TestShardsOfParallel runs eight shards with GNU parallel, kills it midway and runs it again.
 func TestShardsOfParallel(t *testing.T) {
 	testenv.NeedPrograms(t, "parallel")
 	s := newEightShards(t)
 	parallel := func() *exec.Cmd {
 		c := exec.Command("parallel", slices.Concat([]string{"--jobs", "2"}, s.command,
 			[]string{"--shard", "{}/8", ":::"}, strings.Fields("0 1 2 3 4 5 6 7"))...)
-		c.Env = append(os.Environ(), "HOME="+t.TempDir()) // parallel keeps notes there
+		c.Env = append(os.Environ(), "HOME="+t.TempDir()) // parallel writes its state to HOME
 		c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 		return c
 	}
 	c := parallel()
 	must.Succeed(t, c.Start())
 	s.reach(t, 3)
-	for _, pid := range append(processesOf(t, s.command[0]), c.Process.Pid) { // jobs have groups of their own
+	for _, pid := range append(processesOf(t, s.command[0]), c.Process.Pid) { // jobs run in their own process groups
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
 	if err := c.Wait(); err == nil {
-		t.Fatal("parallel came to its end")
+		t.Fatal("parallel exited with success, expected it to be killed")
 	}
-	time.Sleep(200 * time.Millisecond) // a job that it had just started
+	time.Sleep(200 * time.Millisecond) // a job that parallel had just started may still finish
 	before := s.parts(t)
 	if text, err := launched(t, parallel(), time.Minute); err != nil {
 		t.Fatalf("%v\n%s", err, text)
@@ -101,10 +101,10 @@ func TestShardsOfParallel(t *testing.T) {
 	s.check(t, before)
 }
 
-// slurm is a cluster of one machine: its daemons run until the test ends.
+// slurm is a Slurm cluster of one machine, whose daemons run until the test ends.
 type slurm struct{ conf string }
 
-// slurmConf has, in this order: the host, the directory, two ports.
+// slurmConf is a format string for the host, the directory and two ports.
 const slurmConf = `ClusterName=sftseq
 SlurmctldHost=%[1]s(127.0.0.1)
 AuthType=auth/munge
@@ -137,9 +137,9 @@ func newSlurm(t *testing.T) *slurm {
 	testenv.NeedRoot(t, "to run slurmd")
 	host := must.Get(os.Hostname())(t)
 	host, _, _ = strings.Cut(host, ".")
-	dir := must.Get(os.MkdirTemp("", "slurm"))(t) // a socket's path is short
+	dir := must.Get(os.MkdirTemp("", "slurm"))(t) // socket paths must be short
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	must.Succeed(t, os.Chmod(dir, 0o755)) // munged checks it
+	must.Succeed(t, os.Chmod(dir, 0o755)) // munged refuses other permissions
 	s := &slurm{filepath.Join(dir, "slurm.conf")}
 	writeText(t, s.conf, fmt.Sprintf(slurmConf, host, dir, vacantPort(t), vacantPort(t)))
 	key := filepath.Join(dir, "munge.key")
@@ -157,7 +157,7 @@ func newSlurm(t *testing.T) *slurm {
 	return s
 }
 
-// vacantPort is a port that nobody listens on.
+// vacantPort returns a free TCP port.
 func vacantPort(t *testing.T) int {
 	t.Helper()
 	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
@@ -165,7 +165,7 @@ func vacantPort(t *testing.T) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// daemon runs a program until the test ends; what it has printed is shown if that fails.
+// daemon runs a program until the test ends, and logs its output if the test failed.
 func (s *slurm) daemon(t *testing.T, name string, args ...string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -191,7 +191,7 @@ func (s *slurm) command(name string, args ...string) *exec.Cmd {
 	return c
 }
 
-// drain waits until all jobs have ended.
+// drain waits until the queue is empty.
 func (s *slurm) drain(t *testing.T) {
 	t.Helper()
 	await(t, time.Minute, func() bool {
@@ -200,8 +200,8 @@ func (s *slurm) drain(t *testing.T) {
 	}, "jobs are there still")
 }
 
-// TestShardsOfSlurm: a Slurm array scores eight shards, is cancelled in the middle and
-// submitted again; no flag says which shard a task has.
+// TestShardsOfSlurm runs eight shards as a Slurm array, cancels it midway and submits it again. The
+// tasks determine their shards from Slurm's environment variables.
 func TestShardsOfSlurm(t *testing.T) {
 	cluster := newSlurm(t)
 	s := newEightShards(t)
@@ -217,7 +217,7 @@ func TestShardsOfSlurm(t *testing.T) {
 		strings.TrimSpace(string(job))).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	_ = cluster.command("scancel", strings.TrimSpace(string(job))).Run() // tasks that wait
+	_ = cluster.command("scancel", strings.TrimSpace(string(job))).Run() // cancels the waiting tasks
 	cluster.drain(t)
 	before := s.parts(t)
 	if text, err := submit().CombinedOutput(); err != nil {
@@ -227,10 +227,9 @@ func TestShardsOfSlurm(t *testing.T) {
 	s.check(t, before)
 }
 
-// TestRanksOfSlurm: srun starts ranks that find each other by PMIx and leave what one
-// process does.
+// TestRanksOfSlurm checks that ranks started by srun with PMIx write the same model as one process.
 func TestRanksOfSlurm(t *testing.T) {
-	testenv.NeedPrograms(t, "mpirun.openmpi") // whose library is loaded
+	testenv.NeedPrograms(t, "mpirun.openmpi") // the program loads its MPI library
 	cluster := newSlurm(t)
 	program, data, whole := rankData(t)
 	out := filepath.Join(t.TempDir(), "out")

@@ -16,8 +16,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// seriesRow is a series of 40 steps, in units of a thousand around 5,000: of class up a ramp of 12
-// steps rises at a random place among noise, of class down it falls.
+// seriesRow returns a noisy series of 40 steps with values around 5,000. It contains a ramp of 12
+// steps at a random position, which rises in class up and falls in class down.
 func seriesRow(random *rand.Rand, up bool) (values []string) {
 	start := random.IntN(40 - 12)
 	for i := range 40 {
@@ -30,8 +30,8 @@ func seriesRow(random *rand.Rand, up bool) (values []string) {
 	return values
 }
 
-// TestSeries: a table of series becomes a model that reads them in every form that a table has them in,
-// whatever their unit, with convolutions.
+// TestSeries trains a model with convolutions on a table of series. It checks that every
+// representation of a series in a table gives the same predictions.
 func TestSeries(t *testing.T) {
 	testenv.NoRace(t, "trains as TestTrain does")
 	dir := t.TempDir()
@@ -62,7 +62,7 @@ func TestSeries(t *testing.T) {
 		a, b := must.Get(os.ReadFile(filepath.Join(in("a.jsonl-data"), split+".arrow")))(t),
 			must.Get(os.ReadFile(filepath.Join(in("b.csv-data"), split+".arrow")))(t)
 		if string(a) != string(b) {
-			t.Errorf("%s: lists and columns of steps give other files", split)
+			t.Errorf("%s: the files from lists and from columns of steps differ", split)
 		}
 	}
 	model := in("model")
@@ -91,7 +91,7 @@ func TestSeries(t *testing.T) {
 			first = got
 			occurs(t, got, "\n", 401)
 		case got != first:
-			t.Errorf("%s: other predictions", c[0])
+			t.Errorf("%s: the predictions differ from those for a.jsonl", c[0])
 		}
 	}
 	done(t, "", "predict", "--model", model, "--input", in("a.jsonl"), "--series", "value", "--keep", "value",

@@ -26,15 +26,16 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// BenchmarkAttack measures what an honest client waits for the class of a short text,
-// alone and beside each attack in turns: the median and the 99th percentile, and their
-// ratios to those alone. Server, attackers and honest client are processes of their own.
-// Beside "nothing" it waits for a busy machine alone; percentiles differ from run to run
-// as much as the machine is not quiet.
+// BenchmarkAttack measures how long an honest client waits for the class of a short text, with and
+// without each attack in turns. It reports the median, the 99th percentile and their ratios to the
+// times without an attack. Server, attackers and honest client are separate processes. The attack
+// "nothing" only keeps the machine busy. On a machine with other load the percentiles differ
+// between runs.
 //
 //	go test ./cmd/sftseq -run '^$' -bench Attack -benchtime 1000x
 //
-// The number is that of the honest client's requests alone and beside each.
+// -benchtime sets the number of the honest client's requests without an attack and during each
+// attack.
 func BenchmarkAttack(b *testing.B) {
 	server := attackedServer(b, 100_000)
 	hasten()
@@ -48,7 +49,7 @@ func BenchmarkAttack(b *testing.B) {
 			const turns = 5
 			for turn := range turns {
 				n := b.N*(turn+1)/turns - b.N*turn/turns
-				time.Sleep(500 * time.Millisecond) // the last attack ends
+				time.Sleep(500 * time.Millisecond) // lets the last attack end
 				alone = append(alone, honest(b, server, n)...)
 				stop := attack(b, server, a.name)
 				beside = append(beside, honest(b, server, n)...)
@@ -62,13 +63,13 @@ func BenchmarkAttack(b *testing.B) {
 			}
 			report(50, "p50")
 			report(99, "p99")
-			b.ReportMetric(0, "ns/op") // says nothing here
+			b.ReportMetric(0, "ns/op") // not meaningful here
 		})
 	}
 }
 
-// hasten has the system prefer the threads of this process, if it may: the honest client,
-// too, has a machine of its own and does not wait for the threads of the server.
+// hasten raises the priority of this process's threads if permitted: an honest client would run on
+// its own machine and not compete with the server for cores.
 func hasten() {
 	threads, _ := os.ReadDir("/proc/self/task")
 	for _, t := range threads {
@@ -78,10 +79,10 @@ func hasten() {
 	}
 }
 
-// TestAttacks runs each attack for a moment: the server goes on answering an honest
-// client, and is well at the end.
+// TestAttacks runs each attack briefly. It checks that the server responds to an honest client
+// during the attack, and is healthy afterwards.
 func TestAttacks(t *testing.T) {
-	server := attackedServer(t, 10_000) // as many as a search may ask for
+	server := attackedServer(t, 10_000) // the largest count that a search may request
 	attackersAsk(t, server)
 	for _, a := range attacks {
 		honest := honest
@@ -100,18 +101,19 @@ func percentile(d []time.Duration, part int) time.Duration {
 	return d[(len(d)-1)*part/100]
 }
 
-// An attacked is a server in a process of its own.
+// An attacked is a server that runs as a separate process.
 type attacked struct {
-	socket string // socket of JSON-RPC
-	web    string // HOST:PORT of HTTP
+	socket string // JSON-RPC socket
+	web    string // HTTP address, HOST:PORT
 	pid    int
-	log    string // file of standard error
+	log    string // path of the file with standard error
 }
 
-// httpToken is what an attacked server's honest clients have.
+// httpToken is the bearer token of the honest clients of an attacked server.
 const httpToken = "of-honest-clients"
 
-// attackedServer serves the text task's quick model with fresh weights and an index of items.
+// attackedServer starts a server with the text task's quick model, random weights and an index of
+// count items.
 func attackedServer(tb testing.TB, count int, flags ...string) attacked {
 	tb.Helper()
 	config, _ := must.Get2(benchConfig(lra.Text.Name))(tb)
@@ -130,7 +132,7 @@ func attackedServer(tb testing.TB, count int, flags ...string) attacked {
 	socket, web := filepath.Join(dir, "socket"), free.Addr().String()
 	c := exec.Command(built(tb), append([]string{"serve", "--model", dir, "--index", items, "--listen",
 		"unix:" + socket, "--http", web, "--http-token", token, "--log", "warn", "--device", "cpu"}, flags...)...)
-	log := filepath.Join(dir, "log") // a file, so that this process does not compute for it
+	log := filepath.Join(dir, "log") // a file, because reading a pipe would take CPU time from this process
 	logs := must.Get(os.Create(log))(tb)
 	defer logs.Close()
 	c.Stderr = logs
@@ -146,7 +148,7 @@ func attackedServer(tb testing.TB, count int, flags ...string) attacked {
 			}
 		case <-time.After(30 * time.Second):
 			c.Process.Kill()
-			tb.Errorf("the server does not end\n%.2000s", readText(tb, log))
+			tb.Errorf("the server does not exit\n%.2000s", readText(tb, log))
 		}
 	})
 	for _, listener := range [][2]string{{"unix", socket}, {"tcp", web}} {
@@ -161,7 +163,7 @@ func attackedServer(tb testing.TB, count int, flags ...string) attacked {
 	return attacked{socket, web, c.Process.Pid, log}
 }
 
-// fillIndex makes an index of random vectors, as if the model had computed them.
+// fillIndex writes an index of count random vectors for the model m.
 func fillIndex(tb testing.TB, path string, count int, m *sft.Model) {
 	var tokenizer bytes.Buffer
 	must.Succeed(tb, json.Compact(&tokenizer, m.Config.Tokenizer))
@@ -180,7 +182,8 @@ func fillIndex(tb testing.TB, path string, count int, m *sft.Model) {
 	must.Succeed(tb, x.Close())
 }
 
-// attack starts the attackers in a process of their own and returns when they are at it.
+// attack starts the attackers in a separate process and returns after they have begun. stop kills
+// them.
 func attack(tb testing.TB, server attacked, name string) (stop func()) {
 	tb.Helper()
 	c := exec.Command(os.Args[0], name)
@@ -192,8 +195,7 @@ func attack(tb testing.TB, server attacked, name string) (stop func()) {
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
 		tb.Fatalf("the attackers: %q, %v", line, err)
 	}
-	// Attackers have machines of their own: on this one they must not take the cores from the
-	// server.
+	// Attackers would run on their own machines: here they must not take cores from the server.
 	must.Succeed(tb, syscall.Setpriority(syscall.PRIO_PGRP, c.Process.Pid, 19))
 	time.Sleep(300 * time.Millisecond)
 	stop = sync.OnceFunc(func() {
@@ -204,11 +206,10 @@ func attack(tb testing.TB, server attacked, name string) (stop func()) {
 	return stop
 }
 
-// shortText is what honest clients ask about.
+// shortText is the text that honest clients classify.
 var shortText = strings.Repeat("a short text ", 8)
 
-// honest asks for the classes of n short texts, one after the other, and returns what it
-// has waited for each.
+// honest classifies n short texts sequentially and returns the latency of each request.
 func honest(tb testing.TB, server attacked, n int) []time.Duration {
 	tb.Helper()
 	conn := must.Get(net.Dial("unix", server.socket))(tb)

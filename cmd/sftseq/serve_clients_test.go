@@ -16,8 +16,9 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestServeSilentClients: who opens as many connections as there may be files, and says
-// nothing, locks nobody out, whether they are bounded by --max-clients or by the system.
+// TestServeSilentClients checks that a client that opens more idle connections than the limit, from
+// --max-clients or from the system's open files, does not lock out other clients. The server evicts
+// idle connections with an error.
 func TestServeSilentClients(t *testing.T) {
 	path := built(t)
 	t.Parallel()

@@ -16,12 +16,13 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// TestServeHangup: SIGHUP loses nothing while the server starts or drains.
+// TestServeHangup checks that SIGHUP is ignored, and no request is lost, while the server starts or
+// drains.
 func TestServeHangup(t *testing.T) {
 	testenv.Long(t, "builds the program")
 	model := t.TempDir()
 	must.Succeed(t, os.CopyFS(model, os.DirFS(goldenPath("pre"))))
-	// A lease of the file makes the server wait when it opens it.
+	// A lease on the file blocks the server when it opens the file.
 	config := must.Get(os.OpenFile(filepath.Join(model, "config.json"), os.O_RDWR, 0))(t)
 	defer config.Close()
 	lease := func(command, kind int) int {
@@ -33,7 +34,7 @@ func TestServeHangup(t *testing.T) {
 	var errs lockedBuffer
 	c.Stderr = &errs
 	in, out := pipes(t, c)
-	// the server opens it
+	// Wait until the server opens the file.
 	await(t, time.Minute, func() bool { return lease(unix.F_GETLEASE, 0) != unix.F_WRLCK }, &errs)
 	hangup := func(when int) {
 		t.Helper()
@@ -51,7 +52,7 @@ func TestServeHangup(t *testing.T) {
 	fmt.Fprintln(in, `{"jsonrpc":"2.0","id":-2,"method":"model/info"}`)
 	answers := 0
 	for out.Scan() {
-		if answers++; strings.Contains(out.Text(), `"id":-2,`) { // all before it are accepted
+		if answers++; strings.Contains(out.Text(), `"id":-2,`) { // all earlier requests are accepted
 			c.Process.Signal(syscall.SIGTERM)
 			for !strings.Contains(errs.String(), "draining") {
 				time.Sleep(time.Millisecond)

@@ -17,12 +17,13 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// mixedLoad sends requests of every kind to a server, good and bad, by 64 concurrent clients. Each is answered once and
-// as it should be, vectors with the same bits as before the load.
+// mixedLoad sends valid and invalid requests of every kind to a server from 64 concurrent clients.
+// It checks that each request gets one response with the expected status. Vectors have the same
+// bits as before the load.
 type mixedLoad struct {
 	server  attacked
 	client  *http.Client
-	texts   []string // each has 4 to 3,848 bytes
+	texts   []string // texts of 4 to 3,848 bytes
 	vectors [][]byte
 	r       *rand.Rand
 	sent    atomic.Int64
@@ -52,7 +53,7 @@ func (m *mixedLoad) embed(tb testing.TB, i int) []byte {
 	return answer
 }
 
-// mixedKinds are the requests beside those to embed a text.
+// mixedKinds lists the requests other than embedding a text.
 var mixedKinds = []struct {
 	path, token, body string
 	status            int
@@ -68,7 +69,7 @@ var mixedKinds = []struct {
 	{"/classify", "a-wrong-token-000", `{"text":"x"}`, 401},
 }
 
-// send sends n requests, and returns when all are answered.
+// send sends n requests and returns after all responses have arrived.
 func (m *mixedLoad) send(tb testing.TB, n int) {
 	var clients sync.WaitGroup
 	for k := range 64 {
@@ -78,7 +79,7 @@ func (m *mixedLoad) send(tb testing.TB, n int) {
 			for range n*(k+1)/64 - n*k/64 {
 				if r.IntN(3) > 0 {
 					if i := r.IntN(len(m.texts)); !bytes.Equal(m.embed(tb, i), m.vectors[i]) {
-						tb.Errorf("text %d has another vector", i)
+						tb.Errorf("text %d: the vector differs from the first one", i)
 					}
 					continue
 				}
@@ -100,7 +101,7 @@ func (m *mixedLoad) memory(tb testing.TB) float64 {
 	return float64(resident(tb, m.server.pid, "VmRSS")) / (1 << 20)
 }
 
-// checkLog expects one line of the access log for each request, each with an id of its own.
+// checkLog expects one line in the access log for each request, each with a distinct id.
 func (m *mixedLoad) checkLog(tb testing.TB) {
 	tb.Helper()
 	form := regexp.MustCompile(`(?m)^time=\S+ level=INFO msg=request method=POST path=/\S+ status=\d+ seconds=\S+ ` +
@@ -120,7 +121,8 @@ func (m *mixedLoad) checkLog(tb testing.TB) {
 	}
 }
 
-// TestAccessLogOfMany: the access log has one line for each request of 64 concurrent clients.
+// TestAccessLogOfMany checks that the access log has one line for each request of 64 concurrent
+// clients.
 func TestAccessLogOfMany(t *testing.T) {
 	testenv.Long(t, "builds the program")
 	m := newMixedLoad(t, attackedServer(t, 100, "--log", "info", "--access-log"))
@@ -128,9 +130,10 @@ func TestAccessLogOfMany(t *testing.T) {
 	m.checkLog(t)
 }
 
-// BenchmarkAccessLog compares the throughput of servers with the access log and without. Each kind has b.N requests. Two
-// servers of each kind, which are started in the order logged, silent, silent, logged, take turns in 20 rounds,
-// because the order in which servers are started changes their speed. Ratio is the median over the rounds.
+// BenchmarkAccessLog compares the throughput of servers with and without the access log. Each kind
+// serves b.N requests. Two servers of each kind take turns in 20 rounds. They start in the order
+// logged, silent, silent, logged because the start order affects their speed. Ratio is the median
+// over the rounds.
 //
 //	go test ./cmd/sftseq -run '^$' -bench AccessLog -benchtime 100000x -timeout 60m
 func BenchmarkAccessLog(b *testing.B) {
@@ -173,8 +176,8 @@ func BenchmarkAccessLog(b *testing.B) {
 	b.ReportMetric(float64(b.N)/logged.Seconds(), "requests/s")
 }
 
-// BenchmarkHTTPMixed reports the server's memory after a fifth, three fifths and all of the requests of a mixedLoad,
-// so that memory that is not released shows.
+// BenchmarkHTTPMixed reports the server's memory after one fifth, three fifths and all of the
+// requests of a mixedLoad. The three values show whether the server leaks memory.
 //
 //	go test ./cmd/sftseq -run '^$' -bench HTTPMixed -benchtime 100000x
 func BenchmarkHTTPMixed(b *testing.B) {

@@ -18,7 +18,7 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// serveHTTP runs a server until the test ends, and returns where it is.
+// serveHTTP runs a server until the test ends and returns its URL.
 func serveHTTP(t *testing.T, args ...string) (url string) {
 	t.Helper()
 	line := untilListening(t, exec.Command(built(t), append([]string{"serve", "--http", "127.0.0.1:0"}, args...)...))
@@ -28,7 +28,8 @@ func serveHTTP(t *testing.T, args ...string) (url string) {
 	return url
 }
 
-// TestServeHTTPAsEmbed: with --normalize=false /v1/embeddings has the bits of embed.
+// TestServeHTTPAsEmbed checks that /v1/embeddings with --normalize=false returns the same bits as
+// embed.
 func TestServeHTTPAsEmbed(t *testing.T) {
 	testenv.Long(t, "builds the program")
 	for _, model := range []string{"pre", "conv", "tagging"} {
@@ -66,7 +67,7 @@ func TestServeHTTPAsEmbed(t *testing.T) {
 	}
 }
 
-// TestOpenAIClient: OpenAI's client works unchanged, and has the bits of embed.
+// TestOpenAIClient checks that OpenAI's client works unmodified and gets the same bits as embed.
 func TestOpenAIClient(t *testing.T) {
 	testenv.Long(t, "builds the program")
 	needNode(t)
@@ -100,7 +101,7 @@ func TestOpenAIClient(t *testing.T) {
 	}
 }
 
-// TestServeHTTPToken: a server with a token is of those who have it.
+// TestServeHTTPToken checks that a server with --http-token serves only requests with the token.
 func TestServeHTTPToken(t *testing.T) {
 	testenv.Long(t, "builds the program")
 	file := filepath.Join(t.TempDir(), "token")
@@ -155,7 +156,7 @@ func TestServeHTTPFlags(t *testing.T) {
 	})
 }
 
-// TestReadableToken: a token that other users can read is warned of.
+// TestReadableToken checks the warning about a token file that other users can read.
 func TestReadableToken(t *testing.T) {
 	file := writeText(t, filepath.Join(t.TempDir(), "token"), strings.Repeat("a", 16))
 	for mode, warned := range map[os.FileMode]bool{0o600: false, 0o640: true, 0o644: true} {

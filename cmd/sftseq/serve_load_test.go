@@ -15,9 +15,10 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// TestServeCost: a token costs the server little more CPU time than predict, both as processes, with the paper's model
-// of ListOps. SFTSEQ_LOAD enables it, as it takes minutes; predict runs before and after, so that changes of the
-// machine's speed count less.
+// TestServeCost measures how much CPU time per token serve needs compared with predict, using the
+// paper's ListOps model. Both run as processes. The test takes minutes and runs only with
+// SFTSEQ_LOAD set. predict runs before and after serve, so that changes of the machine's speed
+// average out.
 func TestServeCost(t *testing.T) {
 	if os.Getenv("SFTSEQ_LOAD") == "" {
 		t.Skip("SFTSEQ_LOAD=1 measures what the server adds to predict")
@@ -62,8 +63,7 @@ func TestServeCost(t *testing.T) {
 		predict.Seconds()/bare.Seconds())
 }
 
-// TestServeLatency measures how long a client waits for the answer to a lone request,
-// by its length.
+// TestServeLatency measures the latency of a single request by sequence length.
 func TestServeLatency(t *testing.T) {
 	if os.Getenv("SFTSEQ_LOAD") == "" {
 		t.Skip("SFTSEQ_LOAD=1 measures latencies")

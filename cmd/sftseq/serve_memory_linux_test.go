@@ -17,23 +17,23 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestServeMemory: what clients have the server keep, and what it needs for a moment while
-// it reads and answers them, stays within one and a half of --max-memory, as the system
-// counts it, whatever they do. Nobody is turned away for ever.
+// TestServeMemory checks that the server's resident memory stays within 1.5 times --max-memory,
+// whatever the clients send. This includes the temporary memory for reading requests and writing
+// responses. No client is refused forever.
 func TestServeMemory(t *testing.T) {
 	const limit, length, clients, rounds = 256 << 20, 8 << 20, 16, 3
 	for _, c := range []struct {
 		name string
 		act  func(c *editor, round int)
 	}{
-		{"edits", func(c *editor, round int) { // edits all over large documents
+		{"edits", func(c *editor, round int) { // edits throughout large documents
 			if round == 0 {
 				c.open(length)
 			}
 			c.change(2000)
 		}},
 		{"openings", func(c *editor, _ int) { c.open(length * 3 / 4) }},
-		{"texts", func(c *editor, _ int) { // texts of requests
+		{"texts", func(c *editor, _ int) { // long texts in requests
 			c.send(`{"jsonrpc":"2.0","id":%d,"method":"sequence/classify","params":{"text":"%s"}}`, c.next(),
 				strings.Repeat("7 ", length/4))
 		}},
@@ -49,7 +49,7 @@ func TestServeMemory(t *testing.T) {
 				"--max-memory", fmt.Sprint(limit), "--debounce", "20ms")
 			untilListening(t, server)
 
-			warm := newEditor(t, socket) // the memory of the model's passes
+			warm := newEditor(t, socket) // allocates the memory of the model's forward passes
 			warm.send(`{"jsonrpc":"2.0","id":%d,"method":"sequence/classify","params":{"text":"%s"}}`, warm.next(),
 				strings.Repeat("7 ", 4000))
 			warm.finish()
@@ -78,13 +78,13 @@ func TestServeMemory(t *testing.T) {
 					beyond>>20, idle>>20, limit*3/2>>20)
 			}
 			if beyond < limit/4 || good < clients*rounds/4 {
-				t.Errorf("%d MiB and %d answers are not the work that was meant", beyond>>20, good)
+				t.Errorf("%d MiB and %d responses: the load is too small for the test", beyond>>20, good)
 			}
 		})
 	}
 }
 
-// resident is a line of a process's status, in bytes.
+// resident returns a memory field of /proc/PID/status, in bytes.
 func resident(t testing.TB, pid int, name string) int64 {
 	t.Helper()
 	text := must.Get(os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)))(t)
@@ -97,7 +97,7 @@ func resident(t testing.TB, pid int, name string) int64 {
 	return 0
 }
 
-// editor is a client with a document.
+// editor is a client with one open document.
 type editor struct {
 	t       *testing.T
 	conn    net.Conn
@@ -132,7 +132,7 @@ func (e *editor) open(length int) {
 		strings.Repeat("7 ", length/2))
 }
 
-// change makes changes all over the document; some of them long.
+// change sends n edits throughout the document, some of them long.
 func (e *editor) change(n int) {
 	var changes strings.Builder
 	for i := range n {
@@ -143,10 +143,11 @@ func (e *editor) change(n int) {
 	e.version++
 	e.send(`{"jsonrpc":"2.0","method":"sequence/didChange","params":{"uri":"u","version":%d,"changes":[%s]}}`,
 		e.version, changes.String()[1:])
-	time.Sleep(30 * time.Millisecond) // its class is pushed
+	time.Sleep(30 * time.Millisecond) // the server pushes the class of the document
 }
 
-// finish waits until all that was sent has had its effect, and notes whether it was done.
+// finish waits until the server has processed all messages, and counts the round as good if none
+// was refused.
 func (e *editor) finish() {
 	last := e.next()
 	e.send(`{"jsonrpc":"2.0","id":%d,"method":"model/info"}`, last)

@@ -20,15 +20,15 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// operated is a server of HTTP in the process of the test.
+// operated is an HTTP server in the test's process.
 type operated struct {
 	url    string
 	logs   *lockedBuffer
-	cancel context.CancelFunc // as SIGTERM
+	cancel context.CancelFunc // has the effect of SIGTERM
 	status chan int
 }
 
-// operate runs serve with flags until the test ends.
+// operate runs serve with the given flags until the test ends.
 func operate(t *testing.T, flags ...string) *operated {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -48,7 +48,8 @@ func operate(t *testing.T, flags ...string) *operated {
 	return o
 }
 
-// ask returns the status of a request with a token, "" for none.
+// ask sends a GET request and returns its status and body. An empty token sends no Authorization
+// header.
 func (o *operated) ask(t *testing.T, path, token string) (int, string) {
 	t.Helper()
 	r := must.Get(http.NewRequest("GET", o.url+path, nil))(t)
@@ -62,11 +63,12 @@ func (o *operated) ask(t *testing.T, path, token string) (int, string) {
 	return response.StatusCode, string(text)
 }
 
-// TestServeEnvironment: flags have their values from the environment, under the command line; a misspelt variable is
-// warned of; lines of the log and of the access log are JSON if that is asked for.
+// TestServeEnvironment checks that environment variables set flags and that the command line
+// overrides them. A misspelled variable causes a warning. With SFTSEQ_LOG_FORMAT=json, the log and
+// the access log are JSON.
 func TestServeEnvironment(t *testing.T) {
 	token := writeText(t, filepath.Join(t.TempDir(), "token"), "first-client-0000")
-	must.Succeed(t, os.Chmod(token, 0o644)) // readable by others, which is warned of
+	must.Succeed(t, os.Chmod(token, 0o644)) // readable by other users, which causes a warning
 	for name, value := range map[string]string{"SFTSEQ_MODEL": goldenPath("pre"), "SFTSEQ_HTTP": "127.0.0.1:0",
 		"SFTSEQ_MODEL_NAME": "of-the-environment", "SFTSEQ_LOG_FORMAT": "json", "SFTSEQ_ACCESS_LOG": "true",
 		"SFTSEQ_MAX_MEMROY": "1GiB", "SFTSEQ_PORT": "tcp://10.0.0.1:80",
@@ -85,7 +87,7 @@ func TestServeEnvironment(t *testing.T) {
 	}
 	for line := range strings.Lines(o.logs.String()) {
 		if !json.Valid([]byte(line)) {
-			t.Errorf("no JSON: %s", line)
+			t.Errorf("the log line is not JSON: %s", line)
 		}
 	}
 	over := operate(t, "--model-name", "of-the-command-line")
@@ -98,8 +100,9 @@ func TestServeEnvironment(t *testing.T) {
 	contains(t, errs, `"many"`, "SFTSEQ_MAX_INFLIGHT", "max-inflight")
 }
 
-// TestServeEmptyVariables: an empty variable is unset, as Compose writes a variable without a value; without the file of
-// tokens that a server was meant to have, it does not start.
+// TestServeEmptyVariables checks that an empty variable counts as unset, because Compose writes
+// variables without a value as empty. An empty SFTSEQ_HTTP_TOKEN is an error, so that a server does
+// not start without its tokens.
 func TestServeEmptyVariables(t *testing.T) {
 	for _, f := range serveCommand().Flags {
 		if name := f.Names()[0]; name != "http-token" {
@@ -131,7 +134,7 @@ func TestServeEmptyVariables(t *testing.T) {
 	contains(t, errs, `--http-token "": expected a file`)
 }
 
-// TestVariablesOfFlags: each flag of serve has its variable in the help.
+// TestVariablesOfFlags checks that the help names the environment variable of each flag of serve.
 func TestVariablesOfFlags(t *testing.T) {
 	help := succeed(t, "", "serve", "--help-all")
 	for _, f := range serveCommand().Flags {
@@ -142,7 +145,8 @@ func TestVariablesOfFlags(t *testing.T) {
 	}
 }
 
-// TestServeTokensAgain: SIGHUP reads the file of tokens again; a file that is malformed leaves the tokens as they were.
+// TestServeTokensAgain checks that SIGHUP reloads the token file, and that a malformed file leaves
+// the tokens unchanged.
 func TestServeTokensAgain(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "tokens")
 	write := func(text string) { must.Succeed(t, os.WriteFile(file, []byte(text), 0o600)) }
@@ -174,27 +178,28 @@ func TestServeTokensAgain(t *testing.T) {
 	expect(map[string]int{"first-client-0000": 401, "second-client-000": 200, "third-client-0000": 200})
 }
 
-// TestServeShutdownDelay: after SIGTERM /healthz reports 503 for --shutdown-delay, while requests are served.
+// TestServeShutdownDelay checks that /healthz reports 503 for --shutdown-delay after SIGTERM, while
+// the server still serves requests.
 func TestServeShutdownDelay(t *testing.T) {
 	o := operate(t, "--model", goldenPath("pre"), "--http", "127.0.0.1:0", "--shutdown-delay", "3s")
 	if status, _ := o.ask(t, "/healthz", ""); status != 200 {
-		t.Errorf("before: %d", status)
+		t.Errorf("before SIGTERM: status %d, want 200", status)
 	}
 	began := time.Now()
 	o.cancel()
 	await(t, 10*time.Second, func() bool { status, _ := o.ask(t, "/healthz", ""); return status == 503 }, o.logs)
 	if status, _ := o.ask(t, "/info", ""); status != 200 {
-		t.Errorf("during the delay: %d", status)
+		t.Errorf("during the delay: status %d, want 200", status)
 	}
 	equal(t, <-o.status, exitOK, o.logs.String())
 	if took := time.Since(began); took < 3*time.Second {
-		t.Errorf("ended after %v", took)
+		t.Errorf("the server exited after %v, want at least 3s", took)
 	}
 	o.status = nil
 }
 
-// TestHealthCommand: health ends with 0 if the server is healthy, over TCP and a Unix socket, and says what is wrong
-// otherwise.
+// TestHealthCommand checks that health exits with 0 if the server is healthy, over TCP and over a
+// Unix socket, and otherwise prints the reason.
 func TestHealthCommand(t *testing.T) {
 	tcp := operate(t, "--model", goldenPath("pre"), "--http", "127.0.0.1:0")
 	socket := filepath.Join(t.TempDir(), "http")
@@ -218,7 +223,7 @@ func TestHealthCommand(t *testing.T) {
 	})
 }
 
-// TestServePprof: --pprof serves profiles at its own address.
+// TestServePprof checks that --pprof serves profiles at its own address.
 func TestServePprof(t *testing.T) {
 	o := operate(t, "--model", goldenPath("pre"), "--http", "127.0.0.1:0", "--pprof", "127.0.0.1:0")
 	m := regexp.MustCompile(`msg=profiles address=(http://\S+/debug/pprof/)`).FindStringSubmatch(o.logs.String())

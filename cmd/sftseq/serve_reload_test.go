@@ -15,8 +15,8 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// TestServeDamagedModel: SIGHUP refuses a model that is damaged, names its file, and the
-// server goes on with the one that it has.
+// TestServeDamagedModel checks that SIGHUP refuses a damaged model, that the error names its file,
+// and that the server continues with the loaded model.
 func TestServeDamagedModel(t *testing.T) {
 	m := must.Get(sft.Load(goldenPath("pre")))(t)
 	dir := t.TempDir()

@@ -21,8 +21,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestServeAsPredict is Show 2: the same lines give the same bytes, whatever the
-// batches are, errors among them.
+// TestServeAsPredict checks that serve prints the same bytes as predict for the same lines,
+// malformed lines included, whatever the batch size.
 func TestServeAsPredict(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, model := range []string{"pre", "post", "retrieval", "regression", "tagging", "multilabel"} {
@@ -80,8 +80,8 @@ func TestServeFlags(t *testing.T) {
 	refuse(t, exitError, "without shutdown", "{\"jsonrpc\":\"2.0\",\"method\":\"exit\"}\n", serve...)
 }
 
-// TestServeProcess serves sockets, metrics and signals as a process: under load it gets the signals to reload the model
-// and then to stop; every accepted request is answered.
+// TestServeProcess tests sockets, metrics and signals of a server process. Under load the server
+// gets the signals to reload the model and then to stop. Every accepted request gets a response.
 func TestServeProcess(t *testing.T) {
 	path := built(t)
 	socket := filepath.Join(t.TempDir(), "s")
@@ -115,8 +115,9 @@ func TestServeProcess(t *testing.T) {
 	must.Check(t, c.Wait())
 }
 
-// hammer sends requests one after the other, then many concurrently, and last one that is answered out of turn: after
-// its reply all are accepted. Each must be answered once, whichever signal the server gets.
+// hammer sends 300 requests sequentially, 100 concurrently, and last a model/info request, which
+// the server answers out of order. Its response shows that all requests were accepted. Each request
+// must get one response, whichever signal the server gets.
 func hammer(t *testing.T, conn net.Conn, accepted func()) {
 	defer conn.Close()
 	const paced, burst = 300, 100
@@ -160,7 +161,7 @@ func hammer(t *testing.T, conn net.Conn, accepted func()) {
 	}
 }
 
-// pipes starts a program with its input and the lines of its output.
+// pipes starts a command and returns its standard input and a scanner of its output.
 func pipes(t *testing.T, c *exec.Cmd) (io.WriteCloser, *bufio.Scanner) {
 	t.Helper()
 	in := must.Get(c.StdinPipe())(t)
@@ -172,7 +173,7 @@ func pipes(t *testing.T, c *exec.Cmd) (io.WriteCloser, *bufio.Scanner) {
 	return in, lines
 }
 
-// lockedBuffer is a buffer that may be read while it is written to.
+// lockedBuffer is a buffer that is safe for concurrent use.
 type lockedBuffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -190,7 +191,7 @@ func (b *lockedBuffer) String() string {
 	return b.text.String()
 }
 
-// TestServeClosedOutput: when nobody takes the answers, the program says so.
+// TestServeClosedOutput checks that serve reports a broken pipe if standard output is closed.
 func TestServeClosedOutput(t *testing.T) {
 	c := exec.Command(built(t), "serve", "--model", goldenPath("pre"), "--log", "error")
 	reader, writer := must.Get2(os.Pipe())(t)

@@ -8,8 +8,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// TestGeneratedClouds: the tasks of generated clouds are trained without --data, on clouds that are made
-// once and turned in training, and a report finds them by itself.
+// TestGeneratedClouds checks that the generated point-cloud tasks train without --data. The clouds
+// are generated once, and training rotates them. A report finds the data without a flag.
 func TestGeneratedClouds(t *testing.T) {
 	testenv.NoRace(t, "goes the ways of TestClouds, TestConvertCloud and TestGraphs")
 	cache := t.TempDir()

@@ -11,8 +11,8 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// TestShardKey: a part that is there is refused where a flag, or a file of the model, would
-// have it be another.
+// TestShardKey checks that an existing part is refused if a flag or a file of the model differs
+// from the job that wrote the part.
 func TestShardKey(t *testing.T) {
 	model := moodModel(t)
 	in := writeText(t, filepath.Join(t.TempDir(), "in.jsonl"), `{"text":"aab","key":"a","ids":[1,2]}`)
@@ -44,7 +44,7 @@ func TestShardKey(t *testing.T) {
 		append([]string{"predict"}, flags...)...)
 }
 
-// TestEvalShardKey: --on-error is one of eval's, too.
+// TestEvalShardKey checks that eval refuses an existing part if --on-error differs.
 func TestEvalShardKey(t *testing.T) {
 	flags := []string{"eval", "--model", moodModel(t), "--data", customData(t, "--label", "mood"), "--output",
 		filepath.Join(t.TempDir(), "parts")}
@@ -52,7 +52,8 @@ func TestEvalShardKey(t *testing.T) {
 	refuse(t, exitError, "exists, but not from this job: options: expected", "", append(flags, "--on-error", "column")...)
 }
 
-// TestShardTokens: the ids of each file are to be those of the model, not of the first alone.
+// TestShardTokens checks that every file of token ids must have the model's tokenizer, not only the
+// first file.
 func TestShardTokens(t *testing.T) {
 	model, dir := moodModel(t), t.TempDir()
 	first := writeText(t, filepath.Join(dir, "a.arrow"),
@@ -69,7 +70,7 @@ func TestShardTokens(t *testing.T) {
 	}
 }
 
-// TestShardWarns of columns that no row has, as a run without shards does.
+// TestShardWarns checks that a run with shards warns of a requested column that no row has.
 func TestShardWarns(t *testing.T) {
 	in := writeText(t, filepath.Join(t.TempDir(), "in.jsonl"), `{"text":"aab"}`)
 	_, errs := exits(t, exitOK, "", "predict", "--model", moodModel(t), "--input", in, "--text", "text", "--keep",
@@ -77,7 +78,8 @@ func TestShardWarns(t *testing.T) {
 	contains(t, errs, `no row has the column "kex"`)
 }
 
-// TestEvalShardRanks: several ranks would each write the part.
+// TestEvalShardRanks checks that eval refuses shards on several ranks, because each rank would
+// write the part.
 func TestEvalShardRanks(t *testing.T) {
 	app := &cli.App{Metadata: map[string]any{ranksKey: &ranks{}}}
 	err := evalShards(cli.NewContext(app, flag.NewFlagSet("eval", flag.ContinueOnError), nil))

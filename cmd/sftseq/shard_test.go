@@ -26,7 +26,7 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// recordLines are the rows of Arrow files or streams, as JSON; columns the names of theirs.
+// recordLines returns the rows of Arrow files or streams as JSON, and the names of the columns.
 func recordLines(t *testing.T, texts ...string) (rows, columns []string) {
 	t.Helper()
 	for _, text := range texts {
@@ -53,7 +53,7 @@ func recordLines(t *testing.T, texts ...string) (rows, columns []string) {
 	return rows, columns
 }
 
-// partRows are the rows of all parts in a directory, in the order of the shards.
+// partRows returns the rows of all parts in a directory, in shard order.
 func partRows(t *testing.T, dir string) (rows, columns []string) {
 	t.Helper()
 	paths := must.Get(filepath.Glob(filepath.Join(dir, "part-*.arrow")))(t)
@@ -64,8 +64,8 @@ func partRows(t *testing.T, dir string) (rows, columns []string) {
 	return recordLines(t, texts...)
 }
 
-// shardInput is a folder of JSON lines, Arrow and Parquet with a column text, and how many
-// rows it has.
+// shardInput writes a folder of JSON lines, Arrow and Parquet files with a column text. It returns
+// the folder and the number of rows.
 func shardInput(t *testing.T) (dir string, rows int) {
 	t.Helper()
 	dir = t.TempDir()
@@ -79,7 +79,7 @@ func shardInput(t *testing.T) (dir string, rows int) {
 	for _, format := range []string{"arrow", "parquet"} {
 		var out bytes.Buffer
 		w := must.Get(table.NewWriter(&out, format, []table.OutputColumn{{Name: "text"}, {Name: "key"}}))(t)
-		for i := range 5000 { // more than a record batch has
+		for i := range 5000 { // more rows than a record batch
 			must.Succeed(t, w.Write([]any{"row " + fmt.Sprint(i%13), fmt.Sprint(format, i)}))
 		}
 		must.Succeed(t, w.Close())
@@ -88,14 +88,14 @@ func shardInput(t *testing.T) (dir string, rows int) {
 	return dir, 2*300 + 2*5000
 }
 
-// TestShards: parts of any number of shards have, one behind the other, the rows of one: of
-// predict and embed, with ids of a column and with those of places.
+// TestShards checks that the concatenated parts of any number of shards have the rows of a single
+// shard. It tests predict and embed, with ids from a column and ids of positions.
 func TestShards(t *testing.T) {
 	model := moodModel(t)
 	in, total := shardInput(t)
 	for _, c := range []struct {
 		args []string
-		want string // the columns
+		want string // names of the columns
 	}{
 		{[]string{"predict", "--keep", "key"}, "id key label probability_bad probability_good"},
 		{[]string{"embed", "--id", "key", "--on-error", "column"}, "id embedding error"},
@@ -120,7 +120,7 @@ func TestShards(t *testing.T) {
 			}
 			before := readText(t, filepath.Join(dir, fmt.Sprintf("part-00000-of-%05d.arrow", n)))
 			if out := succeed(t, "", args(0)...); !regexp.MustCompile(`^part-00000-of-0000\d.arrow exists: \d+ rows, nothing to do\n$`).MatchString(out) {
-				t.Errorf("again: %q", out)
+				t.Errorf("second run: %q", out)
 			}
 			equal(t, readText(t, filepath.Join(dir, fmt.Sprintf("part-00000-of-%05d.arrow", n))), before)
 			verify := []string{c.args[0], "--verify", "--output", dir, "--model", model, "--input", in, "--shard",
@@ -142,8 +142,8 @@ func TestShards(t *testing.T) {
 	}
 }
 
-// TestShardStream: a shard, and what comes through a pipe, become a stream of Arrow with the
-// rows of the parts.
+// TestShardStream checks that predict writes a shard, or rows from a pipe, to standard output as an
+// Arrow stream with the rows of the parts.
 func TestShardStream(t *testing.T) {
 	model := moodModel(t)
 	in, total := shardInput(t)
@@ -154,29 +154,29 @@ func TestShardStream(t *testing.T) {
 			fmt.Sprintf("%d/3", i), "--output", "-")...)
 		streams = append(streams, out)
 		if !strings.HasPrefix(out, arrowipc.Continuation) || !strings.HasSuffix(out, arrowipc.EndMarker) {
-			t.Errorf("no stream: %.20q", out)
+			t.Errorf("not an Arrow stream: %.20q", out)
 		}
 	}
 	dir := filepath.Join(t.TempDir(), "parts") + "/"
-	succeed(t, "", append(flags, "--input", in, "--output", dir)...) // 0/1, as no job is around
+	succeed(t, "", append(flags, "--input", in, "--output", dir)...) // 0/1, because no job sets a shard
 	want, _ := partRows(t, dir)
 	if got, _ := recordLines(t, streams...); len(got) != total || !slices.Equal(got, want) {
-		t.Errorf("%d rows of %d", len(got), total)
+		t.Errorf("%d rows, want the %d rows of the parts", len(got), total)
 	}
 	from := must.Get(os.Open(filepath.Join(in, "m.arrow")))(t)
 	defer from.Close()
-	// Standard input is the process's own.
+	// Input from a pipe is read from os.Stdin.
 	stdin := os.Stdin
 	os.Stdin = from
 	defer func() { os.Stdin = stdin }()
 	out := succeed(t, "", append(flags, "--input", "-", "--format", "arrow", "--shard", "0/1", "--output", "-")...)
 	if got, _ := recordLines(t, out); !slices.Equal(got, want[300:5300]) {
-		t.Errorf("through a pipe: %d rows", len(got))
+		t.Errorf("through a pipe: %d rows, want the 5,000 rows of m.arrow", len(got))
 	}
 }
 
-// TestShardErrors: a row that cannot be used ends the shard, which then has no part, or is
-// kept with an error at its place.
+// TestShardErrors checks both modes for a row that cannot be predicted: the shard stops and leaves
+// no part, or the row is kept with an error.
 func TestShardErrors(t *testing.T) {
 	model, dir := moodModel(t), t.TempDir()
 	in := writeText(t, filepath.Join(dir, "in.jsonl"),
@@ -221,7 +221,7 @@ func TestShardErrors(t *testing.T) {
 	contains(t, errs, "@16: ")
 }
 
-// TestShardJobs: the environment of a job says which shard it is.
+// TestShardJobs checks that the shard is read from the environment variables of job schedulers.
 func TestShardJobs(t *testing.T) {
 	model := moodModel(t)
 	in, _ := shardInput(t)
@@ -244,10 +244,10 @@ func TestShardJobs(t *testing.T) {
 		succeed(t, "", append(args, "--shard", "0/1")...)
 	}
 	occurs(t, readText(t, file), "\n", 301)
-	succeed(t, `{"text":"aab"}`, "predict", "--model", model) // JSON lines through a pipe are of this task
+	succeed(t, `{"text":"aab"}`, "predict", "--model", model) // JSON lines through a pipe do not need a shard
 }
 
-// TestShardUsage: what does not fit together says what was expected.
+// TestShardUsage checks that errors about conflicting flags name the expected flags.
 func TestShardUsage(t *testing.T) {
 	model := moodModel(t)
 	in, _ := shardInput(t)
@@ -293,13 +293,13 @@ func TestShardUsage(t *testing.T) {
 	refuse(t, exitError, "Arrow, Parquet or JSON lines", "", "predict", "--model", model, "--input",
 		filepath.Join(model, "*"), "--text", "text", "--shard", "0/2", "--output", out)
 	if made, err := filepath.Glob(out + "*"); err != nil || len(made) > 0 {
-		t.Errorf("%q were made", made)
+		t.Errorf("%q were written, want no parts", made)
 	}
 	exits(t, exitOK, "", "predict", "--model", model, "--input", file, "--text", "text", "--shard", "0/1",
 		"--output", out+".json/")
 }
 
-// TestVerifyUsage: what --verify would not look at is refused, as it would seem to be compared.
+// TestVerifyUsage checks that --verify refuses the flags that it does not compare.
 func TestVerifyUsage(t *testing.T) {
 	dir := t.TempDir()
 	for _, c := range []refusal{
@@ -319,15 +319,15 @@ func TestVerifyUsage(t *testing.T) {
 	} {
 		refuse(t, exitUsage, c.want, "", append([]string{c.args[0], "--verify", "--output", dir}, c.args[1:]...)...)
 	}
-	t.Setenv(deviceVariable, "cpu") // a job's environment may set it for its workers
+	t.Setenv(deviceVariable, "cpu") // a scheduler may set the variable for its workers
 	refuse(t, exitError, "expected parts such as part-00000-of-00008.arrow, found none", "", "predict",
 		"--verify", "--output", dir)
 	refuse(t, exitError, "config.json: no such file", "", "predict", "--verify", "--output", dir, "--model",
 		filepath.Join(dir, "none"))
 }
 
-// TestEvalShards: the report on all parts is that of one run; rows that cannot be measured
-// are left out of it.
+// TestEvalShards checks that the report on all parts equals the report of one run. Rows with errors
+// are excluded.
 func TestEvalShards(t *testing.T) {
 	data := customData(t, "--label", "mood")
 	model := moodModel(t)
@@ -339,7 +339,7 @@ func TestEvalShards(t *testing.T) {
 				fmt.Sprintf("%d/%d", i, n), "--output", dir)
 		}
 		got := succeed(t, "", "eval", "--model", model, "--verify", "--output", dir, "--json")
-		// The file and the baselines are unknown there.
+		// --verify does not know the file and the baselines.
 		numbers := func(text string) string {
 			_, text, _ = strings.Cut(text, `"rows"`)
 			text, _, _ = strings.Cut(text, `"baseline"`)
@@ -377,7 +377,7 @@ func TestEvalShards(t *testing.T) {
 	refuse(t, exitUsage, "--errors does not apply to shards", "", append(flags, "--errors", "x.csv")...)
 }
 
-// fullDisk has room for a number of bytes, and signals when it is full.
+// fullDisk is a writer with room for left bytes that calls full when a write exceeds them.
 type fullDisk struct {
 	left int
 	full func()
@@ -393,9 +393,9 @@ func (d *fullDisk) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestEvalShardFullDisk: nothing more is scored when a row could not be written.
+// TestEvalShardFullDisk checks that scoring stops after a row could not be written.
 func TestEvalShardFullDisk(t *testing.T) {
-	data, _ := sequences(t, 10000) // more than a record batch has
+	data, _ := sequences(t, 10000) // more rows than a record batch
 	m := must.Get(sft.Load(goldenPath("pre")))(t)
 	d := cpu.New(1)
 	defer d.Close()
@@ -405,15 +405,15 @@ func TestEvalShardFullDisk(t *testing.T) {
 	c := cli.NewContext(cli.NewApp(), flag.NewFlagSet("eval", flag.ContinueOnError), nil)
 	c.Context = ctx
 	j := &shardJob{Shard: shard.Shard{Index: 0, Count: 1}, strict: true}
-	// Whatever is scored after that is an error of the context.
+	// Scoring after the failed write would return an error of the context.
 	if _, err := j.eval(c, scorer, in, &fullDisk{10000, cancel}, nil); err == nil || !errors.Is(err, errFull) ||
 		errors.Is(err, context.Canceled) {
 		t.Errorf("%v, expected %v", err, errFull)
 	}
 }
 
-// TestKillsShards: workers that are killed at any moment and run again make the rows of one
-// run, and compute no part twice.
+// TestKillsShards kills workers at random moments and runs them again. The parts have the rows of
+// one run, and no part is written twice.
 func TestKillsShards(t *testing.T) {
 	model, binary := moodModel(t), built(t)
 	in, total := shardInput(t)
@@ -427,14 +427,14 @@ func TestKillsShards(t *testing.T) {
 	const n = 3
 	for k := newKiller(t, 31); k.goesOn(t); {
 		dir := filepath.Join(t.TempDir(), "parts")
-		made := map[int]time.Time{} // when parts appeared
+		made := map[int]time.Time{} // modification times of the parts
 		for len(made) < n {
 			for i := range n {
 				ended := k.run(t, took*3/2, binary, args(dir, i, n)...)
 				info, err := os.Stat(filepath.Join(dir, fmt.Sprintf("part-%05d-of-%05d.arrow", i, n)))
 				if before, there := made[i]; ended && err != nil || there &&
 					(err != nil || !before.Equal(info.ModTime())) {
-					t.Fatalf("part %d is not there, or was made again: %v", i, err)
+					t.Fatalf("part %d is missing or was written twice: %v", i, err)
 				}
 				if err == nil {
 					made[i] = info.ModTime()
@@ -443,7 +443,7 @@ func TestKillsShards(t *testing.T) {
 		}
 		succeed(t, "", "predict", "--verify", "--output", dir)
 		if rows, _ := partRows(t, dir); len(rows) != total || !slices.Equal(rows, want) {
-			t.Fatalf("%d rows of %d, or others", len(rows), total)
+			t.Fatalf("%d rows differ from the %d rows of one run", len(rows), total)
 		}
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// sparkColumns prints the columns that examples/spark gives the answers of a model. Of
-// pyarrow and pyspark nothing is used for that.
+// sparkColumns prints the columns that examples/spark declares for the predictions of a model. It
+// replaces pyarrow and pyspark by empty modules.
 const sparkColumns = `
 import json, sys, types
 for name in ("pyarrow", "pyspark", "pyspark.sql"):
@@ -26,8 +26,8 @@ import score
 print(score.schema(json.load(open(sys.argv[2] + "/config.json"))))
 `
 
-// TestSpark: the columns that examples/spark states are those that the program writes, of
-// models with names of labels and without.
+// TestSpark checks that examples/spark declares the columns that the program writes, for models
+// with and without label names.
 func TestSpark(t *testing.T) {
 	testenv.NeedPrograms(t, "python3")
 	numbers := goldenPath("post")

@@ -17,7 +17,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// moodModel is a small model of texts of up to 1,000 bytes, with the classes bad and good.
+// moodModel trains a small text classifier for up to 1,000 bytes with the classes bad and good, and
+// returns its directory.
 func moodModel(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "model")
@@ -28,13 +29,13 @@ func moodModel(t *testing.T) string {
 	config := map[string]any{}
 	must.Succeed(t, json.Unmarshal([]byte(readText(t, filepath.Join(dir, "config.json"))), &config))
 	config["max_position_embeddings"] = 1000
-	// tests of other things read longer rows than those of training
+	// Other tests read longer rows than the training rows.
 	config["extra"].(map[string]any)["longest_row"] = 1000
 	writeText(t, filepath.Join(dir, "config.json"), string(must.Get(json.Marshal(config))(t)))
 	return dir
 }
 
-// csvRows reads CSV as objects.
+// csvRows returns the rows of a CSV file as maps from column to field.
 func csvRows(t *testing.T, path string) (out []map[string]string) {
 	t.Helper()
 	rows := must.Get(csv.NewReader(strings.NewReader(readText(t, path))).ReadAll())(t)
@@ -42,7 +43,7 @@ func csvRows(t *testing.T, path string) (out []map[string]string) {
 		m := map[string]string{}
 		for i, name := range rows[0] {
 			if _, twice := m[name]; twice {
-				t.Fatalf("%s: column %s is there twice", path, name)
+				t.Fatalf("%s: column %s occurs twice", path, name)
 			}
 			m[name] = row[i]
 		}
@@ -51,15 +52,15 @@ func csvRows(t *testing.T, path string) (out []map[string]string) {
 	return out
 }
 
-// TestJoin takes a table of 50,000 rows, bad ones among them, to predictions and joins
-// these with it by their ids: no row is lost or doubled, and each has its own answer.
+// TestJoin predicts a table of 50,000 rows, some malformed, and joins predictions and table by id.
+// Each row occurs once and has its own prediction.
 func TestJoin(t *testing.T) {
 	testenv.NoRace(t, "trains as TestTrain does; its baselines are slow loops")
 	model, dir := moodModel(t), t.TempDir()
 	const rows = 50000
 	var text strings.Builder
 	text.WriteString("key,stars,text\n")
-	bad := map[int]string{} // errors by row
+	bad := map[int]string{} // error messages by row
 	nameless := map[int]string{}
 	line := 2
 	for i := range rows {
@@ -99,14 +100,14 @@ func TestJoin(t *testing.T) {
 	scored := csvRows(t, to)
 	for _, row := range scored {
 		if byID[row["id"]] != nil {
-			t.Fatalf("id %s is there twice", row["id"])
+			t.Fatalf("id %s occurs twice", row["id"])
 		}
 		byID[row["id"]] = row
 	}
 	if len(scored) != rows {
-		t.Fatalf("%d rows of %d", len(scored), rows)
+		t.Fatalf("%d rows, want %d", len(scored), rows)
 	}
-	seen := map[string]string{} // an answer for each text
+	seen := map[string]string{} // probability by text
 	for i := range rows {
 		id := fmt.Sprintf("k%d", i)
 		if nameless[i] != "" {
@@ -114,7 +115,7 @@ func TestJoin(t *testing.T) {
 		}
 		row := byID[id]
 		if row == nil || scored[i]["id"] != id {
-			t.Fatalf("row %d: id %s is not there, or elsewhere: %v", i, id, scored[i])
+			t.Fatalf("row %d: id %s is missing or in another row: %v", i, id, scored[i])
 		}
 		if why := bad[i]; why != "" {
 			if !strings.Contains(row["error"], why) || row["label"] != "" || row["probability_good"] != "" ||
@@ -143,9 +144,9 @@ func TestJoin(t *testing.T) {
 		seen[of] = row["probability_good"]
 	}
 	if len(seen) != 978 || len(bad) != 250 {
-		t.Errorf("%d texts, %d bad rows", len(seen), len(bad))
+		t.Errorf("%d texts and %d bad rows, want 978 and 250", len(seen), len(bad))
 	}
-	// A few of the answers are those of lines.
+	// Compare a few predictions with those for JSON lines.
 	var lines strings.Builder
 	for i := range 5 {
 		fmt.Fprintf(&lines, "{\"text\":\"text %d\"}\n", i)
@@ -158,8 +159,8 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// TestUnevenRows: of a row with too many fields, too few or a stray quote, what stands
-// before the text is kept; what stands behind it may be in another's place.
+// TestUnevenRows checks rows with too many fields, too few fields or a stray quote. The columns
+// before the text are kept. A column after the text may be misaligned and is ignored.
 func TestUnevenRows(t *testing.T) {
 	model, dir := moodModel(t), t.TempDir()
 	for name, c := range map[string]struct{ text, want string }{
@@ -178,7 +179,7 @@ func TestUnevenRows(t *testing.T) {
 	}
 }
 
-// TestKeptNested: lists and objects of JSON are copied as they stand.
+// TestKeptNested checks that --keep copies JSON lists and objects as compact JSON.
 func TestKeptNested(t *testing.T) {
 	model, dir := moodModel(t), t.TempDir()
 	from := writeText(t, filepath.Join(dir, "a.jsonl"),
@@ -194,8 +195,7 @@ func TestKeptNested(t *testing.T) {
 		`"tags":["x","y"],"meta":{"a":[1.5,null]},"n":[1,2],"meta.a":[1.5,null],"label":"`)
 }
 
-// TestTableFormats: the same rows come out of every kind of input, and into every kind of
-// output.
+// TestTableFormats checks that every input format and every output format gives the same rows.
 func TestTableFormats(t *testing.T) {
 	model, dir := moodModel(t), t.TempDir()
 	at := func(name, text string) string { return writeText(t, filepath.Join(dir, name), text) }
@@ -265,7 +265,7 @@ func TestTableFormats(t *testing.T) {
 				columns = []string{"id", "key", "input_label", "text", "error"}
 			}
 			if format == "jsonl" {
-				columns = columns[:4] // its error is an object
+				columns = columns[:4] // the error is an object in JSON lines
 			}
 			rows := tableText(t, to, columns)
 			if format != "jsonl" {
@@ -303,7 +303,7 @@ func TestTableFormats(t *testing.T) {
 	}
 }
 
-// tableText are the rows of a table as our own reader has them.
+// tableText returns the given columns of a table, read by package table.
 func tableText(t *testing.T, path string, columns []string) (out []string) {
 	t.Helper()
 	r := must.Get(table.Open(t.Context(), path, table.Options{Columns: columns}))(t)
@@ -319,8 +319,9 @@ func tableText(t *testing.T, path string, columns []string) (out []string) {
 	return out
 }
 
-// TestCSVSafe: predict and eval --errors write texts that a spreadsheet would compute with an apostrophe if
-// --csv-safe asks for it, and refuse the flag where no table of text is written.
+// TestCSVSafe checks that --csv-safe prefixes texts that a spreadsheet would evaluate as formulas
+// with an apostrophe, in predict and in eval --errors. Without a text table as output, the flag is
+// refused.
 func TestCSVSafe(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }

@@ -11,9 +11,9 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestSameRows: data convert and predict read the same rows of a table, with the same ids
-// and in the same order; what convert leaves out has an error in predict, and the id that it
-// has in the table.
+// TestSameRows checks that data convert and predict read the same rows of a table in the same order
+// and with the same ids. A row that convert skips has an error in predict, under its id in the
+// table.
 func TestSameRows(t *testing.T) {
 	model, dir := moodModel(t), t.TempDir()
 	at := func(name, text string) string {
@@ -28,7 +28,7 @@ func TestSameRows(t *testing.T) {
 	for _, c := range []struct {
 		from    string
 		columns []string
-		want    string // ids, a bad row's with a sign
+		want    string // ids; a bad row's id ends with "!"
 	}{
 		{at("a.csv", "id,t\n1,aa\n2,\xff\n3,\n,dd\n5,ee\n"),
 			[]string{"--text", "t", "--id", "id"}, "1 2! 3! a.csv:5 5"},
@@ -67,7 +67,7 @@ func TestSameRows(t *testing.T) {
 	}
 }
 
-// TestAbsentColumns: a requested column that no row of JSON has is reported.
+// TestAbsentColumns checks that a requested column that no row of JSON has is reported.
 func TestAbsentColumns(t *testing.T) {
 	model := moodModel(t)
 	from := writeText(t, filepath.Join(t.TempDir(), "a.jsonl"),
@@ -82,7 +82,8 @@ func TestAbsentColumns(t *testing.T) {
 	}
 }
 
-// TestColumnWithoutName: pandas writes its index as one.
+// TestColumnWithoutName checks that a column without a name is kept: pandas writes its index that
+// way.
 func TestColumnWithoutName(t *testing.T) {
 	model, dir := moodModel(t), t.TempDir()
 	from := writeText(t, filepath.Join(dir, "a.csv"), ",t\n7,aab\n8,xyz\n")

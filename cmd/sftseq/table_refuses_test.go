@@ -13,7 +13,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestTableFlags: an error about conflicting or missing flags and columns lists the existing ones.
+// TestTableFlags checks that errors about conflicting or missing flags and columns list the
+// existing columns.
 func TestTableFlags(t *testing.T) {
 	dir := t.TempDir()
 	from := writeText(t, filepath.Join(dir, "a.csv"), "t,u\nA,B\n")
@@ -55,7 +56,7 @@ func TestTableFlags(t *testing.T) {
 	}
 	equal(t, readText(t, shard), "t\nA\n")
 	noFile(t, to)
-	// A table through a pipe is distinguished from bad lines.
+	// The error for a table through a pipe must not appear for malformed JSON lines.
 	for _, lines := range []string{" {\"t\":\"A\"}\n", "{\n", " [1]\nA,B\n"} {
 		if status, _, errs := program(strings.NewReader(lines), predict...); status != exitError ||
 			strings.Contains(errs, "a table is read") {
@@ -66,7 +67,7 @@ func TestTableFlags(t *testing.T) {
 	contains(t, errs, "2 of 2 lines failed; its first line looks like that of a CSV table, which --input FILE.csv --text COLUMN reads")
 }
 
-// TestTableBreaks: an input that cannot be read to its end leaves no output.
+// TestTableBreaks checks that no output is left if the input cannot be read to its end.
 func TestTableBreaks(t *testing.T) {
 	dir := t.TempDir()
 	from := writeText(t, filepath.Join(dir, "a.csv"), "t,u\n[MAX 2 9 ],B\n\"open,C\nmore,D\n")
@@ -80,12 +81,12 @@ func TestTableBreaks(t *testing.T) {
 	if status != exitError || strings.Count(out, "\n") > 1 || !strings.Contains(errs, "is not closed") {
 		t.Errorf("status %d, %s%s", status, out, errs)
 	}
-	below := filepath.Join(from, "x.csv") // no folder
+	below := filepath.Join(from, "x.csv") // the parent is a file
 	refuse(t, exitError, "not a directory", "", "predict", "--model", goldenPath("pre"), "--input", from,
 		"--text", "t", "--output", below)
 }
 
-// TestTableToFullDisk: an output that cannot be written ends the reading with one error.
+// TestTableToFullDisk checks that a failed write stops reading and is reported once.
 func TestTableToFullDisk(t *testing.T) {
 	full := must.Get(os.OpenFile("/dev/full", os.O_WRONLY, 0))(t)
 	defer full.Close()
@@ -101,7 +102,7 @@ func TestTableToFullDisk(t *testing.T) {
 	}
 }
 
-// TestTableOfPairs reads two columns.
+// TestTableOfPairs checks that --pair reads two columns of a table.
 func TestTableOfPairs(t *testing.T) {
 	from := writeText(t, filepath.Join(t.TempDir(), "a.csv"), "t,u\nab,cde\nf,g\n")
 	for _, command := range []string{"predict", "embed"} {
@@ -125,8 +126,7 @@ func TestTableOfPairs(t *testing.T) {
 		"--truncate"), `"embedding":[`, 2)
 }
 
-// TestIDsOfDataSets: the ids of a data set come back from predict and embed, of the rows
-// that its splits have.
+// TestIDsOfDataSets checks that predict and embed return the ids of a data set's rows.
 func TestIDsOfDataSets(t *testing.T) {
 	model, dir := moodModel(t), t.TempDir()
 	from := writeText(t, filepath.Join(dir, "a.csv"), "key,t\nk1,aab\n,xyz\nk3,\nk4,aab\n")
@@ -157,7 +157,8 @@ func TestIDsOfDataSets(t *testing.T) {
 		"--model", model, "--input", other)
 }
 
-// TestTableMemory: what is held does not grow with the rows, whatever columns are kept.
+// TestTableMemory checks that memory does not grow with the number of rows, whichever columns are
+// kept.
 func TestTableMemory(t *testing.T) {
 	testenv.NoRace(t, "reads 150 MB on one thread")
 	model, dir := moodModel(t), t.TempDir()
@@ -185,7 +186,7 @@ func TestTableMemory(t *testing.T) {
 		done <- true
 		return <-most
 	}
-	few, many := heap(100), heap(1500) // 10 MB and 150
+	few, many := heap(100), heap(1500) // 10 MB and 150 MB
 	if many > few+60<<20 {
 		t.Errorf("the heap is %d bytes with 100 rows and %d with 1,500", few, many)
 	}

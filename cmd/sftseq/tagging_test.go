@@ -12,7 +12,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// sentences are rows of JSON lines and of CoNLL whose names are one or two words.
+// sentences returns n sentences as JSON lines and as CoNLL. Each has tagged names of one or two
+// words.
 func sentences(n int) (lines, conll string) {
 	random := rand.New(rand.NewPCG(4, 4))
 	pick := func(s ...string) string { return s[random.IntN(len(s))] }
@@ -46,8 +47,9 @@ func sentences(n int) (lines, conll string) {
 	return jsonl.String(), columns.String()
 }
 
-// TestTagging: sentences with tags, and texts with spans, become models that find spans, as lines, tables and Arrow;
-// they are measured beside baselines; requests that they do not support are refused.
+// TestTagging checks that tagged sentences and texts with spans train models that predict spans, as
+// lines, tables and Arrow. eval compares the models with baselines. Unsupported requests are
+// refused.
 func TestTagging(t *testing.T) {
 	testenv.NoRace(t, "trains as TestTrain does; its baselines are slow loops")
 	dir := t.TempDir()

@@ -40,7 +40,8 @@ func TestBriefly(t *testing.T) {
 	}
 }
 
-// TestQuote: a shell reads what was quoted, and a terminal can show it.
+// TestQuote checks that a shell parses a quoted name back to the original, and that the quoted name
+// is printable.
 func TestQuote(t *testing.T) {
 	for _, name := range []string{"\xff\xfe", "a\x1b[2Jb", "it's\xe9", "two\nlines\t", `back\slash'` + "\x80",
 		"größe \u202e", "", "plain", "it's", "$HOME `x` \"y\"", "\x01" + "7"} {

@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// TestTokenizerFrom: rows of another tokenizer than a model's are refused, though its
-// vocabulary may be as large, and --tokenizer from: makes rows that are not.
+// TestTokenizerFrom checks that rows with another tokenizer than the model's are refused, even if
+// the vocabularies have the same size. With --tokenizer from:, data convert makes rows that are
+// accepted.
 func TestTokenizerFrom(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -33,7 +34,7 @@ func TestTokenizerFrom(t *testing.T) {
 	const other = "differs in its training rows"
 	for _, c := range []struct {
 		args []string
-		want string // in the error; nothing if there is none
+		want string // part of the error; "" expects success
 	}{
 		{convert(a, "a", "words:9"), ""},
 		{convert(b, "b", "words:9"), ""},
@@ -67,7 +68,7 @@ func TestTokenizerFrom(t *testing.T) {
 			t.Errorf("%q: status %d, expected %q\n%s\n%s", c.args, status, c.want, out, errs)
 		}
 	}
-	// What is not known has no text: predict reads the ids that head prints in its place.
+	// Unknown words have no text: head prints their token ids, which predict reads.
 	if out := mustRunData(t, "head", "-n", "1", at("c")); strings.Contains(out, "text") ||
 		!strings.Contains(out, `"tokens":[`) {
 		t.Errorf("head prints %s", out)

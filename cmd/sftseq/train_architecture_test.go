@@ -15,7 +15,7 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// TestArchitectureFlags: each flag sets the value of its key of config.json, and no other.
+// TestArchitectureFlags checks that each flag sets its key of config.json and changes no other key.
 func TestArchitectureFlags(t *testing.T) {
 	keys := func(m *sft.Config) (out map[string]any) {
 		text, err := json.Marshal(m)

@@ -14,7 +14,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// customData is a small data set of a table of reviews, with more flags of data convert.
+// customData converts a small table of reviews to a data set, with additional flags of data
+// convert.
 func customData(t *testing.T, flags ...string) string {
 	t.Helper()
 	table := "review,mood\n"
@@ -25,7 +26,7 @@ func customData(t *testing.T, flags ...string) string {
 		append([]string{"--text", "review", "--split", "0.5,0.25,0.25"}, flags...)...)
 }
 
-// TestCustomDescribesTheRun: the settings that are shown are those that are used.
+// TestCustomDescribesTheRun checks that the printed settings are those in effect.
 func TestCustomDescribesTheRun(t *testing.T) {
 	testenv.NoRace(t, "trains as TestTrain does; its baselines are slow loops")
 	data := customData(t, "--label", "mood")
@@ -47,7 +48,7 @@ func TestCustomDescribesTheRun(t *testing.T) {
 			t.Errorf("%q: status %d, expected %q:\n%s", c.args, status, c.want, errs)
 		}
 	}
-	// Data that cannot be trained are reported alone.
+	// Data that cannot be trained on cause an error and no description.
 	for data, want := range map[string]string{
 		customData(t): "has no labels (label_names in dataset.json)",
 		customData(t, "--label", "mood", "--split", "0,0.5,0.5"): `split "train": expected one of val, test`,
@@ -58,8 +59,8 @@ func TestCustomDescribesTheRun(t *testing.T) {
 	}
 }
 
-// TestRepeatCommand: however often the end of a run is moved, the command that is printed
-// makes the same model.
+// TestRepeatCommand checks that the printed command makes the same model after the end of the run
+// was changed several times.
 func TestRepeatCommand(t *testing.T) {
 	testenv.NoRace(t, "repeats runs of other tests")
 	t.Run("rate by epochs", func(t *testing.T) { repeatCommand(t, "--schedule", "step") })
@@ -84,7 +85,7 @@ func repeatCommand(t *testing.T, flags ...string) {
 		{[]string{"train", "custom", "--members", "sft", "--out", dir, "--resume", "--steps=5"}, " --steps 5"},
 		{[]string{"train", "custom", "--members", "sft", "--out", dir, "--resume"}, " --steps 5"},
 		{[]string{"train", "custom", "--members", "sft", "--out", dir, "--resume", "--epochs", "2",
-			"--stop-at", "7"}, ""}, // says how to go on instead
+			"--stop-at", "7"}, ""}, // prints the command to resume instead
 		{[]string{"train", "custom", "--members", "sft", "--out", dir, "--resume", "--steps",
 			"9", "--stop-at", "8"}, ""},
 		{[]string{"train", "custom", "--members", "sft", "--out", dir, "--resume", "--steps", "10"}, " --steps 10"},
@@ -112,8 +113,8 @@ func repeatCommand(t *testing.T, flags ...string) {
 	}
 }
 
-// TestSamplerNoise: train custom's models sample by chance outside of training, too, unless
-// it is said otherwise.
+// TestSamplerNoise checks that models of train custom sample randomly at inference too, unless
+// --sampler-noise changes it.
 func TestSamplerNoise(t *testing.T) {
 	data := customData(t, "--label", "mood")
 	for _, c := range []struct {
@@ -131,8 +132,8 @@ func TestSamplerNoise(t *testing.T) {
 	}
 }
 
-// TestModelFlags: numbers that no model can have are errors of their flags, and leave no
-// run behind.
+// TestModelFlags checks that impossible sizes are errors that name their flags, and that no run is
+// left.
 func TestModelFlags(t *testing.T) {
 	data, out := customData(t, "--label", "mood"), filepath.Join(t.TempDir(), "run")
 	for _, c := range []struct{ flag, value, want string }{
@@ -151,8 +152,8 @@ func TestModelFlags(t *testing.T) {
 	noFile(t, out)
 }
 
-// TestCustomCalibrates: the model that train custom keeps has a temperature, by which predict, eval and
-// an ensemble divide the logits; without the key the probabilities are those of the same weights.
+// TestCustomCalibrates checks that train custom saves a temperature, by which predict, eval and an
+// ensemble divide the logits. Without the key the probabilities are those of the unscaled logits.
 func TestCustomCalibrates(t *testing.T) {
 	testenv.NoRace(t, "trains as TestTrain does")
 	data, dir := customData(t, "--label", "mood"), filepath.Join(t.TempDir(), "run")
@@ -185,7 +186,7 @@ func TestCustomCalibrates(t *testing.T) {
 	plain, lossOf := logits(), loss().Loss
 	for i, z := range plain {
 		if math.Abs(calibrated[i]*temperature-z) > 1e-5*math.Abs(z) {
-			t.Errorf("logit %g, by temperature %g %g", z, temperature, calibrated[i])
+			t.Errorf("logit %g, calibrated by temperature %g: %g", z, temperature, calibrated[i])
 		}
 	}
 	if !(lossBy < lossOf) {
@@ -193,8 +194,8 @@ func TestCustomCalibrates(t *testing.T) {
 	}
 }
 
-// TestBaselineIsBetter: the last line of train and of eval says where a baseline is better than the model,
-// and names commands that run.
+// TestBaselineIsBetter checks that the last line of train and of eval names a baseline that is
+// better than the model, and that the suggested commands run.
 func TestBaselineIsBetter(t *testing.T) {
 	testenv.NoRace(t, "trains as TestTrain does")
 	data, dir := customData(t, "--label", "mood"), filepath.Join(t.TempDir(), "run")

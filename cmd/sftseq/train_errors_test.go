@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestTrainRefuses tries command lines that cannot be trained with: each is an
-// error that names the cause, leaves no file open and no run changed.
+// TestTrainRefuses checks that an invalid command line is an error that names the cause, leaves no
+// file open and changes no run.
 func TestTrainRefuses(t *testing.T) {
 	data, runs := tinyData(t), t.TempDir()
 	trained := filepath.Join(runs, "done")
@@ -95,7 +95,7 @@ func TestTrainRefuses(t *testing.T) {
 	equal(t, readText(t, checkpoint), before)
 }
 
-// openFiles lists the files in a directory that this process has open, if the system lists them.
+// openFiles returns the files in dir that this process has open; nil on systems without /proc.
 func openFiles(dir string) (open []string) {
 	links, _ := filepath.Glob("/proc/self/fd/*")
 	for _, l := range links {
@@ -106,8 +106,8 @@ func openFiles(dir string) (open []string) {
 	return open
 }
 
-// TestTrainFlags: a configuration file holds flags, the command line wins, and a
-// run may be made longer.
+// TestTrainFlags checks that a configuration file sets flags, that the command line overrides it,
+// and that a run can be extended.
 func TestTrainFlags(t *testing.T) {
 	dir := t.TempDir()
 	out, picture := filepath.Join(dir, "run"), filepath.Join(dir, "curve.svg")

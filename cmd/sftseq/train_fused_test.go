@@ -15,8 +15,9 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestTrainFused: a linear model and one with layers are trained in two folders, and the one above them answers with
-// the weighted sum of their logits: in lines, tables, shards, over a server and in eval.
+// TestTrainFused trains a linear model and a transformer in two folders, and checks that their
+// fusion predicts the weighted sum of their logits. It tests lines, tables, shards, a server and
+// eval.
 func TestTrainFused(t *testing.T) {
 	data := tableData(t, "reviews.csv", readText(t, proseTable(t, 600)), "--text", "review", "--label", "mood",
 		"--split", "0.6,0.2,0.2")
@@ -34,7 +35,7 @@ func TestTrainFused(t *testing.T) {
 	if f == nil || f.Loss > math.Min(f.Losses[0], f.Losses[1]) {
 		t.Fatalf("%+v", f)
 	}
-	f.Weights, f.Temperature = []float64{0.8, 0.5}, 2 // whatever was fitted, both models are run
+	f.Weights, f.Temperature = []float64{0.8, 0.5}, 2 // so that both models run
 	must.Succeed(t, f.Save(out))
 
 	lines := `{"id":1,"text":"the film was wonderful"}` + "\n" + `{"id":2,"text":"a boring plot"}` + "\n"
@@ -96,9 +97,9 @@ func TestTrainFused(t *testing.T) {
 	contains(t, errs, "gone")
 }
 
-// TestTrainFusedStops: a run that was stopped after the linear model, or before the weights, goes on with --resume; one
-// in a folder with a run, or of other data, is refused and leaves the folder unchanged; what is wrong with the flags is
-// found before anything is written.
+// TestTrainFusedStops checks that --resume continues a run that was stopped after the linear model
+// or before the weights. A run on other data, or into a folder with a run, is refused and leaves
+// the folder unchanged. Errors in flags are reported before anything is written.
 func TestTrainFusedStops(t *testing.T) {
 	data := tableData(t, "reviews.csv", readText(t, proseTable(t, 200)), "--text", "review", "--label", "mood",
 		"--split", "0.6,0.2,0.2")
@@ -115,7 +116,7 @@ func TestTrainFusedStops(t *testing.T) {
 		contains(t, errs, want)
 	}
 	if _, err := os.Stat(out); err == nil {
-		t.Error("a refused run made its folder")
+		t.Error("a refused run created its folder")
 	}
 	said := runCustom(t, data, out, flags...)
 	contains(t, said, "repeat with: sftseq train custom --preset quick --seed 1 --members linear,sft --data "+data)
@@ -129,7 +130,7 @@ func TestTrainFusedStops(t *testing.T) {
 		printed(t, "", train(data, "--resume")...)
 		equal(t, readText(t, filepath.Join(out, "config.json")), first)
 	}
-	for _, name := range []string{"config.json", "sft"} { // the linear model alone knows the other kinds
+	for _, name := range []string{"config.json", "sft"} { // only the linear model's folder is left
 		must.Succeed(t, os.RemoveAll(filepath.Join(out, name)))
 	}
 	printed(t, "", slices.Concat([]string{"train", "custom", "--data", data, "--out", out, "--resume"}, flags[2:])...)
@@ -149,8 +150,8 @@ func TestTrainFusedStops(t *testing.T) {
 	}
 }
 
-// TestTrainFusedKinds: several labels and numbers are sums, too: of logits, whose thresholds are fitted, and of
-// standardised numbers.
+// TestTrainFusedKinds checks that multi-label and regression models are weighted sums, too.
+// Multi-label sums the logits and fits thresholds. Regression sums standardised numbers.
 func TestTrainFusedKinds(t *testing.T) {
 	labels, numbers := "text,topics\n", "text,sum,product\n"
 	words := []string{"goal", "rain", "vote"}
@@ -198,8 +199,9 @@ func TestTrainFusedKinds(t *testing.T) {
 	}
 }
 
-// TestTrainFusedAlone: a member that alone has a weight is the model: a linear one is served as such, and one with
-// layers has the temperature of the fusion and all abilities of a model.
+// TestTrainFusedAlone checks fusions in which only one member has a weight. A linear member is
+// served as a linear model. A transformer has the temperature of the fusion and supports all
+// requests of a single model.
 func TestTrainFusedAlone(t *testing.T) {
 	data, out := proseData(t, 100), filepath.Join(t.TempDir(), "run")
 	done(t, "", "train", "custom", "--data", data, "--out", out, "--steps", "10", "--hidden", "8", "--layers", "1",

@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/internal/simd"
 )
 
-// TestTrainNamesKernels: a run says what its bits depend on, at the beginning, at the end
-// and in the model's provenance.
+// TestTrainNamesKernels checks that a run names the kernels, on which its bits depend, at the
+// beginning, at the end and in the model's provenance.
 func TestTrainNamesKernels(t *testing.T) {
 	data, dir := customData(t, "--label", "mood"), filepath.Join(t.TempDir(), "run")
 	train := func(level string, args ...string) string {
@@ -29,7 +29,7 @@ func TestTrainNamesKernels(t *testing.T) {
 		"computed with go kernels (SFTSEQ_SIMD=go): another")
 	contains(t, readText(t, filepath.Join(dir, "config.json")), `"kernels": "go"`)
 	best := simd.Levels()[0].Name
-	// Nothing is computed here, and what was computed stays so.
+	// The finished run computes nothing, so its record stays unchanged.
 	contains(t, train(best, "--resume"), "computed with go kernels (SFTSEQ_SIMD=go): another")
 	after := train(best, "--resume", "--steps", "2")
 	if best == "go" { // a CPU without assembly continues with the same kernels

@@ -15,8 +15,9 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestTrainLexical: a model with embeddings of n-grams is trained beside a linear one, resumed to the same bits,
-// described, evaluated, exported, and refused as the start of another run.
+// TestTrainLexical trains a model with n-gram embeddings beside a linear model. The run is resumed
+// to the same bits, described, evaluated and exported. --init-from refuses the model for a run
+// without n-grams.
 func TestTrainLexical(t *testing.T) {
 	for name, tokenizer := range map[string]string{"bytes": "byte", "words": "words:200"} {
 		t.Run(name, func(t *testing.T) {
@@ -59,8 +60,9 @@ func TestTrainLexical(t *testing.T) {
 	}
 }
 
-// exportLexical compares the graph of a model with n-grams in ONNX Runtime with predict, on rows of its test split. The
-// exported word_hashes.py computes the hashes of words, which is not overwritten where it has other content.
+// exportLexical compares the ONNX graph of a model with n-grams with predict, on rows of its test
+// split. The exported word_hashes.py computes the hashes of words. An existing file with other
+// content is not overwritten.
 func exportLexical(t *testing.T, data, model string) {
 	dir := t.TempDir()
 	path, module := filepath.Join(dir, "model.onnx"), filepath.Join(dir, export.WordHashesFile)
@@ -92,12 +94,12 @@ for line in map(json.loads, sys.stdin):
 	}
 	got := replyLines(t, client(t, lines, []string{"node", filepath.Join(examplesDir, "onnx/run.mjs")}, path))
 	if len(want) != 40 || len(got) != len(want) {
-		t.Fatalf("%d answers, predict gives %d", len(got), len(want))
+		t.Fatalf("%d predictions, want the %d predictions of predict", len(got), len(want))
 	}
 	for i, w := range want {
 		for n, v := range w.Logits {
 			if off := math.Abs(float64(v) - float64(got[i].Logits[n])); !(off <= 1e-4) {
-				t.Errorf("line %d of %d tokens: logits are off by %.1e", i, w.Length, off)
+				t.Errorf("line %d of %d tokens: the logits differ by %.1e", i, w.Length, off)
 			}
 		}
 	}

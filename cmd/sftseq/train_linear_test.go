@@ -11,15 +11,15 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// linearModel trains a linear model on a data set.
+// linearModel trains a linear model on a data set and returns its directory and the printed text.
 func linearModel(t *testing.T, data string, flags ...string) (dir, printed string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "linear")
 	return dir, runCustom(t, data, dir, append([]string{"--members", "linear"}, flags...)...)
 }
 
-// TestTrainLinear: a linear model is trained in seconds, and eval, predict and serve take its directory. A repeated
-// run has the same bytes, on any number of threads.
+// TestTrainLinear checks that eval, predict and serve accept a linear model. A repeated run writes
+// the same bytes on any number of threads.
 func TestTrainLinear(t *testing.T) {
 	data := tableData(t, "reviews.csv", readText(t, proseTable(t, 600)), "--text", "review", "--label", "mood",
 		"--split", "0.6,0.2,0.2")
@@ -70,7 +70,7 @@ func TestTrainLinear(t *testing.T) {
 	contains(t, succeed(t, "", "info", "--model", model), `"model_type": "linear"`, "linear model of n-grams", "features  ", "memory  ")
 }
 
-// TestTrainLinearKinds: several labels, numbers and pairs.
+// TestTrainLinearKinds checks linear models for multi-label classification, regression and pairs.
 func TestTrainLinearKinds(t *testing.T) {
 	labels := tableData(t, "t.csv", labelledRows(600), "--text", "sequence", "--label", "topics", "--label-separator",
 		"|", "--tokenizer", "byte", "--split", "0.6,0.2,0.2")
@@ -80,7 +80,7 @@ func TestTrainLinearKinds(t *testing.T) {
 		MacroF1 float64 `json:"macro_f1"`
 	}](t, succeed(t, "", "eval", "--model", model, "--data", labels, "--json"))
 	if report.MacroF1 < 0.9 {
-		t.Errorf("macro F1 %v", report.MacroF1)
+		t.Errorf("macro F1 %v, want at least 0.9", report.MacroF1)
 	}
 	contains(t, succeed(t, `{"text":"xxaxxxbxx"}`, "predict", "--model", model), `"labels":["a","b"]`)
 
@@ -104,7 +104,7 @@ func TestTrainLinearKinds(t *testing.T) {
 		R2 float64 `json:"r2"`
 	}](t, succeed(t, "", "eval", "--model", model, "--data", data, "--json"))
 	if result.R2 < 0.95 {
-		t.Errorf("R² %v", result.R2)
+		t.Errorf("R² %v, want at least 0.95", result.R2)
 	}
 	contains(t, succeed(t, `{"text":"w1 level4 w2"}`, "predict", "--model", model), `{"price":1`)
 
@@ -116,7 +116,8 @@ func TestTrainLinearKinds(t *testing.T) {
 	contains(t, succeed(t, `{"text_a":"w1 here","text_b":"w1"}`, "predict", "--model", model), `"label":"0"`)
 }
 
-// TestTrainLinearPairs: pairs whose texts share a rare word are classified, although no word says it alone.
+// TestTrainLinearPairs checks that pairs are classified by whether their texts share a rare word,
+// although no single word predicts the class.
 func TestTrainLinearPairs(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	var rows strings.Builder
@@ -145,7 +146,8 @@ func TestTrainLinearPairs(t *testing.T) {
 	equal(t, succeed(t, lines, "serve", "--model", model, "--log", "error"), answers)
 }
 
-// TestTrainLinearRefuses: what a linear model does not have is refused, with the flag or the command.
+// TestTrainLinearRefuses checks that errors for unsupported uses of a linear model name the flag or
+// the command.
 func TestTrainLinearRefuses(t *testing.T) {
 	data := tableData(t, "reviews.csv", readText(t, proseTable(t, 60)), "--text", "review", "--label", "mood",
 		"--tokenizer", "byte", "--split", "0.6,0.2,0.2")

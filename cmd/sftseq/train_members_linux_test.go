@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// TestRanksOfMembers: the first rank trains the linear model and fits the weights; the ranks train the model with
-// layers together, in the number of steps that the first one planned, and leave what one process leaves.
+// TestRanksOfMembers checks that several ranks write the same models as one process. The first rank
+// trains the linear model and fits the weights. All ranks train the transformer, in the number of
+// steps that the first rank planned.
 func TestRanksOfMembers(t *testing.T) {
 	program := built(t)
 	data := proseData(t, 200)

@@ -19,7 +19,7 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// proseData converts reviews whose class is a word of theirs.
+// proseData converts reviews to a data set. One word of each review determines its class.
 func proseData(t *testing.T, rows int) string {
 	t.Helper()
 	return tableData(t, "reviews.csv", readText(t, proseTable(t, rows)), "--text", "review",
@@ -27,7 +27,7 @@ func proseData(t *testing.T, rows int) string {
 		"0.6,0.2,0.2")
 }
 
-// sameFusion: two runs have the same models, weights and metrics.
+// sameFusion checks that two runs have the same models, weights and metrics.
 func sameFusion(t *testing.T, a, b string, members ...string) {
 	t.Helper()
 	for _, name := range members {
@@ -38,8 +38,9 @@ func sameFusion(t *testing.T, a, b string, members ...string) {
 	}
 }
 
-// TestTrainCustomMembers: without --members a linear model comes first, then a model with layers whose steps fit into
-// --time, then weights. The command that is printed repeats the run, as does a run that was stopped and resumed.
+// TestTrainCustomMembers checks that without --members a run trains a linear model, then a
+// transformer whose steps fit into --time, then the weights. The printed command repeats the run. A
+// stopped and resumed run writes the same files.
 func TestTrainCustomMembers(t *testing.T) {
 	data, out := proseData(t, 900), filepath.Join(t.TempDir(), "run")
 	flags := []string{"--device", "cpu", "--hidden", "8", "--layers", "1", "--time", "3s", "--batch", "1"}
@@ -66,14 +67,14 @@ func TestTrainCustomMembers(t *testing.T) {
 	contains(t, command[1], "train custom --preset quick --seed 1 --members linear,lexical --data "+data,
 		"--out "+out+"-again")
 	if !regexp.MustCompile(` --(steps|epochs) \d+`).MatchString(command[1]) {
-		t.Errorf("no length in %s", command[1])
+		t.Errorf("no --steps or --epochs in %s", command[1])
 	}
 	done(t, "", strings.Fields(strings.ReplaceAll(command[1], "'", ""))...)
 	sameFusion(t, out, out+"-again", "lexical")
 }
 
-// TestTrainCustomAlone: data that have no linear model, a resumed run of one model, and --members sft are models in
-// --out itself.
+// TestTrainCustomAlone checks three cases that write a single model into --out itself: data that
+// linear models do not support, a resumed run of one model, and --members sft.
 func TestTrainCustomAlone(t *testing.T) {
 	rows := "words,tags\n"
 	for i := range 30 {
@@ -109,8 +110,9 @@ func TestTrainCustomAlone(t *testing.T) {
 		})
 }
 
-// TestTrainFusedSeeds: --seeds trains one linear model and a model with layers for each seed, which share the prior
-// weight; a seed that had not begun when the run was stopped gets the steps of the others.
+// TestTrainFusedSeeds checks that --seeds trains one linear model and a transformer for each seed.
+// The transformers share the prior weight. A seed that had not begun when the run was stopped gets
+// the number of steps of the other seeds.
 func TestTrainFusedSeeds(t *testing.T) {
 	data, out := proseData(t, 100), filepath.Join(t.TempDir(), "run")
 	rows := []string{"train", "custom", "--data", data, "--out", out, "--hidden", "8", "--layers", "1", "--device",
@@ -118,9 +120,9 @@ func TestTrainFusedSeeds(t *testing.T) {
 	done(t, "", rows...)
 	f := must.Get(sft.ReadFusion(out))(t)
 	equal(t, fmt.Sprint(f.Members), "[linear lexical-1 lexical-2]")
-	for i, want := range []float64{0.6, 0.15, 0.15} { // 20 rows of validation keep the prior
+	for i, want := range []float64{0.6, 0.15, 0.15} { // too few rows to fit weights: the prior is kept
 		if math.Abs(f.Weights[i]-want) > 1e-12 {
-			t.Errorf("weights %v", f.Weights)
+			t.Errorf("weights %v, want the prior", f.Weights)
 		}
 	}
 	settings := func(name string) string {
@@ -138,8 +140,8 @@ func TestTrainFusedSeeds(t *testing.T) {
 	contains(t, answers, `"label":"`)
 }
 
-// TestKillsOfFusions kills runs of several members at random moments and resumes them: models, weights and metrics
-// equal those of a run that was left alone.
+// TestKillsOfFusions kills runs of several members at random moments and resumes them. The models,
+// weights and metrics equal those of an uninterrupted run.
 func TestKillsOfFusions(t *testing.T) {
 	program := built(t)
 	data := proseData(t, 300)
@@ -166,10 +168,11 @@ func TestKillsOfFusions(t *testing.T) {
 	}
 	timed(t, program, next()...)
 	sameFusion(t, whole, torn, "lexical-1", "lexical-2")
-	t.Logf("%d runs equal one that was left alone", runs+1)
+	t.Logf("%d runs equal the uninterrupted run", runs+1)
 }
 
-// TestPlanSteps: the steps of a run and its evaluations fit into the time; one more step does not.
+// TestPlanSteps checks that the planned steps and their evaluations fit into the time, and that one
+// more step does not.
 func TestPlanSteps(t *testing.T) {
 	m := &seq.Manifest{Task: seq.Classification, Splits: map[string]seq.SplitInfo{"train": {Rows: 20000},
 		"val": {Rows: 2000}}}
@@ -189,7 +192,8 @@ func TestPlanSteps(t *testing.T) {
 	equal(t, p.steps(4, time.Second), 4)
 }
 
-// TestPaceWatch: the pace is that of the tokens after the first step, and the run is stopped when it is known.
+// TestPaceWatch checks that the time per token excludes the first step, and that the run is stopped
+// once it is measured.
 func TestPaceWatch(t *testing.T) {
 	stopped := 0
 	w := &paceWatch{during: time.Hour, steps: 3, stop: func() { stopped++ }}
@@ -200,7 +204,7 @@ func TestPaceWatch(t *testing.T) {
 	}
 	w.observe(state(1000))
 	if w.perToken() != 0 {
-		t.Error("the first step has a pace")
+		t.Error("a time per token was measured in the first step")
 	}
 	w.began = w.began.Add(-time.Second)
 	w.observe(train.StepReport{Tokens: 1500})
@@ -210,7 +214,7 @@ func TestPaceWatch(t *testing.T) {
 	}
 }
 
-// TestStandardMembers: text has a lexical member, other tokens a plain one.
+// TestStandardMembers checks that text gets a lexical member and other tokens a plain transformer.
 func TestStandardMembers(t *testing.T) {
 	for tokenizer, want := range map[string]string{"words": "linear,lexical", "byte": "linear,lexical",
 		"hf": "linear,lexical", "dna": "linear,sft", "mulaw": "linear,sft", "ids": "linear,sft"} {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestPredictWhileTraining: a run that has not been judged yet has a model that predict
-// and eval read.
+// TestPredictWhileTraining checks that predict and eval can read the model of a run that has not
+// been evaluated yet.
 func TestPredictWhileTraining(t *testing.T) {
 	data, dir := customData(t, "--label", "mood"), filepath.Join(t.TempDir(), "run")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -30,7 +30,7 @@ func TestPredictWhileTraining(t *testing.T) {
 	if text := succeed(t, "", "eval", "--model", dir, "--data", data); !strings.HasPrefix(text, dir) ||
 		!strings.Contains(text, " (training has not ended) on "+filepath.Join(data, "test.arrow")+" (split test)\n") ||
 		!strings.Contains(text, "accuracy") {
-		t.Errorf("eval says %q", text)
+		t.Errorf("eval prints %q", text)
 	}
 	cancel()
 	if status := <-ended; status == 0 || !strings.Contains(errs.String(), "stopped at step") {

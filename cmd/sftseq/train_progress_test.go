@@ -10,7 +10,8 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// TestTimeLeftIsShown: the time left is the trainer's estimate, on a bar and in plain lines.
+// TestTimeLeftIsShown checks that a progress bar and plain lines show the trainer's estimate of the
+// remaining time.
 func TestTimeLeftIsShown(t *testing.T) {
 	left := func() (time.Duration, bool) { return 90*time.Second + time.Millisecond, true }
 	for _, bar := range []bool{false, true} {
@@ -27,8 +28,8 @@ func TestTimeLeftIsShown(t *testing.T) {
 	}
 }
 
-// TestLongRunIsTold: a run of days says so once, at its first estimate, and what is made for
-// less.
+// TestLongRunIsTold checks that a run of days prints a warning once, with its first estimate, and
+// that the warning names faster presets.
 func TestLongRunIsTold(t *testing.T) {
 	for _, c := range []struct {
 		left  time.Duration
@@ -52,8 +53,8 @@ func TestLongRunIsTold(t *testing.T) {
 	}
 }
 
-// TestBestLongAgo: a run whose best model is from its first half says so, and a small split
-// of validation how coarse its accuracy is.
+// TestBestLongAgo checks that train reports a best model from the first half of the run, and how
+// much one row of a small validation split contributes to the accuracy.
 func TestBestLongAgo(t *testing.T) {
 	data, dir := customData(t, "--label", "mood"), t.TempDir()
 	train := func(name string, flags ...string) (out, errs string) {

@@ -8,8 +8,9 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestTrainRefit: a linear model that is saved has learned the validation split, too, if there is a test split; eval
-// warns of the results there. In a fusion its weight is fitted before, and a finished run that is resumed keeps it.
+// TestTrainRefit checks that a saved linear model is trained on the validation split, too, if there
+// is a test split, and that eval warns of results on the validation split. In a fusion the weights
+// are fitted before. A resumed finished run keeps the model.
 func TestTrainRefit(t *testing.T) {
 	const warning = "a linear model was trained on the split val, too"
 	table := readText(t, proseTable(t, 200))
@@ -35,7 +36,7 @@ func TestTrainRefit(t *testing.T) {
 	weights := filepath.Join(fused, "linear", "model.safetensors")
 	equal(t, readText(t, weights), readText(t, filepath.Join(alone, "model.safetensors")))
 	fusion := readText(t, filepath.Join(fused, "config.json"))
-	other, _ := linearModel(t, data, "--seed", "2") // stands for weights that a killed run had not replaced yet
+	other, _ := linearModel(t, data, "--seed", "2") // weights that a killed run has not replaced
 	for _, lost := range []string{"sft", "config.json"} {
 		must.Succeed(t, os.RemoveAll(filepath.Join(fused, lost)))
 		must.Succeed(t, os.WriteFile(weights, []byte(readText(t, filepath.Join(other, "model.safetensors"))), 0o666))

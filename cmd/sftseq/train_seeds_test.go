@@ -16,8 +16,8 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// TestSeedsResumed: a seed that had not begun when a run of several was stopped is trained
-// as the others are, or not at all.
+// TestSeedsResumed checks that a seed that had not begun when a run of several seeds was stopped is
+// trained with the settings of the other seeds, or refused.
 func TestSeedsResumed(t *testing.T) {
 	data, out := unequalData(t), filepath.Join(t.TempDir(), "runs")
 	args := []string{"train", "custom", "--members", "sft", "--data", data, "--out", out, "--seeds", "1,2",
@@ -34,14 +34,14 @@ func TestSeedsResumed(t *testing.T) {
 	refuse(t, exitError, "holds a model or a run, and --seeds trains each seed in a folder in --out", "", "train",
 		"custom", "--members", "sft", "--data", data, "--out", seed("1"), "--seeds", "1,2")
 	want := settings("2")
-	must.Succeed(t, os.RemoveAll(seed("2"))) // as if it was stopped before
+	must.Succeed(t, os.RemoveAll(seed("2"))) // like a run that was stopped before seed 2
 	_, errs := exits(t, exitError, "", "train", "custom", "--members", "sft", "--seeds", "1,2",
 		"--out", out, "--resume")
 	contains(t, errs, "seed 2 has not begun", "--class-weights balanced", "hidden_size 8, not 64; ",
 		"select \"loss\", not nothing; ")
 	other := slices.Clone(args)
 	other[slices.Index(args, data)] = unequalData(t, "--seed", "9")
-	other[slices.Index(args, "1,2")] = "2,1" // the one that has not begun before the other
+	other[slices.Index(args, "1,2")] = "2,1" // the seed that has not begun comes first
 	_, errs = exits(t, exitError, "", append(other, "--resume")...)
 	contains(t, errs, "other data")
 	noFile(t, seed("2"))
@@ -51,8 +51,8 @@ func TestSeedsResumed(t *testing.T) {
 	}
 }
 
-// TestSeedsResumption: the command that a stopped run of several seeds prints trains those
-// that have not begun as it trains the others.
+// TestSeedsResumption checks that the command printed by a stopped run of several seeds trains the
+// remaining seeds with the settings of the first seeds.
 func TestSeedsResumption(t *testing.T) {
 	data, out := unequalData(t), filepath.Join(t.TempDir(), "runs")
 	stopped, stop := context.WithCancel(t.Context())

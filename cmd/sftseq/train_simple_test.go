@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// checkSimple compares the baselines that training prints with those of eval on the same split, which want formats; a
-// loss that eval does not print is left out of both.
+// checkSimple compares the baselines that training prints with the result of eval on the same
+// split, which want formats. A loss that eval does not print is removed from both texts.
 func checkSimple[R any](t *testing.T, said, model, data string, want func(r *R) string) {
 	t.Helper()
 	r := new(R)
@@ -25,10 +25,10 @@ func checkSimple[R any](t *testing.T, said, model, data string, want func(r *R) 
 	equal(t, loss.ReplaceAllString(line, ""), want(r))
 }
 
-// loss matches the loss of a baseline.
+// loss matches the loss of a baseline in the output of training.
 var loss = regexp.MustCompile(` loss ([0-9.]+)`)
 
-// checkSimpleLoss compares the loss of the first baseline with one that was counted again.
+// checkSimpleLoss compares the printed loss of the first baseline with want.
 func checkSimpleLoss(t *testing.T, said string, want float64) {
 	t.Helper()
 	_, line, _ := strings.Cut(said, "baselines there: ")
@@ -37,7 +37,8 @@ func checkSimpleLoss(t *testing.T, said string, want float64) {
 	}
 }
 
-// meanLoss is the smooth L1 loss of the mean of the training split on the validation split.
+// meanLoss returns the smooth L1 loss on the validation split of predicting the mean of the
+// training split.
 func meanLoss(t *testing.T, data string) (sum float64) {
 	t.Helper()
 	set := must.Get(seq.OpenDataset(data))(t)
@@ -56,7 +57,8 @@ func meanLoss(t *testing.T, data string) (sum float64) {
 	return sum
 }
 
-// frequencyLoss is the cross-entropy of the frequencies of the training split on the validation split.
+// frequencyLoss returns the cross-entropy on the validation split of predicting the class
+// frequencies of the training split.
 func frequencyLoss(t *testing.T, data string) (sum float64) {
 	t.Helper()
 	set := must.Get(seq.OpenDataset(data))(t)
@@ -68,7 +70,7 @@ func frequencyLoss(t *testing.T, data string) (sum float64) {
 	return sum
 }
 
-// simpleNumbersLine is the line of the mean of the training split and of a linear model.
+// simpleNumbersLine formats the scores of the mean of the training split and of the linear model.
 func simpleNumbersLine(r *task.NumbersResult) string {
 	mean, linear := 0.0, 0.0
 	for _, n := range r.Numbers {
@@ -78,13 +80,13 @@ func simpleNumbersLine(r *task.NumbersResult) string {
 	return fmt.Sprintf("mean of the training split R² %.4f, bag of tokens, ridge regression R² %.4f", mean, linear)
 }
 
-// simpleLabelsLine is that of the frequencies of labels.
+// simpleLabelsLine formats the scores of the label frequencies.
 func simpleLabelsLine(r *task.LabelsResult) string {
 	return fmt.Sprintf("frequencies of the labels macro F1 %s mean average precision %s",
 		task.OrNone(r.Frequencies.MacroF1), task.OrNone(r.Frequencies.MeanAveragePrecision))
 }
 
-// simpleTagsLine is that of the most frequent tags.
+// simpleTagsLine formats the scores of the tag baselines.
 func simpleTagsLine(r *task.TagsResult) string {
 	var out []string
 	for _, b := range r.Baselines {

@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestTrainOfATaskTakesItsData: the presets of a published task refuse what is not its
-// data, and take data of another name that look the same with a warning.
+// TestTrainOfATaskTakesItsData checks that the presets of a published task refuse data of another
+// kind, and warn if the data only has another name.
 func TestTrainOfATaskTakesItsData(t *testing.T) {
 	reviews, out := customData(t, "--label", "mood", "--tokenizer", "byte"), filepath.Join(t.TempDir(), "run")
 	for task, want := range map[string]string{

@@ -10,14 +10,14 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// smallRun trains for a moment, in this process, with further flags.
+// smallRun trains for about a second in this process, with additional flags.
 func smallRun(t *testing.T, data, out string, flags ...string) {
 	t.Helper()
 	done(t, "", append(small(data, out), flags...)...)
 }
 
-// TestTensorBoard: the event files of a run that was resumed hold what its metrics say,
-// every step once.
+// TestTensorBoard checks that the event files of a resumed run have the same values as its metrics,
+// and each step once.
 func TestTensorBoard(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	data := generated(t)
@@ -51,7 +51,7 @@ func TestTensorBoard(t *testing.T) {
 	}
 	points := testenv.TensorBoard(t, dir)
 	if len(points) < 30 {
-		t.Errorf("%d points", len(points))
+		t.Errorf("%d points, want at least 30", len(points))
 	}
 	for _, p := range points {
 		want[fmt.Sprint(p.Step, p.Tag, p.Value)]--

@@ -11,14 +11,14 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// smallData is a data set that a few seconds of training go through.
+// smallData generates a data set on which a few seconds of training suffice.
 func smallData(t *testing.T) string {
 	t.Helper()
 	return generated(t, "--train", "200", "--val", "20", "--test", "20", "--seed", "0", "--min-length",
 		"20", "--max-length", "60")
 }
 
-// small are the flags of a run of a few seconds with every dropout on.
+// small returns the arguments of a run of a few seconds with every kind of dropout.
 func small(data, out string) []string {
 	return []string{"train", "listops", "--data", data, "--out", out, "--steps", "60", "--batch", "40",
 		"--hidden", "16", "--layers", "2",
@@ -27,7 +27,7 @@ func small(data, out string) []string {
 		"--feed-forward-dropout", "0.1", "--save-every", "1ms", "--seed", "5"}
 }
 
-// compareRuns: two runs have the same weights, metrics and checkpoint.
+// compareRuns checks that two runs have the same weights, metrics and checkpoint.
 func compareRuns(t *testing.T, a, b string) {
 	t.Helper()
 	for _, name := range []string{"model.safetensors", "metrics.jsonl", "last/checkpoint.safetensors"} {
@@ -36,7 +36,7 @@ func compareRuns(t *testing.T, a, b string) {
 		if name == "metrics.jsonl" {
 			x, y = withoutTimes(t, x), withoutTimes(t, y)
 		}
-		if strings.HasPrefix(name, "last/") { // its metadata knows the length of metrics.jsonl, which times change
+		if strings.HasPrefix(name, "last/") { // its metadata has the length of metrics.jsonl, which varies
 			x, y = x[len(x)-tensorBytes(x):], y[len(y)-tensorBytes(y):]
 		}
 		if !bytes.Equal(x, y) {
@@ -45,7 +45,7 @@ func compareRuns(t *testing.T, a, b string) {
 	}
 }
 
-// tensorBytes is the size of the data part of a safetensors file.
+// tensorBytes returns the size in bytes of the data section of a safetensors file.
 func tensorBytes(file []byte) int {
 	header := 0
 	for i := 7; i >= 0; i-- {
@@ -54,7 +54,7 @@ func tensorBytes(file []byte) int {
 	return len(file) - 8 - header
 }
 
-// withoutTimes drops the fields of times.
+// withoutTimes removes the fields that depend on time from lines of metrics.
 func withoutTimes(t *testing.T, text []byte) []byte {
 	t.Helper()
 	var out bytes.Buffer

@@ -27,8 +27,8 @@ func unequalData(t *testing.T, flags ...string) string {
 		append([]string{"--text", "review", "--label", "mood", "--split", "0.6,0.2,0.2"}, flags...)...)
 }
 
-// TestClassWeights: class weights have a mean of 1 over the training rows and are saved with the run.
-// A model predicts only the class that has all the weight.
+// TestClassWeights checks that class weights have a mean of 1 over the training rows and are saved
+// with the run. A model predicts only the class that has all the weight.
 func TestClassWeights(t *testing.T) {
 	data := unequalData(t)
 	runOf := func(flags ...string) (dir, errs string) {
@@ -78,7 +78,7 @@ func TestClassWeights(t *testing.T) {
 			t.Errorf("weight %d is %v, expected %v", i, got, want)
 		}
 	}
-	// A resumed run keeps its weights and refuses others.
+	// A resumed run keeps its class weights and refuses different class weights.
 	for flags, want := range map[string]string{"": "", "balanced": "",
 		file: "--class-weights " + file + ": the run was started with others"} {
 		args := []string{"train", "custom", "--members", "sft", "--out", even, "--resume", "--steps", "61"}
@@ -95,7 +95,7 @@ func TestClassWeights(t *testing.T) {
 	}
 }
 
-// TestClassWeightsRefuses: an error in a file of weights names the line or the class.
+// TestClassWeightsRefuses checks that an error in a file of weights names the line or the class.
 func TestClassWeightsRefuses(t *testing.T) {
 	data := unequalData(t)
 	for text, want := range map[string]string{

@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/lra"
 )
 
-// TestUsage: an error in a command line names the flag, has status 2, and prints nothing on standard output, before
-// anything is read or written.
+// TestUsage checks that an error in a command line names the flag, exits with status 2 and prints
+// nothing on standard output, before anything is read or written.
 func TestUsage(t *testing.T) {
 	dir := t.TempDir()
 	from, to := writeText(t, filepath.Join(dir, "x.csv"), "text,label\na,b\n"), filepath.Join(dir, "to")
@@ -146,7 +146,7 @@ func TestUsage(t *testing.T) {
 	noFile(t, to)
 }
 
-// TestSuggestions are of what is near to what was typed, and of nothing else.
+// TestSuggestions checks that errors suggest only similar names.
 func TestSuggestions(t *testing.T) {
 	refuseAll(t, exitUsage, nil, []refusal{
 		{`unknown command "evaluate". Did you mean "eval"?; see`, []string{"evaluate"}},
@@ -184,7 +184,7 @@ func TestSuggestions(t *testing.T) {
 	})
 }
 
-// TestPresetsOfHelp: the help of --preset names the presets of the task, and no others.
+// TestPresetsOfHelp checks that the help of --preset names exactly the presets of the task.
 func TestPresetsOfHelp(t *testing.T) {
 	for _, task := range lra.Tasks() {
 		help := succeed(t, "", "train", task.Name, "--help-all")

@@ -10,7 +10,7 @@ import (
 	"github.com/sftseq/sftseq/internal/simd"
 )
 
-// TestVersion: both forms name the kernels that compute, and the compiler.
+// TestVersion checks that the JSON and the text output name the kernels and the compiler.
 func TestVersion(t *testing.T) {
 	kernels := must.Get(simd.Best())(t)
 	info := decode[versionInfo](t, succeed(t, "", "version", "--json"))
@@ -25,7 +25,7 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// TestVersionText: a commit and changed files are printed if known.
+// TestVersionText checks that the commit and a modified tree are printed if known.
 func TestVersionText(t *testing.T) {
 	for want, info := range map[string]versionInfo{
 		"v1.2.3":                  {Version: "v1.2.3"},

@@ -13,7 +13,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// terminal opens a terminal of the system's, which a program writes to and a test reads.
+// terminal opens a pseudo-terminal: the program writes to one end, the test reads the other end.
 func terminal(t *testing.T) (program, screen *os.File) {
 	t.Helper()
 	screen = must.Get(os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0))(t)
@@ -32,7 +32,8 @@ func terminal(t *testing.T) (program, screen *os.File) {
 	return program, screen
 }
 
-// TestTerminal: commands escape the contents of files on a terminal, and print them unchanged to a pipe or a file.
+// TestTerminal checks that commands escape control characters on a terminal and print them
+// unchanged to a pipe or a file.
 func TestTerminal(t *testing.T) {
 	dir := hostileData(t)
 	for _, args := range [][]string{{"data", "head", dir}, {"data", "info", dir}, {"data", "info", "--json", dir},
@@ -40,7 +41,7 @@ func TestTerminal(t *testing.T) {
 		out, screen := terminal(t)
 		done := make(chan string)
 		go func() {
-			text, _ := io.ReadAll(screen) // until the program's end is closed
+			text, _ := io.ReadAll(screen) // until the program's end of the terminal is closed
 			done <- string(text)
 		}()
 		status := run(t.Context(), append([]string{"sftseq"}, args...), strings.NewReader(""), out, io.Discard)
@@ -49,16 +50,16 @@ func TestTerminal(t *testing.T) {
 		select {
 		case shown = <-done:
 		case <-time.After(time.Minute):
-			t.Fatal("the terminal does not end")
+			t.Fatal("the terminal did not reach its end")
 		}
-		shown = strings.ReplaceAll(shown, "\r\n", "\n") // as a terminal ends lines
+		shown = strings.ReplaceAll(shown, "\r\n", "\n") // a terminal ends lines with \r\n
 		if status != 0 || obeyed(shown) || len(shown) < 100 {
 			t.Errorf("%q: status %d, %.300q", args[:2], status, shown)
 		}
 		_, piped, _ := program(nil, args...)
 		equal(t, shown, escapeControls([]byte(piped)), piped)
 		if args[1] != "stats" && !obeyed(piped) {
-			t.Errorf("%q: the text that was to be shown has nothing to escape", args[:2])
+			t.Errorf("%q: the piped text has no characters to escape", args[:2])
 		}
 	}
 }

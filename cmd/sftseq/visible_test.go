@@ -13,16 +13,16 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// hostileText has what a terminal obeys: it sets a title, clears the screen, writes over
-// the line, in 7 bits, in 8 bits and from right to left.
+// hostileText contains terminal control sequences in 7 and 8 bits. They set the title, clear the
+// screen, overwrite the line and change the writing direction.
 const hostileText = "\x1b]0;owned\x07\x1b[2Jgood\rbad\u009b31m\x7f\u202eabc\u2066"
 
-// obeyed are the bytes that must not reach a terminal.
+// obeyed reports whether the text contains characters that must not reach a terminal.
 func obeyed(text string) bool {
 	return strings.ContainsAny(text, "\x1b\x07\x00\r\u009b\x7f\u202e\u2066")
 }
 
-// hostileData is a data set whose file, ids, labels and texts a terminal would obey.
+// hostileData converts a file whose name, ids, labels and texts contain terminal control sequences.
 func hostileData(t *testing.T) (dir string) {
 	t.Helper()
 	root := t.TempDir()
@@ -43,8 +43,8 @@ func hostileData(t *testing.T) (dir string) {
 	return dir
 }
 
-// TestHostileNames: nothing of a file reaches standard error as a terminal would obey it,
-// and no error is longer than somebody reads.
+// TestHostileNames checks that no control character of a file or argument reaches standard error,
+// and that errors have a bounded length.
 func TestHostileNames(t *testing.T) {
 	dir := hostileData(t)
 	for _, args := range [][]string{
@@ -62,8 +62,8 @@ func TestHostileNames(t *testing.T) {
 	}
 }
 
-// TestOddPaths: a run whose directories are no UTF-8 is resumed without naming its data
-// again, and the command that repeats it names them.
+// TestOddPaths checks that a run whose directories are not UTF-8 is resumed without naming its data
+// again, and that the printed command repeats it.
 func TestOddPaths(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "da'ta\xff\x1b")
 	must.Succeed(t, os.Rename(generated(t), data))
@@ -82,6 +82,6 @@ func TestOddPaths(t *testing.T) {
 	}
 	model, err := os.ReadFile(filepath.Join(out, "config.json"))
 	if err != nil || strings.Contains(string(model), "\uFFFD") || strings.Contains(string(model), `\ufffd`) {
-		t.Errorf("config.json has other names than there are (%v): %.600s", err, model)
+		t.Errorf("config.json has other paths than the run (%v): %.600s", err, model)
 	}
 }

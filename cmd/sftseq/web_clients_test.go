@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// TestWebClients: published clients of Cohere, of OpenAI's embeddings in LangChain and of Hugging Face's endpoints use
-// the server unchanged.
+// TestWebClients checks that published clients of Cohere, of OpenAI embeddings in LangChain and of
+// Hugging Face endpoints work with the server unmodified.
 func TestWebClients(t *testing.T) {
 	testenv.NeedPrograms(t, "node")
 	const folder = "testdata/web-clients"
