@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestAbsentColumns: JSON lines have no header, so a column that no row has is reported with the
-// existing columns, once per file.
+// TestAbsentColumns checks that a requested column that no JSON line has is reported once per file,
+// together with the existing columns. (JSON lines have no header to check it against.)
 func TestAbsentColumns(t *testing.T) {
 	typed := file(t, "typed.jsonl", "{\"text\":\"one\",\"Label\":\"a\"}\n{\"text\":\"two\",\"id\":7,\"Label\":\"b\"}\n")
 	whole := file(t, "whole.jsonl",
@@ -19,11 +19,11 @@ func TestAbsentColumns(t *testing.T) {
 	note := fmt.Sprintf("%s: no row has the column \"label\"; the first ones have [\"Label\" \"id\" \"text\"]\n", typed)
 
 	o := options(t, typed, whole, broken)
-	o.Tokenizer = []byte(`{"type":"words","vocab":10}`) // the files are read twice
+	o.Tokenizer = []byte(`{"type":"words","vocab":10}`) // a learned tokenizer reads the files twice
 	_, skipped := mustConvert(t, o)
 	if report := skipped.String(); !strings.HasSuffix(report,
 		"broken.jsonl:2: expected a JSON object, found a list\n"+note) || strings.Count(report, "no row has") != 1 {
-		t.Errorf("found %s", report)
+		t.Errorf("got report %s, want the absent columns once per file", report)
 	}
 	o = options(t, typed)
 	o.Text, o.Tokenizer = "txt", []byte(`{"type":"words","vocab":10}`)
@@ -31,6 +31,6 @@ func TestAbsentColumns(t *testing.T) {
 	_, _, err := Convert(context.Background(), options(t, typed))
 	if want := "no row of 2 can be used\n2 of 2 rows left out: no label\n"; err == nil ||
 		!strings.HasPrefix(err.Error(), want) || !strings.HasSuffix(err.Error(), strings.TrimSpace(note)) {
-		t.Errorf("found %v", err)
+		t.Errorf("got error %v, want %s", err, want)
 	}
 }

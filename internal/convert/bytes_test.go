@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestBinaryColumns: in columns of bytes, a label or a text of words that is not UTF-8 leaves its
-// row out, counted.
+// TestBinaryColumns checks that a row is left out and counted if its label, or its text for a word
+// tokenizer, is not UTF-8 in a column of bytes.
 func TestBinaryColumns(t *testing.T) {
 	s := arrow.NewSchema([]arrow.Field{{Name: "text", Type: arrow.BinaryTypes.Binary},
 		{Name: "label", Type: arrow.BinaryTypes.Binary}}, nil)

@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// Limits of the rows, and of the text, from which a tokenizer is chosen: of the first table, or of
-// files spread over a folder.
+// Limits on the rows and the bytes of text from which a tokenizer is chosen. The texts come from
+// the first table, or from files spread over a folder.
 const (
 	sampleRows  = 2000
 	sampleBytes = 8 << 20
@@ -39,7 +39,7 @@ func (c *converter) chooseTokenizer(ctx context.Context) error {
 // sample reads the texts of the first rows of a file.
 func (c *converter) sample(ctx context.Context, path string) ([]string, error) {
 	how := c.table(nil)
-	how.Absent = nil // it is called after all rows
+	how.Absent = nil // the conversion reports absent columns later, after all rows
 	how.Spread = true
 	t, err := table.Open(ctx, path, how)
 	if err != nil {
@@ -65,7 +65,7 @@ func (c *converter) sample(ctx context.Context, path string) ([]string, error) {
 				text = text[:tokenizers.HeaderWAV]
 			}
 			if text != "" {
-				texts = append(texts, strings.Clone(text)) // the row's memory is reused
+				texts = append(texts, strings.Clone(text)) // the table reuses the row's memory
 				size += len(text)
 			}
 		}

@@ -1,10 +1,10 @@
-// Package convert converts tables of other programs to a data set. Memory does not grow with their
-// size; rows are tokenized on all CPUs and written in order, so that the same input gives the same
-// files.
+// Package convert converts tables of other programs to a data set. Its memory use does not grow
+// with their size. All CPUs tokenize rows, which are written in order, so that the same input
+// always gives the same files.
 //
-// A hash of a row's text determines its split, whatever its tokens are; in small data sets the
-// classes of all rows do so, too. The same text is never in two splits. Rows that cannot be used
-// are counted by reason, with the locations of the first few.
+// A hash of a row's text determines its split, independent of the tokenizer. Small data sets are
+// also stratified by class. The same text is never in two splits. Unusable rows are counted by
+// reason, with the locations of the first few.
 package convert
 
 import (
@@ -30,56 +30,56 @@ type Options struct {
 	To     string   // directory of the data set
 	Format string   // format of all files; "" derives it from their names
 
-	Delimiter byte // between the fields of CSV; 0 means a comma
+	Delimiter byte // delimiter of CSV; 0 means a comma
 
 	Name     string // name of the data set
 	Text     string // column with text, or
 	Tokens   string // column with lists of token ids, or
 	Features string // column with lists of numbers for each token, or
-	// columns of a series: one with a list of numbers, or one for each step. They set Features and
-	// FeatureNames
+	// columns of a series: a column with a list of numbers, or a column for each step. They set
+	// Features and FeatureNames
 	Series        []string
 	Pair          []string // the two columns of a pair
-	Label         string   // column; "" without labels
+	Label         string   // column of the class or labels; "" without labels
 	Numbers       []string // columns of a regression, instead of Label
 	Tags          string   // column with a tag for each token or word, instead of Label, or
 	Spans         string   // column with spans of the text and their labels, or
 	Intervals     string   // file with intervals of sequences (BED, GFF, GTF)
-	IntervalTypes []string // types of intervals; nil for all
+	IntervalTypes []string // types of intervals; nil means all
 	Strands       bool     // intervals on different strands have different labels
 	FeatureNames  []string // names of the numbers of a token
-	Labels        []string // names of the labels, in order; nil for those found, sorted
-	ID            string   // column with the ids of rows; "" for the name of the record, or its location
+	Labels        []string // names of the labels, in order; nil means all names in the data, sorted
+	ID            string   // column with row ids; "" means the record name if there is one, otherwise the location
 
 	LabelColumns   []string // columns of 0 and 1, one per label, instead of Label
-	LabelSeparator string   // between the labels of a row in the column Label; "" if only lists have several
+	LabelSeparator string   // separates the labels in the column Label; "": only lists have several labels
 
-	LabelPattern *regexp.Regexp // extracts the class from the label; nil takes all of it
+	LabelPattern *regexp.Regexp // extracts the class from the label; nil takes the whole label
 
-	// JSON, for text; a tokenizer that is learned reads the files twice; nil chooses one that suits
-	// the texts
+	// JSON of the tokenizer for text. A learned tokenizer reads the files twice. nil chooses a
+	// tokenizer that suits the texts
 	Tokenizer     []byte
-	TokenizerFile string                  // a tokenizer.json instead, which is stored with the data
+	TokenizerFile string                  // tokenizer.json to use instead, stored with the data
 	Chosen        func(tokenizers.Choice) // receives the chosen tokenizer; may be nil
 	Vocab         int                     // size of the vocabulary of Tokens
 
 	Shares       []Share        // shares of the splits; nil means [DefaultShares]
 	SplitColumn  string         // column with the split of a row, instead of shares
-	SplitPattern *regexp.Regexp // extracts the split from SplitColumn; nil takes all of it
-	Val          float64        // fraction of the train rows of SplitColumn that are for validation
+	SplitPattern *regexp.Regexp // extracts the split from SplitColumn; nil takes the whole value
+	Val          float64        // fraction of the train rows of SplitColumn to use for validation
 	Seed         uint64         // seed of the random splits
-	MaxLength    int            // rows of more tokens are left out; 0 means no limit
+	MaxLength    int            // rows with more tokens are left out; 0 means no limit
 
 	Strict   bool // a row that cannot be used is an error
 	Replace  bool // replace a complete data set
 	MaxField int  // maximum bytes of a row; 0 means table.DefaultMaxField
 
 	// Callbacks for progress; each may be nil.
-	Reading  func(bytes int64)   // bytes of the files read to learn a tokenizer
-	Learning func(done, all int) // rounds of a tokenizer that is learned in rounds
-	Progress func(bytes int64)   // bytes of the files converted
+	Reading  func(bytes int64)   // bytes of the files that were read to learn a tokenizer
+	Learning func(done, all int) // finished and total rounds of a tokenizer that is learned in rounds
+	Progress func(bytes int64)   // converted bytes of the files
 
-	head int // bytes, for tests; 0 means headBytes
+	head int // bytes to keep before the files are begun, for tests; 0 means headBytes
 }
 
 // Share is a split and its fraction of the rows.
@@ -88,7 +88,8 @@ type Share = stratify.Share
 // DefaultShares are the default splits.
 var DefaultShares = []Share{{Split: "train", Part: 0.9}, {Split: "val", Part: 0.05}, {Split: "test", Part: 0.05}}
 
-// Convert makes the data set. The report of skipped rows is also valid with an error.
+// Convert writes the data set. The returned report of skipped rows is also valid if Convert returns
+// an error.
 func Convert(ctx context.Context, o Options) (*seq.Dataset, *source.Skipped, error) {
 	c := &converter{options: o, skipped: source.NewSkipped()}
 	if err := c.prepare(ctx); err != nil {
@@ -110,8 +111,8 @@ func Convert(ctx context.Context, o Options) (*seq.Dataset, *source.Skipped, err
 	return d, c.skipped, err
 }
 
-// content names the content of rows for reports: a record of FASTA has a sequence, and a file of a
-// folder has content of any kind; "" means text.
+// content names the content of rows in reports: "sequence" for FASTA, "content" for a folder of
+// files of any kind, "" for text.
 func (o *Options) content() string {
 	switch {
 	case o.Features != "" || o.Series != nil:
@@ -126,29 +127,31 @@ func (o *Options) content() string {
 type converter struct {
 	options   Options
 	columns   []string   // columns to read
-	splitAt   int        // index of the split column among them, if there is one
-	idAt      int        // index of the id column, -1 if there is none
+	splitAt   int        // index of the split column in columns, if there is one
+	idAt      int        // index of the id column in columns; -1 without ids
 	tagsAt    int        // index of the column of tags or spans
-	intervals *intervals // nil without them
+	intervals *intervals // intervals of sequences; nil without intervals
 	names     *table.Names
 	tokenizer tokenizers.Tokenizer
 	bytes     bool   // the tokens are the bytes of the text
-	file      []byte // file of the tokenizer; nil if it has none
+	file      []byte // file of the tokenizer; nil if the tokenizer has no file
 	spec      seq.Spec
 	labels    labels
-	decided   bool // it is known whether rows have one label or several
+	decided   bool // whether the first rows have determined if rows have one label or several
 	marksEnds bool // the tags mark the ends of spans
 	tagPlaces tagPlaces
 	broken    atomic.Int64 // number of rows with inconsistent marks of spans
 
-	otherEncoding atomic.Bool // a row that is not UTF-8 was left out
-	// marksDecided: marksEnds is known.
+	otherEncoding atomic.Bool // set if a row was left out because its text is not UTF-8
+	// marksDecided is set once marksEnds is known.
 	marksDecided bool
 	skipped      *source.Skipped
 	divided      map[uint64]string // splits by the hash of a text; nil if shares alone decide
-	// why the first unreadable row for learning a tokenizer cannot be read; nil if all can
+	// reason why the first unreadable row for learning a tokenizer cannot be read; nil if all rows
+	// are readable
 	unread error
-	// why the first unsuitable text for learning a tokenizer was skipped; nil if none was
+	// reason why the first unsuitable text for learning a tokenizer was skipped; nil if no text was
+	// skipped
 	unlearned error
 }
 
@@ -158,7 +161,7 @@ const (
 	secondText = 1 // second text of a pair
 )
 
-// nameSeries makes a series features, whose names come from the first file.
+// nameSeries replaces the columns of a series by features, whose names come from the first file.
 func (c *converter) nameSeries(ctx context.Context) error {
 	o := &c.options
 	if o.Features != "" || len(o.From) == 0 {
@@ -194,7 +197,7 @@ func (c *converter) noteAbsent(file, column string, found []string) {
 	c.skipped.Note(table.AbsentText(file, column, found))
 }
 
-// readTokens determines the tokenizer.
+// readTokens reads or learns the tokenizer.
 func (c *converter) readTokens(ctx context.Context) error {
 	o := &c.options
 	if o.Features != "" {
@@ -202,7 +205,7 @@ func (c *converter) readTokens(ctx context.Context) error {
 	}
 	if o.Tokens != "" {
 		spec, err := json.Marshal(map[string]any{"type": tokenizers.IDs{}.Type(), "vocab": o.Vocab})
-		if err == nil { // it must also support later texts for prediction
+		if err == nil { // the tokenizer must also support texts of later predictions
 			_, err = tokenizers.New(spec)
 		}
 		c.spec.Tokenizer, c.spec.VocabSize = spec, o.Vocab
@@ -225,8 +228,8 @@ func (c *converter) readTokens(ctx context.Context) error {
 	return nil
 }
 
-// example converts a row to tokens, which are valid until the next row, except for those of bytes.
-// Its label is a number of c.labels.
+// example converts a row to an example. Its tokens are valid until the next row, except for byte
+// tokens. Its label is an index into c.labels.
 func (w *worker) example(row *table.Row) (e seq.Example, split string, why *source.SkipReason) {
 	if w.intervals != nil {
 		w.intervals.see(w.called(row), row.File, row.Line)
@@ -262,7 +265,7 @@ func (w *worker) example(row *table.Row) (e seq.Example, split string, why *sour
 	case w.manyLabels():
 		e.Labels, why = w.labelsOf(row)
 	case w.options.Label != "":
-		e.Label, why = w.label(row.Values[len(w.texts(row))]) // last, so that rows that are left out add no class
+		e.Label, why = w.label(row.Values[len(w.texts(row))]) // last, so that skipped rows add no class
 	}
 	return e, split, why
 }
@@ -332,7 +335,7 @@ func (o *Options) valShares() []Share {
 	return []Share{{Split: "train", Part: 1 - o.Val}, {Split: "val", Part: o.Val}}
 }
 
-// checkText returns a reason unless a value has the requested kind.
+// checkText returns a skip reason if a value is not of the required kind.
 func (c *converter) checkText(v table.Value) *source.SkipReason {
 	switch {
 	case v.Null:
@@ -357,7 +360,7 @@ func (c *converter) reads() string {
 	return "text"
 }
 
-// checkLength returns a reason for an invalid number of tokens.
+// checkLength returns a skip reason for an invalid number of tokens.
 func (c *converter) checkLength(n int) *source.SkipReason {
 	if n == 0 {
 		return source.Skip("empty "+c.reads(), nil)
@@ -368,7 +371,7 @@ func (c *converter) checkLength(n int) *source.SkipReason {
 	return nil
 }
 
-// tokens returns the tokens of a value, in buf if there is room.
+// tokens returns the tokens of a value. It uses the memory of buf if its capacity suffices.
 func (c *converter) tokens(v table.Value, buf []int32) ([]int32, *source.SkipReason) {
 	if c.tokenizer == nil {
 		if why := c.checkTokens(v.Tokens); why != nil {
@@ -387,7 +390,7 @@ func (c *converter) tokens(v table.Value, buf []int32) ([]int32, *source.SkipRea
 	return tokens, c.checkLength(len(tokens))
 }
 
-// label returns the number of a row's label.
+// label returns the provisional number of a row's label.
 func (w *worker) label(v table.Value) (int32, *source.SkipReason) {
 	if v.Tokens != nil || v.Items != nil {
 		return 0, listOfLabels(w.options.Label)

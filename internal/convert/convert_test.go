@@ -65,8 +65,8 @@ func mustConvert(t testing.TB, o Options) (*seq.Dataset, *source.Skipped) {
 	return must.Get2(Convert(context.Background(), o))(t)
 }
 
-// TestConvert: rows of several files and formats keep their order; labels are sorted; unusable rows
-// are counted with their location and add no label.
+// TestConvert checks that rows of several files and formats keep their order and that labels are
+// sorted. Unusable rows must be counted with their locations and must not add a label.
 func TestConvert(t *testing.T) {
 	csv := file(t, "a.csv", "label,text\npear,one\napple,two\nfig,\n,three\npear,\"mul\nti\"\nbroken\n")
 	json := file(t, "b.jsonl",
@@ -75,10 +75,10 @@ func TestConvert(t *testing.T) {
 	want := []string{"train: one (pear)", "train: two (apple)", "train: mul\nti (pear)",
 		"train: four (quince)", "train: five (apple)"}
 	if got := contents(t, d); !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
+		t.Errorf("got %q, want %q", got, want)
 	}
 	if !slices.Equal(d.Manifest.LabelNames, []string{"apple", "pear", "quince"}) {
-		t.Errorf("labels %q", d.Manifest.LabelNames)
+		t.Errorf("got labels %q, want apple, pear and quince", d.Manifest.LabelNames)
 	}
 	report := skipped.String()
 	for _, line := range []string{
@@ -92,37 +92,38 @@ func TestConvert(t *testing.T) {
 		}
 	}
 	if skipped.Left() != 5 || skipped.Read != 10 {
-		t.Errorf("%d of %d rows", skipped.Left(), skipped.Read)
+		t.Errorf("left out %d of %d rows, want 5 of 10", skipped.Left(), skipped.Read)
 	}
 }
 
-// TestLabels: numbers are sorted as numbers; given names keep their order and exclude others.
+// TestLabels checks that numeric labels are sorted by value, and that given names keep their order
+// and exclude all other labels.
 func TestLabels(t *testing.T) {
 	from := file(t, "a.csv", "label,text\n10,a\n9,b\n-1,c\n10,d\n")
 	d, _ := mustConvert(t, options(t, from))
 	if !slices.Equal(d.Manifest.LabelNames, []string{"-1", "9", "10"}) {
-		t.Errorf("labels %q", d.Manifest.LabelNames)
+		t.Errorf("got labels %q, want -1, 9 and 10", d.Manifest.LabelNames)
 	}
 	o := options(t, from)
 	o.Labels = []string{"10", "9", "8"}
 	d, skipped := mustConvert(t, o)
 	if got := contents(t, d); !slices.Equal(got, []string{"train: a (10)", "train: b (9)", "train: d (10)"}) ||
 		!slices.Equal(d.Manifest.LabelNames, o.Labels) {
-		t.Errorf("%q, labels %q", got, d.Manifest.LabelNames)
+		t.Errorf("got rows %q and labels %q", got, d.Manifest.LabelNames)
 	}
 	if k := skipped.Reasons["an unknown label"]; k == nil || k.Rows != 1 ||
 		!strings.HasSuffix(k.Places[0], `a.csv:4: found "-1"`) {
-		t.Errorf("%v", skipped)
+		t.Errorf("got %v", skipped)
 	}
 	o = options(t, from)
 	o.Label = ""
 	if d, _ = mustConvert(t, o); d.Manifest.LabelNames != nil || len(contents(t, d)) != 4 {
-		t.Errorf("without labels: %q", contents(t, d))
+		t.Errorf("without labels: got rows %q", contents(t, d))
 	}
 }
 
-// TestShares: the same text is in one split, wherever it occurs; the splits have about the
-// requested sizes, and another seed gives others.
+// TestShares checks that equal texts are always in the same split, that the splits have about the
+// requested sizes, and that another seed gives other splits.
 func TestShares(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("text,label\n")
@@ -140,7 +141,7 @@ func TestShares(t *testing.T) {
 			split, rest, _ := strings.Cut(row, ": ")
 			text, _, _ := strings.Cut(rest, " (")
 			if before, ok := splits[text]; ok && before != split {
-				t.Fatalf("%s is in %s and %s", text, before, split)
+				t.Fatalf("the text %s is in the splits %s and %s", text, before, split)
 			}
 			splits[text] = split
 		}
@@ -150,16 +151,16 @@ func TestShares(t *testing.T) {
 		}
 		if len(splits) != 3000 || count["train"] < 2600 || count["train"] > 2800 || count["val"] < 100 ||
 			count["val"] > 200 || count["test"] < 100 {
-			t.Errorf("%v", count)
+			t.Errorf("got split sizes %v", count)
 		}
 		all = append(all, fmt.Sprint(slices.Sorted(maps.Keys(count)), d.Manifest.Splits["val"].Checksum))
 	}
 	if all[0] == all[1] {
-		t.Error("the seed changes nothing")
+		t.Error("another seed gives the same splits")
 	}
 }
 
-// TestDeterministic: the files do not depend on the order of the work.
+// TestDeterministic checks that the files do not depend on the order in which workers finish.
 func TestDeterministic(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("text,label\n")
@@ -174,12 +175,12 @@ func TestDeterministic(t *testing.T) {
 		sums[d.Fingerprint()] = true
 	}
 	if len(sums) != 1 {
-		t.Errorf("%d different data sets", len(sums))
+		t.Errorf("got %d different data sets, want 1", len(sums))
 	}
 }
 
-// TestLateLabels: labels that are found after the files were begun give the same files; a failure
-// at that time leaves nothing.
+// TestLateLabels checks that labels which are found after the files were begun do not change the
+// files. A failure while the labels are added must leave no file.
 func TestLateLabels(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("text,label\n")
@@ -196,11 +197,11 @@ func TestLateLabels(t *testing.T) {
 			t.Errorf("head of %d bytes: %v", head, d.Manifest)
 		}
 		if files, _ := os.ReadDir(o.To); len(files) != 4 {
-			t.Errorf("found the files %v", files)
+			t.Errorf("got files %v, want 4 files", files)
 		}
 	}
 	if len(sums) != 1 {
-		t.Errorf("%d different data sets", len(sums))
+		t.Errorf("got %d different data sets, want 1", len(sums))
 	}
 	o := options(t, file(t, "a.csv", text.String()+",\n"))
 	o.head, o.Strict = 1, true
@@ -208,14 +209,14 @@ func TestLateLabels(t *testing.T) {
 	must.Fail(t, "", "a directory is left")(os.Stat(o.To))
 }
 
-// TestFailureKeepsTheOld: a failed replacement leaves the old data set unchanged.
+// TestFailureKeepsTheOld checks that a failed replacement leaves the old data set unchanged.
 func TestFailureKeepsTheOld(t *testing.T) {
 	o := options(t, file(t, "a.csv", "text,label\na,1\nb,2\n"))
 	before, _ := mustConvert(t, o)
 	o.From = []string{file(t, "b.csv", "text,label\n"+strings.Repeat("a,1\n", 2*chunkRows)+",2\n")}
 	o.Strict, o.Replace, o.head = true, true, 1
 	if _, _, err := Convert(context.Background(), o); err == nil {
-		t.Fatal("no error")
+		t.Fatal("Convert returned no error")
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -228,35 +229,35 @@ func TestFailureKeepsTheOld(t *testing.T) {
 	must.Succeed(t, out.write(&chunk{out: &converted{rows: 1, splits: []string{"train"},
 		blocks: map[string]*seq.Block{"train": block}}}))
 	if _, err := out.finish(ctx); !errors.Is(err, context.Canceled) { // cancelled at its end
-		t.Errorf("error %v", err)
+		t.Errorf("got error %v, want context.Canceled", err)
 	}
 	out.abort()
 	after, err := seq.OpenDataset(o.To)
 	if err != nil || after.Fingerprint() != before.Fingerprint() {
-		t.Errorf("%v", err)
+		t.Errorf("the old data set has changed; error %v", err)
 	}
 }
 
-// TestReadErrorIsLast: the rows before a read error are always reported in the same way, and an
-// earlier unusable row comes first.
+// TestReadErrorIsLast checks that the rows before a read error are always reported in the same way,
+// and an earlier unusable row comes first.
 func TestReadErrorIsLast(t *testing.T) {
 	from := file(t, "a.csv", "text,label\n,1\n"+strings.Repeat("a,1\n", 3*chunkRows)+"\"open,2\nb,1\n")
 	for range 3 {
 		o := options(t, from)
 		if _, skipped, err := Convert(context.Background(), o); err == nil ||
 			!strings.Contains(err.Error(), "is not closed") || skipped.Read != 3*chunkRows+1 || skipped.Left() != 1 {
-			t.Errorf("%d rows, %v", skipped.Read, err)
+			t.Errorf("got %d rows and error %v", skipped.Read, err)
 		}
 		o.Strict = true
 		must.Fail(t, "a.csv:2: empty text")(Convert(context.Background(), o))
 	}
 }
 
-// TestCancelWhileInputWaits: cancellation does not wait for input that never arrives.
+// TestCancelWhileInputWaits checks that cancellation does not wait for input that never arrives.
 func TestCancelWhileInputWaits(t *testing.T) {
 	r, w := must.Get2(os.Pipe())(t)
 	defer w.Close()
-	os.Stdin = r // not restored, as the abandoned reader may still use it
+	os.Stdin = r // not restored, because the abandoned reader may still use it
 	must.Get(w.WriteString("text,label\na,1\n"))(t)
 	o := options(t, "-")
 	o.Format = "csv"
@@ -266,7 +267,7 @@ func TestCancelWhileInputWaits(t *testing.T) {
 	w.Close() // ends the abandoned reader
 }
 
-// TestReplacedSplits: splits and leftovers of the old data set are removed with it.
+// TestReplacedSplits checks that replacing a data set removes its old splits and leftover files.
 func TestReplacedSplits(t *testing.T) {
 	o := options(t, file(t, "a.csv", "text,label,part\na,1,train\nb,2,test\n"))
 	o.SplitColumn = "part"
@@ -276,17 +277,17 @@ func TestReplacedSplits(t *testing.T) {
 	mustConvert(t, o)
 	files, err := os.ReadDir(o.To)
 	if err != nil || len(files) != 2 {
-		t.Errorf("found the files %v, %v", files, err)
+		t.Errorf("got files %v and error %v, want 2 files", files, err)
 	}
 }
 
-// TestRepeated: repeated texts are counted with their locations, and kept.
+// TestRepeated checks that repeated texts are kept and are counted with their locations.
 func TestRepeated(t *testing.T) {
 	from := file(t, "a.csv", "text,label\na,1\nb,1\na,2\nc,1\na,1\n,1\n,1\nb,1\nd,1\na,3\n")
 	d, skipped := mustConvert(t, options(t, from))
 	want := []string{from + ":4", from + ":6", from + ":9"}
 	if skipped.Repeated.Rows != 4 || !slices.Equal(skipped.Repeated.Places, want) || len(contents(t, d)) != 8 {
-		t.Errorf("%+v of %d rows", skipped.Repeated, len(contents(t, d)))
+		t.Errorf("got repeated texts %+v of %d rows", skipped.Repeated, len(contents(t, d)))
 	}
 	if text := skipped.String(); !strings.Contains(text,
 		"4 of 10 rows have the text of an earlier one, 2 of them with another label, and are kept\n  "+from+":4\n") ||
@@ -296,19 +297,19 @@ func TestRepeated(t *testing.T) {
 	o := options(t, file(t, "a.csv", "q,a,label\nx,y,1\nx,z,1\nx,y,2\n"))
 	o.Text, o.Pair = "", []string{"q", "a"}
 	if _, skipped := mustConvert(t, o); skipped.Repeated.Rows != 1 {
-		t.Errorf("of pairs: %+v", skipped.Repeated)
+		t.Errorf("pairs: got repeated texts %+v, want 1", skipped.Repeated)
 	}
 	// Rows with a split column have no digest; an old one must not be used.
 	o = options(t, file(t, "a.csv", "text,label,part\na,1,train\nb,1,test\nc,1,test\nb,2,train\n"))
 	o.SplitColumn = "part"
 	if _, skipped := mustConvert(t, o); skipped.Repeated.Rows != 1 ||
 		!strings.HasSuffix(skipped.Repeated.Places[0], "a.csv:5") {
-		t.Errorf("with a column of splits: %+v", skipped.Repeated)
+		t.Errorf("with a split column: got repeated texts %+v", skipped.Repeated)
 	}
 }
 
-// TestOtherSplit: texts in two splits are counted, such as those of a table that is used for train
-// and test.
+// TestOtherSplit checks that texts which occur in two splits are counted, for instance if a table
+// is used for both train and test.
 func TestOtherSplit(t *testing.T) {
 	for table, want := range map[string]int64{
 		"text,label,part\na,1,train\nb,2,train\na,1,test\nb,2,test\na,1,test\n": 3,
@@ -319,15 +320,16 @@ func TestOtherSplit(t *testing.T) {
 		o.SplitColumn = "part"
 		_, skipped := mustConvert(t, o)
 		if skipped.OtherSplit.Rows != want {
-			t.Errorf("%q: %+v, expected %d", table, skipped.OtherSplit, want)
+			t.Errorf("%q: got %+v, want %d", table, skipped.OtherSplit, want)
 		}
-		if said := strings.Contains(skipped.String(), "have the text of a row in another split"); said != (want > 0) {
-			t.Errorf("%q: said: %v", table, said)
+		reported := strings.Contains(skipped.String(), "have the text of a row in another split")
+		if reported != (want > 0) {
+			t.Errorf("%q: reported: %v, want %v", table, reported, want > 0)
 		}
 	}
 }
 
-// TestRepeats: the hash table finds everything that was added, even when it is full.
+// TestRepeats checks that the hash table finds every hash that was added, even when it is full.
 func TestRepeats(t *testing.T) {
 	r := newRepeats()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -335,18 +337,18 @@ func TestRepeats(t *testing.T) {
 	for i := range hashes {
 		hashes[i] = random.Uint64()
 		if before, _ := r.add(hashes[i], i%maxSplits); before {
-			t.Fatalf("hash %d is new", i)
+			t.Fatalf("hash %d is new, but add reports it as known", i)
 		}
 	}
 	for i, h := range hashes {
 		if before, first := r.add(h, maxSplits-1); before != (i < maxTexts) || before && first != i%maxSplits {
-			t.Fatalf("hash %d of %d: %v, tag %d", i, maxTexts, before, first)
+			t.Fatalf("hash %d of at most %d: got known %v with tag %d", i, maxTexts, before, first)
 		}
 	}
 }
 
-// TestRepeatedLabels: repeated texts with another class, label set, number or tag are counted,
-// those with the same ones are not.
+// TestRepeatedLabels checks that a repeated text is counted if its class, label set, number or tags
+// differ from those of the text's first row, and is not counted if they are equal.
 func TestRepeatedLabels(t *testing.T) {
 	label := func(*Options) {}
 	for name, c := range map[string]struct {
@@ -367,24 +369,25 @@ func TestRepeatedLabels(t *testing.T) {
 		o := options(t, file(t, "a.csv", c.table))
 		c.with(&o)
 		if _, skipped := mustConvert(t, o); skipped.OtherLabel != c.want {
-			t.Errorf("%s: %d rows with another label, expected %d", name, skipped.OtherLabel, c.want)
+			t.Errorf("%s: %d rows with another label, want %d", name, skipped.OtherLabel, c.want)
 		}
 	}
 	o := options(t, file(t, "a.jsonl", strings.Repeat(`{"text":["a","b"],"tags":["B-X","O"]}`+"\n",
 		2)+`{"text":["a","b"],"tags":["B-X","B-X"]}`))
 	o.Label, o.Tags = "", "tags"
 	if _, skipped := mustConvert(t, o); skipped.Repeated.Rows != 2 || skipped.OtherLabel != 1 {
-		t.Errorf("tags: %d rows with another label of %d, expected 1 of 2", skipped.OtherLabel, skipped.Repeated.Rows)
+		t.Errorf("tags: %d rows with another label of %d, want 1 of 2", skipped.OtherLabel, skipped.Repeated.Rows)
 	}
 	o = options(t, file(t, "a.fasta", ">1 x\nAC\n>2 y\nAC\n"))
 	o.Text, o.Label = "sequence", "description"
 	const want = "1 of 2 rows have the sequence of an earlier one, 1 of them with another label, and are kept\n"
 	if _, skipped := mustConvert(t, o); !strings.HasPrefix(skipped.String(), want) {
-		t.Errorf("FASTA: %s, expected %s", skipped, want)
+		t.Errorf("FASTA: %s, want %s", skipped, want)
 	}
 }
 
-// TestSortNames: names that are numbers of any kind are sorted as numbers, all others as text.
+// TestSortNames checks that names are sorted by value if all are numbers, of any kind, and as text
+// otherwise.
 func TestSortNames(t *testing.T) {
 	for _, want := range [][]string{
 		{"-20", "-1", "0.5", "1", "2.5", "10"}, {"1", "1.0", "1e1", "11"}, {"-inf", "0", "inf"},
@@ -393,22 +396,22 @@ func TestSortNames(t *testing.T) {
 		got := slices.Clone(want)
 		slices.Reverse(got)
 		if sortNames(got); !slices.Equal(got, want) {
-			t.Errorf("%q, want %q", got, want)
+			t.Errorf("got %q, want %q", got, want)
 		}
 	}
 }
 
-// TestSplitNames: all usual names of splits are recognised.
+// TestSplitNames checks that splitOf recognises all usual names of splits.
 func TestSplitNames(t *testing.T) {
 	for name, want := range map[string]string{"Train": "train", "training": "train", "DEV": "val", "Validation": "val",
 		"TEST": "test", "testing": "test", "fold-3": "fold-3"} {
 		if got := splitOf(name); got != want {
-			t.Errorf("%s: %s, want %s", name, got, want)
+			t.Errorf("%s: got %s, want %s", name, got, want)
 		}
 	}
 }
 
-// TestTooManyLabels: a label column without classes ends the conversion.
+// TestTooManyLabels checks that a label column with too many distinct values ends the conversion.
 func TestTooManyLabels(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("text,label\n")
@@ -419,7 +422,7 @@ func TestTooManyLabels(t *testing.T) {
 		options(t, file(t, "a.csv", text.String()))))
 }
 
-// TestKinds: pairs, lists of tokens, and split columns.
+// TestKinds checks the conversion of pairs, of lists of tokens and of split columns.
 func TestKinds(t *testing.T) {
 	o := options(t, file(t, "a.csv",
 		"q,a,label,part\nx,y,1,train\nx,z,0,validation\nu,v,1,test\nu,,1,test\nw,w,1,no such/split\n"))
@@ -427,21 +430,21 @@ func TestKinds(t *testing.T) {
 	d, skipped := mustConvert(t, o)
 	if got := contents(t, d); !slices.Equal(got, []string{"train: x | y (1)", "val: x | z (0)", "test: u | v (1)"}) ||
 		d.Manifest.Task != seq.Retrieval {
-		t.Errorf("%q", got)
+		t.Errorf("got rows %q", got)
 	}
 	if skipped.Reasons["no split"] == nil || skipped.Reasons["empty text"] == nil {
-		t.Errorf("%v", skipped)
+		t.Errorf("got skipped rows %v", skipped)
 	}
 	o.Val, o.Replace = 0.5, true
 	if d, _ = mustConvert(t, o); d.Manifest.Splits["val"].Rows < 1 || d.Manifest.Splits["test"].Rows != 1 {
-		t.Errorf("half of the training rows for validation: %q", contents(t, d))
+		t.Errorf("half of the train rows for validation: got %q", contents(t, d))
 	}
 	o = options(t, file(t, "a.jsonl",
 		"{\"ids\":[98,99],\"label\":true}\n{\"ids\":[300],\"label\":false}\n{\"ids\":\"b\",\"label\":true}\n{\"ids\":[98,99,100],\"label\":false}\n"))
 	o.Text, o.Tokens, o.Vocab, o.MaxLength = "", "ids", 257, 2
 	d, skipped = mustConvert(t, o)
 	if got := contents(t, d); !slices.Equal(got, []string{"train: ab (true)"}) || d.Manifest.VocabSize != 257 {
-		t.Errorf("%q", got)
+		t.Errorf("got %q", got)
 	}
 	for _, kind := range []string{"a token outside the vocabulary", "no list of tokens", "more than 2 tokens"} {
 		if skipped.Reasons[kind] == nil {

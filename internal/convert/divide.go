@@ -11,10 +11,10 @@ import (
 	"github.com/sftseq/sftseq/internal/table"
 )
 
-// The validation and the test split of the default shares have at least a tenth of the rows, up to
-// a maximum.
+// The validation and the test split of the default shares have at least minRows rows, but at most
+// 1/minPart of all rows.
 const (
-	minPart = 10 // rows of the data per row of the split
+	minPart = 10 // maximum fraction of the data, as a divisor
 	minRows = 50
 )
 
@@ -45,7 +45,7 @@ func (c *converter) divide(ctx context.Context) error {
 // divideFile adds the texts of a file without predetermined splits.
 func (c *converter) divideFile(ctx context.Context, path string, strata *stratify.Strata) error {
 	how := c.table(nil)
-	how.Absent = nil // noted when the rows are converted
+	how.Absent = nil // the conversion reports absent columns
 	t, err := table.Open(ctx, path, how)
 	if err != nil {
 		return err
@@ -73,8 +73,8 @@ func (c *converter) divideFile(ctx context.Context, path string, strata *stratif
 	return ctx.Err()
 }
 
-// classOf returns the class by which a row's split is stratified, "" for rows without classes;
-// false means that the row has no class and is left out.
+// classOf returns the class by which a row's split is stratified; "" for rows without classes. It
+// returns false if the row has no valid class and is left out.
 func (c *converter) classOf(row *table.Row) (string, bool) {
 	if c.options.Label == "" || c.options.Numbers != nil || c.options.tags() {
 		return "", true

@@ -9,14 +9,14 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestDivide: small data sets have splits of their shares, or of the minimum size, stratified by
-// class; the same text stays in one split.
+// TestDivide checks that small data sets are stratified by class, that their splits have the size
+// of their shares or the minimum size, and that equal texts are in the same split.
 func TestDivide(t *testing.T) {
 	for _, c := range []struct {
 		rows   int
 		shares []Share
-		val    float64 // with a column of splits
-		want   string  // rows of train, val and test, and those of class b, a fifth of all
+		val    float64 // fraction of the train rows of a split column
+		want   string  // rows of train, val and test, then rows of class b in them; b is a fifth of all rows
 	}{
 		{80, nil, 0, "64 8 8, b 12 2 2"},
 		{500, nil, 0, "400 50 50, b 80 10 10"},
@@ -47,7 +47,7 @@ func TestDivide(t *testing.T) {
 		got := fmt.Sprintf("%d %d %d, b %d %d %d", s["train"].Rows, s["val"].Rows, s["test"].Rows,
 			s["train"].Labels["b"], s["val"].Labels["b"], s["test"].Labels["b"])
 		if got != c.want {
-			t.Errorf("%+v: %s", c, got)
+			t.Errorf("%+v: got %s", c, got)
 		}
 	}
 }

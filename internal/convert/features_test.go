@@ -8,8 +8,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestFeatures: rows of features have labels, ids and splits like rows of text, and unusable ones
-// are counted with their location.
+// TestFeatures checks that rows of features have labels, ids and splits like rows of text, and that
+// unusable rows are counted with their locations.
 func TestFeatures(t *testing.T) {
 	path := file(t, "a.jsonl", `{"key":"p","points":[[0,0,1],[1,2,3]],"class":"pear"}
 {"key":"q","points":[[0,0,2]],"class":"apple"}
@@ -28,7 +28,7 @@ func TestFeatures(t *testing.T) {
 	d, left := mustConvert(t, o)
 	if m := d.Manifest; !reflect.DeepEqual(m.LabelNames, []string{"apple", "pear"}) ||
 		!reflect.DeepEqual(m.FeatureNames, o.FeatureNames) || m.VocabSize != 0 {
-		t.Errorf("%+v", m)
+		t.Errorf("got %+v", m)
 	}
 	r := must.Get(d.Reader("train"))(t)
 	defer r.Close()
@@ -38,10 +38,10 @@ func TestFeatures(t *testing.T) {
 	}
 	if e := rows.Example(0); e.ID != "p" || e.Label != 1 ||
 		!reflect.DeepEqual(e.Features, [][]float32{{0, 0, 1}, {1, 2, 3}}) {
-		t.Errorf("%+v", e)
+		t.Errorf("got %+v", e)
 	}
 	if e := rows.Example(2); e.ID != "x" || e.Label != 1 {
-		t.Errorf("%+v", e)
+		t.Errorf("got %+v", e)
 	}
 	report := strings.ReplaceAll(left.String(), path, "a")
 	const want = `1 of 10 rows left out: empty features
@@ -73,6 +73,6 @@ func TestFeatures(t *testing.T) {
 	o.Text, o.Tokenizer, o.Features, o.FeatureNames, o.Label, o.Shares = "", nil, "points", []string{"x", "y", "z"},
 		"class", []Share{{Split: "train", Part: 0.5}, {Split: "val", Part: 0.5}}
 	if d, _ := mustConvert(t, o); d.Manifest.Splits["val"].Rows < 50 || d.Manifest.Splits["train"].Rows < 50 {
-		t.Errorf("%+v", d.Manifest.Splits)
+		t.Errorf("got %+v", d.Manifest.Splits)
 	}
 }

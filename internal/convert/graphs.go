@@ -22,24 +22,24 @@ import (
 // GraphOptions configure ConvertGraphs.
 type GraphOptions struct {
 	From                           []string // files of JSON lines, Arrow or Parquet
-	Name                           string   // name of the data set; "" means that of the first file
-	Label, Tags                    string   // fields of a class or labels, and of a label for each node
-	Labels                         []string // names of the labels, in order; nil: those found, sorted
+	Name                           string   // name of the data set; "" means the name of the first file
+	Label, Tags                    string   // fields with the label or labels of a graph, and of each node
+	Labels                         []string // names of the labels, in order; nil means all names in the data, sorted
 	Numbers                        []string // fields of numbers to predict, instead of labels
-	FeatureNames, EdgeFeatureNames []string // nil: those of a table, or f0, f1, … and e0, e1, …
-	RandomWalk                     int      // return probabilities of a random walk among the features
-	SplitField                     string   // field with the split of a graph; "": random
+	FeatureNames, EdgeFeatureNames []string // nil means names of a table, or f0, f1, … and e0, e1, …
+	RandomWalk                     int      // steps of random walks whose return probabilities become features
+	SplitField                     string   // field with the split of a graph; "" means random splits
 	Shares                         []Share
 	Seed                           uint64
 	Replace                        bool              // replace a complete data set
-	Note                           func(text string) // receives a note if the edges may mean something else; may be nil
+	Note                           func(text string) // receives notes on unusual edges; may be nil
 
 	said    []string          // metadata keys with names in the first table
-	divided map[uint64]string // splits by the key of a graph, for small data sets; nil: the key alone decides
+	divided map[uint64]string // splits of a small data set by graph key; nil means random splits by key
 }
 
 // ConvertGraphs writes a data set of graphs. It reads the files once to find their labels, and once
-// more for each split, to write it. An invalid graph is an error with the file and the line or the
+// more for each split that it writes. The error for an invalid graph names the file and the line or
 // row.
 func ConvertGraphs(ctx context.Context, dir string, o GraphOptions) (*seq.Dataset, error) {
 	if err := CheckShares(o.Shares); err != nil {
@@ -55,7 +55,7 @@ func ConvertGraphs(ctx context.Context, dir string, o GraphOptions) (*seq.Datase
 	return s.write(ctx, dir, &o)
 }
 
-// write reads the files once for each split.
+// write reads the files again for each split and writes the data set.
 func (s *surveyed) write(ctx context.Context, dir string, o *GraphOptions) (*seq.Dataset, error) {
 	b, err := seq.CreateDataset(dir, s.spec, o.Replace)
 	if err != nil {
@@ -101,8 +101,8 @@ func (s *surveyed) write(ctx context.Context, dir string, o *GraphOptions) (*seq
 // errChanged is the error for files that changed after their labels were found.
 var errChanged = errors.New("the files have changed while they were read")
 
-// splitOf returns the split of a graph: from its field, or from the seed and its nodes and edges,
-// so that the same graph is never in two splits.
+// splitOf returns the split of a graph: the value of its split field, or a split drawn by the seed
+// and the graph's nodes and edges. Equal graphs are therefore never in two splits.
 func (o *GraphOptions) splitOf(x *graphlines.Row) (string, error) {
 	if o.SplitField != "" {
 		split, ok := seq.KnownSplit(x.Split)
@@ -125,18 +125,19 @@ func (o *GraphOptions) splitOf(x *graphlines.Row) (string, error) {
 		}
 		u -= s.Part
 	}
-	return last, nil // after rounding
+	return last, nil // rounding may leave the sum of the shares below 1
 }
 
-// keyOf returns a hash of the seed and a graph's nodes and edges, and the same as a fraction.
+// keyOf returns a hash of the seed and a graph's nodes and edges, and the same hash as a fraction
+// in [0, 1).
 func (o *GraphOptions) keyOf(x *graphlines.Row) (uint64, float64) {
 	hash := hashOf(x)
 	words := philox.Words(o.Seed, [4]uint32{0, philox.StreamSplit, uint32(hash), uint32(hash >> 32)})
 	return uint64(words[0])<<32 | uint64(words[1]), float64(philox.Uniform(words[0]))
 }
 
-// divide stratifies the splits of a small data set, and recounts their rows. Rows has the number of
-// graphs of each key.
+// divide stratifies the splits of a small data set and recounts their rows. rows has the number of
+// graphs for each key.
 func (s *surveyed) divide(o *GraphOptions, strata *stratify.Strata, rows map[uint64]int) {
 	least := 0
 	if slices.Equal(o.Shares, DefaultShares) {
@@ -151,7 +152,7 @@ func (s *surveyed) divide(o *GraphOptions, strata *stratify.Strata, rows map[uin
 	}
 }
 
-// classOf returns the class by which a graph's split is stratified, "" without one.
+// classOf returns the class by which a graph's split is stratified; "" for graphs without a class.
 func (s *surveyed) classOf(x *graphlines.Row) string {
 	if s.spec.Task == seq.Classification && len(x.Names) == 1 {
 		return x.Names[0]
@@ -188,17 +189,17 @@ func hashOf(x *graphlines.Row) uint64 {
 // surveyed is the summary of the graphs in files.
 type surveyed struct {
 	spec   seq.Spec
-	rows   map[string]int // rows of each split
+	rows   map[string]int // number of rows in each split
 	labels map[string]int32
 }
 
-// survey reads all files.
+// survey reads all files and returns the summary of their graphs.
 func survey(ctx context.Context, o *GraphOptions) (*surveyed, error) {
 	s := &surveyed{rows: map[string]int{}, labels: map[string]int32{}}
 	answer, list := "", false
 	var strata stratify.Strata
 	var signs edgeSigns
-	keys := map[uint64]int{} // number of graphs of each key
+	keys := map[uint64]int{} // number of graphs with each key
 	err := files{o}.Each(ctx, func(x *graphlines.Row) error {
 		if len(s.rows) == 0 {
 			if err := s.describe(o, x); err != nil {
@@ -262,7 +263,7 @@ func survey(ctx context.Context, o *GraphOptions) (*surveyed, error) {
 	return s, nil
 }
 
-// what names a field of graphs in an error.
+// what returns the name of a graph's field in error messages.
 func what(field string, list bool) string {
 	if list {
 		return field + ", a list,"
@@ -270,7 +271,7 @@ func what(field string, list bool) string {
 	return field
 }
 
-// describe takes the properties of all graphs from the first one.
+// describe derives the specification of the data set from the first graph.
 func (s *surveyed) describe(o *GraphOptions, x *graphlines.Row) error {
 	named := func(names []string, prefix string, width int) []string {
 		if names == nil {
@@ -304,14 +305,14 @@ func (s *surveyed) describe(o *GraphOptions, x *graphlines.Row) error {
 	return s.spec.Validate()
 }
 
-// check returns an error for a row that could not be written, before anything is written.
+// check returns an error if a row cannot be written. It runs before any file is written.
 func (s *surveyed) check(x *graphlines.Row) error {
 	unlabelled := x.Example
 	unlabelled.Numbers = x.Amounts
 	return seq.NewBlock(&s.spec).Append(unlabelled)
 }
 
-// splits returns the splits with rows, train, val and test first.
+// splits returns the names of the splits that have rows, in the order train, val, test, others.
 func (s *surveyed) splits() (names []string) {
 	order := func(name string) int { return slices.Index([]string{"test", "val", "train"}, name) }
 	for name := range s.rows {
@@ -324,7 +325,7 @@ func (s *surveyed) splits() (names []string) {
 	return names
 }
 
-// sorted returns the names of labels in order, by value if all are integers.
+// sorted returns the names of labels in order: by value if all are integers, otherwise as text.
 func sorted(labels map[string]int32) (names []string) {
 	numeric := true
 	value := func(name string) int {

@@ -6,16 +6,16 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// edgeSigns counts graphs whose edges may not be lists of source, target and features.
+// edgeSigns counts graphs whose edges look like another format than a list of edges.
 type edgeSigns struct {
-	graphs   int // with an edge
-	indices  int // whose two edges may be a list of sources and a list of targets
-	distinct int // with an edge between different nodes
+	graphs   int // graphs with an edge
+	indices  int // graphs whose two edges may be a list of sources and a list of targets
+	distinct int // graphs with an edge between different nodes
 	reversed bool
 	pairs    map[[2]int32]bool
 }
 
-// see counts the edges of a graph with the given number of nodes.
+// see counts the signs in the edges of one graph, which has the given number of nodes.
 func (s *edgeSigns) see(edges []seq.Edge, nodes int) {
 	if len(edges) == 0 {
 		return
@@ -42,9 +42,9 @@ func (s *edgeSigns) see(edges []seq.Edge, nodes int) {
 	}
 }
 
-// isIndex reports whether two lists look like the sources and the targets of edges, the edge_index
-// of PyTorch Geometric: at least three integers below the number of nodes each, without duplicate
-// edges.
+// isIndex reports whether two edges look like PyTorch Geometric's edge_index, a list of sources and
+// a list of targets. Each list must have at least three integers below the number of nodes, and the
+// pairs must be distinct.
 func isIndex(edges []seq.Edge, nodes int) bool {
 	if len(edges) != 2 || len(edges[0].Features) == 0 || len(edges[0].Features) != len(edges[1].Features) {
 		return false
@@ -69,8 +69,7 @@ func isIndex(edges []seq.Edge, nodes int) bool {
 	return true
 }
 
-// describe returns a note on what the edges of all graphs may mean; "" if nothing contradicts the
-// way they are read.
+// describe returns a note if the edges of all graphs look like another format; "" otherwise.
 func (s *edgeSigns) describe() string {
 	switch {
 	case s.graphs > 0 && s.indices == s.graphs:

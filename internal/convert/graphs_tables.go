@@ -15,10 +15,10 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// files are the graphs of JSON lines, and of Arrow and Parquet.
+// files reads graphs from files of JSON lines, Arrow or Parquet.
 type files struct{ options *GraphOptions }
 
-// Each calls take with every graph.
+// Each calls take with each graph of all files, in order.
 func (f files) Each(ctx context.Context, take func(*graphlines.Row) error) error {
 	o := f.options
 	for _, path := range o.From {
@@ -37,14 +37,14 @@ func (f files) Each(ctx context.Context, take func(*graphlines.Row) error) error
 	return nil
 }
 
-// isTable reports whether a file is Arrow or Parquet, by its name.
+// isTable reports whether the name of a file is a name of Arrow or Parquet.
 func isTable(path string) bool {
 	format, err := table.FormatOf(path)
 	return err == nil && (format == "arrow" || format == "parquet")
 }
 
-// table reads a table with a column for each field of JSON lines; the column edge_features has the
-// numbers of edges.
+// table reads the graphs of a table. It has a column for each field of JSON lines; the features of
+// edges are in the column edge_features.
 func (f files) table(ctx context.Context, path string, take func(*graphlines.Row) error) error {
 	have, err := columnsOf(ctx, path)
 	if err != nil {
@@ -79,7 +79,7 @@ func (f files) table(ctx context.Context, path string, take func(*graphlines.Row
 	if err := table.SaidNames(t, path, seq.KeyLabelNames, &labels); err != nil {
 		return err
 	}
-	var in table.Row // its memory is reused
+	var in table.Row // reused for every row
 	for {
 		if err := t.Next(&in); err == io.EOF {
 			return nil
@@ -112,11 +112,11 @@ func columnsOf(ctx context.Context, path string) ([]string, error) {
 type tableRow struct {
 	*table.Row
 	columns []string
-	labels  []string // names of numeric labels; nil: the labels are names
+	labels  []string // names that numeric labels index; nil means that the labels are names
 	options *GraphOptions
 }
 
-// value returns the value of a column, if it exists.
+// value returns the value of a column; ok is false if the table has no such column.
 func (r *tableRow) value(column string) (v table.Value, ok bool) {
 	at := slices.Index(r.columns, column)
 	if at < 0 || at >= len(r.Values) || r.Values[at].Null {
@@ -153,7 +153,7 @@ func (r *tableRow) graph() (*graphlines.Row, error) {
 		}
 	}
 	if id, ok := r.value(seq.ColumnID); ok {
-		x.ID = strings.Clone(id.Text) // it shares the memory of its row
+		x.ID = strings.Clone(id.Text) // v shares the memory of its row
 	}
 	if name := r.options.SplitField; name != "" {
 		split, _ := r.value(name)
@@ -162,7 +162,7 @@ func (r *tableRow) graph() (*graphlines.Row, error) {
 	return x, r.answers(x)
 }
 
-// answers reads the targets.
+// answers reads the targets of a row into x.
 func (r *tableRow) answers(x *graphlines.Row) (err error) {
 	o := r.options
 	for _, name := range o.Numbers {
@@ -177,7 +177,7 @@ func (r *tableRow) answers(x *graphlines.Row) (err error) {
 		return nil
 	}
 	fields := []string{o.Label, o.Tags}
-	if o.Label == o.Tags { // as seq stores labels of tokens
+	if o.Label == o.Tags { // a data set stores labels of tokens in the same column
 		fields = fields[1:]
 	}
 	for _, name := range fields {
@@ -222,10 +222,10 @@ func (r *tableRow) answers(x *graphlines.Row) (err error) {
 	return nil
 }
 
-// named returns the name of a label. If the metadata have names, a number is an index into them.
+// named returns the name of a label. A number is an index if the metadata have label names.
 func (r *tableRow) named(label string, missing, number bool) (string, error) {
 	if r.labels == nil || missing || !number && slices.Contains(r.labels, label) {
-		return strings.Clone(label), nil // it shares the memory of its row
+		return strings.Clone(label), nil // label shares the memory of its row
 	}
 	if !number {
 		return "", fmt.Errorf("found %.40q, expected one of %q, from %s of the metadata", label,
@@ -239,8 +239,8 @@ func (r *tableRow) named(label string, missing, number bool) (string, error) {
 	return r.labels[place], nil
 }
 
-// nameByTable takes missing names of features and labels from the metadata of the first file, if it
-// is a table. Without their column edges have no features.
+// nameByTable sets names of features and labels that the options lack from the metadata of the
+// first file, if it is a table. Without a column of edge features, edges have no features.
 func (o *GraphOptions) nameByTable(ctx context.Context) error {
 	if !isTable(o.From[0]) {
 		return nil
@@ -267,7 +267,7 @@ func (o *GraphOptions) nameByTable(ctx context.Context) error {
 	return nil
 }
 
-// keyed has names that a key of a table's metadata may set.
+// keyed is an option with names, and the metadata key of a table that may set it.
 type keyed struct {
 	key   string
 	names *[]string
@@ -278,8 +278,8 @@ func (o *GraphOptions) named() []keyed {
 		{seq.KeyLabelNames, &o.Labels}}
 }
 
-// sameNames returns an error if a table has other feature names than the first one: numbers would
-// be mixed up.
+// sameNames returns an error if a table's feature names differ from the names in the first table,
+// because the features would be mixed up.
 func (o *GraphOptions) sameNames(t table.Reader, path string) error {
 	for _, by := range o.named() {
 		if by.key == seq.KeyLabelNames || !slices.Contains(o.said, by.key) {

@@ -20,7 +20,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Column types of graphs in files of other programs.
+// Column types that other programs use for graphs.
 var (
 	singles  = arrow.ListOf(arrow.ListOf(arrow.PrimitiveTypes.Float32))
 	doubles  = arrow.ListOf(arrow.ListOf(arrow.PrimitiveTypes.Float64))
@@ -30,7 +30,7 @@ var (
 	texts    = arrow.ListOf(arrow.BinaryTypes.String)
 )
 
-// columns returns the columns of a table from alternating names and types.
+// columns returns the fields of a schema from alternating names and types.
 func columns(pairs ...any) (fields []arrow.Field) {
 	for i := 0; i < len(pairs); i += 2 {
 		fields = append(fields, arrow.Field{Name: pairs[i].(string), Type: pairs[i+1].(arrow.DataType), Nullable: true})
@@ -38,7 +38,7 @@ func columns(pairs ...any) (fields []arrow.Field) {
 	return fields
 }
 
-// tables writes rows as an Arrow file, an Arrow stream and a Parquet file.
+// tables writes rows as an Arrow file, an Arrow stream and a Parquet file, and returns their paths.
 func tables(t testing.TB, schema *arrow.Schema, rows string) (paths []string) {
 	t.Helper()
 	record, _, err := array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader("["+rows+"]"))
@@ -86,7 +86,8 @@ func tables(t testing.TB, schema *arrow.Schema, rows string) (paths []string) {
 	return paths
 }
 
-// TestTables: graphs of tables equal those of JSON lines, including names and bits.
+// TestTables checks that graphs read from tables equal graphs read from JSON lines, including their
+// names and the bits of their numbers.
 func TestTables(t *testing.T) {
 	for _, c := range []struct {
 		lines, rows string
@@ -135,7 +136,7 @@ func TestTables(t *testing.T) {
 			a, b := got.Spec(), want.Spec()
 			a.Name, b.Name = "", ""
 			if fmt.Sprint(a) != fmt.Sprint(b) {
-				t.Errorf("%s: %+v, want %+v", path, a, b)
+				t.Errorf("%s: got %+v, want %+v", path, a, b)
 			}
 			for split := range want.Manifest.Splits {
 				if x, y := withIDs(t, got, split), withIDs(t, want, split); x != y {
@@ -146,7 +147,7 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// withIDs returns the rows of a split, with their ids.
+// withIDs returns the rows of a split as text, including their ids.
 func withIDs(t *testing.T, d *seq.Dataset, split string) string {
 	t.Helper()
 	r, err := d.Reader(split)
@@ -169,7 +170,8 @@ func withIDs(t *testing.T, d *seq.Dataset, split string) string {
 	}
 }
 
-// TestTableNames: the metadata of the first table name the features, unless the options do.
+// TestTableNames checks that features are named by the options, or otherwise by the metadata of the
+// first table.
 func TestTableNames(t *testing.T) {
 	said := arrow.NewMetadata([]string{seq.KeyFeatureNames, seq.KeyEdgeFeatureNames}, []string{`["mass"]`, `["order"]`})
 	schema := arrow.NewSchema(columns("features", singles, "edges", endPairs, "edge_features", singles, "label", text),
@@ -200,7 +202,7 @@ func TestTableNames(t *testing.T) {
 			t.Fatalf("%s: %v", path, err)
 		}
 		if got := fmt.Sprint(d.Manifest.LabelNames, written(t, d, "train")); got != "[z y] [[[1]] [] 1 [] []]" {
-			t.Errorf("labels that are called in the metadata: %s", got)
+			t.Errorf("labels named in the metadata: got %s", got)
 		}
 	}
 	for _, path := range tables(t, numbered,
@@ -208,14 +210,14 @@ func TestTableNames(t *testing.T) {
 		if _, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), usual(path)); err == nil ||
 			!strings.Contains(err.Error(),
 				`:2: label: found 2, expected a number from 0 to 1, an index into ["z" "y"] of the metadata's label_names`) {
-			t.Errorf("%s: %v", path, err)
+			t.Errorf("%s: got error %v", path, err)
 		}
 	}
 	bare := arrow.NewSchema(columns("features", singles, "edges", endPairs, "label", text), nil)
 	for _, path := range tables(t, bare,
 		`{"features":[[1]],"edges":[],"label":"a"}, {"features":[[1],[2]],"edges":[[0,1]],"label":"b"}`) {
 		if _, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), usual(path)); err != nil {
-			t.Errorf("edges without features, of which the first graph has none: %v", err)
+			t.Errorf("edges without features, no edge in the first graph: %v", err)
 		}
 	}
 	broken := arrow.NewMetadata([]string{seq.KeyFeatureNames}, []string{`{}`})
@@ -227,7 +229,7 @@ func TestTableNames(t *testing.T) {
 	}
 }
 
-// TestTablesRefused: errors name the file and the row, as for JSON lines, and no data set is left.
+// TestTablesRefused checks that errors name the file and the row, and that no data set remains.
 func TestTablesRefused(t *testing.T) {
 	usualColumns := columns("features", doubles, "edges", integers, "edge_features", doubles,
 		"label", text, "tags", texts)
@@ -301,10 +303,10 @@ func TestTablesRefused(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "data")
 			_, err := ConvertGraphs(t.Context(), dir, usual(path))
 			if err == nil || !strings.Contains(err.Error(), filepath.Base(path)+c.want) {
-				t.Errorf("%s: %v, expected %s", c.row, err, c.want)
+				t.Errorf("%s: got %v, want %s", c.row, err, c.want)
 			}
 			if _, err := os.Stat(filepath.Join(dir, seq.ManifestName)); err == nil {
-				t.Errorf("%s: a data set exists", c.row)
+				t.Errorf("%s: a data set remains after the error", c.row)
 			}
 		}
 	}
@@ -317,7 +319,7 @@ func TestTablesRefused(t *testing.T) {
 	}
 }
 
-// FuzzTables: every data set converted from Arrow has valid rows.
+// FuzzTables checks that every data set which is converted from Arrow has valid rows.
 func FuzzTables(f *testing.F) {
 	for _, c := range [][]arrow.Field{
 		columns("features", singles, "edges", endPairs, "edge_features", singles, "label", text, "tags", texts),
@@ -335,8 +337,8 @@ func FuzzTables(f *testing.F) {
 	fuzzConvert(f, "graphs.arrow")
 }
 
-// TestTableOfDataSet: converting the files of a data set gives the same data set, even if labels
-// have numbers as names, and if not all tokens have labels.
+// TestTableOfDataSet checks that converting the files of a data set gives an equal data set, even
+// if label names are numbers or some tokens have no label.
 func TestTableOfDataSet(t *testing.T) {
 	for _, c := range []struct {
 		lines string
@@ -368,8 +370,8 @@ func TestTableOfDataSet(t *testing.T) {
 	}
 }
 
-// TestTablesOfOtherNames: tables with different feature names are an error with both names, unless
-// flags name the features.
+// TestTablesOfOtherNames checks that tables with different feature names give an error that lists
+// both, unless the options name the features.
 func TestTablesOfOtherNames(t *testing.T) {
 	file := func(names, row string) string {
 		m := arrow.NewMetadata([]string{seq.KeyFeatureNames}, []string{names})
@@ -381,7 +383,7 @@ func TestTablesOfOtherNames(t *testing.T) {
 	o.From = append(o.From, b)
 	want := b + `: feature_names: expected ["mass" "charge"], as ` + a + ` has, found ["charge" "mass"]`
 	if _, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), o); err == nil || err.Error() != want {
-		t.Errorf("%v, want %s", err, want)
+		t.Errorf("got %v, want %s", err, want)
 	}
 	o.FeatureNames = []string{"x", "y"}
 	if _, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), o); err != nil {
@@ -389,7 +391,8 @@ func TestTablesOfOtherNames(t *testing.T) {
 	}
 }
 
-// TestTablesWithoutValues: a column with only null values has no targets, for any type.
+// TestTablesWithoutValues checks that a column with only null values gives no targets, whatever its
+// type.
 func TestTablesWithoutValues(t *testing.T) {
 	schema := arrow.NewSchema(columns("features", singles, "edges", endPairs, "label", arrow.Null, "tags", texts), nil)
 	path := tables(t, schema, `{"features":[[1]],"edges":[],"tags":["a"]}`)[0]
@@ -398,6 +401,6 @@ func TestTablesWithoutValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := written(t, d, "train"); d.Manifest.Task != seq.Tagging || fmt.Sprint(got) != "[[[1]] [] -1 [0] []]" {
-		t.Errorf("%s, %s", d.Manifest.Task, got)
+		t.Errorf("got task %s and rows %s", d.Manifest.Task, got)
 	}
 }

@@ -14,12 +14,12 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// usual returns the default options of the command.
+// usual returns the default options of the convert command.
 func usual(from ...string) GraphOptions {
 	return GraphOptions{From: from, Label: "label", Tags: "tags", Shares: []Share{{Split: "train", Part: 1}}}
 }
 
-// write writes a file of lines.
+// write writes lines to a file and returns its path.
 func write(t testing.TB, lines string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "lines.jsonl")
@@ -47,7 +47,8 @@ func written(t *testing.T, d *seq.Dataset, split string) (out []string) {
 	return out
 }
 
-// TestConvertGraphs: classes, lists of labels, tags of nodes and numbers give rows of their tasks.
+// TestConvertGraphs checks that classes, lists of labels, node labels and numbers each give the
+// right task and rows.
 func TestConvertGraphs(t *testing.T) {
 	for _, c := range []struct {
 		lines  string
@@ -82,13 +83,14 @@ func TestConvertGraphs(t *testing.T) {
 		}
 		if got := written(t, d, "train"); d.Manifest.Task != c.task || fmt.Sprint(d.Manifest.LabelNames) != c.labels ||
 			strings.Join(got, "\n") != strings.Join(c.want, "\n") {
-			t.Errorf("%s: %s %v\n%s", c.lines, d.Manifest.Task, d.Manifest.LabelNames, strings.Join(got, "\n"))
+			t.Errorf("%s: got task %s, labels %v and rows\n%s", c.lines, d.Manifest.Task, d.Manifest.LabelNames,
+				strings.Join(got, "\n"))
 		}
 	}
 }
 
-// TestSplits: a field determines the split, or the seed and the graph, so that repeated graphs are
-// in one split.
+// TestSplits checks that the split field determines the split of a graph. Without a split field,
+// the seed and the graph determine it, so that equal graphs are in the same split.
 func TestSplits(t *testing.T) {
 	path := write(t, `{"features":[[1]],"edges":[[0,0]],"label":"a","part":"training"}
 {"features":[[2]],"edges":[[0,0]],"label":"b","part":"dev"}`)
@@ -96,7 +98,7 @@ func TestSplits(t *testing.T) {
 	o.SplitField = "part"
 	d, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), o)
 	if err != nil || len(written(t, d, "train")) != 1 || len(written(t, d, "val")) != 1 {
-		t.Errorf("%+v, %v", d, err)
+		t.Errorf("got %+v and error %v, want one graph in each of train and val", d, err)
 	}
 	var lines strings.Builder
 	for i := range 400 {
@@ -111,7 +113,7 @@ func TestSplits(t *testing.T) {
 	}
 	train := written(t, d, "train")
 	if n := len(train); n < 120 || n > 280 || n%2 != 0 || n+len(written(t, d, "test")) != 400 {
-		t.Errorf("%d of 400 graphs are in train", n)
+		t.Errorf("%d of 400 graphs are in train, want about 200", n)
 	}
 	o.Seed++
 	if other, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), o); err != nil ||
@@ -120,7 +122,8 @@ func TestSplits(t *testing.T) {
 	}
 }
 
-// TestStratifiedGraphs: the splits of few graphs are stratified, and have the minimum size.
+// TestStratifiedGraphs checks that the splits of small data sets are stratified and have the
+// minimum size.
 func TestStratifiedGraphs(t *testing.T) {
 	var lines strings.Builder
 	for i := range 80 {
@@ -131,12 +134,12 @@ func TestStratifiedGraphs(t *testing.T) {
 	d := must.Get(ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), o))(t)
 	for split, want := range map[string][2]int64{"train": {64, 12}, "val": {8, 2}, "test": {8, 2}} {
 		if s := d.Manifest.Splits[split]; s.Rows != want[0] || s.Labels["b"] != want[1] {
-			t.Errorf("%s: %d rows, %d of class b, expected %v", split, s.Rows, s.Labels["b"], want)
+			t.Errorf("%s: %d rows, %d of class b, want %v", split, s.Rows, s.Labels["b"], want)
 		}
 	}
 }
 
-// TestRefused: errors name the line, and no data set is left.
+// TestRefused checks that errors name the line, and that no data set remains.
 func TestRefused(t *testing.T) {
 	const good = `{"features":[[1,2]],"edges":[[0,0,3]],"label":"a"}` + "\n"
 	for _, c := range []struct{ line, want string }{
@@ -176,31 +179,31 @@ func TestRefused(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "data")
 		_, err := ConvertGraphs(t.Context(), dir, usual(write(t, good+c.line)))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, expected %s", c.line, err, c.want)
+			t.Errorf("%s: got %v, want %s", c.line, err, c.want)
 		}
 		if _, err := os.Stat(filepath.Join(dir, seq.ManifestName)); err == nil {
-			t.Errorf("%s: a data set exists", c.line)
+			t.Errorf("%s: a data set remains after the error", c.line)
 		}
 	}
 	if _, err := ConvertGraphs(t.Context(), t.TempDir(), usual(write(t, ""))); err == nil ||
 		!strings.Contains(err.Error(), "found none") {
-		t.Errorf("an empty file: %v", err)
+		t.Errorf("empty file: got error %v", err)
 	}
 	o := usual(write(t, good))
 	o.Labels = []string{"b"}
 	if _, err := ConvertGraphs(t.Context(), t.TempDir(), o); err == nil ||
 		!strings.Contains(err.Error(), `lines.jsonl:1: label: expected one of ["b"], found "a"`) {
-		t.Errorf("a label that is not listed: %v", err)
+		t.Errorf("unlisted label: got error %v", err)
 	}
 	o = usual(write(t, `{"features":[[1,2]],"edges":[],"n":"x"}`))
 	o.Numbers, o.EdgeFeatureNames = []string{"n"}, []string{}
 	if _, err := ConvertGraphs(t.Context(), t.TempDir(), o); err == nil ||
 		!strings.Contains(err.Error(), "lines.jsonl:1: n: expected a number") {
-		t.Errorf("a text in place of a number: %v", err)
+		t.Errorf("text instead of a number: got error %v", err)
 	}
 }
 
-// TestHash: graphs have different hashes unless they differ only in notation.
+// TestHash checks that two graphs have the same hash only if they differ in notation alone.
 func TestHash(t *testing.T) {
 	graph := func() *graphlines.Row {
 		return &graphlines.Row{Example: seq.Example{Features: [][]float32{{1, 2}, {3, 4}},
@@ -224,7 +227,7 @@ func TestHash(t *testing.T) {
 	}
 }
 
-// TestChanged: files that change between two reads give no data set.
+// TestChanged checks that no data set is written if the files change between two reads.
 func TestChanged(t *testing.T) {
 	const line = `{"features":[[1,2]],"edges":[[0,0,3]],"label":"a"}` + "\n"
 	for name, other := range map[string]string{
@@ -242,15 +245,15 @@ func TestChanged(t *testing.T) {
 		}
 		dir := filepath.Join(t.TempDir(), "data")
 		if _, err := s.write(t.Context(), dir, &o); !errors.Is(err, errChanged) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got error %v, want %v", name, err, errChanged)
 		}
 		if _, err := os.Stat(filepath.Join(dir, seq.ManifestName)); err == nil {
-			t.Errorf("%s: a data set exists", name)
+			t.Errorf("%s: a data set remains after the error", name)
 		}
 	}
 }
 
-// FuzzConvert: every data set converted from lines has valid rows.
+// FuzzConvert checks that every data set which is converted from JSON lines has valid rows.
 func FuzzConvert(f *testing.F) {
 	f.Add([]byte(`{"features":[[1]],"edges":[[0,0,0.5]],"label":"b"}`))
 	f.Add([]byte(`{"features":[[1],[2]],"edges":[[0,1]],"tags":["C",null]}`))
@@ -258,7 +261,8 @@ func FuzzConvert(f *testing.F) {
 	fuzzConvert(f, "lines.jsonl")
 }
 
-// fuzzConvert converts files with a name: every resulting data set has valid rows.
+// fuzzConvert fuzzes the conversion of a file with the given name and checks that every resulting
+// data set has valid rows.
 func fuzzConvert(f *testing.F, name string) {
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, file []byte) {
@@ -279,8 +283,8 @@ func fuzzConvert(f *testing.F, name string) {
 	})
 }
 
-// TestGraphSigns: edges that may be an edge_index, and undirected edges that are written once, get
-// one note.
+// TestGraphSigns checks that one note is reported for edges that look like an edge_index, and for
+// undirected edges that are listed in one direction only.
 func TestGraphSigns(t *testing.T) {
 	const nodes = `"features":[[1],[2],[3],[4]],"label":"a"`
 	for _, c := range []struct{ name, lines, want string }{
@@ -301,7 +305,7 @@ func TestGraphSigns(t *testing.T) {
 			o.Note = func(text string) { said = append(said, text) }
 			must.Get(ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "d"), o))(t)
 			if got := strings.Join(said, "\n"); !strings.HasPrefix(got, c.want) || (c.want == "") != (got == "") {
-				t.Errorf("%q, expected %q", got, c.want)
+				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
 	}

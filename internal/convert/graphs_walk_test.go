@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestWalkOption: the probabilities follow the features, and do not affect the splits.
+// TestWalkOption checks that return probabilities follow the other features and do not affect the
+// splits.
 func TestWalkOption(t *testing.T) {
 	lines := ""
 	for i := range 40 {
@@ -22,19 +23,19 @@ func TestWalkOption(t *testing.T) {
 	with, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), o)
 	if err != nil || fmt.Sprint(with.Manifest.FeatureNames) != "[f0 rw1 rw2]" ||
 		with.Manifest.Splits["test"].Rows != without.Manifest.Splits["test"].Rows {
-		t.Fatalf("%+v, %v", with, err)
+		t.Fatalf("got %+v and error %v", with, err)
 	}
 	a, b := written(t, without, "test"), written(t, with, "test")
 	if a[0] == b[0] {
-		t.Errorf("%s has no probabilities", b[0])
+		t.Errorf("%s has no return probabilities", b[0])
 	}
 	var f int
 	fmt.Sscanf(a[0], "[[%d]", &f)
 	if want := fmt.Sprintf("[[%d 0 1] [3 0 1]] [{0 1 []} {1 0 []}] 0 [] []", f); b[0] != want {
-		t.Errorf("%s, expected %s", b[0], want)
+		t.Errorf("got %s, want %s", b[0], want)
 	}
 	o.FeatureNames = []string{"rw1"}
 	if _, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), o); err == nil {
-		t.Error("a duplicate name is accepted")
+		t.Error("ConvertGraphs accepts a duplicate feature name")
 	}
 }

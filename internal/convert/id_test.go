@@ -32,8 +32,8 @@ func idsOf(t *testing.T, d *seq.Dataset, split string) (ids []string) {
 	}
 }
 
-// TestIDs: the id of a row is in its column, or otherwise its record or file, or otherwise its
-// location; rows that are left out leave no gap.
+// TestIDs checks that the id of a row is the value of its id column, otherwise the name of its
+// record or file, otherwise its location. Skipped rows must not shift the ids of later rows.
 func TestIDs(t *testing.T) {
 	csv := file(t, "a.csv", "key,label,text\nk1,x,one\nk2,x,\n,y,\"mul\nti\"\nk4,x,four\n")
 	other := file(t, "b.jsonl", "{\"text\":\"five\",\"label\":\"x\",\"key\":7}\n{\"text\":\"six\",\"label\":\"x\"}\n")
@@ -86,7 +86,8 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-// TestIDsOfLateLabels: files that are copied because of a late label keep their ids.
+// TestIDsOfLateLabels checks that rows keep their ids if the files are copied because of a late
+// label.
 func TestIDsOfLateLabels(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("text,label,key\n")
@@ -100,15 +101,15 @@ func TestIDsOfLateLabels(t *testing.T) {
 	d, skipped := mustConvert(t, o)
 	if got := idsOf(t, d, "train"); !slices.Equal(got, want) ||
 		!slices.Equal(d.Manifest.LabelNames, []string{"99", "100"}) {
-		t.Errorf("%d ids, labels %q", len(got), d.Manifest.LabelNames)
+		t.Errorf("got %d ids and labels %q", len(got), d.Manifest.LabelNames)
 	}
 	if skipped.SameID.Rows != 0 {
-		t.Errorf("%d duplicate ids", skipped.SameID.Rows)
+		t.Errorf("got %d duplicate ids, want 0", skipped.SameID.Rows)
 	}
 }
 
-// TestSameIDs: duplicate ids are counted with their locations, and their rows kept; locations are
-// unique.
+// TestSameIDs checks that rows with duplicate ids are kept and are counted with their locations,
+// and that locations used as ids are unique.
 func TestSameIDs(t *testing.T) {
 	from := file(t, "a.csv", "key,label,text\nk,x,one\nj,x,two\nk,x,three\n,x,four\n,x,five\nk,x,\nk,x,six\n")
 	o := options(t, from)
@@ -120,7 +121,7 @@ func TestSameIDs(t *testing.T) {
 		t.Errorf("%s\nlacks %s", got, want)
 	}
 	if got := idsOf(t, d, "train"); !slices.Equal(got, []string{"k", "j", "k", "a.csv:5", "a.csv:6", "k"}) {
-		t.Errorf("ids %q", got)
+		t.Errorf("got ids %q", got)
 	}
 	o = options(t, from)
 	o.ID = "absent"

@@ -13,22 +13,22 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestPipeWithAName: a named pipe is read once and completely.
+// TestPipeWithAName checks that a named pipe is read once and completely.
 func TestPipeWithAName(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe.csv")
 	must.Succeed(t, syscall.Mkfifo(path, 0o600))
 	const rows = 30000
 	go os.WriteFile(path, []byte("text,label\n"+strings.Repeat("a,1\n", rows)), 0o600)
 	if _, skipped := mustConvert(t, options(t, path)); skipped.Read != rows {
-		t.Errorf("%d rows of %d", skipped.Read, rows)
+		t.Errorf("read %d rows of %d", skipped.Read, rows)
 	}
 	o := options(t, path)
 	o.Tokenizer = []byte(`{"type": "words", "vocab": 10}`)
 	must.Fail(t, "pipes can be read once only")(Convert(context.Background(), o))
 }
 
-// TestTooManySplits: a split column with too many values is detected before each of them takes
-// memory.
+// TestTooManySplits checks that a split column with too many values is detected before it takes
+// much memory.
 func TestTooManySplits(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("text,label,split\n")
@@ -42,7 +42,7 @@ func TestTooManySplits(t *testing.T) {
 	_, _, err := Convert(context.Background(), o)
 	runtime.ReadMemStats(&after)
 	if took := after.TotalAlloc - before.TotalAlloc; took > 100<<20 {
-		t.Errorf("%d bytes", took)
+		t.Errorf("allocated %d bytes, want at most 100 MiB", took)
 	}
 	must.Fail(t, `a.csv:66: too many splits: more than 64 splits: is the column "split" one of splits?`)(err)
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/sftseq/sftseq/internal/table"
 )
 
-// interval is a part of a sequence, from a base to before another, counted from 0.
+// interval is the half-open range [start, end) of bases in a sequence, counted from 0.
 type interval struct {
 	start, end int
 	kind       string
@@ -26,26 +26,28 @@ type interval struct {
 
 func (x *interval) place(path string) string { return table.Place(path, x.line) }
 
-// intervals has the intervals of sequences in other files, by sequence name.
+// intervals holds the intervals that a file lists, by sequence name.
 type intervals struct {
 	path string
 	by   map[string][]interval
 
 	mu   sync.Mutex
-	seen map[string][]string // locations of each sequence
+	seen map[string][]string // locations of each sequence in the converted files
 
-	stranded, unstranded int // with strands: number of intervals with and without one
+	stranded, unstranded int // number of intervals with and without a strand, if strands are read
 	blocks               int // number of BED intervals with several blocks
 }
 
 // maxLine is the maximum length of a line of intervals in bytes.
 const maxLine = 1 << 20
 
-// readIntervals reads BED (chrom, start, end, name: from 0, end not included), or GFF or GTF
-// (seqid, source, type, start, end: from 1, end included), by the file's extension. If types are
-// given, other types are left out, as are empty intervals of BED. With strands, the name of an
-// interval on a strand ends with (+) or (-). Overlapping intervals are an error, as a base has one
-// tag.
+// readIntervals reads a file of intervals in a format that follows from its extension. BED has the
+// columns chrom, start, end and name, counts from 0 and excludes the end. GFF and GTF have seqid,
+// source, type, start and end, count from 1 and include the end.
+//
+// If types are given, intervals of other types are left out, as are empty intervals of BED. With
+// strands, the name of an interval on a strand ends with (+) or (-). Overlapping intervals are an
+// error, because a base has only one tag.
 //
 // Sources: "Browser Extensible Data", https://samtools.github.io/hts-specs/BEDv1.pdf; "GFF3",
 // https://github.com/The-Sequence-Ontology/Specifications/blob/master/gff3.md.
@@ -97,12 +99,12 @@ func readIntervals(path string, types []string, strands bool) (*intervals, error
 	return out, out.sort()
 }
 
-// intervalReader adds the lines of a file of BED, or of GFF.
+// intervalReader parses the lines of a BED, GFF or GTF file into intervals.
 type intervalReader struct {
 	*intervals
 	bed, strands bool
 	types        []string          // nil means all
-	names        map[string]string // copies of names: a part of a line would keep all of it in memory
+	names        map[string]string // copies of names; a substring would keep its whole line in memory
 }
 
 func (r *intervalReader) add(text string, line int64) error {
@@ -110,7 +112,7 @@ func (r *intervalReader) add(text string, line int64) error {
 		return nil
 	}
 	sequence, x, err := parseInterval(text, r.bed)
-	if err != nil && r.bed && ofBrowser(text) { // a sequence may also have such a name
+	if err != nil && r.bed && ofBrowser(text) { // a sequence may be named like a line for genome browsers
 		return nil
 	}
 	if err != nil {
@@ -146,7 +148,7 @@ func (r *intervalReader) add(text string, line int64) error {
 	return nil
 }
 
-// strandNote returns a note on intervals without a strand if others have one.
+// strandNote returns a note if only some of the intervals have a strand; "" otherwise.
 func (v *intervals) strandNote() string {
 	if v.unstranded == 0 {
 		return ""
@@ -155,14 +157,15 @@ func (v *intervals) strandNote() string {
 		v.unstranded, v.stranded+v.unstranded)
 }
 
-// The minimum number of columns of a BED line with blocks, and the column with the number of
-// blocks.
+// The minimum number of columns of a BED line with blocks, and the index of the column with the
+// number of blocks.
 const (
 	bedBlocks  = 12
 	blockCount = 9
 )
 
-// blockNote returns a note on intervals with blocks, such as the exons of a gene.
+// blockNote returns a note if intervals have several blocks, such as the exons of a gene; ""
+// otherwise.
 func (v *intervals) blockNote() string {
 	if v.blocks == 0 {
 		return ""
@@ -170,7 +173,7 @@ func (v *intervals) blockNote() string {
 	return fmt.Sprintf("%s: intervals with several blocks (columns 10 to 12): %d: the gaps between blocks, such as introns, have the tag, too; write a line for each block to leave them out", v.path, v.blocks)
 }
 
-// strandColumn returns the index of the strand in a line.
+// strandColumn returns the index of the strand column.
 func strandColumn(bed bool) int {
 	if bed {
 		return 5
@@ -178,7 +181,7 @@ func strandColumn(bed bool) int {
 	return 6
 }
 
-// ofBrowser reports whether a line of BED is for genome browsers.
+// ofBrowser reports whether a line of BED is an instruction for genome browsers.
 func ofBrowser(line string) bool {
 	first := line
 	if end := strings.IndexAny(line, " \t"); end >= 0 {
@@ -220,7 +223,8 @@ func parseInterval(line string, bed bool) (sequence string, x interval, err erro
 	return fields[0], x, nil
 }
 
-// strandOf returns the suffix of an interval's name for its strand; "" without one.
+// strandOf returns the suffix of an interval's name for its strand; "" for an interval without a
+// strand.
 func strandOf(line string, bed bool) (string, error) {
 	fields, column := strings.Split(line, "\t"), strandColumn(bed)
 	if len(fields) <= column {
@@ -250,7 +254,7 @@ func (v *intervals) sort() error {
 	return nil
 }
 
-// see records a sequence in a line of a file.
+// see records the location of a sequence.
 func (v *intervals) see(name, file string, line int64) {
 	if v.by[name] == nil {
 		return
@@ -260,8 +264,8 @@ func (v *intervals) see(name, file string, line int64) {
 	v.seen[strings.Clone(name)] = append(v.seen[name], table.Place(file, line))
 }
 
-// check returns an error for intervals of a sequence that is in no file, or that occurs twice and
-// is therefore ambiguous.
+// check returns an error if intervals name a sequence that is missing, or ambiguous because several
+// sequences have this name.
 func (v *intervals) check() error {
 	if v == nil {
 		return nil

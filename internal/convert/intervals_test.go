@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestIntervalMemory: intervals do not keep their lines in memory.
+// TestIntervalMemory checks that intervals do not keep the lines of their file in memory.
 func TestIntervalMemory(t *testing.T) {
 	const lines, long = 200, 50_000
 	var text strings.Builder
@@ -31,8 +31,8 @@ func TestIntervalMemory(t *testing.T) {
 	runtime.KeepAlive(v)
 }
 
-// TestStrands: the name of an interval ends with its strand, for BED and GFF; an invalid strand
-// column is an error with its location.
+// TestStrands checks that the name of an interval ends with its strand, for BED and GFF, and that
+// the error for an invalid strand column has its location.
 func TestStrands(t *testing.T) {
 	for name, text := range map[string]string{
 		"x.bed": "s\t0\t2\tgene\t0\t+\ns\t2\t4\tgene\t0\t-\ns\t4\t6\tgene\t0\t.\ns\t6\t8\tgene\n",
@@ -48,18 +48,18 @@ func TestStrands(t *testing.T) {
 				kinds = append(kinds, x.kind)
 			}
 			if got := strings.Join(kinds, " "); got != want {
-				t.Errorf("%s: %s, want %s", name, got, want)
+				t.Errorf("%s: got %s, want %s", name, got, want)
 			}
 		}
 	}
 	_, err := readIntervals(file(t, "y.bed", "s\t0\t2\tgene\t0\t+\ns\t2\t4\tgene\t0\tplus\n"), nil, true)
 	if err == nil || !strings.Contains(err.Error(), `y.bed:2: column 6, the strand: expected +, - or ., found "plus"`) {
-		t.Errorf("%v", err)
+		t.Errorf("got error %v", err)
 	}
 }
 
-// TestStrandsOfNone: a file without any strand is refused, and one with some missing strands gets a
-// note.
+// TestStrandsOfNone checks that a file without any strand is refused, and that a file with some
+// missing strands gets a note.
 func TestStrandsOfNone(t *testing.T) {
 	_, err := readIntervals(file(t, "x.bed", "s\t0\t2\tgene\t0\ns\t2\t4\tgene\t+\n"), nil, true)
 	if err == nil || !strings.Contains(err.Error(),
@@ -69,11 +69,11 @@ func TestStrandsOfNone(t *testing.T) {
 	v, err := readIntervals(file(t, "x.bed", "s\t0\t2\tgene\t0\t.\ns\t2\t4\tgene\t0\t+\n"), nil, true)
 	if err != nil || !strings.HasSuffix(v.strandNote(),
 		"x.bed: intervals without a strand, whose labels have none: 1 of 2") {
-		t.Errorf("%v, %s", err, v.strandNote())
+		t.Errorf("got error %v and note %s", err, v.strandNote())
 	}
 }
 
-// TestSequencesOfOneName: intervals of a name that two sequences share are an error.
+// TestSequencesOfOneName checks that intervals are refused if two sequences have their name.
 func TestSequencesOfOneName(t *testing.T) {
 	fasta := file(t, "x.fa", ">chr1\nACGTACGTA\n>chr2\nACGT\n>chr1\nACGTACGTAA\n")
 	set := func(bed string) Options {

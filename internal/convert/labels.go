@@ -14,11 +14,11 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// labels numbers the names of classes as they are found. Finally the names are sorted: as numbers
-// if all are numbers, otherwise as text.
+// labels assigns provisional numbers to class names in the order of their first occurrence. The
+// final order is by value if all names are numbers, otherwise alphabetical.
 type labels struct {
 	mu      *sync.RWMutex
-	fixed   bool // no names other than the given ones
+	fixed   bool // only the given names are valid
 	numbers map[string]int32
 }
 
@@ -30,7 +30,7 @@ func newLabels(names []string) labels {
 	return l
 }
 
-// number returns the number of a name.
+// number returns the provisional number of a name, and adds the name if it is new.
 func (l *labels) number(name string) (int32, *source.SkipReason) {
 	l.mu.RLock()
 	n, ok := l.numbers[name]
@@ -45,7 +45,7 @@ func (l *labels) number(name string) (int32, *source.SkipReason) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if n, ok = l.numbers[name]; ok { // added by another worker
+	if n, ok = l.numbers[name]; ok { // another worker has added the name
 		return n, nil
 	}
 	if len(l.numbers) == seq.MaxLabelNames {
@@ -53,7 +53,7 @@ func (l *labels) number(name string) (int32, *source.SkipReason) {
 			Detail: fmt.Errorf("more than %d: is the column one of classes? --label-pattern takes the class out of a longer text", seq.MaxLabelNames), Fatal: true}
 	}
 	n = int32(len(l.numbers))
-	l.numbers[strings.Clone(name)] = n // it shares the memory of its row
+	l.numbers[strings.Clone(name)] = n // name shares the memory of its row
 	return n, nil
 }
 
@@ -70,7 +70,7 @@ func CheckLabels(names []string) error {
 	return nil
 }
 
-// sorted returns the names in their final order, and the final number of each number.
+// sorted returns the names in their final order, and a table from provisional to final numbers.
 func (l *labels) sorted() (names []string, final []int32) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -89,7 +89,7 @@ func (l *labels) sorted() (names []string, final []int32) {
 	return order, final
 }
 
-// sortNames sorts names as numbers if all are, otherwise as text.
+// sortNames sorts names by value if all are numbers, otherwise as text.
 func sortNames(names []string) {
 	slices.Sort(names)
 	values := map[string]float64{}
@@ -106,11 +106,10 @@ func sortNames(names []string) {
 // NoLabel is the skip reason of a row without a label.
 const NoLabel = "no label"
 
-// Refused is the skip reason of a row that the tokenizer cannot read.
+// Refused is the skip reason of a row whose text the tokenizer rejects.
 const Refused = "the tokenizer refuses it"
 
-// listOfLabels returns the skip reason of a row with several labels, or one in a list, where rows
-// have one class.
+// listOfLabels returns the skip reason of a row whose label is a list although rows have one class.
 func listOfLabels(column string) *source.SkipReason {
 	return source.Skip(fmt.Sprintf("a list of labels among rows of one class each, as the first label that was found says: write one, such as --label '%s[0]' of JSON; with --label-separator rows have several", column), nil)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// learnTokenizer makes the tokenizer from its JSON, and from rows if it is learned. Without JSON it
-// also chooses one from rows.
+// learnTokenizer makes the tokenizer from its JSON, and learns it from rows if necessary. Without
+// JSON it chooses a tokenizer by looking at rows.
 func (c *converter) learnTokenizer(ctx context.Context) error {
 	if c.options.Tokenizer == nil {
 		if err := c.chooseTokenizer(ctx); err != nil {
@@ -30,7 +30,7 @@ func (c *converter) learnTokenizer(ctx context.Context) error {
 	return err
 }
 
-// learn reads the rows of the training split to learn a tokenizer. They are read again afterwards.
+// learn reads the rows of the training split to learn a tokenizer. The conversion reads them again.
 func (c *converter) learn(ctx context.Context, learner tokenizers.Learner) error {
 	read, trained := 0, 0
 	for _, path := range c.options.From {
@@ -49,7 +49,7 @@ func (c *converter) learn(ctx context.Context, learner tokenizers.Learner) error
 	}
 	spec, err := learner.Learn(ctx, round)
 	if err != nil {
-		missing := strings.TrimRight("\n"+c.skipped.String(), "\n") // columns that no row has
+		missing := strings.TrimRight("\n"+c.skipped.String(), "\n") // note about columns that no row has
 		if c.unread != nil {
 			missing += "\nthe first row that cannot be read is " + c.unread.Error()
 		}
@@ -63,7 +63,8 @@ func (c *converter) learn(ctx context.Context, learner tokenizers.Learner) error
 	return nil
 }
 
-// learnFile returns the number of readable rows, and of those for training.
+// learnFile passes the training texts of a file to learner. It returns the number of readable rows,
+// and the number of rows that are for training.
 func (c *converter) learnFile(ctx context.Context, learner tokenizers.Learner, path string) (n [2]int, err error) {
 	t, err := table.Open(ctx, path, c.table(c.options.Reading))
 	if err != nil {
@@ -99,7 +100,7 @@ func (c *converter) learnFile(ctx context.Context, learner tokenizers.Learner, p
 	return n, ctx.Err()
 }
 
-// checkTokens returns a reason for a token outside of the vocabulary.
+// checkTokens returns a skip reason if a token is outside the vocabulary.
 func (c *converter) checkTokens(tokens []int32) *source.SkipReason {
 	for i, id := range tokens {
 		if id < 0 || int(id) >= c.spec.VocabSize {

@@ -15,21 +15,22 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// TestLearned: a learned tokenizer uses only the training split, and is stored in the data set.
+// TestLearned checks that a tokenizer is learned from the training split only and is stored in the
+// data set.
 func TestLearned(t *testing.T) {
 	o := options(t, file(t, "a.csv", "text,label,split\nred green red,1,train\nblue,0,test\nred blue,0,validation\n"))
 	o.SplitColumn, o.Tokenizer = "split", []byte(`{"type":"words"}`)
 	d, _ := mustConvert(t, o)
 	if string(d.Manifest.Tokenizer) != `{"type":"words","words":["red","green"]}` || d.Manifest.VocabSize != 4 {
-		t.Errorf("%s, vocabulary %d", d.Manifest.Tokenizer, d.Manifest.VocabSize)
+		t.Errorf("got tokenizer %s with a vocabulary of %d, want 4", d.Manifest.Tokenizer, d.Manifest.VocabSize)
 	}
 	o.From, o.To = []string{"-"}, t.TempDir()
 	o.Format = "csv"
 	must.Fail(t, "standard input and other pipes can be read once only")(Convert(context.Background(), o))
 }
 
-// TestLearningIsShown: files are read once to learn a tokenizer, which reports its rounds, and once
-// more; all callbacks are optional.
+// TestLearningIsShown checks that learning reads the files once and reports its rounds, that the
+// conversion reads the files once more, and that all callbacks are optional.
 func TestLearningIsShown(t *testing.T) {
 	dir := t.TempDir()
 	size := int64(0)
@@ -50,10 +51,10 @@ func TestLearningIsShown(t *testing.T) {
 	o.Progress = func(bytes int64) { converted += bytes }
 	mustConvert(t, o)
 	if read != size || converted != size {
-		t.Errorf("%d bytes read, %d converted, expected %d", read, converted, size)
+		t.Errorf("%d bytes read, %d converted, want %d", read, converted, size)
 	}
 	if n := len(rounds) - 1; n < 1 || rounds[0] != 0 || rounds[n] != n || slices.Max(all) != n || slices.Min(all) != n {
-		t.Errorf("rounds %v of %v", rounds, all)
+		t.Errorf("got rounds %v of %v", rounds, all)
 	}
 }
 
@@ -66,8 +67,8 @@ func wave(i int) []byte {
 	return sound
 }
 
-// TestStrayFilesBesideWAV: a folder of WAV files is audio even if it has other files, which are
-// left out and listed.
+// TestStrayFilesBesideWAV checks that a folder of WAV files is audio even if it contains other
+// files, which are left out and listed.
 func TestStrayFilesBesideWAV(t *testing.T) {
 	for name, content := range map[string]string{"low/readme.txt": "Recorded at night.", "README": "See low.",
 		"low/cut.wav": string(wave(1)[:20]), "low/x.wav": "RIFF",
@@ -84,13 +85,14 @@ func TestStrayFilesBesideWAV(t *testing.T) {
 			Chosen: func(c tokenizers.Choice) { chosen = c }}
 		_, left := mustConvert(t, o)
 		if chosen.Name != "audio-vq" || left.Left() != 1 || left.Read != 21 {
-			t.Errorf("%s: %s (%s), %d of %d rows left out", name, chosen.Name, chosen.Reason, left.Left(), left.Read)
+			t.Errorf("%s: got tokenizer %s (%s) and %d of %d rows left out", name, chosen.Name, chosen.Reason,
+				left.Left(), left.Read)
 		}
 	}
 }
 
-// TestLearnUnread: if no row can be read, the error of a learned tokenizer has the location and the
-// reason of the first.
+// TestLearnUnread checks that an error for a tokenizer without readable rows has the location and
+// the reason of the first unreadable row.
 func TestLearnUnread(t *testing.T) {
 	from := file(t, "a.conll", "New York\tB-LOC\nis\tO\n")
 	_, _, err := Convert(t.Context(), Options{From: []string{from}, To: filepath.Join(t.TempDir(), "d"),
@@ -99,6 +101,6 @@ func TestLearnUnread(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(),
 		"the first row that cannot be read is "+from+
 			":1: line 1: column 1: expected a token without a space, found \"New York\"") {
-		t.Errorf("%v", err)
+		t.Errorf("got error %v", err)
 	}
 }

@@ -12,13 +12,14 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Rows have any number of labels in three cases: with a column per label ([Options].LabelColumns),
-// with a separator ([Options].LabelSeparator), or if the first label found is a list.
+// Rows have any number of labels in three cases: if each label has a column
+// ([Options].LabelColumns), if labels have a separator ([Options].LabelSeparator), or if the first
+// label found is a list.
 
-// firstLabels is the number of rows that are searched for the first label.
+// firstLabels is the maximum number of rows that are searched for the first label.
 const firstLabels = 1000
 
-// checkSeveral returns an error for inconsistent options of several labels.
+// checkSeveral returns an error for inconsistent multi-label options.
 func (o *Options) checkSeveral() error {
 	switch {
 	case o.LabelColumns != nil && (o.Label != "" || o.Labels != nil || o.Numbers != nil ||
@@ -32,7 +33,7 @@ func (o *Options) checkSeveral() error {
 	return CheckLabels(o.LabelColumns)
 }
 
-// lists returns the columns whose lists are labels.
+// lists returns the columns whose lists are sets of labels.
 func (o *Options) lists() []string {
 	if o.Label == "" || o.Pair != nil {
 		return nil
@@ -40,7 +41,7 @@ func (o *Options) lists() []string {
 	return []string{o.Label}
 }
 
-// decideBy inspects the first rows of a table.
+// decideBy inspects the first rows of a table to find whether the data are multi-label.
 func (c *converter) decideBy(t table.Reader) error {
 	var row table.Row
 	for range firstLabels {
@@ -56,8 +57,8 @@ func (c *converter) decideBy(t table.Reader) error {
 	return nil
 }
 
-// decide sets any number of labels if a row has a list of them, and reports whether it has a label
-// at all. A row that cannot be read is reported later.
+// decide makes the task multi-label if a row's label is a list, and reports whether the row has a
+// label at all. The conversion reports a row that cannot be read.
 func (c *converter) decide(row *table.Row) bool {
 	if row.Err != nil || c.labelAt() >= len(row.Values) || row.Values[c.labelAt()].Null {
 		return false
@@ -70,7 +71,7 @@ func (c *converter) decide(row *table.Row) bool {
 }
 
 // decideAtLast inspects the first chunk of input that cannot be read twice, before a worker
-// processes it.
+// processes the chunk.
 func (c *converter) decideAtLast(rows []table.Row) {
 	for i := range rows {
 		if c.decided || c.decide(&rows[i]) {
@@ -80,7 +81,7 @@ func (c *converter) decideAtLast(rows []table.Row) {
 	c.decided = true
 }
 
-// labelAt returns the index of the label column, or of the first of several.
+// labelAt returns the index of the label column, or of the first label column.
 func (c *converter) labelAt() int {
 	if c.options.Pair != nil {
 		return 2
@@ -88,8 +89,8 @@ func (c *converter) labelAt() int {
 	return 1
 }
 
-// labelsOf returns the labels of a row, in ascending order of their provisional numbers. The memory
-// is reused for the next row.
+// labelsOf returns the provisional numbers of a row's labels, in ascending order. The next call
+// reuses their memory.
 func (w *worker) labelsOf(row *table.Row) (labels []int32, why *source.SkipReason) {
 	w.holding = w.holding[:0]
 	if w.holding == nil {
@@ -142,7 +143,7 @@ func (w *worker) labelsOf(row *table.Row) (labels []int32, why *source.SkipReaso
 	return w.holding, nil
 }
 
-// holdsIn reads whether a column has 1 (the label is positive) or 0.
+// holdsIn reads whether a label column has 1 (the row has the label) or 0.
 func holdsIn(v table.Value, column string) (bool, *source.SkipReason) {
 	text := strings.TrimSpace(v.Text)
 	if v.Null || text == "" {
@@ -162,5 +163,5 @@ func holdsIn(v table.Value, column string) (bool, *source.SkipReason) {
 	return x == 1, nil
 }
 
-// manyLabels reports whether rows have any number of labels.
+// manyLabels reports whether the data are multi-label.
 func (c *converter) manyLabels() bool { return c.spec.Task == seq.MultiLabel }

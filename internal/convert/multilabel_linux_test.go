@@ -11,8 +11,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestManyLabelsOfAPipe: input that can only be read once also determines whether rows have several
-// labels.
+// TestManyLabelsOfAPipe checks that multi-label data are also recognised in input that can only be
+// read once.
 func TestManyLabelsOfAPipe(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"text":"a"}` + "\n" + `{"text":"b","label":["x"]}` + "\n": seq.MultiLabel,
@@ -25,7 +25,7 @@ func TestManyLabelsOfAPipe(t *testing.T) {
 		d, _ := mustConvert(t, options(t, pipe))
 		must.Succeed(t, <-written)
 		if d.Manifest.Task != want || !slices.Equal(d.Manifest.LabelNames, []string{"x"}) {
-			t.Errorf("%s: task %s, labels %q", text, d.Manifest.Task, d.Manifest.LabelNames)
+			t.Errorf("%s: got task %s and labels %q", text, d.Manifest.Task, d.Manifest.LabelNames)
 		}
 	}
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// holdings returns the labels of the rows of train: "x y".
+// holdings returns the labels of each row of train, as in "x y".
 func holdings(t *testing.T, d *seq.Dataset) (rows []string) {
 	t.Helper()
 	f := must.Get(d.Open("train"))(t)
@@ -38,7 +38,8 @@ func holdings(t *testing.T, d *seq.Dataset) (rows []string) {
 	return rows
 }
 
-// listsOf writes a table of texts and lists of labels, as Arrow and as Parquet.
+// listsOf writes a table of texts and lists of labels as Arrow and as Parquet, and returns the
+// paths.
 func listsOf(t *testing.T) (asArrow, asParquet string) {
 	t.Helper()
 	schema := arrow.NewSchema([]arrow.Field{{Name: "text", Type: arrow.BinaryTypes.String},
@@ -68,8 +69,8 @@ func listsOf(t *testing.T) (asArrow, asParquet string) {
 	return asArrow, asParquet
 }
 
-// TestManyLabels: lists, a column with a separator, and columns of 0 and 1 give the same data set;
-// no labels are valid, unknown labels are not.
+// TestManyLabels checks that lists, a column with a separator, and columns of 0 and 1 give the same
+// data set. A row may have no label, but not an unknown label.
 func TestManyLabels(t *testing.T) {
 	asArrow, asParquet := listsOf(t)
 	for name, set := range map[string]struct {
@@ -93,16 +94,16 @@ func TestManyLabels(t *testing.T) {
 		if set.change != nil {
 			set.change(&o)
 		}
-		o.head = 1 // the files are begun before all labels are known
+		o.head = 1 // begin the files before all labels are known
 		d, skipped := mustConvert(t, o)
 		if got := holdings(t, d); d.Manifest.Task != seq.MultiLabel || !slices.Equal(got, []string{"x y", "", "z"}) {
-			t.Errorf("%s: task %s, %q", name, d.Manifest.Task, got)
+			t.Errorf("%s: got task %s and labels %q", name, d.Manifest.Task, got)
 		}
 		if !slices.Equal(d.Manifest.LabelNames, []string{"x", "y", "z"}) {
-			t.Errorf("%s: labels %q", name, d.Manifest.LabelNames)
+			t.Errorf("%s: got label names %q, want x, y and z", name, d.Manifest.LabelNames)
 		}
 		if !strings.Contains(skipped.String(), set.left) {
-			t.Errorf("%s: %s", name, skipped)
+			t.Errorf("%s: got %s, want %s", name, skipped, set.left)
 		}
 	}
 	o := options(t, file(t, "x.csv", "text,label\na,x;w\nb,x\n"))
@@ -113,12 +114,13 @@ func TestManyLabels(t *testing.T) {
 			options(t, file(t, "x.jsonl", `{"text":"a","label":["x"]}`+"\n"+`{"text":"b","label":`+list+"}\n")))
 		if !strings.Contains(skipped.String(), "1 of 2 rows left out: the row cannot be read") ||
 			!strings.Contains(skipped.String(), "x.jsonl:2") {
-			t.Errorf("%s: %s", list, skipped)
+			t.Errorf("%s: got %s", list, skipped)
 		}
 	}
 }
 
-// TestListsThatAreNoLabels: a list with an empty text, or with 0 or 1 per label, is left out.
+// TestListsThatAreNoLabels checks that a row is left out if its list of labels has an empty text,
+// or 0 or 1 per label.
 func TestListsThatAreNoLabels(t *testing.T) {
 	for list, want := range map[string]string{
 		`["x",""]`:           `an empty label in a list`,
@@ -133,7 +135,7 @@ func TestListsThatAreNoLabels(t *testing.T) {
 		must.Succeed(t, err)
 		if k := left.Reasons[want]; k == nil || k.Rows != 1 ||
 			!strings.HasPrefix(k.Places[0], from+":2: column label: ") {
-			t.Errorf("%s: %s, expected %s", list, left, want)
+			t.Errorf("%s: got %s, want %s", list, left, want)
 		}
 	}
 }

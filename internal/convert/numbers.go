@@ -13,7 +13,7 @@ import (
 // NoNumber is the skip reason of a row without a number.
 const NoNumber = "no number"
 
-// numbersOf returns the numbers of a row, whose memory is reused for the next one.
+// numbersOf returns the numbers of a row. The next call reuses their memory.
 func (w *worker) numbersOf(values []table.Value) ([]float32, *source.SkipReason) {
 	w.numbers = w.numbers[:0]
 	for i, v := range values {
@@ -26,7 +26,7 @@ func (w *worker) numbersOf(values []table.Value) ([]float32, *source.SkipReason)
 	return w.numbers, nil
 }
 
-// Number returns the number in a column of a row.
+// Number returns the number in a column of a row, or the skip reason if it is missing or invalid.
 func Number(column string, v table.Value) (float32, *source.SkipReason) {
 	text := strings.TrimSpace(v.Text)
 	switch {
@@ -47,8 +47,8 @@ func Number(column string, v table.Value) (float32, *source.SkipReason) {
 	return float32(x), nil
 }
 
-// parseNumber parses a decimal number. Other literals of Go, such as 12_34 and 0x1p4, are ids or
-// the like in tables.
+// parseNumber parses a decimal number. It refuses other number literals of Go, such as 12_34 and
+// 0x1p4, because in tables they are ids and similar texts.
 func parseNumber(text string, bits int) (float64, error) {
 	if strings.ContainsAny(text, "_xX") {
 		return 0, strconv.ErrSyntax

@@ -14,37 +14,38 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// headBytes is the amount of data that is kept before the files are begun, as they begin with the
-// label names: usually all labels have occurred by then. If others follow, the files are copied at
-// the end.
+// headBytes is the amount of data that is kept in memory before the files are begun, because they
+// begin with the label names. Usually all labels have occurred by then. If a later row has a new
+// label, finish copies the files.
 const headBytes = 16 << 20
 
 // output writes a data set as rows arrive.
 type output struct {
 	*converter
-	head     []*converted // not yet written
+	head     []*converted // converted chunks that are not written yet
 	held     int          // bytes in head
 	builder  *seq.DatasetBuilder
 	names    []string // label names when the files were begun
-	final    []int32  // maps provisional label numbers in blocks to those in the files
+	final    []int32  // maps provisional label numbers in blocks to label numbers in the files
 	splits   map[string]*seq.SplitWriter
-	found    map[string]bool // splits
+	found    map[string]bool // splits with rows
 	seen     repeats         // texts, tagged with their split's index in tags
 	labelled repeats         // texts with their labels; empty before the first label
-	tags     []string        // the splits
-	ids      repeats         // empty before the first id
-	read     repeats         // tokens, tagged with their split's index in tags; empty before the first
+	tags     []string        // splits in order of first occurrence
+	ids      repeats         // hashes of ids; empty before the first id
+	read     repeats         // hashes of tokens, tagged with their split's index in tags; empty before the first
 	signs    signCounts
 }
 
-// maxSplits is the maximum number of splits; more indicate a wrong column.
+// maxSplits is the maximum number of splits; a column with more values is probably the wrong
+// column.
 const maxSplits = 64
 
 func errSplits(column string) error {
 	return fmt.Errorf("more than %d splits: is the column %q one of splits?", maxSplits, column)
 }
 
-// write processes converted rows, in order.
+// write writes a chunk of converted rows. Chunks arrive in order.
 func (o *output) write(j *chunk) error {
 	rows := j.out
 	if rows.failure != nil {
@@ -100,14 +101,14 @@ func (o *output) write(j *chunk) error {
 	return o.begin()
 }
 
-// Tags of a text with a label: the label is that of the text's first row, or another one.
+// Tags of a text with a label: equal to the label of the text's first row, or different.
 const (
 	firstLabel = iota
 	otherLabel
 )
 
-// isOtherLabel adds the hash of a text with its label, and reports whether the label differs from
-// that of the first row with the text. It returns false once the table is full.
+// isOtherLabel adds the hash of a text with its label. It reports whether the label differs from
+// the label of the first row with this text, and returns false once the table is full.
 func (o *output) isOtherLabel(hash uint64, tag int) bool {
 	if o.labelled.slots == nil {
 		o.labelled = newRepeats()
@@ -117,8 +118,8 @@ func (o *output) isOtherLabel(hash uint64, tag int) bool {
 	return first == otherLabel && (before || !full)
 }
 
-// seeTokens counts a row of a new text if an earlier row has the same tokens, and exactly one of
-// them is in train.
+// seeTokens counts a row if an earlier row with another text has the same tokens and exactly one of
+// the two rows is in train.
 func (o *output) seeTokens(k *kept, place func() string) {
 	if k.read == 0 {
 		return
@@ -137,12 +138,12 @@ func (o *output) splitTag(split string) int {
 	at := slices.Index(o.tags, split)
 	if at < 0 {
 		at = len(o.tags)
-		o.tags = append(o.tags, strings.Clone(split)) // it shares the memory of its row
+		o.tags = append(o.tags, strings.Clone(split)) // split shares the memory of its row
 	}
 	return at
 }
 
-// begin begins the data set and writes the kept rows.
+// begin starts the files of the data set and writes the rows in head.
 func (o *output) begin() error {
 	spec := o.spec
 	o.names, o.final = o.labels.sorted()
@@ -182,8 +183,8 @@ func (o *output) writeBlocks(rows *converted) error {
 	return nil
 }
 
-// early returns the number in the files of a label that was known when they were begun. Later
-// labels keep their provisional number, which is larger.
+// early maps a provisional label number to its number in the files. A label that was found after
+// the files were begun keeps its provisional number, which is larger than all numbers in the files.
 func (o *output) early(label int32) int32 {
 	if int(label) < len(o.final) {
 		return o.final[label]
@@ -199,7 +200,7 @@ func (o *output) nothing() error {
 	return o.skipped.Nothing()
 }
 
-// finish completes the data set.
+// finish completes and returns the data set.
 func (o *output) finish(ctx context.Context) (*seq.Dataset, error) {
 	if err := o.intervals.check(); err != nil {
 		return nil, err
@@ -240,7 +241,7 @@ func (o *output) finish(ctx context.Context) (*seq.Dataset, error) {
 	return d, err
 }
 
-// ofOneLength reports whether several rows all have the same number of tokens.
+// ofOneLength reports whether the data have several rows, all with the same number of tokens.
 func ofOneLength(m *seq.Manifest) bool {
 	rows, least, most := int64(0), math.MaxInt, 0
 	for _, s := range m.Splits {
@@ -251,21 +252,21 @@ func ofOneLength(m *seq.Manifest) bool {
 	return rows > 1 && least == most
 }
 
-// renameLabels writes the names of all labels to the files, if more were found since they were
-// begun.
+// renameLabels rewrites the files with the names of all labels if new labels were found after the
+// files were begun.
 func (o *output) renameLabels(ctx context.Context) error {
 	names, final := o.labels.sorted()
 	if len(names) == len(o.names) {
 		return nil
 	}
-	found := make([]int32, len(names)) // maps numbers in the files to provisional ones
+	found := make([]int32, len(names)) // maps label numbers in the files to provisional numbers
 	for number := range final {
 		found[o.early(int32(number))] = int32(number)
 	}
 	return o.builder.RenameLabels(ctx, names, func(label int32) int32 { return final[found[label]] })
 }
 
-// provenance describes how to reproduce the data.
+// provenance returns the options that are needed to reproduce the data.
 func (o *output) provenance() map[string]any {
 	p := map[string]any{"source": o.options.From, "columns": o.columns, "rows": o.skipped.Read,
 		"left_out": o.skipped.Counts()}
@@ -284,7 +285,7 @@ func (o *output) provenance() map[string]any {
 	return p
 }
 
-// abort removes incomplete files.
+// abort removes the incomplete files.
 func (o *output) abort() {
 	if o.builder != nil {
 		o.builder.Abort()

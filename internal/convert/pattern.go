@@ -7,9 +7,9 @@ import (
 	"github.com/sftseq/sftseq/internal/source"
 )
 
-// taken extracts a part of a text with a pattern: the name of the first named group that matches,
-// otherwise the text of the first group, or of the whole match without groups. Without a pattern it
-// is the text.
+// taken extracts a part of a text by a pattern. It returns the name of the first named group that
+// matches, otherwise the text of the first group, or the whole match if the pattern has no groups.
+// Without a pattern it returns the text.
 func taken(pattern *regexp.Regexp, text string) (string, bool) {
 	if pattern == nil {
 		return text, true

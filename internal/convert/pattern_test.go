@@ -33,13 +33,13 @@ func TestTaken(t *testing.T) {
 			pattern = regexp.MustCompile(c.pattern)
 		}
 		if got, ok := taken(pattern, c.text); got != c.want || ok != c.ok {
-			t.Errorf("%s of %q: %q, %v, want %q, %v", c.pattern, c.text, got, ok, c.want, c.ok)
+			t.Errorf("%s of %q: got %q, %v, want %q, %v", c.pattern, c.text, got, ok, c.want, c.ok)
 		}
 	}
 }
 
-// TestPatterns: classes and splits are extracted from texts, and rows that do not match are left
-// out by reason.
+// TestPatterns checks that classes and splits are extracted from texts, and that rows which do not
+// match are left out and counted by reason.
 func TestPatterns(t *testing.T) {
 	from := file(t, "x.csv", "text,label\na,0_a_1.wav\nb,1_a_12.wav\nc,2_b_4.wav\nd,readme\ne,_a_9.wav\nf,1_c_x.wav\n")
 	o := options(t, from)
@@ -49,21 +49,21 @@ func TestPatterns(t *testing.T) {
 	want := "1 of 6 rows left out: no label\n  FROM:6\n" +
 		"2 of 6 rows left out: the split does not match (?<test>_[0-4]\\.wav$)|(?<train>_\\d+\\.wav$)\n  FROM:5: found \"readme\"\n  FROM:7: found \"1_c_x.wav\"\n"
 	if got := strings.ReplaceAll(skipped.String(), from, "FROM"); got != want {
-		t.Errorf("%s, want %s", got, want)
+		t.Errorf("got %s, want %s", got, want)
 	}
 	if got := contents(t, d); !slices.Equal(got, []string{"train: b (1)", "test: a (0)", "test: c (2)"}) {
-		t.Errorf("%q", got)
+		t.Errorf("got %q", got)
 	}
 	if p := d.Manifest.Provenance; p["label_pattern"] != `^([0-9]*)_` || p["split_pattern"] == nil {
-		t.Errorf("provenance %v", p)
+		t.Errorf("got provenance %v", p)
 	}
 	o.SplitColumn, o.SplitPattern, o.Replace, o.LabelPattern = "", nil, true, regexp.MustCompile(`^\d`)
 	if _, skipped = mustConvert(t, o); skipped.Reasons[`the label does not match ^\d`].Rows != 2 {
-		t.Errorf("%s", skipped)
+		t.Errorf("got %s", skipped)
 	}
 }
 
-// TestKnownLabels: a worker remembers the classes, not the texts that contain them.
+// TestKnownLabels checks that a worker caches classes, not the texts from which they are extracted.
 func TestKnownLabels(t *testing.T) {
 	o := options(t)
 	o.LabelPattern = regexp.MustCompile(`^\d`)
@@ -74,18 +74,18 @@ func TestKnownLabels(t *testing.T) {
 		}
 	}
 	if len(w.known) != 10 || len(w.labels.numbers) != 10 {
-		t.Errorf("%d and %d are known", len(w.known), len(w.labels.numbers))
+		t.Errorf("%d classes are cached and %d have a number, want 10 of each", len(w.known), len(w.labels.numbers))
 	}
 }
 
-// TestListsAsLabels: a row with several labels among rows with one class is reported as such.
+// TestListsAsLabels checks the error for a row with a list of labels among rows with one class.
 func TestListsAsLabels(t *testing.T) {
 	for _, list := range []string{`["x","y"]`, `[1,2]`, `[]`} {
 		_, skipped := mustConvert(t,
 			options(t, file(t, "x.jsonl", `{"text":"b","label":"x"}`+"\n"+`{"text":"a","label":`+list+"}\n")))
 		if !strings.Contains(skipped.String(), "1 of 2 rows left out: a list of labels among rows of one class each") ||
 			!strings.Contains(skipped.String(), "--label 'label[0]' of JSON") {
-			t.Errorf("%s: %s", list, skipped)
+			t.Errorf("%s: got %s", list, skipped)
 		}
 	}
 }

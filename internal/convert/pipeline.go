@@ -19,14 +19,14 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Workers process chunks of at most this many rows, or of about this many bytes.
+// Limits of the rows and bytes in a chunk. Workers process one chunk at a time.
 const (
 	chunkRows  = 8192
 	chunkBytes = 512 << 10
 )
 
-// chunk is a number of rows in processing; done signals that a worker has converted them. Its
-// memory is reused.
+// chunk is a sequence of consecutive rows. done receives a value when a worker has converted the
+// rows. The memory of a chunk is reused.
 type chunk struct {
 	rows []table.Row
 	kept []kept
@@ -40,40 +40,40 @@ type converted struct {
 	splits  []string // splits of the blocks, in order of first occurrence
 	blocks  map[string]*seq.Block
 	left    []left
-	failure error // an error that ends the conversion
+	failure error // error that ends the conversion
 }
 
-// kept has the location of a usable row, and hashes of its text, label and id.
+// kept holds the location of a usable row and hashes of its text, label and id.
 type kept struct {
 	file string
 	line int64
-	// split is the row's split.
+	// split is the split of the row.
 	split string
 	text  uint64
-	label uint64 // hash of the text with the row's label, labels or numbers; 0 without one
-	id    uint64 // hash of the row's own id; 0 without one
-	read  uint64 // hash of the tokens, if different texts may have the same ones; otherwise 0
+	label uint64 // hash of the text with the row's label, labels or numbers; 0 without a label
+	id    uint64 // hash of the row's own id; 0 without an id
+	read  uint64 // hash of the tokens if different texts may have the same tokens; otherwise 0
 	signs signs
 }
 
-// left is a row that is left out.
+// left holds the location of a row that is left out, and the reason.
 type left struct {
 	place string
 	why   *source.SkipReason
 }
 
-// convertAll reads all rows, converts them on all CPUs, and passes them to write, in order.
+// convertAll reads all rows, converts them on all CPUs, and passes the chunks to write in order.
 func (c *converter) convertAll(ctx context.Context, write func(*chunk) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	workers := runtime.GOMAXPROCS(0)
-	chunks := make(chan *chunk, 2*workers) // in order
+	chunks := make(chan *chunk, 2*workers) // in the order of their rows
 	jobs := make(chan *chunk)
-	free := make(chan *chunk, cap(chunks)+2) // one is being read, one written
+	free := make(chan *chunk, cap(chunks)+2) // 2 more: a chunk that is being read and a chunk that is being written
 	for range cap(free) {
 		free <- &chunk{done: make(chan struct{}, 1)}
 	}
-	// The reader is not waited for: it may block on standard input without data.
+	// convertAll does not wait for the reader, which may block on standard input without data.
 	go func() {
 		defer close(chunks)
 		defer close(jobs)
@@ -95,7 +95,7 @@ func (c *converter) convertAll(ctx context.Context, write func(*chunk) error) er
 				cancel(err)
 			}
 			free <- j
-			break // a later chunk cannot be first
+			break // done signals once per chunk
 		}
 	}
 	err := context.Cause(ctx)
@@ -119,8 +119,8 @@ func until[T any](ctx context.Context, c <-chan T) iter.Seq[T] {
 	}
 }
 
-// read sends the rows of all files in chunks. An error is the last chunk, so that the rows before
-// it are always reported in the same way.
+// read sends the rows of all files in chunks. A read error is sent as the last chunk, so that the
+// rows before it are always reported in the same way.
 func (c *converter) read(ctx context.Context, free <-chan *chunk, chunks, jobs chan<- *chunk) {
 	hand := func(to chan<- *chunk, j *chunk) {
 		select {
@@ -133,7 +133,7 @@ func (c *converter) read(ctx context.Context, free <-chan *chunk, chunks, jobs c
 			j.rows = j.rows[:0]
 			return j
 		}
-		return &chunk{done: make(chan struct{}, 1)} // no chunk is free, so none waits for it
+		return &chunk{done: make(chan struct{}, 1)} // the context is done, so no chunk will become free
 	}
 	j, size := next(), 0
 	pass := func() {
@@ -164,7 +164,8 @@ func (c *converter) read(ctx context.Context, free <-chan *chunk, chunks, jobs c
 	}
 }
 
-// readFile reads each row into the next one, and then takes it.
+// readFile reads each row of a file into the memory that next returns, and calls take after each
+// row.
 func (c *converter) readFile(ctx context.Context, path string, next func() *table.Row, take func(*table.Row)) error {
 	t, err := table.Open(ctx, path, c.table(c.options.Progress))
 	if err != nil {
@@ -185,7 +186,7 @@ func (c *converter) readFile(ctx context.Context, path string, next func() *tabl
 	return t.Close()
 }
 
-// spare returns the row after the last one, with its old memory.
+// spare returns the row after the last used row, with memory from an earlier use.
 func (j *chunk) spare(columns int) *table.Row {
 	n := len(j.rows)
 	if n == cap(j.rows) {
@@ -198,17 +199,17 @@ func (j *chunk) spare(columns int) *table.Row {
 	return row
 }
 
-// worker converts chunks, one after the other.
+// worker converts chunks, one at a time.
 type worker struct {
 	*converter
 	first, second []int32           // tokens of a row
 	text          []byte            // text of a row
 	digest        [sha256.Size]byte // hash of a row's first text, if it determines the split
-	numbers       []float32         // numbers of one row
+	numbers       []float32         // numbers of a row
 	holding       []int32           // labels of a row
 	labelled      []int32           // tags of a row
-	known         map[string]int32  // cache of labels, without a lock
-	signs         signs             // signs of one row
+	known         map[string]int32  // labels that this worker has seen, to avoid the lock of c.labels
+	signs         signs             // signs of a row
 }
 
 // textSeed is the seed of the hashes that find repeated texts and ids.
@@ -245,9 +246,9 @@ func (w *worker) convert(j *chunk) {
 		}
 		out.left = append(out.left, left{row.Place(), why})
 	}
-	for i := range j.rows { // do not keep their input in memory
+	for i := range j.rows { // do not keep the rows' input in memory
 		values := j.rows[i].Values
-		clear(values[:cap(values)]) // also of a row that failed at a later column
+		clear(values[:cap(values)]) // including values of a row that failed at a later column
 	}
 }
 
@@ -272,15 +273,15 @@ func (w *worker) add(out *converted, row *table.Row, e seq.Example, split string
 		return source.Skip("it does not fit into a data set", err)
 	}
 	if block.Rows() == 1 {
-		split = strings.Clone(split) // it shares the memory of its row
+		split = strings.Clone(split) // split shares the memory of its row
 		out.blocks[split] = block
 		out.splits = append(out.splits, split)
 	}
 	return nil
 }
 
-// hash returns a hash of all of a row's texts. For a single text it is a part of the digest: the
-// bits after those that determine the split.
+// hash returns a hash of all texts of a row. For a single text it consists of the bits of the
+// digest after the 64 bits that determine the split.
 func (w *worker) hash(row *table.Row) uint64 {
 	texts := w.texts(row)
 	if len(texts) == 1 && w.options.SplitColumn == "" {
@@ -293,8 +294,8 @@ func (w *worker) hash(row *table.Row) uint64 {
 	return maphash.Bytes(textSeed, w.text)
 }
 
-// hashLabel returns the hash of a text's hash and the row's class, labels, tags or numbers; 0 if
-// the row has none.
+// hashLabel returns a hash of a text's hash and the row's class, labels, tags or numbers; 0 if the
+// row has no such targets.
 func (w *worker) hashLabel(text uint64, e *seq.Example) uint64 {
 	if e.Label == seq.NoLabel && e.Labels == nil && e.Numbers == nil {
 		return 0
@@ -309,8 +310,8 @@ func (w *worker) hashLabel(text uint64, e *seq.Example) uint64 {
 	return maphash.Bytes(textSeed, w.text)
 }
 
-// hashTokens returns the hash of a text's tokens, for a pair independent of the order; 0 if the
-// tokens equal the text.
+// hashTokens returns a hash of a text's tokens; 0 if the tokens equal the text. The hash of a pair
+// does not depend on the order of the two texts.
 func (w *worker) hashTokens(row *table.Row, e *seq.Example) (sum uint64) {
 	texts := w.texts(row)
 	switch {
@@ -327,8 +328,8 @@ func (w *worker) hashTokens(row *table.Row, e *seq.Example) (sum uint64) {
 	return w.hashOf(e.A)
 }
 
-// hashOf returns a hash of tokens, two in each step: maphash would need a copy of them as bytes,
-// which costs more than a simple tokenizer.
+// hashOf returns a hash of tokens. It processes two tokens per step; maphash would need them copied
+// to bytes, and this copy costs more than a simple tokenizer.
 func (w *worker) hashOf(tokens []int32) uint64 {
 	const odd = 0x9E3779B97F4A7C15 // 2⁶⁴ divided by the golden ratio
 	hash := uint64(len(tokens))

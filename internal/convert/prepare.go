@@ -12,7 +12,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// prepare checks the options.
+// prepare checks the options and opens every input once.
 func (c *converter) prepare(ctx context.Context) error {
 	o := &c.options
 	if o.Series != nil {
@@ -78,15 +78,15 @@ func (o *Options) targets() (out []string) {
 	return out
 }
 
-// describe sets the task and the columns to read. Label or SplitColumn is the last of them, except
-// for that of ids.
+// describe sets the task and the columns to read. The column Label or SplitColumn is last, except
+// for the id column.
 func (c *converter) describe() error {
 	o := &c.options
 	c.spec = seq.Spec{Task: seq.Classification, Name: o.Name, IDs: true}
 	if o.Pair != nil {
 		c.columns, c.spec.Task = append(c.columns, o.Pair...), seq.Retrieval
 	} else {
-		c.columns = append(c.columns, o.Text+o.Tokens+o.Features) // all but one are empty
+		c.columns = append(c.columns, o.Text+o.Tokens+o.Features) // at most one of the three is not empty
 	}
 	if o.Numbers != nil {
 		if err := seq.CheckNumberNames(o.Numbers); err != nil {
@@ -124,7 +124,7 @@ func (c *converter) describe() error {
 	return nil
 }
 
-// nameLabels takes the label names of the options.
+// nameLabels sets the label names that the options give.
 func (c *converter) nameLabels() error {
 	o := &c.options
 	if err := CheckLabels(o.Labels); err != nil {
@@ -146,7 +146,8 @@ func (c *converter) nameLabels() error {
 	return CheckShares(o.Shares)
 }
 
-// openAll opens each input once, to find an error before hours of work on others.
+// openAll opens each input once, so that an error in a late file is found before hours of work on
+// earlier files.
 func (c *converter) openAll(ctx context.Context) error {
 	for _, path := range c.options.From {
 		if table.ReadOnce(path) {

@@ -10,7 +10,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestRefuses: inconsistent options are errors before anything is read or written.
+// TestRefuses checks that inconsistent options are refused before any file is read or written.
 func TestRefuses(t *testing.T) {
 	from := file(t, "a.csv", "text,label\na,1\n,2\n")
 	for want, change := range map[string]func(*Options){
@@ -50,11 +50,11 @@ func TestRefuses(t *testing.T) {
 	o.To = t.TempDir()
 	must.FailWith(t, context.Canceled)(Convert(ctx, o))
 	if left, _ := os.ReadDir(o.To); len(left) != 0 {
-		t.Errorf("found the files %v", left)
+		t.Errorf("got files %v, want none", left)
 	}
 }
 
-// TestNoRows: the error names a file without rows.
+// TestNoRows checks that the error for a file without rows names the file.
 func TestNoRows(t *testing.T) {
 	for name, text := range map[string]string{"h.csv": "text,label\n", "e.jsonl": "", "e.conll": ""} {
 		path := file(t, name, text)
@@ -64,12 +64,13 @@ func TestNoRows(t *testing.T) {
 		}
 		_, _, err := Convert(t.Context(), o)
 		if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "rows") {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got error %v", name, err)
 		}
 	}
 }
 
-// TestOtherEncoding: rows in another encoding are left out, with a note on the next step.
+// TestOtherEncoding checks that rows in another encoding are left out, and that a note suggests
+// iconv.
 func TestOtherEncoding(t *testing.T) {
 	for name, text := range map[string]string{
 		"a.csv":   "text,label\ncaf\xe9,x\ncafe,y\n",
@@ -78,7 +79,7 @@ func TestOtherEncoding(t *testing.T) {
 	} {
 		_, skipped := mustConvert(t, options(t, file(t, name, text)))
 		if got := strings.Contains(skipped.String(), "iconv -f latin1 -t utf-8"); got != (name != "b.csv") {
-			t.Errorf("%s: %s", name, skipped)
+			t.Errorf("%s: got %s", name, skipped)
 		}
 	}
 }

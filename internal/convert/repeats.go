@@ -2,30 +2,31 @@ package convert
 
 import "slices"
 
-// repeats finds repeated texts, or ids, by their hashes: among the first [maxTexts] distinct ones,
-// in memory that does not grow with the rows.
+// repeats finds repeated texts or ids by their hashes. It remembers the first [maxTexts] distinct
+// hashes, so that its memory does not grow with the number of rows.
 type repeats struct {
-	slots []uint64 // open addressing; 0 is free, the low [tagBits] are a tag
+	slots []uint64 // open addressing; 0 is a free slot, the low [tagBits] bits are a tag
 	used  int
 }
 
-// maxTexts is the maximum number of distinct texts in the table. It begins with a small part of
-// the memory and doubles it whenever three quarters are used: unused memory is not mapped, and the
-// used part fits into a CPU cache for longer.
+// maxTexts is the maximum number of distinct texts in the table. The table uses a small part of its
+// allocation first and doubles whenever three quarters are used. The system maps no memory for the
+// unused part, and a small table fits into a CPU cache.
 const (
 	firstSlots = 1 << 12
 	maxSlots   = 1 << 21
 	maxTexts   = maxSlots * 3 / 4
 )
 
-// tagBits is enough for each of [maxSplits], and a free slot.
+// tagBits suffices for maxSplits tags and the value of a free slot.
 const tagBits = 7
 
 func newRepeats() repeats { return repeats{slots: make([]uint64, maxSlots)[:firstSlots]} }
 
-// add reports whether a text was added before, and the tag with which it was added first.
+// add adds a hash with a tag. It reports whether the hash was added before, and the tag of its
+// first addition.
 func (r *repeats) add(hash uint64, tag int) (before bool, first int) {
-	hash = hash>>tagBits<<tagBits | uint64(tag+1) // not free
+	hash = hash>>tagBits<<tagBits | uint64(tag+1) // tag+1, because 0 means a free slot
 	slot := r.find(hash)
 	if *slot != 0 {
 		return true, int(*slot&(1<<tagBits-1)) - 1
@@ -40,7 +41,7 @@ func (r *repeats) add(hash uint64, tag int) (before bool, first int) {
 	return false, tag
 }
 
-// find returns the slot of a hash with any tag, or the free slot for it.
+// find returns the slot that holds a hash, with any tag, or the free slot for it.
 func (r *repeats) find(hash uint64) *uint64 {
 	last := uint64(len(r.slots) - 1)
 	for at := hash >> tagBits; ; at++ {
@@ -50,8 +51,8 @@ func (r *repeats) find(hash uint64) *uint64 {
 	}
 }
 
-// grow writes to the new part before a hash is looked up there: memory that is first read and then
-// written is mapped twice.
+// grow doubles the used part of the table. It clears the new part before it reads from it, because
+// the system maps a page twice if it is first read and then written.
 func (r *repeats) grow() {
 	hashes := slices.Clone(r.slots)
 	r.slots = r.slots[:2*len(r.slots)]

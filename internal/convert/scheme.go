@@ -12,8 +12,9 @@ import (
 	"github.com/sftseq/sftseq/internal/table"
 )
 
-// Tags of spans are read in BIO. Other schemes also mark the last token of a span and spans of one
-// token; without these marks two adjacent spans would be one. They are converted:
+// Tags of spans are read in the scheme BIO. Other schemes also mark the last token of a span and
+// spans of a single token; if these marks were read as types, two adjacent spans would become one.
+// They are converted:
 //
 //	BIOES  B-X I-X E-X, S-X
 //	BILOU  B-X I-X L-X, U-X
@@ -23,9 +24,9 @@ import (
 
 // Marks of a scheme's tags, before the hyphen.
 const (
-	begins  = "BSUW" // a span
+	begins  = "BSUW" // first token of a span
 	ends    = "ELSUW"
-	single  = "SUW" // a span of one token
+	single  = "SUW" // span of a single token
 	onlyBIO = "BI"
 	marks   = "BIMELSUW"
 )
@@ -36,8 +37,9 @@ func markOf(tag string) (mark, kind string, ok bool) {
 	return mark, kind, ok && len(mark) == 1 && strings.Contains(marks, mark) && kind != ""
 }
 
-// MarkEnds reports whether tags are in a scheme that marks the ends of spans: a type occurs both in
-// B-X or I-X and with another mark, or all tags except O are spans of one token.
+// MarkEnds reports whether tags are in a scheme that marks the ends of spans. This is the case if a
+// type occurs both in B-X or I-X and with another mark, or if all tags except O mark single-token
+// spans.
 func MarkEnds(tags []string) bool {
 	found := map[string]string{} // marks of each type
 	others, singles := 0, 0
@@ -62,9 +64,9 @@ func MarkEnds(tags []string) bool {
 	return singles > 0 && others == 0 && slices.Contains(tags, outside)
 }
 
-// toBIO converts the tags of a row. A span ends at its end mark, and another begins where the type
-// changes, even without a begin mark. It returns the index of the first token where a span ends or
-// begins without such a mark, or -1.
+// toBIO converts the tags of a row in place. A span ends at its end mark. A new span begins where
+// the type changes, even without a begin mark. toBIO returns the index of the first token where a
+// span begins or ends without its mark, or -1.
 func toBIO(tags []string) (broken int) {
 	open := "" // type of the span that the next token may continue
 	broken = -1
@@ -109,8 +111,8 @@ func namesInBIO(names []string) (out []string) {
 	return out
 }
 
-// decideMarks inspects the tags of the first rows, before a worker processes them, unless the names
-// of labels determine the scheme.
+// decideMarks determines the scheme from the tags of the first rows, before a worker processes
+// them, unless the label names determine it.
 func (c *converter) decideMarks(rows []table.Row) {
 	if c.marksDecided || c.options.Tags == "" {
 		return
@@ -137,8 +139,9 @@ func (c *converter) decideMarksBy(tags []string) {
 	}
 }
 
-// checkMarks returns an error for tags that turn out to mark the ends of spans after rows were read
-// as BIO, and for unmarked tags among tags in BIO, in which evaluations would find no span.
+// checkMarks returns an error in two cases. Later rows may mark the ends of spans although the
+// first rows were read as BIO. Tags in BIO may also be mixed with unmarked tags, in which
+// evaluations would find no span.
 func (c *converter) checkMarks(names []string) error {
 	switch {
 	case c.options.Tags == "":
@@ -171,20 +174,20 @@ func (c *converter) checkMarks(names []string) error {
 // almostBIO matches tags that mark spans in an unsupported way.
 var almostBIO = regexp.MustCompile(`^(?i)([bilouems][-_:/|. ].+|.+[-_:/|. ][bilouems])$`)
 
-// tagPlaces has the first row with each tag. Concurrent workers share it.
+// tagPlaces holds the location of the first row with each tag. Concurrent workers share it.
 type tagPlaces struct {
 	mu     sync.Mutex
 	places map[string]tagPlace
 }
 
-// tagPlace is the location of a row: the number of its file, and its position.
+// tagPlace is the location of a row: the index of its file, its line, and the location as text.
 type tagPlace struct {
 	file int
 	line int64
 	text string
 }
 
-// see records a row with a tag.
+// see records the location of a row with a tag, and keeps the first location in input order.
 func (p *tagPlaces) see(tag string, at tagPlace) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -207,7 +210,7 @@ func (c *converter) placeOf(row *table.Row) tagPlace {
 // brokenMarks is the key in [tagPlaces] for rows with inconsistent marks.
 const brokenMarks = ""
 
-// noteBroken adds a note on rows with inconsistent marks.
+// noteBroken reports rows with inconsistent marks in a note.
 func (c *converter) noteBroken() {
 	if n := c.broken.Load(); n > 0 {
 		c.skipped.Note(fmt.Sprintf("column %s: rows in which a span begins or ends without its mark: %d, the first at %s: it begins and ends at the tags beside it", c.options.Tags, n, c.tagPlaces.first(brokenMarks)))

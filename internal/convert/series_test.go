@@ -7,8 +7,9 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestSeriesWithoutTargets: a name with * matches no column of a target, an id or a split, and the
-// note lists the matched columns. A column that is named both as input and as target is refused.
+// TestSeriesWithoutTargets checks that a column name with * matches no target, id or split column,
+// and that a note lists the matched columns. A column that is both input and target must be
+// refused.
 func TestSeriesWithoutTargets(t *testing.T) {
 	set := func(table string, change func(o *Options)) Options {
 		o := options(t, file(t, "x.csv", table))
@@ -33,7 +34,7 @@ func TestSeriesWithoutTargets(t *testing.T) {
 		d, skipped := mustConvert(t, c.set)
 		f := must.Get(d.Open("train"))(t)
 		if e := must.Get(f.Example(0))(t); len(e.Features) != c.steps || !strings.Contains(skipped.String(), text) {
-			t.Errorf("%d steps, expected %d; notes %s, want %s", len(e.Features), c.steps, skipped, text)
+			t.Errorf("%d steps, want %d; notes %s, want %s", len(e.Features), c.steps, skipped, text)
 		}
 		f.Close()
 	}

@@ -16,7 +16,7 @@ var splitName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 
 func validSplit(name string) bool { return splitName.MatchString(name) }
 
-// splitOf returns the canonical name of a split.
+// splitOf returns the canonical name of a split, for instance "val" for "validation".
 func splitOf(name string) string {
 	split, ok := seq.KnownSplit(name)
 	if !ok {
@@ -40,13 +40,14 @@ func CheckShares(shares []Share) error {
 	return nil
 }
 
-// digestOf returns the SHA-256 of a seed and the bytes of a text; buf is scratch memory.
+// digestOf returns the SHA-256 of a seed and the bytes of a text. It uses buf as scratch memory.
 func digestOf(seed uint64, text table.Value, buf *[]byte) [sha256.Size]byte {
 	*buf = appendBytes(binary.LittleEndian.AppendUint64((*buf)[:0], seed), text)
 	return sha256.Sum256(*buf)
 }
 
-// shareOf returns the split of a text with a digest, whose first 64 bits are a fraction.
+// shareOf returns the split of a text. The first 64 bits of its digest, read as a fraction, select
+// the split.
 func shareOf(shares []Share, sum [sha256.Size]byte) string {
 	u := float64(binary.BigEndian.Uint64(sum[:])) / (1 << 64)
 	for _, s := range shares {
@@ -55,7 +56,7 @@ func shareOf(shares []Share, sum [sha256.Size]byte) string {
 		}
 		u -= s.Part
 	}
-	for i := len(shares) - 1; ; i-- { // after rounding
+	for i := len(shares) - 1; ; i-- { // rounding may leave the sum of the shares below 1
 		if shares[i].Part > 0 {
 			return shares[i].Split
 		}

@@ -13,23 +13,23 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// signs has a bit for each kind of sign that a row may mean something else than what it is read as.
+// signs is a bit set of signs that a row may have been misinterpreted.
 type signs uint8
 
-// Kinds of signs.
+// Signs of misinterpretation.
 const (
 	signSpan    signs = 1 << iota // a span begins or ends within a word or with white space
-	signLost                      // the text has U+FFFD
+	signLost                      // the text contains U+FFFD, the replacement character
 	signRounded                   // numbers differ by less than float32 resolves
 	signNormal                    // a normal whose length differs from 1
 	signPadded                    // a list of tokens ends in a token that is repeated
-	signMissing                   // a number that programs write for a missing one
-	signPath                      // the text is the name of a file
-	signBytes                     // the text is Python's notation of bytes
+	signMissing                   // a number is a common placeholder for a missing value
+	signPath                      // the text is a file name
+	signBytes                     // the text is a Python bytes literal
 	signKinds   = iota
 )
 
-// signTexts describe rows with a sign, and the next step.
+// signTexts are the notes for rows with a sign, including the next step.
 var signTexts = [signKinds]string{
 	"have a span that begins or ends within a word or with white space: expected characters from 0, the end not included, not bytes",
 	"have U+FFFD in their text, which stands for bytes that a program could not decode: write the table anew from its source",
@@ -41,7 +41,7 @@ var signTexts = [signKinds]string{
 	"have a text such as b'x', which Python writes of bytes: write bytes.decode() of it",
 }
 
-// signCounts counts rows with signs.
+// signCounts counts the rows that have each sign.
 type signCounts struct {
 	kinds [signKinds]source.SkippedKind
 }
@@ -54,7 +54,8 @@ func (c *signCounts) add(s signs, place func() string) {
 	}
 }
 
-// note adds a note for each kind of sign; for some kinds only if most of the kept rows have it.
+// note reports a note for each sign that occurred. Some signs are reported only if most of the kept
+// rows have them.
 func (c *signCounts) note(left *source.Skipped, padded bool) {
 	for kind := range c.kinds {
 		k := &c.kinds[kind]
@@ -66,7 +67,8 @@ func (c *signCounts) note(left *source.Skipped, padded bool) {
 	}
 }
 
-// normalAt returns the index of a normal among features, -1 without one.
+// normalAt returns the index of the first component of a normal among the features; -1 without
+// normals.
 func normalAt(names []string) int {
 	at := slices.Index(names, seq.NormalNames[0])
 	if at < 0 || at+len(seq.NormalNames) > len(names) ||
@@ -76,7 +78,7 @@ func normalAt(names []string) int {
 	return at
 }
 
-// look finds the signs of a row that was converted to an example.
+// look sets w.signs to the signs of a row that was converted to an example.
 func (w *worker) look(row *table.Row, e *seq.Example) {
 	if slices.ContainsFunc(e.Numbers, isMissing) ||
 		slices.ContainsFunc(e.Features, func(f []float32) bool { return slices.ContainsFunc(f, isMissing) }) {
@@ -112,21 +114,21 @@ func (w *worker) look(row *table.Row, e *seq.Example) {
 	}
 }
 
-// namesFile matches the name of a file of text, audio or an image.
+// namesFile matches a file name with an extension of text, audio, images or point clouds.
 var namesFile = regexp.MustCompile(`^[^\s"'<>{}]+\.(?i:txt|html?|json|pdf|docx?|png|jpe?g|gif|bmp|tiff?|webp|wav|mp3|flac|ogg|npy|obj|off|ply|xyz|pts)$`)
 
-// maxPath is the maximum length of a text that may be a file name.
+// maxPath is the maximum length in bytes of a text that is tested as a file name.
 const maxPath = 1 << 10
 
-// unitOrZero reports whether a vector has the length 1 up to rounding, or 0.
+// unitOrZero reports whether the length of a vector is 0, or 1 within 10%.
 func unitOrZero(v []float32) bool {
 	length := math.Sqrt(float64(v[0])*float64(v[0]) + float64(v[1])*float64(v[1]) + float64(v[2])*float64(v[2]))
 	return length == 0 || length > 0.9 && length < 1.1
 }
 
-// isRounded reports whether the numbers of a feature differ by less than a hundred steps of float32
-// at their size. Numbers that are equal in float32 count as rounded if they are beyond its integer
-// range.
+// isRounded reports whether all values of some feature lie within a hundred steps of float32 at
+// their magnitude. Values that are equal in float32 count only if they are beyond its exact
+// integers.
 func isRounded(features [][]float32) bool {
 	const step, whole = 1.0 / (1 << 23), 1 << 24
 	if len(features) < 2 {
@@ -145,7 +147,7 @@ func isRounded(features [][]float32) bool {
 	return false
 }
 
-// isMissing reports whether programs write a number for a missing one.
+// isMissing reports whether x is a number that programs write for a missing value.
 func isMissing(x float32) bool {
 	return x <= -999 && (x == -999 || x == -9999 || x == -99999 || x == -999999) || x >= 1e20 &&
 		(x == 1e20 || x == 1e30 || x == 9.96921e36) || x == -1e30

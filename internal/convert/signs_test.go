@@ -11,7 +11,7 @@ import (
 	"github.com/sftseq/sftseq/internal/source"
 )
 
-// TestSigns: rows that may mean something else than what they are read as are counted in one note.
+// TestSigns checks that rows which may have been misinterpreted are counted in a single note.
 func TestSigns(t *testing.T) {
 	spans := func(o *Options) { o.Label, o.Spans = "", "s" }
 	lists := func(o *Options) {
@@ -69,13 +69,14 @@ func TestSigns(t *testing.T) {
 			must.Succeed(t, err)
 			if got := left.String(); !strings.Contains(got, c.want) || (c.want == "") != (got == "") || c.want != "" &&
 				!strings.Contains(got, "; the first is "+o.From[0]+":") {
-				t.Errorf("%q, expected %q", got, c.want)
+				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
 	}
 }
 
-// TestSpanText: a span that repeats its text is left out if its positions belong to another text.
+// TestSpanText checks that a row is left out if the stated text of a span differs from the text at
+// its positions.
 func TestSpanText(t *testing.T) {
 	from := write(t, `{"text":"Ann met Bob","s":[{"start":0,"end":3,"label":"P","text":"Bob"}]}`+"\n"+
 		`{"text":"Ann met Bob","s":[{"start":8,"end":11,"label":"P","text":"Bob"}]}`+"\n")
@@ -86,11 +87,11 @@ func TestSpanText(t *testing.T) {
 	var kind *source.SkippedKind
 	if kind = left.Reasons["a span whose text is another"]; kind == nil || kind.Rows != 1 ||
 		!strings.Contains(kind.Places[0], from+`:1: column s: 0 to 3 is "Ann", its text says "Bob"`) {
-		t.Errorf("%s", left)
+		t.Errorf("got %s", left)
 	}
 }
 
-// TestIntervalBlocks: a note mentions the gaps between BED blocks.
+// TestIntervalBlocks checks that a note warns about the gaps between BED blocks.
 func TestIntervalBlocks(t *testing.T) {
 	dir := t.TempDir()
 	fasta, bed := filepath.Join(dir, "g.fa"), filepath.Join(dir, "b.bed")
@@ -103,13 +104,13 @@ func TestIntervalBlocks(t *testing.T) {
 			Shares: []Share{{Split: "train", Part: 1}}, Replace: true})
 		must.Succeed(t, err)
 		if got := left.String(); !strings.HasPrefix(got, want) || (want == "") != (got == "") {
-			t.Errorf("%s: %q, expected %q", blocks, got, want)
+			t.Errorf("%s: got %q, want %q", blocks, got, want)
 		}
 	}
 }
 
-// TestOtherTokens: texts of one split whose tokens occur in another split are counted, such as
-// texts in another case.
+// TestOtherTokens checks that a text is counted if a different text in another split has the same
+// tokens, for instance if only the case differs.
 func TestOtherTokens(t *testing.T) {
 	rows := `{"text":"A","split":"val"}` + "\n" + `{"text":"a","split":"test"}` + "\n" +
 		`{"text":"Good film","split":"train"}` + "\n" + `{"text":"good  FILM","split":"test"}` + "\n" +
@@ -121,12 +122,13 @@ func TestOtherTokens(t *testing.T) {
 		must.Succeed(t, err)
 		if left.OtherTokens.Rows != want || want > 0 && (left.OtherTokens.Places[0] != from+":4" ||
 			!strings.Contains(left.String(), "1 of 6 rows have the tokens of a row in another split")) {
-			t.Errorf("%s: %s", tokenizer, left)
+			t.Errorf("%s: got %s", tokenizer, left)
 		}
 	}
 }
 
-// TestOtherOrder: pairs of one split that occur in another split in the other order are counted.
+// TestOtherOrder checks that a pair is counted if another split has the same two texts in reverse
+// order.
 func TestOtherOrder(t *testing.T) {
 	from := write(t, `{"a":"x","b":"y","l":0,"split":"train"}`+"\n"+`{"a":"y","b":"x","l":0,"split":"test"}`+"\n"+
 		`{"a":"y","b":"z","l":1,"split":"test"}`+"\n")
@@ -134,6 +136,6 @@ func TestOtherOrder(t *testing.T) {
 		Pair: []string{"a", "b"}, Label: "l", SplitColumn: "split", Tokenizer: []byte(`{"type":"byte"}`)})
 	must.Succeed(t, err)
 	if left.OtherTokens.Rows != 1 || left.OtherTokens.Places[0] != from+":2" {
-		t.Errorf("%s", left)
+		t.Errorf("got %s", left)
 	}
 }

@@ -19,23 +19,25 @@ import (
 // outside is the tag of a token outside of all spans.
 const outside = "O"
 
-// noTag means no tag in a text of tags, as in a list of JSON; alone it means no tags at all.
+// noTag is the notation for no tag in a text of tags, like null in a JSON list. A text that is only
+// noTag means that the row has no tags.
 const noTag = "null"
 
 // NoTags is the skip reason of a row without tags.
 const NoTags = "no tags"
 
-// tags reports whether tokens have a label each.
+// tags reports whether each token has its own label.
 func (o *Options) tags() bool { return o.Tags != "" || o.Spans != "" || o.Intervals != "" }
 
-// part is a part of a text, from a byte to before another, with one tag: a word or a span.
+// part is a byte range [start, end) of a text with one tag: a word or a span.
 type part struct {
 	start, end int
-	tag        string // tag of its first token; "" for no label
-	inner      string // tag of the other tokens
+	tag        string // tag of its first token; "" means no label
+	inner      string // tag of its other tokens
 }
 
-// continued returns the tag that continues a tag: I-X after B-X, and the same after others.
+// continued returns the tag of the next token in the same span: I-X after B-X, otherwise the tag
+// itself.
 func continued(tag string) string {
 	if kind, ok := strings.CutPrefix(tag, "B-"); ok {
 		return "I-" + kind
@@ -49,7 +51,7 @@ func goesOn(before, tag string) bool {
 	return strings.HasPrefix(tag, "I-") && continued(before) == tag
 }
 
-// checkTags returns an error for inconsistent options, before anything is read.
+// checkTags returns an error for inconsistent options, before any file is read.
 func (c *converter) checkTags() error {
 	o := &c.options
 	given := 0
@@ -68,7 +70,7 @@ func (c *converter) checkTags() error {
 	}
 	if o.Intervals == "" {
 		c.tagsAt = len(c.columns)
-		c.columns = append(c.columns, o.Tags+o.Spans) // one of them is empty
+		c.columns = append(c.columns, o.Tags+o.Spans) // at most one of the two is not empty
 		return nil
 	}
 	var err error
@@ -83,8 +85,8 @@ func (c *converter) checkTags() error {
 	return nil
 }
 
-// words joins a JSON list of words to a text, with a space between them. For a sequence with
-// intervals, whose positions count only letters, it removes white space.
+// words joins a JSON list of words to a text, with a space between words. For a sequence with
+// intervals it removes white space, because interval positions count only letters.
 func (c *converter) words(row *table.Row) {
 	if c.options.Intervals != "" && len(row.Values) > 0 {
 		v := &row.Values[firstText]
@@ -113,14 +115,14 @@ func (c *converter) words(row *table.Row) {
 	*v = table.Value{Text: strings.Join(words, " "), Words: true}
 }
 
-// called returns the name of a row.
+// called returns the name of a row's sequence, by which intervals refer to it.
 func (w *worker) called(row *table.Row) string {
 	id, _ := w.names.ID(row, w.idAt)
 	return id.Text
 }
 
-// tagged returns the numbers of the tags of a row's tokens, in memory that is reused for the next
-// one.
+// tagged returns the provisional numbers of the tags of a row's tokens. The next call reuses their
+// memory.
 func (w *worker) tagged(row *table.Row, e *seq.Example) ([]int32, *source.SkipReason) {
 	o, text := &w.options, row.Values[firstText]
 	tokens := e.First()
@@ -192,11 +194,11 @@ func (w *worker) tagged(row *table.Row, e *seq.Example) ([]int32, *source.SkipRe
 	return w.tagParts(text.Text, tokens, parts, between, true)
 }
 
-// spanOf returns a part that is a span.
+// spanOf returns the part for a span of the given kind, tagged in BIO.
 func spanOf(start, end int, kind string) part { return part{start, end, "B-" + kind, "I-" + kind} }
 
-// tagParts tags the tokens of a text by its parts, which are in order. The text between words
-// continues a span if the words on both sides belong to it; otherwise it has the tag between.
+// tagParts tags the tokens of a text by its parts, which are in order. Text between two words of
+// the same span continues the span. Other text between words has the tag in the argument between.
 func (w *worker) tagParts(text string, tokens int, parts []part, between string,
 	words bool) ([]int32, *source.SkipReason) {
 	offsets, err := tokenizers.Offsets(w.tokenizer, text)
@@ -243,7 +245,7 @@ func (w *worker) tagParts(text string, tokens int, parts []part, between string,
 	return w.labelled, nil
 }
 
-// appendTag appends the number of a tag, "" for none.
+// appendTag appends the provisional number of a tag to w.labelled; "" means no tag.
 func (w *worker) appendTag(tag string) *source.SkipReason {
 	if tag == "" {
 		w.labelled = append(w.labelled, seq.NoLabel)
@@ -261,7 +263,7 @@ func (w *worker) appendTag(tag string) *source.SkipReason {
 	return nil
 }
 
-// tagNames returns the tags of a row, in BIO if they mark spans.
+// tagNames returns the tags of a row, converted to BIO if they mark spans.
 func (c *converter) tagNames(row *table.Row) (tags []string, why *source.SkipReason) {
 	if tags, why = c.writtenTags(row.Values[c.tagsAt]); c.marksEnds && toBIO(tags) >= 0 {
 		c.broken.Add(1)
@@ -270,9 +272,9 @@ func (c *converter) tagNames(row *table.Row) (tags []string, why *source.SkipRea
 	return tags, why
 }
 
-// writtenTags returns the tags of a row as the table has them: a JSON list of names, numbers and
-// null for none; or words separated by spaces. Integers that are not names are indices into the
-// given label names.
+// writtenTags returns the tags of a row in the notation of its table. They are a JSON list of
+// names, numbers and null (no tag), or words separated by spaces. Integers that are not label names
+// are indices into the given label names.
 func (c *converter) writtenTags(v table.Value) (tags []string, why *source.SkipReason) {
 	switch {
 	case v.Tokens != nil:
@@ -314,7 +316,7 @@ func (c *converter) writtenTags(v table.Value) (tags []string, why *source.SkipR
 	}
 	names := c.options.Labels
 	for i, tag := range tags {
-		if tag == strconv.Itoa(int(seq.NoLabel)) || tag == "-100" { // PyTorch excludes -100 from a loss
+		if tag == strconv.Itoa(int(seq.NoLabel)) || tag == "-100" { // PyTorch's loss ignores the index -100
 			tags[i] = ""
 			continue
 		}
@@ -325,7 +327,8 @@ func (c *converter) writtenTags(v table.Value) (tags []string, why *source.SkipR
 	return tags, nil
 }
 
-// spansOf reads a JSON list of objects with start and end, in characters of the text, and label.
+// spansOf parses a JSON list of objects with the keys start and end, in characters of the text, and
+// label.
 func spansOf(column, text, list string) ([]part, *source.SkipReason) {
 	bad := func(kind, format string, a ...any) *source.SkipReason {
 		return source.Skip(kind, fmt.Errorf("column %s: "+format, append([]any{column}, a...)...))
@@ -333,12 +336,12 @@ func spansOf(column, text, list string) ([]part, *source.SkipReason) {
 	var spans []struct {
 		Start, End *int
 		Label      string
-		Text       *string // text of the span, which some files repeat
+		Text       *string // text of the span, which some files contain as well
 	}
 	if err := json.Unmarshal([]byte(list), &spans); err != nil {
 		return nil, bad("no list of spans", `expected [{"start": 0, "end": 5, "label": "PER"}], found %.60q`, list)
 	}
-	if spans == nil { // the text null
+	if spans == nil { // the list is null
 		return nil, bad(NoTags, "found nothing")
 	}
 	for i, s := range spans {
@@ -390,7 +393,7 @@ func cutsWord(text string, at int) bool {
 
 var spacedScripts = []*unicode.RangeTable{unicode.Latin, unicode.Greek, unicode.Cyrillic}
 
-// beginsOrEndsBetween reports whether spans begin or end within words, or with white space.
+// beginsOrEndsBetween reports whether a span begins or ends within a word, or with white space.
 func beginsOrEndsBetween(text string, spans []part) bool {
 	return slices.ContainsFunc(spans, func(p part) bool {
 		inner := text[p.start:p.end]

@@ -21,7 +21,7 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// tagOptions returns the options for a table of tags, whose rows are all in one split.
+// tagOptions returns the options for a table of tags. All rows are in one split.
 func tagOptions(t *testing.T, from string, change func(*Options)) Options {
 	o := Options{From: []string{from}, To: filepath.Join(t.TempDir(), "set"), Name: "own", Text: "text",
 		Shares: []Share{{Split: "train", Part: 1}}}
@@ -29,7 +29,7 @@ func tagOptions(t *testing.T, from string, change func(*Options)) Options {
 	return o
 }
 
-// tagRows returns the rows of a data set: the tokens and the tag of each, "-" without one.
+// tagRows returns each row of a data set as its tokens with their tags; "-" means no tag.
 func tagRows(t *testing.T, d *seq.Dataset) (rows []string) {
 	t.Helper()
 	must.Succeed(t, d.Verify())
@@ -51,7 +51,7 @@ func tagRows(t *testing.T, d *seq.Dataset) (rows []string) {
 	return rows
 }
 
-// TestTags: each kind of input gives every token the right tag.
+// TestTags checks that each kind of input gives every token the right tag.
 func TestTags(t *testing.T) {
 	words := func(o *Options) { o.Tags, o.Tokenizer = "tags", []byte(`{"type":"words"}`) }
 	spans := func(o *Options) { o.Spans, o.Tokenizer = "spans", []byte(`{"type":"words"}`) }
@@ -151,8 +151,9 @@ func TestTags(t *testing.T) {
 	}
 }
 
-// TestMarkedEnds: tags that mark the ends of spans are converted with one note, in any file or row;
-// if the first rows are plain BIO and later ones are not, the conversion is refused.
+// TestMarkedEnds checks that tags which mark the ends of spans are converted and reported in one
+// note, in any file or row. If the first rows are plain BIO and later rows are not, the conversion
+// must be refused.
 func TestMarkedEnds(t *testing.T) {
 	var bioes, late strings.Builder
 	for i := range 20_000 { // more than a chunk of rows
@@ -163,7 +164,7 @@ func TestMarkedEnds(t *testing.T) {
 	d, skipped := mustConvert(t, tagOptions(t, file(t, "a.jsonl", bioes.String()), words))
 	if got := skipped.String(); !slices.Equal(d.Manifest.LabelNames, []string{"B-X"}) ||
 		strings.Count(got, "the tags mark the ends of spans (BIOES, BILOU)") != 1 {
-		t.Errorf("%q, %s", d.Manifest.LabelNames, got)
+		t.Errorf("got labels %q and report %s", d.Manifest.LabelNames, got)
 	}
 	path := file(t, "a.jsonl", late.String())
 	_, _, err := Convert(t.Context(), tagOptions(t, path, words))
@@ -173,12 +174,12 @@ func TestMarkedEnds(t *testing.T) {
 	}
 	d, _ = mustConvert(t, tagOptions(t, path, func(o *Options) { words(o); o.Labels = []string{"O", "B-X", "S-X"} }))
 	if !slices.Equal(d.Manifest.LabelNames, []string{"O", "B-X"}) {
-		t.Errorf("%q", d.Manifest.LabelNames)
+		t.Errorf("got labels %q, want O and B-X", d.Manifest.LabelNames)
 	}
 }
 
-// TestTagRefusals: a row that cannot be tagged is left out with its location and reason, or is an
-// error.
+// TestTagRefusals checks that a row which cannot be tagged is left out with its location and
+// reason, or is an error.
 func TestTagRefusals(t *testing.T) {
 	byteSpans := func(o *Options) { o.Spans, o.Tokenizer = "spans", []byte(`{"type":"byte"}`) }
 	good := `{"text":"ok","spans":[],"tags":["x","y"]}` + "\n"
@@ -234,7 +235,7 @@ func TestTagRefusals(t *testing.T) {
 		d, skipped := mustConvert(t, tagOptions(t, path, c.change))
 		reported := strings.ReplaceAll(skipped.String(), filepath.Dir(path)+"/", "")
 		if d.Manifest.Splits["train"].Rows != 1 || skipped.Left() != 1 || !strings.Contains(reported, c.want) {
-			t.Errorf("%s: %s, want %s", c.text, reported, c.want)
+			t.Errorf("%s: got %s, want %s", c.text, reported, c.want)
 		}
 	}
 	for _, c := range []struct{ intervals, text, k, want string }{
@@ -258,7 +259,7 @@ func TestTagRefusals(t *testing.T) {
 	}
 }
 
-// TestHuggingFaceTags: tags saved by Hugging Face's library keep their names.
+// TestHuggingFaceTags checks that tags saved by Hugging Face's library keep their names.
 func TestHuggingFaceTags(t *testing.T) {
 	schema := arrow.NewSchema([]arrow.Field{{Name: "tokens", Type: arrow.ListOf(arrow.BinaryTypes.String)},
 		{Name: "ner_tags", Type: arrow.ListOf(arrow.PrimitiveTypes.Int64)}}, nil)
@@ -285,12 +286,12 @@ func TestHuggingFaceTags(t *testing.T) {
 		}))
 	if got, want := strings.Join(tagRows(t, d), "|"), "jo/B-PER lee/I-PER ran/O|a/- b/O"; got != want ||
 		skipped.Left() != 0 {
-		t.Errorf("%s, want %s\n%s", got, want, skipped)
+		t.Errorf("got %s, want %s\n%s", got, want, skipped)
 	}
 }
 
-// TestMixedTags: an unmarked tag among tags in BIO is refused with its location, unless all tags
-// are named; tags in another spelling of BIO, and inconsistent marks, get a note.
+// TestMixedTags checks that an unmarked tag among tags in BIO is refused with its location, unless
+// the options name all tags. Inconsistent marks and other spellings of BIO must get a note.
 func TestMixedTags(t *testing.T) {
 	conll := func(o *Options) { o.Text, o.Tags, o.Tokenizer = "token", "tag", []byte(`{"type":"words"}`) }
 	good := "Ann S-PER\nsaw O\nNew B-LOC\nYork E-LOC\n\n"
@@ -302,7 +303,7 @@ func TestMixedTags(t *testing.T) {
 	} {
 		_, _, err := Convert(t.Context(), tagOptions(t, file(t, "x.conll", text), conll))
 		if err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("%v, want %s", err, name)
+			t.Errorf("got %v, want %s", err, name)
 		}
 	}
 	named := func(o *Options) { conll(o); o.Labels = []string{"O", "PER", "B-PER", "I-PER"} }
@@ -320,20 +321,20 @@ func TestMixedTags(t *testing.T) {
 		good + "Ann B-PER\nsaw O\n\n":                 "without its mark: 1",
 		good + "Ann B-PER\n\n":                        "without its mark: 1",
 		good + "Ann B-PER\nvan M-PER\nLee E-PER\n\n":  "",
-		"Ann B-PER\nsaw O\n\nsaw O\nLee I-PER\n\n":    "", // BIO, read as IOB1
+		"Ann B-PER\nsaw O\n\nsaw O\nLee I-PER\n\n":    "", // valid BIO if read as IOB1
 		good + "New B-LOC\nYork E-LOC\nLee I-PER\n\n": "without its mark: 1, the first at ",
 	} {
 		_, skipped := mustConvert(t, tagOptions(t, file(t, "x.conll", text), conll))
 		notes := strings.ReplaceAll(skipped.String(),
 			"column tag: the tags mark the ends of spans (BIOES, BILOU): E-X, L-X and M-X become I-X; S-X, U-X and W-X become B-X", "")
 		if want == "" && strings.Contains(notes, "column tag") || !strings.Contains(notes, want) {
-			t.Errorf("%q: %s, want %q", text, notes, want)
+			t.Errorf("%q: got %s, want %q", text, notes, want)
 		}
 	}
 }
 
-// TestOneLongSentence: a file that has lost its empty lines has a single row; the error of a
-// tokenizer without training rows says so.
+// TestOneLongSentence checks that a file without empty lines is read as a single row, and that the
+// error of a tokenizer without training rows mentions it.
 func TestOneLongSentence(t *testing.T) {
 	o := tagOptions(t, file(t, "x.conll", strings.Repeat("Ann B-PER\nsaw O\n", 300)), func(o *Options) {
 		o.Text, o.Tags, o.Tokenizer, o.Shares = "token", "tag", []byte(`{"type":"words"}`),

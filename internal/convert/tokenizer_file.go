@@ -14,8 +14,8 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// readTokenizer reads the tokenizer's file. A different file in the data set's directory may be the
-// user's own: it is only replaced together with the data set.
+// readTokenizer reads the tokenizer's file. If the directory of the data set contains a different
+// file of this name, it may be the user's own: it is replaced only together with the data set.
 func (c *converter) readTokenizer() (err error) {
 	o := &c.options
 	if c.tokenizer, o.Tokenizer, c.file, err = tokenizers.ReadFile(o.TokenizerFile); err != nil {
