@@ -277,7 +277,7 @@ func reach(imports map[string][]string, from string) map[string]string {
 // maxLines is the length of a file that one can still read.
 const maxLines = 500
 
-// TestFileLength: no file that a person wrote has more lines than that.
+// TestFileLength checks that no file that a person wrote has more lines than that.
 func TestFileLength(t *testing.T) {
 	generated := regexp.MustCompile(`(?m)^// Code generated .* DO NOT EDIT\.$`)
 	goFiles(t, func(path string, text []byte) {
@@ -290,7 +290,7 @@ func TestFileLength(t *testing.T) {
 // maxFiles is the number of files of a package, without tests, that one can still survey.
 const maxFiles = 45
 
-// TestPackageSize: the packages of sft stay small.
+// TestPackageSize checks that the packages of sft stay small.
 func TestPackageSize(t *testing.T) {
 	files := map[string]int{}
 	goFiles(t, func(path string, _ []byte) {
@@ -304,7 +304,7 @@ func TestPackageSize(t *testing.T) {
 		}
 	}
 	if len(files) < 4 {
-		t.Errorf("%d packages of sft, expected at least 4", len(files))
+		t.Errorf("%d packages of sft, want at least 4", len(files))
 	}
 }
 

@@ -17,7 +17,7 @@ const (
 	maxWide = 595
 )
 
-// TestColumns: no new line is wider.
+// TestColumns checks that no new line is wider.
 func TestColumns(t *testing.T) {
 	tree, wide := os.DirFS(".."), 0
 	must.Succeed(t, fs.WalkDir(tree, ".", func(file string, d fs.DirEntry, err error) error {

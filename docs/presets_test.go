@@ -12,8 +12,8 @@ import (
 	"github.com/sftseq/sftseq/lra"
 )
 
-// TestPresetsOfResults: what train --help says that a preset reaches, and how long it takes,
-// is what results.md says.
+// TestPresetsOfResults checks that what train --help says that a preset reaches, and how long it
+// takes, is what results.md says.
 func TestPresetsOfResults(t *testing.T) {
 	page := must.Get(os.ReadFile("results.md"))(t)
 	for _, task := range lra.Tasks() {
@@ -23,7 +23,7 @@ func TestPresetsOfResults(t *testing.T) {
 			}
 			rows := presetRows(string(page), task.Name, p.Name)
 			if len(rows) != 2 {
-				t.Errorf("%s, %s: %d rows of tables, expected one of accuracies and one of times",
+				t.Errorf("%s, %s: %d rows of tables, want one of accuracies and one of times",
 					task.Name, p.Name, len(rows))
 				continue
 			}
@@ -41,7 +41,8 @@ func TestPresetsOfResults(t *testing.T) {
 	}
 }
 
-// TestMeasuredOfResults: what train --help says in words of a preset is in its row of results.md.
+// TestMeasuredOfResults checks that what train --help says in words of a preset is in its row of
+// results.md.
 func TestMeasuredOfResults(t *testing.T) {
 	page := must.Get(os.ReadFile("results.md"))(t)
 	number := regexp.MustCompile(`\d+\.\d+`)
@@ -53,7 +54,7 @@ func TestMeasuredOfResults(t *testing.T) {
 			}
 			rows := presetRows(string(page), "["+task.Name+"]", p.Name)
 			if len(rows) != 1 || len(said) == 0 {
-				t.Errorf("%s, %s: %q and %d rows, expected numbers and a row", task.Name, p.Name, p.Measured, len(rows))
+				t.Errorf("%s, %s: %q and %d rows, want numbers and a row", task.Name, p.Name, p.Measured, len(rows))
 				continue
 			}
 			stated := number.FindAllString(strings.Join(rows[0][2:], " "), -1)

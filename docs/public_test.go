@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// TestPublicNames: what users import names no type that they cannot import, neither in a
+// TestPublicNames checks that what users import names no type that they cannot import, neither in a
 // declaration nor in its comment.
 func TestPublicNames(t *testing.T) {
 	packages := map[string]bool{}

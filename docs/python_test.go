@@ -38,8 +38,8 @@ func TestPython(t *testing.T) {
 	}
 }
 
-// TestPythonNoise: where a model samples by chance when it answers, too, the script draws
-// the program's noise.
+// TestPythonNoise checks that where a model samples by chance when it answers, too, the script
+// draws the program's noise.
 func TestPythonNoise(t *testing.T) {
 	testenv.Long(t, "runs PyTorch")
 	script := pageScript(t)
@@ -66,7 +66,8 @@ func TestPythonNoise(t *testing.T) {
 	}
 }
 
-// TestPythonOfTheProgram: a model that train custom has made of a table leaves the program.
+// TestPythonOfTheProgram checks that a model that train custom has made of a table leaves the
+// program.
 func TestPythonOfTheProgram(t *testing.T) {
 	testenv.Long(t, "runs PyTorch")
 	script, dir := pageScript(t), t.TempDir()
@@ -176,7 +177,7 @@ func pageScript(t *testing.T) string {
 	return script
 }
 
-// TestPythonRefuses: a configuration that the script does not cover is named.
+// TestPythonRefuses checks that a configuration that the script does not cover is named.
 func TestPythonRefuses(t *testing.T) {
 	testenv.Long(t, "runs PyTorch")
 	text := must.Get(os.ReadFile(filepath.Join(root, "sft/testdata/golden/pre/config.json")))(t)

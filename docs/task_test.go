@@ -26,8 +26,9 @@ var mayAsk = map[string]string{
 	"cmd/sftseq/train_flags.go": "flags are made before there is a configuration",
 }
 
-// TestTaskIsNotAsked: what depends on the task of a model is a method of its objective in the packages of sft, or of
-// its task in internal/task; other code does not ask for the task.
+// TestTaskIsNotAsked checks that what depends on the task of a model is a method of its objective
+// in the packages of sft, or of its task in internal/task, and that other code does not ask for the
+// task.
 func TestTaskIsNotAsked(t *testing.T) {
 	found := map[string]bool{}
 	must.Succeed(t, filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {

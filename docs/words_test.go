@@ -138,7 +138,8 @@ func countPhrases(uses map[string][]string, file, text string) {
 	}
 }
 
-// TestCountPhrases: phrases are found across line breaks and comment markers, as whole words.
+// TestCountPhrases checks that phrases are found across line breaks and comment markers, as whole
+// words.
 func TestCountPhrases(t *testing.T) {
 	uses := map[string][]string{}
 	countPhrases(uses, "f", "x := 1 // of the\n// It is told at\n// once. Retold, at\tonce-only: small-processor.\n// of nothing\n")
@@ -162,7 +163,7 @@ var otherNames = []string{
 	"mostProbable", // the most probable class
 }
 
-// TestNames: no identifier is an avoided term.
+// TestNames checks that no identifier is an avoided term.
 func TestNames(t *testing.T) {
 	tree := os.DirFS(root)
 	must.Succeed(t, fs.WalkDir(tree, ".", func(file string, d fs.DirEntry, err error) error {

@@ -17,8 +17,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestCompressed: bodies of both codecs are read, and a buffer that states more than its bytes can
-// hold is an error.
+// TestCompressed checks that bodies of both codecs are read, and a buffer that states more than its
+// bytes can hold is an error.
 func TestCompressed(t *testing.T) {
 	schema := arrow.NewSchema([]arrow.Field{{Name: "tokens", Type: arrow.ListOf(arrow.PrimitiveTypes.Int32)}}, nil)
 	json := `[{"tokens":[` + strings.Repeat("7,", 5000) + `8]}]`
@@ -40,7 +40,7 @@ func TestCompressed(t *testing.T) {
 	}
 }
 
-// TestZSTDWindow: a frame that needs too much memory is refused.
+// TestZSTDWindow checks that a frame that needs too much memory is refused.
 func TestZSTDWindow(t *testing.T) {
 	for text, want := range map[string]string{
 		"\x28\xb5\x2f\xfd\x00\xc8":                          "a window of 34359738368", // 2^35
@@ -54,8 +54,8 @@ func TestZSTDWindow(t *testing.T) {
 	}
 }
 
-// TestZSTDBlocks: the computed maximum of frames is never less than their size, and a frame that
-// states more is refused before memory is allocated for it.
+// TestZSTDBlocks checks that the computed maximum of frames is never less than their size, and a
+// frame that states more is refused before memory is allocated for it.
 func TestZSTDBlocks(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	noise := make([]byte, 300<<10)

@@ -48,8 +48,8 @@ func dictionaryMessages(t *testing.T, data []byte) (out []*message) {
 	}
 }
 
-// TestDictionaryLimit: the dictionaries that a batch may refer to share one limit. A replacement
-// releases the memory of its predecessor, a continuation adds to it.
+// TestDictionaryLimit checks that the dictionaries that a batch may refer to share one limit. A
+// replacement releases the memory of its predecessor, a continuation adds to it.
 func TestDictionaryLimit(t *testing.T) {
 	found := dictionaryMessages(t, written(t, false, wordBatches(t), ipc.WithDictionaryDeltas(true)))
 	if len(found) != 4 {
@@ -97,7 +97,7 @@ func TestDictionaryLimit(t *testing.T) {
 	}
 }
 
-// TestDictionaryHeader: a header whose fields lie outside of it is damaged.
+// TestDictionaryHeader checks that a header whose fields lie outside of it is damaged.
 func TestDictionaryHeader(t *testing.T) {
 	for _, slot := range []int{0, 2} { // id, continuation
 		found := 0

@@ -55,7 +55,7 @@ func messages(t testing.TB, data []byte) (out [][]byte) {
 	}
 }
 
-// FuzzFlat: for every accepted table, Arrow reads the same fields.
+// FuzzFlat checks that for every accepted table, Arrow reads the same fields.
 func FuzzFlat(f *testing.F) {
 	for _, isFile := range []bool{true, false} {
 		data, _ := sample(f, isFile)
@@ -88,8 +88,8 @@ func FuzzFlat(f *testing.F) {
 	})
 }
 
-// TestOddTable: a table of fields with an odd size is damaged. FlatBuffers finds a field that
-// begins within it but ends outside.
+// TestOddTable checks that a table of fields with an odd size is damaged. FlatBuffers finds a field
+// that begins within it but ends outside.
 func TestOddTable(t *testing.T) {
 	data, _ := sample(t, false)
 	tried := 0

@@ -42,7 +42,7 @@ func addTo(data []byte, n int64) {
 	binary.LittleEndian.PutUint64(data, uint64(int64(binary.LittleEndian.Uint64(data))+n))
 }
 
-// TestFooterAgrees: a file whose footer lists other batches than it has is damaged.
+// TestFooterAgrees checks that a file whose footer lists other batches than it has is damaged.
 func TestFooterAgrees(t *testing.T) {
 	for name, c := range map[string]struct {
 		damage func(data []byte)
@@ -77,7 +77,7 @@ func TestFooterAgrees(t *testing.T) {
 	}
 }
 
-// TestFooterOfStream: reading a file as a stream also detects missing batches.
+// TestFooterOfStream checks that reading a file as a stream also detects missing batches.
 func TestFooterOfStream(t *testing.T) {
 	data, _ := sample(t, true)
 	binary.LittleEndian.PutUint32(blocksIn(t, footerIn(t, data), footerBatches), 1)
@@ -85,8 +85,8 @@ func TestFooterOfStream(t *testing.T) {
 	must.Fail(t, "footer: expected 2 record batches as in the file, found 1")(rest(s))
 }
 
-// TestFooterLeads: the blocks of a footer must not overlap, and none may be larger than the maximum
-// body.
+// TestFooterLeads checks that the blocks of a footer must not overlap, and none may be larger than
+// the maximum body.
 func TestFooterLeads(t *testing.T) {
 	for name, damage := range map[string]func(blocks []byte){
 		"the first batch twice": func(b []byte) { copy(b[secondOffset:], b[4:4+8]) },
@@ -102,7 +102,8 @@ func TestFooterLeads(t *testing.T) {
 	}
 }
 
-// TestFooterSize: a footer is at most as long as the bytes before its end, and as the limit.
+// TestFooterSize checks that a footer is at most as long as the bytes before its end, and as the
+// limit.
 func TestFooterSize(t *testing.T) {
 	end := func(size uint32) []byte { return append(binary.LittleEndian.AppendUint32(nil, size), magic...) }
 	for _, c := range []struct {
@@ -141,7 +142,7 @@ func (r *endless) Read(p []byte) (int, error) {
 
 var _ io.Reader = (*endless)(nil)
 
-// TestFooterLimit: after the messages, at most the maximum footer size is read.
+// TestFooterLimit checks that after the messages, at most the maximum footer size is read.
 func TestFooterLimit(t *testing.T) {
 	f := framer{r: &endless{left: maxFooter + 1}, isFile: true}
 	must.Fail(t, "the footer exceeds the limit of 67108864 bytes")(f.restFooter())

@@ -24,8 +24,8 @@ func textOf(record arrow.Record) string {
 	return out.String()
 }
 
-// FuzzReader: every value of a record can be read, and a Stream accepts every file that a Reader
-// accepts. The corpus under testdata/fuzz has truncated and bit-flipped files.
+// FuzzReader checks that every value of a record can be read, and a Stream accepts every file that
+// a Reader accepts. The corpus under testdata/fuzz has truncated and bit-flipped files.
 func FuzzReader(f *testing.F) {
 	for _, isFile := range []bool{true, false} {
 		data, _ := sample(f, isFile)

@@ -82,7 +82,7 @@ func rest(r interface{ Next() (arrow.Record, error) }) (records []arrow.Record, 
 	}
 }
 
-// TestReader: both formats give the records that were written.
+// TestReader checks that both formats give the records that were written.
 func TestReader(t *testing.T) {
 	for _, isFile := range []bool{true, false} {
 		data, want := sample(t, isFile)
@@ -97,7 +97,8 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// TestTruncatedAnywhere: a truncated file or stream is an error, and so are bytes after its end.
+// TestTruncatedAnywhere checks that a truncated file or stream is an error, and so are bytes after
+// its end.
 func TestTruncatedAnywhere(t *testing.T) {
 	for _, isFile := range []bool{true, false} {
 		data, _ := sample(t, isFile)
@@ -108,7 +109,8 @@ func TestTruncatedAnywhere(t *testing.T) {
 	}
 }
 
-// TestBitFlips: a flipped bit may make another valid file, but with the same number of rows.
+// TestBitFlips checks that a flipped bit may make another valid file, but with the same number of
+// rows.
 func TestBitFlips(t *testing.T) {
 	step := 1
 	if testing.Short() {
@@ -168,7 +170,7 @@ func section(data []byte) *io.SectionReader {
 	return io.NewSectionReader(bytes.NewReader(data), 0, int64(len(data)))
 }
 
-// TestNotArrow: the error names the start of a file in another format.
+// TestNotArrow checks that the error names the start of a file in another format.
 func TestNotArrow(t *testing.T) {
 	for _, c := range []struct{ data, want string }{
 		{"", "the file is empty"},
@@ -186,7 +188,8 @@ func TestNotArrow(t *testing.T) {
 	}
 }
 
-// TestPlaces: batches can be read again in any order, but not if their bytes have changed.
+// TestPlaces checks that batches can be read again in any order, but not if their bytes have
+// changed.
 func TestPlaces(t *testing.T) {
 	for _, isFile := range []bool{true, false} {
 		data, want := sample(t, isFile)

@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestSkip: whole batches within the requested rows are skipped, in a file, a stream and a file
-// that is read by its footer; the following batches are unaffected.
+// TestSkip checks that whole batches within the requested rows are skipped, in a file, a stream and
+// a file that is read by its footer, and that the following batches are unaffected.
 func TestSkip(t *testing.T) {
 	file, want := sample(t, true)
 	stream, _ := sample(t, false)
@@ -45,7 +45,8 @@ func TestSkip(t *testing.T) {
 	}
 }
 
-// TestSkipRefuses: truncation is an error even if only bodies are missing, and so is a pipe.
+// TestSkipRefuses checks that truncation is an error even if only bodies are missing, and so is a
+// pipe.
 func TestSkipRefuses(t *testing.T) {
 	for _, isFile := range []bool{true, false} {
 		data, _ := sample(t, isFile)
@@ -66,8 +67,8 @@ func TestSkipRefuses(t *testing.T) {
 	}
 }
 
-// TestSkipCounts: batches with a negative number of rows, or with a total that overflows, are an
-// error.
+// TestSkipCounts checks that batches with a negative number of rows, or with a total that
+// overflows, are an error.
 func TestSkipCounts(t *testing.T) {
 	for _, isFile := range []bool{true, false} {
 		good, _ := sample(t, isFile)

@@ -16,8 +16,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestStreamGrows: for any truncation, a stream has its complete batches and the offset after them,
-// where more may follow.
+// TestStreamGrows checks that for any truncation, a stream has its complete batches and the offset
+// after them, where more may follow.
 func TestStreamGrows(t *testing.T) {
 	data, want := sample(t, false)
 	data = bytes.TrimSuffix(data, []byte(EndMarker))
@@ -58,7 +58,7 @@ func TestStreamGrows(t *testing.T) {
 	}
 }
 
-// TestFileOrStream: both formats are read to their end, and nothing may follow.
+// TestFileOrStream checks that both formats are read to their end, and nothing may follow.
 func TestFileOrStream(t *testing.T) {
 	for _, isFile := range []bool{true, false} {
 		data, want := sample(t, isFile)
@@ -85,7 +85,8 @@ func footerOnly(t testing.TB) []byte {
 	return data
 }
 
-// TestFooterOnly: if only the footer has the schema, the batches are found by the footer.
+// TestFooterOnly checks that if only the footer has the schema, the batches are found by the
+// footer.
 func TestFooterOnly(t *testing.T) {
 	data := footerOnly(t)
 	_, want := sample(t, true)
@@ -102,7 +103,7 @@ func TestFooterOnly(t *testing.T) {
 	}
 }
 
-// TestDictionaries: a stream may have dictionaries, a data set's file may not.
+// TestDictionaries checks that a stream may have dictionaries, a data set's file may not.
 func TestDictionaries(t *testing.T) {
 	words := &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int32, ValueType: arrow.BinaryTypes.String}
 	schema := arrow.NewSchema([]arrow.Field{{Name: "word", Type: words}}, nil)
@@ -146,7 +147,7 @@ func others(t testing.TB) (data [][]byte) {
 	return data
 }
 
-// TestOthers: files and streams of other programs are read to their end.
+// TestOthers checks that files and streams of other programs are read to their end.
 func TestOthers(t *testing.T) {
 	for i, data := range others(t) {
 		s, err := NewFileOrStream(bytes.NewReader(data), section(data))

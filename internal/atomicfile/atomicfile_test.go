@@ -28,7 +28,7 @@ func expectOnly(t *testing.T, dir string, want map[string]string) {
 	for _, e := range entries {
 		content := must.Get(os.ReadFile(filepath.Join(dir, e.Name())))(t)
 		if w, ok := want[e.Name()]; !ok || w != string(content) {
-			t.Errorf("%s holds %q, want %q (expected: %v)", e.Name(), content, w, ok)
+			t.Errorf("%s holds %q, want %q (want: %v)", e.Name(), content, w, ok)
 		}
 	}
 	if len(entries) != len(want) {
@@ -128,7 +128,7 @@ func TestDirectoryThatCannotBeWritten(t *testing.T) {
 	expectOnly(t, dir, map[string]string{"file": "x"})
 }
 
-// TestErrorsNameTheFile: every error names the final file, not the temporary one.
+// TestErrorsNameTheFile checks that every error names the final file, not the temporary one.
 func TestErrorsNameTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "model")
 	for name, fail := range map[string]func(*File) error{
@@ -186,7 +186,7 @@ func TestAfterTheEnd(t *testing.T) {
 	}
 }
 
-// TestCommitNew: the first of two concurrent files is kept.
+// TestCommitNew checks that the first of two concurrent files is kept.
 func TestCommitNew(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x")
@@ -206,7 +206,7 @@ func TestCommitNew(t *testing.T) {
 	expectOnly(t, dir, map[string]string{"x": "first"})
 }
 
-// TestRenameNew: files without hard link support, such as directories, are renamed.
+// TestRenameNew checks that files without hard link support, such as directories, are renamed.
 func TestRenameNew(t *testing.T) {
 	dir := t.TempDir()
 	from, to := filepath.Join(dir, "from"), filepath.Join(dir, "to")
@@ -219,8 +219,8 @@ func TestRenameNew(t *testing.T) {
 	}
 }
 
-// TestWriteBehind: background syncs do not change the content, and Reopen reads what was written so
-// far.
+// TestWriteBehind checks that background syncs do not change the content, and Reopen reads what was
+// written so far.
 func TestWriteBehind(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x")
 	f := must.Get(Create(path))(t)
@@ -243,7 +243,7 @@ func TestWriteBehind(t *testing.T) {
 	}
 }
 
-// TestLateSyncError: Commit returns the error of a background Sync.
+// TestLateSyncError checks that Commit returns the error of a background Sync.
 func TestLateSyncError(t *testing.T) {
 	dir := t.TempDir()
 	f := must.Get(Create(filepath.Join(dir, "x")))(t)

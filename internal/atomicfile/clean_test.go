@@ -26,12 +26,12 @@ func TestCleanRemovesOnlyItsOwn(t *testing.T) {
 	want := []string{".model.safetensors.1x9z.tmp", ".model.safetensors.1x9z.tmp.tmp", ".model.tmp",
 		".other.1x9z.tmp", "model"}
 	if !slices.Equal(left, want) {
-		t.Errorf("left %v, expected %v", left, want)
+		t.Errorf("left %v, want %v", left, want)
 	}
 }
 
-// TestCreateRemovesLeftovers: a new replacement removes leftovers of killed programs, but not files
-// of running ones; CreateKeeping removes nothing.
+// TestCreateRemovesLeftovers checks that a new replacement removes leftovers of killed programs,
+// but not files of running ones, and that CreateKeeping removes nothing.
 func TestCreateRemovesLeftovers(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x")

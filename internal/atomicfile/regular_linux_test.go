@@ -10,7 +10,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestRegularRefuses: a FIFO, a directory and a device are errors, and opening them does not wait.
+// TestRegularRefuses checks that a FIFO, a directory and a device are errors, and opening them does
+// not wait.
 func TestRegularRefuses(t *testing.T) {
 	dir := t.TempDir()
 	fifo, link := filepath.Join(dir, "fifo"), filepath.Join(dir, "link")

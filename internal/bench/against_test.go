@@ -36,7 +36,7 @@ out[f"listops {name} threads={value('--threads')} fwd+bwd s"] = 2 if name == "re
 json.dump(out, open(value("--json"), "w"))
 `
 
-// TestAgainst: the ratios are relative to the fastest variant of each figure.
+// TestAgainst checks that the ratios are relative to the fastest variant of each figure.
 func TestAgainst(t *testing.T) {
 	testenv.NeedPrograms(t, "python3")
 	dir := t.TempDir()
@@ -56,7 +56,7 @@ func TestAgainst(t *testing.T) {
 		out, err := c.CombinedOutput()
 		for _, line := range want {
 			if err != nil || !strings.Contains(string(out), line+"\n") && !strings.Contains(string(out), line+".\n") {
-				t.Errorf("%s: %v, expected %q in\n%s", what, err, line, out)
+				t.Errorf("%s: got %v, want %q in\n%s", what, err, line, out)
 			}
 		}
 	}

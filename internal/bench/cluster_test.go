@@ -32,7 +32,7 @@ func tinyWorkload(t *testing.T, task *lra.Task) *Workload {
 	return w
 }
 
-// TestMeasurement: the batch is split as in training, and every figure is a time.
+// TestMeasurement checks that the batch is split as in training, and every figure is a time.
 func TestMeasurement(t *testing.T) {
 	testenv.Long(t, "measures training steps")
 	for _, task := range []*lra.Task{lra.ListOps, lra.Retrieval} {
@@ -62,8 +62,8 @@ func TestMeasurement(t *testing.T) {
 	}
 }
 
-// TestMeasurementOfGraphs: a step on a single token has no edges to other tokens, and the label of
-// this token only.
+// TestMeasurementOfGraphs checks that a step on a single token has no edges to other tokens, and
+// the label of this token only.
 func TestMeasurementOfGraphs(t *testing.T) {
 	testenv.Long(t, "measures training steps")
 	task, spec := lra.Generated(lra.GraphsName)
@@ -121,8 +121,8 @@ func (x slowExecutable) Run(ctx context.Context, memory tensor.Binding, from, to
 	return x.Executable.Run(ctx, memory, from, to)
 }
 
-// TestHost: the copy time per word is the mean of reading and writing, and the add time is that of
-// a sum of all words.
+// TestHost checks that the copy time per word is the mean of reading and writing, and the add time
+// is that of a sum of all words.
 func TestHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // time passes only in sleep
 		d := slow{cpu.New(1)}
@@ -136,15 +136,15 @@ func TestHost(t *testing.T) {
 	})
 }
 
-// TestFit: every step includes the update, and noise never makes a rate negative.
+// TestFit checks that every step includes the update, and noise never makes a rate negative.
 func TestFit(t *testing.T) {
 	if f := fit(4000, 16000, 1, 5, 9); f != (distributed.ClusterFigures{Alone: 1e-3, Together: 5e-4, Update: 1}) {
-		t.Errorf("%+v", f)
+		t.Errorf("got %+v", f)
 	}
 	if f := fit(4000, 16000, 6, 5, 30); f.Alone != 0 || f.Together != 0 {
-		t.Errorf("%+v", f)
+		t.Errorf("got %+v", f)
 	}
 	if f := fit(4000, 8000, 0, 4, 10); f.Together != 1e-3 {
-		t.Errorf("%+v", f)
+		t.Errorf("got %+v", f)
 	}
 }

@@ -27,8 +27,8 @@ func generated(t *testing.T, name string, change func(c *sft.Config)) *Workload 
 		Device: cpu.New(1), Memory: 4 << 30}
 }
 
-// TestClouds: points are uniform on the sphere, each with its normal; examples are distinct and
-// reproducible.
+// TestClouds checks that points are uniform on the sphere, each with its normal, and that examples
+// are distinct and reproducible.
 func TestClouds(t *testing.T) {
 	w := generated(t, lra.Shapes.Name, func(*sft.Config) {})
 	examples := w.Examples()
@@ -64,7 +64,7 @@ func TestClouds(t *testing.T) {
 	}
 }
 
-// TestGraphs: the number of edges is as requested, among all nodes.
+// TestGraphs checks that the number of edges is as requested, among all nodes.
 func TestGraphs(t *testing.T) {
 	w := generated(t, lra.GraphsName, func(*sft.Config) {})
 	w.EdgesPerNode = 3
@@ -97,8 +97,8 @@ func TestGraphs(t *testing.T) {
 	}
 }
 
-// TestCloudsOfEveryTask: models that predict numbers of a cloud, or labels of its points, are
-// measured, too.
+// TestCloudsOfEveryTask checks that models that predict numbers of a cloud, or labels of its
+// points, are measured, too.
 func TestCloudsOfEveryTask(t *testing.T) {
 	for _, task := range []string{config.Tagging, config.MultiLabel} {
 		w := generated(t, lra.Shapes.Name, func(*sft.Config) {})
@@ -131,9 +131,9 @@ func TestCloudsOfEveryTask(t *testing.T) {
 	}
 }
 
-// TestMemoryIsLinear: the memory of models of clouds and graphs grows linearly with tokens and
-// edges, and hardly with the sampled tokens: nothing is kept for all pairs of tokens, or of tokens
-// and sampled tokens.
+// TestMemoryIsLinear checks that the memory of models of clouds and graphs grows linearly with
+// tokens and edges, and hardly with the sampled tokens: nothing is kept for all pairs of tokens, or
+// of tokens and sampled tokens.
 func TestMemoryIsLinear(t *testing.T) {
 	testenv.Long(t, "trains on long sequences")
 	taken := func(name, what string, length, k int) float64 {

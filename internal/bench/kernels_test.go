@@ -8,7 +8,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// TestKernels: every kernel's operands are valid, it runs, and its results are numbers.
+// TestKernels checks that every kernel's operands are valid, it runs, and its results are numbers.
 func TestKernels(t *testing.T) {
 	device := cpu.New(0)
 	seen := map[string]bool{}
@@ -33,7 +33,7 @@ func TestKernels(t *testing.T) {
 	}
 }
 
-// TestTraffic: the description of the batch does not count, rows in use do.
+// TestTraffic checks that the description of the batch does not count, rows in use do.
 func TestTraffic(t *testing.T) {
 	r := newFixture(0, 5)
 	x := r.normal(tensor.Tokens, 3, 1)
@@ -47,7 +47,7 @@ func TestTraffic(t *testing.T) {
 		{tensor.Add{Y: x, A: x, B: r.normal(tensor.Tokens, 3, 1)}, traffic{120, 60, 120}},
 	} {
 		if got := r.traffic(c.kernel); got != c.want {
-			t.Errorf("%s: %+v, want %+v", tensor.Name(c.kernel), got, c.want)
+			t.Errorf("%s: got %+v, want %+v", tensor.Name(c.kernel), got, c.want)
 		}
 	}
 }
@@ -62,7 +62,7 @@ func TestSpreadOf(t *testing.T) {
 		{[]float64{9, 1, 2}, Spread{2, 1, 9}},
 	} {
 		if got := SpreadOf(c.values); got != c.want {
-			t.Errorf("%v: %v, want %v", c.values, got, c.want)
+			t.Errorf("%v: got %v, want %v", c.values, got, c.want)
 		}
 	}
 }
@@ -81,18 +81,18 @@ func TestSecondsStops(t *testing.T) {
 	}
 }
 
-// TestCeilings: rates are positive, and a kernel's minimum time is the right sum.
+// TestCeilings checks that rates are positive, and a kernel's minimum time is the right sum.
 func TestCeilings(t *testing.T) {
 	c, err := NewCeilings(cpu.New(1), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if c == nil || c.FMA <= 0 || c.MaxAdd <= 0 {
-		t.Fatalf("%+v", c)
+		t.Fatalf("got %+v", c)
 	}
 	b := c.Memory(5000)
 	if b.Bytes != 8192 || b.Read <= 0 || b.Copy <= 0 || b != c.Memory(8192) {
-		t.Errorf("%+v", b)
+		t.Errorf("got %+v", b)
 	}
 	c = &Ceilings{FMA: 4, MaxAdd: 2, threads: 1, bandwidth: map[int]Bandwidth{1 << 12: {1 << 12, 8, 4}}}
 	for _, s := range []struct {

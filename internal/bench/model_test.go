@@ -9,7 +9,7 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestTagging: tagging models are measured, too, on tokens with a label each.
+// TestTagging checks that tagging models are measured, too, on tokens with a label each.
 func TestTagging(t *testing.T) {
 	cfg := Layer{"sft", "sinusoid_hadamard", 64, TableLength, LayerShapes["usual"]}.config()
 	cfg.Task = config.Tagging
@@ -32,7 +32,7 @@ func TestTagging(t *testing.T) {
 	}
 }
 
-// TestFillMask: training examples must not contain the mask.
+// TestFillMask checks that training examples must not contain the mask.
 func TestFillMask(t *testing.T) {
 	cfg := Layer{"sft", "sinusoid_hadamard", 64, TableLength, LayerShapes["usual"]}.config()
 	cfg.Task, cfg.PadTokenID = config.FillMask, nil

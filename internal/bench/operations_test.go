@@ -39,7 +39,7 @@ func TestOperations(t *testing.T) {
 			t.Fatal(err)
 		}
 		if o.Total() != want {
-			t.Errorf("%s: %v operations, expected %v", what, o.Total(), want)
+			t.Errorf("%s: %v operations, want %v", what, o.Total(), want)
 		}
 		c := &Ceilings{FMA: 4, MaxAdd: 2}
 		times := 1.0
@@ -53,7 +53,7 @@ func TestOperations(t *testing.T) {
 			"gelu":           {0, 0},
 		} {
 			if n, part := o.Of(shader, 10, c); n != want[0] || math.Abs(part-want[1]) > 1e-9*want[1] {
-				t.Errorf("%s of %s: %v operations, %v of the ceilings; expected %v", shader, what, n, part, want)
+				t.Errorf("%s of %s: %v operations, %v of the ceilings; want %v", shader, what, n, part, want)
 			}
 		}
 		if n, part := o.Of("attention_backward_keys", 10, nil); (n > 0) != (what == Train) || part != 0 {
@@ -65,7 +65,7 @@ func TestOperations(t *testing.T) {
 	for what, want := range map[string]float64{Forward: linear + layers*2*pair + layers*2*tokens*d*taps,
 		Train: 3*linear + layers*7*pair + 3*layers*2*tokens*d*taps} {
 		if o, err := w.Operations(what); err != nil || o.Total() != want {
-			t.Errorf("%s with convolutions: %+v, expected %v; error %v", what, o, want, err)
+			t.Errorf("%s with convolutions: %+v, want %v; error %v", what, o, want, err)
 		} else {
 			once := float64(layers * 2 * tokens * d * taps)
 			for kernel, want := range map[string]float64{
@@ -75,7 +75,7 @@ func TestOperations(t *testing.T) {
 				"linear_backward":      map[string]float64{Train: 2 * linear}[what],
 			} {
 				if n, _ := o.Of(kernel, 1, nil); n != want {
-					t.Errorf("%s of %s: %v operations, expected %v", kernel, what, n, want)
+					t.Errorf("%s of %s: %v operations, want %v", kernel, what, n, want)
 				}
 			}
 		}
@@ -85,7 +85,7 @@ func TestOperations(t *testing.T) {
 	if o, err := on.Operations(Train); err != nil {
 		t.Error(err)
 	} else if n, _ := o.Of("matmul", 1, nil); n != 3*linear {
-		t.Errorf("%v operations of products beside convolutions, expected %v", n, 3*linear)
+		t.Errorf("%v operations of products beside convolutions, want %v", n, 3*linear)
 	}
 	cfg.Convolutions = nil
 	cfg.Score = "dot"
@@ -94,7 +94,7 @@ func TestOperations(t *testing.T) {
 	}
 }
 
-// TestProductRate: the rate of a product is based on its operations.
+// TestProductRate checks that the rate of a product is based on its operations.
 func TestProductRate(t *testing.T) {
 	testenv.Long(t, "it multiplies large matrices")
 	if rate, err := ProductRate(t.Context(), cpu.New(2)); err != nil || rate < 1e8 {

@@ -11,7 +11,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor/conformance"
 )
 
-// TestDevice: unknown values have a dash, and every device has its note.
+// TestDevice checks that unknown values have a dash, and every device has its note.
 func TestDevice(t *testing.T) {
 	var card DeviceResult
 	if err := json.Unmarshal([]byte(`{"device":"vulkan:1","name":"card","kind":"discrete","driver":"its 1.2","api":"1.3.1","memory_bytes":1073741824,
@@ -23,12 +23,12 @@ func TestDevice(t *testing.T) {
 	want := []string{"vulkan:1", "card", "discrete", "its 1.2", "1.3.1", "1.0 GiB", "32 (8 to 64)", "3000 GB/s",
 		"50000 GFLOP/s", "400000 GFLOP/s"}
 	if row := card.Row(); !slices.Equal(row, want) {
-		t.Errorf("%q, expected %q", row, want)
+		t.Errorf("got %q, want %q", row, want)
 	}
 	note := func(want string) {
 		t.Helper()
 		if got := card.Note(); got != want {
-			t.Errorf("%q, expected %q", got, want)
+			t.Errorf("got %q, want %q", got, want)
 		}
 	}
 	note("vulkan:1 has cooperative matrices: 16×8×4 float16 → float32, 1×1×1 int8·uint8 → float32 → float16")
@@ -44,7 +44,7 @@ func TestDevice(t *testing.T) {
 	}
 }
 
-// TestCheck: failures are counted and named, up to a limit.
+// TestCheck checks that failures are counted and named, up to a limit.
 func TestCheck(t *testing.T) {
 	k := &conformance.Summary{Kernel: "add"}
 	k.Add(conformance.Result{Kernel: "add", Case: "add 1", Worst: 0.25})

@@ -46,7 +46,7 @@ func binaryPLY(order binary.ByteOrder, name string) string {
 	return b.String()
 }
 
-// TestRead: every format gives the same triangle, or the same two points with normals.
+// TestRead checks that every format gives the same triangle, or the same two points with normals.
 func TestRead(t *testing.T) {
 	triangle := &Shape{Points: []Vec{{0, 0, 0}, {1, 0, 0}, {0, 2, 3}}, Faces: [][3]int32{{0, 1, 2}}}
 	pair := &Shape{Points: []Vec{{0, 0, 1}, {1, 2, 3}}, Normals: []Vec{{0, 0, 1}, {1, 0, 0}}}
@@ -95,7 +95,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestUnreadable: every error names the fault and its position.
+// TestUnreadable checks that every error names the fault and its position.
 func TestUnreadable(t *testing.T) {
 	cut := binaryPLY(binary.LittleEndian, "binary_little_endian")
 	cut = cut[:len(cut)-5]
@@ -140,13 +140,13 @@ func TestUnreadable(t *testing.T) {
 		path := write(t, filepath.Join(t.TempDir(), c.name), c.text)
 		if _, err := Read(path); err == nil || !strings.Contains(err.Error(), c.want) ||
 			!strings.Contains(err.Error(), path) {
-			t.Errorf("%s %.30q: %v, expected %q", c.name, c.text, err, c.want)
+			t.Errorf("%s %.30q: %v, want %q", c.name, c.text, err, c.want)
 		}
 	}
 }
 
-// TestColours: columns 4 to 6 are normals if their length is 1 up to rounding, except for points
-// without one. Other columns, such as colours, are ignored and described.
+// TestColours checks that columns 4 to 6 are normals if their length is 1 up to rounding, except
+// for points without one. Other columns, such as colours, are ignored and described.
 func TestColours(t *testing.T) {
 	for text, want := range map[string]string{
 		"0 0 0 0.58 0.58 0.58\n1 1 1 0 0 0\n2 2 2 -0.7 0.7 0\n": "",
@@ -170,8 +170,8 @@ func TestColours(t *testing.T) {
 	}
 }
 
-// TestPartFiles: points with parts may have normals, preceded by colours. A PTS file may begin with
-// the number of points, which must be correct.
+// TestPartFiles checks that points with parts may have normals, preceded by colours. A PTS file may
+// begin with the number of points, which must be correct.
 func TestPartFiles(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
@@ -207,8 +207,8 @@ func farthest(t *testing.T, s *Shape, n int, random func() float64) []int {
 	return taken
 }
 
-// TestSample: points on a square are uniform, its normals are right, and the farthest of five
-// points are the corners.
+// TestSample checks that points on a square are uniform, its normals are right, and the farthest of
+// five points are the corners.
 func TestSample(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2)).Float64
 	square := &Shape{Points: []Vec{{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0}}}
@@ -242,7 +242,7 @@ func TestSample(t *testing.T) {
 	}
 	if got := farthest(t, &Shape{Points: make([]Vec, 4)}, 3, random); len(got) != 3 || got[0] == got[1] ||
 		got[0] == got[2] || got[1] == got[2] {
-		t.Errorf("%v of equal points, expected three", got)
+		t.Errorf("%v of equal points, want three", got)
 	}
 	if got := farthest(t, s, 7, random); len(got) != 7 {
 		t.Errorf("%v of all", got)
@@ -269,7 +269,8 @@ func numbered(first int, behind string) (text string) {
 	return text
 }
 
-// TestCountedPoints: a first column of integers is a coordinate if the fourth column cannot be one.
+// TestCountedPoints checks that a first column of integers is a coordinate if the fourth column
+// cannot be one.
 func TestCountedPoints(t *testing.T) {
 	for _, behind := range []string{"2 0.%d", "0.5 2 %d", "0.5 2 0.%d5"} {
 		text := numbered(1, behind)

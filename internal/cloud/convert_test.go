@@ -70,8 +70,8 @@ func ids(t *testing.T, d *seq.Dataset, split string) map[string]string {
 	}
 }
 
-// TestConvert: classes and splits are those of the folders, in either order, the ids of rows are
-// their files, and the same seed gives the same data set.
+// TestConvert checks that classes and splits are those of the folders, in either order, the ids of
+// rows are their files, and the same seed gives the same data set.
 func TestConvert(t *testing.T) {
 	o := Options{Points: 9, Seed: 3}
 	from := folder(t, "chair/train/1.off", "chair/test/2.off", "desk/train/3.off", "desk/train/4.v2.off")
@@ -83,14 +83,14 @@ func TestConvert(t *testing.T) {
 		t.Fatal(left, err)
 	}
 	if m := d.Manifest; !reflect.DeepEqual(m.LabelNames, []string{"chair", "desk"}) || len(m.FeatureNames) != 6 {
-		t.Errorf("%+v", m)
+		t.Errorf("got %+v", m)
 	}
 	for split, want := range map[string]map[string]string{
 		"train": {"chair/train/1": "chair", "desk/train/3": "desk", "desk/train/4.v2": "desk"}, "val": {},
 		"test": {"chair/test/2": "chair"},
 	} {
 		if got := ids(t, d, split); !maps.Equal(got, want) {
-			t.Errorf("%s: %v, expected %v", split, got, want)
+			t.Errorf("%s: got %v, want %v", split, got, want)
 		}
 	}
 	again, _, err := convert(t, from, o)
@@ -107,9 +107,9 @@ func TestConvert(t *testing.T) {
 	}
 }
 
-// TestValidation: some training files are for validation if no folder has validation files. Files
-// in no split's folder are distributed over all three splits. The split of a file does not depend
-// on other files.
+// TestValidation checks that some training files are for validation if no folder has validation
+// files. Files in no split's folder are distributed over all three splits. The split of a file does
+// not depend on other files.
 func TestValidation(t *testing.T) {
 	var official, free []string
 	for i := range 300 {
@@ -148,7 +148,8 @@ func TestValidation(t *testing.T) {
 	}
 }
 
-// TestStratified: the splits of a few files in no split's folder are stratified by class.
+// TestStratified checks that the splits of a few files in no split's folder are stratified by
+// class.
 func TestStratified(t *testing.T) {
 	var files []string
 	for i := range 80 {
@@ -158,13 +159,14 @@ func TestStratified(t *testing.T) {
 	must.Succeed(t, err)
 	for split, want := range map[string][2]int64{"train": {64, 12}, "val": {8, 2}, "test": {8, 2}} {
 		if s := d.Manifest.Splits[split]; s.Rows != want[0] || s.Labels["desk"] != want[1] {
-			t.Errorf("%s: %d rows, %d desks, expected %v", split, s.Rows, s.Labels["desk"], want)
+			t.Errorf("%s: %d rows, %d desks, want %v", split, s.Rows, s.Labels["desk"], want)
 		}
 	}
 }
 
-// TestLeftOut: unusable files are counted by reason, with their paths, and the others make the data
-// set, whose classes are those of its rows. With Strict the first unusable file is an error.
+// TestLeftOut checks that unusable files are counted by reason, with their paths, and the others
+// make the data set, whose classes are those of its rows. With Strict the first unusable file is an
+// error.
 func TestLeftOut(t *testing.T) {
 	from := folder(t, "chair/1.off", "desk/2.off", "desk/3.off", "lost.off")
 	bad := write(t, filepath.Join(from, "chair/0.off"), surface[:40]) // the first file
@@ -186,7 +188,7 @@ func TestLeftOut(t *testing.T) {
 	}
 	if got, want := ids(t, d, "train"), map[string]string{"chair/1": "chair", "desk/2": "desk",
 		"desk/3": "desk"}; !maps.Equal(got, want) {
-		t.Errorf("%v, expected %v", got, want)
+		t.Errorf("got %v, want %v", got, want)
 	}
 	report := strings.ReplaceAll(left.String(), from+"/", "")
 	const want = `1 of 11 rows left out: a normal without a direction
@@ -221,8 +223,8 @@ func TestLeftOut(t *testing.T) {
 	}
 }
 
-// TestPlace: a cloud of several equal points, which has no size, is left out, but a single point is
-// not.
+// TestPlace checks that a cloud of several equal points, which has no size, is left out, but a
+// single point is not.
 func TestPlace(t *testing.T) {
 	from := t.TempDir()
 	write(t, filepath.Join(from, "a/train/pair.xyz"), "1 1 1\n1 1 9\n")
@@ -236,8 +238,8 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-// TestIgnoredColours: files whose columns 4 to 6 are not normals become clouds without normals,
-// with a single note for all of them.
+// TestIgnoredColours checks that files whose columns 4 to 6 are not normals become clouds without
+// normals, with a single note for all of them.
 func TestIgnoredColours(t *testing.T) {
 	from := t.TempDir()
 	for i := range 3 {
@@ -249,11 +251,11 @@ func TestIgnoredColours(t *testing.T) {
 	}
 	want := "3 files: columns 4 to 6 are ignored: expected normals, whose length is 1, found others, such as colours, first in " + filepath.Join(from, "a/0.xyz") + ": 51 95 151 has the length 185.5\n"
 	if got := left.String(); got != want || !slices.Equal(d.Manifest.FeatureNames, seq.PositionNames) {
-		t.Errorf("%q, want %q; features %q", got, want, d.Manifest.FeatureNames)
+		t.Errorf("got %q, want %q; features %q", got, want, d.Manifest.FeatureNames)
 	}
 }
 
-// TestNormals: normals that the file names are scaled to length 1.
+// TestNormals checks that normals that the file names are scaled to length 1.
 func TestNormals(t *testing.T) {
 	from := t.TempDir()
 	write(t, filepath.Join(from, "a/train/points.ply"),
@@ -271,11 +273,12 @@ func TestNormals(t *testing.T) {
 	slices.Sort(found)
 	if want := []string{"[-0.990 0.000 0.141]", "[-1.000 0.000 0.000]", "[0.000 -1.000 0.000]", "[0.000 0.000 -1.000]",
 		"[0.000 0.000 1.000]"}; !slices.Equal(found, want) {
-		t.Errorf("found %v, expected %v", found, want)
+		t.Errorf("found %v, want %v", found, want)
 	}
 }
 
-// TestAtLeast: classes of few files are left out; a listed file that does not exist does not count.
+// TestAtLeast checks that classes of few files are left out, and that a listed file that does not
+// exist does not count.
 func TestAtLeast(t *testing.T) {
 	files := &Files{Classes: []string{"chair", "desk"}}
 	for i := range 3 {
@@ -289,8 +292,8 @@ func TestAtLeast(t *testing.T) {
 	}
 }
 
-// TestBounds: the sizes of concurrently read files and of waiting rows are bounded for any number
-// of CPUs. A file waits for its memory, but not after the conversion was cancelled.
+// TestBounds checks that the sizes of concurrently read files and of waiting rows are bounded for
+// any number of CPUs. A file waits for its memory, but not after the conversion was cancelled.
 func TestBounds(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(16))
 	from := t.TempDir()
@@ -349,7 +352,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestTooLarge: a file above the limit is refused before it is read.
+// TestTooLarge checks that a file above the limit is refused before it is read.
 func TestTooLarge(t *testing.T) {
 	path := write(t, filepath.Join(t.TempDir(), "a/0.xyz"), "0 0 0\n")
 	if err := os.Truncate(path, maxBytes+1); err != nil {
@@ -366,9 +369,9 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// TestOtherFiles: files of other kinds in folders are counted by extension, and folders with only
-// such files are named. Hidden files, lists beside the class folders and links to folders do not
-// count.
+// TestOtherFiles checks that files of other kinds in folders are counted by extension, and folders
+// with only such files are named. Hidden files, lists beside the class folders and links to folders
+// do not count.
 func TestOtherFiles(t *testing.T) {
 	from := t.TempDir()
 	for i, name := range []string{"a/1.xyz", "a/2.xyz", "a/2.step", "a/more/3.STEP", "a/README", "a/dot.",
@@ -381,7 +384,7 @@ func TestOtherFiles(t *testing.T) {
 	}
 	_, left, err := convert(t, from, Options{Points: 2})
 	if want := "not read: files of other kinds: 3 .step, 2 without an ending, 2 .stl, 1 .png; such files alone are in c, d\n"; err != nil || left.String() != want {
-		t.Errorf("%v, %q, expected %q", err, left, want)
+		t.Errorf("%v, %q, want %q", err, left, want)
 	}
 	many := t.TempDir()
 	for i := range 20 {
@@ -391,11 +394,11 @@ func TestOtherFiles(t *testing.T) {
 	if want := "found files of other kinds: 1 .000, "; err == nil || !strings.Contains(err.Error(), want) ||
 		!strings.Contains(err.Error(), "1 .009, 10 other endings; such files alone are in f00, ") ||
 		!strings.HasSuffix(err.Error(), "f09, 10 more folders") {
-		t.Errorf("%v, expected %q", err, want)
+		t.Errorf("got %v, want %q", err, want)
 	}
 }
 
-// TestFarPoints: a note names the files in which a few far points determine the radius.
+// TestFarPoints checks that a note names the files in which a few far points determine the radius.
 func TestFarPoints(t *testing.T) {
 	from := t.TempDir()
 	for i, far := range []string{"1e30 0 0", "1.5 0 0"} {
@@ -407,6 +410,6 @@ func TestFarPoints(t *testing.T) {
 	}
 	_, left, err := convert(t, from, Options{Points: 20})
 	if want := "1 files: a few points are more than 100 times as far away as the others, so that dividing by the radius moves the others together, first in " + filepath.Join(from, "a/0.xyz") + ": "; err != nil || !strings.HasPrefix(left.String(), want) {
-		t.Errorf("%q, %v, expected %q", left, err, want)
+		t.Errorf("%q, %v, want %q", left, err, want)
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestCopies: copies of a file are in its split and counted, even in another class; the splits of
-// other files do not depend on them.
+// TestCopies checks that copies of a file are in its split and counted, even in another class, and
+// that the splits of other files do not depend on them.
 func TestCopies(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, n int) {
@@ -40,11 +40,11 @@ func TestCopies(t *testing.T) {
 	}
 	for i := range 10 {
 		if got, want := splits[fmt.Sprintf("ball/copy%d", i)], splits[fmt.Sprintf("ball/%d", i)]; got != want {
-			t.Errorf("the copy of ball/%d is in %s, expected %s", i, got, want)
+			t.Errorf("the copy of ball/%d is in %s, want %s", i, got, want)
 		}
 	}
 	if splits["cube/copy"] != splits["ball/0"] {
-		t.Errorf("the copy in another class is in %s, expected %s", splits["cube/copy"], splits["ball/0"])
+		t.Errorf("the copy in another class is in %s, want %s", splits["cube/copy"], splits["ball/0"])
 	}
 	if left.Repeated.Rows != 13 || left.OtherLabel != 1 || left.OtherSplit.Rows == 0 || len(splits) != 93 {
 		t.Errorf("%d copies, %d of another class, %d in another split, %d rows\n%s", left.Repeated.Rows,
@@ -52,8 +52,8 @@ func TestCopies(t *testing.T) {
 	}
 }
 
-// TestCopiesOfPoints: copies in another format, number format or order of lines are in the split of
-// the first file.
+// TestCopiesOfPoints checks that copies in another format, number format or order of lines are in
+// the split of the first file.
 func TestCopiesOfPoints(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 40 {

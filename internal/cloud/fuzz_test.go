@@ -105,7 +105,7 @@ func FuzzShapeNet(f *testing.F) {
 		}
 		for _, name := range clouds {
 			if !filepath.IsLocal(name) || strings.Count(name, "/") != 1 {
-				t.Fatalf("%q", name)
+				t.Fatalf("got %q", name)
 			}
 		}
 	})

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestMissingFiles: listed files that do not exist are reported in the order of their names, with
-// the class of their folder, and do not count.
+// TestMissingFiles checks that listed files that do not exist are reported in the order of their
+// names, with the class of their folder, and do not count.
 func TestMissingFiles(t *testing.T) {
 	from := shapeNetPart(t)
 	train := []string{`"shape_data/02691156/a1"`}
@@ -32,7 +32,7 @@ func TestMissingFiles(t *testing.T) {
 		}
 	}
 	if len(missing) != 9 || !slices.IsSorted(missing) {
-		t.Errorf("%v", missing)
+		t.Errorf("got %v", missing)
 	}
 	// Mugs m2 and m3 exist, m1 is in no list; airplane a1 exists, and a2 is in no list.
 	if left := files.AtLeast(2); !slices.Equal(left, []string{"Airplane"}) ||
@@ -44,7 +44,7 @@ func TestMissingFiles(t *testing.T) {
 	}
 }
 
-// TestLists: a list that is too large or unreadable is an error.
+// TestLists checks that a list that is too large or unreadable is an error.
 func TestLists(t *testing.T) {
 	from := modelNet(t)
 	list := filepath.Join(from, "modelnet40_train.txt")
@@ -54,7 +54,7 @@ func TestLists(t *testing.T) {
 	} {
 		write(t, list, text)
 		if _, err := Find(from); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, expected %s", text, err, want)
+			t.Errorf("%q: got %v, want %s", text, err, want)
 		}
 	}
 	if err := os.Truncate(list, maxListBytes+1); err != nil {
@@ -70,7 +70,7 @@ func TestLists(t *testing.T) {
 	}
 }
 
-// TestDivided: files that are left out before reading need no split.
+// TestDivided checks that files that are left out before reading need no split.
 func TestDivided(t *testing.T) {
 	from := modelNet(t)
 	write(t, filepath.Join(from, "bed/bed_0003.txt"), "0 0 0 0 0 1\n") // in no list

@@ -24,7 +24,8 @@ func modelNet(t *testing.T) string {
 	return from
 }
 
-// TestModelNet: classes and splits are those of the folder's lists, and points keep their normals.
+// TestModelNet checks that classes and splits are those of the folder's lists, and points keep
+// their normals.
 func TestModelNet(t *testing.T) {
 	from := modelNet(t)
 	d, left, err := convert(t, from, Options{Points: 9})
@@ -32,14 +33,14 @@ func TestModelNet(t *testing.T) {
 		t.Fatal(left, err)
 	}
 	if m := d.Manifest; !reflect.DeepEqual(m.LabelNames, []string{"bed", "flower_pot"}) || len(m.FeatureNames) != 6 {
-		t.Errorf("%+v", m)
+		t.Errorf("got %+v", m)
 	}
 	for split, want := range map[string]map[string]string{
 		"train": {"flower_pot/flower_pot_0001": "flower_pot"}, "val": {},
 		"test": {"flower_pot/flower_pot_0150": "flower_pot", "bed/bed_0002": "bed"},
 	} {
 		if got := ids(t, d, split); !maps.Equal(got, want) {
-			t.Errorf("%s: %v, expected %v", split, got, want)
+			t.Errorf("%s: got %v, want %v", split, got, want)
 		}
 	}
 	if _, features := rowsOf(t, d, "test"); !reflect.DeepEqual(features["bed/bed_0002"],
@@ -52,8 +53,8 @@ func TestModelNet(t *testing.T) {
 	}
 }
 
-// TestModelNetLeftOut: clouds without a class or in no list, and listed files that do not exist,
-// are left out with a reason; invalid lists are errors with their line.
+// TestModelNetLeftOut checks that clouds without a class or in no list, and listed files that do
+// not exist, are left out with a reason, and that invalid lists are errors with their line.
 func TestModelNetLeftOut(t *testing.T) {
 	from := modelNet(t)
 	write(t, filepath.Join(from, "lamp/lamp_0001.txt"), "0 0 0 0 0 1\n")
@@ -91,7 +92,7 @@ func TestModelNetLeftOut(t *testing.T) {
 		from := modelNet(t)
 		write(t, filepath.Join(from, c.file), c.text)
 		if _, err := Find(from); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s %q: %v, expected %s", c.file, c.text, err, c.want)
+			t.Errorf("%s %q: %v, want %s", c.file, c.text, err, c.want)
 		}
 	}
 	if err := os.Remove(filepath.Join(from, "modelnet40_test.txt")); err != nil {
@@ -102,8 +103,8 @@ func TestModelNetLeftOut(t *testing.T) {
 	}
 }
 
-// TestKnownLabels: with a known specification, labels have its numbers, and files with other
-// classes or parts, or without normals, are left out.
+// TestKnownLabels checks that with a known specification, labels have its numbers, and files with
+// other classes or parts, or without normals, are left out.
 func TestKnownLabels(t *testing.T) {
 	features := append(append([]string{}, seq.PositionNames...), seq.NormalNames...)
 	from := modelNet(t)
@@ -140,8 +141,8 @@ func TestKnownLabels(t *testing.T) {
 	}
 }
 
-// TestDrawn: points are drawn with replacement by the seed, possibly more than exist, each with its
-// normal and part.
+// TestDrawn checks that points are drawn with replacement by the seed, possibly more than exist,
+// each with its normal and part.
 func TestDrawn(t *testing.T) {
 	o := Options{Points: 400, Parts: true, Drawn: true}
 	from := shapeNetPart(t)
@@ -159,7 +160,7 @@ func TestDrawn(t *testing.T) {
 		}
 	}
 	if counts["Airplane/2"]+counts["Airplane/0"] != 400 || counts["Airplane/2"] < 100 || counts["Airplane/2"] > 170 {
-		t.Errorf("%v, expected about a third and two", counts)
+		t.Errorf("got %v, want about a third and two", counts)
 	}
 	o.Seed = 5
 	other, _, err := convert(t, from, o)

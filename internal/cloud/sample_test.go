@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// TestFarthest: on a plate with a pin of a hundredth of its area, the points are farther from each
-// other than uniform ones, and the pin has more of them; each keeps the normal of its face.
+// TestFarthest checks that on a plate with a pin of a hundredth of its area, the points are farther
+// from each other than uniform ones, and the pin has more of them, and that each keeps the normal
+// of its face.
 func TestFarthest(t *testing.T) {
 	s := &Shape{Points: []Vec{{0, 0, 0}, {10, 0, 0}, {10, 10, 0}, {0, 10, 0}, {5, 5, -10},
 		{5.1, 5, -10}, {5.1, 5, 0}, {5, 5, 0}}}
@@ -60,8 +61,8 @@ func TestFarthest(t *testing.T) {
 	}
 }
 
-// TestSamePoints: equal points have no radius at any position, even if rounding moves their mean;
-// close points far from the origin have one.
+// TestSamePoints checks that equal points have no radius at any position, even if rounding moves
+// their mean, and that close points far from the origin have one.
 func TestSamePoints(t *testing.T) {
 	for _, c := range []struct {
 		points []Vec

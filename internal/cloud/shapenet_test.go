@@ -67,8 +67,8 @@ func rowsOf(t *testing.T, d *seq.Dataset, split string) (tags map[string]string,
 	}
 }
 
-// TestShapeNetPart: categories, splits and parts are those of the folder's files, the tag of a
-// point stays with its position and normal, and the same folder gives the same data set.
+// TestShapeNetPart checks that categories, splits and parts are those of the folder's files, the
+// tag of a point stays with its position and normal, and the same folder gives the same data set.
 func TestShapeNetPart(t *testing.T) {
 	from := shapeNetPart(t)
 	o := Options{Points: 9, Parts: true}
@@ -79,7 +79,7 @@ func TestShapeNetPart(t *testing.T) {
 	if m := d.Manifest; m.Task != seq.Tagging ||
 		!reflect.DeepEqual(m.LabelNames, []string{"Airplane/0", "Airplane/1", "Airplane/2", "Mug/36", "Mug/37"}) ||
 		len(m.FeatureNames) != 6 {
-		t.Errorf("%+v", m)
+		t.Errorf("got %+v", m)
 	}
 	for split, want := range map[string]map[string]string{
 		"train": {"02691156/a1": "Airplane/2 Airplane/0 Airplane/0", "02691156/a2": "Airplane/1 Airplane/1",
@@ -87,7 +87,7 @@ func TestShapeNetPart(t *testing.T) {
 		"val": {"03797390/m2": "Mug/37 Mug/36"}, "test": {"03797390/m3": "Mug/37 Mug/36"},
 	} {
 		if got, _ := rowsOf(t, d, split); !maps.Equal(got, want) {
-			t.Errorf("%s: %v, expected %v", split, got, want)
+			t.Errorf("%s: got %v, want %v", split, got, want)
 		}
 	}
 	_, features := rowsOf(t, d, "train")
@@ -106,7 +106,7 @@ func TestShapeNetPart(t *testing.T) {
 	}
 }
 
-// TestPartsTaken: sampled points keep their parts.
+// TestPartsTaken checks that sampled points keep their parts.
 func TestPartsTaken(t *testing.T) {
 	from, lines := t.TempDir(), ""
 	for i := range 50 {
@@ -135,8 +135,8 @@ func TestPartsTaken(t *testing.T) {
 	}
 }
 
-// TestShapeNetLeftOut: clouds without a category, split, file or part are left out with a reason;
-// invalid lists are errors with their line.
+// TestShapeNetLeftOut checks that clouds without a category, split, file or part are left out with
+// a reason, and that invalid lists are errors with their line.
 func TestShapeNetLeftOut(t *testing.T) {
 	from := shapeNetPart(t)
 	write(t, filepath.Join(from, "99/x.txt"), "0 0 0 0 0 1 1\n")
@@ -151,7 +151,7 @@ func TestShapeNetLeftOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := d.Manifest.LabelNames; !reflect.DeepEqual(got, []string{"Airplane/0", "Airplane/2", "Mug/36", "Mug/37"}) {
-		t.Errorf("%q", got)
+		t.Errorf("got %q", got)
 	}
 	const want = `1 of 7 rows left out: no file
   03797390/m2.txt: expected one, as a list of train_test_split has it
@@ -180,7 +180,7 @@ func TestShapeNetLeftOut(t *testing.T) {
 		from := shapeNetPart(t)
 		write(t, filepath.Join(from, c.file), c.text)
 		if _, err := Find(from); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s %q: %v, expected %q", c.file, c.text, err, c.want)
+			t.Errorf("%s %q: %v, want %q", c.file, c.text, err, c.want)
 		}
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestTagNames: tags are sorted by class and by part number.
+// TestTagNames checks that tags are sorted by class and by part number.
 func TestTagNames(t *testing.T) {
 	from := t.TempDir()
 	write(t, filepath.Join(from, "mug/train/a.xyz"), "0 0 0 10\n1 1 1 9\n")
@@ -16,6 +16,6 @@ func TestTagNames(t *testing.T) {
 		t.Fatal(err, left)
 	}
 	if got, want := fmt.Sprintf("%q", d.Manifest.LabelNames), `["cup/11" "mug/9" "mug/10"]`; got != want {
-		t.Errorf("%s, want %s", got, want)
+		t.Errorf("got %s, want %s", got, want)
 	}
 }

@@ -73,12 +73,13 @@ func TestRunSegments(t *testing.T) {
 	}{{0, 3, 3}, {1, 2, 4}, {2, 2, 4}, {0, 1, 5}} {
 		must.Succeed(t, x.Run(context.Background(), mem, c.from, c.to))
 		if got := sum(); got != c.want {
-			t.Errorf("after segments %d to %d: %v launches, expected %v", c.from, c.to, got, c.want)
+			t.Errorf("after segments %d to %d: %v launches, want %v", c.from, c.to, got, c.want)
 		}
 	}
 }
 
-// TestCancelBetweenSegments: the current segment is finished, and the next one does not begin.
+// TestCancelBetweenSegments checks that the current segment is finished, and the next one does not
+// begin.
 func TestCancelBetweenSegments(t *testing.T) {
 	d := New(1)
 	x, mem, sum := counting(t, d)
@@ -90,14 +91,14 @@ func TestCancelBetweenSegments(t *testing.T) {
 		return nil
 	})
 	if !errors.Is(err, context.Canceled) || sum() != 2 {
-		t.Errorf("%v after %v launches, expected context.Canceled after 2", err, sum())
+		t.Errorf("%v after %v launches, want context.Canceled after 2", err, sum())
 	}
 	if err := x.Run(ctx, mem, 0, 3); !errors.Is(err, context.Canceled) || sum() != 2 {
-		t.Errorf("%v after %v launches, expected context.Canceled and none more", err, sum())
+		t.Errorf("%v after %v launches, want context.Canceled and none more", err, sum())
 	}
 	// The cancelled run has released its thread.
 	if err := x.Run(context.Background(), mem, 0, 3); err != nil || sum() != 5 {
-		t.Errorf("%v after %v launches, expected 5", err, sum())
+		t.Errorf("%v after %v launches, want 5", err, sum())
 	}
 }
 
@@ -127,7 +128,7 @@ func TestRunNeedsItsMemory(t *testing.T) {
 	}
 }
 
-// TestName: the name has the number of threads with the right plural.
+// TestName checks that the name has the number of threads with the right plural.
 func TestName(t *testing.T) {
 	for threads, want := range map[int]string{1: ", 1 thread)", 2: ", 2 threads)"} {
 		d := New(threads)

@@ -18,8 +18,8 @@ func lead(d *Device) (r *run, end func()) {
 	return r, func() { d.free(r.self) }
 }
 
-// TestReserve: at most as many workers compute as the device may use, and all of them after the
-// reservation ends.
+// TestReserve checks that at most as many workers compute as the device may use, and all of them
+// after the reservation ends.
 func TestReserve(t *testing.T) {
 	const threads, pieces = 4, 400
 	for reserved, most := range []int{4, 3, 2, 1, 1} {
@@ -52,7 +52,7 @@ func TestReserve(t *testing.T) {
 	}
 }
 
-// TestReserveEnds: paused workers resume when less is reserved.
+// TestReserveEnds checks that paused workers resume when less is reserved.
 func TestReserveEnds(t *testing.T) {
 	d := New(2)
 	d.setUrgent(true)
@@ -83,8 +83,8 @@ func TestReserveEnds(t *testing.T) {
 	}
 }
 
-// TestReserveIsShared: if fewer workers may compute than there are runs, a long run and short runs
-// share them.
+// TestReserveIsShared checks that if fewer workers may compute than there are runs, a long run and
+// short runs share them.
 func TestReserveIsShared(t *testing.T) {
 	d := New(2)
 	d.Reserve(1)
@@ -116,7 +116,7 @@ func TestReserveIsShared(t *testing.T) {
 	}
 }
 
-// TestWaitingRunEnds: a run that waits for its turn, before a kernel or within one, ends
+// TestWaitingRunEnds checks that a run that waits for its turn, before a kernel or within one, ends
 // immediately with its context and releases its resources, but not while it writes weights.
 func TestWaitingRunEnds(t *testing.T) {
 	d := New(2)

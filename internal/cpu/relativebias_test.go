@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestWideExponentials: which sequences use the kernels in Go depends on their own length and the
-// head alone, not on their batch.
+// TestWideExponentials checks that which sequences use the kernels in Go depends on their own
+// length and the head alone, not on their batch.
 func TestWideExponentials(t *testing.T) {
 	const heads, longest, width = 3, 8, 2*8 - 1
 	e := slices.Repeat([]float32{1}, 2*heads*width)

@@ -12,8 +12,8 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// TestTogether: rowwise launches give the same bits block by block as one after the other, and run
-// together only where they may.
+// TestTogether checks that rowwise launches give the same bits block by block as one after the
+// other, and run together only where they may.
 func TestTogether(t *testing.T) {
 	const d, wide, rows, capacity = 8, 24, 200, 230 // three blocks
 	p := tensor.NewProgram()
@@ -124,7 +124,7 @@ func TestTogether(t *testing.T) {
 			counted[k.Name] = k.Launches
 		}
 		if total > most || !maps.Equal(counted, launches) {
-			t.Errorf("%d threads: %v s of %v in launches %v, expected %v", threads, total, most, counted, launches)
+			t.Errorf("%d threads: %v s of %v in launches %v, want %v", threads, total, most, counted, launches)
 		}
 		if result(dev, nil); dev.StopProfile() != nil {
 			t.Errorf("%d threads: a profile after its end", threads)
@@ -139,12 +139,12 @@ func TestTogether(t *testing.T) {
 		}
 	}
 	if want := []int{6, 2, 4}; !slices.Equal(together, want) {
-		t.Errorf("groups of %d launches, expected %d", together, want)
+		t.Errorf("groups of %d launches, want %d", together, want)
 	}
 }
 
-// TestMayRunTogether: launches may not run together if one would overwrite rows that another still
-// has to read, or read rows that another has not written.
+// TestMayRunTogether checks that launches may not run together if one would overwrite rows that
+// another still has to read, or read rows that another has not written.
 func TestMayRunTogether(t *testing.T) {
 	at := func(offset, width int) *tensor.Tensor {
 		x := tensor.At(tensor.Arena, offset, "x", 10, width)

@@ -50,8 +50,8 @@ func newTablesRun(t testing.TB, d *Device, heads, dim, longest int) (tensor.Exec
 	return x, mem
 }
 
-// TestCosineCache: cached cosines, recomputed ones and those of a device that runs several programs
-// concurrently have the same bits.
+// TestCosineCache checks that cached cosines, recomputed ones and those of a device that runs
+// several programs concurrently have the same bits.
 func TestCosineCache(t *testing.T) {
 	const heads, dim, longest = 2, 20, 700
 	k := must.Get(simd.Best())(t)

@@ -201,7 +201,7 @@ func TestSpecialValues(t *testing.T) {
 	}
 }
 
-// TestNaNPayloads: the bits of a NaN must not leak into the exponent.
+// TestNaNPayloads checks that the bits of a NaN must not leak into the exponent.
 func TestNaNPayloads(t *testing.T) {
 	for _, bits := range []uint32{0x7fc00001, 0xffc00001, 0x7f800001, 0xffffffff} {
 		x := math.Float32frombits(bits)

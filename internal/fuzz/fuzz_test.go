@@ -18,7 +18,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// TestTargets: every fuzz target of the tree is listed, and limits the resources for each input.
+// TestTargets checks that every fuzz target of the tree is listed, and limits the resources for
+// each input.
 func TestTargets(t *testing.T) {
 	testenv.Long(t, "lists the tests of every package")
 	const root = "../.."
@@ -42,7 +43,7 @@ func TestTargets(t *testing.T) {
 	slices.Sort(listed)
 	slices.Sort(found)
 	if err != nil || len(found) == 0 || !slices.Equal(listed, found) {
-		t.Errorf("%v: listed are\n%v, expected\n%v", err, listed, found)
+		t.Errorf("%v: listed are\n%v, want\n%v", err, listed, found)
 	}
 	if some, err := targets(root, regexp.MustCompile(`/seq\.FuzzFile$`)); err != nil || len(some) != 1 ||
 		some[0] != (target{"github.com/sftseq/sftseq/seq", "FuzzFile"}) {
@@ -76,7 +77,7 @@ func checkLimits(t *testing.T, path string) {
 	}
 }
 
-// TestParse: the last report counts, and no report is an error.
+// TestParse checks that the last report counts, and no report is an error.
 func TestParse(t *testing.T) {
 	const out = `fuzz: elapsed: 0s, gathering baseline coverage: 0/120 completed
 fuzz: elapsed: 3s, execs: 1368 (425/sec), new interesting: 31 (total: 151)
@@ -91,7 +92,8 @@ PASS
 	}
 }
 
-// TestTimeIsOver: a failing input is not mistaken for the end of the time, whatever its error.
+// TestTimeIsOver checks that a failing input is not mistaken for the end of the time, whatever its
+// error.
 func TestTimeIsOver(t *testing.T) {
 	const report = "fuzz: elapsed: 10s, execs: 78949 (5859/sec), new interesting: 80 (total: 422)\n"
 	for out, want := range map[string]bool{
@@ -106,8 +108,8 @@ func TestTimeIsOver(t *testing.T) {
 	}
 }
 
-// TestCounted: the packages that guide the fuzzer are those of this module and parsers, not all
-// packages.
+// TestCounted checks that the packages that guide the fuzzer are those of this module and parsers,
+// not all packages.
 func TestCounted(t *testing.T) {
 	for name, want := range map[string]bool{
 		"github.com/sftseq/sftseq": true, "github.com/sftseq/sftseq/seq": true,
@@ -116,7 +118,7 @@ func TestCounted(t *testing.T) {
 		"main": false, "sftseqs": false, "net/http": false, "github.com/apache/arrow/go/v15/arrow/compute": false,
 	} {
 		if counted.MatchString(name) != want {
-			t.Errorf("%s: expected %v", name, want)
+			t.Errorf("%s: want %v", name, want)
 		}
 	}
 }
@@ -136,7 +138,7 @@ func TestTool(t *testing.T) {
 		c := exec.Command(os.Args[0], "-test.run=^TestTool$")
 		c.Env = append(os.Environ(), variable+"="+compiler, "SFTSEQ_TEST_PACKAGE="+name)
 		if out, err := c.CombinedOutput(); err != nil || !strings.Contains(string(out), want) {
-			t.Errorf("%s: %v, expected %q, found\n%s", name, err, want, out)
+			t.Errorf("%s: got %v, want %q, found\n%s", name, err, want, out)
 		}
 	}
 }

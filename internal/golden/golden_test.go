@@ -52,7 +52,7 @@ func (m countedMemory) Free() {
 	*m.held--
 }
 
-// TestFrees: the device memory of a model is free for the next one.
+// TestFrees checks that the device memory of a model is free for the next one.
 func TestFrees(t *testing.T) {
 	for _, name := range []string{"ties", "train"} {
 		d := counted{cpu.New(1), new(int)}
@@ -63,7 +63,7 @@ func TestFrees(t *testing.T) {
 	}
 }
 
-// TestMixed: in mixed precision the tokens are those of the exact device.
+// TestMixed checks that in mixed precision the tokens are those of the exact device.
 func TestMixed(t *testing.T) {
 	exact := func() (tensor.Device, error) { return cpu.New(2), nil }
 	for _, name := range []string{"ties", "train"} {
@@ -74,7 +74,7 @@ func TestMixed(t *testing.T) {
 	}
 }
 
-// TestNote: an error that is not a number is the largest.
+// TestNote checks that an error that is not a number is the largest.
 func TestNote(t *testing.T) {
 	g := &Comparison{}
 	nan := g.Worst / g.Worst
@@ -87,6 +87,6 @@ func TestNote(t *testing.T) {
 		}
 	}
 	if !(g.Worst > 1e300) || !(*g.Loss > 1e300) {
-		t.Errorf("%+v", g)
+		t.Errorf("got %+v", g)
 	}
 }

@@ -38,13 +38,13 @@ func knownSpec(task string) *Known {
 	return k
 }
 
-// TestKnown: indicators replace categories, random walks follow them, and labels are names or
-// indices, names first.
+// TestKnown checks that indicators replace categories, random walks follow them, and labels are
+// names or indices, names first.
 func TestKnown(t *testing.T) {
 	const graph = `"features": [[2, 1], [0, 0]], "edges": [[0, 1, 1], [1, 0, 0]]`
 	if names := Indicators(knownSpec(seq.MultiLabel).Nodes); !reflect.DeepEqual(names,
 		[]string{"kind_0", "kind_1", "kind_2", "ring_0", "ring_1"}) {
-		t.Errorf("%q", names)
+		t.Errorf("got %q", names)
 	}
 	features := [][]float32{{0, 0, 1, 0, 1}, {1, 0, 0, 1, 0}}
 	edges := []seq.Edge{{Source: 0, Target: 1, Features: []float32{0, 1}},
@@ -60,7 +60,7 @@ func TestKnown(t *testing.T) {
 		want.Features, want.Edges = features, edges
 		got, err := readKnown(t, knownSpec(task), "{"+graph+", "+answer+"}\n")
 		if err != nil || len(got) != 1 || !reflect.DeepEqual(got[0], want) {
-			t.Errorf("%s: %+v, %v, expected %+v", task, got, err, want)
+			t.Errorf("%s: %+v, %v, want %+v", task, got, err, want)
 		}
 	}
 	k := knownSpec(seq.Regression)
@@ -77,7 +77,8 @@ func TestKnown(t *testing.T) {
 	}
 }
 
-// TestKnownRefuses: lines that do not match the specification are errors with file and line.
+// TestKnownRefuses checks that lines that do not match the specification are errors with file and
+// line.
 func TestKnownRefuses(t *testing.T) {
 	const good = `{"features": [[2, 1], [0, 0]], "edges": [[0, 1, 1]], "label": ["x"]}`
 	for _, c := range []struct{ task, line, want string }{
@@ -109,14 +110,14 @@ func TestKnownRefuses(t *testing.T) {
 			k.RandomWalk, k.Spec.FeatureNames = walk, append(k.Spec.FeatureNames, WalkNames(walk)...)
 			_, err := readKnown(t, k, c.line+"\n")
 			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "g.jsonl:1: ") {
-				t.Errorf("%s %s, a walk of %d steps: %v, expected %s", c.task, c.line, walk, err, c.want)
+				t.Errorf("%s %s, a walk of %d steps: %v, want %s", c.task, c.line, walk, err, c.want)
 			}
 		}
 	}
 }
 
-// TestKnownSize: too many nodes or edges for a row are refused before their indicators are
-// allocated, which would take far more memory than the line.
+// TestKnownSize checks that too many nodes or edges for a row are refused before their indicators
+// are allocated, which would take far more memory than the line.
 func TestKnownSize(t *testing.T) {
 	k := &Known{Nodes: []Category{{"kind", 1 << 12}}, Edges: []Category{{"bond", 1 << 12}}}
 	k.Spec = seq.Spec{Task: seq.Regression, FeatureNames: Indicators(k.Nodes), EdgeFeatureNames: Indicators(k.Edges),
@@ -132,7 +133,7 @@ func TestKnownSize(t *testing.T) {
 		runtime.ReadMemStats(before)
 		_, err := readKnown(t, k, line+"\n")
 		if err == nil || !strings.Contains(err.Error(), "g.jsonl:1: "+want) {
-			t.Errorf("%v, expected %s", err, want)
+			t.Errorf("got %v, want %s", err, want)
 		}
 		if runtime.ReadMemStats(after); after.TotalAlloc-before.TotalAlloc > 64<<20 {
 			t.Errorf("%s: %d bytes were taken for a line of %d", want, after.TotalAlloc-before.TotalAlloc, len(line))

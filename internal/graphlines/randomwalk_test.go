@@ -46,13 +46,13 @@ func TestWalk(t *testing.T) {
 	} {
 		if err := AppendWalk(t.Context(), c.x.Features, c.x.Edges, 4); err != nil ||
 			fmt.Sprint(c.x.Features) != c.want {
-			t.Errorf("%s: %v, %v, expected %s", c.name, c.x.Features, err, c.want)
+			t.Errorf("%s: %v, %v, want %s", c.name, c.x.Features, err, c.want)
 		}
 	}
 }
 
-// TestWalkStar: the leaves of a star share their walks, as the time would otherwise grow with the
-// square of their number, and have the same probabilities as alone.
+// TestWalkStar checks that the leaves of a star share their walks, as the time would otherwise grow
+// with the square of their number, and have the same probabilities as alone.
 func TestWalkStar(t *testing.T) {
 	const leaves = 100_000
 	x := undirected(leaves + 1)
@@ -65,12 +65,12 @@ func TestWalkStar(t *testing.T) {
 	for i, want := range map[int]float32{0: 1, 1: 1. / leaves, leaves: 1. / leaves} {
 		if got := x.Features[i]; len(got) != 4 || got[0] != 0 || got[1] != want || got[2] != 0 ||
 			math.Abs(float64(got[3]/want-1)) > 1e-6 {
-			t.Errorf("node %d: %v, expected 0 %g 0 %g", i, got, want, want)
+			t.Errorf("node %d: %v, want 0 %g 0 %g", i, got, want, want)
 		}
 	}
 }
 
-// TestWalkTooLong: a graph that needs too much work is an error that names it.
+// TestWalkTooLong checks that a graph that needs too much work is an error that names it.
 func TestWalkTooLong(t *testing.T) {
 	defer func(before int64) { maxAdditions = before }(maxAdditions)
 	maxAdditions = 10
@@ -79,7 +79,8 @@ func TestWalkTooLong(t *testing.T) {
 		x.Edges, 4))
 }
 
-// TestWalkDense: the sparse probabilities equal the diagonals of powers of the dense matrix.
+// TestWalkDense checks that the sparse probabilities equal the diagonals of powers of the dense
+// matrix.
 func TestWalkDense(t *testing.T) {
 	const n, steps = 9, 12
 	x := undirected(n)
@@ -103,7 +104,7 @@ func TestWalkDense(t *testing.T) {
 	for k := range steps {
 		for i := range n {
 			if d := math.Abs(float64(x.Features[i][k]) - power[i][i]); d > 1e-6 {
-				t.Errorf("step %d, node %d: %g, expected %g", k+1, i, x.Features[i][k], power[i][i])
+				t.Errorf("step %d, node %d: %g, want %g", k+1, i, x.Features[i][k], power[i][i])
 			}
 		}
 		var next [n][n]float64
@@ -118,8 +119,8 @@ func TestWalkDense(t *testing.T) {
 	}
 }
 
-// TestWalkVanishes: if a probability underflows, a node is still listed once. Each node of the
-// chain has two edges onward and many to a dead end.
+// TestWalkVanishes checks that if a probability underflows, a node is still listed once. Each node
+// of the chain has two edges onward and many to a dead end.
 func TestWalkVanishes(t *testing.T) {
 	const chain, dead, steps = 125, 3000, 125
 	x := &seq.Example{Features: make([][]float32, chain+1)}
@@ -134,11 +135,11 @@ func TestWalkVanishes(t *testing.T) {
 	must.Check(t, AppendWalk(t.Context(), x.Features, x.Edges, steps))
 }
 
-// TestCancelled: a walk ends with its context.
+// TestCancelled checks that a walk ends with its context.
 func TestCancelled(t *testing.T) {
 	done, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := AppendWalk(done, make([][]float32, 2), nil, 1); err != context.Canceled {
-		t.Errorf("%v", err)
+		t.Errorf("got error %v", err)
 	}
 }

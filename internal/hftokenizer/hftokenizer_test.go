@@ -58,7 +58,7 @@ func TestSameIDs(t *testing.T) {
 				for _, s := range all {
 					ids, err := tokenizer.Encode(s.Text)
 					if err != nil || !slices.Equal(ids, s.IDs[name]) {
-						t.Errorf("%s: %.60q: %v, expected %v, found %v", name, s.Text, err, s.IDs[name], ids)
+						t.Errorf("%s: %.60q: %v, want %v, found %v", name, s.Text, err, s.IDs[name], ids)
 						return
 					}
 					for _, id := range ids {
@@ -81,7 +81,7 @@ func TestDecode(t *testing.T) {
 		tokenizer := parsed(t, name)
 		ids := must.Get(tokenizer.Encode("Good films, naïve 日本語?"))(t)
 		if got := tokenizer.Decode(ids); got != want {
-			t.Errorf("%s: expected %q, found %q", name, want, got)
+			t.Errorf("%s: want %q, found %q", name, want, got)
 		}
 	}
 	if got := parsed(t, "bert").Decode([]int32{-1, 1 << 30, 3}); got != "<unknown> <unknown> [SEP]" {
@@ -93,7 +93,7 @@ func TestNotUTF8(t *testing.T) {
 	must.Fail(t, "UTF-8")(parsed(t, "gpt2").Encode("a\xffb"))
 }
 
-// TestManyMarks: what the library of normal forms would join otherwise is refused.
+// TestManyMarks checks that what the library of normal forms would join otherwise is refused.
 func TestManyMarks(t *testing.T) {
 	tokenizer := parsed(t, "llama3")
 	if _, err := tokenizer.Encode("e" + strings.Repeat("\u0301", maxMarks-1)); err != nil {
@@ -102,7 +102,7 @@ func TestManyMarks(t *testing.T) {
 	must.Fail(t, "marks in a row")(tokenizer.Encode("e" + strings.Repeat("\u0301", 2*maxMarks)))
 }
 
-// TestAddedTokens: with space that they take, in normalized text or as they are.
+// TestAddedTokens checks that with space that they take, in normalized text or as they are.
 func TestAddedTokens(t *testing.T) {
 	text := `{"version":"1.0","normalizer":{"type":"Lowercase"},"pre_tokenizer":{"type":"WhitespaceSplit"},
 		"model":{"type":"WordLevel","vocab":{"?":0,"a":1,"b":2},"unk_token":"?"},"added_tokens":[
@@ -112,12 +112,12 @@ func TestAddedTokens(t *testing.T) {
 	for text, want := range map[string][]int32{"a  <m> b": {1, 3, 2}, "a<m>>b": {1, 6, 2}, "aB a b": {5, 1, 2},
 		"<r>  a x": {4, 1, 0}, "<M>": {0}} {
 		if ids, err := tokenizer.Encode(text); err != nil || !slices.Equal(ids, want) {
-			t.Errorf("%q: expected %v, found %v, %v", text, want, ids, err)
+			t.Errorf("%q: want %v, found %v, %v", text, want, ids, err)
 		}
 	}
 }
 
-// TestRefuses: what is not supported is said with its place in the file.
+// TestRefuses checks that what is not supported is said with its place in the file.
 func TestRefuses(t *testing.T) {
 	word := func(more string) string {
 		return `{"version":"1.0",` + more + `"model":{"type":"WordLevel","vocab":{"a":0},"unk_token":"a"}}`
@@ -163,13 +163,13 @@ func TestRefuses(t *testing.T) {
 		`{"version":"1.0","model":{"type":"Other"}}`:                                    `"Other" is not supported`,
 	} {
 		if _, err := Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%.80s: expected an error with %q, found %v", text, want, err)
+			t.Errorf("%.80s: want an error with %q, found %v", text, want, err)
 		}
 	}
 	must.Fail(t, "64 MiB")(Parse(make([]byte, MaxFile+1)))
 }
 
-// TestGrowth: replacements that would fill the memory are an error.
+// TestGrowth checks that replacements that would fill the memory are an error.
 func TestGrowth(t *testing.T) {
 	doubled := strings.Repeat(`{"type":"Replace","pattern":{"String":"a"},"content":"aa"},`, 60)
 	text := `{"version":"1.0","normalizer":{"type":"Sequence","normalizers":[` + strings.TrimSuffix(doubled,
@@ -178,7 +178,7 @@ func TestGrowth(t *testing.T) {
 	must.Fail(t, "too much")(tokenizer.Encode("a"))
 }
 
-// TestScore: the numbers of vocabularies read as in the library, not to the nearest.
+// TestScore checks that the numbers of vocabularies read as in the library, not to the nearest.
 func TestScore(t *testing.T) {
 	for text, want := range map[string]string{
 		"0": "0", "-10": "-10", "-3.302214636311078": "-3.302214636311078", "1e2": "100", "-0.25": "-0.25",
@@ -187,7 +187,7 @@ func TestScore(t *testing.T) {
 	} {
 		var s score
 		if err := json.Unmarshal([]byte(text), &s); err != nil || fmt.Sprint(float64(s)) != want {
-			t.Errorf("%s: expected %s, found %v, %v", text, want, float64(s), err)
+			t.Errorf("%s: want %s, found %v, %v", text, want, float64(s), err)
 		}
 	}
 	for _, text := range []string{`"1"`, "null", "1e309", "1e99999"} {
@@ -196,7 +196,7 @@ func TestScore(t *testing.T) {
 	}
 }
 
-// FuzzParse: no file and no text may panic or hang.
+// FuzzParse checks that no file and no text may panic or hang.
 func FuzzParse(f *testing.F) {
 	for _, name := range fixtures {
 		text := must.Get(os.ReadFile("testdata/" + name + ".json"))(f)
@@ -221,10 +221,10 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestLongS: a long s is an s of any case in the library's expressions.
+// TestLongS checks that a long s is an s of any case in the library's expressions.
 func TestLongS(t *testing.T) {
 	words, err := parsed(t, "llama3").split.split([]string{"x'\u017fo"}, true)
 	if want := []string{"x", "'\u00c5\u00bf", "o"}; err != nil || !slices.Equal(words, want) {
-		t.Errorf("expected %q, found %q, %v", want, words, err)
+		t.Errorf("want %q, found %q, %v", want, words, err)
 	}
 }

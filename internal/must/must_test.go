@@ -17,7 +17,7 @@ func (r *recorder) Helper()           {}
 func (r *recorder) Fatal(args ...any) { r.ended = fmt.Sprint(args...) }
 func (r *recorder) Error(args ...any) { r.failed = fmt.Sprint(args...) }
 
-// TestAssertions: each assertion passes on the expected result and reports every other.
+// TestAssertions checks that each assertion passes on the expected result and reports every other.
 func TestAssertions(t *testing.T) {
 	broken := fmt.Errorf("disk full: %w", io.ErrShortWrite)
 	for name, c := range map[string]struct {

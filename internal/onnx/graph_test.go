@@ -24,8 +24,8 @@ func line() *onnx.Graph {
 	return g
 }
 
-// TestGraph: a file describes the graph, with each constant and each weight once, and always has
-// the same bytes.
+// TestGraph checks that a file describes the graph, with each constant and each weight once, and
+// always has the same bytes.
 func TestGraph(t *testing.T) {
 	file := must.Get(line().Model("line", "A line.", []onnx.Property{{"key", "value"}, {"empty", ""}}))(t)
 	again, err := line().Model("line", "A line.", []onnx.Property{{"key", "value"}, {"empty", ""}})
@@ -49,11 +49,11 @@ func TestGraph(t *testing.T) {
 	}
 	if m.Opset != onnx.OpsetVersion || m.IRVersion == 0 || m.Metadata["key"] != "value" ||
 		!slices.Equal(m.Inputs, []string{"x"}) || !slices.Equal(m.Outputs, []string{"y"}) {
-		t.Errorf("%+v", m)
+		t.Errorf("got %+v", m)
 	}
 }
 
-// TestConstants: constants that differ in type, shape or bits are distinct.
+// TestConstants checks that constants that differ in type, shape or bits are distinct.
 func TestConstants(t *testing.T) {
 	g := &onnx.Graph{}
 	seen := map[onnx.Tensor]bool{}
@@ -66,7 +66,7 @@ func TestConstants(t *testing.T) {
 	}
 }
 
-// TestMemory: making a file copies the weights once.
+// TestMemory checks that making a file copies the weights once.
 func TestMemory(t *testing.T) {
 	data := make([]float32, 1<<20)
 	var before, after runtime.MemStats
@@ -84,7 +84,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestTooLarge: a file that is too large is refused before it is built.
+// TestTooLarge checks that a file that is too large is refused before it is built.
 func TestTooLarge(t *testing.T) {
 	data := make([]float32, 1<<20)
 	g := &onnx.Graph{}

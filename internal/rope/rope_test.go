@@ -111,8 +111,8 @@ func piece(r *rand.Rand, n int, halves bool) []byte {
 	return encode(units)
 }
 
-// TestReplaceUnits: after any splits and joins, the text equals a list of code units with the same
-// changes.
+// TestReplaceUnits checks that after any splits and joins, the text equals a list of code units
+// with the same changes.
 func TestReplaceUnits(t *testing.T) {
 	testenv.Long(t, "compares thousands of edits with slices")
 	for _, length := range []int{0, 10, 3 * maxLeaf, 100 * maxLeaf} {

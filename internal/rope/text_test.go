@@ -6,7 +6,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestText: each unit has its own positions, and only in bytes a range must not split a character.
+// TestText checks that each unit has its own positions, and only in bytes a range must not split a
+// character.
 func TestText(t *testing.T) {
 	for _, c := range []struct {
 		unit                    Unit

@@ -61,12 +61,12 @@ func TestEveryDamagedByte(t *testing.T) {
 		}
 	}
 	if most := 4 * len(checksumKey); same > most { // the key of the checksum itself was changed
-		t.Errorf("%d damages were not seen, expected at most %d", same, most)
+		t.Errorf("%d damages were not seen, want at most %d", same, most)
 	}
 }
 
-// TestChecksumRefused: the error says what was found, and how to read the file if it is not
-// damaged.
+// TestChecksumRefused checks that the error says what was found, and how to read the file if it is
+// not damaged.
 func TestChecksumRefused(t *testing.T) {
 	whole := written(t, someTensors(8), nil)
 	damaged := bytes.Clone(whole)

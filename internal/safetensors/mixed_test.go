@@ -8,8 +8,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestMixed: integer tensors come back with all their bits if the reader allows them. Other readers
-// refuse them.
+// TestMixed checks that integer tensors come back with all their bits if the reader allows them.
+// Other readers refuse them.
 func TestMixed(t *testing.T) {
 	want := []Tensor{
 		{Name: "bits", Type: I32, Shape: []int{2, 2}, Ints: []int32{-1 << 31, -1, 0x7fc00001, 0}},
@@ -19,7 +19,7 @@ func TestMixed(t *testing.T) {
 	must.Succeed(t, Write(path, want, nil))
 	got, _ := must.Get2(ReadMixed(path))(t)
 	if !reflect.DeepEqual(got, want) {
-		t.Errorf("%v, expected %v", got, want)
+		t.Errorf("got %v, want %v", got, want)
 	}
 	shapes := must.Get(ReadMixedShapes(path))(t)
 	if len(shapes) != 2 || shapes[0].Type != I32 || shapes[1].Type != "" || shapes[0].Ints != nil {

@@ -125,7 +125,7 @@ func TestHeaderLimit(t *testing.T) {
 	}
 }
 
-// TestEveryTruncation: no prefix of a valid file is valid.
+// TestEveryTruncation checks that no prefix of a valid file is valid.
 func TestEveryTruncation(t *testing.T) {
 	whole := file(`{"a":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]}}`, 16)
 	must.Get2(readBytes(whole))(t)
@@ -134,7 +134,7 @@ func TestEveryTruncation(t *testing.T) {
 	}
 }
 
-// TestShrunkFile: the file is truncated after its size was read.
+// TestShrunkFile checks that the file is truncated after its size was read.
 func TestShrunkFile(t *testing.T) {
 	whole := file(`{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}`, 8)
 	for n := range whole {
@@ -201,7 +201,8 @@ func expectTensors(t *testing.T, got, want []Tensor) {
 	}
 }
 
-// TestTooManyKeys: a header with more keys than any model has is an error before they take memory.
+// TestTooManyKeys checks that a header with more keys than any model has is an error before they
+// take memory.
 func TestTooManyKeys(t *testing.T) {
 	var header strings.Builder
 	header.WriteString(`{"__metadata__":{"":""`)

@@ -10,7 +10,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestSparseFile: a file whose content is not stored is an error before memory is allocated for it.
+// TestSparseFile checks that a file whose content is not stored is an error before memory is
+// allocated for it.
 func TestSparseFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.safetensors")
 	const size = 64 << 30

@@ -67,7 +67,8 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-// TestLargerThanTheBuffers: numbers of every kind survive in tensors longer than a chunk.
+// TestLargerThanTheBuffers checks that numbers of every kind survive in tensors longer than a
+// chunk.
 func TestLargerThanTheBuffers(t *testing.T) {
 	data := make([]float32, 200_001)
 	for i := range data {

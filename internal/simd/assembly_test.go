@@ -10,9 +10,9 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestAssembly: the generator allocates registers regardless of a function's instruction set.
-// Registers from 16 on and masks require AVX-512, and instructions with only a VEX form cannot use
-// them.
+// TestAssembly checks that the generator allocates registers regardless of a function's instruction
+// set. Registers from 16 on and masks require AVX-512, and instructions with only a VEX form cannot
+// use them.
 func TestAssembly(t *testing.T) {
 	files, err := filepath.Glob("*_amd64.s")
 	if err != nil || len(files) == 0 {

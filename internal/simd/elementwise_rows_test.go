@@ -177,7 +177,7 @@ func refNormBackward(x [][]float64) {
 	}
 }
 
-// TestNormBackwardInPlace: DX may share the memory of DY.
+// TestNormBackwardInPlace checks that DX may share the memory of DY.
 func TestNormBackwardInPlace(t *testing.T) {
 	const d = 53
 	random := rand.New(rand.NewPCG(1, 2))
@@ -200,7 +200,7 @@ func TestNormBackwardInPlace(t *testing.T) {
 	}
 }
 
-// TestEqualRows: sums of equal rows have the same bits at any position.
+// TestEqualRows checks that sums of equal rows have the same bits at any position.
 func TestEqualRows(t *testing.T) {
 	for _, d := range []int{1, 7, 16, 53, 128, 130} {
 		x := make([]float32, testRows*d)
@@ -314,7 +314,7 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// TestLeast: the integer bound is equivalent to comparing the uniform numbers.
+// TestLeast checks that the integer bound is equivalent to comparing the uniform numbers.
 func TestLeast(t *testing.T) {
 	for _, rate := range []float32{0, 1e-9, 0x1p-24, 0x1p-23, 0.1, 0.25, 0.3, 0.5, 0.9, 0.99999994} {
 		least := Least(rate)
@@ -371,7 +371,7 @@ func BenchmarkPeaks(b *testing.B) {
 	}
 }
 
-// TestPeaks: the loops terminate, count, and read and write their arguments.
+// TestPeaks checks that the loops terminate, count, and read and write their arguments.
 func TestPeaks(t *testing.T) {
 	for _, k := range Levels() {
 		if n := k.FMA(3); n != 3*k.FMA(1) || n <= 0 {

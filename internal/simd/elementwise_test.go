@@ -340,7 +340,7 @@ func TestSpecialValues(t *testing.T) {
 	}
 }
 
-// TestPlace: an element's bits do not depend on its position or neighbours.
+// TestPlace checks that an element's bits do not depend on its position or neighbours.
 func TestPlace(t *testing.T) {
 	x, whole := make([]float32, 67), make([]float32, 67)
 	random := rand.New(rand.NewPCG(1, 2))

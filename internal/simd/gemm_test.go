@@ -80,7 +80,7 @@ func mulCase(t *testing.T, p *Products, rng *rand.Rand, m, n, k, variant int) {
 		}
 		at := i/stride*n + i%stride
 		if d := math.Abs(float64(v) - want[at]); !(d <= bound[at]*float64(k+2)*0x1p-24) {
-			t.Fatalf("%s: element (%d, %d) is %g, expected %g", name, i/stride, i%stride, v, want[at])
+			t.Fatalf("%s: element (%d, %d) is %g, want %g", name, i/stride, i%stride, v, want[at])
 		}
 	}
 	// A single row has the same bits as among other rows.
@@ -97,8 +97,8 @@ func mulCase(t *testing.T, p *Products, rng *rand.Rand, m, n, k, variant int) {
 	}
 }
 
-// TestView: a view gives the bits of the packed factor, and nothing beyond its required columns is
-// read.
+// TestView checks that a view gives the bits of the packed factor, and nothing beyond its required
+// columns is read.
 func TestView(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, level := range Levels() {
@@ -132,7 +132,7 @@ func random(rng *rand.Rand, n int) []float32 {
 	return x
 }
 
-// TestMulSpecial: NaN and infinities propagate as in IEEE 754, and an empty sum is init.
+// TestMulSpecial checks that NaN and infinities propagate as in IEEE 754, and an empty sum is init.
 func TestMulSpecial(t *testing.T) {
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())
 	for _, level := range Levels() {

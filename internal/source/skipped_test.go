@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestRows: rows are counted by reason, with the locations and details of the first ones, and a
-// note appears once.
+// TestRows checks that rows are counted by reason, with the locations and details of the first
+// ones, and a note appears once.
 func TestRows(t *testing.T) {
 	s := NewSkipped()
 	for i := range 5 {

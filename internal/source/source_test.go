@@ -28,8 +28,8 @@ func zstandard(t *testing.T, text string) string {
 	return string(w.EncodeAll([]byte(text), nil))
 }
 
-// TestOpen: compressed data are read decompressed, progress gets the bytes of the file itself, and
-// only a plain file allows random access.
+// TestOpen checks that compressed data are read decompressed, progress gets the bytes of the file
+// itself, and only a plain file allows random access.
 func TestOpen(t *testing.T) {
 	text := strings.Repeat("a line of text\n", 20000)
 	path := filepath.Join(t.TempDir(), "x")
@@ -54,7 +54,8 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// TestOpenBad: truncated data are an error that says so, and reading ends with its context.
+// TestOpenBad checks that truncated data are an error that says so, and reading ends with its
+// context.
 func TestOpenBad(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x")
 	for file, want := range map[string]string{

@@ -45,7 +45,7 @@ func TestAdd(t *testing.T) {
 		}
 		for i, v := range dense(sum, rows, width) {
 			if v != wantA[i]+wantB[i] {
-				t.Fatalf("element %d: %v, expected %v + %v", i, v, wantA[i], wantB[i])
+				t.Fatalf("element %d: %v, want %v + %v", i, v, wantA[i], wantB[i])
 			}
 		}
 	}
@@ -82,7 +82,7 @@ func TestAdagrad(t *testing.T) {
 	}
 	for i, v := range one.Values {
 		if math.Abs(float64(v)-w[i]) > 1e-6 {
-			t.Fatalf("element %d: %v, expected %v", i, v, w[i])
+			t.Fatalf("element %d: %v, want %v", i, v, w[i])
 		}
 	}
 	if !slices.Equal(one.Values, many.Values) || !slices.Equal(one.Squares, many.Squares) {
@@ -126,7 +126,7 @@ func TestBags(t *testing.T) {
 		}
 		for i, row := range b.Rows {
 			if got := b.Token[b.Offset[i]:b.Offset[i+1]]; !slices.Equal(got, of[row]) {
-				t.Fatalf("row %d: tokens %v, expected %v", row, got, of[row])
+				t.Fatalf("row %d: tokens %v, want %v", row, got, of[row])
 			}
 		}
 		for i, scale := range b.Scale {
@@ -137,20 +137,20 @@ func TestBags(t *testing.T) {
 			}
 		}
 		if len(of) != len(b.Rows) {
-			t.Fatalf("%d rows, expected %d", len(b.Rows), len(of))
+			t.Fatalf("%d rows, want %d", len(b.Rows), len(of))
 		}
 	}
 }
 
-// TestAdagradOverflow: a gradient whose mean square overflows float32 leaves a state that a checkpoint can have, and
-// moves the row by the learning rate.
+// TestAdagradOverflow checks that a gradient whose mean square overflows float32 leaves a state
+// that a checkpoint can have, and moves the row by the learning rate.
 func TestAdagradOverflow(t *testing.T) {
 	table := NewTable(1, 2)
 	table.Adagrad(Gradient{[]uint32{0}, []float32{1e30, -1e30}}, 1, 0.5, 1)
 	if s := table.Squares[0]; s != math.MaxFloat32 {
-		t.Errorf("sum of squares %v, expected the largest float32", s)
+		t.Errorf("sum of squares %v, want the largest float32", s)
 	}
 	if v := table.Values; math.Abs(float64(v[0])+0.5) > 1e-6 || math.Abs(float64(v[1])-0.5) > 1e-6 {
-		t.Errorf("values %v, expected -0.5 and 0.5", v)
+		t.Errorf("values %v, want -0.5 and 0.5", v)
 	}
 }

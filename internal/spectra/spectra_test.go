@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestAssign: every spectrum of the sample, which all CPUs share, is assigned to the nearest
-// codebook entry.
+// TestAssign checks that every spectrum of the sample, which all CPUs share, is assigned to the
+// nearest codebook entry.
 func TestAssign(t *testing.T) {
 	const n, bands = 5000, 24
 	random := rand.New(rand.NewPCG(1, 2))
@@ -38,13 +38,13 @@ func TestAssign(t *testing.T) {
 			}
 		}
 		if got != best {
-			t.Fatalf("spectrum %d belongs to %d, expected %d", i, got, best)
+			t.Fatalf("spectrum %d belongs to %d, want %d", i, got, best)
 		}
 	}
 }
 
-// TestLearn: distinct groups of spectra become separate codebook entries; learning from no spectra,
-// or with a cancelled context, fails.
+// TestLearn checks that distinct groups of spectra become separate codebook entries, and that
+// learning from no spectra, or with a cancelled context, fails.
 func TestLearn(t *testing.T) {
 	l := NewLearner(3, 2)
 	must.FailWith(t, ErrNothing)(l.Learn(t.Context(), func(int, int) {}))
@@ -66,7 +66,7 @@ func TestLearn(t *testing.T) {
 	must.FailWith(t, context.Canceled)(l.Learn(ctx, func(int, int) {}))
 }
 
-// TestCodebook: encoded codebooks are decoded, and malformed ones are refused.
+// TestCodebook checks that encoded codebooks are decoded, and malformed ones are refused.
 func TestCodebook(t *testing.T) {
 	book := Codebook{2, []float32{1, -2.5, 3e-9, 4}}
 	if got, err := Decode(book.Encode(), 2); err != nil || got.Bands != 2 || !slices.Equal(got.Values, book.Values) {
@@ -87,8 +87,8 @@ func TestCodebook(t *testing.T) {
 	}
 }
 
-// TestMuLaw: each id maps to a sample with this id, steps grow with loudness, and the extreme ids
-// are the loudest.
+// TestMuLaw checks that each id maps to a sample with this id, steps grow with loudness, and the
+// extreme ids are the loudest.
 func TestMuLaw(t *testing.T) {
 	for id := range int32(Levels) {
 		if got := MuLaw(Sample(id)); got != id {
@@ -100,7 +100,7 @@ func TestMuLaw(t *testing.T) {
 	}
 }
 
-// TestOf: a tone's power is in the band of its frequency.
+// TestOf checks that a tone's power is in the band of its frequency.
 func TestOf(t *testing.T) {
 	const rate, bands = 8000, 24
 	filters := melFilters(bands, 256, rate)
@@ -141,7 +141,7 @@ func TestOf(t *testing.T) {
 		t.Errorf("bands %d and %d, want %d and %d", a, b, band(440), band(2500))
 	}
 	if got := Of(samples[:50], rate, bands); len(got) != bands {
-		t.Errorf("a short sound has %d numbers, expected %d", len(got), bands)
+		t.Errorf("a short sound has %d numbers, want %d", len(got), bands)
 	}
 	if got := Of(nil, rate, bands); got != nil {
 		t.Errorf("no sound has %d numbers", len(got))

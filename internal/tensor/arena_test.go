@@ -66,8 +66,8 @@ func randomProgram(random *rand.Rand) (*Program, map[*Tensor]*life) {
 	return p.Finish(), lives
 }
 
-// TestNarrowTensorsLieApart: a tensor of one word per row does not share the memory of wide rows
-// that the same segment uses, even if these are dead by then.
+// TestNarrowTensorsLieApart checks that a tensor of one word per row does not share the memory of
+// wide rows that the same segment uses, even if these are dead by then.
 func TestNarrowTensorsLieApart(t *testing.T) {
 	p := NewProgram()
 	p.Segment("only")
@@ -84,7 +84,8 @@ func TestNarrowTensorsLieApart(t *testing.T) {
 	}
 }
 
-// TestArenaKeepsTensorsApart: in any program, tensors whose lifetimes overlap share no word.
+// TestArenaKeepsTensorsApart checks that in any program, tensors whose lifetimes overlap share no
+// word.
 func TestArenaKeepsTensorsApart(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	shared := 0
@@ -111,7 +112,7 @@ func TestArenaKeepsTensorsApart(t *testing.T) {
 	}
 }
 
-// TestArenaOfAChain: a chain of launches needs memory for two tensors at a time.
+// TestArenaOfAChain checks that a chain of launches needs memory for two tensors at a time.
 func TestArenaOfAChain(t *testing.T) {
 	p := NewProgram()
 	p.Segment("only")
@@ -123,15 +124,15 @@ func TestArenaOfAChain(t *testing.T) {
 		last = next
 	}
 	if got := p.Finish().Words(Arena); got != 256 {
-		t.Errorf("%d words, expected 256", got)
+		t.Errorf("%d words, want 256", got)
 	}
 }
 
-// TestUnusedTensorsTakeNoMemory: an activation that no launch touches gets no memory.
+// TestUnusedTensorsTakeNoMemory checks that an activation that no launch touches gets no memory.
 func TestUnusedTensorsTakeNoMemory(t *testing.T) {
 	p := NewProgram()
 	p.Temp("idle", Fixed, 1<<20)
 	if got := p.Finish().Words(Arena); got != 0 {
-		t.Errorf("%d words, expected none", got)
+		t.Errorf("%d words, want none", got)
 	}
 }

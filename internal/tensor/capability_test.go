@@ -13,7 +13,7 @@ type scaling struct{ tensor.Device }
 
 func (scaling) LossScaling() bool { return true }
 
-// TestAbility: a wrapper has the abilities of the device whose results it returns.
+// TestAbility checks that a wrapper has the abilities of the device whose results it returns.
 func TestAbility(t *testing.T) {
 	able, plain := scaling{cpu.New(1)}, cpu.New(1)
 	var choices lockstep.Choices
@@ -31,7 +31,7 @@ func TestAbility(t *testing.T) {
 		"without, wrapped": {choices.Record(plain), false},
 	} {
 		if s, ok := tensor.Capability[tensor.LossScaler](c.device); ok != c.able || ok && !s.LossScaling() {
-			t.Errorf("%s: %v, expected %v", name, ok, c.able)
+			t.Errorf("%s: got %v, want %v", name, ok, c.able)
 		}
 		if _, ok := tensor.Capability[tensor.OwnMemory](c.device); ok {
 			t.Errorf("%s: an ability that nothing has", name)

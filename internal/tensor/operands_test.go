@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestOperands: reads and writes follow from the fields, their tags and Accumulate.
+// TestOperands checks that reads and writes follow from the fields, their tags and Accumulate.
 func TestOperands(t *testing.T) {
 	p := NewProgram()
 	b := NewBatch(p, 4, 1)
@@ -42,13 +42,14 @@ func TestOperands(t *testing.T) {
 				names = append(names, t.Name)
 			}
 			if got := strings.Join(names, " "); got != what {
-				t.Errorf("%s: %q, expected %q", Name(c.kernel), got, what)
+				t.Errorf("%s: got %q, want %q", Name(c.kernel), got, what)
 			}
 		}
 	}
 }
 
-// TestWrongDeclarations: meaningless tags are a mistake of the kernel's author and panic.
+// TestWrongDeclarations checks that meaningless tags are a mistake of the kernel's author and
+// panic.
 func TestWrongDeclarations(t *testing.T) {
 	type tag struct {
 		Y *Tensor `op:"writes"`
@@ -75,6 +76,6 @@ func TestWrongDeclarations(t *testing.T) {
 	}
 	if d := declaration(reflect.TypeFor[LayerNorm]()); len(d) != 6 ||
 		slices.ContainsFunc(d, func(o operand) bool { return o.within }) {
-		t.Errorf("%+v", d)
+		t.Errorf("got %+v", d)
 	}
 }

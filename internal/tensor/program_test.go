@@ -88,7 +88,7 @@ func TestLaunchPanics(t *testing.T) {
 		p := NewProgram()
 		p.Segment("only")
 		if got := panics(func() { c.launch(p) }); !strings.Contains(got, c.message) {
-			t.Errorf("%s: panic %q, expected %q", c.name, got, c.message)
+			t.Errorf("%s: panic %q, want %q", c.name, got, c.message)
 		}
 	}
 }
@@ -138,23 +138,23 @@ func TestSegments(t *testing.T) {
 	p.Finish()
 	want := []Segment{{"a", 0, 2}, {"empty", 2, 2}, {"b", 2, 3}}
 	if fmt.Sprint(p.Segments) != fmt.Sprint(want) {
-		t.Errorf("segments %v, expected %v", p.Segments, want)
+		t.Errorf("segments %v, want %v", p.Segments, want)
 	}
 	if got := p.SegmentIndex("b"); got != 2 {
-		t.Errorf("segment b has index %d, expected 2", got)
+		t.Errorf("segment b has index %d, want 2", got)
 	}
 }
 
-// TestCountsFollowTheAxes: the rows in use of an axis are at the index of the axis.
+// TestCountsFollowTheAxes checks that the rows in use of an axis are at the index of the axis.
 func TestCountsFollowTheAxes(t *testing.T) {
 	w := Counts{Tokens: 5, Sequences: 4, Sampled: 3, Examples: 2, Longest: 1}.Words()
 	if len(w) != CountWords {
-		t.Fatalf("%d words, expected %d", len(w), CountWords)
+		t.Fatalf("%d words, want %d", len(w), CountWords)
 	}
 	for axis, want := range map[int]int32{int(Tokens): 5, int(Sequences): 4, int(Sampled): 3,
 		int(Examples): 2, CountLongest: 1} {
 		if w[axis] != want {
-			t.Errorf("word %d is %d, expected %d", axis, w[axis], want)
+			t.Errorf("word %d is %d, want %d", axis, w[axis], want)
 		}
 	}
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// TestResume: a second file continues where the first was truncated, even within the same second.
+// TestResume checks that a second file continues where the first was truncated, even within the
+// same second.
 func TestResume(t *testing.T) {
 	dir := t.TempDir()
 	for _, resumed := range []int{0, 20, 30} {
@@ -49,7 +50,7 @@ func TestRecord(t *testing.T) {
 
 func TestFailures(t *testing.T) {
 	if _, err := Create(filepath.Join(t.TempDir(), "absent"), 0); !os.IsNotExist(err) {
-		t.Errorf("%v", err)
+		t.Errorf("got error %v", err)
 	}
 	w := must.Get(Create(t.TempDir(), 0))(t)
 	w.file.Close()

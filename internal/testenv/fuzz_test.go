@@ -35,7 +35,7 @@ func TestLimits(t *testing.T) {
 			c.Env = append(os.Environ(), variable+"="+input)
 			out, err := c.CombinedOutput()
 			if !strings.Contains(string(out), want) || (err == nil) != (input == "little") {
-				t.Errorf("%s: %v, expected %q\n%s", input, err, want, out)
+				t.Errorf("%s: got %v, want %q\n%s", input, err, want, out)
 			}
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestMissing: a missing requirement skips a test and lists it in a file; with CI=true the test
-// fails.
+// TestMissing checks that a missing requirement skips a test and lists it in a file, and that with
+// CI=true the test fails.
 func TestMissing(t *testing.T) {
 	if os.Getenv("SFTSEQ_MISSING") != "" {
 		t.Run("a", func(t *testing.T) { NeedPrograms(t, "sh", "no-such-program") })
@@ -39,12 +39,12 @@ func TestMissing(t *testing.T) {
 			}
 		}
 		if got, err := os.ReadFile(list); err != nil || string(got) != c.list {
-			t.Errorf("CI=%q: %q, %v, expected %q", c.ci, got, err, c.list)
+			t.Errorf("CI=%q: %q, %v, want %q", c.ci, got, err, c.list)
 		}
 	}
 }
 
-// TestChoices: -short and the race detector skip tests even with CI=true.
+// TestChoices checks that -short and the race detector skip tests even with CI=true.
 func TestChoices(t *testing.T) {
 	t.Setenv("CI", "true")
 	long := t.Run("long", func(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestConfigs: the kit's presets of the Long Range Arena are the published ones.
+// TestConfigs checks that the kit's presets of the Long Range Arena are the published ones.
 func TestConfigs(t *testing.T) {
 	for name, want := range map[string]struct {
 		vocabulary, labels, layers        int
@@ -66,7 +66,7 @@ func command(t *testing.T, dir string, env []string, args ...string) *exec.Cmd {
 	return c
 }
 
-// TestPlan: the plan fits into nine minutes, with time to stop.
+// TestPlan checks that the plan fits into nine minutes, with time to stop.
 func TestPlan(t *testing.T) {
 	for _, args := range [][]string{{"--plan"}, {"--plan", "--quick"}} {
 		out, status := kit(t, ".", nil, args...)
@@ -194,7 +194,7 @@ func nothingHangs(t *testing.T, dir string, want int) {
 		pids = append(pids, strings.Fields(read(t, path))...)
 	}
 	if len(pids) != want {
-		t.Errorf("%d processes should have hung, expected %d", len(pids), want)
+		t.Errorf("%d processes should have hung, want %d", len(pids), want)
 	}
 	for _, pid := range pids {
 		// An ended process may stay as a zombie if no process waits for it.
@@ -236,8 +236,8 @@ func resultsOf(t *testing.T, results string) (lines, parts map[string][]line, to
 	return lines, parts, torn
 }
 
-// TestRun: failing parts are recorded, do not affect the results of others, and leave no process
-// behind. A single part can be repeated.
+// TestRun checks that failing parts are recorded, do not affect the results of others, and leave no
+// process behind. A single part can be repeated.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	dir := fakeKit(t)
@@ -253,14 +253,14 @@ func TestRun(t *testing.T) {
 	for part, want := range map[string]int{"kit": 1, "python": 1, "devices": 1, "check": 1, "golden": 2, "loss": 2,
 		"listops": 2, "profile": 2, "presets": 8, "lengths": 4, "kernels": 2, "peer": 6, "peers": 4} {
 		if got := len(lines[part]); got != want {
-			t.Errorf("%s: %d lines, expected %d", part, got, want)
+			t.Errorf("%s: %d lines, want %d", part, got, want)
 		}
 	}
 	for part, want := range map[string]string{"info": "ok", "check": "ok", "golden": "incomplete", "loss": "ok",
 		"listops": "ok", "profile": "ok", "kernels": "incomplete", "presets": "ok", "lengths": "ok", "peer": "ok",
 		"peers": "ok", "(PyTorch compiles)": "ok"} {
 		if got := parts[part]; len(got) != 1 || got[0].Result != want {
-			t.Errorf("%s: %+v, expected %q", part, got, want)
+			t.Errorf("%s: got %+v, want %q", part, got, want)
 		}
 	}
 	if t.Failed() || torn != 2 {
@@ -268,13 +268,13 @@ func TestRun(t *testing.T) {
 	}
 	if l := lines["golden"][0]; l.Status != 3 || l.Error != `Error: "no" \ luck` ||
 		!strings.HasPrefix(l.Command, "sftseq check --golden") {
-		t.Errorf("%+v", l)
+		t.Errorf("got %+v", l)
 	}
 	if lines["loss"][0].Loss != 2 || lines["kit"][0].Version != "sftseq 1.2" {
 		t.Errorf("%+v, %+v", lines["loss"], lines["kit"])
 	}
 	if note := parts["lengths"][0].Note; !strings.Contains(note, "length 1048576 is skipped: too much") {
-		t.Errorf("%q", note)
+		t.Errorf("got %q", note)
 	}
 	for _, name := range []string{"report.txt", "log.txt", "loss-fp32/metrics.jsonl", "loss-mixed/metrics.jsonl"} {
 		if _, err := os.Stat(filepath.Join(results, name)); err != nil {
@@ -296,7 +296,7 @@ func TestRun(t *testing.T) {
 	if p := parts["kernels"]; len(p) != 1 || p[0].Result != "ok" ||
 		!strings.HasPrefix(p[0].Note, "run alone on vulkan, 20") ||
 		!strings.HasSuffix(p[0].Note, "at a reduced size; gelu alone") {
-		t.Errorf("%+v", p)
+		t.Errorf("got %+v", p)
 	}
 	delete(lines, "kernels")
 	delete(again, "kernels")
@@ -306,7 +306,7 @@ func TestRun(t *testing.T) {
 	kit(t, dir, env, "--part", "info")
 	if lines, _, _ := resultsOf(t, results); len(lines["kit"]) != 1 || len(lines["devices"]) != 1 ||
 		len(lines["python"]) != 1 {
-		t.Errorf("%+v", lines)
+		t.Errorf("got %+v", lines)
 	}
 
 	// Invalid arguments delete nothing.
@@ -314,7 +314,7 @@ func TestRun(t *testing.T) {
 	refused(t, dir, results, "no part \"kernel\"", 2, env, "--part", "kernel")
 	refused(t, dir, results, "no device vulkan:1", 1, append(env, "DEVICE=vulkan:1"))
 	if after := read(t, filepath.Join(results, "results.jsonl")); after != before {
-		t.Errorf("%s", after)
+		t.Errorf("got %s", after)
 	}
 }
 
@@ -331,7 +331,7 @@ func refused(t *testing.T, dir, results, want string, wantStatus int, env []stri
 	}
 }
 
-// TestArguments: invalid arguments are refused before anything is run or written.
+// TestArguments checks that invalid arguments are refused before anything is run or written.
 func TestArguments(t *testing.T) {
 	t.Parallel()
 	dir := fakeKit(t)
@@ -357,7 +357,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// TestPyTorch: the presence of PyTorch is checked once and reported.
+// TestPyTorch checks that the presence of PyTorch is checked once and reported.
 func TestPyTorch(t *testing.T) {
 	t.Parallel()
 	dir := fakeKit(t)
@@ -379,7 +379,7 @@ func TestPyTorch(t *testing.T) {
 	says, lines, parts := run(`echo "ModuleNotFoundError: No module named 'torch'" >&2; exit 1`)
 	if want := "no PyTorch in " + python +
 		" (ModuleNotFoundError: No module named 'torch'): PYTHON=path/to/python3 names another"; says != want {
-		t.Errorf("%q, expected %q", says, want)
+		t.Errorf("got %q, want %q", says, want)
 	}
 	if p := parts["peers"][0]; p.Result != "skipped" || !strings.HasSuffix(p.Note, says) || len(lines["peers"]) != 0 {
 		t.Errorf("%+v, %+v", p, lines["peers"])
@@ -388,7 +388,7 @@ func TestPyTorch(t *testing.T) {
 	// A failure of PyTorch makes the part incomplete, which is not a failure of the kit.
 	says, lines, parts = run(`[ "$1" = -c ] && echo PyTorch 9 && exit; echo "OutOfMemoryError: too large" >&2; exit 1`)
 	if says != "PyTorch 9 of "+python {
-		t.Errorf("%q", says)
+		t.Errorf("got %q", says)
 	}
 	if p := parts["peers"][0]; p.Result != "incomplete" || len(lines["peers"]) != 1 ||
 		lines["peers"][0].Error != "OutOfMemoryError: too large" {
@@ -405,8 +405,8 @@ func TestPyTorch(t *testing.T) {
 	}
 }
 
-// TestHang: a part out of time is recorded, with its results so far, and all of its processes have
-// ended before anything else runs.
+// TestHang checks that a part out of time is recorded, with its results so far, and all of its
+// processes have ended before anything else runs.
 func TestHang(t *testing.T) {
 	t.Parallel()
 	dir := fakeKit(t)
@@ -420,17 +420,17 @@ func TestHang(t *testing.T) {
 	nothingHangs(t, dir, 2)
 	lines, parts, _ := resultsOf(t, results)
 	if p := parts["profile"]; len(p) != 1 || p[0].Result != "out of time" {
-		t.Errorf("%+v", p)
+		t.Errorf("got %+v", p)
 	}
 	if l := lines["profile"]; len(l) != 3 || l[0].Command != "" || l[1].Status != 124 ||
 		!strings.HasPrefix(l[1].Error, "out of time after ") ||
 		!strings.HasPrefix(l[1].Command, "sftseq bench model --device vulkan --precision fp32") ||
 		l[2].Error != "no time was left" {
-		t.Errorf("%+v", l)
+		t.Errorf("got %+v", l)
 	}
 }
 
-// TestInterrupted: running processes end with the script.
+// TestInterrupted checks that running processes end with the script.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	dir := fakeKit(t)

@@ -49,7 +49,8 @@ func reportOf(t *testing.T, lines string) string {
 	return text
 }
 
-// TestReport: the report has the content of the lines, and the number of unreadable ones.
+// TestReport checks that the report has the content of the lines, and the number of unreadable
+// ones.
 func TestReport(t *testing.T) {
 	spaces := regexp.MustCompile(" +")
 	out := spaces.ReplaceAllString(reportOf(t, kitLines), " ")
@@ -92,7 +93,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// TestReportErrors: a file that is absent or has no results is an error.
+// TestReportErrors checks that a file that is absent or has no results is an error.
 func TestReportErrors(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "results.jsonl")
 	if _, err := report(path); !errors.Is(err, fs.ErrNotExist) {

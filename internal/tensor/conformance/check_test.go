@@ -39,7 +39,8 @@ func check(ctx context.Context, device tensor.Device, only string, observe func(
 	return cases, err
 }
 
-// TestCheck: a failing case is reported under its name, and the others are still checked.
+// TestCheck checks that a failing case is reported under its name, and the others are still
+// checked.
 func TestCheck(t *testing.T) {
 	testenv.Long(t, "runs the whole suite, as TestConformance of the devices does")
 	device := lacking{cpu.New(0), "gelu_backward"}

@@ -64,7 +64,8 @@ func checkDerivative(t *testing.T, r *fixture, name string, variable int, loss f
 	}
 }
 
-// TestTablesAreTheEncoding: the sum of the tables is the relative term by its definition.
+// TestTablesAreTheEncoding checks that the sum of the tables is the relative term by its
+// definition.
 func TestTablesAreTheEncoding(t *testing.T) {
 	const n, ds, base = 40, 6, 100.0
 	weight, bias := []float64{0.3, -1, 0.7, 2, -0.4, 0.9}, 0.25
@@ -74,13 +75,13 @@ func TestTablesAreTheEncoding(t *testing.T) {
 			got := f[i-j+n-1] + g[i+j]
 			want := sinusoid.Reference{Base: base, Dim: ds}.Linear(weight, bias, i, j)
 			if math.Abs(got-want) > 1e-12 {
-				t.Fatalf("%d, %d: %v, expected %v", i, j, got, want)
+				t.Fatalf("%d, %d: %v, want %v", i, j, got, want)
 			}
 		}
 	}
 }
 
-// TestEveryKernel: a kernel has a wrapper, a file here of the same name, and a case.
+// TestEveryKernel checks that a kernel has a wrapper, a file here of the same name, and a case.
 func TestEveryKernel(t *testing.T) {
 	kernel := regexp.MustCompile(`(?ms)^type (\w+?)(Backward)? struct \{[^}]*op:"`) // not SinusoidGradient
 	files := must.Get(filepath.Glob("../*.go"))(t)

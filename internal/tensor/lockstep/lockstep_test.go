@@ -94,7 +94,8 @@ func (c choosing) run(t *testing.T, d *Device) ([]int32, error) {
 	return both, nil
 }
 
-// TestFlip: a choice that rounding decides is reported, and the first device's choice is used.
+// TestFlip checks that a choice that rounding decides is reported, and the first device's choice is
+// used.
 func TestFlip(t *testing.T) {
 	c := newChoosing()
 	d := New(cpu.New(1), nudged{cpu.New(1), c.sample.Score, 6, 2e-6})
@@ -109,11 +110,12 @@ func TestFlip(t *testing.T) {
 	f := flips[0]
 	if f.Layer != 5 || f.Sequence != 1 || !slices.Equal(f.Swapped, []int32{1, 3}) ||
 		math.Abs(f.Gap-1e-6) > 1e-7 || !f.Rounding() {
-		t.Errorf("%+v", f)
+		t.Errorf("got %+v", f)
 	}
 }
 
-// TestOtherScores: larger differences of scores are reported as a difference, not as a flip.
+// TestOtherScores checks that larger differences of scores are reported as a difference, not as a
+// flip.
 func TestOtherScores(t *testing.T) {
 	c := newChoosing()
 	_, err := c.run(t, New(cpu.New(1), nudged{cpu.New(1), c.sample.Score, 6, 0.1}))
@@ -132,7 +134,7 @@ func TestOtherScores(t *testing.T) {
 	}
 }
 
-// TestGap: the gap is infinite where rounding cannot be the reason.
+// TestGap checks that the gap is infinite where rounding cannot be the reason.
 func TestGap(t *testing.T) {
 	choice := func(scores []float32, top, partner []int32) *Choice {
 		return &Choice{scores: [][]float32{scores}, top: [][]int32{top}, partner: [][]int32{partner}}
@@ -156,7 +158,7 @@ func TestGap(t *testing.T) {
 			got = flips[0].Gap
 		}
 		if got != c.gap {
-			t.Errorf("%v, %v: gap %v, expected %v", c.top, c.partner, got, c.gap)
+			t.Errorf("%v, %v: gap %v, want %v", c.top, c.partner, got, c.gap)
 		}
 	}
 }
