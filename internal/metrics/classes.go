@@ -5,26 +5,26 @@ import (
 	"slices"
 )
 
-// Class is what a report says of a class:
+// Class has the scores of a class:
 //
-//	precision  rows of it that were answered so / rows that were answered so
-//	recall     rows of it that were answered so / rows of it
-//	F1         2 · rows of it that were answered so / (rows of it + rows that were answered so),
-//	           the harmonic mean of both
+//	precision  correctly predicted rows of the class / rows predicted as the class
+//	recall     correctly predicted rows of the class / rows of the class
+//	F1         2 · correctly predicted rows / (rows of the class + rows predicted as the class),
+//	           the harmonic mean of precision and recall
 //
-// A number is nil where it is 0/0.
+// A score is nil if it is 0/0.
 //
 // Source: Manning, Raghavan, Schütze, "Introduction to Information Retrieval", chapter 8.
 type Class struct {
 	Class     int      `json:"class"`
-	Name      string   `json:"name,omitempty"` // for whoever knows it to fill in
+	Name      string   `json:"name,omitempty"` // set by callers that know the class names
 	Rows      int64    `json:"rows"`
 	Answered  int64    `json:"answered"`
 	Precision *float64 `json:"precision"`
 	Recall    *float64 `json:"recall"`
 	F1        *float64 `json:"f1"`
-	// The areas under its curves, against the rest; nil of more than 24 classes, and where
-	// there are no rows of it or no others.
+	// AUC and AveragePrecision are the areas under the one-vs-rest curves. They are nil with more
+	// than 24 classes, and if the class has no rows or all rows.
 	AUC              *float64 `json:"auc"`
 	AveragePrecision *float64 `json:"average_precision"`
 }
@@ -41,7 +41,7 @@ func (t *Tally) perClass() []Class {
 		hits := t.confusion[confused{c, c}]
 		k.Precision, k.Recall, k.F1 = ratio(hits, k.Answered), ratio(hits, k.Rows), ratio(2*hits, k.Rows+k.Answered)
 		if curve := t.curve(c); curve != nil {
-			auc, precision := curve.AUC, curve.AveragePrecision // pointers into the curve would keep its points
+			auc, precision := curve.AUC, curve.AveragePrecision // copies, so that the curve's points are freed
 			k.AUC, k.AveragePrecision = &auc, &precision
 		}
 	}
@@ -56,7 +56,7 @@ func ratio(part, of int64) *float64 {
 	return &v
 }
 
-// macroAUC is the mean of the areas that are defined, each class weighing the same.
+// macroAUC returns the unweighted mean of the defined AUCs of the classes.
 func macroAUC(classes []Class) *float64 {
 	var areas []*float64
 	for _, k := range classes {
@@ -65,7 +65,8 @@ func macroAUC(classes []Class) *float64 {
 	return meanDefined(areas)
 }
 
-// Mistakes are the cells of the confusion matrix off its diagonal that have rows, by label and answer.
+// Mistakes returns the nonzero off-diagonal cells of the confusion matrix, sorted by label and
+// prediction.
 func (r *Report) Mistakes() (out []Confused) {
 	for _, c := range r.Counts {
 		if c.Label != c.Answer {
@@ -82,8 +83,8 @@ func (r *Report) Mistakes() (out []Confused) {
 	return out
 }
 
-// Chosen are up to n classes with the least F1, of those that occur, and up to n with the
-// most rows: what is shown of many.
+// Chosen selects the classes to show if there are many: up to n classes with the smallest defined
+// F1, and up to n classes with the most rows.
 func (r *Report) Chosen(n int) (worst, frequent []int) {
 	for i, k := range r.Classes {
 		if k.F1 != nil {

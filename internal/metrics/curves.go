@@ -6,42 +6,43 @@ import (
 	"sort"
 )
 
-// Curve says what a threshold on a class's probability does, for every threshold, the
-// class against all others:
+// Curve has the one-vs-rest curves of a class over all thresholds on its probability:
 //
 //	ROC  true positive rate over false positive rate
 //	PR   precision over recall
 //
-// Rows of equal probability are on the same side of every threshold, so a curve has a
-// point for each probability that occurs.
+// Rows of equal probability are on the same side of every threshold, so a curve has one point per
+// distinct probability.
 //
-// AUC, the area under ROC, is the probability that a row of the class has a larger
-// probability than another row, where equal ones count half: the rank sum of Mann and
-// Whitney (Hanley and McNeil, "The Meaning and Use of the Area under a Receiver
-// Operating Characteristic (ROC) Curve", 1982; Fawcett, "An Introduction to ROC
-// Analysis", 2006). AveragePrecision, the area under PR, is Σ (recall − the recall
-// before) · precision over its points (Manning, Raghavan, Schütze, "Introduction to
-// Information Retrieval", chapter 8): lines between points would promise too much
-// (Davis and Goadrich, "The Relationship Between Precision-Recall and ROC Curves", 2006).
+// AUC is the area under ROC: the probability that a row of the class has a larger probability than
+// a row of another class, where ties count half. It is computed as the rank sum of Mann and Whitney
+// (Hanley and McNeil, "The Meaning and Use of the Area under a Receiver Operating Characteristic
+// (ROC) Curve", 1982; Fawcett, "An Introduction to ROC Analysis", 2006).
+//
+// AveragePrecision is the area under PR: Σ (recall − previous recall) · precision over the points
+// of the curve (Manning, Raghavan, Schütze, "Introduction to Information Retrieval", chapter 8).
+// Linear interpolation between points would overestimate the area (Davis and Goadrich, "The
+// Relationship Between Precision-Recall and ROC Curves", 2006).
 type Curve struct {
-	Class                 int          // Macro where it is the mean of several
-	ROC, PR               []CurvePoint // PR as steps
+	Class                 int          // Macro for the mean of several classes
+	ROC, PR               []CurvePoint // PR is a step function
 	AUC, AveragePrecision float64
-	Part                  float64 // fraction of the rows in the class: the precision of chance
+	Part                  float64 // fraction of the rows that are of the class, which is the precision of chance
 }
 
-// CurvePoint is a false positive rate with the true positive rate, or a recall with the
-// precision.
+// CurvePoint is a false positive rate and a true positive rate (ROC), or a recall and a precision
+// (PR).
 type CurvePoint struct{ X, Y float64 }
 
-// Macro stands for the mean of classes.
+// Macro is the value of Curve.Class for the mean of several classes.
 const Macro = -1
 
-// maxRanked is of how many classes there are curves: they take 8 bytes a row and class.
+// maxRanked is the maximum number of classes for which curves are computed. Curves take 8 bytes per
+// row and class.
 const maxRanked = 24
 
-// Curves are those of each class that has rows and is not all there is: of two classes
-// both, whose ROC are each other's mirror; of more than 24 none.
+// Curves returns the curves of each class that has some rows but not all. With two classes it
+// returns both curves, and their AUCs are equal. With more than 24 classes it returns nil.
 func (t *Tally) Curves() (out []Curve) {
 	if t.classes > maxRanked {
 		return nil
@@ -54,7 +55,7 @@ func (t *Tally) Curves() (out []Curve) {
 	return out
 }
 
-// curve is that of a class, if it has one.
+// curve returns the curves of a class, or nil if they are undefined or there are too many classes.
 func (t *Tally) curve(class int) *Curve {
 	if t.classes > maxRanked {
 		return nil
@@ -77,7 +78,7 @@ type rankedRow struct {
 	positive bool
 }
 
-// ranked are the rows by a class's odds, the largest first.
+// ranked returns the rows in descending order of the log odds of a class.
 func (t *Tally) ranked(class int) []rankedRow {
 	out := make([]rankedRow, len(t.rows))
 	for i, r := range t.rows {
@@ -95,20 +96,20 @@ func (t *Tally) ranked(class int) []rankedRow {
 	return out
 }
 
-// byOdds sorts rows, the largest odds first.
+// byOdds sorts rows in descending order of their odds.
 func byOdds(rows []rankedRow) {
 	slices.SortFunc(rows, func(a, b rankedRow) int { return cmp.Compare(b.odds, a.odds) })
 }
 
-// maxPoints is of how many rows on a curve leaves out points that are nearer than a part
-// of this many to the one before: they take memory, and none can see them.
+// maxPoints bounds the points of curves with many rows. A point nearer than 1/maxPoints to the
+// previous point is omitted, because it would be invisible in a chart and take memory.
 const maxPoints = 4000
 
 func newCurve(class int, rows []rankedRow, positives int) *Curve {
 	return measureCurve(class, rows, positives, true)
 }
 
-// areas is newCurve without the points, which take memory that grows with the rows.
+// areas returns a curve without its points, whose memory grows with the number of rows.
 func areas(class int, rows []rankedRow, positives int) *Curve {
 	return measureCurve(class, rows, positives, false)
 }
@@ -116,8 +117,8 @@ func areas(class int, rows []rankedRow, positives int) *Curve {
 func measureCurve(class int, rows []rankedRow, positives int, points bool) *Curve {
 	negatives := len(rows) - positives
 	c := &Curve{Class: class, Part: float64(positives) / float64(len(rows)), ROC: []CurvePoint{{0, 0}}}
-	hits, others := 0, 0 // rows over the threshold
-	won := 0.0           // pairs of a row of the class and another one, in which it has more
+	hits, others := 0, 0 // rows above the threshold
+	won := 0.0           // pairs in which the row of the class has larger odds than the other row
 	for i := 0; i < len(rows); {
 		hitsBefore, othersBefore := hits, others
 		for odds := rows[i].odds; i < len(rows) && cmp.Compare(rows[i].odds, odds) == 0; i++ {
@@ -145,12 +146,12 @@ func measureCurve(class int, rows []rankedRow, positives int, points bool) *Curv
 	return c
 }
 
-// macroPoints is at how many places the mean of curves is taken.
+// macroPoints is the number of points at which MeanCurve averages curves.
 const macroPoints = 201
 
-// MeanCurve is the mean of curves, each class weighing the same: of the true positive rates
-// at each false positive rate, of the precisions at each recall (Fawcett's vertical
-// averaging). Its areas are the means of theirs.
+// MeanCurve returns the unweighted mean of curves: true positive rates are averaged at each false
+// positive rate, and precisions at each recall (Fawcett's vertical averaging). AUC and
+// AveragePrecision are the means of the curves' values.
 func MeanCurve(curves []Curve) Curve {
 	m := Curve{Class: Macro, ROC: []CurvePoint{{0, 0}}}
 	n := float64(len(curves))
@@ -171,10 +172,11 @@ func MeanCurve(curves []Curve) Curve {
 	return m
 }
 
-// rate is the true positive rate at a false positive rate, on the line between points.
+// rate returns the true positive rate at a false positive rate, interpolated linearly between
+// points.
 func (c *Curve) rate(x float64) float64 {
 	after := sort.Search(len(c.ROC), func(i int) bool { return c.ROC[i].X > x })
-	p := c.ROC[after-1] // the highest point at x, or the last before it
+	p := c.ROC[after-1] // the highest point at x, or the last point before x
 	if after == len(c.ROC) {
 		return p.Y
 	}
@@ -182,8 +184,8 @@ func (c *Curve) rate(x float64) float64 {
 	return p.Y + (x-p.X)/(q.X-p.X)*(q.Y-p.Y)
 }
 
-// precision is that of the highest threshold with a recall: of two points each threshold
-// has, the second is where its recall ends.
+// precision returns the precision of the highest threshold that reaches a recall. Each threshold
+// has two points; the recall of the second is the threshold's recall.
 func (c *Curve) precision(recall float64) float64 {
 	n := sort.Search(len(c.PR)/2-1, func(n int) bool { return c.PR[2*n+1].X >= recall })
 	return c.PR[2*n].Y

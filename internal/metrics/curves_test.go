@@ -20,7 +20,7 @@ func tallyOf(t *testing.T, classes []int, margins ...float32) *Tally {
 	return y
 }
 
-// TestCurve compares curves with values computed by hand: the example of scikit-learn's
+// TestCurve compares curves with values computed by hand: the example in scikit-learn's
 // documentation, and ties.
 func TestCurve(t *testing.T) {
 	for _, c := range []struct {
@@ -41,21 +41,21 @@ func TestCurve(t *testing.T) {
 	} {
 		curves := tallyOf(t, c.classes, c.margins...).Curves()
 		if len(curves) != 2 {
-			t.Fatalf("%s: %d curves", c.name, len(curves))
+			t.Fatalf("%s: got %d curves, want 2", c.name, len(curves))
 		}
 		got := curves[1]
 		if fmt.Sprint(got.ROC) != c.roc || fmt.Sprint(got.PR) != c.pr || !near(got.AUC, c.auc) ||
 			!near(got.AveragePrecision, c.ap) {
-			t.Errorf("%s: %+v, want %+v", c.name, got, c)
+			t.Errorf("%s: got %+v, want %+v", c.name, got, c)
 		}
 		if !near(curves[0].AUC, c.auc) {
-			t.Errorf("%s: the other class has %v, want %v", c.name, curves[0].AUC, c.auc)
+			t.Errorf("%s: class 0: got AUC %v, want %v", c.name, curves[0].AUC, c.auc)
 		}
 	}
 }
 
-// TestCurvesByDefinition compares rows with many ties with the definitions: pairs of rows
-// for AUC, all rows again at each threshold for the points.
+// TestCurvesByDefinition compares curves with their definitions, on rows with many ties: AUC with
+// all pairs of rows, and each point with a count of the rows above its threshold.
 func TestCurvesByDefinition(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for round := range 60 {
@@ -82,7 +82,7 @@ func TestCurvesByDefinition(t *testing.T) {
 			i := slices.IndexFunc(curves, func(v Curve) bool { return v.Class == c })
 			if (k.AUC == nil) != (i < 0) || i >= 0 &&
 				(*k.AUC != curves[i].AUC || *k.AveragePrecision != curves[i].AveragePrecision) {
-				t.Errorf("round %d, class %d: %+v, curves %+v", round, c, k, curves)
+				t.Errorf("round %d, class %d: scores %+v differ from curves %+v", round, c, k, curves)
 			}
 		}
 		if classes > 2 && len(areas) > 0 {
@@ -92,7 +92,7 @@ func TestCurvesByDefinition(t *testing.T) {
 			}
 			if r.AUC != nil || !near(*r.MacroAUC, sum/float64(len(areas))) ||
 				!near(MeanCurve(curves).AUC, *r.MacroAUC) {
-				t.Errorf("round %d: macro %v of %v", round, *r.MacroAUC, areas)
+				t.Errorf("round %d: got macro AUC %v, want the mean of %v", round, *r.MacroAUC, areas)
 			}
 		}
 	}
@@ -101,7 +101,7 @@ func TestCurvesByDefinition(t *testing.T) {
 func checkCurve(t *testing.T, c Curve, labels []int, p [][]float64) {
 	t.Helper()
 	var won, pairs, ap float64
-	equal := func(a, b float64) bool { return math.Abs(a-b) < 1e-12 } // equal logits may come in another order
+	equal := func(a, b float64) bool { return math.Abs(a-b) < 1e-12 } // sums of equal logits may differ by rounding
 	var thresholds []float64
 	for i := range labels {
 		thresholds = append(thresholds, p[i][c.Class])
@@ -117,13 +117,13 @@ func checkCurve(t *testing.T, c Curve, labels []int, p [][]float64) {
 		}
 	}
 	if !near(c.AUC, won/pairs) {
-		t.Errorf("AUC %v, want %v", c.AUC, won/pairs)
+		t.Errorf("got AUC %v, want %v", c.AUC, won/pairs)
 	}
 	slices.Sort(thresholds)
 	thresholds = slices.CompactFunc(thresholds, equal)
 	slices.Reverse(thresholds)
 	if len(c.ROC) != len(thresholds)+1 || len(c.PR) != 2*len(thresholds) {
-		t.Fatalf("%d and %d points of %d thresholds", len(c.ROC), len(c.PR), len(thresholds))
+		t.Fatalf("got %d ROC points and %d PR points for %d thresholds", len(c.ROC), len(c.PR), len(thresholds))
 	}
 	before, area := 0.0, 0.0
 	for n, threshold := range thresholds {
@@ -143,21 +143,22 @@ func checkCurve(t *testing.T, c Curve, labels []int, p [][]float64) {
 		recall, precision, rate := hits/all, hits/(hits+others), others/(float64(len(labels))-all)
 		ap += (recall - before) * precision
 		if q := c.ROC[n+1]; !near(q.X, rate) || !near(q.Y, recall) {
-			t.Errorf("ROC %v, want %v, %v", q, rate, recall)
+			t.Errorf("got ROC point %v, want %v, %v", q, rate, recall)
 		}
 		if q := c.PR[2*n+1]; !near(q.X, recall) || !near(q.Y, precision) || !near(c.PR[2*n].X, before) {
-			t.Errorf("PR %v, want %v, %v", q, recall, precision)
+			t.Errorf("got PR point %v, want %v, %v", q, recall, precision)
 		}
 		area += (c.ROC[n+1].X - c.ROC[n].X) * (c.ROC[n+1].Y + c.ROC[n].Y) / 2
 		before = recall
 	}
 	if !near(c.AveragePrecision, ap) || !near(area, c.AUC) {
-		t.Errorf("average precision %v, want %v; the area under the points %v, AUC %v",
+		t.Errorf("got average precision %v, want %v; area under the points %v, AUC %v",
 			c.AveragePrecision, ap, area, c.AUC)
 	}
 }
 
-// TestLongCurve: the curve of many rows has fewer points than rows, and nearly the same area.
+// TestLongCurve checks that a curve of many rows has fewer points than rows, and that the area
+// under its points is nearly exact.
 func TestLongCurve(t *testing.T) {
 	const n = 50_000
 	random := rand.New(rand.NewPCG(5, 6))
@@ -170,22 +171,24 @@ func TestLongCurve(t *testing.T) {
 	c := tallyOf(t, classes, margins...).Curves()[1]
 	if len(c.ROC) > 2*maxPoints+2 || len(c.PR) != 2*(len(c.ROC)-1) || c.ROC[len(c.ROC)-1] != (CurvePoint{1, 1}) ||
 		c.PR[len(c.PR)-1].X != 1 {
-		t.Errorf("%d and %d points", len(c.ROC), len(c.PR))
+		t.Errorf("got %d ROC points and %d PR points", len(c.ROC), len(c.PR))
 	}
 	area, ap := 0.0, 0.0
 	for i, p := range c.ROC[1:] {
 		area += (p.X - c.ROC[i].X) * (p.Y + c.ROC[i].Y) / 2
 		ap += (c.PR[2*i+1].X - c.PR[2*i].X) * c.PR[2*i].Y
 	}
-	// Normal classes whose means are a deviation apart: Φ(1/√2).
+	// The classes are normally distributed, and their means differ by one standard deviation: AUC =
+	// Φ(1/√2).
 	if want := 0.7602; math.Abs(c.AUC-want) > 0.01 || math.Abs(area-c.AUC) > 1e-4 ||
 		math.Abs(ap-c.AveragePrecision) > 1e-3 {
-		t.Errorf("AUC %v, of the points %v; average precision %v, of the points %v", c.AUC,
+		t.Errorf("AUC %v, area under the points %v; average precision %v, area under the points %v", c.AUC,
 			area, c.AveragePrecision, ap)
 	}
 }
 
-// TestMeanCurve: the mean of one curve is the curve; the mean of two lies halfway between them.
+// TestMeanCurve checks that the mean of a single curve is that curve, and that the mean of two
+// curves is halfway between them.
 func TestMeanCurve(t *testing.T) {
 	a := Curve{ROC: []CurvePoint{{0, 0}, {0, .5}, {1, 1}}, PR: []CurvePoint{{0, 1}, {.5, 1}, {.5, .5}, {1, .5}},
 		AUC: .75, AveragePrecision: .75}
@@ -202,23 +205,23 @@ func TestMeanCurve(t *testing.T) {
 		{both.PR[200], CurvePoint{1, .375}},
 	} {
 		if !near(c.got.X, c.want.X) || !near(c.got.Y, c.want.Y) {
-			t.Errorf("%v, want %v", c.got, c.want)
+			t.Errorf("got %v, want %v", c.got, c.want)
 		}
 	}
 	if both.Class != Macro || !near(both.AUC, .625) || !near(both.AveragePrecision, .5) {
-		t.Errorf("%+v", both)
+		t.Errorf("got %+v, want AUC 0.625 and average precision 0.5", both)
 	}
 }
 
-// TestLogOdds: for two classes, logOdds returns the difference of the logits. It distinguishes logits whose
-// probabilities are equal in float64.
+// TestLogOdds checks that logOdds returns the difference of the logits for two classes, and that it
+// distinguishes logits whose probabilities are equal in float64.
 func TestLogOdds(t *testing.T) {
 	if got := logOdds([]float32{1.25, 4})[1]; got != 2.75 {
-		t.Errorf("%v", got)
+		t.Errorf("got log odds %v, want 2.75", got)
 	}
 	for class, p := range Softmax([]float32{1, 2, -3}) {
 		if got := logOdds([]float32{1, 2, -3})[class]; !near(got, math.Log(p/(1-p))) {
-			t.Errorf("class %d: %v of %v", class, got, p)
+			t.Errorf("class %d: got log odds %v for the probability %v", class, got, p)
 		}
 	}
 	y := NewTally(3)
@@ -226,11 +229,12 @@ func TestLogOdds(t *testing.T) {
 		must.Succeed(t, y.Add(i, []float32{top, 0, 0}, 1))
 	}
 	if c := y.Curves()[0]; c.AUC != 1 {
-		t.Errorf("AUC %v", c.AUC)
+		t.Errorf("got AUC %v, want 1", c.AUC)
 	}
 }
 
-// TestManyClasses: no curves are computed for many classes, because they need memory for each row and class.
+// TestManyClasses checks that curves are not computed for many classes, because they need memory
+// for each row and class.
 func TestManyClasses(t *testing.T) {
 	y := NewTally(maxRanked + 1)
 	for i := range 60 {
@@ -240,11 +244,11 @@ func TestManyClasses(t *testing.T) {
 	}
 	if r := y.Report(); y.odds != nil || y.Curves() != nil || r.MacroAUC != nil ||
 		r.Classes[0].AUC != nil || r.Classes[0].F1 == nil {
-		t.Errorf("%d odds, %+v", len(y.odds), r)
+		t.Errorf("got %d odds and %+v, want F1 but no curves", len(y.odds), r)
 	}
 }
 
-// TestClasses counts precision, recall and F1 by hand.
+// TestClasses compares precision, recall and F1 with values computed by hand.
 func TestClasses(t *testing.T) {
 	y := NewTally(4)
 	for _, r := range [][2]int{{0, 0}, {0, 0}, {0, 1}, {1, 1}, {2, 0}} { // class, prediction
@@ -266,15 +270,16 @@ func TestClasses(t *testing.T) {
 	if want := "0 3 3 0.667 0.667 0.667\n1 1 2 0.500 1.000 0.667\n2 1 0 none 0.000 0.000\n3 0 0 none none none\n"; text != want {
 		t.Errorf("\n%swant\n%s", text, want)
 	}
-	// Probabilities of 9 against three zeros are all in one interval of confidence.
+	// All predictions have the same confidence, so they are in one calibration bin.
 	if len(r.Calibration) != 1 || r.Calibration[0].Rows != 5 || !near(r.Calibration[0].Accuracy, .6) ||
 		!near(r.CalibrationError, r.Calibration[0].Confidence-.6) ||
 		!(r.Calibration[0].From <= r.Calibration[0].Confidence && r.Calibration[0].Confidence <= r.Calibration[0].To) {
-		t.Errorf("%+v", r.Calibration)
+		t.Errorf("got calibration %+v, want a single bin of 5 rows", r.Calibration)
 	}
 }
 
-// TestInfiniteLogits: infinite logits are refused, because the odds between two of them are NaN.
+// TestInfiniteLogits checks that Add rejects infinite logits, because the log odds between two
+// infinite logits are NaN.
 func TestInfiniteLogits(t *testing.T) {
 	inf := float32(math.Inf(-1))
 	for _, logits := range [][]float32{{inf, inf, 1}, {inf, 1, 2}, {1, -inf, 2}} {
@@ -282,15 +287,15 @@ func TestInfiniteLogits(t *testing.T) {
 		for class := range 3 {
 			must.Fail(t, "", logits)(y.Add(class, logits, 1))
 		}
-		y.Report() // must return
+		y.Report() // Report must return, not loop
 	}
 }
 
-// TestCurveOfNaN: newCurve returns even if some odds are NaN.
+// TestCurveOfNaN checks that newCurve returns even if some odds are NaN.
 func TestCurveOfNaN(t *testing.T) {
 	rows := []rankedRow{{math.NaN(), true}, {1, false}, {math.NaN(), false}, {0, true}}
 	byOdds(rows)
 	if c := newCurve(1, rows, 2); len(c.ROC) != 4 {
-		t.Errorf("%d points, expected 4: the origin, 1, 0 and NaN", len(c.ROC))
+		t.Errorf("got %d points, want 4: the origin, 1, 0 and NaN", len(c.ROC))
 	}
 }

@@ -6,18 +6,21 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// fusionRidge is λ of [Fusion.Weights]; minFusionRows is the number of rows below which the prior is kept.
+// fusionRidge is λ of [Fusion.Weights]. minFusionRows is the number of rows below which the weights
+// equal the prior.
 const (
 	fusionRidge   = 5.0
 	minFusionRows = 100
 )
 
-// Fusion fits weights by which the outputs of several models are summed:
+// Fusion fits the weights w of an ensemble, whose outputs are a weighted sum of the outputs of its
+// models:
 //
 //	z_i = Σ_m w_m z_im
 //
-// Outputs are logits of classes, of which a row has one, logits of labels, of which it may have several, or numbers. It
-// keeps the outputs of rows, of many rows every second, fourth and so on, in their order.
+// Outputs are logits of classes (one class per row), logits of labels (several labels per row), or
+// numbers. Fusion keeps the outputs of all rows, or of every second, fourth, … row if there are
+// many.
 type Fusion struct {
 	models, outputs int
 	kind            FusionKind
@@ -25,33 +28,33 @@ type Fusion struct {
 	every, seen     int
 }
 
-// FusionKind is what the outputs of a [Fusion] stand for, and the loss of a row.
+// FusionKind is the kind of the outputs of a [Fusion]. It determines the loss of a row.
 type FusionKind int
 
-// Kinds of outputs.
+// Kinds of outputs, with their losses.
 const (
 	FusedClasses FusionKind = iota // cross-entropy
 	FusedLabels                    // binary cross-entropy of each label
 	FusedNumbers                   // half the squared error of each number
 )
 
-// Truth is what a row has: its class or its labels in ascending order, or its numbers.
+// Truth has the target of a row: its class, its labels in ascending order, or its numbers.
 type Truth struct {
 	Labels  []int32
 	Numbers []float64
 }
 
 type fusionRow struct {
-	outputs []float32 // model by model
+	outputs []float32 // outputs of the first model, then of the second, …
 	truth   Truth
 }
 
-// NewFusion fits weights of models with a number of outputs.
+// NewFusion returns a Fusion for the given number of models and of outputs per model.
 func NewFusion(models, outputs int, kind FusionKind) *Fusion {
 	return &Fusion{models: models, outputs: outputs, kind: kind, every: 1}
 }
 
-// Add takes the outputs of each model for a row.
+// Add adds a row: the outputs of each model and the target.
 func (f *Fusion) Add(outputs [][]float32, truth Truth) {
 	if f.seen++; (f.seen-1)%f.every != 0 {
 		return
@@ -75,9 +78,10 @@ func (f *Fusion) Add(outputs [][]float32, truth Truth) {
 // Empty reports whether no row was added.
 func (f *Fusion) Empty() bool { return len(f.rows) == 0 }
 
-// Weights minimise, over w ≥ 0 and n rows, the mean loss of the sums with λ/n·‖w − prior‖², λ = 5: few rows
-// leave the weights at the prior, and below 100 rows they are the prior. The objective is convex; Newton's method on
-// the weights that are not held at 0 finds the minimum, with steps that are halved until the objective falls.
+// Weights returns the weights w ≥ 0 that minimise the mean loss of n rows plus λ/n·‖w − prior‖²,
+// with λ = 5. With few rows the weights stay near the prior; below 100 rows they are the prior. The
+// objective is convex. Weights applies Newton's method to the weights that are not fixed at 0, and
+// halves each step until the objective decreases.
 func (f *Fusion) Weights(prior []float64) []float64 {
 	w := append([]float64(nil), prior...)
 	if len(f.rows) < minFusionRows {
@@ -111,7 +115,8 @@ func (f *Fusion) Weights(prior []float64) []float64 {
 	return w
 }
 
-// newtonStep solves H·s = g on the weights that may move: those above 0, and those at 0 whose gradient points upwards.
+// newtonStep solves H·s = g for the free weights: weights above 0, and weights at 0 that a descent
+// step would increase.
 func newtonStep(w, gradient []float64, hessian *mat.SymDense) []float64 {
 	var free []int
 	for m := range w {
@@ -132,7 +137,7 @@ func newtonStep(w, gradient []float64, hessian *mat.SymDense) []float64 {
 	}
 	var factor mat.Cholesky
 	var s mat.VecDense
-	if !factor.Factorize(h) || factor.SolveVecTo(&s, g) != nil { // the ridge keeps it positive definite
+	if !factor.Factorize(h) || factor.SolveVecTo(&s, g) != nil { // outputs are not finite
 		copy(step, gradient)
 		return step
 	}
@@ -142,7 +147,7 @@ func newtonStep(w, gradient []float64, hessian *mat.SymDense) []float64 {
 	return step
 }
 
-// at returns the objective, its gradient and its Hessian.
+// at returns the objective at w, its gradient and its Hessian.
 func (f *Fusion) at(w, prior []float64) (value float64, gradient []float64, hessian *mat.SymDense) {
 	n := float64(len(f.rows))
 	gradient, hessian = make([]float64, f.models), mat.NewSymDense(f.models, nil)
@@ -187,7 +192,8 @@ func (f *Fusion) at(w, prior []float64) (value float64, gradient []float64, hess
 	return value, gradient, hessian
 }
 
-// addEach adds the losses of a row's labels or numbers, which depend on one output each, and returns their sum.
+// addEach adds the losses of a row's labels or numbers to the gradient and the Hessian, and returns
+// their sum. Each label or number depends on a single output.
 func (f *Fusion) addEach(r fusionRow, z, gradient, h []float64, of func(m, c int) float64) (value float64) {
 	labels := r.truth.Labels
 	for c := range z {

@@ -6,11 +6,11 @@ import (
 	"testing"
 )
 
-// kinds are those of fusions.
+// kinds has all kinds of outputs.
 var kinds = []FusionKind{FusedClasses, FusedLabels, FusedNumbers}
 
-// drawnFusion has rows whose truth follows from the first model's outputs, a second model that is noise, and a third
-// that is the negative of the first.
+// drawnFusion returns a Fusion of three models. The first model's outputs determine the targets,
+// the second model's outputs are noise, and the third model's are the negative of the first's.
 func drawnFusion(rows, outputs int, kind FusionKind) *Fusion {
 	random := rand.New(rand.NewPCG(1, 2))
 	f := NewFusion(3, outputs, kind)
@@ -45,7 +45,7 @@ func drawnFusion(rows, outputs int, kind FusionKind) *Fusion {
 	return f
 }
 
-// TestFusionDerivatives: gradient and Hessian are those by differences.
+// TestFusionDerivatives compares the gradient and the Hessian with finite differences.
 func TestFusionDerivatives(t *testing.T) {
 	prior := []float64{0.6, 0.3, 0.1}
 	for _, kind := range kinds {
@@ -59,11 +59,11 @@ func TestFusionDerivatives(t *testing.T) {
 			high, above, _ := f.at(up, prior)
 			low, below, _ := f.at(down, prior)
 			if want := (high - low) / (2 * step); math.Abs(gradient[m]-want) > 1e-8 {
-				t.Errorf("kind %v: gradient %d is %v, by differences %v", kind, m, gradient[m], want)
+				t.Errorf("kind %v: gradient %d is %v, want the finite difference %v", kind, m, gradient[m], want)
 			}
 			for k := range w {
 				if want := (above[k] - below[k]) / (2 * step); math.Abs(hessian.At(m, k)-want) > 1e-8 {
-					t.Errorf("kind %v: second derivative %d, %d is %v, by differences %v", kind, m,
+					t.Errorf("kind %v: second derivative %d, %d is %v, want the finite difference %v", kind, m,
 						k, hessian.At(m, k), want)
 				}
 			}
@@ -71,8 +71,9 @@ func TestFusionDerivatives(t *testing.T) {
 	}
 }
 
-// TestFusionWeights: no weight is below 0, the minimum satisfies the conditions of Karush, Kuhn and Tucker, the model
-// that decides the classes gets most, one that contradicts it nothing, and few rows keep the prior.
+// TestFusionWeights checks that the weights are not negative and satisfy the Karush-Kuhn-Tucker
+// conditions. The model that determines the classes gets the largest weight, the model that
+// contradicts it gets 0, and few rows keep the prior.
 func TestFusionWeights(t *testing.T) {
 	prior := []float64{0.6, 0.3, 0.1}
 	for _, kind := range kinds {
@@ -81,38 +82,39 @@ func TestFusionWeights(t *testing.T) {
 		_, gradient, _ := f.at(w, prior)
 		for m := range w {
 			if w[m] < 0 || w[m] > 0 && math.Abs(gradient[m]) > 1e-6 || w[m] == 0 && gradient[m] < -1e-6 {
-				t.Errorf("kind %v: weight %v has the gradient %v", kind, w[m], gradient[m])
+				t.Errorf("kind %v: weight %v violates the KKT conditions with the gradient %v", kind, w[m], gradient[m])
 			}
 		}
 		if !(w[0] > 1 && w[1] < 0.1 && w[2] == 0) {
-			t.Errorf("kind %v: weights %v", kind, w)
+			t.Errorf("kind %v: got weights %v, want > 1, < 0.1 and 0", kind, w)
 		}
 		few := drawnFusion(99, 4, kind).Weights(prior)
 		for m := range few {
 			if few[m] != prior[m] {
-				t.Errorf("kind %v: 99 rows give %v, expected the prior", kind, few)
+				t.Errorf("kind %v: got weights %v for 99 rows, want the prior", kind, few)
 			}
 		}
 	}
 }
 
-// TestFusionSample: of many rows some are kept, and the weights are about those of all.
+// TestFusionSample checks that only a part of many rows is kept, and that the weights are about
+// equal to those of fewer rows.
 func TestFusionSample(t *testing.T) {
 	prior := []float64{0.6, 0.3, 0.1}
 	f := drawnFusion(200_000, 4, FusedClasses)
 	if n := len(f.rows) * f.models * f.outputs; n > maxSampled || n < maxSampled/4 {
-		t.Errorf("%d logits are kept", n)
+		t.Errorf("got %d logits, want between maxSampled/4 and maxSampled", n)
 	}
 	some, few := f.Weights(prior), drawnFusion(20_000, 4, FusedClasses).Weights(prior)
 	for m := range some {
 		if math.Abs(some[m]-few[m]) > 0.1 {
-			t.Errorf("%v of many rows, %v of few", some, few)
+			t.Errorf("got weights %v for 200,000 rows, want about %v, as for 20,000 rows", some, few)
 		}
 	}
 }
 
-// TestFusionFit: the sum of two models that know different things is better than each, and few rows keep the prior, which
-// is normalised for numbers.
+// TestFusionFit checks that the sum of two models with different information scores better than
+// each model, and that few rows keep the prior, which is normalised for numbers.
 func TestFusionFit(t *testing.T) {
 	for _, kind := range kinds {
 		both := NewFusion(2, 3, kind)
@@ -142,10 +144,10 @@ func TestFusionFit(t *testing.T) {
 		if s := fit.Sum; fit.Rows != 2000 || !(s.Loss < 0.9*min(fit.Members[0].Loss, fit.Members[1].Loss)) ||
 			kind == FusedClasses && !(s.Accuracy > fit.Members[0].Accuracy+0.05) ||
 			math.Abs(fit.Weights[0]/fit.Weights[1]-1) > 0.2 {
-			t.Errorf("kind %v: %+v", kind, fit)
+			t.Errorf("kind %v: got %+v, want equal weights and a smaller loss than each member's", kind, fit)
 		}
 		if (fit.Thresholds != nil) != (kind == FusedLabels) || kind == FusedNumbers && fit.Temperature != 1 {
-			t.Errorf("kind %v: %+v", kind, fit)
+			t.Errorf("kind %v: got %+v, want thresholds only for labels, temperature 1 for numbers", kind, fit)
 		}
 		few := drawnFusion(99, 4, kind).Fit([]float64{0.6, 0.3, 0.3})
 		want := []float64{0.6, 0.3, 0.3}
@@ -154,13 +156,14 @@ func TestFusionFit(t *testing.T) {
 		}
 		for m := range want {
 			if math.Abs(few.Weights[m]-want[m]) > 1e-15 {
-				t.Errorf("kind %v: 99 rows give %v, expected %v", kind, few.Weights, want)
+				t.Errorf("kind %v: got weights %v for 99 rows, want %v", kind, few.Weights, want)
 			}
 		}
 	}
 }
 
-// TestFusionFitKeepsOne: a model that adds nothing to a perfect one has the weight 0, so that it need not be run.
+// TestFusionFitKeepsOne checks that a noise model beside a perfect model gets the weight 0, so it
+// need not run.
 func TestFusionFitKeepsOne(t *testing.T) {
 	f := NewFusion(2, 2, FusedClasses)
 	random := rand.New(rand.NewPCG(5, 6))
@@ -173,6 +176,6 @@ func TestFusionFitKeepsOne(t *testing.T) {
 	}
 	fit := f.Fit([]float64{0.1, 0.9})
 	if w := fit.Weights; !(w[0] > 0) || w[1] != 0 || fit.Sum.Accuracy < 1 || !(fit.Sum.Loss <= fit.Members[0].Loss) {
-		t.Errorf("%+v", fit)
+		t.Errorf("got %+v, want the weight 0 for the second model", fit)
 	}
 }

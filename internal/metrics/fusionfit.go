@@ -5,29 +5,30 @@ import (
 	"slices"
 )
 
-// FusionFit is what a [Fusion] has fitted, and the results on its rows.
+// FusionFit has the fitted parameters of a [Fusion], and the scores on its rows.
 type FusionFit struct {
 	Weights     []float64
-	Temperature float64   // by which sums are divided; 1 for numbers
-	Thresholds  []float64 // thresholds of the largest F1 of each label; nil for other outputs
-	Rows        int       // rows of which outputs are kept
+	Temperature float64   // divisor of the weighted sums; 1 for numbers
+	Thresholds  []float64 // thresholds that maximise the F1 of each label; nil for other outputs
+	Rows        int       // number of kept rows
 	Members     []FusionScore
 	Sum         FusionScore
 }
 
-// FusionScore is a result on rows.
+// FusionScore has the loss and the accuracy on rows.
 type FusionScore struct {
-	// Loss is the mean cross-entropy of a row, binary cross-entropy of a label, or squared error of a number.
+	// Loss is the mean over rows of the cross-entropy (classes), of the mean binary cross-entropy
+	// (labels), or of the mean squared error (numbers).
 	Loss     float64 `json:"loss"`
-	Accuracy float64 `json:"accuracy,omitempty"` // accuracy of classes; 0 for other outputs
+	Accuracy float64 `json:"accuracy,omitempty"` // accuracy for classes; 0 for other outputs
 }
 
-// Fit fits the weights, with a prior, and the temperature of the sum. From 100 rows on, the loss of the sum must be
-// lower than that of each model alone, with a weight and a temperature of its own, by more than the standard error of
-// the difference: otherwise the other models have the weight 0 and need not be run. Where every weight would be 0 the
-// prior stays.
+// Fit fits the weights, given a prior, and the temperature of the sum. With at least 100 rows, the
+// loss of the sum must be lower than the loss of each single scaled model, by more than the
+// standard error of the difference. Otherwise all other models get the weight 0 and need not run.
+// If every weight would be 0, the prior is kept.
 func (f *Fusion) Fit(prior []float64) *FusionFit {
-	if f.kind == FusedNumbers { // the sum has no temperature
+	if f.kind == FusedNumbers { // numbers have no temperature
 		prior = normalised(prior)
 	}
 	fit := &FusionFit{Weights: f.Weights(prior), Rows: len(f.rows)}
@@ -54,14 +55,14 @@ func (f *Fusion) Fit(prior []float64) *FusionFit {
 	return fit
 }
 
-// alone are weights of which those of the other models are 0.
+// alone returns weights that are 0 except for the given model.
 func (f *Fusion) alone(model int, weight float64) []float64 {
 	w := make([]float64, f.models)
 	w[model] = weight
 	return w
 }
 
-// scale fits the weight of a model alone, with the prior 1.
+// scale returns the best weight of a single model, fitted with the prior 1.
 func (f *Fusion) scale(model int) float64 {
 	one := NewFusion(1, f.outputs, f.kind)
 	for _, r := range f.rows {
@@ -73,8 +74,8 @@ func (f *Fusion) scale(model int) float64 {
 	return 1
 }
 
-// gains reports whether the losses of rows are smaller after than before, by more than the standard error of the mean
-// difference.
+// gains reports whether the mean loss decreases from before to after by more than the standard
+// error of the mean difference.
 func gains(before, after []float64) bool {
 	n, sum, squares := float64(len(before)), 0.0, 0.0
 	for i := range before {
@@ -86,7 +87,7 @@ func gains(before, after []float64) bool {
 	return mean > math.Sqrt(max(0, squares/n-mean*mean)/n)
 }
 
-// normalised divides weights by their sum.
+// normalised returns the weights divided by their sum.
 func normalised(w []float64) []float64 {
 	sum := 0.0
 	for _, v := range w {
@@ -99,7 +100,8 @@ func normalised(w []float64) []float64 {
 	return out
 }
 
-// sums calls each with the sum of the models' outputs for each row, divided by a temperature.
+// sums calls each with every row and the weighted sum of its models' outputs, divided by the
+// temperature.
 func (f *Fusion) sums(weights []float64, temperature float64, each func(r *fusionRow, z []float32)) {
 	sum := make([]float64, f.outputs)
 	for i := range f.rows {
@@ -112,7 +114,7 @@ func (f *Fusion) sums(weights []float64, temperature float64, each func(r *fusio
 	}
 }
 
-// temperature fits the temperature of the sums.
+// temperature returns the fitted temperature of the weighted sums, and 1 for numbers.
 func (f *Fusion) temperature(weights []float64) float64 {
 	if f.kind == FusedNumbers {
 		return 1
@@ -123,7 +125,7 @@ func (f *Fusion) temperature(weights []float64) float64 {
 			sample.Add(int(r.truth.Labels[0]), z)
 			return
 		}
-		for c, v := range z { // a label is one of two classes, with the logits 0 and its own
+		for c, v := range z { // a label is a binary classification with the logits 0 and v
 			_, holds := slices.BinarySearch(r.truth.Labels, int32(c))
 			class := 0
 			if holds {
@@ -135,20 +137,20 @@ func (f *Fusion) temperature(weights []float64) float64 {
 	return sample.Temperature()
 }
 
-// score measures the sums.
+// score returns the scores of the weighted sums.
 func (f *Fusion) score(weights []float64, temperature float64) FusionScore {
 	t := FusionTally{Kind: f.kind}
 	f.sums(weights, temperature, func(r *fusionRow, z []float32) { t.Add(z, r.truth) })
 	return t.Score()
 }
 
-// losses are those of the rows.
+// losses returns the loss of each row.
 func (f *Fusion) losses(weights []float64, temperature float64) (out []float64) {
 	f.sums(weights, temperature, func(r *fusionRow, z []float32) { out = append(out, f.kind.loss(z, r.truth)) })
 	return out
 }
 
-// FusionTally measures a model, or a sum of models, on rows.
+// FusionTally computes the scores of a model, or of a sum of models, row by row.
 type FusionTally struct {
 	Kind FusionKind
 
@@ -156,7 +158,7 @@ type FusionTally struct {
 	loss       float64
 }
 
-// Add counts a row.
+// Add adds the outputs and the target of a row.
 func (t *FusionTally) Add(outputs []float32, truth Truth) {
 	t.rows++
 	t.loss += t.Kind.loss(outputs, truth)
@@ -165,7 +167,7 @@ func (t *FusionTally) Add(outputs []float32, truth Truth) {
 	}
 }
 
-// Score is the result on the rows; of no rows it is 0.
+// Score returns the scores of the rows, or zeros without rows.
 func (t *FusionTally) Score() (s FusionScore) {
 	if t.rows == 0 {
 		return s
@@ -173,8 +175,8 @@ func (t *FusionTally) Score() (s FusionScore) {
 	return FusionScore{Loss: t.loss / float64(t.rows), Accuracy: float64(t.hits) / float64(t.rows)}
 }
 
-// loss is the cross-entropy of a row, the mean binary cross-entropy of its labels, or the mean squared error of its
-// numbers.
+// loss returns the cross-entropy of a row, the mean binary cross-entropy of its labels, or the mean
+// squared error of its numbers.
 func (k FusionKind) loss(z []float32, truth Truth) (sum float64) {
 	switch k {
 	case FusedClasses:
@@ -189,7 +191,7 @@ func (k FusionKind) loss(z []float32, truth Truth) (sum float64) {
 	return sum
 }
 
-// thresholds are those of labels that have the largest F1.
+// thresholds returns the thresholds that maximise the F1 of each label.
 func (f *Fusion) thresholds(weights []float64, temperature float64) []float64 {
 	tally := NewMultiLabel(f.outputs)
 	f.sums(weights, temperature, func(r *fusionRow, z []float32) { tally.Add(z, r.truth.Labels) })

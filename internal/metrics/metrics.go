@@ -1,6 +1,6 @@
-// Package metrics measures a classifier: it takes each row's label and logits
-// and reports accuracy, loss, precision and recall by class, curves over all
-// thresholds and calibration.
+// Package metrics measures models. For a classifier, it takes the label and the logits of each row.
+// It reports accuracy, loss, precision and recall by class, ROC and precision-recall curves, and
+// calibration. It also measures multi-label models, tagging, regression and rankings.
 package metrics
 
 import (
@@ -9,29 +9,29 @@ import (
 	"slices"
 )
 
-// Tally collects rows. It holds 24 bytes a row for the numbers that need an order, and of
-// more than two classes, where curves are of each, 8 more for each class.
+// Tally collects the rows of a classifier. It takes 24 bytes per row, and 8 more per row and class
+// with 3 to 24 classes, because each class has curves.
 type Tally struct {
 	classes   int
 	confusion map[confused]int64
 	loss      float64
 	bins      [calibrationBins]calibrationBin
 	rows      []row
-	odds      []float64 // by row and class; none where margins say it all, or of many classes
+	odds      []float64 // log odds by row and class; nil if margins suffice or there are too many classes
 }
 
-// confused is a cell of the confusion matrix, whose memory is for cells with rows alone.
+// confused is a cell of the confusion matrix. Only nonzero cells are stored.
 type confused struct{ label, answer int }
 
-// row is what an ordering needs of a row.
+// row has the data of a row that curves and bins sort.
 type row struct {
-	margin  float64 // log odds of class 1, of two classes
+	margin  float64 // log odds of class 1; only for two classes
 	length  int32
 	class   int32
 	correct bool
 }
 
-// calibrationBins is the number of equal intervals of confidence.
+// calibrationBins is the number of confidence intervals, all of equal width.
 const calibrationBins = 15
 
 type calibrationBin struct {
@@ -39,18 +39,19 @@ type calibrationBin struct {
 	confidence    float64
 }
 
-// NewTally returns an empty tally for that many classes.
+// NewTally returns an empty tally for the given number of classes.
 func NewTally(classes int) *Tally {
 	return &Tally{classes: classes, confusion: map[confused]int64{}}
 }
 
-// Add counts a row: its true class, the logits that a model gave and the
-// length of its sequence. The answer is the first of the largest logits.
+// Add adds a row: its true class, the model's logits and the length of its sequence. The prediction
+// is the class with the largest logit, the first if several tie. Add rejects logits that are not
+// finite.
 func (t *Tally) Add(class int, logits []float32, length int) error {
 	if class < 0 || class >= t.classes || len(logits) != t.classes {
 		return fmt.Errorf("metrics: class %d with %d logits in a tally of %d classes", class, len(logits), t.classes)
 	}
-	if slices.ContainsFunc(logits, func(v float32) bool { return v-v != 0 }) { // infinite, or no number
+	if slices.ContainsFunc(logits, func(v float32) bool { return v-v != 0 }) { // infinite or NaN
 		return fmt.Errorf("metrics: logits %v, expected finite numbers", logits)
 	}
 	p, answer := Softmax(logits), slices.Index(logits, slices.Max(logits))
@@ -73,7 +74,7 @@ func (t *Tally) Add(class int, logits []float32, length int) error {
 	return nil
 }
 
-// Softmax is the probability of each class, in float64.
+// Softmax returns the probability of each class, computed in float64.
 func Softmax(logits []float32) []float64 {
 	top := float64(slices.Max(logits))
 	p, sum := make([]float64, len(logits)), 0.0
@@ -87,8 +88,8 @@ func Softmax(logits []float32) []float64 {
 	return p
 }
 
-// CrossEntropy is −log of the probability of class, exact also where that
-// probability is 0 in float64.
+// CrossEntropy returns −log p(class). It is accurate even if the probability underflows to 0 in
+// float64.
 func CrossEntropy(logits []float32, class int) float64 {
 	top := float64(slices.Max(logits))
 	sum := 0.0
@@ -98,9 +99,9 @@ func CrossEntropy(logits []float32, class int) float64 {
 	return math.Log(sum) + top - float64(logits[class])
 }
 
-// logOdds is log(p/(1−p)) of each class's probability: z − log Σ exp of the other logits.
-// It orders rows as p does, also where p is 1 in float64. The sums are in the order of the
-// logits, so that rows that differ in the order of the other classes are equal.
+// logOdds returns log(p/(1−p)) for each class: z − log Σ exp of the other logits. It ranks rows as
+// p does, even if p rounds to 1. The logits are summed in sorted order, so rows whose other logits
+// are permuted have equal odds.
 func logOdds(logits []float32) []float64 {
 	sorted := slices.Sorted(slices.Values(logits))
 	out := make([]float64, len(logits))

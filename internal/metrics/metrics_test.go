@@ -22,37 +22,38 @@ func tally(t *testing.T, classes int, rows []struct {
 	return y.Report()
 }
 
-// TestTwoClasses uses logits whose probabilities are simple: ln 3 is 3 to 1.
+// TestTwoClasses uses logits with simple probabilities: a difference of ln 3 means odds of 3 to 1.
 func TestTwoClasses(t *testing.T) {
 	ln3 := float32(math.Log(3))
 	r := tally(t, 2, []struct {
 		class, length int
 		logits        []float32
 	}{
-		{0, 10, []float32{ln3, 0}}, // ¾ for 0: right
-		{0, 20, []float32{0, ln3}}, // ¾ for 1: wrong
-		{1, 30, []float32{0, ln3}}, // ¾ for 1: right
-		{1, 40, []float32{0, 0}},   // even: the first, wrong
+		{0, 10, []float32{ln3, 0}}, // ¾ for class 0: correct
+		{0, 20, []float32{0, ln3}}, // ¾ for class 1: wrong
+		{1, 30, []float32{0, ln3}}, // ¾ for class 1: correct
+		{1, 40, []float32{0, 0}},   // a tie, resolved to class 0: wrong
 	})
 	if r.Rows != 4 || r.Accuracy != 0.5 {
-		t.Errorf("rows %d, accuracy %v", r.Rows, r.Accuracy)
+		t.Errorf("got %d rows and accuracy %v, want 4 and 0.5", r.Rows, r.Accuracy)
 	}
 	if want := (-2*math.Log(.75) - math.Log(.25) - math.Log(.5)) / 4; !near(r.Loss, want) {
-		t.Errorf("loss %v, want %v", r.Loss, want)
+		t.Errorf("got loss %v, want %v", r.Loss, want)
 	}
 	if want := [][]int64{{1, 1}, {1, 1}}; !reflect.DeepEqual(r.Confusion, want) {
-		t.Errorf("confusion %v", r.Confusion)
+		t.Errorf("got confusion %v, want %v", r.Confusion, want)
 	}
 	if !near(*r.Recall[0], .5) || !near(*r.Recall[1], .5) || !near(r.MacroF1, .5) {
-		t.Errorf("recall %v %v, F1 %v", *r.Recall[0], *r.Recall[1], r.MacroF1)
+		t.Errorf("got recalls %v and %v, macro F1 %v, want 0.5 for all", *r.Recall[0], *r.Recall[1], r.MacroF1)
 	}
-	// Pairs (1, 0): (a, −a) won, (a, a) even, (0, −a) won, (0, a) lost.
+	// Pairs of margins (class 1, class 0): (a, −a) counts 1, (a, a) counts ½, (0, −a) counts 1, (0,
+	// a) counts 0.
 	if !near(*r.AUC, 2.5/4) {
-		t.Errorf("AUC %v, want %v", *r.AUC, 2.5/4)
+		t.Errorf("got AUC %v, want %v", *r.AUC, 2.5/4)
 	}
-	// At ¾: 2 of 3 right, gap 3·¾−2 = ¼; at ½: none of 1, gap ½.
+	// At confidence ¾, 2 of 3 rows are correct: gap 3·¾−2 = ¼. At ½, 0 of 1: gap ½.
 	if want := (.25 + .5) / 4; !near(r.CalibrationError, want) {
-		t.Errorf("calibration error %v, want %v", r.CalibrationError, want)
+		t.Errorf("got calibration error %v, want %v", r.CalibrationError, want)
 	}
 }
 
@@ -67,21 +68,21 @@ func TestThreeClasses(t *testing.T) {
 		{1, 1, []float32{0, 9, 0, 0}},
 		{2, 1, []float32{9, 0, 0, 0}},
 	})
-	// F1: class 0 2·2/(3+3), class 1 2·1/(1+2), class 2 0; class 3 never occurs.
+	// F1 of class 0 is 2·2/(3+3), of class 1 2·1/(1+2), of class 2 0; class 3 never occurs.
 	if want := (4./6 + 2./3 + 0) / 3; !near(r.MacroF1, want) {
-		t.Errorf("macro F1 %v, want %v", r.MacroF1, want)
+		t.Errorf("got macro F1 %v, want %v", r.MacroF1, want)
 	}
 	if want := (2./3 + 1 + 0) / 3; !near(r.MeanClassAccuracy, want) {
-		t.Errorf("mean class accuracy %v, want %v", r.MeanClassAccuracy, want)
+		t.Errorf("got mean class accuracy %v, want %v", r.MeanClassAccuracy, want)
 	}
 	if r.Recall[3] != nil || !near(*r.Recall[0], 2./3) || *r.Recall[1] != 1 || *r.Recall[2] != 0 {
-		t.Errorf("recall %v", r.Recall)
+		t.Errorf("got recalls %v, want 2/3, 1, 0 and nil", r.Recall)
 	}
 	if r.AUC != nil {
-		t.Errorf("AUC %v for four classes", *r.AUC)
+		t.Errorf("got AUC %v for four classes, want nil", *r.AUC)
 	}
 	if !reflect.DeepEqual(r.ByLength, []LengthBin{{1, 1, 5, .6}}) {
-		t.Errorf("by length %v", r.ByLength)
+		t.Errorf("got length bins %v, want a single bin of 5 rows", r.ByLength)
 	}
 }
 
@@ -93,13 +94,13 @@ func TestByLength(t *testing.T) {
 	}
 	want := []LengthBin{{10, 10, 3, 2. / 3}, {13, 13, 1, 0}, {14, 15, 2, .5}, {16, 17, 2, .5}, {18, 19, 2, .5}}
 	if got := y.Report().ByLength; !reflect.DeepEqual(got, want) {
-		t.Errorf("%v, want %v", got, want)
+		t.Errorf("got length bins %v, want %v", got, want)
 	}
 }
 
 func TestEdges(t *testing.T) {
 	if r := NewTally(2).Report(); r != nil {
-		t.Errorf("a report of nothing: %v", r)
+		t.Errorf("got report %v without rows, want nil", r)
 	}
 	y := NewTally(2)
 	for _, bad := range []error{
@@ -110,12 +111,12 @@ func TestEdges(t *testing.T) {
 	}
 	must.Succeed(t, y.Add(1, []float32{1000, -1000}, 1))
 	if r := y.Report(); r.Loss != 2000 || r.AUC != nil || r.CalibrationError != 1 {
-		t.Errorf("%+v", r)
+		t.Errorf("got %+v, want loss 2000, no AUC and calibration error 1", r)
 	}
 }
 
-// TestSparseConfusion: of thousands of classes a report has the cells of the confusion matrix that have
-// rows, in memory that grows with the rows.
+// TestSparseConfusion checks that a report of thousands of classes has only the nonzero cells of
+// the confusion matrix, so its memory grows with the rows.
 func TestSparseConfusion(t *testing.T) {
 	const classes = 16_000
 	tally, logits := NewTally(classes), make([]float32, classes)
@@ -127,12 +128,12 @@ func TestSparseConfusion(t *testing.T) {
 	r := tally.Report()
 	if want := []Confused{{3, 3, 1}, {3, 15_999, 2}, {7, 2, 1}}; r.Confusion != nil ||
 		!reflect.DeepEqual(r.Counts, want) {
-		t.Errorf("found %v and a matrix of %d rows, expected %v and none", r.Counts, len(r.Confusion), want)
+		t.Errorf("got cells %v and a matrix of %d rows, want %v and no matrix", r.Counts, len(r.Confusion), want)
 	}
 	if want := []Confused{{3, 15_999, 2}, {7, 2, 1}}; !reflect.DeepEqual(r.Mistakes(), want) {
-		t.Errorf("mistakes %v, expected %v", r.Mistakes(), want)
+		t.Errorf("got mistakes %v, want %v", r.Mistakes(), want)
 	}
 	if k := r.Classes[15_999]; k.Rows != 0 || k.Answered != 2 || r.Classes[3].Rows != 3 || r.Accuracy != 0.25 {
-		t.Errorf("class %+v, accuracy %g", k, r.Accuracy)
+		t.Errorf("got class %+v and accuracy %g", k, r.Accuracy)
 	}
 }

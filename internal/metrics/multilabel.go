@@ -5,20 +5,21 @@ import (
 	"slices"
 )
 
-// DefaultThreshold is the probability from which on a label is answered where none was chosen.
+// DefaultThreshold is the probability at or above which a label is predicted if no threshold was
+// fitted.
 const DefaultThreshold = 0.5
 
-// MultiLabel measures answers of any number of labels a row, each label a question of its own. It
-// holds 4 bytes a row and label, and 4 for each label that holds. Rows with the logits of the row before,
-// such as those of frequencies, share them.
+// MultiLabel measures multi-label predictions, one binary classification per label. It takes 4
+// bytes per row and label, and 4 bytes per true label. Consecutive rows with equal logits, such as
+// those of label frequencies, share memory.
 type MultiLabel struct {
 	labels  int
 	logits  [][]float32 // logits of each row, by label
-	holding [][]int32   // labels of each row
+	holding [][]int32   // true labels of each row
 	loss    float64
 }
 
-// MultiLabelReport is what answers reach on rows. A number that the rows do not define is nil.
+// MultiLabelReport has the scores of multi-label predictions. An undefined score is nil.
 type MultiLabelReport struct {
 	Rows int     `json:"rows"`
 	Loss float64 `json:"loss"` // mean binary cross-entropy over rows and labels
@@ -26,32 +27,32 @@ type MultiLabelReport struct {
 	// labels that occur or are predicted in a row.
 	MicroF1 *float64 `json:"micro_f1"`
 	MacroF1 *float64 `json:"macro_f1"`
-	// MeanAveragePrecision is that of the labels that have one. It depends on no threshold.
+	// MeanAveragePrecision is the mean over the labels with a defined average precision. It does
+	// not depend on thresholds.
 	MeanAveragePrecision *float64 `json:"mean_average_precision"`
-	// ExactMatch is the fraction of the rows of which all labels are right.
+	// ExactMatch is the fraction of rows whose labels are all predicted correctly.
 	ExactMatch float64       `json:"exact_match"`
 	Labels     []LabelReport `json:"labels"`
 }
 
-// LabelReport is what is reached on a label. Precision, recall and F1 are those of a [Class],
-// and average precision, Σ (recall − the recall before) · precision, is that of a [Curve]: nil
-// where no row has the label, or all have it.
+// LabelReport has the scores of a label. Precision, recall and F1 are defined as in [Class], and
+// average precision, Σ (recall − previous recall) · precision, as in [Curve]. Average precision is
+// nil if no row or every row has the label.
 type LabelReport struct {
-	Name             string   `json:"name,omitempty"` // for whoever knows it to fill in
+	Name             string   `json:"name,omitempty"` // set by callers that know the label names
 	Rows             int64    `json:"rows"`           // rows with the label
-	Answered         int64    `json:"answered"`       // rows of which it was answered
-	Threshold        float64  `json:"threshold"`      // probability from which on the label is predicted
+	Answered         int64    `json:"answered"`       // rows for which the label was predicted
+	Threshold        float64  `json:"threshold"`      // probability at or above which the label is predicted
 	Precision        *float64 `json:"precision"`
 	Recall           *float64 `json:"recall"`
 	F1               *float64 `json:"f1"`
 	AveragePrecision *float64 `json:"average_precision"`
 }
 
-// NewMultiLabel measures rows with any number of the given labels.
+// NewMultiLabel returns an empty MultiLabel for the given number of labels.
 func NewMultiLabel(labels int) *MultiLabel { return &MultiLabel{labels: labels} }
 
-// Add counts a row: the logits that a model gave, which are finite, and the labels that hold, in
-// ascending order.
+// Add adds a row: the model's logits, which must be finite, and the true labels in ascending order.
 func (m *MultiLabel) Add(logits []float32, holding []int32) {
 	var kept []float32
 	if n := len(m.logits); n > 0 && slices.Equal(m.logits[n-1], logits) {
@@ -63,14 +64,14 @@ func (m *MultiLabel) Add(logits []float32, holding []int32) {
 	m.loss += BinaryCrossEntropy(logits, holding)
 }
 
-// Rows is how many were counted.
+// Rows returns the number of added rows.
 func (m *MultiLabel) Rows() int { return len(m.holding) }
 
-// Loss is the mean binary cross-entropy over rows and labels.
+// Loss returns the mean binary cross-entropy over rows and labels.
 func (m *MultiLabel) Loss() float64 { return m.loss / float64(len(m.holding)*m.labels) }
 
-// BinaryCrossEntropy is the sum over the labels of −log of the probability of what is true of each:
-// that it holds, of those listed in ascending order, or that it does not.
+// BinaryCrossEntropy returns the sum over the labels of −log p, where p is the predicted
+// probability of the label's true state. holding has the true labels in ascending order.
 func BinaryCrossEntropy(logits []float32, holding []int32) (loss float64) {
 	for c, logit := range logits {
 		z := float64(logit)
@@ -82,10 +83,12 @@ func BinaryCrossEntropy(logits []float32, holding []int32) (loss float64) {
 	return loss
 }
 
-// Sigmoid is the probability that a logit stands for, 1/(1 + e⁻ᶻ), computed in float64 and rounded.
+// Sigmoid returns the probability of a logit, 1/(1 + e⁻ᶻ), computed in float64 and rounded to
+// float32.
 func Sigmoid(logit float32) float32 { return float32(1 / (1 + math.Exp(-float64(logit)))) }
 
-// ranked are the rows by a label's logit, the largest first, and how many have it.
+// ranked returns the rows in descending order of a label's logit, and the number of rows with the
+// label.
 func (m *MultiLabel) ranked(label int) (rows []rankedRow, positives int) {
 	rows = make([]rankedRow, len(m.holding))
 	for i, holding := range m.holding {
@@ -98,9 +101,9 @@ func (m *MultiLabel) ranked(label int) (rows []rankedRow, positives int) {
 	return rows, positives
 }
 
-// Thresholds are of each label the one of largest F1 on these rows: half-way between the two
-// probabilities that it parts. Of several equally good ones it is the one nearest to one half, and
-// of a label that no row has one half itself.
+// Thresholds returns for each label the threshold with the largest F1 on these rows, halfway
+// between two adjacent probabilities. If several thresholds tie, it returns the one nearest to ½.
+// For a label without rows it returns ½.
 func (m *MultiLabel) Thresholds() []float64 {
 	out := make([]float64, m.labels)
 	for label := range out {
@@ -111,7 +114,7 @@ func (m *MultiLabel) Thresholds() []float64 {
 }
 
 func threshold(rows []rankedRow, positives int) float64 {
-	best, bestHits, bestSum := DefaultThreshold, 0, 1 // F1 = 2·hits / (rows answered + rows of it)
+	best, bestHits, bestSum := DefaultThreshold, 0, 1 // F1 = 2·hits / (rows predicted + rows with the label)
 	hits := 0
 	for i, r := range rows {
 		if r.positive {
@@ -122,7 +125,7 @@ func threshold(rows []rankedRow, positives int) float64 {
 			next = float64(Sigmoid(float32(rows[i+1].odds)))
 		}
 		if p == next {
-			continue // no threshold parts them
+			continue // no threshold separates them
 		}
 		sum, at := i+1+positives, (p+next)/2
 		gain := hits*bestSum - bestHits*sum
@@ -133,8 +136,8 @@ func threshold(rows []rankedRow, positives int) float64 {
 	return best
 }
 
-// Report measures the rows so far, of which there is at least one, where a label is answered from
-// its threshold on.
+// Report returns the scores of the added rows, at least one, where a label is predicted at or above
+// its threshold.
 func (m *MultiLabel) Report(thresholds []float64) *MultiLabelReport {
 	r := &MultiLabelReport{Rows: len(m.holding), Loss: m.Loss()}
 	wrong := make([]bool, len(m.holding))
@@ -176,7 +179,7 @@ func (m *MultiLabel) Report(thresholds []float64) *MultiLabelReport {
 	return r
 }
 
-// Curve says what thresholds on a label's probability do; nil where no row has it, or all do.
+// Curve returns the curves of a label, or nil if no row or every row has the label.
 func (m *MultiLabel) Curve(label int) *Curve {
 	rows, positives := m.ranked(label)
 	if positives == 0 || positives == len(rows) {
@@ -185,7 +188,7 @@ func (m *MultiLabel) Curve(label int) *Curve {
 	return newCurve(label, rows, positives)
 }
 
-// meanDefined is the mean of the numbers that are there; nil if none is.
+// meanDefined returns the mean of the numbers that are not nil, or nil if all are nil.
 func meanDefined(numbers []*float64) *float64 {
 	sum, n := 0.0, 0
 	for _, v := range numbers {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestMultiLabel: four rows and three labels, worked out by hand.
+// TestMultiLabel compares the scores of four rows and three labels with values computed by hand.
 func TestMultiLabel(t *testing.T) {
 	m := NewMultiLabel(3)
 	for _, r := range []struct {
@@ -26,10 +26,11 @@ func TestMultiLabel(t *testing.T) {
 	near := func(what string, got *float64, want float64) {
 		t.Helper()
 		if got == nil || math.Abs(*got-want) > 1e-12 {
-			t.Errorf("%s: %v, expected %v", what, got, want)
+			t.Errorf("%s: got %v, want %v", what, got, want)
 		}
 	}
-	// Label 0: rows 0 and 2 have it, rows 0 and 1 are answered. Label 1: rows 1 and 2; row 1.
+	// Label 0: true in rows 0 and 2, predicted in rows 0 and 1. Label 1: true in rows 1 and 2,
+	// predicted in row 1.
 	near("F1 of 0", r.Labels[0].F1, 0.5)
 	near("F1 of 1", r.Labels[1].F1, 2./3)
 	near("micro F1", r.MicroF1, 2*2./7)
@@ -38,10 +39,10 @@ func TestMultiLabel(t *testing.T) {
 	near("average precision of 1", r.Labels[1].AveragePrecision, 0.5*1+0.5*2/3)
 	near("mean average precision", r.MeanAveragePrecision, 5./6)
 	if k := r.Labels[2]; k.F1 != nil || k.AveragePrecision != nil || k.Precision != nil {
-		t.Errorf("a label that nobody has: %+v", k)
+		t.Errorf("label without rows: got %+v, want nil scores", k)
 	}
 	if r.ExactMatch != 0.5 {
-		t.Errorf("%v of the rows are all right, expected the first and the last", r.ExactMatch)
+		t.Errorf("got exact match %v, want 0.5: the first and the last row", r.ExactMatch)
 	}
 	want := 0.0
 	for i, z := range slices.Concat(m.logits...) {
@@ -53,18 +54,19 @@ func TestMultiLabel(t *testing.T) {
 		}
 	}
 	if math.Abs(r.Loss-want) > 1e-12 {
-		t.Errorf("loss %v, expected %v", r.Loss, want)
+		t.Errorf("got loss %v, want %v", r.Loss, want)
 	}
-	// Answering label 0 in rows 0 to 2 has F1 4/5; label 1 in all but the last has 4/5, too.
+	// Label 0 predicted in rows 0 to 2 has F1 4/5. Label 1 predicted in all rows except the last
+	// also has 4/5.
 	got := m.Thresholds()
 	between := func(a, b float32) float64 { return (float64(Sigmoid(a)) + float64(Sigmoid(b))) / 2 }
 	if !slices.Equal(got, []float64{between(-1, -3), between(-2, -4), 0.5}) {
-		t.Errorf("thresholds %v", got)
+		t.Errorf("got thresholds %v", got)
 	}
 }
 
-// TestThresholds: no threshold has a larger F1 than the chosen one, and one that parts nothing,
-// or that is chosen among equals, is nearest to one half.
+// TestThresholds checks that no threshold has a larger F1 than the chosen threshold, and that ties
+// are resolved to the threshold nearest to ½.
 func TestThresholds(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	f1 := func(m *MultiLabel, at float64) float64 {
@@ -84,13 +86,13 @@ func TestThresholds(t *testing.T) {
 		}
 		chosen := m.Thresholds()[0]
 		if !(chosen > 0 && chosen < 1) {
-			t.Fatalf("threshold %v", chosen)
+			t.Fatalf("got threshold %v, want between 0 and 1", chosen)
 		}
 		best := f1(m, chosen)
 		for z := float32(-6); z < 7; z++ {
 			at := float64(Sigmoid(z + 0.5))
 			if other := f1(m, at); other > best {
-				t.Fatalf("F1 %v from %v on, %v from %v on", best, chosen, other, at)
+				t.Fatalf("F1 is %v at the chosen threshold %v, but %v at %v", best, chosen, other, at)
 			}
 		}
 	}
@@ -98,11 +100,12 @@ func TestThresholds(t *testing.T) {
 	m.Add([]float32{120}, []int32{0}) // both probabilities are 1
 	m.Add([]float32{90}, nil)
 	if at := m.Thresholds()[0]; at != 0.5 {
-		t.Errorf("equal probabilities: %v", at)
+		t.Errorf("equal probabilities: got threshold %v, want 0.5", at)
 	}
 }
 
-// TestMemoryOfManyLabels: a report of thousands of labels keeps no points of their curves.
+// TestMemoryOfManyLabels checks that a report of thousands of labels does not keep the points of
+// their curves.
 func TestMemoryOfManyLabels(t *testing.T) {
 	const labels, rows = 2000, 200
 	m, logits := NewMultiLabel(labels), make([]float32, labels)
@@ -122,13 +125,14 @@ func TestMemoryOfManyLabels(t *testing.T) {
 	before := heap()
 	r := m.Report(thresholds)
 	if took := int64(heap()) - int64(before); took > 1<<20 || r.MeanAveragePrecision == nil {
-		t.Errorf("a report of %d labels keeps %d bytes, expected less than 1 MiB", labels, took)
+		t.Errorf("a report of %d labels keeps %d bytes, want at most 1 MiB", labels, took)
 	}
 	runtime.KeepAlive(m)
 	runtime.KeepAlive(r)
 }
 
-// TestSharedLogits: rows with the same logits, such as those of frequencies, take the memory of one.
+// TestSharedLogits checks that consecutive rows with equal logits, such as label frequencies, share
+// one copy of the logits.
 func TestSharedLogits(t *testing.T) {
 	const labels, rows = 16_000, 200
 	m, always := NewMultiLabel(labels), make([]float32, labels)
@@ -136,11 +140,11 @@ func TestSharedLogits(t *testing.T) {
 		m.Add(always, []int32{int32(i)})
 	}
 	if &m.logits[0][0] != &m.logits[rows-1][0] || &m.logits[0][0] == &always[0] {
-		t.Error("each row has logits of its own, or those of the caller")
+		t.Error("rows with equal logits do not share one copy, or alias the caller's slice")
 	}
 	always[0] = 5
 	m.Add(always, nil)
 	if m.logits[0][0] != 0 || m.logits[rows][0] != 5 {
-		t.Errorf("logits %v and %v, expected 0 and 5", m.logits[0][0], m.logits[rows][0])
+		t.Errorf("got logits %v and %v, want 0 and 5", m.logits[0][0], m.logits[rows][0])
 	}
 }

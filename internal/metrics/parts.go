@@ -5,14 +5,15 @@ import (
 	"strings"
 )
 
-// Parts measures tags that are parts of categories: the points of a shape, such as a mug, belong to its body or its
-// handle. Each tag is called CATEGORY/PART.
+// Parts measures part segmentation, where each tag is a part of a category: the points of a mug
+// belong to its body or its handle. Tags are named CATEGORY/PART.
 //
-// The category of a shape is that of its labels, and known: the prediction is the part with the largest logit among
-// those of its category. With A the labelled points that are predicted as a part, and B those that are labelled so, its
-// intersection over union is |A ∩ B| / |A ∪ B|, and 1 where both are empty. A shape's IoU is the mean over all parts of
-// its category. Where labels are of several categories, as those of a scene may be, the shape is one of each, and its
-// parts are those of all.
+// The category of a shape is known from its labels. The prediction is the part with the largest
+// logit among the parts of that category. With A the labelled points predicted as a part and B the
+// points labelled as it, the part's intersection over union is |A ∩ B| / |A ∪ B|, or 1 if both are
+// empty. A shape's IoU is the mean over all parts of its category. If the labels are of several
+// categories, as in a scene, the shape counts for each category, and its parts are the parts of
+// all.
 //
 // Source: Yi, Kim, Ceylan, Shen, Yan, Su, Lu, Huang, Sheffer and Guibas, "A Scalable Active
 // Framework for Region Annotation in 3D Shape Collections", SIGGRAPH Asia 2016; Qi, Su, Mo and
@@ -22,16 +23,16 @@ type Parts struct {
 	categories []string // sorted
 	of         []int    // the category of each tag
 	parts      [][]int32
-	shapes     []int64   // by category
-	sums       []float64 // sums of the IoU of shapes, by category
-	all        int64     // shapes
-	sum        float64   // sum of their IoU
+	shapes     []int64   // number of shapes by category
+	sums       []float64 // sum of the shapes' IoU by category
+	all        int64     // number of shapes
+	sum        float64   // sum of the shapes' IoU
 	hits       int64
-	points     int64 // with a label
+	points     int64 // number of labelled points
 }
 
-// NewParts begins to measure tags that are called CATEGORY/PART, each of them; it is nil for
-// others.
+// NewParts returns an empty Parts for tags with the given names, or nil unless every name has the
+// form CATEGORY/PART.
 func NewParts(names []string) *Parts {
 	p := &Parts{of: make([]int, len(names))}
 	for _, name := range names {
@@ -56,15 +57,15 @@ func NewParts(names []string) *Parts {
 	return p
 }
 
-// categoryOf is what stands before the last slash of a name, and whether there is something on
-// both sides of it.
+// categoryOf returns the part of a name before the last slash. It returns false if either side of
+// the slash is empty.
 func categoryOf(name string) (string, bool) {
 	at := strings.LastIndexByte(name, '/')
 	return name[:max(at, 0)], at > 0 && at < len(name)-1
 }
 
-// allowed are the categories of a shape's labels, negative where a point has none, and their
-// parts. Both are in their order.
+// allowed returns the categories of a shape's labels and the parts of these categories, both in
+// ascending order. Points without a label have a negative label.
 func (p *Parts) allowed(labels []int32) (categories []int, parts []int32) {
 	for _, label := range labels {
 		if label >= 0 && !slices.Contains(categories, p.of[label]) {
@@ -78,7 +79,8 @@ func (p *Parts) allowed(labels []int32) (categories []int, parts []int32) {
 	return categories, parts
 }
 
-// Category is that of a shape's labels, of several categories all of them, and "" without a label.
+// Category returns the category of a shape's labels, several joined by commas, or "" without a
+// label.
 func (p *Parts) Category(labels []int32) string {
 	var names []string
 	categories, _ := p.allowed(labels)
@@ -88,8 +90,9 @@ func (p *Parts) Category(labels []int32) string {
 	return strings.Join(names, ", ")
 }
 
-// Among are the parts that logits say, a row of as many as there are tags for each point, among
-// those of the categories of its labels; without any label, among all.
+// Among returns the predicted part of each point: the tag with the largest logit among the parts of
+// the labels' categories, or among all parts without a label. logits has one value per tag for each
+// point.
 func (p *Parts) Among(labels []int32, logits []float32) (answers []int32) {
 	_, parts := p.allowed(labels)
 	if parts == nil {
@@ -109,8 +112,8 @@ func (p *Parts) Among(labels []int32, logits []float32) (answers []int32) {
 	return answers
 }
 
-// Add counts a shape: the label of each point, negative where it has none, and its answers, which
-// [Parts.Among] has restricted. A shape without labels is not counted.
+// Add adds a shape: the label of each point, negative if missing, and the predictions of
+// [Parts.Among]. A shape without labels is ignored.
 func (p *Parts) Add(labels, answers []int32) {
 	categories, parts := p.allowed(labels)
 	if categories == nil {
@@ -148,16 +151,16 @@ func (p *Parts) Add(labels, answers []int32) {
 	}
 }
 
-// Shapes is how many were counted.
+// Shapes returns the number of added shapes.
 func (p *Parts) Shapes() int64 { return p.all }
 
-// Accuracy is the fraction of points whose part is predicted correctly.
+// Accuracy returns the fraction of labelled points whose part is predicted correctly.
 func (p *Parts) Accuracy() float64 { return float64(p.hits) / float64(max(1, p.points)) }
 
-// InstanceIoU is the mean over shapes.
+// InstanceIoU returns the mean IoU over the shapes.
 func (p *Parts) InstanceIoU() float64 { return p.sum / float64(max(1, p.all)) }
 
-// ClassIoU is the mean over the categories that occur, of each the mean over its shapes.
+// ClassIoU returns the mean over the categories that occur of their mean IoU over shapes.
 func (p *Parts) ClassIoU() (sum float64) {
 	categories := p.Categories()
 	for _, c := range categories {
@@ -171,10 +174,10 @@ type CategoryScore struct {
 	Category string  `json:"category"`
 	Parts    int     `json:"parts"`
 	Shapes   int64   `json:"shapes"`
-	IoU      float64 `json:"iou"` // mean over the shapes
+	IoU      float64 `json:"iou"` // mean IoU over the shapes
 }
 
-// Categories scores those that occur, by name.
+// Categories returns the scores of the categories that occur, sorted by name.
 func (p *Parts) Categories() (out []CategoryScore) {
 	for c, name := range p.categories {
 		if n := p.shapes[c]; n > 0 {

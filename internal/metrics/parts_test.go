@@ -8,48 +8,50 @@ import (
 	"testing"
 )
 
-// partsOfTest are two categories, in another order than that of their names.
+// partsOfTest has the tags of two categories, not in sorted order.
 var partsOfTest = []string{"mug/body", "bolt/head", "bolt/shaft", "mug/handle", "bolt/nut"}
 
-// TestPartIoU: worked out by hand.
+// TestPartIoU compares scores with values computed by hand.
 func TestPartIoU(t *testing.T) {
 	p := NewParts(partsOfTest)
-	// A mug: of the body two of four points in either are in both, of the handle one of three.
+	// A mug: the body has an IoU of 2/4, the handle of 1/3.
 	p.Add([]int32{0, 0, 0, 3, 3}, []int32{0, 0, 3, 3, 0})
-	// A bolt without a nut, which is predicted everywhere but at a point without a label.
+	// A correctly predicted bolt without a nut. The unlabelled point is ignored.
 	p.Add([]int32{1, 2, -1, 2}, []int32{1, 2, 4, 2})
-	// A bolt of which a point is taken for a nut: head 1, shaft 1 of 2, nut 0.
+	// A bolt with one shaft point predicted as a nut: IoU of the head 1, shaft ½, nut 0.
 	p.Add([]int32{1, 2, 2}, []int32{1, 2, 4})
-	p.Add([]int32{-1, -1}, []int32{0, 4}) // no shape that is known
+	p.Add([]int32{-1, -1}, []int32{0, 4}) // ignored: a shape without labels
 	mug, first, second := (2.0/4+1.0/3)/2, 1.0, (1.0+0.5+0)/3
 	if got, want := p.InstanceIoU(), (mug+first+second)/3; math.Abs(got-want) > 1e-15 || p.Shapes() != 3 {
-		t.Errorf("instance IoU %v over %d shapes, expected %v", got, p.Shapes(), want)
+		t.Errorf("got instance IoU %v over %d shapes, want %v", got, p.Shapes(), want)
 	}
 	if got, want := p.ClassIoU(), (mug+(first+second)/2)/2; math.Abs(got-want) > 1e-15 {
-		t.Errorf("class IoU %v, expected %v", got, want)
+		t.Errorf("got class IoU %v, want %v", got, want)
 	}
 	if got, want := p.Accuracy(), 8.0/11; got != want {
-		t.Errorf("accuracy %v, expected %v", got, want)
+		t.Errorf("got accuracy %v, want %v", got, want)
 	}
 	want := []CategoryScore{{"bolt", 3, 2, (first + second) / 2}, {"mug", 2, 1, mug}}
 	if got := p.Categories(); len(got) != 2 || math.Abs(got[1].IoU-mug) > 1e-15 {
-		t.Errorf("%v, expected %v", got, want)
+		t.Errorf("got %v, want %v", got, want)
 	} else if want[1].IoU = got[1].IoU; !slices.Equal(got, want) {
-		t.Errorf("%v, expected %v", got, want)
+		t.Errorf("got %v, want %v", got, want)
 	}
-	// A scene of both: five parts, of which the nut is absent, and one shape of each category.
+	// A scene with a mug and a bolt: five parts, with the nut absent, and one shape of each
+	// category.
 	scene := NewParts(partsOfTest)
 	scene.Add([]int32{0, 3, 1, 2}, []int32{0, 3, 2, 2})
 	if got, want := scene.InstanceIoU(), (1+1+0+0.5+1)/5; math.Abs(got-want) > 1e-15 || scene.Shapes() != 1 ||
 		len(scene.Categories()) != 2 {
-		t.Errorf("a scene: instance IoU %v over %d shapes, expected %v", got, scene.Shapes(), want)
+		t.Errorf("a scene: got instance IoU %v over %d shapes, want %v", got, scene.Shapes(), want)
 	}
 	if empty := NewParts(partsOfTest); empty.InstanceIoU() != 0 || empty.ClassIoU() != 0 || empty.Accuracy() != 0 {
-		t.Error("no shapes at all")
+		t.Error("got scores above 0 without shapes")
 	}
 }
 
-// TestPartsAmong: the largest logit counts among the parts of the category of the labels alone.
+// TestPartsAmong checks that the prediction is the largest logit among the parts of the labels'
+// categories only.
 func TestPartsAmong(t *testing.T) {
 	p := NewParts(partsOfTest)
 	logits := []float32{9, 1, 2, 3, 0, 5, 7, 1, 8, 7}
@@ -60,35 +62,37 @@ func TestPartsAmong(t *testing.T) {
 		{[]int32{-1, -1}, []int32{0, 3}},
 	} {
 		if got := p.Among(c.labels, logits); !reflect.DeepEqual(got, c.want) {
-			t.Errorf("labels %v: %v, expected %v", c.labels, got, c.want)
+			t.Errorf("labels %v: got %v, want %v", c.labels, got, c.want)
 		}
 	}
 }
 
-// TestPartCategory: a shape is of the category of its labels, and a scene of all of them.
+// TestPartCategory checks that Category returns the category of a shape's labels, and all
+// categories of a scene.
 func TestPartCategory(t *testing.T) {
 	p := NewParts(partsOfTest)
 	for want, labels := range map[string][]int32{"mug": {-1, 3, 0}, "bolt": {4}, "bolt, mug": {0, -1, 1, 2}, "": {-1}} {
 		if got := p.Category(labels); got != want {
-			t.Errorf("labels %v: %q, expected %q", labels, got, want)
+			t.Errorf("labels %v: got %q, want %q", labels, got, want)
 		}
 	}
 }
 
-// TestPartNames: only names that all are CATEGORY/PART are parts.
+// TestPartNames checks that NewParts returns nil unless all names have the form CATEGORY/PART.
 func TestPartNames(t *testing.T) {
 	for _, names := range [][]string{nil, {"a"}, {"a/b", "c"}, {"/b"}, {"a/"}, {"a/b", ""}} {
 		if p := NewParts(names); p != nil {
-			t.Errorf("%q: %+v", names, p)
+			t.Errorf("%q: got %+v, want nil", names, p)
 		}
 	}
 	if p := NewParts([]string{"a/b/c", "a/b/d", "a/e"}); !reflect.DeepEqual(p.categories, []string{"a", "a/b"}) {
-		t.Errorf("%+v", p)
+		t.Errorf("got %+v, want the categories a and a/b", p)
 	}
 }
 
-// TestPartProperties: of shapes drawn at random, the IoU is that of sets of points, does not depend
-// on the order of points, is 1 for the labels themselves and falls if a right point becomes wrong.
+// TestPartProperties checks on random shapes that the IoU equals the IoU of point sets, is
+// invariant under permutation of the points, is 1 for the labels themselves, and decreases if a
+// correct point becomes wrong.
 func TestPartProperties(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	categories := map[string][]int32{"mug": {0, 3}, "bolt": {1, 2, 4}}
@@ -126,22 +130,22 @@ func TestPartProperties(t *testing.T) {
 		}
 		got := iou(labels, answers)
 		if want /= float64(len(parts)); math.Abs(got-want) > 1e-12 {
-			t.Fatalf("labels %v, answers %v: %v, expected %v", labels, answers, got, want)
+			t.Fatalf("labels %v, answers %v: got IoU %v, want %v", labels, answers, got, want)
 		}
 		if self := iou(labels, labels); self != 1 {
-			t.Fatalf("labels %v: %v of themselves", labels, self)
+			t.Fatalf("labels %v: got IoU %v of the labels with themselves, want 1", labels, self)
 		}
 		a, b := slices.Clone(labels), slices.Clone(answers)
 		r.Shuffle(len(a), func(i, j int) { a[i], a[j], b[i], b[j] = a[j], a[i], b[j], b[i] })
 		if other := iou(a, b); math.Abs(other-got) > 1e-12 {
-			t.Fatalf("labels %v, answers %v: %v in another order, %v before", labels, answers, other, got)
+			t.Fatalf("labels %v, answers %v: got IoU %v after a permutation, %v before", labels, answers, other, got)
 		}
 		for i, label := range labels {
 			if label >= 0 && answers[i] == label {
 				worse := slices.Clone(answers)
 				worse[i] = parts[(slices.Index(parts, label)+1)%len(parts)]
 				if iou(labels, worse) >= got {
-					t.Fatalf("labels %v, answers %v: %v, not less with a mistake more", labels, answers, got)
+					t.Fatalf("labels %v, answers %v: IoU %v, not less after another mistake", labels, answers, got)
 				}
 			}
 		}

@@ -5,35 +5,34 @@ import "slices"
 // Cutoffs are the k of recall@k.
 var Cutoffs = [...]int{1, 5, 10, 100}
 
-// Ranked says how far in front the relevant ones of a query's candidates stand:
+// Ranked has the scores of a ranking of one query's candidates:
 //
-//	reciprocal rank  1/rank of the first relevant one, ranks from 1
-//	recall@k         relevant ones among the first k / all relevant ones
+//	reciprocal rank  1/rank of the first relevant candidate, with ranks from 1
+//	recall@k         relevant candidates among the first k / all relevant candidates
 //
-// Candidates of equal score stand in no order. The numbers are the means over all
-// orders of them, so that neither the order of a file nor an accident of sorting
-// is measured.
+// The scores are means over all orders of candidates with equal scores. They therefore do not
+// depend on the order of a file or on the sorting algorithm.
 //
-// Sources: Manning, Raghavan, Schütze, "Introduction to Information Retrieval",
-// chapter 8 (recall); Voorhees, "The TREC-8 Question Answering Track Report"
-// (reciprocal rank); McSherry, Najork, "Computing Information Retrieval Performance
-// Measures Efficiently in the Presence of Tied Scores" (equal scores).
+// Sources: Manning, Raghavan, Schütze, "Introduction to Information Retrieval", chapter 8 (recall);
+// Voorhees, "The TREC-8 Question Answering Track Report" (reciprocal rank); McSherry, Najork,
+// "Computing Information Retrieval Performance Measures Efficiently in the Presence of Tied Scores"
+// (equal scores).
 type Ranked struct {
 	ReciprocalRank float64
 	Recall         [len(Cutoffs)]float64
 }
 
-// Rank puts a query's candidates in the order of their scores, the largest first.
-// The relevant ones are distinct indices of scores, at least one.
+// Rank ranks a query's candidates by descending score. relevant has the distinct indices in scores
+// of the relevant candidates, at least one.
 func Rank(scores []float64, relevant []int) Ranked {
-	var levels []float64 // the scores of relevant ones, ascending
+	var levels []float64 // distinct scores of the relevant candidates, ascending
 	for _, i := range relevant {
 		levels = append(levels, scores[i])
 	}
 	slices.Sort(levels)
 	levels = slices.Compact(levels)
 	ties := make([]tie, len(levels))
-	above := make([]int, len(levels)) // candidates that pass a level, and not the next
+	above := make([]int, len(levels)) // number of candidates above a level and not above the next level
 	for _, v := range scores {
 		n, equal := slices.BinarySearch(levels, v)
 		if equal {
@@ -57,17 +56,18 @@ func Rank(scores []float64, relevant []int) Ranked {
 	return measure(ties, len(relevant))
 }
 
-// Chance is what is expected of candidates in any order: what Rank returns where
-// all scores are equal.
+// Chance returns the expected scores of a random order, which is the result of Rank if all scores
+// are equal.
 func Chance(candidates, relevant int) Ranked {
 	return measure([]tie{{size: candidates, relevant: relevant}}, relevant)
 }
 
-// tie is the candidates of one score, relevant ones among them, and how many stand
-// in front of them.
+// tie has the numbers of candidates with a score (size), of relevant candidates among them, and of
+// candidates with larger scores (front).
 type tie struct{ front, size, relevant int }
 
-// measure takes all relevant candidates, in the order of their ranks.
+// measure returns the scores of the given ties, which have all relevant candidates, in order of
+// rank.
 func measure(ties []tie, relevant int) Ranked {
 	r := Ranked{ReciprocalRank: ties[0].reciprocalRank()}
 	for _, t := range ties {
@@ -79,8 +79,8 @@ func measure(ties []tie, relevant int) Ranked {
 	return r
 }
 
-// reciprocalRank is the mean over all orders of the tie: of those without a relevant
-// one among the first i, the part relevant/(size−i) has one next.
+// reciprocalRank returns the mean over all orders of the tie. Among the orders whose first i
+// candidates are not relevant, a fraction relevant/(size−i) has a relevant candidate next.
 func (t tie) reciprocalRank() float64 {
 	mean, none := 0.0, 1.0
 	for i := 0; i <= t.size-t.relevant; i++ {
@@ -91,7 +91,7 @@ func (t tie) reciprocalRank() float64 {
 	return mean
 }
 
-// Ranking is the mean over queries.
+// Ranking has the mean scores over queries.
 type Ranking struct {
 	Queries    int            `json:"queries"`     // ranked queries
 	AllQueries int            `json:"all_queries"` // all queries
@@ -101,14 +101,14 @@ type Ranking struct {
 	Recall     []RecallAtRank `json:"recall"`
 }
 
-// RecallAtRank is recall@k, and what is expected of candidates in any order.
+// RecallAtRank has recall@k and its expected value for a random order.
 type RecallAtRank struct {
 	K      int     `json:"k"`
 	Recall float64 `json:"recall"`
 	Chance float64 `json:"chance"`
 }
 
-// NewRanking adds queries up in their order. There is at least one.
+// NewRanking returns the means over the ranked queries, at least one, and over their chance scores.
 func NewRanking(ranked, chance []Ranked) *Ranking {
 	m, c := mean(ranked), mean(chance)
 	r := &Ranking{Queries: len(ranked), MRR: m.ReciprocalRank, ChanceMRR: c.ReciprocalRank}

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestRank has orders that are ranked by hand.
+// TestRank compares scores with values computed by hand.
 func TestRank(t *testing.T) {
 	many := make([]float64, 200) // 0, −1, −2, …
 	for i := range many {
@@ -25,28 +25,28 @@ func TestRank(t *testing.T) {
 		{"ranks 1, 2, 100, 101", many, []int{0, 99, 1, 100}, 1, [4]float64{.25, .5, .5, .75}},
 		{"the last", many, []int{199}, 1. / 200, [4]float64{0, 0, 0, 0}},
 		{"one alone", []float64{-3}, []int{0}, 1, [4]float64{1, 1, 1, 1}},
-		// Of equal ones, either order: (1 + 1/2)/2.
+		// The relevant candidate is at rank 1 or 2: (1 + 1/2)/2.
 		{"one of two equal", []float64{7, 7, 0}, []int{1}, .75, [4]float64{.5, 1, 1, 1}},
-		// Rank 2, 3 or 4 for the only relevant one.
+		// The relevant candidate is at rank 2, 3 or 4.
 		{"one of three equal behind one", []float64{1, 9, 1, 1}, []int{2},
 			(1./2 + 1./3 + 1./4) / 3, [4]float64{0, 1, 1, 1}},
-		// Two relevant ones of three: the first is at rank 1 in two of three orders.
+		// Two of three candidates are relevant: rank 1 is relevant in two of three orders.
 		{"two of three equal", []float64{1, 1, 1}, []int{0, 2}, (1 + 1 + 1./2) / 3, [4]float64{1. / 3, 1, 1, 1}},
-		// Ranks 4 to 7 have one of the relevant ones, 1 has the other.
+		// Rank 1 has a relevant candidate, ranks 4 to 7 have the other.
 		{"at the edge of five", []float64{9, 8, 7, 1, 1, 1, 1, 0}, []int{0, 6}, 1, [4]float64{.5, .75, 1, 1}},
 	} {
 		got := Rank(c.scores, c.relevant)
 		for i, v := range c.recall {
 			if !near(got.ReciprocalRank, c.rr) || !near(got.Recall[i], v) {
-				t.Errorf("%s: %+v, want %v and %v", c.name, got, c.rr, c.recall)
+				t.Errorf("%s: got %+v, want %v and %v", c.name, got, c.rr, c.recall)
 				break
 			}
 		}
 	}
 }
 
-// TestRankOfTies compares with the mean over every order of the candidates, sorted
-// by score: those of equal score come in each of their orders.
+// TestRankOfTies compares the scores with the mean over all orders of the candidates with equal
+// scores.
 func TestRankOfTies(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 60 {
@@ -77,12 +77,12 @@ func TestRankOfTies(t *testing.T) {
 			same = same && near(got.Recall[i], v/orders)
 		}
 		if !same {
-			t.Fatalf("scores %v, relevant %v: %+v, want %+v over %v", scores, relevant, got, want, orders)
+			t.Fatalf("scores %v, relevant %v: got %+v, want %+v divided by %v", scores, relevant, got, want, orders)
 		}
 	}
 }
 
-// eachOrder calls f with every order of 0 … n−1 (Heap's algorithm).
+// eachOrder calls f with every permutation of 0 … n−1 (Heap's algorithm).
 func eachOrder(n int, f func([]int)) {
 	order := make([]int, n)
 	for i := range order {
@@ -106,8 +106,8 @@ func eachOrder(n int, f func([]int)) {
 	permute(n)
 }
 
-// TestChance: the first of m relevant ones among N in any order, and k/N of them
-// among the first k.
+// TestChance checks the expected reciprocal rank of m relevant candidates among N in random order,
+// and the expected recall k/N.
 func TestChance(t *testing.T) {
 	harmonic := 0.0
 	for i := range 1000 {
@@ -115,14 +115,14 @@ func TestChance(t *testing.T) {
 	}
 	one := Chance(1000, 1)
 	if !near(one.ReciprocalRank, harmonic/1000) || !near(one.Recall[0], .001) || !near(one.Recall[3], .1) {
-		t.Errorf("%+v, want %v", one, harmonic/1000)
+		t.Errorf("got %+v, want the reciprocal rank %v", one, harmonic/1000)
 	}
 	if got, want := Chance(1000, 3), Rank(make([]float64, 1000), []int{7, 400, 999}); got != want {
-		t.Errorf("%+v, with equal scores %+v", got, want)
+		t.Errorf("got %+v, want %+v, the result of Rank with equal scores", got, want)
 	}
 	r := NewRanking([]Ranked{{1, [4]float64{1, 1, 1, 1}}, {.5, [4]float64{0, 1, 1, 1}}}, []Ranked{one, one})
 	if r.Queries != 2 || !near(r.MRR, .75) || !near(r.Recall[0].Recall, .5) || r.Recall[3].K != 100 ||
 		!near(r.ChanceMRR, one.ReciprocalRank) || !near(r.Recall[2].Chance, .01) {
-		t.Errorf("%+v", r)
+		t.Errorf("got %+v, want the means of two queries", r)
 	}
 }

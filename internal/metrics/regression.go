@@ -2,29 +2,29 @@ package metrics
 
 import "math"
 
-// Regression measures predictions of numbers, row by row, each number apart.
+// Regression measures predicted numbers row by row. Each number of a row has separate scores.
 type Regression struct {
 	rows    int
 	numbers []deviations
 }
 
-// deviations are sums over the rows of one number.
+// deviations has sums over the rows for one number.
 type deviations struct {
-	absolute, squared float64 // sums of the prediction's error
-	mean, total       float64 // mean of the number, and Σ(y − mean)²
+	absolute, squared float64 // sums of the absolute and of the squared errors
+	mean, total       float64 // mean of the true values, and Σ(y − mean)²
 }
 
-// NumberErrors says how far the predictions of a number are from it, in its own unit.
+// NumberErrors has the errors of a predicted number, in the unit of the number.
 type NumberErrors struct {
 	MAE, RMSE float64
-	R2        float64 // 1 − Σ(y − ŷ)² / Σ(y − mean)², where Defined
-	Defined   bool    // not all rows have the same number
+	R2        float64 // 1 − Σ(y − ŷ)² / Σ(y − mean)²; 0 unless Defined
+	Defined   bool    // whether the true values differ between rows
 }
 
-// NewRegression measures n numbers a row.
+// NewRegression returns an empty Regression for n numbers per row.
 func NewRegression(n int) *Regression { return &Regression{numbers: make([]deviations, n)} }
 
-// Add counts a row. The mean of a number is updated row by row (Welford, Technometrics 4, 1962).
+// Add adds a row. The mean of a number is updated row by row (Welford, Technometrics 4, 1962).
 func (r *Regression) Add(predicted, numbers []float32) {
 	r.rows++
 	for i, y := range numbers {
@@ -38,10 +38,10 @@ func (r *Regression) Add(predicted, numbers []float32) {
 	}
 }
 
-// Rows is how many were counted.
+// Rows returns the number of added rows.
 func (r *Regression) Rows() int { return r.rows }
 
-// Numbers measures each number; at least one row must have been counted.
+// Numbers returns the errors of each number. At least one row must have been added.
 func (r *Regression) Numbers() (out []NumberErrors) {
 	n := float64(r.rows)
 	for _, d := range r.numbers {
@@ -54,7 +54,8 @@ func (r *Regression) Numbers() (out []NumberErrors) {
 	return out
 }
 
-// MAE is the mean over the numbers of their mean absolute errors, for numbers of one unit.
+// MAE returns the mean of the numbers' mean absolute errors. It is meaningful for numbers of one
+// unit.
 func (r *Regression) MAE() (mean float64) {
 	for _, e := range r.Numbers() {
 		mean += e.MAE
@@ -62,7 +63,7 @@ func (r *Regression) MAE() (mean float64) {
 	return mean / float64(len(r.numbers))
 }
 
-// R2 is the mean over the numbers whose R² is defined; ok is false where none is.
+// R2 returns the mean R² of the numbers whose R² is defined. ok is false if none is defined.
 func (r *Regression) R2() (mean float64, ok bool) {
 	n := 0
 	for _, e := range r.Numbers() {

@@ -6,47 +6,46 @@ import (
 	"sort"
 )
 
-// Report is what a tally adds up to. A number that the rows do not define is
-// nil: the recall of a class without rows, the area under the curve for other
-// than two classes or where one of them is absent.
+// Report has the scores of the rows of a Tally. An undefined score is nil: the recall of a class
+// without rows, and AUC unless there are exactly two classes with rows.
 type Report struct {
 	Rows     int     `json:"rows"`
 	Accuracy float64 `json:"accuracy"`
 	Loss     float64 `json:"loss"` // mean cross-entropy
-	// MacroF1 is the mean F1 of the classes that occur, as label or as answer.
+	// MacroF1 is the mean F1 of the classes that occur, as a label or as a prediction.
 	MacroF1 float64    `json:"macro_f1"`
 	Recall  []*float64 `json:"recall"` // by class
 	// MeanClassAccuracy is the mean recall of the classes that have rows.
 	MeanClassAccuracy float64  `json:"mean_class_accuracy"`
 	AUC               *float64 `json:"auc"`
-	// MacroAUC is the mean of the areas of more than two classes, each against the rest.
+	// MacroAUC is the mean of the one-vs-rest AUCs with more than two classes.
 	MacroAUC *float64 `json:"macro_auc,omitempty"`
 	Classes  []Class  `json:"classes"`
-	// CalibrationError is the mean gap between confidence and accuracy, over 15
-	// equal intervals of confidence weighted by their rows (Guo and others, "On
+	// CalibrationError is the expected calibration error: the mean gap between confidence and
+	// accuracy over 15 equal intervals of confidence, weighted by their rows (Guo and others, "On
 	// Calibration of Modern Neural Networks", 2017).
 	CalibrationError float64          `json:"calibration_error"`
-	Calibration      []CalibrationBin `json:"calibration"` // intervals that have rows
-	// Confusion is [label][answer], of up to MaxConfusion classes. Counts are the cells with rows,
-	// by label and answer; JSON has them where it lacks the matrix.
+	Calibration      []CalibrationBin `json:"calibration"` // intervals with rows
+	// Confusion is [label][prediction], for up to MaxConfusion classes. Counts has the nonzero
+	// cells for more classes, sorted by label and prediction.
 	Confusion [][]int64   `json:"confusion,omitempty"`
 	Counts    []Confused  `json:"confusion_counts,omitempty"`
 	ByLength  []LengthBin `json:"by_length"`
 }
 
-// MaxConfusion is how many classes a report has a dense confusion matrix of: of 16,000 it would
-// take gigabytes.
+// MaxConfusion is the maximum number of classes for which a report has a dense confusion matrix.
+// With 16,000 classes the matrix would take gigabytes.
 const MaxConfusion = 1024
 
-// Confused counts the rows of a label that were answered so.
+// Confused has the number of rows with a label and a prediction.
 type Confused struct {
 	Label  int   `json:"label"`
 	Answer int   `json:"answer"`
 	Rows   int64 `json:"rows"`
 }
 
-// confusions returns the cells of the confusion matrix that have rows, and the matrix itself, nil of
-// more than MaxConfusion classes.
+// confusions returns the nonzero cells of the confusion matrix and the dense matrix, or nil for the
+// latter with more than MaxConfusion classes.
 func (t *Tally) confusions() (cells []Confused, dense [][]int64) {
 	for c, rows := range t.confusion {
 		cells = append(cells, Confused{c.label, c.answer, rows})
@@ -65,7 +64,7 @@ func (t *Tally) confusions() (cells []Confused, dense [][]int64) {
 	return cells, dense
 }
 
-// CalibrationBin are the rows whose answer had a probability from From to below To.
+// CalibrationBin has the rows whose predicted class has a probability in [From, To).
 type CalibrationBin struct {
 	From       float64 `json:"from"`
 	To         float64 `json:"to"`
@@ -74,7 +73,7 @@ type CalibrationBin struct {
 	Accuracy   float64 `json:"accuracy"`
 }
 
-// LengthBin is the accuracy of the rows with lengths From to To, inclusive.
+// LengthBin has the accuracy of the rows with lengths From to To, inclusive.
 type LengthBin struct {
 	From     int     `json:"from"`
 	To       int     `json:"to"`
@@ -82,10 +81,10 @@ type LengthBin struct {
 	Accuracy float64 `json:"accuracy"`
 }
 
-// lengthBins is the number of bins by length; rows of one length share one.
+// lengthBins is the number of length bins. All rows of equal length are in the same bin.
 const lengthBins = 5
 
-// Report adds up the rows so far; nil if there are none.
+// Report returns the scores of the added rows, or nil without rows.
 func (t *Tally) Report() *Report {
 	n := len(t.rows)
 	if n == 0 {
@@ -108,7 +107,7 @@ func (t *Tally) Report() *Report {
 		}
 	}
 	r.MacroF1 /= float64(occurring)
-	r.MeanClassAccuracy = *meanDefined(r.Recall) // a row has a class
+	r.MeanClassAccuracy = *meanDefined(r.Recall) // not nil, because every row has a class
 	r.Accuracy = float64(correct) / float64(n)
 	if t.classes == 2 {
 		r.AUC = r.Classes[1].AUC
@@ -127,7 +126,7 @@ func (t *Tally) Report() *Report {
 	return r
 }
 
-// byLength cuts the rows into bins of about equal size by their length.
+// byLength returns the accuracy by length, in bins of about equally many rows.
 func (t *Tally) byLength() []LengthBin {
 	rows := append([]row(nil), t.rows...)
 	sort.SliceStable(rows, func(i, j int) bool { return rows[i].length < rows[j].length })

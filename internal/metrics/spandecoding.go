@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// SpanDecoding is how the logits z_t of tokens become tags y_t. The zero value takes each token's
-// largest logit. With a span penalty λ the tags are
+// SpanDecoding has the parameters that decode the logits z_t of tokens into tags y_t. The zero
+// value selects each token's largest logit. With a span penalty λ the tags are
 //
 //	argmax_y Σ_t z_t(y_t) − λ·spans(y)
 //
-// where spans(y) is the number of spans of [Tags.Spans]: the Viterbi algorithm finds them in
-// O(tokens · tags). Then two spans of one type with at most MaxGap tokens of O between them are
-// joined, and spans of fewer than MinLength tokens become O.
+// where spans(y) is the number of spans of [Tags.Spans]. The Viterbi algorithm finds the maximum in
+// O(tokens · tags). Afterwards, two spans of the same type with at most MaxGap tokens of O between
+// them are joined, and spans of fewer than MinLength tokens become O.
 //
 // Source: Viterbi, "Error bounds for convolutional codes and an asymptotically optimum decoding
 // algorithm", IEEE Transactions on Information Theory 13(2), 1967. The penalty is the energy of the
@@ -23,16 +23,16 @@ type SpanDecoding struct {
 	MinLength   int
 }
 
-// Decode returns the tags of tokens, of which each has a row of logits.
+// Decode returns the tag of each token. logits has one row per token.
 func (t *Tags) Decode(d SpanDecoding, logits []float32) []int32 {
 	tags := t.viterbi(d.SpanPenalty, logits)
 	t.smooth(tags, d.MaxGap, d.MinLength)
 	return tags
 }
 
-// viterbi maximises the sum of the logits of tags less a penalty for each span. A tag either begins a
-// span, or is outside, and then the best path up to the token before precedes it; or it continues a
-// span, and the best path that ends in its type does.
+// viterbi returns the tags that maximise the sum of their logits minus a penalty per span. A tag
+// that begins a span or is outside of spans extends the best path up to the previous token. A tag
+// that continues a span extends the best path that ends in the tag's type.
 func (t *Tags) viterbi(penalty float64, logits []float32) []int32 {
 	n := len(t.kind)
 	tokens := len(logits) / n
@@ -45,9 +45,9 @@ func (t *Tags) viterbi(penalty float64, logits []float32) []int32 {
 	}
 	kinds := t.types()
 	sum, last := make([]float64, n), make([]float64, n)
-	bestOf := make([]int32, tokens)             // the last tag of the best path up to a token
+	bestOf := make([]int32, tokens)             // last tag of the best path up to each token
 	continues := make([]bool, tokens*n)         // whether a tag continues the best path of its type
-	bestIn := make([]int32, tokens*kinds.count) // the last tag of that path, by token and type
+	bestIn := make([]int32, tokens*kinds.count) // last tag of the best path by token and type
 	for i := range tokens {
 		row := logits[i*n : (i+1)*n]
 		sum, last = last, sum
@@ -94,9 +94,9 @@ func (t *Tags) viterbi(penalty float64, logits []float32) []int32 {
 	}
 }
 
-// tagTypes numbers the types of tags; tags outside of spans have one of their own.
+// tagTypes numbers the types of tags. All tags outside of spans share one type.
 type tagTypes struct {
-	of    []int32 // one for each tag
+	of    []int32 // type number by tag
 	count int
 }
 
@@ -114,7 +114,7 @@ func (t *Tags) types() tagTypes {
 	return out
 }
 
-// smooth joins spans and removes short ones, in place. Without O nothing is joined or removed.
+// smooth joins spans and removes short spans, in place. Without an O tag it does nothing.
 func (t *Tags) smooth(tags []int32, maxGap, minLength int) {
 	out := int32(slices.IndexFunc(t.kind, func(k tagKind) bool { return k.outside }))
 	if out < 0 || maxGap <= 0 && minLength <= 1 {
@@ -135,8 +135,8 @@ func (t *Tags) smooth(tags []int32, maxGap, minLength int) {
 	}
 }
 
-// joined are spans of which those of one type with at most maxGap tokens between them are one; 0 joins
-// none. A type whose spans no tag continues is not joined.
+// joined merges consecutive spans of one type with at most maxGap tokens between them; 0 merges
+// none. Types without a continuing tag are not merged.
 func (t *Tags) joined(spans []Span, maxGap int) (out []Span) {
 	for _, s := range spans {
 		if last := len(out) - 1; maxGap > 0 && last >= 0 && out[last].Type == s.Type &&
@@ -149,12 +149,12 @@ func (t *Tags) joined(spans []Span, maxGap int) (out []Span) {
 	return out
 }
 
-// continuing is the tag that continues spans of a type, or -1.
+// continuing returns the tag that continues spans of a type, or -1.
 func (t *Tags) continuing(kind string) int32 {
 	return int32(slices.IndexFunc(t.kind, func(k tagKind) bool { return !k.outside && !k.begins && k.of == kind }))
 }
 
-// Argmax is the index of the largest value, the first of equals.
+// Argmax returns the index of the largest value, the first if several tie.
 func Argmax(row []float32) int32 {
 	best := 0
 	for i, v := range row {
@@ -165,22 +165,22 @@ func Argmax(row []float32) int32 {
 	return int32(best)
 }
 
-// What [DecodingChoice] tries.
+// Parameter grid of [DecodingChoice].
 var (
 	spanPenalties = []float64{0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512}
 	maxGaps       = []int{0, 1, 4, 16, 64, 256}
 	minLengths    = []int{0, 4, 16, 64, 256}
 )
 
-// DecodingChoice finds the [SpanDecoding] with the largest mean of the F1 of spans and of their F1 at
-// IoU ≥ 0.5; of equal ones, the first of the smallest penalty, gap and length.
+// DecodingChoice selects the [SpanDecoding] that maximises the mean of the exact span F1 and the
+// span F1 at IoU ≥ 0.5. Ties are resolved to the smallest penalty, then gap, then length.
 type DecodingChoice struct {
 	tags      *Tags
 	decodings []SpanDecoding
 	counts    []spanCounts
 }
 
-// NewDecodingChoice begins a choice for models with n tags.
+// NewDecodingChoice returns an empty DecodingChoice for models with n tags.
 func NewDecodingChoice(names []string, n int) *DecodingChoice {
 	c := &DecodingChoice{tags: NewTags(names, n)}
 	gaps, lengths := maxGaps, minLengths
@@ -198,7 +198,7 @@ func NewDecodingChoice(names []string, n int) *DecodingChoice {
 	return c
 }
 
-// Add counts a sequence: the label of each token, negative where it has none, and its logits.
+// Add adds a sequence: the label of each token, negative if missing, and the logits of each token.
 func (c *DecodingChoice) Add(labels []int32, logits []float32) {
 	want := c.tags.SpansAmong(labels, labels)
 	some := slices.ContainsFunc(labels, func(label int32) bool { return label < 0 })
@@ -215,7 +215,7 @@ func (c *DecodingChoice) Add(labels []int32, logits []float32) {
 		}
 		before = d
 		var got []Span
-		if some { // tokens without a label are left out before spans are made
+		if some { // unlabelled tokens are removed before spans are formed
 			tags := slices.Clone(path)
 			c.tags.smooth(tags, d.MaxGap, d.MinLength)
 			got = c.tags.SpansAmong(labels, tags)
@@ -232,7 +232,7 @@ func (c *DecodingChoice) Add(labels []int32, logits []float32) {
 	}
 }
 
-// Best returns the decoding, and the score of its spans, but for that of tokens.
+// Best returns the selected decoding and the score of its spans. SpanScore.Tokens is not computed.
 func (c *DecodingChoice) Best() (SpanDecoding, SpanScore) {
 	best, most := 0, -1.0
 	for i, n := range c.counts {

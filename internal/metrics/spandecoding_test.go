@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestViterbi: no sequence of tags has a larger sum of logits less penalties than the decoded one, by
-// comparison with all of them.
+// TestViterbi compares the decoded tags with all tag sequences: none has a larger sum of logits
+// minus penalties.
 func TestViterbi(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, names := range [][]string{
@@ -39,14 +39,14 @@ func TestViterbi(t *testing.T) {
 			}
 			if got := tags.Decode(SpanDecoding{SpanPenalty: penalty}, logits); value(got) != best ||
 				len(got) != tokens {
-				t.Fatalf("%q, penalty %g, logits %v: tags %v have %g, the best have %g", names, penalty,
+				t.Fatalf("%q, penalty %g, logits %v: tags %v score %g, want the maximum %g", names, penalty,
 					logits, got, value(got), best)
 			}
 		}
 	}
 }
 
-// TestSmooth: gaps and lengths, worked out by hand.
+// TestSmooth checks maximum gaps and minimum lengths against results computed by hand.
 func TestSmooth(t *testing.T) {
 	bio := []string{"O", "B-X", "I-X", "B-Y", "I-Y"}
 	for _, c := range []struct {
@@ -60,7 +60,7 @@ func TestSmooth(t *testing.T) {
 		{bio, []int32{1, 2, 0, 1, 0, 0, 2}, 2, 0, []int32{1, 2, 2, 2, 2, 2, 2}},
 		{bio, []int32{1, 2, 1, 2}, 1, 0, []int32{1, 2, 2, 2}},
 		{bio, []int32{1, 2, 1, 2}, 0, 3, []int32{0, 0, 0, 0}},
-		{bio, []int32{1, 0, 3, 0, 1}, 9, 0, []int32{1, 0, 3, 0, 1}}, // another type stands between
+		{bio, []int32{1, 0, 3, 0, 1}, 9, 0, []int32{1, 0, 3, 0, 1}}, // a span of a different type lies between
 		{bio, []int32{1, 0, 1, 0, 0, 0, 3}, 1, 2, []int32{1, 2, 2, 0, 0, 0, 0}},
 		{[]string{"B-X", "O"}, []int32{0, 1, 0}, 9, 0, []int32{0, 1, 0}},                 // no tag continues X
 		{[]string{"a", "b"}, []int32{0, 1, 0}, 9, 9, []int32{0, 1, 0}},                   // no O
@@ -69,19 +69,19 @@ func TestSmooth(t *testing.T) {
 		got := slices.Clone(c.tags)
 		NewTags(c.names, len(c.names)).smooth(got, c.gap, c.length)
 		if !slices.Equal(got, c.want) {
-			t.Errorf("%v with gap %d and length %d: %v, want %v", c.tags, c.gap, c.length, got, c.want)
+			t.Errorf("%v with gap %d and length %d: got %v, want %v", c.tags, c.gap, c.length, got, c.want)
 		}
 	}
 }
 
-// TestMatches: pairs at IoU ≥ 0.5, worked out by hand.
+// TestMatches checks the number of span pairs at IoU ≥ 0.5.
 func TestMatches(t *testing.T) {
 	for _, c := range []struct {
 		labels, answers []Span
 		want            int
 	}{
 		{[]Span{{0, 4, "X"}}, []Span{{0, 2, "X"}}, 1},
-		{[]Span{{0, 4, "X"}}, []Span{{0, 2, "X"}, {2, 4, "X"}}, 1}, // each span once
+		{[]Span{{0, 4, "X"}}, []Span{{0, 2, "X"}, {2, 4, "X"}}, 1}, // each span matches once
 		{[]Span{{0, 2, "X"}, {2, 4, "X"}}, []Span{{0, 4, "X"}}, 1},
 		{[]Span{{0, 4, "X"}}, []Span{{0, 4, "Y"}}, 0},
 		{[]Span{{0, 5, "X"}}, []Span{{0, 2, "X"}}, 0},
@@ -91,13 +91,13 @@ func TestMatches(t *testing.T) {
 		found := 0
 		eachMatch(c.labels, c.answers, func(_, _ Span) { found++ })
 		if found != c.want {
-			t.Errorf("%v and %v: %d pairs, want %d", c.labels, c.answers, found, c.want)
+			t.Errorf("%v and %v: got %d pairs, want %d", c.labels, c.answers, found, c.want)
 		}
 	}
 }
 
-// TestDecodingChoice: of good logits each token alone; of spans with holes, and noise between them, a
-// decoding that finds all spans exactly.
+// TestDecodingChoice checks that good logits select the argmax of each token, and that for spans
+// with holes and noise between them, the selected decoding finds all spans exactly.
 func TestDecodingChoice(t *testing.T) {
 	names := []string{"O", "B-X", "I-X"}
 	labels := make([]int32, 2000)
@@ -114,9 +114,9 @@ func TestDecodingChoice(t *testing.T) {
 	choice := NewDecodingChoice(names, 3)
 	choice.Add(labels, logits)
 	if d, score := choice.Best(); d != (SpanDecoding{}) || score.F1 != 1 {
-		t.Errorf("of good logits: %+v with %+v", d, score)
+		t.Errorf("good logits: got %+v with score %+v, want the zero decoding and F1 1", d, score)
 	}
-	for i := 17; i < len(labels); i += 53 { // tokens that are wrong
+	for i := 17; i < len(labels); i += 53 { // wrong tokens
 		logits[3*i], logits[3*i+2] = logits[3*i+2], logits[3*i]
 	}
 	alone := NewTagging(names, 3)
@@ -127,15 +127,15 @@ func TestDecodingChoice(t *testing.T) {
 	tally := NewTagging(names, 3)
 	tally.Add(labels, NewTags(names, 3).Decode(d, logits))
 	if score.F1 != 1 || score.Overlap.F1 != 1 || tally.SpanF1() != 1 || alone.SpanF1() > 0.2 {
-		t.Errorf("%+v: F1 %g, measured %g, of each token alone %g", d, score.F1, tally.SpanF1(), alone.SpanF1())
+		t.Errorf("%+v: got F1 %g, tally %g, without decoding %g", d, score.F1, tally.SpanF1(), alone.SpanF1())
 	}
 	if len(NewDecodingChoice([]string{"a", "b"}, 2).decodings) != len(spanPenalties) {
-		t.Error("without O, gaps and lengths are tried")
+		t.Error("got gaps or lengths in the grid of tags without O")
 	}
 }
 
-// TestChoiceCounts: each decoding is counted as [Tagging] counts the tags that it gives, with and
-// without tokens that have no label.
+// TestChoiceCounts checks that a decoding's counts equal those of [Tagging] for the decoded tags,
+// with and without unlabelled tokens.
 func TestChoiceCounts(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	for _, names := range [][]string{{"O", "B-X", "I-X", "B-Y"}, {"a", "O", "b"}, {"a", "b"}} {
@@ -158,7 +158,7 @@ func TestChoiceCounts(t *testing.T) {
 				tally.Add(labels, choice.tags.Decode(d, logits))
 				got, want := choice.counts[i].score(""), tally.AllSpans()
 				if want.Tokens = (F1Score{}); got != want {
-					t.Fatalf("%q, %+v: %+v, want %+v", names, d, got, want)
+					t.Fatalf("%q, %+v: got %+v, want %+v", names, d, got, want)
 				}
 			}
 		}

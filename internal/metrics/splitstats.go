@@ -17,22 +17,22 @@ type Stats struct {
 	Labels  map[string]int64 `json:"labels"`
 	// tagging: number of labelled and unlabelled tokens; Labels counts these
 	Tokens    int64               `json:"tokens,omitempty"`
-	PerRow    []int64             `json:"labels_per_row,omitempty"` // multi-label: rows by number of labels
+	PerRow    []int64             `json:"labels_per_row,omitempty"` // multi-label: number of rows by number of labels
 	Numbers   []seq.NumberSummary `json:"numbers,omitempty"`        // regression
 	Histogram []Bin               `json:"histogram"`
 }
 
-// Bin counts the rows of lengths from From to below To.
+// Bin counts the rows with lengths in [From, To).
 type Bin struct {
 	From int64 `json:"from"`
 	To   int64 `json:"to"`
 	Rows int64 `json:"rows"`
 }
 
-// SplitStats reads a split to its end and closes it.
+// SplitStats reads a split to its end, closes it and returns its statistics.
 func SplitStats(name string, r *seq.Reader) (Stats, error) {
 	defer r.Close()
-	summary, counts := seq.NewSummary(r.Spec()), map[int]int64{} // by bin
+	summary, counts := seq.NewSummary(r.Spec()), map[int]int64{} // rows by bin
 	for {
 		rows, err := r.Next()
 		if err == io.EOF {
@@ -59,7 +59,8 @@ func SplitStats(name string, r *seq.Reader) (Stats, error) {
 	return s, nil
 }
 
-// binEdges are the lower bounds of the bins: eight for each power of two, where lengths are integers.
+// binEdges has the lower bounds of the length bins. There are eight bins per power of two, rounded
+// up to integers.
 var binEdges = func() (edges []int64) {
 	for k := 0.0; k < 8*40; k++ {
 		if edge := int64(math.Ceil(math.Exp2(k / 8))); len(edges) == 0 || edge > edges[len(edges)-1] {

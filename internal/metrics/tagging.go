@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// Tags are the labels that tokens can have, and how they make spans.
+// Tags has the tags of tokens and defines how tags form spans.
 //
-// If each tag but O begins with B- or I-, they are BIO: a span of type X begins at B-X, or at
-// I-X that follows neither B-X nor I-X, and ends before the next tag that is not I-X. Otherwise
-// a span is a longest run of one tag, its type. O is never part of a span.
+// If every tag except O begins with B- or I-, the tags are BIO. A span of type X begins at B-X, or
+// at an I-X that follows neither B-X nor I-X. It ends before the next tag that is not I-X. For
+// other tags, a span is a maximal run of one tag, which is its type. O is never part of a span.
 //
-// Source: Ramshaw and Marcus, "Text Chunking using Transformation-Based Learning", WVLC 1995;
-// read as conlleval does (Tjong Kim Sang and Buchholz, CoNLL-2000) and seqeval by default.
+// Source: Ramshaw and Marcus, "Text Chunking using Transformation-Based Learning", WVLC 1995; spans
+// are read as in conlleval (Tjong Kim Sang and Buchholz, CoNLL-2000) and seqeval by default.
 type Tags struct {
-	kind []tagKind // one for each tag
+	kind []tagKind // one per tag
 	bio  bool
 }
 
@@ -26,10 +26,11 @@ type tagKind struct {
 	of              string // the type
 }
 
-// outside is the tag of a token that is part of no span.
+// outside is the tag of tokens that are not part of a span.
 const outside = "O"
 
-// NewTags takes the names of n tags; tags without names are called by their numbers.
+// NewTags returns the Tags of n tags with the given names. A tag without a name is named by its
+// number.
 func NewTags(names []string, n int) *Tags {
 	t := &Tags{kind: make([]tagKind, n)}
 	prefixed := 0
@@ -55,16 +56,16 @@ func NewTags(names []string, n int) *Tags {
 	return t
 }
 
-// BIO reports whether B- and I- say where spans begin.
+// BIO reports whether the tags are BIO tags.
 func (t *Tags) BIO() bool { return t.bio }
 
-// Span is a run of tokens, from Start to before End.
+// Span is the range of tokens [Start, End) with a type.
 type Span struct {
 	Start, End int
 	Type       string
 }
 
-// SpanSet has what asks for spans one by one.
+// SpanSet returns the spans as a set.
 func SpanSet(spans []Span) map[Span]bool {
 	set := make(map[Span]bool, len(spans))
 	for _, s := range spans {
@@ -73,7 +74,7 @@ func SpanSet(spans []Span) map[Span]bool {
 	return set
 }
 
-// Spans are those of a sequence of tags, in their order.
+// Spans returns the spans of a sequence of tags in ascending order.
 func (t *Tags) Spans(tags []int32) (out []Span) {
 	open := false
 	for i, tag := range tags {
@@ -89,8 +90,8 @@ func (t *Tags) Spans(tags []int32) (out []Span) {
 	return out
 }
 
-// SpansAmong are the spans of the tokens that have a label, not negative, as if there were no
-// others between them.
+// SpansAmong returns the spans of the labelled tokens. Tokens with a negative label are removed
+// before spans are formed, but positions count all tokens.
 func (t *Tags) SpansAmong(labels, tags []int32) []Span {
 	var among []int32
 	var at []int
@@ -106,9 +107,9 @@ func (t *Tags) SpansAmong(labels, tags []int32) []Span {
 	return out
 }
 
-// Tagging measures the tags of sequences. Tokens without a label are left out, of the answers as
-// of the labels, before spans are made: what is one word in several tokens may have the label at
-// the first alone.
+// Tagging measures the predicted tags of sequences. Unlabelled tokens are removed from labels and
+// predictions before spans are formed, because a word of several tokens may have its label at the
+// first token only.
 type Tagging struct {
 	tags                  *Tags
 	hits, labels, answers []int64 // by tag
@@ -116,18 +117,17 @@ type Tagging struct {
 }
 
 type spanCounts struct {
-	both, overlap, labels, answers        int64 // spans; overlap are those at IoU ≥ 0.5
+	both, overlap, labels, answers        int64 // numbers of spans; overlap counts matches at IoU ≥ 0.5
 	tokensBoth, tokenLabels, tokenAnswers int64
 }
 
-// NewTagging begins to measure n tags.
+// NewTagging returns an empty Tagging for n tags with the given names.
 func NewTagging(names []string, n int) *Tagging {
 	return &Tagging{tags: NewTags(names, n), hits: make([]int64, n), labels: make([]int64, n),
 		answers: make([]int64, n), spans: map[string]*spanCounts{}}
 }
 
-// Add counts a sequence: the label of each token, negative where it has none, and what a model
-// answers.
+// Add adds a sequence: the label of each token, negative if missing, and the predicted tags.
 func (t *Tagging) Add(labels, answers []int32) {
 	for i, label := range labels {
 		if label < 0 {
@@ -155,7 +155,7 @@ func (t *Tagging) Add(labels, answers []int32) {
 	t.addTokens(labels, answers)
 }
 
-// addTokens counts the tokens within spans of each type.
+// addTokens counts the tokens within spans by type.
 func (t *Tagging) addTokens(labels, answers []int32) {
 	for i, label := range labels {
 		if label < 0 {
@@ -174,9 +174,8 @@ func (t *Tagging) addTokens(labels, answers []int32) {
 	}
 }
 
-// eachMatch calls found with each pair of spans of one type whose intersection is at least half of their
-// union (IoU ≥ 0.5), in their order, each span in one pair at most. Spans of a list do not overlap, and
-// are sorted.
+// eachMatch calls found with each pair of spans of one type whose IoU is at least 0.5, in ascending
+// order. Each span is in at most one pair. The spans of each list must be sorted and disjoint.
 func eachMatch(labels, answers []Span, found func(label, answer Span)) {
 	at := 0
 	for _, l := range labels {
@@ -202,7 +201,7 @@ func (t *Tagging) of(kind string) *spanCounts {
 	return t.spans[kind]
 }
 
-// Tokens is how many had a label.
+// Tokens returns the number of labelled tokens.
 func (t *Tagging) Tokens() (n int64) {
 	for _, labels := range t.labels {
 		n += labels
@@ -210,32 +209,32 @@ func (t *Tagging) Tokens() (n int64) {
 	return n
 }
 
-// Accuracy is the fraction of tokens that are answered right.
+// Accuracy returns the fraction of labelled tokens whose tag is predicted correctly.
 func (t *Tagging) Accuracy() float64 { return t.validation().Accuracy() }
 
-// MacroF1 is the mean F1 of the tags that occur, as label or as answer.
+// MacroF1 returns the mean F1 of the tags that occur, as a label or as a prediction.
 func (t *Tagging) MacroF1() float64 { return t.validation().MacroF1() }
 
 func (t *Tagging) validation() *Validation {
 	return &Validation{hits: t.hits, labels: t.labels, answers: t.answers}
 }
 
-// SpanScore is how well spans of a type are found. One counts as found if start, end and type
-// are right.
+// SpanScore has the span scores of a type. A predicted span is correct if start, end and type are
+// correct.
 type SpanScore struct {
 	Type string `json:"type"`
 	F1Score
-	Spans   int64   `json:"spans"` // spans of the labels
+	Spans   int64   `json:"spans"` // number of true spans
 	Answers int64   `json:"answers"`
-	Overlap F1Score `json:"iou_50"` // where a span of the type counts as found if IoU ≥ 0.5
-	Tokens  F1Score `json:"tokens"` // F1 of the tokens within spans of the type
+	Overlap F1Score `json:"iou_50"` // scores if a predicted span of the type is correct at IoU ≥ 0.5
+	Tokens  F1Score `json:"tokens"` // scores of the tokens within spans of the type
 }
 
-// F1Score is how many answers are right and how many labels are found.
+// F1Score has precision, recall and F1.
 type F1Score struct {
-	Precision float64 `json:"precision"` // right answers / answers
-	Recall    float64 `json:"recall"`    // right answers / labels
-	F1        float64 `json:"f1"`        // harmonic mean, 2·right / (labels + answers)
+	Precision float64 `json:"precision"` // correct predictions / predictions
+	Recall    float64 `json:"recall"`    // correct predictions / labels
+	F1        float64 `json:"f1"`        // harmonic mean, 2·correct / (labels + predictions)
 }
 
 func f1Score(right, labels, answers int64) F1Score {
@@ -248,7 +247,7 @@ func (c spanCounts) score(kind string) SpanScore {
 		f1Score(c.overlap, c.labels, c.answers), f1Score(c.tokensBoth, c.tokenLabels, c.tokenAnswers)}
 }
 
-// Spans scores the spans of each type that occurs, by name.
+// Spans returns the span scores of each type that occurs, sorted by type.
 func (t *Tagging) Spans() (out []SpanScore) {
 	for _, kind := range slices.Sorted(maps.Keys(t.spans)) {
 		out = append(out, t.spans[kind].score(kind))
@@ -256,7 +255,7 @@ func (t *Tagging) Spans() (out []SpanScore) {
 	return out
 }
 
-// AllSpans scores the spans of all types together: the micro average.
+// AllSpans returns the micro-averaged span scores of all types.
 func (t *Tagging) AllSpans() SpanScore {
 	var sum spanCounts
 	for _, c := range t.spans {
@@ -268,7 +267,7 @@ func (t *Tagging) AllSpans() SpanScore {
 	return sum.score("")
 }
 
-// SpanF1 is the F1 of all spans, 0 where there are none.
+// SpanF1 returns the F1 of the spans of all types, or 0 without spans.
 func (t *Tagging) SpanF1() float64 { return t.AllSpans().F1 }
 
 // TagScore has the scores of a tag.
@@ -279,7 +278,7 @@ type TagScore struct {
 	Tokens int64   `json:"tokens"` // tokens with this label
 }
 
-// Tags scores each tag that occurs.
+// Tags returns the scores of each tag that occurs.
 func (t *Tagging) Tags(names []string) (out []TagScore) {
 	for i, hits := range t.hits {
 		if n := t.labels[i] + t.answers[i]; n > 0 {

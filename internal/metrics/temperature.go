@@ -21,8 +21,8 @@ const maxSampled = 1 << 20
 type LogitSample struct {
 	logits  []float32
 	classes []int32
-	every   int // one row out of this number is kept
-	seen    int // rows added
+	every   int // one of every … rows is kept
+	seen    int // number of added rows
 }
 
 // Add adds a row: its class and the model's logits.
@@ -46,10 +46,10 @@ func (s *LogitSample) Add(class int, logits []float32) {
 	}
 }
 
-// Temperature is the T, from [MinTemperature] to [MaxTemperature], for which the probabilities
-// softmax(logits/T) minimise the mean cross-entropy on the rows. The cross-entropy is convex in 1/T; a
-// bisection over ln(1/T) finds the zero of its derivative. T is 1 without rows. It is also 1 if every row is
-// classified correctly: the cross-entropy then has no minimum.
+// Temperature returns the T, from [MinTemperature] to [MaxTemperature], for which the probabilities
+// softmax(logits/T) minimise the mean cross-entropy on the rows. The cross-entropy is convex in
+// 1/T, and a bisection over ln(1/T) finds the zero of its derivative. T is 1 without rows. It is
+// also 1 if every row is classified correctly, because the cross-entropy then has no minimum.
 func (s *LogitSample) Temperature() float64 {
 	if s == nil || len(s.classes) == 0 {
 		return 1
@@ -78,7 +78,8 @@ func (s *LogitSample) Temperature() float64 {
 	return math.Exp(-(low + high) / 2)
 }
 
-// slopeOf is the derivative with respect to b of the cross-entropy of a row's logits b·z: Σ p_c z_c − z_class.
+// slopeOf returns the derivative with respect to b of the cross-entropy of a row's logits b·z: Σ
+// p_c z_c − z_class.
 func slopeOf(logits []float32, class int, b float64) float64 {
 	top := float64(logits[0])
 	for _, z := range logits {

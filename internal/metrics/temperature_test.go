@@ -6,11 +6,12 @@ import (
 	"testing"
 )
 
-// TestTemperature: of rows whose classes occur as often as softmax(z/T) says, T is found.
+// TestTemperature checks that Temperature recovers T from rows whose class frequencies are
+// softmax(z/T).
 func TestTemperature(t *testing.T) {
 	for _, want := range []float64{0.5, 1, 3, 20} {
 		var s LogitSample
-		for _, odds := range []int{1, 3, 9} { // against one
+		for _, odds := range []int{1, 3, 9} { // odds to 1
 			z := float32(want * math.Log(float64(odds)))
 			for range odds {
 				s.Add(1, []float32{7, 7 + z})
@@ -18,12 +19,13 @@ func TestTemperature(t *testing.T) {
 			s.Add(0, []float32{7, 7 + z})
 		}
 		if got := s.Temperature(); math.Abs(got/want-1) > 1e-5 {
-			t.Errorf("temperature %g, expected %g", got, want)
+			t.Errorf("got temperature %g, want %g", got, want)
 		}
 	}
 }
 
-// TestLeastTemperature: no temperature nearby has less cross-entropy, of rows of several classes.
+// TestLeastTemperature checks that no nearby temperature has a smaller cross-entropy with three
+// classes.
 func TestLeastTemperature(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	var s LogitSample
@@ -31,7 +33,7 @@ func TestLeastTemperature(t *testing.T) {
 		z := []float32{float32(5 * random.NormFloat64()), float32(5 * random.NormFloat64()),
 			float32(5 * random.NormFloat64())}
 		class := random.IntN(3)
-		if random.IntN(4) > 0 { // mostly that of the largest logit
+		if random.IntN(4) > 0 { // usually the class of the largest logit
 			for c := range z {
 				if z[c] > z[class] {
 					class = c
@@ -52,13 +54,13 @@ func TestLeastTemperature(t *testing.T) {
 	}
 	at := s.Temperature()
 	if !(loss(at) < loss(1.02*at) && loss(at) < loss(at/1.02) && loss(at) < loss(1)) {
-		t.Errorf("temperature %g: loss %g, near it %g and %g, without %g", at, loss(at),
+		t.Errorf("temperature %g: loss %g, nearby %g and %g, at temperature 1 %g", at, loss(at),
 			loss(at/1.02), loss(1.02*at), loss(1))
 	}
 }
 
-// TestTemperatureBounds: rows that are all classified correctly, or whose logits say nothing, have a
-// finite temperature, the former 1; without rows it is 1.
+// TestTemperatureBounds checks that the temperature is 1 without rows or if all rows are classified
+// correctly, and MaxTemperature if the logits carry no information.
 func TestTemperatureBounds(t *testing.T) {
 	var none *LogitSample
 	none.Add(0, []float32{1, 2})
@@ -72,12 +74,12 @@ func TestTemperatureBounds(t *testing.T) {
 		want   float64
 	}{{none, 1}, {&LogitSample{}, 1}, {right, 1}, {against, MaxTemperature}} {
 		if got := c.sample.Temperature(); math.Abs(got/c.want-1) > 1e-9 {
-			t.Errorf("%+v: %g, expected %g", c.sample, got, c.want)
+			t.Errorf("%+v: got %g, want %g", c.sample, got, c.want)
 		}
 	}
 }
 
-// TestLogitSampleIsBounded: of many rows a part is kept, from all of them.
+// TestLogitSampleIsBounded checks that a bounded part of many rows is kept, at equal intervals.
 func TestLogitSampleIsBounded(t *testing.T) {
 	var s LogitSample
 	const rows = 3 * maxSampled
@@ -85,11 +87,11 @@ func TestLogitSampleIsBounded(t *testing.T) {
 		s.Add(i&1, []float32{float32(i), 0})
 	}
 	if n := len(s.classes); len(s.logits) != 2*n || n > maxSampled || n < maxSampled/4 {
-		t.Fatalf("%d rows of %d are kept", n, rows)
+		t.Fatalf("got %d rows of %d", n, rows)
 	}
 	for i := range s.classes {
 		if want := i * s.every; s.logits[2*i] != float32(want) || int(s.classes[i]) != want&1 {
-			t.Fatalf("row %d is %g of class %d, expected %d", i, s.logits[2*i], s.classes[i], want)
+			t.Fatalf("row %d: got %g of class %d, want %d", i, s.logits[2*i], s.classes[i], want)
 		}
 	}
 }

@@ -2,21 +2,20 @@ package metrics
 
 import "slices"
 
-// Validation sums what models are compared by while one is trained. It takes no memory
-// for pairs of classes, as a [Tally] does, because there may be many, and for the area
-// under the curve 8 bytes a row and class, of more than two classes only where it is asked
-// for.
+// Validation computes the validation metrics of a model during training. Unlike a [Tally], it
+// stores no confusion matrix, because there may be many classes. AUC takes 8 bytes per row with two
+// classes. With more classes it takes 8 bytes per row and class, and is computed on request only.
 type Validation struct {
 	hits, labels, answers []int64 // by class
 
-	// For the area under the curve: the log odds of each class, of two classes those of
-	// the second alone. nil where it is not wanted.
+	// odds has the log odds of each class for AUC, or of the second class only with two classes. It
+	// is nil if AUC is not computed.
 	odds    [][]float64
 	classes []int32 // classes of the rows
 }
 
-// NewValidation begins a validation of that many classes. The area under the curve is
-// known of two classes in any case.
+// NewValidation returns an empty Validation. With two classes, AUC is always computed; with more,
+// only if auc is set.
 func NewValidation(classes int, auc bool) *Validation {
 	v := &Validation{hits: make([]int64, classes), labels: make([]int64, classes), answers: make([]int64, classes)}
 	switch {
@@ -28,8 +27,8 @@ func NewValidation(classes int, auc bool) *Validation {
 	return v
 }
 
-// Add counts a row: its class, and the logits that a model gave, which are finite. The
-// answer is the first of the largest.
+// Add adds a row: its class and the model's logits, which must be finite. The prediction is the
+// class with the largest logit, the first if several tie.
 func (v *Validation) Add(class int, logits []float32) {
 	answer := slices.Index(logits, slices.Max(logits))
 	v.labels[class]++
@@ -50,7 +49,7 @@ func (v *Validation) Add(class int, logits []float32) {
 	}
 }
 
-// Accuracy is the fraction of rows that are answered right.
+// Accuracy returns the fraction of rows that are classified correctly.
 func (v *Validation) Accuracy() float64 {
 	var hits, rows int64
 	for c, n := range v.labels {
@@ -60,7 +59,7 @@ func (v *Validation) Accuracy() float64 {
 	return float64(hits) / float64(rows)
 }
 
-// MacroF1 is the mean F1 of the classes that occur, as label or as answer.
+// MacroF1 returns the mean F1 of the classes that occur, as a label or as a prediction.
 func (v *Validation) MacroF1() float64 {
 	sum, occurring := 0.0, 0
 	for c, hits := range v.hits {
@@ -72,10 +71,10 @@ func (v *Validation) MacroF1() float64 {
 	return sum / float64(occurring)
 }
 
-// AUC is the area under the curve that receiver operating characteristics have: of two
-// classes the probability that a row of the second has larger log odds of it than one of
-// the first, of more the mean of each class against all others. Classes without rows, or
-// with all of them, have none; false means that no class has one.
+// AUC returns the area under the ROC curve. With two classes, AUC is the probability that a row of
+// the second class has larger log odds than a row of the first. With more classes, AUC is the mean
+// of the one-vs-rest areas. Classes that have no rows, or all rows, are left out. AUC returns false
+// if no class has a defined area.
 func (v *Validation) AUC() (float64, bool) {
 	sum, defined := 0.0, 0
 	for c, odds := range v.odds {

@@ -8,7 +8,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestValidationIsTally: what models are compared by is what eval says of them.
+// TestValidationIsTally checks that Validation and Tally compute the same metrics.
 func TestValidationIsTally(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, classes := range []int{1, 2, 5} {
@@ -16,9 +16,9 @@ func TestValidationIsTally(t *testing.T) {
 		for range 200 {
 			logits := make([]float32, classes)
 			for i := range logits {
-				logits[i] = float32(random.IntN(4)) // some are equal
+				logits[i] = float32(random.IntN(4)) // with ties
 			}
-			class := random.IntN(max(1, classes-1)) // one never occurs
+			class := random.IntN(max(1, classes-1)) // the last class never occurs
 			if classes == 2 {
 				class = random.IntN(2)
 			}
@@ -29,14 +29,14 @@ func TestValidationIsTally(t *testing.T) {
 		auc, ok := v.AUC()
 		if !near(v.Accuracy(), r.Accuracy) || !near(v.MacroF1(), r.MacroF1) || ok != (r.AUC != nil) ||
 			ok && !near(auc, *r.AUC) {
-			t.Errorf("%d classes: accuracy %v, macro F1 %v, AUC %v %v; the tally has %+v", classes,
+			t.Errorf("%d classes: got accuracy %v, macro F1 %v, AUC %v %v; the tally has %+v", classes,
 				v.Accuracy(), v.MacroF1(), auc, ok, r)
 		}
 	}
 }
 
-// TestAUCOneAgainstTheRest compares with the probability counted pair by pair, of
-// logits whose probabilities round to 1, too.
+// TestAUCOneAgainstTheRest compares AUC with a count over all pairs of rows, also for logits whose
+// probabilities round to 1.
 func TestAUCOneAgainstTheRest(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	const classes, rows = 4, 60
@@ -81,21 +81,21 @@ func TestAUCOneAgainstTheRest(t *testing.T) {
 			}
 			want += won / pairs / (classes - 1)
 		}
-		if got, ok := v.AUC(); !ok || math.Abs(got-want) > 0.003 { // rounding splits some equal ones
-			t.Errorf("logits of size %g: %v, %v, expected %v", size, got, ok, want)
+		if got, ok := v.AUC(); !ok || math.Abs(got-want) > 0.003 { // rounding separates some ties
+			t.Errorf("logits of size %g: got %v, %v, want %v", size, got, ok, want)
 		}
 	}
 	v := NewValidation(3, true)
 	v.Add(1, []float32{1, 2, 3})
 	if got, ok := v.AUC(); ok {
-		t.Errorf("of one class: %v", got)
+		t.Errorf("rows of a single class: got AUC %v, want undefined", got)
 	}
 	v = NewValidation(1, true)
 	v.Add(0, []float32{1})
 	if got, ok := v.AUC(); ok {
-		t.Errorf("of the only class: %v", got)
+		t.Errorf("a single class: got AUC %v, want undefined", got)
 	}
 	if got, ok := NewValidation(2, true).AUC(); ok {
-		t.Errorf("of no rows: %v", got)
+		t.Errorf("no rows: got AUC %v, want undefined", got)
 	}
 }
