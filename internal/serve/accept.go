@@ -9,9 +9,9 @@ import (
 	"github.com/sftseq/sftseq/internal/jsonlines"
 )
 
-// accept handles one message. It returns a call for a request that runs concurrently; it completes every
-// other message, in the order of the stream, before it returns. Whoever keeps the message also keeps its
-// memory (Room).
+// accept handles one message. It returns a call for a request that runs concurrently. All other
+// messages are complete, in the order of the stream, before accept returns. If the message is kept,
+// its memory (Room) is kept with it.
 func (s *session) accept(m *message) *call {
 	switch {
 	case m.Err != nil && s.bareStream():
@@ -50,7 +50,7 @@ func (s *session) accept(m *message) *call {
 	return s.requested(e, m)
 }
 
-// whyUnread is the error of a message that has no body.
+// whyUnread returns the error for a message without a body.
 func (s *session) whyUnread(m *message) *Error {
 	var none *jsonlines.NoRoom
 	if errors.As(m.Err, &none) {
@@ -60,7 +60,7 @@ func (s *session) whyUnread(m *message) *Error {
 		s.server.options.MaxLine)
 }
 
-// unread refuses a message that could not be parsed, or of which only the envelope e could be. Without an id,
+// unread refuses a message that could not be parsed, or only up to the envelope e. Without an id,
 // the message may have been a change of a document.
 func (s *session) unread(e envelope, why *Error) {
 	if e.id == nil && (e.method == "" || strings.HasPrefix(e.method, changePrefix) ||
@@ -70,24 +70,24 @@ func (s *session) unread(e envelope, why *Error) {
 	s.refuse(e.id, why)
 }
 
-// Beginnings of the names of the notifications that change documents.
+// Prefixes of the notifications that change documents.
 const (
 	changePrefix = "sequence/did"
 	editorPrefix = "textDocument/did"
 )
 
-// bareStream reports whether the stream has only bare lines so far, so that errors are also answered like
-// bare lines.
+// bareStream reports whether the stream has had only bare lines so far. Errors then have the format
+// of bare lines.
 func (s *session) bareStream() bool { return s.bare.seen && !s.spoken }
 
-// notified acts on a notification.
+// notified handles a notification.
 func (s *session) notified(e envelope) {
 	if e.method == "exit" {
 		s.exit()
 		return
 	}
 	if s.life == uninitialized || s.life == shutDown && e.method != cancelMethod {
-		return // LSP: ignore
+		return // LSP: unknown $/ notifications are ignored
 	}
 	f, ok := notifications[e.method]
 	if !ok {
@@ -101,7 +101,7 @@ func (s *session) notified(e envelope) {
 	}
 }
 
-// requested refuses a request or returns its call.
+// requested returns the call of a request, or nil if the request is refused.
 func (s *session) requested(e envelope, m *message) *call {
 	if f, ok := ordered[e.method]; ok {
 		result, err := f(s, e.params)
@@ -124,7 +124,8 @@ func (s *session) requested(e envelope, m *message) *call {
 	}
 	s.mu.Lock()
 	key := keyOf(e.id)
-	// A used id is free again as soon as its response is being written, as the client may have it.
+	// An id is free again once its response is being written, because the client may already have
+	// read it.
 	inflight, used := len(s.ids), s.ids[key] != nil
 	s.mu.Unlock()
 	if used {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// logAccess writes a line of the access log if --access-log is set: how a request ended, when it was
-// received, the tokens computed for it, and its client.
+// logAccess writes a line of the access log if --access-log is set: the time a request was
+// received, its outcome, the tokens computed for it, and its client.
 func (s *Server) logAccess(received time.Time, tokens int, client, id string, about ...slog.Attr) {
 	if !s.options.AccessLog {
 		return
@@ -33,8 +33,8 @@ func (s *session) logCode(method string, id json.RawMessage, code, tokens int, r
 		slog.Int("code", code))
 }
 
-// log writes the request to the access log. Behind a proxy the client is the proxy, and forwarded_for is the
-// address that the proxy has added.
+// log writes the request to the access log. Behind a proxy, client is the proxy's address and
+// forwarded_for the address that the proxy has added.
 func (x *exchange) log() {
 	about := []slog.Attr{slog.String("method", short(x.r.Method)), slog.String("path", short(x.r.URL.Path)),
 		slog.Int("status", x.status)}

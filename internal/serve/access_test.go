@@ -14,7 +14,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// logBuffer collects lines of a log.
+// logBuffer is an io.Writer that keeps log lines in memory. It is safe for concurrent use.
 type logBuffer struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -26,7 +26,7 @@ func (b *logBuffer) Write(p []byte) (int, error) {
 	return b.text.Write(p)
 }
 
-// accessEntry is a line of the access log.
+// accessEntry is one decoded line of the access log.
 type accessEntry struct {
 	Msg, Method, Path, Client string
 	Status, Code, Tokens      int
@@ -37,7 +37,7 @@ type accessEntry struct {
 	SpanID                    string `json:"span_id"`
 }
 
-// entries returns the lines of the access log.
+// entries decodes and returns the access-log lines written so far.
 func (b *logBuffer) entries(t testing.TB) (all []accessEntry) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -53,20 +53,21 @@ func (b *logBuffer) entries(t testing.TB) (all []accessEntry) {
 	return all
 }
 
-// logged returns options whose log is in memory, with an access log.
+// logged returns options with an access log, and the buffer that receives the log.
 func logged(t testing.TB) (Options, *logBuffer) {
 	o, b := testOptions(t, "pre"), &logBuffer{}
 	o.Log, o.AccessLog = slog.New(slog.NewJSONHandler(b, nil)), true
 	return o, b
 }
 
-// TestAccessLog: each response, over HTTP, JSON-RPC and to a bare line, has one line of the access log.
+// TestAccessLog checks that the access log has one line per response: over HTTP, over JSON-RPC and
+// for a bare line.
 func TestAccessLog(t *testing.T) {
 	o, log := logged(t)
 	w := startHTTP(t, o, HTTPOptions{Tokens: NewTokens("0123456789abcdef")})
 	w.token = "0123456789abcdef"
 	sent := 0
-	await := func() { // a line may be written after its reply
+	await := func() { // the server may write the log line after the reply
 		t.Helper()
 		sent++
 		eventually(t, fmt.Sprintf("expected %d lines", sent), func() bool { return len(log.entries(t)) == sent })
@@ -91,14 +92,14 @@ func TestAccessLog(t *testing.T) {
 	} {
 		got := log.entries(t)[i]
 		if got.Seconds <= 0 || got.Seconds > 60 || got.RequestID == "" || !strings.HasPrefix(got.Client, "127.0.0.1:") {
-			t.Errorf("%+v", got)
+			t.Errorf("got %+v, want seconds in (0, 60], a request id and a client at 127.0.0.1", got)
 		}
 		if want.RequestID == "" {
 			got.RequestID = ""
 		}
 		want.Msg, want.Seconds, want.Client = got.Msg, got.Seconds, got.Client
 		if got != want {
-			t.Errorf("%+v, want %+v", got, want)
+			t.Errorf("got %+v, want %+v", got, want)
 		}
 	}
 	c := dial(t, w.server).initialize(struct{}{})
@@ -120,39 +121,40 @@ func TestAccessLog(t *testing.T) {
 		got := log.entries(t)[5+i]
 		want.Msg, want.Seconds, want.Client = got.Msg, got.Seconds, "standard input"
 		if got != want {
-			t.Errorf("%+v, want %+v", got, want)
+			t.Errorf("got %+v, want %+v", got, want)
 		}
 	}
 }
 
-// TestForwardedFor: the address that a proxy appends is logged, in the same header or in one of its own, whatever the
-// client has sent before.
+// TestForwardedFor checks that the access log keeps the address that a proxy appends to
+// X-Forwarded-For, in the same header or in a second one. A forged or very long address from the
+// client must not hide it.
 func TestForwardedFor(t *testing.T) {
 	o, log := logged(t)
 	w := startHTTP(t, o, HTTPOptions{})
 	for n, sent := range []string{"X-Forwarded-For: " + strings.Repeat("6", 100) + ", 203.0.113.7",
 		"X-Forwarded-For: 6.6.6.6\r\nX-Forwarded-For: 203.0.113.7"} {
 		w.raw("GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" + sent + "\r\n\r\n")
-		eventually(t, "no line", func() bool { return len(log.entries(t)) == n+1 })
+		eventually(t, "the access log has no new line", func() bool { return len(log.entries(t)) == n+1 })
 		if got := log.entries(t)[n].ForwardedFor; !strings.HasSuffix(got, ", 203.0.113.7") || len(got) > 80 {
-			t.Errorf("%q: %q", sent, got)
+			t.Errorf("%q: forwarded_for %q, want at most 80 bytes that end in 203.0.113.7", sent, got)
 		}
 	}
 }
 
-// TestNoAccessLog: without the option nothing is logged of a request.
+// TestNoAccessLog checks that requests are not logged unless the access log is on.
 func TestNoAccessLog(t *testing.T) {
 	o, log := logged(t)
 	o.AccessLog = false
 	w := startHTTP(t, o, HTTPOptions{})
 	w.post("/classify", `{"tokens":[1]}`)
 	if all := log.entries(t); all != nil {
-		t.Errorf("%+v", all)
+		t.Errorf("got access log %+v, want none", all)
 	}
 }
 
-// TestRequestIdentity: a response repeats the client's request id and continues its trace; an id that could harm a log
-// is replaced, and a malformed trace ignored.
+// TestRequestIdentity checks that a response repeats the client's request id and continues its
+// trace. The server replaces an id that could corrupt a log and ignores a malformed trace.
 func TestRequestIdentity(t *testing.T) {
 	o, log := logged(t)
 	w := startHTTP(t, o, HTTPOptions{})
@@ -170,26 +172,26 @@ func TestRequestIdentity(t *testing.T) {
 		id, trace := r.Header.Get("X-Request-Id"), r.Header.Get("Traceparent")
 		if !regexp.MustCompile("^"+c.wantID+"$").MatchString(id) ||
 			!regexp.MustCompile("^"+c.wantTrace+"$").MatchString(trace) || trace != "" && trace == c.trace {
-			t.Errorf("%q, %q: %q, %q", c.id, c.trace, id, trace)
+			t.Errorf("id %q, trace %q: got id %q, trace %q", c.id, c.trace, id, trace)
 		}
-		eventually(t, "no line", func() bool {
+		eventually(t, "the access log has no line with the request id", func() bool {
 			all := log.entries(t)
 			return all != nil &&
 				all[len(all)-1].RequestID == id
 		})
 		all := log.entries(t)
 		if last := all[len(all)-1]; trace != "" && (last.TraceID != traceID || !strings.Contains(trace, last.SpanID)) {
-			t.Errorf("%+v, want the trace %s", last, trace)
+			t.Errorf("got %+v, want trace %s", last, trace)
 		}
 	}
 	if answer := w.raw("GET /info HTTP/1.1\r\nHost: rebound.example\r\n\r\n"); !strings.Contains(answer,
 		"X-Request-Id: ") {
-		t.Errorf("a refused request has no id: %q", answer)
+		t.Errorf("a refused request: got %q, want a header X-Request-Id", answer)
 	}
 }
 
-// TestTokensReplaced: from the moment that they are replaced, tokens that are gone are refused on connections that are
-// open, too.
+// TestTokensReplaced checks that removed tokens are refused immediately, on open connections as
+// well.
 func TestTokensReplaced(t *testing.T) {
 	tokens := NewTokens("first-client-0000", "second-client-000")
 	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{Tokens: tokens})
@@ -197,7 +199,7 @@ func TestTokensReplaced(t *testing.T) {
 		t.Helper()
 		for w.token = range want {
 			if r, _ := w.send("GET", "/info", ""); r.StatusCode != want[w.token] {
-				t.Errorf("%s: %s, want %d", w.token, r.Status, want[w.token])
+				t.Errorf("token %q: got status %s, want %d", w.token, r.Status, want[w.token])
 			}
 		}
 	}
@@ -208,8 +210,8 @@ func TestTokensReplaced(t *testing.T) {
 	expect(map[string]int{"second-client-000": 401, "": 401})
 }
 
-// TestOrigins: a browser passes responses on to pages of the allowed origins alone, and is allowed to send their
-// requests.
+// TestOrigins checks that only pages of the allowed origins may send requests and read responses in
+// a browser (CORS).
 func TestOrigins(t *testing.T) {
 	const page = "https://page.example"
 	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{Origins: []string{"http://localhost:3000", page},
@@ -222,7 +224,7 @@ func TestOrigins(t *testing.T) {
 		"Access-Control-Allow-Headers":         "authorization,content-type,x-stainless-os",
 		"Access-Control-Allow-Private-Network": "true", "Access-Control-Allow-Methods": "GET, HEAD, POST"} {
 		if got := r.Header.Get(name); r.StatusCode != 200 || got != want {
-			t.Errorf("%s: %s %q, want %q", name, r.Status, got, want)
+			t.Errorf("%s: got %s %q, want %q", name, r.Status, got, want)
 		}
 	}
 	w.token = "0123456789abcdef"
@@ -230,50 +232,50 @@ func TestOrigins(t *testing.T) {
 		r, answer := w.send("POST", "/classify", `{"tokens":[1]}`, "Origin", origin)
 		if got := r.Header.Get("Access-Control-Allow-Origin"); r.StatusCode != 200 || got != want ||
 			r.Header.Get("Vary") != "Origin" {
-			t.Errorf("%q: %s %q %v", origin, r.Status, answer, r.Header)
+			t.Errorf("origin %q: got %s %q, header %v", origin, r.Status, answer, r.Header)
 		}
 	}
 	w.token = ""
 	if r, _ := w.send("POST", "/classify", `{"tokens":[1]}`, "Origin", page); r.StatusCode != 401 ||
 		r.Header.Get("Access-Control-Allow-Origin") != page {
-		t.Errorf("a page does not see that the token is missing: %s %v", r.Status, r.Header)
+		t.Errorf("missing token: got %s, header %v, want 401 with the page's origin allowed", r.Status, r.Header)
 	}
 	preflight[1] = "https://other.example"
 	if r, _ := w.send("OPTIONS", "/classify", "", preflight...); r.StatusCode != 401 ||
 		r.Header.Get("Access-Control-Allow-Origin") != "" {
-		t.Errorf("another origin: %s %v", r.Status, r.Header)
+		t.Errorf("preflight of another origin: got %s, header %v, want 401 and no allowed origin", r.Status, r.Header)
 	}
 	preflight[1] = page
 	without := startHTTP(t, testOptions(t, "pre"), HTTPOptions{})
 	if r, _ := without.send("OPTIONS", "/classify", "", preflight...); r.StatusCode != http.StatusMethodNotAllowed ||
 		r.Header.Get("Access-Control-Allow-Origin") != "" {
-		t.Errorf("without origins: %s %v", r.Status, r.Header)
+		t.Errorf("preflight without Origins: got %s, header %v, want 405 and no allowed origin", r.Status, r.Header)
 	}
 	all := startHTTP(t, testOptions(t, "pre"), HTTPOptions{Origins: []string{"*"}})
 	if r, _ := all.send("OPTIONS", "/classify", "", preflight...); r.Header.Get("Access-Control-Allow-Origin") != page {
-		t.Errorf("all origins: %s %v", r.Status, r.Header)
+		t.Errorf("preflight with Origins *: got %s, header %v, want the page's origin allowed", r.Status, r.Header)
 	}
 }
 
-// TestLeave: a server that is about to stop says so to probes, and serves everyone else.
+// TestLeave checks that health probes of a stopping server get 503 while it still serves requests.
 func TestLeave(t *testing.T) {
 	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{})
 	for _, path := range []string{"/healthz", "/health"} {
 		if r, answer := w.send("GET", path, ""); r.StatusCode != 200 || answer != "ok\n" {
-			t.Errorf("%s: %s %q", path, r.Status, answer)
+			t.Errorf("%s: got %s %q, want 200 ok", path, r.Status, answer)
 		}
 	}
 	w.server.Leave()
 	for _, path := range []string{"/healthz", "/health"} {
 		if r, answer := w.send("GET", path, ""); r.StatusCode != 503 || answer != "stopping soon\n" {
-			t.Errorf("%s: %s %q", path, r.Status, answer)
+			t.Errorf("%s: got %s %q, want 503 stopping soon", path, r.Status, answer)
 		}
 	}
 	w.client.CloseIdleConnections()
 	w.post("/classify", `{"tokens":[1]}`)
 }
 
-// TestBuildInfo: metrics name the build of the program.
+// TestBuildInfo checks that /metrics has the program's version, revision and Go version.
 func TestBuildInfo(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.Version, o.Revision = "v1.2.3", "0123abc"
@@ -281,11 +283,12 @@ func TestBuildInfo(t *testing.T) {
 	_, page := w.send("GET", "/metrics", "")
 	if !regexp.MustCompile(`(?m)^sftseq_build_info\{goversion="go[^"]+",revision="0123abc",version="v1.2.3"\} 1$`).
 		MatchString(page) {
-		t.Errorf("%s", page)
+		t.Errorf("got %s\nwant the metric sftseq_build_info", page)
 	}
 }
 
-// TestProfiles: profiles are served below /debug/pprof/, and not beside the model.
+// TestProfiles checks that ServeProfiles serves /debug/pprof/ on its own listener and that the
+// model's server does not.
 func TestProfiles(t *testing.T) {
 	l := listenLocally(t)
 	stop := ServeProfiles(l)
@@ -299,7 +302,7 @@ func TestProfiles(t *testing.T) {
 		text, _ := io.ReadAll(r.Body)
 		r.Body.Close()
 		if r.StatusCode != 200 || !strings.Contains(string(text), want) {
-			t.Errorf("%s: %s %.100q", path, r.Status, text)
+			t.Errorf("%s: got %s %.100q", path, r.Status, text)
 		}
 	}
 	rebound := must.Get(http.NewRequest("GET", "http://"+l.Addr().String()+"/debug/pprof/heap", nil))(t)
@@ -307,10 +310,10 @@ func TestProfiles(t *testing.T) {
 	r := must.Get(http.DefaultClient.Do(rebound))(t)
 	r.Body.Close()
 	if r.StatusCode != http.StatusMisdirectedRequest {
-		t.Errorf("a page with a name of its own: %s", r.Status)
+		t.Errorf("Host rebound.example: got %s, want 421", r.Status)
 	}
 	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{})
 	if r, _ := w.send("GET", "/debug/pprof/", ""); r.StatusCode != 404 {
-		t.Errorf("beside the model: %s", r.Status)
+		t.Errorf("/debug/pprof/ of the model's server: got %s, want 404", r.Status)
 	}
 }

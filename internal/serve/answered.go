@@ -20,7 +20,7 @@ type Task interface {
 	// Method is the request's method; Notification pushes a document's prediction, "" if the task has none.
 	Method() string
 	Notification() string
-	// Published returns the part of an answer that the notification contains.
+	// Published returns the part of an answer that a notification contains.
 	Published(answer any) any
 	// Shape returns an empty answer, from which its JSON schema is generated.
 	Shape() any
@@ -36,12 +36,12 @@ type answered struct {
 	extent
 }
 
-// MarshalJSON writes both as one object.
+// MarshalJSON writes both parts as one object.
 func (a answered) MarshalJSON() ([]byte, error) {
 	return jsonlines.Join(append(a.Parts(), a.extent)...)
 }
 
-// extent is the origin of a sequence and the windows of it that the model read.
+// extent is the origin of a sequence and the windows that the model read.
 type extent struct {
 	origin
 	Window  *windowed        `json:"window,omitempty"`
@@ -78,8 +78,9 @@ func (c *call) answerOne(path string, fields map[string]json.RawMessage) *item {
 	return c.answerSequence(work, q, w)
 }
 
-// answerSequence predicts for a sequence or for its windows. The prediction for several windows uses the mean
-// of their logits; sliding windows also have predictions of their own. Work is classify or explain.
+// answerSequence returns the item for a sequence or its windows. The prediction of several windows
+// uses the mean of their logits; each sliding window also has its own prediction. work is Classify
+// or Explain.
 func (c *call) answerSequence(work batching.Work, q *sequence, w *window) *item {
 	i, cuts, err := c.wholeItem(work, q, w)
 	if err != nil {
@@ -109,7 +110,7 @@ func (c *call) answerSequence(work batching.Work, q *sequence, w *window) *item 
 			whole = sft.Output{Logits: meanLogits(outputs)}
 		}
 		reply, err := model.reply(first, whole)
-		if reply.Used != nil && of.Window != nil { // the tokens of all windows, not only of the first
+		if reply.Used != nil && of.Window != nil { // the tokens of all windows
 			reply.Used = new(of.Window.End - of.Window.Start)
 		}
 		return answered{reply, of}, err
@@ -117,8 +118,8 @@ func (c *call) answerSequence(work batching.Work, q *sequence, w *window) *item 
 	return i
 }
 
-// wholeSequence returns a request's sequence and its window: the requested one, or else its document's; nil
-// means no window.
+// wholeSequence returns a request's sequence and its window: the requested window, else that of its
+// document. nil means no window.
 func (c *call) wholeSequence(path string, fields map[string]json.RawMessage) (*sequence, *window, error) {
 	q, err := c.sequence(path, fields, "")
 	if err != nil {
@@ -141,8 +142,8 @@ func (c *call) wholeSequence(path string, fields map[string]json.RawMessage) (*s
 	return q, w, nil
 }
 
-// documentWindow is the window that the document of a sequence was opened with; nil for none, and for a task without
-// windows, which the model may have since a reload.
+// documentWindow returns the window that the sequence's document was opened with. It is nil if
+// there is none, or if the model's task has no windows (possible after a reload).
 func (c *call) documentWindow(q *sequence) *window {
 	if q.document == nil || !c.model.task.HasWindows() {
 		return nil
@@ -150,8 +151,8 @@ func (c *call) documentWindow(q *sequence) *window {
 	return q.document.window
 }
 
-// wholeItem submits a sequence, or its windows (the cuts), to the model. Work is classify or explain. The
-// caller sets the item's result.
+// wholeItem submits a sequence or its windows (the cuts) to the model. work is Classify or Explain.
+// The caller sets the item's result.
 func (c *call) wholeItem(work batching.Work, q *sequence, w *window) (*item, []cut, error) {
 	config := c.model.config
 	cuts, err := w.cut(config, q)
@@ -171,5 +172,5 @@ func (c *call) wholeItem(work batching.Work, q *sequence, w *window) (*item, []c
 	return i, cuts, nil
 }
 
-// windowNumbers counts the fields of a window beside its answer.
+// windowNumbers is the memory of a window's fields besides its answer, in numbers.
 const windowNumbers = 64

@@ -11,8 +11,9 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestWindowsOfNumbersAndLabels: a window reads the tokens that it reports; sliding windows are reported one by one,
-// and the whole has the mean of their logits. A document's window is that of its requests.
+// TestWindowsOfNumbersAndLabels checks windows of regression and multi-label models. A window's
+// prediction is that of its tokens alone. A sliding request lists every window, and its own
+// prediction has the mean of their logits. A document uses the window that it was opened with.
 func TestWindowsOfNumbersAndLabels(t *testing.T) {
 	tokens := []int{12, 3, 10, 15, 7}
 	for folder, method := range map[string]string{"regression": "sequence/predict", "multilabel": "sequence/labels"} {
@@ -33,13 +34,13 @@ func TestWindowsOfNumbersAndLabels(t *testing.T) {
 		if want := ask(2, map[string]any{"tokens": tokens[1:]}); !reflect.DeepEqual(answer(tail), answer(want)) ||
 			tail["length"] != 5.0 || !reflect.DeepEqual(tail["window"], map[string]any{"policy": "tail", "start": 1.0,
 			"end": 5.0, "count": 1.0}) || tail["windows"] != nil {
-			t.Errorf("%s: the tail: %v, want %v", folder, tail, want)
+			t.Errorf("%s: tail window: got %v, want %v", folder, tail, want)
 		}
 		sliding := ask(3, map[string]any{"tokens": tokens, "window": map[string]any{"policy": "sliding",
 			"length": 4, "stride": 1}})
 		windows, _ := sliding["windows"].([]any)
 		if len(windows) != 2 {
-			t.Fatalf("%s: %v", folder, sliding)
+			t.Fatalf("%s: got %v, want 2 windows", folder, sliding)
 		}
 		logits := []float64{}
 		for i, w := range windows {
@@ -52,17 +53,17 @@ func TestWindowsOfNumbersAndLabels(t *testing.T) {
 		}
 		if got, want := logitOf(s.current().config, sliding),
 			(logits[0]+logits[1])/2; math.Abs(got-want) > 1e-5*math.Max(1, math.Abs(want)) {
-			t.Errorf("%s: the whole has the logit %v, the mean of the windows is %v", folder, got, want)
+			t.Errorf("%s: logit of the sequence is %v, want the windows' mean %v", folder, got, want)
 		}
 		c.notify("sequence/didOpen", map[string]any{"uri": "a", "version": 1, "text": "[MAX 2 9 1 0",
 			"window": json.RawMessage(`{"policy":"head","length":2}`)})
 		if of := ask(9, map[string]any{"uri": "a"}); of["window"].(map[string]any)["end"] != 2.0 || of["uri"] != "a" {
-			t.Errorf("%s: %v", folder, of)
+			t.Errorf("%s: document: got %v, want a window that ends at 2", folder, of)
 		}
 	}
 }
 
-// TestUsedOfWindows: where a model may cut, what was read counts all windows.
+// TestUsedOfWindows checks the field "used" of a model that truncates: the tokens of all windows.
 func TestUsedOfWindows(t *testing.T) {
 	for folder, method := range map[string]string{"regression": "sequence/predict", "multilabel": "sequence/labels"} {
 		c := dial(t, start(t, truncating(t, folder))).initialize(nil)
@@ -72,13 +73,14 @@ func TestUsedOfWindows(t *testing.T) {
 			c.call(window, method, map[string]any{"tokens": []int{12, 3, 10, 15, 7},
 				"window": json.RawMessage(window)}, &got)
 			if got.Length != 5 || got.Used != used {
-				t.Errorf("%s of %s: %+v, want %d", window, folder, got, used)
+				t.Errorf("%s of %s: got %+v, want length 5 and used %d", window, folder, got, used)
 			}
 		}
 	}
 }
 
-// logitOf is the first logit of an answer.
+// logitOf returns the first logit of a response: the standardised number, or the log-odds of label
+// "0".
 func logitOf(c *sft.Config, of map[string]any) float64 {
 	if numbers, ok := of["numbers"].(map[string]any); ok {
 		return (numbers[c.Numbers[0].Name].(float64) - c.Numbers[0].Mean) / c.Numbers[0].Deviation
@@ -87,8 +89,8 @@ func logitOf(c *sft.Config, of map[string]any) float64 {
 	return math.Log(p / (1 - p))
 }
 
-// TestWindowsThatDoNotApply: a model whose answers are no whole's refuses windows, in a request and
-// of a document.
+// TestWindowsThatDoNotApply checks that models without window support refuse windows in requests
+// and in sequence/didOpen.
 func TestWindowsThatDoNotApply(t *testing.T) {
 	w := json.RawMessage(`{"policy":"head"}`)
 	for _, folder := range []string{"tagging", "fill_mask", "retrieval"} {
@@ -97,7 +99,7 @@ func TestWindowsThatDoNotApply(t *testing.T) {
 		m := c.message()
 		var logged struct{ Message string }
 		if decode(t, m.Params, &logged); m.Method != "window/logMessage" || logged.Message == "" {
-			t.Errorf("%s: %s %+v", folder, m.Method, logged)
+			t.Errorf("%s: got %s %+v, want a log message", folder, m.Method, logged)
 		}
 		c.refuse(1, "sequence/embed", map[string]any{"uri": "u"}, -32602, "no document")
 	}
@@ -106,8 +108,8 @@ func TestWindowsThatDoNotApply(t *testing.T) {
 		"window: the task tagging does not support windows")
 }
 
-// TestWindowAfterReload: a document that was opened with a window is tagged as a whole by a model of tags that takes
-// the place of another.
+// TestWindowAfterReload checks that a tagging model ignores the window of a document that was
+// opened under another model.
 func TestWindowAfterReload(t *testing.T) {
 	o := testOptions(t, "pre")
 	names := []string{"pre", "tagging"}
@@ -118,7 +120,7 @@ func TestWindowAfterReload(t *testing.T) {
 	}
 	s := start(t, o)
 	c := dial(t, s).initialize(nil)
-	text := "Ann Lee met Zoë in New York." // an error of the first model
+	text := "Ann Lee met Zoë in New York." // the first model cannot tokenize this text
 	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": text,
 		"window": map[string]any{"policy": "tail", "length": 2}})
 	c.message()
@@ -133,7 +135,7 @@ func TestWindowAfterReload(t *testing.T) {
 	c.call(2, "sequence/tag", map[string]any{"uri": "u"}, &document)
 	if len(whole.Spans) == 0 || document.Window != nil || !reflect.DeepEqual(document.Spans, whole.Spans) ||
 		!reflect.DeepEqual(pushed.Spans, whole.Spans) {
-		t.Errorf("pushed %v, of the document %v with the window %v, want %v", pushed.Spans, document.Spans,
+		t.Errorf("got pushed spans %v, document spans %v and window %v, want spans %v", pushed.Spans, document.Spans,
 			document.Window, whole.Spans)
 	}
 }

@@ -13,14 +13,14 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// Limits on bare lines without a response. Beyond them the session stops reading: a client that pipes a file
-// could not use an error with a time to retry.
+// Limits on pending bare lines. Above them the session stops reading, because a client that pipes a
+// file cannot retry.
 const (
 	maxBareLines  = 4096
 	maxBareTokens = 1 << 20
 )
 
-// bareLines are a session's lines that are not JSON-RPC, in the format that predict reads.
+// bareLines are a session's lines in the format that predict reads, instead of JSON-RPC.
 type bareLines struct {
 	seen    bool
 	ctx     context.Context // context of the lines' jobs; ends with the session or earlier
@@ -48,8 +48,8 @@ func (l *bareLine) tokens() int {
 // bareMethod is the method name of bare lines in statistics.
 const bareMethod = "line"
 
-// acceptBare handles a line without jsonrpc in predict's format. In a stream of such lines it handles every
-// line.
+// acceptBare handles a line in predict's format, which has no field jsonrpc. In a stream of bare
+// lines it handles every line. It reports whether it has handled the line.
 func (s *session) acceptBare(m *message) bool {
 	model := s.server.acquire()
 	parser := model.parser.With(s.name, model.config.Sequences())
@@ -92,8 +92,8 @@ func (s *session) acceptBare(m *message) bool {
 	return true
 }
 
-// borrow reserves n bytes that a line needs briefly in addition to its own has bytes. It waits while others
-// may release memory, and returns an error if the memory does not become free.
+// borrow reserves n bytes that a line needs temporarily, in addition to its own has bytes. It waits
+// while other requests may release memory, and returns an error after bareWait.
 func (s *session) borrow(n, has int64) *Error {
 	if limit := s.server.memory.limit; has+n > limit {
 		return fail(codeParams, nil, "the line takes more than the %d bytes of --max-memory: it needs at least %d",
@@ -114,10 +114,10 @@ func (s *session) borrow(n, has int64) *Error {
 	return nil
 }
 
-// bareWait is the longest time that a line waits for memory.
+// bareWait is the maximum time that a line waits for memory.
 const bareWait = 10 * time.Second
 
-// refuseBare answers a line that could not be parsed.
+// refuseBare writes the error of a line that could not be parsed.
 func (s *session) refuseBare(m *message) {
 	model := s.server.acquire()
 	r := model.parser.With(s.name, 1, 2).Parse(nil, m.Line, m.Err)
@@ -128,7 +128,7 @@ func (s *session) refuseBare(m *message) {
 	s.queueBare(&bareLine{request: r, model: model, received: m.received})
 }
 
-// queueBare submits a line's job when the limits allow it.
+// queueBare submits a line's job once the limits allow it.
 func (s *session) queueBare(l *bareLine) {
 	tokens := l.tokens()
 	for {
@@ -136,7 +136,7 @@ func (s *session) queueBare(l *bareLine) {
 		alone := s.bare.pending == 0
 		room := s.bare.pending < maxBareLines && s.bare.tokens+tokens <= maxBareTokens && s.reserve(l.bytes)
 		if !room && alone {
-			l.bytes = 0 // a line is always answered, even without memory, so that the stream progresses
+			l.bytes = 0 // a line always gets a response, even without memory, so that the stream progresses
 		}
 		if room || alone {
 			s.bare.pending++
@@ -159,7 +159,7 @@ func (s *session) queueBare(l *bareLine) {
 	s.bare.queue <- l // never blocks: the capacity exceeds the limit of pending lines
 }
 
-// writeBare writes the answers in order.
+// writeBare writes the responses in order.
 func (s *session) writeBare() {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
@@ -197,7 +197,7 @@ func (s *session) writeBare() {
 	}
 }
 
-// reply returns the line that predict would write; code is 0 for a result.
+// reply returns the JSON value that predict would write; code is 0 for a result.
 func (l *bareLine) reply(out sft.Output, err error) (reply any, code int) {
 	f := l.request.Failure
 	if f == nil && err == nil {

@@ -23,8 +23,8 @@ func randomTokens(r *rand.Rand, n int) []int32 {
 	return tokens
 }
 
-// TestBatchesChangeNoBit: whatever runs beside a request, its answer is that of
-// the scorer alone; embeddings, too.
+// TestBatchesChangeNoBit checks that other requests in the batch do not change a result: logits and
+// embeddings equal those of the scorer for the sequence alone, bit for bit.
 func TestBatchesChangeNoBit(t *testing.T) {
 	for _, budget := range []int{0, 50, 700} {
 		o := testOptions(t, "pre")
@@ -56,12 +56,12 @@ func TestBatchesChangeNoBit(t *testing.T) {
 					m := c.message()
 					var x struct{ Logits, Embedding []float32 }
 					if m.Error != nil {
-						t.Errorf("%s: %+v", m.ID, m.Error)
+						t.Errorf("request %s: error %+v", m.ID, m.Error)
 						return
 					}
 					decode(t, m.Result, &x)
 					if got := append(x.Logits, x.Embedding...); !slices.Equal(got, wanted[string(m.ID)]) {
-						t.Errorf("budget %d: %s: %v, want %v", budget, m.ID, got, wanted[string(m.ID)])
+						t.Errorf("budget %d: request %s: got %v, want %v", budget, m.ID, got, wanted[string(m.ID)])
 					}
 				}
 			})
@@ -70,7 +70,7 @@ func TestBatchesChangeNoBit(t *testing.T) {
 	}
 }
 
-// hold stops every batch until release is closed.
+// hold makes every batch wait until release is closed or the batch is cancelled.
 func hold(s *Server) (release chan struct{}) {
 	release = make(chan struct{})
 	s.batcher.Before = func(ctx context.Context) {
@@ -82,13 +82,13 @@ func hold(s *Server) (release chan struct{}) {
 	return release
 }
 
-// waiting is what the batcher's queue holds, and how many batches run.
+// waiting returns the number of queued jobs, their tokens and the number of running batches.
 func waiting(s *Server) (jobs, tokens, running int) {
 	b := s.batcher.Stats()
 	return b.Waiting, b.Tokens, b.Running
 }
 
-// eventually waits until something is so; what it says otherwise is what is wrong.
+// eventually polls f until it returns true and fails the test with the message what after patience.
 func eventually(t testing.TB, what string, f func() bool) {
 	t.Helper()
 	for late := time.Now().Add(patience); !f(); {
@@ -99,8 +99,8 @@ func eventually(t testing.TB, what string, f func() bool) {
 	}
 }
 
-// TestCancel: a cancelled request is answered immediately and frees its slot, and a batch without waiting requests
-// stops.
+// TestCancel checks that a cancelled request gets its error immediately and frees its slot. A batch
+// whose requests are all cancelled stops.
 func TestCancel(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
 	release := hold(s)
@@ -110,45 +110,45 @@ func TestCancel(t *testing.T) {
 	}
 	b.request("x", "sequence/classify", map[string]any{"tokens": []int{4}})
 	b.request("y", "sequence/classify", map[string]any{"tokens": []int{5}})
-	eventually(t, "nothing runs", func() bool { _, _, running := waiting(s); return running == 2 })
+	eventually(t, "two batches do not run", func() bool { _, _, running := waiting(s); return running == 2 })
 	for i := range 20 {
 		a.notify("$/cancelRequest", map[string]any{"id": i})
 		if m := a.answer(i); m.Error == nil || m.Error.Code != -32800 {
-			t.Fatalf("%d: %+v", i, m)
+			t.Fatalf("request %d: got %+v, want error -32800", i, m)
 		}
 	}
 	b.notify("$/cancelRequest", map[string]any{"id": "y"})
 	if m := b.answer("y"); m.Error == nil || m.Error.Code != -32800 {
-		t.Fatalf("%+v", m)
+		t.Fatalf("request y: got %+v, want error -32800", m)
 	}
 	close(release)
 	if m := b.answer("x"); m.Error != nil {
-		t.Errorf("%+v", m.Error)
+		t.Errorf("request x: error %+v", m.Error)
 	}
-	b.notify("$/cancelRequest", map[string]any{"id": "x"}) // too late: nothing comes
+	b.notify("$/cancelRequest", map[string]any{"id": "x"}) // ignored: x is complete
 	b.call("z", "model/info", nil, nil)
 	if s.stats().Cancelled != 21 {
 		t.Errorf("%d sequences were cancelled, want 21", s.stats().Cancelled)
 	}
 }
 
-// TestCancelStopsBatch: a batch that runs ends when its last job is cancelled.
+// TestCancelStopsBatch checks that a running batch ends when its last job is cancelled.
 func TestCancelStopsBatch(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
-	hold(s) // for ever: only its context ends a batch
+	hold(s) // never released: only a cancelled context ends a batch
 	c := dial(t, s).initialize(struct{}{})
 	c.request(1, "sequence/classify",
 		map[string]any{"sequences": []any{map[string]any{"tokens": []int{1}}, map[string]any{"tokens": []int{2}}}})
-	eventually(t, "nothing runs", func() bool { _, _, running := waiting(s); return running > 0 })
+	eventually(t, "no batch runs", func() bool { _, _, running := waiting(s); return running > 0 })
 	c.notify("$/cancelRequest", map[string]any{"id": 1})
 	if m := c.answer(1); m.Error == nil || m.Error.Code != -32800 {
-		t.Fatalf("%+v", m)
+		t.Fatalf("got %+v, want error -32800", m)
 	}
 	eventually(t, "the batch goes on", func() bool { jobs, _, running := waiting(s); return running+jobs == 0 })
 }
 
-// TestReload: requests that have begun end with the old model, later ones have the
-// new, and the old one is released.
+// TestReload checks that started requests complete with the old model, later requests use the new
+// model, and the old model is released.
 func TestReload(t *testing.T) {
 	o := testOptions(t, "pre")
 	names, released := []string{"pre", "post"}, atomic.Int64{}
@@ -166,10 +166,10 @@ func TestReload(t *testing.T) {
 	eventually(t, "the document is not classified", func() bool { _, _, running := waiting(s); return running > 0 })
 	want := logits(t, s, []int32{1, 2})
 	c.request(1, "sequence/classify", map[string]any{"tokens": []int{1, 2}})
-	eventually(t, "nothing runs", func() bool { jobs, _, running := waiting(s); return jobs+running > 1 })
+	eventually(t, "the request is not queued", func() bool { jobs, _, running := waiting(s); return jobs+running > 1 })
 	must.Succeed(t, s.Reload())
 	if released.Load() != 0 {
-		t.Error("the old model is gone while it is used")
+		t.Error("the old model was released while a request used it")
 	}
 	close(release)
 	c.request(2, "sequence/classify", map[string]any{"tokens": []int{1, 2}})
@@ -177,7 +177,7 @@ func TestReload(t *testing.T) {
 	c.closeWrite()
 	messages, err := c.end()
 	must.Check(t, err)
-	said := map[string][]float32{} // by id, the class of the document without one
+	said := map[string][]float32{} // logits by request id; "" holds the pushed logits of the document
 	for _, text := range messages {
 		var m struct {
 			ID             json.RawMessage
@@ -188,15 +188,15 @@ func TestReload(t *testing.T) {
 	}
 	now := logits(t, s, []int32{1, 2})
 	if !slices.Equal(said["1"], want) || !slices.Equal(said["2"], now) || slices.Equal(want, now) {
-		t.Errorf("%v, want the old model's %v, and then the new one's %v", said, want, now)
+		t.Errorf("got logits %v, want %v of the old model for 1 and %v of the new model for 2", said, want, now)
 	}
-	if !slices.Equal(said[""], said["3"]) { // once
-		t.Errorf("the document is pushed as %v, want %v", said[""], said["3"])
+	if !slices.Equal(said[""], said["3"]) { // pushed only once
+		t.Errorf("document: pushed logits %v, want %v", said[""], said["3"])
 	}
-	eventually(t, "the old model is kept", func() bool { return released.Load() == 1 })
+	eventually(t, "the old model is not released", func() bool { return released.Load() == 1 })
 }
 
-// bareSession is one without a client.
+// bareSession returns a session that has no client.
 func bareSession(s *Server) *session {
 	return &session{server: s, share: s.turns.Share(), account: batching.Account{Log: s.log}, log: s.log}
 }

@@ -18,7 +18,7 @@ type call struct {
 	method   string
 	params   json.RawMessage
 	model    *served
-	edits    uint64 // number of the session's document edits when the call came
+	edits    uint64 // number of the session's document edits when the request arrived
 	received time.Time
 	bytes    int64
 
@@ -38,7 +38,7 @@ func (s *session) begin(c *call) {
 	s.answering.Go(c.respond)
 }
 
-// respond sends the response of a call and removes the call.
+// respond runs the call and writes its response.
 func (c *call) respond() {
 	c.forget(c.response())
 	c.model.Done() // may close a device; runs after the response so that it delays nobody
@@ -59,10 +59,10 @@ func (c *call) forget(body []byte) {
 	delete(s.calls, c)
 	s.mu.Unlock()
 	s.release(c.bytes)
-	s.answered(c.method, c.id, c.code, c.tokens, c.received, c.compute) // counted before the next call begins
+	s.answered(c.method, c.id, c.code, c.tokens, c.received, c.compute) // counted before the next call starts
 }
 
-// response returns the response with the id as the client wrote it.
+// response returns the encoded response, with the id as the client wrote it.
 func (c *call) response() []byte {
 	field := `,"result":`
 	value, err := c.answer()
@@ -109,7 +109,8 @@ func (c *call) encoded(result func() (any, error)) (value []byte, err error) {
 	return value, nil
 }
 
-// do runs f in a turn of the session, unless the call is cancelled before. Bytes is the size of f's input.
+// do runs f in a turn of the session, or returns an error if the call is cancelled first. bytes is
+// the size of f's input.
 func (c *call) do(bytes int, f func()) error {
 	if c.ctx.Err() != nil { // Do does not check this if a turn is free
 		return context.Cause(c.ctx)

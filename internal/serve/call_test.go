@@ -10,15 +10,15 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// withMethod has servers answer one more method until the test ends.
+// withMethod adds a JSON-RPC method to all servers until the test ends.
 func withMethod(t *testing.T, name string, run func(*call) (any, error)) {
 	t.Helper()
 	methods[name] = method{run, needsNothing}
 	t.Cleanup(func() { delete(methods, name) })
 }
 
-// TestAsManyAsAllowed: a client that keeps as many requests as --max-inflight allows is
-// never refused.
+// TestAsManyAsAllowed checks that a client with at most --max-inflight pending requests is never
+// refused.
 func TestAsManyAsAllowed(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxInflight = 1
@@ -28,8 +28,8 @@ func TestAsManyAsAllowed(t *testing.T) {
 	}
 }
 
-// TestSessionWaitsForCalls: a session whose client leaves does not end before its calls, also
-// those that do not look at their context.
+// TestSessionWaitsForCalls checks that a session whose client disconnects waits for its running
+// calls, including calls that ignore their context.
 func TestSessionWaitsForCalls(t *testing.T) {
 	begun, release := make(chan *session, 1), make(chan struct{})
 	withMethod(t, "test/wait", func(c *call) (any, error) {
@@ -47,11 +47,11 @@ func TestSessionWaitsForCalls(t *testing.T) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if used := s.memory.used.Load(); len(x.calls) != 0 || used != 0 {
-		t.Errorf("%d calls and %d bytes are left", len(x.calls), used)
+		t.Errorf("got %d calls and %d counted bytes, want 0 and 0", len(x.calls), used)
 	}
 }
 
-// TestErrorsCounted: a call that ends in an error counts under its code.
+// TestErrorsCounted checks that server/stats counts failed calls by error code.
 func TestErrorsCounted(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
 	release := hold(s)
@@ -64,12 +64,12 @@ func TestErrorsCounted(t *testing.T) {
 	var x stats
 	c.call(3, "server/stats", nil, &x)
 	if len(x.Errors) != 2 || x.Errors["-32602"] != 1 || x.Errors["-32800"] != 1 {
-		t.Errorf("%v", x.Errors)
+		t.Errorf("got errors %v, want one each of -32602 and -32800", x.Errors)
 	}
 }
 
-// TestSessionGoesOnBesideRelease: while the call that used a model last closes its device,
-// which takes a while, the session's other calls are answered.
+// TestSessionGoesOnBesideRelease checks that a session serves other calls while a call releases the
+// old model's device, which can take long.
 func TestSessionGoesOnBesideRelease(t *testing.T) {
 	begun, release := make(chan struct{}), make(chan struct{})
 	withMethod(t, "test/wait", func(*call) (any, error) {
@@ -97,13 +97,13 @@ func TestSessionGoesOnBesideRelease(t *testing.T) {
 	c.call(2, "model/info", nil, nil)
 }
 
-// TestCancelledCallTakesNoTurn: a cancelled call computes nothing more, though a turn is free.
+// TestCancelledCallTakesNoTurn checks that a cancelled call does not run, even if a turn is free.
 func TestCancelledCallTakesNoTurn(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
 	ctx, cancel := context.WithCancelCause(t.Context())
 	c := &call{session: &session{server: s, share: s.turns.Share(), log: s.log}, ctx: ctx}
 	cancel(errCancelled)
-	if err := c.do(0, func() { t.Error("it computes") }); !errors.Is(err, errCancelled) {
+	if err := c.do(0, func() { t.Error("the cancelled call ran") }); !errors.Is(err, errCancelled) {
 		t.Error(err)
 	}
 }

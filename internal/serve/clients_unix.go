@@ -4,8 +4,8 @@ package serve
 
 import "syscall"
 
-// DefaultClients returns the number of connections that the process's limit of open files allows, less the
-// files of the server itself: a model during a reload, a device, an index, metrics.
+// DefaultClients returns the number of connections that the process's limit of open files allows.
+// It subtracts the server's own files: models during a reload, a device, an index, metrics.
 func DefaultClients() int {
 	var files syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files) != nil {
@@ -18,5 +18,5 @@ func DefaultClients() int {
 	return max(1, limit-min(ownFiles, limit/2))
 }
 
-// ownFiles is a generous bound on open files that are not connections.
+// ownFiles is an upper bound for open files that are not connections.
 const ownFiles = 128

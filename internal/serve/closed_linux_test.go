@@ -7,8 +7,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestClosedIsGone: nothing is computed for a client that has closed its unix socket,
-// and everything for one that has only ended what it sends.
+// TestClosedIsGone checks that the server drops the requests of a client that closed its Unix
+// socket, and completes those of a client that closed only its sending half.
 func TestClosedIsGone(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
 	release := hold(s)
@@ -17,17 +17,17 @@ func TestClosedIsGone(t *testing.T) {
 		c.request(1, "sequence/classify", map[string]any{"tokens": []int{1}})
 	}
 	half.closeWrite()
-	eventually(t, "not both wait", func() bool { return s.inflight() == 2 })
+	eventually(t, "the two requests are not pending", func() bool { return s.inflight() == 2 })
 	gone.conn.Close()
 	select {
 	case err := <-gone.ended:
-		must.Fail(t, "", "it ended well")(err)
+		must.Fail(t, "", "the session ended without an error")(err)
 	case <-time.After(patience):
-		t.Fatal("its session goes on")
+		t.Fatal("the session of the closed socket did not end")
 	}
-	time.Sleep(200 * time.Millisecond) // longer than a look takes to come
+	time.Sleep(200 * time.Millisecond) // longer than the server's interval between checks for closed sockets
 	close(release)
 	if rest, err := half.end(); len(rest) != 1 || err != nil {
-		t.Errorf("%q, %v", rest, err)
+		t.Errorf("got messages %q, error %v, want one response", rest, err)
 	}
 }

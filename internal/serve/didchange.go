@@ -10,23 +10,24 @@ import (
 
 var changeFields = known("uri", "version", "changes")
 
-// Fields of a change, which replaces a range of a document or all of it, and of a range. Other fields are
-// errors.
+// Fields of a change, which replaces a range of a document or all of it, and fields of a range.
+// Unknown fields are errors.
 var (
 	changeNames = []string{"range", "text"}
 	changeParts = map[string]bool{"range": true, "text": true}
 	rangeNames  = map[string]bool{"start": true, "end": true}
 )
 
-// didChange implements sequence/didChange. It applies the changes in order, each to the result of the one
-// before. If a change cannot be applied, the server's text differs from the client's: the document is marked
-// as broken, the client is notified once, and further edits are ignored until the whole text is sent.
+// didChange implements sequence/didChange. It applies the changes in order. If a change cannot be
+// applied, the server's text differs from the client's. The document is then marked as broken, the
+// client is notified once, and edits are ignored until the client sends the whole text.
 func (s *session) didChange(params json.RawMessage) error {
 	fields, bad := s.object(params, changeFields)
 	return s.changeBy(fields, bad)
 }
 
-// changeBy changes a document by the fields of sequence/didChange. Bad is the error of a refused field.
+// changeBy changes a document by the fields of sequence/didChange. bad is the error of a refused
+// field.
 func (s *session) changeBy(fields map[string]json.RawMessage, bad error) error {
 	uri, err := documentURI(fields)
 	if fields == nil {
@@ -91,8 +92,8 @@ func (d *document) change(fields map[string]json.RawMessage) error {
 	})
 }
 
-// bringsWhole reports whether one of the changes is the whole text. It repairs a broken document, even in a
-// message with a bad field.
+// bringsWhole reports whether one of the changes is the whole text. A whole text repairs a broken
+// document, even in a message with a bad field.
 func (s *session) bringsWhole(changes json.RawMessage) (found bool) {
 	s.inTurns(len(changes), func() error {
 		return elements("changes", changes, func(_ int, text json.RawMessage) error {
@@ -104,8 +105,8 @@ func (s *session) bringsWhole(changes json.RawMessage) (found bool) {
 	return found
 }
 
-// loseEdits marks every open document as broken, because a message that could not be parsed may have been a
-// change of any.
+// loseEdits marks all open documents as broken, because a message that could not be parsed may have
+// changed any of them.
 func (s *session) loseEdits(why error) {
 	s.documents.mu.Lock()
 	defer s.documents.mu.Unlock()
@@ -119,8 +120,8 @@ func (s *session) loseEdits(why error) {
 	}
 }
 
-// breaks marks the document as broken, sends the error in place of a prediction, and returns it. The caller
-// holds d.mu.
+// breaks marks the document as broken, pushes the error instead of a prediction, and returns it.
+// The caller holds d.mu.
 func (d *document) breaks(why error) error {
 	d.renew(d.version)
 	d.quiet()
@@ -135,7 +136,7 @@ func (d *document) breaks(why error) error {
 	return d.broken
 }
 
-// apply applies one change; path is its position in the params, for errors. The caller holds d.mu.
+// apply applies one change. path is its position in the params, for errors. The caller holds d.mu.
 func (d *document) apply(path string, params json.RawMessage) error {
 	if err := onlyKnown(path, params, changeNames); err != nil {
 		return err
@@ -150,7 +151,7 @@ func (d *document) apply(path string, params json.RawMessage) error {
 		return badParam(path+".text", "expected a string, found %s", jsonlines.Kind(fields["text"]))
 	case fields["range"] != nil && d.broken != nil:
 		return nil
-	case fields["range"] == nil: // drop the old text first, to hold only one in memory
+	case fields["range"] == nil: // drop the old text first, so that memory never holds both
 		d.drop()
 		err = d.insert(path+".text", fields["text"], 0, 0)
 	default:

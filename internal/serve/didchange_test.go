@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// TestLostChanges: after a change that cannot be applied no result is sent for a text that may differ from the
-// client's, until the whole text comes. The error is sent once, in messages of constant size.
+// TestLostChanges checks a document after a change that cannot be applied. The server sends the
+// error once, and then no result for the document until the client sends the whole text. Each error
+// message has bounded size.
 func TestLostChanges(t *testing.T) {
 	change := func(params string) string {
 		return `{"jsonrpc":"2.0","method":"sequence/didChange","params":` + params + `}`
@@ -61,12 +62,12 @@ func TestLostChanges(t *testing.T) {
 			s := start(t, o)
 			x := dial(t, s).initialize(struct{}{})
 			x.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": "[MAX 2 9 ]"})
-			x.message() // the class
+			x.message() // the class of the opened document
 			x.send(c.message)
 			var p published
 			if decode(t, x.message().Params, &p); p.Error == nil || p.Label != nil ||
 				!strings.Contains(p.Error.Message, c.why) {
-				t.Errorf("pushed %+v, want %q", p, c.why)
+				t.Errorf("got pushed %+v, want error %q", p, c.why)
 			}
 			var sent struct{ Message string }
 			if m := x.message(); m.Error != nil {
@@ -75,7 +76,7 @@ func TestLostChanges(t *testing.T) {
 				decode(t, m.Params, &sent)
 			}
 			if !strings.Contains(sent.Message, c.why) {
-				t.Errorf("%q, want %q", sent.Message, c.why)
+				t.Errorf("got error %q, want %q", sent.Message, c.why)
 			}
 			for version := 3; version < 9; version++ {
 				x.notify("sequence/didChange", map[string]any{"uri": "u", "version": version,
@@ -84,68 +85,70 @@ func TestLostChanges(t *testing.T) {
 			x.request(1, "sequence/classify", map[string]any{"uri": "u"})
 			if m := x.message(); m.Error == nil || m.Error.Code != -32803 ||
 				!strings.Contains(m.Error.Message, c.why) || len(m.Error.Message) > 200 {
-				t.Errorf("%s: %s, %+v; want %q", m.Method, m.Params, m.Error, c.why)
+				t.Errorf("got %s: %s, error %+v; want -32803 with %q", m.Method, m.Params, m.Error, c.why)
 			}
 			x.notify("sequence/didChange", map[string]any{"uri": "u", "version": 9, "changes": []any{
 				map[string]any{"range": map[string]any{"start": 3, "end": 2}, "text": "passed over"},
 				map[string]any{"text": "[MIN 2 9 ]"}}})
 			x.request(2, "sequence/classify", map[string]any{"uri": "u"})
 			p = published{}
-			for range 2 { // the answer and the push, in either order
+			for range 2 { // the response and the publication come in either order
 				if m := x.message(); m.Method != "" {
 					decode(t, m.Params, &p)
 				} else if m.Error != nil {
-					t.Errorf("%+v", m.Error)
+					t.Errorf("classify after the whole text: error %+v", m.Error)
 				}
 			}
 			if p.Version != 9 || p.Label == nil || p.Error != nil {
-				t.Errorf("%+v", p)
+				t.Errorf("got pushed %+v, want a label for version 9", p)
 			}
 		})
 	}
 }
 
-// TestOpenedBadly: what was open under the name is not what the client has any more.
+// TestOpenedBadly checks that a malformed sequence/didOpen closes the document of the same name,
+// and that a malformed sequence/didClose leaves it open.
 func TestOpenedBadly(t *testing.T) {
 	c := dial(t, start(t, testOptions(t, "pre"))).initialize(struct{}{})
 	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": "[MAX 2 9 ]"})
-	c.message() // the class
+	c.message() // the class of the opened document
 	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": "2", "text": "7"})
 	if m := c.message(); !strings.Contains(string(m.Params), `version: expected a whole number, found \"2\"`) {
-		t.Errorf("%s", m.Params)
+		t.Errorf("got %s, want an error about the version", m.Params)
 	}
 	c.refuse(1, "sequence/classify", map[string]any{"uri": "u"}, -32602, "no document")
 	for _, field := range []string{"explain", "tokens", "bytes", "changes"} {
 		c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": "7", field: "x"})
 		if m := c.message(); !strings.Contains(string(m.Params), "didOpen: "+field+": it has no meaning here") {
-			t.Errorf("%s", m.Params)
+			t.Errorf("got %s, want an error about the unknown field", m.Params)
 		}
 	}
 	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": "7", "languageId": "plaintext"})
-	c.message() // the class
+	c.message() // the class of the opened document
 	for _, params := range []string{`{}`, `{"uri":"u","uri":"u"}`, `{"uri":7}`, `[]`} {
 		c.notify("sequence/didClose", json.RawMessage(params))
 		if m := c.message(); !strings.Contains(string(m.Params), "sequence/didClose: ") {
-			t.Errorf("%s", m.Params)
+			t.Errorf("got %s, want an error of sequence/didClose", m.Params)
 		}
-		c.call(2, "sequence/classify", map[string]any{"uri": "u"}, nil) // it is unchanged
+		c.call(2, "sequence/classify", map[string]any{"uri": "u"}, nil) // the document is still open
 	}
-	c.notify("sequence/didClose", map[string]any{"uri": "u", "text": "7"}) // this one is meant
+	c.notify("sequence/didClose", map[string]any{"uri": "u", "text": "7"}) // closes although text is refused
 	c.refuse(3, "sequence/classify", map[string]any{"uri": "u"}, -32602, "no document")
 }
 
-// TestWholeTextAgain: a refused whole text that was asked for gets an error, while edits are ignored silently.
+// TestWholeTextAgain checks that the server reports every refused whole text after it has asked for
+// the whole text, and ignores edits silently.
 func TestWholeTextAgain(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
 	c := dial(t, s).initialize(struct{}{})
 	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 5, "text": "[MAX 2 9 ]"})
-	c.message() // the class
+	c.message() // the class of the opened document
 	whole, edit := map[string]any{"text": strings.Repeat("7 ", 4000)},
 		map[string]any{"range": map[string]any{"start": 0, "end": 0}, "text": "7 "}
 	for _, x := range []struct {
 		version int
 		change  any
-		full    bool // memory is full
+		full    bool // whether the server's memory is exhausted
 		why     string
 	}{
 		{2, whole, false, "version: expected one above 5, found 2"},
@@ -163,7 +166,7 @@ func TestWholeTextAgain(t *testing.T) {
 		for n := 0; x.why != "" && n < 2; n++ {
 			if m := c.message(); !strings.Contains(string(m.Params),
 				x.why+"; send the whole text, of a version above the last") {
-				t.Errorf("version %d: %s, want %s", x.version, m.Params, x.why)
+				t.Errorf("version %d: got %s, want %s", x.version, m.Params, x.why)
 			}
 		}
 		s.memory.give(taken)
@@ -171,12 +174,12 @@ func TestWholeTextAgain(t *testing.T) {
 	c.notify("sequence/didChange", map[string]any{"uri": "u", "version": 8, "changes": []any{whole}})
 	var p published
 	if decode(t, c.message().Params, &p); p.Version != 8 || p.Label == nil {
-		t.Errorf("%+v", p)
+		t.Errorf("got pushed %+v, want a label for version 8", p)
 	}
 }
 
-// TestChangeBehindClose: a change that waits while the server closes its document, as a
-// drain does, changes nothing and harms nobody.
+// TestChangeBehindClose checks that a change has no effect when it waits for the document's lock
+// while a drain closes the document.
 func TestChangeBehindClose(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.Debounce = time.Hour
@@ -192,14 +195,14 @@ func TestChangeBehindClose(t *testing.T) {
 	d := scheduled(t, s, "u")
 	d.mu.Lock()
 	change(3)
-	time.Sleep(100 * time.Millisecond) // it waits for the lock
+	time.Sleep(100 * time.Millisecond) // long enough for the change to wait for the lock
 	d.end()
 	d.mu.Unlock()
 	change(4)
 	c.call(2, "model/info", struct{}{}, nil)
-	d.mu.Lock() // the end of the session writes to it, too
+	d.mu.Lock() // the end of the session writes to the document concurrently
 	defer d.mu.Unlock()
 	if d.text.Len() != 0 {
-		t.Errorf("%q", d.text.String())
+		t.Errorf("got text %q, want an empty text", d.text.String())
 	}
 }

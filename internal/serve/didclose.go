@@ -10,7 +10,8 @@ func (s *session) didClose(params json.RawMessage) error {
 	return s.closeBy(fields, bad)
 }
 
-// closeBy closes a document by the fields of sequence/didClose. Bad is the error of a refused field.
+// closeBy closes a document by the fields of sequence/didClose. bad is the error of a refused
+// field.
 func (s *session) closeBy(fields map[string]json.RawMessage, bad error) error {
 	if fields == nil {
 		return bad
@@ -25,7 +26,7 @@ func (s *session) closeBy(fields map[string]json.RawMessage, bad error) error {
 	return bad
 }
 
-// closeDocument closes a document if it is open.
+// closeDocument closes a document. It returns false if the document is not open.
 func (s *session) closeDocument(uri string) bool {
 	s.documents.mu.Lock()
 	d := s.documents.open[uri]

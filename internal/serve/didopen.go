@@ -16,8 +16,8 @@ func (s *session) didOpen(params json.RawMessage) error {
 	return s.openBy(fields, bad, false)
 }
 
-// openBy opens a document by the fields of sequence/didOpen; editor is true for an editor, which gets
-// diagnostics. Bad is the error of a refused field.
+// openBy opens a document by the fields of sequence/didOpen. editor is true for an editor, which
+// gets diagnostics. bad is the error of a refused field.
 func (s *session) openBy(fields map[string]json.RawMessage, bad error, editor bool) error {
 	uri, err := documentURI(fields)
 	if fields == nil {

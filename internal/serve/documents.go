@@ -23,8 +23,8 @@ type documents struct {
 type document struct {
 	session *session
 	uri     string
-	editor  bool    // an editor has opened it, and gets diagnostics
-	window  *window // window for a text that is too long
+	editor  bool    // opened by an editor, which gets diagnostics
+	window  *window // window for long texts, or nil
 
 	mu      sync.Mutex
 	text    rope.Text
@@ -53,7 +53,7 @@ func (d *documents) closedSince(edits uint64) bool {
 	return d.closed > edits
 }
 
-// hasten starts the debounced classifications without further delay.
+// hasten starts pending classifications without their debounce delay.
 func (d *documents) hasten() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -70,7 +70,7 @@ func (d *documents) isEnding() bool {
 	return d.ending
 }
 
-// again classifies all documents again, after a reload of the model.
+// again classifies all documents once more, after a reload of the model.
 func (d *documents) again() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -105,7 +105,7 @@ func (d *document) end() {
 	d.drop()
 }
 
-// quiet cancels a classification that has not begun. The caller holds d.mu.
+// quiet cancels a classification that has not started. The caller holds d.mu.
 func (d *document) quiet() {
 	if d.timer != nil && d.timer.Stop() {
 		d.session.pushing(-1)
@@ -114,14 +114,15 @@ func (d *document) quiet() {
 	d.timers++
 }
 
-// modified returns the error of a request that uses the document at a field after it has changed.
+// modified returns the error of a request whose document has changed since the request arrived.
+// field is the document's field.
 func (d *document) modified(field string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.modifiedNow(field)
 }
 
-// modifiedNow is modified for a caller that holds d.mu.
+// modifiedNow is like modified, for a caller that holds d.mu.
 func (d *document) modifiedNow(field string) error {
 	if d.closed {
 		return closedMeanwhile(field, d.uri)
@@ -129,12 +130,12 @@ func (d *document) modifiedNow(field string) error {
 	return fail(codeModified, edited{field, d.uri, &d.version}, "%s: %s changed meanwhile", field, d.uri)
 }
 
-// closedMeanwhile is modified for a closed document, which has no version.
+// closedMeanwhile is like modified, for a closed document, which has no version.
 func closedMeanwhile(field, uri string) error {
 	return fail(codeModified, edited{field, uri, nil}, "%s: %s was closed meanwhile", field, uri)
 }
 
-// renew starts a new version and cancels computations on the old one. The caller holds d.mu.
+// renew sets a new version and cancels computations on the old one. The caller holds d.mu.
 func (d *document) renew(version int64) {
 	if d.changed != nil {
 		d.changed()
@@ -143,7 +144,7 @@ func (d *document) renew(version int64) {
 	d.version, d.edited = version, d.session.edits
 }
 
-// openDocument returns the sequence of an open document; a later change cancels it.
+// openDocument returns the sequence of an open document. A later change of the document cancels it.
 func (c *call) openDocument(path string, value json.RawMessage) (*sequence, error) {
 	var uri string
 	if err := unmarshal(path, value, &uri, "a string"); err != nil {

@@ -22,20 +22,21 @@ func decode(t testing.TB, text []byte, into any) {
 	}
 }
 
-// longModel reads documents of bytes.
+// longModel returns a loader of an untrained model with a byte tokenizer and a maximum of 2¹⁸
+// tokens.
 func longModel(t testing.TB) func() (*Model, error) {
 	return func() (*Model, error) {
 		m := must.Get(sft.Load(goldenDir + "/pre"))(t)
 		c := *m.Config
 		c.VocabSize, c.MaxLength, c.Tokenizer = 257, 1<<18, json.RawMessage(`{"type":"byte"}`)
-		return onProcessor(sft.NewModel(&c, 3), "long")
+		return onCPU(sft.NewModel(&c, 3), "long")
 	}
 }
 
-// mirror is the client's text, in the units that it counts offsets in.
+// mirror is the client's copy of a document, in UTF-8 bytes or UTF-16 code units.
 type mirror struct {
 	utf8  []byte
-	utf16 []uint16 // in place of it
+	utf16 []uint16 // used instead of utf8 if wide
 	wide  bool
 }
 
@@ -50,7 +51,7 @@ func (m *mirror) String() string {
 
 func (m *mirror) length() int { return max(len(m.utf8), len(m.utf16)) }
 
-// boundary is the next offset that cuts no character.
+// boundary returns the first offset from at on that lies between two characters.
 func (m *mirror) boundary(at int) int {
 	for at < m.length() && (m.wide && m.utf16[at]>>10 == 0xDC00>>10 || !m.wide && !utf8.RuneStart(m.utf8[at])) {
 		at++
@@ -66,9 +67,9 @@ func (m *mirror) replace(start, end int, text string) {
 	}
 }
 
-// TestEdits is Show 4: at random, in ranges of bytes and of UTF-16 units, the
-// server's text stays the client's; versions are pushed in order; the last push
-// is what classify says of the final text.
+// TestEdits (Show 4) sends random edits, in UTF-8 and UTF-16 offsets. The server's text must equal
+// the client's. Versions must be pushed in order, and the last pushed class must equal that of the
+// final text.
 func TestEdits(t *testing.T) {
 	edits, size := 1000, 5000
 	if !testing.Short() {
@@ -112,7 +113,7 @@ func TestEdits(t *testing.T) {
 				}
 				c.notify("sequence/didChange", map[string]any{"uri": uri, "version": version, "changes": changes})
 			}
-			// Its answer comes after all changes: the text is compared with no lock held.
+			// The response comes after all changes, so the texts can be compared without a lock.
 			var info anyClassification
 			c.request("now", "sequence/classify", map[string]any{"uri": uri})
 			last, answered, pushed := -1, false, published{}
@@ -124,23 +125,23 @@ func TestEdits(t *testing.T) {
 					continue
 				}
 				if m.Method != "sequence/publishClassification" {
-					t.Fatalf("%+v", m)
+					t.Fatalf("got %+v, want sequence/publishClassification", m)
 				}
 				var p published
 				decode(t, m.Params, &p)
 				if int(p.Version) <= last {
-					t.Fatalf("version %d after %d", p.Version, last)
+					t.Fatalf("version %d was pushed after version %d", p.Version, last)
 				}
 				last, pushed = int(p.Version), p
 			}
 			if got := documentText(s, uri); got != text.String() {
-				t.Fatalf("the texts differ: %d bytes, want %d", len(got), len(text.String()))
+				t.Fatalf("got another text of %d bytes, want %d bytes", len(got), len(text.String()))
 			}
 			var final anyClassification
 			c.call("final", "sequence/classify", map[string]any{"text": text.String()}, &final)
 			if !slices.Equal(pushed.Logits, final.Logits) || !slices.Equal(info.Logits, final.Logits) ||
 				fmt.Sprint(pushed.Label) != fmt.Sprint(final.Label) {
-				t.Errorf("pushed %v, by its name %v, want %v", pushed.Logits, info.Logits, final.Logits)
+				t.Errorf("got logits %v pushed and %v by uri, want %v", pushed.Logits, info.Logits, final.Logits)
 			}
 			c.notify("sequence/didClose", map[string]any{"uri": uri})
 			c.refuse("closed", "sequence/classify", map[string]any{"uri": uri}, -32602, "no document")
@@ -148,7 +149,7 @@ func TestEdits(t *testing.T) {
 	}
 }
 
-// documentText is what the server has of a document.
+// documentText returns the server's text of a document, or "" if it is not open.
 func documentText(s *Server, uri string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -162,8 +163,8 @@ func documentText(s *Server, uri string) string {
 	return ""
 }
 
-// TestDocumentChangesMeanwhile: a request of a document that is edited before the
-// answer fails.
+// TestDocumentChangesMeanwhile checks that a request fails with −32801 if its document is edited
+// before the response.
 func TestDocumentChangesMeanwhile(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.Debounce = time.Hour
@@ -172,20 +173,21 @@ func TestDocumentChangesMeanwhile(t *testing.T) {
 	c := dial(t, s).initialize(struct{}{})
 	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": "[MAX 2 9 ]"})
 	c.request(1, "sequence/classify", map[string]any{"uri": "u"})
-	eventually(t, "nothing runs", func() bool { _, _, running := waiting(s); return running > 0 })
-	c.request(2, "sequence/classify", map[string]any{"uri": "u"}) // maybe not yet looked at
+	eventually(t, "no batch runs", func() bool { _, _, running := waiting(s); return running > 0 })
+	c.request(2, "sequence/classify", map[string]any{"uri": "u"}) // the server may not have started this request yet
 	c.notify("sequence/didChange", map[string]any{"uri": "u", "version": 2, "changes": []any{}})
 	for range 2 {
 		if m := c.message(); m.Error == nil || m.Error.Code != -32801 ||
 			string(m.Error.Data) != `{"field":"uri","uri":"u","version":2}` {
-			t.Errorf("%s: %s, %+v", m.ID, m.Result, m.Error)
+			t.Errorf("request %s: got %s, error %+v, want -32801", m.ID, m.Result, m.Error)
 		}
 	}
 	eventually(t, "the batch goes on", func() bool { jobs, _, running := waiting(s); return running+jobs == 0 })
 	close(release)
 }
 
-// TestLongDocument: a document that is too long is reported, unless the client asks for a window.
+// TestLongDocument checks that a document above the maximum length gets an error, unless the client
+// opens it with a window.
 func TestLongDocument(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
 	c := dial(t, s).initialize(struct{}{})
@@ -195,7 +197,7 @@ func TestLongDocument(t *testing.T) {
 	decode(t, c.message().Params, &p)
 	if p.Error == nil || p.Error.Code != -32602 || p.Length != 6000 || p.Label != nil ||
 		!strings.Contains(string(p.Error.Data), `"longest":4096`) {
-		t.Errorf("%+v", p)
+		t.Errorf("got pushed %+v, want error -32602 for 6000 tokens", p)
 	}
 	c.notify("sequence/didOpen", map[string]any{"uri": "b", "version": 1, "text": text,
 		"window": map[string]any{"policy": "sliding", "length": 4000, "stride": 1500}})
@@ -203,12 +205,12 @@ func TestLongDocument(t *testing.T) {
 	decode(t, c.message().Params, &p)
 	if p.Error != nil || len(p.Windows) != 3 || p.Window.End != 6000 ||
 		p.Windows[2].(map[string]any)["start"] != 2000.0 {
-		t.Errorf("%+v", p)
+		t.Errorf("got pushed %+v, want 3 windows", p)
 	}
 }
 
-// TestClosedBehindRequest: a document that is closed behind a request of it has
-// changed, however early the request is looked at.
+// TestClosedBehindRequest checks that a request fails with −32801 if the client closes its document
+// right after the request.
 func TestClosedBehindRequest(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.Debounce = time.Hour
@@ -216,7 +218,7 @@ func TestClosedBehindRequest(t *testing.T) {
 	missed := 0
 	for n := range 200 {
 		closing := `{"jsonrpc":"2.0","method":"sequence/didClose","params":{"uri":"u"}}`
-		if n%2 == 1 { // so it is, too
+		if n%2 == 1 { // a malformed didOpen closes the document as well
 			closing = `{"jsonrpc":"2.0","method":"sequence/didOpen","params":{"uri":"u","version":"badly"}}`
 		}
 		c.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"sequence/didOpen","params":{"uri":"u","version":1,"text":"1 2"}}
@@ -224,17 +226,18 @@ func TestClosedBehindRequest(t *testing.T) {
 %s`, n, closing))
 		m := c.answer(n)
 		if m.Error != nil && (m.Error.Code != -32801 || !strings.Contains(string(m.Error.Data), `"uri":"u"`)) {
-			t.Fatalf("%d: %+v", n, m.Error)
+			t.Fatalf("round %d: got error %+v, want -32801", n, m.Error)
 		}
 		if m.Error != nil && strings.Contains(m.Error.Message, "was closed") {
 			missed++
 		}
 	}
-	t.Logf("%d were looked at afterwards", missed)
+	t.Logf("%d requests started after their document was closed", missed)
 	c.refuse("later", "sequence/classify", map[string]any{"uri": "u"}, -32602, "no document")
 }
 
-// TestVersionWanted: a request may say of which version of a document it is.
+// TestVersionWanted checks that a request with a version fails unless the document has this
+// version.
 func TestVersionWanted(t *testing.T) {
 	o := withIndex(t, "pre")
 	o.Debounce = time.Hour
@@ -244,7 +247,7 @@ func TestVersionWanted(t *testing.T) {
 	var out added
 	if c.call(2, "retrieval/add", map[string]any{"id": "a", "uri": "u", "version": 3}, &out); out.Version == nil ||
 		*out.Version != 3 || out.URI != "u" {
-		t.Errorf("%+v", out)
+		t.Errorf("got %+v, want version 3 of u", out)
 	}
 	for _, method := range []string{"sequence/classify", "sequence/embed", "retrieval/search"} {
 		c.refuse(3, method, map[string]any{"uri": "u", "version": 4}, -32801,
@@ -256,7 +259,7 @@ func TestVersionWanted(t *testing.T) {
 	}
 }
 
-// scheduled is the only open document, whose class is pending.
+// scheduled returns the open document uri.
 func scheduled(t testing.TB, s *Server, uri string) *document {
 	t.Helper()
 	s.mu.Lock()
@@ -270,7 +273,8 @@ func scheduled(t testing.TB, s *Server, uri string) *document {
 	return nil
 }
 
-// TestLateTimer: a timer that ends during a change does not push the changed text, whose own pause has not passed.
+// TestLateTimer checks that a debounce timer that fires during a change does not push the changed
+// text. The change's own timer pushes it.
 func TestLateTimer(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
 	c := dial(t, s).initialize(struct{}{})
@@ -279,7 +283,7 @@ func TestLateTimer(t *testing.T) {
 	d := scheduled(t, s, "u")
 	d.mu.Lock()
 	d.schedule(0)
-	time.Sleep(50 * time.Millisecond) // it has ended, and waits for the lock
+	time.Sleep(50 * time.Millisecond) // the timer has fired, and its function waits for the lock
 	d.schedule(10 * time.Millisecond)
 	d.mu.Unlock()
 	c.closeWrite()
@@ -291,18 +295,19 @@ func TestLateTimer(t *testing.T) {
 		}
 	}
 	if count != 1 {
-		t.Errorf("its class is pushed %d times: %q", count, messages)
+		t.Errorf("the class was pushed %d times, want once: %q", count, messages)
 	}
 }
 
-// held is what is counted of a document.
-func held(d *document) int64 {
+// countedBytes returns the number of bytes counted for a document.
+func countedBytes(d *document) int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.held
 }
 
-// TestClassWaitsForMemory: a class is pushed when there is memory for it; at the end of the input it is not awaited.
+// TestClassWaitsForMemory checks that a class is pushed once memory is free. At the end of the
+// input the server pushes an error instead of waiting.
 func TestClassWaitsForMemory(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.Debounce = 50 * time.Millisecond
@@ -312,13 +317,16 @@ func TestClassWaitsForMemory(t *testing.T) {
 		c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": strings.Repeat("1 ", 1000)})
 		c.call(1, "model/info", nil, nil)
 		d, taken := scheduled(t, s, "u"), int64(0)
-		eventually(t, "the answer is kept",
-			func() bool { taken = s.memory.limit - s.memory.used.Load(); return s.memory.used.Load() == held(d) })
+		eventually(t, "the response still counts as memory",
+			func() bool {
+				taken = s.memory.limit - s.memory.used.Load()
+				return s.memory.used.Load() == countedBytes(d)
+			})
 		taken -= 1000
 		s.memory.take(taken)
 		time.Sleep(4 * o.Debounce)
 		if n := len(c.in); n > 0 {
-			t.Errorf("%d messages: %s", n, c.receive())
+			t.Errorf("got %d messages without memory, want none: %s", n, c.receive())
 		}
 		if end {
 			c.closeWrite()
@@ -327,7 +335,7 @@ func TestClassWaitsForMemory(t *testing.T) {
 		}
 		var p published
 		if decode(t, c.message().Params, &p); (p.Error != nil) != end || (p.Label == nil) != end {
-			t.Errorf("%+v", p)
+			t.Errorf("got pushed %+v, want exactly one of label and error", p)
 		}
 		if end {
 			s.memory.give(taken)
@@ -338,24 +346,25 @@ func TestClassWaitsForMemory(t *testing.T) {
 	}
 }
 
-// TestClassOfCutText: the pushed class of a cut text has its window, as replies do.
+// TestClassOfCutText checks the field "used" in the pushed class of a truncated document and in
+// responses.
 func TestClassOfCutText(t *testing.T) {
 	c := dial(t, start(t, truncating(t, "pre"))).initialize(struct{}{})
 	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": strings.Repeat("1 ", 5000)})
 	var p struct{ Length, Used int }
 	if decode(t, c.message().Params, &p); p.Length != 5000 || p.Used != 4096 {
-		t.Errorf("%+v", p)
+		t.Errorf("got pushed %+v, want length 5000 and used 4096", p)
 	}
 	for policy, used := range map[string]int{"tail": 100, "sliding": 5000} {
 		c.call(policy, "sequence/classify", map[string]any{"text": strings.Repeat("1 ", 5000),
 			"window": map[string]any{"policy": policy, "length": 100}}, &p)
 		if p.Length != 5000 || p.Used != used {
-			t.Errorf("%s: %+v", policy, p)
+			t.Errorf("%s: got %+v, want length 5000", policy, p)
 		}
 	}
 }
 
-// TestDocumentGivesBack: a text that has become short keeps no long one's room.
+// TestDocumentGivesBack checks that a document frees memory after a change that shortens its text.
 func TestDocumentGivesBack(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.Debounce = time.Hour
@@ -366,20 +375,20 @@ func TestDocumentGivesBack(t *testing.T) {
 		"changes": []any{map[string]any{"range": map[string]any{"start": 10, "end": 1 << 20}, "text": ""}}})
 	c.call(1, "model/info", nil, nil)
 	if text := documentText(s, "u"); text != "1111111111" {
-		t.Fatalf("%.30q", text)
+		t.Fatalf("got text %.30q, want ten digits 1", text)
 	}
 	for x := range s.sessions {
 		d := x.documents.find("u")
 		d.mu.Lock()
 		if room := d.text.Room(); room > 1000 || d.held != int64(room) {
-			t.Errorf("it takes %d bytes, %d are counted", room, d.held)
+			t.Errorf("the text takes %d bytes and %d are counted, want the same number below 1000", room, d.held)
 		}
 		d.mu.Unlock()
 	}
 }
 
-// TestEndTellsClasses: the end of the input leaves no document without its class,
-// and exit does not wait for any.
+// TestEndTellsClasses checks that the server pushes the class of every open document at the end of
+// the input. It does not after exit.
 func TestEndTellsClasses(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.Debounce = time.Hour
@@ -399,12 +408,12 @@ func TestEndTellsClasses(t *testing.T) {
 		}
 		pushes, err := c.end()
 		if len(pushes) != want || err != nil {
-			t.Errorf("%q, %v", pushes, err)
+			t.Errorf("got pushes %q, error %v", pushes, err)
 		}
 	}
 }
 
-// TestCancelAfterShutdown: what was asked before may be cancelled.
+// TestCancelAfterShutdown checks that a pending request can be cancelled after shutdown.
 func TestCancelAfterShutdown(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
 	hold(s)
@@ -413,13 +422,12 @@ func TestCancelAfterShutdown(t *testing.T) {
 	c.call(2, "shutdown", nil, nil)
 	c.notify("$/cancelRequest", map[string]any{"id": 1})
 	if m := c.answer(1); m.Error == nil || m.Error.Code != -32800 {
-		t.Errorf("%s, %+v", m.Result, m.Error)
+		t.Errorf("got %s, error %+v, want -32800", m.Result, m.Error)
 	}
 }
 
-// TestTypedByHalves: an editor that counts UTF-16 may send the halves of a character one
-// by one, and may delete one of them. As long as one stands alone there is no class, and
-// the document goes on.
+// TestTypedByHalves checks edits of a UTF-16 client that insert or delete half of a surrogate pair.
+// While a half stands alone the document has an error instead of a class. Later edits still apply.
 func TestTypedByHalves(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.Load, o.Debounce = longModel(t), 0
@@ -429,13 +437,13 @@ func TestTypedByHalves(t *testing.T) {
 	c.message()
 	for n, step := range []struct {
 		start, end int
-		text       string // in JSON
-		want       string // "" is half of a character
+		text       string // JSON escapes
+		want       string // "" if half of a surrogate pair stands alone
 		lone       int
 	}{
 		{1, 1, `\ud83d`, "", 1},
 		{2, 2, `\ude42`, "a🙂b", 0},
-		{1, 2, ``, "", 1}, // a first half is deleted
+		{1, 2, ``, "", 1}, // deletes the first half
 		{1, 1, `\ud83d`, "a🙂b", 0},
 		{2, 2, `x`, "", 1},
 		{2, 3, ``, "a🙂b", 0},
@@ -449,11 +457,11 @@ func TestTypedByHalves(t *testing.T) {
 		var p published
 		if decode(t, c.message().Params, &p); step.want == "" {
 			if want := fmt.Sprintf("text: the UTF-16 code unit at offset %d is half of a surrogate pair without the other", step.lone); p.Error == nil || p.Error.Message != want {
-				t.Fatalf("%d: %+v, want %s", n, p.Error, want)
+				t.Fatalf("step %d: got error %+v, want %s", n, p.Error, want)
 			}
 			c.refuse(n, "sequence/classify", map[string]any{"uri": "u"}, -32602, "half of a surrogate pair")
 		} else if got := documentText(s, "u"); got != step.want || p.Error != nil || p.Length != len(step.want) {
-			t.Fatalf("%d: %q, %+v; want %q", n, got, p, step.want)
+			t.Fatalf("step %d: got text %q, pushed %+v; want text %q", n, got, p, step.want)
 		}
 	}
 }

@@ -10,16 +10,17 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// An editor opens documents by LSP's own notifications, and the server shows the spans of a tagging model as
-// diagnostics. It asks for whole texts, not changes, because their ranges count lines.
+// An editor opens documents with LSP's own notifications, and the server shows the spans of a
+// tagging model as diagnostics. The server requests whole texts, because ranges of changes count
+// lines.
 
-// textDocumentSync says what an editor sends.
+// textDocumentSync selects the notifications that an editor sends.
 type textDocumentSync struct {
 	OpenClose bool `json:"openClose"`
 	Change    int  `json:"change"`
 }
 
-// fullSync has an editor send the whole text at each change.
+// fullSync makes an editor send the whole text with each change.
 const fullSync = 1
 
 const publishDiagnostics = "textDocument/publishDiagnostics"
@@ -46,25 +47,27 @@ const (
 	diagnosticSource    = "sftseq"
 )
 
-// lineRange is a part of a text, the end not included.
+// lineRange is a half-open range in a text.
 type lineRange struct {
 	Start linePosition `json:"start"`
 	End   linePosition `json:"end"`
 }
 
-// linePosition is a place in a text: a line from 0, and an offset in it in the session's unit.
+// linePosition is a position in a text: the line, from 0, and the offset in the line, in the
+// session's unit.
 type linePosition struct {
 	Line      int `json:"line"`
 	Character int `json:"character"`
 }
 
-// hasDiagnostics reports whether the model has spans to show.
+// hasDiagnostics reports whether the model predicts spans of texts.
 func (m *served) hasDiagnostics() bool { return m.task.HasPlaces() && !m.config.Featured() }
 
-// editorParts are the fields of textDocument/did… that have a meaning.
+// editorParts are the supported fields of textDocument/did… notifications.
 var editorParts = map[string]bool{"textDocument": true, "contentChanges": true}
 
-// fromEditor returns the fields of sequence/did… for those of textDocument/did…
+// fromEditor converts the params of a textDocument/did… notification to the fields of
+// sequence/did….
 func (s *session) fromEditor(params json.RawMessage, known map[string]bool) (map[string]json.RawMessage, error) {
 	var outer map[string]json.RawMessage
 	var err error
@@ -85,19 +88,19 @@ func (s *session) fromEditor(params json.RawMessage, known map[string]bool) (map
 	return fields, err
 }
 
-// editorDidOpen is textDocument/didOpen.
+// editorDidOpen implements textDocument/didOpen.
 func (s *session) editorDidOpen(params json.RawMessage) error {
 	fields, err := s.fromEditor(params, openFields)
 	return s.openBy(fields, err, true)
 }
 
-// editorDidChange is textDocument/didChange.
+// editorDidChange implements textDocument/didChange.
 func (s *session) editorDidChange(params json.RawMessage) error {
 	fields, err := s.fromEditor(params, changeFields)
 	return s.changeBy(fields, err)
 }
 
-// editorDidClose is textDocument/didClose. The spans of a closed document disappear.
+// editorDidClose implements textDocument/didClose and clears the document's diagnostics.
 func (s *session) editorDidClose(params json.RawMessage) error {
 	fields, err := s.fromEditor(params, closeFields)
 	err = s.closeBy(fields, err)
@@ -107,7 +110,7 @@ func (s *session) editorDidClose(params json.RawMessage) error {
 	return err
 }
 
-// diagnostics shows the spans of a text.
+// diagnostics returns the spans of a text as diagnostics.
 func (c *call) diagnostics(text string, out publication) []diagnostic {
 	shown := []diagnostic{}
 	spans, ok := out.answer.(requests.Spans)
@@ -138,7 +141,8 @@ func diagnosticOf(x config.Span, places map[int]linePosition) diagnostic {
 		Code: x.Label, Source: diagnosticSource, Message: fmt.Sprintf("%s %.2f", x.Label, x.Score)}
 }
 
-// linePositions returns the places of offsets, which ascend, in a unit of a text. Lines end with \n, \r or \r\n.
+// linePositions returns the line positions of ascending offsets, which count in unit. Lines end
+// with \n, \r or \r\n.
 func linePositions(text, unit string, offsets []int) map[int]linePosition {
 	out := make(map[int]linePosition, len(offsets))
 	place, n := linePosition{}, 0

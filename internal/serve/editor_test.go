@@ -11,12 +11,12 @@ import (
 	"github.com/sftseq/sftseq/internal/requests"
 )
 
-// counting are the params of a client that counts in an encoding of LSP.
+// counting returns initialize params that offer position encodings of LSP.
 func counting(encodings ...string) map[string]any {
 	return map[string]any{"capabilities": map[string]any{"general": map[string]any{"positionEncodings": encodings}}}
 }
 
-// cutOf returns the part of a text from one offset to another in a unit.
+// cutOf returns the part of text between two offsets in the given unit.
 func cutOf(text, unit string, start, end int) string {
 	switch unit {
 	case requests.UTF8:
@@ -27,8 +27,8 @@ func cutOf(text, unit string, start, end int) string {
 	return string([]rune(text)[start:end])
 }
 
-// TestUnits: spans count in the encoding that the client has negotiated, as its edits do, and so do those of a
-// document. A client that names no encoding counts bytes; bare lines count characters.
+// TestUnits checks the unit of span offsets. Spans and edits use the encoding negotiated in
+// initialize, for texts and documents. The default is bytes; bare lines use characters.
 func TestUnits(t *testing.T) {
 	s := start(t, testOptions(t, "tagging"))
 	const text = "😀 Ann Lée met Zoë in New York."
@@ -48,7 +48,7 @@ func TestUnits(t *testing.T) {
 	decode(t, []byte(bare.receive()), &line)
 	want := words(line, text)
 	if line.Unit != requests.Characters || !slices.Contains(want, "Zoë") {
-		t.Fatalf("%q, %+v", want, line)
+		t.Fatalf("bare line: got words %q, %+v, want characters and Zoë", want, line)
 	}
 	for encodings, unit := range map[string]string{"": requests.UTF8, "utf-8": requests.UTF8, "utf-16": requests.UTF16,
 		"utf-32 utf-16": requests.Characters} {
@@ -65,7 +65,7 @@ func TestUnits(t *testing.T) {
 		c.call(3, "sequence/tag", map[string]any{"uri": "a"}, &document)
 		for _, r := range []reply{of, bytes, document} {
 			if got := words(r, text); r.Unit != unit || !slices.Equal(got, want) {
-				t.Errorf("%q: %q, want %q: %+v", encodings, got, want, r)
+				t.Errorf("encodings %q: got words %q, want %q: %+v", encodings, got, want, r)
 			}
 		}
 		// An edit at the offsets of a span replaces that span.
@@ -76,12 +76,13 @@ func TestUnits(t *testing.T) {
 		c.call(4, "sequence/tag", map[string]any{"uri": "a"}, &document)
 		c.call(5, "sequence/tag", map[string]any{"text": edited}, &of)
 		if !slices.Equal(words(document, edited), words(of, edited)) {
-			t.Errorf("%q: %+v, want %+v", encodings, document, of)
+			t.Errorf("encodings %q: edited document has %+v, want %+v", encodings, document, of)
 		}
 	}
 }
 
-// shownIn returns the parts of a text that diagnostics underline, in UTF-16.
+// shownIn returns the parts of text that the diagnostics underline. Their positions are in UTF-16
+// code units.
 func shownIn(t *testing.T, text string, shown []diagnostic) (out []string) {
 	t.Helper()
 	var lines [][]uint16
@@ -91,7 +92,7 @@ func shownIn(t *testing.T, text string, shown []diagnostic) (out []string) {
 	for _, x := range shown {
 		if x.Range.Start.Line != x.Range.End.Line || x.Source != "sftseq" || x.Severity != severityInformation ||
 			!strings.HasPrefix(x.Message, x.Code+" 0.") {
-			t.Errorf("%+v", x)
+			t.Errorf("got diagnostic %+v, want an information of sftseq on one line with a probability", x)
 		}
 		line := lines[x.Range.Start.Line]
 		out = append(out, string(utf16.Decode(line[x.Range.Start.Character:x.Range.End.Character])))
@@ -99,8 +100,8 @@ func shownIn(t *testing.T, text string, shown []diagnostic) (out []string) {
 	return out
 }
 
-// TestEditor: an editor, which counts UTF-16 unless it says otherwise, sees the spans of the documents that it opens as
-// diagnostics, and no longer when it closes them.
+// TestEditor checks the LSP methods for editors. Spans of open documents appear as diagnostics, in
+// UTF-16 unless negotiated otherwise, and closing a document clears them.
 func TestEditor(t *testing.T) {
 	s := start(t, testOptions(t, "tagging"))
 	c := dial(t, s)
@@ -111,13 +112,13 @@ func TestEditor(t *testing.T) {
 	c.notify("initialized", struct{}{})
 	if sync := hello.Capabilities.TextDocumentSync; sync == nil || !sync.OpenClose || sync.Change != 1 ||
 		hello.Capabilities.PositionEncoding != "utf-16" {
-		t.Fatalf("%+v", hello.Capabilities)
+		t.Fatalf("got capabilities %+v, want full text synchronisation in UTF-16", hello.Capabilities)
 	}
 	next := func() (d diagnostics) {
 		t.Helper()
 		m := c.message()
 		if m.Method != "textDocument/publishDiagnostics" {
-			t.Fatalf("%+v", m)
+			t.Fatalf("got %+v, want textDocument/publishDiagnostics", m)
 		}
 		must.Succeed(t, json.Unmarshal(m.Params, &d))
 		return d
@@ -133,7 +134,7 @@ func TestEditor(t *testing.T) {
 		}
 		if got := shownIn(t, text, d.Diagnostics); d.URI != "file:///a" || *d.Version != version || len(got) == 0 ||
 			!slices.Equal(got, words) {
-			t.Errorf("%q, want %q: %+v", got, words, d)
+			t.Errorf("got words %q, want %q: %+v", got, words, d)
 		}
 	}
 	const text = "Ann Lee\nmet 😀 Zoë\r\nin New York.\n"
@@ -144,29 +145,30 @@ func TestEditor(t *testing.T) {
 	c.notify("textDocument/didChange", map[string]any{"textDocument": map[string]any{"uri": "file:///a", "version": 4},
 		"contentChanges": []any{map[string]any{"text": "x"}, map[string]any{"text": changed}}})
 	check(changed, 4)
-	// A change of a range, which the server has not asked for, cannot be applied; the editor shows why.
+	// The server asked for whole texts, so a change of a range cannot be applied. A diagnostic
+	// reports it.
 	c.notify("textDocument/didChange", map[string]any{"textDocument": map[string]any{"uri": "file:///a", "version": 5},
 		"contentChanges": []any{map[string]any{"text": "x", "range": map[string]any{
 			"start": map[string]int{"line": 0, "character": 0}, "end": map[string]int{"line": 0, "character": 1}}}}})
 	if d := next(); len(d.Diagnostics) != 1 || d.Diagnostics[0].Severity != severityWarning ||
 		!strings.Contains(d.Diagnostics[0].Message, "send the whole text") {
-		t.Errorf("%+v", d)
+		t.Errorf("got diagnostics %+v, want one warning", d)
 	}
-	c.message() // the log
+	c.message() // the log message
 	c.notify("textDocument/didClose", map[string]any{"textDocument": map[string]any{"uri": "file:///a"}})
 	if d := next(); len(d.Diagnostics) != 0 || d.URI != "file:///a" {
-		t.Errorf("%+v", d)
+		t.Errorf("got %+v, want no diagnostics for file:///a", d)
 	}
 	c.notify("textDocument/didOpen", map[string]any{"uri": "file:///a"})
 	if m := c.message(); m.Method != "window/logMessage" ||
 		!strings.Contains(string(m.Params), "textDocument: it is missing") {
-		t.Errorf("%s", m.Params)
+		t.Errorf("got %s, want a log message about textDocument", m.Params)
 	}
 	other := dial(t, start(t, testOptions(t, "pre")))
 	hello = initializeResult{}
 	other.call(1, "initialize", map[string]any{"capabilities": map[string]any{"textDocument": map[string]any{
 		"publishDiagnostics": map[string]any{}}}}, &hello)
 	if hello.Capabilities.TextDocumentSync != nil {
-		t.Error("a model without spans asks an editor for documents")
+		t.Error("a classifier asks the editor for documents, want no synchronisation")
 	}
 }

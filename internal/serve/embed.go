@@ -11,13 +11,13 @@ import (
 
 var embedFields = fieldsOf([]string{""}, append(manyFields, "sequences", idField)...)
 
-// embedded answers sequence/embed.
+// embedded is the result of sequence/embed.
 type embedded struct {
 	requests.Embedding
 	origin
 }
 
-// embedOne is sequence/embed.
+// embedOne implements sequence/embed.
 func (c *call) embedOne(path string, fields map[string]json.RawMessage) *item {
 	q, err := c.sequence(path, fields, "")
 	if err != nil {

@@ -15,17 +15,18 @@ type envelope struct {
 	id       json.RawMessage // nil for a notification
 	method   string
 	params   json.RawMessage // any value, or nil
-	response bool            // a response, though the server sends no requests
+	response bool            // a response; the server ignores it because it sends no requests
 	other    bool            // not JSON-RPC: jsonrpc is missing
 }
 
 var envelopeFields = map[string]bool{"jsonrpc": true, "id": true, "method": true, "params": true,
 	"result": true, "error": true}
 
-// maxID is the maximum of bytes in an id.
+// maxID is the maximum length of an id in bytes.
 const maxID = 256
 
-// keyOf returns a canonical form of an id: "a" and "\u0061" have the same key. A number and a string differ.
+// keyOf returns the canonical form of an id, so that "a" and "\u0061" have the same key. A number
+// and a string differ.
 func keyOf(id json.RawMessage) string {
 	if id[0] != '"' {
 		return string(id)

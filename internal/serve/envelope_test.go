@@ -8,8 +8,8 @@ import (
 	"github.com/sftseq/sftseq/internal/serve/transport"
 )
 
-// TestIDs: an id is the same however it is written, and it is free as soon as its
-// answer is read.
+// TestIDs checks that request ids are compared after JSON unescaping, and that an id can be reused
+// once its response has been read.
 func TestIDs(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
 	release := hold(s)
@@ -17,11 +17,11 @@ func TestIDs(t *testing.T) {
 	c.send(`{"jsonrpc":"2.0","id":"a","method":"sequence/classify","params":{"tokens":[1]}}`)
 	c.send(`{"jsonrpc":"2.0","id":"\u0061","method":"sequence/classify","params":{"tokens":[1]}}`)
 	if m := c.message(); m.Error == nil || m.Error.Code != -32600 {
-		t.Errorf("the same id: %s, %+v", m.Result, m.Error)
+		t.Errorf("duplicate id: got %s, error %+v, want -32600", m.Result, m.Error)
 	}
 	c.send(`{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":"\u0061"}}`)
 	if m := c.message(); string(m.ID) != `"a"` || m.Error == nil || m.Error.Code != -32800 {
-		t.Errorf("cancelled: %s, %+v", m.ID, m.Error)
+		t.Errorf("cancelled: got id %s, error %+v, want \"a\" and -32800", m.ID, m.Error)
 	}
 	close(release)
 	for range 300 {
@@ -29,14 +29,15 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-// TestCancelWithoutID: a cancellation without an id gets an error, and the session goes on.
+// TestCancelWithoutID checks that a cancellation without an id is logged, and that the session
+// continues.
 func TestCancelWithoutID(t *testing.T) {
 	c := dial(t, start(t, testOptions(t, "pre"))).initialize(struct{}{})
 	for _, params := range []string{`{}`, `{"md":2}`} {
 		c.send(`{"jsonrpc":"2.0","method":"$/cancelRequest","params":` + params + `}`)
 		if m := c.message(); m.Method != "window/logMessage" ||
 			!strings.Contains(string(m.Params), "id: expected that of a request") {
-			t.Errorf("%s: %s %s", params, m.Method, m.Params)
+			t.Errorf("%s: got %s %s, want a log message about the id", params, m.Method, m.Params)
 		}
 	}
 	for _, params := range []string{`{"id":null}`, `{"id":[]}`, `null`, `[]`, `1`} {
@@ -45,9 +46,9 @@ func TestCancelWithoutID(t *testing.T) {
 	c.serves()
 }
 
-// TestIDOfBad: who waits for the answer to a message that is wrong gets one, if the id
-// stands before what is wrong. Documents are lost only to what may have been a
-// change of one.
+// TestIDOfBad checks that the error for a malformed message has the message's id if the id precedes
+// the fault. Open documents lose their class only if the message may have been a change of a
+// document.
 func TestIDOfBad(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.Debounce = time.Hour
@@ -63,7 +64,7 @@ func TestIDOfBad(t *testing.T) {
 		{"{\"jsonrpc\":\"2.0\",\"id\":\"\xff\",\"method\":\"model/info\"}", "null", false},
 		{`{"id":null,"method":"model/info"}`, "null", false},
 		{`{"jsonrpc":"2.0","method":"model/info","params":{]}`, "null", false},
-		{`{"jsonrpc":"2.0","id":7`, "null", true}, // it may go on
+		{`{"jsonrpc":"2.0","id":7`, "null", true}, // the message may continue
 		{`{"jsonrpc":"2.0","params":{]},"id":7}`, "null", true},
 		{`{"jsonrpc":"2.0","method":"sequence/didChange","params":{]}`, "null", true},
 		{`{"jsonrpc":"2.0","method":7}`, "null", true},
@@ -79,13 +80,14 @@ func TestIDOfBad(t *testing.T) {
 			m = x.message()
 		}
 		if string(m.ID) != c.id || m.Error == nil || lost != c.loses {
-			t.Errorf("%s: id %s, %+v; documents are lost: %v", c.message, m.ID, m.Error, lost)
+			t.Errorf("%s: got id %s, error %+v, documents lost %v", c.message, m.ID, m.Error, lost)
 		}
 		x.notify("sequence/didClose", map[string]any{"uri": "u"})
 	}
 }
 
-// TestIDOfLong: a message that is too long gets an error with its id, in both framings, if the id is at its beginning.
+// TestIDOfLong checks that the error for a message that is too long has its id if the id is near
+// the start, in both framings.
 func TestIDOfLong(t *testing.T) {
 	long := strings.Repeat("1", 5000)
 	for _, c := range []struct{ message, id string }{
@@ -104,7 +106,7 @@ func TestIDOfLong(t *testing.T) {
 			x := dial(t, start(t, o)).initialize(struct{}{})
 			x.send(c.message)
 			if m := x.message(); string(m.ID) != c.id || m.Error == nil || m.Error.Code != -32700 {
-				t.Errorf("%s, %.60s: id %s, %+v", framing, c.message, m.ID, m.Error)
+				t.Errorf("%s, %.60s: got id %s, error %+v", framing, c.message, m.ID, m.Error)
 			}
 			x.call(9, "model/info", nil, nil)
 		}

@@ -39,7 +39,7 @@ const (
 	useful
 )
 
-// useAt returns the session's rank, and since when it has had that rank.
+// useAt returns the session's rank and the start of the time at that rank.
 func (s *session) useAt(now time.Time, a allowances) (use, time.Time) {
 	last := *s.activity.last.Load()
 	blocked := s.out.Since()
@@ -55,8 +55,8 @@ func (s *session) useAt(now time.Time, a allowances) (use, time.Time) {
 	return useful, last
 }
 
-// hasNothing reports whether the session has no open document and no pending request. It does not block: a
-// held lock means that the documents are in use.
+// hasNothing reports whether the session has neither open documents nor pending requests. It does
+// not block: if a lock is held, the documents are in use.
 func (s *session) hasNothing() bool {
 	if !s.documents.mu.TryLock() {
 		return false
@@ -68,8 +68,8 @@ func (s *session) hasNothing() bool {
 	return open+len(s.calls)+s.bare.pending+s.pushes == 0 && s.activity.reading.Load() == 0
 }
 
-// evict removes the session that ranks first for eviction and returns it, for the caller to dismiss, or nil.
-// The caller holds the server's lock.
+// evict removes and returns the session that ranks first for eviction, or returns nil. The caller
+// dismisses the session and holds the server's lock.
 func (s *Server) evict() *session {
 	var least *session
 	rank, since, now := useful, time.Time{}, time.Now()
@@ -84,8 +84,8 @@ func (s *Server) evict() *session {
 	return least
 }
 
-// makeRoom ends the session that ranks first for eviction and reports whether there was one. The session's
-// files are closed on return.
+// makeRoom ends the session that ranks first for eviction and closes its files. It returns false if
+// no session can be evicted.
 func (s *Server) makeRoom() bool {
 	s.mu.Lock()
 	x := s.evict()
@@ -99,7 +99,7 @@ func (s *Server) makeRoom() bool {
 	return true
 }
 
-// dismiss sends the reason to the client if it reads, and ends the session.
+// dismiss ends the session. A client that reads gets the reason first.
 func (s *session) dismiss(why *Error) {
 	// Ending the session unblocks a write to a client that does not read.
 	late := time.AfterFunc(s.server.grace, func() { s.end(why) })

@@ -12,27 +12,28 @@ import (
 	"github.com/sftseq/sftseq/internal/serve/transport"
 )
 
-// expectDismissed reads to the end of a session that had to make room for another.
+// expectDismissed reads to the end of a session that the server evicted. The last message must be a
+// retryable error that contains why.
 func (c *client) expectDismissed(why string) {
 	c.t.Helper()
 	rest, err := c.end()
 	if err == nil || !strings.Contains(err.Error(), why) {
-		c.t.Errorf("it ended with %v, want %q", err, why)
+		c.t.Errorf("the session ended with %v, want %q", err, why)
 	}
 	if n := len(rest); n == 0 || !strings.Contains(rest[n-1], why) || !strings.Contains(rest[n-1], "-32000") ||
 		!strings.Contains(rest[n-1], "retryAfter") {
-		c.t.Errorf("it received %q", rest)
+		c.t.Errorf("got messages %q, want a last one with -32000, retryAfter and the reason", rest)
 	}
 }
 
-// serves expects that a session answers.
+// serves checks that the session responds to a request.
 func (c *client) serves() {
 	c.t.Helper()
 	c.call("serves", "model/info", nil, nil)
 }
 
-// TestEvictsSilent: connections that send nothing give way to new ones, the oldest first; those that send something
-// stay.
+// TestEvictsSilent checks that at --max-clients a new connection replaces the oldest connection
+// that has not sent a message. Sessions that have sent a message stay.
 func TestEvictsSilent(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxClients = 3
@@ -41,22 +42,23 @@ func TestEvictsSilent(t *testing.T) {
 	speaks := dial(t, s).initialize(struct{}{})
 	present := func(n int) func() bool { return func() bool { return s.stats().Sessions == n } }
 	first := dial(t, s)
-	eventually(t, "the first is not there", present(2))
+	eventually(t, "the first session has not started", present(2))
 	time.Sleep(5 * time.Millisecond)
 	second := dial(t, s)
-	eventually(t, "the second is not there", present(3))
-	io.WriteString(first.conn, `{"jsonrpc":"2.0","id":1,"meth`) // is none yet
+	eventually(t, "the second session has not started", present(3))
+	io.WriteString(first.conn, `{"jsonrpc":"2.0","id":1,"meth`) // an incomplete message does not count
 	time.Sleep(2 * s.allowances.silent)
 	dial(t, s).initialize(struct{}{})
 	first.expectDismissed("--max-clients")
 	dial(t, s).initialize(struct{}{})
 	second.expectDismissed("--max-clients")
 	time.Sleep(2 * s.allowances.silent)
-	dial(t, s).expectDismissed("--max-clients") // all others are of use
+	dial(t, s).expectDismissed("--max-clients") // refused: no session can be evicted
 	speaks.serves()
 }
 
-// TestEvictsUnread: who does not read goes before who is idle.
+// TestEvictsUnread checks that a session whose client does not read is evicted before an idle
+// session.
 func TestEvictsUnread(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxClients = 3
@@ -65,10 +67,10 @@ func TestEvictsUnread(t *testing.T) {
 	conn, theirs := socketPair(t)
 	defer conn.Close()
 	ended := make(chan error, 1)
-	go func() { ended <- s.Serve("who does not read", theirs, theirs, false) }()
+	go func() { ended <- s.Serve("unread", theirs, theirs, false) }()
 	io.WriteString(conn, `{"jsonrpc":"2.0","id":"i","method":"initialize"}`+"\n")
 	go floods(conn)
-	eventually(t, "nothing is blocked", func() bool { return s.blocked() == 1 })
+	eventually(t, "no session is blocked", func() bool { return s.blocked() == 1 })
 	busy := dial(t, s).initialize(struct{}{})
 	s.allowances = allowances{silent: time.Hour, unread: 300 * time.Millisecond, idle: time.Millisecond}
 	time.Sleep(500 * time.Millisecond)
@@ -79,13 +81,13 @@ func TestEvictsUnread(t *testing.T) {
 		must.Fail(t, "--max-clients")(err)
 	case <-time.After(patience):
 		conn.Close()
-		t.Fatal("it keeps its place")
+		t.Fatal("the blocked session was not evicted")
 	}
 	idle.serves()
 	newcomer.serves()
 }
 
-// blocked is how many sessions' clients do not read.
+// blocked returns the number of sessions whose output is blocked because the client does not read.
 func (s *Server) blocked() (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,7 +99,8 @@ func (s *Server) blocked() (n int) {
 	return n
 }
 
-// TestSlowReaderReads: who takes a long answer slowly is not one that does not read.
+// TestSlowReaderReads checks that a client that reads a long response slowly does not count as
+// blocked.
 func TestSlowReaderReads(t *testing.T) {
 	a, b := net.Pipe()
 	defer a.Close()
@@ -112,23 +115,25 @@ func TestSlowReaderReads(t *testing.T) {
 	for n := range 8 {
 		time.Sleep(60 * time.Millisecond)
 		if u, _ := x.useAt(time.Now(), allowances{time.Hour, 120 * time.Millisecond, time.Hour}); u != useful {
-			t.Fatalf("after %d pieces of 8", n)
+			t.Fatalf("got use %v after %d of 8 pieces, want useful", u, n)
 		}
 		must.Get(io.ReadFull(a, piece))(t)
 	}
 }
 
-// withDocument is a client with one open document, whose class it has received, and no request.
+// withDocument returns a client with one open document whose class has been received. It has no
+// pending request.
 func withDocument(t testing.TB, s *Server) *client {
 	t.Helper()
 	c := dial(t, s).initialize(struct{}{})
 	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": "1"})
 	c.message()
-	eventually(t, "it has not ended", func() bool { jobs, _, running := waiting(s); return jobs+running == 0 })
+	eventually(t, "the batch has not ended", func() bool { jobs, _, running := waiting(s); return jobs+running == 0 })
 	return c
 }
 
-// TestEvictsIdle: the session that was idle longest is evicted, unless it has an open document or a pending request.
+// TestEvictsIdle checks that the longest idle session is evicted first. A session with an open
+// document or a pending request stays.
 func TestEvictsIdle(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxClients, o.Debounce = 4, 0
@@ -141,7 +146,7 @@ func TestEvictsIdle(t *testing.T) {
 	second := dial(t, s).initialize(struct{}{})
 	first := dial(t, s).initialize(struct{}{})
 	first.serves()
-	time.Sleep(20 * time.Millisecond) // the server notes an answer after it has written it
+	time.Sleep(20 * time.Millisecond) // the server records activity after it has written the response
 	second.serves()
 	time.Sleep(2 * s.allowances.idle)
 	newcomer := dial(t, s).initialize(struct{}{})
@@ -150,9 +155,9 @@ func TestEvictsIdle(t *testing.T) {
 	another := dial(t, s).initialize(struct{}{})
 	another.request(1, "sequence/classify", map[string]any{"tokens": []int{1}})
 	second.expectDismissed("--max-clients")
-	eventually(t, "not all wait", func() bool { return s.inflight() == 3 })
+	eventually(t, "three requests are not pending", func() bool { return s.inflight() == 3 })
 	time.Sleep(2 * s.allowances.idle)
-	dial(t, s).expectDismissed("--max-clients") // is refused: all others are of use
+	dial(t, s).expectDismissed("--max-clients") // refused: no session can be evicted
 	close(release)
 	if m := waits.answer(1); m.Error != nil {
 		t.Error(m.Error)
@@ -160,7 +165,8 @@ func TestEvictsIdle(t *testing.T) {
 	edits.serves()
 }
 
-// TestIdleTimeout: it ends sessions without requests, and no others.
+// TestIdleTimeout checks that --idle-timeout ends exactly the sessions without pending requests and
+// open documents.
 func TestIdleTimeout(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.IdleTimeout, o.Debounce = 200*time.Millisecond, 0
@@ -175,7 +181,7 @@ func TestIdleTimeout(t *testing.T) {
 	mute.expectDismissed("--idle-timeout")
 	idle.expectDismissed("--idle-timeout")
 	if took := time.Since(began); took < o.IdleTimeout {
-		t.Errorf("it took %v", took)
+		t.Errorf("sessions ended after %v, want at least --idle-timeout", took)
 	}
 	time.Sleep(2 * o.IdleTimeout)
 	close(release)
@@ -188,8 +194,8 @@ func TestIdleTimeout(t *testing.T) {
 	edits.expectDismissed("--idle-timeout")
 }
 
-// TestFairMemory: whoever takes what it can leaves as much to all others, who are served;
-// alone it may have all.
+// TestFairMemory checks the memory quota of sessions. A single session may use nearly all memory.
+// Beside another session it gets at most half, and the other session is served.
 func TestFairMemory(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxMemory, o.Debounce = 8<<20, time.Hour
@@ -204,7 +210,7 @@ func TestFairMemory(t *testing.T) {
 	}
 	open(greedy, 0, 12)
 	if used := s.memory.used.Load(); used < o.MaxMemory*3/4 {
-		t.Errorf("alone it has %d bytes of %d", used, o.MaxMemory)
+		t.Errorf("a single session has %d bytes of %d, want at least 3/4", used, o.MaxMemory)
 	}
 	for n := range 12 {
 		greedy.notify("sequence/didClose", map[string]any{"uri": fmt.Sprint(n)})
@@ -213,12 +219,12 @@ func TestFairMemory(t *testing.T) {
 	open(greedy, 0, 12)
 	taken := s.memory.used.Load()
 	if taken > o.MaxMemory/2 || taken < o.MaxMemory/4 {
-		t.Errorf("beside another it has %d bytes of %d", taken, o.MaxMemory)
+		t.Errorf("beside another session it has %d bytes of %d, want 1/4 to 1/2", taken, o.MaxMemory)
 	}
 	other.call(1, "sequence/classify", map[string]any{"text": strings.Repeat("1 ", 2000)}, nil)
 	open(other, 0, 12)
 	if used := s.memory.used.Load(); used < taken+o.MaxMemory/8 {
-		t.Errorf("the other has %d bytes", used-taken)
+		t.Errorf("the other session has %d bytes, want at least 1/8 of the memory", used-taken)
 	}
 	greedy.refuse(2, "sequence/classify", map[string]any{"text": strings.Repeat("1", 1<<18)}, -32000, "--max-memory")
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// explainedAnswer is the answer to an explained request.
+// explainedAnswer is the response to a request with "explain": true.
 type explainedAnswer struct {
 	Label         any
 	Logits        []float32
@@ -31,7 +31,7 @@ type explainedAnswer struct {
 	}
 }
 
-// explanations are what the model says of an example, with positions from start on.
+// explanations returns the scorer's explanations of e, with positions shifted by start.
 func explanations(t testing.TB, s *Server, start int, e seq.Example) []sft.Explanation {
 	t.Helper()
 	out := must.Get(s.model.Scorer.Explain(context.Background(), []seq.Example{e}))(t)
@@ -42,12 +42,12 @@ func explanations(t testing.TB, s *Server, start int, e seq.Example) []sft.Expla
 func expectExplanation(t *testing.T, what string, got *sft.Explanation, want sft.Explanation) {
 	t.Helper()
 	if got == nil || !reflect.DeepEqual(*got, want) {
-		t.Errorf("%s: %+v, want %+v", what, got, want)
+		t.Errorf("%s: got %+v, want %+v", what, got, want)
 	}
 }
 
-// TestExplain: explained and plain requests side by side are answered alike, and
-// the explanation is the scorer's, for every source and in a list.
+// TestExplain checks that "explain" does not change the rest of a response, and that the
+// explanation equals the scorer's for tokens, documents and list elements.
 func TestExplain(t *testing.T) {
 	testenv.NoRace(t, "compares with slow loops in float64")
 	s := start(t, testOptions(t, "pre"))
@@ -65,20 +65,20 @@ func TestExplain(t *testing.T) {
 	for range 2 * n {
 		m, i := c.message(), 0
 		if m.Error != nil {
-			t.Fatalf("%s: %+v", m.ID, m.Error)
+			t.Fatalf("request %s: error %+v", m.ID, m.Error)
 		}
 		into := plain
 		if _, err := fmt.Sscanf(string(m.ID), `"explained %d"`, &i); err == nil {
 			into = explained
 		} else if _, err := fmt.Sscanf(string(m.ID), `"plain %d"`, &i); err != nil {
-			t.Fatalf("%s", m.ID)
+			t.Fatalf("got unknown id %s", m.ID)
 		}
 		decode(t, m.Result, &into[i])
 	}
 	for i, x := range explained {
 		expectExplanation(t, fmt.Sprint(i), x.Explain, explanations(t, s, 0, seq.Example{A: tokens[i]})[0])
 		if x.Explain = nil; !reflect.DeepEqual(x, plain[i]) {
-			t.Errorf("%d: %+v explained, %+v otherwise", i, x, plain[i])
+			t.Errorf("request %d: got %+v with explain, %+v without", i, x, plain[i])
 		}
 	}
 
@@ -87,7 +87,7 @@ func TestExplain(t *testing.T) {
 	var x explainedAnswer
 	c.call("uri", "sequence/classify", map[string]any{"uri": "u", "explain": true}, &x)
 	if expectExplanation(t, "uri", x.Explain, want); x.Version == nil || *x.Version != 3 {
-		t.Errorf("version %v", x.Version)
+		t.Errorf("got version %v, want 3", x.Version)
 	}
 	var many struct {
 		Results []struct{ Result explainedAnswer }
@@ -96,11 +96,12 @@ func TestExplain(t *testing.T) {
 		map[string]any{"sequences": []any{map[string]any{"text": "[MAX 2 9 ]"},
 			map[string]any{"text": "[MAX 2 9 ]", "explain": true}}}, &many)
 	if expectExplanation(t, "many", many.Results[1].Result.Explain, want); many.Results[0].Result.Explain != nil {
-		t.Error("explained without being asked")
+		t.Error("the element without explain has an explanation")
 	}
 }
 
-// TestExplainWindows: each window has its own, in positions of the whole.
+// TestExplainWindows checks that every window has its own explanation, with positions in the whole
+// sequence.
 func TestExplainWindows(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
 	c := dial(t, s).initialize(struct{}{})
@@ -115,21 +116,21 @@ func TestExplainWindows(t *testing.T) {
 	c.call("sliding", "sequence/classify", map[string]any{"tokens": tokens, "explain": true,
 		"window": map[string]any{"policy": "sliding", "length": 30, "stride": 20}}, &x)
 	if x.Explain != nil || len(x.Windows) != 5 {
-		t.Fatalf("%d windows, all explained by %+v", len(x.Windows), x.Explain)
+		t.Fatalf("got %d windows and explanation %+v of the sequence, want 5 and none", len(x.Windows), x.Explain)
 	}
 	for _, w := range x.Windows {
 		expectExplanation(t, fmt.Sprint(w.Start), w.Explain,
 			explanations(t, s, w.Start, seq.Example{A: tokens[w.Start:w.End]})[0])
 		if last := w.Explain.Layers[0].Positions; int(last[0]) < w.Start || int(last[len(last)-1]) >= w.End {
-			t.Errorf("positions %v in the window from %d to %d", last, w.Start, w.End)
+			t.Errorf("got positions %v in the window from %d to %d", last, w.Start, w.End)
 		}
 		if !slices.Equal(w.Logits, logits(t, s, tokens[w.Start:w.End])) {
-			t.Errorf("window %d: logits %v", w.Start, w.Logits)
+			t.Errorf("window %d: got logits %v, want those of its tokens alone", w.Start, w.Logits)
 		}
 	}
 }
 
-// TestExplainPair: both sequences of a pair.
+// TestExplainPair checks the explanations of both sequences of a pair.
 func TestExplainPair(t *testing.T) {
 	s := start(t, testOptions(t, "retrieval"))
 	c := dial(t, s).initialize(struct{}{})
@@ -142,12 +143,12 @@ func TestExplainPair(t *testing.T) {
 	expectExplanation(t, "a", x.ExplainA, want[0])
 	expectExplanation(t, "b", x.ExplainB, want[1])
 	if x.ExplainA, x.ExplainB = nil, nil; !reflect.DeepEqual(x, plain) {
-		t.Errorf("%+v explained, %+v otherwise", x, plain)
+		t.Errorf("got %+v with explain, %+v without", x, plain)
 	}
 }
 
-// TestExplainRefused: what is no boolean, what would take too much memory, and
-// what is cancelled.
+// TestExplainRefused checks the errors of "explain": a value that is not a boolean, a request above
+// --max-memory and a cancelled request.
 func TestExplainRefused(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxMemory = 1 << 20
@@ -162,16 +163,16 @@ func TestExplainRefused(t *testing.T) {
 		&many)
 	if e := many.Results[0].Error; e == nil ||
 		!strings.HasPrefix(e.Message, "sequences[0].explain: expected true or false") {
-		t.Errorf("%+v", e)
+		t.Errorf("got error %+v, want one about sequences[0].explain", e)
 	}
 	c.refuse(3, "sequence/classify", map[string]any{"text": strings.Repeat("1 ", 5000), "explain": true,
 		"window": map[string]any{"policy": "sliding", "length": 4000, "stride": 1}}, -32602, "--max-memory")
 	release := hold(s)
 	c.request(4, "sequence/classify", map[string]any{"tokens": []int{1, 2}, "explain": true})
-	eventually(t, "nothing runs", func() bool { _, _, running := waiting(s); return running == 1 })
+	eventually(t, "no batch runs", func() bool { _, _, running := waiting(s); return running == 1 })
 	c.notify("$/cancelRequest", map[string]any{"id": 4})
 	if m := c.answer(4); m.Error == nil || m.Error.Code != -32800 {
-		t.Errorf("%+v", m)
+		t.Errorf("got %+v, want error -32800", m)
 	}
 	eventually(t, "the batch goes on", func() bool { jobs, _, running := waiting(s); return running+jobs == 0 })
 	close(release)
@@ -180,7 +181,8 @@ func TestExplainRefused(t *testing.T) {
 		"explain: expected true or false, found a list")
 }
 
-// TestExplainOtherTasks: every method that answers a sequence explains it when asked.
+// TestExplainOtherTasks checks that the methods of regression, multi-label and tagging models
+// support "explain".
 func TestExplainOtherTasks(t *testing.T) {
 	for folder, method := range map[string]string{"regression": "sequence/predict", "multilabel": "sequence/labels",
 		"tagging": "sequence/tag"} {
@@ -191,7 +193,7 @@ func TestExplainOtherTasks(t *testing.T) {
 		c.call(1, method, map[string]any{"tokens": tokens}, &plain)
 		c.call(2, method, map[string]any{"tokens": tokens, "explain": true}, &with)
 		if delete(with, "explain"); !reflect.DeepEqual(with, plain) {
-			t.Errorf("%s: explained %v, plain %v", folder, with, plain)
+			t.Errorf("%s: got %v with explain, %v without", folder, with, plain)
 		}
 		var got struct{ Explain *sft.Explanation }
 		c.call(3, method, map[string]any{"tokens": tokens, "explain": true}, &got)
@@ -199,12 +201,13 @@ func TestExplainOtherTasks(t *testing.T) {
 	}
 }
 
-// TestShiftedPlaces: n-grams of a window have places in the whole sequence.
+// TestShiftedPlaces checks that shift moves the places of n-grams from the window to the whole
+// sequence.
 func TestShiftedPlaces(t *testing.T) {
 	o := []sft.Output{{Explanations: []sft.Explanation{{Linear: &sft.LinearExplanation{
 		NGrams: []sft.NGramExplanation{{Places: [][2]int32{{0, 2}, {5, 6}}}}}}}}}
 	shift(o, []cut{{start: 10}})
 	if got := o[0].Explanations[0].Linear.NGrams[0].Places; !slices.Equal(got, [][2]int32{{10, 12}, {15, 16}}) {
-		t.Errorf("%v", got)
+		t.Errorf("got places %v, want [[10 12] [15 16]]", got)
 	}
 }

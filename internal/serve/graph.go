@@ -6,11 +6,10 @@ import (
 	"github.com/sftseq/sftseq/internal/requests"
 )
 
-// featured is why a model of features reads no text.
+// featured is the reason why a model of features refuses text.
 const featured = "the tokens of the model have features, and no ids"
 
-// graph reads the point cloud or the graph among fields; path goes before their names in
-// errors.
+// graph parses the point cloud or graph in fields. path precedes the field names in errors.
 func (c *call) graph(path string, fields map[string]json.RawMessage, suffix string) (*sequence, error) {
 	for _, source := range append(sources, "version") {
 		if name := source + suffix; fields[name] != nil {
@@ -38,7 +37,7 @@ func (c *call) graph(path string, fields map[string]json.RawMessage, suffix stri
 		c.free(most)
 		return nil, stopped
 	}
-	c.free(most - q.graph.Bytes()) // the estimate less the size of the graph
+	c.free(most - q.graph.Bytes()) // give back the estimate beyond the graph's size
 	if bad != nil {
 		return nil, badParam(path+field, "%v", bad)
 	}

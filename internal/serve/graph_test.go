@@ -14,8 +14,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestGraph: a model of features reads these by every method of a sequence; it has no text,
-// windows or documents, and keeps no memory of what was refused.
+// TestGraph checks a model of feature vectors. It reads "features" in every method of a sequence,
+// refuses texts, windows and documents, and frees the memory of refused requests.
 func TestGraph(t *testing.T) {
 	cloud, row := map[string]any{"features": [][]float64{{1, 0, 0, 1, 2, 3, 4}}}, []float64{1, 0, 0, 1, 2, 3, 4}
 	s := start(t, testOptions(t, "clouds"))
@@ -29,7 +29,7 @@ func TestGraph(t *testing.T) {
 	c.call(1, "sequence/classify", map[string]any{"features": cloud["features"], "explain": true}, &out)
 	c.call(2, "sequence/embed", cloud, &out)
 	if out.Length != 1 || out.Label == nil || len(out.Embedding) != 8 || len(out.Explain.Pooling) != 1 {
-		t.Errorf("%+v", out)
+		t.Errorf("got %+v", out)
 	}
 	for id, x := range []struct {
 		params map[string]any
@@ -52,7 +52,7 @@ func TestGraph(t *testing.T) {
 	}
 	c.notify("sequence/didOpen", map[string]any{"uri": "a", "version": 1, "text": "1"})
 	if m := c.message(); !strings.Contains(string(m.Params), "expected no document") {
-		t.Errorf("%s %s", m.Method, m.Params)
+		t.Errorf("got %s %s, want an error", m.Method, m.Params)
 	}
 	tokens := dial(t, start(t, testOptions(t, "pre"))).initialize(nil)
 	tokens.refuse(1, "sequence/classify", cloud, codeParams, "features: the model reads tokens")
@@ -67,7 +67,8 @@ func TestGraph(t *testing.T) {
 	eventually(t, "memory is still counted", func() bool { return s.memory.used.Load() == 0 })
 }
 
-// TestTagsOfPoints: a model that tags points answers with a tag of each, and no spans.
+// TestTagsOfPoints checks that a tagging model of points responds with a tag per point, without
+// spans.
 func TestTagsOfPoints(t *testing.T) {
 	o := testOptions(t, "clouds")
 	o.Load = func() (*Model, error) {
@@ -77,7 +78,7 @@ func TestTagsOfPoints(t *testing.T) {
 		}
 		c := *m.Config
 		c.Task, c.LabelNames, c.NumLabels = config.Tagging, []string{"mug/body", "mug/handle"}, 2
-		return onProcessor(sft.NewModel(&c, 1), "parts")
+		return onCPU(sft.NewModel(&c, 1), "parts")
 	}
 	c := dial(t, start(t, o)).initialize(nil)
 	var out struct {
@@ -90,11 +91,11 @@ func TestTagsOfPoints(t *testing.T) {
 		map[string]any{"features": [][]float64{{1, 0, 0, 1, 2, 3, 4}, {1, 0, 1, 0, -2, 3, 4}}}, &out)
 	if len(out.Tags) != 2 || !strings.HasPrefix(out.Tags[0], "mug/") || len(out.Scores) != 2 || out.Scores[0] < 0.5 ||
 		out.Spans != nil || out.Length != 2 {
-		t.Errorf("%+v", out)
+		t.Errorf("got %+v, want two tags with scores", out)
 	}
 }
 
-// TestGraphOverHTTP: HTTP takes what JSON-RPC does.
+// TestGraphOverHTTP checks that HTTP accepts graphs as JSON-RPC does.
 func TestGraphOverHTTP(t *testing.T) {
 	w := startHTTP(t, testOptions(t, "graphs"), HTTPOptions{})
 	graph := `{"features":[[1.5,0],[0.5,-1]],"edges":[[0,1,1,0.5]]}`
@@ -103,11 +104,12 @@ func TestGraphOverHTTP(t *testing.T) {
 	}
 	if r, answer := w.send("POST", "/v1/embeddings", `{"model":"graphs","input":"1"}`); r.StatusCode != 400 ||
 		!strings.Contains(answer, "expected features") {
-		t.Errorf("%s %s", r.Status, answer)
+		t.Errorf("got %s %s, want 400", r.Status, answer)
 	}
 }
 
-// TestGraphInitialize: documents are of tokens, and windows of models that read them.
+// TestGraphInitialize checks the capabilities in the initialize result: documents for models that
+// read tokens, and window policies for those that support windows.
 func TestGraphInitialize(t *testing.T) {
 	for model, want := range map[string]struct {
 		documents bool
@@ -117,13 +119,13 @@ func TestGraphInitialize(t *testing.T) {
 		var r initializeResult
 		dial(t, start(t, testOptions(t, model))).call(1, "initialize", struct{}{}, &r)
 		if c := r.Capabilities; c.Documents != want.documents || len(c.WindowPolicies) != want.windows {
-			t.Errorf("%s: %+v", model, c)
+			t.Errorf("%s: got capabilities %+v", model, c)
 		}
 	}
 }
 
-// TestGraphMemory: what a graph keeps is counted until its answer; as a bare line it is answered
-// too, and its edges are work that it waits for.
+// TestGraphMemory checks that the memory of a graph is counted until its response. It also checks a
+// graph as a bare line, and that edges count as work.
 func TestGraphMemory(t *testing.T) {
 	s := start(t, testOptions(t, "graphs"))
 	release := hold(s)
@@ -132,14 +134,14 @@ func TestGraphMemory(t *testing.T) {
 	graph := map[string]any{"features": slices.Repeat([][]float64{{1, 2}}, nodes),
 		"edges": slices.Repeat([][]float64{{0, 1, 1, 0.5}}, nodes)}
 	c.request(1, "sequence/classify", graph)
-	eventually(t, "nothing runs", func() bool { _, _, running := waiting(s); return running > 0 })
+	eventually(t, "no batch runs", func() bool { _, _, running := waiting(s); return running > 0 })
 	kept := (&requests.Request{Features: make([][]float32, 1), Edges: make([]seq.Edge, 1)}).Bytes() * nodes
 	if used := s.memory.used.Load(); used < kept {
-		t.Errorf("%d bytes are counted, at least %d are kept", used, kept)
+		t.Errorf("got %d counted bytes, want at least %d", used, kept)
 	}
 	close(release)
 	if m := c.answer(1); m.Error != nil {
-		t.Errorf("%+v", m)
+		t.Errorf("got %+v, want a result", m)
 	}
 	eventually(t, "memory is still counted", func() bool { return s.memory.used.Load() == 0 })
 
@@ -156,7 +158,8 @@ func TestGraphMemory(t *testing.T) {
 	}
 }
 
-// TestReloadToGraphs: an open document gets the error that the new model reads no documents.
+// TestReloadToGraphs checks that open documents get an error after a reload to a model that does
+// not read documents.
 func TestReloadToGraphs(t *testing.T) {
 	o := testOptions(t, "pre")
 	names := []string{"pre", "graphs", "pre"}
@@ -171,7 +174,7 @@ func TestReloadToGraphs(t *testing.T) {
 	for _, want := range []string{`"label":`,
 		"text: the tokens of the model have features, and no ids: expected no document", `"label":`} {
 		if m := c.message(); m.Method != publishClass || !strings.Contains(string(m.Params), want) {
-			t.Errorf("%s %s, expected %s", m.Method, m.Params, want)
+			t.Errorf("got %s %s, want %s", m.Method, m.Params, want)
 		}
 		if len(names) > 0 {
 			must.Succeed(t, s.Reload())

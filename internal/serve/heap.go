@@ -8,11 +8,11 @@ import (
 	"sync"
 )
 
-// LimitHeap limits Go's memory, until stop is called, to what is in use beside requests and
-// documents, all of these that --max-memory allows, and a quarter of it for garbage. Below
-// that limit garbage is collected when there is as much as is kept, by Go's default, or a
-// quarter of --max-memory where that is more: otherwise marking what is kept would take more
-// time than the requests. Whoever sets GOMEMLIMIT or GOGC has decided otherwise.
+// LimitHeap sets Go's memory limit until stop is called. The limit is the memory outside of
+// requests and documents, plus --max-memory, plus a quarter of --max-memory for garbage. Below the
+// limit a collection starts when garbage reaches the larger of the live heap (Go's default) and a
+// quarter of --max-memory; otherwise marking a small live heap would take more time than the
+// requests. LimitHeap does nothing if GOMEMLIMIT or GOGC is set.
 func (s *Server) LimitHeap() (stop func()) {
 	if os.Getenv("GOMEMLIMIT") != "" || os.Getenv("GOGC") != "" {
 		return func() {}
@@ -23,7 +23,7 @@ func (s *Server) LimitHeap() (stop func()) {
 	}
 	limit, percent := debug.SetMemoryLimit(-1), debug.SetGCPercent(minPercent)
 	h.percent = minPercent
-	runtime.GC() // so that it is known what is in use
+	runtime.GC() // measures the live heap
 	h.adjust()
 	h.watch()
 	return func() {
@@ -35,8 +35,8 @@ func (s *Server) LimitHeap() (stop func()) {
 	}
 }
 
-// heapLimit is the limit of Go's memory, which is set anew whenever garbage has been
-// collected: what models take beside what is counted is known then, and may have grown.
+// heapLimit updates Go's memory limit after every collection. Only then is the memory of models
+// known, which is not counted and may grow.
 type heapLimit struct {
 	memory  *memory
 	samples []runtimemetrics.Sample
@@ -46,21 +46,20 @@ type heapLimit struct {
 	percent int // allowed garbage in percent of the live heap
 }
 
-// What garbage may be beside what is kept: at least Go's default, and at most so much that
-// a small server stays small.
+// Bounds of the GC percent. minPercent is Go's default; maxPercent keeps a small server small.
 const (
 	minPercent = 100
 	maxPercent = 400
 )
 
 var heapMetrics = []string{
-	"/gc/heap/live:bytes", // when garbage was collected last
+	"/gc/heap/live:bytes", // live heap after the last collection
 	"/memory/classes/total:bytes", "/memory/classes/heap/released:bytes", "/memory/classes/heap/free:bytes",
 	"/memory/classes/heap/objects:bytes",
 }
 
-// adjust sets the limit: what is in use and not counted, all that may be counted, and a
-// quarter of it for garbage.
+// adjust sets the limit to the uncounted memory in use, plus --max-memory, plus a quarter of it for
+// garbage.
 func (h *heapLimit) adjust() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -70,7 +69,7 @@ func (h *heapLimit) adjust() {
 	runtimemetrics.Read(h.samples)
 	value := func(i int) int64 { return int64(h.samples[i].Value.Uint64()) }
 	live, around := value(0), value(1)-value(2)-value(3)-value(4)
-	counted := min(h.memory.maxUsed(), live) // then: what was counted a moment ago may be garbage now
+	counted := min(h.memory.maxUsed(), live) // the peak: counted memory may be garbage now
 	heap := live - counted + h.memory.limit
 	garbage := h.memory.limit / 4
 	debug.SetMemoryLimit(around + heap + garbage)
@@ -81,8 +80,7 @@ func (h *heapLimit) adjust() {
 	}
 }
 
-// watch has adjust called whenever garbage has been collected: an object that nobody has
-// is finalized then.
+// watch calls adjust after every collection, through the finalizer of an unreachable object.
 func (h *heapLimit) watch() {
 	runtime.SetFinalizer(&collected{h}, func(c *collected) {
 		h := c.limit

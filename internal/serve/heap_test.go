@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestLimitHeap: garbage is collected when there is a quarter of --max-memory, if that is
-// between as much as is kept and four times that; at the end, and where the environment
-// decides, all is as before.
+// TestLimitHeap checks that LimitHeap starts a garbage collection when garbage takes a quarter of
+// --max-memory, within minPercent and maxPercent. The stop function restores the setting. GOGC and
+// GOMEMLIMIT take precedence.
 func TestLimitHeap(t *testing.T) {
 	percent := func() int {
 		p := debug.SetGCPercent(-1)
@@ -23,24 +23,24 @@ func TestLimitHeap(t *testing.T) {
 	}{
 		{4 << 20, minPercent, minPercent},
 		{1 << 40, maxPercent, maxPercent},
-		{512 << 20, 110, 210}, // 128 MiB beside 64 and what the tests keep
+		{512 << 20, 110, 210}, // 128 MiB of garbage for 64 MiB in keep plus the heap of the tests
 	} {
 		o := testOptions(t, "pre")
 		o.MaxMemory = c.memory
 		s := start(t, o)
 		stop := s.LimitHeap()
 		if p := percent(); p < c.least || p > c.most || debug.SetMemoryLimit(-1) == limit {
-			t.Errorf("--max-memory %d: %d%%, expected %d to %d, and a limit of memory", c.memory, p, c.least, c.most)
+			t.Errorf("--max-memory %d: GC percent %d, want %d to %d and a memory limit", c.memory, p, c.least, c.most)
 		}
 		if stop(); percent() != before || debug.SetMemoryLimit(-1) != limit {
-			t.Errorf("--max-memory %d: %d%% in the end, %d at first", c.memory, percent(), before)
+			t.Errorf("--max-memory %d: GC percent %d after stop, want %d", c.memory, percent(), before)
 		}
 	}
 	for _, name := range []string{"GOGC", "GOMEMLIMIT"} {
 		t.Setenv(name, "100")
 		stop := start(t, testOptions(t, "pre")).LimitHeap()
 		if percent() != before || debug.SetMemoryLimit(-1) != limit {
-			t.Errorf("%s is set, and yet it is %d%%", name, percent())
+			t.Errorf("%s is set, but LimitHeap changed the GC percent to %d", name, percent())
 		}
 		stop()
 		t.Setenv(name, "")

@@ -20,7 +20,7 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// endless is a line without an end.
+// endless is a reader of "[" without end.
 type endless struct{}
 
 func (endless) Read(p []byte) (int, error) {
@@ -30,8 +30,8 @@ func (endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestHostileStreams: each gets errors or the session's end, takes no memory to
-// speak of, and disturbs nobody.
+// TestHostileStreams sends malformed and huge streams. Each must get an error or end its session
+// with bounded memory, while another session is served.
 func TestHostileStreams(t *testing.T) {
 	huge := int64(1 << 30)
 	if testing.Short() {
@@ -40,7 +40,7 @@ func TestHostileStreams(t *testing.T) {
 	for _, c := range []struct {
 		name, framing string
 		in            io.Reader
-		want          string // within the answers
+		want          string // expected part of the responses
 	}{
 		{"a line of 1 GiB", transport.Lines, io.MultiReader(io.LimitReader(endless{}, huge),
 			strings.NewReader("\n{\"tokens\":[1]}\n")), `"label"`},
@@ -84,7 +84,7 @@ func TestHostileStreams(t *testing.T) {
 			ended, served := make(chan struct{}), make(chan int)
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			go func() { // is served meanwhile
+			go func() { // serves the other session meanwhile
 				for n := 0; ; n++ {
 					other.call(n, "sequence/classify", map[string]any{"tokens": []int{1, 2}}, nil)
 					select {
@@ -101,20 +101,21 @@ func TestHostileStreams(t *testing.T) {
 			took := time.Since(began)
 			close(ended)
 			if n := <-served; time.Duration(n) < took/(200*time.Millisecond) {
-				t.Errorf("the other session had %d answers in %v", n, took)
+				t.Errorf("the other session got only %d responses in %v", n, took)
 			}
 			runtime.ReadMemStats(&after)
 			if !strings.Contains(out.String(), c.want) {
-				t.Errorf("%.300s; want %s", out.String(), c.want)
+				t.Errorf("got %.300s, want %s", out.String(), c.want)
 			}
 			if taken := after.TotalAlloc - before.TotalAlloc; taken > 200<<20 {
-				t.Errorf("%d MiB of memory were taken", taken>>20)
+				t.Errorf("allocated %d MiB, want at most 200", taken>>20)
 			}
 		})
 	}
 }
 
-// TestHTTP: the body of a browser's request is not read as messages.
+// TestHTTP checks that an HTTP request on the JSON-RPC listener is rejected and its body is not
+// read as messages.
 func TestHTTP(t *testing.T) {
 	for _, c := range []struct {
 		framing, path string
@@ -123,9 +124,9 @@ func TestHTTP(t *testing.T) {
 	}{
 		{transport.Lines, "/", 1 << 20, "this is HTTP"},
 		{transport.LSP, "/a:b", 1 << 20, "this is HTTP"},
-		{transport.Lines, "/" + strings.Repeat("a", 2000), 1 << 10, "this is HTTP"}, // a line that is too long
+		{transport.Lines, "/" + strings.Repeat("a", 2000), 1 << 10, "this is HTTP"}, // longer than --max-line
 		{transport.Lines, "/" + strings.Repeat("a", 600), 10, "this is HTTP"},
-		{transport.Lines, "/" + strings.Repeat("a", 2*4096), 1 << 20, "this is HTTP"}, // a line that is long
+		{transport.Lines, "/" + strings.Repeat("a", 2*4096), 1 << 20, "this is HTTP"}, // longer than the read buffer
 		{transport.LSP, "/" + strings.Repeat("a", 2*4096), 1 << 20, "a line of more than"},
 	} {
 		o := testOptions(t, "pre")
@@ -135,12 +136,13 @@ func TestHTTP(t *testing.T) {
 		err := start(t, o).Serve("browser", strings.NewReader(text), &out, false)
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(out.String(), c.want) ||
 			strings.Contains(out.String(), "label") || strings.Count(out.String(), "\n") > 3 {
-			t.Errorf("%s, %.20s, %d: %v, %s", c.framing, c.path, c.maxLine, err, out.String())
+			t.Errorf("%s, %.20s, --max-line %d: got %v, %s", c.framing, c.path, c.maxLine, err, out.String())
 		}
 	}
 }
 
-// TestOtherFraming: a stream in LSP's framing is called so, however short a line may be.
+// TestOtherFraming checks that the error for LSP framing on a line stream names --framing lsp, even
+// with a small --max-line.
 func TestOtherFraming(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxLine = 10
@@ -151,8 +153,8 @@ func TestOtherFraming(t *testing.T) {
 	}
 }
 
-// FuzzStream sends any bytes in either framing, before initialize and after: the
-// session ends, every request has one answer, nothing panics or is left.
+// FuzzStream sends arbitrary bytes in both framings, before and after initialize. Every request
+// must get one response, and the session must end without a panic or counted memory.
 func FuzzStream(f *testing.F) {
 	for _, text := range []string{
 		"{\"tokens\":[1]}\n", "[]\n[[[[\n",
@@ -194,7 +196,7 @@ func FuzzStream(f *testing.F) {
 				break
 			}
 			if err != nil || m.Err != nil {
-				t.Fatalf("%v, %v", err, m.Err)
+				t.Fatalf("reading responses: %v, %v", err, m.Err)
 			}
 			var a anyMessage
 			decode(t, m.Body, &a)
@@ -204,28 +206,28 @@ func FuzzStream(f *testing.F) {
 			total--
 			if id := string(a.ID); bytes.Contains(m.Body, []byte(`"jsonrpc"`)) && id != "null" {
 				if requests[id]--; requests[id] < 0 {
-					t.Fatalf("%s: an answer to nothing, or a second one: %s", id, m.Body)
+					t.Fatalf("id %s: unexpected or duplicate response %s", id, m.Body)
 				}
 			}
 		}
 		if total < 0 || total > 0 && !exit {
-			t.Errorf("%d answers are missing", total)
+			t.Errorf("%d responses are missing", total)
 		}
 		if used, lent := server.memory.used.Load(), server.reading.used.Load(); used != 0 || lent != 0 {
-			t.Fatalf("%d bytes are still counted, %d lent", used, lent)
+			t.Fatalf("%d bytes are still counted and %d lent, want 0 and 0", used, lent)
 		}
 	})
 }
 
-// expected is what a stream wants to be answered, up to exit: how often each id of
-// JSON-RPC at most, and how many messages of any kind. Exit may come before answers.
+// expected returns the responses that a stream must get up to exit: the maximum number per JSON-RPC
+// id, and the total. If exit is true the session may end before some responses.
 func expected(framing string, text []byte, limit int) (ids map[string]int, total int, exit bool) {
 	ids = map[string]int{}
 	in := transport.NewFrames(framing, bytes.NewReader(text), nil, limit, nil)
 	for {
 		m, err := in.Read()
 		if err != nil {
-			if err != io.EOF { // a bad header is answered, and the last
+			if err != io.EOF { // a malformed header gets an error and ends the session
 				total++
 			}
 			return ids, total, false
@@ -248,7 +250,8 @@ func expected(framing string, text []byte, limit int) (ids map[string]int, total
 	}
 }
 
-// TestEndsEarly: a session that ends before all is answered says why.
+// TestEndsEarly checks the error of a session whose client process is gone or whose output is
+// closed.
 func TestEndsEarly(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
 	gone := exec.Command(os.Args[0], "-test.run=^$")
@@ -257,18 +260,18 @@ func TestEndsEarly(t *testing.T) {
 	defer typed.Close()
 	go fmt.Fprintf(typed, "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"processId\":%d}}\n",
 		gone.Process.Pid)
-	must.Fail(t, fmt.Sprintf("process %d is gone", gone.Process.Pid))(s.Serve("its process is gone", in, io.Discard,
+	must.Fail(t, fmt.Sprintf("process %d is gone", gone.Process.Pid))(s.Serve("dead client process", in, io.Discard,
 		true))
 	_, closed := io.Pipe()
 	closed.Close()
 	for _, line := range []string{`{"tokens":[1]}`, `{"jsonrpc":"2.0","id":0,"method":"initialize"}`} {
 		must.Fail(t, "writing: io: read/write on closed pipe",
-			line)(s.Serve("reads no more", strings.NewReader(line+"\n"), closed, true))
+			line)(s.Serve("closed output", strings.NewReader(line+"\n"), closed, true))
 	}
 }
 
-// TestClientsVanish: sessions whose clients disappear in mid-line, at random, leave
-// nothing.
+// TestClientsVanish checks that no session is left when clients disconnect at random points of a
+// message.
 func TestClientsVanish(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
 	r := rand.New(rand.NewPCG(5, 6))
@@ -282,7 +285,7 @@ func TestClientsVanish(t *testing.T) {
 	eventually(t, "sessions are left", func() bool { s.mu.Lock(); defer s.mu.Unlock(); return len(s.sessions) == 0 })
 }
 
-// TestDrain: what was accepted is answered, then the sessions end.
+// TestDrain checks that Drain completes all accepted requests and then ends the sessions.
 func TestDrain(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
 	release := hold(s)
@@ -291,7 +294,7 @@ func TestDrain(t *testing.T) {
 	for i := range n {
 		c.request(i, "sequence/classify", map[string]any{"tokens": []int{1 + i%16}})
 	}
-	c.call("last", "model/info", nil, nil) // all before it are accepted
+	c.call("last", "model/info", nil, nil) // its response proves that all earlier requests were accepted
 	drained := make(chan error)
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -302,11 +305,11 @@ func TestDrain(t *testing.T) {
 	close(release)
 	answers, ended := c.end()
 	if err := <-drained; err != nil || len(answers) != n || ended != nil {
-		t.Errorf("%d answers, %v, %v", len(answers), ended, err)
+		t.Errorf("got %d responses, session error %v, drain error %v", len(answers), ended, err)
 	}
 }
 
-// TestDrainDeadline: what takes too long is answered by −32802.
+// TestDrainDeadline checks that requests still pending at Drain's deadline fail with −32802.
 func TestDrainDeadline(t *testing.T) {
 	s := must.Get(New(context.Background(), testOptions(t, "pre")))(t)
 	hold(s)
@@ -327,12 +330,12 @@ func TestDrainDeadline(t *testing.T) {
 		}
 	}
 	if len(answers) != 6 {
-		t.Errorf("%d answers", len(answers))
+		t.Errorf("got %d responses, want 6", len(answers))
 	}
 	must.Check(t, s.Close())
 }
 
-// TestListen serves many clients at both kinds of address.
+// TestListen checks that ServeListener serves several clients on Unix and TCP listeners.
 func TestListen(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
 	ctx, cancel := context.WithCancel(context.Background())
@@ -349,7 +352,7 @@ func TestListen(t *testing.T) {
 			io.WriteString(conn, "{\"id\":\"x\",\"tokens\":[1]}\n")
 			line := make([]byte, 5)
 			if _, err := io.ReadFull(conn, line); err != nil || string(line) != `{"id"` {
-				t.Errorf("%q, %v", line, err)
+				t.Errorf("got %q, %v", line, err)
 			}
 			conn.Close()
 		}
@@ -358,7 +361,7 @@ func TestListen(t *testing.T) {
 	cancel()
 }
 
-// TestMemoryLimit: beyond it requests are refused, and documents.
+// TestMemoryLimit checks that requests and documents above --max-memory are refused.
 func TestMemoryLimit(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxMemory, o.Debounce = 10000, time.Hour
@@ -371,6 +374,6 @@ func TestMemoryLimit(t *testing.T) {
 	c.refuse(2, "sequence/classify", map[string]any{"uri": "a"}, -32803, "--max-memory")
 	c.notify("sequence/didClose", map[string]any{"uri": "a"})
 	c.call(3, "sequence/classify", map[string]any{"text": strings.Repeat("1", 300)}, nil)
-	// trying again is of no use
+	// a request that can never fit gets an error that does not suggest to retry
 	c.refuse(4, "sequence/classify", map[string]any{"text": strings.Repeat("1", 20000)}, -32602, "--max-memory")
 }

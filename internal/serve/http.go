@@ -15,40 +15,40 @@ import (
 	"github.com/sftseq/sftseq/internal/serve/transport"
 )
 
-// HTTPOptions are the ways of HTTP.
+// HTTPOptions configures HTTP.
 type HTTPOptions struct {
-	Tokens   *Tokens       // a client must bear one of them; nil for no token
-	Origins  []string      // origins of pages that may use the server from a browser; "*" for all
-	Raw      bool          // leave vectors of /v1/embeddings unchanged; otherwise their length is 1
-	Patience time.Duration // for what a client sends or reads, 0 is usualPatience
-	Pace     int           // bytes a second that it sends or reads beyond that, 0 is usualPace
+	Tokens   *Tokens       // a request must have one of them; nil disables authentication
+	Origins  []string      // origins whose pages may use the server from a browser; "*" for all
+	Raw      bool          // whether /v1/embeddings returns the model's vectors; otherwise they have length 1
+	Patience time.Duration // base time limit to send or read a message; 0 means usualPatience
+	Pace     int           // minimum bytes per second after Patience; 0 means usualPace
 }
 
-// A client that sends or reads less than the pace, after the server's patience, is cut.
+// The connection of a client that sends or reads more slowly than Pace, after Patience, is closed.
 const (
 	usualPatience = 10 * time.Second
 	usualPace     = 1 << 16
 )
 
-// What HTTP allows: header lines of a request, a connection without a request, unless
-// --idle-timeout has another time, and what is passed over of a body that is too long, so
-// that its client reads the answer.
+// Limits of HTTP: bytes of a request's header, idle time unless --idle-timeout is set, and
+// discarded bytes of a body that is too long. The body is discarded so that the client reads the
+// response.
 const (
 	maxHTTPHeader = 1 << 14
 	httpIdle      = 2 * time.Minute
 	maxDiscarded  = 64 << 20
 )
 
-// gateway answers HTTP. Each connection is a session of the server and each request a
-// call of it, so that all limits and shares are those of JSON-RPC.
+// gateway serves HTTP. Each connection is a session and each request a call, so that the limits and
+// scheduling of JSON-RPC apply.
 type gateway struct {
 	server   *Server
 	options  HTTPOptions
 	endpoint *http.ServeMux
 }
 
-// ServeHTTP answers the requests of clients that connect, until ctx ends or l fails. It
-// returns when those that were accepted are answered, or Drain has cancelled them.
+// ServeHTTP serves HTTP on l until ctx ends or l fails. It returns when accepted requests are
+// complete, or cancelled by Drain.
 func (s *Server) ServeHTTP(ctx context.Context, l net.Listener, o HTTPOptions) error {
 	o.Patience, o.Pace = cmp.Or(o.Patience, usualPatience), cmp.Or(o.Pace, usualPace)
 	g := &gateway{server: s, options: o}
@@ -67,7 +67,7 @@ func (s *Server) ServeHTTP(ctx context.Context, l net.Listener, o HTTPOptions) e
 		h.Shutdown(context.Background())
 	})
 	err := h.Serve(&webListener{Listener: l, ctx: ctx, gateway: g})
-	if stop() { // l has failed
+	if stop() { // true: ctx has not ended, so l failed
 		h.Shutdown(context.Background())
 		return err
 	}
@@ -75,7 +75,7 @@ func (s *Server) ServeHTTP(ctx context.Context, l net.Listener, o HTTPOptions) e
 	return nil
 }
 
-// ServeHTTP answers one request.
+// ServeHTTP handles one request.
 func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{gateway: g, conn: r.Context().Value(webConnKey{}).(*webConn), w: w, r: r,
 		control: http.NewResponseController(w), received: time.Now()}
@@ -95,12 +95,12 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		x.refuse(refused)
 		return
 	}
-	if g.trusts(r) { // who may not ask keeps no place by asking
+	if g.trusts(r) { // an unauthorised request must not keep a connection's slot
 		x.trusted = true
 		x.conn.session.activity.note()
 		defer x.conn.session.activity.note()
 	}
-	// The mux would answer these by itself: with a redirect, or by words.
+	// The mux would respond with a redirect or plain text.
 	if p := r.URL.Path; r.Method == http.MethodConnect || !strings.HasPrefix(p, "/") || path.Clean(p) != p {
 		x.unknown()
 		return
@@ -108,20 +108,21 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.endpoint.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x)))
 }
 
-// exchangeKey has the context of a request hold its exchange.
+// exchangeKey is the context key of a request's exchange.
 type exchangeKey struct{}
 
-// of is a handler of an exchange.
+// of returns the http.Handler for a function of an exchange.
 func (g *gateway) of(answer func(*exchange)) http.HandlerFunc {
 	return func(_ http.ResponseWriter, r *http.Request) {
 		x := r.Context().Value(exchangeKey{}).(*exchange)
-		x.r = r // with the parts of its path
+		x.r = r // has the path values set by the mux
 		answer(x)
 	}
 }
 
-// misdirected refuses a request for another host where there is no token. A page can give this machine's address a name
-// of its own, and so be taken for its origin. No page reaches a Unix socket.
+// misdirected refuses a request for another host if the server has no tokens. This prevents DNS
+// rebinding: a page could name this machine's address and become its origin. No page can reach a
+// Unix socket.
 func (x *exchange) misdirected() *webError {
 	if x.gateway.options.Tokens != nil || ownName(x.r.Host) || x.conn.RemoteAddr().Network() == "unix" {
 		return nil
@@ -131,7 +132,8 @@ func (x *exchange) misdirected() *webError {
 			"or a proxy that sets Host: localhost", short(x.r.Host))
 }
 
-// refuses returns why a request without a token is refused, or nil. Probes of health need no token.
+// refuses returns the error for a request without a valid token, or nil. Health probes need no
+// token.
 func (g *gateway) refuses(r *http.Request) *webError {
 	if g.trusts(r) || isHealth(r.URL.Path) {
 		return nil
@@ -142,7 +144,7 @@ func (g *gateway) refuses(r *http.Request) *webError {
 	return e
 }
 
-// ownName reports whether a host is named by an address, or as this machine is.
+// ownName reports whether a Host header is an IP address, localhost or empty.
 func ownName(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -151,20 +153,20 @@ func ownName(host string) bool {
 	return err == nil || host == "" || strings.EqualFold(host, "localhost")
 }
 
-// maxShort is the number of bytes that an error or a line of the log quotes of a client's request.
+// maxShort is the maximum number of bytes of client text that an error or log line quotes.
 const maxShort = 80
 
-// short returns the beginning of a text that a client has sent.
+// short returns the first maxShort bytes of text.
 func short(text string) string { return text[:min(len(text), maxShort)] }
 
-// webListener has each connection be a session.
+// webListener is a listener that makes each connection a session.
 type webListener struct {
 	net.Listener
 	ctx     context.Context
 	gateway *gateway
 }
 
-// Accept returns the next client that there is a place for.
+// Accept returns the next connection that gets a slot. It refuses all others.
 func (l *webListener) Accept() (net.Conn, error) {
 	s := l.gateway.server
 	for {
@@ -188,8 +190,10 @@ func (l *webListener) Accept() (net.Conn, error) {
 	}
 }
 
-// turnAway refuses a connection for which no slot is free. The first bytes of a request are awaited and answered by
-// 429; a response before a request confuses clients. While maxRefusing others wait for that, the connection is reset: a
+// turnAway refuses a connection for which no slot is free. It waits for the first bytes of a
+// request and responds with 429, because a response before the request confuses clients. Above
+// maxRefusing concurrent refusals it resets the connection. It does not close silently: clients
+// such as Node's would reconnect endlessly.
 // client such as Node's takes a connection that is closed without a word for one to open again, without end.
 func (c *webConn) turnAway(flag string) {
 	s := c.session.server

@@ -20,7 +20,7 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// dial opens a connection on which a test writes what it wants.
+// dial opens a TCP connection to the server, with a deadline of 20 seconds.
 func (w *web) dial() net.Conn {
 	w.t.Helper()
 	conn, err := net.Dial("tcp", w.addr)
@@ -32,7 +32,7 @@ func (w *web) dial() net.Conn {
 	return conn
 }
 
-// raw sends bytes, and returns what comes until the end.
+// raw sends text on a new connection and returns everything received until the connection ends.
 func (w *web) raw(text string) string {
 	w.t.Helper()
 	conn := w.dial()
@@ -41,13 +41,13 @@ func (w *web) raw(text string) string {
 	return string(answer)
 }
 
-// rawPost is the text of a request.
+// rawPost returns the bytes of a POST request.
 func rawPost(path, body string) string {
 	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", path, len(body), body)
 }
 
-// TestHTTPConcurrent: each of 64 clients has an answer to each of its requests, and it is
-// the one to what it has asked, whatever else is asked at the time.
+// TestHTTPConcurrent checks that each of 64 concurrent clients gets the right response to each
+// request.
 func TestHTTPConcurrent(t *testing.T) {
 	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{})
 	const clients, requests = 64, 25
@@ -74,7 +74,7 @@ func TestHTTPConcurrent(t *testing.T) {
 				answer, err := io.ReadAll(r.Body)
 				r.Body.Close()
 				if err != nil || r.StatusCode != 200 || path == "/classify" && string(answer) != want[token] {
-					t.Errorf("%d: %s %s, %v", n, r.Status, answer, err)
+					t.Errorf("client %d: got %s %s, %v", n, r.Status, answer, err)
 				}
 			}
 		})
@@ -86,7 +86,7 @@ func TestHTTPConcurrent(t *testing.T) {
 	})
 }
 
-// TestHTTPMemory: many requests of every kind, good and bad, leave no memory behind.
+// TestHTTPMemory checks that the heap does not grow over many valid and invalid requests.
 func TestHTTPMemory(t *testing.T) {
 	if !testenv.Race {
 		testenv.Long(t, "sends thousands of requests")
@@ -118,7 +118,7 @@ func TestHTTPMemory(t *testing.T) {
 				for range n / 8 {
 					b := bodies[r.IntN(len(bodies))]
 					if r, answer := w.send("POST", b.path, b.body); r.StatusCode != b.status {
-						t.Errorf("%s %.50s: %s %s", b.path, b.body, r.Status, answer)
+						t.Errorf("%s %.50s: got %s %s, want %d", b.path, b.body, r.Status, answer, b.status)
 					}
 				}
 			})
@@ -131,12 +131,13 @@ func TestHTTPMemory(t *testing.T) {
 	}
 	before := round(400)
 	if after := round(n); after > before+8<<20 {
-		t.Errorf("%d KiB are in use after %d requests, %d KiB before", after>>10, n, before>>10)
+		t.Errorf("heap: got %d KiB after %d requests, %d KiB before", after>>10, n, before>>10)
 	}
 	eventually(t, "memory is still counted", func() bool { return w.server.memory.used.Load() == 0 })
 }
 
-// TestHTTPSlowClients: who sends or reads too slowly is cut, at each place where that may be.
+// TestHTTPSlowClients checks that connections that send too slowly are closed in every phase of a
+// request.
 func TestHTTPSlowClients(t *testing.T) {
 	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{Patience: 300 * time.Millisecond})
 	for name, c := range map[string]struct{ first, drip, want string }{
@@ -165,11 +166,11 @@ func TestHTTPSlowClients(t *testing.T) {
 			conn.Close()
 			<-done
 			if took := time.Since(began); took > 5*time.Second || !strings.Contains(string(answer), c.want) {
-				t.Errorf("cut after %v: %q", took, answer)
+				t.Errorf("closed after %v with %q", took, answer)
 			}
 		})
 	}
-	t.Run("a body in time", func(t *testing.T) { // as long as all the patience, but it comes
+	t.Run("a body in time", func(t *testing.T) { // takes longer than Patience in total, but fast enough for Pace
 		t.Parallel()
 		conn, body := w.dial(), `{"tokens":[1`+strings.Repeat(" ", 1<<17)+"]}"
 		request := rawPost("/classify", body)
@@ -180,25 +181,27 @@ func TestHTTPSlowClients(t *testing.T) {
 			time.Sleep(60 * time.Millisecond)
 		}
 		if r, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil || r.StatusCode != 200 {
-			t.Errorf("%v %v", r, err)
+			t.Errorf("got %v %v, want 200", r, err)
 		}
 	})
 }
 
-// TestHTTPUnread: who does not read an answer is cut, and what it takes is given back.
+// TestHTTPUnread checks that the server closes a connection whose client does not read a response,
+// and frees its memory.
 func TestHTTPUnread(t *testing.T) {
 	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{Patience: 300 * time.Millisecond, Pace: 64 << 20})
 	conn := w.dial()
 	conn.(*net.TCPConn).SetReadBuffer(4096)
 	fmt.Fprint(conn, rawPost("/v1/embeddings", `{"model":"pre","input":[`+strings.Repeat("[1],", 15999)+"[1]]}"))
-	eventually(t, "it is not answered", func() bool { return w.server.blocked() == 1 })
-	eventually(t, "the connection is not cut", func() bool {
+	eventually(t, "the response is not blocked", func() bool { return w.server.blocked() == 1 })
+	eventually(t, "the connection is not closed", func() bool {
 		return w.server.stats().Sessions == 0 &&
 			w.server.memory.used.Load() == 0
 	})
 }
 
-// TestHTTPUnreadSmall: so is who does not read many small ones, of whatever kind.
+// TestHTTPUnreadSmall checks that the server also closes a connection whose client does not read
+// many small responses.
 func TestHTTPUnreadSmall(t *testing.T) {
 	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{Patience: 300 * time.Millisecond})
 	for _, line := range []string{"OPTIONS *", "GET //x", "GET /" + strings.Repeat("x", 60)} {
@@ -214,13 +217,13 @@ func TestHTTPUnreadSmall(t *testing.T) {
 		}()
 		sessions := func(n int) func() bool { return func() bool { return w.server.stats().Sessions == n } }
 		eventually(t, line+": there is no connection", sessions(1))
-		eventually(t, line+": the connection is not cut", sessions(0))
+		eventually(t, line+": the connection is not closed", sessions(0))
 		conn.Close()
 	}
 }
 
-// TestHTTPHostile: what is no HTTP, or no request that could be answered, is refused, and
-// another client is served meanwhile as if it were alone.
+// TestHTTPHostile checks that malformed and abusive HTTP requests are refused, while another client
+// gets responses within a second.
 func TestHTTPHostile(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxMemory, o.MaxLine = 16<<20, 4<<20
@@ -276,19 +279,19 @@ func TestHTTPHostile(t *testing.T) {
 			answer := w.raw(strings.Replace(c.text, "Host: localhost\r\n",
 				"Host: localhost\r\nConnection: close\r\n", 1))
 			if !strings.Contains(answer, c.want) || strings.Contains(answer, "200 OK") {
-				t.Errorf("%.300q; want %s", answer, c.want)
+				t.Errorf("got %.300q, want %s", answer, c.want)
 			}
 		})
 	}
 	close(ended)
 	if worst := <-served; worst > time.Second {
-		t.Errorf("another client waited %v", worst)
+		t.Errorf("another client waited %v, want at most 1s", worst)
 	}
 	eventually(t, "memory is still counted", func() bool { return w.server.memory.used.Load() == 0 })
 }
 
-// TestHTTPFair: a client with small requests gets quick responses beside clients with large ones, and beside those of
-// JSON-RPC.
+// TestHTTPFair checks that small requests get quick responses while other clients send large
+// requests.
 func TestHTTPFair(t *testing.T) {
 	if !testenv.Race {
 		testenv.Long(t, "computes for seconds")
@@ -315,7 +318,7 @@ func TestHTTPFair(t *testing.T) {
 			}
 		})
 	}
-	eventually(t, "nothing waits", func() bool { jobs, _, _ := waiting(w.server); return jobs > 500 })
+	eventually(t, "the queue has at most 500 jobs", func() bool { jobs, _, _ := waiting(w.server); return jobs > 500 })
 	var times []time.Duration
 	for range 20 {
 		times = append(times, ask())
@@ -324,11 +327,11 @@ func TestHTTPFair(t *testing.T) {
 	greedy.Wait()
 	slices.Sort(times)
 	if times[10] > 500*time.Millisecond {
-		t.Errorf("the median of a small request is %v, behind %d sequences", times[10], 8*200)
+		t.Errorf("median latency of a small request is %v behind %d sequences, want at most 0.5s", times[10], 8*200)
 	}
 }
 
-// TestHTTPPatience: a request may compute for longer than a client has to send it.
+// TestHTTPPatience checks that Patience does not limit the time that a request is computed.
 func TestHTTPPatience(t *testing.T) {
 	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{Patience: 100 * time.Millisecond})
 	release := hold(w.server)
@@ -336,31 +339,32 @@ func TestHTTPPatience(t *testing.T) {
 	w.post("/classify", `{"tokens":[1]}`)
 }
 
-// TestHTTPCrowded: at the limit of connections a further one gets 429, or replaces an idle one.
+// TestHTTPCrowded checks that a connection beyond --max-clients gets status 429 or replaces an idle
+// connection.
 func TestHTTPCrowded(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxClients = 2
 	w := startHTTP(t, o, HTTPOptions{})
 	silent := []net.Conn{w.dial(), w.dial()}
-	eventually(t, "they have no places", func() bool { return w.server.stats().Sessions == 2 })
+	eventually(t, "the connections are not admitted", func() bool { return w.server.stats().Sessions == 2 })
 	answer := w.raw(rawPost("/classify", `{"tokens":[1]}`))
 	if !strings.HasPrefix(answer, "HTTP/1.1 429 ") || !strings.Contains(answer, "--max-clients allows") {
-		t.Errorf("%q", answer)
+		t.Errorf("got %q, want 429", answer)
 	}
 	if n := w.server.stats().Errors["-32000"]; n != 1 {
-		t.Errorf("%d errors of −32000 are counted, want 1", n)
+		t.Errorf("got %d errors -32000, want 1", n)
 	}
 	for _, header := range []string{"Retry-After: 1", "Retry-After-Ms: ", "Cache-Control: no-store",
 		"Connection: close", "Content-Type: application/json", "Date: "} {
 		if !strings.Contains(answer, "\r\n"+header) {
-			t.Errorf("%q, want %s", answer, header)
+			t.Errorf("got %q, want header %s", answer, header)
 		}
 	}
 	time.Sleep(usualAllowances.silent)
-	w.post("/classify", `{"tokens":[1]}`) // a silent one made room
+	w.post("/classify", `{"tokens":[1]}`) // replaces a silent connection
 	if _, page := w.send("GET", "/metrics", ""); !strings.Contains(page,
 		`sftseq_http_responses_total{status="429"} 1`) {
-		t.Error("who was sent away is not counted")
+		t.Error("the metrics do not count the response 429")
 	}
 	closed := 0
 	for _, conn := range silent {
@@ -374,8 +378,8 @@ func TestHTTPCrowded(t *testing.T) {
 	}
 }
 
-// TestHTTPBusy: while there is no memory for a body, or for the request made from it, the response says when to retry,
-// and the request is not counted.
+// TestHTTPBusy checks requests without enough memory for the body or for its parsed form. The
+// response is 429 with Retry-After, and no memory stays counted.
 func TestHTTPBusy(t *testing.T) {
 	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{})
 	m := &w.server.memory
@@ -388,7 +392,7 @@ func TestHTTPBusy(t *testing.T) {
 		expectWebError(t, fmt.Sprintf("with memory for %d bytes", left), r, answer, 429,
 			"as much as --max-memory allows", "", "rate_limit_exceeded")
 		if r.Header.Get("Retry-After") != "1" || r.Header.Get("Retry-After-Ms") == "" {
-			t.Errorf("%v", r.Header)
+			t.Errorf("got header %v, want Retry-After", r.Header)
 		}
 		eventually(t, "memory is still counted", func() bool {
 			return m.used.Load() == 0 &&
@@ -398,7 +402,7 @@ func TestHTTPBusy(t *testing.T) {
 	w.post("/classify", `{"tokens":[1]}`)
 }
 
-// TestHTTPBeyondMemory: a body that there is never memory for is too long.
+// TestHTTPBeyondMemory checks that a body that can never fit into memory gets status 413.
 func TestHTTPBeyondMemory(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxMemory = 4 << 20
@@ -407,7 +411,7 @@ func TestHTTPBeyondMemory(t *testing.T) {
 	expectWebError(t, "most of the memory", r, answer, 413, "half of --max-memory", "", "")
 }
 
-// TestHTTPIdle: a connection that asks for nothing more ends.
+// TestHTTPIdle checks that an idle connection is closed after --idle-timeout.
 func TestHTTPIdle(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.IdleTimeout = 300 * time.Millisecond
@@ -416,11 +420,11 @@ func TestHTTPIdle(t *testing.T) {
 	answer := w.raw(rawPost("/classify", `{"tokens":[1]}`))
 	if took := time.Since(began); !strings.HasPrefix(answer, "HTTP/1.1 200 ") ||
 		took < o.IdleTimeout || took > 10*time.Second {
-		t.Errorf("%q after %v", answer, took)
+		t.Errorf("got %q, closed after %v", answer, took)
 	}
 }
 
-// TestHTTPLost: while the device is lost, responses say that the server has failed, and for how long.
+// TestHTTPLost checks that requests get status 503 with Retry-After while the device is lost.
 func TestHTTPLost(t *testing.T) {
 	o := testOptions(t, "pre")
 	var devices []*fragile
@@ -439,7 +443,7 @@ func TestHTTPLost(t *testing.T) {
 	r, answer := w.send("POST", "/classify", `{"tokens":[1]}`)
 	expectWebError(t, "without a device", r, answer, 503, "the device is lost", "", "")
 	if r.Header.Get("Retry-After") != "1" || r.Header.Get("Retry-After-Ms") != "1000" {
-		t.Errorf("%v", r.Header)
+		t.Errorf("got header %v, want Retry-After of 1 second", r.Header)
 	}
 	w.server.recovering.Wait()
 	w.post("/classify", `{"tokens":[1]}`)

@@ -10,28 +10,27 @@ import (
 	"github.com/sftseq/sftseq/internal/serve/transport"
 )
 
-// webConn is a connection of HTTP, which is a session of the server. Requests follow
-// each other on it.
+// webConn is an HTTP connection and its session. Requests follow each other on it.
 type webConn struct {
 	net.Conn
 	session *session
-	once    sync.Once // its end
+	once    sync.Once // guards Close
 
 	mu       sync.Mutex
 	phase    phase
-	stopping bool // nothing more is to be read
+	stopping bool // no further requests are accepted
 	response http.ResponseWriter
 }
 
-// webConnKey has the context of a request hold its connection.
+// webConnKey is the context key of a request's connection.
 type webConnKey struct{}
 
-// phase is what a connection does.
+// phase is the state of a connection.
 type phase int
 
 const (
-	waits phase = iota // for a request
-	reads              // the body of one
+	waits phase = iota // waits for a request
+	reads              // reads a request's body
 	works
 )
 
@@ -44,7 +43,7 @@ func newWebConn(s *Server, conn net.Conn) *webConn {
 	return c
 }
 
-// client names the client by its address; the clients of a Unix socket have none.
+// client returns the client's address, or "a Unix socket".
 func (c *webConn) client() string {
 	if peer := c.RemoteAddr(); peer != nil && peer.Network() != "unix" {
 		return peer.String()
@@ -52,7 +51,8 @@ func (c *webConn) client() string {
 	return "a Unix socket"
 }
 
-// admitted watches an accepted connection: the end of its session closes it, and so does the end of the server.
+// admitted starts to watch an accepted connection. It closes the connection when its session ends
+// and stops it when the server drains.
 func (c *webConn) admitted() {
 	x := c.session
 	x.log.Debug("session begins")
@@ -66,7 +66,7 @@ func (c *webConn) admitted() {
 	}()
 }
 
-// stop has nothing more be read: what is being read is not accepted yet.
+// stop prevents further requests. A request whose body is still being read is refused.
 func (c *webConn) stop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -79,14 +79,15 @@ func (c *webConn) stop() {
 	}
 }
 
-// begin is that of a request, which is answered by w.
+// begin marks the start of a request with the response writer w.
 func (c *webConn) begin(w http.ResponseWriter) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.phase, c.response = reads, w
 }
 
-// read ends the reading of a request; it reports whether it is accepted.
+// read marks the end of a request's body. It returns false if the request is refused because the
+// server drains.
 func (c *webConn) read() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -98,7 +99,7 @@ func (c *webConn) read() bool {
 	return true
 }
 
-// extend gives a client time for more of a body.
+// extend sets the deadline for more of a body.
 func (c *webConn) extend(until time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -107,26 +108,25 @@ func (c *webConn) extend(until time.Time) {
 	}
 }
 
-// stops reports whether the answer is the last one.
+// stops reports whether the current response is the last one on the connection.
 func (c *webConn) stops() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.stopping
 }
 
-// end is that of a request, whose answer is on its way. A connection of a server that stops
-// ends then.
+// end marks the end of a request. It ends the session if the server drains.
 func (c *webConn) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	// else net/http closes it when the client has all
+	// With the header Connection: close, net/http closes after the client has read the response.
 	if c.stopping && c.response.Header().Get("Connection") != "close" {
 		c.session.end(errStopped)
 	}
 	c.phase, c.response = waits, nil
 }
 
-// Close ends the connection and its session. It is called when no request is answered.
+// Close ends the connection and its session. It is called between requests.
 func (c *webConn) Close() error {
 	err := c.Conn.Close()
 	c.once.Do(func() {
@@ -139,7 +139,7 @@ func (c *webConn) Close() error {
 	return err
 }
 
-// CloseWrite ends what is written, so that a client that still sends gets its answer.
+// CloseWrite closes the sending half, so that a client that still sends can read the response.
 func (c *webConn) CloseWrite() error {
 	if conn, ok := c.Conn.(transport.HalfCloser); ok {
 		return conn.CloseWrite()
@@ -147,12 +147,12 @@ func (c *webConn) CloseWrite() error {
 	return nil
 }
 
-// responses writes to the request that is being answered.
+// responses writes to the response of the current request.
 type responses struct{ conn *webConn }
 
 func (r responses) Write(p []byte) (int, error) { return r.conn.response.Write(p) }
 
-// silence is the way of what the server says on its own: over HTTP it is only asked.
+// silence discards messages that the server would push: HTTP has only responses.
 type silence struct{}
 
 func (silence) Read() (transport.Message, error) { return transport.Message{}, net.ErrClosed }

@@ -24,14 +24,14 @@ func listenLocally(t testing.TB) net.Listener {
 	return l
 }
 
-// TestHTTPCrowd: of many clients beyond --max-clients, each gets a response or a reset. A connection that is closed
-// without a word would have some clients open another one without end.
+// TestHTTPCrowd checks that each of many clients beyond --max-clients gets a response or a reset.
+// Some clients would reconnect forever if the server closed the connection silently.
 func TestHTTPCrowd(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxClients = 4
 	server := start(t, o)
 	server.allowances = allowances{silent: time.Hour, unread: time.Hour, idle: time.Hour}
-	server.grace = 20 * time.Second // so that a slow machine changes nothing
+	server.grace = 20 * time.Second // long enough for a slow machine
 	w := overHTTP(t, server, HTTPOptions{})
 	const crowd = 3 * maxRefusing
 	ends := make(chan string, crowd)
@@ -63,11 +63,11 @@ func TestHTTPCrowd(t *testing.T) {
 	}
 	if got["200 OK"] != 4 || got["429 Too Many Requests"] != maxRefusing ||
 		got["reset"] != crowd-4-maxRefusing {
-		t.Errorf("%v", got)
+		t.Errorf("got outcomes %v", got)
 	}
 }
 
-// endOf sends a request and returns how it ends.
+// endOf sends a request and returns the status of its response, "reset" or the error.
 func endOf(conn net.Conn) string {
 	if _, err := fmt.Fprint(conn, rawPost("/classify", `{"tokens":[1]}`)); err != nil {
 		return endOfError(err)
@@ -87,7 +87,8 @@ func endOfError(err error) string {
 	return err.Error()
 }
 
-// TestHTTPOverSocket: a Unix socket serves HTTP under any host name, as no page of a browser reaches it.
+// TestHTTPOverSocket checks that a Unix socket accepts any Host header, because a browser's page
+// cannot connect to the socket.
 func TestHTTPOverSocket(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
 	path := filepath.Join(t.TempDir(), "http")
@@ -103,7 +104,7 @@ func TestHTTPOverSocket(t *testing.T) {
 		r := must.Get(client.Get("http://" + host + "/v1/models"))(t)
 		r.Body.Close()
 		if r.StatusCode != 200 {
-			t.Errorf("%s: %s", host, r.Status)
+			t.Errorf("host %s: got %s, want 200", host, r.Status)
 		}
 	}
 	client.CloseIdleConnections()

@@ -12,11 +12,11 @@ import (
 	"github.com/sftseq/sftseq/internal/jsonlines"
 )
 
-// embeddingsFields are those of POST /v1/embeddings that have a meaning; clients of OpenAI
-// may send others, such as user.
+// embeddingsFields are the supported fields of POST /v1/embeddings. Clients of OpenAI may send
+// other fields, such as user.
 var embeddingsFields = map[string]bool{"model": true, "input": true, "encoding_format": true, "dimensions": true}
 
-// Formats of a vector: a list of numbers, or the bytes of its float32s, little-endian, in base64.
+// Formats of a vector: a list of numbers, or base64 of little-endian float32 values.
 const (
 	floatFormat  = "float"
 	base64Format = "base64"
@@ -28,18 +28,18 @@ type embeddingsRequest struct {
 	format     string
 	dimensions *int
 	name       string            // name of the field with the input
-	field      string            // field of a sequence: text or tokens
-	input      []json.RawMessage // strings or lists of token ids, parts of the body
-	single     bool              // the input was one, and no list
+	field      string            // field of each sequence: text or tokens
+	input      []json.RawMessage // strings or lists of token ids; slices of the body
+	single     bool              // whether the input is one sequence instead of a list
 }
 
-// embeddingList answers it, as OpenAI does.
+// embeddingList is the response in OpenAI's format.
 type embeddingList struct {
 	Object string            `json:"object"`
 	Data   []embeddingObject `json:"data"`
 	Model  string            `json:"model"`
 	Usage  struct {
-		Prompt int `json:"prompt_tokens"` // tokens that the model has read
+		Prompt int `json:"prompt_tokens"` // tokens read by the model
 		Total  int `json:"total_tokens"`
 	} `json:"usage"`
 }
@@ -47,11 +47,11 @@ type embeddingList struct {
 type embeddingObject struct {
 	Object    string `json:"object"`
 	Index     int    `json:"index"`
-	Embedding any    `json:"embedding"` // []float32, or base64
+	Embedding any    `json:"embedding"` // []float32, or littleEndian for base64
 }
 
-// parseEmbeddings reads a body that is well-formed. The input is a string, a list of
-// strings, a list of token ids, or a list of such lists.
+// parseEmbeddings parses a well-formed body. The input is a string, a list of strings, a list of
+// token ids, or a list of lists of token ids.
 func parseEmbeddings(body json.RawMessage) (r embeddingsRequest, err error) {
 	fields, err := knownFields(body, embeddingsFields)
 	if err != nil {
@@ -76,7 +76,7 @@ func parseEmbeddings(body json.RawMessage) (r embeddingsRequest, err error) {
 	return r, r.read("input", fields["input"])
 }
 
-// read cuts the input, the field of a name, into sequences.
+// read splits the input into sequences. name is the field of the input.
 func (r *embeddingsRequest) read(name string, input json.RawMessage) error {
 	const expected = "expected a string, a list of strings, a list of token ids or a list of such lists"
 	r.name = name
@@ -99,7 +99,7 @@ func (r *embeddingsRequest) read(name string, input json.RawMessage) error {
 			kind = '0'
 		}
 		switch first := n == 0; {
-		case first && kind == '0': // the rest is looked at where the tokens are read
+		case first && kind == '0': // the other ids are checked when the tokens are read
 			r.field, r.input = "tokens", []json.RawMessage{input}
 			return nil
 		case first && kind == '[':
@@ -126,7 +126,7 @@ func (r *embeddingsRequest) read(name string, input json.RawMessage) error {
 	return nil
 }
 
-// params is the request as sequence/embed has it.
+// params returns the request as params of sequence/embed.
 func (r *embeddingsRequest) params() json.RawMessage {
 	var out bytes.Buffer
 	out.Grow(r.bytes())
@@ -143,7 +143,7 @@ func (r *embeddingsRequest) params() json.RawMessage {
 	return out.Bytes()
 }
 
-// bytes is what params take.
+// bytes returns an upper bound for the length of params.
 func (r *embeddingsRequest) bytes() int {
 	n := len(`{"sequences":[]}`)
 	for _, value := range r.input {
@@ -152,8 +152,7 @@ func (r *embeddingsRequest) bytes() int {
 	return n
 }
 
-// param is the name in this request of a field of params, such as input[3] of
-// sequences[3].text.
+// param returns this request's name for a field of params, such as input[3] for sequences[3].text.
 func (r *embeddingsRequest) param(field string) string {
 	if r.single {
 		return r.name
@@ -162,7 +161,8 @@ func (r *embeddingsRequest) param(field string) string {
 	return r.name + place
 }
 
-// embeddings is POST /v1/embeddings: all are embedded, or none. Unit scales the vectors to length 1.
+// embeddings implements POST /v1/embeddings. An error in one sequence fails the request. unit
+// scales the vectors to length 1.
 func (c *call) embeddings(unit bool) (any, error) {
 	if why := needsOne(c); why != "" {
 		return nil, fail(codeNoMethod, place{Found: c.method}, "%s", why)
@@ -190,7 +190,8 @@ func (c *call) embeddings(unit bool) (any, error) {
 	return out, nil
 }
 
-// parseList has parse read the params of a call, which have a list of sequences.
+// parseList runs parse, which reads a list of sequences from the call's params, in a turn. It
+// reserves memory for the list.
 func (c *call) parseList(parse func() error) error {
 	elements := min(maxMany, bytes.Count(c.params, []byte{','})+1)
 	if err := c.reserve(elementBytes * int64(elements)); err != nil {
@@ -203,8 +204,8 @@ func (c *call) parseList(parse func() error) error {
 	return err
 }
 
-// vectors embeds the sequences of a request, and counts the tokens that the model has read. Unit scales the vectors to
-// length 1.
+// vectors returns the embeddings of a request's sequences and the number of tokens that the model
+// has read. unit scales the vectors to length 1.
 func (c *call) vectors(r *embeddingsRequest, unit bool) (vectors [][]float32, tokens int, err error) {
 	if d := r.dimensions; d != nil && *d != c.model.config.HiddenSize {
 		return nil, 0, badParam("dimensions", "the model's vectors have %d, found %d", c.model.config.HiddenSize, *d)
@@ -237,7 +238,7 @@ func (c *call) vectors(r *embeddingsRequest, unit bool) (vectors [][]float32, to
 	return vectors, tokens, nil
 }
 
-// normalized returns a vector of length 1 and the same direction. A vector of zeros has none and stays.
+// normalized returns v scaled to length 1. A zero vector is returned unchanged.
 func normalized(v []float32) []float32 {
 	var sum float64
 	for _, x := range v {
@@ -253,7 +254,7 @@ func normalized(v []float32) []float32 {
 	return out
 }
 
-// renamed is an error of sequence/embed as one of this request.
+// renamed converts an error of sequence/embed: its field becomes a field of this request.
 func (r *embeddingsRequest) renamed(e *Error) *Error {
 	var data map[string]any
 	if json.Unmarshal(e.Data, &data) != nil {
@@ -268,10 +269,10 @@ func (r *embeddingsRequest) renamed(e *Error) *Error {
 	return fail(e.Code, data, "%s%s", param, strings.TrimPrefix(e.Message, field))
 }
 
-// littleEndian is base64 of float32s, which is encoded when JSON is written.
+// littleEndian is a vector that is written to JSON as base64 of little-endian float32 values.
 type littleEndian []float32
 
-// MarshalText is the base64.
+// MarshalText returns the base64 text.
 func (v littleEndian) MarshalText() ([]byte, error) {
 	raw := make([]byte, 0, 4*len(v))
 	for _, x := range v {

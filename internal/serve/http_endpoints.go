@@ -16,15 +16,15 @@ const (
 
 func isHealth(path string) bool { return path == healthPath || path == healthAlias }
 
-// embeddingsPath has embeddings as OpenAI's clients request them.
+// embeddingsPath is the path of OpenAI's embeddings API.
 const embeddingsPath = "/v1/embeddings"
 
-// asking are the methods that describe the server: they take no params.
+// asking are the methods without params that describe the server. HTTP has them as GET.
 var asking = map[string]bool{"model/info": true, "server/stats": true}
 
-// endpoints has a path for each method, which is called as the last part of the method's
-// name, and takes and gives what JSON-RPC does; beside them is what clients of OpenAI ask
-// for, and what watches the server.
+// endpoints returns the handlers of all paths. Each JSON-RPC method has a path, the last part of
+// its name, with the same request and result. Other paths implement the APIs of OpenAI and of
+// rerank clients, and monitoring.
 func (g *gateway) endpoints() *http.ServeMux {
 	mux := http.NewServeMux()
 	handle := func(verb, pattern string, h http.HandlerFunc) {
@@ -73,13 +73,13 @@ func (g *gateway) endpoints() *http.ServeMux {
 	return mux
 }
 
-// unknown refuses a path that there is not.
+// unknown responds with 404 and the list of paths.
 func (x *exchange) unknown() {
 	x.refuse(webFailure(http.StatusNotFound, "", "unknown_url", "no path %q, expected one of %s", short(x.r.URL.Path),
 		strings.Join(paths(), ", ")))
 }
 
-// paths are those that there are.
+// paths returns all paths in sorted order.
 func paths() []string {
 	all := append([]string{embeddingsPath, "/v1/models", openAPIPath, healthPath, healthAlias,
 		"/metrics"}, rerankPaths...)
@@ -90,7 +90,7 @@ func paths() []string {
 	return all
 }
 
-// watch answers what is asked of the server itself.
+// watch responds to a monitoring request with the page of h.
 func (x *exchange) watch(h http.Handler) {
 	if _, refused := x.read(); refused != nil {
 		x.refuse(refused)
@@ -102,7 +102,7 @@ func (x *exchange) watch(h http.Handler) {
 	x.write(max(page.status, http.StatusOK), page.header.Get("Content-Type"), page.body.Bytes())
 }
 
-// recorded is a page that is written as a whole.
+// recorded is a ResponseWriter that keeps the page in memory.
 type recorded struct {
 	header http.Header
 	status int

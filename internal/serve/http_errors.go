@@ -11,19 +11,19 @@ import (
 	"time"
 )
 
-// webError is an error in the shape of OpenAI's interface, with its status.
+// webError is an error in OpenAI's format, with its HTTP status.
 type webError struct {
 	status    int
 	message   string
-	kind      string // distinguishes errors of the client from those of the server
-	param     string // the field at fault, "" where it is none
+	kind      string // error type: of the client or of the server
+	param     string // the field at fault, or ""
 	name      string // name of the error, or ""
-	retry     int    // milliseconds, 0 where there is no use in that
+	retry     int    // milliseconds after which to retry; 0 if a retry is useless
 	challenge bool   // a token is missing
-	allow     string // methods that the path has, for another one
+	allow     string // value of the header Allow if the method is not allowed
 }
 
-// Kinds of errors.
+// Error types.
 const (
 	kindRequest = "invalid_request_error"
 	kindBusy    = "rate_limit_error"
@@ -34,7 +34,7 @@ func webFailure(status int, param, name, format string, args ...any) *webError {
 	return &webError{status: status, kind: kindRequest, param: param, name: name, message: fmt.Sprintf(format, args...)}
 }
 
-// statuses are those of the errors of JSON-RPC; others are 500.
+// statuses maps error codes of JSON-RPC to HTTP statuses. All other codes have status 500.
 var statuses = map[int]int{
 	codeParse:          http.StatusBadRequest,
 	codeInvalidRequest: http.StatusBadRequest,
@@ -46,13 +46,13 @@ var statuses = map[int]int{
 	codeStopped:        http.StatusServiceUnavailable,
 }
 
-// statusClientClosed is what servers call the end of a client that does not wait.
+// statusClientClosed is the customary status for a client that disconnected before its response.
 const statusClientClosed = 499
 
-// codeNoModel is an error of HTTP alone: JSON-RPC's requests name no model.
+// codeNoModel occurs only over HTTP, since requests of JSON-RPC do not name a model.
 const codeNoModel = -32001
 
-// asWebError is an error of JSON-RPC.
+// asWebError converts an error of JSON-RPC.
 func asWebError(e *Error) *webError {
 	out := &webError{status: http.StatusInternalServerError, kind: kindServer, message: e.Message}
 	if status, ok := statuses[e.Code]; ok {
@@ -63,7 +63,7 @@ func asWebError(e *Error) *webError {
 		Longest *int   `json:"longest"`
 		After   int    `json:"retryAfterMilliseconds"`
 	}
-	json.Unmarshal(e.Data, &data) // its own
+	json.Unmarshal(e.Data, &data) // data that this server has encoded
 	out.param, out.retry = data.Field, data.After
 	switch {
 	case e.Code == codeBusy:
@@ -92,7 +92,7 @@ type webErrorBody struct {
 	} `json:"error"`
 }
 
-// body is the error as JSON.
+// body returns the JSON body of the error.
 func (e *webError) body() []byte {
 	var out webErrorBody
 	out.Error.Message, out.Error.Type = strings.ToValidUTF8(e.message, "\ufffd"), e.kind
@@ -102,11 +102,11 @@ func (e *webError) body() []byte {
 	if e.name != "" {
 		out.Error.Code = &e.name
 	}
-	text, _ := json.Marshal(out) // strings cannot fail
+	text, _ := json.Marshal(out) // strings cannot fail to encode
 	return text
 }
 
-// setHeaders has the headers of an answer that is the error.
+// setHeaders sets the headers of an error response.
 func (e *webError) setHeaders(h http.Header) {
 	h.Set("Content-Type", "application/json")
 	h.Set("Cache-Control", "no-store")
@@ -131,6 +131,6 @@ func (e *webError) response(id string) []byte {
 	r.Header.Set(requestIDHeader, id)
 	r.Header.Set("Date", time.Now().UTC().Format(http.TimeFormat))
 	var out bytes.Buffer
-	r.Write(&out) // to memory
+	r.Write(&out) // writing to memory cannot fail
 	return out.Bytes()
 }

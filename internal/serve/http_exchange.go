@@ -17,7 +17,7 @@ import (
 	"github.com/sftseq/sftseq/internal/serve/transport"
 )
 
-// exchange is a request of HTTP and its answer.
+// exchange is an HTTP request and its response.
 type exchange struct {
 	gateway  *gateway
 	conn     *webConn
@@ -25,7 +25,7 @@ type exchange struct {
 	r        *http.Request
 	control  *http.ResponseController
 	received time.Time
-	trusted  bool // it may ask for everything
+	trusted  bool // has a valid token, or the server needs none
 
 	id     string // repeated in the response and in the access log
 	trace  trace
@@ -33,8 +33,8 @@ type exchange struct {
 	tokens int // tokens computed by the model
 }
 
-// call answers by a method. Result makes the result, of a call whose params are the body,
-// or nil of a request without one.
+// call responds with the result of a method. The function result computes it for a call whose
+// params are the request's body, or nil for a request without a body.
 func (x *exchange) call(method string, result func(*call) (any, error)) {
 	s := x.conn.session
 	m, refused := x.read()
@@ -83,7 +83,7 @@ func (x *exchange) call(method string, result func(*call) (any, error)) {
 	c.model.Done()
 }
 
-// checked is the result of a call whose body is JSON.
+// checked returns the result of a call after checking that its body is a JSON object.
 func (x *exchange) checked(c *call, result func(*call) (any, error)) (any, error) {
 	if c.params == nil {
 		return result(c)
@@ -99,7 +99,7 @@ func (x *exchange) checked(c *call, result func(*call) (any, error)) (any, error
 	return result(c)
 }
 
-// wellFormed checks that a body is an object of JSON, before methods cut it.
+// wellFormed checks that a body is a JSON object. The methods rely on it when they split the body.
 func wellFormed(body json.RawMessage) error {
 	_, err := jsonlines.Fields(body, nil)
 	var syntax *jsonlines.NotJSON
@@ -112,7 +112,7 @@ func wellFormed(body json.RawMessage) error {
 	return nil
 }
 
-// read reads the body of a request that has one.
+// read reads the request's body if its method has one.
 func (x *exchange) read() (m transport.Message, refused *webError) {
 	limit := x.conn.session.server.options.MaxLine
 	switch {
@@ -123,14 +123,14 @@ func (x *exchange) read() (m transport.Message, refused *webError) {
 		x.heard()
 		return m, x.accepted(m)
 	case !isJSON(x.r.Header.Get("Content-Type")):
-		// A page of any site may send the other types without being asked whether it may.
+		// A page of any site may send the other types without a preflight.
 		return m, webFailure(http.StatusUnsupportedMediaType, "", "",
 			"Content-Type: expected application/json, found %q", short(x.r.Header.Get("Content-Type")))
 	case !strings.EqualFold(cmp.Or(x.r.Header.Get("Content-Encoding"), identity), identity):
 		return m, webFailure(http.StatusUnsupportedMediaType, "", "", "Content-Encoding: expected none, found %q",
 			short(x.r.Header.Get("Content-Encoding")))
 	case x.r.ContentLength > int64(limit) && x.r.Header.Get("Expect") != "":
-		return m, x.tooLong(limit) // the client waits before it sends
+		return m, x.tooLong(limit) // the client waits for 100 Continue before it sends the body
 	}
 	x.heard()
 	m, whole, err := transport.ReadBody(&paced{exchange: x}, x.r.ContentLength, limit, maxDiscarded, x.conn.session)
@@ -165,17 +165,17 @@ func (x *exchange) read() (m transport.Message, refused *webError) {
 	return m, x.accepted(m)
 }
 
-// identity is the encoding of what has none.
+// identity is the name of no content encoding.
 const identity = "identity"
 
-// heard has the connection be of one who may ask, and asks.
+// heard marks the connection as used by an authorised client.
 func (x *exchange) heard() {
 	if x.trusted {
 		x.conn.session.activity.heard.Store(true)
 	}
 }
 
-// accepted is the end of reading. A server that stops accepts no more.
+// accepted marks the end of the body. It returns an error if the server drains.
 func (x *exchange) accepted(m transport.Message) *webError {
 	if x.conn.read() {
 		return nil
@@ -189,18 +189,18 @@ func (x *exchange) tooLong(limit int) *webError {
 		"the body is longer than the %d bytes of --max-line", limit)
 }
 
-// isJSON reports whether a type of content is JSON.
+// isJSON reports whether a Content-Type is JSON in UTF-8.
 func isJSON(kind string) bool {
 	t, p, err := mime.ParseMediaType(kind)
 	return err == nil && t == "application/json" && (p["charset"] == "" || transport.IsUTF8(p["charset"]))
 }
 
-// pace is the time that a client has for a number of bytes.
+// pace returns the time limit to send or read a number of bytes.
 func (x *exchange) pace(bytes int) time.Duration {
 	return x.gateway.options.Patience + time.Duration(bytes)*time.Second/time.Duration(x.gateway.options.Pace)
 }
 
-// paced reads the body of a client, which has time for it as it comes.
+// paced reads a request's body. The deadline moves with the bytes received.
 type paced struct {
 	exchange *exchange
 	n        int
@@ -210,19 +210,20 @@ func (p *paced) Read(b []byte) (int, error) {
 	p.exchange.conn.extend(p.exchange.received.Add(p.exchange.pace(p.n)))
 	n, err := p.exchange.r.Body.Read(b)
 	p.n += n
-	if n > 0 && p.exchange.trusted { // in its time: a connection is not idle while a body comes
+	if n > 0 && p.exchange.trusted { // a connection is not idle while a body arrives
 		p.exchange.conn.session.activity.note()
 	}
 	return n, err
 }
 
-// refuse answers by an error.
+// refuse responds with an error.
 func (x *exchange) refuse(e *webError) {
 	e.setHeaders(x.w.Header())
 	x.write(e.status, "application/json", e.body())
 }
 
-// write answers. A client that does not read is cut.
+// write writes the response. It closes the connection if the client does not read at the required
+// rate.
 func (x *exchange) write(status int, kind string, body []byte) {
 	x.status = status
 	h := x.w.Header()

@@ -8,16 +8,17 @@ import (
 	"strings"
 )
 
-// Headers that identify a request, from the client and back to it.
+// Headers that identify a request and its response.
 const (
 	requestIDHeader   = "X-Request-Id"
 	traceParentHeader = "Traceparent"
 )
 
-// usableID matches the request ids that the server takes over: short, and harmless in a log.
+// usableID matches request ids that are safe to repeat: short, without characters that corrupt a
+// log.
 var usableID = regexp.MustCompile(`^[A-Za-z0-9._:/+=@-]{1,128}$`)
 
-// requestID returns the id of a request: the client's, or a new one if the client has sent none that can be used.
+// requestID returns the client's request id, or a new one if it is missing or unusable.
 func requestID(h http.Header) string {
 	if id := h.Get(requestIDHeader); usableID.MatchString(id) {
 		return id
@@ -25,17 +26,18 @@ func requestID(h http.Header) string {
 	return rand.Text()
 }
 
-// trace is the part of a distributed trace (W3C Trace Context) that a request is.
+// trace is the request's span in a distributed trace (W3C Trace Context).
 type trace struct {
-	id    string // 32 hexadecimal digits, "" without a trace
-	span  string // 16 digits, the server's own
+	id    string // 32 hexadecimal digits; "" without a trace
+	span  string // 16 hexadecimal digits of the server's span
 	flags string
 }
 
-// traceParent matches a header of version 00, and what later versions have in common with it.
+// traceParent matches a header of version 00, and the common prefix of later versions.
 var traceParent = regexp.MustCompile(`^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$`)
 
-// traceOf continues the trace of a request by a span of the server. The standard has a malformed header be ignored.
+// traceOf returns a new span in the client's trace. As the standard requires, it ignores a
+// malformed header.
 func traceOf(h http.Header) trace {
 	m := traceParent.FindStringSubmatch(h.Get(traceParentHeader))
 	if m == nil || m[1] == "ff" || m[1] == "00" && m[5] != "" || strings.Trim(m[2], "0") == "" ||
@@ -49,7 +51,7 @@ func traceOf(h http.Header) trace {
 
 func (t trace) valid() bool { return t.id != "" }
 
-// identify gives the request its id and its span, which the response repeats.
+// identify sets the id and the span of the request and their response headers.
 func (x *exchange) identify() {
 	x.id, x.trace = requestID(x.r.Header), traceOf(x.r.Header)
 	x.w.Header().Set(requestIDHeader, x.id)

@@ -7,12 +7,13 @@ import (
 	"github.com/sftseq/sftseq/internal/jsonlines"
 )
 
-// inputsFields are those of Text Embeddings Inference's POST /embed that have a meaning here. Whether long sequences
-// are cut is up to --truncate.
+// inputsFields are the supported fields of Text Embeddings Inference's POST /embed. Truncation
+// depends only on --truncate.
 var inputsFields = map[string]bool{"inputs": true, "normalize": true, "dimensions": true, "prompt_name": true,
 	"truncate": true, "truncation_direction": true}
 
-// embedOrInputs is POST /embed: sequence/embed, or the request of Text Embeddings Inference if it has the field inputs.
+// embedOrInputs implements POST /embed: sequence/embed, or the API of Text Embeddings Inference if
+// the body has the field inputs.
 func (c *call) embedOrInputs() (any, error) {
 	if !bytes.Contains(c.params, []byte(`"inputs"`)) {
 		return c.result()
@@ -23,7 +24,7 @@ func (c *call) embedOrInputs() (any, error) {
 		func() { fields, err = jsonlines.Object(c.params, inputsFields) }); stopped != nil {
 		return nil, stopped
 	}
-	if err == nil && fields["inputs"] == nil { // the text of a sequence has the word
+	if err == nil && fields["inputs"] == nil { // "inputs" occurs only inside a value
 		return c.result()
 	}
 	if why := needsOne(c); why != "" {
@@ -38,7 +39,7 @@ func (c *call) embedOrInputs() (any, error) {
 	return vectors, err
 }
 
-// parseInputs reads a body that is well-formed. Unit is its field normalize, which is true by default.
+// parseInputs parses a well-formed body. unit is the field normalize, true by default.
 func parseInputs(body json.RawMessage) (r embeddingsRequest, unit bool, err error) {
 	fields, err := knownFields(body, inputsFields)
 	if err != nil {
@@ -61,7 +62,7 @@ func parseInputs(body json.RawMessage) (r embeddingsRequest, unit bool, err erro
 	return r, unit, r.read("inputs", fields["inputs"])
 }
 
-// knownFields returns the known fields of a body that is well-formed, without those that are null. Others are ignored.
+// knownFields returns the known fields of a well-formed body, without null values.
 func knownFields(body json.RawMessage, known map[string]bool) (map[string]json.RawMessage, error) {
 	fields, err := jsonlines.Object(body, known)
 	if err != nil {

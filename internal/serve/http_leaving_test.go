@@ -12,37 +12,38 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestHTTPLeaves: nothing more is computed for a client that is gone.
+// TestHTTPLeaves checks that the pending work of a disconnected client is cancelled.
 func TestHTTPLeaves(t *testing.T) {
 	s := testOptions(t, "pre")
 	w := startHTTP(t, s, HTTPOptions{})
 	release := hold(w.server)
 	conn := w.dial()
 	fmt.Fprint(conn, rawPost("/classify", `{"sequences":[`+strings.Repeat(`{"tokens":[1]},`, 99)+`{"tokens":[2]}]}`))
-	eventually(t, "nothing runs", func() bool { _, _, running := waiting(w.server); return running > 0 })
+	eventually(t, "no batch runs", func() bool { _, _, running := waiting(w.server); return running > 0 })
 	conn.Close()
-	eventually(t, "it is still wanted", func() bool {
+	eventually(t, "the request is not cancelled", func() bool {
 		jobs, _, running := waiting(w.server)
 		return jobs == 0 && running == 0 && w.server.memory.used.Load() == 0 && w.server.stats().Sessions == 0
 	})
 	close(release)
 }
 
-// TestHTTPLeavesByHalf: a client that closes its sending half counts as gone, and gets an error.
+// TestHTTPLeavesByHalf checks that a client that closes its sending half gets status 499.
 func TestHTTPLeavesByHalf(t *testing.T) {
 	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{})
 	release := hold(w.server)
 	defer close(release)
 	conn := w.dial()
 	fmt.Fprint(conn, rawPost("/classify", `{"tokens":[1]}`))
-	eventually(t, "nothing runs", func() bool { _, _, running := waiting(w.server); return running > 0 })
+	eventually(t, "no batch runs", func() bool { _, _, running := waiting(w.server); return running > 0 })
 	conn.(*net.TCPConn).CloseWrite()
 	if answer, err := io.ReadAll(conn); err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 499 ") {
-		t.Errorf("%q, %v", answer, err)
+		t.Errorf("got %q, %v, want 499", answer, err)
 	}
 }
 
-// TestHTTPDrain: a server that stops answers what it has accepted, and nothing else.
+// TestHTTPDrain checks that Drain completes accepted requests, refuses incomplete requests with 503
+// and closes idle connections.
 func TestHTTPDrain(t *testing.T) {
 	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{})
 	release := hold(w.server)
@@ -50,31 +51,32 @@ func TestHTTPDrain(t *testing.T) {
 	fmt.Fprint(accepted, rawPost("/classify", `{"tokens":[1]}`))
 	whole := rawPost("/classify", `{"tokens":[1]}`)
 	fmt.Fprint(slow, whole[:len(whole)-3])
-	eventually(t, "nothing runs", func() bool {
+	eventually(t, "no batch runs", func() bool {
 		_, _, running := waiting(w.server)
 		return running == 1 && w.server.stats().Sessions == 3
 	})
-	time.Sleep(50 * time.Millisecond) // the slow one's headers are read
+	time.Sleep(50 * time.Millisecond) // the server has read the headers of the slow connection
 	drained := make(chan error, 1)
 	go func() { drained <- w.server.Drain(t.Context()) }()
 	for conn, want := range map[net.Conn]string{slow: "503", idle: ""} {
-		conn.SetReadDeadline(time.Now().Add(usualPatience / 2)) // the server does not wait for it
+		conn.SetReadDeadline(time.Now().Add(usualPatience / 2)) // the server must not wait for the slow client
 		answer, err := io.ReadAll(conn)
 		_, status, _ := strings.Cut(string(answer), " ")
 		if err != nil || !strings.HasPrefix(status, want) || want == "" && len(answer) > 0 {
-			t.Errorf("%q, %v, want %q", answer, err, want)
+			t.Errorf("got %q, %v, want %q", answer, err, want)
 		}
 	}
 	close(release)
 	answer, err := io.ReadAll(accepted)
 	if err != nil || !strings.Contains(string(answer), "200 OK") ||
 		!strings.Contains(string(answer), "Connection: close") || !strings.Contains(string(answer), `"label"`) {
-		t.Errorf("%q, %v", answer, err)
+		t.Errorf("got %q, %v, want 200 with Connection: close", answer, err)
 	}
 	must.Check(t, <-drained)
 }
 
-// TestHTTPReload: requests that have begun end with the old model, later ones have the new one.
+// TestHTTPReload checks that started requests complete with the old model and later requests use
+// the new model.
 func TestHTTPReload(t *testing.T) {
 	o, models := testOptions(t, "pre"), []string{"pre", "post"}
 	o.Load = func() (*Model, error) {
@@ -87,14 +89,14 @@ func TestHTTPReload(t *testing.T) {
 	release := hold(w.server)
 	answers := make(chan string)
 	go func() { answers <- w.post("/classify", `{"tokens":[1]}`) }()
-	eventually(t, "nothing runs", func() bool { _, _, running := waiting(w.server); return running > 0 })
+	eventually(t, "no batch runs", func() bool { _, _, running := waiting(w.server); return running > 0 })
 	must.Succeed(t, w.server.Reload())
 	close(release)
 	if got := <-answers; got != old {
-		t.Errorf("%s, expected %s", got, old)
+		t.Errorf("got %s, want %s", got, old)
 	}
 	if got := w.post("/classify", `{"tokens":[1]}`); got == old {
-		t.Errorf("%s of another model, too", got)
+		t.Errorf("got %s from both models, want different responses", got)
 	}
 	var info struct{ Hash string }
 	_, text := w.send("GET", "/info", "")

@@ -1,20 +1,20 @@
 package serve
 
-// modelObject is a model as OpenAI's lists have it.
+// modelObject is a model in OpenAI's format.
 type modelObject struct {
 	ID      string `json:"id"`
 	Object  string `json:"object"`
-	Created int64  `json:"created"` // when the server began, in seconds of Unix
+	Created int64  `json:"created"` // Unix time in seconds when the server started
 	OwnedBy string `json:"owned_by"`
 }
 
-// modelList is a list of models as OpenAI has it.
+// modelList is a list of models in OpenAI's format.
 type modelList struct {
 	Object string        `json:"object"`
 	Data   []modelObject `json:"data"`
 }
 
-// models is GET /v1/models.
+// models implements GET /v1/models.
 func (c *call) models() (any, error) {
 	return modelList{"list", []modelObject{c.modelObject()}}, nil
 }
@@ -23,7 +23,7 @@ func (c *call) modelObject() modelObject {
 	return modelObject{c.model.about.Name, "model", c.session.server.metrics.started.Unix(), "sftseq"}
 }
 
-// namedModel is GET /v1/models/NAME.
+// namedModel implements GET /v1/models/NAME.
 func (c *call) namedModel(name string) (any, error) {
 	if err := c.named("model", name); err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func (c *call) namedModel(name string) (any, error) {
 	return c.modelObject(), nil
 }
 
-// named checks that a request means the model that is served.
+// named returns an error unless name is the served model's.
 func (c *call) named(field, name string) error {
 	switch {
 	case name == "":

@@ -8,8 +8,8 @@ import (
 // anyOrigin allows every page to use the server.
 const anyOrigin = "*"
 
-// allowOrigin has a browser pass the response on to a page of an allowed origin (CORS). It reports whether the request
-// was a preflight of such a page, which is answered then: a browser sends it without a token.
+// allowOrigin sets the CORS headers if the request comes from a page of an allowed origin. It
+// responds to a preflight, which browsers send without a token, and then returns true.
 func (x *exchange) allowOrigin() (answered bool) {
 	origin, h := x.r.Header.Get("Origin"), x.w.Header()
 	allowed := x.gateway.options.Origins

@@ -15,8 +15,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// httpPage has blocks of requests (">") and answers ("<"), whose first line names the model,
-// and may ask for an index.
+// httpPage has examples: blocks of requests (">") and responses ("<"). A block's first line names
+// the model and may request an index.
 const httpPage = "../../docs/http.md"
 
 var (
@@ -24,8 +24,8 @@ var (
 	httpRequest = regexp.MustCompile(`^> (GET|POST) (\S+) ?(.*)$`)
 )
 
-// TestHTTPPage replays every block of docs/http.md. With -update the answers are written
-// anew. Each path is there.
+// TestHTTPPage replays every block of docs/http.md and compares the responses; -update rewrites the
+// page. Each method must have an example.
 func TestHTTPPage(t *testing.T) {
 	text := must.Get(os.ReadFile(httpPage))(t)
 	masked := maps.Clone(varying)
@@ -40,7 +40,7 @@ func TestHTTPPage(t *testing.T) {
 		}
 		w := startHTTP(t, o, HTTPOptions{})
 		var got []string
-		var checks []func(*described) // at the end, as /stats counts the requests before it
+		var checks []func(*described) // run last, because /stats counts the earlier requests
 		for _, line := range lines {
 			if line[0] == '<' {
 				continue
@@ -51,7 +51,7 @@ func TestHTTPPage(t *testing.T) {
 			}
 			asked[request[2]] = true
 			r, answer := w.send(request[1], request[2], request[3], "X-Request-Id", "example")
-			for request[2] == "/stats" && !strings.Contains(answer, `"runningBatches":0`) { // a batch ends after its replies
+			for request[2] == "/stats" && !strings.Contains(answer, `"runningBatches":0`) { // batch still ends
 				r, answer = w.send(request[1], request[2], request[3], "X-Request-Id", "example")
 			}
 			checks = append(checks, func(api *described) { checkDescribed(t, api, request, r, answer) })
@@ -77,7 +77,7 @@ func TestHTTPPage(t *testing.T) {
 	}
 }
 
-// checkDescribed compares an example with /openapi.json.
+// checkDescribed validates an example's request and response against /openapi.json.
 func checkDescribed(t *testing.T, api *described, request []string, r *http.Response, answer string) {
 	t.Helper()
 	at, verb, response := request[2], strings.ToLower(request[1]), "responses/200"
@@ -89,7 +89,7 @@ func checkDescribed(t *testing.T, api *described, request []string, r *http.Resp
 	}
 	switch {
 	case !ok && r.StatusCode != 404 && r.StatusCode != 405:
-		t.Errorf("%s %s is not described", verb, at)
+		t.Errorf("%s %s: not in /openapi.json", verb, at)
 	case !ok:
 		return
 	case r.StatusCode != 200:
@@ -104,7 +104,7 @@ func checkDescribed(t *testing.T, api *described, request []string, r *http.Resp
 	}
 }
 
-// compareHTTP compares requests and answers, with their statuses.
+// compareHTTP compares the statuses and bodies of responses.
 func compareHTTP(t *testing.T, got, want []string) {
 	t.Helper()
 	for i := range min(len(got), len(want)) {

@@ -13,7 +13,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestHTTPStrangers: clients without a token never keep a slot that a client with a token needs.
+// TestHTTPStrangers checks that clients without a valid token or host cannot keep a slot that an
+// authorised client needs.
 func TestHTTPStrangers(t *testing.T) {
 	for name, c := range map[string]struct {
 		tokens        *Tokens
@@ -54,7 +55,7 @@ func TestHTTPStrangers(t *testing.T) {
 			}()
 			if got := <-responses; !strings.HasPrefix(got, c.want) ||
 				strings.HasSuffix(got, "true") == strings.Contains(c.want, "200") {
-				t.Errorf("%q, want %q, and the end of the connection if that is an error", got, c.want)
+				t.Errorf("got %q, want %q, with a closed connection after an error", got, c.want)
 			}
 			time.Sleep(time.Until(from.Add(300 * time.Millisecond)))
 			w.post("/classify", `{"tokens":[1]}`)
@@ -62,7 +63,8 @@ func TestHTTPStrangers(t *testing.T) {
 	}
 }
 
-// TestHTTPPacedKeeps: a body that comes at the pace is not silence, however long it takes.
+// TestHTTPPacedKeeps checks that a connection is not silent while a body arrives at the required
+// rate.
 func TestHTTPPacedKeeps(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxClients = 1
@@ -75,17 +77,17 @@ func TestHTTPPacedKeeps(t *testing.T) {
 		must.Get(fmt.Fprint(conn, rest[:size]))(t, "after", n, "pieces")
 		if rest = rest[size:]; n == 20 {
 			if answer := w.raw(rawPost("/classify", `{"tokens":[2]}`)); !strings.HasPrefix(answer, "HTTP/1.1 429 ") {
-				t.Errorf("beside it: %q", answer)
+				t.Errorf("another connection: got %q, want 429", answer)
 			}
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
 	if r, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil || r.StatusCode != 200 {
-		t.Errorf("%v %v", r, err)
+		t.Errorf("got %v %v, want 200", r, err)
 	}
 }
 
-// TestHTTPHeardKeeps: a connection that has asked is idle between its requests, and not silent.
+// TestHTTPHeardKeeps checks that a connection counts as idle, not silent, between requests.
 func TestHTTPHeardKeeps(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxClients = 1
@@ -98,18 +100,18 @@ func TestHTTPHeardKeeps(t *testing.T) {
 		fmt.Fprint(conn, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
 		r, err := http.ReadResponse(answers, nil)
 		if err != nil || r.StatusCode != 200 {
-			t.Fatalf("%v %v", r, err)
+			t.Fatalf("got %v %v, want 200", r, err)
 		}
 		io.Copy(io.Discard, r.Body)
 		time.Sleep(300 * time.Millisecond)
 		if answer := w.raw(rawPost("/classify", `{"tokens":[2]}`)); !strings.HasPrefix(answer, "HTTP/1.1 429 ") {
-			t.Errorf("beside it: %q", answer)
+			t.Errorf("another connection: got %q, want 429", answer)
 		}
 	}
 }
 
-// TestHTTPStopsBehindAnswer: where the server stops while an answer is written that does not
-// say so, the connection ends all the same.
+// TestHTTPStopsBehindAnswer checks that a connection ends after its response if the server stops
+// while the response is written. The response need not have the header Connection: close.
 func TestHTTPStopsBehindAnswer(t *testing.T) {
 	for _, shown := range []bool{false, true} {
 		s := start(t, testOptions(t, "pre"))
@@ -118,7 +120,7 @@ func TestHTTPStopsBehindAnswer(t *testing.T) {
 		c := newWebConn(s, theirs)
 		defer c.Close()
 		if admitted, _ := s.admit(c.session); !admitted {
-			t.Fatal("it is not admitted")
+			t.Fatal("the connection is not admitted")
 		}
 		w := httptest.NewRecorder()
 		c.begin(w)
@@ -126,19 +128,20 @@ func TestHTTPStopsBehindAnswer(t *testing.T) {
 			t.Fatal("the request is not accepted")
 		}
 		if shown {
-			w.Header().Set("Connection", "close") // so it is net/http that closes, when the client has all
+			w.Header().Set("Connection", "close") // net/http then closes the connection after the response
 		}
 		c.stop()
 		if c.session.ctx.Err() != nil {
-			t.Error("it ends before its answer")
+			t.Error("the connection ended before its response")
 		}
 		if c.end(); (c.session.ctx.Err() == nil) != shown {
-			t.Errorf("token shown %v: %v", shown, c.session.ctx.Err())
+			t.Errorf("Connection: close %v: session error %v", shown, c.session.ctx.Err())
 		}
 	}
 }
 
-// TestHTTPBodyCounts: what a body of unknown length takes counts, and not only what it has.
+// TestHTTPBodyCounts checks that the whole buffer of a chunked body counts as memory, not only its
+// used part.
 func TestHTTPBodyCounts(t *testing.T) {
 	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{})
 	release := hold(w.server)
@@ -146,28 +149,28 @@ func TestHTTPBodyCounts(t *testing.T) {
 	const size = 1<<20 + 1<<12
 	conn, body := w.dial(), `{"tokens":[1`+strings.Repeat(" ", size)+"]}"
 	fmt.Fprintf(conn, "POST /classify HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", len(body), body)
-	eventually(t, "nothing runs", func() bool { _, _, running := waiting(w.server); return running > 0 })
+	eventually(t, "no batch runs", func() bool { _, _, running := waiting(w.server); return running > 0 })
 	if used := w.server.memory.used.Load(); used < 2<<20 {
-		t.Errorf("%d bytes count of a buffer of %d", used, 2<<20)
+		t.Errorf("got %d counted bytes, want at least %d of the buffer", used, 2<<20)
 	}
 }
 
-// TestEmbeddingsCount: what OpenAI's request takes beside sequence/embed counts: its body, its
-// elements, and the params that are made of them.
+// TestEmbeddingsCount checks the memory counted for /v1/embeddings: that of sequence/embed, plus
+// the body, its elements and the params made from them.
 func TestEmbeddingsCount(t *testing.T) {
 	const n = 200
 	held := func(path, body string) func() int64 {
 		w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{})
-		hold(w.server) // for good: the connection ends before the server
+		hold(w.server) // never released: the connection ends before the server
 		fmt.Fprint(w.dial(), rawPost(path, body))
-		eventually(t, "nothing runs", func() bool { _, _, running := waiting(w.server); return running > 0 })
+		eventually(t, "no batch runs", func() bool { _, _, running := waiting(w.server); return running > 0 })
 		return w.server.memory.used.Load
 	}
 	list := func(element string) string { return "[" + strings.Repeat(element+",", n-1) + element + "]" }
 	embed := held("/embed", `{"sequences":`+list(`{"tokens":[1]}`)+"}")
 	body := `{"model":"pre","input":` + list("[1]") + "}"
 	embeddings := held("/v1/embeddings", body)
-	time.Sleep(100 * time.Millisecond) // all sequences are taken up
+	time.Sleep(100 * time.Millisecond) // long enough for all sequences to be read
 	least := embed() + int64(len(body)) + elementBytes*n
-	eventually(t, fmt.Sprintf("less than %d bytes count", least), func() bool { return embeddings() >= least })
+	eventually(t, fmt.Sprintf("less than %d bytes are counted", least), func() bool { return embeddings() >= least })
 }

@@ -14,38 +14,39 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// rerankPaths are those of Text Embeddings Inference, and of both versions of Cohere's API.
+// rerankPaths are the paths of Text Embeddings Inference and of both versions of Cohere's API.
 var rerankPaths = []string{"/rerank", "/v1/rerank", "/v2/rerank"}
 
-// rerankMethod stands for reranking among the methods, in statistics. JSON-RPC has retrieval/score instead.
+// rerankMethod is the name of rerank requests in statistics. JSON-RPC has retrieval/score instead.
 const rerankMethod = "rerank"
 
 // scoreMethod is the method of models that compare pairs.
 const scoreMethod = "retrieval/score"
 
-// rerankFields are the fields of both APIs that have a meaning here; others are ignored.
+// rerankFields are the supported fields of both APIs; other fields are ignored.
 var rerankFields = map[string]bool{"query": true, "model": true, "documents": true, "top_n": true,
 	"return_documents": true, "texts": true, "raw_scores": true, "return_text": true}
 
-// rerankRequest is the body of a request to rerank: Cohere's with documents, or Text Embeddings Inference's with texts.
+// rerankRequest is the body of a rerank request. Cohere's API names the list "documents", Text
+// Embeddings Inference's "texts".
 type rerankRequest struct {
 	model  string
 	query  json.RawMessage
-	field  string            // field of the documents
-	texts  []json.RawMessage // strings, parts of the body
-	top    int               // most results
+	field  string            // name of the list: documents or texts
+	texts  []json.RawMessage // JSON strings; slices of the body
+	top    int               // maximum number of results
 	echo   bool              // results repeat the documents
 	raw    bool              // log-odds instead of probabilities
 	cohere bool
 }
 
-// relevance is the score of a document.
+// relevance is a document's index in the request and its score.
 type relevance struct {
 	index int
 	score float32
 }
 
-// rerankedText is a result of Text Embeddings Inference.
+// rerankedText is a result in the format of Text Embeddings Inference.
 type rerankedText struct {
 	Index int             `json:"index"`
 	Score float32         `json:"score"`
@@ -69,7 +70,7 @@ type rerankedBody struct {
 	Text json.RawMessage `json:"text"`
 }
 
-// parseRerank reads a body that is well-formed.
+// parseRerank parses a well-formed body.
 func parseRerank(body json.RawMessage) (r rerankRequest, err error) {
 	fields, err := knownFields(body, rerankFields)
 	if err != nil {
@@ -120,7 +121,8 @@ func parseRerank(body json.RawMessage) (r rerankRequest, err error) {
 	return r, nil
 }
 
-// text returns the text of a document: a string, or Cohere's object with the field text.
+// text returns the JSON string of a list element. Cohere's API also allows an object with the field
+// text.
 func (r *rerankRequest) text(field string, element json.RawMessage) (json.RawMessage, error) {
 	if element[0] == '{' && r.cohere {
 		object, err := jsonlines.Object(element, map[string]bool{"text": true})
@@ -145,8 +147,9 @@ func kindOrNone(value json.RawMessage) string {
 	return jsonlines.Kind(value)
 }
 
-// rerank orders documents by their relevance to a query, the most relevant first: by the probability of a pair's last
-// class if the model compares pairs, otherwise by the cosine of the embeddings. ID is repeated in Cohere's response.
+// rerank returns the documents in descending order of relevance to a query. Relevance is the
+// probability of the last class for a model of pairs, else the cosine similarity of embeddings.
+// Cohere's response repeats id.
 func (c *call) rerank(id string) (any, error) {
 	var r rerankRequest
 	if err := c.parseList(func() (err error) { r, err = parseRerank(c.params); return err }); err != nil {
@@ -177,7 +180,8 @@ func (c *call) rerank(id string) (any, error) {
 	return r.response(all[:min(r.top, len(all))], c.model.about.Name, id), nil
 }
 
-// untilError returns a plan that does nothing for the items behind one with an error, which refuses the request.
+// untilError wraps plan: after an item with an error it plans no further items, because the error
+// fails the whole request.
 func untilError(plan func(path string, text json.RawMessage) *item) func(path string, text json.RawMessage) *item {
 	var failed error
 	return func(path string, text json.RawMessage) *item {
@@ -185,7 +189,7 @@ func untilError(plan func(path string, text json.RawMessage) *item) func(path st
 			return &item{err: failed}
 		}
 		i := plan(path, text)
-		// A lack of memory passes when other items are done: runEach plans the item again.
+		// Missing memory is temporary: runEach plans the item again when others complete.
 		if !errors.Is(i.err, errMemory) {
 			failed = i.err
 		}
@@ -193,7 +197,8 @@ func untilError(plan func(path string, text json.RawMessage) *item) func(path st
 	}
 }
 
-// relevancePlan returns what makes the item of a document, whose result is its score.
+// relevancePlan returns a function that plans the item of a document. The item's result is the
+// score.
 func (c *call) relevancePlan(r *rerankRequest) (func(path string, text json.RawMessage) *item, error) {
 	if c.model.task.Method() == scoreMethod {
 		// The documents share the tokens of the query, which may be as long as the body.
@@ -237,7 +242,7 @@ func (c *call) relevancePlan(r *rerankRequest) (func(path string, text json.RawM
 	}, err
 }
 
-// cosine is that of a vector of length 1 and another one.
+// cosine returns the cosine similarity of unit, a vector of length 1, and v.
 func cosine(unit, v []float32) float32 {
 	var sum float64
 	for i, x := range normalized(v) {
@@ -246,7 +251,7 @@ func cosine(unit, v []float32) float32 {
 	return float32(sum)
 }
 
-// relevance is the probability of the last class, or its log-odds.
+// relevance returns the probability of the last class, or its log-odds if r.raw is set.
 func (r *rerankRequest) relevance(o sft.Output) (any, error) {
 	if err := requests.CheckFinite(o); err != nil {
 		return nil, err
@@ -263,7 +268,7 @@ func (r *rerankRequest) relevance(o sft.Output) (any, error) {
 	return float32(float64(o.Logits[last]) - top - math.Log(others)), nil
 }
 
-// response has the results in the form of the request.
+// response returns the results in the format of the request's API.
 func (r *rerankRequest) response(all []relevance, model, id string) any {
 	if !r.cohere {
 		out := make([]rerankedText, len(all))
@@ -285,7 +290,7 @@ func (r *rerankRequest) response(all []relevance, model, id string) any {
 	return out
 }
 
-// renamed is an error of an item as one of this request: of the query, or of a document.
+// renamed converts an error of an item: its field becomes the query or a document of this request.
 func (r *rerankRequest) renamed(e *Error) *Error {
 	var data map[string]any
 	field, ok := "", false

@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestRerank: a model of pairs ranks documents by the probability of the last class, in Cohere's form and in that of
-// Text Embeddings Inference.
+// TestRerank checks that a pair model ranks documents by the probability of the last class, in the
+// formats of Cohere and Text Embeddings Inference.
 func TestRerank(t *testing.T) {
 	w := startHTTP(t, testOptions(t, "retrieval"), HTTPOptions{})
 	documents := []string{"one", "two", "another document", "four", "and a fifth one"}
@@ -28,7 +28,7 @@ func TestRerank(t *testing.T) {
 	}
 	slices.SortStableFunc(want, func(a, b relevance) int { return int(math.Copysign(1, float64(b.score-a.score))) })
 	if slices.IsSortedFunc(want, func(a, b relevance) int { return a.index - b.index }) {
-		t.Fatal("the documents are in order from the start: the test shows nothing")
+		t.Fatal("the documents are already ranked, so the test cannot detect a missing sort")
 	}
 	list, _ := json.Marshal(documents)
 	var cohere rerankedDocuments
@@ -38,29 +38,29 @@ func TestRerank(t *testing.T) {
 		cohere = rerankedDocuments{}
 		decode(t, []byte(answer), &cohere)
 		if r.StatusCode != 200 || cohere.ID != "mine" || cohere.Model != "retrieval" || len(cohere.Results) != 3 {
-			t.Errorf("%s: %s %s", path, r.Status, answer)
+			t.Errorf("%s: got %s %s", path, r.Status, answer)
 		}
 	}
 	for i, x := range cohere.Results {
 		text, _ := json.Marshal(documents[x.Index])
 		if x.Index != want[i].index || x.Score != want[i].score || string(x.Document.Text) != string(text) {
-			t.Errorf("%d: %+v, want %+v", i, x, want[i])
+			t.Errorf("result %d: got %+v, want %+v", i, x, want[i])
 		}
 	}
 	var objects rerankedDocuments
 	decode(t, []byte(w.post("/rerank", `{"query":"the query","documents":[{"text":"one","id":7},"two"]}`)), &objects)
 	if len(objects.Results) != 2 || objects.Results[0].Document != nil {
-		t.Errorf("%+v", objects)
+		t.Errorf("got %+v, want two results without documents", objects)
 	}
 	var texts []rerankedText
 	decode(t, []byte(w.post("/rerank", `{"query":"the query","texts":`+string(list)+
 		`,"raw_scores":true,"return_text":true,"truncate":false}`)), &texts)
 	if len(texts) != len(documents) {
-		t.Fatalf("%+v", texts)
+		t.Fatalf("got %+v, want a result per text", texts)
 	}
 	for i, x := range texts {
 		if x.Index != want[i].index || math.Abs(float64(x.Score)-odds[x.Index]) > 1e-5 || len(x.Text) == 0 {
-			t.Errorf("%d: %+v, want %+v of log-odds %v", i, x, want[i], odds[x.Index])
+			t.Errorf("result %d: got %+v, want %+v with log-odds %v", i, x, want[i], odds[x.Index])
 		}
 	}
 	for body, message := range map[string]string{
@@ -84,11 +84,12 @@ func TestRerank(t *testing.T) {
 	r, answer := w.send("POST", "/rerank", `{"model":"gpt","query":"a","documents":["a"]}`)
 	expectWebError(t, "another model", r, answer, 404, `no model "gpt"`, "model", "model_not_found")
 	if n := w.server.stats().Answers[rerankMethod]; n == 0 {
-		t.Error("reranking is not counted")
+		t.Error("the stats do not count rerank requests")
 	}
 }
 
-// TestRerankByEmbeddings: a model of single sequences ranks documents by the cosine of their embeddings.
+// TestRerankByEmbeddings checks that a model of single sequences ranks documents by the cosine
+// similarity of embeddings.
 func TestRerankByEmbeddings(t *testing.T) {
 	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{})
 	documents := []string{"[MIN 4 7 ]", "[MAX 2 9 ]", "[SM 5 [MED 1 2 3 ] 8 ]"}
@@ -100,7 +101,7 @@ func TestRerankByEmbeddings(t *testing.T) {
 	decode(t, []byte(w.post("/rerank", `{"query":"[MAX 2 9 ]","texts":`+string(list)+`}`)), &texts)
 	if len(texts) != 3 || texts[0].Index != 1 || math.Abs(float64(texts[0].Score)-1) > 1e-6 ||
 		texts[1].Score < texts[2].Score {
-		t.Errorf("%+v", texts)
+		t.Errorf("got %+v, want text 1 first with score 1", texts)
 	}
 	for _, x := range texts {
 		var dot float64
@@ -108,15 +109,15 @@ func TestRerankByEmbeddings(t *testing.T) {
 			dot += v * vectors[1+x.Index][i]
 		}
 		if math.Abs(dot-float64(x.Score)) > 1e-5 {
-			t.Errorf("%+v, want %v", x, dot)
+			t.Errorf("got %+v, want score %v", x, dot)
 		}
 	}
 	r, answer := w.send("POST", "/rerank", `{"query":"","texts":["1"]}`)
 	expectWebError(t, "an empty query", r, answer, 400, "query: the sequence is empty", "query", "")
 }
 
-// TestUnitEmbeddings: vectors of /v1/embeddings have length 1 unless the server is started with --normalize=false. They
-// have the direction of the model's.
+// TestUnitEmbeddings checks that /v1/embeddings normalizes the model's vectors to length 1 by
+// default.
 func TestUnitEmbeddings(t *testing.T) {
 	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{})
 	m := w.server.acquire()
@@ -131,11 +132,11 @@ func TestUnitEmbeddings(t *testing.T) {
 			&got)
 		v := vector(t, format, got.Data[0].Embedding)
 		if n := norm(v); math.Abs(n-1) > 1e-6 || !slices.Equal(v, normalized(model)) || math.Abs(norm(model)-1) < 0.1 {
-			t.Errorf("%s: length %v, the model's %v", format, n, norm(model))
+			t.Errorf("%s: got length %v, want 1; the model's vector has length %v", format, n, norm(model))
 		}
 	}
 	if got := normalized(make([]float32, 3)); !slices.Equal(got, []float32{0, 0, 0}) {
-		t.Errorf("zeros: %v", got)
+		t.Errorf("normalized zeros: got %v, want zeros", got)
 	}
 }
 
@@ -147,8 +148,8 @@ func norm(v []float32) float64 {
 	return math.Sqrt(sum)
 }
 
-// TestInputs: POST /embed with inputs responds as Text Embeddings Inference does: with vectors alone, of length 1
-// unless normalize is false.
+// TestInputs checks POST /embed with "inputs", the format of Text Embeddings Inference: a list of
+// vectors of length 1 unless normalize is false.
 func TestInputs(t *testing.T) {
 	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{})
 	m := w.server.acquire()
@@ -166,7 +167,7 @@ func TestInputs(t *testing.T) {
 		var got [][]float32
 		decode(t, []byte(w.post("/embed", body)), &got)
 		if !slices.EqualFunc(got, want, slices.Equal) {
-			t.Errorf("%s: %v, want %v", body, got, want)
+			t.Errorf("%s: got %v, want %v", body, got, want)
 		}
 	}
 	for body, message := range map[string]string{
@@ -181,12 +182,13 @@ func TestInputs(t *testing.T) {
 	} {
 		r, answer := w.send("POST", "/embed", body)
 		if r.StatusCode != 400 || !strings.Contains(answer, message) {
-			t.Errorf("%.60s: %s %s, want %q", body, r.Status, answer, message)
+			t.Errorf("%.60s: got %s %s, want %q", body, r.Status, answer, message)
 		}
 	}
 }
 
-// TestRerankQueryOnce: a long query of a model that truncates is tokenized once, not for each document.
+// TestRerankQueryOnce checks by allocated bytes that a truncating model tokenizes a long query
+// once, not once per document.
 func TestRerankQueryOnce(t *testing.T) {
 	w := startHTTP(t, truncating(t, "retrieval"), HTTPOptions{})
 	const query, documents = 1 << 20, 64
@@ -195,24 +197,24 @@ func TestRerankQueryOnce(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	if r, answer := w.send("POST", "/rerank", body); r.StatusCode != 200 {
-		t.Fatalf("%s %.200s", r.Status, answer)
+		t.Fatalf("got %s %.200s, want 200", r.Status, answer)
 	}
 	runtime.ReadMemStats(&after)
-	// The tokens of one query take 4 bytes each.
+	// Each token of the query takes 4 bytes.
 	if n := after.TotalAlloc - before.TotalAlloc; n > documents*query*4/2 {
 		t.Errorf("allocated %d MiB for %d documents", n>>20, documents)
 	}
 }
 
-// TestRerankStopsAtError: behind a document that refuses the request, no document is computed.
+// TestRerankStopsAtError checks that no document is computed after a document with an error.
 func TestRerankStopsAtError(t *testing.T) {
 	w := startHTTP(t, testOptions(t, "retrieval"), HTTPOptions{})
 	more := strings.Repeat(`,"a document"`, 100)
 	if r, answer := w.send("POST", "/rerank", `{"query":"a","documents":[""`+more+`]}`); r.StatusCode != 400 ||
 		!strings.Contains(answer, "documents[0]: the sequence is empty") {
-		t.Errorf("%s %s", r.Status, answer)
+		t.Errorf("got %s %s, want 400", r.Status, answer)
 	}
 	if n := w.server.stats().Sequences; n != 0 {
-		t.Errorf("computed %d documents of a request that is refused", n)
+		t.Errorf("computed %d documents of a refused request, want 0", n)
 	}
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// web is a server that is reached by HTTP.
+// web is a test's HTTP client and the server that it reaches.
 type web struct {
 	t      testing.TB
 	server *Server
@@ -29,13 +29,13 @@ type web struct {
 	token  string
 }
 
-// startHTTP runs one until the test ends.
+// startHTTP starts a server and serves HTTP until the test ends.
 func startHTTP(t testing.TB, o Options, h HTTPOptions) *web {
 	t.Helper()
 	return overHTTP(t, start(t, o), h)
 }
 
-// overHTTP has a server that was started answer HTTP until the test ends.
+// overHTTP serves HTTP with a started server until the test ends.
 func overHTTP(t testing.TB, s *Server, h HTTPOptions) *web {
 	t.Helper()
 	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
@@ -55,7 +55,7 @@ func overHTTP(t testing.TB, s *Server, h HTTPOptions) *web {
 	return w
 }
 
-// send asks, and returns the answer.
+// send sends a request with pairs of header names and values. It returns the response and its body.
 func (w *web) send(verb, path, body string, headers ...string) (*http.Response, string) {
 	w.t.Helper()
 	var in io.Reader
@@ -92,17 +92,17 @@ func (w *web) send(verb, path, body string, headers ...string) (*http.Response, 
 	return response, string(answer)
 }
 
-// post asks for a result and expects it.
+// post sends a POST request, expects status 200 with JSON, and returns the body.
 func (w *web) post(path, body string) string {
 	w.t.Helper()
 	r, answer := w.send("POST", path, body)
 	if r.StatusCode != http.StatusOK || r.Header.Get("Content-Type") != "application/json" {
-		w.t.Errorf("%s %.200s: %s, %.300s", path, body, r.Status, answer)
+		w.t.Errorf("%s %.200s: got %s, %.300s, want 200 and JSON", path, body, r.Status, answer)
 	}
 	return answer
 }
 
-// TestHTTPAsJSONRPC: each method's answer over HTTP has the bytes of its result in JSON-RPC.
+// TestHTTPAsJSONRPC checks that a method's HTTP response has the same bytes as its JSON-RPC result.
 func TestHTTPAsJSONRPC(t *testing.T) {
 	for _, c := range []struct{ model, method, params string }{
 		{"pre", "sequence/classify", `{"text":"[MAX 2 9 ]"}`},
@@ -125,14 +125,14 @@ func TestHTTPAsJSONRPC(t *testing.T) {
 	}
 }
 
-// TestHTTPIndex: what is added is found, over HTTP alone.
+// TestHTTPIndex checks /add, /search and /remove over HTTP.
 func TestHTTPIndex(t *testing.T) {
 	w := startHTTP(t, withIndex(t, "pre"), HTTPOptions{})
 	w.post("/add", `{"items":[{"id":"a","tokens":[1,2,3]},{"id":"b","tokens":[9,9]}]}`)
 	var found found
 	decode(t, []byte(w.post("/search", `{"tokens":[9,9],"k":1}`)), &found)
 	if len(found.Items) != 1 || found.Items[0].ID != "b" || found.Items[0].Cosine < 1-1e-9 {
-		t.Errorf("%+v", found)
+		t.Errorf("got %+v, want item b with cosine 1", found)
 	}
 	w.post("/remove", `{"ids":["b"]}`)
 	if got := w.post("/search", `{"tokens":[9,9]}`); !strings.Contains(got, `"a"`) || strings.Contains(got, `"b"`) {
@@ -140,7 +140,8 @@ func TestHTTPIndex(t *testing.T) {
 	}
 }
 
-// TestEmbeddings: each form of input gives the bits of the model, in both formats, if vectors are not normalized.
+// TestEmbeddings checks that /v1/embeddings returns the model's vectors bit for bit, for each form
+// of input and both formats, if normalization is off.
 func TestEmbeddings(t *testing.T) {
 	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{Raw: true})
 	m := w.server.acquire()
@@ -182,19 +183,19 @@ func TestEmbeddings(t *testing.T) {
 			}
 			if got.Object != "list" || got.Model != "pre" || len(got.Data) != len(want) ||
 				got.Usage["prompt_tokens"] != n || got.Usage["total_tokens"] != n {
-				t.Fatalf("%s: %+v", body, got)
+				t.Fatalf("%s: got %+v", body, got)
 			}
 			for i, x := range got.Data {
 				if v := vector(t, format, x.Embedding); x.Object != "embedding" || x.Index != i ||
 					!slices.Equal(v, want[i]) {
-					t.Errorf("%s: %d: %v, want %v", body, i, v, want[i])
+					t.Errorf("%s: vector %d: got %v, want %v", body, i, v, want[i])
 				}
 			}
 		}
 	}
 }
 
-// vector reads what a format has of float32s.
+// vector decodes float32 values in the given encoding_format.
 func vector(t testing.TB, format string, value json.RawMessage) (v []float32) {
 	t.Helper()
 	if format != base64Format {
@@ -210,17 +211,17 @@ func vector(t testing.TB, format string, value json.RawMessage) (v []float32) {
 	return v
 }
 
-// TestEmbeddingsOfAPart: usage counts what the model reads of a sequence that is cut.
+// TestEmbeddingsOfAPart checks that usage counts only the tokens that a truncating model reads.
 func TestEmbeddingsOfAPart(t *testing.T) {
 	w := startHTTP(t, truncating(t, "pre"), HTTPOptions{})
 	body, _ := json.Marshal(map[string]any{"model": "pre", "input": ones(5000)})
 	if got := w.post("/v1/embeddings", string(body)); !strings.HasSuffix(got,
 		`"usage":{"prompt_tokens":4096,"total_tokens":4096}}`) {
-		t.Errorf("…%s", got[max(0, len(got)-100):])
+		t.Errorf("got …%s, want a usage of 4096 tokens", got[max(0, len(got)-100):])
 	}
 }
 
-// TestHTTPErrors: what is wrong has its status, in OpenAI's shape, and says where it is.
+// TestHTTPErrors checks the status, message, param and code of errors, in OpenAI's format.
 func TestHTTPErrors(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxLine = 1 << 16
@@ -293,7 +294,7 @@ func TestHTTPErrors(t *testing.T) {
 	}
 	eventually(t, "expected two errors of −32001", func() bool { return w.server.stats().Errors["-32001"] == 2 })
 	for header, want := range map[[2]string]int{
-		{"Content-Type", "text/plain"}:                           415, // any site may send this
+		{"Content-Type", "text/plain"}:                           415, // a page may send it without a preflight
 		{"Content-Type", "application/x-www-form-urlencoded"}:    415,
 		{"Content-Type", "application/json; charset=iso-8859-1"}: 415,
 		{"Content-Type", "application/json; charset=UTF-8"}:      200,
@@ -304,7 +305,7 @@ func TestHTTPErrors(t *testing.T) {
 		{"Host", "[::1]:80"}:                                     200,
 	} {
 		if r, answer := w.send("POST", "/classify", `{"tokens":[1]}`, header[0], header[1]); r.StatusCode != want {
-			t.Errorf("%s: %s, want %d: %s", header, r.Status, want, answer)
+			t.Errorf("%s: got %s, want %d: %s", header, r.Status, want, answer)
 		}
 	}
 }
@@ -319,7 +320,7 @@ func expectWebError(t testing.TB, what string, r *http.Response, answer string, 
 		}
 	}
 	if json.Unmarshal([]byte(answer), &e) != nil || e.Error == nil {
-		t.Errorf("%s: %s %.300s", what, r.Status, answer)
+		t.Errorf("%s: got %s %.300s, want an error object", what, r.Status, answer)
 		return
 	}
 	text := func(s *string) string {
@@ -331,11 +332,12 @@ func expectWebError(t testing.TB, what string, r *http.Response, answer string, 
 	if r.StatusCode != status || !strings.Contains(e.Error.Message, message) || text(e.Error.Param) != param ||
 		text(e.Error.Code) != code ||
 		(e.Error.Type == kindRequest) != (status < 500 && status != 429) {
-		t.Errorf("%s: %d %s; want %d, %q of %q, %q", what, r.StatusCode, answer, status, message, param, code)
+		t.Errorf("%s: got %d %s; want %d, %q, param %q, code %q", what, r.StatusCode, answer,
+			status, message, param, code)
 	}
 }
 
-// TestHTTPToken: without the token only the health of the server is public.
+// TestHTTPToken checks that requests without a valid token are refused, except for health checks.
 func TestHTTPToken(t *testing.T) {
 	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{Tokens: NewTokens("another-of-them-0", "0123456789abcdef")})
 	w.token = "0123456789abcdef"
@@ -347,18 +349,18 @@ func TestHTTPToken(t *testing.T) {
 	} {
 		r, answer := w.send("POST", "/classify", `{"tokens":[1]}`, "Authorization", header, "Host", "model.example")
 		if r.StatusCode != want {
-			t.Errorf("%q: %s, want %d", header, r.Status, want)
+			t.Errorf("Authorization %q: got %s, want %d", header, r.Status, want)
 		}
 		if want == 401 {
 			expectWebError(t, header, r, answer, 401, "--http-token", "", "invalid_api_key")
 			if r.Header.Get("WWW-Authenticate") != "Bearer" {
-				t.Errorf("%q: %v", header, r.Header)
+				t.Errorf("Authorization %q: got header %v, want WWW-Authenticate: Bearer", header, r.Header)
 			}
 		}
 	}
 	for path, want := range map[string]int{"/healthz": 200, "/metrics": 401, "/nowhere": 401, "/v1/models": 401} {
 		if r, _ := w.send("GET", path, "", "Authorization", ""); r.StatusCode != want {
-			t.Errorf("%s: %s, want %d", path, r.Status, want)
+			t.Errorf("%s: got %s, want %d", path, r.Status, want)
 		}
 	}
 	if r, _ := w.send("GET", "/v1/models", ""); r.StatusCode != 200 {
@@ -366,7 +368,7 @@ func TestHTTPToken(t *testing.T) {
 	}
 }
 
-// TestHTTPWatched: models, health and metrics are served.
+// TestHTTPWatched checks GET and HEAD of the paths for models, health, stats and metrics.
 func TestHTTPWatched(t *testing.T) {
 	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{})
 	w.post("/classify", `{"tokens":[1]}`)
@@ -377,16 +379,16 @@ func TestHTTPWatched(t *testing.T) {
 	} {
 		r, answer := w.send("GET", path, "")
 		if r.StatusCode != 200 || !strings.Contains(answer, want) {
-			t.Errorf("%s: %s, %.300s", path, r.Status, answer)
+			t.Errorf("%s: got %s, %.300s", path, r.Status, answer)
 		}
 		if r, answer := w.send("HEAD", path, ""); r.StatusCode != 200 || answer != "" {
-			t.Errorf("HEAD %s: %s, %q", path, r.Status, answer)
+			t.Errorf("HEAD %s: got %s, %q, want an empty body", path, r.Status, answer)
 		}
 	}
 }
 
-// FuzzEmbeddings: a body gets an error that names its fault, or becomes params of sequence/embed with its sequences in
-// order.
+// FuzzEmbeddings checks that parseEmbeddings returns an error with a message, or params of
+// sequence/embed with all sequences of the body in order.
 func FuzzEmbeddings(f *testing.F) {
 	for _, body := range []string{
 		`{"model":"pre","input":"a"}`, `{"input":["a","b"],"encoding_format":"base64"}`, `{"input":[1,2,3]}`,
@@ -404,13 +406,13 @@ func FuzzEmbeddings(f *testing.F) {
 		r, err := parseEmbeddings(body)
 		if err != nil {
 			if e := asError(err); e.Message == "" || e.Code != codeParams && e.Code != codeInvalidRequest {
-				t.Fatalf("%s: %+v", body, e)
+				t.Fatalf("%s: got error %+v", body, e)
 			}
 			return
 		}
 		params := r.params()
 		if len(params) > r.bytes() {
-			t.Fatalf("%d bytes, counted as %d", len(params), r.bytes())
+			t.Fatalf("params have %d bytes, counted are only %d", len(params), r.bytes())
 		}
 		var got struct{ Sequences []map[string]json.RawMessage }
 		decode(t, params, &got)
@@ -423,11 +425,11 @@ func FuzzEmbeddings(f *testing.F) {
 			decode(t, fields["input"], &list)
 		}
 		if len(list) != len(got.Sequences) {
-			t.Fatalf("%s: %s", body, params)
+			t.Fatalf("%s: got params %s", body, params)
 		}
 		for i, value := range list {
 			if found := got.Sequences[i][r.field]; !bytes.Equal(bytes.TrimSpace(found), bytes.TrimSpace(value)) {
-				t.Fatalf("%s: %d is %s", body, i, found)
+				t.Fatalf("%s: sequence %d is %s", body, i, found)
 			}
 		}
 	})

@@ -29,8 +29,8 @@ func (t *Tokens) Set(tokens ...string) {
 	t.hashes.Store(&hashes)
 }
 
-// have reports whether a token is among them. Hashes of equal length are compared, each of them, so that the time
-// depends neither on the token's length nor on which one it is.
+// have reports whether a token is in the set. It compares SHA-256 hashes with all tokens in
+// constant time, so the time reveals neither the token's length nor which token matches.
 func (t *Tokens) have(token string) bool {
 	found, equal := sha256.Sum256([]byte(token)), 0
 	for _, hash := range *t.hashes.Load() {
@@ -39,7 +39,7 @@ func (t *Tokens) have(token string) bool {
 	return equal == 1
 }
 
-// trusts reports whether a request bears a token, if the server has tokens.
+// trusts reports whether a request has a valid token, or the server needs none.
 func (g *gateway) trusts(r *http.Request) bool {
 	if g.options.Tokens == nil {
 		return true

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestIDsOfSequences: what a sequence is called stands in its answer, whatever JSON it is, as predict has
-// it for lines; beside a list it is refused.
+// TestIDsOfSequences checks that a response repeats the "id" of its sequence, whatever JSON value
+// it is. An id beside a list of sequences is refused.
 func TestIDsOfSequences(t *testing.T) {
 	for _, x := range []struct{ folder, method, many, fields string }{
 		{"pre", "sequence/classify", "sequences", `"tokens":[7,8,9]`},
@@ -38,11 +38,12 @@ func TestIDsOfSequences(t *testing.T) {
 			c.call(2*i+1, x.method, json.RawMessage(fmt.Sprintf(`{%q:[%s]}`, x.many, params)), &many)
 			if string(one.ID) != id || string(many.Results[0].Result.ID) != id ||
 				strings.Contains(x.fields, "window") != (one.Windows != nil) {
-				t.Errorf("%s of %s, %s: %s, of many %s", x.method, x.folder, id, one.ID, many.Results[0].Result.ID)
+				t.Errorf("%s of %s: id %s: got %s alone and %s in a list", x.method, x.folder, id, one.ID,
+					many.Results[0].Result.ID)
 			}
 			for _, w := range one.Windows {
 				if w["id"] != nil {
-					t.Errorf("a window has the id %v", w["id"])
+					t.Errorf("a window has id %v, want none", w["id"])
 				}
 			}
 		}
@@ -51,7 +52,7 @@ func TestIDsOfSequences(t *testing.T) {
 	}
 }
 
-// TestMemoryOfIDs: a long id counts against the memory of the server each time that it is pending.
+// TestMemoryOfIDs checks that long ids of pending requests count as memory.
 func TestMemoryOfIDs(t *testing.T) {
 	for folder, x := range map[string][2]string{
 		"pre": {"sequence/embed", `"tokens":[7]`}, "regression": {"sequence/predict", `"tokens":[7]`},

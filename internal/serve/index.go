@@ -46,10 +46,10 @@ func (s *Server) openIndex(ctx context.Context) error {
 	return nil
 }
 
-// logEvery is the least time between two lines on what takes long.
+// logEvery is the minimum time between two log lines about a long operation.
 const logEvery = 2 * time.Second
 
-// itemID reads the id of an item: a string, or a number, which stands for its text.
+// itemID parses the id of an item: a string, or a number, whose text becomes the id.
 func itemID(path string, value []byte) (string, error) {
 	if value == nil {
 		return "", badParam(path, "it is missing")
@@ -69,7 +69,7 @@ func itemID(path string, value []byte) (string, error) {
 	return id, nil
 }
 
-// indexFailed is what the index could not do.
+// indexFailed returns the error of a request whose change the index could not store.
 func indexFailed(err error) error {
 	return fail(codeFailed, nil, "%v", fmt.Errorf("the index: %w", err))
 }

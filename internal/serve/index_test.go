@@ -14,15 +14,15 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// withIndex has a server keep an index in a directory of the test.
+// withIndex returns options with an index in a temporary directory.
 func withIndex(t testing.TB, model string) Options {
 	o := testOptions(t, model)
 	o.Index = filepath.Join(t.TempDir(), "index.arrow")
 	return o
 }
 
-// TestAddInOrder: of items with one id in one request the last holds, however long
-// the ones before it take.
+// TestAddInOrder checks that the last of several items with the same id in one request wins, even
+// if earlier items take longer to embed.
 func TestAddInOrder(t *testing.T) {
 	s := start(t, withIndex(t, "pre"))
 	c := dial(t, s).initialize(struct{}{})
@@ -35,7 +35,7 @@ func TestAddInOrder(t *testing.T) {
 		var found struct{ Items []foundItem }
 		c.call("search", "retrieval/search", map[string]any{"tokens": ones(300)}, &found)
 		if len(found.Items) != 1 || found.Items[0].Cosine < 1-1e-9 {
-			t.Fatalf("round %d: %+v", n, found)
+			t.Fatalf("round %d: got %+v, want the last item only", n, found)
 		}
 	}
 }
@@ -48,7 +48,7 @@ func ones(n int) []int32 {
 	return tokens
 }
 
-// TestAddCancelled: nothing is added after the answer.
+// TestAddCancelled checks that no items are added after the response to a cancelled request.
 func TestAddCancelled(t *testing.T) {
 	s := start(t, withIndex(t, "pre"))
 	release := hold(s)
@@ -58,26 +58,26 @@ func TestAddCancelled(t *testing.T) {
 		items = append(items, map[string]any{"id": k, "tokens": []int{1, 2}})
 	}
 	c.request(1, "retrieval/add", map[string]any{"items": items})
-	eventually(t, "nothing runs", func() bool { _, _, running := waiting(s); return running > 0 })
+	eventually(t, "no batch runs", func() bool { _, _, running := waiting(s); return running > 0 })
 	c.notify("$/cancelRequest", map[string]any{"id": 1})
 	if m := c.answer(1); m.Error == nil || m.Error.Code != -32800 {
-		t.Errorf("%+v", m)
+		t.Errorf("got %+v, want error -32800", m)
 	}
 	n := s.index.Len()
 	close(release)
 	c.call(2, "retrieval/add", map[string]any{"id": "x", "tokens": []int{1}}, nil)
 	if got := s.index.Len(); got != n+1 {
-		t.Errorf("%d items, there were %d and one more", got, n)
+		t.Errorf("got %d items, want %d plus one", got, n)
 	}
 }
 
-// TestAddCancelledMidway: when the answer is there nothing more comes, and what has
-// come are the first of the items, without a hole.
+// TestAddCancelledMidway cancels requests that have added part of their items. No items may be
+// added after the response, and the added items must be the first of the request.
 func TestAddCancelledMidway(t *testing.T) {
 	o := withIndex(t, "pre")
 	o.MaxBatchTokens = 100
 	s := start(t, o)
-	// The ten batches of a round would else have ended before it is cancelled.
+	// Slow batches: the ten batches of a round must not end before the cancellation.
 	s.batcher.Before = func(ctx context.Context) {
 		select {
 		case <-time.After(10 * time.Millisecond):
@@ -85,7 +85,7 @@ func TestAddCancelledMidway(t *testing.T) {
 		}
 	}
 	c := dial(t, s).initialize(struct{}{})
-	some := 0 // rounds in which it was midway
+	some := 0 // rounds that were cancelled before all items were added
 	for round := range 30 {
 		const n = 300
 		var items []any
@@ -94,34 +94,34 @@ func TestAddCancelledMidway(t *testing.T) {
 		}
 		before := s.index.Len()
 		c.request(round, "retrieval/add", map[string]any{"items": items})
-		eventually(t, "nothing is added", func() bool { return s.index.Len() > before })
+		eventually(t, "no item is added", func() bool { return s.index.Len() > before })
 		c.notify("$/cancelRequest", map[string]any{"id": round})
 		c.answer(round)
 		added := s.index.Len() - before
 		if added < n {
 			some++
 		}
-		// goes into the index behind the others
+		// The index applies this item after all earlier ones.
 		c.call("search", "retrieval/add", map[string]any{"id": "x", "tokens": []int{1}}, nil)
 		c.call("search", "retrieval/remove", map[string]any{"id": "x"}, nil)
 		if now := s.index.Len() - before; now != added {
-			t.Fatalf("round %d: %d items at the answer, %d later", round, added, now)
+			t.Fatalf("round %d: got %d items after the response, %d later", round, added, now)
 		}
 		var ids []string
 		for k := range added {
 			ids = append(ids, fmt.Sprint(round, " ", k))
 		}
 		if unknown, err := s.index.Remove(ids); err != nil || len(unknown) > 0 {
-			t.Fatalf("round %d: of the first %d there are not %q, %v", round, added, unknown, err)
+			t.Fatalf("round %d: of the first %d items %q are missing, %v", round, added, unknown, err)
 		}
 	}
 	if some == 0 {
-		t.Error("nothing was cancelled")
+		t.Error("no round was cancelled in time")
 	}
 }
 
-// TestIndexOfAnotherModel: it is refused, by a server that begins and by a reload;
-// with Reembed its vectors are the new model's.
+// TestIndexOfAnotherModel checks that a new server and a reload refuse an index of another model,
+// and that the option Reembed recomputes the vectors with the new model.
 func TestIndexOfAnotherModel(t *testing.T) {
 	o := withIndex(t, "pre")
 	s := must.Get(New(context.Background(), o))(t)
@@ -137,7 +137,7 @@ func TestIndexOfAnotherModel(t *testing.T) {
 	o.Load = load(t, "post")
 	if s, err := New(context.Background(), o); err == nil || !strings.Contains(err.Error(), "another model") {
 		s.Close()
-		t.Fatalf("another model: %v", err)
+		t.Fatalf("index of another model: got error %v", err)
 	}
 	o.Reembed = true
 	s = start(t, o)
@@ -146,30 +146,32 @@ func TestIndexOfAnotherModel(t *testing.T) {
 		var found struct{ Items []foundItem }
 		c.call(n, "retrieval/search", map[string]any{"tokens": ones(10 + 7*n), "k": 1}, &found)
 		if len(found.Items) != 1 || found.Items[0].ID != fmt.Sprint("item ", n) || found.Items[0].Cosine < 1-1e-9 {
-			t.Errorf("%d: %+v", n, found)
+			t.Errorf("search %d: got %+v, want the item itself", n, found)
 		}
 	}
 }
 
-// TestHash: what is read of a long sequence makes no other model, nor does its export.
+// TestHash checks that Hash depends on the weights, but not on truncation or on the config fields
+// of an export.
 func TestHash(t *testing.T) {
 	m := must.Get(sft.Load(goldenDir + "/pre"))(t)
 	before := Hash(m)
 	m.Config.Truncate()
 	if Hash(m) != before {
-		t.Error("a model that truncates is another one")
+		t.Error("truncation changed the hash")
 	}
 	m.Config.AutoMap = json.RawMessage(`{"AutoModel":"modeling_sft.SFTModel"}`)
 	if Hash(m) != before {
-		t.Error("a model that was exported is another one")
+		t.Error("the field auto_map changed the hash")
 	}
 	m.Weights[0]++
 	if Hash(m) == before {
-		t.Error("a model of other weights is the same")
+		t.Error("other weights did not change the hash")
 	}
 }
 
-// TestRescore: it scores the query as a and the item as b, as retrieval/score does.
+// TestRescore checks that rescoring gives the scores of retrieval/score with the query as a and the
+// item as b.
 func TestRescore(t *testing.T) {
 	s := start(t, withIndex(t, "retrieval"))
 	c := dial(t, s).initialize(struct{}{})
@@ -181,23 +183,24 @@ func TestRescore(t *testing.T) {
 	var found struct{ Items []foundItem }
 	c.call("search", "retrieval/search", map[string]any{"text": query, "k": 3, "rescore": 3}, &found)
 	if len(found.Items) != 3 {
-		t.Fatalf("%+v", found)
+		t.Fatalf("got %+v, want 3 items", found)
 	}
 	for n, i := range found.Items {
 		var p, turned struct{ Probabilities []float32 }
 		c.call("score", "retrieval/score", map[string]any{"text_a": query, "text_b": texts[i.ID]}, &p)
 		c.call("turned", "retrieval/score", map[string]any{"text_a": texts[i.ID], "text_b": query}, &turned)
 		if *i.Score != p.Probabilities[1] || *i.Score == turned.Probabilities[1] {
-			t.Errorf("%s: %v; %v, turned %v", i.ID, *i.Score, p.Probabilities[1], turned.Probabilities[1])
+			t.Errorf("%s: got score %v, want %v, not %v (swapped)", i.ID, *i.Score, p.Probabilities[1],
+				turned.Probabilities[1])
 		}
 		if n > 0 && *i.Score > *found.Items[n-1].Score {
-			t.Errorf("%s stands behind a smaller score", i.ID)
+			t.Errorf("%s is ranked behind a smaller score", i.ID)
 		}
 	}
 }
 
-// TestHybridSearch: with a weight for shared words these decide, and the score is in the answer; a weight of 0 changes
-// no byte of it.
+// TestHybridSearch checks the lexical weight of a search. Weight 1 ranks by shared words and
+// reports the lexical score. Weight 0 does not change the response.
 func TestHybridSearch(t *testing.T) {
 	s := start(t, withIndex(t, "retrieval"))
 	c := dial(t, s).initialize(struct{}{})
@@ -212,12 +215,12 @@ func TestHybridSearch(t *testing.T) {
 	}
 	plain, none := search(map[string]any{}), search(map[string]any{"lexical": 0})
 	if !reflect.DeepEqual(plain, none) || plain.Items[0].Lexical != nil {
-		t.Errorf("%+v, expected %+v", none, plain)
+		t.Errorf("lexical 0: got %+v, want %+v", none, plain)
 	}
 	words := search(map[string]any{"lexical": 1})
 	if words.Items[0].ID != "two" || !(*words.Items[0].Lexical > *words.Items[1].Lexical) ||
 		*words.Items[2].Lexical <= 0 {
-		t.Errorf("%+v", words)
+		t.Errorf("lexical 1: got %+v, want item two first", words)
 	}
 	cosines := map[string]float64{}
 	for _, i := range plain.Items {
@@ -227,20 +230,20 @@ func TestHybridSearch(t *testing.T) {
 	for _, i := range half.Items {
 		sum := 0.5*i.Cosine + 0.5**i.Lexical
 		if i.Cosine != cosines[i.ID] || sum > last {
-			t.Errorf("%+v: cosine %v, sum %v behind %v", i, cosines[i.ID], sum, last)
+			t.Errorf("got %+v, want cosine %v; score %v is ranked behind %v", i, cosines[i.ID], sum, last)
 		}
 		last = sum
 	}
 	for _, bad := range []any{-0.1, 1.5, "x", true} {
 		c.request("bad", "retrieval/search", map[string]any{"text": "a", "lexical": bad})
 		if m := c.message(); m.Error == nil || !strings.Contains(m.Error.Message, "expected a weight from 0 to 1") {
-			t.Errorf("%v: %+v", bad, m)
+			t.Errorf("lexical %v: got %+v, want an error", bad, m)
 		}
 	}
 }
 
-// TestHalfCharacters: half of a surrogate pair is no name, so that two of them are not
-// the same one; and no text, but in a document of who counts UTF-16.
+// TestHalfCharacters checks that half of a surrogate pair is refused in names and texts, since
+// distinct halves would become the same replacement character.
 func TestHalfCharacters(t *testing.T) {
 	o := withIndex(t, "pre")
 	o.Debounce = time.Hour
@@ -251,7 +254,7 @@ func TestHalfCharacters(t *testing.T) {
 		m := c.message()
 		if m.Error == nil || m.Error.Code != -32602 ||
 			!strings.Contains(m.Error.Message, want+", half of a surrogate pair without the other") {
-			t.Errorf("%s %s: %+v", method, params, m.Error)
+			t.Errorf("%s %s: got error %+v", method, params, m.Error)
 		}
 	}
 	ask("1", "retrieval/add", `{"id":"\ud800","text":"1"}`, `id: expected text, found \ud800 at byte 0`)
@@ -261,12 +264,12 @@ func TestHalfCharacters(t *testing.T) {
 	c.send(`{"jsonrpc":"2.0","method":"sequence/didOpen","params":{"uri":"u","version":1,"text":"1\ude42"}}`)
 	if m := c.message(); m.Method != "window/logMessage" ||
 		!strings.Contains(string(m.Params), "text: expected text, found \\\\ude42 at byte 1") {
-		t.Errorf("%s %s", m.Method, m.Params)
+		t.Errorf("got %s %s, want a log message about the text", m.Method, m.Params)
 	}
-	for _, id := range []string{`"\ud800"`, `"\udfff"`} { // ids of a request may be any string
+	for _, id := range []string{`"\ud800"`, `"\udfff"`} { // a request id may be any string
 		c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"model/info"}`, id))
 		if m := c.message(); m.Error != nil || string(m.ID) != id {
-			t.Errorf("%s: %+v", m.ID, m.Error)
+			t.Errorf("got id %s, error %+v", m.ID, m.Error)
 		}
 	}
 }

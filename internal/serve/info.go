@@ -10,14 +10,14 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// modelInfo says what the server answers with.
+// modelInfo describes the served model.
 type modelInfo struct {
 	Name          string         `json:"name"`
 	Task          string         `json:"task"`
 	Labels        []any          `json:"labels"`
-	Numbers       []string       `json:"numbers,omitempty"`      // targets of a regression, which has no labels
-	Features      []string       `json:"features,omitempty"`     // features of tokens without ids
-	EdgeFeatures  *[]string      `json:"edgeFeatures,omitempty"` // features of the edges of graphs
+	Numbers       []string       `json:"numbers,omitempty"`      // targets of a regression model
+	Features      []string       `json:"features,omitempty"`     // token features of a model without ids
+	EdgeFeatures  *[]string      `json:"edgeFeatures,omitempty"` // names of the edge features, for a model of graphs
 	Tokenizer     *tokenizerInfo `json:"tokenizer"`
 	VocabSize     int            `json:"vocabSize"`
 	LongestLength int            `json:"longestLength"`
@@ -28,14 +28,14 @@ type modelInfo struct {
 	Models        int            `json:"models,omitempty"` // size of an ensemble; omitted for one model
 }
 
-// tokenizerInfo says which tokenizer a model has, without what it has learned: a vocabulary
-// of words alone is some 200 KB.
+// tokenizerInfo identifies a model's tokenizer by type and hash. It omits the vocabulary, which
+// takes about 200 KB for a tokenizer of words.
 type tokenizerInfo struct {
 	Type string `json:"type"`
-	Hash string `json:"hash"` // SHA-256 of its JSON in config.json, without spaces
+	Hash string `json:"hash"` // SHA-256 of its JSON in config.json, without white space
 }
 
-// tokenizerOf is nil for a model without one.
+// tokenizerOf returns the model's tokenizerInfo, or nil if the model has no tokenizer.
 func tokenizerOf(c *sft.Config) *tokenizerInfo {
 	name := tokenizers.TypeOf(c.Tokenizer)
 	if name == "" {
@@ -45,10 +45,10 @@ func tokenizerOf(c *sft.Config) *tokenizerInfo {
 	return &tokenizerInfo{Type: name, Hash: hex.EncodeToString(sum[:])}
 }
 
-// compact is valid JSON without spaces between its parts.
+// compact returns valid JSON without white space between tokens.
 func compact(text json.RawMessage) []byte {
 	var out bytes.Buffer
-	if err := json.Compact(&out, text); err != nil { // the text that the configuration was read from
+	if err := json.Compact(&out, text); err != nil { // unreachable: the text was parsed as part of the configuration
 		panic(err)
 	}
 	return out.Bytes()

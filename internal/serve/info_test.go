@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestInfoWithoutVocabulary: model/info describes the tokenizer without its words; another vocabulary has another hash,
-// other white space has not.
+// TestInfoWithoutVocabulary checks that model/info has the tokenizer's hash instead of its
+// vocabulary. The hash depends on the words, but not on JSON white space.
 func TestInfoWithoutVocabulary(t *testing.T) {
 	words := func(n int, between string) json.RawMessage {
 		var list []string
@@ -28,7 +28,7 @@ func TestInfoWithoutVocabulary(t *testing.T) {
 		reply, err := json.Marshal(infoOf(&served{Model: batching.Model{Scorer: &sft.Scorer{}}, about: &Model{},
 			task: task.Of(cfg), config: cfg}))
 		if err != nil || len(reply) > 500 {
-			t.Fatalf("%d bytes, %v: %.600s", len(reply), err, reply)
+			t.Fatalf("got %d bytes, error %v: %.600s", len(reply), err, reply)
 		}
 		var m modelInfo
 		must.Succeed(t, json.Unmarshal(reply, &m))
@@ -36,15 +36,15 @@ func TestInfoWithoutVocabulary(t *testing.T) {
 	}
 	many := info(words(20000, ","))
 	if many == nil || many.Type != "words" || len(many.Hash) != 64 {
-		t.Fatalf("%+v", many)
+		t.Fatalf("got %+v, want type words and a hash of 64 digits", many)
 	}
 	if other := info(words(19999, ",")); other.Hash == many.Hash {
-		t.Error("two vocabularies have one hash")
+		t.Error("two vocabularies have the same hash")
 	}
 	if spaced := info(words(20000, ", ")); spaced.Hash != many.Hash {
 		t.Error("spaces between the words changed the hash")
 	}
 	if none := info(nil); none != nil {
-		t.Errorf("a model without a tokenizer has %+v", none)
+		t.Errorf("model without a tokenizer: got %+v, want nil", none)
 	}
 }

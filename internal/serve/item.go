@@ -11,34 +11,34 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// item is one of the things that a request asks for: examples for the model, and
-// what is made of its outputs.
+// item is one unit of a request: examples for the model, and a function that makes the result from
+// the model's outputs.
 type item struct {
 	work     batching.Work
 	examples []seq.Example
-	read     []*sequence // while it is under way their documents must not change
+	read     []*sequence // sequences whose documents must not change until the item completes
 	numbers  int         // approximate numbers in the result
-	begun    func()      // called when there are jobs; may be nil
+	begun    func()      // called when the jobs are submitted; may be nil
 	result   func([]sft.Output) (any, error)
-	err      error // in place of all that
+	err      error // error of planning; the other fields are then unset
 
 	jobs []*batching.Job
 	ctx  context.Context // context of the jobs
-	done func()          // ends watching documents
-	held int64           // bytes, until it is closed
+	done func()          // stops watching documents
+	held int64           // reserved bytes until close
 }
 
-// What an item takes in memory, about.
+// Approximate memory of an item, in bytes.
 const (
-	jobBytes    = 512 // beside its tokens
-	resultBytes = 512 // beside its numbers
-	numberBytes = 16  // with its text
+	jobBytes    = 512 // per job, without tokens
+	resultBytes = 512 // per result, without numbers
+	numberBytes = 16  // per number, with its JSON text
 )
 
-// kept is what the result of an item takes until the call is answered.
+// kept returns the memory of the item's result until the call's response is sent.
 func (i *item) kept() int64 { return resultBytes + numberBytes*int64(i.numbers) }
 
-// tokens is the work of an item.
+// tokens returns the item's work in tokens.
 func (i *item) tokens() int {
 	n := 0
 	for k := range i.examples {
@@ -47,16 +47,15 @@ func (i *item) tokens() int {
 	return n
 }
 
-// places is how many of the jobs that may be under way it is. One with an error is
-// one, too: to find that out may have taken as much.
+// places returns the number of pending jobs that the item counts as. An item with an error counts
+// as 1, because finding the error may have taken as much work.
 func (i *item) places() int { return max(1, len(i.examples)) }
 
-// planner makes an item of the fields of an object, whose names begin with path in
-// errors. Nothing is under way before the item is started.
+// planner plans an item for the fields of an object. path precedes the field names in errors.
+// Planning submits no jobs; start does.
 type planner func(c *call, path string, fields map[string]json.RawMessage) *item
 
-// run answers a request: one object, or each of the list that the field many
-// holds.
+// run returns the result of a request: of a single object, or of the list in the field many.
 func (c *call) run(many string, known map[string]bool, planned planner) (any, error) {
 	fields, err := c.object("", c.params, known)
 	if err != nil {
@@ -72,7 +71,7 @@ func (c *call) run(many string, known map[string]bool, planned planner) (any, er
 				return nil, badParam(name, "it belongs into each of %s, not beside them", many)
 			}
 		}
-		one := maps.Clone(known) // fields that each element may have
+		one := maps.Clone(known) // fields that an element may have
 		for _, name := range append(manyFields, many) {
 			delete(one, name)
 		}
@@ -97,7 +96,7 @@ func (c *call) run(many string, known map[string]bool, planned planner) (any, er
 	return result, err
 }
 
-// plan notes what planning takes.
+// plan calls planned and records the memory that planning reserves.
 func (c *call) plan(planned planner, path string, fields map[string]json.RawMessage) *item {
 	before := c.bytes
 	i := planned(c, path, fields)
@@ -105,7 +104,8 @@ func (c *call) plan(planned planner, path string, fields map[string]json.RawMess
 	return i
 }
 
-// start submits the jobs of an item, if there is memory for them and the result.
+// start submits the item's jobs after reserving memory for them and the result. Without memory it
+// sets the item's error.
 func (c *call) start(i *item) {
 	if i.err != nil {
 		return
@@ -122,7 +122,7 @@ func (c *call) start(i *item) {
 	}
 }
 
-// wait returns the result of an item that was started.
+// wait waits for the jobs of a started item and returns its result.
 func (c *call) wait(i *item) (any, error) {
 	if i.err != nil {
 		return nil, i.err
@@ -139,7 +139,7 @@ func (c *call) wait(i *item) (any, error) {
 	return i.result(outputs)
 }
 
-// close gives back what an item took, whether it was waited for or not.
+// close releases the memory of an item, whether or not it has completed.
 func (c *call) close(i *item) {
 	if i.done != nil {
 		i.done()

@@ -9,15 +9,15 @@ import (
 	"github.com/sftseq/sftseq/internal/rope"
 )
 
-// ordered are the requests that change how the next message is read: they are
-// answered before it is.
+// ordered are the requests that change the meaning of later messages. Each is complete before the
+// next message is accepted.
 var ordered map[string]func(*session, json.RawMessage) (any, error)
 
-// notifications are acted on in their order, too.
+// notifications are the handlers of notifications, which run in the order of the stream.
 var notifications map[string]func(*session, json.RawMessage) error
 
-// cancelMethod is the one notification that has a meaning after shutdown: what was
-// asked before is still under way.
+// cancelMethod is the only notification that is handled after shutdown, because earlier requests
+// may still be pending.
 const cancelMethod = "$/cancelRequest"
 
 func init() {
@@ -40,17 +40,17 @@ func init() {
 
 // positionEncoding is a unit of offsets that a client may negotiate.
 type positionEncoding struct {
-	name   string    // in the negotiation
+	name   string    // name in the negotiation
 	unit   rope.Unit // the unit in documents
 	places string    // the name of the unit in results
 }
 
-// positionEncodings are those of LSP. The first is used by a client that names none.
+// positionEncodings are the encodings of LSP. The first is the default.
 var positionEncodings = []positionEncoding{{"utf-8", rope.Bytes, requests.UTF8},
 	{"utf-16", rope.UTF16, requests.UTF16}, {"utf-32", rope.Characters, requests.Characters}}
 
-// negotiate returns the first of a client's encodings that the server has, or the server's own if the client names
-// none.
+// negotiate returns the first encoding of the client that the server supports, or usual if the
+// client names none.
 func negotiate(encodings []string, usual positionEncoding) (positionEncoding, error) {
 	var names []string
 	for _, e := range positionEncodings {
@@ -93,7 +93,7 @@ type initializeResult struct {
 	Model        modelInfo    `json:"model"`
 }
 
-// capabilities is what the server does with this model.
+// capabilities describes the server's abilities with the served model.
 type capabilities struct {
 	PositionEncoding string   `json:"positionEncoding"`
 	Methods          []string `json:"methods"`
@@ -118,7 +118,7 @@ func (s *session) initialize(params json.RawMessage) (any, error) {
 	editor := p.Capabilities.TextDocument.PublishDiagnostics != nil && model.hasDiagnostics()
 	usual := positionEncodings[0]
 	if editor {
-		usual = positionEncodings[1] // editors that name none count as LSP says
+		usual = positionEncodings[1] // the default of LSP
 	}
 	encoding, err := negotiate(p.Capabilities.General.PositionEncodings, usual)
 	if err != nil {
@@ -163,17 +163,17 @@ func (s *session) shutdown(json.RawMessage) (any, error) {
 	return nil, nil
 }
 
-// exit ends the session: after shutdown when all requests are answered, otherwise immediately.
+// exit ends the session: after shutdown once all requests are complete, otherwise immediately.
 func (s *session) exit() {
 	s.exited = true
 	if s.life != shutDown {
 		s.end(over("the client left without shutdown"))
 	}
-	s.documents.close() // nobody waits for their classes
+	s.documents.close() // the client no longer needs their classes
 }
 
-// watch ends the session when the client's process dies: a pipe may stay open in
-// one of its children.
+// watch ends the session when the client's process dies. The pipe alone does not show this, because
+// a child process may keep it open.
 func (s *session) watch(process int) {
 	s.work.Go(func() {
 		tick := time.NewTicker(time.Second)
@@ -192,7 +192,7 @@ func (s *session) watch(process int) {
 	})
 }
 
-// cancelRequest cancels a call. An answered call is ignored.
+// cancelRequest cancels a pending call. It ignores ids of completed calls.
 func (s *session) cancelRequest(params json.RawMessage) error {
 	fields, err := requests.Fields(params, map[string]bool{"id": true})
 	if err != nil {

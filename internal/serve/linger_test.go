@@ -14,7 +14,7 @@ import (
 	"github.com/sftseq/sftseq/internal/serve/transport"
 )
 
-// serveTCP has a server listen until the test ends.
+// serveTCP serves JSON-RPC over TCP until the test ends and returns the address.
 func serveTCP(t *testing.T, s *Server) net.Addr {
 	t.Helper()
 	l := must.Get(transport.Listen(transport.Address{Network: "tcp", Name: "127.0.0.1:0"}))(t)
@@ -25,8 +25,8 @@ func serveTCP(t *testing.T, s *Server) net.Addr {
 	return l.Addr()
 }
 
-// unread connects over TCP, and returns when the server has computed n answers of
-// which the client has read none.
+// unread connects over TCP and returns once the server has computed n responses. The client has not
+// read any of them.
 func unread(t *testing.T, s *Server, n int) net.Conn {
 	t.Helper()
 	conn := must.Get(net.Dial("tcp", serveTCP(t, s).String()))(t)
@@ -36,11 +36,11 @@ func unread(t *testing.T, s *Server, n int) net.Conn {
 	for i := range n {
 		fmt.Fprintf(conn, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"sequence/embed\",\"params\":{\"tokens\":[1]}}\n", i)
 	}
-	eventually(t, "not all is answered", func() bool { return s.stats().Sequences == int64(n) })
+	eventually(t, "some requests are not computed", func() bool { return s.stats().Sequences == int64(n) })
 	return conn
 }
 
-// floods goes on writing until the connection ends.
+// floods writes requests until the connection ends.
 func floods(conn net.Conn) {
 	late := strings.Repeat("{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"model/info\"}\n", 100)
 	for {
@@ -50,8 +50,8 @@ func floods(conn net.Conn) {
 	}
 }
 
-// TestDrainLosesNothing: what was answered reaches a client that reads late and goes
-// on writing, over TCP.
+// TestDrainLosesNothing checks that Drain delivers all computed responses over TCP to a client that
+// reads late and keeps writing.
 func TestDrainLosesNothing(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
 	s.grace = 200 * time.Millisecond
@@ -74,13 +74,13 @@ func TestDrainLosesNothing(t *testing.T) {
 	}
 	conn.Close()
 	if embedded != n || lines.Err() != nil {
-		t.Errorf("%d of %d answers, %v", embedded, n, lines.Err())
+		t.Errorf("got %d of %d responses, %v", embedded, n, lines.Err())
 	}
 	must.Check(t, <-drained)
 }
 
-// TestDrainWaitsForNobody: a client that does not close, or does not even read, holds
-// no server.
+// TestDrainWaitsForNobody checks that Drain ends in time although clients do not close their
+// connections or do not read.
 func TestDrainWaitsForNobody(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -101,14 +101,14 @@ func TestDrainWaitsForNobody(t *testing.T) {
 			must.Check(t, s.Drain(ctx))
 			if took := time.Since(began); took > c.deadline+5*time.Second ||
 				c.deadline == patience && ctx.Err() != nil {
-				t.Errorf("it took %v", took)
+				t.Errorf("Drain took %v", took)
 			}
 		})
 	}
 }
 
-// TestBadHeaderLosesNothing: what was answered before a bad header reaches a client that
-// reads late, and so does what was wrong.
+// TestBadHeaderLosesNothing checks that a client that reads late gets the responses from before a
+// malformed header, and the error for that header.
 func TestBadHeaderLosesNothing(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.Framing = transport.LSP
@@ -123,12 +123,12 @@ func TestBadHeaderLosesNothing(t *testing.T) {
 	for i := range n {
 		send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"sequence/embed","params":{"tokens":[1]}}`, i))
 	}
-	eventually(t, "not all is answered", func() bool { return s.stats().Sequences == int64(n) })
+	eventually(t, "some requests are not computed", func() bool { return s.stats().Sequences == int64(n) })
 	io.WriteString(conn, "Content-Lenght: 10\r\n\r\n"+strings.Repeat("y", 200000))
 	time.Sleep(300 * time.Millisecond)
 	all, err := io.ReadAll(conn)
 	if got := strings.Count(string(all), `"embedding"`); err != nil || got != n ||
 		!strings.Contains(string(all), "-32700") {
-		t.Errorf("%d answers of %d, %v", got, n, err)
+		t.Errorf("got %d of %d responses, %v", got, n, err)
 	}
 }

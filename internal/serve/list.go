@@ -6,9 +6,9 @@ import (
 	"github.com/sftseq/sftseq/internal/jsonlines"
 )
 
-// elements calls f with each element of a list, in its order, until f returns an
-// error. Each is a part of the list: a list of many short ones,
-// kept as values, takes a hundred times its text.
+// elements calls f with each element of a list, in order, until f returns an error. Elements are
+// slices of the list, because decoded values of many short elements would take a hundred times the
+// memory.
 func elements(field string, list json.RawMessage, f func(n int, element json.RawMessage) error) error {
 	if list[0] != '[' {
 		return badParam(field, "expected a list, found %s", jsonlines.Kind(list))
@@ -26,5 +26,5 @@ func elements(field string, list json.RawMessage, f func(n int, element json.Raw
 	return nil
 }
 
-// elementBytes is what is kept of an element of a list.
+// elementBytes is the approximate memory per list element.
 const elementBytes = 64

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// ServeListener answers every client that connects, until ctx ends or l fails.
-// Sessions that have begun go on.
+// ServeListener serves every client that connects to l until ctx ends or l fails. Started sessions
+// continue after it returns.
 func (s *Server) ServeListener(ctx context.Context, l net.Listener) error {
 	stop := context.AfterFunc(ctx, func() { l.Close() })
 	defer stop()
@@ -30,8 +30,8 @@ func (s *Server) ServeListener(ctx context.Context, l net.Listener) error {
 	}
 }
 
-// accept is the next client's connection. There is none when ctx has ended, and when l has
-// failed, which is an error.
+// accept returns the next connection of l. It returns nil and no error when ctx has ended, and an
+// error when l has failed.
 func (s *Server) accept(ctx context.Context, l net.Listener) (net.Conn, error) {
 	for {
 		conn, err := l.Accept()
@@ -46,7 +46,7 @@ func (s *Server) accept(ctx context.Context, l net.Listener) (net.Conn, error) {
 		case err == nil:
 			return conn, nil
 		}
-		s.log.Warn("accept", "error", err) // it passes
+		s.log.Warn("accept", "error", err) // a temporary error
 		if !tooManyFiles(err) || !s.makeRoom() {
 			time.Sleep(100 * time.Millisecond)
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/sftseq/sftseq/internal/serve/transport"
 )
 
-// TestDrainingAcceptsNobody: who connects while the server drains is not left waiting.
+// TestDrainingAcceptsNobody checks that a draining server closes new connections immediately.
 func TestDrainingAcceptsNobody(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
 	must.Succeed(t, s.Drain(t.Context()))

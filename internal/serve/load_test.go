@@ -12,10 +12,12 @@ import (
 	"testing"
 )
 
-// loadVariable sets the number of requests of the long load tests, 100000 for the figures of docs/performance.md.
+// loadVariable names the environment variable with the number of requests of the long load tests.
+// The figures in docs/performance.md use 100000.
 const loadVariable = "SFTSEQ_LOAD"
 
-// loadRequests is that number, 0 for the short form.
+// loadRequests returns the number of requests set by loadVariable, or 0 for the short form of the
+// tests.
 func loadRequests(t *testing.T) int {
 	text := os.Getenv(loadVariable)
 	if text == "" {
@@ -28,9 +30,9 @@ func loadRequests(t *testing.T) int {
 	return n
 }
 
-// TestLoad is Show 3a: lengths log-uniform from 10 to 4,000, 16 clients, 5% of the
-// requests cancelled, 5% invalid. Every request has exactly one answer, and the
-// heap does not grow.
+// TestLoad (Show 3a) sends requests from 16 clients, with log-uniform lengths from 10 to 4,000; 5%
+// are cancelled and 5% invalid. Every request must get exactly one response, and the heap must not
+// grow.
 func TestLoad(t *testing.T) {
 	total, longest := 1600, 400.0
 	long := loadRequests(t)
@@ -52,14 +54,14 @@ func TestLoad(t *testing.T) {
 		loaders = append(loaders, &loader{client: dial(t, s).initialize(struct{}{}),
 			r: rand.New(rand.NewPCG(uint64(k), 9))})
 	}
-	var counts [4]atomic.Int64 // results, cancelled, invalid, others
-	var heaps []uint64         // when nothing waits after 20, 60 and 100% of the requests
+	var counts [4]atomic.Int64 // results, cancelled, invalid, unexpected
+	var heaps []uint64         // idle heap bytes after 20, 60 and 100% of the requests
 	for _, fifths := range []int{1, 3, 5} {
 		var wg sync.WaitGroup
 		for k, c := range loaders {
 			wg.Go(func() {
 				n := total / clients * fifths / 5
-				waiting := map[string]int{} // id to kind
+				waiting := map[string]int{} // request id to kind
 				for c.sent < n || len(waiting) > 0 {
 					for c.sent < n && len(waiting) < 8 {
 						kind := 0
@@ -89,7 +91,7 @@ func TestLoad(t *testing.T) {
 					}
 					switch {
 					case !ok:
-						t.Errorf("client %d: a second answer, or one to nothing: %s", k, m.ID)
+						t.Errorf("client %d: duplicate or unexpected response %s", k, m.ID)
 					case code == 0 && kind != 2:
 						counts[0].Add(1)
 					case code == -32800 && kind == 1:
@@ -98,14 +100,14 @@ func TestLoad(t *testing.T) {
 						counts[2].Add(1)
 					default:
 						counts[3].Add(1)
-						t.Errorf("client %d: %s: %+v", k, m.ID, m.Error)
+						t.Errorf("client %d: request %s: got error %+v", k, m.ID, m.Error)
 					}
 				}
 			})
 		}
 		wg.Wait()
 		runtime.GC()
-		runtime.GC() // empties the pools
+		runtime.GC() // the second collection empties sync.Pool
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
 		heaps = append(heaps, m.HeapAlloc)
@@ -119,14 +121,14 @@ func TestLoad(t *testing.T) {
 	}
 	for _, h := range heaps {
 		if math.Abs(float64(h)/float64(heaps[0])-1) > 0.05 {
-			t.Errorf("the heap had %d bytes after 20, 60 and 100%% of the requests", heaps)
+			t.Errorf("heap: got %d bytes after 20, 60 and 100%% of the requests, want at most 5%% growth", heaps)
 			break
 		}
 	}
 }
 
-// TestLoneRequests is Show 3c: what the server adds to the computation of a lone
-// request of 100 tokens.
+// TestLoneRequests (Show 3c) measures the server's overhead per request of 100 tokens without
+// concurrent requests.
 func TestLoneRequests(t *testing.T) {
 	n := 100
 	long := loadRequests(t) > 0
@@ -142,6 +144,6 @@ func TestLoneRequests(t *testing.T) {
 	x := s.stats().Recent
 	t.Logf("%+v", *x)
 	if long && x.OwnMedian > 1 {
-		t.Errorf("the server adds %.3f ms, at most 1 was expected", x.OwnMedian)
+		t.Errorf("got a median overhead of %.3f ms, want at most 1", x.OwnMedian)
 	}
 }

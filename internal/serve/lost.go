@@ -5,11 +5,11 @@ import (
 	"fmt"
 )
 
-// Failed receives the error after which the server can serve nothing.
+// Failed returns a channel that receives the error after which the server cannot serve requests.
 func (s *Server) Failed() <-chan error { return s.failed }
 
-// lost returns the error for the jobs of a batch whose device was lost, or nil if err is something else. The first call
-// starts loading the model again, which opens the device anew; until then clients are asked to retry.
+// lost returns a retryable error for the jobs of a batch whose device was lost, or nil if err has
+// another cause. The first call for a model starts to reload it on a reopened device.
 func (s *Server) lost(m *served, err error) error {
 	if s.options.Lost == nil || !s.options.Lost(err) {
 		return nil
@@ -27,10 +27,10 @@ func (s *Server) lost(m *served, err error) error {
 	return fail(codeBusy, retry{reopening}, "the device is lost, and is being opened anew")
 }
 
-// reopening is about how long opening a device takes, in milliseconds.
+// reopening is the approximate time to open a device, in milliseconds.
 const reopening = 1000
 
-// reopen loads the model again and sees whether it computes.
+// reopen reloads the model and checks that it computes.
 func (s *Server) reopen() error {
 	if err := s.Reload(); err != nil {
 		return err

@@ -21,7 +21,7 @@ import (
 
 var errLost = errors.New("the card is gone")
 
-// fragile is a CPU device that a test can lose.
+// fragile is a CPU device that fails with errLost once lost is set.
 type fragile struct {
 	tensor.Device
 	lost atomic.Bool
@@ -46,7 +46,7 @@ func (e fragileExecutable) Run(ctx context.Context, mem tensor.Binding, from, to
 	return e.Executable.Run(ctx, mem, from, to)
 }
 
-// onFragile puts a model on one.
+// onFragile loads a model onto a fragile device.
 func onFragile(m *sft.Model) (*Model, *fragile, error) {
 	d := &fragile{Device: cpu.New(2)}
 	s, err := sft.NewScorer(m, d)
@@ -54,13 +54,14 @@ func onFragile(m *sft.Model) (*Model, *fragile, error) {
 		d, err
 }
 
-// TestLostDevice: requests get an error that asks to retry, the model is loaded on a new device, and results are the
-// same; without a new device the server has failed.
+// TestLostDevice checks recovery from a lost device. Pending requests get a retryable error, and
+// the server reloads the model on a new device with the same results. Without a new device the
+// server fails.
 func TestLostDevice(t *testing.T) {
 	o := testOptions(t, "pre")
 	var devices []*fragile
 	released := 0
-	var none error // why there is no device
+	var none error // error of the next load
 	o.Lost = func(err error) bool { return errors.Is(err, errLost) }
 	o.Load = func() (*Model, error) {
 		if none != nil {
@@ -70,7 +71,7 @@ func TestLostDevice(t *testing.T) {
 		if err != nil {
 			return nil, err
 		}
-		pad := int32(1) // no model computes this id
+		pad := int32(1) // the model skips padding tokens
 		m.Config.PadTokenID = &pad
 		out, d, err := onFragile(m)
 		devices = append(devices, d)
@@ -98,31 +99,31 @@ func TestLostDevice(t *testing.T) {
 	c.request(2, "sequence/classify", params)
 	if m := c.answer(2); strings.Count(string(m.Result), `"code":-32000`) != 2 ||
 		!strings.Contains(string(m.Result), "retryAfter") {
-		t.Errorf("%s, %+v", m.Result, m.Error)
+		t.Errorf("got %s, error %+v, want two errors -32000 with retryAfter", m.Result, m.Error)
 	}
-	eventually(t, "it is not loaded again", func() bool { return s.current() != old })
-	s.recovering.Wait() // it has been tried
+	eventually(t, "the model was not reloaded", func() bool { return s.current() != old })
+	s.recovering.Wait() // the reload and its test have ended
 	c.call(3, "sequence/classify", params, &after)
 	for n := range before.Results {
 		if got, want := after.Results[n].Result.Logits, before.Results[n].Result.Logits; len(want) == 0 ||
 			!slices.Equal(got, want) {
-			t.Errorf("%v, want %v", got, want)
+			t.Errorf("got logits %v, want %v", got, want)
 		}
 	}
 	if health() != 200 || released != 1 {
-		t.Errorf("/healthz %d, %d devices were released", health(), released)
+		t.Errorf("got /healthz %d and %d released devices, want 200 and 1", health(), released)
 	}
 	none = errors.New("no such device")
 	devices[1].lost.Store(true)
 	c.refuse(4, "sequence/classify", map[string]any{"tokens": []int{2}}, -32000, "lost")
 	must.FailWith(t, none)(<-s.Failed())
 	if health() != 503 {
-		t.Errorf("/healthz %d", health())
+		t.Errorf("got /healthz %d, want 503", health())
 	}
 }
 
-// TestLostWhileTriedAlone: a device that is lost while the jobs of a batch are tried
-// one by one is noticed, and no other job of it is tried.
+// TestLostWhileTriedAlone checks a device that is lost while the jobs of a failed batch are retried
+// one by one. The remaining jobs must fail without a retry.
 func TestLostWhileTriedAlone(t *testing.T) {
 	o := testOptions(t, "pre")
 	d := &fragile{Device: cpu.New(2)}
@@ -141,7 +142,7 @@ func TestLostWhileTriedAlone(t *testing.T) {
 	m := s.current()
 	slots, tried, release := int64(m.Scorer.Slots()), atomic.Int64{}, make(chan struct{})
 	s.batcher.Before = func(context.Context) {
-		if tried.Add(1) == slots+3 { // the three together, and the bad one
+		if tried.Add(1) == slots+3 { // batches so far: slots, the batch of three, and the bad job alone
 			d.lost.Store(true)
 		}
 		<-release
@@ -150,9 +151,9 @@ func TestLostWhileTriedAlone(t *testing.T) {
 		return s.batcher.Submit(context.Background(), &bareSession(s).account, &m.Model, batching.Classify,
 			seq.Example{A: tokens})[0]
 	}
-	for n := range slots { // so that the next three come together
+	for n := range slots { // occupies all slots, so the next three jobs form one batch
 		submit(1)
-		eventually(t, "it does not run", func() bool { return tried.Load() == n+1 })
+		eventually(t, "the batch does not run", func() bool { return tried.Load() == n+1 })
 	}
 	bad, first, second := submit(99), submit(1), submit(2)
 	close(release)
@@ -165,7 +166,7 @@ func TestLostWhileTriedAlone(t *testing.T) {
 		}
 	}
 	if n := tried.Load() - slots; n != 3 {
-		t.Errorf("%d batches were tried", n)
+		t.Errorf("got %d batches, want 3", n)
 	}
 	s.recovering.Wait()
 }

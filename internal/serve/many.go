@@ -8,32 +8,32 @@ import (
 	"time"
 )
 
-// Limits of a request of many. What is beyond the first one is refused; what is
-// beyond the others waits until something that came before is done, so that a
-// request takes no more of the server than that, whatever it asks for.
+// Limits of a request with a list. A list above maxMany is refused. Above the other limits the next
+// elements wait until earlier elements complete, so that a single request takes a bounded part of
+// the server.
 const (
-	maxMany        = 1 << 14 // elements of a list
-	maxAheadJobs   = 1 << 12 // under way
-	maxAheadTokens = 1 << 20 // the same
+	maxMany        = 1 << 14 // elements in a list
+	maxAheadJobs   = 1 << 12 // pending jobs
+	maxAheadTokens = 1 << 20 // tokens of pending jobs
 )
 
-// indexed is a result among those of a request of many.
+// indexed is the result of one element of a list.
 type indexed struct {
 	Index  int    `json:"index"`
 	Result any    `json:"result,omitempty"`
 	Error  *Error `json:"error,omitempty"`
 }
 
-// results answer a request of many. Where partial results were asked for they
-// have been sent, and there are none.
+// results is the response to a request with a list. It is empty if the results were sent as partial
+// results.
 type results struct {
 	Results []indexed `json:"results"`
 }
 
-// manyFields are the fields of a request that may hold many.
+// manyFields are the additional fields of requests that may have a list.
 var manyFields = []string{"workDoneToken", "partialResultToken"}
 
-// runMany answers each of a list, in its order.
+// runMany returns the results of a list's elements in order.
 func (c *call) runMany(name string, list json.RawMessage, report *progress,
 	plan func(path string, text json.RawMessage) *item) (any, error) {
 	var texts []json.RawMessage
@@ -52,12 +52,12 @@ func (c *call) runMany(name string, list json.RawMessage, report *progress,
 	return c.runEach(name, texts, report, plan)
 }
 
-// runEach answers each of texts, in their order; name is that of their list.
+// runEach returns the results of texts in order. Errors use name as the name of their list.
 func (c *call) runEach(name string, texts []json.RawMessage, report *progress,
 	plan func(path string, text json.RawMessage) *item) (out results, err error) {
 	report.begin(len(texts), 0)
 	defer report.end()
-	var ahead []*item // under way
+	var ahead []*item // pending items
 	defer func() {
 		for _, i := range ahead {
 			c.close(i)
@@ -71,7 +71,7 @@ func (c *call) runEach(name string, texts []json.RawMessage, report *progress,
 			c.start(i)
 			if errors.Is(i.err, errMemory) && len(ahead) > 0 {
 				c.close(i)
-				break // there is more when what is under way is done
+				break // retried when a pending item completes and frees memory
 			}
 			ahead, next = append(ahead, i), next+1
 			jobs, tokens = jobs+i.places(), tokens+i.tokens()
@@ -105,5 +105,5 @@ func (c *call) runEach(name string, texts []json.RawMessage, report *progress,
 	return out, nil
 }
 
-// reportEvery is the least time between two reports of progress.
+// reportEvery is the minimum time between two progress reports.
 const reportEvery = 50 * time.Millisecond

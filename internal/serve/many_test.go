@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// TestCancelWhilePlanning: a small request for many windows of a large document can be cancelled while it is planned,
-// with and without progress.
+// TestCancelWhilePlanning checks that a request for many windows of a large document can be
+// cancelled while its windows are planned, with and without progress.
 func TestCancelWhilePlanning(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.Debounce = time.Hour
@@ -27,19 +27,19 @@ func TestCancelWhilePlanning(t *testing.T) {
 	params := map[string]any{"sequences": slices.Repeat([]any{ask}, 5000)}
 	for n := range 2 {
 		c.request(n, "sequence/classify", params)
-		eventually(t, "nothing runs", func() bool { _, _, running := waiting(s); return running > 0 })
+		eventually(t, "no batch runs", func() bool { _, _, running := waiting(s); return running > 0 })
 		c.notify("$/cancelRequest", map[string]any{"id": n})
 		asked := time.Now()
 		if m := c.answer(n); m.Error == nil || m.Error.Code != -32800 || time.Since(asked) > time.Second {
-			t.Errorf("%+v, after %v", m.Error, time.Since(asked))
+			t.Errorf("got error %+v after %v, want -32800 within 1s", m.Error, time.Since(asked))
 		}
 		eventually(t, "the batch goes on", func() bool { jobs, _, running := waiting(s); return jobs+running == 0 })
 		params["workDoneToken"] = "w"
 	}
 }
 
-// TestErrorsAreAhead: elements with an error are looked at no further ahead than
-// others, and one that waits keeps those behind it waiting.
+// TestErrorsAreAhead checks that elements with an error are planned at most maxAheadJobs ahead of
+// the first pending element.
 func TestErrorsAreAhead(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
 	c := &call{session: &session{server: s, share: s.turns.Share(), log: s.log}, model: s.current(),
@@ -53,7 +53,7 @@ func TestErrorsAreAhead(t *testing.T) {
 			}
 			return &item{result: func([]sft.Output) (any, error) {
 				if planned > maxAheadJobs {
-					t.Errorf("%d are looked at", planned)
+					t.Errorf("%d elements are planned, want at most maxAheadJobs", planned)
 				}
 				return 1, nil
 			}}
@@ -61,12 +61,12 @@ func TestErrorsAreAhead(t *testing.T) {
 	c.free(c.bytes)
 	if r, ok := out.(results); err != nil || !ok || len(r.Results) != maxMany ||
 		r.Results[maxMany-1].Error.Message != "sequences[16383]" {
-		t.Errorf("%v, %v", err, out)
+		t.Errorf("got error %v, output %v", err, out)
 	}
 }
 
-// TestProgressOfMany: the percentage never falls, and in the end all that was found
-// is done.
+// TestProgressOfMany checks that the reported percentage never decreases and that finally all found
+// tokens are done.
 func TestProgressOfMany(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
 	c := dial(t, s).initialize(struct{}{})
@@ -85,15 +85,15 @@ func TestProgressOfMany(t *testing.T) {
 		case x.Kind == "report" && *x.Percentage >= *last.Percentage && *x.Done >= *last.Done && *x.Done <= *x.Total:
 			last = x
 		case x.Kind != "end":
-			t.Errorf("%s after %+v", m.Params, last)
+			t.Errorf("got progress %s after %+v", m.Params, last)
 		}
 	}
 	if *last.Percentage != 100 || *last.Done != 40+50*780 || *last.Total != *last.Done {
-		t.Errorf("%d %%, %d of %d", *last.Percentage, *last.Done, *last.Total)
+		t.Errorf("got %d %%, %d of %d tokens", *last.Percentage, *last.Done, *last.Total)
 	}
 }
 
-// TestLongLists: no list has more elements than a request may, whatever it is of.
+// TestLongLists checks that every kind of list in a request has at most maxMany elements.
 func TestLongLists(t *testing.T) {
 	o := withIndex(t, "pre")
 	o.Debounce = time.Hour
@@ -110,7 +110,7 @@ func TestLongLists(t *testing.T) {
 	var out removed
 	c.call("all", "retrieval/remove", map[string]any{"ids": list(maxMany, "1")}, &out)
 	if len(out.Unknown) != maxMany {
-		t.Errorf("%d are unknown", len(out.Unknown))
+		t.Errorf("got %d unknown ids, want all", len(out.Unknown))
 	}
 	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": ""})
 	change := `{"range":{"start":0,"end":0},"text":"1"}`
@@ -122,7 +122,8 @@ func TestLongLists(t *testing.T) {
 		"changes: expected at most 16384, found more")
 }
 
-// TestMemoryOfLists: what a list takes is counted, and it takes no more before it is.
+// TestMemoryOfLists checks that the elements of a list count as memory, and that splitting a list
+// that is too long allocates little.
 func TestMemoryOfLists(t *testing.T) {
 	o := withIndex(t, "pre")
 	o.MaxMemory = 1 << 20
@@ -133,18 +134,18 @@ func TestMemoryOfLists(t *testing.T) {
 		ids[n] = fmt.Sprint(n)
 	}
 	c.refuse(1, "retrieval/remove", map[string]any{"ids": ids}, -32602, "--max-memory")
-	eventually(t, "what it took is kept", func() bool { return s.memory.used.Load() == 0 })
+	eventually(t, "memory is still counted", func() bool { return s.memory.used.Load() == 0 })
 	c.call(2, "retrieval/remove", map[string]any{"ids": ids[:1000]}, nil)
 
 	list := json.RawMessage("[" + strings.Repeat("1,", 8<<20) + "1]")
 	taken := testing.Benchmark(func(b *testing.B) {
 		for b.Loop() {
 			if err := elements("ids", list, func(int, json.RawMessage) error { return nil }); err == nil {
-				b.Fatal("it is accepted")
+				b.Fatal("a list of more than maxMany elements was accepted")
 			}
 		}
 	}).AllocedBytesPerOp()
 	if taken > 4<<20 {
-		t.Errorf("cutting a list takes %d bytes", taken)
+		t.Errorf("splitting a list allocates %d bytes, want at most 4 MiB", taken)
 	}
 }

@@ -9,16 +9,16 @@ import (
 	"github.com/sftseq/sftseq/internal/jsonlines"
 )
 
-// memory bounds what all clients together have the server keep: messages that are
-// being read or wait for an answer, what answering them takes, and documents. What
-// the model takes is beside it, and what sessions take without all that.
+// memory limits the memory that the server keeps for all clients: messages being read, pending
+// requests with their results, and documents. The memory of the model and of idle sessions is not
+// counted.
 type memory struct {
 	limit int64
 	used  atomic.Int64
 	peak  atomic.Int64 // highest use since the last query
 }
 
-// take reserves n bytes; false if they are beyond the limit.
+// take reserves n bytes, or returns false if they exceed the limit.
 func (m *memory) take(n int64) bool {
 	used := m.used.Add(n)
 	if used > m.limit {
@@ -30,7 +30,7 @@ func (m *memory) take(n int64) bool {
 	return true
 }
 
-// maxUsed is the most that was used since the last call.
+// maxUsed returns the peak use since the last call.
 func (m *memory) maxUsed() int64 {
 	used := m.used.Load()
 	return max(used, m.peak.Swap(used))
@@ -38,16 +38,16 @@ func (m *memory) maxUsed() int64 {
 
 func (m *memory) give(n int64) { m.used.Add(-n) }
 
-// sessionBytes is what a session takes that asks for nothing: its buffer, and what any
-// message may take while it is read.
+// sessionBytes is the memory of an idle session: its buffer and the bytes of a message that are
+// free to read.
 const sessionBytes = 1<<16 + jsonlines.Free
 
-// MaxClients is how many connections can be asked for.
+// MaxClients is the maximum number of connections that can be configured.
 const MaxClients = 1 << 30
 
-// crowded is the flag for which there may not be another session, "" if there may: together
-// they take at most half of the memory's limit, beside it. One may always be. The caller
-// holds the server's lock.
+// crowded returns the name of the limit that another session would exceed, or "". Sessions together
+// may take at most half of --max-memory, in addition to it. A first session is always allowed. The
+// caller holds the server's lock.
 func (s *Server) crowded() string {
 	n := len(s.sessions)
 	switch most := s.options.MaxClients; {
@@ -61,7 +61,8 @@ func (s *Server) crowded() string {
 	return ""
 }
 
-// tooMany is the error of a connection for which a flag leaves no slot; what has become of it follows.
+// tooMany returns the error of a connection above the limit of a flag. outcome is appended to the
+// message.
 func (s *Server) tooMany(flag, outcome string) *Error {
 	needs := ""
 	if flag == "--max-memory" {
@@ -70,9 +71,10 @@ func (s *Server) tooMany(flag, outcome string) *Error {
 	return fail(codeBusy, retry{s.retryAfter()}, "there are as many connections as %s allows%s%s", flag, needs, outcome)
 }
 
-// reserve takes bytes of the server's memory, or reports that the session may not have them. Beside others a session
-// has at most as much as is left free (Choudhury and Hahne, Dynamic queue length thresholds for shared-memory packet
-// switches, 1998): a session without memory always gets some, and most of it is used.
+// reserve reserves n bytes of the server's memory for the session, or returns false. If there are
+// other sessions, a session has at most as much memory as is free (Choudhury and Hahne, Dynamic
+// queue length thresholds for shared-memory packet switches, 1998). A session without memory then
+// always gets some.
 func (s *session) reserve(n int64) bool {
 	m := &s.server.memory
 	if !m.take(n) {
@@ -91,9 +93,10 @@ func (s *session) release(n int64) {
 	s.server.memory.give(n)
 }
 
-// Lend reserves memory for a message that is being read. Such messages share half of the memory, so that clients that
-// send a part of a message and wait do not block others. Lend waits while earlier messages will release memory: those
-// that are not accepted yet, and bare lines, since a client that pipes a file cannot retry.
+// Lend reserves memory for a message that is being read. All these messages share half of the
+// memory, so that clients that send partial messages do not block others. Lend waits while earlier
+// messages of the session may release memory: messages that are not yet accepted, and pending bare
+// lines, because a client that pipes a file cannot retry.
 func (s *session) Lend(n int64) bool {
 	for !s.lendNow(n) {
 		s.mu.Lock()
@@ -125,13 +128,14 @@ func (s *session) lendNow(n int64) bool {
 	return true
 }
 
-// TakeBack ends the loan of a message that is not kept.
+// TakeBack releases the memory lent to a message that is not kept.
 func (s *session) TakeBack(n int64) {
 	s.server.reading.give(n)
 	s.release(n)
 }
 
-// noRoom is the error of a message for which there was no memory, or never is.
+// noRoom returns the error for a message that does not fit into memory: permanent if it can never
+// fit, otherwise retryable.
 func (s *Server) noRoom(bytes int64) *Error {
 	if most := s.reading.limit; bytes > most {
 		return fail(codeParams, nil, "the message has %d bytes, at most %d are accepted: half of --max-memory, "+
@@ -140,16 +144,15 @@ func (s *Server) noRoom(bytes int64) *Error {
 	return s.full()
 }
 
-// full is the error of a request for which there is no memory now.
+// full returns the retryable error for a request without memory.
 func (s *Server) full() *Error {
 	return fail(codeBusy, retry{s.retryAfter()}, "the server keeps as much as --max-memory allows")
 }
 
-// errMemory is wrapped by errors about missing memory.
+// errMemory marks errors about missing memory.
 var errMemory = errors.New("there is no memory")
 
-// reserve takes bytes for what a call holds until it is answered, or until they
-// are given back.
+// reserve reserves n bytes until the call's response is sent or free releases them.
 func (c *call) reserve(n int64) error {
 	s := c.session.server
 	if c.bytes+n > s.memory.limit {
@@ -164,17 +167,17 @@ func (c *call) reserve(n int64) error {
 	return nil
 }
 
-// free gives back what was reserved.
+// free releases n reserved bytes.
 func (c *call) free(n int64) {
 	c.session.release(n)
 	c.bytes -= n
 }
 
-// tokenBytes is what a token takes.
+// tokenBytes is the memory of a token id.
 const tokenBytes = 4
 
-// tokenize calls read, which makes tokens of a number of bytes of text and takes at most most bytes of memory, the
-// tokens included. The memory beyond the tokens is released.
+// tokenize calls read, which tokenizes text of the given number of bytes and needs at most most
+// bytes of memory, tokens included. Afterwards only the memory of the tokens stays reserved.
 func (c *call) tokenize(bytes int, most int64, read func() ([]int32, error)) ([]int32, error) {
 	if err := c.reserve(most); err != nil {
 		return nil, err

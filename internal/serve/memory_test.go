@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// listAnswer is the answer to a request of many.
+// listAnswer is the response to a request with a list.
 type listAnswer struct {
 	Results []struct {
 		Index  int
@@ -22,8 +22,9 @@ type listAnswer struct {
 	}
 }
 
-// TestMemoryOfDocuments: repeated small requests for a large document are refused before memory is short, and accepted
-// later; a request that can never fit gets another error.
+// TestMemoryOfDocuments checks that repeated small requests for a large document count its text and
+// tokens. The server refuses them with retryAfter before memory runs out. A request that can never
+// fit gets an error that does not suggest to retry.
 func TestMemoryOfDocuments(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxMemory, o.Debounce = 2<<20, time.Hour
@@ -36,28 +37,28 @@ func TestMemoryOfDocuments(t *testing.T) {
 	for i := range n {
 		c.request(i, "sequence/classify", ask)
 	}
-	for range n - 8 { // its text takes 128 KiB, its tokens 256
+	for range n - 8 { // 8 requests fit: the text takes 128 KiB and the tokens 256 KiB
 		if m := c.message(); m.Error == nil || m.Error.Code != -32000 ||
 			!strings.Contains(string(m.Error.Data), "retryAfter") {
-			t.Fatalf("%s: %+v", m.ID, m.Error)
+			t.Fatalf("request %s: got error %+v, want -32000 with retryAfter", m.ID, m.Error)
 		}
 	}
 	close(release)
-	eventually(t, "what was accepted is not answered", func() bool { return s.memory.used.Load() < 1<<18 })
+	eventually(t, "the accepted requests are not complete", func() bool { return s.memory.used.Load() < 1<<18 })
 	for len(c.in) > 0 {
 		c.message()
 	}
 	c.call("again", "sequence/classify", ask, nil)
-	// Its tokens would fit, but not while its text is copied.
+	// The tokens alone would fit, but not together with the copy of the text.
 	c.notify("sequence/didOpen", map[string]any{"uri": "large", "version": 1, "text": strings.Repeat("1 ", 225000)})
 	c.refuse("large", "sequence/classify", map[string]any{"uri": "large"}, -32602, "--max-memory")
 }
 
-// TestMemoryOfJobs: a request of many has few jobs at a time, whatever it asks for,
-// and all its answers in the end.
+// TestMemoryOfJobs checks that a request with many elements or windows queues a bounded number of
+// jobs at a time, and still gets all its results.
 func TestMemoryOfJobs(t *testing.T) {
 	o := testOptions(t, "pre")
-	o.MaxBatchTokens, o.Debounce = 100, time.Hour // so that they wait
+	o.MaxBatchTokens, o.Debounce = 100, time.Hour // small batches, so jobs stay queued
 	s := start(t, o)
 	release := hold(s)
 	c := dial(t, s).initialize(struct{}{})
@@ -70,17 +71,20 @@ func TestMemoryOfJobs(t *testing.T) {
 		short = append(short, map[string]any{"tokens": slices.Repeat([]int{1}, 1+i%3)})
 	}
 	c.request("short", "sequence/embed", map[string]any{"sequences": short})
-	eventually(t, "not both wait", func() bool { jobs, _, _ := waiting(s); return jobs > maxAheadJobs+maxWindows })
+	eventually(t, "too few jobs are queued", func() bool {
+		jobs, _, _ := waiting(s)
+		return jobs > maxAheadJobs+maxWindows
+	})
 	time.Sleep(20 * time.Millisecond)
 	if jobs, _, _ := waiting(s); jobs > 2*maxAheadJobs+maxWindows {
-		t.Errorf("%d jobs wait", jobs)
+		t.Errorf("%d jobs are queued, want at most 2*maxAheadJobs+maxWindows", jobs)
 	}
 	if used := s.memory.used.Load(); used < (maxAheadJobs+maxWindows)*jobBytes/2 {
-		t.Errorf("%d bytes are counted", used)
+		t.Errorf("only %d bytes are counted for the jobs", used)
 	}
 	c.notify("$/cancelRequest", map[string]any{"id": "windows"})
 	if m := c.answer("windows"); m.Error == nil || m.Error.Code != -32800 {
-		t.Errorf("%+v", m.Error)
+		t.Errorf("got error %+v, want -32800", m.Error)
 	}
 	if testing.Short() {
 		c.notify("$/cancelRequest", map[string]any{"id": "short"})
@@ -93,16 +97,16 @@ func TestMemoryOfJobs(t *testing.T) {
 	decode(t, c.answer("short").Result, &x)
 	for i, r := range x.Results {
 		if r.Index != i || r.Result == nil || r.Result.Length != 1+i%3 {
-			t.Fatalf("%d: %+v", i, r)
+			t.Fatalf("result %d: got %+v", i, r)
 		}
 	}
 	if len(x.Results) != n {
-		t.Errorf("%d results", len(x.Results))
+		t.Errorf("got %d results", len(x.Results))
 	}
 }
 
-// TestMemoryOfResults: results count until they are sent, so that the last of too many concurrent requests is refused,
-// and accepted one by one.
+// TestMemoryOfResults checks that results count as memory until they are sent. The last results of
+// a large list are refused, but all results are sent if the client asks for partial results.
 func TestMemoryOfResults(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxMemory = 1 << 20
@@ -117,11 +121,11 @@ func TestMemoryOfResults(t *testing.T) {
 		if r.Error == nil {
 			good++
 		} else if r.Error.Code != -32602 || !strings.Contains(r.Error.Message, "--max-memory") {
-			t.Fatalf("%d: %+v", r.Index, r.Error)
+			t.Fatalf("result %d: got error %+v, want -32602", r.Index, r.Error)
 		}
 	}
 	if most := int(o.MaxMemory) / (resultBytes + numberBytes*s.current().config.HiddenSize); good == 0 || good > most {
-		t.Errorf("%d results of at most %d", good, most)
+		t.Errorf("got %d results, want 1 to %d", good, most)
 	}
 	ask["partialResultToken"], ask["workDoneToken"] = "p", "w"
 	c.request(2, "sequence/embed", ask)
@@ -136,7 +140,7 @@ func TestMemoryOfResults(t *testing.T) {
 		decode(t, m.Params, &p)
 		for _, r := range p.Value.Results {
 			if r.Index != sent || r.Result == nil {
-				t.Fatalf("%d: %+v", sent, r)
+				t.Fatalf("result %d: got %+v", sent, r)
 			}
 			sent++
 		}
@@ -145,12 +149,12 @@ func TestMemoryOfResults(t *testing.T) {
 		}
 	}
 	if sent != n || total != n {
-		t.Errorf("%d results, a total of %d", sent, total)
+		t.Errorf("got %d results and total %d", sent, total)
 	}
 }
 
-// TestClosedDocument: a document that was closed when a request gets to it has
-// changed.
+// TestClosedDocument checks that a request fails with codeModified if its document is closed before
+// the request reads it.
 func TestClosedDocument(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.Debounce = time.Hour
@@ -162,7 +166,7 @@ func TestClosedDocument(t *testing.T) {
 	defer s.mu.Unlock()
 	for x := range s.sessions {
 		d := x.documents.find("u")
-		d.close() // found before that, looked at after it
+		d.close() // closed after find and before openDocument
 		_, err := (&call{session: x, model: s.model, edits: 1}).openDocument("uri", []byte(`"u"`))
 		if err == nil || asError(err).Code != codeModified {
 			t.Error(err)
@@ -173,8 +177,8 @@ func TestClosedDocument(t *testing.T) {
 	}
 }
 
-// TestNewcomerAtServer: one short request is computed next, however much another
-// client has asked for.
+// TestNewcomerAtServer checks that a short request runs next although another client has many
+// queued jobs.
 func TestNewcomerAtServer(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxBatchTokens = 1000
@@ -183,15 +187,15 @@ func TestNewcomerAtServer(t *testing.T) {
 	a, b := dial(t, s).initialize(struct{}{}), dial(t, s).initialize(struct{}{})
 	long := map[string]any{"tokens": slices.Repeat([]int{1}, 500)}
 	a.request("many", "sequence/classify", map[string]any{"sequences": slices.Repeat([]any{long}, 200)})
-	eventually(t, "not all wait", func() bool { jobs, _, _ := waiting(s); return jobs > 190 })
+	eventually(t, "the jobs are not queued", func() bool { jobs, _, _ := waiting(s); return jobs > 190 })
 	b.request(1, "sequence/classify", map[string]any{"tokens": []int{1, 2, 3}})
-	eventually(t, "the newcomer does not wait", func() bool {
+	eventually(t, "the second client's request is not pending", func() bool {
 		jobs, _, _ := waiting(s)
 		return jobs > 190 &&
 			s.inflight() == 2
 	})
-	// The batches that hold jobs already are computed first. The other ones stay held, so that no
-	// pause of the machine lets them pass.
+	// Release the batches that already hold jobs, and four more. All other batches stay blocked, so
+	// the test does not depend on timing.
 	_, _, running := waiting(s)
 	for range running + 4 {
 		release <- struct{}{}
@@ -200,16 +204,16 @@ func TestNewcomerAtServer(t *testing.T) {
 		t.Fatal(m.Error)
 	}
 	if jobs, _, _ := waiting(s); jobs < 100 {
-		t.Errorf("%d of 200 are left when the newcomer is answered", jobs)
+		t.Errorf("only %d of 200 jobs are left at the response to the second client, want at least 100", jobs)
 	}
 	close(release)
 	a.notify("$/cancelRequest", map[string]any{"id": "many"})
 	if m := a.answer("many"); m.Error == nil {
-		t.Error("it was not cancelled")
+		t.Error("the request was not cancelled")
 	}
 }
 
-// inflight is how many calls are under way.
+// inflight returns the number of pending calls of all sessions.
 func (s *Server) inflight() (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

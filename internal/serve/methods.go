@@ -2,17 +2,17 @@ package serve
 
 import "fmt"
 
-// method is a request that runs on its own.
+// method is a request that runs concurrently, as a call.
 type method struct {
 	run func(*call) (any, error)
-	// lacking says why the model or the server cannot, "" if it can.
+	// lacking returns why the model or the server does not support the method, or "".
 	lacking func(*call) string
 }
 
-// embedMethod is the method that every task has.
+// embedMethod is supported by the models of all tasks.
 const embedMethod = "sequence/embed"
 
-// methods has a row for each; a method's file is named after it.
+// methods has all concurrent requests by name. The file of a method is named after it.
 var methods map[string]method
 
 func init() {
@@ -31,14 +31,16 @@ func init() {
 	}
 }
 
-// many is a method of one object, or of each of the list that the field name holds.
+// many returns the function of a method whose params are one object, or a list of objects in the
+// field name.
 func many(name string, known map[string]bool, planned planner) func(*call) (any, error) {
 	return func(c *call) (any, error) { return c.run(name, known, planned) }
 }
 
 func needsNothing(*call) string { return "" }
 
-// several is what several models lack that answer together. Those whose logits are summed explain.
+// several is the reason why an ensemble does not support a method. Ensembles that sum logits
+// support explanations.
 const several = "several models answer together, which have no embeddings and no explanations: serve one of them"
 
 func needsOne(c *call) string {
@@ -51,10 +53,10 @@ func needsOne(c *call) string {
 	return ""
 }
 
-// needsTask refuses a method that another task has.
+// needsTask returns why the model's task does not have the call's method, or "".
 func needsTask(c *call) string { return c.model.refuses(c.method) }
 
-// refuses says which method answers in place of another, "" if it is the same.
+// refuses returns an error text that names the task's method, or "" if method is that method.
 func (m *served) refuses(method string) string {
 	if own := m.task.Method(); own != method {
 		return fmt.Sprintf("the task of the model is %s: use %s", m.config.Task, own)

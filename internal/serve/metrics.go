@@ -7,26 +7,26 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// metrics count what the server does, since it began.
+// metrics are the counters since the start of the server.
 type metrics struct {
 	started time.Time
-	latency *prometheus.HistogramVec // from a request to its answer, in seconds, by method
-	sizes   prometheus.Histogram     // jobs of a batch
+	latency *prometheus.HistogramVec // seconds from request to response, by method
+	sizes   prometheus.Histogram     // jobs per batch
 
 	responses *prometheus.CounterVec // HTTP responses by status
 
 	mu      sync.Mutex
-	answers map[string]int64 // by method
+	answers map[string]int64 // number of responses by method
 	errors  map[int]int64
-	// recent are the last answers, for exact quantiles; a ring.
+	// recent is a ring buffer of the last results, for exact quantiles.
 	recent []sample
 	next   int
 }
 
-// sample is one answer.
+// sample is the times of one result.
 type sample struct{ latency, compute time.Duration }
 
-// maxRecent is how many answers the quantiles are of.
+// maxRecent is the number of results that the quantiles are computed from.
 const maxRecent = 4096
 
 func newMetrics() *metrics {
@@ -45,10 +45,10 @@ func newMetrics() *metrics {
 	}
 }
 
-// answered counts an answer; code is 0 for a result.
+// answered counts a response; code is 0 for a result.
 func (m *metrics) answered(method string, code int, latency, compute time.Duration) {
 	if _, ok := methods[method]; !ok && ordered[method] == nil && method != bareMethod && method != rerankMethod {
-		method = "other" // a client must not choose how many there are
+		method = "other" // bounds the number of labels, since clients choose method names
 	}
 	m.latency.WithLabelValues(method).Observe(latency.Seconds())
 	m.mu.Lock()

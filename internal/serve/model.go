@@ -11,40 +11,39 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// A Model is what a server answers with.
+// A Model is a loaded model with its device.
 type Model struct {
 	Scorer  *sft.Scorer
 	Task    Task
-	Name    string // public name of the directory it was read from
-	Dir     string // where it was read
+	Name    string // public name: the base name of its directory
+	Dir     string // directory that it was loaded from
 	Device  string
 	Hash    string // hash of configuration and weights, see Hash
-	Release func() // ends the use of the device
+	Release func() // closes the device
 }
 
-// Hash names a model, or several that answer together, by what decides its embeddings: the
-// weights, and the configuration but for names, provenance and what is read of a longer input.
+// Hash returns a hash of everything that decides the embeddings of a model or an ensemble: the
+// weights and the configuration, without names, provenance and truncation.
 func Hash(models ...*sft.Model) string {
 	h := sha256.New()
 	for _, m := range models {
 		c := *m.Config
 		c.Extra, c.LabelNames, c.InputWindow, c.AutoMap = nil, nil, nil, nil
-		text, _ := json.Marshal(c) // numbers and strings that came from JSON
+		text, _ := json.Marshal(c) // cannot fail: all values came from JSON
 		h.Write(text)
-		_ = m.WriteWeights(h) // a hash has no errors
+		_ = m.WriteWeights(h) // writing to a hash cannot fail
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// served is a model in use. After a reload it lives until the last request that
-// began with it is answered.
+// served is a model in use. After a reload it is kept until its last request completes.
 type served struct {
 	batching.Model
 	about  *Model
 	task   Task
 	config *sft.Config
 	parser *requests.Parser // parses single sequences and pairs
-	failed atomic.Bool      // its device computes no more
+	failed atomic.Bool      // the device is lost
 }
 
 func (s *Server) newServed(m *Model) *served {
@@ -56,7 +55,7 @@ func (s *Server) newServed(m *Model) *served {
 	return x
 }
 
-// reply makes the reply to a request of an output.
+// reply returns the reply to a request from the model's output.
 func (m *served) reply(r *requests.Request, o sft.Output) (requests.Reply, error) {
 	return requests.NewReply(m.task, m.config, r, o)
 }

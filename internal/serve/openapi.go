@@ -10,10 +10,10 @@ import (
 	"github.com/sftseq/sftseq/internal/requests"
 )
 
-// openAPIPath has a description of the API for generators of clients.
+// openAPIPath is the path of the API's OpenAPI description.
 const openAPIPath = "/openapi.json"
 
-// fieldSchemas describe the fields of requests, by name without the suffix of a pair's sequence.
+// fieldSchemas has the schemas of request fields by name, without the suffix of a pair's sequence.
 var fieldSchemas = map[string]func() schema{
 	"text":   textSchema,
 	"tokens": func() schema { return listOf(ofType("integer")) },
@@ -36,11 +36,11 @@ var fieldSchemas = map[string]func() schema{
 	"ids":     func() schema { return listOf(anyOf(textSchema(), ofType("number"))) },
 }
 
-// notOverHTTP are fields of JSON-RPC's documents and progress.
+// notOverHTTP are the fields for documents and progress, which only JSON-RPC has.
 var notOverHTTP = append([]string{"uri", "version"}, manyFields...)
 
-// requestSchema describes an object of the known fields that the model reads. A request has one such object, or many of
-// them in the list of a name.
+// requestSchema returns the schema of a request: an object of the known fields that the model
+// reads, or a list of these objects in the field many.
 func (c *call) requestSchema(known map[string]bool, many string) schema {
 	config := c.model.config
 	properties := schema{}
@@ -67,7 +67,7 @@ func (c *call) requestSchema(known map[string]bool, many string) schema {
 		"additionalProperties": false})
 }
 
-// responseSchema describes the response to a request of one object or of many.
+// responseSchema returns the schema of a response: one, or a list of results with schema one.
 func responseSchema(one schema, many bool) schema {
 	if !many {
 		return one
@@ -78,7 +78,7 @@ func responseSchema(one schema, many bool) schema {
 		"required": []string{"results"}})
 }
 
-// answerSchema describes the answer of the model's task to a sequence or a pair.
+// answerSchema returns the schema of the task's prediction for a sequence or a pair.
 func (c *call) answerSchema() schema {
 	var types []reflect.Type
 	for _, part := range append(requests.Reply{Answer: c.model.task.Shape()}.Parts(), extent{}) {
@@ -100,13 +100,15 @@ func (c *call) answerSchema() schema {
 	return s
 }
 
-// sequencesSchema describes the input of OpenAI's and of Text Embeddings Inference's requests.
+// sequencesSchema returns the schema of "input" in OpenAI's API and "inputs" in Text Embeddings
+// Inference's.
 func sequencesSchema() schema {
 	tokens := listOf(ofType("integer"))
 	return anyOf(textSchema(), listOf(textSchema()), tokens, listOf(tokens))
 }
 
-// nullable describes an object whose fields may be null unless they are required. Other fields are ignored.
+// nullable returns the schema of an object whose optional fields may be null. Other fields are
+// allowed.
 func nullable(properties schema, required ...string) schema {
 	for name, s := range properties {
 		if !slices.Contains(required, name) {
@@ -116,7 +118,7 @@ func nullable(properties schema, required ...string) schema {
 	return schema{"type": "object", "properties": properties, "required": required}
 }
 
-// rerankSchemas describes requests to rerank, and their responses.
+// rerankSchemas returns the schemas of rerank requests and responses.
 func rerankSchemas() (request, response schema) {
 	text, yes := textSchema(), ofType("boolean")
 	document := anyOf(text, schema{"type": "object", "properties": schema{"text": text}, "required": []string{"text"}})
@@ -128,13 +130,13 @@ func rerankSchemas() (request, response schema) {
 		listOf(schemaOf(reflect.TypeFor[rerankedText]())))
 }
 
-// operation is what /openapi.json says of a path.
+// operation describes a path in /openapi.json.
 type operation struct {
 	summary           string
-	request, response schema // nil without a body; a response that is not JSON is text
+	request, response schema // nil if there is no body; a response without schema is plain text
 }
 
-// operations describes the paths that the model and the server support.
+// operations returns the operations of the paths that the model and the server support.
 func (c *call) operations() map[string]operation {
 	answers := []string{"sequence/classify", "sequence/predict", "sequence/labels", "sequence/tag"}
 	all := map[string]operation{
@@ -195,7 +197,8 @@ func (c *call) operations() map[string]operation {
 	return all
 }
 
-// openAPI is GET /openapi.json: the paths of this server with this model. Token reports whether they need one.
+// openAPI implements GET /openapi.json for the served model. token reports whether the server
+// requires a token.
 func (c *call) openAPI(token bool) (any, error) {
 	json := func(s schema) schema { return schema{"application/json": schema{"schema": s}} }
 	failure := schema{"description": "an error", "content": json(schema{"$ref": "#/components/schemas/Error"})}
@@ -230,12 +233,12 @@ func (c *call) openAPI(token bool) (any, error) {
 	return document, nil
 }
 
-// operationID is the name of a path's function in generated clients, such as v1_embeddings.
+// operationID returns the name of a path's function in generated clients, such as v1_embeddings.
 func operationID(at string) string {
 	return strings.Trim(strings.NewReplacer("/", "_", ".", "_", "{", "", "}", "").Replace(at), "_")
 }
 
-// describe answers GET /openapi.json.
+// describe handles GET /openapi.json.
 func (x *exchange) describe() {
 	x.call("model/info", func(c *call) (any, error) { return c.openAPI(x.gateway.options.Tokens != nil) })
 }

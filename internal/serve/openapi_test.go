@@ -13,22 +13,22 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// openAPISchema is the schema of OpenAPI 3.1 documents that the OpenAPI Initiative publishes.
+// openAPISchema is the JSON Schema of OpenAPI 3.1 documents published by the OpenAPI Initiative.
 const openAPISchema = "testdata/openapi-3.1-schema.json"
 
-// described is a server's /openapi.json.
+// described is a parsed /openapi.json with a compiler for its schemas.
 type described struct {
 	t        testing.TB
 	document map[string]any
 	compiler *jsonschema.Compiler
 }
 
-// descriptionOf fetches the description of a server and validates it.
+// descriptionOf fetches and validates /openapi.json.
 func descriptionOf(w *web) *described {
 	w.t.Helper()
 	r, text := w.send("GET", openAPIPath, "")
 	if r.StatusCode != 200 {
-		w.t.Fatalf("%s: %s %s", openAPIPath, r.Status, text)
+		w.t.Fatalf("%s: got %s %s, want 200", openAPIPath, r.Status, text)
 	}
 	return describedBy(w.t, text)
 }
@@ -60,7 +60,7 @@ func describedBy(t testing.TB, text string) *described {
 
 func (d *described) paths() map[string]any { return d.document["paths"].(map[string]any) }
 
-// schema compiles the schema of a body, which checks that it is a JSON Schema.
+// schema compiles the JSON Schema of a request or response body.
 func (d *described) schema(at, verb, body string) *jsonschema.Schema {
 	d.t.Helper()
 	kind := "application~1json"
@@ -73,7 +73,7 @@ func (d *described) schema(at, verb, body string) *jsonschema.Schema {
 	return must.Get(d.compiler.Compile(where))(d.t)
 }
 
-// validate reports why a body does not have the form that the description has of it, nil if it has.
+// validate returns an error if text does not match the schema of a request or response body.
 func (d *described) validate(at, verb, body, text string) error {
 	d.t.Helper()
 	if strings.HasPrefix(at, "/v1/models/") {
@@ -83,8 +83,8 @@ func (d *described) validate(at, verb, body, text string) error {
 	return d.schema(at, verb, body).Validate(value)
 }
 
-// TestOpenAPI: /openapi.json is a valid document of OpenAPI with the paths that the model supports, all of which the
-// server has.
+// TestOpenAPI checks that /openapi.json is a valid OpenAPI document with exactly the paths that the
+// server supports for the model.
 func TestOpenAPI(t *testing.T) {
 	all := map[string]bool{}
 	for model, want := range map[string]string{"pre": "/classify /embed /v1/embeddings /rerank",
@@ -95,23 +95,23 @@ func TestOpenAPI(t *testing.T) {
 		d := descriptionOf(w)
 		for _, at := range append(strings.Fields(want), "/info", "/stats", "/healthz", "/openapi.json") {
 			if d.paths()[at] == nil {
-				t.Errorf("%s: %s is not described", model, at)
+				t.Errorf("%s: path %s is not in /openapi.json", model, at)
 			}
 		}
 		for at := range d.paths() {
 			all[at] = true
 		}
 		if model == "pre" && d.paths()["/predict"] != nil {
-			t.Errorf("%s: /predict is described", model)
+			t.Errorf("%s: /predict is in /openapi.json, but the model does not support it", model)
 		}
 	}
 	delete(all, "/v1/models/{id}")
 	if got := slices.Sorted(maps.Keys(all)); !slices.Equal(got, paths()) {
-		t.Errorf("described are %v, served %v", got, paths())
+		t.Errorf("got described paths %v, want the served paths %v", got, paths())
 	}
 }
 
-// withIndexIf returns options of a model, with an index if yes.
+// withIndexIf returns options for a model, with an index if yes is true.
 func withIndexIf(t testing.TB, model string, yes bool) Options {
 	o := testOptions(t, model)
 	if yes {
@@ -120,7 +120,8 @@ func withIndexIf(t testing.TB, model string, yes bool) Options {
 	return o
 }
 
-// TestOpenAPIBodies: requests and responses have the form of the description, and malformed ones do not.
+// TestOpenAPIBodies validates requests and responses against the schemas in /openapi.json.
+// Malformed bodies must not be valid.
 func TestOpenAPIBodies(t *testing.T) {
 	for _, c := range []struct{ model, at, body string }{
 		{"pre", "/classify", `{"id":7,"tokens":[1,2,3,4,5,6],"window":{"policy":"sliding","length":3},"explain":true}`},
@@ -143,17 +144,17 @@ func TestOpenAPIBodies(t *testing.T) {
 		}
 		for _, bad := range []string{`{"text":5}`, `{"nothing":1}`, `[]`, `{"model":"pre","input":7}`} {
 			if d.validate(c.at, "post", "requestBody", bad) == nil {
-				t.Errorf("%s: %s is described as valid", c.at, bad)
+				t.Errorf("%s: request %s is valid, want an error", c.at, bad)
 			}
 		}
 		if d.validate(c.at, "post", "responses/200", `{"label":1}`) == nil {
-			t.Errorf("%s: any response is described as valid", c.at)
+			t.Errorf("%s: an incomplete response is valid, want an error", c.at)
 		}
 	}
 	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{Tokens: NewTokens("0123456789abcdef")})
 	w.token = "0123456789abcdef"
 	if d := descriptionOf(w); d.document["security"] == nil ||
 		d.paths()["/healthz"].(map[string]any)["get"].(map[string]any)["security"] == nil {
-		t.Errorf("the token is not described: %v", d.document)
+		t.Errorf("got no security for the token: %v", d.document)
 	}
 }

@@ -10,13 +10,13 @@ import (
 	"github.com/sftseq/sftseq/internal/requests"
 )
 
-// needsText reports whether the call's answer has places in the text.
+// needsText reports whether the call's result has positions in the text.
 func (c *call) needsText() bool { return c.model.task.HasPlaces() && c.method == c.model.task.Method() }
 
-// placesUnit is the unit of spans in the session's results.
+// placesUnit returns the unit of positions in the session's results.
 func (s *session) placesUnit() string { return cmp.Or(s.places, requests.Characters) }
 
-// locate notes the places of what a model reads of a sequence, and gives its text back.
+// locate computes the text positions of the tokens that the model reads, and releases the text.
 func (c *call) locate(r *requests.Request, q *sequence) error {
 	text, used := *q.text, len(r.Sequences[0])
 	if err := c.reserve(requests.PlaceBytes * int64(used)); err != nil {
@@ -31,7 +31,7 @@ func (c *call) locate(r *requests.Request, q *sequence) error {
 	return nil
 }
 
-// keepText keeps the text of a field until the places of its tokens are known, for an answer that has them.
+// keepText keeps a field's text in q.text until locate, if the call's result has positions.
 func (c *call) keepText(q *sequence, found string, value json.RawMessage) error {
 	if !c.needsText() || strings.HasPrefix(found, "tokens") {
 		return nil

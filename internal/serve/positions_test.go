@@ -15,11 +15,11 @@ import (
 	"github.com/sftseq/sftseq/internal/rope"
 )
 
-// editedDocument is one of a session that nobody reads from.
+// editedDocument returns a document in a session without a client.
 func editedDocument(t testing.TB, text string, unit rope.Unit) *document {
 	t.Helper()
 	o := testOptions(t, "pre")
-	o.Debounce = time.Hour // no class is pushed
+	o.Debounce = time.Hour // the debounce time prevents a publication
 	s := start(t, o)
 	x := &session{server: s, share: s.turns.Share(), stopRead: make(chan struct{})}
 	x.ctx, x.end = context.WithCancelCause(context.Background())
@@ -30,8 +30,8 @@ func editedDocument(t testing.TB, text string, unit rope.Unit) *document {
 	return d
 }
 
-// edits are the fields of a message of n changes, which replace the character at each of
-// some places by turns.
+// edits returns the params of a sequence/didChange with n changes. Each replaces the character at
+// the next of the given places, cyclically.
 func edits(version, n int, with string, places ...int) map[string]json.RawMessage {
 	var changes strings.Builder
 	for i := range n {
@@ -42,8 +42,8 @@ func edits(version, n int, with string, places ...int) map[string]json.RawMessag
 		"changes": json.RawMessage("[" + changes.String()[1:] + "]")}
 }
 
-// TestManyChanges: a message of as many changes as may be takes little time, however
-// large its document is, wherever they are, and however the client counts.
+// TestManyChanges checks that a message with the maximum number of changes is applied within two
+// seconds, at any position of a large document and in every unit.
 func TestManyChanges(t *testing.T) {
 	const n, length = maxMany, 5 << 20
 	for _, unit := range []rope.Unit{rope.Bytes, rope.UTF16, rope.Characters} {
@@ -57,20 +57,20 @@ func TestManyChanges(t *testing.T) {
 			began := time.Now()
 			must.Succeed(t, d.change(edits(version+1, n, "aa", places...)))
 			if took := time.Since(began); took > 2*time.Second {
-				t.Errorf("%d changes at %d take %v", n, places, took)
+				t.Errorf("%d changes at %d took %v, want at most 2s", n, places, took)
 			}
 			if at := places[0]; unit == rope.Bytes && len(places) == 1 && d.text.Byte(at) != 'a' {
-				t.Errorf("byte %d is %q", at, d.text.Byte(at))
+				t.Errorf("byte %d is %q, want 'a'", at, d.text.Byte(at))
 			}
 		}
 		if d.text.Length() != length+5*n {
-			t.Errorf("the length is %d, want %d", d.text.Length(), length+5*n)
+			t.Errorf("got length %d, want %d", d.text.Length(), length+5*n)
 		}
 	}
 }
 
-// TestUnwantedChanges: the work of a message ends soon where its client is gone or the
-// server stops, and nobody sees what of it was done.
+// TestUnwantedChanges checks that applying changes stops if the client is gone or the server
+// drains, and that the partly changed document is closed.
 func TestUnwantedChanges(t *testing.T) {
 	for _, end := range []struct {
 		name string
@@ -80,7 +80,7 @@ func TestUnwantedChanges(t *testing.T) {
 		{"drain", func(s *session) { s.stop() }},
 		{"gone", func(s *session) {
 			if runtime.GOOS != "linux" {
-				s.end(errSessionOver) // other systems do not detect it
+				s.end(errSessionOver) // only Linux detects a closed client
 				return
 			}
 			l := must.Get(net.Listen("unix", filepath.Join(t.TempDir(), "s")))(t)
@@ -101,13 +101,13 @@ func TestUnwantedChanges(t *testing.T) {
 			s.edits++
 			fields := edits(1, 1000, "aa", 0)
 			params := fmt.Sprintf(`{"uri":"u","version":%s,"changes":%s}`, fields["version"], fields["changes"])
-			must.Fail(t, "", "it was done")(s.didChange(json.RawMessage(params)))
+			must.Fail(t, "", "didChange succeeded")(s.didChange(json.RawMessage(params)))
 			if !d.closed || d.text.Len() != 0 || d.held != 0 {
-				t.Errorf("%d bytes are left, closed is %v", d.text.Len(), d.closed)
+				t.Errorf("got %d bytes and closed %v, want 0 and true", d.text.Len(), d.closed)
 			}
 			open := fmt.Sprintf(`{"uri":"v","version":1,"text":"%s"}`, strings.Repeat("e", 1<<20))
 			if err := s.didOpen(json.RawMessage(open)); err == nil || s.documents.open["v"] != nil {
-				t.Errorf("%v: it is open", err)
+				t.Errorf("got error %v and an open document, want an error and none", err)
 			}
 		})
 	}

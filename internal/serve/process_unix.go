@@ -7,5 +7,5 @@ import (
 	"syscall"
 )
 
-// alive reports whether a process may be there.
+// alive reports whether a process exists or may exist.
 func alive(process int) bool { return !errors.Is(syscall.Kill(process, 0), syscall.ESRCH) }

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// ServeProfiles serves the profiles of package [pprof] below /debug/pprof/ on the connections of l, until stop is
-// called. A page that gives this machine's address a name of its own is refused.
+// ServeProfiles serves the profiles of package [pprof] below /debug/pprof/ on l until stop is
+// called. It refuses requests with a foreign Host header (DNS rebinding).
 func ServeProfiles(l net.Listener) (stop func()) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/debug/pprof/", pprof.Index)

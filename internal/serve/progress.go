@@ -8,12 +8,13 @@ import (
 	"github.com/sftseq/sftseq/internal/jsonlines"
 )
 
-// progress reports the progress of a request. A client asks for it with a token, which each message repeats.
+// progress reports the progress of a request. The client requests it with a token, which each
+// message repeats.
 type progress struct {
 	call          *call
-	work, partial json.RawMessage // nil if not asked for
-	elements, of  int             // finished elements, and all elements
-	done, total   int             // tokens; the total is of the elements looked at so far
+	work, partial json.RawMessage // tokens; nil if not requested
+	elements, of  int             // number of finished elements and of all elements
+	done, total   int             // finished tokens, and tokens of the elements planned so far
 	last          time.Time
 }
 
@@ -29,7 +30,7 @@ func (c *call) newProgress(fields map[string]json.RawMessage) (*progress, error)
 	return &progress{call: c, work: fields["workDoneToken"], partial: fields["partialResultToken"]}, nil
 }
 
-// workDone is a value of LSP's work done progress; done and total are ours.
+// workDone is a value of LSP's work done progress; the fields done and total are extensions.
 type workDone struct {
 	Kind        string `json:"kind"`
 	Title       string `json:"title,omitempty"`
@@ -40,7 +41,8 @@ type workDone struct {
 	Total       *int   `json:"total,omitempty"`
 }
 
-// begin reports the number of elements of a request, and of its tokens unless they are found later.
+// begin reports the number of elements of a request. total is the number of tokens, or 0 if it is
+// found later.
 func (p *progress) begin(elements, total int) {
 	p.of, p.total, p.last = elements, total, time.Now()
 	if p.work != nil {
@@ -53,11 +55,11 @@ func (p *progress) begin(elements, total int) {
 	}
 }
 
-// found counts tokens of an element that is looked at. To look at all of them
-// beforehand would keep the first one waiting.
+// found adds the tokens of a planned element to the total. Planning all elements first would delay
+// the first result.
 func (p *progress) found(tokens int) { p.total += tokens }
 
-// add counts an element that is done, and its tokens.
+// add counts a finished element and its tokens, and reports progress.
 func (p *progress) add(tokens int) {
 	p.done += tokens
 	p.elements++
@@ -65,7 +67,7 @@ func (p *progress) add(tokens int) {
 		return
 	}
 	p.last = time.Now()
-	// The percentage is of elements: it must not fall when more tokens are found.
+	// The percentage counts elements, so that it does not fall when more tokens are found.
 	done, total, percentage := p.done, p.total, 100*p.elements/p.of
 	p.send(p.work, workDone{Kind: "report", Message: fmt.Sprintf("%d of %d tokens", done, total),
 		Percentage: &percentage, Done: &done, Total: &total})

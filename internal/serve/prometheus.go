@@ -14,10 +14,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// namespace begins the name of every metric.
+// namespace is the prefix of all metric names.
 const namespace = "sftseq"
 
-// Metrics answers /metrics, in the formats of Prometheus, and /healthz.
+// Metrics returns a handler for /metrics, in Prometheus's formats, and for /healthz and /health.
 func (s *Server) Metrics() http.Handler {
 	registry := prometheus.NewRegistry()
 	build := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace, Name: "build_info",
@@ -33,7 +33,7 @@ func (s *Server) Metrics() http.Handler {
 	return mux
 }
 
-// reportHealth answers /healthz.
+// reportHealth handles /healthz: 200 if the server is healthy, else 503.
 func (s *Server) reportHealth(w http.ResponseWriter, _ *http.Request) {
 	s.mu.Lock()
 	draining, lost := s.draining, s.model.failed.Load()
@@ -52,15 +52,16 @@ func (s *Server) reportHealth(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// Leave has /healthz report 503, so that load balancers send no more clients. Everything else goes on.
+// Leave makes /healthz report 503, so that load balancers send no more clients. The server
+// continues to serve requests.
 func (s *Server) Leave() { s.leaving.Store(true) }
 
-// maxWatchers are the connections to metrics that there may be at a time: some collect
-// them and some look whether the server is well, and hardly more than one does each.
+// maxWatchers is the maximum number of connections to the metrics server. It serves a few
+// collectors and health probes.
 const maxWatchers = 16
 
-// ServeMetrics answers [Server.Metrics] on the connections of l until stop is called. A client that
-// sends no whole request or does not read loses its connection to a later client.
+// ServeMetrics serves [Server.Metrics] on l until stop is called. A client that sends an incomplete
+// request or does not read loses its connection to a later client.
 func (s *Server) ServeMetrics(l net.Listener) (stop func()) { return s.serveMetrics(l, 5*time.Second) }
 
 func (s *Server) serveMetrics(l net.Listener, patience time.Duration) (stop func()) {
@@ -77,7 +78,7 @@ func (s *Server) serveMetrics(l net.Listener, patience time.Duration) (stop func
 // collector exports the values of server/stats to Prometheus, so that both agree.
 type collector struct{ server *Server }
 
-// value is a metric that is one number.
+// value is a metric with a single number.
 type value struct {
 	name, help string
 	kind       prometheus.ValueType
@@ -107,7 +108,7 @@ var values = []value{
 		func(x *stats) float64 { return float64(x.Cancelled) }},
 }
 
-// indexValues are those of an index, if there is one.
+// indexValues are the additional metrics of a server with an index.
 var indexValues = []value{
 	{"index_items", "Items of the index.", prometheus.GaugeValue,
 		func(x *stats) float64 { return float64(x.Index.Items) }},
@@ -122,7 +123,7 @@ var indexValues = []value{
 		}},
 }
 
-// values are those that the server has.
+// values returns the metrics of this server.
 func (c collector) values() []value {
 	if c.server.index == nil {
 		return values

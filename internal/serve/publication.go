@@ -5,7 +5,7 @@ import (
 	"github.com/sftseq/sftseq/internal/serve/batching"
 )
 
-// publication is the answer to a document that the server pushes, or the error in its place.
+// publication is a pushed notification: the prediction for a document, or an error.
 type publication struct {
 	URI     string `json:"uri"`
 	Version int64  `json:"version"`
@@ -14,18 +14,18 @@ type publication struct {
 	read   publishedRead
 }
 
-// publishedRead is what was read of a document.
+// publishedRead describes the part of a document that the model read.
 type publishedRead struct {
 	Length  int              `json:"length,omitempty"` // length of the text in tokens
-	Used    *int             `json:"used,omitempty"`   // tokens read, if an input window may cut
+	Used    *int             `json:"used,omitempty"`   // tokens read, if the model has an input window
 	Window  *windowed        `json:"window,omitempty"`
 	Windows []answeredWindow `json:"windows,omitempty"`
-	Error   *Error           `json:"error,omitempty"` // in place of the answer
+	Error   *Error           `json:"error,omitempty"` // set instead of a prediction
 }
 
-// MarshalJSON has the fields of the answer between those of the document.
+// MarshalJSON writes the fields of URI and version, of the prediction, and of read as one object.
 func (p publication) MarshalJSON() ([]byte, error) {
-	type document publication // without this method
+	type document publication // has no MarshalJSON
 	parts := []any{document(p)}
 	if p.answer != nil {
 		parts = append(parts, p.answer)
@@ -33,9 +33,10 @@ func (p publication) MarshalJSON() ([]byte, error) {
 	return jsonlines.Join(append(parts, p.read)...)
 }
 
-// publication answers a document's text, of the version that q has.
+// publication returns the publication for a document's text in the version of q. err is an error of
+// reading the text.
 func (c *call) publication(q *sequence, text string, err error) publication {
-	if err == nil && c.model.config.Featured() { // since a reload
+	if err == nil && c.model.config.Featured() { // possible after a reload
 		err = badParam("text", featured+": expected no document")
 	}
 	var a answered
@@ -52,7 +53,7 @@ func (c *call) publication(q *sequence, text string, err error) publication {
 	return out
 }
 
-// answerText answers a text. The sequence gets its tokens.
+// answerText returns the prediction for a text. It sets the tokens of q.
 func (c *call) answerText(q *sequence, text string) (a answered, err error) {
 	defer c.recovered(&err)
 	if q.tokens, err = c.encodeText(q.field, text); err != nil {

@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// TestPublishedNumbersAndLabels: of a document what a request for it answers is pushed, also of windows,
-// and why there is nothing where a change cannot be applied.
+// TestPublishedNumbersAndLabels checks that regression and multi-label models push the same values
+// that a request returns, with and without windows. If a change cannot be applied, they push its
+// error.
 func TestPublishedNumbersAndLabels(t *testing.T) {
 	for folder, methods := range map[string][2]string{"regression": {"sequence/predict", "sequence/publishNumbers"},
 		"multilabel": {"sequence/labels", "sequence/publishLabels"}} {
@@ -18,7 +19,7 @@ func TestPublishedNumbersAndLabels(t *testing.T) {
 			t.Helper()
 			m := c.message()
 			if decode(t, m.Params, &out); m.Method != methods[1] {
-				t.Fatalf("%s: %s", folder, m.Method)
+				t.Fatalf("%s: got method %s", folder, m.Method)
 			}
 			return out
 		}
@@ -31,18 +32,18 @@ func TestPublishedNumbersAndLabels(t *testing.T) {
 			c.call(version, methods[0], map[string]any{"uri": "a"}, &want)
 			if !reflect.DeepEqual(pushed, want) || pushed["uri"] != "a" || pushed["version"] != float64(version) ||
 				(pushed["window"] != nil) != (window != nil) {
-				t.Errorf("%s: %v was pushed, expected %v", folder, pushed, want)
+				t.Errorf("%s: got pushed %v, want %v", folder, pushed, want)
 			}
 		}
 		c.notify("sequence/didOpen", map[string]any{"uri": "a", "version": 9, "text": ""})
 		if pushed := next(); pushed["error"] == nil || pushed["numbers"] != nil || pushed["labels"] != nil {
-			t.Errorf("%s: %v", folder, pushed)
+			t.Errorf("%s: got pushed %v, want an error", folder, pushed)
 		}
 		c.notify("sequence/didChange", map[string]any{"uri": "a", "version": 9,
 			"changes": []any{map[string]any{"text": "old"}}})
 		for _, method := range []string{methods[1], "window/logMessage"} {
 			if m := c.message(); m.Method != method {
-				t.Errorf("%s: %s, expected %s", folder, m.Method, method)
+				t.Errorf("%s: got method %s, want %s", folder, m.Method, method)
 			}
 		}
 	}

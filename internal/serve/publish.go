@@ -2,8 +2,8 @@ package serve
 
 import "time"
 
-// schedule has the document classified when it has been left alone for a while.
-// The caller holds d.mu.
+// schedule starts the debounce timer that classifies the document after the given time without
+// edits. The caller holds d.mu.
 func (d *document) schedule(after time.Duration) {
 	d.quiet()
 	s := d.session
@@ -18,12 +18,13 @@ func (d *document) schedule(after time.Duration) {
 	})
 }
 
-// publishes reports whether the server pushes answers to documents: a model of pairs and one without labels have none.
+// publishes reports whether the server pushes predictions for documents. Models of pairs and models
+// without labels do not.
 func (s *session) publishes() bool {
 	return s.server.current().task.Notification() != ""
 }
 
-// again has the document classified again.
+// again schedules another classification of the document.
 func (d *document) again() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -32,7 +33,7 @@ func (d *document) again() {
 	}
 }
 
-// hasten begins the classification of a document that waits for it.
+// hasten fires a pending debounce timer immediately.
 func (d *document) hasten() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -41,7 +42,7 @@ func (d *document) hasten() {
 	}
 }
 
-// pushing counts the documents that wait for their classification or are in it.
+// pushing adds n to the number of documents with a scheduled or running classification.
 func (s *session) pushing(n int) {
 	s.mu.Lock()
 	s.pushes += n
@@ -50,8 +51,8 @@ func (s *session) pushing(n int) {
 	s.wakeFinish()
 }
 
-// publish computes the document's result and pushes it, unless the document changes meanwhile. timer is the number of
-// the timer that has ended: another may have been set since.
+// publish computes the document's prediction and pushes it, unless the document changes meanwhile.
+// timer is the number of the timer that fired; a newer timer may have replaced it.
 func (d *document) publish(timer int) {
 	s := d.session
 	model := s.server.acquire()
@@ -68,7 +69,7 @@ func (d *document) publish(timer int) {
 	text, err := d.read(c, q.field)
 	d.mu.Unlock()
 	if d.editor && err == nil {
-		err = c.reserve(int64(len(text))) // its lines are counted when its spans are known
+		err = c.reserve(int64(len(text))) // counted before the spans and their lines are known
 	}
 	out := c.publication(q, text, err)
 	var shown []diagnostic
@@ -76,21 +77,21 @@ func (d *document) publish(timer int) {
 		shown = c.diagnostics(text, out)
 	}
 	ending := s.documents.isEnding()
-	// The lock keeps changes out between this check and the push: the result of a superseded
-	// version or of a replaced model is never pushed, nor an older one after a newer one.
+	// The lock prevents changes between this check and the push. Results of an outdated version or
+	// model are therefore never pushed, and results are pushed in order.
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {
 	case d.version != q.version || c.ctx.Err() != nil || d.closed || s.server.current() != model:
 	case out.read.Error != nil && out.read.Error.Code == codeBusy && !ending:
-		// The client has asked for nothing that it could ask for again.
+		// Retry here, because the client has sent no request that it could repeat.
 		d.schedule(max(s.server.options.Debounce, time.Duration(s.server.retryAfter())*time.Millisecond))
 	default:
 		d.push(model, out, shown)
 	}
 }
 
-// push sends what a model says of the document: to an editor as diagnostics. The caller holds d.mu.
+// push sends the publication, to an editor as diagnostics. The caller holds d.mu.
 func (d *document) push(model *served, out publication, shown []diagnostic) {
 	if !d.editor {
 		d.session.notify(model.task.Notification(), out)

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// refuse answers a message by an error without running anything.
+// refuse responds to a message with an error without running it.
 func (s *session) refuse(id json.RawMessage, e *Error) {
 	if id == nil {
 		id = json.RawMessage("null")
 	}
 	s.server.metrics.refused(e.Code)
-	if _, web := s.frames.(silence); !web { // to which nothing is written
+	if _, web := s.frames.(silence); !web { // HTTP writes its own access log
 		s.logCode("", id, e.Code, 0, time.Now())
 	}
 	s.write(response{"2.0", id, e})
@@ -24,7 +24,7 @@ type response struct {
 	Error   *Error          `json:"error"`
 }
 
-// result answers a request that was run in order.
+// result sends the result of an ordered request.
 func (s *session) result(id json.RawMessage, result any) {
 	s.write(struct {
 		Version string          `json:"jsonrpc"`
@@ -42,7 +42,7 @@ func (s *session) write(v any) {
 	s.send(body)
 }
 
-// notify pushes a notification.
+// notify sends a notification.
 func (s *session) notify(method string, params any) {
 	body, err := json.Marshal(struct {
 		Version string `json:"jsonrpc"`
@@ -56,7 +56,7 @@ func (s *session) notify(method string, params any) {
 	s.send(body)
 }
 
-// Kinds of window/logMessage.
+// Message types of window/logMessage.
 const (
 	logError   = 1
 	logWarning = 2

@@ -5,19 +5,19 @@ import (
 	"fmt"
 )
 
-// Progress may be requested everywhere; here there is none to report.
+// A client may request progress for every method; retrieval/remove reports none.
 var removeFields = fieldsOf(nil, append(manyFields, "id", "ids")...)
 
-// removed answers retrieval/remove.
+// removed is the result of retrieval/remove.
 type removed struct {
 	Removed int      `json:"removed"`
 	Unknown []string `json:"unknown"`
 }
 
-// removedBytes is what removing an item takes, beside its id and its row's vector.
+// removedBytes is the memory for removing an item, besides its id and its row's vector.
 const removedBytes = 256
 
-// remove is retrieval/remove: the items of one id or of many.
+// remove implements retrieval/remove for one id or a list of ids.
 func (c *call) remove() (any, error) {
 	fields, err := object("", c.params, removeFields)
 	if err != nil {

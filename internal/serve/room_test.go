@@ -11,9 +11,9 @@ import (
 	"github.com/sftseq/sftseq/internal/serve/transport"
 )
 
-// TestMemoryOfReading: messages that are being read have half of the memory, and
-// others are served meanwhile. Those beyond it are refused by their id when they
-// have come, and not for ever.
+// TestMemoryOfReading checks that unread messages take at most half of the memory and that other
+// requests are served meanwhile. Messages above the limit get a retryable error with their id once
+// they are complete.
 func TestMemoryOfReading(t *testing.T) {
 	for _, framing := range []string{transport.Lines, transport.LSP} {
 		t.Run(framing, func(t *testing.T) {
@@ -38,7 +38,7 @@ func TestMemoryOfReading(t *testing.T) {
 			eventually(t, "the messages are not counted", func() bool { return s.memory.used.Load() > 2<<20 })
 			other.call(1, "sequence/classify", map[string]any{"tokens": []int{1}}, nil)
 			if used := s.memory.used.Load(); used > o.MaxMemory {
-				t.Errorf("%d bytes are used of %d", used, o.MaxMemory)
+				t.Errorf("got %d used bytes, want at most %d", used, o.MaxMemory)
 			}
 			refused := 0
 			for _, c := range clients {
@@ -53,28 +53,28 @@ func TestMemoryOfReading(t *testing.T) {
 				}
 				refused++
 				if m.Error.Code != -32000 || !strings.Contains(string(m.Error.Data), "retryAfter") {
-					t.Errorf("%+v", m.Error)
+					t.Errorf("got error %+v, want -32000 with retryAfter", m.Error)
 				}
 				defer func() {
 					c.send(text)
 					if m := c.answer("x"); m.Error != nil {
-						t.Errorf("it is refused for ever: %+v", m.Error)
+						t.Errorf("retry: got error %+v, want a result", m.Error)
 					}
 				}()
 			}
 			if refused < n-3 || refused == n {
-				t.Errorf("%d of %d are refused", refused, n)
+				t.Errorf("%d of %d messages were refused", refused, n)
 			}
 			other.request("alone", "model/info", map[string]any{"text": strings.Repeat("a", 8<<20)})
 			if m := other.message(); m.Error == nil || m.Error.Code != -32602 ||
 				!strings.Contains(m.Error.Message, "half of --max-memory, which needs to be at least 1677") {
-				t.Errorf("it will never fit: %+v", m.Error)
+				t.Errorf("a message that can never fit: got error %+v, want -32602", m.Error)
 			}
 		})
 	}
 }
 
-// TestBareLinesWaitForMemory: a piped file is read as there is memory for it.
+// TestBareLinesWaitForMemory checks that reading bare lines waits until memory is free.
 func TestBareLinesWaitForMemory(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxMemory = 1 << 20
@@ -92,7 +92,7 @@ func TestBareLinesWaitForMemory(t *testing.T) {
 	}()
 	replies, err := c.end()
 	if len(replies) != n+1 || err != nil {
-		t.Fatalf("%d replies, %v", len(replies), err)
+		t.Fatalf("got %d responses, error %v", len(replies), err)
 	}
 	for _, r := range replies[:n] {
 		if !strings.Contains(r, `"label"`) {
@@ -100,18 +100,18 @@ func TestBareLinesWaitForMemory(t *testing.T) {
 		}
 	}
 	if !strings.Contains(replies[n], "-32602") {
-		t.Errorf("what never fits: %s", replies[n])
+		t.Errorf("a line that can never fit: got %s, want -32602", replies[n])
 	}
 }
 
-// TestBareLineOfAllMemory: a line that fits into all memory, but not beside its own text, is refused immediately and
-// for good.
+// TestBareLineOfAllMemory checks that a line is refused immediately if its tokens fit into memory,
+// but not together with its text.
 func TestBareLineOfAllMemory(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxMemory = 1 << 20
 	s := start(t, o)
 	c := dial(t, s)
-	line := fmt.Sprintf(`{"tokens":[%s1]}`, strings.Repeat("1,", 225<<10)) // 450 KiB, whose tokens take 900
+	line := fmt.Sprintf(`{"tokens":[%s1]}`, strings.Repeat("1,", 225<<10)) // 450 KiB of text, 900 KiB of tokens
 	began := time.Now()
 	go func() {
 		fmt.Fprintln(c.conn, line)
@@ -120,11 +120,11 @@ func TestBareLineOfAllMemory(t *testing.T) {
 	replies, err := c.end()
 	if len(replies) != 1 || err != nil || !strings.Contains(replies[0], "-32602") ||
 		!strings.Contains(replies[0], "--max-memory: it needs at least ") || time.Since(began) > bareWait/2 {
-		t.Errorf("after %v: %q, %v", time.Since(began), replies, err)
+		t.Errorf("after %v: got %q, error %v, want -32602 immediately", time.Since(began), replies, err)
 	}
 }
 
-// TestMemoryOfSessions: there are as many as --max-memory allows.
+// TestMemoryOfSessions checks that --max-memory limits the number of sessions.
 func TestMemoryOfSessions(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxMemory = 2 * 2 * sessionBytes
@@ -135,10 +135,10 @@ func TestMemoryOfSessions(t *testing.T) {
 	if m := more.message(); m.Error == nil || m.Error.Code != -32000 || string(m.ID) != "null" ||
 		!strings.Contains(m.Error.Message, fmt.Sprintf("--max-memory allows (one more needs at least %d bytes)",
 			2*3*sessionBytes)) {
-		t.Errorf("%+v", m)
+		t.Errorf("got %+v, want error -32000", m)
 	}
 	if rest, err := more.end(); len(rest) > 0 || err == nil {
-		t.Errorf("%q, %v", rest, err)
+		t.Errorf("got messages %q, error %v, want the session to end", rest, err)
 	}
 	first.closeWrite()
 	first.end()

@@ -10,7 +10,7 @@ import (
 	"github.com/sftseq/sftseq/internal/requests"
 )
 
-// schema is a JSON Schema (2020-12), as OpenAPI 3.1 has it.
+// schema is a JSON Schema (2020-12), the dialect of OpenAPI 3.1.
 type schema map[string]any
 
 // Schemas of JSON values.
@@ -19,7 +19,8 @@ func listOf(items schema) schema { return schema{"type": "array", "items": items
 func anyOf(all ...schema) schema { return schema{"anyOf": all} }
 func textSchema() schema         { return ofType("string") }
 
-// schemaOf describes what encoding/json writes of a type: its fields, and which of them are always there.
+// schemaOf returns the schema of the JSON that encoding/json writes for a type. Fields without
+// omitempty are required.
 func schemaOf(t reflect.Type) schema {
 	switch t {
 	case reflect.TypeFor[json.RawMessage]():
@@ -53,7 +54,7 @@ func schemaOf(t reflect.Type) schema {
 	panic(fmt.Sprintf("no schema of %v", t))
 }
 
-// objectOf describes structs whose fields are those of one object.
+// objectOf returns the schema of one object with the fields of several structs.
 func objectOf(types ...reflect.Type) schema {
 	properties, required := schema{}, []string{}
 	for _, t := range types {

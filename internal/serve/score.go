@@ -10,17 +10,17 @@ import (
 
 var scoreFields = fieldsOf([]string{"_a", "_b"}, append(manyFields, "pairs", "explain", idField)...)
 
-// scoreOne is retrieval/score.
+// scoreOne implements retrieval/score.
 func (c *call) scoreOne(path string, fields map[string]json.RawMessage) *item {
 	a, err := c.sequence(path, fields, "_a")
 	if err != nil {
 		return &item{err: err}
 	}
-	a.id = fields[idField] // id of the pair
+	a.id = fields[idField] // the id belongs to the pair
 	return c.scorePair(a, path, fields)
 }
 
-// scorePair is the item of the pair of a sequence that has been read and of the second one among fields.
+// scorePair returns the item of a pair: a parsed first sequence, and the second sequence in fields.
 func (c *call) scorePair(a *sequence, path string, fields map[string]json.RawMessage) *item {
 	b, err := c.sequence(path, fields, "_b")
 	if err != nil {

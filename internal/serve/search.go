@@ -15,25 +15,25 @@ import (
 
 var searchFields = fieldsOf([]string{""}, append(manyFields, "k", "rescore", "lexical")...)
 
-// maxFound is the most items that a search returns.
+// maxFound is the maximum number of results of a search.
 const maxFound = 10000
 
-// found answers retrieval/search.
+// found is the result of retrieval/search.
 type found struct {
-	Items  []foundItem `json:"items"` // the best first
+	Items  []foundItem `json:"items"` // in descending order of score
 	Length int         `json:"length"`
 }
 
 type foundItem struct {
 	ID      string   `json:"id"`
 	Cosine  float64  `json:"cosine"`
-	Lexical *float64 `json:"lexical,omitempty"` // where the request has a weight for it
-	Score   *float32 `json:"score,omitempty"`   // score of the pair, if it was reranked
+	Lexical *float64 `json:"lexical,omitempty"` // set if the request has a lexical weight
+	Score   *float32 `json:"score,omitempty"`   // score of the pair, if the item was rescored
 }
 
-// searchOne is retrieval/search: the k nearest items by cosine, or by the weighted sum of cosine and lexical score,
-// exactly. The first of them may be scored again as pairs, query as a, item as b; these then stand
-// first, by that score.
+// searchOne implements retrieval/search, an exact search for the k nearest items by cosine, or by
+// the weighted sum of cosine and lexical score. The first items may be rescored as pairs, with the
+// query as a and the item as b; they then come first, in descending order of this score.
 func (c *call) searchOne(path string, fields map[string]json.RawMessage) *item {
 	k, err := count("k", fields["k"], 10)
 	if err != nil {
@@ -90,10 +90,10 @@ func (c *call) searchOne(path string, fields map[string]json.RawMessage) *item {
 	return i
 }
 
-// hitNumbers stand for what a hit takes: its id, cosine and score.
+// hitNumbers is the memory of a hit's id, cosine and score, in numbers.
 const hitNumbers = 8
 
-// rescore scores the first hits again, each as a pair with the query.
+// rescore scores each of the first hits as a pair with the query.
 func (c *call) rescore(items []foundItem, q *sequence, query []int32, hits []index.Hit) error {
 	if len(hits) == 0 {
 		return nil
@@ -117,7 +117,7 @@ func (c *call) rescore(items []foundItem, q *sequence, query []int32, hits []ind
 	return err
 }
 
-// count reads a number of items.
+// count parses a number of items; absent is the default.
 func count(field string, value json.RawMessage, absent int) (int, error) {
 	if value == nil {
 		return absent, nil

@@ -13,19 +13,19 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// sequence is a sequence of a request: from text, tokens, bytes, a document or features.
+// sequence is an input sequence of a request, from text, tokens, bytes, a document or features.
 type sequence struct {
 	field    string          // field of the request, for errors
-	id       json.RawMessage // id in the request, repeated in the reply; nil if absent
+	id       json.RawMessage // id in the request, repeated in the response; nil if absent
 	tokens   []int32
-	graph    *requests.Request // input of models that read features, in place of tokens
-	text     *string           // source of the tokens, for tagging models
-	document *document         // nil if it was in the request
+	graph    *requests.Request // input of a model that reads features; replaces tokens
+	text     *string           // source of the tokens, for tagging models; nil otherwise
+	document *document         // nil unless the sequence is a document
 	version  int64
 	changed  context.Context // ends when the document changes
 }
 
-// origin is the document that a sequence of an answer is, if it is one.
+// origin identifies the document of a sequence; it is empty if the sequence was in the request.
 type origin struct {
 	URI     string `json:"uri,omitempty"`
 	Version *int64 `json:"version,omitempty"`
@@ -41,20 +41,20 @@ func (q *sequence) origin() (o origin) {
 // sources are the fields that hold a sequence.
 var sources = []string{"text", "tokens", "bytes", "uri"}
 
-// The fields of a point cloud or a graph, in place of the sources.
+// Fields of a point cloud or graph, which replace the sources.
 const (
 	featuresField = "features"
 	edgesField    = "edges"
 )
 
-// idField has what a sequence is called, whatever JSON it is. Its answer has it, too.
+// idField is the field with a sequence's id, any JSON value, which the response repeats.
 const idField = "id"
 
-// idNumbers is how many numbers the id of an answer counts for, as numberBytes counts them.
+// idNumbers returns the memory of an id in numbers of numberBytes.
 func idNumbers(id json.RawMessage) int { return (len(id) + numberBytes - 1) / numberBytes }
 
-// fieldsOf lists the known fields of params: sequences of each suffix, with the
-// version that a document must have, and others.
+// fieldsOf returns the known fields of params: sequences with each suffix, their document versions,
+// and the fields in others.
 func fieldsOf(suffixes []string, others ...string) map[string]bool {
 	var names []string
 	for _, suffix := range suffixes {
@@ -69,7 +69,7 @@ func fieldsOf(suffixes []string, others ...string) map[string]bool {
 	return known(append(names, others...)...)
 }
 
-// known are fields that a method knows.
+// known returns a set of field names and adds them to allFields.
 func known(names ...string) map[string]bool {
 	fields := map[string]bool{}
 	for _, name := range names {
@@ -78,18 +78,17 @@ func known(names ...string) map[string]bool {
 	return fields
 }
 
-// allFields are those that some method knows: a request's others are passed over.
+// allFields are the fields of all methods. Fields outside of this set are ignored.
 var allFields = map[string]bool{}
 
-// object cuts params, or an object within them whose fields' names begin with path
-// in errors, into its known fields. One that another method knows is refused; all
-// others are passed over, and null is as good as nothing. Where one is refused the
-// fields come with the error.
+// object splits params, or an object inside them, into known fields. path precedes the field names
+// in errors. A field of another method is an error, which is returned with the fields. Unknown
+// fields and null values are ignored.
 func object(path string, text json.RawMessage, known map[string]bool) (map[string]json.RawMessage, error) {
 	if text == nil {
 		text = json.RawMessage("{}")
 	}
-	fields, err := jsonlines.Object(text, allFields) // the message was checked before
+	fields, err := jsonlines.Object(text, allFields) // valid JSON: the message was checked before
 	if err != nil {
 		return nil, badParam(cmp.Or(strings.TrimSuffix(path, "."), wholeParams), "%v", err)
 	}
@@ -105,7 +104,7 @@ func object(path string, text json.RawMessage, known map[string]bool) (map[strin
 	return fields, bad
 }
 
-// object is the function in a turn of the session's.
+// object is the function object, run in a turn of the session.
 func (c *call) object(path string, text json.RawMessage,
 	known map[string]bool) (fields map[string]json.RawMessage, err error) {
 	if stopped := c.do(len(text), func() { fields, err = object(path, text, known) }); stopped != nil {
@@ -114,7 +113,7 @@ func (c *call) object(path string, text json.RawMessage,
 	return fields, err
 }
 
-// object is the same for the params of a notification.
+// object is the function object for the params of a notification, run in a turn of the session.
 func (s *session) object(params json.RawMessage, known map[string]bool) (fields map[string]json.RawMessage, err error) {
 	if stopped := s.share.Do(s.ctx, len(params), func() { fields, err = object("", params, known) }); stopped != nil {
 		return nil, stopped
@@ -122,8 +121,8 @@ func (s *session) object(params json.RawMessage, known map[string]bool) (fields 
 	return fields, err
 }
 
-// sequence reads the one sequence among fields whose names end in suffix; path
-// goes before the names in errors.
+// sequence returns the sequence in the fields with a suffix. path precedes the field names in
+// errors. More or less than one sequence is an error.
 func (c *call) sequence(path string, fields map[string]json.RawMessage, suffix string) (*sequence, error) {
 	if c.model.config.Featured() {
 		return c.graph(path, fields, suffix)
@@ -176,7 +175,7 @@ func (c *call) sequence(path string, fields map[string]json.RawMessage, suffix s
 	return q, err
 }
 
-// memoryOf is the most that reading the value of a field takes.
+// memoryOf returns an upper bound for the memory to parse and tokenize a field.
 func (c *call) memoryOf(found string, value json.RawMessage) int64 {
 	if found[:2] != "by" {
 		return c.model.parser.MemoryOf(found, value)
@@ -185,7 +184,7 @@ func (c *call) memoryOf(found string, value json.RawMessage) int64 {
 	return int64(len(value)) + 2*text + c.model.parser.Memory(text)
 }
 
-// read makes tokens of the value of a field.
+// read tokenizes the value of a field.
 func (c *call) read(found string, value json.RawMessage) ([]int32, error) {
 	if found[:2] != "by" {
 		return c.model.parser.Tokenize(found, value)
@@ -201,12 +200,12 @@ func (c *call) read(found string, value json.RawMessage) ([]int32, error) {
 	return c.model.parser.Encode(string(raw))
 }
 
-// fit is a request of what the model reads of sequences: all, or what its own
-// input window says.
+// fit returns a request with the tokens that the model reads of the sequences, after its input
+// window.
 func (c *call) fit(sequences ...*sequence) (*requests.Request, error) {
 	r := &requests.Request{ID: sequences[0].id}
 	for _, q := range sequences {
-		if q.graph != nil { // the graph was cut when it was read
+		if q.graph != nil { // the graph was truncated when it was parsed
 			q.graph.ID = q.id
 			return q.graph, nil
 		}
@@ -220,7 +219,7 @@ func (c *call) fit(sequences ...*sequence) (*requests.Request, error) {
 	return r, nil
 }
 
-// length is how many tokens a sequence has, before a window cuts it.
+// length returns the number of tokens before windows are applied.
 func (q *sequence) length() int {
 	if q.graph != nil {
 		return q.graph.Lengths[0]
@@ -228,7 +227,7 @@ func (q *sequence) length() int {
 	return len(q.tokens)
 }
 
-// read is what a model reads of the sequence when no window was asked for.
+// read returns the tokens that the model reads without a requested window.
 func (q *sequence) read(c *sft.Config) ([]int32, error) {
 	used, err := c.Window(q.tokens)
 	if err != nil && len(q.tokens) > longest(c) {
@@ -240,14 +239,15 @@ func (q *sequence) read(c *sft.Config) ([]int32, error) {
 	return used, nil
 }
 
-// tooLong is the data of the error that a long sequence is refused for.
+// tooLong is the error data for a sequence that is too long.
 type tooLong struct {
 	Field   string `json:"field"`
 	Length  int    `json:"length"`
 	Longest int    `json:"longest"`
 }
 
-// during is a context that ends with ctx or when a document changes.
+// during returns a context that ends with ctx or when one of the sequences' documents changes, and
+// a function that releases it.
 func during(ctx context.Context, sequences ...*sequence) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var stops []func() bool

@@ -26,19 +26,19 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-var update = flag.Bool("update", false, "write the transcripts anew")
+var update = flag.Bool("update", false, "rewrite the responses in the transcripts")
 
 const goldenDir = "../../sft/testdata/golden"
 
-// load puts a golden model on the CPU device.
+// load returns a function that loads a golden model onto a CPU device.
 func load(t testing.TB, name string) func() (*Model, error) {
 	return func() (*Model, error) {
 		m := must.Get(sft.Load(filepath.Join(goldenDir, name)))(t)
-		return onProcessor(m, name)
+		return onCPU(m, name)
 	}
 }
 
-func onProcessor(m *sft.Model, name string) (*Model, error) {
+func onCPU(m *sft.Model, name string) (*Model, error) {
 	d := cpu.New(2)
 	s, err := sft.NewScorer(m, d)
 	return &Model{Scorer: s, Task: task.Of(s.Config()), Name: name, Device: d.Name(), Hash: Hash(m),
@@ -56,7 +56,7 @@ func testOptions(t testing.TB, model string) Options {
 		Log: slog.New(slog.NewTextHandler(log, nil))}
 }
 
-// truncating has the model read the head of a sequence that is too long.
+// truncating returns options for a model that truncates long sequences.
 func truncating(t testing.TB, model string) Options {
 	o := testOptions(t, model)
 	o.Load = func() (*Model, error) {
@@ -65,13 +65,13 @@ func truncating(t testing.TB, model string) Options {
 			return nil, err
 		}
 		m.Config.Truncate()
-		return onProcessor(m, model)
+		return onCPU(m, model)
 	}
 	return o
 }
 
-// start runs a server until the test ends, and then expects that no goroutine
-// of it is left.
+// start starts a server. At the end of the test it drains and closes the server and checks that no
+// counted memory and no goroutine is left.
 func start(t testing.TB, o Options) *Server {
 	t.Helper()
 	before := goleak.IgnoreCurrent()
@@ -92,7 +92,7 @@ func start(t testing.TB, o Options) *Server {
 	return s
 }
 
-// client is the other end of a session.
+// client is the client's end of a session.
 type client struct {
 	t      testing.TB
 	conn   net.Conn
@@ -101,7 +101,7 @@ type client struct {
 	ended  chan error  // result of Serve
 }
 
-// dial begins a session over a pair of sockets.
+// dial starts a session over a socket pair.
 func dial(t testing.TB, s *Server) *client {
 	t.Helper()
 	ours, theirs := socketPair(t)
@@ -126,7 +126,7 @@ func dial(t testing.TB, s *Server) *client {
 	return c
 }
 
-// socketPair is two ends of a connection that can buffer, as net.Pipe cannot.
+// socketPair returns both ends of a Unix socket connection. Unlike net.Pipe it buffers data.
 func socketPair(t testing.TB) (a, b net.Conn) {
 	t.Helper()
 	l := must.Get(net.Listen("unix", filepath.Join(t.TempDir(), "s")))(t)
@@ -143,10 +143,11 @@ func (c *client) send(body string) {
 	}
 }
 
-// patience is how long a test waits for an event that must come: long, as other work may hold the cores.
+// patience is the time limit for an expected event. It is long because other processes may use the
+// cores.
 const patience = time.Minute
 
-// receive returns the next message of the server, "" at the end.
+// receive returns the next message of the server, or "" at the end.
 func (c *client) receive() string {
 	c.t.Helper()
 	select {
@@ -154,12 +155,12 @@ func (c *client) receive() string {
 		return m
 	case <-time.After(patience):
 		stacks := make([]byte, 1<<20)
-		c.t.Fatalf("no message came\n%s", stacks[:runtime.Stack(stacks, true)])
+		c.t.Fatalf("no message within a minute\n%s", stacks[:runtime.Stack(stacks, true)])
 		return ""
 	}
 }
 
-// anyMessage is whatever a server may send.
+// anyMessage is a decoded response or notification of the server.
 type anyMessage struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
@@ -185,7 +186,7 @@ func (c *client) message() anyMessage {
 	return m
 }
 
-// request sends a request; its answer is to be awaited.
+// request sends a request and does not wait for its response.
 func (c *client) request(id any, method string, params any) {
 	c.t.Helper()
 	text, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "method": method, "params": params})
@@ -204,7 +205,7 @@ func (c *client) notify(method string, params any) {
 	c.send(string(text))
 }
 
-// answer waits for the answer to an id and passes over other messages.
+// answer returns the response to the request id and skips all other messages.
 func (c *client) answer(id any) anyMessage {
 	c.t.Helper()
 	want, _ := json.Marshal(id)
@@ -215,32 +216,32 @@ func (c *client) answer(id any) anyMessage {
 	}
 }
 
-// call sends a request and expects a result.
+// call sends a request, expects a result, and decodes it.
 func (c *client) call(id any, method string, params, result any) {
 	c.t.Helper()
 	c.request(id, method, params)
 	m := c.answer(id)
 	if m.Error != nil {
-		c.t.Fatalf("%s: %+v", method, *m.Error)
+		c.t.Fatalf("%s: got error %+v", method, *m.Error)
 	}
 	if result != nil {
 		if err := json.Unmarshal(m.Result, result); err != nil {
-			c.t.Fatalf("%s: %s: %v", method, m.Result, err)
+			c.t.Fatalf("%s: decoding %s: %v", method, m.Result, err)
 		}
 	}
 }
 
-// refuse sends a request and expects an error of a code.
+// refuse sends a request and expects an error with the code and a message that contains message.
 func (c *client) refuse(id any, method string, params any, code int, message string) {
 	c.t.Helper()
 	c.request(id, method, params)
 	m := c.answer(id)
 	if m.Error == nil || m.Error.Code != code || !strings.Contains(m.Error.Message, message) {
-		c.t.Errorf("%s: %s, %+v; want %d, %q", method, m.Result, m.Error, code, message)
+		c.t.Errorf("%s: got %s, error %+v; want %d, %q", method, m.Result, m.Error, code, message)
 	}
 }
 
-// initialize begins the session's life.
+// initialize initializes the session and returns the client.
 func (c *client) initialize(params any) *client {
 	c.t.Helper()
 	c.call("initialize", "initialize", params, nil)
@@ -248,7 +249,7 @@ func (c *client) initialize(params any) *client {
 	return c
 }
 
-// end reads to the end of the session.
+// end returns the remaining messages of the session and its error.
 func (c *client) end() (rest []string, err error) {
 	c.t.Helper()
 	for {
@@ -260,7 +261,7 @@ func (c *client) end() (rest []string, err error) {
 	}
 }
 
-// closeWrite ends the input, and leaves the way back open.
+// closeWrite closes the sending half of the connection.
 func (c *client) closeWrite() {
 	if err := c.conn.(*net.UnixConn).CloseWrite(); err != nil {
 		c.t.Fatal(err)
@@ -279,14 +280,16 @@ type anyClassification struct {
 	} `json:"windows"`
 }
 
-// logits computes what the server must answer, bit for bit.
+// logits returns the scorer's logits of the tokens. The server's response must equal them bit for
+// bit.
 func logits(t testing.TB, s *Server, tokens []int32) []float32 {
 	t.Helper()
 	out := must.Get(s.model.Scorer.Classify(context.Background(), tokens))(t)
 	return out.Logits
 }
 
-// TestBareLines: what predict reads, pipelined, in order, with errors in place.
+// TestBareLines checks that pipelined bare lines get responses in order, with errors in their
+// places.
 func TestBareLines(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
 	c := dial(t, s)
@@ -308,7 +311,7 @@ func TestBareLines(t *testing.T) {
 	}()
 	replies, err := c.end()
 	if len(replies) != n || err != nil {
-		t.Fatalf("%d replies, %v", len(replies), err)
+		t.Fatalf("got %d responses, error %v", len(replies), err)
 	}
 	for i, r := range replies {
 		var m anyMessage
@@ -329,7 +332,7 @@ func TestBareLines(t *testing.T) {
 	}
 }
 
-// published is a publication as a client reads it.
+// published is a decoded publication of a document's result.
 type published struct {
 	URI     string
 	Version int64

@@ -18,61 +18,60 @@ import (
 	"github.com/sftseq/sftseq/internal/serve/transport"
 )
 
-// Options are a server's limits and ways.
+// Options are a server's limits and settings.
 type Options struct {
-	// Load reads the model, at the start and for every reload.
+	// Load loads the model, at the start and for every reload.
 	Load func() (*Model, error)
-	// Lost says that an error is that of a device which computes no more; nil if
-	// there is none of the kind.
+	// Lost reports whether an error means that the device is lost. nil means never.
 	Lost func(error) bool
 
 	Framing        string
-	MaxLine        int   // bytes of a message
-	MaxInflight    int   // requests of a session that wait for an answer
-	MaxDocuments   int   // documents of a session
-	MaxClients     int   // connections at a time, 0 is as many as there is memory for
+	MaxLine        int   // maximum bytes per message
+	MaxInflight    int   // maximum pending requests per session
+	MaxDocuments   int   // maximum open documents per session
+	MaxClients     int   // maximum connections; 0 means as many as memory allows
 	MaxMemory      int64 // bytes kept for all sessions
 	Cores          int   // cores that the program may use; 0 means all
-	MaxBatchTokens int   // 0 means the capacity of the device
+	MaxBatchTokens int   // maximum tokens per batch; 0 means the capacity of the device
 	MaxWait        time.Duration
-	Debounce       time.Duration // from a document's last change to its classification
-	IdleTimeout    time.Duration // ends a session that asks for nothing; 0 is never
-	Index          string        // file of the retrieval index, "" for none
-	Reembed        bool          // make an index of another model one of this
+	Debounce       time.Duration // time from a document's last change to its classification
+	IdleTimeout    time.Duration // time after which an idle session ends; 0 means never
+	Index          string        // file of the retrieval index; "" means no index
+	Reembed        bool          // recompute the vectors of an index of another model
 	Version        string
-	Revision       string // the commit that the program is built from, "" if it is unknown
+	Revision       string // commit that the program was built from, or ""
 	Log            *slog.Logger
-	AccessLog      bool // write a line of Log for each response
+	AccessLog      bool // log each response
 }
 
-// Server answers any number of sessions with one model.
+// Server serves any number of sessions with one model.
 type Server struct {
 	options    Options
 	log        *slog.Logger
 	memory     memory
-	reading    memory // the part of it that messages have while they are read
+	reading    memory // limit for messages being read; also counted in memory
 	metrics    *metrics
 	batcher    *batching.Batcher
 	turns      *fair.Turns
-	reserving  atomic.Pointer[Model] // model whose device leaves cores to turns
-	index      *index.Index          // nil without one
-	grace      time.Duration         // time for the last replies of sessions that must end
+	reserving  atomic.Pointer[Model] // model whose device reserves cores for turns
+	index      *index.Index          // nil without an index
+	grace      time.Duration         // time to send the last responses when sessions must end
 	allowances allowances
-	refusing   atomic.Int64 // connections that are turned away
+	refusing   atomic.Int64 // connections being refused
 	leaving    atomic.Bool  // see Leave
 
 	mu       sync.Mutex
 	model    *served
 	sessions map[*session]struct{}
-	present  atomic.Int64 // how many there are, for who does not hold mu
+	present  atomic.Int64 // number of sessions, readable without mu
 	draining bool
-	ended    sync.WaitGroup // sessions
+	ended    sync.WaitGroup // counts sessions
 
 	recovering sync.WaitGroup
 	failed     chan error
 }
 
-// New loads the model and opens the index.
+// New returns a server after loading its model and opening its index.
 func New(ctx context.Context, o Options) (*Server, error) {
 	if o.Framing != transport.Lines && o.Framing != transport.LSP {
 		return nil, fmt.Errorf("framing: expected %q or %q, found %q", transport.Lines, transport.LSP, o.Framing)
@@ -97,14 +96,14 @@ func New(ctx context.Context, o Options) (*Server, error) {
 	return s, nil
 }
 
-// current is the model that new requests are answered with.
+// current returns the model for new requests.
 func (s *Server) current() *served {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.model
 }
 
-// acquire is the current model, which the caller gives back by done.
+// acquire returns the model for new requests. The caller must call its Done.
 func (s *Server) acquire() *served {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,11 +111,11 @@ func (s *Server) acquire() *served {
 	return s.model
 }
 
-// Hash names the model that new requests are answered with.
+// Hash returns the hash of the current model.
 func (s *Server) Hash() string { return s.current().about.Hash }
 
-// Reload loads the model again. Requests that have begun end with the old one; open
-// documents are classified again.
+// Reload loads the model again. Started requests complete with the old model. Open documents are
+// classified again.
 func (s *Server) Reload() error {
 	m, err := s.options.Load()
 	if err != nil {
@@ -141,17 +140,17 @@ func (s *Server) Reload() error {
 	return nil
 }
 
-// retryAfter is when a client that was refused may try again, in milliseconds:
-// about when what waits now is done.
+// retryAfter returns the time after which a refused client may retry, in milliseconds: an estimate
+// for the queue to complete.
 func (s *Server) retryAfter() int {
 	return max(10, int(s.batcher.Busy().Milliseconds()))
 }
 
-// Serve answers the messages of r on w until the end of r, the client's exit or
-// Drain. An error says why the session ended in another way, which LSP has the exit
-// status be 1 for. Stdio says that the client has started this process for itself.
-// Unless it does, r is closed at the end if it can be, and ends what w blocks; if it
-// does, what blocks goes on until the process ends.
+// Serve reads messages from r and writes responses to w until the end of r, the client's exit, or
+// Drain. Any other end is an error, for which LSP requires exit status 1. stdio means that the
+// client started this process for itself. Without stdio, Serve closes r at the end if r is an
+// io.Closer, which also unblocks a write to w. With stdio, a blocked read or write continues until
+// the process ends.
 func (s *Server) Serve(name string, r io.Reader, w io.Writer, stdio bool) error {
 	x := s.newSession(name, r, stdio)
 	defer close(x.gone)
@@ -181,7 +180,7 @@ func (s *Server) Serve(name string, r io.Reader, w io.Writer, stdio bool) error 
 	return err
 }
 
-// newSession is a session without a way to its client.
+// newSession returns a session without frames and output.
 func (s *Server) newSession(name string, r io.Reader, stdio bool) *session {
 	x := &session{server: s, share: s.turns.Share(), account: batching.Account{Log: s.log}, input: r, name: name,
 		stdio: stdio, log: s.log.With("session", name),
@@ -193,9 +192,8 @@ func (s *Server) newSession(name string, r io.Reader, stdio bool) *session {
 	return x
 }
 
-// admit counts a session among the server's. Where there are as many as there may be, one
-// of little use makes room; crowded is the flag that leaves none. A server that drains
-// admits nobody.
+// admit adds a session to the server. At a limit it evicts another session if possible; otherwise
+// crowded is the flag of the limit. A draining server admits no sessions.
 func (s *Server) admit(x *session) (admitted bool, crowded string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -213,7 +211,7 @@ func (s *Server) admit(x *session) (admitted bool, crowded string) {
 	return true, ""
 }
 
-// leave is the end of a session that was admitted.
+// leave removes an admitted session and marks it as ended.
 func (s *Server) leave(x *session) {
 	s.mu.Lock()
 	s.remove(x)
@@ -221,22 +219,21 @@ func (s *Server) leave(x *session) {
 	s.ended.Done()
 }
 
-// add counts a session among the server's. The caller holds the server's lock.
+// add adds a session to the server. The caller holds the server's lock.
 func (s *Server) add(x *session) {
 	s.sessions[x] = struct{}{}
 	s.present.Store(int64(len(s.sessions)))
 	s.ended.Add(1)
 }
 
-// remove is the end of that, if it has not ended. The caller holds the server's lock.
+// remove removes a session from the server if it is present. The caller holds the server's lock.
 func (s *Server) remove(x *session) {
 	delete(s.sessions, x)
 	s.present.Store(int64(len(s.sessions)))
 }
 
-// Drain has all sessions end when what they have accepted is answered, and
-// returns when they have. When ctx ends what is left is cancelled: that is an
-// error.
+// Drain ends each session when its accepted requests are complete, and returns when all sessions
+// have ended. When ctx ends, Drain cancels the remaining requests and returns an error.
 func (s *Server) Drain(ctx context.Context) error {
 	s.mu.Lock()
 	s.draining = true
@@ -265,7 +262,7 @@ func (s *Server) Drain(ctx context.Context) error {
 		s.mu.Unlock()
 		select {
 		case <-done:
-		case <-time.After(2 * s.grace): // Serve gives up a session that cannot end
+		case <-time.After(2 * s.grace): // Serve returns without a session that cannot end
 		}
 	}
 	if blocked > 0 {
@@ -277,8 +274,8 @@ func (s *Server) Drain(ctx context.Context) error {
 	return fmt.Errorf("%d requests were cancelled: they took longer than the time to drain", left)
 }
 
-// cancelAll cancels every request and counts them, but for those of clients that do
-// not read: what they have asked for may be long done.
+// cancelAll cancels all requests and counts them. Requests of clients that do not read are not
+// counted, because they may have completed long ago.
 func (s *Server) cancelAll() (left, blocked int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -299,7 +296,7 @@ func (s *Server) cancelAll() (left, blocked int) {
 	return left, blocked
 }
 
-// Close releases model and index. All sessions have ended before.
+// Close releases the model and closes the index. All sessions must have ended.
 func (s *Server) Close() error {
 	s.batcher.Close()
 	s.recovering.Wait()

@@ -14,7 +14,7 @@ import (
 	"github.com/sftseq/sftseq/internal/serve/transport"
 )
 
-// The life of a session, as LSP has it.
+// life is the state of a session in LSP.
 type life int
 
 const (
@@ -23,14 +23,14 @@ const (
 	shutDown // after shutdown
 )
 
-// message is one that was read.
+// message is a received message and the time of its receipt.
 type message struct {
 	transport.Message
 	received time.Time
 }
 
-// session is one client's stream. receive accepts messages in order; some are answered immediately, and the others are
-// calls, which run on their own.
+// session is one client's stream. receive accepts messages in order. Some messages are complete
+// when they are accepted; the others become calls, which run concurrently.
 type session struct {
 	server  *Server
 	share   *fair.Share
@@ -42,45 +42,45 @@ type session struct {
 	stdio   bool
 	log     *slog.Logger
 
-	ctx      context.Context // ends when the client is gone or must go
+	ctx      context.Context // ends when the client disconnects or the session must end
 	end      context.CancelCauseFunc
-	messages chan message  // messages read; closed at the end of input
-	readErr  error         // why; set before messages is closed
-	cut      error         // why no more is read, though the client is there
-	stopRead chan struct{} // closed when nothing more is to be read
+	messages chan message  // received messages; closed at the end of input
+	readErr  error         // error that ended the input; set before messages is closed
+	cut      error         // error that ended reading although the client is still connected
+	stopRead chan struct{} // closed when no further messages are accepted
 	stopOnce sync.Once
-	handed   atomic.Int64 // bytes lent to messages that were read and are not accepted yet
+	handed   atomic.Int64 // bytes lent to received messages that are not accepted yet
 
-	// What only the goroutine that reads uses.
+	// Fields used only by the reading goroutine.
 	life   life
-	spoken bool   // JSON-RPC was seen
-	places string // the unit of spans in results, as results name it; "" is characters
+	spoken bool   // a JSON-RPC message was received
+	places string // unit of positions in results; "" means characters
 	bare   bareLines
-	unit   rope.Unit // the unit of offsets in documents
+	unit   rope.Unit // unit of offsets in documents
 	edits  uint64
-	exited bool      // by exit
-	turn   fair.Turn // in which it works for a message, see inTurns
-	worked int       // since it has looked at its client last
+	exited bool      // the client sent exit
+	turn   fair.Turn // current turn for a message, see inTurns
+	worked int       // work since the last check for a closed client
 
-	sending     sync.Mutex // while a message is written
+	sending     sync.Mutex // held while a message is written
 	mu          sync.Mutex
 	calls       map[*call]struct{} // pending calls
 	ids         map[string]*call
 	pushes      int           // documents whose result is pending
-	oneAnswered chan struct{} // has an element after a reply
+	oneAnswered chan struct{} // receives an element after each response
 
 	memory    atomic.Int64 // bytes of the server's memory in use
 	activity  activity
-	gone      chan struct{} // closed when its connection is
+	gone      chan struct{} // closed when the connection is closed
 	documents documents
-	answering sync.WaitGroup // calls
-	work      sync.WaitGroup // other goroutines
+	answering sync.WaitGroup // counts calls
+	work      sync.WaitGroup // counts other goroutines
 }
 
-// run answers the session's messages to the end. An error says why the session had
-// to end before all was answered.
+// run serves the session to its end. It returns an error if the session had to end before all
+// responses were sent.
 func (s *session) run() (err error) {
-	s.bare.queue = make(chan *bareLine, maxBareLines+1) // here: sessions of HTTP have none
+	s.bare.queue = make(chan *bareLine, maxBareLines+1) // sessions of HTTP have no bare lines
 	s.work.Go(s.writeBare)
 	if after := s.server.options.IdleTimeout; after > 0 && !s.stdio {
 		s.work.Go(func() { s.endWhenIdle(after) })
@@ -91,16 +91,16 @@ func (s *session) run() (err error) {
 		s.pump()
 	}()
 	if c, ok := s.input.(io.Closer); ok && !s.stdio {
-		// It frees what reads, and what writes to a client that does not.
+		// Closing the input unblocks reads, and writes to a client that does not read.
 		context.AfterFunc(s.ctx, func() { c.Close() })
 		defer func() { <-pumped }()
 	}
 	s.receive()
 	s.answering.Wait()
-	s.stop() // whatever comes now is too late
+	s.stop() // later messages are not accepted
 	if conn, ok := s.input.(transport.HalfCloser); ok && !s.stdio && s.ctx.Err() == nil {
 		s.documents.close()
-		conn.SetReadDeadline(time.Now()) // the pump must not wait for what comes
+		conn.SetReadDeadline(time.Now()) // unblocks the pump
 		<-pumped
 		transport.Linger(s.ctx, conn, s.server.grace)
 	}
@@ -115,7 +115,7 @@ func (s *session) run() (err error) {
 	return err
 }
 
-// pump reads messages until the end, or until nobody takes them.
+// pump reads messages until the end of input, or until the session accepts no more messages.
 func (s *session) pump() {
 	defer close(s.messages)
 	for {
@@ -141,7 +141,7 @@ func (s *session) pump() {
 	}
 }
 
-// receive accepts messages until the client or the server wants no more of them.
+// receive accepts messages until the client or the server ends the session.
 func (s *session) receive() {
 	for !s.exited {
 		select {
@@ -158,7 +158,7 @@ func (s *session) receive() {
 			}
 			lent := m.Room
 			c := s.accept(&m)
-			s.release(m.Room) // unless the message is kept
+			s.release(m.Room) // m.Room is 0 if the message is kept
 			s.server.reading.give(lent)
 			s.handed.Add(-lent)
 			s.activity.note()
@@ -174,48 +174,49 @@ func (s *session) receive() {
 	s.finish()
 }
 
-// send writes a message when those before it are written.
+// send writes a message after all earlier messages.
 func (s *session) send(body []byte) {
 	s.sending.Lock()
 	defer s.sending.Unlock()
 	s.sendNow(body)
 }
 
-// sendNow is send for a caller that holds s.sending.
+// sendNow is like send, for a caller that holds s.sending.
 func (s *session) sendNow(body []byte) {
 	if err := s.frames.Write(body); err != nil {
 		s.end(over("writing: %v", err))
 	}
 }
 
-// stop has the session end when what it has accepted is answered.
+// stop ends the session once its accepted requests are complete.
 func (s *session) stop() { s.stopOnce.Do(func() { close(s.stopRead) }) }
 
-// overdue is closed when a session that has to end is late. Over standard input it may be unable to end: a write to a
-// pipe cannot be interrupted.
+// overdue returns a channel that is closed when a session takes longer than the grace time to end.
+// Over standard input a session may be unable to end, because a write to a pipe cannot be
+// interrupted.
 func (s *session) overdue() <-chan struct{} {
 	late := make(chan struct{})
 	context.AfterFunc(s.ctx, func() { time.AfterFunc(s.server.grace, func() { close(late) }) })
 	return late
 }
 
-// endOfInput answers what is pending, and says why reading ended if not well.
+// endOfInput completes pending requests and records the error of reading.
 func (s *session) endOfInput() {
 	if s.readErr == nil || s.readErr == io.EOF {
 		s.finish()
 		return
 	}
-	if bad, ok := s.readErr.(transport.BadHeader); ok { // the client is there
+	if bad, ok := s.readErr.(transport.BadHeader); ok { // the client is still connected
 		s.refuse(nil, fail(codeParse, nil, "%v", bad))
 		s.finish()
-		s.cut = over("reading: %v", bad) // it gets all answers before the end
+		s.cut = over("reading: %v", bad) // the client gets all responses before the end
 		return
 	}
 	s.end(over("reading: %v", s.readErr))
 }
 
-// finish waits until every call and bare line is answered and every document's class pushed, or until the client has
-// gone.
+// finish waits until all calls and bare lines have responses and all documents' predictions are
+// pushed. It stops waiting when the client disconnects.
 func (s *session) finish() {
 	s.documents.hasten()
 	look := time.NewTicker(100 * time.Millisecond)
@@ -239,7 +240,7 @@ func (s *session) finish() {
 	}
 }
 
-// wakeFinish has finish, and what waits for room, look again.
+// wakeFinish wakes finish after a response.
 func (s *session) wakeFinish() {
 	s.activity.note()
 	select {

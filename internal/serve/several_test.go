@@ -12,8 +12,8 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// TestSeveral: several models answer together, say how many they are, and refuse what a single one
-// alone has; the server goes on.
+// TestSeveral checks an ensemble. Its models respond together, model/info has their number, and
+// methods for a single model are refused.
 func TestSeveral(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.Load = func() (*Model, error) {
@@ -29,7 +29,7 @@ func TestSeveral(t *testing.T) {
 			b.Weights[i] *= 1.1
 		}
 		if Hash(a) == Hash(a, b) || Hash(a, b) == Hash(b, a) {
-			t.Error("other models have the same hash")
+			t.Error("the hash does not depend on the models and their order")
 		}
 		d := cpu.New(2)
 		s, err := sft.NewEnsemble([]*sft.Model{a, b}, d)
@@ -42,7 +42,7 @@ func TestSeveral(t *testing.T) {
 	c.refuse(2, "sequence/classify", map[string]any{"text": "1", "explain": true}, -32602, several)
 	var info struct{ Models int }
 	if c.call(3, "model/info", map[string]any{}, &info); info.Models != 2 {
-		t.Errorf("%d models, expected 2", info.Models)
+		t.Errorf("got %d models, want 2", info.Models)
 	}
 	var reply struct{ Probabilities []float64 }
 	c.call(4, "sequence/classify", map[string]any{"text": "[MAX 1 2 ]"}, &reply)
@@ -51,12 +51,12 @@ func TestSeveral(t *testing.T) {
 		sum += p
 	}
 	if len(reply.Probabilities) != 10 || math.Abs(sum-1) > 1e-5 {
-		t.Errorf("probabilities %v", reply.Probabilities)
+		t.Errorf("got probabilities %v, want 10 with sum 1", reply.Probabilities)
 	}
 	must.Check(t, s.reopen())
 	w := startHTTP(t, o, HTTPOptions{})
 	if r, answer := w.send("POST", "/v1/embeddings", `{"model":"several","input":"1"}`); r.StatusCode/100 != 4 ||
 		!strings.Contains(answer, several) {
-		t.Errorf("status %d, %s", r.StatusCode, answer)
+		t.Errorf("got status %d, %s, want 4xx", r.StatusCode, answer)
 	}
 }

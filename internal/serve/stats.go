@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// stats answers server/stats.
+// stats is the result of server/stats.
 type stats struct {
 	Uptime    float64          `json:"uptimeSeconds"`
 	Sessions  int              `json:"sessions"`
@@ -20,18 +20,18 @@ type stats struct {
 	Computed  int64            `json:"tokens"`
 	Computing float64          `json:"computingSeconds"`
 	Cancelled int64            `json:"cancelled"`
-	Answers   map[string]int64 `json:"answers"` // by method
-	Errors    map[string]int64 `json:"errors"`  // by code
+	Answers   map[string]int64 `json:"answers"` // number of responses by method
+	Errors    map[string]int64 `json:"errors"`  // number of errors by code
 	Recent    *recentTimes     `json:"recent,omitempty"`
 	Index     *indexStats      `json:"index,omitempty"`
 }
 
-// recentTimes are of the last answers that took a computation.
+// recentTimes has the times of the last results that needed computation.
 type recentTimes struct {
 	Answers   int     `json:"answers"`
 	Median    float64 `json:"medianMilliseconds"`
 	P99       float64 `json:"p99Milliseconds"`
-	OwnMedian float64 `json:"ownMedianMilliseconds"` // without the computation
+	OwnMedian float64 `json:"ownMedianMilliseconds"` // latency without the computation
 	OwnP99    float64 `json:"ownP99Milliseconds"`
 }
 
@@ -50,7 +50,7 @@ func (s *Server) stats() stats {
 	s.mu.Lock()
 	out.Sessions = len(s.sessions)
 	s.mu.Unlock()
-	if x := s.index; x != nil { // it may keep us waiting: nothing is locked yet
+	if x := s.index; x != nil { // may block, so it is called before locking
 		out.Index = &indexStats{x.Len(), x.Size(), x.Failure() != nil}
 	}
 	m := s.metrics
@@ -66,7 +66,7 @@ func (s *Server) stats() stats {
 	return out
 }
 
-// quantiles are of the recent answers. The caller holds m.mu.
+// quantiles returns the quantiles of the recent results. The caller holds m.mu.
 func (m *metrics) quantiles() *recentTimes {
 	n := len(m.recent)
 	if n == 0 {

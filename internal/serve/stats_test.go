@@ -21,7 +21,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestSearchHoldsNothingUp: during a search items are added and server/stats replies.
+// TestSearchHoldsNothingUp checks that a search does not block additions to the index or
+// server/stats.
 func TestSearchHoldsNothingUp(t *testing.T) {
 	s := start(t, withIndex(t, "pre"))
 	vector := make([]float32, s.current().config.HiddenSize)
@@ -47,15 +48,15 @@ func TestSearchHoldsNothingUp(t *testing.T) {
 	select {
 	case <-done:
 	case <-time.After(patience):
-		t.Error("the search holds others up")
+		t.Error("the search blocks Add or stats")
 	}
 	close(release)
 	all.Wait()
 	<-done
 }
 
-// TestIndexFails: the log has the failure once, and the metrics have it; clients get an error for changes, and may
-// search.
+// TestIndexFails checks a failed index. The failure is logged once and appears in the stats,
+// metrics and health check. Changes get an error, while searches still work.
 func TestIndexFails(t *testing.T) {
 	o := withIndex(t, "pre")
 	dir := filepath.Join(t.TempDir(), "here")
@@ -78,16 +79,16 @@ func TestIndexFails(t *testing.T) {
 	c.call(1, "retrieval/add", map[string]any{"id": "a", "tokens": []int{1, 2}}, nil)
 	if text := get("/metrics"); !strings.Contains(text, "\nsftseq_index_failed 0\n") ||
 		!strings.Contains(text, "\nsftseq_index_items 1\n") || !strings.Contains(text, "\nsftseq_index_bytes ") {
-		t.Errorf("%s", text)
+		t.Errorf("got metrics %s, want an intact index of 1 item", text)
 	}
-	if err := os.Rename(dir, dir+" no more"); err != nil { // it cannot be written anew
+	if err := os.Rename(dir, dir+" no more"); err != nil { // the index file can no longer be rewritten
 		t.Fatal(err)
 	}
 	vector := make([]float32, s.current().config.HiddenSize)
 	for range 5000 {
 		s.index.Add(index.Item{ID: "b", Vector: vector})
 	}
-	eventually(t, "the index does not fail", func() bool { return s.index.Failure() != nil })
+	eventually(t, "the index has not failed", func() bool { return s.index.Failure() != nil })
 	for n := range 3 {
 		c.refuse(n, "retrieval/add", map[string]any{"id": "c", "tokens": []int{1}}, -32803,
 			"nothing can be changed any more before a restart")
@@ -95,23 +96,23 @@ func TestIndexFails(t *testing.T) {
 	c.call(4, "retrieval/search", map[string]any{"tokens": []int{1, 2}}, nil)
 	var x struct{ Index indexStats }
 	if c.call(5, "server/stats", nil, &x); !x.Index.Failed || x.Index.Items != 2 {
-		t.Errorf("%+v", x)
+		t.Errorf("got stats %+v, want a failed index of 2 items", x)
 	}
 	if text := get("/metrics"); !strings.Contains(text, "\nsftseq_index_failed 1\n") {
-		t.Errorf("%s", text)
+		t.Errorf("got metrics %s, want a failed index", text)
 	}
 	if text := get("/healthz"); text != "503 the index has failed\n" {
-		t.Errorf("%q", text)
+		t.Errorf("got /healthz %q, want 503", text)
 	}
 	mu.Lock()
 	defer mu.Unlock()
 	if n := strings.Count(log.String(), "level=ERROR"); n != 1 ||
 		!strings.Contains(log.String(), "the index has failed") {
-		t.Errorf("%d errors: %s", n, log.String())
+		t.Errorf("got %d logged errors, want 1: %s", n, log.String())
 	}
 }
 
-// locked is a writer for several goroutines.
+// locked is a writer that several goroutines may use.
 type locked struct {
 	mu *sync.Mutex
 	w  io.Writer
@@ -123,7 +124,8 @@ func (l *locked) Write(p []byte) (int, error) {
 	return l.w.Write(p)
 }
 
-// TestWatchersAreBounded: of more connections than maxWatchers the oldest are closed.
+// TestWatchersAreBounded checks that the metrics server closes the oldest connections above
+// maxWatchers.
 func TestWatchersAreBounded(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
 	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
@@ -141,13 +143,13 @@ func TestWatchersAreBounded(t *testing.T) {
 		conn.SetReadDeadline(time.Now().Add(50 * time.Millisecond))
 		_, err := conn.Read(make([]byte, 1))
 		if closed := !errors.Is(err, os.ErrDeadlineExceeded); closed != (n == 0) {
-			t.Errorf("connection %d: %v", n, err)
+			t.Errorf("connection %d: got error %v, want only connection 0 closed", n, err)
 		}
 	}
 }
 
-// TestMetricsBesideSlowClients: beside hundreds of connections that send nothing or half a request,
-// metrics answer within a second.
+// TestMetricsBesideSlowClients checks that metrics and health get responses within a second beside
+// 500 connections with incomplete requests.
 func TestMetricsBesideSlowClients(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
 	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
@@ -162,13 +164,13 @@ func TestMetricsBesideSlowClients(t *testing.T) {
 	for _, path := range []string{"/healthz", "/metrics"} {
 		r := must.Get(client.Get("http://" + l.Addr().String() + path))(t)
 		if r.Body.Close(); r.StatusCode != http.StatusOK {
-			t.Errorf("%s: %s", path, r.Status)
+			t.Errorf("%s: got %s, want 200", path, r.Status)
 		}
 	}
 }
 
-// TestMetricsOfHalfARequest: who announces a body and does not send it, on all connections
-// that there may be, keeps others out for a moment alone.
+// TestMetricsOfHalfARequest checks that clients that never send their request body block other
+// clients only briefly, even on all maxWatchers connections.
 func TestMetricsOfHalfARequest(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
 	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
@@ -185,6 +187,6 @@ func TestMetricsOfHalfARequest(t *testing.T) {
 	conn := ask("")
 	conn.SetReadDeadline(time.Now().Add(patience))
 	if _, err := conn.Read(make([]byte, 1)); errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Error("others are kept out")
+		t.Error("another client got no response")
 	}
 }

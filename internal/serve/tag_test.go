@@ -12,8 +12,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestTagged: a text, its bytes and a document have the same spans; a bare line is refused; a
-// document's spans are pushed, and why there are none where a change cannot be applied.
+// TestTagged checks the spans of a tagging model. Text, bytes, document and bare line have the same
+// spans. A document's spans are pushed; a change that cannot be applied pushes an error.
 func TestTagged(t *testing.T) {
 	s := start(t, testOptions(t, "tagging"))
 	c := dial(t, s).initialize(counting("utf-32"))
@@ -34,12 +34,12 @@ func TestTagged(t *testing.T) {
 	c.call(4, "sequence/tag", map[string]any{"tokens": []int{6, 7}}, &tokens)
 	for _, r := range []reply{bytes, document} {
 		if len(r.Spans) != len(of.Spans) || len(of.Spans) == 0 || r.Spans[0] != of.Spans[0] || r.Unit != "characters" {
-			t.Errorf("%+v, want %+v", r, of)
+			t.Errorf("got %+v, want %+v", r, of)
 		}
 	}
 	if last := of.Spans[len(of.Spans)-1]; last.End > len([]rune(text)) || document.Version != 7 ||
 		tokens.Unit != "tokens" {
-		t.Errorf("%+v, %+v, %+v", of, document, tokens)
+		t.Errorf("got %+v for text, %+v for the document, %+v for tokens", of, document, tokens)
 	}
 	c.refuse(5, "sequence/classify", map[string]any{"text": "sea"}, -32601,
 		"the task of the model is tagging: use sequence/tag")
@@ -50,9 +50,9 @@ func TestTagged(t *testing.T) {
 	decode(t, []byte(bare.receive()), &line)
 	c.call(8, "sequence/tag", map[string]any{"text": "sea"}, &of)
 	if !slices.Equal(line.Spans, of.Spans) || line.Unit != of.Unit || line.Unit != "characters" {
-		t.Errorf("a bare line: %+v, want %+v", line, of)
+		t.Errorf("bare line: got %+v, want %+v", line, of)
 	}
-	// The document's spans are pushed, those of its last version.
+	// The spans of the last version are pushed.
 	c.notify("sequence/didChange", map[string]any{"uri": "a", "version": 8,
 		"changes": []any{map[string]any{"text": "met Zoë"}}})
 	var pushed struct {
@@ -63,21 +63,21 @@ func TestTagged(t *testing.T) {
 	for pushed.Version != 8 {
 		m := c.message()
 		if m.Method != "sequence/publishSpans" {
-			t.Fatalf("%+v", m)
+			t.Fatalf("got %+v, want sequence/publishSpans", m)
 		}
 		must.Succeed(t, json.Unmarshal(m.Params, &pushed))
 	}
 	c.call(7, "sequence/tag", map[string]any{"uri": "a"}, &document)
 	if pushed.URI != "a" || pushed.Length != 2 || pushed.Unit != "characters" ||
 		!slices.Equal(pushed.Spans, document.Spans) {
-		t.Errorf("%+v, want %+v", pushed, document)
+		t.Errorf("got pushed %+v, want %+v", pushed, document)
 	}
 	c.notify("sequence/didChange", map[string]any{"uri": "a", "version": 8,
 		"changes": []any{map[string]any{"text": "old"}}})
 	for pushed := ""; !strings.Contains(pushed, `"error":{"code":`); {
 		m := c.message()
 		if pushed = string(m.Params); m.Method == publishClass || m.ID != nil {
-			t.Fatalf("%+v", m)
+			t.Fatalf("got %+v, want a publication with an error", m)
 		}
 	}
 	other := dial(t, start(t, testOptions(t, "pre"))).initialize(nil)
@@ -85,8 +85,8 @@ func TestTagged(t *testing.T) {
 		"the task of the model is classification: use sequence/classify")
 }
 
-// TestMemoryOfTags: a text whose head is tagged, or that is embedded, takes no more while it
-// waits for the model than its message and its tokens.
+// TestMemoryOfTags checks the memory of a queued request of which the model reads only the head: at
+// most its message and its tokens.
 func TestMemoryOfTags(t *testing.T) {
 	o := testOptions(t, "tagging")
 	o.Load = func() (*Model, error) {
@@ -95,10 +95,10 @@ func TestMemoryOfTags(t *testing.T) {
 			return nil, err
 		}
 		m.Config.InputWindow = &config.InputWindow{Length: 4, Policy: "head"}
-		return onProcessor(m, "tagging")
+		return onCPU(m, "tagging")
 	}
 	text := "Ann Lee met Zoë " + strings.Repeat("antidisestablishmentarianism ", 1<<15)
-	most := int64(len(text)) * 9 / 4 // the message, four thirds of it in base64, and its tokens
+	most := int64(len(text)) * 9 / 4 // the message (bytes take 4/3 in base64) and its tokens
 	for _, x := range []struct {
 		method string
 		field  string
@@ -110,12 +110,12 @@ func TestMemoryOfTags(t *testing.T) {
 			c := dial(t, s).initialize(nil)
 			before := s.memory.used.Load()
 			c.request(1, x.method, map[string]any{x.field: x.value})
-			eventually(t, "it does not wait", func() bool {
+			eventually(t, "the request is not queued", func() bool {
 				jobs, _, running := waiting(s)
 				return jobs+running > 0
 			})
 			if took := s.memory.used.Load() - before; took > most {
-				t.Errorf("%d bytes, want at most %d", took, most)
+				t.Errorf("got %d counted bytes, want at most %d", took, most)
 			}
 			close(release)
 			if m := c.answer(1); m.Error != nil {

@@ -8,10 +8,11 @@ import (
 	"github.com/sftseq/sftseq/internal/rope"
 )
 
-// insert puts the JSON string at a path in the place of what is from start to end, in
-// what the client counts. Where it fails, a part may be there. The caller holds d.mu.
+// insert replaces the text from start to end, in the client's unit, by a JSON string. path is the
+// string's position in the params, for errors. After an error a part of the string may have been
+// inserted. The caller holds d.mu.
 func (d *document) insert(path string, value json.RawMessage, start, end int) error {
-	at := 0 // in the string
+	at := 0 // offset in the string
 	for text := range jsonlines.Chunks(value, yieldWork) {
 		if err := d.session.yield(len(text)); err != nil {
 			return err
@@ -29,7 +30,7 @@ func (d *document) insert(path string, value json.RawMessage, start, end int) er
 	return nil
 }
 
-// hold has the memory that the text takes counted; false if there is not enough.
+// hold adjusts the reserved memory to the size of the text, or returns false if memory is missing.
 func (d *document) hold() bool {
 	more := int64(d.text.Room()) - d.held
 	if more > 0 && !d.session.reserve(more) {
@@ -42,14 +43,14 @@ func (d *document) hold() bool {
 	return true
 }
 
-// drop gives the text up. The caller holds d.mu.
+// drop releases the text. The caller holds d.mu.
 func (d *document) drop() {
 	d.text.Rope = rope.Rope{}
 	d.hold()
 }
 
-// read is the text as a model reads it, which a document of half a character is not.
-// The caller holds d.mu.
+// read returns a copy of the text, or an error if the text has half of a surrogate pair. The caller
+// holds d.mu.
 func (d *document) read(c *call, field string) (text string, err error) {
 	if at := d.text.LoneHalf(); at >= 0 {
 		return "", badParam(field,
@@ -58,7 +59,7 @@ func (d *document) read(c *call, field string) (text string, err error) {
 	if err := c.reserve(int64(d.text.Len())); err != nil {
 		return "", err
 	}
-	// Not in a turn, though it may be many MiB: while this waited for one, d.mu would have
-	// the session's next edit wait, and all that its client sends behind it.
+	// Copy without a turn, even many MiB: waiting for a turn with d.mu held would block the
+	// session's next edit and all later messages of its client.
 	return d.text.String(), nil
 }

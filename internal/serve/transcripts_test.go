@@ -19,18 +19,18 @@ import (
 	"github.com/sftseq/sftseq/internal/serve/transport"
 )
 
-// transcripts are the pages with examples: blocks of messages from (">") and to ("<") a client. The first line names
-// the model and more:
+// transcripts are the pages with examples: blocks of messages from (">") and to ("<") a client. A
+// block's first line names the model and its options:
 //
-//	```jsonrpc pre        an initialised session
-//	```jsonrpc pre raw    a session that is not initialised
+//	```jsonrpc pre        an initialized session
+//	```jsonrpc pre raw    a session that is not initialized
 //	```jsonrpc pre index  with an index
-//	```jsonrpc pre held   no batch begins before the line "# release"
-//	```jsonrpc pre quiet  no document is classified by itself
-//	```jsonrpc pre busy   only two requests may wait, and two documents be open
+//	```jsonrpc pre held   no batch starts before the line "# release"
+//	```jsonrpc pre quiet  documents are not classified automatically
+//	```jsonrpc pre busy   at most two pending requests and two open documents
 //
-// After a request its answer is awaited, or what the line "# next" behind it
-// awaits, the next message; "# end" awaits the end of the session.
+// After a request the test waits for its response, unless the line "# next" follows. "# next" reads
+// one message, and "# end" reads to the end of the session.
 var transcripts = []string{protocolPage, errorsPage}
 
 const (
@@ -40,13 +40,13 @@ const (
 
 var blockStart = regexp.MustCompile("^```jsonrpc (.*)$")
 
-// TestTranscripts replays every block in both framings. With -update the answers
-// are written anew.
+// TestTranscripts replays every block in both framings and compares the messages; -update rewrites
+// the responses.
 func TestTranscripts(t *testing.T) {
 	for _, page := range transcripts {
 		text := must.Get(os.ReadFile(page))(t)
 		masked := maps.Clone(varying)
-		masked["methods"] = page == errorsPage // the protocol alone lists them
+		masked["methods"] = page == errorsPage // only the protocol page lists the methods
 		lines := strings.Split(string(text), "\n")
 		var out []string
 		for i := 0; i < len(lines); i++ {
@@ -141,7 +141,7 @@ func replay(t *testing.T, framing string, words, block []string, masked map[stri
 				var a anyMessage
 				text := take()
 				if text == "" {
-					t.Fatalf("%s: the session ended", line)
+					t.Fatalf("%s: the session ended before the response", line)
 				}
 				json.Unmarshal([]byte(text), &a)
 				if a.Method == "" && string(a.ID) == string(m.ID) {
@@ -153,11 +153,11 @@ func replay(t *testing.T, framing string, words, block []string, masked map[stri
 	return got
 }
 
-// varying is what differs from run to run or from machine to machine.
+// varying is the set of fields whose values differ between runs or machines.
 var varying = map[string]bool{"hash": true, "device": true, "uptimeSeconds": true, "computingSeconds": true,
 	"recent": true, "memoryBytes": true, "bytes": true}
 
-// mask shortens numbers and replaces the values of masked fields.
+// mask rounds numbers to three digits and replaces the values of masked fields.
 func mask(t *testing.T, message string, masked map[string]bool) string {
 	var order func(d *json.Decoder) string
 	order = func(d *json.Decoder) string {
@@ -199,7 +199,7 @@ func mask(t *testing.T, message string, masked map[string]bool) string {
 	return order(d)
 }
 
-// compareBlocks compares the messages with those of a page; numbers may differ by as much as CPUs do.
+// compareBlocks compares messages with those of a page. Numbers may differ as they do between CPUs.
 func compareBlocks(t *testing.T, got, want []string) {
 	t.Helper()
 	want = slices.DeleteFunc(slices.Clone(want), func(s string) bool { return s == "" })
@@ -216,14 +216,14 @@ func compareBlocks(t *testing.T, got, want []string) {
 		}
 		var x, y any
 		if len(g) < 2 || len(w) < 2 || json.Unmarshal([]byte(g[2:]), &x) != nil ||
-			json.Unmarshal([]byte(w[2:]), &y) != nil || !alike(x, y) {
+			json.Unmarshal([]byte(w[2:]), &y) != nil || !nearlyEqual(x, y) {
 			t.Errorf("message %d:\n%s\nexpected\n%s", i, g, w)
 			return
 		}
 	}
 }
 
-func alike(x, y any) bool {
+func nearlyEqual(x, y any) bool {
 	switch x := x.(type) {
 	case float64:
 		y, ok := y.(float64)
@@ -234,7 +234,7 @@ func alike(x, y any) bool {
 			return false
 		}
 		for k := range x {
-			if _, ok := y[k]; !ok || !alike(x[k], y[k]) {
+			if _, ok := y[k]; !ok || !nearlyEqual(x[k], y[k]) {
 				return false
 			}
 		}
@@ -245,7 +245,7 @@ func alike(x, y any) bool {
 			return false
 		}
 		for i := range x {
-			if !alike(x[i], y[i]) {
+			if !nearlyEqual(x[i], y[i]) {
 				return false
 			}
 		}
@@ -254,7 +254,7 @@ func alike(x, y any) bool {
 	return reflect.DeepEqual(x, y)
 }
 
-// TestTranscriptsNameEveryMethod: what a client may send is on the page.
+// TestTranscriptsNameEveryMethod checks that the protocol page has an example of every method.
 func TestTranscriptsNameEveryMethod(t *testing.T) {
 	text := must.Get(os.ReadFile(protocolPage))(t)
 	var names []string

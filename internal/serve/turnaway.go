@@ -6,8 +6,8 @@ import (
 	"github.com/sftseq/sftseq/internal/serve/transport"
 )
 
-// turnAway refuses a session beyond the limit of a flag. Only maxRefusing refused clients are waited for: they hold
-// files that others need.
+// turnAway refuses a session above the limit of a flag. It waits for at most maxRefusing refused
+// clients to read the error, because these connections take open files.
 func (s *session) turnAway(flag string) error {
 	why := s.server.tooMany(flag, "")
 	s.refuse(nil, why)
@@ -22,5 +22,5 @@ func (s *session) turnAway(flag string) error {
 	return why
 }
 
-// maxRefusing is how many refused connections are waited for at a time.
+// maxRefusing is the maximum number of refused connections that are waited for.
 const maxRefusing = 256

@@ -14,7 +14,7 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// holdLarge takes all large turns of a server until end is called.
+// holdLarge occupies all large turns of a server until end is called.
 func holdLarge(t testing.TB, s *Server) (end func()) {
 	t.Helper()
 	var held []fair.Turn
@@ -29,18 +29,18 @@ func holdLarge(t testing.TB, s *Server) (end func()) {
 	}
 }
 
-// shortHead is a window that is soon computed.
+// shortHead is a window that takes little computation.
 var shortHead = map[string]any{"policy": "head", "length": 16}
 
-// TestShortTextIsSmall: the size of a text decides its turn, not the memory that its tokens may take, so that short
-// texts and documents do not wait for large ones.
+// TestShortTextIsSmall checks that the kind of a turn depends on the size of the text, not on the
+// maximum memory of its tokens. Short texts and documents then need not wait for a large turn.
 func TestShortTextIsSmall(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.Load, o.Debounce = longModel(t), time.Hour
 	s := start(t, o)
 	text := strings.Repeat("1 ", fair.LargeBytes/4)
 	if most := s.current().parser.Memory(int64(len(text))); most <= fair.LargeBytes {
-		t.Fatalf("tokens of the text take at most %d bytes", most)
+		t.Fatalf("the tokens take at most %d bytes, want more than fair.LargeBytes", most)
 	}
 	c := dial(t, s).initialize(struct{}{})
 	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": text})
@@ -49,38 +49,40 @@ func TestShortTextIsSmall(t *testing.T) {
 	c.call(2, "sequence/classify", map[string]any{"uri": "u", "window": shortHead}, nil)
 }
 
-// waitsForLarge is whether that many sessions wait for a large turn.
+// waitsForLarge returns a function that reports whether the given number of sessions waits for a
+// large turn.
 func waitsForLarge(s *Server, sessions int) func() bool {
 	return func() bool { return s.turns.Count(fair.Large).Waiting == sessions }
 }
 
-// TestScansTakeTurns: before the turn of a large bare line nothing is known of what it will
-// take, and whether large changes bring the whole text is looked at in a turn.
+// TestScansTakeTurns checks that a large bare line is parsed in a large turn, and so are large
+// changes that are searched for a whole text. Before its turn only the line's text counts as
+// memory.
 func TestScansTakeTurns(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
 	c := dial(t, s)
 	end := holdLarge(t, s)
 	c.send(`{"tokens":[1` + strings.Repeat(",1", fair.LargeBytes) + `]}`)
-	eventually(t, "the line does not wait", waitsForLarge(s, 1))
+	eventually(t, "the line does not wait for a turn", waitsForLarge(s, 1))
 	if reading, used := s.reading.used.Load(), s.memory.used.Load(); reading == 0 || used != reading {
-		t.Errorf("%d bytes are taken while %d are read", used, reading)
+		t.Errorf("got %d counted bytes, want the %d bytes being read", used, reading)
 	}
 	found := make(chan bool, 1)
 	x := bareSession(s)
 	x.ctx = t.Context()
 	go func() { found <- x.bringsWhole([]byte(`[` + strings.Repeat(" ", fair.LargeBytes) + `{"text":""}]`)) }()
-	eventually(t, "the changes do not wait", waitsForLarge(s, 2))
+	eventually(t, "the changes do not wait for a turn", waitsForLarge(s, 2))
 	end()
 	if !<-found {
-		t.Error("the whole text is not found")
+		t.Error("bringsWhole returned false, want true")
 	}
 	if m := c.message(); m.Error == nil || m.Error.Code != -32602 {
-		t.Errorf("%+v", m)
+		t.Errorf("got %+v, want error -32602", m)
 	}
 }
 
-// TestEditBesideLargeTurns: while the class of a large document waits for the turns of
-// others, the document can be edited, and what its client sends behind that is served.
+// TestEditBesideLargeTurns checks that a document can be edited while its class waits for a large
+// turn, and that later requests of the client are served.
 func TestEditBesideLargeTurns(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.Load, o.Debounce = longModel(t), time.Hour
@@ -88,11 +90,11 @@ func TestEditBesideLargeTurns(t *testing.T) {
 	c := dial(t, s).initialize(struct{}{})
 	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1,
 		"text": strings.Repeat("1 ", fair.LargeBytes)})
-	c.serves() // it is open
+	c.serves() // the document is open
 	end := holdLarge(t, s)
 	defer end()
 	c.request(1, "sequence/classify", map[string]any{"uri": "u", "window": shortHead})
-	eventually(t, "it does not wait", waitsForLarge(s, 1))
+	eventually(t, "the request does not wait for a turn", waitsForLarge(s, 1))
 	change := map[string]any{"range": map[string]int{"start": 0, "end": 1}, "text": "2"}
 	c.notify("sequence/didChange", map[string]any{"uri": "u", "version": 2, "changes": []any{change}})
 	served := make(chan struct{})
@@ -103,12 +105,12 @@ func TestEditBesideLargeTurns(t *testing.T) {
 	select {
 	case <-served:
 	case <-time.After(10 * time.Second):
-		t.Error("a small edit waits for the large turns of others")
+		t.Error("a small edit waits for a large turn")
 	}
 }
 
-// TestTurnsOfAMessage: a large message has large turns from its first piece to its last, a
-// small one small ones.
+// TestTurnsOfAMessage checks that all parts of a large message run in large turns and those of a
+// small message in small turns.
 func TestTurnsOfAMessage(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
 	x := bareSession(s)
@@ -117,7 +119,7 @@ func TestTurnsOfAMessage(t *testing.T) {
 		must.Check(t, x.inTurns(bytes, func() error {
 			for range 3 {
 				if taken := s.turns.Count(kind).Taken; taken != 1 {
-					t.Errorf("%d bytes: %d turns of kind %d are taken", bytes, taken, kind)
+					t.Errorf("message of %d bytes: got %d running turns of kind %d, want 1", bytes, taken, kind)
 				}
 				if err := x.yield(yieldWork); err != nil {
 					return err
@@ -128,7 +130,7 @@ func TestTurnsOfAMessage(t *testing.T) {
 	}
 }
 
-// counted is a CPU device that records how many cores it leaves to turns.
+// counted is a CPU device that records the number of cores reserved for turns.
 type counted struct {
 	tensor.Device
 	reserved atomic.Int64
@@ -137,7 +139,8 @@ type counted struct {
 func (d *counted) Unwrap() tensor.Device { return d.Device }
 func (d *counted) Reserve(n int)         { d.reserved.Store(int64(n)) }
 
-// TestReloadMovesTurns: the device of a reloaded model leaves cores to the running turns, and the old device to none.
+// TestReloadMovesTurns checks that a reload moves the core reservation of running turns to the new
+// model's device.
 func TestReloadMovesTurns(t *testing.T) {
 	o := testOptions(t, "pre")
 	var devices []*counted
@@ -152,14 +155,14 @@ func TestReloadMovesTurns(t *testing.T) {
 	s := start(t, o)
 	turn := must.Get(s.turns.Share().Begin(t.Context(), fair.Small))(t)
 	if n := devices[0].reserved.Load(); n != 1 {
-		t.Errorf("%d cores are reserved, want 1", n)
+		t.Errorf("got %d reserved cores, want 1", n)
 	}
 	must.Succeed(t, s.Reload())
 	if before, now := devices[0].reserved.Load(), devices[1].reserved.Load(); before != 0 || now != 1 {
-		t.Errorf("the old device leaves %d cores, the new one %d, want 0 and 1", before, now)
+		t.Errorf("got %d reserved cores on the old device and %d on the new, want 0 and 1", before, now)
 	}
 	turn.End()
 	if before, now := devices[0].reserved.Load(), devices[1].reserved.Load(); before != 0 || now != 0 {
-		t.Errorf("%d and %d cores are still reserved", before, now)
+		t.Errorf("got %d and %d reserved cores, want 0 and 0", before, now)
 	}
 }

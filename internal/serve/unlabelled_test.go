@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestUnlabelled: a model of masked tokens embeds, says that it cannot classify, and gives
-// documents no class; a bare line is refused, and the session goes on.
+// TestUnlabelled checks a masked-token model. It embeds sequences, refuses classification in
+// requests and bare lines, and pushes no class for documents.
 func TestUnlabelled(t *testing.T) {
 	s := start(t, testOptions(t, "fill_mask"))
 	c := dial(t, s).initialize(nil)
@@ -16,12 +16,12 @@ func TestUnlabelled(t *testing.T) {
 		"the task of the model is fill-mask: use sequence/embed")
 	var info struct{ Labels []any }
 	if c.call(4, "model/info", map[string]any{}, &info); info.Labels == nil || len(info.Labels) != 0 {
-		t.Errorf("labels %v, expected an empty list", info.Labels)
+		t.Errorf("got labels %v, want an empty list", info.Labels)
 	}
 	c.notify("sequence/didOpen", map[string]any{"uri": "a", "version": 1, "text": "[MAX 1 2 ]"})
 	c.request(2, "sequence/embed", map[string]any{"text": "[MAX 1 2 ]"})
 	if m := c.message(); m.Error != nil || string(m.ID) != "2" || strings.Count(string(m.Result), ",") < 7 {
-		t.Errorf("%+v", m)
+		t.Errorf("got %+v, want an embedding", m)
 	}
 	bare := dial(t, s)
 	bare.send(`{"id":7,"text":"1"}`)
@@ -30,6 +30,6 @@ func TestUnlabelled(t *testing.T) {
 		t.Error(text)
 	}
 	if (&session{server: s}).publishes() {
-		t.Error("documents are classified")
+		t.Error("publishes() = true, want false")
 	}
 }

@@ -13,11 +13,11 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestReceived: a request's latency begins when it is read, not when there is time
-// to look at it.
+// TestReceived checks that a request's latency starts when its message is read from the connection,
+// even if its processing waits.
 func TestReceived(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
-	ours, theirs := net.Pipe() // has no buffer
+	ours, theirs := net.Pipe() // unbuffered
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -26,30 +26,30 @@ func TestReceived(t *testing.T) {
 	answers := bufio.NewScanner(ours)
 	io.WriteString(ours, "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\"}\n")
 	answers.Scan()
-	for i := range 3 { // the first waits for its reader, the others behind it
+	for i := range 3 { // the first response blocks on the reader and the other requests wait behind it
 		fmt.Fprintf(ours, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"sequence/classify\",\"params\":{\"tokens\":[1]}}\n", i)
-		eventually(t, "the first is not answered", func() bool { return s.stats().Batches > 0 })
+		eventually(t, "the first request is not computed", func() bool { return s.stats().Batches > 0 })
 	}
 	const wait = 100 * time.Millisecond
 	time.Sleep(wait)
 	for range 3 {
 		answers.Scan()
 	}
-	eventually(t, "answers are missing", func() bool { return s.stats().Answers["sequence/classify"] == 3 })
+	eventually(t, "responses are missing", func() bool { return s.stats().Answers["sequence/classify"] == 3 })
 	ours.Close()
 	<-ended
 	for _, x := range s.metrics.recent {
 		if x.latency < wait {
-			t.Errorf("a latency of %v", x.latency)
+			t.Errorf("got a latency of %v, want at least 100ms", x.latency)
 		}
 	}
 }
 
-// TestSlowReader: a client that never reads stops itself alone.
+// TestSlowReader checks that a client that never reads does not block other sessions.
 func TestSlowReader(t *testing.T) {
 	o := testOptions(t, "pre")
 	s := start(t, o)
-	ours, theirs := net.Pipe() // has no buffer
+	ours, theirs := net.Pipe() // unbuffered
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -66,22 +66,22 @@ func TestSlowReader(t *testing.T) {
 	for i := range 50 {
 		c.call(i, "sequence/classify", map[string]any{"tokens": []int{1, 2}}, nil)
 	}
-	ours.Close() // and is gone
+	ours.Close() // disconnects
 	select {
 	case <-done:
 	case <-time.After(patience):
-		t.Error("its session goes on")
+		t.Error("the session of the disconnected client did not end")
 	}
 	c.call("after", "model/info", nil, nil)
 }
 
-// TestUnread: of a client that does not read no more is read, so that none of its
-// requests is refused for being one too many.
+// TestUnread checks that the server stops reading requests from a client that does not read
+// responses. The client then never exceeds --max-inflight.
 func TestUnread(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxInflight = 8
 	s := start(t, o)
-	ours, theirs := net.Pipe() // has no buffer
+	ours, theirs := net.Pipe() // unbuffered
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -99,20 +99,19 @@ func TestUnread(t *testing.T) {
 		}
 	}
 	if sent == 20 {
-		t.Error("it reads on")
+		t.Error("the server read all 20 requests, want it to stop")
 	}
 	for range sent {
 		if answers.Scan(); !strings.Contains(answers.Text(), `"result"`) {
-			t.Errorf("an answer: %s", answers.Text())
+			t.Errorf("got response %s, want a result", answers.Text())
 		}
 	}
 	ours.Close()
 	<-ended
 }
 
-// TestBlockedWrite: a session that must end does, though its client does not read
-// what is being written: after exit, when the server stops, and over standard
-// input, too, where nothing frees the write.
+// TestBlockedWrite checks that a session ends on exit and on Drain although its client does not
+// read a pending write. Over standard input no deadline can interrupt the write.
 func TestBlockedWrite(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -128,7 +127,7 @@ func TestBlockedWrite(t *testing.T) {
 			s := start(t, testOptions(t, "pre"))
 			s.grace = 100 * time.Millisecond
 			release := hold(s)
-			ours, theirs := net.Pipe() // has no buffer
+			ours, theirs := net.Pipe() // unbuffered
 			t.Cleanup(func() { ours.Close(); theirs.Close() })
 			ended := make(chan error, 1)
 			go func() { ended <- s.Serve("blocked", theirs, theirs, c.stdio) }()
@@ -141,12 +140,12 @@ func TestBlockedWrite(t *testing.T) {
 			c.end(t, s, ours, release)
 			select {
 			case err := <-ended:
-				must.Fail(t, "", "it ended well")(err)
+				must.Fail(t, "", "the session ended without an error")(err)
 			case <-time.After(patience):
-				t.Error("the session goes on")
+				t.Error("the session did not end")
 			}
-			theirs.Close() // as the process's end does
-			eventually(t, "it counts memory", func() bool { return s.memory.used.Load() == 0 })
+			theirs.Close() // simulates the end of the process
+			eventually(t, "memory is still counted", func() bool { return s.memory.used.Load() == 0 })
 		})
 	}
 }
@@ -155,10 +154,10 @@ func exitBlocked(t *testing.T, s *Server, ours net.Conn, _ chan struct{}) {
 	io.WriteString(ours, "{\"jsonrpc\":\"2.0\",\"method\":\"exit\"}\n")
 }
 
-// drainBlocked: its requests did not take too long.
+// drainBlocked completes the requests and then drains the server with a deadline of 300 ms.
 func drainBlocked(t *testing.T, s *Server, ours net.Conn, release chan struct{}) {
 	close(release)
-	time.Sleep(2 * s.options.Debounce) // its document has a class, too
+	time.Sleep(2 * s.options.Debounce) // the document's class is written as well
 	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
 	defer cancel()
 	must.Check(t, s.Drain(ctx))

@@ -9,12 +9,12 @@ import (
 	"sync/atomic"
 )
 
-// watcherListener accepts up to maxWatchers connections at a time. A further one closes the oldest
-// connection that computes no response, so that slow clients keep no others out.
+// watcherListener accepts up to maxWatchers connections at a time. Another connection closes the
+// oldest connection without a running response, so that slow clients do not block others.
 type watcherListener struct {
 	net.Listener
 	mu   sync.Mutex
-	open []*watcher // in the order of their arrival
+	open []*watcher // in order of arrival
 }
 
 // watcher is a connection of a watcherListener.
@@ -46,7 +46,7 @@ func (l *watcherListener) Accept() (net.Conn, error) {
 	return w, nil
 }
 
-// Close ends the connection, whose place becomes free.
+// Close closes the connection and frees its slot.
 func (w *watcher) Close() error {
 	w.listener.mu.Lock()
 	w.listener.open = slices.DeleteFunc(w.listener.open, func(o *watcher) bool { return o == w })
@@ -56,12 +56,12 @@ func (w *watcher) Close() error {
 
 type watcherKey struct{}
 
-// withWatcher has the context of a request hold its connection.
+// withWatcher returns a context with the request's connection.
 func withWatcher(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, watcherKey{}, c)
 }
 
-// answeringWatcher marks the connection of a request while h answers it.
+// answeringWatcher wraps h and marks a request's connection while h runs.
 func answeringWatcher(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		conn := r.Context().Value(watcherKey{}).(*watcher)

@@ -10,31 +10,31 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// windowPolicies are what may be read of a sequence that is too long.
+// windowPolicies are the parts of a long sequence that a client may select.
 var windowPolicies = []string{"head", "tail", "sliding"}
 
-// window is what a client wants to be read of a sequence that is longer than
-// the model accepts. Nothing is cut without one.
+// window selects parts of a sequence that exceeds the model's maximum length. Without a window the
+// server does not shorten sequences.
 type window struct {
 	Policy string `json:"policy"`
-	Length int    `json:"length"` // tokens; 0 is the most that the model accepts
-	Stride int    `json:"stride"` // from one sliding window to the next; 0 is half the length
+	Length int    `json:"length"` // tokens; 0 means the model's maximum
+	Stride int    `json:"stride"` // tokens between the starts of sliding windows; 0 means half the length
 }
 
-// windowParams is a window as a client writes it: what it leaves out is 0 above.
+// windowParams is a window as the client writes it, with nil for absent fields.
 type windowParams struct {
 	Policy *string `json:"policy"`
 	Length *int    `json:"length"`
 	Stride *int    `json:"stride"`
 }
 
-// noWindows is why a window is refused.
+// noWindows returns the reason why the model refuses windows.
 func (m *served) noWindows() string {
 	return fmt.Sprintf("the task %s does not support windows: expected no window",
 		m.config.Task)
 }
 
-// maxWindows is how many windows a sequence may have.
+// maxWindows is the maximum number of windows per sequence.
 const maxWindows = 1 << 12
 
 func parseWindow(path string, value json.RawMessage) (*window, error) {
@@ -71,33 +71,33 @@ func parseWindow(path string, value json.RawMessage) (*window, error) {
 	return &w, nil
 }
 
-// cut is a part of a sequence.
+// cut is a contiguous part of a sequence.
 type cut struct {
 	start int
 	seq.Example
 }
 
-// tokensCut is a part of a sequence of tokens.
+// tokensCut returns a part of a token sequence.
 func tokensCut(start int, tokens []int32) cut {
 	return cut{start, seq.Example{A: tokens, Label: seq.NoLabel}}
 }
 
-// end is the token behind the last.
+// end returns the index after the last token.
 func (x cut) end() int { return x.start + x.First() }
 
-// request is the part that the model reads of a sequence of length tokens.
+// request returns the request for this part of a sequence of length tokens.
 func (x cut) request(length int) *requests.Request {
 	return &requests.Request{Sequences: [][]int32{x.A}, Features: x.Features, Edges: x.Edges, Lengths: []int{length}}
 }
 
-// request is what the model reads of a sequence, or of the first of its cuts.
+// request returns the request for the first part of the sequence.
 func (q *sequence) request(first cut) *requests.Request {
 	r := first.request(q.length())
 	r.ID = q.id
 	return r
 }
 
-// longest is the most tokens that a model accepts.
+// longest returns the maximum number of tokens that a model accepts.
 func longest(c *sft.Config) int {
 	if w := c.InputWindow; w != nil {
 		return min(w.Length, c.MaxLength)
@@ -105,8 +105,8 @@ func longest(c *sft.Config) int {
 	return c.MaxLength
 }
 
-// cut returns what is read of a sequence; without a window that is what predict
-// reads.
+// cut returns the parts of a sequence that the model reads. For a nil window they are the same as
+// in predict.
 func (w *window) cut(c *sft.Config, q *sequence) ([]cut, error) {
 	switch {
 	case q.graph != nil:
@@ -149,7 +149,7 @@ func (w *window) cut(c *sft.Config, q *sequence) ([]cut, error) {
 		for at := 0; at+length < n; at += stride {
 			cuts = append(cuts, tokensCut(at, tokens[at:at+length]))
 		}
-		cuts = append(cuts, tokensCut(n-length, tokens[n-length:])) // the end is always read
+		cuts = append(cuts, tokensCut(n-length, tokens[n-length:])) // the last window ends at the last token
 	}
 	for _, x := range cuts {
 		if err := c.CheckTokens(x.A); err != nil {
@@ -159,21 +159,21 @@ func (w *window) cut(c *sft.Config, q *sequence) ([]cut, error) {
 	return cuts, nil
 }
 
-// windowed says what was read of a sequence that a window was given for.
+// windowed describes the part of a sequence that a window selected.
 type windowed struct {
 	Policy string `json:"policy"`
-	Start  int    `json:"start"` // first token that was read
+	Start  int    `json:"start"` // first token read
 	End    int    `json:"end"`
 	Count  int    `json:"count"`
 }
 
-// read says what was read.
+// read returns the description of the cuts.
 func (w *window) read(cuts []cut) *windowed {
 	last := cuts[len(cuts)-1]
 	return &windowed{Policy: w.Policy, Start: cuts[0].start, End: last.end(), Count: len(cuts)}
 }
 
-// meanLogits are those of a whole, of several windows; of one they are its own.
+// meanLogits returns the mean logits of the outputs.
 func meanLogits(outputs []sft.Output) []float32 {
 	if len(outputs) == 1 {
 		return outputs[0].Logits

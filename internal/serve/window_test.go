@@ -11,8 +11,8 @@ import (
 	"github.com/sftseq/sftseq/internal/serve/batching"
 )
 
-// TestWindowCuts: whatever a client asks for, what is read is within the sequence,
-// to its end, and no window is left out.
+// TestWindowCuts checks random windows. Invalid combinations are refused; valid windows are in
+// order, overlap by the stride, and reach the end of the sequence unless the policy is head.
 func TestWindowCuts(t *testing.T) {
 	m := must.Get(load(t, "pre")())(t)
 	defer m.Release()
@@ -30,37 +30,36 @@ func TestWindowCuts(t *testing.T) {
 		cuts, err := w.cut(c, &sequence{field: "tokens", tokens: randomTokens(r, n)})
 		if length := w.Length; length > longest(c) || length > 0 && w.Stride > length || w.Stride > longest(c) {
 			if err == nil {
-				t.Fatalf("%+v is accepted", w)
+				t.Fatalf("%+v: got no error", w)
 			}
 			continue
 		}
 		must.Succeed(t, err)
 		for i, x := range cuts {
 			if i > 0 && (x.start <= cuts[i-1].start || w.Stride > 0 && x.start-cuts[i-1].start > w.Stride) {
-				t.Fatalf("%+v: window %d of %d tokens begins at %d, the one before at %d", w, i, n,
+				t.Fatalf("%+v: window %d of %d tokens begins at %d, window before at %d", w, i, n,
 					x.start, cuts[i-1].start)
 			}
 		}
 		if last := cuts[len(cuts)-1]; w.Policy != "head" && last.start+last.First() != n {
-			t.Fatalf("%+v: the end of %d tokens is not read", w, n)
+			t.Fatalf("%+v: the last window does not reach the end of %d tokens", w, n)
 		}
 	}
 }
 
-// TestTooManyWindows: the count is right to the last.
+// TestTooManyWindows checks that exactly maxWindows windows are accepted and one more is refused.
 func TestTooManyWindows(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
 	w := &window{Policy: "sliding", Length: 1, Stride: 1}
 	q := &sequence{field: "tokens", tokens: randomTokens(rand.New(rand.NewPCG(1, 1)), maxWindows)}
 	if cuts, err := w.cut(s.current().config, q); err != nil || len(cuts) != maxWindows {
-		t.Errorf("%d windows, %v", len(cuts), err)
+		t.Errorf("got %d windows, error %v, want maxWindows", len(cuts), err)
 	}
 	q.tokens = append(q.tokens, 1)
 	must.Fail(t, "4097 windows")(w.cut(s.current().config, q))
 }
 
-// TestBadWindows: nothing that makes no sense is passed over, in a request or in
-// didOpen.
+// TestBadWindows checks the errors for invalid windows, in requests and in sequence/didOpen.
 func TestBadWindows(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
 	c := dial(t, s).initialize(struct{}{})
@@ -89,13 +88,13 @@ func TestBadWindows(t *testing.T) {
 		}
 		decode(t, c.message().Params, &sent)
 		if !strings.Contains(sent.Message+sent.Error.Message, x.why) {
-			t.Errorf("%+v, want %s", sent, x.why)
+			t.Errorf("got %+v, want %s", sent, x.why)
 		}
 	}
 }
 
-// TestMemoryOfWindows: what many windows take is counted, at least thrice their text,
-// which the server has as values, too.
+// TestMemoryOfWindows checks that the result of many windows counts as at least three times its
+// JSON text, because the server keeps it as values as well.
 func TestMemoryOfWindows(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
 	c := &call{session: &session{server: s, share: s.turns.Share(), log: s.log}, model: s.current()}
@@ -105,12 +104,11 @@ func TestMemoryOfWindows(t *testing.T) {
 	result := must.Get(i.result(outputs))(t)
 	text, err := json.Marshal(result)
 	if got := i.kept(); err != nil || got < 3*int64(len(text)) {
-		t.Errorf("%d bytes are counted for a text of %d", got, len(text))
+		t.Errorf("got %d counted bytes for %d bytes of JSON, want at least three times", got, len(text))
 	}
 }
 
-// TestPushSurvives: a mistake that panics in the classification of a document is
-// an error.
+// TestPushSurvives checks that a panic in the classification of a document becomes an error.
 func TestPushSurvives(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
 	c := &call{session: &session{server: s, share: s.turns.Share(), log: s.log}, model: &served{}, method: "a push"}

@@ -7,15 +7,15 @@ import (
 	"github.com/sftseq/sftseq/internal/serve/transport"
 )
 
-// What the reading of a message may do before it looks at its client again, about as long
-// as 64 KiB of text take; and what a change of a document counts for beside its text.
+// yieldWork is the work between two checks for a closed client, in bytes: about the time to read 64
+// KiB of text. changeWork is the work of a document change besides its text.
 const (
 	yieldWork  = 1 << 16
 	changeWork = 1 << 8
 )
 
-// inTurns runs f in turns of the session: f reads a number of bytes of a message and yields between pieces. A piece may
-// be the whole: a change of many MiB is scanned in one.
+// inTurns runs f in turns of the session. f processes a message of the given size and yields
+// between pieces. A piece may be large: many MiB of changes are scanned in one piece.
 func (s *session) inTurns(bytes int, f func() error) (err error) {
 	if s.turn, err = s.share.Begin(s.ctx, fair.KindOf(bytes)); err != nil {
 		return err
@@ -29,9 +29,8 @@ func (s *session) inTurns(bytes int, f func() error) (err error) {
 	return f()
 }
 
-// yield is called between the pieces of the work that a message takes while it is read,
-// with how much has been done. An error says that nobody wants what is left: the client
-// is gone, or the server stops.
+// yield is called between pieces of work on a message, with the work done. It returns an error if
+// the rest is not needed, because the client disconnected or the server drains.
 func (s *session) yield(work int) error {
 	if s.worked += work; s.worked < yieldWork {
 		return nil
@@ -58,7 +57,7 @@ func (s *session) yield(work int) error {
 	return errStopped
 }
 
-// ending reports whether what has not been done for the session is not wanted any more.
+// ending reports whether the session ends, so that pending work on its messages is not needed.
 func (s *session) ending() bool {
 	select {
 	case <-s.stopRead:
