@@ -12,8 +12,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestAdviceCommand: the commands that advice names are the run's own with other flags, wherever it
-// was written to.
+// TestAdviceCommand checks that the commands suggested by advice repeat the run's own command with
+// changed flags, whatever its directory.
 func TestAdviceCommand(t *testing.T) {
 	for out, dir := range map[string]string{
 		"runs/a-again":                     "runs/a",
@@ -42,8 +42,8 @@ func TestAdviceCommand(t *testing.T) {
 	}
 }
 
-// TestAdviceOfEval: eval of numbers and tags ends with the baseline that is better than a model that has
-// learned nothing, and with commands to try, as eval of classes does.
+// TestAdviceOfEval checks that eval of regression and tagging models names a better baseline at the
+// end and suggests commands, like eval of classifiers.
 func TestAdviceOfEval(t *testing.T) {
 	testenv.NoRace(t, "trains as TestTrain does; its baselines are slow loops")
 	jsonl, _ := sentences(80)

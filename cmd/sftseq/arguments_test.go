@@ -10,7 +10,8 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// TestArranged: flags may stand anywhere, and keep their values and their order.
+// TestArranged checks that flags may follow arguments, and that flags keep their values and their
+// order.
 func TestArranged(t *testing.T) {
 	for typed, want := range map[string]string{
 		"":                                             "",
@@ -53,7 +54,7 @@ func TestArranged(t *testing.T) {
 	equal(t, arranged(newApp(), nil), nil)
 }
 
-// TestFlagsAfterArguments: they are read, for commands of every kind.
+// TestFlagsAfterArguments checks that several commands accept flags after their arguments.
 func TestFlagsAfterArguments(t *testing.T) {
 	dir := generated(t)
 	if status, _, errs := program(nil, "data", "info", dir, "--verify"); status != 0 ||
@@ -78,8 +79,8 @@ func TestVersionFlag(t *testing.T) {
 	}
 }
 
-// TestModelForms: every command that reads a model takes its directory by --model and by the first argument,
-// with the same result.
+// TestModelForms checks that every command that reads a model accepts the model's directory as
+// --model and as the first argument, with the same result.
 func TestModelForms(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -107,7 +108,7 @@ func TestModelForms(t *testing.T) {
 			}
 			rest, ok := forms[strings.Join(name, " ")]
 			if !ok {
-				t.Errorf("%s has --model: expected a row of this test", strings.Join(name, " "))
+				t.Errorf("%s has --model, but no test case", strings.Join(name, " "))
 				continue
 			}
 			first := done(t, "", slices.Concat(name, []string{at("run")}, rest)...)
@@ -118,7 +119,7 @@ func TestModelForms(t *testing.T) {
 	check(nil, newApp().Commands)
 }
 
-// TestGivenAgain: a flag of one value that is given again with another value is warned of.
+// TestGivenAgain checks the warning about a flag that occurs several times with different values.
 func TestGivenAgain(t *testing.T) {
 	dir := t.TempDir()
 	table := writeText(t, filepath.Join(dir, "t.csv"), "a,b,c\nx,y,z\n")

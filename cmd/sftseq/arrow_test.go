@@ -18,7 +18,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// sequences writes rows of the ListOps vocabulary, and the same as JSON lines.
+// sequences writes rows of the ListOps vocabulary to an Arrow file and returns its path and the
+// same rows as JSON lines.
 func sequences(t *testing.T, rows int) (arrowFile, lines string) {
 	t.Helper()
 	var examples []seq.Example
@@ -35,7 +36,7 @@ func sequences(t *testing.T, rows int) (arrowFile, lines string) {
 	return writeSequences(t, spec, examples...), text.String()
 }
 
-// arrowRows reads a file with Arrow's own reader, as JSON objects.
+// arrowRows returns the rows of a file as the Arrow library reads them.
 func arrowRows(t *testing.T, path string) []replyLine {
 	t.Helper()
 	f := must.Get(os.Open(path))(t)
@@ -53,9 +54,9 @@ func arrowRows(t *testing.T, path string) []replyLine {
 	return out
 }
 
-// TestArrow compares Arrow with JSON lines, bit for bit.
+// TestArrow checks that the results for an Arrow file equal the results for JSON lines bit for bit.
 func TestArrow(t *testing.T) {
-	in, lines := sequences(t, 1100) // two record batches and more
+	in, lines := sequences(t, 1100) // more than two record batches
 	for _, command := range []string{"predict", "embed"} {
 		out := filepath.Join(t.TempDir(), "out.arrow")
 		succeed(t, "", command, "--model", goldenPath("pre"), "--input", in, "--output", out)
@@ -87,7 +88,7 @@ func TestArrowStreamWithIDs(t *testing.T) {
 	must.Succeed(t, w.Write(b.NewRecord()))
 	must.Succeed(t, w.Close())
 	out := filepath.Join(t.TempDir(), "out.arrow")
-	// The second row has token 17, which this model does not know.
+	// The second row has token 17, which is outside the model's vocabulary.
 	refuse(t, 1, "standard input: row 1: column tokens: token 17 at index 2", stream.String(), "predict", "--model",
 		goldenPath("pre"), "--input", "-", "--output", out)
 	noFile(t, out)

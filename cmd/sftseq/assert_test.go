@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// exists reports whether there is a file or folder.
+// exists reports whether path names an existing file or folder.
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
 }
 
-// noFile expects nothing at a path.
+// noFile checks that path does not exist.
 func noFile(t *testing.T, path string) {
 	t.Helper()
 	if exists(path) {
@@ -24,17 +24,17 @@ func noFile(t *testing.T, path string) {
 	}
 }
 
-// await waits for a condition, and ends the test with what is to be shown if it does not come true in time.
+// await polls a condition until it is true. After limit it fails the test and prints shown.
 func await(t testing.TB, limit time.Duration, condition func() bool, shown any) {
 	t.Helper()
 	for end := time.Now().Add(limit); !condition(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("nothing within %v: %.2000s", limit, fmt.Sprint(shown))
+			t.Fatalf("the condition is still false after %v: %.2000s", limit, fmt.Sprint(shown))
 		}
 	}
 }
 
-// contains expects each of some parts in a text.
+// contains checks that text contains each of parts.
 func contains(t *testing.T, text string, parts ...string) {
 	t.Helper()
 	for _, part := range parts {
@@ -44,7 +44,7 @@ func contains(t *testing.T, text string, parts ...string) {
 	}
 }
 
-// notContains expects none of some parts in a text.
+// notContains checks that text contains none of parts.
 func notContains(t *testing.T, text string, parts ...string) {
 	t.Helper()
 	for _, part := range parts {
@@ -54,7 +54,7 @@ func notContains(t *testing.T, text string, parts ...string) {
 	}
 }
 
-// decode reads JSON.
+// decode parses JSON.
 func decode[T any](t *testing.T, text string) (v T) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(text), &v); err != nil {
@@ -63,23 +63,23 @@ func decode[T any](t *testing.T, text string) (v T) {
 	return v
 }
 
-// occurs expects a text a number of times in another one.
+// occurs checks that part occurs exactly times times in text.
 func occurs(t *testing.T, text, part string, times int) {
 	t.Helper()
 	if n := strings.Count(text, part); n != times {
-		t.Errorf("%q is there %d times, expected %d, in\n%s", part, n, times, text)
+		t.Errorf("%q occurs %d times, expected %d, in\n%s", part, n, times, text)
 	}
 }
 
-// hasPrefix expects a beginning of a text.
+// hasPrefix checks that text begins with prefix.
 func hasPrefix(t *testing.T, text, prefix string) {
 	t.Helper()
 	if !strings.HasPrefix(text, prefix) {
-		t.Errorf("%q is not the beginning of\n%s", prefix, text)
+		t.Errorf("expected the prefix %q in\n%s", prefix, text)
 	}
 }
 
-// equal compares two values; the rest says which of several cases it is.
+// equal checks that got and want are equal. The values in of identify the test case in the message.
 func equal[T any](t testing.TB, got, want T, of ...any) {
 	t.Helper()
 	if !reflect.DeepEqual(got, want) {

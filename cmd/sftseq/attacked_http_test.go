@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// asks sends a request of HTTP, and returns the status and the body of its answer.
+// asks sends an HTTP request and returns the status and the body of the response.
 func (s attacked) asks(client *http.Client, path, token, body string) (status int, answer []byte, err error) {
 	r, err := http.NewRequest("POST", "http://"+s.web+path, strings.NewReader(body))
 	if err != nil {
@@ -26,7 +26,7 @@ func (s attacked) asks(client *http.Client, path, token, body string) (status in
 	return response.StatusCode, answer, err
 }
 
-// honestHTTP is honest over HTTP, on one connection.
+// honestHTTP does the same as honest over HTTP, on one connection.
 func honestHTTP(tb testing.TB, server attacked, n int) []time.Duration {
 	tb.Helper()
 	client := &http.Client{Transport: &http.Transport{}, Timeout: time.Minute}

@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-// webRequest is a request of HTTP that an attacker sends again and again.
+// webRequest is an HTTP request that an attacker sends repeatedly.
 type webRequest struct {
 	path, token, body string
 	status            int // status of the response
 }
 
-// What attackers over HTTP ask for.
+// Requests of attackers over HTTP.
 var (
 	longText   = webRequest{"/classify", httpToken, `{"text":` + jsonText(4096) + "}", 200}
 	largeBody  = webRequest{"/classify", httpToken, `{"tokens":[1` + strings.Repeat(",1", 4<<20) + `,-1]}`, 400}
 	wrongToken = webRequest{"/classify", "another-token-000000", `{"text":"x"}`, 401}
 	vectors    = webRequest{"/embed", httpToken, `{"sequences":[` + strings.Repeat(`{"text":"x"},`,
 		100) + `{"text":"x"}]}`, 200}
-	broken = []webRequest{ // cut, too deep, of other types, with ids that no model has, to paths that are not
+	broken = []webRequest{ // truncated, nested too deeply, wrong types, invalid token ids, unknown path
 		{"/classify", httpToken, `{"text":`, 400},
 		{"/v1/embeddings", httpToken, `{"model":` + strings.Repeat("[", 100_000), 400},
 		{"/embed", httpToken, `{"tokens":[-1]}`, 400},
@@ -30,7 +30,8 @@ var (
 	}
 )
 
-// attackersAsk: the requests of attackers get as far as they are meant to.
+// attackersAsk checks that the server responds to each request of the attackers with the expected
+// status.
 func attackersAsk(t *testing.T, server attacked) {
 	t.Helper()
 	for _, r := range append(broken, longText, largeBody, wrongToken, vectors) {
@@ -41,7 +42,7 @@ func attackersAsk(t *testing.T, server attacked) {
 	}
 }
 
-// post writes a request, with a body that is as long as it says.
+// post writes a request with a body of the length in its header.
 func (a *attacker) post(r webRequest) bool {
 	_, err := fmt.Fprintf(a.out,
 		"POST %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
@@ -49,7 +50,7 @@ func (a *attacker) post(r webRequest) bool {
 	return err == nil && a.out.Flush() == nil
 }
 
-// repeat sends requests without waiting for answers, which it reads away.
+// repeat sends requests without waiting for responses and discards the responses.
 func (a *attacker) repeat(requests ...webRequest) {
 	a.drain()
 	for {
@@ -65,10 +66,11 @@ func (a *attacker) longTexts()    { a.repeat(longText) }
 func (a *attacker) largeBodies()  { a.repeat(largeBody) }
 func (a *attacker) brokenBodies() { a.repeat(broken...) }
 
-// wrongTokens is cut after each, and comes back.
+// wrongTokens sends requests with a wrong token. The server closes the connection after each, and
+// the attacker reconnects.
 func (a *attacker) wrongTokens() { a.repeat(wrongToken) }
 
-// slowSender begins a request and sends a byte now and then.
+// slowSender begins a request and sends a byte at long intervals.
 func (a *attacker) slowSender() {
 	a.drain()
 	request := "POST /classify HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + httpToken +
@@ -81,7 +83,7 @@ func (a *attacker) slowSender() {
 	}
 }
 
-// unreadVectors asks for vectors and reads nothing, until the server takes no more.
+// unreadVectors requests vectors and reads no response, until the server stops reading.
 func (a *attacker) unreadVectors() {
 	for a.post(vectors) {
 	}

@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// attackVariable makes the test program an attacker of the server on this socket and this
-// address, with a space between them. The last argument names the attack.
+// attackVariable is an environment variable that makes the test program an attacker. Its value is
+// the server's socket and HTTP address, separated by a space. The last argument of the program
+// names the attack.
 const attackVariable = "SFTSEQ_ATTACK_SERVER"
 
-// attacks are what a client may do, in ignorance or in malice, that must not slow others
-// down.
+// attacks lists actions of clients, careless or malicious, that must not slow down other clients.
 var attacks = []struct {
 	name    string
 	clients int
@@ -43,7 +43,7 @@ var attacks = []struct {
 	{name: "http-never-readers", clients: 20, run: (*attacker).unreadVectors, http: true},
 }
 
-// attackUntilKilled runs the clients of an attack, and says when they are connected.
+// attackUntilKilled runs the clients of an attack and prints "attacking" after all have connected.
 func attackUntilKilled(server, name string) {
 	socket, web, _ := strings.Cut(server, " ")
 	for _, a := range attacks {
@@ -68,7 +68,7 @@ func attackUntilKilled(server, name string) {
 						continue
 					}
 					a.run(&attacker{conn: conn, out: bufio.NewWriterSize(conn, 1<<20)})
-					conn.Close() // the server has ended it: the attacker comes back
+					conn.Close() // the server has closed the connection: the attacker reconnects
 				}
 			}()
 		}
@@ -80,14 +80,14 @@ func attackUntilKilled(server, name string) {
 	os.Exit(1)
 }
 
-// attacker is one client, until its connection ends.
+// attacker is one connection of a client.
 type attacker struct {
 	conn net.Conn
 	out  *bufio.Writer
 	id   int
 }
 
-// drain reads all answers away.
+// drain discards all responses.
 func (a *attacker) drain() { go io.Copy(io.Discard, a.conn) }
 
 func (a *attacker) send(line string) bool {
@@ -104,17 +104,18 @@ func (a *attacker) notify(method, params string) bool {
 	return a.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":%q,"params":%s}`, method, params))
 }
 
-// jsonText is JSON of a text of n bytes.
+// jsonText returns a JSON string of about n bytes.
 func jsonText(n int) string { return `"` + strings.Repeat("x y ", n/4) + `"` }
 
-// nothing keeps a core busy without a request: the cost to others is the machine's, not the server's.
+// nothing keeps a core busy without requests. It shows the slowdown that comes from the machine and
+// not from the server.
 func (a *attacker) nothing() {
 	for n := 0; ; n++ {
 		runtime.KeepAlive(n)
 	}
 }
 
-// pipeline asks for classes of long texts without waiting for answers.
+// pipeline classifies long texts without waiting for responses.
 func (a *attacker) pipeline() {
 	a.drain()
 	a.request("initialize", "{}")
@@ -122,21 +123,21 @@ func (a *attacker) pipeline() {
 	}
 }
 
-// neverRead asks and reads nothing, until the server takes no more.
+// neverRead sends requests and reads no response, until the server stops reading.
 func (a *attacker) neverRead() {
 	a.request("initialize", "{}")
 	for params := `{"text":` + jsonText(512) + "}"; a.request("sequence/classify", params); {
 	}
 }
 
-// bareLines pipes short texts as into predict.
+// bareLines sends short texts as bare JSON lines, as for predict.
 func (a *attacker) bareLines() {
 	a.drain()
 	for line := `{"text":` + jsonText(100) + "}"; a.send(line); {
 	}
 }
 
-// refusals sends what cannot be answered but by an error.
+// refusals sends requests that always fail.
 func (a *attacker) refusals() {
 	a.drain()
 	a.request("initialize", "{}")
@@ -144,7 +145,7 @@ func (a *attacker) refusals() {
 	}
 }
 
-// searches asks for as many items as there may be, again and again.
+// searches repeats a search for the largest permitted number of items.
 func (a *attacker) searches() {
 	a.drain()
 	a.request("initialize", "{}")
@@ -154,7 +155,7 @@ func (a *attacker) searches() {
 
 const openUTF16 = `{"capabilities":{"general":{"positionEncodings":["utf-16"]}}}`
 
-// edits changes a document of 5 MiB in 80,000 places by one message, again and again.
+// edits repeatedly sends a message with 80,000 changes throughout a document of 5 MiB.
 func (a *attacker) edits() {
 	const size, count = 5 << 20, 80_000
 	a.drain()
@@ -170,7 +171,7 @@ func (a *attacker) edits() {
 	}
 }
 
-// frontEdits inserts at the front of a document of 10 MiB, as slow typing never does.
+// frontEdits inserts at the front of a document of 10 MiB, faster than a person types.
 func (a *attacker) frontEdits() {
 	a.drain()
 	a.request("initialize", "{}")
@@ -181,7 +182,7 @@ func (a *attacker) frontEdits() {
 	}
 }
 
-// largeMessages sends messages of 8 MiB that are refused when they have been read.
+// largeMessages sends messages of 8 MiB that the server refuses after reading them.
 func (a *attacker) largeMessages() {
 	a.drain()
 	a.request("initialize", "{}")

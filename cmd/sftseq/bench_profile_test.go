@@ -10,7 +10,8 @@ import (
 	"github.com/sftseq/sftseq/vk"
 )
 
-// TestBenchProfile: the profile lists each kernel of a step with its share of the time, on the CPU and on Vulkan.
+// TestBenchProfile checks that the profile lists each kernel of a step with its share of the time,
+// on the CPU and on Vulkan.
 func TestBenchProfile(t *testing.T) {
 	testenv.NoRace(t, "a benchmark: it measures what TestTrain runs")
 	testenv.NeedVulkan(t, vk.Open, vk.Options{})
@@ -22,7 +23,7 @@ func TestBenchProfile(t *testing.T) {
 }
 
 func testProfile(t *testing.T, device string, small []string) {
-	_, out, _ := program(nil, append(small, device, "--json")...) // it may say what takes long
+	_, out, _ := program(nil, append(small, device, "--json")...) // standard error may name slow steps
 	results := decodeLines[bench.ModelResult](t, out)
 	if len(results) != 2 {
 		t.Fatalf("%s", out)

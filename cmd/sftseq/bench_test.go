@@ -20,7 +20,7 @@ import (
 	"github.com/sftseq/sftseq/vk"
 )
 
-// tinyConfig is the configuration of a golden model, which limits the length of a sequence.
+// tinyConfig returns the configuration of a golden model, which limits the length of a sequence.
 func tinyConfig() string { return goldenPath("pre", "config.json") }
 
 // decodeLines reads lines of JSON and fails on unknown keys.
@@ -41,7 +41,7 @@ func decodeLines[T any](t *testing.T, text string) []T {
 
 func TestBenchKernels(t *testing.T) {
 	testenv.NoRace(t, "a benchmark: it measures what TestTrain runs")
-	_, out, _ := program(nil, "bench", "kernels", "--only", "embed", "--json") // it may say what takes long
+	_, out, _ := program(nil, "bench", "kernels", "--only", "embed", "--json") // standard error may name slow steps
 	first, rest, _ := strings.Cut(out, "\n")
 	var c struct{ Ceilings bench.Ceilings }
 	if err := json.Unmarshal([]byte(first), &c); err != nil || c.Ceilings.FMA <= 0 || len(c.Ceilings.Levels) != 4 {
@@ -80,7 +80,7 @@ func TestBenchModelJSON(t *testing.T) {
 		delete(keys, k)
 	}
 	if len(keys) > 0 {
-		t.Errorf("keys too many: %v", keys)
+		t.Errorf("unexpected keys: %v", keys)
 	}
 	results := decodeLines[bench.ModelResult](t, out)
 	if len(results) != 8 {
@@ -99,7 +99,8 @@ func TestBenchModelJSON(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 		if r.Operations <= 0 || r.Ceiling <= 0 || r.Ceiling > 1 {
-			t.Errorf("%v operations a token, %v of the ceiling", r.Operations, r.Ceiling)
+			t.Errorf("%v operations per token, want more than 0; %v of the ceiling, want at most 1", r.Operations,
+				r.Ceiling)
 		}
 	}
 }
@@ -119,8 +120,8 @@ func TestBenchModelTable(t *testing.T) {
 	}
 }
 
-// TestBenchModelGenerated: models of clouds and graphs are measured without data, at lengths beyond
-// those of their configuration.
+// TestBenchModelGenerated checks that models of clouds and graphs are measured without data, at
+// lengths beyond the configured maximum.
 func TestBenchModelGenerated(t *testing.T) {
 	testenv.NoRace(t, "a benchmark: it measures what TestTrain runs")
 	for _, c := range []struct {
@@ -130,7 +131,7 @@ func TestBenchModelGenerated(t *testing.T) {
 	}{
 		{lra.Shapes.Name, nil, 0},
 		{lra.GraphsName, nil, bench.UsualEdges},
-		{lra.GraphsName, []string{"--edges-per-node", "40"}, 40}, // beyond the planned ones of a node
+		{lra.GraphsName, []string{"--edges-per-node", "40"}, 40}, // more than the default, bench.UsualEdges
 		{goldenPath("clouds"), []string{"--length", "5000"}, 0},
 		{goldenPath("graphs"), []string{"--length", "5000"}, bench.UsualEdges},
 	} {
@@ -148,7 +149,8 @@ func TestBenchModelGenerated(t *testing.T) {
 	}
 }
 
-// TestBenchModelPair: a model of pairs halves the length, and trains.
+// TestBenchModelPair checks that a model of pairs is measured, with the length split between the
+// two sequences.
 func TestBenchModelPair(t *testing.T) {
 	testenv.NoRace(t, "a benchmark: it measures what TestTrain runs")
 	out := succeed(t, "", "bench", "model", "--config", goldenPath("retrieval"), "--length", "31", "--batch",
@@ -159,7 +161,8 @@ func TestBenchModelPair(t *testing.T) {
 	}
 }
 
-// TestBenchModelSkips: measurements beyond the memory limit are reported as skipped, and the rest are made.
+// TestBenchModelSkips checks that measurements beyond the memory limit are reported as skipped, and
+// that all other measurements run.
 func TestBenchModelSkips(t *testing.T) {
 	testenv.NoRace(t, "a benchmark: it measures what TestTrain runs")
 	status, out, errs := program(nil, "bench", "model", "--config", tinyConfig(), "--length", "64", "--batch", "1",
@@ -182,7 +185,7 @@ func TestDoesNotFit(t *testing.T) {
 	}{{nil, false}, {errors.New("broken"), false}, {fmt.Errorf("forward: %w", &config.MemoryError{}), true},
 		{fmt.Errorf("forward: %w", &vk.MemoryError{}), true}} {
 		if got := doesNotFit(c.err); got != c.want {
-			t.Errorf("%v: %v", c.err, got)
+			t.Errorf("doesNotFit(%v): %v", c.err, got)
 		}
 	}
 }
@@ -214,7 +217,8 @@ func TestBenchModelErrors(t *testing.T) {
 	model(exitError, `preset "no" is not known; known presets: quick, hour, paper`, "--config", "text:no")
 }
 
-// TestBenchConfig: a task alone means its published model, a task with a preset the model of the preset.
+// TestBenchConfig checks that a task name selects its published model, and that a task with a
+// preset selects the model of the preset.
 func TestBenchConfig(t *testing.T) {
 	testenv.NoRace(t, "a benchmark: it measures what TestTrain runs")
 	for name, layers := range map[string]int{"text": 4, "text:paper": 4, "text:quick": 3, "image:quick": 4} {
@@ -226,7 +230,8 @@ func TestBenchConfig(t *testing.T) {
 	}
 }
 
-// TestBenchRuntime: each layer of a shape is measured and shown beside the paper's result for the same sizes.
+// TestBenchRuntime checks that bench runtime measures each layer of a shape and prints the paper's
+// result for the same sizes.
 func TestBenchRuntime(t *testing.T) {
 	testenv.NoRace(t, "a benchmark: it measures what TestTrain runs")
 	layers := decodeLines[layerResult](t, succeed(t, "", "bench", "runtime", "--length", "128", "--reps", "1",
@@ -237,7 +242,7 @@ func TestBenchRuntime(t *testing.T) {
 	}
 }
 
-// TestBenchRuntimeReport: rows, ratios within rounds, and the picture.
+// TestBenchRuntimeReport checks the rows, the ratios within rounds, and the chart of bench runtime.
 func TestBenchRuntimeReport(t *testing.T) {
 	testenv.NoRace(t, "a benchmark: it measures what TestTrain runs")
 	b := &runtimeBench{layers: bench.Layers(bench.LayerShapes["usual"], bench.TableLength)}

@@ -26,7 +26,8 @@ func editHeader(t *testing.T, weights []byte, edit func(map[string]any)) []byte 
 	return append(append(out, text...), weights[8+n:]...)
 }
 
-// TestBrokenModels: the error about a damaged model names the file and the place.
+// TestBrokenModels checks that the error about a damaged model names the file and the damaged key
+// or tensor.
 func TestBrokenModels(t *testing.T) {
 	shape := func(name string, dims ...int) func(map[string]any) {
 		return func(h map[string]any) { h[name].(map[string]any)["shape"] = dims }
@@ -82,7 +83,8 @@ func TestBrokenModels(t *testing.T) {
 		"predict", "--model", "absent")
 }
 
-// TestFlippedBits: weights with a flipped bit give an error or a prediction in bounded time, never a crash.
+// TestFlippedBits checks that weights with a flipped bit cause an error or a prediction in bounded
+// time, and never a crash.
 func TestFlippedBits(t *testing.T) {
 	testenv.NoRace(t, "reads damaged files on one thread")
 	weights := []byte(readText(t, goldenPath("pre", "model.safetensors")))
@@ -120,7 +122,7 @@ func TestGradsRefuses(t *testing.T) {
 		"--input", "-", "--output", absent)
 	left, err := filepath.Glob(filepath.Join(dir, "*grads*"))
 	if err != nil || len(left) > 0 {
-		t.Errorf("left behind: %v, %v", left, err)
+		t.Errorf("files left: %v, %v; want none", left, err)
 	}
 	noFile(t, output)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// browser is a Chromium without a window, which is controlled through its DevTools
-// protocol: JSON messages with a zero byte behind each, over two pipes.
+// browser is a headless Chromium, controlled through its DevTools protocol: JSON messages, each
+// followed by a zero byte, over two pipes.
 type browser struct {
 	t       *testing.T
 	to      *os.File
@@ -32,21 +32,21 @@ type devToolsMessage struct {
 	Error  json.RawMessage `json:"error"`
 }
 
-// openBrowser starts Chromium with an empty page. It ends with the test.
+// openBrowser starts Chromium with an empty page and stops it after the test.
 func openBrowser(t *testing.T) *browser {
 	t.Helper()
 	testenv.NeedPrograms(t, "chromium")
 	profile := must.Get(os.MkdirTemp("", "chromium"))(t)
-	// the test's own ends before the browser is closed
+	// The context of the test is cancelled before the browser is closed.
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	cmd := exec.CommandContext(ctx, "chromium", "--headless", "--remote-debugging-pipe", "--user-data-dir="+profile,
 		"--window-size=1200,900",
-		"--no-sandbox", // root has no sandbox
+		"--no-sandbox", // the sandbox does not support root
 		"--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking", "about:blank")
 	cmd.WaitDelay = 10 * time.Second
 	theirIn, to := must.Get2(os.Pipe())(t)
 	from, theirOut := must.Get2(os.Pipe())(t)
-	cmd.ExtraFiles = []*os.File{theirIn, theirOut} // its descriptors 3 and 4
+	cmd.ExtraFiles = []*os.File{theirIn, theirOut} // file descriptors 3 and 4 of the browser
 	must.Succeed(t, cmd.Start())
 	theirIn.Close()
 	theirOut.Close()
@@ -60,7 +60,7 @@ func openBrowser(t *testing.T) *browser {
 		}
 		from.Close()
 		cancel()
-		_ = os.RemoveAll(profile) // its last helpers may still be writing
+		_ = os.RemoveAll(profile) // helper processes may still be writing
 	})
 	var target struct{ TargetID string }
 	b.call("Target.createTarget", map[string]any{"url": "about:blank"}, &target)
@@ -86,7 +86,7 @@ func (b *browser) read() (m devToolsMessage) {
 	return m
 }
 
-// call runs a method and keeps the events that arrive before its result.
+// call runs a method and stores the events that arrive before its result.
 func (b *browser) call(method string, params, result any) {
 	b.t.Helper()
 	b.id++
@@ -139,7 +139,7 @@ func (b *browser) open(url string) []devToolsMessage {
 	return b.events
 }
 
-// evaluate computes an expression in the page.
+// evaluate evaluates a JavaScript expression in the page and stores its result in value.
 func (b *browser) evaluate(expression string, value any) {
 	b.t.Helper()
 	var result struct {
@@ -156,7 +156,7 @@ func (b *browser) evaluate(expression string, value any) {
 	}
 }
 
-// resize makes the window as wide and high as a screen.
+// resize sets the size of the window in pixels.
 func (b *browser) resize(width, height int) {
 	b.t.Helper()
 	b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height,

@@ -12,7 +12,7 @@ import (
 	"github.com/sftseq/sftseq/vk"
 )
 
-// copyGolden copies a golden folder, with some of its files changed.
+// copyGolden copies a golden folder, applies change to the named files and returns the copy.
 func copyGolden(t *testing.T, name string, change map[string]func(text string) string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), name)
@@ -42,7 +42,7 @@ func TestCheckGolden(t *testing.T) {
 			t.Errorf("%v", seen)
 		}
 	}
-	// A model of masked tokens has a gradient, and no logits of an example.
+	// A model of masked tokens has a gradient, but no logits.
 	masked := decodeLines[golden.Comparison](t, succeed(t, "", "check", "--golden", goldenPath("fill_mask"),
 		"--device", "cpu", "--json"))
 	if len(masked) != 1 || masked[0].Failed || masked[0].Gradient == nil || masked[0].Logit != nil {
@@ -57,8 +57,8 @@ func TestCheckGolden(t *testing.T) {
 
 func TestCheckGoldenVulkan(t *testing.T) {
 	testenv.NoRace(t, "the tests of package vk stress its calls")
-	testenv.NeedVulkan(t, vk.Open, vk.Options{}) // the layer watches what the program does, too
-	// Two of those that TestGoldenTraining trains there.
+	testenv.NeedVulkan(t, vk.Open, vk.Options{}) // the layer also checks the calls of the program
+	// TestGoldenTraining trains the same folders on Vulkan.
 	out := succeed(t, "", "check", "--golden", goldenDir, "--device", "vulkan", "--only", "train_c")
 	folders, err := filepath.Glob(filepath.Join(goldenDir, "train_c*"))
 	if err != nil || len(folders) < 2 || !strings.Contains(out, "\nvulkan:0 (") ||
@@ -67,7 +67,8 @@ func TestCheckGoldenVulkan(t *testing.T) {
 	}
 }
 
-// TestCheckGoldenMixed: in mixed precision the model uses the tokens that the CPU samples.
+// TestCheckGoldenMixed checks that in mixed precision the model uses the tokens that the CPU
+// samples.
 func TestCheckGoldenMixed(t *testing.T) {
 	testenv.NoRace(t, "the tests of package vk stress its calls")
 	testenv.NeedMixed(t, vk.Open, vk.Options{Mixed: true})
@@ -76,14 +77,14 @@ func TestCheckGoldenMixed(t *testing.T) {
 	notContains(t, out, "FAIL")
 }
 
-// TestCheckGoldenFails: models that exceed their tolerance or cannot be compared are named; the others are still
-// compared.
+// TestCheckGoldenFails checks that the output names models that exceed their tolerance or cannot be
+// compared, and that the remaining models are still compared.
 func TestCheckGoldenFails(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change map[string]func(string) string
-		want   string // in the table or below it
-		failed bool   // by its numbers
+		want   string // part of the table or of the text below it
+		failed bool   // whether a deviation exceeds the tolerance
 	}{
 		{"ties", map[string]func(string) string{"expected.jsonl": func(s string) string {
 			return strings.Replace(s,

@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// TestChosenPresets: presets that were measured with train custom equal what train custom chooses, with the flags of
-// the measurement, for data with the same numbers of rows and tokens.
+// TestChosenPresets checks that presets that were measured with train custom equal the choice of
+// train custom, given the flags of the measurement and data of the same size.
 func TestChosenPresets(t *testing.T) {
 	points := func(rows, points int64) seq.SplitInfo {
 		return seq.SplitInfo{Rows: rows, Lengths: seq.Quantiles{Min: points, P25: points, P50: points, P75: points,
@@ -45,13 +45,13 @@ func TestChosenPresets(t *testing.T) {
 	for _, task := range lra.Tasks() {
 		for _, p := range task.Presets {
 			if p.Measured != "" && !measured[task.Name] {
-				t.Errorf("%s %s: measured, and not compared here", task.Name, p.Name)
+				t.Errorf("%s %s was measured, but has no test case", task.Name, p.Name)
 			}
 		}
 	}
 }
 
-// custom returns the model and settings that train custom chooses for data, with flags.
+// custom returns the model and the settings that train custom chooses for a data set.
 func custom(t *testing.T, m *seq.Manifest, flags ...string) (config sft.Config, settings train.Settings) {
 	t.Helper()
 	command := trainCustomCommand()

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestAlikeNames: names that a person would read as the same name form a group.
+// TestAlikeNames checks that names that a person would read as the same name form a group.
 func TestAlikeNames(t *testing.T) {
 	for _, c := range []struct {
 		names []string
@@ -43,7 +43,8 @@ func TestAlikeNames(t *testing.T) {
 	}
 }
 
-// TestClassWarnings: convert and train warn once of each sign that classes are wrong.
+// TestClassWarnings checks that convert and train warn once of each indication that classes are
+// wrong.
 func TestClassWarnings(t *testing.T) {
 	rows := func(split string, label ...string) (text string) {
 		for i := range 40 {
@@ -112,7 +113,7 @@ func TestClassWarnings(t *testing.T) {
 	}
 }
 
-// TestTagWarnings: convert and train warn of tags that training lacks.
+// TestTagWarnings checks that convert and train warn of tags that the training split lacks.
 func TestTagWarnings(t *testing.T) {
 	dir := t.TempDir()
 	rows := "{\"text\":\"ann sees bob\",\"tag\":\"P V P\",\"split\":\"train\"}\n{\"text\":\"bob sees\",\"tag\":\"P V\",\"split\":\"val\"}\n" +
@@ -129,7 +130,8 @@ func TestTagWarnings(t *testing.T) {
 	}
 }
 
-// TestNumberWarnings: convert and train warn of constant numbers and of numbers in another unit.
+// TestNumberWarnings checks that convert and train warn of constant numbers and of numbers in
+// another unit.
 func TestNumberWarnings(t *testing.T) {
 	dir, text := t.TempDir(), "text,n,m,k,split\n"
 	for i := range 30 {
@@ -150,7 +152,7 @@ func TestNumberWarnings(t *testing.T) {
 	}
 }
 
-// TestGraphWarnings: convert warns of classes of graphs in the same way as of classes of tables.
+// TestGraphWarnings checks that convert warns of classes of graphs like of classes of tables.
 func TestGraphWarnings(t *testing.T) {
 	dir, text := t.TempDir(), ""
 	for i := range 40 {
@@ -162,7 +164,8 @@ func TestGraphWarnings(t *testing.T) {
 	contains(t, said, `warning: these names look alike and are different classes: "A " and "a"`)
 }
 
-// TestTypeWarning: convert and train warn of spans whose types are names of each span.
+// TestTypeWarning checks that convert and train warn of span types that occur only once, because
+// they are probably names.
 func TestTypeWarning(t *testing.T) {
 	dir, fasta, bed := t.TempDir(), "", ""
 	for i := range 40 {

@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// clientModels is a folder of the golden models and of two tagging models with random weights: parts for the points of
-// the golden clouds, nodes for the golden graphs.
+// clientModels returns a folder with the golden models and two tagging models with random weights:
+// parts for the points of the golden clouds, nodes for the golden graphs.
 func clientModels(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -34,7 +34,7 @@ func TestPythonClient(t *testing.T) {
 			t.Errorf("%v\n%s", err, errs)
 		}
 	})
-	t.Run("tests of a clone", func(t *testing.T) { // They need no variables.
+	t.Run("tests of a clone", func(t *testing.T) { // the variables are not set
 		testenv.NeedPrograms(t, "go")
 		_, errs, err := runClient(t, "", []string{"env", "PYTHONDONTWRITEBYTECODE=1", "python3"}, "-m", "unittest",
 			"discover", "-s", filepath.Join(source, "tests"), "-k", "classify_as_predict", "-k", "tags_as_predict")
@@ -58,8 +58,8 @@ func TestPythonClient(t *testing.T) {
 	})
 }
 
-// TestPythonInstall: pip installs clients/python, and leaves no file in the source. Debian's Python has pip and the
-// build backend, so that nothing is downloaded.
+// TestPythonInstall checks that pip installs clients/python without leaving files in the source.
+// Debian's Python has pip and the build backend, so that nothing is downloaded.
 func TestPythonInstall(t *testing.T) {
 	const python = "/usr/bin/python3"
 	if _, err := exec.Command(python, "-c", "import pip, flit_core").Output(); err != nil {
@@ -77,7 +77,7 @@ func TestPythonInstall(t *testing.T) {
 	must.Get(os.Stat(filepath.Join(target, "sftseq", "py.typed")))(t)
 }
 
-// filesBelow lists the files and folders below a folder.
+// filesBelow returns the files and folders below a folder.
 func filesBelow(t *testing.T, folder string) (names []string) {
 	t.Helper()
 	must.Succeed(t, filepath.WalkDir(folder, func(name string, _ os.DirEntry, err error) error {

@@ -28,8 +28,8 @@ const examplesDir = "../../examples"
 // equal that of predict.
 func TestClients(t *testing.T) {
 	path := built(t)
-	model := goldenPath("post") // whose classes of the clients' sequences differ
-	// A client that the machine holds up between two changes must not be given the first.
+	model := goldenPath("post") // predicts different classes for the sequences of the clients
+	// The debounce keeps a slow client from receiving a result between its two changes.
 	server := []string{path, "serve", "--log", "warn", "--debounce", "500ms", "--model", model}
 	shell := []string{"bash", filepath.Join(examplesDir, "classify.sh")}
 	node := []string{"node", filepath.Join(examplesDir, "node/client.mjs")}
@@ -53,21 +53,21 @@ func TestClients(t *testing.T) {
 				model)
 			passed := regexp.MustCompile(`(?m)^\S+ pass (\d+)$`).FindStringSubmatch(out)
 			if passed == nil || passed[1] == "0" {
-				t.Errorf("no test was run\n%s", out)
+				t.Errorf("no test ran\n%s", out)
 			}
 		})
 	}
 }
 
-// TestLibrary runs the program of examples/go, a module of its own: the public API suffices to train, score, embed and
-// fine-tune.
+// TestLibrary runs the program in examples/go, a separate module: the public API suffices to train,
+// score, embed and fine-tune.
 func TestLibrary(t *testing.T) {
 	testenv.Long(t, "builds a program")
 	t.Parallel()
 	c := exec.CommandContext(t.Context(), "go", "run", ".")
 	c.Dir = filepath.Join(examplesDir, "go")
 	c.Env = append(os.Environ(), "GOFLAGS=-mod=readonly")
-	c.WaitDelay = time.Second // go run leaves its program behind when it is killed
+	c.WaitDelay = time.Second // go run does not stop its program when it is killed
 	var errs bytes.Buffer
 	c.Stderr = &errs
 	out, err := c.Output()
@@ -80,7 +80,7 @@ func TestLibrary(t *testing.T) {
 	}
 	steps := regexp.MustCompile(`(?m)^step (\d+): ([\d.]+)% of the validation split$`).FindAllStringSubmatch(string(out), -1)
 	if len(steps) != 4 {
-		t.Fatalf("%d evaluations, expected 2 of each training\n%s", len(steps), out)
+		t.Fatalf("%d evaluations, expected 2 per training\n%s", len(steps), out)
 	}
 	for _, last := range [][]string{steps[1], steps[3]} {
 		if accuracy, err := strconv.ParseFloat(last[2], 64); err != nil || last[1] != "240" || accuracy < 90 {
@@ -99,14 +99,14 @@ func runClient(t *testing.T, stdin string, command []string, args ...string) (st
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	c := exec.CommandContext(ctx, command[0], slices.Concat(command[1:], args)...)
-	c.WaitDelay = time.Second // a server that it began may live longer
+	c.WaitDelay = time.Second // a server started by the client may outlive it
 	var out, errs bytes.Buffer
 	c.Stdin, c.Stdout, c.Stderr = strings.NewReader(stdin), &out, &errs
 	err = c.Run()
 	return out.String(), errs.String(), err
 }
 
-// client runs a client and expects it to succeed.
+// client runs a client, expects success and returns its standard output.
 func client(t *testing.T, stdin string, command []string, args ...string) string {
 	t.Helper()
 	out, errs, err := runClient(t, stdin, command, args...)
@@ -116,7 +116,7 @@ func client(t *testing.T, stdin string, command []string, args ...string) string
 	return out
 }
 
-// clientFails: a client whose server does not start ends with the reason.
+// clientFails checks that a client prints the reason if its server does not start.
 func clientFails(t *testing.T, command []string, path string) {
 	t.Helper()
 	out, errs, err := runClient(t, "", command, path, "serve", "--model", "no/model")
@@ -125,7 +125,8 @@ func clientFails(t *testing.T, command []string, path string) {
 	}
 }
 
-// serveSocket runs a server on a socket until the test ends.
+// serveSocket runs a server on a Unix socket until the test ends and returns the path of the
+// socket.
 func serveSocket(t *testing.T, server []string) string {
 	t.Helper()
 	socket := filepath.Join(t.TempDir(), "s")
@@ -134,8 +135,8 @@ func serveSocket(t *testing.T, server []string) string {
 	return socket
 }
 
-// untilListening starts a server and returns its log up to the line with its address. The server ends with the test,
-// unless the test has ended it.
+// untilListening starts a server and returns its log up to the line with its address. The server
+// stops at the end of the test at the latest.
 func untilListening(t *testing.T, c *exec.Cmd) (log string) {
 	t.Helper()
 	logs := must.Get(c.StderrPipe())(t)
@@ -161,7 +162,8 @@ func untilListening(t *testing.T, c *exec.Cmd) (log string) {
 	return log
 }
 
-// wantTable returns the table that classify.sh should make of predict's replies to the same lines.
+// wantTable returns the table that classify.sh should print for predict's replies to the same
+// lines.
 func wantTable(t *testing.T, model, lines string) string {
 	t.Helper()
 	_, answers, _ := program(strings.NewReader(lines), "predict", "--model", model)
@@ -179,8 +181,9 @@ func wantTable(t *testing.T, model, lines string) string {
 	return want
 }
 
-// sessionOf returns the expected output of example.py or client.mjs: $0 is the class that predict gives to the first of
-// their sequences, and so on.
+// sessionOf returns the expected output of example.py or client.mjs. It replaces $0 in want by the
+// class that predict prints for the first sequence of the clients, $1 by the second class, and so
+// on.
 func sessionOf(t *testing.T, model, want string) string {
 	t.Helper()
 	var in strings.Builder

@@ -21,9 +21,9 @@ func TestTypeScriptClient(t *testing.T) {
 	out := client(t, "", []string{"env", "SFTSEQ_PROGRAM=" + program, "SFTSEQ_GOLDEN=" + models, "node", "--test",
 		"--test-reporter=tap"}, filepath.Join(source, "test/client.test.mjs"))
 	if passed := regexp.MustCompile(`(?m)^# pass (\d+)$`).FindStringSubmatch(out); passed == nil || passed[1] == "0" {
-		t.Errorf("no test was run\n%s", out)
+		t.Errorf("no test ran\n%s", out)
 	}
-	t.Run("of a clone", func(t *testing.T) { // It needs no variables.
+	t.Run("of a clone", func(t *testing.T) { // the variables are not set
 		testenv.NeedPrograms(t, "npm", "go")
 		out := client(t, "", []string{"npm", "test", "--prefix", source, "--"}, "--test-reporter=tap",
 			"--test-name-pattern", "^(classify as predict|tags as predict)")

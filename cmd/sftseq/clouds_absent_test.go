@@ -11,7 +11,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// writeClouds writes small, different clouds to files NAME_0 to NAME_N of a folder.
+// writeClouds writes n small, distinct clouds to files NAME_0, NAME_1, … in a folder.
 func writeClouds(t *testing.T, folder, name string, n int) {
 	t.Helper()
 	must.Succeed(t, os.MkdirAll(folder, 0o777))
@@ -21,7 +21,7 @@ func writeClouds(t *testing.T, folder, name string, n int) {
 	}
 }
 
-// convertedClouds converts a folder and returns the data set and the warnings.
+// convertedClouds converts a folder and returns the directory of the data set and the warnings.
 func convertedClouds(t *testing.T, from string, flags ...string) (data, said string) {
 	t.Helper()
 	data = filepath.Join(t.TempDir(), "data")
@@ -31,7 +31,8 @@ func convertedClouds(t *testing.T, from string, flags ...string) (data, said str
 	return data, errs
 }
 
-// TestAbsentClasses: convert warns of splits without rows, and of splits without rows of some classes.
+// TestAbsentClasses checks that convert warns of splits without rows, and of splits without rows of
+// some classes.
 func TestAbsentClasses(t *testing.T) {
 	from := t.TempDir()
 	pins := filepath.Join(from, "pins")
@@ -41,7 +42,7 @@ func TestAbsentClasses(t *testing.T) {
 		"warning: no row is in val, which train needs: more files, another --val-part or another --seed help",
 		"warning: no row is in test, with which eval measures: more files, another --test-part or another --seed help")
 	untrained := 0
-	for i := range 3 { // a file each of train, val and test
+	for i := range 3 { // the bad file is in train, val and test in turn
 		writeClouds(t, pins, "header", 3)
 		writeText(t, filepath.Join(pins, fmt.Sprintf("header_%d.xyz", i)), "0 0\n")
 		_, said := convertedClouds(t, from)
@@ -71,7 +72,8 @@ func TestAbsentClasses(t *testing.T) {
 	}
 }
 
-// TestFoldersWithoutRows: a warning names folders without usable files, which are not classes.
+// TestFoldersWithoutRows checks that a warning names folders without usable files, which are not
+// classes.
 func TestFoldersWithoutRows(t *testing.T) {
 	from := t.TempDir()
 	writeClouds(t, filepath.Join(from, "first"), "a", 9)

@@ -17,15 +17,16 @@ import (
 	"github.com/sftseq/sftseq/vk"
 )
 
-// partsReply is predict's reply for the points of a cloud.
+// partsReply is the reply of predict with the part of each point of a cloud.
 type partsReply struct {
 	Tags   []string  `json:"tags"`
 	Scores []float32 `json:"scores"`
 	Length int       `json:"length"`
 }
 
-// TestCloudParts: clouds with the part of each point are generated, a model learns them, and eval measures it as a
-// whole, in shards and by its errors; predict names the parts, embed accepts the clouds.
+// TestCloudParts generates clouds with the part of each point and trains a model on them. eval
+// reports the same results for all rows and for shards, and lists the errors. predict prints the
+// parts, and embed accepts the clouds.
 func TestCloudParts(t *testing.T) {
 	testenv.NoRace(t, "goes the ways of TestClouds, TestConvertCloud and TestGraphs")
 	dir := t.TempDir()
@@ -45,7 +46,7 @@ func TestCloudParts(t *testing.T) {
 		"--device", "cpu", "--json"))
 	if reached := fmt.Sprintf("instance IoU %.4f, class IoU %.4f over 12 rows, the best so far", val.Parts.InstanceIoU,
 		val.Parts.ClassIoU); !strings.Contains(errs, reached) {
-		t.Errorf("eval says %s, training\n%s", reached, errs)
+		t.Errorf("expected eval's result %s in the output of training\n%s", reached, errs)
 	}
 	type mistake struct {
 		Row              uint32
@@ -90,7 +91,7 @@ func TestCloudParts(t *testing.T) {
 	lines := writeText(t, in("lines.jsonl"), succeed(t, "", "data", "head", in("data/test.arrow"), "--rows", "9"))
 	replies := strings.Split(strings.TrimSpace(succeed(t, "", "predict", "--model", model,
 		"--device", "cpu", lines)), "\n")
-	found := map[string]bool{} // the mistakes that the replies have
+	found := map[string]bool{} // mistakes in the replies
 	for i, line := range replies {
 		var r partsReply
 		if err := json.Unmarshal([]byte(line), &r); err != nil || r.Length != 24 ||
@@ -109,7 +110,7 @@ func TestCloudParts(t *testing.T) {
 	}
 	for _, m := range wrong {
 		if !found[fmt.Sprint(m.Row, m.Token, m.Label, m.Predicted)] {
-			t.Errorf("predict does not make the mistake %+v", m)
+			t.Errorf("eval's mistake %+v is missing in the output of predict", m)
 		}
 	}
 	names := strings.Join(set.Manifest.LabelNames, ",")
@@ -118,7 +119,7 @@ func TestCloudParts(t *testing.T) {
 	var again task.TagsResult
 	if err := json.Unmarshal([]byte(succeed(t, "", "eval", "--model", model, "--data", in("again"), "--device", "cpu",
 		"--json")), &again); err != nil || !reflect.DeepEqual(again.Parts, result.Parts) || again.Loss != result.Loss {
-		t.Errorf("of the converted lines: %+v, expected %+v, %v", again.Parts, result.Parts, err)
+		t.Errorf("eval of the converted lines: %+v, expected %+v, %v", again.Parts, result.Parts, err)
 	}
 	occurs(t, succeed(t, "", "embed", "--model", model, lines), `"embedding"`, 9)
 	succeed(t, "", "predict", "--model", model, "--input", lines, "--features", "features", "--output", in("o.csv"))
@@ -137,7 +138,8 @@ func TestCloudParts(t *testing.T) {
 	}
 }
 
-// TestConvertParts: a folder in the layout of ShapeNetPart becomes a data set of parts, and errors state their reason.
+// TestConvertParts checks that a folder in the layout of ShapeNetPart is converted to a data set of
+// parts, and that errors state their reason.
 func TestConvertParts(t *testing.T) {
 	from, to := t.TempDir(), filepath.Join(t.TempDir(), "data")
 	writeText(t, filepath.Join(from, "synsetoffset2category.txt"), "Mug\t03797390\nLamp\t03636649\n")
@@ -158,7 +160,8 @@ func TestConvertParts(t *testing.T) {
 		"7.txt: the file cannot be read: line 1: 6 numbers, expected 4 or 7")
 }
 
-// TestPartsExample runs the commands on parts of shapes in docs/data-clouds-graphs.md, on less data.
+// TestPartsExample runs the commands on parts of shapes in docs/data-clouds-graphs.md on smaller
+// data.
 func TestPartsExample(t *testing.T) {
 	testenv.NoRace(t, "goes the ways of TestClouds, TestConvertCloud and TestGraphs")
 	_, section, _ := strings.Cut(readText(t, "../../docs/data-clouds-graphs.md"), "\n### Parts of shapes\n")

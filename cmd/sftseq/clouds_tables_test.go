@@ -17,8 +17,9 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// TestCloudTables: tables of clouds become a data set with labels and ids, a model learns it, and predict and eval use
-// the ids of the rows for every input format. Flags that do not apply to clouds are errors.
+// TestCloudTables checks that tables of clouds are converted to a data set with labels and ids, and
+// that a model trains on it. predict and eval use the ids of the rows for every input format. Flags
+// that do not apply to clouds are errors.
 func TestCloudTables(t *testing.T) {
 	testenv.NoRace(t, "goes the ways of TestClouds, TestConvertCloud and TestGraphs")
 	dir := t.TempDir()
@@ -48,7 +49,7 @@ func TestCloudTables(t *testing.T) {
 	run("predict", "--model", at("run"), "--input", test, "--output", at("a.csv"))
 	scored, err := os.ReadFile(at("a.csv"))
 	if err != nil || !strings.HasPrefix(string(scored), "id,label,probability_high,probability_low,error\ncloud ") {
-		t.Errorf("of the data set: %s, %v", scored, err)
+		t.Errorf("predictions for the data set: %s, %v", scored, err)
 	}
 	run("data", "convert", "--from", table, "--to", at("others"), "--features", "points", "--feature-names", "a,b,c",
 		"--label", "class", "--split", "0.5,0.25,0.25")
@@ -75,7 +76,7 @@ func TestCloudTables(t *testing.T) {
 	run("predict", "--model", at("run"), "--input", at("same.parquet"), "--features", "features", "--id", "id",
 		"--output", at("same.csv"))
 	if same, err := os.ReadFile(at("same.csv")); err != nil || string(same) != string(scored) {
-		t.Errorf("of Parquet: %s, expected %s, %v", same, scored, err)
+		t.Errorf("predictions for Parquet: %s, expected %s, %v", same, scored, err)
 	}
 	run("eval", "--model", at("run"), "--data", at("data"), "--errors", at("wrong.csv"))
 	if wrong, err := os.ReadFile(at("wrong.csv")); err != nil || strings.Count(string(wrong), "\n") > 1 &&
@@ -90,9 +91,9 @@ func TestCloudTables(t *testing.T) {
 	rows := strings.Split(strings.TrimSpace(string(all)), "\n")
 	if err != nil || len(rows) != 62 || !strings.HasPrefix(rows[1], "cloud 0,low,") ||
 		!strings.HasPrefix(rows[61], "bad,low,,,,") {
-		t.Fatalf("of the table: %s, %v", all, err)
+		t.Fatalf("predictions for the table: %s, %v", all, err)
 	}
-	for _, line := range strings.Split(strings.TrimSpace(string(scored)), "\n")[1:] { // the same answers
+	for _, line := range strings.Split(strings.TrimSpace(string(scored)), "\n")[1:] { // the predictions are the same
 		var i int
 		if _, err := fmt.Sscanf(line, "cloud %d,", &i); err != nil {
 			t.Fatal(line, err)
@@ -132,7 +133,7 @@ func TestCloudTables(t *testing.T) {
 	}
 }
 
-// parquetCopy writes the rows of an Arrow file as Parquet, with the metadata of the file.
+// parquetCopy writes the rows of an Arrow file and its metadata to a Parquet file.
 func parquetCopy(t *testing.T, from, to string) {
 	t.Helper()
 	in := must.Get(os.Open(from))(t)
@@ -161,8 +162,9 @@ func rowsOfSplits(t *testing.T, data string) (rows string) {
 	return rows
 }
 
-// TestConvertCloud: a folder with a bad file is converted without the file, part of the training files is used for
-// validation, flags without an effect are errors, and converting the folder as text gives a warning.
+// TestConvertCloud checks that a folder with a malformed file is converted without the file, and
+// that some training files are used for validation. Flags without an effect are errors. Converting
+// the folder as text gives a warning.
 func TestConvertCloud(t *testing.T) {
 	from, data := filepath.Join(t.TempDir(), "set"), filepath.Join(t.TempDir(), "data")
 	for i := range 40 {
@@ -170,7 +172,7 @@ func TestConvertCloud(t *testing.T) {
 			fmt.Sprintf("desk/train/%d.off", i)} {
 			path := filepath.Join(from, name)
 			must.Succeed(t, os.MkdirAll(filepath.Dir(path), 0o777))
-			text := fmt.Sprintf("OFF\n3 1 0\n0 0 0\n1 0 0\n0 2 %d\n3 0 1 2\n", 3+3*i+j) // no copies
+			text := fmt.Sprintf("OFF\n3 1 0\n0 0 0\n1 0 0\n0 2 %d\n3 0 1 2\n", 3+3*i+j) // every cloud is distinct
 			if name == "desk/train/7.off" {
 				text = text[:10]
 			}
@@ -193,11 +195,11 @@ func TestConvertCloud(t *testing.T) {
 		"--no-baselines", "--farthest")
 	uniform, rows := rowsOfSplits(t, data), rowsOfSplits(t, far)
 	if strings.Count(rows, "\n") != strings.Count(uniform, "\n") || rows == uniform {
-		t.Errorf("the farthest points are %s, uniform ones %s", rows, uniform)
+		t.Errorf("farthest points %s, uniform points %s: expected different rows, equally many", rows, uniform)
 	}
 	if manifest := readText(t, filepath.Join(far, "dataset.json")); !strings.Contains(manifest, `"farthest": true`) ||
 		strings.Contains(readText(t, filepath.Join(data, "dataset.json")), "farthest") {
-		t.Errorf("%s does not say that its points are the farthest, or the other one does", manifest)
+		t.Errorf("%s: expected farthest points here and not in the other data set", manifest)
 	}
 	for want, flags := range map[string][]string{
 		"--test-part applies to files that no folder assigns": {"--test-part", "0.5"},
@@ -213,7 +215,7 @@ func TestConvertCloud(t *testing.T) {
 	}
 }
 
-// TestFewFiles: a message names the classes that are left out because of few files.
+// TestFewFiles checks that a message names the classes that are left out because of few files.
 func TestFewFiles(t *testing.T) {
 	from, data := t.TempDir(), filepath.Join(t.TempDir(), "data")
 	writeClouds(t, filepath.Join(from, "pins"), "header", 40)

@@ -12,7 +12,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// TestClouds: clouds are generated, a model learns them, and eval, predict, embed and serve accept them.
+// TestClouds generates clouds, trains a model on them, and checks that eval, predict, embed and
+// serve accept the clouds.
 func TestClouds(t *testing.T) {
 	data, dir := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "run")
 	printed(t, "", "data", "generate", "shapes", "--out", data, "--train", "60", "--val", "10",
@@ -26,7 +27,7 @@ func TestClouds(t *testing.T) {
 	must.Succeed(t, os.WriteFile(lines, []byte(printed(t, "", "data", "head", test, "--rows", "6")), 0o666))
 	replies := strings.Split(strings.TrimSpace(printed(t, "", "predict", "--model", dir, lines)), "\n")
 	if len(replies) != 6 {
-		t.Fatalf("%d replies", len(replies))
+		t.Fatalf("%d replies, want 6", len(replies))
 	}
 	for _, line := range replies {
 		var reply struct {
@@ -60,8 +61,8 @@ func TestClouds(t *testing.T) {
 	drawnInReport(t, dir, "points; pooling weights")
 }
 
-// servedAsPredicted expects from the server the replies of predict to the lines of a file, as bare lines and as
-// requests. The server refuses an index, which needs token ids.
+// servedAsPredicted checks that the server prints the same replies as predict for the lines of a
+// file, as bare lines and as requests. The server refuses --index, which needs token ids.
 func servedAsPredicted(t *testing.T, dir, path string) {
 	t.Helper()
 	text := must.Get(os.ReadFile(path))(t)
@@ -84,16 +85,16 @@ func servedAsPredicted(t *testing.T, dir, path string) {
 		}
 	}
 	for i, line := range append(strings.Split(strings.TrimSpace(predicted), "\n"), embedded...) {
-		_, rest, _ := strings.Cut(line, ",") // behind the id
+		_, rest, _ := strings.Cut(line, ",") // after the id
 		if !found[strings.TrimSuffix(rest, "}")] {
-			t.Errorf("line %d: no response is %s\n%s", i, rest, answers)
+			t.Errorf("line %d: expected the response %s in\n%s", i, rest, answers)
 		}
 	}
 	contains(t, failing(t, "", "serve", "--model", dir, "--index", filepath.Join(t.TempDir(), "index")),
 		"leave --index out")
 }
 
-// unlabelled returns a line without the fields that a request does not have.
+// unlabelled removes all fields of a line except features and edges, which requests have.
 func unlabelled(t *testing.T, line string) string {
 	t.Helper()
 	fields := decode[map[string]json.RawMessage](t, line)
@@ -106,7 +107,7 @@ func unlabelled(t *testing.T, line string) string {
 	return string(out)
 }
 
-// drawnInReport expects pictures of rows with their captions.
+// drawnInReport checks that a report has pictures of rows with their captions.
 func drawnInReport(t *testing.T, dir, below string) {
 	t.Helper()
 	page := filepath.Join(t.TempDir(), "report.html")
@@ -115,8 +116,8 @@ func drawnInReport(t *testing.T, dir, below string) {
 	contains(t, string(text), below, `aria-label="layer 1 sampled"`)
 }
 
-// TestAugmentedClouds: a run that rotates, scales and shifts its clouds resumes with the same bits, and differs from a
-// run without augmentation; invalid ranges are refused.
+// TestAugmentedClouds checks that a run that rotates, scales and shifts its clouds resumes with the
+// same bits, and differs from a run without augmentation; invalid ranges are refused.
 func TestAugmentedClouds(t *testing.T) {
 	testenv.NoRace(t, "goes the ways of TestClouds, TestConvertCloud and TestGraphs")
 	data := filepath.Join(t.TempDir(), "data")
@@ -139,7 +140,7 @@ func TestAugmentedClouds(t *testing.T) {
 	whole := weights(false, augmented...)
 	equal(t, weights(true, augmented...), whole)
 	if weights(false) == whole || weights(false, "--point-rotation", "z") == whole {
-		t.Error("runs without have the same weights")
+		t.Error("runs without augmentation have the same weights")
 	}
 	for want, flags := range map[string][]string{
 		`--point-scale: "2", expected LEAST:MOST`:                          {"--point-scale", "2"},

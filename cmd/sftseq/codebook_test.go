@@ -17,7 +17,7 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// chirp returns a WAV file of one second whose frequency rises.
+// chirp returns a WAV file of one second whose frequency changes between two bounds in Hz.
 func chirp(from, to float64) string {
 	const rate = 8000
 	var out bytes.Buffer
@@ -34,8 +34,9 @@ func chirp(from, to float64) string {
 	return out.String()
 }
 
-// TestTrainSounds: train custom begins with the embeddings of the codebook that data convert has learned, by default
-// and by flag; normal embeddings, and those of another model, differ.
+// TestTrainSounds checks that train custom starts from the embeddings of the codebook that data
+// convert has learned, by default and by flag. Normally distributed embeddings, and the embeddings
+// of another model, differ.
 func TestTrainSounds(t *testing.T) {
 	dir := t.TempDir()
 	must.Succeed(t, os.Mkdir(filepath.Join(dir, "sounds"), 0o777))
@@ -68,7 +69,7 @@ func TestTrainSounds(t *testing.T) {
 	equal(t, embeddings("chosen by hand", "--embedding-init", "codebook"), chosen)
 	normal := embeddings("normal", "--embedding-init", "normal")
 	if slices.Equal(normal, chosen) {
-		t.Error("normal embeddings are those of the codebook")
+		t.Error("normally distributed embeddings equal the codebook's")
 	}
 	equal(t, embeddings("from", "--init-from", filepath.Join(dir, "normal")), normal)
 	equal(t, must.Get(train.LoadCheckpoint(filepath.Join(dir, "from")))(t).Settings.EmbeddingInit, "")

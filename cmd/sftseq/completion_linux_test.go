@@ -14,11 +14,12 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// TestCompletionInShells: the tab key completes a command, a flag and the flag's argument in a shell.
+// TestCompletionInShells checks that the tab key completes a command, a flag and the flag's
+// argument in a shell.
 func TestCompletionInShells(t *testing.T) {
 	testenv.Long(t, "builds the program")
 	t.Parallel()
-	// What is typed, and what it makes the shell show before more is typed.
+	// Typed text, and the text that the shell must show before the test types more.
 	typed := [][2]string{
 		{"sftseq versi\t", "on "}, {"--js\t", "on "}, {"\n", `"kernels": "`},
 		{"sftseq comple\t", "tion "}, {"powers\t", "hell "},
@@ -32,26 +33,26 @@ func TestCompletionInShells(t *testing.T) {
 		"bash": {[]string{"--norc", "--noprofile", "-i"}, "source <(sftseq completion bash)"},
 		"zsh": {[]string{"-f", "-i"},
 			"autoload -Uz compinit && compinit -u -d dump && eval \"$(sftseq completion zsh)\""},
-		// The script as a file that zsh finds by itself.
+		// The script as a file in zsh's function path.
 		"zsh fpath": {[]string{"-f", "-i"},
 			"mkdir f && sftseq completion zsh >f/_sftseq && fpath=($PWD/f $fpath) && autoload -Uz compinit && compinit -u -d dump"},
 	} {
 		t.Run(shell, func(t *testing.T) {
 			name, _, _ := strings.Cut(shell, " ")
-			// the terminal shows the typed command and its output: the quotes distinguish them
+			// The terminal shows the typed command and its output: the quotes distinguish them.
 			ready := [2]string{c.setup + " && echo rea''dy\n", "ready"}
 			typeInto(t, append([][2]string{ready}, typed...), name, c.args...)
 		})
 	}
 }
 
-// typeInto runs a shell and types texts into its terminal, each when the screen shows the expected result of the
-// previous one.
+// typeInto runs a shell and types texts into its terminal. It types each text after the screen
+// shows the expected result of the previous text.
 func typeInto(t *testing.T, typed [][2]string, shell string, args ...string) {
 	testenv.NeedPrograms(t, shell)
 	program, screen := terminal(t)
 	environment := withProgram(t, "TERM=dumb", "SHELL=/bin/sh")    // builds the program
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // other work may hold the cores
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // the machine may be busy
 	defer cancel()
 	c := exec.CommandContext(ctx, shell, args...)
 	c.Dir, c.Env = t.TempDir(), environment
@@ -82,7 +83,7 @@ func typeInto(t *testing.T, typed [][2]string, shell string, args ...string) {
 		for !strings.Contains(shown, step[1]) {
 			part, more := <-parts
 			if !more {
-				t.Errorf("behind %q: expected %q, found\n%q\nthe whole screen:\n%s", step[0], step[1], shown, all)
+				t.Errorf("after %q: expected %q, found\n%q\nthe whole screen:\n%s", step[0], step[1], shown, all)
 				break
 			}
 			shown, all = shown+part, all+part
@@ -101,7 +102,7 @@ func withProgram(t *testing.T, more ...string) []string {
 	return append(os.Environ(), append(more, path)...)
 }
 
-// TestCompletionInFish: fish lists the expected completions.
+// TestCompletionInFish checks that fish lists the expected completions.
 func TestCompletionInFish(t *testing.T) {
 	testenv.Long(t, "builds the program")
 	testenv.NeedPrograms(t, "fish")

@@ -16,7 +16,7 @@ import (
 	"github.com/sftseq/sftseq/lra"
 )
 
-// trainContext is the context of train with flags set.
+// trainContext returns the context of train and its flags.
 func trainContext(t testing.TB) (*cli.Context, *flag.FlagSet) {
 	flags := trainFlags(lra.ListOps)
 	set := flag.NewFlagSet("train", flag.ContinueOnError)
@@ -28,8 +28,8 @@ func trainContext(t testing.TB) (*cli.Context, *flag.FlagSet) {
 	return c, set
 }
 
-// FuzzConfig: a --config file sets the same values as the same text on the command line, which takes precedence; errors
-// name the file and are deterministic.
+// FuzzConfig checks that a --config file sets the same values as the same flags on the command
+// line, and that the command line takes precedence. Errors name the file and are deterministic.
 func FuzzConfig(f *testing.F) {
 	for _, text := range []string{
 		`{"batch": 32, "lr": 0.0005}`, `{"batch":"x","lr":true,"k":1e3,"hidden":-1}`,
@@ -54,14 +54,14 @@ func FuzzConfig(f *testing.F) {
 		defer testenv.FuzzLimits(t, 16<<20+1000*len(text))()
 		set, err := read(t, text)
 		if _, again := read(t, text); fmt.Sprint(again) != fmt.Sprint(err) {
-			t.Fatalf("the error is %v, and then %v", err, again)
+			t.Fatalf("the first error is %v, the second %v", err, again)
 		}
 		if err != nil {
 			return
 		}
 		var values map[string]json.RawMessage
 		if err := json.Unmarshal(text, &values); err != nil || values == nil {
-			t.Fatalf("what is no JSON object is accepted: %q, %v", text, err)
+			t.Fatalf("a file that is not a JSON object was accepted: %q, %v", text, err)
 		}
 		args := []string{}
 		for name, value := range values {
@@ -75,7 +75,7 @@ func FuzzConfig(f *testing.F) {
 		}
 		_, want := trainContext(t)
 		if err := want.Parse(append(args, "--config", path, "--layers", "7")); err != nil {
-			t.Fatalf("%q: the command line takes none of it: %v", args, err)
+			t.Fatalf("%q: the command line refuses the flags: %v", args, err)
 		}
 		set.VisitAll(func(f *flag.Flag) {
 			if found, expected := f.Value.String(), want.Lookup(f.Name).Value.String(); found != expected {

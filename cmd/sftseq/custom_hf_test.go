@@ -11,8 +11,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// TestCustomHF uses a tokenizer.json from conversion to prediction: the data set and the model keep a copy, so that the
-// original file is not needed later.
+// TestCustomHF uses a tokenizer.json from conversion to prediction. The data set and the model keep
+// a copy, so the original file is not needed later.
 func TestCustomHF(t *testing.T) {
 	testenv.NoRace(t, "trains as TestTrain does; its baselines are slow loops")
 	dir := t.TempDir()
@@ -33,7 +33,7 @@ func TestCustomHF(t *testing.T) {
 		"--batch", "4", "--hidden", "8",
 		"--layers", "1", "--eval-every", "2")
 	must.Succeed(t, os.RemoveAll(data))
-	// As tokens: the ids of the library, in its file of samples.
+	// Token ids of the tokenizers library, from its file of samples.
 	text, tokens := printed(t, `{"text":"[CLS] good [SEP]  [MASK] [UNK] [PAD]"}`, "predict", "--model", model),
 		printed(t, `{"tokens":[2,151,3,4,1,0]}`, "predict", "--model", model)
 	if text != tokens || !strings.Contains(text, `"label"`) {

@@ -12,8 +12,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// TestCustom uses a table of the user's own from conversion to prediction: CSV through a pipe, training with settings
-// from the data, and predictions with the labels' names.
+// TestCustom uses a custom table from conversion to prediction: CSV through a pipe, training with
+// settings from the data, and predictions with label names.
 func TestCustom(t *testing.T) {
 	testenv.NoRace(t, "trains as TestTrain does; its baselines are slow loops")
 	dir := t.TempDir()
@@ -85,7 +85,8 @@ func TestCustomTokens(t *testing.T) {
 	}
 }
 
-// TestInfoOfBytes: info states the offset of stored ids from the numbers in the file.
+// TestInfoOfBytes checks that data info prints the offset between token ids and the ids stored in
+// the file.
 func TestInfoOfBytes(t *testing.T) {
 	file := filepath.Join(customData(t, "--label", "mood"), "train.arrow")
 	contains(t, printed(t, "", "data", "info", file), "stored      each id minus 1 (first_token_id)")

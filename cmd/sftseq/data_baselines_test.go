@@ -13,7 +13,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestConvertBaselines: a conversion prints baselines and stores them.
+// TestConvertBaselines checks that a conversion prints baselines and stores them.
 func TestConvertBaselines(t *testing.T) {
 	path, dir := proseTable(t, 600), t.TempDir()
 	to := filepath.Join(dir, "data")
@@ -27,7 +27,8 @@ func TestConvertBaselines(t *testing.T) {
 		var majority, bag float64
 		if n, err := fmt.Sscanf(line, "%s %f%%, word n-grams, logistic regression %f%%", &class, &majority,
 			&bag); !ok || n != 3 || majority < 30 || majority > 70 || bag < 95 {
-			t.Errorf("%s: %q, %v, expected about 50%% and all", split, line, err)
+			t.Errorf("%s: %q, %v, expected about 50%% for the majority and 100%% for the bag of tokens", split,
+				line, err)
 		}
 	}
 	equal(t, exists(filepath.Join(to, baseline.FileName)), true)
@@ -36,8 +37,8 @@ func TestConvertBaselines(t *testing.T) {
 	noFile(t, filepath.Join(dir, "plain", baseline.FileName))
 }
 
-// TestBaselinesBesideModels: training, eval and the report show baselines; a report measures them if the conversion did
-// not.
+// TestBaselinesBesideModels checks that training, eval and report show baselines. report measures
+// them if the conversion did not.
 func TestBaselinesBesideModels(t *testing.T) {
 	path, dir := proseTable(t, 600), t.TempDir()
 	data, plain, run := filepath.Join(dir, "data"), filepath.Join(dir, "plain"), filepath.Join(dir, "run")
@@ -79,8 +80,8 @@ func TestBaselinesBesideModels(t *testing.T) {
 	}
 }
 
-// TestTaskBaselines: generating or converting the data of a task measures baselines, too, and changes nothing else;
-// they can be measured later.
+// TestTaskBaselines checks that generating or converting the data of a task also measures
+// baselines, without changing the data. Baselines can be measured later.
 func TestTaskBaselines(t *testing.T) {
 	dir := t.TempDir()
 	short := []string{"--train", "60", "--val", "20", "--test", "20", "--min-length", "5", "--max-length", "40"}
@@ -99,7 +100,7 @@ func TestTaskBaselines(t *testing.T) {
 	equal(t, readText(t, filepath.Join(with, baseline.FileName)),
 		readText(t, filepath.Join(without, baseline.FileName)))
 
-	from := t.TempDir() // as official files
+	from := t.TempDir() // in the official format
 	for _, split := range []string{"train", "val", "test"} {
 		var text strings.Builder
 		text.WriteString("Source\tTarget\n")
@@ -115,15 +116,15 @@ func TestTaskBaselines(t *testing.T) {
 	}
 	notContains(t, mustRunData(t, append(args, "--force", "--no-baselines")...), "baselines")
 
-	alone := filepath.Join(dir, "alone") // there is nothing to train on
+	alone := filepath.Join(dir, "alone") // there is no training split
 	notContains(t, mustRunData(t, "convert", "listops", "--from", filepath.Join(from, "basic_test.tsv"),
 		"--to", alone), "baselines")
 	refuse(t, exitError, "expected labels, and rows in the split train and in another one", "", "data",
 		"baselines", "--data", alone)
 }
 
-// TestBaselinesOfNumbers: data baselines prints the baselines of numbers on each split, as eval does, and stores
-// nothing.
+// TestBaselinesOfNumbers checks that data baselines prints the regression baselines on each split,
+// like eval, and stores nothing.
 func TestBaselinesOfNumbers(t *testing.T) {
 	dir := t.TempDir()
 	data := filepath.Join(dir, "data")
@@ -149,8 +150,8 @@ func TestBaselinesOfNumbers(t *testing.T) {
 		"baselines", "--data", bare)
 }
 
-// TestBaselinesOfUnknownNumbers: data baselines prints nothing for a split whose numbers are unknown, and fails without
-// those of training.
+// TestBaselinesOfUnknownNumbers checks that data baselines skips a split whose numbers are unknown,
+// and fails if the numbers of the training split are unknown.
 func TestBaselinesOfUnknownNumbers(t *testing.T) {
 	for _, c := range []struct {
 		unknown string

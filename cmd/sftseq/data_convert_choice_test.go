@@ -12,7 +12,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// proseTable returns a table of short reviews whose label depends on a few words.
+// proseTable writes a table of short reviews whose label depends on a few words, and returns its
+// path.
 func proseTable(t *testing.T, rows int) string {
 	t.Helper()
 	r := rand.New(rand.NewPCG(4, 4))
@@ -31,8 +32,9 @@ func proseTable(t *testing.T, rows int) string {
 	return writeText(t, filepath.Join(t.TempDir(), "reviews.csv"), table.String())
 }
 
-// TestConvertChooses: without --tokenizer prose is split into words, and the reason is printed; an explicit tokenizer
-// takes precedence; a pipe cannot be read twice.
+// TestConvertChooses checks that prose is split into words if --tokenizer is missing, and that the
+// reason is printed. An explicit tokenizer takes precedence. A pipe gets the byte tokenizer because
+// it cannot be read twice.
 func TestConvertChooses(t *testing.T) {
 	path := proseTable(t, 400)
 	convert := func(more ...string) (out, info string) {
@@ -65,8 +67,8 @@ func TestConvertChooses(t *testing.T) {
 	}
 }
 
-// TestConvertChoosesFromAllFolders: the tokenizer suits the files of all folders, though the first folder has more
-// files than a sample.
+// TestConvertChoosesFromAllFolders checks that the tokenizer is chosen from files of all folders,
+// even if the first folder has more files than a sample.
 func TestConvertChoosesFromAllFolders(t *testing.T) {
 	from := t.TempDir()
 	for _, class := range []string{"a", "b"} {

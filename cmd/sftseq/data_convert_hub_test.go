@@ -15,7 +15,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// hubTable writes a Parquet file as Hugging Face's library does, with rows of the classes neg and pos.
+// hubTable writes a Parquet file in the format of Hugging Face's library, with rows of the classes
+// neg and pos.
 func hubTable(t *testing.T, path string, rows int) {
 	t.Helper()
 	must.Succeed(t, os.MkdirAll(filepath.Dir(path), 0o777))
@@ -34,8 +35,8 @@ func hubTable(t *testing.T, path string, rows int) {
 	must.Succeed(t, w.Close())
 }
 
-// TestConvertHub: data sets in the layout of the Hub keep their splits and the names of their classes, unless --split
-// is given.
+// TestConvertHub checks that data sets in the layout of the Hub keep their splits and class names
+// unless --split is given.
 func TestConvertHub(t *testing.T) {
 	for name, files := range map[string][]string{
 		"files": {"data/train-00000-of-00002.parquet", "data/train-00001-of-00002.parquet",
@@ -68,7 +69,7 @@ func TestConvertHub(t *testing.T) {
 	}
 }
 
-// TestConvertMissingShard: convert warns once of a missing table among several.
+// TestConvertMissingShard checks that convert warns once if a file of a numbered series is missing.
 func TestConvertMissingShard(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"train-00000-of-00003", "train-00002-of-00003", "test-00000-of-00001"} {
@@ -83,7 +84,8 @@ func TestConvertMissingShard(t *testing.T) {
 	notContains(t, errs, "is missing")
 }
 
-// TestPredictMissingShard: predict warns of a missing table of a folder, also where it reads a part of the folder.
+// TestPredictMissingShard checks that predict warns of a missing file in a folder, even if it reads
+// only part of the folder.
 func TestPredictMissingShard(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"train-00000-of-00003", "train-00002-of-00003"} {
@@ -101,7 +103,8 @@ func TestPredictMissingShard(t *testing.T) {
 	notContains(t, errs, "is missing")
 }
 
-// TestHubConfigsRefused: convert and predict name the configurations of a folder that has several.
+// TestHubConfigsRefused checks that convert and predict refuse a folder with several configurations
+// and list them.
 func TestHubConfigsRefused(t *testing.T) {
 	dir := t.TempDir()
 	writeText(t, filepath.Join(dir, "README.md"), "---\nconfigs:\n- config_name: en\n  data_files: en-*.csv\n"+
@@ -121,7 +124,8 @@ func TestHubConfigsRefused(t *testing.T) {
 	}
 }
 
-// TestKeepUnreadable: the error of a column that cannot be copied says that --keep may leave it out.
+// TestKeepUnreadable checks that the error about a column that cannot be copied suggests to leave
+// it out of --keep.
 func TestKeepUnreadable(t *testing.T) {
 	path := filepath.Join("..", "..", "internal", "table", "testdata", "variant.parquet")
 	for _, name := range []string{"x.jsonl", "x.parquet"} {

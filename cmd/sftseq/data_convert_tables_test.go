@@ -11,7 +11,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// converted runs data convert and returns the data set and the messages.
+// converted runs data convert and returns the data set, standard output and standard error.
 func converted(t *testing.T, args ...string) (*seq.Dataset, string, string) {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "to")
@@ -26,7 +26,7 @@ func warned(t *testing.T, args ...string) string {
 	return errs
 }
 
-// rowCounts returns the numbers of rows of the splits.
+// rowCounts formats the number of rows of each split.
 func rowCounts(d *seq.Dataset) string {
 	var out []string
 	for _, split := range d.Manifest.SplitNames() {
@@ -35,7 +35,8 @@ func rowCounts(d *seq.Dataset) string {
 	return strings.Join(out, ", ")
 }
 
-// TestConvertFlatFolder: classes and splits in the names of files give the same data set as folders.
+// TestConvertFlatFolder checks that classes and splits in file names give the same data set as
+// folders.
 func TestConvertFlatFolder(t *testing.T) {
 	flat, folders := t.TempDir(), t.TempDir()
 	for digit := range 3 {
@@ -64,8 +65,8 @@ func TestConvertFlatFolder(t *testing.T) {
 	equal(t, errs[max(0, len(errs)-len(want)):], want)
 }
 
-// TestConvertKinds: JSON lists and paths, other delimiters, lines of text and a folder of shards give the same data set
-// as CSV.
+// TestConvertKinds checks that JSON lists and paths, other delimiters, lines of text and a folder
+// of shards give the same data set as CSV.
 func TestConvertKinds(t *testing.T) {
 	dir := t.TempDir()
 	path := func(name, text string) string {
@@ -97,7 +98,7 @@ func TestConvertKinds(t *testing.T) {
 		filepath.Join(dir, "to"), "--text", "text", "--delimiter", ";")
 }
 
-// TestConvertRareClasses: classes of a few rows among thousands are named.
+// TestConvertRareClasses checks that convert names classes of a few rows among thousands of rows.
 func TestConvertRareClasses(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("text,label\n")
@@ -112,7 +113,8 @@ func TestConvertRareClasses(t *testing.T) {
 	notContains(t, warned(t, append(args, "--labels", "c0,c1")...), "warning")
 }
 
-// TestConvertManyClasses: convert warns of a column that is not a class, and says what to do.
+// TestConvertManyClasses checks that convert warns of a label column that does not contain classes,
+// and suggests a flag.
 func TestConvertManyClasses(t *testing.T) {
 	dir := t.TempDir()
 	table := func(label func(i int) string) string {
@@ -148,7 +150,7 @@ func TestConvertManyClasses(t *testing.T) {
 		{func(i int) string { return fmt.Sprintf("sample %d class=c%d", i, i%3) },
 			[]string{"--label-pattern", `class=(\w+)`}, ""},
 		{func(i int) string { return fmt.Sprint(i % 30) }, nil, ""},
-		{func(i int) string { return fmt.Sprint(min(i/2, 2)) }, nil, ""}, // so few rows may have rare classes
+		{func(i int) string { return fmt.Sprint(min(i/2, 2)) }, nil, ""}, // few rows may have rare classes
 		{func(i int) string { return fmt.Sprint(float64(i%10) / 2) }, nil, ""},
 		{func(i int) string { return fmt.Sprint(i) },
 			[]string{"--labels", "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22"}, ""},
@@ -160,14 +162,15 @@ func TestConvertManyClasses(t *testing.T) {
 	}
 }
 
-// TestConvertLabelNames: a name with a comma is quoted in lists.
+// TestConvertLabelNames checks that lists quote a name with a comma.
 func TestConvertLabelNames(t *testing.T) {
 	from := writeText(t, filepath.Join(t.TempDir(), "x.csv"), "text,label\na,\"rock, pop\"\nb,jazz\nc,other\n")
 	d, _, _ := converted(t, "--from", from, "--text", "text", "--label", "label", "--labels", `jazz, "rock, pop"`)
 	equal(t, joinLabels(d.Manifest.LabelNames), `jazz,"rock, pop"`)
 }
 
-// TestConvertSplitColumn: convert warns before it splits a table with its own splits again.
+// TestConvertSplitColumn checks that convert warns before it splits a table at random that has a
+// column of splits.
 func TestConvertSplitColumn(t *testing.T) {
 	dir := t.TempDir()
 	rows := "text,label,split\na,x,train\nb,y,test\nc,x,train\nd,y,dev\n"
@@ -202,8 +205,8 @@ func TestConvertSplitColumn(t *testing.T) {
 	}
 }
 
-// TestConvertSplitFiles: convert warns before it splits files again that are named after splits, given one by one or in
-// a folder; it does not warn about other files.
+// TestConvertSplitFiles checks that convert warns before it splits files at random whose names are
+// those of splits, given as arguments or in a folder. It does not warn about other files.
 func TestConvertSplitFiles(t *testing.T) {
 	for _, c := range []struct {
 		files []string
@@ -237,8 +240,8 @@ func TestConvertSplitFiles(t *testing.T) {
 	}
 }
 
-// TestConvertBesideTrain: convert warns before it splits a single training file with files of other splits beside it,
-// and the flags in the warning use these files.
+// TestConvertBesideTrain checks that convert warns before it splits a single training file if files
+// of other splits are in the same folder. The flags in the warning use these files.
 func TestConvertBesideTrain(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"reviews_train.csv", "reviews_validation.csv", "reviews_test.csv"} {

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestConvertWarns: convert warns of missing parts of a data set that training or eval need.
+// TestConvertWarns checks that convert warns if a data set lacks something that training or eval
+// needs.
 func TestConvertWarns(t *testing.T) {
 	dir := t.TempDir()
 	few := writeText(t, filepath.Join(dir, "few, for once.csv"), "text,label,split\na,x,train\nb,y,train\n")
@@ -56,7 +57,7 @@ func TestConvertWarns(t *testing.T) {
 	}
 }
 
-// TestHeadShowsIDs: rows keep their ids on the way to predict.
+// TestHeadShowsIDs checks that rows keep their ids from convert through data head to predict.
 func TestHeadShowsIDs(t *testing.T) {
 	from, to := writeText(t, filepath.Join(t.TempDir(), "a.csv"), "key,text\nk1,one\n,two\n7,three\n"),
 		filepath.Join(t.TempDir(), "to")

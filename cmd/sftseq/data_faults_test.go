@@ -12,9 +12,9 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestForceSurvivesFailingCalls lets each fsync, link and rename of "convert --force" fail in turn:
-// afterwards the directory holds the old data set or the new one, complete, and a further
-// conversion succeeds.
+// TestForceSurvivesFailingCalls makes each fsync, link and rename of "convert --force" fail in
+// turn. Afterwards the directory has the complete old data set or the complete new data set. A
+// second conversion succeeds.
 func TestForceSurvivesFailingCalls(t *testing.T) {
 	from := t.TempDir()
 	table := func(name string, rows int) string {
@@ -48,7 +48,7 @@ func TestForceSurvivesFailingCalls(t *testing.T) {
 		if found = which != ""; !found {
 			break
 		}
-		linked := strings.HasPrefix(which, "link ") // a copy takes its place
+		linked := strings.HasPrefix(which, "link ") // a copy replaces the link
 		if (status == 0) != linked || !linked && !strings.Contains(message, "injected") {
 			t.Errorf("%s: status %d, message %q", which, status, message)
 		}
@@ -75,8 +75,8 @@ func TestForceSurvivesFailingCalls(t *testing.T) {
 	}
 }
 
-// TestForceKeepsForeignTokenizer: --force replaces the tokenizer.json of a data set, not one that lies
-// in a directory without a data set.
+// TestForceKeepsForeignTokenizer checks that --force replaces the tokenizer.json of a data set, but
+// not a tokenizer.json in a directory without a data set.
 func TestForceKeepsForeignTokenizer(t *testing.T) {
 	dir, to := t.TempDir(), t.TempDir()
 	table := writeText(t, filepath.Join(dir, "x.csv"), "text,label\naba,x\nbab,y\nabb,x\nbba,y\n")

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// motifRows returns a CSV of DNA sequences with the count of a motif in each and their length.
+// motifRows returns a CSV table of DNA sequences with the number of occurrences of a motif and the
+// length.
 func motifRows(rows, length int) string {
 	random := rand.New(rand.NewPCG(7, 7))
 	var out strings.Builder
@@ -27,8 +28,8 @@ func motifRows(rows, length int) string {
 	return out.String()
 }
 
-// TestConvertNumbers: columns of numbers are read from every kind of table, summarised and shown; a malformed number is
-// skipped with its place, or refused.
+// TestConvertNumbers checks that columns of numbers are read from every table format, summarised
+// and shown. A malformed number is skipped with its position, or refused.
 func TestConvertNumbers(t *testing.T) {
 	dir := t.TempDir()
 	text := motifRows(60, 40)

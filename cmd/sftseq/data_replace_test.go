@@ -15,7 +15,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestForceKeepsTheOld: a failed conversion leaves the data set unchanged.
+// TestForceKeepsTheOld checks that a failed conversion leaves the data set unchanged.
 func TestForceKeepsTheOld(t *testing.T) {
 	dir, from := filepath.Join(t.TempDir(), "data"), t.TempDir()
 	expression := "( ( ( [MAX 4 ) 2 ) ] )"
@@ -29,18 +29,19 @@ func TestForceKeepsTheOld(t *testing.T) {
 	refuse(t, exitError, "basic_test.tsv", "", "data", "convert", "listops", "--from", from, "--to", dir, "--force")
 	if now, err := seq.OpenDataset(dir); err != nil ||
 		now.Fingerprint() != before.Fingerprint() || now.Verify() != nil {
-		t.Errorf("the old one: %v", err)
+		t.Errorf("the old data set changed: %v", err)
 	}
 }
 
-// TestTwoGenerate: of several programs without a data set one generates it; the others wait and use it.
+// TestTwoGenerate checks that one of several concurrent programs generates a missing data set, and
+// that the other programs wait and use it.
 func TestTwoGenerate(t *testing.T) {
 	task := must.Get(lra.Lookup("listops"))(t)
 	dir := filepath.Join(t.TempDir(), "data")
 	preset := &lra.Preset{Data: lra.GenerateOptions{Train: 3000, Val: 10, Test: 10, Seed: 1,
 		Rule: &lra.ListOpsRule{MinLength: 500, MaxLength: 2000, MaxDepth: 10, MaxArgs: 10,
 			Train: &lra.ListOpsRule{MinLength: 20, MaxLength: 300, MaxDepth: 10, MaxArgs: 10}}}}
-	// One has begun when the others come, and ends when they have waited.
+	// One program has begun before the others start, and finishes after the others wait.
 	begun := must.Get(seq.CreateDataset(dir, seq.Spec{Task: seq.Classification, VocabSize: 17}, false))(t)
 	var group sync.WaitGroup
 	var logs [3]waitLog
@@ -69,7 +70,7 @@ func TestTwoGenerate(t *testing.T) {
 	}
 }
 
-// waitLog signals when a program reports that it waits.
+// waitLog is a writer that signals when a program reports that it waits.
 type waitLog struct{ waits chan struct{} }
 
 func (l *waitLog) Write(p []byte) (int, error) {

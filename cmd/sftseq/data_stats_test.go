@@ -10,7 +10,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestStatsUnlabelled: rows without a label are listed after the classes and are not a class.
+// TestStatsUnlabelled checks that rows without a label are listed after the classes and do not
+// count as a class.
 func TestStatsUnlabelled(t *testing.T) {
 	var out strings.Builder
 	must.Succeed(t, writeStats(&out,
@@ -20,7 +21,7 @@ func TestStatsUnlabelled(t *testing.T) {
 		"label a 1 (25.0%)|label z 2 (50.0%)|without label 1 (25.0%)")
 }
 
-// TestOutline: the line is zero at both ends and in empty bins.
+// TestOutline checks that the outline of a histogram is zero at both ends and in empty bins.
 func TestOutline(t *testing.T) {
 	s := metrics.Stats{Rows: 4, Histogram: []metrics.Bin{{From: 1, To: 2, Rows: 1}, {From: 2, To: 3, Rows: 1},
 		{From: 8, To: 9, Rows: 2}}}
@@ -28,6 +29,6 @@ func TestOutline(t *testing.T) {
 		{X: 8, Y: 50}, {X: 9, Y: 50}, {X: 9}}
 	equal(t, outline(&s), want)
 	if got := outline(&metrics.Stats{}); len(got) > 0 {
-		t.Errorf("of no rows %v", got)
+		t.Errorf("outline of no rows: %v, want none", got)
 	}
 }

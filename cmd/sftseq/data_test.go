@@ -19,7 +19,8 @@ func mustRunData(t *testing.T, args ...string) string {
 	return printed(t, "", append([]string{"data"}, args...)...)
 }
 
-// generated is a small data set of ListOps, made with more flags of data generate.
+// generated generates a small ListOps data set, with additional flags of data generate, and returns
+// its directory.
 func generated(t *testing.T, flags ...string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "set")
@@ -29,7 +30,7 @@ func generated(t *testing.T, flags ...string) string {
 	return dir
 }
 
-// tinyData is a data set of ListOps for runs of a few steps.
+// tinyData generates a ListOps data set for runs of a few steps and returns its directory.
 func tinyData(t *testing.T) string {
 	t.Helper()
 	return generated(t, "--train", "20", "--val", "4", "--test", "4", "--seed", "0", "--min-length",
@@ -108,7 +109,7 @@ func TestProgressLines(t *testing.T) {
 	p := &progress{out: &out, what: "counting", unit: "sheep", total: 100,
 		start: time.Now().Add(-10 * time.Second), quiet: true}
 	p.Add(10)
-	p.Add(10) // too soon for another line
+	p.Add(10) // too early for another line
 	p.Finish()
 	want := "counting: 10 of 100 sheep (10%), 1 sheep/s, 1m30s left\ncounting: 20 sheep in 10s\n"
 	equal(t, out.String(), want)
@@ -134,9 +135,10 @@ func TestProgressLines(t *testing.T) {
 	}
 }
 
-// TestPhases: a task ends where the next one starts, and the time before its start does not count.
+// TestPhases checks that a phase ends when the next phase starts, and that its duration excludes
+// the time before its start.
 func TestPhases(t *testing.T) {
-	new(phases).Finish() // no phase
+	new(phases).Finish() // without a phase
 	var p phases
 	var out bytes.Buffer
 	first := p.of(100, "reading", "sheep")
@@ -157,7 +159,7 @@ func TestPhases(t *testing.T) {
 	}
 }
 
-// TestDataHead: predict reads the output of data head.
+// TestDataHead checks that predict reads the output of data head.
 func TestDataHead(t *testing.T) {
 	dir := generated(t)
 	text, tokens := mustRunData(t, "head", "-n", "3", "--split", "test", dir),

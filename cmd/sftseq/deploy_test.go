@@ -31,7 +31,7 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// deployed returns a file of examples/deploy with replaced values.
+// deployed returns the text of a file in examples/deploy after the replacements.
 func deployed(t *testing.T, name string, replacements ...string) string {
 	t.Helper()
 	text := readText(t, filepath.Join(examplesDir, "deploy", name))
@@ -43,7 +43,7 @@ func deployed(t *testing.T, name string, replacements ...string) string {
 	return strings.NewReplacer(replacements...).Replace(text)
 }
 
-// freePort returns a port of this machine that nobody listens at.
+// freePort returns a free TCP port.
 func freePort(t *testing.T) int {
 	t.Helper()
 	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
@@ -51,7 +51,7 @@ func freePort(t *testing.T) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// certificate writes a self-signed certificate of localhost and its key.
+// certificate writes a self-signed certificate for localhost and its key.
 func certificate(t *testing.T, dir string) (cert, key string) {
 	t.Helper()
 	private := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
@@ -65,7 +65,8 @@ func certificate(t *testing.T, dir string) (cert, key string) {
 	return cert, key
 }
 
-// runProxy runs a proxy until the test ends, and returns when it accepts connections at a port.
+// runProxy starts a proxy that runs until the test ends, and returns when the proxy accepts
+// connections on a port.
 func runProxy(t *testing.T, port int, env []string, command ...string) {
 	t.Helper()
 	c := exec.Command(command[0], command[1:]...)
@@ -94,8 +95,9 @@ func runProxy(t *testing.T, port int, env []string, command ...string) {
 	}, logs)
 }
 
-// behindProxy expects that a proxy with TLS passes requests on, with the client's address and an id for the access log.
-// A body beyond the proxy's limit has one of the statuses tooLong.
+// behindProxy checks that a proxy with TLS forwards requests, with the client's address and a
+// request id for the access log. A body beyond the proxy's limit gets one of the statuses in
+// tooLong.
 func behindProxy(t *testing.T, port int, server *operated, tooLong ...int) {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true,
@@ -127,8 +129,8 @@ func behindProxy(t *testing.T, port int, server *operated, tooLong ...int) {
 	equal(t, r.StatusCode, 200)
 }
 
-// eachProxied runs a test with a server on a Unix socket, and one on a TCP port, for which socket is "". The proxy gets a
-// folder and a port.
+// eachProxied runs a test with a server on a Unix socket and with a server on a TCP port, for which
+// socket is "". The test gets a folder and a port for the proxy.
 func eachProxied(t *testing.T, test func(t *testing.T, dir, socket string, port int, server *operated)) {
 	for _, over := range []string{"unix", "tcp"} {
 		t.Run(over, func(t *testing.T) {
@@ -142,7 +144,8 @@ func eachProxied(t *testing.T, test func(t *testing.T, dir, socket string, port 
 	}
 }
 
-// TestNginx: nginx with the file of examples/deploy serves over TLS, in front of a Unix socket and of a TCP port.
+// TestNginx checks that nginx with the configuration in examples/deploy forwards TLS requests to a
+// Unix socket and to a TCP port.
 func TestNginx(t *testing.T) {
 	testenv.NeedPrograms(t, "nginx")
 	eachProxied(t, func(t *testing.T, dir, socket string, port int, server *operated) {
@@ -152,7 +155,7 @@ func TestNginx(t *testing.T) {
 			"/etc/ssl/private/model.example.key", key, "model.example;", "localhost;")
 		user := ""
 		if os.Geteuid() == 0 {
-			user = "user root;\n" // Other workers cannot reach the socket in the folder of the test.
+			user = "user root;\n" // workers of another user cannot access the socket in the test's folder
 		}
 		folders := ""
 		for _, kind := range []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"} {
@@ -165,7 +168,8 @@ func TestNginx(t *testing.T) {
 	})
 }
 
-// TestCaddy: Caddy with the file of examples/deploy serves over TLS, in front of a Unix socket and of a TCP port.
+// TestCaddy checks that Caddy with the configuration in examples/deploy forwards TLS requests to a
+// Unix socket and to a TCP port.
 func TestCaddy(t *testing.T) {
 	testenv.NeedPrograms(t, "caddy")
 	eachProxied(t, func(t *testing.T, dir, socket string, port int, server *operated) {
@@ -180,11 +184,12 @@ func TestCaddy(t *testing.T) {
 			"unix//run/sftseq/http.sock", upstream))
 		runProxy(t, port, []string{"XDG_DATA_HOME=" + dir, "XDG_CONFIG_HOME=" + dir, "HOME=" + dir}, "caddy", "run",
 			"--adapter", "caddyfile", "--config", conf)
-		behindProxy(t, port, server, 413, 502) // Caddy 2.6 takes its own limit for a failure of the server
+		behindProxy(t, port, server, 413, 502) // Caddy 2.6 reports its own limit as a failure of the server
 	})
 }
 
-// TestForeignHost: without a token a proxy that passes its own name on gets 421, whose message says what to set.
+// TestForeignHost checks that, without a token, a request with another Host gets 421, and that the
+// message names the flag to set.
 func TestForeignHost(t *testing.T) {
 	server := operate(t, "--model", goldenPath("pre"), "--http", "127.0.0.1:0")
 	r := must.Get(http.NewRequest("GET", server.url+"/info", nil))(t)
@@ -195,10 +200,11 @@ func TestForeignHost(t *testing.T) {
 	contains(t, string(must.Get(io.ReadAll(response.Body))(t)), "a proxy that sets Host: localhost")
 }
 
-// maxExposure is the exposure of the unit on the scale of systemd-analyze, where 100 is a service without restrictions.
+// maxExposure is the largest allowed exposure of the unit in the rating of systemd-analyze, where
+// 100 is a service without restrictions.
 const maxExposure = 10
 
-// TestSystemdUnit: systemd accepts the unit, and rates its hardening.
+// TestSystemdUnit checks that systemd accepts the unit and rates its exposure below maxExposure.
 func TestSystemdUnit(t *testing.T) {
 	testenv.NeedPrograms(t, "systemd-analyze")
 	unit := writeText(t, filepath.Join(t.TempDir(), "sftseq.service"), deployed(t, "sftseq.service",
@@ -217,7 +223,8 @@ func TestSystemdUnit(t *testing.T) {
 	}
 }
 
-// TestCompose: Compose accepts the file, whose command, variables and probe are those of the program.
+// TestCompose checks that Compose accepts the file, and that its command, variables and probe exist
+// in the program.
 func TestCompose(t *testing.T) {
 	for name := range variablesOf(t, regexp.MustCompile(`(?m)^ {6}(SFTSEQ_\w+): (.*)$`), "deploy/compose.yaml") {
 		isVariable(t, name)
@@ -236,7 +243,7 @@ func TestCompose(t *testing.T) {
 	}
 }
 
-// variablesOf returns the environment variables that a file of examples sets.
+// variablesOf returns the environment variables that a file of examples/ sets.
 func variablesOf(t *testing.T, form *regexp.Regexp, file string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -249,7 +256,7 @@ func variablesOf(t *testing.T, form *regexp.Regexp, file string) map[string]stri
 	return all
 }
 
-// isVariable expects that a variable is that of a flag of serve.
+// isVariable checks that a flag of serve has the environment variable name.
 func isVariable(t *testing.T, name string) {
 	t.Helper()
 	for _, f := range serveCommand().Flags {
@@ -257,5 +264,5 @@ func isVariable(t *testing.T, name string) {
 			return
 		}
 	}
-	t.Errorf("%s: serve has no such flag", name)
+	t.Errorf("%s: serve has no flag with this variable", name)
 }

@@ -17,7 +17,7 @@ import (
 
 func TestDevices(t *testing.T) {
 	testenv.NoRace(t, "the tests of package vk stress its calls")
-	status, out, _ := program(nil, "devices") // it may say what takes long
+	status, out, _ := program(nil, "devices") // standard error may name slow steps
 	rows := strings.Split(out, "\n")
 	if status != exitOK || !strings.HasPrefix(rows[0], "device ") ||
 		!strings.HasSuffix(rows[0], "  float32 multiply-add  mixed product") {
@@ -30,7 +30,7 @@ func TestDevices(t *testing.T) {
 		}
 	}
 	if unavailable != nil && !strings.Contains(out, unavailable.Error()) {
-		t.Errorf("no %q in %s", unavailable, out)
+		t.Errorf("%q is missing in %s", unavailable, out)
 	}
 	refuse(t, exitUsage, `"extra"`, "", "devices", "extra")
 }
@@ -48,7 +48,7 @@ func TestDevicesJSON(t *testing.T) {
 	}
 	results := decodeLines[bench.DeviceResult](t, strings.Join(lines, "\n"))
 	if len(results) != len(list) {
-		t.Fatalf("%d lines of %d devices", len(results), len(list))
+		t.Fatalf("%d lines, want a line for each of %d devices", len(results), len(list))
 	}
 	for i, r := range results {
 		if r.Device != list[i].Device || r.Name != list[i].Name || r.Kind == "" || r.Copy != 0 || r.FMA != 0 ||
@@ -73,7 +73,7 @@ func TestCheck(t *testing.T) {
 	}
 	results := decodeLines[conformance.Summary](t, succeed(t, "", "check", "--device", "cpu", "--json"))
 	if len(results) < 30 {
-		t.Errorf("%d kernels", len(results))
+		t.Errorf("%d kernels, want at least 30", len(results))
 	}
 	cases := 0
 	for _, k := range results {
@@ -98,15 +98,16 @@ func TestCheck(t *testing.T) {
 
 func TestCheckVulkan(t *testing.T) {
 	testenv.NoRace(t, "the tests of package vk stress its calls")
-	testenv.NeedVulkan(t, vk.Open, vk.Options{}) // the layer watches what the program does, too
+	testenv.NeedVulkan(t, vk.Open, vk.Options{}) // the layer also checks the calls of the program
 	out := succeed(t, "", "check", "--device", "vulkan", "--only", "gelu")
 	if !strings.Contains(out, "\nvulkan:0 (") || strings.Count(out, " pass\n") != 2 {
 		t.Errorf("%s", out)
 	}
 }
 
-// TestValidationFails: messages of the validation layer about the devices of a command make the command fail, including
-// those at the end of the device. The test enables advice, which every program triggers.
+// TestValidationFails checks that a command fails if the validation layer reports a message about
+// its devices, including messages while a device is closed. The test enables best-practice advice,
+// which every program triggers.
 func TestValidationFails(t *testing.T) {
 	testenv.NoRace(t, "the tests of package vk stress its calls")
 	testenv.NeedVulkan(t, vk.Open, vk.Options{})
@@ -129,8 +130,8 @@ func TestPrecision(t *testing.T) {
 	equal(t, succeed(t, line, append(predict, "--device", "cpu", "--precision", "auto")...), want)
 }
 
-// TestWithoutVulkan: without Vulkan's loader, without drivers, and in a program built without cgo, everything works on
-// the CPU, and the error of --device vulkan names the missing part.
+// TestWithoutVulkan checks that the program works on the CPU without Vulkan's loader, without
+// drivers, and built without cgo. The error of --device vulkan names the missing part.
 func TestWithoutVulkan(t *testing.T) {
 	testenv.NoRace(t, "the tests of package vk stress its calls")
 	testenv.Long(t, "it builds the program without cgo")
@@ -152,7 +153,7 @@ func TestWithoutVulkan(t *testing.T) {
 		cases = append(cases, missing{built(t), "SFTSEQ_VK_LOADER=/absent/libvulkan.so.1",
 			[]string{"libvulkan.so.1", "apt install libvulkan1"}})
 	}
-	if err == nil { // there is a loader
+	if err == nil { // the loader exists
 		cases = append(cases, missing{cases[1].program, "VK_ICD_FILENAMES=/absent.json",
 			[]string{"no driver", "apt install mesa-vulkan-drivers"}})
 	}
@@ -185,8 +186,8 @@ func TestWithoutVulkan(t *testing.T) {
 	}
 }
 
-// TestResumeOnAnotherDevice: a run can resume on the other device and back; the only warning is that its bits may
-// differ.
+// TestResumeOnAnotherDevice checks that a run can resume on the other device and back. The only
+// warning is that its bits may differ.
 func TestResumeOnAnotherDevice(t *testing.T) {
 	testenv.NoRace(t, "the tests of package vk stress its calls")
 	testenv.NeedVulkan(t, vk.Open, vk.Options{})
@@ -209,7 +210,7 @@ func TestResumeOnAnotherDevice(t *testing.T) {
 		}
 	}
 	contains(t, readText(t, filepath.Join(run, "config.json")), `"precision": "fp32"`, "--device cpu --precision fp32")
-	// Nothing is left to do: nothing is computed, and nothing changes.
+	// The run is finished: it computes nothing and changes nothing.
 	checkpoint := readText(t, filepath.Join(run, "last", "checkpoint.safetensors"))
 	out, errs := exits(t, exitOK, "", "train", "listops", "--data", data, "--out", run,
 		"--resume", "--device", "vulkan")

@@ -14,7 +14,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// nvimScript shows what Neovim underlines once the server has answered, by line and column in bytes.
+// nvimScript prints the texts that Neovim underlines after the server's response, by line and
+// column in bytes.
 const nvimScript = `
 vim.wait(60000, function() return #vim.diagnostic.get(0) > 0 end, 20)
 local found = {}
@@ -26,13 +27,14 @@ vim.fn.writefile({ vim.fn.json_encode(found) }, vim.env.FOUND)
 vim.cmd('qall!')
 `
 
-// TestNeovim: with the lines of docs/protocol.md in init.lua, Neovim underlines the spans that predict finds.
+// TestNeovim checks that Neovim, with the lines of docs/protocol.md in init.lua, underlines the
+// spans that predict finds.
 func TestNeovim(t *testing.T) {
 	testenv.NeedPrograms(t, "nvim")
 	page := readText(t, "../../docs/protocol.md")
 	lua := regexp.MustCompile("(?s)```lua\n(.*?)```").FindStringSubmatch(page)
 	if lua == nil {
-		t.Fatal("the page has no example of Neovim")
+		t.Fatal("the page has no example for Neovim")
 	}
 	dir := t.TempDir()
 	model := must.Get(filepath.Abs(goldenPath("tagging")))(t)

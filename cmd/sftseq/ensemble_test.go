@@ -14,8 +14,8 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// TestEnsemble: --model with a folder of train --seeds predicts with the mean probability of its models: for lines,
-// tables and shards, in eval and over a server.
+// TestEnsemble checks that --model with a folder of train --seeds predicts the mean probability of
+// its models: for lines, tables and shards, in eval and over a server.
 func TestEnsemble(t *testing.T) {
 	data, out := unequalData(t), filepath.Join(t.TempDir(), "runs [x]")
 	said := printed(t, "", "train", "custom", "--members", "sft", "--data", data, "--out", out, "--seeds",
@@ -57,7 +57,7 @@ func TestEnsemble(t *testing.T) {
 	served := predict(out, together, "serve", "--log", "error")
 	for i := range got {
 		if served[i].Label != got[i].Label || served[i].Probabilities[0] != got[i].Probabilities[0] {
-			t.Errorf("line %d: a server says %+v, predict %+v", i, served[i], got[i])
+			t.Errorf("line %d: the server returns %+v, predict %+v", i, served[i], got[i])
 		}
 	}
 
@@ -68,7 +68,7 @@ func TestEnsemble(t *testing.T) {
 	}
 	hasPrefix(t, printed(t, "", measured...), out+" (3 models together) on ")
 
-	// By shards, of which a part is of all three models.
+	// A part of a sharded job depends on all three models.
 	parts, rows := filepath.Join(t.TempDir(), "parts"), filepath.Join(data, "val.arrow")
 	shard := []string{"predict", "--model", out, "--input", rows, "--shard", "0/1", "--output", parts}
 	done(t, "", shard...)
@@ -86,7 +86,7 @@ func TestEnsemble(t *testing.T) {
 		contains(t, failing(t, "", c.args...), c.want)
 	}
 
-	// A model that is another by its weights alone: the parts are of other models.
+	// If one model has other weights, existing parts belong to another job.
 	member := func(name string) string { return filepath.Join(out, name) }
 	copied := func(from, name string) {
 		t.Helper()
@@ -105,11 +105,11 @@ func TestEnsemble(t *testing.T) {
 		out+" (4 models together) (training has not ended) on ")
 	removed("seed-4")
 
-	// All of them read the head of a longer sequence.
+	// All models read the head of a longer sequence.
 	long := `{"text":"` + strings.Repeat("7", 100) + `"}`
 	contains(t, printed(t, long, "predict", "--model", out, "--truncate"), `"used":64`)
 
-	// Models that do not belong there are errors that name them.
+	// The error about a model that does not fit the ensemble names the model.
 	for _, c := range []struct{ from, gone, want string }{
 		{goldenPath("pre"), "", "x does not fit: the number of its labels is 10, and of the first 2; --model takes one of the folder's models, too (seed-1, seed-2, seed-3, x)"},
 		{goldenPath("regression"), "", "x does not fit: its task is regression, and of the first classification"},
@@ -133,7 +133,8 @@ func TestEnsemble(t *testing.T) {
 	}
 }
 
-// TestEnsembleOfLabels: each run of a multi-label task chooses its own thresholds, and the ensemble uses their mean.
+// TestEnsembleOfLabels checks that each run of a multi-label task chooses its own thresholds, and
+// that the ensemble uses the mean thresholds.
 func TestEnsembleOfLabels(t *testing.T) {
 	dir := t.TempDir()
 	data, out := filepath.Join(dir, "data"), filepath.Join(dir, "runs")
@@ -159,7 +160,7 @@ func TestEnsembleOfLabels(t *testing.T) {
 	a, of1 := line(filepath.Join(out, "seed-1"))
 	b, of2 := line(filepath.Join(out, "seed-2"))
 	if len(of1) != 3 || slices.Equal(of1, of2) {
-		t.Fatalf("thresholds %v and %v, expected different ones", of1, of2)
+		t.Fatalf("thresholds %v and %v, expected different thresholds", of1, of2)
 	}
 	got, _ := line(out)
 	var want []string
@@ -173,7 +174,7 @@ func TestEnsembleOfLabels(t *testing.T) {
 		}
 	}
 	equal(t, got.Labels, want)
-	// One run and the parts of shards have the same report, by the same thresholds.
+	// One run and the parts of shards have the same report, with the same thresholds.
 	measured := func(args ...string) task.LabelsResult {
 		t.Helper()
 		return decode[task.LabelsResult](t,
@@ -188,8 +189,8 @@ func TestEnsembleOfLabels(t *testing.T) {
 	}
 }
 
-// TestEnsembleOfPairs: eval measures an ensemble of pair models, without ranking documents, which needs the embeddings
-// of a single model.
+// TestEnsembleOfPairs checks that eval measures an ensemble of pair models, but does not rank
+// documents: ranking needs the embeddings of a single model.
 func TestEnsembleOfPairs(t *testing.T) {
 	data, _ := pairFile(t, 20, 8)
 	runs := t.TempDir()

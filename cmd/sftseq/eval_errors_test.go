@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestEvalErrors: exactly the misclassified rows are written, with the ids of their table and predict's output.
+// TestEvalErrors checks that --errors writes exactly the misclassified rows, with the ids of their
+// table and predict's output.
 func TestEvalErrors(t *testing.T) {
 	model, dir := moodModel(t), t.TempDir()
 	text := "key,t,mood\n"
@@ -33,7 +34,7 @@ func TestEvalErrors(t *testing.T) {
 			equal(t, "k"+f[4], f[0], format)
 		}
 		if len(wrong) != r.Confusion[0][1]+r.Confusion[1][0] || len(wrong) == 0 || len(wrong) == 40 {
-			t.Errorf("%s: %d rows, where the confusion is %v", format, len(wrong), r.Confusion)
+			t.Errorf("%s: %d rows do not match the confusion matrix %v", format, len(wrong), r.Confusion)
 		}
 		for _, row := range csvRows(t, scored) {
 			id, want := row["id"], ""
@@ -43,12 +44,12 @@ func TestEvalErrors(t *testing.T) {
 			equal(t, wrong[id], want, format, id)
 		}
 	}
-	// Rows without ids have their numbers, and no column of ids.
+	// Rows without ids have their row numbers and no column of ids.
 	in, _ := sequences(t, 30)
 	to := filepath.Join(dir, "numbers.csv")
 	succeed(t, "", "eval", "--model", goldenPath("pre"), "--data", in, "--errors", to)
 	if header, _, _ := strings.Cut(readText(t, to), ","); header != "row" {
-		t.Errorf("the first column is %s", header)
+		t.Errorf("the first column is %s, want row", header)
 	}
 	if rows := csvRows(t, to); len(rows) == 0 || rows[0]["row"] == "" || rows[0]["label"] == rows[0]["predicted"] {
 		t.Errorf("%v", rows)
@@ -64,6 +65,6 @@ func TestEvalErrors(t *testing.T) {
 	refuse(t, exitError, cut, "", "eval", "--model", goldenPath("pre"), "--data", cut, "--errors", to)
 	equal(t, readText(t, to), before)
 	if left, err := filepath.Glob(filepath.Join(dir, ".*")); err != nil || len(left) > 0 {
-		t.Errorf("%v is left", left)
+		t.Errorf("temporary files %v are left", left)
 	}
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// checkEvalShards: eval reports the same for the parts of three shards as for all rows, but for baselines and the names
-// of files.
+// checkEvalShards checks that eval reports the same results for the parts of three shards as for
+// all rows, except for baselines and file names.
 func checkEvalShards(t *testing.T, model, data string) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "parts")
@@ -36,11 +36,11 @@ func checkEvalShards(t *testing.T, model, data string) {
 	parts := decode[map[string]any](t, succeed(t, "", "eval", "--model", model, "--verify", "--output", dir, "--json"))
 	without(parts)
 	if whole := report("--data", data); !reflect.DeepEqual(parts, whole) || len(whole) < 3 {
-		t.Errorf("the parts: %v\nexpected %v", parts, whole)
+		t.Errorf("report of the parts: %v\nexpected %v", parts, whole)
 	}
 }
 
-// without removes the parts of a report that shards do not have.
+// without removes the fields of a report that shards do not have.
 func without(report map[string]any) {
 	for key, value := range report {
 		if key == "data" || key == "split" || key == "step" || strings.HasPrefix(key, "baseline") {
@@ -56,7 +56,7 @@ func without(report map[string]any) {
 	}
 }
 
-// mistakes returns the lines of eval --errors, and its report.
+// mistakes runs eval --errors, stores its report in result and returns the lines of the error file.
 func mistakes[M, R any](t *testing.T, model, data string, result *R) (out []M) {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "wrong.jsonl")
@@ -76,7 +76,8 @@ type labelMistake struct {
 	Loss              float64
 }
 
-// checkLabelErrors: the rows with a wrong label are written, the worst first.
+// checkLabelErrors checks that --errors writes the rows with a wrong label in order of decreasing
+// loss.
 func checkLabelErrors(t *testing.T, model, data string) {
 	t.Helper()
 	var result task.LabelsResult
@@ -104,14 +105,15 @@ func checkLabelErrors(t *testing.T, model, data string) {
 	}
 }
 
-// checkNumberErrors: all rows are written, in order of decreasing error in standard deviations.
+// checkNumberErrors checks that --errors writes all rows in order of decreasing error in standard
+// deviations.
 func checkNumberErrors(t *testing.T, model, data string, names ...string) {
 	t.Helper()
 	var result task.NumbersResult
 	rows := mistakes[map[string]any](t, model, data, &result)
 	c, err := config.Read(filepath.Join(model, "config.json"))
 	if err != nil || len(rows) != result.Rows {
-		t.Fatalf("%d rows of %d, %v", len(rows), result.Rows, err)
+		t.Fatalf("%d rows, want %d, %v", len(rows), result.Rows, err)
 	}
 	before := math.Inf(1)
 	for i, m := range rows {
@@ -123,7 +125,7 @@ func checkNumberErrors(t *testing.T, model, data string, names ...string) {
 			}
 		}
 		if d := m["deviations"].(float64); math.Abs(d-furthest) > 1e-4*furthest || d > before || m["number"] != at {
-			t.Errorf("row %d: %v, after %v; computed %v of %s", i, m, before, furthest, at)
+			t.Errorf("row %d: %v after %v deviations, want %v deviations of %s", i, m, before, furthest, at)
 		}
 		before = m["deviations"].(float64)
 	}
@@ -134,7 +136,7 @@ type spanMistake struct {
 	Mistake, Label, Text string
 }
 
-// checkSpanErrors: each missed or wrong span is written, with its text.
+// checkSpanErrors checks that --errors writes each missed or wrong span with its text.
 func checkSpanErrors(t *testing.T, model, data string) {
 	t.Helper()
 	var result task.TagsResult
@@ -149,7 +151,7 @@ func checkSpanErrors(t *testing.T, model, data string) {
 		labelled := slices.Contains(metrics.NewTags(c.LabelNames, c.NumLabels).Spans(e.Labels),
 			metrics.Span{Start: m.Start, End: m.End, Type: m.Label})
 		if labelled != (m.Mistake == "missed") || len(strings.Fields(m.Text)) != m.End-m.Start {
-			t.Errorf("%+v: the labels have it: %v", m, labelled)
+			t.Errorf("%+v: the labels contain the span: %v", m, labelled)
 		}
 		count[m.Mistake]++
 	}
@@ -160,8 +162,8 @@ func checkSpanErrors(t *testing.T, model, data string) {
 	}
 }
 
-// checkExplain: predict --explain adds to the output of predict the sampled tokens of each layer and, for a model with
-// pooling, the weight of each of five tokens.
+// checkExplain checks that predict --explain adds the sampled tokens of each layer to the output of
+// predict. For a model with pooling, it also adds the weight of each of the five tokens.
 func checkExplain(t *testing.T, model, text string, pools bool) {
 	t.Helper()
 	line := fmt.Sprintf(`{"id":"x","text":%q}`, text)
@@ -173,7 +175,7 @@ func checkExplain(t *testing.T, model, text string, pools bool) {
 		t.Fatalf("%s, %v", explained, err)
 	}
 	if before, _, _ := strings.Cut(explained, `,"explain":`); before+"}\n" != plain {
-		t.Errorf("%s, without an explanation %s", explained, plain)
+		t.Errorf("explained %s, want the beginning %s", explained, plain)
 	}
 	sum := 0.0
 	for _, w := range said.Explain.Pooling {

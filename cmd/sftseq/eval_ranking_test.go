@@ -20,8 +20,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// pairFile writes pairs of a few documents, of which some are the same within a
-// window of 12 tokens, and returns what the model reads of each pair.
+// pairFile writes pairs of a few documents, some of which are equal within a window of 12 tokens.
+// It returns the pairs as the model reads them.
 func pairFile(t *testing.T, rows, documents int) (path string, read []seq.Example) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(7, uint64(rows)))
@@ -31,7 +31,7 @@ func pairFile(t *testing.T, rows, documents int) (path string, read []seq.Exampl
 		for j := range all[i] {
 			all[i][j] = 1 + random.Int32N(256)
 		}
-		if i%10 == 9 { // the head of another one
+		if i%10 == 9 { // begins with the same tokens as the previous document
 			all[i] = append(slices.Clone(all[i-1][:min(12, len(all[i-1]))]), 5)[:min(13, len(all[i-1])+1)]
 		}
 	}
@@ -45,7 +45,7 @@ func pairFile(t *testing.T, rows, documents int) (path string, read []seq.Exampl
 	return writeSequences(t, seq.Spec{Task: seq.Retrieval, VocabSize: 257}, written...), read
 }
 
-// windowed is the golden model of pairs, which reads 12 tokens of each.
+// windowed returns the golden model of pairs with an input window of 12 tokens for each sequence.
 func windowed(t *testing.T) string {
 	return withConfig(t, "retrieval", "input_window", config.InputWindow{Length: 12, Policy: "head"})
 }
@@ -56,7 +56,7 @@ func rankingOf(t *testing.T, args ...string) *metrics.Ranking {
 	return r.Ranking
 }
 
-// TestEvalRanking: the ranking agrees with predict's scores for every pair of documents.
+// TestEvalRanking checks that the ranking agrees with predict's scores for every pair of documents.
 func TestEvalRanking(t *testing.T) {
 	path, pairs := pairFile(t, 60, 30)
 	model := windowed(t)
@@ -74,7 +74,7 @@ func TestEvalRanking(t *testing.T) {
 	slices.Sort(documents)
 	documents = slices.Compact(documents)
 	if len(documents) == 30 {
-		t.Fatal("no document is another one's head")
+		t.Fatal("no document is the head of another document")
 	}
 	want := metrics.Ranking{Queries: len(related), AllQueries: len(related), Documents: len(documents)}
 	var recall [len(metrics.Cutoffs)]float64
@@ -116,8 +116,8 @@ func TestEvalRanking(t *testing.T) {
 	}
 }
 
-// TestEvalRankingRest: encoding each document once does not change a bit of the other results, nor does the number of
-// threads.
+// TestEvalRankingRest checks that neither encoding each document only once nor the number of
+// threads changes a bit of the results.
 func TestEvalRankingRest(t *testing.T) {
 	path, _ := pairFile(t, 700, 400)
 	args := []string{"eval", "--json", "--model", windowed(t), "--data", path}
@@ -133,18 +133,19 @@ func TestEvalRankingRest(t *testing.T) {
 	ranking := with["ranking"]
 	delete(with, "ranking")
 	if ranking == nil || len(with) < 10 || !reflect.DeepEqual(with, without) {
-		t.Errorf("without ranking %v, with it %v and %v", without, with, ranking)
+		t.Errorf("report without ranking %v, with ranking %v and %v", without, with, ranking)
 	}
 }
 
-// TestEvalRankingChance: an untrained model ranks as well as chance, and a model with equal scores exactly so.
+// TestEvalRankingChance checks that the ranking of an untrained model is within four standard
+// deviations of chance, and that equal scores give exactly chance.
 func TestEvalRankingChance(t *testing.T) {
 	path, _ := pairFile(t, 1500, 600)
 	got := rankingOf(t, "--model", windowed(t), "--data", path)
 	// A query's reciprocal rank is no larger than 1: its variance is below its mean.
 	if deviation := math.Sqrt(got.ChanceMRR / float64(got.Queries)); got.Queries < 300 ||
 		math.Abs(got.MRR-got.ChanceMRR) > 4*deviation {
-		t.Errorf("%+v: more than 4·%v from chance", got, deviation)
+		t.Errorf("%+v differs by more than 4·%v from chance", got, deviation)
 	}
 	equal := windowed(t)
 	file := filepath.Join(equal, "model.safetensors")
@@ -159,12 +160,13 @@ func TestEvalRankingChance(t *testing.T) {
 	for _, r := range got.Recall {
 		if got.MRR != got.ChanceMRR || math.Abs(r.Recall-r.Chance) > 1e-12 ||
 			math.Abs(r.Chance-float64(r.K)/float64(got.Documents-1)) > 1e-12 {
-			t.Errorf("%+v: equal scores are not chance", got)
+			t.Errorf("%+v: equal scores do not give chance", got)
 		}
 	}
 }
 
-// TestEvalRankingSample: the sample is of queries and does not depend on the order of rows.
+// TestEvalRankingSample checks that --queries samples queries, and that the sample does not depend
+// on the order of rows.
 func TestEvalRankingSample(t *testing.T) {
 	path, _ := pairFile(t, 200, 150)
 	model := windowed(t)
@@ -172,7 +174,7 @@ func TestEvalRankingSample(t *testing.T) {
 	some := rankingOf(t, "--model", model, "--data", path, "--queries", "20")
 	if some.Queries != 20 || some.AllQueries != all.Queries || some.Documents != all.Documents ||
 		some.MRR == all.MRR || all.Queries < 40 {
-		t.Errorf("a sample %+v of %+v", some, all)
+		t.Errorf("sample %+v, all queries %+v: expected another MRR", some, all)
 	}
 	f := must.Get(seq.OpenFile(path))(t)
 	defer f.Close()
@@ -187,9 +189,10 @@ func TestEvalRankingSample(t *testing.T) {
 		all.Queries, all.Documents))
 }
 
-// TestEvalRankingAbsent: without rows to rank, eval prints no ranking, or fails if --queries requests one.
+// TestEvalRankingAbsent checks that eval prints no ranking if no rows can be ranked, and fails if
+// --queries requests a ranking.
 func TestEvalRankingAbsent(t *testing.T) {
-	// A document belongs to itself, which asks for nothing.
+	// A pair of equal documents is not a query.
 	path := writeSequences(t, seq.Spec{Task: seq.Retrieval, VocabSize: 257},
 		seq.Example{A: []int32{1}, B: []int32{2}}, seq.Example{A: []int32{3}, B: []int32{3}, Label: 1})
 	equal(t, rankingOf(t, "--model", goldenPath("retrieval"), "--data", path), nil)

@@ -13,7 +13,7 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// TestEval compares the results of eval with predict's output.
+// TestEval checks the results of eval against results computed from predict's output.
 func TestEval(t *testing.T) {
 	in, lines := sequences(t, 300)
 	var r struct {
@@ -87,7 +87,7 @@ func TestEvalDirectory(t *testing.T) {
 	refuse(t, 1, "absent.arrow", "", "eval", "--model", goldenPath("pre"), "--data", "absent.arrow")
 }
 
-// TestEvalRefuses: errors name the row and the column.
+// TestEvalRefuses checks that errors name the row and the column.
 func TestEvalRefuses(t *testing.T) {
 	for label, want := range map[int32]string{seq.NoLabel: "expected a label, found none",
 		10: "expected 0 to 9, found 10"} {
@@ -97,8 +97,8 @@ func TestEvalRefuses(t *testing.T) {
 	}
 }
 
-// TestInfoOfPairs: each sequence of a pair has a sample of its own. If it may have half of
-// the pair's tokens, all are sampled, and more takes no more memory.
+// TestInfoOfPairs checks that each sequence of a pair has its own sample. A sample of half of the
+// pair's tokens contains all tokens of a sequence, so a larger sample needs no more memory.
 func TestInfoOfPairs(t *testing.T) {
 	m := must.Get(sft.Load(goldenPath("retrieval")))(t)
 	const length = 1024
@@ -117,9 +117,9 @@ func TestInfoOfPairs(t *testing.T) {
 
 func TestInfo(t *testing.T) {
 	r := decode[modelInfo](t, succeed(t, "", "info", "--model", goldenPath("retrieval"), "--json"))
-	// embed 257·32; two layers of a sampler 33, four linears of 32·33, a leak of
-	// 4·33, two relative ones of 4·33, an MLP of 128·33+32·129, two norms of 64;
-	// the head's pool 33, hidden 32·129 and out 2·33.
+	// Parameters: embed 257·32. In each of two layers: a sampler of 33, four linear layers of
+	// 32·33, a leak of 4·33, two relative biases of 4·33, an MLP of 128·33+32·129, two norms of 64.
+	// In the head: pool 33, hidden 32·129, out 2·33.
 	want := map[string]int{"embed": 257 * 32, "sampler": 66, "attention": 2 * (4*32*33 + 4*33),
 		"relative": 2 * 2 * 4 * 33,
 		"mlp":      2 * (128*33 + 32*129), "norms": 256, "residual": 0, "head": 33 + 32*129 + 66}
@@ -135,7 +135,7 @@ func TestInfo(t *testing.T) {
 		r.Costs[0].Infer >= r.Costs[1].Infer {
 		t.Errorf("costs %+v", r.Costs)
 	}
-	// Five taps, and three at a distance of seven; their norms are among the norms.
+	// Five taps, and three taps with a dilation of seven. The norms of convolutions count as norms.
 	must.Succeed(t, json.Unmarshal([]byte(succeed(t, "", "info", "--model", goldenPath("conv"), "--json")), &r))
 	const d, layers = 32, 2
 	if f := r.ReceptiveField; f == nil || *f != (receptiveField{1 + 2*(2+7), 1 + 2*layers*(2+7)}) {

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestEvalSaysUnfinished: eval says that a run has not ended and from which step its weights are, for every task.
+// TestEvalSaysUnfinished checks that eval of an unfinished run prints the step of its weights, for
+// every task.
 func TestEvalSaysUnfinished(t *testing.T) {
 	_, conll := sentences(40)
 	for _, c := range []struct {

@@ -14,7 +14,7 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// exampleFiles writes a few rows of each raw file that an example's README names.
+// exampleFiles writes a few rows of each raw file that the README of an example names.
 var exampleFiles = map[string]func(t *testing.T, dir string){
 	"components": func(t *testing.T, dir string) {
 		for class, height := range map[string]int{"Crystal": 0, "Varistor": 9} {
@@ -59,9 +59,9 @@ func makeFolder(t *testing.T, folder string) {
 	must.Succeed(t, os.MkdirAll(folder, 0o777))
 }
 
-// TestExamples runs the tests of the examples that write tables, and the commands in their READMEs on a few rows: each
-// builds, its table becomes a data set, a model trains on that with the documented flags, and eval measures it beside a
-// baseline.
+// TestExamples runs the tests of the examples that write tables, and the commands in their READMEs
+// on a few rows. Each example builds, its table is converted to a data set, a model trains with the
+// documented flags, and eval compares the model with a baseline.
 func TestExamples(t *testing.T) {
 	testenv.NoRace(t, "trains as TestTrain does")
 	testenv.Long(t, "builds programs")
@@ -89,7 +89,8 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// runExample runs a command of an example's README, whose files are in a folder, and returns its output.
+// runExample runs a command of an example's README in a folder with the example's files and returns
+// its output.
 func runExample(t *testing.T, command, dir, example string) string {
 	t.Helper()
 	command, to, _ := strings.Cut(command, " > ")
@@ -131,12 +132,12 @@ func runExample(t *testing.T, command, dir, example string) string {
 	return input
 }
 
-// TestCollectSources: the script takes a limited number of files per language, only one of files with equal content,
-// and shell scripts also without an extension.
+// TestCollectSources checks that the script takes a limited number of files per language and skips
+// files with equal content. Shell scripts need no extension.
 func TestCollectSources(t *testing.T) {
 	sh, err := exec.LookPath("sh")
 	if err != nil {
-		t.Skip("there is no shell")
+		t.Skip("sh is missing")
 	}
 	from, to := filepath.Join(t.TempDir(), "my files"), filepath.Join(t.TempDir(), "to")
 	makeFolder(t, filepath.Join(from, "b"))

@@ -20,7 +20,7 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// TestExportONNX: the command writes a complete, reproducible file and describes it.
+// TestExportONNX checks that the command writes a complete, reproducible file and describes it.
 func TestExportONNX(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "model.onnx")
@@ -51,8 +51,9 @@ func TestExportONNX(t *testing.T) {
 	}
 }
 
-// TestExportedTokenizer: exports of models of words, and of a tokenizer.json, have a tokenizer.json whose ids are those
-// of the model; the example in docs/export.md reads it. Exports of models of other tokens have no such file.
+// TestExportedTokenizer checks that exports of models with a word tokenizer or a tokenizer.json
+// have a tokenizer.json with the same token ids. The example in docs/export.md reads the file.
+// Exports of other models have no such file.
 func TestExportedTokenizer(t *testing.T) {
 	dir := t.TempDir()
 	const text = "Ann Lee met Zoë in New York, at all."
@@ -64,7 +65,7 @@ func TestExportedTokenizer(t *testing.T) {
 	path := filepath.Join(dir, "reviews.tokenizer.json")
 	contains(t, out, "\n"+path+": ")
 	folder := filepath.Join(dir, "pytorch")
-	for range 2 { // an export may be replaced
+	for range 2 { // an export can be overwritten
 		succeed(t, "", "export", "pytorch", model, "--output", folder)
 	}
 	equal(t, readText(t, filepath.Join(folder, "tokenizer.json")), readText(t, path))
@@ -73,7 +74,7 @@ func TestExportedTokenizer(t *testing.T) {
 		slices.Max(want) == 1 {
 		t.Errorf("%d, want %d", got, want)
 	}
-	// a model with a tokenizer.json of its own
+	// A model that already has a tokenizer.json.
 	hf := filepath.Join(dir, "hf")
 	must.Succeed(t, os.CopyFS(hf, os.DirFS(model)))
 	must.Succeed(t, os.WriteFile(filepath.Join(hf, "tokenizer.json"), []byte(readText(t, path)), 0o666))
@@ -88,7 +89,7 @@ func TestExportedTokenizer(t *testing.T) {
 	equal(t, readText(t, filepath.Join(dir, "back", "tokenizer.json")), readText(t, path))
 	succeed(t, "", "export", "onnx", goldenPath("pre"), "--output", filepath.Join(dir, "pre.onnx"))
 	if _, err := os.Stat(filepath.Join(dir, "pre.tokenizer.json")); err == nil {
-		t.Error("a model without words has a tokenizer.json")
+		t.Error("a model without a word tokenizer has a tokenizer.json")
 	}
 
 	testenv.NeedPrograms(t, "node")
@@ -107,9 +108,9 @@ func TestExportedTokenizer(t *testing.T) {
 	equal(t, strings.TrimSpace(string(printed)), string(must.Get(json.Marshal(want))(t)))
 }
 
-// TestExportedModel: ONNX Runtime predicts the same as predict for sequences of any length, with a model that the
-// program has trained. The scores of a few tokens are so close that rounding decides which are sampled: at most 1 of
-// 200 sequences may differ by more than 1e-4, and no label may change.
+// TestExportedModel trains a model and checks that ONNX Runtime and predict agree for sequences of
+// any length. Where the scores of a few tokens are almost equal, rounding decides which tokens are
+// sampled. Therefore 1 of 200 sequences may differ by more than 1e-4, but no label may change.
 func TestExportedModel(t *testing.T) {
 	testenv.Long(t, "trains a model")
 	testenv.NeedPrograms(t, "node")
@@ -133,11 +134,11 @@ func TestExportedModel(t *testing.T) {
 		}
 		fmt.Fprintf(&lines, "{\"id\":%d,\"tokens\":%s}\n", i, must.Get(json.Marshal(tokens))(t))
 	}
-	predicted, _ := exits(t, exitOK, lines.String(), "predict", "--model", run) // with a warning of long inputs
+	predicted, _ := exits(t, exitOK, lines.String(), "predict", "--model", run) // warns of long inputs
 	want := replyLines(t, predicted)
 	got := replyLines(t, client(t, lines.String(), []string{"node", filepath.Join(examplesDir, "onnx/run.mjs")}, path))
 	if len(got) != sequences || len(want) != sequences {
-		t.Fatalf("%d answers, predict gives %d", len(got), len(want))
+		t.Fatalf("%d predictions from ONNX Runtime, %d from predict", len(got), len(want))
 	}
 	apart := 0
 	for i, w := range want {
@@ -147,18 +148,18 @@ func TestExportedModel(t *testing.T) {
 		}
 		if !(off <= 1e-4) {
 			apart++
-			t.Logf("line %d of %d tokens: logits are off by %.1e", i, w.Length, off)
+			t.Logf("line %d of %d tokens: logits differ by %.1e", i, w.Length, off)
 		}
 		equal(t, fmt.Sprint(w.Label), fmt.Sprint(slices.Index(got[i].Logits, slices.Max(got[i].Logits))), i, w.Length,
 			w.Label)
 	}
 	if apart > sequences/200 {
-		t.Errorf("%d of %d sequences are off by more than 1e-4", apart, sequences)
+		t.Errorf("%d of %d sequences differ by more than 1e-4", apart, sequences)
 	}
 }
 
-// TestExportPyTorch: a model is exported for PyTorch and imported with the same bits; existing files are not
-// overwritten.
+// TestExportPyTorch checks that a model that is exported for PyTorch and imported again has the
+// same bits. Existing files are not overwritten.
 func TestExportPyTorch(t *testing.T) {
 	dir := t.TempDir()
 	folder, back := filepath.Join(dir, "pytorch"), filepath.Join(dir, "model")
@@ -171,7 +172,7 @@ func TestExportPyTorch(t *testing.T) {
 		equal(t, succeed(t, lines, "predict", "--model", model), want, model)
 	}
 	if config := readText(t, filepath.Join(back, "config.json")); strings.Contains(config, "auto_map") {
-		t.Error("the model that came back still names the module")
+		t.Error("the imported model's config.json still has auto_map")
 	}
 	refuse(t, exitError, "expected no model there, found a config.json", "", "import", "pytorch",
 		folder, "--output", back)

@@ -16,7 +16,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestBrowserModel: the page of examples/web predicts the same in Chromium as predict.
+// TestBrowserModel checks that the page in examples/web shows the same predictions in Chromium as
+// predict.
 func TestBrowserModel(t *testing.T) {
 	testenv.Long(t, "opens a browser")
 	for _, name := range []string{"onnxruntime-web", "@huggingface/tokenizers"} {
@@ -55,7 +56,7 @@ func TestBrowserModel(t *testing.T) {
 			t.Errorf("%s: %s", e.Method, e.Params)
 		}
 	}
-	// shown waits for the answer to a text that a person types.
+	// shown types a text and waits for the prediction.
 	const shown = `(async text => {
 		const byId = id => document.getElementById(id), done = () => byId("state").textContent !== "Loading the model …";
 		for (let i = 0; i < 1200 && !done(); i++) await new Promise(r => setTimeout(r, 50));
@@ -75,7 +76,7 @@ func TestBrowserModel(t *testing.T) {
 	for i, text := range texts {
 		want, p := predicted[i], show(text)
 		if p.State != "" || len(p.Rows) != 3 || p.Rows[0][0] != want.Label {
-			t.Errorf("%q: the page shows %+v, predict answers %v", text, p, want.Label)
+			t.Errorf("%q: the page shows %+v, predict prints %v", text, p, want.Label)
 			continue
 		}
 		for _, row := range p.Rows {
@@ -86,12 +87,12 @@ func TestBrowserModel(t *testing.T) {
 			}
 		}
 	}
-	for i, text := range texts { // the same with words
+	for i, text := range texts { // the same with the model of words
 		if i == 0 {
 			b.open(server.URL + "/?model=words.onnx")
 		}
 		if want, p := spoken[i], show(text); p.State != "" || len(p.Rows) != 3 || p.Rows[0][0] != want.Label {
-			t.Errorf("%q: the page shows %+v of words, predict answers %v", text, p, want.Label)
+			t.Errorf("%q: the page shows %+v with words, predict prints %v", text, p, want.Label)
 		}
 	}
 	b.open(server.URL + "/?model=none.onnx")

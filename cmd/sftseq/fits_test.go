@@ -11,8 +11,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestFits: features must match the model's; a file without label names, which suits models of other tasks, must have
-// the targets that eval needs.
+// TestFits checks that features must match the model's. A file without label names fits models of
+// other tasks, but eval needs its targets.
 func TestFits(t *testing.T) {
 	points := &sft.Config{
 		Task:   config.Classification,
@@ -22,7 +22,7 @@ func TestFits(t *testing.T) {
 	for _, names := range [][]string{nil, {"x"}, {"y", "x"}} {
 		err := fits(points, &seq.Spec{Task: seq.Classification, FeatureNames: names})
 		if err == nil || !strings.Contains(err.Error(), `the model's ["x" "y"]`) {
-			t.Errorf("features %q: %v", names, err)
+			t.Errorf("features %q: %v, want an error with the model's features", names, err)
 		}
 	}
 	must.Check(t, fits(points, &seq.Spec{Task: seq.Classification, FeatureNames: []string{"x", "y"}}))

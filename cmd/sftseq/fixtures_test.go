@@ -21,7 +21,7 @@ func examples(t *testing.T, set *seq.Dataset, split string) (out []seq.Example) 
 	return out
 }
 
-// writeSequences writes an Arrow file of sequences and returns its path.
+// writeSequences writes sequences to an Arrow file and returns its path.
 func writeSequences(t *testing.T, spec seq.Spec, rows ...seq.Example) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "sequences.arrow")
@@ -33,7 +33,8 @@ func writeSequences(t *testing.T, spec seq.Spec, rows ...seq.Example) string {
 	return path
 }
 
-// tableData writes a table and converts it to a data set, with flags of data convert.
+// tableData writes a table, converts it with additional flags of data convert and returns the
+// directory of the data set.
 func tableData(t *testing.T, name, text string, flags ...string) (dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "data")
@@ -42,14 +43,14 @@ func tableData(t *testing.T, name, text string, flags ...string) (dir string) {
 	return dir
 }
 
-// runCustom trains on a data set with more flags and returns the output.
+// runCustom runs train custom with additional flags and returns the printed text.
 func runCustom(t *testing.T, data, out string, flags ...string) string {
 	t.Helper()
 	return done(t, "", append([]string{"train", "custom", "--members", "sft", "--data", data,
 		"--out", out}, flags...)...)
 }
 
-// prediction is the reply of predict with a class, as a client reads it.
+// prediction is the reply of predict with a class.
 type prediction struct {
 	ID            json.RawMessage `json:"id,omitempty"`
 	Label         any             `json:"label"`

@@ -8,8 +8,8 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// TestErrorsNameFlags: the error about a missing file names the flag with that value and no other; for an argument it
-// names none.
+// TestErrorsNameFlags checks that the error about a missing file names exactly the flag with the
+// path. If the path is an argument, the error names no flag.
 func TestErrorsNameFlags(t *testing.T) {
 	dir := t.TempDir()
 	absent, table, plain := filepath.Join(dir, "absent"), writeText(t, filepath.Join(dir, "t.csv"), "t\na\n"),
@@ -39,8 +39,8 @@ func TestErrorsNameFlags(t *testing.T) {
 	})
 }
 
-// TestFileFlags: the flags whose help mentions a file or folder are marked as file flags: shells complete them, and
-// errors name them.
+// TestFileFlags checks that flags whose help mentions a file or folder are marked as file flags, so
+// that shells complete them and errors name them.
 func TestFileFlags(t *testing.T) {
 	path := regexp.MustCompile("`[^`]*(FILE|DIR)[^`]*`")
 	found := 0
@@ -58,7 +58,7 @@ func TestFileFlags(t *testing.T) {
 				continue
 			}
 			if found++; !takes {
-				t.Errorf("%s --%s takes no file, and the help says %s", name, f.Names()[0], usage)
+				t.Errorf("%s --%s is not marked as a file flag, but its help is %s", name, f.Names()[0], usage)
 			}
 		}
 		for _, c := range commands {
@@ -67,6 +67,6 @@ func TestFileFlags(t *testing.T) {
 	}
 	app := newApp()
 	if walk(app.Name, app.Flags, app.Commands); found < 100 {
-		t.Errorf("%d flags of files", found)
+		t.Errorf("%d file flags, want at least 100", found)
 	}
 }

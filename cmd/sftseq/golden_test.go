@@ -44,8 +44,8 @@ func TestPredictGolden(t *testing.T) {
 	}
 }
 
-// checkAlone compares, bit for bit, with the lines one at a time and in another
-// order, on one thread and on two.
+// checkAlone checks that each line predicted on its own, and all lines in other orders, on one
+// thread and on two, give the same bits.
 func checkAlone(t *testing.T, name, inputs, want string) {
 	t.Helper()
 	lines, replies := strings.SplitAfter(strings.TrimSpace(inputs), "\n"), strings.SplitAfter(want, "\n")
@@ -53,7 +53,7 @@ func checkAlone(t *testing.T, name, inputs, want string) {
 		equal(t, succeed(t, line, "predict", "--model", goldenPath(name), "--threads", "1"), replies[i], i+1)
 	}
 	var mixed, expected strings.Builder
-	for round := range min(3, len(lines)) { // the long line once is long enough
+	for round := range min(3, len(lines)) { // once is enough for the long line
 		for i := range lines {
 			at := (len(lines) - 1 - i + round) % len(lines)
 			mixed.WriteString(strings.TrimSpace(lines[at]) + "\n")

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestGraphsOfOneNode: a model learns from graphs of one node without edges what their only feature means, also if
-// other graphs have edges or nodes have loops, and predicts it for new ones.
+// TestGraphsOfOneNode checks that a model learns the class of graphs of one node without edges from
+// their only feature, also beside graphs with edges or loops.
 func TestGraphsOfOneNode(t *testing.T) {
 	for name, edges := range map[string][]string{"without edges": {"[]"}, "beside others": {"[]", "[[0,0,1]]", ""}} {
 		t.Run(name, func(t *testing.T) {

@@ -12,8 +12,9 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestGraphs: graphs are generated, a model learns them, and eval, predict and embed accept them. The output of data
-// head is converted to the same graphs. The server refuses the model.
+// TestGraphs generates graphs, trains a model on them, and checks that eval, predict and embed
+// accept them. The output of data head is converted to the same graphs. The server refuses the
+// model.
 func TestGraphs(t *testing.T) {
 	data, dir := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "run")
 	printed(t, "", "data", "generate", "graphs", "--out", data, "--train", "60", "--val", "10", "--test", "6",
@@ -33,7 +34,7 @@ func TestGraphs(t *testing.T) {
 	predictions := printed(t, "", "predict", "--model", dir, lines)
 	replies := strings.Split(strings.TrimSpace(predictions), "\n")
 	if len(replies) != 6 {
-		t.Fatalf("%d replies", len(replies))
+		t.Fatalf("%d replies, want 6", len(replies))
 	}
 	for _, line := range replies {
 		var reply struct {
@@ -55,7 +56,7 @@ func TestGraphs(t *testing.T) {
 	same := filepath.Join(t.TempDir(), "same.jsonl")
 	must.Succeed(t, os.WriteFile(same, []byte(printed(t, "", "data", "head", filepath.Join(again, "test.arrow"))),
 		0o666))
-	ids := regexp.MustCompile(`"id":"(\d)"`) // rows with an id have a string
+	ids := regexp.MustCompile(`"id":"(\d)"`) // rows with an id print it as a string
 	equal(t, ids.ReplaceAllString(printed(t, "", "predict", "--model", dir, same), `"id":$1`), predictions)
 	printed(t, "", "export", "pytorch", dir, "--output", dir+"-pytorch")
 	printed(t, "", "import", "pytorch", dir+"-pytorch", "--output", dir+"-back")
@@ -98,7 +99,8 @@ func TestGraphs(t *testing.T) {
 	drawnInReport(t, dir, "nodes; pooling weights")
 }
 
-// TestFewGraphs: convert warns of an empty split that training needs, and suggests a remedy.
+// TestFewGraphs checks that convert warns of an empty split that training needs, and suggests a
+// remedy.
 func TestFewGraphs(t *testing.T) {
 	dir := t.TempDir()
 	lines := writeText(t, filepath.Join(dir, "g.jsonl"),

@@ -12,8 +12,8 @@ import (
 	"github.com/sftseq/sftseq/lra"
 )
 
-// TestHelp: the help of every command has an example and few, short lines, and ends with the command for advanced flags
-// if it has any.
+// TestHelp checks that the help of every command has an example and a limited number of short
+// lines. If the command has advanced flags, the last line names the command that prints them.
 func TestHelp(t *testing.T) {
 	var check func(c *cli.Command, path ...string)
 	check = func(c *cli.Command, path ...string) {
@@ -29,7 +29,7 @@ func TestHelp(t *testing.T) {
 			t.Errorf("%s --help has no example", name)
 		}
 		if strings.Contains(whole, "(default: false)") {
-			t.Errorf("%s --help says that a switch is off unless it is given", name)
+			t.Errorf("%s --help-all prints the default false of a switch", name)
 		}
 		checkLines(t, name, whole)
 		for line := range strings.Lines(help) {
@@ -42,10 +42,10 @@ func TestHelp(t *testing.T) {
 			heading := f.(cli.CategorizableFlag).GetCategory()
 			base, rare := strings.CutSuffix(heading, advancedSuffix)
 			if !slices.Contains(groups, base) {
-				t.Errorf("%s: --%s stands under %q, which is not one of the headings", name, f.Names()[0], heading)
+				t.Errorf("%s: --%s is under %q, which is not a heading", name, f.Names()[0], heading)
 			}
 			if shown := shows(help, f); rare == shown && !isHelp(f) {
-				t.Errorf("%s --help shows --%s: %v, which is advanced: %v", name, f.Names()[0], shown, rare)
+				t.Errorf("%s --help shows --%s: %v; the flag is advanced: %v", name, f.Names()[0], shown, rare)
 			}
 			if !shows(whole, f) && !isHelp(f) {
 				t.Errorf("%s --help-all does not show --%s", name, f.Names()[0])
@@ -57,7 +57,7 @@ func TestHelp(t *testing.T) {
 		lines := strings.Split(strings.TrimSpace(help), "\n")
 		if refers := strings.HasSuffix(lines[len(lines)-1],
 			"advanced flags: sftseq "+name+" --help-all"); refers != (hidden > 0) || (help == whole) == (hidden > 0) {
-			t.Errorf("%s --help leaves out %d flags, and its last line is %q", name, hidden, lines[len(lines)-1])
+			t.Errorf("%s --help omits %d flags, but its last line is %q", name, hidden, lines[len(lines)-1])
 		}
 		for _, s := range c.Subcommands {
 			check(s, append(slices.Clip(path), s.Name)...)
@@ -75,7 +75,8 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// checkLines: no line is longer than helpWidth, and no flag has more than two lines.
+// checkLines checks that no line is longer than helpWidth, and that no flag has more than two
+// lines.
 func checkLines(t *testing.T, name, help string) {
 	of, n := "", 0
 	for line := range strings.Lines(help) {
@@ -87,7 +88,7 @@ func checkLines(t *testing.T, name, help string) {
 			of, n = line, 1
 		case of != "" && strings.HasPrefix(line, "   "):
 			if n++; n == 3 {
-				t.Errorf("%s --help-all has more than two lines of %s", name, of)
+				t.Errorf("%s --help-all has more than two lines for %s", name, of)
 			}
 		default:
 			of = ""
@@ -95,7 +96,7 @@ func checkLines(t *testing.T, name, help string) {
 	}
 }
 
-// shows reports whether a help has a line that begins with a flag.
+// shows reports whether a help text has a line that begins with the flag.
 func shows(help string, f cli.Flag) bool {
 	row := flagRows([]cli.Flag{f})[0]
 	return strings.Contains(help, "\n  "+row[0]+" ") || strings.Contains(help, "\n  "+row[0]+"\n")
@@ -103,7 +104,8 @@ func shows(help string, f cli.Flag) bool {
 
 func isHelp(f cli.Flag) bool { return f.Names()[0] == "help" || f.Names()[0] == "help-all" }
 
-// TestFlagsOfTasks: train defines a flag for the tasks whose data can use it, and for custom.
+// TestFlagsOfTasks checks that train defines a flag only for custom and the tasks whose data can
+// use the flag.
 func TestFlagsOfTasks(t *testing.T) {
 	for name, want := range map[string]func(*lra.Task) bool{
 		"point-rotation":  func(task *lra.Task) bool { return slices.Contains(task.Features, "z") },
@@ -132,7 +134,8 @@ func TestFlagsOfTasks(t *testing.T) {
 		"train", "listops", "--config", config, "--out", filepath.Join(t.TempDir(), "run"))
 }
 
-// TestHelpAllBeforeCommands: --help-all prints the help of the command wherever it stands, and runs nothing.
+// TestHelpAllBeforeCommands checks that --help-all prints the help of the command in every
+// position, and that the command does not run.
 func TestHelpAllBeforeCommands(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "run")
 	want := succeed(t, "", "train", "listops", "--help-all")
@@ -147,7 +150,8 @@ func TestHelpAllBeforeCommands(t *testing.T) {
 	noFile(t, out)
 }
 
-// TestHintsOfTopLevelFlags: the hint for an unknown flag names sibling tasks, but not other top-level commands.
+// TestHintsOfTopLevelFlags checks that the hint for an unknown flag names other tasks of train, but
+// no other top-level commands.
 func TestHintsOfTopLevelFlags(t *testing.T) {
 	_, _, errs := program(nil, "train", "--epochs", "3")
 	if strings.Contains(errs, "pretrain") || !strings.Contains(errs, "-epochs") {

@@ -12,8 +12,9 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestHints: the error about a table or a folder in place of a data set or JSON lines, or about a folder of runs in
-// place of one, says what to do.
+// TestHints checks that the error about the wrong kind of input suggests the right command. The
+// wrong inputs are a table or a folder instead of a data set or JSON lines, and a folder of runs
+// instead of one run.
 func TestHints(t *testing.T) {
 	dir := t.TempDir()
 	csv := writeText(t, filepath.Join(dir, "my reviews.csv"), "text,label\na,x\n")
@@ -81,7 +82,7 @@ func TestHints(t *testing.T) {
 	}
 }
 
-// TestNamesOnce: an error contains the name of the file only once.
+// TestNamesOnce checks that an error contains the name of the file only once.
 func TestNamesOnce(t *testing.T) {
 	dir := t.TempDir()
 	hf := filepath.Join(dir, "hf")
@@ -104,7 +105,8 @@ func TestNamesOnce(t *testing.T) {
 	}
 }
 
-// TestSummary: a learned tokenizer is shown with the size of its vocabulary, --json prints all of it.
+// TestSummary checks that info prints only the vocabulary size of a learned tokenizer, and that
+// --json prints the whole tokenizer.
 func TestSummary(t *testing.T) {
 	dir := t.TempDir()
 	var text strings.Builder
@@ -125,7 +127,7 @@ func TestSummary(t *testing.T) {
 		notContains(t, out, last)
 		if out := succeed(t, "", append(args, "--json")...); !strings.Contains(out, last) &&
 			!strings.Contains(out, "wordyk") {
-			t.Errorf("%q --json lacks words", args)
+			t.Errorf("%q --json lacks the words of the tokenizer", args)
 		}
 	}
 	for spec, want := range map[string]string{
@@ -141,8 +143,8 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// TestMovedData: if the data of a run are missing, eval and train --resume print the recorded path and the flag that
-// replaces it.
+// TestMovedData checks that eval and train --resume print the recorded path and the flag that
+// replaces it if the data of a run are missing.
 func TestMovedData(t *testing.T) {
 	data := tableData(t, "t.csv", motifRows(60, 24), "--text", "sequence", "--numbers", "length", "--tokenizer",
 		"dna:1", "--split", "0.6,0.2,0.2")

@@ -10,12 +10,12 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// link matches the connection between ranks.
+// link returns a network with a bandwidth in bytes per second and a latency.
 func link(bandwidth float64, latency time.Duration) distributed.Network {
 	return distributed.Network{Bandwidth: bandwidth, Latency: latency.Seconds()}
 }
 
-// relative returns the relative error of a number.
+// relative returns the relative error of got.
 func relative(got, want float64) float64 { return math.Abs(got-want) / want }
 
 func TestParseCluster(t *testing.T) {
@@ -56,7 +56,7 @@ func TestParseCluster(t *testing.T) {
 	}
 }
 
-// TestInfoCluster: the output is the simulation of the batch in the flags.
+// TestInfoCluster checks that info --cluster simulates training steps with the batch in the flags.
 func TestInfoCluster(t *testing.T) {
 	testenv.NoRace(t, "measures and simulates with what other tests run")
 	args := []string{"info", "--model", goldenPath("pre"), "--cluster", "6,10Gbit,20us", "--batch", "8", "--length",
@@ -74,10 +74,10 @@ func TestInfoCluster(t *testing.T) {
 			(s.SentBytes > 0) != (ranks > 1) || (s.Exchange > 0) != (ranks > 1) {
 			t.Errorf("%+v", s)
 		}
-		// A sum but for its own share, and its share to each other rank. Words are a little more
-		// than parameters, which are aligned.
+		// A rank sends all sums except its own share, and its share to each other rank. Words are
+		// slightly more than parameters, because of alignment.
 		if w := float64(ranks); ranks > 1 && relative(s.SentBytes, 2*4*parameters*(w-1)/w) > 0.1 {
-			t.Errorf("%d ranks send %v bytes of %v parameters", ranks, s.SentBytes, parameters)
+			t.Errorf("%d ranks send %v bytes for %v parameters", ranks, s.SentBytes, parameters)
 		}
 	}
 	if c.Steps[0].Efficiency != 1 || !(c.Steps[3].Efficiency < c.Steps[1].Efficiency) {
@@ -89,7 +89,7 @@ func TestInfoCluster(t *testing.T) {
 	notContains(t, printed(t, "", "info", "--model", goldenPath("pre"), "--json"), "cluster")
 }
 
-// TestInfoClusterTrained: the default batch is that of the model's training.
+// TestInfoClusterTrained checks that the default batch is the batch of the model's training.
 func TestInfoClusterTrained(t *testing.T) {
 	testenv.NoRace(t, "measures and simulates with what other tests run")
 	model := t.TempDir()

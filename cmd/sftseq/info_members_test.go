@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestInfoMembers: info shows the n-grams and the memory of a linear model, and no key that it lacks; of a fusion the
-// members with their weights and losses.
+// TestInfoMembers checks that info prints the n-grams and the memory of a linear model, without
+// keys that it lacks. For a fusion, info prints the members with their weights and losses.
 func TestInfoMembers(t *testing.T) {
 	data, out := proseData(t, 100), filepath.Join(t.TempDir(), "run")
 	trained, progress := exits(t, exitOK, "", "train", "custom", "--data", data, "--out", out, "--steps", "2",
@@ -32,7 +32,7 @@ func TestInfoMembers(t *testing.T) {
 	contains(t, said, "weighted sum of the logits of 2 models",
 		"more about a member: sftseq info --model "+filepath.Join(out, "lexical"))
 	if n := strings.Count(said, "\n"); n > 10 {
-		t.Errorf("%d lines: %s", n, said)
+		t.Errorf("%d lines, want at most 10: %s", n, said)
 	}
 	f := decode[fusionInfo](t, succeed(t, "", "info", "--json", "--model", out))
 	if m := f.Members; len(m) != 2 || m[0].Type != config.LinearType ||

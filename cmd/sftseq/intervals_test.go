@@ -10,13 +10,13 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestBasesOfBED: positions in BED count bases, in input and output: white space within a sequence is not a base, in
-// FASTA and in other tables.
+// TestBasesOfBED checks that positions in BED files count bases, in input and output. White space
+// within a sequence is not a base, in FASTA and in other tables.
 func TestBasesOfBED(t *testing.T) {
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
 	var fasta, bed strings.Builder
-	for i := range 40 { // no base is outside of a gene, so that each is in a predicted span
+	for i := range 40 { // every base is in a gene, and therefore in a predicted span
 		fmt.Fprintf(&fasta, ">s%d\tfirst\nACGTACGTAC GTACG\tTACG%s\n", i, strings.Repeat("A", i%7))
 		fmt.Fprintf(&bed, "s%d\t0\t%d\tgene\n", i, 19+i%7)
 	}
@@ -48,7 +48,8 @@ func TestBasesOfBED(t *testing.T) {
 	}
 }
 
-// TestMarkedEndsOfData: train warns of a data set of an older version whose tags mark the ends of spans.
+// TestMarkedEndsOfData checks that train warns of a data set of an older version whose tags mark
+// the ends of spans.
 func TestMarkedEndsOfData(t *testing.T) {
 	dir := t.TempDir()
 	for name, tags := range map[string][]string{"bioes": {"O", "B-X", "E-X"}, "bio": {"O", "B-X", "I-X"}} {

@@ -18,11 +18,12 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// npmTests has the scripts and npm packages of tests.
+// npmTests is the folder with the scripts and npm packages of tests.
 const npmTests = "testdata/npm"
 
-// TestKeptTypes: DuckDB finds no difference between its table of every type and the columns that predict keeps: with
-// the same types in Parquet, and cast from their exact text in CSV and JSON.
+// TestKeptTypes checks with DuckDB that the columns that predict keeps equal the columns of a table
+// with every type. Parquet has the same types. CSV and JSON have exact texts, which DuckDB casts to
+// the types.
 func TestKeptTypes(t *testing.T) {
 	testenv.NeedPrograms(t, "node")
 	testenv.NeedFile(t, "npm's @duckdb/node-api", filepath.Join(npmTests, "node_modules/@duckdb/node-api"))
@@ -59,7 +60,7 @@ func typedStream(t *testing.T) string {
 		b.Field(2).(*array.Date32Builder).Append(arrow.Date32(i))
 	}
 	b.Field(0).AppendNull()
-	b.Field(1).(*array.StringBuilder).Append("") // the model refuses it
+	b.Field(1).(*array.StringBuilder).Append("") // the model refuses an empty text
 	b.Field(2).(*array.Date32Builder).Append(3)
 	var out strings.Builder
 	w := ipc.NewWriter(&out, ipc.WithSchema(schema))
@@ -68,8 +69,8 @@ func typedStream(t *testing.T) string {
 	return out.String()
 }
 
-// TestKeptTypesOfStreams: ids and kept columns from a pipe keep their types in a file, in a stream and in parts of a
-// job; a null id stays null.
+// TestKeptTypesOfStreams checks that ids and kept columns from a pipe keep their types in a file,
+// in a stream and in the parts of a job. A null id stays null.
 func TestKeptTypesOfStreams(t *testing.T) {
 	dir, text := t.TempDir(), typedStream(t)
 	in := writeText(t, filepath.Join(dir, "in.arrows"), text)
@@ -85,7 +86,7 @@ func TestKeptTypesOfStreams(t *testing.T) {
 		t.Helper()
 		const want = "7 8 9 (null) 1970-01-01 1970-01-02 1970-01-03 1970-01-04"
 		if got := strings.Join(append(keys, days...), " "); got != want {
-			t.Errorf("%s: %s", name, got)
+			t.Errorf("%s: %s, want %s", name, got, want)
 		}
 		keys, days = nil, nil
 	}
@@ -116,12 +117,12 @@ func TestKeptTypesOfStreams(t *testing.T) {
 		"--output", dir+"/parts/")...)
 	parts := must.Get(filepath.Glob(dir + "/parts/*.arrow"))(t)
 	if len(parts) != 1 {
-		t.Fatalf("%q", parts)
+		t.Fatalf("parts %q, want one", parts)
 	}
 	checkFile(parts[0])
 }
 
-// TestDatesAsIDs: a column of dates can be the id of rows in every output.
+// TestDatesAsIDs checks that a column of dates can be the id of rows in every output.
 func TestDatesAsIDs(t *testing.T) {
 	in := writeText(t, filepath.Join(t.TempDir(), "in.arrows"), typedStream(t))
 	for _, name := range []string{"out.csv", "out.jsonl"} {

@@ -12,7 +12,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestKillsOfGeneration: a data set is complete at every moment while a generated one replaces it.
+// TestKillsOfGeneration checks that a data set is complete at every moment while a newly generated
+// data set replaces it.
 func TestKillsOfGeneration(t *testing.T) {
 	killReplacements(t, 2, func(dir string, which int) []string {
 		return []string{"data", "generate", "listops", "--out", dir, "--force", "--seed", fmt.Sprint(which + 1),
@@ -20,7 +21,8 @@ func TestKillsOfGeneration(t *testing.T) {
 	})
 }
 
-// TestKillsOfConversion: a data set is complete at every moment while a converted one replaces it.
+// TestKillsOfConversion checks that a data set is complete at every moment while a newly converted
+// data set replaces it.
 func TestKillsOfConversion(t *testing.T) {
 	from := t.TempDir()
 	killReplacements(t, 3, func(dir string, which int) []string {
@@ -36,8 +38,9 @@ func TestKillsOfConversion(t *testing.T) {
 	})
 }
 
-// killReplacements repeatedly replaces a data set by one of two and kills the program meanwhile: either the old or the
-// new one exists, complete, and at the end nothing else.
+// killReplacements repeatedly replaces a data set by one of two data sets and kills the program
+// meanwhile. Either the old or the new data set exists and is complete. At the end no other file
+// exists.
 func killReplacements(t *testing.T, seed uint64, make func(dir string, which int) []string) {
 	program, dir := built(t), filepath.Join(t.TempDir(), "data")
 	var prints [2]string
@@ -48,7 +51,7 @@ func killReplacements(t *testing.T, seed uint64, make func(dir string, which int
 		prints[which] = wholeSet(t, dir)
 	}
 	if prints[0] == prints[1] {
-		t.Fatal("both data sets are the same")
+		t.Fatal("the two data sets are equal")
 	}
 	k := newKiller(t, seed)
 	there, replaced := 1, 0
@@ -58,14 +61,14 @@ func killReplacements(t *testing.T, seed uint64, make func(dir string, which int
 		case found < 0:
 			t.Fatal("the data set is neither the old one nor the new one")
 		case ended && found == there:
-			t.Fatal("the program has come to its end, and the old data set is there")
+			t.Fatal("the program exited with success, but left the old data set")
 		case found != there:
 			there, replaced = found, replaced+1
 		}
 	}
 	timed(t, program, make(dir, 1)...)
 	if left := names(t, dir); wholeSet(t, dir) != prints[1] || !slices.Equal(left, files) {
-		t.Errorf("%v are there, expected %v", left, files)
+		t.Errorf("files %v, expected %v", left, files)
 	}
 	t.Logf("replaced %d times", replaced)
 }

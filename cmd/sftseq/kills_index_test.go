@@ -15,12 +15,12 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// itemText is the sequence of an item of the index.
+// itemText returns the sequence of an item of the index.
 func itemText(id int) string {
 	return fmt.Sprintf("[MAX %s ]", strings.Join(strings.Split(fmt.Sprint(id), ""), " "))
 }
 
-// server is a server process with lines as its protocol.
+// server is a server process that reads and writes lines.
 type server struct {
 	command *exec.Cmd
 	in      io.WriteCloser
@@ -50,22 +50,22 @@ func (s *server) ask(t *testing.T, method, params string, result any) {
 	}
 }
 
-// end ends the server.
+// end closes the server's input and waits for its exit.
 func (s *server) end(t *testing.T) {
 	t.Helper()
 	s.in.Close()
 	must.Check(t, s.command.Wait())
 }
 
-// TestKillsOfServing: a server that is killed while it adds to an index, or opens it, leaves every acknowledged item
-// unchanged, and no item that was not sent.
+// TestKillsOfServing kills a server while it adds to an index or opens it. Every acknowledged item
+// remains unchanged, and the index has no item that was not sent.
 func TestKillsOfServing(t *testing.T) {
 	program, file := built(t), filepath.Join(t.TempDir(), "index.arrow")
 	acknowledged := map[int]bool{}
 	k := newKiller(t, 4)
-	next, all := 1, 0 // the item that is sent next, and how many were acknowledged
+	next, all := 1, 0 // the next item to send, and the number of acknowledged items
 	for round := 0; k.goesOn(t); round++ {
-		if round%4 == 3 { // while it opens
+		if round%4 == 3 { // kill while the server opens the index
 			c := exec.Command(program, "serve", "--log", "error", "--model", goldenPath("pre"), "--index", file)
 			pipes(t, c)
 			time.Sleep(time.Duration(k.random.Float64() * float64(60*time.Millisecond)))
@@ -95,7 +95,7 @@ func TestKillsOfServing(t *testing.T) {
 			if _, err := fmt.Sscanf(s.out.Text(), `{"jsonrpc":"2.0","id":%d,"result":{"id":`, &id); err == nil {
 				acknowledged[id] = true
 				all++
-			} else if strings.HasSuffix(s.out.Text(), "}") { // else it is cut off
+			} else if strings.HasSuffix(s.out.Text(), "}") { // the last response may be cut off
 				t.Errorf("%.300s", s.out.Text())
 			}
 		}
@@ -103,7 +103,7 @@ func TestKillsOfServing(t *testing.T) {
 		timer.Stop()
 		k.expectKilled(t, s.command, "")
 		next = <-sent
-		if len(acknowledged) > 5000 { // it began to take long
+		if len(acknowledged) > 5000 { // the checks would take long
 			s := startServer(t, program, file)
 			expectItems(t, s, acknowledged, next)
 			s.end(t)
@@ -117,8 +117,8 @@ func TestKillsOfServing(t *testing.T) {
 	t.Logf("%d items were acknowledged", all)
 }
 
-// expectItems: the index has the acknowledged items, finds some of them by their own text, and has no item that was not
-// sent.
+// expectItems checks that the index has the acknowledged items, that a search for an item's text
+// finds it, and that no other items exist.
 func expectItems(t *testing.T, s *server, acknowledged map[int]bool, next int) {
 	t.Helper()
 	var found struct {
@@ -131,23 +131,23 @@ func expectItems(t *testing.T, s *server, acknowledged map[int]bool, next int) {
 	there := map[int]bool{}
 	for _, i := range found.Items {
 		if there[i.ID] || i.ID < 1 || i.ID >= next {
-			t.Errorf("item %d is there twice, or was not sent: up to %d were", i.ID, next-1)
+			t.Errorf("item %d occurs twice or was not sent: the last sent item is %d", i.ID, next-1)
 		}
 		there[i.ID] = true
 	}
 	for id := range acknowledged {
 		if !there[id] {
-			t.Errorf("item %d was acknowledged, and is not among %d", id, len(there))
+			t.Errorf("the acknowledged item %d is not among %d items", id, len(there))
 		}
 	}
 	looked := 0
-	for id := range acknowledged { // some, in any order
+	for id := range acknowledged { // some, in random order
 		if looked++; looked > 5 {
 			break
 		}
 		s.ask(t, "retrieval/search", fmt.Sprintf(`{"text":%q,"k":1}`, itemText(id)), &found)
 		if len(found.Items) != 1 || found.Items[0].Cosine < 1-1e-6 {
-			t.Errorf("item %d is found as %+v", id, found.Items)
+			t.Errorf("search for item %d: %+v", id, found.Items)
 		}
 	}
 }

@@ -12,35 +12,35 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// kills is the number of kills of a campaign: make kills.
+// kills is the number of processes that the kill tests kill (make kills).
 var kills = flag.Int("kills", 20, "how many `processes` the tests TestKills… kill in all")
 
 // killer kills the program at random moments.
 type killer struct {
 	random *rand.Rand
-	wanted int // kills
+	wanted int // number of kills
 	killed int
-	ended  int // processes that came to their ends before
+	ended  int // processes that exited before their kill
 }
 
 // newKiller returns a killer with a sixth of the kills, because there are six tests.
 func newKiller(t *testing.T, seed uint64) *killer {
 	k := &killer{random: rand.New(rand.NewPCG(seed, 0)), wanted: max(1, *kills/6)}
-	t.Cleanup(func() { t.Logf("killed %d times; %d processes came to their ends before", k.killed, k.ended) })
+	t.Cleanup(func() { t.Logf("killed %d times; %d processes exited before", k.killed, k.ended) })
 	return k
 }
 
-// goesOn reports whether more kills follow. It fails the test if too few processes were killed.
+// goesOn reports whether more kills follow. It fails the test if too few processes could be killed.
 func (k *killer) goesOn(t *testing.T) bool {
 	t.Helper()
 	if k.ended > 10*k.wanted {
-		t.Fatalf("%d processes came to their ends, %d were killed", k.ended, k.killed)
+		t.Fatalf("%d processes exited before, %d were killed", k.ended, k.killed)
 	}
 	return k.killed < k.wanted
 }
 
-// run runs the program, kills it after a random time up to a limit, and reports whether it ended before. Any other
-// failure fails the test.
+// run starts the program and kills it after a random time of at most within. It reports whether the
+// program exited before. Any other failure fails the test.
 func (k *killer) run(t *testing.T, within time.Duration, program string, args ...string) (ended bool) {
 	t.Helper()
 	c := exec.Command(program, args...)
@@ -58,7 +58,7 @@ func (k *killer) run(t *testing.T, within time.Duration, program string, args ..
 	return false
 }
 
-// expectKilled counts a process that ended by a kill.
+// expectKilled checks that a process ended by SIGKILL, and counts it.
 func (k *killer) expectKilled(t *testing.T, c *exec.Cmd, text string) {
 	t.Helper()
 	if status, ok := c.ProcessState.Sys().(syscall.WaitStatus); !ok || !status.Signaled() ||
@@ -68,7 +68,7 @@ func (k *killer) expectKilled(t *testing.T, c *exec.Cmd, text string) {
 	k.killed++
 }
 
-// timed runs the program to its end and returns its duration.
+// timed runs the program to completion and returns its duration.
 func timed(t *testing.T, program string, args ...string) time.Duration {
 	t.Helper()
 	start := time.Now()

@@ -12,15 +12,16 @@ func TestKillsOfTraining(t *testing.T) {
 	killRuns(t, 1, small)
 }
 
-// TestKillsOfPretraining: the masked tokens depend only on seed, row and step.
+// TestKillsOfPretraining kills pretraining runs. The masked tokens depend only on seed, row and
+// step, so a resumed run equals an uninterrupted run.
 func TestKillsOfPretraining(t *testing.T) {
 	killRuns(t, 6, func(data, out string) []string {
 		return smallPretraining(data, out, "--steps", "90", "--token-deletion", "0.1")
 	})
 }
 
-// killRuns kills runs at random moments and goes on each time with other threads and memory:
-// weights and metrics equal those of a run that was left alone.
+// killRuns kills runs at random moments and resumes each with other threads and memory. The final
+// weights and metrics equal an uninterrupted run.
 func killRuns(t *testing.T, seed uint64, flags func(data, out string) []string) {
 	program := built(t)
 	data := smallData(t)
@@ -31,7 +32,7 @@ func killRuns(t *testing.T, seed uint64, flags func(data, out string) []string) 
 		args := append(flags(data, torn), more...)
 		if _, err := os.Stat(filepath.Join(torn, "last", "checkpoint.safetensors")); err == nil {
 			args = append(args, "--resume")
-		} // else it was killed before it had begun, and begins
+		} // else the run was killed before its first checkpoint and starts again
 		return args
 	}
 	runs := 0
@@ -45,5 +46,5 @@ func killRuns(t *testing.T, seed uint64, flags func(data, out string) []string) 
 	}
 	timed(t, program, next()...)
 	compareRuns(t, whole, torn)
-	t.Logf("%d runs equal one that was left alone", runs+1)
+	t.Logf("%d runs equal the uninterrupted run", runs+1)
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// measured runs the program as a process and returns its status, what it prints to standard error and
-// its peak memory in bytes. One that takes more than a minute fails the test.
+// measured runs the program as a process and returns its status, its standard error and its peak
+// memory in bytes. The test fails if the program takes more than a minute.
 func measured(t *testing.T, args ...string) (status int, stderr string, peak int64) {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), built(t), args...)
@@ -24,7 +24,7 @@ func measured(t *testing.T, args ...string) (status int, stderr string, peak int
 	must.Succeed(t, c.Start())
 	late := time.AfterFunc(time.Minute, func() { c.Process.Kill() })
 	ended, polled := make(chan struct{}), make(chan int64)
-	go func() { // the usage that Wait returns includes the memory of this process before exec
+	go func() { // the rusage from Wait includes the memory of this process before exec
 		most := int64(0)
 		for {
 			most = max(most, peakMemory(c.Process.Pid))
@@ -48,7 +48,7 @@ func measured(t *testing.T, args ...string) (status int, stderr string, peak int
 	return c.ProcessState.ExitCode(), text.String(), peak
 }
 
-// peakMemory is the most memory in bytes that a process has had since its exec; 0 if it has ended.
+// peakMemory returns the peak memory in bytes of a process since its exec; 0 if it has exited.
 func peakMemory(pid int) (peak int64) {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if _, after, ok := strings.Cut(string(text), "VmHWM:"); ok {
@@ -57,8 +57,8 @@ func peakMemory(pid int) (peak int64) {
 	return peak << 10
 }
 
-// TestMemoryOfHostileFiles: files of some megabytes that become many times their size, and headers that
-// state huge sizes, end in the right result or in an error with its place, in bounded memory.
+// TestMemoryOfHostileFiles checks that files that expand to many times their size, and headers that
+// state huge sizes, need bounded memory. The result is correct or an error with its position.
 func TestMemoryOfHostileFiles(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string {
@@ -129,7 +129,7 @@ func TestMemoryOfHostileFiles(t *testing.T) {
 	}
 }
 
-// TestFIFOsAreRefused: commands refuse a FIFO in place of a file without waiting for a writer.
+// TestFIFOsAreRefused checks that commands refuse a FIFO as a file without waiting for a writer.
 func TestFIFOsAreRefused(t *testing.T) {
 	fifo := filepath.Join(t.TempDir(), "fifo")
 	must.Succeed(t, syscall.Mkfifo(fifo, 0o666))

@@ -10,7 +10,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestFarLongerRows: predict and embed warn once of inputs that are far longer than all rows of training.
+// TestFarLongerRows checks that predict and embed warn once of inputs that are far longer than all
+// training rows.
 func TestFarLongerRows(t *testing.T) {
 	dir, rows := t.TempDir(), ""
 	for i := range 40 {
@@ -34,7 +35,8 @@ func TestFarLongerRows(t *testing.T) {
 	notContains(t, said, "warning")
 }
 
-// TestReportOtherData: where the data of --data cannot be read or do not fit, report names those of the run.
+// TestReportOtherData checks that the error about unreadable or unsuitable --data names the data of
+// the run.
 func TestReportOtherData(t *testing.T) {
 	dir := t.TempDir()
 	text := "text,label\n"
@@ -53,7 +55,8 @@ func TestReportOtherData(t *testing.T) {
 	}
 }
 
-// TestPredictFolderOfClouds: a model of points names the command that makes clouds of a folder of files.
+// TestPredictFolderOfClouds checks that the error for a folder of point-cloud files names the
+// command that converts them.
 func TestPredictFolderOfClouds(t *testing.T) {
 	dir := t.TempDir()
 	rows := ""
@@ -71,7 +74,8 @@ func TestPredictFolderOfClouds(t *testing.T) {
 		" --to DIR --val-part 0 --test-part 0 --no-baselines makes clouds of files of points, which --input DIR/train.arrow names")
 }
 
-// TestFarOffNumbers: predict warns once of series in other units than those of training.
+// TestFarOffNumbers checks that predict warns once of series in another unit than the training
+// series.
 func TestFarOffNumbers(t *testing.T) {
 	rows := ""
 	for i := range 40 {

@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// TestManualPage: the page has every command with its example and its flags, and what
-// formats it has nothing to complain about.
+// TestManualPage checks that the page has every command with its example and its flags, and that
+// man formats the page without warnings.
 func TestManualPage(t *testing.T) {
 	page := succeed(t, "", "man")
 	equal(t, page, succeed(t, "", "man"))

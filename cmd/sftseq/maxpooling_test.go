@@ -13,9 +13,9 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestMaxPooling: a model of clouds whose head takes the maximum over a sample of the points is
-// trained, evaluated, explained and drawn, and models of other heads start from it and it from
-// them.
+// TestMaxPooling checks a model of clouds whose head takes the maximum over a sample of the points.
+// It is trained, evaluated, explained and drawn in a report. Models with other heads can start from
+// it, and it can start from them.
 func TestMaxPooling(t *testing.T) {
 	testenv.NoRace(t, "goes the ways of TestClouds, TestConvertCloud and TestGraphs")
 	dir := t.TempDir()
@@ -45,15 +45,15 @@ func TestMaxPooling(t *testing.T) {
 		for _, w := range said.Explain.Pooling {
 			sum += w
 		}
-		// Of 24 points at most 20 are in the sample.
+		// The sample has at most 20 of the 24 points.
 		if len(said.Explain.Pooling) != 24 || math.Abs(float64(sum)-1) > 1e-5 ||
 			!slices.Contains(said.Explain.Pooling, 0) {
-			t.Errorf("pooling %v", said.Explain.Pooling)
+			t.Errorf("pooling %v, want 24 weights with a sum of 1, some of them 0", said.Explain.Pooling)
 		}
 	}
 	drawnInReport(t, model, "points; pooling weights")
 
-	// A head that reads tokens has no pooling, and none of the model that it starts from.
+	// A head for tags has no pooling, even if the initial model has.
 	tags := filepath.Join(dir, "tags")
 	train(parts, tags, "--init-from", model)
 	if cfg, err := config.Read(filepath.Join(tags, "config.json")); err != nil || cfg.Pooling != "" ||

@@ -7,7 +7,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestAbandonable: what computes in one piece does not keep a program from ending.
+// TestAbandonable checks that a long computation does not keep the program from exiting.
 func TestAbandonable(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	if n := must.Get(abandonable(ctx, func() (int, error) { return 7, nil }))(t); n != 7 {

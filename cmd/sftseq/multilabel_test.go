@@ -42,9 +42,9 @@ func labelledRows(rows int) string {
 	return out.String()
 }
 
-// TestMultiLabel: a table with several labels for each row becomes a model that predicts them as lines, tables and
-// Arrow, is measured beside the labels' frequencies, is reported on, and starts from an existing model; requests that
-// it does not support are refused.
+// TestMultiLabel checks multi-label classification from a table: training, predictions as lines,
+// tables and Arrow, eval against the label frequencies, report, and training from an existing
+// model. Unsupported requests are refused.
 func TestMultiLabel(t *testing.T) {
 	testenv.NoRace(t, "trains as TestTrain does; its baselines are slow loops")
 	dir := t.TempDir()
@@ -117,7 +117,8 @@ func TestMultiLabel(t *testing.T) {
 	}
 	if simple := result.Frequencies; math.Abs(*simple.MeanAveragePrecision-mean) > 1e-9 ||
 		*result.MeanAveragePrecision < mean+0.2 || *result.MicroF1 <= *simple.MicroF1 {
-		t.Errorf("nothing is learned: %+v, by frequencies %+v (%v)", result.MultiLabelReport, simple, mean)
+		t.Errorf("the model is not better than the label frequencies: %+v, frequencies %+v (%v)",
+			result.MultiLabelReport, simple, mean)
 	}
 	contains(t, done(t, "", "eval", "--model", model, "--data", data), "frequencies of training",
 		"mean average precision")
