@@ -9,17 +9,18 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// Rotations are the rotations by which training may turn a point cloud: none, about z by any
-// angle, or any of all.
+// Rotations lists the values of PointRotation: no rotation, a rotation about z, or a rotation about
+// any axis.
 var Rotations = []string{"none", "z", "any"}
 
-// augments reports whether training reads point clouds otherwise than they are.
+// augments reports whether training changes point clouds.
 func (s *Settings) augments() bool {
 	turned := s.PointRotation != "" && s.PointRotation != Rotations[0]
 	return len(s.PointScale) > 0 || len(s.PointStretch) > 0 || turned || s.PointShift > 0
 }
 
-// checkPoints reports why the clouds of a model cannot be augmented.
+// checkPoints returns an error if the settings augment point clouds and the tokens have no features
+// x, y and z.
 func (s *Settings) checkPoints(c *config.Config) error {
 	if s.augments() && seq.Points(c.FeatureNames) == nil {
 		return errors.New("the tokens have no features x, y and z: point_scale, point_stretch, point_rotation and point_shift are of points")
@@ -27,11 +28,11 @@ func (s *Settings) checkPoints(c *config.Config) error {
 	return nil
 }
 
-// augmented is a point cloud as training reads it: x becomes s·R·D·x + t, with s uniform within
-// PointScale, R uniform among the rotations of PointRotation, D diagonal with numbers uniform
-// within PointStretch, and each coordinate of t uniform from −PointShift to PointShift. A normal n
-// becomes R·D⁻¹·n, and keeps its length. All four are functions of (seed, row, step) alone. Other
-// features, edges and targets stay. The argument is not changed.
+// augmented returns the features of e after augmentation. A point x becomes s·R·D·x + t: s is
+// uniform within PointScale, R is a random rotation of the kind PointRotation, D is diagonal with
+// entries uniform within PointStretch, and each coordinate of t is uniform from −PointShift to
+// PointShift. A normal n becomes R·D⁻¹·n, scaled to its old length. All four are functions of
+// (seed, row, step) only. Other features do not change, and neither does e.
 func (s *Settings) augmented(c *config.Config, e seq.Example, step int) [][]float32 {
 	draw := func(n uint32) [4]float64 {
 		var out [4]float64
@@ -65,7 +66,8 @@ func (s *Settings) augmented(c *config.Config, e seq.Example, step int) [][]floa
 	return out
 }
 
-// stretch draws the factor of each axis, from a draw that no rotation comes to; nil is 1.
+// stretch draws one factor per axis; nil means 1. Its draw is disjoint from the draws of the
+// rotation.
 func (s *Settings) stretch(draw func(uint32) [4]float64) stretch {
 	if len(s.PointStretch) == 0 {
 		return nil
@@ -77,7 +79,7 @@ func (s *Settings) stretch(draw func(uint32) [4]float64) stretch {
 	return factors[:3]
 }
 
-// stretch is a factor for each axis.
+// stretch holds one factor per axis.
 type stretch []float64
 
 func (s stretch) points(row []float32, at []int) {
@@ -86,7 +88,7 @@ func (s stretch) points(row []float32, at []int) {
 	}
 }
 
-// normals turns a normal as the surface turns, and keeps its length.
+// normals transforms the normal of a row as the stretched surface and keeps the normal's length.
 func (s stretch) normals(row []float32, at []int) {
 	if s == nil {
 		return
@@ -105,7 +107,7 @@ func (s stretch) normals(row []float32, at []int) {
 	}
 }
 
-// rotation draws one of PointRotation, from the second draw on.
+// rotation draws a rotation of the kind PointRotation. It uses the draws from number 1 on.
 func (s *Settings) rotation(draw func(uint32) [4]float64) rotation {
 	switch s.PointRotation {
 	case "z":
@@ -121,9 +123,9 @@ func (s *Settings) rotation(draw func(uint32) [4]float64) rotation {
 	return rotation{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}
 }
 
-// onDisc is a point of the unit disc, uniform: of the words from that one on of draw n or a later
-// one, which are points of a square, the first that is on the disc. It takes no sine, whose last
-// bits differ between CPUs. Next is the draw behind.
+// onDisc draws a uniform point of the unit disc by rejection: the first draw, from n on, whose
+// words at index word and word+1 are a point on the disc. It avoids sine and cosine, whose last
+// bits differ between CPUs. next is the number of the following draw.
 func onDisc(draw func(uint32) [4]float64, n uint32, word int) (p [2]float64, next uint32) {
 	for ; ; n++ {
 		w := draw(n)
@@ -136,11 +138,11 @@ func onDisc(draw func(uint32) [4]float64, n uint32, word int) (p [2]float64, nex
 
 func squared(p [2]float64) float64 { return float64(p[0]*p[0]) + float64(p[1]*p[1]) }
 
-// rotation is a matrix. Each product is rounded before it is added, so that no CPU fuses the two, and results have the
-// same bits everywhere.
+// rotation is a 3×3 matrix. Products are rounded before they are added, to keep the compiler from
+// fusing the two operations: all CPUs compute the same bits.
 type rotation [3][3]float64
 
-// ofQuaternion is uniform among all rotations where a and b are uniform on the unit disc.
+// ofQuaternion returns a uniform random rotation if a and b are uniform on the unit disc.
 //
 // Source: Marsaglia, "Choosing a Point from the Surface of a Sphere", Annals of Mathematical
 // Statistics 43, 1972.
@@ -155,7 +157,7 @@ func ofQuaternion(a, b [2]float64) rotation {
 	}
 }
 
-// apply turns, scales and moves the vector at three places of a row.
+// apply rotates, scales and shifts the vector in the columns at of a row.
 func (m *rotation) apply(row []float32, at []int, scale float64, shift [3]float64) {
 	v := [3]float64{float64(row[at[0]]), float64(row[at[1]]), float64(row[at[2]])}
 	for i, r := range m {

@@ -14,7 +14,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// pointRows are n points in features of another order than x, y, z, with normals.
+// pointRows returns n points with normals and a further feature. The columns are not in the order
+// x, y, z.
 func pointRows(n int) (*config.Config, seq.Example) {
 	c := &config.Config{
 		Inputs: config.Inputs{FeatureNames: []string{"z", "ny", "heat", "x", "nx", "y", "nz"}},
@@ -42,9 +43,9 @@ func dot(a, b [3]float64) float64 { return a[0]*b[0] + a[1]*b[1] + a[2]*b[2] }
 
 func minus(a, b [3]float64) [3]float64 { return [3]float64{a[0] - b[0], a[1] - b[1], a[2] - b[2]} }
 
-// TestAugmented: distances are scaled by one factor within the bounds, normals turn with the
-// points and keep their length, orientation stays, other features stay, about z heights stay;
-// and the same row, step and seed give the same bits whatever the batch.
+// TestAugmented checks that one factor within the bounds scales all distances, that normals turn
+// with the points and keep their length, and that handedness and other features do not change. A
+// rotation about z keeps the z coordinates. The result depends on row, step and seed only.
 func TestAugmented(t *testing.T) {
 	c, e := pointRows(9)
 	before := slices.Clone(e.Features[0])
@@ -54,7 +55,7 @@ func TestAugmented(t *testing.T) {
 			PointRotation: []string{"z", "any"}[step%2], PointShift: 0.1}
 		got := s.addNoise(c, []seq.Example{{Index: 3, Features: e.Features[:2]}, e}, step, 2)[1].Features
 		if again := s.addNoise(c, []seq.Example{e}, step, 2)[0].Features; !slices.EqualFunc(got, again, slices.Equal) {
-			t.Fatalf("step %d: another batch gives other points", step)
+			t.Fatalf("step %d: the points depend on the other examples of the batch", step)
 		}
 		a, b := threeOf(c, e.Features[1], "x", "y", "z"), threeOf(c, e.Features[2], "x", "y", "z")
 		p, q := threeOf(c, got[1], "x", "y", "z"), threeOf(c, got[2], "x", "y", "z")
@@ -79,19 +80,19 @@ func TestAugmented(t *testing.T) {
 			close("the height of a normal", m[2], n[2])
 		}
 		if heat := slices.Index(c.FeatureNames, "heat"); got[1][heat] != e.Features[1][heat] {
-			t.Fatalf("step %d: another feature is changed", step)
+			t.Fatalf("step %d: the feature heat changed", step)
 		}
 	}
 	if least < 0.6-1e-5 || most > 1.4+1e-5 || least > 0.62 || most < 1.38 {
 		t.Errorf("factors from %g to %g, want 0.6 to 1.4", least, most)
 	}
 	if !slices.Equal(before, e.Features[0]) {
-		t.Error("what was handed in is changed")
+		t.Error("augmented changed its argument")
 	}
 }
 
-// TestStretch: each axis has a factor of its own within the bounds, a normal stays at a right angle to
-// the surface and keeps its length, and a rotation comes after.
+// TestStretch checks that each axis has its own factor within the bounds, that normals stay
+// perpendicular to the surface and keep their length, and that the rotation follows the stretch.
 func TestStretch(t *testing.T) {
 	c, e := pointRows(3)
 	n := threeOf(c, e.Features[0], "nx", "ny", "nz")
@@ -111,22 +112,22 @@ func TestStretch(t *testing.T) {
 			least, most = min(least, factors[i]), max(most, factors[i])
 		}
 		if factors[0] == factors[1] || factors[1] == factors[2] {
-			t.Fatalf("step %d: factors %v, want one of each axis", step, factors)
+			t.Fatalf("step %d: factors %v, want three different factors", step, factors)
 		}
 		m := threeOf(c, got[0], "nx", "ny", "nz")
 		edge := minus(threeOf(c, got[1], "x", "y", "z"), threeOf(c, got[0], "x", "y", "z"))
 		if math.Abs(dot(m, edge)) > 1e-5 || math.Abs(dot(m, m)-dot(n, n)) > 1e-5 {
-			t.Errorf("step %d: a normal of length² %g, want %g, has a product of %g with an edge of the surface", step,
+			t.Errorf("step %d: the normal has length² %g, want %g, and the product %g with an edge, want 0", step,
 				dot(m, m), dot(n, n), dot(m, edge))
 		}
 		s.PointScale, s.PointStretch = []float64{0.5, 2}, nil
 		if scaled := threeOf(c, s.augmented(c, e, step)[2], "x", "y", "z"); math.Abs(scaled[0]/p[0]-factors[0]) < 1e-6 {
-			t.Fatalf("step %d: the first axis is stretched by the factor of a scale", step)
+			t.Fatalf("step %d: scale and stretch draw the same factor", step)
 		}
 		s.PointScale, s.PointStretch, s.PointRotation = nil, []float64{0.5, 2}, "z"
 		if turned := threeOf(c, s.augmented(c, e, step)[2], "x", "y", "z"); math.Abs(turned[2]-q[2]) > 1e-5 ||
 			math.Abs(dot(turned, turned)-dot(q, q)) > 1e-4 {
-			t.Errorf("step %d: %v turned about z is %v", step, q, turned)
+			t.Errorf("step %d: %v rotated about z is %v, want the same z and length", step, q, turned)
 		}
 	}
 	if least < 0.5-1e-5 || most > 2+1e-5 || least > 0.52 || most < 1.95 {
@@ -135,12 +136,13 @@ func TestStretch(t *testing.T) {
 	zero := make([]float32, len(c.FeatureNames)) // a point without a normal
 	if got := (&Settings{PointStretch: []float64{0.5, 2}}).augmented(c, seq.Example{Features: [][]float32{zero}},
 		1)[0]; !slices.Equal(got, zero) {
-		t.Errorf("a point of zeros becomes %v", got)
+		t.Errorf("a point of zeros becomes %v, want zeros", got)
 	}
 }
 
-// TestRotationsAreUniform: turned by any rotation a direction has no favourite, about z only
-// within the plane; the shift is uniform within its bounds.
+// TestRotationsAreUniform checks mean and mean square of rotated unit vectors: a rotation "any" is
+// uniform on the sphere, a rotation "z" is uniform on the circle. Shifts are uniform within their
+// bounds.
 func TestRotationsAreUniform(t *testing.T) {
 	c := &config.Config{Inputs: config.Inputs{FeatureNames: []string{"x", "y", "z"}}}
 	const n = 20000
@@ -172,12 +174,12 @@ func TestRotationsAreUniform(t *testing.T) {
 		mean, square, most = mean+v/n, square+v*v/n, max(most, math.Abs(v))
 	}
 	if math.Abs(mean) > 0.01 || math.Abs(square-0.25/3) > 0.003 || most > 0.5 || most < 0.49 {
-		t.Errorf("shifts of mean %g, mean square %g, up to %g", mean, square, most)
+		t.Errorf("shifts have mean %g, mean square %g, maximum %g; want 0, 1/48, 0.5", mean, square, most)
 	}
 }
 
-// TestAugmentationsDiffer: rows, seeds and steps draw differently, each axis its own shift, and a
-// rotation about z does not go with the scale.
+// TestAugmentationsDiffer checks that rows, seeds and steps have different draws, that each axis
+// has its own shift, and that the angle about z does not correlate with the scale.
 func TestAugmentationsDiffer(t *testing.T) {
 	c := &config.Config{Inputs: config.Inputs{FeatureNames: []string{"x", "y", "z"}}}
 	s := Settings{Seed: 1, PointScale: []float64{1, 2}, PointRotation: "z", PointShift: 1}
@@ -189,7 +191,7 @@ func TestAugmentationsDiffer(t *testing.T) {
 	first := at(s, 1, 1)
 	for name, p := range map[string][]float32{"row": at(s, 2, 1), "step": at(s, 1, 2), "seed": at(other, 1, 1)} {
 		if slices.Equal(p, first) {
-			t.Errorf("another %s changes nothing", name)
+			t.Errorf("a different %s gives the same point", name)
 		}
 	}
 	shift := Settings{Seed: 1, PointShift: 1}
@@ -209,7 +211,8 @@ func TestAugmentationsDiffer(t *testing.T) {
 	}
 }
 
-// TestAugmentationOfOthers: tokens that are no points are refused, and bounds that are none.
+// TestAugmentationOfOthers checks that Validate rejects malformed bounds and that tokens without
+// coordinates are refused.
 func TestAugmentationOfOthers(t *testing.T) {
 	for name, set := range map[string]func(*Settings){
 		"scale":    func(s *Settings) { s.PointScale = []float64{1, 2} },

@@ -22,30 +22,32 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
-// CheckpointFile is the checkpoint of a run directory.
+// CheckpointFile is the name of the checkpoint in a run directory.
 const CheckpointFile = model.CheckpointFile
 
-// State is where a training run stands, beside its weights and moments.
+// State is the progress of a training run, without its weights and moments.
 type State struct {
-	Step   int `json:"step"`   // batches done: the step of the random numbers
-	Update int `json:"update"` // updates made: AdamW's t
+	Step   int `json:"step"`   // completed batches: the step of the random numbers
+	Update int `json:"update"` // completed updates: AdamW's t
 
-	Next seq.Position `json:"next"` // the batch that comes next
+	Next seq.Position `json:"next"` // next batch
 
-	Best float64 `json:"best"` // accuracy on the validation split of the model that is kept
-	// what it was selected by, if not by that; by [OneStandardError] the best accuracy so far
-	Selected     float64  `json:"selected,omitempty"`
-	BestLoss     float64  `json:"best_loss,omitempty"` // its loss; runs of before have none
-	BestStep     int      `json:"best_step"`           // 0 before the first evaluation
+	Best float64 `json:"best"` // validation accuracy of the selected model
+	// Selected is the selected model's value of another selection metric. With [OneStandardError]
+	// it is the best accuracy so far.
+	Selected float64 `json:"selected,omitempty"`
+	// Validation loss of the selected model; absent in old checkpoints.
+	BestLoss     float64  `json:"best_loss,omitempty"`
+	BestStep     int      `json:"best_step"` // 0 before the first evaluation
 	SinceBest    int      `json:"since_best"`
 	Evaluated    int      `json:"evaluated"`     // step of the last evaluation
 	MetricsBytes int64    `json:"metrics_bytes"` // length of metrics.jsonl
 	Interval     interval `json:"window"`
 
-	LossScale lossScale `json:"loss_scale,omitzero"` // where the device needs one
+	LossScale lossScale `json:"loss_scale,omitzero"` // zero if the device does not scale the loss
 }
 
-// validate reports a place that the run cannot be at.
+// validate returns an error if no run with this order of rows can be in state s.
 func (s *State) validate(o *order, c *config.Config) error {
 	switch {
 	case s.Step < 0 || s.Update < 0 || s.Update > s.Step || s.BestStep < 0 || s.SinceBest < 0 || s.Evaluated < 0 ||
@@ -63,8 +65,8 @@ func (s *State) validate(o *order, c *config.Config) error {
 	return nil
 }
 
-// interval sums what a line of metrics averages. The keys of the interval and of its dead
-// rows are the names that both had first: checkpoints that exist have them.
+// interval accumulates the values that the next line of metrics averages. Its JSON keys "window"
+// and "silent" are the original names: existing checkpoints have them.
 type interval struct {
 	Loss     float64 `json:"loss"`
 	Divisor  int     `json:"divisor,omitempty"` // divisor of the loss: see objective
@@ -82,8 +84,9 @@ type Checkpoint struct {
 	Settings Settings       `json:"settings"`
 	Config   *config.Config `json:"config"`
 	State    State          `json:"state"`
-	Data     string         `json:"data"`    // fingerprint of the data set
-	Kernels  string         `json:"kernels"` // instruction set that computed it: bits are equal for one kind
+	Data     string         `json:"data"` // fingerprint of the data set
+	// Instruction set of the weights: results have the same bits on equal instruction sets.
+	Kernels string `json:"kernels"`
 
 	weights, moment1, moment2 []float32
 	ngrams                    *config.NGramTable
@@ -103,7 +106,7 @@ func (c *Checkpoint) save(dir string, params *config.Parameters) error {
 	return safetensors.Write(filepath.Join(dir, model.CheckpointFile), ts, map[string]string{runKey: string(text)})
 }
 
-// saveModel stores the weights as the run's model.
+// saveModel writes the current weights as the run's model.
 func (t *Trainer) saveModel() error {
 	if err := t.download(); err != nil {
 		return err
@@ -115,8 +118,8 @@ func (t *Trainer) download() error {
 	return t.engine.Weights.Read(0, tensor.Bits(t.model.Weights))
 }
 
-// save stores a checkpoint. The metrics reach the disk before the checkpoint
-// that counts on them.
+// save stores a checkpoint. It syncs the metrics first, because the checkpoint records their
+// length.
 func (t *Trainer) save() error {
 	if !model.First(t.options.Communicator) {
 		return nil
@@ -131,9 +134,9 @@ func (t *Trainer) save() error {
 	return t.saveUnjudged()
 }
 
-// saveUnjudged stores the weights of a checkpoint as the run's model, too, until one was
-// judged: a run that is under way has a model from its first checkpoint on. The first
-// evaluation replaces it whatever it finds, so that nothing of it stays.
+// saveUnjudged also writes the checkpoint's weights as the run's model until the first evaluation.
+// The run then has a model from its first checkpoint on. The first evaluation always replaces this
+// model.
 func (t *Trainer) saveUnjudged() error {
 	if t.state.BestStep > 0 {
 		return nil
@@ -141,8 +144,7 @@ func (t *Trainer) saveUnjudged() error {
 	return t.saveModel()
 }
 
-// saveState replaces the checkpoint. Weights that are not finite never replace
-// good ones.
+// saveState replaces the checkpoint. It returns an error instead if a weight is not finite.
 func (t *Trainer) saveState() error {
 	if err := t.download(); err != nil {
 		return err
@@ -163,7 +165,7 @@ func (t *Trainer) saveState() error {
 	return nil
 }
 
-// LoadCheckpoint reads the last checkpoint of a run directory.
+// LoadCheckpoint reads the latest checkpoint of a run directory.
 func LoadCheckpoint(dir string) (*Checkpoint, error) {
 	path := filepath.Join(dir, model.CheckpointFile)
 	ts, meta, err := safetensors.ReadMixed(path)
@@ -177,22 +179,22 @@ func LoadCheckpoint(dir string) (*Checkpoint, error) {
 	return newCheckpoint(path, info.Size(), ts, meta)
 }
 
-// LoadSharedCheckpoint has rank 0 read the last checkpoint of a run directory and hand it
-// to the others, which need not see the directory.
+// LoadSharedCheckpoint reads the latest checkpoint of a run directory on rank 0 and broadcasts it.
+// Other ranks do not need access to the directory.
 func LoadSharedCheckpoint(c sft.Communicator, dir string) (*Checkpoint, error) {
 	path := filepath.Join(dir, model.CheckpointFile)
 	var text []byte
 	var found uint64
 	var err error
 	if c.Rank() == 0 {
-		if _, err = safetensors.ReadMixedShapes(path); err == nil { // before memory is taken for its size
+		if _, err = safetensors.ReadMixedShapes(path); err == nil { // validates the size before the buffer is allocated
 			text, err = atomicfile.ReadRegular(path, math.MaxInt64-1)
 		}
 		switch {
 		case err == nil:
 			found = 1
 		case errors.Is(err, fs.ErrNotExist):
-			err = nil // found stays 0, and every rank reports the missing file
+			err = nil // found stays 0: every rank reports the missing file
 		}
 	}
 	all, err := distributed.Agree(c, err, found)
@@ -212,8 +214,8 @@ func LoadSharedCheckpoint(c sft.Communicator, dir string) (*Checkpoint, error) {
 	return newCheckpoint(path, int64(len(text)), ts, meta)
 }
 
-// newCheckpoint checks what is in a checkpoint's file of that many bytes, which only the
-// rank that has read it sees.
+// newCheckpoint checks the tensors and the metadata of a checkpoint file of size bytes. path is
+// used in errors.
 func newCheckpoint(path string, size int64, ts []safetensors.Tensor,
 	meta map[string]string) (_ *Checkpoint, err error) {
 	text, ok := meta[runKey]
@@ -232,7 +234,7 @@ func newCheckpoint(path string, size int64, ts []safetensors.Tensor,
 	if c.Config == nil {
 		return nil, fmt.Errorf("%s: metadata %q has no config", path, runKey)
 	}
-	if w := &c.State.Interval; w.Divisor == 0 { // stored before the two were counted apart
+	if w := &c.State.Interval; w.Divisor == 0 { // old checkpoints have no divisor
 		w.Divisor = w.Examples
 	}
 	for _, check := range []func() error{c.Config.Validate, c.Settings.Validate,

@@ -16,8 +16,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
-// FuzzCheckpoint: an error about the run in a checkpoint names the file. An accepted checkpoint is written unchanged
-// and its next batch exists.
+// FuzzCheckpoint checks that errors about the run in a checkpoint name the file, that an accepted
+// checkpoint is written back unchanged, and that its next batch exists.
 func FuzzCheckpoint(f *testing.F) {
 	config := must.Get(config.Parse(configtest.ConfigText(f, nil)))(f)
 	c := &Checkpoint{Settings: Settings{Epochs: 2, Batch: 3, LearningRate: 0.001, StepSize: 1, DecayRate: 0.5,
@@ -48,7 +48,7 @@ func FuzzCheckpoint(f *testing.F) {
 	must.Succeed(f, os.MkdirAll(filepath.Dir(path), 0o777))
 	load := func(t *testing.T, text string) (*Checkpoint, error) {
 		if err := safetensors.Write(path, tensors, map[string]string{runKey: text}); err != nil {
-			return nil, err // it is no text
+			return nil, err // invalid UTF-8
 		}
 		c, err := LoadCheckpoint(dir)
 		if err != nil && !strings.HasPrefix(err.Error(), path+": ") {
@@ -64,12 +64,12 @@ func FuzzCheckpoint(f *testing.F) {
 			return
 		}
 		if !json.Valid([]byte(text)) {
-			t.Fatalf("what is no JSON is accepted: %q", text)
+			t.Fatalf("malformed JSON is accepted: %q", text)
 		}
 		written := must.Get(json.Marshal(c))(t)
 		again, err := load(t, string(written))
 		if err != nil {
-			t.Fatalf("%v: %s", err, written)
+			t.Fatalf("reading a written checkpoint: error %v: %s", err, written)
 		}
 		if twice, _ := json.Marshal(again); !bytes.Equal(written, twice) {
 			t.Fatalf("%s was read back as %s", written, twice)
@@ -81,14 +81,14 @@ func FuzzCheckpoint(f *testing.F) {
 		for range 3 {
 			rows := order.batch(c.State)
 			if len(rows) == 0 || len(rows) > c.Settings.Batch {
-				t.Fatalf("%d rows of a batch of %d", len(rows), c.Settings.Batch)
+				t.Fatalf("the batch has %d rows, want 1 to %d", len(rows), c.Settings.Batch)
 			}
 			c.State.Next = order.next(c.State)
 			c.State.Step++
 		}
 		if rate := c.Settings.learningRate(&c.State, order.steps(&c.Settings)); !(rate >= 0 &&
 			rate <= c.Settings.LearningRate) {
-			t.Fatalf("a learning rate of %v, above %v", rate, c.Settings.LearningRate)
+			t.Fatalf("learning rate %v, want 0 to %v", rate, c.Settings.LearningRate)
 		}
 	})
 }

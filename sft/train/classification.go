@@ -9,7 +9,7 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// classification trains models that predict one class for a sequence or a pair.
+// classification is the training task of models that predict one class for a sequence or a pair.
 type classification struct{}
 
 func (classification) settings(c *config.Config, s *Settings) error {

@@ -19,10 +19,9 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// cloudFolders are of models of point clouds: the logits and the gradient of one that reads
-// positions, normals and one more number, and training steps of one that
-// reads positions alone; and the same of models that take the maximum of each channel over a
-// sample of the points, which training draws with noise.
+// cloudFolders lists the golden folders of point-cloud models. "clouds" and "max_pooling" hold
+// logits and gradients; the "train_" folders hold training steps. The max-pooling models take each
+// channel's maximum over a sample of the points, which training draws with noise.
 var cloudFolders = map[string]func(c *config.Config){
 	"clouds":       func(c *config.Config) { c.NumLayers, c.NumSampledTokens = 2, 7 },
 	"train_clouds": func(c *config.Config) { c.NormPosition, c.FeatureNames = "post", seq.PositionNames },
@@ -35,17 +34,18 @@ var cloudFolders = map[string]func(c *config.Config){
 	},
 }
 
-// writeClouds writes a golden folder with what the reference computes in float64.
+// writeClouds writes a golden folder with results of the float64 reference.
 func writeClouds(t *testing.T, dir string, change func(c *config.Config)) {
 	c := configtest.CloudConfig(configtest.GoldenConfig(config.Classification))
 	change(c)
-	// Of these clouds no channel has, in the first step, queries that are all above all keys: what
-	// rounding leaves of that channel's gradient in attn.k, which is 0, AdamW would make a step of.
+	// These clouds avoid channels whose queries all exceed all keys in the first step. The gradient
+	// of such a channel in attn.k is 0, and AdamW would amplify its rounding error to a full step.
 	writeGolden(t, dir, c, configtest.RandomClouds(c, rand.New(rand.NewPCG(10, 1)), 1, 5, 16, 40, 27),
 		modeltest.Reference.ClassificationLoss)
 }
 
-// movedClouds are clouds with moved points and normals, in another order where that is given.
+// movedClouds returns the clouds with points and normals transformed by move and, if order is not
+// nil, reordered.
 func movedClouds(c *config.Config, clouds []seq.Example, move func(v []float32, direction bool),
 	order func(n int) []int) (out []seq.Example) {
 	columns := seq.Points(c.FeatureNames)
@@ -68,7 +68,7 @@ func movedClouds(c *config.Config, clouds []seq.Example, move func(v []float32, 
 	return out
 }
 
-// TestCloudsOfOnes: a model that knows nothing but distances and normals has the reference's logits.
+// TestCloudsOfOnes checks a model that reads only distances and normals against the reference.
 func TestCloudsOfOnes(t *testing.T) {
 	c := configtest.CloudConfig(configtest.GoldenConfig(config.Classification))
 	c.Input, c.NumLayers, c.NumSampledTokens = config.OnesInput, 2, 9
@@ -84,9 +84,9 @@ func TestCloudsOfOnes(t *testing.T) {
 	}
 }
 
-// TestCloudSymmetries: a model whose input is ones gives a cloud that is turned or moved the same
-// answer, and so it does to points in another order where it samples all of them. Coordinates
-// that are features, too, change the answer.
+// TestCloudSymmetries checks that a model with the input "ones" is invariant to rotation and
+// translation, and, if it samples all points, to their order. A model that also reads coordinates
+// as features is not invariant.
 func TestCloudSymmetries(t *testing.T) {
 	inOrder := func(n int) (out []int) {
 		for i := range n {
@@ -140,8 +140,8 @@ func TestCloudSymmetries(t *testing.T) {
 	}
 }
 
-// TestCloudRefusals: a model does not start from one of other features, does not train with
-// tokens left out or replaced, and reads no features where its tokens have ids.
+// TestCloudRefusals checks the errors for a start from a model with different features, for token
+// noise on points, and for features given to a model of token ids.
 func TestCloudRefusals(t *testing.T) {
 	c := configtest.CloudConfig(configtest.TinyConfig())
 	m, swapped := modeltest.RandomModel(c, 1), *c

@@ -20,14 +20,14 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// stored is what a run's files say, to be compared.
+// stored returns a checkpoint's JSON and its numbers, for comparison.
 func stored(c *Checkpoint) (text string, words []float32) {
 	state, _ := json.Marshal(c)
 	return string(state), slices.Concat(c.weights, c.moment1, c.moment2)
 }
 
-// TestDamagedRun changes a byte at a time of a run's model and checkpoint: reading
-// gives an error that names the file, or what was stored.
+// TestDamagedRun changes single bytes of a run's model and checkpoint. Reading must return the
+// stored values or an error that names the file.
 func TestDamagedRun(t *testing.T) {
 	train, val := splits(t, config.Classification)
 	dir, settings := t.TempDir(), runSettings()
@@ -43,7 +43,7 @@ func TestDamagedRun(t *testing.T) {
 	}
 	for _, file := range []struct {
 		name string
-		same func() (bool, error) // reads it
+		same func() (bool, error) // reads the file and compares it with the stored values
 	}{
 		{model.WeightsFile, func() (bool, error) {
 			got, err := sft.Load(dir)
@@ -64,7 +64,7 @@ func TestDamagedRun(t *testing.T) {
 			must.Succeed(t, os.WriteFile(path, damaged, 0o666))
 			same, err := file.same()
 			if err == nil && !same {
-				t.Errorf("%s: %s: other numbers without an error", path, name)
+				t.Errorf("%s: %s: different values and no error", path, name)
 			}
 			if err != nil && !strings.Contains(err.Error(), file.name) {
 				t.Errorf("%s: %s: the error does not name the file: %v", path, name, err)
@@ -78,11 +78,11 @@ func TestDamagedRun(t *testing.T) {
 			damaged[at] ^= byte(1 + random.IntN(255))
 			read("damaged", damaged)
 		}
-		// Files of before have no checksum.
+		// Old files have no checksum.
 		before := regexp.MustCompile(`"sftseq.checksum":"xxh128:[0-9a-f]{32}",?`).ReplaceAllFunc(whole,
 			func(b []byte) []byte { return bytes.Repeat([]byte(" "), len(b)) })
 		if bytes.Equal(before, whole) {
-			t.Errorf("%s: no checksum was found", path)
+			t.Errorf("%s: the file has no checksum", path)
 		}
 		must.Check(t, read("without a checksum", before))
 		must.Succeed(t, os.WriteFile(path, whole, 0o666))

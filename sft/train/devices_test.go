@@ -27,25 +27,25 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// smallModel is small enough to be trained on a software GPU, with all sources of randomness and sequences of up to 200
-// tokens.
+// smallModel returns a model with every source of randomness, small enough to train on a software
+// GPU.
 func smallModel() *sft.Model {
 	c := configtest.TrainingConfig()
 	c.VocabSize, c.HiddenSize, c.NumHeads, c.IntermediateSize, c.NumLayers, c.NumSampledTokens,
 		c.SinusoidDim = 16, 32, 4, 64, 2, 8, 16
-	c.ResidualScale = false // or the layers would begin idle
+	c.ResidualScale = false // it would start with idle layers
 	return sft.NewModel(c, 1)
 }
 
-// smallSettings train it.
+// smallSettings returns the training settings of smallModel.
 func smallSettings() Settings {
 	s := runSettings()
 	s.Batch, s.LearningRate, s.Warmup, s.StepSize = 8, 3e-3, "10", 1000
 	return s
 }
 
-// smallBatch is the batch of a step, labelled by the token among the first three
-// that a sequence holds most of. Short sequences are the most, to save time.
+// smallBatch returns the batch of a step. A sequence's label is the most frequent of the first
+// three tokens. Most sequences are short, to save time.
 func smallBatch(c *config.Config, step int) []seq.Example {
 	random := rand.New(rand.NewPCG(9, uint64(step)))
 	var lengths []int
@@ -70,7 +70,7 @@ func newSmallStepper(t *testing.T, device tensor.Device) *Stepper {
 	return must.Get(NewStepper(smallModel(), smallSettings(), device, 200, 0))(t)
 }
 
-// words reads a block of device memory.
+// words reads all words of a block of device memory.
 func words(t *testing.T, m tensor.Memory) []float32 {
 	t.Helper()
 	w := make([]float32, m.Words())
@@ -78,7 +78,7 @@ func words(t *testing.T, m tensor.Memory) []float32 {
 	return w
 }
 
-// gradient returns that of a step's batch, with its mean loss.
+// gradient returns the gradient and the mean loss of a step's batch.
 func (s *Stepper) gradient(t *testing.T, examples []seq.Example, step int) (g []float32, loss float64) {
 	t.Helper()
 	b := must.Get(s.gradients.run(t.Context(), examples,
@@ -90,7 +90,7 @@ func (s *Stepper) gradient(t *testing.T, examples []seq.Example, step int) (g []
 	return words(t, b.gradient), loss
 }
 
-// choices returns what the sampler of each layer chooses in a step.
+// choices returns the tokens that the sampler of each layer selects in a step.
 func (s *Stepper) choices(t *testing.T, examples []seq.Example, step int) []*lockstep.Choice {
 	t.Helper()
 	l := s.gradients.groups[0][0]
@@ -109,8 +109,8 @@ func (s *Stepper) choices(t *testing.T, examples []seq.Example, step int) []*loc
 	return all
 }
 
-// flips lists the sequences of which two devices sampled different tokens, each
-// by the first layer where they did: what comes after follows from it.
+// flips lists the sequences for which two devices sampled different tokens, each with the first
+// layer that differs: differences in later layers follow from it.
 func flips(first, second []*lockstep.Choice) []lockstep.Flip {
 	var all []lockstep.Flip
 	for layer, c := range first {
@@ -123,9 +123,8 @@ func flips(first, second []*lockstep.Choice) []lockstep.Flip {
 	return all
 }
 
-// apart says how far the results of two devices are from each other, as a
-// fraction of what is tolerated: 1e-5 for the mean loss, 1e-3 for the norm of a
-// tensor's gradient.
+// apart is the difference of two devices' results as a fraction of the tolerance: 1e-5 for the mean
+// loss, 1e-3 for the norm of a tensor's gradient.
 type apart struct {
 	loss, gradient float64
 	tensor         string
@@ -139,7 +138,7 @@ func (s *Stepper) apart(t *testing.T, other *Stepper, examples []seq.Example, st
 	a.loss = math.Abs(loss-otherLoss) / 1e-5
 	for _, q := range s.model.Parameters.List {
 		diff, norm := modeltest.Norms(s.model.Parameters.Slice(h, q), s.model.Parameters.Slice(g, q))
-		n := float64(len(examples)) // the gradient is a sum
+		n := float64(len(examples)) // the gradient is a sum over the examples
 		if off := diff / n / (1e-3*norm/n + 1e-6); off > a.gradient {
 			a.gradient, a.tensor = off, q.Name
 		}
@@ -147,10 +146,10 @@ func (s *Stepper) apart(t *testing.T, other *Stepper, examples []seq.Example, st
 	return a
 }
 
-// TestLockStep: each step begins on both devices with the CPU's weights.
-// Losses and gradients agree, but where rounding decides: which token is sampled
-// at the edge of the sample, or to which side of a kink, of max or ReLU, a score
-// falls. Both are reported, and rare.
+// TestLockStep starts each step on both devices with the CPU's weights and compares losses and
+// gradients. They may differ only where rounding decides: which token is sampled last, or on which
+// side of a kink of max or ReLU a score falls. The test reports such steps and requires them to be
+// rare.
 func TestLockStep(t *testing.T) {
 	vulkan := configtest.Vulkan(t)
 	one, other := newSmallStepper(t, cpu.New(2)), newSmallStepper(t, vulkan)
@@ -172,28 +171,29 @@ func TestLockStep(t *testing.T) {
 			for _, f := range found {
 				t.Logf("step %d: %v", step, f)
 				if !f.Rounding() {
-					t.Errorf("step %d: not by rounding", step)
+					t.Errorf("step %d: rounding does not explain the difference", step)
 				}
 			}
 			if len(found) == 0 {
 				t.Logf("step %d: a kink in %s: %.1f of the tolerance", step, a.tensor, a.gradient)
-				// No launch differs by itself, or this fails and names it; and
-				// losses have no kinks.
+				// lockstep checks each launch by itself and names a wrong one. Losses have no
+				// kinks.
 				if one.apart(t, checked, examples, step); a.loss > 1 || a.gradient > 20 {
-					t.Errorf("step %d: %+v", step, a)
+					t.Errorf("step %d: %+v, want a loss within 1 and a gradient within 20 tolerances", step, a)
 				}
 			}
 		}
 		must.Get(one.Step(t.Context(), examples))(t)
 	}
-	t.Logf("%d steps: losses within %.2f, gradients within %.2f of the tolerance, but for %d that rounding decided",
+	t.Logf("%d steps: losses within %.2f, gradients within %.2f of the tolerance, without %d steps that "+
+		"rounding decided",
 		steps, worst.loss, worst.gradient, decided)
 	if decided > 2 {
-		t.Errorf("rounding decided %d of %d steps", decided, steps)
+		t.Errorf("rounding decided %d of %d steps, want at most 2", decided, steps)
 	}
 }
 
-// TestFreeSteps: each device trains by itself, and learns the same.
+// TestFreeSteps trains on each device independently and compares the losses.
 func TestFreeSteps(t *testing.T) {
 	steps := 50
 	if testing.Short() {
@@ -221,7 +221,7 @@ func TestFreeSteps(t *testing.T) {
 	}
 }
 
-// plotDevices draws the CPU's curve wide, and Vulkan's on top.
+// plotDevices draws the CPU's curve as a wide line and Vulkan's curve on top.
 func plotDevices(path string, curves [2][]chart.Datum) error {
 	c := chart.Chart{X: chart.Axis{Label: "step"}, Y: chart.Axis{Label: "loss (nats)"}, Width: 640, Height: 340}
 	for i, name := range []string{"CPU", "Vulkan"} {
@@ -233,10 +233,10 @@ func plotDevices(path string, curves [2][]chart.Datum) error {
 		Charts: []chart.Chart{c}}.Scene().WriteSVG)
 }
 
-// TestSameSeedSameBits: a run on Vulkan repeats itself to the bit, with several
-// micro-batches in two slots.
+// TestSameSeedSameBits checks that two runs on Vulkan with several micro-batches in two slots have
+// the same bits.
 func TestSameSeedSameBits(t *testing.T) {
-	testenv.Long(t, "takes long; TestGradientOfMicroBatches has the slots")
+	testenv.Long(t, "takes long; TestGradientOfMicroBatches covers the slots")
 	var runs [2][]float32
 	for i := range runs {
 		t.Run(fmt.Sprint("run ", i+1), func(t *testing.T) {
@@ -245,12 +245,12 @@ func TestSameSeedSameBits(t *testing.T) {
 		})
 	}
 	if !slices.Equal(runs[0], runs[1]) {
-		t.Error("the same seed leads to other weights")
+		t.Error("two runs with the same seed have different weights")
 	}
 }
 
-// TestResumeElsewhere: a run that began on one device goes on on the other, says
-// so, and arrives about where it would have without.
+// TestResumeElsewhere checks that a run resumed on another device warns and ends near the weights
+// of an uninterrupted run.
 func TestResumeElsewhere(t *testing.T) {
 	train, val := splits(t, config.Classification)
 	s := runSettings()
@@ -280,7 +280,8 @@ func TestResumeElsewhere(t *testing.T) {
 			}
 			from := must.Get(LoadCheckpoint(dir))(t)
 			if from.State.Step != 4 || from.Kernels != devices[0].Kernels() {
-				t.Errorf("interrupted at step %d of %q", from.State.Step, from.Kernels)
+				t.Errorf("the checkpoint has step %d, kernels %q; want step 4 of the first device", from.State.Step,
+					from.Kernels)
 			}
 			warned := false
 			tr = must.Get(NewTrainer(nil, s, devices[1], train, val, from, options(dir, func(event any) {
@@ -291,7 +292,7 @@ func TestResumeElsewhere(t *testing.T) {
 			must.Succeed(t, tr.Run(t.Context()))
 			got := must.Get(LoadCheckpoint(dir))(t)
 			m := modeltest.RandomModel(configtest.TrainingConfig(), 1)
-			idle, _ := m.Parameters.Lookup("head.pool.bias") // its gradient is rounding alone
+			idle, _ := m.Parameters.Lookup("head.pool.bias") // its gradient is only rounding error
 			for _, c := range []*Checkpoint{got, want} {
 				copy(m.Parameters.Slice(c.weights, idle), m.Parameters.Slice(m.Weights, idle))
 			}
@@ -299,7 +300,7 @@ func TestResumeElsewhere(t *testing.T) {
 			change, _ := modeltest.Norms(m.Weights, want.weights)
 			t.Logf("weights changed by %.2e, off by %.1e", change, off)
 			if !warned || got.State.Step != want.State.Step || !(off <= 1e-3*change) {
-				t.Errorf("warned: %v; %d steps of %d, weights off by %.1e after a change of %.1e", warned,
+				t.Errorf("warned %v, want true; step %d, want %d; weights off by %.1e after a change of %.1e", warned,
 					got.State.Step, want.State.Step, off, change)
 			}
 		})

@@ -11,15 +11,14 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
-// evaluationRows is the number of validation rows scored between two looks at
-// the context.
+// evaluationRows is the number of validation rows scored between checks of the context.
 const evaluationRows = 64
 
-// evaluationTokens bounds the tokens of these rows where each token has outputs.
+// evaluationTokens limits the tokens of these rows for models with outputs per token.
 const evaluationTokens = 16 * model.MicroBatchTokens
 
-// evaluate measures the validation split and keeps the model if it is the best
-// so far, in what Settings.Select says; of equal ones that with less loss is better.
+// evaluate measures the validation split and saves the model if it is the best so far in the metric
+// Settings.Select. With equal values the lower loss wins.
 func (t *Trainer) evaluate(ctx context.Context) error {
 	r := EvaluationReport{Kind: "validation", Step: t.state.Step, Epoch: t.epochs(), Rows: t.val.Len(),
 		SelectedBy: t.settings.Select}
@@ -27,7 +26,7 @@ func (t *Trainer) evaluate(ctx context.Context) error {
 	v := trainingOf(t.model.Config).measure(t.model.Config, &t.settings)
 	done := 0
 	together := evaluationRows
-	if t.model.Config.PerToken() { // whose outputs are as long as the rows
+	if t.model.Config.PerToken() { // the outputs grow with the rows
 		_, longest := t.val.Longest()
 		together = max(1, min(together, evaluationTokens/max(1, longest)))
 	}
@@ -81,7 +80,7 @@ func (t *Trainer) evaluate(ctx context.Context) error {
 	return t.save()
 }
 
-// badValidation reports logits or a loss that are not finite.
+// badValidation returns the error for logits or a loss that are not finite.
 func (t *Trainer) badValidation(e seq.Example) error {
 	report := &NonFiniteError{Step: t.state.Step, Examples: []uint32{e.Index}, Tensor: "logits of a validation row",
 		Loss: float32(math.NaN())}
@@ -94,11 +93,12 @@ func (t *Trainer) badValidation(e seq.Example) error {
 	return report
 }
 
-// EvaluationProgress is observed during an evaluation.
+// EvaluationProgress is sent to the observer during an evaluation: validation rows scored, and
+// their total.
 type EvaluationProgress struct{ Done, Rows int }
 
-// keepDecision makes the thresholds, temperature and span decoding of an evaluation, if it has any, those of
-// the model that is kept. The configuration is a copy: whoever has handed it over keeps its own.
+// keepDecision copies the thresholds, temperature and span decoding of an evaluation to the model's
+// configuration. It replaces the configuration by a copy: the caller's does not change.
 func (t *Trainer) keepDecision(r *EvaluationReport) {
 	if r.Thresholds == nil && r.Temperature == 0 && r.SpanDecoding == nil {
 		return
@@ -109,15 +109,16 @@ func (t *Trainer) keepDecision(r *EvaluationReport) {
 	m.Config, t.model = &c, &m
 }
 
-// configToWrite is the model's configuration, with the thresholds and the temperature of the weights that are in the
-// directory: where a run was killed between an evaluation and its checkpoint, they are newer than
-// those of the checkpoint, until that evaluation is made again.
+// configToWrite returns the model's configuration with the thresholds, temperature and span
+// decoding that belong to the weights in the directory. After a kill between an evaluation and its
+// checkpoint these are newer than those of the checkpoint, until the resumed run repeats the
+// evaluation.
 func (t *Trainer) configToWrite() *config.Config {
 	if !decides(t.model.Config) {
 		return t.model.Config
 	}
 	stored, err := config.Read(filepath.Join(t.options.Dir, model.ConfigFile))
-	if err != nil || !decides(stored) { // as at the beginning, or it is damaged and written anew
+	if err != nil || !decides(stored) { // a new run, or a damaged file that is rewritten
 		return t.model.Config
 	}
 	c := *t.model.Config
@@ -125,13 +126,14 @@ func (t *Trainer) configToWrite() *config.Config {
 	return &c
 }
 
-// decides reports whether the model has what was chosen on a validation split.
+// decides reports whether the model has thresholds, a temperature or a span decoding chosen on a
+// validation split.
 func decides(c *config.Config) bool {
 	return c.Thresholds != nil || c.Temperature != 0 || c.SpanDecoding != nil
 }
 
-// writeDecision stores the configuration that has thresholds and temperature beside the weights they
-// were chosen for.
+// writeDecision stores the configuration with the thresholds, temperature and span decoding chosen
+// for the saved weights.
 func (t *Trainer) writeDecision() error {
 	if !decides(t.model.Config) {
 		return nil

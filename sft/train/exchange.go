@@ -14,24 +14,24 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
-// exchange finishes a batch whose micro-batches were dealt to several ranks. The tree of
-// sums is that of one process: a rank brings the largest sums that its own micro-batches
-// make, each rank adds up those of all for its share of the words, and all gather the
-// shares. Bytes are moved and never added on the way, so that no bit depends on the number
-// of ranks. With P parameters, W ranks and sums F of each, all ranks together send
-// 4·P·(F+1)·(W−1) bytes a step.
+// exchange sums the gradients of a batch whose micro-batches several ranks computed. The tree of
+// sums is the tree of a single process. Each rank contributes the largest sums that its own
+// micro-batches form, adds up all ranks' sums for its share of the words, and receives the other
+// shares. Messages only move bytes, so the result has the same bits for every number of ranks. With
+// P parameters, W ranks and F sums per rank, all ranks together send 4·P·(F+1)·(W−1) bytes per
+// step.
 type exchange struct {
 	sft.Communicator
 	engine *model.Engine
-	shares *blocks       // for a rank's share of the words
-	spent  time.Duration // since the last line of metrics, waiting for others included
-	steps  int           // since then
+	shares *blocks       // for sums over a rank's share of the words
+	spent  time.Duration // time in exchanges since the last line of metrics, waiting included
+	steps  int           // steps since the last line of metrics
 	busy   int           // ranks with micro-batches, summed over these steps
-	cuts   []int         // where the micro-batches of each rank begin, in the present batch
+	cuts   []int         // index of each rank's first micro-batch in the current batch
 }
 
-// maxSums is how many sums a rank brings to an exchange at most, of batches of that number of rows
-// of such lengths; 0 for a single process.
+// maxSums returns the largest number of sums that a rank contributes to an exchange, for batches of
+// this number of rows with these lengths. It is 0 for a single process.
 func maxSums(c sft.Communicator, lengths []int32, batch int) int {
 	if c == nil {
 		return 0
@@ -40,7 +40,8 @@ func maxSums(c sft.Communicator, lengths []int32, batch int) int {
 	return distributed.MaxSums(batch, tokens)
 }
 
-// newExchange returns nil for a single process. Each rank brings up to that number of sums.
+// newExchange returns an exchange with room for the given number of sums per rank, or nil for a
+// single process.
 func newExchange(c sft.Communicator, e *model.Engine, sums int) (*exchange, error) {
 	if c == nil {
 		return nil, nil
@@ -55,13 +56,13 @@ func newExchange(c sft.Communicator, e *model.Engine, sums int) (*exchange, erro
 	return x, err
 }
 
-// cut is where the words of a rank begin.
+// cut returns the first word of a rank's share.
 func (x *exchange) cut(rank int) int { return distributed.Cut(x.engine.Params.Words, x.Size(), rank) }
 
-// words is how many a rank adds up.
+// words returns the number of words in a rank's share.
 func (x *exchange) words(rank int) int { return x.cut(rank+1) - x.cut(rank) }
 
-// share is what a rank computes of a batch: micro-batches from, …, to−1.
+// share returns this rank's range of micro-batches, from ≤ i < to.
 func (x *exchange) share(gs [][]seq.Example) (from, to int) {
 	if x == nil {
 		return 0, len(gs)
@@ -70,7 +71,7 @@ func (x *exchange) share(gs [][]seq.Example) (from, to int) {
 	return cuts[x.Rank()], cuts[x.Rank()+1]
 }
 
-// deal is [distributed.Deal] of micro-batches.
+// deal distributes micro-batches among ranks by their tokens, see [distributed.Deal].
 func deal(gs [][]seq.Example, ranks int) (cuts []int) {
 	tokens := make([]int, len(gs))
 	for i, g := range gs {
@@ -81,8 +82,8 @@ func deal(gs [][]seq.Example, ranks int) (cuts []int) {
 	return distributed.Deal(tokens, ranks)
 }
 
-// finish has every rank know the sum and the results of all micro-batches, or the error of
-// one that failed or was asked to stop.
+// finish distributes the sum and the results of all micro-batches to every rank. If a rank failed
+// or was cancelled, every rank returns the error.
 func (x *exchange) finish(ctx context.Context, t *tree, gs [][]seq.Example, results []*model.Result,
 	step int, err error) error {
 	began := time.Now()
@@ -108,8 +109,8 @@ func (x *exchange) finish(ctx context.Context, t *tree, gs [][]seq.Example, resu
 	return x.gather(t, sum, gs, cuts, results, err)
 }
 
-// add returns the rank's share of the sum of all micro-batches. A rank that fails goes
-// through all calls with the others, and reports the error in the last one.
+// add returns this rank's share of the sum of all micro-batches. After a failure a rank still takes
+// part in every collective call and returns the error at the end.
 func (x *exchange) add(ctx context.Context, t *tree, leaves int, cuts []int) ([]uint32, error) {
 	mine := distributed.Frontier(leaves, cuts[x.Rank()], cuts[x.Rank()+1])
 	sendCounts, receiveCounts := make([]int, x.Size()), make([]int, x.Size())
@@ -161,8 +162,8 @@ func (x *exchange) add(ctx context.Context, t *tree, leaves int, cuts []int) ([]
 	return sum, shares.root.Read(0, sum)
 }
 
-// gather puts the shares of all ranks together in the tree's root, and their results. A
-// rank that has failed says so in its first word.
+// gather collects the shares of all ranks in the root of the tree, and all results. The first word
+// of a rank's message reports its failure.
 func (x *exchange) gather(t *tree, sum []uint32, gs [][]seq.Example, cuts []int,
 	results []*model.Result, failed error) error {
 	c := x.engine.Config
@@ -218,7 +219,7 @@ func (x *exchange) gather(t *tree, sum []uint32, gs [][]seq.Example, cuts []int,
 	return nil
 }
 
-// readResult takes the results of a micro-batch from what a rank has sent.
+// readResult decodes the results of one micro-batch and returns the remaining words.
 func readResult(words []uint32, examples int, c *config.Config) (*model.Result, []uint32) {
 	take := func(n int) []uint32 {
 		out := words[:n]
@@ -234,7 +235,7 @@ func readResult(words []uint32, examples int, c *config.Config) (*model.Result, 
 	return r, words
 }
 
-// report describes the steps since the last report; nil for a single process.
+// report describes the exchanges since the last report. It returns nil for a single process.
 func (x *exchange) report(training time.Duration) *RanksReport {
 	if x == nil {
 		return nil

@@ -19,8 +19,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
-// watched is a device that asks before each run of a program and each access to its memory,
-// and fails where the answer is an error.
+// watched is a device that calls a hook before each run of a program and each access to its memory,
+// and fails if the hook returns an error.
 type watched struct {
 	tensor.Device
 	run  func(p *tensor.Program) error
@@ -79,15 +79,15 @@ func (m watchedMemory) moved(write bool, offset int, words []uint32, move func(i
 	return move(offset, words)
 }
 
-// isUpdate reports whether a program is that of the weights' update.
+// isUpdate reports whether p is the program of the weight update.
 func isUpdate(p *tensor.Program) bool { return p.Segments[0].Name == "norm" }
 
-// isMerge reports whether a program adds a number of words of gradients to others.
+// isMerge reports whether p adds gradients of this number of words.
 func isMerge(p *tensor.Program, words int) bool {
 	return p.Segments[0].Name == "merge" && tensor.Writes(p.Launches[0])[0].Words() == words
 }
 
-// onRank1 has the device of rank 1 watched.
+// onRank1 returns a function that gives rank 1 the watched device d and every other rank a CPU.
 func onRank1(d watched) func(rank int) tensor.Device {
 	return func(rank int) tensor.Device {
 		if rank != 1 {
@@ -98,8 +98,8 @@ func onRank1(d watched) func(rank int) tensor.Device {
 	}
 }
 
-// TestRanksDrift: a rank whose weights have become others is named at the next comparison,
-// before the weights are stored again.
+// TestRanksDrift changes the weights of one rank. The next comparison must name that rank before
+// the run stores its weights again.
 func TestRanksDrift(t *testing.T) {
 	train, val := splits(t, config.Classification)
 	s := runSettings()
@@ -108,7 +108,7 @@ func TestRanksDrift(t *testing.T) {
 	var weights tensor.Memory
 	d := watched{move: func(m tensor.Memory, write bool, offset, words int) error {
 		if write && weights == nil {
-			weights = m // the first that is written
+			weights = m // the weights are written first
 		}
 		return nil
 	}}
@@ -136,7 +136,8 @@ func TestRanksDrift(t *testing.T) {
 	}
 }
 
-// TestRanksFailInExchange: a rank that fails to read, add or write sums ends all of them.
+// TestRanksFailInExchange checks that a rank's failure to read, add or write sums ends all ranks
+// with its error.
 func TestRanksFailInExchange(t *testing.T) {
 	train, val := manyMicroBatches(t, config.Classification)
 	config := configtest.TrainingConfig()
@@ -151,7 +152,7 @@ func TestRanksFailInExchange(t *testing.T) {
 	}
 	moved := func(n *atomic.Int64, writes bool) watched {
 		return watched{move: func(m tensor.Memory, write bool, offset, words int) error {
-			if write == writes && m.Words() == all && offset > 0 { // a part for a rank or of one
+			if write == writes && m.Words() == all && offset > 0 { // a rank's part
 				return third(n)
 			}
 			return nil
@@ -181,8 +182,8 @@ func TestRanksFailInExchange(t *testing.T) {
 	}
 }
 
-// TestRanksStopInExchange: a rank that is asked to stop while shares are added, or in the
-// update, makes the step with all others; the run goes on to the same end.
+// TestRanksStopInExchange cancels one rank while it adds shares or updates. All ranks must complete
+// the same step, and the resumed run must end with the weights of an uninterrupted run.
 func TestRanksStopInExchange(t *testing.T) {
 	train, val := manyMicroBatches(t, config.Classification)
 	config := configtest.TrainingConfig()
@@ -206,7 +207,7 @@ func TestRanksStopInExchange(t *testing.T) {
 					if n++; n == 3 {
 						cancel()
 						if step = updates; !isUpdate(p) {
-							step++ // its update is still to come
+							step++ // the update follows
 						}
 					}
 				}
@@ -231,8 +232,8 @@ func TestRanksStopInExchange(t *testing.T) {
 	}
 }
 
-// TestRanksStopUnstored: where rank 0 cannot store what was asked to stop, no rank says
-// that it is stored.
+// TestRanksStopUnstored checks that every rank returns an error if rank 0 cannot store the
+// checkpoint of a cancelled run.
 func TestRanksStopUnstored(t *testing.T) {
 	train, val := manyMicroBatches(t, config.Classification)
 	r := &ranksRun{train: train, val: val, config: configtest.TrainingConfig(),
@@ -244,7 +245,7 @@ func TestRanksStopUnstored(t *testing.T) {
 			return nil
 		}
 		cancel()
-		return errors.Join(os.RemoveAll(last), os.WriteFile(last, nil, 0o666)) // a file, and no directory
+		return errors.Join(os.RemoveAll(last), os.WriteFile(last, nil, 0o666)) // replaces the directory by a file
 	}})
 	r.context = func(rank int) context.Context {
 		if rank == 1 {
@@ -260,7 +261,8 @@ func TestRanksStopUnstored(t *testing.T) {
 	}
 }
 
-// TestRanksTooLarge: a model whose sums no message can have is refused before it is trained.
+// TestRanksTooLarge checks that newExchange refuses a model whose sums exceed the size of an MPI
+// message.
 func TestRanksTooLarge(t *testing.T) {
 	e := &model.Engine{Params: &config.Parameters{Words: 1 << 29}}
 	must.Fail(t, "4 sums of gradients at once, 2147483648 words, and MPI counts at most 2147483647")(newExchange(distributed.NewLocal(2)[0], e, 4))
@@ -268,15 +270,15 @@ func TestRanksTooLarge(t *testing.T) {
 	must.FailWith(t, errRefused, "as many as there can be")(newExchange(distributed.NewLocal(2)[0], e, 4))
 }
 
-// refusing is a device that runs nothing.
+// refusing is a device that returns an error for every program.
 type refusing struct{ tensor.Device }
 
 var errRefused = errors.New("refused")
 
 func (refusing) Prepare(*tensor.Program) (tensor.Executable, error) { return nil, errRefused }
 
-// TestRanksMemory: ranks plan for what they exchange, which is more where micro-batches are
-// less alike.
+// TestRanksMemory checks that the memory plan of ranks includes the exchanged sums. There are more
+// of them if the lengths of the micro-batches vary.
 func TestRanksMemory(t *testing.T) {
 	small := configtest.TrainingConfig()
 	blocks := int64(model.NewParameters(small).Words) * model.WordBytes
@@ -292,7 +294,7 @@ func TestRanksMemory(t *testing.T) {
 	}
 	alike, unlike := maxSums(c, []int32{100}, 1000), maxSums(c, []int32{1, 40 * model.MicroBatchTokens}, 1000)
 	if maxSums(nil, []int32{100}, 1000) != 0 || maxSums(c, []int32{100}, 1) != 1 || alike != 5 || unlike != 15 {
-		t.Errorf("%d sums of micro-batches that are alike, %d of others", alike, unlike)
+		t.Errorf("%d sums for equal lengths, want 5; %d for different lengths, want 15", alike, unlike)
 	}
 	for _, sums := range []int{alike, unlike} {
 		if got, want := need(sums)-need(0), 3*int64(sums)*blocks; got != want {
@@ -301,7 +303,7 @@ func TestRanksMemory(t *testing.T) {
 	}
 }
 
-// TestRanksReport: a report is of the steps since the one before.
+// TestRanksReport checks that a report covers the steps since the previous report.
 func TestRanksReport(t *testing.T) {
 	x := &exchange{Communicator: distributed.NewLocal(4)[0]}
 	for i, c := range []struct {

@@ -11,7 +11,7 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
-// fillMask trains models that predict masked tokens.
+// fillMask is the training task of models that predict masked tokens.
 type fillMask struct{}
 
 func (fillMask) settings(c *config.Config, s *Settings) error {
@@ -34,7 +34,7 @@ func (fillMask) measure(c *config.Config, _ *Settings) measurement {
 	return &tokenMeasurement{config: c}
 }
 
-// tokenMeasurement is the mean loss of the masked tokens of a split.
+// tokenMeasurement accumulates the mean loss of the masked tokens of a split.
 type tokenMeasurement struct {
 	config *config.Config
 	loss   float64

@@ -24,14 +24,14 @@ import (
 var update = flag.Bool("update", false,
 	"write the golden folders of fill-mask, regression, several labels, tagging and clouds anew, from the reference")
 
-// fillMaskFolders are golden folders of models that predict masked tokens: gradients of one, training steps of the
-// other.
+// fillMaskFolders lists the golden folders of models that predict masked tokens: gradients in
+// "fill_mask", training steps in "train_fill_mask".
 var fillMaskFolders = map[string]func(c *config.Config){
 	"fill_mask":       func(c *config.Config) { c.NumLayers, c.TieEmbeddings = 2, true },
 	"train_fill_mask": func(c *config.Config) { c.NormPosition, c.MaskSpan = "post", 1 },
 }
 
-// goldenTraining is expected.json.
+// goldenTraining is the content of expected.json.
 type goldenTraining struct {
 	Settings struct {
 		Seed         uint64  `json:"seed"`
@@ -47,7 +47,7 @@ type goldenStep struct {
 	GradNorm float64 `json:"grad_norm"`
 }
 
-// TestGoldenLosses: the mean loss is that of the folder.
+// TestGoldenLosses compares the mean loss with each golden folder.
 func TestGoldenLosses(t *testing.T) {
 	if *update {
 		for name, change := range fillMaskFolders {
@@ -92,7 +92,7 @@ func TestGoldenLosses(t *testing.T) {
 		})
 }
 
-// writeFillMask writes a golden folder with what the reference computes in float64.
+// writeFillMask writes a golden folder with results of the float64 reference.
 func writeFillMask(t *testing.T, dir string, change func(c *config.Config)) {
 	c := configtest.GoldenConfig(config.FillMask)
 	c.NumLabels, c.MaskTokenID = 17, new(int32(17))
@@ -100,8 +100,9 @@ func writeFillMask(t *testing.T, dir string, change func(c *config.Config)) {
 	writeGolden(t, dir, c, configtest.GoldenSequences(), modeltest.Reference.FillMaskLoss)
 }
 
-// writeGolden writes a golden folder with results of the float64 reference: gradients are differences of its loss,
-// which is the mean of a number of terms. A folder called train_… has three training steps.
+// writeGolden writes a golden folder with results of the float64 reference. Its gradients are
+// central differences of lossOf, which returns a mean and its number of terms. A folder train_…
+// gets three training steps.
 func writeGolden(t *testing.T, dir string, c *config.Config, examples []seq.Example,
 	lossOf func(modeltest.Reference, []seq.Example) (float64, int)) {
 	m := modeltest.RandomModel(c, 5)
@@ -178,7 +179,8 @@ func writeGolden(t *testing.T, dir string, c *config.Config, examples []seq.Exam
 	document("expected.json", x)
 }
 
-// stepOfDefinition is an update of AdamW, and returns the gradient's norm before clipping.
+// stepOfDefinition makes one AdamW update in float64 and returns the gradient's norm before
+// clipping.
 func stepOfDefinition(r modeltest.Reference, m *sft.Model, g, m1, m2 map[string][]float64, t int,
 	x *goldenTraining) (norm float64) {
 	for _, p := range m.Parameters.List {
@@ -207,7 +209,7 @@ func stepOfDefinition(r modeltest.Reference, m *sft.Model, g, m1, m2 map[string]
 	return norm
 }
 
-// saveExpected writes float64 numbers under the names of parameters.
+// saveExpected writes the float64 values of all parameters to a safetensors file.
 func saveExpected(r modeltest.Reference, t *testing.T, path string, m *sft.Model, words map[string][]float64) {
 	var out []safetensors.Tensor
 	for _, p := range m.Parameters.List {

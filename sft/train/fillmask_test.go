@@ -21,14 +21,14 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// slope is how the reference's loss changes with a weight.
+// slope is the derivative of the reference's loss with respect to one weight.
 type slope struct {
 	parameter config.Parameter
 	index     int
 	want      float64
 }
 
-// fillMaskSlopes are some of each tensor, by differences.
+// fillMaskSlopes returns derivatives for some weights of each tensor, by central differences.
 func fillMaskSlopes(m *sft.Model, examples []seq.Example) (out []slope) {
 	exact, random := modeltest.NewReference(m), rand.New(rand.NewPCG(2, 1))
 	for _, p := range m.Parameters.List {
@@ -52,8 +52,7 @@ func fillMaskSlopes(m *sft.Model, examples []seq.Example) (out []slope) {
 	return out
 }
 
-// TestFillMaskAgainstReference: the loss is that of the definition, and the gradient that of
-// its differences, on every device.
+// TestFillMaskAgainstReference compares loss and gradient with the reference on every device.
 func TestFillMaskAgainstReference(t *testing.T) {
 	testenv.NoRace(t, "compares with slow loops in float64")
 	type expectation struct {
@@ -68,7 +67,7 @@ func TestFillMaskAgainstReference(t *testing.T) {
 		examples := configtest.RandomExamples(c, rand.New(rand.NewPCG(8, 8)), 9, 3, 1, 40, 12)
 		loss, tokens := modeltest.NewReference(m).FillMaskLoss(examples)
 		if tokens < 15 {
-			t.Fatalf("%d masked tokens are too few to show anything", tokens)
+			t.Fatalf("%d masked tokens, the comparison needs at least 15", tokens)
 		}
 		expected = append(expected, expectation{m, examples, loss, fillMaskSlopes(m, examples)})
 	}
@@ -78,7 +77,7 @@ func TestFillMaskAgainstReference(t *testing.T) {
 			gradient, loss := must.Get2(Gradient(t.Context(), want.m, devices[0], want.examples))(t)
 			if alone := meanLossOn(t, want.m, devices[0], want.examples); math.Abs(loss-want.loss) > 1e-6 ||
 				math.Abs(alone-want.loss) > 1e-6 {
-				t.Errorf("%s, tied %t: loss %v with a backward, %v without, expected %v", c.NormPosition,
+				t.Errorf("%s, tied %t: loss %v with a backward pass, %v without, expected %v", c.NormPosition,
 					c.TieEmbeddings, loss, alone, want.loss)
 			}
 			for _, s := range want.slopes {
@@ -92,8 +91,9 @@ func TestFillMaskAgainstReference(t *testing.T) {
 	})
 }
 
-// TestFillMaskBatchesChangeNoBit: an example's loss depends on its row and the step and on
-// nothing else of the batch, on no number of threads, and neither does that of an evaluation.
+// TestFillMaskBatchesChangeNoBit checks that an example's loss, in training and in evaluation,
+// depends only on its row and the step: other examples of the batch and the number of threads
+// change no bit.
 func TestFillMaskBatchesChangeNoBit(t *testing.T) {
 	configtest.OnEveryKind(t, testFillMaskBatchesChangeNoBit)
 }
@@ -107,7 +107,7 @@ func testFillMaskBatchesChangeNoBit(t *testing.T, devices ...tensor.Device) {
 	for i, device := range devices {
 		if other, b := gradientOf(t, m, 1+i, device, examples, model.TrainMode); !slices.Equal(other, gradient) ||
 			!slices.Equal(b.loss, all.loss) {
-			t.Errorf("%d slots on %s change bits", 1+i, device.Name())
+			t.Errorf("%d slots on %s: the loss has other bits than with one slot", 1+i, device.Name())
 		}
 	}
 	measuredOf := func(examples ...seq.Example) [][]float32 {
@@ -119,12 +119,13 @@ func testFillMaskBatchesChangeNoBit(t *testing.T, devices ...tensor.Device) {
 			t.Errorf("example %d: loss %v alone, %v in a batch", i, alone.loss[0], all.loss[i])
 		}
 		if alone := measuredOf(e); alone[0][0] != together[i][0] {
-			t.Errorf("example %d: an evaluation says %v alone, %v in a batch", i, alone[0][0], together[i][0])
+			t.Errorf("example %d: the evaluation has the loss %v alone, %v in a batch", i, alone[0][0], together[i][0])
 		}
 	}
 }
 
-// TestFillMaskMemory: the memory of a training step counts the logits of the masked tokens.
+// TestFillMaskMemory checks that the planned memory of a training step includes the logits of the
+// masked tokens.
 func TestFillMaskMemory(t *testing.T) {
 	c := configtest.ManyTokens()
 	for _, mib := range []int64{400, 1000} { // 256 are reserved
@@ -139,7 +140,8 @@ func TestFillMaskMemory(t *testing.T) {
 	}
 }
 
-// TestFillMaskRefusals: what the task does not have is an error that says so.
+// TestFillMaskRefusals checks the errors for operations and settings that the task does not
+// support.
 func TestFillMaskRefusals(t *testing.T) {
 	c := configtest.OfTask(configtest.TinyConfig(), config.FillMask)
 	m := modeltest.RandomModel(c, 1)
@@ -167,8 +169,8 @@ func TestFillMaskRefusals(t *testing.T) {
 	}
 }
 
-// TestTrainFillMask: a model learns rows whose tokens repeat, is selected by the loss, and its
-// lines say bits and no accuracy.
+// TestTrainFillMask trains on rows of repeated tokens. The loss selects the model, and lines of
+// metrics have bits per token and no accuracy.
 func TestTrainFillMask(t *testing.T) {
 	train, val := splits(t, config.FillMask)
 	c := configtest.OfTask(configtest.TinyConfig(), config.FillMask)
@@ -203,7 +205,7 @@ func TestTrainFillMask(t *testing.T) {
 	}
 	text := fmt.Sprint(modeltest.ReadFiles(t, dir+"/"+metricsFile))
 	if strings.Contains(text, "accuracy") || !strings.Contains(text, "bits_per_token") {
-		t.Errorf("metrics %s", text)
+		t.Errorf("metrics %s, want bits_per_token and no accuracy", text)
 	}
 	checkpoint, err := LoadCheckpoint(dir)
 	if err != nil || checkpoint.State.Selected != best.Loss || checkpoint.State.BestStep != best.Step {

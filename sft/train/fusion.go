@@ -13,26 +13,28 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// Prior weights of the members of a fusion: of a linear model, and of all others together.
+// Prior weights of the members of a fusion: one linear model, and all other models together.
 const (
 	linearPrior = 0.6
 	layersPrior = 0.3
 )
 
-// fusionRows is the number of rows that are scored together.
+// fusionRows is the number of rows scored together.
 const fusionRows = 256
 
-// Member is a model of a fusion and the name of its folder.
+// Member is a model of a fusion with the name of its folder.
 type Member struct {
 	Name  string
 	Model *sft.Model
 }
 
-// FitFusion fits the weights and the temperature of a fusion on validation rows. Rows without a label are skipped. The
-// weights, which are not negative, minimise the mean loss (cross-entropy, binary cross-entropy of labels, squared error
-// of standardised numbers) plus a ridge penalty towards 0.6 for a linear model and 0.3 shared by the others; fewer than
-// 100 rows keep these. A model has the weight 1 and the others 0 if the sum is not better than this model. Of very many
-// rows a part is used, so that memory is bounded. Done receives the number of rows scored; nil disables it.
+// FitFusion fits the weights and the temperature of a fusion on validation rows. It skips rows
+// without a label. The weights are not negative. They minimise the mean loss (cross-entropy, binary
+// cross-entropy of labels, squared error of standardised numbers) plus a ridge penalty towards 0.6
+// for a linear model and 0.3 shared by the other models. With fewer than 100 rows the weights are
+// these priors. If the sum is not better than the best model, this model gets the weight 1 and the
+// others 0. To limit memory, FitFusion samples very large splits. done receives the number of rows
+// scored; nil disables it.
 func FitFusion(ctx context.Context, members []Member, rows *seq.File, device sft.Device,
 	done func(int64)) (*sft.Fusion, error) {
 	f := &sft.Fusion{ModelType: config.FusionType, Temperature: 1, Weights: priorWeights(members)}
@@ -85,7 +87,7 @@ func FitFusion(ctx context.Context, members []Member, rows *seq.File, device sft
 	return f, nil
 }
 
-// priorWeights are those of the ridge penalty.
+// priorWeights returns the weights that the ridge penalty prefers.
 func priorWeights(members []Member) []float64 {
 	weights, layered := make([]float64, len(members)), 0
 	for _, m := range members {
@@ -101,7 +103,7 @@ func priorWeights(members []Member) []float64 {
 	return weights
 }
 
-// describeFit takes weights, temperature and results.
+// describeFit copies weights, temperature and results of a fit to f.
 func describeFit(f *sft.Fusion, fit *metrics.FusionFit) {
 	f.Weights, f.Temperature, f.Thresholds = fit.Weights, fit.Temperature, fit.Thresholds
 	f.Loss, f.Accuracy, f.Rows = fit.Sum.Loss, fit.Sum.Accuracy, fit.Rows

@@ -18,8 +18,9 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// TestFusion: the logits are the weighted sum of those of the models over the temperature, each of which reads what its
-// own window leaves; the fit does not make the sum worse than the best member.
+// TestFusion checks that a fusion's logits are the weighted sum of its models' logits divided by
+// the temperature. Each model reads its own input window. The fitted sum has no larger loss than
+// the best member.
 func TestFusion(t *testing.T) {
 	_, val := splits(t, config.Classification)
 	one, two := modeltest.RandomModel(configtest.TinyConfig(), 1), modeltest.RandomModel(configtest.TinyConfig(), 2)
@@ -46,8 +47,8 @@ func TestFusion(t *testing.T) {
 	must.Fail(t, "expected one prediction for each row")(sft.NewFusion([]*sft.Model{other, other}, f, cpu.New(1)))
 }
 
-// TestFusionExplains: of a fusion with a linear model both parts are explained, each of what it reads, and the logits
-// are those of Examples.
+// TestFusionExplains checks that a fusion with a linear model explains both parts, and that its
+// logits equal the logits of Examples.
 func TestFusionExplains(t *testing.T) {
 	dir, _ := modeltest.LinearDir(t, 1)
 	linear := must.Get(sft.Load(dir))(t)
@@ -93,7 +94,8 @@ func TestFusionExplains(t *testing.T) {
 	must.FailWith(t, sft.ErrEnsemble)(both.Explain(t.Context(), rows))
 }
 
-// TestFusionFile: what is written is read back, and what no fusion can have is refused with its key.
+// TestFusionFile checks that a written fusion is read back, and that errors for invalid values name
+// the key.
 func TestFusionFile(t *testing.T) {
 	dir := t.TempDir()
 	f := &sft.Fusion{ModelType: config.FusionType, Members: []string{"linear", "sft"}, Weights: []float64{0.6, 0.3},
@@ -104,7 +106,7 @@ func TestFusionFile(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	if got := must.Get(sft.ReadFusion(filepath.Join(modeltest.GoldenDir, "pre")))(t); got != nil {
-		t.Errorf("the config.json of a model is the fusion %+v", got)
+		t.Errorf("the config.json of a model is read as the fusion %+v, want nil", got)
 	}
 	for key, text := range map[string]string{
 		"members":     `{"model_type":"fusion","members":["a"],"weights":[1],"temperature":1}`,
@@ -120,7 +122,8 @@ func TestFusionFile(t *testing.T) {
 	}
 }
 
-// TestFusionDevice: a linear model beside one with layers leaves what the scorer says of its device to the other.
+// TestFusionDevice checks that the scorer of a fusion reports the device properties of the member
+// with layers, not those of the linear model.
 func TestFusionDevice(t *testing.T) {
 	dir, _ := modeltest.LinearDir(t, 1)
 	linear := must.Get(sft.Load(dir))(t)
@@ -133,12 +136,13 @@ func TestFusionDevice(t *testing.T) {
 	defer s.Close()
 	alone := modeltest.NewScorerOf(t, layers, d)
 	if s.Kernels() != d.Kernels() || s.PassTokens() != alone.PassTokens() || s.Preemptive() != alone.Preemptive() {
-		t.Errorf("kernels %s, %d tokens in a pass", s.Kernels(), s.PassTokens())
+		t.Errorf("kernels %s, %d tokens in a pass, want the values of the member with layers", s.Kernels(),
+			s.PassTokens())
 	}
 	must.Succeed(t, s.Probe(t.Context()))
 }
 
-// TestFitFusionNonFinite: a member whose logits overflow is an error that names it and the row.
+// TestFitFusionNonFinite checks that the error for overflowing logits names the member and the row.
 func TestFitFusionNonFinite(t *testing.T) {
 	_, rows := splits(t, config.Classification)
 	c := configtest.TinyConfig()

@@ -38,7 +38,7 @@ func TestGoldenLogits(t *testing.T) {
 	})
 }
 
-// compareGradients checks ‖g − w‖ ≤ 1e-3·‖w‖ + 1e-6 for each tensor.
+// compareGradients checks ‖g − w‖ ≤ 1e-3·‖w‖ + 1e-6 for the gradient of each tensor.
 func compareGradients(t *testing.T, p *config.Parameters, got []float32, path string) {
 	t.Helper()
 	want, _ := must.Get2(safetensors.Read(path))(t)
@@ -71,8 +71,8 @@ func TestGoldenGradients(t *testing.T) {
 	})
 }
 
-// TestGoldenTraining makes three optimizer steps with noise, drop token and
-// every dropout.
+// TestGoldenTraining compares three optimizer steps with sampler noise, drop token and every
+// dropout with the golden folders.
 func TestGoldenTraining(t *testing.T) {
 	configtest.OnEveryDevice(t, []string{"train", "train_retrieval", "train_conv",
 		"train_fill_mask", "train_regression",
@@ -119,8 +119,8 @@ func testGoldenTraining(t *testing.T, name string, device tensor.Device) {
 	compareChange(t, m, after, dir)
 }
 
-// compareChange compares the change of each weight tensor, in norm, where its
-// gradient is not zero up to rounding.
+// compareChange compares the norm of each weight tensor's change. It skips tensors whose gradient
+// is zero up to rounding.
 func compareChange(t *testing.T, m *sft.Model, after []float32, dir string) {
 	t.Helper()
 	want, _ := must.Get2(safetensors.Read(filepath.Join(dir, "model_after.safetensors")))(t)

@@ -16,9 +16,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
-// Gradient returns the gradient of the examples' mean cross-entropy in
-// evaluation mode, as a range with the layout of the model's weights, and that
-// mean. Every label must be below num_labels.
+// Gradient returns the gradient of the examples' mean cross-entropy in evaluation mode, in the
+// layout of the model's weights, and the mean cross-entropy. Every label must be below num_labels.
 func Gradient(ctx context.Context, m *sft.Model, device sft.Device, examples []seq.Example) (gradient []float32,
 	loss float64, err error) {
 	for i, e := range examples {
@@ -62,12 +61,12 @@ func Gradient(ctx context.Context, m *sft.Model, device sft.Device, examples []s
 	}
 }
 
-// accumulator computes the gradient of a batch: the sum over its micro-batches,
-// several of which run concurrently.
+// accumulator computes the gradient of a batch as the sum over its micro-batches. Several
+// micro-batches run concurrently.
 type accumulator struct {
 	engine *model.Engine
 	groups [][]*model.Slot // slots whose micro-batches run together; each group has the same number, a power of two
-	blocks *blocks         // for gradients
+	blocks *blocks         // memory for gradients
 	scale  float64         // loss scale of the gradient
 	weight []float64       // weight of each class in the loss; nil means equal
 	ranks  *exchange       // ranks that share the micro-batches; nil for one process
@@ -94,7 +93,7 @@ func newAccumulator(e *model.Engine, slots int) (*accumulator, error) {
 type NonFiniteError struct {
 	Step     int
 	Examples []uint32 // rows of the data set in the micro-batch
-	Tensor   string   // the first that is not finite
+	Tensor   string   // first tensor that is not finite
 	Loss     float32
 }
 
@@ -103,15 +102,15 @@ func (e *NonFiniteError) Error() string {
 		e.Loss, e.Tensor, e.Examples)
 }
 
-// batchGradient is what a batch adds up to.
+// batchGradient is the result of a batch: the summed gradient, and values for the metrics.
 type batchGradient struct {
-	gradient     tensor.Memory // sum over the examples, times the loss's scale; to be handed to release
+	gradient     tensor.Memory // sum over the examples, times the loss scale; the caller releases it
 	loss, logits []float32     // one entry for each example, defined by the objective
 	deadRows     []int64       // per layer: pairs of token and head without a positive score
 	ngrams       sparse.Gradient
 	norm         float64 // norm of the mean gradient before clipping; set by the update
-	divisor      int     // sums over the examples are divided by it
-	skipped      bool    // the gradient is not finite, and no update was made
+	divisor      int     // divisor of the mean of the loss and the gradient
+	skipped      bool    // whether the update was skipped because the gradient is not finite
 }
 
 // run computes the gradient of a batch.
@@ -181,15 +180,15 @@ func (a *accumulator) run(ctx context.Context, examples []seq.Example, d model.D
 	return b, nil
 }
 
-// together is the number of micro-batches that run together: the size of a group of slots, reduced so that no group
-// waits for another.
+// together returns the number of micro-batches that run together. It is the size of a group of
+// slots, reduced so that every group has work.
 func (a *accumulator) together(microBatches int) int {
 	each := (microBatches + len(a.groups) - 1) / len(a.groups)
 	return min(len(a.groups[0]), powerOfTwo(each))
 }
 
-// microBatches computes micro-batches from number first on together, in a group of slots, and
-// hands their gradients to the tree.
+// microBatches computes micro-batches first, first+1, … together in a group of slots, and adds
+// their gradients to the tree.
 func (a *accumulator) microBatches(ctx context.Context, group []*model.Slot, t *tree, first int,
 	examples [][]seq.Example,
 	results []*model.Result, factors model.LossFactors, d model.Drawing) (err error) {
@@ -221,9 +220,11 @@ func (a *accumulator) microBatches(ctx context.Context, group []*model.Slot, t *
 	return err
 }
 
-// block is the memory in which a slot computes a gradient. The sum of a group's gradients ends in the first slot's
-// block, and the other blocks are free immediately: each slot keeps its own, so that the device reuses the same memory
-// in every group. Parts of a group that ranks share wait for others.
+// block returns the memory for a slot's gradient: the slot's own block if keeps is true, otherwise
+// a block of the pool. The first slot of a group uses the pool, because its block ends with the
+// group's sum and goes to the tree. The other slots keep their blocks, and the device reuses the
+// same memory for every group. If the tree does not add up the group as a whole, it needs the
+// blocks of all slots, and none is kept.
 func (a *accumulator) block(l *model.Slot, keeps bool) (m tensor.Memory, err error) {
 	if !keeps {
 		return a.blocks.take()
@@ -234,16 +235,17 @@ func (a *accumulator) block(l *model.Slot, keeps bool) (m tensor.Memory, err err
 	return l.Gradient, err
 }
 
-// wholeSum reports whether the tree of a number of leaves adds up n leaves from the first one on before it adds others.
+// wholeSum reports whether the tree with this number of leaves adds up the n leaves from first on
+// before it adds other leaves.
 func wholeSum(first, n, leaves int) bool {
 	size := powerOfTwo(n)
 	return first%size == 0 && (n == size || first+n == leaves)
 }
 
-// powerOfTwo is the smallest power of two that is n or more.
+// powerOfTwo returns the smallest power of two that is at least n.
 func powerOfTwo(n int) int { return 1 << bits.Len(uint(max(n, 1)-1)) }
 
-// nonFiniteLoss is the error of a micro-batch with a loss that is not finite.
+// nonFiniteLoss returns the error for a micro-batch with a loss that is not finite.
 func nonFiniteLoss(ctx context.Context, l *model.Slot, examples []seq.Example, d model.Drawing, loss float32) error {
 	report := &NonFiniteError{Step: int(d.Step), Loss: loss}
 	for _, e := range examples {
@@ -256,8 +258,8 @@ func nonFiniteLoss(ctx context.Context, l *model.Slot, examples []seq.Example, d
 	return report
 }
 
-// microBatches cuts a batch into runs of consecutive examples, each of the given number
-// of tokens or as few more as its last example has.
+// microBatches splits a batch into runs of consecutive examples. A run ends with the example that
+// reaches size tokens.
 func microBatches(examples []seq.Example, size int) [][]seq.Example {
 	lengths := make([]int, len(examples))
 	for i, e := range examples {

@@ -19,32 +19,33 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// graphFolders are of models of graphs: the logits and the gradient of one whose edges have two
-// features, and training steps of one whose edges have none.
+// graphFolders lists the golden folders of graph models: "graphs" holds logits and gradients for
+// edges with two features, "train_graphs" holds training steps for edges without features.
 var graphFolders = map[string]func(c *config.Config){
 	"graphs":       func(c *config.Config) { c.NumLayers, c.NumSampledTokens = 2, 7 },
 	"train_graphs": func(c *config.Config) { c.NormPosition, c.EdgeFeatureNames = "post", []string{} },
 }
 
-// writeGraphs writes a golden folder with what the reference computes in float64.
+// writeGraphs writes a golden folder with results of the float64 reference.
 func writeGraphs(t *testing.T, dir string, change func(c *config.Config)) {
 	c := configtest.GraphConfig(configtest.GoldenConfig(config.Classification))
 	change(c)
-	// Of these graphs no query has, in a channel, nearly the key's value: the gradient of their maximum,
-	// which goes to one of them, rounding would give to the other.
+	// These graphs avoid channels where a query nearly equals a key: the gradient of their maximum
+	// goes to one of the two, and rounding would change which.
 	writeGolden(t, dir, c, configtest.RandomGraphs(c, rand.New(rand.NewPCG(10, 3)), 1, 5, 16, 40, 27),
 		modeltest.Reference.ClassificationLoss)
 }
 
-// TestGraphLogits: random graphs have the reference's logits on every device, whatever else is
-// in their batch and in whatever order their edges are.
+// TestGraphLogits compares the logits of random graphs with the reference on every device. Other
+// graphs in the batch and the order of the edges must not change the logits.
 func TestGraphLogits(t *testing.T) {
 	for _, s := range []struct {
 		name   string
 		change func(c *config.Config)
 	}{
 		{"features", func(c *config.Config) {}},
-		// Nodes are alike up to their edges then, and rounding would choose among them: all are sampled.
+		// Without features only the edges distinguish nodes, and rounding would decide between
+		// equal scores. The model therefore samples all nodes.
 		{"no features of edges, ones as input", func(c *config.Config) {
 			c.EdgeFeatureNames, c.Input,
 				c.NumSampledTokens = []string{}, config.OnesInput, 160
@@ -93,8 +94,8 @@ func TestGraphLogits(t *testing.T) {
 	}
 }
 
-// TestGraphOfManyEdges: 100,000 edges among 700 tokens, many of them to a token itself or between the
-// same two, with 50 tokens that have none, give the logits of the dense definition.
+// TestGraphOfManyEdges compares a graph of 700 nodes and 100,000 edges with the reference. Many
+// edges are loops or parallel, and 50 nodes have no edges.
 func TestGraphOfManyEdges(t *testing.T) {
 	c := configtest.GraphConfig(configtest.GoldenConfig(config.Classification))
 	c.NumLayers, c.NumSampledTokens = 2, 40
@@ -122,8 +123,8 @@ func TestGraphOfManyEdges(t *testing.T) {
 	})
 }
 
-// TestGraphSymmetry: a graph has the same answer if its tokens are in another order, where all of
-// them are sampled. Edges that lead elsewhere, or the other way, change it.
+// TestGraphSymmetry checks that the order of the nodes does not change the logits if the model
+// samples all of them, and that other targets or reversed edges do.
 func TestGraphSymmetry(t *testing.T) {
 	c := configtest.GraphConfig(configtest.GoldenConfig(config.Classification))
 	c.NumSampledTokens, c.NumLayers = 64, 2
@@ -173,7 +174,8 @@ func TestGraphSymmetry(t *testing.T) {
 	}
 }
 
-// TestGraphRefusals: edges that the model cannot read are refused, and models of other edges.
+// TestGraphRefusals checks the errors for malformed edges and for a start from a model with
+// different edge features.
 func TestGraphRefusals(t *testing.T) {
 	c := configtest.GraphConfig(configtest.TinyConfig())
 	m, other, none := modeltest.RandomModel(c, 1), *c, *c

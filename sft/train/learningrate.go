@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Schedules are the ways in which the learning rate may fall: by a factor every few
-// epochs, or over the run's whole length along half a cosine, a straight line or an exponential.
+// Schedules lists the learning-rate schedules: a factor every few epochs, or a half cosine, a
+// straight line or an exponential over the whole run.
 var Schedules = []string{"step", cosine, linear, exponential}
 
 const (
@@ -19,11 +19,11 @@ const (
 	exponential = "exponential"
 )
 
-// FollowsEnd says whether the learning rate of a step depends on how long the run is.
+// FollowsEnd reports whether the learning rate of a step depends on the length of the run.
 func (s *Settings) FollowsEnd() bool { return s.Schedule != "" && s.Schedule != Schedules[0] }
 
-// validateRate reports the first number that the schedule cannot be followed with. One of
-// another schedule would have no effect, which who sets it does not expect.
+// validateRate returns an error for the first invalid number of the schedule. It also rejects
+// numbers that only another schedule reads, because they would have no effect.
 func (s *Settings) validateRate() error {
 	bad := func(name string, found any, expected string) error {
 		return fmt.Errorf("%s is %v, expected %s", name, found, expected)
@@ -51,18 +51,18 @@ func (s *Settings) validateRate() error {
 	return err
 }
 
-// learningRate is that of the next step of a run of the given number of steps. Warm-up counts updates, as
-// AdamW does; the schedule counts steps, as the end of a run does.
+// learningRate returns the learning rate of the next step of a run with this number of steps.
+// Warm-up counts updates, as AdamW does; the schedule counts steps, as the length of a run does.
 func (s *Settings) learningRate(at *State, steps int) float64 {
 	warm, err := s.warmup(at.Update + 1)
 	if err != nil {
-		panic(err) // Validate has seen it
+		panic(err) // Validate has checked the warm-up
 	}
 	return s.LearningRate * warm * s.decay(int(at.Next.Epoch), min(1, float64(at.Step)/float64(steps)))
 }
 
-// warmup is the factor of update t, counted from 1: untuned is
-// min(1, t(1−β2)/2), a number N is min(1, t/N).
+// warmup returns the factor of update t, counted from 1: min(1, t(1−β2)/2) for "untuned", min(1,
+// t/N) for a number N.
 func (s *Settings) warmup(t int) (float64, error) {
 	if s.Warmup == "untuned" {
 		return min(1, float64(t)*(1-beta2)/2), nil
@@ -77,8 +77,8 @@ func (s *Settings) warmup(t int) (float64, error) {
 	return min(1, float64(t)/float64(n)), nil
 }
 
-// decay is the schedule's factor in an epoch (from 0), when a part of the run's steps is
-// done: 1 at the beginning of a run.
+// decay returns the schedule's factor in an epoch, counted from 0, after the fraction done of the
+// run's steps. It is 1 at the beginning of a run.
 func (s *Settings) decay(epoch int, done float64) float64 {
 	left := 1 - done
 	switch s.Schedule {

@@ -18,8 +18,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// TestStepRate: by epochs, whatever the length of the run, as in runs of before there were
-// other schedules.
+// TestStepRate checks the schedule "step": the rate depends on the epoch, not on the length of the
+// run.
 func TestStepRate(t *testing.T) {
 	for _, c := range []struct {
 		warmup   string
@@ -42,15 +42,15 @@ func TestStepRate(t *testing.T) {
 	}
 }
 
-// fallingSettings are those of a schedule that follows the end.
+// fallingSettings returns settings of a schedule that depends on the length of the run.
 func fallingSettings(schedule string, final float64, warmup string) Settings {
 	s := runSettings()
 	s.Schedule, s.StepSize, s.DecayRate, s.FinalRate, s.Warmup = schedule, 0, 0, final, warmup
 	return s
 }
 
-// TestFallingRates compares with values that were computed by hand, and each step of a
-// whole run with the definition, written otherwise.
+// TestFallingRates compares some rates with values computed by hand, and each rate of a whole run
+// with another form of the definition.
 func TestFallingRates(t *testing.T) {
 	for _, c := range []struct {
 		schedule    string
@@ -67,10 +67,11 @@ func TestFallingRates(t *testing.T) {
 		{linear, 0.2, "0", 8, 8, 0.2},
 		{exponential, 0.01, "0", 0, 8, 1}, {exponential, 0.01, "0", 4, 8, 0.1}, {exponential, 0.01, "0", 8, 8, 0.01},
 		{exponential, 0.01, "0", 9, 8, 0.01},
-		{linear, 0, "4", 0, 8, 0.25}, {linear, 0, "4", 3, 8, 0.625}, {linear, 0, "4", 4, 8, 0.5}, // the product of both
-		{linear, 0, "16", 7, 8, 8. / 16 / 8}, {cosine, 0, "untuned", 999, 1998, 0.25}, // a warm-up beyond the end
-		{cosine, 0, "0", 0, 1, 1}, {linear, 0.3, "0", 0, 1, 1}, // one step is at the beginning
-		{cosine, 0.25, "0", 9, 8, 0.25}, {linear, 0.25, "0", 100, 8, 0.25}, // an end that was moved before what is done
+		// Product of warm-up and decay.
+		{linear, 0, "4", 0, 8, 0.25}, {linear, 0, "4", 3, 8, 0.625}, {linear, 0, "4", 4, 8, 0.5},
+		{linear, 0, "16", 7, 8, 8. / 16 / 8}, {cosine, 0, "untuned", 999, 1998, 0.25}, // a warm-up longer than the run
+		{cosine, 0, "0", 0, 1, 1}, {linear, 0.3, "0", 0, 1, 1}, // a single step has the rate of the beginning
+		{cosine, 0.25, "0", 9, 8, 0.25}, {linear, 0.25, "0", 100, 8, 0.25}, // the end was moved before the current step
 	} {
 		s := fallingSettings(c.schedule, c.final, c.warmup)
 		s.LearningRate = 1
@@ -99,7 +100,7 @@ func TestFallingRates(t *testing.T) {
 	}
 }
 
-// rates trains, and returns the learning rate of each step, and what the run warned of.
+// rates trains and returns the learning rate of each step and the run's warnings.
 func rates(t *testing.T, dir string, s Settings, from *Checkpoint, stopAt int, train,
 	val *seq.File) (rates []float64, warnings []Warning) {
 	t.Helper()
@@ -149,8 +150,8 @@ func TestRatesOfRun(t *testing.T) {
 	}
 }
 
-// TestMovedEnd: a run whose end is moved goes on as one of the new length, and says so
-// before. Where the rate does not follow the end there is nothing to say.
+// TestMovedEnd checks that a resumed run with a new length continues on the schedule of this
+// length, after a warning. A schedule that does not depend on the length gives no warning.
 func TestMovedEnd(t *testing.T) {
 	train, val := splits(t, config.Classification)
 	for _, c := range []struct {
@@ -159,7 +160,7 @@ func TestMovedEnd(t *testing.T) {
 		stop         int
 		change       func(s *Settings)
 		want         string
-		steps, first int // end and first step of the rest
+		steps, first int // end of the run, and first step after the resume
 	}{
 		{"later, on the way", linear, 4, func(s *Settings) { s.Epochs = 4 },
 			"the run ends at step 16 and not at 8 any more, and its learning rate falls to that end: after step 4 it goes on with 0.0075, where it would have been 0.005", 16, 4},
@@ -178,7 +179,7 @@ func TestMovedEnd(t *testing.T) {
 		}
 		s.LogEvery = 1
 		if before, _ := rates(t, dir, s, nil, c.stop, train, val); len(before) != c.stop {
-			t.Fatalf("%s: %d steps before, expected %d", c.name, len(before), c.stop)
+			t.Fatalf("%s: %d steps before the stop, expected %d", c.name, len(before), c.stop)
 		}
 		from := must.Get(LoadCheckpoint(dir))(t)
 		c.change(&s)
@@ -197,13 +198,14 @@ func TestMovedEnd(t *testing.T) {
 	}
 }
 
-// TestStopAt: a run that was stopped at a step and goes on is one that was not.
+// TestStopAt checks that a run stopped at several steps and resumed writes the same files as an
+// uninterrupted run.
 func TestStopAt(t *testing.T) {
 	train, val := splits(t, config.Classification)
 	s, whole, parts := fallingSettings(cosine, 0.1, "3"), t.TempDir(), t.TempDir()
 	rates(t, whole, s, nil, 100, train, val)
 	var from *Checkpoint
-	for _, step := range []int{2, 2, 3, 7, 8} { // 3 is an evaluation's
+	for _, step := range []int{2, 2, 3, 7, 8} { // the run evaluates after step 3
 		rates(t, parts, s, from, step, train, val)
 		var err error
 		if from, err = LoadCheckpoint(parts); err != nil || from.State.Step != step {
@@ -213,15 +215,15 @@ func TestStopAt(t *testing.T) {
 	compareOutcomes(t, outcomeOf(t, parts), outcomeOf(t, whole))
 }
 
-// TestStepIsStoredAsBefore: settings of before there were schedules are read, and those of
-// step are what an earlier version reads.
+// TestStepIsStoredAsBefore checks that settings without a schedule are read, and that the settings
+// of the schedule "step" are stored without new keys, as an earlier version reads them.
 func TestStepIsStoredAsBefore(t *testing.T) {
 	const before = `{"epochs":3,"batch":4,"learning_rate":0.001,"weight_decay":0.01,"step_size":20,"decay_rate":0.9,"max_grad_norm":1,"warmup":"untuned","seed":1,"log_every":4}`
 	var s Settings
 	if err := json.Unmarshal([]byte(before), &s); err != nil || s.Validate() != nil || s.FollowsEnd() {
-		t.Errorf("%+v: %v, %v", s, err, s.Validate())
+		t.Errorf("reading %+v: error %v; Validate: %v", s, err, s.Validate())
 	}
 	if text, err := json.Marshal(validSettings()); err != nil || string(text) != before {
-		t.Errorf("%s, %v", text, err)
+		t.Errorf("stored %s, error %v", text, err)
 	}
 }

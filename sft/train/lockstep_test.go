@@ -19,8 +19,7 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// checkedSteps makes training steps with everything random, and returns the
-// weights.
+// checkedSteps makes training steps with every source of randomness and returns the weights.
 func checkedSteps(t *testing.T, task, norm string, steps int, device tensor.Device, lengths ...int) ([]float32, error) {
 	t.Helper()
 	c := configtest.OfTask(configtest.TrainingConfig(), task)
@@ -39,7 +38,8 @@ func checkedSteps(t *testing.T, task, norm string, steps int, device tensor.Devi
 	return w, st.engine.Weights.Read(0, tensor.Bits(w))
 }
 
-// TestCheckedStep runs every launch of training steps on Vulkan beside the CPU: forward, backward, merge and update.
+// TestCheckedStep compares every launch of training steps on Vulkan with the CPU: forward,
+// backward, merge and update.
 func TestCheckedStep(t *testing.T) {
 	testenv.NoRace(t, "compares with slow loops in float64")
 	vulkan := configtest.Vulkan(t)
@@ -47,14 +47,14 @@ func TestCheckedStep(t *testing.T) {
 		for _, norm := range []string{"pre", "post"} {
 			lengths := []int{200, 1, 150, 40}
 			if task == config.Classification && norm == "pre" && !testing.Short() {
-				lengths[0] = model.MicroBatchTokens // a micro-batch of its own
+				lengths[0] = model.MicroBatchTokens // fills a micro-batch
 			}
 			t.Run(task+"/"+norm, func(t *testing.T) {
 				d := lockstep.New(cpu.New(2), vulkan)
 				got := must.Get(checkedSteps(t, task, norm, 2, d, lengths...))(t)
 				want, err := checkedSteps(t, task, norm, 2, cpu.New(2), lengths...)
 				if err != nil || !slices.Equal(got, want) {
-					t.Errorf("a checked step is not the first device's; error %v", err)
+					t.Errorf("a checked step has other weights than the CPU alone; error %v", err)
 				}
 				for _, f := range d.Flips() {
 					t.Log(f)
@@ -68,13 +68,13 @@ func TestCheckedStep(t *testing.T) {
 	}
 }
 
-// broken is a device that disturbs one tensor that a kernel writes, the first
-// time it runs.
+// broken is a device that changes one output tensor of a kernel the first time that the kernel
+// runs.
 type broken struct {
 	tensor.Device
 	kernel string
 	output int
-	done   *tensor.Tensor // disturbed tensor
+	done   *tensor.Tensor // changed tensor
 }
 
 func (d *broken) Prepare(p *tensor.Program) (tensor.Executable, error) {
@@ -103,14 +103,15 @@ func (x brokenRun) Run(ctx context.Context, mem tensor.Binding, from, to int) er
 	})
 }
 
-// TestCheckingNames: whatever a device gets wrong, kernel and tensor are named.
+// TestCheckingNames checks that the error for a wrong output names the kernel and the tensor, for
+// every output of every kernel.
 func TestCheckingNames(t *testing.T) {
 	lengths := []int{30, 1, 7}
 	complete := lockstep.New(cpu.New(2), cpu.New(2))
 	must.Get(checkedSteps(t, config.Retrieval, "post", 1, complete, lengths...))(t)
 	kernels := complete.Worst()
 	if len(kernels) < 30 {
-		t.Errorf("only %d kernels in a step", len(kernels))
+		t.Errorf("%d kernels in a step, want at least 30", len(kernels))
 	}
 	for kernel := range kernels {
 		for output := 0; ; output++ {

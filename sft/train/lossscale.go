@@ -8,25 +8,25 @@ import (
 
 const (
 	firstLossScale = 1 << 15
-	goodSteps      = 2000 // before the scale is doubled
+	goodSteps      = 2000 // number of steps before the scale is doubled
 )
 
-// lossScale is the factor of the loss whose gradient is computed, a power of two,
-// on a device whose products take operands in float16: these reach from 6e-8 to
-// 65504, and gradients go below. It is halved where the gradient overflows, and
-// that update is left out. Zero: the loss is not scaled.
+// lossScale is the factor of the loss before the backward pass, a power of two. It is used on
+// devices whose products have float16 operands: gradients below 6e-8 would vanish, values above
+// 65504 overflow. If the gradient overflows, the update is skipped and the scale halved. Zero means
+// that the loss is not scaled.
 type lossScale struct {
 	Factor float64 `json:"factor"`
-	Good   int     `json:"good"` // steps since it was changed or an update left out
+	Good   int     `json:"good"` // steps since the last change or skipped update
 }
 
-// scalesLoss says whether a device needs it.
+// scalesLoss reports whether device d needs loss scaling.
 func scalesLoss(d tensor.Device) bool {
 	s, ok := tensor.Capability[tensor.LossScaler](d)
 	return ok && s.LossScaling()
 }
 
-// on is the scale to go on with on a device.
+// on returns the scale to continue with on device d.
 func (s lossScale) on(d tensor.Device) lossScale {
 	if !scalesLoss(d) {
 		return lossScale{}
@@ -37,10 +37,10 @@ func (s lossScale) on(d tensor.Device) lossScale {
 	return s
 }
 
-// of is the factor of the loss.
+// of returns the factor of the loss.
 func (s lossScale) of() float64 { return max(s.Factor, 1) }
 
-// after is the scale after a step.
+// after returns the scale after a step.
 func (s lossScale) after(skipped bool) lossScale {
 	if skipped {
 		return lossScale{Factor: s.Factor / 2}
@@ -54,8 +54,8 @@ func (s lossScale) after(skipped bool) lossScale {
 	return s
 }
 
-// mayHalve says whether an update may be left out: no gradient is so large that it
-// overflows without a scale.
+// mayHalve reports whether an overflow may skip the update. With a factor of 1 an overflow is an
+// error.
 func (s lossScale) mayHalve() bool { return s.Factor > 1 }
 
 func (s lossScale) valid() bool {

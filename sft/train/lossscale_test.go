@@ -21,8 +21,7 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// narrow is a device whose gradients overflow beyond a scale of the loss, as those
-// of products in float16 do.
+// narrow is a device whose scaled gradients overflow above a limit, as products in float16 do.
 type narrow struct {
 	tensor.Device
 	limit float32
@@ -63,10 +62,10 @@ func TestLossScale(t *testing.T) {
 		s = s.after(false)
 	}
 	if s.Factor != 1<<15 {
-		t.Errorf("after %d good steps %+v", goodSteps-1, s)
+		t.Errorf("after %d good steps %+v, want the factor unchanged", goodSteps-1, s)
 	}
 	if s = s.after(false); s != (lossScale{Factor: 1 << 16}) {
-		t.Errorf("after %d good steps %+v", goodSteps, s)
+		t.Errorf("after %d good steps %+v, want the factor doubled", goodSteps, s)
 	}
 	s = s.after(false).after(true)
 	if s != (lossScale{Factor: 1 << 15}) {
@@ -74,30 +73,31 @@ func TestLossScale(t *testing.T) {
 	}
 	for range 15 {
 		if !s.mayHalve() {
-			t.Errorf("%+v may not be halved", s)
+			t.Errorf("mayHalve of %+v is false", s)
 		}
 		s = s.after(true)
 	}
 	if s.Factor != 1 || s.mayHalve() || s.of() != 1 {
-		t.Errorf("at the end: %+v", s)
+		t.Errorf("after all halvings %+v, want the factor 1", s)
 	}
 	if s = s.on(cpu.New(1)); s != (lossScale{}) || s.after(false) != s || s.of() != 1 || s.mayHalve() {
-		t.Errorf("on a device that needs none: %+v", s)
+		t.Errorf("on a device without loss scaling: %+v, want zero", s)
 	}
 	for _, s := range []lossScale{{}, {1, 0}, {1 << 40, goodSteps - 1}} {
 		if !s.valid() {
-			t.Errorf("%+v is refused", s)
+			t.Errorf("valid refuses %+v", s)
 		}
 	}
 	for _, s := range []lossScale{{0, 1}, {3, 0}, {0.5, 0}, {-2, 0}, {2, -1}, {2, goodSteps},
 		{math.Inf(1), 0}, {math.NaN(), 0}} {
 		if s.valid() {
-			t.Errorf("%+v is taken", s)
+			t.Errorf("valid accepts %+v", s)
 		}
 	}
 }
 
-// TestLossScaleChangesNoBit: a scale is a power of two, and is taken out again.
+// TestLossScaleChangesNoBit checks that a loss scale changes no bit of the weights: it is a power
+// of two, and the update divides by it.
 func TestLossScaleChangesNoBit(t *testing.T) {
 	for _, task := range []string{config.Classification, config.Retrieval} {
 		train, val := splits(t, task)
@@ -116,7 +116,7 @@ func TestLossScaleChangesNoBit(t *testing.T) {
 		if strings.Contains(plain.state+plain.metrics, "loss_scale") ||
 			!strings.Contains(scaled.state, `"loss_scale":{"factor":32768,"good":8}`) ||
 			!strings.Contains(scaled.metrics, `"loss_scale":32768`) {
-			t.Errorf("%s: states %s and %s", task, plain.state, scaled.state)
+			t.Errorf("%s: states %s without a scale, %s with one", task, plain.state, scaled.state)
 		}
 	}
 	m := modeltest.RandomModel(configtest.TrainingConfig(), 1)
@@ -124,12 +124,12 @@ func TestLossScaleChangesNoBit(t *testing.T) {
 	want, _ := must.Get2(Gradient(t.Context(), m, cpu.New(1), examples))(t)
 	got, _, err := Gradient(t.Context(), m, narrow{cpu.New(1), 1 << 12}, examples)
 	if err != nil || !slices.Equal(got, want) {
-		t.Errorf("a gradient alone differs from that without a scale; error %v", err)
+		t.Errorf("Gradient differs from its result without a scale; error %v", err)
 	}
 }
 
-// TestSkippedSteps: where the gradient overflows, a step counts for the random
-// numbers and the batches, but not for AdamW and the warm-up.
+// TestSkippedSteps checks that a step whose gradient overflows counts for the random numbers and
+// the batches, but not for AdamW and the warm-up.
 func TestSkippedSteps(t *testing.T) {
 	train, val := splits(t, config.Classification)
 	s, dir := runSettings(), t.TempDir()
@@ -159,7 +159,7 @@ func TestSkippedSteps(t *testing.T) {
 		t.Errorf("state %+v", c.State)
 	}
 
-	// The same by hand, without a scale.
+	// An equivalent run without a scale.
 	other, err := NewTrainer(&sft.Model{Config: m.Config, Parameters: m.Parameters, Weights: fresh}, s, cpu.New(1),
 		train,
 		val, nil, options(t.TempDir(), nil))
@@ -178,11 +178,11 @@ func TestSkippedSteps(t *testing.T) {
 	}
 	must.Succeed(t, other.download())
 	if !slices.Equal(c.weights, other.model.Weights) {
-		t.Error("the weights are not those of steps 2 to 7 alone")
+		t.Error("the weights differ from a run that makes only the updates of steps 2 to 7")
 	}
 }
 
-// TestLossScaleEnds: no scale helps a gradient that overflows without one.
+// TestLossScaleEnds checks that a gradient that overflows with a factor of 1 is an error.
 func TestLossScaleEnds(t *testing.T) {
 	train, val := splits(t, config.Classification)
 	s, dir, skipped := runSettings(), t.TempDir(), 0
@@ -194,9 +194,9 @@ func TestLossScaleEnds(t *testing.T) {
 	}), narrow{cpu.New(1), 0}, train, val)
 	var e *NonFiniteError
 	if !errors.As(err, &e) || e.Step != 15 || skipped != 15 || !strings.Contains(e.Tensor, ".grad") {
-		t.Errorf("error %v, after %d steps without an update", err, skipped)
+		t.Errorf("error %v after %d skipped steps, want an error at step 15", err, skipped)
 	}
-	// A stepper gives up at the same place.
+	// A Stepper returns the error at the same step.
 	st := must.Get(NewStepper(modeltest.RandomModel(configtest.TrainingConfig(), 1), s,
 		narrow{cpu.New(1), 0}, 20, 0))(t)
 	examples := configtest.RandomExamples(st.model.Config, rand.New(rand.NewPCG(1, 2)), 5, 9)
@@ -212,12 +212,12 @@ func TestLossScaleEnds(t *testing.T) {
 	}
 }
 
-// TestResumeLossScale: a run whose scale is doubled, overflows and is halved, and
-// that is interrupted anywhere, leaves what an uninterrupted one does.
+// TestResumeLossScale interrupts a run whose scale doubles, overflows and halves. Resumed at any
+// step, it must write the same files as an uninterrupted run.
 func TestResumeLossScale(t *testing.T) {
 	train, val := splits(t, config.Classification)
 	s := runSettings()
-	// begin leaves a run at its beginning, with its scale about to be doubled.
+	// begin creates a run at step 0 whose scale doubles after the next step.
 	begin := func() (string, *Checkpoint) {
 		dir := t.TempDir()
 		tr, err := NewTrainer(modeltest.RandomModel(configtest.TrainingConfig(), 1), s,
@@ -227,7 +227,7 @@ func TestResumeLossScale(t *testing.T) {
 		tr.Close()
 		from := must.Get(LoadCheckpoint(dir))(t)
 		if from.State.LossScale != (lossScale{Factor: 1 << 15}) {
-			t.Errorf("a run begins with %+v", from.State.LossScale)
+			t.Errorf("the run begins with %+v, want the factor 32768", from.State.LossScale)
 		}
 		from.State.LossScale = lossScale{1 << 13, goodSteps - 3}
 		return dir, from
@@ -244,7 +244,8 @@ func TestResumeLossScale(t *testing.T) {
 	must.Succeed(t, json.Unmarshal([]byte(want.state), &state))
 	if state.Step != 8 || state.Update != 7 || state.LossScale != (lossScale{1 << 13, 4}) ||
 		!strings.Contains(want.metrics, `"kind":"skipped","loss_scale":8192,"step":4`) {
-		t.Errorf("nothing was shown: state %s, metrics\n%s", want.state, want.metrics)
+		t.Errorf("the uninterrupted run did not double and halve its scale: state %s, metrics\n%s", want.state,
+			want.metrics)
 	}
 
 	dir, from := begin()
@@ -266,12 +267,12 @@ func TestResumeLossScale(t *testing.T) {
 		from = must.Get(LoadCheckpoint(dir))(t)
 	}
 	if interruptions < 6 {
-		t.Errorf("only %d interruptions", interruptions)
+		t.Errorf("%d interruptions, want at least 6", interruptions)
 	}
 	compareOutcomes(t, outcomeOf(t, dir), want)
 
-	// Elsewhere the loss is not scaled, and the run goes on; back again, it begins
-	// anew.
+	// On a device without loss scaling the run continues unscaled. Back on the first device the
+	// scale starts again.
 	c := must.Get(LoadCheckpoint(dir))(t)
 	for _, d := range []tensor.Device{cpu.New(1), narrow{cpu.New(1), 0}} {
 		tr := must.Get(NewTrainer(nil, s, d, train, val, c, options(dir, nil)))(t)

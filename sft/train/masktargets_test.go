@@ -12,7 +12,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// TestMaskTargetsAgainstReference: the loss of a batch is the cross-entropy of the targets.
+// TestMaskTargetsAgainstReference checks that the loss of a batch is the mean cross-entropy of the
+// mask targets.
 func TestMaskTargetsAgainstReference(t *testing.T) {
 	testenv.NoRace(t, "compares with slow loops in float64")
 	sounds := configtest.Tones(rand.New(rand.NewPCG(4, 3)), 300, 420, 90)

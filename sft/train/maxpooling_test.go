@@ -16,9 +16,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// TestMaxPooling compares models that take the maximum of each channel, over all tokens or a
-// sample of them, with the reference: their logits, their vectors and what each token is of
-// these.
+// TestMaxPooling compares models with max pooling, over all tokens or a sample of them, with the
+// reference: logits, pooled vectors and the explanation of the pooling.
 func TestMaxPooling(t *testing.T) {
 	models := map[string]*sft.Model{}
 	var names []string
@@ -53,15 +52,15 @@ func TestMaxPooling(t *testing.T) {
 	})
 }
 
-// TestMaxPoolingDrops: in training, tokens that are dropped are not in the sample, so that
-// there may be fewer rows than there is room for.
+// TestMaxPoolingDrops checks that dropped tokens are not sampled in training, also if fewer tokens
+// remain than the sample size.
 func TestMaxPoolingDrops(t *testing.T) {
 	for _, n := range []int{4, 1000} {
 		c := configtest.CloudConfig(configtest.TinyConfig())
 		c.NormPosition, c.NumLayers, c.DropToken, c.Pooling, c.PoolingSamples = "post", 1, 0.7, config.MaxPooling, n
 		m := modeltest.RandomModel(c, 5)
 		bias, _ := m.Parameters.Lookup("layers.0.norm2.bias")
-		for i := range bias.Size() { // so that a row of zeros would have each maximum
+		for i := range bias.Size() { // a row of zeros would win each maximum
 			m.Parameters.Slice(m.Weights, bias)[i] = -10
 		}
 		clouds := configtest.RandomClouds(c, rand.New(rand.NewPCG(4, 2)), 1, 3, 9, 30, 17)
@@ -78,8 +77,8 @@ func TestMaxPoolingDrops(t *testing.T) {
 	}
 }
 
-// TestMaxPoolingOrder: points in another order have the same answer, where all of them are
-// sampled, or none for the pooling: the maximum itself has no order.
+// TestMaxPoolingOrder checks that the order of the points does not change the logits, if the
+// pooling reads all points or samples all of them.
 func TestMaxPoolingOrder(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 5))
 	for _, n := range []int{0, 64} {
@@ -100,13 +99,13 @@ func TestMaxPoolingOrder(t *testing.T) {
 		other[1].Features = slices.Clone(other[1].Features)
 		other[1].Features[0] = other[1].Features[1]
 		if x := modeltest.ScoreAll(t, m, other)[1]; slices.Equal(x, before[1]) {
-			t.Errorf("%d sampled: another cloud has the same answer %v", n, x)
+			t.Errorf("%d sampled: a different cloud has the same logits %v", n, x)
 		}
 	}
 }
 
-// TestMaxPoolingStarts: a model with another pooling than that which it starts from has a fresh
-// sampler, and all else.
+// TestMaxPoolingStarts checks that a model that starts from a model with another pooling copies
+// every weight except the pooling's sampler.
 func TestMaxPoolingStarts(t *testing.T) {
 	c := configtest.TinyConfig()
 	c.Pooling, c.PoolingSamples = config.MaxPooling, 4
@@ -120,15 +119,15 @@ func TestMaxPoolingStarts(t *testing.T) {
 	}
 }
 
-// TestMaxPoolingLearns: training reduces the loss on rows that differ in a maximum, and the scores of the sampler
-// learn, too.
+// TestMaxPoolingLearns checks that training on rows that differ in a maximum halves the loss and
+// changes the sampler's weights.
 func TestMaxPoolingLearns(t *testing.T) {
 	c := configtest.CloudConfig(configtest.TinyConfig())
 	c.NumLayers, c.NumLabels, c.Pooling, c.PoolingSamples = 1, 2, config.MaxPooling, 6
 	m := modeltest.RandomModel(c, 3)
 	random := rand.New(rand.NewPCG(1, 7))
 	clouds := configtest.RandomClouds(c, random, slices.Repeat([]int{15}, 24)...)
-	for i := range clouds { // one of them has a hot point
+	for i := range clouds { // one cloud has a hot point
 		if clouds[i].Label == 1 {
 			clouds[i].Features[random.IntN(15)][0] = 3
 		}
@@ -146,10 +145,10 @@ func TestMaxPoolingLearns(t *testing.T) {
 	after := &sft.Model{Config: c, Parameters: m.Parameters,
 		Weights: words(t, stepper.engine.Weights)[:m.Parameters.Words]}
 	if loss := meanLoss(t, after, clouds); !(loss < before/2) {
-		t.Errorf("loss %v before, %v after", before, loss)
+		t.Errorf("loss %v before training, %v after, want less than half", before, loss)
 	}
 	moved, _ := modeltest.Norms(after.Parameters.Slice(after.Weights, scores), first)
 	if moved == 0 {
-		t.Error("the sampler's scores have not learned")
+		t.Error("training did not change the sampler's weights")
 	}
 }

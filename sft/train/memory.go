@@ -8,33 +8,34 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
-// reservedBytes is left to everything beside weights and arenas: the program,
-// its data and the garbage collector.
+// reservedBytes is the memory reserved for the program, its data and the garbage collector, in
+// addition to weights and arenas.
 const reservedBytes = 256 << 20
 
-// planSlots chooses the number of concurrent micro-batches: as many as the device has slots, or as
-// the limit in bytes allows (0: no limit but the device's). Where several run together in each
-// slot, these take half of the limit at most: what a device loses by rounding grows with them.
-// It plans for the largest micro-batches that the rows can form, and shortens the passes of
-// evaluation before it refuses. sums is the largest number of sums that a rank contributes to an
+// planSlots returns the number of concurrent micro-batches: the device's slots, or fewer if the
+// limit in bytes requires it. A limit of 0 means the device's own memory. Where several
+// micro-batches run together in a slot, they take at most half of the limit: the device's loss by
+// rounded allocations grows with their number. The plan is for the largest micro-batches that the
+// rows can form. Before it returns an error, planSlots shortens the evaluation passes. sums is the
+// largest number of sums that a rank contributes to an exchange, 0 for a single process.
 // exchange, 0 for a single process.
 func planSlots(e *model.Engine, train, val []int32, batch int, limit int64, sums int) (int, error) {
-	// Weights, two moments and their copies in a checkpoint, and the weights as a
-	// device packs them for its two products.
+	// Weights, two moments, the copies of these three in a checkpoint, and the weights packed for
+	// the forward and the backward products.
 	blocks := int64(e.Params.Words) * model.WordBytes
-	fixed := int64(reservedBytes) + 8*blocks + 2*e.NGrams.Bytes() // the table, and that of a checkpoint that is read
+	fixed := int64(reservedBytes) + 8*blocks + 2*e.NGrams.Bytes() // the table, and the table of a loaded checkpoint
 	if own, ok := tensor.Capability[tensor.OwnMemory](e.Device); ok {
-		fixed = 3 * blocks // the weights are allocated already
+		fixed = 3 * blocks // the weights are already allocated
 		if free := own.Budget() + blocks; limit == 0 || free < limit {
 			limit = free
 		}
 	}
-	// What is sent and received, and the sums of all ranks for a share of the words.
+	// The sent and received sums, and the sums of all ranks for a share of the words.
 	fixed += 3 * int64(sums) * blocks
 	evaluation := model.EvaluationMode(e.Config)
 	limits := &model.PassLimits{Size: model.ForwardTokens(e.Device), Longest: int(slices.Max(val))}
-	// In a slot, the gradient it computes and those that wait for their siblings in
-	// the tree, if no sequence is longer; evaluation takes as many slots as the device has.
+	// A slot needs its gradient and the gradients that wait for their siblings in the tree, for
+	// sequences up to longest. Evaluation uses the device's number of slots.
 	slot := func(longest int32) (training, evaluating int64, err error) {
 		tokens, sequences := model.LargestMicroBatch(cut(train, longest), batch)
 		trainWords, err := model.PassWords(e.Config, e.Params, e.Device, model.TrainMode, tokens,
@@ -75,13 +76,12 @@ func planSlots(e *model.Engine, train, val []int32, batch int, limit int64, sums
 	return slots, nil
 }
 
-// cut are the extremes of lengths, none above a bound.
+// cut returns the minimum and the maximum of lengths, each at most bound.
 func cut(lengths []int32, bound int32) []int32 {
 	return []int32{min(slices.Min(lengths), bound), min(slices.Max(lengths), bound)}
 }
 
-// readLengths are the lengths of rows as training reads them: noise may leave a single
-// token of one.
+// readLengths returns the lengths of rows after token noise, which may leave a single token.
 func (s *Settings) readLengths(rows []int32) []int32 {
 	if s.TokenDeletion == 0 {
 		return rows
@@ -89,7 +89,8 @@ func (s *Settings) readLengths(rows []int32) []int32 {
 	return append([]int32{1}, rows...)
 }
 
-// largestPass is the size of the largest forward pass, if a pass ends at size tokens.
+// largestPass returns the size of the largest forward pass over count rows, if a pass ends when it
+// reaches size tokens.
 func largestPass(lengths []int32, count, size int) (tokens, examples int) {
 	longest, shortest := int(slices.Max(lengths)), max(model.MinTokens, int(slices.Min(lengths)))
 	return min(max(size, longest), count*longest), min(count, max(1, size/shortest))

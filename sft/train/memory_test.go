@@ -15,8 +15,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
-// TestOwnMemory: without a limit a device's own memory is one, and what does not
-// fit is refused before anything is trained, with what would fit.
+// TestOwnMemory checks that a device's own memory is the default limit. A sequence that does not
+// fit is refused before training, and the error has the length that would fit.
 func TestOwnMemory(t *testing.T) {
 	m := sft.NewModel(configtest.TrainingConfig(), 1)
 	slots := func(d tensor.Device, length int, limit int64) (int, error) {
@@ -29,11 +29,11 @@ func TestOwnMemory(t *testing.T) {
 	const length = 2 * model.MicroBatchTokens
 	d := configtest.Card{Device: cpu.New(3), Limit: 1 << 40}
 	if n, err := slots(d, length, 0); n != 3 || err != nil {
-		t.Errorf("%d slots, error %v", n, err)
+		t.Errorf("%d slots, want 3; error %v", n, err)
 	}
 	several := configtest.Together{Card: d}
 	if n, err := slots(several, length, 0); n != 12 || err != nil {
-		t.Errorf("%d slots where four run together in each of three, error %v", n, err)
+		t.Errorf("%d slots, want 12 (3 slots of 4 micro-batches); error %v", n, err)
 	}
 	d.Limit = 1 << 20
 	_, err := slots(d, length, 0)
@@ -50,33 +50,33 @@ func TestOwnMemory(t *testing.T) {
 		t.Errorf("%v, expected %q", err, want)
 	}
 	if n, err := slots(d, full.Fits, 0); n != 1 || err != nil {
-		t.Errorf("%d tokens: %d slots, error %v", full.Fits, n, err)
+		t.Errorf("%d tokens: %d slots, want 1; error %v", full.Fits, n, err)
 	}
 	several.Limit = 8 * d.Limit
-	if n, err := slots(several, full.Fits, 0); n <= 3 || n > 8 || err != nil { // all 12 would fit
-		t.Errorf("%d slots where those together take half at most, error %v", n, err)
+	if n, err := slots(several, full.Fits, 0); n <= 3 || n > 8 || err != nil { // the memory has room for 12
+		t.Errorf("%d slots, want 4 to 8 in half of the memory; error %v", n, err)
 	}
 	if _, err := slots(d, full.Fits+1, 0); !errors.As(err, &full) {
-		t.Errorf("%d tokens: error %v", full.Fits+1, err)
+		t.Errorf("%d tokens: error %v, want a memory error", full.Fits+1, err)
 	}
-	// What is needed is enough, and a word of scratch more is not.
+	// The reported need is sufficient and exact: one more word of scratch does not fit.
 	d.Limit = full.Need - weights
 	fits := full.Longest
 	if n, err := slots(d, fits, 0); n != 1 || err != nil {
-		t.Errorf("%d slots, error %v", n, err)
+		t.Errorf("%d slots, want 1; error %v", n, err)
 	}
 	d.Beside = 1
 	if _, err := slots(d, fits, 0); !errors.As(err, &full) {
-		t.Errorf("error %v", err)
+		t.Errorf("error %v, want a memory error", err)
 	}
 	d.Limit = 1 << 40
 	if _, err := slots(d, fits, weights); !errors.As(err, &full) || full.Limit != weights || full.Fits != 0 {
-		t.Errorf("a limit on all of the memory: error %v", err)
+		t.Errorf("a limit below the weights: error %v, want a memory error without a length that fits", err)
 	}
 }
 
-// TestForwardFits: forward passes are as large as the device takes and has memory
-// for; a sequence that it cannot do is refused with the length of one that it can.
+// TestForwardFits checks that forward passes are as large as the device and its memory allow. A
+// sequence that is too long is refused, and the error has the length that fits.
 func TestForwardFits(t *testing.T) {
 	m := sft.NewModel(configtest.TrainingConfig(), 1)
 	words := func(tokens, examples int) int {
@@ -102,7 +102,7 @@ func TestForwardFits(t *testing.T) {
 			}
 			long := make([]int32, m.Config.MaxLength)
 			if len(long) <= most {
-				t.Fatalf("sequences of %d tokens at most", len(long))
+				t.Fatalf("the longest sequence has %d tokens, too few for this test", len(long))
 			}
 			_, err = s.Classify(t.Context(), long)
 			if name == "all" {
@@ -112,13 +112,13 @@ func TestForwardFits(t *testing.T) {
 			var full *config.MemoryError
 			if !errors.As(err, &full) || errors.Is(err, configtest.ErrLimited) != (name == "device") ||
 				full.Fits < most || full.Fits >= len(long) {
-				t.Fatalf("error %v", err)
+				t.Fatalf("error %v, want a memory error with the length that fits", err)
 			}
 			if _, err := s.Classify(t.Context(), long[:full.Fits]); err != nil {
 				t.Errorf("%d tokens: %v", full.Fits, err)
 			}
 			if _, err := s.Classify(t.Context(), long[:full.Fits+1]); !errors.As(err, &full) {
-				t.Errorf("%d tokens: error %v", full.Fits+1, err)
+				t.Errorf("%d tokens: error %v, want a memory error", full.Fits+1, err)
 			}
 		})
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// FuzzMetrics: whatever is in a metrics.jsonl, an error names file and line, no step is
-// there twice, and what is written again, in the order of a run, is read as the same.
+// FuzzMetrics checks that errors for any metrics.jsonl name file and line, that no step appears
+// twice, and that the metrics are the same after writing and reading them again.
 func FuzzMetrics(f *testing.F) {
 	skip := `{"kind":"skipped","step":2,"loss_scale":1024}` + "\n"
 	for _, text := range []string{
@@ -49,8 +49,8 @@ func FuzzMetrics(f *testing.F) {
 	})
 }
 
-// metricsText is what a run that was never interrupted writes. It fails where steps do not
-// rise.
+// metricsText returns the lines of an uninterrupted run with these metrics. The test fails if steps
+// do not increase.
 func metricsText(t *testing.T, m *Metrics) (text []byte) {
 	add := func(line any) {
 		b := must.Get(json.Marshal(line))(t)
@@ -68,7 +68,7 @@ func metricsText(t *testing.T, m *Metrics) (text []byte) {
 			}
 		}
 		if kind < 0 || step <= last[kind] {
-			t.Fatalf("kind %d: step %d behind %d", kind, step, last[kind])
+			t.Fatalf("kind %d: step %d after step %d", kind, step, last[kind])
 		}
 		switch last[kind] = step; kind {
 		case 0:
@@ -85,7 +85,7 @@ func metricsText(t *testing.T, m *Metrics) (text []byte) {
 	return text
 }
 
-// stepOf is the step of the first line, or 0.
+// stepOf returns the step of the first line, or 0.
 func stepOf[T any](lines []T, step func(T) int) int {
 	if len(lines) == 0 {
 		return 0

@@ -15,7 +15,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// metricsFile has a line for each logging interval and each evaluation.
+// metricsFile is the name of the metrics in a run directory: one line per logging interval and per
+// evaluation.
 const metricsFile = "metrics.jsonl"
 
 // metricsLog appends lines to metrics.jsonl.
@@ -24,8 +25,9 @@ type metricsLog struct {
 	bytes int64
 }
 
-// openMetrics opens the log of a run that continues from s, and cuts it to the length in s: later lines belong to steps
-// that will be repeated. A log that is damaged before that is repaired with a warning: no weight depends on it.
+// openMetrics opens the log of a run that continues from s and truncates it to the length in s: the
+// resumed run repeats later steps. It repairs a log with earlier damage and returns a warning,
+// because no weight depends on the log.
 func openMetrics(dir string, s *State) (m *metricsLog, warning string, err error) {
 	path := filepath.Join(dir, metricsFile)
 	text, err := atomicfile.ReadRegular(path, math.MaxInt64-1)
@@ -56,8 +58,7 @@ func openMetrics(dir string, s *State) (m *metricsLog, warning string, err error
 	return m, warning, nil
 }
 
-// linesUpTo are the lines that a run at s has written, and how many there are that
-// cannot be read.
+// linesUpTo returns the lines up to the step of s, and the number of lines that cannot be read.
 func linesUpTo(text []byte, s *State) (kept []byte, left int) {
 	last := 0
 	for line := range bytes.Lines(text) {
@@ -72,7 +73,7 @@ func linesUpTo(text []byte, s *State) (kept []byte, left int) {
 	return kept, left
 }
 
-// write appends a line. A rank that keeps no log has a nil one.
+// write appends a line. A nil log, as on ranks other than 0, discards it.
 func (m *metricsLog) write(line any) error {
 	if m == nil {
 		return nil
@@ -86,81 +87,83 @@ func (m *metricsLog) write(line any) error {
 	return err
 }
 
-// StepReport is a line of metrics over an interval of training. The key of the dead rows
-// is the name that they had first: logs that exist have it.
+// StepReport is a line of metrics over an interval of training. The key "silent" of the dead rows
+// is the original name: existing logs have it.
 type StepReport struct {
-	Kind         string    `json:"kind"` // "train"
-	Step         int       `json:"step"`
-	Epoch        float64   `json:"epoch"`
-	Loss         float64   `json:"loss"`
-	Accuracy     *float64  `json:"accuracy,omitempty"` // absent where nothing is right or wrong
-	LearningRate float64   `json:"learning_rate"`
-	GradNorm     float64   `json:"grad_norm"` // mean, before clipping, without steps that were skipped
-	Skipped      int       `json:"skipped,omitempty"`
-	LossScale    float64   `json:"loss_scale,omitempty"` // after the step; absent where the loss is not scaled
-	Tokens       int       `json:"tokens"`
-	DeadRows     []float64 `json:"silent,omitempty"` // per layer: fraction of token and head without a positive score
-	Seconds      float64   `json:"seconds"`          // since the program started
-	TokensPerS   float64   `json:"tokens_per_s"`
+	Kind         string   `json:"kind"` // "train"
+	Step         int      `json:"step"`
+	Epoch        float64  `json:"epoch"`
+	Loss         float64  `json:"loss"`
+	Accuracy     *float64 `json:"accuracy,omitempty"` // absent if the task has no accuracy
+	LearningRate float64  `json:"learning_rate"`
+	GradNorm     float64  `json:"grad_norm"` // mean before clipping, without skipped steps
+	Skipped      int      `json:"skipped,omitempty"`
+	LossScale    float64  `json:"loss_scale,omitempty"` // after the step; absent if the loss is not scaled
+	Tokens       int      `json:"tokens"`
+	// Per layer: fraction of pairs of token and head without a positive score.
+	DeadRows   []float64 `json:"silent,omitempty"`
+	Seconds    float64   `json:"seconds"` // since the program started
+	TokensPerS float64   `json:"tokens_per_s"`
 
 	Ranks *RanksReport `json:"ranks,omitempty"` // nil for a single process
 }
 
-// RanksReport is how the ranks of a run have worked together over an interval.
+// RanksReport describes how the ranks of a run shared the work of an interval.
 type RanksReport struct {
 	Ranks    int     `json:"ranks"`
 	Busy     float64 `json:"busy"`     // ranks with micro-batches, mean over the steps
-	Exchange float64 `json:"exchange"` // share of the time in exchanges, waiting for the slowest included
+	Exchange float64 `json:"exchange"` // fraction of the time in exchanges, including waiting for the slowest rank
 }
 
-// SkipReport is a line of metrics of one step whose gradient overflowed float16:
-// no update was made.
+// SkipReport is the line of metrics of a step whose update was skipped because its gradient
+// overflowed float16.
 type SkipReport struct {
 	Kind      string  `json:"kind"` // "skipped"
 	Step      int     `json:"step"` // counted from 1, as in the other lines
 	LossScale float64 `json:"loss_scale"`
 }
 
-// EvaluationReport is a line of metrics of one evaluation.
+// EvaluationReport is the line of metrics of an evaluation.
 type EvaluationReport struct {
 	Kind  string  `json:"kind"` // "validation"
 	Step  int     `json:"step"`
 	Epoch float64 `json:"epoch"`
 	Rows  int     `json:"rows"`
-	// mean cross-entropy, whatever weights classes have, or mean loss of a number or a label
+	// Loss is the mean cross-entropy without class weights, or the mean loss of a number or a
+	// label.
 	Loss float64 `json:"loss"`
-	// BitsPerToken is the loss of masked tokens in bits, Accuracy and MacroF1 are of classes;
-	// nil for other tasks.
+	// BitsPerToken is the loss of masked tokens in bits. Accuracy and MacroF1 are metrics of
+	// classes. All three are nil for other tasks.
 	BitsPerToken *float64 `json:"bits_per_token,omitempty"`
 	Accuracy     *float64 `json:"accuracy,omitempty"`
 	MacroF1      *float64 `json:"macro_f1,omitempty"`
-	SpanF1       *float64 `json:"span_f1,omitempty"` // for tagging of tokens without features; with SpanDecoding
-	// SpanF1AtIoU50 counts a span as found if the intersection over union with one of its type is at
-	// least 0.5.
+	SpanF1       *float64 `json:"span_f1,omitempty"` // tagging of tokens without features; with SpanDecoding
+	// SpanF1AtIoU50 counts a span as found if its intersection over union with a span of the same
+	// type is at least 0.5.
 	SpanF1AtIoU50 *float64 `json:"span_f1_iou_50,omitempty"`
-	// SpanDecoding is what was chosen on these rows. Accuracy and MacroF1 are of the largest logit of each
-	// token.
+	// SpanDecoding holds the decoding options chosen on these rows. Accuracy and MacroF1 use the
+	// largest logit of each token instead.
 	SpanDecoding *config.SpanDecoding `json:"span_decoding,omitempty"`
-	// InstanceIoU and ClassIoU are of parts, the tags of points that are called CATEGORY/PART.
+	// InstanceIoU and ClassIoU are metrics of parts, the point tags named CATEGORY/PART.
 	InstanceIoU *float64 `json:"instance_iou,omitempty"`
 	ClassIoU    *float64 `json:"class_iou,omitempty"`
-	// MicroF1, MacroF1 and MAP, the mean average precision, are of several labels a row, with
-	// the thresholds that are best on these rows; nil where no label is in a row.
+	// MicroF1, MacroF1 and MAP (mean average precision) are metrics of multi-label rows, with the
+	// thresholds chosen on these rows. They are nil if no row has a label.
 	MicroF1    *float64  `json:"micro_f1,omitempty"`
 	MAP        *float64  `json:"mean_average_precision,omitempty"`
 	Thresholds []float64 `json:"thresholds,omitempty"`
-	// Temperature is that of the kept model's probabilities, fitted on these rows; Loss, and what else is
-	// measured here, is of the logits before the division by it, and Thresholds are of the
-	// probabilities after it.
+	// Temperature is fitted on these rows and scales the saved model's logits. Loss and the other
+	// metrics use the logits before the division by it, Thresholds the probabilities after it.
 	Temperature float64 `json:"temperature,omitempty"`
-	// Numbers are those of a regression, MAE the mean of theirs, R2 of what they define.
+	// Numbers holds the metrics of each number of a regression. MAE and R2 are means over the
+	// numbers.
 	Numbers []NumberReport `json:"numbers,omitempty"`
 	MAE     *float64       `json:"mae,omitempty"`
 	R2      *float64       `json:"r2,omitempty"`
-	// AUC is of two classes, and of more, one against the rest, where it selects; nil where
-	// the labels do not define it.
+	// AUC is the area under the ROC curve for two classes. If it selects the model, it is the mean
+	// one-vs-rest AUC for more classes. It is nil if the labels do not define it.
 	AUC        *float64 `json:"auc,omitempty"`
-	SelectedBy string   `json:"selected_by,omitempty"` // absent: accuracy
-	Best       bool     `json:"best"`                  // in that, so far
+	SelectedBy string   `json:"selected_by,omitempty"` // metric of Best; absent: accuracy
+	Best       bool     `json:"best"`                  // best evaluation so far in the metric SelectedBy
 	Seconds    float64  `json:"seconds"`
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// TestDamagedMetrics: whatever happens to metrics.jsonl, a run whose checkpoint is whole
-// goes on to the same end, says what is missing, and has the lines that can be read.
+// TestDamagedMetrics damages metrics.jsonl in many ways. A resumed run must end with the same
+// weights, warn about the damage and keep all readable lines.
 func TestDamagedMetrics(t *testing.T) {
 	train, val := splits(t, config.Classification)
 	settings := runSettings()
@@ -27,7 +27,7 @@ func TestDamagedMetrics(t *testing.T) {
 		options(straight, nil), cpu.New(1), train, val))
 	want := outcomeOf(t, straight)
 
-	// The same run, stopped after its first evaluation.
+	// This run stops after its first evaluation.
 	ctx, cancel := context.WithCancel(t.Context())
 	tr, err := NewTrainer(modeltest.RandomModel(configtest.TrainingConfig(), 1), settings, cpu.New(1), train, val, nil,
 		options(dir, func(event any) {
@@ -44,7 +44,7 @@ func TestDamagedMetrics(t *testing.T) {
 	log, checkpoint := modeltest.ReadFiles(t, path), modeltest.ReadFiles(t, filepath.Join(dir, model.CheckpointFile))
 	lines := strings.SplitAfter(log, "\n")
 	if len(lines) < 3 {
-		t.Fatalf("only %q", lines)
+		t.Fatalf("metrics have the lines %q, want at least 3", lines)
 	}
 
 	random := rand.New(rand.NewPCG(16, 11))
@@ -77,28 +77,28 @@ func TestDamagedMetrics(t *testing.T) {
 		}
 		tr := resume()
 		if !strings.Contains(warnings, path+" was damaged") {
-			t.Errorf("%s: the warnings are %q", name, warnings)
+			t.Errorf("%s: warnings %q, want a warning of damage", name, warnings)
 		}
-		// It may be killed immediately: the second time nothing is wrong.
+		// A second start must find a repaired log.
 		tr.Close()
 		warnings = ""
 		tr = resume()
 		if warnings != "" {
-			t.Errorf("%s: the second time: %s", name, warnings)
+			t.Errorf("%s: warnings of the second start: %s", name, warnings)
 		}
 		must.Succeed(t, tr.Run(t.Context()), name)
 		tr.Close()
 		got := outcomeOf(t, dir)
 		have := strings.Count(got.metrics, "\n")
 		for line := range strings.Lines(got.metrics) {
-			// a digit may be missing
+			// the damage may remove a digit
 			if !strings.Contains(want.metrics, line) && !strings.Contains(name, "without byte") {
-				t.Errorf("%s: the line %s", name, line)
+				t.Errorf("%s: the uninterrupted run has no line %s", name, line)
 			}
 		}
 		if most := strings.Count(want.metrics, "\n"); have > most || have < most-len(lines) ||
 			name != "gone" && have < most-2 {
-			t.Errorf("%s: %d lines of %d", name, have, most)
+			t.Errorf("%s: %d of %d lines are left", name, have, most)
 		}
 		got.metrics = want.metrics
 		compareOutcomes(t, got, want)

@@ -13,19 +13,19 @@ import (
 	"github.com/sftseq/sftseq/internal/atomicfile"
 )
 
-// Metrics is what a run's metrics.jsonl says so far, in the order of the steps.
+// Metrics is the content of a run's metrics.jsonl, in the order of the steps.
 type Metrics struct {
 	Train      []StepReport
 	Validation []EvaluationReport
 	Skipped    []SkipReport
-	Torn       bool // the last line is not complete: it is being written, or what wrote it was killed
+	Torn       bool // whether the last line is incomplete: a run is writing it, or was killed
 }
 
-// maxMetricsLine bounds a line; one of as many layers as a model can have is shorter.
+// maxMetricsLine limits the length of a line. A line with the maximum number of layers is shorter.
 const maxMetricsLine = 1 << 20
 
-// ReadMetrics reads the metrics of a run directory, also while the run goes on. Of
-// steps that are there twice the later lines count. Errors name the file and the line.
+// ReadMetrics reads the metrics of a run directory, also during the run. If a step appears twice,
+// the later line replaces the earlier one. Errors name the file and the line.
 func ReadMetrics(dir string) (*Metrics, error) {
 	path := filepath.Join(dir, metricsFile)
 	f, err := atomicfile.OpenRegular(path)
@@ -57,21 +57,21 @@ func ReadMetrics(dir string) (*Metrics, error) {
 	}
 }
 
-// metricsKeys are what a line of a kind must say. Lines of other kinds are passed
-// over.
+// metricsKeys lists the required keys of each kind of line. The reader ignores lines of other
+// kinds.
 var metricsKeys = map[string][]string{
 	"skipped":    {"step", "loss_scale"},
 	"train":      {"step", "epoch", "loss", "learning_rate", "grad_norm", "tokens_per_s"},
 	"validation": {"step", "epoch", "loss", "rows"},
 }
 
-// metricsPlace is what every line says.
+// metricsPlace holds the keys that every line has.
 type metricsPlace struct {
 	Kind string `json:"kind"`
 	Step int    `json:"step"`
 }
 
-// add takes a line.
+// add parses a line and appends it to m.
 func (m *Metrics) add(line []byte) (place metricsPlace, err error) {
 	var found map[string]json.RawMessage
 	if err := json.Unmarshal(line, &found); err != nil {
@@ -105,8 +105,8 @@ func (m *Metrics) add(line []byte) (place metricsPlace, err error) {
 	return place, nil
 }
 
-// rewind drops what is not before a line: a step's lines are written in the order
-// skipped, train, validation.
+// rewind drops the lines that do not precede a line of this step and order. A step's lines are
+// written in the order skipped, train, validation.
 func (m *Metrics) rewind(step, order int) {
 	end := func(lines, place int, at func(int) int) int {
 		return sort.Search(lines, func(i int) bool { return at(i) > step || at(i) == step && place >= order })

@@ -25,7 +25,7 @@ func readMetricsText(t *testing.T, text string) (*Metrics, error) {
 	return ReadMetrics(dir)
 }
 
-// places are a run's lines: t, v or s and the step.
+// places lists a run's lines as letter and step: t for train, v for validation, s for skipped.
 func places(m *Metrics) (out string) {
 	for _, r := range m.Skipped {
 		out += fmt.Sprintf("s%d ", r.Step)
@@ -39,7 +39,8 @@ func places(m *Metrics) (out string) {
 	return strings.TrimSpace(out)
 }
 
-// TestReadMetrics: every step is read once even if the file repeats it, and a torn end is reported.
+// TestReadMetrics checks that every step is read once even if the file repeats it, and that an
+// incomplete last line is reported.
 func TestReadMetrics(t *testing.T) {
 	skip := func(step int) string { return fmt.Sprintf(`{"kind":"skipped","step":%d,"loss_scale":1024}`+"\n", step) }
 	for _, c := range []struct {
@@ -70,11 +71,11 @@ func TestReadMetrics(t *testing.T) {
 	}
 	m, err := readMetricsText(t, trainLine(3))
 	if err != nil || m.Train[0].Loss != 3.5 || m.Train[0].TokensPerS != 64 {
-		t.Errorf("%+v, %v", m, err)
+		t.Errorf("metrics %+v, error %v; want loss 3.5, 64 tokens per second", m, err)
 	}
 }
 
-// TestReadMetricsRefuses names the file and the line.
+// TestReadMetricsRefuses checks that the errors for malformed lines name the file and the line.
 func TestReadMetricsRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		"{\n": "expected a JSON object",
@@ -90,6 +91,6 @@ func TestReadMetricsRefuses(t *testing.T) {
 		}
 	}
 	if _, err := ReadMetrics(t.TempDir()); !os.IsNotExist(err) {
-		t.Errorf("a directory without metrics: %v", err)
+		t.Errorf("a directory without metrics: error %v, want fs.ErrNotExist", err)
 	}
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// inMixedPrecision runs a test for each folder on Vulkan in mixed precision. It is
-// skipped where the device has no cooperative matrices, which lavapipe has from Mesa 26.1 on.
+// inMixedPrecision runs f for each folder on Vulkan in mixed precision. It skips the test on
+// devices without cooperative matrices. lavapipe has them from Mesa 26.1 on.
 func inMixedPrecision(t *testing.T, folders []string, f func(t *testing.T, name string, device tensor.Device)) {
 	device := configtest.VulkanMixed(t)
 	t.Log(device.Name())
@@ -30,21 +30,21 @@ func inMixedPrecision(t *testing.T, folders []string, f func(t *testing.T, name 
 	}
 }
 
-// givenByCPU computes on the CPU, in float32, then on the device on the tokens
-// that the CPU has sampled.
+// givenByCPU runs compute on the CPU in float32, and then on d with the tokens that the CPU
+// sampled.
 func givenByCPU[T any](t *testing.T, d tensor.Device, compute func(d tensor.Device) (T, error)) T {
 	t.Helper()
 	var c lockstep.Choices
 	must.Get(compute(c.Record(cpu.New(2))))(t)
 	got := must.Get(compute(c.Give(d)))(t)
 	for _, f := range c.Flips() {
-		t.Log("but for what was given: ", f)
+		t.Log("without the given choices: ", f)
 	}
 	return got
 }
 
-// TestMixedGoldenLogits: in half precision logits are off by what rounding the
-// operands of products explains, once the sampled tokens are given.
+// TestMixedGoldenLogits checks that logits in half precision, with the CPU's sampled tokens, differ
+// only by the rounding of the operands of products.
 func TestMixedGoldenLogits(t *testing.T) {
 	inMixedPrecision(t, modeltest.EvaluationFolders(), func(t *testing.T, name string, device tensor.Device) {
 		m, examples := modeltest.LoadGolden(t, name)
@@ -66,25 +66,24 @@ func TestMixedGoldenLogits(t *testing.T) {
 			t.Errorf("logits off by %.1e, at most 2e-2 allowed", worst)
 		}
 		if worst < 1e-6 {
-			t.Error("the products were not in half precision")
+			t.Error("the logits are exact: the products were not in half precision")
 		}
 	})
 }
 
-// How far gradients may be off, in norm: all together, and each tensor. An operand
-// in bfloat16 is off by up to 2⁻⁹ of its size. A gradient is behind some 30
-// products of two such operands, one after another; their errors are independent,
-// and so add up to √60·2⁻⁹/√3 ≈ 9e-3, which what is between the products makes
-// larger: those of attn.q and attn.k come through max(q, k), whose derivative jumps
-// where rounding exchanges the two. With operands rounded so, 2.3e-2 and 9.2e-2
-// were measured, in float16 1.2e-3 and 1.2e-2.
+// Tolerances of gradients relative to their norm, for the whole gradient and for each tensor. An
+// operand in bfloat16 has a relative error of up to 2⁻⁹. A gradient depends on about 30 consecutive
+// products of two such operands. Their errors are independent and add up to √60·2⁻⁹/√3 ≈ 9e-3. The
+// operations between the products increase the error: the gradients of attn.q and attn.k pass
+// max(q, k), whose derivative jumps where rounding exchanges the two. Measured errors are 2.3e-2
+// and 9.2e-2 with bfloat16 operands, 1.2e-3 and 1.2e-2 with float16.
 const (
 	mixedGradientTolerance = 5e-2
 	mixedTensorTolerance   = 0.2
 )
 
-// compareMixedGradients measures a tensor whose gradient is small beside the
-// others', which its errors come from, against a thousandth of all.
+// compareMixedGradients compares each tensor relative to its norm, but at least a thousandth of the
+// norm of the whole gradient, because errors of large gradients also reach small ones.
 func compareMixedGradients(t *testing.T, m *sft.Model, got []float32, path string) {
 	t.Helper()
 	want, _ := must.Get2(safetensors.Read(path))(t)
@@ -126,7 +125,7 @@ func TestMixedGoldenGradients(t *testing.T) {
 	})
 }
 
-// TestMixedTraining makes the golden steps, each with its update.
+// TestMixedTraining makes the golden steps with their updates in mixed precision.
 func TestMixedTraining(t *testing.T) {
 	inMixedPrecision(t, []string{"train", "train_retrieval"}, func(t *testing.T, name string, device tensor.Device) {
 		m, examples := modeltest.LoadGolden(t, name)
@@ -151,7 +150,8 @@ func TestMixedTraining(t *testing.T) {
 				losses = append(losses, loss)
 			}
 			if st.updates != st.steps {
-				t.Errorf("%d updates in %d steps, the loss's scale is %v", st.updates, st.steps, st.scale.of())
+				t.Errorf("%d updates in %d steps, want an update per step; the loss scale is %v", st.updates, st.steps,
+					st.scale.of())
 			}
 			return losses, nil
 		})
@@ -164,12 +164,12 @@ func TestMixedTraining(t *testing.T) {
 	})
 }
 
-// TestMixedOverflow: what exceeds float16 is not clamped but found, and the scale
-// is halved until nothing does.
+// TestMixedOverflow checks that a float16 overflow is detected, not clamped, and that the scale is
+// halved until no value overflows.
 func TestMixedOverflow(t *testing.T) {
 	device := configtest.VulkanMixed(t)
 	if !scalesLoss(device) {
-		t.Skip(device.Name(), ": its operands have float32's range")
+		t.Skip(device.Name(), ": its operands have the range of float32")
 	}
 	m, examples := modeltest.LoadGolden(t, "train")
 	s := runSettings()
@@ -181,7 +181,7 @@ func TestMixedOverflow(t *testing.T) {
 		must.Get(st.Step(t.Context(), examples))(t)
 		must.Succeed(t, st.engine.Weights.Read(0, tensor.Bits(weights)))
 		if slices.Equal(weights, m.Weights) != (st.updates == 0) {
-			t.Fatalf("%d updates, the weights changed: %v", st.updates, st.updates == 0)
+			t.Fatalf("%d updates, weights unchanged should be %v", st.updates, st.updates == 0)
 		}
 	}
 	if st.scale.Factor > 1<<25 || st.scale.Factor < 1<<10 {
@@ -190,7 +190,7 @@ func TestMixedOverflow(t *testing.T) {
 	t.Logf("%d steps without an update, then a scale of %v", st.steps-1, st.scale.Factor)
 }
 
-// TestGivenChoices: what is given is what the model attends to.
+// TestGivenChoices checks that a model attends to the sampled tokens that a replay gives it.
 func TestGivenChoices(t *testing.T) {
 	m, examples := modeltest.LoadGolden(t, "pre")
 	other := &sft.Model{Config: m.Config, Parameters: m.Parameters, Weights: slices.Clone(m.Weights)}
@@ -213,13 +213,13 @@ func TestGivenChoices(t *testing.T) {
 	want := logits(m, own.Record(cpu.New(2)))
 	logits(other, others.Record(cpu.New(2)))
 	if own.Len() == 0 || own.Equal(&others) {
-		t.Fatal("both models choose the same")
+		t.Fatal("both models sample the same tokens")
 	}
 	if got := logits(m, own.Give(cpu.New(1))); !slices.Equal(got, want) || len(own.Flips()) != 0 {
-		t.Error("given its own choices, the model's logits are others")
+		t.Error("replaying the model's own choices changes its logits")
 	}
 	if got := logits(m, again.Record(others.Give(cpu.New(1)))); slices.Equal(got, want) ||
 		len(others.Flips()) == 0 || !again.Equal(&others) {
-		t.Error("given other choices, nothing changes")
+		t.Error("replaying other choices does not change the logits")
 	}
 }

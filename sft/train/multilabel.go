@@ -9,7 +9,7 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// multiLabel trains models of any number of labels for a sequence.
+// multiLabel is the training task of models that predict any number of labels for a sequence.
 type multiLabel struct{}
 
 func (multiLabel) settings(c *config.Config, s *Settings) error {
@@ -23,14 +23,14 @@ func (multiLabel) settings(c *config.Config, s *Settings) error {
 	return nil
 }
 
-func (multiLabel) weight(*Settings, seq.Example) float64 { return 1 } // the kernel has them
+func (multiLabel) weight(*Settings, seq.Example) float64 { return 1 } // the kernel multiplies by the weights
 
 func (multiLabel) measure(c *config.Config, s *Settings) measurement {
 	return &labelsMeasurement{config: c, tally: metrics.NewMultiLabel(c.NumLabels), sample: newLogitSample(s)}
 }
 
-// labelsMeasurement is what a model of several labels reaches on a split, with the thresholds
-// that are best there.
+// labelsMeasurement accumulates the metrics of a multi-label model on a split, and chooses the best
+// thresholds for the split.
 type labelsMeasurement struct {
 	config *config.Config
 	tally  *metrics.MultiLabel
@@ -39,7 +39,7 @@ type labelsMeasurement struct {
 
 func (m *labelsMeasurement) temperature() float64 { return m.sample.Temperature() }
 
-// add counts each label as one of two classes, whose logits are 0 and its own.
+// add counts each label as a binary classification with the logits 0 and its own.
 func (m *labelsMeasurement) add(logits []float32, e seq.Example) {
 	m.tally.Add(logits, e.Labels)
 	if m.sample == nil {
@@ -56,8 +56,8 @@ func (m *labelsMeasurement) report(r *EvaluationReport) {
 	r.Loss, r.MicroF1, r.MacroF1, r.MAP = x.Loss, x.MicroF1, x.MacroF1, x.MeanAveragePrecision
 }
 
-// checkHolding reports a validation split of several labels a row that does not define what models
-// are selected by.
+// checkHolding returns an error if a multi-label validation split does not define the metric that
+// selects the model.
 func checkHolding(s *Settings, val *seq.File) error {
 	if val.Spec().Task != config.MultiLabel {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// multiLabelFolders are of models of several labels: the logits and the gradient of one, and
-// training steps of the other.
+// multiLabelFolders lists the golden folders of multi-label models: "multilabel" holds logits and
+// gradients, the other folder training steps.
 var multiLabelFolders = map[string]func(c *config.Config){
 	"multilabel": func(c *config.Config) {
 		c.NumLayers, c.NumSampledTokens, c.Thresholds = 2, 7,
@@ -19,7 +19,7 @@ var multiLabelFolders = map[string]func(c *config.Config){
 	"train_multilabel": func(c *config.Config) { c.NormPosition = "post" },
 }
 
-// writeMultiLabel writes a golden folder with what the reference computes in float64.
+// writeMultiLabel writes a golden folder with results of the float64 reference.
 func writeMultiLabel(t *testing.T, dir string, change func(c *config.Config)) {
 	c := configtest.GoldenConfig(config.MultiLabel)
 	change(c)

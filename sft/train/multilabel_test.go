@@ -19,8 +19,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// TestTrainMultiLabel: a model learns several labels, its best evaluation is kept, and with it the
-// thresholds that were chosen there: what the stored model reaches is what was reported.
+// TestTrainMultiLabel checks that training reduces the loss, and that the saved model has the
+// weights and the thresholds of the best evaluation: its metrics equal the reported ones.
 func TestTrainMultiLabel(t *testing.T) {
 	train, val := splits(t, config.MultiLabel)
 	for _, by := range []string{"", byMacroF1, byMAP} {
@@ -70,13 +70,14 @@ func TestTrainMultiLabel(t *testing.T) {
 			t.Errorf("selected by %q: the model has %+v, reported %+v", by, got, want)
 		}
 		if last := reports[len(reports)-1]; by == "" && !(last.Loss < reports[0].Loss && *got.MicroF1 > 0.7) {
-			t.Errorf("nothing was learned: loss %v, then %v; micro F1 %v", reports[0].Loss, last.Loss, *got.MicroF1)
+			t.Errorf("training does not reduce the loss: first %v, last %v; micro F1 %v, want above 0.7",
+				reports[0].Loss, last.Loss, *got.MicroF1)
 		}
 	}
 }
 
-// TestLabelWeights: the weight of a label is a factor of the terms of the rows that have it, in the
-// gradient as in the loss that training reports.
+// TestLabelWeights checks that the weight of a label multiplies the loss terms of the rows with
+// this label, in the gradient and in the reported loss.
 func TestLabelWeights(t *testing.T) {
 	c := configtest.OfTask(configtest.TinyConfig(), config.MultiLabel)
 	c.NumLayers = 1
@@ -107,8 +108,8 @@ func TestLabelWeights(t *testing.T) {
 	}
 }
 
-// TestMultiLabelRefusals: what the task does not have, and rows that it cannot learn, are errors
-// that say so.
+// TestMultiLabelRefusals checks the errors for settings that the task does not support and for rows
+// that it cannot train on.
 func TestMultiLabelRefusals(t *testing.T) {
 	m := modeltest.RandomModel(configtest.OfTask(configtest.TinyConfig(), config.MultiLabel), 1)
 	for want, change := range map[string]func(s *Settings){
@@ -129,11 +130,11 @@ func TestMultiLabelRefusals(t *testing.T) {
 		must.Check(t, checkSelection(&Settings{Select: by}, val), by)
 		none := labelledSplit(t, []int32{}, []int32{})
 		if err := checkSelection(&Settings{Select: by}, none); (err != nil) != (by != byLoss) {
-			t.Errorf("%s of rows without labels: %v", by, err)
+			t.Errorf("selecting by %s on rows without labels: error %v", by, err)
 		}
 		all := labelledSplit(t, []int32{1}, []int32{1})
 		if err := checkSelection(&Settings{Select: by}, all); (err != nil) != (by == byMAP) {
-			t.Errorf("%s of rows that all have one label: %v", by, err)
+			t.Errorf("selecting by %s on rows that all have one label: error %v", by, err)
 		}
 	}
 	for want, labels := range map[string][]int32{"not known": nil, "label 3, expected 0 to 2": {0, 3}, "label -1": {-1},
@@ -144,7 +145,7 @@ func TestMultiLabelRefusals(t *testing.T) {
 	}
 }
 
-// labelledSplit is a split whose rows have such labels.
+// labelledSplit returns a split whose rows have the given labels.
 func labelledSplit(t *testing.T, rows ...[]int32) *seq.File {
 	t.Helper()
 	b := must.Get(seq.CreateDataset(t.TempDir(), seq.Spec{Task: config.MultiLabel, Name: "own",
@@ -160,8 +161,9 @@ func labelledSplit(t *testing.T, rows ...[]int32) *seq.File {
 	return f
 }
 
-// TestThresholdsAfterAKill: where a run was killed between an evaluation and its checkpoint, the
-// weights that are kept have their own thresholds when it has gone on, and not the checkpoint's.
+// TestThresholdsAfterAKill checks a run that was killed between an evaluation and its checkpoint.
+// After a resume the saved weights must have the thresholds of their own evaluation, not those of
+// the checkpoint.
 func TestThresholdsAfterAKill(t *testing.T) {
 	train, val := splits(t, config.MultiLabel)
 	run := func(dir string, from *Checkpoint, stopAt int) {
@@ -182,7 +184,7 @@ func TestThresholdsAfterAKill(t *testing.T) {
 	run(newer, nil, 0)
 	run(killed, nil, 4) // one evaluation
 	if slices.Equal(config(newer).Thresholds, config(killed).Thresholds) {
-		t.Fatal("the thresholds do not differ, and nothing is shown")
+		t.Fatal("both evaluations choose the same thresholds: the test needs different ones")
 	}
 	for _, name := range []string{model.ConfigFile, model.WeightsFile} {
 		text, err := os.ReadFile(filepath.Join(newer, name))
@@ -192,8 +194,8 @@ func TestThresholdsAfterAKill(t *testing.T) {
 		must.Succeed(t, err)
 	}
 	from := must.Get(LoadCheckpoint(killed))(t)
-	run(killed, from, 5) // before the next evaluation
+	run(killed, from, 5) // the run stops before the next evaluation
 	if got, want := config(killed).Thresholds, config(newer).Thresholds; !slices.Equal(got, want) {
-		t.Errorf("thresholds %v, those of the weights are %v", got, want)
+		t.Errorf("thresholds %v, want those of the saved weights, %v", got, want)
 	}
 }

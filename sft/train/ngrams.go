@@ -11,10 +11,10 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
-// ngramSums are the sums of a batch's gradients of n-grams by their node of the tree of sums.
+// ngramSums holds sums of a batch's n-gram gradients, by node of the tree of sums.
 type ngramSums map[distributed.Node]sparse.Gradient
 
-// add adds siblings as long as there are any, in the order of [tree].
+// add adds sibling nodes until no siblings are left, in the order of [tree].
 func (s ngramSums) add(leaves int) {
 	for level := 0; distributed.Width(leaves, level) > 1; level++ {
 		nodes := distributed.Width(leaves, level)
@@ -32,7 +32,7 @@ func (s ngramSums) add(leaves int) {
 	}
 }
 
-// encode writes the sums for other ranks, in the order of the nodes.
+// encode returns the bytes of the sums in the order of nodes, for other ranks.
 func (s ngramSums) encode(nodes []distributed.Node) []byte {
 	var out []byte
 	for _, n := range nodes {
@@ -47,7 +47,7 @@ func (s ngramSums) encode(nodes []distributed.Node) []byte {
 	return out
 }
 
-// decode adds the sums that a rank has encoded.
+// decode adds the sums that another rank encoded.
 func (s ngramSums) decode(nodes []distributed.Node, width int, text []byte) error {
 	words := func(n int) []uint32 {
 		out := make([]uint32, n)
@@ -71,7 +71,7 @@ func (s ngramSums) decode(nodes []distributed.Node, width int, text []byte) erro
 	return nil
 }
 
-// sumsOf are the largest sums that the results of micro-batches from, …, to−1 make.
+// sumsOf returns the largest sums that the results of micro-batches from ≤ i < to form.
 func sumsOf(results []*model.Result, from, to int) ngramSums {
 	sums := ngramSums{}
 	for i := from; i < to; i++ {
@@ -81,19 +81,19 @@ func sumsOf(results []*model.Result, from, to int) ngramSums {
 	return sums
 }
 
-// sumNGrams is the gradient of n-grams of a batch of leaves micro-batches: the sum of the sums of all ranks.
+// sumNGrams returns the n-gram gradient of a batch of leaves micro-batches, summed over all ranks.
 func (a *accumulator) sumNGrams(sums ngramSums, leaves int) (root sparse.Gradient, err error) {
 	if a.ranks != nil && sums != nil {
 		if err := a.ranks.gatherNGrams(sums, leaves, a.engine.NGrams.Width); err != nil {
 			return sparse.Gradient{}, err
 		}
 	}
-	for _, root = range sums { // a single one
+	for _, root = range sums { // sums has one element
 	}
 	return root, nil
 }
 
-// gatherNGrams adds the sums of all ranks to those of this one, each rank all of them.
+// gatherNGrams adds the sums of all other ranks to sums. Every rank receives all of them.
 func (x *exchange) gatherNGrams(sums ngramSums, leaves, width int) error {
 	began := time.Now()
 	defer func() { x.spent += time.Since(began) }()
@@ -111,5 +111,5 @@ func (x *exchange) gatherNGrams(sums ngramSums, leaves, width int) error {
 	return nil
 }
 
-// ngramRate is the learning rate of the embeddings of n-grams at the beginning of a schedule.
+// ngramRate is the initial learning rate of the embeddings of n-grams.
 const ngramRate = 0.03

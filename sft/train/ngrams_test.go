@@ -15,7 +15,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
-// TestNGramSums: sums of sparse gradients follow the tree, and are the same after an exchange of ranks.
+// TestNGramSums checks that sums of sparse gradients follow the tree, and that an exchange between
+// ranks does not change them.
 func TestNGramSums(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 5))
 	const width = 3
@@ -35,7 +36,7 @@ func TestNGramSums(t *testing.T) {
 		}
 		got := must.Get((&accumulator{}).sumNGrams(sumsOf(gradients, 0, leaves), leaves))(t)
 		if !slices.Equal(denseRows(got, 20*width, width), addTree(dense)) {
-			t.Errorf("%d leaves: another sum", leaves)
+			t.Errorf("%d leaves: the sum differs from the dense sum of the tree", leaves)
 		}
 	}
 	for _, text := range []string{"", "\xff\xff\xff\xff\xff\xff\xff\xff", "\x01\x00\x00\x00\x00\x00\x00\x00\x01\x00"} {
@@ -43,7 +44,8 @@ func TestNGramSums(t *testing.T) {
 	}
 }
 
-// TestCollectNGrams: the table has a row of zeros for each slot of the training rows, those of both sides of a pair.
+// TestCollectNGrams checks that the table has a zero embedding for each n-gram of the training
+// rows, from both sequences of a pair.
 func TestCollectNGrams(t *testing.T) {
 	train, _ := splits(t, config.Retrieval)
 	c := configtest.OfTask(configtest.TinyConfig(), config.Retrieval)
@@ -72,6 +74,6 @@ func TestCollectNGrams(t *testing.T) {
 		}
 	}
 	if n := v.Size(); n < 9 || len(m.NGrams.Weights) != n*c.HiddenSize || slices.Max(m.NGrams.Weights) != 0 {
-		t.Errorf("%d n-grams", n)
+		t.Errorf("%d n-grams, want at least 9 with zero embeddings", n)
 	}
 }

@@ -15,18 +15,18 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// manyAnswers is a classification whose sum of losses is divided by more than the number
-// of examples, as where each has several answers.
+// manyAnswers is a classification whose summed loss is divided by answersEach per example, as if
+// each example had several predictions.
 type manyAnswers struct{ model.Objective }
 
-const answersEach = 4 // a power of two: dividing by it changes no digit
+const answersEach = 4 // a power of two: dividing by it is exact
 
 func (manyAnswers) Divisor(_ *config.Config, batch []seq.Example, _ model.Drawing) int {
 	return answersEach * len(batch)
 }
 
-// TestDivisor: the loss and its gradient are divided by the objective's divisor, the
-// number of right answers by the number of examples.
+// TestDivisor checks that loss and gradient are divided by the objective's divisor, and the number
+// of correct predictions by the number of examples.
 func TestDivisor(t *testing.T) {
 	train, val := splits(t, config.Classification)
 	linesOf := func() (lines []StepReport) {
@@ -55,8 +55,8 @@ func TestDivisor(t *testing.T) {
 	}
 }
 
-// TestOldInterval: a checkpoint that was stored before the divisor was counted goes on with
-// the number of examples, which every task then divided by.
+// TestOldInterval checks that a checkpoint without a divisor continues with the number of examples,
+// the divisor of every task at the time.
 func TestOldInterval(t *testing.T) {
 	for divisor, want := range map[int]int{0: 3, 12: 12} {
 		dir := t.TempDir()

@@ -13,7 +13,7 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
-// stepper makes training steps: gradient, clipping, update.
+// stepper makes training steps: gradient, clipping and update.
 type stepper struct {
 	model     *sft.Model
 	settings  Settings
@@ -39,9 +39,9 @@ func newStepper(m *sft.Model, s Settings, e *model.Engine, slots int) (stepper, 
 	return out, err
 }
 
-// update trains on one batch. Step numbers the random draws, t the update from
-// 1. The result's block of gradients is returned already. A gradient that is not
-// finite is an error where the scale is no reason.
+// update trains on one batch. step numbers the random draws; t numbers the update, from 1. It
+// returns the memory of the gradient to the pool. A gradient that is not finite is an error unless
+// the loss scale can be halved.
 func (s *stepper) update(ctx context.Context, examples []seq.Example, step, t int, rate float64,
 	scale lossScale) (*batchGradient, error) {
 	s.gradients.scale, s.optimizer.scale = scale.of(), scale.of()
@@ -66,7 +66,7 @@ func (s *stepper) update(ctx context.Context, examples []seq.Example, step, t in
 	return b, nil
 }
 
-// badGradient names the first tensor whose gradient is not finite.
+// badGradient returns an error that names the first tensor whose gradient is not finite.
 func (s *stepper) badGradient(b *batchGradient, examples []seq.Example, step int) error {
 	e := &NonFiniteError{Step: step, Tensor: "the sum of squares of the gradient overflows"}
 	for _, x := range examples {
@@ -135,9 +135,9 @@ func newOptimizer(e *model.Engine, weightDecay float64) (*optimizer, error) {
 	return o, nil
 }
 
-// apply updates the weights with the sum of the gradients of that many
-// examples, at update t from 1, and returns the norm of their mean before
-// clipping. Where that is not finite the device changes nothing.
+// apply updates the weights with a gradient summed over this number of examples, as update t from
+// 1. It returns the norm of the mean gradient before clipping. If the norm is not finite, no weight
+// changes.
 func (o *optimizer) apply(ctx context.Context, gradients tensor.Memory, examples, t int, learningRate,
 	maxNorm float64) (float64, error) {
 	s := tensor.AdamWStep{
@@ -162,7 +162,7 @@ func (o *optimizer) apply(ctx context.Context, gradients tensor.Memory, examples
 	return math.Sqrt(float64(sum[0])) / (float64(examples) * o.scale), nil
 }
 
-// store reads the moments into a checkpoint.
+// store copies the moments to a checkpoint.
 func (o *optimizer) store(c *Checkpoint) error {
 	c.moment1 = make([]float32, o.engine.Params.Words)
 	c.moment2 = make([]float32, o.engine.Params.Words)
@@ -172,7 +172,7 @@ func (o *optimizer) store(c *Checkpoint) error {
 	return o.mem[tensor.Moment2].Read(0, tensor.Bits(c.moment2))
 }
 
-// restore writes a checkpoint's moments.
+// restore copies a checkpoint's moments to the device.
 func (o *optimizer) restore(c *Checkpoint) error {
 	if err := o.mem[tensor.Moment1].Write(0, tensor.Bits(c.moment1)); err != nil {
 		return err

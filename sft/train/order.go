@@ -6,18 +6,17 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// order says which rows each step trains on: stages of short rows first, if the
-// settings have any, then epochs of all rows. It is a function of the settings
-// and the lengths alone.
+// order maps each step to its rows: first the stages of short rows, if the settings have any, then
+// epochs of all rows. It depends only on the settings and the lengths.
 type order struct {
 	all    *seq.Batches
 	stages []stage
-	mean   float64 // tokens of a step after the stages
+	mean   float64 // mean number of tokens of a step after the stages
 }
 
-// stage is a run of steps on some of the rows.
+// stage is a range of steps that train on a part of the rows.
 type stage struct {
-	first, end int // steps
+	first, end int // range of steps
 	batches    *seq.Batches
 	rows       []uint32 // row of each index in a batch
 	tokens     float64  // mean tokens of a step
@@ -57,10 +56,10 @@ func newOrder(lengths []int32, s Settings) (*order, error) {
 	return o, nil
 }
 
-// has reports whether a stage trains on a row of n tokens.
+// has reports whether a stage trains on the row with this index and n tokens.
 func (g Stage) has(row, n int) bool { return row < g.Rows || n <= g.Length }
 
-// steps is the length of a run, stages included: Settings.Steps counts them, too.
+// steps returns the number of steps of a run, including the stages.
 func (o *order) steps(s *Settings) int {
 	if s.Steps > 0 {
 		return s.Steps
@@ -68,11 +67,11 @@ func (o *order) steps(s *Settings) int {
 	return s.StageSteps() + s.Epochs*o.all.PerEpoch()
 }
 
-// stageEpochs keeps the epochs of a stage, for which rows are shuffled, apart
-// from those of the others and of the run proper.
+// stageEpochs is the number of epochs reserved for each stage: stages and the epochs of all rows
+// shuffle with disjoint epoch numbers.
 const stageEpochs = 1 << 24
 
-// batch returns the rows of the step that comes next.
+// batch returns the rows of the next step.
 func (o *order) batch(s State) []uint32 {
 	for i, g := range o.stages {
 		if s.Step >= g.end {
@@ -89,7 +88,7 @@ func (o *order) batch(s State) []uint32 {
 	return o.all.At(s.Next)
 }
 
-// next is the position among all rows after that step.
+// next returns the position in the epochs of all rows after the step of s.
 func (o *order) next(s State) seq.Position {
 	if n := len(o.stages); n > 0 && s.Step < o.stages[n-1].end {
 		return s.Next
@@ -97,8 +96,8 @@ func (o *order) next(s State) seq.Position {
 	return o.all.Next(s.Next)
 }
 
-// tokens is about how many the steps from one to before another train on. Batches are
-// in a random order, so that their mean stands for each.
+// tokens estimates the number of tokens in the steps from ≤ step < to. It uses the mean of all
+// batches, because their order is random.
 func (o *order) tokens(from, to int) float64 {
 	sum := 0.0
 	for _, g := range o.stages {
@@ -108,7 +107,7 @@ func (o *order) tokens(from, to int) float64 {
 	return sum + o.mean*float64(max(0, to-from))
 }
 
-// total adds lengths up.
+// total returns the sum of lengths.
 func total(lengths []int32) (n int64) {
 	for _, l := range lengths {
 		n += int64(l)

@@ -6,8 +6,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestStages: a stage trains on its rows alone, all of them before any twice, and the
-// epochs that follow on all rows.
+// TestStages checks that a stage trains only on its own rows, on all of them before it repeats one,
+// and that the epochs after it train on all rows.
 func TestStages(t *testing.T) {
 	lengths := []int32{9, 2, 7, 3, 8, 1, 6, 4, 5, 10}
 	s := runSettings()
@@ -49,7 +49,7 @@ func TestStages(t *testing.T) {
 			state.Next = o.next(state)
 		}
 		if len(seen) != len(lengths) {
-			t.Errorf("after %+v %d rows were trained on, expected %d", c.stage, len(seen), len(lengths))
+			t.Errorf("after the stages %+v an epoch has %d rows, expected %d", c.stage, len(seen), len(lengths))
 		}
 	}
 }

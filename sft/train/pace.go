@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// pace is how fast this process gets on. Of a run that was resumed, what went before
-// is not in it: another machine may have done that.
+// pace measures the speed of this process. It excludes the steps before a resume: they may have run
+// on another machine.
 type pace struct {
-	interval    spent // since the last line of metrics
+	interval    spent // training since the last line of metrics
 	recent      spent // all training, weighted towards recent steps
 	evaluations int
 	evaluating  time.Duration
 }
 
-// spent is what some tokens have taken.
+// spent is a number of tokens and the time that they took.
 type spent struct {
 	tokens float64
 	time   time.Duration
@@ -25,18 +25,18 @@ func (s *spent) add(tokens int, d time.Duration) {
 	s.time += d
 }
 
-// perSecond is a finite number whatever a clock says: JSON has no other.
+// perSecond returns tokens per second, always finite because JSON has no infinity.
 func (s *spent) perSecond() float64 { return s.tokens / max(s.time, 1).Seconds() }
 
-// paceMemory is how long training is remembered for the estimate of the time left: stages
-// of short rows run at another rate than the rest, and a machine gets other work.
+// paceMemory is the time constant of the moving average for the estimate of the time left. The
+// speed changes with stages of short rows and with the machine's load.
 const paceMemory = 30 * time.Second
 
-// paceOutlier is how many times as long as expected a step takes at most before the rest
-// of it says nothing of those to come: the machine slept, or the process was stopped.
+// paceOutlier limits the time of a step, as a multiple of the expected time: a longer step means
+// that the machine slept or the process was stopped.
 const paceOutlier = 20
 
-// trained counts a step in.
+// trained adds a training step with its tokens and its duration.
 func (p *pace) trained(tokens int, d time.Duration) {
 	p.interval.add(tokens, d)
 	if p.recent.time > 0 && p.recent.tokens > 0 {
@@ -48,8 +48,8 @@ func (p *pace) trained(tokens int, d time.Duration) {
 	p.recent.add(tokens, d)
 }
 
-// evaluated counts an evaluation in, of which one during which the machine slept is taken
-// to have been as long as those before.
+// evaluated adds the duration of an evaluation. If it is an outlier, because the machine slept,
+// evaluated adds the mean of the earlier evaluations instead.
 func (p *pace) evaluated(d time.Duration) {
 	if n := p.evaluations; n > 0 && d > paceOutlier*p.evaluating/time.Duration(n) {
 		d = p.evaluating / time.Duration(n)
@@ -58,15 +58,13 @@ func (p *pace) evaluated(d time.Duration) {
 	p.evaluating += d
 }
 
-// forwardShare is about what scoring a token takes of training on it: of forward and
-// backward, where the latter is twice the work. It stands in for an evaluation before one
-// was measured.
+// forwardShare is the approximate cost of scoring a token relative to training on it: a backward
+// pass costs twice a forward pass. The estimate uses it until the first evaluation was measured.
 const forwardShare = 1. / 3
 
-// Left estimates the time to the end of the run, evaluations included, and says whether
-// it can: before the first step there is nothing to estimate from. Steps are counted by
-// their tokens, because those of a stage of short rows take a fraction of the others'.
-// Patience may end a run earlier.
+// Left estimates the time to the end of the run, evaluations included. It returns false before the
+// first step, because no speed is known. The estimate weights steps by their tokens: steps of a
+// stage of short rows take less time. Early stopping by patience is not included.
 func (t *Trainer) Left() (time.Duration, bool) {
 	if t.pace.recent.time <= 0 || t.pace.recent.tokens == 0 {
 		return 0, false
@@ -80,7 +78,7 @@ func (t *Trainer) Left() (time.Duration, bool) {
 		t.Steps()) + evaluation*float64(t.evaluationsLeft())), true
 }
 
-// evaluationsLeft is how many there will be.
+// evaluationsLeft returns the number of remaining evaluations.
 func (t *Trainer) evaluationsLeft() int {
 	first, every := 0, t.settings.EvalEvery
 	if every == 0 {
@@ -89,7 +87,7 @@ func (t *Trainer) evaluationsLeft() int {
 	upTo := func(step int) int { return max(0, step-first) / every }
 	n := upTo(t.Steps()) - upTo(t.state.Evaluated)
 	if end := t.Steps(); end > t.state.Evaluated && (end <= first || (end-first)%every != 0) {
-		n++ // at the end of the run
+		n++ // evaluation at the end of the run
 	}
 	return n
 }

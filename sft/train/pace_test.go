@@ -13,9 +13,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// TestRateWithoutEvaluations: tokens a second are those of training, also in an interval
-// that holds evaluations and checkpoints. Each look at the clock takes a second, of which
-// a step has two.
+// TestRateWithoutEvaluations checks that tokens per second exclude the time of evaluations and
+// checkpoints. Each call of the clock advances it by a second, and a step makes two calls.
 func TestRateWithoutEvaluations(t *testing.T) {
 	train, val := splits(t, config.Classification)
 	s := runSettings()
@@ -30,7 +29,7 @@ func TestRateWithoutEvaluations(t *testing.T) {
 			evaluations++
 		case StepReport:
 			if want := float64(e.Tokens) / float64(e.Step-steps); e.TokensPerS != want {
-				t.Errorf("step %d: %v tokens a second, expected %v", e.Step, e.TokensPerS, want)
+				t.Errorf("step %d: %v tokens per second, expected %v", e.Step, e.TokensPerS, want)
 			}
 			steps = e.Step
 		}
@@ -44,21 +43,21 @@ func TestRateWithoutEvaluations(t *testing.T) {
 	}
 	must.Succeed(t, errors.Join(tr.Run(t.Context()), tr.Close()))
 	if steps != 8 || evaluations != 4 {
-		t.Errorf("%d steps and %d evaluations: nothing was shown", steps, evaluations)
+		t.Errorf("%d steps and %d evaluations, want 8 and 4", steps, evaluations)
 	}
 }
 
-// TestRateIsFinite: a clock that stands still gives no number that JSON lacks.
+// TestRateIsFinite checks that tokens per second are finite, as JSON requires, if the clock does
+// not advance.
 func TestRateIsFinite(t *testing.T) {
 	s := spent{tokens: 10}
 	if v := s.perSecond(); math.IsInf(v, 0) || math.IsNaN(v) {
-		t.Errorf("%v tokens a second", v)
+		t.Errorf("%v tokens per second, want a finite number", v)
 	}
 }
 
-// TestTimeLeft: a token takes a millisecond and an evaluation two hours. At the end of
-// an epoch the time left is known to the token, though the steps of the stage took a
-// fraction of those to come.
+// TestTimeLeft simulates a millisecond per token and two hours per evaluation. At the end of an
+// epoch the estimate must be exact, although the steps of the stage are shorter than later ones.
 func TestTimeLeft(t *testing.T) {
 	train, val := splits(t, config.Classification)
 	s := runSettings()
@@ -66,7 +65,7 @@ func TestTimeLeft(t *testing.T) {
 	perEpoch := time.Duration(total(train.Lengths())) * time.Millisecond
 	guess := time.Duration(float64(total(val.Lengths())) * forwardShare * float64(time.Millisecond))
 	const evaluation = 2 * time.Hour
-	want := map[int]time.Duration{ // by step: the stage's last, then those of epochs, before they are evaluated
+	want := map[int]time.Duration{ // by step: the end of the stage, then the ends of epochs before their evaluations
 		4:  3*perEpoch + 3*guess,
 		8:  2*perEpoch + 3*guess,
 		12: 1*perEpoch + 2*evaluation,
@@ -78,11 +77,11 @@ func TestTimeLeft(t *testing.T) {
 		options(t.TempDir(), func(event any) {
 			switch e := event.(type) {
 			case EvaluationProgress:
-				evaluating += evaluation / 2 // 70 rows in pieces of 64
+				evaluating += evaluation / 2 // 70 rows are scored in pieces of 64
 			case State:
 				left, known := tr.Left()
 				if !known {
-					t.Errorf("step %d: the time left is not known", e.Step)
+					t.Errorf("step %d: Left has no estimate", e.Step)
 				}
 				if w, ok := want[e.Step]; ok {
 					checked++
@@ -91,25 +90,25 @@ func TestTimeLeft(t *testing.T) {
 					}
 				}
 				if e.Step < 4 && left < 2*perEpoch {
-					t.Errorf("step %d: %v left, of epochs of %v", e.Step, left, perEpoch)
+					t.Errorf("step %d: %v left, want at least two epochs of %v", e.Step, left, perEpoch)
 				}
 			}
 		}))
 	must.Succeed(t, err)
 	start := time.Now()
-	tr.now = func() time.Time { // no line of metrics begins the window anew before the end
+	tr.now = func() time.Time { // LogEvery is so large that Interval.Tokens counts from the beginning
 		return start.Add(time.Duration(tr.state.Interval.Tokens)*time.Millisecond + evaluating)
 	}
 	if _, known := tr.Left(); known {
-		t.Error("the time left is known before the first step")
+		t.Error("Left has an estimate before the first step")
 	}
 	must.Succeed(t, errors.Join(tr.Run(t.Context()), tr.Close()))
 	if checked != len(want) {
-		t.Errorf("%d of %d steps were looked at", checked, len(want))
+		t.Errorf("checked %d of %d steps", checked, len(want))
 	}
 }
 
-// TestEvaluationsLeft counts those that a run makes.
+// TestEvaluationsLeft compares evaluationsLeft with the number of evaluations that a run makes.
 func TestEvaluationsLeft(t *testing.T) {
 	train, val := splits(t, config.Classification)
 	for name, change := range map[string]func(s *Settings){
@@ -142,14 +141,13 @@ func TestEvaluationsLeft(t *testing.T) {
 			}
 		}
 		if first != len(left) {
-			t.Errorf("%s: %d left at the beginning, %d were made", name, first, len(left))
+			t.Errorf("%s: %d evaluations left at the beginning, but the run made %d", name, first, len(left))
 		}
 	}
 }
 
-// TestTimeLeftAfterSleep: a step during which the machine slept for hours says little of
-// those to come, and what it said is soon forgotten; a rate that changes for good is
-// learned within minutes.
+// TestTimeLeftAfterSleep checks that a step during which the machine slept for hours hardly changes
+// the estimate, and that the estimate follows a permanent change of speed within minutes.
 func TestTimeLeftAfterSleep(t *testing.T) {
 	p := pace{}
 	perStep := func() time.Duration { return time.Duration(100 * float64(p.recent.time) / p.recent.tokens) }
@@ -158,21 +156,21 @@ func TestTimeLeftAfterSleep(t *testing.T) {
 	}
 	p.trained(100, 8*time.Hour)
 	if got := perStep(); got > 60*time.Millisecond {
-		t.Errorf("after eight hours of sleep a step of 50 ms is expected to take %v", got)
+		t.Errorf("after eight hours of sleep the estimate for a step of 50 ms is %v, want at most 60 ms", got)
 	}
 	if got := p.interval.time; got < 8*time.Hour {
-		t.Errorf("the metrics say %v", got)
+		t.Errorf("the interval of the metrics has %v, want at least 8 h", got)
 	}
 	for _, d := range []time.Duration{4, 6, 8 * 3600, 5} {
 		p.evaluated(d * time.Second)
 	}
 	if p.evaluations != 4 || p.evaluating != 20*time.Second {
-		t.Errorf("%d evaluations took %v, expected 4 of 5 s in the mean", p.evaluations, p.evaluating)
+		t.Errorf("%d evaluations took %v, want 4 with a mean of 5 s", p.evaluations, p.evaluating)
 	}
 	for range 180 {
 		p.trained(100, time.Second)
 	}
 	if got := perStep(); got < 800*time.Millisecond {
-		t.Errorf("after three minutes of steps of a second %v are expected", got)
+		t.Errorf("after three minutes of steps of 1 s the estimate is %v, want at least 800 ms", got)
 	}
 }

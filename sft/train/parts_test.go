@@ -15,7 +15,7 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// partsConfig is a model of the parts of two categories.
+// partsConfig returns a tagging model for the parts of two categories.
 func partsConfig() *config.Config {
 	c := configtest.CloudConfig(configtest.OfTask(configtest.TinyConfig(), config.Tagging))
 	c.FeatureNames, c.Input = seq.PositionNames, ""
@@ -23,8 +23,8 @@ func partsConfig() *config.Config {
 	return c
 }
 
-// partsSplits are shapes whose points belong to one part above z = 0 and to the other below. Their category is not an
-// input.
+// partsSplits returns splits of shapes with one part above z = 0 and the other part below. The
+// category is not an input.
 func partsSplits(t *testing.T) (train, val *seq.File) {
 	t.Helper()
 	c := partsConfig()
@@ -54,8 +54,8 @@ func partsSplits(t *testing.T) (train, val *seq.File) {
 	return openSplits(t, b)
 }
 
-// TestTrainParts: a model of parts is selected by their intersection over union, within the category
-// of a shape, which is what the kept model reaches.
+// TestTrainParts checks that instance IoU selects a model of parts. The IoU compares only the parts
+// of the shape's category, and the saved model has the reported value.
 func TestTrainParts(t *testing.T) { configtest.OnEveryKind(t, testTrainParts) }
 
 func testTrainParts(t *testing.T, devices ...tensor.Device) {
@@ -80,12 +80,14 @@ func testTrainParts(t *testing.T, devices ...tensor.Device) {
 		parts.Add(e.Labels, parts.Among(e.Labels, modeltest.Score(t, s, []seq.Example{e})[0].Logits))
 	}
 	if parts.InstanceIoU() != *best.InstanceIoU || parts.ClassIoU() != *best.ClassIoU {
-		t.Errorf("the kept model has instance IoU %v and class IoU %v, reported was %v and %v", parts.InstanceIoU(),
+		t.Errorf("the saved model has instance IoU %v and class IoU %v, but the metrics have %v and %v",
+			parts.InstanceIoU(),
 			parts.ClassIoU(), *best.InstanceIoU, *best.ClassIoU)
 	}
 }
 
-// TestPartsSelection: only parts are selected by their IoU, and points by no spans.
+// TestPartsSelection checks that only models of parts can be selected by IoU, and that models of
+// points cannot be selected by span F1.
 func TestPartsSelection(t *testing.T) {
 	others := partsConfig()
 	others.LabelNames = []string{"O", "B-X", "I-X", "B-Y"}

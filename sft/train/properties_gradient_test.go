@@ -19,8 +19,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// TestGradientAgainstDifferences steps along the gradient of each tensor, for every task and
-// with all that can be switched on: the loss must change as its norm says.
+// TestGradientAgainstDifferences changes each tensor along its gradient, for every task and every
+// option. The change of the loss must match the gradient's norm.
 func TestGradientAgainstDifferences(t *testing.T) {
 	for _, s := range []struct {
 		norm, score, probability, relative string
@@ -37,13 +37,14 @@ func TestGradientAgainstDifferences(t *testing.T) {
 		{"post", "dot", "softmax", "sinusoid_hadamard", []config.Convolution{{KernelSize: 3, Dilation: 1},
 			{KernelSize: 5, Dilation: 4}}, "", 0},
 		{"pre", "dot", "relu", "none", nil, config.MaxPooling, 0},
-		{"post", "maxout", "leaky_relu", "sinusoid_hadamard", nil, config.MaxPooling, 100}, // all, likewise
+		// Samples all tokens, because a sample could change.
+		{"post", "maxout", "leaky_relu", "sinusoid_hadamard", nil, config.MaxPooling, 100},
 	} {
 		for _, task := range config.Tasks() {
 			c := configtest.OfTask(configtest.TinyConfig(), task)
 			c.NormPosition, c.Score, c.Probability, c.Relative = s.norm, s.score, s.probability, s.relative
 			if c.Convolutions = s.convolutions; c.Convolutions != nil {
-				c.NumSampledTokens = 100 // all: the sample would jump, too
+				c.NumSampledTokens = 100 // all tokens, because a sample could change
 			}
 			if c.Pooling, c.PoolingSamples = s.pooling, s.samples; s.pooling != "" && !c.Pools() {
 				continue
@@ -54,7 +55,7 @@ func TestGradientAgainstDifferences(t *testing.T) {
 			if s.score == "maxout" && s.pooling == "" && task != config.FillMask {
 				c.NGrams = configtest.TokenNGrams()
 			}
-			c.NumLayers = 1 // a second layer's sample would jump
+			c.NumLayers = 1 // the sample of a second layer could change
 			t.Run(fmt.Sprintf("%s %s %s %s", task, s.score, s.norm, s.pooling),
 				func(t *testing.T) { compareDifferences(t, c) })
 		}
@@ -64,20 +65,20 @@ func TestGradientAgainstDifferences(t *testing.T) {
 func compareDifferences(t *testing.T, c *config.Config) {
 	m := modeltest.RandomModel(c, 3)
 	for _, p := range m.Parameters.List {
-		if p.Part == config.PartResidual { // branches that count
+		if p.Part == config.PartResidual { // makes the residual branches matter
 			m.Parameters.Slice(m.Weights, p)[0] = 0.8
 		}
 	}
 	examples := configtest.RandomExamples(c, rand.New(rand.NewPCG(8, 8)), 9, 3, 8, 12, 1)
 	gradient, loss := must.Get2(Gradient(context.Background(), m, cpu.New(1), examples))(t)
 	if got := meanLoss(t, m, examples); math.Abs(got-loss) > 1e-6 {
-		t.Errorf("loss %v with a backward, %v without", loss, got)
+		t.Errorf("loss %v with a backward pass, %v without", loss, got)
 	}
 	compared := 0
 	for _, p := range m.Parameters.List {
 		compared += compareDifference(t, m, p, gradient, examples)
 	}
-	if m.NGrams != nil { // as a parameter of a range of its own
+	if m.NGrams != nil { // the table is separate from m.Parameters
 		_, b := weightedGradient(t, m, 1, cpu.New(1), examples,
 			model.Drawing{Mode: model.EvaluateMode, Seed: c.SamplerSeed}, nil)
 		g := denseRows(b.ngrams, len(m.NGrams.Weights), c.HiddenSize)
@@ -86,7 +87,7 @@ func compareDifferences(t *testing.T, c *config.Config) {
 		}
 		loss := func() float64 { return meanLoss(t, m, examples) }
 		if compareRange(t, model.NGramWeight, m.NGrams.Weights, g, loss) == 0 {
-			t.Error("the gradient of n-grams was not compared")
+			t.Error("the gradient of n-grams is too small to compare")
 		}
 	}
 	if compared < len(m.Parameters.List)*2/3 {
@@ -110,7 +111,7 @@ func meanLossOn(t *testing.T, m *sft.Model, device tensor.Device, examples []seq
 	return r.Loss
 }
 
-// measuredBy returns what a measurement adds up of each example.
+// measuredBy returns the outputs of an evaluation's passes for each example.
 func measuredBy(t *testing.T, m *sft.Model, device tensor.Device, examples []seq.Example) [][]float32 {
 	t.Helper()
 	r := must.Get(model.OpenRunner(m.Config, m.Weights, m.NGrams, device, 1))(t)
@@ -118,10 +119,10 @@ func measuredBy(t *testing.T, m *sft.Model, device tensor.Device, examples []seq
 	return must.Get(r.Measured(t.Context(), examples))(t)
 }
 
-// compareDifference returns 1 if the tensor's gradient is large enough to be
-// seen in float32 losses. Where the loss jumps within the step, as the quotient of a
-// probability relu does when its last term falls to 0, differences of two steps do
-// not agree, and nothing is compared.
+// compareDifference compares the slope of the loss along a tensor's gradient with the gradient's
+// norm. It returns 1 if the gradient is large enough for float32 losses. It skips the comparison if
+// two step sizes disagree: there the loss jumps, as the quotient of a relu probability does when
+// its last term becomes 0.
 func compareDifference(t *testing.T, m *sft.Model, p config.Parameter, gradient []float32, examples []seq.Example) int {
 	t.Helper()
 	return compareRange(t, p.Name, m.Parameters.Slice(m.Weights, p), m.Parameters.Slice(gradient, p),
@@ -132,7 +133,7 @@ func compareDifference(t *testing.T, m *sft.Model, p config.Parameter, gradient 
 func compareRange(t *testing.T, name string, w, g []float32, loss func() float64) int {
 	t.Helper()
 	_, norm := modeltest.Norms(g, g)
-	const h, noise = 2e-3, 1e-4 // a loss is good to 1e-7
+	const h, noise = 2e-3, 1e-4 // losses have an error of about 1e-7
 	kept := slices.Clone(w)
 	at := func(step float64) float64 {
 		for i := range w {
@@ -155,7 +156,7 @@ func compareRange(t *testing.T, name string, w, g []float32, loss func() float64
 	return 0
 }
 
-// TestAllTokensDropped: if every token would be dropped, none is.
+// TestAllTokensDropped checks that a sequence keeps all tokens if the draw would drop every token.
 func TestAllTokensDropped(t *testing.T) { configtest.OnEveryKind(t, testAllTokensDropped) }
 
 func testAllTokensDropped(t *testing.T, devices ...tensor.Device) {
@@ -170,16 +171,16 @@ func testAllTokensDropped(t *testing.T, devices ...tensor.Device) {
 	got, b := gradientOf(t, with, 1, devices[0], examples, model.TrainMode)
 	want, _ := gradientOf(t, without, 1, devices[0], examples, model.TrainMode)
 	if !slices.Equal(got, want) {
-		t.Errorf("dropping all is not dropping none; losses %v", b.loss)
+		t.Errorf("dropping all tokens differs from dropping none; losses %v", b.loss)
 	}
 	all.DropToken = 0.5
 	if some, _ := gradientOf(t, with, 1, devices[0], examples, model.TrainMode); slices.Equal(some, want) {
-		t.Error("dropping half of the tokens changed nothing")
+		t.Error("dropping half of the tokens does not change the gradient")
 	}
 }
 
-// TestMoreSamplesThanTokens: beyond a sequence's length, k makes no difference;
-// below, it does.
+// TestMoreSamplesThanTokens checks that k changes the logits only if it is below the length of the
+// sequence.
 func TestMoreSamplesThanTokens(t *testing.T) { configtest.OnEveryKind(t, testMoreSamplesThanTokens) }
 
 func testMoreSamplesThanTokens(t *testing.T, devices ...tensor.Device) {
@@ -204,7 +205,8 @@ func testMoreSamplesThanTokens(t *testing.T, devices ...tensor.Device) {
 	}
 }
 
-// TestSamplerNoise: "always" makes evaluation noisy, by the sampler's seed.
+// TestSamplerNoise checks that the noise "always" changes the logits of an evaluation and depends
+// only on the sampler's seed.
 func TestSamplerNoise(t *testing.T) { configtest.OnEveryKind(t, testSamplerNoise) }
 
 func testSamplerNoise(t *testing.T, devices ...tensor.Device) {
@@ -217,18 +219,18 @@ func testSamplerNoise(t *testing.T, devices ...tensor.Device) {
 	}
 	quiet, noisy := logits("train", 7), logits("always", 7)
 	if slices.Equal(quiet, noisy) {
-		t.Error("noise changes nothing")
+		t.Error("sampler noise does not change the logits")
 	}
 	if !slices.Equal(noisy, logits("always", 7)) {
-		t.Error("noise is not a function of the seed")
+		t.Error("the same seed gives other logits")
 	}
 	if slices.Equal(noisy, logits("always", 8)) {
-		t.Error("another seed gives the same noise")
+		t.Error("a different seed gives the same logits")
 	}
 }
 
-// TestTrainingDrawsByExample: in training an example's loss depends on its row
-// and the step, and on nothing else of the batch.
+// TestTrainingDrawsByExample checks that an example's loss in training depends only on its row and
+// the step, not on the other examples of the batch.
 func TestTrainingDrawsByExample(t *testing.T) { configtest.OnEveryKind(t, testTrainingDrawsByExample) }
 
 func testTrainingDrawsByExample(t *testing.T, devices ...tensor.Device) {
@@ -244,7 +246,7 @@ func testTrainingDrawsByExample(t *testing.T, devices ...tensor.Device) {
 		other := examples[i]
 		other.Index++
 		if _, b := gradientOf(t, m, 1, devices[0], []seq.Example{other}, model.TrainMode); b.loss[0] == all.loss[i] {
-			t.Errorf("example %d: another row draws the same numbers", i)
+			t.Errorf("example %d: a different row index gives the same loss", i)
 		}
 	}
 }

@@ -18,20 +18,20 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// TestBatchesChangeNoBit: the outputs of a sequence are the same alone, in any
-// batch and order, and with any number of threads.
+// TestBatchesChangeNoBit checks that a sequence has the same outputs alone and in any batch, in any
+// order, and with any number of threads.
 func TestBatchesChangeNoBit(t *testing.T) { configtest.OnEveryKind(t, testBatchesChangeNoBit) }
 
 func testBatchesChangeNoBit(t *testing.T, devices ...tensor.Device) {
 	for i, c := range configtest.RandomConfigs() {
 		if i%5 != 0 && len(devices) == 1 {
-			continue // compiled anew for each configuration
+			continue // every configuration compiles its own programs
 		}
 		random := rand.New(rand.NewPCG(uint64(i), 1))
 		m := modeltest.RandomModel(c, uint64(i))
 		lengths := []int{1, 2, 31, 33, 64, 130, 7}
 		if i == 0 {
-			lengths = append(lengths, 4096, 3000, 3000) // several concurrent passes
+			lengths = append(lengths, 4096, 3000, 3000) // requires several concurrent passes
 		}
 		examples := configtest.RandomExamples(c, random, lengths...)
 		alone := make([]sft.Output, len(examples))
@@ -65,7 +65,7 @@ func testBatchesChangeNoBit(t *testing.T, devices ...tensor.Device) {
 	}
 }
 
-// compareEmbeddings asks for the sequences' vectors without the head.
+// compareEmbeddings compares the sequences' embeddings from Embeddings with those in want.
 func compareEmbeddings(t *testing.T, s *sft.Scorer, examples []seq.Example, want []sft.Output) {
 	t.Helper()
 	var sequences [][]int32
@@ -84,8 +84,8 @@ func compareEmbeddings(t *testing.T, s *sft.Scorer, examples []seq.Example, want
 	}
 }
 
-// comparePairs asks for the logits of pairs by their embeddings, more of them than a
-// pass takes.
+// comparePairs compares the logits of pairs from their embeddings with those in want. The pairs do
+// not fit into a single pass.
 func comparePairs(t *testing.T, s *sft.Scorer, want []sft.Output) {
 	t.Helper()
 	var a, b [][]float32
@@ -101,14 +101,15 @@ func comparePairs(t *testing.T, s *sft.Scorer, want []sft.Output) {
 	}
 }
 
-// gradientOf returns the sum over the examples, the losses and the dead attention rows.
+// gradientOf returns the gradient summed over the examples, and the batch's losses, logits and dead
+// attention rows.
 func gradientOf(t *testing.T, m *sft.Model, slots int, device tensor.Device, examples []seq.Example,
 	mode model.PassMode) ([]float32, *batchGradient) {
 	t.Helper()
 	return weightedGradient(t, m, slots, device, examples, model.Drawing{Mode: mode, Seed: 11, Step: 3}, nil)
 }
 
-// weightedGradient is gradientOf with the weight of each class or label, and with a given drawing.
+// weightedGradient is gradientOf with a given drawing and a weight for each class or label.
 func weightedGradient(t *testing.T, m *sft.Model, slots int, device tensor.Device,
 	examples []seq.Example, d model.Drawing,
 	weight []float64) ([]float32, *batchGradient) {
@@ -123,12 +124,12 @@ func weightedGradient(t *testing.T, m *sft.Model, slots int, device tensor.Devic
 	return g, b
 }
 
-// TestGradientOfMicroBatches: the gradient of a batch is the sum over its micro-batches by a binary tree, for any
-// number of concurrent passes.
+// TestGradientOfMicroBatches checks that the gradient of a batch is the sum over its micro-batches
+// in a binary tree, for any number of concurrent passes.
 func TestGradientOfMicroBatches(t *testing.T) { configtest.OnEveryKind(t, testGradientOfMicroBatches) }
 
 func testGradientOfMicroBatches(t *testing.T, devices ...tensor.Device) {
-	// Leaves without a sibling, and nodes without one above them.
+	// The tree has leaves and inner nodes without a sibling.
 	lengths := []int{4000, 200, 5, 90, 3900, 4096, 4000, 100, 1, 2, 4100, 4097}
 	groupsOf := map[string]int{config.Classification: 5, config.Retrieval: 6}
 	if len(devices) == 1 { // Vulkan takes long
@@ -156,7 +157,7 @@ func testGradientOfMicroBatches(t *testing.T, devices ...tensor.Device) {
 			got, b := gradientOf(t, m, slots, device, examples, model.TrainMode)
 			for _, p := range m.Parameters.List {
 				if !slices.Equal(m.Parameters.Slice(got, p), m.Parameters.Slice(sum, p)) {
-					t.Errorf("%s, %d slots, %s: %s differs", task, slots, device.Name(), p.Name)
+					t.Errorf("%s, %d slots, %s: the gradient of %s differs", task, slots, device.Name(), p.Name)
 				}
 			}
 			if !slices.Equal(dense(b), ngramSum) {
@@ -170,7 +171,7 @@ func testGradientOfMicroBatches(t *testing.T, devices ...tensor.Device) {
 	}
 }
 
-// denseRows is a gradient of rows as that of a whole table.
+// denseRows converts a sparse gradient to a dense one with this number of words.
 func denseRows(g sparse.Gradient, words, width int) []float32 {
 	out := make([]float32, words)
 	for i, row := range g.Rows {
@@ -179,7 +180,7 @@ func denseRows(g sparse.Gradient, words, width int) []float32 {
 	return out
 }
 
-// addTree adds neighbours until one is left.
+// addTree sums the slices pairwise until a single slice is left.
 func addTree(x [][]float32) []float32 {
 	for len(x) > 1 {
 		var up [][]float32
@@ -202,7 +203,7 @@ func TestMicroBatches(t *testing.T) {
 		var examples []seq.Example
 		for i := range random.IntN(30) {
 			e := seq.Example{Index: uint32(i), A: make([]int32, 1+random.IntN(1<<random.IntN(14)))}
-			if i%5 == 0 { // micro-batches that are full to the token
+			if i%5 == 0 { // micro-batches with exactly the maximum number of tokens
 				e.A = make([]int32, model.MicroBatchTokens>>random.IntN(3))
 			} else if i%3 == 0 {
 				e.B = make([]int32, 1+random.IntN(100))
@@ -215,7 +216,7 @@ func TestMicroBatches(t *testing.T) {
 			tokens := 0
 			for i, e := range part {
 				if e.Index != next {
-					t.Fatalf("example %d comes after %d others", e.Index, next)
+					t.Fatalf("example %d is in position %d", e.Index, next)
 				}
 				next++
 				if tokens >= model.MicroBatchTokens {
@@ -228,7 +229,7 @@ func TestMicroBatches(t *testing.T) {
 			}
 		}
 		if int(next) != len(examples) {
-			t.Fatalf("%d of %d examples in micro-batches", next, len(examples))
+			t.Fatalf("the micro-batches have %d of %d examples", next, len(examples))
 		}
 	}
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/sftseq/sftseq/internal/distributed"
 )
 
-// checkEvery is the number of steps between two comparisons of the ranks' weights.
+// checkEvery is the number of steps between comparisons of the ranks' weights.
 const checkEvery = 100
 
-// identity is what all ranks of a run must have in common.
+// identity returns the properties that all ranks of a run must share.
 func (t *Trainer) identity() (map[string]string, error) {
 	out, err := t.engine.Identity()
 	if err != nil {
@@ -28,13 +28,13 @@ func (t *Trainer) identity() (map[string]string, error) {
 	return out, err
 }
 
-// compareRanks refuses ranks that would not compute the same run.
+// compareRanks returns an error if the ranks would not compute the same run.
 func (t *Trainer) compareRanks() error {
 	mine, err := t.identity()
 	return distributed.Compare(t.options.Communicator, mine, err)
 }
 
-// differing returns the error, on every rank, of the first rank whose weights differ from those of rank 0.
+// differing returns, on every rank, an error for the first rank whose weights differ from rank 0's.
 func differing(hashes []uint64, step int) error {
 	for r, h := range hashes {
 		if h != hashes[0] {

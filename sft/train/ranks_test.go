@@ -25,8 +25,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// manyMicroBatches is a data set whose batches of 10 rows have up to ten micro-batches, and
-// some a single one.
+// manyMicroBatches returns a data set whose batches of 10 rows have between one and ten
+// micro-batches.
 func manyMicroBatches(t *testing.T, task string) (train, val *seq.File) {
 	t.Helper()
 	return writtenSplits(t, task, 23, func(random *rand.Rand, split string, i int) int {
@@ -37,8 +37,8 @@ func manyMicroBatches(t *testing.T, task string) (train, val *seq.File) {
 	})
 }
 
-// ranksRun is a run of several ranks, each with a device and a directory of its own. The
-// directories of all but rank 0 stay empty.
+// ranksRun is a run of several ranks. Each has its own device and directory; only rank 0's
+// directory has files.
 type ranksRun struct {
 	train, val *seq.File
 	config     *config.Config
@@ -63,7 +63,7 @@ func (r *ranksRun) run(t *testing.T, ranks int) []error {
 	select {
 	case <-done:
 	case <-time.After(5 * time.Minute):
-		t.Fatal("ranks wait for each other")
+		t.Fatal("timeout: the ranks wait for each other")
 	}
 	return errs
 }
@@ -102,9 +102,8 @@ func ranksSettings() Settings {
 	return s
 }
 
-// TestRanks: any number of ranks leaves what one process does, and a run goes on with
-// another number. With -short, as under the race detector, one task stands for all: ranks
-// exchange sums, whatever they are of.
+// TestRanks checks that a run has the same results with any number of ranks, also if a resume
+// changes the number. With -short it tests one task: the exchange of sums is the same for all.
 func TestRanks(t *testing.T) {
 	for _, task := range config.Tasks() {
 		t.Run(task, func(t *testing.T) {
@@ -130,7 +129,7 @@ func TestRanks(t *testing.T) {
 				must.Succeed(t, errors.Join(r.run(t, ranks)...), ranks, "ranks")
 				compareOutcomes(t, outcomeOf(t, r.dir), want)
 				if _, err := os.Stat(filepath.Join(r.dir, "of another machine")); !errors.Is(err, fs.ErrNotExist) {
-					t.Errorf("another rank than 0 has written files: %v", err)
+					t.Errorf("a rank other than 0 has written files: %v", err)
 				}
 			}
 			r := &ranksRun{train: train, val: val, config: small, settings: settings, dir: t.TempDir()}
@@ -145,7 +144,8 @@ func TestRanks(t *testing.T) {
 	}
 }
 
-// TestRanksEmptyCheckpoint: a file of no bytes is a broken checkpoint and not a missing one.
+// TestRanksEmptyCheckpoint checks that an empty file is reported as a malformed checkpoint, not as
+// a missing one.
 func TestRanksEmptyCheckpoint(t *testing.T) {
 	path := filepath.Join(t.TempDir(), model.CheckpointFile)
 	must.Succeed(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, nil, 0o666)))
@@ -162,8 +162,8 @@ func TestRanksEmptyCheckpoint(t *testing.T) {
 	wg.Wait()
 }
 
-// TestRanksStop: one rank is asked to stop in the middle of a step or an evaluation, all
-// stop with all stored, and the run goes on to the same end.
+// TestRanksStop cancels one rank during a step or an evaluation. All ranks must stop with the run
+// stored, and the resumed run must end with the results of an uninterrupted run.
 func TestRanksStop(t *testing.T) {
 	train, val := manyMicroBatches(t, config.Classification)
 	r := &ranksRun{train: train, val: val, config: configtest.TrainingConfig(), settings: ranksSettings()}
@@ -201,7 +201,7 @@ func TestRanksStop(t *testing.T) {
 		}
 	}
 	if stops < 3 {
-		t.Errorf("stopped %d times", stops)
+		t.Errorf("the run stopped %d times, want at least 3", stops)
 	}
 	compareOutcomes(t, outcomeOf(t, r.dir), want)
 }
@@ -231,8 +231,8 @@ func (x failingRun) Run(ctx context.Context, mem tensor.Binding, from, to int) e
 	})
 }
 
-// TestRanksFail: what fails on one rank, at any moment, is known to all by its number, and
-// nobody waits for ever.
+// TestRanksFail lets one rank fail at any launch. Every rank must return an error that names the
+// failed rank, without a deadlock.
 func TestRanksFail(t *testing.T) {
 	train, val := manyMicroBatches(t, config.Classification)
 	r := &ranksRun{train: train, val: val, config: configtest.TrainingConfig(), settings: ranksSettings()}
@@ -250,7 +250,7 @@ func TestRanksFail(t *testing.T) {
 		for rank, err := range r.run(t, 3) {
 			if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("rank %d: ", bad)) ||
 				!strings.Contains(err.Error(), "the device is gone") {
-				t.Errorf("rank %d fails, rank %d says %v", bad, rank, err)
+				t.Errorf("rank %d fails, rank %d returns the error %v", bad, rank, err)
 			}
 		}
 		if _, err := LoadCheckpoint(r.dir); err != nil {
@@ -259,8 +259,8 @@ func TestRanksFail(t *testing.T) {
 	}
 }
 
-// TestRanksDiffer: a rank with other data, another end or other weights is named before anything is
-// written.
+// TestRanksDiffer checks that a rank with different data, length of the run or weights is named
+// before a file is written.
 func TestRanksDiffer(t *testing.T) {
 	train, val := manyMicroBatches(t, config.Classification)
 	r := &ranksRun{train: train, val: val, config: configtest.TrainingConfig(),
@@ -289,7 +289,7 @@ func TestRanksDiffer(t *testing.T) {
 		must.Fail(t, "rank 1 differs from rank 0 in the weights", "rank", rank)(err)
 	}
 	if entries, err := os.ReadDir(r.dir); err != nil || len(entries) > 0 {
-		t.Errorf("written: %v, %v", entries, err)
+		t.Errorf("the run directory has the files %v, want none; error %v", entries, err)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// regression trains models that predict numbers.
+// regression is the training task of models that predict numbers.
 type regression struct{}
 
 func (regression) settings(c *config.Config, s *Settings) error {
@@ -30,7 +30,7 @@ func (regression) measure(c *config.Config, _ *Settings) measurement {
 	return &numberMeasurement{config: c, tally: metrics.NewRegression(c.NumLabels)}
 }
 
-// numberMeasurement is what a regression reaches on a split.
+// numberMeasurement accumulates the metrics of a regression on a split.
 type numberMeasurement struct {
 	config *config.Config
 	tally  *metrics.Regression
@@ -59,15 +59,15 @@ func (m *numberMeasurement) report(r *EvaluationReport) {
 	}
 }
 
-// NumberReport says how far predictions of a number are from it, in its own unit.
+// NumberReport holds the prediction errors of one number, in its own unit.
 type NumberReport struct {
 	Name string   `json:"name"`
 	MAE  float64  `json:"mae"`          // mean absolute error
 	RMSE float64  `json:"rmse"`         // root of the mean squared error
-	R2   *float64 `json:"r2,omitempty"` // coefficient of determination; nil where all rows have the same number
+	R2   *float64 `json:"r2,omitempty"` // coefficient of determination; nil if all rows have the same number
 }
 
-// checkVariance reports a validation split whose numbers define no R².
+// checkVariance returns an error if the numbers of a validation split do not define R².
 func checkVariance(val *seq.File) error {
 	first, err := val.Example(0)
 	if err != nil {

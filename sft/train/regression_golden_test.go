@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// regressionFolders are of models that predict numbers: the logits and the gradient of one, and
-// training steps of the other.
+// regressionFolders lists the golden folders of models that predict numbers: logits and gradients,
+// or training steps in "train_" folders.
 var regressionFolders = map[string]func(c *config.Config){
 	"regression":       func(c *config.Config) { c.NumLayers, c.NumSampledTokens = 2, 7 },
 	"train_regression": func(c *config.Config) { c.NormPosition, c.RegressionLoss = "post", config.Squared },
@@ -21,7 +21,7 @@ var regressionFolders = map[string]func(c *config.Config){
 	},
 }
 
-// writeRegression writes a golden folder with what the reference computes in float64.
+// writeRegression writes a golden folder with results of the float64 reference.
 func writeRegression(t *testing.T, dir string, change func(c *config.Config)) {
 	c := configtest.GoldenConfig(config.Regression)
 	change(c)

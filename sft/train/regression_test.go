@@ -14,8 +14,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// TestTrainRegression: a model learns numbers, its best evaluation is kept, by the loss or by R²,
-// and its reports are in the units of the data.
+// TestTrainRegression checks that loss or R² selects the best evaluation, and that the reports are
+// in the units of the data.
 func TestTrainRegression(t *testing.T) {
 	train, val := splits(t, config.Regression)
 	for _, by := range []string{"", byR2} {
@@ -63,7 +63,7 @@ func TestTrainRegression(t *testing.T) {
 	}
 }
 
-// TestRegressionRefusals: what the task does not have is an error that says so.
+// TestRegressionRefusals checks the errors for settings that the task does not support.
 func TestRegressionRefusals(t *testing.T) {
 	m := modeltest.RandomModel(configtest.OfTask(configtest.TinyConfig(), config.Regression), 1)
 	for want, change := range map[string]func(s *Settings){

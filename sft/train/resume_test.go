@@ -23,8 +23,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// interrupting is a device that ends the run's context at a launch: in the
-// middle of a gradient, an update or an evaluation.
+// interrupting is a device that cancels the run's context at a given launch: within a gradient, an
+// update or an evaluation.
 type interrupting struct {
 	tensor.Device
 	left   *atomic.Int64
@@ -50,10 +50,10 @@ func (x interruptingRun) Run(ctx context.Context, mem tensor.Binding, from, to i
 	})
 }
 
-// outcome is all that a run leaves behind, without times.
+// outcome holds the results of a run, without times.
 type outcome struct {
 	weights, moment1, moment2 []float32
-	ngrams, squares           []float32 // the table of embeddings of n-grams, and the state of its optimizer
+	ngrams, squares           []float32 // embeddings of n-grams, and their optimizer's state
 	state, model, metrics     string
 	config                    string
 }
@@ -61,7 +61,7 @@ type outcome struct {
 func outcomeOf(t *testing.T, dir string) outcome {
 	t.Helper()
 	c := must.Get(LoadCheckpoint(dir))(t)
-	c.State.MetricsBytes = 0 // times have different numbers of digits
+	c.State.MetricsBytes = 0 // the lengths of printed times vary
 	state := must.Get(json.Marshal(c.State))(t)
 	var metrics bytes.Buffer
 	for line := range bytes.Lines([]byte(modeltest.ReadFiles(t, filepath.Join(dir, metricsFile)))) {
@@ -82,8 +82,8 @@ func outcomeOf(t *testing.T, dir string) outcome {
 		metrics.String(), modeltest.ReadFiles(t, filepath.Join(dir, model.ConfigFile))}
 }
 
-// TestResume: a run interrupted anywhere, and continued with other threads and
-// other memory, leaves what an uninterrupted one does.
+// TestResume checks that a run interrupted at any launch, and resumed with other numbers of threads
+// and other memory, writes the same results as an uninterrupted run.
 func TestResume(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -164,15 +164,15 @@ func TestResume(t *testing.T) {
 					t.Fatal(err)
 				}
 				interruptions++
-				// Now and then it is killed: what it stored last is lost, and the log
-				// has lines of work that will be done again.
+				// Every fourth attempt simulates a kill: the last checkpoint is lost, and the log
+				// has lines of steps that the run repeats.
 				if saved == nil && attempt%4 == 3 {
 					kill(t, dir, before)
 				}
 				from = must.Get(LoadCheckpoint(dir))(t)
 			}
 			if interruptions < 6 {
-				t.Errorf("only %d interruptions", interruptions)
+				t.Errorf("%d interruptions, want at least 6", interruptions)
 			}
 			t.Logf("%d interruptions", interruptions)
 			compareOutcomes(t, outcomeOf(t, dir), want)
@@ -180,7 +180,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// kill puts a run directory back to an older checkpoint.
+// kill restores an older checkpoint in a run directory and appends later lines to the log.
 func kill(t *testing.T, dir string, checkpoint []byte) {
 	t.Helper()
 	must.Succeed(t, os.WriteFile(filepath.Join(dir, model.CheckpointFile), checkpoint, 0o666))
@@ -215,7 +215,7 @@ func compareOutcomes(t *testing.T, got, want outcome) {
 	}
 }
 
-// TestInterruptedEvaluation: a resumed run makes an evaluation that was due.
+// TestInterruptedEvaluation checks that a resumed run makes the evaluation that was interrupted.
 func TestInterruptedEvaluation(t *testing.T) {
 	train, val := splits(t, "classification")
 	settings := runSettings()
@@ -223,7 +223,7 @@ func TestInterruptedEvaluation(t *testing.T) {
 	must.Succeed(t, trainNew(t, modeltest.RandomModel(configtest.TrainingConfig(), 1), settings,
 		options(straight, nil), cpu.New(1), train, val))
 	var from *Checkpoint
-	interrupted := map[int]bool{} // evaluations, by step
+	interrupted := map[int]bool{} // steps of the interrupted evaluations
 	for {
 		ctx, cancel := context.WithCancel(context.Background())
 		var tr *Trainer
@@ -248,13 +248,13 @@ func TestInterruptedEvaluation(t *testing.T) {
 		from = must.Get(LoadCheckpoint(dir))(t)
 	}
 	if len(interrupted) < 3 {
-		t.Errorf("only %d evaluations were interrupted", len(interrupted))
+		t.Errorf("%d evaluations were interrupted, want at least 3", len(interrupted))
 	}
 	compareOutcomes(t, outcomeOf(t, dir), outcomeOf(t, straight))
 }
 
-// TestRateAfterResume: what was trained on before a run was interrupted counts in
-// the interval's averages, and not in the tokens a second of this process.
+// TestRateAfterResume checks that tokens before an interruption count in the interval's averages,
+// but not in this process's tokens per second.
 func TestRateAfterResume(t *testing.T) {
 	config, settings := configtest.TrainingConfig(), runSettings()
 	settings.LogEvery = 100
@@ -279,7 +279,7 @@ func TestRateAfterResume(t *testing.T) {
 	o.Observe = func(event any) {
 		if s, ok := event.(State); ok {
 			if before == 0 || int(second.pace.interval.tokens) != s.Interval.Tokens-before {
-				t.Errorf("%v tokens are counted, of %d in the interval, %d before the stop",
+				t.Errorf("the rate counts %v tokens; the interval has %d tokens, %d of them before the stop",
 					second.pace.interval.tokens, s.Interval.Tokens, before)
 			}
 			cancel()
@@ -291,8 +291,8 @@ func TestRateAfterResume(t *testing.T) {
 	}
 }
 
-// TestModelBeforeEvaluation: a run has a model from its first checkpoint on, which is that
-// of the checkpoint until one was judged, and comes back if it is lost.
+// TestModelBeforeEvaluation checks that a run has a model from its first checkpoint on. Until the
+// first evaluation the model has the checkpoint's weights, and a resume restores a lost file.
 func TestModelBeforeEvaluation(t *testing.T) {
 	train, val := splits(t, config.Classification)
 	settings, dir := runSettings(), t.TempDir()
@@ -302,10 +302,11 @@ func TestModelBeforeEvaluation(t *testing.T) {
 		c := must.Get(LoadCheckpoint(dir))(t)
 		m := must.Get(sft.Load(dir))(t)
 		if c.State.Step != step || slices.Equal(m.Weights, c.weights) != same {
-			t.Errorf("the checkpoint of step %d, expected %d, has the model's weights: %v", c.State.Step, step, !same)
+			t.Errorf("the checkpoint is of step %d, expected %d; its weights equal the model's: %v", c.State.Step, step,
+				!same)
 		}
 	}
-	// until runs to a step and is stopped there.
+	// until runs to a step and stops.
 	until := func(step int, from *Checkpoint, begun func()) {
 		t.Helper()
 		ctx, cancel := context.WithCancel(context.Background())
@@ -336,13 +337,14 @@ func TestModelBeforeEvaluation(t *testing.T) {
 	}
 	until(2, nil, func() { compare(0, true) })
 	compare(2, true)
-	if err := os.Remove(filepath.Join(dir, model.WeightsFile)); err != nil { // killed between checkpoint and model
+	// As after a kill between checkpoint and model.
+	if err := os.Remove(filepath.Join(dir, model.WeightsFile)); err != nil {
 		t.Fatal(err)
 	}
 	until(4, resume(), func() { compare(2, true) })
 	compare(4, true)
 	until(6, resume(), func() {})
-	compare(6, true) // the first that was judged
+	compare(6, true) // first evaluation
 	until(7, resume(), func() {})
 	compare(7, false)
 }

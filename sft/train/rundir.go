@@ -11,8 +11,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
-// openRunDirectory makes a run directory, or takes one over: no other program
-// may train in it, and what a killed one left half-written is removed.
+// openRunDirectory creates or locks a run directory, so that no other program can train in it, and
+// removes incomplete files of a killed run.
 func openRunDirectory(dir string) (*flock.Flock, error) {
 	last := filepath.Dir(filepath.Join(dir, model.CheckpointFile))
 	if err := os.MkdirAll(last, 0o777); err != nil {

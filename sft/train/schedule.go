@@ -9,10 +9,10 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// Settings are the numbers of a training run that change its result.
+// Settings holds the options of a training run that change its result.
 type Settings struct {
 	Epochs       int     `json:"epochs"`
-	Steps        int     `json:"steps,omitempty"` // ends the run earlier or later than Epochs
+	Steps        int     `json:"steps,omitempty"` // length of the run, instead of Epochs
 	Batch        int     `json:"batch"`
 	LearningRate float64 `json:"learning_rate"`
 	WeightDecay  float64 `json:"weight_decay"`
@@ -25,51 +25,54 @@ type Settings struct {
 	Seed         uint64  `json:"seed"`
 	EvalEvery    int     `json:"eval_every,omitempty"` // steps; 0 is once an epoch
 	LogEvery     int     `json:"log_every"`            // steps
-	Patience     int     `json:"patience,omitempty"`   // evaluations without a better one; 0 never stops early
-	// TemperatureScaling fits [config.Config.Temperature] on the validation split, for the kept model.
+	// Evaluations without an improvement before the run ends; 0 disables early stopping.
+	Patience int `json:"patience,omitempty"`
+	// TemperatureScaling fits [config.Config.Temperature] of the saved model on the validation
+	// split.
 	TemperatureScaling bool `json:"temperature_scaling,omitempty"`
-	// SpanDecoding chooses [config.Config.SpanDecoding] on the validation split where Select is span-f1.
+	// SpanDecoding chooses [config.Config.SpanDecoding] on the validation split if Select is
+	// span-f1.
 	SpanDecoding bool `json:"span_decoding,omitempty"`
 	// Select is the metric that selects the saved model, one of [Selections]; "" is accuracy.
 	Select string `json:"select,omitempty"`
 
-	// ClassWeights are factors of the loss of the rows of each class; none: all are 1. The
-	// sum over a batch is divided by its number of rows in any case, so that a row counts
-	// the same whatever it is trained beside. Whoever sets them makes their mean over the
-	// training split 1, which keeps the learning rate's meaning.
+	// ClassWeights multiply the loss of the rows of each class; nil means 1. The sum over a batch
+	// is still divided by its number of rows: the other rows of a batch do not change a row's
+	// gradient. The caller scales the weights to a mean of 1 over the training split, so that they
+	// do not change the effective learning rate.
 	ClassWeights []float64 `json:"class_weights,omitempty"`
 
-	// TokenDeletion and TokenReplacement are the probabilities that training leaves out a
-	// token of a row, and that one that stays is replaced by any of the vocabulary.
+	// TokenDeletion is the probability that training drops a token of a row. TokenReplacement is
+	// the probability that it replaces a remaining token by a random token of the vocabulary.
 	TokenDeletion    float64 `json:"token_deletion,omitempty"`
 	TokenReplacement float64 `json:"token_replacement,omitempty"`
 
-	// PointScale are the least and the largest factor by which training scales a point cloud,
-	// none: 1; PointStretch are those for each axis alone; PointRotation are the rotations by
-	// which it turns one, of [Rotations], "" is none; PointShift is by how much it moves one at
-	// most, along each axis.
+	// PointScale holds the minimum and the maximum factor by which training scales a point cloud,
+	// PointStretch those of each axis; nil means 1. PointRotation is one of [Rotations]; "" means
+	// none. PointShift is the maximum shift along each axis.
 	PointScale    []float64 `json:"point_scale,omitempty"`
 	PointStretch  []float64 `json:"point_stretch,omitempty"`
 	PointRotation string    `json:"point_rotation,omitempty"`
 	PointShift    float64   `json:"point_shift,omitempty"`
 
-	// EmbeddingInit is how fresh embeddings begin, of [config.EmbeddingInits]; "" is normal.
+	// EmbeddingInit is the initialisation of new embeddings, one of [config.EmbeddingInits]; "" is
+	// normal.
 	EmbeddingInit string `json:"embedding_init,omitempty"`
 
-	// Stages come before the epochs, in order: steps on short or easy rows alone. What a
-	// model learns from them it learns sooner, and keeps.
+	// Stages precede the epochs, in order. They train on short or easy rows only, which speeds up
+	// learning.
 	Stages []Stage `json:"stages,omitempty"`
 }
 
-// Stage is a number of steps on some of the rows: those of at most Length tokens, or the
-// first Rows of the split, where a data set begins with what is easy.
+// Stage is a number of steps on a part of the rows: rows of at most Length tokens, or the first
+// Rows of the split, for data sets that begin with easy rows.
 type Stage struct {
 	Steps  int `json:"steps"`
 	Length int `json:"length,omitempty"`
 	Rows   int `json:"rows,omitempty"`
 }
 
-// StageSteps is the number of steps before the epochs.
+// StageSteps returns the number of steps before the epochs.
 func (s *Settings) StageSteps() int {
 	n := 0
 	for _, g := range s.Stages {
@@ -78,16 +81,16 @@ func (s *Settings) StageSteps() int {
 	return n
 }
 
-// maxBatch is more rows than anybody has memory for, and keeps arithmetic on batches
+// maxBatch limits the batch size. It exceeds what fits into memory, and keeps arithmetic on batches
 // within int.
 const maxBatch = 1 << 24
 
-// factors reports whether x are none, or a least and a largest factor of points.
+// factors reports whether x is empty or a valid minimum and maximum factor for points.
 func factors(x []float64) bool {
 	return len(x) == 0 || len(x) == 2 && x[0] >= 1/maxPoint && x[1] >= x[0] && x[1] <= maxPoint
 }
 
-// maxPoint is more than any cloud is scaled, stretched or moved by, and its inverse less.
+// maxPoint limits the factors and shifts of a point cloud; 1/maxPoint is the minimum factor.
 const maxPoint = 1e6
 
 // AdamW's constants.
@@ -97,7 +100,7 @@ const (
 	adamEps = 1e-8
 )
 
-// Validate reports the first setting that cannot be trained with.
+// Validate returns an error for the first invalid setting.
 func (s *Settings) Validate() error {
 	bad := func(name string, found any, expected string) error {
 		return fmt.Errorf("%s is %v, expected %s", name, found, expected)

@@ -10,29 +10,29 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// What the kept model can be best in, on the validation split.
+// Metrics of the validation split that can select the saved model.
 const (
 	byAccuracy = "accuracy"
 	byLoss     = "loss"
 	byMacroF1  = "macro-f1"
 	byAUC      = "auc"
 	byR2       = "r2"
-	byMAE      = "mae" // mean absolute error, the mean over the numbers
-	byMAP      = "map" // mean average precision, of several labels a row
+	byMAE      = "mae" // mean absolute error, averaged over the numbers
+	byMAP      = "map" // mean average precision of multi-label rows
 	bySpanF1   = "span-f1"
 	byIoU      = "iou" // mean over shapes of the intersection over union of their parts
 )
 
-// OneStandardError selects the evaluation of least loss among those whose accuracy is within one
-// standard error, √(a(1 − a)/rows), of the best accuracy a so far: the one-standard-error rule of
-// Breiman, Friedman, Olshen and Stone, "Classification and Regression Trees", 1984. Of models that
-// the rows cannot distinguish, it does not keep the overconfident one.
+// OneStandardError selects the evaluation with the lowest loss among those whose accuracy is within
+// one standard error, √(a(1 − a)/rows), of the best accuracy a so far. This is the
+// one-standard-error rule of Breiman, Friedman, Olshen and Stone, "Classification and Regression
+// Trees", 1984. It avoids overconfident models that the rows cannot distinguish from others.
 const OneStandardError = "accuracy-1se"
 
-// Selections are the values of Settings.Select.
+// Selections lists the values of Settings.Select.
 var Selections = []string{byAccuracy, byLoss, byMacroF1, byAUC, byR2, byMAE, byMAP, bySpanF1, byIoU, OneStandardError}
 
-// measures are what they stand for.
+// measures describes each of [Selections].
 var measures = map[string]string{
 	byAccuracy: "the fraction of correct predictions", byLoss: "the mean loss",
 	byMacroF1: "the mean F1 of the classes, labels or tags",
@@ -43,7 +43,7 @@ var measures = map[string]string{
 	byIoU: "the mean intersection over union of parts",
 }
 
-// DescribeSelections lists some of [Selections] with what they stand for.
+// DescribeSelections lists the names with their descriptions.
 func DescribeSelections(names []string) string {
 	var out []string
 	for _, by := range names {
@@ -52,7 +52,7 @@ func DescribeSelections(names []string) string {
 	return strings.Join(out, ", ")
 }
 
-// measured refuses to select by what a task does not measure, as it measures some.
+// measured returns an error unless by is one of some, the metrics that the task measures.
 func measured(c *config.Config, by string, some ...string) error {
 	if slices.Contains(some, by) {
 		return nil
@@ -61,7 +61,7 @@ func measured(c *config.Config, by string, some ...string) error {
 		c.Task, DescribeSelections(some))
 }
 
-// value is the number of an evaluation that a model is selected by.
+// value returns the evaluation's value of the metric that selects the model.
 func (r *EvaluationReport) value() float64 {
 	switch r.SelectedBy {
 	case byLoss:
@@ -73,19 +73,19 @@ func (r *EvaluationReport) value() float64 {
 	case byIoU:
 		return *r.InstanceIoU
 	case byR2:
-		return *r.R2 // as with the area
+		return *r.R2 // checkSelection has checked that it exists
 	case byMAE:
 		return *r.MAE
 	case byMAP:
-		return *r.MAP // as with the area
+		return *r.MAP // checkSelection has checked that it exists
 	case byAUC:
-		return *r.AUC // checkSelection has seen that there will be one
+		return *r.AUC // checkSelection has checked that it exists
 	}
 	return *r.Accuracy
 }
 
-// better reports whether an evaluation is better than that of the saved model. On a few hundred rows many evaluations
-// have the same accuracy: the one with the least loss is best, and of equal ones the earliest.
+// better reports whether an evaluation is better than the saved model's. On a few hundred rows many
+// evaluations have equal values: then the lowest loss wins, and the earliest of equal losses.
 func (r *EvaluationReport) better(s *State) bool {
 	best := s.Selected
 	switch {
@@ -105,14 +105,14 @@ func (r *EvaluationReport) better(s *State) bool {
 	return r.value() > best || r.value() == best && r.Loss < s.BestLoss
 }
 
-// see remembers what later evaluations are compared with beside the kept one.
+// see updates the best accuracy, with which [OneStandardError] compares later evaluations.
 func (s *State) see(r *EvaluationReport) {
 	if r.SelectedBy == OneStandardError {
 		s.Selected = max(s.Selected, *r.Accuracy)
 	}
 }
 
-// keep makes an evaluation that of the kept model.
+// keep records an evaluation as the saved model's.
 func (s *State) keep(r *EvaluationReport) {
 	s.Best, s.BestLoss, s.BestStep, s.SinceBest = 0, r.Loss, r.Step, 0
 	if r.Accuracy != nil {
@@ -123,8 +123,8 @@ func (s *State) keep(r *EvaluationReport) {
 	}
 }
 
-// checkSelection reports a validation split that does not define what models are selected
-// by, before hours are spent on the first of them.
+// checkSelection returns an error if the validation split does not define the metric that selects
+// the model. It runs before training, which may take hours.
 func checkSelection(s *Settings, val *seq.File) error {
 	switch s.Select {
 	case byMacroF1, byMAP:

@@ -14,11 +14,11 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// ofClasses are the selections of models that answer classes.
+// ofClasses lists the selections of classification models.
 var ofClasses = Selections[:slices.Index(Selections, byR2)]
 
-// TestSelection: the kept model is that of the evaluation that is best in what was
-// asked for, of equal ones that with the least loss, and each choice keeps another.
+// TestSelection checks that the saved model is from the evaluation with the best value of the
+// metric, of equal values with the lowest loss, and that different metrics save different models.
 func TestSelection(t *testing.T) {
 	train, val := splits(t, config.Classification)
 	kept := map[int]bool{}
@@ -54,12 +54,12 @@ func TestSelection(t *testing.T) {
 		kept[c.State.BestStep] = true
 	}
 	if len(kept) < 3 {
-		t.Errorf("models of the steps %v were kept: too few differ to show anything", kept)
+		t.Errorf("the metrics select the steps %v, the test needs three different ones", kept)
 	}
 }
 
-// TestEqualEvaluations: of evaluations that are equally good the one with the least loss is
-// kept, of equal ones the first. A state of a run of before has no loss.
+// TestEqualEvaluations checks that of equal evaluations the lowest loss is saved, and of equal
+// losses the first. It includes a state of an old run, which has no loss.
 func TestEqualEvaluations(t *testing.T) {
 	area, share := 0.75, 0.75
 	for _, by := range []string{"", byMacroF1, byAUC} {
@@ -75,24 +75,24 @@ func TestEqualEvaluations(t *testing.T) {
 			}
 		}
 		if s.BestStep != 3 || s.BestLoss != 0.4 || s.SinceBest != 2 {
-			t.Errorf("%q: step %d with a loss of %g is kept, %d evaluations ago, expected step 3 with 0.4, 2 ago", by,
+			t.Errorf("%q: the saved step is %d with loss %g, %d evaluations ago; want step 3 with 0.4, 2 ago", by,
 				s.BestStep, s.BestLoss, s.SinceBest)
 		}
 		worse := report(6, 0.1)
 		share, area = 0.7, 0.7
 		if worse.better(&s) {
-			t.Errorf("%q: one with less loss and a worse value is kept", by)
+			t.Errorf("%q: an evaluation with a lower loss and a worse value is better", by)
 		}
 		share, area = 0.75, 0.75
 		s.BestLoss = 0
 		if report(7, 0.1).better(&s) {
-			t.Errorf("%q: a state without a loss gave way to an equal evaluation", by)
+			t.Errorf("%q: an equal evaluation replaces a state without a loss", by)
 		}
 	}
 }
 
-// TestSelectionNeedsTwoClasses: where the validation split does not define the area under
-// the curve, that is an error before the first step.
+// TestSelectionNeedsTwoClasses checks that a validation split that does not define the area under
+// the curve is an error before the first step.
 func TestSelectionNeedsTwoClasses(t *testing.T) {
 	train, val := splits(t, config.Classification)
 	s := runSettings()
@@ -104,13 +104,13 @@ func TestSelectionNeedsTwoClasses(t *testing.T) {
 	must.Fail(t, "two classes", "auc of one class")(checkSelection(&s, one))
 	if tr, err := NewTrainer(modeltest.RandomModel(configtest.TrainingConfig(), 1), s, cpu.New(1), train, one, nil,
 		options(t.TempDir(), nil)); err == nil {
-		t.Error("a trainer was made", tr.Close())
+		t.Error("NewTrainer returns no error", tr.Close())
 	}
 	s.Select = "luck"
 	must.Fail(t, strings.Join(Selections, ", "), "an unknown selection")(s.Validate())
 }
 
-// TestSelectionAfterResume: what the kept model is best in is remembered.
+// TestSelectionAfterResume checks that a resumed run remembers the best value of the metric.
 func TestSelectionAfterResume(t *testing.T) {
 	train, val := splits(t, config.Classification)
 	s := runSettings()
@@ -123,7 +123,7 @@ func TestSelectionAfterResume(t *testing.T) {
 				bests = append(bests, r.Step)
 			}
 		}), cpu.New(1), train, val))
-	stop := bests[len(bests)-1] + 1 // behind the best: what comes is compared with what was stored
+	stop := bests[len(bests)-1] + 1 // after the best evaluation, so that later ones are compared with the stored value
 	for from := (*Checkpoint)(nil); ; {
 		ctx, cancel := context.WithCancel(t.Context())
 		tr, err := NewTrainer(modeltest.RandomModel(configtest.TrainingConfig(), 1), s, cpu.New(1), train, val, from,
@@ -144,12 +144,13 @@ func TestSelectionAfterResume(t *testing.T) {
 		from = must.Get(LoadCheckpoint(dir))(t)
 	}
 	if slices.Max(bests) == 24 {
-		t.Error("the last evaluation is the best: nothing was shown")
+		t.Error("the last evaluation is the best: the test needs a worse one")
 	}
 	compareOutcomes(t, outcomeOf(t, dir), outcomeOf(t, straight))
 }
 
-// TestLeastError: of mean absolute errors the least is best, and of equal ones that with the least loss.
+// TestLeastError checks that the smallest mean absolute error is best, and of equal errors the
+// lowest loss.
 func TestLeastError(t *testing.T) {
 	report := func(step int, mae, loss float64) *EvaluationReport {
 		return &EvaluationReport{Step: step, SelectedBy: byMAE, MAE: &mae, Loss: loss}
@@ -161,7 +162,7 @@ func TestLeastError(t *testing.T) {
 	}{{0.5, 1, true}, {0.6, 0.5, false}, {0.5, 1, false}, {0.5, 0.9, true}, {0.4, 2, true}, {0.41, 0.1, false}} {
 		r := report(s.BestStep+1, c.mae, c.loss)
 		if r.better(&s) != c.want {
-			t.Errorf("MAE %v with loss %v beside %v with %v: expected better %v", c.mae, c.loss,
+			t.Errorf("MAE %v with loss %v after MAE %v with loss %v: expected better %v", c.mae, c.loss,
 				s.Selected, s.BestLoss, c.want)
 		}
 		if c.want {
@@ -170,21 +171,22 @@ func TestLeastError(t *testing.T) {
 	}
 }
 
-// TestOneStandardError: of evaluations within one standard error of the best accuracy so far, that with
-// the least loss is kept; a model outside of it is not kept, and a kept model that falls outside is replaced.
+// TestOneStandardError checks that the lowest loss among evaluations within one standard error of
+// the best accuracy so far is saved. An evaluation outside of the standard error is not saved, and
+// a saved model that falls outside is replaced.
 func TestOneStandardError(t *testing.T) {
 	var s State
 	for i, c := range []struct {
 		accuracy, loss float64
 		kept           bool
 	}{
-		{0.80, 0.50, true},  // the first
-		{0.90, 0.60, true},  // better by more than an error, 0.03
-		{0.91, 1.80, false}, // about as good, with three times the loss
-		{0.885, 0.55, true}, // about as good, with less loss
-		{0.86, 0.40, false}, // worse by more than an error of 0.91
+		{0.80, 0.50, true},  // first evaluation
+		{0.90, 0.60, true},  // better by more than the standard error of 0.03
+		{0.91, 1.80, false}, // within the standard error, three times the loss
+		{0.885, 0.55, true}, // within the standard error, lower loss
+		{0.86, 0.40, false}, // worse than 0.91 by more than the standard error
 		{0.885, 0.55, false},
-		{0.93, 2.00, true}, // 0.885 is outside of its standard error
+		{0.93, 2.00, true}, // 0.885 is outside its standard error
 		{0.92, 1.90, true},
 	} {
 		r := &EvaluationReport{Step: i + 1, Rows: 100, Accuracy: &c.accuracy, Loss: c.loss,

@@ -15,8 +15,9 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// TestSpanDecodingOfKeptModel: the kept model has the decoding whose span F1 the metrics have, chosen on
-// the validation split, also where a temperature divides the logits; the weights are those without it.
+// TestSpanDecodingOfKeptModel checks that the saved model has the decoding chosen on the validation
+// split and the span F1 of the metrics, also with a temperature. The choice does not change the
+// weights.
 func TestSpanDecodingOfKeptModel(t *testing.T) {
 	train, val := splits(t, config.Tagging)
 	run := func(change func(s *Settings)) (*sft.Model, EvaluationReport) {
@@ -37,13 +38,13 @@ func TestSpanDecodingOfKeptModel(t *testing.T) {
 	}
 	plain, report := run(func(*Settings) {})
 	if plain.Config.SpanDecoding != nil || report.SpanDecoding != nil {
-		t.Error("a decoding without the setting")
+		t.Error("a run without the setting chose a decoding")
 	}
 	for _, scaling := range []bool{false, true} {
 		m, report := run(func(s *Settings) { s.SpanDecoding, s.TemperatureScaling = true, scaling })
 		d := m.Config.SpanDecoding
 		if d == nil || *report.SpanDecoding != *d {
-			t.Fatalf("the kept model has the decoding %v, the metrics have %v", d, report.SpanDecoding)
+			t.Fatalf("the saved model has the decoding %v, the metrics have %v", d, report.SpanDecoding)
 		}
 		scorer := must.Get(sft.NewScorer(m, cpu.New(1)))(t)
 		tally := metrics.NewTagging(m.Config.LabelNames, m.Config.NumLabels)
@@ -59,28 +60,29 @@ func TestSpanDecodingOfKeptModel(t *testing.T) {
 	}
 }
 
-// TestDecodedSpans: spans and tags of a model follow its decoding, whatever the temperature.
+// TestDecodedSpans checks that spans and tags follow the model's decoding, and that the temperature
+// scales the span penalty.
 func TestDecodedSpans(t *testing.T) {
 	c := configtest.OfTask(configtest.TrainingConfig(), config.Tagging)
 	c.LabelNames, c.NumLabels = []string{"O", "B-X", "I-X"}, 3
 	logits := []float32{0, 3, 0, 0, 0, 2, 1, 0, 0, 0, 0, 2, 0, 0, 2, 3, 0, 0, 0, 1, 0, 3, 0, 0}
 	if got := fmt.Sprint(c.TagsOf(logits)); got != "[1 2 0 2 2 0 1 0]" || len(c.Spans(logits)) != 3 {
-		t.Errorf("tags %s", got)
+		t.Errorf("tags %s, want [1 2 0 2 2 0 1 0] and 3 spans", got)
 	}
 	c.SpanDecoding = &config.SpanDecoding{SpanPenalty: 1.5}
 	if got := fmt.Sprint(c.TagsOf(logits)); got != "[1 2 2 2 2 0 0 0]" {
-		t.Errorf("tags %s with a penalty", got)
+		t.Errorf("tags %s with a penalty, want [1 2 2 2 2 0 0 0]", got)
 	}
 	r := EvaluationReport{SpanDecoding: &config.SpanDecoding{SpanPenalty: 3}}
 	if r.calibrate(2); r.SpanDecoding.SpanPenalty != 1.5 {
-		t.Errorf("penalty %g of halved logits", r.SpanDecoding.SpanPenalty)
+		t.Errorf("penalty %g for halved logits, want 1.5", r.SpanDecoding.SpanPenalty)
 	}
 	c.SpanDecoding = &config.SpanDecoding{MaxGap: 1, MinLength: 2}
 	if spans := c.Spans(logits); len(spans) != 1 || spans[0].Start != 0 || spans[0].End != 7 || spans[0].Label != "X" {
-		t.Errorf("spans %v", spans)
+		t.Errorf("spans %v, want a single X from 0 to 7", spans)
 	}
 	if got := c.SpanDecoding.String() +
 		(config.SpanDecoding{}).String(); got != "span penalty 0, gaps of up to 1 tokens joined, spans of less than 2 tokens removedeach token alone" {
-		t.Errorf("%q", got)
+		t.Errorf("String returns %q", got)
 	}
 }

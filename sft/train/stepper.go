@@ -9,9 +9,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
-// Stepper makes the steps of a [Trainer] on examples that it is handed, without
-// a data set and without files: for who measures them. It knows no end of a run, so its
-// learning rate has warm-up and does not fall.
+// Stepper makes the steps of a [Trainer] on given examples, without a data set and without files,
+// for measurements. It has no end of the run, so its learning rate has a warm-up and no decay.
 type Stepper struct {
 	stepper
 	length         int
@@ -19,9 +18,10 @@ type Stepper struct {
 	scale          lossScale
 }
 
-// NewStepper puts a model on a device, to be trained on batches of sequences of
-// at most that many tokens, or [sft.PlannedTokens]. The memory limit, in bytes, is a [Trainer]'s; what
-// does not fit is a [*config.MemoryError]. The model itself keeps its weights.
+// NewStepper copies a model to a device and prepares it for batches of sequences of at most length
+// tokens; for graphs, length is the result of [sft.PlannedTokens]. memory limits the memory in
+// bytes, as Memory of [Options] does. If the plan exceeds it, the error is a [*config.MemoryError].
+// The weights of m do not change.
 func NewStepper(m *sft.Model, s Settings, device sft.Device, length int, memory int64) (*Stepper, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
@@ -53,8 +53,8 @@ func NewStepper(m *sft.Model, s Settings, device sft.Device, length int, memory 
 // Close frees the device's memory.
 func (s *Stepper) Close() { s.engine.Close() }
 
-// Step trains on one batch and returns its mean loss before the update. All that is drawn
-// by chance follows from the Index of an example and the number of the step.
+// Step trains on one batch and returns its mean loss before the update. All random numbers depend
+// only on the Index of an example and the number of the step.
 func (s *Stepper) Step(ctx context.Context, examples []seq.Example) (loss float64, err error) {
 	if n := len(examples); n < 1 || n > s.settings.Batch {
 		return 0, fmt.Errorf("%d examples, expected 1 to %d", n, s.settings.Batch)

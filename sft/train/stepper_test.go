@@ -17,8 +17,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// TestStepperIsTrainer: on the trainer's batches, a stepper arrives at the
-// trainer's weights, to the bit.
+// TestStepperIsTrainer checks that a stepper with the trainer's batches has the trainer's weights,
+// bit by bit.
 func TestStepperIsTrainer(t *testing.T) {
 	train, val := splits(t, config.Classification)
 	s := runSettings()
@@ -43,10 +43,10 @@ func TestStepperIsTrainer(t *testing.T) {
 		return w
 	}
 	if got := weights(st.engine); !slices.Equal(got, weights(tr.engine)) || slices.Equal(got, fresh) {
-		t.Error("the stepper's weights differ from the trainer's, or have not moved")
+		t.Error("the stepper's weights differ from the trainer's, or are the initial weights")
 	}
 	if !slices.Equal(m.Weights, fresh) {
-		t.Error("the model's own weights have moved")
+		t.Error("the stepper changed the weights of its argument")
 	}
 }
 
@@ -55,7 +55,7 @@ func TestStepperErrors(t *testing.T) {
 	var full *config.MemoryError
 	if _, err := NewStepper(m, s, cpu.New(1), 4096, 1<<20); !errors.As(err, &full) || full.Limit != 1<<20 ||
 		full.Need <= full.Limit || full.Longest != 4096 {
-		t.Errorf("%v, %+v", err, full)
+		t.Errorf("error %v with %+v, want a memory error for 4096 tokens", err, full)
 	}
 	st := must.Get(NewStepper(m, s, cpu.New(1), 8, 0))(t)
 	train, _ := splits(t, config.Classification)
@@ -66,7 +66,8 @@ func TestStepperErrors(t *testing.T) {
 	must.Fail(t, "", "a batch of 0 was taken")(NewStepper(m, s, cpu.New(1), 8, 0))
 }
 
-// TestStepperRefusesEdges: an example takes the memory of its edges, too.
+// TestStepperRefusesEdges checks that the memory plan includes edges: an example with too many
+// edges is refused.
 func TestStepperRefusesEdges(t *testing.T) {
 	c := must.Get(config.Read(filepath.Join(modeltest.GoldenDir, "graphs/config.json")))(t)
 	s := runSettings()
@@ -88,8 +89,8 @@ func TestStepperRefusesEdges(t *testing.T) {
 	must.Fail(t, "example 0: 161 edges")(st.Step(t.Context(), []seq.Example{e}))
 }
 
-// TestPlannedBytes: training takes more than scoring, and more of everything
-// takes more.
+// TestPlannedBytes checks that training needs more memory than scoring, and that each larger
+// argument needs more.
 func TestPlannedBytes(t *testing.T) {
 	c := configtest.TrainingConfig()
 	planned := func(training bool, batch, length, slots int) int64 {
@@ -97,12 +98,12 @@ func TestPlannedBytes(t *testing.T) {
 	}
 	base := planned(false, 2, 256, 1)
 	if weights := 4 * int64(model.NewParameters(c).Words); base <= weights {
-		t.Errorf("%d bytes, the weights alone take %d", base, weights)
+		t.Errorf("%d planned bytes, want more than the weights' %d", base, weights)
 	}
 	for _, more := range []int64{planned(true, 2, 256, 1), planned(false, 4, 256, 1), planned(false, 2, 512, 1),
 		planned(false, 2, 256, 2)} {
 		if more <= base {
-			t.Errorf("%d bytes, not more than %d", more, base)
+			t.Errorf("%d planned bytes, want more than %d", more, base)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
-// tagging trains models of one label for each token.
+// tagging is the training task of models with one label per token.
 type tagging struct{}
 
 func (tagging) settings(c *config.Config, s *Settings) error {
@@ -46,7 +46,7 @@ func (tagging) settings(c *config.Config, s *Settings) error {
 	return nil
 }
 
-// weight is 1: the losses of tokens have their weights already (weigh).
+// weight returns 1: the kernel weights the losses of tokens (weigh).
 func (tagging) weight(*Settings, seq.Example) float64 { return 1 }
 
 func (tagging) measure(c *config.Config, s *Settings) measurement {
@@ -58,12 +58,12 @@ func (tagging) measure(c *config.Config, s *Settings) measurement {
 	return m
 }
 
-// tagMeasurement is what a model of tagging reaches on a split.
+// tagMeasurement accumulates the metrics of a tagging model on a split.
 type tagMeasurement struct {
 	config   *config.Config
 	tally    *metrics.Tagging
-	decoding *metrics.DecodingChoice // nil where none is made
-	parts    *metrics.Parts          // nil where tags are none
+	decoding *metrics.DecodingChoice // nil if no decoding is chosen
+	parts    *metrics.Parts          // nil if tags are not parts
 	loss     float64
 	sample   *metrics.LogitSample
 }
@@ -103,8 +103,8 @@ func (m *tagMeasurement) report(r *EvaluationReport) {
 	}
 }
 
-// parts measures the parts of categories, where a model tags tokens with features, and all tags are
-// called as parts; nil otherwise.
+// parts returns metrics of the parts of categories if the model tags tokens with features and all
+// tags have names of parts, otherwise nil.
 func parts(c *config.Config) *metrics.Parts {
 	if !c.PerToken() || !c.Featured() {
 		return nil
@@ -112,10 +112,10 @@ func parts(c *config.Config) *metrics.Parts {
 	return metrics.NewParts(c.LabelNames)
 }
 
-// errNoTags: there is nothing to learn, or to measure.
+// errNoTags reports a split without a labelled token.
 var errNoTags = errors.New("no token has a label")
 
-// checkTags reports a split of which no token has a label.
+// checkTags returns an error if no token of a split has a label.
 func checkTags(c *config.Config, f *seq.File) error {
 	if !c.PerToken() {
 		return nil

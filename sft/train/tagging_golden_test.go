@@ -10,18 +10,18 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// taggingFolders are of models that give each token a label: the logits and the gradient of one,
-// and training steps of the other.
+// taggingFolders lists the golden folders of tagging models: "tagging" holds logits and gradients,
+// "train_tagging" training steps.
 var taggingFolders = map[string]func(c *config.Config){
 	"tagging":       func(c *config.Config) { c.NumLayers, c.NumSampledTokens = 2, 7 },
 	"train_tagging": func(c *config.Config) { c.NormPosition = "post" },
 }
 
-// taggingWords is the tokenizer of the folders, of words with places in a text.
+// taggingWords is the tokenizer of the folders. It splits a text into words with positions.
 const taggingWords = `{"type":"words","words":["the","old","man","and","ann","lee","met","zoë","in","new","york","went","to","sea",".",","]}`
 
-// writeTagging writes a golden folder with what the reference computes in float64. A third of
-// the tokens have no label, and none of the second sequence.
+// writeTagging writes a golden folder with results of the float64 reference. A third of the tokens
+// and all tokens of the second sequence have no label.
 func writeTagging(t *testing.T, dir string, change func(c *config.Config)) {
 	c := configtest.GoldenConfig(config.Tagging)
 	c.Tokenizer = []byte(taggingWords)

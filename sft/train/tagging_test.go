@@ -21,8 +21,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// TestTaggingBatchesChangeNoBit: an example's logits and embedding, and its loss, are the same
-// alone and in any batch, with any number of threads; tokens without a label have no loss.
+// TestTaggingBatchesChangeNoBit checks that an example's logits, embedding and loss are the same
+// alone and in any batch, with any number of threads, and that tokens without a label have no loss.
 func TestTaggingBatchesChangeNoBit(t *testing.T) {
 	configtest.OnEveryKind(t, testTaggingBatchesChangeNoBit)
 }
@@ -43,7 +43,7 @@ func testTaggingBatchesChangeNoBit(t *testing.T, devices ...tensor.Device) {
 		for i, e := range examples {
 			alone := modeltest.Score(t, single, examples[i:i+1])[0]
 			if len(alone.Logits) != len(e.A)*c.NumLabels || !reflect.DeepEqual(alone, together[i]) {
-				t.Errorf("example %d: other outputs alone", i)
+				t.Errorf("example %d: the outputs differ alone and in a batch", i)
 			}
 			if _, one := gradientOf(t, m, 1, devices[0], examples[i:i+1], model.TrainMode); one.loss[0] != all.loss[i] {
 				t.Errorf("example %d: loss %v alone, %v in a batch", i, one.loss[0], all.loss[i])
@@ -52,8 +52,8 @@ func testTaggingBatchesChangeNoBit(t *testing.T, devices ...tensor.Device) {
 	}
 }
 
-// TestTaggingWithoutLabels: a batch of which no token has a label has a loss and a gradient of
-// zero, and beside others it changes no word of theirs.
+// TestTaggingWithoutLabels checks that examples without labelled tokens have a loss and a gradient
+// of zero, and do not change the gradient of other examples in the batch.
 func TestTaggingWithoutLabels(t *testing.T) { configtest.OnEveryKind(t, testTaggingWithoutLabels) }
 
 func testTaggingWithoutLabels(t *testing.T, devices ...tensor.Device) {
@@ -65,10 +65,10 @@ func testTaggingWithoutLabels(t *testing.T, devices ...tensor.Device) {
 	}
 	gradient, b := gradientOf(t, m, 2, devices[0], examples[:2], model.TrainMode)
 	if b.divisor != 1 || !slices.Equal(b.loss, []float32{0, 0}) {
-		t.Errorf("losses %v, divided by %d", b.loss, b.divisor)
+		t.Errorf("losses %v, divisor %d; want zeros and 1", b.loss, b.divisor)
 	}
 	if i := slices.IndexFunc(gradient, func(v float32) bool { return v != 0 }); i >= 0 {
-		t.Errorf("word %d of the gradient is %v", i, gradient[i])
+		t.Errorf("word %d of the gradient is %v, want 0", i, gradient[i])
 	}
 	beside, b := gradientOf(t, m, 2, devices[0], examples, model.TrainMode)
 	alone, a := gradientOf(t, m, 2, devices[0], examples[2:], model.TrainMode)
@@ -77,15 +77,15 @@ func testTaggingWithoutLabels(t *testing.T, devices ...tensor.Device) {
 	}
 }
 
-// TestTaggingWeights: the gradient is that of the losses with the weights of their labels, and
-// so are the losses that a step reports.
+// TestTaggingWeights checks that label weights multiply the losses that a step reports and their
+// gradient.
 func TestTaggingWeights(t *testing.T) {
 	c := configtest.OfTask(configtest.TinyConfig(), config.Tagging)
 	m, weight := modeltest.RandomModel(c, 3), []float64{0.25, 1, 3}
 	examples := configtest.RandomExamples(c, rand.New(rand.NewPCG(8, 8)), 9, 3, 1, 40)
 	sum, device := make([]float64, m.Parameters.Words), cpu.New(2)
 	want := make([]float64, len(examples))
-	for label, w := range weight { // gradients of each label alone, weighted
+	for label, w := range weight { // weighted sum of the gradients of each label
 		some := slices.Clone(examples)
 		for i := range some {
 			some[i].Labels = slices.Clone(some[i].Labels)
@@ -117,8 +117,8 @@ func TestTaggingWeights(t *testing.T) {
 	}
 }
 
-// TestTrainTagging: a model learns tags that follow from the tokens, the best evaluation is kept,
-// and what it reports is what the kept model does.
+// TestTrainTagging trains on tags that follow from the tokens. The best evaluation is saved, and
+// the saved model has the reported metrics.
 func TestTrainTagging(t *testing.T) {
 	train, val := splits(t, config.Tagging)
 	for _, by := range []string{"", byMacroF1, byAccuracy} {
@@ -150,13 +150,13 @@ func TestTrainTagging(t *testing.T) {
 		}
 		if tally.Accuracy() != *best.Accuracy || tally.SpanF1() != *best.SpanF1 ||
 			math.Abs(loss/float64(tally.Tokens())-best.Loss) > 1e-9 {
-			t.Errorf("the kept model has accuracy %v and span F1 %v, reported was %+v",
+			t.Errorf("the saved model has accuracy %v and span F1 %v, but the report is %+v",
 				tally.Accuracy(), tally.SpanF1(), best)
 		}
 	}
 }
 
-// TestTaggingRefusals: what the task does not have is an error that says so.
+// TestTaggingRefusals checks the errors for examples and settings that the task does not support.
 func TestTaggingRefusals(t *testing.T) {
 	c := configtest.OfTask(configtest.TinyConfig(), config.Tagging)
 	for want, e := range map[string]seq.Example{
@@ -189,7 +189,7 @@ func TestTaggingRefusals(t *testing.T) {
 	}
 }
 
-// unlabelledTokens are a split of 3 rows without any label, and one with labels.
+// unlabelledTokens returns a split of 3 rows without labels, and a split with labels.
 func unlabelledTokens(t *testing.T) (without, with *seq.File) {
 	b, err := seq.CreateDataset(t.TempDir(), seq.Spec{Task: config.Tagging, Name: "none", VocabSize: 9,
 		LabelNames: []string{"O", "B-X", "I-X"}}, false)
@@ -205,7 +205,7 @@ func unlabelledTokens(t *testing.T) (without, with *seq.File) {
 	return openSplits(t, b)
 }
 
-// openSplits finishes a data set and opens what is trained and measured on.
+// openSplits finishes a data set and opens its splits train and val.
 func openSplits(t *testing.T, b *seq.DatasetBuilder) (train, val *seq.File) {
 	t.Helper()
 	d := must.Get(b.Finish(nil))(t)
@@ -218,8 +218,8 @@ func openSplits(t *testing.T, b *seq.DatasetBuilder) (train, val *seq.File) {
 	return files[0], files[1]
 }
 
-// TestTaggingOfRanks: examples of other lengths, and so of other numbers of logits, are scored by
-// several ranks as by one.
+// TestTaggingOfRanks checks that several ranks return the same outputs as one process for examples
+// of different lengths, which have different numbers of logits.
 func TestTaggingOfRanks(t *testing.T) {
 	m := modeltest.RandomModel(configtest.OfTask(configtest.TinyConfig(), config.Tagging), 4)
 	examples := configtest.RandomExamples(m.Config, rand.New(rand.NewPCG(1, 2)), 3, 40, 1, 17, 90)
@@ -238,7 +238,7 @@ func TestTaggingOfRanks(t *testing.T) {
 	group.Wait()
 	for rank, out := range got {
 		if !reflect.DeepEqual(out, want) {
-			t.Errorf("rank %d has other outputs", rank)
+			t.Errorf("rank %d has outputs that differ from a single process", rank)
 		}
 	}
 }

@@ -6,10 +6,11 @@ import (
 	"github.com/sftseq/sftseq/internal/metrics"
 )
 
-// calibrating is a measurement that fits the temperature of the logits that it has seen.
+// calibrating is a measurement that fits the temperature of its logits.
 type calibrating interface{ temperature() float64 }
 
-// newLogitSample is where a measurement keeps logits for the temperature, nil if none is fitted.
+// newLogitSample returns storage for the logits that fit the temperature, or nil if the settings
+// fit none.
 func newLogitSample(s *Settings) *metrics.LogitSample {
 	if !s.TemperatureScaling {
 		return nil
@@ -17,8 +18,9 @@ func newLogitSample(s *Settings) *metrics.LogitSample {
 	return &metrics.LogitSample{}
 }
 
-// calibrate takes the temperature of the kept model. The thresholds are of probabilities, and part
-// the same rows afterwards; the span penalty is of logits, and gives the same tags.
+// calibrate sets the temperature of the saved model. It converts the thresholds, which are
+// probabilities, and the span penalty, which is a difference of logits, so that the predictions do
+// not change.
 func (r *EvaluationReport) calibrate(temperature float64) {
 	r.Temperature = temperature
 	for i, p := range r.Thresholds {

@@ -17,9 +17,9 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// TestTemperatureOfKeptModel: the kept model of every task with probabilities has the temperature that
-// is best on the validation split, beside the same weights, and its scorer divides by it: calibrated
-// logits have less loss, and the best temperature of theirs is 1.
+// TestTemperatureOfKeptModel checks that the saved model of every task with probabilities has the
+// best temperature on the validation split, with unchanged weights, and that its scorer divides by
+// it. Calibrated logits have a lower loss, and their own best temperature is 1.
 func TestTemperatureOfKeptModel(t *testing.T) {
 	inside := false
 	for _, task := range []string{config.Classification, config.Retrieval} {
@@ -61,12 +61,12 @@ func TestTemperatureOfKeptModel(t *testing.T) {
 		}
 	}
 	if !inside {
-		t.Error("no temperature is inside of the bounds")
+		t.Error("every fitted temperature is at a bound: the test needs one between them")
 	}
 }
 
-// TestTemperatureEverywhere: every way to a model's logits divides by its temperature: examples, pairs of
-// embeddings, ensembles, explanations.
+// TestTemperatureEverywhere checks that examples, pairs of embeddings, explanations and ensembles
+// all divide logits by the temperature.
 func TestTemperatureEverywhere(t *testing.T) {
 	c := configtest.TrainingConfig()
 	c.Task = config.Retrieval
@@ -93,18 +93,19 @@ func TestTemperatureEverywhere(t *testing.T) {
 	for i := range 3 {
 		for j, z := range cold[i] {
 			if got[i][j] != z/4 {
-				t.Errorf("way %d: logit %g, expected a quarter of %g", i, got[i][j], z)
+				t.Errorf("method %d: logit %g, expected a quarter of %g", i, got[i][j], z)
 			}
 		}
 	}
 	for i, p := range metrics.Softmax(got[0]) {
 		if d := math.Abs(float64(got[3+i][0]) - p); d > 1e-6 {
-			t.Errorf("an ensemble's probability is off by %g", d)
+			t.Errorf("the ensemble's probability is off by %g", d)
 		}
 	}
 }
 
-// TestCalibratedThresholds: thresholds part the same probabilities after the division.
+// TestCalibratedThresholds checks that converted thresholds separate the same rows after the
+// division by the temperature.
 func TestCalibratedThresholds(t *testing.T) {
 	r := &EvaluationReport{Thresholds: []float64{0, 0.5, 0.8, 1}}
 	r.calibrate(2)
@@ -114,12 +115,12 @@ func TestCalibratedThresholds(t *testing.T) {
 		}
 	}
 	if r.Temperature != 2 {
-		t.Errorf("temperature %g", r.Temperature)
+		t.Errorf("temperature %g, want 2", r.Temperature)
 	}
 }
 
-// TestTemperatureOfLabels: several labels a row, each with a probability, have a temperature, too, and
-// thresholds that part the same rows.
+// TestTemperatureOfLabels checks that a multi-label model also gets a temperature, and that its
+// thresholds predict the same labels.
 func TestTemperatureOfLabels(t *testing.T) {
 	train, val := splits(t, config.MultiLabel)
 	var models []*sft.Model

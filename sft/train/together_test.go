@@ -16,8 +16,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// TestTogether: micro-batches that run together leave the bits of a batch as they are, in every
-// batch anew, and whatever is left over for the last group.
+// TestTogether checks that micro-batches that run together have the same results as one at a time,
+// also for a smaller last group and in later batches.
 func TestTogether(t *testing.T) { configtest.OnEveryKind(t, testTogether) }
 
 func testTogether(t *testing.T, devices ...tensor.Device) {
@@ -40,12 +40,12 @@ func testTogether(t *testing.T, devices ...tensor.Device) {
 		b := must.Get(a.run(t.Context(), examples, model.Drawing{Mode: model.TrainMode, Seed: 11, Step: 3}))(t)
 		if !slices.Equal(words(t, b.gradient), want) || !slices.Equal(b.loss, alone.loss) ||
 			!slices.Equal(b.deadRows, alone.deadRows) {
-			t.Errorf("%d micro-batches: other bits than one by one", n)
+			t.Errorf("%d micro-batches: the results differ from those of one at a time", n)
 		}
 		a.blocks.release(b.gradient)
 		for _, free := range a.blocks.free {
 			if a.blocks.kept[free] {
-				t.Errorf("%d micro-batches: a block that a slot keeps is free", n)
+				t.Errorf("%d micro-batches: a slot's own block is in the pool", n)
 			}
 		}
 	}
@@ -64,8 +64,8 @@ func (d unreliable) Allocate(words int) (tensor.Memory, error) {
 	return d.watched.Allocate(words)
 }
 
-// TestTogetherFails: after any failure each block is there once, free or kept by its slot, and
-// the next batch has the bits that it has anywhere.
+// TestTogetherFails checks after a failure that each block is exactly once in the pool or with its
+// slot, and that the next batch has the correct gradient.
 func TestTogetherFails(t *testing.T) {
 	c := configtest.TrainingConfig()
 	c.HiddenSize, c.NumSampledTokens = 4, 3
@@ -78,7 +78,7 @@ func TestTogetherFails(t *testing.T) {
 			"run":        func(run, _ *atomic.Int64) { run.Store(n) },
 			"allocation": func(_, allocation *atomic.Int64) { allocation.Store(n) },
 		} {
-			var run, allocation atomic.Int64 // how many are left until one fails
+			var run, allocation atomic.Int64 // number of calls up to the failing one
 			left := func(n *atomic.Int64) error {
 				if n.Add(-1) == 0 {
 					return failure
@@ -95,7 +95,7 @@ func TestTogetherFails(t *testing.T) {
 				switch {
 				case err == nil:
 					if !slices.Equal(words(t, b.gradient), want) {
-						t.Errorf("%s %d, batch %d: other bits", what, n, batch)
+						t.Errorf("%s %d, batch %d: the gradient differs", what, n, batch)
 					}
 					a.blocks.release(b.gradient)
 				case batch > 0 || !errors.Is(err, failure):
@@ -115,7 +115,7 @@ func TestTogetherFails(t *testing.T) {
 				}
 				for _, n := range there {
 					if n != 0 {
-						t.Errorf("%s %d, batch %d: blocks are lost or there twice", what, n, batch)
+						t.Errorf("%s %d, batch %d: a block is missing or twice in the pool", what, n, batch)
 						break
 					}
 				}
@@ -125,7 +125,8 @@ func TestTogetherFails(t *testing.T) {
 	}
 }
 
-// TestTogetherOf: groups are powers of two, and none waits for another.
+// TestTogetherOf checks that the sizes of groups are powers of two and that every group has work,
+// and compares wholeSum with a simulated tree.
 func TestTogetherOf(t *testing.T) {
 	a := &accumulator{groups: [][]*model.Slot{make([]*model.Slot, 8), make([]*model.Slot, 8)}}
 	for n, want := range map[int]int{0: 1, 1: 1, 2: 1, 3: 2, 5: 4, 7: 4, 8: 4, 9: 8, 16: 8, 17: 8, 100: 8} {
@@ -137,16 +138,16 @@ func TestTogetherOf(t *testing.T) {
 		for first := range leaves {
 			for n := 1; first+n <= leaves; n++ {
 				if got, want := wholeSum(first, n, leaves), addsUp(first, n, leaves); got && !want {
-					t.Errorf("leaves %d … %d of %d do not add up to one sum", first, first+n-1, leaves)
+					t.Errorf("wholeSum is true for leaves %d … %d of %d", first, first+n-1, leaves)
 				} else if want && !got && n > 1 && first%8 == 0 {
-					t.Errorf("leaves %d … %d of %d add up to one sum", first, first+n-1, leaves)
+					t.Errorf("wholeSum is false for leaves %d … %d of %d", first, first+n-1, leaves)
 				}
 			}
 		}
 	}
 }
 
-// addsUp says whether a tree leaves one sum of leaves, in the block of the first.
+// addsUp reports whether a tree adds the leaves to a single sum in the block of the first leaf.
 func addsUp(first, n, leaves int) bool {
 	blocks := map[distributed.Node]int{}
 	for i := first; i < first+n; i++ {

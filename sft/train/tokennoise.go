@@ -9,18 +9,18 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
-// addNoise returns the examples as training reads them: each token is left out with
-// probability TokenDeletion, others move up, and each one that stays is replaced by any
-// token of the vocabulary with probability TokenReplacement. A row of which nothing would
-// be left stays unchanged. Each step reads other parts of a row, which reduces
-// overfitting on few rows. Point clouds are rotated, scaled and moved instead.
+// addNoise returns the examples with random noise for training. It drops each token with
+// probability TokenDeletion and replaces each remaining token by a random token of the vocabulary
+// with probability TokenReplacement. A row that would lose all tokens does not change. Each step
+// reads another part of a row, which reduces overfitting on small data sets. Point clouds are
+// augmented instead: rotated, scaled and shifted.
 //
-// What happens to a token is a function of (seed, row, step, position) alone, so that it
-// depends neither on the batch nor on a resume. What is handed in is not changed.
+// The noise of a token depends only on (seed, row, step, position), not on the batch or a resume.
+// The examples passed in do not change.
 //
-// Sources: Iyyer, Manjunatha, Boyd-Graber, Daumé III, "Deep Unordered Composition Rivals
-// Syntactic Methods for Text Classification", ACL 2015 (word dropout); Xie et al., "Data
-// Noising as Smoothing in Neural Network Language Models", ICLR 2017 (replacement).
+// Sources: Iyyer, Manjunatha, Boyd-Graber, Daumé III, "Deep Unordered Composition Rivals Syntactic
+// Methods for Text Classification", ACL 2015 (word dropout); Xie et al., "Data Noising as Smoothing
+// in Neural Network Language Models", ICLR 2017 (replacement).
 func (s *Settings) addNoise(c *config.Config, examples []seq.Example, step, threads int) []seq.Example {
 	if s.TokenDeletion == 0 && s.TokenReplacement == 0 && !s.augments() {
 		return examples
@@ -33,7 +33,7 @@ func (s *Settings) addNoise(c *config.Config, examples []seq.Example, step, thre
 			return
 		}
 		counter := philox.Counter(0, 0, 0, philox.StreamNoise, e.Index, uint32(step))
-		if c.PerToken() { // other lists of labels are of the whole row
+		if c.PerToken() { // for other tasks, Labels belong to the row
 			e.Labels = s.kept(e.Labels, counter)
 		}
 		e.A = s.noised(c, e.A, counter)
@@ -42,9 +42,9 @@ func (s *Settings) addNoise(c *config.Config, examples []seq.Example, step, thre
 	return out
 }
 
-// noised is a sequence as training reads it. The counter is that of its first token.
+// noised returns a sequence with noise. counter is the random counter of its first token.
 func (s *Settings) noised(c *config.Config, tokens []int32, counter [4]uint32) []int32 {
-	if tokens == nil { // the second sequence of a row that is no pair
+	if tokens == nil { // a row without a second sequence
 		return nil
 	}
 	deletion, replacement := float32(s.TokenDeletion), float32(s.TokenReplacement)
@@ -66,8 +66,7 @@ func (s *Settings) noised(c *config.Config, tokens []int32, counter [4]uint32) [
 	return out
 }
 
-// kept are the labels of the tokens that stay, each that of its token even if another one
-// replaces that.
+// kept returns the labels of the remaining tokens. A replaced token keeps its label.
 func (s *Settings) kept(labels []int32, counter [4]uint32) []int32 {
 	var out []int32
 	for i, label := range labels {

@@ -14,8 +14,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// TestDeletion: the share of tokens that is left out is the rate, what stays keeps its
-// order, and other steps, rows and sequences of a pair lose others.
+// TestDeletion checks that the fraction of dropped tokens is the rate, that remaining tokens keep
+// their order, and that steps, rows and the sequences of a pair drop different tokens.
 func TestDeletion(t *testing.T) {
 	const length = 20000
 	ascending := make([]int32, length)
@@ -31,35 +31,35 @@ func TestDeletion(t *testing.T) {
 	of := func(step int, batch ...seq.Example) []seq.Example { return s.addNoise(c, batch, step, 2) }
 	got := of(7, batch...)
 	if !reflect.DeepEqual(batch, before) {
-		t.Error("the examples that were handed in have changed")
+		t.Error("addNoise changed its argument")
 	}
 	for _, a := range [][]int32{got[0].A, got[0].B, got[1].A} {
 		if part := 1 - float64(len(a))/length; math.Abs(part-0.3) > 0.02 || !slices.IsSorted(a) {
-			t.Errorf("%.3f of the tokens are left out, in order: %t", part, slices.IsSorted(a))
+			t.Errorf("a fraction of %.3f is dropped, want 0.3; in order: %t", part, slices.IsSorted(a))
 		}
 	}
 	if got[1].B != nil || got[0].Label != 1 || got[0].Index != 5 {
-		t.Errorf("a pair of %v, a row of label %d and number %d", got[1].B, got[0].Label, got[0].Index)
+		t.Errorf("second sequence %v, label %d, index %d; want none, 1, 5", got[1].B, got[0].Label, got[0].Index)
 	}
 	if !reflect.DeepEqual(of(7, batch[1]), got[1:]) {
-		t.Error("a row beside another loses other tokens than alone")
+		t.Error("a row drops different tokens alone and in a batch")
 	}
 	for name, other := range map[string][]int32{"another step": of(8, batch[1])[0].A, "another row": got[0].A} {
 		if slices.Equal(other, got[1].A) {
-			t.Errorf("%s loses the same tokens", name)
+			t.Errorf("%s drops the same tokens", name)
 		}
 	}
 	if slices.Equal(got[0].A, got[0].B) {
-		t.Error("both of a pair lose the same tokens")
+		t.Error("both sequences of a pair drop the same tokens")
 	}
 	s.TokenDeletion = 0
 	if !reflect.DeepEqual(of(7, batch...), before) {
-		t.Error("without a rate, tokens are left out")
+		t.Error("a rate of 0 drops tokens")
 	}
 }
 
-// TestReplacement: the share of tokens that is replaced is the rate, some of them by
-// themselves; all tokens come as often, the one for padding never.
+// TestReplacement checks that the fraction of replaced tokens is the rate. A replacement is uniform
+// over the vocabulary, includes the token itself, and is never the padding.
 func TestReplacement(t *testing.T) {
 	const length, vocabulary, own = 40000, 8, 1
 	for _, pad := range []int32{-1, 0, 5, vocabulary - 1} {
@@ -75,7 +75,7 @@ func TestReplacement(t *testing.T) {
 		}
 		got := s.addNoise(c, []seq.Example{{A: slices.Repeat([]int32{own}, length)}}, 2, 2)[0].A
 		if len(got) != length {
-			t.Errorf("padding %d: %d tokens are left of %d", pad, len(got), length)
+			t.Errorf("padding %d: %d of %d tokens are left, want all", pad, len(got), length)
 		}
 		shares := make([]float64, vocabulary)
 		for _, token := range got {
@@ -96,19 +96,19 @@ func TestReplacement(t *testing.T) {
 	}
 }
 
-// TestDeletionOfAll: a row is never empty.
+// TestDeletionOfAll checks that a sequence is never empty.
 func TestDeletionOfAll(t *testing.T) {
 	s := Settings{Seed: 1, TokenDeletion: 0.99}
 	for step := range 100 {
 		got := s.addNoise(&config.Config{Task: config.Classification, Inputs: config.Inputs{VocabSize: 4}},
 			[]seq.Example{{A: []int32{1, 2}, B: []int32{3}}}, step, 2)
 		if a, b := len(got[0].A), len(got[0].B); a == 0 || b == 0 {
-			t.Fatalf("step %d: %d and %d tokens are left", step, a, b)
+			t.Fatalf("step %d: %d and %d tokens are left, want at least 1", step, a, b)
 		}
 	}
 }
 
-// TestTrainWithNoise: a run reads what is left, and counts that.
+// TestTrainWithNoise checks that a run trains on the remaining tokens and counts only them.
 func TestTrainWithNoise(t *testing.T) {
 	train, val := splits(t, config.Classification)
 	tokens := func(rate float64) (n int) {
@@ -124,11 +124,12 @@ func TestTrainWithNoise(t *testing.T) {
 		return n
 	}
 	if whole, rest := tokens(0), tokens(0.5); rest*4 < whole || rest*4 > 3*whole {
-		t.Errorf("%d tokens are left of %d, expected half", rest, whole)
+		t.Errorf("the run counts %d of %d tokens, want half", rest, whole)
 	}
 }
 
-// TestDeletionOfLabels: labels of tokens go with their tokens; those of a row stay, however many they are.
+// TestDeletionOfLabels checks that a dropped token drops its label, and that the labels of a row do
+// not change.
 func TestDeletionOfLabels(t *testing.T) {
 	s := Settings{Seed: 3, TokenDeletion: 0.5}
 	for step := range 20 {

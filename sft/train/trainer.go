@@ -18,24 +18,25 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
-// Options are what a training run may change without changing its result.
+// Options holds the options of a training run that do not change its result.
 type Options struct {
 	Dir       string // the run directory
 	Memory    int64  // bytes; 0: no limit
 	SaveEvery time.Duration
-	// Run returns after that step, with all stored, as if it were interrupted; 0: at the end of the run
+	// step after which Run stores a checkpoint and returns as if interrupted; 0 means the end of
+	// the run
 	StopAt  int
 	Data    string // fingerprint of the data set, compared on resume
 	Observe func(event any)
-	// Communicator connects the ranks of a run of several processes; nil for one. All have
-	// the same settings and data and come to the same bits, whatever their number. Rank 0
-	// alone reads and writes the run directory.
+	// Communicator connects the ranks of a run of several processes; nil means a single process.
+	// All ranks need the same settings and data, and the result has the same bits for every number
+	// of ranks. Only rank 0 reads and writes the run directory.
 	Communicator sft.Communicator
 }
 
-// Trainer trains a model. The run directory holds config.json, model.safetensors
-// (best on the validation split; that of the checkpoint before the first evaluation),
-// last/ (the checkpoint) and metrics.jsonl.
+// Trainer trains a model. The run directory holds config.json, model.safetensors (the best model on
+// the validation split; before the first evaluation, the checkpoint's), last/ (the checkpoint) and
+// metrics.jsonl.
 type Trainer struct {
 	stepper
 	options Options
@@ -50,12 +51,12 @@ type Trainer struct {
 	started    time.Time
 	saved      time.Time
 	pace       pace
-	kernels    string // instruction set that computed the checkpoint
+	kernels    string // instruction set of the checkpoint
 }
 
-// NewTrainer prepares a run, or the rest of one. With a checkpoint the model and the place
-// are its own, and m may be nil. The settings are those given: whoever wants what the run
-// began with passes the checkpoint's, perhaps with another end.
+// NewTrainer prepares a new run, or the rest of a run. A checkpoint provides the model and the
+// state; m may then be nil. s applies in both cases: to continue with the original settings, pass
+// those of the checkpoint.
 func NewTrainer(m *sft.Model, s Settings, device sft.Device, train, val *seq.File, from *Checkpoint,
 	o Options) (*Trainer, error) {
 	t, err := newTrainer(m, s, device, train, val, from, o)
@@ -84,7 +85,7 @@ func NewTrainer(m *sft.Model, s Settings, device sft.Device, train, val *seq.Fil
 	return t, nil
 }
 
-// newTrainer is a trainer that has no files yet.
+// newTrainer returns a trainer without files.
 func newTrainer(m *sft.Model, s Settings, device sft.Device, train, val *seq.File, from *Checkpoint,
 	o Options) (_ *Trainer, err error) {
 	if err := s.Validate(); err != nil {
@@ -148,7 +149,7 @@ func newTrainer(m *sft.Model, s Settings, device sft.Device, train, val *seq.Fil
 	return t, err
 }
 
-// openRun takes the run directory over.
+// openRun locks the run directory and prepares it.
 func (t *Trainer) openRun(from *Checkpoint) (err error) {
 	if t.lock, err = openRunDirectory(t.options.Dir); err != nil {
 		return err
@@ -159,8 +160,9 @@ func (t *Trainer) openRun(from *Checkpoint) (err error) {
 	return t.start(from)
 }
 
-// sameRun looks, now that nobody else trains there, whether the directory still holds what
-// a run begins or goes on with: another program may have trained there until a moment ago.
+// sameRun returns an error if the directory no longer holds the expected checkpoint, or no
+// checkpoint for a new run. It is called with the lock held, because another program may have
+// trained there since the checkpoint was read.
 func sameRun(dir string, from *Checkpoint) error {
 	now, err := LoadCheckpoint(dir)
 	switch {
@@ -177,8 +179,8 @@ func sameRun(dir string, from *Checkpoint) error {
 	return nil
 }
 
-// start puts the run's files in place. A fresh run stores a checkpoint before
-// anything else: whatever kills it later, the directory can be resumed.
+// start creates the run's files. A new run first stores a checkpoint: a run killed at any later
+// time can then be resumed.
 func (t *Trainer) start(from *Checkpoint) error {
 	if from == nil {
 		if err := t.saveState(); err != nil {
@@ -198,20 +200,19 @@ func (t *Trainer) start(from *Checkpoint) error {
 	if warning != "" {
 		t.observe(Warning(warning))
 	}
-	if warning != "" && !t.Finished() { // whose checkpoint goes on saying what computed it
+	if warning != "" && !t.Finished() { // a finished run keeps its checkpoint
 		t.state.MetricsBytes = t.metrics.bytes
 		if err := t.saveState(); err != nil {
 			return err
 		}
 	}
-	if err := t.saveUnjudged(); err != nil { // before the configuration, which stands for a whole model
+	if err := t.saveUnjudged(); err != nil { // weights precede config.json, which marks a complete model
 		return err
 	}
 	return t.configToWrite().Write(filepath.Join(t.options.Dir, model.ConfigFile))
 }
 
-// warnMovedEnd warns if the learning rate jumps because the end of the run has moved: it becomes that of a run of the
-// new length at this step.
+// warnMovedEnd warns if the learning rate jumps because the length of the run has changed.
 func (t *Trainer) warnMovedEnd(before *Settings) {
 	was, is := t.order.steps(before), t.Steps()
 	if !t.settings.FollowsEnd() || was == is || t.Finished() {
@@ -221,14 +222,14 @@ func (t *Trainer) warnMovedEnd(before *Settings) {
 		is, was, t.state.Step, t.settings.learningRate(&t.state, is), before.learningRate(&t.state, was))))
 }
 
-// Warning is observed where a run can go on but a person should know.
+// Warning is sent to the observer if a run can continue but the user should know about a problem.
 type Warning string
 
-// LengthError is of a file with a sequence that is longer than the model accepts.
+// LengthError reports a file with a sequence that is longer than the model accepts.
 type LengthError struct {
 	File                 string
 	Row, Tokens, Longest int
-	Key                  string // configuration key that bounds the length
+	Key                  string // configuration key with the limit
 }
 
 func (e *LengthError) Error() string {
@@ -236,8 +237,8 @@ func (e *LengthError) Error() string {
 		e.Tokens, e.Longest, e.Key)
 }
 
-// checkLengths compares the data with the longest sequence that the model
-// accepts, before training comes to the row.
+// checkLengths returns a [LengthError] before training starts if a sequence is longer than the
+// model accepts.
 func checkLengths(c *config.Config, f *seq.File) error {
 	longest, key := c.MaxLength, "max_position_embeddings"
 	if w := c.InputWindow; w != nil && w.Length < longest {
@@ -249,17 +250,17 @@ func checkLengths(c *config.Config, f *seq.File) error {
 	return nil
 }
 
-// Steps is the number of steps that the run will have made at its end.
+// Steps returns the total number of steps of the run.
 func (t *Trainer) Steps() int { return t.order.steps(&t.settings) }
 
-// Settings are those of the run.
+// Settings returns the settings of the run.
 func (t *Trainer) Settings() Settings { return t.settings }
 
-// Kernels names what computed the last checkpoint: the bits of a run are promised for one
-// kind of kernels.
+// Kernels returns the name of the kernels that computed the last checkpoint. A run has reproducible
+// bits only with the same kernels.
 func (t *Trainer) Kernels() string { return t.kernels }
 
-// State is where the run stands.
+// State returns the progress of the run.
 func (t *Trainer) State() State { return t.state }
 
 // Close closes the run's files and frees the device's memory.
@@ -271,17 +272,18 @@ func (t *Trainer) Close() error {
 	return errors.Join(t.metrics.file.Close(), t.lock.Close())
 }
 
-// Run trains until the last step, until patience ends, until the step of
-// Options.StopAt, or until ctx ends: then it stores a checkpoint and returns the error of ctx.
-// Of several ranks all end together: with the error of one that fails, and with that of a
-// cancelled context where one was asked to stop.
+// Run trains until the last step, until patience is exhausted, until the step Options.StopAt, or
+// until ctx is cancelled. On cancellation it stores a checkpoint and returns the error of ctx.
+// Several ranks return together: with the error of a failed rank, or with a cancellation if any
+// rank was cancelled.
 func (t *Trainer) Run(ctx context.Context) error {
 	err := t.run(ctx)
 	c := t.options.Communicator
 	switch {
 	case c == nil:
 		return err
-	case errors.Is(err, context.Canceled): // all ranks know of it, but not yet whether each has stored its part
+	// All ranks know of the cancellation, but not whether each has stored its part.
+	case errors.Is(err, context.Canceled):
 		return cmp.Or(model.Agree(c, nil), err)
 	case model.Agreed(err):
 		return err
@@ -291,7 +293,7 @@ func (t *Trainer) Run(ctx context.Context) error {
 
 func (t *Trainer) run(ctx context.Context) error {
 	if t.Finished() {
-		return nil // and the checkpoint goes on saying what computed it
+		return nil // the checkpoint keeps the name of its kernels
 	}
 	t.saved = t.now()
 	for !t.done() {
@@ -306,20 +308,20 @@ func (t *Trainer) run(ctx context.Context) error {
 			err = t.save()
 		}
 		if err == nil && t.options.Communicator == nil {
-			err = ctx.Err() // several ranks stop in an exchange, all in the same
+			err = ctx.Err() // all ranks stop in the same exchange
 		}
 		if err != nil {
 			if !t.stopped(ctx, err) {
 				return err
 			}
-			// Stopped by the caller. The error says so only if all is stored.
+			// The caller stopped the run. A cancellation error promises that the run is stored.
 			if failed := t.save(); failed != nil {
 				return failed
 			}
 			return cmp.Or(ctx.Err(), context.Canceled)
 		}
 	}
-	if t.state.Evaluated != t.state.Step { // a checkpoint taken between the last step and its evaluation
+	if t.state.Evaluated != t.state.Step { // resumed from a checkpoint between the last step and its evaluation
 		if err := t.evaluate(ctx); err != nil {
 			return err
 		}
@@ -327,8 +329,7 @@ func (t *Trainer) run(ctx context.Context) error {
 	return t.save()
 }
 
-// stopped reports whether an error says that a caller has stopped the run: of several ranks
-// that of any.
+// stopped reports whether err means that the caller of any rank stopped the run.
 func (t *Trainer) stopped(ctx context.Context, err error) bool {
 	if t.options.Communicator != nil {
 		return model.Agreed(err) && errors.Is(err, context.Canceled)
@@ -341,11 +342,11 @@ func (t *Trainer) done() bool {
 		t.state.Evaluated == t.state.Step
 }
 
-// Finished reports whether nothing is left to do.
+// Finished reports whether the run is complete.
 func (t *Trainer) Finished() bool { return t.done() && t.state.Evaluated == t.state.Step }
 
-// evaluationDue reports whether the step ends with an evaluation: at every EvalEvery-th step or the end of an epoch,
-// and at the end of the run.
+// evaluationDue reports whether the step ends with an evaluation: after every EvalEvery steps or at
+// the end of each epoch, and at the end of the run.
 func (t *Trainer) evaluationDue() bool {
 	s := t.state
 	if s.Evaluated == s.Step {
@@ -360,13 +361,12 @@ func (t *Trainer) evaluationDue() bool {
 	return s.Next.Batch == 0 && s.Step > t.settings.StageSteps()
 }
 
-// step trains on one batch. The state changes only when the update is made.
+// step trains on one batch. The state changes only after the update.
 func (t *Trainer) step(ctx context.Context) error {
 	if t.state.Step > 0 && t.evaluationDue() {
-		return nil // interrupted before an evaluation that was due
+		return nil // the run was interrupted before this evaluation
 	}
-	// Time is counted for steps alone. Evaluations and checkpoints come between them,
-	// and are no part of the rate at which a run trains.
+	// The clock runs only during steps: tokens per second exclude evaluations and checkpoints.
 	began := t.now()
 	examples, err := t.examples(t.train, t.order.batch(t.state))
 	if err != nil {
@@ -396,7 +396,7 @@ func (t *Trainer) step(ctx context.Context) error {
 	return nil
 }
 
-// skipped says that the last step made no update.
+// skipped reports that the last step made no update.
 func (t *Trainer) skipped() error {
 	return t.report(SkipReport{Kind: "skipped", Step: t.state.Step, LossScale: t.state.LossScale.Factor})
 }
@@ -427,8 +427,8 @@ func (t *Trainer) examples(f *seq.File, rows []uint32) ([]seq.Example, error) {
 	return out, nil
 }
 
-// add counts a step in. The loss is the one that training makes small, with the weights of
-// classes if there are any.
+// add adds a step to the interval. The loss is the training loss, with class weights if there are
+// any.
 func (w *interval) add(b *batchGradient, examples []seq.Example, c *config.Config, s *Settings) {
 	o, n := trainingOf(c), model.RowLogits(c)
 	a, labels := o.(labelling)
@@ -455,7 +455,7 @@ func (w *interval) add(b *batchGradient, examples []seq.Example, c *config.Confi
 	}
 }
 
-// log writes the line of an interval.
+// log writes the metrics line of the interval.
 func (t *Trainer) log(rate float64) error {
 	w := t.state.Interval
 	r := StepReport{Kind: "train", Step: t.state.Step, Epoch: t.epochs(),
@@ -475,7 +475,7 @@ func (t *Trainer) log(rate float64) error {
 	return t.report(r)
 }
 
-// epochs is how often the data has been seen.
+// epochs returns the number of passes over the data, with a fraction.
 func (t *Trainer) epochs() float64 {
 	return float64(t.state.Next.Epoch) + float64(t.state.Next.Batch)/float64(t.order.all.PerEpoch())
 }

@@ -25,8 +25,7 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// splits writes a tiny data set and opens it; one training row is longer than a
-// micro-batch.
+// splits writes a tiny data set and opens it. One training row is longer than a micro-batch.
 func splits(t *testing.T, task string) (train, val *seq.File) {
 	t.Helper()
 	return writtenSplits(t, task, 14, func(random *rand.Rand, split string, i int) int {
@@ -38,15 +37,15 @@ func splits(t *testing.T, task string) (train, val *seq.File) {
 	})
 }
 
-// writtenSplits writes a data set of rows of such lengths, whose labels are those of their
-// first tokens, and opens it.
+// writtenSplits writes a data set with rows of the given lengths and opens it. The first token of a
+// row determines its label.
 func writtenSplits(t *testing.T, task string, trainRows int, length func(random *rand.Rand, split string,
 	i int) int) (train, val *seq.File) {
 	t.Helper()
 	dir := t.TempDir()
 	of := task
 	if !slices.Contains(seq.Tasks, task) {
-		of = config.Classification // whose labels are read, or not
+		of = config.Classification // the data set has no such task
 	}
 	b, err := seq.CreateDataset(dir, seq.Spec{Task: of, Name: "tiny", VocabSize: 9,
 		NumberNames: configtest.OfTask(configtest.TinyConfig(), task).NumberNames(),
@@ -85,7 +84,7 @@ func writtenSplits(t *testing.T, task string, trainRows int, length func(random 
 	return open("train"), open("val")
 }
 
-// oneClass is a split whose rows have one class.
+// oneClass returns a split whose rows all have the same class.
 func oneClass(t *testing.T) *seq.File {
 	t.Helper()
 	b := must.Get(seq.CreateDataset(t.TempDir(), seq.Spec{Task: config.Classification, Name: "one",
@@ -101,7 +100,7 @@ func oneClass(t *testing.T) *seq.File {
 	return f
 }
 
-// keeping returns a handler of events that appends the reports of evaluations to a list.
+// keeping returns an event handler that appends evaluation reports to a list.
 func keeping(reports *[]EvaluationReport) func(event any) {
 	return func(event any) {
 		if r, ok := event.(EvaluationReport); ok {
@@ -110,7 +109,7 @@ func keeping(reports *[]EvaluationReport) func(event any) {
 	}
 }
 
-// runSettings make a run of 8 steps and several evaluations.
+// runSettings returns settings for a run of 8 steps with several evaluations.
 func runSettings() Settings {
 	return Settings{Epochs: 2, Batch: 4, LearningRate: 0.01, WeightDecay: 0.01, StepSize: 1, DecayRate: 0.5,
 		MaxGradNorm: 1, Warmup: "3",
@@ -121,7 +120,7 @@ func options(dir string, observe func(any)) Options {
 	return Options{Dir: dir, SaveEvery: time.Hour, Data: "tiny", Observe: observe}
 }
 
-// train runs a new training to its end.
+// trainNew trains a new run to its end.
 func trainNew(t *testing.T, m *sft.Model, s Settings, o Options, device tensor.Device, train, val *seq.File) error {
 	t.Helper()
 	tr := must.Get(NewTrainer(m, s, device, train, val, nil, o))(t)
@@ -129,8 +128,8 @@ func trainNew(t *testing.T, m *sft.Model, s Settings, o Options, device tensor.D
 	return tr.Run(context.Background())
 }
 
-// TestPatience: the run ends after as many evaluations without a better one; on
-// equal accuracy the earlier one stays the best.
+// TestPatience checks that the run ends after the given number of evaluations without an
+// improvement, and that of equal evaluations the earliest stays the best.
 func TestPatience(t *testing.T) {
 	train, val := splits(t, config.Classification)
 	s := runSettings()
@@ -143,16 +142,16 @@ func TestPatience(t *testing.T) {
 		}
 	}), cpu.New(2), train, val))
 	if !slices.Equal(bests, []bool{true, false, false, false}) {
-		t.Errorf("evaluations were the best so far: %v", bests)
+		t.Errorf("evaluations that were the best so far: %v, want only the first of four", bests)
 	}
 	c := must.Get(LoadCheckpoint(dir))(t)
 	if c.State.Step != 8 || c.State.BestStep != 2 || c.State.SinceBest != 3 {
-		t.Errorf("state %+v", c.State)
+		t.Errorf("state %+v, want step 8, best step 2, 3 evaluations since", c.State)
 	}
 }
 
-// TestBestModel: model.safetensors is that of the evaluation with the highest accuracy, of
-// equal ones that with the least loss.
+// TestBestModel checks that model.safetensors has the weights of the evaluation with the highest
+// accuracy, of equal accuracies with the lowest loss.
 func TestBestModel(t *testing.T) {
 	train, val := splits(t, config.Classification)
 	s := runSettings()
@@ -189,7 +188,7 @@ func TestBestModel(t *testing.T) {
 		}
 	}
 	if bestAt == 0 || worse == 0 || ties == 0 {
-		t.Errorf("best at evaluation %d of %d, %d worse, %d equal: nothing was shown", bestAt,
+		t.Errorf("evaluation %d of %d is the best, %d are worse, %d equal: the test needs each of these cases", bestAt,
 			len(reports), worse, ties)
 	}
 	m := must.Get(sft.Load(dir))(t)
@@ -206,14 +205,14 @@ func TestBestModel(t *testing.T) {
 	}
 }
 
-// TestNonFinite: a run that goes astray says where, and stores nothing of what
-// came after the last checkpoint.
+// TestNonFinite checks that the error of a diverged run names the step, the tensor and the rows,
+// and that the run keeps the last finite checkpoint.
 func TestNonFinite(t *testing.T) {
 	train, val := splits(t, config.Classification)
 	for name, c := range map[string]struct {
 		change func(m *sft.Model, s *Settings)
 		tensor string
-		later  bool // than the first step
+		later  bool // fails after the first step
 	}{
 		"overflow in the forward": {func(m *sft.Model, s *Settings) {
 			p, _ := m.Parameters.Lookup("layers.0.mlp.fc1.weight")
@@ -232,7 +231,7 @@ func TestNonFinite(t *testing.T) {
 		err := trainNew(t, m, s, options(dir, nil), cpu.New(2), train, val)
 		var e *NonFiniteError
 		if !errors.As(err, &e) {
-			t.Errorf("%s: error %v", name, err)
+			t.Errorf("%s: error %v, want a NonFiniteError", name, err)
 			continue
 		}
 		if (e.Step > 0) != c.later || !strings.Contains(e.Tensor, c.tensor) || e.Tensor == "unknown" ||
@@ -241,11 +240,11 @@ func TestNonFinite(t *testing.T) {
 		}
 		for _, part := range []string{fmt.Sprintf("step %d", e.Step), e.Tensor, fmt.Sprint(e.Examples)} {
 			if !strings.Contains(err.Error(), part) {
-				t.Errorf("%s: %q does not say %q", name, err, part)
+				t.Errorf("%s: error %q does not contain %q", name, err, part)
 			}
 		}
 		if c, err := LoadCheckpoint(dir); err != nil || c.State.Step != 0 {
-			t.Errorf("%s: the checkpoint is not that of the beginning: %v", name, err)
+			t.Errorf("%s: the checkpoint is not from step 0: %v", name, err)
 		}
 	}
 }
@@ -256,8 +255,8 @@ func fill(x []float32, v float32) {
 	}
 }
 
-// TestLongSequence: a sequence that the model does not accept is refused before the run
-// begins, also where it is one of a pair; the length of both together is not.
+// TestLongSequence checks that a sequence that is too long is refused before the run begins, also
+// within a pair. The limit does not apply to the length of both sequences together.
 func TestLongSequence(t *testing.T) {
 	for _, task := range []string{config.Classification, config.Retrieval} {
 		train, val := splits(t, task)
@@ -275,7 +274,7 @@ func TestLongSequence(t *testing.T) {
 			}
 		}
 		if task == config.Retrieval && int(slices.Max(train.Lengths())) <= longest {
-			t.Error("no pair is longer than its sequences")
+			t.Error("no pair is longer than the longest sequence: the test needs such a pair")
 		}
 	}
 }
@@ -294,7 +293,7 @@ func TestTrainerRefuses(t *testing.T) {
 	err := new(runSettings(), o, nil)
 	if err == nil || !strings.Contains(err.Error(), "1 MiB of memory allowed") ||
 		!strings.Contains(err.Error(), "4200 tokens") {
-		t.Fatalf("1 MiB of memory: %v", err)
+		t.Fatalf("with 1 MiB of memory: error %v, want a memory error", err)
 	}
 	var needed int64
 	must.Get(fmt.Sscanf(err.Error()[strings.Index(err.Error(), "needs"):], "needs %d MiB", &needed))(t, err)
@@ -319,8 +318,8 @@ func TestTrainerRefuses(t *testing.T) {
 	must.Fail(t, "another program", "a directory in use")(new(runSettings(), o, nil))
 }
 
-// TestAnotherHasTrained: a trainer does not touch a run that another program has begun or continued since the trainer
-// read its directory.
+// TestAnotherHasTrained checks that a trainer does not change a run that another program began or
+// continued after the trainer read the directory.
 func TestAnotherHasTrained(t *testing.T) {
 	train, val := splits(t, config.Classification)
 	o, s := options(t.TempDir(), nil), runSettings()
@@ -341,7 +340,7 @@ func TestAnotherHasTrained(t *testing.T) {
 			t.Errorf("%s: no error", what)
 		}
 		if now, err := os.ReadFile(filepath.Join(o.Dir, model.CheckpointFile)); err != nil || !bytes.Equal(now, ended) {
-			t.Errorf("%s: the run that has ended is overwritten, %v", what, err)
+			t.Errorf("%s: the other program's checkpoint is overwritten, error %v", what, err)
 		}
 	}
 }

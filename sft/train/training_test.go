@@ -6,7 +6,7 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestTasksHaveTrainings: the models of each task can be trained.
+// TestTasksHaveTrainings checks that every task has a training.
 func TestTasksHaveTrainings(t *testing.T) {
 	for _, task := range config.Tasks() {
 		if trainingOf(&config.Config{Task: task}) == nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
-// blocks are blocks of the device's memory for gradients, or for a range of their words.
+// blocks is a pool of device memory for gradients, or for a range of their words.
 type blocks struct {
 	engine *model.Engine
 	words  int
@@ -17,7 +17,7 @@ type blocks struct {
 
 	mu   sync.Mutex
 	free []tensor.Memory
-	kept map[tensor.Memory]bool // by slots: never free
+	kept map[tensor.Memory]bool // blocks of slots, never free
 }
 
 func newBlocks(e *model.Engine, words int) (*blocks, error) {
@@ -43,7 +43,7 @@ func (b *blocks) take() (tensor.Memory, error) {
 	return b.engine.Allocate(b.words)
 }
 
-// keep is take for a block that whoever asks keeps.
+// keep returns a block that its slot keeps: release does not free it.
 func (b *blocks) keep() (tensor.Memory, error) {
 	m, err := b.take()
 	if err == nil {
@@ -54,7 +54,7 @@ func (b *blocks) keep() (tensor.Memory, error) {
 	return m, err
 }
 
-// release says that a block's sum is not needed any more.
+// release returns a block to the pool.
 func (b *blocks) release(m tensor.Memory) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -64,8 +64,8 @@ func (b *blocks) release(m tensor.Memory) {
 	b.free = append(b.free, m)
 }
 
-// tree is the sum of a batch's gradients, whose leaves are those of its micro-batches: see
-// package reduction.
+// tree sums a batch's gradients. Its leaves are the gradients of the micro-batches: see package
+// distributed.
 type tree struct {
 	*blocks
 	leaves int
@@ -79,8 +79,8 @@ func newTree(b *blocks, leaves int) *tree {
 	return &tree{blocks: b, leaves: leaves, ready: map[distributed.Node]tensor.Memory{}}
 }
 
-// add puts a node's sum in place, and adds siblings as long as both are there.
-// Which worker adds depends on time; what is added to what does not.
+// add stores a node's sum, and adds it to its sibling's if that is ready, up to the root. Timing
+// decides which worker adds, but not the order of the additions.
 func (t *tree) add(ctx context.Context, n distributed.Node, sum tensor.Memory) error {
 	for {
 		nodes := distributed.Width(t.leaves, n.Level)
@@ -89,7 +89,7 @@ func (t *tree) add(ctx context.Context, n distributed.Node, sum tensor.Memory) e
 			return nil
 		}
 		up := distributed.Node{Level: n.Level + 1, Index: n.Index / 2}
-		if n.Index%2 == 0 && n.Index == nodes-1 { // no sibling
+		if n.Index%2 == 0 && n.Index == nodes-1 { // last node of an odd level
 			n = up
 			continue
 		}
@@ -118,7 +118,7 @@ func (t *tree) add(ctx context.Context, n distributed.Node, sum tensor.Memory) e
 	}
 }
 
-// abandon returns the blocks of a batch that was not finished.
+// abandon returns the blocks of an unfinished batch to the pool.
 func (t *tree) abandon() {
 	for _, m := range t.ready {
 		t.release(m)

@@ -14,8 +14,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// TestClassWeightsOfTheGradient: the gradient of a batch is the sum of those of its rows of
-// each class, times their weights, over several micro-batches.
+// TestClassWeightsOfTheGradient checks that the gradient of a batch is the weighted sum of the
+// gradients of each class, over several micro-batches.
 func TestClassWeightsOfTheGradient(t *testing.T) {
 	train, _ := splits(t, config.Classification)
 	m := modeltest.RandomModel(configtest.TrainingConfig(), 1)
@@ -53,15 +53,15 @@ func TestClassWeightsOfTheGradient(t *testing.T) {
 		size += want[i] * want[i]
 	}
 	if off := math.Sqrt(off / size); !(off < 1e-5) {
-		t.Errorf("the gradient is off by %g of its size", off)
+		t.Errorf("the relative error of the gradient is %g, want below 1e-5", off)
 	}
 	if !slices.Equal(gradient(examples, nil), gradient(examples, []float64{1, 1, 1})) {
-		t.Error("weights of 1 change the gradient's bits")
+		t.Error("weights of 1 change the gradient")
 	}
 }
 
-// TestClassWeightsOfTheLoss: a line of metrics has the loss that training makes small, an
-// evaluation that of the rows as they are.
+// TestClassWeightsOfTheLoss checks that a line of training metrics has the weighted loss, and an
+// evaluation the unweighted loss.
 func TestClassWeightsOfTheLoss(t *testing.T) {
 	train, val := splits(t, config.Classification)
 	s := runSettings()
@@ -88,7 +88,7 @@ func TestClassWeightsOfTheLoss(t *testing.T) {
 		alone[c] = 1
 		l := loss(alone)
 		if !slices.Equal(l.val, plain.val) {
-			t.Errorf("the loss of validation is %v, without weights %v", l.val, plain.val)
+			t.Errorf("the validation loss is %v with weights, %v without", l.val, plain.val)
 		}
 		if sum == nil {
 			sum = make([]float64, len(l.train))
@@ -104,7 +104,7 @@ func TestClassWeightsOfTheLoss(t *testing.T) {
 	}
 }
 
-// TestClassWeightsRefuses: weights that no loss can have.
+// TestClassWeightsRefuses checks the errors for invalid class weights.
 func TestClassWeightsRefuses(t *testing.T) {
 	train, val := splits(t, config.Classification)
 	for want, weight := range map[string][]float64{
@@ -122,7 +122,7 @@ func TestClassWeightsRefuses(t *testing.T) {
 		must.Fail(t, want, weight)(err)
 		if _, err := NewStepper(modeltest.RandomModel(configtest.TrainingConfig(), 1), s,
 			cpu.New(1), 8, 0); err == nil {
-			t.Errorf("%v: a stepper was made", weight)
+			t.Errorf("%v: NewStepper returns no error", weight)
 		}
 	}
 }
