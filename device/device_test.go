@@ -54,7 +54,7 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// TestRefusal: a user who did not name a device gets the hint to use the CPU.
+// TestRefusal checks that a user who did not name a device gets the hint to use the CPU.
 func TestRefusal(t *testing.T) {
 	broken := errors.New("broken")
 	for _, c := range []struct {
@@ -136,7 +136,7 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// TestList: every listed device can be opened, or reports the reason.
+// TestList checks that every listed device can be opened, or reports the reason.
 func TestList(t *testing.T) {
 	devices, unavailable := List()
 	if n := len(devices); n == 0 || devices[n-1].Device != "cpu" || (n == 1) != (unavailable != nil) {

@@ -33,8 +33,8 @@ func tarOf(t testing.TB, members []member) []byte {
 	return out.Bytes()
 }
 
-// FuzzReviews: reviews are the same for any order of files in an archive, and each review is in one
-// split, with its text and its class.
+// FuzzReviews checks that reviews are the same for any order of files in an archive, and each
+// review is in one split, with its text and its class.
 func FuzzReviews(f *testing.F) {
 	var whole strings.Builder
 	for name, text := range reviews() {
@@ -101,8 +101,8 @@ func FuzzReviews(f *testing.F) {
 	})
 }
 
-// FuzzArchive: for any archive, its members are read to their ends in bounded memory, or an error
-// names it. Headers get valid checksums so that the fuzzer gets past them.
+// FuzzArchive checks that for any archive, its members are read to their ends in bounded memory, or
+// an error names it. Headers get valid checksums so that the fuzzer gets past them.
 func FuzzArchive(f *testing.F) {
 	small := tarOf(f, []member{{"docs/a.txt", "one"}, {"docs/b.txt", strings.Repeat("two ", 300)},
 		{"train/pos/0_9.txt", "three"}, {"train/urls_pos.txt", "u\n"}})

@@ -35,8 +35,8 @@ func modelNetFolder(t *testing.T, lamps int) string {
 	return from
 }
 
-// TestCloudsForValidation: about a tenth of the training shapes, and no test shape, are for
-// validation.
+// TestCloudsForValidation checks that about a tenth of the training shapes, and no test shape, are
+// for validation.
 func TestCloudsForValidation(t *testing.T) {
 	d, err := ModelNet40.Convert(context.Background(), modelNetFolder(t, 400), t.TempDir(), ConvertOptions{Points: 1})
 	must.Succeed(t, err)
@@ -48,8 +48,8 @@ func TestCloudsForValidation(t *testing.T) {
 	}
 }
 
-// TestOfficialFiles: a nonexistent file is reported as missing; another failure has the system's
-// reason.
+// TestOfficialFiles checks that a nonexistent file is reported as missing; another failure has the
+// system's reason.
 func TestOfficialFiles(t *testing.T) {
 	convert := func(task *Task, from string) error {
 		_, err := task.Convert(context.Background(), from, t.TempDir(), ConvertOptions{Points: 1})

@@ -11,7 +11,7 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// TestCustomPreset: for any number of rows, the model is valid and the run ends.
+// TestCustomPreset checks that for any number of rows, the model is valid and the run ends.
 func TestCustomPreset(t *testing.T) {
 	for _, c := range []struct {
 		rows, length     int64
@@ -74,8 +74,8 @@ func TestCustomPreset(t *testing.T) {
 	}
 }
 
-// TestCustomRunFollowsFlags: epochs, batch, convolutions, schedule and evaluations follow the
-// number of tokens read and the length of the run.
+// TestCustomRunFollowsFlags checks that epochs, batch, convolutions, schedule and evaluations
+// follow the number of tokens read and the length of the run.
 func TestCustomRunFollowsFlags(t *testing.T) {
 	m := &seq.Manifest{Task: seq.Classification, Tokenizer: []byte(`{"type":"byte"}`), Splits: map[string]seq.SplitInfo{
 		"train": {Rows: 4000, Lengths: seq.Quantiles{P50: 6000, P95: 60000, Mean: 15000}}, "val": {Rows: 400}}}
@@ -115,8 +115,8 @@ func TestCustomRunFollowsFlags(t *testing.T) {
 	}
 }
 
-// TestCustomFeatures: points and nodes get three layers without convolutions and a rate that decays
-// to zero.
+// TestCustomFeatures checks that points and nodes get three layers without convolutions and a rate
+// that decays to zero.
 func TestCustomFeatures(t *testing.T) {
 	for _, c := range []struct {
 		task    string
@@ -136,7 +136,7 @@ func TestCustomFeatures(t *testing.T) {
 	}
 }
 
-// TestCustomSeries: the steps of a series, unlike points and nodes, get convolutions.
+// TestCustomSeries checks that the steps of a series, unlike points and nodes, get convolutions.
 func TestCustomSeries(t *testing.T) {
 	for length, want := range map[int64]string{128: "7", 5000: "15,15:8"} {
 		m := &seq.Manifest{Task: seq.Classification, FeatureNames: []string{"volts"}, Splits: map[string]seq.SplitInfo{

@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestGraphs: the classes differ in the fraction of edges that join nodes of one kind and in
-// nothing else, and the same seed gives the same graphs.
+// TestGraphs checks that the classes differ in the fraction of edges that join nodes of one kind
+// and in nothing else, and the same seed gives the same graphs.
 func TestGraphs(t *testing.T) {
 	o := GraphsOptions{Train: 150, Test: 3, Nodes: 40, Degree: 4, Seed: 7}
 	d := must.Get(GenerateGraphs(t.Context(), filepath.Join(t.TempDir(), "a"), o))(t)
@@ -64,7 +64,7 @@ func TestGraphs(t *testing.T) {
 	}
 }
 
-// TestGraphsRefused: options that cannot draw any graph are an error.
+// TestGraphsRefused checks that options that cannot draw any graph are an error.
 func TestGraphsRefused(t *testing.T) {
 	for _, o := range []GraphsOptions{{}, {Train: 1}, {Train: -1, Nodes: 32, Degree: 4}, {Nodes: 32, Degree: 4},
 		{Train: 1, Nodes: 32, Degree: 5}, {Train: 1, Nodes: maxNodes + 1, Degree: 1}} {

@@ -24,7 +24,8 @@ func firstIDs(t *testing.T, d *seq.Dataset, split string) (ids []string) {
 	return ids
 }
 
-// TestImportedIDs: the ids of reviews are their files, those of images are file and record.
+// TestImportedIDs checks that the ids of reviews are their files, those of images are file and
+// record.
 func TestImportedIDs(t *testing.T) {
 	files := map[string]string{"test_batch.bin": batch(3)}
 	for i := range 5 {

@@ -19,8 +19,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// FuzzCIFAR: each record of a file is a row of 1,024 gray pixels, as many records as the file's
-// length implies, up to the first record without a valid class, which the error names.
+// FuzzCIFAR checks that each record of a file is a row of 1,024 gray pixels, as many records as the
+// file's length implies, up to the first record without a valid class, which the error names.
 func FuzzCIFAR(f *testing.F) {
 	gray, colour := make([]byte, grayRecord), make([]byte, rgbRecord)
 	for i := range colour {
@@ -89,8 +89,8 @@ func grayPixels(pixels []byte) (out []int32) {
 	return out
 }
 
-// FuzzPNG: a picture of Pathfinder has 32×32 gray pixels, or is an error. A gray picture of the
-// result is read as the same pixels.
+// FuzzPNG checks that a picture of Pathfinder has 32×32 gray pixels, or is an error. A gray picture
+// of the result is read as the same pixels.
 func FuzzPNG(f *testing.F) {
 	encoded := func(t testing.TB, of picture.Image) []byte {
 		var out bytes.Buffer
@@ -140,8 +140,8 @@ func FuzzPNG(f *testing.F) {
 	})
 }
 
-// FuzzPathfinder: every file that the metadata name lies in the folder, in the order of the lines,
-// and an error names the line.
+// FuzzPathfinder checks that every file that the metadata name lies in the folder, in the order of
+// the lines, and an error names the line.
 func FuzzPathfinder(f *testing.F) {
 	line := "imgs/0 sample_0.png 0 1 2.5 3\n"
 	for _, text := range []string{strings.Repeat(line, 12), strings.Repeat(line, 11) + "../.. x 0 1\n",

@@ -107,7 +107,8 @@ func folder(t testing.TB, files map[string]string) string {
 	return dir
 }
 
-// TestImageBatches: the official files are read in their order, the last tenth for validation.
+// TestImageBatches checks that the official files are read in their order, the last tenth for
+// validation.
 func TestImageBatches(t *testing.T) {
 	files := map[string]string{"test_batch.bin": batch(3)}
 	for i := range 5 {

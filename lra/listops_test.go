@@ -153,7 +153,7 @@ func TestDistribution(t *testing.T) {
 	within("root operator only", float64(right)/float64(n), 0.367, share(0.367, n)+share(0.367, 20000))
 }
 
-// TestDrawsArePinned: the same seed gives the same data in every version.
+// TestDrawsArePinned checks that the same seed gives the same data in every version.
 func TestDrawsArePinned(t *testing.T) {
 	rule := ListOpsRule{MinLength: 5, MaxLength: 16, MaxDepth: 4, MaxArgs: 4}
 	rows, _ := sample(4, rule)

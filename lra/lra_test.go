@@ -9,7 +9,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestTasks: every task has a unique name, by which Lookup finds it, and a source of data.
+// TestTasks checks that every task has a unique name, by which Lookup finds it, and a source of
+// data.
 func TestTasks(t *testing.T) {
 	names := Names()
 	for _, name := range []string{"image", "listops", "pathfinder", "retrieval", "shape-parts", "shapes", "text"} {
@@ -40,8 +41,8 @@ func TestTasks(t *testing.T) {
 	}
 }
 
-// TestGenerators: every generator has an example command, its own copy of a rule, which draws rows
-// that are valid for the task, and options with unique names.
+// TestGenerators checks that every generator has an example command, its own copy of a rule, which
+// draws rows that are valid for the task, and options with unique names.
 func TestGenerators(t *testing.T) {
 	for _, task := range Tasks() {
 		if task.Generator == nil {

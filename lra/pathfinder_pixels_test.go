@@ -28,9 +28,9 @@ func drawnImages(t *testing.T, seed uint64, n int, rule PathfinderRule, see func
 	return n
 }
 
-// TestPathfinderTraced: a tracer that reads only the pixels finds whether the marks are joined. For
-// 2,000 images of seed 11 its accuracy is about 97.1% without distractors (apart 948 of 983, joined
-// 994 of 1,017) and 94.4% with five (941 of 997, 946 of 1,003).
+// TestPathfinderTraced checks that a tracer that reads only the pixels finds whether the marks are
+// joined. For 2,000 images of seed 11 its accuracy is about 97.1% without distractors (apart 948 of
+// 983, joined 994 of 1,017) and 94.4% with five (941 of 997, 946 of 1,003).
 //
 // It fails where contours cross: the rule occupies the area of a dash when the next one is drawn,
 // so dash k of the second contour is compared with neither dash k nor k+1 of the first. They
@@ -181,9 +181,9 @@ func brightness(pixels []int32, marks [2]spot) map[string]float64 {
 	}
 }
 
-// TestPathfinderBrightness: the dashes of the traced contours are not brighter than the remaining
-// ones, which are the four dashes of each of five distractors: 20 in 226 of 300 images of seed 13,
-// 16 in 35, and the AUC of 13,496 dashes is 0.504.
+// TestPathfinderBrightness checks that the dashes of the traced contours are not brighter than the
+// remaining ones, which are the four dashes of each of five distractors: 20 in 226 of 300 images of
+// seed 13, 16 in 35, and the AUC of 13,496 dashes is 0.504.
 func TestPathfinderBrightness(t *testing.T) {
 	var levels, traced []float64
 	left, four := map[int]int{}, 0

@@ -24,8 +24,8 @@ func drawPathfinder(seed, n uint64, rule PathfinderRule) seq.Example {
 	return d.draw(n)
 }
 
-// TestPathfinderDraw: an image is a function of seed and number, has two marks and the whole range
-// of gray levels, and keeps its border empty; both labels are equally likely.
+// TestPathfinderDraw checks that an image is a function of seed and number, has two marks and the
+// whole range of gray levels, and keeps its border empty; both labels are equally likely.
 func TestPathfinderDraw(t *testing.T) {
 	n := 600
 	if testing.Short() {
@@ -60,8 +60,8 @@ func TestPathfinderDraw(t *testing.T) {
 	}
 }
 
-// TestPathfinderLabel: an image is labelled joined if and only if its marks are at the start and
-// the end of one contour.
+// TestPathfinderLabel checks that an image is labelled joined if and only if its marks are at the
+// start and the end of one contour.
 func TestPathfinderLabel(t *testing.T) {
 	seen := map[int32]int{}
 	images := 100
@@ -124,7 +124,7 @@ func discs(pixels []int32) (centres []point) {
 	return centres
 }
 
-// TestPathfinderGenerate: the splits are one sequence of draws, for any sizes.
+// TestPathfinderGenerate checks that the splits are one sequence of draws, for any sizes.
 func TestPathfinderGenerate(t *testing.T) {
 	var all [][]int32
 	for _, o := range []GenerateOptions{{Train: 30, Val: 10, Test: 5}, {Train: 45}} {
@@ -161,8 +161,9 @@ func TestPathfinderGenerate(t *testing.T) {
 	}
 }
 
-// TestPathfinderEasyFirst: the training split begins with short contours and few distractors in
-// equal numbers, and each image is what its rule draws alone. Other splits are unchanged.
+// TestPathfinderEasyFirst checks that the training split begins with short contours and few
+// distractors in equal numbers, and each image is what its rule draws alone. Other splits are
+// unchanged.
 func TestPathfinderEasyFirst(t *testing.T) {
 	const seed, rows = 5, 57
 	o := GenerateOptions{Train: rows, Val: 10, Test: 5, Seed: seed,

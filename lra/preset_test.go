@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// TestSetSchedule: from any schedule to any other, the settings stay valid and keep no number of
-// the old schedule. Setting the same schedule changes nothing.
+// TestSetSchedule checks that from any schedule to any other, the settings stay valid and keep no
+// number of the old schedule. Setting the same schedule changes nothing.
 func TestSetSchedule(t *testing.T) {
 	of := func(schedule string) train.Settings {
 		s := published(3, 4, 0.01)
@@ -50,8 +50,8 @@ func TestSetSchedule(t *testing.T) {
 // configuration, to their last preset.
 var unpublishedTasks = map[string]string{"shapes": "quick", "shape-parts": "quick"}
 
-// TestPresets: every preset has a valid model for its task and a valid run, whose stages end before
-// the run does. No two data sets have the same name.
+// TestPresets checks that every preset has a valid model for its task and a valid run, whose stages
+// end before the run does. No two data sets have the same name.
 func TestPresets(t *testing.T) {
 	drawn := map[string]bool{}
 	for _, name := range Names() {
@@ -91,8 +91,8 @@ func TestPresets(t *testing.T) {
 	}
 }
 
-// TestPathfinderReads: a layer reads each pixel's row, column and diagonals, three pixels in each
-// direction.
+// TestPathfinderReads checks that a layer reads each pixel's row, column and diagonals, three
+// pixels in each direction.
 func TestPathfinderReads(t *testing.T) {
 	read := map[int]bool{}
 	for _, c := range pathfinderQuick.Config.Convolutions {
@@ -109,7 +109,8 @@ func TestPathfinderReads(t *testing.T) {
 	}
 }
 
-// TestPaperOfCloudsAndGraphs: the published presets of clouds and graphs are the paper's table.
+// TestPaperOfCloudsAndGraphs checks that the published presets of clouds and graphs are the paper's
+// table.
 func TestPaperOfCloudsAndGraphs(t *testing.T) {
 	for _, c := range []struct {
 		task, preset              string

@@ -7,8 +7,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestPretrainPresets: the models are those of the task that the data belong to, or chosen from the
-// data, and can be trained; the sequences of a pair count separately.
+// TestPretrainPresets checks that the models are those of the task that the data belong to, or
+// chosen from the data, and can be trained; the sequences of a pair count separately.
 func TestPretrainPresets(t *testing.T) {
 	for _, c := range []struct {
 		name, task string

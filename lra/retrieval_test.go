@@ -96,7 +96,7 @@ func TestRetrieval(t *testing.T) {
 	}
 }
 
-// TestRetrievalIDs: documents in a file, a directory and an archive give the same rows.
+// TestRetrievalIDs checks that documents in a file, a directory and an archive give the same rows.
 func TestRetrievalIDs(t *testing.T) {
 	ids := map[string]string{"x.train.only_ids.tsv": "1\td/1\td/2\n0\td/2\td/1\n",
 		"x.eval.only_ids.tsv": "1\td/1\td/1\n", "x.test.only_ids.tsv": "0\td/2\td/2\n"}
@@ -157,7 +157,7 @@ func TestBadPairs(t *testing.T) {
 	}
 }
 
-// TestBadDocuments: duplicate and truncated documents are errors.
+// TestBadDocuments checks that duplicate and truncated documents are errors.
 func TestBadDocuments(t *testing.T) {
 	twice := filepath.Join(t.TempDir(), "x.tar")
 	must.Succeed(t, os.WriteFile(twice, tarOf(t, []member{{"a.txt", "one"}, {"./a.txt", "two"}}), 0o666))

@@ -82,7 +82,8 @@ func archive(t testing.TB, files map[string]string, prefix string) string {
 	return path
 }
 
-// TestText: a directory and an archive give the same files, and no film is in two splits.
+// TestText checks that a directory and an archive give the same files, and no film is in two
+// splits.
 func TestText(t *testing.T) {
 	files := reviews()
 	var sums []string

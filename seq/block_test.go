@@ -24,8 +24,8 @@ func blockSpecs() []Spec {
 	return specs
 }
 
-// TestBlocks: any mixture of blocks and single rows gives back the rows that were written, and the
-// manifest agrees with the file.
+// TestBlocks checks that any mixture of blocks and single rows gives back the rows that were
+// written, and the manifest agrees with the file.
 func TestBlocks(t *testing.T) {
 	for _, spec := range blockSpecs() {
 		rows := examples(5000, 60, spec, 3)
@@ -73,7 +73,7 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// TestNarrow: ids are stored unchanged, and every invalid id is found.
+// TestNarrow checks that ids are stored unchanged, and every invalid id is found.
 func TestNarrow(t *testing.T) {
 	pad := int32(3)
 	for _, vocab := range []int{1, 2, 200, 256, 257, 258, 1000, 1 << 16, 1<<16 + 1, 1<<16 + 2} {
@@ -121,8 +121,8 @@ func TestNarrow(t *testing.T) {
 	}
 }
 
-// TestBlockRefuses: a row that cannot be added leaves the block unchanged. A label without a name
-// is an error of Close.
+// TestBlockRefuses checks that a row that cannot be added leaves the block unchanged. A label
+// without a name is an error of Close.
 func TestBlockRefuses(t *testing.T) {
 	spec := listopsSpec()
 	block := NewBlock(&spec)
@@ -142,8 +142,8 @@ func TestBlockRefuses(t *testing.T) {
 	must.Fail(t, "expected a label from 0 to 9, found 12")(w.Close())
 }
 
-// TestRefusedFirst: a refused first row of a batch leaves nothing behind, in an empty block or
-// after a full batch.
+// TestRefusedFirst checks that a refused first row of a batch leaves nothing behind, in an empty
+// block or after a full batch.
 func TestRefusedFirst(t *testing.T) {
 	spec := listopsSpec()
 	var out bytes.Buffer
@@ -166,7 +166,7 @@ func TestRefusedFirst(t *testing.T) {
 	}
 }
 
-// TestRenameRefused: a split that cannot be rewritten keeps its error.
+// TestRenameRefused checks that a split that cannot be rewritten keeps its error.
 func TestRenameRefused(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "d")
 	b := must.Get(CreateDataset(dir, listopsSpec(), false))(t)
@@ -177,7 +177,8 @@ func TestRenameRefused(t *testing.T) {
 		func(l int32) int32 { return 0 }))
 }
 
-// TestRenameLabels: label names that are set late give the same files as names that are set early.
+// TestRenameLabels checks that label names that are set late give the same files as names that are
+// set early.
 func TestRenameLabels(t *testing.T) {
 	for _, spec := range blockSpecs() {
 		var fingerprints []string
@@ -230,7 +231,7 @@ func TestRenameLabels(t *testing.T) {
 	}
 }
 
-// TestRenameFails: a cancelled renaming of labels leaves no files.
+// TestRenameFails checks that a cancelled renaming of labels leaves no files.
 func TestRenameFails(t *testing.T) {
 	dir, spec := t.TempDir(), listopsSpec()
 	b := must.Get(CreateDataset(dir, spec, false))(t)
@@ -249,8 +250,8 @@ func TestRenameFails(t *testing.T) {
 	}
 }
 
-// TestAppendBytes: AppendBytes gives the same rows as Append with the ids of the byte tokenizer,
-// for any length, and refuses the same rows.
+// TestAppendBytes checks that AppendBytes gives the same rows as Append with the ids of the byte
+// tokenizer, for any length, and refuses the same rows.
 func TestAppendBytes(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, task := range []string{Classification, Retrieval} {

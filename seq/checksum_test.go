@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestChecksumOfBefore: a data set of version 1 is verified by its SHA-256, keeps its fingerprint
-// for resumed runs, and keeps the checksum when a split is added.
+// TestChecksumOfBefore checks that a data set of version 1 is verified by its SHA-256, keeps its
+// fingerprint for resumed runs, and keeps the checksum when a split is added.
 func TestChecksumOfBefore(t *testing.T) {
 	dir := t.TempDir()
 	writeDataset(t, dir, "train")

@@ -75,8 +75,8 @@ func TestDamagedSplit(t *testing.T) {
 	}
 }
 
-// TestDamagedWhileOpen: a byte that changes after the file was opened is detected when its record
-// batch is read again.
+// TestDamagedWhileOpen checks that a byte that changes after the file was opened is detected when
+// its record batch is read again.
 func TestDamagedWhileOpen(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.arrow")
 	spec := listopsSpec()

@@ -141,8 +141,8 @@ func TestBadManifest(t *testing.T) {
 	}
 }
 
-// TestRowsAboveTheFile: a manifest that states more rows than the file has is an error, for random
-// access and for sequential reading.
+// TestRowsAboveTheFile checks that a manifest that states more rows than the file has is an error,
+// for random access and for sequential reading.
 func TestRowsAboveTheFile(t *testing.T) {
 	dir := t.TempDir()
 	d := buildDataset(t, dir)
@@ -161,8 +161,8 @@ func TestRowsAboveTheFile(t *testing.T) {
 	must.Fail(t, "rows as stated in dataset.json")(err)
 }
 
-// TestCheckSplit: a vocabulary that differs between manifest and file is an error before anything
-// is allocated for it.
+// TestCheckSplit checks that a vocabulary that differs between manifest and file is an error before
+// anything is allocated for it.
 func TestCheckSplit(t *testing.T) {
 	dir := t.TempDir()
 	d := buildDataset(t, dir)
@@ -178,8 +178,8 @@ func TestUnwritableDirectory(t *testing.T) {
 	must.Fail(t, file)(Create(filepath.Join(file, "x.arrow"), listopsSpec()))
 }
 
-// TestOpenSequences: the sequences of pairs become separate examples, each cut to the window; rows
-// of a single sequence stay unchanged.
+// TestOpenSequences checks that the sequences of pairs become separate examples, each cut to the
+// window; rows of a single sequence stay unchanged.
 func TestOpenSequences(t *testing.T) {
 	for _, task := range []string{Classification, Retrieval} {
 		spec := listopsSpec()

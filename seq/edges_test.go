@@ -41,8 +41,8 @@ func graphs(spec Spec, n, longest int) (out []Example) {
 	return out
 }
 
-// TestEdges: edges come back as they were written, with features and without, in both formats, by
-// random access and through a window, which keeps the edges among its tokens.
+// TestEdges checks that edges come back as they were written, with features and without, in both
+// formats, by random access and through a window, which keeps the edges among its tokens.
 func TestEdges(t *testing.T) {
 	for _, names := range [][]string{{}, {"order"}, {"order", "ring"}} {
 		spec := graphSpec()
@@ -104,7 +104,8 @@ func TestEdges(t *testing.T) {
 	}
 }
 
-// TestLargeGraph: a row of 100,000 nodes and a million edges comes back by random access.
+// TestLargeGraph checks that a row of 100,000 nodes and a million edges comes back by random
+// access.
 func TestLargeGraph(t *testing.T) {
 	testenv.Long(t, "stores a million edges")
 	const nodes, edges = 100_000, 1_000_000
@@ -126,7 +127,7 @@ func TestLargeGraph(t *testing.T) {
 	}
 }
 
-// TestEdgesRelabelled: renaming labels finds their column behind the columns of edges.
+// TestEdgesRelabelled checks that renaming labels finds their column behind the columns of edges.
 func TestEdgesRelabelled(t *testing.T) {
 	spec := graphSpec()
 	spec.LabelNames = nil
@@ -155,7 +156,8 @@ func recordOf(t *testing.T, data []byte) (arrow.Record, error) {
 	return rows.Record(), nil
 }
 
-// TestWriteEdges: a row that a reader would refuse is refused, and the next row is written.
+// TestWriteEdges checks that a row that a reader would refuse is refused, and the next row is
+// written.
 func TestWriteEdges(t *testing.T) {
 	spec := graphSpec()
 	good := graphs(spec, 2, 9)[1]
@@ -187,8 +189,8 @@ func TestWriteEdges(t *testing.T) {
 	}
 }
 
-// TestForeignEdges: files of other programs are read if they mean the same, and otherwise refused
-// with the location.
+// TestForeignEdges checks that files of other programs are read if they mean the same, and
+// otherwise refused with the location.
 func TestForeignEdges(t *testing.T) {
 	i32, f32 := arrow.PrimitiveTypes.Int32, arrow.PrimitiveTypes.Float32
 	features := arrow.Field{Name: "features", Type: arrow.ListOf(arrow.FixedSizeListOf(1, f32))}
@@ -264,7 +266,7 @@ func TestForeignEdges(t *testing.T) {
 	}
 }
 
-// TestSlicedEdges: a slice of a record has its own edges.
+// TestSlicedEdges checks that a slice of a record has its own edges.
 func TestSlicedEdges(t *testing.T) {
 	spec := graphSpec()
 	want := graphs(spec, 9, 6)

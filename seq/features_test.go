@@ -41,8 +41,8 @@ func same(a, b Example) bool {
 		reflect.DeepEqual(a.Edges, b.Edges)
 }
 
-// TestFeatures: features come back as they were written, in both formats, by random access and
-// through a window, and the length of a row is the number of its features.
+// TestFeatures checks that features come back as they were written, in both formats, by random
+// access and through a window, and the length of a row is the number of its features.
 func TestFeatures(t *testing.T) {
 	spec := cloudSpec()
 	spec.IDs = true
@@ -86,7 +86,8 @@ func TestFeatures(t *testing.T) {
 	}
 }
 
-// TestWriteFeatures: a row that a reader would refuse is refused, and the next row is written.
+// TestWriteFeatures checks that a row that a reader would refuse is refused, and the next row is
+// written.
 func TestWriteFeatures(t *testing.T) {
 	spec := cloudSpec()
 	good := clouds(1, 3)[0]
@@ -120,8 +121,8 @@ func TestWriteFeatures(t *testing.T) {
 	}
 }
 
-// TestForeignFeatures: files of other programs are read if they mean the same, and otherwise
-// refused with the location.
+// TestForeignFeatures checks that files of other programs are read if they mean the same, and
+// otherwise refused with the location.
 func TestForeignFeatures(t *testing.T) {
 	f32 := arrow.PrimitiveTypes.Float32
 	fixed, lists := arrow.ListOf(arrow.FixedSizeListOf(2, f32)), arrow.ListOf(arrow.ListOf(f32))
@@ -189,8 +190,8 @@ func TestForeignFeatures(t *testing.T) {
 	}
 }
 
-// TestSlicedFeatures: a slice of a record has its own rows, even if the array of tokens is a slice
-// itself or the tokens before it have another width.
+// TestSlicedFeatures checks that a slice of a record has its own rows, even if the array of tokens
+// is a slice itself or the tokens before it have another width.
 func TestSlicedFeatures(t *testing.T) {
 	spec := Spec{Task: Classification, FeatureNames: []string{"a", "b"}}
 	const rows = `[{"features":[[1,2]]},{"features":[[3,4],[5,6]]},{"features":[[7,8]]}]`

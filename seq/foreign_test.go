@@ -8,8 +8,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestForeignFilesStay: neither a split nor a manifest replaces a file of another program, whether
-// or not the existing data set may be replaced.
+// TestForeignFilesStay checks that neither a split nor a manifest replaces a file of another
+// program, whether or not the existing data set may be replaced.
 func TestForeignFilesStay(t *testing.T) {
 	for name, content := range map[string]string{
 		"train.arrow":  "ARROW1\x00\x00 of another program",
@@ -36,8 +36,8 @@ func TestForeignFilesStay(t *testing.T) {
 	}
 }
 
-// TestOwnFilesAreReplaced: a damaged manifest, and splits of a program that was killed before it
-// wrote the manifest, do not stop a conversion.
+// TestOwnFilesAreReplaced checks that a damaged manifest, and splits of a program that was killed
+// before it wrote the manifest, do not stop a conversion.
 func TestOwnFilesAreReplaced(t *testing.T) {
 	dir := t.TempDir()
 	buildDataset(t, dir)

@@ -34,7 +34,7 @@ func small(t testing.TB, format Format, task string) ([]byte, []Example) {
 	return out.Bytes(), rows
 }
 
-// TestUnreadable: every error names the file.
+// TestUnreadable checks that every error names the file.
 func TestUnreadable(t *testing.T) {
 	for _, format := range []Format{FileFormat, StreamFormat} {
 		data, _ := small(t, format, Classification)
@@ -49,8 +49,8 @@ func TestUnreadable(t *testing.T) {
 	must.Fail(t, "", "a directory opens")(Open(t.TempDir()))
 }
 
-// TestBitFlips: a flipped bit may make another valid file (a token is as good as another), but
-// reading never panics, never loses rows silently and never yields an invalid row.
+// TestBitFlips checks that a flipped bit may make another valid file (a token is as good as
+// another), but reading never panics, never loses rows silently and never yields an invalid row.
 func TestBitFlips(t *testing.T) {
 	step := 1
 	if testing.Short() {

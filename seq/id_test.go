@@ -16,7 +16,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestIDs: ids come back, and their absence comes back as absence.
+// TestIDs checks that ids come back, and their absence comes back as absence.
 func TestIDs(t *testing.T) {
 	for _, task := range []string{Classification, Retrieval} {
 		for _, format := range []Format{FileFormat, StreamFormat} {
@@ -36,8 +36,8 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-// TestIDsAreNotKept: random access, which training uses, gives the same rows without their ids and
-// does not keep the ids in memory.
+// TestIDsAreNotKept checks that random access, which training uses, gives the same rows without
+// their ids and does not keep the ids in memory.
 func TestIDsAreNotKept(t *testing.T) {
 	for _, task := range []string{Classification, Retrieval} {
 		spec := listopsSpec()
@@ -77,8 +77,8 @@ func TestIDsAreNotKept(t *testing.T) {
 	}
 }
 
-// TestForeignIDs: both of Arrow's text types are read, columns that are not text are ignored, and
-// damaged columns are refused.
+// TestForeignIDs checks that both of Arrow's text types are read, columns that are not text are
+// ignored, and damaged columns are refused.
 func TestForeignIDs(t *testing.T) {
 	list := arrow.ListOf(arrow.PrimitiveTypes.Uint8)
 	for _, c := range []struct {
@@ -121,7 +121,7 @@ func TestForeignIDs(t *testing.T) {
 	}
 }
 
-// TestBadIDs: a writer refuses bad ids and accepts the next row.
+// TestBadIDs checks that a writer refuses bad ids and accepts the next row.
 func TestBadIDs(t *testing.T) {
 	spec := Spec{Task: Classification, VocabSize: 257, PadID: new(int32), IDs: true}
 	b := NewBlock(&spec)

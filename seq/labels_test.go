@@ -38,8 +38,8 @@ func listedExamples(task string, n int) (out []Example) {
 	return out
 }
 
-// TestLabelLists: lists of labels come back as they were written, in both formats, by random
-// access, with ids and without, and within a window.
+// TestLabelLists checks that lists of labels come back as they were written, in both formats, by
+// random access, with ids and without, and within a window.
 func TestLabelLists(t *testing.T) {
 	for _, task := range []string{MultiLabel, Tagging} {
 		spec, want := listsSpec(task), listedExamples(task, 3000) // several record batches
@@ -95,7 +95,7 @@ func trainingSplit(t testing.TB, spec Spec, rows []Example) *Dataset {
 	return must.Get(OpenDataset(dir))(t)
 }
 
-// TestLabelCounts: rows are counted by positive label, tokens by tag.
+// TestLabelCounts checks that rows are counted by positive label, tokens by tag.
 func TestLabelCounts(t *testing.T) {
 	for task, want := range map[string]map[string]int64{
 		MultiLabel: {"a": 2, "b": 1, "c": 2, Unlabelled: 1},
@@ -116,8 +116,8 @@ func TestLabelCounts(t *testing.T) {
 	}
 }
 
-// TestRenamedLists: renumbered labels are in ascending order again where a row has several, and
-// stay at their tokens for tagging.
+// TestRenamedLists checks that renumbered labels are in ascending order again where a row has
+// several, and stay at their tokens for tagging.
 func TestRenamedLists(t *testing.T) {
 	for task, want := range map[string][]int32{MultiLabel: {0, 1, 2}, Tagging: {2, 0, NoLabel, 1}} {
 		spec := listsSpec(task)
@@ -150,8 +150,8 @@ func TestRenamedLists(t *testing.T) {
 	}
 }
 
-// TestBadLabelLists: the writer refuses invalid lists of labels, and so does the reader, with the
-// location.
+// TestBadLabelLists checks that the writer refuses invalid lists of labels, and so does the reader,
+// with the location.
 func TestBadLabelLists(t *testing.T) {
 	for want, c := range map[string]struct {
 		task   string

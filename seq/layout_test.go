@@ -9,8 +9,9 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// TestLayout: with a pad id of 0, a vocabulary that is one too large for a type is stored in this
-// type and comes back. The version makes programs that do not know the layout refuse the file.
+// TestLayout checks that with a pad id of 0, a vocabulary that is one too large for a type is
+// stored in this type and comes back. The version makes programs that do not know the layout refuse
+// the file.
 func TestLayout(t *testing.T) {
 	pad, other := new(int32), int32(1)
 	for _, c := range []struct {
@@ -54,7 +55,7 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// TestPlainLayout: the older layout of bytes, as 16-bit ids, gives the same rows.
+// TestPlainLayout checks that the older layout of bytes, as 16-bit ids, gives the same rows.
 func TestPlainLayout(t *testing.T) {
 	metadata := arrow.MetadataFrom(map[string]string{"version": "1", "vocab_size": "257", "pad_token_id": "0"})
 	tokens := arrow.Field{Name: "tokens", Type: arrow.ListOf(arrow.PrimitiveTypes.Uint16)}
@@ -65,8 +66,8 @@ func TestPlainLayout(t *testing.T) {
 	}
 }
 
-// TestNarrowColumns: types that hold more ids than the vocabulary, or the pad id, are checked for
-// each stored number, for every first_token_id.
+// TestNarrowColumns checks that types that hold more ids than the vocabulary, or the pad id, are
+// checked for each stored number, for every first_token_id.
 func TestNarrowColumns(t *testing.T) {
 	for _, c := range []struct {
 		item                    arrow.DataType

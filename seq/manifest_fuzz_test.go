@@ -14,8 +14,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// FuzzManifest: for any content of dataset.json, an error names the file, and an accepted manifest
-// stays in its directory and is written unchanged.
+// FuzzManifest checks that for any content of dataset.json, an error names the file, and an
+// accepted manifest stays in its directory and is written unchanged.
 func FuzzManifest(f *testing.F) {
 	split := `{"file":"train.arrow","bytes":10,"rows":1,"checksum":"xxh128:` + strings.Repeat("0",
 		32) + `","labels":{"a":1}}`

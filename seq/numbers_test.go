@@ -18,8 +18,8 @@ func numbersSpec() Spec {
 	return Spec{Task: Regression, VocabSize: 9, NumberNames: []string{"mass", "charge"}}
 }
 
-// TestNumbers: numbers come back as they were written, in both formats and by random access, null
-// where they are unknown.
+// TestNumbers checks that numbers come back as they were written, in both formats and by random
+// access, null where they are unknown.
 func TestNumbers(t *testing.T) {
 	spec := numbersSpec()
 	var want []Example
@@ -73,8 +73,8 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// TestBadNumbers: numbers that are not finite, or too many, are refused when they are written, and
-// when a file of another program is read.
+// TestBadNumbers checks that numbers that are not finite, or too many, are refused when they are
+// written, and when a file of another program is read.
 func TestBadNumbers(t *testing.T) {
 	spec := numbersSpec()
 	for want, e := range map[string]Example{

@@ -10,7 +10,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestPart: a part has the rows of the file and their indices, wherever record batches begin.
+// TestPart checks that a part has the rows of the file and their indices, wherever record batches
+// begin.
 func TestPart(t *testing.T) {
 	spec := listopsSpec()
 	want := examples(3000, 900, spec, 1)

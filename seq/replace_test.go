@@ -21,8 +21,8 @@ func names(t *testing.T, dir string) (out []string) {
 	return out
 }
 
-// TestReplace: the existing data set stays complete until Finish, whichever splits are closed by
-// then, and stays unchanged if its replacement is aborted.
+// TestReplace checks that the existing data set stays complete until Finish, whichever splits are
+// closed by then, and stays unchanged if its replacement is aborted.
 func TestReplace(t *testing.T) {
 	dir := t.TempDir()
 	before := buildDataset(t, dir)
@@ -52,9 +52,9 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-// TestReplaceStaged: a program that was killed while it exchanged data sets leaves the new one
-// under temporary names. This data set is complete, and the next program replaces it like any
-// other.
+// TestReplaceStaged checks that a program that was killed while it exchanged data sets leaves the
+// new one under temporary names. This data set is complete, and the next program replaces it like
+// any other.
 func TestReplaceStaged(t *testing.T) {
 	dir := t.TempDir()
 	buildDataset(t, dir)
@@ -82,8 +82,8 @@ func TestReplaceStaged(t *testing.T) {
 	}
 }
 
-// TestReplaceFails: an exchange that fails halfway leaves the new data set complete, under its
-// current names.
+// TestReplaceFails checks that an exchange that fails halfway leaves the new data set complete,
+// under its current names.
 func TestReplaceFails(t *testing.T) {
 	dir := t.TempDir()
 	buildDataset(t, dir)
@@ -100,8 +100,8 @@ func TestReplaceFails(t *testing.T) {
 	}
 }
 
-// TestBusy: while one program makes a data set, no other program can make or extend one in the same
-// directory.
+// TestBusy checks that while one program makes a data set, no other program can make or extend one
+// in the same directory.
 func TestBusy(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "data")
 	b := must.Get(CreateDataset(dir, listopsSpec(), false))(t)

@@ -146,8 +146,8 @@ func TestFileRandomAccess(t *testing.T) {
 	}
 }
 
-// TestFileWindow: a window gives the beginnings of sequences, of both sequences of a pair, and
-// their lengths.
+// TestFileWindow checks that a window gives the beginnings of sequences, of both sequences of a
+// pair, and their lengths.
 func TestFileWindow(t *testing.T) {
 	pairs := listopsSpec()
 	pairs.Task = Retrieval

@@ -24,7 +24,7 @@ func readShaders(t *testing.T) []source.Shader {
 	return list
 }
 
-// TestSources: each SPIR-V file was compiled from its source, and each has one.
+// TestSources checks that each SPIR-V file was compiled from its source, and each has one.
 func TestSources(t *testing.T) {
 	text := must.Get(os.ReadFile(source.SumsFile))(t)
 	sums := must.Get(source.ParseSums(string(text)))(t)
@@ -62,7 +62,8 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// TestCompilers: the SPIR-V is valid, and the compiler accepts the sources without warnings.
+// TestCompilers checks that the SPIR-V is valid, and the compiler accepts the sources without
+// warnings.
 func TestCompilers(t *testing.T) {
 	testenv.Long(t, "starts two programs for each shader")
 	testenv.NeedPrograms(t, "glslangValidator", "spirv-val")
@@ -103,7 +104,7 @@ func call(t *testing.T, name string, args ...string) {
 	}
 }
 
-// TestWords: the embedded files are valid SPIR-V.
+// TestWords checks that the embedded files are valid SPIR-V.
 func TestWords(t *testing.T) {
 	for _, s := range readShaders(t) {
 		words, err := Words(s.Name)

@@ -43,8 +43,8 @@ func TestNewCaches(t *testing.T) {
 	}
 }
 
-// TestPhaseError: for t < 2²² the top 32 bits of a turn are within 1.5e-9 (as an angle) of the
-// exact phase, which is computed with 256 bits.
+// TestPhaseError checks that for t < 2²² the top 32 bits of a turn are within 1.5e-9 (as an angle)
+// of the exact phase, which is computed with 256 bits.
 func TestPhaseError(t *testing.T) {
 	const dim, prec = 16, 256
 	q := mustNew(t, 10000, dim)
@@ -96,8 +96,8 @@ func TestCosines(t *testing.T) {
 	}
 }
 
-// TestCosinesOfTAlone: the bits do not depend on how the range is cut, and cos(−t) = cos(t) up to
-// the truncation of the turn.
+// TestCosinesOfTAlone checks that the bits do not depend on how the range is cut, and cos(−t) =
+// cos(t) up to the truncation of the turn.
 func TestCosinesOfTAlone(t *testing.T) {
 	const n = 300
 	q := mustNew(t, 500, 10)

@@ -54,7 +54,8 @@ func adjoint(q *Frequencies, dy []float32, n int) []float32 {
 	return dCoef
 }
 
-// TestTablesAreTheDefinition: f(|i−j|) + g(i+j) = lin(i,j) for positions up to 2²⁰, t up to 2²¹.
+// TestTablesAreTheDefinition checks that f(|i−j|) + g(i+j) = lin(i,j) for positions up to 2²⁰, t up
+// to 2²¹.
 func TestTablesAreTheDefinition(t *testing.T) {
 	bias := []float32{0.25}
 	for _, dim := range []int{2, 6, 8, 10, 62} {
@@ -77,7 +78,7 @@ func TestTablesAreTheDefinition(t *testing.T) {
 	}
 }
 
-// TestUnfoldInnerProduct: ⟨A x, y⟩ = ⟨x, Aᵀ y⟩ for the linear map A of Fold.
+// TestUnfoldInnerProduct checks that ⟨A x, y⟩ = ⟨x, Aᵀ y⟩ for the linear map A of Fold.
 func TestUnfoldInnerProduct(t *testing.T) {
 	for _, dim := range []int{2, 6, 64} {
 		const rows = 3
@@ -131,8 +132,8 @@ func TestUnfoldIsTheGradient(t *testing.T) {
 	}
 }
 
-// TestReferenceAdjoint: lin is linear in the weights, so a difference quotient of any step is
-// exact.
+// TestReferenceAdjoint checks that lin is linear in the weights, so a difference quotient of any
+// step is exact.
 func TestReferenceAdjoint(t *testing.T) {
 	const dim, d = 6, 0.7
 	r := Reference{Base: 100, Dim: dim}

@@ -101,7 +101,8 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// TestChooseReason: the reason for texts of too few words does not claim that they are not prose.
+// TestChooseReason checks that the reason for texts of too few words does not claim that they are
+// not prose.
 func TestChooseReason(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var rare []string // words that hardly recur, as in a few dozen texts
@@ -138,7 +139,8 @@ func TestChooseReason(t *testing.T) {
 	}
 }
 
-// TestChooseSeries: texts that are lists of numbers are distinguished from ids and from bases.
+// TestChooseSeries checks that texts that are lists of numbers are distinguished from ids and from
+// bases.
 func TestChooseSeries(t *testing.T) {
 	for text, series := range map[string]bool{"[0.1, 0.2]": true, "1 2.5\t-3e2\n": true, "0,5;1.5": true, "0.5;1": true,
 		"[1, 2, 3]": false, "0.5": false, "a 0.5": false, "": false, "[]": false} {

@@ -9,7 +9,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestWriteFileCleans: only the temporary files of a killed program are removed.
+// TestWriteFileCleans checks that only the temporary files of a killed program are removed.
 func TestWriteFileCleans(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{".tokenizer.json.1abc.tmp", ".other.json.1abc.tmp"} {

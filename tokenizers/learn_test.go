@@ -73,8 +73,8 @@ func tone(rate int, hertz float64) string {
 	return string(text)
 }
 
-// TestAudioVQ: different sounds have different tokens, the same sound has the same tokens at any
-// loudness, and a sound made of two halves has the tokens of both.
+// TestAudioVQ checks that different sounds have different tokens, the same sound has the same
+// tokens at any loudness, and a sound made of two halves has the tokens of both.
 func TestAudioVQ(t *testing.T) {
 	const rate = 8000
 	half := func(a, b string) string { // the first half of one, the second of the other
@@ -149,8 +149,8 @@ func TestAudioVQ(t *testing.T) {
 	}
 }
 
-// TestWordsLearnedAreKeptAlone: the learner keeps only the words, not the texts that contain them,
-// however frequent they are.
+// TestWordsLearnedAreKeptAlone checks that the learner keeps only the words, not the texts that
+// contain them, however frequent they are.
 func TestWordsLearnedAreKeptAlone(t *testing.T) {
 	learner := must.Get(NewLearner(json.RawMessage(`{"type": "words", "vocab": 1000}`)))(t)
 	const texts, size = 50, 1 << 20
@@ -172,7 +172,8 @@ func TestWordsLearnedAreKeptAlone(t *testing.T) {
 	}
 }
 
-// TestTextNotUTF8: tokenizers of characters refuse text in another encoding, and name its first bad byte.
+// TestTextNotUTF8 checks that tokenizers of characters refuse text in another encoding, and name
+// its first bad byte.
 func TestTextNotUTF8(t *testing.T) {
 	const want = "not UTF-8: found byte 0xe9 at byte 5: convert the text to UTF-8"
 	words := must.Get(New(json.RawMessage(`{"type":"words","words":["pas"]}`)))(t)

@@ -68,8 +68,8 @@ func TestMuLaw(t *testing.T) {
 	}
 }
 
-// TestStreams: if the length of the samples was unknown when the header was written, they extend to
-// the end of the file. A chunk of length 0 before other chunks has no samples.
+// TestStreams checks that if the length of the samples was unknown when the header was written,
+// they extend to the end of the file. A chunk of length 0 before other chunks has no samples.
 func TestStreams(t *testing.T) {
 	whole := wav(1, 1, 16, int16(0), int16(math.MinInt16), int16(math.MaxInt16))
 	at := len(whole) - 6 - 4
@@ -93,8 +93,8 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-// TestRates: mulaw learns the most frequent rate and refuses sounds of others; older data have no
-// rate and accept all.
+// TestRates checks that mulaw learns the most frequent rate and refuses sounds of others; older
+// data have no rate and accept all.
 func TestRates(t *testing.T) {
 	tok := learned(t, `{"type":"mulaw"}`, tone(44100, 100), tone(8000, 100), "no sound", tone(8000, 200))
 	if _, err := tok.Encode(tone(8000, 100)); err != nil {
@@ -113,7 +113,7 @@ func TestRates(t *testing.T) {
 	must.Fail(t, "rate: expected 1 or more samples a second, found 0")(New([]byte(`{"type":"mulaw","rate":0}`)))
 }
 
-// FuzzWAV: every file gives an error or ids of the vocabulary.
+// FuzzWAV checks that every file gives an error or ids of the vocabulary.
 func FuzzWAV(f *testing.F) {
 	f.Add(wav(1, 1, 16, int16(1)))
 	f.Add(wav(3, 2, 32, float32(1), float32(2)))
@@ -126,7 +126,8 @@ func FuzzWAV(f *testing.F) {
 	})
 }
 
-// TestWAVScale: floating-point samples in the scale of integers are refused, and loud ones clipped.
+// TestWAVScale checks that floating-point samples in the scale of integers are refused, and loud
+// ones clipped.
 func TestWAVScale(t *testing.T) {
 	file := func(x float32) string {
 		head := "RIFF\x00\x00\x00\x00WAVEfmt \x10\x00\x00\x00\x03\x00\x01\x00\x40\x1f\x00\x00\x00\x7d\x00\x00\x04\x00\x20\x00data\x04\x00\x00\x00"

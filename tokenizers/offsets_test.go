@@ -7,7 +7,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestOffsets: every token has the position of its own text.
+// TestOffsets checks that every token has the position of its own text.
 func TestOffsets(t *testing.T) {
 	words := &Words{words: []string{"zoë"}, ids: map[string]int32{"zoë": 2}}
 	for _, c := range []struct {
@@ -40,7 +40,7 @@ func TestOffsets(t *testing.T) {
 	}
 }
 
-// TestCharacters: characters and bytes are counted consistently.
+// TestCharacters checks that characters and bytes are counted consistently.
 func TestCharacters(t *testing.T) {
 	text := "aë€\xffz"
 	bytes, characters := NewCharacters(text), NewCharacters(text)

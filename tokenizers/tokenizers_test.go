@@ -61,8 +61,8 @@ func FuzzListOps(f *testing.F) {
 	})
 }
 
-// TestScratch: the memory of Encode, without the ids, is at most Scratch for tokenizers that know
-// the number of ids in advance, for any text.
+// TestScratch checks that the memory of Encode, without the ids, is at most Scratch for tokenizers
+// that know the number of ids in advance, for any text.
 func TestScratch(t *testing.T) {
 	const n = 1 << 20
 	for _, tokenizer := range []Tokenizer{Byte{}, DNA{3}, ListOps{}, Pixel{}} {
@@ -157,7 +157,7 @@ func TestDNA(t *testing.T) {
 	}
 }
 
-// FuzzDNA: no id is outside the vocabulary, and decoding gives the same bases.
+// FuzzDNA checks that no id is outside the vocabulary, and decoding gives the same bases.
 func FuzzDNA(f *testing.F) {
 	f.Add("ACGTNacgu", 3)
 	f.Fuzz(func(t *testing.T, text string, k int) {

@@ -56,8 +56,9 @@ func withWords(t *testing.T, words ...string) *Words {
 	return must.Get(New(spec))(t).(*Words)
 }
 
-// TestTokenizerJSON: for a tokenizer.json of a word tokenizer, Hugging Face's Rust and JavaScript libraries and
-// hftokenizer return the ids of Encode, whichever symbols with a lower case the vocabulary contains.
+// TestTokenizerJSON checks that for a tokenizer.json of a word tokenizer, Hugging Face's Rust and
+// JavaScript libraries and hftokenizer return the ids of Encode, whichever symbols with a lower
+// case the vocabulary contains.
 func TestTokenizerJSON(t *testing.T) {
 	texts := wordTexts()
 	for name, words := range map[string]*Words{

@@ -18,8 +18,8 @@ import (
 // windowBytes returns the shared memory that a window of the given entries needs.
 func windowBytes(entries int) int { return 16*tileVectors + 16 + queriesShared + entries*entryBytes }
 
-// TestAttentionWindow: a window is large enough for a tile of keys, within the device's memory, and
-// is not used if most groups of keys would not fit.
+// TestAttentionWindow checks that a window is large enough for a tile of keys, within the device's
+// memory, and is not used if most groups of keys would not fit.
 func TestAttentionWindow(t *testing.T) {
 	const all = 32 << 10
 	for _, c := range []struct{ length, keys, tile, shared, want int }{
@@ -160,7 +160,8 @@ func (c windowCase) gradients(t *testing.T, d tensor.Device) []uint32 {
 	return all
 }
 
-// TestWindowBits: for every window, the gradients of the tables have the same bits and are correct.
+// TestWindowBits checks that for every window, the gradients of the tables have the same bits and
+// are correct.
 func TestWindowBits(t *testing.T) {
 	d := open(t, Options{})
 	defer func(n int) { d.limits.sharedBytes = n }(d.limits.sharedBytes)

@@ -97,8 +97,8 @@ func (p *packed) run(t *testing.T, d tensor.Device, outputs ...*tensor.Tensor) [
 	return all
 }
 
-// TestPhilox: all four words of every draw are those of internal/philox, as far as dropout reveals
-// them. The dropout rates are in equal steps, so each word is known to 1/16.
+// TestPhilox checks that all four words of every draw are those of internal/philox, as far as
+// dropout reveals them. The dropout rates are in equal steps, so each word is known to 1/16.
 func TestPhilox(t *testing.T) {
 	const width, layer, stream = 7, 1<<23 - 1, 255
 	d := open(t, Options{}, widths)
@@ -127,7 +127,8 @@ func TestPhilox(t *testing.T) {
 	}
 }
 
-// TestCosines: with a single weight, the tables equal the cosines of package sinusoid bit by bit.
+// TestCosines checks that with a single weight, the tables equal the cosines of package sinusoid
+// bit by bit.
 func TestCosines(t *testing.T) {
 	const ds, n = 4, 150_000
 	q := must.Get(sinusoid.New(10000, ds))(t)
@@ -153,8 +154,8 @@ func TestCosines(t *testing.T) {
 	}
 }
 
-// TestLongSample: sequences longer than a workgroup processes in one launch, and short ones
-// besides. Without noise every device makes the same choice.
+// TestLongSample checks that sequences longer than a workgroup processes in one launch, and short
+// ones besides. Without noise every device makes the same choice.
 func TestLongSample(t *testing.T) {
 	d := open(t, Options{}, widths)
 	reference := cpu.New(2)

@@ -14,7 +14,7 @@ func listed(m, n, k int, half, sum string) CooperativeShape {
 	return CooperativeShape{M: m, N: n, K: k, A: half, B: half, C: sum, Result: sum}
 }
 
-// TestChooseMixed: the shapes that drivers list, and the ones chosen from them.
+// TestChooseMixed checks that the shapes that drivers list, and the ones chosen from them.
 func TestChooseMixed(t *testing.T) {
 	all := cooperativeFeatures{matrices: true, memoryModel: true, float16: true, bfloat16: true}
 	without := func(change func(f *cooperativeFeatures)) cooperativeFeatures {
@@ -83,7 +83,7 @@ func TestChooseMixed(t *testing.T) {
 	must.Fail(t, noCooperative+"=1", "turned off")(chooseMixed(newer, all))
 }
 
-// TestMixedIsOffered: Info.Mixed reports whether Open accepts Mixed.
+// TestMixedIsOffered checks that Info.Mixed reports whether Open accepts Mixed.
 func TestMixedIsOffered(t *testing.T) {
 	for _, off := range []string{"", "1"} {
 		t.Setenv(noCooperative, off)

@@ -131,9 +131,9 @@ func runSums(t *testing.T, d *gpu, n, times int) {
 	}
 }
 
-// TestEndurance: while the garbage collector runs continuously, launches, recordings and devices
-// are created and destroyed without a crash, and neither the memory nor the number of driver
-// objects grows.
+// TestEndurance checks that while the garbage collector runs continuously, launches, recordings and
+// devices are created and destroyed without a crash, and neither the memory nor the number of
+// driver objects grows.
 func TestEndurance(t *testing.T) {
 	const kilobyte = 1 << 10
 	for _, c := range []struct {

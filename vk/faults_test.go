@@ -115,8 +115,8 @@ func used(d *gpu) int64 {
 	return n
 }
 
-// TestSilent: a device that does not answer in time is left alone. Nothing waits for it again,
-// nothing that it may still use is freed, and every further use returns the same error.
+// TestSilent checks that a device that does not answer in time is left alone. Nothing waits for it
+// again, nothing that it may still use is freed, and every further use returns the same error.
 func TestSilent(t *testing.T) {
 	d := bare(t)
 	p := sums(1)
@@ -145,8 +145,8 @@ func TestSilent(t *testing.T) {
 	must.Succeed(t, d.Close())
 }
 
-// TestFreeOfASilentDevice: freeing memory waits for the device, for a limited time and without
-// blocking others. If the device has not answered by then, memory and everything else stays
+// TestFreeOfASilentDevice checks that freeing memory waits for the device, for a limited time and
+// without blocking others. If the device has not answered by then, memory and everything else stays
 // allocated.
 func TestFreeOfASilentDevice(t *testing.T) {
 	d := bare(t)

@@ -9,7 +9,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// TestFeedForwardBlocks: splitting into blocks of rows changes no bit.
+// TestFeedForwardBlocks checks that splitting into blocks of rows changes no bit.
 func TestFeedForwardBlocks(t *testing.T) {
 	d := open(t, Options{})
 	defer func(n int) { hiddenWords = n }(hiddenWords)

@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestDriversStay: a driver stays loaded when the last instance is closed, as some can be loaded
-// only a few times.
+// TestDriversStay checks that a driver stays loaded when the last instance is closed, as some can
+// be loaded only a few times.
 func TestDriversStay(t *testing.T) {
 	t.Setenv("SFTSEQ_VK_VALIDATE", "")
 	for range 3 {

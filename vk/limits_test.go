@@ -28,8 +28,9 @@ func small(t *testing.T, d *gpu) {
 	d.limits.sharedBytes = windowBytes(0)
 }
 
-// TestOperandTooLarge: an operand that a device cannot bind whole is processed in blocks of rows,
-// with the same result. An operand that must be bound whole is an error that says what to do.
+// TestOperandTooLarge checks that an operand that a device cannot bind whole is processed in blocks
+// of rows, with the same result. An operand that must be bound whole is an error that says what to
+// do.
 func TestOperandTooLarge(t *testing.T) {
 	d := open(t, Options{})
 	m, _, _ := trained(t)
@@ -59,8 +60,8 @@ func TestOperandTooLarge(t *testing.T) {
 	t.Log(err)
 }
 
-// TestManyShortInputs: a stream of inputs that fit individually but not all together is scored in
-// several passes.
+// TestManyShortInputs checks that a stream of inputs that fit individually but not all together is
+// scored in several passes.
 func TestManyShortInputs(t *testing.T) {
 	d := open(t, Options{})
 	m, _, _ := trained(t)
@@ -87,8 +88,8 @@ func TestManyShortInputs(t *testing.T) {
 	}
 }
 
-// TestTrainingIsPlanned: what exceeds a device's limits is refused before the first step, with a
-// length that would fit.
+// TestTrainingIsPlanned checks that what exceeds a device's limits is refused before the first
+// step, with a length that would fit.
 func TestTrainingIsPlanned(t *testing.T) {
 	d := open(t, Options{})
 	m, _, _ := trained(t)
@@ -121,7 +122,7 @@ func TestTrainingIsPlanned(t *testing.T) {
 	}
 }
 
-// TestJudge: a device that lacks a feature is refused, and the error names the feature.
+// TestJudge checks that a device that lacks a feature is refused, and the error names the feature.
 func TestJudge(t *testing.T) {
 	const operations, compute = 0xff, 0x20
 	enough := physical{api: 1<<22 | 2<<12, limits: limits{maxInvocations: 256, sharedBytes: 32 << 10, buffers: 19}}

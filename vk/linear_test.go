@@ -70,8 +70,8 @@ func runKernel(t *testing.T, d *gpu, rows int,
 	return results
 }
 
-// TestRoomChangesNothing: gradients are sums over the rows in use, in an order that does not depend
-// on the capacity.
+// TestRoomChangesNothing checks that gradients are sums over the rows in use, in an order that does
+// not depend on the capacity.
 func TestRoomChangesNothing(t *testing.T) {
 	d := open(t, Options{})
 	const in, out = 5, 3

@@ -58,8 +58,8 @@ func trained(t *testing.T) (m *sft.Model, train, val *seq.File) {
 	return sft.NewModel(c, 1), file("train"), file("val")
 }
 
-// TestLost: if a device is lost in the middle of a run, the run ends with an error that says so.
-// The last checkpoint is valid, and another device can resume from it.
+// TestLost checks that if a device is lost in the middle of a run, the run ends with an error that
+// says so. The last checkpoint is valid, and another device can resume from it.
 func TestLost(t *testing.T) {
 	d := open(t, Options{})
 	m, rows, val := trained(t)
@@ -104,7 +104,8 @@ func TestLost(t *testing.T) {
 	must.Check(t, tr.Close())
 }
 
-// TestNothingIsLeft: completed and refused runs leave none of the device's memory in use.
+// TestNothingIsLeft checks that completed and refused runs leave none of the device's memory in
+// use.
 func TestNothingIsLeft(t *testing.T) {
 	d := open(t, Options{})
 	m, rows, val := trained(t)

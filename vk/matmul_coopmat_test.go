@@ -49,9 +49,9 @@ func TestMixedTilesAgree(t *testing.T) {
 	}
 }
 
-// TestMixedSaturates: a forward product saturates numbers beyond float16 to its largest number, and
-// keeps values that are not finite. In a gradient they become infinite, so that loss scaling
-// detects the step.
+// TestMixedSaturates checks that a forward product saturates numbers beyond float16 to its largest
+// number, and keeps values that are not finite. In a gradient they become infinite, so that loss
+// scaling detects the step.
 func TestMixedSaturates(t *testing.T) {
 	d := open(t, Options{Mixed: true})
 	const largest = 65504
@@ -84,8 +84,8 @@ func TestMixedSaturates(t *testing.T) {
 	}
 }
 
-// TestMixedIsClose: kernels in mixed precision equal those in float32 up to the rounding of
-// operands.
+// TestMixedIsClose checks that kernels in mixed precision equal those in float32 up to the rounding
+// of operands.
 func TestMixedIsClose(t *testing.T) {
 	type declare = func(tensor.Axis, ...int) *tensor.Tensor
 	const room, rows, n, out = 300, 270, 20, 33

@@ -192,7 +192,7 @@ func productCases(d *gpu) map[string]*bench {
 	return cases
 }
 
-// TestTilesAgree: an element's bits do not depend on the tile.
+// TestTilesAgree checks that an element's bits do not depend on the tile.
 func TestTilesAgree(t *testing.T) {
 	d := open(t, Options{})
 	for name, b := range productCases(d) {

@@ -8,7 +8,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestMeasure: the rates are plausible for a real machine.
+// TestMeasure checks that the rates are plausible for a real machine.
 func TestMeasure(t *testing.T) {
 	d := open(t, Options{})
 	for what, measure := range map[string]func() (float64, error){"copy": d.MeasureCopy,
@@ -21,7 +21,8 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-// TestLengthen: no launch takes long, on slow and fast devices, and the last one is long enough.
+// TestLengthen checks that no launch takes long, on slow and fast devices, and the last one is long
+// enough.
 func TestLengthen(t *testing.T) {
 	for _, perTurn := range []float64{0, 1e-7, 1e-5, 1e-3, 2e-2} {
 		longest := 0.0

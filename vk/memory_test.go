@@ -110,8 +110,8 @@ func TestAllocator(t *testing.T) {
 	}
 }
 
-// TestRing: allocations of a launch never overlap, and the ring does not grow beyond the needs of
-// two launches if these are small.
+// TestRing checks that allocations of a launch never overlap, and the ring does not grow beyond the
+// needs of two launches if these are small.
 func TestRing(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for range 300 {
@@ -137,7 +137,7 @@ func TestRing(t *testing.T) {
 	}
 }
 
-// TestOutOfMemory: the error contains the requested size and a size that would fit.
+// TestOutOfMemory checks that the error contains the requested size and a size that would fit.
 func TestOutOfMemory(t *testing.T) {
 	d := open(t, Options{})
 	heap := d.physical.heapBytes(d.dummy.block.kind)
@@ -187,7 +187,8 @@ func TestOutOfMemory(t *testing.T) {
 	m.Free()
 }
 
-// TestFreed: memory may be freed twice and after its device; running with freed memory is an error.
+// TestFreed checks that memory may be freed twice and after its device; running with freed memory
+// is an error.
 func TestFreed(t *testing.T) {
 	d := open(t, Options{})
 	p := sums(1)
@@ -204,7 +205,7 @@ func TestFreed(t *testing.T) {
 	mem[tensor.Inputs].Free()
 }
 
-// TestClosed: every call on a closed device is an error.
+// TestClosed checks that every call on a closed device is an error.
 func TestClosed(t *testing.T) {
 	d := open(t, Options{})
 	p := sums(1)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestWithoutCgo: the program builds, and the error says how to get Vulkan.
+// TestWithoutCgo checks that the program builds, and the error says how to get Vulkan.
 func TestWithoutCgo(t *testing.T) {
 	_, err := Devices()
 	d, failed := Open(Options{})

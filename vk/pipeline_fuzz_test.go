@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// FuzzPipelineFile: only sealed content of the pipeline cache's file reaches a driver, and no bit
-// of it may be changed.
+// FuzzPipelineFile checks that only sealed content of the pipeline cache's file reaches a driver,
+// and no bit of it may be changed.
 func FuzzPipelineFile(f *testing.F) {
 	f.Add(sealed(nil), uint(0), false)
 	f.Add(sealed([]byte("what a driver has compiled")), uint(3), true)

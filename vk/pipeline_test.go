@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestPipelineFile: compiled pipelines are stored, and any other content of the file only costs
-// time.
+// TestPipelineFile checks that compiled pipelines are stored, and any other content of the file
+// only costs time.
 func TestPipelineFile(t *testing.T) {
 	cache := t.TempDir()
 	t.Setenv("XDG_CACHE_HOME", cache)
@@ -67,7 +67,7 @@ func TestPipelineFile(t *testing.T) {
 	must.Check(t, os.Remove(name))
 }
 
-// TestPipelineFileTogether: processes that store concurrently leave one of their files.
+// TestPipelineFileTogether checks that processes that store concurrently leave one of their files.
 func TestPipelineFileTogether(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	var devices [3]*gpu
@@ -94,7 +94,7 @@ func TestPipelineFileTogether(t *testing.T) {
 	}
 }
 
-// TestCompiledAgain: a failed compilation of a shader is tried again.
+// TestCompiledAgain checks that a failed compilation of a shader is tried again.
 func TestCompiledAgain(t *testing.T) {
 	d := open(t, Options{})
 	failures := 0

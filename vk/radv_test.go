@@ -235,7 +235,7 @@ func (r *compiled) compare(t *testing.T, text string) {
 	}
 }
 
-// TestRADVPage: the page has the maxima of the committed tables.
+// TestRADVPage checks that the page has the maxima of the committed tables.
 func TestRADVPage(t *testing.T) {
 	inReruns(t)
 	page := string(must.Get(os.ReadFile("../docs/performance.md"))(t))

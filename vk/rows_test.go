@@ -16,8 +16,8 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// TestSplitGradients: gradients have the same bits for any split of launches: by rows, heads,
-// chunks of queries and chunks of rows.
+// TestSplitGradients checks that gradients have the same bits for any split of launches: by rows,
+// heads, chunks of queries and chunks of rows.
 func TestSplitGradients(t *testing.T) {
 	d := open(t, Options{})
 	m, _, _ := trained(t)
@@ -49,8 +49,8 @@ func TestSplitGradients(t *testing.T) {
 	}
 }
 
-// TestSplitNGrams: logits and gradients have the same bits for any split of the table of n-grams and of the tokens, and no
-// launch binds more than a block of them.
+// TestSplitNGrams checks that logits and gradients have the same bits for any split of the table of
+// n-grams and of the tokens, and no launch binds more than a block of them.
 func TestSplitNGrams(t *testing.T) {
 	d := open(t, Options{})
 	m, _, _ := trained(t)
@@ -97,8 +97,8 @@ func TestSplitNGrams(t *testing.T) {
 	}
 }
 
-// TestLaunchesAreBounded: the work and the bindings of launches for attention and weight gradients
-// do not grow with the input.
+// TestLaunchesAreBounded checks that the work and the bindings of launches for attention and weight
+// gradients do not grow with the input.
 func TestLaunchesAreBounded(t *testing.T) {
 	d := open(t, Options{})
 	m, _, _ := trained(t)
@@ -130,8 +130,8 @@ func TestLaunchesAreBounded(t *testing.T) {
 	}
 }
 
-// TestAMillionTokens: training on one sequence of 2²⁰ tokens stays within the limits of a device
-// with minimal bindings.
+// TestAMillionTokens checks that training on one sequence of 2²⁰ tokens stays within the limits of
+// a device with minimal bindings.
 func TestAMillionTokens(t *testing.T) {
 	d := open(t, Options{})
 	m, _, _ := trained(t)
@@ -144,7 +144,7 @@ func TestAMillionTokens(t *testing.T) {
 	}
 }
 
-// TestWindows: every piece lies in the window in which it begins.
+// TestWindows checks that every piece lies in the window in which it begins.
 func TestWindows(t *testing.T) {
 	for _, c := range [][3]int{{1, 64, 128}, {128, 64, 128}, {129, 64, 128}, {5000, 64, 1024},
 		{5000, 300, 128}, {4096, 128, 4096}} {

@@ -26,8 +26,8 @@ func weighted(n int) *tensor.Program {
 	return p.Finish()
 }
 
-// TestSlots: several goroutines concurrently prepare programs, run them on shared weights and read
-// the results.
+// TestSlots checks that several goroutines concurrently prepare programs, run them on shared
+// weights and read the results.
 func TestSlots(t *testing.T) {
 	d := open(t, Options{}, watched)
 	weights := must.Get(d.Allocate(100))(t)
@@ -81,8 +81,8 @@ func TestSlots(t *testing.T) {
 	wg.Wait()
 }
 
-// TestRecordingsAreBounded: of many programs that run in the same memory, the most recently used
-// ones are kept.
+// TestRecordingsAreBounded checks that of many programs that run in the same memory, the most
+// recently used ones are kept.
 func TestRecordingsAreBounded(t *testing.T) {
 	d := bare(t)
 	defer d.Close()
@@ -104,8 +104,8 @@ func TestRecordingsAreBounded(t *testing.T) {
 	}
 }
 
-// TestStopped: a context that ends stops a program between segments, and the program can run again
-// afterwards.
+// TestStopped checks that a context that ends stops a program between segments, and the program can
+// run again afterwards.
 func TestStopped(t *testing.T) {
 	d := open(t, Options{})
 	p := weighted(3)

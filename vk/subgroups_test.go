@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// TestSubgroups: subgroups have the requested width. It is 8 on most CPUs; make test-again repeats
-// the dependent tests with 4, 16 and 32.
+// TestSubgroups checks that subgroups have the requested width. It is 8 on most CPUs; make
+// test-again repeats the dependent tests with 4, 16 and 32.
 func TestSubgroups(t *testing.T) {
 	d := open(t, Options{}, widths)
 	t.Logf("subgroups of %d", d.Info().SubgroupSize)
@@ -50,7 +50,7 @@ func asksSubgroup(suite, name string) bool {
 	return slices.Contains(slices.Collect(maps.Values(asking)), suite)
 }
 
-// TestAskingShaders: no other shader reads its subgroup.
+// TestAskingShaders checks that no other shader reads its subgroup.
 func TestAskingShaders(t *testing.T) {
 	files, err := filepath.Glob("../shaders/*.comp")
 	if err != nil || len(files) < 50 {

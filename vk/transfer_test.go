@@ -64,8 +64,8 @@ func TestTransfers(t *testing.T) {
 	}
 }
 
-// TestManySmallWrites: the number of pending copies is bounded, and memory that is freed before
-// they are submitted may be reused immediately.
+// TestManySmallWrites checks that the number of pending copies is bounded, and memory that is freed
+// before they are submitted may be reused immediately.
 func TestManySmallWrites(t *testing.T) {
 	d := open(t, Options{}, watched)
 	for i := range 3 * stagingSteps {
@@ -84,7 +84,7 @@ func TestManySmallWrites(t *testing.T) {
 	}
 }
 
-// TestWriters: several goroutines write and read separate memories.
+// TestWriters checks that several goroutines write and read separate memories.
 func TestWriters(t *testing.T) {
 	d := open(t, Options{}, watched)
 	const words = stagingBytes/4/3 + 5

@@ -14,8 +14,9 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestUnavailable: without a loader or a driver there is no crash, and the error says what is
-// missing and what to install. A process loads Vulkan once, so each case runs in its own process.
+// TestUnavailable checks that without a loader or a driver there is no crash, and the error says
+// what is missing and what to install. A process loads Vulkan once, so each case runs in its own
+// process.
 func TestUnavailable(t *testing.T) {
 	const child = "SFTSEQ_VK_UNAVAILABLE"
 	if os.Getenv(child) == "1" {

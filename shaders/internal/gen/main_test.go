@@ -19,7 +19,8 @@ done
 ! grep error "$1" && cp "$1" "$out"
 `
 
-// TestRun: only changed shaders are compiled, and those that fail are named and keep their SPIR-V.
+// TestRun checks that only changed shaders are compiled, and those that fail are named and keep
+// their SPIR-V.
 func TestRun(t *testing.T) {
 	m := maker{dir: t.TempDir(), plain: tools{compiler: filepath.Join(t.TempDir(), "compiler"), validator: "true"}}
 	write := func(path, text string) {

@@ -16,7 +16,7 @@ func files(pairs ...string) fstest.MapFS {
 	return m
 }
 
-// TestClosure: a shader's checksum covers everything that it includes.
+// TestClosure checks that a shader's checksum covers everything that it includes.
 func TestClosure(t *testing.T) {
 	tree := files(
 		"a.comp", "#include \"include/x.glsl\"\nvoid main() {}\n",
