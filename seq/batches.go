@@ -9,12 +9,13 @@ import (
 	"github.com/sftseq/sftseq/internal/philox"
 )
 
-// poolBatches is the number of batches in a pool. Rows are sorted by length within a pool only. A
-// larger pool has batches of more uniform length, but their composition is less random.
+// poolBatches is the number of batches in a pool. Rows are sorted by length within each pool only.
+// In a larger pool, the lengths within a batch are more uniform, but the composition of the batches
+// is less random.
 const poolBatches = 64
 
-// Batches is the order in which training visits the rows of a data set. It depends on lengths,
-// batch size, seed and epoch alone, so a checkpoint only has to store a position. Each epoch has
+// Batches is the order in which training visits the rows of a data set. The order depends only on
+// lengths, batch size, seed and epoch, so a checkpoint only has to store a position. Each epoch has
 // every row exactly once, in batches of rows of similar length. Batches is not safe for concurrent
 // use.
 type Batches struct {
@@ -22,17 +23,18 @@ type Batches struct {
 	size    int
 	seed    uint64
 
-	epoch uint32 // epoch of order; meaningless while order is nil
+	epoch uint32 // epoch of order; unused while order is nil
 	order [][]uint32
 }
 
-// A Position identifies the next batch of training.
+// Position identifies the next batch of training.
 type Position struct {
 	Epoch uint32 `json:"epoch"`
 	Batch int    `json:"batch"`
 }
 
-// NewBatches prepares batches of size rows; lengths has each row's length.
+// NewBatches returns the order of batches of size rows. The slice lengths holds the number of
+// tokens of each row.
 func NewBatches(lengths []int32, size int, seed uint64) (*Batches, error) {
 	if size < 1 {
 		return nil, fmt.Errorf("batch size: expected at least 1, found %d", size)
@@ -43,12 +45,12 @@ func NewBatches(lengths []int32, size int, seed uint64) (*Batches, error) {
 	return &Batches{lengths: lengths, size: size, seed: seed}, nil
 }
 
-// PerEpoch returns the number of batches of an epoch. One of them is shorter
-// than the others if the rows do not divide evenly.
+// PerEpoch returns the number of batches of an epoch. One batch is shorter than the others if the
+// rows do not divide evenly.
 func (b *Batches) PerEpoch() int { return (len(b.lengths) + b.size - 1) / b.size }
 
-// At returns the rows of a batch, 0 ≤ p.Batch < PerEpoch(). The caller must not
-// change them; they stay valid.
+// At returns the row indices of a batch, 0 ≤ p.Batch < PerEpoch(). The slice stays valid, and the
+// caller must not change it.
 func (b *Batches) At(p Position) []uint32 {
 	return b.Epoch(p.Epoch)[p.Batch]
 }
@@ -61,7 +63,7 @@ func (b *Batches) Next(p Position) Position {
 	return Position{p.Epoch + 1, 0}
 }
 
-// Epoch returns all batches of an epoch. It keeps the most recent epoch.
+// Epoch returns all batches of an epoch. It caches the most recent epoch.
 func (b *Batches) Epoch(epoch uint32) [][]uint32 {
 	if b.order == nil || b.epoch != epoch {
 		b.order, b.epoch = b.arrange(epoch), epoch
@@ -69,9 +71,9 @@ func (b *Batches) Epoch(epoch uint32) [][]uint32 {
 	return b.order
 }
 
-// arrange permutes the rows, cuts the permutation into pools, sorts each pool
-// by length, cuts it into batches, and permutes those. Equal lengths stay in
-// the permutation's order. The short batch, if any, is in the last pool.
+// arrange returns the batches of an epoch. It permutes the rows and cuts the permutation into
+// pools. It sorts each pool by length, cuts it into batches and permutes the batches. Rows of equal
+// length stay in the permutation's order. The short batch, if any, is in the last pool.
 func (b *Batches) arrange(epoch uint32) [][]uint32 {
 	rows := make([]uint32, len(b.lengths))
 	for i := range rows {
@@ -90,8 +92,8 @@ func (b *Batches) arrange(epoch uint32) [][]uint32 {
 	return batches
 }
 
-// permute shuffles items (Fisher-Yates) by the draws (i, StreamShuffle, which, epoch), where which
-// is 0 for the rows and 1, 2, … for the batches of each pool.
+// permute shuffles items with the Fisher-Yates method and the draws (i, StreamShuffle, which,
+// epoch). The value which is 0 for the rows, and 1, 2, … for the batches of each pool.
 func permute[T any](items []T, seed uint64, which, epoch uint32) {
 	for i := len(items) - 1; i > 0; i-- {
 		w := philox.Words(seed, [4]uint32{uint32(i), philox.StreamShuffle, which, epoch})

@@ -40,12 +40,12 @@ func TestEveryRowOnce(t *testing.T) {
 				}
 			}
 			if len(epoch) != b.PerEpoch() || short > 1 {
-				t.Errorf("%d rows by %d: %d batches, expected %d; %d short ones", n, size,
+				t.Errorf("%d rows in batches of %d: %d batches, want %d; %d short batches, want at most 1", n, size,
 					len(epoch), b.PerEpoch(), short)
 			}
 			for row, times := range seen {
 				if times != 1 {
-					t.Fatalf("%d rows by %d: row %d occurs %d times", n, size, row, times)
+					t.Fatalf("%d rows in batches of %d: row %d occurs %d times, want once", n, size, row, times)
 				}
 			}
 		}
@@ -65,9 +65,9 @@ func TestBatchesHaveSimilarLengths(t *testing.T) {
 	}
 	// A batch covers a 64th of its pool's range, which is 1,500 wide.
 	if mean := spread / len(batches); mean > 40 {
-		t.Errorf("lengths within a batch differ by %d on average", mean)
+		t.Errorf("lengths within a batch differ by %d on average, want at most 40", mean)
 	}
-	// The batches are not in the order of their lengths.
+	// The batches must not be sorted by length.
 	rising := 0
 	for i := range len(batches) - 1 {
 		if lengths[batches[i][0]] < lengths[batches[i+1][0]] {
@@ -75,7 +75,8 @@ func TestBatchesHaveSimilarLengths(t *testing.T) {
 		}
 	}
 	if rising < len(batches)/3 || rising > 2*len(batches)/3 {
-		t.Errorf("%d of %d batches are longer than the one before", rising, len(batches))
+		t.Errorf("%d of %d batches begin with a longer row than the previous batch, want about half", rising,
+			len(batches))
 	}
 }
 
@@ -85,7 +86,7 @@ func TestBatchesAreAFunctionOfTheirArguments(t *testing.T) {
 	b.Epoch(9) // earlier calls must not affect the result
 	for _, epoch := range []uint32{0, 1, 0} {
 		if !reflect.DeepEqual(a.Epoch(epoch), b.Epoch(epoch)) {
-			t.Errorf("epoch %d differs", epoch)
+			t.Errorf("epoch %d depends on the epochs requested before", epoch)
 		}
 	}
 	first := slices.Clone(a.Epoch(0))
@@ -95,21 +96,22 @@ func TestBatchesAreAFunctionOfTheirArguments(t *testing.T) {
 	p := Position{}
 	for range a.PerEpoch() {
 		if !slices.Equal(a.At(p), first[p.Batch]) {
-			t.Fatalf("position %v", p)
+			t.Fatalf("position %v has another batch than Epoch returns", p)
 		}
 		p = a.Next(p)
 	}
 	if p != (Position{Epoch: 1}) {
-		t.Errorf("after an epoch the position is %v", p)
+		t.Errorf("position %v after an epoch, want batch 0 of epoch 1", p)
 	}
 }
 
-// TestGoldenOrder pins the order: another order would change every resumed training.
+// TestGoldenOrder checks that the order never changes, as another order would change every resumed
+// training run.
 func TestGoldenOrder(t *testing.T) {
 	lengths := []int32{5, 3, 8, 8, 1, 9, 2, 7, 7, 4, 6, 6, 3}
 	b := mustBatches(t, lengths, 3, 0x123456789abcdef0)
 	if got := fmt.Sprint(b.Epoch(0), b.Epoch(1)); got != goldenOrder {
-		t.Errorf("the order is\n%s, expected\n%s", got, goldenOrder)
+		t.Errorf("order\n%s, want\n%s", got, goldenOrder)
 	}
 }
 
@@ -122,7 +124,7 @@ func TestBatchesRefuse(t *testing.T) {
 
 func TestSequential(t *testing.T) {
 	if got := fmt.Sprint(Sequential(5, 2), Sequential(0, 2)); got != "[[0 1] [2 3] [4]] []" {
-		t.Error(got)
+		t.Errorf("Sequential returned %s", got)
 	}
 }
 

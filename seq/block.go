@@ -14,24 +14,23 @@ import (
 	"github.com/sftseq/sftseq/internal/arrowipc"
 )
 
-// Small record batches keep the memory of readers and of random access small.
+// Record batches are small to limit the memory of readers and of random access.
 const (
 	batchBytes = 64 << 10
 	batchRows  = 1024
 )
 
-// A Block holds rows in the layout of a file. Several goroutines can fill a block each; one
-// goroutine then writes the blocks in order with [Writer.WriteBlock]. A block is not safe for
-// concurrent use.
+// Block holds rows in the layout of a file. Several goroutines can each fill a block; one goroutine
+// then writes the blocks in order with [Writer.WriteBlock]. A block is not safe for concurrent use.
 type Block struct {
 	spec    *Spec
-	columns []string // names of the token columns; empty where the file has features
+	columns []string // names of the token columns; empty if the file has features
 	layout  layout   // layout of the tokens
 	batches []*batch
 	rows    int
 }
 
-// NewBlock returns an empty block for files of spec.
+// NewBlock returns an empty block for files with the specification spec.
 func NewBlock(spec *Spec) *Block {
 	b := &Block{spec: spec, layout: spec.layout()}
 	if spec.FeatureNames == nil {
@@ -45,15 +44,15 @@ type batch struct {
 	tokens    []tokenList // one column, or two for pairs
 	labels    []int32
 	unlabeled int               // number of null labels
-	lists     labelListWriter   // empty where the file has no lists of labels
-	numbers   numberList        // empty where the file has no numbers
-	features  itemList[float32] // replaces tokens where the file has features
-	edges     edgeLists         // empty where the file has no edges
-	ids       idList            // empty where the file has no ids
+	lists     labelListWriter   // empty if the file has no lists of labels
+	numbers   numberList        // empty if the file has no numbers
+	features  itemList[float32] // replaces tokens if the file has features
+	edges     edgeLists         // empty if the file has no edges
+	ids       idList            // empty if the file has no ids
 	size      int               // bytes of tokens, lists of labels, numbers and ids
 }
 
-// undo removes the parts of an incomplete row, and the last batch if it has no other row.
+// undo removes the columns of an incomplete row, and the last batch if the batch has no other row.
 func (b *Block) undo(last *batch) {
 	for i := range last.tokens {
 		last.tokens[i].cut(len(last.labels), b.layout.width())
@@ -64,7 +63,8 @@ func (b *Block) undo(last *batch) {
 	}
 }
 
-// batches recycles batches after they were written: most of a writer's allocations are for batches.
+// batches recycles batches after they were written, because most of a writer's allocations are for
+// batches.
 var batches = sync.Pool{New: func() any { return &batch{} }}
 
 // newBatch returns a batch without rows.
@@ -92,14 +92,14 @@ func newBatch(columns int) *batch {
 
 // tokenList is a column of lists of tokens.
 type tokenList struct {
-	offsets []int32 // one more than the number of rows
+	offsets []int32 // offsets of the lists, one more than the number of rows
 	values  []byte
 }
 
 // Rows returns the number of rows.
 func (b *Block) Rows() int { return b.rows }
 
-// Bytes returns the size of the tokens and ids.
+// Bytes returns the number of bytes of tokens, lists of labels, numbers and ids.
 func (b *Block) Bytes() (n int) {
 	for _, batch := range b.batches {
 		n += batch.size
@@ -107,8 +107,8 @@ func (b *Block) Bytes() (n int) {
 	return n
 }
 
-// Append adds a row; e.Index is ignored. A row that a reader would refuse is an error and leaves
-// the block unchanged.
+// Append adds a row; it ignores e.Index. If a reader would refuse the row, Append returns an error
+// and leaves the block unchanged.
 func (b *Block) Append(e Example) error {
 	if err := b.check(len(e.A), len(e.B), e.B != nil, e); err != nil {
 		return err
@@ -126,8 +126,8 @@ func (b *Block) Append(e Example) error {
 }
 
 // AppendBytes adds a row whose tokens are the bytes of one text, or of the two texts of a pair,
-// plus 1. Label, numbers and id are those of e. The row is the same as Append adds for the ids of
-// the byte tokenizer, but faster, since the file stores the bytes themselves.
+// plus 1. Label, numbers and id are from e. Append would add the same row for the ids of the byte
+// tokenizer. AppendBytes is faster, since the file stores the bytes themselves.
 func (b *Block) AppendBytes(first, second string, e Example) error {
 	if b.spec.VocabSize != 257 || b.layout.first != 1 {
 		return fmt.Errorf("bytes: expected a vocabulary of 257 with pad 0, found %d", b.spec.VocabSize)
@@ -153,7 +153,7 @@ func (b *Block) last() *batch {
 	return b.batches[last]
 }
 
-// finish completes a row of length tokens.
+// finish completes a row with the given number of tokens.
 func (b *Block) finish(into *batch, length int, e Example) {
 	into.size += b.layout.width() * length
 	if b.spec.IDs {
@@ -165,7 +165,7 @@ func (b *Block) finish(into *batch, length int, e Example) {
 			into.features.values = append(into.features.values, row...)
 		}
 		into.features.end(len(e.Features))
-		into.size += 4 * (n - 1) * length // features: 4 bytes of the n·length are already counted with the tokens
+		into.size += 4 * (n - 1) * length // adds the bytes of features; 4 bytes per token are counted already
 	}
 	if b.spec.Edged() {
 		into.edges.append(e.Edges)
@@ -188,15 +188,15 @@ func (b *Block) finish(into *batch, length int, e Example) {
 
 func (b *batch) full() bool { return len(b.labels) >= batchRows || b.size >= batchBytes }
 
-// append adds a list. It reports whether all ids are valid tokens; if not, the caller must cut the
-// list off again.
+// append adds a list. It reports whether all ids are valid tokens. If not, the caller must remove
+// the list with cut.
 func (l *tokenList) append(tokens []int32, spec *Spec, to layout) (ok bool) {
 	switch out := l.grow(len(tokens), to.width()); to.width() {
 	case 1:
 		ok = narrow8(out, tokens, to.first, spec)
 	case 2:
 		ok = narrow16(out, tokens, to.first, spec)
-	default: // first is 0
+	default: // layouts of four bytes per token have first = 0
 		ok = firstBad(tokens, 0, spec) < 0
 		copy(out, arrow.Int32Traits.CastToBytes(tokens))
 	}
@@ -217,10 +217,10 @@ func (l *tokenList) cut(rows, width int) {
 	l.values = l.values[:width*int(l.offsets[len(l.offsets)-1])]
 }
 
-// narrow8 and narrow16 store ids minus first in one or two bytes each and report whether all are
-// valid tokens. Most of the time of writing is spent here, so they do both in one pass without a
-// branch. An id below 0, beyond the last one, or equal to the pad id sets the sign bit of bad.
-// Without a pad id, pad is an id beyond the last one.
+// narrow8 and narrow16 store ids minus first in one or two bytes each and report whether all ids
+// are valid tokens. A writer spends most of its time here, so they store and check in one pass
+// without a branch. An id below 0, above the largest id or equal to the pad id sets the sign bit of
+// bad. Without a pad id, pad is an id above the largest id.
 func narrow8(out []byte, ids []int32, first int32, spec *Spec) bool {
 	last, pad := ends(spec)
 	bad := int32(0)
@@ -235,7 +235,7 @@ func narrow8(out []byte, ids []int32, first int32, spec *Spec) bool {
 func narrow16(out []byte, ids []int32, first int32, spec *Spec) bool {
 	last, pad := ends(spec)
 	bad := int32(0)
-	for len(ids) >= 4 && len(out) >= 8 { // four ids per store
+	for len(ids) >= 4 && len(out) >= 8 { // store four ids in one write
 		a, b, c, d := ids[0], ids[1], ids[2], ids[3]
 		bad |= a | b | c | d | (last - a) | (last - b) | (last - c) | (last - d) |
 			((a ^ pad) - 1) | ((b ^ pad) - 1) | ((c ^ pad) - 1) | ((d ^ pad) - 1)
@@ -258,8 +258,8 @@ func ends(spec *Spec) (last, pad int32) {
 	return last, last + 1
 }
 
-// check validates the row e, whose sequences have first and second tokens; second counts only if
-// pair is set.
+// check validates the row e, whose sequences have the given numbers of tokens, first and second. It
+// ignores second unless pair is set.
 func (b *Block) check(first, second int, pair bool, e Example) error {
 	if err := b.spec.checkFeatures(e.Features); err != nil {
 		return fmt.Errorf("column %s: %w", ColumnFeatures, err)
@@ -321,7 +321,7 @@ func relabel(labels []int32, number func(int32) int32) {
 	}
 }
 
-// record returns the batch as an Arrow record. They share memory.
+// record returns the batch as an Arrow record, which shares memory with the batch.
 func (b *batch) record(schema *arrow.Schema) arrow.Record {
 	rows := len(b.labels)
 	var columns []arrow.Array
@@ -354,8 +354,8 @@ func (l *tokenList) array(t *arrow.ListType) arrow.Array {
 		[]arrow.ArrayData{values}, 0, 0))
 }
 
-// validity returns the bitmap of the known values of a column, nil if all are known, and the number
-// of nulls.
+// validity returns a column's validity bitmap and its number of nulls. The bitmap is nil if all
+// values are known.
 func validity(n int, known func(i int) bool) (bitmap *memory.Buffer, nulls int) {
 	bits := make([]byte, bitutil.BytesForBits(int64(n)))
 	for i := range n {

@@ -17,15 +17,15 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// blockSpecs covers every width of tokens, pairs and ids.
+// blockSpecs returns specifications that cover every width of tokens, pairs and ids.
 func blockSpecs() []Spec {
 	specs := []Spec{listopsSpec(), listopsSpec(), listopsSpec(), listopsSpec(), listopsSpec()}
 	specs[1].VocabSize, specs[2].VocabSize, specs[3].Task, specs[4].IDs = 300, 70000, Retrieval, true
 	return specs
 }
 
-// TestBlocks checks that any mixture of blocks and single rows gives back the rows that were
-// written, and the manifest agrees with the file.
+// TestBlocks checks that rows written in blocks and one by one are read back unchanged, and that
+// the manifest agrees with the file.
 func TestBlocks(t *testing.T) {
 	for _, spec := range blockSpecs() {
 		rows := examples(5000, 60, spec, 3)
@@ -47,10 +47,11 @@ func TestBlocks(t *testing.T) {
 			}
 		}
 		if block.Rows() != 4900-2501 || block.Bytes() < block.Rows() {
-			t.Errorf("%d rows, %d bytes", block.Rows(), block.Bytes())
+			t.Errorf("block of %d rows and %d bytes, want 2399 rows and at least a byte per row", block.Rows(),
+				block.Bytes())
 		}
 		flush()
-		flush() // an empty block
+		flush() // also writes an empty block
 		for ; at < len(rows); at++ {
 			must.Succeed(t, out.Write(rows[at]))
 		}
@@ -62,18 +63,19 @@ func TestBlocks(t *testing.T) {
 		for i := range rows {
 			rows[i].Index, rows[i].ID = uint32(i), "" // random access does not keep ids
 			if e, err := f.Example(i); err != nil || !reflect.DeepEqual(e, rows[i]) {
-				t.Fatalf("row %d: %v, %v; want %v", i, e, err, rows[i])
+				t.Fatalf("row %d: read %v, error %v; want %v", i, e, err, rows[i])
 			}
 		}
 		info := must.Get(inspectPath(d.path("train")))(t)
 		if split := d.Manifest.Splits["train"]; split.Rows != 5000 || split.Lengths != info.Lengths ||
 			!reflect.DeepEqual(split.Labels, info.Labels) {
-			t.Errorf("the manifest says %+v, the file %+v", split, info)
+			t.Errorf("manifest %+v, file %+v, want the same rows, lengths and labels", split, info)
 		}
 	}
 }
 
-// TestNarrow checks that ids are stored unchanged, and every invalid id is found.
+// TestNarrow checks for each width of tokens that valid ids are accepted in the expected number of
+// bytes, and that every invalid id is refused.
 func TestNarrow(t *testing.T) {
 	pad := int32(3)
 	for _, vocab := range []int{1, 2, 200, 256, 257, 258, 1000, 1 << 16, 1<<16 + 1, 1<<16 + 2} {
@@ -89,7 +91,7 @@ func TestNarrow(t *testing.T) {
 				err := block.Append(Example{A: []int32{id}})
 				if (err == nil) != (spec.checkID(id) == nil) ||
 					block.Rows()-before != map[bool]int{true: 1}[err == nil] {
-					t.Errorf("vocabulary %d, pad %v: id %d: %v", vocab, p, id, err)
+					t.Errorf("vocabulary %d, pad %v: appending id %d returned %v", vocab, p, id, err)
 				}
 			}
 			ids, width := vocab, 4
@@ -103,17 +105,17 @@ func TestNarrow(t *testing.T) {
 				width = 2
 			}
 			if block.Rows() > 0 && len(block.batches[0].tokens[0].values) != width*block.Rows() {
-				t.Errorf("vocabulary %d: %d bytes of %d rows", vocab,
+				t.Errorf("vocabulary %d: %d bytes for %d rows", vocab,
 					len(block.batches[0].tokens[0].values), block.Rows())
 			}
-			// One bad id, at any position of rows of any length.
+			// One id is invalid, at any position of rows of any length.
 			for n := 1; n < 12; n++ {
 				for at := range n {
 					row := slices.Repeat([]int32{2}, n)
 					row[at] = int32(vocab)
 					if err := block.Append(Example{A: row}); vocab > 2 &&
 						(err == nil || !strings.Contains(err.Error(), fmt.Sprintf("index %d: expected", at))) {
-						t.Errorf("vocabulary %d: %v: %v", vocab, row, err)
+						t.Errorf("vocabulary %d: appending %v returned %v", vocab, row, err)
 					}
 				}
 			}
@@ -121,19 +123,19 @@ func TestNarrow(t *testing.T) {
 	}
 }
 
-// TestBlockRefuses checks that a row that cannot be added leaves the block unchanged. A label
-// without a name is an error of Close.
+// TestBlockRefuses checks that a refused row leaves the block unchanged. Close refuses a label
+// without a name.
 func TestBlockRefuses(t *testing.T) {
 	spec := listopsSpec()
 	block := NewBlock(&spec)
 	good := Example{A: []int32{1, 2}, Label: 3}
 	for _, e := range []Example{good, {}, {A: []int32{1, 17}}, {A: []int32{0}}, {A: []int32{1}, Label: -2}, good} {
 		if err := block.Append(e); (err == nil) != reflect.DeepEqual(e, good) {
-			t.Errorf("%v: %v", e, err)
+			t.Errorf("appending %v returned %v", e, err)
 		}
 	}
 	if block.Rows() != 2 {
-		t.Errorf("%d rows", block.Rows())
+		t.Errorf("%d rows, want 2", block.Rows())
 	}
 	block.Relabel(func(l int32) int32 { return l + 9 })
 	var out bytes.Buffer
@@ -142,8 +144,8 @@ func TestBlockRefuses(t *testing.T) {
 	must.Fail(t, "expected a label from 0 to 9, found 12")(w.Close())
 }
 
-// TestRefusedFirst checks that a refused first row of a batch leaves nothing behind, in an empty
-// block or after a full batch.
+// TestRefusedFirst checks that a row can be written after the first row of a record batch was
+// refused, in an empty block and after a full batch.
 func TestRefusedFirst(t *testing.T) {
 	spec := listopsSpec()
 	var out bytes.Buffer
@@ -153,7 +155,7 @@ func TestRefusedFirst(t *testing.T) {
 		if i%batchRows == 0 {
 			if err := errors.Join(w.Write(Example{A: []int32{99}}),
 				block.Append(Example{A: []int32{99}})); err == nil || !strings.Contains(err.Error(), "\n") {
-				t.Fatalf("error %v", err)
+				t.Fatalf("error %v, want one from Write and one from Append", err)
 			}
 		}
 		if i == batchRows {
@@ -162,11 +164,11 @@ func TestRefusedFirst(t *testing.T) {
 		must.Succeed(t, errors.Join(w.Write(Example{A: []int32{1}}), block.Append(Example{A: []int32{1}})))
 	}
 	if err := errors.Join(w.WriteBlock(block), w.Close()); err != nil || w.row != 2*batchRows {
-		t.Errorf("%d rows, %v", w.row, err)
+		t.Errorf("%d rows, error %v; want %d rows", w.row, err, 2*batchRows)
 	}
 }
 
-// TestRenameRefused checks that a split that cannot be rewritten keeps its error.
+// TestRenameRefused checks that a split keeps the error of a failed renaming.
 func TestRenameRefused(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "d")
 	b := must.Get(CreateDataset(dir, listopsSpec(), false))(t)
@@ -177,15 +179,15 @@ func TestRenameRefused(t *testing.T) {
 		func(l int32) int32 { return 0 }))
 }
 
-// TestRenameLabels checks that label names that are set late give the same files as names that are
-// set early.
+// TestRenameLabels checks that label names set after the rows are written give the same files as
+// names set before.
 func TestRenameLabels(t *testing.T) {
 	for _, spec := range blockSpecs() {
 		var fingerprints []string
 		for _, late := range []bool{false, true} {
 			dir := t.TempDir()
 			spec.LabelNames = []string{"b", "c"}
-			number := func(l int32) int32 { return []int32{1, 2, 0}[l] } // b, c, a
+			number := func(l int32) int32 { return []int32{1, 2, 0}[l] } // from the order b, c, a
 			if !late {
 				spec.LabelNames = []string{"a", "b", "c"}
 			}
@@ -222,11 +224,11 @@ func TestRenameLabels(t *testing.T) {
 			must.Check(t, d.Verify())
 			fingerprints = append(fingerprints, d.Fingerprint())
 			if files, _ := os.ReadDir(dir); len(files) != 3 {
-				t.Errorf("found the files %v", files)
+				t.Errorf("found the files %v, want two splits and a manifest", files)
 			}
 		}
 		if fingerprints[0] != fingerprints[1] {
-			t.Errorf("vocabulary %d: other files", spec.VocabSize)
+			t.Errorf("vocabulary %d: names set late give other files than names set early", spec.VocabSize)
 		}
 	}
 }
@@ -250,8 +252,8 @@ func TestRenameFails(t *testing.T) {
 	}
 }
 
-// TestAppendBytes checks that AppendBytes gives the same rows as Append with the ids of the byte
-// tokenizer, for any length, and refuses the same rows.
+// TestAppendBytes checks that AppendBytes adds and refuses the same rows as Append with the ids of
+// the byte tokenizer, for texts of any length.
 func TestAppendBytes(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, task := range []string{Classification, Retrieval} {
@@ -271,11 +273,11 @@ func TestAppendBytes(t *testing.T) {
 			errFast, errSlow := fast.AppendBytes(texts[0], texts[1], Example{Label: 3, ID: strings.Repeat("é", n%3)}),
 				slow.Append(Example{A: ids[0], B: ids[1], Label: 3, ID: strings.Repeat("é", n%3)})
 			if (errFast == nil) != (n > 0) || fmt.Sprint(errFast) != fmt.Sprint(errSlow) {
-				t.Errorf("%d bytes: %v, expected %v", n, errFast, errSlow)
+				t.Errorf("%d bytes: AppendBytes returned %v, Append %v", n, errFast, errSlow)
 			}
 		}
 		if !reflect.DeepEqual(fast.batches, slow.batches) || fast.Rows() != 199 {
-			t.Errorf("%s: other rows", task)
+			t.Errorf("%s: the rows of AppendBytes differ from those of Append", task)
 		}
 	}
 	spec := Spec{Task: Classification, VocabSize: 258, PadID: new(int32)}

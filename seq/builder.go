@@ -15,25 +15,25 @@ import (
 	"github.com/sftseq/sftseq/internal/atomicfile"
 )
 
-// ErrExists is wrapped by errors about a directory that holds a complete data set.
+// ErrExists is wrapped by the error for a directory that holds a complete data set.
 var ErrExists = errors.New("a complete data set exists already")
 
-// A DatasetBuilder writes a data set directory: first the splits, then the manifest. An existing
-// data set stays unchanged until all new files are on the disk.
+// DatasetBuilder writes a data set directory: first the splits, then the manifest. An existing data
+// set stays unchanged until all new files are on the disk.
 type DatasetBuilder struct {
 	dir      string
 	replace  bool
 	lock     *datasetLock
 	manifest Manifest
 	open     []*SplitWriter
-	closed   []*SplitWriter // complete, under their temporary names
+	closed   []*SplitWriter // complete splits, under their temporary names
 	before   []string       // files of the existing data set, kept until Finish
-	ids      bool           // rows have ids
+	ids      bool           // true if rows have ids
 }
 
-// CreateDataset begins a data set in dir, which it creates if needed; it ignores spec.Split. The
-// error is ErrExists for a complete data set in dir unless replace is set, and ErrBusy while
-// another program writes there.
+// CreateDataset begins a data set in dir, which it creates if needed; it ignores spec.Split. It
+// returns ErrExists for a complete data set in dir unless replace is set, and ErrBusy while another
+// program writes a data set there.
 func CreateDataset(dir string, spec Spec, replace bool) (_ *DatasetBuilder, err error) {
 	if err := spec.Validate(); err != nil {
 		return nil, err
@@ -55,8 +55,8 @@ func CreateDataset(dir string, spec Spec, replace bool) (_ *DatasetBuilder, err 
 	return b, b.clean()
 }
 
-// checkReplaceable reports a dataset.json that another program wrote: a JSON object without the
-// keys of a manifest. A damaged manifest can be replaced.
+// checkReplaceable returns an error if another program wrote the dataset.json: it is a JSON object
+// without the keys of a manifest. A damaged manifest can be replaced.
 func checkReplaceable(manifest string) error {
 	info, err := os.Stat(manifest)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -102,7 +102,8 @@ func newBuilder(dir string, spec Spec, replace bool) (*DatasetBuilder, error) {
 	}}, nil
 }
 
-// clean removes files that killed programs have left behind, except those of the existing data set.
+// clean removes files that killed programs have left behind, except the files of the existing data
+// set.
 func (b *DatasetBuilder) clean() error {
 	if old, err := readManifest(b.dir); err == nil {
 		for _, split := range old.Splits {
@@ -119,8 +120,8 @@ func (b *DatasetBuilder) giveUp(err *error) {
 	}
 }
 
-// ExtendDataset adds splits to the complete data set in dir, or creates a new one. The error is
-// ErrExists for an existing split unless replace is set.
+// ExtendDataset begins to add splits to the complete data set in dir, or to a new data set.
+// Creating an existing split returns ErrExists unless replace is set.
 func ExtendDataset(dir string, spec Spec, replace bool) (_ *DatasetBuilder, err error) {
 	if _, err := OpenDataset(dir); errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrIncomplete) {
 		return CreateDataset(dir, spec, replace)
@@ -130,12 +131,12 @@ func ExtendDataset(dir string, spec Spec, replace bool) (_ *DatasetBuilder, err 
 		return nil, err
 	}
 	defer b.giveUp(&err)
-	d, err := OpenDataset(dir) // read under the lock
+	d, err := OpenDataset(dir) // the lock prevents changes until Finish
 	if err != nil {
 		return nil, err
 	}
 	have, want := d.Manifest.Spec(""), spec
-	want.Split, want.IDs = "", false // these may differ between splits
+	want.Split, want.IDs = "", false // both may differ between splits
 	if !have.Schema().Equal(want.Schema()) || !have.sameMetadata(&want) {
 		return nil, fmt.Errorf("%s: expected a data set of the same task, vocabulary and labels as %s, found %s",
 			dir, want.Name, have.Name)
@@ -145,7 +146,7 @@ func ExtendDataset(dir string, spec Spec, replace bool) (_ *DatasetBuilder, err 
 }
 
 // Split begins the file of a split, which the caller must close or abort. Several splits may be
-// open, all used by a single goroutine.
+// open, but only one goroutine may use them.
 func (b *DatasetBuilder) Split(name string) (*SplitWriter, error) {
 	if name == "" || name != filepath.Base(name) || name[0] == '.' {
 		return nil, fmt.Errorf("split %q: expected a name such as train", name)
@@ -165,8 +166,8 @@ func (b *DatasetBuilder) Split(name string) (*SplitWriter, error) {
 	return s, nil
 }
 
-// checkFile refuses to overwrite a file that neither the existing data set names nor an incomplete
-// data set left behind.
+// checkFile returns an error if the split's file exists, but belongs neither to the existing data
+// set nor to an incomplete data set.
 func (b *DatasetBuilder) checkFile(split string) error {
 	path := b.path(split)
 	if slices.Contains(b.before, filepath.Base(path)) {
@@ -192,10 +193,10 @@ func (b *DatasetBuilder) checkFile(split string) error {
 func (b *DatasetBuilder) path(split string) string { return filepath.Join(b.dir, split+".arrow") }
 
 // Finish completes the data set: it renames the splits to their final names and writes the
-// manifest. Provenance describes how to reproduce the data; it may be nil. Its keys are merged into
-// those of an extended data set.
+// manifest. The provenance describes how to reproduce the data and may be nil. Finish merges its
+// keys into the provenance of an extended data set.
 func (b *DatasetBuilder) Finish(provenance map[string]any) (_ *Dataset, err error) {
-	defer b.Abort() // does not remove renamed files
+	defer b.Abort() // Abort does not remove renamed files
 	if b.manifest.Provenance == nil {
 		b.manifest.Provenance = map[string]any{}
 	}
@@ -215,12 +216,13 @@ func (b *DatasetBuilder) Finish(provenance map[string]any) (_ *Dataset, err erro
 	return &Dataset{Dir: b.dir, Manifest: &b.manifest}, b.removeReplaced()
 }
 
-// overwrites reports whether a new split takes the name of a file of the existing data set.
+// overwrites reports whether a new split gets the name of a file of the existing data set.
 func (b *DatasetBuilder) overwrites() bool {
 	return slices.ContainsFunc(b.closed, func(s *SplitWriter) bool { return slices.Contains(b.before, s.info.File) })
 }
 
-// place renames the splits and then writes the manifest; nothing depends on the names before.
+// place renames the splits to their final names and then writes the manifest. No existing manifest
+// refers to these names.
 func (b *DatasetBuilder) place() error {
 	for _, s := range b.closed {
 		if err := s.writer.Close(); err != nil {
@@ -230,9 +232,10 @@ func (b *DatasetBuilder) place() error {
 	return b.write(&b.manifest)
 }
 
-// exchange replaces the existing data set so that a complete one exists at any moment. First a
-// manifest refers to the new files by their temporary names. Then the files get their final names,
-// over the old files. Finally another manifest refers to the final names.
+// exchange replaces the existing data set so that the directory holds a complete data set at any
+// moment. First it writes a manifest with the temporary names of the new files. Then it renames the
+// files to their final names and overwrites the old files. Finally it writes a manifest with the
+// final names.
 func (b *DatasetBuilder) exchange() error {
 	staged := b.manifest
 	staged.Splits = maps.Clone(b.manifest.Splits)
@@ -243,7 +246,7 @@ func (b *DatasetBuilder) exchange() error {
 	}
 	if err := b.write(&staged); err != nil {
 		if errors.Is(err, atomicfile.ErrUnsynced) {
-			b.closed = nil // the manifest names the temporary files
+			b.closed = nil // Abort must not remove the files, as the manifest names them
 		}
 		return err
 	}
@@ -292,7 +295,7 @@ func (b *DatasetBuilder) Abort() {
 	b.lock.release()
 }
 
-// A SplitWriter is a Writer that also collects the manifest's entry for the split.
+// SplitWriter is a Writer that also collects the manifest's entry for the split.
 type SplitWriter struct {
 	builder *DatasetBuilder
 	name    string
@@ -303,7 +306,7 @@ type SplitWriter struct {
 	info    SplitInfo // set by Close
 }
 
-// create opens the file.
+// create creates the split's file.
 func (s *SplitWriter) create() (err error) {
 	s.hash, s.size = atomicfile.NewChecksum(), 0
 	spec := s.builder.manifest.Spec(s.name)
@@ -324,7 +327,7 @@ func (s *SplitWriter) Write(e Example) error {
 	return nil
 }
 
-// WriteBlock appends the rows of a block, as [Writer.WriteBlock] does.
+// WriteBlock appends the rows of a block, like [Writer.WriteBlock].
 func (s *SplitWriter) WriteBlock(b *Block) error {
 	s.summary.addBlock(b)
 	if err := s.writer.WriteBlock(b); err != nil {
@@ -370,7 +373,7 @@ func (b *DatasetBuilder) forget(s *SplitWriter) {
 	b.open = slices.DeleteFunc(b.open, func(other *SplitWriter) bool { return other == s })
 }
 
-// A byteCount is an io.Writer that counts bytes.
+// byteCount is an io.Writer that counts the bytes written.
 type byteCount int64
 
 func (b *byteCount) Write(p []byte) (int, error) {

@@ -2,11 +2,11 @@ package seq
 
 import "container/list"
 
-// A cache keeps the most recently used record batches, up to a number of bytes. The newest batch
-// stays even if it alone exceeds the limit.
+// cache holds the most recently used record batches, up to a number of bytes. It keeps the newest
+// batch even if this batch alone exceeds the limit.
 type cache struct {
 	limit, size int64
-	order       *list.List // *cached elements, most recently used first
+	order       *list.List // elements of type *cached, most recently used first
 	entries     map[int]*list.Element
 }
 
@@ -20,7 +20,7 @@ func newCache(limit int64) cache {
 	return cache{limit: limit, order: list.New(), entries: map[int]*list.Element{}}
 }
 
-// get returns the rows of batch index, or nil.
+// get returns the rows of the batch with the given index, or nil if they are not in the cache.
 func (c *cache) get(index int) *Rows {
 	element, ok := c.entries[index]
 	if !ok {
@@ -30,7 +30,7 @@ func (c *cache) get(index int) *Rows {
 	return element.Value.(*cached).rows
 }
 
-// put adds a batch that get did not find.
+// put adds a batch that is not in the cache.
 func (c *cache) put(index int, rows *Rows, size int64) {
 	c.entries[index] = c.order.PushFront(&cached{index, rows, size})
 	c.size += size

@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestChecksumOfBefore checks that a data set of version 1 is verified by its SHA-256, keeps its
-// fingerprint for resumed runs, and keeps the checksum when a split is added.
+// TestChecksumOfBefore checks that Verify uses the SHA-256 of a data set of version 1. Such a data
+// set keeps its fingerprint for resumed runs, and its checksum when a split is added.
 func TestChecksumOfBefore(t *testing.T) {
 	dir := t.TempDir()
 	writeDataset(t, dir, "train")
@@ -37,10 +37,10 @@ func TestChecksumOfBefore(t *testing.T) {
 	writeDataset(t, dir, "test")
 	d = must.Get(OpenDataset(dir))(t)
 	if d.Manifest.Version != ManifestVersion {
-		t.Errorf("with another split: version %s", d.Manifest.Version)
+		t.Errorf("version %s after adding a split, want %s", d.Manifest.Version, ManifestVersion)
 	}
 	if got := d.Manifest.Splits["train"]; got.Checksum != "sha256:"+sum || got.SHA256 != "" {
-		t.Errorf("with another split: %+v", got)
+		t.Errorf("split train after adding a split: %+v, want its SHA-256 as the checksum", got)
 	}
 }
 
@@ -49,7 +49,7 @@ func hashOf(b []byte) []byte {
 	return sum[:]
 }
 
-// writeDataset adds a split of one row.
+// writeDataset adds a split of one row to the data set in dir, which it creates if needed.
 func writeDataset(t *testing.T, dir, split string) {
 	t.Helper()
 	b := must.Get(ExtendDataset(dir, listopsSpec(), false))(t)

@@ -12,7 +12,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// inspectPath calls Inspect for a file.
+// inspectPath returns the result of Inspect for the file at path.
 func inspectPath(path string) (*Info, error) {
 	r, err := Open(path)
 	if err != nil {
@@ -22,8 +22,8 @@ func inspectPath(path string) (*Info, error) {
 	return Inspect(r)
 }
 
-// TestDamagedSplit changes one byte of a split's file at a time. A reader that reads the split to
-// its end reports the damage, even where the changed byte makes another valid row.
+// TestDamagedSplit changes one byte of a split's file at a time. It checks that reading the split
+// to its end reports the damage, even if the changed byte gives another valid row.
 func TestDamagedSplit(t *testing.T) {
 	dir := t.TempDir()
 	d := buildDataset(t, dir)
@@ -71,12 +71,12 @@ func TestDamagedSplit(t *testing.T) {
 		}
 	}
 	if valid < damages/20 {
-		t.Errorf("%d of %d damages made other valid files: too few for this test", valid, damages)
+		t.Errorf("%d of %d changed bytes gave other valid files, want at least 5%% for this test", valid, damages)
 	}
 }
 
-// TestDamagedWhileOpen checks that a byte that changes after the file was opened is detected when
-// its record batch is read again.
+// TestDamagedWhileOpen checks that random access detects a byte that changed after the file was
+// opened, when it reads the record batch again.
 func TestDamagedWhileOpen(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.arrow")
 	spec := listopsSpec()
@@ -92,13 +92,14 @@ func TestDamagedWhileOpen(t *testing.T) {
 		damaged[at] ^= byte(1 + random.IntN(255))
 		must.Succeed(t, os.WriteFile(path, damaged, 0o666))
 		if e, err := f.Example(3); err == nil || !strings.Contains(err.Error(), path) {
-			t.Errorf("byte %d: read %v, error %v", at, e, err)
+			t.Errorf("byte %d: read %v, error %v, want one that names the file", at, e, err)
 		}
 		f.Close()
 	}
 }
 
-// BenchmarkOpen opens a file of 64 MB for random access, with its checksum and without.
+// BenchmarkOpen measures opening a file of 64 MB for random access, with and without a stated
+// checksum.
 func BenchmarkOpen(b *testing.B) {
 	dir := b.TempDir()
 	builder := must.Get(CreateDataset(dir, listopsSpec(), false))(b)

@@ -13,14 +13,14 @@ import (
 	"github.com/sftseq/sftseq/internal/atomicfile"
 )
 
-// A Dataset is a directory with one Arrow file for each split and a manifest.
+// Dataset is a directory with a manifest and one Arrow file for each split.
 type Dataset struct {
 	Dir      string
 	Manifest *Manifest
 }
 
 // OpenDataset reads the manifest of dir and checks that its files exist and have the stated sizes.
-// It does not read them; see Verify.
+// It does not read the files; see Verify.
 func OpenDataset(dir string) (*Dataset, error) {
 	manifest, err := readManifest(dir)
 	if err != nil {
@@ -43,12 +43,12 @@ func OpenDataset(dir string) (*Dataset, error) {
 // Spec returns the specification of the sequences; Split is empty.
 func (d *Dataset) Spec() Spec { return d.Manifest.Spec("") }
 
-// Fingerprint identifies the content: a SHA-256 of the names and checksums of the splits. It does
-// not depend on when and where the data set was made.
+// Fingerprint returns a SHA-256 of the names and checksums of the splits, which identifies the
+// content. It does not depend on the time or place of the data set's creation.
 func (d *Dataset) Fingerprint() string {
 	hash := sha256.New()
 	for _, name := range d.Manifest.SplitNames() {
-		// Older fingerprints used the digits without the kind.
+		// Fingerprints have no prefix, to stay equal to those of older versions.
 		fmt.Fprintf(hash, "%s %s\n", name, strings.TrimPrefix(d.Manifest.Splits[name].Checksum, "sha256:"))
 	}
 	return hex.EncodeToString(hash.Sum(nil))
@@ -58,7 +58,7 @@ func (d *Dataset) path(split string) string {
 	return filepath.Join(d.Dir, d.Manifest.Splits[split].File)
 }
 
-// Path returns the name of a split's file.
+// Path returns the path of a split's file.
 func (d *Dataset) Path(split string) (string, error) {
 	if _, ok := d.Manifest.Splits[split]; !ok {
 		return "", fmt.Errorf("%s: split %q: expected one of %s", d.Dir, split,
@@ -68,16 +68,17 @@ func (d *Dataset) Path(split string) (string, error) {
 }
 
 // Open opens a split for random access and checks it against the manifest. A changed byte is an
-// error even if it makes another valid row.
+// error, even if it gives another valid row.
 func (d *Dataset) Open(split string) (*File, error) { return d.OpenWindow(split, 0) }
 
-// OpenWindow is Open for the first window tokens of each sequence; 0 means all.
+// OpenWindow opens a split like Open, for the first window tokens of each sequence; 0 means all
+// tokens.
 func (d *Dataset) OpenWindow(split string, window int) (*File, error) {
 	return d.open(split, window, 1)
 }
 
-// OpenSequences is OpenWindow, except for pairs: each of their sequences is an example without a
-// label. The sequences of row i are the examples 2i and 2i+1.
+// OpenSequences opens a split like OpenWindow, but treats each sequence of a pair as an example
+// without a label. The sequences of row i are the examples 2i and 2i+1.
 func (d *Dataset) OpenSequences(split string, window int) (*File, error) {
 	spec := d.Spec()
 	return d.open(split, window, len(spec.TokenColumns()))
@@ -99,8 +100,8 @@ func (d *Dataset) open(split string, window, inRow int) (*File, error) {
 	return file, nil
 }
 
-// Reader opens a split for sequential reading and compares the checksum with the manifest's at the
-// end. A caller that stops earlier does not detect damage that makes other valid rows.
+// Reader opens a split for sequential reading. At the end it compares the checksum with the
+// manifest. A caller that stops earlier does not detect damage that gives other valid rows.
 func (d *Dataset) Reader(split string) (*Reader, error) {
 	path, err := d.Path(split)
 	if err != nil {
@@ -170,7 +171,7 @@ func (d *Dataset) checkSpec(spec *Spec) error {
 	return nil
 }
 
-// Verify reads every file and compares its checksum with the manifest's.
+// Verify reads every file and compares its checksum with the manifest.
 func (d *Dataset) Verify() error {
 	for _, name := range d.Manifest.SplitNames() {
 		want := d.Manifest.Splits[name].Checksum

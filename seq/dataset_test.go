@@ -37,33 +37,33 @@ func TestDataset(t *testing.T) {
 	d := must.Get(OpenDataset(dir))(t)
 	must.Check(t, d.Verify())
 	if again := buildDataset(t, t.TempDir()); again.Fingerprint() != d.Fingerprint() || len(d.Fingerprint()) != 64 {
-		t.Error("the same data has another fingerprint")
+		t.Error("two data sets with the same rows have different fingerprints")
 	}
 	if got := d.Manifest.SplitNames(); !reflect.DeepEqual(got, []string{"train", "val", "test"}) {
-		t.Errorf("splits %v", got)
+		t.Errorf("splits %v, want train, val, test", got)
 	}
 	f := must.Get(d.Open("val"))(t)
 	defer f.Close()
 	want := listopsSpec()
 	want.Split = "val"
 	if f.Len() != 70 || !reflect.DeepEqual(*f.Spec(), want) || !reflect.DeepEqual(d.Manifest.Spec("val"), want) {
-		t.Errorf("%d rows, %+v", f.Len(), f.Spec())
+		t.Errorf("split val has %d rows and the specification %+v, want 70 and %+v", f.Len(), f.Spec(), want)
 	}
 	info := must.Get(inspectPath(d.path("val")))(t)
 	split := d.Manifest.Splits["val"]
 	if split.Rows != 70 || split.Lengths != info.Lengths || !reflect.DeepEqual(split.Labels, info.Labels) {
-		t.Errorf("the manifest says %+v, the file %+v", split, info)
+		t.Errorf("manifest %+v, file %+v, want 70 rows and the same lengths and labels", split, info)
 	}
 	must.Fail(t, "expected one of train, val, test")(d.Open("dev"))
 	must.FailWith(t, ErrExists)(CreateDataset(dir, listopsSpec(), false))
 	b := must.Get(CreateDataset(dir, listopsSpec(), true))(t)
 	if _, err := OpenDataset(dir); err != nil {
-		t.Errorf("before anything is replaced: %v", err)
+		t.Errorf("OpenDataset failed while the replacement is written: %v", err)
 	}
 	defer b.Abort()
 	writeSplit(t, b, "val", examples(9, 9, listopsSpec(), 1))
 	if now, err := OpenDataset(dir); err != nil || now.Fingerprint() != d.Fingerprint() {
-		t.Errorf("before Finish: %v", err)
+		t.Errorf("the data set changed before Finish; error %v", err)
 	}
 }
 
@@ -76,7 +76,7 @@ func TestExtendDataset(t *testing.T) {
 	}
 	d := must.Get(OpenDataset(dir))(t)
 	if len(d.Manifest.Splits) != 2 || len(d.Manifest.Provenance) != 2 {
-		t.Errorf("%+v", d.Manifest)
+		t.Errorf("manifest %+v, want two splits and two keys of provenance", d.Manifest)
 	}
 	b := must.Get(ExtendDataset(dir, listopsSpec(), false))(t)
 	must.FailWith(t, ErrExists)(b.Split("test"))
@@ -141,8 +141,8 @@ func TestBadManifest(t *testing.T) {
 	}
 }
 
-// TestRowsAboveTheFile checks that a manifest that states more rows than the file has is an error,
-// for random access and for sequential reading.
+// TestRowsAboveTheFile checks that opening or reading a split fails if the manifest states more
+// rows than the file has.
 func TestRowsAboveTheFile(t *testing.T) {
 	dir := t.TempDir()
 	d := buildDataset(t, dir)
@@ -161,8 +161,8 @@ func TestRowsAboveTheFile(t *testing.T) {
 	must.Fail(t, "rows as stated in dataset.json")(err)
 }
 
-// TestCheckSplit checks that a vocabulary that differs between manifest and file is an error before
-// anything is allocated for it.
+// TestCheckSplit checks that CheckSplit fails if the vocabulary differs between manifest and file,
+// before memory is allocated for it.
 func TestCheckSplit(t *testing.T) {
 	dir := t.TempDir()
 	d := buildDataset(t, dir)
@@ -179,7 +179,7 @@ func TestUnwritableDirectory(t *testing.T) {
 }
 
 // TestOpenSequences checks that the sequences of pairs become separate examples, each cut to the
-// window; rows of a single sequence stay unchanged.
+// window. Rows of a single sequence are only cut.
 func TestOpenSequences(t *testing.T) {
 	for _, task := range []string{Classification, Retrieval} {
 		spec := listopsSpec()
@@ -201,21 +201,22 @@ func TestOpenSequences(t *testing.T) {
 			}
 		}
 		if f.Len() != len(want) {
-			t.Fatalf("%s: %d examples, expected %d", task, f.Len(), len(want))
+			t.Fatalf("%s: %d examples, want %d", task, f.Len(), len(want))
 		}
 		row, tokens := f.Longest()
 		first := slices.IndexFunc(rows, func(r Example) bool { return min(20, max(len(r.A), len(r.B))) == longest })
 		if tokens != longest || row != first {
-			t.Errorf("%s: the longest is row %d of %d tokens, expected row %d of %d", task, row, tokens, first, longest)
+			t.Errorf("%s: the longest sequence is in row %d with %d tokens, want row %d with %d", task, row, tokens,
+				first, longest)
 		}
 		for i, tokens := range want {
 			e, err := f.Example(i)
 			if err != nil || !slices.Equal(e.A, tokens) || e.B != nil || e.Index != uint32(i) ||
 				int(f.Lengths()[i]) != len(tokens) {
-				t.Errorf("%s: example %d is %+v, expected %v; %v", task, i, e, tokens, err)
+				t.Errorf("%s: example %d is %+v, want %v; error %v", task, i, e, tokens, err)
 			}
 			if task == Retrieval && e.Label != NoLabel {
-				t.Errorf("example %d has the label of its pair", i)
+				t.Errorf("example %d has the label of its pair, want none", i)
 			}
 		}
 		must.Fail(t, "", "an example past the end")(f.Example(len(want)))

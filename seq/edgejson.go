@@ -10,7 +10,7 @@ import (
 	"github.com/sftseq/sftseq/internal/jsonlines"
 )
 
-// MarshalJSON writes an edge as a list: source, target, then its features.
+// MarshalJSON returns an edge as a list: source, target, then its features.
 func (e Edge) MarshalJSON() ([]byte, error) {
 	out := append([]byte{'['}, strconv.Itoa(int(e.Source))...)
 	out = strconv.AppendInt(append(out, ','), int64(e.Target), 10)
@@ -24,14 +24,14 @@ func (e Edge) MarshalJSON() ([]byte, error) {
 	return append(out, ']'), nil
 }
 
-// UnmarshalJSON reads an edge as MarshalJSON writes it.
+// UnmarshalJSON parses an edge in the format of MarshalJSON.
 func (e *Edge) UnmarshalJSON(text []byte) error {
 	_, err := e.parse(text, nil)
 	return err
 }
 
-// parse reads an edge of valid JSON. It appends the features to numbers and refers to
-// them there.
+// parse parses an edge in valid JSON. It appends the features to numbers and returns the result;
+// the edge's features are a part of numbers.
 func (e *Edge) parse(text []byte, numbers []float32) ([]float32, error) {
 	first, n := len(numbers), 0
 	ends := [2]*int32{&e.Source, &e.Target}
@@ -64,8 +64,8 @@ func (e *Edge) parse(text []byte, numbers []float32) ([]float32, error) {
 	return numbers, nil
 }
 
-// ParseEdges reads a list of edges in valid JSON, [[0, 1, 0.5], [1, 2, 2.5]]. An error names the
-// edge. It allocates no more than the edges and a copy of one number.
+// ParseEdges parses a list of edges in valid JSON, such as [[0, 1, 0.5], [1, 2, 2.5]]. An error
+// names the edge. ParseEdges allocates no more than the edges and a copy of one number.
 func ParseEdges(text []byte) ([]Edge, error) {
 	if len(text) == 0 || text[0] != '[' {
 		return nil, fmt.Errorf("expected a list of edges, found %.40s", text)

@@ -9,21 +9,21 @@ import (
 	"github.com/sftseq/sftseq/internal/arrowipc"
 )
 
-// An Edge of a graph leads from one token of a sequence, its source, to another token or to itself.
-// Like the features of a token, those of an edge have names.
+// Edge is an edge of a graph. It leads from one token of a sequence, its source, to another token
+// or to the same token. Its features have names, like the features of a token.
 type Edge struct {
 	Source, Target int32 // token indices, from 0
 	Features       []float32
 }
 
-// edgeItems describes the items of both columns in errors.
+// edgeItems describes the items of both columns of edges in errors.
 var edgeItems = itemKind{"edge", "an edge", "a list of edges"}
 
 // edgeEnds names the numbers of an item of the column of edges.
 var edgeEnds = []string{"source", "target"}
 
-// CheckEdgeFeatureNames reports names that are not allowed for features of edges. An empty list is
-// allowed.
+// CheckEdgeFeatureNames returns an error if names are not allowed for features of edges. An empty
+// list is allowed.
 func CheckEdgeFeatureNames(names []string) error {
 	if len(names) == 0 {
 		return nil
@@ -34,7 +34,8 @@ func CheckEdgeFeatureNames(names []string) error {
 // Edged reports whether rows have edges.
 func (s *Spec) Edged() bool { return s.EdgeFeatureNames != nil }
 
-// checkEdgeFeatureNames checks the names, and that the tokens have features as edges require.
+// checkEdgeFeatureNames checks the names of features of edges, and that tokens have features, which
+// edges require.
 func (s *Spec) checkEdgeFeatureNames() error {
 	if !s.Edged() {
 		return nil
@@ -49,7 +50,7 @@ func (s *Spec) checkEdgeFeatureNames() error {
 	return nil
 }
 
-// edgeFields returns the columns of edges for files that are written.
+// edgeFields returns the Arrow fields for the columns of edges in written files.
 func (s *Spec) edgeFields() (fields []arrow.Field) {
 	if s.Edged() {
 		fields = append(fields, arrow.Field{Name: ColumnEdges, Type: itemsType(arrow.PrimitiveTypes.Int32, 2)})
@@ -60,8 +61,8 @@ func (s *Spec) edgeFields() (fields []arrow.Field) {
 	return fields
 }
 
-// checkEdgeColumns expects a column of pairs of token indices, and one of features with a number
-// for each name.
+// checkEdgeColumns checks the types of the columns of edges. It expects a column of pairs of token
+// indices, and a column of features with a number for each name.
 func (s *Spec) checkEdgeColumns(schema *arrow.Schema) error {
 	for _, c := range []struct {
 		name     string
@@ -92,7 +93,7 @@ func (s *Spec) checkEdgeColumns(schema *arrow.Schema) error {
 	return nil
 }
 
-// checkEdges reports edges that a row with the given number of tokens may not have.
+// checkEdges returns an error if a row with the given number of tokens may not have these edges.
 func (s *Spec) checkEdges(edges []Edge, tokens int) error {
 	if !s.Edged() && edges != nil {
 		return fmt.Errorf("expected none, as %s names none, found %d", KeyEdgeFeatureNames, len(edges))
@@ -115,7 +116,7 @@ func (s *Spec) checkEdges(edges []Edge, tokens int) error {
 	return nil
 }
 
-// CheckEdgeCount returns an error if edges exceeds the maximum for a row.
+// CheckEdgeCount returns an error if the number of edges exceeds the maximum for a row.
 func (s *Spec) CheckEdgeCount(edges int) error {
 	if most := arrowipc.MaxBody / 16 / (2 + len(s.EdgeFeatureNames)); edges > most {
 		return fmt.Errorf("expected at most %d edges, found %d", most, edges)
@@ -123,7 +124,7 @@ func (s *Spec) CheckEdgeCount(edges int) error {
 	return nil
 }
 
-// checkEnds reports the first end of an edge that is not a token of the sequence.
+// checkEnds returns an error for the first end of an edge that is not a token of the sequence.
 func checkEnds(ends []int32, tokens int) error {
 	for i, t := range ends {
 		if t < 0 || int(t) >= tokens {
@@ -133,13 +134,13 @@ func checkEnds(ends []int32, tokens int) error {
 	return nil
 }
 
-// edgeColumns holds the edges of rows.
+// edgeColumns holds the columns of edges of a record.
 type edgeColumns struct {
 	ends     *itemColumn[int32]
-	features *itemColumn[float32] // nil where edges have none
+	features *itemColumn[float32] // nil if edges have no features
 }
 
-// loadEdges reads the columns of edges and checks each row.
+// loadEdges reads the columns of edges and checks the edges of each row.
 func (r *Rows) loadEdges(spec *Spec) (err error) {
 	if !spec.Edged() {
 		return nil
@@ -170,8 +171,8 @@ func (r *Rows) loadEdges(spec *Spec) (err error) {
 	return c.features.eachItem(r, func(_ int, row []float32) error { return checkFinite(row, spec.EdgeFeatureNames) })
 }
 
-// Edges returns a copy of the edges of row i whose ends lie in the window; nil where the data have
-// no edges.
+// Edges returns a copy of the edges of row i with both ends in the window. It returns nil if the
+// data have no edges.
 func (r *Rows) Edges(i int) []Edge {
 	if r.edges == nil {
 		return nil
@@ -216,7 +217,8 @@ func (r *Rows) edgeCount(i int) int {
 	return n
 }
 
-// EdgesWithin returns the edges among the first tokens. If some are left out, the result is a copy.
+// EdgesWithin returns the edges among the first tokens of a sequence. The result is a copy if it
+// omits edges.
 func EdgesWithin(edges []Edge, tokens int) []Edge {
 	within := 0
 	inside := func(e Edge) bool { return int(max(e.Source, e.Target)) < tokens }
@@ -238,7 +240,7 @@ func EdgesWithin(edges []Edge, tokens int) []Edge {
 	return out
 }
 
-// own copies the columns to memory of their own and returns its size in bytes.
+// own copies the columns out of the record's memory and returns the size of the copies in bytes.
 func (c *edgeColumns) own() int64 {
 	if c == nil {
 		return 0
@@ -246,7 +248,7 @@ func (c *edgeColumns) own() int64 {
 	return c.ends.own() + c.features.own()
 }
 
-// edgeLists collects the columns of edges for writing.
+// edgeLists collects the edges of rows for writing.
 type edgeLists struct {
 	ends     itemList[int32]
 	features itemList[float32]
@@ -266,7 +268,7 @@ func (l *edgeLists) append(edges []Edge) {
 	l.features.end(len(edges))
 }
 
-// arrays returns the columns of [Spec.edgeFields].
+// arrays returns the Arrow arrays for the fields of [Spec.edgeFields].
 func (l *edgeLists) arrays(fields []arrow.Field) (columns []arrow.Array) {
 	for _, f := range fields {
 		switch f.Name {

@@ -20,7 +20,7 @@ func graphSpec() Spec {
 		EdgeFeatureNames: []string{"order"}}
 }
 
-// graphs returns n rows of up to longest tokens. Every third row has no edges.
+// graphs returns n rows of up to longest tokens with random edges. Every third row has no edges.
 func graphs(spec Spec, n, longest int) (out []Example) {
 	random := rand.New(rand.NewPCG(uint64(n), 2))
 	for i := range n {
@@ -41,14 +41,14 @@ func graphs(spec Spec, n, longest int) (out []Example) {
 	return out
 }
 
-// TestEdges checks that edges come back as they were written, with features and without, in both
-// formats, by random access and through a window, which keeps the edges among its tokens.
+// TestEdges checks that edges are read back unchanged, with and without features, in both formats
+// and by random access. A window keeps the edges among its tokens.
 func TestEdges(t *testing.T) {
 	for _, names := range [][]string{{}, {"order"}, {"order", "ring"}} {
 		spec := graphSpec()
 		spec.EdgeFeatureNames = names
 		want := graphs(spec, 300, 40)
-		// A device merges the many edges of a token to itself into one.
+		// EdgesPerToken counts the edges from a token to itself only once.
 		loops := Example{Index: 300, Features: [][]float32{{1, 2}}}
 		for range 50 {
 			loops.Edges = append(loops.Edges, Edge{Features: make([]float32, len(names))})
@@ -62,11 +62,11 @@ func TestEdges(t *testing.T) {
 		for _, format := range []Format{FileFormat, StreamFormat} {
 			got, gotSpec, err := readAll(bytes.NewReader(encode(t, want, spec, format)))
 			if err != nil || !reflect.DeepEqual(*gotSpec, spec) {
-				t.Fatalf("%q, format %v: %+v, %v", names, format, gotSpec, err)
+				t.Fatalf("%q, format %v: specification %+v, error %v", names, format, gotSpec, err)
 			}
 			for i := range got {
 				if !same(got[i], want[i]) {
-					t.Fatalf("%q, format %v: row %d: %+v, expected %+v", names, format, i, got[i], want[i])
+					t.Fatalf("%q, format %v: row %d: %+v, want %+v", names, format, i, got[i], want[i])
 				}
 			}
 		}
@@ -88,14 +88,14 @@ func TestEdges(t *testing.T) {
 				e, err := f.Example(i)
 				if err != nil || len(e.Edges) != len(read.Edges) || len(e.Edges) > 0 &&
 					!reflect.DeepEqual(e.Edges, read.Edges) {
-					t.Fatalf("window %d: row %d: %+v, expected %+v, %v", window, i, e, read, err)
+					t.Fatalf("window %d: row %d: %+v, want %+v; error %v", window, i, e, read, err)
 				}
 				n := len(read.Features)
-				// Edges with the same ends are merged.
+				// EdgesPerToken counts edges with the same ends only once.
 				density = max(density, float64(min(len(read.Edges), n*n))/float64(n))
 			}
 			if got := f.EdgesPerToken(); got != int(math.Ceil(density)) {
-				t.Errorf("window %d: %d edges for each token, expected %v", window, got, density)
+				t.Errorf("window %d: %d edges per token, want %v rounded up", window, got, density)
 			}
 		}
 		d.Manifest.EdgeFeatureNames = nil
@@ -104,8 +104,8 @@ func TestEdges(t *testing.T) {
 	}
 }
 
-// TestLargeGraph checks that a row of 100,000 nodes and a million edges comes back by random
-// access.
+// TestLargeGraph checks that random access reads a row of 100,000 nodes and a million edges
+// unchanged.
 func TestLargeGraph(t *testing.T) {
 	testenv.Long(t, "stores a million edges")
 	const nodes, edges = 100_000, 1_000_000
@@ -122,12 +122,13 @@ func TestLargeGraph(t *testing.T) {
 	defer f.Close()
 	got, err := f.Example(0)
 	if err != nil || !same(got, e) || f.EdgesPerToken() != edges/nodes {
-		t.Errorf("%d nodes, %d edges, %d of a token, error %v", len(got.Features),
+		t.Errorf("%d nodes, %d edges, %d edges per token, error %v", len(got.Features),
 			len(got.Edges), f.EdgesPerToken(), err)
 	}
 }
 
-// TestEdgesRelabelled checks that renaming labels finds their column behind the columns of edges.
+// TestEdgesRelabelled checks that renaming labels works in a file whose label column follows
+// columns of edges.
 func TestEdgesRelabelled(t *testing.T) {
 	spec := graphSpec()
 	spec.LabelNames = nil
@@ -138,11 +139,11 @@ func TestEdgesRelabelled(t *testing.T) {
 	must.Succeed(t, w.Close())
 	rows, _, err := readAll(bytes.NewReader(out.Bytes()))
 	if err != nil || len(rows) != 4 || rows[0].Label != 3 || rows[1].Label != 4 || len(rows[1].Edges) == 0 {
-		t.Errorf("%+v, %v", rows, err)
+		t.Errorf("rows %+v, error %v; want labels 3 and 4, and edges in row 1", rows, err)
 	}
 }
 
-// recordOf returns the first record of a file.
+// recordOf returns the first record of a file in memory.
 func recordOf(t *testing.T, data []byte) (arrow.Record, error) {
 	t.Helper()
 	r, err := NewReader(bytes.NewReader(data), "x.arrow")
@@ -156,8 +157,8 @@ func recordOf(t *testing.T, data []byte) (arrow.Record, error) {
 	return rows.Record(), nil
 }
 
-// TestWriteEdges checks that a row that a reader would refuse is refused, and the next row is
-// written.
+// TestWriteEdges checks that a writer refuses edges that a reader would refuse, and then accepts
+// the next row.
 func TestWriteEdges(t *testing.T) {
 	spec := graphSpec()
 	good := graphs(spec, 2, 9)[1]
@@ -185,12 +186,12 @@ func TestWriteEdges(t *testing.T) {
 	}
 	b := NewBlock(&spec)
 	if err := b.Append(good); err != nil || b.Rows() != 1 {
-		t.Error(err, b.Rows())
+		t.Errorf("error %v, %d rows; want 1 row", err, b.Rows())
 	}
 }
 
-// TestForeignEdges checks that files of other programs are read if they mean the same, and
-// otherwise refused with the location.
+// TestForeignEdges checks that files of other programs with other types are read if the types can
+// hold edges. Otherwise the error states the location.
 func TestForeignEdges(t *testing.T) {
 	i32, f32 := arrow.PrimitiveTypes.Int32, arrow.PrimitiveTypes.Float32
 	features := arrow.Field{Name: "features", Type: arrow.ListOf(arrow.FixedSizeListOf(1, f32))}
@@ -208,7 +209,7 @@ func TestForeignEdges(t *testing.T) {
 		fields []arrow.Field
 		meta   map[string]string
 		json   string
-		want   string // the error, or the rows' edges
+		want   string // the error, or the edges of the rows
 	}{
 		{columns(pairs), plain, row(`[[0,1],[1,1]]`, ""), "[] [{0 1 []} {1 1 []}]"},
 		{columns(lists), plain, row(`[[0,1],[1,1]]`, ""), "[] [{0 1 []} {1 1 []}]"},
@@ -261,12 +262,12 @@ func TestForeignEdges(t *testing.T) {
 			got = strings.Join(edges, " ")
 		}
 		if !strings.Contains(got, c.want) {
-			t.Errorf("%v %v %s: %s, expected %q", c.fields, c.meta, c.json, got, c.want)
+			t.Errorf("%v %v %s: %s, want %q", c.fields, c.meta, c.json, got, c.want)
 		}
 	}
 }
 
-// TestSlicedEdges checks that a slice of a record has its own edges.
+// TestSlicedEdges checks that a slice of a record has the edges of its rows.
 func TestSlicedEdges(t *testing.T) {
 	spec := graphSpec()
 	want := graphs(spec, 9, 6)
@@ -274,13 +275,13 @@ func TestSlicedEdges(t *testing.T) {
 	r := must.Get(RowsOf(whole.NewSlice(4, 8), &spec))(t)
 	for i := range r.Len() {
 		if got := r.Edges(i); !reflect.DeepEqual(got, want[4+i].Edges) {
-			t.Errorf("row %d: %v, expected %v", i, got, want[4+i].Edges)
+			t.Errorf("row %d: %v, want %v", i, got, want[4+i].Edges)
 		}
 	}
 }
 
-// BenchmarkGraphs reads graphs of 1,024 tokens with ten edges each, by random access and from the
-// cache, as training does.
+// BenchmarkGraphs measures reading graphs of 1,024 tokens with ten edges per token, from the file
+// and from the cache.
 func BenchmarkGraphs(b *testing.B) {
 	spec := graphSpec()
 	spec.EdgeFeatureNames = []string{"length"}

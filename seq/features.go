@@ -10,15 +10,15 @@ import (
 	"github.com/sftseq/sftseq/internal/arrowipc"
 )
 
-// PositionNames and NormalNames are the features that place a token in space. A relation of
-// distances reads them.
+// PositionNames and NormalNames are the names of features that hold a token's position and its
+// normal. The relation of distances uses these features.
 var (
 	PositionNames = []string{"x", "y", "z"}
 	NormalNames   = []string{"nx", "ny", "nz"}
 )
 
-// Points returns the indices of the features that are positions, followed by those of the normals
-// if all three exist: three indices, or six. It is nil if a position is missing.
+// Points returns the indices of the three features of positions. If all three features of normals
+// exist, their indices follow. Points returns nil if a feature of positions is missing.
 func Points(names []string) (columns []int) {
 	for _, group := range [][]string{PositionNames, NormalNames} {
 		var at []int
@@ -35,11 +35,11 @@ func Points(names []string) (columns []int) {
 	return columns
 }
 
-// CheckFeatureNames reports names that are not allowed for features.
+// CheckFeatureNames returns an error if names are not allowed for features.
 func CheckFeatureNames(names []string) error { return CheckNumberNames(names) }
 
-// checkFeatureNames checks the names of features. Features replace tokens, so the specification may
-// not describe tokens.
+// checkFeatureNames checks the names of features. Features replace tokens, so a specification with
+// features must not describe tokens.
 func (s *Spec) checkFeatureNames() error {
 	if s.FeatureNames == nil {
 		return nil
@@ -57,8 +57,8 @@ func (s *Spec) checkFeatureNames() error {
 	return nil
 }
 
-// checkFeaturesColumn expects one column of features, whose lists have a number for each name, and
-// no column of tokens.
+// checkFeaturesColumn checks that the schema has one column of features, with a number for each
+// name, and no column of tokens.
 func (s *Spec) checkFeaturesColumn(schema *arrow.Schema) error {
 	fields, ok := schema.FieldsByName(ColumnFeatures)
 	switch {
@@ -81,7 +81,7 @@ func (s *Spec) checkFeaturesColumn(schema *arrow.Schema) error {
 	return checkItems(fields[0], arrow.PrimitiveTypes.Float32, len(s.FeatureNames))
 }
 
-// checkFeatures reports features that a row may not have.
+// checkFeatures returns an error if a row may not have these features.
 func (s *Spec) checkFeatures(features [][]float32) error {
 	switch {
 	case s.FeatureNames == nil && features != nil:
@@ -114,7 +114,7 @@ func (s *Spec) CheckTokenCount(tokens int) error {
 	return nil
 }
 
-// checkFinite reports the first number of a token, or of an edge, that is not finite.
+// checkFinite returns an error for the first number of a token or an edge that is not finite.
 func checkFinite(row []float32, names []string) error {
 	for j, v := range row {
 		if v-v != 0 {
@@ -124,10 +124,10 @@ func checkFinite(row []float32, names []string) error {
 	return nil
 }
 
-// tokenItems describes the items of the column in errors.
+// tokenItems describes the items of the column of features in errors.
 var tokenItems = itemKind{"token", "a token", "a sequence"}
 
-// loadFeatures reads the column of features and checks each row.
+// loadFeatures reads the column of features and checks the features of each row.
 func (r *Rows) loadFeatures(spec *Spec) (err error) {
 	if spec.FeatureNames == nil {
 		return nil
@@ -140,8 +140,8 @@ func (r *Rows) loadFeatures(spec *Spec) (err error) {
 	return r.features.eachItem(r, func(_ int, row []float32) error { return checkFinite(row, spec.FeatureNames) })
 }
 
-// Features returns a copy of the features of row i, one row of numbers for each token in the
-// window; nil where the data have tokens.
+// Features returns a copy of the features of row i: one slice of numbers for each token in the
+// window. It returns nil if the data have token ids.
 func (r *Rows) Features(i int) [][]float32 {
 	if r.features == nil {
 		return nil

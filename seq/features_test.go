@@ -21,7 +21,7 @@ func cloudSpec() Spec {
 		FeatureNames: []string{"x", "y", "z", "heat"}}
 }
 
-// clouds returns n rows of up to longest tokens.
+// clouds returns n rows of up to longest tokens with random features.
 func clouds(n, longest int) (out []Example) {
 	random := rand.New(rand.NewPCG(uint64(n), 1))
 	for i := range n {
@@ -34,27 +34,27 @@ func clouds(n, longest int) (out []Example) {
 	return out
 }
 
-// same compares two rows; an empty list equals a missing one.
+// same reports whether two rows are equal. An empty list equals a missing list.
 func same(a, b Example) bool {
 	return len(a.A) == 0 && len(b.A) == 0 && a.Index == b.Index && a.Label == b.Label && a.ID == b.ID &&
 		reflect.DeepEqual(a.Labels, b.Labels) && reflect.DeepEqual(a.Features, b.Features) &&
 		reflect.DeepEqual(a.Edges, b.Edges)
 }
 
-// TestFeatures checks that features come back as they were written, in both formats, by random
-// access and through a window, and the length of a row is the number of its features.
+// TestFeatures checks that features are read back unchanged, in both formats, by random access and
+// within a window. The length of a row is its number of tokens with features.
 func TestFeatures(t *testing.T) {
 	spec := cloudSpec()
 	spec.IDs = true
-	want := clouds(700, 60) // several record batches
+	want := clouds(700, 60) // fills several record batches
 	for _, format := range []Format{FileFormat, StreamFormat} {
 		got, gotSpec, err := readAll(bytes.NewReader(encode(t, want, spec, format)))
 		if err != nil || len(got) != len(want) || !reflect.DeepEqual(*gotSpec, spec) {
-			t.Fatalf("format %v: %d rows, %+v, %v", format, len(got), gotSpec, err)
+			t.Fatalf("format %v: %d rows, specification %+v, error %v", format, len(got), gotSpec, err)
 		}
 		for i := range got {
 			if !same(got[i], want[i]) {
-				t.Fatalf("format %v: row %d: %+v, expected %+v", format, i, got[i], want[i])
+				t.Fatalf("format %v: row %d: %+v, want %+v", format, i, got[i], want[i])
 			}
 		}
 	}
@@ -67,7 +67,7 @@ func TestFeatures(t *testing.T) {
 		tokens += e.Length()
 	}
 	if q := d.Manifest.Splits["train"].Lengths; math.Abs(q.Mean*700-float64(tokens)) > 1e-6 {
-		t.Errorf("mean length %v of %d tokens", q.Mean, tokens)
+		t.Errorf("mean length %v in the manifest, want %d tokens / 700 rows", q.Mean, tokens)
 	}
 	for _, window := range []int{0, 7} {
 		f := must.Get(d.OpenWindow("train", window))(t)
@@ -80,14 +80,14 @@ func TestFeatures(t *testing.T) {
 				read.Features = read.Features[:min(window, len(read.Features))]
 			}
 			if err != nil || !same(e, read) || int(f.Lengths()[i]) != len(read.Features) {
-				t.Errorf("window %d: row %d: %+v, %v", window, i, e, err)
+				t.Errorf("window %d: row %d: %+v, want %+v; error %v", window, i, e, read, err)
 			}
 		}
 	}
 }
 
-// TestWriteFeatures checks that a row that a reader would refuse is refused, and the next row is
-// written.
+// TestWriteFeatures checks that a writer refuses features that a reader would refuse, and then
+// accepts the next row.
 func TestWriteFeatures(t *testing.T) {
 	spec := cloudSpec()
 	good := clouds(1, 3)[0]
@@ -117,12 +117,12 @@ func TestWriteFeatures(t *testing.T) {
 	}
 	b := NewBlock(&spec)
 	if err := b.Append(good); err != nil || b.Rows() != 1 {
-		t.Error(err, b.Rows())
+		t.Errorf("error %v, %d rows; want 1 row", err, b.Rows())
 	}
 }
 
-// TestForeignFeatures checks that files of other programs are read if they mean the same, and
-// otherwise refused with the location.
+// TestForeignFeatures checks that files of other programs with other types are read if the types
+// can hold features. Otherwise the error states the location.
 func TestForeignFeatures(t *testing.T) {
 	f32 := arrow.PrimitiveTypes.Float32
 	fixed, lists := arrow.ListOf(arrow.FixedSizeListOf(2, f32)), arrow.ListOf(arrow.ListOf(f32))
@@ -140,7 +140,7 @@ func TestForeignFeatures(t *testing.T) {
 		fields []arrow.Field
 		meta   map[string]string
 		json   string
-		want   string // the error, or the rows' features
+		want   string // the error, or the features of the rows
 	}{
 		{column(fixed), named, `[{"features":[[1,2]]},{"features":[[3,4],[5,6]]}]`, "[[[1 2]] [[3 4] [5 6]]]"},
 		{column(lists), named, `[{"features":[[1,2]]},{"features":[[3,4],[5,6]]}]`, "[[[1 2]] [[3 4] [5 6]]]"},
@@ -185,13 +185,13 @@ func TestForeignFeatures(t *testing.T) {
 			got = fmt.Sprint(features)
 		}
 		if !strings.Contains(got, c.want) {
-			t.Errorf("%v %v %s: %s, expected %q", c.fields, c.meta, c.json, got, c.want)
+			t.Errorf("%v %v %s: %s, want %q", c.fields, c.meta, c.json, got, c.want)
 		}
 	}
 }
 
-// TestSlicedFeatures checks that a slice of a record has its own rows, even if the array of tokens
-// is a slice itself or the tokens before it have another width.
+// TestSlicedFeatures checks that a slice of a record has the features of its rows. This holds even
+// if the array of tokens is itself a slice, or if tokens before the slice have another width.
 func TestSlicedFeatures(t *testing.T) {
 	spec := Spec{Task: Classification, FeatureNames: []string{"a", "b"}}
 	const rows = `[{"features":[[1,2]]},{"features":[[3,4],[5,6]]},{"features":[[7,8]]}]`
@@ -212,7 +212,7 @@ func TestSlicedFeatures(t *testing.T) {
 		} {
 			r := must.Get(RowsOf(record, &spec))(t, item, "a part of the", name)
 			if got := fmt.Sprint(r.Features(0), r.Features(1)); got != "[[3 4] [5 6]] [[7 8]]" {
-				t.Errorf("%v, a part of the %s: %s", item, name, got)
+				t.Errorf("%v, a slice of the %s: features %s", item, name, got)
 			}
 		}
 		if item.ID() == arrow.LIST {
@@ -232,7 +232,7 @@ func TestPoints(t *testing.T) {
 		{"x y nx ny nz", nil}, {"heat", nil},
 	} {
 		if got := Points(strings.Fields(c.names)); !reflect.DeepEqual(got, c.want) {
-			t.Errorf("%s: %v, expected %v", c.names, got, c.want)
+			t.Errorf("Points(%s) returned %v, want %v", c.names, got, c.want)
 		}
 	}
 }

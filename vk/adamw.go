@@ -6,11 +6,12 @@ import "github.com/sftseq/sftseq/internal/tensor"
 
 func init() { register(kernel(sumSquares), kernel(adamW)) }
 
-// sumSquares sums the squares of each piece of a block, then adds the pieces of all blocks.
+// sumSquares computes the sum of the squares of each piece of a block, then adds the sums of all
+// pieces.
 func sumSquares(r *recorder, k tensor.SumSquares) {
-	const minWords, most = 4096, 1024 // minimum words per piece; maximum pieces per block
+	const minWords, most = 4096, 1024 // minimum number of words per piece; maximum number of pieces per block
 	count := func(n int) int { return min(most, blocks(n, minWords)) }
-	words := max(blockWords, minWords*grain/4) // the sums of the next block begin aligned
+	words := max(blockWords, minWords*grain/4) // aligns the sums of the next block
 	n, total := k.X.Words(), 0
 	eachBlock(n, words, func(_, n int) { total += count(n) })
 

@@ -12,30 +12,30 @@ import (
 func init() { register(kernel(attention)) }
 
 const (
-	attentionRows   = 64  // rows per workgroup, as in attention.glsl
+	attentionRows   = 64  // rows per workgroup, equal to the value in attention.glsl
 	attentionSlices = 4   // invocations per row
-	maxChannels     = 512 // channels per head: at least four rows fit into shared memory
-	maxFeatures     = 64  // features per edge: an invocation sums their gradients
+	maxChannels     = 512 // maximum channels per head, so that at least four rows fit into shared memory
+	maxFeatures     = 64  // maximum features per edge, because one invocation sums the gradients of all features
 )
 
-// The relations of attention.glsl; 0 means none.
+// Values of the constant relation in attention.glsl; 0 means that attention has no relation.
 const (
 	sinusoidRelation = 1
 	distanceRelation = 2
 	edgeRelation     = 3
 )
 
-// attentionShape has the parameters of a launch that forward and backward share.
+// attentionShape holds the parameters of a launch that the forward and the backward pass share.
 type attentionShape struct {
 	tensor.Attention
 	relation              uint32
-	tables                []operand // tables of relative_bias.glsl
+	tables                []operand // operands that relative_bias.glsl reads
 	d, channels, table    int
-	features              int // per pair, for distances or edges
-	tokens, rows, batches int // capacities
+	features              int // features per pair, for distances or edges
+	tokens, rows, batches int // capacities of the batch
 	most                  int // maximum rows that a query attends to
 	tile                  int
-	block, staged         int // see saving; 0 if unused
+	block, staged         int // channels per pass and number of staged operands: see saving; 0 if unused
 }
 
 func newAttentionShape(r *recorder, k tensor.Attention) attentionShape {
@@ -70,7 +70,7 @@ func newAttentionShape(r *recorder, k tensor.Attention) attentionShape {
 	return a
 }
 
-// constants returns the specialisation constants of attention.glsl.
+// constants returns the specialisation constants of attention.glsl, followed by more.
 func (a *attentionShape) constants(more ...uint32) []uint32 {
 	return append([]uint32{uint32(a.channels), uint32(a.Score), uint32(a.Probability), a.relation, uint32(a.tile),
 		uint32(a.features)}, more...)
@@ -80,24 +80,24 @@ func (a *attentionShape) scale() uint32 {
 	return math.Float32bits(float32(1 / math.Sqrt(float64(a.channels))))
 }
 
-// sliced returns the constants of kernels in which several invocations (slices) share the work of a
-// row, followed by further constants.
+// sliced returns the specialisation constants of kernels in which several invocations (slices)
+// share the work of a row, followed by more.
 func (a *attentionShape) sliced(slices uint32, more ...uint32) []uint32 {
 	return append(a.constants(slices, attentionRows*slices, uint32(a.block), uint32(a.staged)), more...)
 }
 
-// push returns the push constants with which all attention kernels begin.
+// push returns the push constants of an attention kernel: the common ones, followed by more.
 func (a *attentionShape) push(more ...uint32) []uint32 {
 	return append([]uint32{uint32(a.Heads), uint32(a.d), uint32(a.table), a.scale()}, more...)
 }
 
-// tiles returns an upper bound of the number of tiles of the rows. No tile crosses a sequence: see
-// tiles.glsl.
+// tiles returns an upper bound of the number of tiles that cover the rows. A tile never spans two
+// sequences: see tiles.glsl.
 func (a *attentionShape) tiles(rows int) int { return rows/attentionRows + a.batches }
 
-// eachTiles calls f for windows onto the queries, with the number of tiles that may begin there. A
-// launch needs the given operations per query and key, and push constants for the window: see
-// place.
+// eachTiles splits the queries into windows and calls f for each, with an upper bound of the number
+// of tiles that begin in the window. A launch costs the given operations per query and key. The
+// push constants of a window are those of place.
 func (a *attentionShape) eachTiles(heads int, operations float64, f func(w window, tiles int)) {
 	size := blockRows(a.d, operations*float64(heads*a.most))
 	eachWindow(a.tokens, attentionRows, size, func(w window) {
@@ -109,14 +109,13 @@ func (a *attentionShape) eachTiles(heads int, operations float64, f func(w windo
 	})
 }
 
-// place returns the push constants of a window of tiles: the first tile that may begin there, the
-// first row, the span.
+// place returns the push constants of a window: its first tile, its first row and its span.
 func (w window) place() []uint32 {
 	return []uint32{uint32(w.first / attentionRows), uint32(w.first), w.end()}
 }
 
-// work returns the cost of a query and a key of a head in operations: those per channel and those
-// of the relative terms.
+// work returns the number of operations per query, key and head: the given number per channel, plus
+// the given number for the relative position bias if there is one.
 func (a *attentionShape) work(channel, relative int) float64 {
 	n := channel * a.channels
 	if a.RelativeBias != nil {

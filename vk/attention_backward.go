@@ -14,14 +14,14 @@ const (
 	queryChunks = 32  // chunks of the queries per sequence, as in chunks.glsl
 	queryChunk  = 128 // queries per chunk
 
-	// Invocations per row: see attentionSlices. These kernels need many registers, and small
-	// workgroups leave fewer of them unused.
+	// Invocations per row, like attentionSlices. These kernels need many registers, and small
+	// workgroups leave fewer registers unused.
 	querySlices = 2
 	keySlices   = 2
 
-	// The window of tally.glsl.
+	// Sizes of the window in tally.glsl.
 	keyGroup      = 8                      // keys that share one window
-	entryBytes    = 4 * 4                  // one cell in each of four rows
+	entryBytes    = 4 * 4                  // bytes per entry: one cell in each of four rows
 	queriesShared = 64*12 + 128*12 + 2*4*8 // bytes of shared memory besides rows
 	windowShared  = 32 << 10               // maximum shared bytes: with more, fewer workgroups run concurrently
 	maxFixedBits  = 17                     // with more bits, more values overflow the window's cells
@@ -31,7 +31,8 @@ func attentionBackward(r *recorder, k tensor.AttentionBackward) {
 	a := newAttentionShape(r, k.Forward)
 	f, heads := k.Forward, k.Forward.Heads
 
-	// The operands that cover whole rows, and the bounds of the fixed point.
+	// These operands are not split by launches: the share of each row, and the bounds of the
+	// fixed-point sums.
 	share := r.scratch(a.tokens, heads)
 	bounds, largest := r.scratch(2*heads), r.scratch(2*heads)
 	r.zero(bounds)
@@ -56,10 +57,11 @@ func attentionBackward(r *recorder, k tensor.AttentionBackward) {
 	keys.keysBackward(r, k, share)
 }
 
-// queriesBackward also splits launches by heads: the histograms of a head are as long as the input.
+// queriesBackward computes the gradients of the queries and of the tables. It also splits launches
+// by heads, as the table gradients of a head are as long as the input.
 func (a *attentionShape) queriesBackward(r *recorder, k tensor.AttentionBackward, share, bounds *tensor.Tensor) {
 	f, fixed := k.Forward, uint32(a.fixedBits())
-	const sums = 2 * 2 * 2 // per head: for mul and add, high and low parts of f and g
+	const sums = 2 * 2 * 2 // sums per head: for mul and add, high and low parts of f and g
 	size := k.Forward.Heads
 	if a.relation == sinusoidRelation {
 		size = max(1, min(size, blockWords/(sums*a.table)))
@@ -88,8 +90,8 @@ func (a *attentionShape) queriesBackward(r *recorder, k tensor.AttentionBackward
 	})
 }
 
-// keysBackward splits launches by chunks of the queries, and by the window of queries that contains
-// them.
+// keysBackward computes the gradients of the keys. A launch processes one chunk of the queries, and
+// binds only the window of queries that contains the chunk.
 func (a *attentionShape) keysBackward(r *recorder, k tensor.AttentionBackward, share *tensor.Tensor) {
 	f, heads := k.Forward, k.Forward.Heads
 	var pairs *tensor.Tensor // gradients of a key with respect to its pairs
@@ -137,19 +139,19 @@ func (a *attentionShape) keysBackward(r *recorder, k tensor.AttentionBackward, s
 	})
 }
 
-// keysAndTables returns the unsplit operands of both.
+// keysAndTables returns the operands of the keys and the tables, which launches do not split.
 func (a *attentionShape) keysAndTables() []operand {
 	return append([]operand{read(a.K), read(a.V), read(a.Count), read(a.Batch.Offset), read(a.Batch.SampleOffset)},
 		a.tables...)
 }
 
-// fixedBits returns the size of a part of a fixed-point sum: an entry of a table receives at most
-// two values from each sampled key.
+// fixedBits returns the number of bits in each part of a fixed-point sum. It leaves room for
+// carries, as an entry of a table receives at most two values from each sampled key.
 func (a *attentionShape) fixedBits() int { return min(maxFixedBits, 30-bits.Len(uint(2*a.rows))) }
 
-// window returns the number of entries of each of a head's tables that the kernel of queries sums
-// in shared memory, given its size in bytes. It is 0 if the window would be too small for most
-// groups of keys. The result's bits do not depend on it.
+// window returns the number of entries per table and head that the kernel of queries sums in shared
+// memory of the given bytes. It returns 0 if the window would be too small for most groups of keys.
+// The gradients have the same bits for every window.
 func (a *attentionShape) window(shared int) int {
 	if a.relation != sinusoidRelation {
 		return 0

@@ -6,22 +6,22 @@ import "github.com/sftseq/sftseq/internal/tensor"
 
 // The attention kernels hold rows and sums of a head's channels in registers. AMD's compiler gives
 // an invocation 128 registers on RDNA 3, and up to 256 elsewhere at the cost of concurrency; it
-// spills the rest to memory. On these devices the kernels therefore reread rows, process the
-// channels of their sums in several passes, keep their own rows in shared memory, and use less of
-// it for tiles. The result's bits do not depend on this: TestConformance compares them. TestRADV
-// has the numbers of registers.
+// spills further registers to memory. On these devices the kernels therefore reread rows, process
+// the channels of their sums in several passes, keep their own rows in shared memory, and use
+// smaller tiles. The results have the same bits, which TestConformance checks. TestRADV counts the
+// registers.
 
 // vendorAMD is the vendor id of devices whose kernels save registers.
 const vendorAMD = 0x1002
 
-// Sizes of two tiles of rows, in vectors of 16 bytes of shared memory: the default, and for devices
-// whose kernels save registers.
+// Two tiles of rows occupy at most tileVectors vectors of 16 bytes in shared memory, or
+// smallTileVectors on devices whose kernels save registers.
 const tileVectors, smallTileVectors = 1024, 512
 
-// A saving configures how a kernel saves registers.
+// saving configures how a kernel saves registers.
 type saving struct {
 	block  int    // channels per pass
-	held   [2]int // maximum channels per head for which all own operands are held in registers, and all but the first
+	held   [2]int // maximum channels per head with all own operands in registers, and with all but the first
 	shared int    // bytes of shared memory besides tiles and own rows
 }
 
@@ -42,7 +42,7 @@ func forwardSaving(long bool) saving {
 var queriesSaving = saving{block: savedChannels, held: [2]int{24, 32}, shared: queriesShared}
 
 // keysSaving configures the backward pass by keys. The standardised score needs more registers than
-// the others.
+// the other scores.
 func keysSaving(score tensor.Score) saving {
 	s := saving{block: 32, held: [2]int{16, 24}, shared: 4 * (2*64 + attentionRows*keySlices)}
 	if score == tensor.MaxoutStandardized {
@@ -69,7 +69,8 @@ func (a attentionShape) saved(l limits, s saving) attentionShape {
 	return a
 }
 
-// tileOf returns the number of rows of a tile such that two tiles fit into the vectors.
+// tileOf returns the number of rows per tile, so that two tiles fit into the given number of
+// vectors.
 func (a *attentionShape) tileOf(vectors int) int {
 	tile := 64
 	for tile*2*blocks(a.channels, 4) > vectors {
@@ -78,12 +79,12 @@ func (a *attentionShape) tileOf(vectors int) int {
 	return tile
 }
 
-// ownBytes returns the size of a workgroup's own rows in shared memory.
+// ownBytes returns the number of bytes of shared memory for a workgroup's own rows.
 func (a *attentionShape) ownBytes() int {
 	return 16 * max(1, a.staged*blocks(a.channels, 4)*attentionRows)
 }
 
-// rowBytes returns the size of tiles and own rows in shared memory.
+// rowBytes returns the number of bytes of shared memory for tiles and own rows.
 func (a *attentionShape) rowBytes() int {
 	vectors := tileVectors
 	if a.block > 0 {
@@ -92,7 +93,7 @@ func (a *attentionShape) rowBytes() int {
 	return 16*vectors + a.ownBytes()
 }
 
-// passes returns the number of passes over the channels of sums.
+// passes returns the number of passes in which a kernel computes the channels of its sums.
 func (a *attentionShape) passes() int {
 	if a.block == 0 {
 		return 1

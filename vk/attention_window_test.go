@@ -15,7 +15,8 @@ import (
 	"github.com/sftseq/sftseq/sinusoid"
 )
 
-// windowBytes returns the shared memory that a window of the given entries needs.
+// windowBytes returns the bytes of shared memory that a window of the given number of entries
+// needs.
 func windowBytes(entries int) int { return 16*tileVectors + 16 + queriesShared + entries*entryBytes }
 
 // TestAttentionWindow checks that a window is large enough for a tile of keys, within the device's
@@ -23,10 +24,10 @@ func windowBytes(entries int) int { return 16*tileVectors + 16 + queriesShared +
 func TestAttentionWindow(t *testing.T) {
 	const all = 32 << 10
 	for _, c := range []struct{ length, keys, tile, shared, want int }{
-		{2048, 256, 64, all, 832}, // as for ListOps
+		{2048, 256, 64, all, 832}, // the sizes of ListOps
 		{2048, 256, 64, 48 << 10, 832},
 		{2048, 256, 64, windowBytes(400), 384},
-		{2048, 256, 64, windowBytes(128), 0}, // eight keys take 64 + 96
+		{2048, 256, 64, windowBytes(128), 0}, // eight keys need 64 + 96 entries
 		{2048, 256, 64, windowBytes(0), 0},
 		{2048, 256, 64, 0, 0},
 		{2048, 256, 32, all, 512},
@@ -40,12 +41,12 @@ func TestAttentionWindow(t *testing.T) {
 	} {
 		a := attentionShape{relation: sinusoidRelation, table: 2 * c.length, most: c.keys, tile: c.tile}
 		if got := a.window(c.shared); got != c.want {
-			t.Errorf("%d keys of %d tokens, tiles of %d, %d bytes: a window of %d, expected %d", c.keys, c.length,
-				c.tile, c.shared, got, c.want)
+			t.Errorf("%d keys, %d tokens, %d rows per tile, %d bytes of shared memory: window of %d entries, want %d",
+				c.keys, c.length, c.tile, c.shared, got, c.want)
 		}
 		for _, a.relation = range []uint32{0, distanceRelation, edgeRelation} {
 			if got := a.window(c.shared); got != 0 {
-				t.Errorf("relation %d: a window of %d", a.relation, got)
+				t.Errorf("relation %d: window of %d entries, want 0", a.relation, got)
 			}
 		}
 	}
@@ -63,10 +64,10 @@ const (
 	windowTable                           = 2 * windowLength
 )
 
-// newWindowCase has tiles of keys that need one window or several, groups that fit into a small
-// window, a large one or none, and a short sequence. Values are either random, with weights from 1
-// to 2⁻¹², or all pairs have the same gradient, near its bound, so that a cell overflows at the
-// second value.
+// newWindowCase returns a case with a long and a short sequence. Its tiles of keys need one window
+// or several, and its groups of keys fit into a small window, into a large window or into none.
+// Values are random, with weights from 1 to 2⁻¹². With equal, all pairs have the same gradient near
+// its bound, so that a cell overflows at the second value.
 func newWindowCase(t *testing.T, equal bool) windowCase {
 	const width = 8 * windowHeads
 	p := newPacked([]int{windowLength, 100}, windowKeys)
@@ -84,7 +85,7 @@ func newWindowCase(t *testing.T, equal bool) windowCase {
 	leak := one
 	if equal {
 		value, weight = one, func() float64 { return 1. / 16 }
-		leak = func() float64 { return 1e5 } // almost nothing of v remains
+		leak = func() float64 { return 1e5 } // the leak takes almost all of the attention
 	}
 	var top, partner []int32
 	add := func(n, from, step, beside int) {
@@ -101,7 +102,7 @@ func newWindowCase(t *testing.T, equal bool) windowCase {
 	add(100, 0, 1, 0)
 	w := values(p.sampled, weight)
 	for j := range w {
-		if j%7 == 0 { // without a partner
+		if j%7 == 0 { // sampled keys without a partner
 			w[j], partner[j] = 1, -1
 		}
 	}
@@ -160,8 +161,8 @@ func (c windowCase) gradients(t *testing.T, d tensor.Device) []uint32 {
 	return all
 }
 
-// TestWindowBits checks that for every window, the gradients of the tables have the same bits and
-// are correct.
+// TestWindowBits checks that the gradients of the tables have the same bits for every window size,
+// and are close to the gradients of the CPU device.
 func TestWindowBits(t *testing.T) {
 	d := open(t, Options{})
 	defer func(n int) { d.limits.sharedBytes = n }(d.limits.sharedBytes)
@@ -173,13 +174,13 @@ func TestWindowBits(t *testing.T) {
 				d.limits.sharedBytes = windowBytes(window)
 				a := attentionShape{relation: sinusoidRelation, table: windowTable, most: windowKeys, tile: 64}
 				if got := a.window(d.limits.sharedBytes); got != window {
-					t.Fatalf("the window is %d, expected %d", got, window)
+					t.Fatalf("window of %d entries, want %d", got, window)
 				}
 				got := c.gradients(t, d)
 				if first == nil {
 					first = got
 				} else if !slices.Equal(got, first) {
-					t.Errorf("a window of %d: other bits than without", window)
+					t.Errorf("window of %d entries: gradients differ from those without a window", window)
 				}
 			}
 			must.Check(t, near(first, c.gradients(t, cpu.New(2))))
@@ -187,8 +188,8 @@ func TestWindowBits(t *testing.T) {
 	}
 }
 
-// near returns an error if values differ too much from the expected ones, relative to the largest
-// of these.
+// near returns an error if got differs from want by more than 1e-5 of the largest absolute value in
+// want.
 func near(got, want []uint32) error {
 	var largest, off float64
 	for i := range want {
@@ -196,7 +197,7 @@ func near(got, want []uint32) error {
 		largest, off = max(largest, math.Abs(w)), max(off, math.Abs(g-w))
 	}
 	if !(off <= 1e-5*largest) || largest == 0 {
-		return fmt.Errorf("off by %g, of values up to %g", off, largest)
+		return fmt.Errorf("largest difference %g, largest value %g", off, largest)
 	}
 	return nil
 }

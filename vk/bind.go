@@ -14,16 +14,16 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// bound is a program's steps with the memories that they use.
+// bound holds a program's steps for the shim, with the memories that the steps access.
 type bound struct {
 	device *gpu
 	memory [regions]*memory
-	own    *memory // scratch memory of programs without an arena
+	own    *memory // scratch memory of a program without an arena
 	sets   C.handle
 	steps  []C.shim_step
 }
 
-// bind locates each operand in the memories.
+// bind returns the program's steps with the address of each operand in the given memories.
 func (x *executable) bind(mem tensor.Binding) (*bound, error) {
 	b := &bound{device: x.device}
 	for s, m := range mem {
@@ -112,7 +112,7 @@ func (b *bound) resolve(steps []step) error {
 	return nil
 }
 
-// locate returns the range of a tensor.
+// locate returns the range of bytes that a tensor occupies.
 func (b *bound) locate(shader string, t *tensor.Tensor) (C.shim_range, error) {
 	d := b.device
 	m := b.memory[t.Region]
@@ -126,7 +126,7 @@ func (b *bound) locate(shader string, t *tensor.Tensor) (C.shim_range, error) {
 	return C.shim_range{buffer: m.block.buffer, offset: C.uint64_t(at), _range: C.uint64_t(bytes)}, nil
 }
 
-// mirror returns the mirror of the arena's outputs, or nil.
+// mirror returns the mirror of the arena's outputs, or nil if the arena has none.
 func (b *bound) mirror() *mirror {
 	if a := b.memory[tensor.Arena]; a != nil {
 		return a.mirror

@@ -17,7 +17,8 @@ import (
 	"github.com/sftseq/sftseq/sinusoid"
 )
 
-// packed is a batch of sequences and a program over it that several devices run.
+// packed is a batch of packed sequences, with a program over them that tests run on several
+// devices.
 type packed struct {
 	*tensor.Program
 	*tensor.Batch
@@ -25,7 +26,8 @@ type packed struct {
 	inputs          map[*tensor.Tensor][]uint32
 }
 
-// newPacked packs sequences of the given lengths, with room for k sampled keys.
+// newPacked returns a batch of sequences of the given lengths, each with min(k, length) sampled
+// keys.
 func newPacked(lengths []int, k int) *packed {
 	random := rand.New(rand.NewPCG(1, 2))
 	offset, sampleOffset := []int32{0}, []int32{0}
@@ -54,14 +56,14 @@ func newPacked(lengths []int, k int) *packed {
 	return p
 }
 
-// input declares an input of the program.
+// input declares an input of the program with the values x.
 func (p *packed) input(rows tensor.Axis, x []float32, shape ...int) *tensor.Tensor {
 	t := p.Input("input", rows, shape...)
 	p.inputs[t] = tensor.Bits(x)
 	return t
 }
 
-// output declares an output.
+// output declares an output of the program.
 func (p *packed) output(rows tensor.Axis, shape ...int) *tensor.Tensor {
 	t := p.Temp("output", rows, shape...)
 	p.Keep(t)
@@ -75,7 +77,7 @@ func (p *packed) launch(k tensor.Kernel) {
 	p.Finish()
 }
 
-// run returns the words of the outputs.
+// run runs the program on the device and returns the words of the outputs.
 func (p *packed) run(t *testing.T, d tensor.Device, outputs ...*tensor.Tensor) [][]uint32 {
 	t.Helper()
 	x := must.Get(d.Prepare(p.Program))(t)
@@ -97,8 +99,8 @@ func (p *packed) run(t *testing.T, d tensor.Device, outputs ...*tensor.Tensor) [
 	return all
 }
 
-// TestPhilox checks that all four words of every draw are those of internal/philox, as far as
-// dropout reveals them. The dropout rates are in equal steps, so each word is known to 1/16.
+// TestPhilox checks that all four words of a draw equal those of internal/philox. Dropout at rates
+// in steps of 1/16 reveals the top four bits of each word.
 func TestPhilox(t *testing.T) {
 	const width, layer, stream = 7, 1<<23 - 1, 255
 	d := open(t, Options{}, widths)
@@ -127,14 +129,14 @@ func TestPhilox(t *testing.T) {
 	}
 }
 
-// TestCosines checks that with a single weight, the tables equal the cosines of package sinusoid
-// bit by bit.
+// TestCosines checks that tables of a single frequency have the same bits as the cosines of package
+// sinusoid.
 func TestCosines(t *testing.T) {
 	const ds, n = 4, 150_000
 	q := must.Get(sinusoid.New(10000, ds))(t)
 	p := newPacked([]int{n}, 1)
-	one := []float32{1, 1, 0, 0, 0, 0, 1, 1}     // for f: a frequency for each head
-	other := []float32{-1, 1, 0, 0, 0, 0, -1, 1} // for g
+	one := []float32{1, 1, 0, 0, 0, 0, 1, 1}     // weights of f: one frequency per head
+	other := []float32{-1, 1, 0, 0, 0, 0, -1, 1} // weights of g
 	zero := make([]float32, 2)
 	f, g, e := p.output(tensor.Fixed, 4, 2*n), p.output(tensor.Fixed, 4, 2*n), p.output(tensor.Fixed, 4, 2*n)
 	p.launch(tensor.Sinusoid{F: f, G: g, E: e, Counts: p.Counts, Frequencies: q,
@@ -154,8 +156,9 @@ func TestCosines(t *testing.T) {
 	}
 }
 
-// TestLongSample checks that sequences longer than a workgroup processes in one launch, and short
-// ones besides. Without noise every device makes the same choice.
+// TestLongSample checks that the GPU and the CPU sample the same keys from a batch with short
+// sequences and a sequence too long for one launch. It samples without noise, so that the result is
+// unique.
 func TestLongSample(t *testing.T) {
 	d := open(t, Options{}, widths)
 	reference := cpu.New(2)

@@ -15,13 +15,13 @@ import (
 	vulkan "github.com/vulkan-go/vulkan"
 )
 
-// block is memory allocated from the driver, with one buffer over all of it.
+// block is memory allocated from the driver, with one buffer that covers the whole block.
 type block struct {
 	buffer, memory C.handle
 	bytes          int64
 	kind           uint32         // index into the device's memory types
 	mapped         unsafe.Pointer // nil unless the host can access it
-	free           []span         // sorted by offset
+	free           []span         // free ranges, sorted by offset
 }
 
 // heap holds the blocks that were allocated from the driver and not yet returned.
@@ -31,7 +31,7 @@ type heap struct {
 	given  map[*block]bool
 }
 
-// get allocates memory of the device, or with host memory that both can access.
+// get allocates a block of device memory or, with host, of memory that host and device can access.
 func (h *heap) get(bytes int64, host bool) (*block, error) {
 	d := h.device
 	full := &MemoryError{Device: d.physical.info.Name, Bytes: bytes}
@@ -69,7 +69,7 @@ func (h *heap) fill(b *block, host bool) error {
 			vulkan.MemoryPropertyHostCachedBit
 	}
 	b.kind = d.physical.memoryType(uint32(types), wanted, liked)
-	if int64(need) > d.physical.heapBytes(b.kind) { // drivers need not check this
+	if int64(need) > d.physical.heapBytes(b.kind) { // drivers are not required to check the size
 		return errFull
 	}
 	if err := d.check("allocate memory", C.shim_memory_allocate(d.shim, need, C.uint32_t(b.kind),
@@ -82,7 +82,7 @@ func (h *heap) fill(b *block, host bool) error {
 	return d.check("map memory", C.shim_memory_map(d.shim, b.memory, &b.mapped))
 }
 
-// drop returns a block, which must not be in use.
+// drop returns a block to the driver. The block must not be in use.
 func (h *heap) drop(b *block) {
 	h.mu.Lock()
 	delete(h.given, b)
@@ -99,8 +99,8 @@ func (h *heap) close() {
 	h.given = nil
 }
 
-// Budget returns the memory that is left for programs in bytes, except for one block that rounding
-// may lose.
+// Budget returns the number of free bytes for programs. It excludes one block, which rounding may
+// lose.
 func (d *gpu) Budget() int64 {
 	if d.gone() != nil {
 		return 0
@@ -108,8 +108,8 @@ func (d *gpu) Budget() int64 {
 	return max(0, d.free(d.dummy.block.kind)-blockBytes)
 }
 
-// free returns the free memory of a kind: as the driver reports it, or the total minus what this
-// process has allocated.
+// free returns the number of free bytes of a memory type. If the driver does not report it, free
+// returns the size of the heap minus the bytes that this process has allocated.
 func (d *gpu) free(kind uint32) int64 {
 	if n, ok := d.physical.free(d.instance, kind); ok {
 		return n

@@ -31,7 +31,7 @@ func (d *gpu) newCommands() (*commands, error) {
 	return c, nil
 }
 
-// free releases the command buffer, which must not be in use.
+// free releases the command buffer. The device must have completed it.
 func (c *commands) free() {
 	if c == nil || c.device.silent() {
 		return
@@ -44,7 +44,8 @@ func (c *commands) free() {
 	C.shim_fence_destroy(c.device.shim, c.fence)
 }
 
-// record fills the command buffer; with queries, it times each step.
+// record fills the command buffer with the steps. If queries is not 0, it adds timestamps to each
+// step.
 func (c *commands) record(steps []C.shim_step, queries C.handle) error {
 	if err := c.device.gone(); err != nil {
 		return err
@@ -55,8 +56,9 @@ func (c *commands) record(steps []C.shim_step, queries C.handle) error {
 		C.uint32_t(len(steps)), queries))
 }
 
-// submit appends the command buffer to a queue. It begins when the timeline has reached the value
-// wait, and sets it to signal at its end (0: neither). After an error it is not queued.
+// submit appends the command buffer to a queue. The commands begin when the device's timeline has
+// reached the value wait, and set the timeline to signal when they complete; 0 skips either. After
+// an error nothing is queued.
 func (c *commands) submit(queue int, wait, signal uint64) error {
 	if err := c.device.gone(); err != nil {
 		return err
@@ -79,12 +81,12 @@ func (c *commands) run(steps []C.shim_step) error {
 	return err
 }
 
-// wait returns when the submission is complete, and immediately if c is nil.
+// wait waits until the submission is complete. If c is nil, it returns immediately.
 func (c *commands) wait() error {
 	if c == nil {
 		return nil
 	}
-	if c.device.silent() { // the next wait would time out, too
+	if c.device.silent() { // another wait would time out, too
 		return c.device.gone()
 	}
 	return c.device.check("wait", C.shim_wait(c.device.shim, c.fence, C.uint64_t(timeout)))

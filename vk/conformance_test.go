@@ -16,12 +16,12 @@ import (
 type rerun string
 
 const (
-	watched rerun = "the race detector"          // also checks pointers passed to C: for concurrent and faulty calls
-	widths  rerun = "another width of subgroups" // for code that depends on it
+	watched rerun = "the race detector"          // for concurrent and failing calls: it also checks pointers passed to C
+	widths  rerun = "another width of subgroups" // for code that depends on the width
 )
 
-// vectorWidth is the environment variable with the vector width in bits of lavapipe, Mesa's CPU
-// driver, whose subgroups have an invocation for each 32 bits.
+// vectorWidth is the environment variable that sets the vector width of lavapipe, Mesa's CPU
+// driver, in bits. A subgroup of lavapipe has one invocation for each 32 bits.
 const vectorWidth = "LP_NATIVE_VECTOR_WIDTH"
 
 // inReruns skips a test in all reruns except the named ones.
@@ -46,18 +46,18 @@ func open(t testing.TB, o Options, named ...rerun) *gpu {
 	return testenv.NeedVulkan(t, openGPU, o)
 }
 
-// missing skips a test that needs Vulkan.
+// missing skips a test because Vulkan is missing, for the reason err.
 func missing(t testing.TB, err error) {
 	t.Helper()
 	testenv.Missing(t, "Vulkan and its validation layer", err)
 }
 
-// saver is the device with kernels that save registers, for heads of several vectors.
+// saver is a device that uses the kernels that save registers, for heads of at least 16 channels.
 type saver struct{ *gpu }
 
 func (s saver) Name() string { return s.gpu.Name() + " that saves registers" }
 
-// Prepare uses these kernels.
+// Prepare prepares the program with kernels that save registers if its heads are large enough.
 func (s saver) Prepare(p *tensor.Program) (tensor.Executable, error) {
 	defer func(before bool) { s.limits.savesRegisters = before }(s.limits.savesRegisters)
 	s.limits.savesRegisters = slices.ContainsFunc(p.Launches, func(k tensor.Kernel) bool {
@@ -70,8 +70,9 @@ func (s saver) Prepare(p *tensor.Program) (tensor.Executable, error) {
 	return s.gpu.Prepare(p)
 }
 
-// TestConformance runs every kernel on the machine's best device, with the same bits where kernels
-// save registers, and then within the limits of a small one.
+// TestConformance compares every kernel on the machine's best device with the float64 reference.
+// Kernels that save registers must give the same bits. The test repeats the comparison with the
+// limits of a small device.
 func TestConformance(t *testing.T) {
 	testenv.Long(t, "compares every kernel with loops in float64")
 	d := open(t, Options{}, widths)

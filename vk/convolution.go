@@ -6,15 +6,16 @@ import "github.com/sftseq/sftseq/internal/tensor"
 
 func init() { register(kernel(convolution), kernel(convolutionBackward)) }
 
-// convolutionRows is the number of rows per invocation in convolution.glsl, and convolutionTaps the
+// convolutionRows is the number of rows per invocation in convolution.glsl. convolutionTaps is the
 // number of taps per invocation in convolution_backward_parameters.comp.
 const convolutionRows, convolutionTaps = 4, 8
 
-// windowRows is a number of rows whose size is a multiple of the operand alignment for any width.
+// windowRows is the alignment of a window's first row. This number of rows is a multiple of the
+// operand alignment for every width.
 const windowRows = grain / 4
 
-// taps are some of a convolution's taps, for a block of rows: those before `to`, and the rows that
-// they read.
+// taps is a range of a convolution's taps for a block of rows, with the window of rows that these
+// taps read.
 type taps struct {
 	from, to int
 	window   *tensor.Tensor
@@ -39,8 +40,8 @@ func convolved(x *tensor.Tensor, count, most, dilation, direction int, f func(e 
 			if direction < 0 {
 				lo, hi = -hi, -lo
 			}
-			// Taps that read no row must bind some row. An operand begins at a multiple of the
-			// alignment.
+			// Taps that read no row must still bind a row. The window begins at a multiple of the
+			// operand alignment.
 			begin := min(max(0, first+lo), rows-1) / windowRows * windowRows
 			end := max(begin+1, min(rows, first+n+hi))
 			f(e, taps{from, from + m, rowsOf(x, begin, end-begin), begin})
@@ -48,7 +49,7 @@ func convolved(x *tensor.Tensor, count, most, dilation, direction int, f func(e 
 	})
 }
 
-// sums dispatches a shader of convolution.glsl that reads x through the taps.
+// sums returns a dispatch of a shader that includes convolution.glsl and reads x through the taps.
 func (e extent) sums(shader string, t taps, dilation, reach int, result operand, weight *tensor.Tensor,
 	batch *tensor.Batch, more ...operand) dispatch {
 	return dispatch{shader: shader, groups: blocks(blocks(e.n, convolutionRows)*e.width, 256),

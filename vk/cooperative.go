@@ -8,21 +8,23 @@ import (
 	"os"
 )
 
-// The extensions for mixed precision: the first always, the second for bfloat16.
+// Extensions for mixed precision. Products in bfloat16 need both; products in float16 need only the
+// first.
 const (
 	cooperativeExtension = "VK_KHR_cooperative_matrix"
 	bfloat16Extension    = "VK_KHR_shader_bfloat16"
 )
 
-// noCooperative is the variable that turns off cooperative matrices, and thereby mixed precision.
+// noCooperative is the environment variable that turns off cooperative matrices and thereby mixed
+// precision.
 const noCooperative = "SFTSEQ_VK_NO_COOPMAT"
 
-// mixed has the cooperative matrices for mixed precision. Float16 has eleven bits of precision and
-// bfloat16 eight, but gradients exceed the range of float16. If both exist, forward products use
-// float16 and those of the backward pass bfloat16.
+// mixed holds the cooperative matrices for mixed precision. Float16 has eleven bits of precision
+// and bfloat16 eight, but gradients exceed the range of float16. If the device supports both, the
+// forward pass uses float16 and the backward pass bfloat16.
 type mixed struct{ forward, backward cooperative }
 
-// of returns the matrices for a product.
+// of returns the matrices for a product of form f.
 func (m *mixed) of(f form) cooperative {
 	if f == forward {
 		return m.forward
@@ -42,7 +44,7 @@ func (m *mixed) String() string {
 func (m *mixed) bfloat16() bool { return m.forward.bfloat16 || m.backward.bfloat16 }
 
 // cooperative is the shape of the matrices that a subgroup multiplies as one operation in mixed
-// precision, with operands of 16 bits and sums of 32.
+// precision, with operands of 16 bits and sums of 32 bits.
 type cooperative struct {
 	M, N, K  uint32
 	bfloat16 bool
@@ -51,8 +53,8 @@ type cooperative struct {
 // cooperativeFeatures are the device features that the shaders need.
 type cooperativeFeatures struct{ matrices, memoryModel, float16, bfloat16 bool }
 
-// chooseMixed selects the largest shape of each type that a device lists. The error is the reason
-// if there is none.
+// chooseMixed returns the largest shape of each type among the shapes that a device lists. If no
+// shape is suitable, the error states the reason.
 func chooseMixed(shapes []CooperativeShape, f cooperativeFeatures) (*mixed, error) {
 	switch {
 	case os.Getenv(noCooperative) == "1":
@@ -62,7 +64,7 @@ func chooseMixed(shapes []CooperativeShape, f cooperativeFeatures) (*mixed, erro
 	case !f.memoryModel || !f.float16:
 		return nil, errors.New("it lacks vulkanMemoryModel, vulkanMemoryModelDeviceScope or shaderFloat16, which products of cooperative matrices need")
 	}
-	best := map[bool]cooperative{} // by bfloat16
+	best := map[bool]cooperative{} // largest shape; the key is whether it uses bfloat16
 	for _, s := range shapes {
 		c := cooperative{M: uint32(s.M), N: uint32(s.N), K: uint32(s.K), bfloat16: s.A == "bfloat16"}
 		half := s.A == "float16" || c.bfloat16 && f.bfloat16
@@ -85,7 +87,8 @@ func chooseMixed(shapes []CooperativeShape, f cooperativeFeatures) (*mixed, erro
 
 func (c cooperative) size() uint32 { return c.M * c.N * c.K }
 
-// fits reports whether tiles consist of whole matrices, and matrices of whole quads.
+// fits reports whether the tiles of products consist of whole matrices, and the matrices of whole
+// quads.
 func (c cooperative) fits() bool {
 	divides := func(n, of uint32) bool { return n >= 4 && of%n == 0 }
 	return divides(c.M, 16) && divides(c.N, 16) && divides(c.K, 32)

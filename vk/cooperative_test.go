@@ -9,12 +9,13 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// listed returns a shape as a driver lists it.
+// listed returns a shape in the form in which a driver lists it.
 func listed(m, n, k int, half, sum string) CooperativeShape {
 	return CooperativeShape{M: m, N: n, K: k, A: half, B: half, C: sum, Result: sum}
 }
 
-// TestChooseMixed checks that the shapes that drivers list, and the ones chosen from them.
+// TestChooseMixed checks which shapes chooseMixed selects from lists of several drivers, and its
+// errors.
 func TestChooseMixed(t *testing.T) {
 	all := cooperativeFeatures{matrices: true, memoryModel: true, float16: true, bfloat16: true}
 	without := func(change func(f *cooperativeFeatures)) cooperativeFeatures {
@@ -43,7 +44,7 @@ func TestChooseMixed(t *testing.T) {
 		name   string
 		shapes []CooperativeShape
 		f      cooperativeFeatures
-		want   string // or part of the error
+		want   string // description of the chosen shapes, or a part of the error
 	}{
 		{"NVIDIA", nvidia, all, "mixed float16 16×16×16"},
 		{"NVIDIA, newer", newer, all, "mixed float16 16×16×16, backward bfloat16 16×16×16"},
@@ -101,7 +102,7 @@ func TestMixedIsOffered(t *testing.T) {
 			}
 			if err == nil {
 				if !strings.Contains(d.Kernels(), ", mixed") {
-					t.Errorf("kernels %q", d.Kernels())
+					t.Errorf("Kernels returned %q, want a name that contains \"mixed\"", d.Kernels())
 				}
 				must.Check(t, d.Close())
 			} else if off == "1" && !strings.Contains(err.Error(), noCooperative) {

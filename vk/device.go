@@ -20,7 +20,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// Some values of VkResult.
+// Values of VkResult.
 const (
 	timedOut           = 2
 	outOfHostMemory    = -1
@@ -34,8 +34,8 @@ var (
 	errClosed = errors.New("vk: the device was closed")
 )
 
-// Optional capabilities of a device are discovered by their methods, so a renamed method would
-// otherwise go unnoticed.
+// Other packages discover optional capabilities by type assertion. This assignment makes a renamed
+// method a compile error.
 var _ interface {
 	Device
 	tensor.Device
@@ -53,35 +53,35 @@ type gpu struct {
 	instance  *instance
 	physical  *physical
 	limits    limits
-	mixed     *mixed // nil: float32 throughout
+	mixed     *mixed // nil for float32 throughout
 	shim      *C.shim_device
 	queue     sync.Mutex // guards the queues and the pool
 	pool      C.handle
 	finishing sync.Mutex // guards last
-	last      *commands  // an empty submission: complete when all earlier ones are
+	last      *commands  // empty submission that completes after all earlier submissions
 	heap      heap
 	memory    allocator
 	transfers transfers
 	pipelines pipelines
-	dummy     *memory // bound for operands that are nil
+	dummy     *memory // memory bound for operands that are nil
 
 	closed atomic.Bool
 	lost   atomic.Pointer[LostError]             // nil while the device works
-	fault  func(what string, result int32) int32 // lets a test replace the driver's results; otherwise nil
+	fault  func(what string, result int32) int32 // replaces the driver's results in tests; otherwise nil
 
 	mu         sync.Mutex
-	profile    *tensor.KernelTimes // nil: programs are not timed
+	profile    *tensor.KernelTimes // nil if programs are not timed
 	recordings []*recording        // most recently used last
-	arenas     int                 // number of arenas that have queues
-	constants  map[string]*memory  // by their bytes, shared by programs
+	arenas     int                 // number of arenas with a queue
+	constants  map[string]*memory  // constants of all programs, by content
 }
 
-// Open opens a device. An error says why there is no such device or which feature it lacks, see
-// [Info.Missing]; without Vulkan it wraps [ErrUnavailable].
+// Open opens a device. It fails if the device does not exist or lacks a required feature, see
+// [Info.Missing]. Without Vulkan the error wraps [ErrUnavailable].
 func Open(o Options) (Device, error) {
 	d, err := openGPU(o)
 	if err != nil {
-		return nil, err // not a nil *gpu, which would be a Device
+		return nil, err // an untyped nil: a nil *gpu would be a non-nil Device
 	}
 	return d, nil
 }
@@ -154,7 +154,7 @@ func (d *gpu) create() error {
 	p := d.physical
 	wanted := C.shim_features{}
 	if d.mixed != nil {
-		// Both shaders of mixed precision declare Float16.
+		// The shaders for float16 and for bfloat16 both declare the capability Float16.
 		wanted.cooperative, wanted.memory_model, wanted.float16 = 1, 1, 1
 		wanted.subgroup_size_control = p.features.subgroup_size_control
 		wanted.bfloat16 = C.uint32_t(word(d.mixed.bfloat16()))
@@ -163,7 +163,7 @@ func (d *gpu) create() error {
 		C.uint32_t(p.api), &wanted, C.uint32_t(p.family), C.uint32_t(p.queues), &d.shim))
 }
 
-// Name describes the device.
+// Name returns the device's name.
 func (d *gpu) Name() string {
 	precision := "fp32"
 	if d.mixed != nil {
@@ -173,7 +173,8 @@ func (d *gpu) Name() string {
 		d.physical.info.Driver, precision)
 }
 
-// Kernels identifies the device and its driver: results are bitwise reproducible for the same pair.
+// Kernels returns the name of the device, of its driver and of the precision. Runs with the same
+// value give bitwise identical results.
 func (d *gpu) Kernels() string {
 	name := "vulkan " + d.physical.info.Name + ", " + d.physical.info.Driver
 	if d.mixed != nil {
@@ -189,15 +190,15 @@ func (d *gpu) Mixed() bool { return d.mixed != nil }
 // which are float16 in mixed precision without bfloat16.
 func (d *gpu) LossScaling() bool { return d.mixed != nil && !d.mixed.backward.bfloat16 }
 
-// Info describes the device like [Devices].
+// Info returns the device's entry in the list of [Devices].
 func (d *gpu) Info() Info { return d.physical.info }
 
 // Slots returns two: while one program runs, the next batch is prepared, or runs concurrently if
 // there are enough queues.
 func (d *gpu) Slots() int { return 2 }
 
-// Together returns the number of concurrent runs that keep a large device busy, for programs the
-// size of a micro-batch. A device that shares memory with the CPU counts as small.
+// Together returns the number of concurrent micro-batches that keep the device busy. It returns 1
+// for devices that share memory with the CPU.
 func (d *gpu) Together() int {
 	if kind := d.Info().Kind; kind == "discrete" || kind == "virtual" {
 		return 8
@@ -205,8 +206,9 @@ func (d *gpu) Together() int {
 	return 1
 }
 
-// queueOf returns the queue of the programs that run in an arena. The first queue is for programs
-// without an arena, such as sums of gradients, which others wait for.
+// queueOf returns the index of the queue for programs that run in an arena. The first queue is for
+// programs without an arena, such as sums of gradients, because other programs wait for their
+// results.
 func (d *gpu) queueOf(arena *memory) int {
 	if arena == nil {
 		return 0
@@ -265,8 +267,8 @@ func (d *gpu) Close() error {
 	return nil
 }
 
-// idle flushes pending uploads and reports whether all submissions are complete, as they also
-// are on a lost device. Other goroutines may continue meanwhile.
+// idle flushes pending uploads and waits for all submissions. It reports whether they are complete,
+// which includes the submissions of a lost device. Other goroutines may use the device meanwhile.
 func (d *gpu) idle() bool {
 	_, err := d.transfers.flush()
 	if err == nil {
@@ -275,8 +277,8 @@ func (d *gpu) idle() bool {
 	return err == nil || d.gone() != nil && !d.silent()
 }
 
-// finish returns when all submissions are complete. It holds no lock that a running program needs
-// while it waits.
+// finish waits until all submissions are complete. While it waits, it holds no lock that a running
+// program needs.
 func (d *gpu) finish() error {
 	if d.last == nil { // nothing was submitted
 		return nil
@@ -295,12 +297,12 @@ func (d *gpu) finish() error {
 	return d.check("finish", r)
 }
 
-// objects names the kinds of driver objects.
+// objects holds the names of the kinds of driver objects.
 var objects = [C.SHIM_KINDS]string{C.SHIM_BLOCKS: "blocks of memory", C.SHIM_SETS: "descriptor pools",
 	C.SHIM_COMMANDS: "command buffers",
 	C.SHIM_FENCES:   "fences", C.SHIM_QUERIES: "query pools"}
 
-// live counts the driver objects of the device.
+// live returns the number of existing driver objects of each kind.
 func (d *gpu) live() map[string]int {
 	n := map[string]int{}
 	for kind, name := range objects {
@@ -309,13 +311,13 @@ func (d *gpu) live() map[string]int {
 	return n
 }
 
-// silent reports whether the device has not answered in time.
+// silent reports whether a submission to the device timed out.
 func (d *gpu) silent() bool {
 	e := d.lost.Load()
 	return e != nil && e.Silent
 }
 
-// gone returns the error of a lost or closed device.
+// gone returns an error if the device is lost or closed, and nil otherwise.
 func (d *gpu) gone() error {
 	if e := d.lost.Load(); e != nil {
 		return e
@@ -326,8 +328,8 @@ func (d *gpu) gone() error {
 	return nil
 }
 
-// check converts a VkResult to an error. A lost device stays lost: its later results are not
-// reliable.
+// check converts the VkResult of the named call to an error. Once the device is lost, every later
+// call fails, too, as its results are not reliable.
 func (d *gpu) check(what string, r C.result) error {
 	if d.fault != nil {
 		r = C.result(d.fault(what, int32(r)))
@@ -347,7 +349,7 @@ func (d *gpu) check(what string, r C.result) error {
 	return fmt.Errorf("the device %s: %s: %w", d.physical.info.Name, what, resultError(int32(r)))
 }
 
-// resultError names a VkResult that is an error.
+// resultError returns the error for a VkResult that is a failure.
 func resultError(r int32) error {
 	if err := vulkan.Error(vulkan.Result(r)); err != nil {
 		return fmt.Errorf("%w (VkResult %d)", err, r)

@@ -6,7 +6,8 @@ import "github.com/sftseq/sftseq/internal/tensor"
 
 func init() { register(kernel(duplet), kernel(dupletBackward)) }
 
-// dupletRows is the number of rows per workgroup in rows.glsl without constants.
+// dupletRows is the number of rows per workgroup in rows.glsl with the default specialisation
+// constants.
 const dupletRows = 256 / 32
 
 func duplet(r *recorder, k tensor.Duplet) {

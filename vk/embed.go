@@ -12,9 +12,10 @@ func embed(r *recorder, k tensor.Embed) {
 	})
 }
 
-// embedBackward launches a workgroup for each id and piece of the tokens: many pieces if there are few
-// ids, each with many tokens, and one piece if there are many ids. The number of pieces depends
-// only on the ids, except that no piece is shorter than minTokens for the capacity.
+// embedBackward launches a workgroup for each id and each piece of the tokens. It uses many pieces
+// for a small vocabulary, where an id has many tokens, and one piece for a large vocabulary. The
+// number of pieces depends only on the vocabulary size, except that a piece has at least minTokens
+// of the capacity.
 func embedBackward(r *recorder, k tensor.EmbedBackward) {
 	const enoughGroups, minTokens = 512, 256
 	ids := k.DWeight.Shape[0]

@@ -6,8 +6,9 @@ import "github.com/sftseq/sftseq/internal/tensor"
 
 func init() { register(kernel(embedBag), kernel(embedBagBackward)) }
 
-// embedBag adds the rows of a table that has several blocks by one launch for each place in a token's row and each block:
-// the order of the terms stays, as only one block has the row.
+// embedBag sums rows of a table. If the table has several blocks, each launch adds one place of the
+// tokens' rows from one block. The order of the terms is that of one launch, as only one block
+// contains the row.
 func embedBag(r *recorder, k tensor.EmbedBag) {
 	rows, groups := k.Table.Shape[0], k.Row.Width()
 	size, step := blockRows(k.Y.Width(), 0), 1
@@ -29,7 +30,8 @@ func embedBag(r *recorder, k tensor.EmbedBag) {
 	})
 }
 
-// embedBagBackward sums over the tokens of a row by one launch for each block of tokens, which ascend.
+// embedBagBackward sums the gradients of a table row over its tokens, in one launch per block of
+// tokens. The blocks are in ascending order.
 func embedBagBackward(r *recorder, k tensor.EmbedBagBackward) {
 	eachExtent(k.DX, k.DX.Width(), func(e extent) {
 		r.dispatch(e.elements("embedbag_backward", write(e.of(k.DX)), read(e.of(k.DY)), read(e.of(k.Scale))))

@@ -18,7 +18,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// resident returns the memory that the process occupies, in bytes.
+// resident returns the resident memory of the process in bytes.
 func resident(t *testing.T) int64 {
 	t.Helper()
 	debug.FreeOSMemory()
@@ -30,8 +30,9 @@ func resident(t *testing.T) int64 {
 	return pages * int64(os.Getpagesize())
 }
 
-// growth returns the memory in bytes that each round of f leaks: the minimum over all parts of the
-// rounds, as heaps grow only at first.
+// growth runs f for the given number of rounds and returns the bytes that a round leaks. It
+// measures the rounds in four parts and returns the minimum, as heaps grow only in the first
+// rounds.
 func growth(t *testing.T, rounds int, f func()) int64 {
 	t.Helper()
 	const parts = 4
@@ -48,7 +49,7 @@ func growth(t *testing.T, rounds int, f func()) int64 {
 	return least / int64(rounds/parts)
 }
 
-// collecting runs the garbage collector continuously until the test ends.
+// collecting starts a goroutine that runs the garbage collector continuously until the test ends.
 func collecting(t *testing.T) {
 	percent := debug.SetGCPercent(1)
 	stop, stopped := make(chan struct{}), make(chan struct{})
@@ -70,7 +71,7 @@ func collecting(t *testing.T) {
 	})
 }
 
-// bare opens a device without the validation layer, which has leaks of its own.
+// bare opens a device without the validation layer, as the layer itself leaks memory.
 func bare(t *testing.T) *gpu {
 	t.Helper()
 	inReruns(t, watched)
@@ -82,7 +83,7 @@ func bare(t *testing.T) *gpu {
 	return d
 }
 
-// sums returns a program of n launches that computes y = (n+1)·x, one addition at a time.
+// sums returns a program that computes y = (n+1)·x in n launches, one addition each.
 func sums(n int) *tensor.Program {
 	p := tensor.NewProgram()
 	p.Segment("sums")
@@ -96,7 +97,7 @@ func sums(n int) *tensor.Program {
 	return p.Finish()
 }
 
-// allocated returns memories for the arena and the inputs of a program.
+// allocated allocates memory for the arena and the inputs of a program.
 func allocated(t *testing.T, d *gpu, p *tensor.Program) (mem tensor.Binding) {
 	t.Helper()
 	for _, s := range []tensor.Region{tensor.Arena, tensor.Inputs} {
@@ -106,7 +107,7 @@ func allocated(t *testing.T, d *gpu, p *tensor.Program) (mem tensor.Binding) {
 	return mem
 }
 
-// runSums prepares the program, runs it the given number of times and checks the result.
+// runSums prepares the program sums(n), runs it the given number of times and checks the result.
 func runSums(t *testing.T, d *gpu, n, times int) {
 	t.Helper()
 	p := sums(n)
@@ -127,19 +128,19 @@ func runSums(t *testing.T, d *gpu, n, times int) {
 		in[i] *= float32(n + 1)
 	}
 	if !slices.Equal(out, in) {
-		t.Fatalf("%v, expected %v", out, in)
+		t.Fatalf("result %v, want %v", out, in)
 	}
 }
 
-// TestEndurance checks that while the garbage collector runs continuously, launches, recordings and
-// devices are created and destroyed without a crash, and neither the memory nor the number of
-// driver objects grows.
+// TestEndurance creates and destroys many launches, recordings and devices while the garbage
+// collector runs continuously. It checks that neither the memory nor the number of driver objects
+// grows.
 func TestEndurance(t *testing.T) {
 	const kilobyte = 1 << 10
 	for _, c := range []struct {
 		name                           string
 		rounds, recordings, sums, runs int
-		limit                          int64 // bytes per round, with a margin for the race detector
+		limit                          int64 // maximum growth in bytes per round, with a margin for the race detector
 	}{
 		{"10,000 launches", 12, 1, 100, 10, 200 * kilobyte},
 		{"1,000 recordings", 100, 12, 2, 1, 50 * kilobyte},
@@ -156,24 +157,25 @@ func TestEndurance(t *testing.T) {
 			round()
 			before, bytes, constants := d.live(), used(d), len(d.constants)
 			if n := growth(t, c.rounds, round); n > c.limit {
-				t.Errorf("a round leaks %d bytes", n)
+				t.Errorf("a round leaks %d bytes, want at most %d", n, c.limit)
 			}
 			if after := d.live(); !maps.Equal(after, before) || len(d.recordings) != 0 ||
 				len(d.constants) != constants {
-				t.Errorf("%v and %d recordings remain, initially %v", after, len(d.recordings), before)
+				t.Errorf("driver objects %v and %d recordings remain, want %v and none", after, len(d.recordings),
+					before)
 			}
 			if n := used(d); n != bytes {
-				t.Errorf("%d bytes are in use, at first there were %d", n, bytes)
+				t.Errorf("%d bytes are in use, want %d as before", n, bytes)
 			}
 			if n := d.live()["blocks of memory"]; n != len(d.heap.given) {
-				t.Errorf("%d blocks of memory, of which %d are known", n, len(d.heap.given))
+				t.Errorf("the driver has %d blocks of memory, the heap knows %d", n, len(d.heap.given))
 			}
 		})
 	}
 	t.Run("50 devices", func(t *testing.T) {
 		must.Succeed(t, bare(t).Close()) // skips the test without Vulkan
 		collecting(t)
-		// What the loader and the driver keep for an instance and a device.
+		// The loader and the driver leak memory for each instance and device.
 		theirs := growth(t, 52, func() {
 			d := &gpu{}
 			d.instance = must.Get(openInstance())(t)
@@ -183,8 +185,8 @@ func TestEndurance(t *testing.T) {
 			}
 			must.Succeed(t, d.Close())
 		})
-		// A leak recurs in each round; the memory that the driver's threads keep after freeing
-		// varies.
+		// Repeat the measurement, because the memory that the driver's threads keep after freeing
+		// varies; a leak recurs in each round.
 		ours := theirs + 101*kilobyte
 		for range 3 {
 			if ours > theirs+100*kilobyte {
@@ -196,8 +198,8 @@ func TestEndurance(t *testing.T) {
 			}
 		}
 		if ours > theirs+100*kilobyte {
-			t.Errorf("a device costs %d bytes, a bare one %d", ours, theirs)
+			t.Errorf("a device of this package leaks %d bytes, a bare Vulkan device %d", ours, theirs)
 		}
-		t.Logf("a device costs %d bytes, a bare one %d", ours, theirs)
+		t.Logf("a device of this package leaks %d bytes, a bare Vulkan device %d", ours, theirs)
 	})
 }

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// timeout is the maximum wait for a submission, so that a hanging driver does not hang the program.
+// timeout limits the wait for a submission, so that a hanging driver does not hang the program.
 const timeout = 10 * time.Minute
 
-// LostError ends a run: the device no longer computes. Data that the host has stored are still
-// valid.
+// LostError means that the device no longer computes. The run has failed, but data in files and in
+// host memory are still valid.
 type LostError struct {
 	Device string
-	Silent bool // it has not answered in time; otherwise its driver reported it as lost
+	Silent bool // true if a submission timed out, false if the driver reported the device as lost
 }
 
 func (e *LostError) Error() string {
@@ -27,8 +27,8 @@ func (e *LostError) Error() string {
 type MemoryError struct {
 	Device string
 	Bytes  int64 // size of the allocation
-	Free   int64 // free memory as reported by the driver; 0 if unknown
-	Limit  int64 // maximum size of an allocation, if it was exceeded; otherwise 0
+	Free   int64 // free bytes that the driver reports; 0 if unknown
+	Limit  int64 // maximum size of an allocation if Bytes exceeds it, otherwise 0
 }
 
 func (e *MemoryError) Error() string {

@@ -16,33 +16,32 @@ import (
 )
 
 // executable is a program compiled to steps. It is recorded into command buffers once for each set
-// of memories that it runs in.
+// of memories.
 type executable struct {
 	device    *gpu
 	program   *tensor.Program
 	steps     []step
-	scratched int // words of scratch
+	scratched int // scratch memory in words
 	constants *memory
 }
 
 // maxRecordings is the maximum number of recordings kept for a device.
 const maxRecordings = 256
 
-// Prepare compiles a program to steps, including the shaders it needs.
+// Prepare compiles a program to steps, and the shaders that the steps need.
 func (d *gpu) Prepare(p *tensor.Program) (tensor.Executable, error) {
 	return d.prepare(p, false)
 }
 
-// Scratch returns the words of scratch memory that a program needs in an arena; programs in the
-// same arena share the largest. It is an error if an operand or a memory is too large for the
-// device.
+// Scratch returns the number of words of scratch memory that a program needs; programs in the same
+// arena share the largest. It fails if an operand or a memory is too large for the device.
 func (d *gpu) Scratch(p *tensor.Program) (words int, err error) {
 	r := &recorder{device: d, program: p, planning: true}
 	err = r.record()
 	return r.memory.size, err
 }
 
-// prepare is Prepare; with prompt, the steps of each launch end with it.
+// prepare implements Prepare. With prompt it defers no step of a launch beyond the launch.
 func (d *gpu) prepare(p *tensor.Program, prompt bool) (*executable, error) {
 	if err := d.gone(); err != nil {
 		return nil, err
@@ -61,14 +60,14 @@ func (d *gpu) prepare(p *tensor.Program, prompt bool) (*executable, error) {
 	return x, nil
 }
 
-// Run runs segments from … to−1. It queues the next segment while one computes, and checks ctx
-// between them.
+// Run runs the segments from … to−1. It queues the next segment while the current segment computes,
+// and checks ctx between segments.
 func (x *executable) Run(ctx context.Context, mem tensor.Binding, from, to int) error {
 	return x.RunTogether(ctx, []tensor.Binding{mem}, from, to)
 }
 
-// RunTogether is Run in several memories, launch by launch in all of them, so that concurrent
-// launches fill the device.
+// RunTogether runs the segments from … to−1 in several memories. Each launch is submitted for all
+// memories before the next launch, so that small launches fill the device together.
 func (x *executable) RunTogether(ctx context.Context, mems []tensor.Binding, from, to int) error {
 	r, err := x.recording(mems)
 	if err != nil {
@@ -114,7 +113,7 @@ func (x *executable) RunTogether(ctx context.Context, mems []tensor.Binding, fro
 	return nil
 }
 
-// Inspect runs launch by launch and passes each to visit.
+// Inspect runs the segments from … to−1 launch by launch, and calls visit after each launch.
 func (x *executable) Inspect(ctx context.Context, mem tensor.Binding, from, to int,
 	visit func(tensor.Kernel) error) error {
 	x, err := x.device.prepare(x.program, true)
@@ -132,7 +131,7 @@ func (x *executable) Inspect(ctx context.Context, mem tensor.Binding, from, to i
 	}
 	defer c.free()
 	b.mirror().holds(nil)
-	if _, err := x.device.transfers.flush(); err != nil { // to the queue that also runs these
+	if _, err := x.device.transfers.flush(); err != nil { // the uploads go to the same queue as the launches
 		return err
 	}
 	for _, s := range x.program.Segments[from:to] {
@@ -152,7 +151,7 @@ func (x *executable) Inspect(ctx context.Context, mem tensor.Binding, from, to i
 	return nil
 }
 
-// stepsOf returns the range of the steps of launches from … to−1.
+// stepsOf returns the range lo … hi−1 of the steps that belong to the launches from … to−1.
 func (x *executable) stepsOf(from, to int) (lo, hi int) {
 	at := func(launch int) int {
 		i, _ := slices.BinarySearchFunc(x.steps, launch, func(s step, launch int) int { return s.launch - launch })
@@ -161,22 +160,22 @@ func (x *executable) stepsOf(from, to int) (lo, hi int) {
 	return at(from), at(to)
 }
 
-// recording is a program recorded for one set of memories, or for several that it runs in together.
+// recording is a program recorded for one set of memories, or for the sets of a RunTogether.
 type recording struct {
 	executable *executable
 	bindings   []tensor.Binding
 	bound      []*bound
 	queue      int // index of the queue
 	segments   []segment
-	profile    *tensor.KernelTimes // nil: the segments have no stopwatches
-	outputs    []copied            // the last segment copies them to the arenas' mirrors
+	profile    *tensor.KernelTimes // nil if the segments are not timed
+	outputs    []copied            // outputs that the last segment copies to the arenas' mirrors
 	runs       int                 // number of active runs
-	dropped    bool                // to be freed when they end
+	dropped    bool                // true if the recording is to be freed when the runs end
 }
 
-// segment is a segment of a recording.
+// segment holds the commands of a program's segment.
 type segment struct {
-	commands *commands // nil without work
+	commands *commands // nil if the segment has no steps
 	watch    *stopwatch
 }
 
@@ -190,12 +189,12 @@ func (r *recording) free() {
 	}
 }
 
-// uses reports whether m is one of the memories.
+// uses reports whether the recording accesses the memory m.
 func (r *recording) uses(m *memory) bool {
 	return slices.ContainsFunc(r.bound, func(b *bound) bool { return b.uses(m) })
 }
 
-// recording returns the program recorded for the memories, recording it on first use.
+// recording returns the recording of the program for the memories, which it creates on first use.
 func (x *executable) recording(mems []tensor.Binding) (*recording, error) {
 	d := x.device
 	if err := d.gone(); err != nil {
@@ -221,7 +220,7 @@ func (x *executable) recording(mems []tensor.Binding) (*recording, error) {
 		}
 		r.bound = append(r.bound, b)
 	}
-	if timed == nil { // timed kernels have the device to themselves
+	if timed == nil { // kernels that are timed must not run concurrently
 		r.queue = d.queueOf(r.bound[0].memory[tensor.Arena])
 	}
 	for i := range x.program.Segments {
@@ -246,7 +245,7 @@ func (x *executable) recording(mems []tensor.Binding) (*recording, error) {
 	return r, nil
 }
 
-// add records segment i. The last segment copies outputs to the host.
+// add records segment i. The last segment also copies the outputs to host memory.
 func (r *recording) add(i int) (err error) {
 	r.segments = append(r.segments, segment{})
 	x, s := r.executable, &r.segments[i]
@@ -289,7 +288,7 @@ func (r *recording) add(i int) (err error) {
 	return s.commands.record(steps, queries)
 }
 
-// release ends a run of a recording.
+// release decrements the number of active runs, and frees a dropped recording after its last run.
 func (d *gpu) release(r *recording) {
 	d.mu.Lock()
 	r.runs--
@@ -300,7 +299,8 @@ func (d *gpu) release(r *recording) {
 	}
 }
 
-// constantMemory returns memory that holds the words, shared by all programs with the same words.
+// constantMemory returns memory that holds the words. Programs with the same words share the
+// memory.
 func (d *gpu) constantMemory(words []uint32) (*memory, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -313,20 +313,20 @@ func (d *gpu) constantMemory(words []uint32) (*memory, error) {
 		return nil, err
 	}
 	if err := m.Write(0, words); err != nil {
-		d.memory.give(m.block, m.offset, 4*int64(m.words)) // nothing has used it
+		d.memory.give(m.block, m.offset, 4*int64(m.words)) // no submission uses the memory
 		return nil, err
 	}
 	d.constants[key] = m
 	return m, nil
 }
 
-// forget drops the recordings that use a memory.
+// forget drops all recordings that use a memory.
 func (d *gpu) forget(m *memory) {
 	d.dropRecordings(func(r *recording) bool { return r.uses(m) })
 }
 
-// dropRecordings frees the recordings that match which, after their runs have ended. It waits for
-// the device without the lock.
+// dropRecordings removes the recordings for which the function returns true. It frees them when
+// their runs have ended, and does not hold the device's lock meanwhile.
 func (d *gpu) dropRecordings(which func(*recording) bool) {
 	var over []*recording
 	d.mu.Lock()

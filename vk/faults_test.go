@@ -13,7 +13,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// faulty opens a device whose driver results pass through fault.
+// faulty opens a device whose driver calls return the results of the function fault.
 func faulty(t *testing.T, fault func(what string, result int32) int32) (*gpu, error) {
 	i, err := openInstance()
 	if err != nil {
@@ -23,9 +23,9 @@ func faulty(t *testing.T, fault func(what string, result int32) int32) (*gpu, er
 	return d, d.open(Options{})
 }
 
-// TestEveryFailure makes one driver call after the other fail, from opening the device to reading a
-// result. The error names the failed call, and every created object is destroyed: otherwise the
-// validation layer reports it when the device is destroyed.
+// TestEveryFailure makes each driver call fail in turn, from opening the device to reading a
+// result. It checks that the error names the failed call and that every created object is
+// destroyed; the validation layer reports objects that remain.
 func TestEveryFailure(t *testing.T) {
 	used0 := used(open(t, Options{}, watched))
 	work := func(d *gpu) error {
@@ -59,8 +59,8 @@ func TestEveryFailure(t *testing.T) {
 			calls, failed := 0, ""
 			d, err := faulty(t, func(what string, r int32) int32 {
 				calls++
-				// A completed submission cannot be treated as failed, and freeing memory reports no
-				// error.
+				// A successful submission must not be reported as failed, and freeing memory
+				// returns no error.
 				if calls > n && failed == "" && what != "submit" && what != "finish" &&
 					(what != "wait" || result == deviceLost) {
 					failed, r = what, result
@@ -69,18 +69,18 @@ func TestEveryFailure(t *testing.T) {
 			})
 			if err == nil {
 				if err = work(d); used(d) != used0 {
-					t.Errorf("%s (call %d): %d bytes are in use, expected %d", failed, n, used(d), used0)
+					t.Errorf("%s failed (call %d): %d bytes are in use, want %d", failed, n, used(d), used0)
 				}
 			}
 			must.Check(t, d.Close())
 			for _, m := range d.Messages() {
-				t.Errorf("%s (call %d): validation: %s", failed, n, m)
+				t.Errorf("%s failed (call %d): the validation layer reports %s", failed, n, m)
 			}
 			if failed == "" {
 				if err != nil {
-					t.Errorf("%v, and nothing failed", err)
+					t.Errorf("error %v without a failed call", err)
 				}
-				t.Logf("result %d: %d calls", result, n)
+				t.Logf("result %d: tested %d calls", result, n)
 				break
 			}
 			var full *MemoryError
@@ -89,7 +89,7 @@ func TestEveryFailure(t *testing.T) {
 			case err == nil:
 				// A smaller block may fit where a large one does not.
 				if result != outOfDeviceMemory || !slices.Contains(ofBlocks, failed) {
-					t.Errorf("%s (call %d): no error", failed, n)
+					t.Errorf("%s failed (call %d), but there is no error", failed, n)
 				}
 			case result == deviceLost && !errors.As(err, &lost), result != deviceLost && errors.As(err, &lost):
 				t.Errorf("%s: %v", failed, err)
@@ -97,13 +97,13 @@ func TestEveryFailure(t *testing.T) {
 				(!errors.As(err, &full) || full.Free <= 0):
 				t.Errorf("%s: %v", failed, err)
 			case lost == nil && !errors.As(err, &full) && !strings.Contains(err.Error(), failed):
-				t.Errorf("%s is not named: %v", failed, err)
+				t.Errorf("error %v does not name the failed call %s", err, failed)
 			}
 		}
 	}
 }
 
-// used returns the number of bytes of its blocks that a device has handed out.
+// used returns the number of bytes that the device's allocator has handed out.
 func used(d *gpu) int64 {
 	n := int64(0)
 	for _, b := range d.memory.blocks {
@@ -115,8 +115,8 @@ func used(d *gpu) int64 {
 	return n
 }
 
-// TestSilent checks that a device that does not answer in time is left alone. Nothing waits for it
-// again, nothing that it may still use is freed, and every further use returns the same error.
+// TestSilent checks that after a submission timed out, nothing waits for the device again. Its
+// objects are not freed, as it may still use them, and every further use returns the same error.
 func TestSilent(t *testing.T) {
 	d := bare(t)
 	p := sums(1)
@@ -138,16 +138,15 @@ func TestSilent(t *testing.T) {
 	}
 	mem[tensor.Arena].Free()
 	must.Succeed(t, d.Close())
-	// The device answers after all: what remained is freed now.
+	// The device works again, so Close frees the remaining objects.
 	d.lost.Store(nil)
 	d.closed.Store(false)
 	d.instance, d.shim = i, shim
 	must.Succeed(t, d.Close())
 }
 
-// TestFreeOfASilentDevice checks that freeing memory waits for the device, for a limited time and
-// without blocking others. If the device has not answered by then, memory and everything else stays
-// allocated.
+// TestFreeOfASilentDevice checks that Free waits for the device without blocking other goroutines.
+// If the wait times out, all memory stays allocated.
 func TestFreeOfASilentDevice(t *testing.T) {
 	d := bare(t)
 	m, err := d.Allocate(blockBytes / 4) // one block
@@ -170,14 +169,15 @@ func TestFreeOfASilentDevice(t *testing.T) {
 	select {
 	case <-waiting:
 	case <-freed:
-		t.Fatal("it did not wait")
+		t.Fatal("Free returned without waiting for the device")
 	}
 	runSums(t, d, 3, 2)
 	close(enough)
 	<-freed
 	var lost *LostError
 	if _, err := d.Allocate(1); !errors.As(err, &lost) || !lost.Silent || len(d.heap.given) != given {
-		t.Errorf("%d blocks, %d before, error %v", len(d.heap.given), given, err)
+		t.Errorf("%d blocks, want %d as before; Allocate returned %v, want a LostError of a silent device",
+			len(d.heap.given), given, err)
 	}
 	d.fault = nil
 	d.lost.Store(nil)

@@ -6,12 +6,12 @@ import "github.com/sftseq/sftseq/internal/tensor"
 
 func init() { register(kernel(feedForward)) }
 
-// hiddenWords is the maximum size of a block's hidden rows, so that they stay in the cache of a
-// large device until the second product has read them.
+// hiddenWords is the maximum number of words in the hidden rows of a block. They stay in the cache
+// of a large device until the second product has read them.
 var hiddenWords = 8 << 20
 
-// feedForward processes blocks of rows. It alternates between two memories of hidden rows, so that
-// the first product of a block runs concurrently with the second one of the previous block.
+// feedForward processes blocks of rows. It alternates between two memories for hidden rows, so that
+// the first product of a block runs concurrently with the second product of the previous block.
 func feedForward(r *recorder, k tensor.FeedForward) {
 	in, hidden, out := k.X.Width(), k.Weight1.Shape[0], k.Y.Width()
 	var now, before *tensor.Tensor

@@ -9,7 +9,8 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// TestFeedForwardBlocks checks that splitting into blocks of rows changes no bit.
+// TestFeedForwardBlocks checks that the result has the same bits for one block of rows and for
+// several.
 func TestFeedForwardBlocks(t *testing.T) {
 	d := open(t, Options{})
 	defer func(n int) { hiddenWords = n }(hiddenWords)
@@ -27,7 +28,7 @@ func TestFeedForwardBlocks(t *testing.T) {
 				})[0])
 		}
 		if !slices.Equal(results[0], results[1]) {
-			t.Errorf("%d rows: seven blocks differ from one", rows)
+			t.Errorf("%d rows: the result of seven blocks differs from the result of one", rows)
 		}
 	}
 }

@@ -5,40 +5,42 @@ import (
 	"fmt"
 )
 
-// Info describes a device of the machine.
+// Info describes a Vulkan device of the machine.
 type Info struct {
 	Index  int    `json:"-"`                      // argument of [Open]; 0 is the best
-	Name   string `json:"name"`                   // name of the hardware, from its driver
+	Name   string `json:"name"`                   // name of the hardware as the driver reports it
 	Driver string `json:"driver,omitempty"`       // name and version of the driver
 	Kind   string `json:"kind"`                   // discrete, integrated, virtual, cpu or other
 	API    string `json:"api,omitempty"`          // version of Vulkan
 	Memory int64  `json:"memory_bytes,omitempty"` // size of the largest device-local heap
 
-	// Invocations per subgroup. The last two are equal if the size is fixed.
+	// Invocations per subgroup: the default, the minimum and the maximum. Minimum and maximum are
+	// equal if the size is fixed.
 	SubgroupSize int `json:"subgroup_size,omitempty"`
 	SubgroupMin  int `json:"subgroup_min,omitempty"`
 	SubgroupMax  int `json:"subgroup_max,omitempty"`
 
 	Limits Limits `json:"limits,omitzero"`
 
-	// products that the hardware computes as one operation
+	// Cooperative lists the matrix products that the hardware computes as one operation.
 	Cooperative []CooperativeShape `json:"cooperative_matrices,omitempty"`
-	// some of them are suitable for [Options.Mixed]
+	// Mixed reports whether some of these products are suitable for [Options.Mixed].
 	Mixed bool `json:"mixed"`
 
-	// Missing is the reason why Open would refuse the device; empty if it would not.
+	// Missing states which required feature the device lacks, or is empty if Open accepts the
+	// device.
 	Missing string `json:"missing,omitempty"`
 }
 
-// Limits are the maxima of a launch.
+// Limits are the maximum sizes in a launch.
 type Limits struct {
-	SharedBytes    int   `json:"shared_bytes"`    // memory of a workgroup
-	MaxInvocations int   `json:"max_invocations"` // size of a workgroup
-	MaxBinding     int64 `json:"max_binding"`     // size of a buffer that a shader accesses, in bytes
+	SharedBytes    int   `json:"shared_bytes"`    // shared memory per workgroup, in bytes
+	MaxInvocations int   `json:"max_invocations"` // invocations per workgroup
+	MaxBinding     int64 `json:"max_binding"`     // bytes of a buffer that a shader accesses
 }
 
-// CooperativeShape is a product that a subgroup computes together: Result = A·B + C, with A of M×K,
-// B of K×N, and types such as float16, bfloat16, float32.
+// CooperativeShape is a matrix product that a subgroup computes together: Result = A·B + C, with A
+// of M×K and B of K×N. The types A, B, C and Result are names such as float16, bfloat16, float32.
 type CooperativeShape struct {
 	M      int    `json:"m"`
 	N      int    `json:"n"`
@@ -61,44 +63,44 @@ func (s CooperativeShape) String() string {
 	return fmt.Sprintf("%d×%d×%d %s → %s", s.M, s.N, s.K, in, out)
 }
 
-// Device is a GPU that models run on, as package sft uses it. Only [Open] creates devices.
+// Device is a GPU that package sft runs models on. Only [Open] creates devices.
 type Device interface {
-	// Name describes the device to a person.
+	// Name returns the device's name for messages.
 	Name() string
-	// Kernels identifies the device and its driver: results are bitwise reproducible for the same
-	// pair.
+	// Kernels returns the name of the device, of its driver and of the precision. Runs with the
+	// same value give bitwise identical results.
 	Kernels() string
 	// Slots returns the number of programs that the device can run efficiently at a time.
 	Slots() int
-	// Info describes the device like [Devices].
+	// Info returns the device's entry in the list of [Devices].
 	Info() Info
-	// Messages returns the messages of the validation layer since the last call: none if all is
-	// well or SFTSEQ_VK_VALIDATE is not 1.
+	// Messages returns the messages of the validation layer since the last call. There are none
+	// unless SFTSEQ_VK_VALIDATE is 1.
 	Messages() []string
-	// Close frees the device. A device that did not answer in time keeps its objects: the driver
-	// may still use them, and waiting for it would hang. Messages of the validation layer that
-	// Messages did not return, up to the very end, are an error.
+	// Close frees the device. It frees nothing if a submission timed out, because the driver may
+	// still use the objects, and waiting for the driver would hang. Close returns an error if the
+	// validation layer has further messages.
 	Close() error
 }
 
 // Options select a device and its precision.
 type Options struct {
 	Index int
-	Mixed bool // operands of matrix products in half precision
-	// Notice, if set, receives messages about surprising circumstances, such as the compilation of
-	// kernels on a new device.
+	Mixed bool // matrix products with operands in half precision
+	// Notice, if set, receives messages for the user, such as that the first run on a device
+	// compiles kernels.
 	Notice func(string)
 }
 
 // ErrUnavailable is wrapped by the errors of [Devices] and [Open] on a machine without Vulkan.
-// Their text says what is missing and what to install.
+// Their texts name the missing component and how to install it.
 var ErrUnavailable = errors.New("no Vulkan")
 
-// errNoDriver is the error if there is a loader but no driver.
+// errNoDriver is the error if the Vulkan loader finds no driver.
 var errNoDriver = fmt.Errorf("%w: its loader finds no driver; "+
 	"install the driver of the GPU, or Mesa's (Debian, Ubuntu: apt install mesa-vulkan-drivers)", ErrUnavailable)
 
-// errNoLoader is the error if the loader's library cannot be opened.
+// errNoLoader returns the error for a Vulkan loader whose library cannot be opened.
 func errNoLoader(why string) error {
 	return fmt.Errorf("%w: its loader libvulkan.so.1 cannot be opened (%s); "+
 		"install it and a driver (Debian, Ubuntu: apt install libvulkan1 mesa-vulkan-drivers)", ErrUnavailable, why)

@@ -19,15 +19,15 @@ import (
 	vulkan "github.com/vulkan-go/vulkan"
 )
 
-// instances guards the binding's function table, which is global, and kept.
+// instances guards kept and the function table of the Go binding, which is global.
 var instances sync.Mutex
 
-// kept is set once an instance stays open for the lifetime of the process, so that drivers stay
-// loaded. The loader unloads them with the last instance, and NVIDIA's (580.159.04) can only be
+// kept reports whether an instance stays open for the lifetime of the process. Otherwise the loader
+// would unload the drivers with the last instance, and NVIDIA's driver (580.159.04) can only be
 // loaded about fourteen times per process.
 var kept bool
 
-// instance is a connection to the loader and its drivers.
+// instance is a Vulkan instance: a connection to the loader and its drivers.
 type instance struct {
 	vk    vulkan.Instance
 	debug *C.shim_debug // nil unless validating
@@ -35,11 +35,11 @@ type instance struct {
 
 const validationLayer = "VK_LAYER_KHRONOS_validation"
 
-// validating reports whether the validation layer checks every call, including synchronisation: for
-// tests and bug reports.
+// validating reports whether the validation layer checks every call, including synchronisation.
+// Tests and bug reports use the layer.
 func validating() bool { return os.Getenv("SFTSEQ_VK_VALIDATE") == "1" }
 
-// openInstance connects to the loader.
+// openInstance creates a Vulkan instance.
 func openInstance() (*instance, error) {
 	if err := load(); err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func openInstance() (*instance, error) {
 	return i, nil
 }
 
-// initialise fills the binding's table of functions.
+// initialise fills the function table of the Go binding.
 func (i *instance) initialise() error {
 	instances.Lock()
 	defer instances.Unlock()
@@ -98,7 +98,7 @@ func (i *instance) messages() []string {
 	return lines(C.shim_debug_take(i.debug))
 }
 
-// lines splits a C string, which it frees.
+// lines returns the lines of a C string, and frees the string.
 func lines(text *C.char) []string {
 	defer C.free(unsafe.Pointer(text))
 	return strings.FieldsFunc(C.GoString(text), func(r rune) bool { return r == '\n' })

@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestDriversStay checks that a driver stays loaded when the last instance is closed, as some can
-// be loaded only a few times.
+// TestDriversStay checks that a driver stays loaded after the last instance is closed, because some
+// drivers can be loaded only a few times.
 func TestDriversStay(t *testing.T) {
 	t.Setenv("SFTSEQ_VK_VALIDATE", "")
 	for range 3 {
@@ -20,7 +20,7 @@ func TestDriversStay(t *testing.T) {
 		}
 		maps := must.Get(os.ReadFile("/proc/self/maps"))(t)
 		if !regexp.MustCompile(`lib(vulkan_|GLX_nvidia|nvidia)[a-z0-9_-]*\.so`).Match(maps) {
-			t.Fatal("no driver is loaded after a list of its devices")
+			t.Fatal("no driver is loaded after Devices returned")
 		}
 	}
 }

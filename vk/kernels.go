@@ -9,13 +9,14 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// recipe records a kernel.
+// recipe is a type of kernel with the function that records it.
 type recipe struct {
 	of     reflect.Type // type of the kernel
 	record func(*recorder, tensor.Kernel)
 }
 
-// kernels has the recipe of each kernel, by its type. The kernel's file registers it.
+// kernels maps the type of each kernel to the function that records it. The file of a kernel
+// registers the function.
 var kernels = map[reflect.Type]func(*recorder, tensor.Kernel){}
 
 func kernel[K tensor.Kernel](f func(*recorder, K)) recipe {

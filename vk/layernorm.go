@@ -17,7 +17,8 @@ func layerNorm(r *recorder, k tensor.LayerNorm) {
 	})
 }
 
-// layerNormBackward computes the parameters' gradients first, as DX may share the memory of DY.
+// layerNormBackward computes the gradients of the parameters before DX, which may share the memory
+// of DY.
 func layerNormBackward(r *recorder, k tensor.LayerNormBackward) {
 	d, n := k.X.Width(), pieces(k.X.Shape[0])
 	gain, bias := r.scratch(n*d), r.scratch(n*d)

@@ -16,9 +16,9 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// small gives the device minimal limits: kernels process blocks of as few rows as possible, 7
-// workgroups fill a line of the grid, operands have the coarsest alignment, and there is no shared
-// memory for sums of tables.
+// small gives the device minimal limits. Kernels process blocks of as few rows as possible, and a
+// line of the grid has 7 workgroups. Operands have the coarsest alignment, and sums of tables have
+// no shared memory.
 func small(t *testing.T, d *gpu) {
 	limits, words, hidden, operations := d.limits, blockWords, hiddenWords, launchOperations
 	t.Cleanup(func() { d.limits, blockWords, hiddenWords, launchOperations = limits, words, hidden, operations })
@@ -28,9 +28,9 @@ func small(t *testing.T, d *gpu) {
 	d.limits.sharedBytes = windowBytes(0)
 }
 
-// TestOperandTooLarge checks that an operand that a device cannot bind whole is processed in blocks
-// of rows, with the same result. An operand that must be bound whole is an error that says what to
-// do.
+// TestOperandTooLarge checks that kernels process an operand in blocks of rows with the same
+// result, if the device cannot bind the whole operand. If the operand must be bound whole, the
+// error states a size that fits.
 func TestOperandTooLarge(t *testing.T) {
 	d := open(t, Options{})
 	m, _, _ := trained(t)
@@ -47,21 +47,21 @@ func TestOperandTooLarge(t *testing.T) {
 	small(t, d)
 	got, err := score()
 	if err != nil || !slices.Equal(got.Logits, want.Logits) || !slices.Equal(got.Embeddings[0], want.Embeddings[0]) {
-		t.Errorf("%v in blocks, %v in one; error %v", got, want, err)
+		t.Errorf("output in blocks of rows %v, error %v; want %v", got, err, want)
 	}
-	d.limits.maxRange = 4 * 8 * 1024 // 8 channels of 1024 tokens
+	d.limits.maxRange = 4 * 8 * 1024 // bytes of 8 channels of 1024 tokens
 	_, err = score()
 	must.Fail(t, "at most 0.0 MiB; up to ")(err)
 	t.Log(err)
 	d.limits.maxGroups[1] = 1
 	if _, err = score(); err == nil || !strings.Contains(err.Error(), "more than the device") {
-		t.Errorf("error %v", err)
+		t.Errorf("error %v, want one about the number of workgroups", err)
 	}
 	t.Log(err)
 }
 
-// TestManyShortInputs checks that a stream of inputs that fit individually but not all together is
-// scored in several passes.
+// TestManyShortInputs checks that a stream of inputs is scored in several passes if the device can
+// bind each input but not all of them together.
 func TestManyShortInputs(t *testing.T) {
 	d := open(t, Options{})
 	m, _, _ := trained(t)
@@ -83,13 +83,13 @@ func TestManyShortInputs(t *testing.T) {
 	d.limits.maxRange = 64 << 10
 	for i, o := range score(examples) {
 		if !slices.Equal(o.Logits, want[i].Logits) {
-			t.Errorf("example %d: logits %v, expected %v", i, o.Logits, want[i].Logits)
+			t.Errorf("example %d: logits %v, want %v", i, o.Logits, want[i].Logits)
 		}
 	}
 }
 
-// TestTrainingIsPlanned checks that what exceeds a device's limits is refused before the first
-// step, with a length that would fit.
+// TestTrainingIsPlanned checks that training which exceeds a device's limits fails before the first
+// step, and that the length in the error fits.
 func TestTrainingIsPlanned(t *testing.T) {
 	d := open(t, Options{})
 	m, _, _ := trained(t)
@@ -106,7 +106,7 @@ func TestTrainingIsPlanned(t *testing.T) {
 			_, err := train.NewStepper(m, settings, d, m.Config.MaxLength, 0)
 			var full *config.MemoryError
 			if !errors.As(err, &full) || full.Reason == nil || full.Fits < 100 || full.Fits >= m.Config.MaxLength {
-				t.Fatalf("error %v", err)
+				t.Fatalf("error %v, want a MemoryError with a shorter length that fits", err)
 			}
 			t.Log(err)
 			s := must.Get(train.NewStepper(m, settings, d, full.Fits, 0))(t)
@@ -122,7 +122,7 @@ func TestTrainingIsPlanned(t *testing.T) {
 	}
 }
 
-// TestJudge checks that a device that lacks a feature is refused, and the error names the feature.
+// TestJudge checks that judge names the feature that a device lacks.
 func TestJudge(t *testing.T) {
 	const operations, compute = 0xff, 0x20
 	enough := physical{api: 1<<22 | 2<<12, limits: limits{maxInvocations: 256, sharedBytes: 32 << 10, buffers: 19}}
@@ -141,13 +141,14 @@ func TestJudge(t *testing.T) {
 		c.change(&p)
 		if p.judge(operations, compute); (p.info.Missing == "") != (c.want == "") ||
 			!strings.Contains(p.info.Missing, c.want) {
-			t.Errorf("missing %q, expected %q", p.info.Missing, c.want)
+			t.Errorf("missing %q, want %q", p.info.Missing, c.want)
 		}
 	}
 	for _, s := range [][2]uint32{{0x3, compute}, {operations, 0x1f}} {
 		p := enough
 		if p.judge(s[0], s[1]); p.info.Missing != "its subgroups cannot add" {
-			t.Errorf("operations %#x in stages %#x: missing %q", s[0], s[1], p.info.Missing)
+			t.Errorf("subgroup operations %#x in stages %#x: missing %q, want \"its subgroups cannot add\"", s[0], s[1],
+				p.info.Missing)
 		}
 	}
 }

@@ -43,9 +43,9 @@ func linearBackward(r *recorder, k tensor.LinearBackward) {
 	r.inParts(k.DBias, parts, func(db *tensor.Tensor) { r.columnSums(db, k.DY, parts) })
 }
 
-// columnSums sums the columns of x over each chunk of its rows.
+// columnSums writes the sums of x's columns over each chunk of its rows to y.
 func (r *recorder) columnSums(y, x *tensor.Tensor, parts int) {
-	const columns = 32 // per workgroup
+	const columns = 32 // columns per workgroup
 	rows, width := x.Shape[0], x.Width()
 	eachWindow(rows, chunkLength(rows), blockRows(width, 0), func(w window) {
 		r.dispatch(dispatch{shader: "columnsums",
@@ -55,8 +55,8 @@ func (r *recorder) columnSums(y, x *tensor.Tensor, parts int) {
 	})
 }
 
-// inParts lets f compute y in parts, consecutive in memory, and adds them in order. A single part
-// is y itself.
+// inParts sets y to the sum of parts that f computes. The parts are consecutive in memory and added
+// in order. If there is only one part, f writes y itself.
 func (r *recorder) inParts(y *tensor.Tensor, parts int, f func(y *tensor.Tensor)) {
 	if parts == 1 {
 		f(y)

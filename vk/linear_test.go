@@ -12,9 +12,9 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// runKernel runs one launch on random inputs with the given rows in use, and returns the words of
-// its outputs. A function that declares operands builds the launch; an output is a tensor of the
-// gradients.
+// runKernel runs one launch on random inputs with the given number of rows in use, and returns the
+// words of its outputs. The function build declares the operands and returns the launch. Outputs
+// are tensors in the memory of the gradients.
 func runKernel(t *testing.T, d *gpu, rows int,
 	build func(in, out func(axis tensor.Axis, shape ...int) *tensor.Tensor) tensor.Kernel) [][]uint32 {
 	t.Helper()
@@ -70,8 +70,9 @@ func runKernel(t *testing.T, d *gpu, rows int,
 	return results
 }
 
-// TestRoomChangesNothing checks that gradients are sums over the rows in use, in an order that does
-// not depend on the capacity.
+// TestRoomChangesNothing checks that gradients of a linear layer have the same bits for every
+// capacity of the batch. They are sums over the rows in use, in an order that does not depend on
+// the capacity.
 func TestRoomChangesNothing(t *testing.T) {
 	d := open(t, Options{})
 	const in, out = 5, 3
@@ -90,7 +91,8 @@ func TestRoomChangesNothing(t *testing.T) {
 			}
 			for i, name := range []string{"DX", "DWeight", "DBias"} {
 				if !slices.Equal(first[i], got[i]) {
-					t.Errorf("%d rows, room for %d: %s differs from that with room for %d", rows, room, name, rows)
+					t.Errorf("%d rows, capacity %d: %s differs from the result with capacity %d", rows, room, name,
+						rows)
 				}
 			}
 		}

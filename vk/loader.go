@@ -20,10 +20,11 @@ import (
 // Built reports whether this program is built with Vulkan support, which needs cgo.
 const Built = true
 
-// loaderVariable is the environment variable for another library than the system's loader.
+// loaderVariable is the environment variable that names a library to use instead of the system's
+// loader.
 const loaderVariable = "SFTSEQ_VK_LOADER"
 
-// load opens the Vulkan loader once. The binding would look for libvulkan.so, which only
+// load opens the Vulkan loader once. The Go binding itself would look for libvulkan.so, which only
 // development packages install.
 var load = sync.OnceValue(func() error {
 	names := []string{"libvulkan.so.1", "libvulkan.so"}

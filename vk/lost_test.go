@@ -19,7 +19,7 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// trained returns a tiny model and its data.
+// trained returns a tiny model with its training and validation data.
 func trained(t *testing.T) (m *sft.Model, train, val *seq.File) {
 	t.Helper()
 	c := &sft.Config{
@@ -58,8 +58,8 @@ func trained(t *testing.T) (m *sft.Model, train, val *seq.File) {
 	return sft.NewModel(c, 1), file("train"), file("val")
 }
 
-// TestLost checks that if a device is lost in the middle of a run, the run ends with an error that
-// says so. The last checkpoint is valid, and another device can resume from it.
+// TestLost checks that a training run ends with a LostError if the device is lost in the middle.
+// The last checkpoint is valid, and another device can resume from it.
 func TestLost(t *testing.T) {
 	d := open(t, Options{})
 	m, rows, val := trained(t)
@@ -83,29 +83,29 @@ func TestLost(t *testing.T) {
 	tr := must.Get(train.NewTrainer(m, s, d, rows, val, nil, options))(t)
 	var lost *LostError
 	if err := tr.Run(context.Background()); !errors.As(err, &lost) || lost.Silent {
-		t.Fatalf("error %v", err)
+		t.Fatalf("Run returned %v, want a LostError", err)
 	}
 	must.Check(t, tr.Close())
 	if m, err := d.Allocate(1); err == nil {
 		if err := m.Read(0, make([]uint32, 1)); !errors.As(err, &lost) {
-			t.Errorf("a lost device goes on: %v", err)
+			t.Errorf("reading from a lost device returned %v, want a LostError", err)
 		}
 	}
 	from, err := train.LoadCheckpoint(dir)
 	if err != nil || from.State.Step != 3 {
-		t.Fatalf("checkpoint of step %d, error %v", from.State.Step, err)
+		t.Fatalf("checkpoint of step %d, want 3; error %v", from.State.Step, err)
 	}
 	options.Observe = nil
 	tr = must.Get(train.NewTrainer(nil, s, cpu.New(1), rows, val, from, options))(t)
 	must.Check(t, tr.Run(context.Background()))
 	if step := tr.State().Step; step != 9 {
-		t.Errorf("it ended at step %d", step)
+		t.Errorf("the resumed run ended at step %d, want 9", step)
 	}
 	must.Check(t, tr.Close())
 }
 
-// TestNothingIsLeft checks that completed and refused runs leave none of the device's memory in
-// use.
+// TestNothingIsLeft checks that the device's memory is free after a completed run and after a run
+// that needs too much memory.
 func TestNothingIsLeft(t *testing.T) {
 	d := open(t, Options{})
 	m, rows, val := trained(t)
@@ -119,15 +119,15 @@ func TestNothingIsLeft(t *testing.T) {
 		var full *config.MemoryError
 		if _, err := train.NewTrainer(m, s, d, rows, val, nil,
 			train.Options{Dir: t.TempDir(), Memory: 1 << 10}); !errors.As(err, &full) {
-			t.Fatalf("error %v", err)
+			t.Fatalf("NewTrainer returned %v, want a MemoryError", err)
 		}
 		if len(d.recordings) != 0 {
-			t.Errorf("%d recordings are left", len(d.recordings))
+			t.Errorf("%d recordings remain, want none", len(d.recordings))
 		}
 		return used(d), len(d.heap.given)
 	}
-	bytes, blocks := round() // including the constants of programs, which stay
+	bytes, blocks := round() // includes the constants of programs, which the device keeps
 	if b, n := round(); b != bytes || n != blocks {
-		t.Errorf("%d bytes in %d blocks are in use, %d in %d were before", b, n, bytes, blocks)
+		t.Errorf("%d bytes in %d blocks are in use, want %d in %d as before", b, n, bytes, blocks)
 	}
 }

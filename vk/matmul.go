@@ -4,22 +4,22 @@ package vk
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
-// product is C[m,n] = A[m,k]·B[k,n], + bias[n], in one launch. One of m and k is the number of rows
-// of a batch; only rows in use count.
+// product is C[m,n] = A[m,k]·B[k,n] + bias[n], computed in one launch. Either m or k is the number
+// of rows of a batch, of which only the rows in use enter the product.
 type product struct {
 	c, a, b, bias *tensor.Tensor // bias may be nil
 	form          form
-	rows          *tensor.Tensor // the tensor that counts the rows
-	first         int            // rows before those of the operand, for a block
-	span          int            // rows in which chunks of a weight gradient begin; 0: all
-	m, n, k       int            // the one that counts rows is the capacity
+	rows          *tensor.Tensor // tensor whose axis counts the rows
+	first         int            // index of the operand's first row, if the launch processes a block of rows
+	span          int            // number of rows in which chunks of a weight gradient may begin; 0 means all
+	m, n, k       int            // dimensions; the number of rows is the capacity
 	firstPart     int            // index of the first part in C
-	parts         int            // parts of C, each the sum over a chunk of rows; 0 means C is not split
+	parts         int            // number of parts of C, each the sum over a chunk of rows; 0 means C is not split
 	accumulate    bool           // C += instead of =
 	gelu          bool           // C = GELU(A·B + bias)
 }
 
-// form says which operands are stored with k outermost: [k,m] for A, [k,n] for B.
+// form states which operands are stored with k as the outer dimension: [k,m] for A, [k,n] for B.
 type form struct{ a, b bool }
 
 var (
@@ -28,12 +28,13 @@ var (
 	weightGradient = form{a: true, b: true} // DW = DYᵀ·X
 )
 
-// tile is the part of C of a workgroup: m×n elements, in steps of k. An invocation computes
-// rows×columns of them. There are one or two buffers for each operand.
+// tile is the part of C that a workgroup computes: m×n elements, in steps of k. An invocation
+// computes rows×columns elements. Each operand has one or two buffers in shared memory.
 type tile struct{ m, n, k, rows, columns, buffers uint32 }
 
-// tiles lists the large tiles from the fastest per element to the one with the most workgroups. All
-// add in the same order. Products with few outputs have separate tiles.
+// tiles lists the available tiles. The large tiles are sorted from the fastest per element to the
+// smallest, which gives the most workgroups. All tiles add in the same order. Products with few
+// columns or rows have separate tiles.
 type tiles struct {
 	large               []tile
 	fewColumns, fewRows tile
@@ -45,13 +46,14 @@ var exactTiles = tiles{
 	fewRows:    tile{16, 64, 32, 4, 4, 1},
 }
 
-// enoughGroups keeps the 60 to 140 compute units of a large device busy when programs run
-// concurrently.
+// enoughGroups is the number of workgroups that keeps the 60 to 140 compute units of a large device
+// busy when programs run concurrently.
 const enoughGroups = 128
 
 func (t tile) invocations() uint32 { return t.m / t.rows * (t.n / t.columns) }
 
-// tile selects a tile by the capacity of the program. The choice never changes a bit of the result.
+// tile returns the tile for the product. The choice depends on the capacity of the program and
+// never changes a bit of the result.
 func (p product) tile(of tiles) tile {
 	switch {
 	case p.n <= int(of.fewColumns.n):
@@ -67,12 +69,12 @@ func (p product) tile(of tiles) tile {
 	return of.large[len(of.large)-1]
 }
 
-// groups returns the number of workgroups for tiles of m×n.
+// groups returns the number of workgroups of the product with tiles of m×n.
 func (p product) groups(m, n uint32) int {
 	return blocks(p.m, int(m)) * blocks(p.n, int(n)) * max(1, p.parts)
 }
 
-// multiply launches a product.
+// multiply appends a launch of a product, in the precision of the device.
 func (r *recorder) multiply(p product) {
 	if m := r.device.mixed; m != nil {
 		r.multiplyMixed(p, p.tile(mixedTiles), m.of(p.form))
@@ -87,9 +89,10 @@ func (r *recorder) multiplyTiled(p product, t tile) {
 	r.dispatch(d)
 }
 
-// dispatch returns the dispatch common to all shaders of products.
+// dispatch returns a dispatch with the constants, push constants and operands that all shaders of
+// products share.
 func (p product) dispatch(shader string, invocations uint32, tile ...uint32) dispatch {
-	const bias, accumulate = 1, 2 // as in matmul.glsl
+	const bias, accumulate = 1, 2 // flags of matmul.glsl
 	var flags uint32
 	c := write(p.c)
 	if p.bias != nil {
@@ -110,7 +113,7 @@ func (p product) dispatch(shader string, invocations uint32, tile ...uint32) dis
 	}
 }
 
-// aligned reports whether rows of both operands begin at multiples of four words.
+// aligned reports whether every row of both operands begins at a multiple of four words.
 func (p product) aligned() bool {
 	width := func(outside bool, n int) int {
 		if outside {
@@ -128,12 +131,13 @@ func word(b bool) uint32 {
 	return 0
 }
 
-// Sums over rows are split into at most rowChunks chunks of at least chunkRows rows, as in
-// rowchunks.glsl.
+// Sums over rows are split into at most rowChunks chunks of at least chunkRows rows. Both values
+// equal those in rowchunks.glsl.
 const chunkRows, rowChunks = 256, 64
 
-// chunks returns an upper bound of the number of chunks of the rows in use, given the capacity n.
+// chunks returns an upper bound of the number of chunks into which the rows in use are split, given
+// the capacity n.
 func chunks(n int) int { return max(1, min(rowChunks, blocks(n, chunkRows))) }
 
-// chunkLength returns an upper bound of the rows of a chunk, given the capacity n.
+// chunkLength returns an upper bound of the number of rows in a chunk, given the capacity n.
 func chunkLength(n int) int { return (max(chunkRows, blocks(n, rowChunks)) + 15) / 16 * 16 }

@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// BenchmarkTiles measures products of a layer's sizes with each tile, of which those in
-// use are chosen.
+// BenchmarkTiles measures products of a layer's sizes with candidate tiles. exactTiles and
+// mixedTiles are chosen from its results.
 //
 //	go test ./vk -run '^$' -bench Tiles -benchtime 1x
 func BenchmarkTiles(b *testing.B) {
@@ -53,10 +53,10 @@ func BenchmarkTiles(b *testing.B) {
 	}
 }
 
-// burst is the number of operations with which a product is measured.
+// burst is the number of operations over which a product is measured.
 const burst = 5e11
 
-// fastest returns the rate of a product with a tile in its fastest run.
+// fastest returns the shortest time of a product with a tile, in seconds.
 func (p product) fastest(b *testing.B, d *gpu, t tile) float64 {
 	at := 0
 	place := func(axis tensor.Axis, shape ...int) *tensor.Tensor {
@@ -74,7 +74,7 @@ func (p product) fastest(b *testing.B, d *gpu, t tile) float64 {
 		p.bias = place(tensor.Fixed, p.n)
 	}
 	p.rows = p.a
-	// The runs must be long enough for the device to raise its clock.
+	// The measurement must be long enough for the device to raise its clock.
 	runs := max(5, int(burst/(2*float64(p.m)*float64(p.n)*float64(p.k))))
 	if d.Info().Kind == "cpu" {
 		runs = 3

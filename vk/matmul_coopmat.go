@@ -2,7 +2,7 @@
 
 package vk
 
-// mixedTiles are the tiles for cooperative matrices: a subgroup, rather than an invocation,
+// mixedTiles are the tiles for cooperative matrices. A subgroup, rather than an invocation,
 // computes rows×columns elements, in at most four cooperative matrices.
 var mixedTiles = tiles{
 	large:      []tile{{64, 64, 32, 32, 16, 2}, {32, 64, 32, 16, 32, 2}, {32, 32, 32, 16, 16, 2}},
@@ -10,14 +10,14 @@ var mixedTiles = tiles{
 	fewRows:    tile{16, 64, 32, 16, 16, 2},
 }
 
-// multiplyMixed launches a product with operands in half precision.
+// multiplyMixed appends a launch of a product with operands in half precision.
 func (r *recorder) multiplyMixed(p product, t tile, c cooperative) {
 	shader := "matmul_coopmat"
 	if c.bfloat16 {
 		shader = "matmul_coopmat_bfloat16"
 	}
-	// One subgroup for each part of the tile, of 32 invocations if the size can be selected; the
-	// shader is correct for any size.
+	// One subgroup computes each part of the tile. It has 32 invocations if the device can select
+	// the size; the shader is correct for any size.
 	l := r.device.limits
 	size, required := l.subgroupMax, uint32(0)
 	if l.subgroupMin <= 32 && l.subgroupMax > 32 && r.device.physical.features.subgroup_size_control != 0 {

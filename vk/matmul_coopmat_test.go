@@ -11,9 +11,10 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// half rounds to float16 or bfloat16, to nearest even, without infinities and subnormal numbers.
+// half returns x rounded to float16 or bfloat16, to nearest even. It does not handle infinities and
+// subnormal numbers.
 func (c cooperative) half(x float32) float64 {
-	low := uint32(13) // bits of float32 that float16 does not have
+	low := uint32(13) // number of mantissa bits that float32 has beyond float16
 	if c.bfloat16 {
 		low = 16
 	}
@@ -22,18 +23,19 @@ func (c cooperative) half(x float32) float64 {
 	return float64(math.Float32frombits(b &^ (1<<low - 1)))
 }
 
-// TestMixedTilesAgree is TestTilesAgree for products with operands in half precision.
+// TestMixedTilesAgree checks products with operands in half precision: every tile gives the same
+// bits.
 func TestMixedTilesAgree(t *testing.T) {
 	d := open(t, Options{Mixed: true})
 	t.Logf("%s, %+v", d.Name(), *d.mixed)
 	for name, b := range productCases(d) {
 		list := append([]tile{mixedTiles.fewColumns, mixedTiles.fewRows}, mixedTiles.large...)
-		// CPU drivers take long to compile these.
+		// Drivers for CPUs take long to compile the other tiles.
 		if !b.p.aligned() || b.p.form != forward && d.Info().Kind == "cpu" {
 			list = list[:1]
 		}
 		c := d.mixed.of(b.p.form)
-		// The epilogue of a product has two code paths to memory.
+		// With and without GELU, the epilogue writes C through different code.
 		b.p.gelu = b.p.form == forward
 		want := b.want(c.half)
 		var first []uint32
@@ -49,9 +51,9 @@ func TestMixedTilesAgree(t *testing.T) {
 	}
 }
 
-// TestMixedSaturates checks that a forward product saturates numbers beyond float16 to its largest
-// number, and keeps values that are not finite. In a gradient they become infinite, so that loss
-// scaling detects the step.
+// TestMixedSaturates checks that a forward product saturates finite numbers beyond the range of
+// float16 to its largest number, and keeps infinities. In a gradient, numbers beyond the range
+// become infinite, so that loss scaling detects the overflow.
 func TestMixedSaturates(t *testing.T) {
 	d := open(t, Options{Mixed: true})
 	const largest = 65504
@@ -78,14 +80,14 @@ func TestMixedSaturates(t *testing.T) {
 		}
 		for row, w := range want {
 			if v := float64(math.Float32frombits(got[16*row])); v != w {
-				t.Errorf("%s of %v: %v, expected %v", f.name, b.a[16*row], v, w)
+				t.Errorf("%s of %v: %v, want %v", f.name, b.a[16*row], v, w)
 			}
 		}
 	}
 }
 
-// TestMixedIsClose checks that kernels in mixed precision equal those in float32 up to the rounding
-// of operands.
+// TestMixedIsClose checks that results in mixed precision equal results in float32 up to the
+// rounding of operands.
 func TestMixedIsClose(t *testing.T) {
 	type declare = func(tensor.Axis, ...int) *tensor.Tensor
 	const room, rows, n, out = 300, 270, 20, 33
@@ -112,9 +114,9 @@ func TestMixedIsClose(t *testing.T) {
 				squares, errors = squares+e*e, errors+(v-e)*(v-e)
 			}
 			if r := math.Sqrt(errors / squares); !(r < 0.01) {
-				t.Errorf("%s, output %d: off by %.1e of its size", name, i, r)
+				t.Errorf("%s, output %d: relative error %.1e, want less than 0.01", name, i, r)
 			} else {
-				t.Logf("%s, output %d: off by %.1e of its size", name, i, r)
+				t.Logf("%s, output %d: relative error %.1e", name, i, r)
 			}
 		}
 	}

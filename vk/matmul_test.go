@@ -14,7 +14,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// bench is a product with its data, which tests launch with different tiles.
+// bench is a product with its operands, which tests launch with different tiles.
 type bench struct {
 	device  *gpu
 	program *tensor.Program
@@ -29,7 +29,7 @@ var forms = []struct {
 	form form
 }{{"forward", forward}, {"input gradient", inputGradient}, {"weight gradient", weightGradient}}
 
-// newBench makes random operands of a product. Rows beyond used hold NaN.
+// newBench returns an m×n×k product with random operands. Rows beyond used hold NaN.
 func newBench(d *gpu, f form, m, n, k, used int) *bench {
 	b := &bench{device: d, program: tensor.NewProgram(), used: used}
 	random := rand.New(rand.NewPCG(uint64(m*n*k), uint64(used)))
@@ -57,7 +57,7 @@ func newBench(d *gpu, f form, m, n, k, used int) *bench {
 	}
 	b.p = product{form: f, m: m, n: n, k: k}
 	b.p.a, b.a = input(m, k, f.a)
-	if f.a { // both count rows
+	if f.a { // the rows of both operands are rows of the batch
 		b.p.b, b.b = p.Input("operand", tensor.Tokens, k, n), numbers(k*n, used*n)
 		b.p.parts = chunks(k)
 	} else {
@@ -72,12 +72,12 @@ func newBench(d *gpu, f form, m, n, k, used int) *bench {
 	b.c = numbers(m*n*max(1, b.p.parts), m*n*max(1, b.p.parts))
 	b.p.c = tensor.At(tensor.Gradients, 0, "result", len(b.c))
 	p.Segment("product")
-	p.Launch(tensor.Zero{Y: b.p.c}) // A segment needs a launch, and the product alone is none.
+	p.Launch(tensor.Zero{Y: b.p.c}) // a segment needs a launch; run dispatches the product itself
 	p.Finish()
 	return b
 }
 
-// run returns the words of C after a launch.
+// run dispatches the product through launch and returns the words of C.
 func (b *bench) run(t *testing.T, launch func(r *recorder)) []uint32 {
 	t.Helper()
 	r := &recorder{device: b.device, program: b.program}
@@ -111,7 +111,8 @@ func (b *bench) run(t *testing.T, launch func(r *recorder)) []uint32 {
 	return words
 }
 
-// want returns C in float64, with operands rounded by round; unused rows are unchanged.
+// want returns C computed in float64, with operands rounded by round. Unused rows keep their
+// initial values.
 func (b *bench) want(round func(float32) float64) []float64 {
 	p := b.p
 	at := func(x []float32, outside bool, rows, k, i int) float64 {
@@ -156,18 +157,18 @@ func (b *bench) want(round func(float32) float64) []float64 {
 	return want
 }
 
-// check compares C with the expected values. Elements of unused rows must have the same bits.
+// check compares C with the expected values. Elements of unused rows must keep their initial bits.
 func (b *bench) check(t *testing.T, name string, got []uint32, want []float64, tolerance float64) {
 	t.Helper()
 	for i, w := range got {
 		v := float64(math.Float32frombits(w))
 		if !b.p.form.a && i >= b.used*b.p.n {
 			if math.Float32bits(b.c[i]) != w {
-				t.Errorf("%s: row %d, column %d, not in use, was written", name, i/b.p.n, i%b.p.n)
+				t.Errorf("%s: row %d, column %d is not in use, but was written", name, i/b.p.n, i%b.p.n)
 				return
 			}
 		} else if !(math.Abs(v-want[i]) <= tolerance*(1+math.Abs(want[i]))) {
-			t.Errorf("%s: row %d, column %d: %v, expected %v", name, i/b.p.n, i%b.p.n, v, want[i])
+			t.Errorf("%s: row %d, column %d: %v, want %v", name, i/b.p.n, i%b.p.n, v, want[i])
 			return
 		}
 	}
@@ -175,8 +176,9 @@ func (b *bench) check(t *testing.T, name string, got []uint32, want []float64, t
 
 func exactly(x float32) float64 { return float64(x) }
 
-// productCases are products in which every tile has whole blocks and cut ones, with rows of whole
-// quads and without. A weight gradient has three chunks.
+// productCases returns products of sizes that are no multiples of the tiles. Each form occurs with
+// rows that are multiples of four words and with rows that are not. The weight gradients have three
+// chunks.
 func productCases(d *gpu) map[string]*bench {
 	cases := map[string]*bench{}
 	for _, f := range forms {
@@ -192,13 +194,14 @@ func productCases(d *gpu) map[string]*bench {
 	return cases
 }
 
-// TestTilesAgree checks that an element's bits do not depend on the tile.
+// TestTilesAgree checks that every tile gives the same bits, and that they are close to the product
+// in float64.
 func TestTilesAgree(t *testing.T) {
 	d := open(t, Options{})
 	for name, b := range productCases(d) {
 		list := append([]tile{exactTiles.fewColumns, exactTiles.fewRows}, exactTiles.large...)
 		if !b.p.aligned() {
-			list = list[:1] // compilation takes long, and the differences do not affect this test
+			list = list[:1] // compilation takes long, so unaligned rows are tested with one tile
 		}
 		want := b.want(exactly)
 		var first []uint32
@@ -214,7 +217,8 @@ func TestTilesAgree(t *testing.T) {
 	}
 }
 
-// TestProductEnds covers every epilogue of a product, with whole quads of columns and without.
+// TestProductEnds checks products with every combination of bias, accumulation and GELU, with
+// columns that are multiples of four and with columns that are not.
 func TestProductEnds(t *testing.T) {
 	d := open(t, Options{})
 	for _, n := range []int{7, 16} {

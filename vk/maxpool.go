@@ -6,10 +6,11 @@ import "github.com/sftseq/sftseq/internal/tensor"
 
 func init() { register(kernel(maxPool), kernel(maxPoolBackward)) }
 
-// maxPool reduces each sequence in pieces, like pool, and then the pieces.
+// maxPool computes the maxima of each sequence in pieces, like pool, and then the maxima of the
+// pieces.
 func maxPool(r *recorder, k tensor.MaxPool) {
 	rows, sequences, d := k.X.Shape[0], k.Y.Shape[0], k.X.Width()
-	parts := rows/minPiece + sequences + 1 // firstPart in pooling.glsl has the same layout
+	parts := rows/minPiece + sequences + 1 // enough for the layout of firstPart in pooling.glsl
 	top, at := r.scratch(parts*d), r.scratch(parts*d)
 	push := []uint32{axis(k.Y), uint32(sequences), uint32(d)}
 

@@ -10,11 +10,11 @@ import (
 
 const (
 	measuredRuns  = 5
-	measuredBytes = 1 << 30 // maximum of memory that is copied; at most an eighth of the total
+	measuredBytes = 1 << 30 // maximum number of bytes copied
 )
 
-// MeasureCopy returns the bandwidth of the device's memory, counting bytes read and written, as the
-// best of a few large copies.
+// MeasureCopy returns the bandwidth of the device's memory: bytes read plus bytes written per
+// second, in the fastest of several large copies.
 func (d *gpu) MeasureCopy() (bytesPerSecond float64, err error) {
 	bytes := min(measuredBytes, d.physical.info.Memory/16, d.limits.maxRange)
 	words := int(bytes / 4)
@@ -26,8 +26,8 @@ func (d *gpu) MeasureCopy() (bytesPerSecond float64, err error) {
 	return 8 * float64(words) / seconds, err
 }
 
-// MeasureProducts returns the rate of float32 multiply-adds, two operations each: the ceiling of
-// products in fp32.
+// MeasureProducts returns the rate of float32 multiply-adds in operations per second, where a
+// multiply-add counts as two. It is an upper bound for the rate of products in float32.
 func (d *gpu) MeasureProducts() (flops float64, err error) {
 	groups := 1 << 14
 	if d.physical.info.Kind == "cpu" {
@@ -43,8 +43,8 @@ func (d *gpu) MeasureProducts() (flops float64, err error) {
 	return 32 * float64(turns) * 256 * float64(groups) / seconds, err
 }
 
-// lengthen begins with few turns, which a slow device finishes in a moment, and increases them
-// until they last long enough to be timed.
+// lengthen increases the number of turns until they take long enough to be timed. It begins with
+// few turns, so that no launch takes long on a slow device.
 func lengthen(measure func(turns int) (seconds float64, err error)) (turns int, seconds float64, err error) {
 	const enough, most = 0.05, 1 << 17
 	for turns = 16; ; {
@@ -55,7 +55,8 @@ func lengthen(measure func(turns int) (seconds float64, err error)) (turns int, 
 	}
 }
 
-// fastest runs a step repeatedly, on memories of the given words, and returns the shortest time.
+// fastest runs a step repeatedly and returns the shortest time in seconds. The step may use the
+// given numbers of words in the arena and the inputs.
 func (d *gpu) fastest(runs, arena, inputs int, step func(r *recorder)) (float64, error) {
 	if err := d.gone(); err != nil {
 		return 0, err

@@ -8,7 +8,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestMeasure checks that the rates are plausible for a real machine.
+// TestMeasure checks that the measured rates are plausible for a real machine.
 func TestMeasure(t *testing.T) {
 	d := open(t, Options{})
 	for what, measure := range map[string]func() (float64, error){"copy": d.MeasureCopy,
@@ -16,13 +16,13 @@ func TestMeasure(t *testing.T) {
 		rate := must.Get(measure())(t)
 		t.Logf("%s: %.2f G/s", what, rate/1e9)
 		if !(rate > 1e7 && rate < 1e16) {
-			t.Errorf("%s: a rate of %v", what, rate)
+			t.Errorf("%s: rate %v, want one between 1e7 and 1e16", what, rate)
 		}
 	}
 }
 
-// TestLengthen checks that no launch takes long, on slow and fast devices, and the last one is long
-// enough.
+// TestLengthen checks that lengthen makes no launch too long on simulated devices from slow to
+// fast, and the last launch long enough.
 func TestLengthen(t *testing.T) {
 	for _, perTurn := range []float64{0, 1e-7, 1e-5, 1e-3, 2e-2} {
 		longest := 0.0
@@ -31,8 +31,8 @@ func TestLengthen(t *testing.T) {
 			return perTurn * float64(turns), nil
 		})
 		if err != nil || seconds != longest || longest > max(0.06, 16*perTurn) || seconds < 0.025 && turns < 1<<17 {
-			t.Errorf("%v s a turn: %d turns in %v s, the longest took %v s; error %v", perTurn,
-				turns, seconds, longest, err)
+			t.Errorf("%v s per turn: lengthen returned %d turns in %v s, the longest launch took %v s; error %v",
+				perTurn, turns, seconds, longest, err)
 		}
 	}
 }

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// blockBytes is the size of an allocation from the driver, whose allocations are slow and
-	// limited in number.
+	// blockBytes is the size of an allocation from the driver. Allocations are slow and their
+	// number is limited, so each block holds several memories.
 	blockBytes = 64 << 20
 	// grain is the unit of addresses within a block: the largest operand alignment that Vulkan
 	// allows a device to require.
@@ -28,13 +28,13 @@ type span struct{ offset, bytes int64 }
 // allocator divides blocks into memories.
 type allocator struct {
 	get    func(bytes int64) (*block, error)
-	drop   func(*block) // called when all of the block is free
+	drop   func(*block) // called when the whole block is free
 	mu     sync.Mutex
 	blocks []*block
 }
 
-// take allocates at the lowest free offset, in a new block if necessary. Large memories get a block
-// of their own, and so does a memory if a whole block does not fit on the device.
+// take allocates bytes at the lowest free offset, in a new block if necessary. A large memory gets
+// a block of its own, as does any memory for which no block of the usual size can be allocated.
 func (a *allocator) take(bytes int64) (*block, int64, error) {
 	bytes = (bytes + grain - 1) / grain * grain
 	a.mu.Lock()
@@ -73,20 +73,22 @@ func (b *block) take(bytes int64) (int64, bool) {
 	return 0, false
 }
 
-// give frees a range. A completely free block goes back to the driver, without blocking others.
+// give frees a range. It returns a completely free block to the driver, without holding the lock
+// meanwhile.
 func (a *allocator) give(b *block, offset, bytes int64) {
 	if a.join(b, offset, (bytes+grain-1)/grain*grain) {
 		a.drop(b)
 	}
 }
 
-// join marks a range as free, and removes the block from the allocator if all of it is free.
+// join marks a range as free. It removes the block from the allocator if the whole block is free,
+// and reports whether it did.
 func (a *allocator) join(b *block, offset, bytes int64) (whole bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	i, _ := slices.BinarySearchFunc(b.free, offset, func(s span, at int64) int { return cmp.Compare(s.offset, at) })
 	b.free = slices.Insert(b.free, i, span{offset, bytes})
-	for _, at := range []int{i, i - 1} { // join with the next range, then with the previous one
+	for _, at := range []int{i, i - 1} { // join the range with the next range, then with the previous range
 		if at >= 0 && at+1 < len(b.free) && b.free[at].offset+b.free[at].bytes == b.free[at+1].offset {
 			b.free[at].bytes += b.free[at+1].bytes
 			b.free = slices.Delete(b.free, at+1, at+2)
@@ -102,19 +104,19 @@ func (a *allocator) join(b *block, offset, bytes int64) (whole bool) {
 type memory struct {
 	device *gpu
 	block  *block
-	offset int64 // in bytes
+	offset int64 // offset in the block, in bytes
 	words  int
 
-	queue int // queue of the programs that run in this arena; 0 until one does
+	queue int // queue of the programs that run in this arena; 0 before the first program
 
 	mu      sync.Mutex
 	scratch *memory // scratch memory of the programs that run in this arena
-	mirror  *mirror // mirror of their outputs, or nil
+	mirror  *mirror // mirror of the programs' outputs, or nil
 }
 
 // Allocate returns zeroed memory of the device.
 func (d *gpu) Allocate(words int) (tensor.Memory, error) {
-	if words < 0 || words > math.MaxInt/8 { // its size in bytes would overflow
+	if words < 0 || words > math.MaxInt/8 { // the size in bytes must not overflow
 		return nil, fmt.Errorf("vk: allocating %d words of memory: expected 0 to %d", words, math.MaxInt/8)
 	}
 	m, err := d.allocate(max(words, 1))
@@ -129,7 +131,7 @@ func (d *gpu) Allocate(words int) (tensor.Memory, error) {
 	return m, nil
 }
 
-// allocate is Allocate with undefined content.
+// allocate returns memory with undefined content.
 func (d *gpu) allocate(words int) (*memory, error) {
 	if err := d.gone(); err != nil {
 		return nil, err
@@ -152,7 +154,7 @@ func (m *memory) Write(offset int, words []uint32) error {
 	return m.device.transfers.upload(m, offset, words)
 }
 
-// Read copies words from the device, after every earlier program.
+// Read copies words from the device. It waits for every earlier program.
 func (m *memory) Read(offset int, words []uint32) error {
 	if err := m.within(offset, len(words)); err != nil {
 		return err
@@ -176,7 +178,7 @@ func (m *memory) within(offset, n int) error {
 	return nil
 }
 
-// Free frees the memory and drops the programs recorded for it.
+// Free frees the memory and drops the recordings that use it.
 func (m *memory) Free() {
 	if m.block == nil || m.device.shim == nil || m.device.silent() {
 		return
@@ -192,7 +194,7 @@ func (m *memory) Free() {
 	m.block = nil
 }
 
-// scratchOf returns the scratch memory that belongs to m, of at least the given words.
+// scratchOf returns the scratch memory of the arena m, with at least the given number of words.
 func (m *memory) scratchOf(words int) (*memory, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -208,8 +210,8 @@ func (m *memory) scratchOf(words int) (*memory, error) {
 	return m.scratch, err
 }
 
-// scratch allocates memory that programs write before they read it. With the validation layer, it
-// is filled with NaN.
+// scratch allocates memory that programs write before they read it. If the validation layer is
+// active, scratch fills the memory with NaN to reveal reads of undefined content.
 func (d *gpu) scratch(words int) (*memory, error) {
 	m, err := d.allocate(words)
 	if err != nil || d.instance.debug == nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// TestAllocator takes and gives at random, without a device: allocations never overlap, free ranges
-// are joined, and in the end every block is returned.
+// TestAllocator allocates and frees at random without a device. It checks that allocations never
+// overlap, that free ranges are joined and that every block is returned in the end.
 func TestAllocator(t *testing.T) {
 	given := map[*block]bool{}
 	room := int64(1) << 40
@@ -30,7 +30,7 @@ func TestAllocator(t *testing.T) {
 		},
 		drop: func(b *block) {
 			if !given[b] {
-				t.Error("a block is returned that is not there")
+				t.Error("an unknown block is returned")
 			}
 			room += b.bytes
 			delete(given, b)
@@ -48,12 +48,13 @@ func TestAllocator(t *testing.T) {
 			spans[m.block] = append(spans[m.block], span{m.offset, (m.bytes + grain - 1) / grain * grain})
 		}
 		if len(spans) != len(given) || len(a.blocks) != len(given) {
-			t.Fatalf("%d blocks are in use, %d known, %d given", len(spans), len(a.blocks), len(given))
+			t.Fatalf("%d blocks are in use, the allocator knows %d, %d were allocated", len(spans), len(a.blocks),
+				len(given))
 		}
 		for b, used := range spans {
 			for i, s := range b.free {
 				if i > 0 && b.free[i-1].offset+b.free[i-1].bytes >= s.offset {
-					t.Fatalf("free ranges that touch or are out of order: %v", b.free)
+					t.Fatalf("free ranges are not joined or not sorted: %v", b.free)
 				}
 			}
 			used = append(used, b.free...)
@@ -61,12 +62,12 @@ func TestAllocator(t *testing.T) {
 			at := int64(0)
 			for _, s := range used {
 				if s.offset != at || s.bytes <= 0 {
-					t.Fatalf("a range begins at %d, the one before ends at %d", s.offset, at)
+					t.Fatalf("a range begins at %d, want %d, the end of the previous range", s.offset, at)
 				}
 				at += s.bytes
 			}
 			if at != b.bytes {
-				t.Fatalf("ranges of %d bytes in a block of %d", at, b.bytes)
+				t.Fatalf("the ranges have %d bytes in total, the block has %d", at, b.bytes)
 			}
 		}
 	}
@@ -76,7 +77,7 @@ func TestAllocator(t *testing.T) {
 			bytes := 1 + random.Int64N(1<<random.IntN(28))
 			b, at := must.Get2(a.take(bytes))(t)
 			if at%grain != 0 || bytes > blockBytes/2 && (at != 0 || b.bytes >= bytes+grain) {
-				t.Fatalf("%d bytes at %d of a block of %d", bytes, at, b.bytes)
+				t.Fatalf("take(%d) returned offset %d of a block of %d bytes", bytes, at, b.bytes)
 			}
 			live = append(live, taken{b, at, bytes})
 		} else if n := len(live); n > 0 {
@@ -92,10 +93,10 @@ func TestAllocator(t *testing.T) {
 		a.give(m.block, m.offset, m.bytes)
 	}
 	if live = nil; len(given) != 0 || room != 1<<40 {
-		t.Errorf("%d blocks are left", len(given))
+		t.Errorf("%d blocks remain, want none", len(given))
 	}
 
-	// If a whole block does not fit, the requested size is enough.
+	// Without room for a block of the usual size, take allocates a block of the requested size.
 	room = 1 << 20
 	b, _, err := a.take(1000)
 	if err != nil || b.bytes != 1024 {
@@ -106,12 +107,11 @@ func TestAllocator(t *testing.T) {
 		t.Error(err)
 	}
 	if a.give(b, 0, 1000); len(given) != 0 {
-		t.Error("a block is left")
+		t.Error("a block remains, want none")
 	}
 }
 
-// TestRing checks that allocations of a launch never overlap, and the ring does not grow beyond the
-// needs of two launches if these are small.
+// TestRing checks that allocations within a launch never overlap and lie within the ring's size.
 func TestRing(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for range 300 {
@@ -125,11 +125,11 @@ func TestRing(t *testing.T) {
 				at := r.take(words)
 				for _, s := range taken {
 					if int64(at) < s.offset+s.bytes && s.offset < int64(at+words) {
-						t.Fatalf("%d words at %d, taken are %v", words, at, taken)
+						t.Fatalf("%d words at %d overlap one of %v", words, at, taken)
 					}
 				}
 				if at+words > r.size {
-					t.Fatalf("%d words at %d of %d", words, at, r.size)
+					t.Fatalf("%d words at %d exceed the size %d", words, at, r.size)
 				}
 				taken = append(taken, span{int64(at), int64(words)})
 			}
@@ -137,7 +137,8 @@ func TestRing(t *testing.T) {
 	}
 }
 
-// TestOutOfMemory checks that the error contains the requested size and a size that would fit.
+// TestOutOfMemory checks that the error of Allocate contains the requested size and a size that
+// would fit.
 func TestOutOfMemory(t *testing.T) {
 	d := open(t, Options{})
 	heap := d.physical.heapBytes(d.dummy.block.kind)
@@ -153,21 +154,21 @@ func TestOutOfMemory(t *testing.T) {
 	} {
 		m, err := d.Allocate(int(c.words))
 		if err == nil {
-			t.Errorf("%d words were allocated", m.Words())
+			t.Errorf("allocating %d words succeeded, want an error", m.Words())
 			continue
 		}
 		for _, want := range c.want {
 			if !strings.Contains(err.Error(), want) {
-				t.Errorf("%d words: %v, expected %q", c.words, err, want)
+				t.Errorf("%d words: error %v, want %q", c.words, err, want)
 			}
 		}
 		full := (*MemoryError)(nil)
 		if errors.As(err, &full) && full.Free <= 0 && full.Limit <= 0 {
-			t.Errorf("%v does not say what would fit", err)
+			t.Errorf("error %v does not state a size that would fit", err)
 		}
 		t.Log(err)
 	}
-	// A nearly full device.
+	// Simulate a nearly full device.
 	d.fault = func(what string, r int32) int32 {
 		if what == "allocate memory" {
 			return outOfDeviceMemory
@@ -177,18 +178,18 @@ func TestOutOfMemory(t *testing.T) {
 	var full *MemoryError
 	if _, err := d.Allocate(20 << 20); !errors.As(err, &full) || full.Bytes != 80<<20 ||
 		full.Free <= 0 || full.Free > heap {
-		t.Errorf("error %v", err)
+		t.Errorf("error %v, want a MemoryError for 80 MiB with free bytes", err)
 	}
 	d.fault = nil
 	if used(d) != before {
-		t.Errorf("%d bytes are in use, %d were before", used(d), before)
+		t.Errorf("%d bytes are in use, want %d as before", used(d), before)
 	}
 	m := must.Get(d.Allocate(20 << 20))(t)
 	m.Free()
 }
 
-// TestFreed checks that memory may be freed twice and after its device; running with freed memory
-// is an error.
+// TestFreed checks that memory may be freed twice and after its device is closed. Running a program
+// with freed memory is an error.
 func TestFreed(t *testing.T) {
 	d := open(t, Options{})
 	p := sums(1)
@@ -198,14 +199,14 @@ func TestFreed(t *testing.T) {
 	mem[tensor.Arena].Free()
 	mem[tensor.Arena].Free()
 	if len(d.recordings) != 0 {
-		t.Errorf("%d recordings are left", len(d.recordings))
+		t.Errorf("%d recordings remain, want none", len(d.recordings))
 	}
 	must.Fail(t, "freed")(x.Run(t.Context(), mem, 0, 1))
 	must.Succeed(t, d.Close())
 	mem[tensor.Inputs].Free()
 }
 
-// TestClosed checks that every call on a closed device is an error.
+// TestClosed checks that every call on a closed device returns an error.
 func TestClosed(t *testing.T) {
 	d := open(t, Options{})
 	p := sums(1)
@@ -227,6 +228,6 @@ func TestClosed(t *testing.T) {
 	}
 	mem[tensor.Arena].Free()
 	if d.Budget() != 0 || len(d.StopProfile()) != 0 || d.Close() != nil {
-		t.Error("it is not closed")
+		t.Error("Budget, StopProfile or Close of a closed device does not return zero")
 	}
 }

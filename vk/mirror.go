@@ -14,21 +14,21 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// mirrorBytes is the maximum size of a program's outputs that are copied to the host together with
-// the run: losses, logits and counts. Reading each would otherwise need a submission of its own.
+// mirrorBytes is the maximum number of bytes of a program's outputs that the run itself copies to
+// the host: losses, logits and counts. Otherwise every read of an output would need a submission.
 const mirrorBytes = 256 << 10
 
-// mirror is host memory that holds outputs of the program that ran last in an arena.
+// mirror is host memory with copies of the outputs of the program that ran last in an arena.
 type mirror struct {
 	mu     sync.Mutex
 	block  *block
 	copied []copied // currently valid ranges
 }
 
-// copied is a range of the arena and its offset in the mirror, in words.
+// copied is a range of the arena with its offset in the mirror, in words.
 type copied struct{ from, words, to int }
 
-// outputs selects the outputs of a program that are mirrored.
+// outputs returns the ranges of a program's outputs that fit into the mirror.
 func outputs(p *tensor.Program) []copied {
 	var out []copied
 	at := 0
@@ -41,7 +41,7 @@ func outputs(p *tensor.Program) []copied {
 	return out
 }
 
-// mirrorOf returns the mirror of an arena.
+// mirrorOf returns the mirror of the arena m, which it creates on first use.
 func (m *memory) mirrorOf() (*mirror, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -70,7 +70,7 @@ func (m *mirror) steps(arena *memory, out []copied) []C.shim_step {
 	return steps
 }
 
-// holds sets the valid outputs; none before a run.
+// holds sets the valid ranges of the mirror. Before a run, there are none.
 func (m *mirror) holds(out []copied) {
 	if m == nil {
 		return
@@ -80,7 +80,8 @@ func (m *mirror) holds(out []copied) {
 	m.copied = out
 }
 
-// read copies words from offset on, if the mirror has them.
+// read copies words from the given offset of the arena. It returns false if the mirror does not
+// hold all of them.
 func (m *mirror) read(offset int, words []uint32) bool {
 	if m == nil {
 		return false

@@ -8,16 +8,17 @@ import (
 	"testing"
 )
 
-// TestWithoutCgo checks that the program builds, and the error says how to get Vulkan.
+// TestWithoutCgo checks that the package builds without cgo, and that its errors state how to get
+// Vulkan.
 func TestWithoutCgo(t *testing.T) {
 	_, err := Devices()
 	d, failed := Open(Options{})
 	for _, err := range []error{err, failed} {
 		if !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), "CGO_ENABLED=1") {
-			t.Errorf("error %v", err)
+			t.Errorf("error %v, want ErrUnavailable with \"CGO_ENABLED=1\"", err)
 		}
 	}
 	if Built || d != nil {
-		t.Error("a device without cgo")
+		t.Error("Built or Open reports a device without cgo")
 	}
 }

@@ -18,23 +18,23 @@ import (
 	vulkan "github.com/vulkan-go/vulkan"
 )
 
-// limits are the limits of a device, or of the shaders.
+// limits are the Vulkan limits of a device that the shaders depend on.
 type limits struct {
-	maxRange       int64  // maximum bytes of an operand
-	maxBlock       int64  // maximum bytes of an allocation
-	maxGroups      [2]int // maximum groups of a launch in x and y
+	maxRange       int64  // maximum bytes per operand
+	maxBlock       int64  // maximum bytes per allocation
+	maxGroups      [2]int // maximum workgroups per launch in x and y
 	maxInvocations int
 	sharedBytes    int
 	alignment      int     // alignment of an operand's offset in bytes
-	buffers        int     // operands per shader
+	buffers        int     // maximum operands per shader
 	timestamp      float64 // nanoseconds per tick
-	timestampBits  int     // valid bits of a timestamp; 0: there are no timestamps
+	timestampBits  int     // valid bits per timestamp; 0 means that the device has no timestamps
 	subgroupMin    int
 	subgroupMax    int
-	savesRegisters bool // see saving
+	savesRegisters bool // true if kernels save registers, see saving
 }
 
-// physical is a device that the loader lists.
+// physical is a physical device that the loader lists.
 type physical struct {
 	vk         vulkan.PhysicalDevice
 	info       Info
@@ -42,26 +42,26 @@ type physical struct {
 	limits     limits
 	features   C.shim_features
 	extensions []string
-	cache      string // identifies compatible compiled pipelines: hardware and driver version
+	cache      string // key of the pipeline cache: hardware and driver version
 	memory     vulkan.PhysicalDeviceMemoryProperties
-	family     uint32 // queue family
+	family     uint32 // index of the queue family
 	queues     int    // number of queues
 }
 
-// kinds maps VkPhysicalDeviceType to names and ranks, best first.
+// kinds maps VkPhysicalDeviceType to names and ranks. Rank 0 is the best.
 var kinds = []struct {
 	name string
 	rank int
 }{{"other", 3}, {"integrated", 1}, {"discrete", 0}, {"virtual", 2}, {"cpu", 4}}
 
-// physicals lists the devices of an instance, best first: discrete before integrated before virtual
-// before CPU, then by memory.
+// physicals returns the devices of an instance, best first: discrete, integrated, virtual, other,
+// CPU. Devices of the same kind are sorted by memory.
 func (i *instance) physicals() ([]*physical, error) {
 	instances.Lock()
 	defer instances.Unlock()
 	var n uint32
 	switch r := vulkan.EnumeratePhysicalDevices(i.vk, &n, nil); {
-	case r == vulkan.ErrorInitializationFailed || r == vulkan.Success && n == 0: // no driver fits the hardware
+	case r == vulkan.ErrorInitializationFailed || r == vulkan.Success && n == 0: // no driver supports the hardware
 		return nil, errNoDriver
 	case r != vulkan.Success:
 		return nil, fmt.Errorf("list Vulkan devices: %w", resultError(int32(r)))
@@ -91,7 +91,7 @@ func (i *instance) physicals() ([]*physical, error) {
 	return list, nil
 }
 
-// groupCount converts a limit to an int of at most 32 bits.
+// groupCount converts a limit to an int, and caps it for platforms with int of 32 bits.
 func groupCount(n uint32) int { return int(min(n, math.MaxInt32)) }
 
 func (i *instance) query(h vulkan.PhysicalDevice) *physical {
@@ -142,13 +142,13 @@ func (i *instance) query(h vulkan.PhysicalDevice) *physical {
 	for n := range p.memory.MemoryTypeCount {
 		p.memory.MemoryTypes[n].Deref()
 	}
-	p.memory.Free() // the C copies of the properties
+	p.memory.Free() // free the C copies of the properties
 	p.extensions = lines(C.shim_extensions(unsafe.Pointer(i.vk), unsafe.Pointer(h)))
 	listed := func(extension string) C.int { return C.int(word(slices.Contains(p.extensions, extension))) }
 	C.shim_query_features(unsafe.Pointer(i.vk), unsafe.Pointer(h), C.uint32_t(p.api), listed(cooperativeExtension),
 		listed(bfloat16Extension), &p.features)
 	if more.required_stages&computeStage == 0 {
-		p.features.subgroup_size_control = 0 // the feature only helps other stages
+		p.features.subgroup_size_control = 0 // the feature does not cover compute shaders
 	}
 	if p.features.cooperative != 0 {
 		p.queryCooperative(i)
@@ -162,9 +162,9 @@ func (i *instance) query(h vulkan.PhysicalDevice) *physical {
 	return p
 }
 
-// maxBlock returns the maximum size of an allocation. A driver may allow more than the limit that
-// it reports (NVIDIA long reported 4 GiB), so the allocation is attempted; but lavapipe counts the
-// bytes of a buffer in 31 bits.
+// maxBlock returns the maximum size of an allocation in bytes. A driver may allow more than it
+// reports (NVIDIA long reported 4 GiB), so larger allocations are attempted. Lavapipe is the
+// exception: it counts the bytes of a buffer in 31 bits.
 func (p *physical) maxBlock(allocation, buffer uint64) int64 {
 	limit := uint64(math.MaxInt64)
 	if buffer > 0 {
@@ -199,7 +199,7 @@ func (p *physical) queryCooperative(i *instance) {
 	}
 }
 
-// mixed selects the matrices for mixed precision.
+// mixed returns the cooperative matrices for mixed precision.
 func (p *physical) mixed() (*mixed, error) {
 	f := p.features
 	return chooseMixed(p.info.Cooperative, cooperativeFeatures{matrices: f.cooperative != 0,
@@ -216,7 +216,7 @@ func (p *physical) queryQueue(i *instance) {
 	}
 }
 
-// judge sets Missing to the first requirement of the shaders that the device does not meet.
+// judge sets info.Missing to the first requirement of the shaders that the device does not meet.
 func (p *physical) judge(operations, stages uint32) {
 	const basicAndArithmeticAndBallot = 0x1 | 0x4 | 0x8
 	switch {
@@ -235,8 +235,9 @@ func (p *physical) judge(operations, stages uint32) {
 	}
 }
 
-// memoryType returns the first allowed type with the wanted properties, preferably one that has the
-// liked ones as well. If none has the wanted properties, it returns the first allowed type.
+// memoryType returns the first allowed memory type with the wanted and the liked properties.
+// Without such a type, it returns the first allowed type with the wanted properties, or else the
+// first allowed type.
 func (p *physical) memoryType(allowed uint32, wanted, liked vulkan.MemoryPropertyFlagBits) uint32 {
 	for _, flags := range []vulkan.MemoryPropertyFlagBits{wanted | liked, wanted} {
 		for n := range p.memory.MemoryTypeCount {
@@ -249,17 +250,18 @@ func (p *physical) memoryType(allowed uint32, wanted, liked vulkan.MemoryPropert
 	return uint32(bits.TrailingZeros32(allowed))
 }
 
-// heapOf returns the heap of a memory type.
+// heapOf returns the heap index of a memory type.
 func (p *physical) heapOf(memoryType uint32) uint32 {
 	return p.memory.MemoryTypes[memoryType].HeapIndex
 }
 
-// heapBytes returns the size of that heap.
+// heapBytes returns the size in bytes of a memory type's heap.
 func (p *physical) heapBytes(memoryType uint32) int64 {
 	return int64(p.memory.MemoryHeaps[p.heapOf(memoryType)].Size)
 }
 
-// free returns the free bytes of a memory type's heap, if the driver reports them.
+// free returns the number of free bytes in a memory type's heap. It returns false if the driver
+// does not report them.
 func (p *physical) free(i *instance, memoryType uint32) (bytes int64, ok bool) {
 	if !slices.Contains(p.extensions, "VK_EXT_memory_budget") {
 		return 0, false
@@ -270,7 +272,7 @@ func (p *physical) free(i *instance, memoryType uint32) (bytes int64, ok bool) {
 	return max(0, int64(h.budget)-int64(h.usage)), true
 }
 
-// Devices lists the Vulkan devices, best first. Index is the argument of [Open].
+// Devices lists the Vulkan devices, best first. [Info.Index] is the value for [Options.Index].
 func Devices() ([]Info, error) {
 	i, err := openInstance()
 	if err != nil {

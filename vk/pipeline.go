@@ -20,30 +20,30 @@ import (
 	"github.com/sftseq/sftseq/shaders"
 )
 
-// pushWords is the size of push constants that every device supports.
+// pushWords is the number of words of push constants that every device supports.
 const pushWords = 32
 
-// layout is the layout of a shader with a given number of buffers.
+// layout holds the Vulkan layouts for shaders with a given number of buffers.
 type layout struct{ set, pipeline C.handle }
 
-// pipelines holds the compiled shaders. They are built on first use and stored on disk for the next
-// start.
+// pipelines holds the compiled shaders. It compiles them on first use, and stores them on disk for
+// the next start.
 type pipelines struct {
 	device  *gpu
 	mu      sync.Mutex
 	cache   C.handle
-	file    string // "" if no cache directory exists
-	stored  []byte // content of the file
+	file    string // path of the file on disk; "" without a cache directory
+	stored  []byte // content of the file when it was read
 	grown   bool
-	notice  func(string) // may be nil
+	notice  func(string) // receives the message about the first compilation; may be nil
 	layouts map[int]layout
 	built   map[string]*pipeline
 }
 
-// pipeline is a shader with its specialisation constants.
+// pipeline is a shader compiled with its specialisation constants.
 type pipeline struct {
 	mu     sync.Mutex
-	handle C.handle // 0 until it is built
+	handle C.handle // 0 before the compilation
 	layout layout
 }
 
@@ -59,14 +59,14 @@ func (p *pipelines) open(d *gpu) error {
 		C.size_t(len(p.stored)), &p.cache))
 }
 
-// sealed prepends a checksum to the content of a file: drivers check that a cache is theirs, but
-// not all check that it is undamaged.
+// sealed returns the data with a checksum in front. Drivers check that a cache is from the same
+// driver, but not all check that it is undamaged.
 func sealed(data []byte) []byte {
 	sum := sha256.Sum256(data)
 	return append(sum[:], data...)
 }
 
-// unsealed returns the content of a sealed file, or nothing if the checksum does not match.
+// unsealed returns the data of a sealed file, or nil if the checksum does not match.
 func unsealed(file []byte) []byte {
 	if len(file) < sha256.Size {
 		return nil
@@ -78,8 +78,8 @@ func unsealed(file []byte) []byte {
 	return data
 }
 
-// save stores compiled pipelines. As they are only a cache, a failure costs time, and so does
-// another process that overwrites the file.
+// save writes the compiled pipelines to the file. It ignores errors, and other processes may
+// overwrite the file, because a missing cache only costs compilation time.
 func (p *pipelines) save() {
 	if !p.grown || p.file == "" {
 		return
@@ -126,8 +126,8 @@ func (p *pipelines) get(shader string, constants []uint32, subgroup uint32, buff
 	if err != nil {
 		return nil, err
 	}
-	// Compilation may take seconds, so it does not block other pipelines. A failed compilation, for
-	// lack of memory for example, is tried again.
+	// Compilation may take seconds, so it holds only this pipeline's lock. The next call retries a
+	// failed compilation, as memory may be available then.
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.handle == 0 {
@@ -136,7 +136,7 @@ func (p *pipelines) get(shader string, constants []uint32, subgroup uint32, buff
 	return b, err
 }
 
-// announce reports the first compilation if nothing was compiled before.
+// announce sends the notice about the first compilation, unless pipelines were read from the file.
 func (p *pipelines) announce() {
 	p.mu.Lock()
 	notice := p.notice
@@ -163,7 +163,7 @@ func (p *pipelines) build(b *pipeline, l layout, shader string, constants []uint
 	return d.check("compile "+shader, r)
 }
 
-// layout must be called with the lock held.
+// layout returns the layout for the given number of buffers. The caller must hold p.mu.
 func (p *pipelines) layout(buffers int) (layout, error) {
 	if l, ok := p.layouts[buffers]; ok {
 		return l, nil

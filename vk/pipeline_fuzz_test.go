@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// FuzzPipelineFile checks that only sealed content of the pipeline cache's file reaches a driver,
-// and no bit of it may be changed.
+// FuzzPipelineFile checks that unsealed accepts exactly the output of sealed, and rejects a file
+// with a changed bit, a missing byte or a further byte.
 func FuzzPipelineFile(f *testing.F) {
 	f.Add(sealed(nil), uint(0), false)
 	f.Add(sealed([]byte("what a driver has compiled")), uint(3), true)
@@ -24,17 +24,17 @@ func FuzzPipelineFile(f *testing.F) {
 		data := unsealed(file)
 		if data == nil {
 			if seal {
-				t.Fatal("the sealed content is not accepted")
+				t.Fatal("unsealed rejects the output of sealed")
 			}
 			return
 		}
 		if !bytes.Equal(sealed(data), file) {
-			t.Fatalf("%x is read of %x", data, file)
+			t.Fatalf("unsealed returned %x for %x, which sealed does not give", data, file)
 		}
 		damaged := bytes.Clone(file)
 		damaged[bit/8%uint(len(file))] ^= 1 << (bit % 8)
 		if unsealed(damaged) != nil || unsealed(file[:len(file)-1]) != nil || unsealed(append(damaged, 0)) != nil {
-			t.Fatalf("damage passes in bit %d of %x", bit, file)
+			t.Fatalf("unsealed accepts %x with bit %d flipped, or shortened or extended", bit, file)
 		}
 	})
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestPipelineFile checks that compiled pipelines are stored, and any other content of the file
-// only costs time.
+// TestPipelineFile checks that compiled pipelines are stored in a file, and that a damaged or
+// missing file is replaced without an error.
 func TestPipelineFile(t *testing.T) {
 	cache := t.TempDir()
 	t.Setenv("XDG_CACHE_HOME", cache)
@@ -29,7 +29,7 @@ func TestPipelineFile(t *testing.T) {
 	run()
 	files, err := filepath.Glob(filepath.Join(cache, "sftseq", "*"))
 	if err != nil || len(files) != 1 {
-		t.Skip("the driver gives nothing to keep: ", files)
+		t.Skip("the driver returns no pipeline cache: ", files)
 	}
 	name := files[0]
 	good := must.Get(os.ReadFile(name))(t)
@@ -38,7 +38,7 @@ func TestPipelineFile(t *testing.T) {
 		t.Fatal("the stored file is damaged")
 	}
 	if run(); notices != 1 {
-		t.Errorf("%d notices of a first run and a second, 1 was expected", notices)
+		t.Errorf("%d notices in two runs, want 1", notices)
 	}
 	for what, file := range map[string][]byte{
 		"nothing":                  {},
@@ -54,7 +54,8 @@ func TestPipelineFile(t *testing.T) {
 			t.Errorf("%s was not replaced: %v", what, err)
 		}
 	}
-	// A cache directory that is a file or is not named, and a directory at the file's path.
+	// Further cases: the cache directory is a file, the environment names no cache directory, or
+	// the file's path is a directory.
 	for _, place := range []string{name, ""} {
 		t.Setenv("XDG_CACHE_HOME", place)
 		t.Setenv("HOME", place)
@@ -67,7 +68,8 @@ func TestPipelineFile(t *testing.T) {
 	must.Check(t, os.Remove(name))
 }
 
-// TestPipelineFileTogether checks that processes that store concurrently leave one of their files.
+// TestPipelineFileTogether checks that devices that store their pipelines concurrently leave one
+// complete file.
 func TestPipelineFileTogether(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	var devices [3]*gpu
@@ -90,11 +92,11 @@ func TestPipelineFileTogether(t *testing.T) {
 	defer d.Close()
 	if entries, err := os.ReadDir(filepath.Dir(d.pipelines.file)); err == nil &&
 		(len(entries) != 1 || d.pipelines.stored == nil) {
-		t.Errorf("%v, of them %d bytes were read", entries, len(d.pipelines.stored))
+		t.Errorf("files %v, want one; %d bytes were read", entries, len(d.pipelines.stored))
 	}
 }
 
-// TestCompiledAgain checks that a failed compilation of a shader is tried again.
+// TestCompiledAgain checks that the compilation of a shader is retried after a failure.
 func TestCompiledAgain(t *testing.T) {
 	d := open(t, Options{})
 	failures := 0
@@ -106,7 +108,7 @@ func TestCompiledAgain(t *testing.T) {
 		return r
 	}
 	if _, err := d.Prepare(sums(1)); !errors.Is(err, errFull) {
-		t.Fatalf("error %v", err)
+		t.Fatalf("Prepare returned %v, want errFull", err)
 	}
 	runSums(t, d, 1, 1)
 }

@@ -6,11 +6,12 @@ import "github.com/sftseq/sftseq/internal/tensor"
 
 func init() { register(kernel(pool), kernel(poolBackward)) }
 
-// pool sums each sequence in pieces, each relative to its own largest score, so that the rows are
-// read only once. Then it adds the pieces and computes the weights.
+// pool computes weighted sums of the rows of each sequence. It sums pieces relative to the largest
+// score of each piece, so that it reads the rows only once. Then it adds the pieces and computes
+// the weights.
 func pool(r *recorder, k tensor.Pool) {
 	tokens, sequences, d := k.X.Shape[0], k.Y.Shape[0], k.X.Width()
-	parts := tokens/minPiece + sequences + 1 // firstPart in pooling.glsl has the same layout
+	parts := tokens/minPiece + sequences + 1 // enough for the layout of firstPart in pooling.glsl
 	top, sum, part, total := r.scratch(parts), r.scratch(parts), r.scratch(parts*d), r.scratch(2*sequences)
 	push := []uint32{axis(k.Y), uint32(sequences), uint32(d)}
 

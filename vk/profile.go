@@ -14,15 +14,16 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// StartProfile begins to time every program: the device is a [tensor.Profiler].
+// StartProfile begins to time every program. It implements [tensor.Profiler].
 func (d *gpu) StartProfile() {
 	d.mu.Lock()
 	d.profile = new(tensor.KernelTimes)
 	d.mu.Unlock()
-	d.dropRecordings(func(*recording) bool { return true }) // they have no timestamps
+	d.dropRecordings(func(*recording) bool { return true }) // existing recordings have no timestamps
 }
 
-// StopProfile returns the times by shader; "zero" is the clearing of memory.
+// StopProfile ends timing and returns the time of each shader. The entry "zero" is the clearing of
+// memory.
 func (d *gpu) StopProfile() []tensor.KernelTime {
 	d.mu.Lock()
 	p := d.profile
@@ -39,7 +40,7 @@ func (d *gpu) StopProfile() []tensor.KernelTime {
 type stopwatch struct {
 	device  *gpu
 	queries C.handle
-	shaders []string // shaders of the steps
+	shaders []string // shader of each step
 }
 
 func (d *gpu) newStopwatch(steps []step) (*stopwatch, error) {
@@ -63,7 +64,7 @@ func (w *stopwatch) free() {
 	}
 }
 
-// seconds returns the time of each step in the last run.
+// seconds returns the time of each step in the last run, in seconds.
 func (w *stopwatch) seconds() ([]float64, error) {
 	ticks := make([]uint64, len(w.shaders)+1)
 	r := C.shim_queries_read(w.device.shim, w.queries, C.uint32_t(len(ticks)), (*C.uint64_t)(unsafe.Pointer(&ticks[0])))
@@ -78,7 +79,7 @@ func (w *stopwatch) seconds() ([]float64, error) {
 	return out, nil
 }
 
-// addTimes adds the times of segments whose run has ended.
+// addTimes adds the times of the segments' steps to p. The run of the segments must have ended.
 func addTimes(p *tensor.KernelTimes, segments []segment) error {
 	for _, s := range segments {
 		if s.watch == nil {

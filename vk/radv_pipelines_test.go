@@ -16,12 +16,13 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// passSizes are tokens and sequences of passes: they determine the tiles of products.
+// passSizes are the numbers of tokens and sequences of the recorded passes. They determine the
+// tiles of products.
 var passSizes = [][2]int{{64, 1}, {1024, 1}, {4096, 4}, {32768, 16}}
 
-// radvPipelines returns the dispatches of all pipelines that the device would use, by their keys:
-// for all presets, and for attention with heads of 8 to 64 channels, each relation, score and
-// probability.
+// radvPipelines returns a dispatch of every pipeline that the device would use, by the pipeline's
+// key. It covers all presets, and attention with heads of 8 to 64 channels, each relation, score
+// and probability.
 func radvPipelines(t *testing.T, d *gpu) map[string]dispatch {
 	out := map[string]dispatch{}
 	collect := func(c *sft.Config, training bool, tokens, sequences int, keep func(shader string) bool) {
@@ -35,7 +36,7 @@ func radvPipelines(t *testing.T, d *gpu) map[string]dispatch {
 			}
 		}
 	}
-	// Measurements and updates of the weights are not part of a pass.
+	// The shaders of measurements and of the optimiser are not part of a pass.
 	out["copy"] = dispatch{shader: "copy", operands: make([]operand, 3)}
 	out["peak"] = dispatch{shader: "peak", operands: make([]operand, 2)}
 	r := &recorder{device: d, planning: true, program: tensor.NewProgram()}
@@ -64,7 +65,7 @@ func radvPipelines(t *testing.T, d *gpu) map[string]dispatch {
 	return out
 }
 
-// pipelineKey returns the name of a pipeline.
+// pipelineKey returns the name of a pipeline: its shader, constants and required subgroup size.
 func pipelineKey(d dispatch) string {
 	key := d.shader
 	for _, c := range d.constants {
@@ -76,7 +77,8 @@ func pipelineKey(d dispatch) string {
 	return key
 }
 
-// presetConfigs returns the models of all presets, and of users' data that need other shaders.
+// presetConfigs returns the configurations of all presets, and of models for other data that need
+// further shaders.
 func presetConfigs(t *testing.T) []*sft.Config {
 	var out []*sft.Config
 	add := func(p *lra.Preset, spec seq.Spec, change func(*sft.Config)) {
@@ -109,7 +111,8 @@ func presetConfigs(t *testing.T) []*sft.Config {
 	return out
 }
 
-// headConfigs returns models of one layer like c, with two heads.
+// headConfigs returns configurations like c with one layer and two heads, for each size of the
+// heads, relation, score and probability.
 func headConfigs(t *testing.T, c sft.Config) []*sft.Config {
 	var out []*sft.Config
 	add := func(channels int, change func(*sft.Config)) {

@@ -6,7 +6,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
-	flags "flag" // a function of this package is called flag
+	flags "flag" // package vk has a function flag
 	"fmt"
 	"maps"
 	"os"
@@ -23,23 +23,23 @@ import (
 
 var updateTables = flags.Bool("update", false, "write the tables of AMD's compiler anew")
 
-// radvFamilies are GPUs without float16 (polaris10), of GCN 5, RDNA 2 and RDNA 3.
+// radvFamilies are a GPU without float16 (polaris10), and GPUs of GCN 5, RDNA 2 and RDNA 3.
 var radvFamilies = []string{"polaris10", "vega10", "navi21", "gfx1100"}
 
-// radvResult is the environment variable with the file for the result of a family's process.
+// radvResult is the environment variable that names the result file of the process for a family.
 const radvResult = "SFTSEQ_TEST_RADV_RESULT"
 
-// compiled has the pipelines of a family.
+// compiled holds the statistics of all pipelines of a GPU family.
 type compiled struct {
 	Device, Driver string
 	SharedBytes    int
 	Pipelines      map[string]pipelineStatistics
 	Failures       []string
-	Unavailable    string // the machine has no Vulkan
+	Unavailable    string // reason why the machine has no Vulkan, or ""
 }
 
-// pipelineStatistics are the compiler's statistics of a pipeline: registers, and bytes of shared
-// memory and scratch.
+// pipelineStatistics are the compiler's statistics of a pipeline: numbers of registers and
+// instructions, and bytes of shared memory and scratch.
 type pipelineStatistics struct {
 	VGPRs, SGPRs, SpilledVGPRs, SpilledSGPRs, LDS, Scratch, Instructions uint64
 }
@@ -52,8 +52,8 @@ func (s pipelineStatistics) String() string {
 const statisticsHeader = "pipeline\tVGPRs\tSGPRs\tspilled VGPRs\tspilled SGPRs\tLDS\tscratch\tinstructions"
 
 // TestRADV compiles every pipeline with Mesa's compiler for AMD GPUs, which does not need the
-// hardware. A failure, a spilled register, or more shared memory than the device has fails the
-// test, as does a difference from the tables in testdata/radv of the same version of Mesa.
+// hardware. It fails if a pipeline does not compile, spills registers or exceeds the shared memory.
+// It also fails if the statistics differ from tables in testdata/radv of the same version of Mesa.
 func TestRADV(t *testing.T) {
 	if path := os.Getenv(radvResult); path != "" {
 		text := must.Get(json.Marshal(compileAll(t)))(t)
@@ -84,7 +84,8 @@ func TestRADV(t *testing.T) {
 	}
 }
 
-// compileFamily runs this test in a separate process whose driver compiles for a family.
+// compileFamily runs TestRADV in a separate process, whose driver compiles for the family, and
+// returns its result.
 func compileFamily(t *testing.T, family, driver string) *compiled {
 	path := filepath.Join(t.TempDir(), "result.json")
 	c := exec.Command(os.Args[0], "-test.run=^TestRADV$")
@@ -96,13 +97,13 @@ func compileFamily(t *testing.T, family, driver string) *compiled {
 	var r compiled
 	must.Succeed(t, json.Unmarshal(must.Get(os.ReadFile(path))(t), &r))
 	if want := strings.ToUpper(family); r.Unavailable == "" && !strings.Contains(r.Device, want) {
-		t.Fatalf("the device is %s, expected %s", r.Device, want)
+		t.Fatalf("the device is %s, want %s", r.Device, want)
 	}
 	return &r
 }
 
-// compileAll compiles the pipelines of the loader's device, in float32 and, if possible, in mixed
-// precision.
+// compileAll compiles the pipelines for the first device of the loader, in float32 and, if
+// possible, in mixed precision.
 func compileAll(t *testing.T) *compiled {
 	r := &compiled{Pipelines: map[string]pipelineStatistics{}}
 	for _, mixed := range []bool{false, true} {
@@ -119,7 +120,7 @@ func compileAll(t *testing.T) *compiled {
 		r.Device, r.Driver, r.SharedBytes = c.physical.info.Name, c.physical.info.Driver, c.limits.sharedBytes
 		for _, d := range radvPipelines(t, c.gpu) {
 			r.add(c, d)
-			// Another driver may choose subgroups of 32.
+			// The shaders must also compile with subgroups of 32, which another driver may choose.
 			if c.limits.subgroupMin <= 32 && c.limits.subgroupMax > 32 && d.subgroup == 0 {
 				d.subgroup = 32
 				r.add(c, d)
@@ -153,7 +154,8 @@ func (r *compiled) add(c *compiler, d dispatch) {
 	r.Pipelines[key] = s
 }
 
-// check compares with the bounds that hold for every version of the compiler.
+// check reports failures, spilled registers, too much shared memory and shaders without a pipeline.
+// These checks hold for every version of the compiler.
 func (r *compiled) check(t *testing.T, family string) {
 	for _, f := range r.Failures {
 		t.Error(f)
@@ -164,7 +166,7 @@ func (r *compiled) check(t *testing.T, family string) {
 		shaders[name] = true
 		s := r.Pipelines[key]
 		if s.LDS > uint64(r.SharedBytes) {
-			t.Errorf("%s: %d bytes of shared memory, the device has %d", key, s.LDS, r.SharedBytes)
+			t.Errorf("%s: %d bytes of shared memory, want at most %d", key, s.LDS, r.SharedBytes)
 		}
 		if s.SpilledVGPRs+s.SpilledSGPRs+s.Scratch > 0 {
 			spilling[name] = append(spilling[name],
@@ -173,7 +175,7 @@ func (r *compiled) check(t *testing.T, family string) {
 		}
 	}
 	for name, found := range spilling {
-		t.Errorf("%d pipelines of %s spill registers, expected none:\n\t%s", len(found), name,
+		t.Errorf("%d pipelines of %s spill registers, want none:\n\t%s", len(found), name,
 			strings.Join(found, "\n\t"))
 	}
 	sources := must.Get(filepath.Glob("../shaders/*.comp"))(t)
@@ -185,7 +187,7 @@ func (r *compiled) check(t *testing.T, family string) {
 	}
 }
 
-// table returns the text of the committed file.
+// table returns the statistics in the format of the files in testdata/radv.
 func (r *compiled) table() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Written by go test ./vk -run RADV -update\n# driver: %s\n%s\n", r.Driver, statisticsHeader)
@@ -195,13 +197,13 @@ func (r *compiled) table() string {
 	return b.String()
 }
 
-// compare reports the differences from a committed table. They are errors if the driver is the
-// same.
+// compare reports differences from a committed table. Differences fail the test only if the table
+// is of the same driver.
 func (r *compiled) compare(t *testing.T, text string) {
 	report := t.Errorf
 	if _, driver, _ := strings.Cut(text, "# driver: "); !strings.HasPrefix(driver, r.Driver+"\n") {
 		driver, _, _ = strings.Cut(driver, "\n")
-		t.Logf("the driver is %s, the table is of %s: differences are reported only", r.Driver, driver)
+		t.Logf("the driver is %s, the table is of %s: differences do not fail the test", r.Driver, driver)
 		report = t.Logf
 	}
 	before := map[string]string{}
@@ -235,7 +237,7 @@ func (r *compiled) compare(t *testing.T, text string) {
 	}
 }
 
-// TestRADVPage checks that the page has the maxima of the committed tables.
+// TestRADVPage checks that docs/performance.md states the maxima of the committed tables.
 func TestRADVPage(t *testing.T) {
 	inReruns(t)
 	page := string(must.Get(os.ReadFile("../docs/performance.md"))(t))
@@ -247,7 +249,7 @@ func TestRADVPage(t *testing.T) {
 			var vgprs, sgprs, spilled, spilledSGPRs, lds, scratch, instructions int
 			if n, _ := fmt.Sscan(numbers, &vgprs, &sgprs, &spilled, &spilledSGPRs, &lds,
 				&scratch, &instructions); n != 7 {
-				continue // a header
+				continue // skip the header
 			}
 			pipelines++
 			most := &others
@@ -263,7 +265,7 @@ func TestRADVPage(t *testing.T) {
 			shared/1000, shared%1000, spills)
 		if _, row, ok := strings.Cut(page, "\n| "+family+" ("); pipelines == 0 || !ok ||
 			!strings.Contains(row[:strings.Index(row, "\n")+1], want) {
-			t.Errorf("docs/performance.md: the row of %s differs, expected%s", family, want)
+			t.Errorf("docs/performance.md: the row of %s differs, want%s", family, want)
 		}
 	}
 }

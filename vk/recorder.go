@@ -9,11 +9,11 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// Regions of a recording besides those of the program's memories.
+// Memory regions of a recording, in addition to the program's memory regions.
 const (
-	scratchRegion = tensor.Regions + iota // memory of one launch, shared by all programs in an arena
+	scratchRegion = tensor.Regions + iota // scratch memory of one launch, shared by all programs in an arena
 	constantSpace                         // constants of the program
-	dummySpace                            // bound for operands that are nil
+	dummySpace                            // memory bound for operands that are nil
 	regions
 )
 
@@ -21,29 +21,30 @@ const (
 type step struct {
 	dispatch
 	pipeline *pipeline
-	barrier  bool // wait for earlier steps first
+	barrier  bool // true if the step waits for all earlier steps
 	launch   int  // index of the launch in the program
 }
 
-// dispatch is one launch of a shader. Binding 0 holds the batch's counts; the operands follow.
+// dispatch is one launch of a shader. Binding 0 holds the batch's counts, and the operands have the
+// bindings from 1 on.
 type dispatch struct {
-	shader    string   // base name of its source; "" zeroes the operand
+	shader    string   // base name of the source file; "" zeroes the operand
 	constants []uint32 // specialisation constants
 	push      []uint32 // push constants
-	groups    int      // workgroups; the shader's group() may exceed it slightly
-	subgroup  uint32   // required subgroup size; 0: the driver's choice
-	deferred  bool     // no step in the launch waits for it
+	groups    int      // number of workgroups; the shader's group() may exceed it slightly
+	subgroup  uint32   // required subgroup size; 0 leaves the choice to the driver
+	deferred  bool     // true if no other step of the launch waits for this step
 	operands  []operand
 }
 
-// operand is a tensor and its access.
+// operand is a tensor with the kinds of access to it.
 type operand struct {
 	*tensor.Tensor
 	reads, writes bool
 }
 
-// Operands that are nil are bound to these tensors, which the shader does not access. The batch's
-// counts may be nil, too; they are then all zero.
+// Operands that are nil are bound to these tensors, which the shader does not access. If the
+// program has no counts, nothingRead serves as counts of zero.
 var (
 	nothingRead    = tensor.At(dummySpace, 0, "nothing", grain/4)
 	nothingWritten = tensor.At(dummySpace, grain/4, "nothing", grain/4)
@@ -80,14 +81,14 @@ type recorder struct {
 	launch    int // index of the current launch
 	memory    ring
 	constants []uint32
-	open      []operand // accesses since the last barrier
+	open      []operand // operands of the steps since the last barrier
 	deferred  []step
-	prompt    bool // no step is deferred
-	planning  bool // no pipelines are built
+	prompt    bool // true if no step is deferred
+	planning  bool // true if no pipelines are compiled
 	err       error
 }
 
-// record records the launches of the program.
+// record compiles the launches of the program to steps.
 func (r *recorder) record() error {
 	for _, s := range r.program.Segments {
 		for r.launch = s.From; r.launch < s.To; r.launch++ {
@@ -102,7 +103,7 @@ func (r *recorder) record() error {
 		}
 		r.launch = s.To - 1
 		r.flush()
-		r.open = r.open[:0] // a segment begins with a barrier
+		r.open = r.open[:0] // each segment is submitted separately and begins with a barrier
 	}
 	return r.fits()
 }
@@ -123,7 +124,7 @@ func (r *recorder) fits() error {
 	return nil
 }
 
-// dispatch appends a launch of a shader.
+// dispatch appends a step that launches a shader.
 func (r *recorder) dispatch(d dispatch) {
 	if d.groups == 0 || r.err != nil {
 		return
@@ -163,21 +164,23 @@ func (d *gpu) takes(s dispatch) error {
 	return nil
 }
 
-// grid arranges workgroups in as few lines of equal length as possible.
+// grid returns a grid of y lines of x workgroups for at least the given number of groups, with as
+// few lines as possible.
 func (d *gpu) grid(groups int) (x, y int) {
 	y = blocks(groups, d.limits.maxGroups[0])
 	return blocks(groups, y), y
 }
 
-// zero clears a tensor.
+// zero appends a step that clears a tensor.
 func (r *recorder) zero(t *tensor.Tensor) {
 	if r.err == nil && t.Words() > 0 {
 		r.append(step{dispatch: dispatch{operands: []operand{write(t)}}})
 	}
 }
 
-// append adds a step, with a barrier if an operand overlaps an unfinished access and one of the two
-// writes. Deferred steps go after the barrier, or before it if the step depends on them.
+// append adds a step. The step begins with a barrier if its operands conflict with an access since
+// the last barrier. Deferred steps go behind the barrier, or in front of it if the step depends on
+// them.
 func (r *recorder) append(s step) {
 	if slices.ContainsFunc(r.deferred, s.follows) {
 		r.flush()
@@ -199,8 +202,8 @@ func (r *recorder) place(s step) {
 	r.steps = append(r.steps, s)
 }
 
-// later appends a step that nothing waits for: the last stage of a sum. It is deferred until the
-// next barrier that is needed anyway.
+// later adds a deferred step, such as the last stage of a sum. The step is appended at the next
+// barrier that other steps need, which saves a barrier.
 func (r *recorder) later(s step) {
 	if r.prompt {
 		r.append(s)
@@ -212,7 +215,7 @@ func (r *recorder) later(s step) {
 	r.deferred = append(r.deferred, s)
 }
 
-// flush appends the deferred steps, at the latest at the end of a segment.
+// flush appends the deferred steps.
 func (r *recorder) flush() {
 	for i, d := range r.deferred {
 		if d.barrier = i == 0 && len(r.open) > 0; d.barrier {
@@ -235,14 +238,15 @@ func (o operand) conflicts(p operand) bool {
 		p.Offset < o.Offset+o.Words()
 }
 
-// scratch returns memory for the dispatches of the current launch, with undefined content.
+// scratch returns a tensor of scratch memory with undefined content, for the dispatches of the
+// current launch.
 func (r *recorder) scratch(shape ...int) *tensor.Tensor {
 	t := tensor.At(scratchRegion, 0, "scratch", shape...)
 	t.Offset = r.memory.take(align(t.Words()))
 	return t
 }
 
-// constant returns memory that holds the words for the lifetime of the program.
+// constant returns a tensor that holds the words for the lifetime of the program.
 func (r *recorder) constant(words []uint32) *tensor.Tensor {
 	t := tensor.At(constantSpace, len(r.constants), "constant", len(words))
 	r.constants = append(r.constants, words...)
@@ -250,14 +254,14 @@ func (r *recorder) constant(words []uint32) *tensor.Tensor {
 	return t
 }
 
-// align rounds up to a multiple of the operand alignment.
+// align returns a number of words, rounded up to a multiple of the operand alignment.
 func align(words int) int { return blocks(words, grain/4) * grain / 4 }
 
-// The initial value of sumParts: see sumparts.comp.
+// Initial values of a sum by sumParts, see sumparts.comp.
 const (
 	assign = iota
-	addTo  // y, to which the parts are added
-	goOn   // the end of the previous parts' sum
+	addTo  // begins with y, so that the parts are added to y
+	goOn   // continues the sum of the previous parts in y
 )
 
 // sumParts sets y[0 … n−1] to the sum of count parts of n words each, in their order.
@@ -271,7 +275,7 @@ func (r *recorder) sumParts(y, parts *tensor.Tensor, n, count, start int) {
 		operands: []operand{target, read(parts)}, deferred: true})
 }
 
-// axis returns the first argument of a shader's used().
+// axis returns the number of the tensor's axis for the function used() of shaders.
 func axis(t *tensor.Tensor) uint32 { return uint32(t.Rows) }
 
 // blocks returns n/size, rounded up.

@@ -18,7 +18,7 @@ func residualScaleBackward(r *recorder, k tensor.ResidualScaleBackward) {
 	eachExtent(k.DY, k.DY.Width(), func(e extent) {
 		d := e.columns("residualscale_backward", n,
 			write(e.of(k.DB)), update(dots), read(e.of(k.DY)), read(e.of(k.B)), read(k.Scale))
-		d.groups = n // one workgroup processes all columns
+		d.groups = n // a workgroup processes all columns
 		r.dispatch(d)
 	})
 	start := assign

@@ -9,33 +9,34 @@ import (
 )
 
 var (
-	// blockWords is the maximum that one launch reads or writes of an operand, equal to the
-	// smallest binding that a device must support.
+	// blockWords is the maximum number of words of an operand that a launch accesses. It equals the
+	// largest binding that every device supports.
 	blockWords = 128 << 20 / 4
-	// launchOperations is the maximum work of one launch: half a second on a slow device. Desktop
-	// drivers kill launches that take seconds.
+	// launchOperations is the maximum number of operations per launch: half a second on a slow
+	// device. Desktop drivers kill launches that take seconds.
 	launchOperations = 40e9
 )
 
-// blockRows returns the number of rows of the given width in a launch, with the given operations
-// per row: a multiple of 128.
+// blockRows returns the number of rows per launch, a multiple of 128, for rows of the given width
+// in words and the given operations per row.
 func blockRows(width int, operations float64) int {
 	return max(128, int(min(float64(blockWords/width), launchOperations/max(1, operations)))/128*128)
 }
 
-// eachBlock calls f for blocks of size rows.
+// eachBlock calls f for each block of at most size rows.
 func eachBlock(rows, size int, f func(first, n int)) {
 	for first := 0; first < rows; first += size {
 		f(first, min(size, rows-first))
 	}
 }
 
-// window is a range of n rows of operands that consist of pieces of any length, such as sequences.
-// A launch binds these rows and processes the pieces that begin within the first span rows, which
-// is n minus the length of a piece.
+// window is a range of n rows of operands that consist of pieces, such as tiles or chunks. A launch
+// binds these rows and processes the pieces that begin within the first span rows. The span is n
+// minus the maximum length of a piece; a span of 0 is unlimited.
 type window struct{ first, n, span int }
 
-// eachWindow calls f for windows of size rows; no piece is longer than piece.
+// eachWindow calls f for each window of at most size rows. The argument piece is the maximum length
+// of a piece.
 func eachWindow(rows, piece, size int, f func(w window)) {
 	if rows <= size {
 		f(window{n: rows})
@@ -51,10 +52,10 @@ func eachWindow(rows, piece, size int, f func(w window)) {
 	}
 }
 
-// of returns the window's part of a tensor.
+// of returns the window's rows of a tensor.
 func (w window) of(t *tensor.Tensor) *tensor.Tensor { return rowsOf(t, w.first, w.n) }
 
-// end returns the span for shaders; that of the last window is unlimited.
+// end returns the span for shaders, the largest uint32 if it is unlimited.
 func (w window) end() uint32 {
 	if w.span == 0 {
 		return math.MaxUint32
@@ -62,7 +63,7 @@ func (w window) end() uint32 {
 	return uint32(w.span)
 }
 
-// rowsOf returns a block of a tensor's rows.
+// rowsOf returns the rows first … first+n−1 of a tensor.
 func rowsOf(t *tensor.Tensor, first, n int) *tensor.Tensor {
 	block := *t
 	block.Shape = append([]int{n}, t.Shape[1:]...)

@@ -16,8 +16,8 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// TestSplitGradients checks that gradients have the same bits for any split of launches: by rows,
-// heads, chunks of queries and chunks of rows.
+// TestSplitGradients checks that gradients have the same bits when launches are split by rows, by
+// heads, by chunks of queries and by chunks of rows.
 func TestSplitGradients(t *testing.T) {
 	d := open(t, Options{})
 	m, _, _ := trained(t)
@@ -38,19 +38,21 @@ func TestSplitGradients(t *testing.T) {
 	small(t, d)
 	got := gradient()
 	for _, p := range m.Parameters.List {
-		// its pieces, as long as the input, are split: the block size is the same on all devices
+		// This gradient depends on the split, because its pieces are as long as the input. The
+		// result is still the same on all devices, as they have the same block size.
 		if p.Name == "embed.weight" {
 			continue
 		}
 		lo, hi := p.Offset, p.Offset+p.Size()
 		if !slices.Equal(got[lo:hi], want[lo:hi]) {
-			t.Errorf("%s: differs", p.Name)
+			t.Errorf("the gradient of %s differs between split and unsplit launches", p.Name)
 		}
 	}
 }
 
-// TestSplitNGrams checks that logits and gradients have the same bits for any split of the table of
-// n-grams and of the tokens, and no launch binds more than a block of them.
+// TestSplitNGrams checks that logits and gradients have the same bits when launches are split by
+// blocks of the table of n-grams and of the tokens. It also checks that no launch binds more than a
+// block of either.
 func TestSplitNGrams(t *testing.T) {
 	d := open(t, Options{})
 	m, _, _ := trained(t)
@@ -75,7 +77,7 @@ func TestSplitNGrams(t *testing.T) {
 	small(t, d)
 	if got := results(); !slices.Equal(got[0], want[0]) || !slices.Equal(got[1][m.Parameters.List[1].Offset:],
 		want[1][m.Parameters.List[1].Offset:]) {
-		t.Error("blocks of the table change bits")
+		t.Error("logits or gradients differ between one block of the table and several")
 	}
 	p := must.Get(sft.Record(m.Config, true, len(x), 1))(t)
 	r := &recorder{device: d, program: p.(*tensor.Program), planning: true}
@@ -88,17 +90,17 @@ func TestSplitNGrams(t *testing.T) {
 		found++
 		for _, o := range s.operands {
 			if o.Width() == 8 && o.Shape[0] > 128 {
-				t.Errorf("%s binds %d rows of %v", s.shader, o.Shape[0], o.Tensor)
+				t.Errorf("%s binds %d rows of %v, want at most 128", s.shader, o.Shape[0], o.Tensor)
 			}
 		}
 	}
 	if found < 100 {
-		t.Errorf("%d launches, expected one for each block of the table and of the tokens", found)
+		t.Errorf("%d launches, want at least 100: one for each block of the table and of the tokens", found)
 	}
 }
 
-// TestLaunchesAreBounded checks that the work and the bindings of launches for attention and weight
-// gradients do not grow with the input.
+// TestLaunchesAreBounded checks that longer inputs give more launches of attention rather than
+// longer launches, and that short inputs give few launches.
 func TestLaunchesAreBounded(t *testing.T) {
 	d := open(t, Options{})
 	m, _, _ := trained(t)
@@ -119,13 +121,14 @@ func TestLaunchesAreBounded(t *testing.T) {
 	few, many := launches(1<<14), launches(1<<17)
 	for _, shader := range []string{"attention", "attention_backward_queries", "attention_backward_keys"} {
 		if few[shader] < 2 || many[shader] < 4*few[shader] {
-			t.Errorf("%s: %d launches, and %d for eight times the tokens", shader, few[shader], many[shader])
+			t.Errorf("%s: %d launches, and %d for eight times the tokens, want at least 2 and four times the launches",
+				shader, few[shader], many[shader])
 		}
 	}
 	launchOperations = operations
 	for shader, n := range launches(1 << 14) {
-		if len(shader) > 8 && shader[:9] == "attention" && n > 3 { // three for the sums
-			t.Errorf("%s: %d launches for a short input", shader, n)
+		if len(shader) > 8 && shader[:9] == "attention" && n > 3 { // sums need up to three launches
+			t.Errorf("%s: %d launches for a short input, want at most 3", shader, n)
 		}
 	}
 }
@@ -152,18 +155,18 @@ func TestWindows(t *testing.T) {
 		next := 0
 		eachWindow(rows, piece, size, func(w window) {
 			if w.first != next || w.first%128 != 0 || w.n > max(size, 128+piece) {
-				t.Errorf("%v: window %v, expected one from %d", c, w, next)
+				t.Errorf("%v: window %v, want one that begins at row %d", c, w, next)
 			}
 			next += w.span
 			if end := min(rows, next+piece); w.span > 0 && w.first+w.n < end || w.span == 0 && w.first+w.n != rows {
-				t.Errorf("%v: window %v ends early", c, w)
+				t.Errorf("%v: window %v ends before a piece that begins in it", c, w)
 			}
 			if w.span == 0 {
 				next = rows
 			}
 		})
 		if next < rows {
-			t.Errorf("%v: %d rows were done", c, next)
+			t.Errorf("%v: the windows cover only %d rows", c, next)
 		}
 	}
 }

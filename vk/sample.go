@@ -12,14 +12,14 @@ func init() { register(kernel(sample)) }
 
 const (
 	// oneLaunch is the maximum number of tokens of a sequence that one workgroup processes in one
-	// launch. For one sequence of this length it is about as fast as sampleSteps launches, for
-	// several much faster.
+	// launch. At this length, one launch is about as fast as sampleSteps launches for one sequence,
+	// and much faster for several sequences.
 	oneLaunch = 16384
-	// sampleChunk is the part of a longer sequence that a workgroup processes.
+	// sampleChunk is the number of tokens of a longer sequence that a workgroup processes.
 	sampleChunk = 4096
 
-	sampleSteps = 17                      // as in sample.comp
-	sampleBoard = sampleSteps * (256 + 8) // words per sequence, as there
+	sampleSteps = 17                      // number of steps in sample.comp
+	sampleBoard = sampleSteps * (256 + 8) // words per sequence in sample.comp
 )
 
 func sample(r *recorder, k tensor.Sample) {

@@ -10,11 +10,12 @@ import (
 func init() { register(kernel(sinusoidTables), kernel(sinusoidTablesBackward)) }
 
 const (
-	tableRows        = 8  // rows per workgroup, as in tables.glsl
-	tableFrequencies = 32 // frequencies per step, as in tables.glsl
+	tableRows        = 8  // rows per workgroup, equal to the value in tables.glsl
+	tableFrequencies = 32 // frequencies per step, equal to the value in tables.glsl
 	minTableChunk    = 256
 	maxTableChunks   = 128
-	// tablePartWords limits the words of all chunks' partial sums; it matters for many frequencies.
+	// tablePartWords is the maximum number of words in the partial sums of all chunks. It limits
+	// the number of chunks if there are many frequencies.
 	tablePartWords = 4 << 20
 )
 
@@ -45,8 +46,8 @@ func sinusoidTablesBackward(r *recorder, k tensor.SinusoidBackward) {
 			write(k.DAddBias), read(parts)}})
 }
 
-// turns returns the frequencies, low halves first, followed by a frequency of 0, whose cosines
-// multiply the biases.
+// turns returns a constant with two words per frequency, the low half first. The last frequency is
+// 0; its cosines multiply the biases.
 func turns(r *recorder, q *sinusoid.Frequencies) *tensor.Tensor {
 	var words []uint32
 	for _, w := range q.Turns() {

@@ -12,7 +12,8 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// weighted returns a program that computes y = x + n·w in n segments, with shared weights w.
+// weighted returns a program that computes y = x + n·w in n segments. The weights w are in memory
+// that several bindings may share.
 func weighted(n int) *tensor.Program {
 	p := tensor.NewProgram()
 	x, w := p.Input("x", tensor.Fixed, 100), tensor.At(tensor.Weights, 0, "w", 100)
@@ -26,7 +27,7 @@ func weighted(n int) *tensor.Program {
 	return p.Finish()
 }
 
-// TestSlots checks that several goroutines concurrently prepare programs, run them on shared
+// TestSlots checks that several goroutines may concurrently prepare programs, run them on shared
 // weights and read the results.
 func TestSlots(t *testing.T) {
 	d := open(t, Options{}, watched)
@@ -64,7 +65,7 @@ func TestSlots(t *testing.T) {
 				}
 				for i := range out {
 					if out[i] != in[i]+float32(n) {
-						t.Errorf("slot %d, round %d: %v, expected %v", l, round, out[i], in[i]+float32(n))
+						t.Errorf("slot %d, round %d: %v, want %v", l, round, out[i], in[i]+float32(n))
 						return nil
 					}
 				}
@@ -81,8 +82,8 @@ func TestSlots(t *testing.T) {
 	wg.Wait()
 }
 
-// TestRecordingsAreBounded checks that of many programs that run in the same memory, the most
-// recently used ones are kept.
+// TestRecordingsAreBounded checks that the device keeps at most maxRecordings recordings, and drops
+// the least recently used recordings first.
 func TestRecordingsAreBounded(t *testing.T) {
 	d := bare(t)
 	defer d.Close()
@@ -97,15 +98,15 @@ func TestRecordingsAreBounded(t *testing.T) {
 		must.Succeed(t, x.Run(context.Background(), mem, 0, 1))
 	}
 	if n := len(d.recordings); n != maxRecordings || d.recordings[n-1].executable != executables[len(executables)-1] {
-		t.Errorf("%d recordings", n)
+		t.Errorf("%d recordings, want %d with the most recent recording at the end", n, maxRecordings)
 	}
-	if err := executables[0].Run(context.Background(), mem, 0, 1); err != nil { // recorded again
+	if err := executables[0].Run(context.Background(), mem, 0, 1); err != nil { // the program is recorded again
 		t.Error(err)
 	}
 }
 
-// TestStopped checks that a context that ends stops a program between segments, and the program can
-// run again afterwards.
+// TestStopped checks that a cancelled context stops a program between segments, and that the
+// program can run again.
 func TestStopped(t *testing.T) {
 	d := open(t, Options{})
 	p := weighted(3)
@@ -125,7 +126,7 @@ func TestStopped(t *testing.T) {
 		return r
 	}
 	if err := x.Run(ctx, mem, 0, 3); !errors.Is(err, context.Canceled) || submitted != 3 {
-		t.Errorf("error %v after %d submissions", err, submitted)
+		t.Errorf("error %v after %d submissions, want Canceled after 3", err, submitted)
 	}
 	must.Check(t, x.Run(context.Background(), mem, 0, 3))
 }

@@ -16,7 +16,7 @@ import (
 
 const statisticsExtension = "VK_KHR_pipeline_executable_properties"
 
-// compiler is a device that compiles pipelines and reports their statistics. It executes nothing:
+// compiler is a device that compiles pipelines and reports their statistics. It cannot run them, as
 // drivers that compile for missing hardware have no queues or semaphores.
 type compiler struct{ *gpu }
 
@@ -60,7 +60,8 @@ func (c *compiler) open(mixed bool) error {
 	return c.check("create the logical device", r)
 }
 
-// compile returns the compiler's statistics of a dispatch's pipeline, by the driver's names.
+// compile compiles the pipeline of a dispatch and returns the compiler's statistics. The keys are
+// the driver's names of the statistics.
 func (c *compiler) compile(d dispatch) (map[string]uint64, error) {
 	p, err := c.pipelines.get(d.shader, d.constants, d.subgroup, len(d.operands))
 	if err != nil {

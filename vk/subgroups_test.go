@@ -13,8 +13,9 @@ import (
 	"testing"
 )
 
-// TestSubgroups checks that subgroups have the requested width. It is 8 on most CPUs; make
-// test-again repeats the dependent tests with 4, 16 and 32.
+// TestSubgroups checks that subgroups have the width that the environment requests. Without a
+// request it is 8 on most CPUs; make test-again repeats tests that depend on the width with 4, 16
+// and 32.
 func TestSubgroups(t *testing.T) {
 	d := open(t, Options{}, widths)
 	t.Logf("subgroups of %d", d.Info().SubgroupSize)
@@ -23,13 +24,13 @@ func TestSubgroups(t *testing.T) {
 		return
 	}
 	if n, err := strconv.Atoi(bits); err != nil || d.Info().SubgroupSize != n/32 {
-		t.Errorf("%s has subgroups of %d, %s bits were asked for; error %v", d.Name(), d.Info().SubgroupSize, bits, err)
+		t.Errorf("%s has subgroups of %d for vectors of %s bits; error %v", d.Name(), d.Info().SubgroupSize, bits, err)
 	}
 }
 
-// asking lists the shaders that read their subgroup's size or rank, each with the suite of the
-// kernel that launches it. Cooperative matrices also depend on the subgroup, but Mesa's driver has
-// none.
+// asking maps each shader that reads the size of its subgroup, or the rank in it, to the
+// conformance suite of its kernel. Cooperative matrices also depend on the subgroup, but Mesa's
+// driver does not support them.
 var asking = map[string]string{
 	"attention_backward_leak": "attention",
 	"embed_backward":          "embed",
@@ -40,21 +41,21 @@ var asking = map[string]string{
 	"sumsquares":              "adamw",
 }
 
-// asksSubgroup reports whether a case launches one of the asking shaders. In subgroups of more than
-// 8, more invocations run in lockstep, so a shader that does not use its subgroup cannot fail there
-// unless it fails in smaller ones.
+// asksSubgroup reports whether a conformance case launches one of the asking shaders. Other cases
+// need no run with subgroups of more than 8: more invocations run in lockstep there, so a shader
+// that ignores its subgroup fails in smaller subgroups if it fails at all.
 func asksSubgroup(suite, name string) bool {
-	if suite == "attention" { // its backward pass asks only if no scores are dropped
+	if suite == "attention" { // the backward pass launches an asking shader only for these options
 		return strings.HasPrefix(name, "attention_backward ") && strings.Contains(name, "score 0, probability 0")
 	}
 	return slices.Contains(slices.Collect(maps.Values(asking)), suite)
 }
 
-// TestAskingShaders checks that no other shader reads its subgroup.
+// TestAskingShaders checks that asking lists exactly the shaders that use subgroup operations.
 func TestAskingShaders(t *testing.T) {
 	files, err := filepath.Glob("../shaders/*.comp")
 	if err != nil || len(files) < 50 {
-		t.Fatalf("%d shaders, %v", len(files), err)
+		t.Fatalf("found %d shaders, want at least 50; error %v", len(files), err)
 	}
 	asks := regexp.MustCompile(`GL_KHR_shader_subgroup|reduce\.glsl`)
 	var found []string
@@ -67,6 +68,6 @@ func TestAskingShaders(t *testing.T) {
 		}
 	}
 	if want := slices.Sorted(maps.Keys(asking)); !slices.Equal(found, want) {
-		t.Errorf("%q ask their subgroup, expected %q", found, want)
+		t.Errorf("%q use subgroup operations, want %q", found, want)
 	}
 }

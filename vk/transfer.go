@@ -13,21 +13,21 @@ import (
 )
 
 const (
-	// stagingBytes is the size of a staging buffer.
+	// stagingBytes is the number of bytes in a staging buffer.
 	stagingBytes = 8 << 20
-	// stagingSteps is the maximum number of pending copies: each new one is compared with all
-	// others.
+	// stagingSteps is the maximum number of pending copies. It is bounded because each new copy is
+	// compared with all pending copies.
 	stagingSteps = 1024
 )
 
-// transfers moves data between the host and the device. Uploads are gathered in one of two staging
-// buffers and submitted with the next program or download, so that a batch needs one submission and
-// is transferred while the previous batch is computed.
+// transfers copies data between the host and the device. It gathers uploads in one of two staging
+// buffers and submits them with the next program or download. A batch therefore needs one
+// submission, and is uploaded while the previous batch is computed.
 type transfers struct {
 	device *gpu
 	mu     sync.Mutex
 	stages [2]stage
-	now    int    // index of the stage that gathers
+	now    int    // index of the stage that gathers uploads
 	sent   uint64 // timeline value at which all submitted uploads are complete
 	down   *block
 	read   *commands
@@ -39,7 +39,7 @@ type stage struct {
 	used     int64
 	steps    []C.shim_step
 	commands *commands
-	sent     bool // its fence must be waited for
+	sent     bool // true if the stage must wait for its fence before reuse
 }
 
 func (t *transfers) open(d *gpu) error {
@@ -67,7 +67,7 @@ func (t *transfers) close() {
 	t.read.free()
 }
 
-// upload gathers words for a memory.
+// upload copies words to the staging buffer and adds a pending copy to the memory.
 func (t *transfers) upload(m *memory, offset int, words []uint32) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -104,7 +104,7 @@ func (t *transfers) overlaps(s *stage, m *memory, offset, n int) C.uint32_t {
 	return 0
 }
 
-// fill gathers a command that fills a memory with a word.
+// fill adds a pending command that fills a memory with a word.
 func (t *transfers) fill(m *memory, word uint32) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -118,7 +118,8 @@ func (t *transfers) fill(m *memory, word uint32) error {
 	return nil
 }
 
-// room returns the stage that gathers, a new one if it is full.
+// room returns the stage that gathers uploads. If the stage is full, room submits it and returns
+// the other stage.
 func (t *transfers) room() (*stage, error) {
 	s := &t.stages[t.now]
 	if stagingBytes-s.used < 4 || len(s.steps) == stagingSteps {
@@ -154,8 +155,8 @@ func (t *transfers) send() error {
 	return nil
 }
 
-// flush submits the gathered uploads before a program runs. The program may begin when the timeline
-// has reached arrived.
+// flush submits the gathered uploads. A program that depends on them may begin when the timeline
+// has reached the value arrived.
 func (t *transfers) flush() (arrived uint64, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -163,8 +164,8 @@ func (t *transfers) flush() (arrived uint64, err error) {
 	return t.sent, err
 }
 
-// download waits for submitted uploads and copies words to the host. The caller has waited for the
-// programs that write them.
+// download submits the gathered uploads and copies words to the host. The caller must have waited
+// for the programs that write the words.
 func (t *transfers) download(m *memory, offset int, words []uint32) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestTransfers writes and reads at random and compares with a copy in host memory: odd offsets and
-// sizes, more than a staging buffer holds, overlapping writes in order.
+// TestTransfers writes and reads random ranges and compares with a copy in host memory. The ranges
+// have odd offsets and sizes, overlap, and may exceed a staging buffer.
 func TestTransfers(t *testing.T) {
 	d := open(t, Options{}, watched)
 	const words = 3*stagingBytes/4 + 77
@@ -24,7 +24,7 @@ func TestTransfers(t *testing.T) {
 		n = 1 + random.IntN(1<<random.IntN(12))
 		switch random.IntN(20) {
 		case 0:
-			n = words // all words
+			n = words // read or write all words
 		case 1:
 			n = stagingBytes/4 + random.IntN(5) - 2
 		}
@@ -36,10 +36,10 @@ func TestTransfers(t *testing.T) {
 		got := make([]uint32, n)
 		must.Succeed(t, m.Read(at, got))
 		if !slices.Equal(got, want[at:at+n]) {
-			t.Fatalf("words %d … %d differ", at, at+n)
+			t.Fatalf("words %d … %d differ from the written ones", at, at+n)
 		}
 	}
-	check() // zeroed
+	check() // new memory is zero
 	for i := range 120 {
 		at, n := place()
 		x := make([]uint32, n)
@@ -55,36 +55,36 @@ func TestTransfers(t *testing.T) {
 	got := make([]uint32, words)
 	must.Succeed(t, m.Read(0, got))
 	if !slices.Equal(got, want) {
-		t.Error("the whole differs")
+		t.Error("the content differs from the written words")
 	}
 	for _, c := range [][2]int{{-1, 1}, {words, 1}, {words - 1, 2}, {0, words + 1}} {
 		if m.Write(c[0], make([]uint32, c[1])) == nil || m.Read(c[0], make([]uint32, c[1])) == nil {
-			t.Errorf("%d words at %d were accepted", c[1], c[0])
+			t.Errorf("writing or reading %d words at %d succeeded, want an error", c[1], c[0])
 		}
 	}
 }
 
-// TestManySmallWrites checks that the number of pending copies is bounded, and memory that is freed
-// before they are submitted may be reused immediately.
+// TestManySmallWrites checks that the number of pending copies is bounded. It also checks that
+// memory may be reused immediately if it is freed before a pending copy to it is submitted.
 func TestManySmallWrites(t *testing.T) {
 	d := open(t, Options{}, watched)
 	for i := range 3 * stagingSteps {
 		m := must.Get(d.Allocate(7))(t)
 		must.Succeed(t, m.Write(3, []uint32{uint32(i)}))
 		if n := len(d.transfers.stages[d.transfers.now].steps); n > stagingSteps {
-			t.Fatalf("%d steps wait", n)
+			t.Fatalf("%d copies are pending, want at most %d", n, stagingSteps)
 		}
 		if i%500 == 0 {
 			var got [7]uint32
 			if err := m.Read(0, got[:]); err != nil || got != [7]uint32{3: uint32(i)} {
-				t.Fatalf("%d: %v, %v", i, got, err)
+				t.Fatalf("write %d: read %v, error %v", i, got, err)
 			}
 		}
 		m.Free()
 	}
 }
 
-// TestWriters checks that several goroutines write and read separate memories.
+// TestWriters checks that several goroutines may write and read separate memories concurrently.
 func TestWriters(t *testing.T) {
 	d := open(t, Options{}, watched)
 	const words = stagingBytes/4/3 + 5
@@ -105,7 +105,7 @@ func TestWriters(t *testing.T) {
 				at := w + 3*round
 				must.Check(t, m.Write(at, x[at:]))
 				if err := m.Read(at, got[at:]); err != nil || !slices.Equal(got[at:], x[at:]) {
-					t.Errorf("writer %d, round %d: other words came back (%v)", w, round, err)
+					t.Errorf("writer %d, round %d: read differs from the written words; error %v", w, round, err)
 				}
 			}
 		})

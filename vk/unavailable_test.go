@@ -14,8 +14,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestUnavailable checks that without a loader or a driver there is no crash, and the error says
-// what is missing and what to install. A process loads Vulkan once, so each case runs in its own
+// TestUnavailable checks that the errors without a Vulkan loader or driver name the missing
+// component and the package to install. A process loads Vulkan once, so each case runs in its own
 // process.
 func TestUnavailable(t *testing.T) {
 	const child = "SFTSEQ_VK_UNAVAILABLE"
@@ -54,7 +54,7 @@ func TestUnavailable(t *testing.T) {
 			text := string(out)
 			for _, want := range append(c.want, "devices: [] true no Vulkan: ", "open: true true no Vulkan: ") {
 				if !strings.Contains(text, want) {
-					t.Errorf("expected %q in\n%s", want, text)
+					t.Errorf("the output lacks %q:\n%s", want, text)
 				}
 			}
 		})
