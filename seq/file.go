@@ -11,24 +11,24 @@ import (
 	"github.com/sftseq/sftseq/internal/arrowipc"
 )
 
-// DefaultCache is the size of a File's cache of record batches in bytes.
+// DefaultCache is the default size of a File's cache of record batches, in bytes.
 const DefaultCache = 64 << 20
 
-// A File gives random access to the rows of a file on disk, in the file or the stream format.
-// Opening reads it once from beginning to end and validates every row. Afterwards memory holds only
-// the rows' lengths (4 bytes each), a checksum of each record batch (8 bytes) and a bounded cache
-// of record batches without their ids. A File is safe for concurrent use.
+// File gives random access to the rows of a file on disk, in the file or the stream format. Opening
+// a File reads the whole file once and validates every row. Afterwards memory holds only the
+// lengths of the rows (4 bytes per row), a checksum of each record batch (8 bytes) and a bounded
+// cache of record batches without ids. A File is safe for concurrent use.
 type File struct {
 	name    string
 	file    *os.File
 	spec    *Spec
 	batches *arrowipc.Places
 	first   []int64 // index of each batch's first row, followed by the number of rows
-	window  int     // maximum number of tokens read of each sequence, 0 for all
-	inRow   int     // examples per row: 2 where the sequences of pairs are separate
+	window  int     // maximum number of tokens read from each sequence, 0 for all
+	inRow   int     // examples per row: 2 if the sequences of pairs are separate examples
 	lengths []int32
 	longest struct{ row, tokens int }
-	density int // maximum number of edges per token of a row
+	density int // maximum over the rows of edges per token, rounded up
 
 	mu    sync.Mutex
 	cache cache
@@ -37,7 +37,8 @@ type File struct {
 // OpenFile opens path for random access.
 func OpenFile(path string) (*File, error) { return OpenWindow(path, 0) }
 
-// OpenWindow opens path for random access to the first window tokens of each sequence; 0 means all.
+// OpenWindow opens path for random access to the first window tokens of each sequence; 0 means all
+// tokens.
 func OpenWindow(path string, window int) (*File, error) {
 	r, err := Open(path)
 	if err != nil {
@@ -46,7 +47,8 @@ func OpenWindow(path string, window int) (*File, error) {
 	return openRandom(r, window, 1)
 }
 
-// openRandom reads the source of r, which has read only the schema, and gives random access to it.
+// openRandom returns random access to the source of r, which must have read only the schema. It
+// reads the source to its end.
 func openRandom(r *Reader, window, inRow int) (*File, error) {
 	file, ok := r.closer.(*os.File)
 	records, all := r.records.(*arrowipc.Reader)
@@ -79,7 +81,7 @@ func (f *File) scan(r *Reader) error {
 			}
 			if rows.edges != nil {
 				n := rows.length(0, i)
-				distinct := min(rows.edgeCount(i), n*n) // edges with the same ends are merged
+				distinct := min(rows.edgeCount(i), n*n) // counts edges with the same ends once
 				f.density = max(f.density, (distinct+n-1)/n)
 			}
 			if f.inRow == 1 {
@@ -111,18 +113,19 @@ func (f *File) Name() string { return f.name }
 // Spec returns the specification of the file's sequences.
 func (f *File) Spec() *Spec { return f.spec }
 
-// Len returns the number of examples: rows, or sequences if those of pairs are separate.
+// Len returns the number of examples. An example is a row or, after OpenSequences, a sequence.
 func (f *File) Len() int { return len(f.lengths) }
 
-// Lengths returns the number of tokens of each example (of both sequences of a
-// pair together). The caller must not change it.
+// Lengths returns the number of tokens of each example. A pair counts the tokens of both sequences.
+// The caller must not change the slice.
 func (f *File) Lengths() []int32 { return f.lengths }
 
-// Longest returns the length of the longest sequence, counting those of a pair separately, and the
-// first row that has one of this length.
+// Longest returns the number of tokens of the longest sequence, and the first row with a sequence
+// of this length. The sequences of a pair count separately.
 func (f *File) Longest() (row, tokens int) { return f.longest.row, f.longest.tokens }
 
-// EdgesPerToken returns the maximum over the rows of edges per token, rounded up.
+// EdgesPerToken returns the number of edges per token in the row where it is largest, rounded up.
+// Edges with the same ends count once.
 func (f *File) EdgesPerToken() int { return f.density }
 
 // Example returns a copy of example i.

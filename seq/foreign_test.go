@@ -8,8 +8,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestForeignFilesStay checks that neither a split nor a manifest replaces a file of another
-// program, whether or not the existing data set may be replaced.
+// TestForeignFilesStay checks that a DatasetBuilder never overwrites a file of another program,
+// even if it may replace an existing data set.
 func TestForeignFilesStay(t *testing.T) {
 	for name, content := range map[string]string{
 		"train.arrow":  "ARROW1\x00\x00 of another program",
@@ -30,14 +30,14 @@ func TestForeignFilesStay(t *testing.T) {
 				must.FailWith(t, ErrExists, name)(err)
 			}
 			if now := must.Get(os.ReadFile(path))(t); string(now) != content {
-				t.Errorf("%s holds %q now", name, now)
+				t.Errorf("%s was overwritten with %q", name, now)
 			}
 		}
 	}
 }
 
-// TestOwnFilesAreReplaced checks that a damaged manifest, and splits of a program that was killed
-// before it wrote the manifest, do not stop a conversion.
+// TestOwnFilesAreReplaced checks that a new data set may overwrite a damaged manifest, and splits
+// of a program that was killed before it wrote the manifest.
 func TestOwnFilesAreReplaced(t *testing.T) {
 	dir := t.TempDir()
 	buildDataset(t, dir)

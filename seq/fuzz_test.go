@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// FuzzFile checks that every file that opens has valid rows. The corpus under testdata/fuzz has
-// truncated and bit-flipped files.
+// FuzzFile checks that every file that can be opened has valid rows. The corpus under testdata/fuzz
+// has truncated and bit-flipped files.
 func FuzzFile(f *testing.F) {
 	for _, format := range []Format{FileFormat, StreamFormat} {
 		for _, task := range []string{Classification, Retrieval} {

@@ -34,14 +34,14 @@ func small(t testing.TB, format Format, task string) ([]byte, []Example) {
 	return out.Bytes(), rows
 }
 
-// TestUnreadable checks that every error names the file.
+// TestUnreadable checks that reading a truncated file fails with an error that names the file.
 func TestUnreadable(t *testing.T) {
 	for _, format := range []Format{FileFormat, StreamFormat} {
 		data, _ := small(t, format, Classification)
 		for _, n := range []int{0, 4, 8, 100, len(data) / 2, len(data) - 1} {
 			if _, _, err := readAll(bytes.NewReader(data[:n])); err == nil ||
 				!strings.HasPrefix(err.Error(), "x.arrow: ") {
-				t.Errorf("format %d: cut to %d bytes: %v", format, n, err)
+				t.Errorf("format %d: a file cut to %d bytes: error %v, want one that names the file", format, n, err)
 			}
 		}
 	}
@@ -49,12 +49,12 @@ func TestUnreadable(t *testing.T) {
 	must.Fail(t, "", "a directory opens")(Open(t.TempDir()))
 }
 
-// TestBitFlips checks that a flipped bit may make another valid file (a token is as good as
-// another), but reading never panics, never loses rows silently and never yields an invalid row.
+// TestBitFlips checks that reading a file with a flipped bit never panics, never loses rows without
+// an error and never returns an invalid row. The flipped bit may give another valid token.
 func TestBitFlips(t *testing.T) {
 	step := 1
 	if testing.Short() {
-		step = 7 // one bit of each byte
+		step = 7 // flip one bit in about every byte
 	}
 	file, rows := small(t, FileFormat, Classification)
 	stream, pairs := small(t, StreamFormat, Retrieval)
@@ -87,7 +87,7 @@ func checkExample(e Example, spec *Spec) error {
 	return NewBlock(spec).Append(e)
 }
 
-// foreign writes a stream with Arrow itself, as another program would.
+// foreign returns a stream that the Arrow library writes, like a file of another program.
 func foreign(t testing.TB, schema *arrow.Schema, json string, options ...ipc.Option) []byte {
 	t.Helper()
 	record, _ := must.Get2(array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader(json)))(t)
@@ -108,7 +108,7 @@ func TestForeignFiles(t *testing.T) {
 		fields []arrow.Field
 		meta   map[string]string
 		json   string
-		want   string // the error, or the first example
+		want   string // a part of the error, or of the first example
 	}{
 		{[]arrow.Field{tokens}, nil, `[{"tokens":[1,2]}]`, "{0 [1 2] [] -1 [] []  [] []}"},
 		{[]arrow.Field{field("id", arrow.BinaryTypes.String), tokens, field("label", i32)}, nil,
@@ -204,6 +204,7 @@ func TestRowsOfSlicedRecord(t *testing.T) {
 	must.Fail(t, "", "a null row passes")(RowsOf(record, spec))
 	rows := must.Get(RowsOf(record.NewSlice(2, 4), spec))(t)
 	if rows.Len() != 2 || !reflect.DeepEqual(rows.Tokens(0, nil), []int32{2, 3}) || rows.Length(1) != 1 {
-		t.Errorf("%v", rows.Tokens(0, nil))
+		t.Errorf("%d rows, the first with tokens %v; want 2 rows, the first with [2 3]", rows.Len(), rows.Tokens(0,
+			nil))
 	}
 }

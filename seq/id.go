@@ -11,18 +11,18 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
-// maxID is the maximum length of an id in bytes, far beyond any path or key.
+// maxID is the maximum length of an id in bytes, much longer than any path or key.
 const maxID = 1 << 20
 
-// idText is a column of ids that was read: *array.String or *array.LargeString.
+// idText is a column of ids in a record: *array.String or *array.LargeString.
 type idText interface {
 	arrow.Array
 	Value(i int) string
 	ValueOffset64(i int) int64
 }
 
-// hasIDs reports whether a schema has one text column of ids. A column of another type belongs to
-// another program and is ignored.
+// hasIDs reports whether a schema has exactly one text column named id. A column of another type
+// belongs to another program and is ignored.
 func hasIDs(schema *arrow.Schema) bool {
 	fields, _ := schema.FieldsByName(ColumnID)
 	return len(fields) == 1 && (fields[0].Type.ID() == arrow.STRING || fields[0].Type.ID() == arrow.LARGE_STRING)
@@ -68,7 +68,7 @@ func checkIDText(id string) error {
 	return nil
 }
 
-// ID returns the id of row i, "" if it has none. It shares no memory with the rows.
+// ID returns the id of row i, or "" if the row has no id. The id shares no memory with the rows.
 func (r *Rows) ID(i int) string {
 	if r.ids == nil || r.ids.IsNull(i) {
 		return ""
@@ -76,8 +76,8 @@ func (r *Rows) ID(i int) string {
 	return strings.Clone(r.ids.Value(i))
 }
 
-// dropIDs copies the other columns: the memory of a batch lives as long as any of its columns, and
-// training does not use ids. It returns the number of bytes that are kept.
+// dropIDs replaces all columns except the ids by copies, and returns the size of the copies in
+// bytes. Training does not use ids, but any column keeps the memory of the whole batch in use.
 func (r *Rows) dropIDs() (size int64) {
 	for i := range r.tokens {
 		size += r.tokens[i].own()
@@ -103,16 +103,16 @@ func (r *Rows) dropIDs() (size int64) {
 	return size
 }
 
-// own copies a column to memory of its own and returns its size in bytes.
+// own copies the column out of the record's memory and returns the size of the copy in bytes.
 func (c *tokenColumn) own() int64 {
 	c.offsets, c.u8, c.u16, c.i32 = slices.Clone(c.offsets), slices.Clone(c.u8),
 		slices.Clone(c.u16), slices.Clone(c.i32)
 	return int64(4*len(c.offsets) + len(c.u8) + 2*len(c.u16) + 4*len(c.i32))
 }
 
-// idList collects a column of ids for writing.
+// idList collects the ids of rows for writing.
 type idList struct {
-	offsets []int32 // one more than the number of rows
+	offsets []int32 // offsets into the text, one more than the number of rows
 	values  []byte
 }
 
@@ -121,7 +121,7 @@ func (l *idList) append(id string) {
 	l.offsets = append(l.offsets, int32(len(l.values)))
 }
 
-// array returns the column, null where an id is empty.
+// array returns the column of ids. An empty id becomes null.
 func (l *idList) array() arrow.Array {
 	rows := len(l.offsets) - 1
 	valid, missing := validity(rows, func(i int) bool { return l.offsets[i+1] > l.offsets[i] })

@@ -16,7 +16,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestIDs checks that ids come back, and their absence comes back as absence.
+// TestIDs checks that files with ids and files without ids are read back unchanged.
 func TestIDs(t *testing.T) {
 	for _, task := range []string{Classification, Retrieval} {
 		for _, format := range []Format{FileFormat, StreamFormat} {
@@ -25,19 +25,18 @@ func TestIDs(t *testing.T) {
 			rows := examples(3000, 20, spec, 3)
 			got, read, err := readAll(bytes.NewReader(encode(t, rows, spec, format)))
 			if err != nil || !reflect.DeepEqual(got, rows) || !reflect.DeepEqual(*read, spec) {
-				t.Fatalf("%s, format %d: error %v, or other rows", task, format, err)
+				t.Fatalf("%s, format %d: error %v, or the rows or the specification differ", task, format, err)
 			}
 			spec.IDs = false
 			got, read, err = readAll(bytes.NewReader(encode(t, rows, spec, format)))
 			if err != nil || got[3].ID != "" || read.IDs {
-				t.Fatalf("%s, format %d: error %v, or an id where there are none", task, format, err)
+				t.Fatalf("%s, format %d: error %v, or the file without ids has ids", task, format, err)
 			}
 		}
 	}
 }
 
-// TestIDsAreNotKept checks that random access, which training uses, gives the same rows without
-// their ids and does not keep the ids in memory.
+// TestIDsAreNotKept checks that random access returns rows without ids and keeps no ids in memory.
 func TestIDsAreNotKept(t *testing.T) {
 	for _, task := range []string{Classification, Retrieval} {
 		spec := listopsSpec()
@@ -67,24 +66,25 @@ func TestIDsAreNotKept(t *testing.T) {
 			sizes[i] = f.cache.size
 			for _, e := range f.cache.entries {
 				if cached := e.Value.(*cached).rows; ids && (cached.record.NumCols() > 0 || cached.ids != nil) {
-					t.Fatalf("%s: the cache has the batch that was read", task)
+					t.Fatalf("%s: the cache holds the record with its ids, want copies of the other columns", task)
 				}
 			}
 		}
 		if sizes[1] > sizes[0]+sizes[0]/4 {
-			t.Errorf("%s: the cache has %d bytes without ids and %d with them", task, sizes[0], sizes[1])
+			t.Errorf("%s: the cache has %d bytes for a file without ids and %d for a file with ids, want about the same",
+				task, sizes[0], sizes[1])
 		}
 	}
 }
 
-// TestForeignIDs checks that both of Arrow's text types are read, columns that are not text are
-// ignored, and damaged columns are refused.
+// TestForeignIDs checks that ids are read from both of Arrow's text types. Columns of other types
+// are ignored, and damaged columns are refused.
 func TestForeignIDs(t *testing.T) {
 	list := arrow.ListOf(arrow.PrimitiveTypes.Uint8)
 	for _, c := range []struct {
 		kind arrow.DataType
 		json string
-		want string // ids, or an error
+		want string // the ids, or a part of the error
 	}{
 		{arrow.BinaryTypes.String, `["a", null, ""]`, "[a  ]"},
 		{arrow.BinaryTypes.LargeString, `["a", "bc", "é"]`, "[a bc é]"},
@@ -115,13 +115,13 @@ func TestForeignIDs(t *testing.T) {
 			bad := bytes.Replace(out.Bytes(), []byte(from), []byte(to), 1)
 			if _, _, err := readAll(bytes.NewReader(bad)); err == nil ||
 				!strings.Contains(strings.ReplaceAll(err.Error(), `"`, ""), "column id") {
-				t.Errorf("%q: error %v", to, err)
+				t.Errorf("offsets %q: error %v, want one about the column id", to, err)
 			}
 		}
 	}
 }
 
-// TestBadIDs checks that a writer refuses bad ids and accepts the next row.
+// TestBadIDs checks that a writer refuses invalid ids and accepts the next row.
 func TestBadIDs(t *testing.T) {
 	spec := Spec{Task: Classification, VocabSize: 257, PadID: new(int32), IDs: true}
 	b := NewBlock(&spec)
@@ -132,6 +132,6 @@ func TestBadIDs(t *testing.T) {
 		}
 	}
 	if err := b.Append(Example{A: []int32{1}, ID: "a"}); err != nil || b.Rows() != 1 {
-		t.Errorf("error %v, %d rows", err, b.Rows())
+		t.Errorf("error %v, %d rows; want 1 row", err, b.Rows())
 	}
 }

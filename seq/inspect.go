@@ -10,14 +10,14 @@ import (
 type Info struct {
 	Spec    *Spec
 	Schema  *arrow.Schema
-	IsFile  bool // whether the source is in the file format rather than the stream format
+	IsFile  bool // true for the file format, false for the stream format
 	Batches int
 	Rows    int64
 	Lengths Quantiles
 	Labels  map[string]int64
-	PerRow  []int64         // number of rows by their number of labels, for the task multi-label
-	Numbers []NumberSummary // for the task regression
-	First   *Example        // row 0, nil if there are no rows
+	PerRow  []int64         // entry n is the number of rows with n labels; for the task multi-label
+	Numbers []NumberSummary // summaries of the numbers, for the task regression
+	First   *Example        // row 0, nil if the file has no rows
 }
 
 // Inspect reads a file from beginning to end, one record batch at a time.

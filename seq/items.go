@@ -10,15 +10,15 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
-// A row of features, of edges or of their features is a list of items (tokens or edges), each with
-// the same number of numbers.
+// The columns of features, edges and features of edges hold a list of items per row. An item is a
+// token or an edge, and all items of a column have the same number of numbers.
 
-// itemsType returns the type of such a column in files that are written.
+// itemsType returns the Arrow type of a column of items in written files.
 func itemsType(number arrow.DataType, width int) *arrow.ListType {
 	return arrow.ListOf(arrow.FixedSizeListOf(int32(width), number))
 }
 
-// checkItems expects a column of lists of items with width numbers.
+// checkItems returns an error unless the field is a column of lists of items with width numbers.
 func checkItems(field arrow.Field, number arrow.DataType, width int) error {
 	if list, ok := field.Type.(*arrow.ListType); ok {
 		switch item := list.Elem().(type) {
@@ -36,26 +36,26 @@ func checkItems(field arrow.Field, number arrow.DataType, width int) error {
 		number, width, number, field.Type)
 }
 
-// itemKind names an item in errors: token, a token, a sequence.
+// itemKind holds the words for an item in errors, such as "token", "a token", "a sequence".
 type itemKind struct{ name, one, list string }
 
-// itemColumn holds the items of rows: width numbers for each.
+// itemColumn is a column of items with width numbers each.
 type itemColumn[T int32 | float32] struct {
 	name    string // name of the column
 	kind    itemKind
-	parts   []string // names of an item's numbers in errors
+	parts   []string // names of an item's numbers, for errors
 	width   int
 	offsets []int32 // offsets into the items, one more than the number of rows
 	values  []T
 }
 
-// row copies the first n items of row i.
+// row returns a copy of the first n items of row i.
 func (c *itemColumn[T]) row(i, n int) [][]T {
 	from := int(c.offsets[i]) * c.width
 	return split(slices.Clone(c.values[from:from+n*c.width]), c.width)
 }
 
-// numbersOf returns the numbers of all items of row i, which the column owns.
+// numbersOf returns the numbers of all items of row i. The slice belongs to the column.
 func (c *itemColumn[T]) numbersOf(i int) []T {
 	return c.values[int(c.offsets[i])*c.width : int(c.offsets[i+1])*c.width]
 }
@@ -71,7 +71,7 @@ func quoted(names []string) (out []string) {
 	return out
 }
 
-// split cuts numbers into rows of the given width.
+// split returns values cut into slices of the given width.
 func split[T any](values []T, width int) [][]T {
 	out := make([][]T, len(values)/width)
 	for i := range out {
@@ -80,8 +80,8 @@ func split[T any](values []T, width int) [][]T {
 	return out
 }
 
-// loadItems reads a column of the record and checks that each row has at least least items and no
-// null.
+// loadItems reads a column of items from the record. It checks that each row has at least the given
+// number of items, least, and no null.
 func loadItems[T int32 | float32](r *Rows, c itemColumn[T], least int32) (*itemColumn[T], error) {
 	list := r.record.Column(r.record.Schema().FieldIndices(c.name)[0]).(*array.List)
 	if list.Len() == 0 {
@@ -127,7 +127,8 @@ func loadItems[T int32 | float32](r *Rows, c itemColumn[T], least int32) (*itemC
 	return &c, nil
 }
 
-// load returns the numbers of all items. Item t has the n numbers from begin(t) on.
+// load returns an array of the numbers of all items. Function begin returns the index of an item's
+// first number and the number of its numbers.
 func (c *itemColumn[T]) load(items arrow.Array) (numbers arrow.Array, begin func(t int) (from, n int), err error) {
 	switch items := items.(type) {
 	case *array.FixedSizeList:
@@ -159,7 +160,7 @@ func (c *itemColumn[T]) load(items arrow.Array) (numbers arrow.Array, begin func
 	panic("seq: items of another type than was checked")
 }
 
-// numbers returns an array of numbers and its values.
+// numbers returns an array of numbers together with its values.
 func (c *itemColumn[T]) numbers(a arrow.Array) (arrow.Array, []T) {
 	var values any
 	switch a := a.(type) {
@@ -171,7 +172,7 @@ func (c *itemColumn[T]) numbers(a arrow.Array) (arrow.Array, []T) {
 	return a, values.([]T)
 }
 
-// checkItem reports an item that is null, does not have width numbers, or has a null among them.
+// checkItem returns an error if item t is null, does not have width numbers, or has a null number.
 func (c *itemColumn[T]) checkItem(items, numbers arrow.Array, begin func(t int) (from, n int), t int) error {
 	if items.IsNull(t) {
 		return fmt.Errorf(": expected %s, found null", c.kind.one)
@@ -192,7 +193,7 @@ func (c *itemColumn[T]) checkItem(items, numbers arrow.Array, begin func(t int) 
 	return nil
 }
 
-// own copies the column to memory of its own and returns its size in bytes.
+// own copies the column out of the record's memory and returns the size of the copy in bytes.
 func (c *itemColumn[T]) own() int64 {
 	if c == nil {
 		return 0
@@ -205,7 +206,7 @@ func (c *itemColumn[T]) own() int64 {
 	return int64(4*len(c.offsets) + 4*len(c.values))
 }
 
-// itemList collects a column of items for writing.
+// itemList collects the items of rows for writing.
 type itemList[T int32 | float32] struct {
 	offsets []int32 // offsets into the items, one more than the number of rows
 	values  []T
@@ -214,12 +215,13 @@ type itemList[T int32 | float32] struct {
 // reset removes all rows.
 func (l *itemList[T]) reset() { l.offsets, l.values = append(l.offsets[:0], 0), l.values[:0] }
 
-// end completes a row of items, whose numbers were appended to values.
+// end completes a row with the given number of items. The caller has appended their numbers to
+// values.
 func (l *itemList[T]) end(items int) {
 	l.offsets = append(l.offsets, l.offsets[len(l.offsets)-1]+int32(items))
 }
 
-// array returns the column, with a type of [itemsType].
+// array returns the column as an Arrow array of type t, a result of [itemsType].
 func (l *itemList[T]) array(t *arrow.ListType) arrow.Array {
 	items, number := int(l.offsets[len(l.offsets)-1]), t.Elem().(*arrow.FixedSizeListType).Elem()
 	values := memory.NewBufferBytes(bytesOf(l.values))
@@ -230,7 +232,7 @@ func (l *itemList[T]) array(t *arrow.ListType) arrow.Array {
 		[]arrow.ArrayData{rows}, 0, 0))
 }
 
-// bytesOf views numbers as bytes.
+// bytesOf returns the bytes of the values, without a copy.
 func bytesOf[T int32 | float32](values []T) []byte {
 	switch values := any(values).(type) {
 	case []int32:
@@ -246,7 +248,8 @@ func (c *itemColumn[T]) at(r *Rows, i int) string {
 	return fmt.Sprintf("row %d, column %s", r.first+int64(i), c.name)
 }
 
-// eachItem calls check for every item and adds the location to an error.
+// eachItem calls check for every item, until check returns an error. It adds the location to the
+// error.
 func (c *itemColumn[T]) eachItem(r *Rows, check func(row int, item []T) error) error {
 	for i := range len(c.offsets) - 1 {
 		for t := c.offsets[i]; t < c.offsets[i+1]; t++ {

@@ -9,15 +9,16 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
-// labelsType is the type of the column of labels where a row has a list of them. An item is null
-// where a token has no label.
+// labelsType is the type of the column of labels if each row has a list of labels. A null item is a
+// token without a label.
 var labelsType = arrow.ListOf(arrow.PrimitiveTypes.Int32)
 
-// ListsLabels reports whether a row has a list of labels: its positive labels, or one for each
+// ListsLabels reports whether a row has a list of labels: its positive labels, or a label for each
 // token.
 func (s *Spec) ListsLabels() bool { return s.Task == MultiLabel || s.Task == Tagging }
 
-// checkLabelColumn expects at most one column of labels, of the task's type.
+// checkLabelColumn returns an error unless the schema has at most one column of labels, and its
+// type is the task's.
 func (s *Spec) checkLabelColumn(schema *arrow.Schema) error {
 	fields, ok := schema.FieldsByName(ColumnLabel)
 	if !ok {
@@ -39,8 +40,8 @@ func (s *Spec) checkLabelColumn(schema *arrow.Schema) error {
 	return nil
 }
 
-// checkLabels reports a list of labels that a row with the given number of tokens may not have; nil
-// means unknown.
+// checkLabels returns an error if a row with the given number of tokens may not have these labels.
+// A nil slice means unknown labels.
 func (s *Spec) checkLabels(labels []int32, tokens int) error {
 	switch {
 	case labels == nil:
@@ -65,19 +66,19 @@ func (s *Spec) checkLabels(labels []int32, tokens int) error {
 	return nil
 }
 
-// labelLists is a column of lists of labels.
+// labelLists is a column of lists of labels, from a record or for writing.
 type labelLists struct {
 	offsets []int32 // one more than the number of rows
 	values  []int32
 	null    func(row int) bool
-	ignored func(item int) bool // reports whether an item is null; nil if none is
+	ignored func(item int) bool // reports whether an item is null; nil if no item is null
 }
 
-// length is the number of labels of row i.
+// length returns the number of labels of row i.
 func (l *labelLists) length(i int) int { return int(l.offsets[i+1] - l.offsets[i]) }
 
-// row returns a copy of the first n labels of row i, NoLabel where an item is null; nil where they
-// are unknown.
+// row returns a copy of the first n labels of row i, with NoLabel for null items. It returns nil if
+// the labels are unknown.
 func (l *labelLists) row(i, n int) []int32 {
 	if l == nil || l.null(i) {
 		return nil
@@ -93,7 +94,7 @@ func (l *labelLists) row(i, n int) []int32 {
 	return out
 }
 
-// loadLabelLists reads the column of lists of labels and checks each row.
+// loadLabelLists reads the column of lists of labels and checks the labels of each row.
 func (r *Rows) loadLabelLists(spec *Spec, list *array.List) error {
 	l := &labelLists{null: list.IsNull}
 	rows := list.Len()
@@ -128,9 +129,9 @@ func (r *Rows) loadLabelLists(spec *Spec, list *array.List) error {
 	return nil
 }
 
-// Labels returns a copy of the labels of row i if it has a list of them: the positive labels, or
-// one for each token in the window, [NoLabel] for tokens without one. It is nil where they are
-// unknown.
+// Labels returns a copy of row i's list of labels. For multi-label these are the positive labels.
+// For tagging it has an entry for each token in the window, [NoLabel] for a token without a label.
+// Labels returns nil for other tasks and for unknown labels.
 func (r *Rows) Labels(i int) []int32 {
 	if r.lists == nil {
 		return nil
@@ -142,7 +143,7 @@ func (r *Rows) Labels(i int) []int32 {
 	return r.lists.row(i, n)
 }
 
-// own copies the column to memory of its own and returns its size in bytes.
+// own returns a copy of the column outside the record's memory, and the size of the copy in bytes.
 func (l *labelLists) own() (*labelLists, int64) {
 	if l == nil {
 		return nil, 0
@@ -155,7 +156,7 @@ func (l *labelLists) own() (*labelLists, int64) {
 	return out.lists(), int64(4*len(out.offsets) + 4*len(out.values) + len(out.known))
 }
 
-// labelListWriter collects a column of lists of labels for writing.
+// labelListWriter collects the lists of labels of rows for writing.
 type labelListWriter struct {
 	offsets []int32 // one more than the number of rows
 	values  []int32
@@ -178,7 +179,7 @@ func (l *labelListWriter) append(labels []int32) {
 	}
 }
 
-// row returns the labels of row i, nil where they are unknown.
+// row returns the labels of row i, or nil if they are unknown.
 func (l *labelListWriter) row(i int) []int32 {
 	if !l.known[i] {
 		return nil
@@ -195,7 +196,8 @@ func (l *labelListWriter) lists() *labelLists {
 	return out
 }
 
-// array returns the column, null for a row or a token whose labels are unknown.
+// array returns the column as an Arrow array. A row with unknown labels is null, as is a token
+// without a label.
 func (l *labelListWriter) array() arrow.Array {
 	rows := len(l.known)
 	valid, missing := validity(rows, func(i int) bool { return l.known[i] })
@@ -205,8 +207,8 @@ func (l *labelListWriter) array() arrow.Array {
 		[]arrow.ArrayData{items.Data()}, missing, 0))
 }
 
-// relabel replaces every label l by number(l). If sorted is set, it sorts the labels of each row
-// again.
+// relabel replaces every label l by number(l). If sorted is set, it also sorts the labels of each
+// row.
 func (l *labelListWriter) relabel(number func(int32) int32, sorted bool) {
 	relabel(l.values, number)
 	for i := range l.known {
@@ -216,7 +218,8 @@ func (l *labelListWriter) relabel(number func(int32) int32, sorted bool) {
 	}
 }
 
-// addLabels counts a row with a list of labels: rows by positive label, or tokens by tag.
+// addLabels counts a row with a list of labels: once for each positive label, or each token for its
+// tag.
 func (s *Summary) addLabels(tokens int, labels []int32) {
 	if labels == nil {
 		if s.task == MultiLabel {

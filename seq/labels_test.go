@@ -19,7 +19,8 @@ func listsSpec(task string) Spec {
 	return Spec{Task: task, VocabSize: 9, LabelNames: []string{"a", "b", "c"}}
 }
 
-// listedExamples returns rows with each kind of list: unknown, empty, one label, several labels.
+// listedExamples returns n rows whose lists of labels are unknown, empty, or have one label or
+// several.
 func listedExamples(task string, n int) (out []Example) {
 	for i := range n {
 		e := Example{Index: uint32(i), A: make([]int32, 1+i%7), Label: NoLabel}
@@ -38,15 +39,15 @@ func listedExamples(task string, n int) (out []Example) {
 	return out
 }
 
-// TestLabelLists checks that lists of labels come back as they were written, in both formats, by
-// random access, with ids and without, and within a window.
+// TestLabelLists checks that lists of labels are read back unchanged in both formats, and by random
+// access with and without ids and a window.
 func TestLabelLists(t *testing.T) {
 	for _, task := range []string{MultiLabel, Tagging} {
-		spec, want := listsSpec(task), listedExamples(task, 3000) // several record batches
+		spec, want := listsSpec(task), listedExamples(task, 3000) // fills several record batches
 		for _, format := range []Format{FileFormat, StreamFormat} {
 			got, gotSpec, err := readAll(bytes.NewReader(encode(t, want, spec, format)))
 			if err != nil || !reflect.DeepEqual(got, want) || !reflect.DeepEqual(*gotSpec, spec) {
-				t.Fatalf("%s, format %v: %d rows, %+v, %v", task, format, len(got), gotSpec, err)
+				t.Fatalf("%s, format %v: %d rows, specification %+v, error %v", task, format, len(got), gotSpec, err)
 			}
 		}
 		for _, ids := range []bool{false, true} {
@@ -62,7 +63,8 @@ func TestLabelLists(t *testing.T) {
 						}
 					}
 					if w.ID = ""; err != nil || !reflect.DeepEqual(e, w) {
-						t.Fatalf("%s, ids %v, window %d: row %d is %+v, want %+v, %v", task, ids, window, i, e, w, err)
+						t.Fatalf("%s, ids %v, window %d: row %d is %+v, want %+v; error %v", task, ids, window, i, e, w,
+							err)
 					}
 				}
 				f.Close()
@@ -71,7 +73,8 @@ func TestLabelLists(t *testing.T) {
 	}
 }
 
-// trainingSplit writes and opens a data set with a training split only. Rows without an id get one.
+// trainingSplit writes a data set with only a training split and opens it. Rows without an id get
+// their index as the id.
 func trainingSplit(t testing.TB, spec Spec, rows []Example) *Dataset {
 	t.Helper()
 	dir := t.TempDir()
@@ -95,7 +98,8 @@ func trainingSplit(t testing.TB, spec Spec, rows []Example) *Dataset {
 	return must.Get(OpenDataset(dir))(t)
 }
 
-// TestLabelCounts checks that rows are counted by positive label, tokens by tag.
+// TestLabelCounts checks that the manifest counts rows for each positive label, and tokens for each
+// tag.
 func TestLabelCounts(t *testing.T) {
 	for task, want := range map[string]map[string]int64{
 		MultiLabel: {"a": 2, "b": 1, "c": 2, Unlabelled: 1},
@@ -116,8 +120,8 @@ func TestLabelCounts(t *testing.T) {
 	}
 }
 
-// TestRenamedLists checks that renumbered labels are in ascending order again where a row has
-// several, and stay at their tokens for tagging.
+// TestRenamedLists checks that RenameLabels sorts the labels of a multi-label row again, and keeps
+// the order of tags.
 func TestRenamedLists(t *testing.T) {
 	for task, want := range map[string][]int32{MultiLabel: {0, 1, 2}, Tagging: {2, 0, NoLabel, 1}} {
 		spec := listsSpec(task)
@@ -141,17 +145,17 @@ func TestRenamedLists(t *testing.T) {
 		f := must.Get(set.OpenWindow("train", 0))(t)
 		got, err := f.Example(0)
 		if err != nil || !reflect.DeepEqual(got.Labels, want) {
-			t.Errorf("%s: %v, want %v, %v", task, got.Labels, want, err)
+			t.Errorf("%s: labels %v, want %v; error %v", task, got.Labels, want, err)
 		}
 		if unknown, err := f.Example(1); err != nil || unknown.Labels != nil {
-			t.Errorf("%s: %v, %v", task, unknown.Labels, err)
+			t.Errorf("%s: labels %v, want unknown; error %v", task, unknown.Labels, err)
 		}
 		f.Close()
 	}
 }
 
-// TestBadLabelLists checks that the writer refuses invalid lists of labels, and so does the reader,
-// with the location.
+// TestBadLabelLists checks that the writer and the reader refuse invalid lists of labels, and that
+// the reader's error states the location.
 func TestBadLabelLists(t *testing.T) {
 	for want, c := range map[string]struct {
 		task   string
@@ -187,7 +191,7 @@ func TestBadLabelLists(t *testing.T) {
 	must.Fail(t, "expected list<int32> for task tagging, found int32")(spec.checkColumns(other.Schema()))
 }
 
-// recordOfLists returns a record whose second row has labels.
+// recordOfLists returns a record whose second row has the given labels.
 func recordOfLists(spec *Spec, labels []int32) arrow.Record {
 	b := array.NewRecordBuilder(memory.DefaultAllocator, spec.Schema())
 	for i := range 2 {

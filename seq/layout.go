@@ -8,15 +8,15 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// A layout is the representation of ids in a file: id − first, in the smallest type that holds
-// them.
+// layout is the representation of ids in a file: the number id − first, in the smallest type that
+// holds all these numbers.
 type layout struct {
 	first int32
 	item  arrow.DataType
 }
 
-// layout returns the layout of files that are written. A pad id of 0 is not in any sequence, so ids
-// are stored minus 1 if a smaller type then suffices. The ids 1 … 256 of bytes take one byte each.
+// layout returns the layout of written files. No sequence contains the pad id. If it is 0, ids are
+// stored minus 1 if a smaller type then suffices: the ids 1 … 256 of bytes take one byte each.
 func (s *Spec) layout() layout {
 	plain := layout{0, tokenType(s.VocabSize)}
 	if s.PadID == nil || *s.PadID != 0 || s.VocabSize < 2 {
@@ -28,11 +28,11 @@ func (s *Spec) layout() layout {
 	return plain
 }
 
-// width returns the bytes per token.
+// width returns the number of bytes per token.
 func (l layout) width() int { return l.item.(arrow.FixedWidthDataType).Bytes() }
 
-// tokenType returns the smallest type that holds the ids below vocab. A vocabulary of 0 is unknown
-// and allows any id.
+// tokenType returns the smallest type that holds the ids below vocab. A vocab of 0 means an unknown
+// vocabulary, which allows any id.
 func tokenType(vocab int) arrow.DataType {
 	switch {
 	case vocab >= 1 && vocab <= 1<<8:
@@ -44,8 +44,8 @@ func tokenType(vocab int) arrow.DataType {
 	}
 }
 
-// FirstTokenID returns the id of a stored 0, from a schema's metadata: the ids are the stored
-// numbers plus this id.
+// FirstTokenID returns the id that a stored 0 represents, from a schema's metadata. Every id is the
+// stored number plus this id.
 func FirstTokenID(schema *arrow.Schema) (int32, error) {
 	text, ok := schema.Metadata().GetValue(KeyFirstTokenID)
 	if version, _ := schema.Metadata().GetValue(KeyVersion); !ok && version == VersionShifted {

@@ -9,9 +9,9 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// TestLayout checks that with a pad id of 0, a vocabulary that is one too large for a type is
-// stored in this type and comes back. The version makes programs that do not know the layout refuse
-// the file.
+// TestLayout checks that with a pad id of 0, a vocabulary one too large for a type is stored in
+// this type and read back unchanged. Such a file has a newer version, so that programs which do not
+// know the layout refuse it.
 func TestLayout(t *testing.T) {
 	pad, other := new(int32), int32(1)
 	for _, c := range []struct {
@@ -36,7 +36,7 @@ func TestLayout(t *testing.T) {
 			item := schema.Field(0).Type.(*arrow.ListType).Elem()
 			if version, _ := schema.Metadata().GetValue(KeyVersion); !arrow.TypeEqual(item, c.item) ||
 				version != c.version {
-				t.Errorf("vocabulary %d, pad %v: %v of version %s", c.vocab, c.pad, item, version)
+				t.Errorf("vocabulary %d, pad %v: type %v, version %s", c.vocab, c.pad, item, version)
 			}
 			if c.vocab < 2 {
 				continue
@@ -48,31 +48,32 @@ func TestLayout(t *testing.T) {
 			for _, format := range []Format{FileFormat, StreamFormat} {
 				got, gotSpec, err := readAll(bytes.NewReader(encode(t, []Example{e}, spec, format)))
 				if err != nil || !reflect.DeepEqual(got, []Example{e}) || !reflect.DeepEqual(*gotSpec, spec) {
-					t.Errorf("vocabulary %d: %v, %+v, %v; want %v", c.vocab, got, gotSpec, err, e)
+					t.Errorf("vocabulary %d: rows %v, specification %+v, error %v; want row %v", c.vocab, got, gotSpec,
+						err, e)
 				}
 			}
 		}
 	}
 }
 
-// TestPlainLayout checks that the older layout of bytes, as 16-bit ids, gives the same rows.
+// TestPlainLayout checks that the older layout of bytes as 16-bit ids can be read.
 func TestPlainLayout(t *testing.T) {
 	metadata := arrow.MetadataFrom(map[string]string{"version": "1", "vocab_size": "257", "pad_token_id": "0"})
 	tokens := arrow.Field{Name: "tokens", Type: arrow.ListOf(arrow.PrimitiveTypes.Uint16)}
 	got, _, err := readAll(bytes.NewReader(foreign(t, arrow.NewSchema([]arrow.Field{tokens}, &metadata),
 		`[{"tokens":[1,256,98]}]`)))
 	if err != nil || !reflect.DeepEqual(got, []Example{{A: []int32{1, 256, 98}, Label: NoLabel}}) {
-		t.Errorf("%v, %v", got, err)
+		t.Errorf("rows %v, error %v; want one row with the tokens 1, 256, 98", got, err)
 	}
 }
 
-// TestNarrowColumns checks that types that hold more ids than the vocabulary, or the pad id, are
-// checked for each stored number, for every first_token_id.
+// TestNarrowColumns checks that a reader refuses ids outside the vocabulary and the pad id, for
+// every type of column and every first_token_id.
 func TestNarrowColumns(t *testing.T) {
 	for _, c := range []struct {
 		item                    arrow.DataType
 		first, vocab, pad, json string
-		want                    string // the error; "" if there is none
+		want                    string // a part of the error; "" for no error
 	}{
 		{arrow.PrimitiveTypes.Uint8, "0", "256", "", `[{"tokens":[0,255]}]`, ""},
 		{arrow.PrimitiveTypes.Uint8, "0", "255", "", `[{"tokens":[254,255]}]`,
@@ -98,7 +99,8 @@ func TestNarrowColumns(t *testing.T) {
 		tokens := arrow.Field{Name: ColumnTokens, Type: arrow.ListOf(c.item)}
 		_, _, err := readAll(bytes.NewReader(foreign(t, arrow.NewSchema([]arrow.Field{tokens}, &metadata), c.json)))
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v from %s, vocabulary %s, pad %q: %v, want %q", c.item, c.first, c.vocab, c.pad, err, c.want)
+			t.Errorf("%v from %s, vocabulary %s, pad %q: error %v, want %q", c.item, c.first, c.vocab, c.pad, err,
+				c.want)
 		}
 	}
 }

@@ -10,16 +10,16 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// ErrBusy is wrapped by errors about a directory in which another program makes a data set.
+// ErrBusy is wrapped by the error for a directory in which another program writes a data set.
 var ErrBusy = errors.New("another program is making a data set there")
 
 // lockName is the lock file of a data set directory. It exists only while a program writes there.
 const lockName = ".dataset.lock"
 
-// datasetLock is an exclusive lock for writing in a directory.
+// datasetLock is an exclusive lock for writing a data set in a directory.
 type datasetLock struct {
 	dir  string
-	made bool // the lock created the directory
+	made bool // true if the lock created the directory
 	file *flock.Flock
 }
 
@@ -43,7 +43,7 @@ func lockDataset(dir string) (*datasetLock, error) {
 		if !ok {
 			return nil, fmt.Errorf("%s: %w", dir, ErrBusy)
 		}
-		// The last owner may have removed the file before it was locked here.
+		// Another program may have removed the file between its opening and its locking.
 		now, err := os.Stat(path)
 		mine, errMine := l.file.Stat()
 		if err == nil && errMine == nil && os.SameFile(now, mine) {
@@ -53,16 +53,16 @@ func lockDataset(dir string) (*datasetLock, error) {
 	}
 }
 
-// release unlocks the directory, and removes it if it was created for the lock and is empty. A
+// release unlocks the directory. It removes the directory if the lock created it and it is empty. A
 // second call does nothing.
 func (l *datasetLock) release() {
 	if l.file == nil {
 		return
 	}
-	os.Remove(l.file.Path()) // while the lock is still held
+	os.Remove(l.file.Path()) // before the lock is released
 	l.file.Unlock()
 	l.file = nil
 	if l.made {
-		os.Remove(l.dir) // fails if the directory is not empty
+		os.Remove(l.dir) // fails if the directory has files
 	}
 }

@@ -18,16 +18,16 @@ import (
 // ManifestName is the name of the manifest, whose presence marks a data set directory as complete.
 const ManifestName = "dataset.json"
 
-// ManifestVersion is the version of manifests that are written.
+// ManifestVersion is the version of written manifests.
 const ManifestVersion = "2"
 
 // ErrIncomplete is wrapped by errors about a directory without a manifest.
 var ErrIncomplete = errors.New("the data set is incomplete: dataset.json, which is written last, is missing")
 
-// maxManifest is the maximum size of a manifest in bytes; typical ones have a few kilobytes.
+// maxManifest is the maximum size of a manifest in bytes. A typical manifest has a few kilobytes.
 const maxManifest = 16 << 20
 
-// A Manifest is the content of dataset.json.
+// Manifest is the content of dataset.json.
 type Manifest struct {
 	Version     string          `json:"version"`
 	Name        string          `json:"name"`
@@ -37,13 +37,14 @@ type Manifest struct {
 	PadID       *int32          `json:"pad_token_id"`
 	LabelNames  []string        `json:"label_names,omitempty"`
 	NumberNames []string        `json:"number_names,omitempty"`
-	// FeatureNames name the numbers of each token; absent where the data have token ids.
+	// FeatureNames are the names of the numbers of each token. They are absent if the data have
+	// token ids.
 	FeatureNames []string `json:"feature_names,omitempty"`
-	// EdgeFeatureNames name the numbers of each edge and may be empty; absent where there are no
-	// edges.
+	// EdgeFeatureNames are the names of the numbers of each edge. They may be empty, and are absent
+	// if the data have no edges.
 	EdgeFeatureNames []string             `json:"edge_feature_names,omitzero"`
 	Splits           map[string]SplitInfo `json:"splits"`
-	Provenance       map[string]any       `json:"provenance,omitempty"` // free-form: seed, generator, source
+	Provenance       map[string]any       `json:"provenance,omitempty"` // any keys, such as seed, generator, source
 }
 
 // SplitInfo describes one file of a data set.
@@ -58,7 +59,7 @@ type SplitInfo struct {
 	Numbers  []NumberSummary  `json:"numbers,omitempty"` // for the task regression
 }
 
-// nameChecksum moves a SHA-256, as in manifests of version 1, to Checksum.
+// nameChecksum moves the SHA-256 of a manifest of version 1 to Checksum.
 func (s *SplitInfo) nameChecksum() {
 	if s.Checksum == "" && s.SHA256 != "" {
 		s.Checksum = "sha256:" + s.SHA256
@@ -66,7 +67,7 @@ func (s *SplitInfo) nameChecksum() {
 	s.SHA256 = ""
 }
 
-// Spec returns the specification of a split's files.
+// Spec returns the specification of a split's file.
 func (m *Manifest) Spec(split string) Spec {
 	return Spec{
 		Task: m.Task, Name: m.Name, Tokenizer: m.Tokenizer, VocabSize: m.VocabSize,
@@ -97,7 +98,8 @@ func readManifest(dir string) (*Manifest, error) {
 		return nil, fmt.Errorf("%s: byte %d: expected one JSON object, found more", path, decoder.InputOffset())
 	}
 	if m.Tokenizer != nil {
-		// The manifest is indented; the metadata of the Arrow files is not.
+		// Compact the JSON, as it must equal the metadata of the Arrow files, which are not
+		// indented.
 		var compact bytes.Buffer
 		if err := json.Compact(&compact, m.Tokenizer); err != nil {
 			return nil, fmt.Errorf("%s: tokenizer: %w", path, err)
@@ -115,7 +117,7 @@ func readManifest(dir string) (*Manifest, error) {
 }
 
 func (m *Manifest) validate() error {
-	if m.Version != ManifestVersion && m.Version != "1" { // version 1 has SHA-256 checksums
+	if m.Version != ManifestVersion && m.Version != "1" { // version 1 differs in its SHA-256 checksums
 		return fmt.Errorf("version: expected %q, found %.40q", ManifestVersion, m.Version)
 	}
 	spec := m.Spec("")
@@ -126,7 +128,7 @@ func (m *Manifest) validate() error {
 		return errors.New("splits: expected at least one, found none")
 	}
 	for name, split := range m.Splits {
-		// A file name must not lead out of the directory.
+		// A file name must not be a path to another directory.
 		if !filepath.IsLocal(split.File) || split.File != filepath.Base(split.File) || split.File == "." {
 			return fmt.Errorf("splits.%s.file: expected a file name, found %q", name, split.File)
 		}
@@ -150,7 +152,8 @@ func (m *Manifest) validate() error {
 	return nil
 }
 
-// checkLabels reports label counts that exceed the number of rows of a split, or of their tokens.
+// checkLabels returns an error if label counts exceed the number of rows of a split, or its number
+// of tokens for tagging.
 func (m *Manifest) checkLabels(split SplitInfo) error {
 	most, sum := float64(split.Rows), 0.0
 	if m.Task == Tagging {
@@ -170,7 +173,7 @@ func (m *Manifest) checkLabels(split SplitInfo) error {
 	return nil
 }
 
-// checkNumbers checks that a split describes each number of the rows.
+// checkNumbers returns an error unless the split has a summary of each number.
 func (m *Manifest) checkNumbers(split SplitInfo) error {
 	var names []string
 	for _, n := range split.Numbers {

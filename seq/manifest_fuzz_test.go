@@ -14,8 +14,9 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// FuzzManifest checks that for any content of dataset.json, an error names the file, and an
-// accepted manifest stays in its directory and is written unchanged.
+// FuzzManifest reads any content of dataset.json. It checks that an error names the file, that an
+// accepted manifest names only files in its directory, and that writing and reading the manifest
+// does not change it.
 func FuzzManifest(f *testing.F) {
 	split := `{"file":"train.arrow","bytes":10,"rows":1,"checksum":"xxh128:` + strings.Repeat("0",
 		32) + `","labels":{"a":1}}`
@@ -34,7 +35,7 @@ func FuzzManifest(f *testing.F) {
 		must.Succeed(t, os.WriteFile(path, text, 0o666))
 		m, err := readManifest(dir)
 		if err != nil && !strings.HasPrefix(err.Error(), path+": ") {
-			t.Fatalf("the error does not begin with the file: %v", err)
+			t.Fatalf("the error does not begin with the file name: %v", err)
 		}
 		return m, err
 	}
@@ -49,20 +50,20 @@ func FuzzManifest(f *testing.F) {
 		}
 		for name, s := range m.Splits {
 			if !filepath.IsLocal(s.File) || filepath.Dir(s.File) != "." || s.File == "." {
-				t.Fatalf("split %s is in %q", name, s.File)
+				t.Fatalf("split %s has the file %q outside the directory", name, s.File)
 			}
 		}
 		written := must.Get(json.Marshal(m))(t)
 		again, err := read(t, written)
 		if err != nil {
-			t.Fatalf("%v: %s", err, written)
+			t.Fatalf("error %v for a written manifest: %s", err, written)
 		}
 		if twice, _ := json.Marshal(again); !bytes.Equal(twice, written) {
 			t.Fatalf("%s was read back as %s", written, twice)
 		}
 		if names := m.SplitNames(); !slices.Equal(slices.Sorted(slices.Values(names)),
 			slices.Sorted(maps.Keys(m.Splits))) {
-			t.Fatalf("splits %q of %v", names, m.Splits)
+			t.Fatalf("SplitNames returned %q, want the keys of %v", names, m.Splits)
 		}
 	})
 }

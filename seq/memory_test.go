@@ -8,7 +8,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// endless returns n rows as one stream without holding it in memory.
+// endless returns a stream of n rows, which is never in memory as a whole.
 func endless(t testing.TB, n int) io.Reader {
 	r, w := io.Pipe()
 	go func() {

@@ -10,10 +10,10 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
-// maxNumbers is the maximum number of numbers per row; more indicate a mistake.
+// maxNumbers is the maximum number of numbers per row, beyond any sensible regression.
 const maxNumbers = 1024
 
-// CheckNumberNames reports names that are not allowed for numbers.
+// CheckNumberNames returns an error if names are not allowed for numbers.
 func CheckNumberNames(names []string) error {
 	if n := len(names); n == 0 || n > maxNumbers {
 		return fmt.Errorf("expected 1 to %d names, found %d", maxNumbers, n)
@@ -29,7 +29,7 @@ func CheckNumberNames(names []string) error {
 	return nil
 }
 
-// checkNumberNames checks that a regression names its numbers and has no labels, and that other
+// checkNumberNames checks that a regression has names of numbers and no labels, and that other
 // tasks have no numbers.
 func (s *Spec) checkNumberNames() error {
 	switch {
@@ -46,13 +46,13 @@ func (s *Spec) checkNumberNames() error {
 	return nil
 }
 
-// numbersType returns the type of the column of numbers.
+// numbersType returns the Arrow type of the column of numbers.
 func (s *Spec) numbersType() *arrow.FixedSizeListType {
 	return arrow.FixedSizeListOfNonNullable(int32(len(s.NumberNames)), arrow.PrimitiveTypes.Float32)
 }
 
-// checkNumbersColumn expects at most one column of numbers, with a number for each name. Without
-// names the column belongs to another program and is ignored.
+// checkNumbersColumn returns an error unless the schema has at most one column of numbers, with a
+// number for each name. Without names, the column belongs to another program and is ignored.
 func (s *Spec) checkNumbersColumn(schema *arrow.Schema) error {
 	fields, ok := schema.FieldsByName(ColumnNumbers)
 	if !ok || s.NumberNames == nil {
@@ -69,7 +69,8 @@ func (s *Spec) checkNumbersColumn(schema *arrow.Schema) error {
 	return nil
 }
 
-// checkNumbers reports numbers that a row may not have; nil means unknown.
+// checkNumbers returns an error if a row may not have these numbers. A nil slice means unknown
+// numbers.
 func (s *Spec) checkNumbers(numbers []float32) error {
 	if numbers == nil {
 		return nil
@@ -92,7 +93,7 @@ type numberColumn struct {
 	null   func(i int) bool
 }
 
-// row returns the numbers of row i, nil where they are unknown.
+// row returns the numbers of row i, or nil if they are unknown.
 func (c *numberColumn) row(i int) []float32 {
 	if c == nil || c.null(i) {
 		return nil
@@ -100,7 +101,7 @@ func (c *numberColumn) row(i int) []float32 {
 	return c.values[i*c.n : (i+1)*c.n]
 }
 
-// loadNumbers reads the column of numbers, if it exists, and checks each row.
+// loadNumbers reads the column of numbers, if it exists, and checks the numbers of each row.
 func (r *Rows) loadNumbers(spec *Spec) error {
 	at := r.record.Schema().FieldIndices(ColumnNumbers)
 	if spec.NumberNames == nil || at == nil {
@@ -134,7 +135,7 @@ func (r *Rows) loadNumbers(spec *Spec) error {
 	return nil
 }
 
-// own copies the column to memory of its own and returns its size in bytes.
+// own returns a copy of the column outside the record's memory, and the size of the copy in bytes.
 func (c *numberColumn) own(rows int) (*numberColumn, int64) {
 	if c == nil {
 		return nil, 0
@@ -147,7 +148,7 @@ func (c *numberColumn) own(rows int) (*numberColumn, int64) {
 		int64(4*len(c.values) + rows)
 }
 
-// numberList collects a column of numbers for writing.
+// numberList collects the numbers of rows for writing.
 type numberList struct {
 	values []float32
 	known  []bool
@@ -161,7 +162,7 @@ func (l *numberList) append(numbers []float32, n int) {
 	l.values = append(l.values, numbers...)
 }
 
-// row returns the n numbers of row i, nil where they are unknown.
+// row returns the n numbers of row i, or nil if they are unknown.
 func (l *numberList) row(i, n int) []float32 {
 	if n == 0 || !l.known[i] {
 		return nil
@@ -169,7 +170,7 @@ func (l *numberList) row(i, n int) []float32 {
 	return l.values[i*n : (i+1)*n]
 }
 
-// array returns the column, null where numbers are unknown.
+// array returns the column as an Arrow array. A row with unknown numbers is null.
 func (l *numberList) array(t *arrow.FixedSizeListType) arrow.Array {
 	valid, missing := validity(len(l.known), func(i int) bool { return l.known[i] })
 	items := memory.NewBufferBytes(arrow.Float32Traits.CastToBytes(l.values))

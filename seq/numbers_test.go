@@ -18,12 +18,12 @@ func numbersSpec() Spec {
 	return Spec{Task: Regression, VocabSize: 9, NumberNames: []string{"mass", "charge"}}
 }
 
-// TestNumbers checks that numbers come back as they were written, in both formats and by random
-// access, null where they are unknown.
+// TestNumbers checks that numbers, including unknown numbers, are read back unchanged in both
+// formats and by random access. It also checks their summary.
 func TestNumbers(t *testing.T) {
 	spec := numbersSpec()
 	var want []Example
-	for i := range 3000 { // several record batches
+	for i := range 3000 { // fills several record batches
 		e := Example{Index: uint32(i), A: []int32{int32(i % 9), 1}, Label: NoLabel}
 		if i%5 > 0 {
 			e.Numbers = []float32{float32(i) / 3, -float32(i)}
@@ -33,7 +33,7 @@ func TestNumbers(t *testing.T) {
 	for _, format := range []Format{FileFormat, StreamFormat} {
 		got, gotSpec, err := readAll(bytes.NewReader(encode(t, want, spec, format)))
 		if err != nil || !reflect.DeepEqual(got, want) || !reflect.DeepEqual(*gotSpec, spec) {
-			t.Fatalf("format %v: %d rows, %+v, %v", format, len(got), gotSpec, err)
+			t.Fatalf("format %v: %d rows, specification %+v, error %v", format, len(got), gotSpec, err)
 		}
 	}
 	for _, ids := range []bool{false, true} {
@@ -43,7 +43,7 @@ func TestNumbers(t *testing.T) {
 		defer f.Close()
 		for _, i := range []int{0, 1, 1500, 2999} {
 			if e, err := f.Example(i); err != nil || !reflect.DeepEqual(e, want[i]) {
-				t.Errorf("row %d: %+v, %v", i, e, err)
+				t.Errorf("row %d: %+v, want %+v; error %v", i, e, want[i], err)
 			}
 		}
 		var mean, squares float64
@@ -62,19 +62,20 @@ func TestNumbers(t *testing.T) {
 			n[1].Min != -2999 || n[1].Max != -1 ||
 			math.Abs(n[0].Mean-mean) > 1e-9 || math.Abs(n[0].Deviation-math.Sqrt(squares/2400)) > 1e-9 ||
 			len(d.Manifest.Splits["train"].Labels) != 0 {
-			t.Errorf("%+v, mean %v, squares %v", d.Manifest.Splits["train"], mean, squares)
+			t.Errorf("split %+v, want mean %v and sum of squared deviations %v", d.Manifest.Splits["train"], mean,
+				squares)
 		}
 		r := must.Get(d.Reader("train"))(t)
 		info, err := Inspect(r)
 		r.Close()
 		if err != nil || !reflect.DeepEqual(info.Numbers[1].Mean, n[1].Mean) {
-			t.Errorf("%+v, %v", info, err)
+			t.Errorf("Inspect returned %+v, error %v; want the mean %v", info, err, n[1].Mean)
 		}
 	}
 }
 
-// TestBadNumbers checks that numbers that are not finite, or too many, are refused when they are
-// written, and when a file of another program is read.
+// TestBadNumbers checks that the writer and the reader refuse rows with numbers that are not finite
+// or are too many.
 func TestBadNumbers(t *testing.T) {
 	spec := numbersSpec()
 	for want, e := range map[string]Example{
@@ -131,11 +132,11 @@ func TestBadNumbers(t *testing.T) {
 		b.Append(true)
 		v.AppendValues([]float32{5, 6}, nil)
 	})
-	for from := range int64(3) { // a slice has an offset
+	for from := range int64(3) { // the arrays of a slice have an offset
 		rows, err := RowsOf(good.NewSlice(from, 3), &spec)
 		if err != nil || !reflect.DeepEqual(rows.Example(int(2-from)).Numbers, []float32{5, 6}) || from < 2 &&
 			rows.Example(int(1-from)).Numbers != nil {
-			t.Errorf("from row %d: %v, %v", from, rows, err)
+			t.Errorf("slice from row %d: rows %v, error %v", from, rows, err)
 		}
 	}
 	for want, values := range map[string][]float32{"found +Inf": {3, float32(math.Inf(1))}, "found null": nil} {

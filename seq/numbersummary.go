@@ -2,10 +2,11 @@ package seq
 
 import "math"
 
-// A NumberSummary describes one number over the rows that have it, in its own unit.
+// NumberSummary has statistics of one number over all rows with a known value, in the number's
+// unit.
 type NumberSummary struct {
 	Name      string  `json:"name"`
-	Rows      int64   `json:"rows"` // number of rows that have the number
+	Rows      int64   `json:"rows"` // number of rows with a known value
 	Min       float64 `json:"min"`
 	Max       float64 `json:"max"`
 	Mean      float64 `json:"mean"`
@@ -14,8 +15,8 @@ type NumberSummary struct {
 	squares float64 // Σ(y − mean)²
 }
 
-// add counts a value. It updates mean and squares in float64 with Welford's method (Technometrics
-// 4, 1962), which loses no digits if the mean is far from 0.
+// add includes a value in the summary. It updates mean and squares in float64 with Welford's method
+// (Technometrics 4, 1962), which does not lose precision if the mean is far from 0.
 func (s *NumberSummary) add(y float64) {
 	if s.Rows == 0 {
 		s.Min, s.Max = y, y
@@ -28,12 +29,13 @@ func (s *NumberSummary) add(y float64) {
 	s.Deviation = math.Sqrt(s.squares / float64(s.Rows))
 }
 
-// addNumbers counts the numbers of a row, which may be unknown.
+// addNumbers includes the numbers of a row in the summary. It ignores unknown numbers.
 func (s *Summary) addNumbers(numbers []float32) {
 	for i, y := range numbers {
 		s.numbers[i].add(float64(y))
 	}
 }
 
-// Numbers describes each number of a regression, in the order of the names; nil for other tasks.
+// Numbers returns the summary of each number of a regression, in the order of the names. It returns
+// nil for other tasks.
 func (s *Summary) Numbers() []NumberSummary { return s.numbers }

@@ -50,14 +50,14 @@ func newPart(f *os.File, path string, from, to int64) (*Reader, error) {
 // part is a range of rows of a stream.
 type part struct {
 	*arrowipc.Stream
-	drop int64 // rows to skip first
-	left int64 // remaining rows
+	drop int64 // number of rows to skip first
+	left int64 // number of remaining rows
 }
 
-// IsFile returns true: nobody asks for the format of a part.
+// IsFile returns true. No caller depends on the format of a part.
 func (p *part) IsFile() bool { return true }
 
-// Next returns rows of the part, or io.EOF.
+// Next returns the next rows of the part, or io.EOF.
 func (p *part) Next() (arrow.Record, error) {
 	for p.left > 0 {
 		record, err := p.Stream.Next()

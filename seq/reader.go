@@ -10,7 +10,7 @@ import (
 	"github.com/sftseq/sftseq/internal/arrowipc"
 )
 
-// A Reader reads an Arrow IPC file or stream from beginning to end, one record batch at a time. It
+// Reader reads an Arrow IPC file or stream from beginning to end, one record batch at a time. It
 // holds one batch in memory, and 24 bytes for each batch that it has read.
 type Reader struct {
 	name    string
@@ -19,8 +19,8 @@ type Reader struct {
 	spec    *Spec
 	batches int // number of batches read
 	row     int64
-	rows    int64           // rows as stated in the manifest, for a split with a checksum
-	stated  *statedChecksum // nil without a manifest
+	rows    int64           // number of rows that the manifest states, for a split with a checksum
+	stated  *statedChecksum // checksum that the manifest states; nil without a manifest
 	err     error           // io.EOF or the first error; final
 }
 
@@ -49,8 +49,8 @@ func Open(path string) (*Reader, error) {
 	return r, nil
 }
 
-// NewReader reads the schema from r, whose format it recognises by the first bytes. Errors begin
-// with name.
+// NewReader reads the schema from r. It detects the format from the first bytes. Errors begin with
+// name.
 func NewReader(r io.Reader, name string) (*Reader, error) {
 	records, err := arrowipc.NewReader(r)
 	if err != nil {
@@ -72,8 +72,8 @@ func (r *Reader) Schema() *arrow.Schema { return r.records.Schema() }
 // IsFile reports whether the source is in the file format rather than the stream format.
 func (r *Reader) IsFile() bool { return r.records.IsFile() }
 
-// Next returns the next record batch, or io.EOF after the last one. A truncated source is an error,
-// never io.EOF.
+// Next returns the next record batch, or io.EOF after the last batch. For a truncated source it
+// returns an error other than io.EOF.
 func (r *Reader) Next() (*Rows, error) {
 	if r.err != nil {
 		return nil, r.err

@@ -12,9 +12,9 @@ import (
 	"github.com/sftseq/sftseq/internal/arrowipc"
 )
 
-// RenameLabels sets the label names of all splits that are being written and replaces every label l
-// by number(l). As the names are at the beginning of a file, it copies all rows written so far. No
-// split may be closed yet, or take more rows afterwards.
+// RenameLabels sets the label names of all open splits and replaces every label l by number(l). As
+// the names are at the beginning of a file, it copies all written rows. It fails if a split is
+// closed. The caller must not write further rows.
 func (b *DatasetBuilder) RenameLabels(ctx context.Context, names []string, number func(int32) int32) error {
 	if len(b.manifest.Splits) > 0 {
 		return errors.New("renaming labels: a split is already closed")

@@ -11,7 +11,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// names returns the files of a directory.
+// names returns the names of the files in a directory.
 func names(t *testing.T, dir string) (out []string) {
 	t.Helper()
 	entries := must.Get(os.ReadDir(dir))(t)
@@ -21,8 +21,8 @@ func names(t *testing.T, dir string) (out []string) {
 	return out
 }
 
-// TestReplace checks that the existing data set stays complete until Finish, whichever splits are
-// closed by then, and stays unchanged if its replacement is aborted.
+// TestReplace checks that the existing data set stays unchanged until Finish, while splits of the
+// new data set are written, and after Abort.
 func TestReplace(t *testing.T) {
 	dir := t.TempDir()
 	before := buildDataset(t, dir)
@@ -32,29 +32,29 @@ func TestReplace(t *testing.T) {
 		for _, split := range []string{"train", "val"} {
 			writeSplit(t, b, split, []Example{{A: make7()}})
 			if d, err := OpenDataset(dir); err != nil || d.Fingerprint() != before.Fingerprint() || d.Verify() != nil {
-				t.Errorf("%s is closed: %v", split, err)
+				t.Errorf("the data set changed after %s was closed; error %v", split, err)
 			}
 		}
 		if !finish {
 			b.Abort()
 			if d, err := OpenDataset(dir); err != nil || d.Verify() != nil || !slices.Equal(names(t, dir), whole) {
-				t.Errorf("given up: %v, %q", err, names(t, dir))
+				t.Errorf("the data set changed after Abort: error %v, files %q", err, names(t, dir))
 			}
 			continue
 		}
 		d, err := b.Finish(nil)
 		if err != nil || d.Verify() != nil || d.Manifest.Splits["train"].Rows != 1 {
-			t.Fatalf("finished: %v", err)
+			t.Fatalf("the new data set is not complete after Finish: %v", err)
 		}
 		if got := names(t, dir); !slices.Equal(got, []string{"dataset.json", "train.arrow", "val.arrow"}) {
-			t.Errorf("%q are left", got)
+			t.Errorf("files %q after Finish, want only those of the new data set", got)
 		}
 	}
 }
 
-// TestReplaceStaged checks that a program that was killed while it exchanged data sets leaves the
-// new one under temporary names. This data set is complete, and the next program replaces it like
-// any other.
+// TestReplaceStaged simulates a program that was killed while it exchanged data sets. The files of
+// the new data set still have temporary names. The test checks that this data set is complete and
+// can be replaced.
 func TestReplaceStaged(t *testing.T) {
 	dir := t.TempDir()
 	buildDataset(t, dir)
@@ -64,26 +64,25 @@ func TestReplaceStaged(t *testing.T) {
 	info.File = filepath.Base(b.closed[0].writer.file.Temporary())
 	staged.Splits = map[string]SplitInfo{"train": info}
 	must.Succeed(t, b.write(&staged))
-	b.lock.release() // as at the end of the process
+	b.lock.release() // as the operating system does when a process ends
 	if d, err := OpenDataset(dir); err != nil || d.Verify() != nil || d.Manifest.Splits["train"].Rows != 1 {
-		t.Fatalf("%v", err)
+		t.Fatalf("the staged data set is not complete: %v", err)
 	}
 	next := must.Get(CreateDataset(dir, listopsSpec(), true))(t)
 	if d, err := OpenDataset(dir); err != nil || d.Verify() != nil {
-		t.Errorf("the next one begins: %v", err)
+		t.Errorf("the staged data set changed when a replacement began: %v", err)
 	}
 	writeSplit(t, next, "train", []Example{{A: make7()}, {A: make7()}})
 	if d, err := next.Finish(nil); err != nil || d.Verify() != nil || d.Manifest.Splits["train"].Rows != 2 {
-		t.Fatalf("%v", err)
+		t.Fatalf("the replacement is not complete after Finish: %v", err)
 	}
 	if got := names(t, dir); slices.ContainsFunc(got,
 		func(name string) bool { return strings.HasSuffix(name, ".tmp") }) {
-		t.Errorf("%q are left", got)
+		t.Errorf("temporary files remain: %q", got)
 	}
 }
 
-// TestReplaceFails checks that an exchange that fails halfway leaves the new data set complete,
-// under its current names.
+// TestReplaceFails checks that the new data set is complete after an exchange that failed halfway.
 func TestReplaceFails(t *testing.T) {
 	dir := t.TempDir()
 	buildDataset(t, dir)
@@ -91,17 +90,17 @@ func TestReplaceFails(t *testing.T) {
 	for _, split := range []string{"train", "val"} {
 		writeSplit(t, b, split, []Example{{A: make7()}})
 	}
-	val := filepath.Join(dir, "val.arrow") // a directory, which no file can replace
+	val := filepath.Join(dir, "val.arrow") // a directory with a file, which rename cannot replace
 	must.Succeed(t, errors.Join(os.Remove(val), os.MkdirAll(filepath.Join(val, "x"), 0o777)))
 	must.Fail(t, "val.arrow")(b.Finish(nil))
 	if d, err := OpenDataset(dir); err != nil || d.Verify() != nil || d.Manifest.Splits["train"].Rows != 1 ||
 		len(d.Manifest.Splits) != 2 {
-		t.Errorf("%v", err)
+		t.Errorf("the new data set is not complete after a failed exchange: %v", err)
 	}
 }
 
-// TestBusy checks that while one program makes a data set, no other program can make or extend one
-// in the same directory.
+// TestBusy checks that creating or extending a data set fails while another program writes one in
+// the same directory.
 func TestBusy(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "data")
 	b := must.Get(CreateDataset(dir, listopsSpec(), false))(t)

@@ -12,30 +12,30 @@ import (
 	"github.com/sftseq/sftseq/internal/arrowipc"
 )
 
-// Rows is a validated view of a record batch: every sequence has at least one token, every id is
-// below the vocabulary's size and is not the pad id, and every label has a name if names are
-// stated. It is safe for concurrent use.
+// Rows is a validated view of a record batch. Every sequence has at least one token. Every id is
+// below the vocabulary size and is not the pad id. Every label has a name if the specification has
+// label names. Rows is safe for concurrent use.
 type Rows struct {
 	record   arrow.Record
 	first    int64
 	tokens   []tokenColumn        // one column, or two for pairs
-	labels   *array.Int32         // nil without such a column
-	lists    *labelLists          // replaces labels where a row has a list of them
-	tagging  bool                 // lists has one label for each token
-	numbers  *numberColumn        // nil without such a column
-	features *itemColumn[float32] // replaces tokens where the data have features
+	labels   *array.Int32         // nil without a column of labels
+	lists    *labelLists          // replaces labels if each row has a list of labels
+	tagging  bool                 // true if lists has a label for each token
+	numbers  *numberColumn        // nil without a column of numbers
+	features *itemColumn[float32] // replaces tokens if the data have features
 	edges    *edgeColumns         // nil without edges
-	ids      idText               // nil without such a column
-	window   int                  // maximum number of tokens read of each sequence, 0 for all
+	ids      idText               // nil without a column of ids
+	window   int                  // maximum number of tokens read from each sequence, 0 for all
 }
 
-// RowsOf validates a record against spec, which is usually [SpecOf] the
-// record's schema. The error names rows counted from 0.
+// RowsOf returns the rows of a record after validating them against spec, usually the result of
+// [SpecOf] for the record's schema. An error counts rows from 0.
 func RowsOf(record arrow.Record, spec *Spec) (*Rows, error) { return rowsOf(record, spec, 0) }
 
-// rowsOf is RowsOf for a record whose row 0 is row first of its file.
+// rowsOf implements RowsOf for a record that begins at row first of its file.
 func rowsOf(record arrow.Record, spec *Spec, first int64) (rows *Rows, err error) {
-	// Records of other programs may have wrong buffer sizes.
+	// Records of other programs may have buffers of wrong sizes, which make Arrow panic.
 	defer arrowipc.Contain(&err)
 	if err := spec.checkColumns(record.Schema()); err != nil {
 		return nil, err
@@ -101,8 +101,8 @@ func (r *Rows) First() int64 { return r.first }
 // Pair reports whether a row has two sequences.
 func (r *Rows) Pair() bool { return len(r.tokens) == 2 }
 
-// Tokens returns the (first) sequence of row i in buf, which grows if needed. It is empty
-// where the data have features.
+// Tokens returns the only or first sequence of row i. It writes the sequence to buf, which grows if
+// needed. The sequence is empty if the data have features.
 func (r *Rows) Tokens(i int, buf []int32) []int32 {
 	if r.features != nil {
 		return buf[:0]
@@ -110,12 +110,12 @@ func (r *Rows) Tokens(i int, buf []int32) []int32 {
 	return r.tokens[0].appendTo(buf[:0], i, r.length(0, i))
 }
 
-// TokensB returns the second sequence of row i of a pair in buf, like Tokens.
+// TokensB returns the second sequence of row i. It writes the sequence to buf, like Tokens.
 func (r *Rows) TokensB(i int, buf []int32) []int32 {
 	return r.tokens[1].appendTo(buf[:0], i, r.length(1, i))
 }
 
-// Length returns the number of tokens of row i, of both sequences together.
+// Length returns the number of tokens of row i. For a pair it is the sum of both sequences.
 func (r *Rows) Length(i int) int {
 	if r.features != nil {
 		return r.length(0, i)
@@ -139,7 +139,7 @@ func (r *Rows) longest(i int) int {
 	return n
 }
 
-// length returns the length of a column's sequence of row i within the window.
+// length returns the number of tokens that row i has in a column, within the window.
 func (r *Rows) length(column, i int) int {
 	var offsets []int32
 	if r.features != nil {
@@ -162,8 +162,8 @@ func (r *Rows) Label(i int) (label int32, ok bool) {
 	return r.labels.Value(i), true
 }
 
-// Numbers returns the numbers of row i, nil where they are unknown. The caller must not change
-// them.
+// Numbers returns the numbers of row i, or nil if they are unknown. The caller must not change the
+// slice.
 func (r *Rows) Numbers(i int) []float32 { return r.numbers.row(i) }
 
 // Example returns a copy of row i. Index is the row's index in the file.
@@ -209,7 +209,7 @@ func (s *Spec) checkLabel(label int32) error {
 	return nil
 }
 
-// checkID reports a token id that a sequence may not contain.
+// checkID returns an error if a sequence may not contain the token id.
 func (s *Spec) checkID(id int32) error {
 	if id < 0 {
 		return fmt.Errorf("expected a token id from 0 on, found %d", id)
@@ -223,18 +223,17 @@ func (s *Spec) checkID(id int32) error {
 	return nil
 }
 
-// A tokenColumn is a list column; exactly one of the three slices is not nil.
+// tokenColumn is a column of lists of tokens. Exactly one of its three slices of ids is not nil.
 type tokenColumn struct {
 	name    string
-	id      int32   // id of a stored 0
+	id      int32   // id that a stored 0 represents
 	offsets []int32 // one more than the number of rows
 	u8      []uint8
 	u16     []uint16
 	i32     []int32
 }
 
-// load takes the column's slices and checks that they describe a non-empty
-// list in every row.
+// load reads the column's offsets and ids, and checks that every row has a non-empty list.
 func (c *tokenColumn) load(list *array.List, first int64) error {
 	rows := list.Len()
 	if rows == 0 {
@@ -311,7 +310,7 @@ func (c *tokenColumn) checkItemNulls(items arrow.Array, first int64) error {
 	return nil
 }
 
-// checkIDs reports the first id that is not a token.
+// checkIDs returns an error for the first id that is not a valid token.
 func (c *tokenColumn) checkIDs(spec *Spec, first int64) error {
 	if len(c.offsets) == 0 {
 		return nil
@@ -348,9 +347,9 @@ func firstBad[T uint8 | uint16 | int32](stored []T, first int32, spec *Spec) int
 	if spec.PadID != nil {
 		padID = int64(*spec.PadID)
 	}
-	least, limit, pad := -int64(first), last-int64(first), padID-int64(first) // in the stored representation
+	least, limit, pad := -int64(first), last-int64(first), padID-int64(first) // bounds of the stored numbers
 	if limit >= int64(^T(0)) && ^T(0) > 0 && (pad < 0 || pad > int64(^T(0))) {
-		return -1 // the type holds no other ids
+		return -1 // every number of this type is a valid token
 	}
 	for i, n := range stored {
 		if v := int64(n); v < least || v > limit || v == pad {
@@ -382,7 +381,7 @@ func appendIDs[T uint8 | uint16 | int32](buf []int32, stored []T, first int32) [
 	return buf
 }
 
-// checkBitmap makes sure that the validity bitmap is large enough for all values.
+// checkBitmap returns an error if the validity bitmap is too small for all values.
 func checkBitmap(a arrow.Array, column string) error {
 	data := a.Data()
 	if data.NullN() == 0 || len(data.Buffers()) == 0 {

@@ -4,7 +4,7 @@
 //
 // # Files
 //
-// A file is an Arrow IPC file or stream whose schema is that of a [Spec]:
+// A file is an Arrow IPC file or stream with the schema of a [Spec]:
 //
 //	tokens   list<uint8 | uint16 | int32>   a classification's sequence, or
 //	tokens_a, tokens_b                      the two sequences of a pair, or
@@ -17,17 +17,18 @@
 //	numbers  fixed_size_list<float32>       replace the label for the task regression; may be absent or null
 //	id       utf8                           identifies the row; may be absent or null
 //
-// The schema's metadata have the task, tokenizer, vocabulary, split, and the names of labels, numbers, features and
-// features of edges. A token id is the stored number plus first_token_id of the metadata, which is 0 if absent. With a
-// first_token_id of 1, the ids 1 … 256 of bytes are stored as the bytes themselves. The column label_mask is reserved
-// and refused. Any other column is ignored, and so is a column id that is not text.
+// The schema's metadata contain the task, tokenizer, vocabulary, split, and the names of labels,
+// numbers, features and features of edges. A token id is the stored number plus first_token_id of
+// the metadata, which is 0 if absent. With a first_token_id of 1, the ids 1 … 256 of bytes are
+// stored as the bytes themselves. A file with the reserved column label_mask is refused. Other
+// columns are ignored, as is a column id that is not text.
 //
 // # Hostile input
 //
-// A file may come from an untrusted source. Its messages are checked before Arrow decodes
-// them, and the decoded rows are validated one by one. A malformed file is an error that
-// names file, record batch, row and column. It never causes a panic, and never takes memory
-// out of proportion to the bytes read.
+// A file may come from an untrusted source. Its messages are checked before Arrow decodes them, and
+// the decoded rows are validated one by one. A malformed file is an error that names file, record
+// batch, row and column. Reading it never panics, and never needs memory out of proportion to the
+// bytes read.
 //
 // Limits: metadata of a message 1 MiB, body of a record batch 1 GiB (also after
 // decompression), 64 columns, 128 MiB for the window that a ZSTD frame asks for.
@@ -36,20 +37,21 @@ package seq
 // NoLabel is the value of Example.Label if the label is unknown.
 const NoLabel int32 = -1
 
-// An Example is one row: a sequence, or a pair of them, and its label, labels or numbers.
+// Example is one row: a sequence or a pair of sequences, and its label, labels or numbers.
 type Example struct {
-	Index uint32  // the row's index within its file
-	A     []int32 // tokens, or tokens_a
-	B     []int32 // tokens_b; nil unless the row is a pair
-	Label int32   // or NoLabel
-	// positive labels of multi-label, ascending; of tagging one for each token, or NoLabel; nil if
-	// unknown
+	Index uint32  // index of the row in its file
+	A     []int32 // only or first sequence: the column tokens or tokens_a
+	B     []int32 // second sequence: the column tokens_b; nil unless the row is a pair
+	Label int32   // label, or NoLabel if unknown
+	// Labels are the positive labels in ascending order for multi-label. For tagging they are a
+	// label, or NoLabel, for each token. They are nil if unknown.
 	Labels  []int32
 	Numbers []float32 // targets of a regression; nil if unknown
-	ID      string    // "" if the row has none; always "" from a File
-	// Features replace A: a row of numbers for each token. They are nil where the tokens have ids.
+	ID      string    // "" if the row has no id; always "" in examples from a File
+	// Features replace A. They are a slice of numbers for each token, and nil if the tokens have
+	// ids.
 	Features [][]float32
-	// Edges connect tokens with features. They are nil where the data have no edges.
+	// Edges connect tokens with features. They are nil if the data have no edges.
 	Edges []Edge
 }
 
@@ -59,5 +61,5 @@ func (e *Example) Length() int { return e.First() + len(e.B) }
 // First returns the number of tokens of the first sequence, or of the only one.
 func (e *Example) First() int { return max(len(e.A), len(e.Features)) }
 
-// sequences returns the sequences of the n token columns.
+// sequences returns the sequences for the n token columns.
 func (e *Example) sequences(n int) [][]int32 { return [][]int32{e.A, e.B}[:n] }

@@ -21,7 +21,7 @@ func listopsSpec() Spec {
 		VocabSize: 17, PadID: new(int32), LabelNames: names, Split: "train"}
 }
 
-// examples makes n rows with lengths 1 … longest.
+// examples returns n random rows with lengths 1 … longest.
 func examples(n, longest int, spec Spec, seed uint64) []Example {
 	random := rand.New(rand.NewPCG(seed, 1))
 	tokens := func() []int32 {
@@ -90,7 +90,7 @@ func TestRoundTrip(t *testing.T) {
 					t.Errorf("format %d, vocabulary %d, %s: rows differ", format, vocab, task)
 				}
 				if !reflect.DeepEqual(gotSpec, &spec) {
-					t.Errorf("specification %+v became %+v", spec, gotSpec)
+					t.Errorf("specification %+v was read back as %+v", spec, gotSpec)
 				}
 			}
 		}
@@ -101,7 +101,7 @@ func TestEmptyFileHasNoRows(t *testing.T) {
 	for _, format := range []Format{FileFormat, StreamFormat} {
 		got, _, err := readAll(bytes.NewReader(encode(t, nil, listopsSpec(), format)))
 		if err != nil || len(got) != 0 {
-			t.Errorf("%d rows, %v", len(got), err)
+			t.Errorf("%d rows, want none; error %v", len(got), err)
 		}
 	}
 }
@@ -111,7 +111,7 @@ func TestMinimalSpec(t *testing.T) {
 	rows := []Example{{A: []int32{0, 1 << 30}, Label: 12345}}
 	got, gotSpec, err := readAll(bytes.NewReader(encode(t, rows, spec, FileFormat)))
 	if err != nil || !reflect.DeepEqual(got, rows) || !reflect.DeepEqual(*gotSpec, spec) {
-		t.Errorf("%v, %+v, %v", got, gotSpec, err)
+		t.Errorf("rows %v, specification %+v, error %v; want %v and %+v", got, gotSpec, err, rows, spec)
 	}
 }
 
@@ -125,19 +125,19 @@ func TestFileRandomAccess(t *testing.T) {
 		defer f.Close()
 		f.SetCache(200 << 10) // about three record batches
 		if f.batches.Len() < 6 {
-			t.Fatalf("%d record batches are too few for this test", f.batches.Len())
+			t.Fatalf("the file has %d record batches, want at least 6", f.batches.Len())
 		}
 		for range 500 {
 			i := rand.IntN(len(rows))
 			got, err := f.Example(i)
 			if err != nil || !reflect.DeepEqual(got, rows[i]) {
-				t.Fatalf("row %d: %v, %v; want %v", i, got, err, rows[i])
+				t.Fatalf("row %d: %v, error %v; want %v", i, got, err, rows[i])
 			}
 			if f.Lengths()[i] != int32(len(rows[i].A)) {
-				t.Fatalf("row %d: length %d", i, f.Lengths()[i])
+				t.Fatalf("row %d: length %d, want %d", i, f.Lengths()[i], len(rows[i].A))
 			}
 			if f.cache.size > 200<<10 {
-				t.Fatalf("the cache holds %d bytes", f.cache.size)
+				t.Fatalf("the cache holds %d bytes, want at most 200 KiB", f.cache.size)
 			}
 		}
 		for _, i := range []int{-1, len(rows)} {
@@ -146,8 +146,8 @@ func TestFileRandomAccess(t *testing.T) {
 	}
 }
 
-// TestFileWindow checks that a window gives the beginnings of sequences, of both sequences of a
-// pair, and their lengths.
+// TestFileWindow checks that a window cuts each sequence to its first tokens, including both
+// sequences of a pair, and that the lengths agree.
 func TestFileWindow(t *testing.T) {
 	pairs := listopsSpec()
 	pairs.Task = Retrieval
@@ -158,14 +158,14 @@ func TestFileWindow(t *testing.T) {
 		f := must.Get(OpenWindow(path, 40))(t)
 		defer f.Close()
 		if row, n := f.Longest(); n != 40 || len(rows[row].A) < 40 && len(rows[row].B) < 40 {
-			t.Errorf("row %d is the longest with %d tokens, %d and %d in the file", row, n,
+			t.Errorf("longest row %d with %d tokens, want one with 40 of at least 40; the file has %d and %d", row, n,
 				len(rows[row].A), len(rows[row].B))
 		}
 		for i, want := range rows {
 			want.A, want.B = want.A[:min(40, len(want.A))], want.B[:min(40, len(want.B))]
 			got, err := f.Example(i)
 			if err != nil || !reflect.DeepEqual(got, want) || int(f.Lengths()[i]) != want.Length() {
-				t.Fatalf("row %d: %v of length %d, %v; want %v", i, got, f.Lengths()[i], err, want)
+				t.Fatalf("row %d: %v of length %d, error %v; want %v", i, got, f.Lengths()[i], err, want)
 			}
 		}
 	}
@@ -221,13 +221,13 @@ func TestInspect(t *testing.T) {
 	info := must.Get(inspectPath(path))(t)
 	want := Quantiles{Min: 1, P25: 1, P50: 2, P75: 3, P95: 7, Max: 7, Mean: 13.0 / 4}
 	if info.Rows != 4 || info.Lengths != want || !info.IsFile || info.Batches != 1 {
-		t.Errorf("%+v", info)
+		t.Errorf("Inspect returned %+v, want 4 rows in one batch with the lengths %+v", info, want)
 	}
 	if !reflect.DeepEqual(info.Labels, map[string]int64{"3": 2, "0": 1, Unlabelled: 1}) {
-		t.Errorf("labels %v", info.Labels)
+		t.Errorf("labels %v, want 2 of \"3\", 1 of \"0\", 1 unlabelled", info.Labels)
 	}
 	if info.First == nil || info.First.Label != 3 {
-		t.Errorf("first %v", info.First)
+		t.Errorf("first row %v, want label 3", info.First)
 	}
 }
 

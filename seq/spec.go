@@ -14,63 +14,65 @@ import (
 
 // The columns of a sequence file.
 const (
-	ColumnTokens  = "tokens"   // the sequence of a classification task
-	ColumnTokensA = "tokens_a" // the first sequence of a pair
-	ColumnTokensB = "tokens_b" // the second sequence of a pair
-	// ColumnFeatures has float numbers for each token, in place of tokens: list<fixed_size_list<float32>>.
+	ColumnTokens  = "tokens"   // only sequence of a row
+	ColumnTokensA = "tokens_a" // first sequence of a pair
+	ColumnTokensB = "tokens_b" // second sequence of a pair
+	// ColumnFeatures has numbers for each token and replaces the column tokens:
+	// list<fixed_size_list<float32>>.
 	ColumnFeatures = "features"
-	// ColumnEdges has the edges among a row's tokens, source and target of each from 0:
-	// list<fixed_size_list<int32>[2]>.
+	// ColumnEdges has the edges among a row's tokens. An edge is a source and a target, counted
+	// from 0: list<fixed_size_list<int32>[2]>.
 	ColumnEdges = "edges"
-	// ColumnEdgeFeatures has float numbers for each edge, in their order: list<fixed_size_list<float32>>.
-	// It is absent where edges have none.
+	// ColumnEdgeFeatures has numbers for each edge, in the order of ColumnEdges:
+	// list<fixed_size_list<float32>>. It is absent if edges have no features.
 	ColumnEdgeFeatures = "edge_features"
-	// int32, or list<int32> of several labels or a label for each token; absent or null where unknown
+	// ColumnLabel is int32, or list<int32> for several labels or a label for each token. It is
+	// absent or null if the label is unknown.
 	ColumnLabel   = "label"
-	ColumnNumbers = "numbers" // fixed_size_list<float32>, for regression; absent or null where unknown
+	ColumnNumbers = "numbers" // fixed_size_list<float32>, for regression; absent or null if unknown
 	ColumnID      = "id"      // utf8, identifies the row; absent or null without an id
 )
 
-// ColumnLabelMask is a reserved name for the entries of a list-valued label that count. It is not
-// supported yet, so a file that has the column is refused.
+// ColumnLabelMask is reserved for a mask of the labels in a list that enter the loss. It is not
+// supported yet, so a file with this column is refused.
 const ColumnLabelMask = "label_mask"
 
 // The keys of the schema's metadata.
 const (
 	KeyVersion      = "version"       // Version or VersionShifted
 	KeyTask         = "task"          // one of [Tasks]
-	KeyName         = "name"          // "listops"
-	KeyTokenizer    = "tokenizer"     // JSON, {"type": "listops"}
+	KeyName         = "name"          // name of the data set, such as listops
+	KeyTokenizer    = "tokenizer"     // JSON, such as {"type": "listops"}
 	KeyVocabSize    = "vocab_size"    // decimal
-	KeyPadTokenID   = "pad_token_id"  // decimal; absent if every id is a token
+	KeyPadTokenID   = "pad_token_id"  // decimal; absent if there is no pad id
 	KeyLabelNames   = "label_names"   // JSON list of strings; optional
 	KeyNumberNames  = "number_names"  // JSON list of strings, for regression
-	KeyFeatureNames = "feature_names" // JSON list of strings, one for each number of a token with features
-	// KeyEdgeFeatureNames has a JSON list of strings, one for each number of an edge. It may be
-	// empty; it is absent where there are no edges.
+	KeyFeatureNames = "feature_names" // JSON list of strings, one for each number of a token
+	// KeyEdgeFeatureNames is a JSON list of strings, one for each number of an edge. The list may
+	// be empty, and is absent if the data have no edges.
 	KeyEdgeFeatureNames = "edge_feature_names"
-	KeySplit            = "split"          // train | val | test, or anything
-	KeyFirstTokenID     = "first_token_id" // decimal: the id of a stored 0; 0 if absent
+	KeySplit            = "split"          // train, val, test, or any other name
+	KeyFirstTokenID     = "first_token_id" // decimal: id that a stored 0 represents; 0 if absent
 )
 
-// Version is the version of the layout described here, in KeyVersion. A file with KeyFirstTokenID
-// has VersionShifted, so that programs which do not know the key refuse it.
+// Version is the value of KeyVersion. A file with KeyFirstTokenID has VersionShifted instead, so
+// that programs which do not know KeyFirstTokenID refuse the file.
 const (
 	Version        = "1"
 	VersionShifted = "2"
 )
 
-// The tasks.
+// Values of [Spec.Task].
 const (
-	Classification = "classification" // one label of a sequence
-	Retrieval      = "retrieval"      // one label of a pair of sequences
-	Regression     = "regression"     // numbers of a sequence
-	MultiLabel     = "multi-label"    // any number of labels of a sequence
+	Classification = "classification" // one label for a sequence
+	Retrieval      = "retrieval"      // one label for a pair of sequences
+	Regression     = "regression"     // numbers for a sequence
+	MultiLabel     = "multi-label"    // any number of labels for a sequence
 	Tagging        = "tagging"        // a label, or null, for each token
 )
 
-// MaxLabelNames is the maximum number of label names: an evaluation allocates memory for each of
-// them, and for each row of multi-label, too.
+// MaxLabelNames is the maximum number of label names. It is bounded because an evaluation allocates
+// memory for each name, and for each name and row of multi-label.
 const MaxLabelNames = 1 << 16
 
 // Tasks are the values of [Spec.Task].
@@ -79,29 +81,30 @@ var Tasks = []string{Classification, Retrieval, Regression, MultiLabel, Tagging}
 // maxVocab keeps token ids within int32.
 const maxVocab = math.MaxInt32
 
-// A Spec describes a file's sequences. Files of other programs may leave out all metadata; the task
-// then follows from the columns and VocabSize is 0.
+// Spec is the specification of a file's sequences. Files of other programs may have no metadata.
+// SpecOf then derives the task from the columns, and VocabSize is 0.
 type Spec struct {
 	Task        string          // one of Tasks
-	Name        string          // the task's name, "listops"
-	Tokenizer   json.RawMessage // how text becomes ids; nil if not stated
-	VocabSize   int             // ids are below it; 0 if not stated
-	PadID       *int32          // an id that no sequence contains; nil if none
-	LabelNames  []string        // nil if labels are plain numbers
-	NumberNames []string        // for regression, nil otherwise
-	// FeatureNames name the numbers of each token; nil where the data have token ids.
+	Name        string          // name of the data set, such as listops
+	Tokenizer   json.RawMessage // settings of the tokenizer; nil if not stated
+	VocabSize   int             // number of ids; 0 if not stated
+	PadID       *int32          // id that no sequence contains; nil if every id is a token
+	LabelNames  []string        // names of the labels; nil if labels are plain numbers
+	NumberNames []string        // names of the numbers, for regression only
+	// FeatureNames are the names of the numbers of each token. They are nil if the data have token
+	// ids.
 	FeatureNames []string
-	// EdgeFeatureNames name the numbers of each edge and may be empty; nil where there are no
-	// edges.
+	// EdgeFeatureNames are the names of the numbers of each edge. They may be empty, and are nil if
+	// the data have no edges.
 	EdgeFeatureNames []string
-	Split            string // "train"
-	IDs              bool   // rows have ids; derived from the columns, not from the metadata
+	Split            string // name of the split, such as train
+	IDs              bool   // true if rows have ids; derived from the columns, not from the metadata
 }
 
 // Pair reports whether an example consists of two sequences.
 func (s *Spec) Pair() bool { return s.Task == Retrieval }
 
-// TokenColumns returns the names of the columns with sequences.
+// TokenColumns returns the names of the columns that hold sequences.
 func (s *Spec) TokenColumns() []string {
 	if s.Pair() {
 		return []string{ColumnTokensA, ColumnTokensB}
@@ -112,12 +115,12 @@ func (s *Spec) TokenColumns() []string {
 	return []string{ColumnTokens}
 }
 
-// IsTokenColumn reports whether name is the name of a column with sequences.
+// IsTokenColumn reports whether name is the name of a column that holds sequences.
 func IsTokenColumn(name string) bool {
 	return name == ColumnTokens || name == ColumnTokensA || name == ColumnTokensB
 }
 
-// Validate reports the first contradiction within the specification.
+// Validate returns an error for the first contradiction within the specification.
 func (s *Spec) Validate() error {
 	if !slices.Contains(Tasks, s.Task) {
 		return fmt.Errorf("%s: expected one of %s, found %q", KeyTask, strings.Join(Tasks, ", "), s.Task)
@@ -193,7 +196,7 @@ func (s *Spec) Schema() *arrow.Schema {
 		add(KeyPadTokenID, strconv.Itoa(int(*s.PadID)))
 	}
 	if s.LabelNames != nil {
-		names, _ := json.Marshal(s.LabelNames) // strings always marshal
+		names, _ := json.Marshal(s.LabelNames) // strings always marshal without an error
 		add(KeyLabelNames, string(names))
 	}
 	if s.NumberNames != nil {
@@ -219,13 +222,13 @@ func (s *Spec) Schema() *arrow.Schema {
 	return arrow.NewSchema(fields, &metadata)
 }
 
-// sameMetadata reports whether the metadata of both specifications' schemas are equal.
+// sameMetadata reports whether the schemas of both specifications have equal metadata.
 func (s *Spec) sameMetadata(other *Spec) bool {
 	a, b := s.Schema().Metadata(), other.Schema().Metadata()
 	return a.Equal(b)
 }
 
-// SpecOf reads the specification from a schema and checks the columns.
+// SpecOf returns the specification in a schema's metadata, after checking the columns.
 func SpecOf(schema *arrow.Schema) (*Spec, error) {
 	spec := &Spec{Task: Classification, IDs: hasIDs(schema)}
 	_, hasA := schema.FieldsByName(ColumnTokensA)
@@ -297,8 +300,8 @@ func (s *Spec) readMetadata(metadata arrow.Metadata) error {
 	return s.Validate()
 }
 
-// checkColumns expects each of the task's columns once, with a type of the list above. A type may
-// be wider than the vocabulary needs.
+// checkColumns returns an error unless the schema has each of the task's columns once, with a type
+// listed in the package documentation. A type may be wider than the vocabulary needs.
 func (s *Spec) checkColumns(schema *arrow.Schema) error {
 	if schema.HasField(ColumnLabelMask) {
 		return fmt.Errorf("column %s: the name is reserved and not supported yet", ColumnLabelMask)

@@ -2,7 +2,7 @@ package seq
 
 import "strings"
 
-// KnownSplit returns the split that a known name or synonym stands for.
+// KnownSplit returns the split with a known name or synonym, such as val for validation.
 func KnownSplit(name string) (split string, ok bool) {
 	switch strings.ToLower(name) {
 	case "train", "training":

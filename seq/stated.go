@@ -7,7 +7,7 @@ import (
 	"github.com/sftseq/sftseq/internal/atomicfile"
 )
 
-// statedChecksum compares the checksum that a manifest states with that of the bytes read so far.
+// statedChecksum compares the checksum in a manifest with the checksum of the bytes read.
 type statedChecksum struct {
 	want, kind string
 	hash       hash.Hash
@@ -21,8 +21,8 @@ func newStated(want string) (*statedChecksum, error) {
 	return &statedChecksum{want, kind, hash}, nil
 }
 
-// compare returns an error if the checksum of the file, which must have been read to its end,
-// differs from the stated one.
+// compare returns an error if the file's checksum differs from the stated checksum. The file must
+// have been read to its end.
 func (s *statedChecksum) compare() error {
 	if s == nil {
 		return nil

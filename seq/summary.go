@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// Quantiles describe the lengths of sequences. Each quantile is the smallest occurring length that
-// at least this fraction of the rows does not exceed.
+// Quantiles are statistics of the lengths of rows. A quantile q is the smallest occurring length
+// such that at least the fraction q of the rows is not longer.
 type Quantiles struct {
 	Min  int64   `json:"min"`
 	P25  int64   `json:"p25"`
@@ -19,17 +19,17 @@ type Quantiles struct {
 	Mean float64 `json:"mean"`
 }
 
-// Unlabelled is the key of rows without a label in a label histogram.
+// Unlabelled is the key for rows without a label in a label histogram.
 const Unlabelled = "unlabelled"
 
-// A Summary counts rows by length and by label, and describes numbers. Its memory grows with the
+// Summary counts rows by length and by label, and summarises numbers. Its memory grows with the
 // number of distinct lengths and labels, not with the number of rows.
 type Summary struct {
 	rows    int64
-	short   []int64         // rows by length, up to maxShort
-	lengths map[int64]int64 // rows by length, of longer rows
+	short   []int64         // number of rows by length, for lengths up to maxShort
+	lengths map[int64]int64 // number of rows by length, for longer rows
 	labels  map[int32]int64
-	perRow  map[int]int64 // rows by their number of labels, for multi-label
+	perRow  map[int]int64 // number of rows by number of labels, for multi-label
 	numbers []NumberSummary
 	task    string
 }
@@ -37,7 +37,7 @@ type Summary struct {
 // maxShort is the largest length that is counted in a slice rather than a map.
 const maxShort = 1 << 12
 
-// NewSummary returns an empty summary of rows of spec.
+// NewSummary returns an empty summary for rows with the specification spec.
 func NewSummary(spec *Spec) *Summary {
 	s := &Summary{lengths: map[int64]int64{}, labels: map[int32]int64{}, perRow: map[int]int64{}, task: spec.Task}
 	for _, name := range spec.NumberNames {
@@ -55,8 +55,7 @@ func (s *Summary) AddRow(rows *Rows, i int) {
 	s.add(rows.Length(i), label, rows.Labels(i), rows.Numbers(i))
 }
 
-// add counts one row; label may be NoLabel, and the lists of labels and numbers may be nil
-// (unknown).
+// add counts one row. The label may be NoLabel; labels and numbers may be nil, which means unknown.
 func (s *Summary) add(length int, label int32, labels []int32, numbers []float32) {
 	s.rows++
 	if length > maxShort {
@@ -97,7 +96,7 @@ func (s *Summary) addBlock(b *Block) {
 	}
 }
 
-// rename replaces every label l by number(l).
+// rename replaces every label l by number(l) in the counts.
 func (s *Summary) rename(number func(int32) int32) {
 	labels := map[int32]int64{}
 	for label, rows := range s.labels {
@@ -112,7 +111,7 @@ func (s *Summary) rename(number func(int32) int32) {
 // Rows returns the number of rows counted.
 func (s *Summary) Rows() int64 { return s.rows }
 
-// Lengths returns the quantiles, all zero without rows.
+// Lengths returns the statistics of the lengths. They are zero if there are no rows.
 func (s *Summary) Lengths() Quantiles {
 	if s.rows == 0 {
 		return Quantiles{}
@@ -127,7 +126,7 @@ func (s *Summary) Lengths() Quantiles {
 	total := 0.0
 	for length, rows := range counts {
 		lengths = append(lengths, length)
-		total += float64(length) * float64(rows) // exact: the terms are integers below 2⁵³
+		total += float64(length) * float64(rows) // exact, as the terms are integers below 2⁵³
 	}
 	slices.Sort(lengths)
 	at := func(fraction float64) int64 {
@@ -145,8 +144,8 @@ func (s *Summary) Lengths() Quantiles {
 	}
 }
 
-// Labels returns the number of rows of each label, or of tokens for tagging. The keys are the
-// labels' names, or their numbers if names has none.
+// Labels returns the number of rows with each label, or the number of tokens for tagging. The keys
+// are the names of the labels, or their numbers if names is too short.
 func (s *Summary) Labels(names []string) map[string]int64 {
 	counts := map[string]int64{}
 	for label, rows := range s.labels {
@@ -155,8 +154,8 @@ func (s *Summary) Labels(names []string) map[string]int64 {
 	return counts
 }
 
-// LabelsPerRow returns the number of rows with n labels in entry n. It is nil unless rows have
-// lists of labels.
+// LabelsPerRow returns a slice whose entry n is the number of rows with n labels. It returns nil
+// unless rows have lists of labels.
 func (s *Summary) LabelsPerRow() (rows []int64) {
 	for n, count := range s.perRow {
 		if n >= len(rows) {
@@ -167,7 +166,7 @@ func (s *Summary) LabelsPerRow() (rows []int64) {
 	return rows
 }
 
-// LabelName returns the name of a label, its number if it has none, or Unlabelled.
+// LabelName returns the name of a label, its number if it has no name, or Unlabelled.
 func LabelName(names []string, label int32) string {
 	switch {
 	case label == NoLabel:

@@ -12,27 +12,27 @@ import (
 	"github.com/sftseq/sftseq/internal/atomicfile"
 )
 
-// A Format is one of Arrow's two IPC formats.
+// Format is one of Arrow's two IPC formats.
 type Format int
 
-// The formats: a file has a footer for random access, a stream can be read and
-// written through a pipe.
+// The file format has a footer for random access. The stream format can be read and written through
+// a pipe.
 const (
 	FileFormat Format = iota
 	StreamFormat
 )
 
-// A Writer writes rows as an Arrow IPC file or stream and holds one record batch in memory. After
-// an error, all methods return this error. It is not safe for concurrent use.
+// Writer writes rows as an Arrow IPC file or stream and holds one record batch in memory. After an
+// error of the output, all methods return this error. A Writer is not safe for concurrent use.
 type Writer struct {
 	spec    Spec
 	schema  *arrow.Schema
 	out     recordWriter
-	file    *atomicfile.File // nil for NewWriter
-	pending *Block           // at most one record batch
+	file    *atomicfile.File // nil for a Writer of NewWriter
+	pending *Block           // rows not written yet, at most one record batch
 	row     int64
-	largest int32 // largest label so far
-	ended   bool  // the end has been written
+	largest int32 // largest label in the written rows
+	ended   bool  // true after the end of the file was written
 	err     error
 }
 
@@ -42,7 +42,7 @@ type recordWriter interface {
 	Close() error
 }
 
-// NewWriter writes to w. The output is complete after Close, which does not
+// NewWriter returns a Writer that writes to w. The output is complete after Close, which does not
 // close w.
 func NewWriter(w io.Writer, spec Spec, format Format) (*Writer, error) {
 	if err := spec.Validate(); err != nil {
@@ -63,13 +63,14 @@ func NewWriter(w io.Writer, spec Spec, format Format) (*Writer, error) {
 	return writer, nil
 }
 
-// Create writes a file at path, which appears complete on Close or not at all.
+// Create returns a Writer for a file at path. The file appears when Close succeeds; otherwise no
+// file appears.
 func Create(path string, spec Spec) (*Writer, error) {
 	return create(path, spec, io.Discard)
 }
 
-// create is Create with a copy of the bytes to tee, which must not fail; it is for a checksum. It
-// does not remove temporary files, as a manifest may refer to them.
+// create implements Create, and also writes all bytes to tee, a checksum, which must not fail. It
+// does not remove temporary files of other writers, as a manifest may refer to them.
 func create(path string, spec Spec, tee io.Writer) (*Writer, error) {
 	file, err := atomicfile.CreateKeeping(path)
 	if err != nil {
@@ -84,8 +85,8 @@ func create(path string, spec Spec, tee io.Writer) (*Writer, error) {
 	return w, nil
 }
 
-// Write appends one row; e.Index is ignored. It refuses rows that a reader would refuse; the next
-// call may succeed.
+// Write appends one row; it ignores e.Index. It returns an error for a row that a reader would
+// refuse; the next call may succeed.
 func (w *Writer) Write(e Example) error {
 	if w.err != nil {
 		return w.err
@@ -100,9 +101,9 @@ func (w *Writer) Write(e Example) error {
 	return w.err
 }
 
-// WriteBlock appends the rows of a block of the same specification, as separate record batches, and
-// empties the block. A label without a name is an error of Close only, as names may be set until
-// then.
+// WriteBlock appends the rows of a block as separate record batches, and empties the block. The
+// block must have the Writer's specification. Only Close refuses a label without a name, as names
+// may be set later.
 func (w *Writer) WriteBlock(b *Block) error {
 	if w.err == nil {
 		w.err = w.flush()
@@ -133,7 +134,7 @@ func (w *Writer) writeBatches(b *Block) error {
 	return nil
 }
 
-// finish writes pending rows and the end of the file.
+// finish writes the pending rows and the end of the file.
 func (w *Writer) finish() error {
 	if w.err != nil || w.ended {
 		return w.err
@@ -145,7 +146,8 @@ func (w *Writer) finish() error {
 	return w.err
 }
 
-// prepare does the part of Close that may fail: afterwards a file of Create is on the disk.
+// prepare does the part of Close that may fail. Afterwards a file of Create is complete on the disk
+// under its temporary name.
 func (w *Writer) prepare() error {
 	if w.finish() == nil && w.spec.NumberNames == nil {
 		w.err = w.spec.checkLabel(w.largest)
@@ -156,8 +158,8 @@ func (w *Writer) prepare() error {
 	return w.err
 }
 
-// Close writes pending rows and the end, and renames a file of Create to its final name. After an
-// error it leaves no file and returns the error.
+// Close writes the pending rows and the end of the output, and renames a file of Create to its
+// final name. After an error it removes the file and returns the error.
 func (w *Writer) Close() error {
 	if w.prepare() != nil {
 		w.Abort()
@@ -170,7 +172,7 @@ func (w *Writer) Close() error {
 	return w.file.Commit()
 }
 
-// Abort removes a file of Create. After Close it does nothing, so it can be deferred.
+// Abort removes the file of a Writer of Create. After Close it does nothing, so it can be deferred.
 func (w *Writer) Abort() {
 	if w.err == nil {
 		w.err = fmt.Errorf("the writer was aborted")
