@@ -15,7 +15,7 @@ type answers struct {
 	Reliability, Confidence template.HTML
 	CalibrationError        float64
 	Tables                  []classTable
-	Hidden, Classes         int // the number of classes in no table, and of all classes
+	Hidden, Classes         int // number of classes in no table, and of all classes
 	Curves                  *curvesView
 }
 
@@ -33,7 +33,7 @@ type classNumbers struct {
 	Rows                  int64
 }
 
-// curvesView are the curves over all thresholds.
+// curvesView has the ROC and precision-recall curves.
 type curvesView struct {
 	ROC, PR template.HTML
 	Legend  []curveEntry
@@ -45,7 +45,8 @@ type curveEntry struct {
 	Name   string
 }
 
-// maxCurves is the maximum number of classes with a curve: those with the lowest AUC.
+// maxCurves is the maximum number of classes with a curve. The classes with the lowest AUC are
+// shown.
 const maxCurves = 5
 
 // shownClasses is the number of classes of each table if there are too many to show all.

@@ -9,17 +9,17 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// maxClasses is how many classes a confusion matrix shows; of more the most frequent
-// mistakes are listed.
+// maxClasses is the maximum number of classes of a confusion matrix. With more classes, the page
+// lists the most frequent mistakes.
 const maxClasses = 24
 
-// fewClasses is how many classes fit beside the reliability diagram.
+// fewClasses is the number of classes whose matrix fits beside the reliability diagram.
 const fewClasses = 6
 
-// classes are a confusion matrix, or what stands for it.
+// classes is a confusion matrix, or the most frequent mistakes if there are too many classes.
 type classes struct {
 	Names    []string
-	Rows     []classRow // nil where there are too many
+	Rows     []classRow // nil if there are too many classes
 	Mistakes []mistake
 }
 
@@ -31,7 +31,7 @@ type classRow struct {
 type classCell struct {
 	Count int64
 	Part  string // fraction of the class's rows, 0 to 1: darkness of the cell
-	Dark  bool   // its text is white
+	Dark  bool   // white text on a dark cell
 	Title string
 }
 
@@ -40,7 +40,7 @@ type mistake struct {
 	Count         int64
 }
 
-// Many reports whether the confusion matrix needs the width of the page.
+// Many reports whether the confusion matrix takes the full width of the page.
 func (c *classes) Many() bool { return len(c.Names) > fewClasses }
 
 func newClasses(c *sft.Config, r *metrics.Report) *classes {

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// configTable has the runs' configurations side by side.
+// configTable shows the runs' configurations side by side.
 type configTable struct {
 	Names  []string
 	Groups []configGroup
-	Differ int // rows that differ
+	Differ int // number of rows with different values
 }
 
 type configGroup struct {
@@ -25,11 +25,11 @@ type configRow struct {
 	Differs bool
 }
 
-// maxText is how much of a value is shown: a vocabulary has thousands of words.
+// maxText is the maximum number of characters shown of a value, because a vocabulary has thousands
+// of words.
 const maxText = 400
 
-// newConfigTable takes config.json apart: the settings of the training, the model, and
-// where both are from.
+// newConfigTable groups the values of config.json: training settings, model, and origin.
 func newConfigTable(runs []Run) (configTable, error) {
 	groups := []*struct {
 		name, prefix string
@@ -86,14 +86,14 @@ func newConfigTable(runs []Run) (configTable, error) {
 	return t, nil
 }
 
-// entry is a value of config.json by its path.
+// entry is a value of config.json and its path.
 type entry struct{ key, value string }
 
-// flatten lists the values of a JSON object in their order; lists stay whole.
+// flatten lists the values of a JSON object in file order. Arrays are single values.
 func flatten(prefix string, text []byte, out []entry) ([]entry, error) {
 	if !bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
 		var word string
-		if json.Unmarshal(text, &word) != nil || word == "" { // null and "" as they are
+		if json.Unmarshal(text, &word) != nil || word == "" { // null and "" stay unchanged
 			var compact bytes.Buffer
 			if err := json.Compact(&compact, text); err != nil {
 				return nil, err
@@ -122,7 +122,7 @@ func flatten(prefix string, text []byte, out []entry) ([]entry, error) {
 	return out, nil
 }
 
-// excerpt is the beginning of a long value.
+// excerpt returns v, shortened to maxText characters.
 func excerpt(v string) string {
 	runes := []rune(v)
 	if len(runes) <= maxText {

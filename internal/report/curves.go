@@ -17,7 +17,7 @@ type Curve struct {
 	Wide    bool
 }
 
-// Picture is the chart under a heading of the page.
+// Picture returns the chart without its name, which the page shows as a heading.
 func (c Curve) Picture() template.HTML {
 	name := c.Name
 	c.Name = ""
@@ -26,11 +26,11 @@ func (c Curve) Picture() template.HTML {
 	return s.Inline()
 }
 
-// quantities are the charts, in their order.
+// quantities are the charts in page order.
 var quantities = []struct {
 	name, unit, caption string
-	wide, logarithmic   bool                           // a logarithmic axis only where the values need one
-	train               func(train.StepReport) float64 // NaN where there is none
+	wide, logarithmic   bool                           // use a logarithmic axis if the values span orders of magnitude
+	train               func(train.StepReport) float64 // NaN if missing
 	validation          func(train.EvaluationReport) float64
 	baseline            func(Run) float64 // the strongest baseline on the measured rows; NaN if unknown
 }{
@@ -62,10 +62,10 @@ var quantities = []struct {
 		func(r train.StepReport) float64 { return r.TokensPerS }, nil, nil},
 }
 
-// nothing is what a line of training says of what validation alone measures.
+// nothing is the train function of quantities that only validation measures.
 func nothing(train.StepReport) float64 { return math.NaN() }
 
-// percent is NaN of nothing.
+// percent returns 100·v, or NaN if v is nil.
 func percent(v *float64) float64 {
 	if v == nil {
 		return math.NaN()
@@ -73,13 +73,13 @@ func percent(v *float64) float64 {
 	return 100 * *v
 }
 
-// Sizes of charts in pixels; a page shows them as wide as its columns.
+// Chart sizes in pixels. A page scales charts to the width of its columns.
 const (
 	wideWidth, wideHeight     = 460, 300
 	narrowWidth, narrowHeight = 340, 240
 )
 
-// Curves are all quantities of which there is something, of training and of validation.
+// Curves returns a chart for each quantity that the runs recorded in training or validation.
 func Curves(runs []Run) (out []Curve) {
 	for _, q := range quantities {
 		c := Curve{Caption: q.caption, Wide: q.wide,
@@ -128,7 +128,8 @@ func Curves(runs []Run) (out []Curve) {
 	return out
 }
 
-// trainingStyle is that of validation, paler and without marks.
+// trainingStyle returns the style of training curves: paler than validation curves, and without
+// marks.
 func trainingStyle(run int) chart.Style {
 	s := chart.StyleOf(run)
 	s.Shape, s.Pale = chart.None, true
@@ -146,7 +147,7 @@ func baselineAccuracy(r Run) float64 {
 	return math.NaN()
 }
 
-// baselineSeries is a level line over the steps of a run.
+// baselineSeries returns a horizontal line at level over the steps of a run.
 func baselineSeries(r Run, run int, level float64) chart.Series {
 	style := trainingStyle(run)
 	style.Dash = []float64{2, 4}
@@ -161,8 +162,8 @@ func baselineSeries(r Run, run int, level float64) chart.Series {
 		Points: []chart.Datum{{X: 0, Y: level}, {X: float64(last), Y: level}}}
 }
 
-// wideRange reports whether a logarithmic axis shows more: the largest value is many
-// times the least.
+// wideRange reports whether a logarithmic axis suits the values: all are positive, and the largest
+// is more than 50 times the smallest.
 func wideRange(series []chart.Series) bool {
 	const many = 50
 	low, high := series[0].Points[0].Y, 0.0

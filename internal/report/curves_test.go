@@ -8,8 +8,8 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// TestCurves: each quantity has a chart over the steps, whatever the values are, and a
-// logarithmic axis only where the values need one.
+// TestCurves checks that each quantity has a chart over the steps, with a logarithmic axis only if
+// the values span orders of magnitude.
 func TestCurves(t *testing.T) {
 	for _, values := range [][]float64{{1, 2, 3}, {0, 0, 0}, {5, 5, 5}, {1}, {1e-3, 1, 1e6}, {-1, 0, 1}} {
 		m := &train.Metrics{Validation: []train.EvaluationReport{{Step: 10, Loss: 3, Accuracy: new(0.5)}}}
@@ -19,36 +19,36 @@ func TestCurves(t *testing.T) {
 		curves := Curves([]Run{{Name: "r", Metrics: m}})
 		if len(curves) != 5 || curves[0].Name != "Loss" || curves[1].Name != "Accuracy" || len(curves[1].Series) != 2 ||
 			curves[1].Series[1].Points[0].Y != 50 {
-			t.Errorf("%+v", curves)
+			t.Errorf("got curves %+v", curves)
 		}
 		for _, c := range curves {
 			for i, p := range c.Series[0].Points {
 				if p.X != float64(10*(i+1)) || (c.Name == "Loss" || c.Name == "Gradient norm") && p.Y != values[i] {
-					t.Errorf("%s of %v: point %v", c.Name, values, p)
+					t.Errorf("%s of %v: got point %v", c.Name, values, p)
 				}
 			}
 			if logarithmic := strings.Contains(c.Y.Label, "logarithmic"); logarithmic != (c.Name == "Gradient norm" &&
 				slices.Max(values) == 1e6) || logarithmic != c.Y.Logarithmic {
-				t.Errorf("%s of %v: logarithmic %v", c.Name, values, logarithmic)
+				t.Errorf("%s of %v: got logarithmic %v", c.Name, values, logarithmic)
 			}
 			if picture := string(c.Picture()); !strings.Contains(picture, `aria-label="`+c.Name+` over steps"`) {
-				t.Errorf("%.200s", picture)
+				t.Errorf("got %.200s, want an accessible name", picture)
 			}
 		}
 	}
 }
 
-// TestCurvesOfMaskedTokens: a task that answers no classes has no chart of accuracies, and the
-// loss of its best evaluation is what it has reached.
+// TestCurvesOfMaskedTokens checks that a task without classes has no accuracy chart, and that the
+// summary shows the loss of the best evaluation.
 func TestCurvesOfMaskedTokens(t *testing.T) {
 	m := &train.Metrics{Train: []train.StepReport{{Step: 10, Loss: 2}}, Validation: []train.EvaluationReport{
 		{Step: 5, Loss: 2.5, Best: true, SelectedBy: "loss"}, {Step: 10, Loss: 1.5, Best: true, SelectedBy: "loss"},
 		{Step: 15, Loss: 3, SelectedBy: "loss"}}}
 	curves := Curves([]Run{{Name: "r", Metrics: m}})
 	if len(curves) != 4 || slices.ContainsFunc(curves, func(c Curve) bool { return c.Name == "Accuracy" }) {
-		t.Errorf("%d charts", len(curves))
+		t.Errorf("got %d charts, want 4 without accuracy", len(curves))
 	}
 	if s := summarize(Run{Name: "r", Metrics: m}); s.Best != "a loss of 1.5000 (step 10, the best in loss)" {
-		t.Errorf("best %q", s.Best)
+		t.Errorf("got best %q", s.Best)
 	}
 }

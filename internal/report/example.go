@@ -12,7 +12,7 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// exampleView is a row as the page shows it.
+// exampleView is an example as shown on the page.
 type exampleView struct {
 	Row           uint32
 	ID            string
@@ -22,13 +22,13 @@ type exampleView struct {
 	Sequences     []sequenceView
 }
 
-// likely is a class and its probability.
+// likely is a class and its predicted probability.
 type likely struct {
 	Name        string
 	Probability float64
 }
 
-// sequenceView is a sequence as a picture or a drawing, or as a strip of positions and its text.
+// sequenceView is a sequence as a picture or a drawing, or as a strip of positions with text.
 type sequenceView struct {
 	Name    string // side of a pair
 	Length  int
@@ -37,17 +37,18 @@ type sequenceView struct {
 	Drawing *drawing
 	Strip   *chart.Strip
 	Text    []piece
-	Part    bool // the text is a part of it
+	Part    bool // Text is an excerpt
 	Linear  *linearView
 }
 
-// scale says which weights the shades stand for.
+// scale has the smallest and the largest weight of a shading, and the weight that a uniform
+// distribution would have.
 type scale struct{ Least, Largest, Equal float64 }
 
-// shownAnswers is how many of the classes an example's probabilities are shown of.
+// shownAnswers is the number of most probable classes shown for an example.
 const shownAnswers = 3
 
-// decoder turns tokens into text, or into their numbers where that is not known.
+// decoder returns the run's tokenizer, or a tokenizer that shows token ids if the run's is unknown.
 func (r *Run) decoder() tokenizers.Tokenizer {
 	if r.Tokenizer == nil {
 		return tokenizers.IDs{}
@@ -99,7 +100,7 @@ func newSequenceView(t tokenizers.Tokenizer, tokens []int32, e *sft.Explanation)
 		return v, err
 	}
 	var levels []int32
-	if pixels || sound { // whose tokens are numbers, which the strip draws
+	if pixels || sound { // numeric tokens, which the strip draws
 		levels = tokens
 	}
 	v.Strip = newStrip(len(tokens), e, levels)
@@ -109,9 +110,9 @@ func newSequenceView(t tokenizers.Tokenizer, tokens []int32, e *sft.Explanation)
 	return v, nil
 }
 
-// newStrip has what was read of a sequence over its positions: the weights of the
-// pooling, and each layer's sampled tokens, the darker the more mass they received;
-// levels are tokens that are numbers, such as a sound's, nil otherwise.
+// newStrip returns a strip over the positions of a sequence: the pooling weights, and the tokens
+// sampled by each layer, darker for larger mass. levels has the tokens if they are numbers, such as
+// audio samples, else nil.
 func newStrip(length int, e *sft.Explanation, levels []int32) *chart.Strip {
 	s := &chart.Strip{Name: "what was read, by position", Length: length}
 	if levels != nil {
@@ -137,13 +138,13 @@ func newStrip(length int, e *sft.Explanation, levels []int32) *chart.Strip {
 	return s
 }
 
-// poolingScale is that of a row's pooling.
+// poolingScale returns the scale of a row's pooling weights.
 func poolingScale(e *sft.Explanation) scale {
 	return scale{Least: float64(slices.Min(e.Pooling)), Largest: float64(slices.Max(e.Pooling)),
 		Equal: 1 / float64(len(e.Pooling))}
 }
 
-// of is where a weight is between the least and the largest, from 0 to 1.
+// of maps a weight linearly from [Least, Largest] to [0, 1].
 func (s scale) of(weight float32) float64 {
 	if s.Largest <= s.Least {
 		return 0
@@ -151,8 +152,8 @@ func (s scale) of(weight float32) float64 {
 	return (float64(weight) - s.Least) / (s.Largest - s.Least)
 }
 
-// share is what part of the largest mass of its layer a token received, from 0 to 1.
-// That of a leak can be negative.
+// share returns the mass of token i relative to the largest mass in its layer, from 0 to 1. The
+// mass of a leaky layer can be negative.
 func share(l *sft.LayerExplanation, i int) float64 {
 	largest := slices.Max(l.Mass)
 	if largest <= 0 {

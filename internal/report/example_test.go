@@ -14,7 +14,8 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// explanation gives each of n tokens the same weight, and one of them more.
+// explanation returns equal pooling weights for n tokens, except for a larger weight of the token
+// heavy.
 func explanation(n, heavy int) *sft.Explanation {
 	e := &sft.Explanation{Pooling: make([]float32, n)}
 	for i := range e.Pooling {
@@ -31,7 +32,7 @@ func tokenizer(t *testing.T, spec string) tokenizers.Tokenizer {
 	return must.Get(tokenizers.New(json.RawMessage(spec)))(t)
 }
 
-// texts are the pieces of a text, ‖ between them.
+// texts returns the pieces of a text, joined by ‖.
 func texts(t *testing.T, spec, text string) string {
 	t.Helper()
 	k := tokenizer(t, spec)
@@ -48,7 +49,7 @@ func texts(t *testing.T, spec, text string) string {
 	return strings.Join(out, "‖")
 }
 
-// TestPieces: tokens are joined where several are a character, and apart where they are
+// TestPieces checks that tokens are joined if several form a character, and separate if they are
 // words.
 func TestPieces(t *testing.T) {
 	for _, c := range []struct{ spec, text, want string }{
@@ -58,12 +59,13 @@ func TestPieces(t *testing.T) {
 		{`{"type":"dna"}`, "ACGT", "A‖C‖G‖T"},
 	} {
 		if got := texts(t, c.spec, c.text); got != c.want {
-			t.Errorf("%s %q: %q, want %q", c.spec, c.text, got, c.want)
+			t.Errorf("%s %q: got %q, want %q", c.spec, c.text, got, c.want)
 		}
 	}
 }
 
-// TestLongText shows what is near the largest weights and counts the rest.
+// TestLongText checks that a long text is shown near its largest weights only, and that omitted
+// tokens are counted.
 func TestLongText(t *testing.T) {
 	const n = 100_000
 	k := tokenizer(t, `{"type":"byte"}`)
@@ -80,14 +82,14 @@ func TestLongText(t *testing.T) {
 			strings.Contains(string(p.Style), "0.75")
 	}
 	if shown+out != n || shown > heaviest*2*around || !found || !v.Part {
-		t.Errorf("%d shown, %d left out, found %v, part %v", shown, out, found, v.Part)
+		t.Errorf("got %d tokens shown, %d left out, found %v, part %v", shown, out, found, v.Part)
 	}
 	if size := len(v.Strip.Scene().Inline()); size > 30_000 {
-		t.Errorf("%d bytes of a strip", size)
+		t.Errorf("got a strip of %d bytes, want at most 30,000", size)
 	}
 }
 
-// TestPicture reads the pixels back.
+// TestPicture checks the pixels of the panels.
 func TestPicture(t *testing.T) {
 	tokens := make([]int32, 32*32)
 	for i := range tokens {
@@ -95,7 +97,7 @@ func TestPicture(t *testing.T) {
 	}
 	v := must.Get(newSequenceView(tokenizers.Pixel{}, tokens, explanation(len(tokens), 77)))(t)
 	if v.Picture == nil || v.Strip != nil || v.Text != nil || len(v.Picture.Panels) != 3 {
-		t.Fatalf("%+v", v)
+		t.Fatalf("got %+v, want a picture with three panels", v)
 	}
 	colorAt := func(panel, token int) (r, g, b uint32) {
 		text, found := strings.CutPrefix(string(v.Picture.Panels[panel].Image), "data:image/png;base64,")
@@ -108,39 +110,39 @@ func TestPicture(t *testing.T) {
 		return r >> 8, g >> 8, b >> 8
 	}
 	if r, g, b := colorAt(0, 77); r != 77 || g != 77 || b != 77 {
-		t.Errorf("the picture's pixel 77 is %d %d %d", r, g, b)
+		t.Errorf("pixel 77 of the input is %d %d %d, want grey 77", r, g, b)
 	}
-	if r, _, b := colorAt(1, 0); r != uint32(sampledColor.R) || b != uint32(sampledColor.B) { // the largest mass
-		t.Errorf("pixel 0, which was sampled, has red %d, blue %d", r, b)
+	if r, _, b := colorAt(1, 0); r != uint32(sampledColor.R) || b != uint32(sampledColor.B) { // the token with the largest mass
+		t.Errorf("sampled pixel 0 has red %d, blue %d, want sampledColor", r, b)
 	}
 	if r, _, b := colorAt(1, 1); r != b {
-		t.Errorf("pixel 1, which was not sampled, has red %d, blue %d", r, b)
+		t.Errorf("unsampled pixel 1 has red %d, blue %d, want grey", r, b)
 	}
 	if r, g, b := colorAt(2, 77); r != uint32(poolingColor.R) || g != uint32(poolingColor.G) ||
 		b != uint32(poolingColor.B) {
-		t.Errorf("the heaviest pixel is %d %d %d", r, g, b)
+		t.Errorf("the pixel with the largest weight is %d %d %d, want poolingColor", r, g, b)
 	}
-	// A row of pixels that is no square, and sound, are drawn as levels.
+	// Pixels that do not form a square, and audio samples, are drawn as levels.
 	for _, k := range []tokenizers.Tokenizer{tokenizers.Pixel{}, tokenizers.MuLaw{}} {
 		v, err := newSequenceView(k, tokens[:1000], explanation(1000, 1))
 		if err != nil || v.Picture != nil || v.Text != nil || v.Strip.Rows[0].Name != "tokens" {
-			t.Errorf("%s: %+v, %v", k.Type(), v, err)
+			t.Errorf("%s: got %+v, %v, want a strip of tokens", k.Type(), v, err)
 		}
 	}
 }
 
-// TestShortSequences have a strip, too.
+// TestShortSequences checks that sequences of one to three tokens have a valid strip.
 func TestShortSequences(t *testing.T) {
 	for n := 1; n < 4; n++ {
 		s := newStrip(n, explanation(n, 0), make([]int32, n))
 		if text := string(s.Scene().Inline()); strings.Contains(text, "NaN") || strings.Contains(text, "Inf") ||
 			!strings.Contains(text, ">layer 1</text>") || !strings.Contains(text, ">0</text>") {
-			t.Errorf("%d tokens: %s", n, text)
+			t.Errorf("%d tokens: got %s", n, text)
 		}
 	}
 }
 
-// TestIDs: tokens whose text is not known are shown as numbers.
+// TestIDs checks that tokens without a known tokenizer are shown as numbers.
 func TestIDs(t *testing.T) {
 	var r Run
 	tokens := []int32{7, 300, 12}
@@ -150,6 +152,6 @@ func TestIDs(t *testing.T) {
 		shown = append(shown, p.Text)
 	}
 	if !slices.Equal(shown, []string{"7", "300", "12"}) || !v.Text[1].Space {
-		t.Errorf("%q", shown)
+		t.Errorf("got %q, want the ids 7, 300 and 12", shown)
 	}
 }

@@ -7,19 +7,20 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Limits of a graph for a picture in which something can be seen.
+// Largest graph that is drawn. Larger drawings would be illegible.
 const (
 	maxNodes = 500
 	maxEdges = 4000
 )
 
-// laidOut lays the nodes of a graph out by forces: all push each other away by ℓ²/d, those
-// with an edge pull by d²/ℓ, where d is their distance and ℓ that of nodes spread evenly, and a
-// weak pull to the middle keeps what is not joined in the picture. No node moves farther in a
-// step than a temperature allows, which falls to 0, so that it ends whatever the graph. It begins
-// on a circle, and so a graph always looks the same.
+// laidOut places the nodes of a graph by a force-directed layout. With d the distance of two nodes
+// and ℓ the spacing of evenly spread nodes, all nodes repel each other with ℓ²/d, and edges attract
+// with d²/ℓ. A weak force towards the centre keeps disconnected parts in the picture. A temperature
+// that falls to 0 limits the movement per step, so the layout always terminates. It starts from a
+// circle, so it is deterministic.
 //
 // Source: Fruchterman, Reingold, "Graph Drawing by Force-directed Placement", Software: Practice
+// and Experience 21, 1991.
 // and Experience 21, 1991.
 func laidOut(nodes int, edges []seq.Edge) *chart.Plane {
 	p := &chart.Plane{Points: make([]chart.Point, nodes), Edges: joined(edges)}
@@ -60,7 +61,7 @@ func laidOut(nodes int, edges []seq.Edge) *chart.Plane {
 	return p
 }
 
-// joined are the pairs of nodes with an edge, each once, and none of a node to itself.
+// joined returns the pairs of nodes with an edge, without duplicates and self-loops.
 func joined(edges []seq.Edge) (out [][2]int) {
 	seen := map[[2]int]bool{}
 	for _, e := range edges {

@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestLayouts: whatever the graph, its picture is finite, the same each time, and has what is
-// joined nearer to each other than what is not, unless all is.
+// TestLayouts checks that the layout of a graph is finite and deterministic, and that joined nodes
+// are nearer to each other than other nodes.
 func TestLayouts(t *testing.T) {
 	sizes := []int{1, 2, 3, 12, 100}
 	if !testing.Short() {
@@ -60,11 +60,11 @@ func TestLayouts(t *testing.T) {
 				edges := of(n)
 				g := laidOut(n, edges)
 				if !slices.Equal(g.Points, laidOut(n, edges).Points) {
-					t.Error("another picture of the same graph")
+					t.Error("got different layouts of the same graph")
 				}
 				for _, p := range g.Points {
 					if v := p.X + p.Y; v-v != 0 || math.Abs(v) > 100 {
-						t.Fatalf("a node at %v", p)
+						t.Fatalf("got a node at %v, want finite coordinates below 100", p)
 					}
 				}
 				distance := func(a, b int) float64 {
@@ -85,11 +85,11 @@ func TestLayouts(t *testing.T) {
 				slices.Sort(near)
 				slices.Sort(all)
 				if name != "star" && near[len(near)/2] >= all[len(all)/2] {
-					t.Errorf("half of the edges are shorter than %.3f, half of the pairs than %.3f",
+					t.Errorf("got a median edge length of %.3f, want less than the median distance %.3f",
 						near[len(near)/2], all[len(all)/2])
 				}
 				if all[0] < 1e-3 {
-					t.Errorf("two nodes are at a distance of %g", all[0])
+					t.Errorf("got two nodes at a distance of %g, want at least 1e-3", all[0])
 				}
 			})
 		}

@@ -9,16 +9,16 @@ import (
 	"github.com/sftseq/sftseq/internal/metrics"
 )
 
-// lengthChart has a bar for each bin of lengths and each of the runs that were measured
-// on rows of the same lengths.
+// lengthChart shows the accuracy by sequence length of the runs that were evaluated on rows of the
+// same lengths.
 type lengthChart struct {
 	Runs       []string
-	One        *metrics.LengthBin // the only bin, which needs no picture
-	Accuracies []string           // accuracies of the bin
+	One        *metrics.LengthBin // the only bin, which is shown without a chart
+	Accuracies []string           // accuracies in that bin, by run
 	Picture    template.HTML
 }
 
-// lengthCharts joins the runs whose rows have the same lengths.
+// lengthCharts groups the runs whose rows have the same lengths, and returns a chart per group.
 func lengthCharts(runs []Run) (out []lengthChart) {
 	var groups [][]int
 	for i, r := range runs {

@@ -14,17 +14,18 @@ import (
 type linearView struct {
 	NGrams []nGramView
 	Rest   float64
-	Shared []nGramView // words of a pair that both sequences have
+	Shared []nGramView // words that both sequences of a pair have
 }
 
-// nGramView is an n-gram and its contribution.
+// nGramView is the text of an n-gram and its contribution.
 type nGramView struct {
 	Text         string
 	Contribution float64
 }
 
-// newLinearView is a sequence as text, in which the shade of a token is the sum of its parts of the contributions: each
-// n-gram divides its own among its places and their tokens. For pairs without n-grams the shared words are shaded.
+// newLinearView returns a sequence as shaded text. The shade of a token is the sum of its shares of
+// the contributions; each n-gram divides its contribution equally among its occurrences and their
+// tokens. For pairs without n-grams, the shared words are shaded.
 func newLinearView(t tokenizers.Tokenizer, tokens []int32, e *sft.LinearExplanation) sequenceView {
 	weights := make([]float32, len(tokens))
 	shaded := e.NGrams
@@ -64,7 +65,7 @@ func newLinearView(t tokenizers.Tokenizer, tokens []int32, e *sft.LinearExplanat
 	return v
 }
 
-// nGramViews has the text of each n-gram at its first place.
+// nGramViews returns the text and the contribution of each n-gram.
 func nGramViews(t tokenizers.Tokenizer, tokens []int32, all []sft.NGramExplanation) (out []nGramView) {
 	for _, g := range all {
 		place := g.Places[0]

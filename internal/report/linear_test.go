@@ -8,8 +8,9 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// TestLinearView: an n-gram divides its contribution among its places and their tokens; those for the prediction are
-// blue and those against it orange, the largest sum the darkest.
+// TestLinearView checks that an n-gram divides its contribution among its occurrences and their
+// tokens. Contributions for the prediction are blue, against it orange; the largest sum is the
+// darkest.
 func TestLinearView(t *testing.T) {
 	k := tokenizer(t, `{"type":"byte"}`)
 	tokens := must.Get(k.Encode("ab ab c"))(t)
@@ -19,17 +20,17 @@ func TestLinearView(t *testing.T) {
 	for i, want := range []string{"sampled) / 0.75", "sampled) / 0.75", "sampled) / 0.00", "sampled) / 0.75",
 		"sampled) / 0.75", "sampled) / 0.00", "pooling) / 0.38"} {
 		if !strings.Contains(string(v.Text[i].Style), want) {
-			t.Errorf("%q: style %s, expected %s", v.Text[i].Text, v.Text[i].Style, want)
+			t.Errorf("%q: got style %s, want %s", v.Text[i].Text, v.Text[i].Style, want)
 		}
 	}
 	if l := v.Linear; l.NGrams[0].Text != "ab" || l.NGrams[1].Text != "c" || l.NGrams[1].Contribution != -0.5 ||
 		l.Rest != 0.25 || v.Text[6].Title != "position 6, contribution -0.5" || v.Strip != nil {
-		t.Errorf("%+v, %+v", l, v.Text[6])
+		t.Errorf("got %+v and piece %+v", l, v.Text[6])
 	}
 	e.Linear.NGrams, e.Linear.Shared = nil, []sft.NGramExplanation{{Places: [][2]int32{{6, 7}}, Contribution: 0.5}}
 	v = must.Get(newSequenceView(k, tokens, e))(t)
 	if !strings.Contains(string(v.Text[6].Style), "sampled) / 0.75") || v.Linear.Shared[0].Text != "c" {
-		t.Errorf("%+v, %+v", v.Linear, v.Text[6])
+		t.Errorf("got %+v and piece %+v", v.Linear, v.Text[6])
 	}
 	must.Get(newSequenceView(k, nil, &sft.Explanation{Linear: &sft.LinearExplanation{}}))(t)
 }

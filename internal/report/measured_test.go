@@ -11,8 +11,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestMeasured: the first table compares the model with the strongest baseline, and so does the
-// chart of accuracy.
+// TestMeasured checks that the first table and the accuracy chart show the strongest baseline
+// beside the model.
 func TestMeasured(t *testing.T) {
 	r := testRun(t, "run", 16)
 	r.Results.Data = "rows.arrow"
@@ -37,15 +37,16 @@ func TestMeasured(t *testing.T) {
 		}
 	})
 	if level != 1 {
-		t.Errorf("%d lines of baselines in the chart of accuracy, expected 1", level)
+		t.Errorf("got %d baseline lines in the accuracy chart, want 1", level)
 	}
 	r.Results = nil
 	if page := write(t, r); strings.Contains(page, "strongest baseline") {
-		t.Error("a page without measured rows has a baseline")
+		t.Error("got a baseline on a page without measured rows")
 	}
 }
 
-// TestWideConfusion: a confusion matrix of many classes has the width of the page.
+// TestWideConfusion checks that a confusion matrix of more than six classes takes the full width of
+// the page.
 func TestWideConfusion(t *testing.T) {
 	for classes, wide := range map[int]bool{2: false, 6: false, 7: true, 10: true} {
 		r := testRun(t, "run", 16)
@@ -58,7 +59,7 @@ func TestWideConfusion(t *testing.T) {
 		page := write(t, r)
 		if got := strings.Contains(page, `class="pair uneven stacked"`) &&
 			strings.Contains(page, `class="confusion many"`); got != wide {
-			t.Errorf("%d classes: the matrix takes the width of the page: %v, expected %v", classes, got, wide)
+			t.Errorf("%d classes: got full width %v, want %v", classes, got, wide)
 		}
 	}
 }

@@ -2,19 +2,19 @@ package report
 
 import "github.com/sftseq/sftseq/internal/metrics"
 
-// Members are the models of a fusion, of which a run is one.
+// Members describes the fusion that a run belongs to.
 type Members struct {
 	Name    string // folder of the fusion
-	Classes bool   // the scores have an accuracy
-	Rows    int    // rows of the validation split
-	Data    string // rows of the results beside those of the validation split; "" for none
+	Classes bool   // whether the scores have an accuracy
+	Rows    int    // number of rows of the validation split
+	Data    string // rows of additional results besides the validation split, or ""
 	List    []Member
 }
 
-// Member is a model of a fusion, or the sum.
+// Member is a model of a fusion, or the weighted sum of its models.
 type Member struct {
 	Name                 string
 	Weight               float64
-	Sum                  bool // the weighted sum of the others
+	Sum                  bool // whether this is the weighted sum of the other members
 	Validation, Measured metrics.FusionScore
 }

@@ -8,22 +8,22 @@ import (
 	"github.com/sftseq/sftseq/internal/metrics"
 )
 
-// Labels are what a run's model of several labels makes of labelled rows.
+// Labels has the results of a run's multi-label model on labelled rows.
 type Labels struct {
-	Data   string // the rows: a file, and which split it is
+	Data   string // file and split of the rows
 	Note   string // note for the reader, or ""
 	Report *metrics.MultiLabelReport
-	Curves []metrics.Curve // over all thresholds, of the labels that have some
-	// Frequencies are what the mean of the training split reaches, which answers every row the
-	// same; nil where that is not known.
+	Curves []metrics.Curve // curves of the labels for which they are defined
+	// Frequencies has the scores of a baseline that predicts the label frequencies of the training
+	// split for every row; nil if unknown.
 	Frequencies *metrics.MultiLabelReport
 }
 
-// labelsView is what a page says of them.
+// labelsView is the multi-label part of a page.
 type labelsView struct {
 	*Labels
-	Numbers []labelNumbers // one for each label, or for those with the most rows
-	Hidden  int            // how many labels are not shown
+	Numbers []labelNumbers // all labels, or the labels with the most rows
+	Hidden  int            // number of labels that are not shown
 	Curves  *curvesView
 }
 
@@ -34,8 +34,8 @@ type labelNumbers struct {
 	Precision, Recall, F1, AveragePrecision string
 }
 
-// labelsAsClasses stands for more than two classes, each against the rest: two labels are no
-// mirror of each other.
+// labelsAsClasses is passed as the number of classes, so that labels are drawn as more than two
+// classes: the curves of two labels are not mirror images of each other.
 const labelsAsClasses = 3
 
 func newLabelsView(r Run) *labelsView {

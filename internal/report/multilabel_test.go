@@ -12,8 +12,8 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// TestLabels: the page has the numbers of each label, of many those with the most rows, the curves
-// of those that have one, and texts of a run as text.
+// TestLabels checks that the page shows the scores of the labels with the most rows and their
+// curves, and escapes the texts of a run.
 func TestLabels(t *testing.T) {
 	r := testRun(t, "run", 16)
 	const labels = maxClasses + 3
@@ -42,7 +42,7 @@ func TestLabels(t *testing.T) {
 		}
 	})
 	if scripts > 0 {
-		t.Errorf("%d scripts or pictures from a run's text", scripts)
+		t.Errorf("got %d scripts or images from a run's text, want 0", scripts)
 	}
 	for _, want := range []string{
 		"27 labels", "macro F1 0.2500, mean average precision 0.5000 (step 20, the best in map)", "0.6250", "label 5",
@@ -54,7 +54,7 @@ func TestLabels(t *testing.T) {
 			t.Errorf("the page lacks %q", want)
 		}
 	}
-	if strings.Count(text, "label 5") < 2 || strings.Count(text, "label 26") != 1 { // in the configuration
-		t.Error("labels that no row has are shown")
+	if strings.Count(text, "label 5") < 2 || strings.Count(text, "label 26") != 1 { // the configuration names all labels
+		t.Error("labels without rows are shown")
 	}
 }

@@ -12,55 +12,56 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// NodeTags are what a run's model of tagging makes of rows whose tokens have features: the points
-// of clouds, the nodes of graphs. These have no order, and their tags make no spans.
+// NodeTags has the results of a run's tagging model on rows whose tokens have features: points of
+// clouds or nodes of graphs. These tokens have no order, so their tags form no spans.
 type NodeTags struct {
-	Data       string // the rows: a file, and which split it is
+	Data       string // file and split of the rows
 	Note       string // note for the reader, or ""
 	Rows       int
-	Tokens     int64         // with a label
-	CutTags    int64         // labels beyond what the model reads
-	Loss       float64       // mean over the tokens with a label
-	Lines      []NodeTagLine // the model's, then the baselines'
+	Tokens     int64         // number of labelled tokens
+	CutTags    int64         // number of labels beyond the model's maximum length
+	Loss       float64       // mean over labelled tokens
+	Lines      []NodeTagLine // scores of the model, then of the baselines
 	Categories []TagRow      // IoU of the parts of each category; empty if tags are not parts
 	Tags       []TagRow      // F1 of each tag
 	Examples   []NodeTagExample
 }
 
-// NodeTagLine has scores on tags; parts are predicted among those of the row's category.
+// NodeTagLine has the scores of a model. Parts are predicted among the parts of the row's category.
 type NodeTagLine struct {
 	Of                    string
 	Accuracy, MacroF1     float64
-	InstanceIoU, ClassIoU *float64 // nil where tags are no parts
+	InstanceIoU, ClassIoU *float64 // nil if tags are not parts
 }
 
 // TagRow has the scores of a tag or of the parts of a category.
 type TagRow struct {
 	Name   string
-	Count  int64     // tokens with this label, or shapes of the category
-	Scores []float64 // the model's, then the baselines'
+	Count  int64     // tokens with this label, or shapes of this category
+	Scores []float64 // scores of the model, then of the baselines
 }
 
-// NodeTagExample is a row with the tags of its labels, and those that the model answers. Of a cloud
-// of many points it has some, as far from each other in their order.
+// NodeTagExample is a row with its labelled and predicted tags. A large cloud is reduced to points
+// at equal intervals of their order.
 type NodeTagExample struct {
 	Row             uint32
 	ID              string // identifier of the row, or ""
-	Length          int    // tokens of the row
+	Length          int    // number of tokens of the row
 	Features        [][]float32
 	Edges           []seq.Edge
-	Labels, Answers []int32     // one for each token of Features; a missing label is negative
-	Tags            []TagCounts // tags that occur in the row, by number
+	Labels, Answers []int32     // one per row of Features; negative if the label is missing
+	Tags            []TagCounts // counts of the tags that occur in the row, sorted by tag
 }
 
-// TagCounts are how many tokens of a row have a tag, of those with a label.
+// TagCounts counts the labelled tokens of a row that have a tag as label, as prediction, and as
+// both.
 type TagCounts struct {
 	Tag                   int32
 	Labels, Answers, Both int
 }
 
-// NewNodeTagExample keeps of a row what is shown: of a large cloud some points, which share no memory with
-// the others. Answers are of all its tokens.
+// NewNodeTagExample keeps the shown part of a row. Points kept from a large cloud share no memory
+// with the row. answers has the predictions of all tokens.
 func NewNodeTagExample(x *seq.Example, id string, answers []int32) NodeTagExample {
 	e := NodeTagExample{Row: x.Index, ID: id, Length: len(x.Features), Edges: x.Edges}
 	counts := map[int32]*TagCounts{}
@@ -85,7 +86,7 @@ func NewNodeTagExample(x *seq.Example, id string, answers []int32) NodeTagExampl
 	}
 	slices.SortFunc(e.Tags, func(a, b TagCounts) int { return cmp.Compare(a.Tag, b.Tag) })
 	shown := []int(nil)
-	if x.Edges == nil { // the ends of edges are places among all nodes
+	if x.Edges == nil { // edges refer to indices of all nodes, so graphs are kept whole
 		shown = shownPoints(len(x.Features), &sft.Explanation{})
 	} else {
 		for i := range x.Features {
@@ -99,21 +100,21 @@ func NewNodeTagExample(x *seq.Example, id string, answers []int32) NodeTagExampl
 	return e
 }
 
-// nodeTagsView is what a page says of them.
+// nodeTagsView is the part of a page on tags of points or nodes.
 type nodeTagsView struct {
 	*NodeTags
 	Simple           []string // names of the baselines
-	HiddenCategories int      // how many are not shown
+	HiddenCategories int      // number of categories that are not shown
 	HiddenTags       int
 	Rows             []nodeTagExampleView
 }
 
-// nodeTagExampleView is a row as pictures: its labels, the answers, and where they differ.
+// nodeTagExampleView is a row as pictures: labels, predictions, and errors.
 type nodeTagExampleView struct {
 	Row           uint32
 	ID, What      string // What is the plural name of the tokens
-	Length, Shown int    // Shown is 0 where all are
-	Right, Tagged int    // correctly predicted tokens, and tokens with a label
+	Length, Shown int    // Shown is 0 if all tokens are shown
+	Right, Tagged int    // correctly predicted tokens, and labelled tokens
 	Panels        []drawingPanel
 	Tags          []nodeTagView
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// TestNodeTagExample: a row is shown with its labels, the predictions, and the wrong ones, in the colours of the tags;
-// tokens without a label are pale.
+// TestNodeTagExample checks that a row is shown with its labels, predictions and errors in the
+// colours of the tags, and that unlabelled tokens are pale.
 func TestNodeTagExample(t *testing.T) {
 	c := &sft.Config{
 		Task:   config.Tagging,
@@ -25,14 +25,14 @@ func TestNodeTagExample(t *testing.T) {
 	e := NewNodeTagExample(x, "mug", []int32{2, 2, 2, 0})
 	if want := []TagCounts{{0, 1, 0, 0}, {2, 2, 3, 2}}; !slices.Equal(e.Tags, want) || e.Length != 4 ||
 		e.ID != "mug" || e.Row != 7 {
-		t.Fatalf("%+v", e)
+		t.Fatalf("got example %+v", e)
 	}
 	v := newNodeTagExampleView(c, &e)
 	if v.Right != 2 || v.Tagged != 3 || v.Shown != 0 || v.What != "points" || len(v.Panels) != 3 ||
 		v.Tags[1].Name != "a/3" {
-		t.Fatalf("%+v", v)
+		t.Fatalf("got view %+v", v)
 	}
-	// dots is how many points a picture has in the colour of a class.
+	// dots returns the number of points in a panel with the colour of a class.
 	dots := func(panel int, class string) (n int) {
 		for _, path := range strings.Split(string(v.Panels[panel].Scene.Inline()), "<path")[1:] {
 			if strings.Contains(path, `class="`+class+`"`) {
@@ -47,14 +47,14 @@ func TestNodeTagExample(t *testing.T) {
 		dots  int
 	}{{0, "c0", 1}, {0, "c1", 2}, {0, "frame", 1}, {1, "c0", 0}, {1, "c1", 3}, {2, "no", 1}, {2, "frame", 3}} {
 		if n := dots(want.panel, want.class); n != want.dots {
-			t.Errorf("%s: %d points of %s, want %d\n%s", v.Panels[want.panel].Name, n, want.class, want.dots,
+			t.Errorf("%s: got %d points of %s, want %d\n%s", v.Panels[want.panel].Name, n, want.class, want.dots,
 				v.Panels[want.panel].Scene.Inline())
 		}
 	}
 }
 
-// TestManyNodeTags: of a large cloud some points are kept, its counts are of all; of a large graph there
-// is no picture, and the page says so. Of many tags the page has those of the most tokens.
+// TestManyNodeTags checks that a part of the points of a large cloud is kept while all are counted,
+// that a large graph has no picture, and that the tags with the most tokens are shown.
 func TestManyNodeTags(t *testing.T) {
 	const n = 3 * maxPoints
 	points := &sft.Config{
@@ -66,10 +66,10 @@ func TestManyNodeTags(t *testing.T) {
 	e := NewNodeTagExample(x, "", make([]int32, n))
 	if v := newNodeTagExampleView(points, &e); len(e.Features) != maxPoints || v.Shown != maxPoints ||
 		v.Length != n || v.Right != n {
-		t.Errorf("%d points are kept, %d shown of %d, %d right", len(e.Features), v.Shown, v.Length, v.Right)
+		t.Errorf("got %d points kept, %d shown of %d, %d correct", len(e.Features), v.Shown, v.Length, v.Right)
 	}
 	if &e.Features[0][0] == &x.Features[0][0] {
-		t.Error("the points that are kept share memory with all others")
+		t.Error("the kept points share memory with the row")
 	}
 	graph := &sft.Config{
 		Task:   config.Tagging,
@@ -86,7 +86,7 @@ func TestManyNodeTags(t *testing.T) {
 	v := newNodeTagsView(run)
 	if v.HiddenTags != 2 || len(v.Tags) != maxClasses || v.Tags[0].Count != maxClasses+1 ||
 		len(v.Rows[0].Panels) != 0 {
-		t.Errorf("%d hidden tags, %d panels", v.HiddenTags, len(v.Rows[0].Panels))
+		t.Errorf("got %d hidden tags and %d panels, want 2 and 0", v.HiddenTags, len(v.Rows[0].Panels))
 	}
 	var page strings.Builder
 	must.Succeed(t, Write(&page, []Run{run}, Rule{}))

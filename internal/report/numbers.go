@@ -7,41 +7,42 @@ import (
 	"github.com/sftseq/sftseq/internal/chart"
 )
 
-// Numbers are what a run's model of numbers makes of rows that have them.
+// Numbers has the results of a run's regression model on labelled rows.
 type Numbers struct {
-	Data    string // the rows: a file, and which split it is
+	Data    string // file and split of the rows
 	Note    string // note for the reader, or ""
 	Rows    int
 	Numbers []Number
 }
 
-// Number is one of them.
+// Number has the results for a predicted number.
 type Number struct {
 	Name   string
-	Lines  []NumberLine // the model's, then the baselines'
+	Lines  []NumberLine // scores of the model, then of the baselines
 	Points []NumberPoint
 }
 
-// NumberLine is how far predictions of a number are from it, in its own unit.
+// NumberLine has the errors of a model for a number, in the unit of the number.
 type NumberLine struct {
 	Of        string
 	MAE, RMSE float64
-	R2        *float64 // nil where all rows have the same number
+	R2        *float64 // nil if the number is equal in all rows
 }
 
-// NumberPoint is a row: its number, and what the model predicts.
+// NumberPoint is the true and the predicted number of a row.
 type NumberPoint struct{ Number, Predicted float32 }
 
-// MaxPoints is how many rows a picture of a number shows; more cover one another.
+// MaxPoints is the maximum number of rows in a scatter plot, because more points would cover each
+// other.
 const MaxPoints = 1500
 
-// scatter is a picture of the rows: predictions over numbers.
+// scatter is a scatter plot of predicted over true numbers.
 type scatter struct {
 	chart.Chart
 	Caption string
 }
 
-// Picture is the chart under its heading.
+// Picture returns the chart without its name, which the page shows as a heading.
 func (s scatter) Picture() template.HTML {
 	name := s.Name
 	s.Name = ""

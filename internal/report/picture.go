@@ -14,8 +14,8 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// picture is an image of a task: as the model reads it, with the pixels that each layer
-// sampled, and with the weights of the pooling.
+// picture is an image sequence as panels: the input, the pixels sampled by each layer, and the
+// pooling weights.
 type picture struct {
 	Side   int
 	Panels []panel
@@ -23,10 +23,10 @@ type picture struct {
 
 type panel struct {
 	Name  string
-	Image template.URL // a PNG, a pixel of it for each token
+	Image template.URL // PNG with a pixel per token
 }
 
-// Colours of what is drawn on sequences.
+// Colours of overlays on sequences.
 var (
 	sampledColor = color.RGBA{0x00, 0x5a, 0xb5, 0xff}
 	poolingColor = color.RGBA{0xe6, 0x55, 0x00, 0xff}
@@ -36,7 +36,8 @@ var (
 
 func newPicture(tokens []int32, side int, e *sft.Explanation, s scale) (*picture, error) {
 	p := &picture{Side: side}
-	// add draws a panel: how much of a colour each pixel has, −1 for none of it.
+	// add draws a panel. part has the opacity of the colour at each pixel, or −1 for the unmodified
+	// pixel.
 	add := func(name string, over color.RGBA, part []float64) error {
 		img := image.NewRGBA(image.Rect(0, 0, side, side))
 		for i, level := range tokens {
@@ -45,7 +46,7 @@ func newPicture(tokens []int32, side int, e *sft.Explanation, s scale) (*picture
 				img.SetRGBA(i%side, i/side, color.RGBA{uint8(gray), uint8(gray), uint8(gray), 0xff})
 				continue
 			}
-			pale := 0.55*gray + 0.45*255 // so that the colour stands out
+			pale := 0.55*gray + 0.45*255 // pale, so that the colour stands out
 			img.SetRGBA(i%side, i/side, blend(pale, over, part[i]))
 		}
 		var text bytes.Buffer
@@ -76,7 +77,7 @@ func newPicture(tokens []int32, side int, e *sft.Explanation, s scale) (*picture
 	return p, add("pooling weights", poolingColor, part)
 }
 
-// blend is a gray level with a part of a colour over it.
+// blend returns a grey level with a colour over it. part is the opacity of the colour.
 func blend(gray float64, over color.RGBA, part float64) color.RGBA {
 	mix := func(c uint8) uint8 { return uint8(math.Round(gray + part*(float64(c)-gray))) }
 	return color.RGBA{mix(over.R), mix(over.G), mix(over.B), 0xff}

@@ -10,11 +10,11 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// drawing is a point cloud or a graph: as the model reads it, with what each layer sampled, and
-// with the weights of the pooling.
+// drawing is a point cloud or a graph as panels: the input, the tokens sampled by each layer, and
+// the pooling weights.
 type drawing struct {
 	What   string // plural name of the tokens
-	Shown  int    // drawn tokens, if there are too many for a picture; else 0
+	Shown  int    // number of drawn tokens if not all are drawn, else 0
 	Panels []drawingPanel
 }
 
@@ -24,7 +24,7 @@ type drawingPanel struct {
 }
 
 // newFeaturedView shows a row whose tokens have features: a cloud by its points, a graph by its
-// nodes, and what is neither over its positions.
+// nodes, and other rows as a strip of positions.
 func newFeaturedView(c *sft.Config, e *Example) sequenceView {
 	x := &e.Output.Explanations[0]
 	v := sequenceView{Length: len(e.Features), Pooling: poolingScale(x)}
@@ -63,10 +63,11 @@ func newFeaturedView(c *sft.Config, e *Example) sequenceView {
 	return v
 }
 
-// maxPoints is how many points are shown of a cloud, beside those that a layer has sampled.
+// maxPoints is the maximum number of drawn points of a cloud, besides the points that a layer has
+// sampled.
 const maxPoints = 2000
 
-// shownPoints are all points, or of many some as far from each other in their order, and those
+// shownPoints returns the indices of at most maxPoints points at equal intervals, and of the points
 // that a layer has sampled.
 func shownPoints(n int, x *sft.Explanation) (out []int) {
 	show := make([]bool, n)
@@ -86,13 +87,13 @@ func shownPoints(n int, x *sft.Explanation) (out []int) {
 	return out
 }
 
-// planeOf are the tokens of a row on a plane, what they are called, and how near each is; nil
-// where they have no place.
+// planeOf returns the tokens of a row on a plane, their plural name, and the nearness of each.
+// plane is nil if tokens have no position or there are too many.
 func planeOf(c *sft.Config, features [][]float32, edges []seq.Edge) (plane *chart.Plane, what string, near []float64) {
 	xyz := seq.Points(c.FeatureNames)
 	few := len(features) <= maxNodes && len(edges) <= maxEdges
 	switch {
-	case xyz != nil && c.Edged() && few: // the nodes have their places
+	case xyz != nil && c.Edged() && few: // nodes with coordinates
 		plane, near = seen(features, [3]int(xyz[:3]))
 		plane.Edges = joined(edges)
 		return plane, "nodes", near
@@ -105,13 +106,14 @@ func planeOf(c *sft.Config, features [][]float32, edges []seq.Edge) (plane *char
 	return nil, "", nil
 }
 
-// From where a cloud is seen: so far around its z axis, and so far from above.
+// View of a cloud: rotation around the z axis, and elevation.
 const (
 	aroundZ   = 35 * math.Pi / 180
 	fromAbove = 25 * math.Pi / 180
 )
 
-// seen are points as they look from far away, z up. The nearest is 1 near, the farthest 0.2.
+// seen projects points orthographically, with z up. Nearness is 1 for the nearest point and 0.2 for
+// the farthest.
 func seen(points [][]float32, xyz [3]int) (*chart.Plane, []float64) {
 	p, near := &chart.Plane{}, make([]float64, len(points))
 	for i, row := range points {

@@ -10,46 +10,46 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestDrawings: a cloud is seen from one side, nearer points darker; tokens that have no place are
-// shown by their positions.
+// TestDrawings checks that a cloud is drawn from the side with nearer points darker, and that
+// tokens without coordinates are shown as a strip.
 func TestDrawings(t *testing.T) {
 	cloud := &Example{Features: [][]float32{{0, 0, 0}, {0, 0, 1}, {0, -3, 0}, {0, 3, 0}},
 		Output: sft.Output{Explanations: []sft.Explanation{*explanation(4, 1)}}}
 	view := newFeaturedView(&sft.Config{Inputs: config.Inputs{FeatureNames: []string{"z", "y", "x"}}}, cloud)
 	if view.Drawing == nil || view.Strip != nil || view.Length != 4 || view.Drawing.What != "points" {
-		t.Fatalf("%+v", view)
+		t.Fatalf("got %+v, want a drawing of 4 points", view)
 	}
 	var names []string
 	for _, p := range view.Drawing.Panels {
 		names = append(names, p.Name)
 	}
 	if want := []string{"input", "layer 1 sampled", "pooling weights"}; !slices.Equal(names, want) {
-		t.Errorf("%q, want %q", names, want)
+		t.Errorf("got panels %q, want %q", names, want)
 	}
 	shades := func(panel int) int {
 		return strings.Count(string(view.Drawing.Panels[panel].Scene.Inline()), ` opacity="`)
 	}
-	if shades(0) == 0 || shades(1) != 1 { // the farther points; the token of a fifth of the mass
-		t.Errorf("%d shades of nearness, %d of mass", shades(0), shades(1))
+	if shades(0) == 0 || shades(1) != 1 { // farther points are lighter; a token with a fifth of the largest mass is lighter
+		t.Errorf("got %d shades of nearness and %d of mass", shades(0), shades(1))
 	}
 	plane, near := seen([][]float32{{0, 0, 0}, {0, 0, 1}, {0, -3, 0}, {0, 3, 0}}, [3]int{0, 1, 2})
 	if at := plane.Points; at[1].Y >= at[0].Y || at[1].X != at[0].X {
-		t.Errorf("z is not up: %v", at)
+		t.Errorf("got points %v, want z up", at)
 	}
 	if near[2] != 1 || near[3] != 0.2 || near[0] <= near[3] || near[0] >= near[2] {
-		t.Errorf("near %v: y leads away", near)
+		t.Errorf("got nearness %v, want it to fall with y", near)
 	}
 
 	other := newFeaturedView(&sft.Config{Inputs: config.Inputs{FeatureNames: []string{"mass"}}}, cloud)
 	if other.Drawing != nil || other.Strip == nil ||
 		strings.Contains(string(other.Strip.Scene().Inline()), "tokens</text>") {
-		t.Errorf("%+v", other)
+		t.Errorf("got %+v, want a strip without tokens", other)
 	}
 }
 
-// TestManyPoints: of many points some are shown, those among them that a layer has sampled, and
-// the page says how many; a graph of nodes in space has its edges, and of too many nodes or edges
-// there is no picture.
+// TestManyPoints checks that a part of many points is shown, including the points that a layer has
+// sampled. Graphs with coordinates keep their edges, and graphs with too many nodes or edges have
+// no picture.
 func TestManyPoints(t *testing.T) {
 	const n = 9001
 	x := explanation(n, 5)
@@ -57,7 +57,7 @@ func TestManyPoints(t *testing.T) {
 	shown := shownPoints(n, x)
 	if len(shown) < maxPoints || len(shown) > maxPoints+2 || !slices.Contains(shown, 7) ||
 		!slices.Contains(shown, n-1) {
-		t.Errorf("%d points are shown", len(shown))
+		t.Errorf("got %d points shown", len(shown))
 	}
 	row := func(n int) *Example {
 		return &Example{Features: slices.Repeat([][]float32{{1, 2, 3}}, n),
@@ -68,10 +68,10 @@ func TestManyPoints(t *testing.T) {
 			Inputs: config.Inputs{FeatureNames: []string{"a", "b", "c"}, EdgeFeatureNames: []string{}},
 		}
 	if d := newFeaturedView(points, row(n)).Drawing; d == nil || d.Shown < maxPoints || d.Shown > maxPoints+2 {
-		t.Errorf("%+v", d)
+		t.Errorf("got %+v, want about maxPoints points shown", d)
 	}
 	if d := newFeaturedView(points, row(20)).Drawing; d == nil || d.Shown != 0 {
-		t.Errorf("%+v", d)
+		t.Errorf("got %+v, want all points shown", d)
 	}
 	space := &sft.Config{
 		Inputs: config.Inputs{FeatureNames: []string{"x", "y", "z"}, EdgeFeatureNames: []string{}},
@@ -79,7 +79,7 @@ func TestManyPoints(t *testing.T) {
 	e := row(3)
 	e.Edges = []seq.Edge{{Source: 0, Target: 1}, {Source: 1, Target: 0}}
 	if plane, what, _ := planeOf(space, e.Features, e.Edges); plane == nil || what != "nodes" || len(plane.Edges) != 1 {
-		t.Errorf("%+v of %s", plane, what)
+		t.Errorf("got %+v of %s, want nodes with one edge", plane, what)
 	}
 	if newFeaturedView(masses, row(maxNodes)).Drawing == nil ||
 		newFeaturedView(masses, row(maxNodes+1)).Strip == nil {

@@ -1,9 +1,8 @@
-// Package report draws what is known of training runs on one page of HTML, which needs
-// nothing beside itself: no network, no other file, no script.
+// Package report writes an HTML page about training runs. The page is self-contained: it needs no
+// network, no other file and no script.
 //
-// It is handed metrics, configurations and what a model said of rows; it computes
-// nothing but coordinates and colours. Whatever comes from a run is text, which
-// html/template escapes.
+// The package receives metrics, configurations and predictions, and computes only coordinates and
+// colours. html/template escapes all text of a run.
 package report
 
 import (
@@ -25,44 +24,44 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// Run is what the page says of a run.
+// Run has the data of a training run that the page shows.
 type Run struct {
 	Name    string
 	Config  *sft.Config
 	Metrics *train.Metrics
 	Starts  []provenance.Start // starts of the training; empty if not recorded
-	Began   string             // from which model, and what that reached; "" from none
-	// Tokenizer says what the tokens of Results are; nil where they are shown as ids.
+	Began   string             // initial model and its score, or "" if trained from scratch
+	// Tokenizer decodes the tokens of Results. If it is nil, token ids are shown.
 	Tokenizer tokenizers.Tokenizer
-	Outputs   string // their number and what they are, such as "10 classes"
-	// Results are of its model; nil where Missing says why there are none.
+	Outputs   string // number and kind of the outputs, such as "10 classes"
+	// Results are the model's results. If they are nil, Missing has the reason.
 	Results *Results
 	Missing string
-	Members *Members // models whose logits are summed with those of the run; nil for none
-	Labels  *Labels  // in place of Results, where any number of labels of a row may hold
-	Numbers *Numbers // in place of Results, of a model that predicts numbers
-	Tags    *Tags    // in place of Results, of a model of tagging
-	// NodeTags are in place of Tags, where tokens have features.
+	Members *Members // models whose logits are summed with those of this run, or nil
+	Labels  *Labels  // results of a multi-label model, instead of Results
+	Numbers *Numbers // results of a regression model, instead of Results
+	Tags    *Tags    // results of a tagging model, instead of Results
+	// NodeTags has the results of a tagging model whose tokens have features, instead of Tags.
 	NodeTags *NodeTags
 }
 
-// Results are what a run's model makes of labelled rows.
+// Results has the results of a classifier on labelled rows.
 type Results struct {
-	Data     string // the rows: a file, and which split it is
+	Data     string // file and split of the rows
 	Note     string // note for the reader, or ""
 	Report   *metrics.Report
-	Curves   []metrics.Curve  // over all thresholds, of the classes that have some
+	Curves   []metrics.Curve  // curves of the classes for which they are defined
 	Baseline *baseline.Result // baselines on these rows; may be nil
 	Examples []Example
 }
 
-// Example is a row and what the model said and read of it.
+// Example is a row and the model's output for it.
 type Example struct {
 	Row    uint32
 	ID     string // identifier of the row, or ""
 	Label  int32
 	Tokens [][]int32 // tokens of the sequence, or of both sides of a pair
-	// Features and Edges are of a row whose tokens have these in place of ids.
+	// Features and Edges are set instead of Tokens if the tokens of the row have features.
 	Features [][]float32
 	Edges    []seq.Edge
 	Output   sft.Output
@@ -74,7 +73,8 @@ var pageText string
 //go:embed style.css
 var style string
 
-// page is read when there is one to write: it takes longer than the rest of a start.
+// page parses the template on first use, because parsing takes longer than the rest of the
+// program's start.
 var page = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("page").Funcs(template.FuncMap{
 		"percent": func(v float64) string { return fmt.Sprintf("%.2f%%", 100*v) },
@@ -83,27 +83,27 @@ var page = sync.OnceValue(func() *template.Template {
 	}).Parse(pageText))
 })
 
-// view is what the template reads.
+// view is the data of the template.
 type view struct {
 	Style   template.CSS
 	Title   string
 	Runs    []runView
 	Several bool
 	Charts  []Curve
-	// Measured says that a run was measured on labelled rows.
+	// Measured reports whether a run was evaluated on labelled rows.
 	Measured bool
 	Config   configTable
 	Lengths  []lengthChart
-	// Examples says that there are some, Rule how they were chosen.
+	// Examples reports whether there are examples. Rule states how they were selected.
 	Examples bool
 	Rule     Rule
-	Layered  bool // a model has layers, and so a training curve
+	Layered  bool // whether a model has layers, and so a training curve
 }
 
-// runView is a run with its colour and its own parts of the page.
+// runView is a run with its style and its parts of the page.
 type runView struct {
 	Run
-	Swatch   template.HTML // its colour, dashes and marks
+	Swatch   template.HTML // sample of its colour, dashes and marks
 	Summary  summary
 	Classes  *classes
 	Answers  *answers
@@ -114,10 +114,10 @@ type runView struct {
 	Examples []exampleView
 }
 
-// Rule says how the examples of a page were chosen.
+// Rule states how the examples of a page were selected.
 type Rule struct{ Rows, Tags, NodeTags string }
 
-// Write writes the page.
+// Write writes the page about runs to w.
 func Write(w io.Writer, runs []Run, rule Rule) error {
 	v := view{Style: template.CSS(strings.Replace(style, "/* charts */", chart.DarkStyle(), 1)), Several: len(runs) > 1,
 		Charts: Curves(runs), Rule: rule, Lengths: lengthCharts(runs)}
@@ -158,15 +158,15 @@ func Write(w io.Writer, runs []Run, rule Rule) error {
 	return page().Execute(w, v)
 }
 
-// summary is a run's column of the first table.
+// summary is a run's column in the first table.
 type summary struct {
 	Rows, Date, Duration, Device                string
 	Step, Epoch, TrainLoss, Best, Tokens, Speed string
-	Measured, Baseline                          string // scores on labelled rows: of the model, of the best baseline
+	Measured, Baseline                          string // scores of the model and of the best baseline on labelled rows
 	Notes                                       []string
 }
 
-// none stands where there is no number yet, or none was recorded.
+// none is shown for values that are not available.
 const none = "–"
 
 func summarize(r Run) summary {

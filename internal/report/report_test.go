@@ -20,7 +20,7 @@ import (
 // hostile is text that would be markup if it were not escaped.
 const hostile = `<script>alert('"&</script><img src=http://x/y>`
 
-// testRun is a run of bytes whose every text is hostile.
+// testRun returns a run on bytes. All its texts are hostile.
 func testRun(t *testing.T, name string, hidden int) Run {
 	t.Helper()
 	c := &sft.Config{
@@ -64,7 +64,7 @@ func write(t *testing.T, runs ...Run) string {
 	return out.String()
 }
 
-// elements calls f with every element of a page, and returns its text.
+// elements calls f with every element of a page, and returns the text of the page.
 func elements(t *testing.T, page string, f func(n *html.Node)) (text string) {
 	t.Helper()
 	root := must.Get(html.Parse(strings.NewReader(page)))(t)
@@ -78,45 +78,47 @@ func elements(t *testing.T, page string, f func(n *html.Node)) (text string) {
 	return text
 }
 
-// TestNothingFromOutside: text of a run is text, and the page names nothing but itself.
+// TestNothingFromOutside checks that texts of a run are escaped, and that the page references no
+// external resource.
 func TestNothingFromOutside(t *testing.T) {
 	r := testRun(t, hostile, 16)
 	page := write(t, r, Run{Name: "second", Config: r.Config, Metrics: &train.Metrics{}, Missing: hostile})
 	text := elements(t, page, func(n *html.Node) {
 		if n.Data == "script" || n.Data == "iframe" || n.Data == "object" {
-			t.Errorf("an element %s", n.Data)
+			t.Errorf("got an element %s", n.Data)
 		}
 		for _, a := range n.Attr {
 			if (a.Key == "src" || a.Key == "href" || a.Key == "srcset" || a.Key == "action") &&
 				!strings.HasPrefix(a.Val, "data:") {
-				t.Errorf("%s %s=%q", n.Data, a.Key, a.Val)
+				t.Errorf("got external reference %s %s=%q", n.Data, a.Key, a.Val)
 			}
 			if strings.HasPrefix(a.Key, "on") || strings.Contains(a.Val, "ZgotmplZ") {
-				t.Errorf("%s %s=%q", n.Data, a.Key, a.Val)
+				t.Errorf("got attribute %s %s=%q", n.Data, a.Key, a.Val)
 			}
 		}
 	})
 	if i := strings.Index(page, "%!"); i >= 0 {
-		t.Errorf("the page has %.60s", page[i:])
+		t.Errorf("got a formatting error: %.60s", page[i:])
 	}
-	// The title, the tables, the command, the labels, the data, both notes.
+	// hostile occurs in the title, the tables, the command, the labels, the data and both notes.
 	if n := strings.Count(text, hostile); n < 12 {
-		t.Errorf("the text is there %d times", n)
+		t.Errorf("got the hostile text %d times, want at least 12", n)
 	}
 	if !strings.Contains(text, "Row 7, a<b>.wav: ") {
-		t.Error("the page does not say what the row of the example is called")
+		t.Error("the page lacks the name of the example's row")
 	}
 	if !strings.Contains(text, "metrics.jsonl is not complete") || !strings.Contains(text, "no examples: "+hostile) {
-		t.Error("the page does not say what is missing")
+		t.Error("the page lacks the reason for missing examples")
 	}
-	// Each byte of the example is a span of its own; side by side they are the text.
+	// Each byte of the example is a separate span. Together, the spans are the text.
 	if i := strings.Index(page, `<div class="text mono">`); i < 0 ||
 		elements(t, page[i:i+strings.Index(page[i:], "</div>")], func(*html.Node) {}) != hostile {
-		t.Error("the example's text differs")
+		t.Error("the text of the example differs from the input")
 	}
 }
 
-// TestOverlay: runs share charts, each in its colour, and differences are marked.
+// TestOverlay checks that runs share charts in different colours, and that differing settings are
+// marked.
 func TestOverlay(t *testing.T) {
 	page := write(t, testRun(t, "one", 16), testRun(t, "two", 32), testRun(t, "three", 16))
 	charts, legend := 0, map[string]bool{}
@@ -140,19 +142,19 @@ func TestOverlay(t *testing.T) {
 		}
 	})
 	if charts != 1 || len(legend) != 3 || len(lines) != 3 {
-		t.Errorf("%d charts, legend %v, lines %v", charts, legend, lines)
+		t.Errorf("got %d charts, legend %v, lines %v; want 1, 3 and 3", charts, legend, lines)
 	}
 	for color, n := range lines {
 		if n != 2 { // training and validation
-			t.Errorf("%d lines of %s", n, color)
+			t.Errorf("got %d lines of %s, want 2", n, color)
 		}
 	}
 	if fmt.Sprint(marked) != "[≠ hidden_size]" {
-		t.Errorf("marked as different: %q", marked)
+		t.Errorf("got marked settings %q", marked)
 	}
 }
 
-// attributeOf is an element's attribute, or nothing.
+// attributeOf returns an attribute of an element, or "".
 func attributeOf(n *html.Node, key string) string {
 	for _, a := range n.Attr {
 		if a.Key == key {
@@ -162,32 +164,34 @@ func attributeOf(n *html.Node, key string) string {
 	return ""
 }
 
-// TestBeginning: a run without a line of metrics has a page.
+// TestBeginning checks that a run without recorded metrics has a page.
 func TestBeginning(t *testing.T) {
 	r := testRun(t, "new", 16)
 	text := elements(t, write(t, Run{Name: "new", Config: r.Config, Metrics: &train.Metrics{}, Missing: "none"}),
 		func(*html.Node) {})
 	if !strings.Contains(text, "no line of training or validation yet") {
-		t.Error("the page does not say that there is nothing to draw")
+		t.Error("the page lacks the note that there are no metrics")
 	}
 }
 
-// TestManyClasses lists the most frequent mistakes in place of a matrix.
+// TestManyClasses checks that the most frequent mistakes replace the confusion matrix of many
+// classes.
 func TestManyClasses(t *testing.T) {
 	tally := metrics.NewTally(30)
-	for i := range 56 { // classes from 26 on have one row, the others two
+	for i := range 56 { // classes from 26 on have one row, the other classes two
 		logits := make([]float32, 30)
-		logits[min(i%30, 20)] = 1 // the classes from 21 on are mistaken for 20
+		logits[min(i%30, 20)] = 1 // classes from 21 on are predicted as class 20
 		must.Succeed(t, tally.Add(i%30, logits, 5))
 	}
 	c := newClasses(&sft.Config{Head: config.Head{NumLabels: 30}}, tally.Report())
 	if c.Rows != nil || len(c.Mistakes) != 9 || c.Mistakes[0] != (mistake{"21", "20", 2}) ||
 		c.Mistakes[8] != (mistake{"29", "20", 1}) {
-		t.Errorf("%d rows, mistakes %v", len(c.Rows), c.Mistakes)
+		t.Errorf("got %d rows and mistakes %v, want 0 and 9", len(c.Rows), c.Mistakes)
 	}
 }
 
-// TestConfigTable: keys of either run are there, in their order, and values as they are.
+// TestConfigTable checks that the table has the keys of all runs in file order, with unchanged
+// values.
 func TestConfigTable(t *testing.T) {
 	config := func(text string) *sft.Config { return &sft.Config{Extra: json.RawMessage(text)} }
 	table := must.Get(newConfigTable([]Run{
@@ -208,6 +212,6 @@ a true ["null" ""]
 long true ["` + strings.Repeat("ä", maxText) + `… (500 characters)" ""]
 `
 	if got != want || table.Differ != 4 {
-		t.Errorf("%d differ:\n%swant\n%s", table.Differ, got, want)
+		t.Errorf("got %d different rows:\n%swant\n%s", table.Differ, got, want)
 	}
 }

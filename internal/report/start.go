@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// trainingTime is how long a run was computed, by its lines of metrics, whose seconds are
-// those of the program that wrote them. What was lost when it was killed does not count.
+// trainingTime returns the computing time of a run. The seconds of metrics lines count from the
+// start of the program that wrote them. Steps lost when a program was killed do not count.
 func trainingTime(m *train.Metrics, starts []provenance.Start) time.Duration {
 	type line struct {
 		step    int
@@ -40,8 +40,8 @@ func trainingTime(m *train.Metrics, starts []provenance.Start) time.Duration {
 	return time.Duration((sum + last) * float64(time.Second))
 }
 
-// resumes are the starts after the first, which is not recorded of a run that an earlier
-// version began.
+// resumes returns the starts after the first. Runs of earlier versions did not record their first
+// start.
 func resumes(starts []provenance.Start) []provenance.Start {
 	if len(starts) > 0 && starts[0].Step == 0 {
 		return starts[1:]
@@ -49,7 +49,7 @@ func resumes(starts []provenance.Start) []provenance.Start {
 	return starts
 }
 
-// dates say when a run was started and resumed.
+// dates returns when a run was started and last resumed.
 func dates(starts []provenance.Start) string {
 	const layout = "2006-01-02 15:04 MST"
 	out, again := "not recorded", resumes(starts)
@@ -62,7 +62,7 @@ func dates(starts []provenance.Start) string {
 	return out
 }
 
-// inWords is a duration in two units.
+// inWords returns a duration in two units.
 func inWords(d time.Duration) string {
 	switch {
 	case d < time.Minute:
@@ -75,7 +75,7 @@ func inWords(d time.Duration) string {
 	return fmt.Sprintf("%d d %d h", int(d.Hours())/24, int(d.Hours())%24)
 }
 
-// devices are those that a run was computed on, in their order.
+// devices returns the distinct devices that computed a run, in order of their first use.
 func devices(starts []provenance.Start) string {
 	var out []string
 	if len(resumes(starts)) == len(starts) {

@@ -8,9 +8,9 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// TestTrainingTime adds up the programs that computed a run.
+// TestTrainingTime checks that the times of all programs that computed a run are added up.
 func TestTrainingTime(t *testing.T) {
-	metrics := func(seconds ...float64) *train.Metrics { // a line every 10 steps, an evaluation a second after the last
+	metrics := func(seconds ...float64) *train.Metrics { // a line every 10 steps, and an evaluation one second after the last line
 		m := &train.Metrics{}
 		for i, s := range seconds {
 			m.Train = append(m.Train, train.StepReport{Step: 10 * (i + 1), Seconds: s})
@@ -37,13 +37,13 @@ func TestTrainingTime(t *testing.T) {
 		{"resumed after the last line", metrics(5, 6), []provenance.Start{{}, {Step: 25}}, 7},
 	} {
 		if got := trainingTime(c.metrics, c.starts).Seconds(); got != c.want {
-			t.Errorf("%s: %v s, want %v", c.name, got, c.want)
+			t.Errorf("%s: got %v s, want %v", c.name, got, c.want)
 		}
 	}
 	for d, want := range map[time.Duration]string{0: "0.0 s", 59500 * time.Millisecond: "59.5 s",
 		61 * time.Second: "1 min 1 s", 125 * time.Minute: "2 h 5 min", 50 * time.Hour: "2 d 2 h"} {
 		if got := inWords(d); got != want {
-			t.Errorf("%v: %s, want %s", d, got, want)
+			t.Errorf("%v: got %s, want %s", d, got, want)
 		}
 	}
 	day := time.Date(2026, 3, 4, 5, 6, 0, 0, time.UTC)
@@ -54,7 +54,7 @@ func TestTrainingTime(t *testing.T) {
 		"not recorded, resumed 1× until 2026-03-04 05:06 UTC": {{Time: day, Step: 9}},
 	} {
 		if got := dates(starts); got != want {
-			t.Errorf("%s, want %s", got, want)
+			t.Errorf("got %s, want %s", got, want)
 		}
 	}
 	if got := devices([]provenance.Start{{Device: "a", Step: 9}}); got != "not recorded, then a" {

@@ -9,27 +9,27 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// Tags are what a run's model of tagging makes of rows whose tokens have labels.
+// Tags has the results of a run's tagging model on rows with token labels.
 type Tags struct {
-	Data     string // the rows: a file, and which split it is
+	Data     string // file and split of the rows
 	Note     string // note for the reader, or ""
 	Rows     int
-	Tokens   int64 // with a label
-	CutTags  int64 // labels beyond what the model reads
+	Tokens   int64 // number of labelled tokens
+	CutTags  int64 // number of labels beyond the model's maximum length
 	Loss     float64
-	Lines    []TagLine // the model's, then the baselines'
+	Lines    []TagLine // scores of the model, then of the baselines
 	Spans    metrics.SpanScore
 	ByType   []metrics.SpanScore
 	Examples []TagExample
 }
 
-// TagLine is what is reached on tags.
+// TagLine has the scores of a model.
 type TagLine struct {
 	Of                        string
 	Accuracy, MacroF1, SpanF1 float64
 }
 
-// TagExample is a row with the spans of its labels, and those that the model answers.
+// TagExample is a row with its labelled and predicted spans.
 type TagExample struct {
 	Row             uint32
 	ID              string // identifier of the row, or ""
@@ -37,37 +37,37 @@ type TagExample struct {
 	Labels, Answers []metrics.Span
 }
 
-// tagsView is what a page says of them.
+// tagsView is the tagging part of a page.
 type tagsView struct {
 	*Tags
-	Types  []metrics.SpanScore // all spans, then each type, or those with the most spans
-	Hidden int                 // how many types are not shown
+	Types  []metrics.SpanScore // all spans, then each type, or the types with the most spans
+	Hidden int                 // number of types that are not shown
 	Rows   []tagExampleView
 }
 
-// tagExampleView is a row as text, with the spans of its labels and with those of answers.
+// tagExampleView is a row as text, once with its labelled and once with its predicted spans.
 type tagExampleView struct {
 	Row                             uint32
 	ID                              string
 	Length, Found, Missed, Invented int
 	Labels, Answers                 []segment
-	Part                            bool // the text is a part of it
+	Part                            bool // the text is an excerpt
 }
 
-// segment is a part of a text: a span, or what is between two.
+// segment is a part of a text: a span, or the text between two spans.
 type segment struct {
 	Space  bool // before it
 	Pieces []piece
 	Span   *spanMark // nil between spans
 }
 
-// spanMark says what a span is.
+// spanMark describes a span.
 type spanMark struct {
 	Type, Title, Class string
-	Outcome            string // in a word, for those who see no colours
+	Outcome            string // outcome in a word, for readers who cannot distinguish the colours
 }
 
-// maxSpans is how many spans of a long row are shown.
+// maxSpans is the maximum number of spans shown of a long row.
 const maxSpans = 12
 
 func newTagsView(r Run) *tagsView {
@@ -101,7 +101,8 @@ func newTagExampleView(t tokenizers.Tokenizer, e *TagExample) tagExampleView {
 	return v
 }
 
-// shownSpans are all tokens, or of a long row those near the ends of its first spans.
+// shownSpans marks the tokens to show: all, or in a long row the tokens near the ends of its first
+// spans.
 func shownSpans(n int, labels, answers []metrics.Span) []bool {
 	shown := make([]bool, n)
 	near := func(at int) {
@@ -119,7 +120,7 @@ func shownSpans(n int, labels, answers []metrics.Span) []bool {
 	slices.SortFunc(spans, func(a, b metrics.Span) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End), cmp.Compare(a.Type, b.Type))
 	})
-	spans = slices.Compact(spans) // a span that is found occurs twice
+	spans = slices.Compact(spans) // a correct prediction occurs in both lists
 	for _, s := range spans[:min(len(spans), maxSpans)] {
 		near(s.Start)
 		near(s.End)
@@ -127,7 +128,7 @@ func shownSpans(n int, labels, answers []metrics.Span) []bool {
 	return shown
 }
 
-// segments cuts a text at its spans. A span that is also in others has the first outcome.
+// segments splits a text at its spans. A span in others has the outcome yes, any other span no.
 func segments(t tokenizers.Tokenizer, tokens []int32, shown []bool, spans []metrics.Span, others map[metrics.Span]bool,
 	yes, no string) (out []segment) {
 	separate := len(tokens) > 1 && t.Decode(tokens[:2]) != t.Decode(tokens[:1])+t.Decode(tokens[1:2])
@@ -146,7 +147,7 @@ func segments(t tokenizers.Tokenizer, tokens []int32, shown []bool, spans []metr
 			i = end
 		}
 		if mark != nil && !slices.Contains(shown[from:to], true) {
-			s.Span = nil // left out as a whole
+			s.Span = nil // omitted as a whole
 		}
 		if last := len(out) - 1; s.Span == nil && last >= 0 && out[last].Span == nil {
 			out[last].Pieces = joinLeftOut(out[last].Pieces, s.Pieces)
@@ -169,7 +170,7 @@ func segments(t tokenizers.Tokenizer, tokens []int32, shown []bool, spans []metr
 	return out
 }
 
-// joinLeftOut appends pieces; what is left out before and after makes one.
+// joinLeftOut appends b to a. Adjacent omissions become one piece.
 func joinLeftOut(a, b []piece) []piece {
 	if len(a) > 0 && len(b) > 0 && a[len(a)-1].LeftOut > 0 && b[0].LeftOut > 0 {
 		a[len(a)-1].LeftOut += b[0].LeftOut

@@ -14,7 +14,7 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// drawn is a row of segments: spans in brackets with what is said of them.
+// drawn returns segments as text, with spans and their outcomes in brackets.
 func drawn(segments []segment) string {
 	var out strings.Builder
 	for _, s := range segments {
@@ -37,8 +37,8 @@ func drawn(segments []segment) string {
 	return out.String()
 }
 
-// TestTagExample: the text of a row is there twice, with the spans of its labels and with those
-// that are answered; of a long row what is near the ends of spans.
+// TestTagExample checks that the text of a row is shown with its labelled and its predicted spans,
+// and that a long row is shown near the ends of spans.
 func TestTagExample(t *testing.T) {
 	const text = "Zoë saw Oslo"
 	bytes := must.Get(tokenizer(t, `{"type":"byte"}`).Encode(text))(t)
@@ -47,19 +47,19 @@ func TestTagExample(t *testing.T) {
 	v := newTagExampleView(tokenizer(t, `{"type":"byte"}`),
 		&TagExample{Row: 3, Tokens: bytes, Labels: labels, Answers: answers})
 	if got, want := drawn(v.Labels), "[Zoë|PER found] saw [Oslo|LOC missed]"; got != want {
-		t.Errorf("%s, want %s", got, want)
+		t.Errorf("got %s, want %s", got, want)
 	}
 	if got, want := drawn(v.Answers), "[Zoë|PER right] [saw Oslo|LOC wrong]"; got != want {
-		t.Errorf("%s, want %s", got, want)
+		t.Errorf("got %s, want %s", got, want)
 	}
 	if v.Found != 1 || v.Missed != 1 || v.Invented != 1 || v.Part {
-		t.Errorf("%+v", v)
+		t.Errorf("got %+v, want 1 found, 1 missed, 1 wrong", v)
 	}
 	words := tokenizer(t, `{"type":"listops"}`)
 	tokens := must.Get(words.Encode("[MAX 2 9 ]"))(t)
 	v = newTagExampleView(words, &TagExample{Tokens: tokens, Labels: []metrics.Span{{Start: 1, End: 3, Type: "N"}}})
 	if got, want := drawn(v.Labels), "[MAX [2 9|N missed] ]"; got != want {
-		t.Errorf("%s, want %s", got, want)
+		t.Errorf("got %s, want %s", got, want)
 	}
 
 	const n, far = 100_000, 50_000
@@ -72,7 +72,7 @@ func TestTagExample(t *testing.T) {
 	}
 	if got, want := drawn(v.Answers), fmt.Sprintf("…60…%s…%d…%s…%d…", a(2*around), far-100-2*around, a(2*around),
 		n-far-around); got != want {
-		t.Errorf("%s, want %s", got, want)
+		t.Errorf("got %s, want %s", got, want)
 	}
 	both := TagExample{Tokens: long}
 	for i := range n / 1000 {
@@ -81,7 +81,7 @@ func TestTagExample(t *testing.T) {
 	both.Answers = both.Labels
 	if got := drawn(newTagExampleView(tokenizer(t, `{"type":"byte"}`), &both).Answers); strings.Count(got,
 		"x right") != maxSpans {
-		t.Errorf("of spans that are found: %s", got)
+		t.Errorf("got %s, want maxSpans correct spans", got)
 	}
 	many := TagExample{Tokens: long}
 	for i := range n / 1000 {
@@ -90,13 +90,13 @@ func TestTagExample(t *testing.T) {
 	v = newTagExampleView(tokenizer(t, `{"type":"byte"}`), &many)
 	if got := drawn(v.Answers); strings.Count(got, "x wrong") != maxSpans ||
 		len(got) > 3*maxSpans*around || v.Invented != 100 {
-		t.Errorf("%d characters, %d invented: %s", len(got), v.Invented, got)
+		t.Errorf("got %d characters and %d wrong spans: %s", len(got), v.Invented, got)
 	}
 }
 
 func a(n int) string { return strings.Repeat("a", n) }
 
-// TestTags: the page has scores beside those of the baselines, and tagged text as text.
+// TestTags checks that the page has the scores of model and baselines, and escapes tagged text.
 func TestTags(t *testing.T) {
 	r := testRun(t, "run", 16)
 	r.Config.Task, r.Config.NumLabels, r.Config.LabelNames = config.Tagging, 3,
@@ -121,7 +121,7 @@ func TestTags(t *testing.T) {
 		}
 	})
 	if scripts > 0 || marks != 1 {
-		t.Errorf("%d scripts or pictures from a run's text, %d marks", scripts, marks)
+		t.Errorf("got %d scripts or images from a run's text and %d marks, want 0 and 1", scripts, marks)
 	}
 	for _, want := range []string{
 		"3 tags", "50.00% of the tokens, span F1 0.3750 (step 20, the best in span-f1)", "By another rule.",
@@ -133,11 +133,12 @@ func TestTags(t *testing.T) {
 		}
 	}
 	if strings.Contains(text, "By rule.") {
-		t.Error("a rule of rows that are not there")
+		t.Error("got a rule without example rows")
 	}
 }
 
-// TestTypes: of many types those with the most spans are shown, and all are counted.
+// TestTypes checks that the types with the most spans are shown, and that the hidden types are
+// counted.
 func TestTypes(t *testing.T) {
 	r := testRun(t, "run", 16)
 	r.Tags = &Tags{}
@@ -147,9 +148,9 @@ func TestTypes(t *testing.T) {
 	v := newTagsView(r)
 	if len(v.Types) != 1+maxClasses || v.Hidden != 2 || v.Types[0].Type != "all spans" ||
 		v.Types[1].Spans != maxClasses+1 || v.Types[maxClasses].Spans != 2 {
-		t.Errorf("%d hidden, %+v", v.Hidden, v.Types)
+		t.Errorf("got %d hidden types, %+v", v.Hidden, v.Types)
 	}
 	if r.Tags.ByType[0].Type != "0" {
-		t.Error("what was measured has another order")
+		t.Error("the results were reordered")
 	}
 }

@@ -13,24 +13,24 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// piece is a token's text, or that of several which are one character. What is left out
-// has no text.
+// piece is the text of a token, or of several tokens that form a character. A piece for omitted
+// tokens has no text.
 type piece struct {
 	Text    string
 	Style   template.CSS
 	Title   string
-	Space   bool // before it
-	LeftOut int  // tokens
+	Space   bool // preceded by a space
+	LeftOut int  // number of omitted tokens
 }
 
 const (
-	maxPieces = 1200 // tokens that are shown as text
-	around    = 40   // tokens shown on each side of one with a large weight, of a longer sequence
-	heaviest  = 10   // marked as the heaviest
+	maxPieces = 1200 // maximum number of tokens shown as text
+	around    = 40   // tokens shown on each side of a token with a large weight, in longer sequences
+	heaviest  = 10   // number of tokens with large weights that are shown
 )
 
-// pieces is a sequence as text, shaded by the weights of the pooling and underlined where
-// it was sampled. Of a long one only what is near the largest weights is shown.
+// pieces returns a sequence as text, shaded by the pooling weights and underlined where sampled. A
+// long sequence is shown near its largest weights only; part is true then.
 func pieces(t tokenizers.Tokenizer, tokens []int32, e *sft.Explanation, s scale) (out []piece, part bool) {
 	sampled := sampledBy(e, len(tokens))
 	return textOf(t, tokens, shownTokens(e.Pooling), func(from, to int, p *piece) {
@@ -38,7 +38,8 @@ func pieces(t tokenizers.Tokenizer, tokens []int32, e *sft.Explanation, s scale)
 	})
 }
 
-// textOf is the shown tokens of a sequence as text, each styled as that of the tokens from one to another.
+// textOf returns the shown tokens of a sequence as pieces. style sets the style of the piece of
+// tokens from to to.
 func textOf(t tokenizers.Tokenizer, tokens []int32, shown []bool, style func(from, to int, p *piece)) (out []piece,
 	part bool) {
 	separate := len(tokens) > 1 && t.Decode(tokens[:2]) != t.Decode(tokens[:1])+t.Decode(tokens[1:2])
@@ -81,7 +82,7 @@ func styleOf(from, to int, e *sft.Explanation, s scale, sampled map[int][]mass) 
 	return template.CSS(style), title
 }
 
-// mass is what a layer gave a token that it sampled.
+// mass is the weight that a layer gave to a token that it sampled.
 type mass struct {
 	layer       int
 	mass, share float64
@@ -98,7 +99,8 @@ func sampledBy(e *sft.Explanation, n int) map[int][]mass {
 	return out
 }
 
-// shownTokens are all tokens, or those near the largest weights.
+// shownTokens marks the tokens to show: all, or in a long sequence the tokens near the largest
+// weights.
 func shownTokens(weights []float32) []bool {
 	shown := make([]bool, len(weights))
 	if len(weights) <= maxPieces {
@@ -113,7 +115,7 @@ func shownTokens(weights []float32) []bool {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(weights[b], weights[a]) })
 	for n, found := 0, 0; n < len(order) && found < heaviest; n++ {
-		if shown[order[n]] { // near a larger one
+		if shown[order[n]] { // near a larger weight
 			continue
 		}
 		found++
@@ -124,8 +126,8 @@ func shownTokens(weights []float32) []bool {
 	return shown
 }
 
-// visible has every character seen: control characters as their pictures, bytes that are
-// no character by their number.
+// visible replaces control characters by their Unicode pictures, and invalid bytes by their
+// hexadecimal values.
 func visible(text string) string {
 	var out strings.Builder
 	for i, r := range text {
@@ -145,7 +147,7 @@ func visible(text string) string {
 	return out.String()
 }
 
-// shade is a colour of the style sheet, of some opacity.
+// shade returns a colour of the style sheet with an opacity.
 func shade(name string, opacity float64) string {
 	return fmt.Sprintf("rgb(var(--%s) / %.2f)", name, opacity)
 }
