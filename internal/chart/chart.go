@@ -20,18 +20,18 @@ type Axis struct {
 	Logarithmic bool
 	Zero        bool    // begin at 0
 	Low, High   float64 // limits, unless they are equal
-	Places      []Place // labelled values that replace round ones
+	Places      []Place // labelled values that replace the automatic ticks
 }
 
 // Place is a labelled value of an axis.
 type Place struct {
 	At          float64
-	Label, Note string // the note is below the label
+	Label, Note string // the note is drawn below the label
 }
 
 // Series is a line of a chart.
 type Series struct {
-	Name string // in the legend; empty: not listed
+	Name string // name in the legend; "" omits the series
 	Style
 	Points []Datum
 }
@@ -42,11 +42,11 @@ type Datum struct {
 	Title string // tooltip of the point's mark
 }
 
-// Box is a bar from 0 to a value.
+// Box is a bar from 0 to Value.
 type Box struct {
 	From, To, Value float64
 	Ink             Ink
-	Label           string // above it, if there is room
+	Label           string // above the bar, if there is room
 	Title           string
 	Pale            bool
 }
@@ -115,11 +115,11 @@ func (c *Chart) draw(s *Scene, at Point) {
 		labelSize, Middle, NoteInk, false})
 }
 
-// largest is the maximum value of an axis: sums and differences of such values are finite.
+// largest is the maximum absolute value of an axis. Sums and differences of such values are finite.
 const largest = 1e300
 
-// dropUndrawable removes points with values that an axis cannot show: values come from files, and
-// an infinite axis has no ticks.
+// dropUndrawable removes points that an axis cannot show. Values come from files, and an infinite
+// axis has no ticks.
 func (c *Chart) dropUndrawable() {
 	drawable := func(v float64) bool { return math.Abs(v) <= largest } // false for NaN, too
 	c.Series = slices.Clone(c.Series)
@@ -169,7 +169,7 @@ func half(t tick) float64 {
 	return max(widthOf(t.Label, labelSize, false), widthOf(t.Note, labelSize, false)) / 2
 }
 
-// ticks returns about n labelled values.
+// ticks returns the labelled values of the axis: its places, or about n round values.
 func (a *Axis) ticks(s Scale, n int) []tick {
 	if len(a.Places) == 0 {
 		return s.ticks(n)
@@ -181,8 +181,8 @@ func (a *Axis) ticks(s Scale, n int) []tick {
 	return out
 }
 
-// places returns the labels of the x axis without overlaps: as many round values as fit, or the
-// given values that fit.
+// places returns the labels of the x axis that fit without overlaps: round values or the given
+// places.
 func (a *Axis) places(s Scale) []tick {
 	if len(a.Places) == 0 && !a.Logarithmic {
 		for n := max(2, int((s.To-s.From)/60)); ; n-- {
@@ -203,7 +203,7 @@ func (a *Axis) places(s Scale) []tick {
 	return out
 }
 
-// crowded reports whether adjacent labels have no gap.
+// crowded reports whether the gap between adjacent labels is too small.
 func crowded(labels []tick) bool {
 	for i := range len(labels) - 1 {
 		if math.Abs(labels[i+1].At-labels[i].At) < half(labels[i])+half(labels[i+1])+textGap {

@@ -1,6 +1,6 @@
 package chart
 
-// Figure is a standalone picture: charts side by side, with a title and a legend above them.
+// Figure is a standalone picture: charts side by side below a title and a legend.
 type Figure struct {
 	Title  string
 	Charts []Chart

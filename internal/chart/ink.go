@@ -2,8 +2,8 @@ package chart
 
 import "image/color"
 
-// Ink is a colour. Within a page, a style sheet can set the colour of its class, for a dark
-// background for example; a standalone picture uses the given one.
+// Ink is a colour. A page's style sheet can replace the colour by Class, for instance on a dark
+// background. A standalone picture uses Color.
 type Ink struct {
 	Class string
 	Color color.RGBA
@@ -18,9 +18,9 @@ var (
 )
 
 // palette has colours that are distinguishable on white with normal vision, protanopia,
-// deuteranopia and tritanopia, as Machado, Oliveira and Fernandes simulate them ("A
-// Physiologically-based Model for Simulation of Color Vision Deficiency", 2009). The palette of
-// Okabe and Ito begins with the same hues, but two of its colours are too pale for lines on white.
+// deuteranopia and tritanopia, according to the simulation of Machado, Oliveira and Fernandes ("A
+// Physiologically-based Model for Simulation of Color Vision Deficiency", 2009). It has the hues of
+// the palette of Okabe and Ito, two of whose colours are too pale for lines on white.
 var palette = [...]Ink{
 	{"c0", color.RGBA{0x1c, 0x89, 0xee, 0xff}}, // blue
 	{"c1", color.RGBA{0xe2, 0x79, 0x05, 0xff}}, // orange
@@ -30,7 +30,7 @@ var palette = [...]Ink{
 	{"c5", color.RGBA{0x08, 0x1f, 0x31, 0xff}}, // black
 }
 
-// darkPalette has the same inks for a dark background.
+// darkPalette has the colours of the same inks on a dark background.
 var darkPalette = [len(palette)]color.RGBA{
 	{0x30, 0x83, 0xd6, 0xff}, {0xd0, 0x43, 0x1e, 0xff}, {0x50, 0xf7, 0x9f, 0xff},
 	{0xaa, 0x57, 0x73, 0xff}, {0xff, 0xd0, 0x00, 0xff}, {0xd3, 0xe9, 0xff, 0xff},
@@ -48,7 +48,7 @@ func DarkStyle() string {
 // Shape is the shape of a point's mark.
 type Shape int
 
-// The shapes; None draws no mark.
+// The mark shapes. None draws no mark.
 const (
 	None Shape = iota
 	Circle
@@ -59,21 +59,21 @@ const (
 	Wedge
 )
 
-// Style distinguishes a line by its colour, its dashes and the shape of its points, so that colours
-// alone are not needed.
+// Style distinguishes a line by colour, dashes and mark shape, so the line is recognisable without
+// colour.
 type Style struct {
 	Ink   Ink
 	Dash  []float64
 	Shape Shape
 	Width float64 // 0: default
 	Pale  bool
-	Apart bool // only the points are drawn, all of them, without a line
+	Apart bool // draw all points and no line
 }
 
-// Dashes are lengths of strokes and gaps.
+// dashes are alternating lengths of strokes and gaps.
 var dashes = [...][]float64{nil, {7, 3}, {2, 2.5}, {9, 3, 2, 3}}
 
-// StyleOf returns the n-th style, from 0; the first 24 differ.
+// StyleOf returns the n-th style, counted from 0. The first 24 styles differ.
 func StyleOf(n int) Style {
 	colors := len(palette)
 	return Style{Ink: palette[n%colors], Dash: dashes[(n+n/colors)%len(dashes)], Shape: Circle + Shape(n%colors)}

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// sights are matrices over linear red, green and blue that simulate vision without red, green or
-// blue cones (Machado, Oliveira and Fernandes, 2009, severity 1).
+// sights has matrices on linear RGB that simulate vision without red, green or blue cones (Machado,
+// Oliveira and Fernandes, 2009, severity 1).
 var sights = map[string][3][3]float64{
 	"normal sight": {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
 	"protanopia":   {{0.152286, 1.052583, -0.204868}, {0.114503, 0.786281, 0.099216}, {-0.003882, -0.048116, 1.051998}},
@@ -38,7 +38,7 @@ func seen(v [3]float64, sight [3][3]float64) (out [3]float64) {
 
 func luminance(v [3]float64) float64 { return 0.2126*v[0] + 0.7152*v[1] + 0.0722*v[2] }
 
-// lab is CIE L*a*b* under D65.
+// lab converts linear RGB to CIE L*a*b* under illuminant D65.
 func lab(v [3]float64) [3]float64 {
 	f := func(t float64) float64 {
 		if t > 0.008856 {
@@ -51,14 +51,14 @@ func lab(v [3]float64) [3]float64 {
 	return [3]float64{116*y - 16, 500 * (x - y), 200 * (y - z)}
 }
 
-// contrast is the contrast ratio of WCAG 2, which requires 3 for graphics and 4.5 for text.
+// contrast returns the contrast ratio of WCAG 2, which requires 3 for graphics and 4.5 for text.
 func contrast(a, b color.RGBA) float64 {
 	x, y := luminance(linear(a)), luminance(linear(b))
 	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
 }
 
-// TestPalette: the colours are distinguishable from each other and from the background for every
-// vision.
+// TestPalette checks that the colours are distinguishable from each other and from the background
+// in all simulated kinds of vision.
 func TestPalette(t *testing.T) {
 	white, dark := color.RGBA{0xff, 0xff, 0xff, 0xff}, color.RGBA{0x14, 0x18, 0x1e, 0xff}
 	var light [len(palette)]color.RGBA
@@ -72,13 +72,13 @@ func TestPalette(t *testing.T) {
 	}{{light, white}, {darkPalette, dark}} {
 		for i, a := range c.colors {
 			if v := contrast(a, c.behind); v < 3 {
-				t.Errorf("%v: contrast %.2f", a, v)
+				t.Errorf("%v: got contrast %.2f, want at least 3", a, v)
 			}
 			for _, b := range c.colors[:i] {
 				for name, sight := range sights {
 					x, y := lab(seen(linear(a), sight)), lab(seen(linear(b), sight))
 					if d := math.Hypot(math.Hypot(x[0]-y[0], x[1]-y[1]), x[2]-y[2]); d < apart {
-						t.Errorf("%v and %v are %.1f apart with %s", a, b, d, name)
+						t.Errorf("%v and %v have a distance of %.1f with %s, want at least 20", a, b, d, name)
 					}
 				}
 			}
@@ -86,7 +86,7 @@ func TestPalette(t *testing.T) {
 	}
 	for _, ink := range []Ink{TextInk, NoteInk} {
 		if v := contrast(ink.Color, white); v < 4.5 {
-			t.Errorf("text in %v: contrast %.2f", ink, v)
+			t.Errorf("text in %v: got contrast %.2f, want at least 4.5", ink, v)
 		}
 	}
 	type look struct {
@@ -100,6 +100,6 @@ func TestPalette(t *testing.T) {
 		styles[look{s.Ink.Class, len(s.Dash)*100 + int(append(s.Dash, 0)[0]), s.Shape}] = true
 	}
 	if len(styles) != 24 {
-		t.Errorf("%d of 24 styles", len(styles))
+		t.Errorf("got %d distinct styles, want 24", len(styles))
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// pictures are charts whose labels are hard to place.
+// pictures returns charts whose labels are hard to place.
 func pictures() map[string]*Scene {
 	line := func(name string, n int, points ...float64) Series {
 		s := Series{Name: name, Style: StyleOf(n)}
@@ -87,7 +87,7 @@ func texts(s *Scene) (out []text) {
 	return out
 }
 
-// box is the bounding box of a text, with room for wider fonts.
+// box is the bounding box of a text, with tolerance for wider fonts.
 type box struct{ left, top, right, bottom float64 }
 
 func (t text) box() box {
@@ -96,22 +96,22 @@ func (t text) box() box {
 	return box{left, t.at.Y - 0.8*t.size, left + width, t.at.Y + 0.22*t.size}
 }
 
-// apart reports whether there is a gap between boxes.
+// apart reports whether boxes b and c are separated, horizontally by at least gap.
 func (b box) apart(c box, gap float64) bool {
 	return b.right+gap <= c.left || c.right+gap <= b.left || b.bottom <= c.top || c.bottom <= b.top
 }
 
-// TestLabels: no text is cut off or overlaps another text or a line.
+// TestLabels checks that texts lie within the picture and do not overlap other texts or lines.
 func TestLabels(t *testing.T) {
 	for name, s := range pictures() {
 		all := texts(s)
 		if len(all) < 4 {
-			t.Errorf("%s: %d texts", name, len(all))
+			t.Errorf("%s: got %d texts, want at least 4", name, len(all))
 		}
 		for i, a := range all {
 			b := a.box()
 			if b.left < 0 || b.top < 0 || b.right > s.Width || b.bottom > s.Height {
-				t.Errorf("%s: %q at %+v is not within %v × %v", name, a.text, b, s.Width, s.Height)
+				t.Errorf("%s: %q at %+v is outside the picture of %v × %v", name, a.text, b, s.Width, s.Height)
 			}
 			for _, other := range all[:i] {
 				if !b.apart(other.box(), 0) {
@@ -128,7 +128,7 @@ func TestLabels(t *testing.T) {
 			m, ok := shape.(mark)
 			if ok && !(m.at.X >= markRadius && m.at.X <= s.Width-markRadius+1 && m.at.Y >= markRadius &&
 				m.at.Y <= s.Height-markRadius) {
-				t.Errorf("%s: a mark at %v", name, m.at)
+				t.Errorf("%s: got a mark at %v, outside the picture", name, m.at)
 			}
 		}
 	}
@@ -150,7 +150,7 @@ func over(l stroke, b box) bool {
 	return false
 }
 
-// TestOneLabelAnAxis: a chart has each axis label once.
+// TestOneLabelAnAxis checks that a chart has each axis label exactly once.
 func TestOneLabelAnAxis(t *testing.T) {
 	s := Chart{X: Axis{Label: "step"}, Y: Axis{Label: "norm"}, Width: 300, Height: 200,
 		Series: []Series{{Name: "a", Points: []Datum{{X: 0, Y: 1}, {X: 9, Y: 2}}}}}.Scene()
@@ -164,11 +164,11 @@ func TestOneLabelAnAxis(t *testing.T) {
 		}
 	}
 	if found["step"] != 1 || found["norm"] != 1 || found["a"] != 0 {
-		t.Errorf("%v", found)
+		t.Errorf("got labels %v, want step and norm once", found)
 	}
 }
 
-// TestPlaces: points are at the positions that the axes indicate.
+// TestPlaces checks that points are at the positions that the axes indicate.
 func TestPlaces(t *testing.T) {
 	for _, logarithmic := range []bool{false, true} {
 		c := Chart{X: Axis{Label: "x", Low: 1, High: 100, Logarithmic: logarithmic},
@@ -186,12 +186,13 @@ func TestPlaces(t *testing.T) {
 			}
 		}
 		if !slices.EqualFunc(got, want, func(a, b Point) bool { return math.Hypot(a.X-b.X, a.Y-b.Y) < 1e-6 }) {
-			t.Errorf("logarithmic %v: %v, want %v", logarithmic, got, want)
+			t.Errorf("logarithmic %v: got %v, want %v", logarithmic, got, want)
 		}
 	}
 }
 
-// TestSVG: the output is well-formed for any name, and a standalone file has a white background.
+// TestSVG checks that the output is well-formed for any name, and that a standalone file has a
+// white background.
 func TestSVG(t *testing.T) {
 	const hostile = `<script>"&'</script>`
 	s := Figure{Title: hostile,
@@ -214,16 +215,18 @@ func TestSVG(t *testing.T) {
 			text += string(e)
 		}
 	}
-	// The title, the chart's name, two axes, the legend, the tooltips of the line and of a point.
+	// hostile occurs in the title, the chart's name, two axes, the legend, and the tooltips of the
+	// line and of a point.
 	if n := strings.Count(text, hostile); n != 7 || elements["script"] != 0 || elements["rect"] != 1 {
-		t.Errorf("the text occurs %d times, elements %v", n, elements)
+		t.Errorf("got the text %d times and elements %v", n, elements)
 	}
 	if inline := string(s.Inline()); strings.Contains(inline, "<rect") || strings.Contains(inline, "<?xml") {
 		t.Error("inline SVG has parts of a standalone file")
 	}
 }
 
-// TestFormats: a picture has the same size in all formats, and pixels in its colours.
+// TestFormats checks that a picture has the same size in PNG as in SVG, and that PDF output is
+// valid.
 func TestFormats(t *testing.T) {
 	for name, s := range pictures() {
 		var out bytes.Buffer
@@ -231,15 +234,15 @@ func TestFormats(t *testing.T) {
 		img := must.Get(png.Decode(&out))(t)
 		if size := img.Bounds().Size(); math.Abs(float64(size.X)-dotsPerPixel*s.Width) > 2 ||
 			math.Abs(float64(size.Y)-dotsPerPixel*s.Height) > 2 {
-			t.Errorf("%s: %v dots for %v × %v pixels", name, size, s.Width, s.Height)
+			t.Errorf("%s: got %v dots for %v × %v pixels", name, size, s.Width, s.Height)
 		}
 		out.Reset()
 		if err := s.Write(&out, "pdf"); err != nil || !bytes.HasPrefix(out.Bytes(), []byte("%PDF-")) {
-			t.Errorf("%s: %.10q, %v", name, out.Bytes(), err)
+			t.Errorf("%s: got %.10q, %v, want a PDF", name, out.Bytes(), err)
 		}
 	}
 	if FormatOf("a/b.PNG") != "png" || FormatOf("a.gif") != "" || FormatOf("svg") != "" {
-		t.Error("formats by names")
+		t.Error("FormatOf returned a wrong format")
 	}
 	must.Fail(t, "", "a picture as gif")((&Scene{}).Write(io.Discard, "gif"))
 }

@@ -23,7 +23,7 @@ func (s *Style) opacity() float64 {
 	return 0
 }
 
-// draw adds a line and the marks of its points. A line of one point is a mark.
+// draw adds the line and the marks of its points. A line of one point is only a mark.
 func (l *Series) draw(s *Scene, f frame) {
 	points := l.Points
 	if !l.Apart {

@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestOddValues: a chart of any values in a file can be drawn, and its coordinates are numbers.
-// Drawing terminates even if an axis has no ticks.
+// TestOddValues checks that a chart of arbitrary values has finite coordinates, and that drawing
+// terminates even if an axis has no ticks.
 func TestOddValues(t *testing.T) {
 	for _, values := range [][]float64{{}, {0}, {-3}, {1e-320}, {-1e-320}, {0, 1e-320}, {1e308}, {1e308, -1e308},
 		{1e300, 1e299}, {math.NaN()}, {math.Inf(1), 1},
@@ -27,10 +27,10 @@ func TestOddValues(t *testing.T) {
 				Height: 240, Series: []Series{s}}
 			must.Check(t, (Figure{Charts: []Chart{c}}).Scene().Write(&out, "svg"))
 			if text := out.String(); strings.Contains(text, "NaN") || strings.Contains(text, "Inf") {
-				t.Errorf("%v on %+v: %s", values, y, text)
+				t.Errorf("%v on %+v: got NaN or Inf in %s", values, y, text)
 			}
 			if fmt.Sprint(s.Points) != fmt.Sprint(c.Series[0].Points) {
-				t.Errorf("%v: the chart's own points are changed", values)
+				t.Errorf("%v: drawing changed the chart's points", values)
 			}
 		}
 	}

@@ -28,7 +28,7 @@ func FormatOf(path string) string {
 	return format
 }
 
-// dotsPerPixel is the resolution of a PNG: dots per pixel of a scene, so that it looks as sharp as
+// dotsPerPixel is the resolution of a PNG in dots per pixel of the scene. Two dots look as sharp as
 // an SVG on high-resolution screens.
 const dotsPerPixel = 2
 
@@ -53,14 +53,14 @@ func (s *Scene) Write(w io.Writer, format string) error {
 	return fmt.Errorf("a picture as %q: expected %s", format, strings.Join(Formats, ", "))
 }
 
-// painter draws shapes on a canvas, whose origin is at the bottom left.
+// painter draws shapes on a canvas whose origin is at the bottom left.
 type painter struct {
 	vg.Canvas
 	height float64
 }
 
-// westernCanvas is a PDF, whose fonts have the characters of Windows-1252; others become question
-// marks.
+// westernCanvas is a PDF whose fonts have the characters of Windows-1252. Other characters become
+// question marks.
 type westernCanvas struct{ *vgpdf.Canvas }
 
 func (c westernCanvas) FillString(f font.Face, at vg.Point, text string) {
@@ -75,7 +75,7 @@ func (c westernCanvas) FillString(f font.Face, at vg.Point, text string) {
 	c.Canvas.FillString(f, at, string(out))
 }
 
-// length converts pixels, of which 96 are an inch.
+// length converts pixels to a length, at 96 pixels per inch.
 func length(pixels float64) vg.Length { return vg.Length(pixels) * vg.Inch / 96 }
 
 func (s *Scene) paint(c vg.Canvas) {
@@ -87,7 +87,7 @@ func (s *Scene) paint(c vg.Canvas) {
 
 func (p *painter) at(q Point) vg.Point { return vg.Point{X: length(q.X), Y: length(p.height - q.Y)} }
 
-// color sets an ink on white.
+// color sets the colour to an ink blended with white by its opacity.
 func (p *painter) color(i Ink, opacity float64) {
 	if opacity == 0 {
 		opacity = 1

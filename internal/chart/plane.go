@@ -13,19 +13,19 @@ type Plane struct {
 	Name   string
 	Points []Point   // in any unit
 	Edges  [][2]int  // pairs of point indices
-	Marks  []float64 // darkness of each point in Ink, from 0 to 1; points with 0 or less are pale
+	Marks  []float64 // darkness of each point, from 0 to 1; points ≤ 0 are pale
 	Ink    Ink
-	Inks   []Ink // ink of each point, such as that of its part; nil: all use Ink
+	Inks   []Ink // ink of each point; nil means Ink for all
 }
 
-// Sizes in pixels of a picture of a plane: its side, its margin, and the points, which are small if
-// there are many.
+// Sizes of a plane's picture in pixels: its side, its margin, and the point size, which falls with
+// the number of points.
 const (
 	planeSide, planeMargin = 194, 8
 	minDot, maxDot         = 2.2, 7
 )
 
-// Scene draws the points with equal scales, as large as the picture allows.
+// Scene draws the points with equal scales on both axes, as large as the picture allows.
 func (p Plane) Scene() *Scene {
 	s := &Scene{Width: planeSide, Height: planeSide, Name: p.Name}
 	at := p.within(planeMargin, planeSide-planeMargin)
@@ -67,7 +67,7 @@ func (p Plane) Scene() *Scene {
 	return s
 }
 
-// within scales the points into a square with the same centre.
+// within scales and centres the points into the square from from to to.
 func (p Plane) within(from, to float64) []Point {
 	low, high := Point{math.Inf(1), math.Inf(1)}, Point{math.Inf(-1), math.Inf(-1)}
 	for _, q := range p.Points {

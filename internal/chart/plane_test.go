@@ -5,17 +5,17 @@ import (
 	"testing"
 )
 
-// TestPlane: points keep the proportions of their distances, a single point is in the middle, and
+// TestPlane checks that distances keep their proportions, that a single point is centred, and that
 // darker points are drawn later.
 func TestPlane(t *testing.T) {
 	p := Plane{Name: "two", Points: []Point{{0, 0}, {10, 5}}, Edges: [][2]int{{0, 1}},
 		Marks: []float64{1, 0}, Ink: TextInk}
 	at := p.within(0, 100)
 	if at[0] != (Point{0, 25}) || at[1] != (Point{100, 75}) {
-		t.Errorf("%v", at)
+		t.Errorf("got %v, want (0, 25) and (100, 75)", at)
 	}
 	if at := (Plane{Points: []Point{{3, 4}}}).within(0, 100); at[0] != (Point{50, 50}) {
-		t.Errorf("%v", at)
+		t.Errorf("got %v, want (50, 50)", at)
 	}
 	svg := string(p.Scene().Inline())
 	pale, dark := strings.LastIndex(svg, FrameInk.attributes()), strings.Index(svg, TextInk.attributes())
@@ -24,12 +24,13 @@ func TestPlane(t *testing.T) {
 	}
 }
 
-// TestTallPlane: points with a larger height than width also fit into the picture; shades differ.
+// TestTallPlane checks that points that span more height than width fit into the picture, and that
+// shades differ.
 func TestTallPlane(t *testing.T) {
 	p := Plane{Points: []Point{{0, 0}, {1, 10}, {0.5, 5}}, Marks: []float64{0.1, 0.5, 1}, Ink: TextInk}
 	for _, q := range p.within(8, 186) {
 		if q.X < 8 || q.X > 186 || q.Y < 8 || q.Y > 186 {
-			t.Errorf("a point at %v", q)
+			t.Errorf("got a point at %v, outside the picture", q)
 		}
 	}
 	if svg := string(p.Scene().Inline()); strings.Count(svg, ` opacity="0.2"`) != 1 ||

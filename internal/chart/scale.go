@@ -35,7 +35,7 @@ func (a Scale) ticks(n int) []tick {
 	if a.Logarithmic {
 		values = a.decades()
 	}
-	for ; len(values) < 2; n++ { // for few decades round values are better, even on a logarithmic axis
+	for ; len(values) < 2; n++ { // for few decades, round values are better even on a logarithmic axis
 		values = a.round(n)
 	}
 	var out []tick
@@ -59,7 +59,8 @@ func (a Scale) round(n int) (out []float64) {
 	return out
 }
 
-// decades returns the powers of ten within the axis, and for few decades values between them.
+// decades returns the powers of ten within the axis. For few decades it includes 2 and 5 times each
+// power.
 func (a Scale) decades() (out []float64) {
 	first, last := math.Floor(math.Log10(a.Low)), math.Ceil(math.Log10(a.High))
 	factors := []float64{1}
@@ -87,7 +88,7 @@ func roundStep(v float64) float64 {
 	return 10 * power
 }
 
-// spread returns a scale of values with a margin, also if all are zero or equal.
+// spread returns a scale of values with a margin, even if all values are zero or equal.
 func spread(values []float64, from, to float64) Scale {
 	low, high := slices.Min(values), slices.Max(values)
 	margin := 0.05 * (high - low)
@@ -102,7 +103,7 @@ func spread(values []float64, from, to float64) Scale {
 	return Scale{Low: low, High: high + margin, From: from, To: to}
 }
 
-// Short formats a number with four digits and k, M or G for thousands.
+// Short formats a number with four digits, and with k, M or G for thousands, millions or billions.
 func Short(v float64) string { return inUnit(v, v) }
 
 // inUnit formats a number in the unit of largest.

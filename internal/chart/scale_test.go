@@ -32,18 +32,18 @@ func TestTicks(t *testing.T) {
 		{Scale{Low: 1.1, High: 1.9}, 1, "1.2 1.4 1.6 1.8"},
 	} {
 		if got := labels(c.scale, c.n); got != c.want {
-			t.Errorf("%+v: %s, want %s", c.scale, got, c.want)
+			t.Errorf("%+v: got %s, want %s", c.scale, got, c.want)
 		}
 	}
 	for v, want := range map[float64]string{0: "0", 12345: "12.35k", 1.5e6: "1.5M", 2e9: "2G", 9999.6: "10000",
 		1e-7: "1e-7", 0.25: "0.25"} {
 		if got := Short(v); got != want {
-			t.Errorf("%v: %s, want %s", v, got, want)
+			t.Errorf("%v: got %s, want %s", v, got, want)
 		}
 	}
 }
 
-// TestSpread: an axis is close to its values, even if they are equal or nearly equal.
+// TestSpread checks that an axis is close to its values, even if they are equal or nearly equal.
 func TestSpread(t *testing.T) {
 	for _, values := range [][]float64{{0.001, 0.001}, {0}, {-3, -3}, {0.1, math.Nextafter(0.1, 1)},
 		{1e300, 1e300}, {1, 2, 3}} {
@@ -54,15 +54,15 @@ func TestSpread(t *testing.T) {
 			size = 1
 		}
 		if a.Low > low || a.High < high || a.High-a.Low > 2*size || !(a.High > a.Low) {
-			t.Errorf("%v: from %v to %v", values, a.Low, a.High)
+			t.Errorf("%v: got an axis from %v to %v", values, a.Low, a.High)
 		}
 		if ticks := a.ticks(5); len(ticks) > 11 {
-			t.Errorf("%v: %d ticks", values, len(ticks))
+			t.Errorf("%v: got %d ticks, want at most 11", values, len(ticks))
 		}
 	}
 }
 
-// TestThin keeps the extremes of a long curve, its ends and its order.
+// TestThin checks that thin keeps the extremes, the ends and the order of a long curve.
 func TestThin(t *testing.T) {
 	var long []Datum
 	for i := range 10000 {
@@ -73,7 +73,7 @@ func TestThin(t *testing.T) {
 	if len(short) != maxPoints || !slices.IsSortedFunc(short, func(a, b Datum) int { return int(a.X - b.X) }) ||
 		!slices.Contains(short, long[5003]) || !slices.Contains(short, long[7777]) || short[0] != long[0] ||
 		short[len(short)-1] != long[9999] {
-		t.Errorf("%d points", len(short))
+		t.Errorf("got %d points, want maxPoints with the extremes", len(short))
 	}
 	if few := thin(long[:maxPoints]); len(few) != maxPoints || few[1] != long[1] {
 		t.Error("a short curve was changed")

@@ -1,6 +1,6 @@
 // Package chart draws charts. It places axes, labels and lines by measured text widths, so that
-// nothing is cut off or overlaps, and writes them as SVG, standalone or within a page, as PNG or as
-// PDF. All three have the same shapes.
+// texts fit and do not overlap. It writes charts as SVG (standalone or inline), PNG or PDF, all
+// with the same shapes.
 package chart
 
 import (
@@ -22,7 +22,7 @@ type Scene struct {
 	shapes        []shape
 }
 
-// shape is written as SVG and drawn on other canvases.
+// shape is a drawing primitive, which can be written as SVG or painted on a canvas.
 type shape interface {
 	svg(w *svgWriter)
 	paint(p *painter)
@@ -57,7 +57,7 @@ type mark struct {
 	title string
 }
 
-// Anchor is the part of a text that is at its position.
+// Anchor is the part of a text that lies at its position.
 type Anchor int
 
 // The anchors.
@@ -67,7 +67,7 @@ const (
 	End
 )
 
-// text is a line of text; its position is on the base line.
+// text is a line of text whose position is on the base line.
 type text struct {
 	at     Point
 	text   string
@@ -84,12 +84,11 @@ const (
 	titleSize = 16
 )
 
-// fonts are the fonts that measure text and draw bitmaps. They have the widths of Arial and
-// Helvetica.
+// fonts measures text and draws bitmaps. The fonts have the widths of Arial and Helvetica.
 var fonts = sync.OnceValue(func() *font.Cache { return font.NewCache(liberation.Collection()) })
 
-// face returns a font of a size. The bold font has a different name, as the PDF writer does not
-// support styles.
+// face returns a font of the given size. The bold font has a separate name, because the PDF writer
+// does not support styles.
 func face(size float64, bold bool) font.Face {
 	f := font.Font{Typeface: "Liberation", Variant: "Sans"}
 	if !bold {
@@ -101,8 +100,8 @@ func face(size float64, bold bool) font.Face {
 	return out
 }
 
-// wider is a safety factor of text widths: if the fonts of an SVG are not installed, wider ones
-// such as DejaVu Sans and Verdana replace them.
+// wider is a safety factor for text widths. If the fonts of an SVG are not installed, viewers
+// replace them by wider fonts such as DejaVu Sans and Verdana.
 const wider = 1.22
 
 // widthOf returns the width reserved for a text.
@@ -111,7 +110,7 @@ func widthOf(text string, size float64, bold bool) float64 {
 	return wider * float64(f.Width(text))
 }
 
-// fit truncates a text to a width.
+// fit truncates a text to a width in pixels.
 func fit(text string, size, width float64, bold bool) string {
 	if widthOf(text, size, bold) <= width {
 		return text
@@ -125,10 +124,10 @@ func fit(text string, size, width float64, bold bool) string {
 	return "…"
 }
 
-// markRadius is the radius of a circle; other shapes have about the same area.
+// markRadius is the radius of a circle in pixels. Other shapes have about the same area.
 const markRadius = 3
 
-// outline returns a mark's polygon; a circle has none.
+// outline returns a mark's polygon, or nil for a circle.
 func (m mark) outline() (out []Point) {
 	const r = markRadius
 	var around [][2]float64

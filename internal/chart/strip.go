@@ -9,7 +9,7 @@ type Strip struct {
 	Rows   []StripRow
 }
 
-// StripRow is a row of a strip: Levels or Weights of all positions, or Marks at some.
+// StripRow is a row of a strip: Levels or Weights of all positions, or Marks at some positions.
 type StripRow struct {
 	Name    string
 	Ink     Ink
@@ -28,7 +28,7 @@ type StripMark struct {
 const (
 	stripWidth, stripLeft, stripRight = 1040, 66, 1016
 	stripArea, stripTick, stripGap    = 46, 18, 8
-	maxBins                           = 481 // every second pixel
+	maxBins                           = 481 // a bin for every second pixel
 )
 
 // Scene draws the strip.
@@ -65,13 +65,13 @@ func (t Strip) Scene() *Scene {
 	return s
 }
 
-// at returns the middle of a position in pixels.
+// at returns the x coordinate of the middle of a position.
 func (t *Strip) at(position int) float64 { return stripLeft + (float64(position)+0.5)*t.place() }
 
 // place returns the width of a position in pixels.
 func (t *Strip) place() float64 { return float64(stripRight-stripLeft) / float64(max(t.Length, 2)) }
 
-// marks groups the marks by darkness.
+// marks draws the marks of a row, grouped by darkness.
 func (t *Strip) marks(r StripRow, y float64) (out []shape) {
 	const shades = 5
 	var lines [shades][][]Point
@@ -87,7 +87,7 @@ func (t *Strip) marks(r StripRow, y float64) (out []shape) {
 	return out
 }
 
-// eachBin calls f with equal parts of a sequence and their positions in pixels.
+// eachBin divides the values into bins of equal size, and calls f with each bin and its x range.
 func (t *Strip) eachBin(values []float64, f func(part []float64, from, to float64)) {
 	bins := min(len(values), maxBins)
 	for i := range bins {
@@ -96,7 +96,7 @@ func (t *Strip) eachBin(values []float64, f func(part []float64, from, to float6
 	}
 }
 
-// columns draws bars up to the largest value of each bin.
+// columns returns a bar chart of the largest value of each bin.
 func (t *Strip) columns(values []float64, y float64) [][]Point {
 	largest := max(slices.Max(values), 1e-30)
 	out := []Point{{stripLeft, y + stripArea}}
@@ -109,7 +109,7 @@ func (t *Strip) columns(values []float64, y float64) [][]Point {
 	return [][]Point{append(out, Point{last, y + stripArea})}
 }
 
-// band draws the range from the least to the largest value of each bin.
+// band returns the range from the smallest to the largest value of each bin.
 func (t *Strip) band(values []float64, y float64) (out [][]Point) {
 	low, high := slices.Min(values), slices.Max(values)
 	at := func(v float64) float64 { return y + stripArea*(1-(v-low)/max(high-low, 1)) }

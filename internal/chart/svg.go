@@ -10,13 +10,13 @@ import (
 	"strconv"
 )
 
-// families are the fonts for which text is measured, with fallbacks.
+// families are the font families that widthOf measures, with fallbacks.
 const families = "Liberation Sans, Arial, Helvetica, DejaVu Sans, sans-serif"
 
 // svgWriter collects SVG.
 type svgWriter struct{ bytes.Buffer }
 
-// Inline returns the scene as a part of a page, whose style sheet may define colours for the
+// Inline returns the scene as SVG within a page, whose style sheet may define colours for the
 // classes of inks.
 func (s *Scene) Inline() template.HTML {
 	w := &svgWriter{}
@@ -62,7 +62,7 @@ func number(v float64) string {
 
 func hex(c color.RGBA) string { return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B) }
 
-// path returns lines as SVG path data; end follows each.
+// path returns lines as SVG path data, with end after each line.
 func path(lines [][]Point, end string) string {
 	var out bytes.Buffer
 	for _, points := range lines {
@@ -75,8 +75,8 @@ func path(lines [][]Point, end string) string {
 	return out.String()
 }
 
-// attributes returns a colour that a style sheet can replace: CSS properties of a class override
-// attributes.
+// attributes returns the class and the colour of an ink as SVG attributes. CSS properties of the
+// class override the attribute.
 func (i Ink) attributes() string { return fmt.Sprintf(`class="%s" color="%s"`, i.Class, hex(i.Color)) }
 
 func opacity(v float64) string {
@@ -86,7 +86,7 @@ func opacity(v float64) string {
 	return fmt.Sprintf(` opacity="%.3g"`, v)
 }
 
-// end closes an element with its tooltip.
+// end closes an element. If title is not empty, it is the element's tooltip.
 func (w *svgWriter) end(name, title string) {
 	if title == "" {
 		w.WriteString("/>")

@@ -1,9 +1,11 @@
 package chart
 
-// maxPoints is the maximum number of points of a drawn curve; more would not be distinguishable.
+// maxPoints is the maximum number of points of a drawn curve, because more points are not
+// distinguishable.
 const maxPoints = 1200
 
-// thin keeps the ends of a long curve and the minimum and maximum of each of its equal parts.
+// thin returns at most maxPoints points: the ends of the curve, and the minimum and maximum of each
+// of its equal parts.
 func thin(points []Datum) []Datum {
 	if len(points) <= maxPoints {
 		return points

@@ -9,9 +9,9 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// Documents are the distinct documents of a split of pairs, identified by the tokens that the model
-// reads. They measure retrieval: the rank at which a pair model puts the documents related to a
-// query among all documents. Each document is encoded once.
+// Documents collects the distinct documents of a split of pairs, identified by the tokens that the
+// model reads. It measures retrieval: the rank of the documents related to a query among all
+// documents. Each document is encoded once.
 type Documents struct {
 	scorer *sft.Scorer
 	embed  Embed
@@ -37,7 +37,8 @@ func NewDocuments(s *sft.Scorer, embed Embed) *Documents {
 // Embed computes the vector of each sequence.
 type Embed func(ctx context.Context, sequences [][]int32) ([][]float32, error)
 
-// Score returns the same bits as the scorer's Examples, and keeps the vectors and pairs for Rank.
+// Score returns the same outputs as Scorer.Examples, bit for bit, and keeps the vectors and pairs
+// for Rank.
 func (d *Documents) Score(ctx context.Context, examples []seq.Example) ([]sft.Output, error) {
 	var unknown [][]int32
 	known := len(d.all)

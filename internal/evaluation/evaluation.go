@@ -18,16 +18,16 @@ type Evaluation struct {
 	Scorer  *sft.Scorer
 	Score   func(context.Context, []seq.Example) ([]sft.Output, error)
 	Measure Measure
-	// CutTags counts the labels of tokens beyond the model's window, which it does not read.
+	// CutTags counts the labels of tokens beyond the model's window, which the model does not read.
 	CutTags int64
-	// Seen is called with each row and its length before the model truncated it; may be nil.
+	// Seen, if not nil, is called with each row and its length before truncation.
 	Seen func(x *seq.Example, length int, logits []float32)
 	// Refused is called with each row that cannot be measured: the model cannot read it, or its
 	// output is not finite. If Refused is nil, such a row is an error.
 	Refused func(x *seq.Example, length int, err error)
 }
 
-// Run measures all rows. It reports the number of measured rows to done.
+// Run measures all rows of in. It passes the number of measured rows to done.
 func (e *Evaluation) Run(ctx context.Context, in *seq.Reader, done func(int64)) error {
 	for {
 		rows, err := in.Next()
@@ -48,7 +48,7 @@ func (e *Evaluation) Run(ctx context.Context, in *seq.Reader, done func(int64)) 
 	}
 }
 
-// piece measures the rows from at on that fit into a batch.
+// piece measures the rows from index at that fit into a batch, and returns their number.
 func (e *Evaluation) piece(ctx context.Context, rows *seq.Rows, at int) (int, error) {
 	var examples []seq.Example
 	var lengths, cut []int
@@ -111,7 +111,7 @@ func (e *Evaluation) check(x *seq.Example) (err error) {
 	return err
 }
 
-// cutTags keeps the labels of the tokens in the window, and returns the number of others.
+// cutTags removes the labels of tokens beyond the window, and returns their number.
 func (e *Evaluation) cutTags(x *seq.Example) (n int) {
 	if _, ok := e.Measure.(*Tags); !ok {
 		return 0

@@ -28,8 +28,8 @@ func goldenScorer(t *testing.T, name string, window *config.InputWindow) *sft.Sc
 	return must.Get(sft.NewScorer(m, d))(t)
 }
 
-// TestRefused: rows that the model cannot read, or whose output is not finite, are refused in
-// order, with their lengths. Without Refused the first one is an error.
+// TestRefused checks that unreadable rows and rows with an infinite output are refused in order,
+// with their lengths. Without Refused, the first refused row is an error.
 func TestRefused(t *testing.T) {
 	scorer := goldenScorer(t, "pre", &config.InputWindow{Length: 5, Policy: "error"})
 	var data bytes.Buffer
@@ -70,6 +70,6 @@ func TestRefused(t *testing.T) {
 	want := []string{"0 of 3", "1 of 3 metrics: logits [", "2 of 9 the sequence has 9 tokens",
 		"3 of 4 column label: expected a label", "4 of 5"}
 	if !slices.EqualFunc(got, want, strings.HasPrefix) {
-		t.Errorf("%q, want %q", got, want)
+		t.Errorf("got refused rows %q, want %q", got, want)
 	}
 }

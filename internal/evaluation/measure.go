@@ -13,7 +13,8 @@ import (
 type Measure interface {
 	// check returns an error if an untruncated row lacks targets.
 	check(c *sft.Config, x *seq.Example) error
-	// add counts a row, truncated to the model's window, which had the given length.
+	// add counts a row that was truncated to the model's window. length is its length before
+	// truncation.
 	add(c *sft.Config, x *seq.Example, length int, logits []float32) error
 }
 
@@ -73,7 +74,7 @@ func (m *Numbers) add(c *sft.Config, x *seq.Example, _ int, logits []float32) er
 	return nil
 }
 
-// Count counts a row: its numbers, and the logits of a model.
+// Count counts a row: its true numbers and the model's logits.
 func (m *Numbers) Count(c *sft.Config, numbers, logits []float32) {
 	m.Loss += c.LossOf(logits, seq.Example{Numbers: numbers})
 	m.Add(c.Predictions(logits), numbers)
@@ -84,7 +85,7 @@ type Tags struct {
 	*metrics.Tagging
 	Parts *metrics.Parts // nil unless tags are parts
 	Rows  int
-	Loss  float64 // summed over rows, each in float32, like the parts of shards
+	Loss  float64 // sum over rows, each loss in float32, as in sharded evaluation
 }
 
 // NewTags returns a measure for the tags of a model. They are parts if its tokens have features and
@@ -117,7 +118,7 @@ func (m *Tags) add(c *sft.Config, x *seq.Example, _ int, logits []float32) error
 	return nil
 }
 
-// Among returns the predictions restricted to the parts of a row's category, nil unless tags are
+// Among returns the predictions restricted to the parts of a row's category, or nil unless tags are
 // parts.
 func (m *Tags) Among(labels []int32, logits []float32) []int32 {
 	if m.Parts == nil {
@@ -126,8 +127,8 @@ func (m *Tags) Among(labels []int32, logits []float32) []int32 {
 	return m.Parts.Among(labels, logits)
 }
 
-// Count counts a row: its labels, the predicted tags, those among the parts of its category, and
-// their loss.
+// Count counts a row: its labels, the predicted tags, the predictions restricted to its category's
+// parts, and the loss.
 func (m *Tags) Count(labels, tags, among []int32, loss float32) {
 	m.Rows++
 	m.Loss += float64(loss)

@@ -15,8 +15,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestCutTags: the labels of tokens beyond the input window are counted, but not measured; those of
-// refused rows are not counted.
+// TestCutTags checks that labels beyond the input window are counted but not measured, and that the
+// labels of refused rows are not counted.
 func TestCutTags(t *testing.T) {
 	scorer := goldenScorer(t, "tagging", &config.InputWindow{Length: 4, Policy: "head"})
 	cfg := scorer.Config()
@@ -39,20 +39,20 @@ func TestCutTags(t *testing.T) {
 		Seen: func(x *seq.Example, length int, logits []float32) {
 			seen += length
 			if len(x.Labels) != len(x.A) || len(logits) != len(x.A)*cfg.NumLabels {
-				t.Errorf("row %d: %d labels, %d tokens, %d logits", x.Index, len(x.Labels), len(x.A), len(logits))
+				t.Errorf("row %d: got %d labels, %d tokens and %d logits", x.Index, len(x.Labels), len(x.A), len(logits))
 			}
 		},
 		Refused: func(_ *seq.Example, _ int, err error) { refused += err.Error() }}
 	must.Succeed(t, e.Run(t.Context(), r, func(int64) {}))
 	if e.CutTags != 3 || tags.Tokens() != 3+3+4 || tags.Rows != 3 || seen != 3+7+5 ||
 		!strings.Contains(refused, "column label: expected a label for each token, found none") {
-		t.Errorf("%d labels cut, %d measured in %d rows of %d tokens; refused: %s", e.CutTags, tags.Tokens(),
+		t.Errorf("got %d labels cut, %d measured in %d rows of %d tokens; refused: %s", e.CutTags, tags.Tokens(),
 			tags.Rows, seen, refused)
 	}
 }
 
-// TestMeasures: a row without targets is reported before the model runs, and an output that is not
-// finite afterwards.
+// TestMeasures checks that each measure rejects a row without targets before the model runs, and an
+// output that is not finite afterwards.
 func TestMeasures(t *testing.T) {
 	c := &sft.Config{Task: config.Tagging, Head: config.Head{NumLabels: 2}}
 	row := seq.Example{A: []int32{1, 2}, Label: 1, Labels: []int32{0, 1}, Numbers: []float32{1, 2}}
@@ -77,17 +77,17 @@ func TestMeasures(t *testing.T) {
 	} {
 		x := row
 		if err := test.measure.check(c, &x); err != nil {
-			t.Errorf("%T: %v", test.measure, err)
+			t.Errorf("%T: valid row: %v", test.measure, err)
 		}
 		for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 			err := test.measure.add(c, &x, 2, []float32{0, float32(v)})
 			if err == nil {
-				t.Errorf("%T counts a logit of %v", test.measure, v)
+				t.Errorf("%T: got no error for a logit of %v", test.measure, v)
 			}
 		}
 		test.spoil(&x)
 		if err := test.measure.check(c, &x); err == nil || !strings.HasPrefix(err.Error(), test.want) {
-			t.Errorf("%T: %v, want %s", test.measure, err, test.want)
+			t.Errorf("%T: got error %v, want %s", test.measure, err, test.want)
 		}
 	}
 }

@@ -18,7 +18,7 @@ type NodeTagPicker struct {
 	config *sft.Config
 	parts  *metrics.Parts // nil unless tags are parts
 	want   int
-	found  map[string][]report.NodeTagExample // by category, the first ones
+	found  map[string][]report.NodeTagExample // first rows by category
 }
 
 // NewNodeTagPicker returns a picker of at most want rows.

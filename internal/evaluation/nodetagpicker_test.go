@@ -9,9 +9,9 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestNodeTagPicker: the first rows of each category are selected in turn, with predictions among
-// its parts. For other tags the first rows are selected, with all tags as predictions. Rows without
-// a label are skipped.
+// TestNodeTagPicker checks that the first rows of each category are selected in turn, with
+// predictions among its parts. For tags that are not parts, the first rows are selected with
+// unrestricted predictions. Rows without labels are skipped.
 func TestNodeTagPicker(t *testing.T) {
 	pick := func(names []string) (got string) {
 		p := NewNodeTagPicker(&sft.Config{
@@ -25,7 +25,7 @@ func TestNodeTagPicker(t *testing.T) {
 		}
 		for category, rows := range p.found {
 			if len(rows) > 3 {
-				t.Errorf("%d rows of %q are kept, 3 are wanted", len(rows), category)
+				t.Errorf("got %d rows of %q, want at most 3", len(rows), category)
 			}
 		}
 		for _, e := range p.Rows() {
@@ -34,9 +34,9 @@ func TestNodeTagPicker(t *testing.T) {
 		return got
 	}
 	if got, want := pick([]string{"mug/body", "mug/handle", "bolt/head"}), "4[2][2] 1[0][1] 2[1][1] "; got != want {
-		t.Errorf("%s, want %s", got, want)
+		t.Errorf("got %s, want %s", got, want)
 	}
 	if got, want := pick([]string{"a", "b", "c"}), "1[0][2] 2[1][2] 3[0][2] "; got != want {
-		t.Errorf("%s, want %s", got, want)
+		t.Errorf("got %s, want %s", got, want)
 	}
 }

@@ -16,10 +16,10 @@ const Rule = "The rows are chosen by a rule: the classes take turns, in the orde
 // Picker selects example rows of an evaluation.
 type Picker struct {
 	want  int
-	found [][2][]picked // by class: the first rows predicted correctly, and the first predicted wrongly
+	found [][2][]picked // first correctly and first wrongly predicted rows of each class
 }
 
-// picked is a row of a data set, and its id.
+// picked is the index and the id of a row.
 type picked struct {
 	row uint32
 	id  string
@@ -58,8 +58,8 @@ func (p *Picker) rows() (out []picked) {
 	}
 }
 
-// Explain reads the selected rows again from their file, one by one, as an explanation takes
-// memory.
+// Explain reads the selected rows again and explains them. It handles one row at a time to bound
+// the memory of explanations.
 func (p *Picker) Explain(ctx context.Context, scorer *sft.Scorer, path string) ([]report.Example, error) {
 	rows := p.rows()
 	if len(rows) == 0 {

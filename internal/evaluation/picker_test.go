@@ -7,7 +7,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestPicker: classes and outcomes take turns, and a missing outcome is replaced by the other one.
+// TestPicker checks that classes and outcomes alternate, and that the other outcome replaces a
+// missing outcome.
 func TestPicker(t *testing.T) {
 	p := NewPicker(3, 5)
 	row := uint32(0)
@@ -25,7 +26,7 @@ func TestPicker(t *testing.T) {
 	see(0, 2)
 	see(2, 0) // 5
 	if got := fmt.Sprint(p.rows()); got != "[{0 0.wav} {3 3.wav} {5 5.wav} {4 4.wav} {2 2.wav}]" {
-		t.Errorf("%s", got)
+		t.Errorf("got rows %s", got)
 	}
 }
 

@@ -12,13 +12,13 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// CanRank reports whether a model predicts whether two sequences belong together.
+// CanRank reports whether a model classifies pairs of sequences as related or unrelated.
 func CanRank(c *sft.Config) bool { return c.Sequences() == 2 && c.NumLabels == 2 && !c.IsLinear() }
 
-// Rank ranks all other documents for each of at most limit queries, by the log odds of class 1 of
-// the pair (query, document), which is the order of the scores of serve before rounding. Every
-// first document of a pair of class 1 is a query; without any the result is nil. Rank calls start
-// with the number of queries and done after each query.
+// Rank ranks all other documents for each of at most limit queries. It sorts by the log odds of
+// class 1 of the pair (query, document), the order of serve's scores before rounding. A query is
+// the first document of a pair of class 1; without queries the result is nil. Rank calls start with
+// the number of queries and done after each query.
 func (d *Documents) Rank(ctx context.Context, limit int,
 	start func(queries int) (done func())) (*metrics.Ranking, error) {
 	queries, all := d.queries(limit)
@@ -55,8 +55,8 @@ func (d *Documents) Rank(ctx context.Context, limit int,
 	return r, nil
 }
 
-// queries returns at most limit queries, those with the smallest fingerprints, and the total
-// number. So the choice and its order depend neither on the model nor on the order of the rows.
+// queries returns the queries with the smallest fingerprints, at most limit, and the total number
+// of queries. The selection therefore depends neither on the model nor on the row order.
 func (d *Documents) queries(limit int) (drawn []int, all int) {
 	for n, x := range d.all {
 		if len(x.related) > 0 {
@@ -97,7 +97,7 @@ func (d *Documents) scores(ctx context.Context, query int) ([]float64, error) {
 	return scores, nil
 }
 
-// relatedTo returns the indices, in the scores of a query, of the documents related to it.
+// relatedTo returns the positions of a query's related documents in the result of scores.
 func (d *Documents) relatedTo(query int) []int {
 	related := slices.Clone(d.all[query].related)
 	slices.Sort(related)

@@ -8,8 +8,8 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// TestRankNonFinite: the error names the rows of two documents whose score is not a number, even
-// though no row has both.
+// TestRankNonFinite checks that the error names the rows of two documents whose score is NaN, even
+// if the documents are in different rows.
 func TestRankNonFinite(t *testing.T) {
 	m := must.Get(sft.Load("../../sft/testdata/golden/retrieval"))(t)
 	dev := must.Get(device.Open(device.Options{Name: "cpu", Precision: device.FP32}))(t)

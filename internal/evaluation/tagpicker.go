@@ -17,7 +17,7 @@ type TagPicker struct {
 	config *sft.Config
 	tags   *metrics.Tags
 	want   int
-	found  [2][]report.TagExample // the first rows with correct spans, and the first others
+	found  [2][]report.TagExample // first rows with correct spans, and first rows with wrong spans
 }
 
 // NewTagPicker returns a picker of at most want rows.

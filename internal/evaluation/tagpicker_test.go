@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestTagPicker: correct and wrong rows take turns, and a missing kind is replaced by the other
-// one; rows without spans are skipped.
+// TestTagPicker checks that correct and wrong rows alternate, that the other kind replaces a
+// missing kind, and that rows without spans are skipped.
 func TestTagPicker(t *testing.T) {
 	p := NewTagPicker(&sft.Config{
 		Task: config.Tagging,
@@ -34,6 +34,6 @@ func TestTagPicker(t *testing.T) {
 		got += fmt.Sprintf("%d%v%v ", e.Row, e.Labels, e.Answers)
 	}
 	if want := "1[{0 1 x}][{0 1 x}] 4[][{1 2 x}] 2[{0 1 x}][{0 1 x}] 3[{0 1 x}][{0 1 x}] "; got != want {
-		t.Errorf("%s, want %s", got, want)
+		t.Errorf("got %s, want %s", got, want)
 	}
 }
