@@ -36,8 +36,8 @@ var (
 
 func newPicture(tokens []int32, side int, e *sft.Explanation, s scale) (*picture, error) {
 	p := &picture{Side: side}
-	// add draws a panel. part has the opacity of the colour at each pixel, or −1 for the unmodified
-	// pixel.
+	// add draws a panel. part has the opacity of the colour at each pixel; nil draws the unmodified
+	// image.
 	add := func(name string, over color.RGBA, part []float64) error {
 		img := image.NewRGBA(image.Rect(0, 0, side, side))
 		for i, level := range tokens {

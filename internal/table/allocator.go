@@ -6,14 +6,15 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
-// tooMuch is the panic of an allocator.
+// tooMuch is the panic value of an allocation that exceeds the limit.
 type tooMuch struct{ size, limit int }
 
 func (t *tooMuch) Error() string {
 	return fmt.Sprintf("one allocation of %d bytes, expected at most %d: is a row too long?", t.size, t.limit)
 }
 
-// allocator refuses what no row should need: running out of memory ends the program.
+// allocator panics on allocations above limit bytes, because running out of memory would end the
+// program.
 type allocator struct {
 	memory.GoAllocator
 	limit int
@@ -31,7 +32,7 @@ func (a *allocator) Allocate(size int) []byte {
 	return a.GoAllocator.Allocate(size)
 }
 
-// Reallocate as Allocate.
+// Reallocate resizes b to size bytes or panics.
 func (a *allocator) Reallocate(size int, b []byte) []byte {
 	a.check(size)
 	return a.GoAllocator.Reallocate(size, b)

@@ -10,7 +10,7 @@ import (
 	"github.com/sftseq/sftseq/internal/source"
 )
 
-// newArrow reads an Arrow IPC file or stream, both from beginning to end.
+// newArrow returns a reader of an Arrow IPC file or stream. Both are read sequentially.
 func newArrow(in *source.Source, o Options) (*records, error) {
 	stream, err := arrowipc.NewFileOrStream(in, in.Whole())
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// TestBadRows: a bad row is reported with its line, and reading goes on; a bad file is an error with its name.
+// TestBadRows checks that a bad row is reported with its line while reading continues, and that a
+// bad file is an error with its name.
 func TestBadRows(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	for _, c := range []struct {
@@ -65,15 +66,15 @@ func TestBadRows(t *testing.T) {
 		}
 		got, err := read(file(t, c.name, c.text), Options{Columns: columns, MaxField: 1 << 16})
 		if (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
-			t.Errorf("%s: %v, want %q", c.name, err, c.err)
+			t.Errorf("%s: got error %v, want %q", c.name, err, c.err)
 		}
 		if strings.Join(got, "\n") != strings.Join(c.want, "\n") {
-			t.Errorf("%s: %.200q, want %q", c.name, got, c.want)
+			t.Errorf("%s: got rows %.200q, want %q", c.name, got, c.want)
 		}
 	}
 }
 
-// TestLongFields: 50 MB are a field as any other.
+// TestLongFields checks that fields of 50 MB can be read.
 func TestLongFields(t *testing.T) {
 	testenv.Long(t, "reads 200 MB")
 	long := strings.Repeat("ACGT", 50<<20/4)
@@ -86,13 +87,13 @@ func TestLongFields(t *testing.T) {
 		rows, err := readRows(file(t, name, text), Options{Columns: columns})
 		if err != nil || len(rows) != 1 || rows[0].Err != nil || rows[0].Values[0].Text != long ||
 			rows[0].Values[1].Text != "1" {
-			t.Errorf("%s: %d rows, %v", name, len(rows), err)
+			t.Errorf("%s: got %d rows, %v, want the long field", name, len(rows), err)
 		}
 	}
 }
 
-// TestTruncated: what is compressed and cut off anywhere is an error behind the rows
-// that are there, never an end.
+// TestTruncated checks that a truncated or damaged compressed file yields an error after its valid
+// rows, wherever it is cut.
 func TestTruncated(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("a,b\n")
@@ -104,14 +105,14 @@ func TestTruncated(t *testing.T) {
 		for n := 4; n < len(whole); n += 7 {
 			rows, err := readRows(file(t, name, whole[:n]), Options{Columns: []string{"a"}})
 			if err == nil || err == io.EOF || !strings.Contains(err.Error(), name) {
-				t.Errorf("%s, %d of %d bytes: %d rows, %v", name, n, len(whole), len(rows), err)
+				t.Errorf("%s, %d of %d bytes: got %d rows and error %v", name, n, len(whole), len(rows), err)
 			}
 		}
 		damaged := []byte(whole)
-		damaged[len(damaged)-2] ^= 1 // a byte of its checksum or its length
+		damaged[len(damaged)-2] ^= 1 // a byte of the checksum or of the length
 		if rows, err := readRows(file(t, name, string(damaged)), Options{Columns: []string{"a"}}); err == nil ||
 			!strings.Contains(err.Error(), name) {
-			t.Errorf("%s: %d rows with a wrong checksum, %v", name, len(rows), err)
+			t.Errorf("%s: got %d rows despite a wrong checksum, error %v", name, len(rows), err)
 		}
 	}
 	for _, name := range []string{"polars-newest.arrow", "javascript-large.arrow",
@@ -120,7 +121,7 @@ func TestTruncated(t *testing.T) {
 		for n := 0; n < len(whole); n += 1 + len(whole)/100 {
 			if rows, err := readRows(file(t, name, string(whole[:n])),
 				Options{Columns: []string{"whole"}}); err == nil || !strings.Contains(err.Error(), name) {
-				t.Errorf("%s, %d of %d bytes: %d rows, %v", name, n, len(whole), len(rows), err)
+				t.Errorf("%s, %d of %d bytes: got %d rows and error %v", name, n, len(whole), len(rows), err)
 			}
 		}
 	}

@@ -2,10 +2,10 @@ package table
 
 import "io"
 
-// chain reads tables one behind the other.
+// chain reads several tables in sequence.
 type chain struct {
-	open func() (Reader, error) // the next one; nil without an error after the last
-	rows Reader                 // nil between two
+	open func() (Reader, error) // opens the next table; returns nil without an error after the last
+	rows Reader                 // open table, or nil
 }
 
 // read reads the next row; io.EOF is the end of the last table.
@@ -32,7 +32,7 @@ func (c *chain) read(row *Row) error {
 	}
 }
 
-// Close closes the table that is open.
+// Close closes the open table, if any.
 func (c *chain) Close() error {
 	if c.rows == nil {
 		return nil

@@ -13,34 +13,35 @@ import (
 	"github.com/sftseq/sftseq/internal/source"
 )
 
-// Columns of CoNLL by their meaning: the first of a line, and the last. The others are called by
-// their places, 1, 2 and so on.
+// Names of CoNLL columns: token is the first column, tag the last. Other columns are named by their
+// numbers from 1.
 const (
 	conllToken = "token"
 	conllTag   = "tag"
 )
 
-// conllReader reads a token a line and an empty line behind each sentence, which is a row. The
-// columns of a line are separated by tabs, if it has any, or by spaces. A value is what the
-// lines of a sentence have in a column, with a space between them.
+// conllReader reads files with a token per line and an empty line after each sentence. A row is a
+// sentence. The columns of a line are separated by tabs if the line has any, else by spaces. A
+// value joins the entries of a sentence in a column by spaces.
 type conllReader struct {
 	in     *source.Source
 	window *window
-	limit  int   // bytes of a sentence
-	wanted []int // places from 0; −1 is the last
+	limit  int   // maximum bytes of a sentence
+	wanted []int // wanted columns, counted from 0; −1 is the last
 	line   int64
-	fields int             // fields of the first token; 0 before it
-	ahead  conllShape      // shape of the tokens ahead when the file is opened
+	fields int             // columns of the first token; 0 before that token
+	ahead  conllShape      // shape of the tokens at the beginning of the file
 	last   map[string]bool // some values of the last column
-	// universal: the file is CoNLL-U, whose first column numbers the words. A token is the word's
-	// form there, and its tag the universal part of speech.
+	// universal reports whether the file is CoNLL-U, whose first column numbers the words. There, a
+	// token is the word's form, and its tag the universal part of speech.
 	universal bool
 	note      func(line string) // may be nil
 	sentences int
-	tokens    int // tokens of the first sentence
+	tokens    int // number of tokens in the first sentence
 }
 
-// longSentence is more tokens than a file of one sentence has, unless its empty lines were lost.
+// longSentence is the number of tokens from which a file of a single sentence is assumed to have
+// lost its empty lines.
 const longSentence = 400
 
 func newCoNLL(in *source.Source, o Options) (*conllReader, error) {
@@ -66,7 +67,7 @@ func newCoNLL(in *source.Source, o Options) (*conllReader, error) {
 	return r, r.look(slices.Contains(o.Columns, conllToken))
 }
 
-// conllShape is the number of columns of a token's line and whether tabs are between them.
+// conllShape is the number of columns of a token's line and whether tabs separate them.
 type conllShape struct {
 	fields int
 	tabs   bool
@@ -76,9 +77,9 @@ func shapeOf(line string, fields []string) conllShape {
 	return conllShape{len(fields), strings.ContainsRune(line, '\t')}
 }
 
-// look learns from the beginning of the file what a token's line is like, before a line that begins
-// with # has to be a token or a comment. The first column holds words, if they are read, and does
-// not number them.
+// look determines the shape of token lines from the beginning of the file, because a line that
+// begins with # can be a token or a comment. If words are read, look returns an error if the first
+// column numbers the words.
 func (r *conllReader) look(words bool) error {
 	r.last = map[string]bool{}
 	if r.universal {
@@ -118,9 +119,9 @@ func (r *conllReader) look(words bool) error {
 	return nil
 }
 
-// spanColumn counts what a column has.
+// spanColumn counts the kinds of values in a column.
 type spanColumn struct {
-	begun, like, other int // tags such as B-X, all tags of spans, and other texts
+	begun, like, other int // tags such as B-X, all span tags, and other values
 }
 
 func (s *spanColumn) see(field string) {
@@ -134,8 +135,8 @@ func (s *spanColumn) see(field string) {
 	s.like++
 }
 
-// checkTagColumn refuses the last column as the default of tags where it has none of spans, and one other column
-// has nothing else.
+// checkTagColumn returns an error if tags would be read from the last column although it has no
+// span tags and exactly one other column consists of span tags.
 func (r *conllReader) checkTagColumn(columns []spanColumn) error {
 	if !slices.Contains(r.wanted, -1) || len(columns) == 0 || columns[len(columns)-1].like > 0 {
 		return nil
@@ -149,19 +150,19 @@ func (r *conllReader) checkTagColumn(columns []spanColumn) error {
 		len(columns), at+1, at+1, len(columns))
 }
 
-// see remembers the tag of a token's line.
+// see records the tag of a token's line.
 func (r *conllReader) see(fields []string) {
 	if tag := fields[len(fields)-1]; len(r.last) < maxTags && !r.last[tag] {
-		r.last[strings.Clone(tag)] = true // the line's memory is used again
+		r.last[strings.Clone(tag)] = true // cloned, because the line's memory is reused
 	}
 }
 
-// likeBIO reports whether a tag is one of spans: O, or one such as B-PER.
+// likeBIO reports whether a tag is a span tag: O, or a tag such as B-PER.
 func likeBIO(tag string) bool {
 	return tag == "O" || len(tag) > 2 && tag[1] == '-' && strings.ContainsRune("BIESLUMW", rune(tag[0]))
 }
 
-// Columns returns those that each file has.
+// Columns returns the columns that every file has.
 func (r *conllReader) Columns() []string { return []string{conllToken, conllTag} }
 
 // Next returns the next sentence.
@@ -219,7 +220,7 @@ func (r *conllReader) Next(row *Row) error {
 	return nil
 }
 
-// noteOneSentence remarks on a file whose empty lines seem lost.
+// noteOneSentence notes that the empty lines of a file seem to be missing.
 func (r *conllReader) noteOneSentence() {
 	if r.sentences == 1 && r.tokens >= longSentence && r.note != nil {
 		r.note(fmt.Sprintf("%s: one sentence of %d tokens: expected an empty line behind each sentence", r.in.Name,
@@ -227,14 +228,14 @@ func (r *conllReader) noteOneSentence() {
 	}
 }
 
-// word reports whether a line of CoNLL-U is a word: comments, ranges of words, such as 1-2, and empty
-// nodes, such as 2.1, are none.
+// word reports whether a line of CoNLL-U is a word, not a comment, a range of words such as 1-2, or
+// an empty node such as 2.1.
 func (r *conllReader) word(fields []string) bool {
 	return len(fields) == 0 || fields[0] == "" || fields[0][0] != '#' && !strings.ContainsAny(fields[0], "-.")
 }
 
-// checkColumns looks at the first line of a token, which says what a file has: where columns are
-// missing there, no sentence has them.
+// checkColumns returns an error if the first token's line lacks a wanted column, because then no
+// sentence has the column.
 func (r *conllReader) checkColumns(fields []string, long bool) error {
 	if r.fields > 0 || long {
 		return nil
@@ -250,9 +251,9 @@ func (r *conllReader) checkColumns(fields []string, long bool) error {
 	return nil
 }
 
-// comment reports whether a line before a sentence is none of its tokens: the mark of a document, or
-// a line that begins with # and does not have a token's columns, or has # alone in the first and a
-// tag that no other line has. A line that may be either is an error.
+// comment reports whether a line before a sentence is not a token. Comments are document marks, and
+// lines that begin with # and either lack the columns of a token, or have # alone in the first
+// column and a tag of no other line. An ambiguous line is an error.
 func (r *conllReader) comment(line string, fields []string) (bool, error) {
 	if len(fields) == 0 || fields[0] == "-DOCSTART-" {
 		return len(fields) > 0, nil
@@ -276,10 +277,11 @@ func (r *conllReader) comment(line string, fields []string) (bool, error) {
 	return false, fmt.Errorf("found %.60q, which begins with # as a comment does and has the columns of a token, but the tag %.40q of no line before: expected a comment with a space behind #, or a token with a known tag", line, tag)
 }
 
-// maxTags is how many of the last column are known.
+// maxTags is the maximum number of recorded values of the last column.
 const maxTags = 1 << 12
 
-// take adds a line to the row's columns, or says what is wrong with it; bad is what is known already.
+// take adds a line to the row's columns, or sets the row's error. bad is a previous error of the
+// row.
 func (r *conllReader) take(row *Row, columns [][]string, fields []string, line string, long bool, bad error) {
 	if r.fields == 0 && !long {
 		r.fields = len(fields)
@@ -320,7 +322,7 @@ func (r *conllReader) take(row *Row, columns [][]string, fields []string, line s
 	}
 }
 
-// fieldsOf are the columns of a line.
+// fieldsOf returns the columns of a line.
 func fieldsOf(line string) []string {
 	if strings.ContainsRune(line, '\t') {
 		return strings.Split(line, "\t")

@@ -8,8 +8,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestCoNLL: a sentence is a row at the line of its first token; a bad sentence is reported with its line, and the next
-// one is read.
+// TestCoNLL checks that a sentence is a row at the line of its first token, and that a bad sentence
+// is reported with its line while the next sentence is read.
 func TestCoNLL(t *testing.T) {
 	path := file(t, "a.conll", "\ufeff-DOCSTART- -X- O\n\n# text = a b\n\na X O\r\nb\tY\tB-P\n   \n\n# Z O\n\nc X\n\n"+
 		strings.Repeat("x", 99)+"\n\nd X O\n\n\xff X O\n\n\tX\tO\n\nlast X I-P")
@@ -32,18 +32,18 @@ func TestCoNLL(t *testing.T) {
 			got = row.Values[0].Text + "|" + row.Values[1].Text + "|" + row.Values[2].Text
 		}
 		if row.Line != want.line || got != want.text {
-			t.Errorf("line %d: %s, want %d: %s", row.Line, got, want.line, want.text)
+			t.Errorf("got line %d: %s, want %d: %s", row.Line, got, want.line, want.text)
 		}
 	}
 	if err := r.Next(&row); err != io.EOF {
-		t.Errorf("%v at the end", err)
+		t.Errorf("got error %v at the end, want io.EOF", err)
 	}
 	must.Fail(t, `column "word": expected token (the first), tag (the last)`)(Open(t.Context(), path,
 		Options{Columns: []string{"word"}}))
 }
 
-// TestCoNLLU: of CoNLL-U the words are read, without ranges of them and empty nodes, by their
-// forms and parts of speech.
+// TestCoNLLU checks that the words of CoNLL-U are read by form and part of speech, without ranges
+// and empty nodes.
 func TestCoNLLU(t *testing.T) {
 	path := file(t, "a.conllu",
 		"# text = one two three four five six seven eight\n1-2\tvamos\t_\t_\n1\tvamo\tir\tVERB\n2\ts\tnos\tPRON\n2.1\tno\tno\tADV\n# in between\n3\t#\t#\tSYM\n")
@@ -52,11 +52,12 @@ func TestCoNLLU(t *testing.T) {
 	var row Row
 	if err := r.Next(&row); err != nil || row.Err != nil || row.Values[0].Text != "vamo s #" ||
 		row.Values[1].Text != "VERB PRON SYM" {
-		t.Errorf("%+v, %v", row, err)
+		t.Errorf("got %+v, %v", row, err)
 	}
 }
 
-// TestCoNLLColumns: a file that lacks a column ends at its first token, with the place.
+// TestCoNLLColumns checks that a file that lacks a column is an error at its first token, with the
+// line number.
 func TestCoNLLColumns(t *testing.T) {
 	for want, c := range map[string]struct{ text, column string }{
 		"a.conll:2: expected a column 9, found 3 columns":         {"\na X O\n", "9"},
@@ -65,13 +66,14 @@ func TestCoNLLColumns(t *testing.T) {
 		r := must.Get(Open(t.Context(), file(t, "a.conll", c.text), Options{Columns: []string{"token", c.column}}))(t)
 		var row Row
 		if err := r.Next(&row); err == nil || !strings.HasSuffix(err.Error(), want) {
-			t.Errorf("%v, want %s", err, want)
+			t.Errorf("got error %v, want %s", err, want)
 		}
 		r.Close()
 	}
 }
 
-// TestCoNLLAmbiguous: a line that may be a token or a comment leaves its sentence out, with its place.
+// TestCoNLLAmbiguous checks that an ambiguous line is an error of its sentence, with the line
+// number.
 func TestCoNLLAmbiguous(t *testing.T) {
 	r := must.Get(Open(t.Context(), file(t, "a.conll", "go VB\n\n#sentence 2\nnow RB\n\nstop VB\n"),
 		Options{Columns: []string{"token", "tag"}}))(t)
@@ -81,12 +83,13 @@ func TestCoNLLAmbiguous(t *testing.T) {
 		`line 3: found "#sentence 2", which begins with # as a comment does and has the columns of a token, but the tag "2" of no line`, ""} {
 		must.Succeed(t, r.Next(&row))
 		if (row.Err == nil) != (want == "") || want != "" && !strings.Contains(row.Err.Error(), want) {
-			t.Errorf("row %d: %v, want %q", i, row.Err, want)
+			t.Errorf("row %d: got error %v, want %q", i, row.Err, want)
 		}
 	}
 }
 
-// TestCoNLLNumbers: a first column that numbers the words is not read as the words.
+// TestCoNLLNumbers checks that a first column that numbers the words is rejected as the token
+// column.
 func TestCoNLLNumbers(t *testing.T) {
 	path := file(t, "a.conll", "1\tgo\tVB\n2\tnow\tRB\n\n1\tstop\tVB\n")
 	must.Fail(t, "expected words in column 1, found their numbers 1, 2 and so on in each sentence")(Open(t.Context(),
@@ -97,7 +100,8 @@ func TestCoNLLNumbers(t *testing.T) {
 	}
 }
 
-// TestCoNLLComments: before a sentence a line that begins with # is a token only if it looks like one.
+// TestCoNLLComments checks that a line before a sentence that begins with # is a token only if it
+// has a token's shape.
 func TestCoNLLComments(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"tabs": {"# id = 1\na\tN\tX\tO\n\n# id = 2\nb\tN\tX\tO\n\n#\tN\tX\tO\n", "a|b|#"},
@@ -120,20 +124,21 @@ func TestCoNLLComments(t *testing.T) {
 			found = append(found, row.Values[0].Text)
 		}
 		if got := strings.Join(found, "|"); err != io.EOF || got != c.want {
-			t.Errorf("%s: %q, want %q, %v", name, got, c.want, err)
+			t.Errorf("%s: got %q, want %q, error %v", name, got, c.want, err)
 		}
 		r.Close()
 	}
 }
 
-// TestCoNLLTagColumn: the last column is not the tags where another one alone has tags of spans.
+// TestCoNLLTagColumn checks that the last column is rejected as the tag column if exactly one other
+// column has span tags.
 func TestCoNLLTagColumn(t *testing.T) {
 	for text, want := range map[string]string{
 		"EU B-ORG 0.99\nwon O 0.98\n":                "expected tags in the last column, 3, found tags of spans in column 2 alone: name it (--tags 2), or the last one (--tags 3)",
 		"B-ORG EU\nO won\n":                          "expected tags in the last column, 2, found tags of spans in column 1 alone",
 		"EU NNP B-NP B-ORG\nwon VBD B-VP O\n":        "",
 		"EU NNP B-NP\nwon VBD B-VP\n":                "",
-		"EU B-NP B-ORG x\nwon B-VP O y\n":            "", // two labels could be open
+		"EU B-NP B-ORG x\nwon B-VP O y\n":            "", // two columns could have the tags
 		"EU NNP\nwon VBD\n":                          "",
 		"EU B-ORG 0.99\nB-12 O 0.98\nwon VBD 0.97\n": "",
 	} {
@@ -145,7 +150,7 @@ func TestCoNLLTagColumn(t *testing.T) {
 			continue
 		}
 		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, want %q", text, err, want)
+			t.Errorf("%q: got error %v, want %q", text, err, want)
 		}
 		for _, column := range []string{"2", "3"} {
 			if column == "2" || strings.Contains(text, "0.99") {
@@ -155,7 +160,7 @@ func TestCoNLLTagColumn(t *testing.T) {
 	}
 }
 
-// TestCoNLLWhiteSpace: white space other than spaces and tabs is part of a token.
+// TestCoNLLWhiteSpace checks that white space other than spaces and tabs is part of a token.
 func TestCoNLLWhiteSpace(t *testing.T) {
 	r := must.Get(Open(t.Context(), file(t, "a.conll", "5\u00a0000 B-NUM\nkm\u3000x  O\n"),
 		Options{Columns: []string{"token", "tag"}}))(t)
@@ -163,6 +168,6 @@ func TestCoNLLWhiteSpace(t *testing.T) {
 	var row Row
 	must.Succeed(t, r.Next(&row))
 	if row.Err != nil || row.Values[0].Text != "5\u00a0000 km\u3000x" || row.Values[1].Text != "B-NUM O" {
-		t.Errorf("%v, %v", row.Values, row.Err)
+		t.Errorf("got %v, error %v", row.Values, row.Err)
 	}
 }

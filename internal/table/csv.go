@@ -10,15 +10,16 @@ import (
 	"github.com/sftseq/sftseq/internal/source"
 )
 
-// csvReader reads rows of fields between commas, or between other signs that [Options]
-// name, of which the first names the columns. A field in double quotes may have anything (RFC 4180). Rows and errors
-// are those of encoding/csv, whose strings for each row cost more than all else of a conversion.
+// csvReader reads rows of fields separated by commas or another delimiter of [Options]. The first
+// row names the columns. Quoted fields may contain any character (RFC 4180). Rows and errors equal
+// those of encoding/csv, which is not used because its strings per row cost more than the rest of a
+// conversion.
 type csvReader struct {
 	delimited
-	comma  byte     // is between two fields
+	comma  byte     // delimiter
 	fields []string // fields of a row
-	line   int64    // where the next row begins
-	last   int64    // where the row before did
+	line   int64    // line of the next row
+	last   int64    // line of the previous row
 }
 
 func newCSV(in *source.Source, o Options) (*csvReader, error) {
@@ -32,7 +33,7 @@ func newCSV(in *source.Source, o Options) (*csvReader, error) {
 		return nil, errNoHeader
 	}
 	var bad *csvError
-	if errors.As(err, &bad) { // quotes in the midst of a field may be at its ends in truth
+	if errors.As(err, &bad) { // a quote within a field may result from a wrong delimiter
 		return nil, fmt.Errorf("line %d: %w%s", r.last, err, otherDelimiter([]string{header}, o.Columns, r.comma))
 	}
 	if err != nil {
@@ -53,13 +54,13 @@ func (r *csvReader) Next(row *Row) error {
 	return nil
 }
 
-// fail says what is wrong with a row behind the fields that were found, or is the error of
-// all that follows.
+// fail sets the error of a row that is malformed after the given fields, and returns nil. If the
+// following rows cannot be read either, fail returns an error.
 func (r *csvReader) fail(row *Row, fields []string, err error) error {
 	var bad *csvError
 	switch {
 	case errors.As(err, &bad) && bad.line > 0 && bad.err == csv.ErrQuote:
-		// Rows may have gone into a field whose quote is not closed: nobody knows how many.
+		// An unknown number of rows may be part of a field whose quote is not closed.
 		return fmt.Errorf("%s:%d: a field in quotes is not closed, or not before line %d, column %d: write a quote within a field twice",
 			r.in.Name, r.last, r.last+int64(bad.line), bad.column)
 	case bad != nil:
@@ -71,7 +72,8 @@ func (r *csvReader) fail(row *Row, fields []string, err error) error {
 	return fmt.Errorf("%s: %w", r.in.Name, err)
 }
 
-// read finds the fields of the next row that is not empty, up to most of them, and its size in bytes.
+// read returns the fields of the next row that is not empty, and its size in bytes. It keeps at
+// most most fields.
 func (r *csvReader) read(most int) (s csvSplitter, size int, err error) {
 	for {
 		s = csvSplitter{text: r.window.text, comma: r.comma, last: r.window.last(), most: most, fields: r.fields[:0]}
@@ -84,7 +86,7 @@ func (r *csvReader) read(most int) (s csvSplitter, size int, err error) {
 		case err == errIncomplete && r.window.err == nil:
 			r.window.more()
 			continue
-		case err == errIncomplete: // and never will be
+		case err == errIncomplete: // at the end of the file, the row cannot become complete
 			return s, 0, r.window.err
 		case size == 0:
 			return s, 0, io.EOF

@@ -14,7 +14,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// csvRows are the rows of a text and its final error, as read by this package in blocks of at least the given size.
+// csvRows returns the rows of a text and its final error, as read by csvReader in blocks of at
+// least the given size.
 func csvRows(text string, comma byte, block int) (rows []string) {
 	r := &csvReader{comma: comma,
 		delimited: delimited{window: &window{in: strings.NewReader(text), block: block, piece: make([]byte, 7)},
@@ -33,7 +34,7 @@ func csvRows(text string, comma byte, block int) (rows []string) {
 	}
 }
 
-// theirRows are those of encoding/csv.
+// theirRows returns the rows of a text and its final error, as read by encoding/csv.
 func theirRows(text string, comma byte) (rows []string) {
 	r := csv.NewReader(strings.NewReader(text))
 	r.Comma = rune(comma)
@@ -53,8 +54,8 @@ func theirRows(text string, comma byte) (rows []string) {
 	}
 }
 
-// FuzzCSV: whatever the text, the rows, their lines and what is wrong with them are those
-// of encoding/csv, wherever blocks end.
+// FuzzCSV checks that the rows, lines and errors of any text equal those of encoding/csv, wherever
+// blocks end.
 func FuzzCSV(f *testing.F) {
 	for _, text := range []string{
 		"", "\n", "\r", "\r\n", "a", "a,b\n1,2\n", "a,b\r\n1,2\r\n\r\n3,4", "a,\n,\n,b", "a\r", "a\r\r\n\r\r\n",
@@ -72,20 +73,19 @@ func FuzzCSV(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, comma byte) {
 		defer testenv.FuzzLimits(t, 4<<20+2000*len(text))()
 		if d, err := ParseDelimiter(string(rune(comma))); err != nil || d != comma {
-			return // no separator
+			return // not a delimiter
 		}
 		want := theirRows(text, comma)
 		for _, block := range []int{1, 3, blockBytes} {
 			if found := csvRows(text, comma, block); !slices.Equal(found, want) {
-				t.Errorf("%q in blocks of %d:\n%s, expected\n%s", text, block, found, want)
+				t.Errorf("%q in blocks of %d:\ngot\n%s\nwant\n%s", text, block, found, want)
 			}
 		}
 	})
 }
 
-// TestCSVBounds: a row may have as many bytes as is said, without its end; what is beyond
-// the columns of a row is counted, not kept; and rows before an error of the file are not
-// the last, whatever error it is.
+// TestCSVBounds checks that a row may have MaxField bytes without its line end, that fields beyond
+// the columns are counted but not kept, and that rows before an error of the file are read.
 func TestCSVBounds(t *testing.T) {
 	row := strings.Repeat("x", 98) + ",y"
 	for _, c := range []struct{ name, text, want string }{
@@ -99,7 +99,7 @@ func TestCSVBounds(t *testing.T) {
 		rows, err := read(path, Options{Columns: []string{"a", "b"}, MaxField: 100})
 		if got := fmt.Sprint(err, rows); !strings.Contains(got, c.want) || c.want == "<nil>" &&
 			strings.Contains(got, "!") {
-			t.Errorf("%q: %s, expected %q", c.text, got, c.want)
+			t.Errorf("%q: got %s, want %q", c.text, got, c.want)
 		}
 	}
 	torn := &window{in: io.MultiReader(strings.NewReader("a,b\n1,2\n3"), iotest.ErrReader(io.ErrUnexpectedEOF)),
@@ -108,7 +108,7 @@ func TestCSVBounds(t *testing.T) {
 	for n := 0; ; n++ {
 		if s, _, err := r.read(2); err != nil {
 			if err != io.ErrUnexpectedEOF || n != 2 {
-				t.Errorf("%d rows, then %q, %v", n, s.fields, err)
+				t.Errorf("got %d rows, then %q, %v, want 2 rows and ErrUnexpectedEOF", n, s.fields, err)
 			}
 			break
 		}
@@ -116,16 +116,16 @@ func TestCSVBounds(t *testing.T) {
 	before := allocated()
 	wide := file(t, "x.csv", "a,b\n"+strings.Repeat(",", 10<<20)+"\n1,2\n")
 	if rows, err := read(wide, Options{Columns: []string{"a", "b"}, MaxField: 64 << 20}); err != nil || len(rows) != 2 {
-		t.Errorf("%q, %v", rows, err)
+		t.Errorf("got rows %q, %v, want 2 rows", rows, err)
 	}
 	if took := allocated() - before; took > 120<<20 {
-		t.Errorf("%d bytes for a row of %d", took, 10<<20)
+		t.Errorf("allocated %d bytes for a row of %d", took, 10<<20)
 	}
 	must.Fail(t, "names of at most 65536 columns, found 131073")(read(file(t, "x.csv", strings.Repeat(",", 1<<17)+"\n"),
 		Options{}))
 }
 
-// TestRepeatedHeader: a row with the names of the columns, of files that were joined, is none of the rows.
+// TestRepeatedHeader checks that a repeated header row, as in joined files, is an error.
 func TestRepeatedHeader(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"x.csv", "text,label\na,x\ntext,label\nb,y\n", "3! the names of the columns again, expected values"},
@@ -136,7 +136,7 @@ func TestRepeatedHeader(t *testing.T) {
 		rows, err := read(file(t, c.name, c.text), Options{Columns: []string{"text"}})
 		if got := fmt.Sprint(err, rows); !strings.Contains(got, c.want) || c.want == "<nil>" &&
 			strings.Contains(got, "!") {
-			t.Errorf("%q: %s, expected %q", c.text, got, c.want)
+			t.Errorf("%q: got %s, want %q", c.text, got, c.want)
 		}
 	}
 }

@@ -7,24 +7,24 @@ import (
 	"strings"
 )
 
-// csvSplitter finds the fields of the first row of a text: what encoding/csv would find.
+// csvSplitter splits the first row of a text into the fields that encoding/csv would return.
 type csvSplitter struct {
 	text   string
-	comma  byte     // is between two fields
-	last   bool     // nothing comes behind the text
-	most   int      // fields that are wanted of a row: what is beyond is only counted
-	fields []string // so far
+	comma  byte     // delimiter
+	last   bool     // whether the text is the end of the file
+	most   int      // maximum number of kept fields; further fields are only counted
+	fields []string // fields found so far
 	count  int      // number of fields; 0 for an empty line
-	inner  int      // lines that end within fields
+	inner  int      // number of line ends within fields
 
-	at  int // where the next field begins
-	eol int // where the line of at ends
+	at  int // start of the next field
+	eol int // end of the line that contains at
 }
 
-// errIncomplete is for a row whose end may come behind the text.
+// errIncomplete means that the row may continue after the text.
 var errIncomplete = errors.New("the row is not complete")
 
-// csvError is where a row is wrong, with encoding/csv's words for it.
+// csvError is the position of an error in a row, and an error of encoding/csv.
 type csvError struct {
 	line   int // behind the row's first
 	column int // in bytes, from 1
@@ -33,8 +33,8 @@ type csvError struct {
 
 func (e *csvError) Error() string { return fmt.Sprintf("column %d: %v", e.column, e.err) }
 
-// split returns how many bytes the row has, 0 where there is none: if it is wrong, up to
-// the end of the line where that is found; if it is not complete, those looked through.
+// split returns the number of bytes of the row, or 0 without a row. For a malformed row, it counts
+// the bytes to the end of the line with the error; for an incomplete row, the bytes examined.
 func (s *csvSplitter) split() (size int, err error) {
 	if err := s.findEOL(); err != nil {
 		return len(s.text), err
@@ -53,7 +53,7 @@ func (s *csvSplitter) split() (size int, err error) {
 	return min(s.eol+1, len(s.text)), err
 }
 
-// findEOL finds the end of the line of at.
+// findEOL sets eol to the end of the line that contains at.
 func (s *csvSplitter) findEOL() error {
 	i := strings.IndexByte(s.text[s.at:], '\n')
 	switch {
@@ -67,7 +67,7 @@ func (s *csvSplitter) findEOL() error {
 	return nil
 }
 
-// plain finds a field without quotes, and whether another follows.
+// plain reads an unquoted field, and reports whether another field follows.
 func (s *csvSplitter) plain() (more bool, err error) {
 	field := s.text[s.at:s.eol]
 	comma := strings.IndexByte(field, s.comma)
@@ -84,7 +84,7 @@ func (s *csvSplitter) plain() (more bool, err error) {
 	return comma >= 0, nil
 }
 
-// quoted finds a field in quotes, and whether another follows.
+// quoted reads a quoted field, and reports whether another field follows.
 func (s *csvSplitter) quoted() (more bool, err error) {
 	start, doubled := s.at+1, false
 	for s.at = start; ; s.at += 2 {
@@ -102,7 +102,7 @@ func (s *csvSplitter) quoted() (more bool, err error) {
 		doubled = true
 	}
 	field := s.text[start:s.at]
-	lines := s.at > s.eol // end within the field
+	lines := s.at > s.eol // whether lines end within the field
 	if lines {
 		s.inner += strings.Count(field, "\n")
 		if err := s.findEOL(); err != nil {
@@ -131,8 +131,8 @@ func (s *csvSplitter) add(field string) {
 	}
 }
 
-// wrong is what is wrong there, or at the end of the text: at that of the last line which
-// is not empty, with ends of lines as one byte.
+// wrong returns an error at a position. An error at the end of the text is located at the end of
+// the last non-empty line, and a line end counts as one byte, as in encoding/csv.
 func (s *csvSplitter) wrong(at int, err error) error {
 	before := s.text[:at]
 	if at == len(s.text) {

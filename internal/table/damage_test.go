@@ -12,8 +12,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestDamagedArrow changes a byte at a time of what other programs wrote: an error says
-// what is wrong with the file, and none that a program was taken by surprise.
+// TestDamagedArrow changes single bytes of Arrow files of other programs. It checks that errors
+// describe the damage and are not recovered runtime errors.
 func TestDamagedArrow(t *testing.T) {
 	columns := []string{"text", "word", "whole", "small", "huge", "real", "yes", "ids", "pixels", "bytes"}
 	path := filepath.Join(t.TempDir(), "x")
@@ -53,17 +53,17 @@ func TestDamagedArrow(t *testing.T) {
 			refused++
 			if text := err.Error(); strings.Contains(text, "runtime error") || strings.Contains(text, "out of range") ||
 				!strings.Contains(text, path) {
-				t.Errorf("%s: byte %d xor %#x: %v", filepath.Base(name), at, flip, err)
+				t.Errorf("%s: byte %d xor %#x: got error %v", filepath.Base(name), at, flip, err)
 			}
 		}
 	}
 	if files < 10 || refused < files*damages/10 {
-		t.Errorf("%d of %d damages of %d files were seen", refused, files*damages, files)
+		t.Errorf("detected %d of %d damages of %d files", refused, files*damages, files)
 	}
 }
 
-// TestDamagedParquet changes a bit of the smallest file at a time, each in turn: an error says that the file is
-// damaged, and none that a program was taken by surprise.
+// TestDamagedParquet flips single bits of the smallest Parquet file. It checks that errors describe
+// the damage and are not recovered runtime errors.
 func TestDamagedParquet(t *testing.T) {
 	var whole []byte
 	for _, name := range others(t) {
@@ -94,10 +94,10 @@ func TestDamagedParquet(t *testing.T) {
 		refused++
 		if text := err.Error(); strings.Contains(text, "runtime error") || strings.Contains(text, "out of range") ||
 			!strings.Contains(text, path) {
-			t.Fatalf("bit %d of %d: %v", bit, 8*len(whole), err)
+			t.Fatalf("bit %d of %d: got error %v", bit, 8*len(whole), err)
 		}
 	}
 	if refused < 8*len(whole)/step/20 {
-		t.Errorf("%d of %d damages were seen", refused, 8*len(whole)/step)
+		t.Errorf("detected %d of %d damages", refused, 8*len(whole)/step)
 	}
 }

@@ -13,27 +13,27 @@ import (
 	"github.com/sftseq/sftseq/internal/source"
 )
 
-// delimited is a table of fields between signs, whose first row names the columns.
+// delimited is a table of delimited fields whose first row names the columns.
 type delimited struct {
 	in      *source.Source
 	window  *window
-	limit   int // bytes of a row
+	limit   int // maximum bytes of a row
 	columns []string
 	wanted  []int
 }
 
-// maxColumns is more than a table has that is one.
+// maxColumns is the maximum number of columns. A row with more is not a header.
 const maxColumns = 1 << 16
 
-// errNoHeader is for a table without rows.
+// errNoHeader is the error of an empty file.
 var errNoHeader = errors.New("expected a row with the names of the columns, found an empty file")
 
 func newDelimited(in *source.Source, o Options) delimited {
 	return delimited{in: in, window: newWindow(in), limit: o.MaxField}
 }
 
-// nameColumns takes the first row: its fields, of which there may be more than were kept,
-// and what is between them.
+// nameColumns sets the columns from the fields of the first row, of which count were found and
+// possibly fewer kept. between is the delimiter.
 func (d *delimited) nameColumns(fields []string, count int, wanted []string, between byte) (err error) {
 	if count > maxColumns {
 		return fmt.Errorf("expected a row with the names of at most %d columns, found %d", maxColumns, count)
@@ -51,7 +51,7 @@ func (d *delimited) nameColumns(fields []string, count int, wanted []string, bet
 	return err
 }
 
-// noNames says why the first row of a file may have no names of columns; "" where nothing speaks against it.
+// noNames returns why the first row of a file may not be a header, or "".
 func noNames(columns []string) string {
 	if strings.HasPrefix(columns[0], lfsPointer) {
 		return ": the file is a pointer of Git LFS: git lfs pull gets its content"
@@ -69,13 +69,13 @@ func noNames(columns []string) string {
 	return ""
 }
 
-// longName is more bytes than the name of a column has.
+// longName is the number of bytes from which a field is assumed not to be a column name.
 const longName = 100
 
-// Delimiters are the names of signs between fields that are hard to type.
+// Delimiters are names of delimiters that are hard to type.
 var Delimiters = map[string]byte{"comma": ',', "semicolon": ';', "tab": '\t', `\t`: '\t', "pipe": '|', "space": ' '}
 
-// ParseDelimiter reads one sign, or the name of one.
+// ParseDelimiter parses a delimiter: a character or a name of [Delimiters].
 func ParseDelimiter(text string) (byte, error) {
 	if b, ok := Delimiters[text]; ok {
 		return b, nil
@@ -87,8 +87,8 @@ func ParseDelimiter(text string) (byte, error) {
 	return text[0], nil
 }
 
-// otherDelimiter is a hint for a first row that lacks the wanted columns: they may be
-// there, between other signs than those that were looked for.
+// otherDelimiter returns a hint if the first row lacks the wanted columns but would have them with
+// a different delimiter, or "".
 func otherDelimiter(columns, wanted []string, between byte) string {
 	header := strings.Join(columns, string(between))
 	for _, other := range []byte{';', '\t', '|', ','} {
@@ -100,7 +100,7 @@ func otherDelimiter(columns, wanted []string, between byte) string {
 			found = append(found, unquoted(strings.TrimSpace(field)))
 		}
 		if _, err := index(found, wanted); err != nil && len(columns) > 1 {
-			continue // there are several columns, and the wanted ones are not among others either
+			continue // several columns, and another delimiter does not yield the wanted columns either
 		}
 		name := string(other)
 		if other == '\t' {
@@ -112,10 +112,10 @@ func otherDelimiter(columns, wanted []string, between byte) string {
 	return ""
 }
 
-// Columns returns what the first row says.
+// Columns returns the names in the first row.
 func (d *delimited) Columns() []string { return d.columns }
 
-// take makes a row of its fields, of which there may be more than were kept.
+// take sets a row to its fields, of which count were found and possibly fewer kept.
 func (d *delimited) take(row *Row, fields []string, count int) {
 	if count != len(d.columns) {
 		d.takeUneven(row, fields, fmt.Errorf("expected %d columns, found %d", len(d.columns), count))
@@ -134,7 +134,8 @@ func (d *delimited) take(row *Row, fields []string, count int) {
 	}
 }
 
-// takeUneven makes a row of fields one of which is wrong. The fields before it identify the row.
+// takeUneven sets a row to fields and an error. Fields before the error stay, because they identify
+// the row.
 func (d *delimited) takeUneven(row *Row, fields []string, err error) {
 	row.Err, row.Uneven = err, true
 	for _, at := range d.wanted {

@@ -16,22 +16,22 @@ import (
 	"github.com/sftseq/sftseq/internal/source"
 )
 
-// Columns of FASTA and FASTQ: the first word behind > or @, which a space or a tab ends, the rest
-// of that line, the letters without white space, and in FASTQ a letter of quality for each.
+// Columns of FASTA and FASTQ: the first word after > or @, the rest of that line, the letters
+// without white space, and in FASTQ a quality letter per letter.
 var (
 	fastaColumns = []string{"id", "description", "sequence"}
 	fastqColumns = append(slices.Clone(fastaColumns), "quality")
 )
 
-// fastaLetters is the first column of letters.
+// fastaLetters is the index of the first column of letters.
 const fastaLetters = 2
 
-// fastaReader reads records of FASTA, which begin with a line of > and go on to the
-// next, or of FASTQ, which have @, letters, + and as many letters of quality.
+// fastaReader reads FASTA or FASTQ records. A FASTA record begins with a line of > and ends before
+// the next. A FASTQ record has the lines @, letters, + and qualities.
 type fastaReader struct {
 	in     *source.Source
 	lines  *bufio.Reader
-	limit  int // bytes of a record
+	limit  int // maximum bytes of a record
 	fastq  bool
 	wanted []int
 	line   int64 // number of the last line read
@@ -45,7 +45,7 @@ func newFASTA(in *source.Source, fastq bool, o Options) (*fastaReader, error) {
 		return nil, err
 	}
 	if mark, _ := r.lines.Peek(len(byteOrderMark)); string(mark) == byteOrderMark {
-		r.lines.Discard(len(byteOrderMark)) // they are in the buffer
+		r.lines.Discard(len(byteOrderMark)) // Peek has buffered the bytes, so Discard cannot fail
 	}
 	for len(r.head) == 0 {
 		if r.head, err = r.next(r.limit); err == io.EOF {
@@ -62,7 +62,7 @@ func newFASTA(in *source.Source, fastq bool, o Options) (*fastaReader, error) {
 	return r, nil
 }
 
-// mark begins a record.
+// mark returns the first character of a record.
 func (r *fastaReader) mark() byte {
 	if r.fastq {
 		return '@'
@@ -70,7 +70,7 @@ func (r *fastaReader) mark() byte {
 	return '>'
 }
 
-// Columns returns those of the format.
+// Columns returns the columns of the format.
 func (r *fastaReader) Columns() []string {
 	if r.fastq {
 		return fastqColumns
@@ -103,7 +103,7 @@ func (r *fastaReader) Next(row *Row) error {
 		row.Err = fmt.Errorf("its letters are %w", jsonlines.ErrNotUTF8)
 	}
 	id, description := cutWord(head)
-	row.Name = id // also of a record whose letters cannot be read
+	row.Name = id // set even if the letters of the record cannot be read
 	all := []string{id, description, string(sequence), string(quality)}
 	for _, at := range r.wanted {
 		v := Value{Text: all[at]}
@@ -115,7 +115,7 @@ func (r *fastaReader) Next(row *Row) error {
 	return nil
 }
 
-// fastaRecord reads letters up to the next record, whose first line is then r.head.
+// fastaRecord reads letters up to the next record. r.head is then the first line of that record.
 func (r *fastaReader) fastaRecord() (sequence []byte, bad, err error) {
 	for {
 		line, err := r.next(r.limit)
@@ -140,8 +140,8 @@ func (r *fastaReader) fastaRecord() (sequence []byte, bad, err error) {
 	}
 }
 
-// appendLetters appends a line without its white space, which stands for no letter: places in a
-// sequence do not count it (as in samtools and Biopython).
+// appendLetters appends a line without white space. Positions in a sequence do not count white
+// space, as in samtools and Biopython.
 func appendLetters(to, line []byte) []byte {
 	for letters := range bytes.FieldsSeq(line) {
 		to = append(to, letters...)
@@ -149,7 +149,7 @@ func appendLetters(to, line []byte) []byte {
 	return to
 }
 
-// cutWord cuts a header at its first space or tab: the first word and the rest.
+// cutWord splits a header at its first white space into the first word and the rest.
 func cutWord(head string) (word, rest string) {
 	head = strings.TrimSpace(head)
 	if end := strings.IndexFunc(head, unicode.IsSpace); end >= 0 {
@@ -158,8 +158,8 @@ func cutWord(head string) (word, rest string) {
 	return head, ""
 }
 
-// fastqRecord reads the other three lines of a record, and the first of the next one.
-// An error here is final: the beginning of the next record is unknown.
+// fastqRecord reads the other three lines of a record, and the first line of the next record. Its
+// errors are final, because the start of the next record is unknown.
 func (r *fastaReader) fastqRecord() (sequence, quality []byte, bad, err error) {
 	var lines [3][]byte
 	for i := range lines {
@@ -196,7 +196,8 @@ func (r *fastaReader) fastqRecord() (sequence, quality []byte, bad, err error) {
 	}
 }
 
-// next is a line of at most limit bytes without its end, valid until the next call.
+// next returns a line of at most limit bytes without its line end. The bytes are valid until the
+// next call.
 func (r *fastaReader) next(limit int) ([]byte, error) {
 	var line []byte
 	for {
@@ -205,7 +206,7 @@ func (r *fastaReader) next(limit int) ([]byte, error) {
 			return nil, fmt.Errorf("a line of more than %d bytes", limit)
 		}
 		if err == nil && line == nil {
-			line = part // the common case copies nothing
+			line = part // the common case avoids a copy
 		} else {
 			line = append(line, part...)
 		}

@@ -10,13 +10,13 @@ import (
 	"github.com/sftseq/sftseq/internal/jsonlines"
 )
 
-// featuresOf are the features of a list of JSON.
+// featuresOf parses features from a JSON list.
 func featuresOf(list []byte) (v Value, err error) {
 	v.Features, err = jsonlines.Features(list)
 	return v, err
 }
 
-// tokenBytes is what a token with features takes beside them.
+// tokenBytes is the memory of a token besides its features, in bytes.
 const tokenBytes = 24
 
 func featureBytes(features [][]float32) (n int) {
@@ -26,12 +26,12 @@ func featureBytes(features [][]float32) (n int) {
 	return n
 }
 
-// ofFeatures reports whether values of a type are lists of lists of float numbers.
+// ofFeatures reports whether t is a list of lists of floating-point numbers.
 func ofFeatures(t arrow.DataType) bool {
 	return ofLists(t, func(number arrow.Type) bool { return number == arrow.FLOAT32 || number == arrow.FLOAT64 })
 }
 
-// featuresAt returns the features of row i of a column, which may take up to limit bytes.
+// featuresAt returns the features of row i of a column. More than limit bytes are an error.
 func featuresAt(a arrow.Array, i, limit int) (v Value, err error) {
 	list, ok := a.(array.ListLike)
 	if !ok {
@@ -61,7 +61,7 @@ func featuresAt(a arrow.Array, i, limit int) (v Value, err error) {
 	return v, nil
 }
 
-// numbersAt are those of list i.
+// numbersAt returns the numbers of list i.
 func numbersAt(list array.ListLike, i int) ([]float32, error) {
 	if list.IsNull(i) {
 		return nil, errors.New("expected a list of numbers, found null")
@@ -98,7 +98,8 @@ func numbersAt(list array.ListLike, i int) ([]float32, error) {
 	return out, nil
 }
 
-// within are the ends of list i, which Arrow takes from a file as they are.
+// within returns the bounds of list i. It checks them, because Arrow does not validate offsets read
+// from a file.
 func within(list array.ListLike, i int) (from, to int, err error) {
 	first, end := list.ValueOffsets(i)
 	if n := int64(list.ListValues().Len()); first < 0 || first > end || end > n {

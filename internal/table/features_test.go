@@ -22,7 +22,7 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// featureLines are rows of a column of features, and what is read of each.
+// featureLines are JSON rows with a column of features, and the expected features or errors.
 var featureLines = []struct{ json, want string }{
 	{`{"points":[[1,2],[3,4.5]]}`, "[[1 2] [3 4.5]]"},
 	{`{"points":[[1],[2,3,4]]}`, "[[1] [2 3 4]]"},
@@ -33,7 +33,7 @@ var featureLines = []struct{ json, want string }{
 	{`{"points":[[1e39,2]]}`, "column points: index 0: number 0: expected "},
 }
 
-// featuresIn are the values of the column points.
+// featuresIn returns the values of the column points.
 func featuresIn(t *testing.T, path string) (rows []string) {
 	t.Helper()
 	r, err := Open(context.Background(), path, Options{Columns: []string{"points"}, Features: []string{"points"}})
@@ -57,8 +57,8 @@ func featuresIn(t *testing.T, path string) (rows []string) {
 	}
 }
 
-// TestFeatures: lists of lists of numbers are read of JSON, Arrow and Parquet, and null or what
-// is beyond float32 is an error with its place.
+// TestFeatures checks that lists of lists of numbers are read from JSON, Arrow and Parquet, and
+// that nulls and numbers beyond float32 are errors with their position.
 func TestFeatures(t *testing.T) {
 	dir := t.TempDir()
 	var lines []string
@@ -68,11 +68,11 @@ func TestFeatures(t *testing.T) {
 	check := func(path string) {
 		got := featuresIn(t, path)
 		if len(got) != len(featureLines) {
-			t.Fatalf("%s: %d rows", path, len(got))
+			t.Fatalf("%s: got %d rows", path, len(got))
 		}
 		for i, l := range featureLines {
 			if !strings.HasPrefix(got[i], l.want) {
-				t.Errorf("%s: %s: %s, expected %s", path, l.json, got[i], l.want)
+				t.Errorf("%s: %s: got %s, want %s", path, l.json, got[i], l.want)
 			}
 		}
 	}
@@ -106,16 +106,16 @@ func TestFeatures(t *testing.T) {
 	var row Row
 	if err := limited.Next(&row); err != nil || row.Err == nil ||
 		!strings.Contains(row.Err.Error(), "more bytes than a row may have") {
-		t.Errorf("a long row: %v, %v", row.Err, err)
+		t.Errorf("a long row: got row error %v, error %v", row.Err, err)
 	}
 	if got := (&Row{Values: []Value{{Features: [][]float32{{1, 2}, {3}}}}}).Size(); !reflect.DeepEqual(got,
 		2*tokenBytes+12) {
-		t.Errorf("a size of %d", got)
+		t.Errorf("got size %d", got)
 	}
 }
 
-// FuzzFeatures: Arrow of lists of lists of numbers, whatever is wrong with it, gives rows of
-// finite numbers, or errors.
+// FuzzFeatures checks that any Arrow file of lists of lists of numbers yields finite numbers or
+// errors.
 func FuzzFeatures(f *testing.F) {
 	for _, item := range []arrow.DataType{arrow.ListOf(arrow.PrimitiveTypes.Float64),
 		arrow.FixedSizeListOf(2, arrow.PrimitiveTypes.Float32)} {
@@ -144,7 +144,7 @@ func FuzzFeatures(f *testing.F) {
 				for _, token := range v.Features {
 					for _, x := range token {
 						if x-x != 0 {
-							t.Fatalf("%v among %v", x, v.Features)
+							t.Fatalf("got %v in %v, want finite numbers", x, v.Features)
 						}
 					}
 				}

@@ -15,29 +15,29 @@ import (
 	"github.com/sftseq/sftseq/internal/source"
 )
 
-// FolderColumns are those of a folder of files: what a file holds, the folder that it
-// is in, the one above that, and its path within the whole.
+// FolderColumns are the columns of a folder of files: a file's content, the name of its folder, the
+// name of the parent folder, and its path within the whole.
 var FolderColumns = []string{"content", "class", "split", "path"}
 
-// folderReader reads a folder of files, each of which is a row, in the order of their
-// paths: CLASS/FILE, or SPLIT/CLASS/FILE.
+// folderReader reads a folder of files, one row per file, in the order of their paths: CLASS/FILE,
+// or SPLIT/CLASS/FILE.
 type folderReader struct {
-	ctx    context.Context // ends the reading
+	ctx    context.Context // cancels reading
 	dir    string
-	files  []string // within dir
+	files  []string // paths relative to dir
 	wanted []int
 	limit  int
 	report func(bytes int64)
 	note   func(line string) // may be nil
 
-	packed      int       // files read whose bytes are compressed or an archive
-	firstPacked string    // the first of them, and its kind
-	marked      int       // files read that begin with a byte-order mark
-	firstMarked string    // the first of them, and its encoding
-	depths      [2]string // files in folders of different depths, as the first file has and another one
+	packed      int       // number of files that are compressed or archives, but were read unchanged
+	firstPacked string    // first packed file and its kind
+	marked      int       // number of files that begin with a byte-order mark
+	firstMarked string    // first marked file and its encoding
+	depths      [2]string // two files in folders of different depths: the first file and another one
 }
 
-// markedAs returns the encoding whose byte-order mark some bytes begin with; "" without one.
+// markedAs returns the encoding of the byte-order mark of content, or "" without one.
 func markedAs(content []byte) string {
 	for _, m := range []struct{ bytes, encoding string }{{"\xef\xbb\xbf", "UTF-8"}, {"\xff\xfe", "UTF-16"},
 		{"\xfe\xff", "UTF-16"}} {
@@ -48,12 +48,13 @@ func markedAs(content []byte) string {
 	return ""
 }
 
-// lfsPointer begins what Git checks out in place of a file that Git LFS stores.
+// lfsPointer is the beginning of a Git LFS pointer, which Git checks out instead of the file's
+// content.
 const lfsPointer = "version https://git-lfs.github.com/spec/"
 
 var errPointer = errors.New("expected a file's content, found a pointer of Git LFS: git lfs pull gets the files")
 
-// look remarks on what the beginning of a file and its place say.
+// look records findings about the content and the path of a file for noteAll.
 func (r *folderReader) look(path string, content []byte) {
 	if kind := packedKind(content); kind != "" {
 		if r.packed++; r.packed == 1 {
@@ -66,7 +67,7 @@ func (r *folderReader) look(path string, content []byte) {
 		}
 	}
 	switch depth := strings.Count(path, "/"); {
-	case depth == 0: // without a class
+	case depth == 0: // the file has no class
 	case r.depths[0] == "":
 		r.depths[0] = path
 	case r.depths[1] == "" && depth != strings.Count(r.depths[0], "/"):
@@ -83,7 +84,7 @@ var magics = []struct{ bytes, kind string }{
 	{"PK\x03\x04", "ZIP"}, {"7z\xbc\xaf\x27\x1c", "7z"}, {"Rar!\x1a\x07", "RAR"},
 }
 
-// packedKind returns by what bytes are compressed or put into an archive, as they begin; "" for other bytes.
+// packedKind returns the kind of a compressed file or archive that begins with content, or "".
 func packedKind(content []byte) string {
 	const bzip2Block, tarMagic = 4, 257
 	text := string(content[:min(len(content), tarMagic+5)])
@@ -99,7 +100,7 @@ func packedKind(content []byte) string {
 	return ""
 }
 
-// noteAll remarks on files whose bytes or places may mean something else than they are read as.
+// noteAll writes notes about files that are probably not meant to be read unchanged.
 func (r *folderReader) noteAll() {
 	if r.marked > 0 && r.note != nil {
 		r.note(fmt.Sprintf("%s: files that begin with a byte-order mark, which is read as bytes of the row: %d (%s): write all files as UTF-8 without one, such as with iconv", r.dir, r.marked, r.firstMarked))
@@ -116,7 +117,7 @@ func (r *folderReader) noteAll() {
 	r.packed = 0
 }
 
-// desktopFiles are files that desktops leave in folders, in lower case. None is a row.
+// desktopFiles are files that desktops leave in folders, in lower case. They are not rows.
 var desktopFiles = []string{"thumbs.db", "ehthumbs.db", "ehthumbs_vista.db", "desktop.ini", "icon\r"}
 
 func isDesktopFile(name string) bool { return slices.Contains(desktopFiles, strings.ToLower(name)) }
@@ -157,7 +158,8 @@ func newFolder(ctx context.Context, dir string, o Options) (*folderReader, error
 	return r, err
 }
 
-// tablesBeside says which file has a folder with tables be read as one of files; "" for a folder without tables.
+// tablesBeside returns a hint if a folder has tables but another file makes it a folder of files,
+// or "".
 func tablesBeside(dir string) string {
 	entries, err := os.ReadDir(dir)
 	first, other := "", ""
@@ -176,8 +178,8 @@ func tablesBeside(dir string) string {
 	return fmt.Sprintf("; %s beside %s has the folder be read as files, a row each: name the tables one by one (--from), or a folder that has nothing else", other, first)
 }
 
-// spread orders files by steps of the golden section of their number, so that those of any number at the beginning
-// lie evenly among all.
+// spread reorders files by steps of the golden section of their number, so that any number of first
+// files is evenly distributed among all files.
 func spread(files []string) []string {
 	const golden = 0.6180339887498949
 	n := len(files)
@@ -232,7 +234,8 @@ func (r *folderReader) Next(row *Row) error {
 	return nil
 }
 
-// read returns the bytes of a file, decompressed where its name ends as a compressed file's does.
+// read returns the content of a file, decompressed if its name ends in a known compression
+// extension.
 func (r *folderReader) read(path string) ([]byte, error) {
 	if slices.Contains(compressions, strings.ToLower(filepath.Ext(path))) {
 		file, err := source.Open(r.ctx, path, r.report)
@@ -258,5 +261,5 @@ func (r *folderReader) whole(in io.Reader) ([]byte, error) {
 	return content, err
 }
 
-// Close does nothing: no file stays open.
+// Close does nothing, because no file stays open.
 func (r *folderReader) Close() error { return nil }

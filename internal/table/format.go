@@ -10,10 +10,10 @@ import (
 	"github.com/sftseq/sftseq/internal/source"
 )
 
-// Formats are those that can be read.
+// Formats are the supported formats.
 var Formats = []string{"csv", "tsv", "jsonl", "parquet", "arrow", "fasta", "fastq", "json", "text", "conll"}
 
-// extensions say what is in a file.
+// extensions maps file name extensions to formats.
 var extensions = map[string]string{".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl",
 	".ndjson": "jsonl", ".json": "json",
 	".txt": "text", ".log": "text", ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".arrows": "arrow",
@@ -21,14 +21,13 @@ var extensions = map[string]string{".csv": "csv", ".tsv": "tsv", ".tab": "tsv", 
 	".fasta": "fasta", ".fa": "fasta", ".fna": "fasta", ".fastq": "fastq", ".fq": "fastq",
 	".conll": "conll", ".conllu": "conll", ".bio": "conll", ".iob": "conll"}
 
-// Endings of compressed files.
+// Extensions of compressed files.
 var (
 	compressions      = []string{".gz", ".zst", ".zstd"} // decompressed
 	unreadCompression = []string{".bz2", ".xz", ".lz4", ".br", ".lzma", ".z"}
 )
 
-// Stranger is what to do with a file that cannot be read, as far as the ending of its name
-// says; "" where that is not known.
+// Stranger returns advice for a file that cannot be read, according to its extension, or "".
 func Stranger(path string) string {
 	if slices.Contains(unreadCompression, ending(path)) {
 		return "it is compressed in a way that is not read: expected gzip or Zstandard"
@@ -46,8 +45,8 @@ func Stranger(path string) string {
 	return ""
 }
 
-// checkUTF16 refuses text of two bytes a letter, as Excel writes its Unicode text, which
-// begins with either of two marks.
+// checkUTF16 returns an error if the text begins with a byte-order mark of UTF-16, as Excel's
+// Unicode text does.
 func checkUTF16(in *source.Source) error {
 	if head, _ := in.Peek(2); string(head) == "\xff\xfe" || string(head) == "\xfe\xff" {
 		return errors.New("expected UTF-8, found UTF-16: write it as UTF-8, such as with iconv -f UTF-16 -t UTF-8")
@@ -55,7 +54,7 @@ func checkUTF16(in *source.Source) error {
 	return nil
 }
 
-// ending is how a file's name ends, without what names its compression.
+// ending returns the extension of a file name in lower case, ignoring a compression extension.
 func ending(path string) string {
 	name := strings.ToLower(filepath.Base(path))
 	for _, c := range compressions {
@@ -64,10 +63,10 @@ func ending(path string) string {
 	return filepath.Ext(name)
 }
 
-// formatOfName is the format that a file's name says, or "".
+// formatOfName returns the format of a file according to its name, or "".
 func formatOfName(path string) string { return extensions[ending(path)] }
 
-// FormatOf is the format that a file's name says, without what names its compression.
+// FormatOf returns the format of a file according to its name, ignoring a compression extension.
 func FormatOf(path string) (string, error) {
 	if format := formatOfName(path); format != "" {
 		return format, nil

@@ -13,27 +13,27 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// walk reads a table to its end, or up to an error: rows have a value for each column,
-// and lines rise.
+// walk reads a table to its end or first error. It checks that rows have a value for each column
+// and that line numbers increase.
 func walk(t *testing.T, path string, o Options) {
 	r, err := Open(context.Background(), path, o)
 	if err != nil {
 		return
 	}
 	defer r.Close()
-	var row Row // whose memory is used again
+	var row Row // reused for all rows
 	for last := int64(0); ; {
 		if err := r.Next(&row); err != nil {
 			return
 		}
 		if row.Line <= last || row.Err == nil && len(row.Values) != len(o.Columns) {
-			t.Fatalf("line %d after %d: %d values of %d, %v", row.Line, last, len(row.Values), len(o.Columns), row.Err)
+			t.Fatalf("line %d after %d: %d values, want %d, %v", row.Line, last, len(row.Values), len(o.Columns), row.Err)
 		}
 		last = row.Line
 	}
 }
 
-// fuzzOthers reads what was made of the files of others, one column or all.
+// fuzzOthers fuzzes a format, seeded with files of other programs, reading one column or all.
 func fuzzOthers(f *testing.F, format string, endings ...string) {
 	columns := []string{"text", "word", "whole", "small", "huge", "real", "yes", "ids", "pixels", "bytes"}
 	for _, path := range others(f) {
@@ -55,10 +55,10 @@ func fuzzOthers(f *testing.F, format string, endings ...string) {
 	})
 }
 
-// maxAllocated is what a file of a few kilobytes may take that is no bomb by itself.
+// maxAllocated is the maximum number of bytes allocated for a file of a few kilobytes.
 const maxAllocated = 256 << 20
 
-// allocated are the bytes that were so far.
+// allocated returns the number of bytes allocated since the program started.
 func allocated() uint64 {
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
@@ -69,7 +69,7 @@ func FuzzParquet(f *testing.F) { fuzzOthers(f, "parquet", ".parquet") }
 
 func FuzzArrow(f *testing.F) { fuzzOthers(f, "arrow", ".arrow", ".arrows") }
 
-// FuzzCompressed: whatever is wrong with what is compressed is an error.
+// FuzzCompressed checks that reading arbitrary compressed data terminates without a panic.
 func FuzzCompressed(f *testing.F) {
 	text := "a,b\n" + strings.Repeat("1,two\n", 50)
 	for _, seed := range []string{gzipped(text), zstandard(f, text), gzipped(text) + gzipped("3,4\n"),

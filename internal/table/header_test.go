@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestFirstRow: an error of a column that is not there says why the first row may hold no names, and
-// stays short.
+// TestFirstRow checks that the error for a missing column explains why the first row may not be a
+// header, and that it stays short.
 func TestFirstRow(t *testing.T) {
 	var many []string
 	for i := range 500 {
@@ -28,7 +28,7 @@ func TestFirstRow(t *testing.T) {
 		must.Succeed(t, os.WriteFile(path, []byte(text), 0o666))
 		_, err := Open(t.Context(), path, Options{Columns: []string{"status"}})
 		if err == nil || !strings.Contains(err.Error(), want) || len(err.Error()) > 1000 {
-			t.Errorf("%.60q: %v, want %s", text, err, want)
+			t.Errorf("%.60q: got error %v, want %s", text, err, want)
 		}
 	}
 }

@@ -8,12 +8,12 @@ import (
 	"slices"
 )
 
-// hfNeutral are the keys of state.json that change neither which rows a data set has nor their values.
+// hfNeutral are the keys of state.json that do not affect the rows and values of a data set.
 var hfNeutral = []string{"_data_files", "_fingerprint", "_format_columns", "_format_kwargs", "_format_type", "_indexes",
 	"_info", "_output_all_columns", "_split"}
 
-// hfDataFiles returns the names of the Arrow streams in state.json. A state that selects or changes rows,
-// such as by indices, is an error: the streams alone have other rows than the data set.
+// hfDataFiles returns the names of the Arrow streams in state.json. A state that selects or changes
+// rows, such as by indices, is an error, because the streams then differ from the data set.
 func hfDataFiles(path string) (names []string, err error) {
 	var state map[string]json.RawMessage
 	if err := readJSON(path, &state); err != nil {
@@ -50,8 +50,8 @@ func hfSelection(path, key string, value json.RawMessage) error {
 		"(load_from_disk, flatten_indices and save_to_disk of the datasets library write them)", path, key, value)
 }
 
-// isEmptyJSON reports whether a value is null, false, or made of empty lists and objects alone, such as
-// the transforms [{"transforms": []}] of older versions.
+// isEmptyJSON reports whether a value is null, false, or consists of empty lists and objects only,
+// such as the transforms [{"transforms": []}] of older versions.
 func isEmptyJSON(text json.RawMessage) bool {
 	var value any
 	return json.Unmarshal(text, &value) == nil && isEmpty(value)
@@ -80,7 +80,7 @@ type hfFeature struct {
 	Items json.RawMessage `json:"feature"` // type of a list's items
 }
 
-// hfFeatureOf reads a feature; [X] is short for a list of X.
+// hfFeatureOf parses a feature. [X] is short for a list of X.
 func hfFeatureOf(text json.RawMessage) (f hfFeature) {
 	var short []json.RawMessage
 	if json.Unmarshal(text, &short) == nil && len(short) == 1 {
@@ -92,7 +92,8 @@ func hfFeatureOf(text json.RawMessage) (f hfFeature) {
 	return f
 }
 
-// classes returns the names of a ClassLabel, whose type the short form omits; nil of other features.
+// classes returns the names of a ClassLabel, whose type is omitted in the short form. For other
+// features, it returns nil.
 func (f hfFeature) classes() []string {
 	if f.Type == "ClassLabel" || f.Type == "" {
 		return f.Names

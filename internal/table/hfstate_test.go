@@ -12,8 +12,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestHuggingFaceState: a state.json that selects or changes rows is refused with the key, and one that
-// has such keys without values is read.
+// TestHuggingFaceState checks that a state.json that selects or changes rows is an error with the
+// key, and that such keys with empty values are accepted.
 func TestHuggingFaceState(t *testing.T) {
 	for state, want := range map[string]string{
 		`{"_data_files":[{"filename":"a.arrow"}],"_indices_data_files":[{"filename":"i.arrow"}]}`:       "_indices_data_files is",
@@ -30,14 +30,15 @@ func TestHuggingFaceState(t *testing.T) {
 		names, err := hfDataFiles(path)
 		switch {
 		case want == "" && (err != nil || !slices.Equal(names, []string{"a.arrow"})):
-			t.Errorf("%s: %q, %v", state, names, err)
+			t.Errorf("%s: got %q, %v, want a.arrow", state, names, err)
 		case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
-			t.Errorf("%s: %v, want %s", state, err, want)
+			t.Errorf("%s: got error %v, want %s", state, err, want)
 		}
 	}
 }
 
-// TestHuggingFaceShortFeatures: the short forms of a list and of a class keep the names of classes.
+// TestHuggingFaceShortFeatures checks that class names are read from the short forms of lists and
+// classes.
 func TestHuggingFaceShortFeatures(t *testing.T) {
 	names := []string{"O", "B-PER"}
 	for text, list := range map[string]bool{
@@ -54,16 +55,16 @@ func TestHuggingFaceShortFeatures(t *testing.T) {
 		must.Succeed(t, os.WriteFile(filepath.Join(dir, hfFeatures), []byte(`{"features":{"x":`+text+`}}`), 0o666))
 		part := must.Get(hfParts(dir))(t)[0]
 		if got := part.classes.items["x"]; list != slices.Equal(got, names) {
-			t.Errorf("%s: items %q", text, got)
+			t.Errorf("%s: got items %q", text, got)
 		}
 		if got := part.classes.labels["x"]; list == slices.Equal(got, names) {
-			t.Errorf("%s: labels %q", text, got)
+			t.Errorf("%s: got labels %q", text, got)
 		}
 	}
 }
 
-// TestFolderOfCompressedFiles: the rows of a folder are what compressed files hold, and not their bytes;
-// files of a desktop are no rows.
+// TestFolderOfCompressedFiles checks that compressed files in a folder are decompressed, and that
+// files left by desktops are skipped.
 func TestFolderOfCompressedFiles(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, content []byte) {
@@ -83,12 +84,12 @@ func TestFolderOfCompressedFiles(t *testing.T) {
 	for _, want := range []string{"one", "two", "three"} {
 		must.Succeed(t, r.Next(&row))
 		if row.Err != nil || row.Values[0].Text != want {
-			t.Errorf("%v, %v, want %s", row.Values, row.Err, want)
+			t.Errorf("got %v, %v, want %s", row.Values, row.Err, want)
 		}
 	}
 	must.Succeed(t, r.Close())
 	if len(notes) != 1 || !strings.Contains(notes[0], "files of a desktop (a/Thumbs.db) are not rows: 3") {
-		t.Errorf("%q", notes)
+		t.Errorf("got notes %q", notes)
 	}
 	write("b/4.xz", []byte("\xfd7zXZ"))
 	if _, err := Open(context.Background(), dir, how); err == nil ||
@@ -97,7 +98,8 @@ func TestFolderOfCompressedFiles(t *testing.T) {
 	}
 }
 
-// TestFolderOfArchives: compressed files and archives whose names do not say so are counted in one note.
+// TestFolderOfArchives checks that compressed files and archives without the corresponding
+// extension are counted in a single note.
 func TestFolderOfArchives(t *testing.T) {
 	dir := t.TempDir()
 	must.Succeed(t, os.Mkdir(filepath.Join(dir, "a"), 0o777))
@@ -121,16 +123,17 @@ func TestFolderOfArchives(t *testing.T) {
 	}
 	for range 2 {
 		if err := r.Next(&row); err != io.EOF {
-			t.Errorf("behind the last file: %v", err)
+			t.Errorf("after the last file: got error %v, want io.EOF", err)
 		}
 	}
 	if len(notes) != 1 || !strings.Contains(notes[0],
 		"compressed files and archives whose bytes are read as they are: 10 (a/7z: 7z): decompress or unpack them") {
-		t.Errorf("found %q", notes)
+		t.Errorf("got notes %q", notes)
 	}
 }
 
-// TestFolderSigns: byte-order marks, folders of different depths and pointers of Git LFS are named.
+// TestFolderSigns checks that notes or errors name byte-order marks, folders of different depths
+// and Git LFS pointers.
 func TestFolderSigns(t *testing.T) {
 	dir := t.TempDir()
 	put := func(name, content string) {
@@ -158,16 +161,16 @@ func TestFolderSigns(t *testing.T) {
 			if row.Err != nil {
 				failed++
 				if row.Err != errPointer || !strings.HasSuffix(row.Place(), "b/3.txt") {
-					t.Errorf("%s: %v", row.Place(), row.Err)
+					t.Errorf("%s: got error %v, want errPointer", row.Place(), row.Err)
 				}
 			}
 		}
 		if failed != 1 || len(notes) != len(want) {
-			t.Fatalf("%s: %d failed, %q", columns, failed, notes)
+			t.Fatalf("%s: got %d failed rows and notes %q", columns, failed, notes)
 		}
 		for i, want := range want {
 			if !strings.HasPrefix(notes[i], dir+": ") || !strings.Contains(notes[i], want) {
-				t.Errorf("%s: %q, expected %q", columns, notes[i], want)
+				t.Errorf("%s: got %q, want %q", columns, notes[i], want)
 			}
 		}
 		r.Close()
@@ -177,7 +180,7 @@ func TestFolderSigns(t *testing.T) {
 		filepath.Join(dir, "p.csv"), Options{Columns: []string{"text"}, MaxField: 1 << 20}))
 }
 
-// TestTablesBeside: the error of a folder of tables and another file names that file.
+// TestTablesBeside checks that the error for a folder of tables and another file names that file.
 func TestTablesBeside(t *testing.T) {
 	for other, want := range map[string]string{"a.csv.bak": "; a.csv.bak beside a.csv has the folder be read as files, a row each: name the tables one by one", "b.csv": "", ".hidden": "", "notes.txt": "; notes.txt beside a.csv"} {
 		dir := t.TempDir()
@@ -189,7 +192,7 @@ func TestTablesBeside(t *testing.T) {
 			must.Succeed(t, err)
 			r.Close()
 		} else if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", other, err)
+			t.Errorf("%s: got error %v, want %q", other, err, want)
 		}
 	}
 }

@@ -16,23 +16,24 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Folders of tables as the Hugging Face Hub has them: README.md beside data/train-00000-of-00001.parquet and others, or
-// folders train, test and validation with tables.
+// Folders of tables laid out as on the Hugging Face Hub: README.md beside
+// data/train-00000-of-00001.parquet and other tables, or folders train, test and validation with
+// tables.
 //
 // Source: https://huggingface.co/docs/hub/datasets-file-names-and-splits
 
 // hubCard is the file that describes a data set of the Hub.
 const hubCard = "README.md"
 
-// IsDocumentation reports whether a file beside tables describes them, as its name says.
+// IsDocumentation reports whether a file name is one of a data set's documentation files.
 func IsDocumentation(name string) bool {
 	lower := strings.ToLower(name)
 	stem := strings.TrimSuffix(strings.TrimSuffix(lower, ".md"), ".txt")
 	return lower == "readme.md" || stem == "license" || stem == "licence" || lower == "dataset_infos.json"
 }
 
-// hasCard reports whether a folder has the description of a data set, or is that of a configuration in the folder
-// around it.
+// hasCard reports whether a folder has a data set card, or the parent folder has a card with
+// configurations.
 func hasCard(dir string) bool {
 	info, err := os.Stat(filepath.Join(dir, hubCard))
 	if err == nil {
@@ -42,8 +43,8 @@ func hasCard(dir string) bool {
 	return err == nil && len(readHubConfigs(filepath.Dir(dir))) > 0
 }
 
-// hubSplits returns the name of the split of each table in a folder, nil unless the folder is laid out as on the Hub
-// and the names of all tables name splits, train among several.
+// hubSplits returns the split name of each table in a folder. It returns nil unless the folder is
+// laid out as on the Hub and every table's name names a split, with train among several splits.
 func hubSplits(card bool, shards []string) map[string]string {
 	splits, found := map[string]string{}, map[string]bool{}
 	for _, shard := range shards {
@@ -60,12 +61,13 @@ func hubSplits(card bool, shards []string) map[string]string {
 	return splits
 }
 
-// isBinary reports whether a file has columns with types.
+// isBinary reports whether a file is in a format with typed columns.
 func isBinary(path string) bool {
 	return slices.Contains([]string{"parquet", "arrow"}, formatOfName(path))
 }
 
-// splitName returns the first or the last word of a table's name, or its folder, that names a split; "" without one.
+// splitName returns the word of a table's name, first or last, that names a split, or else its
+// folder's name if it does, or "".
 func splitName(shard string) string {
 	base, _, _ := strings.Cut(path.Base(shard), ".")
 	words := strings.FieldsFunc(base, func(r rune) bool { return strings.ContainsRune("-_ ", r) })
@@ -87,11 +89,11 @@ func splitName(shard string) string {
 	return ""
 }
 
-// shardName matches the name of a table that is one of several: train-00000-of-00002.parquet.
+// shardName matches the name of a table that is a part of several: train-00000-of-00002.parquet.
 var shardName = regexp.MustCompile(`^(.*-)(\d{5,9})(-of-)(\d{5,9})(\..*)?$`)
 
-// MissingShard returns the path of a table that belongs to those of a folder as their names say, but is not among
-// them; "" without one.
+// MissingShard returns the path of a shard that is missing among the numbered shards of a folder,
+// or "".
 func MissingShard(shards []string) string {
 	found, checked := map[string]bool{}, map[string]bool{}
 	for _, shard := range shards {
@@ -113,13 +115,13 @@ func MissingShard(shards []string) string {
 	return ""
 }
 
-// hfClasses are the names of the classes in columns of numbers, as a file's metadata or a data set have them.
+// hfClasses has class names of integer columns, from a file's metadata or a data set.
 type hfClasses struct {
 	labels map[string][]string // by column
-	items  map[string][]string // the same for lists
+	items  map[string][]string // class names of list items, by column
 }
 
-// newHFClasses reads the features of a data set of Hugging Face's library.
+// newHFClasses returns the class names in the features of Hugging Face's datasets library.
 func newHFClasses(features map[string]json.RawMessage) hfClasses {
 	c := hfClasses{map[string][]string{}, map[string][]string{}}
 	for column, text := range features {
@@ -132,10 +134,11 @@ func newHFClasses(features map[string]json.RawMessage) hfClasses {
 	return c
 }
 
-// keyHF is the key of a file's metadata with the features of a data set.
+// keyHF is the metadata key that has the features of a data set.
 const keyHF = "huggingface"
 
-// classesSaid reads the value of that key: {"info": {"features": {"label": {"names": […], "_type": "ClassLabel"}}}}.
+// classesSaid parses the metadata value of keyHF: {"info": {"features": {"label": {"names": […],
+// "_type": "ClassLabel"}}}}.
 func classesSaid(text string) hfClasses {
 	var said struct {
 		Info struct {
@@ -143,12 +146,13 @@ func classesSaid(text string) hfClasses {
 		} `json:"info"`
 	}
 	if json.Unmarshal([]byte(text), &said) != nil {
-		return hfClasses{} // another program's
+		return hfClasses{} // written by another program
 	}
 	return newHFClasses(said.Info.Features)
 }
 
-// keepNumbers leaves out the names of columns that have no whole numbers, which are not of classes.
+// keepNumbers removes the names of columns that are not integers, because such columns cannot have
+// classes.
 func (c hfClasses) keepNumbers(schema *arrow.Schema) {
 	for _, f := range schema.Fields() {
 		if !arrow.IsInteger(f.Type.ID()) {
@@ -160,8 +164,8 @@ func (c hfClasses) keepNumbers(schema *arrow.Schema) {
 	}
 }
 
-// lists returns the columns that are read as lists of texts: those that are copied have lists of classes, among which
-// token ids could have no −1.
+// lists returns the columns to read as lists of texts: o.Lists, and copied columns whose items are
+// classes. Read as token ids, these columns could not contain −1.
 func (c hfClasses) lists(o *Options) []string {
 	lists := slices.Clone(o.Lists)
 	for _, name := range o.Copied {
@@ -172,7 +176,7 @@ func (c hfClasses) lists(o *Options) []string {
 	return lists
 }
 
-// check refuses a number that stands for no class of a column. −1 is a missing label.
+// check returns an error if a number is not a class of the column. −1 is a missing label.
 func (c hfClasses) check(column string, v Value) error {
 	names := c.labels[column]
 	if n, err := strconv.Atoi(v.Text); names != nil && !v.Null && (err != nil || n < -1 || n >= len(names)) {
@@ -182,7 +186,7 @@ func (c hfClasses) check(column string, v Value) error {
 	return nil
 }
 
-// name gives a value of a column the names of its classes.
+// name replaces class numbers in a value of a column by their names.
 func (c hfClasses) name(column string, v *Value, isList bool) (err error) {
 	if names := c.labels[column]; names != nil && !v.Null {
 		*v = className(names, *v)

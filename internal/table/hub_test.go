@@ -14,7 +14,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// hubFile is a Parquet file with classes, whose names Hugging Face's library has written into its metadata.
+// hubFile returns a Parquet file with class names in the metadata of Hugging Face's datasets
+// library.
 func hubFile(t *testing.T, features string, labels ...int64) string {
 	t.Helper()
 	metadata := arrow.NewMetadata([]string{"huggingface"}, []string{features})
@@ -39,8 +40,9 @@ const hubFeatures = `{"info":{"features":{"text":{"dtype":"string","_type":"Valu
 	"label":{"names":["neg","pos"],"_type":"ClassLabel"},
 	"tags":{"feature":{"names":["O","B-PER"],"_type":"ClassLabel"},"_type":"Sequence"}}}}`
 
-// TestClassesOfParquet: the names of classes in the key huggingface of Parquet take the place of their numbers; a
-// number without a name is an error of its row, and names of a column without numbers, or malformed ones, are left out.
+// TestClassesOfParquet checks that class names in the metadata key huggingface of Parquet replace
+// class numbers. A number without a name is an error of its row. Names of other columns and
+// malformed names are ignored.
 func TestClassesOfParquet(t *testing.T) {
 	path := file(t, "x.parquet", hubFile(t, hubFeatures, 1, 0, -1, 2))
 	columns := []string{"label", "tags", "text"}
@@ -52,23 +54,24 @@ func TestClassesOfParquet(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), want)
 	}
 	got = must.Get(read(path, Options{Columns: []string{"tags"}, Lists: []string{"tags"}}))(t)
-	if strings.Contains(got[0], "B-PER") { // all labels of a row are missing if one is
-		t.Errorf("%q", got)
+	if strings.Contains(got[0], "B-PER") { // a missing label makes all labels of the row missing
+		t.Errorf("got %q, want missing labels", got)
 	}
 	types := must.Get(NewStoredTypes(t.Context(), []string{path}, "", columns, false))(t)
 	if len(types.Fields) > 0 {
-		t.Errorf("names have the types %v", types.Fields)
+		t.Errorf("got the types %v for names, want none", types.Fields)
 	}
 	for _, features := range []string{"x", `{"info":{"features":{"text":{"names":["a"],"_type":"ClassLabel"}}}}`,
 		`{"info":null}`, `{"info":{"features":{"label":{"names":["a"],"_type":"Value"}}}}`} {
 		path := file(t, "x.parquet", hubFile(t, features, 1))
 		if got := must.Get(read(path, Options{Columns: []string{"label", "text"}}))(t); got[0] != "1: 1|a b" {
-			t.Errorf("%s: %q", features, got)
+			t.Errorf("%s: got %q, want class numbers", features, got)
 		}
 	}
 }
 
-// TestHubSplits: only folders that are laid out as on the Hub have splits, of tables that all name one.
+// TestHubSplits checks that only folders laid out as on the Hub, whose tables all name a split,
+// have splits.
 func TestHubSplits(t *testing.T) {
 	for want, files := range map[string][]string{
 		"test train":       {"README.md", "data/test-00000-of-00001.parquet", "data/train-0.parquet"},
@@ -81,7 +84,7 @@ func TestHubSplits(t *testing.T) {
 			all[name] = "x"
 		}
 		if got := Splits(folder(t, all), ""); !equalFold(got, want) {
-			t.Errorf("%q: %q, want %s", files, got, want)
+			t.Errorf("%q: got %q, want %s", files, got, want)
 		}
 	}
 	for _, files := range [][]string{{"train.csv", "test.csv"}, {"README.md", "train.csv"},
@@ -92,12 +95,12 @@ func TestHubSplits(t *testing.T) {
 			all[name] = "x"
 		}
 		if got := HubSplits(folder(t, all), ""); got != nil {
-			t.Errorf("%q: %q", files, got)
+			t.Errorf("%q: got %q, want nil", files, got)
 		}
 	}
 }
 
-// equalFold compares names with a sorted list of them.
+// equalFold compares names with a space-separated list, in any order.
 func equalFold(names []string, want string) bool {
 	words := strings.Fields(want)
 	if len(names) != len(words) {

@@ -13,19 +13,20 @@ import (
 	"github.com/sftseq/sftseq/internal/atomicfile"
 )
 
-// hubConfig is a configuration of a data set: one of several tables that share a folder.
+// hubConfig is a configuration of a data set. Several configurations are separate tables in one
+// folder.
 type hubConfig struct {
 	name      string
 	line      int
-	patterns  []string // patterns of its files; none means all files
+	patterns  []string // patterns of its files; empty means all files
 	isDefault bool
 }
 
-// maxCard is the size up to which a card is read.
+// maxCard is the maximum size of a card in bytes.
 const maxCard = 1 << 20
 
-// readHubConfigs returns the configurations that the card of a folder lists under configs, in YAML between two lines ---.
-// A card that cannot be read has none.
+// readHubConfigs returns the configurations that a folder's card lists under configs, in YAML
+// between two --- lines. It returns nil if the card cannot be read.
 //
 // Source: https://huggingface.co/docs/hub/datasets-manual-configuration
 func readHubConfigs(dir string) (configs []hubConfig) {
@@ -61,7 +62,8 @@ func readHubConfigs(dir string) (configs []hubConfig) {
 	return configs
 }
 
-// hubPatterns returns the patterns of data_files: one, several, or those of the key path for each split.
+// hubPatterns returns the patterns of data_files: a string, a list, or the values of the key path
+// by split.
 func hubPatterns(node *yaml.Node) (patterns []string) {
 	switch node.Kind {
 	case yaml.ScalarNode:
@@ -80,7 +82,7 @@ func hubPatterns(node *yaml.Node) (patterns []string) {
 	return patterns
 }
 
-// globs are the regular expressions of the wildcards in patterns of files.
+// globs replaces wildcards in file patterns by regular expressions.
 var globs = strings.NewReplacer(`\*\*/`, `(.*/)?`, `\*\*`, `.*`, `\*`, `[^/]*`, `\?`, `[^/]`)
 
 // has reports whether a file of the folder belongs to the configuration.
@@ -91,7 +93,8 @@ func (c *hubConfig) has(file string) bool {
 	})
 }
 
-// checkConfigs refuses the tables of several configurations, unless the default one has all of them.
+// checkConfigs returns an error for tables of several configurations, unless the default
+// configuration has all tables.
 func checkConfigs(dir string, shards []string) error {
 	var names, examples []string
 	line := 0

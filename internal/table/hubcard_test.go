@@ -13,7 +13,8 @@ const hubConfigs = "---\nlicense: mit\nconfigs:\n- config_name: en  # English\n 
 	"    path: \"en/train-*\"\n  - split: test\n    path: en/test-*\n- config_name: fr\n  data_files: 'fr/*.csv'\n" +
 	"dataset_info:\n- config_name: other\n---\n- config_name: text\n"
 
-// TestHubConfigs: the tables of several configurations of a data set are refused, unless the default has all of them.
+// TestHubConfigs checks that tables of several configurations are an error, unless the default
+// configuration has all tables.
 func TestHubConfigs(t *testing.T) {
 	files := []string{"en/train-0.csv", "en/test-0.csv", "fr/train.csv", "fr/test.csv"}
 	for _, test := range []struct {
@@ -45,17 +46,18 @@ func TestHubConfigs(t *testing.T) {
 			want = fmt.Sprintf(want, filepath.Join(dir, "README.md"))
 		}
 		if (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, want %q", test.card, err, want)
+			t.Errorf("%q: got error %v, want %q", test.card, err, want)
 		}
 	}
 }
 
-// TestHubConfigFolder: the folder of one configuration has its splits, though the card is beside it.
+// TestHubConfigFolder checks that the folder of one configuration has splits, although the card is
+// in the parent folder.
 func TestHubConfigFolder(t *testing.T) {
 	dir := folder(t, map[string]string{"README.md": hubConfigs, "en/train-0.csv": "text\na\n",
 		"en/test-0.csv": "text\nb\n", "fr/train.csv": "text\nc\n"})
 	got := must.Get(read(filepath.Join(dir, "en"), Options{Columns: []string{"text", "split"}}))(t)
 	if strings.Join(got, "\n") != "2: b|test\n2: a|train" {
-		t.Errorf("%q", got)
+		t.Errorf("got %q, want a row of test and a row of train", got)
 	}
 }

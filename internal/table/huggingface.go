@@ -12,35 +12,35 @@ import (
 	"strconv"
 )
 
-// Files of a directory that Hugging Face's datasets library has saved
-// (Dataset.save_to_disk, DatasetDict.save_to_disk).
+// Files of a directory written by Hugging Face's datasets library (Dataset.save_to_disk,
+// DatasetDict.save_to_disk).
 const (
-	hfSplits   = "dataset_dict.json" // {"splits": ["train", …]}, each in a directory of its name
+	hfSplits   = "dataset_dict.json" // {"splits": ["train", …]}, each in a directory of that name
 	hfFeatures = "dataset_info.json" // types of the columns
-	hfState    = "state.json"        // the Arrow streams, in their order
-	hfSplit    = "split"             // the column that the splits' names are read as
+	hfState    = "state.json"        // names of the Arrow streams, in order
+	hfSplit    = "split"             // name of the column with the split's name
 )
 
-// hfReader reads such a directory, one Arrow stream after the other.
+// hfReader reads a directory of Hugging Face's datasets library, one Arrow stream after the other.
 type hfReader struct {
 	chain
-	ctx     context.Context // ends the reading
+	ctx     context.Context // cancels reading
 	options Options
 	columns []string
-	wanted  []string // columns of the streams: all but the split
-	split   []int    // places of the split among the values
+	wanted  []string // wanted columns of the streams: all except the split
+	split   []int    // indices of the split among the values
 	parts   []hfPart // remaining parts
 	part    hfPart
 }
 
-// hfPart is an Arrow stream.
+// hfPart is an Arrow stream of a directory.
 type hfPart struct {
 	path    string
 	split   string
 	classes hfClasses
 }
 
-// isHF reports whether a directory is of Hugging Face's library.
+// isHF reports whether Hugging Face's datasets library has written a directory.
 func isHF(dir string) bool {
 	return slices.ContainsFunc([]string{hfSplits, hfFeatures}, func(name string) bool {
 		info, err := os.Stat(filepath.Join(dir, name))
@@ -74,7 +74,7 @@ func newHF(ctx context.Context, dir string, o Options) (_ *hfReader, err error) 
 	return r, nil
 }
 
-// hfParts are the streams of all splits.
+// hfParts returns the streams of all splits.
 func hfParts(dir string) (parts []hfPart, err error) {
 	var whole struct {
 		Splits []string `json:"splits"`
@@ -117,7 +117,7 @@ func hfSplitParts(dir, split string) (parts []hfPart, err error) {
 	return parts, nil
 }
 
-// maxHFState is well above what these files have.
+// maxHFState bounds the size of JSON files in bytes, well above the usual sizes.
 const maxHFState = 64 << 20
 
 func readJSON(path string, into any) error {
@@ -142,7 +142,7 @@ func (r *hfReader) next() (Reader, error) {
 		return nil, nil
 	}
 	r.part, r.parts = r.parts[0], r.parts[1:]
-	// which would be read as this one is, without an end
+	// a directory would be opened as a data set again, without end
 	if info, err := os.Stat(r.part.path); err == nil && info.IsDir() {
 		return nil, fmt.Errorf("%s: expected an Arrow file, found a directory", r.part.path)
 	}
@@ -152,7 +152,7 @@ func (r *hfReader) next() (Reader, error) {
 	return Open(r.ctx, r.part.path, o)
 }
 
-// Columns returns those of the first stream, and the split.
+// Columns returns the columns of the first stream, and the split.
 func (r *hfReader) Columns() []string { return r.columns }
 
 // Next returns the next row.
@@ -169,7 +169,7 @@ func (r *hfReader) Next(row *Row) (err error) {
 	return nil
 }
 
-// namesOf are the names of a list of numbers, which is missing where one stands for no class.
+// namesOf returns the class names of a list of numbers, or null if a number is not a class.
 func namesOf(names []string, v Value) Value {
 	out := Value{Items: []string{}}
 	for _, item := range v.Items {
@@ -182,8 +182,8 @@ func namesOf(names []string, v Value) Value {
 	return out
 }
 
-// copiedNames are the names of a list of numbers as JSON has it, with null for what stands for no
-// class.
+// copiedNames returns the class names of a list of numbers as a JSON list, with null for numbers
+// that are not classes.
 func copiedNames(names []string, v Value) (Value, error) {
 	list := make([]*string, len(v.Items))
 	for i, item := range v.Items {
@@ -195,8 +195,7 @@ func copiedNames(names []string, v Value) (Value, error) {
 	return Value{Text: string(text), JSON: true}, err
 }
 
-// className is the name that a number stands for; −1, and what is no number of a class,
-// is missing.
+// className returns the name of a class number. −1 and values that are not class numbers are null.
 func className(names []string, v Value) Value {
 	n, err := strconv.Atoi(v.Text)
 	if err != nil || n < 0 || n >= len(names) {

@@ -21,9 +21,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// FuzzHuggingFace: whatever the files say that Hugging Face's library writes beside its Arrow
-// streams, rows have their numbers or the names of those classes, and what is wrong names the
-// directory.
+// FuzzHuggingFace checks that for any JSON files beside the Arrow streams, rows have class numbers
+// or names, and errors name the directory.
 func FuzzHuggingFace(f *testing.F) {
 	const info = `{"features":{"text":{"dtype":"string","_type":"Value"},"label":{"names":["neg","pos"],"_type":"ClassLabel"}}}`
 	const state = `{"_data_files":[{"filename":"a.arrow"},{"filename":"a.arrow"}],"_split":"train"}`
@@ -91,11 +90,11 @@ func FuzzHuggingFace(f *testing.F) {
 	})
 }
 
-// classNames are the names of the column label, and whether it has any.
+// classNames returns the class names of the column label, and whether it is a ClassLabel.
 func classNames(t *testing.T, info string) (names []string, named bool) {
 	var all struct{ Features map[string]json.RawMessage }
 	if err := json.Unmarshal([]byte(info), &all); err != nil {
-		t.Fatalf("what is no JSON is accepted: %q", info)
+		t.Fatalf("invalid JSON was accepted: %q", info)
 	}
 	var feature struct {
 		Type  string `json:"_type"`

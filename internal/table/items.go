@@ -12,7 +12,8 @@ import (
 	"github.com/sftseq/sftseq/internal/jsonlines"
 )
 
-// itemsOf are the texts of a list of JSON: strings, or numbers and true or false as they stand.
+// itemsOf returns the elements of a JSON list as texts. Elements are strings, numbers or booleans;
+// numbers and booleans keep their JSON text.
 func itemsOf(list json.RawMessage) (v Value, err error) {
 	v.Items = []string{}
 	for element := range jsonlines.Elements(list) {
@@ -29,7 +30,7 @@ func itemsOf(list json.RawMessage) (v Value, err error) {
 	return v, nil
 }
 
-// ofItems reports whether values of a type are lists of texts, numbers, or true or false.
+// ofItems reports whether t is a list of texts, numbers or booleans.
 func ofItems(t arrow.DataType) bool {
 	list, ok := t.(arrow.ListLikeType)
 	if !ok {
@@ -39,11 +40,11 @@ func ofItems(t arrow.DataType) bool {
 	return !nested && readable(list.Elem())
 }
 
-// itemBytes is what an item takes beside its text, which several items may share in the file.
+// itemBytes is the memory of an item besides its text, which several items may share.
 const itemBytes = 16
 
-// itemsAt returns the texts of row i of a column of lists, which may take up to limit bytes. Elements may be null if
-// gaps is set.
+// itemsAt returns the texts of row i of a column of lists. More than limit bytes are an error.
+// Elements may be null if gaps is set.
 func itemsAt(a arrow.Array, i, limit int, gaps bool) (v Value, err error) {
 	list, ok := a.(array.ListLike)
 	if !ok || a.IsNull(i) {

@@ -20,7 +20,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// itemsIn are the values of the column label, as lists.
+// itemsIn returns the values of the column label, read as lists.
 func itemsIn(t *testing.T, path string) (rows []string) {
 	t.Helper()
 	r := must.Get(Open(context.Background(), path, Options{Columns: []string{"label"}, Lists: []string{"label"}}))(t)
@@ -45,8 +45,8 @@ func itemsIn(t *testing.T, path string) (rows []string) {
 	}
 }
 
-// TestItems: lists of texts are read as such, of JSON and of Arrow, and with the names of classes
-// where Hugging Face's library has these beside them.
+// TestItems checks that lists of texts are read from JSON and Arrow, with class names where Hugging
+// Face's datasets library has stored them.
 func TestItems(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
@@ -63,7 +63,7 @@ func TestItems(t *testing.T) {
 	got := itemsIn(t, write("x.jsonl", lines))
 	for i, w := range want {
 		if len(got) != len(want) || got[i] != w {
-			t.Fatalf("row %d: %q, want %q", i, got, want)
+			t.Fatalf("row %d: got %q, want %q", i, got, want)
 		}
 	}
 
@@ -80,21 +80,21 @@ func TestItems(t *testing.T) {
 	texts := stream(arrow.BinaryTypes.String, `[{"label":["a","b"]},{"label":[]},{"label":null},{"label":["a",null]}]`)
 	if got := itemsIn(t, write("x.arrow", texts)); !slices.Equal(got,
 		[]string{`["a" "b"]`, "[]", "none", "column label: index 1: expected a value, found null"}) {
-		t.Errorf("%q", got)
+		t.Errorf("got %q", got)
 	}
 	numbers := stream(arrow.PrimitiveTypes.Int64, `[{"label":[1,0]},{"label":[]},{"label":[7]}]`)
 	if got := itemsIn(t, write("y.arrow", numbers)); !slices.Equal(got, []string{`["1" "0"]`, "[]", `["7"]`}) {
-		t.Errorf("%q", got)
+		t.Errorf("got %q", got)
 	}
 	write("hf/dataset_info.json",
 		`{"features":{"label":{"feature":{"names":["neg","pos"],"_type":"ClassLabel"},"length":-1,"_type":"Sequence"}}}`)
 	write("hf/state.json", `{"_data_files":[{"filename":"a.arrow"}],"_split":"train"}`)
 	write("hf/a.arrow", numbers)
 	if got := itemsIn(t, filepath.Join(dir, "hf")); !slices.Equal(got, []string{`["pos" "neg"]`, "[]", "none"}) {
-		t.Errorf("%q", got)
+		t.Errorf("got %q, want class names", got)
 	}
 
-	// A column that is only copied, as tags are, has a name for each.
+	// A copied column such as tags has a class name or null for each item.
 	write("hf/a.arrow", stream(arrow.PrimitiveTypes.Int64,
 		`[{"label":[1,0,-1]},{"label":[]},{"label":null},{"label":[-100,7]}]`))
 	for _, c := range []struct {
@@ -121,14 +121,14 @@ func TestItems(t *testing.T) {
 				got = fmt.Sprint(v.Text, " ", v.JSON)
 			}
 			if got != want {
-				t.Errorf("row %d: %q (%v), want %q", i, got, row.Err, want)
+				t.Errorf("row %d: got %q (%v), want %q", i, got, row.Err, want)
 			}
 		}
 	}
 }
 
-// TestItemsShareText: a list whose items are one text of the file again and again ends where a row has as
-// many bytes as it may.
+// TestItemsShareText checks that a list whose items share one text is limited by the sum of the
+// item sizes, not by the file size.
 func TestItemsShareText(t *testing.T) {
 	const items = 1 << 16
 	words := array.NewStringBuilder(memory.DefaultAllocator)
@@ -143,23 +143,23 @@ func TestItemsShareText(t *testing.T) {
 	for limit, refused := range map[int]bool{items*(itemBytes+1<<10) - 1: true, items * (itemBytes + 1<<10): false} {
 		v, err := itemsAt(list, 0, limit, false)
 		if refused != (err != nil) || refused != (v.Items == nil) {
-			t.Errorf("of %d bytes: %d items, %v", limit, len(v.Items), err)
+			t.Errorf("limit of %d bytes: got %d items, %v", limit, len(v.Items), err)
 		}
 	}
 }
 
-// TestWholeFeatures: whole numbers of any size are features.
+// TestWholeFeatures checks that integers of any size can be features.
 func TestWholeFeatures(t *testing.T) {
 	b := array.NewListBuilder(memory.DefaultAllocator, arrow.PrimitiveTypes.Uint64)
 	b.Append(true)
 	b.ValueBuilder().(*array.Uint64Builder).AppendValues([]uint64{3, math.MaxUint64}, nil)
 	if got, err := numbersAt(b.NewListArray(), 0); err != nil || !slices.Equal(got, []float32{3, 0x1p64}) {
-		t.Errorf("%v, %v", got, err)
+		t.Errorf("got %v, %v, want 3 and 2⁶⁴", got, err)
 	}
 }
 
-// TestEdgesOfARow: a list of more edges than a row may have bytes of is refused, and so are lists of a damaged file
-// that lead beyond their values.
+// TestEdgesOfARow checks that a list of edges beyond the byte limit is an error, and that list
+// offsets beyond the values of a damaged file are errors.
 func TestEdgesOfARow(t *testing.T) {
 	lists := func(values arrow.Array, offsets ...int32) arrow.Array {
 		buffer := memory.NewBufferBytes(arrow.Int32Traits.CastToBytes(offsets))
@@ -171,7 +171,7 @@ func TestEdgesOfARow(t *testing.T) {
 	ends := numbers.NewArray()
 	edges := lists(lists(ends, 0, 2, 4), 0, 2)
 	if v, err := edgesAt(edges, 0, 2*edgeBytes); err != nil || !slices.Equal(v.Edges, [][2]int32{{0, 1}, {2, 0}}) {
-		t.Errorf("%v, %v", v.Edges, err)
+		t.Errorf("got %v, %v", v.Edges, err)
 	}
 	for want, c := range map[string]struct {
 		list  arrow.Array
@@ -182,7 +182,7 @@ func TestEdgesOfARow(t *testing.T) {
 		"edge 1: the file is damaged":    {lists(lists(ends, 0, 2, 5), 0, 2), 1 << 20},
 	} {
 		if v, err := edgesAt(c.list, 0, c.limit); err == nil || !strings.Contains(err.Error(), want) || v.Edges != nil {
-			t.Errorf("%v, %v; want %s", v.Edges, err, want)
+			t.Errorf("got %v, %v; want %s", v.Edges, err, want)
 		}
 	}
 }

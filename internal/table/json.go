@@ -10,26 +10,26 @@ import (
 	"github.com/sftseq/sftseq/internal/source"
 )
 
-// listReader reads a JSON list of objects, or objects one after the other that go over
-// several lines: one value at a time, whatever size the whole has. The values are counted
-// as rows, since many may stand in one line.
+// listReader reads a JSON list of objects, or concatenated objects that may span several lines. It
+// reads one value at a time, so the size of the whole is not limited. Rows are numbered by value,
+// because a line may have many values.
 type listReader struct {
 	in      *source.Source
 	columns *jsonColumns
 	list    bool
-	limit   int // bytes of a value
+	limit   int // maximum bytes of a value
 	row     int64
 	line    int64 // current line
 	value   []byte
-	closers []byte // closing delimiters of the open values
+	closers []byte // closing delimiters of the open lists and objects
 	closed  bool   // the list has ended
 }
 
-// maxJSONDepth is that of encoding/json.
+// maxJSONDepth is the maximum nesting depth of encoding/json.
 const maxJSONDepth = 10000
 
-// newJSON reads a file that is a list, or one object behind the other, in one line each or
-// in several.
+// newJSON returns a reader of a file that is a JSON list or concatenated objects, in one line each
+// or in several.
 func newJSON(in *source.Source, o Options) (Reader, error) {
 	if head, _ := in.Peek(len(byteOrderMark)); string(head) == byteOrderMark {
 		if _, err := in.Discard(len(head)); err != nil {
@@ -60,7 +60,7 @@ func newJSON(in *source.Source, o Options) (Reader, error) {
 	return r, nil
 }
 
-// oneLine reports whether the first object ends with its line, as far as can be seen.
+// oneLine reports whether the first object ends with its line, as far as the buffer shows.
 func oneLine(in *source.Source) bool {
 	if _, err := in.Peek(1); err != nil {
 		return false
@@ -70,7 +70,7 @@ func oneLine(in *source.Source) bool {
 	return !whole || json.Valid(line)
 }
 
-// Columns returns nil: every object may have others.
+// Columns returns nil, because every object may have different columns.
 func (r *listReader) Columns() []string { return nil }
 
 // Next returns the next object.
@@ -87,7 +87,7 @@ func (r *listReader) Next(row *Row) error {
 	return err
 }
 
-// more reports whether the end of the file would be too early.
+// more reports whether the file must not end yet, because its list is open.
 func (r *listReader) more() bool { return r.list && !r.closed }
 
 func (r *listReader) next(row *Row) error {
@@ -149,7 +149,7 @@ func (r *listReader) next(row *Row) error {
 	return nil
 }
 
-// skipSpace reads the next byte that is no space.
+// skipSpace returns the next byte that is not white space.
 func (r *listReader) skipSpace() (byte, error) {
 	for {
 		b, err := r.in.ReadByte()
@@ -166,8 +166,8 @@ func (r *listReader) skipSpace() (byte, error) {
 	}
 }
 
-// readValue reads a value that begins with a byte, up to its end, and returns its size.
-// What goes beyond the limit is passed over.
+// readValue reads a value that begins with first, and returns its size. It discards the bytes
+// beyond the limit.
 func (r *listReader) readValue(first byte) (size int64, err error) {
 	if cap(r.value) > keptValue {
 		r.value = nil
@@ -214,10 +214,10 @@ func (r *listReader) readValue(first byte) (size int64, err error) {
 	}
 }
 
-// keptValue is the size above which the memory of a value is given back.
+// keptValue is the maximum capacity of a value buffer that is kept for the next value.
 const keptValue = 1 << 20
 
-// nest follows what opens and closes.
+// nest updates the open lists and objects by a delimiter.
 func (r *listReader) nest(b byte) error {
 	switch b {
 	case '{':
@@ -237,8 +237,8 @@ func (r *listReader) nest(b byte) error {
 	return nil
 }
 
-// atEnd reports whether a value ends with a byte that leaves nothing open: an object, a
-// list and a string do, a word or a number goes on to what cannot be of it.
+// atEnd reports whether a value ends with byte b when no list or object is open. Objects, lists and
+// strings end with their delimiter; a word or a number ends before white space or a delimiter.
 func (r *listReader) atEnd(b byte) (bool, error) {
 	if b == '}' || b == ']' || b == '"' {
 		return true, nil

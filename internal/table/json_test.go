@@ -17,8 +17,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// TestJSONLists: a list of objects, and concatenated objects, are read one value at a time; a bad value is reported
-// with its line, and an error between values ends the reading.
+// TestJSONLists checks that lists of objects and concatenated objects are read one value at a time.
+// A bad value is an error of its row; an error between values ends reading.
 func TestJSONLists(t *testing.T) {
 	long := strings.Repeat("x", 300)
 	for _, c := range []struct {
@@ -57,22 +57,22 @@ func TestJSONLists(t *testing.T) {
 			got, err := read(file(t, "x.json"+ending, text), Options{Columns: []string{"a", "b"}, MaxField: 200})
 			wrong := strings.Replace(c.err, "x.json", "x.json"+ending, 1)
 			if (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), wrong) {
-				t.Errorf("%.60q: %v, want %q", text, err, wrong)
+				t.Errorf("%.60q: got error %v, want %q", text, err, wrong)
 			}
 			if c.want != nil && strings.Join(got, "\n") != strings.Join(c.want, "\n") {
-				t.Errorf("%.60q: %q, want %q", text, got, c.want)
+				t.Errorf("%.60q: got %q, want %q", text, got, c.want)
 			}
 		}
 	}
 	for _, line := range []string{"[", `[{"a":1},`} {
 		if got, err := read(file(t, "x.jsonl", line+"\n{\"a\":1}\n"), Options{Columns: []string{"a"}}); err != nil ||
 			len(got) != 2 || !strings.HasSuffix(got[0], "a file that is one JSON list is read with --format json") {
-			t.Errorf("%q: %q, %v", line, got, err)
+			t.Errorf("%q: got %q, %v", line, got, err)
 		}
 	}
 }
 
-// blocks are a text again and again.
+// blocks is a reader of n repetitions of text.
 type blocks struct {
 	n    int
 	text string
@@ -91,14 +91,14 @@ func (r *blocks) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// TestJSONListMemory: a value that is too long takes no memory beyond what is accepted, and
-// a list of many values none beyond what the rows have.
+// TestJSONListMemory checks that a value beyond the limit allocates at most the limit, and that a
+// long list allocates no more than its rows.
 func TestJSONListMemory(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		text io.Reader
 		rows int
-		most uint64 // bytes that are allocated
+		most uint64 // maximum allocated bytes
 	}{
 		{"a long value", io.MultiReader(strings.NewReader(`[{"a":"`),
 			&blocks{n: 1000, text: strings.Repeat("x", 50000)}, strings.NewReader(`"},{"a":"x"}]`)), 2, 4 << 20},
@@ -113,13 +113,13 @@ func TestJSONListMemory(t *testing.T) {
 			err = r.Next(&row)
 		}
 		if took := allocated() - before; err != io.EOF || rows-1 != c.rows || took > c.most {
-			t.Errorf("%s: %d rows, %v, %d bytes are allocated", c.name, rows-1, err, took)
+			t.Errorf("%s: got %d rows, %v, %d allocated bytes", c.name, rows-1, err, took)
 		}
 	}
 }
 
-// TestJSONPaths: a column is a key or a path; a key that has the whole path as its name
-// comes first.
+// TestJSONPaths checks that a column is a key or a path, and that a key equal to the whole path
+// takes precedence.
 func TestJSONPaths(t *testing.T) {
 	const object = `{"doc":{"body":"text","n":{"deep":[[1,2],[3]]}},"messages":[{"role":"user","content":"hello"},{"role":"bot","content":"bye"}],"a.b":"key","a":{"b":"path","c.d":"inner","c":{"d":"no"}},"x":null,"empty":[],"[0]":"bracket"}`
 	for path, want := range map[string]string{
@@ -133,7 +133,7 @@ func TestJSONPaths(t *testing.T) {
 		for name, text := range map[string]string{"x.jsonl": object + "\n", "x.json": "[" + object + "]"} {
 			got, err := read(file(t, name, text), Options{Columns: []string{path}})
 			if err != nil || len(got) != 1 || got[0] != "1: "+want {
-				t.Errorf("%s of %s: %q, %v, want %q", path, name, got, err, want)
+				t.Errorf("%s of %s: got %q, %v, want %q", path, name, got, err, want)
 			}
 		}
 	}
@@ -142,16 +142,16 @@ func TestJSONPaths(t *testing.T) {
 	must.Get(read(file(t, "x.json", "["+object+"]"), Options{Columns: []string{"doc.body", "body"}, Absent: absent}))(t)
 	if want := []string{"[0]", "a.b", "a.b", "a.c.d", "a.c.d", "doc.body", "doc.n.deep", "empty", "messages[0].content",
 		"messages[0].role", "x", "body"}; !slices.Equal(found, slices.Compact(want)) {
-		t.Errorf("found %q, want %q", found, want)
+		t.Errorf("got columns %q, want %q", found, want)
 	}
 	var list *ColumnError
 	rows, err := readRows(file(t, "x.jsonl", `{"a":["x","y"]}`), Options{Columns: []string{"a"}})
 	if err != nil || len(rows) != 1 || !errors.As(rows[0].Err, &list) || !list.List || list.Column != "a" {
-		t.Errorf("%+v, %v", rows, err)
+		t.Errorf("got %+v, %v, want a ColumnError of a list", rows, err)
 	}
 }
 
-// theirPath is what a path leads to, by values of encoding/json.
+// theirPath returns the value at a path in a value decoded by encoding/json.
 func theirPath(value any, path string) any {
 	switch value := value.(type) {
 	case map[string]any:
@@ -183,8 +183,7 @@ func theirPath(value any, path string) any {
 	return nil
 }
 
-// FuzzJSONPath: a path of words and numbers leads to what it leads to among the values of
-// encoding/json.
+// FuzzJSONPath checks that a path leads to the same value as in the value decoded by encoding/json.
 func FuzzJSONPath(f *testing.F) {
 	f.Add(`{"a":{"b":[1,{"c":2}]}}`, "a.b.1.c")
 	f.Add(`{"a.b":1,"a":{"b":2}}`, "a.b")
@@ -194,7 +193,7 @@ func FuzzJSONPath(f *testing.F) {
 		defer testenv.FuzzLimits(t, 4<<20+2000*(len(object)+len(path)))()
 		columns := newJSONColumns("x", Options{Columns: []string{path}})
 		var row Row
-		columns.read(&row, []byte(object)) // never a panic
+		columns.read(&row, []byte(object)) // must not panic
 		var whole map[string]any
 		d := json.NewDecoder(strings.NewReader(object))
 		d.UseNumber()
@@ -208,7 +207,7 @@ func FuzzJSONPath(f *testing.F) {
 		}
 		found, err := follow(fields, path)
 		if err != nil {
-			return // a key that occurs twice
+			return // a duplicate key
 		}
 		var got any
 		if found != nil {
@@ -217,13 +216,13 @@ func FuzzJSONPath(f *testing.F) {
 			must.Succeed(t, inner.Decode(&got))
 		}
 		if want := theirPath(whole, path); !reflect.DeepEqual(got, want) {
-			t.Errorf("%q of %s: %v, want %v", path, object, got, want)
+			t.Errorf("%q of %s: got %v, want %v", path, object, got, want)
 		}
 	})
 }
 
-// FuzzJSONList: what encoding/json reads as a list of objects has the same values here, and
-// whatever the text, reading ends without a panic.
+// FuzzJSONList checks that the values of a list of objects equal those of encoding/json, and that
+// reading any text terminates without a panic.
 func FuzzJSONList(f *testing.F) {
 	for _, text := range []string{`[]`, `[{"a":1}]`, "[ {\"a\":\"x\\\"]\"} ,\n{\"a\":[1,2]},3,\"s\",null,true ]",
 		`[{"a":{"b":"}"}}]x`, "{\n\"a\":1}{\n\"a\":2}", "{\"a\":1}\n{\"a\":2}", `["\u005d",{}]`, `[1,,2]`, `[[[[]]]]`} {
@@ -236,7 +235,7 @@ func FuzzJSONList(f *testing.F) {
 		rows, err := readRows(path, Options{Columns: []string{"a"}, MaxField: 1 << 16})
 		for i, row := range rows {
 			if i > 0 && row.Line <= rows[i-1].Line {
-				t.Fatalf("row %d behind row %d", row.Line, rows[i-1].Line)
+				t.Fatalf("got row %d after row %d", row.Line, rows[i-1].Line)
 			}
 		}
 		var list []json.RawMessage
@@ -244,14 +243,14 @@ func FuzzJSONList(f *testing.F) {
 			return
 		}
 		if err != nil || len(rows) != len(list) {
-			t.Fatalf("%q: %d rows of %d, %v", text, len(rows), len(list), err)
+			t.Fatalf("%q: got %d rows of %d, %v", text, len(rows), len(list), err)
 		}
 		for i, value := range list {
 			want := newJSONColumns(path, Options{Columns: []string{"a"}})
 			var row Row
 			want.read(&row, value)
 			if fmt.Sprint(row.Values) != fmt.Sprint(rows[i].Values) || (row.Err == nil) != (rows[i].Err == nil) {
-				t.Errorf("value %d of %q: %v %v, want %v %v", i, text, rows[i].Values, rows[i].Err, row.Values, row.Err)
+				t.Errorf("value %d of %q: got %v %v, want %v %v", i, text, rows[i].Values, rows[i].Err, row.Values, row.Err)
 			}
 		}
 	})

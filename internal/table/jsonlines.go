@@ -14,7 +14,7 @@ import (
 	"github.com/sftseq/sftseq/internal/source"
 )
 
-// jsonReader reads a JSON object a line.
+// jsonReader reads one JSON object per line.
 type jsonReader struct {
 	in      *source.Source
 	lines   *jsonlines.Reader
@@ -33,7 +33,8 @@ func newJSONLines(in *source.Source, o Options) (*jsonReader, error) {
 	return r, err
 }
 
-// linesFrom is what follows the first byte at which a line may begin: that or a later one.
+// linesFrom returns a reader that starts at the first line that begins at byte at or later, and the
+// start of that line.
 func linesFrom(in *source.Source, at int64) (rest io.Reader, start int64, err error) {
 	whole := in.Whole()
 	if whole == nil {
@@ -53,7 +54,7 @@ func linesFrom(in *source.Source, at int64) (rest io.Reader, start int64, err er
 	}
 }
 
-// Columns returns nil: every line may have others.
+// Columns returns nil, because every line may have different columns.
 func (r *jsonReader) Columns() []string { return nil }
 
 // Next returns the next row.
@@ -88,7 +89,7 @@ func (r *jsonReader) Next(row *Row) error {
 	return nil
 }
 
-// beginsList reports whether a line is the first of a list of objects.
+// beginsList reports whether a line begins a list of objects.
 func beginsList(line []byte) bool {
 	inner, list := bytes.CutPrefix(bytes.TrimSpace(line), []byte("["))
 	inner = bytes.TrimSpace(inner)
@@ -98,8 +99,8 @@ func beginsList(line []byte) bool {
 // Close closes the file.
 func (r *jsonReader) Close() error { return r.in.Close() }
 
-// jsonColumns finds the columns in JSON objects. Their values are strings, numbers and
-// true or false, which stand for their text, or lists of whole numbers.
+// jsonColumns extracts columns from JSON objects. Values are strings, numbers, booleans, or lists
+// of integers. Numbers and booleans are returned as text.
 type jsonColumns struct {
 	file    string
 	columns []string
@@ -107,14 +108,14 @@ type jsonColumns struct {
 	lists   []string
 	points  []string        // columns of features
 	series  []string        // columns of numbers
-	known   map[string]bool // keys that columns begin with
+	known   map[string]bool // first keys of the column paths
 	absent  func(file, column string, found []string)
-	missing map[string]bool // columns that were in no row yet
-	objects int             // rows with columns
-	found   []string        // columns of the first of them
+	missing map[string]bool // columns absent from all rows so far
+	objects int             // number of rows
+	found   []string        // columns of the first rows
 }
 
-// firstRows is of how many rows the columns are remembered.
+// firstRows is the number of rows whose columns are recorded for error messages.
 const firstRows = 10
 
 func newJSONColumns(file string, o Options) *jsonColumns {
@@ -129,7 +130,7 @@ func newJSONColumns(file string, o Options) *jsonColumns {
 	return c
 }
 
-// read reads a row from a JSON object.
+// read sets a row to the columns of a JSON object.
 func (c *jsonColumns) read(row *Row, object []byte) {
 	fields, err := jsonlines.Fields(object, c.known)
 	if err != nil {
@@ -162,7 +163,7 @@ func (c *jsonColumns) read(row *Row, object []byte) {
 	}
 }
 
-// look notes which columns there are, as long as one is missing.
+// look records the columns of the first rows while a wanted column is missing.
 func (c *jsonColumns) look(object []byte) {
 	if len(c.missing) == 0 {
 		return
@@ -175,7 +176,7 @@ func (c *jsonColumns) look(object []byte) {
 	c.found = slices.Compact(c.found)
 }
 
-// reportMissing reports columns that no row has.
+// reportMissing reports wanted columns that no row has.
 func (c *jsonColumns) reportMissing() {
 	if c.objects == 0 || c.absent == nil {
 		return
@@ -187,14 +188,14 @@ func (c *jsonColumns) reportMissing() {
 	}
 }
 
-// asItStands is a list or an object as JSON, in one line.
+// asItStands returns a list or an object as JSON in one line.
 func asItStands(field json.RawMessage) (Value, error) {
 	var line bytes.Buffer
 	err := json.Compact(&line, field)
 	return Value{Text: line.String(), JSON: true}, err
 }
 
-// maxListed is how many existing columns are named if one is missing.
+// maxListed is the maximum number of existing columns in the error for a missing column.
 const maxListed = 20
 
 // AbsentText describes the arguments of [Options.Absent].
@@ -203,7 +204,7 @@ func AbsentText(file, column string, found []string) string {
 		found[:min(len(found), maxListed)])
 }
 
-// valueOf is the value of a field, which is missing where it is nil or null.
+// valueOf returns the value of a field. A nil or null field is null.
 func valueOf(field json.RawMessage) (v Value, err error) {
 	if field == nil || string(field) == "null" {
 		return Value{Null: true}, nil

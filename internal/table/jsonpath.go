@@ -8,11 +8,11 @@ import (
 	"github.com/sftseq/sftseq/internal/jsonlines"
 )
 
-// A column of JSON is a key, or a path of keys and of places in lists: doc.body,
-// messages[0].content or messages.0.content, where -1 is the last place of a list. At
-// every step a key that is the whole rest of the path, dots and all, comes before a path.
+// A column of JSON is a key, or a path of keys and list indices: doc.body, messages[0].content or
+// messages.0.content. Index -1 is the last element. At every step, a key equal to the rest of the
+// path, including dots, takes precedence over a path.
 
-// cutPath takes the first step off a path. There is more behind it unless it is the last.
+// cutPath splits off the first step of a path. more reports whether steps follow.
 func cutPath(path string) (step, rest string, more bool) {
 	if inner, ok := strings.CutPrefix(path, "["); ok {
 		if step, rest, ok = strings.Cut(inner, "]"); ok {
@@ -31,7 +31,7 @@ func cutPath(path string) (step, rest string, more bool) {
 	return path[:at], path[at+1:], true
 }
 
-// pathKeys are the keys of an object that a path may begin with.
+// pathKeys returns the keys of an object with which a path may begin.
 func pathKeys(path string) []string {
 	step, _, more := cutPath(path)
 	if !more {
@@ -40,7 +40,8 @@ func pathKeys(path string) []string {
 	return []string{path, step}
 }
 
-// follow is what a path leads to in an object with these fields; nil if nothing is there.
+// follow returns the value at a path in an object with the given fields, or nil if it does not
+// exist.
 func follow(fields map[string]json.RawMessage, path string) (json.RawMessage, error) {
 	if value := fields[path]; value != nil {
 		return value, nil
@@ -52,7 +53,7 @@ func follow(fields map[string]json.RawMessage, path string) (json.RawMessage, er
 	return followInto(fields[step], rest)
 }
 
-// followInto is what a path leads to in a value.
+// followInto returns the value at a path in a value.
 func followInto(value json.RawMessage, path string) (json.RawMessage, error) {
 	switch value[0] {
 	case '{':
@@ -69,7 +70,7 @@ func followInto(value json.RawMessage, path string) (json.RawMessage, error) {
 		step, rest, more := cutPath(path)
 		at, err := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(step, "["), "]"))
 		if err != nil {
-			return nil, nil // a key, which a list does not have
+			return nil, nil // a key, which a list cannot have
 		}
 		if at < 0 {
 			for range jsonlines.Elements(value) {
@@ -85,8 +86,8 @@ func followInto(value json.RawMessage, path string) (json.RawMessage, error) {
 	return nil, nil
 }
 
-// element is the element of a list at a place, nil if there is none. Only that one is kept: a slice of
-// all takes many times the memory of their text.
+// element returns the element of a list at an index, or nil. It keeps only that element, because a
+// slice of all elements takes many times the memory of the text.
 func element(list json.RawMessage, at int) json.RawMessage {
 	n := 0
 	for e := range jsonlines.Elements(list) {
@@ -98,11 +99,11 @@ func element(list json.RawMessage, at int) json.RawMessage {
 	return nil
 }
 
-// maxSteps is how deep [paths] looks.
+// maxSteps is the maximum depth of [paths].
 const maxSteps = 3
 
-// paths are those to the values of an object that a column may have, in the order of the
-// keys, for those who looked for another.
+// paths returns the paths of an object's values that may be columns, in the order of their keys,
+// for error messages.
 func paths(object []byte, before string, steps int) (out []string) {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(object, &fields) != nil {

@@ -9,11 +9,11 @@ import (
 	"github.com/sftseq/sftseq/internal/source"
 )
 
-// lineReader reads a file whose rows are its lines, but for empty ones.
+// lineReader reads a file whose rows are its non-empty lines.
 type lineReader struct {
 	in      *source.Source
 	window  *window
-	limit   int // bytes of a line
+	limit   int // maximum bytes of a line
 	columns []string
 	wanted  []int
 	line    int64
@@ -24,14 +24,14 @@ func newLineReader(in *source.Source, o Options, columns []string) (lineReader, 
 	return lineReader{in: in, window: newWindow(in), limit: o.MaxField, columns: columns, wanted: wanted}, err
 }
 
-// Columns returns those of the file.
+// Columns returns the columns of the format.
 func (r *lineReader) Columns() []string { return r.columns }
 
 // Close closes the file.
 func (r *lineReader) Close() error { return r.in.Close() }
 
-// begin begins a row with the next line that is not empty once it is trimmed. Bad says why the
-// line cannot be read, err why the file cannot.
+// begin begins a row with the next line that is not empty after trimming. bad is an error of the
+// line, err an error of the file.
 func (r *lineReader) begin(row *Row, trim func(string) string) (line string, bad, err error) {
 	long := false
 	for line == "" && !long {

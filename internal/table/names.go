@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// Names are what rows are called that have no id of their own: as errors name their
-// places, but without the folders above what was asked for, so that the same files have the
-// same names wherever they lie.
+// Names gives names to rows without an id: file and line, as in error messages, but without the
+// folders above the requested paths. The names of the same files are therefore equal wherever the
+// files lie.
 type Names struct {
-	files   map[string]string // asked for, and what they are called
-	folders map[string]string // asked for, with a separator behind, and what is put in their place
+	files   map[string]string // requested path → name
+	folders map[string]string // requested folder with a trailing separator → prefix of the names
 }
 
-// NewNames are those of the rows of files and folders, which are called by their last part;
-// by their whole path where two have the same. What is in the only folder is called by its
-// path within it.
+// NewNames returns the names of rows of files and folders. A path is named by its last element, or
+// by its whole path if two last elements are equal. Files of a single folder are named by their
+// path within the folder.
 func NewNames(paths []string) *Names {
 	n := &Names{files: map[string]string{}, folders: map[string]string{}}
 	within := func(folder string) string { return strings.TrimSuffix(filepath.Join(folder, "x"), "x") }
@@ -43,9 +43,8 @@ func NewNames(paths []string) *Names {
 	return n
 }
 
-// ID is what a row is called: the text that it has in a column, of which at is the place
-// among its values (-1 without one), otherwise what [Names.Of] says. Own reports whether
-// that is a name, not a place.
+// ID returns the id of a row: the text in column at of its values (at is -1 without an id column),
+// or else the result of [Names.Of]. own reports whether the id is a name and not a position.
 func (n *Names) ID(row *Row, at int) (id Value, own bool) {
 	if at >= 0 && at < len(row.Values) {
 		if v := row.Values[at]; v.Text != "" {
@@ -55,7 +54,7 @@ func (n *Names) ID(row *Row, at int) (id Value, own bool) {
 	return Value{Text: n.Of(row)}, row.Name != ""
 }
 
-// Of is the name of a row: the record's own, or its file and line, or byte.
+// Of returns the name of a row: the record's own name, or its file and line, or byte.
 func (n *Names) Of(row *Row) string {
 	if row.Name != "" {
 		return row.Name
@@ -74,7 +73,7 @@ func (n *Names) file(path string) string {
 	if short, ok := n.files[path]; ok {
 		return short
 	}
-	inner := "" // folder inside others
+	inner := "" // the innermost requested folder that contains the file
 	for folder := range n.folders {
 		if strings.HasPrefix(path, folder) && len(folder) >= len(inner) {
 			inner = folder

@@ -19,7 +19,7 @@ import (
 	"github.com/sftseq/sftseq/internal/source"
 )
 
-// others are tables that other programs wrote; see testdata/others/README.md.
+// others returns the paths of tables that other programs wrote; see testdata/others/README.md.
 func others(t testing.TB) []string {
 	t.Helper()
 	var paths []string
@@ -33,8 +33,8 @@ func others(t testing.TB) []string {
 	return paths
 }
 
-// expected are the rows that a file of others should have, from the JSON lines that it
-// was made of, read by the standard library.
+// expected returns the rows of a file of others, read by the standard library from the JSON lines
+// from which the file was made.
 func expected(t testing.TB, name string) (rows []map[string]any) {
 	t.Helper()
 	from := "kinds.jsonl"
@@ -53,7 +53,7 @@ func expected(t testing.TB, name string) (rows []map[string]any) {
 	return rows
 }
 
-// differs says how a value is not the one expected.
+// differs returns an error if a value is not the expected value.
 func differs(column string, got Value, want any) error {
 	switch want := want.(type) {
 	case nil:
@@ -89,14 +89,14 @@ func differs(column string, got Value, want any) error {
 	return fmt.Errorf("%+v, want %v", got, want)
 }
 
-// unreadable are columns of others that are refused, and how.
+// unreadable has the columns of others that cannot be read, and the errors.
 var unreadable = map[string]string{
 	"day":    `column "day": expected text, numbers or lists of whole numbers, found date32: write it as text`,
 	"object": `column "object": expected text, numbers or lists of whole numbers, found struct<a: int32>: write it as text`,
 }
 
-// TestOthers: what other programs wrote is read as what was meant; columns that are no
-// text are refused with a word on what they are, but for dates that are only copied.
+// TestOthers checks that files of other programs are read correctly. Unreadable columns are errors
+// that name their type, except dates that are only copied.
 func TestOthers(t *testing.T) {
 	for _, path := range others(t) {
 		name := filepath.Base(path)
@@ -111,12 +111,12 @@ func TestOthers(t *testing.T) {
 		columns = slices.DeleteFunc(columns, func(c string) bool { return unreadable[c] != "" && c != "day" })
 		got, err := readRows(path, Options{Columns: columns, Copied: []string{"day"}})
 		if err != nil || len(got) != len(rows) {
-			t.Errorf("%s: %d of %d rows, %v", name, len(got), len(rows), err)
+			t.Errorf("%s: got %d of %d rows, %v", name, len(got), len(rows), err)
 			continue
 		}
 		for i, row := range got {
 			if row.Err != nil || row.Line != int64(i+1) {
-				t.Errorf("%s: row %d: line %d, %v", name, i, row.Line, row.Err)
+				t.Errorf("%s: row %d: got line %d, %v", name, i, row.Line, row.Err)
 				continue
 			}
 			for k, column := range columns {
@@ -126,7 +126,7 @@ func TestOthers(t *testing.T) {
 	}
 }
 
-// columnsOf are all columns of a table.
+// columnsOf returns all columns of a table.
 func columnsOf(t testing.TB, path string) []string {
 	t.Helper()
 	r := must.Get(Open(context.Background(), path, Options{}))(t)
@@ -134,7 +134,7 @@ func columnsOf(t testing.TB, path string) []string {
 	return slices.Clone(r.Columns())
 }
 
-// readRows are all rows of a table.
+// readRows returns all rows of a table.
 func readRows(path string, o Options) (rows []*Row, err error) {
 	r, err := Open(context.Background(), path, o)
 	if err != nil {
@@ -154,8 +154,8 @@ func readRows(path string, o Options) (rows []*Row, err error) {
 	}
 }
 
-// TestFooterOnly: a file whose schema is in its footer alone must be one that can be
-// read there.
+// TestFooterOnly checks that a file with its schema only in the footer is an error unless the file
+// is seekable.
 func TestFooterOnly(t *testing.T) {
 	for _, name := range []string{"polars-newest.arrow", "javascript-utf8.arrow"} {
 		text := must.Get(os.ReadFile(filepath.Join("testdata", "others", name)))(t)
@@ -164,8 +164,8 @@ func TestFooterOnly(t *testing.T) {
 	}
 }
 
-// TestMissingBatches: what is damaged where a message begins may look like the end of a
-// file; its footer says how many there are.
+// TestMissingBatches checks that damage at the start of a message is not taken for the end of the
+// file, because the footer has the number of batches.
 func TestMissingBatches(t *testing.T) {
 	text := must.Get(os.ReadFile(filepath.Join("testdata", "others", "polars-zstd.arrow")))(t)
 	second := 16 + int(binary.LittleEndian.Uint32(text[12:])) // message
@@ -174,13 +174,13 @@ func TestMissingBatches(t *testing.T) {
 		copy(damaged[at:], zero)
 		rows, err := readRows(file(t, "x.arrow", string(damaged)), Options{Columns: []string{"text"}})
 		if err == nil || !strings.Contains(err.Error(), "footer: expected 0 record batches as in the file, found 1") {
-			t.Errorf("byte %d: %d rows, %v", at, len(rows), err)
+			t.Errorf("byte %d: got %d rows, %v", at, len(rows), err)
 		}
 	}
 }
 
-// TestTwoBytesOfDamage: a table of a message whose size is made odd let Arrow see a field
-// that was never checked, and ask for 189 GB.
+// TestTwoBytesOfDamage checks a damaged message whose odd table size made Arrow read an unchecked
+// field and allocate 189 GB.
 func TestTwoBytesOfDamage(t *testing.T) {
 	data := must.Get(os.ReadFile(filepath.Join("testdata", "others", "polars-zstd.arrows")))(t)
 	data[44], data[55] = 0x07, 0x80
@@ -191,6 +191,6 @@ func TestTwoBytesOfDamage(t *testing.T) {
 		r.Close()
 	}
 	if err == nil || !strings.Contains(err.Error(), path+": metadata is damaged") {
-		t.Errorf("%v, expected an error that names the file", err)
+		t.Errorf("got error %v, want an error that names the file", err)
 	}
 }

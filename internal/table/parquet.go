@@ -24,17 +24,18 @@ import (
 	parquetschema "github.com/apache/arrow/go/v15/parquet/schema"
 )
 
-// parquetRows are read at a time, if they are not too long.
+// parquetRows is the number of rows read at a time, unless they are too long.
 const parquetRows = 256
 
-// parquetMagic begins and ends a file.
+// parquetMagic is the marker at both ends of a Parquet file.
 const parquetMagic = "PAR1"
 
-// maxParquetFooter is above the metadata of files with many columns and row groups.
+// maxParquetFooter is the maximum size of the metadata in bytes, enough for many columns and row
+// groups.
 const maxParquetFooter = 256 << 20
 
-// newParquet reads a Parquet file, one row group after the other. It is read here and
-// there, so it must be a file.
+// newParquet returns a reader of a Parquet file, which reads one row group after the other. The
+// file must be seekable.
 func newParquet(path string, o Options) (_ *records, err error) {
 	if path == StandardInput {
 		return nil, errors.New("parquet has its contents at its end: expected a file")
@@ -49,7 +50,7 @@ func newParquet(path string, o Options) (_ *records, err error) {
 		}
 	}()
 	defer func() {
-		if p := recover(); p != nil { // errors that the checks below have missed
+		if p := recover(); p != nil { // errors that the checks below have not found
 			err = fmt.Errorf("the file is damaged%s", said(p))
 		}
 	}()
@@ -61,7 +62,7 @@ func newParquet(path string, o Options) (_ *records, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for i := range g.metadata.Schema.NumColumns() { // Arrow's reader has the bytes of an interval
+	for i := range g.metadata.Schema.NumColumns() { // Arrow's reader returns the bytes of an interval
 		if g.metadata.Schema.Column(i).ConvertedType() == parquetschema.ConvertedTypes.Interval {
 			g.unknown[g.metadata.Schema.ColumnRoot(i).Name()] = "INTERVAL"
 		}
@@ -102,28 +103,28 @@ func newParquet(path string, o Options) (_ *records, err error) {
 	return rows, nil
 }
 
-// groups reads one row group after the other: a record that is of two has no one
-// dictionary, which Arrow's reader then asks for.
+// groups reads one row group after the other. A record that spans two row groups would have no
+// single dictionary, which Arrow's reader requires.
 type groups struct {
 	plain    plainFile
 	memory   *allocator
 	metadata *metadata.FileMetaData
-	unknown  map[string]string // logical types that Arrow's reader does not know, by column
-	kept     arrow.Metadata    // metadata of the file to keep
-	classes  hfClasses         // in the metadata of Hugging Face's library
+	unknown  map[string]string // logical types unknown to Arrow's reader, by column
+	kept     arrow.Metadata    // file metadata to keep
+	classes  hfClasses         // class names in the metadata of Hugging Face's datasets library
 	reader   *pqarrow.FileReader
 	leaves   []int
 	next     int
-	rows     pqarrow.RecordReader // nil between two
-	batch    int64                // rows of a record
-	taken    int64                // rows of the group that were returned
-	skip     int64                // rows that are read again
-	rowsRead int64                // rows read of all groups
+	rows     pqarrow.RecordReader // nil between row groups
+	batch    int64                // rows per record
+	taken    int64                // rows of the group returned so far
+	skip     int64                // rows to read again and discard
+	rowsRead int64                // rows read so far in all groups
 	progress func(bytes int64)    // may be nil
 	reported int64                // bytes reported so far
 }
 
-// open reads the metadata.
+// open reads and checks the file metadata.
 func (g *groups) open() error {
 	footer, err := g.plain.footer()
 	if err != nil {
@@ -138,8 +139,9 @@ func (g *groups) open() error {
 	if g.metadata.IsSetEncryptionAlgorithm() {
 		return errors.New("the file is encrypted: expected an unencrypted one")
 	}
-	// Types follow from Parquet's own. Arrow's schema, which some programs add, would
-	// be decoded without a look at it. What a copy of a data set says of its ids, features and labels is kept.
+	// Types are derived from Parquet's own schema, because the embedded Arrow schema of some
+	// programs would be decoded unchecked. Metadata on ids, features and labels from data set
+	// copies is kept.
 	hidden := false
 	var keys, texts []string
 	for _, kv := range g.metadata.FileMetaData.KeyValueMetadata {
@@ -171,8 +173,8 @@ func (g *groups) open() error {
 	return err
 }
 
-// typed gives columns the types that Arrow's reader does not take over: its extension type for UUIDs, timestamps
-// without a time zone, and times in UTC.
+// typed sets column types that Arrow's reader does not adopt: its extension type for UUIDs,
+// timestamps without a time zone, and times in UTC.
 func (g *groups) typed(fields []arrow.Field) []arrow.Field {
 	root := g.metadata.Schema.Root()
 	for i := range min(len(fields), root.NumFields()) {
@@ -186,7 +188,7 @@ func (g *groups) typed(fields []arrow.Field) []arrow.Field {
 		case *parquetschema.TimestampLogicalType:
 			if t, ok := fields[i].Type.(*arrow.TimestampType); ok {
 				zone := ""
-				if logical.IsAdjustedToUTC() || logical.IsFromConvertedType() { // older files say nothing of it
+				if logical.IsAdjustedToUTC() || logical.IsFromConvertedType() { // older files do not specify a time zone
 					zone = "UTC"
 				}
 				fields[i].Type = &arrow.TimestampType{Unit: t.Unit, TimeZone: zone}
@@ -196,7 +198,7 @@ func (g *groups) typed(fields []arrow.Field) []arrow.Field {
 	return fields
 }
 
-// prepare has the chunks of wanted columns read through [plainFile].
+// prepare makes Arrow's reader read the chunks of the wanted columns through [plainFile].
 func (g *groups) prepare() error {
 	columns := g.metadata.Schema.NumColumns()
 	for n, group := range g.metadata.RowGroups {
@@ -222,7 +224,7 @@ func (g *groups) prepare() error {
 				m.NumValues != group.NumRows:
 				return fmt.Errorf("row group %d: column %q: expected %d values, found %d", n, name,
 					group.NumRows, m.NumValues)
-			case group.NumRows == 0: // it need not have pages
+			case group.NumRows == 0: // an empty row group need not have pages
 				continue
 			}
 			switch m.Codec {
@@ -250,7 +252,7 @@ func (g *groups) prepare() error {
 	return nil
 }
 
-// widthOf is how many bytes a value has, 0 where they differ.
+// widthOf returns the size of a value in bytes, or 0 if sizes vary.
 func widthOf(t parquet.Type, length int) int {
 	switch t {
 	case parquet.Types.Int32, parquet.Types.Float:
@@ -282,7 +284,7 @@ func (g *groups) read() (arrow.Record, error) {
 		}
 		record, err := g.record()
 		var much *tooMuch
-		if errors.As(err, &much) && g.batch > 1 { // a few rows may be as long as all others
+		if errors.As(err, &much) && g.batch > 1 { // a few rows may be as long as all others together
 			if err := g.begin(max(1, g.batch/16)); err != nil {
 				return nil, err
 			}
@@ -312,7 +314,7 @@ func (g *groups) read() (arrow.Record, error) {
 	}
 }
 
-// parquetRowsOf is how many rows a file has.
+// parquetRowsOf returns the number of rows of a Parquet file.
 func parquetRowsOf(path string) (rows int64, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -337,8 +339,7 @@ func parquetRowsOf(path string) (rows int64, err error) {
 	return rows, nil
 }
 
-// skipTo passes over the row groups before a row, and returns how many rows are before it
-// in its own.
+// skipTo skips the row groups before a row, and returns the index of the row in its group.
 func (g *groups) skipTo(row int64) int64 {
 	for g.next < len(g.metadata.RowGroups) && row >= g.metadata.RowGroups[g.next].NumRows {
 		row -= g.metadata.RowGroups[g.next].NumRows
@@ -347,8 +348,8 @@ func (g *groups) skipTo(row int64) int64 {
 	return row
 }
 
-// report reports progress as the part of the file that was read, by rows: the bytes of unwanted columns are not read,
-// and others may be read twice.
+// report reports progress as a fraction of the rows. It does not count bytes, because unwanted
+// columns are not read and other columns may be read twice.
 func (g *groups) report(part float64) {
 	if now := int64(min(1, part) * float64(g.plain.size)); g.progress != nil && now > g.reported {
 		g.progress(now - g.reported)
@@ -356,7 +357,7 @@ func (g *groups) report(part float64) {
 	}
 }
 
-// begin reads the rest of the row group, in records of batch rows.
+// begin starts reading the rest of the row group in records of batch rows.
 func (g *groups) begin(batch int64) (err error) {
 	g.batch, g.skip = batch, g.taken
 	g.plain.begin(g.next - 1)
@@ -366,7 +367,7 @@ func (g *groups) begin(batch int64) (err error) {
 		if g.leaves != nil && !slices.Contains(g.leaves, leaf) {
 			continue
 		}
-		// GetRecordReader does this in goroutines, whose panics nothing recovers.
+		// GetRecordReader would do this in goroutines, whose panics cannot be recovered here.
 		if _, err := group.ColumnChunk(leaf); err != nil {
 			return err
 		}
@@ -375,7 +376,7 @@ func (g *groups) begin(batch int64) (err error) {
 	return err
 }
 
-// record is the next one, nil behind the last.
+// record returns the next record of the row group, or nil after the last.
 func (g *groups) record() (record arrow.Record, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -388,7 +389,7 @@ func (g *groups) record() (record arrow.Record, err error) {
 	}()
 	for {
 		more := g.rows.Next()
-		if g.plain.err != nil { // Arrow's reader may take it for the end
+		if g.plain.err != nil { // Arrow's reader may take the error for the end of the file
 			return nil, g.plain.err
 		}
 		if more && g.rows.Record().NumRows() > 0 {
@@ -403,27 +404,27 @@ func (g *groups) record() (record arrow.Record, err error) {
 	}
 }
 
-// plainFile is a Parquet file as if its columns were not compressed: the pages of leaf
-// column i are read from byte i<<[chunkBits] on, in their order.
+// plainFile presents a Parquet file as uncompressed: the pages of leaf column i follow each other
+// from byte i<<[chunkBits] on.
 type plainFile struct {
 	file   *os.File
 	size   int64          // bytes of the file
 	end    int64          // end of the pages
 	groups [][]chunkPlace // wanted columns of each row group
 	open   map[int64]*chunk
-	err    error // the first
+	err    error // first error
 }
 
 const chunkBits = 40
 
-// chunkPlace is a chunk and where it begins.
+// chunkPlace is a column chunk and its position in the file.
 type chunkPlace struct {
 	leaf  int
 	start int64
 	chunk chunk
 }
 
-// footer reads the metadata.
+// footer returns the encoded metadata of the file.
 func (p *plainFile) footer() ([]byte, error) {
 	info, err := p.file.Stat()
 	if err != nil {
@@ -446,7 +447,7 @@ func (p *plainFile) footer() ([]byte, error) {
 	return footer, err
 }
 
-// begin begins a row group.
+// begin opens the chunks of a row group.
 func (p *plainFile) begin(group int) {
 	p.open = map[int64]*chunk{}
 	for _, place := range p.groups[group] {
@@ -457,14 +458,14 @@ func (p *plainFile) begin(group int) {
 	}
 }
 
-// ReadAt reads what comes next of a column.
+// ReadAt reads the next bytes of a column. It supports sequential reading only.
 func (p *plainFile) ReadAt(b []byte, at int64) (int, error) {
 	c := p.open[at>>chunkBits]
 	if c == nil || at&(1<<chunkBits-1) != c.at {
 		return 0, fmt.Errorf("column %d: expected to be read in order", at>>chunkBits)
 	}
 	n, err := io.ReadFull(c, b)
-	if err == io.ErrUnexpectedEOF { // bytes come first: Arrow's buffer keeps an error, and then fills no more
+	if err == io.ErrUnexpectedEOF { // return the bytes first: Arrow's buffer keeps an error and then stops reading
 		err = nil
 	}
 	if err != nil && err != io.EOF && p.err == nil {
@@ -473,5 +474,5 @@ func (p *plainFile) ReadAt(b []byte, at int64) (int, error) {
 	return n, err
 }
 
-// Seek returns the end, which is all that is asked for.
+// Seek returns a large offset, because Arrow's reader only seeks to the end for the size.
 func (p *plainFile) Seek(int64, int) (int64, error) { return math.MaxInt64, nil }

@@ -16,7 +16,7 @@ import (
 	"github.com/pierrec/lz4/v4"
 )
 
-// Codecs of pages, as Parquet numbers them.
+// Compression codecs of pages, with Parquet's numbers.
 const (
 	codecNone   = 0
 	codecSnappy = 1
@@ -32,7 +32,7 @@ var (
 		"DELTA_LENGTH_BYTE_ARRAY", "DELTA_BYTE_ARRAY", "RLE_DICTIONARY", "BYTE_STREAM_SPLIT"}
 )
 
-// nameOf is what a number is called, or the number.
+// nameOf returns names[n], or a text with the number if the name is unknown.
 func nameOf[T ~int | ~int32](names []string, n T) string {
 	if n >= 0 && int(n) < len(names) {
 		return names[n]
@@ -40,7 +40,7 @@ func nameOf[T ~int | ~int32](names []string, n T) string {
 	return "number " + strconv.Itoa(int(n))
 }
 
-// How many bytes a byte stands for at most.
+// Maximum decompressed bytes per compressed byte.
 const (
 	snappyRatio = 64
 	lz4Ratio    = 255
@@ -51,7 +51,8 @@ type inflater struct {
 	zstd *zstd.Decoder
 }
 
-// inflate returns size bytes. Memory grows with the decoded data, not with the claimed size.
+// inflate returns size decompressed bytes. Memory grows with the decoded data, not with the claimed
+// size.
 func (f *inflater) inflate(codec int, src []byte, size int) ([]byte, error) {
 	var r io.Reader
 	var err error
@@ -104,11 +105,10 @@ func (f *inflater) inflate(codec int, src []byte, size int) ([]byte, error) {
 	return out, nil
 }
 
-// usualRatio is what pages are seldom compressed beyond.
+// usualRatio is a compression ratio that pages seldom exceed.
 const usualRatio = 16
 
-// readBytes reads n bytes, which were compressed to some. Memory grows with what
-// arrives.
+// readBytes reads n bytes that were compressed to packed bytes. Memory grows with the bytes read.
 func readBytes(r io.Reader, n int64, packed int) ([]byte, error) {
 	buf := make([]byte, 0, min(n, 1<<20+usualRatio*int64(packed)))
 	for int64(len(buf)) < n {

@@ -6,14 +6,13 @@ import (
 	"fmt"
 )
 
-// maxDeltaBlock is above what programs write: 128 values, or 2,048.
+// maxDeltaBlock is the maximum number of values of a block. Programs write 128 or 2,048.
 const maxDeltaBlock = 1 << 16
 
-// checkDelta walks numbers that are packed as differences, of which there are at most
-// some: a head, then blocks of miniblocks, each with its own width. It returns how many
-// bytes they take.
+// checkDelta checks delta-encoded integers, at most most values: a header, then blocks of
+// miniblocks, each with its bit width. It returns their size in bytes.
 func checkDelta(data []byte, most int) (size int, err error) {
-	var head [4]uint64 // values of a block, its miniblocks, values of all, the first
+	var head [4]uint64 // values per block, miniblocks per block, total values, first value
 	for i := range head {
 		v, n := binary.Uvarint(data[size:])
 		if n <= 0 {

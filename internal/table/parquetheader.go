@@ -6,29 +6,30 @@ import (
 	"fmt"
 )
 
-// Kinds of pages.
+// Page types.
 const (
 	pageData       = 0
 	pageDictionary = 2
 	pageDataV2     = 3
 )
 
-// pageHeader is what stands before a page.
+// pageHeader is the header of a page.
 type pageHeader struct {
 	kind                     int32
 	uncompressed, compressed int32 // bytes
 	crc                      *uint32
 	values, encoding         int32
-	definitions, repetitions int32 // encodings of levels, in version 2 their bytes
-	nulls, rows              int32 // in version 2
-	plain                    bool  // in version 2: not compressed
-	parts                    int   // headers of its kind
+	definitions, repetitions int32 // encodings of the levels; in version 2, their sizes in bytes
+	nulls, rows              int32 // version 2 only
+	plain                    bool  // version 2: the values are not compressed
+	parts                    int   // number of type-specific headers
 }
 
-// maxPageHeader is above what a header with statistics of long texts has.
+// maxPageHeader is the maximum size of a header in bytes, enough for statistics of long texts.
 const maxPageHeader = 16 << 20
 
-// readPageHeader reads a header, and how many bytes it has.
+// readPageHeader reads a page header, and returns its size in bytes. left bytes remain in the
+// chunk.
 func readPageHeader(r *bufio.Reader, left int64) (h pageHeader, size int64, err error) {
 	limit := min(left, maxPageHeader)
 	t := &thrift{r, limit}
@@ -79,7 +80,7 @@ func readPageHeader(r *bufio.Reader, left int64) (h pageHeader, size int64, err 
 	return h, limit - t.left, err
 }
 
-// write is the header of the same page, not compressed.
+// write returns the encoded header of the same page without compression.
 func (h *pageHeader) write() []byte {
 	var w thriftWriter
 	w.int32(1, h.kind)
@@ -97,9 +98,9 @@ func (h *pageHeader) write() []byte {
 	return append(w.out, 0)
 }
 
-// checkFooter walks the metadata of a file: what lists say of their lengths is there,
-// and columns are not nested without end. It returns the columns of the table that have a logical type which
-// Arrow's reader does not know, with the name of the type, and hides that type from Arrow's reader.
+// checkFooter checks that the lists in a file's metadata are as long as they claim, and that
+// columns are not nested too deeply. It returns the names of logical types that Arrow's reader does
+// not know, by top-level column, and hides these types from Arrow's reader.
 func checkFooter(footer []byte) (unknown map[string]string, err error) {
 	t := &thrift{bufio.NewReader(bytes.NewReader(footer)), int64(len(footer))}
 	at := func() int { return len(footer) - int(t.left) }
@@ -112,8 +113,8 @@ func checkFooter(footer []byte) (unknown map[string]string, err error) {
 		if err != nil || element != thriftStruct {
 			return true, errThrift
 		}
-		var open []int32 // children that are still to come, of each column around
-		column := ""     // column of the table that element i belongs to
+		var open []int32 // remaining children of each enclosing column
+		column := ""     // top-level column that contains element i
 		for i := range n {
 			children := int32(0)
 			name, logical := "", ""
@@ -165,10 +166,11 @@ func checkFooter(footer []byte) (unknown map[string]string, err error) {
 	})
 }
 
-// logicalTypeField is the field of a schema element with its logical type, the last one that Arrow's reader knows.
+// logicalTypeField is the field of a schema element with its logical type, the last field that
+// Arrow's reader knows.
 const logicalTypeField = 10
 
-// Fields of the union of logical types, and the last unit of time.
+// Fields of the union LogicalType, and the last time unit.
 const (
 	logicalTime      = 7
 	logicalTimestamp = 8
@@ -177,10 +179,11 @@ const (
 	lastTimeUnit     = 3
 )
 
-// logicalTypeNames are names of types that are newer than Arrow's reader.
+// logicalTypeNames are names of logical types newer than Arrow's reader.
 var logicalTypeNames = map[int]string{16: "VARIANT", 17: "GEOMETRY", 18: "GEOGRAPHY"}
 
-// unknownType reads a logical type and returns its name if Arrow's reader does not know it, otherwise "".
+// unknownType reads a logical type, and returns its name if Arrow's reader does not know the type,
+// otherwise "".
 func (t *thrift) unknownType() (name string, err error) {
 	name = "a logical type without a name"
 	err = t.fields(2, func(id int, kind byte) (bool, error) {
@@ -210,16 +213,16 @@ func (t *thrift) unknownType() (name string, err error) {
 	return name, err
 }
 
-// hideField gives a logical type, whose field header ends at a byte of the metadata, the number of a field that
-// every reader skips.
+// hideField changes the field number of a logical type to a number that every reader skips. head is
+// the index of the last byte of the field header.
 func hideField(footer []byte, head int) {
 	switch b := footer[head]; {
-	case b&0x0f == thriftStruct && b>>4 != 0 && b>>4 != 15: // the difference to the field before
+	case b&0x0f == thriftStruct && b>>4 != 0 && b>>4 != 15: // difference to the previous field number
 		footer[head] += 1 << 4
-	case b == 2*logicalTypeField: // the number itself, in zigzag encoding
+	case b == 2*logicalTypeField: // absolute field number in zigzag encoding
 		footer[head] += 2
 	}
 }
 
-// maxColumnDepth bounds how deep columns are nested.
+// maxColumnDepth is the maximum nesting depth of columns.
 const maxColumnDepth = 64

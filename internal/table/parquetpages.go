@@ -12,7 +12,7 @@ import (
 	"github.com/apache/arrow/go/v15/parquet"
 )
 
-// Encodings of values. Arrow reads those up to deltaText, and dictionary.
+// Encodings of values. Arrow's reader supports the encodings up to encodingDictionary.
 const (
 	encodingPlain           = 0
 	encodingPlainDictionary = 2
@@ -24,31 +24,31 @@ const (
 	encodingByteStreamSplit = 9
 )
 
-// maxPage bounds what a page takes when it is decompressed.
+// maxPage is the maximum decompressed size of a page in bytes.
 const maxPage = 256 << 20
 
-// chunk is what a row group has of a column: pages, which are checked, decompressed and
-// read as such a chunk that is not compressed. Arrow's reader believes whatever a page
-// says of itself, and allocates it.
+// chunk reads the pages of a column in a row group. It checks and decompresses them, and presents
+// them as an uncompressed chunk, because Arrow's reader allocates whatever size a page header
+// claims.
 type chunk struct {
 	name        string // name of the column
 	codec       int
 	kind        parquet.Type
-	width       int // bytes of a value, where that is fixed
-	definitions int // the highest level
+	width       int // bytes per value, if fixed
+	definitions int // maximum definition level
 	repetitions int
 
 	r          *bufio.Reader
-	left       int64 // bytes of the file
+	left       int64 // remaining bytes of the file
 	values     int64 // remaining values
-	dictionary int   // values of it; -1 before it
+	dictionary int   // number of dictionary values; -1 before the dictionary
 	inflater   inflater
-	ready      [2][]byte // to be read: a header and a page
-	at         int64     // bytes that were read
+	ready      [2][]byte // header and page that are ready to be read
+	at         int64     // bytes read so far
 	page       int
 }
 
-// Read reads the pages.
+// Read reads the checked, decompressed pages.
 func (c *chunk) Read(b []byte) (int, error) {
 	for len(c.ready[0])+len(c.ready[1]) == 0 {
 		if c.values == 0 {
@@ -69,7 +69,7 @@ func (c *chunk) Read(b []byte) (int, error) {
 	return n + more, nil
 }
 
-// next makes the next page ready.
+// next reads the next page into ready.
 func (c *chunk) next() error {
 	h, size, err := readPageHeader(c.r, c.left)
 	if err != nil {
@@ -79,11 +79,11 @@ func (c *chunk) next() error {
 	if err := c.check(&h); err != nil {
 		return err
 	}
-	levels := 0 // bytes before what is compressed
+	levels := 0 // bytes of levels, which precede the compressed values
 	if h.kind == pageDataV2 {
 		levels = int(h.definitions) + int(h.repetitions)
 	}
-	raw := make([]byte, h.compressed) // the file has this many bytes
+	raw := make([]byte, h.compressed) // the file has at least this many bytes
 	if _, err := io.ReadFull(c.r, raw); err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (c *chunk) next() error {
 		}
 	}
 	data := raw
-	// of nulls alone: not every program compresses nothing
+	// a page of nulls only: some programs do not compress the empty values
 	empty := h.kind == pageDataV2 && int(h.uncompressed) == levels
 	if !(h.kind == pageDataV2 && h.plain) && c.codec != codecNone && !empty {
 		data, err = c.inflater.inflate(c.codec, raw[levels:], int(h.uncompressed)-levels)
@@ -118,7 +118,7 @@ func (c *chunk) next() error {
 	return nil
 }
 
-// check looks at what a header says.
+// check returns an error if a page header is invalid.
 func (c *chunk) check(h *pageHeader) error {
 	switch {
 	case h.parts != 1 || h.kind != pageData && h.kind != pageDictionary && h.kind != pageDataV2:
@@ -153,8 +153,8 @@ func (c *chunk) check(h *pageHeader) error {
 	return nil
 }
 
-// checkData looks at what Arrow's decoders would believe of the values of a page, and
-// returns the page as they read it.
+// checkData checks the values of a page that Arrow's decoders would use unchecked, and returns the
+// page in an encoding that they support.
 func (c *chunk) checkData(h *pageHeader, data []byte) ([]byte, error) {
 	if h.kind == pageDictionary {
 		return data, nil
@@ -187,7 +187,7 @@ func (c *chunk) checkData(h *pageHeader, data []byte) ([]byte, error) {
 	return nil, fmt.Errorf("encoded by %s, which is not known of %s", nameOf(encodingNames, h.encoding), c.kind)
 }
 
-// levels is where the values of a page begin.
+// levels returns the index of the first byte of a page's values.
 func (c *chunk) levels(h *pageHeader, data []byte) (int, error) {
 	if h.kind == pageDataV2 {
 		return int(h.definitions) + int(h.repetitions), nil
@@ -209,11 +209,12 @@ func (c *chunk) levels(h *pageHeader, data []byte) (int, error) {
 	return at, nil
 }
 
-// freeWidth is of numbers that Arrow's decoder may make room for without asking.
+// freeWidth is the bit width of dictionary indices for which Arrow's decoder may allocate memory
+// unchecked.
 const freeWidth = 16
 
-// checkNumbers looks at the numbers of values of a dictionary: Arrow's decoder makes
-// room for as many values as the largest number needs.
+// checkNumbers checks the dictionary indices of a page, because Arrow's decoder allocates as many
+// values as the bit width allows.
 func (c *chunk) checkNumbers(values []byte) error {
 	if c.dictionary < 0 {
 		return errors.New("its dictionary is missing")
@@ -227,8 +228,8 @@ func (c *chunk) checkNumbers(values []byte) error {
 	return nil
 }
 
-// joinStreams puts together the bytes of values, of which first all first bytes are
-// written, then all second ones, and so on.
+// joinStreams decodes BYTE_STREAM_SPLIT: values holds the first bytes of all values, then the
+// second bytes, and so on.
 func joinStreams(values []byte, width int) ([]byte, error) {
 	n := len(values) / width
 	if n*width != len(values) {

@@ -25,7 +25,7 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// pageOf is a page with a header that says what it likes.
+// pageOf returns a page with an arbitrary header.
 func pageOf(kind, uncompressed, compressed int32, part byte, numbers []int32, data string) string {
 	var w thriftWriter
 	w.int32(1, kind)
@@ -35,7 +35,7 @@ func pageOf(kind, uncompressed, compressed int32, part byte, numbers []int32, da
 	return string(w.out) + "\x00" + data
 }
 
-// dataPage is one of version 1, which is not compressed.
+// dataPage returns an uncompressed page of version 1.
 func dataPage(values, encoding int32, data string) string {
 	return pageOf(pageData, int32(len(data)), int32(len(data)), 5,
 		[]int32{values, encoding, encodingRLE, encodingRLE}, data)
@@ -48,8 +48,8 @@ func uvarints(values ...uint64) (out string) {
 	return out
 }
 
-// TestBadPages: whatever a page says is compared with what it has, before anything is
-// made of it.
+// TestBadPages checks that the claims of a page header are compared with the page before memory is
+// allocated.
 func TestBadPages(t *testing.T) {
 	four := strings.Repeat("\x01\x00\x00\x00", 4)
 	packed := pageOf(pageDictionary, 4, 4, 7, []int32{1, encodingPlain}, four[:4])
@@ -124,14 +124,14 @@ func TestBadPages(t *testing.T) {
 		before := allocated()
 		_, err := io.ReadAll(r)
 		if took := allocated() - before; took > 16<<20 {
-			t.Errorf("a page %s: %d bytes are allocated", c.what, took)
+			t.Errorf("a page %s: allocated %d bytes", c.what, took)
 		}
 		if c.want == "" && err == nil {
 			continue
 		}
 		if err == nil || c.want == "" || !strings.Contains(err.Error(), c.want) ||
 			!strings.HasPrefix(err.Error(), `column "a": page `) {
-			t.Errorf("a page %s: %v, want %q", c.what, err, c.want)
+			t.Errorf("a page %s: got error %v, want %q", c.what, err, c.want)
 		}
 	}
 }
@@ -140,7 +140,7 @@ func compressedPage(size int32, data string) string {
 	return pageOf(pageData, size, int32(len(data)), 5, []int32{4, 0, 3, 3}, data)
 }
 
-// TestPageChecksum: where a page has a checksum, a byte that is wrong is found.
+// TestPageChecksum checks that a wrong byte in a page with a checksum is detected.
 func TestPageChecksum(t *testing.T) {
 	four := strings.Repeat("\x01\x00\x00\x00", 4)
 	for sum, want := range map[uint32]string{0xad60f150: "", 1: "its checksum is"} {
@@ -154,12 +154,12 @@ func TestPageChecksum(t *testing.T) {
 		_, err := io.ReadAll(&chunk{kind: parquet.Types.Int32, values: 4, left: int64(len(text)),
 			r: bufio.NewReader(strings.NewReader(text))})
 		if (want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("%08x: %v, want %q", sum, err, want)
+			t.Errorf("%08x: got error %v, want %q", sum, err, want)
 		}
 	}
 }
 
-// thriftOf is a struct of fields in their order; nil leaves a field out.
+// thriftOf returns a Thrift struct of the given fields, numbered from 1. A nil field is omitted.
 func thriftOf(fields ...any) []byte {
 	var w thriftWriter
 	for i, f := range fields {
@@ -176,7 +176,7 @@ func thriftOf(fields ...any) []byte {
 		case []byte: // a struct
 			w.field(id, thriftStruct)
 			w.out = append(w.out, f...)
-		case [][]byte: // a list of them
+		case [][]byte: // a list of structs
 			w.field(id, thriftList)
 			w.out = append(w.out, byte(len(f))<<4|thriftStruct)
 			w.out = append(w.out, bytes.Join(f, nil)...)
@@ -191,11 +191,11 @@ func thriftOf(fields ...any) []byte {
 	return append(w.out, 0)
 }
 
-// listFile is a Parquet file of a row with a list of n numbers, all the same, in a few
+// listFile returns a Parquet file of one row with a list of n equal numbers, encoded in a few
 // bytes.
 func listFile(n int64) string { return listFileAnd(n) }
 
-// listFileAnd has further row groups, each of which claims a number of rows and has no pages.
+// listFileAnd returns a listFile with additional row groups that claim rows but have no pages.
 func listFileAnd(n int64, groups ...emptyGroup) string {
 	run := func(count int64, value string) string { return uvarints(uint64(count)<<1) + value }
 	levels := func(runs string) string {
@@ -224,13 +224,13 @@ func listFileAnd(n int64, groups ...emptyGroup) string {
 // emptyGroup is a row group without pages.
 type emptyGroup struct{ rows, values int64 }
 
-// TestEmptyGroups: a row group without rows needs no pages, and one that says otherwise of
-// itself is damaged.
+// TestEmptyGroups checks that a row group without rows needs no pages, and that a group that claims
+// values without pages is an error.
 func TestEmptyGroups(t *testing.T) {
 	empty := emptyGroup{0, 0}
 	for _, c := range []struct {
 		groups []emptyGroup
-		rows   int64 // rows according to the metadata
+		rows   int64 // number of rows in the metadata
 		of     string
 		read   string
 	}{
@@ -244,41 +244,41 @@ func TestEmptyGroups(t *testing.T) {
 		e, err := ExtentOf(t.Context(), path, "parquet")
 		if c.of == "" && (err != nil || e.Rows != c.rows) || c.of != "" &&
 			(err == nil || !strings.Contains(err.Error(), path+": "+c.of)) {
-			t.Errorf("%v: %d rows, %v", c.groups, e.Rows, err)
+			t.Errorf("%v: got %d rows, %v", c.groups, e.Rows, err)
 		}
 		got, err := read(path, Options{Columns: []string{"ids"}})
 		if c.read == "" && (err != nil || len(got) != 1 || got[0] != "1: [7 7 7 7 7]") || c.read != "" &&
 			(err == nil || !strings.Contains(err.Error(), c.read)) {
-			t.Errorf("%v: %q, %v", c.groups, got, err)
+			t.Errorf("%v: got %q, %v", c.groups, got, err)
 		}
 	}
 }
 
-// TestListBomb: a few bytes may stand for a list of any length, which is refused before
-// it takes the memory.
+// TestListBomb checks that a few bytes that encode a very long list are rejected before the list
+// takes memory.
 func TestListBomb(t *testing.T) {
 	if got, err := read(file(t, "x.parquet", listFile(5)), Options{Columns: []string{"ids"}}); err != nil ||
 		len(got) != 1 || got[0] != "1: [7 7 7 7 7]" {
-		t.Fatalf("%q, %v", got, err)
+		t.Fatalf("got %q, %v, want a list of 5", got, err)
 	}
 	for n, want := range map[int64]string{100_000: "1! column ids: the row has more than 65536 bytes", 1 << 30: ""} {
 		if testing.Short() && n == 1<<30 {
-			continue // it takes a second
+			continue // takes a second
 		}
 		path := file(t, "x.parquet", listFile(n))
 		before := allocated()
 		got, err := read(path, Options{Columns: []string{"ids"}, MaxField: 1 << 16})
 		if took := allocated() - before; took > 2<<30 {
-			t.Errorf("%d numbers: %d bytes are allocated", n, took)
+			t.Errorf("%d numbers: allocated %d bytes", n, took)
 		}
 		if want != "" && (err != nil || len(got) != 1 || got[0] != want) || want == "" &&
 			(err == nil || !strings.Contains(err.Error(), "x.parquet: row group 0: one allocation of 536870912 bytes")) {
-			t.Errorf("%d numbers: %.100q, %v; want %q", n, got, err, want)
+			t.Errorf("%d numbers: got %.100q, %v; want %q", n, got, err, want)
 		}
 	}
 }
 
-// TestLongValues: rows that are each long are read in smaller records, all of them once.
+// TestLongValues checks that long rows are read in smaller records, each row exactly once.
 func TestLongValues(t *testing.T) {
 	testenv.Long(t, "reads 360 MB")
 	path := filepath.Join(t.TempDir(), "x.parquet")
@@ -300,23 +300,23 @@ func TestLongValues(t *testing.T) {
 		b.Field(1).(*array.StringBuilder).Append(text)
 	}
 	must.Succeed(t, errors.Join(w.WriteBuffered(b.NewRecord()), w.Close()))
-	r, err := Open(context.Background(), path, Options{Columns: []string{"n", "text", "n"}}) // one of them twice
+	r, err := Open(context.Background(), path, Options{Columns: []string{"n", "text", "n"}}) // one column twice
 	must.Succeed(t, err)
 	defer r.Close()
 	var row Row
 	for i := range rows {
 		if err := r.Next(&row); err != nil || row.Err != nil || row.Values[0].Text != fmt.Sprint(i) ||
 			row.Values[2].Text != fmt.Sprint(i) || (len(row.Values[1].Text) == len(long)) != (i >= short) {
-			t.Fatalf("row %d: %v, %v", i, err, row.Err)
+			t.Fatalf("row %d: got error %v, row error %v", i, err, row.Err)
 		}
 	}
 	if err := r.Next(&row); err != io.EOF {
-		t.Errorf("behind the last: %v", err)
+		t.Errorf("after the last row: got error %v, want io.EOF", err)
 	}
 }
 
-// TestPageSizes: a dictionary page that Arrow's reader finds partly in its buffer is read,
-// wherever it ends there.
+// TestPageSizes checks that a dictionary page is read wherever it ends in the buffer of Arrow's
+// reader.
 func TestPageSizes(t *testing.T) {
 	schema := arrow.NewSchema([]arrow.Field{{Name: "text", Type: arrow.BinaryTypes.String, Nullable: true}}, nil)
 	for _, c := range []struct{ rows, length int }{{300, 100}, {300, 150}, {600, 50}, {900, 30},
@@ -336,12 +336,12 @@ func TestPageSizes(t *testing.T) {
 			must.Succeed(t, errors.Join(w.Write(b.NewRecord()), w.Close()))
 			rows, err := readRows(file(t, "x.parquet", out.String()), Options{Columns: []string{"text"}})
 			if err != nil || len(rows) != c.rows {
-				t.Errorf("%v, dictionary %v: %d rows, %v", c, dictionary, len(rows), err)
+				t.Errorf("%v, dictionary %v: got %d rows, %v", c, dictionary, len(rows), err)
 				continue
 			}
 			for i, row := range rows {
 				if row.Values[0].Text != want[i] {
-					t.Errorf("%v, dictionary %v: row %d: %q, expected %q", c, dictionary, i,
+					t.Errorf("%v, dictionary %v: row %d: got %q, want %q", c, dictionary, i,
 						row.Values[0].Text, want[i])
 					break
 				}
@@ -350,7 +350,7 @@ func TestPageSizes(t *testing.T) {
 	}
 }
 
-// TestBadFooters: metadata is walked before anything is made of it.
+// TestBadFooters checks that invalid metadata is rejected before it is decoded.
 func TestBadFooters(t *testing.T) {
 	element := thriftOf(nil, nil, nil, "a", int32(1))
 	var deep [][]byte
@@ -378,7 +378,7 @@ func TestBadFooters(t *testing.T) {
 	} {
 		if _, err := checkFooter(c.footer); (c.want == "") != (err == nil) || err != nil &&
 			!strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, want %q", what, err, c.want)
+			t.Errorf("%s: got error %v, want %q", what, err, c.want)
 		}
 	}
 	good := listFile(5)
@@ -393,9 +393,9 @@ func TestBadFooters(t *testing.T) {
 	}
 }
 
-// TestDamagedOthers: a byte that is wrong anywhere in the files of others is an error
-// that names the file, or leaves all rows: no panic, and no memory for sizes that are
-// only said.
+// TestDamagedOthers checks that a wrong byte anywhere in a file of others is an error that names
+// the file, or leaves the number of rows unchanged. It must neither panic nor allocate memory for
+// claimed sizes.
 func TestDamagedOthers(t *testing.T) {
 	places := 150
 	if testing.Short() {
@@ -407,7 +407,7 @@ func TestDamagedOthers(t *testing.T) {
 		from := filepath.Join("testdata", "others", name)
 		text := must.Get(os.ReadFile(from))(t)
 		rows, columns := len(expected(t, name)), columnsOf(t, from)
-		columns = columns[:min(12, len(columns))] // all but the unreadable
+		columns = columns[:min(12, len(columns))] // all except the unreadable columns
 		path, failed := file(t, name, ""), 0
 		for at := 0; at < len(text); at += 1 + len(text)/places {
 			damaged := bytes.Clone(text)
@@ -416,18 +416,18 @@ func TestDamagedOthers(t *testing.T) {
 			before := allocated()
 			got, err := read(path, Options{Columns: columns})
 			if took := allocated() - before; took > 64<<20 {
-				t.Errorf("%s, byte %d: %d bytes are allocated, %v", name, at, took, err)
+				t.Errorf("%s, byte %d: allocated %d bytes, error %v", name, at, took, err)
 			}
 			if err != nil {
 				failed++
 			}
 			if err == nil && len(got) != rows || err != nil &&
 				(errors.Is(err, io.EOF) || !strings.Contains(err.Error(), name)) {
-				t.Errorf("%s, byte %d: %d rows of %d, %v", name, at, len(got), rows, err)
+				t.Errorf("%s, byte %d: got %d rows of %d, error %v", name, at, len(got), rows, err)
 			}
 		}
 		if failed == 0 {
-			t.Errorf("%s: no damage is found", name)
+			t.Errorf("%s: no damage was detected", name)
 		}
 	}
 }

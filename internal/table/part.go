@@ -10,30 +10,30 @@ import (
 	"github.com/sftseq/sftseq/internal/source"
 )
 
-// Part is a run of the rows of a file.
+// Part is a range of the rows of a file.
 type Part struct {
 	Path, Format string
-	// From and To are rows of Arrow and Parquet, from 0, up to the one before To; of JSON
-	// lines the bytes between which rows begin, or math.MaxInt64 for all that follow.
+	// From and To are row numbers of Arrow and Parquet, from 0; To is exclusive. For JSON lines,
+	// they are the byte range in which rows begin; To may be math.MaxInt64.
 	From, To int64
 }
 
-// OpenPart opens a part of a file of Arrow, Parquet or JSON lines. Its rows have the places
-// that they have in the file: the number of the row, and of JSON lines the byte, since who
-// begins in the middle does not know the number of the line.
+// OpenPart opens a part of an Arrow, Parquet or JSON lines file. Its rows have their positions in
+// the whole file: the row number, or for JSON lines the byte, because the line number is unknown
+// within a file.
 func OpenPart(ctx context.Context, p Part, o Options) (Reader, error) {
 	o.Format, o.part = p.Format, &p
 	return Open(ctx, p.Path, o)
 }
 
-// Parts reads parts one behind the other.
+// Parts reads several parts in sequence.
 type Parts struct {
 	chain
 	columns []string
 }
 
-// OpenParts opens the first of some parts; the others are opened when those before are
-// read.
+// OpenParts returns a reader of several parts. It opens the first part immediately, and each
+// further part after the previous part was read.
 func OpenParts(ctx context.Context, parts []Part, o Options) (*Parts, error) {
 	r := &Parts{}
 	r.open = func() (Reader, error) {
@@ -54,21 +54,21 @@ func OpenParts(ctx context.Context, parts []Part, o Options) (*Parts, error) {
 	return r, nil
 }
 
-// Columns returns those of the first part.
+// Columns returns the columns of the first part.
 func (r *Parts) Columns() []string { return r.columns }
 
 // Next returns the next row.
 func (r *Parts) Next(row *Row) error { return r.read(row) }
 
-// Extent is how a file can be cut into parts.
+// Extent describes how a file can be divided into parts.
 type Extent struct {
-	Bytes int64 // bytes of the file
+	Bytes int64 // number of rows of Arrow and Parquet files; otherwise -1
 	Rows  int64 // rows of Arrow and Parquet files; otherwise -1
-	Whole bool  // it is compressed, so that it cannot be cut
+	Whole bool  // the file is compressed, so it cannot be divided
 }
 
-// ExtentOf looks at a file of Arrow, Parquet or JSON lines. It reads where row groups and
-// record batches say how many rows they have.
+// ExtentOf returns the extent of an Arrow, Parquet or JSON lines file. It reads the row counts of
+// row groups and record batches.
 func ExtentOf(ctx context.Context, path, format string) (e Extent, err error) {
 	info, err := os.Stat(path)
 	if err != nil {

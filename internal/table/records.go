@@ -17,10 +17,10 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// records reads the rows of Arrow record batches, which files of several kinds give.
+// records reads the rows of Arrow record batches, which Arrow and Parquet files provide.
 type records struct {
 	name     string
-	columns  []string       // columns of the whole
+	columns  []string       // all columns of the table
 	metadata arrow.Metadata // metadata of the schema
 	wanted   []string
 	lists    []string
@@ -28,25 +28,25 @@ type records struct {
 	series   []string // columns of numbers
 	edges    []string
 	gaps     []string // columns of lists
-	// of a column's values, where the type alone does not say how they are written
+	// forms formats a column's values where the type alone does not determine the format.
 	forms   map[string]func(string) string
 	stored  map[string]arrow.Field       // columns whose values can be copied as [Stored]
-	classes hfClasses                    // names of classes in the file's metadata
-	asked   []string                     // columns whose lists are asked for as lists of texts
+	classes hfClasses                    // class names in the file's metadata
+	asked   []string                     // columns requested as lists of texts
 	typed   []string                     // wanted columns with Value.Stored
-	limit   int                          // bytes of a row
+	limit   int                          // maximum bytes of a row
 	next    func() (arrow.Record, error) // io.EOF after the last
-	record  arrow.Record                 // nil before the first and when it is read
-	first   int32                        // id that a stored 0 stands for, in columns of tokens
-	at      int                          // row of it
+	record  arrow.Record                 // current record, or nil
+	first   int32                        // first token id: ids are stored relative to it
+	at      int                          // next row of record
 	row     int64
 	part    *Part // nil for all rows
-	left    int64 // rows that are read at most
-	drop    int64 // rows that are passed over first
+	left    int64 // number of rows still to read
+	drop    int64 // number of rows to skip first
 	close   func() error
 }
 
-// newRecords has the wanted columns of records with a schema; next and close are to be set.
+// newRecords returns a reader of the wanted columns of a schema. The caller sets next and close.
 func newRecords(name string, schema *arrow.Schema, o Options) (*records, error) {
 	columns, err := checkColumns(schema, o)
 	if err != nil {
@@ -84,8 +84,8 @@ func newRecords(name string, schema *arrow.Schema, o Options) (*records, error) 
 	return r, nil
 }
 
-// nameClasses has columns of numbers read as names of classes. Lists of classes are asked for as lists of texts, or
-// copied.
+// nameClasses makes the class names of integer columns replace their numbers. asked has the columns
+// requested as lists of texts; other lists of classes are copied.
 func (r *records) nameClasses(c hfClasses, asked []string) {
 	r.classes, r.asked = c, asked
 	for name, names := range c.labels {
@@ -96,10 +96,10 @@ func (r *records) nameClasses(c hfClasses, asked []string) {
 	r.typed = slices.DeleteFunc(r.typed, func(name string) bool { return c.labels[name] != nil })
 }
 
-// Said is what the metadata of the file's schema have of a key.
+// Said returns the value of a key in the metadata of the file's schema.
 func (r *records) Said(key string) (text string, ok bool) { return r.metadata.GetValue(key) }
 
-// SaidNames are those that the metadata of a table's file have of a key, if they have some.
+// SaidNames sets names to the JSON list that the metadata of a table's file have for a key, if any.
 func SaidNames(t Reader, path, key string, names *[]string) error {
 	said, ok := t.(interface {
 		Said(key string) (string, bool)
@@ -120,7 +120,7 @@ func SaidNames(t Reader, path, key string, names *[]string) error {
 // Columns returns the names of all columns.
 func (r *records) Columns() []string { return r.columns }
 
-// said is what a panic says of a file, which is nothing where the program was surprised.
+// said returns the text of a panic value, or "" for a runtime error.
 func said(p any) string {
 	if _, ok := p.(runtime.Error); ok {
 		return ""
@@ -130,7 +130,7 @@ func said(p any) string {
 
 // Next returns the next row.
 func (r *records) Next(row *Row) (err error) {
-	// What a file says of its own sizes is not always checked before it is believed.
+	// Arrow uses some sizes in a file without checking them.
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%s: behind row %d: the file is damaged%s", r.name, r.row, said(p))
@@ -210,7 +210,7 @@ func (r *records) Next(row *Row) (err error) {
 // Close closes the file.
 func (r *records) Close() error { return r.close() }
 
-// readable reports whether values of a type can be read.
+// readable reports whether values of type t can be read.
 func readable(t arrow.DataType) bool {
 	switch t := t.(type) {
 	case *arrow.DictionaryType:
@@ -226,7 +226,7 @@ func readable(t arrow.DataType) bool {
 	return arrow.IsInteger(t.ID()) || arrow.IsFloating(t.ID()) || arrow.IsDecimal(t.ID())
 }
 
-// isTime reports whether values of a type are dates or times, which can be copied as text.
+// isTime reports whether t is a date or time type, whose values can be copied as text.
 func isTime(t arrow.DataType) bool {
 	switch t.ID() {
 	case arrow.DATE32, arrow.DATE64, arrow.TIME32, arrow.TIME64, arrow.TIMESTAMP:
@@ -235,7 +235,7 @@ func isTime(t arrow.DataType) bool {
 	return false
 }
 
-// isTexts reports whether values of a type are lists of texts, which can be copied as JSON.
+// isTexts reports whether t is a list of texts, whose values can be copied as JSON.
 func isTexts(t arrow.DataType) bool {
 	list, ok := t.(arrow.ListLikeType)
 	if !ok {
@@ -245,7 +245,7 @@ func isTexts(t arrow.DataType) bool {
 	return id == arrow.STRING || id == arrow.LARGE_STRING
 }
 
-// texts are items of a list as JSON has it, null where there is none.
+// texts returns the items of a list of texts as a JSON list, with null for null.
 func texts(a arrow.Array, from, to int64) (v Value, err error) {
 	list := make([]*string, 0, to-from)
 	for i := int(from); i < int(to); i++ {
@@ -259,8 +259,8 @@ func texts(a arrow.Array, from, to int64) (v Value, err error) {
 	return Value{Text: string(out), JSON: true}, err
 }
 
-// checkColumns finds the wanted columns in a schema, of which some are only copied, and some may be
-// lists of texts.
+// checkColumns returns the names of all columns of a schema. It returns an error if a wanted column
+// is missing or cannot be read in the requested way.
 func checkColumns(schema *arrow.Schema, o Options) (columns []string, err error) {
 	for _, f := range schema.Fields() {
 		columns = append(columns, f.Name)
@@ -306,7 +306,7 @@ func checkColumns(schema *arrow.Schema, o Options) (columns []string, err error)
 	return columns, nil
 }
 
-// valueAt is the value of row i of a column.
+// valueAt returns the value of row i of a column.
 func valueAt(a arrow.Array, i int) (v Value, err error) {
 	if a.IsNull(i) || a.DataType().ID() == arrow.NULL { // the null type has no validity bitmap
 		return Value{Null: true}, nil
@@ -315,7 +315,7 @@ func valueAt(a arrow.Array, i int) (v Value, err error) {
 	case *array.Dictionary:
 		return valueAt(a.Dictionary(), a.GetValueIndex(i))
 	case interface{ Value(i int) string }: // all types of text
-		v.Text = strings.Clone(a.Value(i)) // the batch's memory is not kept
+		v.Text = strings.Clone(a.Value(i)) // cloned, because the batch's memory is not kept
 	case interface{ Value(i int) []byte }: // all types of bytes
 		return Value{Text: string(a.Value(i))}, nil
 	case array.ListLike:
@@ -334,7 +334,7 @@ func valueAt(a arrow.Array, i int) (v Value, err error) {
 	return v, nil
 }
 
-// shift makes token ids of what a data set stores of them.
+// shift converts stored ids into token ids by adding first.
 func (v *Value) shift(first int32) error {
 	for i := range v.Tokens {
 		if v.Tokens[i] > math.MaxInt32-first {
@@ -346,9 +346,9 @@ func (v *Value) shift(first int32) error {
 	return nil
 }
 
-// wholeNumbers are values of a column of integers, which are to be token ids.
+// wholeNumbers returns token ids from a column of integers.
 func wholeNumbers(a arrow.Array, from, to int64) ([]int32, error) {
-	if from < 0 || from > to || to > int64(a.Len()) { // Arrow believes what a file says
+	if from < 0 || from > to || to > int64(a.Len()) { // Arrow does not check offsets in a file
 		return nil, fmt.Errorf("the file is damaged: a list from %d to %d of %d numbers", from, to, a.Len())
 	}
 	out := make([]int32, 0, to-from)

@@ -21,8 +21,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// kinds is a record batch with a column of every kind that can be read, and one that
-// cannot. Row 1 is missing everywhere.
+// kinds returns a record batch with a column of every readable type, and of one unreadable type.
+// Row 1 is null in all columns.
 func kinds(t testing.TB) arrow.Record {
 	t.Helper()
 	schema := arrow.NewSchema([]arrow.Field{
@@ -73,7 +73,7 @@ func kinds(t testing.TB) arrow.Record {
 	return b.NewRecord()
 }
 
-// arrowText is record batches as an Arrow IPC file or stream.
+// arrowText returns record batches as an Arrow IPC file or stream.
 func arrowText(t testing.TB, stream bool, batches int, options ...ipc.Option) string {
 	t.Helper()
 	record := kinds(t)
@@ -100,7 +100,7 @@ func arrowText(t testing.TB, stream bool, batches int, options ...ipc.Option) st
 	return string(text)
 }
 
-// parquetText is record batches as a Parquet file, a row group each.
+// parquetText returns record batches as a Parquet file with a row group per batch.
 func parquetText(t testing.TB, batches int, codec compress.Compression, dictionary bool) string {
 	t.Helper()
 	record := kinds(t)
@@ -116,7 +116,7 @@ func parquetText(t testing.TB, batches int, codec compress.Compression, dictiona
 	return out.String()
 }
 
-// TestRecords: every kind of column, compression and layout gives the same rows.
+// TestRecords checks that every column type, compression and layout yields the same rows.
 func TestRecords(t *testing.T) {
 	columns := []string{"text", "large", "bytes", "word", "whole", "real", "yes", "ids", "pixels"}
 	one := []string{"é 0|long\n\x00|\xff\x00|cat|-9223372036854775808|1.5|false|[]|[]", "∅|∅|∅|∅|∅|∅|∅|∅|∅",
@@ -141,11 +141,11 @@ func TestRecords(t *testing.T) {
 		path := file(t, name, text)
 		got, err := read(path, Options{Columns: columns})
 		if err != nil || strings.Join(got, "\n") != strings.Join(want, "\n") {
-			t.Errorf("%s: %v\n%q, want\n%q", name, err, got, want)
+			t.Errorf("%s: %v, got\n%q, want\n%q", name, err, got, want)
 		}
 		if got, err := read(path, Options{Columns: []string{"word", "text"}}); err != nil || len(got) != 9 ||
 			got[2] != "3: dog|é 2" {
-			t.Errorf("%s: %q, %v", name, got, err)
+			t.Errorf("%s: got %q, %v", name, got, err)
 		}
 		for _, c := range []struct {
 			column,
@@ -154,13 +154,13 @@ func TestRecords(t *testing.T) {
 			{"no", `column "no": expected one of ["text"`}} {
 			if _, err := read(path, Options{Columns: []string{c.column}}); err == nil ||
 				!strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), name) {
-				t.Errorf("%s: %v, want %q", name, err, c.want)
+				t.Errorf("%s: got error %v, want %q", name, err, c.want)
 			}
 		}
 	}
 }
 
-// TestDamagedRecords: whatever is wrong with a file is an error that names it, never a
+// TestDamagedRecords checks that damage to a file yields an error that names the file, and never a
 // panic.
 func TestDamagedRecords(t *testing.T) {
 	columns := []string{"text", "word", "ids"}
@@ -174,25 +174,24 @@ func TestDamagedRecords(t *testing.T) {
 			if _, err := read(path, Options{Columns: columns}); err != nil {
 				failed++
 				if !strings.Contains(err.Error(), name) {
-					t.Errorf("%s, byte %d: %v", name, at, err)
+					t.Errorf("%s, byte %d: got error %v", name, at, err)
 				}
 			}
 		}
 		if failed == 0 {
-			t.Errorf("%s: no damage is found", name)
+			t.Errorf("%s: no damage was detected", name)
 		}
 		for _, length := range []int{0, 5, 20, len(text) / 2, len(text) * 9 / 10} {
 			if rows, err := read(file(t, name, text[:length]), Options{Columns: columns}); err == nil &&
 				len(rows) == 6 && length < len(text)/2 {
-				t.Errorf("%s: %d bytes give %q", name, length, rows)
+				t.Errorf("%s: got rows from %d bytes: %q", name, length, rows)
 			}
 		}
 	}
 	must.Fail(t, "expected a file")(Open(context.Background(), StandardInput, Options{Format: "parquet"}))
 }
 
-// TestHuggingFace: the splits of a directory that the library has saved, in their order,
-// with the names of classes.
+// TestHuggingFace checks that the splits of a saved directory are read in order, with class names.
 func TestHuggingFace(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
@@ -223,11 +222,11 @@ func TestHuggingFace(t *testing.T) {
 	want := []string{"1: train|first|pos|train", "2: train|second|∅|train", "1: train|third|neg|train",
 		"1: test|fourth|pos|test"}
 	if err != nil || strings.Join(got, "\n") != strings.Join(want, "\n") {
-		t.Errorf("%q, %v; want %q", got, err, want)
+		t.Errorf("got %q, %v; want %q", got, err, want)
 	}
 	got, err = read(filepath.Join(dir, "test"), Options{Columns: []string{"text"}})
 	if err != nil || len(got) != 1 || got[0] != "1: fourth" {
-		t.Errorf("a split: %q, %v", got, err)
+		t.Errorf("a split: got %q, %v", got, err)
 	}
 	for _, c := range []struct{ file, text, want string }{
 		{"x", "", `column "words": expected one of ["text" "label"]`},

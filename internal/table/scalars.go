@@ -20,8 +20,8 @@ const extensionUUID = "arrow.uuid"
 // uuidBytes is the length of a stored UUID.
 const uuidBytes = 16
 
-// formOf returns how values of a column are written, nil if as their type alone says. A timestamp has a time zone
-// only where its column has one.
+// formOf returns the function that formats values of a column, or nil if the type alone determines
+// the format. A timestamp has a time zone only if its column has one.
 func formOf(f arrow.Field) func(string) string {
 	if isUUID(f) {
 		return uuidText
@@ -32,7 +32,7 @@ func formOf(f arrow.Field) func(string) string {
 	return nil
 }
 
-// isUUID reports whether a column has UUIDs of 16 bytes.
+// isUUID reports whether a column has the extension type of UUIDs.
 func isUUID(f arrow.Field) bool {
 	name, _ := f.Metadata.GetValue(ipc.ExtensionTypeKeyName)
 	t := f.Type
@@ -49,8 +49,8 @@ func uuidText(id string) string {
 	return s[:8] + "-" + s[8:12] + "-" + s[12:16] + "-" + s[16:20] + "-" + s[20:]
 }
 
-// scalarText returns value i of a column of numbers, dates or times as text. Decimals have exactly the digits of
-// their scale.
+// scalarText returns value i of a column of numbers, dates or times as text. Decimals have as many
+// digits as their scale.
 func scalarText(a arrow.Array, i int) string {
 	switch a := a.(type) {
 	case *array.Float16:
@@ -69,7 +69,7 @@ func scalarText(a arrow.Array, i int) string {
 		return dateText(int64(a.Value(i)))
 	case *array.Date64:
 		ms := int64(a.Value(i))
-		if ms%dayMillis != 0 { // a date must have none left over
+		if ms%dayMillis != 0 { // a date must be a whole number of days
 			return timestampText(ms, arrow.Millisecond, time.UTC)
 		}
 		return dateText(ms / dayMillis)
@@ -92,13 +92,14 @@ func scalarText(a arrow.Array, i int) string {
 	return a.ValueStr(i)
 }
 
-// dayMillis are the milliseconds of a day.
+// dayMillis is the number of milliseconds in a day.
 const dayMillis = 24 * 60 * 60 * 1000
 
 // dateText returns a day, counted from 1970-01-01, as text.
 func dateText(day int64) string { return time.Unix(day*24*60*60, 0).UTC().Format("2006-01-02") }
 
-// timestampText returns a time of a unit from 1970 on. Its fraction has no zeros at the end; UTC is Z.
+// timestampText formats a time since 1970 in a unit. Its fraction has no trailing zeros; UTC is
+// written as Z.
 func timestampText(v int64, unit arrow.TimeUnit, zone *time.Location) string {
 	perSecond := int64(time.Second / unit.Multiplier())
 	seconds, rest := v/perSecond, v%perSecond
@@ -117,8 +118,8 @@ func timeText(v int64, unit arrow.TimeUnit) string {
 	return text
 }
 
-// floatText returns the shortest text that is read as the same number. As in JSON of other programs, it has an
-// exponent only below 1e-6 and from 1e21 on.
+// floatText returns the shortest text that parses to the same number. As in JSON of other programs,
+// it has an exponent only below 1e-6 and from 1e21 on.
 func floatText(v float64, bits int) string {
 	if size := math.Abs(v); size == 0 || size >= 1e-6 && size < 1e21 {
 		return strconv.FormatFloat(v, 'f', -1, bits)
@@ -126,7 +127,8 @@ func floatText(v float64, bits int) string {
 	return strconv.FormatFloat(v, 'g', -1, bits)
 }
 
-// maxScale is the largest number of digits of a decimal: a file may claim any scale.
+// maxScale is the maximum number of decimal digits written in full, because a file may claim any
+// scale.
 const maxScale = 76
 
 // decimalText returns v·10^-scale in full.

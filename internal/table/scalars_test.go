@@ -21,7 +21,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestScalars: numbers, decimals, UUIDs and timestamps of Arrow are formatted as other programs write them.
+// TestScalars checks that numbers, decimals, UUIDs and timestamps of Arrow are formatted as in
+// other programs.
 func TestScalars(t *testing.T) {
 	uuid := arrow.NewMetadata([]string{ipc.ExtensionTypeKeyName}, []string{extensionUUID})
 	s := arrow.NewSchema([]arrow.Field{
@@ -85,8 +86,8 @@ func typedFile(logical string) string {
 		uint32(len(footer)))) + parquetMagic
 }
 
-// TestUnknownTypes: a column of an unknown logical type is an error only if it is read. The error names the column
-// and the type.
+// TestUnknownTypes checks that a column of an unknown logical type is an error only if it is read,
+// and that the error names the column and the type.
 func TestUnknownTypes(t *testing.T) {
 	for _, c := range []struct{ logical, want string }{
 		{"\x0c\x20\x00", "VARIANT"},
@@ -98,7 +99,7 @@ func TestUnknownTypes(t *testing.T) {
 	} {
 		path := file(t, "x.parquet", typedFile(c.logical))
 		if rows, err := read(path, Options{Columns: []string{"text"}}); err != nil || len(rows) > 0 {
-			t.Errorf("%s: %q, %v", c.want, rows, err)
+			t.Errorf("%s: got %q, %v", c.want, rows, err)
 		}
 		for _, name := range []string{"bytes", "group"} {
 			must.Fail(t, `column "`+name+`": expected text, numbers or lists of whole numbers, found `+
@@ -107,16 +108,18 @@ func TestUnknownTypes(t *testing.T) {
 	}
 }
 
-// TestVariant: the text column of a file by DuckDB is read although another column is a VARIANT.
+// TestVariant checks that a text column written by DuckDB is read although another column is a
+// VARIANT.
 func TestVariant(t *testing.T) {
 	rows := must.Get(read("testdata/variant.parquet", Options{Columns: []string{"text"}}))(t)
 	if len(rows) == 0 {
-		t.Error("no rows")
+		t.Error("got no rows")
 	}
 	must.Fail(t, "found VARIANT of Parquet")(read("testdata/variant.parquet", Options{Columns: []string{"extra"}}))
 }
 
-// TestInterval: a Parquet column of type INTERVAL is refused: its bytes are not text.
+// TestInterval checks that a Parquet column of type INTERVAL is an error, because its bytes are not
+// text.
 func TestInterval(t *testing.T) {
 	node := must.Get(schema.NewPrimitiveNodeLogical("span", parquet.Repetitions.Required, schema.IntervalLogicalType{},
 		parquet.Types.FixedLenByteArray, 12, -1))(t)
@@ -134,17 +137,18 @@ func TestInterval(t *testing.T) {
 	}
 }
 
-// TestParquetTypes: Parquet's UUIDs, and timestamps with and without a time zone, are read as text.
+// TestParquetTypes checks that Parquet's UUIDs and its timestamps with and without a time zone are
+// read as text.
 func TestParquetTypes(t *testing.T) {
-	for _, lists := range [][]string{nil, {"u"}} { // classes are read as lists, too
+	for _, lists := range [][]string{nil, {"u"}} { // classes are also read with Lists
 		rows := must.Get(read("testdata/uuid.parquet", Options{Columns: []string{"u"}, Lists: lists}))(t)
 		if want := "1: 00000000-0000-4000-8000-000000000000"; rows[0] != want {
-			t.Errorf("%q, want %q", rows[0], want)
+			t.Errorf("got %q, want %q", rows[0], want)
 		}
 	}
 	rows := must.Get(read("testdata/naive-timestamp.parquet",
 		Options{Columns: []string{"ts", "tz"}, Copied: []string{"ts", "tz"}}))(t)
 	if ts, tz, _ := strings.Cut(rows[0], "|"); ts != "1: 2024-01-02 03:04:05.678" || !strings.HasSuffix(tz, "Z") {
-		t.Errorf("%q", rows[0])
+		t.Errorf("got %q", rows[0])
 	}
 }

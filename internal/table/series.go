@@ -18,21 +18,22 @@ import (
 	"github.com/sftseq/sftseq/internal/source"
 )
 
-// A series is a list of numbers, one of each step of time. A row has it in one column of lists, in
-// several, one of each channel, or in a column of each step.
+// A series is a list of numbers, one per time step. A row has a series in a column of lists, in
+// several columns of lists (one per channel), or in one column per step.
 
-// SeriesName is what the columns of a series are called together, in [Options].Columns and in rows.
+// SeriesName returns the name of a series in [Options].Columns and in rows: its columns, separated
+// by commas.
 func SeriesName(columns []string) string { return strings.Join(columns, ",") }
 
-// StepsName is the name of the numbers of a series that has a column for each step.
+// StepsName is the name of the values of a series with one column per step.
 const StepsName = "value"
 
-// seriesReader makes the features of a series out of its columns.
+// seriesReader combines the columns of a series into features.
 type seriesReader struct {
 	Reader
 	columns []string // columns of the series
-	at      []int    // wanted columns whose value is the series
-	limit   int      // bytes of a series
+	at      []int    // indices of the wanted columns that are the series
+	limit   int      // maximum bytes of a series
 	row     Row
 }
 
@@ -59,7 +60,8 @@ func openSeries(ctx context.Context, path string, o Options) (Reader, error) {
 	return r, err
 }
 
-// matching are the columns of a series, with those that a name with * stands for, in their order.
+// matching returns the columns of a series in order, including the columns that match a name with
+// *.
 func matching(ctx context.Context, file string, o Options) (columns []string, err error) {
 	var have []string
 	for _, name := range o.Series {
@@ -107,7 +109,8 @@ func matching(ctx context.Context, file string, o Options) (columns []string, er
 	return columns, nil
 }
 
-// describeMatch says which columns a name with * stands for, and which it leaves out.
+// describeMatch returns a note on the columns that match a name with *, and on the columns left
+// out.
 func describeMatch(file, name string, found, left []string) string {
 	text := fmt.Sprintf("%s: the series %s is %d columns, %s", file, name, len(found), found[0])
 	if len(found) > 1 {
@@ -119,7 +122,7 @@ func describeMatch(file, name string, found, left []string) string {
 	return text + outOfOrder(name, found)
 }
 
-// outOfOrder remarks on columns whose numbers, in place of the *, do not count up one by one.
+// outOfOrder returns a note if the numbers in the place of * do not increase by one, or "".
 func outOfOrder(name string, columns []string) string {
 	before, behind, _ := strings.Cut(name, "*")
 	missing, last := "", 0
@@ -127,7 +130,7 @@ func outOfOrder(name string, columns []string) string {
 		n, err := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(column, before), behind))
 		switch {
 		case err != nil:
-			return "" // they are not numbered
+			return "" // the columns are not numbered
 		case i > 0 && n <= last:
 			return fmt.Sprintf("; the steps are read in this order, in which %s stands behind %s", column, columns[i-1])
 		case i > 0 && n > last+1 && missing == "":
@@ -147,7 +150,7 @@ func (r *seriesReader) Next(row *Row) error {
 	values := row.Values[:0]
 	*row = r.row
 	row.Values = values
-	if len(r.row.Values) < len(r.columns) { // the row cannot be read
+	if len(r.row.Values) < len(r.columns) { // the row has an error
 		return nil
 	}
 	var series Value
@@ -166,7 +169,7 @@ func (r *seriesReader) Next(row *Row) error {
 		for slices.Contains(r.at, len(row.Values)) {
 			row.Values = append(row.Values, series)
 		}
-		if v.Features != nil { // a column of the series that is also wanted by itself
+		if v.Features != nil { // a series column that is also a wanted column
 			text, err := json.Marshal(v.Features[0])
 			if v = (Value{Text: string(text), JSON: true}); err != nil {
 				row.setNull(&v, err)
@@ -180,11 +183,11 @@ func (r *seriesReader) Next(row *Row) error {
 	return nil
 }
 
-// features are the numbers of each step; nil if the row has none.
+// features returns the numbers of each step, or nil if the row has none.
 func (r *seriesReader) features(values []Value) ([][]float32, error) {
 	var channels [][]float32
 	var steps []float32
-	missing := "" // the first column without a value
+	missing := "" // first column without a value
 	for i, v := range values {
 		numbers, list, err := numbersOf(v, r.limit)
 		switch {
@@ -195,7 +198,7 @@ func (r *seriesReader) features(values []Value) ([][]float32, error) {
 				missing = r.columns[i]
 			}
 			continue
-		case missing != "": // steps may be missing at the end alone
+		case missing != "": // only the last steps may be missing
 			return nil, fmt.Errorf("column %s: expected a number before that of column %s, found nothing", missing,
 				r.columns[i])
 		case list:
@@ -236,8 +239,8 @@ func (r *seriesReader) features(values []Value) ([][]float32, error) {
 	return out, nil
 }
 
-// numbersOf returns the numbers of a value of at most limit bytes, and whether it is a list of them;
-// nil if it is missing.
+// numbersOf returns the numbers of a value, and whether the value is a list. More than limit bytes
+// are an error. numbers is nil if the value is missing.
 func numbersOf(v Value, limit int) (numbers []float32, list bool, err error) {
 	if v.Features != nil {
 		return v.Features[0], true, nil
@@ -273,9 +276,9 @@ func numbersOf(v Value, limit int) (numbers []float32, list bool, err error) {
 	return numbers, list || len(numbers) != 1, nil
 }
 
-// SeriesNames are the names of a series' numbers: its columns where they have lists, StepsName where
-// they have a step each, as the first row says that has a series. Of what can be read once only,
-// several columns are steps.
+// SeriesNames returns the names of a series' channels: its columns if they have lists, or StepsName
+// if each column is a step. The first row with a series decides. For input that can be read only
+// once, several columns are steps.
 func SeriesNames(ctx context.Context, path string, o Options) ([]string, error) {
 	if len(o.Series) == 1 && !strings.Contains(o.Series[0], "*") {
 		return o.Series, nil
@@ -293,7 +296,7 @@ func SeriesNames(ctx context.Context, path string, o Options) ([]string, error) 
 	for {
 		switch err := t.Next(&row); {
 		case err == io.EOF:
-			return []string{StepsName}, nil // the rows will say what they lack
+			return []string{StepsName}, nil // reading the rows will report the missing values
 		case err != nil:
 			return nil, err
 		case row.Err != nil || len(row.Values) == 0 || len(row.Values[0].Features) == 0:
@@ -305,7 +308,7 @@ func SeriesNames(ctx context.Context, path string, o Options) ([]string, error) 
 	}
 }
 
-// seriesOf is a list of numbers of JSON.
+// seriesOf parses a JSON list of numbers.
 func seriesOf(list []byte) (v Value, err error) {
 	numbers, err := jsonlines.Numbers(list)
 	if numbers == nil {
@@ -314,14 +317,15 @@ func seriesOf(list []byte) (v Value, err error) {
 	return Value{Features: [][]float32{numbers}}, err
 }
 
-// ofNumbers reports whether values of a type are lists of numbers.
+// ofNumbers reports whether t is a list of numbers.
 func ofNumbers(t arrow.DataType) bool {
 	list, ok := t.(arrow.ListLikeType)
 	return ok && (arrow.IsInteger(list.Elem().ID()) || list.Elem().ID() == arrow.FLOAT32 ||
 		list.Elem().ID() == arrow.FLOAT64)
 }
 
-// seriesAt returns row i of a column of numbers, or of lists of numbers, which may take up to limit bytes.
+// seriesAt returns row i of a column of numbers or of lists of numbers. More than limit bytes are
+// an error.
 func seriesAt(a arrow.Array, i, limit int) (v Value, err error) {
 	list, ok := a.(array.ListLike)
 	if !ok {

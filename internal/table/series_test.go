@@ -18,7 +18,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// seriesRows are the rows of a table with a series, its id behind it: the numbers and the id, or an error.
+// seriesRows returns the rows of a table with a series and an id: the numbers and the id, or an
+// error.
 func seriesRows(t *testing.T, path string, o Options) (rows []string) {
 	t.Helper()
 	o.Columns = []string{SeriesName(o.Series), "id"}
@@ -42,8 +43,8 @@ func seriesRows(t *testing.T, path string, o Options) (rows []string) {
 	}
 }
 
-// TestSeries: a series is a list in one column, one of each channel, or a number in each column, in
-// every format; other values are errors that name the column.
+// TestSeries checks that a series is read in every format from a list in one column, a list per
+// channel, or a number per column, and that other values are errors with the column.
 func TestSeries(t *testing.T) {
 	for _, c := range []struct{ name, text, series, want string }{
 		{"a.jsonl", `{"v":[0.1,-2,3e1],"id":"a"}` + "\n" + `{"id":"b"}` + "\n" + `{"v":[],"id":"c"}` + "\n" +
@@ -61,7 +62,7 @@ func TestSeries(t *testing.T) {
 	} {
 		if got := strings.Join(seriesRows(t, file(t, c.name, c.text), Options{Series: strings.Split(c.series, ",")}),
 			"|"); got != c.want {
-			t.Errorf("%s %q:\n%s, want\n%s", c.name, c.text, got, c.want)
+			t.Errorf("%s %q: got\n%s\nwant\n%s", c.name, c.text, got, c.want)
 		}
 	}
 	for want, series := range map[string]string{`columns "q*": expected some of ["t1" "id" "t2"]`: "q*",
@@ -71,7 +72,7 @@ func TestSeries(t *testing.T) {
 	}
 }
 
-// TestSeriesNames: several columns are channels if they have lists, and steps otherwise.
+// TestSeriesNames checks that several columns are channels if they have lists, and steps otherwise.
 func TestSeriesNames(t *testing.T) {
 	for _, c := range []struct{ text, series, want string }{
 		{"v,w\n1 2,3 4\n", "v", "v"}, {"v,w\n,\n1 2,3 4\n", "v,w", "v w"}, {"v,w\n1,2\n", "w,v", "value"},
@@ -80,21 +81,22 @@ func TestSeriesNames(t *testing.T) {
 		got := must.Get(SeriesNames(t.Context(), file(t, "a.csv", c.text),
 			Options{Series: strings.Split(c.series, ",")}))(t)
 		if strings.Join(got, " ") != c.want {
-			t.Errorf("%q, %s: %q, want %q", c.text, c.series, got, c.want)
+			t.Errorf("%q, %s: got %q, want %q", c.text, c.series, got, c.want)
 		}
 	}
 }
 
-// TestSeriesLimit: a row is bounded by what its series takes, not by its text.
+// TestSeriesLimit checks that the memory of the numbers, not the length of the text, limits a
+// series.
 func TestSeriesLimit(t *testing.T) {
 	path := file(t, "a.csv", "v,id\n"+strings.Repeat("1 ", 100)+",a\n1 2,b\n")
 	if got := seriesRows(t, path, Options{Series: []string{"v"}, MaxField: 1000}); len(got) != 2 ||
 		!strings.Contains(got[0], "takes more than 1000 bytes") || got[1] != "[[1] [2]] b" {
-		t.Errorf("%q", got)
+		t.Errorf("got %q", got)
 	}
 }
 
-// TestSeriesKept: a column of a series that is also read by itself is a list of JSON there.
+// TestSeriesKept checks that a series column that is also wanted is returned as a JSON list.
 func TestSeriesKept(t *testing.T) {
 	r := must.Get(Open(t.Context(), file(t, "a.jsonl", `{"v":[1,2.5]}`),
 		Options{Series: []string{"v", "w"}, Columns: []string{"w", "v,w", "v"}}))(t)
@@ -103,12 +105,12 @@ func TestSeriesKept(t *testing.T) {
 	must.Succeed(t, r.Next(&row))
 	if row.Err == nil || !strings.Contains(row.Err.Error(), "column w: expected a list of numbers, found nothing") ||
 		len(row.Values) != 3 || row.Values[2].Text != "[1,2.5]" || !row.Values[2].JSON {
-		t.Errorf("%+v", row)
+		t.Errorf("got %+v", row)
 	}
 }
 
-// TestSeriesHint: lists of numbers that are read as text or features are refused with the flag that
-// reads them.
+// TestSeriesHint checks that the error for lists of numbers read as text or features names the flag
+// --series.
 func TestSeriesHint(t *testing.T) {
 	schema := arrow.NewSchema([]arrow.Field{{Name: "v", Type: arrow.ListOf(arrow.PrimitiveTypes.Float32)}}, nil)
 	must.Fail(t, "found a series (list<item: float32, nullable>), which --series reads")(checkColumns(schema,
@@ -117,7 +119,7 @@ func TestSeriesHint(t *testing.T) {
 		Options{Columns: []string{"v"}, Features: []string{"v"}}))
 }
 
-// TestSeriesArrow: lists of numbers of Arrow and Parquet are series, of every type of numbers.
+// TestSeriesArrow checks that lists of every number type in Arrow and Parquet are read as series.
 func TestSeriesArrow(t *testing.T) {
 	for _, kind := range []arrow.DataType{arrow.ListOf(arrow.PrimitiveTypes.Float32),
 		arrow.ListOf(arrow.PrimitiveTypes.Float64), arrow.ListOf(arrow.PrimitiveTypes.Int16),
@@ -139,7 +141,7 @@ func TestSeriesArrow(t *testing.T) {
 		for _, path := range []string{f.Name(), p.Name()} {
 			if got := strings.Join(seriesRows(t, path, Options{Series: []string{"v"}}),
 				"|"); got != "[[1] [2]] a|null b" {
-				t.Errorf("%s: %s: %s", path, kind, got)
+				t.Errorf("%s: %s: got %s", path, kind, got)
 			}
 		}
 	}

@@ -13,21 +13,21 @@ import (
 	"strings"
 )
 
-// shardPath is the column that says which shard of a folder a row is in, where the shards
-// have no such column: its path within the folder.
+// shardPath is the column with the path of a row's shard within the folder, unless the shards have
+// a column of that name.
 const shardPath = "path"
 
-// shardsReader reads the tables of a folder as one, in the order of their names.
+// shardsReader reads the tables of a folder as a single table, in the order of their names.
 type shardsReader struct {
 	chain
-	ctx     context.Context // ends the reading
+	ctx     context.Context // cancels reading
 	dir     string
 	options Options
 	columns []string
-	at      []int             // places of the path among the values
-	splits  map[string]string // names of splits by shard, nil without them
-	splitAt []int             // places of the split among the values
-	shards  []string          // not yet read, within dir
+	at      []int             // indices of the path among the values
+	splits  map[string]string // split names by shard, or nil
+	splitAt []int             // indices of the split among the values
+	shards  []string          // paths of unread shards, relative to dir
 	shard   string
 }
 
@@ -37,7 +37,7 @@ func newShards(ctx context.Context, dir string, shards []string, o Options) (Rea
 	}
 	r := &shardsReader{ctx: ctx, dir: dir, options: o, shards: shards}
 	r.options.Columns = nil
-	first, err := r.next() // for the names of its columns
+	first, err := r.next() // to learn the names of its columns
 	if err != nil {
 		return nil, err
 	}
@@ -78,14 +78,14 @@ func (r *shardsReader) next() (Reader, error) {
 	return Open(r.ctx, filepath.Join(r.dir, filepath.FromSlash(r.shard)), r.options)
 }
 
-// Columns returns those of the first shard, and the path.
+// Columns returns the columns of the first shard, and the path.
 func (r *shardsReader) Columns() []string { return r.columns }
 
 // Next returns the next row.
 func (r *shardsReader) Next(row *Row) error {
 	err := r.chain.read(row)
-	if err == nil && len(row.Values) == len(r.options.Columns) { // also of a row that lacks a value
-		for i := range len(r.at) + len(r.splitAt) + len(r.options.Columns) { // in their order
+	if err == nil && len(row.Values) == len(r.options.Columns) { // also if a value of the row has an error
+		for i := range len(r.at) + len(r.splitAt) + len(r.options.Columns) { // ascending, because each insertion moves later values
 			if slices.Contains(r.at, i) {
 				row.insert([]int{i}, r.shard)
 			} else if slices.Contains(r.splitAt, i) {
@@ -96,14 +96,14 @@ func (r *shardsReader) Next(row *Row) error {
 	return err
 }
 
-// findShards are the files of a folder, in the order of their names, if they are tables: if
-// a format is given, or if the names of all say the same one. Text is not such a format,
-// nor are others in folders of their own but for Parquet and Arrow: those may be rows of
-// classes, a file each. Files beside tables of these two are an error, since their bytes
-// cannot be meant. Files that describe tables are passed over.
+// findShards returns the files of a folder in the order of their names if they are tables: if a
+// format is given, or if all names have the extension of the same format. Text files do not
+// qualify, nor do tables in subfolders except Parquet and Arrow, because such files may be rows by
+// class. Other files beside Parquet or Arrow tables are an error, because their bytes cannot be
+// meant as rows. Documentation files are skipped.
 func findShards(dir, format string) (shards []string, _ error) {
 	shards = []string{}
-	first, nested := map[string]string{}, false // a file of each format
+	first, nested := map[string]string{}, false // an example file of each format
 	err := fs.WalkDir(os.DirFS(dir), ".", func(path string, entry fs.DirEntry, err error) error {
 		name := entry.Name()
 		switch {
@@ -114,7 +114,7 @@ func findShards(dir, format string) (shards []string, _ error) {
 				return fs.SkipDir
 			}
 		case entry.Type().IsRegular() && IsDocumentation(name) && format != "text":
-			// it describes the tables beside it
+			// documentation of the tables
 		case entry.Type().IsRegular():
 			shards = append(shards, path)
 			nested = nested || strings.Contains(path, "/")

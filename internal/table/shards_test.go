@@ -9,7 +9,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// folder writes files below a directory.
+// folder writes files to a new directory and returns its path.
 func folder(t testing.TB, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -21,7 +21,7 @@ func folder(t testing.TB, files map[string]string) string {
 	return dir
 }
 
-// inSplit has the name of a split before the first value of each row.
+// inSplit inserts the name of a split before the first value of each row.
 func inSplit(split string, rows []string) (out []string) {
 	for _, row := range rows {
 		line, values, _ := strings.Cut(row, ": ")
@@ -30,8 +30,8 @@ func inSplit(split string, rows []string) (out []string) {
 	return out
 }
 
-// TestShards: a folder of tables of one kind is read as one, in the order of their names;
-// other folders are rows of files as before.
+// TestShards checks that a folder of tables of one format is read as a single table in the order of
+// the names, and that other folders have a row per file.
 func TestShards(t *testing.T) {
 	parquet := must.Get(os.ReadFile(filepath.Join("testdata", "others", "duckdb-v2.parquet")))(t)
 	whole, err := read(filepath.Join("testdata", "others", "duckdb-v2.parquet"), Options{Columns: []string{"text"}})
@@ -99,23 +99,23 @@ func TestShards(t *testing.T) {
 		dir := folder(t, c.files)
 		got, err := read(dir, Options{Columns: c.columns, Format: c.format})
 		if strings.Join(got, "\n") != strings.Join(c.want, "\n") {
-			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
 		}
 		if (err == nil) != (c.err == "") || err != nil &&
 			!strings.HasPrefix(err.Error(), strings.ReplaceAll(c.err, "DIR", dir)) {
-			t.Errorf("%s: %v, want %q", c.name, err, c.err)
+			t.Errorf("%s: got error %v, want %q", c.name, err, c.err)
 		}
 		if err != nil && strings.Count(err.Error(), dir) != 1 {
-			t.Errorf("%s: %v names the folder several times", c.name, err)
+			t.Errorf("%s: the error names the folder several times: %v", c.name, err)
 		}
 		if files := c.columns[0] == "content"; files != IsFolder(dir, c.format) && c.err == "" {
-			t.Errorf("%s: IsFolder is not %v", c.name, files)
+			t.Errorf("%s: IsFolder did not return %v", c.name, files)
 		}
 	}
 }
 
-// TestProgressOfBytes: progress adds up to the size of the files, for every format and choice of columns, and is
-// reported during the reading.
+// TestProgressOfBytes checks that the reported progress adds up to the file size for every format
+// and column, and that it is reported while reading.
 func TestProgressOfBytes(t *testing.T) {
 	const others = "testdata/others/"
 	list := "[" + strings.Repeat("{\"text\":\"x\"},\n", 50000) + "{}]"
@@ -126,18 +126,18 @@ func TestProgressOfBytes(t *testing.T) {
 		var reported, calls int64
 		rows, err := readRows(path, Options{Columns: []string{"text"}, Progress: func(n int64) {
 			if n < 0 {
-				t.Errorf("%s: %d bytes", path, n)
+				t.Errorf("%s: got progress of %d bytes", path, n)
 			}
 			calls++
 			reported += n
 		}})
 		if err != nil || reported != info.Size() || len(rows) > 1000 && info.Size() > 200000 && calls < 3 {
-			t.Errorf("%s: %d of %d bytes in %d calls for %d rows, %v", path, reported, info.Size(), calls, len(rows), err)
+			t.Errorf("%s: got %d of %d bytes in %d calls for %d rows, %v", path, reported, info.Size(), calls, len(rows), err)
 		}
 	}
 }
 
-// TestBadRowsOfShards: a row that lacks a value has the others, and the shard's name.
+// TestBadRowsOfShards checks that a row without a value has its other values and the shard's name.
 func TestBadRowsOfShards(t *testing.T) {
 	dir := folder(t, map[string]string{"a.csv": "id,text\n1,\xff\n2\n"})
 	rows, err := readRows(dir, Options{Columns: []string{"path", "text", "id"}})
@@ -146,10 +146,10 @@ func TestBadRowsOfShards(t *testing.T) {
 	}
 	if got := rows[0].Values; rows[0].Err == nil || len(got) != 3 || got[0].Text != "a.csv" ||
 		!got[1].Null || got[2].Text != "1" {
-		t.Errorf("%+v", rows[0])
+		t.Errorf("got %+v", rows[0])
 	}
 	if got := rows[1].Values; rows[1].Err == nil || !rows[1].Uneven || len(got) != 3 || got[0].Text != "a.csv" ||
 		!got[1].Null || got[2].Text != "2" {
-		t.Errorf("%+v", rows[1])
+		t.Errorf("got %+v", rows[1])
 	}
 }

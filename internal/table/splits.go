@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Splits are the names that the column split may have in a directory: of the splits that
-// Hugging Face's library has saved or the Hub has, or of the folders with folders in a folder of files.
+// Splits returns the possible values of the column split in a directory: the splits of a data set
+// of Hugging Face's library or Hub, or the folders with subfolders in a folder of files.
 func Splits(dir, format string) (names []string) {
 	if isHF(dir) {
 		parts, err := hfParts(dir)
@@ -37,12 +37,12 @@ func Splits(dir, format string) (names []string) {
 	return names
 }
 
-// HubSplits are the names of the splits of a folder of tables that is laid out as on the Hugging Face Hub, nil of
-// others.
+// HubSplits returns the names of the splits of a folder laid out as on the Hugging Face Hub, or nil
+// for other folders.
 func HubSplits(dir, format string) (names []string) {
 	shards := Shards(dir, format)
 	for i, path := range shards {
-		shards[i], _ = filepath.Rel(dir, path) // it is below dir
+		shards[i], _ = filepath.Rel(dir, path) // cannot fail, because path is below dir
 		shards[i] = filepath.ToSlash(shards[i])
 	}
 	splits := hubSplits(hasCard(dir), shards)
@@ -54,7 +54,8 @@ func HubSplits(dir, format string) (names []string) {
 	return names
 }
 
-// Shards returns the paths of the tables in a directory that are read as one table; nil of other paths.
+// Shards returns the paths of the tables in a directory that is read as a single table, or nil for
+// other paths.
 func Shards(dir, format string) (paths []string) {
 	info, err := os.Stat(dir)
 	if err != nil || !info.IsDir() || isHF(dir) {

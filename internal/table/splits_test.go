@@ -9,7 +9,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestSplits: those that Hugging Face's library has saved, and folders with folders.
+// TestSplits checks the splits of saved Hugging Face data sets and of folders with subfolders.
 func TestSplits(t *testing.T) {
 	dir := t.TempDir()
 	write := func(path, text string) {
@@ -30,7 +30,7 @@ func TestSplits(t *testing.T) {
 	for name, want := range map[string]string{"hf": "[train validation]", "files": "[test train]", "files/train": "[]",
 		"tables": "[]", "absent": "[]"} {
 		if got := fmt.Sprint(Splits(filepath.Join(dir, name), "")); got != want {
-			t.Errorf("%s: %s, want %s", name, got, want)
+			t.Errorf("%s: got %s, want %s", name, got, want)
 		}
 	}
 }

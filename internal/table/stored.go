@@ -10,11 +10,11 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 )
 
-// Stored is a value as Arrow stores it: the bytes of a type of fixed width, 0 or 1 for a boolean, or bytes of any
-// length. It is copied without a conversion to text and back.
+// Stored is a value in Arrow's representation: the bytes of a fixed-width type, 0 or 1 for a
+// boolean, or bytes of any length. It is copied without conversion to text and back.
 type Stored string
 
-// keyUTC marks a field of times of Parquet that are in UTC. Arrow's type has no place for it.
+// keyUTC marks a field of Parquet times in UTC, which Arrow's type cannot express.
 const keyUTC = "PARQUET:isAdjustedToUTC"
 
 // storedType returns the type of a column's values without its dictionary, if they can be copied as [Stored].
@@ -31,7 +31,7 @@ func storedType(t arrow.DataType) (arrow.DataType, bool) {
 	return t, arrow.IsInteger(t.ID()) || arrow.IsFloating(t.ID()) || arrow.IsDecimal(t.ID()) || isTime(t)
 }
 
-// storedAt returns value i of a column of a [storedType], which is not null.
+// storedAt returns value i, which is not null, of a column that storedType accepts.
 func storedAt(a arrow.Array, i int) Stored {
 	switch a := a.(type) {
 	case *array.Dictionary:
@@ -49,7 +49,7 @@ func storedAt(a arrow.Array, i int) Stored {
 	return Stored(a.Data().Buffers()[1].Bytes()[from : from+width])
 }
 
-// parquetStores reports whether Parquet has a type for values of an Arrow type.
+// parquetStores reports whether Parquet has a type for values of Arrow type t.
 func parquetStores(t arrow.DataType) bool {
 	if d, ok := t.(arrow.DecimalType); ok {
 		return d.GetScale() >= 0 && d.GetScale() <= d.GetPrecision()
@@ -57,23 +57,24 @@ func parquetStores(t arrow.DataType) bool {
 	return true
 }
 
-// StoredTypes are the types of columns that a table stores in the same type in all of its files.
+// StoredTypes has the types of columns that have the same type in all files of a table.
 type StoredTypes struct {
 	Fields map[string]arrow.Field
-	// Differ has a remark on each column whose types differ between files, so that its values are copied as text.
+	// Differ has a note on each column whose types differ between files, and whose values are
+	// therefore copied as text.
 	Differ []string
 }
 
-// NewStoredTypes returns the types of some columns of the files, or folders of files, of a table. Only Parquet and
-// Arrow have types. A format of "" is what the names of files say. An output in Parquet has no columns of types that
-// Parquet lacks.
+// NewStoredTypes returns the types of the given columns in the files, or folders of files, of a
+// table. Only Parquet and Arrow have types. If format is "", the file names determine it. If
+// parquet is set, types that Parquet lacks are left out.
 func NewStoredTypes(ctx context.Context, paths []string, format string, columns []string, parquet bool) (*StoredTypes,
 	error) {
 	s := &StoredTypes{Fields: map[string]arrow.Field{}}
 	if len(columns) == 0 {
 		return s, nil
 	}
-	first := map[string]string{} // the file that has a type first
+	first := map[string]string{} // first file with each column
 	without := map[string]bool{} // columns that are copied as text
 	for _, file := range tableFiles(paths, format) {
 		if file.format != "parquet" && file.format != "arrow" || ReadOnce(file.path) {
@@ -113,7 +114,8 @@ func NewStoredTypes(ctx context.Context, paths []string, format string, columns 
 	return s, nil
 }
 
-// StreamTypes returns the types of columns of an Arrow stream, which can be read only once, as [NewStoredTypes] does.
+// StreamTypes does the same as [NewStoredTypes] for an open Arrow stream, which can be read only
+// once.
 func StreamTypes(t Reader, columns []string, parquet bool) map[string]arrow.Field {
 	fields := map[string]arrow.Field{}
 	if r, ok := t.(*records); ok {
@@ -126,7 +128,7 @@ func StreamTypes(t Reader, columns []string, parquet bool) map[string]arrow.Fiel
 	return fields
 }
 
-// tableFile is a file of a table, and its columns that are read as names of classes.
+// tableFile is a file of a table, and its columns that are read as class names.
 type tableFile struct {
 	path, format string
 	named        map[string]bool
@@ -140,7 +142,7 @@ func tableFiles(paths []string, format string) (files []tableFile) {
 			continue
 		}
 		if isHF(path) {
-			parts, _ := hfParts(path) // the table has been opened
+			parts, _ := hfParts(path) // error ignored, because the table was opened before
 			for _, p := range parts {
 				named := map[string]bool{}
 				for name, names := range p.classes.labels {

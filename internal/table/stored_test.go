@@ -18,8 +18,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// storedColumns are columns of every type that keeps its values, the values as Arrow's builder reads them, and their
-// text in CSV.
+// storedColumns are columns of every stored type, with values as Arrow's builder parses them and
+// their CSV text.
 var storedColumns = []struct {
 	field        arrow.Field
 	values, text []string
@@ -62,14 +62,15 @@ var storedColumns = []struct {
 		ValueType: arrow.PrimitiveTypes.Int32}}, []string{"-7", "8"}, nil},
 }
 
-// inParquet are the types that Parquet has for types that it lacks: it has one type of dates, and no seconds.
+// inParquet has the Parquet types that replace missing ones: Parquet has a single date type, and no
+// seconds.
 var inParquet = map[string]arrow.DataType{
 	"date64":       arrow.FixedWidthTypes.Date32,
 	"time32[s]":    arrow.FixedWidthTypes.Time32ms,
 	"timestamp[s]": &arrow.TimestampType{Unit: arrow.Millisecond},
 }
 
-// init adds a column of nulls alone of each type.
+// init adds a column of each type that has only nulls.
 func init() {
 	for _, c := range storedColumns {
 		c.values, c.text = nil, nil
@@ -77,7 +78,7 @@ func init() {
 	}
 }
 
-// storedTable is an Arrow stream of the columns, each with a null behind its values.
+// storedTable returns an Arrow stream of the columns, each with a null after its values.
 func storedTable(t *testing.T) (text string, names []string) {
 	t.Helper()
 	var fields []arrow.Field
@@ -102,7 +103,7 @@ func storedTable(t *testing.T) (text string, names []string) {
 	return out.String(), names
 }
 
-// storedRows reads a table's values and the types that they are stored in.
+// storedRows returns a table's values and their stored types.
 func storedRows(t *testing.T, path string, names []string) (rows [][]Value, types map[string]arrow.Field) {
 	t.Helper()
 	r := must.Get(Open(t.Context(), path, Options{Columns: names, Copied: names, Typed: names}))(t)
@@ -119,14 +120,14 @@ func storedRows(t *testing.T, path string, names []string) (rows [][]Value, type
 	return rows, types
 }
 
-// TestStored: values of every type that Arrow stores keep the type and all bits from Arrow through Parquet to Arrow,
-// and their text is exact.
+// TestStored checks that values of every stored type keep type and bits from Arrow through Parquet
+// to Arrow, and that their text is exact.
 func TestStored(t *testing.T) {
 	text, names := storedTable(t)
 	want, types := storedRows(t, file(t, "x.arrows", text), names)
 	for i, c := range storedColumns {
 		if len(types[names[i]].Name) == 0 {
-			t.Errorf("%s is not stored", c.field.Type)
+			t.Errorf("%s: got no stored type", c.field.Type)
 		}
 		exact := c.text
 		if exact == nil {
@@ -134,11 +135,11 @@ func TestStored(t *testing.T) {
 		}
 		for row, text := range exact {
 			if got := want[row][i].Text; got != text {
-				t.Errorf("%s: %q, want %q", c.field.Type, got, text)
+				t.Errorf("%s: got %q, want %q", c.field.Type, got, text)
 			}
 		}
 		if v := want[2][i]; !v.Null || v.Stored != "" {
-			t.Errorf("%s: %v, want null", c.field.Type, v)
+			t.Errorf("%s: got %v, want null", c.field.Type, v)
 		}
 	}
 	from := file(t, "x.arrows", text)
@@ -168,14 +169,14 @@ func TestStored(t *testing.T) {
 				a.Type = other
 			}
 			if !arrow.TypeEqual(a.Type, b.Type) || isUUID(a) != isUUID(b) {
-				t.Errorf("%s: %s, want %s", format, b.Type, a.Type)
+				t.Errorf("%s: got type %s, want %s", format, b.Type, a.Type)
 			}
 			for row := range want {
 				if arrow.TypeEqual(types[name].Type, b.Type) && got[row][i].Stored != want[row][i].Stored {
-					t.Errorf("%s: %s: the bytes % x, want % x", format, a.Type, got[row][i].Stored, want[row][i].Stored)
+					t.Errorf("%s: %s: got the bytes % x, want % x", format, a.Type, got[row][i].Stored, want[row][i].Stored)
 				}
 				if got[row][i].Text != want[row][i].Text || got[row][i].Null != want[row][i].Null {
-					t.Errorf("%s: %s: %v, want %v", format, a.Type, got[row][i], want[row][i])
+					t.Errorf("%s: %s: got %v, want %v", format, a.Type, got[row][i], want[row][i])
 				}
 			}
 		}
@@ -185,8 +186,8 @@ func TestStored(t *testing.T) {
 	must.Fail(t, "column x: a value of type table.Stored does not belong there")(w.Write([]any{Stored("123")}))
 }
 
-// TestStoredTypes: columns whose types differ between the files of a table, and those that Parquet has no type for, are
-// copied as text; the first have a remark.
+// TestStoredTypes checks that columns whose types differ between files, and columns whose type
+// Parquet lacks, are copied as text. Only differing types cause a note.
 func TestStoredTypes(t *testing.T) {
 	write := func(path string, fields ...arrow.Field) {
 		var columns []OutputColumn
@@ -205,17 +206,17 @@ func TestStoredTypes(t *testing.T) {
 			[]string{"same", "large", "x", "path"}, parquet))(t)
 		if len(s.Differ) != 1 || !strings.Contains(s.Differ[0], "column x is int32 in "+filepath.Join(dir, "a.arrow")+
 			" and int64 in "+filepath.Join(dir, "b.arrow")) {
-			t.Errorf("%q", s.Differ)
+			t.Errorf("got notes %q, want one on column x", s.Differ)
 		}
 		if _, ok := s.Fields["large"]; ok == parquet || s.Fields["same"].Type != same.Type ||
 			s.Fields["x"].Type != nil {
-			t.Errorf("parquet %v: %v", parquet, s.Fields)
+			t.Errorf("parquet %v: got fields %v", parquet, s.Fields)
 		}
 	}
 	csv := file(t, "x.csv", "same\n1\n")
 	s := must.Get(NewStoredTypes(t.Context(), []string{filepath.Join(dir, "a.arrow"), csv}, "",
 		[]string{"same"}, false))(t)
 	if len(s.Fields) > 0 {
-		t.Errorf("%v of a table of text", s.Fields)
+		t.Errorf("got types %v for a text table, want none", s.Fields)
 	}
 }

@@ -1,10 +1,11 @@
-// Package table reads and writes tables of other programs, row by row, in constant memory. [Writer] writes
-// JSON lines, CSV, TSV, Parquet and Arrow. It reads
-// CSV, TSV, JSON lines, JSON lists, lines of text, CoNLL, Arrow, FASTA and FASTQ, plain or
-// compressed by gzip or Zstandard, from files or standard input; Parquet; directories of
-// Hugging Face's datasets; folders of such tables; and folders of files. A row that cannot
-// be read is reported with its place, and reading goes on behind it wherever that is
-// possible.
+// Package table reads and writes tables of other programs, row by row, in constant memory.
+//
+// [Open] reads CSV, TSV, JSON lines, JSON lists, text lines, CoNLL, Arrow, FASTA and FASTQ from
+// files or standard input, optionally compressed by gzip or Zstandard. It also reads Parquet,
+// directories of Hugging Face data sets, folders of such tables, and folders of files. A row that
+// cannot be read is reported with its place, and reading continues after it if possible.
+//
+// [Writer] writes JSON lines, CSV, TSV, Parquet and Arrow.
 package table
 
 import (
@@ -22,28 +23,28 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Row is a row's values of the columns that were asked for, in their order.
+// Row has a row's values of the requested columns, in the order of the request.
 type Row struct {
 	File   string
-	Line   int64  // where the row begins, from 1; 0 where it is the whole file, or that is not known
-	Byte   int64  // where the line begins in a file of which a part is read, from 1; otherwise 0
+	Line   int64  // line at which the row begins, from 1; 0 if unknown or if the row is a whole file
+	Byte   int64  // byte at which the row begins when a part of a file is read, from 1; otherwise 0
 	Name   string // name of the record in the file, or ""
 	Values []Value
-	Err    error // why the row cannot be read; then it has no values, or those that can be
-	Uneven bool  // it has other fields than there are columns: its values are in place up to the wrong one
+	Err    error // error of the row, which has no values or only the valid values
+	Uneven bool  // the number of fields differs from the number of columns; values up to the error are valid
 
-	whole int // bytes of the row, whose memory its values share
+	whole int // bytes of the row in memory that its values share
 }
 
-// begin makes it another row.
+// begin resets the row for reading the next row.
 func (r *Row) begin(file string, line int64) {
 	*r = Row{File: file, Line: line, Values: r.Values[:0]}
 }
 
-// fail makes it one that cannot be read.
+// fail removes the row's values and sets its error.
 func (r *Row) fail(err error) { r.Values, r.Err = r.Values[:0], err }
 
-// setNull marks a value that cannot be read as null. The row's other values stay.
+// setNull marks a value that cannot be read as null, and keeps the row's other values.
 func (r *Row) setNull(v *Value, err error) {
 	*v = Value{Null: true}
 	if r.Err == nil {
@@ -51,14 +52,14 @@ func (r *Row) setNull(v *Value, err error) {
 	}
 }
 
-// insert adds a text at several places among the values, of which the first is the first.
+// insert inserts a text at the given indices of the values, in ascending order.
 func (r *Row) insert(places []int, text string) {
 	for _, at := range places {
 		r.Values = slices.Insert(r.Values, at, Value{Text: text})
 	}
 }
 
-// Size is about how many bytes of memory the row has.
+// Size returns the approximate memory of the row in bytes.
 func (r *Row) Size() int {
 	n := 0
 	for _, v := range r.Values {
@@ -71,7 +72,7 @@ func (r *Row) Size() int {
 	return max(n, r.whole)
 }
 
-// Place is where a row is: FILE:LINE, FILE, or of a part of JSON lines FILE@BYTE.
+// Place returns the position of a row: FILE:LINE, FILE, or FILE@BYTE in a part of JSON lines.
 func (r *Row) Place() string {
 	if r.Byte > 0 {
 		return fmt.Sprintf("%s@%d", r.File, r.Byte)
@@ -79,7 +80,7 @@ func (r *Row) Place() string {
 	return Place(r.File, r.Line)
 }
 
-// Place is where a row of a file is.
+// Place returns the position of a row as FILE:LINE, or FILE if line is 0.
 func Place(file string, line int64) string {
 	if line == 0 {
 		return file
@@ -87,80 +88,82 @@ func Place(file string, line int64) string {
 	return fmt.Sprintf("%s:%d", file, line)
 }
 
-// Value is what a row has in a column.
+// Value is a row's value in a column.
 type Value struct {
 	Text   string
-	Tokens []int32  // in place of text, from a list of numbers
-	Items  []string // in place of text, from a list in a column of [Options].Lists
-	// Features are in place of text, from a list in a column of [Options].Features.
+	Tokens []int32  // instead of Text, for lists of token ids
+	Items  []string // instead of Text, for lists in columns of [Options].Lists
+	// Features are set instead of Text, for lists in columns of [Options].Features.
 	Features [][]float32
-	Edges    [][2]int32 // in place of text, from a list in a column of [Options].Edges
-	Gaps     []bool     // missing elements of Items, in columns of [Options].Gaps
-	Null     bool       // it is missing
-	Words    bool       // the text is words with a space between them, each of which may have a tag
-	// the text is a number, true or false, as JSON has it, or what [Options].Copied has taken; so are Items
+	Edges    [][2]int32 // instead of Text, for lists in columns of [Options].Edges
+	Gaps     []bool     // which Items are null, in columns of [Options].Gaps
+	Null     bool       // whether the value is missing
+	Words    bool       // whether Text is words separated by spaces, each of which may have a tag
+	// JSON reports whether Text, or Items, is valid JSON: a number, a boolean, or a value copied
+	// because of [Options].Copied.
 	JSON   bool
-	Stored Stored // also the value as Arrow stores it, in a column of [Options].Typed
+	Stored Stored // value in Arrow's representation, in columns of [Options].Typed
 }
 
-// ColumnError is what is wrong with a row's value of a column, or with all of them.
+// ColumnError is an error of a value, or of all values, of a column.
 type ColumnError struct {
 	Column string
-	List   bool  // it is a list
-	Err    error // names the column
+	List   bool  // the value is a list
+	Err    error // includes the column's name
 }
 
 func (e *ColumnError) Error() string { return e.Err.Error() }
 
-// Unwrap returns what is wrong.
+// Unwrap returns the underlying error.
 func (e *ColumnError) Unwrap() error { return e.Err }
 
 // Reader reads a table.
 type Reader interface {
-	// Columns are the names of all columns, or nil if they are known only from rows.
+	// Columns returns the names of all columns, or nil if only the rows determine them.
 	Columns() []string
-	// Next reads the next row in place of another, whose Values it takes; it returns
-	// io.EOF after the last. Any other error is final.
+	// Next reads the next row into row, reusing its Values. It returns io.EOF after the last row.
+	// Any other error is final.
 	Next(row *Row) error
 	io.Closer
 }
 
-// Options say how a table is read.
+// Options control how a table is read.
 type Options struct {
-	Columns []string // to be read
+	Columns []string // columns to read
 	Format  string   // one of [Formats]; "" derives it from the file's name
-	// of Columns, those that are only copied: lists and objects of JSON are taken as they stand, dates and times of
-	// Arrow as text
+	// Copied are the names among Columns that are only copied: JSON lists and objects keep their
+	// JSON text, and Arrow dates and times become text.
 	Copied    []string
 	Typed     []string // names among Columns whose values are also returned as [Stored]
-	Lists     []string // columns with lists of texts, not of token ids
-	Features  []string // columns with lists of the feature lists of tokens
-	Series    []string // columns of a series of numbers, which are called SeriesName in Columns
-	NotSeries []string // columns that a name with * in Series leaves out
-	// of Columns of Arrow and Parquet, those whose lists are of pairs of numbers, the source and the target of an edge
+	Lists     []string // columns with lists of texts instead of token ids
+	Features  []string // columns with lists of token features
+	Series    []string // columns of a series, named SeriesName(Series) in Columns
+	NotSeries []string // columns that a name with * in Series does not match
+	// Edges are the names among Columns of Arrow and Parquet that have lists of pairs of numbers:
+	// the source and the target of each edge.
 	Edges     []string
-	Gaps      []string          // columns of Lists whose elements may be null, in Arrow and Parquet
-	Delimiter byte              // between the fields of CSV; 0 is a comma
-	MaxField  int               // bytes of a row that are accepted at most
-	Progress  func(bytes int64) // called with the bytes of the file read; may be nil
-	// Absent is called at the end of a file where each row may have other columns, with one
-	// of Columns that no row has, and those that the first rows have; may be nil.
+	Gaps      []string          // names among Lists whose elements may be null, in Arrow and Parquet
+	Delimiter byte              // delimiter of CSV; 0 means a comma
+	MaxField  int               // maximum bytes of a row
+	Progress  func(bytes int64) // called with the number of bytes read since the last call; may be nil
+	// Absent, if not nil, is called at the end of a file whose rows can have different columns. It
+	// receives a requested column that no row has, and the columns of the first rows.
 	Absent func(file, column string, found []string)
-	Note   func(line string) // called with remarks on files that are not rows; may be nil
-	Spread bool              // read the files of a folder in an order whose beginning is a sample of all of them
+	Note   func(line string) // called with notes on files; may be nil
+	Spread bool              // read the files of a folder in an order whose beginning is a sample of all files
 
-	part   *Part    // part of the rows; nil means all
+	part   *Part    // part of the rows; nil means all rows
 	series []string // columns with lists of numbers
 }
 
-// StandardInput is the name of what comes through a pipe.
+// StandardInput is the path that means standard input.
 const StandardInput = source.StandardInput
 
-// DefaultMaxField is what a row may have if nothing else is said.
+// DefaultMaxField is the default of [Options].MaxField in bytes.
 const DefaultMaxField = 64 << 20
 
-// Open opens a table: a file, a folder of tables that are read as one, or a folder of other
-// files, each of which is a row; the name "-" is standard input.
+// Open opens a table: a file, a folder of tables that are read as one, or a folder of other files
+// with a row per file. The path "-" means standard input.
 func Open(ctx context.Context, path string, o Options) (Reader, error) {
 	if o.MaxField == 0 {
 		o.MaxField = DefaultMaxField
@@ -173,7 +176,7 @@ func Open(ctx context.Context, path string, o Options) (Reader, error) {
 	}
 	format := o.Format
 	if _, err := os.Stat(path); path != StandardInput && errors.Is(err, fs.ErrNotExist) {
-		return nil, err // whatever its name says
+		return nil, err // a missing file is an error for any name
 	}
 	if format == "" {
 		var err error
@@ -228,7 +231,7 @@ func Open(ctx context.Context, path string, o Options) (Reader, error) {
 	return r, nil
 }
 
-// openDirectory opens what is in a directory.
+// openDirectory opens a directory as a saved data set, a folder of tables, or a folder of files.
 func openDirectory(ctx context.Context, path string, o Options) (r Reader, err error) {
 	if _, err := os.Stat(filepath.Join(path, seq.ManifestName)); err == nil {
 		return nil, fmt.Errorf("%s: expected a table or a folder of files by class, found a data set (%s): name its .arrow files", path, seq.ManifestName)
@@ -248,8 +251,7 @@ func openDirectory(ctx context.Context, path string, o Options) (r Reader, err e
 	return r, nil
 }
 
-// named is an error with the path that it is of, unless it names that, or a file there,
-// itself.
+// named adds a path to an error, unless the error already begins with that path or a file in it.
 func named(path string, err error) error {
 	var known *fs.PathError
 	switch {
@@ -262,15 +264,14 @@ func named(path string, err error) error {
 	return fmt.Errorf("%s: %w", path, err)
 }
 
-// ReadOnce reports whether what a path names can be read once only: standard input, or
-// another pipe.
+// ReadOnce reports whether a path can be read only once, like standard input and other pipes.
 func ReadOnce(path string) bool {
 	info, err := os.Stat(path)
 	return path == StandardInput || err == nil && !info.IsDir() && !info.Mode().IsRegular()
 }
 
-// IsFolder reports whether a path is a folder of files, each of which is a row with
-// [FolderColumns], if files of this format, or "", are read.
+// IsFolder reports whether a path is a folder of files that are read as rows with [FolderColumns],
+// given a format or "".
 func IsFolder(path, format string) bool {
 	info, err := os.Stat(path)
 	if path == StandardInput || err != nil || !info.IsDir() || isHF(path) {
@@ -280,7 +281,7 @@ func IsFolder(path, format string) bool {
 	return err == nil && shards == nil
 }
 
-// listed are names in an error, of many the first ones.
+// listed returns names for an error message, shortened if there are many.
 func listed(names []string) string {
 	const most, longest = 40, 100
 	text := fmt.Sprintf("%.*q", longest, names[:min(len(names), most)])
@@ -290,7 +291,8 @@ func listed(names []string) string {
 	return text
 }
 
-// index finds the columns that were asked for among those that there are.
+// index returns the indices of the wanted columns among the existing columns. Missing and duplicate
+// columns are errors.
 func index(have, want []string) ([]int, error) {
 	var out []int
 	for _, name := range want {

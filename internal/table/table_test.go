@@ -24,7 +24,7 @@ func file(t testing.TB, name, text string) string {
 	return path
 }
 
-// read returns each row as "line: value|value", and "line! error" for a bad one.
+// read returns each row as "line: value|value", or "line! error" for a bad row.
 func read(path string, o Options) (rows []string, err error) {
 	found, err := readRows(path, o)
 	for _, row := range found {
@@ -89,7 +89,7 @@ func TestFormats(t *testing.T) {
 		for ending, text := range map[string]string{"": c.text, ".gz": gzipped(c.text), ".zst": zstandard(t, c.text)} {
 			got, err := read(file(t, c.name+ending, text), Options{Columns: []string{"a", "b"}})
 			if err != nil || strings.Join(got, "\n") != strings.Join(c.want, "\n") {
-				t.Errorf("%s%s %q: %q, %v; want %q", c.name, ending, c.text, got, err, c.want)
+				t.Errorf("%s%s %q: got %q, %v; want %q", c.name, ending, c.text, got, err, c.want)
 			}
 		}
 	}
@@ -120,7 +120,7 @@ func TestFASTA(t *testing.T) {
 		for ending, text := range map[string]string{"": c.text, ".gz": gzipped(c.text)} {
 			got, err := read(file(t, c.name+ending, text), Options{Columns: c.columns, MaxField: 200})
 			if err != nil || strings.Join(got, "\n") != strings.Join(c.want, "\n") {
-				t.Errorf("%s%s %.60q: %q, %v; want %q", c.name, ending, c.text, got, err, c.want)
+				t.Errorf("%s%s %.60q: got %q, %v; want %q", c.name, ending, c.text, got, err, c.want)
 			}
 		}
 	}
@@ -153,7 +153,7 @@ func TestFolder(t *testing.T) {
 	want := []string{"0: alone|||cat.txt", "0: |cat|test|test/cat/a.txt", "0! the file has more than 200 bytes",
 		"0: wuff|dog|train|train/dog/a.txt", "0: woof\xff|dog|train|train/dog/b.txt"}
 	if err != nil || strings.Join(got, "\n") != strings.Join(want, "\n") || total != 5+4+5+201 {
-		t.Errorf("%q, %v, %d bytes; want %q", got, err, total, want)
+		t.Errorf("got %q, %v, %d bytes; want %q", got, err, total, want)
 	}
 	must.Fail(t, "found none")(read(t.TempDir(), Options{Columns: FolderColumns}))
 }
@@ -186,12 +186,12 @@ func TestBadTables(t *testing.T) {
 	if got, err := read(file(t, "x.jsonl", `{"a":"`+long+"\"}\n{\"a\":1,\"b\":2}\n"),
 		Options{Columns: []string{"a", "b"}, MaxField: 200}); err != nil || len(got) != 2 ||
 		!strings.Contains(got[0], "the line has 309 bytes, at most 200") || got[1] != "2: 1|2" {
-		t.Errorf("%q, %v", got, err)
+		t.Errorf("got %q, %v", got, err)
 	}
 	if got, err := read(file(t, "x.tsv", "a\tb\n1\t2\n"+long+"\t"+long+"\n3\t4"),
 		Options{Columns: []string{"a", "b"}, MaxField: 200}); err != nil ||
 		!slices.Equal(got, []string{"2: 1|2", "3! the row has more than 200 bytes", "4: 3|4"}) {
-		t.Errorf("%q, %v", got, err)
+		t.Errorf("got %q, %v", got, err)
 	}
 	must.Fail(t, `format "xml": expected one of csv, tsv, jsonl, parquet, arrow, fasta, fastq`)(read(file(t, "x",
 		"a\n"), Options{Format: "xml"}))
@@ -199,8 +199,8 @@ func TestBadTables(t *testing.T) {
 	must.Fail(t, "", "a file that is not there is read")(read("no/file.csv", Options{}))
 }
 
-// FuzzTable: whatever a file holds, reading ends without a panic, in rows with a value
-// for each column, in the order of their lines.
+// FuzzTable checks that reading any file terminates without a panic, with a value for each column
+// and increasing line numbers.
 func FuzzTable(f *testing.F) {
 	f.Add("a,b\n1,\"2\n\"\n", uint8(0))
 	f.Add("a\tb\n1\t\"2\n", uint8(1))

@@ -11,21 +11,21 @@ import (
 	"github.com/sftseq/sftseq/internal/source"
 )
 
-// TextColumns are those of text: a line, its number from 1, and the name of its file.
+// TextColumns are the columns of text files: a line, its number from 1, and the name of the file.
 var TextColumns = []string{"text", "line", "file"}
 
-// textReader reads text and logs: every line that is not empty is a row.
+// textReader reads text files and logs. Every non-empty line is a row.
 type textReader struct {
 	lineReader
 	note                     func(line string) // may be nil
 	lines, objects, labelled int               // counts of the first lines
 }
 
-// firstLines is how many lines decide whether a text is of another format.
+// firstLines is the number of lines that decide whether a text has a different format.
 const firstLines = 100
 
-// see looks whether a line is of another format, and says so of the file once: at the last of the first lines, or the
-// end.
+// see checks whether lines have a different format. After the first lines, or at the end of a
+// shorter file, it writes a note if so.
 func (r *textReader) see(line string, last bool) {
 	if r.note == nil || r.lines > firstLines {
 		return
@@ -52,7 +52,7 @@ func (r *textReader) see(line string, last bool) {
 	r.lines = firstLines + 1
 }
 
-// fastTextLabel begins a label in a line of fastText.
+// fastTextLabel is the prefix of a label in fastText's format.
 const fastTextLabel = "__label__"
 
 func newText(in *source.Source, o Options) (*textReader, error) {

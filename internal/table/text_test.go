@@ -7,26 +7,26 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestText: a line that is not empty is a row.
+// TestText checks that every non-empty line is a row.
 func TestText(t *testing.T) {
 	text := "\xef\xbb\xbffirst, \"line\"\r\n\n \xff\n" + strings.Repeat("x", 300) + "\n\n\nlast\tone"
 	want := []string{"1: x.log|first, \"line\"|1", "3! not UTF-8",
 		"4! the line has more than 200 bytes", "7: x.log|last\tone|7"}
 	got, err := read(file(t, "x.log", text), Options{Columns: []string{"file", "text", "line"}, MaxField: 200})
 	if err != nil || strings.Join(got, "\n") != strings.Join(want, "\n") {
-		t.Errorf("%q, %v, want %q", got, err, want)
+		t.Errorf("got %q, %v, want %q", got, err, want)
 	}
 	if got, err := read(file(t, "x.txt.gz", gzipped(text)[:40]), Options{Columns: []string{"text"}}); err == nil ||
 		!strings.Contains(err.Error(), "x.txt.gz: behind line 5: the gzip data end too early") {
-		t.Errorf("%q, %v", got, err)
+		t.Errorf("got %q, %v", got, err)
 	}
 	if got, err := read(file(t, "x.txt", "\n\n"), Options{Columns: []string{"text"}}); err != nil || len(got) > 0 {
-		t.Errorf("%q, %v", got, err)
+		t.Errorf("got %q, %v, want no rows", got, err)
 	}
 }
 
-// TestDelimiters: CSV may have other signs between its fields; where they are not named, or
-// a table is of another kind, the error says what to do.
+// TestDelimiters checks that CSV is read with other delimiters, and that the error for a wrong
+// delimiter or format suggests the fix.
 func TestDelimiters(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
@@ -52,30 +52,31 @@ func TestDelimiters(t *testing.T) {
 		got, err := read(file(t, c.name, c.text), Options{Columns: []string{"a", "b"}, Delimiter: c.delimiter})
 		if strings.Join(got, "\n") != c.want || (err == nil) != (c.err == "") || err != nil &&
 			!strings.HasSuffix(err.Error(), c.err) {
-			t.Errorf("%q: %q, %v, want %q, %q", c.text, got, err, c.want, c.err)
+			t.Errorf("%q: got %q, %v, want %q, %q", c.text, got, err, c.want, c.err)
 		}
 	}
 	for text, want := range map[string]byte{";": ';', "tab": '\t', `\t`: '\t', "\t": '\t', "pipe": '|', "space": ' ',
 		"": 0, ";;": 0, "\"": 0, "\n": 0, "é": 0, "\x00": 0} {
 		if got, err := ParseDelimiter(text); got != want || (err == nil) != (want != 0) {
-			t.Errorf("%q: %q, %v, want %q", text, got, err, want)
+			t.Errorf("%q: got %q, %v, want %q", text, got, err, want)
 		}
 	}
 }
 
-// TestStrangers: the error about an unsupported file says what to do.
+// TestStrangers checks that the error for an unsupported file suggests what to do.
 func TestStrangers(t *testing.T) {
 	for name, want := range map[string]string{"x.tar.gz": "an archive is not read: unpack it", "x.zip": "an archive",
 		"x.wav": "name the folder that it is in", "x.mp3": "convert it", "x.xlsx": "save it as CSV",
 		"x.csv.bz2": "expected gzip or Zstandard"} {
 		if _, err := read(file(t, name, "x"), Options{}); err == nil || !strings.Contains(err.Error(), name+": ") ||
 			!strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", name, err, want)
+			t.Errorf("%s: got error %v, want %q", name, err, want)
 		}
 	}
 }
 
-// TestTextOfOtherFormat: lines that are JSON objects or have labels of fastText are named once.
+// TestTextOfOtherFormat checks that a single note names lines that are JSON objects or have
+// fastText labels.
 func TestTextOfOtherFormat(t *testing.T) {
 	object, labelled := `{"text":"a"}`+"\n", "__label__a good\n"
 	for text, want := range map[string]string{
@@ -96,7 +97,7 @@ func TestTextOfOtherFormat(t *testing.T) {
 		r.Close()
 		if (want == "") != (len(notes) == 0) || len(notes) > 1 || want != "" &&
 			!strings.HasPrefix(notes[0], path+": "+want) {
-			t.Errorf("%.40q: %q, expected %q", text, notes, want)
+			t.Errorf("%.40q: got notes %q, want %q", text, notes, want)
 		}
 	}
 }

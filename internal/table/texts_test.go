@@ -16,8 +16,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestListsOfTexts: Arrow and Parquet have lists of texts where they are copied, as JSON; elsewhere
-// they are refused.
+// TestListsOfTexts checks that lists of texts in Arrow and Parquet are copied as JSON, and are
+// errors in other columns.
 func TestListsOfTexts(t *testing.T) {
 	schema := arrow.NewSchema([]arrow.Field{{Name: "words",
 		Type: arrow.ListOf(arrow.BinaryTypes.String), Nullable: true}}, nil)
@@ -48,11 +48,11 @@ func TestListsOfTexts(t *testing.T) {
 			{Text: `[null,"c"]`, JSON: true}} {
 			var row Row
 			if err := r.Next(&row); err != nil || row.Err != nil {
-				t.Fatalf("%s: row %d: %v, %v", name, i, err, row.Err)
+				t.Fatalf("%s: row %d: got error %v, row error %v", name, i, err, row.Err)
 			}
 			if v := row.Values[0]; v.Text != want.Text || v.JSON != want.JSON ||
 				v.Null != want.Null || v.Tokens != nil {
-				t.Errorf("%s: row %d: %+v, want %+v", name, i, v, want)
+				t.Errorf("%s: row %d: got %+v, want %+v", name, i, v, want)
 			}
 		}
 		r.Close()

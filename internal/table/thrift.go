@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// Kinds of values in Thrift's compact protocol, of which Parquet's metadata is.
+// Type codes of Thrift's compact protocol, which encodes Parquet's metadata.
 const (
 	thriftTrue   = 1
 	thriftFalse  = 2
@@ -23,17 +23,17 @@ const (
 	thriftStruct = 12
 )
 
-// maxThriftDepth is deeper than any metadata of Parquet is nested.
+// maxThriftDepth is the maximum nesting depth, larger than in any Parquet metadata.
 const maxThriftDepth = 16
 
-// errThrift is the one thing there is to say about metadata that is none.
+// errThrift is the error of invalid metadata.
 var errThrift = errors.New("metadata is damaged")
 
-// thrift reads values in Thrift's compact protocol with bounds: generated code makes
-// whatever room a list says that it needs.
+// thrift decodes Thrift's compact protocol within bounds. Generated code would allocate whatever
+// length a list claims.
 type thrift struct {
 	r    *bufio.Reader
-	left int64 // bytes that may be read
+	left int64 // maximum number of bytes still to read
 }
 
 func (t *thrift) byte() (byte, error) {
@@ -60,7 +60,7 @@ func (t *thrift) varint() (v uint64, err error) {
 	return 0, errThrift
 }
 
-// int32 is a number of 32 bits.
+// int32 reads a 32-bit integer.
 func (t *thrift) int32(kind byte) (int32, error) {
 	v, err := t.varint()
 	if err == nil && (kind != thriftInt32 || v > 1<<32-1) {
@@ -81,7 +81,7 @@ func (t *thrift) discard(n uint64) error {
 	return err
 }
 
-// fields hands the fields of a struct to visit, which reads each, or has it skipped.
+// fields calls visit with each field of a struct. Fields that visit does not read are skipped.
 func (t *thrift) fields(depth int, visit func(id int, kind byte) (read bool, err error)) error {
 	if depth > maxThriftDepth {
 		return errThrift
@@ -118,7 +118,7 @@ func (t *thrift) fields(depth int, visit func(id int, kind byte) (read bool, err
 	}
 }
 
-// elements reads the head of a list. It has no more elements than bytes are left.
+// elements reads the header of a list. It rejects more elements than remaining bytes.
 func (t *thrift) elements() (n uint64, kind byte, err error) {
 	head, err := t.byte()
 	if err != nil {
@@ -175,14 +175,14 @@ func (t *thrift) skip(kind byte, depth int) error {
 	return errThrift
 }
 
-// skipAll skips n elements of a list, or pairs of a map.
+// skipAll skips n elements of a list, or n pairs of a map.
 func (t *thrift) skipAll(n uint64, depth int, kinds ...byte) error {
 	if depth > maxThriftDepth {
 		return errThrift
 	}
 	for range n {
 		for _, kind := range kinds {
-			if kind == thriftTrue || kind == thriftFalse { // within a list they take a byte
+			if kind == thriftTrue || kind == thriftFalse { // booleans in a list take a byte each
 				kind = thriftByte
 			}
 			if err := t.skip(kind, depth+1); err != nil {
@@ -193,13 +193,13 @@ func (t *thrift) skipAll(n uint64, depth int, kinds ...byte) error {
 	return nil
 }
 
-// thriftWriter writes fields of structs in the compact protocol.
+// thriftWriter encodes struct fields in the compact protocol.
 type thriftWriter struct {
 	out []byte
 	id  byte
 }
 
-// field begins a field, whose number is above that of the one before by at most 15.
+// field begins a field. Its number exceeds the previous field's by at most 15.
 func (w *thriftWriter) field(id, kind byte) {
 	w.out = append(w.out, (id-w.id)<<4|kind)
 	w.id = id
@@ -210,7 +210,7 @@ func (w *thriftWriter) int32(id byte, v int32) {
 	w.out = binary.AppendUvarint(w.out, uint64(uint32(v<<1)^uint32(v>>31)))
 }
 
-// structure is a field with numbers, which are its fields 1, 2, ….
+// structure writes a struct field with the given numbers as its fields 1, 2, ….
 func (w *thriftWriter) structure(id byte, numbers ...int32) {
 	w.field(id, thriftStruct)
 	inner := thriftWriter{out: w.out}

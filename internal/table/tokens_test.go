@@ -18,8 +18,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestTokensOfDataSets: the ids of a data set that stores them minus 1 are read unchanged, from its own file and from a
-// copy in Parquet. Options that ids do not support are refused.
+// TestTokensOfDataSets checks that token ids stored minus 1 are read unchanged from a data set's
+// file and from a Parquet copy. Options that do not support such ids are errors.
 func TestTokensOfDataSets(t *testing.T) {
 	for _, c := range []struct{ column, first, version, want, problem string }{
 		{"tokens", "1", "2", "1: [1 256]", ""},
@@ -38,16 +38,17 @@ func TestTokensOfDataSets(t *testing.T) {
 			got, err := read(file(t, name, text), Options{Columns: []string{c.column}})
 			if c.problem != "" {
 				if err == nil || !strings.Contains(err.Error(), c.problem) {
-					t.Errorf("%s: %s from %s: %q, %v", name, c.column, c.first, got, err)
+					t.Errorf("%s: %s from %s: got %q, %v", name, c.column, c.first, got, err)
 				}
 			} else if err != nil || len(got) != 1 || !strings.HasPrefix(got[0], c.want) {
-				t.Errorf("%s: %s from %s: %q, %v; want %q", name, c.column, c.first, got, err, c.want)
+				t.Errorf("%s: %s from %s: got %q, %v; want %q", name, c.column, c.first, got, err, c.want)
 			}
 		}
 	}
 }
 
-// TestHiddenFirstToken: a Parquet file whose first_token_id is stored only in ARROW:schema is refused.
+// TestHiddenFirstToken checks that a Parquet file with first_token_id only in ARROW:schema is an
+// error.
 func TestHiddenFirstToken(t *testing.T) {
 	metadata := arrow.NewMetadata([]string{seq.KeyFirstTokenID}, []string{"1"})
 	schema := arrow.NewSchema([]arrow.Field{{Name: "tokens", Type: arrow.ListOf(arrow.PrimitiveTypes.Uint8)}},
@@ -60,7 +61,7 @@ func TestHiddenFirstToken(t *testing.T) {
 	text = text[:plain] + strings.Repeat("x", len(seq.KeyFirstTokenID)) + text[plain+len(seq.KeyFirstTokenID):]
 	if got, err := read(file(t, "a.parquet", text), Options{Columns: []string{"tokens"}}); err == nil ||
 		!strings.Contains(err.Error(), "only ARROW:schema has first_token_id") {
-		t.Errorf("%q, %v", got, err)
+		t.Errorf("got %q, %v", got, err)
 	}
 }
 
@@ -94,7 +95,7 @@ func parquetTokens(t *testing.T, schema *arrow.Schema) string {
 	return out.String()
 }
 
-// TestDataSetIsNoFolder: the directory of a data set is not read as a folder of files by class.
+// TestDataSetIsNoFolder checks that a data set directory is not read as a folder of files by class.
 func TestDataSetIsNoFolder(t *testing.T) {
 	path := file(t, seq.ManifestName, "{}")
 	must.Fail(t, "found a data set (dataset.json)")(read(filepath.Dir(path), Options{Columns: []string{"content"}}))

@@ -8,11 +8,11 @@ import (
 	"github.com/sftseq/sftseq/internal/source"
 )
 
-// tsvReader reads lines of fields between tabs, of which the first names the columns. A field that
-// begins and ends with a double quote, and has others within it only twice, is the text between them;
-// every other quote is literal. Tabs and ends of lines within a quoted field are part of it where its
-// lines alone have too few or too many fields, and the whole has one for each column: otherwise each
-// line is a row. [delimitedWriter] writes nothing that this rule reads as something else.
+// tsvReader reads lines of tab-separated fields. The first line names the columns. A field between
+// double quotes, whose inner quotes are doubled, is unquoted; all other quotes are literal. Tabs
+// and line ends within a quoted field are part of the field only if its lines have the wrong number
+// of fields by themselves and the whole has a field for each column. Otherwise each line is a row.
+// [delimitedWriter] writes no text that this rule would change.
 type tsvReader struct {
 	delimited
 	fields []string // fields of a row
@@ -35,8 +35,8 @@ func newTSV(in *source.Source, o Options) (*tsvReader, error) {
 	return r, r.nameColumns(fields, count, o.Columns, '\t')
 }
 
-// next returns the next line that is not empty, without its end. What is too long is
-// passed over.
+// next returns the next non-empty line without its line end. A line beyond the limit is skipped,
+// and long is true.
 func (r *tsvReader) next() (line string, long bool, err error) {
 	for line == "" && !long {
 		if r.window.text == "" && r.window.last() {
@@ -50,7 +50,7 @@ func (r *tsvReader) next() (line string, long bool, err error) {
 	return line, long, nil
 }
 
-// split finds the fields of a line, up to most of them, and returns their number.
+// split returns at most most fields of a line, and the number of all its fields.
 func (r *tsvReader) split(line string, most int) (fields []string, count int) {
 	count = strings.Count(line, "\t") + 1
 	r.fields = r.fields[:0]
@@ -87,7 +87,7 @@ func (r *tsvReader) Next(row *Row) error {
 	return nil
 }
 
-// unquoted is what a field in quotes stands for, and every other field.
+// unquoted returns the content of a quoted field, and other fields unchanged.
 func unquoted(field string) string {
 	if len(field) < 2 || field[0] != '"' || field[len(field)-1] != '"' {
 		return field

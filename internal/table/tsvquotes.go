@@ -2,20 +2,20 @@ package table
 
 import "strings"
 
-// quoted reads a line with count fields, and the lines behind it, as a row with quoted tabs and line ends, if they are
-// one. It returns the row's bytes and the number of lines behind the first;
-// the fields are in joined.
+// quoted reads a line with count fields and following lines as one row with quoted tabs or line
+// ends, if they form one. It returns the row's bytes and the number of lines after the first. The
+// fields are in joined.
 func (r *tsvReader) quoted(line string, count int) (bytes, lines int, ok bool) {
 	if !strings.HasPrefix(line, `"`) && !strings.Contains(line, "\t\"") {
 		return 0, 0, false
 	}
-	even := count == len(r.columns) // the lines are rows by themselves
+	even := count == len(r.columns) // whether each line is a row by itself
 	fields, open := quotedFields(line, r.joined[:0])
 	r.joined = fields
 	if !open {
 		return len(line), 0, !even && len(fields) == len(r.columns)
 	}
-	size, end := 0, 0 // size and end of the text ahead
+	size, end := 0, 0 // size and end of the text to search
 	for open {
 		if size, ok = r.closing(size); !ok {
 			return 0, 0, false
@@ -50,13 +50,13 @@ func (r *tsvReader) quoted(line string, count int) (bytes, lines int, ok bool) {
 	return len(text), lines, true
 }
 
-// closing returns the place behind the quote that closes a field, from a place in the text ahead; false
-// if the quote that opens it is literal.
+// closing returns the index after the quote that closes a field, searching from index at. It
+// returns false if the opening quote is literal.
 func (r *tsvReader) closing(at int) (behind int, ok bool) {
 	for {
 		w := r.window
 		i := strings.IndexByte(w.text[at:], '"')
-		known := i >= 0 && at+i+2 < len(w.text) || w.last() // whether the text behind the quote is known
+		known := i >= 0 && at+i+2 < len(w.text) || w.last() // whether the characters after the quote have been read
 		switch {
 		case !known && (w.err != nil || len(w.text) > r.limit), known && i < 0:
 			return 0, false
@@ -76,9 +76,9 @@ func (r *tsvReader) closing(at int) (behind int, ok bool) {
 	}
 }
 
-// quotedFields appends the fields of a text, of which quoted ones may have tabs and ends of lines, and
-// says whether the last one is open: its quote is not closed. A text that has the end of a line
-// outside of quotes has no fields.
+// quotedFields appends the fields of a text, whose quoted fields may have tabs and line ends. open
+// reports whether the last quote is not closed. A text with a line end outside of quotes has no
+// fields.
 func quotedFields(text string, fields []string) (out []string, open bool) {
 	for {
 		end := strings.IndexByte(text, '\t')
@@ -106,8 +106,9 @@ func quotedFields(text string, fields []string) (out []string, open bool) {
 	}
 }
 
-// closingQuote is the place of the quote that closes the field at the beginning of a text: -1 if none
-// does, 0 if the first quote is literal, as another one stands within the field.
+// closingQuote returns the index of the quote that closes the field at the beginning of text. It
+// returns -1 if no quote closes the field, and 0 if the first quote is literal because a single
+// quote occurs within the field.
 func closingQuote(text string) int {
 	for at := 1; ; at += 2 {
 		i := strings.IndexByte(text[at:], '"')

@@ -12,7 +12,8 @@ import (
 	"github.com/sftseq/sftseq/internal/source"
 )
 
-// TestTSVQuotes: quoted tabs and ends of lines are part of a field where the lines alone are no rows.
+// TestTSVQuotes checks that quoted tabs and line ends are part of a field if the lines are not rows
+// by themselves.
 func TestTSVQuotes(t *testing.T) {
 	for _, c := range []struct {
 		text string
@@ -24,14 +25,14 @@ func TestTSVQuotes(t *testing.T) {
 		{"b\ta\tn\nx\t\"one\n\nthree\tfour\"\t1\ny\tplain\t2\n", []string{"2: one\n\nthree\tfour|x", "5: plain|y"}},
 		{"b\ta\r\n\"one\r\ntwo\"\t\"three\r\nfour\"\r\nx\ty", []string{"2: three\nfour|one\ntwo", "5: y|x"}},
 		{"b\ta\nx\t\"say \"\"a\tb\"\"\nthen \"\"c\"\"\"", []string{"2: say \"a\tb\"\nthen \"c\"|x"}},
-		// Lines that are rows by themselves are rows, whatever quotes they have.
+		// Lines with the right number of fields are rows, even if they have quotes.
 		{"b\ta\nx\t\"open\ny\tclosed\"\n", []string{"2: \"open|x", "3: closed\"|y"}},
 		{"b\ta\nx\t\"open\ny\tz\n", []string{"2: \"open|x", "3: z|y"}},
-		// A quote that is never closed, or not before the end of a field, is literal.
+		// A quote that is not closed at the end of a field is literal.
 		{"b\ta\nx\t\"open\nrest\ny\tz\n", []string{"2: \"open|x", "3! expected 2 columns, found 1", "4: z|y"}},
 		{"b\ta\nx\t\"open\nre\"st\ny\tz\n", []string{"2: \"open|x", "3! expected 2 columns, found 1", "4: z|y"}},
 	} {
-		for _, block := range []int{1, 3, blockBytes} { // bytes of a window, which ends anywhere
+		for _, block := range []int{1, 3, blockBytes} { // block sizes at which the window ends anywhere
 			r := &tsvReader{delimited: delimited{in: &source.Source{Name: "x.tsv"}, limit: 200,
 				window: &window{in: strings.NewReader(c.text), block: block, piece: make([]byte, 64)}}}
 			header := must.Get(func() (string, error) { line, _, err := r.next(); return line, err }())(t)
@@ -47,13 +48,14 @@ func TestTSVQuotes(t *testing.T) {
 				}
 			}
 			if !slices.Equal(got, c.want) {
-				t.Errorf("%q in blocks of %d: %q, want %q", c.text, block, got, c.want)
+				t.Errorf("%q in blocks of %d: got %q, want %q", c.text, block, got, c.want)
 			}
 		}
 	}
 }
 
-// TestTSVRoundTrip: what the writer writes is read back, or refused.
+// TestTSVRoundTrip checks that rows written by the TSV writer are read back unchanged, or rejected
+// by the writer.
 func TestTSVRoundTrip(t *testing.T) {
 	draw := rand.New(rand.NewPCG(1, 2))
 	text := func() string {
@@ -80,14 +82,14 @@ func TestTSVRoundTrip(t *testing.T) {
 		must.Succeed(t, w.Close())
 		rows, err := read(file(t, "x.tsv", out.String()), Options{Columns: []string{"a", "b", "c"}, MaxField: 1 << 16})
 		must.Succeed(t, err)
-		for i, row := range rows { // without the number of their line
+		for i, row := range rows { // without the line number
 			_, rows[i], _ = strings.Cut(row, ": ")
 		}
 		if !slices.Equal(rows, want) {
-			t.Fatalf("%q: %q, want %q", out.String(), rows, want)
+			t.Fatalf("%q: got %q, want %q", out.String(), rows, want)
 		}
 	}
 	if refused == 0 || refused > 900 {
-		t.Errorf("%d of 9000 rows were refused", refused)
+		t.Errorf("got %d of 9000 rows rejected, want 1 to 900", refused)
 	}
 }

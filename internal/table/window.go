@@ -5,18 +5,17 @@ import (
 	"strings"
 )
 
-// window is what lies ahead in a text, as far as it has been read. Rows are parts of its
-// memory: reading them costs none of their own, and a value keeps alive the block that
-// it was read with.
+// window is the part of a text that has been read but not consumed. Rows share its memory, so
+// reading a row allocates nothing, and a value keeps its whole block in memory.
 type window struct {
 	in    io.Reader
 	text  string
-	err   error // error behind the text, or io.EOF
-	block int   // bytes by which it grows at least
+	err   error // error at the end of text, or io.EOF
+	block int   // minimum number of bytes to read at a time
 	piece []byte
 }
 
-// A window grows by a block, which is read in pieces that fit into the CPU's cache.
+// A window grows by a block, read in pieces that fit into the CPU cache.
 const (
 	blockBytes = 256 << 10
 	pieceBytes = 64 << 10
@@ -29,11 +28,11 @@ func newWindow(in io.Reader) *window {
 	return w
 }
 
-// byteOrderMark is what some programs begin a text with.
+// byteOrderMark is UTF-8's byte-order mark, with which some programs begin a text.
 const byteOrderMark = "\xef\xbb\xbf"
 
-// more reads a block, or as much as there is already, so that a long row is not looked
-// through too often.
+// more reads a block, or as many bytes as the window has. The window doubles so that a long row is
+// not scanned too often.
 func (w *window) more() {
 	n := max(w.block, len(w.text))
 	var text strings.Builder
@@ -52,8 +51,8 @@ func (w *window) more() {
 	w.text = text.String()
 }
 
-// line takes the next line, without its end, "\n" or "\r\n". One of more bytes than the
-// limit is passed over.
+// line returns the next line without its line end, "\n" or "\r\n". A line beyond the limit is
+// skipped, and long is true.
 func (w *window) line(limit int) (line string, long bool, err error) {
 	for {
 		end := strings.IndexByte(w.text, '\n')
@@ -77,8 +76,8 @@ func (w *window) line(limit int) (line string, long bool, err error) {
 	}
 }
 
-// skip leaves the first bytes behind.
+// skip discards the first n bytes.
 func (w *window) skip(n int) { w.text = w.text[n:] }
 
-// last reports whether nothing comes behind the text.
+// last reports whether the window reaches the end of the text.
 func (w *window) last() bool { return w.err == io.EOF }

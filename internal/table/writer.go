@@ -22,18 +22,18 @@ type OutputColumn struct {
 	Field arrow.Field // type of a StoredColumn, with its metadata
 }
 
-// ColumnKind is the type of a column. In a row every value may be nil, which is null.
+// ColumnKind is the type of a column. A nil value of a row is null in every kind.
 type ColumnKind int
 
-// The kinds, and the types of their values.
+// The kinds, with the Go types of their values.
 const (
-	TextColumn   ColumnKind = iota // string, or json.RawMessage, which is its text
+	TextColumn   ColumnKind = iota // string, or json.RawMessage for its text
 	IntColumn                      // int64
 	FloatColumn                    // float32
 	VectorColumn                   // []float32
-	ObjectColumn                   // anything that JSON can hold, for JSON lines only
-	ListColumn                     // []int32, of any length, for JSON lines, Parquet and Arrow
-	StoredColumn                   // Stored, of the type of Field, for Parquet and Arrow only
+	ObjectColumn                   // any value that JSON can represent; JSON lines only
+	ListColumn                     // []int32 of any length; JSON lines, Parquet and Arrow
+	StoredColumn                   // Stored, of the type of Field; Parquet and Arrow only
 )
 
 // Writer writes a table row by row, in constant memory. The table is complete after Close, which does not
@@ -52,12 +52,12 @@ var OutputFormats = []string{"jsonl", "csv", "tsv", "parquet", "arrow"}
 // BED is the format of named intervals. [NewWriter] does not write it, because it has no columns of its own.
 const BED = "bed"
 
-// outputExtensions are the formats by file name extension.
+// outputExtensions maps file name extensions to output formats.
 var outputExtensions = map[string]string{".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv",
 	".tsv": "tsv", ".tab": "tsv",
 	".bed": BED, ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow"}
 
-// OutputFormat returns the format of a file by its name. No name and "-" mean JSON lines.
+// OutputFormat returns the format of a file by its name. "" and "-" mean JSON lines.
 func OutputFormat(path string) (string, error) {
 	if path == "" || path == "-" {
 		return "jsonl", nil
@@ -69,11 +69,11 @@ func OutputFormat(path string) (string, error) {
 	return format, nil
 }
 
-// safeSuffix marks the formats whose text no spreadsheet takes for a formula.
+// safeSuffix marks formats whose texts spreadsheets do not evaluate as formulas.
 const safeSuffix = "-safe"
 
-// SafeFormat returns the format of a table of text, csv or tsv, whose texts spreadsheets do not compute: a
-// text that a spreadsheet would take for a formula begins with an apostrophe.
+// SafeFormat returns the variant of csv or tsv whose texts spreadsheets do not evaluate: a text
+// that would be a formula gets a leading apostrophe.
 func SafeFormat(format string) (string, error) {
 	if format != "csv" && format != "tsv" {
 		return "", fmt.Errorf("expected a table of text, csv or tsv, found %s, whose texts no spreadsheet computes",
@@ -101,12 +101,12 @@ func NewWriter(w io.Writer, format string, columns []OutputColumn) (Writer, erro
 	return nil, fmt.Errorf("format %q: expected one of %s", format, strings.Join(OutputFormats, ", "))
 }
 
-// kindError is for a value that is not of its column's kind, which is a mistake of the program.
+// kindError returns the error for a value of the wrong type, which is a programming error.
 func kindError(c *OutputColumn, v any) error {
 	return fmt.Errorf("column %s: a value of type %T does not belong there", c.Name, v)
 }
 
-// text is a value of text.
+// text returns the text of a value.
 func text(c *OutputColumn, v any) (string, error) {
 	switch v := v.(type) {
 	case string:
@@ -117,13 +117,13 @@ func text(c *OutputColumn, v any) (string, error) {
 	return "", kindError(c, v)
 }
 
-// number is a number as JSON and CSV have it: the shortest text that is the same number.
+// number formats a number as in JSON and CSV: the shortest text that parses to the same number.
 func number(v float32) string { return strconv.FormatFloat(float64(v), 'g', -1, 32) }
 
-// ArrowType is a column's type in an Arrow file.
+// ArrowType returns a column's type in an Arrow file.
 func (c *OutputColumn) ArrowType() (arrow.DataType, error) { return c.arrowType(true) }
 
-// arrowType is a column's type, of which a vector has two.
+// arrowType returns a column's type. Vectors are fixed-size lists if fixed is set, else lists.
 func (c *OutputColumn) arrowType(fixed bool) (arrow.DataType, error) {
 	switch c.Kind {
 	case TextColumn:

@@ -9,13 +9,13 @@ import (
 	"unicode/utf8"
 )
 
-// delimitedWriter writes fields between commas or tabs, the first row being the names. A vector
-// has a column for each of its numbers, NAME_0 and on.
+// delimitedWriter writes fields separated by commas or tabs, after a row of names. A vector has a
+// column for each of its numbers: NAME_0, NAME_1, ….
 type delimitedWriter struct {
 	w       *csv.Writer
 	columns []OutputColumn
 	fields  []string // fields of a row
-	safe    bool     // texts that a spreadsheet would compute get an apostrophe
+	safe    bool     // texts that a spreadsheet would evaluate get a leading apostrophe
 }
 
 func newDelimitedWriter(w io.Writer, comma rune, columns []OutputColumn, safe bool) (*delimitedWriter, error) {
@@ -52,7 +52,7 @@ func (d *delimitedWriter) Write(row []any) error {
 	return d.w.Write(d.fields)
 }
 
-// even reports whether the lines of a row of several would each be read as a row: see [tsvReader].
+// even reports whether each line of a multi-line row would be read as a row; see [tsvReader].
 func (d *delimitedWriter) even() bool {
 	lines := strings.Split(strings.Join(d.fields, "\t"), "\n")
 	if len(lines) == 1 {
@@ -87,7 +87,7 @@ func (d *delimitedWriter) add(c *OutputColumn, v any) error {
 		if field, err = text(c, v); err != nil {
 			return err
 		}
-		if _, isText := v.(string); isText { // JSON is a number, or begins with a bracket or a quotation mark
+		if _, isText := v.(string); isText { // JSON cannot begin like a formula, except for numbers
 			field = d.protected(field)
 		}
 	}
@@ -100,11 +100,12 @@ func (d *delimitedWriter) add(c *OutputColumn, v any) error {
 	return nil
 }
 
-// formulaStarts are the characters with which spreadsheets begin a formula, or skip before one, also in their
-// full-width forms.
+// formulaStarts are the characters that begin a formula in spreadsheets, or are skipped before a
+// formula, including their full-width forms.
 const formulaStarts = "=+-@\t\r\n＝＋－＠"
 
-// protected returns a text of a safe table: with an apostrophe in front if a spreadsheet would compute it.
+// protected returns a text of a safe table, with a leading apostrophe if a spreadsheet would
+// evaluate it.
 func (d *delimitedWriter) protected(field string) string {
 	if first, _ := utf8.DecodeRuneInString(field); d.safe && field != "" && strings.ContainsRune(formulaStarts, first) {
 		return "'" + field
@@ -112,11 +113,11 @@ func (d *delimitedWriter) protected(field string) string {
 	return field
 }
 
-// Flush writes what is held back.
+// Flush writes buffered rows.
 func (d *delimitedWriter) Flush() error {
 	d.w.Flush()
 	return d.w.Error()
 }
 
-// Close is Flush.
+// Close writes buffered rows.
 func (d *delimitedWriter) Close() error { return d.Flush() }

@@ -13,8 +13,8 @@ import (
 	parquetschema "github.com/apache/arrow/go/v15/parquet/schema"
 )
 
-// parquetWriter writes records of scalars and lists of scalars as row groups. Arrow's own writer marks every time
-// without a zone as one in UTC and has no UUIDs.
+// parquetWriter writes records of scalars and lists of scalars as row groups. It replaces Arrow's
+// writer, which marks every time without a time zone as UTC and does not support UUIDs.
 type parquetWriter struct{ out *parquetout.Writer }
 
 func newParquetWriter(w io.Writer, schema *arrow.Schema) (recordFile, error) {
@@ -43,8 +43,8 @@ func newParquetWriter(w io.Writer, schema *arrow.Schema) (recordFile, error) {
 	return &parquetWriter{parquetout.NewParquetWriter(w, root, parquetout.WithWriterProps(properties))}, nil
 }
 
-// logicalType returns the types of Parquet for a column of dates, times or UUIDs, otherwise nil. Parquet has no
-// seconds, which become milliseconds.
+// logicalType returns the Parquet types of a column of dates, times or UUIDs, or nil for other
+// columns. Parquet has no seconds, so they become milliseconds.
 func logicalType(f arrow.Field) (logical parquetschema.LogicalType, physical parquet.Type, length int) {
 	units := []parquetschema.TimeUnitType{arrow.Second: parquetschema.TimeUnitMillis,
 		arrow.Millisecond: parquetschema.TimeUnitMillis, arrow.Microsecond: parquetschema.TimeUnitMicros,
@@ -84,8 +84,8 @@ func (p *parquetWriter) Write(record arrow.Record) error {
 	return group.Close()
 }
 
-// levels returns the scalars of a column and their levels: definition level 1 is a scalar or an empty list, 3 an item
-// of a list; repetition level 1 is an item behind the first.
+// levels returns the scalars of a column and their levels. Definition level 1 is a scalar or an
+// empty list, 3 an item of a list; repetition level 1 is an item after the first.
 func levels(column arrow.Array) (values arrow.Array, definitions, repetitions []int16) {
 	list, ok := column.(*array.List)
 	if !ok {
@@ -119,5 +119,5 @@ func levels(column arrow.Array) (values arrow.Array, definitions, repetitions []
 	return array.NewSlice(list.ListValues(), begin, end), definitions, repetitions
 }
 
-// Close writes the metadata.
+// Close writes the file metadata.
 func (p *parquetWriter) Close() error { return p.out.Close() }

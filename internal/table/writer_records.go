@@ -22,10 +22,10 @@ type recordWriter struct {
 	to      *watched
 	format  recordFormat
 	rows    int
-	size    int // bytes of them, about
+	size    int // approximate bytes of the collected rows
 }
 
-// recordFile is what Arrow's writers of both formats have in common.
+// recordFile is the common interface of Arrow's and Parquet's writers.
 type recordFile interface {
 	Write(arrow.Record) error
 	Close() error
@@ -33,14 +33,14 @@ type recordFile interface {
 
 // recordFormat is a format of record batches.
 type recordFormat struct {
-	fixed bool // vectors are of a fixed size
-	rows  int  // maximum rows of a batch, or
-	size  int  // bytes
-	flush bool // batches can be read before the end
+	fixed bool // vectors are fixed-size lists
+	rows  int  // maximum rows of a batch
+	size  int  // maximum bytes of a batch
+	flush bool // batches can be read before the file ends
 	open  func(io.Writer, *arrow.Schema) (recordFile, error)
 }
 
-// watched remembers why nothing can be written, which Arrow does not always say.
+// watched records the first write error, because Arrow does not always return it.
 type watched struct {
 	io.Writer
 	err error
@@ -54,7 +54,7 @@ func (w *watched) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// arrowFile is an Arrow IPC file, whose batches are read one by one.
+// arrowFile is an Arrow IPC file. Its small batches can be read one at a time.
 var arrowFile = recordFormat{fixed: true, rows: 4096, size: 1 << 20,
 	open: func(w io.Writer, schema *arrow.Schema) (recordFile, error) {
 		return arrowipc.NewFileWriter(w, schema)
@@ -66,13 +66,13 @@ var arrowStream = recordFormat{fixed: true, rows: 4096, size: 1 << 20, flush: tr
 		return ipc.NewWriter(w, ipc.WithSchema(schema)), nil
 	}}
 
-// parquetFile is a Parquet file, whose batches are row groups: other programs are slow
-// with many of them.
+// parquetFile is a Parquet file. Its batches are row groups, which are large because other programs
+// are slow with many row groups.
 var parquetFile = recordFormat{rows: 1 << 16, size: 16 << 20,
 	open: newParquetWriter}
 
-// NewArrowWriter returns a writer of an Arrow IPC file, or of a stream, whose schema has metadata;
-// nil is none.
+// NewArrowWriter returns a writer of an Arrow IPC file or stream. metadata is the metadata of the
+// schema and may be nil.
 func NewArrowWriter(w io.Writer, columns []OutputColumn, metadata *arrow.Metadata, stream bool) (Writer, error) {
 	format := arrowFile
 	if stream {
@@ -93,7 +93,7 @@ func newRecordWriter(w io.Writer, columns []OutputColumn, metadata *arrow.Metada
 		fields = append(fields, f)
 		if fixed, ok := kind.(arrow.FixedWidthDataType); ok && columns[i].Kind == StoredColumn &&
 			kind.ID() != arrow.BOOL {
-			f.Type = &arrow.FixedSizeBinaryType{ByteWidth: fixed.Bytes()} // it holds the bytes of any such type
+			f.Type = &arrow.FixedSizeBinaryType{ByteWidth: fixed.Bytes()} // holds the bytes of any fixed-width type
 		}
 		built = append(built, f)
 	}
@@ -160,7 +160,7 @@ func (r *recordWriter) add(c *OutputColumn, to array.Builder, v any) error {
 			to.Append(n)
 			return nil
 		}
-	case interface { // a list of either type
+	case interface { // fixed-size or variable-size list
 		Append(bool)
 		ValueBuilder() array.Builder
 	}:
@@ -184,7 +184,7 @@ func (r *recordWriter) add(c *OutputColumn, to array.Builder, v any) error {
 	return nil
 }
 
-// write writes the rows that were collected.
+// write writes the collected rows as a batch.
 func (r *recordWriter) write() error {
 	if r.rows == 0 {
 		return nil
@@ -203,7 +203,7 @@ func (r *recordWriter) write() error {
 	return r.contain(func() error { return r.out.Write(record) })
 }
 
-// contain turns a panic into an error: Arrow panics on some errors of writing.
+// contain calls do and turns a panic into an error, because Arrow panics on some write errors.
 func (r *recordWriter) contain(do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -216,7 +216,8 @@ func (r *recordWriter) contain(do func() error) (err error) {
 	return do()
 }
 
-// Flush writes the rows that were collected to a stream. A file is read when it is complete.
+// Flush writes the collected rows to a stream. It does nothing for files, which can only be read
+// when complete.
 func (r *recordWriter) Flush() error {
 	if !r.format.flush {
 		return nil
@@ -224,7 +225,7 @@ func (r *recordWriter) Flush() error {
 	return r.write()
 }
 
-// Close writes the rest.
+// Close writes the remaining rows.
 func (r *recordWriter) Close() error {
 	if err := r.write(); err != nil {
 		return err

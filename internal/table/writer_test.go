@@ -43,7 +43,7 @@ func written(t *testing.T, format string, columns []OutputColumn, rows [][]any) 
 	return out.Bytes()
 }
 
-// TestWriteText: what is written as text is written as other programs read it.
+// TestWriteText checks that text formats are written as other programs read them.
 func TestWriteText(t *testing.T) {
 	for format, want := range map[string]string{
 		"jsonl": `{"id":"k1","a \"name\"":-7,"p":0.1,"v":[1e-20,2]}
@@ -61,12 +61,12 @@ NaN,,,,,
 		"tsv": "id\t\"a \"\"name\"\"\"\tp\tv_0\tv_1\terror\nk1\t-7\t0.1\t1e-20\t2\t\n\"<a,\tb\n\"\"é\"\">\"\t\t\t\t\twrong\n12.50\t1099511627776\t1\t0\t-0.5\t\nNaN\t\t\t\t\t\n",
 	} {
 		if got := string(written(t, format, columns, rows)); got != want {
-			t.Errorf("%s:\n%s\nwant\n%s", format, got, want)
+			t.Errorf("%s: got\n%s\nwant\n%s", format, got, want)
 		}
 	}
 }
 
-// wantRecords are the rows as Arrow prints them.
+// wantRecords are the rows as Arrow formats them.
 const wantRecords = `[{"a \"name\"":-7,"error":null,"id":"k1","p":0.1,"v":[1e-20,2]},{"a \"name\"":null,"error":"wrong","id":"<a,\tb\n\"é\">","p":null,"v":null},{"a \"name\"":1099511627776,"error":null,"id":"12.50","p":1,"v":[0,-0.5]},{"a \"name\"":null,"error":null,"id":"NaN","p":null,"v":null}]`
 
 func printed(t *testing.T, record arrow.Record) string {
@@ -85,14 +85,14 @@ func TestArrow(t *testing.T) {
 	r := must.Get(ipc.NewFileReader(bytes.NewReader(written(t, "arrow", columns, rows))))(t)
 	record := must.Get(r.Record(0))(t)
 	if got := printed(t, record); got != wantRecords || r.NumRecords() != 1 {
-		t.Errorf("%s\nwant\n%s", got, wantRecords)
+		t.Errorf("got\n%s\nwant\n%s", got, wantRecords)
 	}
 	if _, ok := r.Schema().Field(3).Type.(*arrow.FixedSizeListType); !ok {
-		t.Errorf("%s", r.Schema())
+		t.Errorf("got schema %s, want a fixed-size list", r.Schema())
 	}
 }
 
-// parquetRecords reads a Parquet file whole.
+// parquetRecords reads a whole Parquet file, and returns the number of its row groups.
 func parquetRecords(t *testing.T, text []byte) (groups int, record arrow.Record) {
 	t.Helper()
 	p := must.Get(parquetfile.NewParquetReader(bytes.NewReader(text)))(t)
@@ -109,12 +109,12 @@ func parquetRecords(t *testing.T, text []byte) (groups int, record arrow.Record)
 func TestParquet(t *testing.T) {
 	groups, record := parquetRecords(t, written(t, "parquet", columns, rows))
 	if got := printed(t, record); got != wantRecords || groups != 1 {
-		t.Errorf("%d row groups\n%s\nwant\n%s", groups, got, wantRecords)
+		t.Errorf("got %d row groups and\n%s\nwant\n%s", groups, got, wantRecords)
 	}
 }
 
-// TestMany: rows of several batches are all there, in their order; a file without rows has
-// its columns; and what waits to be written does not grow.
+// TestMany checks that the rows of several batches are complete and in order, that a file without
+// rows has columns, and that writer memory does not grow.
 func TestMany(t *testing.T) {
 	testenv.Long(t, "writes 240 MB in each format")
 	var many [][]any
@@ -125,15 +125,15 @@ func TestMany(t *testing.T) {
 	numbers := record.Column(1).(*array.Int64)
 	for i := range many {
 		if numbers.Value(i) != int64(i) {
-			t.Fatalf("row %d is %d", i, numbers.Value(i))
+			t.Fatalf("row %d: got %d", i, numbers.Value(i))
 		}
 	}
 	if groups != 2 || int(record.NumRows()) != len(many) {
-		t.Errorf("%d row groups, %d rows", groups, record.NumRows())
+		t.Errorf("got %d row groups and %d rows", groups, record.NumRows())
 	}
 	for _, format := range OutputFormats {
 		if text := written(t, format, columns, nil); len(text) == 0 && format != "jsonl" {
-			t.Errorf("%s: nothing is written of no rows", format)
+			t.Errorf("%s: got an empty file without rows", format)
 		}
 		heap := func(rows int) uint64 {
 			w := must.Get(NewWriter(io.Discard, format, columns))(t)
@@ -143,7 +143,7 @@ func TestMany(t *testing.T) {
 			}
 			var stats runtime.MemStats
 			runtime.GC()
-			runtime.GC() // the first leaves what pools hold
+			runtime.GC() // the first collection leaves the memory of pools
 			runtime.ReadMemStats(&stats)
 			runtime.KeepAlive(w)
 			return stats.HeapAlloc
@@ -154,7 +154,7 @@ func TestMany(t *testing.T) {
 	}
 }
 
-// failing is a full disk.
+// failing is a writer that fails after a number of bytes, like a full disk.
 type failing struct{ left int }
 
 func (f *failing) Write(p []byte) (int, error) {
@@ -164,8 +164,8 @@ func (f *failing) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestErrors: an output that fails is an error, whichever write it is, and so is a value
-// in the wrong place.
+// TestErrors checks that a failing output is an error at whichever write it fails, and that a value
+// of the wrong type is an error.
 func TestErrors(t *testing.T) {
 	for _, format := range OutputFormats {
 		whole := len(written(t, format, columns, rows))
@@ -180,7 +180,7 @@ func TestErrors(t *testing.T) {
 				err = w.Close()
 			}
 			if err == nil || !strings.Contains(err.Error(), "no space left") {
-				t.Fatalf("%s: %d of %d bytes: error %v", format, left, whole, err)
+				t.Fatalf("%s: %d of %d bytes: got error %v", format, left, whole, err)
 			}
 		}
 		if format == "jsonl" {
@@ -189,7 +189,7 @@ func TestErrors(t *testing.T) {
 		w := must.Get(NewWriter(io.Discard, format, columns))(t)
 		must.Fail(t, "column id: a value of type bool", format)(w.Write([]any{true, nil, nil, nil, nil}))
 		if _, err := NewWriter(io.Discard, format, []OutputColumn{{Name: "x", Kind: ObjectColumn}}); err == nil {
-			t.Errorf("%s: takes an object", format)
+			t.Errorf("%s: accepts an object column", format)
 		}
 	}
 }
@@ -198,12 +198,13 @@ func TestFormatOf(t *testing.T) {
 	for path, want := range map[string]string{"": "jsonl", "-": "jsonl", "a.CSV": "csv", "b/c.tab": "tsv",
 		"x.pq": "parquet", "x.feather": "arrow", "x.ndjson": "jsonl", "x": "", "x.csv.gz": ""} {
 		if got, err := OutputFormat(path); got != want || (err == nil) != (want != "") {
-			t.Errorf("%q: %q, %v", path, got, err)
+			t.Errorf("%q: got %q, %v, want %q", path, got, err, want)
 		}
 	}
 }
 
-// TestArrowStream: what was flushed can be read before the end, with the schema's metadata.
+// TestArrowStream checks that flushed rows can be read before the end of the stream, with the
+// schema's metadata.
 func TestArrowStream(t *testing.T) {
 	from, to := io.Pipe()
 	metadata := arrow.NewMetadata([]string{"made of"}, []string{"x"})
@@ -221,26 +222,27 @@ func TestArrowStream(t *testing.T) {
 	r := must.Get(ipc.NewReader(from))(t)
 	for i, want := range []string{"a", "b"} {
 		if !r.Next() || r.Record().Column(0).(*array.String).Value(0) != want {
-			t.Fatalf("batch %d: %v", i, r.Err())
+			t.Fatalf("batch %d: got %v", i, r.Err())
 		}
 		if i == 0 {
 			close(flushed)
 		}
 	}
 	if at := r.Schema().Metadata().FindKey("made of"); at < 0 || r.Next() {
-		t.Errorf("metadata %v, or a batch too many", r.Schema().Metadata())
+		t.Errorf("got metadata %v, or an additional batch", r.Schema().Metadata())
 	}
 	must.Check(t, <-done)
 }
 
-// TestLists: lists of any length, empty ones too, are no vectors, and text has no place for them.
+// TestLists checks that lists of any length differ from vectors, and that text formats reject
+// lists.
 func TestLists(t *testing.T) {
 	lists := []OutputColumn{{Name: "id"}, {Name: "l", Kind: ListColumn}}
 	if got, want := string(written(t, "jsonl", lists, [][]any{{"a", []int32{1, -2, 3}}, {"b", []int32{}}, {"c", nil}})), `{"id":"a","l":[1,-2,3]}
 {"id":"b","l":[]}
 {"id":"c","l":null}
 `; got != want {
-		t.Errorf("%s, want %s", got, want)
+		t.Errorf("got %s, want %s", got, want)
 	}
 	for _, format := range []string{"csv", "tsv"} {
 		must.Fail(t, "column l: a row of text has no place for a list", format)(NewWriter(io.Discard, format, lists))
@@ -251,18 +253,18 @@ func TestLists(t *testing.T) {
 	defer r.Close()
 	record := must.Get(r.Record(0))(t)
 	if got, want := printed(t, record), `[{"id":"a","l":[1,-2,3]},{"id":"b","l":[]},{"id":"c","l":null}]`; got != want {
-		t.Errorf("%s, want %s", got, want)
+		t.Errorf("got %s, want %s", got, want)
 	}
 	for kind, v := range map[ColumnKind]any{ListColumn: []float32{1, 2}, VectorColumn: []int32{1, 2}} {
 		w := must.Get(NewWriter(io.Discard, "arrow", []OutputColumn{{Name: "x", Kind: kind, Width: 2}}))(t)
 		if err := w.Write([]any{v}); err == nil {
-			t.Errorf("%T in a column of another kind", v)
+			t.Errorf("%T: accepted in a column of a different kind", v)
 		}
 	}
 }
 
-// TestSafeFormat: texts and names that a spreadsheet would compute get an apostrophe in a safe table; numbers
-// and other texts do not, and no text does otherwise.
+// TestSafeFormat checks that in safe tables, texts and names that a spreadsheet would evaluate get
+// a leading apostrophe, but numbers and other texts do not. Other formats add no apostrophe.
 func TestSafeFormat(t *testing.T) {
 	columns := []OutputColumn{{Name: "=a"}, {Name: "b"}, {Name: "c", Kind: IntColumn},
 		{Name: "+d", Kind: VectorColumn, Width: 2}, {Name: "e", Kind: FloatColumn}}
@@ -286,15 +288,15 @@ func TestSafeFormat(t *testing.T) {
 	safe := must.Get(SafeFormat("csv"))(t)
 	want := "'=a,b,c,'+d_0,'+d_1,e\n'=1+1,'@SUM(A1),-3,-1,2,-0.5\n'+1,'-1,,,,\n'\tx,\"'\rx\",,,,\n'＝1,\"'\nx\",,,,\na=1,,,,,\n-5,'=1,,,,\n"
 	if got := write(safe); got != want {
-		t.Errorf("%q, want %q", got, want)
+		t.Errorf("got %q, want %q", got, want)
 	}
 	if got := write("csv"); !strings.HasPrefix(got, "=a,b,c,+d_0,+d_1,e\n=1+1,@SUM(A1),") ||
 		strings.Count(got, "'") != 1 {
-		t.Errorf("%q", got)
+		t.Errorf("got %q", got)
 	}
 	rows = rows[:2]
 	if got := write(must.Get(SafeFormat("tsv"))(t)); !strings.Contains(got, "\n'=1+1\t'@SUM(A1)\t-3\t") {
-		t.Errorf("%q", got)
+		t.Errorf("got %q", got)
 	}
 	for _, format := range []string{"jsonl", "parquet", "arrow", BED} {
 		_, err := SafeFormat(format)
