@@ -10,12 +10,13 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// shellWord is the first word of a command, whose spaces may be quoted.
+// shellWord matches the first word of a command. The word may have quoted or escaped spaces.
 var shellWord = regexp.MustCompile(`^(?:'[^']*'|\\.|[^\s'\\])+`)
 
-// advice suggests commands that may train a better model than the one in dir: with a longer input window if rows are
-// cut, a wider and deeper model, and an ensemble. For a run of --steps that was still improving, it suggests only a
-// longer run. longest is the length of the longest row in tokens; 0 means unknown.
+// advice suggests commands that may train a better model than the model in dir: a longer input
+// window if rows are truncated, a wider and deeper model, and an ensemble. For a run of --steps
+// that was still improving, it suggests only a longer run. longest is the length of the longest row
+// in tokens; 0 means unknown.
 func advice(config *sft.Config, dir string, longest int, improving bool) string {
 	if config.IsLinear() {
 		return ""
@@ -28,7 +29,7 @@ func advice(config *sft.Config, dir string, longest int, improving bool) string 
 	if !ok || strings.Contains(p.Command, "&&") {
 		return ""
 	}
-	command += shellWord.ReplaceAllString(rest, "") // how long the run is
+	command += shellWord.ReplaceAllString(rest, "") // keeps the flags that set the length of the run
 	try := func(suffix, flags string, replaced ...string) string {
 		without := regexp.MustCompile(` --(`+strings.Join(replaced, "|")+`)[ =]\S+`).ReplaceAllString(command, "")
 		return without + flags + " --out " + shellQuote(filepath.Clean(dir)+suffix)

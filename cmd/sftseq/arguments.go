@@ -8,9 +8,9 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// arranged returns the arguments in the order that package cli expects. It reads flags only before the first argument,
-// so flags are moved there, and a value that is attached to a flag of one letter, as in -n1, becomes an argument of its
-// own. Arguments behind -- are not flags.
+// arranged returns the arguments in the order that package cli expects. The package reads flags
+// only before the first argument, so arranged moves flags there. It splits values attached to
+// single-letter flags, as in -n1. Arguments after -- are not flags.
 func arranged(app *cli.App, args []string) []string {
 	if len(args) == 0 || slices.Contains(args, "--generate-bash-completion") {
 		return args // the last argument is incomplete
@@ -36,20 +36,20 @@ func arranged(app *cli.App, args []string) []string {
 	}
 }
 
-// arrange separates the flags of a command, with their values, from its arguments. If the first argument is a
-// subcommand, it is returned as next, and the arguments begin with it.
+// arrange separates the flags of a command and their values (ahead) from its arguments. If the
+// first argument is a subcommand, arrange returns it as next, and the arguments begin with it.
 func arrange(flags []cli.Flag, commands []*cli.Command, args []string) (ahead, arguments []string, next *cli.Command) {
 	for i := 0; i < len(args); i++ {
 		arg := args[i]
 		switch {
 		case arg == "--":
 			return ahead, slices.Concat([]string{"--"}, arguments, args[i+1:]), nil
-		case len(arg) < 2 || arg[0] != '-': // - is standard input
+		case len(arg) < 2 || arg[0] != '-': // - means standard input
 			if at := slices.IndexFunc(commands, func(c *cli.Command) bool { return c.HasName(arg) }); at >= 0 &&
 				arguments == nil {
 				return ahead, args[i:], commands[at]
 			}
-			if i == 0 && commands != nil { // a command that there is not, whose flags nobody knows: it is what is wrong
+			if i == 0 && commands != nil { // an unknown command, whose flags are unknown, too
 				return nil, args, nil
 			}
 			arguments = append(arguments, arg)
@@ -65,7 +65,7 @@ func arrange(flags []cli.Flag, commands []*cli.Command, args []string) (ahead, a
 		if ahead = append(ahead, arg); attached || !takesValue(f) {
 			continue
 		}
-		if i++; i == len(args) { // an argument would pass for the value that is missing
+		if i++; i == len(args) { // otherwise, an argument would become the missing value
 			return ahead, nil, nil
 		}
 		ahead = append(ahead, args[i])
@@ -73,8 +73,8 @@ func arrange(flags []cli.Flag, commands []*cli.Command, args []string) (ahead, a
 	return ahead, arguments, nil
 }
 
-// modelArgument makes the first argument of a command that reads a model the value of --model, unless that
-// flag names the model. With --verify, which needs no model, the arguments are files.
+// modelArgument makes the first argument of a command with --model the value of that flag, unless
+// the flag is set. With --verify, which needs no model, the arguments stay files.
 func modelArgument(flags []cli.Flag, ahead, arguments []string) (_, _ []string) {
 	if _, ok := flagCalled(flags, "model").(*cli.StringFlag); !ok || len(arguments) == 0 ||
 		strings.HasPrefix(arguments[0], "-") {
@@ -107,18 +107,19 @@ func longNames(flags []cli.Flag) (names []string) {
 	return slices.DeleteFunc(names, func(name string) bool { return len(name) == 1 })
 }
 
-// takesValue reports whether a flag takes a value; a nil flag does not.
+// takesValue reports whether f takes a value. It returns false for nil.
 func takesValue(f cli.Flag) bool {
 	valued, ok := f.(cli.DocGenerationFlag)
 	return ok && valued.TakesValue()
 }
 
-// onlyOnce lists the flags for which a silent last value could be another input than meant. Scripts override other
-// flags, such as numbers, by a later value.
+// onlyOnce lists the flags whose repetition is an error, because silently using the last value
+// could read an unintended input. Scripts may override other flags, such as numbers, by a later
+// value.
 var onlyOnce = []string{"model", "data", "input", "text", "tokens", "features", "pair", "label", "tags", "spans",
 	"intervals", "split-column"}
 
-// givenAgain returns the flags of one value that are given several times with different values.
+// givenAgain returns the single-value flags that are set several times to different values.
 func givenAgain(flags []cli.Flag, ahead []string) (names []string) {
 	values := map[string]string{}
 	for i := 0; i < len(ahead); i++ {

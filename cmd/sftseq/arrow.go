@@ -18,10 +18,11 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// recordFunc makes a record of results from a record of sequences.
+// recordFunc returns a record of predictions for a record of sequences.
 type recordFunc func(context.Context, arrow.Record) (arrow.Record, error)
 
-// answerArrow reads --input batch by batch and writes --output, which appears when it is complete.
+// answerArrow reads --input in batches and writes --output, which becomes visible when it is
+// complete.
 func answerArrow(c *cli.Context, config *sft.Config, answer recordFunc) error {
 	in, name, err := openArrow(c)
 	if err != nil {
@@ -74,8 +75,8 @@ func answerArrow(c *cli.Context, config *sft.Config, answer recordFunc) error {
 	return file.Commit()
 }
 
-// withoutRows returns an empty record of a schema. Arrow's builder changes the type of a list of fixed size whose items
-// are not nullable.
+// withoutRows returns an empty record of a schema. It does not use Arrow's builder, which changes
+// the type of fixed-size lists with non-nullable items.
 func withoutRows(schema *arrow.Schema) arrow.Record {
 	var columns []arrow.Array
 	for _, f := range schema.Fields() {
@@ -91,7 +92,7 @@ func sameFile(a, b string) bool {
 	return errX == nil && errY == nil && os.SameFile(x, y)
 }
 
-// liesIn reports whether a file is, or would be, somewhere in a directory.
+// liesIn reports whether a file is, or would be, in a directory or a directory below.
 func liesIn(dir, path string) bool {
 	info, err := os.Stat(dir)
 	if err != nil || !info.IsDir() {
@@ -119,7 +120,7 @@ func openArrow(c *cli.Context) (r *seq.Reader, name string, err error) {
 	return r, name, err
 }
 
-// answerRecord answers a record and adds its column id, if it has one, to the result.
+// answerRecord predicts a record, and copies its id column, if any, to the result.
 func answerRecord(ctx context.Context, record arrow.Record, answer recordFunc) (arrow.Record, error) {
 	out, err := answer(ctx, record)
 	if err != nil {
@@ -135,7 +136,8 @@ func answerRecord(ctx context.Context, record arrow.Record, answer recordFunc) (
 	return array.NewRecord(arrow.NewSchema(fields, &metadata), columns, out.NumRows()), nil
 }
 
-// atRow replaces the row in an error by its number in the file; first is the number of the record's first row.
+// atRow replaces the row number in an error by the number in the file. first is the file's number
+// of the record's first row.
 func atRow(err error, first int64) error {
 	var e *sft.RowError
 	if !errors.As(err, &e) {

@@ -63,11 +63,11 @@ type modelBench struct {
 	settings         train.Settings
 	what             []string
 	lengths, batches []int
-	edges            int // edges of a node
+	edges            int // edges per node
 	reps             int
 	memory           int64
 	profile          bool
-	ceilings         *bench.Ceilings // nil: not known
+	ceilings         *bench.Ceilings // nil if unknown
 }
 
 func benchModel(c *cli.Context) error {
@@ -124,7 +124,7 @@ func benchModel(c *cli.Context) error {
 	return nil
 }
 
-// measureCeilings measures the peak rates of the device, on a device that it opens.
+// measureCeilings opens a device and measures its peak rates.
 func (m *modelBench) measureCeilings(c *cli.Context) error {
 	d, release, err := openBenchDevice(c)
 	if err != nil {
@@ -141,7 +141,8 @@ func doesNotFit(err error) bool {
 	return errors.As(err, &planned) || device.Full(err)
 }
 
-// measure makes one measurement on a device of its own, so that memory of earlier measurements is free.
+// measure makes one measurement on a newly opened device, so that the memory of earlier
+// measurements is free.
 func (m *modelBench) measure(c *cli.Context, what string, length, batch int) (bench.ModelResult, error) {
 	d, release, err := openBenchDevice(c)
 	if err != nil {
@@ -229,9 +230,9 @@ func newModelBench(c *cli.Context) (*modelBench, error) {
 	return m, m.readLengths(c)
 }
 
-// readLengths reads --length and checks it against the model.
+// readLengths parses --length and checks the lengths against the model.
 func (m *modelBench) readLengths(c *cli.Context) (err error) {
-	least := m.config.Sequences() // sequences of one token
+	least := m.config.Sequences() // one token per sequence
 	most := least * m.config.MaxLength
 	if c.IsSet("length") {
 		if m.lengths, err = parseCounts(c, "length"); err != nil {
@@ -259,8 +260,9 @@ func (m *modelBench) readLengths(c *cli.Context) (err error) {
 	return nil
 }
 
-// benchConfig reads the configuration that name stands for: a task's preset (by default the last one, which is the
-// published one if it exists; another follows a colon), generated data, or a file.
+// benchConfig returns the configuration for a name: a task and optionally a preset after a colon,
+// generated data, or a file. The default preset is the task's last, which is the published preset
+// if the task has one.
 func benchConfig(name string) (*sft.Config, train.Settings, error) {
 	if task, spec := lra.Generated(name); task != nil {
 		return presetConfig(task.Presets[0], spec)
@@ -280,7 +282,7 @@ func benchConfig(name string) (*sft.Config, train.Settings, error) {
 		if err == nil && cfg.IsLinear() {
 			err = fmt.Errorf("%s: %w", path, sft.ErrLinear)
 		}
-		// A configuration has no training settings; their values do not change the time.
+		// A configuration file has no training settings, and their values do not change the time.
 		return cfg, lra.ListOps.Presets[0].Settings, err
 	}
 	if !chosen {
@@ -297,13 +299,13 @@ func benchConfig(name string) (*sft.Config, train.Settings, error) {
 	return presetConfig(preset, spec)
 }
 
-// presetConfig returns the model of a preset for data of a specification.
+// presetConfig returns the model configuration of a preset, adapted to a data specification.
 func presetConfig(preset *lra.Preset, spec seq.Spec) (*sft.Config, train.Settings, error) {
 	config := preset.Config
 	return &config, preset.Settings, config.DescribeData(spec)
 }
 
-// plot draws tokens a second over length, a line for each batch.
+// plot draws tokens per second over length, with a line for each batch size.
 func (m *modelBench) plot(results []bench.ModelResult, path string) error {
 	p := benchChart("length (tokens)", "tokens/s", m.lengths)
 	for _, what := range m.what {

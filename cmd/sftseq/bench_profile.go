@@ -8,8 +8,8 @@ import (
 	"github.com/sftseq/sftseq/internal/bench"
 )
 
-// printKernels prints the table of a profile, if there is one. In JSON it is part
-// of the measurement.
+// printKernels prints the profile of a measurement as a table, if there is one. With --json, the
+// measurement includes the profile.
 func printKernels(c *cli.Context, r *bench.ModelResult) error {
 	if c.Bool("json") || r.Kernels == nil {
 		return nil

@@ -9,16 +9,16 @@ import (
 	"github.com/schollz/progressbar/v3"
 )
 
-// benchProgress shows which of several measurements is running: a bar on a terminal, otherwise a line for each that
-// takes longer than benchMoment.
+// benchProgress shows the current one of several measurements: with a bar on a terminal, otherwise
+// with a line for each measurement that takes longer than benchMoment.
 type benchProgress struct {
 	out   io.Writer
-	bar   *progressbar.ProgressBar // nil where plain lines are written
+	bar   *progressbar.ProgressBar // nil if plain lines are written
 	total int
 	done  int
 }
 
-// benchMoment is how long a measurement may take before a line names it.
+// benchMoment is the duration after which a line names the current measurement.
 const benchMoment = 2 * time.Second
 
 func newBenchProgress(out io.Writer, total int) *benchProgress {
@@ -31,13 +31,13 @@ func newBenchProgress(out io.Writer, total int) *benchProgress {
 	return p
 }
 
-// measure runs f under a name.
+// measure runs f and shows name meanwhile.
 func (p *benchProgress) measure(name string, f func() error) error {
 	p.done++
 	if p.bar != nil {
 		p.bar.Describe(name)
 		err := f()
-		_ = p.bar.Add(1) // a bar that cannot be drawn is no reason to stop
+		_ = p.bar.Add(1) // a drawing error must not stop the measurement
 		_ = p.bar.Clear()
 		return err
 	}
@@ -49,7 +49,7 @@ func (p *benchProgress) measure(name string, f func() error) error {
 	})
 	err := f()
 	if !line.Stop() {
-		wait.Wait() // whoever writes next must not write into the line
+		wait.Wait() // the caller must not write into the line
 	}
 	return err
 }

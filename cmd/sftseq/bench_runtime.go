@@ -35,7 +35,7 @@ docs/performance.md`, bench.TableBatch, bench.TableLength),
 	}
 }
 
-// layerResult is one row of the table.
+// layerResult is a row of the table.
 type layerResult struct {
 	Layer    string  `json:"layer"`
 	Relative string  `json:"relative"`
@@ -47,20 +47,20 @@ type layerResult struct {
 	Heads    int     `json:"heads"`
 	MLP      int     `json:"mlp"`
 	Seconds  float64 `json:"seconds"`
-	// Ratio is the median of those to the vanilla layer in the same round.
+	// Ratio is the median of the ratios to the vanilla layer in the same round.
 	Ratio        float64 `json:"ratio_to_vanilla"`
 	PaperSeconds float64 `json:"paper_seconds,omitempty"`
-	PaperRatio   float64 `json:"paper_ratio,omitempty"` // to its transformer
+	PaperRatio   float64 `json:"paper_ratio,omitempty"` // ratio to the paper's transformer
 }
 
-// runtimeBench collects the times of each round.
+// runtimeBench has the times of each layer and round.
 type runtimeBench struct {
 	layers  []bench.Layer
 	runs    []bench.Run
-	seconds [][]float64 // one value for each layer and round
+	seconds [][]float64 // seconds by layer and round
 }
 
-// countFlag returns a whole number within limits.
+// countFlag returns the integer value of a flag, or an error if it is out of range.
 func countFlag(c *cli.Context, name string, low, high int) (int, error) {
 	n := c.Int(name)
 	if n < low || n > high {
@@ -141,7 +141,7 @@ func (b *runtimeBench) round(ctx context.Context, progress *benchProgress) error
 
 var runtimeColumns = []string{"layer", "relative", "k", "time", "to vanilla", "paper", "to its transformer"}
 
-// rows writes the rows of the table and returns the notes below it.
+// rows writes the rows of the table, and returns the notes below the table.
 func (b *runtimeBench) rows(c *cli.Context, d tensor.Device,
 	add func(value any, row ...string) error) (notes []string, err error) {
 	shape := b.layers[0].LayerShape
@@ -165,7 +165,7 @@ func (b *runtimeBench) rows(c *cli.Context, d tensor.Device,
 	return notes, nil
 }
 
-// toVanilla compares layer i with the vanilla layer, which is the first, round by round.
+// toVanilla returns the median ratio of layer i to the vanilla layer, which is the first layer.
 func (b *runtimeBench) toVanilla(i int) float64 {
 	var ratios []float64
 	for round, s := range b.seconds[i] {
@@ -174,7 +174,7 @@ func (b *runtimeBench) toVanilla(i int) float64 {
 	return bench.SpreadOf(ratios).Median
 }
 
-// chart plots seconds over k; the vanilla layer, which has no k, is a horizontal line.
+// chart plots seconds over k. The vanilla layer does not depend on k and is a horizontal line.
 func (b *runtimeBench) chart() chart.Chart {
 	var places []int
 	lines, names := map[string][]chart.Datum{}, []string{}

@@ -88,7 +88,7 @@ func check(c *cli.Context) error {
 	return nil
 }
 
-// checkSuite runs a suite and sums up its cases by kernel.
+// checkSuite runs a suite and returns a summary for each kernel.
 func checkSuite(ctx context.Context, s conformance.Suite, d tensor.Device,
 	progress *progress) (kernels []*conformance.Summary, err error) {
 	err = s.Check(ctx, d, func(r conformance.Result) {
@@ -103,7 +103,7 @@ func checkSuite(ctx context.Context, s conformance.Suite, d tensor.Device,
 	return kernels, err
 }
 
-// whatComputes describes the device and the program for a bug report.
+// whatComputes describes the device and the program version, for bug reports.
 func whatComputes(d tensor.Device) string {
 	return fmt.Sprintf("%s\nsftseq %s, %s, %s/%s", d.Name(), version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

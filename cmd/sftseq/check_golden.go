@@ -11,7 +11,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// checkGolden compares every golden model in a directory.
+// checkGolden compares the golden models in a directory with the device's results.
 func checkGolden(c *cli.Context, root string) error {
 	dirs, err := golden.Folders(root, c.String("only"))
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// maxNamed is how many classes a warning names.
+// maxNamed is the maximum number of classes named in a warning.
 const maxNamed = 20
 
 // warnClasses prints the warnings of [nameWarnings] and [absentWarnings].
@@ -31,8 +31,8 @@ func printWarnings(c *cli.Context, warnings []string) {
 	}
 }
 
-// nameWarnings warns of class names that the user may not intend: names that look alike, names without rows, and a
-// single class.
+// nameWarnings warns of probably unintended class names: names that look alike, names without rows,
+// and a single class.
 func nameWarnings(m *seq.Manifest) (out []string) {
 	if alike := alikeNames(m.LabelNames); len(alike) > 0 {
 		out = append(out, fmt.Sprintf("these names look alike and are different classes: %s; where they mean the same, write one of them in the table",
@@ -61,14 +61,14 @@ func nameWarnings(m *seq.Manifest) (out []string) {
 	if len(used) == 1 && len(filled) > 1 && m.Task == seq.Tagging {
 		out = append(out, fmt.Sprintf("all tokens have one tag, %s, so train has nothing to learn", used[0]))
 	}
-	if m.Task == seq.Classification && len(used) == 1 && len(filled) > 1 { // a single split may hold rows for predict
+	if m.Task == seq.Classification && len(used) == 1 && len(filled) > 1 { // a single split may be rows for predict
 		out = append(out, fmt.Sprintf("all rows are of one class, %s, so train has nothing to learn: an accuracy of 100%% says nothing", used[0]))
 	}
 	return out
 }
 
-// singleNames returns the classes with a single row, if the data set has several splits. It skips tags, whose counts
-// are of tokens, not rows.
+// singleNames returns the classes with a single row if the data set has several splits. It returns
+// nil for tags, because their counts are of tokens, not rows.
 func singleNames(m *seq.Manifest, used []string) []string {
 	filled := 0
 	for _, info := range m.Splits {
@@ -89,7 +89,7 @@ func singleNames(m *seq.Manifest, used []string) []string {
 	})
 }
 
-// singleWarning warns of the classes of [singleNames]; "" if there are none.
+// singleWarning returns a warning about the classes of [singleNames], or "".
 func singleWarning(m *seq.Manifest, used []string) string {
 	single := singleNames(m, used)
 	switch len(single) {
@@ -109,8 +109,8 @@ func usedNames(m *seq.Manifest) []string {
 	})
 }
 
-// countedAs returns the words for the labels of a task and for the rows or tokens that have them; "" for a task
-// without classes.
+// countedAs returns the nouns for a task's labels and for the rows or tokens that have labels. It
+// returns "" for a task without classes.
 func countedAs(m *seq.Manifest) (noun, rows string) {
 	switch m.Task {
 	case seq.Classification, seq.MultiLabel:
@@ -121,7 +121,7 @@ func countedAs(m *seq.Manifest) (noun, rows string) {
 	return "", ""
 }
 
-// absentWarnings warns of classes or tags that have rows or tokens in the data set, but none in one of the splits.
+// absentWarnings warns of classes or tags that the data set has, but one of the given splits lacks.
 func absentWarnings(m *seq.Manifest, splits ...string) (out []string) {
 	noun, rows := countedAs(m)
 	if noun == "" {
@@ -143,15 +143,16 @@ func absentWarnings(m *seq.Manifest, splits ...string) (out []string) {
 	return out
 }
 
-// booleans maps spellings of true and false, in lower case. Words with other meanings, such as "on", and single letters
-// count only if every name is such a spelling.
+// booleans maps lower-case spellings of booleans to true and false. Spellings with other meanings,
+// such as "on", and single letters are in rareBooleans, which applies only if every name is a
+// spelling of a boolean.
 var booleans = map[string]string{"true": "true", "yes": "true", "false": "false", "no": "false"}
 
 var rareBooleans = map[string]string{"t": "true", "y": "true", "on": "true", "f": "false", "n": "false", "off": "false"}
 
-// alikeNames groups names that differ only in case, white space, punctuation between words, Unicode normal form, quotes
-// around them, the form of a number, such as "0" and "0.0", or the spelling of true and false. Names that print alike
-// are escaped.
+// alikeNames groups names that differ only in case, white space, punctuation between words, Unicode
+// normal form, surrounding quotes, number format such as "0" and "0.0", or the spelling of a
+// boolean. Names that print the same are escaped.
 func alikeNames(names []string) (groups []string) {
 	keys, has, all := make([]string, len(names)), map[string]bool{}, true
 	fold := cases.Fold()
@@ -216,8 +217,8 @@ func visible(name string) string {
 	}, name)
 }
 
-// decodedTwice repairs text whose UTF-8 another program has read as Windows-1252, such as café for cafÃ©; other names
-// are returned unchanged.
+// decodedTwice repairs UTF-8 text that another program decoded as Windows-1252, such as cafÃ© for
+// café. It returns other names unchanged.
 func decodedTwice(name string) string {
 	raw, err := charmap.Windows1252.NewEncoder().String(name)
 	if err != nil || !utf8.ValidString(raw) {
@@ -226,16 +227,16 @@ func decodedTwice(name string) string {
 	return raw
 }
 
-// decimal matches the text of a number: its sign, whole digits, digits of the fraction and exponent.
+// decimal matches a decimal number: its sign, integer digits, fraction digits and exponent.
 var decimal = regexp.MustCompile(`^([+-]?)(\d*)\.?(\d*)(?:e([+-]?\d{1,9}))?$`)
 
-// canonicalNumber returns one text for all forms of a decimal number, whatever its number of digits.
+// canonicalNumber returns the same text for all notations of a decimal number.
 func canonicalNumber(text string) (string, bool) {
 	parts := decimal.FindStringSubmatch(text)
 	if parts == nil || parts[2]+parts[3] == "" {
 		return "", false
 	}
-	exponent, _ := strconv.Atoi(parts[4]) // "" is 0
+	exponent, _ := strconv.Atoi(parts[4]) // "" counts as 0
 	exponent -= len(parts[3])
 	digits := strings.TrimLeft(parts[2]+parts[3], "0")
 	short := strings.TrimRight(digits, "0")

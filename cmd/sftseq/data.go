@@ -10,7 +10,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// dataCommand makes and examines data sets.
+// dataCommand returns the command that makes and examines data sets.
 func dataCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "data",
@@ -47,7 +47,8 @@ func reportDataset(c *cli.Context, d *seq.Dataset, err error) error {
 	return nil
 }
 
-// noArguments refuses arguments and names the flag that takes the file or directory.
+// noArguments returns an error if there are arguments. The error names the flag for the file or
+// directory.
 func noArguments(c *cli.Context) error {
 	if !c.Args().Present() {
 		return nil

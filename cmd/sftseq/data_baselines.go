@@ -55,12 +55,13 @@ func dataBaselines(c *cli.Context) error {
 	return printBaselines(c, results)
 }
 
-// noBaselinesFlag is a flag of the commands that make a data set.
+// noBaselinesFlag returns a flag of the commands that make a data set.
 func noBaselinesFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "no-baselines", Usage: "skip the baselines, which take seconds"}
 }
 
-// newBaselines measures baselines on a new data set, prints them and stores them there, unless --no-baselines is given.
+// newBaselines measures, prints and stores the baselines of a new data set, unless --no-baselines
+// is set.
 func newBaselines(c *cli.Context, set *seq.Dataset) error {
 	if c.Bool("no-baselines") {
 		return nil
@@ -72,7 +73,7 @@ func newBaselines(c *cli.Context, set *seq.Dataset) error {
 	return printBaselines(c, results)
 }
 
-// storeBaselines measures the baselines of all splits that have labels and stores the results.
+// storeBaselines measures the baselines of all labelled splits, and stores the results.
 func storeBaselines(c *cli.Context, set *seq.Dataset, hint string) ([]baseline.Result, error) {
 	splits := baseline.Splits(set.Manifest)
 	if len(splits) == 0 {
@@ -85,11 +86,11 @@ func storeBaselines(c *cli.Context, set *seq.Dataset, hint string) ([]baseline.R
 	return results, err
 }
 
-// leftOut is the consequence of an unreadable file of baselines where they are only shown beside an accuracy.
+// leftOut is the consequence of an unreadable baselines file for commands that only show baselines.
 const leftOut = "no baselines are shown beside the accuracy"
 
-// storedBaseline returns the stored baselines of a split, or nil. An unreadable file is not fatal: a warning names it
-// and the consequence.
+// storedBaseline returns the stored baselines of a split, or nil. If the file is unreadable, it
+// prints a warning that includes otherwise, the consequence.
 func storedBaseline(c *cli.Context, set *seq.Dataset, split, otherwise string) *baseline.Result {
 	r, err := baseline.Stored(set, split)
 	if err != nil {
@@ -111,7 +112,7 @@ func baselineOf(c *cli.Context, set *seq.Dataset, split string) (*baseline.Resul
 	return &out[0], nil
 }
 
-// measureBaselines measures baselines with a progress bar. The hint says how to skip them.
+// measureBaselines measures baselines with a progress bar. hint tells how to skip them.
 func measureBaselines(c *cli.Context, set *seq.Dataset, hint string, splits ...string) ([]baseline.Result, error) {
 	var bar *progress
 	results, err := baseline.Measure(c.Context, set, func(rows int64) {

@@ -13,7 +13,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// numberBaselines prints the baselines of the numbers of each split but train.
+// numberBaselines prints the baselines of the numbers of each split except train.
 func numberBaselines(c *cli.Context, set *seq.Dataset) error {
 	measured := 0
 	for _, split := range set.Manifest.SplitNames() {
@@ -45,13 +45,13 @@ func numberBaselines(c *cli.Context, set *seq.Dataset) error {
 	return nil
 }
 
-// hasNumbers reports whether some rows of a split have numbers, which may be unknown.
+// hasNumbers reports whether at least one row of a split has numbers.
 func hasNumbers(set *seq.Dataset, split string) bool {
 	numbers := set.Manifest.Splits[split].Numbers
 	return len(numbers) == len(set.Manifest.NumberNames) && numbers[0].Rows > 0
 }
 
-// meanOfTraining measures the errors of predicting the training split's means on a split.
+// meanOfTraining returns the errors on a split of predicting the means of the training split.
 func meanOfTraining(ctx context.Context, set *seq.Dataset, split string) ([]metrics.NumberErrors, error) {
 	var always []float32
 	for _, n := range set.Manifest.Splits["train"].Numbers {

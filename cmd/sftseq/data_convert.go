@@ -105,7 +105,7 @@ func forceFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "force", Usage: "replace an existing data set"}
 }
 
-// convertCustom makes a data set of the user's own tables.
+// convertCustom converts the user's tables to a data set.
 func convertCustom(c *cli.Context) error {
 	if c.Args().Present() {
 		name := c.Args().First()
@@ -132,7 +132,7 @@ func convertCustom(c *cli.Context) error {
 	o.Reading = func(bytes int64) { shown.of(total, "reading for the tokenizer", unitBytes).Add(bytes) }
 	o.Learning = func(done, all int) {
 		bar := shown.of(int64(all), "learning the tokenizer", "rounds")
-		bar.Add(min(1, int64(done))) // the first call says that none is done
+		bar.Add(min(1, int64(done))) // done is 0 in the first call
 	}
 	o.Progress = func(bytes int64) { shown.of(total, "converting", unitBytes).Add(bytes) }
 	d, left, err := convert.Convert(c.Context, o)
@@ -158,7 +158,7 @@ func convertCustom(c *cli.Context) error {
 	return errors.Join(err, newBaselines(c, d))
 }
 
-// shortList joins the first few of many names.
+// shortList joins at most most names by commas, and counts the rest.
 func shortList(names []string, most int) string {
 	if len(names) <= most {
 		return strings.Join(names, ", ")
@@ -245,7 +245,7 @@ func areFolders(paths []string, format string) bool {
 	return !slices.ContainsFunc(paths, func(path string) bool { return !table.IsFolder(path, format) })
 }
 
-// parseShares reads the fractions of train, val and test.
+// parseShares parses the fractions of train, val and test.
 func parseShares(text string) (shares []convert.Share, err error) {
 	names := []string{"train", "val", "test"}
 	parts := strings.Split(text, ",")

@@ -13,7 +13,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// checkCustom refuses flags that exclude each other and numbers out of range.
+// checkCustom returns an error for flags that exclude each other and for numbers out of range.
 func checkCustom(c *cli.Context, o *convert.Options) error {
 	var sources []string
 	for _, name := range []string{"text", "tokens", "features", "series", "pair"} {
@@ -88,7 +88,7 @@ func checkCustom(c *cli.Context, o *convert.Options) error {
 	return nil
 }
 
-// customWarnings warns of parts that a data set lacks and that train or eval need.
+// customWarnings returns warnings about parts that train or eval need and the data set lacks.
 func customWarnings(c *cli.Context, m *seq.Manifest, o *convert.Options) (out []string) {
 	rows := func(split string) int64 { return m.Splits[split].Rows }
 	if text := splitsWarning(c, o); text != "" {
@@ -122,7 +122,7 @@ func customWarnings(c *cli.Context, m *seq.Manifest, o *convert.Options) (out []
 	return out
 }
 
-// missingShards returns a warning for each folder of tables that lacks one, as the names of the others count them.
+// missingShards returns a warning for each folder of numbered tables in which a number is missing.
 func missingShards(paths []string, format string) (out []string) {
 	for _, path := range paths {
 		if missing := table.MissingShard(table.Shards(path, format)); missing != "" {
@@ -133,7 +133,8 @@ func missingShards(paths []string, format string) (out []string) {
 	return out
 }
 
-// emptyWarning warns of splits that have no rows in spite of their shares, with a remedy; or is "".
+// emptyWarning returns a warning, with a remedy, about splits that are empty despite their shares,
+// or "".
 func emptyWarning(m *seq.Manifest, shares []convert.Share, help string) string {
 	var empty []string
 	for _, share := range shares {

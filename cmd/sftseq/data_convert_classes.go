@@ -14,7 +14,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// parseLabels reads the names of --labels as a row of CSV: a name in double quotes may contain commas.
+// parseLabels parses the names of --labels as a row of CSV: a name in double quotes may contain
+// commas.
 func parseLabels(text string) ([]string, error) {
 	in := csv.NewReader(strings.NewReader(text))
 	in.LazyQuotes, in.TrimLeadingSpace = true, true
@@ -31,7 +32,7 @@ func parseLabels(text string) ([]string, error) {
 	return rows[0], nil
 }
 
-// namesFlag reads the names of a flag, if it is set.
+// namesFlag parses the names of a flag into into, if the flag is set.
 func namesFlag(c *cli.Context, name string, into *[]string) (err error) {
 	if c.IsSet(name) {
 		if *into, err = parseLabels(c.String(name)); err != nil {
@@ -45,14 +46,14 @@ func namesFlag(c *cli.Context, name string, into *[]string) (err error) {
 func joinLabels(names []string) string {
 	var out strings.Builder
 	w := csv.NewWriter(&out)
-	if err := w.Write(names); err != nil { // a buffer cannot fail
+	if err := w.Write(names); err != nil { // writing to a buffer cannot fail
 		panic(err)
 	}
 	w.Flush()
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
-// pattern compiles the regular expression of a flag; nil if it is not set.
+// pattern compiles the regular expression of a flag. It returns nil if the flag is not set.
 func pattern(c *cli.Context, name string) (*regexp.Regexp, error) {
 	if c.String(name) == "" {
 		return nil, nil
@@ -64,17 +65,17 @@ func pattern(c *cli.Context, name string) (*regexp.Regexp, error) {
 	return re, nil
 }
 
-// A model does not learn classes of a few rows each. Fewer classes than minClasses cause no warning, even in a small
-// table.
+// A model cannot learn classes of a few rows each. Fewer than minClasses classes cause no warning,
+// even in a small table.
 const (
 	minClasses       = 20
-	fewRows          = 5    // on average
-	manyRows         = 1000 // rows of a class from which on it counts as large
+	fewRows          = 5    // mean rows per class
+	manyRows         = 1000 // number of rows from which a class counts as large
 	maxExampleLength = 40
 )
 
-// classWarning warns if there are nearly as many classes as rows, or if the classes are numbers of a scale; otherwise
-// it is "".
+// classWarning warns if there are nearly as many classes as rows, or if the classes are numbers on
+// a scale. Otherwise it returns "".
 func classWarning(m *seq.Manifest, o *convert.Options) string {
 	classes, rows := len(m.LabelNames), int64(0)
 	if o.Labels != nil || m.Task == seq.Tagging {
@@ -114,8 +115,8 @@ func classWarning(m *seq.Manifest, o *convert.Options) string {
 	return ""
 }
 
-// joinedWarning warns of classes that look like lists of labels in one text: "sport;weather", if its parts occur in
-// other classes, or "['sport', 'weather']".
+// joinedWarning warns of classes that look like lists of labels in a single text: "sport;weather"
+// if its parts occur in other classes, or "['sport', 'weather']".
 func joinedWarning(m *seq.Manifest, o *convert.Options) string {
 	if o.LabelColumns != nil || o.LabelPattern != nil || o.Pair != nil {
 		return ""
@@ -136,7 +137,7 @@ func joinedWarning(m *seq.Manifest, o *convert.Options) string {
 		if separator == o.LabelSeparator {
 			continue
 		}
-		in := map[string]int{} // how many classes have a part
+		in := map[string]int{} // number of classes with each part
 		parts := make([][]string, len(m.LabelNames))
 		for i, name := range m.LabelNames {
 			for part := range strings.SplitSeq(name, separator) {
@@ -161,8 +162,8 @@ func joinedWarning(m *seq.Manifest, o *convert.Options) string {
 	return ""
 }
 
-// rareWarning warns of classes of a few rows among thousands: wrong labels, or a file that does not belong to the data.
-// singleWarning covers classes of one row.
+// rareWarning warns of classes of a few rows among thousands, which may be wrong labels or an
+// unrelated file. singleWarning covers classes of a single row.
 func rareWarning(m *seq.Manifest) string {
 	var rare []string
 	all, single := int64(0), singleNames(m, usedNames(m))

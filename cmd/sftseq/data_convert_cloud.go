@@ -11,7 +11,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// convertCloudCommand converts files of points or surfaces to point clouds.
+// convertCloudCommand returns the command that converts files of points or surfaces to point
+// clouds.
 func convertCloudCommand() *cli.Command {
 	return &cli.Command{
 		Name: "cloud", Usage: "convert folders of point clouds or surfaces",
@@ -108,8 +109,9 @@ func convertCloud(c *cli.Context) error {
 	return newBaselines(c, d)
 }
 
-// warnClouds warns of folders and splits without rows. Files outside of split folders, converted without validation and
-// test splits, are rows for predict, where no split is missing.
+// warnClouds warns of folders and splits without rows. If free is set, files outside of split
+// folders were converted without validation and test splits: they are rows for predict, which needs
+// no splits.
 func warnClouds(c *cli.Context, m *seq.Manifest, folders []string, free bool) {
 	warn := func(format string, args ...any) {
 		fmt.Fprintf(c.App.ErrWriter, "warning: "+format+"\n", args...)
@@ -126,7 +128,7 @@ func warnClouds(c *cli.Context, m *seq.Manifest, folders []string, free bool) {
 		return
 	}
 	filled := slices.DeleteFunc(m.SplitNames(), func(split string) bool { return m.Splits[split].Rows == 0 })
-	// warnClasses warns where several splits have rows
+	// warnClasses handles data sets with several non-empty splits
 	if len(m.LabelNames) == 1 && len(folders) == 1 && len(filled) == 1 {
 		warn("there is one class, %s, so train has nothing to learn: expected a folder for each class in %s",
 			m.LabelNames[0], c.String("from"))
@@ -145,7 +147,8 @@ func warnClouds(c *cli.Context, m *seq.Manifest, folders []string, free bool) {
 	}
 }
 
-// noFlagsBefore refuses flags before the name of a subcommand: they belong to its parent command and would be ignored.
+// noFlagsBefore returns an error for flags before a subcommand's name, because they would belong to
+// the parent command and be ignored.
 func noFlagsBefore(c *cli.Context) error {
 	for _, above := range c.Lineage()[1:] {
 		if above.Command == nil {

@@ -11,10 +11,10 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// maxSteps bounds a random walk.
+// maxSteps is the maximum number of steps of a random walk.
 const maxSteps = 256
 
-// convertGraphCommand converts files of graphs.
+// convertGraphCommand returns the command that converts files of graphs.
 func convertGraphCommand() *cli.Command {
 	return &cli.Command{
 		Name: "graph", Usage: "convert JSON lines, Arrow or Parquet of graphs",
@@ -116,7 +116,7 @@ func convertGraph(c *cli.Context) error {
 	return newBaselines(c, d)
 }
 
-// firstEmpty returns a split that train needs and that has no rows, or "".
+// firstEmpty returns an empty split that train needs, or "".
 func firstEmpty(m *seq.Manifest) string {
 	for _, split := range []string{"train", "val"} {
 		if m.Splits[split].Rows == 0 {
@@ -126,13 +126,13 @@ func firstEmpty(m *seq.Manifest) string {
 	return ""
 }
 
-// randomWalkFlag adds features to the nodes of graphs.
+// randomWalkFlag returns the flag that adds random-walk features to the nodes of graphs.
 func randomWalkFlag() cli.Flag {
 	return &cli.IntFlag{Name: "random-walk",
 		Usage: "add features to nodes: the return probabilities of random walks of 1 to `STEPS`"}
 }
 
-// checkSteps refuses a random walk without steps, or with too many.
+// checkSteps returns an error if the number of random-walk steps is out of range.
 func checkSteps(c *cli.Context) error {
 	if n := c.Int("random-walk"); c.IsSet("random-walk") && (n < 1 || n > maxSteps) {
 		return usage(c, "--random-walk %d: expected 1 to %d steps", n, maxSteps)

@@ -19,11 +19,11 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// splitColumn is the name of the column that states the splits of a folder or a table.
+// splitColumn is the name of the column that has the splits of a folder or a table.
 const splitColumn = "split"
 
-// splitsWarning warns if a directory or a table has its own splits and the rows are divided again; otherwise it is "".
-// With --split the user has seen the column of a table, or does not want it.
+// splitsWarning warns if a directory or a table has splits but its rows are split again. Otherwise
+// it returns "". A user who sets --split knows the column of the table, or does not want it.
 func splitsWarning(c *cli.Context, o *convert.Options) string {
 	if o.SplitColumn != "" {
 		return ""
@@ -37,7 +37,7 @@ func splitsWarning(c *cli.Context, o *convert.Options) string {
 		if column, name := firstSplit(c.Context, path, o); name != "" && !c.IsSet("split") {
 			return fmt.Sprintf("%s has a column %s (%q in its first row), but its rows are split again by --split: --split-column %s keeps the existing splits", path, column, name, shellQuote(column))
 		}
-		if table.HubSplits(path, o.Format) != nil { // they are kept, or --split says otherwise
+		if table.HubSplits(path, o.Format) != nil { // kept, unless --split is set
 			continue
 		}
 		var names, known []string
@@ -62,10 +62,12 @@ func splitsWarning(c *cli.Context, o *convert.Options) string {
 	return ""
 }
 
-// hubValPart is the fraction of the training rows that become the validation split if a data set of the Hub has none.
+// hubValPart is the fraction of training rows that become the validation split if a data set of the
+// Hub has none.
 const hubValPart = 0.1
 
-// keepSplits keeps the splits of a data set in the layout of the Hugging Face Hub, unless flags define others.
+// keepSplits uses the splits of a folder laid out as on the Hugging Face Hub, unless flags define
+// splits.
 func keepSplits(c *cli.Context, o *convert.Options) {
 	if o.SplitColumn != "" || c.IsSet("split") || c.IsSet("split-pattern") || len(o.From) != 1 {
 		return
@@ -84,8 +86,9 @@ func keepSplits(c *cli.Context, o *convert.Options) {
 	fmt.Fprintf(c.App.ErrWriter, "%s; --split splits the rows again\n", note)
 }
 
-// splitFiles returns the files, among those given or those in a folder, whose names differ only in the split, such as
-// train.csv and test.csv, or reviews_train.csv and reviews_test.csv; nil unless train is among several.
+// splitFiles returns the files, among from or in folders of from, whose names differ only in the
+// split, such as train.csv and test.csv, or reviews_train.csv and reviews_test.csv. It returns nil
+// unless train is among several splits.
 func splitFiles(from []string, format string) (names []string) {
 	var files []string
 	for _, path := range from {
@@ -111,8 +114,8 @@ func splitFiles(from []string, format string) (names []string) {
 	return names
 }
 
-// besideTrain returns a training file that is given without the files of the other splits in its folder, and those
-// files; nil if there are none.
+// besideTrain returns a training file that is given without the files of other splits in its
+// folder, followed by those files. It returns nil if there are no such files.
 func besideTrain(from []string, format string) []string {
 	for _, path := range from {
 		_, split, rest := splitOfFile(path)
@@ -138,8 +141,8 @@ func besideTrain(from []string, format string) []string {
 	return nil
 }
 
-// splitOfFile finds the split in the name of a file: it returns the first or last word that names a split, the split,
-// and the other words without numbers. A name without such a word takes that of its folder.
+// splitOfFile returns the first or last word of a file name that names a split, the split, and the
+// remaining words without numbers. If no word names a split, it examines the folder's name.
 func splitOfFile(path string) (word, split, rest string) {
 	base := filepath.Base(path)
 	for _, ending := range []string{".gz", ".zst", ".zstd"} {
@@ -163,7 +166,7 @@ func splitOfFile(path string) (word, split, rest string) {
 	return folder, split, strings.Join(words, "-")
 }
 
-// byName returns the flags that take splits from the names of files.
+// byName returns the flags that derive splits from file names.
 func byName(files []string, format string) string {
 	var words []string
 	dir := filepath.Dir(files[0])
@@ -186,17 +189,19 @@ func byName(files []string, format string) string {
 	return fmt.Sprintf("--from %s %s takes the splits from their names", shellQuote(dir), pattern)
 }
 
-// maxSplitRows bounds the rows that decide whether a column names splits, and maxSplitColumns the columns.
+// maxSplitRows and maxSplitColumns bound the rows and columns that are examined for split names.
 const (
 	maxSplitRows    = 1000
 	maxSplitColumns = 256
 )
 
-// splitColumns lists usual names of split columns, for tables that state column names only in their rows.
+// splitColumns lists usual names of split columns, for tables whose column names are only in their
+// rows.
 var splitColumns = []string{"set", "subset", "partition", "splits", "phase", "usage"}
 
-// firstSplit returns the column of a table that names splits, and its first value; "" if there is none. It is the
-// column split if its first value names one, or a column whose values all name splits, train among several.
+// firstSplit returns the column of a table that names splits, and its first value, or "". The
+// column is split if its first value names a split, or else a column whose values all name splits,
+// with train among several.
 func firstSplit(ctx context.Context, path string, o *convert.Options) (column, first string) {
 	if table.ReadOnce(path) || table.Splits(path, o.Format) != nil || table.IsFolder(path, o.Format) {
 		return "", ""
@@ -226,12 +231,12 @@ func firstSplit(ctx context.Context, path string, o *convert.Options) (column, f
 	return "", ""
 }
 
-// splitsIn returns the first value of a column if the column names splits; "" otherwise. For a column that is named
-// like a split column, one row is enough.
+// splitsIn returns the first value of a column if the column names splits, otherwise "". A column
+// that is named like a split column needs a single row.
 func splitsIn(ctx context.Context, path string, o table.Options, named bool) (first string) {
 	t, err := table.Open(ctx, path, o)
 	if err != nil {
-		return "" // there is no such column: the rows have been read
+		return "" // the column does not exist; reading the rows reports other errors
 	}
 	defer t.Close()
 	var row table.Row
@@ -267,7 +272,7 @@ func splitsIn(ctx context.Context, path string, o table.Options, named bool) (fi
 	return first
 }
 
-// withoutFolders adds advice to an error if no file is in the folder of a class.
+// withoutFolders adds advice to an error if the files are not in class folders.
 func withoutFolders(err error, o *convert.Options, left *source.Skipped) error {
 	if left.Reasons[convert.NoLabel] == nil || o.Label != table.FolderColumns[1] || !areFolders(o.From, o.Format) {
 		return err
@@ -275,7 +280,7 @@ func withoutFolders(err error, o *convert.Options, left *source.Skipped) error {
 	return fmt.Errorf("%w\nthe class of a file is the folder that it is in: --label path --label-pattern REGEX takes it out of its name", err)
 }
 
-// otherTokenizer adds advice to an error if the tokenizer of --tokenizer refuses rows.
+// otherTokenizer adds advice to an error if the tokenizer of --tokenizer rejects rows.
 func otherTokenizer(c *cli.Context, err error, o *convert.Options, left *source.Skipped) error {
 	if left.Reasons[convert.Refused] == nil || c.String("tokenizer") == chooseTokenizer || o.Tokenizer == nil {
 		return err
@@ -284,7 +289,8 @@ func otherTokenizer(c *cli.Context, err error, o *convert.Options, left *source.
 		err, c.String("tokenizer"), tokenizers.TypeOf(o.Tokenizer), tokenizers.TypeOf(o.Tokenizer))
 }
 
-// cloudsWarning warns if the files of a folder of points or surfaces are read as text; otherwise it is "".
+// cloudsWarning warns if files of points or surfaces in a folder are read as text. Otherwise it
+// returns "".
 func cloudsWarning(o *convert.Options) string {
 	for _, path := range o.From {
 		if !table.IsFolder(path, o.Format) {

@@ -12,7 +12,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// importedTasks returns the tasks that have official files.
+// importedTasks returns the tasks with official data files.
 func importedTasks() []*lra.Task {
 	return slices.DeleteFunc(lra.Tasks(), func(t *lra.Task) bool { return t.Import == nil })
 }
@@ -26,7 +26,7 @@ func namesOf(tasks []*lra.Task) string {
 	return strings.Join(names, ", ")
 }
 
-// convertTaskCommand converts a task's official files to a data set.
+// convertTaskCommand returns the command that converts a task's official files to a data set.
 func convertTaskCommand(task *lra.Task) *cli.Command {
 	i, from := task.Import, "FILE|DIR"
 	read := "read `FILE`, or the directory of them all (required)"

@@ -19,7 +19,8 @@ import (
 // chooseTokenizer is the value of --tokenizer that chooses a tokenizer from the rows.
 const chooseTokenizer = "auto"
 
-// chosenTokenizer returns the JSON of --tokenizer, or the path of a tokenizer.json, or neither if the rows decide.
+// chosenTokenizer returns the JSON of --tokenizer, or the path of a tokenizer.json. Both are empty
+// if the rows determine the tokenizer.
 func chosenTokenizer(c *cli.Context) (spec []byte, file string, err error) {
 	text := c.String("tokenizer")
 	if text == chooseTokenizer {
@@ -53,7 +54,7 @@ func chosenTokenizer(c *cli.Context) (spec []byte, file string, err error) {
 	return spec, "", nil
 }
 
-// tokenizerOf returns the JSON of the tokenizer of a model or of a data set.
+// tokenizerOf returns the tokenizer's JSON of a model directory or a data set directory.
 func tokenizerOf(dir string) ([]byte, error) {
 	for _, name := range []string{"config.json", seq.ManifestName} {
 		path := filepath.Join(dir, name)
@@ -78,7 +79,7 @@ func tokenizerOf(dir string) ([]byte, error) {
 	return nil, fmt.Errorf("%s: expected the directory of a model or of a data set, found neither config.json nor %s there", dir, seq.ManifestName)
 }
 
-// parseTokenizer converts a tokenizer's name, such as byte, dna:6 or words:20000, to JSON.
+// parseTokenizer converts a tokenizer's short name, such as byte, dna:6 or words:20000, to JSON.
 func parseTokenizer(text string) ([]byte, error) {
 	spec := map[string]any{}
 	name, k, ok := strings.Cut(text, ":")

@@ -28,8 +28,8 @@ func dataGenerateCommand() *cli.Command {
 	return out
 }
 
-// generateCommand generates the data of a task. Its flags are the numbers of rows, by default those of the published
-// data, and the options of the task.
+// generateCommand returns the command that generates the data of a task. Its flags are the numbers
+// of rows, by default as in the published data, and the task's options.
 func generateCommand(task *lra.Task) *cli.Command {
 	published := task.Presets[len(task.Presets)-1].Data
 	flags := generateFlags(published.Train, published.Val, published.Test)
@@ -48,7 +48,8 @@ func generateCommand(task *lra.Task) *cli.Command {
 	}
 }
 
-// generateFlags returns the flags of every generator; train, val and test are the default numbers of rows.
+// generateFlags returns the flags of every generator. train, val and test are the default numbers
+// of rows.
 func generateFlags(train, val, test int) []cli.Flag {
 	return slices.Concat(
 		group(dataGroup,

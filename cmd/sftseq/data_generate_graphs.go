@@ -6,7 +6,8 @@ import (
 	"github.com/sftseq/sftseq/lra"
 )
 
-// generateGraphsCommand makes graphs whose label depends on their edges.
+// generateGraphsCommand returns the command that generates graphs whose label depends on their
+// edges.
 func generateGraphsCommand() *cli.Command {
 	usual := lra.UsualGraphs
 	return &cli.Command{

@@ -33,13 +33,13 @@ them: as text where that gives the same tokens again, otherwise as token ids.`,
 
 // headRow is a row in the format that predict reads.
 type headRow struct {
-	ID       any                `json:"id"` // its own, or its number
+	ID       any                `json:"id"` // the row's id, or its number
 	Text     string             `json:"text,omitempty"`
 	TextA    string             `json:"text_a,omitempty"`
 	TextB    string             `json:"text_b,omitempty"`
 	Tokens   []int32            `json:"tokens,omitempty"`
-	Features [][]float32        `json:"features,omitempty"` // features of each token, in place of its id
-	Edges    []seq.Edge         `json:"edges,omitzero"`     // among them: source, target and features of each
+	Features [][]float32        `json:"features,omitempty"` // features of each token, instead of token ids
+	Edges    []seq.Edge         `json:"edges,omitzero"`     // source, target and features of each edge
 	TokensA  []int32            `json:"tokens_a,omitempty"`
 	TokensB  []int32            `json:"tokens_b,omitempty"`
 	Label    string             `json:"label,omitempty"`
@@ -76,7 +76,7 @@ func dataHead(c *cli.Context) error {
 	if c.Bool("tokens") && r.Spec().FeatureNames != nil {
 		return usage(c, "--tokens: the tokens of %s have features in place of ids", path)
 	}
-	var tokenizer tokenizers.Tokenizer // nil where rows are shown as ids
+	var tokenizer tokenizers.Tokenizer // nil if rows are shown as ids
 	if spec := r.Spec(); !c.Bool("tokens") && spec.Tokenizer != nil {
 		if tokenizer, err = tokenizers.Open(spec.Tokenizer, filepath.Dir(path)); err != nil {
 			return err
@@ -133,8 +133,8 @@ func newHeadRow(spec *seq.Spec, e seq.Example, tokenizer tokenizers.Tokenizer) h
 	return row
 }
 
-// textOf returns a text that the tokenizer encodes as tokens; ok is false if there is none, as for sound or unknown
-// words.
+// textOf returns a text that the tokenizer encodes to exactly these tokens. ok is false if there is
+// none, as for sound or unknown words.
 func textOf(t tokenizers.Tokenizer, tokens []int32) (text string, ok bool) {
 	if t == nil {
 		return "", false

@@ -15,7 +15,8 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// shownTokens is how many tokens of the example are shown, and shownPoints how many with features.
+// shownTokens and shownPoints are the numbers of tokens shown of the example, with ids and with
+// features.
 const (
 	shownTokens = 200
 	shownPoints = 3
@@ -38,7 +39,7 @@ compares checksums first. --json has the vocabulary of a learned tokenizer.`,
 	}
 }
 
-// A fileInfo is the JSON of one file.
+// fileInfo is the JSON description of a file.
 type fileInfo struct {
 	File    string              `json:"file"`
 	Format  string              `json:"format"`
@@ -47,7 +48,7 @@ type fileInfo struct {
 	Batches int                 `json:"record_batches"`
 	Lengths seq.Quantiles       `json:"lengths"`
 	Labels  map[string]int64    `json:"labels"`
-	PerRow  []int64             `json:"labels_per_row,omitempty"` // rows by how many labels hold, where several may
+	PerRow  []int64             `json:"labels_per_row,omitempty"` // multi-label: rows by number of labels
 	Numbers []seq.NumberSummary `json:"numbers,omitempty"`
 	Example *exampleInfo        `json:"example"`
 }
@@ -60,10 +61,10 @@ type schemaInfo struct {
 	Tokenizer   json.RawMessage `json:"tokenizer,omitempty"`
 	VocabSize   int             `json:"vocab_size"`
 	PadTokenID  *int32          `json:"pad_token_id"`
-	FirstToken  int32           `json:"first_token_id,omitempty"` // ids are the numbers in the file plus it
+	FirstToken  int32           `json:"first_token_id,omitempty"` // token id = stored number + FirstToken
 	LabelNames  []string        `json:"label_names,omitempty"`
 	NumberNames []string        `json:"number_names,omitempty"`
-	Features    []string        `json:"feature_names,omitempty"` // features of each token, in place of an id
+	Features    []string        `json:"feature_names,omitempty"` // features of each token, instead of ids
 }
 
 type columnInfo struct {
@@ -74,14 +75,14 @@ type columnInfo struct {
 type exampleInfo struct {
 	Length  int                `json:"length"`
 	Tokens  []int32            `json:"tokens"`             // at most shownTokens
-	Points  [][]float32        `json:"features,omitempty"` // features of the first tokens, in place of ids
+	Points  [][]float32        `json:"features,omitempty"` // features of the first tokens, instead of ids
 	Text    string             `json:"text,omitempty"`
 	TokensB []int32            `json:"tokens_b,omitempty"`
 	TextB   string             `json:"text_b,omitempty"`
 	Label   string             `json:"label,omitempty"`
-	Labels  []string           `json:"labels,omitzero"` // where any number may hold; null where they are not known
+	Labels  []string           `json:"labels,omitzero"` // for multi-label data; null if unknown
 	Numbers map[string]float32 `json:"numbers,omitempty"`
-	Tags    []*string          `json:"tags,omitempty"` // tags of those tokens; null if missing
+	Tags    []*string          `json:"tags,omitempty"` // tags of Tokens; null if missing
 }
 
 func dataInfo(c *cli.Context) error {
@@ -119,7 +120,7 @@ func dataInfo(c *cli.Context) error {
 		}
 		fmt.Fprintln(c.App.ErrWriter, "the checksums agree")
 	}
-	// The totals have the keys of a file, for the rows of all splits.
+	// The totals over all splits have the same keys as a file.
 	set := struct {
 		Rows       int64                `json:"rows"`
 		Splits     map[string]*fileInfo `json:"splits"`
@@ -147,7 +148,7 @@ func dataInfo(c *cli.Context) error {
 	})
 }
 
-// show writes JSON or text.
+// show writes value as JSON with --json, otherwise calls text.
 func show(c *cli.Context, value any, text func(io.Writer) error) error {
 	if !c.Bool("json") {
 		return text(c.App.Writer)
@@ -158,7 +159,7 @@ func show(c *cli.Context, value any, text func(io.Writer) error) error {
 	return encoder.Encode(value)
 }
 
-// inspect describes the file at path, and closes it.
+// inspect describes the file of r, and closes it.
 func inspect(r *seq.Reader, path string) (*fileInfo, error) {
 	defer r.Close()
 	found, err := seq.Inspect(r)
@@ -190,8 +191,8 @@ func inspect(r *seq.Reader, path string) (*fileInfo, error) {
 	return info, nil
 }
 
-// describeExample returns the beginning of a row, as text if this version knows the tokenizer and the tokenizer's file
-// exists.
+// describeExample returns the beginning of a row. It includes text if this version knows the
+// tokenizer and the tokenizer's file exists.
 func describeExample(e *seq.Example, spec *seq.Spec, dir string) *exampleInfo {
 	out := &exampleInfo{Length: e.Length(), Tokens: e.A[:min(len(e.A), shownTokens)],
 		Points: e.Features[:min(len(e.Features), shownPoints)], Numbers: namedNumbers(spec, e)}
@@ -294,7 +295,7 @@ func (f *fileInfo) write(w io.Writer) error {
 	return out.err
 }
 
-// lines writes line by line and keeps the first error.
+// lines writes lines and keeps the first error.
 type lines struct {
 	w   io.Writer
 	err error

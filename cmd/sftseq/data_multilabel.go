@@ -6,7 +6,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// namedLabels returns the names of a row's positive labels; nil if they are unknown.
+// namedLabels returns the names of a row's positive labels, or nil if they are unknown.
 func namedLabels(spec *seq.Spec, e *seq.Example) []string {
 	if e.Labels == nil {
 		return nil

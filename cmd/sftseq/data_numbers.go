@@ -12,7 +12,7 @@ func describeNumber(n seq.NumberSummary) string {
 	return fmt.Sprintf("%d rows, %.6g to %.6g, mean %.6g, deviation %.6g", n.Rows, n.Min, n.Max, n.Mean, n.Deviation)
 }
 
-// namedNumbers returns the numbers of a row by name; nil if they are unknown.
+// namedNumbers returns the numbers of a row by name, or nil if they are unknown.
 func namedNumbers(spec *seq.Spec, e *seq.Example) map[string]float32 {
 	if e.Numbers == nil {
 		return nil

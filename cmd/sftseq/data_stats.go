@@ -97,7 +97,7 @@ func writeStats(w io.Writer, all []metrics.Stats) error {
 		row(q.name, func(s *metrics.Stats) string { return fmt.Sprint(q.of(s.Lengths)) })
 	}
 	row("mean", func(s *metrics.Stats) string { return fmt.Sprintf("%.1f", s.Lengths.Mean) })
-	for at, n := range all[0].Numbers { // the splits of a data set have the same
+	for at, n := range all[0].Numbers { // all splits of a data set have the same numbers
 		for _, q := range []struct {
 			name string
 			of   func(seq.NumberSummary) float64
@@ -145,10 +145,10 @@ func writeStats(w io.Writer, all []metrics.Stats) error {
 	return out.err
 }
 
-// withoutLabel is the title of rows or tokens without a label, which are not a class.
+// withoutLabel is the heading for rows or tokens without a label, which are not a class.
 const withoutLabel = "without label"
 
-// labelRows returns the labels by name, followed by [seq.Unlabelled].
+// labelRows returns the labels in alphabetical order, with [seq.Unlabelled] last.
 func labelRows[N any](counts map[string]N) []string {
 	names := slices.Sorted(maps.Keys(counts))
 	if at := slices.Index(names, seq.Unlabelled); at >= 0 {
@@ -157,21 +157,21 @@ func labelRows[N any](counts map[string]N) []string {
 	return names
 }
 
-// plotLengths plots the percentage of rows by length on a logarithmic axis, so that splits of different sizes are
-// comparable.
+// plotLengths plots the percentage of rows by length on a logarithmic axis. Percentages make splits
+// of different sizes comparable.
 func plotLengths(all []metrics.Stats, path string) error {
 	p := chart.Chart{X: chart.Axis{Label: "length (tokens)", Logarithmic: true},
 		Y: chart.Axis{Label: "rows (%)", Zero: true}, Width: 640, Height: 340}
 	for i, s := range all {
 		style := chart.StyleOf(i)
-		style.Shape = chart.None // the outline's corners are no measurements
+		style.Shape = chart.None // the corners of the outline are not measurements
 		p.Series = append(p.Series, chart.Series{Name: s.Name, Style: style, Points: outline(&s)})
 	}
 	return savePicture(chart.Figure{Title: "Lengths of the sequences", Charts: []chart.Chart{p}}.Scene(), path)
 }
 
-// outline returns the outline of the histogram of lengths, in percent of the rows: zero between bins and
-// at both ends.
+// outline returns the outline of the histogram of lengths in percent of the rows. It is 0 between
+// separate bins and at both ends.
 func outline(s *metrics.Stats) (points []chart.Datum) {
 	add := func(length int64, y float64) {
 		points = append(points, chart.Datum{X: float64(max(1, length)), Y: y})

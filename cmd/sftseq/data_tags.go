@@ -12,7 +12,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// tagFlags returns the flags of data with a label for each token.
+// tagFlags returns the flags of data with a label per token.
 func tagFlags() []cli.Flag {
 	return append(group(labelGroup,
 		&cli.StringFlag{Name: "tags", Usage: "predict tags of tokens or words: lists in `COLUMN`",
@@ -25,7 +25,7 @@ func tagFlags() []cli.Flag {
 			&cli.BoolFlag{Name: "strands", Usage: "predict the strand of intervals, too: NAME(+) and NAME(-)"})...)
 }
 
-// tagOptions reads the flags of [tagFlags] and sets the defaults of data with tags.
+// tagOptions reads the flags of [tagFlags], and sets defaults for tagged data.
 func tagOptions(c *cli.Context, o *convert.Options) error {
 	o.Tags, o.Spans, o.Intervals, o.Strands = c.String("tags"), c.String("spans"),
 		c.String("intervals"), c.Bool("strands")
@@ -65,7 +65,7 @@ func tagOptions(c *cli.Context, o *convert.Options) error {
 	return nil
 }
 
-// checkTags refuses flags that exclude a label for each token.
+// checkTags returns an error for flags that cannot be combined with a label per token.
 func checkTags(c *cli.Context, o *convert.Options) error {
 	var given []string
 	for _, name := range []string{"tags", "spans", "intervals"} {
@@ -88,7 +88,7 @@ func checkTags(c *cli.Context, o *convert.Options) error {
 	return nil
 }
 
-// tagNames returns the tag of each token, nil for a token without one.
+// tagNames returns the tag of each token, or nil for an unlabelled token.
 func tagNames(names []string, labels []int32) (out []*string) {
 	for _, label := range labels {
 		if label == seq.NoLabel {

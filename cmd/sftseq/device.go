@@ -23,7 +23,7 @@ func deviceFlag() cli.Flag {
 		Usage: "run on `NAME`: auto, cpu, vulkan, vulkan:N"}
 }
 
-// deviceFlags returns the flags of every command that computes with a model.
+// deviceFlags returns the flags of every command that runs a model.
 func deviceFlags(precision device.Precision) []cli.Flag {
 	return []cli.Flag{
 		deviceFlag(),
@@ -71,7 +71,7 @@ func openDevice(c *cli.Context) (tensor.Device, error) {
 	return d, fromVariable(o, err)
 }
 
-// opened opens a device with all of its features.
+// opened opens a device with all optional interfaces.
 func opened(o device.Options) (tensor.Device, error) {
 	d, err := device.Open(o)
 	if err != nil {
@@ -80,12 +80,12 @@ func opened(o device.Options) (tensor.Device, error) {
 	return d.(tensor.Device), nil
 }
 
-// closingFailed is the key of an [atomic.Bool] in the application's metadata that closeDevice sets. It is atomic
-// because a server closes devices concurrently.
+// closingFailed is the key of an [atomic.Bool] in the application's metadata, which closeDevice
+// sets. It is atomic because a server closes devices concurrently.
 const closingFailed = "closing failed"
 
-// closeDevice closes a device. A failure, mostly a report of Vulkan's validation layer, changes no result: it is
-// printed and makes the exit status 1.
+// closeDevice closes a device. A failure, usually a report of Vulkan's validation layer, does not
+// affect results: closeDevice prints it, and the exit status becomes 1.
 func closeDevice(c *cli.Context, d tensor.Device) {
 	if err := d.Close(); err != nil {
 		fmt.Fprintf(c.App.ErrWriter, "sftseq: closing %s: %v\n", d.Name(), err)

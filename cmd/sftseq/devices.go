@@ -84,7 +84,7 @@ func measureDevice(c *cli.Context, l *bench.DeviceResult) error {
 	})
 }
 
-// withDevice opens the device for a measurement.
+// withDevice opens a device, calls measure and closes the device.
 func withDevice(c *cli.Context, name string, p device.Precision, measure func(tensor.Device) error) error {
 	d, err := opened(device.Options{Name: name, Precision: p})
 	if err != nil {

@@ -17,18 +17,19 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// models is the model, or the ensemble of the models in the folder, that --model names.
+// models is the model that --model names, or the ensemble of the models in a folder.
 type models struct {
 	*sft.Model // the first model
 	others     []*sft.Model
-	fusion     *sft.Fusion // weights of the sum of their logits; nil for the mean of their probabilities
+	fusion     *sft.Fusion // weights of the summed logits; nil means that probabilities are averaged
 }
 
-// explainFlag is supported by models whose logits are summed.
+// explainFlag is the flag that models with summed logits support, unlike other ensembles.
 const explainFlag = "--explain"
 
-// loadModels reads --model for a command that only predicts and therefore accepts an ensemble. single is the flag or
-// command that needs a single model, or ""; with it a folder of several is refused.
+// loadModels reads --model for a command that only predicts, so it accepts an ensemble. single is
+// the flag or command that needs a single model, or ""; if set, a folder of several models is an
+// error.
 func loadModels(c *cli.Context, single string) (m models, err error) {
 	dir := c.String("model")
 	members := membersOf(dir)
@@ -73,7 +74,7 @@ func loadModels(c *cli.Context, single string) (m models, err error) {
 			m.others = append(m.others, one)
 		}
 	}
-	thresholds := sft.MeanThresholds(m.all()) // as a scorer has them: eval --verify has none
+	thresholds := sft.MeanThresholds(m.all()) // as in a scorer, which eval --verify does not create
 	if m.fusion != nil {
 		thresholds = m.fusion.Thresholds
 	}
@@ -84,7 +85,7 @@ func loadModels(c *cli.Context, single string) (m models, err error) {
 	return m, nil
 }
 
-// scorer puts the models on a device.
+// scorer loads the models onto a device.
 func (m models) scorer(d sft.Device) (*sft.Scorer, error) {
 	if m.fusion != nil {
 		return sft.NewFusion(m.all(), m.fusion, d)
@@ -102,7 +103,7 @@ func (m models) hash() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// isLinear reports whether no model has layers.
+// isLinear reports whether all models are linear.
 func (m models) isLinear() bool {
 	return !slices.ContainsFunc(m.all(), func(one *sft.Model) bool { return !one.Config.IsLinear() })
 }
@@ -115,12 +116,12 @@ func togetherText(names []string) string {
 	return fmt.Sprintf("ensemble of %d models: %s", len(names), shortList(names, 10))
 }
 
-// alone reports whether m is a single model.
+// alone reports whether m is a single model, not an ensemble.
 func (m models) alone() bool { return m.others == nil }
 
 func (m models) all() []*sft.Model { return append([]*sft.Model{m.Model}, m.others...) }
 
-// truncate makes the models read the beginning of longer sequences.
+// truncate makes the models truncate long sequences instead of rejecting them.
 func (m models) truncate() {
 	m.Config.Truncate()
 	for _, o := range m.others {
@@ -128,8 +129,8 @@ func (m models) truncate() {
 	}
 }
 
-// membersOf returns the directories of the models of an ensemble, or the directory itself. Runs without weights are
-// included, members of a fusion with the weight 0 are not.
+// membersOf returns the directories of the models of an ensemble, or dir itself. It includes runs
+// without weights yet, but no members of a fusion with the weight 0.
 func membersOf(dir string) (members []string) {
 	if f, err := sft.ReadFusion(dir); dir != "" && err == nil && f != nil {
 		for _, name := range f.Kept().Members {

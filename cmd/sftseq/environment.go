@@ -12,9 +12,9 @@ import (
 // variablePrefix begins the names of the program's environment variables.
 const variablePrefix = "SFTSEQ_"
 
-// fromEnvironment sets unset flags of a service from the environment: --max-memory from SFTSEQ_MAX_MEMORY. The command
-// line takes precedence. An empty variable counts as unset, except that of --http-token: a server that was meant to
-// require a token must not start without one.
+// fromEnvironment lets environment variables set a service's flags: SFTSEQ_MAX_MEMORY sets
+// --max-memory. The command line takes precedence. An empty variable counts as unset, except for
+// --http-token: a server that was meant to require a token must not start without one.
 func fromEnvironment(flags []cli.Flag) []cli.Flag {
 	for _, f := range flags {
 		name := f.Names()[0]
@@ -31,8 +31,8 @@ func variableOf(flag string) string {
 	return variablePrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// warnMisspeltVariables warns of variables whose names are similar to those of the command's flags: a misspelt variable
-// has no effect.
+// warnMisspeltVariables warns of variables whose names resemble those of the command's flags,
+// because a misspelt variable has no effect.
 func warnMisspeltVariables(c *cli.Context, log *slog.Logger) {
 	for _, set := range os.Environ() {
 		name, _, _ := strings.Cut(set, "=")

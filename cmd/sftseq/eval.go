@@ -112,7 +112,7 @@ func eval(c *cli.Context) error {
 	return show(c, r, func(w io.Writer) error { return errors.Join(r.Write(w), in.members.write(w)) })
 }
 
-// testData opens the file that --data names, and returns its number of rows if it is known.
+// testData opens the file of --data, and returns its number of rows, or 0 if unknown.
 func testData(path, split string) (in *seq.Reader, file string, rows int64, err error) {
 	if err := refuseTable(path); err != nil {
 		return nil, "", 0, fmt.Errorf("--data %w", err)
@@ -132,18 +132,19 @@ func testData(path, split string) (in *seq.Reader, file string, rows int64, err 
 	return in, file, set.Manifest.Splits[split].Rows, err
 }
 
-// testBaseline returns the baselines on the rows of --data, if its conversion has measured them.
+// testBaseline returns the stored baselines of the rows of --data, or nil.
 func testBaseline(c *cli.Context, path, split string) *baseline.Result {
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
 		return nil
 	}
 	set, err := seq.OpenDataset(path)
 	if err != nil {
-		return nil // the data set was replaced after its rows were read
+		return nil // the data set was replaced after its rows had been opened
 	}
 	return storedBaseline(c, set, split, leftOut)
 }
 
-// defaultQueries is the number of ranked queries: with a thousand, a proportion has a standard error of at most 1.6%,
-// and encoding documents of a few hundred tokens takes longer than ranking them.
+// defaultQueries is the number of ranked queries. With 1,000 queries, a proportion has a standard
+// error of at most 1.6%, and encoding documents of a few hundred tokens takes longer than ranking
+// them.
 const defaultQueries = 1000

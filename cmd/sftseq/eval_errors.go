@@ -13,14 +13,15 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// evalErrors writes the rows that a model gets wrong to a file.
+// evalErrors writes the wrongly predicted rows to a file.
 type evalErrors struct {
 	task.Mistakes
 	file *atomicfile.File
 	path string
 }
 
-// newEvalErrors creates the file of --errors for the rows of the file data, which spec describes; nil without the flag.
+// newEvalErrors creates the file of --errors for the rows of data, which spec describes. It returns
+// nil without the flag.
 func newEvalErrors(c *cli.Context, config *sft.Config, data string, spec *seq.Spec) (*evalErrors, error) {
 	path := c.String("errors")
 	if path == "" {
@@ -54,7 +55,7 @@ func newEvalErrors(c *cli.Context, config *sft.Config, data string, spec *seq.Sp
 	return e, nil
 }
 
-// commit completes the file, if there is one, and prints how many rows do not fit into it.
+// commit completes the file, if any, and prints the number of wrong rows that were omitted.
 func (e *evalErrors) commit(c *cli.Context) error {
 	if e == nil {
 		return nil
@@ -68,14 +69,14 @@ func (e *evalErrors) commit(c *cli.Context) error {
 	return e.file.Commit()
 }
 
-// abort removes an incomplete file, if there is one.
+// abort removes the incomplete file, if any.
 func (e *evalErrors) abort() {
 	if e != nil {
 		e.file.Abort()
 	}
 }
 
-// seen receives the rows; nil without a file.
+// seen returns the function that receives the rows, or nil without a file.
 func (e *evalErrors) seen() func(x *seq.Example, length int, logits []float32) {
 	if e == nil {
 		return nil

@@ -14,14 +14,15 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// maskedResult is the output of eval for a model that fills masks.
+// maskedResult is the output of eval for a masked-token model.
 type maskedResult struct {
 	task.Evaluated
 	Sequences    int     `json:"sequences"`
 	Masked       int     `json:"masked_tokens"`
-	Loss         float64 `json:"loss"` // nats a masked token
+	Loss         float64 `json:"loss"` // nats per masked token
 	BitsPerToken float64 `json:"bits_per_token"`
-	// Frequencies is what those of the training split's tokens alone need, in bits a token.
+	// Frequencies is the cross-entropy of the training split's token frequencies, in bits per
+	// token.
 	Frequencies float64 `json:"frequencies_bits_per_token"`
 }
 
@@ -31,7 +32,8 @@ func (r *maskedResult) write(w io.Writer) error {
 	return err
 }
 
-// evalMasked measures how well a model of sftseq pretrain predicts masked tokens, which are the same in each call.
+// evalMasked evaluates a model of sftseq pretrain on masked tokens. The masks are the same in each
+// call.
 func evalMasked(c *cli.Context, m models) error {
 	for _, name := range []string{"errors", "queries"} {
 		if c.IsSet(name) {
@@ -100,7 +102,8 @@ func evalMasked(c *cli.Context, m models) error {
 	return show(c, r, r.write)
 }
 
-// unigramBits returns the cross-entropy, in bits, of the masked tokens of a split under the frequencies of the tokens.
+// unigramBits returns the cross-entropy of the token frequencies on the masked tokens of a split,
+// in bits per token.
 func unigramBits(ctx context.Context, c *sft.Config, set *seq.Dataset, split string) (float64, error) {
 	targets := func(e seq.Example) []int32 { return sft.Targets(c, e) }
 	masked := func(e seq.Example) []int32 { return sft.Masked(c, e) }

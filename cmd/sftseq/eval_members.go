@@ -13,15 +13,16 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// memberTally measures the members of a fusion and their sum. A nil tally measures nothing.
+// memberTally measures the members of a fusion and their sum. The methods of a nil memberTally do
+// nothing.
 type memberTally struct {
 	fusion *sft.Fusion
 	scorer *sft.Scorer
 	lock   sync.Mutex
-	tally  []metrics.FusionTally // one for each member, then one for the sum
+	tally  []metrics.FusionTally // one per member, then one for the sum
 }
 
-// newMemberTally measures the models of a fusion.
+// newMemberTally returns an empty memberTally for a fusion.
 func newMemberTally(f *sft.Fusion, s *sft.Scorer) *memberTally {
 	t := &memberTally{fusion: f, scorer: s}
 	for range len(f.Members) + 1 {
@@ -30,7 +31,7 @@ func newMemberTally(f *sft.Fusion, s *sft.Scorer) *memberTally {
 	return t
 }
 
-// examples scores examples and counts those that have a label.
+// examples returns the outputs of the fusion, and counts the labelled examples.
 func (t *memberTally) examples(ctx context.Context, examples []seq.Example) ([]sft.Output, error) {
 	all, err := t.scorer.MemberOutputs(ctx, examples)
 	if err != nil {

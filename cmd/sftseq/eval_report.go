@@ -8,7 +8,7 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// trainedIn reads the training results of a run directory, or of a folder of runs.
+// trainedIn reads the training results of a run directory or of a folder of runs.
 func trainedIn(dir string) (t task.Trained) {
 	members := membersOf(dir)
 	if len(members) > 1 {

@@ -18,21 +18,21 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// evalRows holds the rows that eval measures a model on, and their scorer.
+// evalRows has the rows on which eval measures a model, and the scorer.
 type evalRows struct {
 	*seq.Reader
-	path, split string // split is "" where the rows are of no data set
+	path, split string // split is "" if the rows are not of a data set
 	total       int64
 	scorer      *sft.Scorer
 	score       func(context.Context, []seq.Example) ([]sft.Output, error)
 	embed       evaluation.Embed
 	wrong       *evalErrors // nil without --errors
 	release     func()
-	linear      bool         // no model has layers
-	members     *memberTally // nil where no members are measured
+	linear      bool         // all models are linear
+	members     *memberTally // nil if members are not measured
 }
 
-// openEvalRows opens the rows and creates the file of --errors.
+// openEvalRows opens the rows, and creates the file of --errors.
 func openEvalRows(c *cli.Context, m models) (*evalRows, error) {
 	if c.IsSet("queries") && c.Int("queries") > 0 && !evaluation.CanRank(m.Config) {
 		return nil, usage(c, "--queries %d: the model %s has the task %s and %d outputs, expected %s with 2 classes",
@@ -73,7 +73,7 @@ func openEvalRows(c *cli.Context, m models) (*evalRows, error) {
 	return r, nil
 }
 
-// warnTrainedOn warns of rows that a model was trained on beside the training split.
+// warnTrainedOn warns if a model was trained on the evaluated split, which is not train.
 func warnTrainedOn(c *cli.Context, m models) {
 	set, err := seq.OpenDataset(c.String("data"))
 	if err != nil {
@@ -81,7 +81,7 @@ func warnTrainedOn(c *cli.Context, m models) {
 	}
 	split := c.String("split")
 	for _, one := range m.all() {
-		p, err := provenance.Of(one.Config) // a model of another program has none
+		p, err := provenance.Of(one.Config) // empty for a model of another program
 		if err == nil && slices.Contains(p.TrainedOn, split) && split != "train" && p.Data == set.Fingerprint() {
 			fmt.Fprintf(c.App.ErrWriter, "warning: a linear model was trained on the split %s, too: the results are better "+
 				"than on new rows (--split test)\n", split)
@@ -89,7 +89,7 @@ func warnTrainedOn(c *cli.Context, m models) {
 	}
 }
 
-// input returns what an evaluator may use besides the rows.
+// input returns the inputs of an evaluator besides the rows.
 func (r *evalRows) input(c *cli.Context, m models) *task.Input {
 	data := c.String("data")
 	in := &task.Input{Data: data, Path: r.path, Scorer: r.scorer, Score: r.score, Embed: r.embed,
@@ -101,12 +101,12 @@ func (r *evalRows) input(c *cli.Context, m models) *task.Input {
 	return in
 }
 
-// rankingProgress shows the progress of a ranking of n queries.
+// rankingProgress returns a function that starts a progress bar for n queries.
 func rankingProgress() func(n int) (done func()) {
 	var p *progress
 	return func(n int) func() {
 		p = newProgress(int64(n), "ranking", "queries")
-		var ranked atomic.Int64 // queries are ranked side by side
+		var ranked atomic.Int64 // queries are ranked concurrently
 		return func() {
 			p.Add(1)
 			if ranked.Add(1) == int64(n) {
@@ -116,7 +116,7 @@ func rankingProgress() func(n int) (done func()) {
 	}
 }
 
-// measure scores the rows with a progress bar.
+// measure evaluates the rows with a progress bar.
 func (r *evalRows) measure(c *cli.Context, kind task.Evaluator, in *task.Input) error {
 	p := newProgress(r.total, "evaluating", "rows")
 	defer p.Finish()
@@ -124,8 +124,8 @@ func (r *evalRows) measure(c *cli.Context, kind task.Evaluator, in *task.Input) 
 	return task.Run(c.Context, kind, e, r.Reader, p.Add)
 }
 
-// evaluated describes the evaluation. It is called before the rows are scored, because a running training may replace
-// the weights later.
+// evaluated describes the evaluation. It must be called before the rows are scored, because a
+// running training may replace the weights later.
 func (r *evalRows) evaluated(c *cli.Context) task.Evaluated {
 	dir := c.String("model")
 	return task.Evaluated{Model: dir, Data: c.String("data"), Split: r.split, Trained: trainedIn(dir), File: r.path,

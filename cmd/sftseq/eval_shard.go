@@ -17,7 +17,7 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// evalShards evaluates one shard, or with --verify reports on the parts of all shards.
+// evalShards evaluates one shard, or reports on the parts of all shards with --verify.
 func evalShards(c *cli.Context) error {
 	if ranksOf(c) != nil {
 		return usage(c, "--shard, --verify: expected one process, as ranks share the rows of one run")
@@ -77,10 +77,10 @@ func evalShards(c *cli.Context) error {
 	return j.commit(c, part, rows)
 }
 
-// evalOptions are the options of eval that change a part.
+// evalOptions has the options of eval that affect a part.
 type evalOptions struct {
 	Command string `json:"command"`
-	Errors  bool   `json:"errors"` // have a column
+	Errors  bool   `json:"errors"` // whether errors are written to a column
 }
 
 // dataFile returns the file of --data and checks that the model can read its rows.
@@ -93,7 +93,8 @@ func dataFile(c *cli.Context, config *sft.Config) (string, error) {
 	return path, checkRows(config, in.Spec(), path, c.String("model"))
 }
 
-// eval writes the part of a shard, with everything that a report needs, and returns the number of rows.
+// eval writes the part of a shard with all data that a report needs, and returns the number of
+// rows.
 func (j *shardJob) eval(c *cli.Context, scorer *sft.Scorer, in *shard.Input, to io.Writer,
 	key *shard.Key) (count int, err error) {
 	kind := task.Of(scorer.Config()).Evaluator()
@@ -125,7 +126,7 @@ func (j *shardJob) eval(c *cli.Context, scorer *sft.Scorer, in *shard.Input, to 
 	}
 	e := &evaluation.Evaluation{Name: c.String("data"), Scorer: scorer, Measure: kind.Measure(),
 		Score: func(ctx context.Context, examples []seq.Example) ([]sft.Output, error) {
-			if unwritten != nil { // further rows would be scored in vain
+			if unwritten != nil { // do not score further rows in vain
 				return nil, unwritten
 			}
 			return scorer.Examples(ctx, examples)
@@ -165,7 +166,8 @@ func (j *shardJob) eval(c *cli.Context, scorer *sft.Scorer, in *shard.Input, to 
 	return count, nil
 }
 
-// reportShards reports on the parts of all shards in order, so that each number equals that of a single run.
+// reportShards reports on the parts of all shards in order, so each number equals that of a single
+// run.
 func reportShards(c *cli.Context) error {
 	if err := checkVerify(c, "data"); err != nil {
 		return err

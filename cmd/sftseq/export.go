@@ -99,7 +99,7 @@ func exportONNX(c *cli.Context) error {
 	return err
 }
 
-// checkWordHashes refuses to replace a file unless an export has written it.
+// checkWordHashes returns an error if a file exists that an export has not written.
 func checkWordHashes(path string) error {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -112,7 +112,7 @@ func checkWordHashes(path string) error {
 	return err
 }
 
-// exportedModel reads the model.
+// exportedModel reads the model to export, and returns its directory.
 func exportedModel(c *cli.Context) (m *sft.Model, dir string, err error) {
 	if dir = c.String("model"); dir == "" {
 		return nil, "", usage(c, "expected one MODEL, a model directory, found 0 arguments")

@@ -10,15 +10,15 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// exportedTokenizer returns the tokenizer of a model in a directory as Hugging Face's tokenizer.json; nil for a
-// tokenizer that the format cannot express, such as bytes.
+// exportedTokenizer returns the tokenizer of a model directory in the format of Hugging Face's
+// tokenizer.json, or nil if the format cannot express the tokenizer, such as bytes.
 func exportedTokenizer(c *sft.Config, dir string) ([]byte, error) {
 	if c.Tokenizer == nil || c.Featured() {
 		return nil, nil
 	}
 	t, err := tokenizers.Open(c.Tokenizer, dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil // the model reads ids
+		return nil, nil // the model has no tokenizer file and reads ids
 	}
 	if err != nil {
 		return nil, err

@@ -11,7 +11,7 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// sameFeatures compares the feature names of a file with those of a model.
+// sameFeatures returns an error if a file's feature names differ from the model's.
 func sameFeatures(c *sft.Config, names []string) error {
 	if slices.Equal(names, c.FeatureNames) {
 		return nil
@@ -19,7 +19,8 @@ func sameFeatures(c *sft.Config, names []string) error {
 	return fmt.Errorf("the features of its tokens are %q, the model's %q", names, c.FeatureNames)
 }
 
-// fits reports whether the sequences that a file declares suit a model. Undeclared properties are checked row by row.
+// fits returns an error if a file's declared properties do not match the model. Undeclared
+// properties are checked row by row.
 func fits(c *sft.Config, s *seq.Spec) error {
 	if len(s.TokenColumns()) != c.Sequences() {
 		return fmt.Errorf("its task is %s, the model's is %s", s.Task, c.Task)
@@ -36,7 +37,8 @@ func fits(c *sft.Config, s *seq.Spec) error {
 	return task.Of(c).Fits(s)
 }
 
-// checkRows refuses rows that a model cannot read, or that have no labels or numbers to compare its predictions with.
+// checkRows returns an error if a model cannot read the rows, or if they have no targets to
+// evaluate predictions.
 func checkRows(c *sft.Config, s *seq.Spec, path, model string) error {
 	if err := fits(c, s); err != nil {
 		return fmt.Errorf("%s does not fit the model %s: %w", path, model, err)
@@ -44,7 +46,7 @@ func checkRows(c *sft.Config, s *seq.Spec, path, model string) error {
 	return task.Of(c).NeedsLabels(s, path)
 }
 
-// sameTokens compares the token ids of a file with those of a model.
+// sameTokens returns an error if a file's token ids differ from the model's.
 func sameTokens(c *sft.Config, s *seq.Spec) error {
 	if s.VocabSize != 0 && s.VocabSize != c.DataVocabSize() {
 		err := fmt.Errorf("its vocabulary has %d tokens, the model's %d", s.VocabSize, c.DataVocabSize())
@@ -59,7 +61,7 @@ func sameTokens(c *sft.Config, s *seq.Spec) error {
 // takeTokenizer is advice on how to convert data with a model's tokenizer.
 const takeTokenizer = " (data convert --tokenizer from:MODEL reads the rows with the model's tokenizer)"
 
-// sameTokenizer compares the JSON of the tokenizers of a file and of a model; nil means unknown.
+// sameTokenizer returns an error if the tokenizers of a file and a model differ. nil means unknown.
 func sameTokenizer(file, model json.RawMessage) error {
 	if file == nil || model == nil {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// namingFlags adds the flag to an action's error about a file that is the flag's value, or below it: "open
-// data/x/dataset.json: no such file" alone does not say which flag is wrong.
+// namingFlags adds the flag's name to an action's error about a file in a flag's path: "open
+// data/x/dataset.json: no such file" alone does not tell which flag is wrong.
 func namingFlags(action cli.ActionFunc) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		err := action(c)
@@ -31,7 +31,7 @@ func namingFlags(action cli.ActionFunc) cli.ActionFunc {
 	}
 }
 
-// flagOfPath returns the flag of a command whose value is a path, or the longest parent of it; or "".
+// flagOfPath returns the flag whose value is a path or its nearest parent, or "".
 func flagOfPath(c *cli.Context, path string) (name string) {
 	longest := 0
 	for _, f := range c.Command.Flags {
@@ -46,8 +46,8 @@ func flagOfPath(c *cli.Context, path string) (name string) {
 	return name
 }
 
-// pathsOf returns the values of a flag that takes files. Other flags may have equal values: a column can have the name
-// of a folder.
+// pathsOf returns the values of f if it takes files. Other flags are ignored, because for instance
+// a column can have the name of a folder.
 func pathsOf(c *cli.Context, f cli.Flag) (values []string) {
 	switch f := f.(type) {
 	case *cli.StringFlag:

@@ -10,10 +10,10 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// sumName names the sum of the members in tables.
+// sumName is the name of the weighted sum in tables.
 const sumName = "sum"
 
-// memberTable formats scores as a table, with the accuracy if the outputs are classes.
+// memberTable formats scores as a table. With classes, it includes accuracy.
 func memberTable(scores []task.MemberScore, classes bool) string {
 	var out strings.Builder
 	t := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
@@ -27,7 +27,7 @@ func memberTable(scores []task.MemberScore, classes bool) string {
 		}
 		fmt.Fprintf(t, "  %s\t%sloss %.4f\t%s\n", s.Name, accuracy, s.Loss, weight)
 	}
-	_ = t.Flush() // a strings.Builder has no errors
+	_ = t.Flush() // writing to a strings.Builder cannot fail
 	lines := strings.Split(out.String(), "\n")
 	for i, line := range lines {
 		lines[i] = strings.TrimRight(line, " ")
@@ -35,7 +35,7 @@ func memberTable(scores []task.MemberScore, classes bool) string {
 	return strings.Join(lines, "\n")
 }
 
-// validationScores returns the scores of the members of a fusion and of the sum.
+// validationScores returns the validation scores of a fusion's members and of their sum.
 func validationScores(f *sft.Fusion) (scores []task.MemberScore, classes bool) {
 	classes = f.Accuracies != nil
 	for i, name := range f.Members {

@@ -70,7 +70,7 @@ func healthAction(c *cli.Context) error {
 	return err
 }
 
-// healthTarget returns the URL to request, and a client for it.
+// healthTarget returns the URL to request, and the client for it.
 func healthTarget(text string) (string, *http.Client, error) {
 	if path, ok := strings.CutPrefix(text, "unix:"); ok && path != "" {
 		dial := func(ctx context.Context, _, _ string) (net.Conn, error) {

@@ -25,18 +25,18 @@ const (
 	deviceGroup   = "Device"
 )
 
-// groups are the headings in their order; flags without one come first.
+// groups are the headings in order. Flags without a heading come first.
 var groups = []string{"", dataGroup, inputGroup, labelGroup, splitGroup, trainingGroup, modelGroup, serverGroup,
 	outputGroup, deviceGroup}
 
-// ofPreset is the default text of a flag that replaces a number of a preset. Help omits it, because the description of
-// the command states it for all such flags.
+// ofPreset is the default text of flags that override a preset. Help omits it, because the
+// command's description states it for all such flags.
 const ofPreset = "of the preset"
 
-// advancedSuffix ends the heading of flags that only --help-all prints.
+// advancedSuffix is the end of the heading of flags that only --help-all prints.
 const advancedSuffix = ", advanced"
 
-// group puts flags under a heading of --help: the category of each.
+// group sets the heading of flags in --help, which is their category.
 func group(heading string, flags ...cli.Flag) []cli.Flag {
 	for _, f := range flags {
 		reflect.ValueOf(f).Elem().FieldByName("Category").SetString(heading)
@@ -44,12 +44,12 @@ func group(heading string, flags ...cli.Flag) []cli.Flag {
 	return flags
 }
 
-// advanced puts flags under a heading of --help-all.
+// advanced sets the heading of flags in --help-all.
 func advanced(heading string, flags ...cli.Flag) []cli.Flag {
 	return group(heading+advancedSuffix, flags...)
 }
 
-// only returns flags for a task that can use them; other tasks do not define them.
+// only returns flags if they are usable for a task, else nil.
 func only(usable bool, flags []cli.Flag) []cli.Flag {
 	if !usable {
 		return nil
@@ -57,12 +57,12 @@ func only(usable bool, flags []cli.Flag) []cli.Flag {
 	return flags
 }
 
-// helpAllFlag is defined for every command beside the library's --help.
+// helpAllFlag returns the flag --help-all, which every command has besides --help.
 func helpAllFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "help-all", Usage: "show help with the advanced flags", DisableDefaultText: true}
 }
 
-// helping returns an action that prints the whole help if --help-all is given to the command or before it.
+// helping returns an action that prints the full help if the command or a parent has --help-all.
 func helping(action cli.ActionFunc) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		if !slices.ContainsFunc(c.Lineage(), func(above *cli.Context) bool { return above.Bool("help-all") }) {
@@ -81,10 +81,11 @@ func init() {
 	cli.HelpPrinter = func(w io.Writer, _ string, of any) { writeHelp(w, of, false) }
 }
 
-// helpWidth is the columns of a line of help.
+// helpWidth is the maximum width of help lines in characters.
 const helpWidth = 100
 
-// writeHelp prints the help of a *cli.App or a *cli.Command, with its advanced flags or without them.
+// writeHelp prints the help of a *cli.App or a *cli.Command, including advanced flags if all is
+// set.
 func writeHelp(w io.Writer, of any, all bool) {
 	c, ok := of.(*cli.Command)
 	if !ok {
@@ -136,7 +137,8 @@ func under(flags []cli.Flag, name string) (out []cli.Flag) {
 	return out
 }
 
-// flagRows returns the rows of help for flags: names with the placeholder of the value, and the usage with the default.
+// flagRows returns a row of help per flag: names with the value's placeholder, and usage with the
+// default.
 func flagRows(flags []cli.Flag) (rows [][2]string) {
 	for _, f := range flags {
 		var names []string
@@ -165,8 +167,8 @@ func flagRows(flags []cli.Flag) (rows [][2]string) {
 	return rows
 }
 
-// placeholder returns the placeholder of a flag's value, which is in backquotes in its usage, and the usage without the
-// quotes.
+// placeholder returns the placeholder of a flag's value, which is in backquotes in its usage, and
+// the usage without backquotes.
 func placeholder(f cli.Flag) (value, usage string) {
 	usage = f.(cli.DocGenerationFlag).GetUsage()
 	if before, rest, ok := strings.Cut(usage, "`"); ok {
@@ -183,9 +185,10 @@ func placeholder(f cli.Flag) (value, usage string) {
 	return "NAME", usage
 }
 
-// definitions prints rows of a name and its text in two columns, the text wrapped at [helpWidth].
+// definitions formats rows of a name and its text in two columns, with the text wrapped at
+// [helpWidth].
 func definitions(rows [][2]string) string {
-	const most = 26 // columns of a name beside its text; a longer one has a line of its own
+	const most = 26 // maximum width of the name column; a longer name has a separate line
 	column := 0
 	for _, row := range rows {
 		if n := utf8.RuneCountInString(row[0]); n <= most {
@@ -209,7 +212,8 @@ func definitions(rows [][2]string) string {
 	return out.String()
 }
 
-// continued breaks commands that are longer than [helpWidth] before flags, with a backslash as in a shell.
+// continued breaks commands longer than [helpWidth] before flags, with a backslash at the line's
+// end.
 func continued(example string) string {
 	var out []string
 	for line := range strings.Lines(example) {
@@ -227,7 +231,7 @@ func continued(example string) string {
 	return strings.Join(out, "\n")
 }
 
-// filled wraps paragraphs at [helpWidth]. A line that begins with a space is not part of one.
+// filled wraps paragraphs at [helpWidth]. Lines that begin with a space stay unchanged.
 func filled(text string) string {
 	var out []string
 	paragraph := ""
@@ -248,10 +252,10 @@ func filled(text string) string {
 	return strings.Join(out, "\n")
 }
 
-// wrapped breaks a text into lines of at most width columns.
+// wrapped breaks a text into lines of at most width characters.
 func wrapped(text string, width int) []string { return joined(strings.Fields(text), width) }
 
-// joined puts words into lines of at most width columns.
+// joined joins words into lines of at most width characters.
 func joined(words []string, width int) (lines []string) {
 	line := ""
 	for _, word := range words {

@@ -18,12 +18,12 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// refuseTable returns an error for a table, or a folder of files, in place of a data set. The error names the command
-// that converts it.
+// refuseTable returns an error if a table or a folder of files is given instead of a data set. The
+// error names the command that converts it.
 func refuseTable(path string) error {
 	info, err := os.Stat(path)
 	if path == "-" || err != nil {
-		return nil // opening it reports the error
+		return nil // opening the path reports the error
 	}
 	what := "a folder of files"
 	if !info.IsDir() {
@@ -49,7 +49,8 @@ func hasFiles(dir string) bool {
 	return err == nil && len(entries) > 0
 }
 
-// refuseForLines returns an error for a directory, or for a file whose name has another format, in place of JSON lines.
+// refuseForLines returns an error if a directory or a file of a different format is given instead
+// of JSON lines.
 func refuseForLines(path string) error {
 	if path == "" || path == "-" {
 		return nil
@@ -73,10 +74,10 @@ func refuseForLines(path string) error {
 	return nil
 }
 
-// ofLines names the fields of JSON lines in errors, to distinguish them from columns of a table.
+// ofLines matches the fields of JSON lines, to distinguish them from table columns.
 var ofLines = regexp.MustCompile(`"(text|tokens|bytes|features)`)
 
-// linesHint returns advice if the first line of alleged JSON lines looks like a table, or "".
+// linesHint returns advice if the first line of a JSON lines input looks like a table, or "".
 func linesHint(first []byte) string {
 	trimmed := bytes.TrimSpace(first)
 	switch {
@@ -92,15 +93,15 @@ func linesHint(first []byte) string {
 	return "; expected JSON objects, such as {\"text\": \"…\"}, a line each: --input FILE.txt reads lines of text"
 }
 
-// runsIn describes the models in the folders of a directory, as train --seeds leaves them, or is "". flag is the flag
-// that names a model, with a space, or "" if the model is an argument.
+// runsIn describes the models in subfolders of dir, as train --seeds creates, or returns "". flag
+// is the flag that names a model, with a trailing space, or "" if the model is an argument.
 func runsIn(dir, flag string) string {
 	members := membersOf(dir)
 	if len(members) < 2 {
 		return ""
 	}
 	names, example := bases(members), members[0]
-	for _, member := range members { // a linear model has fewer uses
+	for _, member := range members { // prefer a model with layers, as more commands support it
 		if cfg, err := config.Read(filepath.Join(member, "config.json")); err == nil && !cfg.IsLinear() {
 			example = member
 			break
@@ -110,8 +111,7 @@ func runsIn(dir, flag string) string {
 		dir, len(names), flag, shellQuote(example), shortList(names, 10))
 }
 
-// recordedData returns the path of the data that the run in a directory recorded, as --data named it, or ""
-// if it recorded none.
+// recordedData returns the --data path that the run in dir recorded, or "".
 func recordedData(dir string) string {
 	if dir == "" {
 		return ""
@@ -132,8 +132,8 @@ func recordedData(dir string) string {
 	return string(p.DataDir)
 }
 
-// recordedHint says which data the run in a directory was trained on, and which flag names them; "" if the
-// run recorded none.
+// recordedHint returns a hint on the data on which the run in dir was trained, or "" if the run
+// recorded none.
 func recordedHint(dir string) string {
 	data := recordedData(dir)
 	switch _, err := os.Stat(data); {
@@ -147,8 +147,8 @@ func recordedHint(dir string) string {
 	return fmt.Sprintf("; %s was trained on %s, which does not exist, as seen from this directory: --data PATH names the data where they are", dir, shellQuote(data))
 }
 
-// readRun returns the directory of the run that a command reads: that of --model, or of the run that --resume
-// continues; or "".
+// readRun returns the run directory that a command reads: of --model, or of the run that --resume
+// continues, or "".
 func readRun(c *cli.Context) string {
 	if c.Bool("resume") {
 		return c.String("out")

@@ -78,10 +78,10 @@ func info(c *cli.Context) error {
 	return show(c, i, i.write)
 }
 
-// infoLengths are the lengths for which the cost is shown.
+// infoLengths are the sequence lengths for which info shows the cost.
 var infoLengths = []int{1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 20}
 
-// part is a number for a part of the model.
+// part is the number of parameters or operations of a part of the model.
 type part struct {
 	Name  string `json:"name"`
 	Count int    `json:"count"`
@@ -93,16 +93,16 @@ type modelInfo struct {
 	Config     *sft.Config `json:"config"`
 	Parameters []part      `json:"parameters"`
 	Costs      []cost      `json:"costs"`
-	// ReceptiveField of the convolutions; nil where there are none.
+	// ReceptiveField is the receptive field of the convolutions, or nil without convolutions.
 	ReceptiveField *receptiveField `json:"receptive_field,omitempty"`
 	Cluster        *clusterInfo    `json:"cluster,omitempty"` // with --cluster
 }
 
-// receptiveField is the number of neighbouring tokens, including the token itself, that convolutions mix into one
-// token.
+// receptiveField is the number of neighbouring tokens, including the token itself, that influence a
+// token through convolutions.
 type receptiveField struct {
-	Layer int `json:"layer"` // in one layer
-	Model int `json:"model"` // in all of them
+	Layer int `json:"layer"` // of a single layer
+	Model int `json:"model"` // of all layers
 }
 
 func receptiveFieldOf(c *sft.Config) *receptiveField {
@@ -116,11 +116,12 @@ func receptiveFieldOf(c *sft.Config) *receptiveField {
 	return &receptiveField{Layer: 1 + 2*reach, Model: 1 + 2*reach*c.NumLayers}
 }
 
-// cost is the cost of one sequence of a length; for pairs, the memory is for both sequences, each of that length.
+// cost is the cost of a sequence of a length. For pairs, memory is for two sequences of that
+// length.
 type cost struct {
 	Length     int    `json:"length"`
 	Operations []part `json:"operations_per_token"` // multiply-adds, rounded
-	Infer      int64  `json:"infer_bytes"`          // beside the weights
+	Infer      int64  `json:"infer_bytes"`          // without the weights
 	Train      int64  `json:"train_bytes"`
 }
 
@@ -153,15 +154,15 @@ func parameterParts(m *sft.Model) (parts []part) {
 	return append(parts, part{"total", total})
 }
 
-// operations counts the multiply-adds of a forward pass per token. Operations per sampled token are divided among all
-// tokens.
+// operations returns the multiply-adds of a forward pass per token. Operations per sampled token
+// are divided among all tokens.
 func operations(c *sft.Config, length int) []part {
 	n, k := float64(length), float64(min(c.NumSampledTokens, length))
 	d, h, layers := float64(c.HiddenSize), float64(c.NumHeads), float64(c.NumLayers)
 	relative := 0.0
 	if c.Relative != "none" {
-		// There are two tables, f over n and g over 2n entries, for the factor and for the summand; then two look-ups
-		// and the mean of a duplet for each pair.
+		// The table f has n entries and the table g 2n, each for the factor and the summand. Each
+		// pair then needs two look-ups and the mean of a duplet.
 		relative = layers * h * (2*3*float64(c.SinusoidDim)/2 + 2*2*k)
 	}
 	taps := 0.0

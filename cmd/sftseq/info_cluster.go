@@ -21,13 +21,13 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// maxRanks bounds --cluster.
+// maxRanks is the maximum number of ranks of --cluster.
 const maxRanks = 1024
 
 // defaultLatency is the approximate latency of an MPI message over TCP within a data centre.
 const defaultLatency = 50 * time.Microsecond
 
-// clusterFlags returns the flags of a simulation.
+// clusterFlags returns the flags of the cluster simulation.
 func clusterFlags() []cli.Flag {
 	return append(deviceFlags(device.FP32), advanced(deviceGroup,
 		&cli.StringFlag{Name: "cluster",
@@ -38,13 +38,13 @@ func clusterFlags() []cli.Flag {
 		&cli.StringFlag{Name: "memory", Value: "4GiB", Usage: "limit the memory of the measurement to `SIZE`"})...)
 }
 
-// cluster is the value of --cluster.
+// cluster is the parsed value of --cluster.
 type cluster struct {
 	ranks   int
 	network distributed.Network
 }
 
-// parseCluster reads "64,10Gbit,20us".
+// parseCluster parses a value such as "64,10Gbit,20us".
 func parseCluster(text string) (*cluster, error) {
 	words := strings.Split(text, ",")
 	if len(words) < 2 || len(words) > 3 {
@@ -71,10 +71,12 @@ func parseCluster(text string) (*cluster, error) {
 	return out, nil
 }
 
-// bandwidth matches a number and its unit. Bytes end in a capital B, because many readers take Gb for bits.
+// bandwidth matches a number and its unit. Bytes need a capital B, because many readers take Gb for
+// bits.
 var bandwidth = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?)(?:([kKMGT]?)(bit)|([kKMGT]?i?)(B))(?:/s)?$`)
 
-// parseBandwidth reads bytes a second: 10Gbit, 1.2GB, 900MiB/s.
+// parseBandwidth parses a bandwidth such as 10Gbit, 1.2GB or 900MiB/s, and returns bytes per
+// second.
 func parseBandwidth(text string) (float64, error) {
 	expected := fmt.Errorf("bandwidth %q, expected the rate at which a rank sends, "+
 		"such as 10Gbit (bits) or 1GB (bytes)", text)
@@ -107,7 +109,7 @@ type clusterInfo struct {
 	Batch        int                        `json:"batch"`
 	Length       int                        `json:"length"`
 	MicroBatches int                        `json:"micro_batches"`
-	Bandwidth    float64                    `json:"bytes_per_s"` // bytes per second of a rank
+	Bandwidth    float64                    `json:"bytes_per_s"` // bytes per second per rank
 	Latency      float64                    `json:"latency_s"`
 	Measured     distributed.ClusterFigures `json:"measured"`
 	Steps        []distributed.ClusterStep  `json:"steps"`
@@ -116,11 +118,11 @@ type clusterInfo struct {
 // infoEdges is the number of edges per node in the graphs of the measurement.
 const infoEdges = 8
 
-// clusterWorkload returns the batch of a step according to the flags and the model.
+// clusterWorkload returns the workload of a training step, according to the flags and the model.
 func clusterWorkload(c *cli.Context, m *sft.Model) (*bench.Workload, error) {
 	from, _ := provenance.Of(m.Config) // empty for a model of another program
 	w := &bench.Workload{Config: m.Config, Settings: from.Settings, EdgesPerNode: infoEdges}
-	if w.Settings.Validate() != nil { // a model of another program has none; their values do not change the time
+	if w.Settings.Validate() != nil { // a model of another program has no settings; their values do not change the time
 		w.Settings = lra.ListOps.Presets[0].Settings
 		if !c.IsSet("batch") {
 			return nil, usage(c, "--batch is missing: the model does not say with how many rows a step it was trained")
@@ -133,7 +135,7 @@ func clusterWorkload(c *cli.Context, m *sft.Model) (*bench.Workload, error) {
 	if err := w.Settings.Validate(); err != nil {
 		return nil, usage(c, "--%w", err)
 	}
-	least := m.Config.Sequences() // sequences of one token
+	least := m.Config.Sequences() // one token per sequence
 	most := least * m.Config.MaxLength
 	w.Length = min(bench.DefaultLength, most)
 	if c.IsSet("length") {
@@ -147,7 +149,7 @@ func clusterWorkload(c *cli.Context, m *sft.Model) (*bench.Workload, error) {
 	return w, err
 }
 
-// simulate measures this machine and predicts the time of a step on several such machines.
+// simulate measures this machine and predicts the step time on several such machines.
 func simulate(c *cli.Context, m *sft.Model) (*clusterInfo, error) {
 	asked, err := parseCluster(c.String("cluster"))
 	if err != nil {
@@ -175,7 +177,7 @@ func simulate(c *cli.Context, m *sft.Model) (*clusterInfo, error) {
 		Steps: distributed.PredictSteps(batch, found, asked.network, distributed.Doubling(asked.ranks))}, nil
 }
 
-// figures measures the machine, and prints a line if that takes longer than benchMoment.
+// figures runs a measurement. It prints a line if the measurement takes longer than benchMoment.
 func figures(ctx context.Context, out io.Writer, m bench.ClusterMeasurement) (f distributed.ClusterFigures, err error) {
 	err = newBenchProgress(out, 1).measure("steps of training", func() error {
 		f, err = m.Figures(ctx)
@@ -210,7 +212,7 @@ func (i *clusterInfo) write(w io.Writer) error {
 	return tabs.Flush()
 }
 
-// decimalBytes is a size in the units of networks, such as "1.25 GB".
+// decimalBytes formats a size in decimal units, such as "1.25 GB".
 func decimalBytes(n float64) string {
 	for _, u := range []struct {
 		size float64

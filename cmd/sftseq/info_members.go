@@ -21,10 +21,10 @@ type linearInfo struct {
 	Config   *linear.Config `json:"config"`
 	Features int            `json:"features"`
 	Weights  int            `json:"weights_per_feature"`
-	Memory   int64          `json:"memory_bytes"` // memory of the n-grams
+	Memory   int64          `json:"memory_bytes"` // memory of the n-gram weights
 }
 
-// maxLinearConfig bounds the config.json of a linear model.
+// maxLinearConfig is the maximum size of a linear model's config.json in bytes.
 const maxLinearConfig = 16 << 20
 
 // infoLinear describes the linear model in a directory.
@@ -58,7 +58,8 @@ func (i *linearInfo) write(w io.Writer) error {
 	return l.err
 }
 
-// withoutZeros drops zero settings, which a linear model does not have, from a provenance.
+// withoutZeros removes settings with zero values from a provenance, because a linear model does not
+// use them.
 func withoutZeros(extra json.RawMessage) json.RawMessage {
 	var all, settings map[string]json.RawMessage
 	if json.Unmarshal(extra, &all) != nil || json.Unmarshal(all["settings"], &settings) != nil {

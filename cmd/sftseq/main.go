@@ -20,17 +20,17 @@ import (
 const (
 	exitOK    = 0
 	exitError = 1
-	exitUsage = 2 // the command line itself is wrong
+	exitUsage = 2 // the command line is invalid
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// The first signal stops the run in order, the second one kills the program.
+	// The first signal stops the run in order. A second signal terminates the program.
 	context.AfterFunc(ctx, stop)
 	os.Exit(run(ctx, os.Args, os.Stdin, os.Stdout, os.Stderr))
 }
 
-// run is the program; it returns the exit status.
+// run runs the program and returns the exit status.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	errs := newTerminalWriter(stderr)
 	defer errs.Finish()
@@ -50,10 +50,10 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	var printed printedError
 	switch {
 	case err == nil && app.Metadata[closingFailed].(*atomic.Bool).Load():
-		return exitError // it was printed
+		return exitError // closeDevice has printed the error
 	case err == nil, errors.As(err, &printed):
 		return exitOK
-	case errors.Is(err, context.Canceled) && ctx.Err() != nil: // by the user, and not by what has failed
+	case errors.Is(err, context.Canceled) && ctx.Err() != nil: // interrupted by the user, not by a failure
 		err = errors.New("interrupted")
 	}
 	fmt.Fprintf(errs, "sftseq: %s\n", shortenError(err.Error()))
@@ -82,7 +82,7 @@ Example: sftseq train listops --out runs/listops
 		Suggest:              true,
 		// A repeated flag has one value each time, because names of files may contain commas.
 		DisableSliceFlagSeparator: true,
-		HideVersion:               true, // ours says what the command version does
+		HideVersion:               true, // the command version replaces the library's flag
 		Flags: []cli.Flag{&cli.BoolFlag{Name: "version", Aliases: []string{"v"},
 			Usage: "show the version"}, helpAllFlag()},
 		Commands: []*cli.Command{dataCommand(), trainCommand(), pretrainCommand(), evalCommand(), predictCommand(),
@@ -93,14 +93,14 @@ Example: sftseq train listops --out runs/listops
 		Before:         refuseSeveral,
 		Action:         helping(unknownCommand),
 		OnUsageError:   onUsageError,
-		ExitErrHandler: func(*cli.Context, error) {}, // run prints errors, once
+		ExitErrHandler: func(*cli.Context, error) {}, // run prints each error once
 	}
 	plainSwitches(app.Flags)
 	reportUsage(app.Commands)
 	return app
 }
 
-// plainSwitches omits the default "false" of switches from help.
+// plainSwitches removes the default "false" of Boolean flags from help.
 func plainSwitches(flags []cli.Flag) {
 	for _, f := range flags {
 		if b, ok := f.(*cli.BoolFlag); ok && !b.Value {
@@ -109,8 +109,8 @@ func plainSwitches(flags []cli.Flag) {
 	}
 }
 
-// reportUsage makes every command return its flag errors, which the library would print above its help, adds flag names
-// to errors about files, and adds --help-all.
+// reportUsage makes every command return its flag errors, which the library would print with its
+// help. It also adds flag names to errors about files, and adds --help-all.
 func reportUsage(commands []*cli.Command) {
 	for _, c := range commands {
 		c.Flags = append(c.Flags, helpAllFlag())
@@ -124,7 +124,7 @@ func reportUsage(commands []*cli.Command) {
 	}
 }
 
-// usageError is a mistake in the command line.
+// usageError is an error in the command line.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
@@ -141,14 +141,14 @@ func onUsageError(c *cli.Context, err error, _ bool) error {
 	return usage(c, "%w%s", err, suggestFlag(c, err))
 }
 
-// unknownCommand is the action without a known command.
+// unknownCommand is the action if the command is missing or unknown.
 func unknownCommand(c *cli.Context) error {
 	name := c.Args().First()
 	if name == "" && c.Bool("version") {
 		return printVersion(c)
 	}
 	commands := strings.Join(commandNames(c.Command.Subcommands), ", ")
-	if name == "" && c.Command.HelpName == c.App.Name { // the program alone
+	if name == "" && c.Command.HelpName == c.App.Name { // the program without arguments
 		return cli.ShowSubcommandHelp(c)
 	}
 	if name == "" {
@@ -160,8 +160,8 @@ func unknownCommand(c *cli.Context) error {
 	return usage(c, "unknown command %q, expected one of %s", name, commands)
 }
 
-// needFlags refuses a command line that lacks one of the flags. Package cli would report required flags in the midst of
-// the help.
+// needFlags returns an error if one of the flags is missing. It replaces package cli's required
+// flags, which are reported within the help.
 func needFlags(c *cli.Context, names ...string) error {
 	for _, name := range names {
 		if !c.IsSet(name) || c.String(name) == "" || slices.Contains(c.StringSlice(name), "") {
@@ -171,7 +171,7 @@ func needFlags(c *cli.Context, names ...string) error {
 	return nil
 }
 
-// output is a writer that keeps its first error.
+// output is a writer that records its first error.
 type output struct {
 	w   io.Writer
 	err error

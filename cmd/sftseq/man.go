@@ -29,8 +29,9 @@ Example: sftseq man | man -l -
 	}
 }
 
-// manual adapts the program to the library that writes manual pages, which ignores descriptions of commands, uses only
-// the last word of a command's name as its heading, and fills lines that are not indented.
+// manual adapts the program to the library that writes manual pages. The library ignores
+// descriptions of commands, uses only the last word of a command's name as its heading, and rewraps
+// lines that are not indented.
 func manual() *cli.App {
 	app := newApp()
 	app.Description = indented(app.Description)
@@ -38,8 +39,8 @@ func manual() *cli.App {
 	return app
 }
 
-// flattened returns commands and their subcommands with their full names, without the help command that the library
-// adds to each.
+// flattened returns commands and subcommands with their full names, without the help command that
+// the library adds to each.
 func flattened(commands []*cli.Command, above string) (out []*cli.Command) {
 	for _, c := range commands {
 		text := c.UsageText

@@ -21,20 +21,21 @@ func modelFlag() cli.Flag {
 		Usage: "read the model in `DIR`, also the first argument (required)", TakesFile: true}
 }
 
-// modelsFlag also accepts an ensemble.
+// modelsFlag returns the --model flag of commands that also accept an ensemble.
 func modelsFlag() cli.Flag {
 	return &cli.StringFlag{Name: "model", Category: modelGroup,
 		Usage:     "read the model in `DIR`, or the ensemble of a folder of models; also the first argument (required)",
 		TakesFile: true}
 }
 
-// runFlag names runs, in addition to the arguments of a command that reads several.
+// runFlag returns the flag that names runs, in addition to arguments, for commands that read
+// several runs.
 func runFlag() cli.Flag {
 	return &cli.StringSliceFlag{Name: "model", Category: modelGroup,
 		Usage: "read the run in `DIR`, as an argument does; may be given several times", TakesFile: true}
 }
 
-// runsOf returns the directories of the runs that --model and the arguments name.
+// runsOf returns the run directories in --model and the arguments.
 func runsOf(c *cli.Context) ([]string, error) {
 	dirs := append(c.StringSlice("model"), c.Args().Slice()...)
 	if len(dirs) == 0 {
@@ -43,12 +44,12 @@ func runsOf(c *cli.Context) ([]string, error) {
 	return dirs, nil
 }
 
-// modelFlags returns the flags of every command that runs the model of a flag.
+// modelFlags returns the flags of commands that run the model of a flag.
 func modelFlags(model cli.Flag) []cli.Flag {
 	return append([]cli.Flag{model}, deviceFlags(device.FP32)...)
 }
 
-// loadModel reads --model.
+// loadModel reads the model of --model.
 func loadModel(c *cli.Context) (*sft.Model, error) {
 	dir := c.String("model")
 	if dir == "" {
@@ -57,7 +58,8 @@ func loadModel(c *cli.Context) (*sft.Model, error) {
 	return readModel(c.Context, dir, "--model ")
 }
 
-// readModel reads a model directory. If it is a folder of runs, the error lists them, with the flag before each.
+// readModel reads a model directory. For a folder of runs, the error lists the runs, each with the
+// flag.
 func readModel(ctx context.Context, dir, flag string) (*sft.Model, error) {
 	fusion, err := sft.ReadFusion(dir)
 	if err != nil {
@@ -78,13 +80,13 @@ func readModel(ctx context.Context, dir, flag string) (*sft.Model, error) {
 	return m, err
 }
 
-// load is sft.Load that stops when ctx ends.
+// load calls sft.Load and returns early if ctx ends.
 func load(ctx context.Context, dir string) (*sft.Model, error) {
 	return abandonable(ctx, func() (*sft.Model, error) { return sft.Load(dir) })
 }
 
-// abandonable returns the result of f, or ctx's error if f is still running a second after ctx has ended: a long step,
-// such as the initialisation of a large model, must not keep the program from ending.
+// abandonable returns the result of f, or ctx's error if f is still running a second after ctx has
+// ended. A long step, such as initialising a large model, must not keep the program from ending.
 func abandonable[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	type result struct {
 		value T
@@ -100,7 +102,7 @@ func abandonable[T any](ctx context.Context, f func() (T, error)) (T, error) {
 		return r.value, r.err
 	case <-ctx.Done():
 	}
-	select { // a model of usual size is there soon, and its run stores a checkpoint before it ends
+	select { // usual models are ready soon, and their run stores a checkpoint before it ends
 	case r := <-done:
 		return r.value, r.err
 	case <-time.After(time.Second):
@@ -109,7 +111,7 @@ func abandonable[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	}
 }
 
-// openScorer puts models on --device. release closes the device.
+// openScorer loads models onto --device. release closes the device.
 func openScorer(c *cli.Context, m models) (s *sft.Scorer, release func(), err error) {
 	d, err := openModelDevice(c, m)
 	if err != nil {
@@ -123,7 +125,7 @@ func openScorer(c *cli.Context, m models) (s *sft.Scorer, release func(), err er
 	return s, release, nil
 }
 
-// openModelDevice opens --device for a model; a linear model runs only on the CPU.
+// openModelDevice opens --device for models. Linear models run on the CPU only.
 func openModelDevice(c *cli.Context, m models) (tensor.Device, error) {
 	if !m.isLinear() {
 		return openDevice(c)
@@ -137,7 +139,7 @@ func openModelDevice(c *cli.Context, m models) (tensor.Device, error) {
 	return openDevice(c)
 }
 
-// openInput opens the FILE argument; absent or "-" is standard input.
+// openInput opens the FILE argument. Without an argument, or for "-", it returns standard input.
 func openInput(c *cli.Context) (in io.ReadCloser, name string, err error) {
 	if c.NArg() > 1 {
 		return nil, "", usage(c, "expected at most one FILE, found %q after %q", c.Args().Get(1), c.Args().First())
@@ -145,7 +147,7 @@ func openInput(c *cli.Context) (in io.ReadCloser, name string, err error) {
 	return openFile(c, c.Args().First())
 }
 
-// openFile opens a file; no name or "-" is standard input.
+// openFile opens a file. For "" and "-", it returns standard input.
 func openFile(c *cli.Context, path string) (in io.ReadCloser, name string, err error) {
 	if path == "" || path == "-" {
 		return io.NopCloser(c.App.Reader), "standard input", nil

@@ -60,7 +60,7 @@ func plotRuns(c *cli.Context) error {
 	return nil
 }
 
-// checkPicture refuses a flag whose value has no extension of a supported picture format.
+// checkPicture returns an error if a flag's value does not have the extension of a picture format.
 func checkPicture(c *cli.Context, flag string) error {
 	if path := c.String(flag); c.IsSet(flag) && chart.FormatOf(path) == "" {
 		return usage(c, "--%s %q: expected a name that ends in .svg, .png or .pdf", flag, path)
@@ -68,7 +68,7 @@ func checkPicture(c *cli.Context, flag string) error {
 	return nil
 }
 
-// savePicture writes a picture in the format of the name's extension.
+// savePicture writes a picture in the format of the path's extension.
 func savePicture(s *chart.Scene, path string) error {
 	return atomicfile.Write(path, func(w io.Writer) error { return s.Write(w, chart.FormatOf(path)) })
 }

@@ -75,7 +75,7 @@ func predict(c *cli.Context) error {
 	return answerLines(c, func(s *sft.Scorer) *answer.Model {
 		tokenizer, err := tokenizers.Open(s.Config().Tokenizer, tokenizerDir(c))
 		if err != nil {
-			tokenizer = nil // a request with tokens gets tokens
+			tokenizer = nil // without a tokenizer, requests and predictions are tokens
 		}
 		return answer.Filler(s, tokenizer, c.Int("candidates"))
 	})
@@ -99,7 +99,7 @@ A pair yields embedding_a and embedding_b. More: docs/predict.md, docs/cluster.m
 	}
 }
 
-// answerLines runs predict or embed.
+// answerLines runs the command predict or embed.
 func answerLines(c *cli.Context, make func(*sft.Scorer) *answer.Model) error {
 	if err := checkMaxLine(c); err != nil {
 		return err
@@ -136,7 +136,7 @@ func answerLines(c *cli.Context, make func(*sft.Scorer) *answer.Model) error {
 	}
 	defer release()
 	model := make(scorer)
-	if p, err := provenance.Of(m.Config); err == nil { // a model from elsewhere says nothing
+	if p, err := provenance.Of(m.Config); err == nil { // a model of another program has no provenance
 		model.Longest = int(p.Longest)
 	}
 	err = answerWith(c, m.Config, scorer, model, isTable)
@@ -153,7 +153,7 @@ func answerLines(c *cli.Context, make func(*sft.Scorer) *answer.Model) error {
 	return err
 }
 
-// answerWith answers lines or a table with a model.
+// answerWith predicts lines or a table with a model.
 func answerWith(c *cli.Context, config *sft.Config, scorer *sft.Scorer, model *answer.Model, isTable bool) error {
 	switch {
 	case isTable && sharded(c):
@@ -175,7 +175,7 @@ func answerWith(c *cli.Context, config *sft.Config, scorer *sft.Scorer, model *a
 	return model.Lines(c.Context, parser, c.Int("max-line"), linesHint, in, c.App.Writer)
 }
 
-// taskFor refuses a model that does not support the requested output.
+// taskFor returns an error if a model does not support the requested output.
 func taskFor(c *cli.Context, m *sft.Config) error {
 	fills := task.Of(m).Evaluator() == nil
 	switch fill := c.Bool("fill"); {

@@ -34,7 +34,7 @@ predict --fill fills masks. More: docs/pretraining.md, docs/training.md`,
 	}
 }
 
-// maskFlags are the flags of a model that fills masks. Each sets a key of config.json.
+// maskFlags are the flags of a masked-token model. Each sets a key of config.json.
 var maskFlags = []architectureFlag{
 	{"mask-rate", "mask_rate", "mask this fraction of the tokens", trainingGroup, masksKind},
 	{"mask-span", "mask_span", "mask spans of `N` tokens on average", trainingGroup, masksKind},
@@ -42,14 +42,14 @@ var maskFlags = []architectureFlag{
 		advancedModel, masksKind},
 }
 
-// pretrainFlags returns the flags of train that apply without labels, and those of masks.
+// pretrainFlags returns the flags of train that apply without labels, and the mask flags.
 func pretrainFlags() []cli.Flag {
 	flags := append(trainFlags(lra.Pretrain(&seq.Manifest{})), maskTargetsFlag())
 	flagCalled(flags, "preset").(*cli.StringFlag).Usage += ", or another one of the task that the data are of"
 	return flags
 }
 
-// maskTargetsFlag chooses what a model that fills masks predicts.
+// maskTargetsFlag returns the flag that selects the targets of a masked-token model.
 func maskTargetsFlag() cli.Flag {
 	return &cli.StringFlag{Name: "mask-targets", Category: trainingGroup,
 		DefaultText: fmt.Sprintf("spectra:%d for samples of sound, otherwise tokens", lra.SpectrumNames),
@@ -86,7 +86,8 @@ func pretrain(c *cli.Context) error {
 	return trainTask(c, lra.Pretrain(m))
 }
 
-// frequencies is the cross-entropy of the token frequencies on the target tokens of a model's validation, in bits.
+// frequencies returns the cross-entropy of the token frequencies on the target tokens of a model's
+// validation split, in bits per token.
 func frequencies(c *cli.Context, config *sft.Config, set *seq.Dataset) (float64, error) {
 	bits, err := unigramBits(c.Context, config, set, "val")
 	if err != nil {
@@ -95,10 +96,10 @@ func frequencies(c *cli.Context, config *sft.Config, set *seq.Dataset) (float64,
 	return bits, nil
 }
 
-// maxTargets is the maximum number of spectra that a model may predict.
+// maxTargets is the maximum number of target spectra of a model.
 const maxTargets = 4096
 
-// parseMaskTargets reads --mask-targets: the number of spectra, or 0 for tokens.
+// parseMaskTargets parses --mask-targets, and returns the number of spectra, or 0 for tokens.
 func parseMaskTargets(text string) (names int, err error) {
 	if text == "tokens" {
 		return 0, nil
@@ -114,7 +115,7 @@ func parseMaskTargets(text string) (names int, err error) {
 	return names, nil
 }
 
-// learnMaskTargets finds the spectra that a model predicts, in the training split.
+// learnMaskTargets learns the target spectra of a model from the training split.
 func learnMaskTargets(c *cli.Context, cfg *sft.Config, set *seq.Dataset) error {
 	targets := cfg.MaskTargets
 	if targets == nil || targets.Learned() {

@@ -13,36 +13,38 @@ import (
 	"github.com/sftseq/sftseq/internal/bench"
 )
 
-// unitBytes is the unit of counts of bytes, which are shown as MiB and the like.
+// unitBytes is the unit of byte counts, which are shown in units such as MiB.
 const unitBytes = "bytes"
 
-// describeEvery is how often the rate beside a bar is updated.
+// describeEvery is the interval at which the rate beside a bar is updated.
 const describeEvery = 500 * time.Millisecond
 
-// progressEvery is the time between progress lines without a terminal.
+// progressEvery is the interval of progress lines without a terminal.
 const progressEvery = 5 * time.Second
 
-// A progress shows the progress of a long task on standard error: a bar with the time left on a terminal, otherwise a
-// line every few seconds, so that a log stays readable. It is safe for concurrent use.
+// progress shows the progress of a long task on standard error: a bar with the time left on a
+// terminal, otherwise a line every few seconds, so logs stay readable. It is safe for concurrent
+// use.
 type progress struct {
 	mu    sync.Mutex
-	bar   *progressbar.ProgressBar // nil where plain lines are written
+	bar   *progressbar.ProgressBar // nil if plain lines are written
 	out   io.Writer
 	what  string
 	unit  string
 	done  int64
-	total int64 // or below 1 if not known
+	total int64 // below 1 if unknown
 	start time.Time
 	last  time.Time
-	quiet bool // no line was written yet
+	quiet bool // no line has been written yet
 }
 
-// progressTo is where progress is shown.
+// progressTo is the writer on which progress is shown.
 var progressTo io.Writer = os.Stderr
 
-// newProgress starts a task of total units (0 if not known), such as "generating listops" of "rows".
+// newProgress starts a task of total units, or 0 if unknown, such as "generating listops" in
+// "rows".
 func newProgress(total int64, what, unit string) *progress {
-	what = escapeControls([]byte(what)) // it may name a file
+	what = escapeControls([]byte(what)) // what may include a file name
 	p := &progress{out: progressTo, what: what, unit: unit, total: total, start: time.Now(), quiet: true}
 	p.last = p.start
 	if isTerminal(p.out) {
@@ -60,15 +62,15 @@ func newProgress(total int64, what, unit string) *progress {
 	return p
 }
 
-// Add counts n more units.
+// Add adds n completed units.
 func (p *progress) Add(n int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.done += n
 	if p.bar != nil {
-		_ = p.bar.Add64(n) // a bar that cannot be drawn is no reason to stop
+		_ = p.bar.Add64(n) // a drawing error must not stop the task
 
-		// The bar itself shows the rate of bytes.
+		// The bar shows the rate of bytes itself.
 		if now := time.Now(); p.unit != unitBytes && now.Sub(p.last) >= describeEvery {
 			p.last = now
 			p.bar.Describe(p.what + " " + p.rate(now))
@@ -81,7 +83,7 @@ func (p *progress) Add(n int64) {
 	}
 }
 
-// Finish ends the bar. Progress lines end with the total if any were written.
+// Finish ends the bar. If progress lines were written, Finish writes a line with the total.
 func (p *progress) Finish() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -90,12 +92,12 @@ func (p *progress) Finish() {
 		return
 	}
 	if !p.quiet {
-		p.quiet = true // and nothing more, however often it is called
+		p.quiet = true // later calls write nothing
 		fmt.Fprintf(p.out, "%s: %s in %s\n", p.what, p.amount(), roundTime(time.Since(p.start)))
 	}
 }
 
-// phases are tasks that follow one another. The zero value is ready to use.
+// phases shows the progress of consecutive tasks. The zero value is ready to use.
 type phases struct {
 	mu    sync.Mutex
 	now   *progress

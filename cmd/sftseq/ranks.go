@@ -21,23 +21,24 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// ranks are the processes that an MPI launcher has started, including this one. Only rank 0 prints and writes files.
+// ranks are the MPI processes of the run, including this process. Only rank 0 prints and writes
+// files.
 type ranks struct {
 	*distributed.World
-	local   int // this process's place among those of its machine, from 0
-	sharing int // processes on the same cores, this one included
+	local   int // index of this process among the processes of its machine
+	sharing int // processes on the same cores, including this process
 }
 
-// ranksKey is their key in the application's metadata.
+// ranksKey is the key of the ranks in the application's metadata.
 const ranksKey = "ranks"
 
-// ranksOf returns the ranks of the program, nil for a single process.
+// ranksOf returns the ranks of the program, or nil for a single process.
 func ranksOf(c *cli.Context) *ranks {
 	r, _ := c.App.Metadata[ranksKey].(*ranks)
 	return r
 }
 
-// communicator connects the ranks of training, nil for one process.
+// communicator returns the communicator of training, or nil for a single process.
 func communicator(c *cli.Context) sft.Communicator {
 	if r := ranksOf(c); r != nil {
 		return r.World
@@ -45,12 +46,12 @@ func communicator(c *cli.Context) sft.Communicator {
 	return nil
 }
 
-// library names the MPI library, such as "Open MPI 4.1.4".
+// library returns the name of the MPI library, such as "Open MPI 4.1.4".
 func (r *ranks) library() string {
 	return strings.NewReplacer(" Version:", "", " v", " ").Replace(r.Version())
 }
 
-// describe formats ", 3 ranks (Open MPI 4.1.4)"; "" for a single process.
+// describe returns a text such as ", 3 ranks (Open MPI 4.1.4)", or "" for a single process.
 func (r *ranks) describe() string {
 	if r == nil {
 		return ""
@@ -58,7 +59,7 @@ func (r *ranks) describe() string {
 	return fmt.Sprintf(", %d ranks (%s)", r.Size(), r.library())
 }
 
-// first reports whether this process prints, and writes files.
+// first reports whether this process prints and writes files.
 func (r *ranks) first() bool { return r == nil || r.Rank() == 0 }
 
 func rankFlags() []cli.Flag {
@@ -66,7 +67,7 @@ func rankFlags() []cli.Flag {
 		Usage: "end a run of several processes (MPI) after `TIME` without a sign of life of one"})
 }
 
-// together runs a command on all ranks of the launcher, and ends all of them at the first error of one.
+// together runs a command on all ranks, and ends all ranks at the first error of any rank.
 func together(action cli.ActionFunc) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		if distributed.Launched() == 1 {
@@ -85,7 +86,7 @@ func together(action cli.ActionFunc) cli.ActionFunc {
 	}
 }
 
-// join connects this process with the others.
+// join connects this process with the other ranks.
 func join(c *cli.Context) (*ranks, error) {
 	if t := c.Duration("rank-timeout"); t < time.Second {
 		return nil, usage(c, "--rank-timeout %v, expected at least 1s", t)
@@ -118,7 +119,7 @@ func join(c *cli.Context) (*ranks, error) {
 	return r, nil
 }
 
-// place is this machine and the cores that this process may use.
+// place returns the host name and the list of cores that this process may use.
 func place() (host, cores string, err error) {
 	if host, err = os.Hostname(); err != nil {
 		return "", "", err
@@ -132,7 +133,7 @@ func place() (host, cores string, err error) {
 	return host, cores, err
 }
 
-// threads is the default number of threads of this process: its part of the cores that it shares with others.
+// threads returns the default number of threads: this process's share of its cores.
 func (r *ranks) threads() int {
 	if r == nil {
 		return usableCores
@@ -140,11 +141,13 @@ func (r *ranks) threads() int {
 	return max(1, usableCores/r.sharing)
 }
 
-// conclude exchanges the results of all ranks. An error of this rank is returned unchanged.
+// conclude exchanges the results of all ranks, and returns the error of the run. An error of this
+// rank is returned unchanged.
 func (r *ranks) conclude(err error) error {
 	var known *distributed.Error
 	if !errors.As(err, &known) {
-		// The error of a stopped command says how to continue: the other ranks must not take it for a cancellation.
+		// The error of a stopped command tells how to continue. The other ranks must not take the
+		// error for a cancellation.
 		mine := err
 		if errors.Is(err, context.Canceled) {
 			mine = errors.New(err.Error())
@@ -153,7 +156,7 @@ func (r *ranks) conclude(err error) error {
 		switch {
 		case failed == nil:
 			return nil
-		case !errors.As(failed, &known): // the others are out of reach
+		case !errors.As(failed, &known): // the other ranks are unreachable
 			return fmt.Errorf("rank %d: %w", r.Rank(), cmp.Or(err, failed))
 		case known.Rank != r.Rank():
 			err = known
@@ -162,13 +165,13 @@ func (r *ranks) conclude(err error) error {
 	return err
 }
 
-// printedError is an error that rank 0 prints. The other ranks end with status 0: a launcher ends the job at the first
-// failure, and the message that rank 0 has just printed would be lost.
+// printedError is an error that rank 0 prints. Other ranks exit with status 0, because a launcher
+// ends the job at the first failure, and rank 0's message would be lost.
 type printedError struct{ error }
 
 func (e printedError) Unwrap() error { return e.error }
 
-// printedBy marks an error of all ranks as printed by rank 0.
+// printedBy marks an error of all ranks as printed by rank 0, on the other ranks.
 func printedBy(err error, rank int) error {
 	if err == nil || rank == 0 {
 		return err
@@ -176,8 +179,8 @@ func printedBy(err error, rank int) error {
 	return printedError{err}
 }
 
-// inTurn runs f on rank 0, then on one rank of each other machine, then on the rest, which find the files that the
-// first rank of their machine has made.
+// inTurn runs f on rank 0, then on one rank of each other machine, then on the remaining ranks,
+// which find the files made by the first rank of their machine.
 func (r *ranks) inTurn(f func() error) error {
 	if r == nil {
 		return f()
@@ -213,7 +216,7 @@ func (r *ranks) scoring(s *sft.Scorer) (func(context.Context, []seq.Example) ([]
 		}
 }
 
-// compare refuses ranks that compute differently, or whose paths lead to a different model or different data.
+// compare returns an error if ranks compute differently, or read different models or data.
 func (r *ranks) compare(s *sft.Scorer, data string) error {
 	if r == nil {
 		return nil
@@ -237,11 +240,11 @@ func hashOf(path string) ([]byte, error) {
 	return h.Sum(nil), err
 }
 
-// aloneCommands run in one process.
+// aloneCommands are the commands that run in a single process.
 var aloneCommands = []string{"data", "predict", "embed", "serve", "grads", "check", "bench", "plot", "report"}
 
-// refuseSeveral refuses a command that a launcher has started several times, each of which would repeat all of its
-// work.
+// refuseSeveral returns an error if a launcher has started several processes of a command that
+// cannot share its work.
 func refuseSeveral(c *cli.Context) error {
 	n, name := distributed.Launched(), c.Args().First()
 	if n == 1 || !slices.Contains(aloneCommands, name) {

@@ -44,7 +44,7 @@ way. More: docs/reports.md`,
 	}
 }
 
-// maxExamples limits the size of a page to what a browser can show.
+// maxExamples limits a page to a size that browsers can show.
 const maxExamples = 1000
 
 func reportRuns(c *cli.Context) error {
@@ -103,7 +103,7 @@ func reportRuns(c *cli.Context) error {
 	return nil
 }
 
-// openReportRun reads the files of a run, and checks that the page replaces none of them.
+// openReportRun reads the files of a run, and checks that the page does not replace any of them.
 func openReportRun(c *cli.Context, member reportRun) (r report.Run, err error) {
 	r, dir := report.Run{Name: member.name}, member.dir
 	if r.Config, err = config.Read(filepath.Join(dir, "config.json")); err != nil {
@@ -137,7 +137,7 @@ func openReportRun(c *cli.Context, member reportRun) (r report.Run, err error) {
 	return r, nil
 }
 
-// runNames returns the last elements of the directories, or the whole paths where these are equal.
+// runNames returns the last elements of the directories, or whole paths if last elements are equal.
 func runNames(dirs []string) []string {
 	var names []string
 	seen := map[string]bool{}

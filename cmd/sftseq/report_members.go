@@ -15,12 +15,12 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// reportRun is the directory of a run of a report and its name; fusion is the folder whose members the page lists with
-// the run, or "".
+// reportRun is the directory and the name of a run in a report. fusion is the folder of the fusion
+// whose members are listed with the run, or "".
 type reportRun struct{ dir, name, fusion string }
 
-// reportRunsOf replaces the folder of a fusion by its members. Members with layers, which have learning curves, come
-// first.
+// reportRunsOf replaces the folder of a fusion by its members. Members with layers come first,
+// because they have learning curves.
 func reportRunsOf(dirs []string) (out []reportRun, err error) {
 	names := runNames(dirs)
 	for i, dir := range dirs {
@@ -55,7 +55,8 @@ func reportRunsOf(dirs []string) (out []reportRun, err error) {
 	return out, nil
 }
 
-// addMembers adds the members of a fusion, with their results on the validation split and on the rows of the report.
+// addMembers adds the members of a fusion, with their scores on the validation split and on the
+// rows of the report.
 func addMembers(c *cli.Context, r *report.Run, dir string) error {
 	f, err := sft.ReadFusion(dir)
 	if err != nil {

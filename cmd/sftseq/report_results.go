@@ -20,12 +20,12 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// reportRows are the rows that a run's model is measured on.
+// reportRows are the rows on which a run's model is measured.
 type reportRows struct {
 	path, name string
-	rows       int64 // 0 where not known
+	rows       int64 // 0 if unknown
 	note       string
-	set        *seq.Dataset // nil where they are of none
+	set        *seq.Dataset // nil if the rows are not of a data set
 	dir, split string       // directory and split of the data set
 }
 
@@ -37,7 +37,7 @@ func (r *reportRows) open() (*seq.Reader, error) {
 	return r.set.Reader(r.split)
 }
 
-// addResults measures a run's model and explains some rows, or says why it cannot.
+// addResults measures a run's model and explains some rows, or records the reason why it cannot.
 func addResults(c *cli.Context, r *report.Run, dir string) (err error) {
 	if c.String("data") != "" {
 		defer func() {
@@ -75,7 +75,8 @@ func addResults(c *cli.Context, r *report.Run, dir string) (err error) {
 	})
 }
 
-// baseline returns the baselines of the rows, if they are a split of a data set whose baselines can be measured.
+// baseline returns the baselines of the rows, or nil if the rows are not a split with measurable
+// baselines.
 func (r *reportRows) baseline(c *cli.Context) (*baseline.Result, error) {
 	if r.set == nil || !slices.Contains(baseline.Splits(r.set.Manifest), r.split) {
 		return nil, nil
@@ -83,7 +84,7 @@ func (r *reportRows) baseline(c *cli.Context) (*baseline.Result, error) {
 	return baselineOf(c, r.set, r.split)
 }
 
-// rowsOf returns the rows of --data, or those of the run's training data.
+// rowsOf returns the rows of --data, or rows of the run's data set.
 func rowsOf(c *cli.Context, config *sft.Config) (*reportRows, error) {
 	if c.String("data") != "" {
 		return givenRows(c, config)
@@ -95,7 +96,7 @@ func rowsOf(c *cli.Context, config *sft.Config) (*reportRows, error) {
 func givenRows(c *cli.Context, config *sft.Config) (*reportRows, error) {
 	path := c.String("data")
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
-		return &reportRows{path: path, name: path}, nil // opening it reports the error
+		return &reportRows{path: path, name: path}, nil // opening the path reports the error
 	}
 	set, err := seq.OpenDataset(path)
 	if err != nil {
@@ -108,15 +109,15 @@ func givenRows(c *cli.Context, config *sft.Config) (*reportRows, error) {
 	return in, err
 }
 
-// ownRows returns the rows of the data set that a run was trained on. The error says why they are unavailable; a page
-// can do without them.
+// ownRows returns rows of the data set on which a run was trained. The error tells why the rows are
+// unavailable; the page can omit them.
 func ownRows(c *cli.Context, config *sft.Config) (*reportRows, error) {
 	p, err := provenance.Of(config)
 	if err != nil || p.Data == "" {
 		return nil, errors.New("its config.json does not say which data it was trained on (--data names some)")
 	}
 	dir := string(p.DataDir)
-	if dir == "" { // it was generated into the cache
+	if dir == "" { // the data set was generated into the cache
 		task, err := lra.Lookup(p.DataName)
 		if err != nil {
 			return nil, fmt.Errorf("%w (--data names its data)", err)
@@ -152,7 +153,7 @@ func splitRows(c *cli.Context, set *seq.Dataset) (*reportRows, error) {
 		rows: set.Manifest.Splits[split].Rows, set: set, dir: set.Dir, split: split}, nil
 }
 
-// score runs a model over the rows.
+// score runs a model on the rows.
 func (r *reportRows) score(c *cli.Context, m *sft.Model, dir string, run func(e *evaluation.Evaluation, in *seq.Reader,
 	done func(int64)) error) error {
 	reader, err := r.open()

@@ -8,7 +8,8 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// began names the model that a run began from, and how well it predicted masked tokens; "" if there is none.
+// began describes a run's initial model and how well that model predicted masked tokens, or returns
+// "".
 func began(config *sft.Config) string {
 	p, err := provenance.Of(config)
 	if err != nil || p.InitFrom == "" {

@@ -9,11 +9,11 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// results prints results: each as a line of JSON immediately, or all of them as a table at the end.
+// results prints results: as JSON lines immediately, or as a table at the end.
 type results struct {
 	json bool
 	out  io.Writer
-	text int // columns of words, aligned to the left; those of numbers follow
+	text int // number of text columns, which are left-aligned; number columns follow
 	rows [][]string
 }
 
@@ -21,13 +21,13 @@ func newResults(c *cli.Context, text int, columns ...string) *results {
 	return &results{json: c.Bool("json"), out: c.App.Writer, text: text, rows: [][]string{columns}}
 }
 
-// add adds a result and its row of the table.
+// add adds a result and its table row.
 func (r *results) add(value any, row ...string) error {
 	r.rows = append(r.rows, row)
 	return r.note(value)
 }
 
-// note prints a value that is not a row of the table, if JSON is requested.
+// note prints a value without a table row if JSON is requested.
 func (r *results) note(value any) error {
 	if !r.json {
 		return nil
@@ -35,7 +35,7 @@ func (r *results) note(value any) error {
 	return json.NewEncoder(r.out).Encode(value)
 }
 
-// finish prints the table, and notes below it.
+// finish prints the table and the notes.
 func (r *results) finish(notes ...string) error {
 	if r.json {
 		return nil

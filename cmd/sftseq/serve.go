@@ -99,8 +99,8 @@ func serveAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	// The device's threads may compute all the time. Further threads always receive clients'
-	// messages, and the system schedules them immediately.
+	// The threads of the device may use all cores. Additional threads receive clients' messages at
+	// any time, because the operating system schedules them immediately.
 	runtime.GOMAXPROCS(2*usableCores + 8)
 	defer runtime.GOMAXPROCS(usableCores)
 	warnMisspeltVariables(c, options.Log)
@@ -204,7 +204,7 @@ func serverLog(c *cli.Context) (*slog.Logger, error) {
 	}
 }
 
-// size reads a flag such as 16MiB.
+// size parses a size flag such as 16MiB, and checks its range.
 func size(c *cli.Context, name string, least, most uint64) (int64, error) {
 	n, err := humanize.ParseBytes(c.String(name))
 	if err != nil || n < least || n > most {
@@ -214,7 +214,7 @@ func size(c *cli.Context, name string, least, most uint64) (int64, error) {
 	return int64(n), nil
 }
 
-// serveModel reads --model and puts it on --device.
+// serveModel reads the model of --model and loads it onto --device.
 func serveModel(c *cli.Context) (*serve.Model, error) {
 	single := ""
 	if c.String("index") != "" { // an index holds the embeddings of one model
@@ -259,27 +259,27 @@ func modelName(c *cli.Context) string {
 	return filepath.Base(dir)
 }
 
-// serving is a server with its listeners.
+// serving is a server and its listeners.
 type serving struct {
 	server  *serve.Server
 	log     *slog.Logger
 	drain   time.Duration
 	listen  []transport.Address
-	metrics transport.Address // address of --metrics; without a name metrics are not served
-	http    transport.Address // address of --http, in the same form
-	pprof   transport.Address // address of --pprof, in the same form
+	metrics transport.Address // address of --metrics; an empty name means that metrics are not served
+	http    transport.Address // address of --http; an empty name means that HTTP is not served
+	pprof   transport.Address // address of --pprof; an empty name means that profiles are not served
 	delay   time.Duration     // value of --shutdown-delay
 	tokens  *serve.Tokens     // nil without --http-token
 	file    string            // value of --http-token
 	origins []string          // values of --cors-origin
-	raw     bool              // vectors of /v1/embeddings are not normalized
+	raw     bool              // do not normalise the vectors of /v1/embeddings
 	work    sync.WaitGroup
 
-	open      atomic.Bool // true while the server is neither starting nor stopping
-	reloading sync.Mutex  // held while the model is read again
+	open      atomic.Bool // true except while the server starts or stops
+	reloading sync.Mutex  // held while the model is reloaded
 }
 
-// addresses reads --listen and --metrics.
+// addresses parses --listen and --metrics.
 func (r *serving) addresses(c *cli.Context) error {
 	for _, text := range c.StringSlice("listen") {
 		a, err := transport.ParseAddress(text)
@@ -307,13 +307,13 @@ func (r *serving) addresses(c *cli.Context) error {
 	return r.readHTTP(c)
 }
 
-// run serves until the input ends, or until the program is asked to stop.
+// run serves until the input ends or the program is asked to stop.
 func (r *serving) run(c *cli.Context) error {
 	defer r.work.Wait()
-	// Clients are accepted during --shutdown-delay, too.
+	// Clients are also accepted during --shutdown-delay.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(c.Context))
 	defer cancel()
-	stop, err := r.serveMetrics() // until the last reply, so that monitoring sees the end
+	stop, err := r.serveMetrics() // metrics are served until the last reply, so that monitoring sees the end
 	if err != nil {
 		return err
 	}
@@ -378,13 +378,13 @@ func (r *serving) run(c *cli.Context) error {
 	}
 	r.open.Store(false)
 	r.log.Info("draining", "deadline", r.drain)
-	cancel() // no more clients
+	cancel() // accept no further clients
 	deadline, done := context.WithTimeout(context.Background(), r.drain)
 	defer done()
 	return errors.Join(broken, r.server.Drain(deadline))
 }
 
-// listenAll listens at all addresses or none.
+// listenAll listens at all addresses, or returns an error without any listener.
 func (r *serving) listenAll() ([]net.Listener, error) {
 	var all []net.Listener
 	for _, a := range r.listen {
@@ -407,7 +407,7 @@ func closeAll(listeners []net.Listener) {
 	}
 }
 
-// serveMetrics serves Prometheus until stop is called.
+// serveMetrics serves Prometheus metrics until stop is called.
 func (r *serving) serveMetrics() (stop func(), err error) {
 	if r.metrics.Name == "" {
 		return func() {}, nil
@@ -433,8 +433,9 @@ func (r *serving) serveProfiles() (stop func(), err error) {
 	return serve.ServeProfiles(l), nil
 }
 
-// signals handles signals that must not end the program, until stop is called. SIGHUP reloads the model, and is ignored
-// while the server starts or drains. SIGPIPE would end the program silently when its output is closed.
+// signals handles SIGHUP and SIGPIPE until stop is called. SIGHUP reloads the model, and is ignored
+// while the server starts or drains. SIGPIPE is ignored, because it would silently end the program
+// when its output is closed.
 func (r *serving) signals() (stop func()) {
 	signal.Ignore(syscall.SIGPIPE)
 	hangups := make(chan os.Signal, 1)
@@ -453,14 +454,15 @@ func (r *serving) signals() (stop func()) {
 	}
 }
 
-// shut makes SIGHUP ignored from now on, and waits for a reload to finish.
+// shut makes reload ignore further SIGHUPs, and waits for a running reload.
 func (r *serving) shut() {
 	r.open.Store(false)
 	r.reloading.Lock()
 	defer r.reloading.Unlock()
 }
 
-// reload reads the tokens and the model again. If either cannot be read, the old one stays in use.
+// reload reads the tokens and the model again. If either cannot be read, the current one stays in
+// use.
 func (r *serving) reload() {
 	r.reloading.Lock()
 	defer r.reloading.Unlock()

@@ -31,15 +31,16 @@ func httpFlags() []cli.Flag {
 			Usage: "let pages of `ORIGIN` use the server from a browser; may be given several times"}))
 }
 
-// maxToken and minToken bound the length of a token: a short one is easily guessed. maxTokens bounds the size of a file
-// of tokens.
+// minToken and maxToken bound the length of a token, because short tokens are easily guessed.
+// maxTokens is the maximum size of the token file in bytes.
 const (
 	minToken  = 16
 	maxToken  = 4096
 	maxTokens = 16 << 20
 )
 
-// readHTTP reads --http and --http-token. Other machines are not served without a token; a host name is resolved now.
+// readHTTP parses --http and --http-token. Serving other machines requires a token. A host name is
+// resolved now.
 func (r *serving) readHTTP(c *cli.Context) error {
 	text, file := c.String("http"), c.String("http-token")
 	switch {
@@ -79,8 +80,8 @@ func (r *serving) readHTTP(c *cli.Context) error {
 	return err
 }
 
-// readOrigins reads --cors-origin. Without a token, every page that the user of a browser opens could use the server if
-// all origins were allowed.
+// readOrigins parses --cors-origin. Allowing all origins requires a token, because otherwise every
+// web page that a user opens could use the server.
 func readOrigins(c *cli.Context, token bool) ([]string, error) {
 	origins := c.StringSlice("cors-origin")
 	for _, origin := range origins {
@@ -109,7 +110,7 @@ func (r *serving) reloadTokens() {
 	r.log.Info("the tokens were read again", "tokens", len(tokens))
 }
 
-// warnReadable warns of a file of tokens that other users of the machine can read.
+// warnReadable warns if other users of the machine can read the token file.
 func warnReadable(log *slog.Logger, file string) {
 	if info, err := os.Stat(file); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o044 != 0 {
 		log.Warn("other users can read the file of --http-token: chmod 600 makes it yours alone", "file", file,
@@ -117,14 +118,14 @@ func warnReadable(log *slog.Logger, file string) {
 	}
 }
 
-// readTokens reads a file of tokens, one a line. Empty lines separate them.
+// readTokens reads a file with one token per line. It skips empty lines.
 func readTokens(file string) (tokens []string, err error) {
 	raw, err := atomicfile.ReadRegular(file, maxTokens)
 	if err != nil {
 		return nil, err
 	}
 	row := 0
-	for line := range strings.Lines(strings.TrimPrefix(string(raw), "\ufeff")) { // editors of Windows write the mark
+	for line := range strings.Lines(strings.TrimPrefix(string(raw), "\ufeff")) { // Windows editors write a byte-order mark
 		row++
 		token := strings.TrimRight(line, "\r\n")
 		if token == "" {
@@ -148,7 +149,7 @@ func readTokens(file string) (tokens []string, err error) {
 	return tokens, nil
 }
 
-// listenHTTP listens at --http; there is no listener without it.
+// listenHTTP listens at --http, or returns nil without the flag.
 func (r *serving) listenHTTP() (net.Listener, error) {
 	if r.http.Name == "" {
 		return nil, nil
@@ -160,7 +161,7 @@ func (r *serving) listenHTTP() (net.Listener, error) {
 	return l, nil
 }
 
-// serveHTTP answers on l until ctx ends.
+// serveHTTP serves HTTP on l until ctx ends.
 func (r *serving) serveHTTP(ctx context.Context, l net.Listener) error {
 	r.log.Info("listening", "address", transport.URL(l.Addr()))
 	return r.server.ServeHTTP(ctx, l, serve.HTTPOptions{Tokens: r.tokens, Origins: r.origins, Raw: r.raw})

@@ -37,8 +37,8 @@ const (
 	errorColumn = "column"
 )
 
-// sharded reports whether a shard is requested. 0/1 with a file as --output is not a shard: a task of a job says in
-// this way that it handles its whole input.
+// sharded reports whether a shard is requested. 0/1 with a file as --output is not a shard: this is
+// how a task of a job states that it processes its whole input.
 func sharded(c *cli.Context) bool {
 	out := c.String("output")
 	info, err := os.Stat(out)
@@ -48,13 +48,15 @@ func sharded(c *cli.Context) bool {
 	return c.IsSet("shard") && !(c.String("shard") == "0/1" && (out == "" || namesFile(out)))
 }
 
-// namesFile reports whether an output has the name of a file, even of an unsupported format.
+// namesFile reports whether an output path has the extension of a file, even of an unsupported
+// format.
 func namesFile(out string) bool {
 	_, err := table.FormatOf(out)
 	return (err == nil || table.Stranger(out) != "") && !strings.HasSuffix(out, "/")
 }
 
-// checkJob refuses a task of a job without a shard, which would repeat the work of all others.
+// checkJob returns an error for a task of a job without a shard, because each task would process
+// the whole input.
 func checkJob(c *cli.Context) error {
 	if variable := shard.JobVariable(os.Getenv); variable != "" && !sharded(c) && !c.IsSet("shard") {
 		return usage(c, "%s is set without a shard, so each task would read the whole input: expected --output DIR/ for the parts of all tasks, or --shard 0/1", variable)
@@ -62,7 +64,7 @@ func checkJob(c *cli.Context) error {
 	return nil
 }
 
-// shardJob is the shard that the flags select.
+// shardJob is the shard selected by the flags.
 type shardJob struct {
 	shard.Shard
 	dir    string // "" for a stream
@@ -106,7 +108,8 @@ func newShardJob(c *cli.Context) (j *shardJob, err error) {
 	return j, nil
 }
 
-// key returns the inputs that determine the job's part; options are those of the command that change its output.
+// key returns the key of the job's part: all inputs that determine its content. options are the
+// command's options that affect the output.
 func (j *shardJob) key(c *cli.Context, kernels string, in *shard.Input, options any) (key *shard.Key, err error) {
 	key = &shard.Key{Kernels: kernels, Shard: j.Shard}
 	if key.Model, err = modelHash(c.String("model")); err != nil {
@@ -120,7 +123,7 @@ func (j *shardJob) key(c *cli.Context, kernels string, in *shard.Input, options 
 	return key, err
 }
 
-// modelHash hashes all files that the predictions of a model, or of an ensemble, depend on.
+// modelHash returns a hash of all files that determine the predictions of a model or an ensemble.
 func modelHash(dir string) (string, error) {
 	var all []string
 	if f, err := sft.ReadFusion(dir); err != nil {
@@ -142,8 +145,8 @@ func modelHash(dir string) (string, error) {
 	return strings.Join(all, " "), nil
 }
 
-// begin starts the part of the job; part is nil if it exists already. It refuses input files in the output directory:
-// new parts would change the input.
+// begin starts the part of the job. It returns nil if the part exists already. Input files in the
+// output directory are an error, because new parts would change the input.
 func (j *shardJob) begin(c *cli.Context, key *shard.Key, named []string, in *shard.Input) (*shard.Part, error) {
 	for _, name := range named {
 		if liesIn(name, j.dir+"/"+j.File()) {
@@ -226,7 +229,7 @@ func answerShard(c *cli.Context, scorer *sft.Scorer, model *answer.Model) error 
 	return j.commit(c, part, rows)
 }
 
-// commit makes the part visible, and prints its name and number of rows.
+// commit makes the part visible, and prints its name and its number of rows.
 func (j *shardJob) commit(c *cli.Context, part *shard.Part, rows int) error {
 	err := part.Commit()
 	if err == nil {
@@ -235,17 +238,17 @@ func (j *shardJob) commit(c *cli.Context, part *shard.Part, rows int) error {
 	return err
 }
 
-// shardOptions are the options of predict and embed that change a part.
+// shardOptions has the options of predict and embed that affect a part.
 type shardOptions struct {
 	Command  string            `json:"command"`
 	Sources  []string          `json:"sources"`
 	Tokens   bool              `json:"tokens"`
 	ID       string            `json:"id"`
 	Keep     []string          `json:"keep"`
-	Types    map[string]string `json:"types,omitempty"` // kept types by column
+	Types    map[string]string `json:"types,omitempty"` // types of kept columns
 	Truncate bool              `json:"truncate"`
 	MaxLine  int               `json:"max_line"`
-	Errors   bool              `json:"errors"` // have a column
+	Errors   bool              `json:"errors"` // whether errors are written to a column
 }
 
 // answerStream predicts the rows of the table on standard input.
@@ -261,8 +264,8 @@ func answerStream(c *cli.Context, config *sft.Config, model *answer.Model, j *sh
 	return err
 }
 
-// write writes predictions of rows as Arrow, to a file with a key or a stream without one, and returns the number of
-// rows.
+// write writes predictions as Arrow and returns the number of rows. It writes a file if key is set,
+// else a stream.
 func (j *shardJob) write(c *cli.Context, config *sft.Config, model *answer.Model, from *tableInput, to io.Writer,
 	key *shard.Key, open func() (table.Reader, error)) (count int, err error) {
 	parser := model.Parser(tokenizerDir(c), from.Path)
@@ -317,10 +320,10 @@ func verifyShards(c *cli.Context) error {
 	return nil
 }
 
-// checkVerify refuses flags that --verify ignores, which a user would expect to be compared. input is the flag of the
-// data.
+// checkVerify returns an error for flags that --verify ignores but users would expect to be
+// compared. input is the flag of the data.
 func checkVerify(c *cli.Context, input string) error {
-	// the environment may set the device
+	// the environment may set device
 	looksAt := []string{"verify", "output", "o", "shard", "model", input, "format", "split", "json", "device"}
 	for _, name := range c.LocalFlagNames() {
 		if !slices.Contains(looksAt, name) {
@@ -341,8 +344,8 @@ func checkVerify(c *cli.Context, input string) error {
 	return nil
 }
 
-// verifyParts compares the parts in --output with each other, and with the values of the flags; input may be "". It
-// calls seen with each record.
+// verifyParts compares the parts in --output with each other and with the flags' values. input may
+// be "". It calls seen with each record.
 func verifyParts(c *cli.Context, input string, seen func(arrow.Record) error) (*shard.Manifest, error) {
 	dir := c.String("output")
 	if dir == "" || dir == "-" {

@@ -8,25 +8,25 @@ import (
 	"github.com/xrash/smetrics"
 )
 
-// minLikeness is the similarity from which a name is suggested for a misspelt word: "model" and "modle" have 0.95,
-// "train" and "nothing" 0.68. The library that parses the command line has no such limit and suggests "train" for
+// minLikeness is the minimum similarity of a suggested name: "model" and "modle" have 0.95, "train"
+// and "nothing" 0.68. The command-line library has no such limit and would suggest "train" for
 // "nothing".
 const minLikeness = 0.85
 
-// nearest returns the name that was probably meant, or "".
+// nearest returns the name that the user probably meant, or "".
 func nearest(names []string, typed string) (name string) {
 	best := minLikeness
 	for _, n := range names {
-		if likeness := smetrics.JaroWinkler(n, typed, 0.7, 4); likeness >= best { // as the library has it
+		if likeness := smetrics.JaroWinkler(n, typed, 0.7, 4); likeness >= best { // same parameters as in the library
 			name, best = n, likeness
 		}
 	}
 	return name
 }
 
-func init() { cli.SuggestCommand = suggestCommand } // for the command help
+func init() { cli.SuggestCommand = suggestCommand } // used by the command help
 
-// suggestCommand suggests the command that was probably meant, or returns "".
+// suggestCommand suggests the command that the user probably meant, or returns "".
 func suggestCommand(commands []*cli.Command, typed string) string {
 	if name := nearest(commandNames(commands), typed); name != "" {
 		return fmt.Sprintf("Did you mean %q?", name)
@@ -44,8 +44,9 @@ func commandNames(commands []*cli.Command) (names []string) {
 	return names
 }
 
-// suggestFlag adds to an error about an undefined flag which sibling commands define it, or which flag was probably
-// meant. It returns "" for other errors, or if no name is similar.
+// suggestFlag returns a suggestion for an error about an undefined flag: the sibling commands that
+// define the flag, or a flag with a similar name. It returns "" for other errors, or without a
+// similar name.
 func suggestFlag(c *cli.Context, err error) string {
 	typed, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
 	if !unknown || c.Command == nil {
@@ -61,8 +62,8 @@ func suggestFlag(c *cli.Context, err error) string {
 	return ""
 }
 
-// siblingsWith lists the sibling commands of a subcommand, such as other tasks of train, that define a flag. It
-// returns "" if none does, and for the top-level commands, which have different purposes.
+// siblingsWith lists the sibling subcommands, such as other tasks of train, that define a flag. It
+// returns "" if none does, and for top-level commands, which have different purposes.
 func siblingsWith(c *cli.Context, flag string) string {
 	lineage := c.Lineage()
 	if len(lineage) < 2 || lineage[1].Command == nil || lineage[1].Command.HelpName == c.App.Name {

@@ -15,14 +15,14 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// warnMissingShards warns of folders of tables that lack one.
+// warnMissingShards warns of folders of numbered tables in which a number is missing.
 func warnMissingShards(c *cli.Context, paths ...string) {
 	for _, text := range missingShards(paths, c.String("format")) {
 		fmt.Fprintf(c.App.ErrWriter, "warning: %s\n", text)
 	}
 }
 
-// answerTable reads --input row by row and writes a row for each to --output.
+// answerTable reads --input row by row, and writes a row of predictions for each row to --output.
 func answerTable(c *cli.Context, config *sft.Config, model *answer.Model) error {
 	parser := model.Parser(tokenizerDir(c), c.String("input"))
 	if config.Edged() {
@@ -86,7 +86,7 @@ func answerTable(c *cli.Context, config *sft.Config, model *answer.Model) error 
 	return nil
 }
 
-// createFile creates the file of a flag, and its folder.
+// createFile creates a file and its parent folders.
 func createFile(path string) (*atomicfile.File, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func createFile(path string) (*atomicfile.File, error) {
 	return atomicfile.Create(path)
 }
 
-// newTableOutput opens --output; file is nil for standard output.
+// newTableOutput opens --output. file is nil for standard output.
 func newTableOutput(c *cli.Context, model *answer.Model, in *tableInput, format string) (file *atomicfile.File,
 	rows *answer.Rows, err error) {
 	path := c.String("output")
@@ -117,14 +117,15 @@ func newTableOutput(c *cli.Context, model *answer.Model, in *tableInput, format 
 	return file, rows, err
 }
 
-// absentColumns collects requested columns that no row of a file has. Without a column of ids, rows are numbered;
-// without one of --keep, nothing is copied.
+// absentColumns collects requested columns that no row of a file has. Without an id column, rows
+// are numbered. Without a column of --keep, nothing is copied.
 type absentColumns struct {
-	first []string // a line each
+	first []string // one line each
 	more  int
 }
 
-// maxAbsent is how many are printed: a folder may have thousands of files.
+// maxAbsent is the maximum number of printed messages, because a folder may have thousands of
+// files.
 const maxAbsent = 5
 
 func (a *absentColumns) add(file, column string, found []string) {

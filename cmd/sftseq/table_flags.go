@@ -15,7 +15,7 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// tableNames lists the flags that say how to read a table, besides --input and --output.
+// tableNames lists the flags that control how a table is read, besides --input and --output.
 var tableNames = []string{"text", "tokens", "series", "features", "pair", "id", "keep", "format", "delimiter"}
 
 func tableFlags() []cli.Flag {
@@ -42,7 +42,7 @@ func tableFlags() []cli.Flag {
 	)
 }
 
-// csvSafe is the flag of tables that are opened in spreadsheets.
+// csvSafe is the name of the flag for tables that are opened in spreadsheets.
 const csvSafe = "csv-safe"
 
 func csvSafeFlag() cli.Flag {
@@ -50,7 +50,8 @@ func csvSafeFlag() cli.Flag {
 		Usage: "write ' before texts of CSV and TSV that a spreadsheet would compute (= + - @)"}
 }
 
-// outputFormat returns the format of the table that a flag names. --csv-safe makes it safe for spreadsheets.
+// outputFormat returns the format of the output table of a flag. --csv-safe selects the variant
+// that is safe for spreadsheets.
 func outputFormat(c *cli.Context, flag string) (string, error) {
 	format, err := table.OutputFormat(c.String(flag))
 	if err != nil || !c.Bool(csvSafe) {
@@ -67,7 +68,7 @@ func seriesFlag() cli.Flag {
 		Usage: "read a series of numbers from `COLUMN` of lists, or 't*', the columns of the steps"}
 }
 
-// formatFlags says how to read tables whose names do not imply a format.
+// formatFlags returns the flags for tables whose names do not imply a format.
 func formatFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "format", Usage: "read as `KIND`: " + strings.Join(table.Formats,
@@ -77,7 +78,8 @@ func formatFlags() []cli.Flag {
 	}
 }
 
-// checkTableFlags refuses flags that need --input without it, and reports whether --input is set.
+// checkTableFlags returns an error for table flags without --input, and reports whether --input is
+// set.
 func checkTableFlags(c *cli.Context) (given bool, err error) {
 	if c.String("input") != "" {
 		if c.Args().Present() && !sharded(c) {
@@ -119,7 +121,7 @@ func copiesArrow(c *cli.Context) bool {
 // tableInput is the input table of the flags.
 type tableInput struct{ answer.Table }
 
-// newTableInput examines the input for a model that reads one sequence, or pairs.
+// newTableInput examines the input table for a model that reads single sequences or pairs.
 func newTableInput(c *cli.Context, config *sft.Config, sequences []int, path string) (*tableInput, error) {
 	in := &tableInput{answer.Table{Path: path, ID: c.String("id"), Tokens: c.IsSet("tokens"),
 		Points: config.Featured()}}
@@ -180,7 +182,7 @@ func newTableInput(c *cli.Context, config *sft.Config, sequences []int, path str
 	return in, in.checkSaid(c, config)
 }
 
-// checkFormat determines the format of a file.
+// checkFormat determines and checks the format of the input.
 func (in *tableInput) checkFormat(c *cli.Context) error {
 	if f := in.Options.Format; f != "" && !slices.Contains(table.Formats, f) {
 		hint := ""
@@ -207,7 +209,7 @@ func (in *tableInput) checkFormat(c *cli.Context) error {
 	return nil
 }
 
-// findSources sets the columns of the flags, or the column of a folder's files.
+// findSources sets the source columns from the flags, or to the content column of a folder.
 func (in *tableInput) findSources(c *cli.Context) error {
 	var given []string
 	for _, name := range []string{"text", "tokens", "series", "features", "pair"} {
@@ -236,12 +238,13 @@ func (in *tableInput) findSources(c *cli.Context) error {
 	case in.Options.Format == "text":
 		in.Sources = table.TextColumns[:1]
 	case in.Options.Format == "conll":
-		in.Sources = []string{"token"} // as convert reads it
+		in.Sources = []string{"token"} // as in data convert
 	}
 	return nil
 }
 
-// columns returns the columns of the table; nil if only its rows state them, or if the table can be read only once.
+// columns returns the columns of the table, or nil if only the rows determine them or the table can
+// be read only once.
 func (in *tableInput) columns(c *cli.Context) ([]string, error) {
 	if table.ReadOnce(in.Path) {
 		return nil, nil
@@ -253,7 +256,7 @@ func (in *tableInput) columns(c *cli.Context) ([]string, error) {
 	return t.Columns(), t.Close()
 }
 
-// ownColumns sets the columns of a data set.
+// ownColumns sets the source columns of a data set's file.
 func (in *tableInput) ownColumns(have []string) {
 	for _, name := range have {
 		if in.Points && name == seq.ColumnFeatures {
@@ -282,7 +285,7 @@ func (in *tableInput) kept(c *cli.Context, have []string) (keep []string, err er
 	default:
 		for _, name := range have {
 			wholeFiles := table.IsFolder(in.Path, in.Options.Format) && name == table.FolderColumns[0]
-			if !wholeFiles && (name != in.ID || name != seq.ColumnID) { // the output has this column
+			if !wholeFiles && (name != in.ID || name != seq.ColumnID) { // the output has this column anyway
 				keep = append(keep, name)
 			}
 		}
@@ -295,13 +298,13 @@ func (in *tableInput) kept(c *cli.Context, have []string) (keep []string, err er
 	return keep, nil
 }
 
-// read returns the columns to read, each once.
+// read returns the columns to read, without duplicates.
 func (in *tableInput) read() (all []string) {
 	own := in.Sources
 	if in.ID != "" {
 		own = append(slices.Clip(own), in.ID)
 	}
-	for _, name := range slices.Concat(own, in.Keep) { // one of the names may be empty
+	for _, name := range slices.Concat(own, in.Keep) { // names may be empty
 		if !slices.Contains(all, name) {
 			all = append(all, name)
 		}
@@ -309,7 +312,8 @@ func (in *tableInput) read() (all []string) {
 	return all
 }
 
-// copied returns the columns that the output copies from the table: those of --keep, and the ids.
+// copied returns the columns that are copied to the output: the columns of --keep, and the id
+// column.
 func (in *tableInput) copied() []string {
 	if in.ID == "" || slices.Contains(in.Keep, in.ID) {
 		return in.Keep
@@ -317,8 +321,8 @@ func (in *tableInput) copied() []string {
 	return append(slices.Clip(in.Keep), in.ID)
 }
 
-// keepTypes keeps the types of copied columns if the output is Parquet or Arrow, and warns of types that differ between
-// files. In other outputs, ids may be dates and times as text.
+// keepTypes keeps the types of copied columns if the output is Parquet or Arrow, and warns of types
+// that differ between files. In other formats, dates and times as ids become text.
 func (in *tableInput) keepTypes(c *cli.Context, paths []string, format string) error {
 	in.Options.Typed = in.copied()
 	if format != "parquet" && format != "arrow" {
@@ -335,7 +339,7 @@ func (in *tableInput) keepTypes(c *cli.Context, paths []string, format string) e
 	return nil
 }
 
-// keepError adds to the error of a column that is only copied that --keep may leave it out.
+// keepError adds to the error of a column that is only copied the advice to leave it out of --keep.
 func (in *tableInput) keepError(err error) error {
 	var column *table.ColumnError
 	if errors.As(err, &column) && slices.Contains(in.Options.Copied, column.Column) {
@@ -344,7 +348,7 @@ func (in *tableInput) keepError(err error) error {
 	return err
 }
 
-// checkSaid compares a file's declared token ids, or features, with those of the model.
+// checkSaid returns an error if a file's declared token ids or features differ from the model's.
 func (in *tableInput) checkSaid(c *cli.Context, config *sft.Config) error {
 	switch {
 	case !in.Tokens && !in.Points || table.ReadOnce(in.Path):
@@ -357,11 +361,11 @@ func (in *tableInput) checkSaid(c *cli.Context, config *sft.Config) error {
 	return nil
 }
 
-// checkIDs compares token ids.
+// checkIDs returns an error if a file's declared token ids differ from the model's.
 func (in *tableInput) checkIDs(config *sft.Config) error {
 	r, err := seq.Open(in.Path)
 	if err != nil {
-		return nil // it is another program's, which says nothing of them
+		return nil // a file of another program declares nothing
 	}
 	defer r.Close()
 	if err := sameTokens(config, r.Spec()); err != nil {
@@ -370,7 +374,8 @@ func (in *tableInput) checkIDs(config *sft.Config) error {
 	return nil
 }
 
-// checkFeatures compares names of features, which files of Arrow and Parquet may have.
+// checkFeatures returns an error if the feature names of an Arrow or Parquet file differ from the
+// model's.
 func (in *tableInput) checkFeatures(c *cli.Context, config *sft.Config) error {
 	t, err := table.Open(c.Context, in.Path, in.Options)
 	if err != nil {

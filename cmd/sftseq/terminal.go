@@ -12,9 +12,9 @@ import (
 	"golang.org/x/term"
 )
 
-// terminalWriter escapes control characters as \u001b and bytes that are not UTF-8 as \xff, because file
-// names and texts may contain sequences that a terminal would execute. JSON stays JSON. Its methods may be
-// called concurrently.
+// terminalWriter escapes control characters as \u001b and invalid UTF-8 bytes as \xff, because file
+// names and texts may contain sequences that a terminal would execute. JSON stays valid. Its
+// methods are safe for concurrent use.
 type terminalWriter struct {
 	to io.Writer
 
@@ -22,7 +22,7 @@ type terminalWriter struct {
 	part []byte // incomplete rune at the end of the last write
 }
 
-// newTerminalWriter returns a writer on top of to. Call Finish at the end.
+// newTerminalWriter returns a writer on top of to. The caller must call Finish at the end.
 func newTerminalWriter(to io.Writer) *terminalWriter { return &terminalWriter{to: to} }
 
 // Write implements [io.Writer].
@@ -46,7 +46,7 @@ func (v *terminalWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Finish writes the bytes of a rune that was never completed.
+// Finish writes the bytes of an incomplete rune.
 func (v *terminalWriter) Finish() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -54,7 +54,7 @@ func (v *terminalWriter) Finish() {
 	v.part = nil
 }
 
-// escapeControls escapes everything that a terminal would interpret.
+// escapeControls escapes all characters that a terminal would interpret.
 func escapeControls(text []byte) string {
 	var out strings.Builder
 	for len(text) > 0 {
@@ -96,7 +96,7 @@ func shellQuote(s string) string {
 			out.WriteString(`\` + rune)
 		case escapeControls([]byte(rune)) != rune || rune == "\n" || rune == "\t":
 			for _, b := range []byte(rune) {
-				fmt.Fprintf(&out, `\%03o`, b) // always three digits, as digits may follow
+				fmt.Fprintf(&out, `\%03o`, b) // three digits, because digits may follow
 			}
 		default:
 			out.WriteString(rune)
@@ -114,17 +114,18 @@ func unwrapWriter(w io.Writer) io.Writer {
 	return w
 }
 
-// isTerminal reports whether w, or the writer under it, is a terminal.
+// isTerminal reports whether w, or the writer under a terminalWriter, is a terminal.
 func isTerminal(w io.Writer) bool {
 	f, ok := unwrapWriter(w).(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// maxErrorBytes is the length to which errors are shortened: names and values from a file can have any length.
+// maxErrorBytes is the length to which errors are shortened, because names and values in files can
+// be long.
 const maxErrorBytes = 4 << 10
 
-// shortenError cuts the middle of a long error message, which begins with the place of the error and ends
-// with its cause.
+// shortenError cuts the middle of a long error message. The beginning has the place of the error,
+// the end its cause.
 func shortenError(text string) string {
 	if len(text) <= maxErrorBytes {
 		return text

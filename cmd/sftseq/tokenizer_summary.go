@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// maxTokenizerJSON is the length up to which the JSON of a tokenizer is shown unchanged.
+// maxTokenizerJSON is the length up to which a tokenizer's JSON is shown unchanged.
 const maxTokenizerJSON = 200
 
-// summary shortens a tokenizer's JSON for display: it replaces a learned vocabulary by its size. --json prints all of
-// it.
+// summary shortens a tokenizer's JSON for display. It replaces a learned vocabulary by its size.
+// --json prints the full JSON.
 func summary(spec json.RawMessage) json.RawMessage {
 	var fields map[string]json.RawMessage
 	if len(spec) <= maxTokenizerJSON || json.Unmarshal(spec, &fields) != nil {
@@ -29,7 +29,7 @@ func summary(spec json.RawMessage) json.RawMessage {
 	return append(out, '}')
 }
 
-// shortValue returns a JSON value, or a summary of a long one.
+// shortValue returns a JSON value, or a summary if it is long.
 func shortValue(value json.RawMessage) []byte {
 	const most, examples = 70, 3
 	var list []json.RawMessage

@@ -42,7 +42,7 @@ continues to the same bits. More: docs/training.md, docs/results.md, docs/own-da
 	}
 }
 
-// trainTasks returns a command for each task.
+// trainTasks returns a train subcommand for each task.
 func trainTasks() []*cli.Command {
 	var out []*cli.Command
 	for _, task := range lra.Tasks() {
@@ -62,7 +62,7 @@ func trainTasks() []*cli.Command {
 	return append(out, trainCustomCommand())
 }
 
-// describePresets lists the presets of a task with their results.
+// describePresets lists the presets of a task and their results.
 func describePresets(task *lra.Task) string {
 	var rows [][2]string
 	for _, p := range task.Presets {
@@ -86,7 +86,7 @@ func describePresets(task *lra.Task) string {
 		"More: docs/training.md, docs/results.md, " + data
 }
 
-// trainTask runs the command: one run, or one for each seed.
+// trainTask runs the command for a task: one run, or a run for each seed.
 func trainTask(c *cli.Context, task *lra.Task) error {
 	if c.Command.ArgsUsage == "" {
 		if err := noArguments(c); err != nil {
@@ -125,28 +125,29 @@ func isRun(dir string) bool {
 	return false
 }
 
-// trainRun is one run, ready to start.
+// trainRun is a prepared run.
 type trainRun struct {
 	dir       string
 	trainer   *train.Trainer
 	device    tensor.Device
-	opened    []io.Closer // on it
+	opened    []io.Closer // closed with the run, in reverse order
 	progress  *trainProgress
 	events    *trainEvents // nil without --tensorboard
 	out       io.Writer
-	resume    string // the command that goes on with it
+	resume    string // command that continues the run
 	under     string // role of the launcher, if any
-	reproduce string // the command that repeats it
+	reproduce string // command that repeats the run
 	set       *seq.Dataset
-	baseline  *baseline.Result // baselines on the validation split; nil if the conversion measured none
+	baseline  *baseline.Result // baselines on the validation split; nil if unknown
 	config    *sft.Config      // configuration of the model
-	longest   int              // tokens of a row of the data
-	kernels   string           // kernels at the beginning; "" for runs of older versions
-	member    string           // its name as a member of a fusion; "" for a model alone
-	watch     func(event any)  // takes the trainer's events, too; nil for none
+	longest   int              // length of the longest row of the data in tokens
+	kernels   string           // kernels at the start of the run; "" for runs of older versions
+	member    string           // name as a member of a fusion, or ""
+	watch     func(event any)  // also receives the trainer's events; may be nil
 }
 
-// newTrainRun prepares a run. If begun, a run with another seed, is not nil, a new run must have its settings.
+// newTrainRun prepares a run. If begun, a run with a different seed, is not nil, a new run must
+// have the same settings.
 func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64,
 	begun *train.Checkpoint) (_ *trainRun, err error) {
 	from, err := checkpointOf(c, dir)
@@ -219,7 +220,7 @@ func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64,
 	return r, r.open(c, data, nil, settings, from, memory) // the checkpoint has the model
 }
 
-// checkResumed refuses flags that contradict the checkpoint of a run.
+// checkResumed returns an error for flags that contradict a run's checkpoint.
 func checkResumed(c *cli.Context, from *train.Checkpoint, started *provenance.Provenance) error {
 	if at := from.State.Step; c.IsSet("stop-at") && c.Int("stop-at") <= at {
 		return usage(c, "--stop-at %d: the run is at step %d already, expected a later one", c.Int("stop-at"), at)
@@ -230,13 +231,13 @@ func checkResumed(c *cli.Context, from *train.Checkpoint, started *provenance.Pr
 	return nil
 }
 
-// flaggedSettings returns the settings of a preset, changed by flags.
+// flaggedSettings returns the settings and the model of a preset, modified by flags.
 func flaggedSettings(c *cli.Context, task *lra.Task, preset *lra.Preset,
 	seed uint64) (train.Settings, sft.Config, error) {
 	settings, config := preset.Settings, preset.Config
 	settings.Seed = seed
 	if c.IsSet("data") {
-		settings.Stages = nil // they are meant for the preset's own data
+		settings.Stages = nil // the stages are meant for the preset's own data
 	}
 	if err := initConfig(c, task.Kind, &config, &settings); err != nil {
 		return settings, config, err
@@ -251,7 +252,8 @@ func flaggedSettings(c *cli.Context, task *lra.Task, preset *lra.Preset,
 	return settings, config, nil
 }
 
-// freshModel returns the model of a new run. Its configuration and settings also depend on the data.
+// freshModel returns the model of a new run. Its configuration and settings may change according to
+// the data.
 func (r *trainRun) freshModel(c *cli.Context, task *lra.Task, preset string, data *trainData, config *sft.Config,
 	settings *train.Settings, begun *train.Checkpoint) (*sft.Model, error) {
 	if err := describeRun(c, task, config, settings, data.set); err != nil {
@@ -272,7 +274,8 @@ func (r *trainRun) freshModel(c *cli.Context, task *lra.Task, preset string, dat
 		Longest: data.set.Manifest.Splits["train"].Lengths.Max, Settings: *settings})
 }
 
-// describeRun sets the parts of the configuration that depend on the data, and checks that the data fit the task.
+// describeRun sets the data-dependent parts of the configuration, and checks that the data fit the
+// task.
 func describeRun(c *cli.Context, task *lra.Task, config *sft.Config, settings *train.Settings, set *seq.Dataset) error {
 	if err := learnMaskTargets(c, config, set); err != nil {
 		return err
@@ -372,7 +375,7 @@ func (r *trainRun) recordStart(ranks *ranks, train, val int) error {
 	return provenance.AddStart(r.dir, start)
 }
 
-// observe takes the trainer's events.
+// observe handles an event of the trainer.
 func (r *trainRun) observe(event any) {
 	r.progress.observe(event)
 	if r.watch != nil {
@@ -392,8 +395,8 @@ func (r *trainRun) close(c *cli.Context) (err error) {
 	return err
 }
 
-// checkpointOf returns the checkpoint to resume from, nil for a fresh start. The first rank reads and checks it, and
-// sends it to the others.
+// checkpointOf returns the checkpoint to resume from, or nil for a new run. The first rank reads
+// and checks the checkpoint, and sends it to the other ranks.
 func checkpointOf(c *cli.Context, dir string) (*train.Checkpoint, error) {
 	from, err := loadCheckpoint(c, dir)
 	var known *distributed.Error
@@ -414,8 +417,8 @@ func checkpointOf(c *cli.Context, dir string) (*train.Checkpoint, error) {
 	return from, err
 }
 
-// compared returns the validation score by which seeds are compared: the accuracy if a row has a class, otherwise the
-// metric that selected the saved model.
+// compared returns the validation score by which seeds are compared, and its name: accuracy for
+// single-label classes, otherwise the metric that selected the saved model.
 func (r *trainRun) compared() (by string, value float64) {
 	s := r.trainer.State()
 	if by := task.Of(r.config).ComparedBy(r.trainer.Settings().Select); by != "" {
@@ -424,12 +427,12 @@ func (r *trainRun) compared() (by string, value float64) {
 	return "accuracy", s.Best
 }
 
-// run trains to the end.
+// run trains to the end, and reports the results.
 func (r *trainRun) run(c *cli.Context) error {
 	err := r.trainer.Run(c.Context)
 	r.progress.finish()
 	s, simple, better := r.trainer.State(), "", ""
-	if err == nil && r.trainer.Finished() && r.member == "" { // a fusion has the best baseline as a member
+	if err == nil && r.trainer.Finished() && r.member == "" { // the best baseline is a member of a fusion
 		simple, better = r.simple(c)
 	}
 	if err = errors.Join(err, r.close(c)); err != nil {
@@ -482,10 +485,10 @@ func (r *trainRun) run(c *cli.Context) error {
 	return nil
 }
 
-// goOn returns the advice to resume the run.
+// goOn returns the text that tells how to resume the run.
 func (r *trainRun) goOn() string { return fmt.Sprintf("go on with%s:\n  %s", r.under, r.resume) }
 
-// describeKernels names the kernels that the exact bits of a run depend on, in addition to its command.
+// describeKernels names the kernels on which the exact bits of a run depend, besides its command.
 func describeKernels(first, last string) string {
 	if first != "" && first != last {
 		return fmt.Sprintf("computed with %s kernels at first, and with %s at the end: "+

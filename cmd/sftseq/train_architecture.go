@@ -16,16 +16,16 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// An architectureFlag sets a key of config.json, and has the key's type.
+// architectureFlag is a flag that sets a key of config.json. Its type is the type of the key.
 type architectureFlag struct {
 	name, key, usage string
-	heading          string // group in --help
-	of               kind   // kind of tasks that can use it; "" means all
+	heading          string // heading in --help
+	of               kind   // kind of tasks to which the flag applies; "" means all
 }
 
 const advancedModel = modelGroup + advancedSuffix
 
-// architectureFlags are the flags of a model's architecture.
+// architectureFlags are the flags of the model architecture.
 var architectureFlags = []architectureFlag{
 	{"k", "num_sampled_tokens", "attend to `N` sampled tokens, each mixed with a partner", modelGroup, ""},
 	{"hidden", "hidden_size", "represent a token in `N` channels", modelGroup, ""},
@@ -55,7 +55,7 @@ var architectureFlags = []architectureFlag{
 		advancedModel, ""},
 }
 
-// configFields maps the keys of config.json to fields of a configuration.
+// configFields maps the keys of config.json to field indices of sft.Config.
 var configFields = sync.OnceValue(func() map[string][]int {
 	fields := map[string][]int{}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[sft.Config]()) {
@@ -74,7 +74,7 @@ func configValue(m *sft.Config, key string) any {
 	return reflect.ValueOf(m).Elem().FieldByIndex(index).Addr().Interface()
 }
 
-// newArchitectureFlags converts the flags that a task can use to flags of package cli.
+// newArchitectureFlags converts the flags that apply to a task into flags of package cli.
 func newArchitectureFlags(task *lra.Task, of []architectureFlag, unset string) (flags []cli.Flag) {
 	for _, f := range of {
 		if !has(task, f.of) {
@@ -98,7 +98,7 @@ func newArchitectureFlags(task *lra.Task, of []architectureFlag, unset string) (
 	return flags
 }
 
-// modelUsage converts an error about a number of the model to an error about its flag.
+// modelUsage converts an error about a configuration key into an error about its flag.
 func modelUsage(c *cli.Context, err error) error {
 	var bad *config.Error
 	if !errors.As(err, &bad) {

@@ -26,16 +26,16 @@ and epochs are chosen from the rows; a flag replaces each. More: docs/training.m
 	}
 }
 
-// regressionFlags are the flags of a model that predicts numbers, each for a key of config.json.
+// regressionFlags are the flags of regression models. Each sets a key of config.json.
 var regressionFlags = []architectureFlag{
 	{"regression-loss", "regression_loss",
 		"set the loss of a standardised deviation d: smooth_l1 (linear beyond 1) or squared",
 		trainingGroup + advancedSuffix, numbersKind},
 }
 
-// trainCustom trains on a data set of the user's own.
+// trainCustom trains on the user's data set.
 func trainCustom(c *cli.Context) error {
-	if err := readConfigFlags(c); err != nil { // --members may be in the file
+	if err := readConfigFlags(c); err != nil { // the file may set --members
 		return err
 	}
 	if err := recordedMembers(c); err != nil {
@@ -71,8 +71,8 @@ func trainCustom(c *cli.Context) error {
 	return trainAlone(c, m, kinds[0])
 }
 
-// runFlagsOf returns the flags from which other settings of a run follow. A flag of the step schedule selects that
-// schedule.
+// runFlagsOf returns the flags that determine other settings of a run. A flag of the step schedule
+// selects that schedule.
 func runFlagsOf(c *cli.Context) lra.RunFlags {
 	f := lra.RunFlags{InputWindow: c.Int("input-window"), Batch: c.Int("batch"),
 		Epochs: c.Int("epochs"), Steps: c.Int("steps")}
@@ -85,7 +85,8 @@ func runFlagsOf(c *cli.Context) lra.RunFlags {
 	return f
 }
 
-// manifestOf returns the manifest of --data, or an empty one without it: a resumed run does not choose settings again.
+// manifestOf returns the manifest of --data. Without the flag it returns an empty manifest, because
+// a resumed run does not choose settings again.
 func manifestOf(c *cli.Context) (*seq.Manifest, error) {
 	dir := c.String("data")
 	if dir == "" {
@@ -105,7 +106,7 @@ func manifestOf(c *cli.Context) (*seq.Manifest, error) {
 func describeCustom(c *cli.Context, m *seq.Manifest, config *sft.Config, settings *train.Settings) {
 	rows := m.Splits["train"]
 	if rows.Rows == 0 {
-		return // opening it reports the error
+		return // opening the split reports the error
 	}
 	fmt.Fprintf(c.App.ErrWriter, "%d rows of %d to %d tokens, half of them up to %d: %s\n",
 		rows.Rows, rows.Lengths.Min, rows.Lengths.Max, rows.Lengths.P50, lra.DescribeRun(config, settings))

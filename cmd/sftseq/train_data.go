@@ -22,13 +22,13 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// trainData is an open data set and what identifies its contents.
+// trainData is an open data set and its fingerprint.
 type trainData struct {
 	set         *seq.Dataset
 	fingerprint string
 }
 
-// trainingData opens --data, or the data set of the preset, which is generated on first use if possible.
+// trainingData opens --data, or the preset's data set, which is generated on first use if possible.
 func trainingData(c *cli.Context, task *lra.Task, p *lra.Preset) (*trainData, error) {
 	dir := c.String("data")
 	if dir == "" && task.Generator == nil {
@@ -58,7 +58,7 @@ func trainingData(c *cli.Context, task *lra.Task, p *lra.Preset) (*trainData, er
 	return &trainData{set, set.Fingerprint()}, nil
 }
 
-// generateOnce generates the data set of a preset, unless it exists.
+// generateOnce generates the data set of a preset unless it exists.
 func generateOnce(c *cli.Context, task *lra.Task, p *lra.Preset, dir string) error {
 	o := p.Data
 	set, err := makeOnce(c, task.Name, dir, o.Train+o.Val+o.Test,
@@ -72,8 +72,8 @@ func generateOnce(c *cli.Context, task *lra.Task, p *lra.Preset, dir string) err
 	return err
 }
 
-// makeOnce makes a data set of a number of rows, and returns nil if it exists. Of two concurrent programs, one waits
-// for the other.
+// makeOnce makes a data set, or returns nil if the data set exists. If two programs make it
+// concurrently, one waits for the other.
 func makeOnce(c *cli.Context, name, dir string, rows int, generate func(progress func(rows int64)) (*seq.Dataset,
 	error)) (*seq.Dataset, error) {
 	for waiting := false; ; {
@@ -113,7 +113,7 @@ func cachedData(p *lra.Preset) (string, error) {
 	return filepath.Join(cache, "sftseq", p.DataName), nil
 }
 
-// describeData sets the parts of a model's configuration that depend on the data.
+// describeData sets the data-dependent parts of a model's configuration.
 func describeData(m *sft.Config, set *seq.Dataset) error {
 	err := m.DescribeDataset(set)
 	if errors.Is(err, config.ErrNoNumbers) {
@@ -131,8 +131,9 @@ func describeData(m *sft.Config, set *seq.Dataset) error {
 	return err
 }
 
-// checkTask refuses data that do not belong to a published task: its presets would train on any labelled data, but the
-// result would not be comparable. Data with another name and the same properties are accepted with a warning.
+// checkTask returns an error if data do not belong to a published task. The presets would train on
+// any labelled data, but results would not be comparable. Data with a different name and equal
+// properties cause a warning.
 func checkTask(c *cli.Context, task *lra.Task, set *seq.Dataset) error {
 	if !published(task) {
 		return nil
@@ -155,12 +156,12 @@ func checkTask(c *cli.Context, task *lra.Task, set *seq.Dataset) error {
 	return nil
 }
 
-// published reports whether a task stands for particular data.
+// published reports whether a task is bound to particular data.
 func published(task *lra.Task) bool {
 	return task.Name != lra.CustomName && task.Name != lra.PretrainName
 }
 
-// describeSpec summarises the rows of a data set.
+// describeSpec returns a summary of a data set's properties.
 func describeSpec(s *seq.Spec) string {
 	read := "the tokenizer " + cmp.Or(tokenizers.TypeOf(s.Tokenizer), "unknown")
 	if s.FeatureNames != nil {
@@ -176,7 +177,7 @@ func describeSpec(s *seq.Spec) string {
 	return fmt.Sprintf("%s with %s and the classes %q", s.Task, read, shortList(s.LabelNames, 12))
 }
 
-// readAs names the source of the tokens: the tokenizer or the features.
+// readAs returns the name of the property that defines the tokens: tokenizer or features.
 func readAs(s *seq.Spec) string {
 	if s.FeatureNames != nil {
 		return "features"
@@ -184,7 +185,7 @@ func readAs(s *seq.Spec) string {
 	return "tokenizer"
 }
 
-// chosenPrecision returns --precision if it is set.
+// chosenPrecision returns the value of --precision, or "" if it is not set.
 func chosenPrecision(c *cli.Context) string {
 	if !c.IsSet("precision") {
 		return ""
@@ -192,7 +193,8 @@ func chosenPrecision(c *cli.Context) string {
 	return c.String("precision")
 }
 
-// resumeFlags sets --preset, --data and, unless it is set, --precision to the values that the run was started with.
+// resumeFlags sets --preset, --data and, if it is not set, --precision to the values with which the
+// run was started.
 func resumeFlags(c *cli.Context, task *lra.Task, dir string, from *train.Checkpoint) (*provenance.Provenance, error) {
 	p, err := provenance.Of(from.Config)
 	if err != nil {
@@ -221,9 +223,9 @@ func resumeFlags(c *cli.Context, task *lra.Task, dir string, from *train.Checkpo
 	return &p, nil
 }
 
-// initConfig copies the architecture of the model of --init-from, and its embeddings, in place of the preset's; flags
-// still override its numbers. Settings of training and the input window stay the preset's. kind is the task of the
-// data.
+// initConfig takes the architecture and the embeddings of the model of --init-from instead of the
+// preset's. Flags still override numbers. Training settings and input window stay the preset's.
+// kind is the task of the data.
 func initConfig(c *cli.Context, kind string, cfg *sft.Config, settings *train.Settings) error {
 	dir := c.String("init-from")
 	if dir == "" {
@@ -243,7 +245,7 @@ func initConfig(c *cli.Context, kind string, cfg *sft.Config, settings *train.Se
 	source.DropToken, source.AttentionDropout = cfg.DropToken, cfg.AttentionDropout
 	source.EmbeddingDropout, source.FeedForward = cfg.EmbeddingDropout, cfg.FeedForward
 	source.MaskRate, source.MaskSpan = cfg.MaskRate, cfg.MaskSpan
-	if source.MaskTargets == nil || cfg.Task != config.FillMask { // otherwise its head goes on
+	if source.MaskTargets == nil || cfg.Task != config.FillMask { // otherwise the head continues with its targets
 		source.MaskTargets = cfg.MaskTargets
 	}
 	if of := (sft.Config{Task: cmp.Or(cfg.Task, kind)}); !of.Pools() {
@@ -254,8 +256,8 @@ func initConfig(c *cli.Context, kind string, cfg *sft.Config, settings *train.Se
 	return nil
 }
 
-// relationFlags refuses flags of a relative encoding that the model does not have: data with positions use distances in
-// place of sinusoids, which have a dimension.
+// relationFlags returns an error for flags of a relative encoding that the model lacks. Data with
+// positions use distances instead of sinusoids, so they have no sinusoid dimension.
 func relationFlags(c *cli.Context, cfg *sft.Config) error {
 	switch asked := c.String("relative"); {
 	case c.IsSet("relative") && asked != cfg.Relative && cfg.Relative == config.EdgeRelation:
@@ -270,7 +272,7 @@ func relationFlags(c *cli.Context, cfg *sft.Config) error {
 	return nil
 }
 
-// startingModel returns a new model, with the weights of --init-from if it is set.
+// startingModel returns a new model, with the weights of --init-from if set.
 func startingModel(c *cli.Context, cfg *sft.Config, p provenance.Provenance) (*sft.Model, error) {
 	if err := p.Store(cfg); err != nil {
 		return nil, err
@@ -318,7 +320,8 @@ func startingModel(c *cli.Context, cfg *sft.Config, p provenance.Provenance) (*s
 	return m, nil
 }
 
-// describeStart describes which parameters a model has taken from another, which are new, and why.
+// describeStart describes which parameters were copied from another model and which are new, and
+// why.
 func describeStart(from string, m, source *sft.Model, fresh []config.Parameter) string {
 	size := func(list []config.Parameter) (n int) {
 		for _, p := range list {
@@ -338,7 +341,7 @@ func describeStart(from string, m, source *sft.Model, fresh []config.Parameter) 
 	return text
 }
 
-// headReason says why a model cannot take the head of the model that it starts from.
+// headReason returns the reason why a model cannot use the head of its initial model.
 func headReason(c, source *sft.Config) string {
 	if c.Task != source.Task {
 		return fmt.Sprintf(" (its task is %s, there it is %s)", c.Task, source.Task)
@@ -361,8 +364,8 @@ func headReason(c, source *sft.Config) string {
 	return fmt.Sprintf(" (of its %d %s, %d are among the %d there)", len(here), kind, known, len(there))
 }
 
-// resumeSettings uses the checkpoint's settings. Flags may only move the end of the run; any other difference is an
-// error.
+// resumeSettings replaces settings by the checkpoint's settings. Flags may change only the end of
+// the run; any other difference is an error.
 func resumeSettings(c *cli.Context, settings *train.Settings, from *train.Checkpoint) error {
 	stored := from.Settings
 	for _, name := range numberNames(c) {
@@ -397,7 +400,8 @@ func resumeSettings(c *cli.Context, settings *train.Settings, from *train.Checkp
 	return nil
 }
 
-// moveEnd records a new end of a resumed run in its provenance, and returns the command that repeats the whole run.
+// moveEnd records the new end of a resumed run in its provenance, and returns the command that
+// repeats the whole run.
 func moveEnd(c *cli.Context, task *lra.Task, dir string, settings *train.Settings, from *train.Checkpoint,
 	p *provenance.Provenance) (string, error) {
 	if provenance.Same(settings, &from.Settings) {

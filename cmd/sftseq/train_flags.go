@@ -28,20 +28,20 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// A kind is a property that a task's data must have for a flag; "" means none.
+// kind is a property of a task's data on which a flag depends. "" means none.
 type kind string
 
 const (
-	tokensKind   kind = "tokens"   // with ids
-	featuresKind kind = "features" // features of each token, in place of an id
-	pointsKind   kind = "points"   // in space
-	labelsKind   kind = "labels"   // or numbers to predict
+	tokensKind   kind = "tokens"   // tokens with ids
+	featuresKind kind = "features" // tokens with features instead of ids
+	pointsKind   kind = "points"   // tokens with positions in space
+	labelsKind   kind = "labels"   // labels, or numbers to predict
 	classesKind  kind = "classes"
 	numbersKind  kind = "numbers"
-	masksKind    kind = "masks" // to fill, in place of labels
+	masksKind    kind = "masks" // masked tokens to predict, instead of labels
 )
 
-// has reports whether a task has data of a kind. For train custom, the data are not known yet.
+// has reports whether a task may have data of a kind. For train custom, the data are not yet known.
 func has(task *lra.Task, of kind) bool {
 	custom, pretrains := task.Name == lra.CustomName, task.Name == lra.PretrainName
 	switch of {
@@ -63,7 +63,7 @@ func has(task *lra.Task, of kind) bool {
 	return !pretrains
 }
 
-// runFlags returns flags that do not change the result of a run.
+// runFlags returns the flags that do not affect the result of a run.
 func runFlags(task *lra.Task) []cli.Flag {
 	generated := ""
 	if task.Generator != nil {
@@ -99,7 +99,7 @@ func runFlags(task *lra.Task) []cli.Flag {
 	)
 }
 
-// presetFlag has the presets of a task.
+// presetFlag returns the flag that selects a preset of a task.
 func presetFlag(task *lra.Task) cli.Flag {
 	var names []string
 	for _, p := range task.Presets {
@@ -108,7 +108,7 @@ func presetFlag(task *lra.Task) cli.Flag {
 	return &cli.StringFlag{Name: "preset", Value: "quick", Usage: "use preset `NAME`: " + strings.Join(names, ", ")}
 }
 
-// selectFlag names the values that a task takes, its default first.
+// selectFlag returns the flag that selects a task's validation metric.
 func selectFlag(task *lra.Task) cli.Flag {
 	names := "accuracy (default), accuracy-1se, loss, macro-f1, auc"
 	switch {
@@ -128,7 +128,7 @@ func selectFlag(task *lra.Task) cli.Flag {
 	return &cli.StringFlag{Name: "select", DefaultText: first, Usage: "keep the model best in `METRIC`: " + names}
 }
 
-// numberFlags returns the flags that replace numbers of a preset.
+// numberFlags returns the flags that override a preset's settings.
 func numberFlags(task *lra.Task) []cli.Flag {
 	whole := func(name, usage string) cli.Flag {
 		return &cli.IntFlag{Name: name, Usage: usage, DefaultText: ofPreset}
@@ -201,7 +201,7 @@ func trainFlags(task *lra.Task) []cli.Flag {
 	return append(numberFlags(task), runFlags(task)...)
 }
 
-// numberNames returns the names of a command's flags that are numbers of its run.
+// numberNames returns the names of a command's flags that affect the result of a run.
 func numberNames(c *cli.Context) (names []string) {
 	others := append(runFlags(lra.Custom(&seq.Manifest{})), cli.HelpFlag, helpAllFlag())
 	for _, f := range c.Command.Flags {
@@ -236,7 +236,7 @@ func applyTrainFlags(c *cli.Context, s *train.Settings, m *sft.Config) error {
 	return nil
 }
 
-// applyTrainFlag applies one flag.
+// applyTrainFlag applies one flag to the settings or the configuration.
 func applyTrainFlag(c *cli.Context, name string, s *train.Settings, m *sft.Config) (err error) {
 	place := map[string]any{
 		"epochs": &s.Epochs, "steps": &s.Steps, "batch": &s.Batch, "step-size": &s.StepSize, "eval-every": &s.EvalEvery,
@@ -253,7 +253,7 @@ func applyTrainFlag(c *cli.Context, name string, s *train.Settings, m *sft.Confi
 	}
 	switch {
 	case place != nil:
-		reflect.ValueOf(place).Elem().Set(reflect.ValueOf(c.Value(name))) // the value has the type
+		reflect.ValueOf(place).Elem().Set(reflect.ValueOf(c.Value(name))) // the flag's value has the type of the field
 	case name == "input-window":
 		m.InputWindow = nil
 		if n := c.Int(name); n != 0 {
@@ -308,7 +308,7 @@ func applyTrainFlag(c *cli.Context, name string, s *train.Settings, m *sft.Confi
 	return err
 }
 
-// chosen returns the value of a flag, one of those listed; "" stands for the first of them, as in runs that were stored
+// chosen returns the value of a flag, or "" for the first of the allowed values, as in runs stored
 // before the flag existed.
 func chosen(c *cli.Context, name string, values []string) (string, error) {
 	value := c.String(name)
@@ -321,8 +321,8 @@ func chosen(c *cli.Context, name string, values []string) (string, error) {
 	return value, nil
 }
 
-// selection normalises the selection metric of a task for its settings: runs on classes leave accuracy out, as before
-// the choice existed.
+// selection returns the selection metric as stored in settings: for classes, accuracy is stored as
+// "", as in runs stored before the flag existed.
 func selection(by, task string) string {
 	if by == train.Selections[0] && (task == config.Classification || task == config.Retrieval) {
 		return ""
@@ -330,7 +330,7 @@ func selection(by, task string) string {
 	return by
 }
 
-// parseFactors reads LEAST:MOST, or none.
+// parseFactors parses LEAST:MOST or none.
 func parseFactors(text string) ([]float64, error) {
 	if text == "none" {
 		return nil, nil
@@ -344,7 +344,7 @@ func parseFactors(text string) ([]float64, error) {
 	return []float64{low, high}, nil
 }
 
-// parseStages reads STEPS:LENGTH or STEPS:firstROWS, with commas between them, or none.
+// parseStages parses a comma-separated list of STEPS:LENGTH or STEPS:firstROWS, or none.
 func parseStages(text string) ([]train.Stage, error) {
 	if text == "none" {
 		return nil, nil
@@ -367,7 +367,7 @@ func parseStages(text string) ([]train.Stage, error) {
 	return out, nil
 }
 
-// maxConfigFile bounds a file of flags.
+// maxConfigFile is the maximum size of a file of flags in bytes.
 const maxConfigFile = 16 << 20
 
 // readConfigFlags sets the flags in a --config file that the command line does not set.
@@ -392,7 +392,7 @@ func readConfigFlags(c *cli.Context) error {
 	if values == nil {
 		return fmt.Errorf("%s: expected a JSON object of flags, found null", path)
 	}
-	for _, name := range slices.Sorted(maps.Keys(values)) { // so that the same error comes first
+	for _, name := range slices.Sorted(maps.Keys(values)) { // in a fixed order, so that errors are reproducible
 		v := values[name]
 		if flagCalled(c.Command.Flags, name) == nil {
 			return fmt.Errorf("%s: unknown flag %q%s", path, name, siblingsWith(c, name))
@@ -412,7 +412,7 @@ func readConfigFlags(c *cli.Context) error {
 	return nil
 }
 
-// memoryLimit reads --memory and limits the garbage collector to it.
+// memoryLimit parses --memory, and sets the garbage collector's limit.
 func memoryLimit(c *cli.Context) (int64, error) {
 	n, err := humanize.ParseBytes(c.String("memory"))
 	if err != nil || n == 0 || n > 1<<60 {
@@ -422,8 +422,8 @@ func memoryLimit(c *cli.Context) (int64, error) {
 	return int64(n), nil
 }
 
-// memoryOn returns the memory limit on a device. A device with its own memory may use all of it, unless --memory is
-// set.
+// memoryOn returns the memory limit on a device. A device with its own memory has no limit unless
+// --memory is set.
 func memoryOn(c *cli.Context, d tensor.Device, limit int64) int64 {
 	if _, own := tensor.Capability[tensor.OwnMemory](d); own && !c.IsSet("memory") {
 		return 0
@@ -453,14 +453,15 @@ func reproduction(c *cli.Context, task *lra.Task, dir string, seed uint64) strin
 
 // again returns the output directory for repeating a run.
 func again(c *cli.Context, dir string) string {
-	if c.String("seeds") != "" { // not in the folder whose models answer together
+	if c.String("seeds") != "" { // not in --out, whose models form an ensemble
 		return shellQuote(filepath.Join(filepath.Clean(c.String("out"))+"-again", filepath.Base(dir)))
 	}
 	return shellQuote(filepath.Clean(dir) + "-again")
 }
 
-// resumption returns the command that resumes the run in --out on the same device. With seeds, the value of --seeds,
-// the command repeats the flags, which seeds that have not begun need.
+// resumption returns the command that resumes the run in --out on the same device. seeds is the
+// value of --seeds, or "". With seeds, the command repeats the flags, which seeds that have not
+// started need.
 func resumption(c *cli.Context, task *lra.Task, seeds, dir string) string {
 	if seeds != "" {
 		seeds = " --seeds " + shellQuote(seeds) + givenFlags(c,
@@ -470,7 +471,7 @@ func resumption(c *cli.Context, task *lra.Task, seeds, dir string) string {
 		givenFlags(c, "device", "precision", "threads", "memory", "tensorboard"))
 }
 
-// givenFlags formats those of the named flags that are set, quoted for a shell.
+// givenFlags formats the named flags that are set, quoted for a shell.
 func givenFlags(c *cli.Context, names ...string) string {
 	var out strings.Builder
 	for _, name := range names {

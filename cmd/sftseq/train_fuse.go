@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// fuse fits the weights of the models in the folders of --out and writes its config.json. It then trains the linear
-// model on the validation split, too, which is no longer needed for selection.
+// fuse fits the weights of the models in the folders of --out, and writes its config.json. Then it
+// retrains the linear model with the validation split, which is no longer needed for selection.
 func (f *fusedRun) fuse() error {
 	fusion, err := f.fitWeights()
 	if err == nil {
@@ -64,8 +64,8 @@ func (f *fusedRun) fitWeights() (*sft.Fusion, error) {
 	return fusion, err
 }
 
-// fittedLinear returns the linear model of the training split only. A finished run has a refitted model, so
-// fittedLinear trains it again.
+// fittedLinear returns the linear model of the training split only. It retrains that model if the
+// saved model is already refitted.
 func (f *fusedRun) fittedLinear() (*sft.Model, error) {
 	if linearRecord(f.out).TrainedOn == nil {
 		return load(f.Context.Context, f.linearDir())
@@ -89,9 +89,9 @@ func (f *fusedRun) fittedLinear() (*sft.Model, error) {
 	return load(f.Context.Context, dir)
 }
 
-// refitLinear trains the linear model on the training and the validation split. config.json, which records the splits,
-// is written before the weights: if the program is killed in between, a resumed run does not take the weights for those
-// of the training split, and writes both again.
+// refitLinear trains the linear model on the training and the validation split. It writes
+// config.json, which records the splits, before the weights: if the program is killed in between, a
+// resumed run does not take the old weights for refitted weights, and writes both again.
 func (f *fusedRun) refitLinear() error {
 	if !f.kinds[0].linear {
 		return nil

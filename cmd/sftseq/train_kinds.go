@@ -20,26 +20,29 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// Names of kinds of members.
+// Names of member kinds.
 const (
 	sftMember     = "sft"
 	linearMember  = "linear"
 	lexicalMember = "lexical"
 )
 
-// memberKind is a kind of model that train custom trains, alone or as a member of a fusion.
+// memberKind is a kind of model that train custom trains, as a single model or as a member of a
+// fusion.
 type memberKind struct {
 	name, usage string
-	linear      bool // has no layers
-	// standard reports whether a model of the data has such a member without --members.
+	linear      bool // the model has no layers
+	// standard reports whether the default of --members includes this kind for the data.
 	standard func(*seq.Manifest) bool
-	// suits returns why data have no model of the kind; nil suits all data.
+	// suits returns an error if the kind cannot be trained on the data. nil means that all data
+	// suit.
 	suits func(*seq.Spec) error
-	// flags are flags of train custom and their values, for a model with layers. A flag that is given wins.
+	// flags returns flags of train custom and their values, for a model with layers. Explicit flags
+	// take precedence.
 	flags func(*seq.Manifest) [][2]string
 }
 
-// memberKinds are in the order in which they are trained.
+// memberKinds has the kinds in the order of their training.
 var memberKinds = []*memberKind{
 	{name: linearMember, usage: "n-grams", linear: true, suits: linear.Suited,
 		standard: func(*seq.Manifest) bool { return true }},
@@ -47,8 +50,8 @@ var memberKinds = []*memberKind{
 	{name: sftMember, usage: "layers", standard: func(m *seq.Manifest) bool { return !isText(m) }},
 }
 
-// isText reports whether the tokens are text. Words decide most of the meaning of text; n-grams of sound, images and
-// DNA need more rows than most data sets have.
+// isText reports whether the tokens are text. Single words carry most of the meaning of text,
+// whereas n-grams of sound, images and DNA need more rows than most data sets have.
 func isText(m *seq.Manifest) bool {
 	return slices.Contains([]string{"byte", "hf", "words"}, tokenizers.TypeOf(m.Tokenizer))
 }
@@ -61,10 +64,10 @@ func suitsLexical(s *seq.Spec) error {
 	return nil
 }
 
-// Passes of a lexical model over the training split: a second one over many rows overfits.
+// Epochs of a lexical model. A second epoch over many rows overfits.
 const (
-	lexicalRows   = 8000 // rows from which one pass is enough
-	lexicalEpochs = 3    // passes over fewer rows
+	lexicalRows   = 8000 // rows from which one epoch is enough
+	lexicalEpochs = 3    // epochs for fewer rows
 )
 
 // lexicalFlags returns the flags of a model with embeddings of n-grams.
@@ -81,7 +84,7 @@ func lexicalFlags(m *seq.Manifest) [][2]string {
 		{"schedule", "linear"}, {"final-rate", "0.02"}, {"convolutions", "7"}, {"k", "16"}}
 }
 
-// suited returns an error if the kind does not suit the data.
+// suited returns an error if the kind cannot be trained on the data.
 func (k *memberKind) suited(s *seq.Spec) error {
 	if k.suits == nil {
 		return nil
@@ -117,8 +120,9 @@ func joinKinds(kinds []*memberKind) string {
 	return strings.Join(names, ",")
 }
 
-// chosenKinds returns the kinds of --members; without it, those of the models that --resume finds in --out, or the
-// standard kinds of the data. A single kind is a model in --out itself.
+// chosenKinds returns the kinds of --members. Without the flag, it returns the kinds of the models
+// that --resume finds in --out, or the default kinds of the data. A single kind is trained in --out
+// itself.
 func chosenKinds(c *cli.Context, m *seq.Manifest) ([]*memberKind, error) {
 	out := c.String("out")
 	switch resumed := c.Bool("resume"); {
@@ -141,12 +145,12 @@ func chosenKinds(c *cli.Context, m *seq.Manifest) ([]*memberKind, error) {
 	return kinds, nil
 }
 
-// fuses reports whether logits of models of a task can be summed.
+// fuses reports whether the logits of a task's models can be summed.
 func fuses(task string) bool {
 	return slices.Contains([]string{seq.Classification, seq.Retrieval, seq.MultiLabel, seq.Regression}, task)
 }
 
-// linearRecord returns the provenance of the linear model of a fusion; empty if there is none.
+// linearRecord returns the provenance of a fusion's linear model, or an empty one.
 func linearRecord(out string) (p provenance.Provenance) {
 	if cfg, err := config.Read(filepath.Join(out, linearMember, "config.json")); err == nil {
 		p, _ = provenance.Of(cfg)
@@ -170,7 +174,8 @@ func kindCalled(name string) *memberKind {
 	return memberKinds[slices.IndexFunc(memberKinds, func(k *memberKind) bool { return k.name == name })]
 }
 
-// isPlainRun reports whether a directory has a run of a single model with layers, or folders of its seeds.
+// isPlainRun reports whether a directory has the run of a single model with layers, or the folders
+// of its seeds.
 func isPlainRun(dir string) bool {
 	for _, pattern := range []string{"last", "seed-*/last"} {
 		if paths, _ := filepath.Glob(filepath.Join(escapeGlob(dir), pattern)); paths != nil {
@@ -180,7 +185,8 @@ func isPlainRun(dir string) bool {
 	return false
 }
 
-// begunKinds returns the kinds of the models in the folders of a directory, nil unless one has layers.
+// begunKinds returns the kinds of the models in a directory's folders, or nil unless one has
+// layers.
 func begunKinds(dir string) []*memberKind {
 	kinds := slices.DeleteFunc(slices.Clone(memberKinds), func(k *memberKind) bool {
 		paths, _ := filepath.Glob(filepath.Join(escapeGlob(dir), k.name+"*"))
@@ -195,7 +201,8 @@ func begunKinds(dir string) []*memberKind {
 	return kinds
 }
 
-// memberContext returns a copy of the context of train custom whose flags a member can set.
+// memberContext returns a copy of the context of train custom. Setting flags of the copy does not
+// change the original.
 func memberContext(c *cli.Context) (*cli.Context, error) {
 	set := flag.NewFlagSet(c.Command.Name, flag.ContinueOnError)
 	out := cli.NewContext(c.App, set, c)
@@ -215,7 +222,7 @@ func memberContext(c *cli.Context) (*cli.Context, error) {
 	return out, nil
 }
 
-// setUnset sets flags that are not given.
+// setUnset sets the flags that are not set yet.
 func setUnset(c *cli.Context, flags [][2]string) error {
 	for _, f := range flags {
 		if c.IsSet(f[0]) {

@@ -65,7 +65,7 @@ func trainLinear(c *cli.Context) error {
 	return reportLinear(c, set, report, out)
 }
 
-// linearDevice refuses a GPU, unless only the environment selects it.
+// linearDevice returns an error if --device is a GPU, unless only the environment selects it.
 func linearDevice(c *cli.Context) error {
 	switch name := c.String("device"); name {
 	case "auto", "cpu", os.Getenv(deviceVariable):

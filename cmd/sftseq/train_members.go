@@ -22,12 +22,12 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// trainAlone trains one model with layers in --out, or one for each of --seeds.
+// trainAlone trains a single model with layers in --out, or one per seed of --seeds.
 func trainAlone(c *cli.Context, m *seq.Manifest, kind *memberKind) error {
 	if err := checkTime(c); err != nil {
 		return err
 	}
-	if kind.flags != nil && m.Splits != nil && !c.Bool("resume") { // a checkpoint records them
+	if kind.flags != nil && m.Splits != nil && !c.Bool("resume") { // a checkpoint records the flags
 		if err := setUnset(c, kind.flags(m)); err != nil {
 			return err
 		}
@@ -45,12 +45,12 @@ func trainAlone(c *cli.Context, m *seq.Manifest, kind *memberKind) error {
 	return trainTask(c, lra.CustomRun(m, runFlagsOf(c)))
 }
 
-// member is a model of a fusion with layers, and the seed of its run.
+// member is a model with layers in a fusion, with the seed of its run.
 type member struct {
 	kind *memberKind
 	name string // name of its folder in --out
 	seed uint64
-	c    *cli.Context // flags of the kind
+	c    *cli.Context // context with the flags of the kind
 }
 
 // fusedRun is a run of several models whose logits are summed.
@@ -60,12 +60,12 @@ type fusedRun struct {
 	out     string
 	set     *seq.Dataset
 	members []*member
-	ends    time.Time // when --time ends
+	ends    time.Time // time at which --time ends
 	kernels string    // sentence on the kernels of the last model with layers
 }
 
-// trainMembers trains models in folders of --out, the linear one first, and fits the weights by which their logits are
-// summed. --resume continues where a run was stopped.
+// trainMembers trains models in folders of --out, the linear model first, and fits the weights of
+// their summed logits. --resume continues a stopped run.
 func trainMembers(c *cli.Context, m *seq.Manifest, kinds []*memberKind) error {
 	f := &fusedRun{Context: c, kinds: kinds, out: filepath.Clean(c.String("out"))}
 	f.ends = time.Now().Add(plannedTime)
@@ -89,7 +89,7 @@ func trainMembers(c *cli.Context, m *seq.Manifest, kinds []*memberKind) error {
 	return ranksOf(c).onFirst(f.fuse)
 }
 
-// check refuses flags, folders and data that do not fit.
+// check returns an error for flags, folders or data that cannot be used.
 func (f *fusedRun) check(m *seq.Manifest) error {
 	c, text := f.Context, joinKinds(f.kinds)
 	fusion, err := sft.ReadFusion(f.out)
@@ -139,10 +139,10 @@ func (f *fusedRun) check(m *seq.Manifest) error {
 
 func (f *fusedRun) linearDir() string { return filepath.Join(f.out, linearMember) }
 
-// begun reports whether a model of the run is in its folder.
+// begun reports whether --out has the folder of at least one model of the run.
 func (f *fusedRun) begun() bool { return isRun(f.linearDir()) || begunKinds(f.out) != nil }
 
-// seedsOf returns the seeds of --seeds, or that of --seed.
+// seedsOf returns the seeds of --seeds, or the seed of --seed.
 func seedsOf(c *cli.Context) ([]uint64, error) {
 	if c.String("seeds") == "" {
 		return []uint64{c.Uint64("seed")}, nil
@@ -158,7 +158,8 @@ func seedsOf(c *cli.Context) ([]uint64, error) {
 	return seeds, nil
 }
 
-// plan lists the models with layers, and gives each kind its flags. A kind that has begun uses the recorded flags.
+// plan lists the models with layers, and sets the flags of each kind. A kind with a started run
+// uses the recorded flags.
 func (f *fusedRun) plan(m *seq.Manifest) error {
 	seeds, err := seedsOf(f.Context)
 	if err != nil {
@@ -172,13 +173,13 @@ func (f *fusedRun) plan(m *seq.Manifest) error {
 		if err == nil {
 			err = errors.Join(c.Set("members", k.name), c.Set("seeds", ""))
 		}
-		if err == nil && !(f.Bool("resume") && slices.Contains(begunKinds(f.out), k)) { // checkpoints record them
+		if err == nil && !(f.Bool("resume") && slices.Contains(begunKinds(f.out), k)) { // checkpoints record the flags
 			err = f.kindFlags(c, m, k)
 		}
 		if err != nil {
 			return err
 		}
-		t := lra.CustomRun(m, runFlagsOf(c)) // reports errors of flags before the first model is trained
+		t := lra.CustomRun(m, runFlagsOf(c)) // reports flag errors before the first model is trained
 		if _, _, err := flaggedSettings(c, t, t.Presets[0], seeds[0]); err != nil {
 			return err
 		}
@@ -193,7 +194,7 @@ func (f *fusedRun) plan(m *seq.Manifest) error {
 	return nil
 }
 
-// trainLinear trains the linear model, unless its folder has one.
+// trainLinear trains the linear model, unless its folder already has a model.
 func (f *fusedRun) trainLinear() error {
 	if !f.kinds[0].linear {
 		return nil
@@ -220,7 +221,8 @@ func (f *fusedRun) trainLinear() error {
 	})
 }
 
-// trainMember trains a model with layers to its end, or continues its run. Finished is false where --stop-at ended it.
+// trainMember trains a model with layers to its end, or continues its run. finished is false if
+// --stop-at ended the run.
 func (f *fusedRun) trainMember(m *seq.Manifest, i int, one *member) (finished bool, err error) {
 	c, dir := one.c, filepath.Join(f.out, one.name)
 	begun, err := f.begunOf(one)
@@ -269,7 +271,7 @@ func (f *fusedRun) kindFlags(c *cli.Context, m *seq.Manifest, k *memberKind) err
 	return setUnset(c, flags)
 }
 
-// planMember sets the flags that follow from the time and from the fusion.
+// planMember sets the flags that depend on the available time and on the fusion.
 func (f *fusedRun) planMember(c *cli.Context, m *seq.Manifest, i int, one *member) error {
 	if err := setUnset(c, [][2]string{{"select", "loss"}, {"patience", fmt.Sprint(memberPatience)}}); err != nil {
 		return err
@@ -286,7 +288,7 @@ func (f *fusedRun) planMember(c *cli.Context, m *seq.Manifest, i int, one *membe
 		fmt.Sprint(evalEvery(&s, rows, m.Splits["val"].Rows, stepsOf(&s, rows)))}})
 }
 
-// begunOf returns the checkpoint of a run of the same kind that has begun; nil if none has.
+// begunOf returns the checkpoint of a started run of the same kind, or nil.
 func (f *fusedRun) begunOf(one *member) (*train.Checkpoint, error) {
 	for _, other := range f.members {
 		if other.kind != one.kind {
@@ -300,7 +302,7 @@ func (f *fusedRun) begunOf(one *member) (*train.Checkpoint, error) {
 	return nil, nil
 }
 
-// recordedFlags returns the flags of a run that follow from its length and the fusion.
+// recordedFlags returns a run's flags that depend on its length and on the fusion.
 func recordedFlags(s *train.Settings) [][2]string {
 	length := [2]string{"epochs", fmt.Sprint(s.Epochs)}
 	if s.Steps > 0 {
@@ -310,7 +312,7 @@ func recordedFlags(s *train.Settings) [][2]string {
 		{"eval-every", fmt.Sprint(s.EvalEvery)}}
 }
 
-// resumption is the command that continues the run.
+// resumption returns the command that continues the run.
 func (f *fusedRun) resumption() string {
 	names := append([]string{"seeds", "time", "data", "init-from"}, numberNames(f.Context)...)
 	return fmt.Sprintf("sftseq train custom --members %s%s --out %s --resume%s", joinKinds(f.kinds),
@@ -318,11 +320,11 @@ func (f *fusedRun) resumption() string {
 		givenFlags(f.Context, "device", "precision", "threads", "memory", "tensorboard"))
 }
 
-// seedFlag is the flag of one seed in a command.
+// seedFlag matches the flag --seed in a command.
 var seedFlag = regexp.MustCompile(` --seed \d+`)
 
-// reproduction is the command that repeats the run, made from the command that its first model with layers recorded; ""
-// if models have flags that differ by more than the seed.
+// reproduction returns the command that repeats the run, derived from the recorded command of the
+// first model with layers. It returns "" if the models' flags differ by more than the seed.
 func (f *fusedRun) reproduction() string {
 	first := f.members[0]
 	if slices.ContainsFunc(f.members, func(m *member) bool { return m.kind != first.kind }) {
@@ -344,7 +346,7 @@ func (f *fusedRun) reproduction() string {
 	return before + " --out " + shellQuote(f.out+"-again") + shellWord.ReplaceAllString(after, "")
 }
 
-// recordedMembers sets --data of a resumed run with members to the path that one of them recorded.
+// recordedMembers sets --data of a resumed fusion to the path that a member recorded.
 func recordedMembers(c *cli.Context) error {
 	if !c.Bool("resume") || c.String("data") != "" || isPlainRun(c.String("out")) {
 		return nil
@@ -363,7 +365,7 @@ func recordedMembers(c *cli.Context) error {
 	return nil
 }
 
-// onFirst runs f on the first rank, while the others wait.
+// onFirst runs f on the first rank, while the other ranks wait.
 func (r *ranks) onFirst(f func() error) (err error) {
 	if r == nil {
 		return f()
@@ -375,7 +377,7 @@ func (r *ranks) onFirst(f func() error) (err error) {
 	return err
 }
 
-// ofFirst broadcasts the word of the first rank to all ranks.
+// ofFirst returns the first rank's word on all ranks.
 func (r *ranks) ofFirst(word uint64) (uint64, error) {
 	if r == nil {
 		return word, nil
@@ -387,7 +389,7 @@ func (r *ranks) ofFirst(word uint64) (uint64, error) {
 	return words[0], nil
 }
 
-// sameLinearRun refuses a linear model that was trained on other data.
+// sameLinearRun returns an error if the linear model in dir was trained on different data.
 func sameLinearRun(dir string, set *seq.Dataset) error {
 	cfg, err := config.Read(filepath.Join(dir, "config.json"))
 	if err != nil {

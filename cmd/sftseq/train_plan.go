@@ -19,57 +19,58 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// How the length of a run is planned.
+// Parameters for planning the length of a run.
 const (
-	measuredPart    = 0.02   // part of the time during which steps are measured
-	measuredSteps   = 0.05   // largest part of the run that is measured
-	evaluationShare = 1. / 3 // time of the prediction of a row, as a part of the time of training on it
+	measuredPart    = 0.02   // fraction of the time in which steps are measured
+	measuredSteps   = 0.05   // maximum fraction of the run's steps that is measured
+	evaluationShare = 1. / 3 // time to predict a row relative to the time to train on it
 	minSteps        = 10
 )
 
-// lengthPlan estimates the time of runs of a number of steps.
+// lengthPlan estimates the duration of runs.
 type lengthPlan struct {
-	task   func(steps int) *lra.Task // the run with a number of steps; 0 leaves it to the data
+	task   func(steps int) *lra.Task // task of a run with a number of steps; 0 means that the data determine it
 	rows   int64                     // rows of the training split
 	judged int64                     // rows of the validation split
 	pace   pace
 }
 
-// pace is how fast a model trains.
+// pace is the measured speed of training.
 type pace struct {
 	step       time.Duration // time of a step on rows of mean length
 	evaluation time.Duration // time of an evaluation of the validation split
 }
 
-// timeOf returns the time of a run with its evaluations.
+// timeOf returns the duration of a run of a number of steps, including evaluations.
 func (p *lengthPlan) timeOf(steps int) time.Duration {
 	s := p.task(steps).Presets[0].Settings
 	evaluations := math.Ceil(float64(steps) / float64(evalEvery(&s, p.rows, p.judged, steps)))
 	return time.Duration(float64(steps)*float64(p.pace.step) + evaluations*float64(p.pace.evaluation))
 }
 
-// steps returns the number of steps of a run that fit into a time.
+// steps returns the maximum number of steps, at most all, of a run that fits into a duration.
 func (p *lengthPlan) steps(all int, within time.Duration) int {
 	first := min(all, minSteps)
 	return first + sort.Search(all-first, func(i int) bool { return p.timeOf(first+i+1) > within })
 }
 
-// Evaluations of a member of a fusion.
+// Evaluations of a fusion's member.
 const (
 	memberEvaluations = 15
 	memberPatience    = 4
-	minBetween        = 10 // steps between two evaluations
+	minBetween        = 10 // minimum steps between evaluations
 )
 
-// evalEvery returns the steps between two evaluations of a member: one for each epoch, at least fifteen in a run, and
-// no more than take a quarter of the time.
+// evalEvery returns the number of steps between evaluations of a member. It evaluates at least once
+// per epoch and at least memberEvaluations times per run, but limits evaluations to about a quarter
+// of the time.
 func evalEvery(s *train.Settings, rows, judged int64, steps int) int {
 	epoch := int(math.Ceil(float64(rows) / float64(s.Batch)))
 	every := min(epoch, int(math.Ceil(float64(steps)/memberEvaluations)))
 	return max(1, minBetween, every, int(judged)/s.Batch)
 }
 
-// stepsOf returns the number of steps that the settings of a run on rows make.
+// stepsOf returns the number of steps of a run with the given settings and training rows.
 func stepsOf(s *train.Settings, rows int64) int {
 	if s.Steps > 0 {
 		return s.Steps
@@ -77,10 +78,10 @@ func stepsOf(s *train.Settings, rows int64) int {
 	return s.Epochs * int(math.Ceil(float64(rows)/float64(s.Batch)))
 }
 
-// planned reports whether the steps of a run are planned to fit into a time.
+// planned reports whether the number of steps is planned from the available time.
 func planned(c *cli.Context) bool { return !c.IsSet("steps") && !c.IsSet("epochs") }
 
-// checkTime refuses an invalid --time.
+// checkTime returns an error if --time is invalid.
 func checkTime(c *cli.Context) error {
 	switch t := c.Duration("time"); {
 	case !c.IsSet("time"):
@@ -93,10 +94,10 @@ func checkTime(c *cli.Context) error {
 	return nil
 }
 
-// planSteps sets --steps where not all steps of a run fit into a time, and --epochs where they do: the command that
-// repeats the run then has its length.
+// planSteps sets --steps if a full run does not fit into the available time, and --epochs if it
+// does. The command that repeats the run therefore has the same length.
 func planSteps(c *cli.Context, m *seq.Manifest, seed uint64, name string, within time.Duration) (err error) {
-	remaining, err := ranksOf(c).ofFirst(uint64(within)) // clocks of ranks differ, and a step more is another run
+	remaining, err := ranksOf(c).ofFirst(uint64(within)) // ranks must agree, and their clocks differ
 	if err != nil {
 		return err
 	}
@@ -130,15 +131,15 @@ func roundStep(d time.Duration) time.Duration {
 	return d.Round(100 * time.Microsecond)
 }
 
-// measurePace trains for a time, in a directory that it removes. The pace is 0 if the run ends before it is known. All
-// ranks get the measurement of the first.
+// measurePace trains for a while in a temporary directory. The result is 0 if the run ends before
+// its speed is known. All ranks return the measurement of the first rank.
 func measurePace(c *cli.Context, task *lra.Task, seed uint64, steps int, during time.Duration) (p pace, err error) {
 	dir, err := os.MkdirTemp("", "sftseq-")
 	if err != nil {
 		return p, err
 	}
 	defer os.RemoveAll(dir)
-	shown, wrote := c.App.ErrWriter, c.App.Writer // the run itself prints its settings and warnings
+	shown, wrote := c.App.ErrWriter, c.App.Writer // the real run prints its settings and warnings
 	c.App.ErrWriter, c.App.Writer = io.Discard, io.Discard
 	defer func() { c.App.ErrWriter, c.App.Writer = shown, wrote }()
 	r, err := newTrainRun(c, task, filepath.Join(dir, "run"), seed, nil)
@@ -166,7 +167,8 @@ func measurePace(c *cli.Context, task *lra.Task, seed uint64, steps int, during 
 		evaluation: time.Duration(evaluationShare * perToken * judged)}, nil
 }
 
-// tokens returns the mean number of tokens of a batch, and the number of tokens of the validation split.
+// tokens returns the mean number of tokens per batch, and the number of tokens of the validation
+// split.
 func (r *trainRun) tokens() (batch, validation float64, err error) {
 	total := func(split string) (sum float64, rows int) {
 		f, failed := r.config.OpenSplit(r.set, split)
@@ -185,16 +187,16 @@ func (r *trainRun) tokens() (batch, validation float64, err error) {
 	return train / float64(rows) * float64(r.trainer.Settings().Batch), validation, err
 }
 
-// paceWatch measures the steps of a run and stops the run when it has enough of them.
+// paceWatch measures the steps of a run, and stops the run after enough measurements.
 type paceWatch struct {
 	during time.Duration
 	steps  int
 	stop   func()
 
-	began         time.Time // end of the first step, which is slower than the others
+	began         time.Time // end of the first step, which is slower than later steps
 	took          time.Duration
 	done          int
-	before, since int // tokens of the present interval, and since the first step
+	before, since int // tokens of the current interval, and since the first step
 }
 
 func (w *paceWatch) observe(event any) {
@@ -221,7 +223,7 @@ func (w *paceWatch) observe(event any) {
 	}
 }
 
-// perToken returns the training time per token in nanoseconds; 0 if it is unknown.
+// perToken returns the training time per token in nanoseconds, or 0 if unknown.
 func (w *paceWatch) perToken() float64 {
 	if w.since == 0 {
 		return 0

@@ -11,21 +11,21 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// plainInterval is the time between two lines without a terminal.
+// plainInterval is the interval of lines without a terminal.
 const plainInterval = 10 * time.Second
 
-// trainProgress shows the progress of a run: a bar on a terminal, plain lines elsewhere.
+// trainProgress shows the progress of a run: a bar on a terminal, otherwise lines.
 type trainProgress struct {
 	out    io.Writer
-	bar    *progressbar.ProgressBar // nil: plain lines
+	bar    *progressbar.ProgressBar // nil if plain lines are written
 	steps  int
 	left   func() (time.Duration, bool) // the trainer's estimate
 	last   time.Time
 	state  train.StepReport
-	paper  bool // the preset is the published one, which is made for a GPU
-	warned bool // the warning of a long run was printed
-	// frequencies is the cross-entropy of the token frequencies on masked tokens, in bits; 0 if
-	// none are masked.
+	paper  bool // the preset is the published preset, which is meant for a GPU
+	warned bool // the warning about a long run was printed
+	// frequencies is the cross-entropy of the token frequencies on masked tokens in bits, or 0
+	// without masked tokens.
 	frequencies float64
 }
 
@@ -44,7 +44,8 @@ func (p *trainProgress) begin(t *train.Trainer, on string) {
 	}
 }
 
-// newTrainBar returns a bar without its own estimate of the time left, which would assume steps of equal duration.
+// newTrainBar returns a bar without the library's estimate of the time left, which assumes steps of
+// equal duration.
 func newTrainBar(out io.Writer, steps int) *progressbar.ProgressBar {
 	return progressbar.NewOptions(steps, progressbar.OptionSetWriter(out), progressbar.OptionSetWidth(20),
 		progressbar.OptionSetPredictTime(false), progressbar.OptionShowCount(),
@@ -52,7 +53,7 @@ func newTrainBar(out io.Writer, steps int) *progressbar.ProgressBar {
 		progressbar.OptionUseANSICodes(true))
 }
 
-// observe takes the trainer's events.
+// observe handles an event of the trainer.
 func (p *trainProgress) observe(event any) {
 	switch e := event.(type) {
 	case train.State:
@@ -96,7 +97,7 @@ func (p *trainProgress) observe(event any) {
 	}
 }
 
-// judged formats the validation scores that can select a model, besides accuracy and loss.
+// judged formats the validation scores that can select a model, other than accuracy and loss.
 func judged(e train.EvaluationReport) string {
 	switch {
 	case e.InstanceIoU != nil:
@@ -113,10 +114,10 @@ func judged(e train.EvaluationReport) string {
 	return ""
 }
 
-// longRun is the duration from which on a run is warned of at the beginning.
+// longRun is the estimated duration from which a run causes a warning.
 const longRun = 24 * time.Hour
 
-// warnLong warns once, as soon as the time can be estimated, that a run takes days.
+// warnLong prints a warning, once, when the estimated duration of a run is long.
 func (p *trainProgress) warnLong() {
 	left, known := p.left()
 	if p.warned || !known {
@@ -149,7 +150,7 @@ func (p *trainProgress) step(n int) {
 	text += "  " + p.remaining()
 	if p.bar != nil {
 		p.bar.Describe(text)
-		// An error of the bar is no reason to stop training.
+		// A drawing error must not stop training.
 		_ = p.bar.Set(n)
 		return
 	}
@@ -190,11 +191,11 @@ func thousands(v float64) string {
 	return fmt.Sprintf("%.1fk", v/1000)
 }
 
-// minAfterBest is the number of evaluations without a better one from which on they are printed.
+// minAfterBest is the number of evaluations after the best from which they are mentioned.
 const minAfterBest = 3
 
-// describeBest describes a run whose best model is from its first half, because the model overfitted or learned nothing
-// afterwards, or a run that --patience ended early. Otherwise it returns "".
+// describeBest describes a run that --patience stopped early, or a run whose best model is from its
+// first half, because the model then overfitted or stopped learning. Otherwise it returns "".
 func describeBest(s train.State, patience, steps int) string {
 	if patience > 0 && s.SinceBest >= patience && s.Step < steps {
 		return fmt.Sprintf("stopped early at step %d of %d: none of the last %d evaluations was better (--patience 0 trains to the end)", s.Step, steps, s.SinceBest)
@@ -213,7 +214,8 @@ func describeBest(s train.State, patience, steps int) string {
 // fewRowsToJudge is the number of validation rows below which an accuracy is coarse.
 const fewRowsToJudge = 100
 
-// describeJudges says how coarse an accuracy on few validation rows is; "" for many rows.
+// describeJudges describes the resolution of an accuracy on few validation rows, or returns "" for
+// many rows.
 func describeJudges(rows int) string {
 	if rows >= fewRowsToJudge {
 		return ""

@@ -16,8 +16,8 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// trainSeeds trains a run for each seed and reports the mean and standard deviation of their scores. With --resume it
-// continues the seeds that have begun, and starts the others.
+// trainSeeds trains a run for each seed, and reports the mean and standard deviation of their
+// scores. With --resume, it continues started seeds, and starts the others.
 func trainSeeds(c *cli.Context, task *lra.Task) error {
 	if c.IsSet("seed") {
 		return usage(c, "--seed and --seeds exclude each other")
@@ -33,7 +33,7 @@ func trainSeeds(c *cli.Context, task *lra.Task) error {
 		return fmt.Errorf("%s holds a model or a run, and --seeds trains each seed in a folder in --out: expected another --out", shellQuote(c.String("out")))
 	}
 	dirOf := func(seed uint64) string { return filepath.Join(c.String("out"), fmt.Sprintf("seed-%d", seed)) }
-	if !c.Bool("resume") { // a directory in use is found before hours are spent on the others
+	if !c.Bool("resume") { // find a directory in use before hours are spent on other seeds
 		for _, seed := range seeds {
 			if _, err := checkpointOf(c, dirOf(seed)); err != nil {
 				return err
@@ -79,7 +79,7 @@ func trainSeeds(c *cli.Context, task *lra.Task) error {
 	return nil
 }
 
-// firstBegun returns the checkpoint of the first seed that --resume continues, nil if there is none.
+// firstBegun returns the checkpoint of the first started seed that --resume continues, or nil.
 func firstBegun(c *cli.Context, seeds []uint64, dirOf func(uint64) string) (*train.Checkpoint, error) {
 	if !c.Bool("resume") {
 		return nil, nil
@@ -93,7 +93,7 @@ func firstBegun(c *cli.Context, seeds []uint64, dirOf func(uint64) string) (*tra
 	return nil, nil
 }
 
-// loadCheckpoint reads a checkpoint, on one rank for all.
+// loadCheckpoint reads a checkpoint, on one rank for all ranks.
 func loadCheckpoint(c *cli.Context, dir string) (*train.Checkpoint, error) {
 	if ranks := communicator(c); ranks != nil {
 		return train.LoadSharedCheckpoint(ranks, dir)
@@ -101,21 +101,21 @@ func loadCheckpoint(c *cli.Context, dir string) (*train.Checkpoint, error) {
 	return train.LoadCheckpoint(dir)
 }
 
-// checkBegun refuses to start a seed with other settings than a seed that has begun: the mean of different runs is
-// meaningless.
+// checkBegun returns an error if a seed would start with settings that differ from a started
+// seed's, because a mean over different runs is meaningless.
 func checkBegun(c *cli.Context, begun *train.Checkpoint, config *sft.Config, settings *train.Settings,
 	data string) error {
 	if begun == nil {
 		return nil
 	}
 	want := *settings
-	if err := resumeSettings(c, &want, begun); err != nil { // its own, with another end where flags move it
+	if err := resumeSettings(c, &want, begun); err != nil { // the stored settings, with a new end if flags set one
 		return err
 	}
 	others := provenance.Differences(begun, want, *settings, *config, data, c.String("init-from"))
 	if len(others) == 0 {
 		return nil
 	}
-	was, _ := provenance.Of(begun.Config) // one that cannot be read names no command
+	was, _ := provenance.Of(begun.Config) // an unreadable provenance has no command
 	return fmt.Errorf("seed %d has not begun, and with these flags it would be trained otherwise than seed %d, which was started by\n  %s\nand has %s: give its flags beside --resume", settings.Seed, want.Seed, was.Command, strings.Join(others, "; "))
 }

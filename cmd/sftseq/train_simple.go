@@ -12,9 +12,10 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// simple formats the baselines on the validation split, "" if unknown, and names the one that is better than the model,
-// "" if none is. The conversion has measured those of classes; those of numbers, several labels and tags are measured
-// here in seconds. A failure there does not fail the run.
+// simple returns the validation scores of the baselines as text, or "" if unknown, and the name of
+// a baseline that is better than the model, or "". For classes, the conversion has measured the
+// baselines. For numbers, several labels and tags, simple measures them within seconds. A failure
+// does not fail the run.
 func (r *trainRun) simple(c *cli.Context) (text, better string) {
 	if r.baseline != nil {
 		return r.baseline.String(), task.Ahead(task.Accuracies(r.baseline), r.trainer.State().Best, task.AsPercent)
@@ -33,8 +34,8 @@ func (r *trainRun) simple(c *cli.Context) (text, better string) {
 	return strings.Join(texts, ", "), task.Ahead(said, r.own(), r.showOwn)
 }
 
-// own returns the score of the saved model in the metric of the task's baselines; NaN, which no score exceeds, if it is
-// unknown.
+// own returns the score of the saved model in the metric of the task's baselines. An unknown score
+// is NaN, which does not compare as better or worse.
 func (r *trainRun) own() float64 {
 	m, err := train.ReadMetrics(r.dir)
 	if err != nil {
@@ -55,7 +56,8 @@ func (r *trainRun) own() float64 {
 	return math.NaN()
 }
 
-// negative returns −v if it applies, nil otherwise: the smallest error is the best.
+// negative returns −v if applies is set, else nil. Negated errors rank like scores: the largest is
+// the best.
 func negative(v *float64, applies bool) *float64 {
 	if v == nil || !applies {
 		return nil
@@ -63,7 +65,7 @@ func negative(v *float64, applies bool) *float64 {
 	return new(-*v)
 }
 
-// showOwn formats a score of own.
+// showOwn formats a score returned by own.
 func (r *trainRun) showOwn(v float64) string {
 	return task.Of(r.config).ShowScore(v, r.trainer.Settings().Select)
 }

@@ -7,14 +7,14 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// trainEvents writes the contents of metrics.jsonl to an event file, for TensorBoard.
+// trainEvents writes the contents of metrics.jsonl to an event file for TensorBoard.
 type trainEvents struct {
 	file *tensorboard.Writer
-	err  error // the first write error, after which the file gets no more events; the run continues
+	err  error // first write error, after which no more events are written; the run continues
 }
 
-// newTrainEvents creates a file for a run that has completed a number of steps. It writes the events of the last
-// step again, because they may have been lost. They may occur twice.
+// newTrainEvents creates an event file for a run that has completed done steps. It writes the
+// events of the last step again, because they may have been lost. Events may therefore occur twice.
 func newTrainEvents(dir string, done int) (*trainEvents, error) {
 	m := &train.Metrics{}
 	if done > 0 {
@@ -41,7 +41,7 @@ func newTrainEvents(dir string, done int) (*trainEvents, error) {
 	return e, nil
 }
 
-// observe takes the trainer's events, and returns a warning if one could not be written.
+// observe writes an event of the trainer, and returns a warning if writing failed.
 func (e *trainEvents) observe(event any) any {
 	if e.err != nil {
 		return nil
@@ -77,7 +77,7 @@ type optional struct {
 	value *float64
 }
 
-// given returns first and those of the optional scalars that are set.
+// given returns first and the optional scalars that are set.
 func given(first tensorboard.Scalar, others ...optional) []tensorboard.Scalar {
 	out := []tensorboard.Scalar{first}
 	for _, o := range others {

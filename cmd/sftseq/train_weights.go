@@ -16,14 +16,15 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// balanced is the value of --class-weights that weights classes by their rows.
+// balanced is the value of --class-weights for weights inversely proportional to class frequencies.
 const balanced = "balanced"
 
-// maxWeightsBytes bounds the size of a file of weights.
+// maxWeightsBytes is the maximum size of a file of weights.
 const maxWeightsBytes = 16 << 20
 
-// classWeights returns the weights of --class-weights, nil if it is not set. Their mean over the rows of the training
-// split is 1, so that the scale of the loss and the effect of the learning rate are unchanged.
+// classWeights returns the weights of --class-weights, or nil if the flag is not set. Their mean
+// over the rows of the training split is 1, so the scale of the loss and the effect of the learning
+// rate are unchanged.
 func classWeights(c *cli.Context, set *seq.Dataset) ([]float64, error) {
 	from, names := c.String("class-weights"), set.Manifest.LabelNames
 	if from == "" {
@@ -68,7 +69,7 @@ func classWeights(c *cli.Context, set *seq.Dataset) ([]float64, error) {
 		from, sum)
 }
 
-// sameWeights refuses weights that differ from those that a run was started with.
+// sameWeights returns an error if the weights differ from the weights with which a run was started.
 func sameWeights(c *cli.Context, set *seq.Dataset, from *train.Checkpoint) error {
 	weights, err := classWeights(c, set)
 	if err == nil && weights != nil && !slices.Equal(weights, from.Settings.ClassWeights) {
@@ -78,7 +79,8 @@ func sameWeights(c *cli.Context, set *seq.Dataset, from *train.Checkpoint) error
 	return err
 }
 
-// readWeights reads the weights of classes from a JSON object with their names. Other classes have the weight 1.
+// readWeights reads class weights from a JSON object. Classes that are not in the object have the
+// weight 1.
 func readWeights(path string, names []string, weights []float64) error {
 	text, err := atomicfile.ReadRegular(path, maxWeightsBytes)
 	if errors.Is(err, os.ErrNotExist) {
@@ -121,7 +123,7 @@ func describeWeights(names []string, weights []float64) string {
 	return "class weights: " + shortList(words, 12)
 }
 
-// lineOf returns the line of a JSON error in a text.
+// lineOf returns the line number of a JSON error in a text.
 func lineOf(text []byte, err error) int {
 	offset := 0
 	var syntax *json.SyntaxError

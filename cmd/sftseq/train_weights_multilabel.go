@@ -7,8 +7,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// labelWeights returns, for a multi-label task, the weights of the loss of positive labels: balanced is the ratio of
-// rows without the label to rows with it; a JSON file gives the weights unchanged.
+// labelWeights returns the loss weights of positive labels for a multi-label task. balanced is the
+// ratio of rows without the label to rows with the label. A JSON file sets the weights unchanged.
 func labelWeights(from string, set *seq.Dataset) ([]float64, error) {
 	names, train := set.Manifest.LabelNames, set.Manifest.Splits["train"]
 	weights := make([]float64, len(names))
@@ -24,7 +24,7 @@ func labelWeights(from string, set *seq.Dataset) ([]float64, error) {
 	}
 	rows := train.Rows - train.Labels[seq.Unlabelled]
 	for i, name := range names {
-		weights[i] = 1 // no row has the label, or all have it
+		weights[i] = 1 // no row or every row has the label
 		if n := train.Labels[name]; n > 0 && n < rows {
 			weights[i] = float64(rows-n) / float64(n)
 		}

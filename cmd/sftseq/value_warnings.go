@@ -11,12 +11,12 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// missingNames are texts that other programs write for a missing value.
+// missingNames are texts by which other programs represent a missing value.
 var missingNames = []string{"NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL",
 	"None", `\N`, "?", "-", "--"}
 
-// missingWarnings warns of class names that other programs write for a missing value, names with undecodable
-// characters, numbers among names, and labels that all rows have.
+// missingWarnings warns of class names that represent missing values in other programs, names with
+// undecodable characters, numbers among names, and labels that all rows have.
 func missingWarnings(m *seq.Manifest) (out []string) {
 	used := usedNames(m)
 	if m.Task == seq.Tagging {
@@ -61,7 +61,8 @@ func missingWarnings(m *seq.Manifest) (out []string) {
 	return out
 }
 
-// typeWarnings warns if there are nearly as many types of spans as spans: they are names of single spans.
+// typeWarnings warns if there are nearly as many span types as spans, because the types are then
+// names of single spans.
 func typeWarnings(m *seq.Manifest, used []string) []string {
 	types, spans := 0, int64(0)
 	example := ""
@@ -81,12 +82,12 @@ func typeWarnings(m *seq.Manifest, used []string) []string {
 	return []string{fmt.Sprintf("%d types for %d spans, such as %q: a model does not learn a type that occurs once: write the kind of a span in place of its name", types, spans, example)}
 }
 
-// farOff is the number of deviations of train by which the mean of another split may differ before its units are
-// doubted.
+// farOff is the number of train's standard deviations by which the mean of another split must
+// differ to cause a warning about units.
 const farOff = 5
 
-// numberWarnings warns of numbers that are constant in train, and of numbers whose mean in another split is far from
-// that in train.
+// numberWarnings warns of numbers that are constant in train, and of numbers whose mean in another
+// split is far from the mean in train.
 func numberWarnings(m *seq.Manifest) (out []string) {
 	for _, n := range m.Splits["train"].Numbers {
 		if n.Rows > 1 && n.Min == n.Max {

@@ -31,17 +31,17 @@ kernels are those of the CPU's fastest instruction set; SFTSEQ_SIMD chooses anot
 	}
 }
 
-// versionInfo is the version information for a bug report.
+// versionInfo is version information for bug reports.
 type versionInfo struct {
 	Version   string   `json:"version"`
-	Revision  string   `json:"revision,omitempty"` // the commit, where the program was built from a checkout
+	Revision  string   `json:"revision,omitempty"` // commit, if built from a checkout
 	Committed string   `json:"committed,omitempty"`
 	Modified  bool     `json:"modified"`
 	Go        string   `json:"go"`
 	System    string   `json:"system"`
 	Kernels   string   `json:"kernels"`
-	Available []string `json:"available"` // kernels that this CPU runs, the fastest first
-	Vulkan    bool     `json:"vulkan"`    // the program supports it; sftseq devices shows whether the machine does
+	Available []string `json:"available"` // kernels that this CPU supports, fastest first
+	Vulkan    bool     `json:"vulkan"`    // supported by the program, not necessarily by the machine
 }
 
 func printVersion(c *cli.Context) error {
@@ -73,7 +73,7 @@ func writeVersion(w io.Writer, info versionInfo) error {
 	return l.err
 }
 
-// String returns the module's version and, if the program was built from a checkout, the revision.
+// String returns the module's version and, if built from a checkout, the revision.
 func (i versionInfo) String() string {
 	text := i.Version
 	if i.Revision != "" {

@@ -21,7 +21,6 @@ const (
 //
 // Source: Fruchterman, Reingold, "Graph Drawing by Force-directed Placement", Software: Practice
 // and Experience 21, 1991.
-// and Experience 21, 1991.
 func laidOut(nodes int, edges []seq.Edge) *chart.Plane {
 	p := &chart.Plane{Points: make([]chart.Point, nodes), Edges: joined(edges)}
 	for n := range p.Points {
