@@ -1,9 +1,9 @@
 // Package answer computes the predictions of the commands predict and embed: it reads lines of JSON
 // or rows of tables in batches and writes one reply each, in the same order.
 //
-// As in a server, package requests parses each request and makes the reply, so that replies of
-// serve and lines of predict have the same numbers. The difference is the scheduling: here the next
-// batch is read while one is computed, and there a queue shares the model between clients.
+// As in a server, package requests parses the requests and makes the replies, so that serve and
+// predict give the same numbers. Only the scheduling differs: predict reads the next batch while
+// one is computed, and a server has a queue that shares the model between clients.
 package answer
 
 import (
@@ -20,21 +20,21 @@ import (
 
 // Model replies to requests of one kind.
 type Model struct {
-	// Sequences are the allowed numbers of sequences in a request: 1, 2, or either.
+	// Sequences are the allowed numbers of sequences per request: 1, 2, or either.
 	Sequences []int
 	// Record converts an Arrow record of sequences to a record of results.
 	Record func(context.Context, arrow.Record) (arrow.Record, error)
 	// Longest is the number of tokens of the longest training row; 0 means unknown. Far counts the
-	// requests with more than [FarLonger] times that number of tokens. Most is the number of tokens
-	// of the longest request.
+	// requests longer than [FarLonger] times Longest, and Most is the length of the longest of
+	// them.
 	Longest, Far, Most int
 	// Off counts the requests with numbers that deviate from those of training by more than
 	// [FarOff] standard deviations.
 	Off int
 
 	config *sft.Config
-	// answer returns a reply for each of the requests, all of which are valid. A *requests.Failure
-	// in place of a reply is the error of that request.
+	// answer returns a reply for each of the requests, which are all valid. A *requests.Failure in
+	// place of a reply is the error of the request.
 	answer  func(ctx context.Context, batch []*requests.Request) ([]any, error)
 	columns func(c *sft.Config, format string, pair bool) replyColumns // columns of a reply to a table's row
 	places  bool                                                       // replies are [requests.Spans]
@@ -60,7 +60,7 @@ func (m *Model) measure(batch []*requests.Request) {
 // those of training.
 const FarOff = 10
 
-// isOff reports whether the root mean square of the numbers of one name, standardised as in training, is above FarOff.
+// isOff reports whether a feature's root mean square, standardised as in training, is above FarOff.
 func (m *Model) isOff(features [][]float32) bool {
 	for j, s := range m.config.FeatureScales {
 		sum := 0.0
@@ -75,10 +75,11 @@ func (m *Model) isOff(features [][]float32) bool {
 	return false
 }
 
-// Task is the part of a model's task that a [Predictor] needs. Package task has one for each.
+// Task is the part of a model's task that a [Predictor] needs. Package task has an implementation
+// for each task.
 type Task interface {
 	requests.Task
-	// Columns returns the columns of a reply in a table of a format.
+	// Columns returns the columns of a reply in a table of the given format.
 	Columns(format string) requests.Columns
 	// HasPlaces reports whether replies are [requests.Spans], which have positions in the text.
 	HasPlaces() bool
@@ -110,8 +111,8 @@ func Predictor(t Task, scorer *sft.Scorer, explain bool) *Model {
 		}}
 }
 
-// Embedder returns a model that embeds single sequences, and for retrieval also pairs:
-// [requests.Embedding].
+// Embedder returns a model that replies with [requests.Embedding] to single sequences, and for
+// retrieval also to pairs.
 func Embedder(scorer *sft.Scorer) *Model {
 	c := scorer.Config()
 	return &Model{Sequences: []int{1, c.Sequences()}, Record: scorer.Embed, config: c, columns: embeddingColumns,
@@ -143,8 +144,8 @@ func (m *Model) Parser(dir, file string) *requests.Parser {
 	return p
 }
 
-// Filler returns a model that fills masks: [requests.Filling], with the given number of candidates
-// for each. The tokenizer may be nil.
+// Filler returns a model that replies with [requests.Filling], with the given number of candidates
+// per mask. tokenizer may be nil.
 func Filler(scorer *sft.Scorer, tokenizer tokenizers.Tokenizer, candidates int) *Model {
 	c := scorer.Config()
 	return &Model{Sequences: []int{1}, config: c,
@@ -174,8 +175,8 @@ func orFailure[R any](reply R, err error) any {
 	return reply
 }
 
-// Answer returns a reply for each of a batch of requests: the model's for a valid request, a
-// [requests.Refusal] for any other.
+// Answer returns a reply for each request of a batch: the model's reply to a valid request, a
+// [requests.Refusal] otherwise.
 func (m *Model) Answer(ctx context.Context, batch []*requests.Request) ([]any, error) {
 	var good []*requests.Request
 	for _, r := range batch {

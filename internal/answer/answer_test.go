@@ -45,8 +45,8 @@ type sized int
 
 func (n sized) Tokens() int { return int(n) }
 
-// TestBatches: waiting rows form one batch, up to a limit of rows and of tokens; then reading
-// blocks.
+// TestBatches checks that waiting rows form one batch up to the limits of rows and tokens, and that
+// reading then blocks.
 func TestBatches(t *testing.T) {
 	for row, most := range map[sized]int{1: requests.BatchRows, requests.BatchTokens / 4: 4,
 		2 * requests.BatchTokens: 1} {
@@ -62,18 +62,19 @@ func TestBatches(t *testing.T) {
 			for start := time.Now(); sent.Load() < before+int64(most) && time.Since(start) < time.Second; {
 				time.Sleep(time.Millisecond)
 			}
-			time.Sleep(20 * time.Millisecond) // one more than the limit
+			time.Sleep(20 * time.Millisecond) // the reader has one more row than the limit
 			if batch := <-batches; len(batch) != most {
-				t.Errorf("rows of %d tokens: a batch of %d, want %d", row, len(batch), most)
+				t.Errorf("rows of %d tokens: got a batch of %d, want %d", row, len(batch), most)
 			}
 		}
 		if batch, more := <-batches; more {
-			t.Errorf("rows of %d tokens: another batch of %d", row, len(batch))
+			t.Errorf("rows of %d tokens: got another batch of %d, want none", row, len(batch))
 		}
 	}
 }
 
-// TestLines: replies have the order of the lines, whether these are valid or not.
+// TestLines checks that replies have the order of the lines, with errors in the places of invalid
+// lines.
 func TestLines(t *testing.T) {
 	var in strings.Builder
 	for i := range 700 {
@@ -97,19 +98,19 @@ func TestLines(t *testing.T) {
 		}
 		want := n
 		if n%7 == 3 {
-			want = n + 1 // number of the line
+			want = n + 1 // an invalid line has its line number as id
 		}
 		if err := json.Unmarshal([]byte(line), &r); err != nil || r.ID != want || (r.Error != nil) != (n%7 == 3) {
-			t.Fatalf("reply %d: %s (%v)", n, line, err)
+			t.Fatalf("reply %d: got %s (error %v)", n, line, err)
 		}
 		n++
 	}
 	if n != 700 {
-		t.Errorf("%d replies", n)
+		t.Errorf("got %d replies, want 700", n)
 	}
 }
 
-// TestAtOnce: a client that waits for a reply before it writes more gets the reply immediately.
+// TestAtOnce checks that a client gets the reply to a line before it writes the next line.
 func TestAtOnce(t *testing.T) {
 	in, typed := io.Pipe()
 	shown, out := io.Pipe()
@@ -120,14 +121,15 @@ func TestAtOnce(t *testing.T) {
 	for i := range 3 {
 		fmt.Fprintf(typed, "{\"id\":%d,\"tokens\":[1]}\n", i)
 		if line, err := answers.ReadString('\n'); err != nil || !strings.HasPrefix(line, fmt.Sprintf(`{"id":%d,`, i)) {
-			t.Fatalf("%q, %v", line, err)
+			t.Fatalf("got %q, error %v", line, err)
 		}
 	}
 	typed.Close()
 	must.Check(t, <-done)
 }
 
-// TestHint: the hint appears if no line can be read, and only then.
+// TestHint checks that the error has the hint only if all lines failed and the first line is within
+// the length limit.
 func TestHint(t *testing.T) {
 	m, parser := echo()
 	hint := func(first []byte) string { return "; not " + string(first) }
@@ -135,13 +137,13 @@ func TestHint(t *testing.T) {
 		"a,b\n{\"tokens\":[1]}\n": "1 of 2 lines failed", strings.Repeat("a", 99) + "\n": "1 of 1 lines failed"} {
 		if err := m.Lines(t.Context(), parser, 50, hint, strings.NewReader(in), io.Discard); err == nil ||
 			err.Error() != want {
-			t.Errorf("%.20q: error %v, want %s", in, err, want)
+			t.Errorf("%.20q: got error %v, want %s", in, err, want)
 		}
 	}
 }
 
-// TestStops: cancellation ends a run that waits for input, and an input that fails is an error with
-// its line.
+// TestStops checks that cancellation ends Lines while it waits for input, and that a read error
+// names the last line.
 func TestStops(t *testing.T) {
 	m, parser := echo()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -160,7 +162,8 @@ func TestStops(t *testing.T) {
 	}
 }
 
-// TestOwnFailure: a reply that cannot be made is the error of its line, which keeps its id.
+// TestOwnFailure checks that output that JSON cannot represent becomes the error of its line, with
+// the line's id.
 func TestOwnFailure(t *testing.T) {
 	m, parser := echo()
 	m.answer = func(_ context.Context, batch []*requests.Request) ([]any, error) {
@@ -175,6 +178,6 @@ func TestOwnFailure(t *testing.T) {
 	err := m.Lines(t.Context(), parser, 1<<20, noHint, strings.NewReader(`{"id":"x","tokens":[1]}`), &out)
 	if want := `{"id":"x","error":{"code":-32603,"message":"the model's output is not finite"}}` +
 		"\n"; out.String() != want || err == nil {
-		t.Errorf("%s, error %v", out.String(), err)
+		t.Errorf("got %s, error %v", out.String(), err)
 	}
 }

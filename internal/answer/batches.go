@@ -6,8 +6,8 @@ import (
 	"github.com/sftseq/sftseq/internal/requests"
 )
 
-// gather returns batches of the values that read sends: those that wait when a batch is requested,
-// up to a limit.
+// gather returns a channel of batches. A batch has the values that read has sent since the previous
+// batch was received, up to the limits of a batch.
 func gather[R interface{ Tokens() int }](ctx context.Context, read func(to chan<- R)) <-chan []R {
 	rows, batches := make(chan R), make(chan []R)
 	go func() {

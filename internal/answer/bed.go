@@ -13,14 +13,14 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// bedWriter writes spans as lines of BED with six columns: the name of the record, the start,
-// counted from 0, the end (exclusive), the label, 1000 times the score, and the strand of labels
-// that end with (+) or (-). A row without spans, or with an error, has no line.
+// bedWriter writes spans as lines of BED with six columns: the name of the record, the start from
+// 0, the exclusive end, the label, 1000 times the score, and the strand of labels that end with (+)
+// or (-). Rows without spans or with an error have no line.
 //
 // Source: Niu, Denisko, Hoffman, "The Browser Extensible Data (BED) format", GA4GH, 2022.
 type bedWriter struct{ w *bufio.Writer }
 
-// newBED returns a writer of BED that receives the predictions for the rows of a table.
+// newBED returns a BED writer for the predictions of a table's rows.
 func (m *Model) newBED(to io.Writer, t *Table) (table.Writer, error) {
 	switch {
 	case !m.places:
@@ -39,8 +39,7 @@ func (m *Model) newBED(to io.Writer, t *Table) (table.Writer, error) {
 	return &bedWriter{bufio.NewWriterSize(to, 1<<16)}, nil
 }
 
-// Write writes the spans of a row, which consists of its id, the model's reply or nil, and an error
-// or nil.
+// Write writes the spans of a row: its id, the model's reply or nil, and an error or nil.
 func (b *bedWriter) Write(row []any) error {
 	if row[1] == nil {
 		return nil
@@ -70,7 +69,8 @@ func (b *bedWriter) Write(row []any) error {
 	return nil
 }
 
-// strandOf splits a label such as gene(+) into the name and the strand, which is "." without one.
+// strandOf splits a label such as gene(+) into name and strand. The strand is "." if the label has
+// none.
 func strandOf(label string) (name, strand string) {
 	for _, strand := range []string{"+", "-"} {
 		if name, ok := strings.CutSuffix(label, "("+strand+")"); ok && name != "" {

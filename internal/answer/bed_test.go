@@ -11,8 +11,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestBED: a row has a line of six columns for each span, in order. Names that BED cannot
-// represent, and models without spans, are errors.
+// TestBED checks that a row has a BED line of six columns per span, in order. Names that BED cannot
+// represent and models without spans are errors.
 func TestBED(t *testing.T) {
 	cfg := &sft.Config{Task: config.Tagging}
 	m := &Model{config: cfg, places: true, columns: predictionColumns(task.Of(cfg))}
@@ -35,7 +35,7 @@ func TestBED(t *testing.T) {
 	}
 	if want := "chr1\t1\t3\tgene\t988\t-\nchr1\t7\t8\tx y\t1000\t.\nchr1\t8\t9\t(+)\t0\t.\n"; out.String() != want ||
 		rows.Failed != 1 {
-		t.Errorf("%q, want %q, %d failed", out.String(), want, rows.Failed)
+		t.Errorf("got %q, want %q; got %d failed rows, want 1", out.String(), want, rows.Failed)
 	}
 	classes := &sft.Config{Task: config.Classification}
 	one := config.Span{Start: 1, End: 3, Label: "gene"}

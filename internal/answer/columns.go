@@ -9,15 +9,15 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// replyColumns are the columns of a model's reply to a row. JSON lines have the fields of replies
-// to lines; other formats have columns that are easy to join with other tables.
+// replyColumns are the columns of a model's reply to a row. In JSON lines they are the fields of
+// replies to lines; other formats have columns that are easy to join with other tables.
 type replyColumns struct {
 	columns []table.OutputColumn
 	values  func(reply any) []any
 	lines   bool // the columns are fields of JSON lines
 }
 
-// predictionColumns are the columns of a predictor's replies.
+// predictionColumns returns a function that returns the columns of a predictor's replies.
 func predictionColumns(t Task) func(c *sft.Config, format string, pair bool) replyColumns {
 	return func(c *sft.Config, format string, pair bool) replyColumns {
 		of := t.Columns(format)
@@ -36,7 +36,7 @@ func predictionColumns(t Task) func(c *sft.Config, format string, pair bool) rep
 	}
 }
 
-// embeddingColumns are the columns of a vector, or of the two of a pair.
+// embeddingColumns returns the columns of a vector, or of both vectors of a pair.
 func embeddingColumns(c *sft.Config, format string, pair bool) replyColumns {
 	names := []string{"embedding"}
 	if pair {
@@ -62,7 +62,7 @@ func embeddingColumns(c *sft.Config, format string, pair bool) replyColumns {
 	return out
 }
 
-// lineColumns are the columns of a reply to a line, which ends with the numbers of tokens.
+// lineColumns returns the columns of a reply in JSON lines, which end with the token counts.
 func lineColumns(c *sft.Config, pair bool, names []string,
 	values func(reply any) ([]any, requests.Sizes)) replyColumns {
 	names = append(names, "length")
@@ -90,8 +90,8 @@ func lineColumns(c *sft.Config, pair bool, names []string,
 	return out
 }
 
-// tableColumns returns all columns of the output: the id, the kept columns, those of the reply, and
-// an error. A kept column whose name is taken is renamed to input_NAME.
+// tableColumns returns all columns of the output: the id, the kept columns, the reply's columns,
+// and an error. A kept column whose name is taken is renamed to input_NAME.
 func tableColumns(t *Table, reply []table.OutputColumn, format string) []table.OutputColumn {
 	errors := table.OutputColumn{Name: "error", Omit: true}
 	if format == "jsonl" {
@@ -101,7 +101,7 @@ func tableColumns(t *Table, reply []table.OutputColumn, format string) []table.O
 	for _, c := range reply {
 		taken[c.Name] = true
 		for i := range c.Width {
-			taken[fmt.Sprintf("%s_%d", c.Name, i)] = true // as CSV names them
+			taken[fmt.Sprintf("%s_%d", c.Name, i)] = true // the column names in CSV
 		}
 	}
 	column := func(name, of string) table.OutputColumn {

@@ -12,12 +12,13 @@ import (
 	"github.com/sftseq/sftseq/internal/requests"
 )
 
-// Lines replies to the lines of in on out, in order. After all replies, it returns an error if some
-// lines were invalid. Lines longer than maxLine bytes are refused. If no line can be read, hint
-// returns advice for the first one.
+// Lines writes a reply to out for each line of in, in order. After all replies it returns an error
+// if lines were invalid. Lines longer than maxLine bytes are invalid. If all lines are invalid, the
+// error has the hint for the first line.
 //
-// It reads ahead while the model runs: a batch has the lines that arrived during the previous one.
-// So a person at a terminal gets each reply immediately, and a file is read in large batches.
+// Lines reads ahead while the model computes: a batch has the lines that arrived during the
+// previous batch. A user at a terminal thus gets each reply immediately, and a file is read in
+// large batches.
 func (m *Model) Lines(ctx context.Context, parser *requests.Parser, maxLine int, hint func(first []byte) string,
 	in io.Reader, out io.Writer) error {
 	r := lines{parser: parser, in: jsonlines.NewReader(in, maxLine), hint: hint}
@@ -69,10 +70,10 @@ type lines struct {
 	parser *requests.Parser
 	in     *jsonlines.Reader
 	hint   func(first []byte) string
-	todo   string // from hint
+	todo   string // hint for the first line
 }
 
-// read parses lines until the end.
+// read sends the parsed lines to a channel until the end of input.
 func (r *lines) read(ctx context.Context, to chan<- *requests.Request) error {
 	for {
 		line, err := r.in.Next()

@@ -20,13 +20,13 @@ import (
 type Table struct {
 	Path    string
 	Named   []string      // names of rows, see [table.NewNames]; nil means the path alone
-	Options table.Options // their Columns have all of the following
-	Sources []string      // columns that the model reads: one, or two of a pair
+	Options table.Options // Options.Columns has all columns below
+	Sources []string      // columns that the model reads: one, or two for a pair
 	Tokens  bool          // the columns are lists of token ids
 	Points  bool          // the columns are lists of features
-	ID      string        // name of the column, or ""
+	ID      string        // name of the id column, or ""
 	Keep    []string
-	// types of columns in Keep and ID, nil for text
+	// Types are the Arrow types of columns in Keep and ID; text columns are absent.
 	Types map[string]arrow.Field
 
 	letters bool // remove white space from texts, as BED counts bases
@@ -38,7 +38,7 @@ func (t *Table) typed(column string) bool {
 	return ok && column != ""
 }
 
-// tableRow is a row that the model processes.
+// tableRow is a row with its request.
 type tableRow struct {
 	*requests.Request
 	place string // location in errors
@@ -48,8 +48,8 @@ type tableRow struct {
 	size  int // bytes of the kept columns
 }
 
-// Tokens is the part of a batch that the row takes. It exceeds the length of the sequence for a row
-// with much longer columns.
+// Tokens returns the row's size in a batch. It exceeds the length of the sequence if the kept
+// columns are much longer.
 func (r *tableRow) Tokens() int { return max(r.Request.Tokens(), r.size/16) }
 
 // tableReader converts rows to requests.
@@ -58,7 +58,7 @@ type tableReader struct {
 	parser *requests.Parser
 	names  *table.Names
 	at     map[string]int // indices of columns in the values
-	all    []string       // columns of the table, nil if only the rows have them
+	all    []string       // columns of the table; nil if only rows have column names
 }
 
 func newTableReader(in *Table, parser *requests.Parser, all []string) *tableReader {
@@ -75,7 +75,7 @@ func newTableReader(in *Table, parser *requests.Parser, all []string) *tableRead
 
 // read reads rows until the end.
 func (r *tableReader) read(ctx context.Context, t table.Reader, rows chan<- *tableRow) error {
-	var row table.Row // its memory is reused
+	var row table.Row // reused for all rows
 	for {
 		err := t.Next(&row)
 		if err == io.EOF {
@@ -92,8 +92,8 @@ func (r *tableReader) read(ctx context.Context, t table.Reader, rows chan<- *tab
 	}
 }
 
-// request converts a row to a request. A row that cannot be read has its location, and the columns
-// that can be read.
+// request converts a row to a request. For an invalid row the result has its location and all
+// readable columns.
 func (r *tableReader) request(row *table.Row) *tableRow {
 	out := &tableRow{Request: &requests.Request{}, place: row.Place(), name: r.names.Of(row),
 		kept: make([]any, len(r.Keep))}
@@ -142,7 +142,7 @@ func (r *tableReader) request(row *table.Row) *tableRow {
 	return out
 }
 
-// series converts a series in one column, which the output keeps, to a list.
+// series converts a kept series in one column to a JSON list of numbers.
 func (r *tableReader) series(name string, v table.Value) table.Value {
 	if v.Features == nil || !slices.Equal(r.Options.Series, []string{name}) {
 		return v
@@ -158,9 +158,9 @@ func (r *tableReader) series(name string, v table.Value) table.Value {
 	return table.Value{Text: string(text), JSON: true}
 }
 
-// clearMisplaced keeps only the columns before those that the model reads, for a row with the wrong
-// number of fields. The usual cause is an unquoted delimiter or a quote in a text, after which all
-// columns are shifted.
+// clearMisplaced handles a row with the wrong number of fields. It keeps only the columns before
+// the model's input columns. The usual cause is an unquoted delimiter or quote in a text, which
+// shifts all later columns.
 func (r *tableReader) clearMisplaced(row *table.Row) {
 	front := slices.IndexFunc(r.all, func(column string) bool { return slices.Contains(r.Sources, column) })
 	for i, name := range r.Options.Columns {
@@ -170,7 +170,7 @@ func (r *tableReader) clearMisplaced(row *table.Row) {
 	}
 }
 
-// sequence adds the value of a column to a request.
+// sequence adds a column's value as a sequence of the request.
 func (r *tableReader) sequence(to *requests.Request, name string, row *table.Row) error {
 	v := row.Values[r.at[name]]
 	tokens := v.Tokens
@@ -202,7 +202,7 @@ func (r *tableReader) sequence(to *requests.Request, name string, row *table.Row
 	if err != nil {
 		return fmt.Errorf("column %s: %w", name, err)
 	}
-	if len(tokens) < n { // a short part would keep all of the memory
+	if len(tokens) < n { // without a copy, the whole sequence would be kept
 		tokens = slices.Clone(tokens)
 	}
 	if !r.Tokens {
@@ -212,7 +212,7 @@ func (r *tableReader) sequence(to *requests.Request, name string, row *table.Row
 	return nil
 }
 
-// written converts a column's value for the output, nil if it is missing.
+// written converts a column's value for the output; nil means missing.
 func (r *tableReader) written(column string, v table.Value) (any, error) {
 	switch {
 	case v.Null:

@@ -11,8 +11,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestRowHead: a row keeps the part of a long sequence that the model reads, and its spans have
-// positions in the text.
+// TestRowHead checks that a row keeps only the tokens inside the input window, and that its spans
+// have positions in the text.
 func TestRowHead(t *testing.T) {
 	c := &sft.Config{
 		Task: config.Tagging,
@@ -29,16 +29,17 @@ func TestRowHead(t *testing.T) {
 		t.Fatal(row.Failure)
 	}
 	if kept := cap(row.Sequences[0]); kept > 8 || row.Lengths[0] != 3+1<<16 || row.Tokens() != 3 {
-		t.Errorf("%d tokens are kept of %d, %d in a batch", kept, row.Lengths[0], row.Tokens())
+		t.Errorf("got a slice of %d of %d tokens, Tokens() = %d, want at most 8 and 3", kept, row.Lengths[0],
+			row.Tokens())
 	}
 	s, err := requests.NewSpans(c.Spans([]float32{0, 0, 0}), row.Request)
 	if err != nil || len(s.Spans) != 1 || s.Spans[0].Start != 0 || s.Spans[0].End != 2 ||
 		s.Unit != requests.Characters {
-		t.Errorf("%+v, %v", s, err)
+		t.Errorf("got spans %+v, error %v", s, err)
 	}
 }
 
-// TestFailedRow: a pair whose second sequence cannot be read keeps nothing of the first.
+// TestFailedRow checks that a pair with an invalid second sequence keeps nothing of the first.
 func TestFailedRow(t *testing.T) {
 	c := &sft.Config{
 		Task: config.Retrieval,
@@ -52,6 +53,6 @@ func TestFailedRow(t *testing.T) {
 	row := r.request(&table.Row{File: "f", Line: 1,
 		Values: []table.Value{{Text: strings.Repeat("b", 50)}, {Null: true}}})
 	if row.Failure == nil || row.Failure.Message != "column b: expected a value, found none" || row.Tokens() != 0 {
-		t.Errorf("%d tokens are kept, %+v", row.Tokens(), row.Failure)
+		t.Errorf("got %d tokens, failure %+v", row.Tokens(), row.Failure)
 	}
 }

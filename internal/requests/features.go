@@ -12,12 +12,12 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// fillFeatures reads the sequence of a line whose tokens have numbers in place of ids:
+// fillFeatures sets the sequence of a line whose tokens have feature vectors instead of ids:
 //
 //	{"features": [[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]]}
-//	{"features": [0.1, 0.2]}  of a series of one number a step
+//	{"features": [0.1, 0.2]}  a series with one number per step
 //
-// Those of a graph have edges, too: "edges": [[0, 1], [1, 0]], with their features behind the ends.
+// A graph also has edges, each with its features after the two ends: "edges": [[0, 1], [1, 0]].
 func (p *Parser) fillFeatures(r *Request, fields map[string]json.RawMessage) error {
 	value := fields["features"]
 	switch {
@@ -43,19 +43,19 @@ func (p *Parser) fillFeatures(r *Request, fields map[string]json.RawMessage) err
 	return nil
 }
 
-// FeatureList says what stands in a list of features, for errors.
+// FeatureList describes the expected list of features, for errors.
 func (p *Parser) FeatureList() string {
 	return fmt.Sprintf("a list of %s for each token", strings.Join(p.Config.FeatureNames, ", "))
 }
 
-// EdgeList says what stands in a list of edges.
+// EdgeList describes the expected list of edges, for errors.
 func (p *Parser) EdgeList() string {
 	return fmt.Sprintf("a list of %s for each",
 		strings.Join(append([]string{"source", "target"}, p.Config.EdgeFeatureNames...), ", "))
 }
 
-// ReadGraph makes the values of the fields features and edges the sequence of a request; of
-// a model that reads no edges these are nil. Beside an error is the field at fault.
+// ReadGraph sets the sequence of a request from the values of the fields features and edges. edges
+// is nil for a model without edges. An error comes with the name of the field at fault.
 func (p *Parser) ReadGraph(r *Request, features, edges json.RawMessage) (field string, err error) {
 	rows, err := p.features(features)
 	if err != nil {
@@ -70,8 +70,8 @@ func (p *Parser) ReadGraph(r *Request, features, edges json.RawMessage) (field s
 	return p.setGraph(r, rows, list)
 }
 
-// features reads a list of features. Of a series of one number a step they may also be a list of
-// numbers.
+// features parses a list of feature vectors. For a series with one number per step the list may
+// also consist of numbers.
 func (p *Parser) features(list json.RawMessage) ([][]float32, error) {
 	inner := bytes.TrimLeft(bytes.TrimPrefix(list, []byte("[")), " \t\r\n")
 	if len(p.Config.FeatureNames) != 1 || p.Config.Edged() || list[0] != '[' || inner[0] == '[' || inner[0] == ']' {
@@ -85,7 +85,7 @@ func (p *Parser) features(list json.RawMessage) ([][]float32, error) {
 	return rows, err
 }
 
-// SetFeatures makes features the sequence of a request, of a model that reads no edges.
+// SetFeatures sets the sequence of a request for a model that reads features without edges.
 func (p *Parser) SetFeatures(r *Request, features [][]float32) error {
 	if p.Config.Edged() {
 		return errors.New("the model reads graphs, and a column of features has no edges: lines of JSON and Arrow files of sequences do")
@@ -94,7 +94,7 @@ func (p *Parser) SetFeatures(r *Request, features [][]float32) error {
 	return err
 }
 
-// setGraph returns the field at fault beside an error.
+// setGraph sets the sequence of a request. An error comes with the name of the field at fault.
 func (p *Parser) setGraph(r *Request, features [][]float32, edges []seq.Edge) (field string, err error) {
 	used, err := p.Config.WindowFeatures(features)
 	if err != nil {
@@ -104,7 +104,7 @@ func (p *Parser) setGraph(r *Request, features [][]float32, edges []seq.Edge) (f
 		return "edges", err
 	}
 	edges = seq.EdgesWithin(edges, len(used))
-	if len(used) < len(features) { // all of them would be kept as long as the request
+	if len(used) < len(features) { // without a copy, the whole list would be kept with the request
 		used = slices.Clone(used)
 		for i := range used {
 			used[i] = slices.Clone(used[i])

@@ -14,8 +14,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestFeaturesOfLines: a line has as many finite numbers for each token as the model has
-// features; null, and what else is none, is an error with its place.
+// TestFeaturesOfLines checks that each token of a line needs a finite number per feature. Null and
+// other values get an error with their position.
 func TestFeaturesOfLines(t *testing.T) {
 	cfg := must.Get(config.Read("../../sft/testdata/golden/clouds/config.json"))(t)
 	one := make([]string, len(cfg.FeatureNames))
@@ -28,7 +28,7 @@ func TestFeaturesOfLines(t *testing.T) {
 	p := NewParser(cfg, "", "f", 1)
 	if r := p.Parse([]byte(`{"features":[`+good+","+good+`]}`), 1, nil); r.Failure != nil ||
 		len(r.Features) != 2 || r.Features[1][2] != 2 {
-		t.Errorf("%+v, %+v", r, r.Failure)
+		t.Errorf("got %+v, failure %+v", r, r.Failure)
 	}
 	for line, want := range map[string]string{
 		`{"features":[` + good + "," + null + `]}`: "f:3: features: index 1: number 1: expected a number, found null",
@@ -40,25 +40,25 @@ func TestFeaturesOfLines(t *testing.T) {
 	} {
 		if r := p.Parse([]byte(line), 3, nil); r.Failure == nil ||
 			!strings.HasPrefix(r.Failure.Message, want) || r.Features != nil {
-			t.Errorf("%s: %+v, expected %q", line, r.Failure, want)
+			t.Errorf("%s: got failure %+v, want %q", line, r.Failure, want)
 		}
 	}
 	cfg.InputWindow = &config.InputWindow{Length: 1, Policy: "head"}
 	if r := p.Parse([]byte(`{"features":[`+good+","+good+`]}`), 1, nil); r.Failure != nil ||
 		len(r.Features) != 1 || r.Lengths[0] != 2 {
-		t.Errorf("%+v, %+v", r, r.Failure)
+		t.Errorf("with a window of 1: got %+v, failure %+v", r, r.Failure)
 	}
 }
 
-// graphParser reads requests of the golden model of graphs.
+// graphParser returns a parser for the golden model of graphs, and the model's config.
 func graphParser(t *testing.T) (*Parser, *sft.Config) {
 	t.Helper()
 	cfg := must.Get(config.Read("../../sft/testdata/golden/graphs/config.json"))(t)
 	return NewParser(cfg, "", "f", 1), cfg
 }
 
-// TestMemoryOfGraphs: reading features and edges takes no more memory than is counted for them,
-// whatever the lists hold, and what is kept of them is what Bytes says.
+// TestMemoryOfGraphs checks that parsing features and edges allocates at most the memory given by
+// MemoryOf, and that Bytes gives the memory kept.
 func TestMemoryOfGraphs(t *testing.T) {
 	p, config := graphParser(t)
 	config.MaxLength = 1 << 20
@@ -85,16 +85,17 @@ func TestMemoryOfGraphs(t *testing.T) {
 		runtime.ReadMemStats(&after)
 		counted := p.MemoryOf("features", []byte(x[0])) + p.MemoryOf("edges", []byte(x[1]))
 		if taken := int64(after.TotalAlloc - before.TotalAlloc); taken > counted+counted/4+1<<16 {
-			t.Errorf("%s: %d bytes are taken, %d counted (%v)", name, taken, counted, err)
+			t.Errorf("%s: allocated %d bytes, counted %d (error %v)", name, taken, counted, err)
 		}
 		if name == "a graph" && (err != nil ||
 			request.Bytes() != n*(rowBytes+2*tokenBytes)+3*n*(edgeBytes+2*tokenBytes)) {
-			t.Errorf("%d bytes are kept, %v", request.Bytes(), err)
+			t.Errorf("Bytes() = %d, error %v", request.Bytes(), err)
 		}
 	}
 }
 
-// TestWindowOfTokens: of a sequence that is cut, what is read is kept, in memory of its own.
+// TestWindowOfTokens checks that a truncated sequence keeps only the tokens inside the window, in a
+// new slice.
 func TestWindowOfTokens(t *testing.T) {
 	c := &sft.Config{
 		Task: config.Classification,
@@ -107,12 +108,12 @@ func TestWindowOfTokens(t *testing.T) {
 		t.Fatal(r.Failure)
 	}
 	if kept := cap(r.Sequences[0]); kept > 8 || r.Lengths[0] != 1<<16 {
-		t.Errorf("%d tokens are kept of %d", kept, r.Lengths[0])
+		t.Errorf("got a slice of %d of %d tokens, want at most 8", kept, r.Lengths[0])
 	}
 }
 
-// TestWindowOfGraph: of a graph that is cut, the nodes that are read stay, and the edges among
-// them alone, in memory of their own.
+// TestWindowOfGraph checks that a truncated graph keeps only the nodes inside the window and the
+// edges among them, in new slices.
 func TestWindowOfGraph(t *testing.T) {
 	p, cfg := graphParser(t)
 	cfg.InputWindow = &config.InputWindow{Length: 2, Policy: "head"}
@@ -125,12 +126,12 @@ func TestWindowOfGraph(t *testing.T) {
 	}
 	if cap(kept.Features) > 2 || &kept.Features[0][0] == &features[0][0] || cap(kept.Edges) > 1 ||
 		&kept.Edges[0].Features[0] == &edges[0].Features[0] {
-		t.Error("what is read shares memory with what is not")
+		t.Error("the truncated graph shares memory with the whole graph")
 	}
 	r := p.Parse([]byte(`{"features":[[1,2],[3,4],[5,6]],"edges":[[0,1,1,0.5],[1,2,1,0.5],[2,0,1,0.5],[1,1,1,0.5]]}`),
 		1, nil)
 	if r.Failure != nil || len(r.Features) != 2 || len(r.Edges) != 2 || r.Edges[1].Source != 1 ||
 		r.Edges[1].Target != 1 || r.Lengths[0] != 3 {
-		t.Errorf("%+v, %+v", r, r.Failure)
+		t.Errorf("got %+v, failure %+v", r, r.Failure)
 	}
 }

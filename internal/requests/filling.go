@@ -9,31 +9,31 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// Filling is the reply to a line whose masks are filled.
+// Filling is the reply to a line with masks.
 type Filling struct {
 	ID     json.RawMessage `json:"id,omitempty"`
 	Text   *string         `json:"text,omitempty"` // text of the filled tokens, if the model has a tokenizer
-	Tokens []int32         `json:"tokens"`         // with the most probable one in place of each mask
+	Tokens []int32         `json:"tokens"`         // most probable tokens in place of the masks
 	Masks  []FilledMask    `json:"masks"`
 	Sizes
 }
 
-// FilledMask is what a model makes of one mask.
+// FilledMask is a model's prediction for one mask.
 type FilledMask struct {
 	Position int         `json:"position"`
-	Tokens   []Candidate `json:"candidates"` // the most probable first
+	Tokens   []Candidate `json:"candidates"` // in descending order of probability
 }
 
-// Candidate is a token that may stand for a mask.
+// Candidate is a predicted token for a mask.
 type Candidate struct {
 	Token       int32   `json:"token"`
 	Text        *string `json:"text,omitempty"`
 	Probability float32 `json:"probability"`
 }
 
-// NewFilling says what a model made of the masks of a request, with the given number of the
-// most probable tokens for each, of which the padding is none. The tokenizer is nil where there is none. Output that
-// JSON cannot hold is a [*Failure].
+// NewFilling returns the reply for a request with masks, with the given number of most probable
+// tokens per mask. The padding token is not a candidate. tokenizer may be nil. Logits that JSON
+// cannot represent are a [*Failure].
 func NewFilling(c *sft.Config, tokenizer tokenizers.Tokenizer, r *Request, logits [][]float32,
 	candidates int) (Filling, error) {
 	decode := func(tokens ...int32) *string {
@@ -70,7 +70,8 @@ func NewFilling(c *sft.Config, tokenizer tokenizers.Tokenizer, r *Request, logit
 	return f, nil
 }
 
-// mostProbable are the n tokens of the largest probabilities, the first of equals first.
+// mostProbable returns the n most probable tokens; of equally probable tokens the lower comes
+// first.
 func mostProbable(p []float32, n int) []int32 {
 	order := make([]int32, len(p))
 	for v := range order {

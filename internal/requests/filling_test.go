@@ -7,8 +7,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestFillingWithoutPadding: the most probable token that an input may contain fills a mask,
-// and the probabilities of these add up to 1.
+// TestFillingWithoutPadding checks that the padding token never fills a mask and that the
+// probabilities of the other tokens sum to 1.
 func TestFillingWithoutPadding(t *testing.T) {
 	c := &sft.Config{
 		Task:    config.FillMask,
@@ -19,11 +19,11 @@ func TestFillingWithoutPadding(t *testing.T) {
 	r := &Request{Sequences: [][]int32{{1, 3, 2}}, Lengths: []int{3}}
 	f, err := NewFilling(c, nil, r, [][]float32{{9, 1, 1}}, 10)
 	if err != nil || len(f.Masks) != 1 || len(f.Masks[0].Tokens) != 2 || f.Tokens[1] != 1 || f.Text != nil {
-		t.Fatalf("%+v, %v", f, err)
+		t.Fatalf("got %+v, error %v", f, err)
 	}
 	for i, k := range f.Masks[0].Tokens {
 		if k.Token != int32(1+i) || k.Probability != 0.5 {
-			t.Errorf("candidate %d: %+v", i, k)
+			t.Errorf("candidate %d: got %+v, want token %[1]d+1 with probability 0.5", i, k)
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// ParseLabel reads a class: its number, or its name where the model has names.
+// ParseLabel parses a class: its index, or its name if the model has label names.
 func ParseLabel(c *sft.Config, value json.RawMessage) (int32, error) {
 	if value == nil {
 		return 0, fmt.Errorf("label is missing")

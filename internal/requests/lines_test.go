@@ -10,7 +10,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestEdgesOfLines: a line has edges exactly if the model reads them, and the error says what an edge is.
+// TestEdgesOfLines checks that a line has edges exactly if the model reads edges, and that the
+// error describes an edge.
 func TestEdgesOfLines(t *testing.T) {
 	graphs, _ := graphParser(t)
 	clouds := NewParser(must.Get(config.Read("../../sft/testdata/golden/clouds/config.json"))(t), "", "f", 1)
@@ -27,15 +28,15 @@ func TestEdgesOfLines(t *testing.T) {
 		r := c.parser.Parse([]byte(c.line), 3, nil)
 		switch {
 		case c.want == "" && (r.Failure != nil || len(r.Edges) != 1 || r.Edges[0].Target != 1):
-			t.Errorf("%s: %+v, %+v", c.line, r, r.Failure)
+			t.Errorf("%s: got %+v, failure %+v", c.line, r, r.Failure)
 		case c.want != "" && (r.Failure == nil || r.Failure.Message != c.want):
-			t.Errorf("%s: %+v, expected %q", c.line, r.Failure, c.want)
+			t.Errorf("%s: got failure %+v, want %q", c.line, r.Failure, c.want)
 		}
 	}
 }
 
-// TestMemoryOfLines: parsing a line allocates at most the memory that MemoryOfLine counts for it, and what the
-// line itself takes.
+// TestMemoryOfLines checks that parsing a line allocates at most the memory given by MemoryOfLine,
+// plus a small multiple of the line.
 func TestMemoryOfLines(t *testing.T) {
 	cfg := must.Get(config.Read("../../sft/testdata/golden/pre/config.json"))(t)
 	cfg.MaxLength = 1 << 20
@@ -60,14 +61,14 @@ func TestMemoryOfLines(t *testing.T) {
 		r := c.parser.Parse([]byte(c.line), 1, nil)
 		runtime.ReadMemStats(&after)
 		if r.Failure != nil {
-			t.Errorf("%s: %+v", name, r.Failure)
+			t.Errorf("%s: got failure %+v", name, r.Failure)
 		}
 		counted := c.parser.MemoryOfLine([]byte(c.line))
 		if taken := int64(after.TotalAlloc - before.TotalAlloc); taken > counted+4*int64(len(c.line)) {
-			t.Errorf("%s: %d bytes are allocated, %d counted for a line of %d", name, taken, counted, len(c.line))
+			t.Errorf("%s: allocated %d bytes, counted %d for a line of %d", name, taken, counted, len(c.line))
 		}
 		if kept := r.Bytes(); kept > counted {
-			t.Errorf("%s: %d bytes are kept, %d counted", name, kept, counted)
+			t.Errorf("%s: got %d bytes kept, counted %d", name, kept, counted)
 		}
 	}
 }

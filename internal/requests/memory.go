@@ -8,11 +8,11 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// tokenBytes is what a token takes.
+// tokenBytes is the memory of a token id or a number.
 const tokenBytes = 4
 
-// Memory is the most that making tokens of a text of n bytes takes, the tokens among it,
-// which are no more than the bytes.
+// Memory returns an upper bound for the memory to tokenize a text of n bytes, including the tokens,
+// which are at most n.
 func (p *Parser) Memory(n int64) int64 {
 	if p.noTokenizer != nil {
 		return 0
@@ -20,13 +20,13 @@ func (p *Parser) Memory(n int64) int64 {
 	return n * (tokenBytes + int64(tokenizers.Scratch(p.tokenizer)))
 }
 
-// What a token's features and an edge take beside their numbers.
+// Memory of a feature vector and of an edge, without their numbers.
 const (
 	rowBytes  = 24
 	edgeBytes = 32
 )
 
-// Bytes is what the sequences of a request take.
+// Bytes returns the memory of the request's sequences.
 func (r *Request) Bytes() int64 {
 	n := int64(rowBytes*len(r.Features) + edgeBytes*len(r.Edges))
 	if len(r.Features) > 0 {
@@ -41,7 +41,8 @@ func (r *Request) Bytes() int64 {
 	return n
 }
 
-// MemoryOf is the same of the value of a field with tokens, text, features or edges.
+// MemoryOf returns an upper bound for the memory to parse the value of a field with tokens, text,
+// features or edges.
 func (p *Parser) MemoryOf(name string, value json.RawMessage) int64 {
 	numbers := int64(bytes.Count(value, []byte{','}) + 1)
 	switch {
@@ -55,13 +56,13 @@ func (p *Parser) MemoryOf(name string, value json.RawMessage) int64 {
 	return int64(len(value)) + p.Memory(int64(len(value)))
 }
 
-// MemoryOfLine is the most that parsing a line takes, beside the line.
+// MemoryOfLine returns an upper bound for the memory to parse a line, without the line itself.
 func (p *Parser) MemoryOfLine(line []byte) int64 {
 	most := p.MemoryOf("tokens", line)
 	if p.Config.Featured() {
 		most = p.MemoryOf("edges", line)
 	}
-	if bytes.Contains(line, []byte("text")) || bytes.Contains(line, []byte(`\u`)) { // a name may have escapes
+	if bytes.Contains(line, []byte("text")) || bytes.Contains(line, []byte(`\u`)) { // a field name may have escapes
 		most += p.MemoryOf("text", line)
 	}
 	return most

@@ -9,19 +9,20 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// Refusal is the reply to a bad line.
+// Refusal is the reply to an invalid line.
 type Refusal struct {
 	ID    json.RawMessage `json:"id"`
 	Error *Failure        `json:"error"`
 }
 
-// Task is what replies need of a model's task. Package task has one for each.
+// Task is the part of a model's task that replies need. Package task has an implementation for each
+// task.
 type Task interface {
-	// Answer returns the JSON object that stands for an output in a reply.
+	// Answer returns the JSON object that represents an output in a reply.
 	Answer(r *Request, o sft.Output) (any, error)
 }
 
-// Reply is the reply to a line, one JSON object with the fields of all its parts.
+// Reply is the reply to a line: one JSON object with the fields of all its parts.
 type Reply struct {
 	ID     json.RawMessage
 	Answer any // see [Task]
@@ -29,7 +30,7 @@ type Reply struct {
 	Explained
 }
 
-// NewReply makes a reply of an output. Output that JSON cannot represent is a [*Failure].
+// NewReply returns the reply for an output. Output that JSON cannot represent is a [*Failure].
 func NewReply(t Task, c *sft.Config, r *Request, o sft.Output) (Reply, error) {
 	if err := CheckFinite(o); err != nil {
 		return Reply{}, err
@@ -38,7 +39,7 @@ func NewReply(t Task, c *sft.Config, r *Request, o sft.Output) (Reply, error) {
 	return Reply{r.ID, a, newSizes(c, r), newExplained(o)}, err
 }
 
-// Parts are the objects whose fields a reply has.
+// Parts returns the objects whose fields form the reply.
 func (r Reply) Parts() []any {
 	id := struct {
 		ID json.RawMessage `json:"id,omitempty"`
@@ -46,16 +47,16 @@ func (r Reply) Parts() []any {
 	return []any{id, r.Answer, r.Sizes, r.Explained}
 }
 
-// MarshalJSON joins the parts.
+// MarshalJSON writes the fields of all parts as one object.
 func (r Reply) MarshalJSON() ([]byte, error) { return jsonlines.Join(r.Parts()...) }
 
-// Columns are the columns of a table that an answer has, and its values in them.
+// Columns are the columns of an answer in a table, with a function that returns an answer's values.
 type Columns struct {
 	Columns []table.OutputColumn
 	Values  func(answer any) []any
 }
 
-// JSONColumns are the fields of an answer in JSON lines.
+// JSONColumns returns the columns of an answer whose fields are written to JSON lines.
 func JSONColumns(values func(answer any) []any, names ...string) Columns {
 	c := Columns{Values: values}
 	for _, name := range names {
@@ -64,7 +65,7 @@ func JSONColumns(values func(answer any) []any, names ...string) Columns {
 	return c
 }
 
-// Explained is what of a sequence was read, or of each of a pair, if that was asked for.
+// Explained has the requested explanation of a sequence, or of both sequences of a pair.
 type Explained struct {
 	Explain  *sft.Explanation `json:"explain,omitempty"`
 	ExplainA *sft.Explanation `json:"explain_a,omitempty"`
@@ -81,13 +82,13 @@ func newExplained(o sft.Output) (e Explained) {
 	return e
 }
 
-// NamedNumbers are numbers in the order of their names, an object in JSON.
+// NamedNumbers is a JSON object of numbers in the order of Names.
 type NamedNumbers struct {
 	Names  []string
 	Values []float32
 }
 
-// MarshalJSON writes an object whose keys have the order of the model's numbers.
+// MarshalJSON writes the object with its keys in the order of Names.
 func (n NamedNumbers) MarshalJSON() ([]byte, error) {
 	out := []byte{'{'}
 	for i, name := range n.Names {
@@ -107,7 +108,7 @@ func (n NamedNumbers) MarshalJSON() ([]byte, error) {
 	return append(out, '}'), nil
 }
 
-// Embedding is the reply to a line that is embedded.
+// Embedding is the reply to a line in embed.
 type Embedding struct {
 	ID         json.RawMessage `json:"id,omitempty"`
 	Embedding  []float32       `json:"embedding,omitempty"`
@@ -116,8 +117,8 @@ type Embedding struct {
 	Sizes
 }
 
-// NewEmbedding holds the vectors of a request's sequences. What JSON cannot hold
-// is a [*Failure].
+// NewEmbedding returns the reply with the vectors of a request's sequences. Vectors that JSON
+// cannot represent are a [*Failure].
 func NewEmbedding(c *sft.Config, r *Request, vectors [][]float32) (Embedding, error) {
 	for _, v := range vectors {
 		if !finite(v) {
@@ -130,12 +131,12 @@ func NewEmbedding(c *sft.Config, r *Request, vectors [][]float32) (Embedding, er
 	return Embedding{ID: r.ID, Embedding: vectors[0], Sizes: newSizes(c, r)}, nil
 }
 
-// Sizes are a reply's numbers of tokens.
+// Sizes are the token counts in a reply.
 type Sizes struct {
-	Length  int  `json:"length"` // tokens, of both sequences of a pair
+	Length  int  `json:"length"` // tokens; the sum over both sequences of a pair
 	LengthA *int `json:"length_a,omitempty"`
 	LengthB *int `json:"length_b,omitempty"`
-	Used    *int `json:"used,omitempty"` // read by the model, where an input window may cut
+	Used    *int `json:"used,omitempty"` // tokens read by the model, if it has an input window
 }
 
 func newSizes(c *sft.Config, r *Request) Sizes {
@@ -153,7 +154,7 @@ func newSizes(c *sft.Config, r *Request) Sizes {
 	return z
 }
 
-// CheckFinite refuses an output whose logits JSON cannot represent.
+// CheckFinite returns a [*Failure] if JSON cannot represent the logits.
 func CheckFinite(o sft.Output) error {
 	if !finite(o.Logits) {
 		return errNonFinite()
@@ -161,7 +162,7 @@ func CheckFinite(o sft.Output) error {
 	return nil
 }
 
-// errNonFinite is the error for numbers that JSON cannot represent.
+// errNonFinite returns the error for numbers that JSON cannot represent.
 func errNonFinite() error { return Fail(CodeInternal, "the model's output is not finite") }
 
 func finite(x []float32) bool {

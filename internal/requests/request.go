@@ -1,5 +1,5 @@
-// Package requests reads sequences that JSON holds and writes what a model says
-// of them: the lines of predict and embed, and what a server is asked.
+// Package requests parses sequences from JSON and makes the replies with a model's predictions: the
+// lines of predict and embed, and the requests of a server.
 package requests
 
 import (
@@ -17,15 +17,15 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// Codes of what may be wrong with a line, those of JSON-RPC.
+// Error codes, which are those of JSON-RPC.
 const (
-	CodeParse    = -32700 // not a line of JSON, or longer than --max-line
-	CodeRequest  = -32600 // JSON, but not an object with the fields expected
+	CodeParse    = -32700 // not JSON, or longer than --max-line
+	CodeRequest  = -32600 // JSON, but not an object with the expected fields
 	CodeParams   = -32602 // a sequence or label that the model cannot read
 	CodeInternal = -32603 // the model's output is not finite
 )
 
-// Failure is what a line is refused for.
+// Failure is the error in the reply to a line.
 type Failure struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
@@ -33,7 +33,7 @@ type Failure struct {
 
 func (f *Failure) Error() string { return f.Message }
 
-// Fail is a [*Failure].
+// Fail returns a [*Failure].
 func Fail(code int, format string, args ...any) error {
 	return &Failure{code, fmt.Sprintf(format, args...)}
 }
@@ -42,18 +42,18 @@ func Fail(code int, format string, args ...any) error {
 type Request struct {
 	ID        json.RawMessage
 	Sequences [][]int32   // input: one sequence, or the two of a pair
-	Lengths   []int       // before an input window cut them
-	Features  [][]float32 // features of each token, in place of ids
+	Lengths   []int       // lengths before truncation by an input window
+	Features  [][]float32 // features per token, instead of ids
 	Edges     []seq.Edge  // edges of a graph
 	Label     json.RawMessage
 	Numbers   json.RawMessage
 	Labels    json.RawMessage     // labels of a multi-label row, or of tokens
-	places    []tokenizers.Offset // places of tokens of a text, for tagging
+	places    []tokenizers.Offset // text positions of the tokens, for tagging
 	unit      string              // unit of places
-	Failure   *Failure            // nil if the line can be answered
+	Failure   *Failure            // nil if the line is valid
 }
 
-// Tokens is the number of tokens that the model reads.
+// Tokens returns the number of tokens that the model reads.
 func (r *Request) Tokens() int {
 	n := len(r.Features)
 	for _, s := range r.Sequences {
@@ -62,7 +62,7 @@ func (r *Request) Tokens() int {
 	return n
 }
 
-// Example is the request as the model takes it.
+// Example returns the request as an example for the model.
 func (r *Request) Example() seq.Example {
 	e := seq.Example{A: r.Sequences[0], Features: r.Features, Edges: r.Edges, Label: seq.NoLabel}
 	if len(r.Sequences) == 2 {
@@ -71,28 +71,28 @@ func (r *Request) Example() seq.Example {
 	return e
 }
 
-// Parser reads requests for one model.
+// Parser parses requests for one model.
 type Parser struct {
 	Config    *sft.Config
-	File      string // named in errors
-	Mask      string // stands in a text for the mask of the model; "" for none
-	Places    bool   // note where the tokens of a text stand, for answers that have places in it
-	sequences []int  // how many a line may hold: 1, 2, or either
+	File      string // name in errors
+	Mask      string // text that represents the model's mask token; "" for none
+	Places    bool   // record text positions of the tokens, for predictions of spans
+	sequences []int  // allowed numbers of sequences: 1, 2, or either
 
 	tokenizer   tokenizers.Tokenizer
-	noTokenizer error // why there is none; tokens can be read without
+	noTokenizer error // reason for a missing tokenizer; tokens can still be read
 }
 
-// NewParser returns a parser for the model of configuration c in a directory, where
-// its tokenizer may have a file. File is the name in errors; a line may hold that many
-// sequences.
+// NewParser returns a parser for a model with configuration c. dir is the model's directory, which
+// may have a tokenizer file. file is the name in errors. sequences are the allowed numbers of
+// sequences in a line.
 func NewParser(c *sft.Config, dir, file string, sequences ...int) *Parser {
 	p := &Parser{Config: c, File: file, sequences: sequences}
 	p.tokenizer, p.noTokenizer = tokenizers.Open(c.Tokenizer, dir)
 	return p
 }
 
-// With is the same parser for other lines.
+// With returns a copy of the parser for lines of another file.
 func (p *Parser) With(file string, sequences ...int) *Parser {
 	q := *p
 	q.File, q.sequences = file, sequences
@@ -101,7 +101,7 @@ func (p *Parser) With(file string, sequences ...int) *Parser {
 
 func (p *Parser) takes(sequences int) bool { return slices.Contains(p.sequences, sequences) }
 
-// Parse reads the line of a number; bad is set where it could not be read.
+// Parse parses a line. number is the line number. bad is the error of reading the line, or nil.
 func (p *Parser) Parse(line []byte, number int, bad error) *Request {
 	r := &Request{ID: strconv.AppendInt(nil, int64(number), 10)}
 	err := bad
@@ -111,7 +111,7 @@ func (p *Parser) Parse(line []byte, number int, bad error) *Request {
 		err = p.fill(r, line)
 	}
 	if err != nil {
-		// Every error made below is a failure; another kind would be a mistake here.
+		// All errors below are Failures; another type would be a bug.
 		if !errors.As(err, &r.Failure) {
 			r.Failure = &Failure{Code: CodeInternal, Message: err.Error()}
 		}
@@ -127,13 +127,13 @@ func (p *Parser) fill(r *Request, line []byte) error {
 		return err
 	}
 	for key, value := range fields {
-		// A null is as good as an absent one, except for the id.
+		// null counts as absent, except for the id.
 		if key != "id" && string(value) == "null" {
 			delete(fields, key)
 		}
 	}
 	if id, ok := fields["id"]; ok {
-		r.ID = bytes.Clone(id) // it may outlive the line
+		r.ID = bytes.Clone(id) // the id may outlive the line
 	}
 	r.Label, r.Numbers, r.Labels = bytes.Clone(fields["label"]), bytes.Clone(fields["numbers"]),
 		bytes.Clone(fields["labels"])
@@ -153,7 +153,7 @@ func (p *Parser) fill(r *Request, line []byte) error {
 		if err != nil {
 			return Fail(CodeParams, "%s: %v", name, err)
 		}
-		if len(used) < len(tokens) { // all of them would be kept as long as the request
+		if len(used) < len(tokens) { // without a copy, all tokens would be kept with the request
 			used = slices.Clone(used)
 		}
 		if p.Places && strings.HasPrefix(name, "text") {
@@ -167,12 +167,12 @@ func (p *Parser) fill(r *Request, line []byte) error {
 	return nil
 }
 
-// requestFields are the fields with a meaning; all others are passed over.
+// requestFields are the known fields of a line; all other fields are ignored.
 var requestFields = map[string]bool{"id": true, "tokens": true, "text": true, "tokens_a": true, "text_a": true,
 	"tokens_b": true, "text_b": true, "label": true, "labels": true, "numbers": true, "features": true, "edges": true}
 
-// methodFields hold a sequence in a request of JSON-RPC. In a line they mean nothing, and an
-// error names them.
+// methodFields are the sequence fields of JSON-RPC methods. Lines do not support them; an error for
+// a missing sequence names them.
 var methodFields = []string{"bytes", "bytes_a", "bytes_b", "uri", "uri_a", "uri_b"}
 
 // Fields is [jsonlines.Fields] with a [*Failure] as its error.
@@ -188,7 +188,8 @@ func Fields(line []byte, known map[string]bool) (map[string]json.RawMessage, err
 	return fields, nil
 }
 
-// sources names the fields of a line that hold the sequence, or the two of a pair.
+// sources returns the names of the fields with the line's sequence, or with both sequences of a
+// pair.
 func (p *Parser) sources(fields map[string]json.RawMessage, line []byte) ([]string, error) {
 	var found [3]string
 	for i, suffix := range []string{"", "_a", "_b"} {
@@ -220,7 +221,7 @@ func (p *Parser) sources(fields map[string]json.RawMessage, line []byte) ([]stri
 	return nil, Fail(CodeRequest, "expected tokens or text, found %s", foundOf(line, a, b))
 }
 
-// foundOf says in an error what a line has in place of what was expected.
+// foundOf describes, for an error, the fields that a line has instead of the expected ones.
 func foundOf(line []byte, names ...string) string {
 	for _, n := range names {
 		if n != "" {
@@ -235,8 +236,8 @@ func foundOf(line []byte, names ...string) string {
 	return "neither"
 }
 
-// Tokenize reads the value of a field with tokens or text, whose name begins
-// with one of these words.
+// Tokenize returns the tokens of a field with tokens or text. The name of the field begins with
+// "tokens" or "text".
 func (p *Parser) Tokenize(name string, value json.RawMessage) ([]int32, error) {
 	if name[:2] == "to" {
 		return jsonlines.Tokens(value)
@@ -248,7 +249,7 @@ func (p *Parser) Tokenize(name string, value json.RawMessage) ([]int32, error) {
 	return p.Encode(text)
 }
 
-// ReadsText reports why the model takes no text.
+// ReadsText returns an error if the model cannot read text.
 func (p *Parser) ReadsText() error {
 	if p.noTokenizer != nil {
 		return fmt.Errorf("text needs a tokenizer, as tokens do not: %w", p.noTokenizer)
@@ -256,7 +257,7 @@ func (p *Parser) ReadsText() error {
 	return nil
 }
 
-// Encode turns text into tokens, if the model has a tokenizer.
+// Encode tokenizes a text if the model has a tokenizer.
 func (p *Parser) Encode(text string) ([]int32, error) {
 	if p.noTokenizer != nil {
 		return nil, fmt.Errorf("it needs a tokenizer, as tokens do not: %w", p.noTokenizer)

@@ -11,8 +11,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// FuzzRequest reads any line: it gives what the JSON package gives, within the
-// model's bounds, or a failure with a code, a place and a message of one line.
+// FuzzRequest compares parsed lines with encoding/json. A line must have tokens within the model's
+// limits, or a failure with a code and a message that starts with the file and line.
 func FuzzRequest(f *testing.F) {
 	for _, line := range []string{
 		`{"id":7,"tokens":[12,3,10,15]}`, `{"id":"b","text":"[MAX 2 9 ]","x":[{}]}`,
@@ -36,36 +36,36 @@ func FuzzRequest(f *testing.F) {
 		switch {
 		case g.Failure != nil:
 			if g.Features != nil || g.Edges != nil || !strings.HasPrefix(g.Failure.Message, "f:5: ") {
-				t.Fatalf("%+v, %+v", g, g.Failure)
+				t.Fatalf("got %+v, failure %+v", g, g.Failure)
 			}
 		case graphs.CheckExample(g.Example()) != nil || g.Lengths[0] != len(g.Features):
-			t.Fatalf("%+v", g)
+			t.Fatalf("got an invalid graph %+v", g)
 		case g.Bytes() > q.MemoryOfLine(line):
-			t.Fatalf("%d bytes, %d were expected at most", g.Bytes(), q.MemoryOfLine(line))
+			t.Fatalf("Bytes() = %d, want at most %d", g.Bytes(), q.MemoryOfLine(line))
 		}
 		r := p.Parse(line, 5, nil)
 		if !json.Valid(r.ID) {
-			t.Fatalf("id %q", r.ID)
+			t.Fatalf("got invalid id %q", r.ID)
 		}
 		if r.Failure != nil {
 			if r.Sequences != nil || !strings.HasPrefix(r.Failure.Message, "f:5: ") ||
 				!slices.Contains([]int{CodeParse, CodeRequest, CodeParams}, r.Failure.Code) {
-				t.Fatalf("%+v, %+v", r, r.Failure)
+				t.Fatalf("got %+v, failure %+v", r, r.Failure)
 			}
 			return
 		}
 		if len(r.Sequences) != 1 || r.Lengths[0] != len(r.Sequences[0]) {
-			t.Fatalf("%+v", r)
+			t.Fatalf("got %+v, want one sequence", r)
 		}
 		must.Succeed(t, cfg.CheckTokens(r.Sequences[0]))
 		var want map[string]json.RawMessage
 		must.Succeed(t, json.Unmarshal(line, &want))
 		var tokens []int32
 		if json.Unmarshal(want["tokens"], &tokens) == nil && tokens != nil && !slices.Equal(tokens, r.Sequences[0]) {
-			t.Fatalf("%v, want %v", r.Sequences[0], tokens)
+			t.Fatalf("got tokens %v, want %v", r.Sequences[0], tokens)
 		}
 		if label, err := ParseLabel(cfg, r.Label); err == nil && (label < 0 || label > 9) {
-			t.Fatalf("label %d", label)
+			t.Fatalf("got label %d, want 0 to 9", label)
 		}
 	})
 }

@@ -8,43 +8,44 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// Spans answers a request with spans.
+// Spans is the prediction of a tagging model.
 type Spans struct {
 	Spans []config.Span `json:"spans"`
-	Unit  string        `json:"unit"` // unit of their places, such as [Characters]
+	Unit  string        `json:"unit"` // unit of the positions, such as [Characters]
 }
 
-// What the places of spans count: the characters of a text, where it is known at which its
-// tokens stand, otherwise tokens.
+// Units of positions: characters of the text if the positions of its tokens are known, otherwise
+// tokens.
 const (
 	Characters = "characters"
 	Tokens     = "tokens"
-	UTF8       = "utf-8"  // bytes of the text, for a client that has negotiated this unit
+	UTF8       = "utf-8"  // bytes of the text, if the client has negotiated this unit
 	UTF16      = "utf-16" // code units
 )
 
-// Locate notes where the tokens that a request's one sequence begins with stand in its text, so
-// that spans have places in it: of as many as the model reads. The text is not kept.
+// Locate records the text positions of the first used tokens of a request's sequence, in
+// characters. It does not keep the text.
 func (p *Parser) Locate(r *Request, text string, used int) { p.LocateIn(r, text, used, Characters) }
 
-// LocateIn is Locate for places that count a unit: [Characters], [UTF8] or [UTF16].
+// LocateIn is like Locate, with positions in a unit: [Characters], [UTF8] or [UTF16].
 func (p *Parser) LocateIn(r *Request, text string, used int, unit string) {
 	if p.Places && p.noTokenizer == nil && tokenizers.HasOffsets(p.tokenizer) == nil {
 		r.places, r.unit = counted(text, offsets(p.tokenizer, text, used), unit), unit
 	}
 }
 
-// PlaceBytes is what [Parser.Locate] keeps of a token.
+// PlaceBytes is the memory that [Parser.Locate] keeps per token.
 const PlaceBytes = 16
 
-// chunkBytes is how much text has its offsets found at a time.
+// chunkBytes is the size of the pieces of text whose offsets are computed at a time.
 const chunkBytes = 1 << 12
 
-// offsets are the places of the first n tokens of a text, or of all if there are fewer. It looks
-// at a chunk after the other, as those of the whole text may take many times its memory.
+// offsets returns the byte offsets of the first n tokens of a text, or of all tokens if there are
+// fewer. It processes the text in chunks, because the offsets of the whole text may take many times
+// its memory.
 func offsets(t tokenizers.Tokenizer, text string, n int) []tokenizers.Offset {
 	out := make([]tokenizers.Offset, 0, n)
-	cut := false // the last token may go on in the next chunk, which begins with its end
+	cut := false // the last token may continue in the next chunk, which begins with the token's end
 	for at := 0; at < len(text) && (len(out) < n || cut); {
 		end := len(text)
 		if end-at > chunkBytes {
@@ -52,7 +53,7 @@ func offsets(t tokenizers.Tokenizer, text string, n int) []tokenizers.Offset {
 		}
 		found, err := tokenizers.Offsets(t, text[at:end])
 		if err != nil {
-			return out // too few, as NewSpans will see
+			return out // too few offsets, which NewSpans reports
 		}
 		for i, x := range found {
 			x.Start, x.End = x.Start+at, x.End+at
@@ -73,8 +74,7 @@ func offsets(t tokenizers.Tokenizer, text string, n int) []tokenizers.Offset {
 	return out
 }
 
-// counted returns places in a unit that are given in bytes of a text. They have whole characters: those with at least
-// a byte there.
+// counted converts byte offsets in a text to a unit. The results are extended to whole characters.
 func counted(text string, places []tokenizers.Offset, unit string) []tokenizers.Offset {
 	at, n, last := 0, 0, 0 // bytes and units that were counted, and the units of the last character
 	before := func(end int) int {
@@ -88,14 +88,14 @@ func counted(text string, places []tokenizers.Offset, unit string) []tokenizers.
 	for i, x := range places {
 		start := before(x.Start)
 		if characterAt(text, x.Start) < x.Start {
-			start -= last // it begins within that character
+			start -= last // x starts within this character
 		}
 		places[i] = tokenizers.Offset{Start: start, End: before(x.End)}
 	}
 	return places
 }
 
-// Width returns the length of a character, of which the text has some bytes, in a unit.
+// Width returns the length in a unit of the character r, which has the given number of bytes.
 func Width(r rune, bytes int, unit string) int {
 	switch unit {
 	case UTF8:
@@ -106,8 +106,8 @@ func Width(r rune, bytes int, unit string) int {
 	return 1
 }
 
-// characterAt is where the character begins that a byte is part of. A byte that is not UTF-8
-// is a character of its own.
+// characterAt returns the start of the character that contains the byte at an offset. A byte that
+// is not UTF-8 is a character of its own.
 func characterAt(text string, at int) int {
 	for from := at - 1; from >= 0 && from > at-utf8.UTFMax; from-- {
 		if utf8.RuneStart(text[from]) {
@@ -120,7 +120,7 @@ func characterAt(text string, at int) int {
 	return at
 }
 
-// NewSpans gives spans of tokens the places that a request has noted.
+// NewSpans converts spans of tokens to text positions, if the request has recorded positions.
 func NewSpans(spans []config.Span, r *Request) (Spans, error) {
 	s := Spans{Spans: spans, Unit: Tokens}
 	if r.places != nil {
@@ -130,13 +130,14 @@ func NewSpans(spans []config.Span, r *Request) (Spans, error) {
 		s.Unit, s.Spans = r.unit, placed(s.Spans, r.places)
 	}
 	if s.Spans == nil {
-		s.Spans = []config.Span{} // a list in JSON
+		s.Spans = []config.Span{} // encoded as a list instead of null
 	}
 	return s, nil
 }
 
-// placed gives spans of tokens the places of these. One that begins within the character
-// in which another ends leaves it to that one, and is left out if it has no other.
+// placed converts spans of tokens to text positions. If a span starts within the last character of
+// the previous span, the character belongs to the previous span. A span without any other character
+// is dropped.
 func placed(spans []config.Span, places []tokenizers.Offset) []config.Span {
 	out, end := spans[:0], 0
 	for _, x := range spans {

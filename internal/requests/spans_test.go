@@ -14,7 +14,7 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// tag is output that has tags.
+// tag returns the output of a model that predicts the given tags with certainty.
 func tag(tags ...int) (o sft.Output) {
 	for _, tag := range tags {
 		row := []float32{-99, -99, -99}
@@ -24,7 +24,7 @@ func tag(tags ...int) (o sft.Output) {
 	return o
 }
 
-// byteTags tags bytes.
+// byteTags returns the config of a model that tags bytes.
 func byteTags() *sft.Config {
 	return &sft.Config{
 		Task: config.Tagging,
@@ -34,8 +34,8 @@ func byteTags() *sft.Config {
 	}
 }
 
-// TestSpansOfBytes: a byte that is not UTF-8 is a character of its own, and many of them take
-// no longer than others.
+// TestSpansOfBytes checks that a byte that is not UTF-8 is a character of its own. A large number
+// of these bytes must not take long.
 func TestSpansOfBytes(t *testing.T) {
 	c := byteTags()
 	p := NewParser(c, "", "f", 1)
@@ -57,14 +57,14 @@ func TestSpansOfBytes(t *testing.T) {
 				continue
 			}
 			if at == len(s.Spans) || s.Spans[at].Start != i || s.Spans[at].End != i+1 {
-				t.Fatalf("%.10q: span %d of %d, want one at %d: %.5v", x.text, at, len(s.Spans), i, s.Spans)
+				t.Fatalf("%.10q: span %d of %d: want a span at %d, got %.5v", x.text, at, len(s.Spans), i, s.Spans)
 			}
 			at++
 		}
 	}
 }
 
-// located are the tokenizers whose tokens have places.
+// located returns the tokenizers whose tokens have text offsets.
 func located(t *testing.T) (out []tokenizers.Tokenizer) {
 	for _, spec := range []string{`{"type":"byte"}`, `{"type":"dna"}`, `{"type":"words","words":["a"]}`} {
 		x := must.Get(tokenizers.Open(json.RawMessage(spec), ""))(t)
@@ -73,7 +73,8 @@ func located(t *testing.T) (out []tokenizers.Tokenizer) {
 	return out
 }
 
-// TestOffsetsOfHead: the first tokens have the same places as among all, wherever a chunk ends.
+// TestOffsetsOfHead checks that the offsets of the first tokens equal those in the whole text,
+// wherever a chunk ends.
 func TestOffsetsOfHead(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	pieces := []string{"a", "É", "€", "😀", " ", "-", "\x80", "\xe2\x82", "\xff", "\u0301", strings.Repeat("é", 700),
@@ -94,15 +95,16 @@ func TestOffsetsOfHead(t *testing.T) {
 				random.IntN(len(all) + 1)} {
 				n = max(n, 0)
 				if got := offsets(x, text, n); !slices.Equal(got, all[:min(n, len(all))]) {
-					t.Fatalf("%s of %.40q: the first %d of %d places differ", x.Type(), text, n, len(all))
+					t.Fatalf("%s, text %.40q: the first %d of %d offsets differ from those of the whole text", x.Type(),
+						text, n, len(all))
 				}
 			}
 		}
 	}
 }
 
-// TestLocateLittle: of a long text of which a model reads little, little memory is taken and
-// nothing kept.
+// TestLocateLittle checks that Locate needs little memory for a long text if the model reads only
+// few tokens of it.
 func TestLocateLittle(t *testing.T) {
 	const size = 8 << 20
 	for _, text := range []string{strings.Repeat("ab ", size/3), strings.Repeat("a", size/2) + strings.Repeat("-",
@@ -115,11 +117,11 @@ func TestLocateLittle(t *testing.T) {
 			p.Locate(r, text, 4)
 			runtime.ReadMemStats(&after)
 			if took := after.TotalAlloc - before.TotalAlloc; x.Type() != "dna" && took > 1<<20 {
-				t.Errorf("%s of %.10q: %d bytes", x.Type(), text, took)
+				t.Errorf("%s, text %.10q: allocated %d bytes, want at most 1 MiB", x.Type(), text, took)
 			}
 			s, err := NewSpans(p.Config.Spans(tag(1, 0, 0, 0).Logits), r)
 			if text[0] == 'a' && x.Type() != "dna" && (err != nil || len(s.Spans) != 1) {
-				t.Errorf("%s of %.10q: %v, %v", x.Type(), text, s.Spans, err)
+				t.Errorf("%s, text %.10q: got spans %v, error %v, want one span", x.Type(), text, s.Spans, err)
 			}
 		}
 	}

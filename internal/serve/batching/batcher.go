@@ -35,7 +35,7 @@ type Batcher struct {
 	queue   queue
 	running int       // batches
 	long    int       // running batches with a sequence above the token budget
-	small   int       // running batches of urgent jobs within urgentTokens, which finish soon
+	small   int       // running batches of urgent jobs within urgentTokens, which take little time
 	urgent  bool      // an urgent batch runs in addition to the slots
 	rest    time.Time // until this time batches are not preempted again
 	pace    pace
@@ -44,10 +44,10 @@ type Batcher struct {
 	batches sync.WaitGroup
 }
 
-// batch is the jobs of one pass.
+// batch is the jobs computed in one pass.
 type batch struct {
 	jobs   []*Job
-	wanted int // jobs that somebody waits for; guarded by the batcher's mutex
+	wanted int // incomplete jobs; guarded by the batcher's mutex
 	cancel context.CancelFunc
 
 	// prioritized returns a context with the batch's priority on the device.
@@ -250,8 +250,8 @@ func (b *Batcher) begin(jobs []*Job, budget int, urgent bool) {
 	})
 }
 
-// run computes a batch and completes its jobs. After an error it runs each job alone, as one bad job must not
-// fail the others. It stops when the device is lost.
+// run computes a batch and completes its jobs. After an error it computes each job alone, so that
+// one bad job does not fail the others. It stops if the device is lost.
 func (b *Batcher) run(ctx context.Context, r *batch) {
 	err := b.compute(r.prioritized(ctx), r.jobs)
 	if err == nil {
@@ -331,7 +331,7 @@ func (b *Batcher) Busy() time.Duration {
 	return b.pace.of(b.queue.tokens)
 }
 
-// Close waits for running batches. Submit must not be called any more.
+// Close waits for running batches. Submit must not be called afterwards.
 func (b *Batcher) Close() {
 	b.mu.Lock()
 	if b.timer != nil {

@@ -21,10 +21,10 @@ import (
 
 const patience = 5 * time.Second
 
-// errUnwanted is why jobs are cancelled.
-var errUnwanted = errors.New("nobody wants it")
+// errUnwanted is the cause of cancelled contexts.
+var errUnwanted = errors.New("cancelled by the test")
 
-// newModel puts a golden model on the CPU device until the test ends.
+// newModel loads a golden model onto a CPU device until the test ends.
 func newModel(t *testing.T) *Model {
 	t.Helper()
 	file := must.Get(sft.Load("../../../sft/testdata/golden/pre"))(t)
@@ -35,7 +35,7 @@ func newModel(t *testing.T) *Model {
 	return m
 }
 
-// start returns a batcher and a model until the test ends.
+// start returns a batcher and a model. At the end of the test it checks that no jobs are left.
 func start(t *testing.T, o Options) (*Batcher, *Model) {
 	t.Helper()
 	m := newModel(t)
@@ -44,13 +44,13 @@ func start(t *testing.T, o Options) (*Batcher, *Model) {
 	t.Cleanup(func() {
 		b.Close()
 		if s := b.Stats(); s.Waiting+s.Running != 0 {
-			t.Errorf("%+v are left", s)
+			t.Errorf("got stats %+v, want no waiting jobs and no running batches", s)
 		}
 	})
 	return b, m
 }
 
-// hold stops every batch until release is closed.
+// hold makes every batch wait until release is closed or the batch is cancelled.
 func hold(b *Batcher) (release chan struct{}) {
 	release = make(chan struct{})
 	b.Before = func(ctx context.Context) {
@@ -75,13 +75,13 @@ func eventually(t *testing.T, what string, f func() bool) {
 	t.Fatal(what)
 }
 
-// TestOneFailureAlone: what is wrong with one job of a batch fails no other.
+// TestOneFailureAlone checks that a bad job does not fail the other jobs of its batch.
 func TestOneFailureAlone(t *testing.T) {
 	b, m := start(t, Options{})
 	release := hold(b)
 	first := b.Submit(context.Background(), &Account{}, m, Classify, seq.Example{A: []int32{1}})[0]
 	second := b.Submit(context.Background(), &Account{}, m, Classify, seq.Example{A: []int32{1}})[0]
-	eventually(t, "not both run", func() bool { return b.Stats().Running == 2 })
+	eventually(t, "the two batches do not run", func() bool { return b.Stats().Running == 2 })
 	good := b.Submit(context.Background(), &Account{}, m, Classify, seq.Example{A: []int32{3}})[0]
 	bad := b.Submit(context.Background(), &Account{}, m, Classify, seq.Example{A: []int32{99}})[0]
 	close(release)
@@ -96,18 +96,18 @@ func TestOneFailureAlone(t *testing.T) {
 	must.FailWith(t, errUnwanted)(b.Submit(ctx, &Account{}, m, Classify, seq.Example{A: []int32{1}})[0].Wait())
 }
 
-// TestModelFailed: where the model panics is in the log.
+// TestModelFailed checks that the log has the stack of a panic in the model.
 func TestModelFailed(t *testing.T) {
 	var log bytes.Buffer
 	j := &Job{model: &Model{}, group: &group{account: &Account{Log: slog.New(slog.NewTextHandler(&log, nil))}}}
 	must.Fail(t, "the model failed")(New(Options{}).compute(t.Context(), []*Job{j}))
 	if text := log.String(); !strings.Contains(text, "batcher.go") || !strings.Contains(text, "level=ERROR") {
-		t.Errorf("%q", text)
+		t.Errorf("got log %q, want an error with the stack", text)
 	}
 }
 
-// TestReleaseStallsNobody: while the device of a model that is not used any more is
-// closed, which takes a while, others are served.
+// TestReleaseStallsNobody checks that jobs can be submitted while the device of a retired model
+// closes, which can take long.
 func TestReleaseStallsNobody(t *testing.T) {
 	for _, dropped := range []bool{false, true} {
 		b, next := start(t, Options{})
@@ -125,10 +125,10 @@ func TestReleaseStallsNobody(t *testing.T) {
 			jobs = append(jobs, submit(ctx, old))
 		}
 		old.Retire()
-		if dropped { // the last user waits for places that others have
+		if dropped { // the last job of the old model waits for a slot
 			for range old.Scorer.Slots() {
 				jobs = append(jobs, submit(t.Context(), next))
-				eventually(t, "it does not run", func() bool { return b.Stats().Waiting == 0 })
+				eventually(t, "the job does not run", func() bool { return b.Stats().Waiting == 0 })
 			}
 			submit(ctx, old)
 		}
@@ -147,7 +147,7 @@ func TestReleaseStallsNobody(t *testing.T) {
 		select {
 		case <-served:
 		case <-time.After(patience):
-			t.Errorf("nobody is served, dropped: %v", dropped)
+			t.Errorf("Submit blocks while the old model is released; dropped %v", dropped)
 		}
 		close(closed)
 		<-served
@@ -163,8 +163,8 @@ func TestReleaseStallsNobody(t *testing.T) {
 	}
 }
 
-// TestReleasedModel: a model that was released computes nothing any more, and is released
-// once.
+// TestReleasedModel checks that jobs of a released model fail, and that a model is released exactly
+// once, after its last use.
 func TestReleasedModel(t *testing.T) {
 	b, m := start(t, Options{})
 	released := 0
@@ -173,24 +173,24 @@ func TestReleasedModel(t *testing.T) {
 	m.Use()
 	m.Retire()
 	if released != 0 {
-		t.Error("it is released while it is used")
+		t.Error("the model was released while in use")
 	}
 	m.Done()
 	must.FailWith(t, ErrReleased)(b.Submit(t.Context(), &Account{}, m, Classify, seq.Example{A: []int32{1}})[0].Wait())
 	if released != 1 {
-		t.Errorf("it is released %d times", released)
+		t.Errorf("the model was released %d times, want once", released)
 	}
-	m.Release = free // as the test's end retires it again
+	m.Release = free // the cleanup of the test retires the model again
 }
 
-// TestInterruptedAlone: a job that is computed alone after its batch has failed ends with the cause of its
-// cancellation, which its client receives.
+// TestInterruptedAlone checks that a job computed alone after its batch failed ends with the cause
+// of its own cancellation.
 func TestInterruptedAlone(t *testing.T) {
 	b, m := start(t, Options{})
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errUnwanted)
 	jobs := make([]*Job, 2)
-	for i, token := range []int32{1, 99} { // the model has no second one
+	for i, token := range []int32{1, 99} { // token 99 is out of range
 		g := &group{account: &Account{}, ctx: ctx, stop: func() bool { return true }}
 		g.left.Store(1)
 		jobs[i] = &Job{model: m, example: seq.Example{A: []int32{token}}, group: g, done: make(chan struct{})}
@@ -199,28 +199,29 @@ func TestInterruptedAlone(t *testing.T) {
 	must.FailWith(t, errUnwanted)(jobs[0].Wait())
 }
 
-// TestStats: what is computed and what is cancelled is counted, a batch that was interrupted
-// as cancelled alone.
+// TestStats checks the counters for computed and cancelled jobs. An interrupted batch counts as
+// cancelled only.
 func TestStats(t *testing.T) {
 	b, m := start(t, Options{})
 	for _, j := range b.Submit(t.Context(), &Account{}, m, Classify, seq.Example{A: ones(3)}, seq.Example{A: ones(4)}) {
 		if _, err := j.Wait(); err != nil || j.Took() <= 0 {
-			t.Errorf("%v, in %v", err, j.Took())
+			t.Errorf("got error %v and time %v", err, j.Took())
 		}
 	}
 	quiet := func() bool { return b.Stats().Running == 0 }
-	eventually(t, "a batch goes on", quiet)
+	eventually(t, "the batch did not end", quiet)
 	release := hold(b)
 	defer close(release)
 	ctx, cancel := context.WithCancel(t.Context())
 	j := b.Submit(ctx, &Account{}, m, Embed, seq.Example{A: ones(5)})[0]
-	eventually(t, "nothing runs", func() bool { return b.Stats().Running == 1 })
+	eventually(t, "no batch runs", func() bool { return b.Stats().Running == 1 })
 	cancel()
 	j.Wait()
-	eventually(t, "a batch goes on", quiet)
-	must.Fail(t, "", "it was computed")(b.Submit(ctx, &Account{}, m, Embed, seq.Example{A: ones(6)})[0].Wait())
+	eventually(t, "the batch did not end", quiet)
+	must.Fail(t, "", "a job of a cancelled context was computed")(b.Submit(ctx, &Account{}, m, Embed,
+		seq.Example{A: ones(6)})[0].Wait())
 	s := b.Stats()
 	if s.Batches == 0 || s.Jobs != 2 || s.Computed != 7 || s.Cancelled != 2 || s.Computing <= 0 {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v, want 2 jobs with 7 tokens and 2 cancelled", s)
 	}
 }

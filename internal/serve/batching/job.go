@@ -20,7 +20,7 @@ const (
 	Embed                // the pooled vector of one sequence
 )
 
-// Job is one example on its way through the batcher.
+// Job is an example submitted to the batcher.
 type Job struct {
 	model   *Model
 	work    Work
@@ -38,8 +38,8 @@ type Job struct {
 	// Guarded by the batcher's mutex.
 	batch  *batch // running batch, or nil
 	line   *line  // queue line of a waiting job
-	at     int    // index in the line
-	due    int64  // virtual time at which it is due
+	at     int    // index in its line
+	due    int64  // virtual time by which the job is to be computed
 	number int64  // order of arrival
 }
 
@@ -51,16 +51,16 @@ type Account struct {
 	pending  int        // tokens of waiting and running jobs
 }
 
-// group is the jobs that were submitted together, with one context.
+// group is the jobs submitted together, with one context.
 type group struct {
 	account *Account
-	ctx     context.Context // ends when the results are not wanted any more
+	ctx     context.Context // ends when the results are not needed
 	stop    func() bool     // stops watching ctx
 	left    atomic.Int64    // jobs without a result
 }
 
-// minTokens is the cost of a short sequence in tokens. Without it, a batch of 500 sequences of one token
-// would run for 10 ms instead of one.
+// minTokens is the minimum cost of a sequence in tokens. Without it, a batch of 500 sequences of
+// one token would run for 10 ms instead of 1 ms.
 const minTokens = 16
 
 func (j *Job) tokens() int { return max(Tokens(&j.example), minTokens) }

@@ -10,9 +10,9 @@ import (
 // Model computes batches. It counts its users; a retired model is released when the last user is done.
 type Model struct {
 	Scorer  *sft.Scorer
-	Release func() // ends the use of the device
-	// Lost wraps an error that means a lost device, for the model's jobs, and returns nil for other errors. A
-	// nil function recognises no error.
+	Release func() // closes the device
+	// Lost returns an error for the model's jobs if err means a lost device, and nil otherwise. If
+	// Lost is nil, no error means a lost device.
 	Lost func(error) error
 
 	mu      sync.Mutex
@@ -45,7 +45,7 @@ func (m *Model) Done() {
 	}
 }
 
-// Retire releases the model when it has no users any more.
+// Retire releases the model once it has no users.
 func (m *Model) Retire() {
 	m.mu.Lock()
 	m.retired = true

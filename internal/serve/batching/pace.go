@@ -2,8 +2,9 @@ package batching
 
 import "time"
 
-// pace is the rate of computation: separate moving averages of time and tokens. A batch is weighted by how
-// full it is, because a small batch takes longer per token and does not occur under load.
+// pace is the rate of computation, from separate moving averages of time and tokens. A batch is
+// weighted by the part of the budget that it fills, because small batches take longer per token and
+// do not occur under load.
 type pace struct{ took, tokens float64 }
 
 // add records a batch: its share of the device's time, and its tokens.

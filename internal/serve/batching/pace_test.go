@@ -10,12 +10,12 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestPace: a small batch, which takes long for its size, counts for its size, also
-// where most are small.
+// TestPace checks that small batches, which take longer per token, have little weight even if most
+// batches are small.
 func TestPace(t *testing.T) {
 	var p pace
 	if p.of(1000) != 0 {
-		t.Error("a guess")
+		t.Error("the estimate before the first batch is not 0")
 	}
 	for range 100 {
 		p.add(10*time.Millisecond, 10000, 10000)
@@ -24,14 +24,14 @@ func TestPace(t *testing.T) {
 		}
 	}
 	if got := p.of(10000); got < 10*time.Millisecond || got > 11*time.Millisecond {
-		t.Errorf("10000 tokens take %v, want about 10ms", got)
+		t.Errorf("got %v for 10000 tokens, want about 10ms", got)
 	}
 }
 
-// TestPaceOfSeveral: concurrent batches share the time that they take.
+// TestPaceOfSeveral checks that the time of concurrent batches is divided among them.
 func TestPaceOfSeveral(t *testing.T) {
 	b, m := start(t, Options{Tokens: 100, MaxWait: time.Millisecond})
-	const each = 150 * time.Millisecond // far longer than a busy machine takes to compute a batch
+	const each = 150 * time.Millisecond // far longer than a busy machine needs to compute a batch
 	b.Before = func(context.Context) { time.Sleep(each) }
 	jobs := b.Submit(context.Background(), &Account{}, m, Classify, slices.Repeat([]seq.Example{{A: ones(100)}}, 16)...)
 	for _, j := range jobs {
@@ -41,6 +41,6 @@ func TestPaceOfSeveral(t *testing.T) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if got, want := b.pace.of(100), each/time.Duration(slots); got < want*9/10 || got > each*9/10 || slots < 2 {
-		t.Errorf("a batch takes %v where %d run concurrently, want about %v", got, slots, want)
+		t.Errorf("got %v per batch with %d concurrent batches, want about %v", got, slots, want)
 	}
 }

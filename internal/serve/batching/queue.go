@@ -8,32 +8,32 @@ import (
 	"time"
 )
 
-// queue holds the waiting jobs and is fair among flows. A flow is one account's jobs of one length class;
-// every flow gets the same share of the model, however many of its jobs wait.
+// queue holds the waiting jobs and is fair among flows. A flow is one account's jobs of one length
+// class. Every flow gets the same share of the model, independent of its number of waiting jobs.
 //
-// The algorithm is self-clocked fair queueing (Golestani 1994). The virtual clock counts the tokens that each
-// flow has received, and a job is due when its flow has received the job's tokens, too. A new flow's first
-// job is thus delayed only by its own length, and short jobs overtake a long one until they have received as
-// much.
+// The algorithm is self-clocked fair queueing (Golestani 1994). The virtual clock counts the tokens
+// that each flow has received. A job is due when its flow has received the job's tokens as well.
+// The first job of a new flow is thus delayed only by its own length. Short jobs overtake a long
+// job until they have received the same number of tokens.
 type queue struct {
 	lines  map[kind]*line
 	flows  map[flow]int64 // due time of each flow's last job
-	clock  int64          // due time of the job that was taken last
+	clock  int64          // due time of the job taken last
 	number int64
-	prune  int // number of flows at which those behind the clock are deleted
+	prune  int // number of flows at which flows behind the clock are deleted
 	jobs   int
 	tokens int
 }
 
-// kind is the properties that all jobs of a batch share.
+// kind is the properties shared by all jobs of a batch.
 type kind struct {
 	model *Model
 	work  Work
 	class int
 	long  bool // fills a batch by itself
 
-	// urgent jobs are batched only with each other and do not wait for more jobs. Their batch may preempt
-	// others.
+	// urgent jobs are batched only with each other and do not wait for more jobs. Their batch may
+	// preempt other batches.
 	urgent bool
 }
 
@@ -42,8 +42,8 @@ type flow struct {
 	class   int
 }
 
-// class returns the length class of a number of tokens. Lengths of one class differ by less than a factor of
-// four.
+// class returns the length class of a number of tokens. Lengths of one class differ by less than a
+// factor of four.
 func class(tokens int) int { return bits.Len(uint(tokens)) / 2 }
 
 // minFlows is the number of flows below which pruning is not worth its cost.
@@ -88,7 +88,7 @@ func (q *queue) remove(j *Job) {
 	q.jobs--
 	q.tokens -= j.tokens()
 	if q.jobs == 0 {
-		clear(q.flows) // the queue is empty, so no flow has to wait for another
+		clear(q.flows) // the queue is empty, so no flow waits for another
 		q.clock = 0
 	}
 }
@@ -99,7 +99,7 @@ func (q *queue) drop(j *Job) {
 	q.remove(j)
 }
 
-// oldest returns the earliest arrival among the first jobs of all lines.
+// oldest returns the earliest arrival time among the first jobs of all lines.
 func (q *queue) oldest() time.Time {
 	var t time.Time
 	for _, l := range q.lines {
@@ -132,8 +132,8 @@ func (q *queue) nextUrgent() *Job {
 	return first
 }
 
-// take removes a job and others to batch with it, up to about budget tokens. The jobs are of similar length,
-// because a short job waits for the longest of its batch.
+// take removes a job and further jobs for the same batch, up to about budget tokens. The jobs have
+// similar lengths, because a short job waits for the longest job of its batch.
 func (q *queue) take(first *Job, budget int) []*Job {
 	k := first.line.kind
 	q.clock = max(q.clock, first.due)

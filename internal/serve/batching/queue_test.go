@@ -10,13 +10,12 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// waiting is a job of a session as the queue sees it.
+// waiting returns a job with the given number of tokens.
 func waiting(s *Account, tokens int) *Job {
 	return &Job{model: &Model{}, group: &group{account: s}, example: seq.Example{A: make([]int32, tokens)}}
 }
 
-// queued is a queue with jobs of one model, and the tokens of the batches that it
-// gives.
+// queued is a queue of jobs of one model, with the token budget of its batches.
 type queued struct {
 	queue
 	model  *Model
@@ -45,12 +44,12 @@ func (q *queued) batch(long bool) (lengths []int) {
 func (q *queued) expect(t *testing.T, what string, long bool, want ...int) {
 	t.Helper()
 	if got := q.batch(long); !slices.Equal(got, want) {
-		t.Errorf("%s: %v, want %v", what, got, want)
+		t.Errorf("%s: got a batch of lengths %v, want %v", what, got, want)
 	}
 }
 
-// TestQueueOrder: short jobs pass a long one, but not for ever, and batches are of
-// one kind and within the budget.
+// TestQueueOrder checks that short jobs overtake a long job only for a bounded time, and that a
+// batch has jobs of one kind within the budget.
 func TestQueueOrder(t *testing.T) {
 	q := queued{model: &Model{}, budget: 100}
 	s := &Account{}
@@ -60,9 +59,9 @@ func TestQueueOrder(t *testing.T) {
 	q.add(odd, q.budget)
 	q.expect(t, "first", true, 20, 30, 25)
 	if got := q.take(q.next(true), q.budget); len(got) != 1 || got[0] != odd {
-		t.Errorf("then %d jobs", len(got))
+		t.Errorf("got a batch of %d jobs, want the job with other work alone", len(got))
 	}
-	q.expect(t, "of the long ones", true, 1000)
+	q.expect(t, "long jobs", true, 1000)
 	for _, newcomers := range []bool{false, true} {
 		for passed := 0; ; passed++ {
 			short := s
@@ -73,7 +72,7 @@ func TestQueueOrder(t *testing.T) {
 			if got := q.batch(true); got[0] == 5000 {
 				break
 			} else if passed > 150 {
-				t.Fatal("a long one waits for ever")
+				t.Fatal("150 short jobs overtook a long job")
 			}
 		}
 		q.put(s, 5000)
@@ -81,25 +80,26 @@ func TestQueueOrder(t *testing.T) {
 	for q.batch(true) != nil {
 	}
 	if q.jobs != 0 || q.tokens != 0 || len(q.lines) != 0 || len(q.flows) != 0 {
-		t.Errorf("%d jobs, %d tokens, %d lines, %d flows are left", q.jobs, q.tokens, len(q.lines), len(q.flows))
+		t.Errorf("got %d jobs, %d tokens, %d lines, %d flows in an empty queue", q.jobs, q.tokens, len(q.lines),
+			len(q.flows))
 	}
 }
 
-// TestQueueLeavesLongOnes: those that a batch has room for are taken although one
-// of their class is beyond it and came before.
+// TestQueueLeavesLongOnes checks that next skips jobs above the budget on request, although they
+// arrived first and are of the same class.
 func TestQueueLeavesLongOnes(t *testing.T) {
 	q := queued{model: &Model{}, budget: 100}
 	q.put(&Account{}, 120, 80)
 	if class(120) != class(80) {
-		t.Fatal("two classes")
+		t.Fatal("120 and 80 tokens are in different classes, want the same")
 	}
-	q.expect(t, "without long ones", false, 80)
-	q.expect(t, "without any", false)
-	q.expect(t, "with long ones", true, 120)
+	q.expect(t, "without long jobs", false, 80)
+	q.expect(t, "without long jobs, in a queue of long jobs", false)
+	q.expect(t, "with long jobs", true, 120)
 }
 
-// TestNewcomer: whatever others have queued, and for how long, who comes is in the
-// next batch of its length, and a short one before any long one.
+// TestNewcomer checks that the first job of a new account is in the next batch of its length class,
+// independent of the queues of other accounts. A short job precedes all long jobs.
 func TestNewcomer(t *testing.T) {
 	for _, length := range []int{2000, 100} {
 		q := queued{model: &Model{}, budget: 4000}
@@ -110,7 +110,7 @@ func TestNewcomer(t *testing.T) {
 			}
 		}
 		for range 500 {
-			q.expect(t, "the others", true, 2000, 2000)
+			q.expect(t, "other accounts", true, 2000, 2000)
 		}
 		q.put(&Account{}, length)
 		want := []int{2000, 2000}
@@ -119,20 +119,20 @@ func TestNewcomer(t *testing.T) {
 		}
 		newest := q.number
 		var batch []*Job
-		for range (len(others) + 1) / 2 { // one of each of the others may be before it
+		for range (len(others) + 1) / 2 { // each other account may have one job before it
 			batch = append(batch, q.take(q.next(true), q.budget)...)
 			if length < 2000 {
 				break
 			}
 		}
 		if !slices.ContainsFunc(batch, func(j *Job) bool { return j.number == newest }) {
-			t.Errorf("one of %d tokens is not in the next batch, want %v", length, want)
+			t.Errorf("a new account's job of %d tokens is not in the next batch, want %v", length, want)
 		}
 	}
 }
 
-// TestShares: two sessions get as much as each other, whoever came first, and what
-// was cancelled does not count.
+// TestShares checks that two accounts receive the same number of tokens. The order of arrival does
+// not matter, and cancelled jobs do not count.
 func TestShares(t *testing.T) {
 	q := queued{model: &Model{}, budget: 100}
 	a, b := &Account{}, &Account{}
@@ -155,12 +155,11 @@ func TestShares(t *testing.T) {
 		}
 	}
 	if x, y := got[a], got[b]; x-y > 120 || y-x > 120 {
-		t.Errorf("%d and %d tokens", x, y)
+		t.Errorf("got %d and %d tokens, want a difference of at most 120", x, y)
 	}
 }
 
-// TestFlowsForgotten: sessions that are gone leave nothing while others keep the
-// queue busy.
+// TestFlowsForgotten checks that the flows of former accounts are deleted while the queue is busy.
 func TestFlowsForgotten(t *testing.T) {
 	q := queued{model: &Model{}, budget: 100}
 	q.put(&Account{}, 10000)
@@ -169,11 +168,11 @@ func TestFlowsForgotten(t *testing.T) {
 		q.batch(false)
 	}
 	if len(q.flows) > 2*minFlows {
-		t.Errorf("%d flows are kept", len(q.flows))
+		t.Errorf("got %d flows, want at most 2*minFlows", len(q.flows))
 	}
 }
 
-// TestCancelAtOnce: waiting jobs are dropped immediately, however many there are.
+// TestCancelAtOnce checks that cancelling a large number of waiting jobs takes little time.
 func TestCancelAtOnce(t *testing.T) {
 	n := 200000
 	if testing.Short() {
@@ -189,14 +188,14 @@ func TestCancelAtOnce(t *testing.T) {
 		select {
 		case <-j.done:
 		case <-limit:
-			t.Fatal("cancelling takes for ever")
+			t.Fatal("cancelling took more than 5s")
 		}
 		if _, err := j.Wait(); !errors.Is(err, errUnwanted) {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, "the batch goes on", func() bool { s := b.Stats(); return s.Waiting+s.Tokens+s.Running == 0 })
+	eventually(t, "jobs are left", func() bool { s := b.Stats(); return s.Waiting+s.Tokens+s.Running == 0 })
 	if got := b.Stats().Cancelled; got != int64(n) {
-		t.Errorf("%d are counted, want %d", got, n)
+		t.Errorf("got %d cancelled jobs, want %d", got, n)
 	}
 }

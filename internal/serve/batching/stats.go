@@ -9,8 +9,8 @@ type Stats struct {
 	Running   int   // running batches, except an urgent one
 	Cancelled int64 // cancelled jobs
 
-	// Computed batches, jobs and tokens.
-	Batches, Jobs, Computed int64 // the last is of tokens
+	// Numbers of computed batches, jobs and tokens.
+	Batches, Jobs, Computed int64 // Computed counts tokens
 	Computing               time.Duration
 }
 

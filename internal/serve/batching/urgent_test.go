@@ -12,8 +12,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// occupy fills all slots of the device with batches of a session that has had more than its share, each of a number of
-// tokens.
+// occupy fills all slots of the device with batches of an account above its share. Each batch has
+// the given number of tokens.
 func occupy(t *testing.T, b *Batcher, m *Model, greedy *Account, tokens int) []*Job {
 	t.Helper()
 	b.mu.Lock()
@@ -24,12 +24,13 @@ func occupy(t *testing.T, b *Batcher, m *Model, greedy *Account, tokens int) []*
 		long[i].A = ones(tokens)
 	}
 	jobs := b.Submit(t.Context(), greedy, m, Classify, long...)
-	eventually(t, "not all places are taken", func() bool { return b.Stats().Running == m.Scorer.Slots() })
+	eventually(t, "not all slots run a batch", func() bool { return b.Stats().Running == m.Scorer.Slots() })
 	return jobs
 }
 
-// TestUrgentBatch: while others have all slots, a short job of a session that has had less than its share is computed
-// immediately with the same bits, and a second one does not overtake those of its own session.
+// TestUrgentBatch checks that a short job of an account below its share runs immediately although
+// other batches occupy all slots, with the same bits. A short job of an account above its share
+// waits.
 func TestUrgentBatch(t *testing.T) {
 	for name, tokens := range map[string]int{"beside long batches": urgentTokens + 1,
 		"beside small ones": urgentTokens / 4} {
@@ -53,16 +54,16 @@ func testUrgentBatch(t *testing.T, tokens int) {
 	select {
 	case <-job.done:
 	case <-time.After(patience):
-		t.Error("it waits for the others")
+		t.Error("the urgent job waits for the other batches")
 		release()
 	}
 	if out, err := job.Wait(); err == nil && out.Logits[0] != want[0].Logits[0] {
-		t.Errorf("%v, want %v", out.Logits, want[0].Logits)
+		t.Errorf("got logits %v, want %v", out.Logits, want[0].Logits)
 	}
 	same := b.Submit(t.Context(), greedy, m, Classify, seq.Example{A: []int32{1, 2, 3}})[0]
 	select {
 	case <-same.done:
-		t.Error("a session that has had more than its share is not made to wait")
+		t.Error("the job of an account above its share did not wait")
 	case <-time.After(50 * time.Millisecond):
 	}
 	release()
@@ -73,8 +74,8 @@ func testUrgentBatch(t *testing.T, tokens int) {
 	}
 }
 
-// TestUrgentBatchesRest: what an urgent batch has stopped goes on for as long as that took
-// before another one begins.
+// TestUrgentBatchesRest checks that preempted batches run for as long as an urgent batch took,
+// before the next urgent batch starts.
 func TestUrgentBatchesRest(t *testing.T) {
 	b, m := start(t, Options{MaxWait: time.Millisecond})
 	const took = 100 * time.Millisecond
@@ -95,7 +96,8 @@ func TestUrgentBatchesRest(t *testing.T) {
 	at := <-began
 	second := urgent()
 	if after := (<-began).Sub(at); after < 2*took {
-		t.Errorf("the second begins %v after the first, which took %v", after, took)
+		t.Errorf("the second urgent batch started %v after the first, which took %v, want at least twice that time",
+			after, took)
 	}
 	close(release)
 	for _, j := range append(others, first, second) {
@@ -105,8 +107,8 @@ func TestUrgentBatchesRest(t *testing.T) {
 	}
 }
 
-// TestInterruptedIsFree: a batch that nobody wants any more costs its session nothing, and
-// says nothing of how fast batches are.
+// TestInterruptedIsFree checks that an interrupted batch neither charges its account nor changes
+// the estimated pace.
 func TestInterruptedIsFree(t *testing.T) {
 	b, m := start(t, Options{MaxWait: time.Millisecond})
 	x := &Account{}
@@ -114,22 +116,22 @@ func TestInterruptedIsFree(t *testing.T) {
 		return b.Submit(ctx, x, m, Classify, seq.Example{A: ones(10)})[0]
 	}
 	ended := func() bool { s := b.Stats(); return s.Waiting+s.Running == 0 }
-	had := func() (fair.Usage, pace) {
-		eventually(t, "it goes on", ended)
+	state := func() (fair.Usage, pace) {
+		eventually(t, "the batch did not end", ended)
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		return x.computed, b.pace
 	}
 	must.Get(run(t.Context()).Wait())(t)
-	before, pace := had()
+	before, pace := state()
 	hold(b)
 	ctx, cancel := context.WithCancel(t.Context())
 	j := run(ctx)
-	eventually(t, "it does not run", func() bool { return !ended() })
-	time.Sleep(20 * time.Millisecond) // it takes a while
+	eventually(t, "the job does not run", func() bool { return !ended() })
+	time.Sleep(20 * time.Millisecond) // computing time that must not be charged
 	cancel()
-	must.Fail(t, "", "it was computed")(j.Wait())
-	if after, now := had(); after != before || now != pace {
-		t.Errorf("%+v was had before it, then %+v; batches took %v, then %v", before, after, pace, now)
+	must.Fail(t, "", "a cancelled job was computed")(j.Wait())
+	if after, now := state(); after != before || now != pace {
+		t.Errorf("usage %+v became %+v, pace %v became %v, want no change", before, after, pace, now)
 	}
 }

@@ -8,40 +8,41 @@ import "time"
 type Meter struct {
 	clock  time.Duration
 	period int64  // period over which active sessions are counted
-	counts [2]int // in this period and in the one before
+	counts [2]int // active sessions in this period and in the previous one
 }
 
-// Usage is the service of one session, relative to the clock. An idle session accrues a bounded credit. Service beyond
-// the share is bounded as well, or a session that had the server alone would wait for all later ones.
+// Usage is the service of one session, relative to the clock. An idle session accrues a bounded
+// credit. The debt for service above the share is bounded as well; otherwise a session that once
+// had the server alone would wait for all later sessions.
 type Usage struct {
-	begun  bool // see Join
-	had    time.Duration
-	period int64 // in which the session took part last
+	begun   bool // Join was called
+	service time.Duration
+	period  int64 // last period in which the session was charged
 }
 
 const (
 	periodLength = 100 * time.Millisecond
 	maxCredit    = 50 * time.Millisecond
 	maxDebt      = 10 * time.Millisecond
-	// lightBelow is how far below its fair share a light session is.
+	// lightBelow is the minimum service below the fair share of a light session.
 	lightBelow = 5 * time.Millisecond
 )
 
-// Join has a session take part from now on: light until it has had anything, and with no
-// more credit than that. While it waits the clock goes on, and so its turn comes.
+// Join starts to count a session. The session begins as light, with a credit of lightBelow. While
+// it waits, the clock advances, so it gets its turn.
 func (m *Meter) Join(u *Usage) {
 	if !u.begun {
-		*u = Usage{begun: true, had: m.clock - lightBelow, period: -1}
+		*u = Usage{begun: true, service: m.clock - lightBelow, period: -1}
 	}
 }
 
-// of is what a session has had, by the clock.
-func (m *Meter) of(u *Usage) time.Duration { return max(u.had, m.clock-maxCredit) }
+// of returns a session's service on the clock's scale, with a bounded credit.
+func (m *Meter) of(u *Usage) time.Duration { return max(u.service, m.clock-maxCredit) }
 
-// Light reports whether a session has had less than its fair share lately.
+// Light reports whether a session has recently received less than its fair share.
 func (m *Meter) Light(u *Usage) bool { return m.of(u)+lightBelow <= m.clock }
 
-// Charge notes what a session has had.
+// Charge adds d to a session's service and advances the clock.
 func (m *Meter) Charge(u *Usage, d time.Duration) {
 	if now := time.Now().UnixNano() / int64(periodLength); now != m.period {
 		before := 0
@@ -51,11 +52,11 @@ func (m *Meter) Charge(u *Usage, d time.Duration) {
 		m.period, m.counts = now, [2]int{0, before}
 	}
 	m.Join(u)
-	had := m.of(u)
+	usage := m.of(u)
 	if u.period != m.period {
 		u.period = m.period
 		m.counts[0]++
 	}
-	u.had = min(had+d, m.clock+maxDebt)
+	u.service = min(usage+d, m.clock+maxDebt)
 	m.clock += d / time.Duration(max(m.counts[0], m.counts[1]))
 }

@@ -6,5 +6,5 @@ import "time"
 
 var loaded = time.Now()
 
-// threadTime is the time that has passed, as that of a thread is not known.
+// threadTime returns the elapsed time, because this system has no CPU time of threads.
 func threadTime() time.Duration { return time.Since(loaded) }

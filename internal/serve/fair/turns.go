@@ -13,18 +13,19 @@ import (
 // editing, searching, writing JSON. Few turns run concurrently; the next one goes to the session with the least
 // service. The model's computations take no turn: the batcher schedules them.
 //
-// A session below its fair share does not wait: the operating system divides the cores between it and the running
-// turns. So a client with small requests is served as if it were alone.
+// A session below its fair share does not wait: the operating system divides the cores between it
+// and the running turns. A client with small requests is therefore served without delay by other
+// clients.
 type Turns struct {
 	reserve func(cores int) // sets the number of cores that the model's device leaves free
 
 	mu    sync.Mutex
 	meter Meter
 	pools [kinds]pool
-	light int // turns taken beside those of the pools
+	light int // running light turns, in addition to the turns of the pools
 }
 
-// Kind is that of a turn. A large one may last, and small ones do not wait for it.
+// Kind is the kind of a turn. Small turns do not wait for large turns, which may take long.
 type Kind int
 
 const (
@@ -33,10 +34,10 @@ const (
 	kinds
 )
 
-// LargeBytes make a turn a large one.
+// LargeBytes is the maximum input of a small turn in bytes.
 const LargeBytes = 1 << 16
 
-// KindOf is the kind of a turn that reads a number of bytes.
+// KindOf returns the kind of a turn for an input of the given size.
 func KindOf(bytes int) Kind {
 	if bytes > LargeBytes {
 		return Large
@@ -44,21 +45,21 @@ func KindOf(bytes int) Kind {
 	return Small
 }
 
-// pool is the turns of a kind.
+// pool is the turns of one kind.
 type pool struct {
 	most    int // maximum of concurrent turns
 	taken   int
 	waiting []*Share // shares with a waiting turn of this kind
 }
 
-// Share is what one session has of the turns.
+// Share is one session's use of the turns.
 type Share struct {
 	turns  *Turns
-	took   Usage                  // guarded by their mutex, as is
-	queues [kinds][]chan struct{} // turns that wait; each is closed when it begins
+	took   Usage                  // guarded by turns.mu, like queues
+	queues [kinds][]chan struct{} // waiting turns; a channel is closed when its turn begins
 }
 
-// New divides half of the cores: the others are left to the model.
+// New returns turns for half of the cores. The model uses the other half.
 func New(cores int, reserve func(cores int)) *Turns {
 	t := &Turns{reserve: reserve}
 	t.pools[Small].most = max(1, cores/2)
@@ -66,11 +67,11 @@ func New(cores int, reserve func(cores int)) *Turns {
 	return t
 }
 
-// Share is that of a new session.
+// Share returns the share of a new session.
 func (t *Turns) Share() *Share { return &Share{turns: t} }
 
-// Do runs f in a turn of the session, unless ctx ends before. Bytes are what f reads, or
-// the like of it. F computes and waits for nothing: no lock, no client, no other turn.
+// Do runs f in a turn of the session, unless ctx ends first. bytes is the approximate size of f's
+// input. f must not wait: neither for a lock, nor for a client, nor for another turn.
 func (s *Share) Do(ctx context.Context, bytes int, f func()) error {
 	turn, err := s.Begin(ctx, KindOf(bytes))
 	if err != nil {
@@ -81,17 +82,17 @@ func (s *Share) Do(ctx context.Context, bytes int, f func()) error {
 	return nil
 }
 
-// Turn is one that a goroutine has.
+// Turn is a running turn of the calling goroutine.
 type Turn struct {
 	Kind Kind
 
 	share *Share
-	light bool          // beside the pools
-	began time.Duration // by the thread's time
+	light bool          // in addition to the pools
+	began time.Duration // threadTime at the beginning
 }
 
-// Begin waits for a turn of the session, unless ctx ends before. Until its end the
-// goroutine waits for nothing.
+// Begin waits for a turn of the session, unless ctx ends first. The goroutine must not wait for
+// anything until it calls End.
 func (s *Share) Begin(ctx context.Context, kind Kind) (Turn, error) {
 	t := s.turns
 	p := &t.pools[kind]
@@ -120,7 +121,7 @@ func (s *Share) Begin(ctx context.Context, kind Kind) (Turn, error) {
 		if ctx.Err() != nil {
 			if at := slices.Index(s.queues[kind], begun); at >= 0 {
 				s.leave(kind, at)
-			} else { // it has begun meanwhile
+			} else { // the turn has begun meanwhile
 				t.next(kind)
 			}
 			t.mu.Unlock()
@@ -128,7 +129,7 @@ func (s *Share) Begin(ctx context.Context, kind Kind) (Turn, error) {
 		}
 	}
 	t.mu.Unlock()
-	runtime.LockOSThread() // whose time is taken
+	runtime.LockOSThread() // threadTime must measure one thread
 	return Turn{kind, s, light, threadTime()}, nil
 }
 
@@ -147,8 +148,8 @@ func (x Turn) End() {
 	}
 }
 
-// next gives a turn that ends to the session that has had least. The caller holds the
-// mutex, as for the others below.
+// next gives an ended turn to the waiting session with the least service. The caller holds the
+// mutex, as for the methods below.
 func (t *Turns) next(kind Kind) {
 	p := &t.pools[kind]
 	if len(p.waiting) == 0 {
@@ -163,7 +164,7 @@ func (t *Turns) next(kind Kind) {
 	close(begun)
 }
 
-// leave takes a turn out of the queue of those that wait.
+// leave removes a waiting turn from its queue.
 func (s *Share) leave(kind Kind, at int) {
 	s.queues[kind] = slices.Delete(s.queues[kind], at, at+1)
 	if p := &s.turns.pools[kind]; len(s.queues[kind]) == 0 {
@@ -171,14 +172,14 @@ func (s *Share) leave(kind Kind, at int) {
 	}
 }
 
-// Count is how many turns of a kind there are.
+// Count is the numbers of turns of one kind.
 type Count struct {
 	Most    int // maximum of concurrent turns
 	Taken   int
-	Waiting int // sessions
+	Waiting int // sessions with waiting turns
 }
 
-// Count counts the turns of a kind.
+// Count returns the numbers of turns of a kind.
 func (t *Turns) Count(kind Kind) Count {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -186,7 +187,7 @@ func (t *Turns) Count(kind Kind) Count {
 	return Count{p.most, p.taken, len(p.waiting)}
 }
 
-// Moved makes another device leave cores to turns: set chooses it.
+// Moved calls set, which selects another device to reserve cores on, and reserves the cores there.
 func (t *Turns) Moved(set func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -194,5 +195,5 @@ func (t *Turns) Moved(set func()) {
 	t.reserveNow()
 }
 
-// reserveNow makes the device leave a core to each turn of the pools.
+// reserveNow reserves a core on the device for each running turn of the pools.
 func (t *Turns) reserveNow() { t.reserve(t.pools[Small].taken + t.pools[Large].taken) }

@@ -11,15 +11,15 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// oneTurn shares one turn of each kind out.
+// oneTurn returns turns with one concurrent turn per kind.
 func oneTurn() *Turns {
 	t := New(2, func(int) {})
 	t.pools[Small].most, t.pools[Large].most = 1, 1
 	return t
 }
 
-// TestNextTurn: the session that has had least is next, however many turns another has
-// asked for before.
+// TestNextTurn checks that the next turn goes to the session with the least service, independent of
+// the number of waiting turns.
 func TestNextTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := oneTurn()
@@ -28,9 +28,9 @@ func TestNextTurn(t *testing.T) {
 		for range 200 {
 			turns.meter.Charge(&greedy.took, time.Millisecond)
 		}
-		turns.meter.Charge(&modest.took, time.Millisecond) // not light, but less
+		turns.meter.Charge(&modest.took, time.Millisecond) // not light, but with less service
 		held := must.Get(greedy.Begin(t.Context(), Small))(t)
-		light, err := other.Begin(t.Context(), Small) // the one place for such is taken
+		light, err := other.Begin(t.Context(), Small) // occupies the only light turn
 		must.Succeed(t, err)
 		defer light.End()
 		var mu sync.Mutex
@@ -53,19 +53,19 @@ func TestNextTurn(t *testing.T) {
 		held.End()
 		all.Wait()
 		if len(order) != 6 || order[0] != modest {
-			t.Errorf("of %d turns the first was not that of the session that has had least", len(order))
+			t.Errorf("got %d turns, want 6 starting with the session with the least service", len(order))
 		}
 	})
 }
 
-// TestNewSessionsTurn: a new session's turn comes before those that another one has asked
-// for earlier, though nobody else has had anything.
+// TestNewSessionsTurn checks that a new session's turn precedes earlier waiting turns of another
+// session.
 func TestNewSessionsTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := oneTurn()
 		greedy, newcomer := turns.Share(), turns.Share()
 		held := must.Get(greedy.Begin(t.Context(), Small))(t)
-		turns.light = 1 // the place for light ones is taken
+		turns.light = 1 // occupies the only light turn
 		var order []*Share
 		var all sync.WaitGroup
 		for _, s := range []*Share{greedy, greedy, newcomer} {
@@ -76,13 +76,13 @@ func TestNewSessionsTurn(t *testing.T) {
 		held.End()
 		all.Wait()
 		if len(order) != 3 || order[0] != newcomer {
-			t.Errorf("of %d turns the first was not the newcomer's", len(order))
+			t.Errorf("got %d turns, want 3 starting with the new session", len(order))
 		}
 	})
 }
 
-// TestLightTurn: a session that has had less than its share does not wait, one beside
-// those of the pools at a time, and not for a large turn.
+// TestLightTurn checks that a session below its share gets one small turn immediately in addition
+// to the pools. A second or a large turn waits.
 func TestLightTurn(t *testing.T) {
 	turns := oneTurn()
 	greedy, modest := turns.Share(), turns.Share()
@@ -98,20 +98,21 @@ func TestLightTurn(t *testing.T) {
 	defer cancel()
 	first, err := modest.Begin(soon, Small)
 	if err != nil {
-		t.Fatal("it waits: ", err)
+		t.Fatal("the light turn waits: ", err)
 	}
 	defer first.End()
 	over := errors.New("it waits")
-	for what, kind := range map[string]Kind{"a second one": Small, "a large one": Large} {
+	for what, kind := range map[string]Kind{"second turn": Small, "a large one": Large} {
 		ctx, cancel := context.WithTimeoutCause(t.Context(), 20*time.Millisecond, over)
 		defer cancel()
 		if _, err := modest.Begin(ctx, kind); !errors.Is(err, over) {
-			t.Errorf("%s: %v, want that it waits", what, err)
+			t.Errorf("%s: got error %v, want it to wait", what, err)
 		}
 	}
 }
 
-// TestTurnsComeBack: nothing is left of turns that were taken, waited for and given up.
+// TestTurnsComeBack checks that no turn stays taken or waiting after many turns have ended or were
+// cancelled.
 func TestTurnsComeBack(t *testing.T) {
 	reserved := -1
 	turns := New(2, func(n int) { reserved = n })
@@ -129,55 +130,56 @@ func TestTurnsComeBack(t *testing.T) {
 	all.Wait()
 	for kind, p := range turns.pools {
 		if p.taken != 0 || len(p.waiting) != 0 {
-			t.Errorf("kind %d: %d are taken, %d sessions wait", kind, p.taken, len(p.waiting))
+			t.Errorf("kind %d: got %d taken turns and %d waiting sessions, want 0 and 0", kind, p.taken, len(p.waiting))
 		}
 	}
 	if turns.light != 0 || reserved != 0 {
-		t.Errorf("%d light ones are taken, %d cores reserved", turns.light, reserved)
+		t.Errorf("got %d light turns and %d reserved cores, want 0 and 0", turns.light, reserved)
 	}
 }
 
-// TestMeter: a session with its share is at the clock, one with less is below it, both within bounds.
+// TestMeter checks that a session with its share of service is not light, a session with less is
+// light, and credit and debt are bounded.
 func TestMeter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var m Meter
-		var fair, alike, modest Usage
+		var fair, equal, modest Usage
 		for range 1000 {
 			m.Charge(&fair, time.Millisecond)
-			m.Charge(&alike, time.Millisecond)
+			m.Charge(&equal, time.Millisecond)
 			m.Charge(&modest, 10*time.Microsecond)
 			time.Sleep(2 * time.Millisecond)
 		}
-		if m.Light(&fair) || m.Light(&alike) || !m.Light(&modest) {
-			t.Errorf("clock %v: %v, %v and %v", m.clock, fair, alike, modest)
+		if m.Light(&fair) || m.Light(&equal) || !m.Light(&modest) {
+			t.Errorf("clock %v: got usage %v, %v and %v, want only the last to be light", m.clock, fair, equal, modest)
 		}
 		newcomer := Usage{}
 		if m.Join(&newcomer); !m.Light(&newcomer) {
-			t.Error("a new session has to wait")
+			t.Error("a new session is not light")
 		}
 		if m.Charge(&newcomer, time.Microsecond); m.Light(&newcomer) {
-			t.Error("a new session that has had something is before those that are there")
+			t.Error("a new session is still light after a charge")
 		}
-		if fair.had > m.clock+maxDebt || modest.had < m.clock-maxCredit-time.Millisecond {
-			t.Errorf("clock %v: a debt of %v, a credit of %v", m.clock, fair.had-m.clock, m.clock-modest.had)
+		if fair.service > m.clock+maxDebt || modest.service < m.clock-maxCredit-time.Millisecond {
+			t.Errorf("clock %v: got debt %v and credit %v beyond their bounds", m.clock, fair.service-m.clock,
+				m.clock-modest.service)
 		}
 	})
 }
 
-// TestCount: turns are of the kind that their bytes make them, and counted with those who
-// wait for one.
+// TestCount checks the limits of turns, and that a turn's kind depends on its bytes.
 func TestCount(t *testing.T) {
 	turns := New(8, func(int) {})
 	if s, l := turns.Count(Small), turns.Count(Large); s != (Count{Most: 4}) || l != (Count{Most: 2}) {
-		t.Errorf("%+v small turns, %+v large ones", s, l)
+		t.Errorf("got %+v small and %+v large turns, want limits 4 and 2", s, l)
 	}
 	share := turns.Share()
 	err := share.Do(t.Context(), LargeBytes+1, func() {
 		if s, l := turns.Count(Small), turns.Count(Large); s.Taken != 0 || l.Taken != 1 {
-			t.Errorf("%+v small turns, %+v large ones", s, l)
+			t.Errorf("got %+v small and %+v large turns, want one large turn", s, l)
 		}
 	})
 	if err != nil || turns.Count(Large).Taken != 0 {
-		t.Errorf("%v, %+v", err, turns.Count(Large))
+		t.Errorf("got error %v and %+v large turns, want none taken", err, turns.Count(Large))
 	}
 }

@@ -7,11 +7,12 @@ import (
 	"github.com/sftseq/sftseq/internal/jsonlines"
 )
 
-// ReadBody reads what follows the headers of a request of HTTP to its end, at most limit
-// bytes. Length is what its header states, -1 if nothing: the buffer has no more than that. A
-// long body takes from the lender what its buffer has as its bytes come, as a length may be a
-// lie. A message with an error has been read to its end, unless it has more than limit bytes
-// and most: then the stream cannot go on behind it.
+// ReadBody reads the body of an HTTP request, at most limit bytes. length is its Content-Length, or
+// -1 if unknown; the buffer is not larger than length. The buffer of a long body grows with the
+// bytes received, because the length may be false, and ReadBody borrows its memory from the lender.
+// If m.Err is set, the body has been discarded. whole reports whether the body was read to its end,
+// so that the connection can be reused; it is false for bodies that exceed limit by more than most
+// bytes.
 func ReadBody(r io.Reader, length int64, limit, most int, from Lender) (m Message, whole bool, err error) {
 	l := loan{from: from}
 	longest := limit + 1

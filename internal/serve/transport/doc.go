@@ -1,4 +1,4 @@
-// Package transport carries messages between a server and its clients: it opens sockets, cuts
-// a stream into messages within limits, writes messages so that it is known who does not read,
-// and ends connections so that nothing is lost. It does not know what messages say.
+// Package transport carries messages between a server and its clients. It opens sockets, splits a
+// stream into messages within limits, detects clients that do not read, and closes connections
+// without losing responses. It does not depend on the content of messages.
 package transport

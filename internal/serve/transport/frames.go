@@ -16,30 +16,29 @@ import (
 
 // Framings of a stream.
 const (
-	Lines = "lines" // one message a line
-	LSP   = "lsp"   // Content-Length and other headers before each
+	Lines = "lines" // one message per line
+	LSP   = "lsp"   // Content-Length and other headers before each message
 )
 
 // Message is one unit of a stream.
 type Message struct {
 	Body []byte
-	Line int    // where it begins; in LSP framing its number
-	Err  error  // why there is no body: it can be answered, and reading goes on
-	Head []byte // how the message begins that has no body
+	Line int    // line number of the message's start; in LSP framing its index from 1
+	Err  error  // reason why Body is missing; the stream continues
+	Head []byte // beginning of the message if Body is missing
 	Room int64  // bytes borrowed from the lender
 }
 
-// Frames cuts a stream into messages and writes them. It must not fall to what a
-// hostile client sends.
+// Frames splits a stream into messages and writes messages. It must withstand hostile clients.
 type Frames interface {
-	// Read returns the next message, or the end of the stream.
+	// Read returns the next message, or an error at the end of the stream.
 	Read() (Message, error)
-	// Write writes a message. The caller writes one at a time.
+	// Write writes a message. Calls must not be concurrent.
 	Write(body []byte) error
 }
 
-// NewFrames returns the frames of a stream, whose messages have at most limit bytes. A long
-// one takes from the lender, if there is one, what it needs while it is read.
+// NewFrames returns the frames of a stream whose messages have at most limit bytes. Memory for long
+// messages is borrowed from the lender, which may be nil.
 func NewFrames(framing string, r io.Reader, w io.Writer, limit int, from Lender) Frames {
 	if framing == LSP {
 		return &lspFrames{r: bufio.NewReaderSize(r, 1<<16), w: w, limit: limit, loan: loan{from: from}}
@@ -95,26 +94,26 @@ type lspFrames struct {
 	w     io.Writer
 }
 
-// A header that is longer, or that has more lines, is not one.
+// Limits of LSP's headers: bytes per line, and number of lines.
 const (
 	maxHeader  = 4096
 	maxHeaders = 32
 )
 
-// BadHeader ends a stream: where the next message begins cannot be known.
+// BadHeader is an error that ends a stream, because the start of the next message is unknown.
 type BadHeader struct{ error }
 
-// errHTTP ends the stream of a browser, which would take the body of a request for
-// messages: any page may have it ask a port of this machine.
+// errHTTP ends a stream that starts with HTTP. Otherwise the body of a request would be read as
+// messages, and any web page can make a browser send a request to a local port.
 var errHTTP = BadHeader{errors.New("this is HTTP, which is not spoken here")}
 
-// requestLine is the first line of HTTP, or its beginning where the rest is far away.
+// requestLine matches the first line of HTTP, or its first 500 characters if the line is long.
 var requestLine = regexp.MustCompile(`^[A-Z]+ (\S+ HTTP/|\S{500})`)
 
-// isHTTP reports whether a stream that begins with a line is one of HTTP.
+// isHTTP reports whether a stream with the given first line is HTTP.
 func isHTTP(line string) bool { return requestLine.MatchString(line[:min(len(line), maxHeader)]) }
 
-// isHeader reports whether a stream begins as LSP's framing does.
+// isHeader reports whether a stream with the given first line has LSP framing.
 func isHeader(line string) bool {
 	name, _, ok := strings.Cut(line[:min(len(line), maxHeader)], ":")
 	return ok && strings.EqualFold(name, contentLength)
@@ -133,10 +132,10 @@ func (f *lspFrames) Read() (Message, error) {
 		head = bytes.Clone(head)
 		return f.skip(length, 0, head, &jsonlines.TooLong{Bytes: length, Limit: f.limit, Head: head})
 	}
-	// Memory is taken as the bytes come: a header may lie.
+	// Memory grows with the bytes received, because the header may be false.
 	var body []byte
 	for n := 0; n < int(length); n = len(body) {
-		step := min(int(length)-n, max(n, jsonlines.Free)) // it is copied few times
+		step := min(int(length)-n, max(n, jsonlines.Free)) // doubling keeps the number of copies small
 		if n > 0 && !f.loan.more(step) {
 			head := bytes.Clone(body[:jsonlines.HeadBytes])
 			return f.skip(length, int64(n), head, &jsonlines.NoRoom{Bytes: length, Head: head})
@@ -150,7 +149,7 @@ func (f *lspFrames) Read() (Message, error) {
 	return Message{Body: body, Line: f.count, Room: f.loan.handOver()}, nil
 }
 
-// skip passes over what is left of a message behind the first n of its bytes.
+// skip discards the rest of a message after its first n bytes.
 func (f *lspFrames) skip(length, n int64, head []byte, why error) (Message, error) {
 	f.loan.back()
 	if more, err := io.CopyN(io.Discard, f.r, length-n); err != nil {
@@ -159,12 +158,12 @@ func (f *lspFrames) skip(length, n int64, head []byte, why error) (Message, erro
 	return Message{Line: f.count, Err: why, Head: head}, nil
 }
 
-// errEnded is the end of a stream after n bytes of a message.
+// errEnded returns the error for a stream that ended after n bytes of a message.
 func errEnded(length, n int64) error {
 	return BadHeader{fmt.Errorf("Content-Length %d: the stream ended after %d bytes", length, n)}
 }
 
-// header reads up to the blank line and returns the length of what follows.
+// header reads the headers up to the blank line and returns the message's length.
 func (f *lspFrames) header() (int64, error) {
 	length := int64(-1)
 	var names []string
@@ -206,7 +205,7 @@ func (f *lspFrames) header() (int64, error) {
 	}
 }
 
-// utf8Name is UTF-8 as LSP has it, and as it had it once.
+// utf8Name matches the names of UTF-8 in current and early versions of LSP.
 var utf8Name = regexp.MustCompile(`(?i)^utf-?8$`)
 
 // IsUTF8 reports whether a charset is UTF-8.

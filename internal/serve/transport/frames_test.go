@@ -12,7 +12,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// purse lends what it has.
+// purse is a Lender of limited memory.
 type purse struct{ has, lent int64 }
 
 func (p *purse) Lend(n int64) bool {
@@ -25,9 +25,8 @@ func (p *purse) Lend(n int64) bool {
 
 func (p *purse) TakeBack(n int64) { p.lent -= n }
 
-// TestFrames: what is written is read again, in either framing and however it comes; of a
-// message that is too long or that nobody lends memory for the beginning is left, and the
-// next one is read.
+// TestFrames checks that written messages are read again in both framings. For a message that is
+// too long or gets no memory, the beginning is returned, and the next message can be read.
 func TestFrames(t *testing.T) {
 	const limit = 4 * jsonlines.Free
 	short, long := `{"id":1}`, `{"id":2,"text":"`+strings.Repeat("x", 3*jsonlines.Free)+`"}`
@@ -44,33 +43,34 @@ func TestFrames(t *testing.T) {
 			for n, want := range []string{short, long, beyond, short} {
 				m, err := in.Read()
 				if err != nil || m.Line != n+1 {
-					t.Fatalf("%s, message %d: %v in line %d", framing, n, err, m.Line)
+					t.Fatalf("%s, message %d: got error %v in line %d", framing, n, err, m.Line)
 				}
 				var none *jsonlines.NoRoom
 				var tooLong *jsonlines.TooLong
 				switch refused := errors.As(m.Err, &none) || errors.As(m.Err, &tooLong); {
 				case refused != (n == 2 || n == 1 && has == 0):
-					t.Errorf("%s, message %d of those with %d bytes: %v", framing, n, has, m.Err)
+					t.Errorf("%s, message %d with %d bytes to lend: got error %v", framing, n, has, m.Err)
 				case refused:
 					if !strings.HasPrefix(want, string(m.Head)) || len(m.Head) < len(`{"id":3`) {
-						t.Errorf("%s, message %d begins with %.20q", framing, n, m.Head)
+						t.Errorf("%s, message %d: got head %.20q", framing, n, m.Head)
 					}
 				case m.Err != nil || string(m.Body) != want:
-					t.Errorf("%s, message %d: %v, %d bytes, want %d", framing, n, m.Err, len(m.Body), len(want))
+					t.Errorf("%s, message %d: got error %v and %d bytes, want %d", framing, n, m.Err, len(m.Body),
+						len(want))
 				}
 				if m.Room != p.lent || n == 1 && has > 0 && m.Room == 0 {
-					t.Errorf("%s, message %d: %d bytes are lent, %d of them to the message", framing, n, p.lent, m.Room)
+					t.Errorf("%s, message %d: got %d lent bytes and Room %d", framing, n, p.lent, m.Room)
 				}
 				p.TakeBack(m.Room)
 			}
 			if _, err := in.Read(); err != io.EOF {
-				t.Errorf("%s: %v behind the last message", framing, err)
+				t.Errorf("%s: got error %v after the last message, want EOF", framing, err)
 			}
 		}
 	}
 }
 
-// TestBadHeaders: where the next message begins cannot be known.
+// TestBadHeaders checks that streams without a recognisable next message end with a BadHeader.
 func TestBadHeaders(t *testing.T) {
 	for text, framing := range map[string]string{
 		"GET / HTTP/1.1\r\n":               Lines,
@@ -83,7 +83,7 @@ func TestBadHeaders(t *testing.T) {
 	} {
 		var bad BadHeader
 		if _, err := NewFrames(framing, strings.NewReader(text), nil, 100, nil).Read(); !errors.As(err, &bad) {
-			t.Errorf("%s %q: %v", framing, text, err)
+			t.Errorf("%s %q: got error %v, want a BadHeader", framing, text, err)
 		}
 	}
 }

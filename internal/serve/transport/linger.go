@@ -8,17 +8,16 @@ import (
 	"time"
 )
 
-// HalfCloser is a connection that can end one way of the two.
+// HalfCloser is a connection whose sending half can be closed alone.
 type HalfCloser interface {
 	net.Conn
 	CloseWrite() error
 }
 
-// Linger ends what is written to a client, and waits until the client has it all, or
-// ctx ends. A connection that is closed while input is unread, or gets more of it,
-// is reset, and then what the client has not received yet is lost. So everything
-// that comes is passed over until the client closes its end, or has received all and
-// is silent for a while: not every client closes when it reads the end.
+// Linger closes the sending half of a connection and waits until the client has received
+// everything, or ctx ends. Closing a connection with unread input resets it, and data in flight is
+// lost. Linger therefore discards input until the client closes, or until the client has received
+// everything and sends nothing for the time silence: not every client closes at the end of input.
 func Linger(ctx context.Context, conn HalfCloser, silence time.Duration) {
 	if conn.CloseWrite() != nil {
 		return

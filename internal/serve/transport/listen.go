@@ -12,10 +12,10 @@ import (
 	"syscall"
 )
 
-// Address is where a server can be reached, as the package net has it.
+// Address is a server's address, with the network names of package net.
 type Address struct{ Network, Name string }
 
-// ParseAddress reads unix:PATH or tcp:HOST:PORT.
+// ParseAddress parses unix:PATH or tcp:HOST:PORT.
 func ParseAddress(text string) (Address, error) {
 	network, rest, _ := strings.Cut(text, ":")
 	switch {
@@ -27,8 +27,8 @@ func ParseAddress(text string) (Address, error) {
 	return Address{}, errors.New("expected unix:PATH or tcp:HOST:PORT")
 }
 
-// ParseTCP reads HOST:PORT. The host is this machine alone unless it is named: nobody
-// else is meant to be served by accident.
+// ParseTCP parses HOST:PORT. An empty host means 127.0.0.1, so that a server is not public by
+// accident.
 func ParseTCP(text string) (Address, error) {
 	host, port, err := net.SplitHostPort(text)
 	if err != nil {
@@ -40,7 +40,7 @@ func ParseTCP(text string) (Address, error) {
 	return Address{"tcp", net.JoinHostPort(cmp.Or(host, "127.0.0.1"), port)}, nil
 }
 
-// ParseHTTP reads the address of a server of HTTP: HOST:PORT as [ParseTCP] does, or unix:PATH.
+// ParseHTTP parses the address of an HTTP server: HOST:PORT as in [ParseTCP], or unix:PATH.
 func ParseHTTP(text string) (Address, error) {
 	path, ok := strings.CutPrefix(text, "unix:")
 	switch {
@@ -52,7 +52,7 @@ func ParseHTTP(text string) (Address, error) {
 	return ParseTCP(text)
 }
 
-// URL returns the address of a server of HTTP as curl and browsers write it; a socket is unix:PATH.
+// URL returns the URL of an HTTP server, or unix:PATH for a socket.
 func URL(a net.Addr) string {
 	if a.Network() == "unix" {
 		return "unix:" + a.String()
@@ -60,7 +60,7 @@ func URL(a net.Addr) string {
 	return "http://" + a.String()
 }
 
-// Listen opens an address. The socket of a server that was killed is replaced.
+// Listen listens on an address. It replaces the socket of a dead server.
 func Listen(a Address) (net.Listener, error) {
 	if a.Network == "unix" {
 		if len(a.Name) > maxPath {
@@ -70,7 +70,7 @@ func Listen(a Address) (net.Listener, error) {
 			return nil, err
 		}
 	}
-	// An IPv4 address means IPv4 alone: for 0.0.0.0 with tcp, package net would also listen on IPv6.
+	// An IPv4 address means IPv4 only: for 0.0.0.0 with tcp, package net would also listen on IPv6.
 	network := a.Network
 	if p, err := netip.ParseAddrPort(a.Name); err == nil && p.Addr().Is4() {
 		network = "tcp4"
@@ -78,16 +78,16 @@ func Listen(a Address) (net.Listener, error) {
 	return net.Listen(network, a.Name)
 }
 
-// maxPath is the longest path that the system takes for a socket.
+// maxPath is the maximum length of a socket's path in bytes.
 const maxPath = len(syscall.RawSockaddrUnix{}.Path) - 1
 
-// Public reports whether other machines may reach an address.
+// Public reports whether other machines can reach an address.
 func Public(a net.Addr) bool {
 	tcp, ok := a.(*net.TCPAddr)
 	return ok && !tcp.IP.IsLoopback()
 }
 
-// removeDead removes a socket that nobody listens on.
+// removeDead removes a socket without a listener. Any other existing file is an error.
 func removeDead(path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -104,7 +104,7 @@ func removeDead(path string) error {
 		c.Close()
 		return fmt.Errorf("%s: another server listens there", path)
 	}
-	if !errors.Is(err, syscall.ECONNREFUSED) { // such as a server with a full backlog
+	if !errors.Is(err, syscall.ECONNREFUSED) { // for example a server with a full backlog
 		return fmt.Errorf("another server may listen there: %w", err)
 	}
 	return os.Remove(path)

@@ -13,14 +13,14 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestListenTakesNoSocket: a dead server's socket is replaced, and that of one too
-// busy to accept is not.
+// TestListenTakesNoSocket checks that Listen replaces the socket of a dead server, but not that of
+// a server with a full backlog.
 func TestListenTakesNoSocket(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	busy := must.Get(syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0))(t)
 	must.Succeed(t, syscall.Bind(busy, &syscall.SockaddrUnix{Name: path}))
 	must.Succeed(t, syscall.Listen(busy, 0))
-	for { // fill its backlog
+	for { // fills the backlog
 		c, err := net.Dial("unix", path)
 		if err != nil {
 			break
@@ -30,20 +30,20 @@ func TestListenTakesNoSocket(t *testing.T) {
 	a := must.Get(ParseAddress("unix:" + path))(t)
 	must.Fail(t, "may listen")(Listen(a))
 	if _, err := os.Lstat(path); err != nil {
-		t.Errorf("the socket is gone: %v", err)
+		t.Errorf("Listen removed the socket of a busy server: %v", err)
 	}
 	syscall.Close(busy)
 	l := must.Get(Listen(a))(t)
 	l.Close()
 }
 
-// TestListenAsAsked: an IPv4 address is no IPv6 one, and a path that is too long is
-// called so.
+// TestListenAsAsked checks that an IPv4 address listens on IPv4 only, and that a long path gets an
+// error.
 func TestListenAsAsked(t *testing.T) {
 	l := must.Get(Listen(Address{"tcp", "0.0.0.0:0"}))(t)
 	defer l.Close()
 	if a := l.Addr().String(); !strings.HasPrefix(a, "0.0.0.0:") {
-		t.Errorf("it listens on %s", a)
+		t.Errorf("got listener %s, want 0.0.0.0", a)
 	}
 	dir := t.TempDir() + "/"
 	long := dir + strings.Repeat("s", maxPath+1-len(dir))
@@ -52,7 +52,7 @@ func TestListenAsAsked(t *testing.T) {
 	l.Close()
 }
 
-// TestParseAddress: a host that is not named is this machine.
+// TestParseAddress checks that an empty host means 127.0.0.1, and which addresses are public.
 func TestParseAddress(t *testing.T) {
 	for text, want := range map[string]Address{
 		"unix:/a:b":      {"unix", "/a:b"},
@@ -67,13 +67,13 @@ func TestParseAddress(t *testing.T) {
 		"":             {},
 	} {
 		if a, err := ParseAddress(text); a != want || (err == nil) != (want != Address{}) {
-			t.Errorf("%q: %v, %v", text, a, err)
+			t.Errorf("%q: got %v, error %v", text, a, err)
 		}
 	}
 	for address, want := range map[string]bool{"127.0.0.1": false, "::1": false, "0.0.0.0": true,
 		"::": true, "10.0.0.1": true} {
 		if got := Public(&net.TCPAddr{IP: net.ParseIP(address)}); got != want {
-			t.Errorf("%s: %v", address, got)
+			t.Errorf("%s: got public %v", address, got)
 		}
 	}
 }

@@ -1,16 +1,16 @@
 package transport
 
-// Lender lends memory to messages while they are read.
+// Lender lends memory for messages while they are read.
 type Lender interface {
-	// Lend takes bytes for a message, or says that there are none.
+	// Lend reserves bytes for a message, or returns false if memory is missing.
 	Lend(bytes int64) bool
-	// TakeBack has what was lent for a message that is not kept.
+	// TakeBack releases the bytes of a message that is not kept.
 	TakeBack(bytes int64)
 }
 
-// loan is what the message that is being read has taken so far.
+// loan is the memory borrowed for the current message.
 type loan struct {
-	from  Lender // nil if nobody counts
+	from  Lender // nil if memory is not counted
 	bytes int64
 }
 
@@ -25,14 +25,14 @@ func (l *loan) more(bytes int) bool {
 	return true
 }
 
-// handOver leaves the loan to whoever gets the message.
+// handOver passes the loan to the receiver of the message and returns its bytes.
 func (l *loan) handOver() int64 {
 	bytes := l.bytes
 	l.bytes = 0
 	return bytes
 }
 
-// back gives back the loan of a message that is not kept.
+// back returns the loan of a message that is not kept.
 func (l *loan) back() {
 	if l.from != nil {
 		l.from.TakeBack(l.handOver())

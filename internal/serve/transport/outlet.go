@@ -6,22 +6,23 @@ import (
 	"time"
 )
 
-// Outlet is the way to a client. It knows since when the client has not read. One write
-// is made at a time.
+// Outlet writes to a client and records how long the client has not read. Writes must not be
+// concurrent.
 type Outlet struct {
 	w     io.Writer
 	turn  func(bytes int, write func())
-	since atomic.Pointer[time.Time] // start of the write that waits for the client
+	since atomic.Pointer[time.Time] // start of the write that is blocked by the client
 }
 
-// NewOutlet writes to w. turn runs write, which writes a number of bytes without waiting for the client, in a turn, or
-// does not run it: then the bytes are written by the path that waits.
+// NewOutlet returns an outlet that writes to w. turn runs its function in a turn, which writes a
+// number of bytes without blocking. turn may skip the function; the bytes are then written by
+// blocking writes.
 func NewOutlet(w io.Writer, turn func(bytes int, write func())) *Outlet {
 	return &Outlet{w: w, turn: turn}
 }
 
-// Write writes what the client has room for in a turn, and waits with the rest until there
-// is more.
+// Write first writes, in a turn, as much as possible without blocking, and then the rest with
+// blocking writes.
 func (o *Outlet) Write(p []byte) (n int, err error) {
 	o.turn(len(p), func() { n = writeNow(o.w, p) })
 	defer o.since.Store(nil)
@@ -35,10 +36,11 @@ func (o *Outlet) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// pieceBytes is how much a client has to take for it to be one that reads.
+// pieceBytes is the size of a blocking write. A client that takes a piece within blockedAfter
+// counts as reading.
 const pieceBytes = 1 << 16
 
-// Since is when the write began that waits for the client, the zero time if none does.
+// Since returns the start of the currently blocked write, or the zero time.
 func (o *Outlet) Since() time.Time {
 	if since := o.since.Load(); since != nil {
 		return *since
@@ -46,11 +48,11 @@ func (o *Outlet) Since() time.Time {
 	return time.Time{}
 }
 
-// Blocked reports whether the client does not read.
+// Blocked reports whether the current write has been blocked for more than blockedAfter.
 func (o *Outlet) Blocked() bool {
 	since := o.Since()
 	return !since.IsZero() && time.Since(since) > blockedAfter
 }
 
-// blockedAfter is how long a write to a client that reads may take.
+// blockedAfter is the maximum time of a write to a client that reads.
 const blockedAfter = 100 * time.Millisecond

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// unreceived reports whether something that was written has not come to the client's
-// machine. Of a unix socket nothing is lost: what was written is there.
+// unreceived reports whether the client's machine has not yet received all written data. For a Unix
+// socket it returns false, since written data is already there.
 func unreceived(conn net.Conn) bool {
 	waiting := 0
 	if tcp, ok := conn.(*net.TCPConn); ok {
@@ -17,8 +17,8 @@ func unreceived(conn net.Conn) bool {
 	return waiting > 0
 }
 
-// Closed reports whether the client has closed its Unix socket altogether, and not only its sending half. TCP cannot
-// distinguish the two before a write.
+// Closed reports whether the client has closed its Unix socket completely, not only its sending
+// half. For TCP it returns false, because only a write can distinguish the two.
 func Closed(conn any) bool {
 	polled := []unix.PollFd{{}}
 	if socket, ok := conn.(*net.UnixConn); ok {
@@ -30,7 +30,7 @@ func Closed(conn any) bool {
 	return polled[0].Revents&unix.POLLHUP != 0
 }
 
-// control does something with the descriptor of a connection, unless it is Closed.
+// control calls do with the connection's file descriptor, unless the connection is closed.
 func control(conn syscall.Conn, do func(fd int)) {
 	if raw, err := conn.SyscallConn(); err == nil {
 		raw.Control(func(fd uintptr) { do(int(fd)) })

@@ -4,7 +4,7 @@ package transport
 
 import "net"
 
-// Other systems cannot detect it.
+// Only Linux can detect unreceived data and closed sockets.
 
 func unreceived(net.Conn) bool { return false }
 

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// writeNow writes as much to a connection as it takes without waiting, and nothing to
-// what is none. What is wrong with it is found by the write of the rest.
+// writeNow writes as much to a connection as possible without blocking, and nothing to other
+// writers. It ignores errors: the write of the rest reports them.
 func writeNow(w io.Writer, p []byte) (n int) {
 	if _, ok := w.(net.Conn); !ok {
 		return 0
