@@ -8,7 +8,7 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// eachOf calls with for the rows of the validation split, of which the model reads no more.
+// eachOf calls with for each row of the validation split, truncated to the model's input.
 func eachOf(set *seq.Dataset, config *sft.Config, with func(x *seq.Example)) error {
 	f, err := config.OpenSplit(set, "val")
 	if err != nil {
@@ -25,22 +25,22 @@ func eachOf(set *seq.Dataset, config *sft.Config, with func(x *seq.Example)) err
 	return nil
 }
 
-// Baselines are measured when the data are converted.
+// Baselines returns nil: the baselines of classes are measured by data convert.
 func (classes) Baselines(context.Context, *seq.Dataset, string) ([]Score, error) { return nil, nil }
 
 func (masks) Baselines(context.Context, *seq.Dataset, string) ([]Score, error) { return nil, nil }
 
-// Baselines are the most frequent tags.
+// Baselines returns the scores of the most frequent tags.
 func (t spans) Baselines(_ context.Context, set *seq.Dataset, _ string) ([]Score, error) {
 	return tagBaselines(set, t.config)
 }
 
-// Baselines are the most frequent tags.
+// Baselines returns the scores of the most frequent tags.
 func (t nodeTags) Baselines(_ context.Context, set *seq.Dataset, _ string) ([]Score, error) {
 	return tagBaselines(set, t.config)
 }
 
-// tagBaselines are the most frequent tags.
+// tagBaselines returns the scores of the most frequent tags on the validation split.
 func tagBaselines(set *seq.Dataset, config *sft.Config) (said []Score, err error) {
 	simple, err := newConstantTags(set.Dir, config)
 	if err != nil {

@@ -36,7 +36,7 @@ func (t classes) Answer(_ *requests.Request, o sft.Output) (any, error) {
 
 func (t classes) AnswerNumbers(int) int { return logitNumbers(t.config) }
 
-// Columns returns the class, by name or number, and the probability of each class.
+// Columns returns the columns of the class, by name or number, and of each class's probability.
 func (t classes) Columns(format string) requests.Columns {
 	if format == "jsonl" {
 		return requests.JSONColumns(func(answer any) []any {
@@ -76,10 +76,10 @@ func (classes) Published(answer any) any {
 
 func (t classes) isPair() bool { return t.config.Sequences() == 2 }
 
-// logitNumbers is the number of logits and probabilities in the response to one sequence.
+// logitNumbers returns the number of logits and probabilities in the response to one sequence.
 func logitNumbers(c *sft.Config) int { return 2 * c.NumLabels }
 
-// wrongClasses writes the misclassified rows.
+// wrongClasses is a [Mistakes] that writes the misclassified rows.
 type wrongClasses struct {
 	mistakeWriter
 	config *sft.Config

@@ -12,7 +12,7 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// classEvaluator measures the classes of rows, and of pairs ranks documents, too.
+// classEvaluator measures predicted classes. For models of pairs it also ranks documents.
 type classEvaluator struct {
 	aloneEvaluator
 	config    *sft.Config
@@ -68,10 +68,10 @@ func (k *classEvaluator) Add(p *PartColumns, i int) error {
 	return k.tally.Add(int(p.whole(partLabel, i)), p.vector(partLogits, i), int(p.whole(PartLength, i)))
 }
 
-// Evaluator measures classes, and of pairs ranks documents, too.
+// Evaluator returns an evaluator of classes, which also ranks documents for models of pairs.
 func (t classes) Evaluator() Evaluator { return newClassEvaluator(t.config) }
 
-// Page measures classes for a report, and explains some rows.
+// Page returns a page that measures classes and explains some rows.
 func (t classes) Page(in PageInput) *Page {
 	k, pick := newClassEvaluator(t.config), evaluation.NewPicker(t.config.NumLabels, in.Examples)
 	return &Page{Evaluator: k, Seen: pick.See, Fill: func(ctx context.Context, scorer *sft.Scorer,

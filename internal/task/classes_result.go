@@ -11,7 +11,7 @@ import (
 	"github.com/sftseq/sftseq/internal/metrics"
 )
 
-// newClassesResult names the classes.
+// newClassesResult returns a result with the names of the classes in r.
 func newClassesResult(of Evaluated, r *metrics.Report, names []string) *ClassesResult {
 	e := &ClassesResult{Evaluated: of, Report: r, names: names}
 	for i := range r.Classes {
@@ -20,19 +20,19 @@ func newClassesResult(of Evaluated, r *metrics.Report, names []string) *ClassesR
 	return e
 }
 
-// ClassesResult is what eval prints of a model of classes.
+// ClassesResult is the output of eval for a classifier.
 type ClassesResult struct {
 	Evaluated
 	*metrics.Report
-	Ranking  *metrics.Ranking `json:"ranking,omitempty"`  // ranking of documents by a model of pairs
+	Ranking  *metrics.Ranking `json:"ranking,omitempty"`  // ranking of documents; only for models of pairs
 	Baseline *baseline.Result `json:"baseline,omitempty"` // baselines
 	names    []string
 }
 
-// maxClasses is how many classes a confusion matrix shows to a person.
+// maxClasses is the maximum number of classes in a printed confusion matrix.
 const maxClasses = 20
 
-// write prints a table for a person.
+// Write prints the result as a table.
 func (e *ClassesResult) Write(w io.Writer) error {
 	t := &text{}
 	t.add("accuracy\t%.2f%%\t", 100*e.Accuracy)
@@ -70,12 +70,12 @@ func (e *ClassesResult) Write(w io.Writer) error {
 	return e.advise(w, Accuracies(e.Baseline), e.Accuracy, AsPercent)
 }
 
-// shownClasses is how many classes are printed of each kind where there are too many: those
-// with the least F1 and those with the most rows.
+// shownClasses is the number of classes with the smallest F1, and of classes with the most rows,
+// printed if there are more than maxClasses.
 const shownClasses = 10
 
-// classes prints a row for each class: precision, recall and F1, and, where there are few
-// classes, what was answered.
+// classes prints precision, recall and F1 of each class, and the confusion matrix if there are at
+// most maxClasses.
 func (e *ClassesResult) classes(t *text) {
 	const head = "class\tprecision\trecall\tF1\trows\t"
 	if len(e.Classes) <= maxClasses {
@@ -111,7 +111,7 @@ func (e *ClassesResult) classes(t *text) {
 	t.add("%d of %d classes are not shown; --json has all", len(e.Classes)-len(shown), len(e.Classes))
 }
 
-// class is a class's row.
+// class returns the printed row of a class.
 func (e *ClassesResult) class(k *metrics.Class) string {
 	row := e.name(k.Class) + "\t"
 	for _, v := range []*float64{k.Precision, k.Recall} {
@@ -128,7 +128,7 @@ func (e *ClassesResult) class(k *metrics.Class) string {
 	return row + fmt.Sprintf("%s\t%d\t", f1, k.Rows)
 }
 
-// ranking prints how far in front the right documents stand.
+// ranking prints the metrics of ranked documents.
 func (e *ClassesResult) ranking(t *text) {
 	r := e.Ranking
 	t.add("\nranking\tmodel\tchance\t")

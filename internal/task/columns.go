@@ -9,7 +9,7 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// labelColumn is a column of classes, by name, or by number where they have no names.
+// labelColumn returns a column of classes, by name, or by number if classes have no names.
 func labelColumn(c *sft.Config, name string) table.OutputColumn {
 	if c.LabelNames == nil {
 		return table.OutputColumn{Name: name, Kind: table.IntColumn}
@@ -17,7 +17,7 @@ func labelColumn(c *sft.Config, name string) table.OutputColumn {
 	return table.OutputColumn{Name: name}
 }
 
-// columnValue is a class in a [labelColumn].
+// columnValue returns a class as a value of a [labelColumn].
 func columnValue(label any) any {
 	if n, ok := label.(int); ok {
 		return int64(n)
@@ -25,8 +25,8 @@ func columnValue(label any) any {
 	return label
 }
 
-// probabilityColumns are called by the names of the classes; by their numbers where two
-// classes have one name.
+// probabilityColumns returns a column per class. Its name has the class's name, or its number if
+// class names are not unique.
 func probabilityColumns(c *sft.Config) (columns []table.OutputColumn) {
 	names := slices.Clone(c.LabelNames)
 	slices.Sort(names)
@@ -41,7 +41,7 @@ func probabilityColumns(c *sft.Config) (columns []table.OutputColumn) {
 	return columns
 }
 
-// asColumns has a column for each value.
+// asColumns returns a column value for each number.
 func asColumns(from []float32) (out []any) {
 	for _, v := range from {
 		out = append(out, v)
@@ -49,7 +49,7 @@ func asColumns(from []float32) (out []any) {
 	return out
 }
 
-// asJSON is a list of names or finite numbers as JSON.
+// asJSON encodes a list of names or finite numbers as JSON.
 func asJSON(list any) json.RawMessage {
 	text, err := json.Marshal(list)
 	if err != nil {

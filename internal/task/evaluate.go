@@ -15,33 +15,35 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// Evaluator measures a task: of rows as a model scores them, or of the parts of shards.
+// Evaluator measures a model of a task, from rows that the model scores or from parts of shards.
 type Evaluator interface {
 	// Begin prepares the baselines before the rows of in are scored.
 	Begin(in *Input) error
-	// Measure counts the rows that are scored.
+	// Measure returns the measure that counts the scored rows.
 	Measure() evaluation.Measure
-	// See is called with each row that is scored, and the number of its labels that the input window cuts off.
+	// See is called with each scored row. cutTags is the number of the row's labels beyond the
+	// input window.
 	See(x *seq.Example, logits []float32, cutTags int64)
-	// Report returns the metrics of all rows, or parts.
+	// Report returns the metrics of all rows or parts.
 	Report(ctx context.Context, of Evaluated) (Report, error)
-	// Finish adds to the report what needs the scorer, or the data set, after the rows.
+	// Finish adds results to the report that need the scorer or the data set.
 	Finish(ctx context.Context, in *Input, r Report) error
 
-	// Columns are those of a part, beside row and length; Values are a row's; Add counts row i of a part.
+	// Columns returns the columns of a part, besides row and length. Values returns a row's values
+	// for them. Add counts row i of a part.
 	Columns() []table.OutputColumn
 	Values(x *seq.Example, logits []float32, cutTags int64) []any
 	Add(p *PartColumns, i int) error
 }
 
-// Report is what eval prints.
+// Report is the output of eval.
 type Report interface{ Write(w io.Writer) error }
 
-// Input is what an evaluator may use beside the rows.
+// Input has an evaluator's inputs besides the rows.
 type Input struct {
-	Data    string // the data set's directory, or a file
-	Path    string // the file with the rows
-	Queries int    // for which the documents of pairs are ranked
+	Data    string // directory of the data set, or a file
+	Path    string // file with the rows
+	Queries int    // number of queries to rank the documents of pairs for
 	Scorer  *sft.Scorer
 	Score   func(context.Context, []seq.Example) ([]sft.Output, error) // Begin may replace it
 	Embed   evaluation.Embed
@@ -50,30 +52,30 @@ type Input struct {
 	Baseline func() *baseline.Result
 }
 
-// Evaluated says which model was measured on which rows.
+// Evaluated describes the model and the rows of an evaluation.
 type Evaluated struct {
 	Model string `json:"model"`
 	Data  string `json:"data"`
 	Split string `json:"split,omitempty"` // split of a data set
 	Trained
-	Members []MemberScore `json:"members,omitempty"` // results of the members of a fusion, and of their sum
+	Members []MemberScore `json:"members,omitempty"` // results of the members of a fusion and of their sum
 
 	File   string `json:"-"` // file with the rows; "" for the parts of shards
-	Advice string `json:"-"` // commands to try where a baseline is better than the model
-	Linear bool   `json:"-"` // the model is linear, as the baseline of n-grams is
+	Advice string `json:"-"` // commands to try if a baseline is better than the model
+	Linear bool   `json:"-"` // whether the model is linear, like the n-gram baselines
 }
 
-// MemberScore is the result of a member of a fusion, or of the sum.
+// MemberScore is the result of a member of a fusion, or of their sum.
 type MemberScore struct {
 	Name   string  `json:"name"`
-	Weight float64 `json:"weight,omitempty"` // 0 of the sum
+	Weight float64 `json:"weight,omitempty"` // 0 for the sum
 	metrics.FusionScore
 }
 
-// rowsIn says where the rows are.
+// rowsIn returns the location of the rows, for errors.
 func (e Evaluated) rowsIn() string { return cmp.Or(e.File, e.Data) }
 
-// Title is how a report begins.
+// Title returns the first line of a report.
 func (e Evaluated) Title() string {
 	text := e.Model
 	if e.Models > 0 {
@@ -92,21 +94,22 @@ func (e Evaluated) Title() string {
 	return text
 }
 
-// Trained says which weights of its run a model has; of a model without its run nothing.
+// Trained describes the weights of a model within its training run. It is empty for a model without
+// its run.
 type Trained struct {
 	Models     int  `json:"models,omitempty"`     // size of an ensemble; omitted for one model
 	Step       int  `json:"step,omitempty"`       // training step of a single model
 	Unfinished bool `json:"unfinished,omitempty"` // training has not ended
 }
 
-// aloneEvaluator measures nothing beside the model.
+// aloneEvaluator implements Begin, See and Finish for evaluators without baselines.
 type aloneEvaluator struct{}
 
 func (aloneEvaluator) Begin(*Input) error                           { return nil }
 func (aloneEvaluator) See(*seq.Example, []float32, int64)           {}
 func (aloneEvaluator) Finish(context.Context, *Input, Report) error { return nil }
 
-// Run measures rows; what e has seen already, it still does.
+// Run measures rows with the evaluator. It also calls e.Seen if it is set.
 func Run(ctx context.Context, kind Evaluator, e *evaluation.Evaluation, rows *seq.Reader, done func(int64)) error {
 	seen, cut := e.Seen, int64(0)
 	e.Measure, e.Seen = kind.Measure(), func(x *seq.Example, length int, logits []float32) {
@@ -119,7 +122,7 @@ func Run(ctx context.Context, kind Evaluator, e *evaluation.Evaluation, rows *se
 	return e.Run(ctx, rows, done)
 }
 
-// logitColumn has the logits of a row.
+// logitColumn returns the column with a row's logits.
 func logitColumn(c *sft.Config) table.OutputColumn {
 	return table.OutputColumn{Name: partLogits, Kind: table.VectorColumn, Width: c.NumLabels}
 }

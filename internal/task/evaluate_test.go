@@ -9,15 +9,15 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestEvalManyClasses: of many classes the worst and the most frequent are printed, and how
-// many are not.
+// TestEvalManyClasses checks the output for many classes: only the classes with the worst F1 and
+// the most rows, and the number of omitted classes.
 func TestEvalManyClasses(t *testing.T) {
 	const classes = 50
 	y := metrics.NewTally(classes)
 	var names []string
 	for c := range classes {
 		names = append(names, fmt.Sprintf("class-%d", c))
-		for i := range 10 * (c + 1) { // the first c/50 of the rows are right
+		for i := range 10 * (c + 1) { // the first c/50 of the rows are classified correctly
 			logits := make([]float32, classes)
 			if i*classes < 10*(c+1)*c {
 				logits[c] = 1
@@ -38,16 +38,16 @@ func TestEvalManyClasses(t *testing.T) {
 	for c := range classes {
 		word := fmt.Sprintf("class-%d ", c)
 		if got, want := strings.Contains(worst, word), c < shownClasses; got != want {
-			t.Errorf("%s among the worst: %v, want %v", word, got, want)
+			t.Errorf("%s is among the worst classes: got %v, want %v", word, got, want)
 		}
 		if got, want := strings.Contains(frequent, word), c >= classes-shownClasses; got != want {
-			t.Errorf("%s among the frequent: %v, want %v", word, got, want)
+			t.Errorf("%s is among the most frequent classes: got %v, want %v", word, got, want)
 		}
 	}
 }
 
-// TestAdviceOfResults: the closing line compares the model with the best baseline in the main measure of its
-// task.
+// TestAdviceOfResults checks the last line of a result, which compares the model with the best
+// baseline in the task's main metric.
 func TestAdviceOfResults(t *testing.T) {
 	score := func(v float64) *float64 { return &v }
 	of := Evaluated{Model: "m", Data: "d", Advice: "; try: x"}
@@ -88,7 +88,7 @@ func TestAdviceOfResults(t *testing.T) {
 		must.Succeed(t, x.result.Write(&out))
 		if x.want == "" {
 			if strings.Contains(out.String(), "better") || strings.Contains(out.String(), "try:") {
-				t.Errorf("want no advice in\n%s", out.String())
+				t.Errorf("got advice, want none, in\n%s", out.String())
 			}
 		} else if !strings.HasSuffix(out.String(), "\n\n"+x.want+"\n") {
 			t.Errorf("want the last line %s in\n%s", x.want, out.String())

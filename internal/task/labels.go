@@ -17,13 +17,14 @@ import (
 // labels is the multi-label task: a sequence has any number of labels.
 type labels struct{ labelled }
 
-// predictedLabels answers a request with the labels whose probability reaches their threshold.
+// predictedLabels is the prediction for a sequence: the labels with a probability of at least their
+// threshold.
 type predictedLabels struct {
 	Labels        []any                 `json:"labels"`
 	Probabilities requests.NamedNumbers `json:"probabilities"`
 }
 
-// ReadLabels reads the labels of a sequence, by name or number.
+// ReadLabels sets the labels of an example from their names or numbers.
 func (t labels) ReadLabels(r *requests.Request, e *seq.Example) (err error) {
 	e.Labels, err = t.parse(r.Labels)
 	return err
@@ -60,7 +61,7 @@ func (t labels) Answer(_ *requests.Request, o sft.Output) (any, error) {
 
 func (t labels) AnswerNumbers(int) int { return logitNumbers(t.config) }
 
-// Columns are the labels in one text, and a probability for each label of the model.
+// Columns returns a column with all predicted labels and a probability column per label.
 func (t labels) Columns(format string) requests.Columns {
 	if format == "jsonl" {
 		return requests.JSONColumns(func(answer any) []any {
@@ -84,20 +85,20 @@ func (t labels) HasWindows() bool { return !t.config.Featured() }
 
 func (labels) Notification() string { return "sequence/publishLabels" }
 
-// labelSeparator separates the labels of a row in a table that has one text for them. If the name of a label contains
-// it, the text is a list of JSON.
+// labelSeparator separates the labels of a row in a text column. If a label's name contains it, the
+// text is a JSON list instead.
 const labelSeparator = ";"
 
-// labelsForm is how a table has the labels of a row.
+// labelsForm is the representation of a row's labels in a table.
 type labelsForm int
 
 const (
-	labelsObject labelsForm = iota // a list of JSON
-	labelsText                     // names with a separator
-	labelsList                     // names as a list of JSON, in a text
+	labelsObject labelsForm = iota // a JSON list
+	labelsText                     // names with a separator, as text
+	labelsList                     // names in a JSON list, as text
 )
 
-// labelsFormIn returns the form that a format has.
+// labelsFormIn returns the representation for an output format.
 func labelsFormIn(c *sft.Config, format string) labelsForm {
 	switch {
 	case format == "jsonl":
@@ -115,7 +116,7 @@ func (f labelsForm) column(name string) table.OutputColumn {
 	return table.OutputColumn{Name: name}
 }
 
-// of is the value of labels.
+// of returns the column value for labels.
 func (f labelsForm) of(c *sft.Config, labels []int32) any {
 	names := make([]any, len(labels))
 	for i, label := range labels {
@@ -124,7 +125,7 @@ func (f labelsForm) of(c *sft.Config, labels []int32) any {
 	return f.join(names)
 }
 
-// join is the value of labels by name, or by number where they have no names.
+// join returns the column value for names of labels, or their numbers if they have no names.
 func (f labelsForm) join(names []any) any {
 	switch f {
 	case labelsObject:
@@ -139,7 +140,7 @@ func (f labelsForm) join(names []any) any {
 	return strings.Join(texts, labelSeparator)
 }
 
-// mistakes ranks rows by the number of wrong labels, then by their mean loss.
+// mistakes returns a writer that ranks rows by the number of wrong labels, then by their mean loss.
 func (t labels) mistakes(format string, _ tokenizers.Tokenizer) ([]table.OutputColumn, func(mistakeWriter) Mistakes) {
 	c, form := t.config, labelsFormIn(t.config, format)
 	columns := []table.OutputColumn{form.column("labels"), form.column("predicted"),

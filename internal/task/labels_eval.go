@@ -14,12 +14,12 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// labelEvaluator measures how well a model predicts which labels of rows hold.
+// labelEvaluator measures the predictions of a multi-label model.
 type labelEvaluator struct {
 	aloneEvaluator
 	config        *sft.Config
 	tally, simple *metrics.MultiLabel
-	frequent      []float32 // the logits of the frequencies of training; nil where these are not known
+	frequent      []float32 // logits of the labels' frequencies in training; nil if unknown
 }
 
 func newLabelEvaluator(c *sft.Config) *labelEvaluator {
@@ -42,7 +42,7 @@ func (k *labelEvaluator) See(x *seq.Example, _ []float32, _ int64) {
 
 func (k *labelEvaluator) Report(_ context.Context, of Evaluated) (Report, error) { return k.result(of) }
 
-// result measures the model with its thresholds.
+// result returns the metrics of the model with its thresholds, and those of the baseline.
 func (k *labelEvaluator) result(of Evaluated) (*LabelsResult, error) {
 	if k.tally.Rows() == 0 {
 		return nil, fmt.Errorf("%s: no rows that were measured, at least 1 was expected", of.rowsIn())
@@ -80,10 +80,10 @@ func (k *labelEvaluator) Add(p *PartColumns, i int) error {
 	return nil
 }
 
-// Evaluator measures several labels of a row.
+// Evaluator returns an evaluator of multi-label predictions.
 func (t labels) Evaluator() Evaluator { return newLabelEvaluator(t.config) }
 
-// Page measures several labels for a report.
+// Page returns a page that measures multi-label predictions.
 func (t labels) Page(in PageInput) *Page {
 	k := newLabelEvaluator(t.config)
 	k.frequent = logitsOf(frequenciesOf(in.Dir))
@@ -94,7 +94,7 @@ func (t labels) Page(in PageInput) *Page {
 		}
 		run.Labels = &report.Labels{Data: in.Name, Note: in.Note, Report: r.MultiLabelReport, Frequencies: r.simple}
 		if t.config.NumLabels > metrics.MaxConfusion {
-			return nil // the points of more curves take gigabytes
+			return nil // the points of more curves would take gigabytes
 		}
 		for label := range t.config.NumLabels {
 			if curve := k.tally.Curve(label); curve != nil {
@@ -105,10 +105,10 @@ func (t labels) Page(in PageInput) *Page {
 	}}
 }
 
-// frequenciesName is the baseline of several labels.
+// frequenciesName is the name of the multi-label baseline.
 const frequenciesName = "the frequencies of the labels"
 
-// Baselines are the frequencies of the labels in training.
+// Baselines returns the score of the label frequencies in training.
 func (t labels) Baselines(_ context.Context, set *seq.Dataset, _ string) ([]Score, error) {
 	config := t.config
 	frequencies := frequenciesOf(set.Dir)
@@ -138,7 +138,7 @@ func (t labels) Baselines(_ context.Context, set *seq.Dataset, _ string) ([]Scor
 	return []Score{{frequenciesName, said, value}}, nil
 }
 
-// logitsOf are those of probabilities, cut where they are as good as certain.
+// logitsOf returns the logits of probabilities, clipped to ±40.
 func logitsOf(probabilities []float64) (logits []float32) {
 	for _, p := range probabilities {
 		logits = append(logits, float32(max(-40, min(40, math.Log(p/(1-p))))))
@@ -146,7 +146,7 @@ func logitsOf(probabilities []float64) (logits []float32) {
 	return logits
 }
 
-// halves are the thresholds of labels for which none was chosen.
+// halves returns the default threshold for each of n labels.
 func halves(n int) (thresholds []float64) {
 	for range n {
 		thresholds = append(thresholds, metrics.DefaultThreshold)
@@ -154,15 +154,15 @@ func halves(n int) (thresholds []float64) {
 	return thresholds
 }
 
-// frequenciesOf are the parts of the rows of the training split of a data set that have each
-// label; nil where they are not known.
+// frequenciesOf returns each label's frequency in the training split of a data set, or nil if
+// unknown.
 func frequenciesOf(path string) []float64 {
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
 		return nil
 	}
 	set, err := seq.OpenDataset(path)
 	if err != nil {
-		return nil // the rows have been read: it was replaced meanwhile
+		return nil // the data set was replaced after its rows were read
 	}
 	train := set.Manifest.Splits["train"]
 	rows := float64(train.Rows - train.Labels[seq.Unlabelled])

@@ -9,18 +9,18 @@ import (
 	"github.com/sftseq/sftseq/internal/metrics"
 )
 
-// LabelsResult is what eval prints of a model of several labels.
+// LabelsResult is the output of eval for a multi-label model.
 type LabelsResult struct {
 	Evaluated
 	*metrics.MultiLabelReport
-	// Frequencies is what the training split's frequencies reach, which know nothing of a row: a
-	// label is answered that at least half of its rows have. Absent where these are not known.
+	// Frequencies has the scores of predicting each label with its frequency in the training split,
+	// independent of the row. It is nil if the frequencies are unknown.
 	Frequencies *LabelsBaseline `json:"baseline_frequencies,omitempty"`
 
-	simple *metrics.MultiLabelReport // report of the label frequencies
+	simple *metrics.MultiLabelReport // metrics of the label frequencies
 }
 
-// LabelsBaseline has the scores of a baseline on several labels.
+// LabelsBaseline has the scores of a multi-label baseline.
 type LabelsBaseline struct {
 	MicroF1              *float64 `json:"micro_f1"`
 	MacroF1              *float64 `json:"macro_f1"`
@@ -28,7 +28,7 @@ type LabelsBaseline struct {
 	ExactMatch           float64  `json:"exact_match"`
 }
 
-// maxLabels is how many labels are printed.
+// maxLabels is the maximum number of printed labels.
 const maxLabels = 30
 
 func (r *LabelsResult) Write(w io.Writer) error {
@@ -75,7 +75,7 @@ func (r *LabelsResult) Write(w io.Writer) error {
 	}
 }
 
-// OrNone is a number as a person reads it.
+// OrNone formats a number, or returns "none" for nil.
 func OrNone(v *float64) string {
 	if v == nil {
 		return "none"

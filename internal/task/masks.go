@@ -10,7 +10,8 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// masks is the task of a model that was trained on masked tokens: it embeds sequences and has no answer to a whole one.
+// masks is the task of a masked-token model. It embeds sequences and predicts nothing for a whole
+// sequence.
 type masks struct{ labelled }
 
 var errNoAnswer = errors.New("the model was trained without labels, and predicts none")
@@ -35,7 +36,7 @@ func (masks) mistakes(string, tokenizers.Tokenizer) ([]table.OutputColumn, func(
 	return nil, func(w mistakeWriter) Mistakes { return &noMistakes{w} }
 }
 
-// noMistakes writes nothing: there is no label to compare with.
+// noMistakes is a [Mistakes] that writes nothing, because the rows have no labels.
 type noMistakes struct{ mistakeWriter }
 
 func (*noMistakes) See(*seq.Example, int, []float32) {}

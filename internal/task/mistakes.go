@@ -5,30 +5,30 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Mistakes writes the rows of a data set that a model predicts wrongly, each with its id, if it has one, and its
-// number:
-//   - classification: a row with its class, the predicted class and all probabilities;
-//   - spans: a span that is missed or predicted wrongly, in tokens and as text; points and nodes: a token with its tag
-//     and the predicted tag;
-//   - several labels: the [MaxWorst] rows with the most wrong labels, then the largest loss;
-//   - numbers: the [MaxWorst] rows that are furthest off in standard deviations of the training split.
+// Mistakes writes the rows of a data set that a model predicts wrongly. Each row has its id, if
+// there is one, and its number, followed by:
+//   - classification: the class, the predicted class and all probabilities;
+//   - spans: one row per missed or wrong span, in tokens and as text;
+//   - points and nodes: one row per wrong token, with its tag and the predicted tag;
+//   - several labels: only the [MaxWorst] rows with the most wrong labels, then the largest loss;
+//   - numbers: only the [MaxWorst] rows with the largest error in standard deviations of the training split.
 type Mistakes interface {
-	// See is called with each row, cut to what the model reads, and writes its mistakes.
+	// See is called with each row, truncated to the model's input, and writes its mistakes.
 	See(x *seq.Example, length int, logits []float32)
-	// Left is the number of wrong rows that are not written.
+	// Left returns the number of wrong rows that are not written.
 	Left() int
-	// Close completes the table, or returns the error of the first row that could not be written.
+	// Close completes the table. It returns the error of the first row that could not be written.
 	Close() error
 }
 
-// mistakeWriter writes rows until one cannot be written.
+// mistakeWriter writes rows until the first write error.
 type mistakeWriter struct {
 	out table.Writer
 	ids bool
-	err error // the first row that could not be written
+	err error // first write error
 }
 
-// write writes a row of a data set; no id is "".
+// write writes a row of a data set. id is "" for a row without id.
 func (w *mistakeWriter) write(id string, row uint32, values ...any) {
 	if w.err != nil {
 		return

@@ -13,8 +13,9 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestWorstRows: of more rows than are kept those with the largest error are written in order, equal ones in the order
-// of the file; correct rows are not written.
+// TestWorstRows checks that only the MaxWorst rows with the largest errors are written, in
+// descending order. Rows with equal errors have the order of the file. Correct rows are not
+// written.
 func TestWorstRows(t *testing.T) {
 	c := &sft.Config{
 		Task: config.Regression,
@@ -24,14 +25,14 @@ func TestWorstRows(t *testing.T) {
 	m := must.Get(NewMistakes(Of(c), &out, "csv", nil, true))(t)
 	const rows = 3 * MaxWorst
 	for i := range rows {
-		off := float32((i * 7919) % rows / 2) // each twice
+		off := float32((i * 7919) % rows / 2) // each value occurs twice
 		m.See(&seq.Example{Index: uint32(i), A: []int32{1}, Numbers: []float32{10}}, 1, []float32{-off})
 	}
 	must.Succeed(t, m.Close())
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	if lines[0] != "id,row,deviations,number,actual_n,predicted_n" || len(lines) != MaxWorst+1 ||
 		m.Left() != rows-2-MaxWorst {
-		t.Fatalf("%q, %d lines, %d left", lines[0], len(lines), m.Left())
+		t.Fatalf("got header %q, %d lines, %d rows left", lines[0], len(lines), m.Left())
 	}
 	before := -1
 	for i, line := range lines[1:] {
@@ -40,14 +41,14 @@ func TestWorstRows(t *testing.T) {
 		var rest string
 		must.Get(fmt.Sscanf(line, ",%d,%s", &row, &rest))(t)
 		if want := fmt.Sprintf("%d,n,10,%d", off, 10-2*off); rest != want || i%2 == 1 && row < before {
-			t.Errorf("line %d: %s after row %d, want %s", i, line, before, want)
+			t.Errorf("line %d: got %s after row %d, want %s", i, line, before, want)
 		}
 		before = row
 	}
 }
 
-// TestLabelsInTables: names of labels that have the separator in them make a list of JSON of the
-// column, so that it says what it means.
+// TestLabelsInTables checks that a labels column is a JSON list if a label's name contains the
+// separator.
 func TestLabelsInTables(t *testing.T) {
 	for _, c := range []struct {
 		names []string
@@ -63,15 +64,15 @@ func TestLabelsInTables(t *testing.T) {
 		var out bytes.Buffer
 		m := must.Get(NewMistakes(Of(cfg), &out, "csv", nil, true))(t)
 		m.See(&seq.Example{A: []int32{1}, Labels: []int32{0, 1}}, 1, []float32{-2, -2})
-		m.See(&seq.Example{A: []int32{1}, Labels: []int32{1}}, 1, []float32{-2, 2}) // right
+		m.See(&seq.Example{A: []int32{1}, Labels: []int32{1}}, 1, []float32{-2, 2}) // predicted correctly
 		must.Succeed(t, m.Close())
 		if got := strings.Split(out.String(), "\n"); got[1] != c.want || len(got) != 3 {
-			t.Errorf("%q: %q, want %s", c.names, got, c.want)
+			t.Errorf("labels %q: got %q, want %s", c.names, got, c.want)
 		}
 	}
 }
 
-// TestSpanMistakes: tokens without a label are no part of what is right or wrong.
+// TestSpanMistakes checks that tokens without a label are ignored when spans are compared.
 func TestSpanMistakes(t *testing.T) {
 	cfg := &sft.Config{
 		Task: config.Tagging,
@@ -91,6 +92,6 @@ func TestSpanMistakes(t *testing.T) {
 	must.Succeed(t, m.Close())
 	if got, want := out.String(),
 		"id,row,mistake,label,start,end,text\nshort,0,missed,X,1,4,\nshort,0,wrong,X,1,3,\n"; got != want {
-		t.Errorf("%s, want %s", got, want)
+		t.Errorf("got %s, want %s", got, want)
 	}
 }

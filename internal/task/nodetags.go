@@ -8,14 +8,14 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// nodeTags is the task of a model that tags points and nodes: tokens with features, whose order means nothing, so that
-// tags make no spans.
+// nodeTags is the task of a model that tags points and nodes. Their order has no meaning, so tags
+// do not form spans.
 type nodeTags struct{ labelled }
 
-// predictedTags answers a request with the tag of each token that is read.
+// predictedTags is the prediction for a graph or point cloud: a tag per token.
 type predictedTags struct {
 	Tags   []any     `json:"tags"`
-	Scores []float32 `json:"scores"` // the probability of each
+	Scores []float32 `json:"scores"` // probability of each tag
 }
 
 func (t nodeTags) ReadLabels(r *requests.Request, e *seq.Example) (err error) {
@@ -35,7 +35,7 @@ func (t nodeTags) Answer(_ *requests.Request, o sft.Output) (any, error) {
 
 func (t nodeTags) AnswerNumbers(tokens int) int { return tagNumbers(t.config, tokens) }
 
-// Columns are the tags and their probabilities, as lists of JSON.
+// Columns returns the columns of tags and of their probabilities, as JSON lists.
 func (t nodeTags) Columns(format string) requests.Columns {
 	names := []string{"tags", "scores"}
 	if format == "jsonl" {
@@ -57,7 +57,7 @@ func (nodeTags) Shape() any { return predictedTags{} }
 
 func (nodeTags) Notification() string { return "sequence/publishSpans" }
 
-// tagMistakes writes the tokens whose tag was not predicted.
+// tagMistakes is a [Mistakes] that writes the tokens with a wrong predicted tag.
 type tagMistakes struct {
 	mistakeWriter
 	config *sft.Config

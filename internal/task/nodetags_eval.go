@@ -10,10 +10,10 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// Evaluator measures the tags of points and nodes.
+// Evaluator returns an evaluator of the tags of points and nodes.
 func (t nodeTags) Evaluator() Evaluator { return newTagEvaluator(t.config) }
 
-// Page measures tags for a report, and keeps the rows that are picked.
+// Page returns a page that measures tags and keeps some rows to show.
 func (t nodeTags) Page(in PageInput) *Page {
 	k, pick := newTagEvaluator(t.config), evaluation.NewNodeTagPicker(t.config, in.Examples)
 	parts, among := k.tally.Parts, metrics.NewTagging(t.config.LabelNames, t.config.NumLabels)
@@ -61,7 +61,7 @@ func (t nodeTags) Page(in PageInput) *Page {
 			for i, category := range r.Parts.Categories {
 				row := report.TagRow{Name: category.Category, Count: category.Shapes, Scores: []float64{category.IoU}}
 				for _, s := range simpleScores {
-					row.Scores = append(row.Scores, s.Parts.Categories[i].IoU) // the labels say which there are
+					row.Scores = append(row.Scores, s.Parts.Categories[i].IoU) // same order as r.Parts.Categories
 				}
 				out.Categories = append(out.Categories, row)
 			}
@@ -69,7 +69,7 @@ func (t nodeTags) Page(in PageInput) *Page {
 		}}
 }
 
-// f1 is that of a tag, 0 where it is neither label nor answer.
+// f1 returns the F1 of a tag, or 0 if the tag is neither labelled nor predicted.
 func (s *TagScores) f1(tag int) float64 {
 	for _, t := range s.ByTag {
 		if t.Tag == tag {

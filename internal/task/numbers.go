@@ -15,16 +15,16 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// numbers is the task of a model that predicts numbers.
+// numbers is the task of a regression model.
 type numbers struct{ labelled }
 
-// predictedNumbers answers a request with numbers.
+// predictedNumbers is the prediction for a sequence.
 type predictedNumbers struct {
 	Numbers requests.NamedNumbers `json:"numbers"`
 }
 
-// ReadLabels reads the numbers of a request: a list in the order of the model's, or an object by their names, as
-// data head prints them.
+// ReadLabels sets the numbers of an example from a list in the model's order, or from an object by
+// name, the format of data head.
 func (t numbers) ReadLabels(r *requests.Request, e *seq.Example) (err error) {
 	e.Numbers, err = t.parse(r.Numbers)
 	return err
@@ -52,7 +52,7 @@ func (t numbers) parse(value json.RawMessage) ([]float32, error) {
 	return numbers, nil
 }
 
-// listOf returns the values of an object as a list, in the order of the names.
+// listOf returns the values of a JSON object as a JSON list in the order of names.
 func listOf(names []string, object json.RawMessage) (json.RawMessage, error) {
 	known := map[string]bool{}
 	for _, name := range names {
@@ -79,7 +79,7 @@ func (t numbers) Answer(_ *requests.Request, o sft.Output) (any, error) {
 
 func (t numbers) AnswerNumbers(int) int { return logitNumbers(t.config) }
 
-// Columns have the names of the numbers.
+// Columns returns a column per number.
 func (t numbers) Columns(format string) requests.Columns {
 	if format == "jsonl" {
 		return requests.JSONColumns(func(answer any) []any { return []any{answer.(predictedNumbers).Numbers} },
@@ -102,7 +102,8 @@ func (numbers) Notification() string { return "sequence/publishNumbers" }
 
 func (numbers) Labels() []any { return nil }
 
-// mistakes ranks rows by the number that is furthest off, in standard deviations of the training split.
+// mistakes returns a writer that ranks rows by their largest error in standard deviations of the
+// training split.
 func (t numbers) mistakes(string, tokenizers.Tokenizer) ([]table.OutputColumn, func(mistakeWriter) Mistakes) {
 	c := t.config
 	columns := []table.OutputColumn{{Name: "deviations", Kind: table.FloatColumn}, {Name: "number"}}

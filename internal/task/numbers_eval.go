@@ -14,13 +14,13 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// numberEvaluator measures the numbers of rows, beside the mean of the training split.
+// numberEvaluator measures predicted numbers and, as a baseline, the mean of the training split.
 type numberEvaluator struct {
 	aloneEvaluator
 	config *sft.Config
 	tally  *evaluation.Numbers
 	mean   *metrics.Regression
-	always []float32 // prediction of the mean
+	always []float32 // mean of the training split, which is predicted for logits of 0
 }
 
 func newNumberEvaluator(c *sft.Config) *numberEvaluator {
@@ -36,7 +36,8 @@ func (k *numberEvaluator) Report(ctx context.Context, of Evaluated) (Report, err
 	return k.result(ctx, of)
 }
 
-// result measures the model, and where the rows are a split of a data set, a linear model.
+// result returns the metrics of the model and of the mean, and those of a linear model if the rows
+// are a split of a data set.
 func (k *numberEvaluator) result(ctx context.Context, of Evaluated) (*NumbersResult, error) {
 	r := &NumbersResult{Evaluated: of, Rows: k.tally.Rows()}
 	if r.Rows == 0 {
@@ -78,13 +79,13 @@ func (k *numberEvaluator) Add(p *PartColumns, i int) error {
 	return nil
 }
 
-// Evaluator measures numbers.
+// Evaluator returns an evaluator of numbers.
 func (t numbers) Evaluator() Evaluator { return newNumberEvaluator(t.config) }
 
-// Page measures numbers for a report, and keeps some rows for the pictures.
+// Page returns a page that measures numbers and keeps some rows for the plots.
 func (t numbers) Page(in PageInput) *Page {
 	out := &report.Numbers{Data: in.Name, Note: in.Note, Numbers: make([]report.Number, t.config.NumLabels)}
-	every := max(1, int((in.Rows+report.MaxPoints-1)/report.MaxPoints)) // where the number of rows is known
+	every := max(1, int((in.Rows+report.MaxPoints-1)/report.MaxPoints)) // 1 if the number of rows is unknown
 	k := newNumberEvaluator(t.config)
 	see := func(x *seq.Example, _ int, logits []float32) {
 		if out.Rows++; (out.Rows-1)%every != 0 || len(out.Numbers[0].Points) == report.MaxPoints {
@@ -114,11 +115,11 @@ func (t numbers) Page(in PageInput) *Page {
 	}}
 }
 
-// Baselines are the mean of the training split and a linear model.
+// Baselines returns the scores of the training split's mean and of a linear model.
 func (t numbers) Baselines(ctx context.Context, set *seq.Dataset, by string) ([]Score, error) {
 	config := t.config
 	mean := &evaluation.Numbers{Regression: metrics.NewRegression(config.NumLabels)}
-	always := make([]float32, config.NumLabels) // standardised
+	always := make([]float32, config.NumLabels) // the mean, standardised
 	err := eachOf(set, config, func(x *seq.Example) {
 		if x.Numbers != nil {
 			mean.Count(config, x.Numbers, always)

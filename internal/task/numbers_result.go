@@ -9,35 +9,36 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// NumbersResult is what eval prints of a model that predicts numbers.
+// NumbersResult is the output of eval for a regression model.
 type NumbersResult struct {
 	Evaluated
 	Rows    int            `json:"rows"`
-	Loss    float64        `json:"loss"` // mean over the numbers, standardised
+	Loss    float64        `json:"loss"` // mean over the standardised numbers
 	MAE     float64        `json:"mae"`  // mean over the numbers, each in its own unit
-	R2      *float64       `json:"r2"`   // mean over the numbers that define it
+	R2      *float64       `json:"r2"`   // mean over the numbers with a defined R²
 	Numbers []NumberResult `json:"numbers"`
 
 	linear string // name of the linear model
 }
 
-// NumberResult is what is reached on one number, in its own unit.
+// NumberResult has the scores on one number, in its own unit.
 type NumberResult struct {
 	Name string   `json:"name"`
 	MAE  float64  `json:"mae"`
 	RMSE float64  `json:"rmse"`
-	R2   *float64 `json:"r2"` // null where all rows have the same number
-	// Mean is what the mean of the training split reaches, which the model has of its data.
+	R2   *float64 `json:"r2"` // null if all rows have the same number
+	// Mean has the scores of predicting the mean of the training split.
 	Mean NumberBaseline `json:"baseline_mean"`
-	// Linear is what a linear model of a bag of tokens and neighbours, or of sums of features, reaches,
-	// where the rows are a split of a data set, whose training split it learns from.
+	// Linear has the scores of a linear model, of a bag of tokens and bigrams or of sums of
+	// features. It is trained on the training split, and nil unless the rows are a split of a data
+	// set.
 	Linear *NumberBaseline `json:"baseline_linear,omitempty"`
 }
 
-// TrainingMean is the simplest model of numbers.
+// TrainingMean is the name of the baseline that always predicts the mean.
 const TrainingMean = "mean of the training split"
 
-// NumberBaseline has the scores of a baseline on a number.
+// NumberBaseline has the scores of a baseline on one number.
 type NumberBaseline struct {
 	MAE  float64  `json:"mae"`
 	RMSE float64  `json:"rmse"`
@@ -65,7 +66,7 @@ func (r *NumbersResult) Write(w io.Writer) error {
 	return r.advise(w, r.baselines(), OrNaN(r.R2), Named("R²"))
 }
 
-// baselines returns the baselines, each with its mean R² over the numbers that define it.
+// baselines returns each baseline with its mean R² over the numbers with a defined R².
 func (r *NumbersResult) baselines() []Score {
 	var mean, linear, n float64
 	known := len(r.Numbers) > 0
@@ -89,8 +90,8 @@ func (r *NumbersResult) baselines() []Score {
 	return out
 }
 
-// measureLinear adds what a linear model reaches on the split, if the data set has a split to learn
-// it from.
+// measureLinear adds the scores of a linear model on the split, if the data set has a training
+// split.
 func (r *NumbersResult) measureLinear(ctx context.Context, dir string, window int) error {
 	set, err := seq.OpenDataset(dir)
 	if err != nil || set.Manifest.Splits["train"].Rows == 0 {

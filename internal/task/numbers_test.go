@@ -10,19 +10,20 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestNumbersOfLines: lines of a regression have the model's numbers, or say what is missing.
+// TestNumbersOfLines checks that ReadLabels parses numbers from lists and objects, and the errors
+// for missing numbers.
 func TestNumbersOfLines(t *testing.T) {
 	cfg := must.Get(config.Read("../../sft/testdata/golden/regression/config.json"))(t)
 	p := requests.NewParser(cfg, "", "f", 1)
 	examples, err := requests.Labelled(strings.NewReader(`{"tokens":[1],"numbers":[0.5,-2]}`), p,
 		Of(cfg).ReadLabels, 1<<10)
 	if err != nil || len(examples) != 1 || len(examples[0].Numbers) != 2 || examples[0].Numbers[1] != -2 {
-		t.Errorf("%+v, %v", examples, err)
+		t.Errorf("got %+v, error %v", examples, err)
 	}
 	named, err := requests.Labelled(strings.NewReader(`{"tokens":[1],"numbers":{"charge":-2,"other":null,"mass":0.5}}`),
 		p, Of(cfg).ReadLabels, 1<<10)
 	if err != nil || !reflect.DeepEqual(named, examples) {
-		t.Errorf("%+v, want %+v, %v", named, examples, err)
+		t.Errorf("got %+v, want %+v, error %v", named, examples, err)
 	}
 	for line, want := range map[string]string{`{"tokens":[1],"label":1}`: "f:1: numbers are missing",
 		`{"tokens":[1],"numbers":[1]}`:        "f:1: numbers: expected a list or an object of",

@@ -10,25 +10,25 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// Page measures a model for a report.
+// Page measures a model and fills its section of a report.
 type Page struct {
 	Evaluator
-	// Seen is called with each row and its length before an input window cut it; nil for none.
+	// Seen is called with each row and its length before truncation; nil means no call.
 	Seen func(x *seq.Example, length int, logits []float32)
-	// Fill adds the section of the task to a run, when all rows have been seen.
+	// Fill adds the task's section to a run after all rows have been measured.
 	Fill func(ctx context.Context, scorer *sft.Scorer, run *report.Run) error
 
-	begin func() error // nil for none
+	begin func() error // called before the first row; may be nil
 }
 
 // PageInput describes the rows that a model is measured on.
 type PageInput struct {
 	Path, Name string
-	Note       string // for readers; "" for none
-	Dir, Split string // the data set, if the rows are of one
+	Note       string // note for readers of the report, or ""
+	Dir, Split string // data set and split, if the rows are from a data set
 	Rows       int64  // 0 if unknown
-	Examples   int    // rows of each kind to show
-	// Baseline measures the baselines of classes; nil for none.
+	Examples   int    // number of rows of each kind to show
+	// Baseline measures the baselines of classes; nil means no baselines.
 	Baseline func() (*baseline.Result, error)
 }
 
@@ -36,7 +36,7 @@ func (in PageInput) evaluated() Evaluated {
 	return Evaluated{Data: in.Dir, Split: in.Split, File: in.Path}
 }
 
-// Run measures the rows, and adds the section to a run of the report.
+// Run measures the rows and adds the section to a run of the report.
 func (p *Page) Run(ctx context.Context, e *evaluation.Evaluation, rows *seq.Reader,
 	done func(int64), run *report.Run) error {
 	if p.begin != nil {

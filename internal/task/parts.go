@@ -2,17 +2,17 @@ package task
 
 import "github.com/sftseq/sftseq/internal/metrics"
 
-// PartScores is what is reached on tags that are parts of categories, among those of the category
-// of each row.
+// PartScores has the scores on tags that are parts of categories. Predictions are restricted to the
+// parts of each row's category.
 type PartScores struct {
 	Shapes      int64                   `json:"shapes"`
-	Accuracy    float64                 `json:"accuracy"` // accuracy on points
+	Accuracy    float64                 `json:"accuracy"` // accuracy over points
 	InstanceIoU float64                 `json:"instance_iou"`
 	ClassIoU    float64                 `json:"class_iou"`
 	Categories  []metrics.CategoryScore `json:"categories"`
 }
 
-// partScoresOf is nil where tags are no parts.
+// partScoresOf returns the scores of parts, or nil for other tags.
 func partScoresOf(p *metrics.Parts) *PartScores {
 	if p == nil {
 		return nil
@@ -20,7 +20,7 @@ func partScoresOf(p *metrics.Parts) *PartScores {
 	return &PartScores{p.Shapes(), p.Accuracy(), p.InstanceIoU(), p.ClassIoU(), p.Categories()}
 }
 
-// writeParts prints the parts of shapes.
+// writeParts prints the scores of parts.
 func (r *TagsResult) writeParts(out *text) {
 	out.add("%-40s  %8s  %12s  %9s", "among the parts of the shape's category", "accuracy", "instance IoU", "class IoU")
 	out.add("%-40s  %7.2f%%  %12.4f  %9.4f", "model", 100*r.Parts.Accuracy, r.Parts.InstanceIoU, r.Parts.ClassIoU)

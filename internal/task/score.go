@@ -9,14 +9,15 @@ import (
 	"github.com/sftseq/sftseq/internal/baseline"
 )
 
-// A Score is a baseline, and its score in the measure by which it is compared with the model.
+// A Score is the score of a baseline in the metric that compares it with the model.
 type Score struct {
 	Name, Text string
-	Value      float64 // larger is better; NaN where the rows define none
+	Value      float64 // larger is better; NaN if undefined on these rows
 }
 
-// Ahead says that the best baseline is better than the model, whose score is own, or as good; "" where the model
-// is better than all. A perfect model, whose score is 1, may be as good as a baseline.
+// Ahead returns a sentence that the best baseline is better than, or equal to, the model with score
+// own. It returns "" if the model is better than all baselines, or if both scores are 1, the
+// maximum.
 func Ahead(scores []Score, own float64, show func(v float64) string) string {
 	var best Score
 	for _, s := range scores {
@@ -33,8 +34,8 @@ func Ahead(scores []Score, own float64, show func(v float64) string) string {
 	return fmt.Sprintf("%s (%s) is better than the model (%s)", best.Name, show(best.Value), show(own))
 }
 
-// advise writes the closing line of an evaluation, if a baseline is as good as the model or better: which one, and
-// commands to try.
+// advise writes the last line of an evaluation if a baseline is at least as good as the model: the
+// baseline's name and commands to try.
 func (e Evaluated) advise(w io.Writer, scores []Score, own float64, show func(v float64) string) error {
 	if e.Linear {
 		scores = slices.DeleteFunc(slices.Clone(scores), func(s Score) bool {
@@ -49,12 +50,12 @@ func (e Evaluated) advise(w io.Writer, scores []Score, own float64, show func(v 
 	return err
 }
 
-// Named returns a function that shows a score behind the name of its measure.
+// Named returns a function that formats a score after the name of its metric.
 func Named(measure string) func(v float64) string {
 	return func(v float64) string { return fmt.Sprintf("%s %.4f", measure, v) }
 }
 
-// OrNaN returns the score, or NaN, which no score exceeds, if the rows define none.
+// OrNaN returns the score, or NaN for nil. Comparisons with NaN are false.
 func OrNaN(v *float64) float64 {
 	if v == nil {
 		return math.NaN()
@@ -62,7 +63,7 @@ func OrNaN(v *float64) float64 {
 	return *v
 }
 
-// Accuracies are the scores of baselines of classes.
+// Accuracies returns the scores of the baselines of classes.
 func Accuracies(r *baseline.Result) (out []Score) {
 	for _, l := range r.Lines() {
 		out = append(out, Score{l.Name, "", l.Accuracy})

@@ -12,7 +12,7 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// spans is the task of a model that tags tokens whose order makes spans of the tags.
+// spans is the task of a model that tags tokens in a sequence, where tags form spans.
 type spans struct{ labelled }
 
 func (t spans) ReadLabels(r *requests.Request, e *seq.Example) (err error) {
@@ -20,7 +20,8 @@ func (t spans) ReadLabels(r *requests.Request, e *seq.Example) (err error) {
 	return err
 }
 
-// parseTags reads the labels of tokens, each as [requests.ParseLabel] reads it; null and -1 stand for none.
+// parseTags parses a list with a label per token, as [requests.ParseLabel] does. null and -1 mean
+// no label.
 func parseTags(c *sft.Config, value json.RawMessage, tokens int) ([]int32, error) {
 	if value == nil {
 		return nil, fmt.Errorf("labels are missing, expected one for each of the %d tokens", tokens)
@@ -49,7 +50,8 @@ func (t spans) Answer(r *requests.Request, o sft.Output) (any, error) {
 
 func (t spans) AnswerNumbers(tokens int) int { return tagNumbers(t.config, tokens) }
 
-// tagNumbers counts four numbers a span, the logits, and as much again for a decoding that compares paths.
+// tagNumbers returns the memory of a prediction in numbers: four per span and the logits, which
+// count twice if the decoding compares paths.
 func tagNumbers(c *sft.Config, tokens int) int {
 	const logitBytes, numberBytes = 4, 16
 	logits := logitBytes * c.NumLabels
@@ -59,7 +61,8 @@ func tagNumbers(c *sft.Config, tokens int) int {
 	return tokens * (4 + (logits+numberBytes-1)/numberBytes)
 }
 
-// Columns are the spans as a list of JSON, and the unit of their places. BED has them in one column.
+// Columns returns the columns of the spans, as a JSON list, and of their unit. BED has a single
+// column.
 func (t spans) Columns(format string) requests.Columns {
 	switch format {
 	case table.BED:
@@ -86,7 +89,7 @@ func (spans) Shape() any { return requests.Spans{} }
 
 func (spans) Notification() string { return "sequence/publishSpans" }
 
-// spanMistakes writes the spans that are labelled and not predicted, and the other way round.
+// spanMistakes is a [Mistakes] that writes the missed and the wrong spans.
 type spanMistakes struct {
 	mistakeWriter
 	config    *sft.Config
@@ -108,7 +111,7 @@ func (m *spanMistakes) See(x *seq.Example, _ int, logits []float32) {
 	m.add(x, "wrong", predicted, labelled)
 }
 
-// add writes the spans that are not among others.
+// add writes the spans that are not in others.
 func (m *spanMistakes) add(x *seq.Example, mistake string, spans, others []metrics.Span) {
 	known := metrics.SpanSet(others)
 	for _, s := range spans {

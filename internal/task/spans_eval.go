@@ -8,10 +8,10 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// Evaluator measures the tags of tokens, and their spans.
+// Evaluator returns an evaluator of the tags of tokens and their spans.
 func (t spans) Evaluator() Evaluator { return newTagEvaluator(t.config) }
 
-// Page measures spans for a report, and keeps the rows that are picked.
+// Page returns a page that measures spans and keeps some rows to show.
 func (t spans) Page(in PageInput) *Page {
 	k, pick := newTagEvaluator(t.config), evaluation.NewTagPicker(t.config, in.Examples)
 	return &Page{Evaluator: k, Seen: pick.See, begin: func() error { return k.compare(in.Dir) },

@@ -12,7 +12,7 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// tag is output that has tags.
+// tag returns the output of a model that predicts the given tags with certainty.
 func tag(tags ...int) (o sft.Output) {
 	for _, tag := range tags {
 		row := []float32{-99, -99, -99}
@@ -22,7 +22,7 @@ func tag(tags ...int) (o sft.Output) {
 	return o
 }
 
-// byteTags tags bytes.
+// byteTags returns the config of a model that tags bytes.
 func byteTags() *sft.Config {
 	return &sft.Config{
 		Task: config.Tagging,
@@ -32,7 +32,7 @@ func byteTags() *sft.Config {
 	}
 }
 
-// TestSpans: places are characters of a text, and tokens where there is none.
+// TestSpans checks that spans have character positions for texts and token positions for tokens.
 func TestSpans(t *testing.T) {
 	c := byteTags()
 	p := requests.NewParser(c, "", "f", 1)
@@ -44,10 +44,10 @@ func TestSpans(t *testing.T) {
 	}{
 		{`{"id":1,"text":"aëb€"}`, []int{0, 1, 2, 1, 2, 2, 2},
 			`{"id":1,"spans":[{"start":1,"end":2,"label":"X","score":1},{"start":2,"end":4,"label":"X","score":1}],"unit":"characters","length":7}`},
-		{`{"id":1,"text":"aë"}`, []int{0, 0, 1}, `{"id":1,"spans":[{"start":1,"end":2,"label":"X","score":1}],"unit":"characters","length":3}`}, // half a character
+		{`{"id":1,"text":"aë"}`, []int{0, 0, 1}, `{"id":1,"spans":[{"start":1,"end":2,"label":"X","score":1}],"unit":"characters","length":3}`}, // the span starts inside a character
 		{`{"id":1,"text":"éa"}`, []int{1, 1, 2},
 			`{"id":1,"spans":[{"start":0,"end":1,"label":"X","score":1},{"start":1,"end":2,"label":"X","score":1}],"unit":"characters","length":3}`},
-		{`{"id":1,"text":"é"}`, []int{1, 1}, `{"id":1,"spans":[{"start":0,"end":1,"label":"X","score":1}],"unit":"characters","length":2}`}, // two of one character
+		{`{"id":1,"text":"é"}`, []int{1, 1}, `{"id":1,"spans":[{"start":0,"end":1,"label":"X","score":1}],"unit":"characters","length":2}`}, // two spans within one character
 		{`{"tokens":[5,6]}`, []int{0, 2},
 			`{"id":3,"spans":[{"start":1,"end":2,"label":"X","score":1}],"unit":"tokens","length":2}`},
 		{`{"text":"a"}`, []int{0}, `{"id":3,"spans":[],"unit":"characters","length":1}`},
@@ -59,12 +59,12 @@ func TestSpans(t *testing.T) {
 		s, err := requests.NewReply(Of(c), c, r, tag(x.tags...))
 		text, _ := json.Marshal(s)
 		if err != nil || string(text) != x.want {
-			t.Errorf("%s: %s, %v, want %s", x.line, text, err, x.want)
+			t.Errorf("%s: got %s, error %v, want %s", x.line, text, err, x.want)
 		}
 	}
 	tags, err := parseTags(c, json.RawMessage(`[null,"I-X",0,-1]`), 4)
 	if err != nil || !slices.Equal(tags, []int32{-1, 2, 0, -1}) {
-		t.Errorf("%v, %v", tags, err)
+		t.Errorf("got tags %v, error %v, want [-1 2 0 -1]", tags, err)
 	}
 	for want, value := range map[string]string{"one for each of the 2 tokens, found [1]": `[1]`,
 		"index 1: label: expected 0 to 2": `[1,3]`, "found 7": `7`} {

@@ -10,17 +10,17 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// constantTags is a model that gives each token the most frequent tag that it had in the training
-// split, or the same tag to all, or to all of a category.
+// constantTags is a baseline that predicts the most frequent tag in the training split: the same
+// tag for all tokens, one per token id, or one per category.
 type constantTags struct {
 	name     string
-	most     int32           // the most frequent of all
-	of       map[int32]int32 // by token; nil: the same for all
-	frequent []float32       // frequency of each part; nil for other tags
+	most     int32           // most frequent tag of all
+	of       map[int32]int32 // most frequent tag by token id; nil means the same for all
+	frequent []float32       // frequency of each part; nil if tags are not parts
 	tally    *evaluation.Tags
 }
 
-// see measures the model on a row.
+// see measures the baseline on a row.
 func (s *constantTags) see(x *seq.Example) {
 	tags := s.tags(x)
 	s.tally.Count(x.Labels, tags, tags, 0)
@@ -43,7 +43,7 @@ func (s *constantTags) tags(x *seq.Example) []int32 {
 	return out
 }
 
-// baseline is what the model has reached.
+// baseline returns the scores of the baseline.
 func (s *constantTags) baseline(config *sft.Config) TagBaseline {
 	out := TagBaseline{Name: s.name, Accuracy: s.tally.Accuracy(), MacroF1: s.tally.MacroF1()}
 	if !config.Featured() {
@@ -55,7 +55,8 @@ func (s *constantTags) baseline(config *sft.Config) TagBaseline {
 	return out
 }
 
-// newConstantTags counts the tags of a data set's training split; there are none without one.
+// newConstantTags returns the baselines from the training split of a data set, or nil if there is
+// none.
 func newConstantTags(path string, config *sft.Config) ([]*constantTags, error) {
 	if info, err := os.Stat(path); path == "-" || err != nil || !info.IsDir() {
 		return nil, nil
@@ -115,7 +116,7 @@ func newConstantTags(path string, config *sft.Config) ([]*constantTags, error) {
 	return []*constantTags{most}, nil
 }
 
-// mostFrequent is the first of the largest.
+// mostFrequent returns the index of the largest count, the first of equal counts.
 func mostFrequent(counts []int64) int32 {
 	best := 0
 	for i, n := range counts {

@@ -10,7 +10,7 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// tagEvaluator measures the tags that a model gives the tokens of rows.
+// tagEvaluator measures the predicted tags of tokens.
 type tagEvaluator struct {
 	aloneEvaluator
 	config *sft.Config
@@ -25,7 +25,7 @@ func newTagEvaluator(c *sft.Config) *tagEvaluator {
 
 func (k *tagEvaluator) Begin(in *Input) error { return k.compare(in.Data) }
 
-// compare also measures baselines trained on the training split of a data set.
+// compare adds the baselines from the training split of a data set.
 func (k *tagEvaluator) compare(data string) (err error) {
 	k.simple, err = newConstantTags(data, k.config)
 	return err

@@ -8,28 +8,28 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// TagsResult is what eval prints of a model of tagging.
+// TagsResult is the output of eval for a tagging model.
 type TagsResult struct {
 	Evaluated
 	Rows int     `json:"rows"`
-	Loss float64 `json:"loss"` // mean over the tokens with a label
+	Loss float64 `json:"loss"` // mean over the labelled tokens
 	TagScores
-	// CutTags is how many labels are of tokens beyond the input window, and are not measured.
+	// CutTags is the number of labels beyond the input window, which are not measured.
 	CutTags int64 `json:"cut_labels,omitempty"`
 	// Baselines were trained on the training split; empty if there is no such split.
 	Baselines []TagBaseline `json:"baselines,omitempty"`
 }
 
-// TagScores is what is reached on the tags of a file. Tokens with features have no order, and make
+// TagScores has the scores on the tags of a file. Tokens with features have no order, and therefore
 // no spans.
 type TagScores struct {
-	Tokens   int64               `json:"tokens"` // with a label
+	Tokens   int64               `json:"tokens"` // labelled tokens
 	Accuracy float64             `json:"accuracy"`
 	MacroF1  float64             `json:"macro_f1"`
-	Spans    *metrics.SpanScore  `json:"spans,omitempty"` // all of them
+	Spans    *metrics.SpanScore  `json:"spans,omitempty"` // over spans of all types
 	ByType   []metrics.SpanScore `json:"spans_by_type,omitempty"`
 	ByTag    []metrics.TagScore  `json:"tags"`
-	Parts    *PartScores         `json:"parts,omitempty"` // where tags are CATEGORY/PART
+	Parts    *PartScores         `json:"parts,omitempty"` // if tags are CATEGORY/PART
 }
 
 func scoresOf(config *sft.Config, t *evaluation.Tags) TagScores {
@@ -41,7 +41,7 @@ func scoresOf(config *sft.Config, t *evaluation.Tags) TagScores {
 	return out
 }
 
-// TagBaseline has the scores of a baseline.
+// TagBaseline has the scores of a tagging baseline.
 type TagBaseline struct {
 	Name        string   `json:"name"`
 	Accuracy    float64  `json:"accuracy"`
@@ -51,7 +51,7 @@ type TagBaseline struct {
 	ClassIoU    *float64 `json:"class_iou,omitempty"`
 }
 
-// maxTypes is how many types of spans are printed, or tags, or categories.
+// maxTypes is the maximum number of printed span types, tags or categories.
 const maxTypes = 40
 
 func (r *TagsResult) Write(w io.Writer) error {
@@ -74,7 +74,7 @@ func (r *TagsResult) Write(w io.Writer) error {
 	return r.writeAdvice(w)
 }
 
-// writeAdvice compares the model with the baselines in the main measure of the tags.
+// writeAdvice compares the model with the baselines in the main metric of the tags.
 func (r *TagsResult) writeAdvice(w io.Writer) error {
 	measure, own := "macro F1", r.MacroF1
 	of := func(b *TagBaseline) float64 { return b.MacroF1 }
@@ -92,7 +92,7 @@ func (r *TagsResult) writeAdvice(w io.Writer) error {
 	return r.advise(w, scores, own, Named(measure))
 }
 
-// writeSpans prints the spans of tags.
+// writeSpans prints the scores of spans.
 func (r *TagsResult) writeSpans(out *text) {
 	out.add("%-40s  %8s  %8s  %8s", "", "accuracy", "macro F1", "span F1")
 	out.add("%-40s  %7.2f%%  %8.4f  %8.4f", "model", 100*r.Accuracy, r.MacroF1, r.Spans.F1)
@@ -116,7 +116,7 @@ func (r *TagsResult) writeSpans(out *text) {
 	}
 }
 
-// writeTags prints tags that make no spans.
+// writeTags prints the scores of tags that do not form spans.
 func (r *TagsResult) writeTags(out *text) {
 	out.add("%-40s  %8s  %8s", "", "accuracy", "macro F1")
 	out.add("%-40s  %7.2f%%  %8.4f", "model", 100*r.Accuracy, r.MacroF1)

@@ -1,8 +1,8 @@
-// Package task holds what the program does with the outputs of a model, for each kind of predictions: it
-// reads labels, makes replies and columns of tables, finds mistakes, and measures.
+// Package task implements, for each kind of prediction, everything that depends on it: reading
+// labels, making replies and table columns, listing mistakes, and evaluation.
 //
-// Packages that must not know each other, such as the server and reports, define the small interfaces that they
-// need; a [Task] implements all of them.
+// Packages that must not import each other, such as the server and reports, define the small
+// interfaces that they need. A [Task] implements all of them.
 package task
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// Task is what depends on the kind of a model's predictions.
+// Task is the part of the program that depends on the kind of a model's predictions.
 type Task interface {
 	Replies
 	Methods
@@ -29,59 +29,63 @@ type Task interface {
 	Examples
 }
 
-// Replies are read from a model's output, and written as JSON or as a row of a table.
+// Replies converts a model's output to JSON and to table rows.
 type Replies interface {
 	requests.Task
-	// ReadLabels reads the labels of a request, or its numbers, into its example.
+	// ReadLabels sets the labels or numbers of an example from a request.
 	ReadLabels(r *requests.Request, e *seq.Example) error
-	// AnswerNumbers is the memory of an answer to a request of the given length in tokens, counted in numbers with
-	// their text, of 16 bytes each.
+	// AnswerNumbers returns the memory of an answer to a request of the given number of tokens, in
+	// numbers of 16 bytes.
 	AnswerNumbers(tokens int) int
-	// Columns are those of an answer in a table of a format.
+	// Columns returns the columns of an answer in a table of the given format.
 	Columns(format string) requests.Columns
-	// HasPlaces reports whether an answer has places in the text, see [requests.Parser].
+	// HasPlaces reports whether an answer has positions in the text, see [requests.Parser].
 	HasPlaces() bool
 }
 
-// Methods are what the server offers.
+// Methods describes the task in the server's protocol.
 type Methods interface {
-	// Method is the JSON-RPC method that answers a request.
+	// Method returns the JSON-RPC method of the task.
 	Method() string
-	// Shape is an empty answer, from which its JSON schema is made; nil for a task without answers.
+	// Shape returns an empty answer, from which the JSON schema is generated; nil for a task
+	// without answers.
 	Shape() any
-	// HasWindows reports whether the answers to windows of a sequence make an answer to the whole: the mean of their
-	// logits.
+	// HasWindows reports whether the answers to windows of a sequence can be combined, by the mean
+	// of their logits.
 	HasWindows() bool
-	// Notification is the JSON-RPC notification that pushes the answer to a document; "" for none.
+	// Notification returns the JSON-RPC notification that pushes the answer for a document; ""
+	// means none.
 	Notification() string
-	// Published is what a notification has of an answer.
+	// Published returns the part of an answer that a notification contains.
 	Published(answer any) any
-	// Labels are the names or the numbers of the labels; nil for a task without labels.
+	// Labels returns the names or numbers of the labels; nil for a task without labels.
 	Labels() []any
 }
 
 // Evaluation measures a model on rows with labels.
 type Evaluation interface {
-	// Evaluator measures a model; nil for a task without labels.
+	// Evaluator returns an evaluator for the model; nil for a task without labels.
 	Evaluator() Evaluator
-	// Page measures a model for a report; nil for a task without labels.
+	// Page returns a page that measures the model for a report; nil for a task without labels.
 	Page(in PageInput) *Page
-	// Fits compares the labels of rows with those of the model. Rows without labels fit.
+	// Fits returns an error if the labels of rows differ from those of the model. Rows without
+	// labels fit.
 	Fits(s *seq.Spec) error
-	// NeedsLabels reports rows of a file that have no labels to compare with.
+	// NeedsLabels returns an error if the rows of a file have no labels to compare with.
 	NeedsLabels(s *seq.Spec, path string) error
 	mistakes(format string, tokenizer tokenizers.Tokenizer) ([]table.OutputColumn, func(mistakeWriter) Mistakes)
 }
 
 // Comparison compares runs with each other and with baselines.
 type Comparison interface {
-	// HasAccuracy reports whether each example, or token, has one label to compare the prediction with.
+	// HasAccuracy reports whether each example or token has a single label to compare the
+	// prediction with.
 	HasAccuracy() bool
-	// ComparedBy is the metric of the validation split by which runs are compared, of models that were selected by a
-	// metric; "" for the accuracy.
+	// ComparedBy returns the validation metric by which runs are compared, for models selected by
+	// the given metric; "" means accuracy.
 	ComparedBy(metric string) string
-	// Baselines are the scores of baselines on the validation split, in the metric by which a model was selected. Those
-	// of classes are stored with the data set.
+	// Baselines returns the scores of baselines on the validation split, in the metric that
+	// selected the model. It returns nil for classes, whose baselines are stored with the data set.
 	Baselines(ctx context.Context, set *seq.Dataset, metric string) ([]Score, error)
 	// ShowScore formats a score with the name of its metric.
 	ShowScore(v float64, metric string) string
@@ -91,11 +95,12 @@ type Comparison interface {
 type Examples interface {
 	// Draw adds random labels to an example with the given number of tokens, which has a random label already.
 	Draw(e *seq.Example, tokens int, d Draws)
-	// Outputs are the name of an output, its plural, and the names of all outputs, if they have names.
+	// Outputs returns the singular and plural name of an output, and the names of all outputs or
+	// nil.
 	Outputs() (one, many string, names []string)
 }
 
-// labelled has the methods that most tasks share.
+// labelled implements the methods that most tasks share.
 type labelled struct{ config *sft.Config }
 
 func (labelled) HasPlaces() bool { return false }
@@ -122,7 +127,7 @@ func (labelled) ShowScore(v float64, _ string) string { return fmt.Sprintf("%.4f
 
 func (labelled) Draw(*seq.Example, int, Draws) {}
 
-// Draws are the random numbers of an example.
+// Draws returns the random numbers of an example.
 type Draws interface {
 	Label(at, labels int) int32 // from 0 to labels − 1
 	Number(at int) float64      // from −1 to 1
@@ -144,8 +149,8 @@ var tasks = map[config.Kind]func(*sft.Config) Task{
 	config.MaskedTokens: func(c *sft.Config) Task { return masks{labelled{c}} },
 }
 
-// NewMistakes returns a writer of one of [table.OutputFormats], of rows with or without ids. The tokenizer decodes the
-// text of spans; nil leaves it out.
+// NewMistakes returns a writer in one of [table.OutputFormats], for rows with or without ids. The
+// tokenizer decodes the text of spans; nil omits the text.
 func NewMistakes(t Evaluation, to io.Writer, format string, tokenizer tokenizers.Tokenizer, ids bool) (Mistakes, error) {
 	columns := []table.OutputColumn{{Name: "row", Kind: table.IntColumn}}
 	if ids {
@@ -159,10 +164,10 @@ func NewMistakes(t Evaluation, to io.Writer, format string, tokenizer tokenizers
 	return make(mistakeWriter{out: out, ids: ids}), nil
 }
 
-// ComparesAccuracy reports whether models are compared by their accuracy, as those of one class for each row are.
+// ComparesAccuracy reports whether models are compared by accuracy, as classifiers are.
 func ComparesAccuracy(c *sft.Config) bool { return Of(c).ComparedBy(c.Task) == "" }
 
-// CountOutputs is the number of a model's outputs, such as "10 classes".
+// CountOutputs returns the number of a model's outputs with their name, such as "10 classes".
 func CountOutputs(c *sft.Config) string {
 	one, many, _ := Of(c).Outputs()
 	if c.NumLabels == 1 {
@@ -171,12 +176,13 @@ func CountOutputs(c *sft.Config) string {
 	return fmt.Sprintf("%d %s", c.NumLabels, many)
 }
 
-// otherTask is the error of rows whose labels are of another task than the model's.
+// otherTask returns the error for rows whose task differs from the model's.
 func otherTask(c *sft.Config, s *seq.Spec) error {
 	return fmt.Errorf("its task is %s, the model's is %s", s.Task, c.Task)
 }
 
-// fitsLabels compares the names of labels with those of the model. Rows have labels of one of the given tasks.
+// fitsLabels returns an error if the rows' task is not one of tasks, or if their label names differ
+// from the model's.
 func fitsLabels(c *sft.Config, s *seq.Spec, tasks ...string) error {
 	if s.NumberNames != nil || s.LabelNames != nil && !slices.Contains(tasks, s.Task) {
 		return otherTask(c, s)
@@ -192,7 +198,8 @@ func fitsLabels(c *sft.Config, s *seq.Spec, tasks ...string) error {
 	return nil
 }
 
-// inOrder says how rows get the labels of a model, in its order; "" where the model has no names, or too many to list.
+// inOrder returns a hint for an error: the option that gives rows the labels of the model in its
+// order. It returns "" if the model has no label names or too many to list.
 func inOrder(c *sft.Config) string {
 	const most = 20
 	if c.LabelNames == nil || len(c.LabelNames) > most {
@@ -201,7 +208,7 @@ func inOrder(c *sft.Config) string {
 	return fmt.Sprintf(" (data convert --labels %q has the model's labels)", strings.Join(c.LabelNames, ","))
 }
 
-// isTagged reports rows without a label for each token.
+// isTagged returns an error if the rows have no label per token.
 func isTagged(s *seq.Spec, path string) error {
 	if s.Task != seq.Tagging {
 		return fmt.Errorf("%s: expected a label for each token (task %s), found task %s", path, seq.Tagging, s.Task)

@@ -9,17 +9,18 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// MaxWorst is the number of rows that are written of a task whose mistakes are ranked.
+// MaxWorst is the maximum number of written rows for tasks that rank mistakes.
 const MaxWorst = 1000
 
-// worstRows writes the rows with the worst predictions, the worst first.
+// worstRows writes the rows with the worst predictions in descending order of error.
 type worstRows struct {
 	mistakeWriter
-	// rank orders rows by the first number, then by the second: the largest is the worst, and 0 is right.
+	// rank returns the error of a row. Rows are ordered by the first number, then by the second;
+	// larger is worse. A first number of 0 means a correct row.
 	rank   func(x *seq.Example, logits []float32) [2]float64
 	values func(r *worstRow) []any
 	rows   worstHeap
-	wrong  int // rows
+	wrong  int // number of wrong rows
 }
 
 type worstRow struct {
@@ -31,13 +32,14 @@ type worstRow struct {
 	logits []float32
 }
 
-// worse orders rows from the worst to the best; of equal ones the first of the file comes first.
+// worse compares rows in descending order of error; rows with equal errors have the order of the
+// file.
 func (r *worstRow) worse(other *worstRow) int {
 	return cmp.Or(cmp.Compare(other.rank[0], r.rank[0]), cmp.Compare(other.rank[1], r.rank[1]),
 		cmp.Compare(r.row, other.row))
 }
 
-// worstHeap has the best of the worst rows in front.
+// worstHeap is a heap with the smallest error at the root.
 type worstHeap []*worstRow
 
 func (h worstHeap) Len() int           { return len(h) }
