@@ -6,7 +6,7 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// attention is what the attention block leaves for its backward.
+// attention holds the tensors of the attention block that its backward pass reads.
 type attention struct {
 	in *tensor.Tensor // x, the block's input
 	sampling
@@ -15,7 +15,7 @@ type attention struct {
 	forward  tensor.Attention
 }
 
-// attentionParameters are those of the attention block.
+// attentionParameters returns the parameters of the attention block.
 func attentionParameters(c *config.Config, name string) []parameter {
 	d, h := c.HiddenSize, c.NumHeads
 	out := rowDotParameters(config.PartSampler, name+"sampler", d)
@@ -26,13 +26,13 @@ func attentionParameters(c *config.Config, name string) []parameter {
 	return append(out, relationParameters(c, name)...)
 }
 
-// attention samples tokens, attends from every token to them, and projects:
-// attn.o(O), dropped out.
+// attention samples tokens, attends from every token to them, and returns the projection attn.o(O)
+// after dropout.
 func (l *layer) attention(x *tensor.Tensor) *tensor.Tensor {
 	c, a := l.config, &l.attn
 	a.in = x
-	// The queries come first: a device may run them together with the norm before
-	// and the sampler's scores.
+	// The queries come first: a device may fuse them with the preceding norm and the sampler's
+	// scores.
 	q := l.linear(l.name+"attn.q", x)
 	l.dropout(q, q, l.index, philox.StreamDropoutQ, c.AttentionDropout)
 	a.sampling = sampling{rows: tensor.Sampled, most: c.NumSampledTokens, layer: l.index, batch: l.batch}
@@ -64,8 +64,7 @@ func (l *layer) attention(x *tensor.Tensor) *tensor.Tensor {
 	return l.dropout(y, y, l.index, philox.StreamDropoutAttention, c.EmbeddingDropout)
 }
 
-// attentionBackward takes the gradient of the block's output and returns that
-// of its input.
+// attentionBackward takes the gradient of the block's output and returns the gradient of its input.
 func (l *layer) attentionBackward(dy *tensor.Tensor) *tensor.Tensor {
 	c, a := l.config, &l.attn
 	dy = l.dropout(nil, dy, l.index, philox.StreamDropoutAttention, c.EmbeddingDropout)
@@ -97,7 +96,7 @@ func (l *layer) attentionBackward(dy *tensor.Tensor) *tensor.Tensor {
 	return dx
 }
 
-// productsBackward goes back through P V and the scores.
+// productsBackward records the backward pass of P·V and of the scores.
 func (l *layer) productsBackward(do *tensor.Tensor) tensor.AttentionBackward {
 	a := &l.attn
 	back := tensor.AttentionBackward{
@@ -115,7 +114,8 @@ func (l *layer) productsBackward(do *tensor.Tensor) tensor.AttentionBackward {
 	return back
 }
 
-// CountedLayers is the number of layers whose dead rows training counts: a softmax has none.
+// CountedLayers returns the number of layers whose dead attention rows training counts. It is 0 for
+// softmax, which has none.
 func CountedLayers(c *config.Config) int {
 	if probabilities[c.Probability] == tensor.Softmax {
 		return 0

@@ -10,7 +10,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/configtest"
 )
 
-// TestCloudTags: the target tokens of a batch of tagged clouds are its points.
+// TestCloudTags checks that the targets of a batch of tagged clouds are the rows of the tagged
+// points.
 func TestCloudTags(t *testing.T) {
 	c := configtest.OfTask(configtest.TinyConfig(), config.Tagging)
 	c.NumLabels = 3

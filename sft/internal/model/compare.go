@@ -8,8 +8,8 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// Compare returns the logits of pairs, of which the i-th is that of the sequences with the embeddings a[i] and b[i],
-// row-major.
+// Compare returns the logits of pairs, row-major. Row i belongs to the pair of sequences with the
+// embeddings a[i] and b[i].
 func (r *Runner) Compare(ctx context.Context, a, b [][]float32) ([]float32, error) {
 	e := r.engine
 	if e.Config.Sequences() != 2 {
@@ -18,7 +18,7 @@ func (r *Runner) Compare(ctx context.Context, a, b [][]float32) ([]float32, erro
 	if len(a) != len(b) {
 		return nil, fmt.Errorf("%d first embeddings, but %d second ones", len(a), len(b))
 	}
-	// A pair takes less memory than four tokens do.
+	// A pair needs less memory than four tokens.
 	size := max(1, r.PassTokens()/4)
 	p, err := e.pass(shapeFor(e.Config, 1, 2*size, 1, 0), InferMode)
 	if err != nil {
@@ -56,7 +56,7 @@ func (r *Runner) Compare(ctx context.Context, a, b [][]float32) ([]float32, erro
 	return logits, nil
 }
 
-// head runs the head on the pooled vectors of pairs, and downloads their logits.
+// head runs the head on the pooled vectors of pairs and downloads their logits.
 func (l *Slot) head(ctx context.Context, p *preparedPass, pooled, logits []float32) error {
 	sequences := int32(len(pooled) / l.engine.Config.HiddenSize)
 	counts := tensor.Counts{Sequences: sequences, Examples: sequences / 2}

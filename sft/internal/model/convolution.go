@@ -7,7 +7,7 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// convolution is what a branch leaves for its backward:
+// convolution holds the tensors of a convolution branch that its backward pass reads:
 //
 //	pre-norm   x ← x + GELU(conv(LN(x)))
 //	post-norm  x ← LN(x + GELU(conv(x)))
@@ -18,7 +18,7 @@ type convolution struct {
 	x, z *tensor.Tensor // input, and its sum over the taps
 }
 
-// convolutionParameters are those of a layer's branches.
+// convolutionParameters returns the parameters of a layer's convolution branches.
 func convolutionParameters(c *config.Config, name string) (out []parameter) {
 	for n, v := range c.Convolutions {
 		name := fmt.Sprintf("%sconv.%d.", name, n)
@@ -31,7 +31,7 @@ func convolutionParameters(c *config.Config, name string) (out []parameter) {
 	return out
 }
 
-// convolutionBranches emits a layer's branches, one after the other.
+// convolutionBranches records a layer's convolution branches, one after the other.
 func (l *layer) convolutionBranches(x *tensor.Tensor) *tensor.Tensor {
 	l.convolutions = make([]convolution, len(l.config.Convolutions))
 	for n, c := range l.config.Convolutions {
@@ -55,15 +55,15 @@ func (l *layer) convolutionBranches(x *tensor.Tensor) *tensor.Tensor {
 	return x
 }
 
-// convolutionsBackward turns the gradient dx of what the branches give into that of
-// what they are given.
+// convolutionsBackward replaces the gradient dx of the branches' output by the gradient of their
+// input.
 func (l *layer) convolutionsBackward(dx *tensor.Tensor) {
 	for n := len(l.convolutions) - 1; n >= 0; n-- {
 		b := &l.convolutions[n]
 		if !l.pre() {
 			l.normBackward(b.norm, dx, dx, false)
 		}
-		dz := b.z // takes its place
+		dz := b.z // reuses the memory of z
 		l.Launch(tensor.GELUBackward{DX: dz, DY: dx, X: b.z})
 		back := tensor.ConvolutionBackward{DX: dx, DWeight: l.gradient(b.name + "weight"),
 			DBias: l.gradient(b.name + "bias"),

@@ -1,6 +1,6 @@
 // Package model records the Sampling Foundational Transformer as programs, and runs them on a device.
 //
-// A layer, with x its input (LN1(x) under pre-norm) and per head
+// A layer computes per head, where x is its input (LN1(x) with pre-norm)
 //
 //	s_i  = w·x_i + b                               score of a token (+ Gumbel noise in training)
 //	S1   = the k tokens of largest s, S2 = k others at random, paired by position
@@ -11,20 +11,20 @@
 //	P_ij = ReLU(A_ij)/(Σ_r ReLU(A_ir) + Σ_r softplus(C_r))
 //	O    = P V, heads joined, times W_o
 //
-// and a feed-forward block with GELU. Rmul and Radd are the relative encoding (package
+// and a feed-forward block with GELU. Rmul and Radd are the relative position bias (package
 // sinusoid). A head pools the tokens of a sequence with learned weights, or takes the maximum of
-// each channel, and classifies it, predicts several labels or numbers, or compares it with another
-// (retrieval); or it reads the row of each token, to tag it (tagging) or to predict a masked token
-// (fill-mask).
+// each channel. It then classifies the sequence, predicts several labels or numbers, or compares
+// two sequences (retrieval). Other heads read the row of each token, to tag it (tagging) or to
+// predict a masked token (fill-mask).
 //
-// The files in the order of reading: sampler (sampler.go) and attention (attention.go, relation.go),
-// the layer (layer.go, convolution.go), the pooling (pooling.go, maxpooling.go), the head and the loss
-// (objective.go, rows.go, heads.go, tagging.go, fillmask.go), the whole recorded as a program
-// (emitter.go, embed.go, pass.go). A batch is packed (pack.go, masking.go) and run in a slot
-// (engine.go); a runner runs many passes (runner.go, microbatch.go, passlimits.go). The weights begin in
-// initialize.go and have their names in parameters.go and weights.go.
+// Suggested order of reading: sampler (sampler.go) and attention (attention.go, relation.go), the
+// layer (layer.go, convolution.go), the pooling (pooling.go, maxpooling.go), the head and the loss
+// (objective.go, rows.go, heads.go, tagging.go, fillmask.go), and the program of the whole model
+// (emitter.go, embed.go, pass.go). pack.go and masking.go pack a batch, engine.go runs it in a
+// slot, and runner.go, microbatch.go and passlimits.go run many passes. initialize.go has the
+// initial weights, parameters.go and weights.go their names.
 //
-// The model names no kind of device, and no package below it trains.
+// The package depends on no kind of device, and it does not train.
 //
 // Source: "Sampling Foundational Transformer: A Theoretical Perspective" (2024).
 package model

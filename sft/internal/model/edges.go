@@ -4,10 +4,10 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// edgeInputs are the edges of a batch as inputs of a pass: see [tensor.EdgeBias].
+// edgeInputs holds the edges of a batch as inputs of a pass: see [tensor.EdgeBias].
 type edgeInputs struct{ Index, Features *tensor.Tensor }
 
-// edgeInputs declares them.
+// edgeInputs declares the inputs for edges.
 func (m *emitter) edgeInputs() *edgeInputs {
 	return &edgeInputs{
 		Index:    m.Input("edge_index", tensor.Fixed, m.shape.Tokens+1+m.shape.Edges),
@@ -15,10 +15,10 @@ func (m *emitter) edgeInputs() *edgeInputs {
 	}
 }
 
-// upload writes a batch's edges. There may be none.
+// upload writes a batch's edges, of which there may be none, to the inputs in m.
 func (e *edgeInputs) upload(p *packedEdges, m tensor.Memory) error {
 	tokens := e.Index.Words() - e.Features.Shape[0]
-	for len(p.first) < tokens { // no edges lead into rows that are not in use
+	for len(p.first) < tokens { // unused rows have no edges
 		p.first = append(p.first, 0)
 	}
 	if err := tensor.Upload(m, e.Index, p.first); err != nil || len(p.source) == 0 {
@@ -30,7 +30,7 @@ func (e *edgeInputs) upload(p *packedEdges, m tensor.Memory) error {
 	return tensor.Upload(m, e.Features, p.features)
 }
 
-// edgeRelation is that of the tokens of a graph: see [tensor.EdgeBias].
+// edgeRelation is the relation of two tokens of a graph: see [tensor.EdgeBias].
 type edgeRelation struct{ pairWeights }
 
 func (r *edgeRelation) forward(l *layer) tensor.RelativeBias {

@@ -11,15 +11,15 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// packEdges packs the edges of one example.
+// packEdges returns the packed edges of one example.
 func packEdges(edges []seq.Edge, n, width int) *packedEdges {
 	var p packedEdges
 	p.pack([]seq.Example{{Edges: edges}}, []int32{0, int32(n)}, width, 1)
 	return &p
 }
 
-// TestEdgesOfTheSameEnds: they become one, whose features are their sums, however large, and
-// whose last number is how many they were.
+// TestEdgesOfTheSameEnds checks that parallel edges are joined: features are added, however large,
+// and the last number counts the edges.
 func TestEdgesOfTheSameEnds(t *testing.T) {
 	p := packEdges([]seq.Edge{
 		{Source: 1, Target: 0, Features: []float32{3e38}},
@@ -34,8 +34,8 @@ func TestEdgesOfTheSameEnds(t *testing.T) {
 	}
 }
 
-// TestPackedEdges: they are those that comparing them gives, and their sums are added in the order
-// of the edges, bit by bit: a zero has no sign.
+// TestPackedEdges compares the packed edges with a sort by comparison. Features are added in the
+// order of the edges, bit by bit; a zero has no sign.
 func TestPackedEdges(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 3))
 	for _, n := range []int{1, 2, 3, 64, 65, 2048, 2049, 70_000, 1 << 22, 1<<22 + 1} {
@@ -66,7 +66,7 @@ func TestPackedEdges(t *testing.T) {
 		for i := range n {
 			want.first[i+1] += want.first[i]
 		}
-		// which shows the sign of a zero
+		// fmt shows the sign of a zero
 		got, expected := fmt.Sprint(p.first, p.source, p.features), fmt.Sprint(want.first, want.source, want.features)
 		if got != expected {
 			t.Errorf("%d tokens: the edges differ: %d, expected %d", n, len(p.source), len(want.source))

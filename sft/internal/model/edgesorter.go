@@ -1,22 +1,23 @@
 package model
 
-// edgeSorter sorts edges by their ends. It counts digits of these and compares nothing, so that its
-// time is linear, and keeps its memory for the next edges.
+// edgeSorter sorts edges by source and target with a radix sort in linear time. It keeps its memory
+// for the next edges.
 type edgeSorter struct {
 	sorted, other []edgePlace
 	next          [1 << digitBits]int32
 }
 
-// digitBits are the maximum bits of a digit: its counts fit into the L1 cache.
+// digitBits is the maximum number of bits of a digit: its counts fit into the L1 cache.
 const digitBits = 11
 
-// edgePlace is the ends of an edge, as a number of few bits, and its place among those to be sorted.
+// edgePlace holds source and target of an edge as one number, and the index of the edge before
+// sorting.
 type edgePlace struct {
 	ends  uint64
 	place int32
 }
 
-// sort sorts edges whose ends have a number of bits; edges with the same ends stay in their order.
+// sort sorts edges by ends, numbers with this number of bits. The sort is stable.
 func (s *edgeSorter) sort(ends []uint64, bits int) {
 	s.sorted, s.other = resized(s.sorted, len(ends)), resized(s.other, len(ends))
 	for i, e := range ends {
@@ -29,7 +30,7 @@ func (s *edgeSorter) sort(ends []uint64, bits int) {
 	}
 }
 
-// by sorts by the digit of a number of bits that begins at bit from. Edges with equal digits stay in their order.
+// by sorts by a digit of ends: digit bits from bit from on. The sort is stable.
 func (s *edgeSorter) by(from, digit int) {
 	next, mask := s.next[:1<<digit], uint64(1)<<digit-1
 	clear(next)

@@ -7,7 +7,7 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// inputWidth is how many numbers of a token the input layer reads.
+// inputWidth returns the number of values per token that the input layer reads.
 func inputWidth(c *config.Config) int {
 	if c.Input == config.OnesInput {
 		return 1
@@ -15,7 +15,7 @@ func inputWidth(c *config.Config) int {
 	return len(c.FeatureNames)
 }
 
-// embed gives each token a row: that of its id, or a linear layer of its numbers.
+// embed returns a row for each token: the embedding of its id, or a linear layer of its features.
 func (m *emitter) embed(pass *recordedPass) *tensor.Tensor {
 	if !m.config.Featured() {
 		x := m.tokens("embed", m.config.HiddenSize)
@@ -34,7 +34,7 @@ func (m *emitter) embed(pass *recordedPass) *tensor.Tensor {
 	return m.linear("input", pass.Features)
 }
 
-// embedBackward goes back to the weights.
+// embedBackward records the gradients of the embedding's weights.
 func (m *emitter) embedBackward(pass *recordedPass, dx *tensor.Tensor) {
 	if pass.Features == nil {
 		dx = m.ngramsBackward(pass, dx)
@@ -45,8 +45,8 @@ func (m *emitter) embedBackward(pass *recordedPass, dx *tensor.Tensor) {
 		dx, pass.Features, false)
 }
 
-// embedParameters are the parameters of the embedding. An embedding that is tied to the output layer begins with logits
-// of size 1, and one beside embeddings of n-grams is still smaller.
+// embedParameters returns the parameters of the embedding. The initial values of a tied embedding
+// give logits of size 1; next to embeddings of n-grams they are smaller.
 func embedParameters(c *config.Config) []parameter {
 	if c.Featured() {
 		return linearParameters(config.PartEmbed, "input", c.HiddenSize, inputWidth(c))
@@ -55,7 +55,7 @@ func embedParameters(c *config.Config) []parameter {
 	switch {
 	case c.TieEmbeddings:
 		size = 1 / math.Sqrt(float64(c.HiddenSize))
-	case c.NGrams != nil: // whose embeddings begin at zero, and are added
+	case c.NGrams != nil: // embeddings of n-grams are added, and are initially zero
 		size = 1 / float64(c.HiddenSize)
 	}
 	return []parameter{{Name: "embed.weight", Shape: []int{c.VocabSize, c.HiddenSize},

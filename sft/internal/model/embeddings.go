@@ -9,7 +9,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// Embeddings returns the pooled vector of each example of one sequence, in their order. The head is not run.
+// Embeddings returns the pooled vector of each example of one sequence, in their order. It does not
+// run the head.
 func (r *Runner) Embeddings(ctx context.Context, examples []seq.Example) ([][]float32, error) {
 	err := TryInParallel(r.threads(ctx, 1), len(examples), func(i int) error {
 		err := error(nil)
@@ -29,13 +30,13 @@ func (r *Runner) Embeddings(ctx context.Context, examples []seq.Example) ([][]fl
 	return r.embedded(ctx, examples)
 }
 
-// Probe computes the shortest sequence that the model reads.
+// Probe computes the embedding of the shortest sequence that the model accepts.
 func (r *Runner) Probe(ctx context.Context) error {
 	_, err := r.embedded(ctx, []seq.Example{shortest(r.engine.Config)})
 	return err
 }
 
-// shortest is a sequence of one token.
+// shortest returns a sequence of one token.
 func shortest(c *config.Config) seq.Example {
 	if c.Featured() {
 		return seq.Example{Features: [][]float32{make([]float32, len(c.FeatureNames))}}
@@ -47,7 +48,7 @@ func shortest(c *config.Config) seq.Example {
 	return seq.Example{A: []int32{token}}
 }
 
-// embedded is embeddings of those that were checked.
+// embedded returns the pooled vectors of examples that CheckExample has accepted.
 func (r *Runner) embedded(ctx context.Context, examples []seq.Example) ([][]float32, error) {
 	out := make([][]float32, len(examples))
 	err := r.eachPass(ctx, examples, InferMode, func(ctx context.Context, l *Slot, at int, g []seq.Example) error {
@@ -67,7 +68,7 @@ func (r *Runner) embedded(ctx context.Context, examples []seq.Example) ([][]floa
 	return out, nil
 }
 
-// embed runs single sequences up to the pooling, also in a model of pairs.
+// embed runs single sequences up to the pooling, also if the model reads pairs.
 func (l *Slot) embed(ctx context.Context, examples []seq.Example) ([]float32, error) {
 	c := l.engine.Config
 	d := Drawing{Mode: InferMode, Seed: c.SamplerSeed}

@@ -9,14 +9,14 @@ import (
 	"github.com/sftseq/sftseq/sinusoid"
 )
 
-// emitter records a pass.
+// emitter records the program of a pass.
 type emitter struct {
 	*tensor.Program
 	config      *config.Config
 	params      *config.Parameters
 	frequencies *sinusoid.Frequencies
 	batch       *tensor.Batch
-	points      *tensor.Tensor // [T, 3 or 6] of a relation of distances, nil otherwise
+	points      *tensor.Tensor // [T, 3 or 6], for distances; otherwise nil
 	edges       *edgeInputs    // nil unless the relation is edges
 	shape       passShape
 	mode        PassMode
@@ -31,7 +31,7 @@ func newEmitter(c *config.Config, params *config.Parameters, shape passShape, mo
 		batch: tensor.NewBatch(p, shape.Tokens, shape.Sequences), begun: map[string]bool{}}
 }
 
-// Launch records a launch, and adds the terms that it computes to their gradients.
+// Launch records a launch, followed by the additions of its pending terms to their gradients.
 func (m *emitter) Launch(k tensor.Kernel) {
 	m.Program.Launch(k)
 	for _, a := range m.terms {
@@ -40,7 +40,7 @@ func (m *emitter) Launch(k tensor.Kernel) {
 	m.terms = nil
 }
 
-// capacity is the number of rows of an axis that fit.
+// capacity returns the maximum number of rows of an axis.
 func (m *emitter) capacity(rows tensor.Axis) int {
 	switch rows {
 	case tensor.Tokens:
@@ -69,7 +69,7 @@ func (m *emitter) sampled(name string, width int) *tensor.Tensor {
 	return m.Temp(name, tensor.Sampled, m.shape.Sampled, width)
 }
 
-// like declares a tensor of another's shape.
+// like declares a tensor with the shape of t.
 func (m *emitter) like(t *tensor.Tensor, name string) *tensor.Tensor {
 	return m.Temp(name, t.Rows, t.Shape...)
 }
@@ -78,9 +78,9 @@ func (m *emitter) weight(name string) *tensor.Tensor {
 	return parameterTensor(m.params, tensor.Weights, name)
 }
 
-// gradient is what the next launch assigns for the gradient of a parameter: the gradient
-// itself, or, if an earlier launch has assigned that, a term that is then added to it. So
-// a pass may use a parameter as often as it likes.
+// gradient returns the tensor that the next launch must assign for the gradient of a parameter. For
+// the first use this is the gradient itself; for later uses it is a term, which Launch adds. A pass
+// may therefore use a parameter any number of times.
 func (m *emitter) gradient(name string) *tensor.Tensor {
 	g, begun := m.sum(name)
 	if !begun {
@@ -91,21 +91,21 @@ func (m *emitter) gradient(name string) *tensor.Tensor {
 	return term
 }
 
-// sum is the gradient of a parameter for a launch that can add to it by itself, and must
-// if begun is set: an earlier launch has assigned it.
+// sum returns the gradient of a parameter for a launch that can accumulate. If begun is true, an
+// earlier launch has assigned the gradient and the launch must add to it.
 func (m *emitter) sum(name string) (g *tensor.Tensor, begun bool) {
 	begun = m.begun[name]
 	m.begun[name] = true
 	return parameterTensor(m.params, tensor.Gradients, name), begun
 }
 
-// unused clears the gradients of a parameter that the configuration leaves idle.
+// unused clears the gradients of a parameter that the configuration does not use.
 func (m *emitter) unused(name string) {
 	m.Launch(tensor.Zero{Y: m.gradient(name + ".weight")})
 	m.Launch(tensor.Zero{Y: m.gradient(name + ".bias")})
 }
 
-// linearParameters are those of a linear layer.
+// linearParameters returns weight and bias of a linear layer.
 func linearParameters(part config.Part, name string, out, in int) []parameter {
 	return []parameter{
 		{Name: name + ".weight", Shape: []int{out, in}, Decay: true, Part: part, fresh: uniformBy(in)},
@@ -121,13 +121,13 @@ func (m *emitter) linear(name string, x *tensor.Tensor) *tensor.Tensor {
 	return y
 }
 
-// linearBackward assigns, or adds to, the gradient dx of x.
+// linearBackward assigns the gradient dx of x, or adds to it if accumulate is true.
 func (m *emitter) linearBackward(name string, dx, dy, x *tensor.Tensor, accumulate bool) {
 	m.Launch(tensor.LinearBackward{DX: dx, DWeight: m.gradient(name + ".weight"), DBias: m.gradient(name + ".bias"),
 		DY: dy, X: x, Weight: m.weight(name + ".weight"), Accumulate: accumulate})
 }
 
-// normParameters are those of a LayerNorm.
+// normParameters returns weight and bias of a LayerNorm.
 func normParameters(name string, d int) []parameter {
 	return []parameter{
 		{Name: name + ".weight", Shape: []int{d}, Part: config.PartNorms, fresh: constant(1)},
@@ -135,7 +135,7 @@ func normParameters(name string, d int) []parameter {
 	}
 }
 
-// norm is a LayerNorm with what its backward needs.
+// norm holds the tensors of a LayerNorm that its backward pass reads.
 type norm struct {
 	name          string
 	x, mean, rstd *tensor.Tensor
@@ -150,14 +150,14 @@ func (m *emitter) norm(name string, x *tensor.Tensor) (*tensor.Tensor, norm) {
 	return y, n
 }
 
-// normBackward assigns, or adds to, the gradient dx of the norm's input.
+// normBackward assigns the gradient dx of the norm's input, or adds to it if accumulate is true.
 func (m *emitter) normBackward(n norm, dx, dy *tensor.Tensor, accumulate bool) {
 	m.Launch(tensor.LayerNormBackward{DX: dx, DGain: m.gradient(n.name + ".weight"),
 		DBias: m.gradient(n.name + ".bias"),
 		DY:    dy, X: n.x, Mean: n.mean, RStd: n.rstd, Gain: m.weight(n.name + ".weight"), Accumulate: accumulate})
 }
 
-// rowDotParameters are those of a row score.
+// rowDotParameters returns weight and bias of a score per row.
 func rowDotParameters(part config.Part, name string, d int) []parameter {
 	return []parameter{
 		{Name: name + ".weight", Shape: []int{d}, Decay: true, Part: part,
@@ -166,7 +166,7 @@ func rowDotParameters(part config.Part, name string, d int) []parameter {
 	}
 }
 
-// rowDot scores each row of x.
+// rowDot returns the score w·x + b of each row of x.
 func (m *emitter) rowDot(name string, x *tensor.Tensor) *tensor.Tensor {
 	y := m.Temp(name, x.Rows, x.Shape[0], 1)
 	m.Launch(tensor.RowDot{Y: y, X: x, Weight: m.weight(name + ".weight"), Bias: m.weight(name + ".bias")})
@@ -179,8 +179,8 @@ func (m *emitter) rowDotBackward(name string, dx, dy, x *tensor.Tensor) {
 		DY: dy, X: x, Weight: m.weight(name + ".weight")})
 }
 
-// dropout writes x, masked in training, to y; it is its own backward. Without a
-// mask it launches nothing and returns x.
+// dropout writes x to y with dropout in training, and returns y. It is its own backward pass.
+// Without dropout it launches nothing and returns x.
 func (m *emitter) dropout(y, x *tensor.Tensor, layer int, stream uint32, rate float64) *tensor.Tensor {
 	if m.mode != TrainMode || rate == 0 {
 		return x

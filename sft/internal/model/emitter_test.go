@@ -12,7 +12,7 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/configtest"
 )
 
-// tied is a model whose embedding W is its output layer, too, for two outputs:
+// tied is a model whose embedding W is also the output layer of two outputs:
 //
 //	x = W[token],  loss = Σ CE(GELU(x)·Wᵀ + b, label) + Σ CE(x·Wᵀ + b, other)
 type tied struct {
@@ -26,14 +26,14 @@ func newTied(random *rand.Rand) *tied {
 	m.params = config.LayoutParameters([]config.Parameter{{Name: "embed.weight", Shape: []int{m.vocab, m.hidden}},
 		{Name: "embed.bias", Shape: []int{m.vocab}}})
 	for range 11 {
-		m.tokens = append(m.tokens, int32(random.IntN(m.vocab-1))) // one is no input
+		m.tokens = append(m.tokens, int32(random.IntN(m.vocab-1))) // the last id is not an input
 		m.label = append(m.label, int32(random.IntN(m.vocab)))
 		m.other = append(m.other, int32(random.IntN(m.vocab)))
 	}
 	return m
 }
 
-// loss is that of the definition.
+// loss computes the loss of the definition in float64.
 func (m *tied) loss(w []float64) (loss float64) {
 	row := func(v int32) []float64 { return w[int(v)*m.hidden:][:m.hidden] }
 	crossEntropy := func(x []float64, label int32) float64 {
@@ -60,7 +60,7 @@ func (m *tied) loss(w []float64) (loss float64) {
 	return loss
 }
 
-// gradient is that of the recorded pass on a device.
+// gradient returns the gradient that the recorded pass computes on a device.
 func (m *tied) gradient(t *testing.T, device tensor.Device, weights []float32) []float32 {
 	t.Helper()
 	n := len(m.tokens)
@@ -120,8 +120,8 @@ func (m *tied) gradient(t *testing.T, device tensor.Device, weights []float32) [
 	return gradient
 }
 
-// TestTiedWeights: the gradient of a parameter that a pass uses several times is that of
-// all its uses, also on memory that holds something else before.
+// TestTiedWeights checks that the gradient of a parameter with several uses is the sum over its
+// uses, also if the memory held other values before.
 func TestTiedWeights(t *testing.T) { configtest.OnEveryKind(t, testTiedWeights) }
 
 func testTiedWeights(t *testing.T, devices ...tensor.Device) {
@@ -152,8 +152,8 @@ func testTiedWeights(t *testing.T, devices ...tensor.Device) {
 	}
 }
 
-// TestGradientsAreAssigned: a pass assigns each gradient before it adds to it, because
-// nothing clears them, and one of a model that ties nothing takes no launch to add terms.
+// TestGradientsAreAssigned checks that a pass assigns each gradient exactly once before it adds to
+// it, because no launch clears gradients. A model without tied weights must not add terms.
 func TestGradientsAreAssigned(t *testing.T) {
 	configs := configtest.RandomConfigs()
 	for _, task := range config.Tasks() {
@@ -190,8 +190,8 @@ func TestGradientsAreAssigned(t *testing.T) {
 	}
 }
 
-// TestTermOfAnotherLaunch: a term that the next launch does not compute is a mistake of the
-// model, as everything that nothing has written.
+// TestTermOfAnotherLaunch checks that recording panics if a launch does not write its pending
+// gradient term.
 func TestTermOfAnotherLaunch(t *testing.T) {
 	m := newTied(rand.New(rand.NewPCG(1, 9)))
 	e := newEmitter(&config.Config{Task: config.Classification}, m.params,

@@ -13,7 +13,7 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// computing is what a device does beside.
+// computing returns the tensor.Device of a device, or an error if it cannot compute.
 func computing(d any) (tensor.Device, error) {
 	if c, ok := d.(tensor.Device); ok {
 		return c, nil
@@ -21,8 +21,8 @@ func computing(d any) (tensor.Device, error) {
 	return nil, fmt.Errorf("a device that computes nothing (%T), expected one that package device opens", d)
 }
 
-// Engine runs passes of one model on one device. Its weights are shared; each
-// slot brings its own arena.
+// Engine runs passes of one model on one device. All slots share its weights, and each slot has its
+// own arena.
 type Engine struct {
 	Config  *config.Config
 	Params  *config.Parameters
@@ -30,12 +30,12 @@ type Engine struct {
 	Weights tensor.Memory
 	NGrams  *NGrams // nil without n-grams
 	Edges   int     // maximum edges of a token in training
-	packers int     // threads that pack each batch: all beside a device that leaves them free
+	packers int     // threads that pack each batch, more than 1 if the device leaves the CPU idle
 
 	mu     sync.Mutex
 	passes map[passKey]*preparedPass
-	recent []passKey              // keys of the passes, the most recently used last
-	Memory map[tensor.Memory]bool // all that was allocated, weights too
+	recent []passKey              // keys of the passes, most recently used last
+	Memory map[tensor.Memory]bool // all allocated memory, including the weights
 
 	planning sync.Mutex
 	Limits   map[PassMode]*PassLimits
@@ -51,7 +51,7 @@ type preparedPass struct {
 	tensor.Executable
 }
 
-// maxPasses bounds the cache of programs.
+// maxPasses limits the number of cached programs.
 const maxPasses = 64
 
 func NewEngine(c *config.Config, weights []float32, on any) (*Engine, error) {
@@ -80,7 +80,7 @@ func NewEngine(c *config.Config, weights []float32, on any) (*Engine, error) {
 	return e, nil
 }
 
-// OpenEngine is the engine of a model that may have embeddings of n-grams.
+// OpenEngine returns the engine of a model with an optional table of n-grams.
 func OpenEngine(c *config.Config, weights []float32, ngrams *config.NGramTable, on any) (*Engine, error) {
 	var table *NGrams
 	if c.NGrams != nil {
@@ -96,11 +96,11 @@ func OpenEngine(c *config.Config, weights []float32, ngrams *config.NGramTable, 
 	return e, err
 }
 
-// Threads is the number of threads that each of a number of concurrently prepared passes may take. On a CPU device they
-// are the cores that compute nothing meanwhile.
+// Threads returns the number of threads for packing each of several concurrent passes. On a CPU
+// device it counts only the cores that do not compute at that time.
 func (e *Engine) Threads(passes int) int { return max(e.packers, e.Device.Slots()/max(1, passes)) }
 
-// Allocate takes memory of the device until the engine is closed.
+// Allocate allocates device memory. Close frees it.
 func (e *Engine) Allocate(words int) (tensor.Memory, error) {
 	m, err := e.Device.Allocate(words)
 	if err == nil {
@@ -111,22 +111,22 @@ func (e *Engine) Allocate(words int) (tensor.Memory, error) {
 	return m, err
 }
 
-// free returns memory before that.
+// free frees memory before Close.
 func (e *Engine) free(m tensor.Memory) {
 	e.mu.Lock()
 	delete(e.Memory, m)
 	e.mu.Unlock()
-	m.Free() // outside of the lock: freeing may take long
+	m.Free() // without the lock, because freeing may take long
 }
 
-// Close returns the memory. Nothing runs any more.
+// Close frees all memory. No pass may be running.
 func (e *Engine) Close() {
 	for m := range e.Memory {
 		e.free(m)
 	}
 }
 
-// pass returns the program for a shape, recording it the first time.
+// pass returns the program for a shape and records it on first use.
 func (e *Engine) pass(shape passShape, mode PassMode) (*preparedPass, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -153,15 +153,15 @@ func (e *Engine) pass(shape passShape, mode PassMode) (*preparedPass, error) {
 	return e.passes[key], nil
 }
 
-// Slot is the memory to run one pass at a time.
+// Slot is the memory of one running pass.
 type Slot struct {
 	engine  *Engine
 	Memory  tensor.Binding
-	batch   packed // the batch in the slot
-	Packers int    // threads that pack it
+	batch   packed // current batch
+	Packers int    // threads that pack the batch
 	LossFactors
 	Weight   []float64     // class weights of the loss in a training step; nil means equal
-	Gradient tensor.Memory // a block that is its own; nil: none yet
+	Gradient tensor.Memory // the slot's own block for gradients; nil if it has none yet
 }
 
 func (e *Engine) Slot() *Slot {
@@ -171,14 +171,14 @@ func (e *Engine) Slot() *Slot {
 	return l
 }
 
-// Load packs examples of a number of sequences into the slot's memory and returns the pass that
-// computes them.
+// Load packs examples with this number of sequences each into the slot's memory, and returns the
+// pass that computes them.
 func (l *Slot) Load(sequences int, examples []seq.Example, d Drawing) (*preparedPass, error) {
 	l.batch.pack(l.engine.Config, sequences, examples, d, l.Packers)
 	return l.place(d)
 }
 
-// fit has the slot's memory grow where a pass needs more.
+// fit enlarges the slot's memory to the size that pass p needs.
 func (l *Slot) fit(p *preparedPass) (err error) {
 	for _, s := range []tensor.Region{tensor.Arena, tensor.Inputs} {
 		need := p.Program.Words(s)
@@ -196,7 +196,7 @@ func (l *Slot) fit(p *preparedPass) (err error) {
 	return nil
 }
 
-// place writes the packed batch to the slot's memory.
+// place writes the packed batch to the slot's memory and returns its pass.
 func (l *Slot) place(d Drawing) (*preparedPass, error) {
 	p, err := l.engine.pass(l.batch.shape(l.engine.Config), d.Mode)
 	if err != nil {
@@ -205,7 +205,7 @@ func (l *Slot) place(d Drawing) (*preparedPass, error) {
 	return p, l.placeIn(p, d)
 }
 
-// placeIn is place for a pass that has room for the batch.
+// placeIn is place for a given pass with room for the batch.
 func (l *Slot) placeIn(p *preparedPass, d Drawing) error {
 	b := &l.batch
 	if err := l.fit(p); err != nil {
@@ -224,16 +224,16 @@ func (l *Slot) placeIn(p *preparedPass, d Drawing) error {
 	return b.upload(p.recordedPass, l.Memory[tensor.Inputs], d)
 }
 
-// Result is what a pass computed for its examples, row-major.
+// Result holds the outputs of a pass for its examples, row-major.
 type Result struct {
 	Pooled, Logits, Loss []float32
 	DeadRows             []int64             // per layer
-	NGrams               sparse.Gradient     // gradient of the embeddings of n-grams, after a backward
-	Explanations         []ExplainedSequence // one for each sequence, in explainMode
-	Hidden               [][][]float32       // likewise, in hiddenMode
+	NGrams               sparse.Gradient     // gradient of the embeddings of n-grams, after a backward pass
+	Explanations         []ExplainedSequence // one per sequence, in ExplainMode
+	Hidden               [][][]float32       // rows of each layer per sequence, in HiddenMode
 }
 
-// run computes examples from start to end and downloads the results.
+// run computes examples and downloads the results.
 func (l *Slot) run(ctx context.Context, examples []seq.Example, d Drawing) (*Result, error) {
 	p, err := l.Load(l.engine.Config.Sequences(), examples, d)
 	if err != nil {

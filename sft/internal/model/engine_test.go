@@ -8,8 +8,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/configtest"
 )
 
-// TestPassesLastUsed: the engine keeps the programs that were used last, not those that
-// were recorded last.
+// TestPassesLastUsed checks that the engine evicts the least recently used program, not the least
+// recently recorded one.
 func TestPassesLastUsed(t *testing.T) {
 	c := configtest.TinyConfig()
 	e := must.Get(NewEngine(c, Initialize(c, 1), cpu.New(1)))(t)
@@ -21,10 +21,11 @@ func TestPassesLastUsed(t *testing.T) {
 	for n := range maxPasses {
 		pass(3 + n)
 		if pass(1) != often {
-			t.Fatalf("a program that is used all the time is recorded again after %d others", n+1)
+			t.Fatalf("a program in constant use is recorded again after %d others", n+1)
 		}
 	}
 	if pass(2) == once || len(e.passes) > maxPasses {
-		t.Errorf("%d programs are kept, at most %d are meant to be", len(e.passes), maxPasses)
+		t.Errorf("the engine caches %d programs, want at most %d without the least recently used", len(e.passes),
+			maxPasses)
 	}
 }

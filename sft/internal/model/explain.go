@@ -8,30 +8,30 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// explained is what a pass in explainMode leaves beside its outputs.
+// explained holds the additional tensors of a pass in ExplainMode.
 type explained struct {
 	heads    int
-	share    *tensor.Tensor // [B, d] input: 1/(h·L) throughout a sequence's row
-	gradient *tensor.Tensor // [T, d]: the same for each of its tokens
+	share    *tensor.Tensor // [B, d] input: 1/(h·L) in all channels of a sequence
+	gradient *tensor.Tensor // [T, d]: the share of each token's sequence
 	layers   []explainedLayer
-	pooling  weighing // nil where the head reads each token
+	pooling  weighing // nil if the head reads each token
 }
 
-// weighing says how much of the vector that the head reads is of each token.
+// weighing reports each token's weight in the vector that the head reads.
 type weighing interface {
-	// kept lists the tensors that it reads.
+	// kept lists the tensors that weights reads.
 	kept() []*tensor.Tensor
-	// weights are those of all tokens of a batch that was run.
+	// weights returns the weights of all tokens of a computed batch.
 	weights(b *packed, arena tensor.Memory) ([]float32, error)
 }
 
 type explainedLayer struct {
 	top, partner, p *tensor.Tensor // [S]
 	count           *tensor.Tensor // [B]
-	received        *tensor.Tensor // [S, d]: a head's part of M, in each of its channels
+	received        *tensor.Tensor // [S, d]: each head's part of M, in all channels of the head
 }
 
-// explain emits what all layers need for it.
+// explain records the tensors that the explanation of every layer needs.
 func (m *emitter) explain() *explained {
 	d := m.config.HiddenSize
 	x := &explained{heads: m.config.NumHeads, gradient: m.tokens("explain.gradient", d),
@@ -40,10 +40,10 @@ func (m *emitter) explain() *explained {
 	return x
 }
 
-// layer emits the explanation of a layer after its forward. It needs the sums of
-// P's columns, which the backward of attention has: DV_j = Σ_i P_ij·DO_i. With
-// DO = 1/(h·L) throughout, a head's channels of DV_j are its part of M_j. What
-// else the backward computes is not used.
+// layer records the explanation of a layer after its forward pass. The explanation needs the column
+// sums of P. The backward pass of attention computes DV_j = Σ_i P_ij·DO_i: with DO = 1/(h·L) in all
+// channels, a head's channels of DV_j are its part of M_j. The other results of the backward pass
+// are not used.
 func (x *explained) layer(l *layer) {
 	l.Segment(fmt.Sprintf("layer %d explained", l.index))
 	a := &l.attn
@@ -55,7 +55,7 @@ func (x *explained) layer(l *layer) {
 	x.layers = append(x.layers, e)
 }
 
-// pool has kept what the weights of the pooling follow from.
+// pool keeps the tensors that the weights of the pooling depend on.
 func (x *explained) pool(m *emitter, p weighing) {
 	x.pooling = p
 	for _, t := range p.kept() {
@@ -63,7 +63,7 @@ func (x *explained) pool(m *emitter, p weighing) {
 	}
 }
 
-// upload writes the share of each query of a batch's sequences.
+// upload writes the share 1/(h·L) of each sequence of a batch.
 func (x *explained) upload(b *packed, inputs tensor.Memory) error {
 	d := x.share.Width()
 	share := make([]float32, 0, len(b.example)*d)
@@ -74,7 +74,7 @@ func (x *explained) upload(b *packed, inputs tensor.Memory) error {
 	return tensor.Upload(inputs, x.share, share)
 }
 
-// read returns the explanation of each sequence of a batch that was run.
+// read returns the explanation of each sequence of a computed batch.
 func (x *explained) read(b *packed, arena tensor.Memory) ([]ExplainedSequence, error) {
 	out := make([]ExplainedSequence, len(b.example))
 	if x.pooling != nil {
@@ -111,7 +111,7 @@ func (x *explained) read(b *packed, arena tensor.Memory) ([]ExplainedSequence, e
 	return out, nil
 }
 
-// mass is M_j.
+// mass returns M_j.
 func (x *explained) mass(received []float32, j int) (sum float64) {
 	d := x.share.Width()
 	for head := range x.heads {
@@ -120,15 +120,15 @@ func (x *explained) mass(received []float32, j int) (sum float64) {
 	return sum
 }
 
-// SampledToken is one that a layer sampled: its weight in its duplet, and the duplet's
+// SampledToken is a token that a layer sampled, with its weight in its duplet and the duplet's
 // mass.
 type SampledToken struct {
 	Position     int32
 	Weight, Mass float64
 }
 
-// ExplainedSequence is what a model read of a sequence: the tokens that each layer sampled, and the weight of each
-// token in the vector that the head reads, nil where the head reads each token.
+// ExplainedSequence lists the tokens that each layer sampled, and the weight of each token in the
+// vector that the head reads. Pooling is nil if the head reads each token.
 type ExplainedSequence struct {
 	Layers  [][]SampledToken
 	Pooling []float32

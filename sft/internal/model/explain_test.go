@@ -8,8 +8,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/configtest"
 )
 
-// TestExplainMemory: it grows with the tokens, and not with the tokens times those
-// sampled.
+// TestExplainMemory checks that the memory of an explanation grows with the tokens, not with tokens
+// times sampled tokens.
 func TestExplainMemory(t *testing.T) {
 	c := configtest.TinyConfig()
 	c.NumSampledTokens = 1024
@@ -20,6 +20,6 @@ func TestExplainMemory(t *testing.T) {
 	const n = 1 << 16
 	one, two := words(n), words(2*n)
 	if two > 2*one || one > n*c.NumSampledTokens/4 {
-		t.Errorf("%d words for %d tokens, %d for twice as many", one, n, two)
+		t.Errorf("%d words for %d tokens, %d words for twice the tokens", one, n, two)
 	}
 }

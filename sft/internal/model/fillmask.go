@@ -8,16 +8,16 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// fillMask predicts masked tokens, with x_t the last layer's row of one of them:
+// fillMask predicts masked tokens. With x_t the row of masked token t after the last layer:
 //
 //	logits_t = out(final_norm(x_t))    (no final_norm under post-norm)
 //	loss     = Σ_t log Σ_v exp(logits_tv) − logits_t,token
 //
-// divided by the number of these tokens in the batch. out has a row for each token of the
-// data, which is that token's embedding if [config.Config.TieEmbeddings] is set. With
-// [config.Config.MaskTargets] it predicts the class of a token in its place. The mask is one
-// more token, the last of the vocabulary, and never a target. Labels are not read. A whole
-// sequence is embedded as the mean of final_norm(x_t) over its tokens.
+// The loss is divided by the number of masked tokens in the batch. out has a row for each token of
+// the data. With [config.Config.TieEmbeddings] this row is the token's embedding. With
+// [config.Config.MaskTargets] the head predicts the class of a token instead of the token. The mask
+// is the last token of the vocabulary and is never a target. Labels are ignored. The embedding of a
+// whole sequence is the mean of final_norm(x_t) over its tokens.
 //
 // Source: Devlin, Chang, Lee, Toutanova, "BERT: Pre-training of Deep Bidirectional
 // Transformers for Language Understanding", NAACL 2019.
@@ -29,7 +29,7 @@ func (fillMask) parameters(c *config.Config) (out []parameter) {
 	}
 	layer := linearParameters(config.PartHead, "head.out", c.NumLabels, c.HiddenSize)
 	if c.TieEmbeddings {
-		layer = layer[1:] // the bias alone
+		layer = layer[1:] // only the bias
 	}
 	return append(out, layer...)
 }
@@ -41,8 +41,8 @@ func (fillMask) readout(m *emitter, p *recordedPass) readout {
 	return &targetRows{emitter: m, pass: p}
 }
 
-// targetRows reads the rows of the masked tokens alone: what comes after costs as much as
-// there are of these.
+// targetRows reads only the rows of the masked tokens: the cost of the head then depends on their
+// number.
 type targetRows struct {
 	*emitter
 	pass  *recordedPass
@@ -80,14 +80,13 @@ func (fillMask) head(m *emitter) head {
 	return &linearHead{emitter: m}
 }
 
-// tiedHead is a linear layer whose weight is the embedding of all tokens but the last, which
-// is the mask.
+// tiedHead is a linear layer whose weight is the embedding of all tokens except the last, the mask.
 type tiedHead struct {
 	*emitter
 	x *tensor.Tensor
 }
 
-// rows are the embeddings of the tokens that the head predicts.
+// rows returns the embeddings of the tokens that the head predicts.
 func (h *tiedHead) rows(embedding *tensor.Tensor) *tensor.Tensor {
 	return tensor.At(embedding.Region, embedding.Offset, embedding.Name+".rows", h.config.NumLabels, embedding.Width())
 }
@@ -102,7 +101,7 @@ func (h *tiedHead) forward(x *tensor.Tensor) *tensor.Tensor {
 func (h *tiedHead) backward(dlogits *tensor.Tensor) *tensor.Tensor {
 	dx := h.like(h.x, "head.out.grad")
 	g := h.gradient("embed.weight")
-	h.Launch(tensor.Zero{Y: g}) // the mask's row, which the layer does not have
+	h.Launch(tensor.Zero{Y: g}) // the layer has no row for the mask
 	h.Launch(tensor.LinearBackward{DX: dx, DWeight: h.rows(g), DBias: h.gradient("head.out.bias"),
 		DY: dlogits, X: h.x, Weight: h.rows(h.weight("embed.weight"))})
 	return dx
@@ -119,7 +118,8 @@ func (fillMask) Divisor(c *config.Config, batch []seq.Example, d Drawing) (n int
 
 func (fillMask) evaluation() PassMode { return LossMode }
 
-// pack adds the tokens to predict, and masks them in training.
+// pack adds the target tokens of an example and returns its tokens, masked for training and
+// evaluation.
 func (fillMask) pack(p *packed, c *config.Config, e seq.Example, d Drawing) []int32 {
 	var read, positions []int32
 	switch {
@@ -139,14 +139,14 @@ func (fillMask) pack(p *packed, c *config.Config, e seq.Example, d Drawing) []in
 		p.targetRow = append(p.targetRow, int32(from)+t)
 	}
 	if p.fills {
-		p.label = append(p.label, make([]int32, len(positions))...) // read by nothing
+		p.label = append(p.label, make([]int32, len(positions))...) // no kernel reads these labels
 	} else {
 		p.label = append(p.label, TokenTargets(c, e.A, positions)...)
 	}
 	return read
 }
 
-// read has the logits of the masks of the input.
+// read returns the number of logits rows: one per mask token of the input.
 func (fillMask) read(p *recordedPass, b *packed) (pooled, logits int) {
 	if p.Logits == nil || p.Loss != nil {
 		return 0, 0
@@ -154,9 +154,9 @@ func (fillMask) read(p *recordedPass, b *packed) (pooled, logits int) {
 	return 0, int(b.counts.Targets)
 }
 
-// targetCapacity has room for more masked tokens than occur, of the given tokens and sequences, but with a probability
-// below 1e-12. Their number has a standard deviation of at most √(tokens·r·(2s−1)), as spans of mean length s have, and
-// each sequence has at least one.
+// targetCapacity returns a number of masked tokens that a batch exceeds with a probability below
+// 1e-12. The number of masked tokens has a standard deviation of at most √(tokens·r·(2s−1)),
+// because spans have the mean length s, and each sequence has at least one.
 func (fillMask) targetCapacity(c *config.Config, tokens, sequences int) int {
 	mean := float64(tokens) * c.MaskRate
 	deviation := math.Sqrt(mean * (2*c.MaskSpan - 1))

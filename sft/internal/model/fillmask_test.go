@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/configtest"
 )
 
-// TestFillMemory: a pass that fills masks has room for as many as there are, and no more
-// tokens than without them; what is planned for it is enough.
+// TestFillMemory checks that a pass that fills masks has room for their number and for no more
+// tokens than without masks, and that its planned memory is sufficient.
 func TestFillMemory(t *testing.T) {
 	c := configtest.OfTask(configtest.TinyConfig(), config.FillMask)
 	c.MaskRate = 0.001
@@ -31,20 +31,20 @@ func TestFillMemory(t *testing.T) {
 		p := must.Get(newPass(c, NewParameters(c), s, FillMode))(t)
 		planned, err := PassWords(c, NewParameters(c), cpu.New(1), FillMode, 1000, 1, 0)
 		if used := p.Program.Words(tensor.Arena) + p.Program.Words(tensor.Inputs); err != nil || used > planned {
-			t.Errorf("%d masks: %d words, planned are %d; %v", masks, used, planned, err)
+			t.Errorf("%d masks: %d words, want at most the planned %d; error %v", masks, used, planned, err)
 		}
 	}
 }
 
-// TestFillMaskCapacity: a pass with more target tokens than expected has room for them,
-// and the memory of a run counts their logits.
+// TestFillMaskCapacity checks that a pass has room for more target tokens than expected, and that
+// the memory plan includes their logits.
 func TestFillMaskCapacity(t *testing.T) {
 	c := configtest.ManyTokens()
 	b := packOne(c, configtest.RandomExamples(c, rand.New(rand.NewPCG(1, 1)), 4000), Drawing{Mode: TrainMode})
 	usual := b.shape(c)
 	room := objectiveOf(c).targetCapacity(c, usual.Tokens, usual.Sequences)
 	if n := len(b.targetRow); n < 400 || n > room || room > 1500 || usual.Tokens != bucket(4000) {
-		t.Errorf("%d tokens are masked, room for %d, a pass of %d tokens", n, room, usual.Tokens)
+		t.Errorf("%d tokens are masked, the pass has room for %d and for %d tokens", n, room, usual.Tokens)
 	}
 	b.counts.Targets = int32(room + 1)
 	if s := b.shape(c); s.Tokens <= usual.Tokens || objectiveOf(c).targetCapacity(c, s.Tokens, s.Sequences) <= room {

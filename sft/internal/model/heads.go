@@ -19,7 +19,7 @@ func (h *linearHead) backward(dlogits *tensor.Tensor) *tensor.Tensor {
 	return dx
 }
 
-// pairHead reads two pooled rows for each example.
+// pairHead reads two pooled rows per example.
 type pairHead struct {
 	linearHead
 	pooled, features, hidden *tensor.Tensor
@@ -45,7 +45,7 @@ func (h *pairHead) backward(dlogits *tensor.Tensor) *tensor.Tensor {
 	return d
 }
 
-// crossEntropy is the loss of each row of logits.
+// crossEntropy records the loss of each row of logits and returns the gradient of the logits.
 func crossEntropy(m *emitter, p *recordedPass) (dlogits *tensor.Tensor) {
 	axis, n := p.Logits.Rows, p.Logits.Shape[0]
 	p.Label = m.Input("label", axis, n)

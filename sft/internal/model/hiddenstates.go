@@ -4,7 +4,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// hide has rows kept that are the input of a layer or the output of the last, in hiddenMode.
+// hide keeps rows, the input of a layer or the output of the last, in HiddenMode.
 func (p *recordedPass) hide(m *emitter, rows *tensor.Tensor) {
 	if m.mode == HiddenMode {
 		m.Keep(rows)
@@ -12,7 +12,7 @@ func (p *recordedPass) hide(m *emitter, rows *tensor.Tensor) {
 	}
 }
 
-// hiddenStates reads those of each sequence of a batch that was run.
+// hiddenStates returns the rows of each layer for each sequence of a computed batch.
 func (p *recordedPass) hiddenStates(b *packed, arena tensor.Memory) ([][][]float32, error) {
 	out := make([][][]float32, len(b.example))
 	for _, t := range p.hidden {

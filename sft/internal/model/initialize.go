@@ -7,10 +7,10 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// Initialize returns fresh weights, a function of the seed: linear layers
-// uniform in ±1/√in (PyTorch's default), convolutions likewise by their taps,
-// embeddings and the rows that score tokens normal, norms 1 and 0. The relative terms start near the identity:
-// small weights, and the bias of Rmul such that softplus(b) = 1.
+// Initialize returns initial weights that depend only on c and the seed. Linear layers are uniform
+// in ±1/√in (PyTorch's default), convolutions likewise with their number of taps. Embeddings and
+// the weights of row scores are normal; norms are 1 and 0. The relative position bias starts near
+// the identity: small weights, and the bias of Rmul with softplus(b) = 1.
 func Initialize(c *config.Config, seed uint64) []float32 {
 	params := NewParameters(c)
 	words := make([]float32, params.Words)
@@ -28,22 +28,22 @@ func Initialize(c *config.Config, seed uint64) []float32 {
 	return words
 }
 
-// fresh is element e of a parameter at the beginning; nil is 0.
+// fresh returns the initial value of element e of a parameter; nil means 0.
 type fresh func(d draws, e int) float64
 
-// uniformBy is uniform in ±1/√n.
+// uniformBy draws uniform values in ±1/√n.
 func uniformBy(n int) fresh {
 	bound := 1 / math.Sqrt(float64(n))
 	return func(d draws, e int) float64 { return bound * (2*d.uniform(e) - 1) }
 }
 
-// constant is the same for every element.
+// constant returns v for every element.
 func constant(v float64) fresh { return func(draws, int) float64 { return v } }
 
-// draws are the random numbers of a parameter: number e, uniform on 0 to 1 or normal.
+// draws returns random number e of a parameter, uniform on 0 to 1 or normal.
 type draws struct{ uniform, Normal func(e int) float64 }
 
-// DrawsOf are those of the i-th parameter.
+// DrawsOf returns the random numbers of parameter i.
 func DrawsOf(seed uint64, i int) draws {
 	uniform := func(e int) float64 {
 		w := philox.Words(seed, [4]uint32{uint32(e >> 2), philox.StreamInit, uint32(i), 0})

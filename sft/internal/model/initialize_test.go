@@ -16,7 +16,7 @@ func TestInitialize(t *testing.T) {
 	c.Convolutions = []config.Convolution{{KernelSize: 5, Dilation: 1}, {KernelSize: 3, Dilation: 32}}
 	first := Initialize(c, 5)
 	if !slices.Equal(first, Initialize(c, 5)) {
-		t.Error("one seed, two models")
+		t.Error("the same seed gives different weights")
 	}
 	p, second := NewParameters(c), Initialize(c, 6)
 	for _, q := range p.List {
@@ -26,7 +26,7 @@ func TestInitialize(t *testing.T) {
 				(strings.Contains(q.Name, "rel_") || strings.Contains(q.Name, "sampler") ||
 					strings.Contains(q.Name, "head.pool") || strings.Contains(q.Name, ".conv."))
 		if slices.Equal(x, p.Slice(second, q)) != constant {
-			t.Errorf("%s: the same for two seeds: %v", q.Name, !constant)
+			t.Errorf("%s: equal for two seeds is %v", q.Name, !constant)
 		}
 		for i, v := range x {
 			if strings.Contains(q.Name, "rel_mul.bias") && math.Abs(math.Log1p(math.Exp(float64(v)))-1) > 1e-6 {
@@ -37,21 +37,21 @@ func TestInitialize(t *testing.T) {
 				t.Errorf("%s: %v at %d is outside of ±1/√%v", q.Name, v, i, taps)
 			}
 			if strings.Contains(q.Name, ".conv.") && strings.HasSuffix(q.Name, ".bias") && v != 0 {
-				t.Errorf("%s: %v at %d", q.Name, v, i)
+				t.Errorf("%s: %v at %d, want 0", q.Name, v, i)
 			}
 			if strings.Contains(q.Name, "attn.q") && math.Abs(float64(v)) > 1/math.Sqrt(6) {
 				t.Errorf("%s: %v at %d is outside of ±1/√6", q.Name, v, i)
 			}
 			if strings.Contains(q.Name, "norm") &&
 				v != map[bool]float32{true: 0, false: 1}[strings.HasSuffix(q.Name, ".bias")] {
-				t.Errorf("%s: %v at %d", q.Name, v, i)
+				t.Errorf("%s: %v at %d, want weights of 1 and biases of 0", q.Name, v, i)
 			}
 		}
 	}
 }
 
-// TestFreshSpread: fresh values have the spread that Initialize states: uniform ones reach
-// nearly to their bound, normal ones have their mean square.
+// TestFreshSpread checks the distributions that Initialize states: uniform values reach nearly to
+// their bound, normal values have the stated mean square.
 func TestFreshSpread(t *testing.T) {
 	c := configtest.TinyConfig()
 	c.VocabSize, c.HiddenSize, c.NumHeads, c.IntermediateSize, c.SinusoidDim = 90, 64, 4, 32, 48
@@ -91,7 +91,7 @@ func TestFreshSpread(t *testing.T) {
 	}
 	for _, q := range p.List {
 		if q.Decay != (q.Offset < p.Decayed) {
-			t.Errorf("%s decays: %v, but lies at %d, where what decays ends at %d", q.Name,
+			t.Errorf("%s has weight decay %v at offset %d, but the parameters with weight decay end at %d", q.Name,
 				q.Decay, q.Offset, p.Decayed)
 		}
 	}

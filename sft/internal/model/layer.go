@@ -13,9 +13,9 @@ import (
 //	pre-norm   x ← x + Attn(LN1(x)),  x ← x + MLP(LN2(x))
 //	post-norm  x ← LN1(x + Attn(x)),  x ← LN2(x + MLP(x))
 //
-// after the branches of its convolutions, if it has any.
+// after its convolution branches, if it has any.
 //
-// Its fields are what the forward leaves for the backward.
+// The fields hold the tensors of the forward pass that the backward pass reads.
 type layer struct {
 	*emitter
 	index int
@@ -29,7 +29,7 @@ type layer struct {
 	mlpOut       *tensor.Tensor
 }
 
-// layerParameters are those of a layer whose name has that prefix.
+// layerParameters returns the parameters of a layer, with this prefix of their names.
 func layerParameters(c *config.Config, name string) []parameter {
 	d := c.HiddenSize
 	out := slices.Concat(convolutionParameters(c, name), attentionParameters(c, name),
@@ -60,8 +60,8 @@ func (l *layer) forward(x *tensor.Tensor) *tensor.Tensor {
 	return x
 }
 
-// backward takes the gradient of the layer's output and returns that of its
-// input. The gradient of the residual stream is kept in one tensor throughout.
+// backward takes the gradient of the layer's output and returns the gradient of its input. The
+// gradient of the residual stream stays in the same tensor.
 func (l *layer) backward(dx *tensor.Tensor) *tensor.Tensor {
 	if l.pre() {
 		dh := l.feedForwardBackward(l.residualBackward(dx, l.mlpOut))
@@ -81,8 +81,8 @@ func (l *layer) backward(dx *tensor.Tensor) *tensor.Tensor {
 
 func addTo(y, x *tensor.Tensor) tensor.Kernel { return tensor.Add{Y: y, A: y, B: x} }
 
-// residual adds a branch to the stream, times the layer's scalar if it has one,
-// and keeps the branch if the backward needs it.
+// residual adds a branch to the stream, multiplied by the layer's residual scale if it has one. It
+// stores the branch in kept if the backward pass reads it.
 func (l *layer) residual(name string, x, branch *tensor.Tensor, kept **tensor.Tensor) *tensor.Tensor {
 	y := l.like(x, l.name+name)
 	if l.config.ResidualScale {
@@ -94,8 +94,8 @@ func (l *layer) residual(name string, x, branch *tensor.Tensor, kept **tensor.Te
 	return y
 }
 
-// residualBackward returns the gradient of a branch. The scalar is that of both branches,
-// and its gradient their sum.
+// residualBackward returns the gradient of a branch. Both branches share the scale, so its gradient
+// is a sum.
 func (l *layer) residualBackward(dx, branch *tensor.Tensor) *tensor.Tensor {
 	if !l.config.ResidualScale {
 		return dx
@@ -107,10 +107,10 @@ func (l *layer) residualBackward(dx, branch *tensor.Tensor) *tensor.Tensor {
 	return db
 }
 
-// mlp is what the feed-forward block leaves for its backward.
+// mlp holds the tensors of the feed-forward block that its backward pass reads.
 type mlp struct{ in, hidden, activated *tensor.Tensor }
 
-// feedForward is fc2(dropout(GELU(fc1(x)))), dropped out.
+// feedForward returns fc2(dropout(GELU(fc1(x)))) after dropout.
 func (l *layer) feedForward(x *tensor.Tensor) *tensor.Tensor {
 	c := l.config
 	if !l.mode.backward() {

@@ -8,18 +8,20 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// Fractions of the target tokens that are replaced by the mask and by a random token. The others stay unchanged, or a
-// model would learn nothing about tokens that are not masked.
+// Fractions of the target tokens that are replaced by the mask and by a random token. The other
+// targets stay unchanged: otherwise a model would learn nothing about tokens that are not masked.
 const (
 	readAsMask = 0.8
 	readAsAny  = 0.1
 )
 
-// targetsReadAsMask is lower because a visible token does not give a target away that is not the token itself, and the
-// model should predict targets of visible tokens.
+// targetsReadAsMask replaces readAsMask if targets are classes instead of tokens. It is lower
+// because a visible token does not reveal its class, and the model should also predict classes of
+// visible tokens.
 const targetsReadAsMask = 0.1
 
-// readShares are the fractions of the target tokens that are replaced by the mask and by a random token.
+// readShares returns the fractions of the target tokens that are replaced by the mask and by a
+// random token.
 func readShares(c *config.Config) (asMask, asAny float32) {
 	if c.MaskTargets != nil {
 		return targetsReadAsMask, 0
@@ -27,16 +29,16 @@ func readShares(c *config.Config) (asMask, asAny float32) {
 	return readAsMask, readAsAny
 }
 
-// Drawing is what the random numbers of a pass are drawn for, beside the example and the
-// place in it.
+// Drawing determines the random numbers of a pass, together with the example and the position in
+// it.
 type Drawing struct {
 	Mode PassMode
 	Seed uint64
 	Step uint32
 }
 
-// mask is the counter of what happens to the tokens of a row. An evaluation draws the same
-// at every step, so that two of them compare.
+// mask returns the random counter for masking the tokens of a row. In an evaluation it does not
+// depend on the step, so that evaluations are comparable.
 func (d Drawing) mask(row uint32) [4]uint32 {
 	if d.Mode == TrainMode {
 		return philox.Counter(0, 0, 0, philox.StreamMask, row, d.Step)
@@ -44,15 +46,16 @@ func (d Drawing) mask(row uint32) [4]uint32 {
 	return philox.Counter(0, 0, 0, philox.StreamMaskEvaluation, row, 0)
 }
 
-// maskedPositions are the positions of the target tokens of a row of n tokens, ascending, at least one. They form
-// spans: with r [config.Config.MaskRate] and s [config.Config.MaskSpan], a span that covers position t goes on to t+1
-// with probability 1 − 1/s, and where none does, another begins with probability p. So the lengths of spans are
-// geometric with mean s. A position is covered with probability r if the one before is and
+// maskedPositions returns the positions of the target tokens of a row of n tokens, ascending, at
+// least one. They form spans. With r [config.Config.MaskRate] and s [config.Config.MaskSpan], a
+// span that covers position t continues to t+1 with probability 1 − 1/s. Where no span continues, a
+// new span begins with probability p. Lengths of spans are then geometric with mean s. If the
+// previous position is covered with probability r, a position is covered with probability
 //
-//	r = r·(1 − 1/s) + (1 − r·(1 − 1/s))·p,  p = r/(s − r·(s−1)),
+// r = r·(1 − 1/s) + (1 − r·(1 − 1/s))·p,  p = r/(s − r·(s−1)),
 //
-// and the first is with probability r. With s = 1 positions are independent. All follows from
-// (seed, row, step, position) alone.
+// and the first position is covered with probability r. With s = 1 positions are independent. The
+// positions depend only on (seed, row, step, position).
 //
 // Source: Joshi et al., "SpanBERT: Improving Pre-training by Representing and Predicting
 // Spans", TACL 2020 (spans of geometric lengths).
@@ -77,13 +80,13 @@ func maskedPositions(c *config.Config, n int, row uint32, d Drawing) (positions 
 		}
 	}
 	if len(positions) == 0 {
-		counter[0] = uint32(n) // not a position: those are below n
+		counter[0] = uint32(n) // no position has the number n
 		positions = append(positions, int32(uint64(philox.Words(d.Seed, counter)[0])*uint64(n)>>32))
 	}
 	return positions
 }
 
-// MaskTokens returns a row as a pass reads it, and the positions of the target tokens.
+// MaskTokens returns the tokens of a row after masking, and the positions of the target tokens.
 func MaskTokens(c *config.Config, tokens []int32, row uint32, d Drawing) (read, positions []int32) {
 	read, positions = slices.Clone(tokens), maskedPositions(c, len(tokens), row, d)
 	asMask, asAny := readShares(c)
@@ -101,7 +104,7 @@ func MaskTokens(c *config.Config, tokens []int32, row uint32, d Drawing) (read, 
 	return read, positions
 }
 
-// Masks are the positions of the tokens that are the mask.
+// Masks returns the positions of mask tokens.
 func Masks(c *config.Config, tokens []int32) (positions []int32) {
 	for i, token := range tokens {
 		if c.MaskTokenID != nil && token == *c.MaskTokenID {
@@ -111,8 +114,8 @@ func Masks(c *config.Config, tokens []int32) (positions []int32) {
 	return positions
 }
 
-// Masked are the targets of an example in an evaluation: its masked tokens, or their classes by
-// [config.Config.MaskTargets]. They are the same at every step and follow from [config.Config.SamplerSeed] and the
+// Masked returns the targets of an example in an evaluation: its masked tokens, or their classes if
+// c has [config.Config.MaskTargets]. They depend only on [config.Config.SamplerSeed] and the
 // example's row.
 func Masked(c *config.Config, e seq.Example) []int32 {
 	if len(e.A) == 0 {
@@ -121,7 +124,7 @@ func Masked(c *config.Config, e seq.Example) []int32 {
 	return TokenTargets(c, e.A, maskedPositions(c, len(e.A), e.Index, Drawing{Mode: LossMode, Seed: c.SamplerSeed}))
 }
 
-// TokenTargets are the targets at positions of a sequence.
+// TokenTargets returns the targets at the given positions of a sequence.
 func TokenTargets(c *config.Config, tokens, positions []int32) []int32 {
 	if c.MaskTargets != nil {
 		return c.MaskTargets.At(tokens, positions)
@@ -133,8 +136,8 @@ func TokenTargets(c *config.Config, tokens, positions []int32) []int32 {
 	return out
 }
 
-// AnyToken is a token of the vocabulary by a random word, uniformly: neither the padding
-// nor the mask, which is the last.
+// AnyToken maps a random word to a uniform token of the vocabulary, excluding the padding and the
+// mask, which is the last token.
 func AnyToken(c *config.Config, word uint32) int32 {
 	n := c.VocabSize
 	if c.MaskTokenID != nil {
@@ -150,7 +153,7 @@ func AnyToken(c *config.Config, word uint32) int32 {
 	return token
 }
 
-// Targets is what a model of masked tokens would predict of each token of an example.
+// Targets returns the target of each token of an example.
 func Targets(c *config.Config, e seq.Example) []int32 {
 	if c.MaskTargets == nil || len(e.A) == 0 {
 		return e.A

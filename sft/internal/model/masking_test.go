@@ -9,9 +9,9 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestMaskedShare: the share of masked tokens is the rate, at every position, and spans have
-// the configured mean length; eight of ten masked tokens are replaced by the mask, one by a
-// random token but mask and padding, and one stays unchanged.
+// TestMaskedShare checks that the fraction of masked tokens is the rate at every position and that
+// spans have the configured mean length. Of ten masked tokens, eight become the mask, one becomes a
+// random token except mask and padding, and one stays unchanged.
 func TestMaskedShare(t *testing.T) {
 	const length, rows = 50, 4000
 	for _, s := range []struct{ rate, span float64 }{{0.15, 1}, {0.15, 3}, {0.5, 6}} {
@@ -45,14 +45,15 @@ func TestMaskedShare(t *testing.T) {
 			}
 		}
 		for p, share := range at {
-			if math.Abs(share-s.rate) > 5*math.Sqrt(s.rate*(1-s.rate)/rows)+0.002 { // and the rows that had none
-				t.Errorf("rate %g, span %g: a share of %.4f at position %d", s.rate, s.span, share, p)
+			// Tolerance for rows without a span, which mask one token.
+			if math.Abs(share-s.rate) > 5*math.Sqrt(s.rate*(1-s.rate)/rows)+0.002 {
+				t.Errorf("rate %g, span %g: a fraction of %.4f is masked at position %d", s.rate, s.span, share, p)
 			}
 		}
 		if last := AnyToken(c, math.MaxUint32); last != 99 {
-			t.Errorf("the last token that is read instead is %d", last)
+			t.Errorf("the last random token is %d", last)
 		}
-		// A masked token follows another if its span goes on, or a new one begins behind it.
+		// A masked token follows another if its span continues, or if a new span begins after it.
 		p := s.rate / (s.span - s.rate*(s.span-1))
 		want := 1 - 1/s.span + p/s.span
 		if got := goesOn / before; math.Abs(got-want) > 0.02 {
@@ -61,14 +62,14 @@ func TestMaskedShare(t *testing.T) {
 		}
 		if math.Abs(masks/total-0.8) > 0.015 || others[7] > 0 || math.Abs(others[3]/total-0.101) > 0.015 ||
 			math.Abs(others[42]/total-0.1/99) > 0.001 {
-			t.Errorf("rate %g, span %g: %.3f masks, %.3f as they are, %.4f of another token, %g of padding", s.rate,
+			t.Errorf("rate %g, span %g: fractions %.3f mask, %.3f unchanged, %.4f of another token, %g padding", s.rate,
 				s.span, masks/total, others[3]/total, others[42]/total, others[7])
 		}
 	}
 }
 
-// TestMaskedDraws: what is masked is a function of seed, row and step in training, of seed and
-// row in evaluation, and at least one token of each row is.
+// TestMaskedDraws checks that masking depends on seed, row and step in training, on seed and row in
+// evaluation, and that each row has at least one masked token.
 func TestMaskedDraws(t *testing.T) {
 	c := &config.Config{
 		Inputs:  config.Inputs{VocabSize: 10},
@@ -81,29 +82,29 @@ func TestMaskedDraws(t *testing.T) {
 	for name, other := range map[string][]int32{"seed": of(TrainMode, 2, 2, 3), "row": of(TrainMode, 1, 3, 3),
 		"step": of(TrainMode, 1, 2, 4), "evaluation": of(LossMode, 1, 2, 3)} {
 		if slices.Equal(first, other) {
-			t.Errorf("another %s masks the same tokens", name)
+			t.Errorf("a different %s masks the same tokens", name)
 		}
 	}
 	if !slices.Equal(of(LossMode, 1, 2, 3), of(EvaluateMode, 1, 2, 9)) {
-		t.Error("evaluations of two steps mask other tokens")
+		t.Error("evaluations at two steps mask different tokens")
 	}
 	e := seq.Example{Index: 2, A: make([]int32, 400)}
 	for i := range e.A {
 		e.A[i] = int32(i)
 	}
 	if c.SamplerSeed = 1; !slices.Equal(Masked(c, e), of(LossMode, 1, 2, 0)) {
-		t.Error("the targets of an evaluation are not the tokens at the masked positions")
+		t.Error("the targets of an evaluation differ from the tokens at the masked positions")
 	}
 	c.MaskRate = 1e-6
 	where := map[int32]int{}
 	for row := range uint32(3000) {
 		positions := maskedPositions(c, 3, row, Drawing{Mode: TrainMode})
 		if len(positions) != 1 {
-			t.Fatalf("%d tokens of a row are masked", len(positions))
+			t.Fatalf("%d tokens of a row are masked, want 1", len(positions))
 		}
 		where[positions[0]]++
 	}
 	if where[0] < 800 || where[1] < 800 || where[2] < 800 {
-		t.Errorf("the only masked token of a row is at %v", where)
+		t.Errorf("counts of the position of a row's only masked token: %v, want at least 800 each", where)
 	}
 }

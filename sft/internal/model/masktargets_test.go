@@ -8,13 +8,13 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/configtest"
 )
 
-// TestMaskTargets: the target of a sample is the codebook's nearest spectrum to that of the frame whose middle is
-// nearest, by the definition.
+// TestMaskTargets checks that the target of a sample is the codebook's nearest spectrum to the
+// frame whose middle is nearest to the sample.
 func TestMaskTargets(t *testing.T) {
 	sounds := configtest.Tones(rand.New(rand.NewPCG(4, 2)), 2000, 700, 150, 201)
 	c := configtest.SoundConfig(t, 7, sounds)
 	if c.NumLabels != 7 || c.VocabSize != 257 {
-		t.Fatalf("%d labels, vocabulary %d", c.NumLabels, c.VocabSize)
+		t.Fatalf("%d labels, vocabulary %d; want 7 and 257", c.NumLabels, c.VocabSize)
 	}
 	seen, book := map[int32]bool{}, configtest.CodebookOf(t, c.MaskTargets)
 	for _, e := range sounds {
@@ -33,7 +33,7 @@ func TestMaskTargets(t *testing.T) {
 		}
 		for i, got := range targets {
 			seen[got] = true
-			best := 0 // the frame whose middle, 100 samples after its first, is nearest
+			best := 0 // the nearest frame: its middle is 100 samples after its beginning
 			for f := range rows {
 				if distance := func(f int) float64 {
 					return math.Abs(float64(i) - float64(80*f+
@@ -50,14 +50,14 @@ func TestMaskTargets(t *testing.T) {
 			}
 			for name := range 7 {
 				if distance(name) < distance(int(got))*(1-1e-3)-1e-3 {
-					t.Fatalf("token %d of %d has the target %d, whose distance is %v; that of %d is %v", i, len(e.A),
+					t.Fatalf("token %d of %d has the target %d with distance %v, but %d has distance %v", i, len(e.A),
 						got, distance(int(got)), name, distance(name))
 				}
 			}
 		}
 	}
 	if len(seen) != 7 {
-		t.Errorf("only the targets %v occur", seen)
+		t.Errorf("the targets %v occur, want all 7", seen)
 	}
 	all := configtest.TargetsOf(c, sounds[0])
 	positions := maskedPositions(c, len(sounds[0].A), sounds[0].Index, Drawing{Mode: LossMode, Seed: c.SamplerSeed})
@@ -68,8 +68,8 @@ func TestMaskTargets(t *testing.T) {
 	}
 }
 
-// TestMaskTargetsShares: half of the tokens are targets; one in ten of these is replaced by the mask, and the others
-// stay unchanged.
+// TestMaskTargetsShares checks that half of the tokens are targets, that a tenth of the targets
+// become the mask, and that other tokens do not change.
 func TestMaskTargetsShares(t *testing.T) {
 	sounds := configtest.Tones(rand.New(rand.NewPCG(4, 5)), 20000)
 	c := configtest.SoundConfig(t, 4, sounds)
@@ -86,6 +86,7 @@ func TestMaskTargetsShares(t *testing.T) {
 	}
 	targets, masked := float64(len(positions))/float64(len(e.A)), float64(masks)/float64(len(positions))
 	if math.Abs(targets-0.5) > 0.03 || math.Abs(masked-0.1) > 0.01 || others > 0 {
-		t.Errorf("%.3f are targets, of which %.3f are masks; %d are other tokens", targets, masked, others)
+		t.Errorf("fraction of targets %.3f, want 0.5; masks among them %.3f, want 0.1; %d tokens changed, want 0",
+			targets, masked, others)
 	}
 }

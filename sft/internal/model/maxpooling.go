@@ -6,17 +6,16 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// maxPooling takes the maximum of each channel over the tokens of each sequence, or over a
-// sample of them:
+// maxPooling takes the maximum of each channel over the tokens of each sequence, or over a sample
+// of them:
 //
 //	u_c = max_t x_tc        if pooling_samples is 0
 //	u_c = max_j x̂_jc        otherwise
 //
-// where x̂_j are min(pooling_samples, tokens) duplets, which a sampler of its own chooses and
-// mixes as that of a layer does, with the scores of head.sampler: in training with noise, and
-// without the tokens that drop_token leaves out. In the addresses of its random numbers it is
-// the layer after the last. The gradient of u_c goes to the lowest row that has the maximum,
-// and through the duplet's weight to the scores.
+// where x̂_j are min(pooling_samples, tokens) duplets. The pooling's own sampler, with the scores
+// of head.sampler, selects and mixes them as a layer does: in training with noise and without
+// dropped tokens. Its random numbers have the layer index after the last layer. The gradient of u_c
+// goes to the first row with the maximum, and through the duplet's weight to the scores.
 //
 // Source: "Sampling Foundational Transformer", reproducibility, the head for ModelNet40; of all
 // tokens Qi, Su, Mo, Guibas, "PointNet: Deep Learning on Point Sets for 3D Classification and
@@ -26,7 +25,7 @@ type maxPooling struct {
 	pass   *recordedPass
 	x      *tensor.Tensor // after the final norm
 	final  *norm          // final_norm, pre-norm only
-	sample *sampling      // nil: all tokens
+	sample *sampling      // nil means all tokens
 	pool   tensor.MaxPool
 }
 
@@ -51,7 +50,7 @@ func (p *maxPooling) forward(x *tensor.Tensor) *tensor.Tensor {
 	return p.pool.Y
 }
 
-// backward takes the gradient of the pooled rows and returns that of the last layer's
+// backward takes the gradient of the pooled rows and returns the gradient of the last layer's
 // output.
 func (p *maxPooling) backward(du *tensor.Tensor) *tensor.Tensor {
 	drows := p.like(p.pool.X, "pool.grad")

@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/configtest"
 )
 
-// TestMaxPoolingSample: the sample of the pooling has the configured size, has rows of its own,
-// and draws other random numbers than those of the layers.
+// TestMaxPoolingSample checks that the sample of the pooling has the configured size and its own
+// rows, and that its random numbers differ from those of the layers.
 func TestMaxPoolingSample(t *testing.T) {
 	c := configtest.TinyConfig()
 	c.VocabSize, c.NumLayers, c.NumSampledTokens, c.Pooling, c.PoolingSamples = 2, 1, 6, config.MaxPooling, 9

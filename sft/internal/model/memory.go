@@ -10,16 +10,17 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// PlannedEdges are the edges of a token that memory is planned for where the data do not say.
+// PlannedEdges is the number of edges per token for which memory is planned by default.
 const PlannedEdges = 8
 
-// PlannedLength is the tokens of an example that its memory is planned by: more than it has, if
-// these have more edges than is planned for.
+// PlannedLength returns the number of tokens for which an example's memory is planned: its own
+// number, or more if it has more than PlannedEdges edges per token.
 func PlannedLength(e seq.Example) int {
 	return PlannedTokens(e.First(), len(e.Edges))
 }
 
-// PlannedTokens is the length by which the memory of a sequence with a number of tokens and edges is planned.
+// PlannedTokens returns the number of tokens for which the memory of a sequence with these tokens
+// and edges is planned.
 func PlannedTokens(tokens, edges int) int {
 	return max(tokens, (edges+PlannedEdges-1)/PlannedEdges)
 }
@@ -27,19 +28,18 @@ func PlannedTokens(tokens, edges int) int {
 // WordBytes is the size of a word of device memory.
 const WordBytes = 4
 
-// Refusal is the error of sequences that do not fit, for a reason if that is not
-// the sum of bytes. It looks for a length that does.
+// Refusal returns the error for sequences that do not fit, with the longest length that fits.
+// reason is nil if the sum of bytes exceeds the limit.
 func Refusal(limit, need int64, longest int, reason error, fits func(longest int) bool) error {
 	e := &config.MemoryError{Limit: limit, Need: need, Longest: longest, Reason: reason}
 	if e.Fits = sort.Search(longest, func(n int) bool { return !fits(n + 1) }); e.Fits == 0 && reason != nil {
-		return reason // it does not depend on length
+		return reason // reason applies to every length
 	}
 	return e
 }
 
-// PlannedBytes is the device memory that a batch of sequences of one length
-// takes in a number of slots: weights and activations, in training also gradients
-// and moments.
+// PlannedBytes returns the device memory for a batch of sequences of one length in this number of
+// slots: weights and activations, and for training also gradients and moments.
 func PlannedBytes(c *config.Config, training bool, batch, length, slots int) (int64, error) {
 	params, mode := NewParameters(c), InferMode
 	if training {
@@ -50,23 +50,23 @@ func PlannedBytes(c *config.Config, training bool, batch, length, slots int) (in
 	if err != nil {
 		return 0, err
 	}
-	blocks := 2 // the weights, and as they are packed for products
+	blocks := 2 // the weights, and the weights packed for products
 	if mode.backward() {
 		slot += (1 + bits.Len(uint(batch))) * params.Words
-		blocks += 3 // moments, and the packs of the backward's products
+		blocks += 3 // two moments, and the weights packed for the products of the backward pass
 	}
 	return WordBytes * (int64(blocks)*int64(params.Words) + int64(slots)*int64(slot)), nil
 }
 
-// LargestMicroBatch is the size of the largest micro-batch of up to count examples of
-// such lengths.
+// LargestMicroBatch returns the size of the largest micro-batch of up to count examples with these
+// lengths.
 func LargestMicroBatch(lengths []int32, count int) (tokens, examples int) {
 	longest, shortest := int(slices.Max(lengths)), max(1, int(slices.Min(lengths)))
 	return min(MicroBatchTokens-1+longest, count*longest), min(count, MicroBatchTokens/shortest+1)
 }
 
-// PassWords is the memory of a pass of at most the given tokens, examples and edges. A device with memory of its own
-// also needs its scratch memory.
+// PassWords returns the memory in words of a pass with up to this number of tokens, examples and
+// edges. For a device with its own memory it includes scratch memory.
 func PassWords(c *config.Config, params *config.Parameters, device tensor.Device, mode PassMode, tokens, examples,
 	edges int) (int, error) {
 	sequences := examples * c.Sequences()

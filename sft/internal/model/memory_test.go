@@ -11,7 +11,7 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/configtest"
 )
 
-// TestGraphMemory: memory is planned for graphs with many edges.
+// TestGraphMemory checks that the memory plan includes the edges of graphs with many edges.
 func TestGraphMemory(t *testing.T) {
 	c := configtest.GraphConfig(configtest.GoldenConfig(config.Classification))
 	dense := configtest.RandomGraphs(c, rand.New(rand.NewPCG(7, 7)), 60)[0]
@@ -19,7 +19,7 @@ func TestGraphMemory(t *testing.T) {
 		dense.Edges = append(dense.Edges, dense.Edges[len(dense.Edges)%100])
 	}
 	if n := PlannedLength(dense); n != 60*60/PlannedEdges {
-		t.Errorf("planned as %d tokens", n)
+		t.Errorf("the graph is planned as %d tokens, want 450", n)
 	}
 	if passes := forwardPasses([]seq.Example{dense, dense, dense}, 1000); len(passes) != 2 {
 		t.Errorf("%d passes, expected two graphs in the first of two", len(passes))
@@ -28,12 +28,12 @@ func TestGraphMemory(t *testing.T) {
 		return must.Get(PassWords(c, NewParameters(c), nil, TrainMode, 1000, 10, edges))(t)
 	}
 	if few, many := words(1024), words(1024+4096); many-few != 4096*(1+len(c.EdgeFeatureNames)+1) {
-		t.Errorf("4096 edges more take %d words", many-few)
+		t.Errorf("4096 additional edges take %d words", many-few)
 	}
 }
 
-// TestPasses: a pass has no more tokens than it may, but for an example that has
-// more by itself, and short sequences count as longer ones.
+// TestPasses checks that a pass has at most the maximum number of tokens, unless it holds a single
+// longer example, and that short sequences count with a minimum length.
 func TestPasses(t *testing.T) {
 	var examples []seq.Example
 	for _, n := range []int{40, 60, 1, 100, 101, 32, 36, 1, 1, 1, 1} {

@@ -6,13 +6,14 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// MicroBatchTokens is where a micro-batch ends. Within a micro-batch every sum has one order;
-// the micro-batches are added by a fixed binary tree. So memory, threads and devices
-// decide how many micro-batches run concurrently, and never change their sum.
+// MicroBatchTokens is the number of tokens that ends a micro-batch. Sums within a micro-batch have
+// a fixed order, and a fixed binary tree adds the micro-batches. Memory, threads and devices decide
+// how many micro-batches run concurrently, but do not change their sum.
 const MicroBatchTokens = distributed.MicroBatchTokens
 
-// ForwardTokens is where a forward pass ends at best, which may be anywhere: no bit
-// of an output depends on what else is in its pass. A device that is wide says so.
+// ForwardTokens returns the preferred number of tokens of a forward pass on device d; a wide device
+// prefers more. The number changes no bit of an output, because outputs do not depend on the rest
+// of the pass.
 func ForwardTokens(d tensor.Device) int {
 	if w, ok := tensor.Capability[tensor.PreferredBatch](d); ok {
 		return w.ForwardTokens()
@@ -20,12 +21,12 @@ func ForwardTokens(d tensor.Device) int {
 	return MicroBatchTokens
 }
 
-// MinTokens is what a sequence counts at least where forward passes are cut:
-// memory is taken for each sequence, too.
+// MinTokens is the minimum number of tokens that a sequence counts when examples are split into
+// forward passes, because each sequence also takes memory.
 const MinTokens = 32
 
-// forwardPasses cuts examples into runs of consecutive ones, each of at most the given
-// number of tokens, or of a single example that has more.
+// forwardPasses splits examples into runs of consecutive examples with at most size tokens each. A
+// longer example gets its own run.
 func forwardPasses(examples []seq.Example, size int) [][]seq.Example {
 	var out [][]seq.Example
 	from, tokens := 0, 0

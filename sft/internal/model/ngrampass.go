@@ -8,19 +8,20 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// ngramInputs are the rows of the table of n-grams that a batch reads as inputs of a pass: see [tensor.EmbedBag].
+// ngramInputs holds the rows of the table of n-grams that a batch reads, as inputs of a pass: see
+// [tensor.EmbedBag].
 type ngramInputs struct {
 	Table, Row, Scale, Offset, Token *tensor.Tensor
 	Gradient                         *tensor.Tensor // gradients of the table's rows; nil without a backward pass
 }
 
-// ngramRows returns the maximum number of rows read by a pass over a number of tokens.
+// ngramRows returns the maximum number of rows that a pass with this number of tokens reads.
 func ngramRows(n *config.NGrams, tokens int) int {
 	o := ngramOptions(n)
 	return min(n.Slots, tokens*o.Orders())
 }
 
-// addNGrams adds the embeddings of n-grams to those of tokens.
+// addNGrams adds the embeddings of n-grams to the embeddings x of tokens.
 func (m *emitter) addNGrams(pass *recordedPass, x *tensor.Tensor) *tensor.Tensor {
 	c := m.config
 	if c.NGrams == nil {
@@ -43,7 +44,8 @@ func (m *emitter) addNGrams(pass *recordedPass, x *tensor.Tensor) *tensor.Tensor
 	return y
 }
 
-// ngramsBackward goes back to the table, and to the embeddings of tokens.
+// ngramsBackward records the gradient of the table and returns the gradient of the embeddings of
+// tokens.
 func (m *emitter) ngramsBackward(pass *recordedPass, dy *tensor.Tensor) *tensor.Tensor {
 	in := pass.NGrams
 	if in == nil {
@@ -57,7 +59,7 @@ func (m *emitter) ngramsBackward(pass *recordedPass, dy *tensor.Tensor) *tensor.
 	return dx
 }
 
-// packedNGrams are the n-grams of a batch.
+// packedNGrams holds the n-grams of a batch.
 type packedNGrams struct {
 	table     *NGrams // the model's table; nil without n-grams
 	extractor *ngram.Extractor
@@ -66,7 +68,8 @@ type packedNGrams struct {
 	sparse.Bags
 }
 
-// add adds the n-grams of a sequence. A dropout above 0 leaves some out, by the random numbers of a counter.
+// add adds the n-grams of a sequence. It drops n-grams with probability dropout, by random numbers
+// from the counter.
 func (p *packedNGrams) add(tokens []int32, dropout float64, seed uint64, counter [4]uint32) {
 	if p.table == nil {
 		return
@@ -91,18 +94,18 @@ func (p *packedNGrams) add(tokens []int32, dropout float64, seed uint64, counter
 	}
 }
 
-// close indexes the rows of the table, when all sequences are there.
+// close indexes the rows of the table after the last sequence was added.
 func (p *packedNGrams) close() {
 	if p.table != nil {
 		p.Pack(p.features, p.table.vocabulary.Options.Orders())
 	}
 }
 
-// upload writes them to the inputs of a pass.
+// upload writes the n-grams to the inputs of a pass.
 func (in *ngramInputs) upload(p *packedNGrams, m tensor.Memory) error {
 	p.values = resized(p.values, len(p.Rows)*p.table.Width)
 	p.table.Lookup(p.Rows, p.values)
-	for len(p.Offset) < in.Table.Shape[0]+1 { // no token reads the other rows
+	for len(p.Offset) < in.Table.Shape[0]+1 { // no token reads the remaining rows
 		p.Offset = append(p.Offset, int32(len(p.Token)))
 	}
 	err := tensor.Upload(m, in.Row, p.Row)

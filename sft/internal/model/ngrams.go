@@ -16,18 +16,18 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// NGrams are the embeddings of a model's n-grams. They stay in the host's memory: a device gets the rows that a batch
-// reads.
+// NGrams holds the embeddings of a model's n-grams. They stay in the host's memory; a device
+// receives the rows that a batch reads.
 type NGrams struct {
 	vocabulary *ngram.Vocabulary
 	*sparse.Table
 }
 
-// errNoNGrams is the error for a model whose n-grams are not known yet.
+// errNoNGrams is the error for a model whose n-grams were not collected.
 var errNoNGrams = errors.New("the model's configuration has n-grams, and they were not collected: " +
 	"call Model.CollectNGrams")
 
-// NewNGrams reads the table of a configuration with n-grams, and shares its memory.
+// NewNGrams returns the n-grams of a configuration with the table t, whose memory it shares.
 func NewNGrams(c *config.Config, t *config.NGramTable) (*NGrams, error) {
 	if t == nil {
 		return nil, errNoNGrams
@@ -48,13 +48,13 @@ func ngramOptions(n *config.NGrams) ngram.Options {
 		MaxWords: n.MaxWords}
 }
 
-// CollectNGrams makes the table of embeddings of the n-grams that sequences of the training split have, which begin
-// at zero. The configuration states which n-grams; without any the table is nil.
+// CollectNGrams returns a table with zero embeddings for the n-grams of the training split. It
+// returns nil if the configuration has no n-grams.
 func CollectNGrams(ctx context.Context, c *config.Config, train *seq.File) (*config.NGramTable, error) {
 	if c.NGrams == nil {
 		return nil, nil
 	}
-	const block = 256 // rows that a thread reads together
+	const block = 256 // rows per task of a thread
 	v, err := ngram.Collect(ctx, ngramOptions(c.NGrams), (train.Len()+block-1)/block, runtime.GOMAXPROCS(0),
 		func(b int, with func(a, b []int32)) error {
 			for i := b * block; i < min(train.Len(), (b+1)*block); i++ {
@@ -63,7 +63,7 @@ func CollectNGrams(ctx context.Context, c *config.Config, train *seq.File) (*con
 					return err
 				}
 				with(e.A, nil)
-				if e.B != nil { // a sequence has one embedding on both sides of a pair
+				if e.B != nil { // both sides of a pair share the embeddings
 					with(e.B, nil)
 				}
 			}
@@ -76,16 +76,16 @@ func CollectNGrams(ctx context.Context, c *config.Config, train *seq.File) (*con
 	return &config.NGramTable{Kept: v.Kept, Used: v.Used, Weights: t.Values, Squares: t.Squares}, nil
 }
 
-// Tensors of a model with n-grams in model.safetensors and, with prefixes, in a checkpoint. A row of the table is a
-// feature's, the features being the used slots in ascending order.
+// Tensors of a model with n-grams in model.safetensors and, with prefixes, in a checkpoint. A row
+// of the table belongs to a feature, a used slot; features are numbered by ascending slot.
 const (
-	ngramKept    = "ngrams.kept_cells" // I32 [2¹⁹], a bit for each cell of the sketch; absent where min_count is 1
+	ngramKept    = "ngrams.kept_cells" // I32 [2¹⁹], a bit for each cell of the sketch; absent if min_count is 1
 	ngramUsed    = "ngrams.used_slots" // I32 [slots/32], a bit for each slot
 	NGramWeight  = "ngrams.weight"     // F32 [features, hidden_size]
-	ngramSquares = "ngrams.squares"    // F32 [features], of Adagrad; in a checkpoint alone
+	ngramSquares = "ngrams.squares"    // F32 [features], of Adagrad; only in a checkpoint
 )
 
-// NGramTensors are those of a table in model.safetensors; none of nil.
+// NGramTensors returns the tensors of a table in model.safetensors; none if t is nil.
 func NGramTensors(c *config.Config, t *config.NGramTable) (out []safetensors.Tensor) {
 	if t == nil {
 		return nil
@@ -101,8 +101,8 @@ func NGramTensors(c *config.Config, t *config.NGramTable) (out []safetensors.Ten
 		Data: t.Weights})
 }
 
-// ngramShapes are the tensors that a configuration needs; the number of features, which it does not know, is that of
-// the table that was found.
+// ngramShapes returns names and shapes of the tensors that a configuration needs. The number of
+// features is taken from the tensors found, because the configuration does not contain it.
 func ngramShapes(c *config.Config, found []safetensors.Tensor) (out []safetensors.Tensor) {
 	if c.NGrams == nil {
 		return nil
@@ -120,7 +120,8 @@ func ngramShapes(c *config.Config, found []safetensors.Tensor) (out []safetensor
 		safetensors.Tensor{Name: NGramWeight, Shape: []int{features, c.HiddenSize}})
 }
 
-// NGramStateTensors are those of a table in a checkpoint: with the state of the optimizer.
+// NGramStateTensors returns the tensors of a table in a checkpoint, including the state of the
+// optimizer.
 func NGramStateTensors(c *config.Config, t *config.NGramTable) []safetensors.Tensor {
 	if t == nil {
 		return nil
@@ -129,8 +130,8 @@ func NGramStateTensors(c *config.Config, t *config.NGramTable) []safetensors.Ten
 		Data: t.Squares})
 }
 
-// ReadNGrams makes the table of a file's tensors; nil where the configuration has no n-grams. With optimizer it has
-// the state of one.
+// ReadNGrams returns the table from a file's tensors, or nil if the configuration has no n-grams.
+// With optimizer it also reads the optimizer's state.
 func ReadNGrams(c *config.Config, tensors []safetensors.Tensor, optimizer bool) (*config.NGramTable, error) {
 	if c.NGrams == nil {
 		return nil, nil
@@ -172,10 +173,10 @@ func ReadNGrams(c *config.Config, tensors []safetensors.Tensor, optimizer bool) 
 	return t, nil
 }
 
-// WriteNGrams writes what decides a model's outputs.
+// WriteNGrams writes the parts of a table that affect a model's outputs.
 func WriteNGrams(w io.Writer, c *config.Config, n *config.NGramTable) error {
 	for _, t := range NGramTensors(c, n) {
-		for part := range slices.Chunk(t.Ints, 1<<14) { // binary.Write copies what it writes
+		for part := range slices.Chunk(t.Ints, 1<<14) { // binary.Write copies its argument
 			if err := binary.Write(w, binary.LittleEndian, part); err != nil {
 				return err
 			}
@@ -189,7 +190,7 @@ func WriteNGrams(w io.Writer, c *config.Config, n *config.NGramTable) error {
 	return nil
 }
 
-// Bytes is the memory of the table with its optimizer; 0 of nil.
+// Bytes returns the memory of the table with its optimizer; 0 for nil.
 func (n *NGrams) Bytes() int64 {
 	if n == nil {
 		return 0

@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/configtest"
 )
 
-// TestNGramDropout: training leaves out the share of n-grams that the configuration states, for a row and a step
-// always the same, whatever else is in the batch.
+// TestNGramDropout checks that training drops the configured fraction of n-grams, and that the
+// choice depends on row and step, not on the rest of the batch.
 func TestNGramDropout(t *testing.T) {
 	c := configtest.TinyConfig()
 	c.NGrams = configtest.TokenNGrams()
@@ -43,12 +43,12 @@ func TestNGramDropout(t *testing.T) {
 	some := rows(examples, Drawing{Mode: TrainMode, Seed: 1, Step: 7})
 	found := len(all) - none(all)
 	if left := float64(none(some)-none(all)) / float64(found); found < 400 || math.Abs(left-0.3) > 0.06 {
-		t.Errorf("of %d n-grams %.2f are left out, expected 0.3", found, left)
+		t.Errorf("%d n-grams, a fraction of %.2f is dropped, want 0.3", found, left)
 	}
 	if alone := rows(examples[1:], Drawing{Mode: TrainMode, Seed: 1, Step: 7}); !slices.Equal(alone, some[800:]) {
-		t.Error("another example in the batch changes what is left out")
+		t.Error("another example in the batch changes the dropped n-grams")
 	}
 	if next := rows(examples, Drawing{Mode: TrainMode, Seed: 1, Step: 8}); slices.Equal(next, some) {
-		t.Error("every step leaves the same n-grams out")
+		t.Error("two steps drop the same n-grams")
 	}
 }

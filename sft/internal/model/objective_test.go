@@ -6,7 +6,7 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestTasksHaveObjectives: each task has an objective.
+// TestTasksHaveObjectives checks that each task has an objective.
 func TestTasksHaveObjectives(t *testing.T) {
 	for _, task := range config.Tasks() {
 		if objectiveOf(&config.Config{Task: task}) == nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// addFeatures adds what the input layer and the relation read of examples' tokens, with as many
-// threads.
+// addFeatures adds the features for the input layer and the relation of all tokens, with this
+// number of threads.
 func (p *packed) addFeatures(c *config.Config, examples []seq.Example, threads int) {
 	if !c.Featured() {
 		return
@@ -29,7 +29,7 @@ func (p *packed) addFeatures(c *config.Config, examples []seq.Example, threads i
 	}
 }
 
-// setFeatures sets those of an example, whose tokens begin at one.
+// setFeatures sets the features of an example whose first token has the row from.
 func (p *packed) setFeatures(c *config.Config, columns []int, features [][]float32, from int) {
 	width := inputWidth(c)
 	inputs, points := p.features[from*width:][:len(features)*width],
@@ -51,26 +51,27 @@ func (p *packed) setFeatures(c *config.Config, columns []int, features [][]float
 	}
 }
 
-// packed is a batch as a pass takes it: the rows of all sequences one after
-// another, without padding.
+// packed is the input of a pass: the rows of all sequences of a batch, concatenated without
+// padding.
 type packed struct {
 	counts                     tensor.Counts
 	tokens, position, sequence []int32
-	features, points           []float32 // values of each token, in place of its id
+	features, points           []float32 // values of each token, instead of its id
 	edges                      packedEdges
 	ngrams                     packedNGrams
 	offset, sampleOffset       []int32
 	poolOffset                 []int32 // offsets of the tokens that pooling samples
 	example, tower             []uint32
 	label                      []int32 // label of each loss
-	// of each example, with a loss: standardised numbers of a regression, or which of several labels hold
+	// target holds, per example with a loss, the standardised numbers of a regression, or 1 for
+	// each positive label.
 	target              []float32
-	losses              []int   // where those of an example begin, and their number
+	losses              []int   // index of the first loss of each example, and the number of losses
 	targetRow, targetOf []int32 // rows and ids of tokens to predict: see recordedPass
 	fills               bool    // the targets are the mask tokens of the input
 }
 
-// reset empties a batch, and keeps its memory for the next one.
+// reset empties a batch and keeps its memory for the next one.
 func (p *packed) reset() {
 	first := func(x []int32) []int32 { return append(x[:0], 0) }
 	*p = packed{
@@ -84,12 +85,12 @@ func (p *packed) reset() {
 	p.edges.first, p.edges.source, p.edges.features = p.edges.first[:0], p.edges.source[:0], p.edges.features[:0]
 }
 
-// resized is memory for n values, that of x where it is enough. What they are is undefined.
+// resized returns a slice of n undefined values in the memory of x if it is large enough.
 func resized[T any](x []T, n int) []T { return slices.Grow(x[:0], n)[:n] }
 
-// pack makes a batch of examples of one sequence, or of two, with as many threads. In training, a
-// sequence's random numbers are drawn for its example and tower; otherwise for example 0, so that
-// a sequence's result depends on nothing else.
+// pack fills the batch with examples of one or two sequences, with this number of threads. In
+// training, a sequence's random numbers depend on its example and its side of a pair. Otherwise
+// they are those of example 0, so that a sequence's result depends on nothing else.
 func (p *packed) pack(c *config.Config, sequences int, examples []seq.Example, d Drawing, threads int) {
 	p.reset()
 	p.fills = d.Mode == FillMode
@@ -136,7 +137,7 @@ func (p *packed) pack(c *config.Config, sequences int, examples []seq.Example, d
 	p.counts.Targets = int32(len(p.targetRow))
 }
 
-// sums adds up the losses of each example, in their order.
+// sums returns the sum of the losses of each example.
 func (p *packed) sums(losses []float32) []float32 {
 	out := make([]float32, p.counts.Examples)
 	for i := range out {
@@ -149,8 +150,8 @@ func (p *packed) sums(losses []float32) []float32 {
 	return out
 }
 
-// shape is the capacity of the program that runs the batch: its size rounded
-// up, so that batches of similar size share one.
+// shape returns the capacity of the program for the batch: its size rounded up, so that batches of
+// similar size share a program.
 func (p *packed) shape(c *config.Config) passShape {
 	s := shapeFor(c, int(p.counts.Tokens), int(p.counts.Sequences), int(p.counts.Sampled), len(p.edges.source))
 	if p.fills {
@@ -169,7 +170,7 @@ func shapeFor(c *config.Config, tokens, sequences, sampled, edges int) passShape
 		Edges: edgeCapacity(c, edges)}
 }
 
-// edgeCapacity is the capacity of a pass for a number of edges, 0 unless the relation is edges.
+// edgeCapacity returns a pass's capacity for this number of edges, 0 unless the relation is edges.
 func edgeCapacity(c *config.Config, edges int) int {
 	if c.Relative != config.EdgeRelation {
 		return 0
@@ -177,7 +178,7 @@ func edgeCapacity(c *config.Config, edges int) int {
 	return bucket(max(1, edges))
 }
 
-// bucket rounds up to one of eight sizes between two powers of two.
+// bucket rounds n up to one of eight sizes between two powers of two.
 func bucket(n int) int {
 	step := max(64, 1<<max(0, bits.Len(uint(n))-4))
 	return (n + step - 1) / step * step

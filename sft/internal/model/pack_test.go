@@ -22,14 +22,14 @@ func packOne(c *config.Config, examples []seq.Example, d Drawing) *packed {
 	return &p
 }
 
-// contents are all that a batch has, without what it was packed in.
+// contents formats a batch without its scratch memory.
 func contents(p packed) string {
 	p.edges = packedEdges{first: p.edges.first, source: p.edges.source, features: p.edges.features}
 	return fmt.Sprint(p)
 }
 
-// TestPackAgain: what was packed before into the same memory, and the number of threads, change
-// nothing.
+// TestPackAgain checks that neither an earlier batch in the same memory nor the number of threads
+// changes a packed batch.
 func TestPackAgain(t *testing.T) {
 	random := rand.New(rand.NewPCG(2, 7))
 	graphs, clouds := configtest.GraphConfig(configtest.GoldenConfig(config.Classification)),
@@ -58,7 +58,8 @@ func TestPackAgain(t *testing.T) {
 	}
 }
 
-// TestPackThreads: those that compute nothing pack, but not beside what somebody waits for.
+// TestPackThreads checks that idle CPU cores pack batches, except for urgent and for patient
+// requests.
 func TestPackThreads(t *testing.T) {
 	c := configtest.TinyConfig()
 	r := must.Get(OpenRunner(c, Initialize(c, 1), nil, cpu.New(4), 1))(t)
@@ -75,9 +76,9 @@ func TestPackThreads(t *testing.T) {
 	}
 }
 
-// BenchmarkPack checks a batch, packs it and writes it to the memory of a pass: all that the host
-// does before a device computes. The batch is of 64 examples of 1,024 tokens, or of one of 100,000,
-// and graphs have ten edges a node.
+// BenchmarkPack checks a batch, packs it and writes it to the memory of a pass: the host's work
+// before a device computes. The batch has 64 examples of 1,024 tokens, or one example of 100,000.
+// Graphs have ten edges per node.
 func BenchmarkPack(b *testing.B) {
 	clouds := configtest.CloudConfig(configtest.GoldenConfig(config.Classification))
 	clouds.FeatureNames = append(slices.Clone(seq.PositionNames), seq.NormalNames...)
@@ -97,7 +98,7 @@ func BenchmarkPack(b *testing.B) {
 func benchmarkPack(b *testing.B, c *config.Config, examples, tokens, edges int) {
 	c.MaxLength = tokens
 	random := rand.New(rand.NewPCG(1, 1))
-	rows := func(n, width int) [][]float32 { // as a data set has them
+	rows := func(n, width int) [][]float32 { // as read from a data set
 		values, out := make([]float32, n*width), make([][]float32, n)
 		for i := range values {
 			values[i] = random.Float32()
@@ -123,7 +124,7 @@ func benchmarkPack(b *testing.B, c *config.Config, examples, tokens, edges int) 
 		must.Succeed(b, TryInParallel(l.Packers, len(batch), func(i int) error { return c.CheckExample(batch[i]) }))
 		must.Get(l.Load(1, batch, Drawing{Mode: InferMode}))(b)
 	}
-	run() // takes the memory, and records the pass
+	run() // allocates the memory and records the pass
 	b.ReportAllocs()
 	for b.Loop() {
 		run()

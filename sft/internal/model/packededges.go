@@ -7,47 +7,47 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// packedEdges are the edges of a batch as attention takes them: those into a token one after
-// another, by source. Several of one source and target are joined: their features are added.
+// packedEdges holds the edges of a batch as attention reads them: grouped by target and sorted by
+// source. Parallel edges are joined by adding their features.
 //
-// Edges are put into blocks by their target, and each block is sorted. Threads share the chunks of
-// edges that are put, and then the blocks. A block is small, so that it is sorted in the CPU's
-// cache. The result does not depend on the number of threads.
+// Edges are distributed to blocks by their target, and each block is sorted. Threads share the
+// chunks of edges to distribute, and then the blocks. A block is small enough to be sorted in the
+// CPU's cache. The result does not depend on the number of threads.
 type packedEdges struct {
 	first, source []int32
-	features      []float32 // the last of each edge is the number of those that it is made of
+	features      []float32 // the last feature counts the joined edges
 
 	chunks  []edgeChunk
 	blocks  []edgeBlock
-	counts  []int32      // edges of each chunk into each block of its graph, later the position of the next edge
+	counts  []int32      // edges of each chunk in each block of its graph; later, the position of the next edge
 	ends    []uint64     // edges by block: the target within the block above, the source in the low bits
 	given   []float32    // features of edges by block
 	sorters []edgeSorter // one for each thread
 }
 
-// edgeChunk is a run of a graph's edges as they came.
+// edgeChunk is a run of a graph's edges in their original order.
 type edgeChunk struct {
 	edges         []seq.Edge
 	graph         int
-	block, blocks int // the first block of the graph, and their number
-	counts        int // where those of the chunk begin
+	block, blocks int // first block of the graph, and number of blocks
+	counts        int // index of the chunk's counts
 	blockBits     int // bits of a target within its block
 }
 
-// edgeBlock are the edges into some tokens of a graph.
+// edgeBlock holds the edges into a range of a graph's tokens.
 type edgeBlock struct {
-	token, tokens   int // the first of these in the batch, and their number
+	token, tokens   int // first token in the batch, and number of tokens
 	sourceBits      int
-	chunk           int // the first of the graph
-	from, n, joined int // where its edges begin, their number, and that of joined ones
+	chunk           int // first chunk of the graph
+	from, n, joined int // index of the first edge, number of edges, and number after joining
 }
 
 const (
 	blockTokens, maxBlocks = 1 << 10, 1 << 10 // minimum tokens of a block, maximum blocks of a graph
-	chunkEdges, maxChunks  = 1 << 14, 1 << 6  // likewise
+	chunkEdges, maxChunks  = 1 << 14, 1 << 6  // minimum edges of a chunk, maximum chunks of a graph
 )
 
-// pack packs the edges of graphs whose tokens begin at offset, which have width features each.
+// pack packs the edges of graphs whose tokens begin at offset. Each edge has width features.
 func (p *packedEdges) pack(graphs []seq.Example, offset []int32, width, threads int) {
 	p.cut(graphs, offset)
 	InParallel(threads, len(p.chunks), func(_, i int) { p.count(&p.chunks[i]) })
@@ -66,16 +66,16 @@ func (p *packedEdges) pack(graphs []seq.Example, offset []int32, width, threads 
 	}
 	InParallel(threads, len(p.blocks), func(thread, i int) {
 		b := &p.blocks[i]
-		if c := &p.chunks[b.chunk]; c.blocks == 1 { // its edges fit into the cache for sorting
+		if c := &p.chunks[b.chunk]; c.blocks == 1 { // the edges fit into the cache for sorting
 			p.put(c, width)
 		}
 		p.sort(&p.sorters[thread], b, width)
 	})
-	clear(p.chunks) // a batch keeps none of the edges that it was made of
+	clear(p.chunks) // releases the examples' edges
 	p.close(width)
 }
 
-// cut lists the chunks and the blocks of graphs, each of which has at least one of both.
+// cut lists the chunks and the blocks of the graphs. Each graph has at least one of both.
 func (p *packedEdges) cut(graphs []seq.Example, offset []int32) {
 	p.chunks, p.blocks = p.chunks[:0], p.blocks[:0]
 	counts := 0
@@ -100,7 +100,7 @@ func (p *packedEdges) cut(graphs []seq.Example, offset []int32) {
 	p.counts = resized(p.counts, counts)
 }
 
-// count counts the edges of a chunk into each block.
+// count counts the edges of a chunk in each block.
 func (p *packedEdges) count(c *edgeChunk) {
 	counts := p.counts[c.counts:][:c.blocks]
 	clear(counts)
@@ -113,8 +113,8 @@ func (p *packedEdges) count(c *edgeChunk) {
 	}
 }
 
-// lay says where each block begins and each chunk puts its edges: those of a block stay in their
-// order. It returns their number in all.
+// lay sets where each block begins and where each chunk puts its edges: the edges of a block keep
+// their order. It returns the total number of edges.
 func (p *packedEdges) lay() int {
 	at := 0
 	for chunks := p.chunks; len(chunks) > 0; {
@@ -138,8 +138,8 @@ func (p *packedEdges) lay() int {
 	return at
 }
 
-// put puts the edges of a chunk into their blocks. They are read one after the other, because there
-// may be millions, which no cache holds.
+// put copies the edges of a chunk to their blocks. It reads them sequentially, because millions of
+// edges do not fit into a cache.
 func (p *packedEdges) put(c *edgeChunk, width int) {
 	next, mask, sourceBits := p.counts[c.counts:][:c.blocks], uint64(1)<<c.blockBits-1, p.blocks[c.block].sourceBits
 	for i := range c.edges {
@@ -152,10 +152,10 @@ func (p *packedEdges) put(c *edgeChunk, width int) {
 	}
 }
 
-// sort sorts a block, and joins edges of the same ends.
+// sort sorts a block and joins parallel edges.
 func (p *packedEdges) sort(s *edgeSorter, b *edgeBlock, width int) {
 	s.sort(p.ends[b.from:][:b.n], b.sourceBits+bits.Len(uint(b.tokens-1)))
-	// where the edges into a token end
+	// ends[t] becomes the end of the edges into token t.
 	given, ends := p.given[b.from*width:][:b.n*width], p.first[b.token+1:][:b.tokens]
 	at, target, sources := b.from, 0, uint64(1)<<b.sourceBits-1
 	for i := 0; i < len(s.sorted); at++ {
@@ -166,7 +166,7 @@ func (p *packedEdges) sort(s *edgeSorter, b *edgeBlock, width int) {
 		p.source[at] = int32(e.ends & sources)
 		row := p.features[at*(width+1):][:width+1]
 		for c, v := range given[int(e.place)*width:][:width] {
-			row[c] = 0 + v // a zero has no sign, as that of a sum has none
+			row[c] = 0 + v // removes the sign of a zero, as a sum does
 		}
 		from := i
 		for i++; i < len(s.sorted) && s.sorted[i].ends == e.ends; i++ {
@@ -181,8 +181,8 @@ func (p *packedEdges) sort(s *edgeSorter, b *edgeBlock, width int) {
 	b.joined = at - b.from
 }
 
-// joinEdges adds the features of edges of the same ends, in their order. Each is finite, their sum
-// may not be.
+// joinEdges adds the features of parallel edges in their order. Each feature is finite, but the sum
+// may overflow.
 func joinEdges(row []float32, edges []edgePlace, given []float32) {
 	for c := range row {
 		sum := 0.0
@@ -193,7 +193,8 @@ func joinEdges(row []float32, edges []edgePlace, given []float32) {
 	}
 }
 
-// close moves the edges of each block to the end of those before, where joined ones left room.
+// close moves the edges of each block to the end of the previous block, because joined edges leave
+// gaps.
 func (p *packedEdges) close(width int) {
 	at := 0
 	for _, b := range p.blocks {

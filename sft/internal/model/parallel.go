@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// InParallel calls f for 0 … n−1 on as many threads, each of which has a number, and returns when
-// all is done.
+// InParallel calls f for 0 … n−1 on this number of threads, with the number of the thread, and
+// returns after the last call.
 func InParallel(threads, n int, f func(thread, i int)) {
 	threads = min(threads, n)
 	if threads <= 1 {
@@ -27,7 +27,8 @@ func InParallel(threads, n int, f func(thread, i int)) {
 	wg.Wait()
 }
 
-// TryInParallel is [inParallel] for what may fail: the error is that of the first i that does.
+// TryInParallel is [InParallel] for functions that may fail. It returns the error of the smallest
+// failing i.
 func TryInParallel(threads, n int, f func(i int) error) error {
 	errs := make([]error, n)
 	InParallel(threads, n, func(_, i int) { errs[i] = f(i) })

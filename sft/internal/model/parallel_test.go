@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestInParallel: each number is called once, by a thread there is, and of several errors that of
-// the first number is returned.
+// TestInParallel checks that f is called once for each number, with a valid thread number, and that
+// TryInParallel returns the error of the smallest number.
 func TestInParallel(t *testing.T) {
 	for _, threads := range []int{0, 1, 2, 5} {
 		for _, n := range []int{0, 1, 3, 1000} {
@@ -20,7 +20,7 @@ func TestInParallel(t *testing.T) {
 			})
 			for i := range calls {
 				if got := calls[i].Load(); got != 1 || strange.Load() > 0 {
-					t.Fatalf("%d threads: %d of %d was called %d times; %d calls by no thread", threads,
+					t.Fatalf("%d threads: %d of %d was called %d times; %d calls with an invalid thread", threads,
 						i, n, got, strange.Load())
 				}
 			}

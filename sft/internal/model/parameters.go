@@ -7,7 +7,7 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// parameter is a tensor of a model with its values at the beginning.
+// parameter is a tensor of a model with its initial values.
 type parameter struct {
 	Name  string
 	Shape []int
@@ -16,11 +16,11 @@ type parameter struct {
 	fresh fresh
 }
 
-// size is the number of elements.
+// size returns the number of elements.
 func (p parameter) size() int { return config.Parameter{Shape: p.Shape}.Size() }
 
-// eachParameter calls f with the tensors that a configuration needs, in the order of the model. There is no list of
-// them: a hostile configuration may have many.
+// eachParameter calls f with the tensors that a configuration needs, in the order of the model. It
+// builds no list, because a malicious configuration may have very many.
 func eachParameter(c *config.Config, f func(parameter)) {
 	for _, p := range embedParameters(c) {
 		f(p)
@@ -44,7 +44,7 @@ func NewParameters(c *config.Config) *config.Parameters {
 	return config.LayoutParameters(list)
 }
 
-// parameterTensor is a parameter, or its gradient, as an operand.
+// parameterTensor returns a parameter, or its gradient, as an operand.
 func parameterTensor(p *config.Parameters, region tensor.Region, name string) *tensor.Tensor {
 	q, ok := p.Lookup(name)
 	if !ok {

@@ -9,7 +9,7 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/configtest"
 )
 
-// TestTensorsOfTheSpecification lists names and shapes as model.md has them.
+// TestTensorsOfTheSpecification compares names and shapes of the tensors with the specification.
 func TestTensorsOfTheSpecification(t *testing.T) {
 	c := configtest.TinyConfig()
 	c.NumLayers, c.Task, c.ResidualScale = 1, config.Retrieval, true

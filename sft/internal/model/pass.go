@@ -8,17 +8,17 @@ import (
 	"github.com/sftseq/sftseq/sinusoid"
 )
 
-// PassMode says what a pass does.
+// PassMode selects the computation of a pass.
 type PassMode uint8
 
 const (
 	InferMode    PassMode = iota // forward
-	ExplainMode                  // forward, and what it read
-	HiddenMode                   // forward, and the rows of each layer
-	FillMode                     // forward, of the tokens that are the mask
+	ExplainMode                  // forward, with an explanation
+	HiddenMode                   // forward, keeping the rows of each layer
+	FillMode                     // forward, predicting the mask tokens of the input
 	LossMode                     // forward and loss
 	EvaluateMode                 // forward and backward without noise and dropout
-	TrainMode                    // forward and backward with them
+	TrainMode                    // forward and backward with noise and dropout
 )
 
 // loss reports whether a pass computes losses.
@@ -27,54 +27,56 @@ func (m PassMode) loss() bool { return m >= LossMode }
 // backward reports whether a pass computes gradients.
 func (m PassMode) backward() bool { return m >= EvaluateMode }
 
-// passShape is the capacity of a pass: rows that fit.
+// passShape is the capacity of a pass in rows.
 type passShape struct {
 	Tokens, Sequences, Sampled int
-	Masks                      int // to be filled, in fillMode; 0 is as many as tokens
+	Masks                      int // mask tokens to fill, in FillMode; 0 means the number of tokens
 	Edges                      int // edges of the packed graphs
 }
 
-// with is the shape of a pass that has room for what fits in either.
+// with returns the smallest shape with the capacity of both s and o.
 func (s passShape) with(o passShape) passShape {
 	return passShape{max(s.Tokens, o.Tokens), max(s.Sequences, o.Sequences), max(s.Sampled, o.Sampled),
 		max(s.Masks, o.Masks), max(s.Edges, o.Edges)}
 }
 
-// recordedPass is the model recorded as a program for one shape: embed, layers, readout,
-// head, loss, and with a backward the same segments in reverse. One pass computes one
+// recordedPass is the model recorded as a program for one shape: embedding, layers, readout, head
+// and loss, followed by the same segments in reverse for a backward pass. A pass computes one
 // micro-batch.
 type recordedPass struct {
 	Program *tensor.Program
 	Batch   *tensor.Batch
-	Label   *tensor.Tensor // int32, of each row of Logits; nil without a loss, and where Target is
-	Pooled  *tensor.Tensor // [B, d]; nil where nothing is pooled
-	Logits  *tensor.Tensor // [E, labels], or of masked or all tokens; nil where nothing is answered
-	// [E, numbers] of a regression, [E, labels] of several labels; nil otherwise, and without a loss
+	Label   *tensor.Tensor // int32, of each row of Logits; nil without a loss or with Target
+	Pooled  *tensor.Tensor // [B, d]; nil without pooling
+	Logits  *tensor.Tensor // [E, labels], or a row per masked token or per token; nil if nothing is predicted
+	// Target is [E, numbers] for a regression, [E, labels] for multi-label; otherwise, and without
+	// a loss, nil.
 	Target *tensor.Tensor
 	Loss   *tensor.Tensor // loss of each row of Logits; nil without a loss
-	Scale  *tensor.Tensor // [labels], of the loss that the gradient is of; nil without a loss
-	// Positive are weights [labels] of the loss of labels that hold; of several labels, with a loss.
+	Scale  *tensor.Tensor // [labels], factors of the loss in the backward pass; nil without a loss
+	// Positive holds the weights [labels] of positive labels, for multi-label with a loss.
 	Positive *tensor.Tensor
-	// Features are what the input layer reads of each token, Points where it is; nil where
-	// tokens have ids, and without a relation of distances.
+	// Features holds the values that the input layer reads per token; nil if tokens have ids.
+	// Points holds the positions of the tokens; nil without a relation of distances.
 	Features, Points *tensor.Tensor
 	Edges            *edgeInputs // nil unless the relation is edges
 	NGrams           *ngramInputs
-	// TargetRow is the row of each target token, TargetOf the reverse or [tensor.NoRow];
-	// nil without target tokens, and without a backward pass.
+	// TargetRow holds the row of each target token, nil without target tokens. TargetOf is the
+	// inverse, or [tensor.NoRow], nil without a backward pass.
 	TargetRow, TargetOf *tensor.Tensor
-	// PoolOffset is [tensor.Batch.SampleOffset] of what the pooling samples; nil where it samples nothing.
+	// PoolOffset is [tensor.Batch.SampleOffset] of the tokens that the pooling samples; nil if it
+	// does not sample.
 	PoolOffset *tensor.Tensor
-	// DeadRows counts, per layer, pairs of token and head without any positive
-	// score; in training, nil for softmax.
+	// DeadRows counts, per layer, pairs of token and head without a positive score in training; nil
+	// for softmax.
 	DeadRows []*tensor.Tensor
 
-	explained *explained       // in explainMode
-	hidden    []*tensor.Tensor // [T, d], in hiddenMode
+	explained *explained       // in ExplainMode
+	hidden    []*tensor.Tensor // [T, d], in HiddenMode
 }
 
-// RecordProgram records the forward pass of a model, or with training the forward and backward pass, for a batch of
-// the given numbers of tokens and sequences.
+// RecordProgram records the forward pass of a model for this number of tokens and sequences, and
+// with training also the backward pass.
 func RecordProgram(c *config.Config, training bool, tokens, sequences int) (*tensor.Program, error) {
 	mode := InferMode
 	if training {
@@ -89,7 +91,7 @@ func RecordProgram(c *config.Config, training bool, tokens, sequences int) (*ten
 	return p.Program, nil
 }
 
-// newPass records the model for batches of at most that shape.
+// newPass records the model for batches of at most this shape.
 func newPass(c *config.Config, params *config.Parameters, shape passShape, mode PassMode) (*recordedPass, error) {
 	m := newEmitter(c, params, shape, mode)
 	if c.Relative == config.SinusoidRelation {

@@ -5,16 +5,15 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// PassLimits is what forward passes of a mode may hold.
+// PassLimits limits the forward passes of a mode.
 type PassLimits struct {
-	Size    int   // tokens at which a pass of several examples ends
-	Longest int   // tokens of an example that is known to fit
+	Size    int   // maximum tokens of a pass of several examples
+	Longest int   // tokens of the longest example that is known to fit
 	room    int64 // bytes for the pass of a single example
 }
 
-// Limits returns what passes may hold, which it finds out when it is first asked:
-// as many tokens as keep the device busy, if it can do them, and has the memory to
-// do them in every slot.
+// Limits returns the limits of passes, which the first call determines: the number of tokens that
+// keeps the device busy, if the device can compute them and has memory for them in every slot.
 func (r *Runner) Limits(mode PassMode) *PassLimits {
 	e := r.engine
 	e.planning.Lock()
@@ -23,7 +22,7 @@ func (r *Runner) Limits(mode PassMode) *PassLimits {
 		return f
 	}
 	f := &PassLimits{Size: ForwardTokens(e.Device)}
-	if mode != InferMode { // keeps more, and is cut as training is
+	if mode != InferMode { // these modes keep more tensors, and use the micro-batches of training
 		f.Size = MicroBatchTokens
 	}
 	if own, ok := tensor.Capability[tensor.OwnMemory](e.Device); ok {
@@ -43,8 +42,7 @@ func (r *Runner) Limits(mode PassMode) *PassLimits {
 	return f
 }
 
-// admit refuses examples of which the device cannot do the longest, before
-// anything is computed.
+// admit returns an error, before any computation, if the device cannot compute the longest example.
 func (r *Runner) admit(f *PassLimits, mode PassMode, examples []seq.Example) error {
 	longest := 0
 	for _, e := range examples {
@@ -69,11 +67,11 @@ func (r *Runner) admit(f *PassLimits, mode PassMode, examples []seq.Example) err
 	return nil
 }
 
-// passBytes is the device's memory for a pass.
+// passBytes returns the device memory of a pass in bytes.
 func (e *Engine) passBytes(mode PassMode, tokens, examples int) (int64, error) {
 	words, err := PassWords(e.Config, e.Params, e.Device, mode, tokens, examples, PlannedEdges*tokens)
 	return WordBytes * int64(words), err
 }
 
-// PassTokens is how many tokens share a pass.
+// PassTokens returns the maximum number of tokens that share a pass.
 func (r *Runner) PassTokens() int { return r.Limits(InferMode).Size }

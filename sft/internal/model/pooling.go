@@ -5,13 +5,13 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// pooled is the readout of an objective whose head reads a row for each sequence.
+// pooled is the readout of an objective whose head reads one row per sequence.
 type pooled interface {
 	readout
 	weighing
 }
 
-// pooled is the one that the configuration chooses.
+// pooled returns the pooling that the configuration selects.
 func (m *emitter) pooled(p *recordedPass) readout {
 	if m.config.Pooling == config.MaxPooling {
 		return &maxPooling{emitter: m, pass: p}
@@ -19,7 +19,7 @@ func (m *emitter) pooled(p *recordedPass) readout {
 	return &pooling{emitter: m}
 }
 
-// poolingParameters are those of the final norm and of the scores.
+// poolingParameters returns the parameters of the final norm and of the pooling's scores.
 func poolingParameters(c *config.Config) (out []parameter) {
 	if c.NormPosition == "pre" {
 		out = normParameters("final_norm", c.HiddenSize)
@@ -33,17 +33,17 @@ func poolingParameters(c *config.Config) (out []parameter) {
 	return out
 }
 
-// poolingCapacity is the room of a pass for what its pooling samples.
+// poolingCapacity returns the capacity of a pass for tokens that its pooling samples.
 func poolingCapacity(c *config.Config, tokens, sequences int) int {
 	return min(tokens, sequences*c.PoolingSamples)
 }
 
-// pooling averages the tokens of each sequence into one row, with weights that a score of
-// each token gives:
+// pooling averages the tokens of each sequence into one row, weighted by a learned score of each
+// token:
 //
 //	u = Σ_t a_t·x_t, a = softmax(pool(x))
 //
-// or, if mean is set, with the same weight each.
+// or, if mean is true, with equal weights.
 type pooling struct {
 	*emitter
 	mean  bool
@@ -70,7 +70,7 @@ func (p *pooling) forward(x *tensor.Tensor) *tensor.Tensor {
 	return p.pool.Y
 }
 
-// backward takes the gradient of the pooled rows and returns that of the last layer's
+// backward takes the gradient of the pooled rows and returns the gradient of the last layer's
 // output.
 func (p *pooling) backward(du *tensor.Tensor) *tensor.Tensor {
 	dx := p.like(p.pool.X, "pool.grad")

@@ -16,11 +16,11 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// First reports whether a rank is the one that reads and writes the run's files: that of a
-// run of one process is.
+// First reports whether this process reads and writes the run's files: rank 0, or a process without
+// ranks.
 func First(c distributed.Communicator) bool { return c == nil || c.Rank() == 0 }
 
-// Agree is [distributed.Agree] where there are several ranks.
+// Agree is [distributed.Agree] for several ranks. With c nil it returns err.
 func Agree(c distributed.Communicator, err error) error {
 	if c == nil {
 		return err
@@ -29,8 +29,8 @@ func Agree(c distributed.Communicator, err error) error {
 	return err
 }
 
-// Stopped is [context.Canceled] in place of an error that the end of a context has caused,
-// which may have a cause of its own.
+// Stopped replaces an error by [context.Canceled] if the cancellation of ctx caused it. ctx may
+// have its own cause.
 func Stopped(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx))) {
 		return context.Canceled
@@ -38,13 +38,14 @@ func Stopped(ctx context.Context, err error) error {
 	return err
 }
 
-// Agreed reports whether an error is known to all ranks already.
+// Agreed reports whether all ranks already know an error.
 func Agreed(err error) bool {
 	var e *distributed.Error
 	return errors.As(err, &e)
 }
 
-// Shared lets each rank compute a run of rows, whose lengths are numbers, and returns all rows on every rank.
+// Shared lets each rank compute a part of the rows and returns all rows on every rank. numbers
+// holds the length of each row.
 func Shared(ctx context.Context, c distributed.Communicator, numbers []int, compute func(from, to int) ([][]float32,
 	error)) ([][]float32, error) {
 	n, total := len(numbers), 0
@@ -71,11 +72,10 @@ func Shared(ctx context.Context, c distributed.Communicator, numbers []int, comp
 	return out, nil
 }
 
-// Identity is what ranks that compute with the model must have in common.
+// Identity returns the properties that ranks with this model must share.
 func (r *Runner) Identity() (map[string]string, error) { return r.engine.Identity() }
 
-// Identity is what ranks that compute with a model must have in common, by names for a
-// person.
+// Identity returns the properties that ranks with this model must share, by readable names.
 func (e *Engine) Identity() (map[string]string, error) {
 	program, err := programHash()
 	if err != nil {
@@ -86,7 +86,7 @@ func (e *Engine) Identity() (map[string]string, error) {
 		return nil, err
 	}
 	model := *e.Config
-	model.Extra = nil // the command, which names local files
+	model.Extra = nil // Extra has the command, which names local files
 	config, err := json.Marshal(model)
 	return map[string]string{
 		"the program (SHA-256 of its file)": program,
@@ -96,7 +96,7 @@ func (e *Engine) Identity() (map[string]string, error) {
 	}, err
 }
 
-// programHash is that of the file that runs.
+// programHash returns the hash of the running executable.
 var programHash = sync.OnceValues(func() (string, error) {
 	path, err := os.Executable()
 	if err != nil {
@@ -114,7 +114,7 @@ var programHash = sync.OnceValues(func() (string, error) {
 	return fmt.Sprintf("%x", h.Sum(nil)[:8]), nil
 })
 
-// Hash is that of the weights on the device.
+// Hash returns a hash of the weights on the device.
 func (e *Engine) Hash() (uint64, error) {
 	words := make([]uint32, e.Params.Words)
 	if err := e.Weights.Read(0, words); err != nil {
@@ -131,7 +131,7 @@ func (e *Engine) Hash() (uint64, error) {
 		h.Write(buffer)
 		words = words[n:]
 	}
-	if e.NGrams != nil { // any difference of gradients is in the sums of their squares
+	if e.NGrams != nil { // the sums of squares depend on every gradient
 		if err := binary.Write(h, binary.LittleEndian, e.NGrams.Squares); err != nil {
 			return 0, err
 		}

@@ -8,20 +8,20 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// relation is what attention knows of a query and a sampled token beside their rows: the factor
-// Rmul and the summand Radd of each score. A layer has one of its own, which keeps what the
-// forward leaves for the backward.
+// relation is the input of attention about a query and a sampled token: the factor Rmul and the
+// term Radd of each score. Each layer has its own, which holds the tensors of the forward pass that
+// the backward pass reads.
 type relation interface {
-	// forward records what attention reads of it.
+	// forward records the relative position bias that attention reads.
 	forward(l *layer) tensor.RelativeBias
-	// gradient declares what the backward of attention writes.
+	// gradient declares the tensors that the backward pass of attention writes.
 	gradient(l *layer) tensor.RelativeBiasGradient
-	// backward records the gradients of the parameters, and returns what that of the duplet
-	// weights receives [S, h].
+	// backward records the gradients of the parameters and returns the relation's part of the
+	// gradient of the duplet weights, [S, h].
 	backward(l *layer, g tensor.RelativeBiasGradient) (dp *tensor.Tensor)
 }
 
-// newRelation is that of a layer, nil for none.
+// newRelation returns the relation of a layer, or nil for none.
 func newRelation(c *config.Config) relation {
 	switch c.Relative {
 	case config.SinusoidRelation:
@@ -34,7 +34,7 @@ func newRelation(c *config.Config) relation {
 	return nil
 }
 
-// pairFeatures is how many features of a pair a relation weighs, of each head.
+// pairFeatures returns the number of features of a pair that each head weights.
 func pairFeatures(c *config.Config) int {
 	switch c.Relative {
 	case config.SinusoidRelation:
@@ -42,12 +42,12 @@ func pairFeatures(c *config.Config) int {
 	case config.DistanceRelation:
 		return len(seq.Points(c.FeatureNames)) / 3
 	case config.EdgeRelation:
-		return len(c.EdgeFeatureNames) + 1 // and 1, for there being an edge
+		return len(c.EdgeFeatureNames) + 1 // the features, and the number of edges
 	}
 	return 0
 }
 
-// relationParameters are the weights of the features of pairs, of Rmul and of Radd.
+// relationParameters returns the weights of a pair's features for Rmul and Radd.
 func relationParameters(c *config.Config, name string) (out []parameter) {
 	n := pairFeatures(c)
 	if n == 0 {
@@ -70,7 +70,7 @@ func relationParameters(c *config.Config, name string) (out []parameter) {
 	return out
 }
 
-// sinusoidRelation is that of two places in a sequence, by tables.
+// sinusoidRelation is the relation of two positions of a sequence, computed from tables.
 type sinusoidRelation struct{ tables tensor.Sinusoid }
 
 func (r *sinusoidRelation) forward(l *layer) tensor.RelativeBias {
@@ -94,7 +94,7 @@ func (r *sinusoidRelation) gradient(l *layer) tensor.RelativeBiasGradient {
 		DF: l.like(r.tables.F, l.name+"f.grad"), DG: l.like(r.tables.G, l.name+"g.grad")}
 }
 
-// backward folds the tables' gradients into their weights.
+// backward converts the gradients of the tables to gradients of their weights.
 func (r *sinusoidRelation) backward(l *layer, gradient tensor.RelativeBiasGradient) (dp *tensor.Tensor) {
 	g := gradient.(tensor.SinusoidGradient)
 	l.Launch(tensor.SinusoidBackward{
@@ -105,7 +105,7 @@ func (r *sinusoidRelation) backward(l *layer, gradient tensor.RelativeBiasGradie
 	return g.DP
 }
 
-// pairWeights are what relations have in common that weigh the features of a pair: see
+// pairWeights is the common part of relations that weight the features of a pair: see
 // [tensor.PairWeights].
 type pairWeights struct{}
 
@@ -131,7 +131,8 @@ func (pairWeights) backward(l *layer, gradient tensor.RelativeBiasGradient) (dp 
 	return dp
 }
 
-// distanceRelation is that of two points in space, and of their normals: see [tensor.DistanceBias].
+// distanceRelation is the relation of two points in space and of their normals: see
+// [tensor.DistanceBias].
 type distanceRelation struct{ pairWeights }
 
 func (r *distanceRelation) forward(l *layer) tensor.RelativeBias {

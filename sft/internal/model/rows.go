@@ -6,11 +6,11 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// rows predicts for a whole sequence, with u its pooled row:
+// rows predicts an output for a whole sequence. With u its pooled row:
 //
 //	outputs = out(u)
 //
-// or for a pair of sequences, with u and v their pooled rows:
+// For a pair of sequences with pooled rows u and v:
 //
 //	outputs = out(GELU(hidden([u, v, u∘v, u−v])))
 //
@@ -20,9 +20,9 @@ import (
 //	binary cross-entropy  −Σ_c w_c·y_c·log σ(z_c) + (1 − y_c)·log(1 − σ(z_c))
 //	Huber                 Σ_c h(z_c − y_c)
 //
-// with y the [config.Config.LossTargets]. The sum over a batch is divided by its terms: one for each example, or for
-// each target. w_c is that of [train.Settings.ClassWeights], 1 without. h is [config.SmoothL1] (Girshick, "Fast R-CNN",
-// ICCV 2015) or [config.Squared].
+// with y the [config.Config.LossTargets]. The sum over a batch is divided by its number of terms:
+// one per example, or one per target. w_c is an element of [train.Settings.ClassWeights], or 1. h
+// is [config.SmoothL1] (Girshick, "Fast R-CNN", ICCV 2015) or [config.Squared].
 type rows struct{ ofRows }
 
 func (rows) parameters(c *config.Config) []parameter {
@@ -78,7 +78,7 @@ func (rows) pack(p *packed, c *config.Config, e seq.Example, d Drawing) []int32 
 	return e.A
 }
 
-// lossFactors weighs classes, or the terms of the labels that a row has.
+// lossFactors weights classes, or the terms of positive labels.
 func (rows) lossFactors(c *config.Config, scale float64, weight []float64) LossFactors {
 	if c.Loss() == config.BinaryCrossEntropy {
 		return LossFactors{lossScales(c.NumLabels, scale, nil), lossScales(c.NumLabels, 1, weight)}
@@ -86,9 +86,9 @@ func (rows) lossFactors(c *config.Config, scale float64, weight []float64) LossF
 	return ofRows{}.lossFactors(c, scale, weight)
 }
 
-// adopt has the last layer predict the same numbers in the units of the data as it did where they were standardised by
-// the means μ and deviations σ of the source: with the own μ' and σ', its rows become w·σ/σ' and its biases
-// (b·σ + μ − μ')/σ'.
+// adopt changes the last layer so that it predicts the same numbers in the units of the data. The
+// source standardised numbers by means μ and deviations σ, and c by μ' and σ': weights become
+// w·σ/σ', biases (b·σ + μ − μ')/σ'.
 func (rows) adopt(c *config.Config, params *config.Parameters, weights []float32, source *config.Config) {
 	slice := func(name string) []float32 {
 		p, _ := params.Lookup(name)
@@ -99,7 +99,7 @@ func (rows) adopt(c *config.Config, params *config.Parameters, weights []float32
 	for i, to := range c.Numbers {
 		from := source.Numbers[i]
 		if from.Mean == to.Mean && from.Divisor() == to.Divisor() {
-			continue // with the same bits
+			continue // keeps the same bits
 		}
 		bias[i] = float32((float64(bias[i])*from.Divisor() + from.Mean - to.Mean) / to.Divisor())
 		row, scale := weight[i*width:(i+1)*width], from.Divisor()/to.Divisor()

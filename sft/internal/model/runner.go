@@ -11,7 +11,7 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// Runner runs forward passes of one model on a device, one in each slot. It is safe for concurrent use.
+// Runner runs forward passes of one model on a device, one per slot. It is safe for concurrent use.
 type Runner struct {
 	engine *Engine
 	shares int64 // the runner has 1/shares of the device's memory; 0 means 1
@@ -19,7 +19,7 @@ type Runner struct {
 	urgent chan *Slot // slots for urgent passes; nil if the device is not preemptive
 }
 
-// OpenRunner puts weights on a device, of whose memory the runner has one share.
+// OpenRunner copies weights to a device. The runner uses 1/shares of the device's memory.
 func OpenRunner(c *config.Config, weights []float32, ngrams *config.NGramTable, device any,
 	shares int) (*Runner, error) {
 	e, err := OpenEngine(c, weights, ngrams, device)
@@ -35,7 +35,7 @@ func OpenRunner(c *config.Config, weights []float32, ngrams *config.NGramTable, 
 	return r, nil
 }
 
-// NewRunner runs passes of an engine in a number of slots.
+// NewRunner returns a runner for an engine with this number of slots.
 func NewRunner(e *Engine, slots int) *Runner {
 	r := &Runner{engine: e, slots: make(chan *Slot, slots)}
 	for range slots {
@@ -47,27 +47,27 @@ func NewRunner(e *Engine, slots int) *Runner {
 // Close frees the device's memory.
 func (r *Runner) Close() { r.engine.Close() }
 
-// Config is the configuration of the model.
+// Config returns the configuration of the model.
 func (r *Runner) Config() *config.Config { return r.engine.Config }
 
-// Kernels names what computes.
+// Kernels returns the name of the device's kernels.
 func (r *Runner) Kernels() string { return r.engine.Device.Kernels() }
 
 // Preemptive reports whether the device preempts other passes for urgent ones.
 func (r *Runner) Preemptive() bool { return r.urgent != nil }
 
-// Reserve has the device leave n threads to the rest of the program, if it shares them.
+// Reserve asks the device to leave n threads to the rest of the program, if it uses CPU threads.
 func (r *Runner) Reserve(n int) {
 	if p, ok := tensor.Capability[tensor.Preemptive](r.engine.Device); ok {
 		p.Reserve(n)
 	}
 }
 
-// SlotCount is the number of passes that run concurrently.
+// SlotCount returns the number of passes that run concurrently.
 func (r *Runner) SlotCount() int { return cap(r.slots) }
 
-// Results runs passes of a mode and hands the results of each to f, with the index of its
-// first example and their number.
+// Results runs passes of a mode and calls f with the results of each, the index of its first
+// example and the number of its examples.
 func (r *Runner) Results(ctx context.Context, examples []seq.Example, mode PassMode,
 	f func(at, n int, x *Result)) error {
 	err := TryInParallel(r.threads(ctx, 1), len(examples), func(i int) error {
@@ -88,7 +88,7 @@ func (r *Runner) Results(ctx context.Context, examples []seq.Example, mode PassM
 	})
 }
 
-// Measured is what a measurement adds up of each example.
+// Measured returns the outputs of an evaluation's passes for each example.
 func (r *Runner) Measured(ctx context.Context, examples []seq.Example) ([][]float32, error) {
 	out := make([][]float32, len(examples))
 	mode := EvaluationMode(r.engine.Config)
@@ -108,7 +108,7 @@ func (r *Runner) Measured(ctx context.Context, examples []seq.Example) ([][]floa
 	return out, nil
 }
 
-// measuredNumbers is how many numbers a measurement has of an example.
+// measuredNumbers returns the number of outputs of an evaluation for an example.
 func measuredNumbers(c *config.Config, e seq.Example) int {
 	if EvaluationMode(c) == LossMode {
 		return 1
@@ -116,7 +116,7 @@ func measuredNumbers(c *config.Config, e seq.Example) int {
 	return c.LogitCount(e)
 }
 
-// SharedMeasured is measured of all ranks together; c is nil for a single process.
+// SharedMeasured is Measured, shared by all ranks; c is nil for a single process.
 func (r *Runner) SharedMeasured(ctx context.Context, c distributed.Communicator,
 	examples []seq.Example) ([][]float32, error) {
 	if c == nil {
@@ -131,9 +131,8 @@ func (r *Runner) SharedMeasured(ctx context.Context, c distributed.Communicator,
 	})
 }
 
-// eachPass cuts examples into passes of a mode and calls f with each, the index of
-// its first example and a slot of its own, several concurrently. The first error ends
-// it.
+// eachPass splits examples into passes of a mode and calls f for each with its own slot and the
+// index of its first example. Several calls run concurrently. The first error stops the others.
 func (r *Runner) eachPass(ctx context.Context, examples []seq.Example, mode PassMode,
 	f func(ctx context.Context, l *Slot, at int, g []seq.Example) error) error {
 	plan := r.Limits(mode)
@@ -172,8 +171,8 @@ func (r *Runner) eachPass(ctx context.Context, examples []seq.Example, mode Pass
 	return context.Cause(ctx)
 }
 
-// threads are those of a call that make each of a number of passes ready. Beside one that somebody
-// waits for or much else, it is no more than need be.
+// threads returns the number of threads that prepare each of several passes of a call. Urgent and
+// patient calls use no more than the minimum.
 func (r *Runner) threads(ctx context.Context, passes int) int {
 	if tensor.IsUrgent(ctx) || tensor.IsPatient(ctx) {
 		return r.engine.packers

@@ -6,10 +6,10 @@ import (
 
 // sampling is a learned sample of the tokens of each sequence, for a layer or for a pooling.
 type sampling struct {
-	rows  tensor.Axis   // sampled rows
-	most  int           // tokens sampled of a sequence, each mixed with a partner
+	rows  tensor.Axis   // axis of the sampled rows
+	most  int           // maximum number of duplets per sequence
 	layer int           // layer number in the addresses of random numbers
-	batch *tensor.Batch // whose SampleOffset is that of the rows
+	batch *tensor.Batch // batch whose SampleOffset belongs to the sampled rows
 
 	sample tensor.Sample
 	duplet tensor.Duplet
@@ -35,8 +35,8 @@ func (m *emitter) sampler(name string, s *sampling, x *tensor.Tensor) {
 	m.Launch(s.duplet)
 }
 
-// samplerBackward adds to the gradient dx of the tokens, given that of the duplets and what
-// the gradients of their weights receive beside, nil for nothing.
+// samplerBackward adds to the gradient dx of the tokens. dduplet is the gradient of the duplets; dp
+// is an additional gradient of their weights, or nil.
 func (m *emitter) samplerBackward(name string, s *sampling, dx, dduplet, dp *tensor.Tensor) {
 	dscore := m.like(s.sample.Score, name+"score.grad")
 	m.Launch(tensor.DupletBackward{DX: dx, DScore: dscore, DY: dduplet, DP: dp, P: s.duplet.P,

@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/configtest"
 )
 
-// TestFeatureScales: the input layer reads the steps of a series standardised by the training split,
-// whatever their unit, and points in their units.
+// TestFeatureScales checks that the input layer reads the steps of a series standardised by the
+// training split, and points in their own units.
 func TestFeatureScales(t *testing.T) {
 	rows := [][][]float32{{{5001, 7}, {5003, 7}}, {{4999, 7}, {4997, 7}, {5000, 7}}}
 	c := configtest.TinyConfig()
@@ -26,11 +26,11 @@ func TestFeatureScales(t *testing.T) {
 	p := &packed{position: make([]int32, 3), offset: []int32{0}}
 	p.addFeatures(c, []seq.Example{{Features: rows[1]}}, 1)
 	if want := []float32{-0.5, 0, -1.5, 0, 0, 0}; !slices.Equal(p.features, want) {
-		t.Errorf("read %v, want %v", p.features, want)
+		t.Errorf("the input layer reads %v, want %v", p.features, want)
 	}
 	again := must.Get(config.Parse(must.Get(json.Marshal(c))(t)))(t)
 	if !slices.Equal(again.FeatureScales, c.FeatureScales) {
-		t.Errorf("read back %+v", again.FeatureScales)
+		t.Errorf("the scales are read back as %+v", again.FeatureScales)
 	}
 	c.FeatureScales[0].Deviation = 1e-300
 	must.Fail(t, "token 0: v is 1, expected a number within float32 once it is standardised by mean 5000")(struct{}{},
@@ -51,6 +51,6 @@ func TestFeatureScales(t *testing.T) {
 	must.Succeed(t, c.DescribeDataset(configtest.SeriesSet(t, seq.PositionNames, [][]float32{{1, 2, 3}},
 		[][]float32{{3, 2, 1}})))
 	if c.FeatureScales != nil {
-		t.Errorf("points are standardised by %+v", c.FeatureScales)
+		t.Errorf("points are standardised by %+v, want nil", c.FeatureScales)
 	}
 }

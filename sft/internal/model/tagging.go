@@ -6,14 +6,15 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// tagging predicts the label of each token, its tag, with x_t the last layer's row of token t:
+// tagging predicts the label of each token, its tag. With x_t the row of token t after the last
+// layer:
 //
 //	logits_t = out(final_norm(x_t))    (no final_norm under post-norm)
 //	loss     = Σ_t w_tag · (log Σ_c exp(logits_tc) − logits_t,tag)
 //
-// over the tokens that have a tag, divided by their number in the batch, or by 1 if there are
-// none; w are [train.Settings.ClassWeights]. A token of [seq.NoLabel] is read as any other, and has no
-// loss. A whole sequence is embedded as the mean of final_norm(x_t) over its tokens.
+// The sum is over the tokens with a tag and is divided by their number in the batch, or by 1 if
+// there are none. w are the [train.Settings.ClassWeights]. A token with [seq.NoLabel] is an input
+// without a loss. The embedding of a whole sequence is the mean of final_norm(x_t) over its tokens.
 //
 // Source: Devlin, Chang, Lee, Toutanova, "BERT: Pre-training of Deep Bidirectional
 // Transformers for Language Understanding", NAACL 2019, section 5.3.
@@ -28,7 +29,7 @@ func (tagging) readout(m *emitter, p *recordedPass) readout {
 	return &tokenRows{emitter: m, pass: p}
 }
 
-// tokenRows reads the rows of all tokens, for a pass without a loss, and their mean beside.
+// tokenRows reads the rows of all tokens for a pass without a loss, and also computes their mean.
 type tokenRows struct {
 	*emitter
 	pass *recordedPass
@@ -61,7 +62,7 @@ func (tagging) Divisor(_ *config.Config, batch []seq.Example, _ Drawing) (n int)
 	return max(1, n)
 }
 
-// TaggedTokens is how many tokens of an example have a tag.
+// TaggedTokens returns the number of tokens of an example with a tag.
 func TaggedTokens(e seq.Example) (n int) {
 	for _, label := range e.Labels {
 		if label != seq.NoLabel {
@@ -73,7 +74,7 @@ func TaggedTokens(e seq.Example) (n int) {
 
 func (tagging) evaluation() PassMode { return InferMode }
 
-// pack adds the tokens of an example that have a tag.
+// pack adds the tagged tokens of an example as targets.
 func (tagging) pack(p *packed, _ *config.Config, e seq.Example, d Drawing) []int32 {
 	if !d.Mode.loss() {
 		return e.A
@@ -101,7 +102,7 @@ func (tagging) weigh(b *packed, losses []float32, weight []float64) {
 	}
 }
 
-// read has the logits of all tokens, in a pass without a loss.
+// read returns the number of tokens as rows of logits, for a pass without a loss.
 func (tagging) read(p *recordedPass, b *packed) (pooled, logits int) {
 	if p.Loss != nil {
 		return 0, 0

@@ -9,7 +9,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// RunTogether computes the examples of each slot in one program, and downloads the results.
+// RunTogether computes the examples of each slot in one program and downloads the results.
 func RunTogether(ctx context.Context, slots []*Slot, examples [][]seq.Example, results []*Result, d Drawing) error {
 	e := slots[0].engine
 	var shape passShape
@@ -39,11 +39,11 @@ func RunTogether(ctx context.Context, slots []*Slot, examples [][]seq.Example, r
 	return nil
 }
 
-// errFound ends a search.
+// errFound ends a search early.
 var errFound = errors.New("found")
 
-// Diagnose runs a micro-batch again, launch by launch, to name the first tensor that
-// holds a value that is not finite.
+// Diagnose repeats a micro-batch launch by launch and returns the name of the first tensor with a
+// value that is not finite.
 func (l *Slot) Diagnose(ctx context.Context, examples []seq.Example, d Drawing) (name string, err error) {
 	if name, bad := l.badWeight(); bad {
 		return name, nil
@@ -56,7 +56,7 @@ func (l *Slot) Diagnose(ctx context.Context, examples []seq.Example, d Drawing) 
 	counts := l.batch.counts.Words()
 	err = p.Inspect(ctx, l.Memory, 0, len(p.Program.Segments), func(k tensor.Kernel) error {
 		for _, t := range tensor.Writes(k) {
-			// A table's entries beyond the longest sequence hold nothing.
+			// The entries of a table after the longest sequence are not initialised.
 			if _, table := k.(tensor.Sinusoid); table || t.Region != tensor.Arena || t.Int {
 				continue
 			}

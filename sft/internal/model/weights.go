@@ -9,17 +9,17 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// CheckpointFile holds all that a resume needs, in one file: it is replaced
-// whole or not at all.
+// CheckpointFile is the path of the checkpoint in a run directory. It is a single file, so that it
+// can be replaced atomically.
 const CheckpointFile = "last/checkpoint.safetensors"
 
-// The files of a model directory.
+// Names of the files in a model directory.
 const (
 	ConfigFile  = "config.json"
 	WeightsFile = "model.safetensors"
 )
 
-// ReadTensors reads the tensors and the metadata of a file of a model or a checkpoint.
+// ReadTensors reads the tensors and the metadata of a model or checkpoint file.
 func ReadTensors(c *config.Config, path string) ([]safetensors.Tensor, map[string]string, error) {
 	if c.NGrams != nil {
 		return safetensors.ReadMixed(path)
@@ -43,8 +43,8 @@ func CheckFile(c *config.Config, path string) error {
 	return nil
 }
 
-// checkShapes reports a tensor that is missing, has another shape or type, or is neither part of the parameters nor
-// among others that the model has.
+// checkShapes returns an error if a tensor is missing, has another shape or type, or is in neither
+// p nor others.
 func checkShapes(p *config.Parameters, tensors, others []safetensors.Tensor) error {
 	found := make(map[string]safetensors.Tensor, len(tensors))
 	for _, t := range tensors {
@@ -76,11 +76,11 @@ func checkShapes(p *config.Parameters, tensors, others []safetensors.Tensor) err
 	return nil
 }
 
-// CheckSize compares the weights that a configuration needs with the bytes of
-// the file before memory is taken for them.
+// CheckSize compares the size of a file with the weights that a configuration needs, before they
+// are allocated.
 func CheckSize(size int64, c *config.Config) error {
-	// The sum in floating point, and without a list of all parameters: a hostile
-	// configuration that is valid must not make it overflow.
+	// The sum is in floating point and without a list of all parameters, so that a valid but
+	// malicious configuration cannot make it overflow.
 	words := func(list []parameter) (n float64) {
 		for _, p := range list {
 			n += float64(p.size())
@@ -95,8 +95,8 @@ func CheckSize(size int64, c *config.Config) error {
 	return nil
 }
 
-// Gather puts named tensors in their places of a range. Each must be there,
-// with its shape and finite values; prefix is put before each name.
+// Gather copies named tensors, with prefix before each name, into a slice with the layout of p. A
+// missing tensor, another shape or a value that is not finite is an error.
 func Gather(p *config.Parameters, tensors []safetensors.Tensor, prefix string) ([]float32, error) {
 	byName := make(map[string]safetensors.Tensor, len(tensors))
 	for _, t := range tensors {
@@ -119,7 +119,7 @@ func Gather(p *config.Parameters, tensors []safetensors.Tensor, prefix string) (
 	return words, nil
 }
 
-// TensorsOf lists the parts of a range under their names.
+// TensorsOf returns the parameters in words as tensors with their names.
 func TensorsOf(p *config.Parameters, words []float32, prefix string) []safetensors.Tensor {
 	var out []safetensors.Tensor
 	for _, q := range p.List {
