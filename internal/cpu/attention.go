@@ -12,8 +12,8 @@ import (
 func init() { register(whole(attention)) }
 
 const (
-	queryTile = 128 // queries that share the work on a key, and its windows of the tables
-	keyTile   = 64  // keys whose scores are kept at a time
+	queryTile = 128 // queries per tile; they share the work on each key and its windows of the tables
+	keyTile   = 64  // keys per tile, whose scores are in memory together
 	sumKeys   = 256 // keys whose contributions are summed before they are added to the total
 )
 
@@ -23,13 +23,13 @@ var (
 	standardScale = float32(1 / math.Sqrt(1-1/math.Pi))
 )
 
-// attentionRun has the parameters of a launch that forward and backward share.
+// attentionRun holds the parameters that the forward and the backward pass of a launch share.
 type attentionRun struct {
 	tensor.Attention
 	sequences
 	run                    *run
 	q, k, v, o, norm, leak []float32
-	values                 []float32 // [heads, sampled rows, dh] v, head by head; in the forward pass
+	values                 []float32 // [heads, sampled rows, dh] values v, grouped by head; forward only
 	count                  []int32
 	deadRows               *int32
 	relativeBias           relativeBias
@@ -54,7 +54,7 @@ func newAttentionRun(r *run, k tensor.Attention, grad tensor.RelativeBiasGradien
 	return a
 }
 
-// leakOf returns the leak of a sequence and head.
+// leakOf returns the leak of a head for sequence b.
 func (a *attentionRun) leakOf(b, head int) float32 {
 	if a.leak == nil {
 		return 0
@@ -62,26 +62,26 @@ func (a *attentionRun) leakOf(b, head int) float32 {
 	return a.leak[b*a.Heads+head]
 }
 
-// head returns the channels of a head from packed row j of x [rows, d] on.
+// head returns the channels of a head, starting at packed row j of x [rows, d].
 func (a *attentionRun) head(x []float32, j, head int) []float32 { return x[j*a.d+head*a.dh:] }
 
-// keys returns the packed rows of sequence b's sampled keys in use.
+// keys returns the range of packed rows that hold the sampled keys of sequence b.
 func (a *attentionRun) keys(b int) (lo, end int) {
 	lo, _ = a.sampled(b)
 	end = lo + int(a.count[b])
-	_ = a.k[lo*a.d : end*a.d : len(a.k)] // checks the range, as their number determines memory and addresses
+	_ = a.k[lo*a.d : end*a.d : len(a.k)] // checks the range: the number of keys determines memory and addresses
 	return lo, end
 }
 
-// queries is a tile of queries of one sequence and head. The kernels process whole vectors. A
-// partial last tile of a sequence begins early, and its first queries, which belong to the previous
-// tile, are not written. Sequences shorter than a vector use the kernels in Go.
+// queries is a tile of queries of one sequence and head. The kernels process whole vectors, so a
+// partial last tile begins early and overlaps the previous tile. The results of the overlapping
+// queries are discarded. Sequences shorter than a vector use the kernels in Go.
 type queries struct {
 	b, head  int
 	row      int // packed row of the first query
-	position int // its position in the sequence
+	position int // position of the first query in the sequence
 	n, skip  int
-	stride   int // stride of a key's row of scores
+	stride   int // floats between the scores of consecutive keys
 	kernels  *simd.Kernels
 	worker   *worker
 }
@@ -94,7 +94,7 @@ func (a *attentionRun) tiles(n int) int {
 	return (n + queryTile - 1) / queryTile
 }
 
-// tile returns tile i of sequence b.
+// tile returns tile i of a head of sequence b.
 func (a *attentionRun) tile(w *worker, b, head, i int) queries {
 	lo, hi := a.tokens(b)
 	length := hi - lo
@@ -118,11 +118,11 @@ func (a *attentionRun) tile(w *worker, b, head, i int) queries {
 
 // forwardScratch is a worker's memory for one tile.
 type forwardScratch struct {
-	s         []float32 // [keyTile, stride] A, later the numerators of the probabilities
+	s         []float32 // [keyTile, stride] scores A, then the numerators of the probabilities
 	q         []float32 // [dh, stride] the queries, transposed
 	out       []float32 // [dh, stride] Σ P v, transposed
-	sum, part []float32 // [stride] Σ of the numerators, in total and of a block of keys
-	top, next []float32 // [stride] softmax: the largest score before and after a tile of keys
+	sum, part []float32 // [stride] Σ of the numerators: total, and sum over a block of keys
+	top, next []float32 // [stride] softmax: maximum score before and after a tile of keys
 }
 
 func newForwardScratch(w *worker, stride, dh int) forwardScratch {
@@ -145,10 +145,10 @@ func attention(r *run, k tensor.Attention) {
 	}
 }
 
-// eachTile distributes every tile of every sequence and head to workers. The tiles of a head are
-// consecutive, as they share keys and parts of the tables.
+// eachTile calls f on the workers for every tile of every sequence and head. The tiles of a head
+// are consecutive because they share keys and parts of the tables.
 func (a *attentionRun) eachTile(f func(t queries)) {
-	first := make([]int, a.n+1) // first piece of each sequence
+	first := make([]int, a.n+1) // index of each sequence's first tile
 	for b := range a.n {
 		lo, hi := a.tokens(b)
 		first[b+1] = first[b] + a.tiles(hi-lo)*a.Heads
@@ -161,9 +161,9 @@ func (a *attentionRun) eachTile(f func(t queries)) {
 	})
 }
 
-// lookAhead prefetches distant memory before a tile of keys from at on: a part of the rows of x
-// after the tile of queries, and of the rows of y that the tile will write. It may prefetch too
-// much or nothing.
+// lookAhead prefetches memory that later tiles need, before the tile of keys that begins at row at.
+// It prefetches some rows of each x behind the tile of queries, and some rows of y that the tile
+// will write. It may prefetch too much or nothing.
 func (a *attentionRun) lookAhead(t queries, at int, y []float32, x ...[]float32) {
 	lo, end := a.keys(t.b)
 	parts := (end - lo + keyTile - 1) / keyTile
@@ -186,8 +186,8 @@ func (a *attentionRun) loadQueries(t queries, q []float32) {
 	t.kernels.Transpose(q, t.stride, a.head(a.q, t.row, t.head), a.d, t.n, a.dh)
 }
 
-// packValues copies the values so that those of a head are contiguous: every tile of queries reads
-// them.
+// packValues copies the values so that the values of each head are contiguous, because every tile
+// of queries reads them.
 func (a *attentionRun) packValues() {
 	rows := a.run.rows(a.V)
 	a.values = a.run.parts(rows * a.d)
@@ -199,7 +199,7 @@ func (a *attentionRun) packValues() {
 	})
 }
 
-// copyHead packs the head's channels of rows lo … lo+n−1 of x with width floats per row.
+// copyHead copies a head's channels of rows lo … lo+n−1 of x to dst, with width floats per row.
 func (a *attentionRun) copyHead(dst, x []float32, lo, n, head, width int) {
 	for j := range n {
 		row := dst[j*width:][:width]
@@ -207,8 +207,8 @@ func (a *attentionRun) copyHead(dst, x []float32, lo, n, head, width int) {
 	}
 }
 
-// scores computes the unscaled scores m of packed keys (ldk apart) and the tile's transposed
-// queries.
+// scores computes the unscaled scores m of a tile's transposed queries and packed keys, whose rows
+// are ldk floats apart.
 func (a *attentionRun) scores(t queries, s, q, k []float32, ldk, keys int) {
 	switch a.Score {
 	case tensor.Lily:
@@ -228,8 +228,8 @@ func (a *attentionRun) scores(t queries, s, q, k []float32, ldk, keys int) {
 	}
 }
 
-// reluTile computes attention for a tile of queries with ReLU weights. There is no maximum to
-// subtract: numerator and denominator are plain sums.
+// reluTile computes attention with ReLU weights for a tile of queries. Unlike softmax it needs no
+// maximum: numerator and denominator are plain sums.
 func (a *attentionRun) reluTile(t queries) {
 	f := newForwardScratch(t.worker, t.stride, a.dh)
 	a.loadQueries(t, f.q)
@@ -259,7 +259,7 @@ func (a *attentionRun) reluTile(t queries) {
 	a.storeOutput(t, &f)
 }
 
-// storeOutput multiplies the sums by the inverses in f.sum and stores them.
+// storeOutput multiplies the tile's output by the inverse sums in f.sum and stores it.
 func (a *attentionRun) storeOutput(t queries, f *forwardScratch) {
 	t.kernels.ScaleRows(f.out, t.stride, a.dh, t.n, f.sum)
 	t.kernels.Transpose(a.head(a.o, t.row+t.skip, t.head), a.d, f.out[t.skip:], t.stride, a.dh, t.n-t.skip)
@@ -273,7 +273,7 @@ func (a *attentionRun) weigh(t queries, f *forwardScratch, at, keys int) {
 	p.Mul(c, simd.Matrix{Data: v, Row: 1, Col: a.dh}, p.View(f.s, t.stride, keys, t.n), c, a.dh)
 }
 
-// countDead counts the rows without a positive score.
+// countDead counts the queries without a positive score.
 func (a *attentionRun) countDead(sum []float32) {
 	if a.deadRows == nil {
 		return

@@ -9,8 +9,9 @@ import (
 
 func init() { register(whole(attentionBackward)) }
 
-// attentionBackward assigns some heads to one worker, which processes the sequences and their tiles
-// of queries in order: every sum over queries has a fixed order without a reduction.
+// attentionBackward computes the gradients of attention. A worker owns some heads and processes the
+// sequences and their tiles in order, so that every sum over queries has a fixed order without a
+// reduction.
 func attentionBackward(r *run, k tensor.AttentionBackward) {
 	a := newAttentionRun(r, k.Forward, k.Gradient)
 	g := &attentionGradient{attentionRun: a, dq: r.floats(k.DQ), dk: r.floats(k.DK),
@@ -35,7 +36,7 @@ func attentionBackward(r *run, k tensor.AttentionBackward) {
 	r.each((a.Heads+group-1)/group, func(w *worker, piece int) {
 		for b := range a.n {
 			if w == r.self {
-				r.yield() // a piece is long
+				r.yield() // a piece takes long
 			}
 			g.sequence(w, b, piece*group, min(a.Heads, (piece+1)*group))
 		}
@@ -46,7 +47,7 @@ type attentionGradient struct {
 	*attentionRun
 	dq, dk, dv, do, dleak []float32
 	channels              int // dh rounded up to whole vectors, for the scores
-	columns               int // dh and the padding that the products read
+	columns               int // dh and the padding that the matrix products read
 }
 
 // roundUp returns the smallest multiple of step that is at least n.
@@ -58,7 +59,7 @@ type headScratch struct {
 	dleak        float32
 }
 
-// kept returns the size of a headScratch.
+// kept returns the size of a headScratch in floats.
 func (g *attentionGradient) kept(keys int) int { return keys * (2*g.channels + g.dh + g.columns) }
 
 func (g *attentionGradient) newHead(memory []float32, keys int) headScratch {
@@ -67,7 +68,7 @@ func (g *attentionGradient) newHead(memory []float32, keys int) headScratch {
 		dv: next(keys * g.columns)}
 }
 
-// cut returns a function that allocates consecutive parts of memory.
+// cut returns a function that returns consecutive parts of memory.
 func cut(memory []float32) func(size int) []float32 {
 	return func(size int) []float32 {
 		y := memory[:size:size]
@@ -92,15 +93,15 @@ type backwardScratch struct {
 	ones           []float32 // [channels]
 }
 
-// widest is the stride of the largest tile.
+// widest is the maximum stride of a tile.
 const widest = queryTile + 16
 
-// packed returns the size of queries or keys as a packed right factor.
+// packed returns the size in floats of queries or keys as a packed right factor.
 func (g *attentionGradient) packed() int {
 	return g.run.device.simd.PackedSize(max(widest, keyTile), g.dh)
 }
 
-// shared returns the size of a backwardScratch.
+// shared returns the size of a backwardScratch in floats.
 func (g *attentionGradient) shared() int {
 	c := g.channels
 	return 2*keyTile*widest + 3*g.dh*widest + widest*(3*c+g.columns) + 3*widest + keyTile*(1+c) + g.packed() + c
@@ -121,9 +122,9 @@ func (g *attentionGradient) newScratch(memory []float32) backwardScratch {
 	return b
 }
 
-// together returns the number of heads that a worker processes side by side: their channels are in
-// one row, which is then loaded once. It is the maximum that keeps all threads as busy as single
-// heads would, and whose memory fits the second-level cache.
+// together returns the number of heads that a worker processes concurrently. Their channels are
+// adjacent in a row, which is then loaded only once. The result is the largest number that keeps
+// all threads as busy as single heads would and whose memory fits the second-level cache.
 func (g *attentionGradient) together() int {
 	const most = 1 << 16 // floats
 	keys := 0
@@ -131,7 +132,7 @@ func (g *attentionGradient) together() int {
 		lo, end := g.keys(b)
 		keys = max(keys, end-lo)
 	}
-	turns := func(group int) int { // rounds per worker, each of one head
+	turns := func(group int) int { // groups of heads per worker
 		pieces := (g.Heads + group - 1) / group
 		return (pieces + g.run.device.threads - 1) / g.run.device.threads * group
 	}
@@ -144,7 +145,7 @@ func (g *attentionGradient) together() int {
 	return group
 }
 
-// sequence computes the gradients of one sequence and some of its heads.
+// sequence computes the gradients of sequence b for heads from … to−1.
 func (g *attentionGradient) sequence(w *worker, b, from, to int) {
 	lo, end := g.keys(b)
 	keys := end - lo
@@ -178,9 +179,9 @@ func (g *attentionGradient) sequence(w *worker, b, from, to int) {
 	}
 }
 
-// load fills the scratch with the data of the tile's queries, and returns their gradient of the
-// leak. With delta = Σ dO·O, softmax needs dP − delta, ReLU weights (dP − delta)/Z. Queries that
-// belong to the previous tile contribute nothing.
+// load fills the scratch with the data of the tile's queries, and returns their contribution to the
+// gradient of the leak. With delta = Σ dO·O, softmax needs dP − delta, ReLU weights (dP − delta)/Z.
+// Queries that overlap the previous tile contribute nothing.
 func (g *attentionGradient) load(x *backwardScratch, t queries, softmax bool) (dleak float32) {
 	clear(x.dq)
 	g.loadQueries(t, x.qt)
@@ -206,7 +207,7 @@ func (g *attentionGradient) load(x *backwardScratch, t queries, softmax bool) (d
 	return dleak
 }
 
-// rows transposes vectors over the lanes, [dh, stride], to rows of width floats, padded with 0.
+// rows transposes src [dh, stride] to dst with rows of width floats, padded with 0.
 func (g *attentionGradient) rows(t queries, dst []float32, width int, src []float32) {
 	if width > g.dh {
 		clear(dst[:t.n*width])
@@ -214,7 +215,8 @@ func (g *attentionGradient) rows(t queries, dst []float32, width int, src []floa
 	t.kernels.Transpose(dst, width, src, t.stride, g.dh, t.n)
 }
 
-// tile computes the gradients of a tile of queries and returns their gradient of the leak.
+// tile computes the gradients of a tile of queries and returns its contribution to the gradient of
+// the leak.
 func (g *attentionGradient) tile(x *backwardScratch, t queries, lo, keys int) (dleak float32) {
 	softmax := g.Probability == tensor.Softmax
 	dleak = g.load(x, t, softmax)
@@ -247,7 +249,7 @@ func (g *attentionGradient) tile(x *backwardScratch, t queries, lo, keys int) (d
 	return dleak
 }
 
-// weightGradients computes d[j][r] = dO_r·v_j + delta_r for n keys from at on.
+// weightGradients computes d[j][r] = dO_r·v_j + delta_r for n keys, starting at key at.
 func (g *attentionGradient) weightGradients(x *backwardScratch, t queries, at, n int) {
 	p := &g.run.device.simd.Products
 	p.Mul(simd.Rows(x.d, t.stride), simd.Rows(x.v[at*g.dh:], g.dh), p.View(x.dot, t.stride, g.dh, t.n),
@@ -273,8 +275,8 @@ func (g *attentionGradient) softmaxWeights(x *backwardScratch, t queries, at, n 
 	}
 }
 
-// scoreGradients computes the gradients through the scores of n keys from at on. The scores'
-// gradients are in s, and their sums in total.
+// scoreGradients adds the gradients that flow through the scores of n keys, starting at key at. x.s
+// holds the gradients of the scores, x.total their sums over queries.
 func (g *attentionGradient) scoreGradients(x *backwardScratch, t queries, at, n int) {
 	c := g.channels
 	k, part := x.k[at*c:], x.dkPart[:n*c]
@@ -300,7 +302,7 @@ func (g *attentionGradient) scoreGradients(x *backwardScratch, t queries, at, n 
 				x.total[j] *= standardScale
 			}
 		}
-		g.run.device.simd.AddOuter(part, x.total[:n], x.ones) // the part that does not depend on the queries
+		g.run.device.simd.AddOuter(part, x.total[:n], x.ones) // the term that does not depend on the queries
 		t.kernels.Maxout.Backward(x.s, t.stride, t.n, x.q, x.part, k, part, n, c)
 	}
 	g.run.addTo(x.dk[at*c:][:n*c], part)

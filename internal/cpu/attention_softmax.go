@@ -6,8 +6,8 @@ import (
 	"github.com/sftseq/sftseq/internal/fmath"
 )
 
-// softmaxTile is reluTile for softmax: it subtracts the running maximum, and rescales earlier sums
-// when the maximum grows.
+// softmaxTile computes softmax attention for a tile of queries. It subtracts the running maximum,
+// and rescales earlier sums when the maximum grows.
 func (a *attentionRun) softmaxTile(t queries) {
 	f := newForwardScratch(t.worker, t.stride, a.dh)
 	a.loadQueries(t, f.q)

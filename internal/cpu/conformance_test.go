@@ -9,9 +9,9 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor/conformance"
 )
 
-// TestConformance checks that the kernels of every instruction set of this machine are correct, and
-// the number of threads changes no bit. With -short, such as under the race detector, it only tests
-// the best instruction set and Go.
+// TestConformance checks the kernels of every instruction set of this machine, and that the number
+// of threads does not change a bit of the result. With -short, for instance under the race
+// detector, it only tests the best instruction set and the kernels in Go.
 func TestConformance(t *testing.T) {
 	levels := simd.Levels()
 	if testing.Short() && len(levels) > 2 {

@@ -8,12 +8,12 @@ import (
 
 func init() { register(byRows(convolution), byRows(convolutionBackward)) }
 
-// convolution reads rows around its block directly: another launch has written them.
+// convolution may read rows outside its block directly, because an earlier launch has written them.
 func convolution(r *run, k tensor.Convolution) rowwise {
 	s, d, reach := r.sequences(k.Batch), k.X.Width(), k.Weight.Shape[0]/2
 	y, a, x := r.floats(k.Y), r.floats(k.A), r.floats(k.X)
 	weight, bias := r.floats(k.Weight), r.floats(k.Bias)
-	z := y // holds the sum, and then its GELU
+	z := y // z holds the sum first, then its GELU
 	if k.Z != nil {
 		z = r.floats(k.Z)
 	}
@@ -27,13 +27,13 @@ func convolution(r *run, k tensor.Convolution) rowwise {
 	}}
 }
 
-// convolutionBackward reads a row of X once, for DX and for the weights: both need the same rows of
-// DZ.
+// convolutionBackward reads each row of X once for both DX and the weights, because both need the
+// same rows of DZ.
 func convolutionBackward(r *run, k tensor.ConvolutionBackward) rowwise {
 	s, d, taps, rows := r.sequences(k.Batch), k.X.Width(), k.Weight.Shape[0], r.rows(k.X)
 	reach := taps / 2
 	dx, dz, x, weight := r.floats(k.DX), r.floats(k.DZ), r.floats(k.X), r.floats(k.Weight)
-	size := (taps + 1) * d // size of the sums of a block
+	size := (taps + 1) * d // floats per block of partial sums
 	parts, ones := r.parts(blocks(rows)*size), r.parts(rowBlock)
 	for i := range ones {
 		ones[i] = 1
@@ -45,7 +45,7 @@ func convolutionBackward(r *run, k tensor.ConvolutionBackward) rowwise {
 		if !k.Accumulate {
 			clear(dx[lo*d : hi*d])
 		}
-		s.eachRun(lo, hi, reach, k.Dilation, func(lo, hi, before, after int) { // the taps are reversed
+		s.eachRun(lo, hi, reach, k.Dilation, func(lo, hi, before, after int) { // dilated taps in reverse order
 			from, to := (reach-after)*d, (reach+before+1)*d
 			r.device.simd.ConvolutionBackward(dx[lo*d:hi*d], dweight[from:to], dz[(lo-before*k.Dilation)*d:],
 				x[lo*d:hi*d], weight[from:to], d, k.Dilation*d)
@@ -54,10 +54,10 @@ func convolutionBackward(r *run, k tensor.ConvolutionBackward) rowwise {
 	}, finish: func() { r.sumParts(parts, r.floats(k.DWeight), r.floats(k.DBias)) }}
 }
 
-// eachRun splits the rows lo … hi−1 into runs with the same number of neighbours at multiples of a
-// distance, up to reach, in their own sequence, before and after them.
+// eachRun splits rows lo … hi−1 into runs whose rows have the same number of neighbours. Neighbours
+// are rows of the same sequence at multiples of distance, at most reach before and reach after.
 func (s sequences) eachRun(lo, hi, reach, distance int, f func(lo, hi, before, after int)) {
-	// The sequence of row lo: the last nonempty one that begins at or before it.
+	// the last nonempty sequence that begins at or before row lo
 	b := sort.Search(s.n, func(b int) bool { first, _ := s.tokens(b); return first > lo }) - 1
 	for ; lo < hi; b++ {
 		first, end := s.tokens(b)

@@ -7,16 +7,16 @@ import (
 	"github.com/sftseq/sftseq/sinusoid"
 )
 
-// cosineTile is the number of consecutive t's of one tile.
+// cosineTile is the number of consecutive values of t in a tile.
 const cosineTile = 256
 
-// maxCosines is the maximum size of the cosines that a device keeps, in words: 32 MiB, the tables
-// of 64,000 tokens at dimension 128.
+// maxCosines is the maximum number of words of cached cosines on a device: 32 MiB, enough for the
+// tables of 64,000 tokens at dimension 128.
 const maxCosines = 8 << 20
 
-// cosineCache keeps tiles of [sinusoid.Frequencies.Cosines]: every layer of every pass multiplies
-// by the same ones. When it is full, further tiles are computed each time, which gives the same
-// bits.
+// cosineCache caches tiles of [sinusoid.Frequencies.Cosines], because every layer of every pass
+// multiplies by the same cosines. When the cache is full, further tiles are computed each time,
+// with the same bits.
 type cosineCache struct {
 	mu    sync.Mutex
 	tiles map[cosineKey][]float32
@@ -28,8 +28,8 @@ type cosineKey struct {
 	tile int
 }
 
-// tile returns the cosines [Len+1, cosineTile] of tile i, possibly in scratch. The caller must not
-// modify them.
+// tile returns the cosines [Len+1, cosineTile] of tile i. The result may be cached, so the caller
+// must not modify it, or may use the memory of scratch.
 func (c *cosineCache) tile(q *sinusoid.Frequencies, i int, scratch []float32) []float32 {
 	key := cosineKey{q, i}
 	c.mu.Lock()

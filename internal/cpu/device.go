@@ -20,15 +20,16 @@ type Device struct {
 	idle       chan *worker
 	cosines    cosineCache
 	preemption preemption
-	profile    atomic.Pointer[tensor.KernelTimes] // nil unless programs are timed
+	profile    atomic.Pointer[tensor.KernelTimes] // nil unless the device is being profiled
 }
 
-// worker is the right to use one thread, with its scratch memory.
+// worker is a thread's slot with its scratch memory.
 type worker struct {
 	scratch []float32
 	parts   []float32 // see run.parts
 
-	// The arguments of Dropout by pointer: on a stack they would be allocated for each call.
+	// The arguments of Dropout are passed by pointer; as local variables each call would allocate
+	// them.
 	counter      [4]uint32
 	key          [2]uint32
 	lead         [4]float32
@@ -45,9 +46,9 @@ func (w *worker) floats(n int) []float32 {
 	return w.scratch[:n]
 }
 
-// New returns a device with the given number of threads, 0 for one per CPU, and the instruction set
-// of [simd.Best]. It panics with the error of simd.Best, which callers that open devices for a user
-// should check first.
+// New returns a device with the given number of threads and the best instruction set; 0 means one
+// thread per CPU. It panics with the error of [simd.Best]; callers that open devices for a user
+// should call simd.Best first.
 func New(threads int) *Device {
 	k, err := simd.Best()
 	if err != nil {
@@ -56,7 +57,7 @@ func New(threads int) *Device {
 	return NewLevel(threads, k)
 }
 
-// NewLevel is New with a given instruction set.
+// NewLevel returns a device with the given number of threads and instruction set.
 func NewLevel(threads int, k *simd.Kernels) *Device {
 	if threads <= 0 {
 		threads = runtime.GOMAXPROCS(0)
@@ -69,7 +70,7 @@ func NewLevel(threads int, k *simd.Kernels) *Device {
 	return d
 }
 
-// Name describes the device.
+// Name returns a description of the device.
 func (d *Device) Name() string {
 	threads := fmt.Sprintf("%d threads", d.threads)
 	if d.threads == 1 {
@@ -78,32 +79,33 @@ func (d *Device) Name() string {
 	return fmt.Sprintf("cpu (%s/%s, %s, %s)", runtime.GOOS, runtime.GOARCH, d.simd.Name, threads)
 }
 
-// Kernels returns the instruction set: results are bitwise reproducible for the same one.
+// Kernels returns the name of the instruction set. Results are bitwise reproducible for a given
+// instruction set.
 func (d *Device) Kernels() string { return d.simd.Name }
 
-// Slots returns the number of threads: concurrent programs keep threads busier than sharing the
-// rows of one program.
+// Slots returns the number of threads. Concurrent programs use the threads better than a single
+// program that splits its rows.
 func (d *Device) Slots() int { return d.threads }
 
 // Close does nothing.
 func (d *Device) Close() error { return nil }
 
-// executable is a program with its kernel implementations.
+// executable is a program with the implementations of its kernels.
 type executable struct {
 	device   *Device
 	program  *tensor.Program
 	launches []launch
 }
 
-// launch is a kernel with its implementation.
+// launch is a launch with the implementation of its kernel.
 type launch struct {
-	run     func(*run)         // nil if it is rowwise
-	rowwise func(*run) rowwise // nil otherwise
-	until   int                // end of the launches that may run together with it
-	updates bool               // it writes weights
+	run     func(*run)         // nil for rowwise launches
+	rowwise func(*run) rowwise // nil for other launches
+	until   int                // end of the launches that may run together with this launch
+	updates bool               // the launch writes weights
 }
 
-// Prepare looks up the implementations.
+// Prepare looks up the implementations of a program's kernels.
 func (d *Device) Prepare(p *tensor.Program) (tensor.Executable, error) {
 	x := &executable{device: d, program: p, launches: make([]launch, len(p.Launches))}
 	for i, k := range p.Launches {
@@ -127,12 +129,12 @@ func (d *Device) Prepare(p *tensor.Program) (tensor.Executable, error) {
 	return x, nil
 }
 
-// Run runs segments from … to−1.
+// Run runs segments from … to−1 of the program.
 func (x *executable) Run(ctx context.Context, mem tensor.Binding, from, to int) error {
 	return x.Inspect(ctx, mem, from, to, nil)
 }
 
-// Inspect runs segments and passes each launch to visit.
+// Inspect runs segments from … to−1 and calls visit after each launch.
 func (x *executable) Inspect(ctx context.Context, mem tensor.Binding, from, to int,
 	visit func(tensor.Kernel) error) (err error) {
 	r := &run{device: x.device, profile: x.device.profile.Load()}
@@ -211,7 +213,7 @@ func (x *executable) Inspect(ctx context.Context, mem tensor.Binding, from, to i
 	return nil
 }
 
-// run is one program in progress.
+// run is a running program.
 type run struct {
 	device  *Device
 	urgent  bool
@@ -219,19 +221,19 @@ type run struct {
 	self    *worker
 	ends    <-chan struct{} // closed when the run is cancelled
 	over    bool            // the run was cancelled
-	yielded time.Time       // when it last yielded its thread
-	since   time.Time       // start of computing without waiting
+	yielded time.Time       // time when the run last yielded its thread
+	since   time.Time       // start of the current period of computing
 	bound   [tensor.Regions]*memory
 	mem     [tensor.Regions][]uint32
 	counts  []int32
 
-	profile *tensor.KernelTimes // nil unless it is timed
-	helped  atomic.Int64        // time of other threads since the last kernel began, if it is timed
+	profile *tensor.KernelTimes // nil unless the run is profiled
+	helped  atomic.Int64        // computing time of other threads since the current kernel began, if profiled
 }
 
 func (r *run) words(t *tensor.Tensor) []uint32 {
 	end := t.Offset + t.Words()
-	return r.mem[t.Region][t.Offset:end:end] // an index beyond the tensor is then out of range
+	return r.mem[t.Region][t.Offset:end:end] // the capacity makes an index beyond the tensor panic
 }
 
 func (r *run) floats(t *tensor.Tensor) []float32 { return tensor.As[float32](r.words(t)) }
@@ -245,8 +247,8 @@ func (r *run) rows(t *tensor.Tensor) int {
 	return int(r.counts[t.Rows])
 }
 
-// each calls f for every piece 0 … n−1, on this thread and on idle ones. The caller determines the
-// pieces; the assignment to workers is arbitrary.
+// each calls f for every piece 0 … n−1 on this thread and on idle threads. The assignment of pieces
+// to workers is arbitrary, so results must depend on the pieces only.
 func (r *run) each(n int, f func(w *worker, piece int)) {
 	var next atomic.Int64
 	take := func() (piece int, any bool) {
@@ -255,7 +257,7 @@ func (r *run) each(n int, f func(w *worker, piece int)) {
 	}
 	var others sync.WaitGroup
 	defer func() {
-		next.Store(int64(n)) // if the run was cancelled, others take no more pieces
+		next.Store(int64(n)) // a cancelled run: helpers take no further pieces
 		others.Wait()
 	}()
 	for range n - 1 {
@@ -266,7 +268,7 @@ func (r *run) each(n int, f func(w *worker, piece int)) {
 					began := time.Now()
 					defer func() { r.helped.Add(int64(time.Since(began))) }()
 				}
-				// A helper that must leave stops: the others do the remaining pieces.
+				// A helper that must leave stops; the other workers do the remaining pieces.
 				for !r.mustLeave() {
 					i, any := take()
 					if !any {
@@ -290,8 +292,8 @@ func (r *run) each(n int, f func(w *worker, piece int)) {
 // addTo adds x to y.
 func (r *run) addTo(y, x []float32) { r.device.simd.Add(y, y, x) }
 
-// sumParts sets the sums, which are consecutive in each part, to the total of the parts, added in
-// order.
+// sumParts sets sums to the total of parts, added in order. Each part holds one partial result per
+// sum, in the order of sums.
 func (r *run) sumParts(parts []float32, sums ...[]float32) {
 	for _, s := range sums {
 		clear(s)
@@ -304,14 +306,14 @@ func (r *run) sumParts(parts []float32, sums ...[]float32) {
 	}
 }
 
-// columnBlock is the number of columns that a worker sums at a time.
+// columnBlock is the number of columns that a worker sums in one piece.
 const columnBlock = 64
 
-// eachColumns splits n columns into blocks.
+// eachColumns calls f for blocks of n columns on the workers.
 func (r *run) eachColumns(n int, f func(lo, hi int)) {
 	r.each((n+columnBlock-1)/columnBlock, func(_ *worker, i int) { f(i*columnBlock, min(n, (i+1)*columnBlock)) })
 }
 
-// sumRows is the number of rows that are summed before they are added to the total: a plain chain
-// of float32 additions would lose precision.
+// sumRows is the number of rows that are summed before their sum is added to the total. Adding all
+// rows in one chain of float32 additions would lose precision.
 const sumRows = 256

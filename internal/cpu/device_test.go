@@ -20,7 +20,7 @@ func TestMemoryBounds(t *testing.T) {
 	defer m.Free()
 	words := []uint32{9, 9, 9}
 	if err := m.Read(5, words); err != nil || words[0]|words[1]|words[2] != 0 {
-		t.Fatalf("fresh memory holds %v, %v", words, err)
+		t.Fatalf("new memory has %v, error %v; want zeros", words, err)
 	}
 	for _, at := range []int{-1, 6, 8, 9, math.MaxInt, math.MinInt} {
 		must.Fail(t, "", "write of 3 words at", at, "of 8")(m.Write(at, words))
@@ -28,14 +28,14 @@ func TestMemoryBounds(t *testing.T) {
 	}
 	must.Check(t, m.Write(5, []uint32{1, 2, 3}))
 	if err := m.Read(4, words); err != nil || words[0] != 0 || words[1] != 1 || words[2] != 2 {
-		t.Errorf("read %v, %v", words, err)
+		t.Errorf("read %v, error %v; want 0 1 2", words, err)
 	}
 	for _, n := range []int{-1, maxWords + 1, math.MaxInt} {
 		must.Fail(t, "", "allocation of", n, "words")(d.Allocate(n))
 	}
 }
 
-// unknown is a kernel without an implementation.
+// unknown is a kernel that no device implements.
 type unknown struct{ tensor.Zero }
 
 func TestPrepareNamesAnUnknownKernel(t *testing.T) {
@@ -45,7 +45,8 @@ func TestPrepareNamesAnUnknownKernel(t *testing.T) {
 	must.Fail(t, "unknown")(New(1).Prepare(p.Finish()))
 }
 
-// counting adds 1 to a persistent word in each of three segments.
+// counting prepares a program that adds 1 to a persistent word in each of three segments. The
+// returned function reads the word.
 func counting(t *testing.T, d *Device) (tensor.Executable, tensor.Binding, func() float32) {
 	t.Helper()
 	p := tensor.NewProgram()
@@ -73,13 +74,13 @@ func TestRunSegments(t *testing.T) {
 	}{{0, 3, 3}, {1, 2, 4}, {2, 2, 4}, {0, 1, 5}} {
 		must.Succeed(t, x.Run(context.Background(), mem, c.from, c.to))
 		if got := sum(); got != c.want {
-			t.Errorf("after segments %d to %d: %v launches, want %v", c.from, c.to, got, c.want)
+			t.Errorf("after segments %d to %d: got %v launches, want %v", c.from, c.to, got, c.want)
 		}
 	}
 }
 
-// TestCancelBetweenSegments checks that the current segment is finished, and the next one does not
-// begin.
+// TestCancelBetweenSegments checks that a cancelled run finishes its segment and does not begin the
+// next segment.
 func TestCancelBetweenSegments(t *testing.T) {
 	d := New(1)
 	x, mem, sum := counting(t, d)
@@ -91,14 +92,14 @@ func TestCancelBetweenSegments(t *testing.T) {
 		return nil
 	})
 	if !errors.Is(err, context.Canceled) || sum() != 2 {
-		t.Errorf("%v after %v launches, want context.Canceled after 2", err, sum())
+		t.Errorf("got error %v after %v launches, want context.Canceled after 2", err, sum())
 	}
 	if err := x.Run(ctx, mem, 0, 3); !errors.Is(err, context.Canceled) || sum() != 2 {
-		t.Errorf("%v after %v launches, want context.Canceled and none more", err, sum())
+		t.Errorf("got error %v after %v launches, want context.Canceled after 2", err, sum())
 	}
 	// The cancelled run has released its thread.
 	if err := x.Run(context.Background(), mem, 0, 3); err != nil || sum() != 5 {
-		t.Errorf("%v after %v launches, want 5", err, sum())
+		t.Errorf("got error %v after %v launches, want no error after 5", err, sum())
 	}
 }
 
@@ -107,7 +108,7 @@ func TestVisitEndsARun(t *testing.T) {
 	stop := errors.New("stop")
 	if err := x.Inspect(context.Background(), mem, 0, 3, func(tensor.Kernel) error { return stop }); err != stop ||
 		sum() != 1 {
-		t.Errorf("%v after %v launches", err, sum())
+		t.Errorf("got error %v after %v launches, want 1 launch", err, sum())
 	}
 }
 
@@ -123,17 +124,17 @@ func TestRunNeedsItsMemory(t *testing.T) {
 			mem[s] = must.Get(d.Allocate(words[i]))(t)
 		}
 		if err := x.Run(context.Background(), mem, 0, 1); err == nil {
-			t.Errorf("arena of %d and inputs of %d words: no error", words[0], words[1])
+			t.Errorf("arena of %d words, inputs of %d words: got no error", words[0], words[1])
 		}
 	}
 }
 
-// TestName checks that the name has the number of threads with the right plural.
+// TestName checks that the device name states the number of threads, with the right plural.
 func TestName(t *testing.T) {
 	for threads, want := range map[int]string{1: ", 1 thread)", 2: ", 2 threads)"} {
 		d := New(threads)
 		if !strings.HasSuffix(d.Name(), want) {
-			t.Errorf("%d: %s", threads, d.Name())
+			t.Errorf("%d threads: got name %s, want suffix %s", threads, d.Name(), want)
 		}
 		must.Check(t, d.Close())
 	}

@@ -2,8 +2,8 @@ package cpu
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
-// distanceBias is the relation of points: the features of a pair are computed on the fly, for one
-// key and all queries of a tile at a time.
+// distanceBias is the relative bias of points. It computes the features of pairs when needed, for
+// one key and all queries of a tile at a time.
 type distanceBias struct {
 	pairBias
 	points []float32
@@ -20,25 +20,25 @@ type distanceScratch struct {
 	distanceRows
 }
 
-// distanceRows are rows of one number for each query.
+// distanceRows holds rows with one number for each query of the tile.
 type distanceRows struct {
 	queries    []float32 // [3·pair] points of the queries
-	apart      []float32 // [3] coordinates minus those of a token
-	own, other pairRows  // rows of a key's top token and of its partner
-	one        []float32 // 1
+	apart      []float32 // [3] coordinates minus the coordinates of a token
+	own, other pairRows  // values for a key's top token and for its partner
+	one        []float32 // the constant 1
 	terms      pairTerms
 }
 
-// pairRows are the values for one token of a key and each query.
+// pairRows holds the values for pairs of one token of a key and each query.
 type pairRows struct {
 	weight   float32   // p, or 1 − p
-	features []float32 // [pair + 1] features of the pair, and 1
+	features []float32 // [pair + 1] features of the pair, then the constant 1
 	z        []float32
 	soft     []float32 // softplus(z)
-	slope    []float32 // its derivative
+	slope    []float32 // derivative of softplus(z)
 }
 
-// rows allocates the scratch for a tile, and transposes the points of its queries.
+// rows allocates the scratch for a tile and transposes the points of the tile's queries.
 func (d *distanceBias) rows(t queries) *distanceScratch {
 	w := &t.worker.distance
 	next := cut(w.memory[:])
@@ -58,13 +58,13 @@ func (d *distanceBias) rows(t queries) *distanceScratch {
 	return w
 }
 
-// weights returns the weights of Rmul and of Radd of a head, each with its bias.
+// weights returns the weights of a head for Rmul and Radd, each followed by its bias.
 func (d *distanceBias) weights(head int) (mul, add []float32) {
 	w := d.w[head*2*(d.pair+1):][:2*(d.pair+1)]
 	return w[:d.pair+1], w[d.pair+1:]
 }
 
-// token computes the values for a token at a position and each query.
+// token computes the values in x for the token at a position and each query.
 func (d *distanceBias) token(t queries, w *distanceScratch, x *pairRows, position int32, weight float32,
 	mul []float32, backward bool) {
 	width := 3 * d.pair
@@ -84,7 +84,8 @@ func (d *distanceBias) token(t queries, w *distanceScratch, x *pairRows, positio
 	}
 }
 
-// key computes Rmul and Radd of a key and each query. Without a partner x.other is not set.
+// key computes Rmul and Radd for key j and each query. If the key has no partner, w.other is not
+// set.
 func (d *distanceBias) key(t queries, w *distanceScratch, j int, mul, add []float32, backward bool) (paired bool) {
 	d.token(t, w, &w.own, d.top[j], d.p[j], mul, backward)
 	t.kernels.WeightedSum(w.terms.add, add, w.own.features)
@@ -114,7 +115,7 @@ func (d *distanceBias) forward(t queries, at, keys int, s []float32, floor float
 func (d *distanceBias) backward(t queries, at, keys int, s, da []float32, relu bool, total []float32) {
 	w := d.rows(t)
 	mul, add := d.weights(t.head)
-	var sums [6]float32 // features of Rmul, then of Radd
+	var sums [6]float32 // features for Rmul, then features for Radd
 	n := d.pair + 1
 	for j := range keys {
 		paired := d.key(t, w, at+j, mul, add, true)
@@ -125,7 +126,7 @@ func (d *distanceBias) backward(t queries, at, keys int, s, da []float32, relu b
 			tokens = tokens[:1]
 		}
 		for i, x := range tokens {
-			// The gradient of z is that of Rmul times the weight and the slope.
+			// The gradient of z is the gradient of Rmul times the weight and the slope.
 			t.kernels.RowDot(sums[:1], x.soft, w.terms.dmul, 0)
 			t.kernels.RowDot(sums[n:2*n], x.features, w.terms.dadd, 0)
 			dweight := sums[0]

@@ -1,8 +1,9 @@
-// Package cpu is the device that runs programs on the CPU. There is one file per kernel, with the
-// forward and its backward, under the base name of its wrapper in package tensor.
+// Package cpu implements the device that runs programs on the CPU. Each kernel has a file with its
+// forward and backward pass, named after the kernel's wrapper in package tensor.
 //
-// Every sum has a fixed order of additions, which depends only on shapes and lengths: work is split
-// into fixed pieces, each done by one worker, so the number of threads changes the time but not a
-// bit of the result. Products are rounded before they are added (float32(a*b)), as the compiler
+// Every sum has a fixed order of additions, which depends only on shapes and lengths. Work is split
+// into fixed pieces, each done by one worker, so that the number of threads never changes a bit of
+// the result. Products are rounded before they are added (float32(a*b)); otherwise the compiler
+// could fuse multiplication and addition in some places only.
 // could otherwise fuse them in one place and not in another.
 package cpu

@@ -7,8 +7,8 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// edgeBias is the relation of the tokens of a graph. Pairs without an edge have the same terms for
-// all of a head; the few edges into a key's tokens correct them.
+// edgeBias is the relative bias of the tokens of a graph. All pairs without an edge have the same
+// terms in a head; the few edges into a key's tokens are then corrected.
 type edgeBias struct {
 	pairBias
 	first, source []int32
@@ -25,21 +25,21 @@ func newEdgeBias(a *attentionRun, rel tensor.EdgeBias, grad tensor.RelativeBiasG
 type edgeScratch struct {
 	memory [5 * queryTile]float32
 	hits   []hit
-	terms  pairTerms // terms of pairs without an edge, corrected by the key's hits
+	terms  pairTerms // terms of pairs without an edge, then corrected by the key's hits
 	one    []float32
 	edgeHead
 }
 
-// edgeHead has the parameters of a head.
+// edgeHead holds the parameters of a head.
 type edgeHead struct {
-	mul, add             []float32 // weights of Rmul and of Radd
-	bias                 float32   // bias of Rmul
-	soft, slope, without float32   // softplus(bias) and its derivative; Radd without an edge
+	mul, add             []float32 // weights for Rmul and Radd
+	bias                 float32   // bias for Rmul
+	soft, slope, without float32   // softplus(bias), its derivative, and Radd without an edge
 }
 
 // hit is an edge from a query of the tile to a token of the key.
 type hit struct {
-	query        int // index in the tile
+	query        int // index of the query in the tile
 	features     []float32
 	weight       float32 // p, or 1 − p
 	sign         float32 // derivative of the weight with respect to p
@@ -47,7 +47,7 @@ type hit struct {
 	slope        float32 // σ(z)
 }
 
-// rows allocates the scratch for a tile, and sets the terms of pairs without an edge.
+// rows allocates the scratch for a tile and sets the terms of pairs without an edge.
 func (e *edgeBias) rows(t queries) *edgeScratch {
 	w := &t.worker.edges
 	next := cut(w.memory[:])
@@ -63,7 +63,7 @@ func (e *edgeBias) rows(t queries) *edgeScratch {
 	return w
 }
 
-// find lists the edges from queries of the tile to a key's tokens.
+// find returns the edges from queries of the tile to the tokens of key j.
 func (e *edgeBias) find(t queries, w *edgeScratch, j int) []hit {
 	w.hits = w.hits[:0]
 	weight, sign := e.p[j], float32(1)
@@ -77,7 +77,7 @@ func (e *edgeBias) find(t queries, w *edgeScratch, j int) []hit {
 	return w.hits
 }
 
-// token adds the edges to one of a key's tokens.
+// token appends the edges to one of a key's tokens to the hits.
 func (e *edgeBias) token(t queries, w *edgeScratch, position int32, weight, sign float32) []hit {
 	row := e.offset[t.b] + position
 	at, end := int(e.first[row]), int(e.first[row+1])
@@ -135,7 +135,7 @@ func (e *edgeBias) backward(t queries, at, keys int, s, da []float32, relu bool,
 		total[j] = w.terms.scores(s[j*t.stride:][:t.n], da[j*t.stride:][:t.n], e.scale, relu)
 		w.restore(hits)
 		out := e.d[((at+j)*e.heads+t.head)*(2*n+3):][:2*n+3]
-		dp, dmul, dadd := &out[0], out[1:n+2], out[n+2:] // each with its bias
+		dp, dmul, dadd := &out[0], out[1:n+2], out[n+2:] // each followed by its bias
 		t.kernels.RowDot(sum[:], w.one, w.terms.dmul, 0)
 		dmul[n] += float32(sum[0] * w.slope)
 		t.kernels.RowDot(sum[:], w.one, w.terms.dadd, 0)

@@ -2,8 +2,8 @@ package cpu
 
 import "github.com/sftseq/sftseq/internal/simd"
 
-// cachePad separates the rows of a scratch matrix. Rows at multiples of 4 KiB map to the same few
-// lines of the first-level cache and evict each other.
+// cachePad is the padding in floats between rows of a scratch matrix. Rows at multiples of 4 KiB
+// would map to the same few lines of the first-level cache and evict each other.
 const cachePad = 16
 
 // mulTransposed computes y = x·wᵀ + bias for rows lo … hi−1: x [rows, in], wt = wᵀ packed, y [rows,
@@ -34,8 +34,8 @@ func leftSize(k int) int {
 	return rowBlock * (k + cachePad)
 }
 
-// leftFactor returns rows lo … hi−1 of x [rows, k] as the left factor of a product: in place, or
-// copied to memory of leftSize(k) floats.
+// leftFactor returns rows lo … hi−1 of x [rows, k] as the left factor of a product. It returns them
+// in place if leftSize(k) is 0; otherwise it copies them to memory.
 func leftFactor(memory, x []float32, k, lo, hi int) simd.Matrix {
 	if len(memory) == 0 {
 		return simd.Rows(x[lo*k:], k)
@@ -46,8 +46,8 @@ func leftFactor(memory, x []float32, k, lo, hi int) simd.Matrix {
 	return simd.Rows(memory, k+cachePad)
 }
 
-// narrow is the maximum row length in floats for which a panel's rows fit into the first-level
-// cache in place.
+// narrow is the maximum row length in floats for which the rows of a panel fit into the first-level
+// cache without copying.
 const narrow = 128
 
 // transposedMul computes rows lo … hi−1 of dw = yᵀ·x and of db = Σ y:

@@ -7,14 +7,14 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// implementation computes a kernel: as a whole, or row by row.
+// implementation computes a kernel, either as a whole or row by row.
 type implementation struct {
 	of     reflect.Type // type of the kernel
 	whole  func(*run, tensor.Kernel)
 	byRows func(*run, tensor.Kernel) rowwise
 }
 
-// kernels has the implementation of each kernel, by its type. The kernel's file registers it.
+// kernels maps the type of each kernel to its implementation. The kernel's file registers it.
 var kernels = map[reflect.Type]implementation{}
 
 func whole[K tensor.Kernel](f func(*run, K)) implementation {
@@ -35,5 +35,5 @@ func register(all ...implementation) {
 	}
 }
 
-// implementationOf returns the implementation for a launch, which may be empty.
+// implementationOf returns the implementation of a kernel, or the zero value if it has none.
 func implementationOf(k tensor.Kernel) implementation { return kernels[reflect.TypeOf(k)] }

@@ -9,8 +9,8 @@ func linear(r *run, k tensor.Linear) rowwise {
 	return rowwise{n: r.rows(k.X), block: func(wk *worker, lo, hi int) { r.mulTransposed(wk, y, x, wt, b, lo, hi) }}
 }
 
-// linearBackward computes the gradient of X row by row, and then that of the weights, to which all
-// rows contribute.
+// linearBackward computes the gradient of X row by row. After all rows it computes the gradient of
+// the weights, which sums over the rows.
 func linearBackward(r *run, k tensor.LinearBackward) rowwise {
 	in, out, rows := k.Weight.Width(), k.Weight.Shape[0], r.rows(k.X)
 	dx, dw, db := r.floats(k.DX), r.floats(k.DWeight), r.floats(k.DBias)
@@ -18,7 +18,7 @@ func linearBackward(r *run, k tensor.LinearBackward) rowwise {
 	return rowwise{n: rows,
 		block: func(wk *worker, lo, hi int) { r.mul(wk, dx, dy, w, lo, hi, k.Accumulate) },
 		finish: func() {
-			// One piece per idle thread: the sum of an element is the same for any pieces.
+			// One piece per idle thread; the sum of an element does not depend on the pieces.
 			piece := roundUp((out+len(r.device.idle))/(len(r.device.idle)+1), rowBlock)
 			r.each((out+piece-1)/piece, func(w *worker, i int) {
 				r.transposedMul(w, dw, db, dy, x, i*piece, min(out, (i+1)*piece), rows, in, out)

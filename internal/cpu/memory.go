@@ -8,7 +8,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// memory is a block of words with the packed weights cached for it.
+// memory is a block of words with a cache of packed weights.
 type memory struct {
 	words []uint32
 
@@ -16,7 +16,7 @@ type memory struct {
 	packs   map[packKey]*pack
 }
 
-// packKey identifies a packed weight: its location, and which of its two products it is packed for.
+// packKey identifies a packed weight by its location and by the product for which it is packed.
 type packKey struct {
 	offset     int
 	transposed bool
@@ -28,7 +28,7 @@ type pack struct {
 	current bool
 }
 
-// maxWords limits an allocation to what an address space can hold.
+// maxWords is the maximum number of words of an allocation; no address space holds more.
 const maxWords = 1 << 44
 
 // Allocate returns zeroed memory.
@@ -68,8 +68,8 @@ func (m *memory) changed() {
 	}
 }
 
-// packed returns a weight [out, in] as the right factor of y·w, or of x·wᵀ. It is packed once and
-// cached until weights are written, by an update or an upload.
+// packed returns a weight [out, in] as the right factor of y·w, or of x·wᵀ if transposed. The
+// packed weight is cached until an update or an upload changes the weights.
 func (r *run) packed(weight *tensor.Tensor, transposed bool) simd.Packed {
 	p := &r.device.simd.Products
 	k, n := weight.Shape[0], weight.Width()

@@ -15,18 +15,19 @@ func pairWeights(r *run, k tensor.PairWeights) {
 	}
 }
 
-// pairBias is common to the relations with features of pairs.
+// pairBias holds the operands that all relative biases with pair features share.
 type pairBias struct {
 	w, p         []float32
-	d            []float32 // one for each row of the gradient
+	d            []float32 // one number per row of the gradient
 	top, partner []int32
 	heads        int
-	pair         int // number of features of a pair
+	pair         int // number of pair features
 	scale        float32
 	offset       []int32 // first token of each sequence
 }
 
-// newPairBias takes the operands of a relation, and those of its gradient unless that is nil.
+// newPairBias returns the operands of a relative bias; grad holds the operands of its gradient, or
+// is nil.
 func newPairBias(a *attentionRun, w, p, top, partner *tensor.Tensor, pair int,
 	grad tensor.RelativeBiasGradient) pairBias {
 	r := a.run
@@ -38,12 +39,12 @@ func newPairBias(a *attentionRun, w, p, top, partner *tensor.Tensor, pair int,
 	return b
 }
 
-// pairTerms are the terms of one key and each query of a tile: Rmul, Radd, and their gradients.
+// pairTerms holds Rmul, Radd and their gradients for one key and each query of a tile.
 type pairTerms struct{ mul, add, dmul, dadd []float32 }
 
-// scores computes the gradients of A = m·scale·Rmul + Radd for a key. It replaces m by its
-// gradient, whose sum it returns, and da by its effective value, or by ReLU(A). It sets dmul and
-// dadd.
+// scores computes the gradients of A = m·scale·Rmul + Radd for a key. It replaces each m in s by
+// its gradient and returns the sum of these gradients. With relu, it treats da as 0 where A ≤ 0 and
+// replaces da by ReLU(A). It sets dmul and dadd.
 func (t *pairTerms) scores(s, da []float32, scale float32, relu bool) (total float32) {
 	for r, m := range s {
 		m *= scale
@@ -62,7 +63,7 @@ func (t *pairTerms) scores(s, da []float32, scale float32, relu bool) (total flo
 	return total
 }
 
-// pairWeightsBackward adds the keys in order, in double precision because there are many.
+// pairWeightsBackward adds the keys in order, in float64 because there are many.
 func pairWeightsBackward(r *run, k tensor.PairWeightsBackward) {
 	d, dp, heads, n := r.floats(k.D), r.floats(k.DP), k.DP.Width(), k.DMulWeight.Width()
 	width := 2*n + 3

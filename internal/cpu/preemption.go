@@ -8,18 +8,18 @@ import (
 	"time"
 )
 
-// preemption decides how many workers may compute. An urgent run, of which there is at most one at
-// a time, preempts all others, and the program can reserve threads for other work. If fewer workers
-// may compute than there are runs, the runs take turns. A worker checks before each piece of its
-// work, and waits while too many workers compute. So a long pass does not delay a short one.
+// preemption decides how many workers may compute. An urgent run preempts all other runs; at most
+// one run is urgent at a time. The program can reserve threads for other work. If fewer workers may
+// compute than there are runs, the runs take turns. A worker checks before each piece of its work
+// and waits while too many workers compute, so that a long pass does not delay a short pass.
 type preemption struct {
 	worker chan *worker // worker of the urgent run
 
-	reserved  atomic.Int64 // threads that are not available to workers now
+	reserved  atomic.Int64 // threads that workers must not use now
 	mu        sync.Mutex
 	urgent    bool
 	requested int             // threads to reserve, see Device.Reserve
-	waiting   []chan struct{} // one per waiting worker, closed when it may continue
+	waiting   []chan struct{} // one channel per waiting worker, closed when the worker may continue
 }
 
 // yieldEvery is the time after which a patient run yields its thread.
@@ -33,7 +33,7 @@ func (p *preemption) init() {
 	p.worker <- new(worker)
 }
 
-// Reserve leaves n threads to others.
+// Reserve reserves n threads for work outside the device.
 func (d *Device) Reserve(n int) {
 	d.preemption.mu.Lock()
 	defer d.preemption.mu.Unlock()
@@ -41,7 +41,7 @@ func (d *Device) Reserve(n int) {
 	d.updateReserved()
 }
 
-// setUrgent begins or ends an urgent run.
+// setUrgent starts or ends an urgent run.
 func (d *Device) setUrgent(urgent bool) {
 	d.preemption.mu.Lock()
 	defer d.preemption.mu.Unlock()
@@ -49,8 +49,8 @@ func (d *Device) setUrgent(urgent bool) {
 	d.updateReserved()
 }
 
-// updateReserved computes the number of reserved threads. The caller holds the mutex, as for the
-// functions below.
+// updateReserved recomputes the number of reserved threads. The caller of this function and of the
+// functions below must hold the mutex.
 func (d *Device) updateReserved() {
 	reserved := min(d.preemption.requested, d.threads-1)
 	if d.preemption.urgent {
@@ -63,10 +63,10 @@ func (d *Device) updateReserved() {
 // computing returns the number of computing workers, including those of an urgent run.
 func (d *Device) computing() int { return d.threads - len(d.idle) - len(d.preemption.waiting) }
 
-// allowed returns the number of workers that may compute.
+// allowed returns the maximum number of computing workers.
 func (d *Device) allowed() int { return d.threads - int(d.preemption.reserved.Load()) }
 
-// resume lets waiting workers continue, in order, while fewer than allowed compute.
+// resume lets waiting workers continue, in order, until the allowed number of workers compute.
 func (d *Device) resume() {
 	for len(d.preemption.waiting) > 0 && d.computing() < d.allowed() {
 		close(d.preemption.waiting[0])
@@ -74,7 +74,7 @@ func (d *Device) resume() {
 	}
 }
 
-// mustLeave reports whether a worker that helps a run must stop helping: too many workers compute,
+// mustLeave reports whether a worker that helps a run must stop, because too many workers compute
 // or a run waits for its turn.
 func (r *run) mustLeave() bool {
 	p := &r.device.preemption
@@ -87,8 +87,8 @@ func (r *run) mustLeave() bool {
 }
 
 // yield makes the worker that leads a run wait while too many workers compute, and after a time
-// slice if other runs wait. If the context of the run ends meanwhile, yield leaves the kernel by a
-// panic: see [run.recoverCancelled].
+// slice if other runs wait. If the run's context ends while the worker waits, yield panics to leave
+// the kernel, see [run.recoverCancelled].
 func (r *run) yield() {
 	if r.patient && time.Since(r.yielded) > yieldEvery {
 		yieldThread()
@@ -119,7 +119,8 @@ func (r *run) yield() {
 	}
 }
 
-// recoverCancelled, when deferred, returns the context's error of a run that ended in yield.
+// recoverCancelled is deferred around kernels. It recovers the panic of yield and sets err to the
+// context's error.
 func (r *run) recoverCancelled(ctx context.Context, err *error) {
 	if r.over {
 		recover()
@@ -127,7 +128,7 @@ func (r *run) recoverCancelled(ctx context.Context, err *error) {
 	}
 }
 
-// free returns a worker, so that a waiting one may continue.
+// free returns a worker to the idle workers and lets a waiting worker continue.
 func (d *Device) free(w *worker) {
 	d.idle <- w
 	if d.preemption.reserved.Load() > 0 {

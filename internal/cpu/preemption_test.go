@@ -12,14 +12,14 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// lead returns a run that has a worker.
+// lead starts a run that owns a worker. The returned function ends the run.
 func lead(d *Device) (r *run, end func()) {
 	r = &run{device: d, self: <-d.idle}
 	return r, func() { d.free(r.self) }
 }
 
-// TestReserve checks that at most as many workers compute as the device may use, and all of them
-// after the reservation ends.
+// TestReserve checks that the number of computing workers never exceeds the unreserved threads, and
+// that all workers are available after the reservation ends.
 func TestReserve(t *testing.T) {
 	const threads, pieces = 4, 400
 	for reserved, most := range []int{4, 3, 2, 1, 1} {
@@ -47,12 +47,12 @@ func TestReserve(t *testing.T) {
 				done.Load(), highest.Load(), 3*pieces, most)
 		}
 		if len(d.idle) != threads || len(d.preemption.waiting) != 0 {
-			t.Errorf("%d workers are idle, %d stopped", len(d.idle), len(d.preemption.waiting))
+			t.Errorf("%d workers are idle and %d wait, want all idle", len(d.idle), len(d.preemption.waiting))
 		}
 	}
 }
 
-// TestReserveEnds checks that paused workers resume when less is reserved.
+// TestReserveEnds checks that paused workers resume when the urgent run ends.
 func TestReserveEnds(t *testing.T) {
 	d := New(2)
 	d.setUrgent(true)
@@ -66,25 +66,24 @@ func TestReserveEnds(t *testing.T) {
 	}()
 	time.Sleep(20 * time.Millisecond)
 	if n := done.Load(); n != 0 {
-		t.Errorf("%d pieces were done beside an urgent run", n)
+		t.Errorf("another run completed %d pieces during an urgent run, want 0", n)
 	}
 	urgent := &run{device: d, self: <-d.preemption.worker, urgent: true}
 	var pieces atomic.Int64
-	urgent.each(50, func(*worker, int) { pieces.Add(1) }) // with the worker that the other run must not use
+	urgent.each(50, func(*worker, int) { pieces.Add(1) }) // with the worker of the urgent run
 	d.preemption.worker <- urgent.self
 	d.setUrgent(false)
 	select {
 	case <-ended:
 	case <-time.After(time.Minute):
-		t.Fatal("the run does not go on")
+		t.Fatal("the run does not resume")
 	}
 	if done.Load() != 50 || pieces.Load() != 50 {
-		t.Errorf("%d and %d pieces, want 50 each", done.Load(), pieces.Load())
+		t.Errorf("the runs completed %d and %d pieces, want 50 each", done.Load(), pieces.Load())
 	}
 }
 
-// TestReserveIsShared checks that if fewer workers may compute than there are runs, a long run and
-// short runs share them.
+// TestReserveIsShared checks that a long run and short runs share a single available worker.
 func TestReserveIsShared(t *testing.T) {
 	d := New(2)
 	d.Reserve(1)
@@ -110,14 +109,15 @@ func TestReserveIsShared(t *testing.T) {
 	stop.Store(true)
 	d.Reserve(0)
 	runs.Wait()
-	t.Logf("%d pieces of the long run, %d of short ones", long, short)
+	t.Logf("pieces completed: %d of the long run, %d of short runs", long, short)
 	if long < short/10 || short < long/10 {
-		t.Errorf("%d pieces of the long run were done and %d of the short ones", long, short)
+		t.Errorf("the long run completed %d pieces and the short runs %d", long, short)
 	}
 }
 
-// TestWaitingRunEnds checks that a run that waits for its turn, before a kernel or within one, ends
-// immediately with its context and releases its resources, but not while it writes weights.
+// TestWaitingRunEnds checks that a run which waits for its turn, before or within a kernel, ends
+// immediately when its context is cancelled and releases its resources. A run that writes weights
+// must complete.
 func TestWaitingRunEnds(t *testing.T) {
 	d := New(2)
 	p := tensor.NewProgram()
@@ -137,10 +137,10 @@ func TestWaitingRunEnds(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		run  func(context.Context) error
-		goes bool
+		completes bool
 	}{
 		"before a kernel": {func(ctx context.Context) error { d.setUrgent(true); return x.Run(ctx, mem, 0, 1) }, false},
-		"within one":      {within, false},
+		"within a kernel": {within, false},
 		"writing weights": {func(ctx context.Context) error { d.setUrgent(true); return updating.Run(ctx, weights, 0, 1) },
 			true},
 	} {
@@ -154,28 +154,28 @@ func TestWaitingRunEnds(t *testing.T) {
 		}
 		for deadline := time.Now().Add(time.Minute); !waits(); time.Sleep(time.Millisecond) {
 			if len(ended) > 0 || time.Now().After(deadline) {
-				t.Fatalf("%s: it does not wait", name)
+				t.Fatalf("%s: the run does not wait", name)
 			}
 		}
 		cancel()
-		if c.goes {
+		if c.completes {
 			time.Sleep(20 * time.Millisecond)
 			d.setUrgent(false)
 		}
 		select {
 		case err := <-ended:
-			if c.goes != (err == nil) || err != nil && !errors.Is(err, context.Canceled) {
-				t.Errorf("%s: %v", name, err)
+			if c.completes != (err == nil) || err != nil && !errors.Is(err, context.Canceled) {
+				t.Errorf("%s: got error %v, want completion: %v", name, err, c.completes)
 			}
 		case <-time.After(10 * time.Second):
-			t.Fatalf("%s: it waits on", name)
+			t.Fatalf("%s: the cancelled run still waits", name)
 		}
 		if len(d.idle) != 2 || len(d.preemption.waiting) != 0 {
-			t.Errorf("%s: %d workers are idle, %d wait", name, len(d.idle), len(d.preemption.waiting))
+			t.Errorf("%s: %d workers are idle and %d wait, want 2 idle", name, len(d.idle), len(d.preemption.waiting))
 		}
 		d.setUrgent(false)
 	}
 	if sum() != 1 {
-		t.Errorf("weights were written %v times", sum())
+		t.Errorf("weights were written %v times, want once", sum())
 	}
 }

@@ -7,12 +7,12 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// StartProfile begins to time every program: the device is a [tensor.Profiler]. Launches still run
-// together: the times of each launch for every block are added up.
+// StartProfile starts to measure every program. Device implements [tensor.Profiler]. Launches still
+// run together; the times of a launch on all blocks are added up.
 func (d *Device) StartProfile() { d.profile.Store(new(tensor.KernelTimes)) }
 
-// StopProfile returns the times by kernel. The time of several threads counts as their mean:
-// kernels whose threads wait for one of them take less than the elapsed time.
+// StopProfile returns the times by kernel. The time of several threads counts as their mean, so a
+// kernel whose threads wait for one of them takes less than the elapsed time.
 func (d *Device) StopProfile() []tensor.KernelTime {
 	p := d.profile.Swap(nil)
 	if p == nil {
@@ -25,7 +25,7 @@ func (d *Device) StopProfile() []tensor.KernelTime {
 	return times
 }
 
-// timed returns the time that f takes of all threads.
+// timed returns the time of f: the sum over all threads.
 func (r *run) timed(f func()) time.Duration {
 	r.helped.Store(0)
 	began := time.Now()
@@ -33,7 +33,7 @@ func (r *run) timed(f func()) time.Duration {
 	return time.Since(began) + time.Duration(r.helped.Load())
 }
 
-// togetherTimed is together for a profile.
+// togetherTimed runs launches like together and records their times.
 func (r *run) togetherTimed(launches []launch, kernels []tensor.Kernel) {
 	k, took := make([]rowwise, len(launches)), make([]atomic.Int64, len(launches))
 	for i, l := range launches {

@@ -7,13 +7,13 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// relativeBias is the relative encoding of a tile of queries and sampled keys at … at+keys−1
-// (packed rows), whose scores are rows of t.stride floats.
+// relativeBias computes the relative terms of a tile of queries and of the sampled keys in packed
+// rows at … at+keys−1. Each key has a row of t.stride scores.
 type relativeBias interface {
 	// forward turns the unscaled scores m into max(A, floor), and adds the sum over the keys to
 	// sum.
 	forward(t queries, at, keys int, s []float32, floor float32, sum []float32)
-	// backward reads m from s and dA from d, and writes dm to s and Σ_r dm of each key to total.
+	// backward reads m from s and dA from d. It writes dm to s, and Σ_r dm for each key to total.
 	// With relu, dA counts only where A > 0, and d becomes ReLU(A).
 	backward(t queries, at, keys int, s, d []float32, relu bool, total []float32)
 }
@@ -32,7 +32,7 @@ func newRelativeBias(a *attentionRun, rel tensor.RelativeBias, grad tensor.Relat
 	panic("cpu: unknown relative position bias")
 }
 
-// noRelativeBias is Rmul = 1, Radd = 0.
+// noRelativeBias implements Rmul = 1, Radd = 0.
 type noRelativeBias struct{ scale float32 }
 
 func (n noRelativeBias) forward(t queries, _, keys int, s []float32, floor float32, sum []float32) {
@@ -60,7 +60,7 @@ func (n noRelativeBias) backward(t queries, _, keys int, s, d []float32, relu bo
 	}
 }
 
-// sinusoidBias reads the tables of the encoding.
+// sinusoidBias computes the terms from the tables of the sinusoidal encoding.
 type sinusoidBias struct {
 	f, g, e, p   []float32
 	df, dg, dp   []float32
@@ -69,7 +69,7 @@ type sinusoidBias struct {
 	heads        int
 	longest      int
 	scale        float32
-	wide         []bool // for each sequence and head: an exponential is out of the kernels' range
+	wide         []bool // per sequence and head: an exponential is outside the range of the vector kernels
 }
 
 func newSinusoidBias(a *attentionRun, rel tensor.SinusoidBias, grad tensor.RelativeBiasGradient) *sinusoidBias {
@@ -93,8 +93,8 @@ func newSinusoidBias(a *attentionRun, rel tensor.SinusoidBias, grad tensor.Relat
 	return s
 }
 
-// markWide marks the sequences for which a head's exponentials are out of range. There are none if
-// the longest one, which uses all entries of shorter ones, is in range.
+// markWide marks the sequences for which an exponential of a head is out of range. If the longest
+// sequence is in range, all are, because it uses every entry of shorter sequences.
 func (s *sinusoidBias) markWide(head int, lengths []int) {
 	if len(lengths) == 0 || !s.outOfRange(head, slices.Max(lengths)) {
 		return
@@ -104,8 +104,8 @@ func (s *sinusoidBias) markWide(head int, lengths []int) {
 	}
 }
 
-// outOfRange reports whether an exponential for a sequence of n tokens is outside 2⁻⁶³ … 2⁶³, so
-// that a product might leave float32's range. This only happens with diverged weights.
+// outOfRange reports whether an exponential for a sequence of n tokens is outside 2⁻⁶³ … 2⁶³, where
+// a product might overflow or underflow float32. This only happens with diverged weights.
 func (s *sinusoidBias) outOfRange(head, n int) bool {
 	for _, x := range [][]float32{s.row(s.e, head)[s.longest-n:][:2*n-1], s.row(s.e, s.heads+head)[:2*n-1]} {
 		for _, v := range x {
@@ -122,8 +122,8 @@ func (s *sinusoidBias) row(table []float32, i int) []float32 {
 	return table[i*s.width:][:s.width]
 }
 
-// farTables is the length from which the four tables of a head, with 8 bytes per entry of the
-// sequence each, exceed the second-level cache.
+// farTables is the sequence length from which on a head's four tables exceed the second-level
+// cache. Each table has 8 bytes per token.
 const farTables = 16384
 
 // sinusoidScratch is a worker's memory for one tile.
@@ -133,7 +133,7 @@ type sinusoidScratch struct {
 	dp   [keyTile]float32
 }
 
-// tile describes a tile to the kernels.
+// tile returns the description of a tile for the vector kernels.
 func (s *sinusoidBias) tile(t queries, at, keys int, scores []float32) *simd.SinusoidTile {
 	h, add, w := t.head, t.head+s.heads, &t.worker.relativeBias
 	w.tile = simd.SinusoidTile{

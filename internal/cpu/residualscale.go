@@ -22,7 +22,7 @@ func residualScaleBackward(r *run, k tensor.ResidualScaleBackward) rowwise {
 	dots := r.parts(blocks(rows))
 	return rowwise{n: rows, block: func(_ *worker, lo, hi int) {
 		i := lo / rowBlock
-		r.device.simd.RowDot(dots[i:i+1], dy[lo*n:hi*n], b[lo*n:hi*n], 0) // before DB, which may share B's memory
+		r.device.simd.RowDot(dots[i:i+1], dy[lo*n:hi*n], b[lo*n:hi*n], 0) // before DB, which may share the memory of B
 		r.device.simd.Scale(db[lo*n:hi*n], dy[lo*n:hi*n], s)
 	}, finish: func() {
 		for _, v := range dots {

@@ -2,24 +2,24 @@ package cpu
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
-// rowwise is a launch whose results, row by row, need only the same row of its operands (and
-// weights), or rows that exist before it begins. Consecutive rowwise launches run together: all of
-// them on one block of rows, then on the next. A block stays in the second-level cache from the
-// first launch to the last.
+// rowwise is a launch whose row of results needs only the same row of its operands, weights, or
+// rows that exist before the launch begins. Consecutive rowwise launches run together: all of them
+// on one block of rows, then all on the next block. A block stays in the second-level cache from
+// the first launch to the last.
 type rowwise struct {
 	n      int                         // rows in use
 	block  func(w *worker, lo, hi int) // computes rows lo … hi−1
-	finish func()                      // runs after all rows; nil for nothing
+	finish func()                      // runs after all rows; may be nil
 }
 
-// rowBlock is the number of rows that a worker processes at a time: a multiple of 6 and 14, the
-// heights of the tiles of products.
+// rowBlock is the number of rows in a block: a multiple of 6 and 14, the heights of the tiles of
+// matrix products.
 const rowBlock = 84
 
 // blocks returns the number of blocks for n rows.
 func blocks(n int) int { return (n + rowBlock - 1) / rowBlock }
 
-// eachRows splits n rows into blocks.
+// eachRows calls f for blocks of n rows on the workers.
 func (r *run) eachRows(n int, f func(w *worker, lo, hi int)) {
 	r.each(blocks(n), func(w *worker, i int) { f(w, i*rowBlock, min(n, (i+1)*rowBlock)) })
 }
@@ -42,8 +42,9 @@ func (r *run) together(launches []launch) {
 	}
 }
 
-// parts returns n floats with undefined content that live as long as the launch, or those that run
-// together. They hold the sums of blocks, for example, which are added when all blocks are done.
+// parts returns n floats with undefined content that are valid until the launch, or the group of
+// launches that run together, ends. They hold the partial sums of blocks, for example, which are
+// added after the last block.
 func (r *run) parts(n int) []float32 {
 	s := &r.self.parts
 	if len(*s)+n > cap(*s) { // earlier parts must not move
@@ -53,11 +54,11 @@ func (r *run) parts(n int) []float32 {
 	return (*s)[len(*s)-n:]
 }
 
-// longest returns how many of the launches, from the first on, may run together: 1 if the first is
-// not rowwise.
+// longest returns the number of leading launches that may run together. It returns 1 if the first
+// launch is not rowwise.
 func longest(launches []tensor.Kernel) int {
 	axis := rowAxis(launches[0])
-	if axis == tensor.Fixed { // numbers of rows may differ
+	if axis == tensor.Fixed { // the numbers of rows may differ
 		return 1
 	}
 	for n := 1; n < len(launches); n++ {
@@ -68,7 +69,7 @@ func longest(launches []tensor.Kernel) int {
 	return len(launches)
 }
 
-// rowAxis returns the axis of the rows of a rowwise launch, Fixed for others.
+// rowAxis returns the row axis of a rowwise launch, and Fixed for other launches.
 func rowAxis(k tensor.Kernel) tensor.Axis {
 	if implementationOf(k).byRows == nil {
 		return tensor.Fixed
@@ -76,10 +77,10 @@ func rowAxis(k tensor.Kernel) tensor.Axis {
 	return tensor.RowAxis(k)
 }
 
-// mayJoin reports whether a launch may run with the rowwise launches before it, all over rows of
-// one axis. When it runs on a block, those before it have run on this block and perhaps on no
-// other. So if one of them writes memory that the other accesses, it must be the same rows of the
-// same memory.
+// mayJoin reports whether a launch may run together with the rowwise launches before it, over rows
+// of the same axis. When it processes a block, the launches before it have processed this block and
+// perhaps no other block. Memory that one launch writes and another accesses must therefore hold
+// the same rows in both launches.
 func mayJoin(before []tensor.Kernel, next tensor.Kernel, axis tensor.Axis) bool {
 	nextReads, nextWrites := tensor.Reads(next), tensor.Writes(next)
 	for _, k := range before {
@@ -92,7 +93,7 @@ func mayJoin(before []tensor.Kernel, next tensor.Kernel, axis tensor.Axis) bool 
 		}
 		all := around(k)
 		if _, ok := k.(tensor.LinearBackward); ok {
-			all = reads // its second part reads all rows again
+			all = reads // finish reads all rows again
 		}
 		for _, w := range nextWrites {
 			if conflict(w, reads, axis) || conflict(w, all, tensor.Fixed) {
@@ -103,7 +104,7 @@ func mayJoin(before []tensor.Kernel, next tensor.Kernel, axis tensor.Axis) bool 
 	return true
 }
 
-// around lists the operands of which a launch also reads rows outside of its block.
+// around returns the operands that a launch also reads outside its block.
 func around(k tensor.Kernel) []*tensor.Tensor {
 	switch k := k.(type) {
 	case tensor.Convolution:
@@ -114,8 +115,8 @@ func around(k tensor.Kernel) []*tensor.Tensor {
 	return nil
 }
 
-// conflict reports whether w shares memory with one of ts, except for tensors whose rows are the
-// same memory.
+// conflict reports whether w overlaps the memory of a tensor in ts, unless both tensors have the
+// same rows at the same addresses.
 func conflict(w *tensor.Tensor, ts []*tensor.Tensor, axis tensor.Axis) bool {
 	for _, t := range ts {
 		apart := t.Region != w.Region || t.Offset+t.Words() <= w.Offset || w.Offset+w.Words() <= t.Offset

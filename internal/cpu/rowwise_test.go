@@ -13,7 +13,7 @@ import (
 )
 
 // TestTogether checks that rowwise launches give the same bits block by block as one after the
-// other, and run together only where they may.
+// other, and that exactly the launches run together which may.
 func TestTogether(t *testing.T) {
 	const d, wide, rows, capacity = 8, 24, 200, 230 // three blocks
 	p := tensor.NewProgram()
@@ -85,7 +85,7 @@ func TestTogether(t *testing.T) {
 		write(tensor.Inputs, p.Counts.Offset, tensor.Bits(tensor.Counts{Tokens: rows}.Words()))
 		write(tensor.Inputs, x.Offset, tensor.Bits(inputs))
 		write(tensor.Weights, 0, tensor.Bits(weights))
-		for range 2 { // the second time in used memory
+		for range 2 { // the second run uses dirty memory
 			must.Succeed(t, e.Inspect(context.Background(), mem, 0, len(p.Segments), visit))
 		}
 		out := make([]uint32, rows*(1+d)+words)
@@ -107,27 +107,27 @@ func TestTogether(t *testing.T) {
 	for _, threads := range []int{1, 3} {
 		dev := New(threads)
 		if !slices.Equal(result(dev, nil), alone) {
-			t.Errorf("%d threads: launches that run together give other bits", threads)
+			t.Errorf("%d threads: launches that run together give different bits", threads)
 		}
 		dev.StartProfile()
 		began := time.Now()
 		if !slices.Equal(result(dev, nil), alone) {
-			t.Errorf("%d threads: a profiled run gives other bits", threads)
+			t.Errorf("%d threads: a profiled run gives different bits", threads)
 		}
 		most := time.Since(began).Seconds()
 		total, counted := 0.0, map[string]int{}
 		for _, k := range dev.StopProfile() {
 			if k.Seconds <= 0 {
-				t.Errorf("%d threads: %+v", threads, k)
+				t.Errorf("%d threads: got time %+v, want a positive time", threads, k)
 			}
 			total += k.Seconds
 			counted[k.Name] = k.Launches
 		}
 		if total > most || !maps.Equal(counted, launches) {
-			t.Errorf("%d threads: %v s of %v in launches %v, want %v", threads, total, most, counted, launches)
+			t.Errorf("%d threads: got %v s of at most %v s and launches %v, want %v", threads, total, most, counted, launches)
 		}
 		if result(dev, nil); dev.StopProfile() != nil {
-			t.Errorf("%d threads: a profile after its end", threads)
+			t.Errorf("%d threads: got a profile after StopProfile", threads)
 		}
 	}
 	var together []int // number of launches in each group
@@ -139,12 +139,12 @@ func TestTogether(t *testing.T) {
 		}
 	}
 	if want := []int{6, 2, 4}; !slices.Equal(together, want) {
-		t.Errorf("groups of %d launches, want %d", together, want)
+		t.Errorf("got groups of %d launches, want %d", together, want)
 	}
 }
 
-// TestMayRunTogether checks that launches may not run together if one would overwrite rows that
-// another still has to read, or read rows that another has not written.
+// TestMayRunTogether checks that launches do not run together if one would overwrite rows that
+// another launch has not read yet, or read rows that another launch has not written yet.
 func TestMayRunTogether(t *testing.T) {
 	at := func(offset, width int) *tensor.Tensor {
 		x := tensor.At(tensor.Arena, offset, "x", 10, width)
@@ -199,14 +199,14 @@ func TestMayRunTogether(t *testing.T) {
 			gelu(at(200, 4), at(0, 4)), true},
 	} {
 		if got := mayJoin(c.before, c.next, tensor.Tokens); got != c.want {
-			t.Errorf("%s: %t", c.name, got)
+			t.Errorf("%s: got %t, want %t", c.name, got, c.want)
 		}
 	}
 	sampled := gelu(other(at(200, 4)), other(at(300, 4)))
 	for _, launches := range [][]tensor.Kernel{{gelu(at(0, 4), at(100, 4)), sampled},
 		{sampled, gelu(at(0, 4), at(100, 4))}, {tensor.Zero{Y: weight}, sampled}} {
 		if n := longest(launches); n != 1 {
-			t.Errorf("%d launches over different rows run together", n)
+			t.Errorf("longest is %d for launches over different rows, want 1", n)
 		}
 	}
 }

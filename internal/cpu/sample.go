@@ -11,27 +11,27 @@ import (
 
 func init() { register(whole(sample)) }
 
-// sampler is one launch. Random numbers are drawn row by row, so that threads share a long
-// sequence. The choices, which take linear time, are made sequence by sequence.
+// sampler is one launch. Random numbers are drawn row by row, so that threads can share a long
+// sequence. Tokens are chosen sequence by sequence, in linear time.
 type sampler struct {
 	tensor.Sample
 	sequences
 	kernels             *simd.Kernels
-	position, sequence  []int32 // per row
+	position, sequence  []int32 // position and sequence of each row
 	score, noised       []float32
 	top, partner, count []int32
 
-	// Each sequence has a list from its first row on: first of the tokens that are not dropped,
-	// later of those that are not in S1.
+	// Each sequence has a list that begins at its first row. The list holds the tokens that are not
+	// dropped, and later the tokens that are not in S1.
 	token []int32  // ascending positions; −1 for dropped tokens until S1 is chosen
 	key   []uint32 // sort key, smallest first
 	ties  []uint32
-	rest  []uint32 // by sequence: length of the list without S1
+	rest  []uint32 // length of each sequence's list without S1
 }
 
 func sample(r *run, k tensor.Sample) {
 	n, s := r.rows(k.Score), r.sequences(k.Batch)
-	// The pieces share the scratch memory of the run, and use none of their worker's.
+	// The pieces share the run's scratch memory, so they use none of their own worker's.
 	scratch := tensor.Bits(r.self.floats(3*n + s.n))
 	x := sampler{
 		Sample: k, sequences: s, kernels: r.device.simd, position: r.ints(k.Batch.Position),
@@ -46,14 +46,15 @@ func sample(r *run, k tensor.Sample) {
 	r.each(s.n, func(_ *worker, b int) { x.choosePartners(b) })
 }
 
-// draw draws for tokens of sequence b. dst may be the same memory as position.
+// draw draws a random word for tokens of sequence b at the given positions. dst may share the
+// memory of position.
 func (s *sampler) draw(w *worker, dst []uint32, stream uint32, b int, position []int32) {
 	w.key = [2]uint32{uint32(s.seed), uint32(s.seed >> 32)}
 	w.counter = philox.Counter(0, s.tower[b], s.Layer, stream, s.example[b], s.step)
 	s.kernels.Draw(dst, &w.counter, &w.key, position)
 }
 
-// eachPart calls f for the rows lo … hi−1 of each sequence.
+// eachPart calls f for the rows of each sequence among rows lo … hi−1.
 func (s *sampler) eachPart(w *worker, lo, hi int, f func(w *worker, b, lo, hi int)) {
 	for lo < hi {
 		b := int(s.sequence[lo])
@@ -83,7 +84,7 @@ func (s *sampler) noiseAndDrop(w *worker, b, lo, hi int) {
 	}
 }
 
-// chooseTop chooses S1: the largest scores.
+// chooseTop chooses S1, the tokens with the largest scores.
 func (s *sampler) chooseTop(w *worker, b int) {
 	lo, hi := s.tokens(b)
 	token, key := s.token[lo:hi], s.key[lo:hi]
@@ -94,7 +95,7 @@ func (s *sampler) chooseTop(w *worker, b int) {
 			n++
 		}
 	}
-	if n == 0 { // all tokens are dropped
+	if n == 0 { // every token is dropped
 		n = copy(token, s.position[lo:hi])
 		for i := range key {
 			key[i] = descending(s.noised[lo+i])
@@ -114,14 +115,14 @@ func (s *sampler) chooseTop(w *worker, b int) {
 	clear(s.top[first+ke : room])
 }
 
-// partnerKeys draws the keys of the tokens that are not in S1.
+// partnerKeys draws the sort keys of the tokens that are not in S1.
 func (s *sampler) partnerKeys(w *worker, b, lo, hi int) {
 	if hi = min(hi, int(s.offset[b])+int(s.rest[b])); lo < hi {
 		s.draw(w, s.key[lo:hi], philox.StreamPartner, b, s.token[lo:hi])
 	}
 }
 
-// choosePartners chooses S2: the smallest partner keys.
+// choosePartners chooses S2, the tokens with the smallest partner keys.
 func (s *sampler) choosePartners(b int) {
 	lo, _ := s.tokens(b)
 	n := int(s.rest[b])
@@ -136,8 +137,8 @@ func (s *sampler) choosePartners(b int) {
 	}
 }
 
-// split moves the tokens marked 1 to chosen, compacts the others, and returns their number. Both
-// keep their order.
+// split moves the tokens with mark 1 to chosen, compacts the other tokens, and returns the number
+// of other tokens. Both lists keep their order.
 func split(token []int32, mark []uint32, chosen []int32) (left int) {
 	taken := 0
 	for i, at := range token {
@@ -152,13 +153,13 @@ func split(token []int32, mark []uint32, chosen []int32) (left int) {
 	return left
 }
 
-// descending maps floats to integers in reverse order; −0 and 0 are equal. It has no branch, as the
-// sign of a score is not predictable.
+// descending maps floats to integers in reverse order; −0 and 0 are equal. It avoids branches
+// because the sign of a score is not predictable.
 func descending(v float32) uint32 {
 	b := math.Float32bits(v)
 	if b == 1<<31 {
 		b = 0
 	}
-	negative := uint32(int32(b) >> 31) // all ones, or zero
+	negative := uint32(int32(b) >> 31) // all ones for negative v, otherwise zero
 	return (b ^ ^negative) & (negative | (1<<31 - 1))
 }

@@ -16,10 +16,10 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// sampleRun is one launch of the kernel on sequences of given scores.
+// sampleRun runs the kernel once on sequences with given scores.
 type sampleRun struct {
 	tensor.Sample
-	room           []int // sampled rows before each sequence, and their total
+	room           []int // first sampled row of each sequence, and the total number of rows
 	executable     tensor.Executable
 	mem            tensor.Binding
 	seed           uint64
@@ -93,7 +93,7 @@ type candidate struct {
 	position int32
 }
 
-// rank is the definition of descending.
+// rank is the reference implementation of descending.
 func rank(v float32) uint32 {
 	b := math.Float32bits(v)
 	if v == 0 {
@@ -109,7 +109,7 @@ func compareCandidates(a, b candidate) int {
 	return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.position, b.position))
 }
 
-// sorted is the definition: S1 and S2 of sequence b by sorting.
+// sorted is the reference implementation: it selects S1 and S2 of sequence b by sorting.
 func (s *sampleRun) sorted(b int, score []float32) (noised []float32, top, partner []int32) {
 	draw := func(stream uint32, i int) uint32 {
 		return philox.Words(s.seed, philox.Counter(uint32(i), s.tower[b], s.Layer, stream, s.example[b], s.step))[0]
@@ -173,10 +173,10 @@ func (s *sampleRun) compare(t *testing.T, scores [][]float32) {
 			top = append(top, 0)
 		}
 		if g := tops[s.room[b]:s.room[b+1]]; !slices.Equal(g, top) {
-			t.Fatalf("sequence %d of %d: S1 is %v, want %v", b, len(score), g, top)
+			t.Fatalf("sequence %d of %d: got S1 %v, want %v", b, len(score), g, top)
 		}
 		if g := partners[s.room[b]:s.room[b+1]]; !slices.Equal(g, partner) {
-			t.Fatalf("sequence %d of %d: S2 is %v, want %v", b, len(score), g, partner)
+			t.Fatalf("sequence %d of %d: got S2 %v, want %v", b, len(score), g, partner)
 		}
 	}
 }
@@ -200,7 +200,7 @@ var scoreKinds = []struct {
 	{"neighbours", func(r *rand.Rand) float32 { return math.Float32frombits(0x3f800000 + uint32(r.IntN(40))) }},
 }
 
-// TestSampleIsTheSort compares the selection with sorting.
+// TestSampleIsTheSort checks that the kernel selects the same tokens as sorting.
 func TestSampleIsTheSort(t *testing.T) {
 	d := New(2)
 	for _, kind := range scoreKinds {
@@ -223,7 +223,7 @@ func TestSampleIsTheSort(t *testing.T) {
 	}
 }
 
-// TestSampleLong has ties at the threshold among a million tokens.
+// TestSampleLong checks the selection among a million tokens with ties at the threshold.
 func TestSampleLong(t *testing.T) {
 	testenv.Long(t, "samples a sequence of a million tokens")
 	random := rand.New(rand.NewPCG(3, 4))

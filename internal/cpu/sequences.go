@@ -2,7 +2,7 @@ package cpu
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
-// sequences is the view of a batch for kernels that work sequence by sequence.
+// sequences describes the rows of a batch to kernels that work sequence by sequence.
 type sequences struct {
 	n                    int
 	offset, sampleOffset []int32
@@ -24,7 +24,7 @@ func (r *run) sequences(b *tensor.Batch) sequences {
 // tokens returns the packed rows of sequence b.
 func (s sequences) tokens(b int) (lo, hi int) { return int(s.offset[b]), int(s.offset[b+1]) }
 
-// sampled returns the rows of sequence b's sampled keys, some of which may be unused.
+// sampled returns the range of rows for the sampled keys of sequence b, including unused rows.
 func (s sequences) sampled(b int) (lo, hi int) {
 	return int(s.sampleOffset[b]), int(s.sampleOffset[b+1])
 }

@@ -8,16 +8,16 @@ import (
 
 func init() { register(whole(sinusoidTables), whole(sinusoidTablesBackward)) }
 
-// tables has the parameters of one launch that both directions share. All tables [2·rows, t] are
-// one product of coefficients [2·rows, terms] and cosines [terms, t], f of a row before its g,
-// split into tiles of t.
+// tables holds the parameters that both passes of a launch share. All tables [2·rows, t] are one
+// matrix product of coefficients [2·rows, terms] and cosines [terms, t]. Each table row has a row
+// for f followed by a row for g. The product is split into tiles of t.
 type tables struct {
 	*sinusoid.Frequencies
 	*simd.Products
 	exp     func(y, x []float32)
 	cache   *cosineCache
-	rows    int // 2h: heads of Rmul, then of Radd
-	terms   int // frequencies, and a constant for the bias
+	rows    int // 2h: heads for Rmul, then heads for Radd
+	terms   int // number of frequencies, plus 1 for the bias
 	longest int
 	width   int // width of a row of F, G or E
 }
@@ -29,10 +29,10 @@ func newTables(r *run, q *sinusoid.Frequencies, counts, f *tensor.Tensor) *table
 	}
 }
 
-// tiles returns the number of tiles of G's 2·longest − 1 entries.
+// tiles returns the number of tiles for the 2·longest − 1 entries of G.
 func (t *tables) tiles() int { return (2*t.longest - 1 + cosineTile - 1) / cosineTile }
 
-// tile returns the first t of tile i, and the number of f's and g's entries in it.
+// tile returns the first t of tile i, and the number of entries of f and g in the tile.
 func (t *tables) tile(i int) (t0, nf, ng int) {
 	t0 = i * cosineTile
 	return t0, max(0, min(cosineTile, t.longest-t0)), min(cosineTile, 2*t.longest-1-t0)
@@ -41,8 +41,8 @@ func (t *tables) tile(i int) (t0, nf, ng int) {
 // row returns the entries in use of row i of a table.
 func (t *tables) row(table []float32, i int) []float32 { return table[i*t.width:][:2*t.longest-1] }
 
-// scratch returns the memory of one tile: a part of all tables and, unless they are cached,
-// cosines.
+// scratch returns memory for one tile: a part of all tables, cosines unless they are cached, and
+// more floats for other uses.
 func (t *tables) scratch(w *worker, more int) (y, cosines, rest []float32) {
 	ny, nc := 2*t.rows*cosineTile, t.terms*cosineTile
 	memory := w.floats(ny + nc + more)
@@ -58,7 +58,7 @@ func sinusoidTables(r *run, k tensor.Sinusoid) {
 	r.each(t.tiles(), func(w *worker, i int) { t.fill(w, i, f, g, e, coef) })
 }
 
-// fill computes tile i.
+// fill computes tile i of the tables.
 func (t *tables) fill(w *worker, i int, f, g, e, coef []float32) {
 	y, cosines, _ := t.scratch(w, 0)
 	t0, nf, ng := t.tile(i)
@@ -67,7 +67,7 @@ func (t *tables) fill(w *worker, i int, f, g, e, coef []float32) {
 	if nf > 0 {
 		c := simd.Rows(y, cosineTile)
 		t.Mul(c, simd.Rows(coef, t.terms), b, c, 2*t.rows)
-	} else { // g only: every second row
+	} else { // only g: every second row
 		c := simd.Rows(y[cosineTile:], 2*cosineTile)
 		t.Mul(c, simd.Rows(coef[t.terms:], 2*t.terms), b, c, t.rows)
 	}
@@ -85,7 +85,8 @@ func (t *tables) fill(w *worker, i int, f, g, e, coef []float32) {
 	}
 }
 
-// mirror stores entries from t0 on of a row of F, which is even, on both sides.
+// mirror stores entries of a row of F, starting at t0, on both sides of the centre, because F is
+// even.
 func (t *tables) mirror(row []float32, t0 int, y []float32) {
 	zero := t.longest - 1
 	for i, v := range y {
@@ -94,8 +95,8 @@ func (t *tables) mirror(row []float32, t0 int, y []float32) {
 	}
 }
 
-// adjointParts is the number of partial sums of whole tiles in the adjoint, so that threads share
-// it. It does not depend on the number of threads.
+// adjointParts is the number of partial sums in the adjoint, each over whole tiles, so that threads
+// share the work. It does not depend on the number of threads, and so neither do the results.
 const adjointParts = 32
 
 func sinusoidTablesBackward(r *run, k tensor.SinusoidBackward) {
@@ -121,8 +122,8 @@ func sinusoidTablesBackward(r *run, k tensor.SinusoidBackward) {
 	t.Unfold(r.floats(k.DAddWeight), r.floats(k.DAddBias), coef[size/2:])
 }
 
-// fold adds tile i's gradients of the coefficients to sum [terms, 2·rows]: cosines [terms, t] times
-// dy [2·rows, t] transposed.
+// fold adds the gradients of the coefficients from tile i to sum [terms, 2·rows], the product of
+// cosines [terms, t] and dy [2·rows, t] transposed.
 func (t *tables) fold(w *worker, i int, sum, df, dg []float32) {
 	dy, cosines, packed := t.scratch(w, t.PackedSize(cosineTile, 2*t.rows))
 	t0, nf, ng := t.tile(i)

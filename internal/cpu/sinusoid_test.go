@@ -14,8 +14,8 @@ import (
 	"github.com/sftseq/sftseq/sinusoid"
 )
 
-// newTablesRun prepares both directions: launch 0 computes tables of random weights, launch 1
-// computes gradients from random ones. The results are in the arena.
+// newTablesRun prepares a program with both passes on random inputs. Launch 0 computes the tables,
+// launch 1 their gradients. The results are in the arena.
 func newTablesRun(t testing.TB, d *Device, heads, dim, longest int) (tensor.Executable, tensor.Binding) {
 	t.Helper()
 	q := must.Get(sinusoid.New(10000, dim))(t)
@@ -50,8 +50,8 @@ func newTablesRun(t testing.TB, d *Device, heads, dim, longest int) (tensor.Exec
 	return x, mem
 }
 
-// TestCosineCache checks that cached cosines, recomputed ones and those of a device that runs
-// several programs concurrently have the same bits.
+// TestCosineCache checks that cached and recomputed cosines have the same bits, also if several
+// programs run concurrently.
 func TestCosineCache(t *testing.T) {
 	const heads, dim, longest = 2, 20, 700
 	k := must.Get(simd.Best())(t)
@@ -66,7 +66,7 @@ func TestCosineCache(t *testing.T) {
 	full.cosines.words = maxCosines
 	want := results(full)
 	if len(full.cosines.tiles) != 0 {
-		t.Errorf("a full cache took %d tiles", len(full.cosines.tiles))
+		t.Errorf("a full cache stored %d tiles, want 0", len(full.cosines.tiles))
 	}
 	d := NewLevel(3, k)
 	d.cosines.words = maxCosines - 3*(dim/2+1)*cosineTile - 1
@@ -74,13 +74,13 @@ func TestCosineCache(t *testing.T) {
 	for i := range 6 {
 		group.Go(func() {
 			if !slices.Equal(results(d), want) {
-				t.Errorf("run %d differs", i)
+				t.Errorf("the results of run %d differ", i)
 			}
 		})
 	}
 	group.Wait()
 	if len(d.cosines.tiles) != 3 || d.cosines.words > maxCosines {
-		t.Errorf("%d tiles kept, %d words, room for 3 tiles", len(d.cosines.tiles), d.cosines.words)
+		t.Errorf("got %d cached tiles of %d words, want 3 tiles", len(d.cosines.tiles), d.cosines.words)
 	}
 }
 

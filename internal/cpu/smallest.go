@@ -1,9 +1,9 @@
 package cpu
 
-// smallest replaces the n smallest keys by 1 and the others by 0, in linear time. Equal keys are
-// ordered by tie key, then by position. Tie keys are only computed where they decide: tie replaces
-// indices of keys by tie keys, in ties. Without tie the position decides. Ties is memory of the
-// length of key, or nil where speed does not matter.
+// smallest replaces the n smallest keys by 1 and all other keys by 0, in linear time. Equal keys
+// are ordered by tie key, then by position. The function tie replaces indices of keys by their tie
+// keys; it is only called if the order of equal keys matters, and may be nil. ties is scratch
+// memory of the length of key, or nil where speed does not matter.
 func smallest(key []uint32, n int, ties []uint32, tie func(places []uint32)) {
 	if n >= len(key) {
 		for i := range key {
@@ -37,10 +37,10 @@ func smallest(key []uint32, n int, ties []uint32, tie func(places []uint32)) {
 	}
 }
 
-// threshold returns the n-th smallest key, the number of keys equal to it, and how many of these
-// are among the n smallest. It is a radix select from the highest digit: each pass counts the
-// digits of the keys that agree with all digits known so far. If memory is not nil, these keys are
-// gathered there for the next pass.
+// threshold returns the n-th smallest key, the number of equal keys, and the number of these equal
+// keys among the n smallest. It is a radix select from the highest digit: each pass counts the
+// digits of the keys that agree with all digits known so far. If memory is not nil, each pass
+// copies these keys there for the next pass.
 func threshold(key []uint32, n int, memory []uint32) (limit uint32, equal, chosen int) {
 	const bits = 8
 	var mask uint32

@@ -1,16 +1,16 @@
 package tensor
 
-// SumSquares: Y[0] = Σ X², in fixed pieces: the squared norm of the gradient.
+// SumSquares computes Y[0] = Σ X² in fixed pieces: the squared norm of the gradient.
 type SumSquares struct {
 	Y *Tensor `op:"write" shape:"1"`
 	X *Tensor
 }
 
-// AdamWStep holds the numbers of one update. They are in device memory because they change from
-// step to step.
+// AdamWStep holds the numbers of one update. They are in device memory because they change in every
+// step.
 type AdamWStep struct {
-	GradientScale float32 // 1/(examples·scale): the gradient is that of scale times the sum of the losses
-	MaxNorm       float32 // limit of the scaled gradient's norm; 0 does not clip
+	GradientScale float32 // 1/(examples·scale); G is the gradient of scale times the sum of the losses
+	MaxNorm       float32 // maximum norm of the scaled gradient; 0 does not clip
 	LearningRate  float32
 	Correction1   float32 // 1/(1 − β1^t)
 	Correction2   float32 // 1/(1 − β2^t)
@@ -21,7 +21,7 @@ func (s AdamWStep) Words() []float32 {
 	return []float32{s.GradientScale, s.MaxNorm, s.LearningRate, s.Correction1, s.Correction2}
 }
 
-// AdamWStepWords is the size of that input.
+// AdamWStepWords is the number of words of AdamW's input Step.
 const AdamWStepWords = 5
 
 // AdamW updates W with decoupled weight decay. With n = √SumSquares·scale the norm of the gradient
@@ -38,6 +38,6 @@ type AdamW struct {
 	SumSquares   *Tensor `shape:"1"`
 	Step         *Tensor `shape:"5"` // [AdamWStepWords]
 	Decay        float32
-	Beta1, Beta2 float64 // in double precision, as 1−β loses digits in single
+	Beta1, Beta2 float64 // float64, because 1−β loses digits in float32
 	Eps          float32
 }

@@ -1,12 +1,12 @@
 package tensor
 
-// Add: Y = A + B, element by element. Its backward is the identity for both operands.
+// Add computes Y = A + B, element by element. Its backward is the identity for both operands.
 type Add struct {
 	Y    *Tensor `op:"write" shape:"R,n"`
 	A, B *Tensor `shape:"R,n"`
 }
 
-// Zero: Y = 0, the gradient of a parameter that the configuration does not use.
+// Zero sets Y = 0. It assigns the gradient of a parameter that the configuration does not use.
 type Zero struct {
 	Y *Tensor `op:"write"`
 }

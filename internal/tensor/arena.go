@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// alignment of a tensor in the arena, in words: a cache line, and the largest alignment of a
-// storage buffer's offset that Vulkan allows a device to require (256 bytes).
+// alignment is the alignment of tensors in the arena in words. It is a multiple of a cache line,
+// and the largest storage buffer alignment that a Vulkan device may require (256 bytes).
 const alignment = 64
 
-// place gives each tensor an offset such that tensors whose lifetimes overlap share no memory, and
-// returns the number of words needed. It places large tensors first, each in the lowest gap among
-// the placed tensors with overlapping lifetimes.
+// place sets the offset of each tensor so that tensors with overlapping lifetimes share no memory.
+// It returns the required number of words. It places large tensors first, each in the lowest gap
+// between the placed tensors with overlapping lifetimes.
 func place(ts []*Tensor, end int) int {
 	var used []*Tensor
 	for _, t := range ts {
@@ -47,8 +47,8 @@ func place(ts []*Tensor, end int) int {
 }
 
 // widen extends the lifetime of a narrow tensor (one word per row) to the launches from … to if it
-// lives in one of them. Otherwise it might lie in a gap between wide tensors, across their rows,
-// and launches that could run together row by row could not.
+// is used in one of them. Otherwise the tensor could be placed across the rows of dead wide
+// tensors, which would prevent launches from running together row by row.
 func (t *Tensor) widen(from, to int) {
 	if t.Rows == Fixed || t.Width() > 1 || t.first < 0 || t.first > to || t.last < from {
 		return

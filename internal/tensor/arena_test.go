@@ -25,10 +25,11 @@ func touching(reads, writes []*Tensor) touch {
 	return k
 }
 
-// life is the test's own record of the launches that touch a tensor.
+// life holds the first and the last launch that touches a tensor, as recorded by the test.
 type life struct{ first, last int }
 
-// randomProgram records launches over tensors of random sizes.
+// randomProgram returns a program of launches over tensors of random sizes, and the tensors'
+// lifetimes.
 func randomProgram(random *rand.Rand) (*Program, map[*Tensor]*life) {
 	p, lives := NewProgram(), map[*Tensor]*life{}
 	p.Segment("only")
@@ -44,7 +45,7 @@ func randomProgram(random *rand.Rand) (*Program, map[*Tensor]*life) {
 		for range 1 + random.IntN(2) {
 			t := p.Temp("t", Fixed, 1+random.IntN(300), 1+random.IntN(5))
 			if len(written) > 0 && random.IntN(4) == 0 {
-				t = written[random.IntN(len(written))] // written a second time
+				t = written[random.IntN(len(written))] // write to an already written tensor
 			}
 			writes = append(writes, t)
 			written = append(written, t)
@@ -66,8 +67,8 @@ func randomProgram(random *rand.Rand) (*Program, map[*Tensor]*life) {
 	return p.Finish(), lives
 }
 
-// TestNarrowTensorsLieApart checks that a tensor of one word per row does not share the memory of
-// wide rows that the same segment uses, even if these are dead by then.
+// TestNarrowTensorsLieApart checks that a tensor with one word per row does not share memory with
+// wide tensors of the same segment, not even with dead ones.
 func TestNarrowTensorsLieApart(t *testing.T) {
 	p := NewProgram()
 	p.Segment("only")
@@ -79,13 +80,13 @@ func TestNarrowTensorsLieApart(t *testing.T) {
 	p.Finish()
 	for _, w := range []*Tensor{wide, other} {
 		if narrow.Offset < w.Offset+w.Words() && w.Offset < narrow.Offset+narrow.Words() {
-			t.Errorf("%v lies at %d, across the rows of %v at %d", narrow, narrow.Offset, w, w.Offset)
+			t.Errorf("%v at offset %d shares memory with %v at offset %d", narrow, narrow.Offset, w, w.Offset)
 		}
 	}
 }
 
-// TestArenaKeepsTensorsApart checks that in any program, tensors whose lifetimes overlap share no
-// word.
+// TestArenaKeepsTensorsApart checks in random programs that tensors with overlapping lifetimes
+// share no memory.
 func TestArenaKeepsTensorsApart(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	shared := 0
@@ -93,7 +94,7 @@ func TestArenaKeepsTensorsApart(t *testing.T) {
 		p, lives := randomProgram(random)
 		for a, la := range lives {
 			if a.Offset%alignment != 0 || a.Offset < 0 || a.Offset+a.Words() > p.Words(Arena) {
-				t.Fatalf("%v at %d of %d words", a, a.Offset, p.Words(Arena))
+				t.Fatalf("%v has offset %d in an arena of %d words", a, a.Offset, p.Words(Arena))
 			}
 			for b, lb := range lives {
 				if a == b || a.Offset+a.Words() <= b.Offset || b.Offset+b.Words() <= a.Offset {
@@ -108,11 +109,11 @@ func TestArenaKeepsTensorsApart(t *testing.T) {
 		}
 	}
 	if shared == 0 {
-		t.Error("no memory was used twice")
+		t.Error("no two tensors share memory")
 	}
 }
 
-// TestArenaOfAChain checks that a chain of launches needs memory for two tensors at a time.
+// TestArenaOfAChain checks that a chain of launches needs memory for only two tensors.
 func TestArenaOfAChain(t *testing.T) {
 	p := NewProgram()
 	p.Segment("only")
@@ -124,7 +125,7 @@ func TestArenaOfAChain(t *testing.T) {
 		last = next
 	}
 	if got := p.Finish().Words(Arena); got != 256 {
-		t.Errorf("%d words, want 256", got)
+		t.Errorf("got an arena of %d words, want 256", got)
 	}
 }
 
@@ -133,6 +134,6 @@ func TestUnusedTensorsTakeNoMemory(t *testing.T) {
 	p := NewProgram()
 	p.Temp("idle", Fixed, 1<<20)
 	if got := p.Finish().Words(Arena); got != 0 {
-		t.Errorf("%d words, want none", got)
+		t.Errorf("got an arena of %d words, want 0", got)
 	}
 }

@@ -12,7 +12,7 @@ const (
 	Dot                             // Σ_c q_c k_c
 )
 
-// Probability is the function that turns scores into weights.
+// Probability is the function that converts scores to attention weights.
 type Probability uint8
 
 const (
@@ -21,23 +21,23 @@ const (
 	Softmax                      // exp(A)/Σ exp(A)
 )
 
-// AttentionEpsilon keeps the result finite for a row without any positive score.
+// AttentionEpsilon keeps the result finite for a row without a positive score.
 const AttentionEpsilon = 1e-9
 
-// RelativeBias is the relative encoding of a query and a sampled key, from which a device computes
-// Rmul and Radd for a tile of pairs: from the sinusoid's tables ([SinusoidBias]), distances
-// ([DistanceBias]) or edges ([EdgeBias]). Nil means Rmul = 1 and Radd = 0.
+// RelativeBias is the relative encoding of a query and a sampled key. A device computes Rmul and
+// Radd of a tile of pairs from the tables of the sinusoid ([SinusoidBias]), from distances
+// ([DistanceBias]) or from edges ([EdgeBias]). A nil RelativeBias means Rmul = 1 and Radd = 0.
 type RelativeBias interface {
 	relativeBias()
 }
 
-// SinusoidBias reads the tables of [Sinusoid]:
+// SinusoidBias computes the relative terms from the tables of [Sinusoid]:
 //
 //	Rmul_ij = p_j softplus(mul(i, top_j)) + (1−p_j) softplus(mul(i, partner_j))
 //	Radd_ij = p_j add(i, top_j) + (1−p_j) add(i, partner_j)
 //
-// with a head's mul and add of two positions F[i−j+n−1] + G[i+j], n the longest
-// sequence, and softplus(mul) = log(1 + E_F[i−j+n−1]·E_G[i+j]).
+// where a head's mul and add of two positions are F[i−j+n−1] + G[i+j], n is the length of the
+// longest sequence, and softplus(mul) = log(1 + E_F[i−j+n−1]·E_G[i+j]).
 type SinusoidBias struct {
 	F, G, E      *Tensor `shape:"2h,m"` // m is at least 2n − 1
 	P            *Tensor `shape:"S"`
@@ -46,14 +46,14 @@ type SinusoidBias struct {
 
 func (SinusoidBias) relativeBias() {}
 
-// RelativeBiasGradient receives the adjoint of a relative position bias.
+// RelativeBiasGradient holds the operands that receive the adjoint of a [RelativeBias].
 type RelativeBiasGradient interface {
 	gradient()
 }
 
-// SinusoidGradient is the adjoint of [SinusoidBias]: the histograms of the pairs' gradients over
+// SinusoidGradient receives the adjoint of [SinusoidBias]: histograms of the pairs' gradients over
 // i−j and i+j, in the layout of F and G, and each head's contribution to the gradient of the duplet
-// weights. E has no gradient of its own.
+// weights. E needs no gradient.
 type SinusoidGradient struct {
 	DF, DG *Tensor `op:"write" shape:"2h,m"`
 	DP     *Tensor `op:"write" shape:"S,h"`
@@ -66,15 +66,15 @@ func (SinusoidGradient) gradient() {}
 //	A_ij = m(q_i, k_j)/√dh · Rmul_ij + Radd_ij
 //	O_i  = Σ_j P_ij v_j
 //
-// Nothing of size [T, S] is kept: only Norm, the denominator of each row (for
-// softmax its maximum plus the logarithm of its sum).
+// Norm holds the denominator of each row, for softmax the maximum plus the logarithm of the sum.
+// Nothing of size [T, S] is stored.
 type Attention struct {
 	O            *Tensor `op:"write" shape:"T,d"`
 	Norm         *Tensor `op:"write" shape:"T,h"`
-	DeadRows     *Tensor `op:"write" shape:"1"` // int32: pairs of row and head with Σ ReLU(A) = 0; may be nil
+	DeadRows     *Tensor `op:"write" shape:"1"` // int32 number of (row, head) pairs with Σ ReLU(A) = 0; may be nil
 	Q            *Tensor `shape:"T,d"`
 	K, V         *Tensor `shape:"S,d"`
-	Leak         *Tensor `shape:"B,h"` // nil unless leaky
+	Leak         *Tensor `shape:"B,h"` // nil unless Probability is LeakyReLU
 	Count        *Tensor `shape:"B"`   // int32
 	Batch        *Batch
 	RelativeBias RelativeBias
@@ -102,18 +102,19 @@ func (k Attention) check() {
 	}
 }
 
-// AttentionBackward recomputes each tile of scores. With D_i = DO_i·O_i:
+// AttentionBackward is the backward of [Attention]. It recomputes each tile of scores.
+//
+// With D_i = DO_i·O_i:
 //
 //	dA_ij = [A_ij > 0]·(DO_i·v_j − D_i)/Norm_i (softmax: P_ij (DO_i·v_j − D_i))
 //	DLeak = −Σ_i D_i/Norm_i, DV_j = Σ_i P_ij DO_i
 //	dm = dA·Rmul/√dh, dRmul = dA·m/√dh, dRadd = dA
 //
-// max gives its gradient to q where q ≥ k; |x|'(0) = 0. Rows of DK and DV
-// beyond the sampled ones are zero.
+// The gradient of max(q, k) goes to q where q ≥ k; |x|'(0) = 0. Unused rows of DK and DV are zero.
 type AttentionBackward struct {
 	DQ       *Tensor `op:"write" shape:"T,d"`
 	DK, DV   *Tensor `op:"write" shape:"S,d"`
-	DLeak    *Tensor `op:"write" shape:"B,h"` // or nil
+	DLeak    *Tensor `op:"write" shape:"B,h"` // may be nil
 	Gradient RelativeBiasGradient
 	DO       *Tensor `shape:"T,d"`
 	Forward  Attention

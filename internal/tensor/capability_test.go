@@ -8,12 +8,12 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor/lockstep"
 )
 
-// scaling is a device with one ability.
+// scaling is a device with the capability LossScaler.
 type scaling struct{ tensor.Device }
 
 func (scaling) LossScaling() bool { return true }
 
-// TestAbility checks that a wrapper has the abilities of the device whose results it returns.
+// TestAbility checks that a wrapper has the capabilities of the device that it wraps.
 func TestAbility(t *testing.T) {
 	able, plain := scaling{cpu.New(1)}, cpu.New(1)
 	var choices lockstep.Choices
@@ -34,7 +34,7 @@ func TestAbility(t *testing.T) {
 			t.Errorf("%s: got %v, want %v", name, ok, c.able)
 		}
 		if _, ok := tensor.Capability[tensor.OwnMemory](c.device); ok {
-			t.Errorf("%s: an ability that nothing has", name)
+			t.Errorf("%s: got the capability OwnMemory, want none", name)
 		}
 	}
 }

@@ -4,20 +4,20 @@ package tensor
 //
 //	Z_i = Bias + Σ_t Weight_t ∘ X_{i + (t − (w−1)/2)·Dilation},  Y = A + GELU(Z)
 //
-// for the taps t = 0 … w−1, added in that order. A row that is not of the same
-// sequence is left out.
+// for the taps t = 0 … w−1, added in this order. Rows outside the sequence of row i do not
+// contribute.
 type Convolution struct {
 	Y        *Tensor `op:"write" shape:"T,d"`
 	A, X     *Tensor `shape:"T,d"`
-	Z        *Tensor `op:"write" shape:"T,d"` // saved for the backward; nil if there is none
+	Z        *Tensor `op:"write" shape:"T,d"` // saved for the backward; nil without a backward
 	Weight   *Tensor `shape:"w,d"`
 	Bias     *Tensor `shape:"d"`
 	Batch    *Batch
 	Dilation int
 }
 
-// ConvolutionBackward goes back through the sum over the taps; the gradient DZ of Z
-// is that of Y times GELU'(Z), and the gradient of A is that of Y itself:
+// ConvolutionBackward is the backward of the sum over taps in [Convolution]. The gradient of Z is
+// DZ = DY·GELU'(Z); the gradient of A is DY.
 //
 //	DX_j = Σ_t Weight_t ∘ DZ_{j − (t − (w−1)/2)·Dilation}
 //	DWeight_t = Σ_j DZ_{j − (t − (w−1)/2)·Dilation} ∘ X_j,  DBias = Σ DZ
@@ -29,5 +29,5 @@ type ConvolutionBackward struct {
 	Weight     *Tensor `shape:"w,d"`
 	Batch      *Batch
 	Dilation   int
-	Accumulate bool // DX += instead of =
+	Accumulate bool // add to DX instead of assigning it
 }

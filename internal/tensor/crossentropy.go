@@ -1,9 +1,9 @@
 package tensor
 
-// CrossEntropy is the loss of each example and the gradient of Scale[Label] times it:
+// CrossEntropy computes the loss of each example and the gradient of Scale[Label] times the loss:
 // Loss = log Σ exp(Logits) − Logits[Label], DLogits = Scale[Label]·(softmax(Logits) − onehot).
-// The gradient is that of the sum over the examples, not of their mean. The loss itself
-// has no scale.
+// DLogits is the gradient of the sum over the examples, not of their mean. Scale does not affect
+// Loss.
 type CrossEntropy struct {
 	Loss    *Tensor `op:"write" shape:"E"`
 	DLogits *Tensor `op:"write" shape:"E,C"`

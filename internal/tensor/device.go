@@ -4,18 +4,20 @@ import "context"
 
 // Device runs programs.
 type Device interface {
-	// Name describes the device to a person.
+	// Name returns a description of the device for people.
 	Name() string
-	// Kernels identifies the implementation: results are bitwise reproducible for the same value.
+	// Kernels returns a name for the implementation. Results are bitwise reproducible on devices
+	// with the same name.
 	Kernels() string
-	// Slots returns the number of programs that the device can run efficiently at a time.
+	// Slots returns the number of programs that the device can run concurrently with full
+	// efficiency.
 	Slots() int
-	// Allocate returns zeroed memory of the device, in words.
+	// Allocate returns a block of zeroed device memory of the given number of words.
 	Allocate(words int) (Memory, error)
-	// Prepare makes a program ready to run. Several goroutines may run it concurrently if each has
-	// its own arena, inputs and gradients.
+	// Prepare compiles a program for the device. Several goroutines may run it concurrently if each
+	// uses its own arena, inputs and gradients.
 	Prepare(p *Program) (Executable, error)
-	// Close frees the device. Memory and executables are invalid afterwards.
+	// Close frees the device and invalidates its memory and executables.
 	Close() error
 }
 
@@ -27,7 +29,7 @@ type Memory interface {
 	Free()
 }
 
-// Binding has the memory of a run, one block per region.
+// Binding holds the memory of a run, one block per region.
 type Binding [Regions]Memory
 
 // Executable is a program prepared for one device.
@@ -35,7 +37,7 @@ type Executable interface {
 	// Run runs the segments from, …, to−1 in order. It checks ctx at least between segments and
 	// returns its error.
 	Run(ctx context.Context, mem Binding, from, to int) error
-	// Inspect runs like Run, and calls visit after each launch, while the results of the launch are
+	// Inspect runs like Run and calls visit after each launch, while the results of the launch are
 	// still in the arena. An error from visit ends the run.
 	Inspect(ctx context.Context, mem Binding, from, to int, visit func(k Kernel) error) error
 }
@@ -49,8 +51,8 @@ const (
 	urgent
 )
 
-// Urgent marks ctx for short runs that somebody waits for: on a device with [Preemptive], they
-// preempt other runs.
+// Urgent marks ctx for short runs whose results a user waits for. On a device with [Preemptive]
+// they preempt other runs.
 func Urgent(ctx context.Context) context.Context {
 	return context.WithValue(ctx, priorityKey{}, urgent)
 }
@@ -58,7 +60,7 @@ func Urgent(ctx context.Context) context.Context {
 // IsUrgent reports whether ctx is from [Urgent].
 func IsUrgent(ctx context.Context) bool { return ctx.Value(priorityKey{}) == urgent }
 
-// Patient marks ctx for long runs in the background: such a run often yields its thread to others.
+// Patient marks ctx for long background runs, which yield their threads often.
 func Patient(ctx context.Context) context.Context {
 	return context.WithValue(ctx, priorityKey{}, patient)
 }
@@ -66,8 +68,8 @@ func Patient(ctx context.Context) context.Context {
 // IsPatient reports whether ctx is from [Patient].
 func IsPatient(ctx context.Context) bool { return ctx.Value(priorityKey{}) == patient }
 
-// Upload writes x to the start of t.
+// Upload copies x to the start of t.
 func Upload[T Word](m Memory, t *Tensor, x []T) error { return m.Write(t.Offset, Bits(x)) }
 
-// Download fills x from the start of t.
+// Download fills x with the words at the start of t.
 func Download[T Word](m Memory, t *Tensor, x []T) error { return m.Read(t.Offset, Bits(x)) }

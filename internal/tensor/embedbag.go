@@ -1,10 +1,10 @@
 package tensor
 
-// EmbedBag adds up to g rows of a table to the row of each token, and scales the sum:
+// EmbedBag adds up to g rows of a table to each token's row, and scales the sum:
 //
 //	Y[t] = Scale[t]·(X[t] + Σ_g Table[Row[t,g]])
 //
-// with the terms in their order and without those whose Row[t,g] is [NoRow]. Y may be the memory of X.
+// It adds the terms in order and skips terms with Row[t,g] = [NoRow]. Y may share the memory of X.
 type EmbedBag struct {
 	Y     *Tensor `op:"write" shape:"T,d"`
 	X     *Tensor `shape:"T,d"`
@@ -17,7 +17,8 @@ type EmbedBag struct {
 //
 //	DX[t] = Scale[t]·DY[t],  DTable[u] = Σ_i DX[Token[i]] for i from Offset[u] to Offset[u+1]−1
 //
-// with the terms in their order. Offset and Token list the tokens of each row of the table, which ascend. DX may be the memory of DY.
+// It adds the terms in order. Offset and Token list, for each row of the table, the tokens that use
+// it, in ascending order. DX may share the memory of DY.
 type EmbedBagBackward struct {
 	DX     *Tensor `op:"write" shape:"T,d"`
 	DTable *Tensor `op:"write" shape:"U,d"`

@@ -1,11 +1,11 @@
 package tensor
 
-// FeedForward is the feed-forward block where nothing of it is kept:
+// FeedForward is a feed-forward block that saves nothing for a backward:
 //
 //	Y = GELU(X·Weight1ᵀ + Bias1)·Weight2ᵀ + Bias2
 //
-// A device computes it in blocks of rows, so that the hidden rows, which are the
-// widest of the model, are never stored.
+// A device computes it in blocks of rows, so that it never stores the hidden rows, the widest rows
+// of the model.
 type FeedForward struct {
 	Y       *Tensor `op:"write" shape:"R,d"`
 	X       *Tensor `shape:"R,d"`

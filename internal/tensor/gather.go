@@ -1,11 +1,11 @@
 package tensor
 
-// NoRow is the value of Gather.Row for a row of zeros.
+// NoRow is the value in Gather.Row that selects a row of zeros.
 const NoRow = -1
 
-// Gather picks rows: Y[i] = X[Row[i]], or 0 where Row[i] is [NoRow]. If no row is picked twice, its
-// backward is a Gather with the inverse permutation: DX[t] = DY[i] where Row[i] = t, and 0 for rows
-// that were not picked.
+// Gather selects rows: Y[i] = X[Row[i]], or 0 where Row[i] is [NoRow]. If no row is selected twice,
+// its backward is a Gather with the inverse permutation: DX[t] = DY[i] where Row[i] = t, and 0 for
+// rows that are not selected.
 type Gather struct {
 	Y   *Tensor `op:"write" shape:"R,n"`
 	X   *Tensor `shape:"S,n"`

@@ -1,12 +1,12 @@
 package tensor
 
-// GELU: Y = X·Φ(X), exact (erf).
+// GELU computes Y = X·Φ(X), exactly (with erf).
 type GELU struct {
 	Y *Tensor `op:"write" shape:"R,n"`
 	X *Tensor `shape:"R,n"`
 }
 
-// GELUBackward: DX = DY·(Φ(X) + X·φ(X)).
+// GELUBackward computes DX = DY·(Φ(X) + X·φ(X)).
 type GELUBackward struct {
 	DX    *Tensor `op:"write" shape:"R,n"`
 	DY, X *Tensor `shape:"R,n"`

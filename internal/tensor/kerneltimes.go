@@ -6,13 +6,13 @@ import (
 	"sync"
 )
 
-// KernelTimes accumulates times by kernel, for a [Profiler]. It is safe for concurrent use.
+// KernelTimes accumulates the times of kernels for a [Profiler]. It is safe for concurrent use.
 type KernelTimes struct {
 	mu     sync.Mutex
 	byName map[string]*KernelTime
 }
 
-// Add records a launch of the kernel with a name.
+// Add adds the time of one launch of the named kernel.
 func (t *KernelTimes) Add(name string, seconds float64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -28,7 +28,7 @@ func (t *KernelTimes) Add(name string, seconds float64) {
 	k.Seconds += seconds
 }
 
-// List returns the times, the longest first.
+// List returns the times, longest first.
 func (t *KernelTimes) List() []KernelTime {
 	t.mu.Lock()
 	defer t.mu.Unlock()

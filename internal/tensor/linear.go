@@ -1,6 +1,6 @@
 package tensor
 
-// Linear is a linear layer: Y = X·Weightᵀ + Bias.
+// Linear computes a linear layer: Y = X·Weightᵀ + Bias.
 type Linear struct {
 	Y      *Tensor `op:"write" shape:"R,out"`
 	X      *Tensor `shape:"R,in"`
@@ -8,7 +8,7 @@ type Linear struct {
 	Bias   *Tensor `shape:"out"`
 }
 
-// LinearBackward: DX = DY·Weight, DWeight = DYᵀ·X, DBias = Σ DY.
+// LinearBackward computes DX = DY·Weight, DWeight = DYᵀ·X, DBias = Σ DY.
 type LinearBackward struct {
 	DX         *Tensor `op:"accumulate" shape:"R,in"`
 	DWeight    *Tensor `op:"write" shape:"out,in"`
@@ -16,5 +16,5 @@ type LinearBackward struct {
 	DY         *Tensor `shape:"R,out"`
 	X          *Tensor `shape:"R,in"`
 	Weight     *Tensor `shape:"out,in"`
-	Accumulate bool    // DX += instead of =
+	Accumulate bool    // add to DX instead of assigning it
 }

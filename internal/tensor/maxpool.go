@@ -1,20 +1,20 @@
 package tensor
 
-// MaxPool takes the maximum of each channel over rows of each sequence:
+// MaxPool computes the maximum of each channel over rows of each sequence:
 //
-//	Y_c = max_i X_ic, Arg_c = the lowest i of those that have it
+//	Y_c = max_i X_ic, Arg_c = the smallest i with X_ic = Y_c
 //
-// where i counts the first Count rows of the sequence from 0, or all of its rows if Count is
-// nil. There is at least one. A NaN is above all numbers.
+// where i ranges over the first Count rows of the sequence, at least one, or over all its rows if
+// Count is nil. NaN counts as larger than any number.
 type MaxPool struct {
 	Y     *Tensor `op:"write" shape:"B,d"`
 	Arg   *Tensor `op:"write" shape:"B,d"` // int32
 	X     *Tensor `shape:"R,d"`
-	First *Tensor // [B+1] int32: the first row of each sequence, and the number of all rows
-	Count *Tensor `shape:"B"` // int32; nil: all rows
+	First *Tensor // [B+1] int32: first row of each sequence, then the number of rows
+	Count *Tensor `shape:"B"` // int32; nil means all rows
 }
 
-// MaxPoolBackward: DX_ic = DY_c where i = Arg_c, and 0 in every other row.
+// MaxPoolBackward computes DX_ic = DY_c where i = Arg_c, and 0 in all other rows.
 type MaxPoolBackward struct {
 	DX    *Tensor `op:"write" shape:"R,d"`
 	DY    *Tensor `shape:"B,d"`

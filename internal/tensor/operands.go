@@ -8,16 +8,16 @@ import (
 	"sync"
 )
 
-// A kernel's struct declares its operands: the fields that are tensors, those of a batch, and those
-// of nested structs or interfaces. A tag states the access to a tensor:
+// A kernel's struct declares its operands: its tensor fields, the tensors of a batch, and the
+// operands of nested structs or interfaces. A tag states how the kernel accesses a tensor:
 //
-//	(no tag)          it is read
-//	op:"write"        it is written
-//	op:"add"          it is read and written
-//	op:"accumulate"   it is written, and read if the kernel's Accumulate is set
+//	(no tag)          reads it
+//	op:"write"        writes it
+//	op:"add"          reads and writes it
+//	op:"accumulate"   writes it, and also reads it if the kernel's field Accumulate is set
 //
-// All operands in a kernel's field Forward are read. Nil operands are ignored. A second tag has the
-// shape: numbers, and letters for sizes that are equal throughout the kernel, such as
+// All operands in a kernel's field Forward are read. Nil operands are ignored. A second tag states
+// the shape. It consists of numbers, and of letters for sizes that are equal throughout the kernel:
 //
 //	shape:"R,4d"      R rows of 4d words each
 //	shape:"d"         d words
@@ -39,11 +39,12 @@ type operand struct {
 	field  int
 	access access
 	shape  []size
-	within bool // a struct or an interface that contains operands
+	within bool // struct or interface that contains operands
 	only   bool // all operands within are read
 }
 
-// size is one dimension of a shape: a number times the value of a letter, 1 for none.
+// size is a dimension of a shape: a factor times the value of a letter, or times 1 without a
+// letter.
 type size struct {
 	times  int
 	letter string
@@ -68,7 +69,8 @@ func sizesOf(tag string) (out []size) {
 	return out
 }
 
-// declarations caches the declarations of a type, as programs are recorded often.
+// declarations caches the operands of each kernel type, because programs are recorded often. It
+// maps reflect.Type to []operand.
 var declarations sync.Map // from reflect.Type to []operand
 
 var (
@@ -113,7 +115,7 @@ func declaration(t reflect.Type) []operand {
 	return out
 }
 
-// holdsTensors reports whether a type that is not an operand contains tensors.
+// holdsTensors reports whether a type other than an operand contains tensors.
 func holdsTensors(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
@@ -151,13 +153,13 @@ func visit(v reflect.Value, only bool, f func(t *Tensor, a access, shape []size)
 	}
 }
 
-// RowAxis returns the axis of the rows that a kernel processes: that of its first operand.
+// RowAxis returns the axis of the rows that a kernel processes: the axis of its first operand.
 func RowAxis(k Kernel) Axis {
 	v := reflect.ValueOf(k)
 	return (*Tensor)(v.Field(declaration(v.Type())[0].field).UnsafePointer()).Rows
 }
 
-// Reads lists the tensors that a kernel reads, including those that it adds to.
+// Reads returns the tensors that a kernel reads, including the tensors that it adds to.
 func Reads(k Kernel) (out []*Tensor) {
 	visit(reflect.ValueOf(k), false, func(t *Tensor, a access, _ []size) {
 		if a != write {
@@ -167,7 +169,7 @@ func Reads(k Kernel) (out []*Tensor) {
 	return out
 }
 
-// Writes lists the tensors that a kernel writes.
+// Writes returns the tensors that a kernel writes.
 func Writes(k Kernel) (out []*Tensor) {
 	visit(reflect.ValueOf(k), false, func(t *Tensor, a access, _ []size) {
 		if a != read {
@@ -177,7 +179,7 @@ func Writes(k Kernel) (out []*Tensor) {
 	return out
 }
 
-// checkShapes panics on operands whose shapes do not match.
+// checkShapes panics if the shapes of a kernel's operands do not match.
 func checkShapes(k Kernel) {
 	sizes, rows := map[string]int{}, map[size]Axis{}
 	visit(reflect.ValueOf(k), false, func(t *Tensor, _ access, shape []size) {

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestOperands checks that reads and writes follow from the fields, their tags and Accumulate.
+// TestOperands checks that a kernel's reads and writes follow from its fields, their tags and
+// Accumulate.
 func TestOperands(t *testing.T) {
 	p := NewProgram()
 	b := NewBatch(p, 4, 1)
@@ -48,8 +49,7 @@ func TestOperands(t *testing.T) {
 	}
 }
 
-// TestWrongDeclarations checks that meaningless tags are a mistake of the kernel's author and
-// panic.
+// TestWrongDeclarations checks that invalid tags, a bug of the kernel's author, panic.
 func TestWrongDeclarations(t *testing.T) {
 	type tag struct {
 		Y *Tensor `op:"writes"`
@@ -71,7 +71,7 @@ func TestWrongDeclarations(t *testing.T) {
 		"tensor.batch.Batch": batch{}, "tensor.number.Heads": number{},
 	} {
 		if got := panics(func() { declaration(reflect.TypeOf(kernel)) }); !strings.Contains(got, want) {
-			t.Errorf("%T: panic %q", kernel, got)
+			t.Errorf("%T: got panic %q, want %q", kernel, got, want)
 		}
 	}
 	if d := declaration(reflect.TypeFor[LayerNorm]()); len(d) != 6 ||

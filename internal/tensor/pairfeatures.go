@@ -1,14 +1,13 @@
 package tensor
 
-// PairFeatures joins the two pooled sequences u, v of each example, which are
-// consecutive rows of X: Y = [u, v, u∘v, u−v].
+// PairFeatures combines the pooled sequences u, v of each example, which are consecutive rows of X:
+// Y = [u, v, u∘v, u−v].
 type PairFeatures struct {
 	Y *Tensor `op:"write" shape:"E,4d"`
 	X *Tensor `shape:"B,d"` // B = 2E
 }
 
-// PairFeaturesBackward: with DY = [a, b, c, e], du = a + c∘v + e and
-// dv = b + c∘u − e.
+// PairFeaturesBackward computes, with DY = [a, b, c, e], du = a + c∘v + e and dv = b + c∘u − e.
 type PairFeaturesBackward struct {
 	DX *Tensor `op:"write" shape:"B,d"`
 	DY *Tensor `shape:"E,4d"`

@@ -2,9 +2,9 @@ package tensor
 
 import "fmt"
 
-// PairWeights packs the parameters of a relation that weighs r features of a pair of tokens,
-// [DistanceBias] or [EdgeBias], one row per head: the weights of Rmul and its bias, followed by
-// those of Radd.
+// PairWeights packs the parameters of a relative bias with r pair features ([DistanceBias] or
+// [EdgeBias]), one row per head. A row has the weights and the bias for Rmul, then the weights and
+// the bias for Radd.
 //
 //	W[h] = MulWeight[h], MulBias[h], AddWeight[h], AddBias[h]
 type PairWeights struct {
@@ -15,24 +15,24 @@ type PairWeights struct {
 
 func (k PairWeights) check() { checkPairWidth(k.W.Width(), 2*k.MulWeight.Width()+2) }
 
-// checkPairWidth panics on a width that differs from that of a pair's features.
+// checkPairWidth panics unless the width equals the width of the pair features.
 func checkPairWidth(found, expected int) {
 	if found != expected {
 		panic(fmt.Sprintf("tensor: features of pairs: rows of %d words, expected %d", found, expected))
 	}
 }
 
-// PairGradient is the adjoint of such a relation: for each sampled key and head, the sums over all
-// queries of the gradients of p_j and of each word of W, 2r + 3 numbers. Unused rows are zero. The
-// features are inputs and have no gradient.
+// PairGradient receives the adjoint of a relative bias with pair features. For each sampled key and
+// head it holds the gradients of p_j and of each word of W, 2r + 3 numbers, summed over all
+// queries. Unused rows are zero. The features are inputs and have no gradient.
 type PairGradient struct {
 	D *Tensor `op:"write" shape:"S,g"` // g is h·(2r + 3)
 }
 
 func (PairGradient) gradient() {}
 
-// PairWeightsBackward sums [PairGradient] over the sampled keys, which gives the gradients of the
-// weights, and extracts those of the duplet weights:
+// PairWeightsBackward sums [PairGradient] over the sampled keys to obtain the gradients of the
+// weights, and extracts the gradients of the duplet weights:
 //
 //	DW[h] = Σ_j D[j, h, 1 …], DP[j, h] = D[j, h, 0]
 type PairWeightsBackward struct {

@@ -1,7 +1,7 @@
 package tensor
 
-// Pool averages the rows of each sequence: A = softmax over its tokens of
-// Score, Y = Σ A_i X_i.
+// Pool computes a weighted mean of the rows of each sequence: A = softmax of Score over the
+// sequence's tokens, Y = Σ A_i X_i.
 type Pool struct {
 	Y     *Tensor `op:"write" shape:"B,d"`
 	A     *Tensor `op:"write" shape:"T"`
@@ -10,7 +10,7 @@ type Pool struct {
 	Batch *Batch
 }
 
-// PoolBackward: DX_i = A_i DY, DScore_i = A_i DY·(X_i − Y).
+// PoolBackward computes DX_i = A_i DY, DScore_i = A_i DY·(X_i − Y).
 type PoolBackward struct {
 	DX     *Tensor `op:"write" shape:"T,d"`
 	DScore *Tensor `op:"write" shape:"T"`

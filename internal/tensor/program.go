@@ -7,10 +7,10 @@ import (
 )
 
 // Kernel is one launch: a struct of named operands and parameters. Its fields determine [Reads],
-// [Writes] and the shapes; the name of its type determines the name.
+// [Writes] and the shapes. The name of its type determines [Name].
 type Kernel any
 
-// Name returns the kernel's name, the same in every package: "linear", "linear_backward".
+// Name returns the kernel's name, as used in all packages, for instance "linear_backward".
 func Name(k Kernel) string {
 	name, backward := strings.CutSuffix(strings.ToLower(reflect.TypeOf(k).Name()), "backward")
 	if backward {
@@ -40,8 +40,8 @@ type Program struct {
 // NewProgram returns an empty program.
 func NewProgram() *Program { return &Program{} }
 
-// Temp declares an activation. It is in the arena from the first launch that touches it to the
-// last.
+// Temp declares an activation. Its memory in the arena is valid from the first to the last launch
+// that touches it.
 func (p *Program) Temp(name string, rows Axis, shape ...int) *Tensor {
 	t := &Tensor{Name: name, Shape: shape, Rows: rows, Region: Arena, first: -1}
 	p.arena = append(p.arena, t)
@@ -55,17 +55,17 @@ func (p *Program) TempInts(name string, rows Axis, shape ...int) *Tensor {
 	return t
 }
 
-// Input declares a tensor that each batch fills.
+// Input declares a tensor that is filled for each batch.
 func (p *Program) Input(name string, rows Axis, shape ...int) *Tensor {
 	t := &Tensor{Name: name, Shape: shape, Rows: rows, Region: Inputs, Offset: p.words[Inputs]}
 	p.words[Inputs] += align(t.Words())
 	return t
 }
 
-// Keep makes t an output: it lives until the end of the program.
+// Keep makes t an output, which stays valid until the end of the program.
 func (p *Program) Keep(t *Tensor) { t.kept = true }
 
-// Kept lists the outputs that a finished program computes.
+// Kept returns the outputs of a finished program.
 func (p *Program) Kept() []*Tensor {
 	var out []*Tensor
 	for _, t := range p.arena {
@@ -88,7 +88,7 @@ func (p *Program) endSegment() {
 	}
 }
 
-// SegmentIndex returns the index of the first segment with that name.
+// SegmentIndex returns the index of the first segment with the given name.
 func (p *Program) SegmentIndex(name string) int {
 	for i, s := range p.Segments {
 		if s.Name == name {
@@ -120,7 +120,7 @@ func (p *Program) Launch(k Kernel) {
 	p.Launches = append(p.Launches, k)
 }
 
-// Finish ends the program and places its activations.
+// Finish ends the recording, places the activations in the arena and returns the program.
 func (p *Program) Finish() *Program {
 	p.endSegment()
 	p.closed = true
@@ -136,13 +136,13 @@ func (p *Program) Finish() *Program {
 // Words returns the number of words of a region that the program needs.
 func (p *Program) Words(s Region) int { return p.words[s] }
 
-// Bytes returns the memory of one run: the arena and the inputs.
+// Bytes returns the memory of one run in bytes: the arena and the inputs.
 func (p *Program) Bytes() int64 {
 	const wordBytes = 4
 	return wordBytes * int64(p.words[Arena]+p.words[Inputs])
 }
 
-// Counts are the numbers of rows in use of a batch.
+// Counts holds a batch's numbers of rows in use.
 type Counts struct {
 	Tokens, Sequences, Sampled, Examples, Targets, Pooled int32
 	// Longest is the length of the longest sequence.
@@ -154,8 +154,8 @@ func (c Counts) Words() []int32 {
 	return []int32{0, c.Tokens, c.Sequences, c.Sampled, c.Examples, c.Targets, c.Pooled, c.Longest}
 }
 
-// CountWords is the size of that input.
+// CountWords is the number of words of a program's input Counts.
 const CountWords = int(axes) + 1
 
-// CountLongest is the index of the longest length in it, after the axes.
+// CountLongest is the index of the longest length in the input Counts, after the axes.
 const CountLongest = int(axes)

@@ -88,28 +88,28 @@ func TestLaunchPanics(t *testing.T) {
 		p := NewProgram()
 		p.Segment("only")
 		if got := panics(func() { c.launch(p) }); !strings.Contains(got, c.message) {
-			t.Errorf("%s: panic %q, want %q", c.name, got, c.message)
+			t.Errorf("%s: got panic %q, want %q", c.name, got, c.message)
 		}
 	}
 }
 
-// linearBackwardOf returns a launch for 4 tokens whose DY has other rows.
+// linearBackwardOf returns a launch for 4 tokens whose DY has n rows on the given axis.
 func linearBackwardOf(p *Program, axis Axis, n int) LinearBackward {
 	return LinearBackward{DX: p.Temp("dx", Tokens, 4, 3), DWeight: p.Temp("dw", Fixed, 5, 3),
 		DBias: p.Temp("db", Fixed, 5),
 		DY:    p.Input("dy", axis, n, 5), X: p.Input("x", Tokens, 4, 3), Weight: p.Input("w", Fixed, 5, 3)}
 }
 
-// rowDotBackwardOf returns a launch for 4 tokens whose DY has other rows, and a bias of the given
-// words.
+// rowDotBackwardOf returns a launch for 4 tokens whose DY has n rows on the given axis, and whose
+// bias has the given number of words.
 func rowDotBackwardOf(p *Program, axis Axis, n, bias int) RowDotBackward {
 	return RowDotBackward{DX: p.Input("dx", Tokens, 4, 3), DWeight: p.Temp("dw", Fixed, 3),
 		DBias: p.Temp("db", Fixed, bias),
 		DY:    p.Input("dy", axis, n, 1), X: p.Input("x", Tokens, 4, 3), Weight: p.Input("w", Fixed, 3)}
 }
 
-// crossEntropyOf returns a launch for 4 examples with losses and labels on the given axes and of
-// the given widths.
+// crossEntropyOf returns a launch for 4 examples whose losses and labels have the given axes and
+// widths.
 func crossEntropyOf(p *Program, loss, label Axis, losses, labels int) CrossEntropy {
 	return CrossEntropy{Loss: p.Temp("loss", loss, 4, losses), DLogits: p.Temp("dlogits", Examples, 4, 3),
 		Logits: p.Input("logits", Examples, 4, 3), Label: p.Input("label", label, 4, labels),
@@ -138,18 +138,19 @@ func TestSegments(t *testing.T) {
 	p.Finish()
 	want := []Segment{{"a", 0, 2}, {"empty", 2, 2}, {"b", 2, 3}}
 	if fmt.Sprint(p.Segments) != fmt.Sprint(want) {
-		t.Errorf("segments %v, want %v", p.Segments, want)
+		t.Errorf("got segments %v, want %v", p.Segments, want)
 	}
 	if got := p.SegmentIndex("b"); got != 2 {
 		t.Errorf("segment b has index %d, want 2", got)
 	}
 }
 
-// TestCountsFollowTheAxes checks that the rows in use of an axis are at the index of the axis.
+// TestCountsFollowTheAxes checks that Counts.Words stores the number of rows of each axis at the
+// index of the axis.
 func TestCountsFollowTheAxes(t *testing.T) {
 	w := Counts{Tokens: 5, Sequences: 4, Sampled: 3, Examples: 2, Longest: 1}.Words()
 	if len(w) != CountWords {
-		t.Fatalf("%d words, want %d", len(w), CountWords)
+		t.Fatalf("got %d words, want %d", len(w), CountWords)
 	}
 	for axis, want := range map[int]int32{int(Tokens): 5, int(Sequences): 4, int(Sampled): 3,
 		int(Examples): 2, CountLongest: 1} {

@@ -1,16 +1,17 @@
 package tensor
 
-// Sample chooses the tokens that a layer attends to. With L' tokens of a sequence not dropped and
-// ke = min(K, L'), S1 is the ke of them with the largest score (ties: smaller tie key, then lower
-// position) and S2 is min(ke, L'−ke) of the rest (smallest partner key, then lower position). Both
-// are in ascending position, and paired i-th with i-th.
+// Sample chooses the tokens that a layer attends to. Let L' be the number of tokens of a sequence
+// that are not dropped, and ke = min(K, L'). S1 are the ke tokens with the largest scores (ties:
+// smaller tie key, then lower position). S2 are min(ke, L'−ke) of the remaining tokens (smallest
+// partner key, then lower position). Both are sorted by position; the i-th token of S2 is the
+// partner of the i-th token of S1.
 //
-// Noised = Score − log(−log u) where Noise is set, else Score.
-// A choice has no gradient; the scores' gradient flows through [Duplet].
+// Noised = Score − log(−log u) if Noise is set, otherwise Score. The choice has no gradient; the
+// gradient of the scores flows through [Duplet].
 type Sample struct {
 	Noised   *Tensor `op:"write" shape:"T"`
-	Top      *Tensor `op:"write" shape:"S"` // int32: position of the token of S1
-	Partner  *Tensor `op:"write" shape:"S"` // int32: position of its partner, −1 without one
+	Top      *Tensor `op:"write" shape:"S"` // int32: positions of the tokens of S1
+	Partner  *Tensor `op:"write" shape:"S"` // int32: positions of their partners, −1 without a partner
 	Count    *Tensor `op:"write" shape:"B"` // int32: ke
 	Score    *Tensor `shape:"T"`
 	Batch    *Batch

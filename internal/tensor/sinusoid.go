@@ -6,22 +6,22 @@ import (
 	"github.com/sftseq/sftseq/sinusoid"
 )
 
-// Sinusoid computes the tables of the relative encoding, one row for each
-// head's Rmul, then one for each head's Radd. With n the longest sequence
-// (Counts[CountLongest]), 2n−1 entries of a row are in use: F's begin at the
-// difference t = −(n−1), G's at the sum t = 0.
+// Sinusoid computes the tables of the relative encoding, one row for each head's Rmul, then one row
+// for each head's Radd. Let n be the length of the longest sequence (Counts[CountLongest]). 2n−1
+// entries of each row are in use: rows of F begin at the difference t = −(n−1), rows of G at the
+// sum t = 0.
 //
 //	F[r, t+n−1] = ½ Σ_c (W_r[2c+1] + W_r[2c]) cos(ω_c t) + b_r   −n < t < n
 //	G[r, t]     = ½ Σ_c (W_r[2c+1] − W_r[2c]) cos(ω_c t)         0 ≤ t < 2n − 1
 //
-// so that Σ_c W_r[c] S[i,c] S[j,c] + b_r = F[r, i−j+n−1] + G[r, i+j]. F is even
-// and holds both sides, so that for one j both tables are read with i ascending.
+// Therefore Σ_c W_r[c] S[i,c] S[j,c] + b_r = F[r, i−j+n−1] + G[r, i+j]. F is even but stores both
+// sides, so that for fixed j both tables are read with ascending i.
 //
 //	E[r]   = exp(F[r])   r < h
 //	E[h+r] = exp(G[r])   r < h
 //
-// in their layouts: softplus(f+g) = log(1 + exp(f)·exp(g)) takes no exponential
-// for a pair. Out of float32's range an entry is +Inf or 0.
+// The layouts of E's rows are the layouts of F and G. With E, softplus(f+g) = log(1 +
+// exp(f)·exp(g)) needs no exponential per pair. An entry outside float32's range is +Inf or 0.
 type Sinusoid struct {
 	F, G, E              *Tensor `op:"write" shape:"2h,m"` // m is at least 2n − 1
 	MulWeight, AddWeight *Tensor `shape:"h,ds"`
@@ -32,22 +32,22 @@ type Sinusoid struct {
 
 func (k Sinusoid) check() { fit(k.MulWeight, k.Frequencies) }
 
-// fit panics unless there is a weight for the sine and the cosine of each frequency.
+// fit panics unless w has a weight for the sine and the cosine of each frequency.
 func fit(w *Tensor, f *sinusoid.Frequencies) {
 	if w.Width() != 2*f.Len() {
 		panic(fmt.Sprintf("tensor: %v for %d frequencies", w, f.Len()))
 	}
 }
 
-// SinusoidBackward is the adjoint of F and G of [Sinusoid], with DF
-// and DG in their layouts; what E receives is already in these. An entry of DF
-// counts for its difference, whichever its sign:
+// SinusoidBackward is the adjoint of F and G in [Sinusoid]. DF and DG have the layouts of F and G,
+// and already include the gradients through E. An entry of DF counts for the absolute value of its
+// difference:
 //
 //	DW_r[2c]   = ½ Σ_t (DF[r, t+n−1] − DG[r, t]) cos(ω_c t)
 //	DW_r[2c+1] = ½ Σ_t (DF[r, t+n−1] + DG[r, t]) cos(ω_c t)
 //	Db_r       = Σ_t DF[r, t+n−1]
 //
-// each table summed over its own range of t.
+// where each table is summed over its own range of t.
 type SinusoidBackward struct {
 	DMulWeight, DAddWeight *Tensor `op:"write" shape:"h,ds"`
 	DMulBias, DAddBias     *Tensor `op:"write" shape:"h"`

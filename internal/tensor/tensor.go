@@ -5,38 +5,38 @@ import (
 	"unsafe"
 )
 
-// Region is the memory that a tensor lives in. A run has one [Memory] for each region that the
-// program uses.
+// Region is a part of device memory in which tensors live. A run has one [Memory] for each region
+// that the program uses.
 type Region uint8
 
 const (
-	Arena     Region = iota // activations: placed by the program, live from first to last use
+	Arena     Region = iota // activations, placed by the program, valid from first to last use
 	Inputs                  // data of one batch: tokens, offsets, labels, seed
 	Weights                 // parameters, persistent
-	Gradients               // gradients of the parameters, same layout as Weights
-	Partial                 // another block of gradients, to be added to the first
-	Moment1                 // AdamW's first moment, same layout
-	Moment2                 // AdamW's second moment, same layout
+	Gradients               // gradients of the parameters, in the layout of Weights
+	Partial                 // second block of gradients, to be added to the first
+	Moment1                 // AdamW's first moment, in the layout of Weights
+	Moment2                 // AdamW's second moment, in the layout of Weights
 	Regions                 // number of regions
 )
 
-// Axis is the meaning of a tensor's rows. It determines how many of them hold data in a run: the
-// number is in the batch's counts, so that batches of different sizes share one program.
+// Axis is the meaning of a tensor's rows. The batch's counts contain the number of rows in use for
+// each axis, so that batches of different sizes share a program.
 type Axis uint8
 
 const (
-	Fixed     Axis = iota // every row, always
+	Fixed     Axis = iota // all rows are in use
 	Tokens                // packed token rows of all sequences
 	Sequences             // one row per sequence
 	Sampled               // packed sampled keys of all sequences
-	Examples              // one row per example: a sequence, or a pair of them
-	Targets               // packed token rows that are targets of a token objective, of all sequences
-	Pooled                // packed rows that a pooling has sampled, of all sequences
+	Examples              // one row per example: a sequence, or a pair of sequences
+	Targets               // packed token rows that are targets of a token objective
+	Pooled                // packed rows that a pooling has sampled
 	axes
 )
 
-// Tensor is a row-major array of 4-byte words. Shape[0] is the capacity in rows; Rows is the axis
-// that determines how many are in use.
+// Tensor is a row-major array of 4-byte words. Shape[0] is the capacity in rows; the axis Rows
+// determines how many rows are in use.
 type Tensor struct {
 	Name   string
 	Shape  []int
@@ -45,7 +45,7 @@ type Tensor struct {
 	Offset int  // in words, within the region; the program places arena tensors
 	Int    bool // holds integers
 
-	first, last int // launches that touch it, for the arena
+	first, last int // first and last launch that touches the tensor, for the arena
 	kept        bool
 }
 
@@ -63,7 +63,7 @@ func (t *Tensor) Words() int {
 	return n
 }
 
-// Width returns the number of words in one row.
+// Width returns the number of words in a row.
 func (t *Tensor) Width() int {
 	n := 1
 	for _, s := range t.Shape[1:] {
@@ -77,12 +77,12 @@ func (t *Tensor) String() string { return fmt.Sprintf("%s%v", t.Name, t.Shape) }
 // Word is a type that fills one word of device memory.
 type Word interface{ float32 | int32 | uint32 }
 
-// Bits views a slice as words of device memory, without a copy.
+// Bits returns the memory of a slice as words, without a copy.
 func Bits[T Word](x []T) []uint32 {
 	return unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
 }
 
-// As views words of device memory as T, without a copy.
+// As returns words of device memory as a slice of T, without a copy.
 func As[T Word](x []uint32) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
 }

@@ -66,12 +66,12 @@ type attention64 struct {
 	dleak         []float64
 }
 
-// part returns the slice of a head in row i.
+// part returns the channels of a head in row i.
 func (a *attention64) part(x []float64, i, head int) []float64 {
 	return x[(i*a.heads+head)*a.dh:][:a.dh]
 }
 
-// keys lists the sampled rows in use of a sequence.
+// keys returns the sampled rows in use of sequence b.
 func (a *attention64) keys(b int) []int {
 	var js []int
 	for j := range a.sel.count[b] {
@@ -80,8 +80,7 @@ func (a *attention64) keys(b int) []int {
 	return js
 }
 
-// row computes the scores A and the probabilities P of a token and head, and the denominator that
-// attention keeps for the row.
+// row returns the scores A and the probabilities P of a token and head, and the row's denominator.
 func (a *attention64) row(b, i, head int) (s, p []float64, norm float64) {
 	keys := a.keys(b)
 	for _, j := range keys {
@@ -117,8 +116,9 @@ func (a *attention64) row(b, i, head int) (s, p []float64, norm float64) {
 	return s, p, norm
 }
 
-// forward returns the output, the denominators, the number of dead attention rows, and the tokens
-// with a score so close to ReLU's kink, or a sum so close to zero, that rounding decides.
+// forward returns the output, the denominators and the number of dead attention rows. near lists
+// the tokens whose results rounding may decide, because a score is close to ReLU's kink or a sum is
+// close to zero.
 func (a *attention64) forward() (o, norm []float64, deadRows int, near []int) {
 	o = zeros(len(a.q))
 	for b := range a.fixture.shape.lengths {
@@ -149,8 +149,8 @@ func (a *attention64) forward() (o, norm []float64, deadRows int, near []int) {
 	return o, norm, deadRows, near
 }
 
-// backward fills the gradients. dP → dA by the quotient rule: with S the sum in
-// the denominator, ∂P_j/∂A_l = [A_l > 0]·(δ_jl − P_j)/S.
+// backward computes the gradients. The quotient rule gives dA from dP: with S the sum in the
+// denominator, ∂P_j/∂A_l = [A_l > 0]·(δ_jl − P_j)/S.
 func (a *attention64) backward(do []float64) {
 	a.dq, a.dk, a.dv, a.dleak = zeros(len(a.q)), zeros(len(a.k)), zeros(len(a.v)), zeros(len(a.leak))
 	for b := range a.fixture.shape.lengths {

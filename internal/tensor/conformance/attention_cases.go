@@ -8,22 +8,22 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// attentionSetup is one configuration.
+// attentionSetup is the configuration of a case.
 type attentionSetup struct {
 	at          shape
 	heads, dh   int
 	score       tensor.Score
 	probability tensor.Probability
 	relation    relation
-	coarse      bool // few values, so that keys equal queries and scores are zero
+	coarse      bool // use few distinct values, so that some keys equal queries and some scores are zero
 }
 
-// margin is the minimum distance of scores from ReLU's kink: any closer, and rounding decides
+// margin is the minimum distance of scores from ReLU's kink. Closer to the kink, rounding decides
 // whether a key counts, even on a correct device.
 const margin = 2e-6
 
-// minSum is the minimum denominator of a row of ReLU or leaky ReLU with a positive score: the
-// rounding error of a score is relative to its terms, and shows in the quotient of a small sum.
+// minSum is the minimum denominator of a row of ReLU or leaky ReLU with a positive score. A smaller
+// denominator would magnify the rounding errors of the scores in the quotient.
 const minSum = 0.25
 
 func init() { register("attention", attentionCases) }
@@ -63,7 +63,7 @@ func attentionCases(add func(...Case)) {
 		s.score = tensor.Score(i % 4)
 		both(s)
 	}
-	// Heads of several vectors, which devices may hold partly in registers and sum in passes.
+	// Heads of several vectors, which devices may keep partly in registers and sum in passes.
 	for _, heads := range []struct {
 		dh     int
 		scores []tensor.Score
@@ -78,7 +78,7 @@ func attentionCases(add func(...Case)) {
 	}
 }
 
-// operands declares the operands that both directions read.
+// operands declares the operands that both the forward and the backward read.
 func (s attentionSetup) operands(r *fixture) (tensor.Attention, *attention64) {
 	sel := r.selection()
 	d := s.heads * s.dh
@@ -115,7 +115,8 @@ func (s attentionSetup) operands(r *fixture) (tensor.Attention, *attention64) {
 	return launch, a
 }
 
-// tolerance is larger for softmax: exp turns an absolute error of a score into a relative one.
+// tolerance returns a larger tolerance for softmax: exp turns an absolute error of a score into a
+// relative error of the probability.
 func (s attentionSetup) tolerance() float64 {
 	if s.probability == tensor.Softmax {
 		return 1e-5
@@ -149,7 +150,7 @@ func (s attentionSetup) backward(r *fixture) tensor.Kernel {
 	tolerance := 3 * s.tolerance()
 	dq, dk := r.want(r.out(tensor.Tokens, d), a.dq, tolerance), r.want(r.out(tensor.Sampled, d), a.dk, tolerance)
 	if s.probability == tensor.Softmax && s.at.k == 1 {
-		dq.scale, dk.scale = 1, 1 // all zero: the terms that cancel have size 1
+		dq.scale, dk.scale = 1, 1 // all zero; the terms that cancel have size 1
 	}
 	k := tensor.AttentionBackward{Forward: forward, DO: do.Tensor, DQ: dq.Tensor, DK: dk.Tensor,
 		DV: r.want(r.out(tensor.Sampled, d), a.dv, tolerance).Tensor}
@@ -161,7 +162,7 @@ func (s attentionSetup) backward(r *fixture) tensor.Kernel {
 	gradient, more := a.relation.gradient(r, tolerance)
 	k.Gradient = gradient
 	pairs = append(pairs, more...)
-	if !s.coarse { // with coarse scores a difference would cross kinks
+	if !s.coarse { // differences of coarse scores would cross kinks
 		r.derivative(func() float64 {
 			o, _, _, _ := a.forward()
 			return product(do.x, o)

@@ -13,7 +13,7 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// lacking is a device without a certain kernel.
+// lacking is a device that refuses a certain kernel.
 type lacking struct {
 	tensor.Device
 	kernel string
@@ -28,7 +28,7 @@ func (d lacking) Prepare(p *tensor.Program) (tensor.Executable, error) {
 	return d.Device.Prepare(p)
 }
 
-// check runs the suites with a text in their names or their launches'.
+// check runs the suites whose name, or whose launch's name, contains only.
 func check(ctx context.Context, device tensor.Device, only string, observe func(Result)) (cases int, err error) {
 	for _, s := range Select(only) {
 		cases += len(s.Cases)
@@ -39,8 +39,8 @@ func check(ctx context.Context, device tensor.Device, only string, observe func(
 	return cases, err
 }
 
-// TestCheck checks that a failing case is reported under its name, and the others are still
-// checked.
+// TestCheck checks that a failing case is reported under its name, and that the remaining cases
+// still run.
 func TestCheck(t *testing.T) {
 	testenv.Long(t, "runs the whole suite, as TestConformance of the devices does")
 	device := lacking{cpu.New(0), "gelu_backward"}
@@ -48,25 +48,25 @@ func TestCheck(t *testing.T) {
 	cases, err := check(t.Context(), device, "", func(r Result) {
 		seen++
 		if name, _, _ := strings.Cut(r.Case, " "); name != r.Kernel || !slices.Contains(Kernels(), name) {
-			t.Errorf("%q is a case of %s", r.Case, r.Kernel)
+			t.Errorf("the case %q has kernel %s, want its first word", r.Case, r.Kernel)
 		}
 		switch {
 		case r.Kernel == device.kernel:
 			failed++
 			if len(r.Errors) != 1 || !errors.Is(r.Errors[0], errLacking) {
-				t.Errorf("%s: errors %v", r.Case, r.Errors)
+				t.Errorf("%s: got errors %v, want the missing kernel", r.Case, r.Errors)
 			}
 		case len(r.Errors) > 0 || r.Worst < 0 || r.Worst > 1:
-			t.Errorf("%s: %v, %v of the tolerance", r.Case, r.Errors, r.Worst)
+			t.Errorf("%s: got errors %v and %v of the tolerance, want at most 1", r.Case, r.Errors, r.Worst)
 		}
 	})
 	if err != nil || seen != cases || failed == 0 || failed == seen {
-		t.Errorf("%d of %d cases, %d of the kernel that is not there; error %v", seen, cases, failed, err)
+		t.Errorf("ran %d of %d cases, %d failed; error %v", seen, cases, failed, err)
 	}
 }
 
-// TestSelect selects one kernel and its backward, the backward alone, and launches that only occur
-// with others.
+// TestSelect checks the selection of a kernel with its backward, of a backward alone, and of
+// launches that only occur in cases of other kernels.
 func TestSelect(t *testing.T) {
 	for only, want := range map[string][]string{
 		"gelu": {"gelu", "gelu_backward"}, "gelu_backward": {"gelu_backward"},
@@ -76,7 +76,7 @@ func TestSelect(t *testing.T) {
 		cases, err := check(t.Context(), cpu.New(1), only, func(r Result) { kernels[r.Kernel]++ })
 		if names := slices.Sorted(maps.Keys(kernels)); err != nil || !slices.Equal(names, want) ||
 			(cases == 0) != (len(want) == 0) {
-			t.Errorf("%s: %v, error %v", only, kernels, err)
+			t.Errorf("%s: got kernels %v, error %v", only, kernels, err)
 		}
 	}
 }
@@ -89,6 +89,6 @@ func TestCheckStops(t *testing.T) {
 		cancel()
 	})
 	if !errors.Is(err, context.Canceled) || seen != 1 {
-		t.Errorf("%d cases, error %v", seen, err)
+		t.Errorf("ran %d cases, want 1; error %v", seen, err)
 	}
 }

@@ -7,22 +7,22 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// want states the expected values of an output. An element may be off by tolerance·(its size + the
-// root mean square of all).
+// want sets the expected values of an output. The error of an element may be at most tolerance·(its
+// size + the root mean square of all elements).
 func (r *fixture) want(o *operand, want []float64, tolerance float64) *operand {
 	o.want, o.tolerance = want, tolerance
 	return o
 }
 
-// check adds a custom check of the results.
+// check adds a custom check of the results to the case.
 func (r *fixture) check(f func() error) { r.checks = append(r.checks, f) }
 
-// derivative declares that gradients are those of a loss.
+// derivative declares that the gradients in of are gradients of loss.
 func (r *fixture) derivative(loss func() float64, of ...pair) {
 	r.derivatives = append(r.derivatives, derivative{loss, of})
 }
 
-// errors lists the errors of the results.
+// errors returns the errors in the results.
 func (r *fixture) errors() []error {
 	var errs []error
 	for i, o := range r.operands {
@@ -66,7 +66,8 @@ func (r *fixture) compare(o *operand) error {
 	return nil
 }
 
-// product is Σ a·b, the loss whose gradient is tested. Unused rows of a hold NaN.
+// product returns Σ a·b, the loss whose gradient is tested. Unused rows of a, which hold NaN, do
+// not contribute.
 func product(a, b []float64) float64 {
 	var s float64
 	for i, v := range a {
@@ -77,7 +78,7 @@ func product(a, b []float64) float64 {
 	return s
 }
 
-// sum adds element by element: the expected result of a kernel that accumulates into x.
+// sum returns x + y, element by element: the expected result of a kernel that accumulates y into x.
 func sum(x, y []float64) []float64 {
 	z := make([]float64, len(x))
 	for i := range x {
@@ -89,7 +90,7 @@ func sum(x, y []float64) []float64 {
 // zeros returns a vector of n zeros.
 func zeros(n int) []float64 { return make([]float64, n) }
 
-// target declares an output that is assigned or, with accumulate, added to.
+// target declares an output that a kernel assigns or, with accumulate, adds to.
 func (r *fixture) target(accumulate bool, axis tensor.Axis, width int, gradient []float64, tolerance float64) *operand {
 	if !accumulate {
 		return r.want(r.out(axis, width), gradient, tolerance)

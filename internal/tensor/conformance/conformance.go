@@ -1,9 +1,10 @@
 // Package conformance is the test suite of devices. It compares each kernel, forward and backward,
-// on odd sizes too, with a float64 reference that is small, slow and obvious.
+// with a small and slow float64 reference. The sizes include odd numbers.
 //
-// There is one file per kernel, under the base name of its wrapper: the reference, then its cases.
-// This package's tests check the references' gradients against differences of their forwards, so
-// that the same mistake in a kernel and its reference cannot go unnoticed. Memory is filled with
+// Each kernel has a file, named after its wrapper, with its reference and its cases. The tests of
+// this package compare the references' gradients with finite differences, so that a mistake that a
+// kernel and its reference share is noticed. Memory is filled with NaN before a launch, so that a
+// kernel which reads unused rows fails.
 // NaN before a launch, so that reads of unused rows show.
 package conformance
 
@@ -29,16 +30,16 @@ type shape struct {
 	k       int // capacity of sampled keys per sequence
 }
 
-// rows returns the shape of a case that only has rows.
+// rows returns the shape of a case whose operands only have rows.
 func rows(n int) shape { return shape{lengths: []int{n}, k: n} }
 
-// kernelCases are the cases of a kernel and of its backward.
+// kernelCases holds the cases of a kernel and of its backward.
 type kernelCases struct {
 	name  string // name of the kernel's file
 	cases func() []Case
 }
 
-// table has the cases of all kernels. Each kernel's file registers them.
+// table holds the cases of all kernels. Each kernel's file registers its cases.
 var table []kernelCases
 
 // register adds the cases of a kernel, and of its backward, to the suite.
@@ -51,19 +52,19 @@ func register(name string, each func(add func(...Case))) {
 
 // Result is the result of a case.
 type Result struct {
-	Kernel string  // name of its launches
-	Case   string  // begins with the kernel
+	Kernel string  // name of the case's launch
+	Case   string  // name of the case, which begins with the kernel
 	Worst  float64 // largest error of a result, as a fraction of the tolerance
 	Errors []error
 }
 
-// Suite is a row of the table with its selected cases.
+// Suite is an entry of the table, restricted to selected cases.
 type Suite struct {
 	Name  string
 	Cases []Case
 }
 
-// Select returns the suites and cases whose suite name or launch name contains a text.
+// Select returns the cases whose suite name or launch name contains a text, grouped by suite.
 func Select(only string) (selected []Suite) {
 	for _, k := range table {
 		cases := k.cases()
@@ -89,14 +90,14 @@ func Kernels() (names []string) {
 	return names
 }
 
-// kernel returns the name of the case's launch, with which the name of the case begins.
+// kernel returns the name of the case's launch. The name of the case begins with it.
 func (c Case) kernel() string {
 	name, _, _ := strings.Cut(c.name, " ")
 	return name
 }
 
-// Check runs a suite on a device and passes each result to observe. It returns the error of ctx,
-// once that has ended.
+// Check runs a suite on a device and passes each result to observe. It returns ctx's error if ctx
+// ends.
 func (s Suite) Check(ctx context.Context, device tensor.Device, observe func(Result)) error {
 	for _, c := range s.Cases {
 		r := c.check(ctx, device)
@@ -123,7 +124,7 @@ func (c Case) check(ctx context.Context, device tensor.Device) Result {
 }
 
 // T is the part of *testing.T that the suite needs. The program also runs the suite and should not
-// import that package.
+// import package testing.
 type T[Sub any] interface {
 	Run(name string, f func(Sub)) bool
 	Errorf(format string, args ...any)
@@ -131,9 +132,10 @@ type T[Sub any] interface {
 	Logf(format string, args ...any)
 }
 
-// Run runs the cases that keep selects (nil selects all), in subtests of their kernels, on groups
-// of devices. The first device of a group is compared with the reference, and the others must give
-// the same bits. Groups share the cases, as the reference is slower than most devices.
+// Run runs the cases that keep selects (nil selects all) on groups of devices, with a subtest per
+// kernel. The first device of a group is compared with the reference; the other devices must give
+// the same bits as the first. All groups share the reference's results, because the reference is
+// slower than most devices.
 func Run[Test T[Test]](t Test, keep func(kernel, name string) bool, groups ...[]tensor.Device) {
 	for _, k := range table {
 		t.Run(k.name, func(t Test) {
@@ -169,7 +171,7 @@ func Run[Test T[Test]](t Test, keep func(kernel, name string) bool, groups ...[]
 	}
 }
 
-// run runs the launch and downloads its results.
+// run runs the launch and downloads the results.
 func (r *fixture) run(ctx context.Context, device tensor.Device) error {
 	x, err := device.Prepare(r.program)
 	if err != nil {

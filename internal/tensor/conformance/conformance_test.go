@@ -15,8 +15,8 @@ import (
 	"github.com/sftseq/sftseq/sinusoid"
 )
 
-// TestReferences compares each reference's gradient with differences of its forward, along random
-// directions.
+// TestReferences checks each reference's gradient against finite differences of its forward along
+// random directions.
 func TestReferences(t *testing.T) {
 	testenv.Long(t, "differentiates every reference")
 	checked := map[string]int{}
@@ -49,7 +49,7 @@ func checkDerivative(t *testing.T, r *fixture, name string, variable int, loss f
 		want += direction[i] * p.gradient[i]
 		size += p.gradient[i] * p.gradient[i]
 	}
-	const h = 2e-7 // small, as kinks within it distort the difference
+	const h = 2e-7 // small, because kinks within the step distort the difference
 	kept := slices.Clone(p.x)
 	at := func(step float64) float64 {
 		for i, v := range kept {
@@ -60,12 +60,12 @@ func checkDerivative(t *testing.T, r *fixture, name string, variable int, loss f
 	got := (at(h) - at(-h)) / (2 * h)
 	copy(p.x, kept)
 	if !(math.Abs(got-want) <= 1e-4*math.Sqrt(size)+1e-7) {
-		t.Errorf("%s: variable %d: %v by differences, %v by the formula", name, variable, got, want)
+		t.Errorf("%s: variable %d: finite differences give %v, the reference's gradient %v", name, variable, got, want)
 	}
 }
 
-// TestTablesAreTheEncoding checks that the sum of the tables is the relative term by its
-// definition.
+// TestTablesAreTheEncoding checks that the tables sum to the relative term as the encoding defines
+// it.
 func TestTablesAreTheEncoding(t *testing.T) {
 	const n, ds, base = 40, 6, 100.0
 	weight, bias := []float64{0.3, -1, 0.7, 2, -0.4, 0.9}, 0.25
@@ -75,17 +75,18 @@ func TestTablesAreTheEncoding(t *testing.T) {
 			got := f[i-j+n-1] + g[i+j]
 			want := sinusoid.Reference{Base: base, Dim: ds}.Linear(weight, bias, i, j)
 			if math.Abs(got-want) > 1e-12 {
-				t.Fatalf("%d, %d: %v, want %v", i, j, got, want)
+				t.Fatalf("positions %d and %d: got %v, want %v", i, j, got, want)
 			}
 		}
 	}
 }
 
-// TestEveryKernel checks that a kernel has a wrapper, a file here of the same name, and a case.
+// TestEveryKernel checks that each kernel of package tensor has a file of the same name here, with
+// its cases.
 func TestEveryKernel(t *testing.T) {
-	kernel := regexp.MustCompile(`(?ms)^type (\w+?)(Backward)? struct \{[^}]*op:"`) // not SinusoidGradient
+	kernel := regexp.MustCompile(`(?ms)^type (\w+?)(Backward)? struct \{[^}]*op:"`) // does not match SinusoidGradient
 	files := must.Get(filepath.Glob("../*.go"))(t)
-	cases := map[string]string{} // kernel → file
+	cases := map[string]string{} // file of each kernel
 	for _, k := range table {
 		for _, c := range k.cases() {
 			r := newFixture(c)
@@ -117,6 +118,6 @@ func TestEveryKernel(t *testing.T) {
 		}
 	}
 	if found != len(cases) {
-		t.Errorf("%d kernels in package tensor, %d with cases", found, len(cases))
+		t.Errorf("package tensor has %d kernels, %d have cases", found, len(cases))
 	}
 }

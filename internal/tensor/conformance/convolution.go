@@ -7,8 +7,8 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// convolution64 visits, for each row i and tap t, the row j = i + (t − (w−1)/2)·dilation of the
-// same sequence; backward, the row that reads i through this tap.
+// convolution64 calls term for each row i and tap t with the row j = i + (t − (w−1)/2)·dilation, if
+// j is in the same sequence. With backward, j is the row that reads row i through this tap.
 func convolution64(r *fixture, taps, dilation int, backward bool, term func(i, j, t int)) {
 	for b := range r.shape.lengths {
 		for i := r.offset[b]; i < r.offset[b+1]; i++ {
@@ -25,7 +25,7 @@ func convolution64(r *fixture, taps, dilation int, backward bool, term func(i, j
 	}
 }
 
-// convolutionSum64 computes the argument of GELU.
+// convolutionSum64 returns the argument of GELU in a convolution.
 func convolutionSum64(r *fixture, x, weight, bias []float64, dilation int) []float64 {
 	d, z := len(bias), zeros(len(x))
 	for i := range z {
@@ -62,10 +62,10 @@ func convolutionCases(add func(...Case)) {
 		d, taps, dilation int
 	}{
 		{[]int{1}, 1, 1, 1}, {odd, 3, 1, 5}, {odd, 5, 3, 1}, {odd, 33, 7, 1}, {odd, 48, 5, 2}, {odd, 20, 5, 32},
-		{odd, 17, 9, 1 << 24},          // all taps beyond the sequences
-		{[]int{5, 3, 1}, 7, 63, 1},     // most taps beyond the sequences
-		{[]int{200, 40}, 19, 63, 1},    // reaches left by the rows of a block
-		{[]int{500, 1, 90}, 4, 63, 11}, // reaches far beyond the rows of a block
+		{odd, 17, 9, 1 << 24},          // all taps are outside the sequences
+		{[]int{5, 3, 1}, 7, 63, 1},     // most taps are outside the sequences
+		{[]int{200, 40}, 19, 63, 1},    // taps reach outside a block of rows
+		{[]int{500, 1, 90}, 4, 63, 11}, // taps reach far outside a block of rows
 		{[]int{600}, 130, 7, 1},
 	} {
 		for _, mode := range []string{"", " without z", "_backward", "_backward accumulate"} {

@@ -36,8 +36,8 @@ func crossEntropyCases(add func(...Case)) {
 		size, scale  float64
 	}{{1, 1, 1, 1}, {1, 2, 1, 1}, {3, 5, 10, 2.5}, {33, 10, 1, 1 << 15}, {20, 33, 200, 3e-5}, {5, 64, 10, 1},
 		{3, 1003, 30, 1 << 15}} {
-		// There are half as many examples as sequences, so that mixing up the axes changes the
-		// number of rows.
+		// Half as many examples as sequences, so that a kernel which confuses the two axes
+		// processes the wrong number of rows.
 		for _, on := range []struct {
 			axis      tensor.Axis
 			name      string
@@ -50,7 +50,7 @@ func crossEntropyCases(add func(...Case)) {
 				z := r.in(on.axis, s.labels)
 				z.set(func(i int) float64 { return s.size * z.x[i] })
 				scale := r.fixed(s.labels)
-				scale.set(func(c int) float64 { return s.scale * float64(c%3) / 2 }) // zero for one of three classes
+				scale.set(func(c int) float64 { return s.scale * float64(c%3) / 2 }) // zero for every third class
 				label := make([]int, s.rows)
 				for e := range label {
 					label[e] = r.random.IntN(s.labels)

@@ -2,12 +2,12 @@ package conformance
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
-// distance64 is the relation of points, by its dense definition.
+// distance64 is the dense reference of the relative bias of points.
 type distance64 struct {
 	fixture  *fixture
 	sel      selection
 	heads    int
-	features int       // features of a pair: 1, or 2 with normals
+	features int       // number of pair features: 1, or 2 with normals
 	points   []float64 // [T, 3·features]
 	w        []float64 // [h, 2·features + 2]
 	p        []float64 // [S]
@@ -15,7 +15,7 @@ type distance64 struct {
 	ds       []float64 // [S, h, 2·features + 3]
 }
 
-// pair returns a_it for positions in the sequence of sampled row j.
+// pair returns a_it for positions i and t in the sequence of sampled row j.
 func (d *distance64) pair(i, t, j int) []float64 {
 	first, width := d.fixture.offset[d.sel.of[j]], 3*d.features
 	x, y := d.points[(first+i)*width:][:width], d.points[(first+t)*width:][:width]
@@ -72,12 +72,12 @@ func (d *distance64) gradient(r *fixture, tolerance float64) (tensor.RelativeBia
 		[]pair{{d.w, d.dw}, {d.p, dp}}
 }
 
-// distance declares the operands of the relation of points; a cloud has a radius of about 1.
+// distance declares the operands of the relative bias of points. A cloud has a radius of about 1.
 func (r *fixture) distance(features int, sel selection, top, partner *operand,
 	heads int) (tensor.RelativeBias, relation64) {
 	points, w, p := r.in(tensor.Tokens, 3*features), r.fixed(heads, 2*features+2), r.weights(sel)
 	points.set(func(i int) float64 { return points.x[i] / 2 })
-	w.set(func(i int) float64 { // Rmul of about 1: if it is near 0, a sum of ReLU is small for any query
+	w.set(func(i int) float64 { // Rmul of about 1; with Rmul near 0 a sum of ReLU is small for any query
 		if i%w.columns == features {
 			return 0.5 + 0.3*w.x[i]
 		}

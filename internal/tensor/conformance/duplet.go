@@ -7,7 +7,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// logSoftplus64 is λ = log softplus, which equals x where softplus(x) is eˣ.
+// logSoftplus64 returns λ = log softplus. Where softplus(x) is eˣ, λ is x.
 func logSoftplus64(x float64) float64 {
 	if x < -40 {
 		return x
@@ -15,7 +15,7 @@ func logSoftplus64(x float64) float64 {
 	return math.Log(softplus64(x))
 }
 
-// rho64 is λ′ = σ/softplus.
+// rho64 returns λ′ = σ/softplus.
 func rho64(x float64) float64 {
 	if x < -40 {
 		return 1
@@ -46,8 +46,8 @@ func duplet64(r *fixture, s selection, x, score []float64, d int) (y, p []float6
 	return y, p
 }
 
-// dupletBackward64 takes the gradients of y and, per head, of p. It reads p as the forward saved
-// it: 1 − p has few digits left where p is near 1.
+// dupletBackward64 returns the gradients of x and score, given the gradient of y and, per head, of
+// p. It reads p as the forward saved it, because 1 − p has few digits left where p is near 1.
 func dupletBackward64(r *fixture, s selection, dy, dp, p, x, score []float64, d, heads int) (dx, dscore []float64) {
 	dx, dscore = zeros(len(x)), zeros(len(score))
 	for j, used := range s.inUse {
@@ -81,7 +81,7 @@ func init() { register("duplet", dupletCases) }
 func dupletCases(add func(...Case)) {
 	lengths := []int{1, 2, 31, 33, 100, 257}
 	for _, s := range []struct{ k, d, heads int }{{1, 1, 0}, {20, 3, 1}, {60, 20, 3}, {300, 5, 0}, {150, 33, 2}} {
-		// Far below zero softplus underflows; its logarithm and ρ must not.
+		// Far below zero softplus underflows, but its logarithm and ρ must not.
 		for _, scale := range []float64{1, 30, 300} {
 			name := fmt.Sprintf("k %d, %d channels, %d heads, scores of size %g", s.k, s.d, s.heads, scale)
 			add(Case{"duplet " + name, shape{lengths, s.k}, func(r *fixture) tensor.Kernel {

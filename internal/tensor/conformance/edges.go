@@ -6,22 +6,23 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// edgeFeatures is the number of features of an edge in the cases, including the constant.
+// edgeFeatures is the number of edge features in the cases, including the constant.
 const edgeFeatures = 3
 
-// edges64 is the relation of graphs, by its dense definition: a matrix of the features of all
+// edges64 is the dense reference of the relative bias of graphs. It stores the features of all
 // pairs.
 type edges64 struct {
 	sel   selection
 	heads int
-	a     [][][][]float64 // [B][source][target] the features
+	a     [][][][]float64 // [B][source][target] features
 	w     []float64       // [h, 2r + 2]
 	p     []float64       // [S]
 	dw    []float64
 	ds    []float64 // [S, h, 2r + 3]
 }
 
-// linear returns w_mul·a + b_mul and w_add·a + b_add of positions in the sequence of sampled row j.
+// linear returns w_mul·a + b_mul and w_add·a + b_add for positions i and t in the sequence of
+// sampled row j.
 func (e *edges64) linear(head, i, t, j int) (a []float64, mul, add float64) {
 	const r = edgeFeatures
 	w := e.w[head*(2*r+2):][:2*r+2]
@@ -64,8 +65,8 @@ func (e *edges64) gradient(r *fixture, tolerance float64) (tensor.RelativeBiasGr
 		[]pair{{e.w, e.dw}, {e.p, dp}}
 }
 
-// edges declares the operands of the relation of graphs. A third of the tokens have no edges, some
-// have one to themselves, and one has edges from all.
+// edges declares the operands of the relative bias of graphs. A third of the tokens have no edges,
+// some have an edge to themselves, and one token has edges from all tokens.
 func (r *fixture) edges(sel selection, top, partner *operand, heads int) (tensor.RelativeBias, relation64) {
 	e := &edges64{sel: sel, heads: heads, ds: zeros(len(sel.top) * heads * (2*edgeFeatures + 3))}
 	first, source := []int{0}, []int{}
@@ -87,12 +88,12 @@ func (r *fixture) edges(sel selection, top, partner *operand, heads int) (tensor
 		len(source), edgeFeatures)
 	features.set(func(i int) float64 {
 		if i%edgeFeatures == edgeFeatures-1 {
-			return float64(1 + r.random.IntN(8)/7) // some stand for two edges
+			return float64(1 + r.random.IntN(8)/7) // some edges are two merged edges
 		}
 		return features.x[i]
 	})
 	words := slices.Clone(first)
-	for range spare { // tokens beyond those in use
+	for range spare { // unused tokens
 		words = append(words, garbage)
 	}
 	words = append(words, source...)
@@ -113,7 +114,7 @@ func (r *fixture) edges(sel selection, top, partner *operand, heads int) (tensor
 		e.a = append(e.a, graph)
 	}
 	w, p := r.fixed(heads, 2*edgeFeatures+2), r.weights(sel)
-	w.set(func(i int) float64 { // Rmul of about 1: if it is near 0, a sum of ReLU is small for any query
+	w.set(func(i int) float64 { // Rmul of about 1; with Rmul near 0 a sum of ReLU is small for any query
 		if i%w.columns == edgeFeatures {
 			return 0.5 + 0.3*w.x[i]
 		}

@@ -7,15 +7,16 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// bag64 is a batch of tokens that have rows of a table.
+// bag64 is a batch of tokens, each with some rows of a table.
 type bag64 struct {
-	row    [][]int // [T][groups], a row of the table or [tensor.NoRow]
+	row    [][]int // [T][groups] row of the table, or [tensor.NoRow]
 	scale  []float64
-	offset []int // for each row of the table where its tokens begin, and their number
+	offset []int // start of each table row's tokens, and the total number of tokens
 	token  []int
 }
 
-// bag draws the rows of tokens: most have some, every fifth has none, and the first row of the table has many tokens.
+// bag draws the table rows of tokens. Most tokens have rows, every fifth token has none, and many
+// tokens have the first row of the table.
 func (r *fixture) bag(tokens, table, groups int) *bag64 {
 	b := &bag64{offset: []int{0}}
 	of := make([][]int, table)

@@ -11,7 +11,7 @@ func init() { register("feedforward", feedForwardCases) }
 func feedForwardCases(add func(...Case)) {
 	for _, s := range []struct{ rows, d, hidden int }{
 		{1, 1, 1}, {2, 3, 5}, {31, 20, 33}, {100, 5, 48}, {257, 16, 20}, {85, 33, 300},
-		{90, 1024, 5}, // rows 4 KiB apart
+		{90, 1024, 5}, // rows are 4 KiB apart
 	} {
 		name := fmt.Sprintf("feedforward %d rows, %d by way of %d", s.rows, s.d, s.hidden)
 		add(Case{name, rows(s.rows), func(r *fixture) tensor.Kernel {

@@ -11,34 +11,34 @@ import (
 )
 
 const (
-	garbage = 0x7fc0beef // a NaN, and an invalid index in every tensor
-	spare   = 7          // unused rows
-	guard   = 256        // words after the last tensor
+	garbage = 0x7fc0beef // NaN as a float, invalid index as an integer
+	spare   = 7          // number of unused rows
+	guard   = 256        // number of words after the last tensor
 )
 
-// operand is a tensor of a case with its data, all in float64, which represents every float32,
-// int32 and uint32.
+// operand is a tensor of a case with its data. The data are in float64, which represents every
+// float32, int32 and uint32.
 type operand struct {
 	*tensor.Tensor
-	rows, columns int // in use
+	rows, columns int // size in use
 	ints          bool
 	written       bool
-	unchecked     bool      // not compared with want
-	x             []float64 // before the launch
-	got           []float64 // after it
-	words         []uint32  // the same as bits
+	unchecked     bool      // results are not compared with want
+	x             []float64 // data before the launch
+	got           []float64 // data after the launch
+	words         []uint32  // bits of got
 	want          []float64
 	tolerance     float64
-	scale         float64 // size of the rounding error's reference; 0: that of want
+	scale         float64 // reference size for the rounding error; 0 means the size of want
 }
 
-// derivative declares that gradients are those of a loss.
+// derivative declares that some gradients are gradients of loss.
 type derivative struct {
 	loss func() float64
 	of   []pair
 }
 
-// pair is a variable and the reference's gradient of it.
+// pair is a variable and its gradient by the reference.
 type pair struct{ x, gradient []float64 }
 
 // fixture holds the state of one case.
@@ -55,7 +55,7 @@ type fixture struct {
 	offset      []int // first token row of each sequence, and the total
 	sampled     []int // first sampled row of each sequence, and the total
 	operands    []*operand
-	gradients   int // words of the gradients' region
+	gradients   int // number of words in the region Gradients
 	checks      []func() error
 	derivatives []derivative
 	worst       float64
@@ -78,7 +78,7 @@ func newFixture(c Case) *fixture {
 	}
 	n := len(c.shape.lengths)
 	r.seed, r.step = r.random.Uint64(), r.random.Uint32()
-	// Fewer examples than sequences, so that mixing them up shows.
+	// Fewer examples than sequences, so that a kernel which confuses the two axes fails.
 	r.counts = tensor.Counts{Tokens: int32(r.offset[n]), Sequences: int32(n), Sampled: int32(r.sampled[n]),
 		Examples: int32(max(1, n/2)), Targets: int32(max(1, r.offset[n]/3)), Pooled: int32(max(1, r.offset[n]/5)),
 		Longest: int32(slices.Max(c.shape.lengths))}
@@ -94,7 +94,7 @@ func newFixture(c Case) *fixture {
 	return r
 }
 
-// targets sets the number of rows in use on the axis of targets.
+// targets sets the number of rows in use on the axis Targets.
 func (r *fixture) targets(n int) {
 	r.counts.Targets = int32(n)
 	for _, o := range r.operands {
@@ -116,12 +116,12 @@ func integers[T int | int32 | uint32](r *fixture, t *tensor.Tensor, x []T) *oper
 // used returns the number of rows in use of an axis.
 func (r *fixture) used(axis tensor.Axis) int { return int(r.counts.Words()[axis]) }
 
-// in declares an input of one row per token, sequence, …, filled with random numbers.
+// in declares an input with a row for each element of the axis, filled with random numbers.
 func (r *fixture) in(axis tensor.Axis, width int) *operand {
 	return r.operand(r.program.Input("input", axis, r.used(axis)+spare, width), r.used(axis), width)
 }
 
-// fixed declares an input of fixed size: a parameter.
+// fixed declares an input of fixed size, such as a parameter.
 func (r *fixture) fixed(shape ...int) *operand {
 	t := r.program.Input("parameter", tensor.Fixed, shape...)
 	return r.operand(t, shape[0], t.Width())
@@ -132,7 +132,7 @@ func (r *fixture) list(axis tensor.Axis, x []int) *operand {
 	return integers(r, r.program.Input("integers", axis, r.used(axis)+spare, 1), x)
 }
 
-// columns declares an input with only the first columns of each row in use.
+// columns declares an input with rows of width columns, of which only the first are used.
 func (r *fixture) columns(rows, width, used int) *operand {
 	return r.operand(r.program.Input("table", tensor.Fixed, rows, width), rows, used)
 }
@@ -148,7 +148,7 @@ func (r *fixture) outFixed(shape ...int) *operand {
 	return r.output(t, shape[0], t.Width())
 }
 
-// outColumns declares an output with only the first columns of each row in use.
+// outColumns declares an output with rows of width columns, of which only the first are used.
 func (r *fixture) outColumns(rows, width, used int) *operand {
 	return r.output(r.program.Temp("table", tensor.Fixed, rows, width), rows, used)
 }
@@ -160,8 +160,8 @@ func (r *fixture) output(t *tensor.Tensor, rows, columns int) *operand {
 	return o
 }
 
-// inOut declares an output that is also read. It is outside the arena, where a tensor must be
-// written before it is read.
+// inOut declares an output that the kernel also reads. It is outside the arena, because a tensor in
+// the arena must be written before it is read.
 func (r *fixture) inOut(axis tensor.Axis, width int) *operand {
 	n := r.used(axis)
 	return r.persistent(axis, n, n+spare, width)
@@ -188,7 +188,7 @@ func (r *fixture) operand(t *tensor.Tensor, rows, columns int) *operand {
 	return o
 }
 
-// set replaces the data, rounded to the precision of the device.
+// set replaces the data. It rounds them to the precision of the device.
 func (o *operand) set(f func(i int) float64) {
 	for i := range o.x {
 		o.x[i] = float64(float32(f(i)))
@@ -198,8 +198,8 @@ func (o *operand) set(f func(i int) float64) {
 // row returns row i of the data.
 func (o *operand) row(i int) []float64 { return o.x[i*o.columns : (i+1)*o.columns] }
 
-// launch ends the program. The outputs of the case must equal those that the kernel declares, or
-// memory would be reused too early.
+// launch completes the program with a launch of k. It panics unless the case's outputs are the
+// outputs that the kernel declares; otherwise their memory would be reused too early.
 func (r *fixture) launch(k tensor.Kernel) {
 	reads, writes := tensor.Reads(k), tensor.Writes(k)
 	for _, o := range r.operands {

@@ -16,7 +16,7 @@ func gather64(row []int, x []float64, n int) []float64 {
 	return y
 }
 
-// inverse returns, for each of n rows, the index at which it is picked, or NoRow.
+// inverse returns, for each of n rows, the index in row that selects it, or NoRow.
 func inverse(row []int, n int) []int {
 	back := make([]int, n)
 	for t := range back {
@@ -33,7 +33,7 @@ func init() { register("gather", gatherCases) }
 func gatherCases(add func(...Case)) {
 	for _, s := range []struct {
 		lengths []int
-		share   float64 // fraction of a sequence's rows that are picked; every second sequence has none
+		share   float64 // fraction of a sequence's rows that are selected; in every second sequence none is
 		n       int
 	}{{[]int{1}, 1, 1}, {[]int{3, 5}, 1, 3}, {[]int{40, 7, 33}, 0.3, 5},
 		{[]int{100, 1, 90, 1}, 0.15, 48}, {[]int{257}, 1, 33}} {

@@ -6,7 +6,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// linear64 is y = x·wᵀ + b, w [out, in].
+// linear64 returns y = x·wᵀ + b with w [out, in].
 func linear64(x, w, b []float64, in, out int) []float64 {
 	var y []float64
 	for i := 0; i < len(x); i += in {
@@ -38,7 +38,7 @@ func linearCases(add func(...Case)) {
 	for _, s := range []struct{ rows, in, out int }{
 		{1, 1, 1}, {2, 3, 5}, {3, 5, 3}, {31, 20, 1}, {32, 1, 33}, {33, 33, 48}, {100, 48, 20}, {257, 5, 4},
 		{300, 48, 33}, {5, 300, 2}, {2, 4, 129},
-		{100, 1024, 3}, {100, 3, 1024}, // rows 4 KiB apart
+		{100, 1024, 3}, {100, 3, 1024}, // rows are 4 KiB apart
 	} {
 		for _, mode := range []string{"", "_backward", "_backward accumulate"} {
 			name := fmt.Sprintf("linear%s %d rows, %d to %d", mode, s.rows, s.in, s.out)

@@ -7,8 +7,8 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// maxPool64 computes the maximum of each channel over the first count rows of each sequence, which
-// begin at first.
+// maxPool64 returns the maximum of each channel, and its row, over the first count rows of each
+// sequence. first holds the first row of each sequence.
 func maxPool64(first, count []int, x []float64, d int) (y []float64, arg []int) {
 	for b, lo := range first[:len(count)] {
 		for c := range d {
@@ -38,7 +38,7 @@ func init() { register("maxpool", maxPoolCases) }
 func maxPoolCases(add func(...Case)) {
 	lengths := []int{1, 2, 31, 32, 33, 100, 257, 300}
 	for _, s := range []struct {
-		d, k int // k is 0 for all tokens
+		d, k int // k = 0 pools over all tokens
 		ties bool
 	}{{1, 0, false}, {3, 20, false}, {20, 0, true}, {33, 150, false}, {64, 1, false}, {70, 400, true}, {48, 32, true}} {
 		at := shape{lengths, max(1, s.k)}
@@ -110,11 +110,12 @@ type maxPool struct {
 	first  []int // first row of each sequence, and the total
 	count  []int // number of rows of each sequence
 	offset *tensor.Tensor
-	counts *tensor.Tensor // nil: all rows
+	counts *tensor.Tensor // nil means all rows
 	sel    selection
 }
 
-// newMaxPool pools over the sampled rows of a selection, or over all tokens if k is 0.
+// newMaxPool returns the rows for pooling over the sampled rows of a selection, or over all tokens
+// if k is 0.
 func newMaxPool(r *fixture, k int) maxPool {
 	if k == 0 {
 		return maxPool{rows: tensor.Tokens, first: r.offset, count: r.shape.lengths, offset: r.batch.Offset}

@@ -6,7 +6,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// pair64 returns [u, v, u∘v, u−v] for each two rows u, v of x.
+// pair64 returns [u, v, u∘v, u−v] for each pair of consecutive rows u, v of x.
 func pair64(x []float64, d int) []float64 {
 	var y []float64
 	for at := 0; at < len(x); at += 2 * d {

@@ -19,18 +19,18 @@ func (r relation) String() string {
 	return [...]string{"false", "true", "distance", "distance and normal", "edges"}[r]
 }
 
-// relation64 is the relation of one batch.
+// relation64 is the reference of a relative bias on a batch.
 type relation64 interface {
-	// terms returns Rmul and Radd of a query's position i and sampled row j.
+	// terms returns Rmul and Radd for a query at position i and sampled row j.
 	terms(head, i, j int) (mul, add float64)
-	// adjoint receives the gradients of terms.
+	// adjoint adds the gradients of terms to the sums.
 	adjoint(head, i, j int, dmul, dadd float64)
-	// gradient declares the outputs with the sums of adjoint, and returns the variables with their
-	// gradients.
+	// gradient declares the outputs that must equal the sums of adjoint, and returns the variables
+	// with their gradients.
 	gradient(r *fixture, tolerance float64) (tensor.RelativeBiasGradient, []pair)
 }
 
-// relation declares the operands of a relation.
+// relation declares the operands of a kind of relative bias.
 func (r *fixture) relation(kind relation, sel selection, top, partner *operand,
 	heads int) (tensor.RelativeBias, relation64) {
 	switch kind {
@@ -44,25 +44,25 @@ func (r *fixture) relation(kind relation, sel selection, top, partner *operand,
 	return nil, none64{}
 }
 
-// none64 is Rmul = 1, Radd = 0.
+// none64 is the reference for Rmul = 1, Radd = 0.
 type none64 struct{}
 
 func (none64) terms(_, _, _ int) (mul, add float64)                             { return 1, 0 }
 func (none64) adjoint(_, _, _ int, _, _ float64)                                {}
 func (none64) gradient(*fixture, float64) (tensor.RelativeBiasGradient, []pair) { return nil, nil }
 
-// relativeBias64 is the sinusoidal bias of one batch.
+// relativeBias64 is the reference of the sinusoidal bias on a batch.
 type relativeBias64 struct {
 	sel    selection
 	heads  int
-	n      int       // longest sequence
-	f, g   []float64 // [2h, 2n−1]: heads of Rmul, then of Radd
+	n      int       // length of the longest sequence
+	f, g   []float64 // [2h, 2n−1]: heads for Rmul, then heads for Radd
 	p      []float64 // [S]
 	df, dg []float64
 	dp     []float64 // [S, h]
 }
 
-// terms returns Rmul and Radd of a query's position i and sampled row j.
+// terms returns Rmul and Radd for a query at position i and sampled row j.
 func (r *relativeBias64) terms(head, i, j int) (mul, add float64) {
 	r.each(j, func(weight, _ float64, position int) {
 		mul += weight * softplus64(r.entry(head, i, position))
@@ -71,7 +71,7 @@ func (r *relativeBias64) terms(head, i, j int) (mul, add float64) {
 	return mul, add
 }
 
-// adjoint receives the gradients of terms.
+// adjoint adds the gradients of terms to the sums.
 func (r *relativeBias64) adjoint(head, i, j int, dmul, dadd float64) {
 	r.each(j, func(weight, sign float64, position int) {
 		mul, add := r.entry(head, i, position), r.entry(r.heads+head, i, position)
@@ -81,7 +81,7 @@ func (r *relativeBias64) adjoint(head, i, j int, dmul, dadd float64) {
 	})
 }
 
-// each visits the tokens of a duplet: a weight and its derivative by p.
+// each visits the tokens of duplet j with their weight and the derivative of the weight by p.
 func (r *relativeBias64) each(j int, visit func(weight, sign float64, position int)) {
 	r.sel.each(j, r.p, visit)
 }
@@ -95,7 +95,7 @@ func (r *relativeBias64) gradient(x *fixture, tolerance float64) (tensor.Relativ
 	}, []pair{{r.f, r.df}, {r.g, r.dg}, {r.p, sumColumns(r.dp, len(r.p))}}
 }
 
-// sumColumns sums each row: the gradient of p, which all heads share.
+// sumColumns returns the sum of each row: the gradient of p, which all heads share.
 func sumColumns(x []float64, rows int) []float64 {
 	out := zeros(rows)
 	for i, v := range x {
@@ -113,8 +113,8 @@ func (r *relativeBias64) put(row, i, j int, v float64) {
 	r.dg[row*(2*r.n-1)+i+j] += v
 }
 
-// relativeBias declares the operands of a sinusoidal bias. F is not even, so that mixing up its
-// sides shows.
+// relativeBias declares the operands of a sinusoidal bias. F is not even, so that a kernel which
+// confuses its sides fails.
 func (r *fixture) relativeBias(sel selection, top, partner *operand, heads int) (tensor.RelativeBias, relation64) {
 	n := int(r.counts.Longest)
 	table := func() *operand { return r.columns(2*heads, 2*(n+spare), 2*n-1) }

@@ -13,7 +13,7 @@ func rowDotCases(add func(...Case)) {
 		name := fmt.Sprintf("%d rows of %d", s.rows, s.d)
 		add(Case{"rowdot " + name, rows(s.rows), func(r *fixture) tensor.Kernel {
 			x, w, b := r.in(tensor.Tokens, s.d), r.fixed(s.d), r.fixed(1)
-			kinds := min(3, s.rows) // equal rows at every position of every tile
+			kinds := min(3, s.rows) // equal rows occur at every position of a tile
 			x.set(func(i int) float64 { return x.x[i/s.d%kinds*s.d+i%s.d] })
 			y := r.want(r.out(tensor.Tokens, 1), linear64(x.x, w.x, b.x, s.d, 1), 1e-6)
 			r.check(func() error {

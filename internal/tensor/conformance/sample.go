@@ -10,7 +10,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// draw returns the first random word of a token; section 2 of the model's specification defines the
+// draw returns the first random word of a token. Section 2 of the model's specification defines the
 // counter.
 func (r *fixture) draw(b int, layer, stream uint32, position int) uint32 {
 	counter := [4]uint32{uint32(position), r.tower[b]<<31 | layer<<8 | stream, r.example[b], r.step}
@@ -19,7 +19,7 @@ func (r *fixture) draw(b int, layer, stream uint32, position int) uint32 {
 
 func uniform64(word uint32) float64 { return (float64(word>>9) + 0.5) / (1 << 23) }
 
-// sample64 chooses S1 and S2 of one sequence, in ascending position.
+// sample64 returns S1 and S2 of one sequence, sorted by position.
 func sample64(noised []float64, k int, dropped func(i int) bool, tie, partner func(i int) uint32) (s1, s2 []int) {
 	var left []int
 	for i := range noised {
@@ -45,7 +45,8 @@ func sample64(noised []float64, k int, dropped func(i int) bool, tie, partner fu
 	return s1, s2
 }
 
-// scoreKinds are distributions of scores: few values make ties, including −0 and 0.
+// scoreKinds are distributions of scores. Distributions with few values have ties, including −0 and
+// 0.
 var scoreKinds = []struct {
 	name string
 	f    func(normal float64) float64
@@ -101,7 +102,8 @@ func sampleCase(r *fixture, k tensor.Sample, score *operand) tensor.Kernel {
 	top, partner := r.unchecked(tensor.Sampled), r.unchecked(tensor.Sampled)
 	count := r.unchecked(tensor.Sequences)
 	k.Noised, k.Top, k.Partner, k.Count = out.Tensor, top.Tensor, partner.Tensor, count.Tensor
-	// The sets must be computed from the device's own scores, as rounding could change the order.
+	// The expected sets are computed from the device's own noised scores, because rounding could
+	// change the order.
 	r.check(func() error {
 		for b := range r.shape.lengths {
 			key := func(stream uint32) func(int) uint32 {
@@ -134,7 +136,7 @@ func sampleCase(r *fixture, k tensor.Sample, score *operand) tensor.Kernel {
 	return k
 }
 
-// unchecked declares an output of integers that only a custom check of the case compares.
+// unchecked declares an output of integers that only a custom check compares.
 func (r *fixture) unchecked(axis tensor.Axis) *operand {
 	o := r.out(axis, 1)
 	o.ints, o.Int, o.unchecked = true, true, true

@@ -7,16 +7,16 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// selection is a choice of tokens such as a sampler makes. Only the first count rows of each
-// sequence are in use; the others hold garbage.
+// selection is a choice of tokens like a sampler's. Only the first count rows of each sequence are
+// in use; the remaining rows hold garbage.
 type selection struct {
 	count        []int // per sequence
 	top, partner []int // per sampled row
 	inUse        []bool
-	of           []int // sequence of each sampled row
+	of           []int // index of each sampled row's sequence
 }
 
-// selection draws a selection in which every other sequence has dropped a third of its tokens.
+// selection draws a selection. A third of the tokens is dropped in every other sequence.
 func (r *fixture) selection() selection {
 	n := r.used(tensor.Sampled)
 	s := selection{top: make([]int, n), partner: make([]int, n), inUse: make([]bool, n), of: make([]int, n)}
@@ -44,7 +44,7 @@ func (r *fixture) selection() selection {
 	return s
 }
 
-// each visits the tokens of duplet j: a weight and its derivative by p.
+// each visits the tokens of duplet j with their weight and the derivative of the weight by p.
 func (s selection) each(j int, p []float64, visit func(weight, sign float64, position int)) {
 	if s.partner[j] < 0 {
 		visit(1, 0, s.top[j])
@@ -54,7 +54,7 @@ func (s selection) each(j int, p []float64, visit func(weight, sign float64, pos
 	visit(1-p[j], -1, s.partner[j])
 }
 
-// sampledIn declares an input with a row per sampled key, NaN in unused rows.
+// sampledIn declares an input with a row per sampled key; unused rows hold NaN.
 func (r *fixture) sampledIn(s selection, width int) *operand {
 	o := r.in(tensor.Sampled, width)
 	for j, used := range s.inUse {
@@ -67,7 +67,7 @@ func (r *fixture) sampledIn(s selection, width int) *operand {
 	return o
 }
 
-// weights declares the input P of a selection: in (0, 1), and 1 without a partner.
+// weights declares the input P of a selection, with values in (0, 1), and 1 without a partner.
 func (r *fixture) weights(s selection) *operand {
 	p := r.sampledIn(s, 1)
 	p.set(func(j int) float64 {

@@ -8,7 +8,7 @@ import (
 	"github.com/sftseq/sftseq/sinusoid"
 )
 
-// tables64 returns the tables of rows of weights [h, ds]: f and g [h, 2n−1], f from t = 1−n, g from
+// tables64 returns the tables f and g [h, 2n−1] for weights [h, ds]. f begins at t = 1−n, g at t =
 // 0.
 func tables64(weight, bias []float64, base float64, ds, n int) (f, g []float64) {
 	for head, b := range bias {
@@ -28,8 +28,8 @@ func tables64(weight, bias []float64, base float64, ds, n int) (f, g []float64) 
 	return f, g
 }
 
-// exp64 returns entry i of the table E: the exponentials of Rmul's half of f, followed by Rmul's
-// half of g.
+// exp64 returns entry i of table E, which holds the exponentials of Rmul's half of f, followed by
+// the exponentials of Rmul's half of g.
 func exp64(f, g []float64, i int) float64 {
 	if half := len(f) / 2; i >= half {
 		return math.Exp(g[i-half])
@@ -37,7 +37,7 @@ func exp64(f, g []float64, i int) float64 {
 	return math.Exp(f[i])
 }
 
-// tablesBackward64 is the adjoint of tables64, for the heads of df.
+// tablesBackward64 returns the adjoint of tables64 for the heads of df.
 func tablesBackward64(df, dg []float64, base float64, heads, ds, n int) (dw, db []float64) {
 	dw, db = zeros(heads*ds), zeros(heads)
 	for head := range heads {
@@ -92,7 +92,7 @@ func sinusoidCases(add func(...Case)) {
 			half := s.heads * used
 			dmul, dmulBias := tablesBackward64(df.x[:half], dg.x[:half], s.base, s.heads, s.ds, s.longest)
 			dadd, daddBias := tablesBackward64(df.x[half:], dg.x[half:], s.base, s.heads, s.ds, s.longest)
-			w, b := r.fixed(s.heads, s.ds), r.fixed(s.heads) // read only by the numerical differences
+			w, b := r.fixed(s.heads, s.ds), r.fixed(s.heads) // only the finite differences read them
 			r.derivative(func() float64 {
 				f, g := tables64(w.x, b.x, s.base, s.ds, s.longest)
 				return product(f, df.x[:half]) + product(g, dg.x[:half])

@@ -2,17 +2,17 @@ package conformance
 
 import "fmt"
 
-// Summary is the result of all cases of a kernel.
+// Summary summarises the results of all cases of a kernel.
 type Summary struct {
 	Kernel string   `json:"kernel"`
 	Device string   `json:"device"`
 	Cases  int      `json:"cases"`
 	Failed int      `json:"failed"`
-	Worst  float64  `json:"worst"` // error of the cases that passed, as a fraction of the tolerance
+	Worst  float64  `json:"worst"` // largest error of the cases that passed, as a fraction of the tolerance
 	Errors []string `json:"errors,omitempty"`
 }
 
-// Add counts a case.
+// Add adds the result of a case.
 func (k *Summary) Add(r Result) {
 	k.Cases++
 	if len(r.Errors) == 0 {

@@ -11,18 +11,18 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// symmetric lists the pairs of operands whose exchange changes nothing.
+// symmetric lists the pairs of operands that can be exchanged without a change of the results.
 var symmetric = map[string]bool{
 	"add A B":                   true,
-	"crossentropy Loss DLogits": true, // same shape only for one label, where both are zero
-	"layernorm_backward X Mean": true, // same shape only for one channel, which equals its mean
+	"crossentropy Loss DLogits": true, // equal shapes only for a single label, where both are zero
+	"layernorm_backward X Mean": true, // equal shapes only for a single channel, which equals its mean
 }
 
-// TestSwappedOperands exchanges every two operands of the same shape, of every kernel: some case
-// must fail.
+// TestSwappedOperands exchanges each pair of equally shaped operands of each kernel and checks that
+// some case fails.
 func TestSwappedOperands(t *testing.T) {
 	testenv.Long(t, "tries every pair of operands")
-	device := cpu.New(1) // all on this goroutine, so that a panic is caught
+	device := cpu.New(1) // a single thread runs on this goroutine, so that a panic can be recovered
 	noticed := map[string]bool{}
 	for _, k := range table {
 		for _, c := range k.cases() {
@@ -43,11 +43,11 @@ func TestSwappedOperands(t *testing.T) {
 	}
 	for name, yes := range noticed {
 		if yes == symmetric[name] {
-			t.Errorf("%s exchanged: noticed %v", name, yes)
+			t.Errorf("exchanging %s: noticed %v, want %v", name, yes, !yes)
 		}
 	}
 	if len(noticed) < 60 {
-		t.Errorf("only %d pairs tried", len(noticed))
+		t.Errorf("exchanged only %d pairs, want at least 60", len(noticed))
 	}
 }
 
@@ -67,8 +67,8 @@ type operandField struct {
 	value reflect.Value
 }
 
-// swap returns the kernel with its i-th pair of operands of the same shape exchanged, and the
-// pair's name; nil if there are fewer pairs.
+// swap returns the kernel with its i-th pair of equally shaped operands exchanged, and the name of
+// the pair. It returns nil if the kernel has fewer pairs.
 func swap(k tensor.Kernel, i int) (string, tensor.Kernel) {
 	v := reflect.New(reflect.TypeOf(k)).Elem()
 	v.Set(reflect.ValueOf(k))
@@ -95,8 +95,8 @@ func swap(k tensor.Kernel, i int) (string, tensor.Kernel) {
 	return "", nil
 }
 
-// operands lists the fields with tensors, including those of nested structs and interfaces. It
-// replaces an interface by a copy; restore puts the original back.
+// operands returns the fields with tensors, including the fields of nested structs and interfaces.
+// It replaces interfaces by copies and adds functions to restore that put the originals back.
 func operands(prefix string, v reflect.Value, restore *[]func()) []operandField {
 	var out []operandField
 	for i := range v.NumField() {

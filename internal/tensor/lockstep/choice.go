@@ -8,7 +8,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// edge is the gap between scores below which rounding may change the choice.
+// edge is the gap between scores below which rounding may change the chosen tokens.
 const edge = 1e-5
 
 // Flip is a sequence for which two devices sampled different tokens.
@@ -16,8 +16,8 @@ type Flip struct {
 	Layer    uint32
 	Sequence int // index in the batch
 	Swapped  []int32
-	// Gap is the difference of the scores of tokens that only one device sampled; +Inf if rounding
-	// cannot be the reason.
+	// Gap is the range of the scores of the tokens that only one device sampled. It is +Inf if
+	// rounding cannot be the reason.
 	Gap    float64
 	Tensor *tensor.Tensor // the tensor that differs
 }
@@ -30,7 +30,7 @@ func (f Flip) String() string {
 		f.Layer, f.Sequence, f.Swapped, f.Gap)
 }
 
-// Choice has the tokens that a sampler chose, by sequence.
+// Choice holds the tokens that a sampler chose, by sequence.
 type Choice struct {
 	sample       tensor.Sample
 	scores       [][]float32
@@ -60,7 +60,7 @@ func ReadChoice(p *tensor.Program, k tensor.Sample, mem tensor.Binding) (*Choice
 	return c, nil
 }
 
-// Flips lists the sequences for which the other device chose different tokens.
+// Flips returns the sequences for which the other device chose different tokens.
 func (c *Choice) Flips(other *Choice) []Flip {
 	var flips []Flip
 	for b, top := range c.top {
@@ -72,7 +72,7 @@ func (c *Choice) Flips(other *Choice) []Flip {
 			f.Swapped = append(without(top, other.top[b]), without(other.top[b], top)...)
 			f.Gap = gap(c.scores[b], f.Swapped)
 		case !slices.Equal(c.partner[b], other.partner[b]):
-			f.Tensor = c.sample.Partner // the choice of partners uses integers only
+			f.Tensor = c.sample.Partner // partners are chosen by integers only, so rounding is not the reason
 			f.Swapped = append(without(c.partner[b], other.partner[b]), without(other.partner[b], c.partner[b])...)
 		default:
 			continue
@@ -92,7 +92,7 @@ func without(x, y []int32) (z []int32) {
 	return z
 }
 
-// gap returns the distance between the largest and the smallest score at the positions.
+// gap returns the difference between the largest and the smallest score at the positions.
 func gap(scores []float32, positions []int32) float64 {
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for _, at := range positions {
@@ -101,13 +101,13 @@ func gap(scores []float32, positions []int32) float64 {
 		}
 		lo, hi = min(lo, float64(scores[at])), max(hi, float64(scores[at]))
 	}
-	if !(hi >= lo) { // the same tokens in another order
+	if !(hi >= lo) { // no positions: the devices chose the same tokens in another order
 		return math.Inf(1)
 	}
 	return hi - lo
 }
 
-// flips compares the choices of the devices.
+// flips returns the sequences for which the two devices chose different tokens.
 func (x *executable) flips(k tensor.Sample, first, second tensor.Binding) ([]Flip, error) {
 	a, err := ReadChoice(x.program, k, first)
 	if err != nil {

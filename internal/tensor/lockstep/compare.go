@@ -7,15 +7,16 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// An element may be off by tolerance times its size and its tensor's, plus cancelled times the size
-// of the largest tensor that the launch wrote to the same region: terms that cancel leave their
-// rounding errors. The size of a tensor is its root mean square.
+// The error of an element may be at most tolerance times the sum of its size and its tensor's size,
+// plus cancelled times the size of the largest tensor that the launch wrote to the same region,
+// because cancelling terms leave their rounding errors. The size of a tensor is its root mean
+// square.
 const (
 	tolerance = 2e-5
 	cancelled = 1e-6
 )
 
-// Difference is a launch whose results differ.
+// Difference is the error for a launch whose results differ between the devices.
 type Difference struct {
 	Devices [2]string
 	Segment string
@@ -30,16 +31,16 @@ func (d *Difference) Error() string {
 		d.Devices[0], d.Devices[1], d.Segment, d.Launch, d.Kernel, d.Tensor, d.What)
 }
 
-// results has the results of a launch on both devices.
+// results holds the results of a launch on both devices.
 type results struct {
 	kernel tensor.Kernel
-	counts []int32 // counts of the batch
-	count  []int32 // sampled keys of each sequence, if the kernel has this operand
+	counts []int32 // number of rows in use, by axis
+	count  []int32 // number of sampled keys per sequence, if the kernel has this operand
 	room   []int32 // first row of sampled keys of each sequence
 	wrote  map[*tensor.Tensor][2][]uint32
 }
 
-// compare compares the results of launch i, and copies the first device's values to the second.
+// compare compares the results of launch i and copies the first device's results to the second.
 func (x *executable) compare(segment string, i int, first, second tensor.Binding) error {
 	k := x.program.Launches[i]
 	r, err := x.results(k, first, second)
@@ -124,8 +125,8 @@ func integers(mem tensor.Binding, t *tensor.Tensor) ([]int32, error) {
 	return x, tensor.Download(mem[t.Region], t, x)
 }
 
-// compare returns the largest difference in a tensor, as a fraction of the tolerance, and describes
-// one that exceeds it.
+// compare returns the largest difference in a tensor as a fraction of the tolerance. what describes
+// the difference if it exceeds the tolerance.
 func (r *results) compare(t *tensor.Tensor) (worst float64, what string) {
 	own, beside := r.size(t), 0.0
 	for o := range r.wrote {
@@ -152,7 +153,7 @@ func (r *results) compare(t *tensor.Tensor) (worst float64, what string) {
 	return worst, what
 }
 
-// value returns a word of a tensor on one of the devices.
+// value returns word at of a tensor on a device.
 func (r *results) value(t *tensor.Tensor, device, at int) float64 {
 	w := r.wrote[t][device][at]
 	if t.Int {
@@ -161,7 +162,7 @@ func (r *results) value(t *tensor.Tensor, device, at int) float64 {
 	return float64(math.Float32frombits(w))
 }
 
-// size returns the root mean square of a tensor on the first device, 0 for integers.
+// size returns the root mean square of a tensor on the first device; 0 for integers.
 func (r *results) size(t *tensor.Tensor) float64 {
 	sum, n := 0.0, 0
 	r.each(t, func(at int) {
@@ -173,9 +174,9 @@ func (r *results) size(t *tensor.Tensor) float64 {
 	return math.Sqrt(sum / float64(max(n, 1)))
 }
 
-// each visits the elements of a tensor that the launch defines: the rows in use; of tables the
-// entries that the longest sequence needs; and of tensors of sampled keys without zeroed rows only
-// the rows of sampled keys.
+// each visits the elements of a tensor that the launch defines. These are the rows in use; in
+// tables, the entries that the longest sequence needs. If the kernel leaves unused rows of sampled
+// keys undefined, each skips these rows.
 func (r *results) each(t *tensor.Tensor, visit func(at int)) {
 	rows, columns := t.Shape[0], t.Width()
 	if t.Rows != tensor.Fixed {
@@ -211,5 +212,5 @@ func (r *results) each(t *tensor.Tensor, visit func(at int)) {
 	}
 }
 
-// table returns the number of entries in use of a row of the relative encoding's tables.
+// table returns the number of entries in use in a row of the relative encoding's tables.
 func (r *results) table() int { return 2*int(r.counts[tensor.CountLongest]) - 1 }

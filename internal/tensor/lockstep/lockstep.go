@@ -1,9 +1,9 @@
 // Package lockstep runs every launch on two devices and reports the first launch whose results
 // differ.
 //
-// Both devices begin each launch with the same memory: the results are compared, and the second
-// device continues with the first one's values. A difference therefore comes from a single launch,
-// and the result of a program is the first device's, bit by bit.
+// Both devices begin each launch with the same memory. After the launch the results are compared,
+// and the second device continues with the first device's results. A difference therefore comes
+// from a single launch, and the results of a program are bitwise equal to the first device's.
 package lockstep
 
 import (
@@ -25,19 +25,20 @@ type Device struct {
 	worst map[string]float64
 }
 
-// New returns a device with the results of first, compared with second. Closing it closes both.
+// New returns a device that returns the results of first and compares them with second. Closing it
+// closes both devices.
 func New(first, second tensor.Device) *Device {
 	return &Device{first: first, second: second, worst: map[string]float64{}}
 }
 
-// Flips returns the choices of tokens that rounding decided so far.
+// Flips returns the token choices so far in which rounding made the devices differ.
 func (d *Device) Flips() []Flip {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.flips)
 }
 
-// Worst returns the largest difference so far of each kernel that ran, as a fraction of the
+// Worst returns, for each kernel that ran, the largest difference so far as a fraction of the
 // tolerance.
 func (d *Device) Worst() map[string]float64 {
 	d.mu.Lock()
@@ -45,13 +46,13 @@ func (d *Device) Worst() map[string]float64 {
 	return maps.Clone(d.worst)
 }
 
-// Name describes both devices.
+// Name returns the names of both devices.
 func (d *Device) Name() string { return d.first.Name() + " beside " + d.second.Name() }
 
-// Kernels returns the first device's identifier, as the results are its own.
+// Kernels returns the first device's identifier, because the results are the first device's.
 func (d *Device) Kernels() string { return d.first.Kernels() }
 
-// Slots returns one, so that the first launch that differs is also the first in time.
+// Slots returns 1, so that launches are compared in the order of the program.
 func (d *Device) Slots() int { return 1 }
 
 // Unwrap returns the first device, which computes the results.
@@ -60,7 +61,7 @@ func (d *Device) Unwrap() tensor.Device { return d.first }
 // Close frees both devices.
 func (d *Device) Close() error { return errors.Join(d.first.Close(), d.second.Close()) }
 
-// memory is memory with the same words on both devices.
+// memory holds the same words on both devices.
 type memory struct{ first, second tensor.Memory }
 
 // Allocate returns zeroed memory on both devices.
@@ -113,12 +114,12 @@ func (d *Device) Prepare(p *tensor.Program) (tensor.Executable, error) {
 	return x, err
 }
 
-// Run runs segments; its error is a [*Difference] if the devices differ.
+// Run runs segments. It returns a [*Difference] if the devices differ.
 func (x *executable) Run(ctx context.Context, mem tensor.Binding, from, to int) error {
 	return x.Inspect(ctx, mem, from, to, func(tensor.Kernel) error { return nil })
 }
 
-// Inspect is Run with a call of visit after each launch.
+// Inspect runs segments like Run and calls visit after each launch.
 func (x *executable) Inspect(ctx context.Context, mem tensor.Binding, from, to int,
 	visit func(tensor.Kernel) error) error {
 	var first, second tensor.Binding

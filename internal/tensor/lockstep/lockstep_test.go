@@ -13,7 +13,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// nudged is a device that reads one of its inputs slightly changed.
+// nudged is a device that reads slightly changed values of one input.
 type nudged struct {
 	tensor.Device
 	input *tensor.Tensor
@@ -45,7 +45,7 @@ func (x nudgedRun) Run(ctx context.Context, mem tensor.Binding, from, to int) er
 	return errors.Join(x.Executable.Run(ctx, mem, from, to), tensor.Upload(mem[tensor.Inputs], d.input, kept))
 }
 
-// choosing is a program that samples two tokens of each of two sequences.
+// choosing is a program that samples two tokens from each of two sequences.
 type choosing struct {
 	*tensor.Program
 	sample tensor.Sample
@@ -89,23 +89,23 @@ func (c choosing) run(t *testing.T, d *Device) ([]int32, error) {
 	must.Succeed(t, tensor.Download(mem[tensor.Arena], c.sample.Top, both))
 	if err := tensor.Download(mem[tensor.Arena].(memory).second, c.sample.Top, seconds); err != nil ||
 		!slices.Equal(both, seconds) {
-		t.Errorf("the second device continues with tokens %v, not with %v; error %v", seconds, both, err)
+		t.Errorf("the second device continues with tokens %v, want %v; error %v", seconds, both, err)
 	}
 	return both, nil
 }
 
-// TestFlip checks that a choice that rounding decides is reported, and the first device's choice is
-// used.
+// TestFlip checks that a token choice decided by rounding is reported, and that both devices
+// continue with the first device's choice.
 func TestFlip(t *testing.T) {
 	c := newChoosing()
 	d := New(cpu.New(1), nudged{cpu.New(1), c.sample.Score, 6, 2e-6})
 	top, err := c.run(t, d)
 	if err != nil || !slices.Equal(top, []int32{0, 1, 1, 2}) {
-		t.Fatalf("chose %v; error %v", top, err)
+		t.Fatalf("got tokens %v, error %v", top, err)
 	}
 	flips := d.Flips()
 	if len(flips) != 1 {
-		t.Fatalf("%d choices differ: %v", len(flips), flips)
+		t.Fatalf("got %d flips, want 1: %v", len(flips), flips)
 	}
 	f := flips[0]
 	if f.Layer != 5 || f.Sequence != 1 || !slices.Equal(f.Swapped, []int32{1, 3}) ||
@@ -122,19 +122,19 @@ func TestOtherScores(t *testing.T) {
 	var e *Difference
 	if !errors.As(err, &e) || e.Tensor != c.sample.Noised || e.Segment != "choose" ||
 		e.Kernel != "sample" || e.Launch != 0 {
-		t.Fatalf("error %v", err)
+		t.Fatalf("got error %v", err)
 	}
 	for _, part := range []string{"choose", "sample", "noised", "row 6", "column 0", "cpu"} {
 		if !strings.Contains(err.Error(), part) {
-			t.Errorf("%q does not say %q", err, part)
+			t.Errorf("got error %q, want it to contain %q", err, part)
 		}
 	}
 	if _, err := c.run(t, New(cpu.New(1), cpu.New(1))); err != nil {
-		t.Errorf("the same device twice: %v", err)
+		t.Errorf("two equal devices: got error %v", err)
 	}
 }
 
-// TestGap checks that the gap is infinite where rounding cannot be the reason.
+// TestGap checks that the gap is infinite if rounding cannot be the reason for a different choice.
 func TestGap(t *testing.T) {
 	choice := func(scores []float32, top, partner []int32) *Choice {
 		return &Choice{scores: [][]float32{scores}, top: [][]int32{top}, partner: [][]int32{partner}}
@@ -143,7 +143,7 @@ func TestGap(t *testing.T) {
 	one := choice(scores, []int32{1, 2}, []int32{0, 3})
 	for _, c := range []struct {
 		top, partner []int32
-		gap          float64 // −1: no flips
+		gap          float64 // −1 means no flips
 	}{
 		{[]int32{1, 2}, []int32{0, 3}, -1},
 		{[]int32{2, 3}, []int32{0, 1}, 0},
@@ -158,7 +158,7 @@ func TestGap(t *testing.T) {
 			got = flips[0].Gap
 		}
 		if got != c.gap {
-			t.Errorf("%v, %v: gap %v, want %v", c.top, c.partner, got, c.gap)
+			t.Errorf("%v, %v: got gap %v, want %v", c.top, c.partner, got, c.gap)
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 // the samplers in some programs, in the order of the launches. The zero value is empty.
 //
 // If two scores differ by less than the error of a device or precision, two devices sample
-// different tokens, and their results differ by more than rounding. With replayed choices, only
+// different tokens, and their results differ by more than rounding. With replayed choices only
 // rounding differences remain.
 type Choices struct {
 	mu    sync.Mutex
@@ -23,7 +23,7 @@ type Choices struct {
 	flips []Flip
 }
 
-// choice is the result of one launch: the words of its tensors.
+// choice holds the words of a sampler's result tensors.
 type choice struct {
 	*Choice
 	words [3][]uint32
@@ -44,22 +44,22 @@ func (c *Choices) Record(d tensor.Device) tensor.Device {
 	}}
 }
 
-// Give returns a device that runs one program at a time with the choices of c, in order and
-// repeated from the beginning after the last. It must run the programs that the choices were
-// recorded from.
+// Give returns a device that runs one program at a time and replays the choices of c in order,
+// starting again after the last choice. It must run the programs from which the choices were
+// recorded.
 func (c *Choices) Give(d tensor.Device) tensor.Device {
 	c.next, c.flips = 0, nil
 	return &choosingDevice{d, c.give}
 }
 
-// Flips returns the choices that the device would have made differently.
+// Flips returns the sequences for which the device itself would have chosen different tokens.
 func (c *Choices) Flips() []Flip {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.flips)
 }
 
-// Len returns the number of launches that chose.
+// Len returns the number of recorded sampler launches.
 func (c *Choices) Len() int { return len(c.list) }
 
 // Equal reports whether two devices chose the same tokens.
@@ -104,7 +104,7 @@ func read(p *tensor.Program, k tensor.Sample, mem tensor.Binding) (c choice, err
 	return c, nil
 }
 
-// choosingDevice ends a segment after each sampler.
+// choosingDevice splits programs so that a segment ends after each sampler.
 type choosingDevice struct {
 	tensor.Device
 	visit visit
@@ -112,17 +112,17 @@ type choosingDevice struct {
 
 type visit func(p *tensor.Program, k tensor.Sample, mem tensor.Binding) error
 
-// Slots returns one, so that the order is unique.
+// Slots returns 1, so that the order of choices is unique.
 func (*choosingDevice) Slots() int { return 1 }
 
-// Unwrap returns the device that computes.
+// Unwrap returns the device that computes the results.
 func (d *choosingDevice) Unwrap() tensor.Device { return d.Device }
 
-// choosingExecutable is a program whose segments also end after each sampler.
+// choosingExecutable is a program with additional segment ends after each sampler.
 type choosingExecutable struct {
 	tensor.Executable
-	program *tensor.Program // with these segments
-	first   []int           // first of these by original segment, followed by their number
+	program *tensor.Program // program with the additional segments
+	first   []int           // first new segment of each original segment, and the number of new segments
 	visit   visit
 }
 
@@ -160,7 +160,7 @@ func (x *choosingExecutable) Run(ctx context.Context, mem tensor.Binding, from, 
 	return nil
 }
 
-// Inspect uses the device's own choices.
+// Inspect runs segments like Run, but with the device's own choices instead of replayed choices.
 func (x *choosingExecutable) Inspect(ctx context.Context, mem tensor.Binding, from, to int,
 	visit func(tensor.Kernel) error) error {
 	return x.Executable.Inspect(ctx, mem, x.first[from], x.first[to], visit)
