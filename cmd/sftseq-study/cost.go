@@ -28,25 +28,25 @@ attention with it, and of its tables. Needs the CPU, or a GPU that times its ker
 	},
 }
 
-// costSequences is the number of sequences that the paper's counts fit.
+// costSequences is the number of sequences for which the formulas reproduce the paper's counts.
 const costSequences = 2
 
-// A costPart is a part of a layer. Its operations are counted for two sequences, a multiply
-// or a maximum with its add being two.
+// A costPart is a part of a layer. Its operations are counted for two sequences. A multiply-add
+// counts as two operations, and so does the maximum with its addition.
 type costPart struct {
 	name       string
 	operations func(n, k, d, h float64) float64 // multiply-adds; k sampled tokens, d channels, h heads
-	counted    bool                             // whether the paper prints the same formula's numbers
-	// printed has the paper's numbers that no formula explains, in 10⁹, by the fraction of the
-	// tokens that is sampled, for 1,024 tokens of 256 channels.
+	counted    bool                             // whether the formula reproduces the paper's numbers
+	// printed maps the sampled fraction of the tokens to the paper's numbers in 10⁹ that no formula
+	// explains, for 1,024 tokens of 256 channels.
 	printed map[float64]float64
 	seconds func(p *bench.LayerParts) float64 // nil: contained in another part
 }
 
-// costParts has the order of the paper's table, followed by the parts that it omits. The
-// paper's numbers fit two sequences, 16 heads and a relation of two numbers a pair. The
-// score and the weighted sum, 4nkd each, are not in its table. The remainder is R_mul,
-// R_add, ReLU and its sum for a pair of query and key in each head. Sampling counts the sampler's
+// costParts lists the parts in the order of the paper's table, followed by the parts that the table
+// omits. The paper's numbers fit two sequences, 16 heads and a relation of two numbers per pair.
+// The table omits the score and the weighted sum, 4nkd each. The remainder is R_mul, R_add, ReLU
+// and the sum of ReLU, for each pair of query and key in each head. Sampling counts the sampler's
 // scores and the mixtures of token pairs, but not the search for the largest scores.
 var costParts = []costPart{
 	{name: "sampling", operations: func(n, k, d, _ float64) float64 { return costSequences * (2*n*d + 3*k*d) },
@@ -74,7 +74,7 @@ var costParts = []costPart{
 func tokenProjection(n, _, d, _ float64) float64   { return 4 * n * d * d }
 func sampledProjection(_, k, d, _ float64) float64 { return 4 * k * d * d }
 
-// paper returns the paper's number of operations, 0 where it has none.
+// paper returns the number of operations in the paper, or 0 if the paper does not print the part.
 func (p *costPart) paper(n, k, d, h float64) float64 {
 	if p.counted {
 		return p.operations(n, k, d, h)
@@ -82,19 +82,19 @@ func (p *costPart) paper(n, k, d, h float64) float64 {
 	return 1e9 * p.printed[k/n]
 }
 
-// costPoint is a part of a layer.
+// costPoint is the result for a part of a layer.
 type costPoint struct {
 	Part    string  `json:"part"`
 	Tokens  int     `json:"tokens"`
 	K       int     `json:"k"`
-	Paper   float64 `json:"paper_operations,omitempty"` // as printed or by its formula; absent where it has none
+	Paper   float64 `json:"paper_operations,omitempty"` // printed or by formula; 0 if omitted
 	Full    float64 `json:"operations"`
-	Seconds float64 `json:"seconds,omitempty"` // absent where contained in another part
+	Seconds float64 `json:"seconds,omitempty"` // 0 if contained in another part
 	Device  string  `json:"device"`
 	Threads int     `json:"threads"`
 }
 
-// costs measures the parts of layers.
+// costs is the measurement of the parts of layers.
 type costs struct {
 	runDevice
 	sampled []int

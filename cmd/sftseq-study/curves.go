@@ -6,7 +6,7 @@ import (
 	"github.com/sftseq/sftseq/internal/chart"
 )
 
-// curve has the values of a run after numbers of steps.
+// curve is a metric of a run at some steps.
 type curve struct {
 	steps  []int
 	values []float64
@@ -30,7 +30,7 @@ func (c curve) runningMaximum() curve {
 	return out
 }
 
-// last returns the value at the last step, 0 where there is none.
+// last returns the value at the last step, or 0 for an empty curve.
 func (c curve) last() float64 {
 	if len(c.values) == 0 {
 		return 0
@@ -38,8 +38,7 @@ func (c curve) last() float64 {
 	return c.values[len(c.values)-1]
 }
 
-// band returns the values of the curves of several seeds in per cent, at the steps that all
-// curves have.
+// band summarises the curves of several seeds, in per cent, at the steps that all curves have.
 func band(curves []curve) (steps []int, values []spread) {
 	if len(curves) == 0 {
 		return nil, nil
@@ -62,15 +61,15 @@ func band(curves []curve) (steps []int, values []spread) {
 type curvePoint struct {
 	Variant  string  `json:"variant"`
 	Seed     uint64  `json:"seed"`
-	Split    string  `json:"split"` // training, of the steps since the last point, or validation
+	Split    string  `json:"split"` // training (mean since the previous point) or validation
 	Step     int     `json:"step"`
 	Accuracy float64 `json:"accuracy"`
-	Best     float64 `json:"best"` // so far
+	Best     float64 `json:"best"` // best accuracy up to this step
 }
 
-// addCurves adds the points of runs, and a row for each variant, with the mean of its seeds
-// and their minimum and maximum. The panels are the paper's: running maxima in training and
-// in validation, and the curve of validation.
+// addCurves adds the points of runs, and a row for each variant with the mean, the minimum and the
+// maximum of its seeds. The panels follow the paper: running maxima in training and in validation,
+// and the validation curve.
 func (r *report) addCurves(variants []variant, runs []trainedRun) {
 	step, accuracy := chart.Axis{Label: "step", Zero: true}, chart.Axis{Label: "accuracy (%)"}
 	r.charts = []chart.Chart{newChart("Training, running maximum", step, accuracy),

@@ -6,18 +6,18 @@ import (
 	"testing"
 )
 
-// TestCurves: running maxima, and the band of curves at the steps that they share.
+// TestCurves checks running maxima, and the band of several curves at their common steps.
 func TestCurves(t *testing.T) {
 	a := curve{[]int{10, 20, 30}, []float64{0.5, 0.25, 0.75}}
 	if m := a.runningMaximum(); !slices.Equal(m.values, []float64{0.5, 0.5, 0.75}) ||
 		a.values[1] != 0.25 || m.last() != 0.75 {
-		t.Errorf("%+v of %+v", m, a)
+		t.Errorf("running maximum %+v of %+v", m, a)
 	}
 	steps, values := band([]curve{a, {[]int{10, 30, 40}, []float64{0, 0.25, 1}}})
 	if !slices.Equal(steps, []int{10, 30}) || !reflect.DeepEqual(values, []spread{{25, 0, 50}, {50, 25, 75}}) {
-		t.Errorf("%v, %v", steps, values)
+		t.Errorf("band: steps %v, values %v", steps, values)
 	}
 	if steps, _ := band(nil); steps != nil || (curve{}).last() != 0 {
-		t.Errorf("nothing has %v", steps)
+		t.Errorf("band of no curves: steps %v, want none", steps)
 	}
 }

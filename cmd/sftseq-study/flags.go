@@ -29,7 +29,7 @@ type flags struct {
 
 func newFlags(name string) *flags {
 	f := &flags{FlagSet: flag.NewFlagSet(name, flag.ContinueOnError)}
-	f.SetOutput(io.Discard) // run prints errors
+	f.SetOutput(io.Discard) // run prints the errors
 	f.StringVar(&f.out, "out", filepath.Join("studies", name), "`directory` of the points and the picture")
 	f.BoolVar(&f.force, "force", false, "replace the points of an earlier run in --out")
 	return f
@@ -45,7 +45,7 @@ func (f *flags) threadsFlag(to *int, value int) {
 	f.count(to, "threads", value, 1, device.MaxThreads, "CPU threads")
 }
 
-// runDevice is the device of studies that run a model.
+// runDevice is the device on which a study runs a model.
 type runDevice struct {
 	name    string
 	threads int
@@ -70,7 +70,7 @@ func (d *runDevice) open(r *report) (tensor.Device, error) {
 	return opened.(tensor.Device), nil
 }
 
-// count defines a flag of a whole number from low to high.
+// count defines a flag for a whole number from low to high.
 func (f *flags) count(to *int, name string, value, low, high int, usage string) {
 	*to = value
 	f.Func(name, fmt.Sprintf("%s (default %d)", usage, value), func(word string) error {
@@ -83,7 +83,7 @@ func (f *flags) count(to *int, name string, value, low, high int, usage string) 
 	})
 }
 
-// list defines a flag of different whole numbers from low to high, separated by commas.
+// list defines a flag for distinct whole numbers from low to high, separated by commas.
 func (f *flags) list(to *[]int, name string, value []int, low, high int, usage string) {
 	*to = value
 	words := strings.Trim(strings.ReplaceAll(fmt.Sprint(value), " ", ","), "[]")

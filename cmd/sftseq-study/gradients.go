@@ -65,8 +65,8 @@ second omits the products of different tokens.`)
 //	‖∂Sa/∂W_V‖² = d·Σ_i ‖R_i X‖²
 //	‖∂Sa/∂W_Q‖² = Σ_i ‖X_i‖²·‖W_Vᵀ Xᵀ Z_i‖²,  Z_ij = (g_ij − R_ij·Σ_l g_il) / s_i,
 //
-// with g_ij = 1 where q_i ≥ k_j and A_ij > 0, and 0 elsewhere. Weights are N(0, 2/d), rows
-// of X N(0, 1/d). The paper's theorem says Θ(n) and Θ(1).
+// with g_ij = 1 where q_i ≥ k_j and A_ij > 0, and 0 elsewhere. Weights are drawn from N(0, 2/d),
+// rows of X from N(0, 1/d). The paper's theorem states Θ(n) and Θ(1).
 type gradients struct {
 	seed  uint64
 	sizes []int   // numbers of tokens
@@ -77,7 +77,7 @@ type gradients struct {
 	threads int // does not affect the results
 }
 
-// gradientPoint is the result for one number of tokens, over all draws.
+// gradientPoint is the result for one number of tokens over all draws.
 type gradientPoint struct {
 	Tokens int     `json:"tokens"`
 	Value  spread  `json:"value"` // ‖∂Sa/∂W_V‖²
@@ -88,7 +88,7 @@ type gradientPoint struct {
 	Seed   uint64  `json:"seed"`
 }
 
-// run measures every size. It counts a step for each pair of tokens.
+// run measures every number of tokens. It calls progress for each pair of tokens.
 func (g *gradients) run(ctx context.Context, progress func(n int)) ([]gradientPoint, error) {
 	var out []gradientPoint
 	for _, n := range g.sizes {
@@ -106,7 +106,7 @@ func (g *gradients) run(ctx context.Context, progress func(n int)) ([]gradientPo
 	return out, nil
 }
 
-// slopes returns the slopes of the two squared norms over n, both in logarithms.
+// slopes returns the slopes of the logarithms of the two squared norms over log n.
 func slopes(points []gradientPoint) (value, query float64) {
 	var n, v, q []float64
 	for _, p := range points {
@@ -127,7 +127,7 @@ func slope(x, y []float64) float64 {
 	return xy / xx
 }
 
-// The random streams of this study.
+// Random streams of this study.
 const (
 	gradientTokens uint32 = iota
 	gradientQuery
@@ -135,13 +135,13 @@ const (
 	gradientValue
 )
 
-// scalarAttention is attention whose queries and keys are scalars.
+// scalarAttention is attention with scalar queries and keys.
 type scalarAttention struct {
 	n, d   int
 	leak   float64
 	x      []float64 // [n, d]
 	wq, wk []float64 // [d]
-	wv     []float64 // [d, d], the input's channel first
+	wv     []float64 // [d, d], input channels first
 }
 
 func newScalarAttention(r draws, n, d int, leak float64) *scalarAttention {

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// output returns the attention without its residual, which does not depend on W_V and W_Q.
+// output returns the attention without its residual connection, which does not depend on W_V and
+// W_Q.
 func (a *scalarAttention) output() []float64 {
 	out := make([]float64, a.n*a.d)
 	for i := range a.n {
@@ -30,7 +31,8 @@ func (a *scalarAttention) output() []float64 {
 	return out
 }
 
-// squaredGradient returns Σ (∂out/∂w)² over all outputs and all of w, by differences.
+// squaredGradient returns Σ (∂out/∂w)² over all outputs and all weights in w, from difference
+// quotients.
 func (a *scalarAttention) squaredGradient(w []float64) (sum float64) {
 	const step = 1e-6
 	for i, v := range w {
@@ -47,7 +49,7 @@ func (a *scalarAttention) squaredGradient(w []float64) (sum float64) {
 	return sum
 }
 
-// TestGradientNorms: the printed formulas are the gradients.
+// TestGradientNorms checks the formulas for the gradients against difference quotients.
 func TestGradientNorms(t *testing.T) {
 	for draw := range uint32(5) {
 		a := newScalarAttention(draws{seed: 3, example: draw}, 9, 4, 0.7)
@@ -56,16 +58,16 @@ func TestGradientNorms(t *testing.T) {
 			t.Fatal(err)
 		}
 		if want := a.squaredGradient(a.wv); math.Abs(value-want) > 1e-6*want {
-			t.Errorf("draw %d: of W_V %v, by differences %v", draw, value, want)
+			t.Errorf("draw %d: W_V: %v, difference quotients %v", draw, value, want)
 		}
 		if want := a.squaredGradient(a.wq); math.Abs(query-want) > 1e-6*want {
-			t.Errorf("draw %d: of W_Q %v, by differences %v", draw, query, want)
+			t.Errorf("draw %d: W_Q: %v, difference quotients %v", draw, query, want)
 		}
 	}
 }
 
-// TestGradientSlopes: both norms grow about as the number of tokens does. The paper's proof
-// says that the second does not grow.
+// TestGradientSlopes checks that both norms grow about linearly with the number of tokens. The
+// paper's proof states that the second norm does not grow.
 func TestGradientSlopes(t *testing.T) {
 	g := &gradients{seed: 1, sizes: []int{64, 128, 256, 512, 1024}, width: 16, leak: 1, draws: 6}
 	done := 0
@@ -78,26 +80,26 @@ func TestGradientSlopes(t *testing.T) {
 		t.Errorf("slopes %v and %v, expected about 0.95 and 1.07", value, query)
 	}
 	if want := 6 * (64*64 + 128*128 + 256*256 + 512*512 + 1024*1024); done != want {
-		t.Errorf("progress of %d pairs, expected %d", done, want)
+		t.Errorf("progress reports for %d pairs, expected %d", done, want)
 	}
 	for _, p := range points {
 		if p.Value.Min == p.Value.Max || p.Query.Min == p.Query.Max {
-			t.Errorf("all draws of %d tokens are the same", p.Tokens)
+			t.Errorf("all draws of %d tokens are equal", p.Tokens)
 		}
 	}
 	again, err := (&gradients{seed: 1, sizes: []int{128}, width: 16, leak: 1, draws: 6, threads: 3}).run(t.Context(),
 		func(int) {})
 	if err != nil || again[0] != points[1] {
-		t.Errorf("128 tokens alone: %+v, among others %+v (%v)", again, points[1], err)
+		t.Errorf("128 tokens: %+v alone, %+v with other sizes (%v)", again, points[1], err)
 	}
 	stopped, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := g.run(stopped, func(int) {}); !errors.Is(err, context.Canceled) {
-		t.Errorf("a cancelled study ends with %v", err)
+		t.Errorf("error of a cancelled study: %v", err)
 	}
 }
 
-// TestSpreadOf: the mean of equal whole numbers is that number, however many they are.
+// TestSpreadOf checks that the mean of any number of equal whole numbers is exact.
 func TestSpreadOf(t *testing.T) {
 	for n := 1; n <= 60; n++ {
 		values := make([]float64, n)
@@ -105,10 +107,10 @@ func TestSpreadOf(t *testing.T) {
 			values[i] = 2
 		}
 		if s := spreadOf(values); s != (spread{2, 2, 2}) {
-			t.Errorf("of %d twos: %+v", n, s)
+			t.Errorf("spread of %d twos: %+v", n, s)
 		}
 	}
 	if s := spreadOf([]float64{3, -1, 4}); s != (spread{2, -1, 4}) {
-		t.Errorf("of 3, -1, 4: %+v", s)
+		t.Errorf("spread of 3, -1, 4: %+v", s)
 	}
 }

@@ -38,7 +38,7 @@ stay the same.`, inferenceBatch),
 // inferencePoint is the result for k sampled tokens.
 type inferencePoint struct {
 	K            int     `json:"k"`
-	Seconds      float64 `json:"seconds"` // the median
+	Seconds      float64 `json:"seconds"` // median seconds for the whole split
 	TokensPerSec float64 `json:"tokens_per_s"`
 	Accuracy     float64 `json:"accuracy"`
 	Loss         float64 `json:"loss"` // mean cross-entropy
@@ -49,7 +49,8 @@ type inferencePoint struct {
 	Threads      int     `json:"threads"`
 }
 
-// inferences measures each number of sampled tokens; the points have the settings of p.
+// inferences measures the speed and the accuracy for each number of sampled tokens. Every point
+// starts as a copy of p.
 func (m *trainedModel) inferences(ctx context.Context, r *report, sampled []int, p inferencePoint) error {
 	if !task.ComparesAccuracy(m.Config) {
 		return fmt.Errorf("%s: its task is %s, expected a model that predicts a class of each row", m.dir,
@@ -79,7 +80,8 @@ func (m *trainedModel) inferences(ctx context.Context, r *report, sampled []int,
 	return nil
 }
 
-// inference reads the split with p.K sampled tokens, once more often than it is timed.
+// inference measures the model with p.K sampled tokens: it reads the split p.Reps times, after a
+// warm-up.
 func (m *trainedModel) inference(ctx context.Context, p *inferencePoint, progress func(n int)) error {
 	config := *m.Config
 	config.NumSampledTokens = p.K

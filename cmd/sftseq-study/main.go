@@ -1,5 +1,5 @@
-// Sftseq-study repeats the measurements of the paper "Sampling Foundational Transformer";
-// docs/paper.md has the results.
+// Sftseq-study reproduces the measurements of the paper "Sampling Foundational Transformer". The
+// results are in docs/paper.md.
 package main
 
 import (
@@ -16,20 +16,20 @@ import (
 	"text/tabwriter"
 )
 
-// A study repeats one of the paper's figures, tables or theorems.
+// A study reproduces one of the paper's figures, tables or theorems.
 type study struct {
 	name    string
-	summary string // for the list of studies
+	summary string // one line in the list of studies
 	help    string
-	columns []string // headings of the table
+	columns []string // table header
 	// prepare defines the flags of the study and returns its measurement.
 	prepare func(f *flags) measurement
 }
 
-// measurement fills a report. Its error is the context's if it was cancelled.
+// measurement fills a report. It returns the error of the context after a cancellation.
 type measurement func(ctx context.Context, r *report) error
 
-// studies has the order of docs/paper.md.
+// studies lists the studies in the order of docs/paper.md.
 var studies = []*study{gradientsStudy, pseudoconvexityStudy, rankStudy, costStudy, convergenceStudy, samplingStudy,
 	similarityStudy, inferenceStudy, relativeStudy}
 

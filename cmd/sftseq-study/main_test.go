@@ -18,19 +18,19 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// measured runs a study into a directory, and returns its table and its points.
+// measured runs a study with --out dir and returns its table and its points.
 func measured[T any](t *testing.T, dir, name string, args ...string) (table string, points []T) {
 	t.Helper()
 	table = execute(t.Context(), t, 0, "",
 		append([]string{name, "--out", dir, "--threads", "1", "--force"}, args...)...)
 	picture, err := os.ReadFile(filepath.Join(dir, name+".svg"))
 	if err != nil || !strings.Contains(string(picture), "<svg") {
-		t.Errorf("%s: the picture: %v, %.60s", name, err, picture)
+		t.Errorf("%s: expected an SVG picture: %v, %.60s", name, err, picture)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, pointsName))
 	must(t, err)
 	if !strings.Contains(table, "paper") || !strings.Contains(table, dir) {
-		t.Errorf("%s: the notes below the table:\n%s", name, table)
+		t.Errorf("%s: expected notes with the paper's result and the directory below the table:\n%s", name, table)
 	}
 	for line := range strings.Lines(string(text)) {
 		var point T
@@ -44,7 +44,8 @@ func measured[T any](t *testing.T, dir, name string, args ...string) (table stri
 	return table, points
 }
 
-// execute runs a command line, and expects an exit status and a text on standard error.
+// execute runs a command line, expects an exit status and a text on standard error, and returns
+// standard output.
 func execute(ctx context.Context, t *testing.T, status int, want string, args ...string) (stdout string) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -54,8 +55,8 @@ func execute(ctx context.Context, t *testing.T, status int, want string, args ..
 	return out.String()
 }
 
-// TestDraws: the studies without a model write a point for each row, the same ones for a
-// seed.
+// TestDraws checks that the studies without a model write a point for each row, and that the points
+// depend only on the seed.
 func TestDraws(t *testing.T) {
 	dir := t.TempDir()
 	sizes := []string{"--tokens", "64,256", "--draws", "3"}
@@ -66,7 +67,7 @@ func TestDraws(t *testing.T) {
 	}
 	if _, again := measured[gradientPoint](t, dir, "gradients",
 		append(sizes, "--threads", "3")...); !slices.Equal(again, points) {
-		t.Errorf("three threads: %+v, one: %+v", again, points)
+		t.Errorf("three threads: %+v, one thread: %+v", again, points)
 	}
 	if _, other := measured[gradientPoint](t, dir, "gradients",
 		append(sizes, "--seed", "2")...); slices.Equal(other, points) {
@@ -85,7 +86,8 @@ func TestDraws(t *testing.T) {
 	}
 }
 
-// TestCosts: each part has a time, and the paper's operation count if the paper has a formula.
+// TestCosts checks that each part has a time, and an operation count of the paper if the paper has
+// a formula.
 func TestCosts(t *testing.T) {
 	table, parts := measured[costPoint](t, t.TempDir(), "cost", "--k", "32", "--reps", "1", "--device", "cpu")
 	if len(parts) != len(costParts) {
@@ -99,7 +101,7 @@ func TestCosts(t *testing.T) {
 	}
 }
 
-// smallShapes generates a few clouds of 20 points.
+// smallShapes generates a data set of a few clouds with 20 points each.
 func smallShapes(t *testing.T) string {
 	t.Helper()
 	dir, rule := filepath.Join(t.TempDir(), "shapes"), lra.UsualShapes
@@ -119,8 +121,8 @@ func configOf(t *testing.T, dir, run string) *sft.Config {
 	return c
 }
 
-// TestConvergence: three models are trained. A complete run is not trained again, and a run
-// with different settings is refused.
+// TestConvergence checks that the study trains three models. A complete run is not trained again,
+// and a run with different settings is refused.
 func TestConvergence(t *testing.T) {
 	dir, short := t.TempDir(), []string{"--data", smallShapes(t), "--steps", "3", "--device", "cpu"}
 	table, points := measured[curvePoint](t, dir, "convergence", short...)
@@ -155,7 +157,8 @@ func TestConvergence(t *testing.T) {
 		append([]string{"convergence", "--out", dir, "--force"}, append(short, "--steps", "4")...)...)
 }
 
-// TestSampling: a model for each number of sampled tokens and each seed.
+// TestSampling checks that the study trains a model for each number of sampled tokens and each
+// seed.
 func TestSampling(t *testing.T) {
 	dir := t.TempDir()
 	table, points := measured[curvePoint](t, dir, "sampling", "--data", smallShapes(t), "--steps", "3", "--k", "2,20",
@@ -166,8 +169,8 @@ func TestSampling(t *testing.T) {
 	}
 }
 
-// TestModels: the relative study trains three models, after an interruption, and the similarity and
-// inference studies measure one of them.
+// TestModels checks that the relative study trains three models after an interruption, and that the
+// similarity and inference studies measure one of the models.
 func TestModels(t *testing.T) {
 	dir, data := t.TempDir(), smallShapes(t)
 	relative := []string{"--data", data, "--steps", "3", "--device", "cpu"}
@@ -188,7 +191,8 @@ func TestModels(t *testing.T) {
 	if len(layers) != 4 || layers[0].Sequences != 5 {
 		t.Fatalf("%+v", layers)
 	}
-	// Points without features begin equal, and their distances distinguish them.
+	// The features of all points are equal at first. Later layers distinguish the points by their
+	// distances.
 	if first, last := layers[0], layers[3]; math.Abs(first.Cosine.Mean-1) > 1e-6 || first.Rank.Max != 1 ||
 		last.Rank.Min < 2 || last.Cosine.Mean >= 1-1e-9 {
 		t.Errorf("%+v", layers)
@@ -207,7 +211,7 @@ func TestModels(t *testing.T) {
 	if len(times) != 2 || times[0].K != 2 || times[0].Seconds <= 0 || times[1].Rows != 12 ||
 		times[1].Accuracy != *best.Accuracy ||
 		math.Abs(times[1].Loss-best.Loss) > 1e-7 || math.Abs(times[0].Loss-best.Loss) < 1e-6 {
-		t.Errorf("%+v, validation reached %v and the loss %v", times, *best.Accuracy, best.Loss)
+		t.Errorf("%+v, want the validation accuracy %v and loss %v", times, *best.Accuracy, best.Loss)
 	}
 	if _, test := measured[inferencePoint](t, t.TempDir(), "inference",
 		append(read, "--k", "2", "--reps", "1", "--split", "test")...); test[0].Rows != 6 {
@@ -217,7 +221,7 @@ func TestModels(t *testing.T) {
 		unlabelled(t, data), "--k", "2", "--device", "cpu", "--out", filepath.Join(t.TempDir(), "out"))
 }
 
-// unlabelled copies two rows of a data set, the second without its label.
+// unlabelled copies two rows of a data set and removes the label of the second row.
 func unlabelled(t *testing.T, data string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "unlabelled")
@@ -253,7 +257,7 @@ func must(t *testing.T, err error) {
 // golden returns the directory of a golden model.
 func golden(name string) string { return filepath.Join("..", "..", "sft", "testdata", "golden", name) }
 
-// TestForeignData: data of a different kind than the training data are an error.
+// TestForeignData checks that data of a different kind than the training data are an error.
 func TestForeignData(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "listops")
 	if _, err := lra.ListOps.Generate(t.Context(), dir, lra.GenerateOptions{Train: 4, Val: 4, Test: 4}); err != nil {
@@ -265,7 +269,7 @@ func TestForeignData(t *testing.T) {
 	}
 }
 
-// TestInterrupted: a study that is interrupted leaves no file.
+// TestInterrupted checks that a study that is interrupted leaves no file.
 func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -273,12 +277,12 @@ func TestInterrupted(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "out")
 		execute(ctx, t, 1, "interrupted", name, "--out", dir)
 		if found, err := os.ReadDir(dir); err == nil && len(found) > 0 {
-			t.Errorf("%s left %v", name, found)
+			t.Errorf("%s: files %v are left", name, found)
 		}
 	}
 }
 
-// TestUsage: errors in the command line are found before anything is computed.
+// TestUsage checks that errors in the command line are found before anything is computed.
 func TestUsage(t *testing.T) {
 	data, dir := smallShapes(t), filepath.Join(t.TempDir(), "out")
 	execute(t.Context(), t, 2, "expected the name of a study")
@@ -308,12 +312,12 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// TestHelp: the program lists the studies, and every study lists its flags.
+// TestHelp checks that the program lists the studies, and every study lists its flags.
 func TestHelp(t *testing.T) {
 	list := execute(t.Context(), t, 0, "", "--help")
 	for _, s := range studies {
 		if !strings.Contains(list, s.summary) {
-			t.Errorf("%s is not in\n%s", s.name, list)
+			t.Errorf("the summary of %s is missing in\n%s", s.name, list)
 		}
 		if out := execute(t.Context(), t, 0, "", s.name, "--help"); !strings.Contains(out, s.help) ||
 			!strings.Contains(out, "studies/"+s.name) {

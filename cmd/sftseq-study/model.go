@@ -12,7 +12,7 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// trainedModel is a trained model and the rows that it reads.
+// trainedModel is a trained model with the rows of a split.
 type trainedModel struct {
 	runDevice
 	dir, data, split string
@@ -58,7 +58,7 @@ func (m *trainedModel) open(r *report) error {
 	return nil
 }
 
-// measurement returns a measurement of the open model.
+// measurement returns a measurement that opens the model, calls measure and closes the model.
 func (m *trainedModel) measurement(measure measurement) measurement {
 	return func(ctx context.Context, r *report) (err error) {
 		if err := m.open(r); err != nil {
@@ -69,11 +69,12 @@ func (m *trainedModel) measurement(measure measurement) measurement {
 	}
 }
 
-// compareData returns an error unless a model reads what a data set holds.
+// compareData returns an error unless the data set has the kind of data that the model was trained
+// on.
 func compareData(model *sft.Config, set *seq.Dataset) error {
 	data := *model
 	err := data.DescribeData(set.Spec())
-	data.Thresholds, data.AutoMap = model.Thresholds, model.AutoMap // not of the data
+	data.Thresholds, data.AutoMap = model.Thresholds, model.AutoMap // independent of the data
 	if changed := provenance.Changed(model, &data); err == nil && changed != "" {
 		err = errors.New(changed)
 	}
@@ -83,7 +84,7 @@ func compareData(model *sft.Config, set *seq.Dataset) error {
 	return nil
 }
 
-// examples returns at most n rows from a row on.
+// examples returns at most n rows, beginning with row from.
 func (m *trainedModel) examples(from, n int) (out []seq.Example, err error) {
 	for i := from; i < min(from+n, m.rows.Len()); i++ {
 		e, err := m.rows.Example(i)
@@ -95,7 +96,7 @@ func (m *trainedModel) examples(from, n int) (out []seq.Example, err error) {
 	return out, nil
 }
 
-// describe names the model and the rows.
+// describe returns a text that names the model and the rows.
 func (m *trainedModel) describe() string {
 	return fmt.Sprintf("the model in %s; %d rows of the split %s", m.dir, m.rows.Len(), m.split)
 }

@@ -55,20 +55,21 @@ with GELU. A fraction above 0 inside contradicts it. Few tests may miss rare vio
 }
 
 // pseudoconvexity tests whether an entry f of a layer's output is pseudoconvex in a block of its
-// weights, as the paper's theorem says: whether ⟨∇f(W₁), W₂ − W₁⟩ > 0 implies f(W₂) ≥ f(W₁). It
-// draws W₁ and W₂ and counts violations. One count has both in the same orthant, where no max and
-// no ReLU of the layer changes its side between W₁ and W₂. The other count has no such condition.
+// weights, as the paper's theorem states: ⟨∇f(W₁), W₂ − W₁⟩ > 0 implies f(W₂) ≥ f(W₁). It draws W₁
+// and W₂ and counts violations in two ways. For the first count W₁ and W₂ are in the same orthant:
+// no max and no ReLU of the layer changes its side between them. The second count has no such
+// condition.
 type pseudoconvexity struct {
 	seed   uint64
 	tokens int
 	width  int
-	tests  int // pairs of weights with a positive product, of each case
+	tests  int // pairs of weights with a positive product in each case
 	cases  []pseudoconvexityCase
 
 	threads int // does not affect the results
 }
 
-// Blocks of weights that a case may draw.
+// Blocks of weights in a case.
 const (
 	blockQueryKey = "W_Q, W_K"
 	blockMul      = "R_mul"
@@ -76,13 +77,13 @@ const (
 	blockLeak     = "W_C"
 )
 
-// Scores that a case may have.
+// Attention scores in a case.
 const (
 	maxoutScore = "maxout"
 	dotScore    = "dot"
 )
 
-// pseudoconvexityCase is a layer, and the block of its weights that is drawn.
+// pseudoconvexityCase is a layer and the block of its weights that the test varies.
 type pseudoconvexityCase struct {
 	Block       string `json:"block"`
 	Score       string `json:"score"`
@@ -90,7 +91,8 @@ type pseudoconvexityCase struct {
 	FeedForward bool   `json:"feed_forward"` // GELU and the second linear layer follow
 }
 
-// pseudoconvexityCases are the cases of the paper's theorems, and those that they exclude.
+// pseudoconvexityCases lists the cases of the paper's theorems, and cases that the theorems
+// exclude.
 var pseudoconvexityCases = []pseudoconvexityCase{
 	{blockQueryKey, maxoutScore, 1, false}, {blockQueryKey, dotScore, 1, false}, {blockQueryKey, maxoutScore, 2, false},
 	{blockQueryKey, maxoutScore, 1, true},
@@ -99,7 +101,7 @@ var pseudoconvexityCases = []pseudoconvexityCase{
 
 func (k pseudoconvexityCase) String() string { return k.Block + "; " + k.layer() }
 
-// layer is such as "maxout, heads 2, GELU and fc2".
+// layer formats the layer, such as "maxout, heads 2, GELU and fc2".
 func (k pseudoconvexityCase) layer() string {
 	text := fmt.Sprintf("%s, heads %d", k.Score, k.Heads)
 	if k.FeedForward {
@@ -111,7 +113,7 @@ func (k pseudoconvexityCase) layer() string {
 // pseudoconvexityPoint is the result of a case.
 type pseudoconvexityPoint struct {
 	pseudoconvexityCase
-	Inside   float64 `json:"violated_inside"` // fraction of the tests
+	Inside   float64 `json:"violated_inside"` // fraction of the tests with a violation inside one orthant
 	Anywhere float64 `json:"violated_anywhere"`
 	Tests    int     `json:"tests"`
 	Tokens   int     `json:"tokens"`
@@ -119,7 +121,7 @@ type pseudoconvexityPoint struct {
 	Seed     uint64  `json:"seed"`
 }
 
-// run tests every case. It counts a step for each test.
+// run tests every case. It calls progress after each test.
 func (p *pseudoconvexity) run(ctx context.Context, progress func(n int)) ([]pseudoconvexityPoint, error) {
 	var out []pseudoconvexityPoint
 	for n, k := range p.cases {
@@ -147,12 +149,12 @@ func (p *pseudoconvexity) run(ctx context.Context, progress func(n int)) ([]pseu
 	return out, nil
 }
 
-// pseudoconvexityTolerance is the relative decrease of f above which a test counts as a
-// violation: rounding errors are smaller.
+// pseudoconvexityTolerance is the smallest relative decrease of f that counts as a violation.
+// Rounding errors are smaller.
 const pseudoconvexityTolerance = 1e-9
 
 // test draws layers and weights until the product is positive, and reports whether f is smaller at
-// W₂. The arguments example and step address its draws.
+// W₂. The arguments step and example select the random numbers.
 func (p *pseudoconvexity) test(ctx context.Context, k pseudoconvexityCase, step, example uint32,
 	inside bool) (bool, error) {
 	for try := uint32(0); ; try++ {

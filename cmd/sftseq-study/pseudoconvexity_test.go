@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestSmallLayer: the derivative along a direction equals the difference quotient, in every case.
+// TestSmallLayer checks that the derivative along a direction equals the difference quotient in
+// every case.
 func TestSmallLayer(t *testing.T) {
 	cases := append(slices.Clone(pseudoconvexityCases), pseudoconvexityCase{blockLeak, dotScore, 2, true},
 		pseudoconvexityCase{blockMul, maxoutScore, 2, true})
@@ -30,13 +31,14 @@ func TestSmallLayer(t *testing.T) {
 			}
 			const step = 1e-6
 			if got, want := l.forward().d, (at(step)-at(-step))/(2*step); math.Abs(got-want) > 1e-6*(1+math.Abs(want)) {
-				t.Errorf("%v, draw %d: %v, by differences %v", k, example, got, want)
+				t.Errorf("%v, draw %d: derivative %v, difference quotient %v", k, example, got, want)
 			}
 		}
 	}
 }
 
-// TestWithin: no side changes between weights that within reports as inside.
+// TestWithin checks that all weights on the part of the path that within returns are in the same
+// orthant.
 func TestWithin(t *testing.T) {
 	shorter := 0
 	for _, k := range pseudoconvexityCases {
@@ -58,18 +60,18 @@ func TestWithin(t *testing.T) {
 					w[i].v = from[i].v + part*float64(step)/100*(to[i]-from[i].v)
 				}
 				if !slices.Equal(l.sides(), begin) {
-					t.Fatalf("%v: after %d%% of the part %v another side", k, step, part)
+					t.Fatalf("%v: a sign changes after %d%% of the fraction %v", k, step, part)
 				}
 			}
 		}
 	}
 	if shorter < 100 {
-		t.Errorf("only %d of 350 ways leave their orthant", shorter)
+		t.Errorf("only %d of 350 paths leave their orthant, want at least 100", shorter)
 	}
 }
 
-// TestPseudoconvexity: the theorem holds for one head's scores before GELU and inside one orthant,
-// and nowhere else. Violations due to a second head or GELU are rare.
+// TestPseudoconvexity checks that the theorem holds for the scores of one head before GELU inside
+// one orthant, and is violated elsewhere. A second head or GELU rarely violates it.
 func TestPseudoconvexity(t *testing.T) {
 	for _, k := range pseudoconvexityCases {
 		tests := 800
@@ -85,10 +87,10 @@ func TestPseudoconvexity(t *testing.T) {
 		holds := k.Block == blockAdd || k.Block == blockQueryKey && k.Score == maxoutScore &&
 			k.Heads == 1 && !k.FeedForward
 		if holds != (p.Inside == 0) {
-			t.Errorf("%v: inside violated by %v of the tests", k, p.Inside)
+			t.Errorf("%v: violated inside the orthant by a fraction %v of the tests", k, p.Inside)
 		}
 		if p.Anywhere < 0.02 || p.Anywhere > 0.5 {
-			t.Errorf("%v: anywhere violated by %v of the tests", k, p.Anywhere)
+			t.Errorf("%v: violated anywhere by a fraction %v of the tests", k, p.Anywhere)
 		}
 	}
 }

@@ -10,27 +10,27 @@ import (
 	"github.com/sftseq/sftseq/internal/philox"
 )
 
-// draws has the random numbers of one draw of a study. Every number is a function of the
-// seed and of its address, so a draw does not depend on other draws.
+// draws generates the random numbers of one draw of a study. Every number is a function of the seed
+// and its address, so draws are independent of each other.
 type draws struct {
 	seed    uint64
 	example uint32 // index of the draw
 	step    uint32 // layer or size within the draw
 }
 
-// uniform returns a number between 0 and 1, of 53 bits.
+// uniform returns a number between 0 and 1 with 53 random bits.
 func (d draws) uniform(what, e uint32) float64 {
 	return unit(philox.Words(d.seed, philox.Counter(e, 0, what, philox.StreamStudy, d.example, d.step)), 0)
 }
 
-// unit makes a number between 0 and 1 from two words.
+// unit converts two words to a number between 0 and 1.
 func unit(w [4]uint32, at int) float64 {
 	bits := uint64(w[at])<<32 | uint64(w[at+1])
 	return (float64(bits>>11) + 0.5) / (1 << 53)
 }
 
-// normals fills x with independent normal numbers of a standard deviation, two at a time by the
-// Box-Muller transform.
+// normals fills x with independent normal numbers of mean 0 and the given standard deviation, two
+// at a time by the Box-Muller transform.
 func (d draws) normals(what uint32, x []float64, deviation float64) {
 	for e := 0; e < len(x); e += 2 {
 		w := philox.Words(d.seed, philox.Counter(uint32(e/2), 0, what, philox.StreamStudy, d.example, d.step))
@@ -43,15 +43,15 @@ func (d draws) normals(what uint32, x []float64, deviation float64) {
 	}
 }
 
-// matrix returns a matrix of normal numbers.
+// matrix returns a matrix of normal numbers of mean 0.
 func (d draws) matrix(what uint32, rows, columns int, deviation float64) *mat.Dense {
 	x := make([]float64, rows*columns)
 	d.normals(what, x, deviation)
 	return mat.NewDense(rows, columns, x)
 }
 
-// each calls f with every number below n on several threads and returns the first error. Each call
-// writes its result separately, so no result depends on the number of threads.
+// each calls f for every number below n on several threads and returns the first error. Each call
+// writes its own result, so the results do not depend on the number of threads.
 func each(ctx context.Context, n, threads int, f func(ctx context.Context, i int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -66,22 +66,23 @@ func shownLayer(layer, layers int) bool {
 	return layers <= 12 || layer == layers || slices.Contains([]int{1, 2, 3, 5}, layer) || layer%10 == 0
 }
 
-// Probability functions of attention, the paper's first.
+// Probability functions of attention. The paper uses the first.
 const (
 	leakyReLU = "leaky_relu"
 	relu      = "relu"
 	softmax   = "softmax"
 )
 
-// rankMeasurement measures whether layers with random weights distinguish identical tokens. All tokens are
-// the same N(0, 1) vector. A relation matrix R ~ N(0, 1), which all layers and draws share,
-// enters each layer through two linear layers 1→1. With one head and every token a key,
+// rankMeasurement measures whether layers with random weights distinguish identical tokens. All
+// tokens are the same N(0, 1) vector. A relation matrix R ~ N(0, 1), shared by all layers and
+// draws, enters each layer through two linear layers 1→1. With one head, and every token as a key,
 //
 //	A_ij = Σ_c max(q_ic, k_jc)/√d · softplus(u·R_ij) + v·R_ij
 //	x ← LN(x + P V W_O),  x ← LN(x + W_2 GELU(W_1 x))
 //
-// where P is ReLU(A) over its sum (relu), over its sum and Σ_r softplus(C_r) (leaky_relu), or
-// softmax. Weights are N(0, 1/in), biases 0, and the MLP has 4d channels.
+// where P is ReLU(A) divided by its sum (relu), ReLU(A) divided by its sum plus Σ_r softplus(C_r)
+// (leaky_relu), or softmax. Weights are drawn from N(0, 1/in), biases are 0, and the MLP has 4d
+// channels.
 type rankMeasurement struct {
 	seed                         uint64
 	tokens, width, layers, draws int
@@ -90,12 +91,12 @@ type rankMeasurement struct {
 	threads int // does not affect the results
 }
 
-// rankPoint describes the tokens after a layer, over all draws.
+// rankPoint is the result for the tokens after a layer, over all draws.
 type rankPoint struct {
 	Probability string `json:"probability"`
 	Layer       int    `json:"layer"`      // from 1
 	Single      spread `json:"rank"`       // by the tolerance of float32, as in the paper
-	Tenth       spread `json:"rank_tenth"` // by a tenth of that tolerance
+	Tenth       spread `json:"rank_tenth"` // with a tenth of that tolerance
 	Entropy     spread `json:"entropy_rank"`
 	Draws       int    `json:"draws"`
 	Tokens      int    `json:"tokens"`
@@ -103,7 +104,7 @@ type rankPoint struct {
 	Seed        uint64 `json:"seed"`
 }
 
-// run measures every probability. It counts a step for each layer.
+// run measures every probability function. It calls progress after each layer.
 func (r *rankMeasurement) run(ctx context.Context, progress func(n int)) (out []rankPoint, err error) {
 	relation := draws{seed: r.seed}.matrix(rankRelation, r.tokens, r.tokens, 1)
 	for _, probability := range r.probabilities {
@@ -144,7 +145,7 @@ func (r *rankMeasurement) run(ctx context.Context, progress func(n int)) (out []
 	return out, nil
 }
 
-// Purposes of the draws of this study.
+// Random streams of this study.
 const (
 	rankRelation uint32 = iota
 	rankToken
@@ -169,7 +170,7 @@ func identicalTokens(d draws, tokens, width int) *mat.Dense {
 	return out
 }
 
-// randomLayer applies one layer with the weights of a draw.
+// randomLayer applies one layer with random weights to x.
 func randomLayer(r draws, x, relation *mat.Dense, probability string) *mat.Dense {
 	n, d := x.Dims()
 	linear := func(what uint32, x *mat.Dense, out int) *mat.Dense {
@@ -211,7 +212,7 @@ func randomLayer(r draws, x, relation *mat.Dense, probability string) *mat.Dense
 	return z
 }
 
-// maxout returns the paper's score without its scale.
+// maxout returns the paper's score Σ_c max(q_c, k_c), without the factor 1/√d.
 func maxout(q, k []float64) (sum float64) {
 	for c, v := range q {
 		sum += max(v, k[c])
@@ -226,7 +227,7 @@ func gelu(x float64) float64 { return x / 2 * (1 + math.Erf(x/math.Sqrt2)) }
 // probabilityEpsilon is added to the denominator of the paper's probability.
 const probabilityEpsilon = 1e-9
 
-// normalise turns a row of scores into probabilities.
+// normalise replaces a row of scores by probabilities.
 func normalise(a []float64, probability string, leak float64) {
 	sum := leak + probabilityEpsilon
 	if probability == softmax {
@@ -250,7 +251,7 @@ func normalise(a []float64, probability string, leak float64) {
 	}
 }
 
-// layerNorm gives each row the mean 0 and the variance 1.
+// layerNorm normalises each row to mean 0 and variance 1.
 func layerNorm(x *mat.Dense) {
 	const epsilon = 1e-5
 	n, d := x.Dims()

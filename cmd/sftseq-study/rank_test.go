@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// TestSpectrum: ranks and entropy of known matrices.
+// TestSpectrum checks the ranks and the entropy rank of known matrices.
 func TestSpectrum(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -37,7 +37,7 @@ func TestSpectrum(t *testing.T) {
 	}
 }
 
-// TestSpectrumOfAlikeRows: rows that are equal up to rounding have rank 1.
+// TestSpectrumOfAlikeRows checks that a matrix whose rows are equal up to rounding has rank 1.
 func TestSpectrumOfAlikeRows(t *testing.T) {
 	for example := range uint32(40) {
 		d := draws{seed: 1, example: example}
@@ -60,7 +60,8 @@ func TestSpectrumOfAlikeRows(t *testing.T) {
 	}
 }
 
-// TestRank: only the leak distinguishes identical tokens, and they stay nearly equal.
+// TestRank checks that only leaky ReLU distinguishes identical tokens, and that these tokens remain
+// nearly equal.
 func TestRank(t *testing.T) {
 	r := &rankMeasurement{seed: 1, tokens: 96, width: 96, layers: 6, draws: 2, threads: 2,
 		probabilities: []string{leakyReLU, relu, softmax}}
@@ -70,7 +71,7 @@ func TestRank(t *testing.T) {
 		t.Fatal(err)
 	}
 	if done.Load() != 36 || len(points) != 18 {
-		t.Fatalf("%d points, progress of %d layers", len(points), done.Load())
+		t.Fatalf("%d points, progress reports for %d layers", len(points), done.Load())
 	}
 	for _, p := range points {
 		low, high := 1.0, 1.0
@@ -84,7 +85,8 @@ func TestRank(t *testing.T) {
 	}
 }
 
-// TestNormalise: each function turns a row of scores into the expected probabilities.
+// TestNormalise checks that each probability function maps a row of scores to the expected
+// probabilities.
 func TestNormalise(t *testing.T) {
 	for _, c := range []struct {
 		probability string

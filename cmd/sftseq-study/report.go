@@ -19,8 +19,8 @@ import (
 	"github.com/sftseq/sftseq/internal/chart"
 )
 
-// pointsName is the file of a study's points. It is written last: a directory that has it
-// holds a complete study.
+// pointsName is the file with a study's points. It is written last, so a directory with this file
+// contains a complete study.
 const pointsName = "points.jsonl"
 
 // report collects the results of a study.
@@ -37,7 +37,7 @@ type report struct {
 	notes  []string // below the table
 }
 
-// refuseEarlier returns an error if the directory holds a complete study.
+// refuseEarlier returns an error if the directory contains a complete study.
 func (r *report) refuseEarlier(force bool) error {
 	path := filepath.Join(r.dir, pointsName)
 	_, err := os.Stat(path)
@@ -50,7 +50,7 @@ func (r *report) refuseEarlier(force bool) error {
 	return fmt.Errorf("%s is from an earlier run: choose another --out, or replace it with --force", path)
 }
 
-// add adds a point, and its row of the table unless that is empty.
+// add adds a point, and a row to the table unless row is empty.
 func (r *report) add(point any, row ...string) {
 	r.points = append(r.points, point)
 	if row != nil {
@@ -97,8 +97,8 @@ func (r *report) finish(w io.Writer) error {
 // progressEvery is the time between two lines of progress.
 const progressEvery = 10 * time.Second
 
-// progress returns a function that counts completed units and logs their number from time
-// to time. It is safe for concurrent use.
+// progress returns a function that counts completed units and regularly logs their number. The
+// function is safe for concurrent use.
 func (r *report) progress(total int, units string) func(n int) {
 	var mu sync.Mutex
 	done, last := 0, time.Now()
@@ -113,15 +113,15 @@ func (r *report) progress(total int, units string) func(n int) {
 	}
 }
 
-// spread is the mean of several values, the smallest and the largest.
+// spread is the mean, the minimum and the maximum of several values.
 type spread struct {
 	Mean float64 `json:"mean"`
 	Min  float64 `json:"min"`
 	Max  float64 `json:"max"`
 }
 
-// spreadOf summarises at least one value. It divides the sum once, which leaves the mean of
-// equal whole numbers exact.
+// spreadOf summarises at least one value. It divides the sum once, so that the mean of equal whole
+// numbers is exact.
 func spreadOf(values []float64) spread {
 	s := spread{Min: slices.Min(values), Max: slices.Max(values)}
 	for _, v := range values {
@@ -131,7 +131,7 @@ func spreadOf(values []float64) spread {
 	return s
 }
 
-// text is such as "3.10 (3.00 to 4.00)", or the value that all have.
+// text formats a spread as "3.10 (3.00 to 4.00)", or as a single number if all values are equal.
 func (s spread) text(format string) string {
 	mean := fmt.Sprintf(format, s.Mean)
 	if s.Min == s.Max {
@@ -147,7 +147,7 @@ func newChart(name string, x, y chart.Axis) chart.Chart {
 	return chart.Chart{Name: name, X: x, Y: y, Width: 460, Height: 320}
 }
 
-// sampledAxis is the axis of numbers of sampled tokens.
+// sampledAxis returns the axis for numbers of sampled tokens.
 func sampledAxis(sampled []int) chart.Axis {
 	a := chart.Axis{Label: "sampled tokens", Logarithmic: true}
 	for _, k := range sampled {
@@ -161,11 +161,11 @@ func addLine(c *chart.Chart, n int, name string, points []chart.Datum) {
 	c.Series = append(c.Series, chart.Series{Name: name, Style: chart.StyleOf(n), Points: points})
 }
 
-// manyPoints is the number of points from which on a line has no marks.
+// manyPoints is the number of points above which a line has no markers.
 const manyPoints = 20
 
-// addBand draws means as the n-th line of a chart, and, where they differ, the smallest and
-// the largest values as pale lines.
+// addBand draws means as the n-th line of a chart. If the values of a point differ, it also draws
+// the minima and the maxima as pale lines.
 func addBand(c *chart.Chart, n int, name string, x []int, values []spread) {
 	var mean, low, high []chart.Datum
 	differ := false

@@ -31,7 +31,7 @@ the first layer.`,
 	},
 }
 
-// similarityPoint describes a layer: means over sequences, minima and maxima.
+// similarityPoint is the result for a layer: mean, minimum and maximum over the sequences.
 type similarityPoint struct {
 	Layer     int    `json:"layer"`
 	Cosine    spread `json:"cosine"`
@@ -41,8 +41,8 @@ type similarityPoint struct {
 	Sequences int    `json:"sequences"`
 }
 
-// similarities measures the first rows. Sequences of one token have no pairs and are
-// skipped.
+// similarities measures the first rows of the split. It skips sequences of one token, which have no
+// pairs.
 func (m *trainedModel) similarities(ctx context.Context, r *report, rows int) error {
 	scorer, err := sft.NewScorer(m.Model, m.device)
 	if err != nil {
@@ -101,9 +101,9 @@ channels, on 32 clouds, tokens start to be dissimilar at about layer 5, and thei
 	return nil
 }
 
-// similarityOf measures at least two rows of width channels: the mean cosine of all pairs,
-// the rank by the tolerance of float32 and the rank by entropy. With unit vectors u the mean
-// cosine is (‖Σ u_i‖² − n) / (n(n − 1)); the cosine with a row of zeros is 0.
+// similarityOf measures at least two rows of width channels. It returns the mean cosine over all
+// pairs, the rank with the tolerance of float32, and the entropy rank. With unit vectors u the mean
+// cosine is (‖Σ u_i‖² − n) / (n(n − 1)). The cosine with a row of zeros is 0.
 func similarityOf(rows []float32, width int) (out [3]float64, err error) {
 	n := len(rows) / width
 	m := mat.NewDense(n, width, nil)

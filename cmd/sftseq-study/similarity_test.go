@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestSimilarity: rows whose cosines are known.
+// TestSimilarity checks rows with known cosines.
 func TestSimilarity(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// dual is a number with its derivative along the direction in which the weights move.
+// dual is a number with its derivative along the direction of the weight change (forward-mode
+// differentiation).
 type dual struct{ v, d float64 }
 
 func (a dual) plus(b dual) dual  { return dual{a.v + b.v, a.d + b.d} }
@@ -18,7 +19,7 @@ func (a dual) gelu() dual {
 	return dual{gelu(a.v), slope * a.d}
 }
 
-// larger returns the larger of two numbers, a where they are equal.
+// larger returns the larger of two numbers, or a if they are equal.
 func larger(a, b dual) dual {
 	if a.v >= b.v {
 		return a
@@ -26,7 +27,7 @@ func larger(a, b dual) dual {
 	return b
 }
 
-// product returns the rows of x times w.
+// product returns the matrix product of x [n, in] and w [in, out].
 func product(x, w []dual, in, out int) []dual {
 	y := make([]dual, len(x)/in*out)
 	for i := range len(x) / in {
@@ -39,28 +40,28 @@ func product(x, w []dual, in, out int) []dual {
 	return y
 }
 
-// smallLayer is one layer on a few tokens, with every token a key, and an entry f of its
+// smallLayer is one layer on a few tokens, in which every token is a key, with an entry f of its
 // output. Its attention is the paper's,
 //
 //	A_ij = Score(q_i, k_j)/√dh · softplus(u·E_ij + a) + v·E_ij + b
 //	Y = X + concat_h(P V) W_O,  P_ij = ReLU(A_ij) / (Σ_l ReLU(A_il) + Σ_r softplus(C_r) + 1e-9)
 //
-// with C = X·W_C and numbers u, a, v, b of each head. f is an entry of Y·W_1, which is
-// linear in P, or of Y + W_2 GELU(W_1 Y). There is no norm: the theorem has none.
+// with C = X·W_C and numbers u, a, v, b for each head. f is an entry of Y·W_1, which is linear in
+// P, or of Y + W_2 GELU(W_1 Y). The layer has no norm, because the theorem has none.
 type smallLayer struct {
 	n, d, heads int
 	score       string
 	feedForward bool
 
 	x, relation   []dual // [n, d], [n, n]
-	queryKey      []dual // W_Q, then W_K: [d, d] each, the input's channel first
-	mul, add      []dual // u and a, v and b, of each head
+	queryKey      []dual // W_Q, then W_K: [d, d] each, input channels first
+	mul, add      []dual // u and a, v and b, for each head
 	leak          []dual // W_C: [d, heads]
 	value, out    []dual // [d, d]
-	first, second []dual // [d, 4d], and [4d]: the column of W_2 that f reads
+	first, second []dual // [d, 4d], and [4d]: the column of W_2 for f
 }
 
-// Purposes of the draws of this study.
+// Random streams of this study.
 const (
 	pseudoTokens uint32 = iota
 	pseudoRelation
@@ -97,8 +98,8 @@ func newSmallLayer(r draws, k pseudoconvexityCase, tokens, width int) *smallLaye
 	return l
 }
 
-// block returns the weights that a case draws, and their standard deviation. Changing them
-// changes the layer.
+// block returns the weights of a block and their standard deviation. The slice is shared with the
+// layer.
 func (l *smallLayer) block(name string) (w []dual, deviation float64) {
 	in := 1 / math.Sqrt(float64(l.d))
 	switch name {
@@ -112,7 +113,7 @@ func (l *smallLayer) block(name string) (w []dual, deviation float64) {
 	return l.queryKey, in
 }
 
-// scores returns A of the first token [heads, n], its query [d], and the keys [n, d].
+// scores returns A for the first token [heads, n], its query [d], and the keys [n, d].
 func (l *smallLayer) scores() (a, q, k []dual) {
 	n, d, dh := l.n, l.d, l.d/l.heads
 	q, k = product(l.x[:d], l.queryKey[:d*d], d, d), product(l.x, l.queryKey[d*d:], d, d)
@@ -134,7 +135,7 @@ func (l *smallLayer) scores() (a, q, k []dual) {
 	return a, q, k
 }
 
-// forward computes f, an entry of the first token's row: other rows have the same form.
+// forward computes f, an entry of the first token's row. Entries of other rows have the same form.
 func (l *smallLayer) forward() dual {
 	n, d, dh := l.n, l.d, l.d/l.heads
 	a, _, _ := l.scores()
@@ -168,8 +169,8 @@ func (l *smallLayer) forward() dual {
 	return f
 }
 
-// sides returns the signs that identify an orthant: those of q − k, which select the operand
-// of each maximum, and those of A.
+// sides returns the signs that identify an orthant: the signs of q − k, which select the operand of
+// each maximum, and the signs of A.
 func (l *smallLayer) sides() (out []bool) {
 	a, q, k := l.scores()
 	for _, a := range a {
@@ -183,9 +184,9 @@ func (l *smallLayer) sides() (out []bool) {
 	return out
 }
 
-// within returns the largest fraction of the path to other weights, up to 1, on which no side
-// changes. On the path q and k are affine, and so is A of maxout, while A of R_mul is monotone: the
-// end alone decides. A of the dot product is quadratic and may change twice, so the path is
+// within returns the largest fraction of the path to other weights, up to 1, on which no sign in
+// sides changes. On the path q, k and maxout's A are affine, and A is monotone in R_mul: the end
+// alone decides. A of the dot product is quadratic and may change its sign twice, so the path is
 // searched in steps.
 func (l *smallLayer) within(block string, to []float64) float64 {
 	w, _ := l.block(block)

@@ -8,22 +8,22 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// singlePrecision is the precision of float32. A singular value counts towards the rank if it is
-// larger than the precision times the larger side of the matrix times the largest value, as in
-// PyTorch and NumPy.
+// singlePrecision is the precision of float32. As in PyTorch and NumPy, a singular value counts
+// towards the rank if it exceeds the product of the precision, the larger side of the matrix and
+// the largest singular value.
 const singlePrecision = 0x1p-23 // 1.19e-7
 
-// spectrum has the singular values of a matrix, the largest first.
+// spectrum contains the singular values of a matrix in descending order.
 type spectrum struct {
 	values []float64
 	side   int
 }
 
-// spectrumOf computes the spectrum of a matrix: the roots of the eigenvalues of its product with
-// itself. These are exact to about 1e-16 of the largest; below spectrumFloor they are set to 0.
-// Gonum's singular value decomposition is more precise, but occasionally wrong for matrices with
-// nearly equal rows: for one whose rows differ by 1e-14 it gave a second value of 7e-4 of the
-// first.
+// spectrumOf computes the singular values of a matrix as the square roots of the eigenvalues of its
+// Gram matrix. The eigenvalues are exact to about 1e-16 of the largest. Singular values below
+// spectrumFloor are set to 0. Gonum's singular value decomposition is more precise, but
+// occasionally wrong for nearly equal rows. For a matrix whose rows differ by 1e-14, its second
+// singular value was 7e-4 of the first.
 func spectrumOf(m *mat.Dense) (spectrum, error) {
 	rows, columns := m.Dims()
 	product := mat.NewSymDense(min(rows, columns), nil)
@@ -47,11 +47,10 @@ func spectrumOf(m *mat.Dense) (spectrum, error) {
 	return spectrum{values: values, side: max(rows, columns)}, nil
 }
 
-// spectrumFloor is the fraction of the largest singular value below which values are rounding
-// errors.
+// spectrumFloor is a fraction of the largest singular value. Smaller values are rounding errors.
 const spectrumFloor = 2e-7
 
-// rank returns the number of values that count at a precision.
+// rank returns the numerical rank at a precision.
 func (s spectrum) rank(precision float64) (n int) {
 	for _, v := range s.values {
 		if v > float64(s.side)*precision*s.values[0] {
@@ -61,8 +60,8 @@ func (s spectrum) rank(precision float64) (n int) {
 	return n
 }
 
-// entropyRank returns exp(−Σ p·log p) of the values p = σ/Σσ: 1 for a single value, and their
-// number if all are equal. It needs no tolerance.
+// entropyRank returns exp(−Σ p·log p) with p = σ/Σσ. It is 1 for a single nonzero value, and the
+// number of values if all are equal. It needs no tolerance.
 //
 // Source: Roy, Vetterli, "The effective rank", EUSIPCO 2007.
 func (s spectrum) entropyRank() float64 {

@@ -24,33 +24,33 @@ import (
 )
 
 const (
-	numEvaluations = 10      // evaluations of a run
+	numEvaluations = 10      // evaluations per run
 	trainingMemory = 4 << 30 // bytes
 )
 
-// training trains models that differ in a part of their configuration.
+// training trains models that differ in part of their configuration.
 type training struct {
 	runDevice
 	data    string
 	steps   int
 	seeds   []uint64
-	sampled []int // samples of the study sampling
+	sampled []int // numbers of sampled tokens in the study sampling
 
 	set      *seq.Dataset
 	preset   *lra.Preset
 	config   sft.Config // configuration of the preset, for the data
 	settings train.Settings
-	longest  int // tokens of a sequence, as the model reads them
+	longest  int // tokens of the longest sequence within the input window
 }
 
-// variant is a model that a study trains: a change of the preset's.
+// variant is a model that a study trains: the preset's model with a change.
 type variant struct {
 	name   string
 	dir    string // folder of its runs
 	change func(c *sft.Config)
 }
 
-// trainedRun is a run of a variant, with its accuracies.
+// trainedRun is a run of a variant with its accuracies.
 type trainedRun struct {
 	variant              string
 	seed                 uint64
@@ -58,8 +58,8 @@ type trainedRun struct {
 	training, validation curve
 }
 
-// trainingStudy returns a study that compares the learning curves of variants. The note paper has
-// the paper's results.
+// trainingStudy returns a study that compares the learning curves of variants. The argument paper
+// is a note with the paper's results.
 func trainingStudy(name, summary, help, title, paper string, variants func(t *training) ([]variant, error)) *study {
 	return &study{name: name, summary: summary,
 		help: help + `
@@ -105,7 +105,7 @@ func (f *flags) trainingFlags() *training {
 	return t
 }
 
-// openData opens the data, and chooses the settings from them.
+// openData opens the data set and chooses the settings from it.
 func (t *training) openData() (err error) {
 	if t.data == "" {
 		return usagef("--data is missing: a data set of classes was expected")
@@ -115,7 +115,8 @@ func (t *training) openData() (err error) {
 	}
 	t.preset = lra.CustomRun(t.set.Manifest, lra.RunFlags{Schedule: "step"}).Presets[0]
 	t.config, t.settings = t.preset.Config, t.preset.Settings
-	// Early choices of the model and a fitted temperature would hide the differences that a study measures.
+	// Early selection of the model and a fitted temperature would hide the differences that a study
+	// measures.
 	t.settings.Select, t.settings.TemperatureScaling, t.settings.SpanDecoding,
 		t.settings.Warmup = "", false, false, "100"
 	t.settings.Steps, t.settings.Epochs = t.steps, 1
@@ -141,8 +142,8 @@ func (t *training) openData() (err error) {
 	return t.settings.Validate()
 }
 
-// compare trains variants with every seed, in directories of their own in --out, and adds
-// their curves to the report.
+// compare trains every variant with every seed, in separate directories under --out, and adds their
+// curves to the report.
 func (t *training) compare(ctx context.Context, r *report, variants []variant) (err error) {
 	d, err := t.runDevice.open(r)
 	if err != nil {
@@ -170,7 +171,7 @@ func (t *training) compare(ctx context.Context, r *report, variants []variant) (
 	return nil
 }
 
-// train trains one model, or resumes its run. A complete run is read.
+// train trains one model or resumes its run. It only reads a complete run.
 func (t *training) train(ctx context.Context, r *report, d tensor.Device, v variant, run *trainedRun) (err error) {
 	config, settings := t.config, t.settings
 	settings.Seed = run.seed
@@ -241,7 +242,7 @@ func (t *training) train(ctx context.Context, r *report, d tensor.Device, v vari
 	return nil
 }
 
-// version returns the version of the program, for the provenance of its runs.
+// version returns the version of the program, which is recorded in the provenance of runs.
 func version() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		return info.Main.Version

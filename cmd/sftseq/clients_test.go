@@ -24,8 +24,8 @@ import (
 
 const examplesDir = "../../examples"
 
-// TestClients runs the clients of examples/ against the program, with the commands in their comments. Their output must
-// equal that of predict.
+// TestClients runs the clients of examples/ against the program, with the commands in their
+// comments. Their output must equal predict's output.
 func TestClients(t *testing.T) {
 	path := built(t)
 	model := goldenPath("post") // predicts different classes for the sequences of the clients
@@ -196,8 +196,8 @@ func sessionOf(t *testing.T, model, want string) string {
 	return strings.TrimPrefix(strings.ReplaceAll(want, "$model", filepath.Base(model)), "\n")
 }
 
-// checkSession compares the output of a client with the expected one. It ignores the number of progress reports, which
-// depends on the time.
+// checkSession compares the output of a client with the expected output. It ignores the number of
+// progress reports, which depends on the time.
 func checkSession(t *testing.T, got, want string) {
 	t.Helper()
 	reports := regexp.MustCompile("(?m)^progress: \\d+ of 13 tokens\n")

@@ -53,7 +53,7 @@ func checkAlone(t *testing.T, name, inputs, want string) {
 		equal(t, succeed(t, line, "predict", "--model", goldenPath(name), "--threads", "1"), replies[i], i+1)
 	}
 	var mixed, expected strings.Builder
-	for round := range min(3, len(lines)) { // once is enough for the long line
+	for round := range min(3, len(lines)) { // one round suffices for the long line
 		for i := range lines {
 			at := (len(lines) - 1 - i + round) % len(lines)
 			mixed.WriteString(strings.TrimSpace(lines[at]) + "\n")

@@ -1,11 +1,11 @@
-// Command beam scores files of Arrow, Parquet or JSON lines in a pipeline of Apache Beam. Each
-// worker runs sftseq score for one file at a time and reads its predictions, an Arrow stream, from
-// a pipe.
+// Command beam predicts the rows of Arrow, Parquet or JSON lines files in an Apache Beam pipeline.
+// Each worker runs sftseq predict for one file at a time and reads its predictions, an Arrow
+// stream, from a pipe.
 //
 //	go run . --sftseq ../../sftseq --model runs/listops --input 'data/*.jsonl' --id id --output answers.csv
 //
-// Without --runner it runs on this machine. On others, workers need the program, the model
-// and the files at the same paths.
+// Without --runner the pipeline runs on this machine. On other machines, workers need the program,
+// the model and the files at the same paths.
 package main
 
 import (
@@ -43,7 +43,7 @@ type Answer struct{ ID, Label string }
 // score predicts the rows of a file.
 type score struct {
 	Program, Model, Column string
-	ID                     string // column, "" for the file and the place in it
+	ID                     string // name of the id column; "" for the file name and the position in the file
 }
 
 func (s *score) ProcessElement(ctx context.Context, file string, emit func(Answer)) error {
@@ -64,15 +64,15 @@ func (s *score) ProcessElement(ctx context.Context, file string, emit func(Answe
 	}
 	read := answers(out, emit)
 	out.Close() // after a failed read, the program would block on the pipe, and Wait on the program
-	// A failed program reports the reason on standard error, and its stream is truncated.
+	// A failed program prints the reason on standard error, and its stream is truncated.
 	if err := errors.Join(read, c.Wait()); err != nil {
 		return fmt.Errorf("%s: %w: %s", file, err, errs.Bytes())
 	}
 	return nil
 }
 
-// answers reads a stream. Its first two columns are the id, of the type that it has in the file, and
-// the label: the name of a class, or its number if the model has no names.
+// answers reads an Arrow stream. Its first column is the id, with its type in the input. Its second
+// column is the label: the name of a class, or its number if the model has no names.
 func answers(stream io.Reader, emit func(Answer)) error {
 	r, err := ipc.NewReader(stream)
 	if err != nil {
@@ -92,7 +92,7 @@ func answers(stream io.Reader, emit func(Answer)) error {
 	return r.Err()
 }
 
-// line is a row of CSV.
+// line formats a prediction as a row of CSV.
 func line(a Answer) string {
 	var text strings.Builder
 	w := csv.NewWriter(&text)

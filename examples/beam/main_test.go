@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// built returns the program of this repository.
+// built compiles sftseq and returns the path of the program.
 func built(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "sftseq")
@@ -25,8 +25,8 @@ func built(t *testing.T) string {
 	return path
 }
 
-// TestScore: predictions have the ids of their rows; a model without label names returns class
-// numbers, and a file that it cannot read is an error with the reason.
+// TestScore checks that predictions have the ids of their rows. A model without label names returns
+// class numbers. An unreadable file is an error with the reason.
 func TestScore(t *testing.T) {
 	program := built(t)
 	model, err := filepath.Abs("../../sft/testdata/golden/post")
@@ -61,8 +61,8 @@ func TestScore(t *testing.T) {
 	}
 }
 
-// TestNoStream: a program that writes something other than a stream, without an end, is an
-// immediate error.
+// TestNoStream checks that the output of a program that is not an Arrow stream is an immediate
+// error, even if it does not end.
 func TestNoStream(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "program")
 	if err := os.WriteFile(program, []byte("#!/bin/sh\nexec yes\n"), 0o777); err != nil {
@@ -76,7 +76,8 @@ func TestNoStream(t *testing.T) {
 	}
 }
 
-// TestLine: commas, quotes and line breaks in an id or a label are read back.
+// TestLine checks that ids and labels with commas, quotes and line breaks survive writing and
+// reading CSV.
 func TestLine(t *testing.T) {
 	for _, a := range []Answer{{"a", "b"}, {`a,"b`, "c\nd"}, {"", ","}} {
 		got, err := csv.NewReader(strings.NewReader(line(a) + "\n")).Read()

@@ -15,7 +15,8 @@ import (
 
 const header = "#VRML V2.0 utf8\n"
 
-// scene has two materials, one of which is used twice, a shape without one, lines, and a transform that moves nothing.
+// scene has two materials, one of them used twice, a shape without a material, lines, and an
+// identity transform.
 const scene = header + `# a comment {
 Shape { appearance Appearance { material DEF PIN-01 Material { diffuseColor 1.5 0.7 -2 } }
   geometry IndexedFaceSet { ccw TRUE coordIndex [0, 1, 2, 3, -1] coord Coordinate { point [0 0 0, 2 0 0, 2 1 0, 0 1 0] } } }
@@ -26,7 +27,7 @@ Transform { rotation 0 0 1 0 scale 1 1 1 children [
 ] }
 `
 
-// TestVRML: faces of all shapes have their corners, and the colour and the name of their material.
+// TestVRML checks the corners of all faces, and the colour and the name of their material.
 func TestVRML(t *testing.T) {
 	s, err := readVRML(scene)
 	if err != nil {
@@ -40,7 +41,7 @@ func TestVRML(t *testing.T) {
 	}
 	if s, err := readVRML(strings.Replace(scene, "ccw TRUE", "color Color { color [1 0 0] }", 1)); err != nil ||
 		!s.colorless {
-		t.Errorf("colours of faces: %+v, %v", s, err)
+		t.Errorf("separate colours of faces: %+v, %v", s, err)
 	}
 	in := &scanner{text: "{ shininess 1 }"}
 	if m, err := in.material("a/b4"); err != nil || m != (material{vec{0.8, 0.8, 0.8}, "a-b4"}) {
@@ -48,7 +49,7 @@ func TestVRML(t *testing.T) {
 	}
 }
 
-// TestVRMLRefuses: scenes that this reader would misread, or cannot read, are errors.
+// TestVRMLRefuses checks that scenes that readVRML does not support are errors.
 func TestVRMLRefuses(t *testing.T) {
 	face := func(points, index string) string {
 		return header + "Shape { geometry IndexedFaceSet { coord Coordinate { point [" + points +
@@ -73,7 +74,7 @@ func TestVRMLRefuses(t *testing.T) {
 	}
 }
 
-// comb is a long box with teeth at a distance along it.
+// comb returns a long box with teeth at regular distances.
 func comb(teeth int, distance float64) *surface {
 	s := &surface{}
 	box := func(x, width, height float64) {
@@ -94,7 +95,8 @@ func comb(teeth int, distance float64) *surface {
 	return s
 }
 
-// TestPeriod: the period of a comb is the distance of its teeth, and a box has no period.
+// TestPeriod checks that the period of a comb is the distance of its teeth, and that a box has no
+// period.
 func TestPeriod(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2)).Float64
 	for _, teeth := range []int{4, 7, 20, 60} {
@@ -111,7 +113,8 @@ func TestPeriod(t *testing.T) {
 	}
 }
 
-// TestPoints: points are uniform on a square, with its normal, have a radius of 1 and a spacing of their density.
+// TestPoints checks points drawn from a square: they are uniform, have its normal, a radius of 1
+// after normalize, and a spacing that fits their density.
 func TestPoints(t *testing.T) {
 	square := &surface{points: []vec{{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0}},
 		triangles: []triangle{{corners: [3]int{0, 1, 2}}, {corners: [3]int{0, 2, 3}}}}
@@ -127,7 +130,7 @@ func TestPoints(t *testing.T) {
 		}
 	}
 	if slices.Min(quarters[:]) < 430 || slices.Max(quarters[:]) > 570 {
-		t.Errorf("%v of 2000 points in the quarters", quarters)
+		t.Errorf("%v of 2000 points in the quarters, want about 500 each", quarters)
 	}
 	radius := normalize(points)
 	if math.Abs(radius-math.Sqrt(0.5)) > 0.05 || alignment(vec{0.7, 0.7, 0.1}) != 0 {
@@ -135,19 +138,19 @@ func TestPoints(t *testing.T) {
 	}
 	near := spacings(points)
 	slices.Sort(near)
-	// d is about √(8A/πn) of n points on an area A, here 1/radius².
+	// The expected d is √(8A/πn) for n points on an area A, here 1/radius².
 	if want := math.Sqrt(8/(math.Pi*2000)) / radius; math.Abs((math.Exp(float64(near[1000]))-1e-3)/want-1) > 0.1 {
 		t.Errorf("spacing %v, expected %v", math.Exp(float64(near[1000])), want)
 	}
 	square.triangles = square.triangles[:1]
 	square.points[1] = vec{}
 	if _, err := square.sample(1, random(1, "flat", 1)); err == nil {
-		t.Error("points of a surface without an area")
+		t.Error("sampling a degenerate surface did not fail")
 	}
 }
 
-// TestRandom: the random numbers equal those of sftseq's conversions, so that the clouds are the
-// same.
+// TestRandom checks that the random numbers equal the numbers in sftseq's conversions, so that the
+// clouds are the same.
 func TestRandom(t *testing.T) {
 	next := random(7, "dip/a.wrl", 1)
 	if got := fmt.Sprintf("%.6f %.6f", next(), next()); got != "0.609457 0.951045" {
@@ -155,8 +158,8 @@ func TestRandom(t *testing.T) {
 	}
 }
 
-// library writes different meshes of a triangle, by series and number of files, and returns the
-// folder.
+// library writes distinct meshes of a triangle and returns the folder. The map has the number of
+// files of each series.
 func library(t *testing.T, series map[string]int) string {
 	t.Helper()
 	from := t.TempDir()
@@ -177,7 +180,7 @@ func library(t *testing.T, series map[string]int) string {
 	return from
 }
 
-// splits returns the files of each split of a library, and the split of each series of a class.
+// splits returns the number of files in each split of a library, and the split of each series.
 func splits(t *testing.T, from string, seed uint64, most int) (count map[string]int, of map[string]string) {
 	t.Helper()
 	files, err := find(&options{from: from, parts: true})
@@ -191,18 +194,19 @@ func splits(t *testing.T, from string, seed uint64, most int) (count map[string]
 	for _, f := range files {
 		count[f.split]++
 		if other := of[f.series()]; other != "" && other != f.split {
-			t.Errorf("%s is in %s, and others of its series in %s", f.id, f.split, other)
+			t.Errorf("%s is in %s, but another file of its series in %s", f.id, f.split, other)
 		}
 		of[f.series()] = f.split
 	}
 	return count, of
 }
 
-// TestSplit: of three series of any size, one is for the test and one for validation, but never the
-// largest; of one or two series only small ones are. Parts belong to the selected files.
+// TestSplit checks that test and val each get one of three series, but never the largest, and that
+// they get only small series of a class with one or two series. A limit on files per series counts
+// only the selected files.
 func TestSplit(t *testing.T) {
 	for _, c := range []struct {
-		files []int // number of files of each series
+		files []int // number of files in each series
 		most  int
 		want  map[string]int
 	}{
@@ -233,12 +237,12 @@ func TestSplit(t *testing.T) {
 		}
 	}
 	if !tested["a:a/a_x"] || !tested["a:a/b_x"] || !tested["a:a/d_x"] || tested["a:a/c_x"] {
-		t.Errorf("tests of 20 seeds have %v", tested)
+		t.Errorf("series in the test split of 20 seeds: %v", tested)
 	}
 }
 
-// TestSameSeries: series of a class with an identical file are in one split, even if a third series
-// connects them.
+// TestSameSeries checks that series of a class with an identical file are in one split, even if
+// they are connected through a third series.
 func TestSameSeries(t *testing.T) {
 	from := library(t, map[string]int{"a/maker": 2, "a/other": 2, "a/third": 1, "a/own": 2, "b/maker": 1})
 	for to, same := range map[string]string{"a/other_1x05": "a/maker_1x01", "a/third_1x05": "a/other_1x00",
@@ -262,13 +266,14 @@ func TestSameSeries(t *testing.T) {
 	for series, want := range map[string]string{"a:a/maker_x": "a:a/maker_x", "a:a/other_x": "a:a/maker_x",
 		"a:a/third_x": "a:a/maker_x", "a:a/own_x": "a:a/own_x", "b:b/copy_x": "b:b/copy_x"} {
 		if got := root(series); got != want {
-			t.Errorf("%s is a part of %s, expected %s", series, got, want)
+			t.Errorf("%s belongs to %s, expected %s", series, got, want)
 		}
 	}
 }
 
-// TestConvert: rows of classes of enough files have 512 points of 20 features; of parts, 256 points with tags. Meshes
-// that cannot be used are reported.
+// TestConvert checks that rows with classes have 512 points of 20 features, and that rows with
+// parts have 256 points with tags. Classes with too few files are omitted, and unusable meshes are
+// reported.
 func TestConvert(t *testing.T) {
 	from := library(t, map[string]int{"pins/a": 3, "pins/b": 2, "rare/c": 1})
 	for name, text := range map[string]string{"pins/bad": "x",

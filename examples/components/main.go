@@ -1,5 +1,6 @@
-// Components reads the meshes of electronic components in Debian's kicad-packages3d and writes tables of point clouds,
-// which sftseq data convert reads: the class of each mesh, or the part that each point is on.
+// Components reads the meshes of electronic components in Debian's kicad-packages3d and writes
+// tables of point clouds for sftseq data convert. A row has the class of a mesh, or the part of
+// each point.
 package main
 
 import (
@@ -31,7 +32,7 @@ type row struct {
 	Class  string      `json:"class"`
 	Split  string      `json:"split"`
 	Points [][]float32 `json:"points"`
-	Tags   []any       `json:"tags,omitempty"` // CLASS/PART of each point, nil for one without a part
+	Tags   []any       `json:"tags,omitempty"` // CLASS/PART of each point; nil for a point without a part
 }
 
 func main() {
@@ -55,7 +56,7 @@ func convert(o *options, out, log io.Writer) error {
 	if err != nil {
 		return err
 	}
-	filesOfSeries := 8 // series of eighty connectors differ only in their number of pins, and would outweigh others
+	filesOfSeries := 8 // Series of eighty connectors differ only in their number of pins and would outweigh other series.
 	if o.parts {
 		filesOfSeries = 0
 	}

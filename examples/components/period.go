@@ -6,20 +6,20 @@ import (
 )
 
 const (
-	periodPoints = 1 << 16 // drawn from the surface
-	profileBins  = 2048    // along the longest side
-	repetitions  = 4       // along the longest side, at minimum
-	// minCorrelation is the minimum correlation of the profile with a shifted copy, as a fraction
-	// of its square. Shapes without repetition, such as boxes and balls, reach up to a tenth.
+	periodPoints = 1 << 16 // points drawn from the surface
+	profileBins  = 2048    // bins along the longest side
+	repetitions  = 4       // minimum number of repetitions along the longest side
+	// minCorrelation is the minimum autocorrelation of the profile, as a fraction of its square.
+	// Shapes without repetition, such as boxes and balls, reach up to 0.1.
 	minCorrelation = 0.12
-	nearBest       = 0.88 // fraction of the best correlation; multiples of a period have about the same
+	nearBest       = 0.88 // fraction of the best correlation; multiples of a period have about the same correlation
 )
 
-// period returns the distance at which a surface repeats along its longest side, as pins do. It is
-// the smallest distance at which the profile correlates with itself, and at its multiples, too. The
-// profile is the number of points at each position minus their local mean. Strength is the mean of
-// these correlations as a fraction of the profile's square. Both are 0 if there is no such
-// distance.
+// period returns the distance at which a surface repeats along its longest side, like the pins of a
+// connector. It is the smallest distance at which the profile correlates with itself, if its
+// multiples correlate too. The profile is the number of points at each position minus the local
+// mean. strength is the mean of these correlations as a fraction of the profile's square. Both
+// results are 0 without such a distance.
 func (s *surface) period(random func() float64) (period, strength float64, err error) {
 	points, err := s.sample(periodPoints, random)
 	if err != nil {
@@ -45,11 +45,11 @@ func (s *surface) period(random func() float64) (period, strength float64, err e
 	return length * float64(lag) / profileBins, strength, nil
 }
 
-// repeatingLag returns the number of bins after which a profile repeats, and the strength; 0 if it
-// does not.
+// repeatingLag returns the number of bins after which a profile repeats, and the strength. Both are
+// 0 if the profile does not repeat.
 func repeatingLag(profile []float64) (lag int, strength float64) {
 	smooth(profile, 1)
-	smooth(profile, 1) // counts scatter
+	smooth(profile, 1) // reduces the noise of the counts
 	mean := slices.Clone(profile)
 	smooth(mean, len(mean)/8)
 	for i := range profile {
@@ -107,8 +107,8 @@ func smooth(x []float64, reach int) {
 }
 
 // waves returns strength·cos and strength·sin of 2π·log₂(period)/w for w of 4, 2, 1 and half an
-// octave (Tancik et al., NeurIPS 2020). They are 0 without a period. A plain length would let a
-// model memorise rows.
+// octave (Tancik et al., NeurIPS 2020). They are 0 without a period. With the plain period as a
+// feature, a model would memorise rows.
 func waves(period, strength float64) (out []float32) {
 	for _, octaves := range []float64{4, 2, 1, 0.5} {
 		sin, cos := 0.0, 0.0

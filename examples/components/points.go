@@ -22,8 +22,7 @@ type point struct {
 	material
 }
 
-// sample draws n points that are uniform on the surface. Random returns uniform numbers from 0 to
-// 1.
+// sample draws n points uniformly from the surface. random returns uniform numbers from 0 to 1.
 func (s *surface) sample(n int, random func() float64) ([]point, error) {
 	areas := make([]float64, len(s.triangles)) // cumulative
 	directions := make([]vec, len(s.triangles))
@@ -60,7 +59,8 @@ func (s *surface) sample(n int, random func() float64) ([]point, error) {
 	return out, nil
 }
 
-// normalize moves points to their mean, divides them by their largest distance from it, and returns that distance.
+// normalize subtracts the mean from points, divides them by their largest distance from the mean
+// and returns this distance.
 func normalize(points []point) (radius float64) {
 	var center vec
 	for i := range points {
@@ -78,8 +78,8 @@ func normalize(points []point) (radius float64) {
 	return radius
 }
 
-// alignment returns 1 for a normal within eight degrees of an axis, in either direction, and 0 for
-// others.
+// alignment returns 1 for a normal within eight degrees of an axis, in either direction, and 0
+// otherwise.
 func alignment(n vec) float32 {
 	if max(math.Abs(n[0]), math.Abs(n[1]), math.Abs(n[2])) > 0.99 {
 		return 1
@@ -87,9 +87,9 @@ func alignment(n vec) float32 {
 	return 0
 }
 
-// spacings returns log(d + 0.001) of each point, where d is the distance to its eighth nearest neighbour: larger at
-// edges and in thin parts, smaller where surfaces are close to each other (Loftsgaarden and Quesenberry, Annals of
-// Mathematical Statistics 36, 1965).
+// spacings returns log(d + 0.001) for each point, where d is the distance to its eighth nearest
+// neighbour. d is larger at edges and in thin parts, and smaller where surfaces are close to each
+// other (Loftsgaarden and Quesenberry, Annals of Mathematical Statistics 36, 1965).
 func spacings(points []point) []float32 {
 	out, squares := make([]float32, len(points)), make([]float64, len(points))
 	for i := range points {

@@ -17,7 +17,8 @@ import (
 // file is a mesh. Its class is its folder.
 type file struct{ path, id, class, split string }
 
-// group is the files of a series, whose names differ in numbers alone, such as header_1x02 and header_1x12.
+// group contains the files of a series: their names differ only in numbers, such as header_1x02 and
+// header_1x12.
 type group struct {
 	name  string
 	draw  float64 // random number that orders the groups
@@ -28,13 +29,13 @@ var digits = regexp.MustCompile(`[0-9]+`)
 
 func (f *file) series() string { return f.class + ":" + digits.ReplaceAllString(f.id, "") }
 
-// random returns a generator of numbers from 0 to 1. They are a function of the seed, the name and
-// the first counter: Philox4x32-10 (Salmon et al., SC 2011).
+// random returns a generator of numbers from 0 to 1. The numbers are a function of the seed, the
+// name and the first counter: Philox4x32-10 (Salmon et al., SC 2011).
 func random(seed uint64, name string, counter uint32) func() float64 {
 	h := fnv.New64a()
 	h.Write([]byte(name)) // never fails
 	hash := h.Sum64()
-	const purpose = 11 // the stream of synthetic data in sftseq, whose conversions drew the same points
+	const purpose = 11 // sftseq's stream for synthetic data, so that the points equal those of sftseq's conversions
 	return func() float64 {
 		c := [4]uint32{counter, purpose, uint32(hash), uint32(hash >> 32)}
 		k0, k1 := uint32(seed), uint32(seed>>32)
@@ -49,10 +50,11 @@ func random(seed uint64, name string, counter uint32) func() float64 {
 	}
 }
 
-// split assigns each series to one split, as a test on files that hardly differ from training files
-// means little. It returns the selected files: at most most per series, which the seed draws, or
-// all if most is 0. Series of a class with an identical file are one series. Each of val and test
-// gets series with at most a tenth of the class's files, and at least one series of three or more.
+// split assigns each series to one split: test files that hardly differ from training files would
+// measure little. It returns the selected files: at most most random files per series, or all files
+// if most is 0. Series of a class with an identical file count as one series. val and test each get
+// series with at most a tenth of the class's files. A class of three or more series gives at least
+// one series to each.
 func split(files []*file, seed uint64, most int) ([]*file, error) {
 	same, err := sameSeries(files)
 	if err != nil {
@@ -87,7 +89,7 @@ func split(files []*file, seed uint64, most int) ([]*file, error) {
 }
 
 // sameSeries returns a function that maps series of a class with an identical file, such as a mesh
-// that two makers sell, to the name of the first of them.
+// that two makers sell, to the name of the first series.
 func sameSeries(files []*file) (func(string) string, error) {
 	first := map[string]string{}
 	root := func(series string) string {
@@ -114,8 +116,8 @@ func sameSeries(files []*file) (func(string) string, error) {
 }
 
 // divide assigns the groups of a class to splits. Test and val get one group each before either
-// gets a second: the first that is small enough or, of three or more, the first except the largest.
-// At least one group stays in train.
+// gets a second group. Each gets the first group that is small enough or, if there are three or
+// more groups, the first except the largest. At least one group stays in train.
 func divide(groups []*group) {
 	total := 0
 	for _, g := range groups {

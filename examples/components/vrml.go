@@ -13,7 +13,7 @@ type surface struct {
 	points    []vec
 	triangles []triangle
 	named     bool // at least one material has a name
-	colorless bool // faces or corners have separate colours, which are not read
+	colorless bool // faces or corners have their own colours, which are ignored
 }
 
 type triangle struct {
@@ -21,14 +21,14 @@ type triangle struct {
 	material
 }
 
-// material is the appearance of a surface.
+// material is the colour and the name of a surface.
 type material struct {
 	color vec    // diffuseColor, 0 to 1
-	name  string // DEF name without the number at its end, such as PIN of PIN-01; "" without a name
+	name  string // DEF name without a trailing number, such as PIN for PIN-01; "" without a name
 }
 
-// readVRML reads the indexed face sets of VRML 2.0 (ISO/IEC 14772-1) as exporters of KiCad's
-// library write them: shapes without transforms, with reused materials only. Other scenes are
+// readVRML reads the indexed face sets of VRML 2.0 (ISO/IEC 14772-1) as written by the exporters of
+// KiCad's library: shapes without transforms, in which only materials are reused. Other scenes are
 // errors.
 func readVRML(text string) (*surface, error) {
 	if !strings.HasPrefix(text, "#VRML V2.0") {
@@ -84,7 +84,7 @@ func readVRML(text string) (*surface, error) {
 	return s, s.add(&now)
 }
 
-// shape has the fields of a Shape until its faces are added.
+// shape collects the fields of a Shape until its faces are added.
 type shape struct {
 	material
 	faces   bool      // the geometry is an IndexedFaceSet
@@ -92,7 +92,7 @@ type shape struct {
 	index   []float64 // corners of faces, each terminated by -1
 }
 
-// add appends the faces of a shape, split into triangles.
+// add appends the faces of a shape to the surface, split into triangles.
 func (s *surface) add(now *shape) error {
 	if !now.faces {
 		return nil
@@ -132,8 +132,8 @@ const (
 	brackets = "{}[]"
 )
 
-// next returns the next word: a bracket, a string with its quotes, or a run of other characters. It returns "" at the
-// end.
+// next returns the next word, or "" at the end. A word is a bracket, a string with its quotes, or a
+// run of other characters.
 func (s *scanner) next() string {
 	for {
 		s.text = strings.TrimLeft(s.text, spaces)
@@ -162,7 +162,7 @@ func (s *scanner) next() string {
 	return word
 }
 
-// numbers reads a list in brackets, or all numbers up to the next other word.
+// numbers reads a list in brackets, or all numbers up to the next word.
 func (s *scanner) numbers() (out []float64, err error) {
 	before := s.text
 	word := s.next()
@@ -215,7 +215,7 @@ func (s *scanner) material(name string) (m material, err error) {
 	return m, nil
 }
 
-// identity reads a field of a Transform, and reports one that moves points.
+// identity reads a field of a Transform and returns an error if it moves points.
 func (s *scanner) identity(field string) error {
 	values, err := s.numbers()
 	if err != nil {

@@ -1,5 +1,5 @@
-// Command logs uses sftseq as a library: it trains a model on lines of a log, scores and
-// embeds some lines, and fine-tunes the model on those of another program.
+// Command logs uses sftseq as a library. It trains a model on lines of a log, classifies and embeds
+// some lines, and fine-tunes the model on lines of another program's log.
 package main
 
 import (
@@ -32,7 +32,7 @@ func main() {
 }
 
 func run(ctx context.Context, dir string) error {
-	dev, err := device.Open(device.Options{Name: "auto"}) // a GPU if there is one
+	dev, err := device.Open(device.Options{Name: "auto"}) // a GPU if available
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func run(ctx context.Context, dir string) error {
 		return err
 	}
 
-	// Score.
+	// Classify.
 	for i, line := range lines {
 		answer, err := scorer.Classify(ctx, tokens[i])
 		if err != nil {
@@ -90,7 +90,7 @@ func run(ctx context.Context, dir string) error {
 	}
 	fmt.Printf("cosine of their embeddings: %.3f\n", cosine(vectors[0], vectors[1]))
 
-	// Fine-tune: begin with the trained weights, at a lower rate.
+	// Fine-tune: start from the trained weights, with a lower learning rate.
 	mail, err := makeData(filepath.Join(dir, "mail-data"), mailLine)
 	if err != nil {
 		return err
@@ -132,7 +132,7 @@ func trainModel(ctx context.Context, dir string, dev device.Device, m *sft.Model
 	return sft.Load(dir)
 }
 
-// byteTokenizer makes a token of every byte of a text.
+// byteTokenizer makes one token of each byte.
 var byteTokenizer = json.RawMessage(`{"type": "byte"}`)
 
 func encode(lines []string) (out [][]int32, err error) {
@@ -150,7 +150,7 @@ func encode(lines []string) (out [][]int32, err error) {
 	return out, nil
 }
 
-// makeData writes a data set of lines and their classes.
+// makeData writes a data set of labelled lines from draw.
 func makeData(dir string, draw func(*rand.Rand) (line string, label int32)) (*seq.Dataset, error) {
 	t, err := tokenizers.New(byteTokenizer)
 	if err != nil {
@@ -163,7 +163,7 @@ func makeData(dir string, draw func(*rand.Rand) (line string, label int32)) (*se
 	if err != nil {
 		return nil, err
 	}
-	defer builder.Abort() // does nothing after Finish
+	defer builder.Abort() // has no effect after Finish
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, split := range []struct {
 		name string
@@ -190,7 +190,7 @@ func makeData(dir string, draw func(*rand.Rand) (line string, label int32)) (*se
 	return builder.Finish(nil)
 }
 
-// webLine returns a line, labelled as failed if the status is 5xx.
+// webLine returns a random log line of a web server and its label: 1 for a status of 5xx.
 func webLine(r *rand.Rand) (string, int32) {
 	label := int32(r.IntN(2))
 	status := []int{200, 204, 301, 404}[r.IntN(4)]
@@ -201,7 +201,8 @@ func webLine(r *rand.Rand) (string, int32) {
 	return fmt.Sprintf("%s %s %d in %d ms", []string{"GET", "POST"}[r.IntN(2)], path, status, r.IntN(10000)), label
 }
 
-// mailLine returns a line, labelled as failed if the mail was refused permanently.
+// mailLine returns a random log line of a mail server and its label: 1 if the mail was refused
+// permanently.
 func mailLine(r *rand.Rand) (string, int32) {
 	label := int32(r.IntN(2))
 	what := []string{"250 delivered", "451 try later"}[r.IntN(2)]

@@ -1,5 +1,5 @@
-// Package kubernetes checks the manifests of its directory with the code that validates them in a
-// cluster: that of Kubernetes' API server and of the MPI operator.
+// Package kubernetes checks the manifests in its directory with the validation code of Kubernetes'
+// API server and of the MPI operator.
 package kubernetes
 
 import (
@@ -24,7 +24,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// read decodes a manifest; unknown fields are errors.
+// read decodes a manifest and fails on unknown fields.
 func read(t *testing.T, name string, into any) {
 	t.Helper()
 	text, err := os.ReadFile(name)
@@ -91,7 +91,7 @@ func TestTrain(t *testing.T) {
 	}
 }
 
-// checkMPIJob returns the errors of the operator, and those of the pods.
+// checkMPIJob returns the validation errors of the MPI operator, and those of the pods.
 func checkMPIJob(t *testing.T, change func(*kubeflow.MPIJob)) (errs, pods field.ErrorList) {
 	t.Helper()
 	var job kubeflow.MPIJob

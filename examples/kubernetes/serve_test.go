@@ -35,7 +35,8 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// checkServe decodes the Deployment and the Service strictly, and validates them as the API server does.
+// checkServe decodes the Deployment and the Service strictly and validates them like the API
+// server.
 func checkServe(t *testing.T, change func(*appsv1.Deployment, *corev1.Service)) field.ErrorList {
 	t.Helper()
 	text, err := os.ReadFile("serve.yaml")

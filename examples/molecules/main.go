@@ -1,5 +1,5 @@
-// Molecules reads molecules in SMILES and writes them as graphs, which sftseq data convert graph, predict and
-// embed read. Atoms are nodes, bonds are edges in both directions.
+// Molecules reads molecules in SMILES and writes them as graphs for sftseq data convert graph,
+// predict and embed. Atoms are nodes. Each bond is two edges, one in each direction.
 package main
 
 import (
@@ -13,13 +13,14 @@ import (
 	"slices"
 )
 
-// elements have one feature each; all other elements share one.
+// elements lists the elements that have their own feature. All other elements share one feature.
 var elements = []string{"C", "N", "O", "S", "P", "F", "Cl", "Br", "I", "B", "Si", "Se"}
 
 // row is a line of the output.
 type row struct {
 	ID string `json:"id"`
-	// an indicator for each of elements and for others, degree, charge, hydrogens, aromatic, ring, stereo
+	// an indicator for each of elements and for other elements, degree, charge, hydrogens,
+	// aromatic, ring, stereo
 	Features [][]int     `json:"features"`
 	Edges    [][]int     `json:"edges"` // source, target, an indicator for each order, ring
 	TPSA     json.Number `json:"tpsa,omitempty"`
@@ -36,8 +37,8 @@ func main() {
 	}
 }
 
-// convert writes the molecules of a file without a header: SMILES, and their polar surface area if it is known. It
-// reports molecules that it cannot read to log and leaves them out.
+// convert writes the molecules of a file without a header: SMILES, and the polar surface area if
+// known. It reports unreadable molecules to log and omits them.
 func convert(path string, out, log io.Writer) error {
 	file, err := os.Open(path)
 	if err != nil {
@@ -72,7 +73,7 @@ func convert(path string, out, log io.Writer) error {
 	}
 }
 
-// graph returns the features of atoms and bonds.
+// graph returns the features of atoms and bonds, and the edges.
 func (m *molecule) graph() (r row) {
 	degree := len(elements) + 1
 	for _, a := range m.atoms {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// molecule has atoms and bonds in the order in which they are written.
+// molecule contains atoms and bonds in the order of the text.
 type molecule struct {
 	atoms []atom
 	bonds []bond
@@ -49,14 +49,14 @@ const symbols = " * H He Li Be B C N O F Ne Na Mg Al Si P S Cl Ar K Ca Sc Ti V C
 	" Rh Pd Ag Cd In Sn Sb Te I Xe Cs Ba La Ce Pr Nd Pm Sm Eu Gd Tb Dy Ho Er Tm Yb Lu Hf Ta W Re Os Ir Pt Au Hg Tl Pb Bi Po At Rn" +
 	" Fr Ra Ac Th Pa U Np Pu Am Cm Bk Cf Es Fm Md No Lr Rf Db Sg Bh Hs Mt Ds Rg Cn Nh Fl Mc Lv Ts Og "
 
-// follows lists the kinds of tokens that may follow a kind: atoms, bonds, ring closures, and the
-// characters themselves. "" is the start.
+// follows maps each kind of token to the kinds that may follow it: "a" is an atom, "b" a bond, "r"
+// a ring closure, and other characters are themselves. "" is the start.
 var follows = map[string]string{"": "a", "a": "abr().", "b": "ar", "r": "abr().", "(": "ab.", ")": "ab().", ".": "a"}
 
 // parse reads a molecule in SMILES.
 func parse(text string) (*molecule, error) {
 	m, rings := &molecule{}, map[int]bond{} // first atom and order of each open ring closure
-	var branches []int                      // the atoms that parentheses return to
+	var branches []int                      // atoms before the open parentheses
 	last, order, before := -1, implied, ""
 	for at := 0; at < len(text); {
 		t := token.FindStringSubmatch(text[at:])
@@ -135,7 +135,7 @@ func newAtom(t []string) (a atom, err error) {
 	return a, nil
 }
 
-// number returns the number in digits, or otherwise if there are none.
+// number parses digits, or returns otherwise if digits is empty.
 func number(digits string, otherwise int) int {
 	if n, err := strconv.Atoi(digits); err == nil {
 		return n
@@ -143,7 +143,7 @@ func number(digits string, otherwise int) int {
 	return otherwise
 }
 
-// close opens a ring closure, or closes it with a bond between its atoms.
+// close opens a ring closure, or closes an open one with a bond between the two atoms.
 func (m *molecule) close(rings map[int]bond, digits string, last, order int) error {
 	n := number(digits, 0)
 	first, opened := rings[n]
@@ -163,7 +163,7 @@ func (m *molecule) close(rings map[int]bond, digits string, last, order int) err
 	return nil
 }
 
-// complete derives what the text implies: rings, orders of bonds, and hydrogens.
+// complete derives the implied properties: rings, bond orders and hydrogens.
 func (m *molecule) complete() error {
 	for i := range m.bonds {
 		b := &m.bonds[i]
@@ -199,7 +199,7 @@ func (m *molecule) complete() error {
 	return nil
 }
 
-// inRing reports whether the atoms of a bond are connected without it.
+// inRing reports whether the atoms of bond i are also connected without the bond.
 func (m *molecule) inRing(i int) bool {
 	reached := make([]bool, len(m.atoms))
 	reached[m.bonds[i].a] = true
@@ -214,12 +214,13 @@ func (m *molecule) inRing(i int) bool {
 	return reached[m.bonds[i].b]
 }
 
-// valences are the normal valences of atoms without brackets.
+// valences maps elements to the normal valences of atoms without brackets.
 var valences = map[string][]int{"B": {3}, "C": {4}, "N": {3, 5}, "O": {2}, "P": {3, 5}, "S": {2, 4, 6}, "F": {1},
 	"Cl": {1}, "Br": {1}, "I": {1}}
 
-// implicit returns the number of hydrogens that fill the lowest normal valence not exceeded by the
-// bonds. An aromatic atom shares one more electron with its ring, and has its lowest valence.
+// implicit returns the number of hydrogens that fill the lowest normal valence of an atom whose
+// bonds use taken valences. An aromatic atom shares one more electron with its ring and has its
+// lowest valence.
 func implicit(a *atom, taken int) int {
 	for _, valence := range valences[a.element] {
 		switch {

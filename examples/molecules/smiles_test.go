@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// described returns the formula of a molecule with its elements sorted, its charge, its bonds by
-// order, and the numbers of bonds and atoms in rings.
+// described formats the formula of a molecule with sorted elements, its charge, the numbers of
+// bonds by order, and the numbers of bonds and atoms in rings.
 func described(m *molecule) string {
 	count, charge := map[string]int{}, 0
 	var orders [aromatic]int
@@ -36,7 +36,7 @@ func described(m *molecule) string {
 	return fmt.Sprintf("%s%+d %v %d/%d", text, charge, orders, bonds, atoms)
 }
 
-// TestParse: known molecules have their formula, bonds and rings.
+// TestParse checks the formula, bonds and rings of known molecules.
 func TestParse(t *testing.T) {
 	for text, want := range map[string]string{
 		"C":                            "C1H4+0 [0 0 0 0 0] 0/0",
@@ -44,16 +44,16 @@ func TestParse(t *testing.T) {
 		"CC(=O)Oc1ccccc1C(=O)O":        "C9H8O4+0 [5 2 0 0 6] 6/6",      // aspirin
 		"CN1C=NC2=C1C(=O)N(C(=O)N2C)C": "C8H10N4O2+0 [11 4 0 0 0] 10/9", // caffeine
 		"c1ccc2ccccc2c1":               "C10H8+0 [0 0 0 0 11] 11/10",    // naphthalene
-		"c1ccccc1c1ccccc1":             "C12H10+0 [1 0 0 0 12] 12/12",   // biphenyl, a number used twice
+		"c1ccccc1c1ccccc1":             "C12H10+0 [1 0 0 0 12] 12/12",   // biphenyl, with one ring number used twice
 		"c1cc[nH]c1":                   "C4H5N1+0 [0 0 0 0 5] 5/5",
 		"Cn1cccc1":                     "C5H7N1+0 [1 0 0 0 5] 5/5",
 		"c1cc[se]c1":                   "C4H4Se1+0 [0 0 0 0 5] 5/5",
 		"[Na+].[O-]c1ccccc1":           "C6H5Na1O1+0 [1 0 0 0 6] 6/6",
-		"C1.C1":                        "C2H6+0 [1 0 0 0 0] 0/0", // ethane, by a ring closure across a dot
+		"C1.C1":                        "C2H6+0 [1 0 0 0 0] 0/0", // ethane, with a ring closure across a dot
 		"C%25CCCCC%25":                 "C6H12+0 [6 0 0 0 0] 6/6",
 		"C=1CCCCC1":                    "C6H10+0 [5 1 0 0 0] 6/6",
 		"C1CCCCC=1":                    "C6H10+0 [5 1 0 0 0] 6/6",
-		"C12(CCCCC1)CCCCC2":            "C11H20+0 [12 0 0 0 0] 12/11", // two rings with an atom in common
+		"C12(CCCCC1)CCCCC2":            "C11H20+0 [12 0 0 0 0] 12/11", // two rings that share an atom
 		`F/C=C\F`:                      "C2F2H2+0 [2 1 0 0 0] 0/0",
 		"N[C@@H](C)C(=O)O":             "C3H7N1O2+0 [4 1 0 0 0] 0/0", // alanine
 		"S(=O)(=O)(O)O":                "H2O4S1+0 [2 2 0 0 0] 0/0",
@@ -73,7 +73,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestRefused: texts that are not molecules are errors.
+// TestRefused checks that texts that are not molecules are errors.
 func TestRefused(t *testing.T) {
 	for _, text := range []string{"", "CX", "Cé", "C C", "C=", "C==C", "C=(C)", "C(=)C", "=C", "C.", ".C", "(C)C",
 		"C()C", "C((C))C", "C(C", "C)C", "1CC1", "C(1CC1)",
@@ -85,8 +85,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestConvert: rows have features, edges in both directions and the number; lines that are not
-// molecules are reported.
+// TestConvert checks that rows have features, edges in both directions and the surface area. Lines
+// that are not molecules are reported.
 func TestConvert(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.csv")
 	if err := os.WriteFile(path, []byte("# a comment\nC=[O+],1.50\nC(C,2\n[Fe]\n"), 0o666); err != nil {

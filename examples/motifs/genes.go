@@ -8,17 +8,17 @@ import (
 	"slices"
 )
 
-// Genes are open reading frames: ATG, codons, and a stop codon, on either strand, with random bases
-// between them. As each organism has its own codon usage, so has each run: the weight of a codon is
-// exp(bias·z), z being drawn from the standard normal distribution. Open reading frames that occur by
+// Genes are open reading frames on either strand, with random bases between them: ATG, codons and a
+// stop codon. Every organism has its own codon usage, and so does every run: the weight of a codon
+// is exp(bias·z), with z from the standard normal distribution. Open reading frames that occur by
 // chance between the genes have no label.
 const (
 	shortestGene = 300
 	longestGene  = 3000
-	maxBetween   = 2000 // bases between two genes
+	maxBetween   = 2000 // maximum number of bases between two genes
 )
 
-// usage has the cumulative frequencies of the 61 coding codons.
+// usage contains the cumulative frequencies of the 61 coding codons.
 type usage struct {
 	codons []string
 	upTo   []float64
@@ -49,7 +49,7 @@ func (u *usage) gene(random *rand.Rand, n int) []byte {
 	return append(out, stopCodons[random.IntN(len(stopCodons))]...)
 }
 
-// reverseComplement replaces text by the sequence of the other strand.
+// reverseComplement replaces text by its reverse complement, the sequence of the other strand.
 func reverseComplement(text []byte) {
 	slices.Reverse(text)
 	for i, base := range text {
@@ -57,7 +57,7 @@ func reverseComplement(text []byte) {
 	}
 }
 
-// drawGenes writes sequences, and a line of BED for each gene, with its strand.
+// drawGenes writes sequences, and a BED line for each gene with its strand.
 func (r *rule) drawGenes(random *rand.Rand, fasta, bed io.Writer) {
 	u := drawUsage(random, r.codonBias)
 	for i := range r.sequences {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestGenes: each interval is an open reading frame of its strand, intervals do not overlap, and a
-// second draw is the same.
+// TestGenes checks that each interval is an open reading frame of its strand, that intervals do not
+// overlap, and that a second draw with the same seed is equal.
 func TestGenes(t *testing.T) {
 	r := rule{sequences: 30, shortest: 2000, longest: 9000, codonBias: 0.8, seed: 3}
 	draw := func() (fasta, bed string) {
@@ -20,7 +20,7 @@ func TestGenes(t *testing.T) {
 	}
 	fasta, bed := draw()
 	if again, same := draw(); again != fasta || same != bed {
-		t.Error("another draw differs")
+		t.Error("two draws with the same seed differ")
 	}
 	texts := map[string]string{}
 	for record := range strings.SplitSeq(strings.TrimPrefix(fasta, ">"), ">") {
@@ -45,7 +45,7 @@ func TestGenes(t *testing.T) {
 		stop := slices.IndexFunc(codons, func(c string) bool { return slices.Contains(stopCodons, c) })
 		if n := end - start; n < shortestGene || n > longestGene || n%3 != 0 || codons[0] != "ATG" ||
 			stop != len(codons)-1 || start < ends[name] {
-			t.Errorf("%s: %d bases from %q, the first stop codon is number %d",
+			t.Errorf("%s: %d bases from %q, the first stop codon has the index %d",
 				strings.TrimSpace(line), n, codons[0], stop)
 		}
 		ends[name] = end

@@ -1,10 +1,10 @@
-// Motifs generates DNA with hidden short motifs and their positions: data with known labels, on which
-// models of tagging, regression and several labels train from scratch within minutes.
+// Motifs generates DNA with hidden short motifs and their positions. Tagging, regression and
+// multi-label models train on these data from scratch within minutes.
 //
 //	go run ./examples/motifs --out dna
 //
-// writes dna/sequences.fasta, dna/motifs.bed, with a line for each occurrence, and
-// dna/sequences.jsonl, whose lines have a sequence, the motifs that occur in it and the number of
+// writes dna/sequences.fasta, dna/motifs.bed with a line for each occurrence, and
+// dna/sequences.jsonl. Its lines contain a sequence, the motifs that occur in it and the number of
 // their occurrences.
 //
 //	go run ./examples/motifs --genes --longest 10000 --out genes
@@ -12,10 +12,11 @@
 // writes genes/sequences.fasta and genes/genes.bed: open reading frames of 300 to 3,000 bases, on both
 // strands, among random bases.
 //
-// Bases are uniformly random. In a fraction --present of the sequences 0 to --most copies of a motif,
-// each with up to --mismatches substituted bases, replace others. Then all windows are compared with all
-// motifs, to include random occurrences: an occurrence is a window with at most --mismatches
-// differences. Of two that overlap the one with fewer differences counts, then the first.
+// Bases are uniformly random. In a fraction --present of the sequences, 0 to --most copies of a
+// motif replace bases. Each copy has up to --mismatches substituted bases. Then all windows are
+// compared with all motifs, to include random occurrences: an occurrence is a window with at most
+// --mismatches differences. If two occurrences overlap, the one with fewer differences counts, or
+// else the first.
 package main
 
 import (
@@ -35,7 +36,7 @@ import (
 
 const bases = "ACGT"
 
-// rule has the parameters of the generated sequences.
+// rule contains the parameters of the generated sequences.
 type rule struct {
 	sequences, shortest, longest            int
 	motifs, motifLength, mismatches, maxOfA int
@@ -98,7 +99,7 @@ type sequence struct {
 	Count    int      `json:"count"`
 }
 
-// write draws all sequences into the files of a folder.
+// write draws all sequences and writes the files in dir.
 func (r *rule) write(dir string) (err error) {
 	var motifs [][]byte
 	err = writeFiles(dir, []string{"sequences.fasta", "motifs.bed", "sequences.jsonl"}, func(to []io.Writer) {
@@ -113,14 +114,14 @@ func (r *rule) write(dir string) (err error) {
 	return nil
 }
 
-// writeGenes draws sequences with genes into the files of a folder.
+// writeGenes draws sequences with genes and writes the files in dir.
 func (r *rule) writeGenes(dir string) error {
 	return writeFiles(dir, []string{"sequences.fasta", "genes.bed"}, func(to []io.Writer) {
 		r.drawGenes(rand.New(rand.NewPCG(r.seed, 0)), to[0], to[1])
 	})
 }
 
-// writeFiles creates files in a folder and calls write with them.
+// writeFiles creates files in dir and calls write with their writers.
 func writeFiles(dir string, names []string, write func(to []io.Writer)) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
@@ -148,7 +149,7 @@ func writeFiles(dir string, names []string, write func(to []io.Writer)) error {
 
 func motifName(i int) string { return fmt.Sprintf("motif%d", i+1) }
 
-// draw writes sequences and their occurrences, and returns the motifs.
+// draw generates sequences, writes them with their occurrences, and returns the motifs.
 func (r *rule) draw(random *rand.Rand, fasta, bed, lines io.Writer) (motifs [][]byte) {
 	for range r.motifs {
 		motifs = append(motifs, randomBases(random, r.motifLength))
@@ -175,7 +176,7 @@ func (r *rule) draw(random *rand.Rand, fasta, bed, lines io.Writer) (motifs [][]
 			}
 		}
 		slices.Sort(s.Motifs)
-		encoder.Encode(s) // writes to a buffer, whose Flush returns the error
+		encoder.Encode(s) // writes to a buffer; Flush returns the error
 	}
 	return motifs
 }
@@ -188,7 +189,8 @@ func randomBases(random *rand.Rand, n int) []byte {
 	return out
 }
 
-// plant replaces bases at a random position by a copy of the motif with some mismatches.
+// plant replaces bases at a random position by a copy of the motif with up to r.mismatches
+// mismatches.
 func (r *rule) plant(random *rand.Rand, text, motif []byte) {
 	at := random.IntN(len(text) - len(motif) + 1)
 	copy(text[at:], motif)
@@ -197,7 +199,7 @@ func (r *rule) plant(random *rand.Rand, text, motif []byte) {
 	}
 }
 
-// find lists the occurrences in order, without overlaps.
+// find returns the occurrences in the order of their positions, without overlaps.
 func (r *rule) find(text []byte, motifs [][]byte) (found []occurrence) {
 	var all []occurrence
 	for at := range len(text) - r.motifLength + 1 {

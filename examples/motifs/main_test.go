@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestDraw: the files agree with the bases of each sequence, and a second draw is the same.
+// TestDraw checks that the files agree with the bases of each sequence, and that a second draw with
+// the same seed is equal.
 func TestDraw(t *testing.T) {
 	r := rule{sequences: 40, shortest: 60, longest: 200, motifs: 2, motifLength: 8, mismatches: 1,
 		maxOfA: 3, present: 0.7, seed: 3}
@@ -20,7 +21,7 @@ func TestDraw(t *testing.T) {
 	}
 	motifs, fasta, bed, lines := draw()
 	if _, again, _, _ := draw(); again != fasta {
-		t.Error("another draw has other bases")
+		t.Error("two draws with the same seed differ")
 	}
 	texts, counts, known := map[string]string{}, map[string]int{}, map[string]map[string]bool{}
 	for record := range strings.SplitSeq(strings.TrimPrefix(fasta, ">"), ">") {
@@ -44,7 +45,8 @@ func TestDraw(t *testing.T) {
 			}
 		}
 		if end-start != r.motifLength || differences > r.mismatches {
-			t.Errorf("%s: %d differences", strings.TrimSpace(line), differences)
+			t.Errorf("%s: %d differences, expected at most %d in %d bases", strings.TrimSpace(line), differences,
+				r.mismatches, r.motifLength)
 		}
 		counts[name]++
 		known[name][motif] = true
@@ -57,11 +59,11 @@ func TestDraw(t *testing.T) {
 		}
 		rows++
 		if s.Sequence != texts[s.ID] || s.Count != counts[s.ID] || len(s.Motifs) != len(known[s.ID]) {
-			t.Errorf("%s: %d occurrences of %q, the intervals say %d of %v", s.ID, s.Count, s.Motifs,
+			t.Errorf("%s: %d occurrences of %q, the intervals have %d of %v", s.ID, s.Count, s.Motifs,
 				counts[s.ID], known[s.ID])
 		}
 	}
 	if rows != r.sequences || len(bed) == 0 {
-		t.Errorf("%d rows", rows)
+		t.Errorf("%d rows, expected one for each sequence, and intervals", rows)
 	}
 }

@@ -1,5 +1,6 @@
-// Superpixels reads the images of CIFAR-10, cuts each into superpixels and writes these as graphs, which sftseq data
-// convert graph reads. Superpixels are nodes, and those with a common border have edges in both directions.
+// Superpixels segments the images of CIFAR-10 into superpixels and writes them as graphs for sftseq
+// data convert graph. Superpixels are nodes. Superpixels with a common border have edges in both
+// directions.
 package main
 
 import (
@@ -28,9 +29,9 @@ type row struct {
 	ID    string `json:"id"`
 	Split string `json:"split"`
 	Label string `json:"label"`
-	// mean, deviation, minimum and maximum of the light, x and y of the middle, area
+	// mean, standard deviation, minimum and maximum of the lightness, x and y of the centre, area
 	Features [][]float32 `json:"features"`
-	Edges    [][]float32 `json:"edges"` // source, target, distance of the middles, length of the border
+	Edges    [][]float32 `json:"edges"` // source, target, distance of the centres, length of the border
 }
 
 func main() {
@@ -45,7 +46,8 @@ func main() {
 	}
 }
 
-// convert writes rows of each split. The last tenth of the training images is for validation.
+// convert writes the given number of rows for each split. The last tenth of the training images is
+// for validation.
 func convert(from string, pieces, rows int, to io.Writer) error {
 	out := bufio.NewWriter(to)
 	lines := json.NewEncoder(out)
@@ -77,13 +79,14 @@ func convert(from string, pieces, rows int, to io.Writer) error {
 	return out.Flush()
 }
 
-// image has gray pixels, row by row.
+// image contains gray levels, row by row.
 type image struct {
 	id, label string
 	pixels    []byte
 }
 
-// read returns the images of files: a label and the red, the green and the blue bytes of each.
+// read returns the images in files. A record contains a label and the red, the green and the blue
+// bytes.
 func read(from string, names []string) (out []image, err error) {
 	for _, name := range names {
 		data, err := os.ReadFile(filepath.Join(from, name))
@@ -109,8 +112,8 @@ func read(from string, names []string) (out []image, err error) {
 	return out, nil
 }
 
-// gray returns the gray level of a pixel as TensorFlow and the Long Range Arena compute it, in
-// float32.
+// gray returns the gray level of a pixel, computed in float32 like TensorFlow and the Long Range
+// Arena.
 func gray(r, g, b byte) byte {
 	const scale = float32(1) / 255
 	v := float32(float32(0.2989)*(float32(r)*scale)) + float32(float32(0.5870)*(float32(g)*scale)) +
@@ -118,8 +121,8 @@ func gray(r, g, b byte) byte {
 	return byte(float32(v * 255.5))
 }
 
-// graph returns the features of superpixels and of their borders. Light and positions are from 0 to
-// 1, the area of an average piece is 1, and distances and borders are divided by the side of an
+// graph returns the features of superpixels and of their borders. Lightness and positions are from
+// 0 to 1. The area of an average piece is 1. Distances and borders are divided by the side of an
 // average piece.
 func graph(c *cut, pixels []byte) (out row) {
 	type sums struct{ n, light, squares, x, y, least, most float64 }

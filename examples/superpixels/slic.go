@@ -2,10 +2,11 @@ package main
 
 import "math"
 
-// cut is a segmentation of an image into superpixels: connected pieces of similar size and light.
+// cut is a segmentation of an image into superpixels: connected pieces of similar size and
+// lightness.
 type cut struct {
 	width, height int
-	piece         []int // index of the piece of each pixel, row by row
+	piece         []int // index of each pixel's piece, row by row
 	pieces        int
 	step          float64 // initial distance between the centres
 }
@@ -13,14 +14,14 @@ type cut struct {
 // centre is the mean of the pixels of a piece.
 type centre struct{ light, x, y float64 }
 
-// compactness is the weight of distance against light: the difference in light, from 0 to 100, that
-// equals the distance of two centres.
+// compactness is the weight of distance against lightness. A difference of 10 in lightness, from 0
+// to 100, weighs as much as the initial distance of two centres.
 const compactness = 10
 
-// slice cuts an image into about the given number of pieces by SLIC (Achanta, Shaji, Smith, Lucchi,
-// Fua and Süsstrunk, "SLIC Superpixels Compared to State-of-the-Art Superpixel Methods", IEEE
-// Transactions on Pattern Analysis and Machine Intelligence 34, 2012). Of equally near centres the
-// first one wins.
+// slice segments an image into about the given number of pieces by SLIC (Achanta, Shaji, Smith,
+// Lucchi, Fua and Süsstrunk, "SLIC Superpixels Compared to State-of-the-Art Superpixel Methods",
+// IEEE Transactions on Pattern Analysis and Machine Intelligence 34, 2012). Among equally near
+// centres the first wins.
 func slice(pixels []byte, width, pieces int) *cut {
 	c := &cut{width: width, height: len(pixels) / width, piece: make([]int, len(pixels))}
 	c.step = math.Sqrt(float64(len(pixels)) / float64(pieces))
@@ -52,8 +53,8 @@ func slice(pixels []byte, width, pieces int) *cut {
 	return c
 }
 
-// grid places centres at equal distances and moves each to the pixel of 9 where light changes
-// least, away from edges.
+// grid places centres at equal distances and moves each to the pixel in its 3×3 neighbourhood with
+// the smallest change of lightness, away from edges.
 func (c *cut) grid(light []float64) (out []centre) {
 	columns := max(1, int(math.Round(float64(c.width)/c.step)))
 	rows := max(1, int(math.Round(float64(c.height)/c.step)))
@@ -78,7 +79,7 @@ func (c *cut) grid(light []float64) (out []centre) {
 	return out
 }
 
-// move sets centres to the means of their pixels. A centre without pixels stays.
+// move sets each centre to the mean of its pixels. A centre without pixels does not move.
 func (c *cut) move(centres []centre, light []float64) {
 	sums, count := make([]centre, len(centres)), make([]float64, len(centres))
 	for i, k := range c.piece {
@@ -94,9 +95,9 @@ func (c *cut) move(centres []centre, light []float64) {
 	}
 }
 
-// connect makes each connected component a piece. A component of less than a quarter of the average
-// size joins the piece to the left of its first pixel, or above it. The very first component is
-// always a piece.
+// connect makes each connected component a piece. A component smaller than a quarter of the average
+// size joins the piece to the left of its first pixel, or above it. The first component is always a
+// piece.
 func (c *cut) connect() {
 	old := c.piece
 	c.piece = make([]int, len(old))
@@ -133,7 +134,7 @@ func (c *cut) connect() {
 	}
 }
 
-// neighbours returns the adjacent pixels to the left and right, above and below.
+// neighbours returns the indices of the pixels to the left, to the right, above and below.
 func (c *cut) neighbours(i int) (out []int) {
 	if i%c.width > 0 {
 		out = append(out, i-1)

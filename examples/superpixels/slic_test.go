@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// check: each piece is connected and not empty, and all but the first have at least a quarter of
-// the average size.
+// check checks that each piece is connected and not empty, and that every piece except the first
+// has at least a quarter of the average size.
 func check(t *testing.T, c *cut) {
 	t.Helper()
 	sizes, parts, seen := make([]int, c.pieces), make([]int, c.pieces), make([]bool, len(c.piece))
@@ -38,8 +38,8 @@ func check(t *testing.T, c *cut) {
 	}
 }
 
-// TestEdges: no piece crosses the border between dark and light, for any shape, and a uniform image
-// is cut into squares.
+// TestEdges checks that no piece crosses the border between dark and light, for several shapes, and
+// that a uniform image is segmented into squares.
 func TestEdges(t *testing.T) {
 	for name, lit := range map[string]func(x, y int) bool{
 		"gray":   func(_, _ int) bool { return false },
@@ -67,13 +67,13 @@ func TestEdges(t *testing.T) {
 				t.Errorf("piece %d has %d pixels", k, n)
 			}
 		}
-		if wrong > 12 || name == "gray" && (c.pieces != 16 || c.step != 8) { // components too small for a piece
+		if wrong > 12 || name == "gray" && (c.pieces != 16 || c.step != 8) { // some components are too small for a piece
 			t.Errorf("%s: %d pixels are on the wrong side of %d pieces", name, wrong, c.pieces)
 		}
 	}
 }
 
-// TestNoise: pieces of noise are connected, too, and images may be narrow.
+// TestNoise checks that pieces of noise are connected, also in narrow images.
 func TestNoise(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	for _, size := range [][2]int{{32, 32}, {1, 1}, {1, 50}, {50, 1}, {7, 90}, {2, 2}} {
@@ -98,8 +98,8 @@ func TestGraph(t *testing.T) {
 	}
 }
 
-// TestConvert: each split has its first images, the last tenth of the training images is for
-// validation, and labels and gray levels are those of the records.
+// TestConvert checks that each split has its first images, that the last tenth of the training
+// images is for validation, and that labels and gray levels equal the records.
 func TestConvert(t *testing.T) {
 	from := t.TempDir()
 	for i, name := range []string{"data_batch_1", "data_batch_2", "data_batch_3", "data_batch_4",
