@@ -13,10 +13,10 @@ import (
 // shellWord matches the first word of a command. The word may have quoted or escaped spaces.
 var shellWord = regexp.MustCompile(`^(?:'[^']*'|\\.|[^\s'\\])+`)
 
-// advice suggests commands that may train a better model than the model in dir: a longer input
-// window if rows are truncated, a wider and deeper model, and an ensemble. For a run of --steps
-// that was still improving, it suggests only a longer run. longest is the length of the longest row
-// in tokens; 0 means unknown.
+// advice suggests commands that may train a better model than the model in dir. It suggests a
+// longer input window if rows are truncated, a wider and deeper model, and an ensemble. If a run of
+// --steps was still improving, it suggests only a longer run. longest is the length of the longest
+// row in tokens, or 0 if unknown.
 func advice(config *sft.Config, dir string, longest int, improving bool) string {
 	if config.IsLinear() {
 		return ""

@@ -29,8 +29,8 @@ func answerArrow(c *cli.Context, config *sft.Config, answer recordFunc) error {
 		return err
 	}
 	defer in.Close()
-	// Try a record without rows first: a schema that does not fit the model, or an output that cannot be written, is
-	// reported before any work is done.
+	// Try a record without rows first, to report a schema that does not fit the model or an
+	// unwritable output before any work is done.
 	empty, err := answerRecord(c.Context, withoutRows(in.Schema()), answer)
 	if err == nil {
 		err = sameTokens(config, in.Spec())

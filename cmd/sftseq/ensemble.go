@@ -27,9 +27,8 @@ type models struct {
 // explainFlag is the flag that models with summed logits support, unlike other ensembles.
 const explainFlag = "--explain"
 
-// loadModels reads --model for a command that only predicts, so it accepts an ensemble. single is
-// the flag or command that needs a single model, or ""; if set, a folder of several models is an
-// error.
+// loadModels reads --model for a command that only predicts, so it accepts an ensemble. If a flag
+// or command needs a single model, single is its name, and a folder of several models is an error.
 func loadModels(c *cli.Context, single string) (m models, err error) {
 	dir := c.String("model")
 	members := membersOf(dir)

@@ -94,7 +94,7 @@ func linesHint(first []byte) string {
 }
 
 // runsIn describes the models in subfolders of dir, as train --seeds creates, or returns "". flag
-// is the flag that names a model, with a trailing space, or "" if the model is an argument.
+// is the flag that names a model, with a trailing space. It is "" if the model is an argument.
 func runsIn(dir, flag string) string {
 	members := membersOf(dir)
 	if len(members) < 2 {

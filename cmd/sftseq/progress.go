@@ -22,8 +22,8 @@ const describeEvery = 500 * time.Millisecond
 // progressEvery is the interval of progress lines without a terminal.
 const progressEvery = 5 * time.Second
 
-// progress shows the progress of a long task on standard error: a bar with the time left on a
-// terminal, otherwise a line every few seconds, so logs stay readable. It is safe for concurrent
+// progress shows the progress of a long task on standard error. On a terminal, it is a bar with the
+// time left, otherwise a line every few seconds, so logs stay readable. It is safe for concurrent
 // use.
 type progress struct {
 	mu    sync.Mutex

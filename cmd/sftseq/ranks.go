@@ -179,8 +179,8 @@ func printedBy(err error, rank int) error {
 	return printedError{err}
 }
 
-// inTurn runs f on rank 0, then on one rank of each other machine, then on the remaining ranks,
-// which find the files made by the first rank of their machine.
+// inTurn runs f on rank 0, then on one rank of each other machine, then on the remaining ranks.
+// These ranks find the files made by the first rank of their machine.
 func (r *ranks) inTurn(f func() error) error {
 	if r == nil {
 		return f()

@@ -37,8 +37,8 @@ const (
 	errorColumn = "column"
 )
 
-// sharded reports whether a shard is requested. 0/1 with a file as --output is not a shard: this is
-// how a task of a job states that it processes its whole input.
+// sharded reports whether a shard is requested. --shard 0/1 with a file as --output is not a shard:
+// a task of a job uses it to state that it processes its whole input.
 func sharded(c *cli.Context) bool {
 	out := c.String("output")
 	info, err := os.Stat(out)

@@ -252,8 +252,7 @@ func flaggedSettings(c *cli.Context, task *lra.Task, preset *lra.Preset,
 	return settings, config, nil
 }
 
-// freshModel returns the model of a new run. Its configuration and settings may change according to
-// the data.
+// freshModel returns the model of a new run. Its configuration may depend on the data.
 func (r *trainRun) freshModel(c *cli.Context, task *lra.Task, preset string, data *trainData, config *sft.Config,
 	settings *train.Settings, begun *train.Checkpoint) (*sft.Model, error) {
 	if err := describeRun(c, task, config, settings, data.set); err != nil {
@@ -274,8 +273,7 @@ func (r *trainRun) freshModel(c *cli.Context, task *lra.Task, preset string, dat
 		Longest: data.set.Manifest.Splits["train"].Lengths.Max, Settings: *settings})
 }
 
-// describeRun sets the data-dependent parts of the configuration, and checks that the data fit the
-// task.
+// describeRun sets the data-dependent configuration, and checks that the data fit the task.
 func describeRun(c *cli.Context, task *lra.Task, config *sft.Config, settings *train.Settings, set *seq.Dataset) error {
 	if err := learnMaskTargets(c, config, set); err != nil {
 		return err

@@ -89,9 +89,9 @@ func (f *fusedRun) fittedLinear() (*sft.Model, error) {
 	return load(f.Context.Context, dir)
 }
 
-// refitLinear trains the linear model on the training and the validation split. It writes
-// config.json, which records the splits, before the weights: if the program is killed in between, a
-// resumed run does not take the old weights for refitted weights, and writes both again.
+// refitLinear trains the linear model on the training and the validation split. config.json records
+// the splits and is written before the weights. If the program is killed in between, a resumed run
+// therefore does not mistake the old weights for refitted weights, and writes both again.
 func (f *fusedRun) refitLinear() error {
 	if !f.kinds[0].linear {
 		return nil

@@ -12,10 +12,10 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// simple returns the validation scores of the baselines as text, or "" if unknown, and the name of
-// a baseline that is better than the model, or "". For classes, the conversion has measured the
-// baselines. For numbers, several labels and tags, simple measures them within seconds. A failure
-// does not fail the run.
+// simple returns the validation scores of the baselines as text, or "" if unknown. better is the
+// name of a baseline that is better than the model, or "". For classes, the conversion has measured
+// the baselines. For numbers, several labels and tags, simple measures them within seconds. A
+// failure does not fail the run.
 func (r *trainRun) simple(c *cli.Context) (text, better string) {
 	if r.baseline != nil {
 		return r.baseline.String(), task.Ahead(task.Accuracies(r.baseline), r.trainer.State().Best, task.AsPercent)

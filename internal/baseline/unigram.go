@@ -16,10 +16,10 @@ type Of func(e seq.Example) []int32
 //
 //	−1/N Σ log₂ p(v), p(v) = (n_v + 1)/(n + V)
 //
-// The sum runs over the N tokens that targets returns for a split. n_v is the number of occurrences
-// of v among the n tokens that all returns for the training split, and V is the vocabulary size.
-// UnigramBits reads the first window tokens of a sequence, or all if window is 0, and ignores
-// labels. A model of masked tokens should need fewer bits.
+// The sum runs over the N tokens that targets returns for a split. Of the n tokens that all returns
+// for the training split, n_v are v. V is the vocabulary size. UnigramBits reads the first window
+// tokens of a sequence, or all if window is 0, and ignores labels. A model of masked tokens should
+// need fewer bits.
 func UnigramBits(ctx context.Context, set *seq.Dataset, split string, window, vocabulary int, all,
 	targets Of) (bits float64, err error) {
 	counts := make([]int64, vocabulary)

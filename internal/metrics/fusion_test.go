@@ -114,7 +114,7 @@ func TestFusionSample(t *testing.T) {
 }
 
 // TestFusionFit checks that the sum of two models with different information scores better than
-// each model, and that few rows keep the prior, which is normalised for numbers.
+// each model. Few rows keep the prior, which is normalised for numbers.
 func TestFusionFit(t *testing.T) {
 	for _, kind := range kinds {
 		both := NewFusion(2, 3, kind)

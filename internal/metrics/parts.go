@@ -91,8 +91,8 @@ func (p *Parts) Category(labels []int32) string {
 }
 
 // Among returns the predicted part of each point: the tag with the largest logit among the parts of
-// the labels' categories, or among all parts without a label. logits has one value per tag for each
-// point.
+// the labels' categories. Without labels, all parts are candidates. logits has one value per tag
+// for each point.
 func (p *Parts) Among(labels []int32, logits []float32) (answers []int32) {
 	_, parts := p.allowed(labels)
 	if parts == nil {

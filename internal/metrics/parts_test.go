@@ -90,9 +90,9 @@ func TestPartNames(t *testing.T) {
 	}
 }
 
-// TestPartProperties checks on random shapes that the IoU equals the IoU of point sets, is
-// invariant under permutation of the points, is 1 for the labels themselves, and decreases if a
-// correct point becomes wrong.
+// TestPartProperties checks on random shapes that the IoU equals the IoU of point sets and is
+// invariant under permutation. It is 1 for the labels themselves, and decreases if a correct point
+// becomes wrong.
 func TestPartProperties(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	categories := map[string][]int32{"mug": {0, 3}, "bolt": {1, 2, 4}}

@@ -22,7 +22,7 @@ type Report struct {
 	MacroAUC *float64 `json:"macro_auc,omitempty"`
 	Classes  []Class  `json:"classes"`
 	// CalibrationError is the expected calibration error: the mean gap between confidence and
-	// accuracy over 15 equal intervals of confidence, weighted by their rows (Guo and others, "On
+	// accuracy over 15 equal intervals of confidence, weighted by their rows (Guo et al., "On
 	// Calibration of Modern Neural Networks", 2017).
 	CalibrationError float64          `json:"calibration_error"`
 	Calibration      []CalibrationBin `json:"calibration"` // intervals with rows

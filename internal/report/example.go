@@ -110,9 +110,9 @@ func newSequenceView(t tokenizers.Tokenizer, tokens []int32, e *sft.Explanation)
 	return v, nil
 }
 
-// newStrip returns a strip over the positions of a sequence: the pooling weights, and the tokens
-// sampled by each layer, darker for larger mass. levels has the tokens if they are numbers, such as
-// audio samples, else nil.
+// newStrip returns a strip over the positions of a sequence. It shows the pooling weights and the
+// tokens sampled by each layer, darker for larger mass. levels has the tokens if they are numbers,
+// such as audio samples, else nil.
 func newStrip(length int, e *sft.Explanation, levels []int32) *chart.Strip {
 	s := &chart.Strip{Name: "what was read, by position", Length: length}
 	if levels != nil {

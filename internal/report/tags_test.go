@@ -37,8 +37,8 @@ func drawn(segments []segment) string {
 	return out.String()
 }
 
-// TestTagExample checks that the text of a row is shown with its labelled and its predicted spans,
-// and that a long row is shown near the ends of spans.
+// TestTagExample checks that a row is shown with its labelled and its predicted spans. A long row
+// is shown near the ends of spans.
 func TestTagExample(t *testing.T) {
 	const text = "Zoë saw Oslo"
 	bytes := must.Get(tokenizer(t, `{"type":"byte"}`).Encode(text))(t)

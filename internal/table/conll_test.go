@@ -8,8 +8,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestCoNLL checks that a sentence is a row at the line of its first token, and that a bad sentence
-// is reported with its line while the next sentence is read.
+// TestCoNLL checks that a sentence is a row at the line of its first token. A bad sentence is
+// reported with its line, and the next sentence is read.
 func TestCoNLL(t *testing.T) {
 	path := file(t, "a.conll", "\ufeff-DOCSTART- -X- O\n\n# text = a b\n\na X O\r\nb\tY\tB-P\n   \n\n# Z O\n\nc X\n\n"+
 		strings.Repeat("x", 99)+"\n\nd X O\n\n\xff X O\n\n\tX\tO\n\nlast X I-P")

@@ -26,7 +26,7 @@ var errIncomplete = errors.New("the row is not complete")
 
 // csvError is the position of an error in a row, and an error of encoding/csv.
 type csvError struct {
-	line   int // behind the row's first
+	line   int // relative to the first line of the row
 	column int // in bytes, from 1
 	err    error
 }
@@ -132,7 +132,7 @@ func (s *csvSplitter) add(field string) {
 }
 
 // wrong returns an error at a position. An error at the end of the text is located at the end of
-// the last non-empty line, and a line end counts as one byte, as in encoding/csv.
+// the last non-empty line. A line end counts as one byte, as in encoding/csv.
 func (s *csvSplitter) wrong(at int, err error) error {
 	before := s.text[:at]
 	if at == len(s.text) {

@@ -43,8 +43,8 @@ func NewNames(paths []string) *Names {
 	return n
 }
 
-// ID returns the id of a row: the text in column at of its values (at is -1 without an id column),
-// or else the result of [Names.Of]. own reports whether the id is a name and not a position.
+// ID returns the id of a row: the text in column at, or else the result of [Names.Of]. at is -1
+// without an id column. own reports whether the id is a name and not a position.
 func (n *Names) ID(row *Row, at int) (id Value, own bool) {
 	if at >= 0 && at < len(row.Values) {
 		if v := row.Values[at]; v.Text != "" {

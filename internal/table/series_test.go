@@ -44,7 +44,7 @@ func seriesRows(t *testing.T, path string, o Options) (rows []string) {
 }
 
 // TestSeries checks that a series is read in every format from a list in one column, a list per
-// channel, or a number per column, and that other values are errors with the column.
+// channel, or a number per column. Other values are errors with the column.
 func TestSeries(t *testing.T) {
 	for _, c := range []struct{ name, text, series, want string }{
 		{"a.jsonl", `{"v":[0.1,-2,3e1],"id":"a"}` + "\n" + `{"id":"b"}` + "\n" + `{"v":[],"id":"c"}` + "\n" +

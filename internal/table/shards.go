@@ -96,10 +96,10 @@ func (r *shardsReader) Next(row *Row) error {
 	return err
 }
 
-// findShards returns the files of a folder in the order of their names if they are tables: if a
-// format is given, or if all names have the extension of the same format. Text files do not
-// qualify, nor do tables in subfolders except Parquet and Arrow, because such files may be rows by
-// class. Other files beside Parquet or Arrow tables are an error, because their bytes cannot be
+// findShards returns the files of a folder in the order of their names if they are tables. They are
+// tables if a format is given or if all names have the extension of the same format. Text files do
+// not qualify, nor do tables in subfolders except Parquet and Arrow, because such files may be rows
+// by class. Other files beside Parquet or Arrow tables are an error, because their bytes cannot be
 // meant as rows. Documentation files are skipped.
 func findShards(dir, format string) (shards []string, _ error) {
 	shards = []string{}

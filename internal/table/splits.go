@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Splits returns the possible values of the column split in a directory: the splits of a data set
-// of Hugging Face's library or Hub, or the folders with subfolders in a folder of files.
+// Splits returns the possible values of the column split in a directory. These are the splits of a
+// data set of Hugging Face's library or Hub, or the folders with subfolders in a folder of files.
 func Splits(dir, format string) (names []string) {
 	if isHF(dir) {
 		parts, err := hfParts(dir)

@@ -9,10 +9,11 @@ import (
 )
 
 // tsvReader reads lines of tab-separated fields. The first line names the columns. A field between
-// double quotes, whose inner quotes are doubled, is unquoted; all other quotes are literal. Tabs
-// and line ends within a quoted field are part of the field only if its lines have the wrong number
-// of fields by themselves and the whole has a field for each column. Otherwise each line is a row.
-// [delimitedWriter] writes no text that this rule would change.
+// double quotes, whose inner quotes are doubled, is unquoted; all other quotes are literal.
+//
+// A quoted field may contain tabs and line ends. They are part of the field only if its lines by
+// themselves have the wrong number of fields and the whole has a field for each column. Otherwise
+// each line is a row. [delimitedWriter] writes no text that this rule would change.
 type tsvReader struct {
 	delimited
 	fields []string // fields of a row
