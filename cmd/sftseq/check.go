@@ -62,7 +62,7 @@ func check(c *cli.Context) error {
 	name, _, _ := strings.Cut(d.Name(), " ")
 	progress := newProgress(int64(cases), "checking "+name, "cases")
 	defer progress.Finish()
-	failed, notes := 0, []string{whatComputes(d)}
+	failed, notes := 0, []string{describeSystem(d)}
 	report := newResults(c, 1, "kernel", "cases", "of the tolerance", "result")
 	for _, s := range suites {
 		kernels, err := checkSuite(c.Context, s, d, progress)
@@ -103,7 +103,7 @@ func checkSuite(ctx context.Context, s conformance.Suite, d tensor.Device,
 	return kernels, err
 }
 
-// whatComputes describes the device and the program version, for bug reports.
-func whatComputes(d tensor.Device) string {
+// describeSystem describes the device and the program version, for bug reports.
+func describeSystem(d tensor.Device) string {
 	return fmt.Sprintf("%s\nsftseq %s, %s, %s/%s", d.Name(), version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

@@ -27,7 +27,7 @@ func checkGolden(c *cli.Context, root string) error {
 	defer progress.Finish()
 	report := newResults(c, 1, "model", "lines", "logits", "gradient", "its worst tensor", "losses",
 		"of the tolerance", "result")
-	notes, failed := []string{whatComputes(d)}, 0
+	notes, failed := []string{describeSystem(d)}, 0
 	exact := func() (tensor.Device, error) {
 		return opened(device.Options{Name: "cpu", Threads: c.Int("threads")})
 	}

@@ -112,7 +112,7 @@ func baselineOf(c *cli.Context, set *seq.Dataset, split string) (*baseline.Resul
 	return &out[0], nil
 }
 
-// measureBaselines measures baselines with a progress bar. hint tells how to skip them.
+// measureBaselines measures baselines with a progress bar. hint is how to skip them.
 func measureBaselines(c *cli.Context, set *seq.Dataset, hint string, splits ...string) ([]baseline.Result, error) {
 	var bar *progress
 	results, err := baseline.Measure(c.Context, set, func(rows int64) {

@@ -30,9 +30,10 @@ func numberBaselines(c *cli.Context, set *seq.Dataset) error {
 			return err
 		}
 		for i, name := range set.Manifest.NumberNames {
-			text := fmt.Sprintf("baselines of %s: number %s: %s %s", split, name, task.TrainingMean, reached(mean[i]))
+			text := fmt.Sprintf("baselines of %s: number %s: %s %s", split, name, task.TrainingMean,
+				formatErrors(mean[i]))
 			if linear != nil {
-				text += fmt.Sprintf("; %s %s", baseline.RidgeName(set.Manifest), reached(linear[i]))
+				text += fmt.Sprintf("; %s %s", baseline.RidgeName(set.Manifest), formatErrors(linear[i]))
 			}
 			if _, err := fmt.Fprintln(c.App.Writer, text); err != nil {
 				return err
@@ -82,8 +83,8 @@ func meanOfTraining(ctx context.Context, set *seq.Dataset, split string) ([]metr
 	}
 }
 
-// reached formats a baseline's errors.
-func reached(e metrics.NumberErrors) string {
+// formatErrors formats a baseline's errors.
+func formatErrors(e metrics.NumberErrors) string {
 	text := fmt.Sprintf("MAE %.6g, RMSE %.6g", e.MAE, e.RMSE)
 	if e.Defined {
 		text += fmt.Sprintf(", R² %.4f", e.R2)

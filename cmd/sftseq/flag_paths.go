@@ -12,7 +12,7 @@ import (
 )
 
 // namingFlags adds the flag's name to an action's error about a file in a flag's path: "open
-// data/x/dataset.json: no such file" alone does not tell which flag is wrong.
+// data/x/dataset.json: no such file" alone does not name the wrong flag.
 func namingFlags(action cli.ActionFunc) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		err := action(c)

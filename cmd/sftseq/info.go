@@ -101,8 +101,8 @@ type modelInfo struct {
 // receptiveField is the number of neighbouring tokens, including the token itself, that influence a
 // token through convolutions.
 type receptiveField struct {
-	Layer int `json:"layer"` // of a single layer
-	Model int `json:"model"` // of all layers
+	Layer int `json:"layer"` // tokens in a single layer
+	Model int `json:"model"` // tokens in all layers
 }
 
 func receptiveFieldOf(c *sft.Config) *receptiveField {

@@ -44,7 +44,7 @@ var progressTo io.Writer = os.Stderr
 // newProgress starts a task of total units, or 0 if unknown, such as "generating listops" in
 // "rows".
 func newProgress(total int64, what, unit string) *progress {
-	what = escapeControls([]byte(what)) // what may include a file name
+	what = escapeControls([]byte(what)) // the text may include a file name
 	p := &progress{out: progressTo, what: what, unit: unit, total: total, start: time.Now(), quiet: true}
 	p.last = p.start
 	if isTerminal(p.out) {

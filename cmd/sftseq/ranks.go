@@ -146,7 +146,7 @@ func (r *ranks) threads() int {
 func (r *ranks) conclude(err error) error {
 	var known *distributed.Error
 	if !errors.As(err, &known) {
-		// The error of a stopped command tells how to continue. The other ranks must not take the
+		// The error of a stopped command includes advice. The other ranks must not take the
 		// error for a cancellation.
 		mine := err
 		if errors.Is(err, context.Canceled) {

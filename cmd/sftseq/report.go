@@ -119,7 +119,7 @@ func openReportRun(c *cli.Context, member reportRun) (r report.Run, err error) {
 	} else if r.Metrics, err = train.ReadMetrics(dir); err != nil {
 		return r, err
 	}
-	r.Began = began(r.Config)
+	r.Began = describeInitialModel(r.Config)
 	if r.Starts, err = provenance.ReadStarts(dir); err != nil {
 		return r, err
 	}

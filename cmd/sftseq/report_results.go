@@ -109,8 +109,8 @@ func givenRows(c *cli.Context, config *sft.Config) (*reportRows, error) {
 	return in, err
 }
 
-// ownRows returns rows of the data set on which a run was trained. The error tells why the rows are
-// unavailable; the page can omit them.
+// ownRows returns rows of the data set on which a run was trained. If they are
+// unavailable, the error has the reason, and the page omits the results.
 func ownRows(c *cli.Context, config *sft.Config) (*reportRows, error) {
 	p, err := provenance.Of(config)
 	if err != nil || p.Data == "" {

@@ -8,9 +8,9 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// began describes a run's initial model and how well that model predicted masked tokens, or returns
-// "".
-func began(config *sft.Config) string {
+// describeInitialModel describes a run's initial model and how well that model predicted masked
+// tokens, or returns "".
+func describeInitialModel(config *sft.Config) string {
 	p, err := provenance.Of(config)
 	if err != nil || p.InitFrom == "" {
 		return ""

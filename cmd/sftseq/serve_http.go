@@ -125,7 +125,7 @@ func readTokens(file string) (tokens []string, err error) {
 		return nil, err
 	}
 	row := 0
-	for line := range strings.Lines(strings.TrimPrefix(string(raw), "\ufeff")) { // Windows editors write a byte-order mark
+	for line := range strings.Lines(strings.TrimPrefix(string(raw), "\ufeff")) { // byte-order mark of Windows
 		row++
 		token := strings.TrimRight(line, "\r\n")
 		if token == "" {

@@ -191,7 +191,7 @@ func answerShard(c *cli.Context, scorer *sft.Scorer, model *answer.Model) error 
 	parts := in.Cut(j.Shard)
 	for _, p := range parts {
 		from.Path, from.Options.Format = p.Path, p.Format
-		if err := from.checkSaid(c, scorer.Config()); err != nil {
+		if err := from.checkDeclared(c, scorer.Config()); err != nil {
 			return err
 		}
 	}

@@ -179,7 +179,7 @@ func newTableInput(c *cli.Context, config *sft.Config, sequences []int, path str
 			in.Options.Copied = append(in.Options.Copied, name)
 		}
 	}
-	return in, in.checkSaid(c, config)
+	return in, in.checkDeclared(c, config)
 }
 
 // checkFormat determines and checks the format of the input.
@@ -348,8 +348,8 @@ func (in *tableInput) keepError(err error) error {
 	return err
 }
 
-// checkSaid returns an error if a file's declared token ids or features differ from the model's.
-func (in *tableInput) checkSaid(c *cli.Context, config *sft.Config) error {
+// checkDeclared returns an error if a file's declared token ids or features differ from the model's.
+func (in *tableInput) checkDeclared(c *cli.Context, config *sft.Config) error {
 	switch {
 	case !in.Tokens && !in.Points || table.ReadOnce(in.Path):
 		return nil
@@ -383,7 +383,7 @@ func (in *tableInput) checkFeatures(c *cli.Context, config *sft.Config) error {
 	}
 	defer t.Close()
 	var names []string
-	if err := table.SaidNames(t, in.Path, seq.KeyFeatureNames, &names); err != nil || names == nil {
+	if err := table.MetadataNames(t, in.Path, seq.KeyFeatureNames, &names); err != nil || names == nil {
 		return err
 	}
 	if err := sameFeatures(config, names); err != nil {

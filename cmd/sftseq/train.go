@@ -146,8 +146,7 @@ type trainRun struct {
 	watch     func(event any)  // also receives the trainer's events; may be nil
 }
 
-// newTrainRun prepares a run. If begun, a run with a different seed, is not nil, a new run must
-// have the same settings.
+// newTrainRun prepares a run. A new run must have the same settings as begun, which may be nil.
 func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64,
 	begun *train.Checkpoint) (_ *trainRun, err error) {
 	from, err := checkpointOf(c, dir)
@@ -393,8 +392,7 @@ func (r *trainRun) close(c *cli.Context) (err error) {
 	return err
 }
 
-// checkpointOf returns the checkpoint to resume from, or nil for a new run. The first rank reads
-// and checks the checkpoint, and sends it to the other ranks.
+// checkpointOf returns the checkpoint to resume, or nil for a new run. Rank 0 reads it for all ranks.
 func checkpointOf(c *cli.Context, dir string) (*train.Checkpoint, error) {
 	from, err := loadCheckpoint(c, dir)
 	var known *distributed.Error
@@ -431,19 +429,19 @@ func (r *trainRun) run(c *cli.Context) error {
 	r.progress.finish()
 	s, simple, better := r.trainer.State(), "", ""
 	if err == nil && r.trainer.Finished() && r.member == "" { // the best baseline is a member of a fusion
-		simple, better = r.simple(c)
+		simple, better = r.baselineScores(c)
 	}
 	if err = errors.Join(err, r.close(c)); err != nil {
 		if errors.Is(err, context.Canceled) {
-			return fmt.Errorf("stopped at step %d, the checkpoint is stored; %s", s.Step, r.goOn())
+			return fmt.Errorf("stopped at step %d, the checkpoint is stored; %s", s.Step, r.resumeAdvice())
 		}
 		if device.Lost(err) {
-			return fmt.Errorf("step %d: %w; the last checkpoint is stored; %s", s.Step+1, err, r.goOn())
+			return fmt.Errorf("step %d: %w; the last checkpoint is stored; %s", s.Step+1, err, r.resumeAdvice())
 		}
 		return err
 	}
 	if !r.trainer.Finished() {
-		fmt.Fprintf(r.out, "stopped at step %d, the checkpoint is stored; %s\n", s.Step, r.goOn())
+		fmt.Fprintf(r.out, "stopped at step %d, the checkpoint is stored; %s\n", s.Step, r.resumeAdvice())
 		return nil
 	}
 	selected := ""
@@ -483,8 +481,10 @@ func (r *trainRun) run(c *cli.Context) error {
 	return nil
 }
 
-// goOn returns the text that tells how to resume the run.
-func (r *trainRun) goOn() string { return fmt.Sprintf("go on with%s:\n  %s", r.under, r.resume) }
+// resumeAdvice returns the command that resumes the run, with an introduction.
+func (r *trainRun) resumeAdvice() string {
+	return fmt.Sprintf("go on with%s:\n  %s", r.under, r.resume)
+}
 
 // describeKernels names the kernels on which the exact bits of a run depend, besides its command.
 func describeKernels(first, last string) string {

@@ -77,7 +77,7 @@ func configValue(m *sft.Config, key string) any {
 // newArchitectureFlags converts the flags that apply to a task into flags of package cli.
 func newArchitectureFlags(task *lra.Task, of []architectureFlag, unset string) (flags []cli.Flag) {
 	for _, f := range of {
-		if !has(task, f.of) {
+		if !hasKind(task, f.of) {
 			continue
 		}
 		switch configValue(&sft.Config{}, f.key).(type) {

@@ -416,7 +416,7 @@ func moveEnd(c *cli.Context, task *lra.Task, dir string, settings *train.Setting
 			pinned += fmt.Sprintf(" --step-size %d --decay-rate %v", settings.StepSize, settings.DecayRate)
 		}
 	}
-	err := p.MoveEnd(from, settings, fmt.Sprintf("sftseq %s --out %s --resume%s", commandOf(task), again(c, dir),
+	err := p.MoveEnd(from, settings, fmt.Sprintf("sftseq %s --out %s --resume%s", commandOf(task), repeatDir(c, dir),
 		givenFlags(c, "device", "precision")), pinned)
 	return p.Command, err
 }

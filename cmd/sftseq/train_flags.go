@@ -41,8 +41,8 @@ const (
 	masksKind    kind = "masks" // masked tokens to predict, instead of labels
 )
 
-// has reports whether a task may have data of a kind. For train custom, the data are not yet known.
-func has(task *lra.Task, of kind) bool {
+// hasKind reports whether a task may have data of a kind. For train custom, the data are not yet known.
+func hasKind(task *lra.Task, of kind) bool {
 	custom, pretrains := task.Name == lra.CustomName, task.Name == lra.PretrainName
 	switch of {
 	case "":
@@ -75,7 +75,7 @@ func runFlags(task *lra.Task) []cli.Flag {
 				DefaultText: generated, TakesFile: true},
 			&cli.StringFlag{Name: "init-from",
 				Usage: "start from the weights of the model in `DIR`; a fresh head for other labels", TakesFile: true}),
-		only(has(task, labelsKind), group(trainingGroup,
+		only(hasKind(task, labelsKind), group(trainingGroup,
 			&cli.StringFlag{Name: "seeds", DefaultText: "--seed alone",
 				Usage: "train a run for each `SEED,…` and report the mean"})),
 		group(trainingGroup, membersFlags(task)...),
@@ -162,24 +162,24 @@ func numberFlags(task *lra.Task) []cli.Flag {
 			word("stages", "train on some rows before the epochs: `STEPS:LENGTH,…`, STEPS:firstROWS or none"),
 			whole("eval-every", "evaluate every `N` steps; 0 is once an epoch"),
 			whole("log-every", "log metrics every `N` steps")),
-		only(has(task, labelsKind), group(trainingGroup,
+		only(hasKind(task, labelsKind), group(trainingGroup,
 			selectFlag(task))),
-		only(has(task, classesKind), advanced(trainingGroup,
+		only(hasKind(task, classesKind), advanced(trainingGroup,
 			&cli.BoolFlag{Name: "span-decoding",
 				Usage:       "choose how logits become spans on the validation split, where span-f1 selects",
 				DefaultText: ofPreset},
 			&cli.BoolFlag{Name: "temperature-scaling",
 				Usage:       "calibrate probabilities by a temperature fitted on the validation split",
 				DefaultText: ofPreset})),
-		only(has(task, classesKind), group(trainingGroup,
+		only(hasKind(task, classesKind), group(trainingGroup,
 			&cli.StringFlag{Name: "class-weights", DefaultText: "equal",
 				Usage: "weight the classes: balanced, or by a JSON `FILE` {\"rare\": 5}", TakesFile: true})),
-		only(has(task, tokensKind), advanced(trainingGroup,
+		only(hasKind(task, tokensKind), advanced(trainingGroup,
 			word("embedding-init", "initialise embeddings: normal, fourier (levels of gray or sound) or codebook (spectra)"),
 			real("token-deletion", "delete a token in training with this probability"))),
-		only(has(task, tokensKind) && has(task, labelsKind), advanced(trainingGroup,
+		only(hasKind(task, tokensKind) && hasKind(task, labelsKind), advanced(trainingGroup,
 			real("token-replacement", "replace a token by a random one in training with this probability"))),
-		only(has(task, pointsKind), advanced(trainingGroup,
+		only(hasKind(task, pointsKind), advanced(trainingGroup,
 			word("point-scale", "scale clouds at random by `MIN:MAX`, such as 0.6:1.4, or none"),
 			word("point-stretch", "scale each axis of clouds at random by `MIN:MAX`, such as 0.8:1.25, or none"),
 			word("point-rotation", "rotate clouds at random: none, z (about that axis) or any"),
@@ -448,11 +448,11 @@ func reproduction(c *cli.Context, task *lra.Task, dir string, seed uint64) strin
 		}
 	}
 	return fmt.Sprintf("sftseq %s --preset %s --seed %d%s --out %s%s", commandOf(task), c.String("preset"), seed,
-		givenFlags(c, names...), again(c, dir), givenFlags(c, "epochs", "steps"))
+		givenFlags(c, names...), repeatDir(c, dir), givenFlags(c, "epochs", "steps"))
 }
 
-// again returns the output directory for repeating a run.
-func again(c *cli.Context, dir string) string {
+// repeatDir returns the output directory for repeating a run.
+func repeatDir(c *cli.Context, dir string) string {
 	if c.String("seeds") != "" { // not in --out, whose models form an ensemble
 		return shellQuote(filepath.Join(filepath.Clean(c.String("out"))+"-again", filepath.Base(dir)))
 	}

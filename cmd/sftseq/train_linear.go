@@ -82,7 +82,7 @@ func linearCommand(c *cli.Context, out string) string {
 		names = append(names, "epochs")
 	}
 	return fmt.Sprintf("sftseq train custom --members %s --seed %d%s --out %s", linearMember, c.Uint64("seed"),
-		givenFlags(c, names...), again(c, out))
+		givenFlags(c, names...), repeatDir(c, out))
 }
 
 // reportLinear prints the result of a run.

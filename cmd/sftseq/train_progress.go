@@ -82,7 +82,7 @@ func (p *trainProgress) observe(event any) {
 			best = ", the best so far"
 		}
 		p.line(fmt.Sprintf("step %d: validation %sloss %.4f%s over %d rows%s", e.Step, reached, e.Loss,
-			judged(e), e.Rows, best))
+			selectionScores(e), e.Rows, best))
 	case train.SkipReport:
 		p.line(fmt.Sprintf("step %d: no update, its gradient overflows float16; the loss is scaled by %g from now on",
 			e.Step, e.LossScale))
@@ -97,8 +97,8 @@ func (p *trainProgress) observe(event any) {
 	}
 }
 
-// judged formats the validation scores that can select a model, other than accuracy and loss.
-func judged(e train.EvaluationReport) string {
+// selectionScores formats the validation scores that can select a model, other than accuracy and loss.
+func selectionScores(e train.EvaluationReport) string {
 	switch {
 	case e.InstanceIoU != nil:
 		return fmt.Sprintf(", instance IoU %.4f, class IoU %.4f", *e.InstanceIoU, *e.ClassIoU)

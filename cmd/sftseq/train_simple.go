@@ -12,11 +12,11 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// simple returns the validation scores of the baselines as text, or "" if unknown. better is the
-// name of a baseline that is better than the model, or "". For classes, the conversion has measured
-// the baselines. For numbers, several labels and tags, simple measures them within seconds. A
-// failure does not fail the run.
-func (r *trainRun) simple(c *cli.Context) (text, better string) {
+// baselineScores returns the validation scores of the baselines as text, or "" if unknown. better
+// is the name of a baseline that is better than the model, or "". For classes, the conversion has
+// measured the baselines. For numbers, several labels and tags, baselineScores measures them within
+// seconds. A failure does not fail the run.
+func (r *trainRun) baselineScores(c *cli.Context) (text, better string) {
 	if r.baseline != nil {
 		return r.baseline.String(), task.Ahead(task.Accuracies(r.baseline), r.trainer.State().Best, task.AsPercent)
 	}
@@ -31,12 +31,12 @@ func (r *trainRun) simple(c *cli.Context) (text, better string) {
 	for _, s := range said {
 		texts = append(texts, s.Text)
 	}
-	return strings.Join(texts, ", "), task.Ahead(said, r.own(), r.showOwn)
+	return strings.Join(texts, ", "), task.Ahead(said, r.modelScore(), r.showModelScore)
 }
 
-// own returns the score of the saved model in the metric of the task's baselines. An unknown score
-// is NaN, which does not compare as better or worse.
-func (r *trainRun) own() float64 {
+// modelScore returns the score of the saved model in the metric of the task's baselines. An unknown
+// score is NaN, which does not compare as better or worse.
+func (r *trainRun) modelScore() float64 {
 	m, err := train.ReadMetrics(r.dir)
 	if err != nil {
 		return math.NaN()
@@ -65,7 +65,7 @@ func negative(v *float64, applies bool) *float64 {
 	return new(-*v)
 }
 
-// showOwn formats a score returned by own.
-func (r *trainRun) showOwn(v float64) string {
+// showModelScore formats a score returned by modelScore.
+func (r *trainRun) showModelScore(v float64) string {
 	return task.Of(r.config).ShowScore(v, r.trainer.Settings().Select)
 }

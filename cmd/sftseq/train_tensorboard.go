@@ -48,13 +48,14 @@ func (e *trainEvents) observe(event any) any {
 	}
 	switch r := event.(type) {
 	case train.StepReport:
-		scalars := given(tensorboard.Scalar{Tag: "loss/train", Value: r.Loss}, optional{"accuracy/train", r.Accuracy})
+		scalars := definedScalars(tensorboard.Scalar{Tag: "loss/train", Value: r.Loss},
+			optional{"accuracy/train", r.Accuracy})
 		e.err = e.file.Write(r.Step, append(scalars,
 			tensorboard.Scalar{Tag: "learning_rate", Value: r.LearningRate},
 			tensorboard.Scalar{Tag: "grad_norm", Value: r.GradNorm},
 			tensorboard.Scalar{Tag: "tokens_per_second", Value: r.TokensPerS})...)
 	case train.EvaluationReport:
-		e.err = e.file.Write(r.Step, given(tensorboard.Scalar{Tag: "loss/val", Value: r.Loss},
+		e.err = e.file.Write(r.Step, definedScalars(tensorboard.Scalar{Tag: "loss/val", Value: r.Loss},
 			optional{"bits_per_token/val", r.BitsPerToken},
 			optional{"accuracy/val", r.Accuracy}, optional{"macro_f1/val", r.MacroF1},
 			optional{"micro_f1/val", r.MicroF1}, optional{"mean_average_precision/val", r.MAP},
@@ -77,8 +78,8 @@ type optional struct {
 	value *float64
 }
 
-// given returns first and the optional scalars that are set.
-func given(first tensorboard.Scalar, others ...optional) []tensorboard.Scalar {
+// definedScalars returns first and the optional scalars that are set.
+func definedScalars(first tensorboard.Scalar, others ...optional) []tensorboard.Scalar {
 	out := []tensorboard.Scalar{first}
 	for _, o := range others {
 		if o.value != nil {

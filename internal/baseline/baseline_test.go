@@ -42,8 +42,8 @@ func noise(r *rand.Rand, n int) []int32 {
 	return out
 }
 
-// only returns the only model of r. It fails the test if r has several models or the name differs.
-func only(t *testing.T, r Result, name string) Model {
+// onlyModel returns the only model of r. It fails the test if r has several models or the name differs.
+func onlyModel(t *testing.T, r Result, name string) Model {
 	t.Helper()
 	if len(r.Models) != 1 || r.Models[0].Name != name {
 		t.Fatalf("%s: got models %+v, want only %s", r.Split, r.Models, name)
@@ -68,7 +68,7 @@ func TestTokens(t *testing.T) {
 		if want := float64(info.Labels["c"]) / float64(info.Rows); r.Class != "c" || r.Majority != want {
 			t.Errorf("%s: got largest class %s with fraction %v, want c with %v", r.Split, r.Class, r.Majority, want)
 		}
-		if m := only(t, r, TokenNGrams); m.Accuracy < 0.97 || m.Rows != int(info.Rows) || m.Trained != 2000 {
+		if m := onlyModel(t, r, TokenNGrams); m.Accuracy < 0.97 || m.Rows != int(info.Rows) || m.Trained != 2000 {
 			t.Errorf("%s: got %+v, want accuracy ≥ 0.97", r.Split, m)
 		}
 	}
@@ -83,7 +83,7 @@ func TestNeighbours(t *testing.T) {
 		return seq.Example{A: tokens, Label: int32(label)}
 	})
 	out, err := Measure(context.Background(), set, nil, "test")
-	if err != nil || only(t, out[0], TokenNGrams).Accuracy < 0.97 {
+	if err != nil || onlyModel(t, out[0], TokenNGrams).Accuracy < 0.97 {
 		t.Fatalf("got %v, %v, want accuracy ≥ 0.97", out, err)
 	}
 }
@@ -94,7 +94,7 @@ func TestChance(t *testing.T) {
 		return seq.Example{A: noise(r, 20), Label: int32(r.IntN(2))}
 	})
 	out, err := Measure(context.Background(), set, nil, "test")
-	if err != nil || math.Abs(only(t, out[0], TokenNGrams).Accuracy-0.5) > 0.09 { // four standard errors
+	if err != nil || math.Abs(onlyModel(t, out[0], TokenNGrams).Accuracy-0.5) > 0.09 { // four standard errors
 		t.Fatalf("got %v, %v, want accuracy near 0.5", out, err)
 	}
 }
@@ -111,7 +111,7 @@ func TestPairs(t *testing.T) {
 		return e
 	})
 	out, err := Measure(context.Background(), set, nil, "test")
-	if err != nil || only(t, out[0], Cosine).Accuracy < 0.95 {
+	if err != nil || onlyModel(t, out[0], Cosine).Accuracy < 0.95 {
 		t.Fatalf("got %v, %v, want accuracy ≥ 0.95", out, err)
 	}
 }
@@ -162,7 +162,7 @@ func TestSample(t *testing.T) {
 			done, want)
 	}
 	must.Succeed(t, err)
-	if m := only(t, first[0], TokenNGrams); m.Trained != 200 || m.Rows != 100 || m.Accuracy < 0.7 {
+	if m := onlyModel(t, first[0], TokenNGrams); m.Trained != 200 || m.Rows != 100 || m.Accuracy < 0.7 {
 		t.Errorf("got %+v, want 200 training rows, 100 test rows and accuracy ≥ 0.7", m)
 	}
 	again, err := measure(context.Background(), set, []string{"test"}, few, nil)
@@ -171,7 +171,7 @@ func TestSample(t *testing.T) {
 	}
 	few.nGrams, done = 1000, 0 // enough for about 20 rows
 	short, err := measure(context.Background(), set, []string{"test"}, few, func(rows int64) { done += rows })
-	if err != nil || only(t, short[0], TokenNGrams).Trained != 200 || done < 500+5*10 || done > 500+5*50 {
+	if err != nil || onlyModel(t, short[0], TokenNGrams).Trained != 200 || done < 500+5*10 || done > 500+5*50 {
 		t.Errorf("got %+v, %d rows of progress, error %v", short, done, err)
 	}
 }

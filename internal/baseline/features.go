@@ -56,7 +56,7 @@ func bags(sequences [][]int32, what counted, neighbours bool) [][]feature {
 	for w := range workers {
 		group.Go(func() {
 			for i := w; i < len(sequences); i += workers {
-				out[i] = counts(what.of(sequences[i]), neighbours)
+				out[i] = counts(what.unitsOf(sequences[i]), neighbours)
 			}
 		})
 	}

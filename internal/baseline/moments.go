@@ -50,7 +50,7 @@ func moments(m *seq.Manifest, classes int, most limits) *simple {
 		name: momentsName(m), most: most,
 		learn: func(examples []seq.Example) {
 			for _, e := range examples {
-				rows, labels = append(rows, sums.of(e)), append(labels, e.Label)
+				rows, labels = append(rows, sums.values(e)), append(labels, e.Label)
 			}
 		},
 		finish: func(w *work) (int, error) {
@@ -68,7 +68,7 @@ func moments(m *seq.Manifest, classes int, most limits) *simple {
 		right: func(examples []seq.Example) (right int) {
 			scores := make([]float64, classes)
 			for _, e := range examples {
-				if l.answer(standard(sums.of(e)), scores) == int(e.Label) {
+				if l.answer(standard(sums.values(e)), scores) == int(e.Label) {
 					right++
 				}
 			}
@@ -106,8 +106,8 @@ func summedOf(m *seq.Manifest) summed {
 	return summed{seq.Points(m.FeatureNames), m.EdgeFeatureNames != nil, len(m.EdgeFeatureNames)}
 }
 
-// of returns the summary statistics of a sequence.
-func (s summed) of(e seq.Example) []float64 {
+// values returns the summary statistics of a sequence.
+func (s summed) values(e seq.Example) []float64 {
 	rows := make([][]float64, len(e.Features))
 	for t, row := range e.Features {
 		for _, v := range row {

@@ -42,7 +42,7 @@ func TestMoments(t *testing.T) {
 			t.Errorf("labels depend on the points: %v, got accuracy %v", related, accuracy)
 		}
 	}
-	if m := (summed{points: []int{0, 1, 2}}).of(seq.Example{Features: [][]float32{{1, 2, 3}}}); len(m) != 6+radii ||
+	if m := (summed{points: []int{0, 1, 2}}).values(seq.Example{Features: [][]float32{{1, 2, 3}}}); len(m) != 6+radii ||
 		m[6] != 1 {
 		t.Errorf("a single point: got %v", m)
 	}

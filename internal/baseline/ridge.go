@@ -98,7 +98,7 @@ func ridgeInputs(ctx context.Context, set *seq.Dataset) (take func([]seq.Example
 		return func(rows []seq.Example) (out [][]feature) {
 			for _, e := range rows {
 				var x []feature
-				for i, v := range sums.of(e) {
+				for i, v := range sums.values(e) {
 					if v != 0 {
 						x = append(x, feature{uint32(i), float32(v)})
 					}

@@ -17,8 +17,8 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// of returns the spec of a data set with the given tokenizer and classes.
-func of(task, tokenizer string, vocab int, labels ...string) seq.Spec {
+// specOf returns the spec of a data set with the given tokenizer and classes.
+func specOf(task, tokenizer string, vocab int, labels ...string) seq.Spec {
 	return seq.Spec{Task: task, Tokenizer: json.RawMessage(tokenizer), VocabSize: vocab, LabelNames: labels}
 }
 
@@ -48,7 +48,7 @@ func test(t *testing.T, set *seq.Dataset) Result {
 // bytes and the same byte pairs, so only whole words separate the classes. Without spaces, bytes
 // are counted.
 func TestWordsOfBytes(t *testing.T) {
-	bytes := of(seq.Classification, `{"type":"byte"}`, 257, "a", "b")
+	bytes := specOf(seq.Classification, `{"type":"byte"}`, 257, "a", "b")
 	set := dataset(t, bytes, sizes, func(r *rand.Rand) seq.Example {
 		words, label := prose(r, 20), r.IntN(2)
 		word := []string{"aabab", "abaab"}[label]
@@ -58,7 +58,7 @@ func TestWordsOfBytes(t *testing.T) {
 		words[r.IntN(len(words))] = word
 		return seq.Example{A: bytesOf(strings.Join(words, " ")), Label: int32(label)}
 	})
-	if m := only(t, test(t, set), WordNGrams); m.Accuracy < 0.97 || m.Rows != 500 || m.Trained != 2000 {
+	if m := onlyModel(t, test(t, set), WordNGrams); m.Accuracy < 0.97 || m.Rows != 500 || m.Trained != 2000 {
 		t.Errorf("got %+v, want accuracy ≥ 0.97", m)
 	}
 	set = dataset(t, bytes, sizes, func(r *rand.Rand) seq.Example {
@@ -67,7 +67,7 @@ func TestWordsOfBytes(t *testing.T) {
 		at := r.IntN(len(text))
 		return seq.Example{A: bytesOf(text[:at] + "nm"[label:label+1] + text[at:]), Label: int32(label)}
 	})
-	if m := only(t, test(t, set), TokenNGrams); m.Accuracy < 0.97 {
+	if m := onlyModel(t, test(t, set), TokenNGrams); m.Accuracy < 0.97 {
 		t.Errorf("without spaces: got %+v, want accuracy ≥ 0.97", m)
 	}
 }
@@ -75,7 +75,7 @@ func TestWordsOfBytes(t *testing.T) {
 // TestWordsOfPairs checks that a rare word common to both texts relates a pair, and that words in
 // every text have no weight, however frequent.
 func TestWordsOfPairs(t *testing.T) {
-	set := dataset(t, of(seq.Retrieval, `{"type":"byte"}`, 257, "apart", "together"), few,
+	set := dataset(t, specOf(seq.Retrieval, `{"type":"byte"}`, 257, "apart", "together"), few,
 		func(r *rand.Rand) seq.Example {
 			label, name := r.IntN(2), r.IntN(100)
 			text := func(name int) []int32 {
@@ -90,7 +90,7 @@ func TestWordsOfPairs(t *testing.T) {
 			}
 			return seq.Example{A: text(name), B: text(name + 1 - label), Label: int32(label)}
 		})
-	if m := only(t, test(t, set), WordsCosine); m.Accuracy < 0.99 {
+	if m := onlyModel(t, test(t, set), WordsCosine); m.Accuracy < 0.99 {
 		t.Errorf("got %+v, want accuracy ≥ 0.99", m)
 	}
 }
@@ -107,7 +107,7 @@ func TestNearestMean(t *testing.T) {
 		return e
 	}
 	names := func(tokenizer string, length func(r *rand.Rand) int) (names []string, last Model) {
-		set := dataset(t, of(seq.Classification, tokenizer, 256, "left", "right"), few,
+		set := dataset(t, specOf(seq.Classification, tokenizer, 256, "left", "right"), few,
 			func(r *rand.Rand) seq.Example { return levels(r, length(r)) })
 		for _, last = range test(t, set).Models {
 			names = append(names, last.Name)
@@ -138,7 +138,7 @@ func TestNearestMean(t *testing.T) {
 // TestNGrams checks the units and lengths of n-grams: words for text, bytes for single words, ids
 // for id data, and n-grams that occur in a single row for few rows.
 func TestNGrams(t *testing.T) {
-	bytes := of(seq.Classification, `{"type":"byte"}`, 257, "a", "b")
+	bytes := specOf(seq.Classification, `{"type":"byte"}`, 257, "a", "b")
 	text := func(words int) func(r *rand.Rand) seq.Example {
 		return func(r *rand.Rand) seq.Example {
 			return seq.Example{A: bytesOf(strings.Join(prose(r, words), " ")), Label: int32(r.IntN(2))}
@@ -155,11 +155,11 @@ func TestNGrams(t *testing.T) {
 		{bytes, 1000, text(9), ngram.Options{Units: ngram.Words, MinN: 1, MaxN: 3, Slots: 1 << 22, MinCount: 2}, 0},
 		{bytes, 999, text(9), ngram.Options{Units: ngram.Words, MinN: 1, MaxN: 2, Slots: 1 << 22, MinCount: 1}, 0},
 		{bytes, 1000, text(1), ngram.Options{Units: ngram.Bytes, MinN: 1, MaxN: 6, Slots: 1 << 22, MinCount: 2}, 0},
-		{of(seq.Classification, `{"type":"ids","vocab":50}`, 50, "a", "b"), 1000, ids,
+		{specOf(seq.Classification, `{"type":"ids","vocab":50}`, 50, "a", "b"), 1000, ids,
 			ngram.Options{Units: ngram.Tokens, MinN: 1, MaxN: 6, Slots: 1 << 22, MinCount: 2}, 0},
-		{of(seq.Classification, `{"type":"ids","vocab":600}`, 600, "a", "b"), 1000, ids,
+		{specOf(seq.Classification, `{"type":"ids","vocab":600}`, 600, "a", "b"), 1000, ids,
 			ngram.Options{Units: ngram.Tokens, MinN: 1, MaxN: 3, Slots: 1 << 22, MinCount: 2}, 0},
-		{of(seq.Classification, `{"type":"words","words":["a"]}`, 50, "a", "b"), 1000, ids,
+		{specOf(seq.Classification, `{"type":"words","words":["a"]}`, 50, "a", "b"), 1000, ids,
 			ngram.Options{Units: ngram.Tokens, MinN: 1, MaxN: 3, Slots: 1 << 22, MinCount: 2}, 0.5},
 	} {
 		o, rate, err := NGrams(context.Background(), dataset(t, c.spec, map[string]int{"train": c.rows}, c.draw))
@@ -196,13 +196,13 @@ func TestRoot(t *testing.T) {
 	}
 	train := append(rows(lowest, 0, 0, 1), rows(highest, 9, 9, 9, 8)...)
 	all := append(append(train, rows(lowest, 0, 1, 1)...), append(rows(highest, 9), rows(median, 9, 5)...)...)
-	set := dataset(t, of(seq.Classification, `{"type":"listops"}`, 17, strings.Split("0123456789", "")...),
+	set := dataset(t, specOf(seq.Classification, `{"type":"listops"}`, 17, strings.Split("0123456789", "")...),
 		map[string]int{"train": len(train), "test": len(all) - len(train)}, func(*rand.Rand) seq.Example {
 			e := all[0]
 			all = all[1:]
 			return e
 		})
-	if m := only(t, test(t, set), Root); m.Accuracy != 3./6 || m.Trained != 7 || m.Rows != 6 {
+	if m := onlyModel(t, test(t, set), Root); m.Accuracy != 3./6 || m.Trained != 7 || m.Rows != 6 {
 		t.Errorf("got %+v, want 3 of 6 correct: a minimum of 0, a maximum of 9, and 9 for the unknown operator", m)
 	}
 }
@@ -213,7 +213,8 @@ func TestRootOfListOps(t *testing.T) {
 	set, err := lra.ListOps.Generate(context.Background(), t.TempDir(),
 		lra.GenerateOptions{Train: 2000, Test: 2000, Seed: 1})
 	must.Succeed(t, err)
-	if m := only(t, test(t, set), Root); m.Accuracy < 0.367-0.043 || m.Accuracy > 0.367+0.043 { // four standard errors
+	// The tolerance is four standard errors.
+	if m := onlyModel(t, test(t, set), Root); m.Accuracy < 0.367-0.043 || m.Accuracy > 0.367+0.043 {
 		t.Errorf("got %+v, want about 36.7%%", m)
 	}
 }

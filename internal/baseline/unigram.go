@@ -8,8 +8,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Of returns token ids of an example, or ids that replace its tokens.
-type Of func(e seq.Example) []int32
+// TokensOf returns token ids of an example, or ids that replace its tokens.
+type TokensOf func(e seq.Example) []int32
 
 // UnigramBits returns the cross-entropy of the token frequencies, which ignore context, in bits per
 // token:
@@ -21,7 +21,7 @@ type Of func(e seq.Example) []int32
 // tokens of a sequence, or all if window is 0, and ignores labels. A model of masked tokens should
 // need fewer bits.
 func UnigramBits(ctx context.Context, set *seq.Dataset, split string, window, vocabulary int, all,
-	targets Of) (bits float64, err error) {
+	targets TokensOf) (bits float64, err error) {
 	counts := make([]int64, vocabulary)
 	total := int64(0)
 	err = eachExample(ctx, set, "train", window, func(e seq.Example) {

@@ -22,7 +22,7 @@ const (
 type counted struct {
 	name, cosine string // names of the models
 	tokens       int64  // approximate tokens per unit
-	of           func(tokens []int32) []int32
+	unitsOf      func(tokens []int32) []int32
 	words        bool
 	units        string  // units of n-grams
 	rate         float64 // learning rate of the linear model; 0 means the default for the units

@@ -76,7 +76,7 @@ func (f files) table(ctx context.Context, path string, take func(*graphlines.Row
 		return err
 	}
 	var labels []string // names of numeric labels
-	if err := table.SaidNames(t, path, seq.KeyLabelNames, &labels); err != nil {
+	if err := table.MetadataNames(t, path, seq.KeyLabelNames, &labels); err != nil {
 		return err
 	}
 	var in table.Row // reused for every row
@@ -254,7 +254,7 @@ func (o *GraphOptions) nameByTable(ctx context.Context) error {
 		if *by.names != nil || by.key == seq.KeyLabelNames && o.Numbers != nil {
 			continue
 		}
-		if err := table.SaidNames(t, o.From[0], by.key, by.names); err != nil {
+		if err := table.MetadataNames(t, o.From[0], by.key, by.names); err != nil {
 			return err
 		}
 		if *by.names != nil {
@@ -286,7 +286,7 @@ func (o *GraphOptions) sameNames(t table.Reader, path string) error {
 			continue
 		}
 		var said []string
-		if err := table.SaidNames(t, path, by.key, &said); err != nil {
+		if err := table.MetadataNames(t, path, by.key, &said); err != nil {
 			return err
 		}
 		if said != nil && !slices.Equal(said, *by.names) {

@@ -141,13 +141,13 @@ func (t *Tagging) Add(labels, answers []int32) {
 	}
 	want, got := t.tags.SpansAmong(labels, labels), t.tags.SpansAmong(labels, answers)
 	for _, s := range want {
-		t.of(s.Type).labels++
+		t.countsOf(s.Type).labels++
 	}
 	for _, s := range got {
-		t.of(s.Type).answers++
+		t.countsOf(s.Type).answers++
 	}
 	eachMatch(want, got, func(label, answer Span) {
-		c := t.of(label.Type)
+		c := t.countsOf(label.Type)
 		if c.overlap++; label == answer {
 			c.both++
 		}
@@ -163,13 +163,13 @@ func (t *Tagging) addTokens(labels, answers []int32) {
 		}
 		a, b := t.tags.kind[label], t.tags.kind[answers[i]]
 		if !a.outside {
-			t.of(a.of).tokenLabels++
+			t.countsOf(a.of).tokenLabels++
 		}
 		if !b.outside {
-			t.of(b.of).tokenAnswers++
+			t.countsOf(b.of).tokenAnswers++
 		}
 		if !a.outside && !b.outside && a.of == b.of {
-			t.of(a.of).tokensBoth++
+			t.countsOf(a.of).tokensBoth++
 		}
 	}
 }
@@ -194,7 +194,7 @@ func eachMatch(labels, answers []Span, found func(label, answer Span)) {
 	}
 }
 
-func (t *Tagging) of(kind string) *spanCounts {
+func (t *Tagging) countsOf(kind string) *spanCounts {
 	if t.spans[kind] == nil {
 		t.spans[kind] = &spanCounts{}
 	}

@@ -144,8 +144,8 @@ func poolingScale(e *sft.Explanation) scale {
 		Equal: 1 / float64(len(e.Pooling))}
 }
 
-// of maps a weight linearly from [Least, Largest] to [0, 1].
-func (s scale) of(weight float32) float64 {
+// fraction maps a weight linearly from [Least, Largest] to [0, 1].
+func (s scale) fraction(weight float32) float64 {
 	if s.Largest <= s.Least {
 		return 0
 	}

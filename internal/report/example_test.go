@@ -112,7 +112,7 @@ func TestPicture(t *testing.T) {
 	if r, g, b := colorAt(0, 77); r != 77 || g != 77 || b != 77 {
 		t.Errorf("pixel 77 of the input is %d %d %d, want grey 77", r, g, b)
 	}
-	if r, _, b := colorAt(1, 0); r != uint32(sampledColor.R) || b != uint32(sampledColor.B) { // the token with the largest mass
+	if r, _, b := colorAt(1, 0); r != uint32(sampledColor.R) || b != uint32(sampledColor.B) { // largest mass
 		t.Errorf("sampled pixel 0 has red %d, blue %d, want sampledColor", r, b)
 	}
 	if r, _, b := colorAt(1, 1); r != b {

@@ -72,7 +72,7 @@ func newPicture(tokens []int32, side int, e *sft.Explanation, s scale) (*picture
 	}
 	part := make([]float64, len(tokens))
 	for i, w := range e.Pooling {
-		part[i] = s.of(w)
+		part[i] = s.fraction(w)
 	}
 	return p, add("pooling weights", poolingColor, part)
 }

@@ -56,7 +56,7 @@ func newFeaturedView(c *sft.Config, e *Example) sequenceView {
 	}
 	marks := make([]float64, v.Length)
 	for i, w := range x.Pooling {
-		marks[i] = v.Pooling.of(w)
+		marks[i] = v.Pooling.fraction(w)
 	}
 	add("pooling weights", poolingInk, marks)
 	v.Drawing = d

@@ -29,7 +29,7 @@ func TestDrawings(t *testing.T) {
 	shades := func(panel int) int {
 		return strings.Count(string(view.Drawing.Panels[panel].Scene.Inline()), ` opacity="`)
 	}
-	if shades(0) == 0 || shades(1) != 1 { // farther points are lighter; a token with a fifth of the largest mass is lighter
+	if shades(0) == 0 || shades(1) != 1 { // far points and tokens of small mass are lighter
 		t.Errorf("got %d shades of nearness and %d of mass", shades(0), shades(1))
 	}
 	plane, near := seen([][]float32{{0, 0, 0}, {0, 0, 1}, {0, -3, 0}, {0, 3, 0}}, [3]int{0, 1, 2})

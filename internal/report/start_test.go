@@ -10,7 +10,7 @@ import (
 
 // TestTrainingTime checks that the times of all programs that computed a run are added up.
 func TestTrainingTime(t *testing.T) {
-	metrics := func(seconds ...float64) *train.Metrics { // a line every 10 steps, and an evaluation one second after the last line
+	metrics := func(seconds ...float64) *train.Metrics { // a line every 10 steps, an evaluation after 1 s
 		m := &train.Metrics{}
 		for i, s := range seconds {
 			m.Train = append(m.Train, train.StepReport{Step: 10 * (i + 1), Seconds: s})

@@ -75,7 +75,7 @@ func styleOf(from, to int, e *sft.Explanation, s scale, sampled map[int][]mass) 
 			line = max(line, 0.3+0.7*m.share)
 		}
 	}
-	style := fmt.Sprintf("background:%s", shade("pooling", 0.75*s.of(weight)))
+	style := fmt.Sprintf("background:%s", shade("pooling", 0.75*s.fraction(weight)))
 	if line > 0 {
 		style += fmt.Sprintf(";border-bottom-color:%s", shade("sampled", line))
 	}

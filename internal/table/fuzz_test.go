@@ -27,7 +27,7 @@ func walk(t *testing.T, path string, o Options) {
 			return
 		}
 		if row.Line <= last || row.Err == nil && len(row.Values) != len(o.Columns) {
-			t.Fatalf("line %d after %d: %d values, want %d, %v", row.Line, last, len(row.Values), len(o.Columns), row.Err)
+			t.Fatalf("line %d after %d: %d of %d values, %v", row.Line, last, len(row.Values), len(o.Columns), row.Err)
 		}
 		last = row.Line
 	}

@@ -137,9 +137,9 @@ func newHFClasses(features map[string]json.RawMessage) hfClasses {
 // keyHF is the metadata key that has the features of a data set.
 const keyHF = "huggingface"
 
-// classesSaid parses the metadata value of keyHF: {"info": {"features": {"label": {"names": […],
+// parseHFClasses parses the metadata value of keyHF: {"info": {"features": {"label": {"names": […],
 // "_type": "ClassLabel"}}}}.
-func classesSaid(text string) hfClasses {
+func parseHFClasses(text string) hfClasses {
 	var said struct {
 		Info struct {
 			Features map[string]json.RawMessage `json:"features"`

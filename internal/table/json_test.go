@@ -250,7 +250,8 @@ func FuzzJSONList(f *testing.F) {
 			var row Row
 			want.read(&row, value)
 			if fmt.Sprint(row.Values) != fmt.Sprint(rows[i].Values) || (row.Err == nil) != (rows[i].Err == nil) {
-				t.Errorf("value %d of %q: got %v %v, want %v %v", i, text, rows[i].Values, rows[i].Err, row.Values, row.Err)
+				t.Errorf("value %d of %q: got %v %v, want %v %v", i, text, rows[i].Values, rows[i].Err,
+					row.Values, row.Err)
 			}
 		}
 	})

@@ -51,7 +51,7 @@ func newParquet(path string, o Options) (_ *records, err error) {
 	}()
 	defer func() {
 		if p := recover(); p != nil { // errors that the checks below have not found
-			err = fmt.Errorf("the file is damaged%s", said(p))
+			err = fmt.Errorf("the file is damaged%s", panicText(p))
 		}
 	}()
 	g := &groups{plain: plainFile{file: f}, progress: o.Progress, memory: &allocator{limit: max(maxPage, 4*o.MaxField)}}
@@ -151,7 +151,7 @@ func (g *groups) open() error {
 			seq.KeyLabelNames}, kv.Key) && !slices.Contains(keys, kv.Key):
 			keys, texts = append(keys, kv.Key), append(texts, *kv.Value)
 		case kv.Key == keyHF:
-			g.classes = classesSaid(*kv.Value)
+			g.classes = parseHFClasses(*kv.Value)
 		case kv.Key == "ARROW:schema":
 			schema, _ := base64.StdEncoding.DecodeString(*kv.Value)
 			hidden = bytes.Contains(schema, []byte(seq.KeyFirstTokenID))
@@ -188,7 +188,7 @@ func (g *groups) typed(fields []arrow.Field) []arrow.Field {
 		case *parquetschema.TimestampLogicalType:
 			if t, ok := fields[i].Type.(*arrow.TimestampType); ok {
 				zone := ""
-				if logical.IsAdjustedToUTC() || logical.IsFromConvertedType() { // older files do not specify a time zone
+				if logical.IsAdjustedToUTC() || logical.IsFromConvertedType() { // older files lack the flag
 					zone = "UTC"
 				}
 				fields[i].Type = &arrow.TimestampType{Unit: t.Unit, TimeZone: zone}
@@ -323,7 +323,7 @@ func parquetRowsOf(path string) (rows int64, err error) {
 	defer f.Close()
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("the file is damaged%s", said(p))
+			err = fmt.Errorf("the file is damaged%s", panicText(p))
 		}
 	}()
 	g := &groups{plain: plainFile{file: f}, memory: &allocator{limit: maxPage}}

@@ -96,18 +96,18 @@ func (r *records) nameClasses(c hfClasses, asked []string) {
 	r.typed = slices.DeleteFunc(r.typed, func(name string) bool { return c.labels[name] != nil })
 }
 
-// Said returns the value of a key in the metadata of the file's schema.
-func (r *records) Said(key string) (text string, ok bool) { return r.metadata.GetValue(key) }
+// MetadataValue returns the value of a key in the metadata of the file's schema.
+func (r *records) MetadataValue(key string) (text string, ok bool) { return r.metadata.GetValue(key) }
 
-// SaidNames sets names to the JSON list that the metadata of a table's file have for a key, if any.
-func SaidNames(t Reader, path, key string, names *[]string) error {
-	said, ok := t.(interface {
-		Said(key string) (string, bool)
+// MetadataNames sets names to the JSON list that the metadata of a table's file have for a key, if any.
+func MetadataNames(t Reader, path, key string, names *[]string) error {
+	table, ok := t.(interface {
+		MetadataValue(key string) (string, bool)
 	})
 	if !ok {
 		return nil
 	}
-	text, ok := said.Said(key)
+	text, ok := table.MetadataValue(key)
 	if !ok {
 		return nil
 	}
@@ -120,8 +120,8 @@ func SaidNames(t Reader, path, key string, names *[]string) error {
 // Columns returns the names of all columns.
 func (r *records) Columns() []string { return r.columns }
 
-// said returns the text of a panic value, or "" for a runtime error.
-func said(p any) string {
+// panicText returns the text of a panic value, or "" for a runtime error.
+func panicText(p any) string {
 	if _, ok := p.(runtime.Error); ok {
 		return ""
 	}
@@ -133,7 +133,7 @@ func (r *records) Next(row *Row) (err error) {
 	// Arrow uses some sizes in a file without checking them.
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("%s: behind row %d: the file is damaged%s", r.name, r.row, said(p))
+			err = fmt.Errorf("%s: behind row %d: the file is damaged%s", r.name, r.row, panicText(p))
 		}
 	}()
 	for r.record == nil || r.at == int(r.record.NumRows()) {

@@ -85,7 +85,7 @@ func (r *shardsReader) Columns() []string { return r.columns }
 func (r *shardsReader) Next(row *Row) error {
 	err := r.chain.read(row)
 	if err == nil && len(row.Values) == len(r.options.Columns) { // also if a value of the row has an error
-		for i := range len(r.at) + len(r.splitAt) + len(r.options.Columns) { // ascending, because each insertion moves later values
+		for i := range len(r.at) + len(r.splitAt) + len(r.options.Columns) { // ascending: insertions move later values
 			if slices.Contains(r.at, i) {
 				row.insert([]int{i}, r.shard)
 			} else if slices.Contains(r.splitAt, i) {

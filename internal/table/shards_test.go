@@ -132,7 +132,8 @@ func TestProgressOfBytes(t *testing.T) {
 			reported += n
 		}})
 		if err != nil || reported != info.Size() || len(rows) > 1000 && info.Size() > 200000 && calls < 3 {
-			t.Errorf("%s: got %d of %d bytes in %d calls for %d rows, %v", path, reported, info.Size(), calls, len(rows), err)
+			t.Errorf("%s: got %d of %d bytes in %d calls for %d rows, %v", path, reported, info.Size(), calls,
+				len(rows), err)
 		}
 	}
 }

@@ -173,7 +173,7 @@ func TestStored(t *testing.T) {
 			}
 			for row := range want {
 				if arrow.TypeEqual(types[name].Type, b.Type) && got[row][i].Stored != want[row][i].Stored {
-					t.Errorf("%s: %s: got the bytes % x, want % x", format, a.Type, got[row][i].Stored, want[row][i].Stored)
+					t.Errorf("%s: %s: got % x, want % x", format, a.Type, got[row][i].Stored, want[row][i].Stored)
 				}
 				if got[row][i].Text != want[row][i].Text || got[row][i].Null != want[row][i].Null {
 					t.Errorf("%s: %s: got %v, want %v", format, a.Type, got[row][i], want[row][i])
