@@ -12,9 +12,9 @@ import (
 	"github.com/sftseq/sftseq/internal/source"
 )
 
-// eachFile calls read for every file of a directory, or of a tar archive, plain or compressed by
-// gzip, with its name relative to the root and / as the separator. The files of an archive come in
-// any order.
+// eachFile calls read for every file of a directory or of a tar archive, which may be compressed by
+// gzip. A file's name is relative to the root, with / as the separator. The files of an archive are
+// in any order.
 func eachFile(ctx context.Context, from string, progress func(bytes int64),
 	read func(name string, r io.Reader) error) error {
 	whole, err := isDir(from)
@@ -63,8 +63,8 @@ func eachMember(ctx context.Context, from string, progress func(bytes int64),
 	}
 }
 
-// SizeBelow returns the number of bytes of a file or of all files below a directory, for progress
-// reports; 0 if it is unknown.
+// SizeBelow returns the number of bytes of a file, or of all files below a directory, for progress
+// reports. It returns 0 if the size is unknown.
 func SizeBelow(from string) (bytes int64) {
 	filepath.WalkDir(from, func(_ string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.Type().IsRegular() {
@@ -72,7 +72,7 @@ func SizeBelow(from string) (bytes int64) {
 				bytes += info.Size()
 			}
 		}
-		return nil // reading it later reports the error
+		return nil // reading the file later reports the error
 	})
 	return bytes
 }

@@ -25,7 +25,7 @@ func tarOf(t testing.TB, members []member) []byte {
 	w := tar.NewWriter(&out)
 	for _, m := range members {
 		if err := w.WriteHeader(&tar.Header{Name: m.name, Mode: 0o600, Size: int64(len(m.text))}); err != nil {
-			return nil // such a member cannot be in an archive
+			return nil // an archive cannot hold this member
 		}
 		io.WriteString(w, m.text)
 	}
@@ -33,8 +33,8 @@ func tarOf(t testing.TB, members []member) []byte {
 	return out.Bytes()
 }
 
-// FuzzReviews checks that reviews are the same for any order of files in an archive, and each
-// review is in one split, with its text and its class.
+// FuzzReviews checks that the order of files in an archive does not change the imported reviews.
+// Each review is in one split, with its text and its class.
 func FuzzReviews(f *testing.F) {
 	var whole strings.Builder
 	for name, text := range reviews() {
@@ -84,7 +84,7 @@ func FuzzReviews(f *testing.F) {
 		slices.Reverse(back)
 		again, wrong := read(t, back)
 		if (err == nil) != (wrong == nil) || fmt.Sprint(splits) != fmt.Sprint(again) {
-			t.Fatalf("%v, %v; in reverse order %v, %v", splits, err, again, wrong)
+			t.Fatalf("splits %v, error %v; with the files in reverse order %v, %v", splits, err, again, wrong)
 		}
 		for name, rows := range splits {
 			for _, e := range rows {
@@ -94,22 +94,24 @@ func FuzzReviews(f *testing.F) {
 				})
 				if at < 0 || (name == "test") != strings.HasPrefix(e.ID, "test/") ||
 					(e.Label == 1) != strings.Contains(e.ID, "/pos/") {
-					t.Fatalf("%s: %s, label %d, text %q", name, e.ID, e.Label, bytesOf(e.A))
+					t.Fatalf("split %s has review %s with label %d and text %q, which is not in the archive", name,
+						e.ID, e.Label, bytesOf(e.A))
 				}
 			}
 		}
 	})
 }
 
-// FuzzArchive checks that for any archive, its members are read to their ends in bounded memory, or
-// an error names it. Headers get valid checksums so that the fuzzer gets past them.
+// FuzzArchive checks that reading any archive needs bounded memory, and that an error names the
+// archive. It writes valid checksums into the headers, so that the fuzzer reaches the code behind
+// the checksum.
 func FuzzArchive(f *testing.F) {
 	small := tarOf(f, []member{{"docs/a.txt", "one"}, {"docs/b.txt", strings.Repeat("two ", 300)},
 		{"train/pos/0_9.txt", "three"}, {"train/urls_pos.txt", "u\n"}})
 	f.Add(small, true)
 	f.Add([]byte(compress(string(small))), false)
 	f.Add(small[:700], true)
-	var sparse bytes.Buffer // its header claims more data than there is
+	var sparse bytes.Buffer // a header that states more data than the archive has
 	w := tar.NewWriter(&sparse)
 	must.Succeed(f, w.WriteHeader(&tar.Header{Name: "docs/c.txt", Mode: 0o600, Size: 600, Format: tar.FormatGNU}))
 	sparse.Write(make([]byte, 1024))
@@ -128,7 +130,7 @@ func FuzzArchive(f *testing.F) {
 		}
 		for id, text := range documents {
 			if len(text) > maxPair {
-				t.Fatalf("%q has %d bytes", id, len(text))
+				t.Fatalf("document %q has %d bytes, more than the maximum", id, len(text))
 			}
 		}
 		data := imdb{from: path, films: map[bool][]string{}}
@@ -138,13 +140,13 @@ func FuzzArchive(f *testing.F) {
 		}
 		for _, r := range data.reviews {
 			if len(r.text) == 0 || len(r.text) > maxReview || r.number < 0 {
-				t.Fatalf("%q: %d bytes, number %d", r.file, len(r.text), r.number)
+				t.Fatalf("review %q has %d bytes and the number %d", r.file, len(r.text), r.number)
 			}
 		}
 	})
 }
 
-// withChecksums writes valid checksums into the headers.
+// withChecksums returns the archive with valid checksums in its headers.
 func withChecksums(archive []byte) []byte {
 	out := bytes.Clone(archive)
 	for block := range slices.Chunk(out, 512) {

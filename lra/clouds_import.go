@@ -15,14 +15,14 @@ import (
 // tasks without a validation split.
 const cloudsForValidation = 0.1
 
-// convertModelNet reads ModelNet40 in its release as points.
+// convertModelNet converts the release of ModelNet40 that consists of points.
 func convertModelNet(ctx context.Context, spec seq.Spec, from, dir string,
 	options ConvertOptions) (*seq.Dataset, error) {
 	return convertClouds(ctx, spec, from, dir, options, []string{cloud.ModelNetClasses},
 		cloud.Options{ValPart: cloudsForValidation})
 }
 
-// convertShapeNetPart reads ShapeNetPart, which has a validation split.
+// convertShapeNetPart converts ShapeNetPart, whose release includes a validation split.
 func convertShapeNetPart(ctx context.Context, spec seq.Spec, from, dir string,
 	options ConvertOptions) (*seq.Dataset, error) {
 	files := []string{cloud.ShapeNetCategories}
@@ -32,7 +32,7 @@ func convertShapeNetPart(ctx context.Context, spec seq.Spec, from, dir string,
 	return convertClouds(ctx, spec, from, dir, options, files, cloud.Options{Parts: true, Drawn: true})
 }
 
-// convertClouds reads a directory of shapes with files that list the classes and splits.
+// convertClouds converts a directory of shapes, in which files list the classes and the splits.
 func convertClouds(ctx context.Context, spec seq.Spec, from, dir string, options ConvertOptions, lists []string,
 	o cloud.Options) (*seq.Dataset, error) {
 	if options.Split != "" {

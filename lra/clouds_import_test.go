@@ -12,8 +12,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// modelNetFolder writes the layout of ModelNet40 with a number of lamps for training and one for
-// the test.
+// modelNetFolder writes a directory with the layout of ModelNet40 and returns its path. It has the
+// given number of training lamps and one test lamp.
 func modelNetFolder(t *testing.T, lamps int) string {
 	from := t.TempDir()
 	write := func(name, text string) {
@@ -35,21 +35,22 @@ func modelNetFolder(t *testing.T, lamps int) string {
 	return from
 }
 
-// TestCloudsForValidation checks that about a tenth of the training shapes, and no test shape, are
-// for validation.
+// TestCloudsForValidation checks that the validation split gets about a tenth of the training
+// shapes and no test shape.
 func TestCloudsForValidation(t *testing.T) {
 	d, err := ModelNet40.Convert(context.Background(), modelNetFolder(t, 400), t.TempDir(), ConvertOptions{Points: 1})
 	must.Succeed(t, err)
 	s := d.Manifest.Splits
-	// Of 400 draws at 0.1, 40 are expected; the standard deviation is 6.
+	// The expected number of validation shapes is 40 with a standard deviation of 6.
 	if s["train"].Rows+s["val"].Rows != 400 || s["val"].Rows < 28 || s["val"].Rows > 52 || s["test"].Rows != 1 {
-		t.Errorf("%d rows for training, %d for validation, %d for the test", s["train"].Rows,
+		t.Errorf("%d training rows, %d validation rows, %d test rows; want 400 in total, about 40 and 1",
+			s["train"].Rows,
 			s["val"].Rows, s["test"].Rows)
 	}
 }
 
-// TestOfficialFiles checks that a nonexistent file is reported as missing; another failure has the
-// system's reason.
+// TestOfficialFiles checks that the error for a nonexistent official file states that it is
+// missing, and that another error states the system's reason.
 func TestOfficialFiles(t *testing.T) {
 	convert := func(task *Task, from string) error {
 		_, err := task.Convert(context.Background(), from, t.TempDir(), ConvertOptions{Points: 1})
@@ -66,7 +67,7 @@ func TestOfficialFiles(t *testing.T) {
 		t.Error(err)
 	}
 	shapes := t.TempDir()
-	for _, name := range []string{cloud.ShapeNetCategories, "train_test_split"} { // the latter should be a directory
+	for _, name := range []string{cloud.ShapeNetCategories, "train_test_split"} { // writes a file train_test_split, where the importer expects a directory
 		must.Succeed(t, os.WriteFile(filepath.Join(shapes, name), []byte("Mug\t1\n"), 0o666))
 	}
 	if err := convert(ShapeNetPart, shapes); err == nil ||

@@ -6,9 +6,9 @@ import (
 )
 
 // cloudPresets returns the presets of a task of point clouds. The published configurations differ
-// in the fraction of tokens that sampling drops and in the head. One of them is rotation invariant:
-// it reads only distances between points. The small model is trained for the given number of
-// epochs.
+// in the fraction of tokens that sampling drops and in the head. One published configuration is
+// rotation invariant: it reads only distances between points. The small model is trained for the
+// given number of epochs.
 func cloudPresets(epochs int, dropToken float64, head func(*sft.Config)) []*Preset {
 	paper := with(featured(8, 256, 256, dropToken, 0.1), head)
 	return []*Preset{{
@@ -29,8 +29,10 @@ func cloudPresets(epochs int, dropToken float64, head func(*sft.Config)) []*Pres
 	}}
 }
 
-// maximum sets the published head of ModelNet40: the maximum of each channel over a sample.
+// maximum sets the published head of ModelNet40, which takes the maximum of each channel over
+// sampled tokens.
 func maximum(c *sft.Config) { c.Pooling, c.PoolingSamples = config.MaxPooling, 512 }
 
-// eachPoint changes nothing: tasks that tag points have no pooling.
+// eachPoint is the head of tasks that tag points. It changes nothing, as these tasks have no
+// pooling.
 func eachPoint(*sft.Config) {}

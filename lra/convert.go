@@ -8,13 +8,13 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// rows are the rows of an importer, to the end or to an error.
+// rows is a sequence of rows with their errors. It ends after an error.
 type rows = iter.Seq2[seq.Example, error]
 
-// errStopped ends reading when no more rows are wanted.
+// errStopped ends reading when the caller of rowsOf stops the iteration.
 var errStopped = errors.New("no more rows are wanted")
 
-// rowsOf returns the rows that read produces, followed by its error.
+// rowsOf returns the rows that read passes to its callback, followed by read's error.
 func rowsOf(read func(row func(seq.Example) error) error) rows {
 	return func(yield func(seq.Example, error) bool) {
 		err := read(func(e seq.Example) error {
@@ -29,14 +29,14 @@ func rowsOf(read func(row func(seq.Example) error) error) rows {
 	}
 }
 
-// splitFile is a split and its file.
+// splitFile is the name of a split and of its file.
 type splitFile struct{ split, file string }
 
-// importer reads the rows of a file.
+// importer returns the rows of a file.
 type importer func(path string) rows
 
-// convertFiles makes a data set from a directory with a file for each split, plain or compressed,
-// or adds a single file as a split to an existing data set.
+// convertFiles converts a directory with a file for each split, plain or compressed, to a data set.
+// If from is a single file, convertFiles adds it as a split to the data set in dir.
 func convertFiles(spec seq.Spec, from, dir string, options ConvertOptions, files []splitFile,
 	read importer) (*seq.Dataset, error) {
 	whole, err := isDir(from)
@@ -68,13 +68,13 @@ func convertFiles(spec seq.Spec, from, dir string, options ConvertOptions, files
 	return writeFiles(b, options, found, read)
 }
 
-// errSplitOfDirectory returns the error for a split named for a directory, whose files determine
-// the splits.
+// errSplitOfDirectory returns the error for a split name given with a directory, whose files
+// determine the splits.
 func errSplitOfDirectory(dir, split string) error {
 	return fmt.Errorf("%s: a split is only stated for a single file, found %q for a directory", dir, split)
 }
 
-// convertFile adds a file as a split to a data set that may have other splits.
+// convertFile converts a file and adds it as a split to a data set, which may have other splits.
 func convertFile(spec seq.Spec, from, dir string, options ConvertOptions, read importer) (*seq.Dataset, error) {
 	split := options.Split
 	if split == "" {
@@ -104,7 +104,7 @@ func writeFiles(b *seq.DatasetBuilder, options ConvertOptions, files []splitFile
 	return b.Finish(provenance)
 }
 
-// writeSplit writes a split.
+// writeSplit writes rows as a split.
 func writeSplit(b *seq.DatasetBuilder, name string, read rows) error {
 	out, err := b.Split(name)
 	if err != nil {
@@ -122,7 +122,7 @@ func writeSplit(b *seq.DatasetBuilder, name string, read rows) error {
 	return out.Close()
 }
 
-// limit returns the next n rows; fewer rows are an error.
+// limit returns the next n rows. It yields an error if there are fewer.
 func limit(next func() (seq.Example, error, bool), n int) rows {
 	return func(yield func(seq.Example, error) bool) {
 		for i := range n {
@@ -137,7 +137,7 @@ func limit(next func() (seq.Example, error, bool), n int) rows {
 	}
 }
 
-// counted reports the number of rows to progress.
+// counted returns the same rows, and reports their number to progress.
 func counted(read rows, progress func(int64)) rows {
 	return func(yield func(seq.Example, error) bool) {
 		for e, err := range read {

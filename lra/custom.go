@@ -14,25 +14,26 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// CustomName is the name of the task that [Custom] makes.
+// CustomName is the name of the task that [Custom] returns.
 const CustomName = "custom"
 
-// Custom returns the task of a user's data set. It follows from the manifest, and its only preset
-// is chosen by the manifest.
+// Custom returns the task of a user's data set. Its kind, tokenizer and labels are those of the
+// manifest. Its only preset is chosen for the data.
 func Custom(m *seq.Manifest) *Task { return CustomRun(m, RunFlags{}) }
 
-// RunFlags are the flags that affect the settings of [CustomRun]. A zero leaves the choice to the
-// data.
+// RunFlags are the flags that affect the settings of [CustomRun]. A zero means that the data
+// determine the value.
 type RunFlags struct {
-	InputWindow int // tokens read per row
+	InputWindow int // maximum number of tokens read per row
 	Batch       int
 	Epochs      int
-	Steps       int    // instead of Epochs
+	Steps       int    // number of steps, instead of Epochs
 	Schedule    string // one of [train.Schedules]
 }
 
-// CustomRun is [Custom] for a run with flags: epochs, batch, convolutions, schedule and evaluations
-// depend on the tokens that the model reads and on the length of the run.
+// CustomRun returns the task of [Custom] for a run with flags. Epochs, batch, convolutions,
+// schedule and evaluations depend on the number of tokens that the model reads and on the length of
+// the run.
 func CustomRun(m *seq.Manifest, f RunFlags) *Task {
 	return &Task{
 		Name:        CustomName,
@@ -45,31 +46,31 @@ func CustomRun(m *seq.Manifest, f RunFlags) *Task {
 	}
 }
 
-// The constants of the settings for users' data. They were chosen on the validation splits of seven
-// data sets: docs/adr/0017-settings-from-the-data.md lists the experiments, and docs/results.md the
-// accuracy on pairs of words.
+// Constants of the settings for users' data. They were chosen on the validation splits of seven
+// data sets. docs/adr/0017-settings-from-the-data.md lists the experiments, and docs/results.md the
+// accuracy on pairs of texts.
 const (
 	maxSteps       = 15000
-	tokensOfRun    = 200e6 // half an hour on two cores
-	tokensCompared = 60e6  // for pairs of words, which use a wider model
-	tokensHeard    = 100e6 // for audio samples, whose convolutions cost more
-	fewRows        = 20000 // smaller training splits are soon overfitted
+	tokensOfRun    = 200e6 // tokens per run: half an hour on two cores
+	tokensCompared = 60e6  // tokens per run for pairs of texts in words, which use a wider model
+	tokensHeard    = 100e6 // tokens per run for audio samples, whose convolutions cost more
+	fewRows        = 20000 // training splits with fewer rows are soon overfitted
 	minEpochs      = 2
 	maxEpochs      = 60
-	maxVaried      = 100  // epochs, if noise varies the rows in each
-	evaluations    = 15   // per run
-	warmupSteps    = 100  // for runs of at least ten times this number
-	finalRate      = 0.1  // for an exponential decay, as a fraction of the peak rate
-	longRow        = 2048 // tokens
+	maxVaried      = 100  // maximum epochs if noise varies the rows in each epoch
+	evaluations    = 15   // evaluations per run
+	warmupSteps    = 100  // warmup steps for runs of at least ten times this number
+	finalRate      = 0.1  // final rate of an exponential decay, as a fraction of the peak rate
+	longRow        = 2048 // a long row has more tokens
 )
 
-// ownData is customPreset with safeguards for users' data: a rate that follows the length of the
-// run, selection of the model with the least loss among those of about the best accuracy, early
-// stopping, and calibrated probabilities.
+// ownData returns customPreset's preset with safeguards for users' data. The learning rate decays
+// over the length of the run, and training stops early. Among models of about the best accuracy,
+// the model with the least loss is saved. Its probabilities are calibrated.
 func ownData(m *seq.Manifest, f RunFlags) *Preset {
 	p := customPreset(m, f)
 	s := &p.Settings
-	if rows := int(m.Splits["val"].Rows); f.Epochs > 0 || f.Steps > 0 { // few evaluations in a short run
+	if rows := int(m.Splits["val"].Rows); f.Epochs > 0 || f.Steps > 0 { // a short run has few evaluations
 		s.EvalEvery = max(s.EvalEvery, rows/s.Batch)
 	}
 	if !s.FollowsEnd() && f.Schedule == "" {
@@ -86,11 +87,12 @@ func ownData(m *seq.Manifest, f RunFlags) *Preset {
 	return p
 }
 
-// customPreset chooses many small batches, which train better than few large ones, within half an
-// hour on two cores. It samples as many tokens as a short row has, uses a decaying rate, mostly
-// down to a tenth, and dropout for few rows. Tokens are also sampled at random outside of training:
-// the best ones by score may all be the same token, such as the loudest samples of a sound, and a
-// model that was trained on random samples then predicts wrong classes.
+// customPreset returns a preset for the data whose training takes about half an hour on two cores.
+// It uses many small batches, which train better than few large batches. The number of sampled
+// tokens is about the length of a short row. The learning rate decays, usually to a tenth, and
+// small training splits get dropout. Evaluation also samples tokens at random: the tokens with the
+// best scores may all be equal, such as the loudest samples of a sound. A model that was trained on
+// random samples then predicts wrong classes.
 func customPreset(m *seq.Manifest, f RunFlags) *Preset {
 	train := m.Splits["train"]
 	if w := int64(f.InputWindow); w > 0 {
@@ -123,7 +125,7 @@ func customPreset(m *seq.Manifest, f RunFlags) *Preset {
 		SetSchedule(&s, f.Schedule)
 	}
 	c.SamplerNoise = "always"
-	if m.EdgeFeatureNames != nil { // an unsampled node would be missing as a neighbour
+	if m.EdgeFeatureNames != nil { // a node that is not sampled would be missing as a neighbour
 		for most := int(train.Lengths.P95); c.NumSampledTokens < min(64, most); {
 			c.NumSampledTokens *= 2
 		}
@@ -134,8 +136,7 @@ func customPreset(m *seq.Manifest, f RunFlags) *Preset {
 	if !unordered(m) {
 		c.Convolutions = neighbours(m.Tokenizer, length)
 	}
-	// Features with numbers as targets are sums of measurements, which a model without some of its
-	// channels gets wrong.
+	// A regression on features adds up measurements. Dropout would remove some of the terms.
 	if train.Rows < fewRows && (m.FeatureNames == nil || m.Task != seq.Regression) {
 		c.EmbeddingDropout, c.FeedForward = 0.1, 0.2
 	}
@@ -153,11 +154,11 @@ func customPreset(m *seq.Manifest, f RunFlags) *Preset {
 		s.DecayRate = math.Pow(finalRate, float64(s.StepSize)/float64(s.Epochs))
 	}
 	s.EvalEvery = max(1, stepsOf(&s, train.Rows)/evaluations)
-	s.LogEvery = 20 // a run may have few steps
+	s.LogEvery = 20 // a run may have only a few steps
 	return &Preset{Name: "quick", Description: DescribeRun(&c, &s), Config: c, Settings: s}
 }
 
-// stepsOf returns the number of steps of a run on the given number of rows.
+// stepsOf returns the number of steps of a run with the given number of training rows.
 func stepsOf(s *train.Settings, rows int64) int {
 	if s.Steps > 0 {
 		return s.Steps
@@ -165,9 +166,10 @@ func stepsOf(s *train.Settings, rows int64) int {
 	return s.Epochs * int(math.Ceil(max(1, float64(rows))/float64(s.Batch)))
 }
 
-// pairsOfWords sets up a comparison of two texts. The words that they share decide most, as in a
-// cosine of bags of words. The model is therefore one wide layer whose branches begin at zero, so
-// that the initial embedding of a text is the mean of its word embeddings.
+// pairsOfWords changes the settings for pairs of texts in words. The words that both texts share
+// matter most, as for the cosine of two bags of words. The model therefore has one wide layer whose
+// branches begin at zero, so that the initial embedding of a text is the mean of its word
+// embeddings.
 func pairsOfWords(c *sft.Config, s *train.Settings) {
 	*c = encoder(1, 256, 256, 16)
 	c.ResidualScale = true
@@ -175,8 +177,8 @@ func pairsOfWords(c *sft.Config, s *train.Settings) {
 	fallsToNothing(s)
 }
 
-// spectra sets up audio spectra. A sound keeps its class when some spectra are missing or wrong, so
-// noise augments small data sets.
+// spectra changes the settings for audio spectra. A sound keeps its class when some spectra are
+// missing or wrong, so the settings add such noise to augment small data sets.
 func spectra(c *sft.Config, s *train.Settings) {
 	c.NumLayers = 3
 	s.TokenDeletion, s.TokenReplacement = 0.3, 0.15
@@ -184,7 +186,7 @@ func spectra(c *sft.Config, s *train.Settings) {
 	fallsToNothing(s)
 }
 
-// samples sets up audio samples, which are levels.
+// samples changes the settings for audio samples, whose ids are levels.
 func samples(c *sft.Config, s *train.Settings) {
 	c.NumLayers, c.NumSampledTokens = 3, 16
 	s.TokenDeletion, s.TokenReplacement = 0.02, 0.05
@@ -193,33 +195,34 @@ func samples(c *sft.Config, s *train.Settings) {
 }
 
 // unordered reports whether the tokens are points or nodes, whose order has no meaning. Other
-// features are those of the steps of a time series.
+// tokens with features are the steps of a time series.
 func unordered(m *seq.Manifest) bool {
 	return m.EdgeFeatureNames != nil || seq.Points(m.FeatureNames) != nil
 }
 
-// features sets up points, which have no neighbours in their order, and nodes, for which a third
-// layer extends the reach over edges.
+// features changes the settings for points and nodes. Convolutions are off, as adjacent tokens are
+// not neighbours. A third layer extends the reach over edges.
 func features(c *sft.Config, s *train.Settings) {
 	c.NumLayers = 3
 	fallsToNothing(s)
 }
 
-// fallsToNothing sets a learning rate that decays along half a cosine from a high value to zero.
+// fallsToNothing sets a high learning rate that decays to zero along half a cosine.
 func fallsToNothing(s *train.Settings) {
 	s.LearningRate = 2e-3
 	SetSchedule(s, "cosine")
 }
 
-// neighbours returns the convolutions with which a layer reads the tokens around each token, and in
-// long rows also distant ones. Words get none, as convolutions did not improve them.
+// neighbours returns the convolutions through which a layer reads the tokens around each token. In
+// long rows they also read distant tokens. It returns none for words, where convolutions did not
+// improve the accuracy.
 func neighbours(tokenizer json.RawMessage, length int) []config.Convolution {
 	switch kind := tokenizers.TypeOf(tokenizer); {
 	case kind == new(tokenizers.Words).Type():
 		return nil
-	case kind == new(tokenizers.AudioVQ).Type(): // from a part of a sound to the adjacent ones
+	case kind == new(tokenizers.AudioVQ).Type(): // reaches from a part of a sound to the adjacent parts
 		return []config.Convolution{{KernelSize: 5, Dilation: 1}, {KernelSize: 5, Dilation: 4}}
-	case kind == new(tokenizers.MuLaw).Type(): // from a period of a voice's formants to several of its pitch
+	case kind == new(tokenizers.MuLaw).Type(): // reaches from a period of a formant to several of the pitch
 		return []config.Convolution{{KernelSize: 9, Dilation: 1}, {KernelSize: 9, Dilation: 4},
 			{KernelSize: 9, Dilation: 16}, {KernelSize: 9, Dilation: 64}}
 	case length > longRow:
@@ -228,7 +231,7 @@ func neighbours(tokenizer json.RawMessage, length int) []config.Convolution {
 	return []config.Convolution{{KernelSize: 7, Dilation: 1}}
 }
 
-// DescribeRun summarises a run's settings in one line.
+// DescribeRun returns a run's settings in one line.
 func DescribeRun(c *sft.Config, s *train.Settings) string {
 	end := fmt.Sprintf("epochs %d", s.Epochs)
 	if s.Steps > 0 {

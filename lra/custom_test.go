@@ -11,7 +11,8 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// TestCustomPreset checks that for any number of rows, the model is valid and the run ends.
+// TestCustomPreset checks the preset for data of every tokenizer and many sizes: the model is
+// valid, and the run has the expected length and settings.
 func TestCustomPreset(t *testing.T) {
 	for _, c := range []struct {
 		rows, length     int64
@@ -40,7 +41,7 @@ func TestCustomPreset(t *testing.T) {
 		if p.Config.NumSampledTokens != c.k || p.Settings.Batch != c.batch || p.Settings.Epochs != c.epochs ||
 			p.Config.FeedForward != c.dropout || p.Config.SamplerNoise != "always" ||
 			config.FormatConvolutions(p.Config.Convolutions) != c.convolutions {
-			t.Errorf("%d rows of %d tokens: %s", c.rows, c.length, p.Description)
+			t.Errorf("%d rows of %d tokens: unexpected preset %s", c.rows, c.length, p.Description)
 		}
 		s := p.Settings
 		if noisy := kind == "audio-vq" || kind == "mulaw"; (s.Schedule == "cosine") != (noisy || pairs) ||
@@ -50,10 +51,10 @@ func TestCustomPreset(t *testing.T) {
 		}
 		if begin := map[string]string{"mulaw": "fourier", "pixel": "fourier",
 			"audio-vq": "codebook"}[kind]; s.EmbeddingInit != begin {
-			t.Errorf("%s: embeddings begin %q, expected %q", c.tokenizer, s.EmbeddingInit, begin)
+			t.Errorf("%s: initial embeddings %q, want %q", c.tokenizer, s.EmbeddingInit, begin)
 		}
 		if p.Config.ResidualScale != pairs || (p.Config.HiddenSize > 64) != pairs {
-			t.Errorf("%s: %+v", c.tokenizer, p.Config)
+			t.Errorf("%s: residual scale and width of %+v, want both only for pairs", c.tokenizer, p.Config)
 		}
 		if s.EvalEvery < 1 || s.Schedule != "cosine" && (s.Schedule != "exponential" || s.FinalRate != 0.1) {
 			t.Errorf("%d rows of %d tokens: schedule %q to %g; evaluations every %d steps", c.rows, c.length,
@@ -63,10 +64,10 @@ func TestCustomPreset(t *testing.T) {
 			t.Errorf("%d rows of %d tokens: patience %d, select %q, temperature scaling %t", c.rows, c.length,
 				s.Patience, s.Select, s.TemperatureScaling)
 		}
-		paper := customPreset(m, RunFlags{}).Settings // the measured settings of the published tasks
+		paper := customPreset(m, RunFlags{}).Settings // settings without the safeguards for users' data
 		if paper.Patience != 0 || paper.TemperatureScaling || paper.Select != "" || !paper.FollowsEnd() &&
 			math.Abs(math.Pow(paper.DecayRate, float64(paper.Epochs/paper.StepSize))-0.1) > 0.02 {
-			t.Errorf("%d rows of %d tokens, of a published task: %+v", c.rows, c.length, paper)
+			t.Errorf("%d rows of %d tokens, without safeguards: settings %+v", c.rows, c.length, paper)
 		}
 		must.Check(t, p.Settings.Validate(), c.rows, "rows of", c.length, "tokens")
 		p.Config.Task, p.Config.VocabSize, p.Config.NumLabels = task, 257, 2
@@ -74,8 +75,8 @@ func TestCustomPreset(t *testing.T) {
 	}
 }
 
-// TestCustomRunFollowsFlags checks that epochs, batch, convolutions, schedule and evaluations
-// follow the number of tokens read and the length of the run.
+// TestCustomRunFollowsFlags checks that CustomRun adapts epochs, batch, convolutions, schedule and
+// evaluations to the number of tokens read and to the length of the run.
 func TestCustomRunFollowsFlags(t *testing.T) {
 	m := &seq.Manifest{Task: seq.Classification, Tokenizer: []byte(`{"type":"byte"}`), Splits: map[string]seq.SplitInfo{
 		"train": {Rows: 4000, Lengths: seq.Quantiles{P50: 6000, P95: 60000, Mean: 15000}}, "val": {Rows: 400}}}
@@ -109,14 +110,14 @@ func TestCustomRunFollowsFlags(t *testing.T) {
 		}
 		if end := math.Pow(s.DecayRate, float64(s.Epochs/max(1, s.StepSize))); c.schedule == "" &&
 			math.Abs(end-0.1) > 0.001 {
-			t.Errorf("%+v: the rate ends at %g of the first", c.flags, end)
+			t.Errorf("%+v: the learning rate ends at %g of its first value, want 0.1", c.flags, end)
 		}
 		must.Check(t, s.Validate(), c.flags)
 	}
 }
 
-// TestCustomFeatures checks that points and nodes get three layers without convolutions and a rate
-// that decays to zero.
+// TestCustomFeatures checks that models of points and nodes get three layers, no convolutions and a
+// learning rate that decays to zero.
 func TestCustomFeatures(t *testing.T) {
 	for _, c := range []struct {
 		task    string
@@ -136,7 +137,8 @@ func TestCustomFeatures(t *testing.T) {
 	}
 }
 
-// TestCustomSeries checks that the steps of a series, unlike points and nodes, get convolutions.
+// TestCustomSeries checks that models of time series get convolutions, unlike models of points and
+// nodes.
 func TestCustomSeries(t *testing.T) {
 	for length, want := range map[int64]string{128: "7", 5000: "15,15:8"} {
 		m := &seq.Manifest{Task: seq.Classification, FeatureNames: []string{"volts"}, Splits: map[string]seq.SplitInfo{

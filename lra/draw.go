@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// drawAhead lets workers draw ahead, in chunks of numbers from first on. The channel yields one
-// channel per chunk, in order, with the draws that were kept. Each worker has its own draw
-// function, from worker.
+// drawAhead starts workers that draw ahead, in chunks of consecutive numbers from first on. The
+// returned channel yields a channel per chunk, in order, with the draws for which the draw function
+// returned true. Each worker gets its own draw function from worker.
 func drawAhead[T any](first uint64, chunk int, worker func() func(n uint64) (T, bool)) (<-chan chan []T, func()) {
 	type job struct {
 		first  uint64

@@ -17,12 +17,12 @@ func FuzzEvaluate(f *testing.F) {
 			return
 		}
 		if value < 0 || value > 9 {
-			t.Fatalf("value %d", value)
+			t.Fatalf("value %d, want 0 to 9", value)
 		}
-		// An expression that the tokenizer accepts has the same value as tokens.
+		// Evaluating the tokens of an expression must give the same value as its text.
 		tokens, _ := tokenizers.ListOps{}.Encode(text)
 		if again, err := new(listOpsMachine).evaluate(tokens); err == nil && again != value {
-			t.Errorf("%d from the text, %d from its tokens", value, again)
+			t.Errorf("the text has the value %d, its tokens %d", value, again)
 		}
 	})
 }
@@ -38,7 +38,7 @@ func FuzzTSV(f *testing.F) {
 		}
 		for _, row := range rows {
 			if value, err := new(listOpsMachine).evaluate(row.tokens); err != nil || value != row.label {
-				t.Errorf("%v: label %d, value %d, %v", row.tokens, row.label, value, err)
+				t.Errorf("%v: label %d, value %d, error %v", row.tokens, row.label, value, err)
 			}
 		}
 	})

@@ -8,30 +8,30 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// A Generator draws the data of a task.
+// Generator draws the data of a task.
 type Generator struct {
-	Usage       string // a short description
+	Usage       string // short description of the data for the help text
 	Description string
-	Example     string      // an example command
+	Example     string      // example command
 	Rule        func() Rule // returns a copy of the default rule
 }
 
-// A Rule determines the rows that are drawn.
+// Rule determines which rows a generator draws.
 type Rule interface {
-	// Options returns the numbers of the rule that are flags of data generate.
+	// Options returns the parameters of the rule that are flags of data generate.
 	Options() []Option
-	// Validate reports a rule that cannot draw any row.
+	// Validate returns an error if the rule cannot draw any row.
 	Validate() error
 
-	// draw yields endless rows for splits with train and val rows, or ends with an error. The rows
-	// for training are nil if they come from the same sequence as the others; the first rows of
-	// others are for validation.
+	// draw returns endless sequences of rows, which end only with an error. Others yields the
+	// validation rows and then the test rows. If training is nil, others yields the training rows
+	// first.
 	draw(ctx context.Context, seed uint64, train, val int) (training, others rows)
-	// provenance returns the manifest's entries about the rule.
+	// provenance returns the entries about the rule for the manifest.
 	provenance() map[string]any
 }
 
-// An Option is a number or a switch of a rule, with the name and the usage of its flag.
+// Option is a number or a switch of a rule, with the name and the usage of its flag.
 type Option struct {
 	Name, Usage string
 	Value       *int  // nil for a switch
@@ -40,16 +40,16 @@ type Option struct {
 
 // GenerateOptions configure Generate.
 type GenerateOptions struct {
-	Train, Val, Test int // rows of each split; a split without rows is not written
+	Train, Val, Test int // rows per split; a split without rows is not written
 	Seed             uint64
-	Rule             Rule              // rule of the task's generator; nil means its default
-	Replace          bool              // replace a complete data set
+	Rule             Rule              // rule of the task's generator; nil means the default rule
+	Replace          bool              // true allows replacing a complete data set
 	Progress         func(rows int64)  // called with the number of added rows; may be nil
 	Provenance       map[string]string // further entries, such as the program's version
 }
 
-// trainDraws is the first draw of a training split with a rule of its own: the same sequence as for
-// the others, but far ahead.
+// trainDraws is the number of the first draw for a training split with a separate rule. It is so
+// large that the draws never overlap those of the other splits.
 const trainDraws = 1 << 40
 
 // Generate writes a complete synthetic data set into the directory dir, one split after the other.

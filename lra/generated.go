@@ -4,11 +4,11 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// GeneratedNames are the names of the generated clouds and graphs.
+// GeneratedNames lists the names of the generated data sets of clouds and graphs.
 var GeneratedNames = []string{Shapes.Name, GraphsName}
 
-// Generated returns the task that [Custom] makes of the data that a generator makes by default,
-// without drawing them, and the specification of their files; nil for other names.
+// Generated returns the task of [Custom] for the default data of a generator, without drawing the
+// data, and the specification of their files. It returns nil for other names.
 func Generated(name string) (*Task, seq.Spec) {
 	var spec seq.Spec
 	var rows, shortest, longest int

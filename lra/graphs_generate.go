@@ -7,17 +7,17 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// GraphsName is the name of the data that [GenerateGraphs] makes.
+// GraphsName is the name of data sets of [GenerateGraphs].
 const GraphsName = "graphs"
 
 // GraphsOptions configure GenerateGraphs.
 type GraphsOptions struct {
-	Train, Val, Test int // graphs of each split; a split without graphs is not written
-	Nodes            int // nodes of the largest graphs; the smallest have half of them
-	Degree           int // average number of undirected edges of a node
+	Train, Val, Test int // graphs per split; a split without graphs is not written
+	Nodes            int // nodes of the largest graphs; the smallest graphs have half of them
+	Degree           int // average number of undirected edges per node
 	Seed             uint64
-	Replace          bool             // replace a complete data set
-	Progress         func(rows int64) // called with the rows added; may be nil
+	Replace          bool             // true allows replacing a complete data set
+	Progress         func(rows int64) // called with the number of added rows; may be nil
 }
 
 // UsualGraphs are the default options.
@@ -26,13 +26,14 @@ var UsualGraphs = GraphsOptions{Train: 2000, Val: 400, Test: 400, Nodes: 32, Deg
 // maxNodes is the maximum number of nodes that a row of a file holds.
 const maxNodes = 1 << 20
 
-// graphClasses lists the labels and the percentage of edges that join nodes of one kind.
+// graphClasses lists the labels, each with the percentage of edges that join two nodes of the same
+// kind.
 var graphClasses = []struct {
 	name  string
 	alike int
 }{{"like", 80}, {"mixed", 50}, {"unlike", 20}}
 
-// Validate reports options that cannot draw any graph.
+// Validate returns an error if the options cannot draw any graph.
 func (o *GraphsOptions) Validate() error {
 	switch {
 	case o.Nodes < 8 || o.Nodes > maxNodes:
@@ -43,15 +44,16 @@ func (o *GraphsOptions) Validate() error {
 	return o.rows().check()
 }
 
-// rows returns the rows that the options describe.
+// rows returns the splits and rows that the options describe.
 func (o *GraphsOptions) rows() *numbered {
 	return &numbered{o.Train, o.Val, o.Test, o.Replace, o.Progress, o.graph}
 }
 
-// GenerateGraphs writes a data set of graphs. Half of a graph's nodes are of one kind, half of the
-// other. The label is how often an edge joins nodes of one kind: mostly (like), every second time
-// (mixed) or seldom (unlike). Neither the nodes without their edges nor the edges without the kinds
-// of their nodes determine the label. A row is a function of the seed, the split and its number.
+// GenerateGraphs writes a data set of graphs. Half of a graph's nodes are of one kind, half of a
+// second kind. The label states how often an edge joins nodes of the same kind: mostly (like), half
+// of the time (mixed) or seldom (unlike). Neither the nodes alone nor the edges without the kinds
+// of their nodes determine the label. A row is a function of the seed, the split and the row's
+// index.
 func GenerateGraphs(ctx context.Context, dir string, o GraphsOptions) (*seq.Dataset, error) {
 	if err := o.Validate(); err != nil {
 		return nil, fmt.Errorf("%s: %w", GraphsName, err)
@@ -70,13 +72,13 @@ func graphsSpec() seq.Spec {
 	return spec
 }
 
-// graph draws the graph with a number.
+// graph returns the graph with the given number.
 func (o *GraphsOptions) graph(number uint64) seq.Example {
 	r := &random{seed: o.Seed}
 	r.begin(number)
 	label := r.below(len(graphClasses))
 	nodes := 2 * (o.Nodes/4 + int(r.below(o.Nodes/2-o.Nodes/4+1)))
-	order := make([]int32, nodes) // the nodes of one kind, then those of the other
+	order := make([]int32, nodes) // nodes of the first kind, then nodes of the second kind
 	for i := range order {
 		j := int(r.below(i + 1))
 		order[i], order[j] = order[j], int32(i)

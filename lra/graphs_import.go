@@ -8,22 +8,22 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// graphFiles lists the files of a directory of graphs.
+// graphFiles lists the splits and files of a directory of graphs.
 var graphFiles = []splitFile{{"train", "train.jsonl"}, {"val", "val.jsonl"}, {"test", "test.jsonl"}}
 
-// convertPeptides reads peptides, whose atoms and bonds have categorical features.
+// convertPeptides converts peptides, whose atoms and bonds have categorical features.
 func convertPeptides(ctx context.Context, spec seq.Spec, from, dir string,
 	options ConvertOptions) (*seq.Dataset, error) {
 	return convertGraphs(ctx, graphlines.Known{Spec: spec, Nodes: atomCategories, Edges: bondCategories}, from, dir,
 		options)
 }
 
-// convertVOC reads superpixels, whose features are numeric.
+// convertVOC converts superpixels, whose features are numeric.
 func convertVOC(ctx context.Context, spec seq.Spec, from, dir string, options ConvertOptions) (*seq.Dataset, error) {
 	return convertGraphs(ctx, graphlines.Known{Spec: spec}, from, dir, options)
 }
 
-// convertGraphs reads a directory of JSON lines, or a single file as one split.
+// convertGraphs converts a directory of JSON lines, or a single file as one split.
 func convertGraphs(ctx context.Context, known graphlines.Known, from, dir string,
 	options ConvertOptions) (*seq.Dataset, error) {
 	known.RandomWalk = options.Walk

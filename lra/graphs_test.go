@@ -9,19 +9,20 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestGraphs checks that the classes differ in the fraction of edges that join nodes of one kind
-// and in nothing else, and the same seed gives the same graphs.
+// TestGraphs checks that the classes have the expected fractions of edges that join nodes of the
+// same kind, and that the numbers of nodes, kinds and edges do not depend on the class. The same
+// seed must give the same graphs.
 func TestGraphs(t *testing.T) {
 	o := GraphsOptions{Train: 150, Test: 3, Nodes: 40, Degree: 4, Seed: 7}
 	d := must.Get(GenerateGraphs(t.Context(), filepath.Join(t.TempDir(), "a"), o))(t)
 	again, err := GenerateGraphs(t.Context(), filepath.Join(t.TempDir(), "b"), o)
 	if err != nil || again.Fingerprint() != d.Fingerprint() {
-		t.Errorf("another fingerprint: %v", err)
+		t.Errorf("the same seed gave another fingerprint; error %v", err)
 	}
 	o.Seed++
 	if other, err := GenerateGraphs(t.Context(), filepath.Join(t.TempDir(), "c"), o); err != nil ||
 		other.Fingerprint() == d.Fingerprint() {
-		t.Errorf("the same fingerprint of another seed: %v", err)
+		t.Errorf("another seed gave the same fingerprint; error %v", err)
 	}
 	f := must.Get(d.Open("train"))(t)
 	defer f.Close()
@@ -30,14 +31,15 @@ func TestGraphs(t *testing.T) {
 		e, err := f.Example(i)
 		n := len(e.Features)
 		if err != nil || n < 20 || n > 40 || len(e.Edges) != 4*n {
-			t.Fatal(n, len(e.Edges), err)
+			t.Fatalf("graph with %d nodes and %d edges, want 20 to 40 nodes and four edges per node; error %v", n,
+				len(e.Edges), err)
 		}
 		sum := float32(0)
 		for _, row := range e.Features {
 			sum += row[0]
 		}
 		if sum != 0 {
-			t.Errorf("graph %d: of one kind there are %v more", i, sum)
+			t.Errorf("graph %d: one kind has %v more nodes than the other, want the same number", i, sum)
 		}
 		seen := map[[2]int32]float32{}
 		for _, edge := range e.Edges {
@@ -49,7 +51,7 @@ func TestGraphs(t *testing.T) {
 		}
 		for ends, length := range seen {
 			if back, ok := seen[[2]int32{ends[1], ends[0]}]; !ok || back != length || ends[0] == ends[1] {
-				t.Fatalf("graph %d: the edge %v does not lead both ways", i, ends)
+				t.Fatalf("graph %d: edge %v has no edge in the opposite direction with the same features", i, ends)
 			}
 		}
 		if len(seen) != len(e.Edges) {
@@ -59,18 +61,19 @@ func TestGraphs(t *testing.T) {
 	}
 	for label, c := range graphClasses {
 		if share := alike[label] / edges[label]; rows[label] < 20 || math.Abs(share-float64(c.alike)/100) > 0.03 {
-			t.Errorf("%s: %d rows, of whose edges %v join nodes of one kind", c.name, rows[label], share)
+			t.Errorf("%s: %d rows with a fraction %v of edges between nodes of the same kind, want at least 20 and %d%%",
+				c.name, rows[label], share, c.alike)
 		}
 	}
 }
 
-// TestGraphsRefused checks that options that cannot draw any graph are an error.
+// TestGraphsRefused checks that GenerateGraphs refuses options that cannot draw any graph.
 func TestGraphsRefused(t *testing.T) {
 	for _, o := range []GraphsOptions{{}, {Train: 1}, {Train: -1, Nodes: 32, Degree: 4}, {Nodes: 32, Degree: 4},
 		{Train: 1, Nodes: 32, Degree: 5}, {Train: 1, Nodes: maxNodes + 1, Degree: 1}} {
 		dir := filepath.Join(t.TempDir(), "data")
 		if d, err := GenerateGraphs(t.Context(), dir, o); err == nil {
-			t.Errorf("%+v: %v", o, d)
+			t.Errorf("options %+v gave the data set %v, want an error", o, d)
 		}
 		must.Fail(t, "", o, "a data set exists")(seq.OpenDataset(dir))
 	}

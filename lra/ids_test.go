@@ -24,8 +24,8 @@ func firstIDs(t *testing.T, d *seq.Dataset, split string) (ids []string) {
 	return ids
 }
 
-// TestImportedIDs checks that the ids of reviews are their files, those of images are file and
-// record.
+// TestImportedIDs checks that the id of a review is its file, and that the id of an image is its
+// file and record number.
 func TestImportedIDs(t *testing.T) {
 	files := map[string]string{"test_batch.bin": batch(3)}
 	for i := range 5 {
@@ -34,7 +34,7 @@ func TestImportedIDs(t *testing.T) {
 	images := must.Get(Image.Convert(context.Background(), folder(t, files), t.TempDir(), ConvertOptions{}))(t)
 	if got := fmt.Sprint(firstIDs(t, images, "val"),
 		firstIDs(t, images, "test")); got != "[data_batch_5.bin:2 data_batch_5.bin:3] [test_batch.bin:0 test_batch.bin:1 test_batch.bin:2]" {
-		t.Errorf("images: %s", got)
+		t.Errorf("ids of images: %s", got)
 	}
 	texts, err := Text.Convert(context.Background(), archive(t, reviews(), "aclImdb/"), t.TempDir(), ConvertOptions{})
 	must.Succeed(t, err)
@@ -42,12 +42,12 @@ func TestImportedIDs(t *testing.T) {
 		seen := map[string]bool{}
 		for _, id := range firstIDs(t, texts, split) {
 			if seen[id] || !regexp.MustCompile(`^`+from+`/(pos|neg)/\d+_\d+\.txt$`).MatchString(id) {
-				t.Errorf("%s: %q", split, id)
+				t.Errorf("split %s: id %q occurs twice or is not a file of the split", split, id)
 			}
 			seen[id] = true
 		}
 	}
 	if ids := firstIDs(t, texts, "test"); len(ids) == 0 || strings.HasPrefix(ids[0], "/") {
-		t.Errorf("%q", ids)
+		t.Errorf("ids of test reviews %q, want relative paths", ids)
 	}
 }

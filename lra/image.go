@@ -7,7 +7,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Image is the task to classify a photograph of CIFAR-10 (Krizhevsky 2009), read as 1,024 gray
+// Image is the task of classifying a photograph of CIFAR-10 (Krizhevsky 2009) from its 1,024 gray
 // pixels, row by row.
 var Image = &Task{
 	Name:        "image",
@@ -32,15 +32,15 @@ test split unless --split says otherwise.`,
 // imageClasses lists the classes in the order of their labels.
 var imageClasses = []string{"airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"}
 
-// imagePixels is the length of an image; its records begin with a label.
+// imagePixels is the number of pixels of an image. A record is a label byte, followed by pixels.
 const (
 	imagePixels = 32 * 32
 	grayRecord  = 1 + imagePixels
 	rgbRecord   = 1 + 3*imagePixels
 )
 
-// grayLevel returns the gray level of a pixel as TensorFlow computes it from bytes: it divides each
-// by 255, sums them with weights and truncates the level, all in float32.
+// grayLevel returns the gray level that TensorFlow computes for a pixel, all in float32: it divides
+// the bytes by 255, takes their weighted sum and truncates the level.
 func grayLevel(r, g, b byte) byte {
 	const scale = float32(1) / 255
 	v := float32(float32(0.2989)*(float32(r)*scale)) + float32(float32(0.5870)*(float32(g)*scale)) +
@@ -48,7 +48,7 @@ func grayLevel(r, g, b byte) byte {
 	return byte(float32(v * 255.5))
 }
 
-// image converts a record into a row: its label and its gray pixels.
+// image returns a record's row: its label and its gray pixels.
 func image(record []byte) (seq.Example, error) {
 	if int(record[0]) >= len(imageClasses) {
 		return seq.Example{}, fmt.Errorf("expected a label from 0 to %d, found %d", len(imageClasses)-1, record[0])

@@ -19,8 +19,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// FuzzCIFAR checks that each record of a file is a row of 1,024 gray pixels, as many records as the
-// file's length implies, up to the first record without a valid class, which the error names.
+// FuzzCIFAR checks that each record of a file becomes a row of 1,024 gray pixels. Reading ends with
+// the file or with an error that names the first record without a valid class.
 func FuzzCIFAR(f *testing.F) {
 	gray, colour := make([]byte, grayRecord), make([]byte, rgbRecord)
 	for i := range colour {
@@ -53,24 +53,24 @@ func FuzzCIFAR(f *testing.F) {
 			if size == 0 || int(text[n*size]) >= len(imageClasses) {
 				if err == nil || !strings.HasPrefix(err.Error(), path+": ") || size > 0 &&
 					!strings.Contains(err.Error(), fmt.Sprintf(": record %d: ", n)) {
-					t.Fatalf("error %v in record %d", err, n)
+					t.Fatalf("error %v, want one that names record %d", err, n)
 				}
 				return
 			}
 			record := text[n*size : (n+1)*size]
 			if err != nil || e.Label != int32(record[0]) || e.ID != fmt.Sprintf("x.bin:%d", n) ||
 				!slices.Equal(e.A, grayPixels(record[1:])) {
-				t.Fatalf("record %d: %v, label %d of %d", n, err, e.Label, record[0])
+				t.Fatalf("record %d: error %v, label %d, want %d, or the pixels differ", n, err, e.Label, record[0])
 			}
 			n++
 		}
 		if n*size != len(text) || size == 0 {
-			t.Fatalf("%d records of %d bytes in %d", n, size, len(text))
+			t.Fatalf("%d records of %d bytes from a file of %d bytes", n, size, len(text))
 		}
 	})
 }
 
-// grayPixels computes the gray pixels of a record, with TensorFlow's weights in float32.
+// grayPixels returns the gray pixels of a record, computed with TensorFlow's weights in float32.
 func grayPixels(pixels []byte) (out []int32) {
 	if len(pixels) == 32*32 {
 		for _, p := range pixels {
@@ -89,8 +89,8 @@ func grayPixels(pixels []byte) (out []int32) {
 	return out
 }
 
-// FuzzPNG checks that a picture of Pathfinder has 32×32 gray pixels, or is an error. A gray picture
-// of the result is read as the same pixels.
+// FuzzPNG checks that reading any PNG file as an image of Pathfinder returns 32×32 gray pixels or
+// an error. The same pixels, written as a gray PNG, must be read back unchanged.
 func FuzzPNG(f *testing.F) {
 	encoded := func(t testing.TB, of picture.Image) []byte {
 		var out bytes.Buffer
@@ -130,7 +130,7 @@ func FuzzPNG(f *testing.F) {
 		for i, v := range e.A {
 			again.Pix[i] = byte(v)
 			if v < 0 || v > 255 {
-				t.Fatalf("pixel %d is %d", i, v)
+				t.Fatalf("pixel %d is %d, want 0 to 255", i, v)
 			}
 		}
 		if b, err := read(t, encoded(t, again)); err != nil || len(e.A) != size*size || e.Label != 1 ||
@@ -140,8 +140,8 @@ func FuzzPNG(f *testing.F) {
 	})
 }
 
-// FuzzPathfinder checks that every file that the metadata name lies in the folder, in the order of
-// the lines, and an error names the line.
+// FuzzPathfinder checks for any metadata that the listed images lie in the folder and have the
+// order of the lines, and that an error names the line.
 func FuzzPathfinder(f *testing.F) {
 	line := "imgs/0 sample_0.png 0 1 2.5 3\n"
 	for _, text := range []string{strings.Repeat(line, 12), strings.Repeat(line, 11) + "../.. x 0 1\n",
@@ -163,7 +163,7 @@ func FuzzPathfinder(f *testing.F) {
 		if err != nil {
 			if !strings.HasPrefix(err.Error(), dir) || !strings.HasPrefix(err.Error(), metadata+":") &&
 				!strings.HasPrefix(err.Error(), dir+": expected at least 10 images") {
-				t.Fatalf("the error does not say where: %v", err)
+				t.Fatalf("the error does not state the location: %v", err)
 			}
 			return
 		}
@@ -178,9 +178,9 @@ func FuzzPathfinder(f *testing.F) {
 				t.Fatalf("%q is not a file", i.path)
 			}
 			total -= info.Size()
-			for { // find the line that names it, after the line of the last image
+			for { // find the line of this image behind the line of the previous image
 				if len(lines) == 0 {
-					t.Fatalf("no line is left for %q, label %d", i.path, i.label)
+					t.Fatalf("no further line names %q with label %d", i.path, i.label)
 				}
 				fields := strings.Fields(lines[0])
 				lines = lines[1:]
@@ -191,7 +191,7 @@ func FuzzPathfinder(f *testing.F) {
 			}
 		}
 		if total != 0 {
-			t.Fatalf("%d bytes too many", total)
+			t.Fatalf("the total size exceeds the size of the images by %d bytes", total)
 		}
 	})
 }

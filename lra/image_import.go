@@ -12,15 +12,15 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// imageLayouts lists the possible files of a directory of images.
+// imageLayouts lists the possible layouts of a directory of images.
 var imageLayouts = []struct{ train, test []string }{
 	{[]string{"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin", "data_batch_5.bin"},
 		[]string{"test_batch.bin"}},
 	{[]string{"cifar10_gray_train.bin"}, []string{"cifar10_gray_test.bin"}},
 }
 
-// convertImage reads a directory of CIFAR-10, whose last tenth of training images is for
-// validation, or a single file as one split.
+// convertImage converts a directory of CIFAR-10, or a single file as one split. The last tenth of a
+// directory's training images becomes the validation split.
 func convertImage(ctx context.Context, spec seq.Spec, from, dir string, options ConvertOptions) (*seq.Dataset, error) {
 	spec.IDs = true
 	whole, err := isDir(from)
@@ -70,7 +70,7 @@ func convertImage(ctx context.Context, spec seq.Spec, from, dir string, options 
 	return b.Finish(map[string]any{"source": from})
 }
 
-// imageRows reads the images of files in the given order.
+// imageRows returns the images of the files, in the given order.
 func imageRows(ctx context.Context, progress func(int64), paths ...string) rows {
 	return func(yield func(seq.Example, error) bool) {
 		for _, path := range paths {
@@ -90,7 +90,7 @@ func imageRows(ctx context.Context, progress func(int64), paths ...string) rows 
 				if _, err = io.ReadFull(s, record); err == nil {
 					e, err = image(record)
 				}
-				e.ID = fmt.Sprintf("%s:%d", filepath.Base(path), i) // the same location as in errors
+				e.ID = fmt.Sprintf("%s:%d", filepath.Base(path), i) // the location in the format of errors
 				if err != nil {
 					err = fmt.Errorf("%s: record %d: %w", path, i, err)
 				}
@@ -104,8 +104,8 @@ func imageRows(ctx context.Context, progress func(int64), paths ...string) rows 
 	}
 }
 
-// recordsOf distinguishes gray records from colour records by the length of a file, and counts
-// them.
+// recordsOf returns the size of a file's records and their number. It distinguishes gray from
+// colour records by the length of the file.
 func recordsOf(ctx context.Context, path string) (size, n int, err error) {
 	s, err := source.Open(ctx, path, nil)
 	if err != nil {

@@ -16,8 +16,8 @@ var imagePaper = &Preset{
 	Settings: published(50, 64, 0.02),
 }
 
-// imageQuick is a small version of the same model, whose layers also read the pixels around each
-// pixel: 32 tokens ahead is the row below.
+// imageQuick is a small version of the published model. Its layers also read the pixels around each
+// pixel; the pixel below is 32 tokens ahead.
 var imageQuick = &Preset{
 	Name:        "quick",
 	Description: "a small model",
@@ -26,7 +26,7 @@ var imageQuick = &Preset{
 	Result:      &Result{55.49, "nearest class mean", 24.22, 15},
 }
 
-// imageHour is the same model, trained for longer.
+// imageHour is the model of imageQuick, trained for longer.
 var imageHour = &Preset{
 	Name:        "hour",
 	Description: "the same model, trained for longer",

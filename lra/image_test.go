@@ -15,7 +15,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// each calls row for every row of a split.
+// each calls the function row for every row of a split.
 func each(t testing.TB, d *seq.Dataset, split string, row func(seq.Example)) {
 	t.Helper()
 	f := must.Get(d.Open(split))(t)
@@ -26,7 +26,7 @@ func each(t testing.TB, d *seq.Dataset, split string, row func(seq.Example)) {
 	}
 }
 
-// grayRecordOf returns a row as a gray record.
+// grayRecordOf returns the gray record for a row.
 func grayRecordOf(e seq.Example) []byte {
 	record := []byte{byte(e.Label)}
 	for _, id := range e.A {
@@ -35,8 +35,8 @@ func grayRecordOf(e seq.Example) []byte {
 	return record
 }
 
-// TestImageOfficial reads the real images: the rows have every byte of the gray records, in order,
-// and the official layout gives the same gray levels.
+// TestImageOfficial checks that importing the real images gives rows with every byte of the gray
+// records, in order. The official colour layout must give the same gray levels.
 func TestImageOfficial(t *testing.T) {
 	testenv.Long(t, "converts a whole data set")
 	from := testenv.NeedData(t, "cifar10")
@@ -72,7 +72,7 @@ func TestImageOfficial(t *testing.T) {
 		want := sha256.New()
 		must.Get(io.Copy(want, s))(t)
 		if string(got) != string(want.Sum(nil)) {
-			t.Errorf("the rows are not those of %s", name)
+			t.Errorf("the rows differ from the records of %s", name)
 		}
 	}
 	d, err = Image.Convert(context.Background(), filepath.Join(from, "rgb_test_first1000.bin.gz"),
@@ -81,11 +81,11 @@ func TestImageOfficial(t *testing.T) {
 	var gray []byte
 	each(t, d, "test", func(e seq.Example) { gray = append(gray, grayRecordOf(e)...) })
 	if len(gray) != 1000*grayRecord || string(gray) != string(first) {
-		t.Error("the first 1,000 images in colour are not the first gray ones")
+		t.Error("the first 1,000 colour images differ from the first gray images")
 	}
 }
 
-// batch returns n colour records: image i has label i%10 and pixels of one colour.
+// batch returns n colour records. Image i has label i%10 and pixels of a single colour.
 func batch(n int) string {
 	var out strings.Builder
 	for i := range n {
@@ -107,8 +107,8 @@ func folder(t testing.TB, files map[string]string) string {
 	return dir
 }
 
-// TestImageBatches checks that the official files are read in their order, the last tenth for
-// validation.
+// TestImageBatches checks that the official files are read in their order, and that the last tenth
+// becomes the validation split.
 func TestImageBatches(t *testing.T) {
 	files := map[string]string{"test_batch.bin": batch(3)}
 	for i := range 5 {
@@ -121,7 +121,7 @@ func TestImageBatches(t *testing.T) {
 	}
 	want := []int32{0, 1, 2, 3, 0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5, 6, 0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2}
 	if len(labels) != len(want) || d.Manifest.Splits["val"].Rows != 3 {
-		t.Fatalf("%v, %d for validation", labels, d.Manifest.Splits["val"].Rows)
+		t.Fatalf("labels %v, %d validation rows; want 3 of them", labels, d.Manifest.Splits["val"].Rows)
 	}
 	for i := range want {
 		if labels[i] != want[i] {
@@ -159,12 +159,12 @@ func TestBadImages(t *testing.T) {
 	}
 }
 
-// TestGrayLevel checks black, white, and the weights.
+// TestGrayLevel checks the gray levels of black, white and the three primary colours.
 func TestGrayLevel(t *testing.T) {
 	for _, c := range []struct{ r, g, b, want byte }{{0, 0, 0, 0}, {255, 255, 255, 255}, {255, 0, 0, 76},
 		{0, 255, 0, 149}, {0, 0, 255, 29}} {
 		if got := grayLevel(c.r, c.g, c.b); got != c.want {
-			t.Errorf("%d, %d, %d: %d, want %d", c.r, c.g, c.b, got, c.want)
+			t.Errorf("gray level of %d, %d, %d is %d, want %d", c.r, c.g, c.b, got, c.want)
 		}
 	}
 }

@@ -42,7 +42,7 @@ func TestReadTSV(t *testing.T) {
 	for _, text := range []string{tsv, compress(tsv), strings.ReplaceAll(tsv, "\n", "\r\n"),
 		strings.TrimSuffix(tsv, "\n")} {
 		if got, err := readTSV(text, true); err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("%q: %v, %v", text, got, err)
+			t.Errorf("%q: rows %v, error %v", text, got, err)
 		}
 	}
 }
@@ -71,7 +71,7 @@ func TestBadTSV(t *testing.T) {
 		}
 	}
 	if rows, err := readTSV(head+"[MAX 2 9 ]\t8\n", false); err != nil || len(rows) != 1 {
-		t.Errorf("without verification: %v, %v", rows, err)
+		t.Errorf("without verification: rows %v, error %v", rows, err)
 	}
 }
 
@@ -88,17 +88,17 @@ func TestConvert(t *testing.T) {
 	d, err := ListOps.Convert(context.Background(), from, to, ConvertOptions{Progress: func(n int64) { read += n }})
 	must.Succeed(t, err)
 	if read == 0 {
-		t.Error("no progress")
+		t.Error("Progress was never called")
 	}
 	for split, rows := range map[string]int64{"train": 2, "val": 3, "test": 4} {
 		if got := d.Manifest.Splits[split].Rows; got != rows {
-			t.Errorf("%s: %d rows, expected %d", split, got, rows)
+			t.Errorf("%s: %d rows, want %d", split, got, rows)
 		}
 	}
 	must.FailWith(t, seq.ErrExists)(ListOps.Convert(context.Background(), from, to, ConvertOptions{}))
 	if _, err := ListOps.Convert(context.Background(), from, to,
 		ConvertOptions{Split: "val", Replace: true}); err == nil {
-		t.Error("a split for a directory passes")
+		t.Error("converting a directory with a split name succeeded, want an error")
 	}
 	must.Succeed(t, os.Remove(filepath.Join(from, "basic_val.tsv.gz")))
 	must.Fail(t, "basic_val.tsv is missing")(ListOps.Convert(context.Background(), from, to,
@@ -113,13 +113,13 @@ func TestConvertSingleFiles(t *testing.T) {
 	}
 	d, err := seq.OpenDataset(to)
 	if err != nil || !reflect.DeepEqual(d.Manifest.SplitNames(), []string{"train", "test"}) {
-		t.Fatalf("%v, %v", d, err)
+		t.Fatalf("data set %v, error %v; want the splits train and test", d, err)
 	}
 	must.Succeed(t, os.WriteFile(from, []byte(tsv+"oops\n"), 0o666))
 	must.Fail(t, "x.tsv:4:5")(ListOps.Convert(context.Background(), from, to, ConvertOptions{Split: "val"}))
-	// The failure leaves the data set unchanged.
+	// A failed conversion must leave the data set unchanged.
 	if d, err = seq.OpenDataset(to); err != nil || d.Verify() != nil || len(d.Manifest.Splits) != 2 {
-		t.Errorf("%v, %v", d, err)
+		t.Errorf("the data set changed after a failed conversion: %v, error %v", d, err)
 	}
 	must.Succeed(t, os.WriteFile(from, []byte(tsv), 0o666))
 	ctx, cancel := context.WithCancel(context.Background())

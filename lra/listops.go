@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// ListOps is the task to evaluate a nested expression of minima, maxima, medians and sums modulo 10
-// to a value from 0 to 9.
+// ListOps is the task of evaluating a nested expression of minima, maxima, medians and sums modulo
+// 10. The value is from 0 to 9.
 var ListOps = &Task{
 	Name:        "listops",
 	Description: "The value of nested list operations (MIN, MAX, MED, SM) over digits, in prefix notation.",
@@ -38,23 +38,23 @@ computed and compared with the stated one.`,
 	},
 }
 
-// operatorProbability is the probability of an operator where the depth allows one.
+// operatorProbability is the probability that a node is an operator, if the depth allows operators.
 const operatorProbability = 0.25
 
-// A ListOpsRule determines the expressions that are drawn and those that are kept.
+// ListOpsRule determines which expressions are drawn and which of them are kept.
 type ListOpsRule struct {
-	MinLength int `json:"min_length"` // kept if longer than this …
-	MaxLength int `json:"max_length"` // … and shorter than this, in tokens
-	MaxDepth  int `json:"max_depth"`  // operators at depths 1 … MaxDepth−1
-	MaxArgs   int `json:"max_args"`   // arguments of an operator: 2 … MaxArgs
+	MinLength int `json:"min_length"` // in tokens; expressions must be longer
+	MaxLength int `json:"max_length"` // in tokens; expressions must be shorter
+	MaxDepth  int `json:"max_depth"`  // operators occur at depths 1 … MaxDepth−1
+	MaxArgs   int `json:"max_args"`   // an operator has 2 … MaxArgs arguments
 
-	Train *ListOpsRule `json:"-"` // rule of the training split; nil: the same
+	Train *ListOpsRule `json:"-"` // rule of the training split; nil means this rule
 }
 
 // LRAListOps is the rule of the Long Range Arena.
 var LRAListOps = ListOpsRule{MinLength: 500, MaxLength: 2000, MaxDepth: 10, MaxArgs: 10}
 
-// Options returns all numbers of the rule.
+// Options returns all parameters of the rule.
 func (r *ListOpsRule) Options() []Option {
 	return []Option{
 		{Name: "min-length", Usage: "keep expressions of more than `N` tokens", Value: &r.MinLength},
@@ -64,7 +64,7 @@ func (r *ListOpsRule) Options() []Option {
 	}
 }
 
-// Validate reports a rule without expressions, or with too large ones.
+// Validate returns an error if the rule allows no expression, or too large expressions.
 func (r *ListOpsRule) Validate() error {
 	switch {
 	case r.MinLength < 0 || r.MaxLength > 1<<20 || r.MinLength+1 >= r.MaxLength:
@@ -75,7 +75,7 @@ func (r *ListOpsRule) Validate() error {
 	case r.MaxArgs < 2 || r.MaxArgs > 100:
 		return fmt.Errorf("arguments: expected 2 to 100, found %d", r.MaxArgs)
 	}
-	// In the largest tree, each level of operators multiplies the number of nodes by MaxArgs.
+	// Each level of operators in the largest tree multiplies the number of nodes by MaxArgs.
 	if longest := math.Pow(float64(r.MaxArgs), float64(r.MaxDepth-1)) * 3; longest <= float64(r.MinLength) {
 		return fmt.Errorf("lengths above %d cannot be reached with depth %d and %d arguments",
 			r.MinLength, r.MaxDepth, r.MaxArgs)

@@ -6,7 +6,7 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// A listOpsDraw draws expressions. Draw n is a function of seed, n and rule alone.
+// listOpsDraw draws expressions. Draw n is a function of only seed, n and rule.
 type listOpsDraw struct {
 	random
 	rule    ListOpsRule
@@ -14,14 +14,14 @@ type listOpsDraw struct {
 	machine listOpsMachine
 }
 
-// A listOpsRow is an expression that the rule keeps.
+// listOpsRow is an expression that the rule keeps.
 type listOpsRow struct {
 	tokens []int32
 	label  int32
 	key    [16]byte // hash of the tokens; rows with the same key are duplicates
 }
 
-// draw makes draw number n; ok is false if the rule discards it.
+// draw returns draw number n. It returns false if the rule discards the expression.
 func (d *listOpsDraw) draw(n uint64) (row listOpsRow, ok bool) {
 	d.begin(n)
 	d.tokens = d.tokens[:0]
@@ -42,8 +42,8 @@ func (d *listOpsDraw) draw(n uint64) (row listOpsRow, ok bool) {
 	return row, true
 }
 
-// tree appends a tree of the given depth and reports whether the whole expression can still be
-// short enough. Stopping early only saves time, as the number of tokens never decreases.
+// tree appends a tree whose root has the given depth. It returns false as soon as the whole
+// expression is too long for the rule, which saves time.
 func (d *listOpsDraw) tree(depth int) bool {
 	if depth >= d.rule.MaxDepth || d.uniform() > operatorProbability {
 		return d.add(tokenizers.ListOpsDigit + d.below(10))

@@ -8,8 +8,8 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// An operator of ListOps. Only the original data set of Nangia and Bowman has FIRST and LAST; they
-// have no token.
+// operator is an operator of ListOps. Only the original data set of Nangia and Bowman has FIRST and
+// LAST, which have no token.
 type operator int8
 
 const (
@@ -27,16 +27,16 @@ var operators = map[string]operator{
 
 var operatorNames = [...]string{"[MIN", "[MAX", "[MED", "[SM", "[FIRST", "[LAST"}
 
-// A listOpsMachine evaluates an expression word by word with explicit stacks, so deep nesting
+// listOpsMachine evaluates an expression word by word with explicit stacks, so that deep nesting
 // cannot overflow the call stack.
 type listOpsMachine struct {
 	open   []openOperator
-	values []int8 // arguments of all open operators; the result at the end
+	values []int8 // arguments of all open operators; at the end, the result
 }
 
 type openOperator struct {
 	op   operator
-	args int // index of its first argument in values
+	args int // index in values of the operator's first argument
 }
 
 // begin processes an opening word.
@@ -57,7 +57,7 @@ func (m *listOpsMachine) digit(d int8) error {
 	return nil
 }
 
-// end processes a closing word: the value replaces the arguments.
+// end processes a closing word. It replaces the operator's arguments by its value.
 func (m *listOpsMachine) end() error {
 	if len(m.open) == 0 {
 		return fmt.Errorf("] without an open operator")
@@ -89,7 +89,7 @@ func (m *listOpsMachine) result() (int32, error) {
 // reset makes the machine ready for another expression.
 func (m *listOpsMachine) reset() { m.open, m.values = m.open[:0], m.values[:0] }
 
-// apply computes one operator; it may reorder args.
+// apply returns the value of an operator. It may reorder args.
 func apply(op operator, args []int8) int8 {
 	switch op {
 	case opMin:
@@ -117,7 +117,7 @@ func apply(op operator, args []int8) int8 {
 }
 
 // EvaluateListOps returns the value of an expression in text, such as "[MAX 2 9 ]", with or without
-// parentheses and with "X" for "]". It also accepts FIRST and LAST. An error is an
+// parentheses and with "X" for "]". It also accepts FIRST and LAST. Errors are of type
 // *ExpressionError.
 func EvaluateListOps(text string) (int32, error) {
 	var m listOpsMachine
@@ -142,9 +142,9 @@ func EvaluateListOps(text string) (int32, error) {
 	return value, nil
 }
 
-// An ExpressionError is an error at a position of an expression.
+// ExpressionError is an error at a position of an expression.
 type ExpressionError struct {
-	Column int // byte of the text, from 1
+	Column int // byte of the text, counted from 1
 	Err    error
 }
 
@@ -153,7 +153,7 @@ func (e *ExpressionError) Error() string { return fmt.Sprintf("column %d: %v", e
 // Unwrap returns the underlying error.
 func (e *ExpressionError) Unwrap() error { return e.Err }
 
-// isSeparator also accepts parentheses, which only show how the tree was built.
+// isSeparator reports whether c is a space or a parenthesis. Parentheses do not change the value.
 func isSeparator(c byte) bool { return c == '(' || c == ')' || isSpace(c) }
 
 func isSpace(c byte) bool { return strings.IndexByte(" \t\n\v\f\r", c) >= 0 }
@@ -172,8 +172,8 @@ func (m *listOpsMachine) word(word string) error {
 	return m.begin(op)
 }
 
-// evaluate is EvaluateListOps for token ids of the tokenizer "listops". An error names the index of
-// the token.
+// evaluate returns the value of an expression in token ids of the tokenizer "listops". An error
+// states the index of the token.
 func (m *listOpsMachine) evaluate(tokens []int32) (int32, error) {
 	m.reset()
 	for i, id := range tokens {

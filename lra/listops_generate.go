@@ -8,15 +8,14 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// drawsPerChunk is the number of draws that a worker makes at a time; it does not affect the
-// result.
+// drawsPerChunk is the number of draws in a worker's chunk. It does not affect the result.
 const drawsPerChunk = 1024
 
-// drawsWithoutRow is the number of draws without a kept row after which generation stops with an
-// error. The rule of the Long Range Arena keeps one draw in twelve.
+// drawsWithoutRow is the number of consecutive discarded draws after which generation fails. The
+// rule of the Long Range Arena keeps one draw in twelve.
 const drawsWithoutRow = 1 << 22
 
-// draw yields distinct expressions.
+// draw returns rows of distinct expressions.
 func (r *ListOpsRule) draw(ctx context.Context, seed uint64, _, _ int) (training, others rows) {
 	seen := map[[16]byte]struct{}{}
 	others = examples(listOpsRows(ctx, seed, 0, *r, seen))
@@ -34,7 +33,7 @@ func (r *ListOpsRule) provenance() map[string]any {
 	return p
 }
 
-// examples converts kept draws to rows.
+// examples returns the rows of kept draws.
 func examples(draws iter.Seq2[listOpsRow, error]) rows {
 	return func(yield func(seq.Example, error) bool) {
 		for d, err := range draws {
@@ -45,9 +44,9 @@ func examples(draws iter.Seq2[listOpsRow, error]) rows {
 	}
 }
 
-// listOpsRows yields the kept draws from first on, without duplicates, until the caller stops. It
-// ends with an error if the context is done or the rule keeps next to nothing. Workers draw ahead;
-// the chunks are used in order.
+// listOpsRows returns the kept draws from number first on, without duplicates. The sequence ends
+// with an error if the context is cancelled or the rule discards too many draws. Workers draw
+// ahead, and their chunks are used in order.
 func listOpsRows(ctx context.Context, seed, first uint64, rule ListOpsRule,
 	seen map[[16]byte]struct{}) iter.Seq2[listOpsRow, error] {
 	return func(yield func(listOpsRow, error) bool) {

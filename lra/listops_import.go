@@ -14,18 +14,18 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// maxLine is the maximum length of a line of an official file in bytes; the longest has about
-// 20,000.
+// maxLine is the maximum length of a line of an official file in bytes. The longest real line has
+// about 20,000.
 const maxLine = 1 << 20
 
 // listOpsHeader is the first line of the official files.
 const listOpsHeader = "Source\tTarget"
 
-// officialSplits lists the official files.
+// officialSplits lists the splits and their official files.
 var officialSplits = []splitFile{{"train", "basic_train.tsv"}, {"val", "basic_val.tsv"}, {"test", "basic_test.tsv"}}
 
-// convertListOps reads basic_{train,val,test}.tsv (or .tsv.gz) of a directory, or a single file as
-// one split of a data set that may have other splits already.
+// convertListOps converts basic_{train,val,test}.tsv (or .tsv.gz) of a directory. If from is a
+// single file, it is added as a split to a data set, which may have other splits.
 func convertListOps(ctx context.Context, spec seq.Spec, from, dir string,
 	options ConvertOptions) (*seq.Dataset, error) {
 	return convertFiles(spec, from, dir, options, officialSplits, func(path string) rows {
@@ -43,8 +43,8 @@ func convertListOps(ctx context.Context, spec seq.Spec, from, dir string,
 }
 
 // ReadListOpsTSV reads an official file, plain or compressed by gzip, and calls row for each line
-// after the header: expression, tab, value. If verify is set, it compares each value with the
-// expression's. Errors have the form NAME:LINE:COLUMN. The callee owns the tokens.
+// after the header: expression, tab, value. If verify is set, it compares each value with the value
+// of the expression. Errors begin with NAME:LINE:COLUMN. The function row may keep the tokens.
 func ReadListOpsTSV(r io.Reader, name string, verify bool, row func(tokens []int32, label int32) error) error {
 	buffer, err := source.Decompress(r)
 	if err != nil {
@@ -77,8 +77,8 @@ func ReadListOpsTSV(r io.Reader, name string, verify bool, row func(tokens []int
 	}
 }
 
-// readLine returns the next line of at most limit bytes without its end, or io.EOF after the last
-// one.
+// readLine returns the next line, without its line end, or io.EOF after the last line. It fails for
+// a line of more than limit bytes.
 func readLine(r *bufio.Reader, limit int) (string, error) {
 	var line []byte
 	for {
@@ -99,7 +99,8 @@ func readLine(r *bufio.Reader, limit int) (string, error) {
 	}
 }
 
-// parseListOpsLine returns the row of a line; column is the position of an error.
+// parseListOpsLine returns the tokens and the label of a line. If it fails, column is the position
+// of the error.
 func parseListOpsLine(line string, verify bool) (tokens []int32, label int32, column int, err error) {
 	source, target, ok := strings.Cut(line, "\t")
 	if !ok {
@@ -133,7 +134,7 @@ func parseListOpsLine(line string, verify bool) (tokens []int32, label int32, co
 	return tokens, label, 0, nil
 }
 
-// unknownWord returns the first word of source without a token.
+// unknownWord returns the first word of source that has no token, and its position.
 func unknownWord(source string) (column int, word string) {
 	for at := 0; at < len(source); {
 		end := at + 1

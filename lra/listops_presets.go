@@ -20,9 +20,9 @@ var listOpsPaper = &Preset{
 var listOpsWithShort = &ListOpsRule{MinLength: 500, MaxLength: 2000, MaxDepth: 10, MaxArgs: 10,
 	Train: &ListOpsRule{MinLength: 40, MaxLength: 2000, MaxDepth: 10, MaxArgs: 10}}
 
-// listOpsQuick begins with the shortest expressions, where a step is cheap and the model soon finds
-// the operator at the root, and continues with all lengths. Its validation and test splits follow
-// the rule of the Long Range Arena.
+// listOpsQuick trains on the shortest expressions first: a step is cheap there, and the model soon
+// finds the operator at the root. It continues with all lengths. Its validation and test splits
+// follow the rule of the Long Range Arena.
 var listOpsQuick = &Preset{
 	Name:        "quick",
 	Description: "a small model, on short expressions first",
@@ -31,8 +31,8 @@ var listOpsQuick = &Preset{
 		s.Steps, s.EvalEvery = 14000, 3500
 		s.Stages = []train.Stage{{Steps: 8000, Length: 160}, {Steps: 3000, Length: 400}, {Steps: 1500, Length: 1000}}
 	}),
-	// One in ten of the training expressions is short enough for the first stage. With fewer, the
-	// model would overfit them.
+	// One training expression in ten is short enough for the first stage. With fewer short
+	// expressions, the model would overfit.
 	Data:     GenerateOptions{Train: 600000, Val: 2000, Test: 2000, Seed: 1, Rule: listOpsWithShort},
 	DataName: "listops-quick-2",
 	Result:   &Result{43.45, "operator at the root", 35.60, 10},
@@ -44,8 +44,8 @@ func listOpsQuickConfig() sft.Config {
 	return c
 }
 
-// listOpsHour is deeper, for nested operators, and trains on more expressions, each of which it
-// reads only a little more often.
+// listOpsHour has more layers, for nested operators. It trains on more expressions, for about the
+// same number of epochs.
 var listOpsHour = &Preset{
 	Name:        "hour",
 	Description: "a deeper model, on more expressions",

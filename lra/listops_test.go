@@ -61,12 +61,12 @@ func TestHostileNesting(t *testing.T) {
 	deep := strings.Repeat("[MAX ", 1<<20)
 	must.Fail(t, "")(EvaluateListOps(deep))
 	if got, err := EvaluateListOps(deep + "5" + strings.Repeat(" ]", 1<<20)); got != 5 || err != nil {
-		t.Errorf("%d, %v", got, err)
+		t.Errorf("deeply nested expression: value %d, error %v; want 5", got, err)
 	}
 }
 
-// TestOriginalLabels reproduces the labels of the ListOps test files as their authors published
-// them.
+// TestOriginalLabels checks that EvaluateListOps gives the labels in the published test files of
+// ListOps.
 func TestOriginalLabels(t *testing.T) {
 	data := testenv.NeedData(t, "listops-nyu")
 	rows := 0
@@ -80,18 +80,18 @@ func TestOriginalLabels(t *testing.T) {
 			label, expression, _ := strings.Cut(lines.Text(), "\t")
 			got, err := EvaluateListOps(expression)
 			if err != nil || fmt.Sprint(got) != label {
-				t.Errorf("%s: %d, %v; the label is %s", name, got, err, label)
+				t.Errorf("%s: value %d, error %v; want the label %s", name, got, err, label)
 			}
 			rows++
 		}
 		must.Succeed(t, lines.Err())
 	}
 	if rows != 30000 {
-		t.Errorf("%d rows, expected 30,000", rows)
+		t.Errorf("%d rows, want 30,000", rows)
 	}
 }
 
-// sample returns the first n kept draws and the number of draws made for them.
+// sample returns the first n kept draws, and the number of draws up to the last of them.
 func sample(n int, rule ListOpsRule) (rows []listOpsRow, draws int) {
 	d := listOpsDraw{random: random{seed: 1}, rule: rule}
 	for len(rows) < n {
@@ -103,8 +103,8 @@ func sample(n int, rule ListOpsRule) (rows []listOpsRow, draws int) {
 	return rows, draws
 }
 
-// TestDistribution compares the draws with the known distribution, within four standard
-// deviations of the sampling error.
+// TestDistribution checks that statistics of the draws are within four standard deviations of the
+// published statistics.
 func TestDistribution(t *testing.T) {
 	n := 20000
 	if testing.Short() {
@@ -114,10 +114,10 @@ func TestDistribution(t *testing.T) {
 	within := func(what string, got, want, deviation float64) {
 		t.Helper()
 		if math.Abs(got-want) > 4*deviation {
-			t.Errorf("%s: %.4f, expected %.4f ± %.4f", what, got, want, deviation)
+			t.Errorf("%s: %.4f, want %.4f ± %.4f", what, got, want, deviation)
 		}
 	}
-	// The stated figures are exact up to their rounding.
+	// The published fractions are exact up to rounding.
 	share := func(p float64, n int) float64 { return math.Sqrt(p*(1-p)/float64(n)) + 0.0003 }
 	within("kept draws", float64(n)/float64(draws), 0.082, share(0.082, draws))
 
@@ -134,13 +134,13 @@ func TestDistribution(t *testing.T) {
 	}
 	slices.Sort(lengths)
 	if lengths[0] <= 500 || lengths[n-1] >= 2000 {
-		t.Errorf("lengths %d to %d", lengths[0], lengths[n-1])
+		t.Errorf("lengths %d to %d, want 501 to 1999", lengths[0], lengths[n-1])
 	}
 	below := func(limit int) float64 {
 		at, _ := slices.BinarySearch(lengths, limit+1)
 		return float64(at) / float64(n)
 	}
-	// The stated quartiles come from a sample of 20,000, too.
+	// The published quartiles are from a sample of 20,000.
 	quartile := func(p float64) float64 { return share(p, n) + share(p, 20000) }
 	within("rows up to 701", below(701), 0.25, quartile(0.25))
 	within("rows up to 949", below(949), 0.5, quartile(0.5))
@@ -162,7 +162,7 @@ func TestDrawsArePinned(t *testing.T) {
 		got = append(got, fmt.Sprint(tokenizers.ListOps{}.Decode(row.tokens), " = ", row.label))
 	}
 	if !reflect.DeepEqual(got, pinnedDraws) {
-		t.Errorf("%q", got)
+		t.Errorf("draws %q, want those of earlier versions", got)
 	}
 }
 
@@ -195,7 +195,7 @@ func TestGenerate(t *testing.T) {
 		Progress: func(n int64) { rows += n },
 	}))(t)
 	if rows != 80 || !reflect.DeepEqual(d.Manifest.SplitNames(), []string{"train", "test"}) {
-		t.Errorf("%d rows, splits %v", rows, d.Manifest.SplitNames())
+		t.Errorf("%d rows, splits %v; want 80 rows in train and test", rows, d.Manifest.SplitNames())
 	}
 	seen := map[string]bool{}
 	for _, split := range d.Manifest.SplitNames() {
@@ -205,7 +205,7 @@ func TestGenerate(t *testing.T) {
 			e := must.Get(f.Example(i))(t)
 			value, err := new(listOpsMachine).evaluate(e.A)
 			if err != nil || value != e.Label || len(e.A) <= 2 || len(e.A) >= 6 {
-				t.Errorf("%v: label %d, value %d, %v", e.A, e.Label, value, err)
+				t.Errorf("%v: label %d, value %d, error %v; want 3 to 5 tokens", e.A, e.Label, value, err)
 			}
 			if key := fmt.Sprint(e.A); seen[key] {
 				t.Errorf("%v occurs twice", e.A)
@@ -240,7 +240,7 @@ func TestGenerateErrors(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, err := ListOps.Generate(ctx, t.TempDir(), GenerateOptions{Train: 100}); err != context.Canceled {
-		t.Errorf("error %v", err)
+		t.Errorf("error %v, want Canceled", err)
 	}
 }
 

@@ -1,6 +1,6 @@
 // Package lra defines the tasks of the Long Range Arena, the paper's tasks on point clouds and
-// graphs, and generated tasks that stand in for these: their sequences, labels, generators and
-// importers. Each task is a [Task] value in a file of its own.
+// graphs, and generated tasks that replace the clouds. A [Task] has the specification of its
+// sequences and labels, its presets, and a generator or an importer.
 package lra
 
 import (
@@ -14,10 +14,10 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// A Task is a benchmark task with its own data.
+// Task is a benchmark task with its own data.
 type Task struct {
-	Name        string          // "listops"
-	Description string          // one sentence
+	Name        string          // name for commands, such as listops
+	Description string          // description in one sentence
 	Kind        string          // one of seq.Tasks
 	Tokenizer   json.RawMessage // argument of tokenizers.New; nil for tokens with features
 	Labels      []string        // names of the classes, labels or tags
@@ -26,33 +26,33 @@ type Task struct {
 	EdgeFeatures []string // names of the numbers of each edge; nil without edges
 	Numbers      []string // names of the predicted numbers, which replace labels
 
-	// Rows lists the published sizes of the splits; nil if sizes are not compared.
+	// Rows lists the published sizes of the splits. It is nil if sizes are not compared.
 	Rows []PublishedRows
 
-	// Presets are the training configurations, the default first.
+	// Presets are the training configurations. The first is the default.
 	Presets []*Preset
 
-	Import    *Importer  // nil without files to import
+	Import    *Importer  // nil if there are no files to import
 	Generator *Generator // nil if the data cannot be generated
 }
 
 // Importer reads a task's official files.
 type Importer struct {
-	Usage       string // a short description of the files
+	Usage       string // short description of the files for the help text
 	Description string
-	Example     string // an example command
-	Verifies    bool   // it can detect wrong labels
-	Documents   bool   // it reads texts for document ids
-	Points      int    // default number of points per cloud; 0 without clouds
-	Walks       bool   // it can add return probabilities of a random walk to the features
-	Seeded      bool   // a seed determines the splits and the sampled points
+	Example     string // example command
+	Verifies    bool   // true if the importer can detect wrong labels
+	Documents   bool   // true if the importer reads the texts of document ids
+	Points      int    // default number of points per cloud; 0 if the task has no clouds
+	Walks       bool   // true if the importer can add return probabilities of a random walk to the features
+	Seeded      bool   // true if a seed determines the splits and the sampled points
 	Unit        string // unit of Begin and Progress; "" means bytes
 
 	convert func(ctx context.Context, spec seq.Spec, from, dir string, options ConvertOptions) (*seq.Dataset, error)
 }
 
-// Convert writes a data set into the directory dir from the task's official files: a directory, or
-// a single file for one split.
+// Convert writes a data set into the directory dir from the task's official files. The path from is
+// a directory, or a single file for one split.
 func (t *Task) Convert(ctx context.Context, from, dir string, options ConvertOptions) (*seq.Dataset, error) {
 	if t.Import == nil {
 		return nil, fmt.Errorf("task %s: it has no files to import", t.Name)
@@ -70,12 +70,12 @@ func (t *Task) Convert(ctx context.Context, from, dir string, options ConvertOpt
 // ConvertOptions configure Convert.
 type ConvertOptions struct {
 	Split     string            // split of a single file; "" means test
-	NoVerify  bool              // do not check labels
-	Documents string            // path of the texts of document ids; "" means beside the source
+	NoVerify  bool              // true skips the check of labels
+	Documents string            // path of the texts of document ids; "" means the directory of the source
 	Points    int               // points per cloud; 0 means the task's default
-	Walk      int               // number of return probabilities of a random walk added to the features of a node
+	Walk      int               // number of return probabilities of a random walk per node
 	Seed      uint64            // seed of random splits and points
-	Replace   bool              // replace a complete data set
+	Replace   bool              // true allows replacing a complete data set
 	Begin     func(bytes int64) // called with the number of bytes to read; may be nil
 	Progress  func(bytes int64) // called with the number of bytes, or files, read; may be nil
 	LeftOut   func(text string) // called with a report of unusable files; may be nil
@@ -87,7 +87,7 @@ func (o *ConvertOptions) begin(bytes int64) {
 	}
 }
 
-// Spec returns the specification of the task's files, without a split.
+// Spec returns the specification of the task's files. Its Split is empty.
 func (t *Task) Spec() (seq.Spec, error) {
 	if t.Features != nil {
 		return seq.Spec{Task: t.Kind, Name: t.Name, LabelNames: t.Labels, NumberNames: t.Numbers,

@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestTasks checks that every task has a unique name, by which Lookup finds it, and a source of
-// data.
+// TestTasks checks that every task has a unique name, which Lookup finds, and an importer or a
+// generator.
 func TestTasks(t *testing.T) {
 	names := Names()
 	for _, name := range []string{"image", "listops", "pathfinder", "retrieval", "shape-parts", "shapes", "text"} {
@@ -19,11 +19,11 @@ func TestTasks(t *testing.T) {
 		}
 	}
 	if !slices.IsSorted(names) || len(slices.Compact(slices.Clone(names))) != len(names) {
-		t.Errorf("names %v", names)
+		t.Errorf("names %v, want unique names in alphabetical order", names)
 	}
 	for _, task := range Tasks() {
 		if found, err := Lookup(task.Name); err != nil || found != task {
-			t.Errorf("%s: %v, error %v", task.Name, found, err)
+			t.Errorf("Lookup(%s) returned %v, error %v", task.Name, found, err)
 		}
 		if task.Import == nil && task.Generator == nil {
 			t.Errorf("%s: its data can be neither imported nor generated", task.Name)
@@ -37,12 +37,12 @@ func TestTasks(t *testing.T) {
 	}
 	if _, err := Lookup("listop"); err == nil ||
 		err.Error() != `task "listop" is not known; known tasks: `+strings.Join(names, ", ") {
-		t.Errorf("error %v", err)
+		t.Errorf("error %v, want one that lists the known tasks", err)
 	}
 }
 
-// TestGenerators checks that every generator has an example command, its own copy of a rule, which
-// draws rows that are valid for the task, and options with unique names.
+// TestGenerators checks that every generator has an example command, options with unique names, a
+// rule that is not shared, and rows that are valid for the task.
 func TestGenerators(t *testing.T) {
 	for _, task := range Tasks() {
 		if task.Generator == nil {
@@ -51,11 +51,11 @@ func TestGenerators(t *testing.T) {
 		g, taken := task.Generator, []string{"out", "train", "val", "test", "seed", "no-baselines", "force"}
 		if !strings.HasPrefix(g.Example, "sftseq data generate "+task.Name+" ") ||
 			g.Usage == "" || g.Description == "" {
-			t.Errorf("%s: %+v", task.Name, g)
+			t.Errorf("%s: example, usage or description is missing in %+v", task.Name, g)
 		}
 		for i, o := range g.Rule().Options() {
 			if slices.Contains(taken, o.Name) || o.Usage == "" {
-				t.Errorf("%s: option %+v", task.Name, o)
+				t.Errorf("%s: option %+v has no usage, or its name occurs twice", task.Name, o)
 			}
 			taken = append(taken, o.Name)
 			if o.On != nil {
@@ -76,7 +76,7 @@ func TestGenerators(t *testing.T) {
 		}
 		if d.Manifest.Name != task.Name || d.Manifest.Provenance["generator"] != task.Name ||
 			d.Manifest.Splits["train"].Rows != 3 {
-			t.Errorf("%s: manifest of %s, %d rows, %v", task.Name, d.Manifest.Name,
+			t.Errorf("%s: manifest has the name %s, %d training rows, provenance %v", task.Name, d.Manifest.Name,
 				d.Manifest.Splits["train"].Rows, d.Manifest.Provenance)
 		}
 	}

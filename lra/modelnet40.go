@@ -6,7 +6,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// ModelNet40 is the task to classify a shape (Wu et al. 2015), read as points of its surface.
+// ModelNet40 is the task of classifying a shape (Wu et al. 2015) from points on its surface.
 var ModelNet40 = &Task{
 	Name:        "modelnet40",
 	Description: "The class of a shape (ModelNet40), read as a cloud of 1,024 points with normals.",

@@ -8,8 +8,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// numberedRows returns the endless rows of a split. Each row is drawn by its own number, as a
-// function of the seed, the split and its index.
+// numberedRows returns the endless rows of a split. The function row draws each row from a number,
+// which identifies the split and the row's index.
 func numberedRows(ctx context.Context, split uint64, row func(number uint64) seq.Example) rows {
 	return func(yield func(seq.Example, error) bool) {
 		for i := split << 40; ctx.Err() == nil; i++ {
@@ -21,7 +21,7 @@ func numberedRows(ctx context.Context, split uint64, row func(number uint64) seq
 	}
 }
 
-// firstOf returns the first n of endless rows.
+// firstOf returns the first n of an endless sequence of rows.
 func firstOf(n int, of rows) rows {
 	return func(yield func(seq.Example, error) bool) {
 		if n == 0 {
@@ -36,15 +36,15 @@ func firstOf(n int, of rows) rows {
 	}
 }
 
-// numbered describes splits of numbered rows that are not a task's.
+// numbered describes splits of generated rows that belong to no task.
 type numbered struct {
-	train, val, test int // rows of each split; a split without rows is not written
+	train, val, test int // rows per split; a split without rows is not written
 	replace          bool
-	progress         func(rows int64) // may be nil
+	progress         func(rows int64) // called with the number of added rows; may be nil
 	row              func(number uint64) seq.Example
 }
 
-// check reports splits that cannot be drawn.
+// check returns an error if the splits cannot be drawn.
 func (n *numbered) check() error {
 	for _, rows := range []int{n.train, n.val, n.test} {
 		if rows < 0 {
@@ -57,7 +57,7 @@ func (n *numbered) check() error {
 	return nil
 }
 
-// write makes a data set of the rows.
+// write writes a data set of the rows.
 func (n *numbered) write(ctx context.Context, dir string, spec seq.Spec,
 	provenance map[string]any) (*seq.Dataset, error) {
 	b, err := seq.CreateDataset(dir, spec, n.replace)

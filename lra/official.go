@@ -42,7 +42,7 @@ func findAll(dir string, names ...string) (paths []string, err error) {
 	return paths, nil
 }
 
-// sizeOf returns the total size of files, for progress reports.
+// sizeOf returns the total size of files in bytes, for progress reports.
 func sizeOf(paths ...string) (bytes int64) {
 	for _, path := range paths {
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
@@ -52,7 +52,7 @@ func sizeOf(paths ...string) (bytes int64) {
 	return bytes
 }
 
-// isDir reports whether a path is a directory; a nonexistent path is an error.
+// isDir reports whether a path is a directory. It fails if the path does not exist.
 func isDir(path string) (bool, error) {
 	info, err := os.Stat(path)
 	if err != nil {

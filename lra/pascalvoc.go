@@ -2,7 +2,7 @@ package lra
 
 import "github.com/sftseq/sftseq/seq"
 
-// PascalVOC is the task to classify each region of a photograph (Dwivedi et al. 2022), read as the
+// PascalVOC is the task of classifying each region of a photograph (Dwivedi et al. 2022) in the
 // graph of its regions.
 var PascalVOC = &Task{
 	Name:         "pascalvoc-sp",
@@ -31,7 +31,7 @@ var vocClasses = []string{
 	"diningtable", "dog", "horse", "motorbike", "person", "pottedplant", "sheep", "sofa", "train", "tvmonitor",
 }
 
-// vocFeatures are the colours and the position of a superpixel.
+// vocFeatures are the names of a superpixel's features: its colours and its position.
 var vocFeatures = []string{
 	"red_mean", "green_mean", "blue_mean", "red_deviation", "green_deviation", "blue_deviation",
 	"red_max", "green_max", "blue_max", "red_min", "green_min", "blue_min", "centre_0", "centre_1",

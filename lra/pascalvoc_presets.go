@@ -8,7 +8,7 @@ var vocPaper = &Preset{
 	Settings:    stepped(600, 1e-3, 0.1, 0.9),
 }
 
-// vocQuick is a small model of the same kind.
+// vocQuick is a small version of the published model.
 var vocQuick = &Preset{
 	Name:        "quick",
 	Description: "a small model",

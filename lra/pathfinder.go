@@ -6,8 +6,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Pathfinder is the task to decide whether two marks are on one dashed contour (Linsley et al.
-// 2018), read as 1,024 gray pixels, row by row.
+// Pathfinder is the task of deciding whether two marks in an image are on the same dashed contour
+// (Linsley et al. 2018). A row is the 1,024 gray pixels of the image, row by row.
 var Pathfinder = &Task{
 	Name:        "pathfinder",
 	Description: "Whether two marks are on one dashed contour, in an image of 32×32 pixels.",

@@ -3,18 +3,18 @@ package lra
 import "math"
 
 // The files pathfinder_dashes_test.go and pathfinder_tracer_test.go read an image of Pathfinder
-// from its pixels, to measure the generator's output. They share no code with the generator and
-// only know constants of the rule: the radius of a mark, the appearance of a line of one fine pixel
-// when it is drawn at twice the size, and the number and spacing of dashes.
+// from its pixels, to measure the generator's output. They share no code with the generator. They
+// use only constants of the rule: the radius of a mark, the pixels of a dash drawn at twice the
+// size, and the number and spacing of dashes.
 
 const (
 	traceSide      = 32
-	traceTolerance = 3  // levels, between a pixel and the dash that explains it
-	traceDim       = 20 // levels: darker pixels are the filter's ringing
-	traceLeast     = 60 // levels that a dash must explain
+	traceTolerance = 3  // maximum levels between a pixel and the dash that explains it
+	traceDim       = 20 // darker pixels are ringing of the filter
+	traceLeast     = 60 // minimum levels that a dash must explain
 )
 
-// A spot is a pixel, row and column.
+// spot is a pixel: row and column.
 type spot [2]int
 
 func (s spot) plus(o spot) spot   { return spot{s[0] + o[0], s[1] + o[1]} }
@@ -39,8 +39,8 @@ func markPixels(centre spot) (pixels []spot) {
 	return pixels
 }
 
-// readMarks finds the two centres whose discs are all the pixels of the largest level; ok is false
-// if there are none. Two identical centres mean a single disc.
+// readMarks returns two centres whose discs are exactly the pixels of the largest level. It returns
+// false if no such centres exist. Two equal centres mean a single disc.
 func readMarks(pixels []int32) (marks [2]spot, ok bool) {
 	white := 0
 	var centres []spot
@@ -74,19 +74,21 @@ func readMarks(pixels []int32) (marks [2]spot, ok bool) {
 	return marks, false
 }
 
-// A dash is a short line between two pixels.
+// dash is a short line between two pixels.
 type dash [2]spot
 
 func (d dash) backwards() dash { return dash{d[1], d[0]} }
 func (d dash) along() spot     { return d[0].to(d[1]) }
 
-// A dashPixel is what a dash adds to a pixel, relative to the start of the dash.
+// dashPixel is the level that a dash adds to a pixel. The pixel is relative to the start of the
+// dash.
 type dashPixel struct {
 	at    spot
 	level float64
 }
 
-// dashShapes are the dashes of up to 2 px in each direction, by their end relative to the start.
+// dashShapes maps the end of a dash, relative to its start, to the pixels of the dash. It has the
+// ends of up to 2 px in each direction.
 var dashShapes = func() map[spot][]dashPixel {
 	all := map[spot][]dashPixel{}
 	for y := -2; y <= 2; y++ {
@@ -99,12 +101,13 @@ var dashShapes = func() map[spot][]dashPixel {
 	return all
 }()
 
-// dashShape draws a line of one fine pixel, of which two make a pixel, through Lanczos's filter of
-// three lobes, one and a half times as bright as a mark.
+// dashShape returns the pixels of a dash. The dash is a line one fine pixel wide, at twice the
+// resolution, reduced with Lanczos's filter of three lobes. It is one and a half times as bright as
+// a mark.
 func dashShape(to spot) (shape []dashPixel) {
 	weight := func(fine, pixel int) float64 {
 		lobes := func(j int) float64 {
-			x := (float64(j-2*pixel) - 0.5) / 2 // pixels from the centre
+			x := (float64(j-2*pixel) - 0.5) / 2 // distance from the centre in pixels
 			if math.Abs(x) >= 3 {
 				return 0
 			}
@@ -139,13 +142,13 @@ func sinc(x float64) float64 {
 	return math.Sin(math.Pi*x) / (math.Pi * x)
 }
 
-// A possibleDash is a dash that is nowhere brighter than the image.
+// possibleDash is a dash that is nowhere brighter than the image.
 type possibleDash struct {
 	dash
-	explains []int // the pixels that are exactly as bright
+	explains []int // pixels that are exactly as bright as the dash
 }
 
-// light returns the brightness that the dash explains in addition to the explained pixels.
+// light returns the sum of the levels that the dash explains outside the explained pixels.
 func (d *possibleDash) light(pixels []int32, explained *spots) (sum float64) {
 	for _, i := range d.explains {
 		if !explained[i] {
@@ -155,8 +158,8 @@ func (d *possibleDash) light(pixels []int32, explained *spots) (sum float64) {
 	return sum
 }
 
-// possibleDashes returns the possible dashes from a pixel. Pixels hidden by a mark may have any
-// value.
+// possibleDashes returns the possible dashes that begin at a pixel. Pixels hidden by a mark may
+// have any value.
 func possibleDashes(pixels []int32, from spot, hidden *spots) (all []possibleDash) {
 	for y := -2; y <= 2; y++ {
 	next:
@@ -185,9 +188,9 @@ func possibleDashes(pixels []int32, from spot, hidden *spots) (all []possibleDas
 	return all
 }
 
-// readDashes explains an image by as few dashes as possible: it repeatedly takes the dash that
-// explains the most light. One dash ends at each mark, which may hide it. For these, it returns all
-// candidates, each with the light that stays unexplained compared with the best one.
+// readDashes explains an image by few dashes: it repeatedly takes the dash that explains the most
+// light. One dash ends at each mark, which may hide the dash. For these dashes it returns all
+// candidates, each with the light that it explains less than the best candidate.
 func readDashes(pixels []int32, marks [2]spot) (dashes []dash, atMark [2][]dash, dark [2][]float64) {
 	var hidden, explained spots
 	for _, m := range marks {
@@ -196,7 +199,7 @@ func readDashes(pixels []int32, marks [2]spot) (dashes []dash, atMark [2][]dash,
 		}
 	}
 	first := [2][]possibleDash{possibleDashes(pixels, marks[0], &hidden), possibleDashes(pixels, marks[1], &hidden)}
-	possible := append(append([]possibleDash{}, first[0]...), first[1]...) // these come before equal ones
+	possible := append(append([]possibleDash{}, first[0]...), first[1]...) // before other dashes that explain the same light
 	for i := range pixels {
 		possible = append(possible, possibleDashes(pixels, spot{i / traceSide, i % traceSide}, &hidden)...)
 	}

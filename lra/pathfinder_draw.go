@@ -6,43 +6,43 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// A PathfinderRule configures the images that are drawn.
+// PathfinderRule determines which images are drawn.
 type PathfinderRule struct {
-	Contour     int `json:"contour"`     // dashes of a contour: 6, 9 or 14
-	Distractors int `json:"distractors"` // short contours besides the two, 5 officially
+	Contour     int `json:"contour"`     // dashes per contour: 6, 9 or 14
+	Distractors int `json:"distractors"` // number of short contours; 5 officially
 
-	// Shortest orders the training split from easy to hard: contours of this number of dashes come
-	// first, then contours of one dash more, and so on up to Contour, in equal numbers. With 0, its
-	// images are like those of the other splits.
+	// Shortest orders the training split from easy to hard. It begins with contours of this number
+	// of dashes, then with one dash more, up to Contour, in equal numbers. If Shortest is 0, the
+	// training images follow the same rule as the other splits.
 	Shortest int `json:"-"`
 }
 
 // LRAPathfinder is the rule of the split that is commonly reported.
 var LRAPathfinder = PathfinderRule{Contour: 14, Distractors: 5}
 
-// Measures of an image.
+// Sizes in an image.
 const (
-	padding      = 1   // pixels at the edge without dashes
+	padding      = 1   // width of the border without dashes, in pixels
 	seedDistance = 7   // pixels between the starts of the two contours
 	continuity   = 1.0 // sharpness of the turns of a contour
 	markerRadius = 1.5
 	contrast     = 1.5 // contrast of every dash: brightness must not distinguish contours
-	freeBelow    = 0.3 // maximum of the mask where a contour may begin
-	touching     = 1.8 // two masks overlap where their sum is at least this value
+	freeBelow    = 0.3 // maximum value of the mask at the start of a contour
+	touching     = 1.8 // masks overlap at pixels where their sum is at least this value
 	minWeight    = 1e-4
 	paddleTries  = 3
 	snakeTries   = 5
-	freeCells    = size * size / 100 // with fewer free cells, no more distractors begin
+	freeCells    = size * size / 100 // minimum number of free pixels for another distractor
 	maxRestarts  = 1 << 16
 )
 
-// pathfinderDraw draws images. Image n is a function of seed, n and rule alone.
+// pathfinderDraw draws images. Image n is a function of only seed, n and rule.
 type pathfinderDraw struct {
 	random
 	rule    PathfinderRule
-	paddles map[point]*paddle // by their head relative to the tail
+	paddles map[point]*paddle // cache of dashes; the key is the head relative to the tail
 	image   grid
-	mask    grid // area occupied by dashes, except the last one of each contour
+	mask    grid // area occupied by dashes, except the last dash of each contour
 }
 
 // bordered is the area that the padding occupies.
@@ -61,11 +61,11 @@ var bordered = func() (g grid) {
 type snake struct {
 	origin, head, pivot point
 	angle               float64
-	last                *paddle // its area is not occupied yet; it is at lastAt
+	last                *paddle // last dash, at lastAt; the mask does not include it yet
 	lastAt              point
 }
 
-// draw makes an image, labelled by whether its marks are on one contour.
+// draw returns image n. Its label states whether the marks are on the same contour.
 func (d *pathfinderDraw) draw(n uint64) seq.Example {
 	d.begin(n)
 	var pair [2]snake
@@ -92,7 +92,7 @@ func (d *pathfinderDraw) draw(n uint64) seq.Example {
 	return seq.Example{A: d.pixels(), Label: label}
 }
 
-// pair draws the two contours, alternately dash by dash; it returns false if they do not fit.
+// pair draws the two contours, alternately dash by dash. It returns false if they do not fit.
 func (d *pathfinderDraw) pair(pair *[2]snake) bool {
 	d.image, d.mask = grid{}, bordered
 	angle := d.angle()
@@ -119,8 +119,8 @@ func (d *pathfinderDraw) pair(pair *[2]snake) bool {
 	return true
 }
 
-// distractor draws a short contour, or skips it if it does not fit; it returns false if there is no
-// room for any.
+// distractor draws a short contour, or nothing if the contour does not fit. It returns false if
+// there is no room for any distractor.
 func (d *pathfinderDraw) distractor() bool {
 	image, mask := d.image, d.mask
 	for range snakeTries {
@@ -147,8 +147,8 @@ func (d *pathfinderDraw) distractor() bool {
 // angle returns a random angle of whole degrees, in radians.
 func (d *pathfinderDraw) angle() float64 { return float64(d.below(360)) * math.Pi / 180 }
 
-// seed returns a random start of a contour in a direction, away from the border and from existing
-// dashes; ok is false if fewer than least such pixels exist.
+// seed returns a random pixel where a contour in the given direction can start, away from the
+// border and from existing dashes. It returns false if fewer than least pixels are possible.
 func (d *pathfinderDraw) seed(angle float64, border, least int) (point, bool) {
 	var free []point
 	for y := range size {
@@ -183,8 +183,8 @@ func (d *pathfinderDraw) start(s *snake, tail point, angle float64) {
 	d.stamp(s.last, tail)
 }
 
-// grow adds a dash to a contour. Its head is on a ring ahead; straight and free directions are more
-// likely. It returns false if there is no room.
+// grow adds a dash to a contour. The head of the dash is on a ring around its start; straight and
+// free directions are more likely. It returns false if there is no room.
 func (d *pathfinderDraw) grow(s *snake) bool {
 	pivot := s.pivot.step(paddleLength+2*paddleMargin, s.angle)
 	heads, angles, weights, sum := d.ring(pivot, s.angle)
@@ -210,8 +210,8 @@ func (d *pathfinderDraw) grow(s *snake) bool {
 	return false
 }
 
-// ring returns the possible next heads: pixels on a circle around the pivot, with their directions
-// and weights.
+// ring returns the possible heads of the next dash: pixels on a circle around the pivot, with their
+// directions and weights.
 func (d *pathfinderDraw) ring(pivot point, angle float64) (heads []point, angles []float64,
 	weights []float32, sum float32) {
 	const radius = paddleLength + paddleMargin
@@ -260,7 +260,7 @@ func (d *pathfinderDraw) paddle(tail, head point) *paddle {
 	return p
 }
 
-// stamp draws a dash.
+// stamp adds the pixels of a dash to the image.
 func (d *pathfinderDraw) stamp(p *paddle, tail point) {
 	p.image.each(tail, func(at point, v float32) {
 		pixel := d.image.at(at)
@@ -268,13 +268,13 @@ func (d *pathfinderDraw) stamp(p *paddle, tail point) {
 	})
 }
 
-// touches reports whether a dash overlaps the area of others.
+// touches reports whether a dash overlaps the area of other dashes.
 func (d *pathfinderDraw) touches(p *paddle, tail point) (yes bool) {
 	p.mask.each(tail, func(at point, v float32) { yes = yes || *d.mask.at(at)+v >= touching })
 	return yes
 }
 
-// commit occupies the area of a contour's last dash.
+// commit adds the area of a contour's last dash to the mask.
 func (d *pathfinderDraw) commit(s *snake) {
 	s.last.mask.each(s.lastAt, func(at point, v float32) {
 		cell := d.mask.at(at)
@@ -282,7 +282,7 @@ func (d *pathfinderDraw) commit(s *snake) {
 	})
 }
 
-// disc draws a mark.
+// disc draws a mark at p.
 func (d *pathfinderDraw) disc(p point) {
 	for y := range size {
 		for x := range size {

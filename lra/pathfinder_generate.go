@@ -10,7 +10,7 @@ import (
 // imagesPerChunk is the number of images that a worker draws at a time.
 const imagesPerChunk = 32
 
-// Options returns all numbers of the rule.
+// Options returns all parameters of the rule.
 func (r *PathfinderRule) Options() []Option {
 	return []Option{
 		{Name: "contour", Usage: "draw contours of `N` dashes", Value: &r.Contour},
@@ -19,22 +19,22 @@ func (r *PathfinderRule) Options() []Option {
 	}
 }
 
-// Validate reports a rule without images, or with too crowded ones.
+// Validate returns an error if the rule's images cannot be drawn or are too crowded.
 func (r *PathfinderRule) Validate() error {
 	switch {
 	case r.Contour < 3 || r.Contour > 14:
 		return fmt.Errorf("dashes of a contour: expected 3 to 14, found %d", r.Contour)
 	case r.Distractors < 0 || r.Distractors > 100:
 		return fmt.Errorf("distractors: expected 0 to 100, found %d", r.Distractors)
-	// Contours of one or two dashes are too easy for a data set of their own: the distance between
-	// the marks determines the label, and a model learns that first.
+	// Contours of one or two dashes are allowed only for the first rows: the distance between their
+	// marks determines the label.
 	case r.Shortest < 0 || r.Shortest > r.Contour:
 		return fmt.Errorf("dashes of the shortest contour: expected 1 to %d, or 0, found %d", r.Contour, r.Shortest)
 	}
 	return nil
 }
 
-// draw yields images. In a training split with a shortest contour, each image has its own rule.
+// draw returns images. If Shortest is set, each training image has its own rule.
 func (r *PathfinderRule) draw(ctx context.Context, seed uint64, train, _ int) (training, others rows) {
 	others = pathfinderRows(ctx, seed, 0, func(uint64) PathfinderRule { return *r })
 	if r.Shortest > 0 {
@@ -53,15 +53,16 @@ func (r *PathfinderRule) provenance() map[string]any {
 	return p
 }
 
-// easier returns the rule of row n of a training split, which begins with contours of r.Shortest
-// dashes and ends with those of r, in equal numbers. The number of distractors cycles from 0 to
-// r's.
+// easier returns the rule of row n of a training split with the given number of rows. The contours
+// have r.Shortest dashes at first and r.Contour dashes at the end, each length for an equal number
+// of rows. The number of distractors cycles from 0 to r.Distractors.
 func (r *PathfinderRule) easier(n, rows int) PathfinderRule {
-	n = min(n, rows-1) // workers draw more than the requested rows
+	n = min(n, rows-1) // workers draw more rows than requested
 	return PathfinderRule{Contour: r.Shortest + n*(r.Contour-r.Shortest+1)/rows, Distractors: n % (r.Distractors + 1)}
 }
 
-// pathfinderRows draws endless images from number first on, each by its rule.
+// pathfinderRows returns endless images from number first on. Function rule returns the rule of
+// each image.
 func pathfinderRows(ctx context.Context, seed, first uint64, rule func(n uint64) PathfinderRule) rows {
 	return func(yield func(seq.Example, error) bool) {
 		chunks, stop := drawAhead(first, imagesPerChunk, func() func(uint64) (seq.Example, bool) {

@@ -19,7 +19,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// pathfinderImage is an image that the metadata names.
+// pathfinderImage is an image in the metadata, with its label.
 type pathfinderImage struct {
 	path  string
 	label int32
@@ -104,7 +104,7 @@ func pathfinderImages(ctx context.Context, dir string) (images []pathfinderImage
 	return images, total, nil
 }
 
-// parsePathfinder reads a line of the metadata: folder, file, number, label and further fields.
+// parsePathfinder parses a line of the metadata: folder, file, number, label and further fields.
 func parsePathfinder(line string) (image pathfinderImage, err error) {
 	fields := strings.Fields(line)
 	if len(fields) < 4 {
@@ -120,7 +120,7 @@ func parsePathfinder(line string) (image pathfinderImage, err error) {
 	return pathfinderImage{path, int32(fields[3][0] - '0')}, nil
 }
 
-// maxImage is the maximum size of an image file in bytes, well above real ones.
+// maxImage is the maximum size of an image file in bytes, much larger than real files.
 const maxImage = 1 << 20
 
 func readPathfinder(ctx context.Context, images []pathfinderImage, progress func(int64)) rows {
@@ -147,7 +147,7 @@ func (i *pathfinderImage) read(ctx context.Context, progress func(int64)) (e seq
 	if err != nil {
 		return e, err
 	}
-	header, err := png.DecodeConfig(bytes.NewReader(text)) // checks the size before allocating the pixels
+	header, err := png.DecodeConfig(bytes.NewReader(text)) // check the size before allocating the pixels
 	if err != nil {
 		return e, err
 	}

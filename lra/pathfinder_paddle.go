@@ -2,7 +2,7 @@ package lra
 
 import "math"
 
-// size is the side of an image of Pathfinder, in pixels.
+// size is the width and height of an image of Pathfinder in pixels.
 const size = 32
 
 // point is a pixel.
@@ -21,7 +21,7 @@ func (p point) step(d, angle float64) point {
 	return point{int(math.Ceil(float64(p.y) + d*math.Sin(angle))), int(math.Ceil(float64(p.x) + d*math.Cos(angle)))}
 }
 
-// grid is a value for each pixel.
+// grid holds a value for each pixel.
 type grid [size * size]float32
 
 func (g *grid) at(p point) *float32 { return &g[p.y*size+p.x] }
@@ -32,7 +32,7 @@ type patch struct {
 	values []float32
 }
 
-// each calls with for every pixel of the image that a patch at p covers.
+// each calls the function with for every pixel of the image that a patch at p covers.
 func (t *patch) each(p point, with func(at point, v float32)) {
 	side := 2*t.reach + 1
 	for i, v := range t.values {
@@ -45,16 +45,16 @@ func (t *patch) each(p point, with func(at point, v float32)) {
 // paddle is a dash: its image, and the mask of the area that it occupies.
 type paddle struct{ image, mask patch }
 
-// Measures of a dash, in pixels.
+// Sizes of a dash, in pixels.
 const (
 	paddleLength = 2
 	paddleMargin = 1
-	paddleReach  = 8 // reach of a patch: the dash's length, its margin and the filter's
-	antialias    = 2 // dashes are drawn larger by this factor
+	paddleReach  = 8 // reach of a patch: length of the dash, its margin and the margin of the filter
+	antialias    = 2 // factor by which dashes are drawn larger
 )
 
-// newPaddle draws a dash from the origin to a pixel: a line of one fine pixel, reduced by Lanczos's
-// filter and clipped to 0 and 1.
+// newPaddle returns the dash from the origin to a pixel. The dash is a line one fine pixel wide,
+// reduced with Lanczos's filter and clipped to 0 … 1.
 func newPaddle(to point) *paddle {
 	const side = antialias * (2*paddleReach + 1)
 	line := make([]float32, side*side)
@@ -74,7 +74,8 @@ func newPaddle(to point) *paddle {
 	return &paddle{patch{paddleReach, shrink(line, side)}, patch{paddleReach, shrink(mask, side)}}
 }
 
-// lineTo returns the fine pixels from the origin to another one, by Bresenham's algorithm.
+// lineTo returns the fine pixels on the line from the origin to another fine pixel, by Bresenham's
+// algorithm.
 func lineTo(to point) (line []point) {
 	n := max(abs(to.y), abs(to.x))
 	for i := 0; i <= n; i++ {
@@ -97,11 +98,11 @@ func roundDivide(a, b int) int {
 	return (2*a + b) / (2 * b)
 }
 
-// shrink reduces a square image by the factor antialias with Lanczos's filter of three lobes, and
-// clips it.
+// shrink returns a square image, reduced by the factor antialias with Lanczos's filter of three
+// lobes and clipped to 0 … 1.
 func shrink(fine []float32, side int) []float32 {
 	small := side / antialias
-	rows := make([]float32, side*small) // first along x
+	rows := make([]float32, side*small) // reduced along x first
 	for y := range side {
 		for x := range small {
 			rows[y*small+x] = filtered(func(i int) float32 { return fine[y*side+i] }, x, side)
@@ -117,7 +118,7 @@ func shrink(fine []float32, side int) []float32 {
 	return out
 }
 
-// filtered returns output i of a line of n fine values.
+// filtered returns output i of the filter for a line of n fine values.
 func filtered(fine func(int) float32, i, n int) float32 {
 	centre := (float64(i) + 0.5) * antialias
 	var sum, weights float64

@@ -12,7 +12,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// drawnImages draws n images, or the number in SFTSEQ_PATHFINDER_IMAGES, and calls see for each.
+// drawnImages draws n images, or the number in SFTSEQ_PATHFINDER_IMAGES, and calls see for each
+// image.
 func drawnImages(t *testing.T, seed uint64, n int, rule PathfinderRule, see func(n int, e seq.Example)) int {
 	t.Helper()
 	if testing.Short() {
@@ -28,14 +29,14 @@ func drawnImages(t *testing.T, seed uint64, n int, rule PathfinderRule, see func
 	return n
 }
 
-// TestPathfinderTraced checks that a tracer that reads only the pixels finds whether the marks are
-// joined. For 2,000 images of seed 11 its accuracy is about 97.1% without distractors (apart 948 of
-// 983, joined 994 of 1,017) and 94.4% with five (941 of 997, 946 of 1,003).
+// TestPathfinderTraced checks that a tracer that reads only the pixels predicts the label. For
+// 2,000 images of seed 11 its accuracy is about 97.1% without distractors (apart 948 of 983, joined
+// 994 of 1,017) and 94.4% with five (941 of 997, 946 of 1,003).
 //
-// It fails where contours cross: the rule occupies the area of a dash when the next one is drawn,
-// so dash k of the second contour is compared with neither dash k nor k+1 of the first. They
-// overlap in a quarter of the images, 252 of the first 1,000, which have 25 of its 27 errors there.
-// A sixth of the steps are wider than 3 px, and a sixth turn by more than 60°.
+// The tracer fails at crossing contours. The rule adds the area of a dash to the mask when the next
+// dash is drawn. Dash k of the second contour may therefore overlap dashes k and k+1 of the first.
+// This happens in 252 of the first 1,000 images, which have 25 of the 27 errors. A sixth of the
+// steps are wider than 3 px, and a sixth turn by more than 60°.
 func TestPathfinderTraced(t *testing.T) {
 	for _, c := range []struct {
 		name        string
@@ -86,18 +87,19 @@ func TestPathfinderTraced(t *testing.T) {
 			t.Logf("of %d steps, %.3f are wider than 3 px, %.3f turn by more than 60°", steps,
 				float64(wide)/float64(steps), float64(sharp)/float64(steps))
 			if accuracy < c.least {
-				t.Errorf("the tracer is right about %.3f of the images, want %.2f", accuracy, c.least)
+				t.Errorf("accuracy of the tracer %.3f, want at least %.2f", accuracy, c.least)
 			}
 			for l := range of {
 				if float64(right[l]) < (c.least-0.08)*float64(of[l]) {
-					t.Errorf("label %d: right about %d of %d images", l, right[l], of[l])
+					t.Errorf("label %d: only %d of %d images are classified correctly", l, right[l], of[l])
 				}
 			}
 		})
 	}
 }
 
-// linkOf returns the gap between the nearest ends of two dashes, and the turn.
+// linkOf returns the gap between the nearest ends of two dashes in pixels, and the angle between
+// the dashes.
 func linkOf(a, b dash) (gap, turn float64) {
 	gap = math.Inf(1)
 	for _, a := range []dash{a, a.backwards()} {
@@ -110,10 +112,10 @@ func linkOf(a, b dash) (gap, turn float64) {
 	return gap, turn
 }
 
-// TestPathfinderPixels measures properties of the rule in an image's pixels: equal numbers of both
-// labels, the number of dashes, and no correlation of brightness with the label. Of 5,000 images of
-// seed 12, 2,472 are joined, the median number of dashes is 47 of 48, and the AUC of every measure
-// of brightness is within 0.013 of one half, where chance is within 0.008.
+// TestPathfinderPixels checks properties of the rule in the pixels: equal numbers of both labels,
+// the number of dashes, and no correlation of brightness with the label. Of 5,000 images of seed
+// 12, 2,472 are joined, the median number of dashes is 47 of 48, and the AUC of every measure of
+// brightness is within 0.013 of one half, where chance is within 0.008.
 func TestPathfinderPixels(t *testing.T) {
 	const most = 2*contourDashes + 5*(contourDashes/3) // maximum number of dashes
 	var dashes []int
@@ -136,14 +138,14 @@ func TestPathfinderPixels(t *testing.T) {
 	}
 	t.Logf("%d images, %v joined", n, joined)
 	if off := math.Abs(joined - float64(n)/2); off > 1.5*math.Sqrt(float64(n)) {
-		t.Errorf("%v of %d images are joined", joined, n)
+		t.Errorf("%v of %d images are joined, want about half", joined, n)
 	}
 	slices.Sort(dashes)
 	t.Logf("dashes: %d to %d, median %d, 1%% %d, 99%% %d, of %d", dashes[0], dashes[n-1], dashes[n/2],
 		dashes[n/100], dashes[n*99/100], most)
-	// A mark hides some of the dashes that end there, and a dash may hide another.
+	// Marks hide some of the dashes that end there, and dashes may hide other dashes.
 	if dashes[n/2] < most-2 || dashes[n*99/100] > most+1 {
-		t.Errorf("median %d dashes, 99%% %d: expected about %d", dashes[n/2], dashes[n*99/100], most)
+		t.Errorf("median %d dashes, 99%% quantile %d, want about %d", dashes[n/2], dashes[n*99/100], most)
 	}
 	spread := math.Sqrt(float64(n+1) / (12 * joined * (float64(n) - joined)))
 	for name, values := range statistics {
@@ -182,8 +184,9 @@ func brightness(pixels []int32, marks [2]spot) map[string]float64 {
 }
 
 // TestPathfinderBrightness checks that the dashes of the traced contours are not brighter than the
-// remaining ones, which are the four dashes of each of five distractors: 20 in 226 of 300 images of
-// seed 13, 16 in 35, and the AUC of 13,496 dashes is 0.504.
+// remaining dashes. The remaining dashes are those of five distractors of four dashes. Of 300
+// images of seed 13, 226 have 20 remaining dashes and 35 have 16. The AUC of 13,496 dashes is
+// 0.504.
 func TestPathfinderBrightness(t *testing.T) {
 	var levels, traced []float64
 	left, four := map[int]int{}, 0
@@ -233,8 +236,8 @@ func TestPathfinderBrightness(t *testing.T) {
 	}
 }
 
-// rankArea is the area under the ROC curve (Mann-Whitney): the probability that a value of label 1
-// is above one of label 0, ties counted half.
+// rankArea returns the area under the ROC curve (Mann-Whitney): the probability that a value with
+// label 1 is larger than a value with label 0. Ties count half.
 func rankArea(values, labels []float64) float64 {
 	order := make([]int, len(values))
 	for i := range order {

@@ -16,8 +16,8 @@ var pathfinderPaper = &Preset{
 	DataName:    "pathfinder-2",
 }
 
-// pathfinderQuick trains on the easiest of the three official splits, beginning with shorter
-// contours: a model that begins with long ones stays at chance.
+// pathfinderQuick trains on the easiest of the three official rules. It begins with shorter
+// contours, as a model that begins with long contours stays at chance.
 var pathfinderQuick = &Preset{
 	Name:        "quick",
 	Description: "contours of 6 dashes, the easiest split",
@@ -29,8 +29,9 @@ var pathfinderQuick = &Preset{
 	Result:   &Result{73.35, "nearest class mean", 50.10, 26},
 }
 
-// pathfinderTracer returns a model whose layers read, around each pixel, its row, its column (a
-// dilation of the image's width) and both diagonals (one pixel more and less).
+// pathfinderTracer returns a model whose convolutions read, around each pixel, its row, its column
+// and both diagonals. The dilations are 1, the width of the image, and the width plus and minus
+// one.
 func pathfinderTracer() sft.Config {
 	c := encoder(6, 64, 128, 16)
 	c.Relative = "none"
@@ -48,7 +49,7 @@ func pathfinderQuickSettings() train.Settings {
 	return s
 }
 
-// pathfinderHour is the same model on more images, as the quick one overfits.
+// pathfinderHour is the model of pathfinderQuick on more images, to reduce overfitting.
 var pathfinderHour = &Preset{
 	Name:        "hour",
 	Description: "the same on more images",

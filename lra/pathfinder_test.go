@@ -24,8 +24,8 @@ func drawPathfinder(seed, n uint64, rule PathfinderRule) seq.Example {
 	return d.draw(n)
 }
 
-// TestPathfinderDraw checks that an image is a function of seed and number, has two marks and the
-// whole range of gray levels, and keeps its border empty; both labels are equally likely.
+// TestPathfinderDraw checks that an image is a function of seed and number, and has two marks, the
+// whole range of gray levels and an empty border. Both labels must be equally likely.
 func TestPathfinderDraw(t *testing.T) {
 	n := 600
 	if testing.Short() {
@@ -37,26 +37,27 @@ func TestPathfinderDraw(t *testing.T) {
 		e := d.draw(uint64(i))
 		joined += int(e.Label)
 		if len(e.A) != size*size || slices.Min(e.A) != 0 || slices.Max(e.A) != 255 {
-			t.Fatalf("image %d: %d pixels of %d to %d", i, len(e.A), slices.Min(e.A), slices.Max(e.A))
+			t.Fatalf("image %d: %d pixels with levels from %d to %d, want 0 to 255", i, len(e.A), slices.Min(e.A),
+				slices.Max(e.A))
 		}
 		if marks := discs(e.A); len(marks) != 2 && distance(marks[0], marks[len(marks)-1]) > 4 {
-			t.Errorf("image %d: marks at %v", i, marks)
+			t.Errorf("image %d: marks at %v, want two", i, marks)
 		}
 		for j, v := range e.A {
-			// The filter spreads a little of the next pixel into the border.
+			// The filter spreads a part of the adjacent pixel into the border.
 			if p := (point{j / size, j % size}); !p.inside(padding) && v >= 64 {
-				t.Errorf("image %d: level %d in the padding, at %v", i, v, p)
+				t.Errorf("image %d: level %d in the border, at %v", i, v, p)
 			}
 		}
 		if i%50 == 0 {
 			if again := drawPathfinder(3, uint64(i), LRAPathfinder); !slices.Equal(again.A, e.A) ||
 				again.Label != e.Label {
-				t.Errorf("image %d is another one when it is drawn alone", i)
+				t.Errorf("image %d differs if it is drawn alone", i)
 			}
 		}
 	}
 	if off := math.Abs(float64(joined) - float64(n)/2); off > 3*math.Sqrt(float64(n))/2 {
-		t.Errorf("%d of %d are joined", joined, n)
+		t.Errorf("%d of %d images are joined, want about half", joined, n)
 	}
 }
 
@@ -77,7 +78,7 @@ func TestPathfinderLabel(t *testing.T) {
 		}
 		marks := discs(e.A)
 		if len(marks) != 2 || pair[0].head == pair[1].head {
-			continue // they touch, or both contours end there: their last dashes are not compared with each other
+			continue // marks touch, or both contours end at the same pixel, as their last dashes are not compared
 		}
 		found := int32(-1)
 		for one := range pair {
@@ -98,14 +99,14 @@ func TestPathfinderLabel(t *testing.T) {
 		seen[found]++
 	}
 	if seen[0] < images/4 || seen[1] < images/4 {
-		t.Errorf("%v", seen)
+		t.Errorf("%v images were checked per label, want at least %d", seen, images/4)
 	}
 }
 
 func distance(a, b point) float64 { return math.Hypot(float64(a.y-b.y), float64(a.x-b.x)) }
 
-// discs returns the centres of marks: 3×3 pixels of the largest level. Between marks that touch
-// there may be more.
+// discs returns the centres of marks: 3×3 pixels of the largest level. If marks touch, it may also
+// return pixels between them.
 func discs(pixels []int32) (centres []point) {
 	white := func(y, x int) bool { return point{y, x}.inside(0) && pixels[y*size+x] == 255 }
 	for y := range size {
@@ -124,7 +125,8 @@ func discs(pixels []int32) (centres []point) {
 	return centres
 }
 
-// TestPathfinderGenerate checks that the splits are one sequence of draws, for any sizes.
+// TestPathfinderGenerate checks that the splits are consecutive draws of one sequence, whatever
+// their sizes.
 func TestPathfinderGenerate(t *testing.T) {
 	var all [][]int32
 	for _, o := range []GenerateOptions{{Train: 30, Val: 10, Test: 5}, {Train: 45}} {
@@ -133,7 +135,7 @@ func TestPathfinderGenerate(t *testing.T) {
 		o.Progress = func(n int64) { rows += n }
 		d, err := Pathfinder.Generate(context.Background(), t.TempDir(), o)
 		if err != nil || rows != 45 {
-			t.Fatalf("%d rows, %v", rows, err)
+			t.Fatalf("%d rows, want 45; error %v", rows, err)
 		}
 		var pixels []int32
 		for _, split := range d.Manifest.SplitNames() {
@@ -161,9 +163,8 @@ func TestPathfinderGenerate(t *testing.T) {
 	}
 }
 
-// TestPathfinderEasyFirst checks that the training split begins with short contours and few
-// distractors in equal numbers, and each image is what its rule draws alone. Other splits are
-// unchanged.
+// TestPathfinderEasyFirst checks that Shortest orders the training split by the length of contours,
+// that each image is the draw of its own rule, and that other splits stay unchanged.
 func TestPathfinderEasyFirst(t *testing.T) {
 	const seed, rows = 5, 57
 	o := GenerateOptions{Train: rows, Val: 10, Test: 5, Seed: seed,
@@ -180,7 +181,7 @@ func TestPathfinderEasyFirst(t *testing.T) {
 		n++
 	})
 	if n != rows || len(perLength) != 9 || perLength[6] != 7 || perLength[14] != 6 {
-		t.Errorf("%d rows, %v by dashes of a contour", n, perLength)
+		t.Errorf("%d rows; number of rows by dashes per contour %v", n, perLength)
 	}
 	number := uint64(0)
 	for _, split := range []string{"val", "test"} {
@@ -197,21 +198,21 @@ func TestPathfinderEasyFirst(t *testing.T) {
 	}
 }
 
-// imageFile returns a PNG of one level.
+// imageFile returns a PNG file whose pixels have one gray level, except the second pixel.
 func imageFile(t testing.TB, level byte, width int) string {
 	t.Helper()
 	p := picture.NewGray(picture.Rect(0, 0, width, size))
 	for i := range p.Pix {
 		p.Pix[i] = level
 	}
-	p.SetGray(1, 0, color.Gray{255 - level}) // the second pixel of the first row
+	p.SetGray(1, 0, color.Gray{255 - level}) // second pixel of the first row
 	var out bytes.Buffer
 	must.Succeed(t, png.Encode(&out, p))
 	return out.String()
 }
 
-// officialPathfinder returns a folder of 30 images in the official layout, one of which is an empty
-// file.
+// officialPathfinder returns the files of a folder of 30 images in the official layout. One image
+// is an empty file.
 func officialPathfinder(t testing.TB) map[string]string {
 	files := map[string]string{}
 	for batch := range 3 {
@@ -240,7 +241,7 @@ func TestPathfinderOfficial(t *testing.T) {
 	for _, split := range []string{"train", "val", "test"} {
 		each(t, d, split, func(e seq.Example) {
 			if want == 13 {
-				want++ // the empty file
+				want++ // skip the empty file
 			}
 			if e.A[0] != int32(want) || e.A[1] != int32(255-want) || e.Label != int32(want%2) || len(e.A) != size*size {
 				t.Errorf("image %d: label %d, %v", want, e.Label, e.A[:3])

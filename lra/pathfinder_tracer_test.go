@@ -6,41 +6,41 @@ import (
 	"slices"
 )
 
-// Measures of the tracer. A step from dash to dash costs −ln of its probability, up to a constant,
-// if its length and turns are normally distributed. The rule rounds the coordinates of a step up,
-// so that it is half a pixel too long downwards and to the right, and no limit on gap or turn of a
-// dash of two pixels fits all of them.
+// Parameters of the tracer. The cost of a step from dash to dash is −ln of its probability, up to a
+// constant. The length and the turns of a step are assumed to be normally distributed. The rule
+// rounds the coordinates of a step up, so a step is half a pixel too long downwards and to the
+// right. No limit on gap or turn of a dash of two pixels fits all steps.
 const (
 	contourDashes = 14
-	stepUp        = 0.5  // px, in either coordinate of a step
-	stepLength    = 3.65 // px, from the middle of a dash to the next one's: L + 2m, minus the effect of turns
-	stepSpread    = 0.6  // px
-	turnSpread    = 0.5  // radians, for a turn from a dash to a step, or from a step to a dash
-	maxGap        = 4.5  // px between the ends of linked dashes
-	maxLink       = 14.0 // the largest cost of a link
-	shortCost     = 4.0  // for each missing dash of a contour
+	stepUp        = 0.5  // px, added to either coordinate of a step
+	stepLength    = 3.65 // px between the middles of adjacent dashes: L + 2m, minus the effect of turns
+	stepSpread    = 0.6  // px, standard deviation of the length of a step
+	turnSpread    = 0.5  // radians, standard deviation of a turn between a dash and a step
+	maxGap        = 4.5  // maximum px between the ends of linked dashes
+	maxLink       = 14.0 // maximum cost of a link
+	shortCost     = 4.0  // cost of each missing dash of a contour
 	darkCost      = 1. / 60
 	seedApart     = 7.0 // px between the starts of the contours
-	seedCost      = 3.0 // for another distance of the starts
-	tracedChains  = 60  // chains followed at a time
+	seedCost      = 3.0 // cost of another distance between the starts
+	tracedChains  = 60  // number of chains followed at a time
 )
 
-// A contourStep leads from the end of a dash to the far end of another.
+// contourStep leads from the end of a dash to the far end of another dash.
 type contourStep struct {
 	dash, end int
 	cost      float64
 }
 
-// A tracedDash is a node of the tracer's search.
+// tracedDash is a node of the tracer's search.
 type tracedDash struct {
 	dash
-	bits  uint64              // the dashes that exclude this one, including itself
-	mark  int                 // index of the mark where it begins, or −1
-	cost  float64             // cost of the light that it leaves unexplained
-	steps [2][2][]contourStep // along and against the growth, by the end at which the dash is left
+	bits  uint64              // bits of this dash and of the dashes that exclude it
+	mark  int                 // index of the mark where the dash begins, or −1
+	cost  float64             // cost of the light that the dash leaves unexplained
+	steps [2][2][]contourStep // steps along and against the growth of the contour, from either end of the dash
 }
 
-// A tracer searches for the two contours of an image.
+// tracer searches for the two contours of an image.
 type tracer struct {
 	marks  [2]spot
 	dashes []tracedDash
@@ -109,12 +109,12 @@ func stepCost(a, b dash, up float64) float64 {
 	return (length*length + before*before + after*after) / 2
 }
 
-// A chain is a path along dashes.
+// chain is a path along dashes.
 type chain struct {
 	used  uint64
 	cost  float64
 	begin spot
-	end   int // end of the last dash at which it is left
+	end   int // end of the last dash where the path continues
 	n     int // number of dashes
 	way   [contourDashes]uint8
 }
@@ -128,10 +128,11 @@ func (c chain) with(dash int, d *tracedDash, end int, cost float64) chain {
 	return c
 }
 
-// short returns the cost of a chain that ends here.
+// short returns the cost of the chain as a complete contour.
 func (c *chain) short() float64 { return c.cost + shortCost*float64(contourDashes-c.n) }
 
-// starts returns the chains of one unused dash: from a mark, or from anywhere for −1.
+// starts returns chains of one unused dash. They begin at the given mark or, if mark is −1,
+// anywhere.
 func (t *tracer) starts(mark int, used uint64) (all []chain) {
 	for i := range t.dashes {
 		d := &t.dashes[i]
@@ -146,8 +147,8 @@ func (t *tracer) starts(mark int, used uint64) (all []chain) {
 	return all
 }
 
-// follow extends chains dash by dash, keeping the best, as long as they cost less than a limit. It
-// returns the best that end at the other mark, and the best that end elsewhere.
+// follow extends chains dash by dash while they cost less than the limit, and keeps the cheapest.
+// It returns the cheapest chains that end at the other mark, and the cheapest that end elsewhere.
 func (t *tracer) follow(from []chain, way int, limit float64) (joined, apart []chain) {
 	for len(from) > 0 {
 		var next []chain
@@ -176,7 +177,8 @@ func (t *tracer) follow(from []chain, way int, limit float64) (joined, apart []c
 	return cheapest(joined, tracedChains), cheapest(apart, tracedChains)
 }
 
-// cheapest returns the n best of chains that differ in their dashes or their end.
+// cheapest returns the n cheapest chains without duplicates. Duplicates have the same dashes and
+// the same end.
 func cheapest(chains []chain, n int) (best []chain) {
 	slices.SortFunc(chains, func(a, b chain) int {
 		return cmp.Or(cmp.Compare(a.cost, b.cost), slices.Compare(a.way[:], b.way[:]), a.end-b.end)
@@ -192,18 +194,18 @@ func cheapest(chains []chain, n int) (best []chain) {
 	return best
 }
 
-// A reading is two contours that explain an image, and their cost.
+// reading is two contours that explain an image, with their cost.
 type reading struct {
 	cost     float64
 	contours [2]chain
 }
 
-// read returns the best reading with the marks apart, and the best with the marks joined.
+// read returns the best reading with the marks apart, and the best reading with the marks joined.
 func (t *tracer) read() (best [2]reading) {
 	for label := range best {
 		best[label].cost = 4 * shortCost * contourDashes
 	}
-	for way := range 2 { // along or against the growth from the first mark
+	for way := range 2 { // 0: along the growth from the first mark, 1: against the growth
 		joined, apart := t.follow(t.starts(0, 0), way, best[0].cost)
 		for label, firsts := range [2][]chain{apart, joined} {
 			b := &best[label]
@@ -225,8 +227,8 @@ func (t *tracer) read() (best [2]reading) {
 	return best
 }
 
-// seedsCost is the cost of the distance between the starts of two contours. One start is at the
-// first mark if the first contour is traced along its growth, and at the other end otherwise.
+// seedsCost returns the cost of the distance between the starts of two contours. One start is at
+// the first mark if the first contour is traced along its growth, and at the other end otherwise.
 func (t *tracer) seedsCost(way, label int, first, second *chain) float64 {
 	if second.n == 0 {
 		return seedCost
@@ -236,7 +238,7 @@ func (t *tracer) seedsCost(way, label int, first, second *chain) float64 {
 		other = []spot{t.end([2]*chain{second, first}[way])}
 	}
 	for _, o := range other {
-		if math.Abs(t.marks[way].to(o).length()-seedApart) < 0.6 { // the rule rounds it to a pixel
+		if math.Abs(t.marks[way].to(o).length()-seedApart) < 0.6 { // the rule rounds the distance to a pixel
 			return 0
 		}
 	}

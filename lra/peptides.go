@@ -5,7 +5,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// PeptidesFunc is the task to predict the functions of a peptide (Dwivedi et al. 2022), read as the
+// PeptidesFunc is the task of predicting the functions of a peptide (Dwivedi et al. 2022) from the
 // graph of its atoms.
 var PeptidesFunc = &Task{
 	Name:         "peptides-func",
@@ -30,8 +30,8 @@ a bond alike, so that a linear layer of them is a sum of embeddings.
 	},
 }
 
-// PeptidesStruct is the task to predict numbers of a peptide's shape (Dwivedi et al. 2022), read as
-// the graph of its atoms.
+// PeptidesStruct is the task of predicting properties of a peptide's shape (Dwivedi et al. 2022)
+// from the graph of its atoms.
 var PeptidesStruct = &Task{
 	Name:         "peptides-struct",
 	Description:  "Eleven numbers of a peptide's shape (Peptides-struct), read as the graph of its atoms.",
@@ -72,7 +72,7 @@ var peptideNumbers = []string{
 }
 
 // atomCategories and bondCategories are the categorical features of atoms and bonds, with the
-// number of values of each. The last value of most features stands for all others.
+// number of values of each. The last value of most features means any other value.
 //
 // Source: Hu et al., "Open Graph Benchmark: Datasets for Machine Learning on Graphs", NeurIPS 2020.
 var (

@@ -3,7 +3,7 @@ package lra
 import "github.com/sftseq/sftseq/sft/train"
 
 // peptidesPresets returns the presets of a peptide task. The published configurations differ in the
-// rate and the weight decay. The task's measure selects the saved model.
+// learning rate and the weight decay. The task's metric selects the saved model.
 func peptidesPresets(rate, weightDecay float64, measure string) []*Preset {
 	selected := func(s *train.Settings) { s.Select = measure }
 	return []*Preset{{

@@ -9,26 +9,27 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// A Preset is a training configuration of a task: a model, the settings of a run and the data that
-// it is meant for.
+// Preset is a training configuration of a task: a model, the settings of a run and the intended
+// data.
 type Preset struct {
 	Name        string
 	Description string
-	// Config is the model, except for what the data determine: task, vocabulary, labels and
+	// Config is the configuration of the model. The data determine its task, vocabulary, labels and
 	// tokenizer.
 	Config   sft.Config
 	Settings train.Settings
-	// Data generates the data set; DataName changes with its content.
+	// Data are the options that generate the data set. DataName changes when the content changes.
 	Data     GenerateOptions
 	DataName string
-	// Result is the test result, nil if the preset was never trained, or if Measured has it.
+	// Result is the test result. It is nil if the preset was never trained, or if the result is in
+	// Measured.
 	Result *Result
-	// Measured is the result in words, if docs/results.md has it; otherwise "".
+	// Measured is the result in words, if docs/results.md has one; otherwise "".
 	Measured string
 }
 
-// Result is the test result of a preset in percent, that of a baseline, and the time on two cores
-// with AVX2: the tables of docs/results.md.
+// Result is the test result of a preset and of a baseline in percent, with the training time on two
+// cores with AVX2. docs/results.md has the same numbers.
 type Result struct {
 	Accuracy         float64
 	Baseline         string // name of the baseline
@@ -36,7 +37,7 @@ type Result struct {
 	Minutes          int
 }
 
-// Preset returns a task's preset by its name; "" is the default.
+// Preset returns a task's preset by its name. The name "" means the default preset.
 func (t *Task) Preset(name string) (*Preset, error) {
 	var names []string
 	for _, p := range t.Presets {
@@ -49,8 +50,8 @@ func (t *Task) Preset(name string) (*Preset, error) {
 		strings.Join(names, ", "))
 }
 
-// encoder returns the paper's model in a given size: layers of hidden channels in four heads, which
-// attend to sampled tokens.
+// encoder returns the paper's model in the given size, with four heads per layer. The last argument
+// is the number of sampled tokens.
 func encoder(layers, hidden, intermediate, sampled int) sft.Config {
 	c := baseConfig()
 	c.NumLayers, c.NumHeads, c.HiddenSize, c.SinusoidDim, c.IntermediateSize = layers, 4, hidden, hidden, intermediate
@@ -58,8 +59,8 @@ func encoder(layers, hidden, intermediate, sampled int) sft.Config {
 	return c
 }
 
-// featured returns the paper's model of clouds and graphs in a given size: sixteen heads, with
-// norms after the branches.
+// featured returns the paper's model of clouds and graphs in the given size. It has sixteen heads,
+// and layer norms after the branches.
 func featured(layers, hidden, sampled int, dropToken, embeddingDropout float64) sft.Config {
 	c := encoder(layers, hidden, 4*hidden, sampled)
 	c.NumHeads, c.NormPosition = 16, "post"
@@ -67,15 +68,16 @@ func featured(layers, hidden, sampled int, dropToken, embeddingDropout float64) 
 	return c
 }
 
-// featuredQuick returns a small model of the same kind. It samples at random outside of training as
-// well: the best tokens by score may all be alike, as in [Custom].
+// featuredQuick returns a small version of the model of featured. It also samples at random in
+// evaluation, as the tokens with the best scores may all be equal, see [Custom].
 func featuredQuick(layers, sampled int) sft.Config {
 	c := encoder(layers, 64, 128, sampled)
 	c.SamplerNoise, c.EmbeddingDropout, c.FeedForward = "always", 0.1, 0.2
 	return c
 }
 
-// invariant makes a model rotation invariant: it reads only distances between points.
+// invariant returns the model in a rotation-invariant version, which reads only distances between
+// points.
 func invariant(c sft.Config) sft.Config {
 	c.Input = config.OnesInput
 	return c
@@ -101,21 +103,21 @@ func stepped(epochs int, rate, weightDecay, decayRate float64) train.Settings {
 	return s
 }
 
-// scaledPoints makes training scale clouds like the paper.
+// scaledPoints returns the settings with the paper's random scaling of clouds in training.
 func scaledPoints(s train.Settings) train.Settings {
 	s.PointScale = []float64{0.6, 1.4}
 	return s
 }
 
-// turnedPoints makes training rotate clouds about the z axis.
+// turnedPoints returns the settings with random rotations of clouds about the z axis in training.
 func turnedPoints(s train.Settings) train.Settings {
 	s.PointRotation = "z"
 	return s
 }
 
-// SetSchedule sets one of [train.Schedules]. Settings that already have this schedule keep their
-// numbers. Otherwise the numbers become the paper's, and the final rate 0, or 0.1 for an
-// exponential.
+// SetSchedule sets one of [train.Schedules]. Settings that already have this schedule stay
+// unchanged. Otherwise the parameters of the schedule become the paper's. The final rate becomes 0,
+// or 0.1 for an exponential decay.
 func SetSchedule(s *train.Settings, schedule string) {
 	followed := s.FollowsEnd()
 	s.Schedule = schedule
@@ -130,19 +132,20 @@ func SetSchedule(s *train.Settings, schedule string) {
 		s.FinalRate, s.StepSize, s.DecayRate = 0, paper.StepSize, paper.DecayRate
 	}
 	if !s.FollowsEnd() {
-		s.Schedule = "" // the name in older runs
+		s.Schedule = "" // older runs have no name for this schedule
 	}
 }
 
-// quick returns the settings of a small model on a CPU: smaller batches, and a short warmup.
+// quick returns the settings for a small model on a CPU, with smaller batches and a short warmup.
 func quick(epochs, batch int, weightDecay float64) train.Settings {
 	s := published(epochs, batch, weightDecay)
 	s.Warmup, s.LogEvery = "100", 50
 	return s
 }
 
-// falling returns the settings of small models whose learning rate decays along half a cosine. It
-// may begin higher than a constant rate, and does not oscillate at the end.
+// falling returns the settings for small models with a learning rate that decays along half a
+// cosine. The rate may begin higher than a constant rate, and the loss does not oscillate at the
+// end.
 func falling(epochs int, weightDecay float64) train.Settings {
 	s := quick(epochs, 16, weightDecay)
 	s.LearningRate, s.Warmup = 2e-3, "300"

@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// TestSetSchedule checks that from any schedule to any other, the settings stay valid and keep no
-// number of the old schedule. Setting the same schedule changes nothing.
+// TestSetSchedule checks every change of schedule: the settings stay valid and keep no parameter of
+// the old schedule. Setting the same schedule changes nothing.
 func TestSetSchedule(t *testing.T) {
 	of := func(schedule string) train.Settings {
 		s := published(3, 4, 0.01)
@@ -31,7 +31,7 @@ func TestSetSchedule(t *testing.T) {
 			case from != "step":
 				wantStep, wantDecay, wantFinal = 20, 0.9, 0
 			}
-			if to == "exponential" && from == "step" { // an exponential cannot end at 0
+			if to == "exponential" && from == "step" { // an exponential decay cannot end at 0
 				wantFinal = 0.1
 			}
 			name := to
@@ -46,8 +46,8 @@ func TestSetSchedule(t *testing.T) {
 	}
 }
 
-// unpublishedTasks maps the tasks whose data stand in for others, and which have no published
-// configuration, to their last preset.
+// unpublishedTasks maps the generated tasks, which have no published configuration, to their last
+// preset.
 var unpublishedTasks = map[string]string{"shapes": "quick", "shape-parts": "quick"}
 
 // TestPresets checks that every preset has a valid model for its task and a valid run, whose stages
@@ -91,8 +91,8 @@ func TestPresets(t *testing.T) {
 	}
 }
 
-// TestPathfinderReads checks that a layer reads each pixel's row, column and diagonals, three
-// pixels in each direction.
+// TestPathfinderReads checks that the convolutions of a layer reach three pixels in each direction:
+// along the row, the column and the diagonals.
 func TestPathfinderReads(t *testing.T) {
 	read := map[int]bool{}
 	for _, c := range pathfinderQuick.Config.Convolutions {
@@ -109,8 +109,8 @@ func TestPathfinderReads(t *testing.T) {
 	}
 }
 
-// TestPaperOfCloudsAndGraphs checks that the published presets of clouds and graphs are the paper's
-// table.
+// TestPaperOfCloudsAndGraphs checks that the published presets of clouds and graphs equal the
+// paper's table.
 func TestPaperOfCloudsAndGraphs(t *testing.T) {
 	for _, c := range []struct {
 		task, preset              string

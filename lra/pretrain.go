@@ -9,17 +9,17 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// PretrainName is the name of the task that [Pretrain] makes.
+// PretrainName is the name of the task that [Pretrain] returns.
 const PretrainName = "pretrain"
 
-// SpectrumNames is the number of spectra that a model of audio samples distinguishes: about as many
-// as a language has sounds, and transitions between them.
+// SpectrumNames is the number of spectra that a model of audio samples distinguishes: about the
+// number of sounds in a language and of transitions between sounds.
 const SpectrumNames = 64
 
-// Pretrain returns the task of predicting masked tokens in any data set's sequences. Its presets
-// are the models of the task that the data belong to, or that of [Custom], without dropout: every
-// token is a target, so overfitting is unlikely. Masked audio samples are trained to predict their
-// spectrum, with dropout and noise.
+// Pretrain returns the task of predicting masked tokens in the sequences of any data set. Its
+// presets have the models of the task that the data belong to, or the model of [Custom]. They have
+// no dropout: every token is a target, so overfitting is unlikely. Masked audio samples are trained
+// to predict their spectrum, with dropout and noise.
 func Pretrain(m *seq.Manifest) *Task {
 	of := Custom(m)
 	if at := slices.IndexFunc(Tasks(), func(t *Task) bool { return t.Name == m.Name && t.Tokenizer != nil }); at >= 0 {
@@ -39,7 +39,7 @@ func Pretrain(m *seq.Manifest) *Task {
 		s := quick(0, batchOf(length), 0.01)
 		c.Task = config.FillMask
 		if tokenizers.TypeOf(m.Tokenizer) == new(tokenizers.MuLaw).Type() {
-			c.MaskTargets = config.NewMaskTargets(SpectrumNames) // few targets, so the dropout stays
+			c.MaskTargets = config.NewMaskTargets(SpectrumNames) // keeps the dropout, as there are few targets
 			s.TokenDeletion = p.Settings.TokenDeletion
 		} else {
 			c.DropToken, c.AttentionDropout, c.EmbeddingDropout, c.FeedForward = 0, 0, 0, 0
@@ -56,8 +56,8 @@ func Pretrain(m *seq.Manifest) *Task {
 	return task
 }
 
-// readRows returns the mean number of tokens read of a sequence and the number of sequences in the
-// training split.
+// readRows returns the mean number of tokens that the model reads per sequence, and the number of
+// sequences in the training split.
 func readRows(m *seq.Manifest, c *sft.Config) (length, rows float64) {
 	train := m.Splits["train"]
 	length, rows = train.Lengths.Mean, float64(train.Rows)
@@ -70,8 +70,8 @@ func readRows(m *seq.Manifest, c *sft.Config) (length, rows float64) {
 	return max(1, length), max(1, rows)
 }
 
-// batchOf returns at least 16 sequences, and more short ones: a step has a fixed cost of a few
-// thousand tokens.
+// batchOf returns the number of sequences per batch: at least 16, and more if they are short, as a
+// step has a fixed cost of a few thousand tokens.
 func batchOf(length float64) int {
 	const tokens, most = 16384, 256
 	return max(16, min(most, powerOfTwo(int(tokens/length))))

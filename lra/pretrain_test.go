@@ -7,8 +7,9 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestPretrainPresets checks that the models are those of the task that the data belong to, or
-// chosen from the data, and can be trained; the sequences of a pair count separately.
+// TestPretrainPresets checks that Pretrain uses the models of the task that the data belong to, or
+// chooses a model from the data, and that the models can be trained. The sequences of a pair count
+// separately.
 func TestPretrainPresets(t *testing.T) {
 	for _, c := range []struct {
 		name, task string
@@ -20,7 +21,7 @@ func TestPretrainPresets(t *testing.T) {
 		{"text", seq.Classification, 25000, 1300, []string{"quick", "hour", "paper"}, 7},
 		{"reviews", seq.Classification, 25000, 1300, []string{"quick"}, 6},
 		{"retrieval", seq.Retrieval, 10000, 2000, []string{"quick", "paper"}, 10},
-		{"peptides-func", seq.Classification, 25000, 1300, []string{"quick"}, 6}, // texts, with a graph task's name
+		{"peptides-func", seq.Classification, 25000, 1300, []string{"quick"}, 6}, // texts under the name of a graph task
 		{"few", seq.Classification, 5, 10, []string{"quick"}, maxEpochs},
 	} {
 		m := &seq.Manifest{Name: c.name, Task: c.task, Tokenizer: []byte(`{"type":"byte"}`), VocabSize: 257,

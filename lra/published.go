@@ -15,8 +15,8 @@ type PublishedRows struct {
 	Rows   int64
 }
 
-// Differences lists the splits of a data set whose numbers of rows differ from the task's: results
-// on them are not comparable.
+// Differences returns a text for each split of a data set whose number of rows differs from the
+// published number. Results on such splits are not comparable.
 func (t *Task) Differences(m *seq.Manifest) (out []string) {
 	for _, p := range t.Rows {
 		rows, there := int64(0), false
@@ -32,7 +32,7 @@ func (t *Task) Differences(m *seq.Manifest) (out []string) {
 	return out
 }
 
-// Takes reports whether data have the task's kind, labels and features, under any name.
+// Takes reports whether data have the task's kind, labels and features. The name does not matter.
 func (t *Task) Takes(s *seq.Spec) bool {
 	features := len(t.Features)
 	if t.Import != nil && t.Import.Walks && len(s.FeatureNames) > features &&

@@ -12,7 +12,7 @@ import (
 )
 
 // TestPublishedKinds checks that the tasks of clouds and graphs have the published numbers of
-// labels and features; generated tasks have the measured ones.
+// labels and features, and generated tasks the numbers of their measured presets.
 func TestPublishedKinds(t *testing.T) {
 	for _, c := range []struct {
 		task                                    *Task
@@ -37,8 +37,8 @@ func TestPublishedKinds(t *testing.T) {
 	}
 }
 
-// TestPublishedNames checks that labels, numbers, categories and rows are the published ones, in
-// order.
+// TestPublishedNames checks that labels, numbers, categories and row counts equal the published
+// lists.
 func TestPublishedNames(t *testing.T) {
 	counts := func(p []PublishedRows) (out []string) {
 		for _, r := range p {
@@ -75,8 +75,8 @@ func TestPublishedNames(t *testing.T) {
 	}
 }
 
-// TestTakes checks that kind, labels and features determine whether data belong to a task; features
-// of a random walk are allowed.
+// TestTakes checks that kind, labels and features determine whether data belong to a task.
+// Additional features of a random walk are allowed.
 func TestTakes(t *testing.T) {
 	spec := func(task *Task, change func(*seq.Spec)) *seq.Spec {
 		s := must.Get(task.Spec())(t)
@@ -116,8 +116,8 @@ func TestTakes(t *testing.T) {
 	}
 }
 
-// TestDifferences checks that numbers of rows that differ from the published ones are reported, for
-// existing splits.
+// TestDifferences checks that Differences reports existing splits whose number of rows differs from
+// the published number.
 func TestDifferences(t *testing.T) {
 	rows := func(counts map[string]int64) *seq.Manifest {
 		m := &seq.Manifest{Splits: map[string]seq.SplitInfo{}}

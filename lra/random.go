@@ -2,9 +2,9 @@ package lra
 
 import "github.com/sftseq/sftseq/internal/philox"
 
-// random draws the random numbers of one numbered item: a function of the seed and the number
-// alone, so any item can be drawn independently. Word w of number n is word w&3 of Philox at (w>>2,
-// StreamGenerate, low 32 bits of n, high 32 bits of n).
+// random generates the random numbers of one numbered item. They are a function of only the seed
+// and the number, so items can be drawn independently. Word w of number n is word w&3 of Philox at
+// (w>>2, StreamGenerate, low 32 bits of n, high 32 bits of n).
 type random struct {
 	seed   uint64
 	number uint64
@@ -12,7 +12,7 @@ type random struct {
 	words  [4]uint32
 }
 
-// begin moves to the first word of a number.
+// begin moves to the first word of the item with the given number.
 func (r *random) begin(number uint64) { r.number, r.used = number, 0 }
 
 func (r *random) word() uint32 {

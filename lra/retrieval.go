@@ -6,8 +6,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Retrieval is the task to decide whether one of two papers of the ACL Anthology Network cites the
-// other. A shared encoder reads them byte by byte.
+// Retrieval is the task of deciding whether one of two papers of the ACL Anthology Network cites
+// the other. A shared encoder reads both papers byte by byte.
 var Retrieval = &Task{
 	Name:        "retrieval",
 	Description: "Whether one paper cites the other (ACL Anthology Network), read byte by byte.",

@@ -17,13 +17,13 @@ import (
 // officialPairs is the prefix of the names of the official files.
 const officialPairs = "new_aan_pairs"
 
-// pairSplits lists the splits and their names in files.
+// pairSplits lists the splits and their names in file names.
 var pairSplits = []splitFile{{"train", "train"}, {"val", "eval"}, {"test", "test"}}
 
-// idsSuffix is the suffix of files that have only ids.
+// idsSuffix is the suffix of files with document ids instead of texts.
 const idsSuffix = ".only_ids.tsv"
 
-// maxPair is the maximum length of a line in bytes: two papers have about 60,000.
+// maxPair is the maximum length of a line in bytes. Two papers have about 60,000.
 const maxPair = 1 << 26
 
 func convertRetrieval(ctx context.Context, spec seq.Spec, from, dir string,
@@ -41,11 +41,11 @@ func convertRetrieval(ctx context.Context, spec seq.Spec, from, dir string,
 	}
 	name, ids := pairName(files[0].file)
 	if name != officialPairs {
-		spec.Name = name // other pairs are not the task's
+		spec.Name = name // pairs of other data are not the task's data
 	}
 	pairs := pairReader{ctx: ctx, options: options}
 	if ids {
-		options.begin(0) // the size of the documents to read is not known yet
+		options.begin(0) // the size of the documents is not known yet
 		if pairs.documents, err = readDocuments(ctx, base, options); err != nil {
 			return nil, err
 		}
@@ -57,7 +57,7 @@ func convertRetrieval(ctx context.Context, spec seq.Spec, from, dir string,
 	return convertFile(spec, from, dir, options, pairs.rows)
 }
 
-// pairFiles lists a directory's files of pairs, without .gz.
+// pairFiles returns the splits and files of pairs in a directory. The file names are without .gz.
 func pairFiles(dir string) (files []splitFile, err error) {
 	name := officialPairs
 	suffix := ".tsv"
@@ -76,7 +76,8 @@ func pairFiles(dir string) (files []splitFile, err error) {
 	return files, nil
 }
 
-// pairName returns the name of the pairs' data set, and whether a file has only ids.
+// pairName returns the name of the data set in a file's path, and whether the file has ids instead
+// of texts.
 func pairName(path string) (name string, ids bool) {
 	name = officialName(path)
 	name, ids = strings.CutSuffix(name, idsSuffix)
@@ -87,7 +88,7 @@ func pairName(path string) (name string, ids bool) {
 	return name, ids
 }
 
-// readDocuments reads the texts of document ids.
+// readDocuments returns the texts of all documents by id.
 func readDocuments(ctx context.Context, base string, options ConvertOptions) (map[string]string, error) {
 	path := options.Documents
 	if path == "" {
@@ -133,7 +134,7 @@ func readDocuments(ctx context.Context, base string, options ConvertOptions) (ma
 	})
 }
 
-// commonFolder returns the folder of all documents, if they share one.
+// commonFolder returns the folder of all documents, or "" if they are in several folders.
 func commonFolder(documents map[string]string) string {
 	folder := ""
 	for id := range documents {
@@ -146,17 +147,17 @@ func commonFolder(documents map[string]string) string {
 	return folder
 }
 
-// isArchive recognises an archive by its name.
+// isArchive reports whether the name of a file is that of an archive.
 func isArchive(path string) bool {
 	name := officialName(path)
 	return strings.HasSuffix(name, ".tar") || strings.HasSuffix(name, ".tgz")
 }
 
-// pairReader reads pairs.
+// pairReader reads pairs of documents.
 type pairReader struct {
 	ctx       context.Context
 	options   ConvertOptions
-	documents map[string]string // by id; nil if the pairs include their texts
+	documents map[string]string // texts by id; nil if the files of pairs include the texts
 	folder    string            // common folder of the documents, which ids may omit
 }
 
@@ -173,7 +174,7 @@ func (p *pairReader) rows(path string) rows {
 	})
 }
 
-// pair reads a line: label, two ids and, unless there are documents, their texts.
+// pair parses a line: label, two ids and, unless the reader has documents, two texts.
 func (p *pairReader) pair(line string) (e seq.Example, err error) {
 	fields := strings.Split(line, "\t")
 	want := 5
@@ -201,12 +202,12 @@ func (p *pairReader) pair(line string) (e seq.Example, err error) {
 		}
 	}
 	e.Label = int32(label)
-	e.A, _ = tokenizers.Byte{}.Encode(texts[0]) // accepts any text
+	e.A, _ = tokenizers.Byte{}.Encode(texts[0]) // accepts any text, so there is no error
 	e.B, _ = tokenizers.Byte{}.Encode(texts[1])
 	return e, nil
 }
 
-// document returns the text of an id.
+// document returns the text of the document with an id.
 func (p *pairReader) document(id string) (string, error) {
 	text, ok := p.documents[id]
 	if !ok && p.folder != "" {

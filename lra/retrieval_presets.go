@@ -18,7 +18,7 @@ var retrievalPaper = &Preset{
 	Settings: published(80, 32, 0.01),
 }
 
-// retrievalQuick is a small model of the same kind, for shorter beginnings of the papers.
+// retrievalQuick is a small version of the published model, which reads fewer bytes of each paper.
 var retrievalQuick = &Preset{
 	Name:        "quick",
 	Description: "a small model on the first 1,000 bytes, measured on film pairs",

@@ -16,9 +16,9 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestRetrievalSubstitutes reads the real pairs that stand in for the official ones. Another
-// program computed the counts and checksums: for each row its label, and of each text its length in
-// four bytes and its bytes.
+// TestRetrievalSubstitutes checks the import of real pairs that replace the official pairs. Another
+// program computed the counts and checksums. The checksum covers the label of each row, and the
+// length in four bytes and the bytes of each text.
 func TestRetrievalSubstitutes(t *testing.T) {
 	testenv.Long(t, "converts a whole data set")
 	type split struct {
@@ -54,7 +54,7 @@ func TestRetrievalSubstitutes(t *testing.T) {
 					info.Labels, want.rows, want.related)
 			}
 			if info.Rows > 50000 {
-				continue // the other splits cover reading ids and documents
+				continue // the other splits test reading ids and documents
 			}
 			h := sha256.New()
 			each(t, d, name, func(e seq.Example) {
@@ -157,7 +157,7 @@ func TestBadPairs(t *testing.T) {
 	}
 }
 
-// TestBadDocuments checks that duplicate and truncated documents are errors.
+// TestBadDocuments checks that duplicate and truncated documents are refused.
 func TestBadDocuments(t *testing.T) {
 	twice := filepath.Join(t.TempDir(), "x.tar")
 	must.Succeed(t, os.WriteFile(twice, tarOf(t, []member{{"a.txt", "one"}, {"./a.txt", "two"}}), 0o666))

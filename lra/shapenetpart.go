@@ -7,8 +7,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// ShapeNetPart is the task to predict the part that each point of a shape belongs to (Yi et al.
-// 2016), among the parts of its category.
+// ShapeNetPart is the task of predicting which part of a shape each point belongs to (Yi et al.
+// 2016). The parts are those of the shape's category.
 var ShapeNetPart = &Task{
 	Name:        "shapenetpart",
 	Description: "The part of each point of a shape (ShapeNetPart), read as a cloud of 2,500 points with normals.",
@@ -42,7 +42,7 @@ var shapeNetCategories = []struct {
 	{"Skateboard", 3}, {"Table", 3},
 }
 
-// shapeNetParts returns the tags, CATEGORY/PART.
+// shapeNetParts returns the tags in the form CATEGORY/PART.
 func shapeNetParts() (names []string) {
 	for _, c := range shapeNetCategories {
 		for range c.parts {

@@ -8,8 +8,8 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// Shapes is the task to classify a solid, read as points of its surface. Its data are generated and
-// stand in for ModelNet40's.
+// Shapes is the task of classifying a solid from points on its surface. Its data are generated and
+// replace ModelNet40.
 var Shapes = &Task{
 	Name:        "shapes",
 	Description: "The class of a generated solid, one of nine, turned at random, read as a cloud of points with normals.",
@@ -28,8 +28,8 @@ nx, ny and nz are the features of a point. The same seed gives the same files.`,
 	},
 }
 
-// ShapeParts is the task to predict the part of the solid that each point of a cloud of [Shapes] is
-// on. Its data stand in for ShapeNetPart's.
+// ShapeParts is the task of predicting which part of the solid each point of a cloud of [Shapes]
+// belongs to. Its generated data replace ShapeNetPart.
 var ShapeParts = &Task{
 	Name:        "shape-parts",
 	Description: "The part of each point of a generated solid, turned at random, read as a cloud of points with normals.",
@@ -47,8 +47,8 @@ has a tag, the solid and its part, such as mug/handle. The same seed gives the s
 	},
 }
 
-// shapePresets returns the presets of a task of generated solids in their default clouds. Training
-// rotates them at random, so that a model sees each solid from every direction.
+// shapePresets returns the presets of a task of generated solids in clouds of the given rule.
+// Training rotates the clouds at random, so that a model sees each solid from every direction.
 func shapePresets(dataName string, rule ShapesRule, measured string) []*Preset {
 	const rows = 2000
 	rule.Points, rule.Noise = UsualShapes.Points, UsualShapes.Noise
@@ -70,7 +70,7 @@ func shapeNames() (out []string) {
 	return out
 }
 
-// partNames returns the tags of points: each part of each shape, by its category.
+// partNames returns the tags of points: SHAPE/PART for each part of each shape.
 func partNames() (out []string) {
 	for _, s := range shapes {
 		for _, part := range s.parts {

@@ -9,15 +9,15 @@ import (
 // vec is a point or a direction.
 type vec = cloud.Vec
 
-// surface is a piece of a surface that belongs to a part of its shape. At maps two numbers that are
-// uniform in 0 to 1 to a point that is uniform on the piece, and to the normal there.
+// surface is a piece of a shape's surface, and belongs to one part of the shape. Function at maps
+// two uniform numbers in [0, 1) to a uniform point of the piece and its normal.
 type surface struct {
 	part int
 	area float64
 	at   func(u, v float64) (point, normal vec)
 }
 
-// disc returns a disc perpendicular to z, its normal up (1) or down (−1).
+// disc returns a disc perpendicular to z. Its normal points up if up is 1, and down if up is −1.
 func disc(part int, center vec, radius, up float64) surface {
 	return surface{part, math.Pi * radius * radius, func(u, v float64) (vec, vec) {
 		sin, cos := math.Sincos(2 * math.Pi * u)
@@ -39,7 +39,7 @@ func funnel(part int, radius, height float64) surface {
 	slant := math.Hypot(radius, height)
 	return surface{part, math.Pi * radius * slant, func(u, v float64) (vec, vec) {
 		sin, cos := math.Sincos(2 * math.Pi * u)
-		r := math.Sqrt(v) // fraction of the base's radius
+		r := math.Sqrt(v) // radius as a fraction of the base's radius
 		return vec{radius * r * cos, radius * r * sin, height * (1 - r)},
 			vec{height / slant * cos, height / slant * sin, radius / slant}
 	}}
@@ -56,7 +56,8 @@ func ball(part int, center vec, radius float64) surface {
 	}}
 }
 
-// ring returns an arc of a torus, in radians, in the plane of x and z, from −z over x.
+// ring returns a part of a torus in the plane of x and z. The part has the given arc in radians,
+// which begins at −z and turns towards x.
 func ring(part int, center vec, radius, thickness, arc float64) surface {
 	return surface{part, arc * radius * 2 * math.Pi * thickness, func(u, v float64) (vec, vec) {
 		// The outer side has more area: the cumulative distribution of the angle around the tube is
@@ -97,7 +98,7 @@ func rod(side, cap int, center vec, radius, height float64) []surface {
 		disc(cap, center.Plus(vec{0, 0, -height / 2}), radius, -1)}
 }
 
-// shape is a class: its parts, and its surface of random size.
+// shape is a class of solids: its parts, and a function that returns a surface of random size.
 type shape struct {
 	name  string
 	parts []string

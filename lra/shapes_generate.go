@@ -9,18 +9,18 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// A ShapesRule configures the clouds that are drawn: points, uniform on the surface of a solid of
-// one of nine classes, with their normals. Size, rotation, points and noise of a row are a function
-// of the seed, the split and the row. A cloud is centred and divided by its radius.
+// ShapesRule determines which clouds are drawn. A cloud has uniform points on the surface of a
+// solid of one of nine classes, with their normals. It is centred and divided by its radius. Size,
+// rotation, points and noise of a row are a function of the seed, the split and the row's index.
 type ShapesRule struct {
 	Points  int  // points per cloud
-	Noise   int  // standard deviation of a coordinate, in thousandths of the cloud's radius
-	Upright bool // shapes stand on z, instead of being turned at random
+	Noise   int  // standard deviation of the coordinates, in thousandths of the cloud's radius
+	Upright bool // true for shapes that stand upright along z, false for random rotations
 
-	parts bool // each point is labelled with its part, instead of a label for the cloud
+	parts bool // true for a tag per point instead of a label per cloud
 }
 
-// UsualShapes are the clouds of the tasks [Shapes] and [ShapeParts].
+// UsualShapes is the rule for the clouds of the tasks [Shapes] and [ShapeParts].
 var UsualShapes = ShapesRule{Points: 256, Noise: 10}
 
 // Options returns all fields of the rule.
@@ -32,7 +32,7 @@ func (r *ShapesRule) Options() []Option {
 	}
 }
 
-// Validate reports a rule that cannot draw any cloud.
+// Validate returns an error if the rule cannot draw any cloud.
 func (r *ShapesRule) Validate() error {
 	if err := cloud.CheckPoints(r.Points); err != nil {
 		return err
@@ -43,7 +43,7 @@ func (r *ShapesRule) Validate() error {
 	return nil
 }
 
-// draw yields clouds, different ones for each split.
+// draw returns clouds, which differ between splits.
 func (r *ShapesRule) draw(ctx context.Context, seed uint64, _, val int) (training, others rows) {
 	split := func(n uint64) rows {
 		return numberedRows(ctx, n, func(number uint64) seq.Example { return r.cloud(seed, number) })
@@ -63,7 +63,7 @@ func (r *ShapesRule) provenance() map[string]any {
 	return map[string]any{"points": r.Points, "noise": r.Noise, "upright": r.Upright}
 }
 
-// cloud draws the cloud with a number.
+// cloud returns the cloud with the given number.
 func (r *ShapesRule) cloud(seed, number uint64) seq.Example {
 	drawn := &random{seed: seed}
 	drawn.begin(number)
@@ -128,8 +128,8 @@ func (m matrix) apply(v vec) (out vec) {
 	return out
 }
 
-// rotation maps three numbers that are uniform in 0 to 1 to a uniform rotation, by a unit
-// quaternion.
+// rotation returns a random rotation, from a unit quaternion. It is uniform if the three numbers
+// are uniform in [0, 1).
 //
 // Source: Shoemake, "Uniform Random Rotations", Graphics Gems III, 1992.
 func rotation(u, v, w float64) matrix {

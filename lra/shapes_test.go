@@ -12,8 +12,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestShapes checks that clouds lie in the unit ball, their normals have length 1, a split has rows
-// of all classes, and the same seed gives the same clouds.
+// TestShapes checks that clouds lie in the unit ball, that normals have length 1 and that a split
+// has all classes. The same seed must give the same clouds.
 func TestShapes(t *testing.T) {
 	o := GenerateOptions{Train: 90, Test: 3, Seed: 7, Rule: &ShapesRule{Points: 40}}
 	d := must.Get(Shapes.Generate(t.Context(), filepath.Join(t.TempDir(), "a"), o))(t)
@@ -52,8 +52,8 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// TestShapesOfSplits checks that a row is a function of the seed, the split and its index there,
-// for any sizes of the other splits.
+// TestShapesOfSplits checks that a row is a function of the seed, the split and the row's index,
+// and does not depend on the sizes of the splits.
 func TestShapesOfSplits(t *testing.T) {
 	rule := ShapesRule{Points: 12, Noise: 10}
 	for _, rows := range [][3]int{{2, 3, 4}, {5, 0, 2}, {0, 6, 1}} {
@@ -80,8 +80,8 @@ func TestShapesOfSplits(t *testing.T) {
 	}
 }
 
-// TestParts checks that the clouds are the same as without parts, their points have parts of the
-// row's class, and every part of each shape occurs.
+// TestParts checks that parts do not change the clouds, that every point has a part of the row's
+// class, and that every part of each shape occurs.
 func TestParts(t *testing.T) {
 	rule := ShapesRule{Points: 200, Noise: 10, parts: true}
 	d, err := ShapeParts.Generate(t.Context(), filepath.Join(t.TempDir(), "parts"),
@@ -112,14 +112,14 @@ func TestParts(t *testing.T) {
 	if len(seen) != len(names) || len(names) != 15 || !seen["mug/handle"] || !seen["table/leg"] {
 		t.Errorf("%d of %d parts: %v", len(seen), len(names), seen)
 	}
-	// The handle of an upright mug is beside its body.
+	// The handle of an upright mug must be beside its body.
 	upright := ShapesRule{Points: 300, Upright: true, parts: true}
 	for n := range uint64(60) {
 		e := upright.cloud(0, n)
 		if !strings.HasPrefix(names[e.Labels[0]], "mug/") {
 			continue
 		}
-		body, handle := float32(-1), float32(-1) // the largest x of each
+		body, handle := float32(-1), float32(-1) // largest x of the body and of the handle
 		for i, label := range e.Labels {
 			if names[label] == "mug/handle" {
 				handle = max(handle, e.Features[i][0])
@@ -133,8 +133,8 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestSurfaces checks that a surface's normal is perpendicular to its surface, by finite
-// differences, and its points are uniform: the map scales areas everywhere by the surface's area.
+// TestSurfaces checks by finite differences that normals are perpendicular to the surface and that
+// points are uniform: the map scales areas everywhere by the surface's area.
 func TestSurfaces(t *testing.T) {
 	for _, s := range shapes {
 		for i, p := range s.draw(func(lo, hi float64) float64 { return (lo + hi) / 2 }) {
@@ -163,7 +163,7 @@ func TestSurfaces(t *testing.T) {
 	}
 }
 
-// TestShapesRefused checks that rules that cannot draw any cloud are an error.
+// TestShapesRefused checks that Validate refuses rules that cannot draw any cloud.
 func TestShapesRefused(t *testing.T) {
 	for _, o := range []GenerateOptions{{Rule: &ShapesRule{Points: 5}}, {Train: 1, Rule: &ShapesRule{}},
 		{Train: -1, Rule: &ShapesRule{Points: 5}}, {Train: 1, Rule: &ShapesRule{Points: 5, Noise: -1}},
@@ -179,7 +179,7 @@ func TestShapesRefused(t *testing.T) {
 	}
 }
 
-// TestUsualShapes checks that by default, data generate draws the clouds of the tasks.
+// TestUsualShapes checks that the default rule of data generate is UsualShapes.
 func TestUsualShapes(t *testing.T) {
 	for _, task := range []*Task{Shapes, ShapeParts} {
 		if drawn, trained := task.Generator.Rule(), task.Presets[0].Data.Rule; !reflect.DeepEqual(drawn, trained) {

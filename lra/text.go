@@ -6,8 +6,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Text is the task to decide whether a film review (IMDb, Maas et al. 2011) is positive, read byte
-// by byte.
+// Text is the task of deciding whether a film review (IMDb, Maas et al. 2011) is positive. A row is
+// the bytes of the review.
 var Text = &Task{
 	Name:        "text",
 	Description: "Whether a film review (IMDb) is positive, read byte by byte.",

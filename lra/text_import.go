@@ -20,12 +20,12 @@ import (
 type review struct {
 	train    bool
 	positive bool
-	number   int // line of the film in the list of films
+	number   int // line of the review's film in the list of films
 	text     []byte
-	file     string // such as train/pos/0_9.txt
+	file     string // path in the release, such as train/pos/0_9.txt
 }
 
-// label is 1 for a positive review.
+// label returns 1 for a positive review and 0 for a negative review.
 func (r *review) label() int32 {
 	if r.positive {
 		return 1
@@ -37,7 +37,7 @@ func (r *review) label() int32 {
 type imdb struct {
 	from    string
 	reviews []review
-	films   map[bool][]string // films of the training reviews, by whether these are positive
+	films   map[bool][]string // film of each training review; the key is true for positive reviews
 }
 
 var (
@@ -45,10 +45,10 @@ var (
 	filmsName  = regexp.MustCompile(`(?:^|/)train/urls_(pos|neg)\.txt$`)
 )
 
-// maxReview is the maximum size of a review in bytes; the longest has 13,704.
+// maxReview is the maximum size of a review in bytes. The longest real review has 13,704.
 const maxReview = 1 << 20
 
-// filmsForValidation is the fraction of films whose training reviews are for validation.
+// filmsForValidation is the fraction of films whose training reviews become the validation split.
 const filmsForValidation = 0.1
 
 func convertText(ctx context.Context, spec seq.Spec, from, dir string, options ConvertOptions) (*seq.Dataset, error) {
@@ -79,7 +79,7 @@ func convertText(ctx context.Context, spec seq.Spec, from, dir string, options C
 		"validation": "training reviews of the films whose address has a SHA-256 below 0.1, as a fraction"})
 }
 
-// read adds a file, if it is one of IMDb's.
+// read adds the content of a file. It ignores files that are not part of IMDb's release.
 func (d *imdb) read(name string, r io.Reader) error {
 	films, parts := filmsName.FindStringSubmatch(name), reviewName.FindStringSubmatch(name)
 	if films == nil && parts == nil {
@@ -112,8 +112,8 @@ func (d *imdb) read(name string, r io.Reader) error {
 	return nil
 }
 
-// splits distributes the reviews over the splits and sorts them, as the members of an archive have
-// any order.
+// splits returns the reviews of each split. It sorts them, as the files of an archive are in any
+// order.
 func (d *imdb) splits() (map[string][]review, error) {
 	slices.SortFunc(d.reviews, func(a, b review) int {
 		return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.label(), b.label()), cmp.Compare(a.file, b.file))

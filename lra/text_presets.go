@@ -17,7 +17,7 @@ var textPaper = &Preset{
 	Settings: published(200, 64, 0.01),
 }
 
-// textQuick is a small model of the same kind.
+// textQuick is a small version of the published model.
 var textQuick = &Preset{
 	Name:        "quick",
 	Description: "a small model on the first 1,024 bytes",
@@ -34,7 +34,8 @@ func textQuickConfig() sft.Config {
 	return c
 }
 
-// textHour reads twice as many bytes of a review, and the words around each byte.
+// textHour reads twice the number of bytes of a review, and convolutions read the words around each
+// byte.
 var textHour = &Preset{
 	Name:        "hour",
 	Description: "4 layers on the first 2,048 bytes",

@@ -20,8 +20,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestTextOfficial reads the real reviews. Another program computed the counts and checksums: for
-// each row its label, its length in four bytes and its text.
+// TestTextOfficial checks the import of the real reviews. Another program computed the counts and
+// checksums. The checksum covers the label, the length in four bytes and the text of each row.
 func TestTextOfficial(t *testing.T) {
 	testenv.Long(t, "converts a whole data set")
 	d, err := Text.Convert(context.Background(), filepath.Join(testenv.NeedData(t, "imdb"), "aclImdb_labeled.tar.gz"),
@@ -72,7 +72,7 @@ func archive(t testing.TB, files map[string]string, prefix string) string {
 	t.Helper()
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
-	for name, text := range files { // in any order
+	for name, text := range files { // maps have a random order
 		must.Succeed(t, w.WriteHeader(&tar.Header{Name: prefix + name, Mode: 0o600, Size: int64(len(text))}))
 		w.Write([]byte(text))
 	}
@@ -82,8 +82,8 @@ func archive(t testing.TB, files map[string]string, prefix string) string {
 	return path
 }
 
-// TestText checks that a directory and an archive give the same files, and no film is in two
-// splits.
+// TestText checks that a directory and an archive give the same data set, and that no film is in
+// two splits.
 func TestText(t *testing.T) {
 	files := reviews()
 	var sums []string
