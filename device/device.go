@@ -14,11 +14,11 @@ import (
 	"github.com/sftseq/sftseq/vk"
 )
 
-// Precision is the format of the operands of matrix products. Everything else is float32.
+// Precision is the format of the operands of matrix products. All other numbers are float32.
 type Precision string
 
 const (
-	FP32  Precision = "fp32"  // the default
+	FP32  Precision = "fp32"  // float32, the default
 	Mixed Precision = "mixed" // operands in half precision, sums in float32
 	// Fastest is Mixed if the device has Vulkan's cooperative matrices, otherwise FP32.
 	Fastest Precision = "auto"
@@ -27,21 +27,22 @@ const (
 // Precisions returns all values of Precision.
 func Precisions() []string { return []string{string(FP32), string(Mixed), string(Fastest)} }
 
-// MaxThreads is the maximum number of CPU threads: each takes memory.
+// MaxThreads is the maximum number of CPU threads. It is bounded because each thread needs memory.
 const MaxThreads = 4096
 
 // Options select a device and its precision. The zero value is the best device in float32.
 type Options struct {
-	// Name is one of [Names]. auto, the default, is a GPU if there is one and otherwise the CPU.
-	// vulkan is the best Vulkan device, even a driver that computes on the CPU. vulkan:N is device
-	// N of [List].
+	// Name is one of [Names]. The default, auto, selects a GPU if there is one, and otherwise the
+	// CPU. The name vulkan selects the best Vulkan device, even if its driver computes on the CPU;
+	// vulkan:N selects device N of [List].
 	Name    string
 	Threads int // maximum number of threads of the CPU device; 0 means all
-	// Turn distributes the processes of a machine over its GPUs if Name leaves the choice: the
-	// process of turn 1 takes the second GPU, and so on, modulo their number.
+	// Turn distributes the processes of a machine over its GPUs if Name does not select one. Turn 0
+	// takes the first GPU, turn 1 the second, and so on, modulo the number of GPUs.
 	Turn      int
 	Precision Precision
-	// Notice, if set, receives messages about surprising circumstances.
+	// Notice, if set, receives messages for the user, such as that the first run on a device
+	// compiles kernels.
 	Notice func(string)
 }
 
@@ -50,7 +51,7 @@ func Names() []string { return []string{"auto", cpuName, "vulkan", "vulkan:N"} }
 
 const vulkanPrefix = "vulkan:"
 
-// Validate reports options that are invalid on any machine.
+// Validate returns an error if the options are invalid on every machine.
 func (o Options) Validate() error {
 	_, known := o.index()
 	switch {
@@ -69,7 +70,7 @@ func (o Options) Validate() error {
 // auto reports whether Open chooses the device.
 func (o Options) auto() bool { return o.Name == "" || o.Name == "auto" }
 
-// index returns N of vulkan:N.
+// index returns N if the name is vulkan:N.
 func (o Options) index() (n int, ok bool) {
 	digits, ok := strings.CutPrefix(o.Name, vulkanPrefix)
 	if !ok {
@@ -108,8 +109,8 @@ func Open(o Options) (Device, error) {
 	return d, nil
 }
 
-// refusal completes the error of a device that was not opened. If the user did not name the device,
-// it suggests the CPU.
+// refusal returns the error of a device that could not be opened. If the user did not name the
+// device, it adds a hint to use the CPU.
 func (o Options) refusal(err error) error {
 	if o.auto() {
 		return fmt.Errorf("%w; --device cpu does without it", err)
@@ -117,8 +118,8 @@ func (o Options) refusal(err error) error {
 	return err
 }
 
-// Lost reports whether an error means that a device no longer computes: its driver crashed, was
-// reset or hangs.
+// Lost reports whether an error means that a device no longer computes, because its driver crashed,
+// was reset or hangs.
 func Lost(err error) bool {
 	var lost *vk.LostError
 	return errors.As(err, &lost)
@@ -141,8 +142,8 @@ func openCPU(o Options) (Device, error) {
 	return cpu.NewLevel(o.Threads, level), nil
 }
 
-// choose selects one of the Vulkan devices, nil for the CPU. Without Vulkan, the error contains the
-// reason.
+// choose returns the selected Vulkan device, or nil for the CPU. If Vulkan is needed but
+// unavailable, the error contains the reason.
 func (o Options) choose(offered []vk.Info, unavailable error) (*vk.Info, error) {
 	usable := func(i vk.Info) bool { return i.Missing == "" }
 	graphics := those(offered, func(i vk.Info) bool {
@@ -175,7 +176,7 @@ func (o Options) choose(offered []vk.Info, unavailable error) (*vk.Info, error) 
 	return nil, err
 }
 
-// turn returns the device for the process's turn, nil without devices.
+// turn returns the device for the process's turn, or nil if there are no devices.
 func (o Options) turn(devices []vk.Info) *vk.Info {
 	if len(devices) == 0 {
 		return nil
@@ -183,7 +184,7 @@ func (o Options) turn(devices []vk.Info) *vk.Info {
 	return &devices[o.Turn%len(devices)]
 }
 
-// those returns the devices of a kind.
+// those returns the devices for which kind is true.
 func those(offered []vk.Info, kind func(vk.Info) bool) (out []vk.Info) {
 	for _, i := range offered {
 		if kind(i) {

@@ -14,7 +14,7 @@ func TestOpenCPU(t *testing.T) {
 	for _, p := range []Precision{"", FP32, Fastest} {
 		d := must.Get(Open(Options{Name: "cpu", Threads: 3, Precision: p}))(t)
 		if d.Slots() != 3 || !strings.HasPrefix(d.Name(), "cpu ") {
-			t.Errorf("%s: %d slots with 3 threads", d.Name(), d.Slots())
+			t.Errorf("device %s: %d slots, want 3 for 3 threads", d.Name(), d.Slots())
 		}
 		must.Check(t, d.Close())
 	}
@@ -23,7 +23,7 @@ func TestOpenCPU(t *testing.T) {
 func TestValidate(t *testing.T) {
 	for _, c := range []struct {
 		options Options
-		want    string // part of the error
+		want    string // a part of the error
 	}{
 		{Options{}, ""},
 		{Options{Name: "vulkan", Precision: Mixed}, ""},
@@ -38,7 +38,7 @@ func TestValidate(t *testing.T) {
 	} {
 		err := c.options.Validate()
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
-			t.Errorf("%+v: error %v, expected %q", c.options, err, c.want)
+			t.Errorf("%+v: error %v, want %q", c.options, err, c.want)
 		}
 		if c.want == "" {
 			continue
@@ -54,7 +54,7 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// TestRefusal checks that a user who did not name a device gets the hint to use the CPU.
+// TestRefusal checks that the error has a hint to use the CPU if the user did not name a device.
 func TestRefusal(t *testing.T) {
 	broken := errors.New("broken")
 	for _, c := range []struct {
@@ -62,7 +62,7 @@ func TestRefusal(t *testing.T) {
 	}{{"", "broken; --device cpu does without it"}, {"auto", "broken; --device cpu does without it"},
 		{"vulkan", "broken"}, {"vulkan:0", "broken"}} {
 		if err := (Options{Name: c.name}).refusal(broken); err.Error() != c.want || !errors.Is(err, broken) {
-			t.Errorf("%q: %v, expected %s", c.name, err, c.want)
+			t.Errorf("%q: error %v, want %s", c.name, err, c.want)
 		}
 	}
 }
@@ -84,7 +84,7 @@ func TestChoose(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		offered []vk.Info
-		want    int // none: the CPU
+		want    int // index of the device; the constant none means the CPU
 		failure string
 	}{
 		{"auto", nil, none, ""},
@@ -97,7 +97,7 @@ func TestChoose(t *testing.T) {
 		{"vulkan", []vk.Info{old, software}, 1, ""},
 		{"vulkan", []vk.Info{old}, none, "none can be used; old card: it is old"},
 		{"vulkan:1", []vk.Info{discrete, software}, 1, ""},
-		{"vulkan:0", []vk.Info{old}, 0, ""}, // opening reports the reason
+		{"vulkan:0", []vk.Info{old}, 0, ""}, // Open reports why the device cannot be used
 		{"vulkan:2", []vk.Info{discrete, software}, none, "Vulkan offers 2"},
 	} {
 		for at := range c.offered {
@@ -110,7 +110,8 @@ func TestChoose(t *testing.T) {
 		}
 		if got != c.want || (err == nil) != (c.failure == "") || err != nil &&
 			!strings.Contains(err.Error(), c.failure) {
-			t.Errorf("%q of %v: device %d, error %v; expected %d, %q", c.name, c.offered, got, err, c.want, c.failure)
+			t.Errorf("%q of %v: device %d, error %v; want device %d, error %q", c.name, c.offered, got, err, c.want,
+				c.failure)
 		}
 	}
 	many := []vk.Info{integrated, software, discrete, old, discrete}
@@ -120,31 +121,32 @@ func TestChoose(t *testing.T) {
 	for _, name := range []string{"auto", "vulkan"} {
 		for turn, want := range []int{0, 2, 4, 0, 2} {
 			if info, err := (Options{Name: name, Turn: turn}).choose(many, nil); err != nil || info.Index != want {
-				t.Errorf("%s, turn %d: %v, %v, expected %d", name, turn, info, err, want)
+				t.Errorf("%s, turn %d: device %v, error %v; want device %d", name, turn, info, err, want)
 			}
 		}
 	}
 	if info, err := (Options{Name: "vulkan:4", Turn: 1}).choose(many, nil); err != nil || info.Index != 4 {
-		t.Errorf("vulkan:4 at turn 1: %v, %v", info, err)
+		t.Errorf("vulkan:4, turn 1: device %v, error %v; want device 4", info, err)
 	}
 	missing := errors.New("no driver")
 	if info, err := (Options{Name: "auto"}).choose(nil, missing); info != nil || err != nil {
-		t.Errorf("auto without Vulkan: %v, %v", info, err)
+		t.Errorf("auto without Vulkan: device %v, error %v; want the CPU", info, err)
 	}
 	for _, name := range []string{"vulkan", "vulkan:0"} {
 		must.FailWith(t, missing, name, "without Vulkan")((Options{Name: name}).choose(nil, missing))
 	}
 }
 
-// TestList checks that every listed device can be opened, or reports the reason.
+// TestList checks that every listed device can be opened, or states why not.
 func TestList(t *testing.T) {
 	devices, unavailable := List()
 	if n := len(devices); n == 0 || devices[n-1].Device != "cpu" || (n == 1) != (unavailable != nil) {
-		t.Fatalf("%v, %v", devices, unavailable)
+		t.Fatalf("devices %v, unavailable %v; want cpu at the end, and a reason if there are no others", devices,
+			unavailable)
 	}
 	if unavailable != nil {
 		if _, err := Open(Options{Name: "vulkan"}); !errors.Is(err, vk.ErrUnavailable) {
-			t.Errorf("vulkan: error %v, expected %v", err, unavailable)
+			t.Errorf("vulkan: error %v, want %v", err, unavailable)
 		}
 	}
 	for _, i := range devices {
@@ -154,7 +156,7 @@ func TestList(t *testing.T) {
 			continue
 		}
 		if err != nil {
-			t.Errorf("%s: %v", i.Device, err)
+			t.Errorf("opening %s: %v", i.Device, err)
 			continue
 		}
 		if !strings.HasPrefix(d.Name(), i.Device) {
@@ -163,7 +165,7 @@ func TestList(t *testing.T) {
 		must.Check(t, d.Close())
 		d, err = Open(Options{Name: i.Device, Precision: Mixed})
 		if (err == nil) != i.Mixed {
-			t.Errorf("%s: mixed precision is said to be %v, error %v", i.Device, i.Mixed, err)
+			t.Errorf("%s: List reports mixed precision %v, but Open returned %v", i.Device, i.Mixed, err)
 		}
 		if err == nil {
 			must.Check(t, d.Close())

@@ -12,15 +12,15 @@ type Info struct {
 	vk.Info
 }
 
-// Vulkan reports whether this program is built with Vulkan support, which needs cgo; [List] reports
+// Vulkan reports whether this program is built with Vulkan support, which needs cgo. [List] shows
 // whether the machine has Vulkan devices.
 const Vulkan = vk.Built
 
 // cpuName is the name of the CPU device.
 const cpuName = "cpu"
 
-// List returns the devices of this machine: the Vulkan devices, the best first, then the CPU. If
-// there are no Vulkan devices, unavailable is the reason.
+// List returns the devices of this machine: the Vulkan devices, best first, then the CPU. If there
+// are no Vulkan devices, unavailable states the reason.
 func List() (devices []Info, unavailable error) {
 	offered, unavailable := vk.Devices()
 	for _, i := range offered {

@@ -1,16 +1,15 @@
 package sinusoid
 
-// Cos returns cos(2π·turn/2³²), the same bits on every platform. The absolute
-// error is below 1.3e-7; the results stay within [−1, 1], and at the quarters
-// of a turn they are exact.
+// Cos returns cos(2π·turn/2³²), with the same bits on every platform. The absolute error is below
+// 1.3e-7. The results are within [−1, 1], and exact at the quarters of a turn.
 //
-// The angle's distance y from the nearest half turn, measured from a quarter
-// turn, −2³⁰ ≤ y ≤ 2³⁰, is an exact integer, and with w = y·2⁻³⁰
+// Let y be the signed distance of the angle from a quarter turn, such that −2³⁰ ≤ y ≤ 2³⁰. It is an
+// exact integer, and with w = y·2⁻³⁰
 //
 //	cos(2π·turn/2³²) = sin(π/2·w) = w + w·P(w²),
 //
-// P the minimax polynomial of degree 4 (Remez, error 3.4e-9 of the sine). There is no
-// fused multiplication and addition here, and a port must not introduce one.
+// where P is the minimax polynomial of degree 4 (Remez, error 3.4e-9 of the sine). The code has no
+// fused multiply-add, and a port must not introduce one, as the bits would differ.
 func Cos(turn uint32) float32 {
 	s := int32(turn)
 	s = (s ^ s>>31) - s>>31 // |s|, where |−2³¹| wraps to −2³¹

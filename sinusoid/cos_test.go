@@ -12,7 +12,7 @@ func TestCos(t *testing.T) {
 		want := math.Cos(2 * math.Pi * float64(turn) / (1 << 32))
 		worst = math.Max(worst, math.Abs(float64(got)-want))
 		if got > 1 || got < -1 {
-			t.Fatalf("Cos(%d) = %v", turn, got)
+			t.Fatalf("Cos(%d) = %v, want a value in [−1, 1]", turn, got)
 		}
 		if mirrored := Cos(-turn); mirrored != got {
 			t.Fatalf("Cos(−%d) = %v, Cos(%[1]d) = %v", turn, mirrored, got)

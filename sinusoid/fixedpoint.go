@@ -7,13 +7,13 @@ import (
 
 // fixedPointTurns returns round(base^(−2c/dim)/2π·2⁶⁴) mod 2⁶⁴ for c < dim/2.
 //
-// It evaluates everything in big.Float with 192 bits, more than 100 of them behind the point, using
-// only the four basic operations. The frequencies therefore do not depend on any library's pow, and
-// no value is close to a rounding boundary.
+// It computes in big.Float with 192 bits, of which more than 100 are behind the point, and uses
+// only the four basic operations. The frequencies therefore do not depend on the pow of a library,
+// and no value is close to a rounding boundary.
 func fixedPointTurns(base float64, dim int) []uint64 {
 	prec := uint(192)
 	if e := math.Ilogb(base); e < 0 {
-		prec += uint(-e) // a base below 1: ω grows to 1/base, whose whole turns cancel
+		prec += uint(-e) // with a base below 1, ω is up to 1/base, and its whole turns cancel
 	}
 	minusLog := logarithm(base, prec)
 	minusLog.Neg(minusLog)
@@ -37,8 +37,8 @@ func fixedPointTurns(base float64, dim int) []uint64 {
 
 func newFloat(prec uint) *big.Float { return new(big.Float).SetPrec(prec) }
 
-// smaller reports whether adding x to a number of y's magnitude leaves it unchanged at the working
-// precision.
+// smaller reports whether adding x to a number of y's magnitude does not change the number at the
+// working precision.
 func smaller(x, y *big.Float, prec uint) bool {
 	return x.Sign() == 0 || x.MantExp(nil) < y.MantExp(nil)-int(prec)-1
 }
@@ -63,10 +63,10 @@ func exponential(x *big.Float, prec uint) *big.Float {
 	return newFloat(prec).Set(sum)
 }
 
-// logarithm returns log x = e·log 2 + log m with x = m·2ᵉ, ½ ≤ m < 1. For m, and
-// for 2 itself, log y = 2·artanh((y−1)/(y+1)).
+// logarithm returns log x = e·log 2 + log m with x = m·2ᵉ, ½ ≤ m < 1. It computes log m and log 2
+// as log y = 2·artanh((y−1)/(y+1)).
 func logarithm(x float64, prec uint) *big.Float {
-	wide := prec + 96 // e·log 2 and log m cancel near 1, by at most the 53 bits of x
+	wide := prec + 96 // near x = 1, e·log 2 and log m cancel by at most the 53 bits of x
 	mantissa := newFloat(wide)
 	exponent := newFloat(wide).SetFloat64(x).MantExp(mantissa)
 	sum := logarithmNearOne(newFloat(wide).SetInt64(2), wide)
@@ -81,7 +81,7 @@ func logarithmNearOne(y *big.Float, prec uint) *big.Float {
 	return z.Mul(artanh(z, prec), newFloat(prec).SetInt64(2))
 }
 
-// artanh returns Σ z^(2n+1)/(2n+1), |z| ≤ 1/3.
+// artanh returns artanh z = Σ z^(2n+1)/(2n+1) for |z| ≤ 1/3.
 func artanh(z *big.Float, prec uint) *big.Float {
 	return oddSeries(z, newFloat(prec).Mul(z, z), prec)
 }
@@ -99,7 +99,7 @@ func oddSeries(z, q *big.Float, prec uint) *big.Float {
 	}
 }
 
-// pi returns π = 16·arctan(1/5) − 4·arctan(1/239) (Machin).
+// pi returns π, computed by Machin's formula π = 16·arctan(1/5) − 4·arctan(1/239).
 func pi(prec uint) *big.Float {
 	wide := prec + 16
 	arctan := func(inverse int64) *big.Float {

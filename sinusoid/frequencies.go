@@ -6,21 +6,21 @@ import (
 	"sync"
 )
 
-// MaxDim is the maximum dimension of New, so that a hostile configuration is an error instead of
-// exhausting the memory.
+// MaxDim is the maximum dimension of New, so that a hostile configuration causes an error instead
+// of exhausting the memory.
 const MaxDim = 1 << 16
 
-// Frequencies are ω_c = base^(−2c/dim), 0 ≤ c < dim/2, as turns per position
-// in fixed point: w_c = round(ω_c/2π·2⁶⁴) mod 2⁶⁴. The turn at position t is
-// t·w_c mod 2⁶⁴, exact but for the rounding of w_c, which for t < 2²² stays
-// below 2⁻⁴³ of a turn. Whole turns fall off by the overflow. Float32 phases, in contrast, are off by
-// up to 0.12 at t = 2²¹. Frequencies are immutable and safe for concurrent use.
+// Frequencies are ω_c = base^(−2c/dim), 0 ≤ c < dim/2, in turns per position and fixed point: w_c =
+// round(ω_c/2π·2⁶⁴) mod 2⁶⁴. The turn at position t is t·w_c mod 2⁶⁴; the overflow removes whole
+// turns. Its only error is from the rounding of w_c, below 2⁻⁴³ of a turn for t < 2²². Phases in
+// float32, in contrast, have errors of up to 0.12 at t = 2²¹. Frequencies are immutable and safe
+// for concurrent use.
 type Frequencies struct {
 	turns []uint64
 }
 
-// cache holds *Frequencies by parameters: the big arithmetic takes milliseconds, and all layers of
-// a model have the same frequencies.
+// cache maps parameters to *Frequencies. The arithmetic in big.Float takes milliseconds, and all
+// layers of a model have the same frequencies.
 var cache sync.Map
 
 type parameters struct {
@@ -28,7 +28,7 @@ type parameters struct {
 	dim  int
 }
 
-// New returns the frequencies of a positive finite base and an even dimension from 2 to MaxDim.
+// New returns the frequencies for a positive finite base and an even dimension from 2 to MaxDim.
 func New(base float64, dim int) (*Frequencies, error) {
 	if !(base > 0) || math.IsInf(base, 1) {
 		return nil, fmt.Errorf("sinusoid base: expected a positive finite number, found %v", base)
@@ -47,14 +47,15 @@ func New(base float64, dim int) (*Frequencies, error) {
 // Len returns the number of frequencies, dim/2.
 func (q *Frequencies) Len() int { return len(q.turns) }
 
-// Turns returns the w_c, for devices that compute cosines themselves. The caller must not modify
-// them.
+// Turns returns the frequencies w_c for devices that compute cosines themselves. The caller must
+// not modify the slice.
 func (q *Frequencies) Turns() []uint64 { return q.turns }
 
-// Cosines fills dst [Len+1, n] with dst[c,i] = cos(ω_c·(t0+i)): Cos of the top 32 bits of
-// (t0+i)·w_c (truncated: an error of 1.5e-9 of the angle). The last row is ones, the factor of a
-// table's bias. Every element depends on t0+i and c alone; the absolute error is below 2e-7 for |t|
-// < 2²². Adding w_c from element to element equals multiplying, as the arithmetic is modulo 2⁶⁴.
+// Cosines fills dst [Len+1, n] with dst[c,i] = cos(ω_c·(t0+i)), computed as Cos of the top 32 bits
+// of (t0+i)·w_c. The truncation changes the angle by up to 1.5e-9. The last row is ones, the factor
+// of a table's bias. Every element depends only on t0+i and c. The absolute error is below 2e-7 for
+// |t| < 2²². Cosines adds w_c from element to element, which equals multiplying, as the arithmetic
+// is modulo 2⁶⁴.
 func (q *Frequencies) Cosines(dst []float32, t0, n int) {
 	for _, w := range q.turns {
 		turn := uint64(t0) * w

@@ -39,12 +39,12 @@ func TestNewRefuses(t *testing.T) {
 
 func TestNewCaches(t *testing.T) {
 	if a, b := mustNew(t, 1234, 8), mustNew(t, 1234, 8); a != b {
-		t.Error("two equal calls computed the frequencies twice")
+		t.Error("New with equal arguments returned different frequencies, want the cached ones")
 	}
 }
 
-// TestPhaseError checks that for t < 2²² the top 32 bits of a turn are within 1.5e-9 (as an angle)
-// of the exact phase, which is computed with 256 bits.
+// TestPhaseError checks that for t < 2²² the top 32 bits of a turn, as an angle, are within 1.5e-9
+// of the phase computed with 256 bits.
 func TestPhaseError(t *testing.T) {
 	const dim, prec = 16, 256
 	q := mustNew(t, 10000, dim)
@@ -54,7 +54,7 @@ func TestPhaseError(t *testing.T) {
 	twoPi.SetMantExp(twoPi, 1)
 	worst := 0.0
 	for c, w := range q.Turns() {
-		omega := newFloat(prec).SetFloat64(float64(2*c) / dim) // exact, dim being a power of two
+		omega := newFloat(prec).SetFloat64(float64(2*c) / dim) // exact, as dim is a power of two
 		omega = exponential(omega.Mul(omega, minusLog), prec)
 		omega.Quo(omega, twoPi)
 		for i := range 400 {
@@ -75,7 +75,7 @@ func TestPhaseError(t *testing.T) {
 	}
 }
 
-// TestCosines compares with float64, at the largest t of a model.
+// TestCosines compares the cosines with float64 up to the largest t of a model.
 func TestCosines(t *testing.T) {
 	const base, dim, n = 10000, 34, 67
 	q := mustNew(t, base, dim)
@@ -96,8 +96,8 @@ func TestCosines(t *testing.T) {
 	}
 }
 
-// TestCosinesOfTAlone checks that the bits do not depend on how the range is cut, and cos(−t) =
-// cos(t) up to the truncation of the turn.
+// TestCosinesOfTAlone checks that the bits do not depend on the range in which a cosine is
+// computed, and that cos(−t) = cos(t) up to the truncation of the turn.
 func TestCosinesOfTAlone(t *testing.T) {
 	const n = 300
 	q := mustNew(t, 500, 10)

@@ -1,6 +1,7 @@
 package sinusoid
 
-// Computed with mpmath at 3,000 bits: floor(base^(−2c/dim)/2π·2⁶⁴ + ½) mod 2⁶⁴.
+// goldenTurns has values of floor(base^(−2c/dim)/2π·2⁶⁴ + ½) mod 2⁶⁴, computed with mpmath at 3,000
+// bits.
 var goldenTurns = []struct {
 	base   float64
 	dim, c int

@@ -2,15 +2,15 @@ package sinusoid
 
 import "math"
 
-// Reference evaluates lin(i,j) by its definition, in float64: sines and cosines of every position
-// and a sum of products per pair, without tables. The tests compare the tables, and every device,
-// with it.
+// Reference evaluates lin(i,j) by its definition in float64, with sines and cosines of every
+// position and a sum of products per pair, but without tables. Tests compare the tables and every
+// device with it.
 type Reference struct {
 	Base float64
 	Dim  int
 }
 
-// Encoding returns S[i], dim elements, alternating sin(i·ω_c) and cos(i·ω_c).
+// Encoding returns S[i]: dim elements that alternate sin(i·ω_c) and cos(i·ω_c).
 func (r Reference) Encoding(i int) []float64 {
 	s := make([]float64, r.Dim)
 	for c := range r.Dim / 2 {
@@ -30,8 +30,8 @@ func (r Reference) Linear(weight []float64, bias float64, i, j int) float64 {
 	return sum
 }
 
-// Adjoint adds to dWeight [dim] the contribution of the gradient d of lin(i,j): dWeight[c] +=
-// d·S[i,c]·S[j,c]. The gradient of the bias is d itself.
+// Adjoint adds the contribution of the gradient d of lin(i,j) to dWeight [dim]: dWeight[c] +=
+// d·S[i,c]·S[j,c]. The gradient of the bias is d.
 func (r Reference) Adjoint(dWeight []float64, d float64, i, j int) {
 	si, sj := r.Encoding(i), r.Encoding(j)
 	for c := range dWeight {

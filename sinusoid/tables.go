@@ -1,7 +1,8 @@
 package sinusoid
 
-// Fold turns the weights W [rows, dim], sine and cosine alternating, and the biases b [rows] into
-// the coefficients of the tables, [2·rows, dim/2+1], f of a row before its g:
+// Fold computes the coefficients of the tables, [2·rows, dim/2+1], from the weights W [rows, dim],
+// in which sine and cosine alternate, and the biases b [rows]. The coefficients of a row's f come
+// before those of its g:
 //
 //	coef[2r]   = ½(W[r,2c+1] + W[r,2c]) for c < dim/2, b[r]
 //	coef[2r+1] = ½(W[r,2c+1] − W[r,2c]) for c < dim/2, 0
@@ -20,7 +21,7 @@ func (q *Frequencies) Fold(coef, weight, bias []float32) {
 	}
 }
 
-// Unfold is the adjoint of Fold: from dCoef [2·rows, dim/2+1] it computes
+// Unfold is the adjoint of Fold. From dCoef [2·rows, dim/2+1] it computes
 //
 //	dWeight[r,2c]   = ½(dCoef[2r,c] − dCoef[2r+1,c])
 //	dWeight[r,2c+1] = ½(dCoef[2r,c] + dCoef[2r+1,c])

@@ -23,7 +23,8 @@ func widen(x []float32) []float64 {
 	return y
 }
 
-// multiply returns the tables [2·rows, n] from t0 on: coefficients times cosines.
+// multiply returns the tables [2·rows, n] for t = t0, t0+1, …: the product of coefficients and
+// cosines.
 func multiply(q *Frequencies, coef []float32, t0, n int) []float32 {
 	terms := q.Len() + 1
 	cosines := make([]float32, terms*n)
@@ -38,7 +39,8 @@ func multiply(q *Frequencies, coef []float32, t0, n int) []float32 {
 	return y
 }
 
-// adjoint returns the coefficients' gradient from the tables' dy [2·rows, n], t from 0.
+// adjoint returns the gradient of the coefficients from the gradient dy [2·rows, n] of the tables,
+// for t from 0.
 func adjoint(q *Frequencies, dy []float32, n int) []float32 {
 	terms := q.Len() + 1
 	cosines := make([]float32, terms*n)
@@ -54,8 +56,8 @@ func adjoint(q *Frequencies, dy []float32, n int) []float32 {
 	return dCoef
 }
 
-// TestTablesAreTheDefinition checks that f(|i−j|) + g(i+j) = lin(i,j) for positions up to 2²⁰, t up
-// to 2²¹.
+// TestTablesAreTheDefinition checks that f(|i−j|) + g(i+j) = lin(i,j) for positions up to 2²⁰, and
+// thus t up to 2²¹.
 func TestTablesAreTheDefinition(t *testing.T) {
 	bias := []float32{0.25}
 	for _, dim := range []int{2, 6, 8, 10, 62} {
@@ -104,14 +106,14 @@ func TestUnfoldInnerProduct(t *testing.T) {
 	}
 }
 
-// TestUnfoldIsTheGradient compares with the gradient of the definition: the gradients of random
-// pairs (i, j) go once through df and dg, and once directly to the weights.
+// TestUnfoldIsTheGradient checks that gradients of random pairs (i, j) give the same gradient of
+// the weights through the tables and Unfold as by the definition.
 func TestUnfoldIsTheGradient(t *testing.T) {
 	const dim, length, pairs = 10, 700, 500
 	const n = 2*length - 1
 	reference := Reference{Base: 10000, Dim: dim}
 	q := mustNew(t, reference.Base, dim)
-	dy := make([]float32, 2*n) // df, dg
+	dy := make([]float32, 2*n) // gradients of f, then of g
 	want, wantBias := make([]float64, dim), 0.0
 	for m, d := range numbers(7, pairs) {
 		i, j := m*37%length, m*101%length
@@ -132,8 +134,8 @@ func TestUnfoldIsTheGradient(t *testing.T) {
 	}
 }
 
-// TestReferenceAdjoint checks that lin is linear in the weights, so a difference quotient of any
-// step is exact.
+// TestReferenceAdjoint checks that Adjoint is the gradient of Linear. As lin is linear in the
+// weights, the gradient of a weight is lin with this weight only.
 func TestReferenceAdjoint(t *testing.T) {
 	const dim, d = 6, 0.7
 	r := Reference{Base: 100, Dim: dim}
@@ -162,7 +164,7 @@ func TestNoAllocation(t *testing.T) {
 	}
 }
 
-// BenchmarkCosines computes 256 values of t in dimension 64 per iteration.
+// BenchmarkCosines measures the cosines of 256 values of t in dimension 64.
 func BenchmarkCosines(b *testing.B) {
 	q := mustNew(b, 10000, 64)
 	cosines := make([]float32, 256*(q.Len()+1))

@@ -7,9 +7,10 @@ import (
 	"github.com/sftseq/sftseq/internal/spectra"
 )
 
-// AudioVQ encodes audio with one token per 10 ms: the nearest spectrum of a codebook. A spectrum is
-// the logarithm of the power in mel bands, over 25 ms under a Hann window, minus its mean over the
-// sound, so that neither loudness nor the room matters. Every id is a token, so there is no pad id.
+// AudioVQ encodes audio with one token per 10 ms: the index of the nearest spectrum in a codebook.
+// A spectrum is the logarithm of the power in mel bands, over 25 ms under a Hann window.
+// Subtracting the mean over the sound makes it independent of loudness and room. Every id is a
+// token, so there is no pad id.
 type AudioVQ struct {
 	rate int
 	book spectra.Codebook
@@ -21,7 +22,7 @@ const (
 	audioCodes = 1024
 )
 
-// audioSpec is the tokenizer's JSON.
+// audioSpec is the JSON of an audio-vq tokenizer.
 type audioSpec struct {
 	Type     string `json:"type"`
 	Rate     int    `json:"rate"` // samples per second
@@ -29,7 +30,7 @@ type audioSpec struct {
 	Codebook string `json:"codebook"` // base64 of little-endian float32
 }
 
-// newAudioVQ reads a codebook.
+// newAudioVQ returns the tokenizer for a JSON with a codebook.
 func newAudioVQ(spec json.RawMessage) (Tokenizer, error) {
 	var config audioSpec
 	if err := decode(spec, &config); err != nil {
@@ -48,16 +49,16 @@ func newAudioVQ(spec json.RawMessage) (Tokenizer, error) {
 // Type returns "audio-vq".
 func (*AudioVQ) Type() string { return "audio-vq" }
 
-// VocabSize returns the number of spectra.
+// VocabSize returns the number of spectra in the codebook.
 func (t *AudioVQ) VocabSize() int { return t.book.Len() }
 
-// Codebook returns the spectra, [VocabSize, bands]. The caller must not change them.
+// Codebook returns the spectra, a matrix [VocabSize, bands]. The caller must not change it.
 func (t *AudioVQ) Codebook() []float32 { return t.book.Values }
 
 // PadID returns nil.
 func (*AudioVQ) PadID() *int32 { return nil }
 
-// Encode returns an id for every 10 ms of text, which is a WAV file.
+// Encode returns an id for every 10 ms of text, the content of a WAV file.
 func (t *AudioVQ) Encode(text string) ([]int32, error) {
 	s, err := readWAV(text)
 	if err != nil {

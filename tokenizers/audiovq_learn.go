@@ -11,11 +11,11 @@ import (
 
 // audioLearner learns a codebook of spectra.
 type audioLearner struct {
-	rate    int // rate of the first sound; sounds of other rates are skipped
+	rate    int // sampling rate of the first sound; sounds of other rates are skipped
 	learner *spectra.Learner
 }
 
-// newAudioLearner reads {"type": "audio-vq", "vocab": 1024}.
+// newAudioLearner returns the learner for a JSON such as {"type": "audio-vq", "vocab": 1024}.
 func newAudioLearner(spec json.RawMessage) (Learner, error) {
 	config := struct {
 		Type  string `json:"type"`
@@ -30,7 +30,8 @@ func newAudioLearner(spec json.RawMessage) (Learner, error) {
 	return &audioLearner{learner: spectra.NewLearner(config.Vocab, audioBands)}, nil
 }
 
-// Add adds the spectra of a WAV file. It skips a file whose rate differs from the first one's.
+// Add adds the spectra of a WAV file. It skips a file whose sampling rate differs from the first
+// file's.
 func (l *audioLearner) Add(text string) error {
 	s, err := readWAV(text)
 	if err != nil || l.rate != 0 && s.rate != l.rate {
@@ -41,7 +42,7 @@ func (l *audioLearner) Add(text string) error {
 	return nil
 }
 
-// Learn computes the codebook.
+// Learn computes the codebook and returns the tokenizer's JSON.
 func (l *audioLearner) Learn(ctx context.Context, round func(done, all int)) (json.RawMessage, error) {
 	if l.rate != 0 && l.rate < 1000 {
 		return nil, fmt.Errorf("expected sound of at least 1000 samples a second, found %d", l.rate)

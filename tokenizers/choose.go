@@ -8,22 +8,22 @@ import (
 	"unicode"
 )
 
-// A Choice is a tokenizer for a kind of texts, and the reason.
+// Choice is a tokenizer for texts, with the reason for the choice.
 type Choice struct {
-	Name   string          // value for --tokenizer
-	Spec   json.RawMessage // for [NewLearner] and [New]
+	Name   string          // value of --tokenizer
+	Spec   json.RawMessage // argument of [NewLearner] and [New]
 	Reason string
 }
 
-// Choose selects the tokenizer that suits some texts: audio-vq if most are WAV files, dna for
-// bases, words for texts of mostly repeated words, and byte for everything else. The reason counts
+// Choose returns the tokenizer for texts: audio-vq if nearly all are WAV files, dna for bases,
+// words for texts of mostly repeated words, and byte otherwise. The reason states the number of
 // texts of another kind.
 func Choose(texts []string) Choice {
 	sounds := count(texts, IsWAV)
 	switch {
 	case sounds*2 > len(texts):
 		reason := "the rows are WAV files"
-		if sounds < len(texts) { // a stray file makes the others neither text nor bytes
+		if sounds < len(texts) { // a few other files do not turn sounds into text
 			reason = fmt.Sprintf("%d of the first %d rows are WAV files, and audio-vq leaves the others out", sounds,
 				len(texts))
 		}
@@ -58,13 +58,13 @@ func Choose(texts []string) Choice {
 	return Choice{"byte", json.RawMessage(`{"type":"byte"}`), reason}
 }
 
-// nearlyAll reports whether at most one text in a hundred is of another kind.
+// nearlyAll reports whether the predicate is false for at most one text in a hundred.
 func nearlyAll(texts []string, is func(string) bool) bool {
 	others := len(texts) - count(texts, is)
 	return len(texts) > 0 && others*100 <= len(texts)
 }
 
-// count returns the number of texts of a kind.
+// count returns the number of texts for which the predicate is true.
 func count(texts []string, is func(string) bool) (n int) {
 	for _, text := range texts {
 		if is(text) {
@@ -74,16 +74,16 @@ func count(texts []string, is func(string) bool) (n int) {
 	return n
 }
 
-// HeaderWAV is the number of bytes that [IsWAV] needs.
+// HeaderWAV is the number of bytes that [IsWAV] reads.
 const HeaderWAV = 12
 
-// IsWAV reports whether a text is a RIFF file of audio, by its first [HeaderWAV] bytes.
+// IsWAV reports whether the first [HeaderWAV] bytes of a text are the header of a WAV file.
 func IsWAV(text string) bool {
 	return len(text) >= HeaderWAV && text[:4] == "RIFF" && text[8:HeaderWAV] == "WAVE"
 }
 
-// isSeries reports whether a text is a list of numbers with at least one decimal point: integers
-// may be ids.
+// isSeries reports whether a text is a list of numbers. At least one number must have a decimal
+// point, as integers may be ids.
 func isSeries(text string) bool {
 	n := 0
 	for word := range strings.FieldsFuncSeq(strings.Trim(text, "[] \r\n"),
@@ -96,23 +96,24 @@ func isSeries(text string) bool {
 	return n > 1 && strings.Contains(text, ".")
 }
 
-// minBases keeps short words such as "a" or "tag" from being taken for DNA.
+// minBases is the minimum number of bases in DNA, so that words such as "a" or "tag" are not DNA.
 const minBases = 12
 
-// isDNA reports whether a text consists of bases, and has too many of them to be a word.
+// isDNA reports whether a text consists of bases, and of at least minBases.
 func isDNA(text string) bool {
 	n, dna := bases(text)
 	return dna && n >= minBases
 }
 
-// hasBases reports whether a text consists of bases, of any number.
+// hasBases reports whether a text consists of at least one base and nothing else.
 func hasBases(text string) bool {
 	_, dna := bases(text)
 	return dna
 }
 
-// bases counts the bases of a text, and reports whether it consists of bases only: nine in ten are
-// A, C, G, T, U or N, and every character is a valid code. Proteins have more letters than that.
+// bases returns the number of bases in a text, and whether the text consists only of bases. Every
+// character must be a valid code, and nine in ten must be A, C, G, T, U or N, which excludes
+// proteins.
 func bases(text string) (n int, alone bool) {
 	plain := 0
 	for i := range len(text) {
@@ -129,35 +130,36 @@ func bases(text string) (n int, alone bool) {
 	return n, n > 0 && plain*10 >= n*9
 }
 
-// wordCount has statistics of the words of texts.
+// wordCount holds statistics of the words in texts.
 type wordCount struct {
 	words          int // runs of letters and digits
-	signs, letters int // characters except white space, and the letters among them
-	looked, known  int // words of one half of the texts, and those that also occur in the other half
+	signs, letters int // characters except white space, and letters
+	looked, known  int // words in one half of the texts, and the words among them that also occur in the other half
 }
 
-// The criteria of prose. Of film reviews 96% of the characters are letters, and 96% of the words
-// recur; of ListOps, programs and logs fewer than 70% are letters. Languages without spaces have
-// words as long as sentences, which do not recur.
+// Criteria for prose. In film reviews 96% of the characters are letters, and 96% of the words
+// recur. In ListOps, programs and logs fewer than 70% are letters. In languages without spaces, a
+// sentence is a single long word, which does not recur.
 const (
 	minWords    = 2000
-	minLetters  = 80 // percent
-	minRepeated = 75 // percent
-	longestMean = 12 // letters on average; longer ones are sentences without spaces, or proteins
+	minLetters  = 80 // minimum percentage of letters among the characters
+	minRepeated = 75 // minimum percentage of words that recur
+	longestMean = 12 // maximum mean length of words; longer words are sentences without spaces, or proteins
 )
 
 func (w *wordCount) prose() bool {
 	return w.mostlyLetters() && w.percent(w.known, w.looked) >= minRepeated
 }
 
-// hasWords reports whether the texts consist of words, whether or not these recur.
+// hasWords reports whether the texts consist of words, which need not recur.
 func (w *wordCount) hasWords() bool { return w.mostlyLetters() && w.letters <= longestMean*w.words }
 
 func (w *wordCount) mostlyLetters() bool { return w.percent(w.letters, w.signs) >= minLetters }
 
 func (*wordCount) percent(part, whole int) int { return 100 * part / max(1, whole) }
 
-// countWords reads all texts. It looks for the words of every other text in the remaining ones.
+// countWords returns the statistics of texts. It counts how many words of every second text occur
+// in the remaining texts.
 func countWords(texts []string) (w wordCount) {
 	known := map[string]bool{}
 	for i, text := range texts {

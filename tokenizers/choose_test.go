@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// sentences returns texts of recurring words, like prose.
+// sentences returns random texts in which words recur as in prose.
 func sentences(r *rand.Rand, words string, rows int) (out []string) {
 	list := strings.Fields(words)
 	for range rows {
@@ -17,7 +17,7 @@ func sentences(r *rand.Rand, words string, rows int) (out []string) {
 			if i > 0 {
 				text.WriteByte(' ')
 			}
-			text.WriteString(list[int(float64(len(list))*r.Float64()*r.Float64())]) // some are rare
+			text.WriteString(list[int(float64(len(list))*r.Float64()*r.Float64())]) // words at the end of the list are rare
 			if r.IntN(9) == 0 {
 				text.WriteString([]string{".", ",", "!", "'s", "…"}[r.IntN(5)])
 			}
@@ -89,23 +89,23 @@ func TestChoose(t *testing.T) {
 	for _, c := range cases {
 		choice := Choose(c.texts)
 		if choice.Name != c.want {
-			t.Errorf("%s: %s (%s), expected %s", c.name, choice.Name, choice.Reason, c.want)
+			t.Errorf("%s: chose %s (%s), want %s", c.name, choice.Name, choice.Reason, c.want)
 		}
 		learner, err := NewLearner(choice.Spec)
 		if err == nil && learner == nil {
 			_, err = New(choice.Spec)
 		}
 		if err != nil || choice.Reason == "" {
-			t.Errorf("%s: %q, %v", c.name, choice.Reason, err)
+			t.Errorf("%s: reason %q, error %v", c.name, choice.Reason, err)
 		}
 	}
 }
 
-// TestChooseReason checks that the reason for texts of too few words does not claim that they are
-// not prose.
+// TestChooseReason checks the reasons for choosing byte. The reason for too few texts must not
+// claim that they are not prose.
 func TestChooseReason(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	var rare []string // words that hardly recur, as in a few dozen texts
+	var rare []string // words that seldom recur, as in a few dozen texts
 	for range 50 {
 		var words []string
 		for range 50 {
@@ -134,18 +134,18 @@ func TestChooseReason(t *testing.T) {
 		{"series and others", "9 of the first 10 texts are lists of numbers, which --series reads, and the others are not", append(slices.Repeat([]string{"0.5 1.5"}, 9), "not it")},
 	} {
 		if choice := Choose(c.texts); choice.Name != "byte" || !strings.HasPrefix(choice.Reason, c.want) {
-			t.Errorf("%s: %s, %q, expected byte, %q", c.name, choice.Name, choice.Reason, c.want)
+			t.Errorf("%s: chose %s, reason %q; want byte, reason %q", c.name, choice.Name, choice.Reason, c.want)
 		}
 	}
 }
 
-// TestChooseSeries checks that texts that are lists of numbers are distinguished from ids and from
-// bases.
+// TestChooseSeries checks that the reason mentions --series for lists of numbers with decimal
+// points, but not for ids or other texts.
 func TestChooseSeries(t *testing.T) {
 	for text, series := range map[string]bool{"[0.1, 0.2]": true, "1 2.5\t-3e2\n": true, "0,5;1.5": true, "0.5;1": true,
 		"[1, 2, 3]": false, "0.5": false, "a 0.5": false, "": false, "[]": false} {
 		if got := strings.Contains(Choose([]string{text, text}).Reason, "--series reads"); got != series {
-			t.Errorf("%q: %v", text, got)
+			t.Errorf("%q is a series: %v, want %v", text, got, series)
 		}
 	}
 }

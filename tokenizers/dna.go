@@ -11,15 +11,15 @@ import (
 // code as N. It skips gaps and white space.
 //
 // With K = 1 the ids are A 0, C 1, G 2, T 3, N 4. With a larger K, the tokens are overlapping
-// k-mers at a stride of one base: the id is the number that the bases write to base four, the first
-// as the most significant digit, and 4^K if one of them is ambiguous. Every id is a token, so there
-// is no pad id.
+// k-mers at a stride of one base. The id of a k-mer is the number whose base-4 digits are its
+// bases, the first base being the most significant digit. The id is 4^K if a base is ambiguous.
+// Every id is a token, so there is no pad id.
 type DNA struct{ K int }
 
-// maxBases keeps the vocabulary below 2²⁴.
+// maxBases is the maximum K, which keeps the vocabulary below 2²⁴.
 const maxBases = 11
 
-// newDNA reads {"type": "dna", "k": 6}; the default of k is 1.
+// newDNA returns the tokenizer for a JSON such as {"type": "dna", "k": 6}. The default of k is 1.
 func newDNA(spec json.RawMessage) (Tokenizer, error) {
 	var config struct {
 		Type string `json:"type"`
@@ -47,16 +47,16 @@ func (t DNA) VocabSize() int { return 1<<(2*t.K) + 1 }
 // PadID returns nil.
 func (DNA) PadID() *int32 { return nil }
 
-// The values of letters other than the four bases.
+// Values of characters other than the four bases.
 const (
 	openBase  = 4
-	noBase    = 5 // skipped
-	otherByte = 6 // an error
+	noBase    = 5 // gap or white space, which is skipped
+	otherByte = 6 // invalid character
 )
 
 const baseLetters = "ACGTN"
 
-// baseValues maps every byte to its value.
+// baseValues maps every byte to a base 0 … 3 or to one of the constants above.
 var baseValues = func() (v [256]byte) {
 	for i := range v {
 		v[i] = otherByte
@@ -88,7 +88,7 @@ func Letters(sequence string) string {
 func (t DNA) Encode(text string) ([]int32, error) {
 	tokens := make([]int32, 0, len(text))
 	mask := int32(1)<<(2*t.K) - 1
-	id, known := int32(0), 0 // bases since the last ambiguous one
+	id, known := int32(0), 0 // known is the number of bases since the last ambiguous base
 	seen := 0
 	for i := range len(text) {
 		v := baseValues[text[i]]
@@ -116,7 +116,8 @@ func (t DNA) Encode(text string) ([]int32, error) {
 	return tokens, nil
 }
 
-// Decode returns the bases, those of overlapping tokens once; N for ambiguous ones.
+// Decode returns the bases of the tokens, and N for ambiguous bases. It writes bases of overlapping
+// tokens once.
 func (t DNA) Decode(tokens []int32) string {
 	out := make([]byte, 0, len(tokens)+t.K)
 	for i, id := range tokens {

@@ -15,12 +15,12 @@ import (
 	"github.com/sftseq/sftseq/internal/hftokenizer"
 )
 
-// HF encodes text as a tokenizer.json of Hugging Face's tokenizers describes, with the file's own
-// ids. Every id is a token, so there is no pad id. It adds no special tokens and neither truncates
-// nor pads a text. Special tokens in the text itself, such as [SEP], are recognised.
+// HF encodes text with a tokenizer.json of Hugging Face's tokenizers and the ids in this file.
+// Every id is a token, so there is no pad id. HF adds no special tokens, and neither truncates nor
+// pads a text. It recognises special tokens in the text, such as [SEP].
 //
-// The file may be too large for a schema or a config.json, so it is stored beside them. The JSON
-// identifies it by its checksum: {"type": "hf", "sha256": "…"}.
+// The file may be too large for a schema or a config.json, so it is a separate file in the same
+// directory. The JSON identifies the file by its checksum: {"type": "hf", "sha256": "…"}.
 type HF struct{ tokenizer *hftokenizer.Tokenizer }
 
 // FileName is the name of an HF tokenizer's file in the directory of a data set or a model.
@@ -28,7 +28,7 @@ const FileName = "tokenizer.json"
 
 const typeHF = "hf"
 
-// hfSpec is the tokenizer's JSON.
+// hfSpec is the JSON of an hf tokenizer.
 type hfSpec struct {
 	Type   string `json:"type"`
 	SHA256 string `json:"sha256"`
@@ -37,16 +37,17 @@ type hfSpec struct {
 // Type returns "hf".
 func (*HF) Type() string { return typeHF }
 
-// VocabSize is one more than the file's largest id.
+// VocabSize returns the file's largest id plus one.
 func (t *HF) VocabSize() int { return t.tokenizer.VocabSize() }
 
 // PadID returns nil.
 func (*HF) PadID() *int32 { return nil }
 
-// scratch is the memory for a normalised text, and for lists of its spans and words.
+// scratch returns the bytes per byte of text for the normalised text, and for lists of its spans
+// and words.
 func (*HF) scratch() int { return 64 }
 
-// Encode returns the file's ids for text. Text that is not UTF-8 is an error.
+// Encode returns the file's ids for text. It fails if the text is not UTF-8.
 func (t *HF) Encode(text string) ([]int32, error) {
 	if err := checkUTF8(text); err != nil {
 		return nil, err
@@ -57,13 +58,14 @@ func (t *HF) Encode(text string) ([]int32, error) {
 // Decode returns readable text.
 func (t *HF) Decode(tokens []int32) string { return t.tokenizer.Decode(tokens) }
 
-// newHF is for callers that have only the JSON; it returns an error that names the file.
+// newHF returns an error that names the file, as the JSON alone does not contain the tokenizer.
 func newHF(json.RawMessage) (Tokenizer, error) {
 	return nil, fmt.Errorf("tokenizer hf: its file %s is stored beside the data or the model; "+
 		"for tables, give the file as hf:PATH", FileName)
 }
 
-// Open is [New] for a tokenizer of a data set or a model in dir, which may contain its file.
+// Open returns the tokenizer of a data set or a model in dir. It is like [New], but also reads the
+// file of an HF tokenizer in dir.
 func Open(spec json.RawMessage, dir string) (Tokenizer, error) {
 	if !hasFile(spec) {
 		return New(spec)
@@ -72,7 +74,7 @@ func Open(spec json.RawMessage, dir string) (Tokenizer, error) {
 	return t, err
 }
 
-// openFile opens the file in a directory and checks that it is the one of the JSON.
+// openFile reads the tokenizer.json in a directory and checks its checksum against the JSON.
 func openFile(spec json.RawMessage, dir string) (Tokenizer, []byte, error) {
 	var config hfSpec
 	if err := decode(spec, &config); err != nil {
@@ -89,8 +91,8 @@ func openFile(spec json.RawMessage, dir string) (Tokenizer, []byte, error) {
 	return t, text, nil
 }
 
-// ReadFile reads a tokenizer.json and returns its tokenizer, the JSON that identifies it, and its
-// text.
+// ReadFile reads a tokenizer.json. It returns the tokenizer, the JSON that identifies the file, and
+// the file's text.
 func ReadFile(path string) (t Tokenizer, spec json.RawMessage, text []byte, err error) {
 	f, err := atomicfile.OpenRegular(path)
 	if err != nil {
@@ -108,14 +110,14 @@ func ReadFile(path string) (t Tokenizer, spec json.RawMessage, text []byte, err 
 	return &HF{hf}, hfJSON(hex.EncodeToString(sum[:])), text, nil
 }
 
-// hfJSON returns the JSON of the file with a checksum.
+// hfJSON returns the JSON of the tokenizer whose file has the given checksum.
 func hfJSON(sum string) json.RawMessage {
-	spec, _ := json.Marshal(hfSpec{typeHF, sum}) // strings always marshal
+	spec, _ := json.Marshal(hfSpec{typeHF, sum}) // strings always marshal without an error
 	return spec
 }
 
-// WriteFile stores the text of a tokenizer's file in a directory, and removes temporary files that
-// a killed program left there. The caller must be the only one that writes there.
+// WriteFile writes the text of a tokenizer's file to a directory, and removes temporary files of
+// killed programs. No other program may write to the directory meanwhile.
 func WriteFile(dir string, text []byte) error {
 	path := filepath.Join(dir, FileName)
 	if err := atomicfile.Clean(path); err != nil {
@@ -124,14 +126,14 @@ func WriteFile(dir string, text []byte) error {
 	return atomicfile.WriteBytes(path, text)
 }
 
-// CopyFile copies the file of the tokenizer from the directory of the data to that of a model; it
-// does nothing for a tokenizer without a file.
+// CopyFile copies the tokenizer's file from the directory of the data to the directory of a model.
+// It does nothing for a tokenizer without a file.
 func CopyFile(spec json.RawMessage, from, to string) error {
 	if !hasFile(spec) {
 		return nil
 	}
 	if _, _, err := openFile(spec, to); !errors.Is(err, fs.ErrNotExist) {
-		return err // nil where a run is resumed
+		return err // nil if a resumed run has the file already
 	}
 	_, text, err := openFile(spec, from)
 	if err != nil {
@@ -140,7 +142,7 @@ func CopyFile(spec json.RawMessage, from, to string) error {
 	return WriteFile(to, text)
 }
 
-// hasFile reports whether the tokenizer has a file beside its JSON.
+// hasFile reports whether the tokenizer has a file in addition to its JSON.
 func hasFile(spec json.RawMessage) bool {
 	return TypeOf(spec) == typeHF
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestWriteFileCleans checks that only the temporary files of a killed program are removed.
+// TestWriteFileCleans checks that WriteFile removes temporary files of its own file name only.
 func TestWriteFileCleans(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{".tokenizer.json.1abc.tmp", ".other.json.1abc.tmp"} {
@@ -22,6 +22,6 @@ func TestWriteFileCleans(t *testing.T) {
 		names = append(names, e.Name())
 	}
 	if want := []string{".other.json.1abc.tmp", FileName}; !slices.Equal(names, want) {
-		t.Errorf("%q, want %q", names, want)
+		t.Errorf("files %q, want %q", names, want)
 	}
 }

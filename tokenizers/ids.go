@@ -9,11 +9,11 @@ import (
 	"unicode"
 )
 
-// IDs reads token ids: integers from 0 below Vocab, separated by white space or commas, optionally
-// in brackets. Every id is a token, so there is no pad id.
+// IDs parses token ids: integers from 0 to Vocab − 1, separated by white space or commas,
+// optionally in brackets. Every id is a token, so there is no pad id.
 type IDs struct{ Vocab int }
 
-// newIDs reads {"type": "ids", "vocab": 1000}.
+// newIDs returns the tokenizer for a JSON such as {"type": "ids", "vocab": 1000}.
 func newIDs(spec json.RawMessage) (Tokenizer, error) {
 	var config struct {
 		Type  string `json:"type"`
@@ -39,7 +39,7 @@ func (IDs) PadID() *int32 { return nil }
 
 func (IDs) scratch() int { return growing }
 
-// Encode returns the numbers of text. Anything else is an error.
+// Encode returns the numbers in text. It fails if text contains anything else.
 func (t IDs) Encode(text string) ([]int32, error) {
 	inner := strings.TrimSpace(text)
 	if strings.HasPrefix(inner, "[") && strings.HasSuffix(inner, "]") {

@@ -6,26 +6,26 @@ import (
 	"errors"
 )
 
-// A Learner learns a tokenizer from the texts of the training split. It is not safe for concurrent
+// Learner learns a tokenizer from the texts of the training split. It is not safe for concurrent
 // use.
 type Learner interface {
-	// Add adds a text. After an error, which says why the text is unusable, others may follow.
+	// Add adds a text. An error states why the text is unusable; the caller may add further texts.
 	Add(text string) error
-	// Learn returns the JSON of the tokenizer, or ctx's error. It reports the number of finished
-	// rounds to round, if there are many.
+	// Learn returns the JSON of the tokenizer, or ctx's error. A learner that needs many rounds
+	// reports the number of finished rounds to the function round.
 	Learn(ctx context.Context, round func(done, all int)) (json.RawMessage, error)
 }
 
-// learners lists the types of tokenizers that are learned. Each function reads the JSON with the
-// learner's settings.
+// learners maps each type of learned tokenizer to a function that returns its learner for a JSON
+// with settings.
 var learners = map[string]func(spec json.RawMessage) (Learner, error){
 	"audio-vq": newAudioLearner,
 	"mulaw":    newMuLawLearner,
 	"words":    newWordsLearner,
 }
 
-// NewLearner returns the learner of the tokenizer that spec describes, such as {"type": "words",
-// "vocab": 10000}; nil if the tokenizer needs no learning or was learned already.
+// NewLearner returns the learner for spec, such as {"type": "words", "vocab": 10000}. It returns
+// nil if the tokenizer needs no learning or is learned already.
 func NewLearner(spec json.RawMessage) (Learner, error) {
 	var config struct {
 		Type     string          `json:"type"`
@@ -43,5 +43,5 @@ func NewLearner(spec json.RawMessage) (Learner, error) {
 	return learner(spec)
 }
 
-// errNothingLearned is the error for texts without anything to learn from.
+// errNothingLearned is the error of Learn if no text had words or sounds.
 var errNothingLearned = errors.New("there is nothing to learn from")

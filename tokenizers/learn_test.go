@@ -17,7 +17,7 @@ func learned(t *testing.T, spec string, texts ...string) Tokenizer {
 	t.Helper()
 	l, err := NewLearner(json.RawMessage(spec))
 	if err != nil || l == nil {
-		t.Fatalf("%s: %v, %v", spec, l, err)
+		t.Fatalf("%s: learner %v, error %v", spec, l, err)
 	}
 	for _, text := range texts {
 		l.Add(text)
@@ -25,7 +25,7 @@ func learned(t *testing.T, spec string, texts ...string) Tokenizer {
 	text := must.Get(l.Learn(t.Context(), func(int, int) {}))(t)
 	tok := must.Get(New(text))(t)
 	if again, err := NewLearner(text); again != nil || err != nil {
-		t.Errorf("a learned tokenizer asks for learning again: %v, %v", again, err)
+		t.Errorf("NewLearner for a learned tokenizer returned %v, error %v; want nil", again, err)
 	}
 	return tok
 }
@@ -33,18 +33,19 @@ func learned(t *testing.T, spec string, texts ...string) Tokenizer {
 func TestWords(t *testing.T) {
 	tok := learned(t, `{"type":"words","vocab":5}`, "The cat, the DOG; the été.",
 		"the cat\nsat on the mat, été", strings.Repeat("x", 65))
-	// the 5, été 2, "," 2, cat 2, followed by one of the words that occur once
+	// The words by frequency: "the" 5, "été" 2, "," 2, "cat" 2, then one of the words that occur
+	// once.
 	want := []int32{2, 4, 3, 1, 5}
 	got, err := tok.Encode("THE cat , bird ÉTÉ")
 	if err != nil || !slices.Equal(got, want) || tok.VocabSize() != 7 || *tok.PadID() != 0 {
-		t.Errorf("%v, %v; want %v; vocabulary %d: %s", got, err, want, tok.VocabSize(),
+		t.Errorf("Encode = %v, error %v; want %v; vocabulary %d: %s", got, err, want, tok.VocabSize(),
 			tok.Decode([]int32{0, 1, 2, 3, 4, 5, 6, 7}))
 	}
 	if back := tok.Decode(got); back != "the cat , <unknown> été" {
 		t.Errorf("Decode = %q", back)
 	}
 	if got, _ := tok.Encode(" \n"); len(got) != 0 {
-		t.Errorf("of nothing %v", got)
+		t.Errorf("ids of white space %v, want none", got)
 	}
 	for spec, want := range map[string]string{
 		`{"type":"words"}`:                         "expected a vocabulary of 1 to 50000 words, found 0; it is learned",
@@ -61,7 +62,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// tone returns a WAV file of one second at a frequency.
+// tone returns a WAV file of a sine of one second.
 func tone(rate int, hertz float64) string {
 	samples := make([]any, rate)
 	for i := range samples {
@@ -73,11 +74,11 @@ func tone(rate int, hertz float64) string {
 	return string(text)
 }
 
-// TestAudioVQ checks that different sounds have different tokens, the same sound has the same
-// tokens at any loudness, and a sound made of two halves has the tokens of both.
+// TestAudioVQ checks that sounds with different halves have different tokens, which are constant
+// within each half.
 func TestAudioVQ(t *testing.T) {
 	const rate = 8000
-	half := func(a, b string) string { // the first half of one, the second of the other
+	half := func(a, b string) string { // returns the first half of a and the second half of b
 		head := strings.Index(a, "data") + 8
 		return a[:head+rate] + b[head+rate:]
 	}
@@ -89,28 +90,28 @@ func TestAudioVQ(t *testing.T) {
 	}
 	tok := learned(t, `{"type":"audio-vq","vocab":16}`, sounds...)
 	if tok.VocabSize() != 16 || tok.PadID() != nil {
-		t.Errorf("vocabulary %d", tok.VocabSize())
+		t.Errorf("vocabulary %d, want 16 without a pad id", tok.VocabSize())
 	}
 	seen := map[string]bool{}
 	for i, s := range sounds {
 		got, err := tok.Encode(s)
 		if err != nil || len(got) != 98 { // 1 + (8000 − 200)/80
-			t.Fatalf("%d tokens, %v", len(got), err)
+			t.Fatalf("%d tokens, want 98; error %v", len(got), err)
 		}
 		if first, second := got[10], got[80]; first == second || slices.Max(got[5:45]) != slices.Min(got[5:45]) {
-			t.Errorf("sound %d: %v", i, got)
+			t.Errorf("sound %d: tokens %v, want constant and different halves", i, got)
 		}
 		seen[fmt.Sprint(got[10], got[80])] = true
 	}
 	if len(seen) < len(sounds)-1 {
-		t.Errorf("%d of %d sounds have distinct tokens", len(seen), len(sounds))
+		t.Errorf("only %d of %d sounds have distinct tokens", len(seen), len(sounds))
 	}
 	must.Fail(t, "expected 8000 samples a second, found 16000")(tok.Encode(tone(16000, 100)))
 	if got, err := tok.Encode(wav(1, 1, 16, int16(1))); err != nil || len(got) != 1 {
-		t.Errorf("a sample: %v, %v", got, err)
+		t.Errorf("one sample: ids %v, want one; error %v", got, err)
 	}
 	if got, err := tok.Encode(wav(1, 1, 16)); err != nil || len(got) != 0 {
-		t.Errorf("no sample: %v, %v", got, err)
+		t.Errorf("no sample: ids %v, want none; error %v", got, err)
 	}
 	a, b := learned(t, `{"type":"audio-vq","vocab":16}`, sounds...), tok
 	l := must.Get(NewLearner(json.RawMessage(`{"type":"audio-vq","vocab":16}`)))(t)
@@ -124,13 +125,13 @@ func TestAudioVQ(t *testing.T) {
 			cancel()
 		}
 		if all != 20 {
-			t.Errorf("%d of %d rounds", done, all)
+			t.Errorf("round %d of %d, want 20 rounds", done, all)
 		}
 	}); err != context.Canceled || !slices.Equal(rounds, []int{0, 1, 2}) {
-		t.Errorf("cancelled in the third round: %v after the rounds %v", err, rounds)
+		t.Errorf("error %v after the rounds %v, want Canceled in the third round", err, rounds)
 	}
 	if x, y := a.(*AudioVQ).Codebook(), b.(*AudioVQ).Codebook(); !slices.Equal(x, y) {
-		t.Error("the same sounds give another codebook")
+		t.Error("the same sounds give different codebooks")
 	}
 	for spec, want := range map[string]string{
 		`{"type":"audio-vq"}`: "expected a rate from 1000",
@@ -145,12 +146,12 @@ func TestAudioVQ(t *testing.T) {
 	l = must.Get(NewLearner(json.RawMessage(`{"type":"audio-vq"}`)))(t)
 	l.Add("no sound")
 	if _, err := l.Learn(t.Context(), func(int, int) {}); err != errNothingLearned {
-		t.Error(err)
+		t.Errorf("error %v, want errNothingLearned", err)
 	}
 }
 
-// TestWordsLearnedAreKeptAlone checks that the learner keeps only the words, not the texts that
-// contain them, however frequent they are.
+// TestWordsLearnedAreKeptAlone checks that a learner keeps only the words in memory, not the texts
+// that contain them.
 func TestWordsLearnedAreKeptAlone(t *testing.T) {
 	learner := must.Get(NewLearner(json.RawMessage(`{"type": "words", "vocab": 1000}`)))(t)
 	const texts, size = 50, 1 << 20
@@ -164,16 +165,16 @@ func TestWordsLearnedAreKeptAlone(t *testing.T) {
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
 	if stats.HeapAlloc > texts*size/2 {
-		t.Errorf("%d bytes are kept", stats.HeapAlloc)
+		t.Errorf("the heap has %d bytes after learning, want less than half of the texts", stats.HeapAlloc)
 	}
 	if spec, err := learner.Learn(t.Context(), func(int, int) {}); err != nil ||
 		!strings.Contains(string(spec), `"word49"`) {
-		t.Errorf("%s, %v", spec, err)
+		t.Errorf("learned %s without \"word49\"; error %v", spec, err)
 	}
 }
 
-// TestTextNotUTF8 checks that tokenizers of characters refuse text in another encoding, and name
-// its first bad byte.
+// TestTextNotUTF8 checks that tokenizers of characters refuse text in another encoding, and that
+// the error names its first invalid byte.
 func TestTextNotUTF8(t *testing.T) {
 	const want = "not UTF-8: found byte 0xe9 at byte 5: convert the text to UTF-8"
 	words := must.Get(New(json.RawMessage(`{"type":"words","words":["pas"]}`)))(t)

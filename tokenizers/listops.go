@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// The ids of the ListOps vocabulary. Digit d has the id ListOpsDigit + d.
+// Ids of the ListOps vocabulary. Digit d has the id ListOpsDigit + d.
 const (
 	ListOpsPad     int32 = 0
 	ListOpsDigit   int32 = 1
@@ -17,13 +17,13 @@ const (
 	ListOpsUnknown int32 = 16
 )
 
-// listOpsWords gives the readable word of each id.
+// listOpsWords has the word of each id.
 var listOpsWords = [...]string{
 	"<pad>", "0", "1", "2", "3", "4", "5", "6", "7", "8", "9",
 	"[MIN", "[MAX", "[MED", "[SM", "]", "<unknown>",
 }
 
-// listOpsIDs is the reverse map; the Long Range Arena writes "X" for "]".
+// listOpsIDs maps words to ids. The Long Range Arena writes "X" for "]".
 var listOpsIDs = func() map[string]int32 {
 	ids := map[string]int32{"X": ListOpsClose}
 	for id := ListOpsDigit; id < ListOpsClose; id++ {
@@ -32,9 +32,9 @@ var listOpsIDs = func() map[string]int32 {
 	return ids
 }()
 
-// eachListOpsWord splits text without parentheses like the Long Range Arena: the closing bracket
-// becomes the word X, and words end at white space. In addition, the bracket may follow a digit
-// without a space, as people write it.
+// eachListOpsWord calls the function with for each word of a text without parentheses. It splits
+// like the Long Range Arena: a closing bracket becomes the word X, and words end at white space. In
+// addition, it accepts a bracket directly after a digit.
 func eachListOpsWord(text string, with func(word string)) {
 	for part := range strings.FieldsSeq(text) {
 		for more := true; more; {
@@ -49,11 +49,11 @@ func eachListOpsWord(text string, with func(word string)) {
 	}
 }
 
-// withoutParentheses removes parentheses, as the Long Range Arena does.
+// withoutParentheses removes parentheses, like the Long Range Arena.
 var withoutParentheses = strings.NewReplacer("(", "", ")", "")
 
-// ListOps encodes the expressions of the Long Range Arena: it deletes parentheses and splits words
-// at white space. 15 words have an id; every other word becomes the id "unknown".
+// ListOps encodes the expressions of the Long Range Arena. It deletes parentheses and splits words
+// at white space. 15 words have an id, and every other word gets the id "unknown".
 type ListOps struct{}
 
 // Type returns "listops".
@@ -81,7 +81,7 @@ func (ListOps) Encode(text string) ([]int32, error) {
 	return tokens, nil
 }
 
-// Decode returns the words with a space between them, "]" for the closing one.
+// Decode returns the words with a space between them, and "]" for the closing word.
 func (ListOps) Decode(tokens []int32) string {
 	var text strings.Builder
 	for i, id := range tokens {

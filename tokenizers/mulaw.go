@@ -12,23 +12,23 @@ import (
 )
 
 // MuLaw encodes audio with one token per sample: the 8 bits of the µ-law, whose steps are finer for
-// softer sounds. Several channels are averaged. A sample x from −1 to 1 has the id
+// softer sounds. It averages several channels. A sample x from −1 to 1 has the id
 //
 //	round(127.5 (1 + sgn(x) ln(1 + 255|x|) / ln 256))
 //
-// Every id is a token, so there is no pad id. If Rate is not 0, a sound of another rate is an
-// error, as its samples have another duration.
+// Every id is a token, so there is no pad id. If Rate is not 0, MuLaw refuses sounds of another
+// rate, as their samples have another duration.
 type MuLaw struct {
 	Rate int // samples per second
 }
 
-// mulawSpec is the tokenizer's JSON. Older data have no rate.
+// mulawSpec is the JSON of a mulaw tokenizer. Older data have no rate.
 type mulawSpec struct {
 	Type string `json:"type"`
 	Rate *int   `json:"rate,omitempty"`
 }
 
-// newMuLaw reads {"type": "mulaw", "rate": 8000}.
+// newMuLaw returns the tokenizer for a JSON such as {"type": "mulaw", "rate": 8000}.
 func newMuLaw(spec json.RawMessage) (Tokenizer, error) {
 	var config mulawSpec
 	if err := decode(spec, &config); err != nil {
@@ -43,7 +43,7 @@ func newMuLaw(spec json.RawMessage) (Tokenizer, error) {
 	return MuLaw{*config.Rate}, nil
 }
 
-// mulawLearner counts the sounds of each rate.
+// mulawLearner holds the number of sounds of each rate.
 type mulawLearner map[int]int
 
 func newMuLawLearner(spec json.RawMessage) (Learner, error) {
@@ -59,8 +59,8 @@ func (l mulawLearner) Add(text string) error {
 	return nil
 }
 
-// Learn returns the tokenizer with the most frequent rate, the lowest if several are equally
-// frequent.
+// Learn returns the JSON with the most frequent rate. Of equally frequent rates, it selects the
+// lowest.
 func (l mulawLearner) Learn(context.Context, func(done, all int)) (json.RawMessage, error) {
 	spec := mulawSpec{Type: MuLaw{}.Type()}
 	if rates := slices.SortedFunc(maps.Keys(l), func(a, b int) int { return cmp.Or(l[b]-l[a], a-b) }); len(rates) > 0 {
@@ -78,7 +78,7 @@ func (MuLaw) VocabSize() int { return spectra.Levels }
 // PadID returns nil.
 func (MuLaw) PadID() *int32 { return nil }
 
-// Encode returns an id for each sample of text, which is a WAV file.
+// Encode returns an id for each sample of text, the content of a WAV file.
 func (t MuLaw) Encode(text string) ([]int32, error) {
 	sound, err := readWAV(text)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// wav returns a file with the given samples, which may have invalid values.
+// wav returns a WAV file with the given samples, which may have invalid values.
 func wav(kind, channels, bits int, samples ...any) string {
 	var data, out []byte
 	for _, s := range samples {
@@ -39,7 +39,7 @@ func TestMuLaw(t *testing.T) {
 	} {
 		got, err := MuLaw{}.Encode(text)
 		if err != nil || !slices.Equal(got, want) {
-			t.Errorf("%s: %v, %v; want %v", name, got, err, want)
+			t.Errorf("%s: ids %v, error %v; want %v", name, got, err, want)
 		}
 	}
 	if got := (MuLaw{}).Decode(want); got != "128 0 255 239" {
@@ -64,12 +64,12 @@ func TestMuLaw(t *testing.T) {
 	unknown := []byte(one)
 	copy(unknown[len(unknown)-6:], "\xff\xff\xff\xff")
 	if got, err := (MuLaw{}).Encode(string(unknown)); err != nil || len(got) != 1 {
-		t.Errorf("of unknown length: %v, %v", got, err)
+		t.Errorf("unknown length: ids %v, want one; error %v", got, err)
 	}
 }
 
-// TestStreams checks that if the length of the samples was unknown when the header was written,
-// they extend to the end of the file. A chunk of length 0 before other chunks has no samples.
+// TestStreams checks that the samples extend to the end of the file if the header states an unknown
+// length. A chunk of length 0 in front of other chunks has no samples.
 func TestStreams(t *testing.T) {
 	whole := wav(1, 1, 16, int16(0), int16(math.MinInt16), int16(math.MaxInt16))
 	at := len(whole) - 6 - 4
@@ -88,13 +88,14 @@ func TestStreams(t *testing.T) {
 			text = append(text[:at+4:at+4], c.behind...)
 		}
 		if got, err := (MuLaw{}).Encode(string(text)); err != nil || len(got) != c.want {
-			t.Errorf("length %#x with %q behind: %v, %v, want %d samples", c.length, c.behind, got, err, c.want)
+			t.Errorf("length %#x, followed by %q: ids %v, error %v; want %d samples", c.length, c.behind, got, err,
+				c.want)
 		}
 	}
 }
 
-// TestRates checks that mulaw learns the most frequent rate and refuses sounds of others; older
-// data have no rate and accept all.
+// TestRates checks that mulaw learns the most frequent rate and refuses sounds of other rates.
+// Without a rate, as in older data, it accepts all rates.
 func TestRates(t *testing.T) {
 	tok := learned(t, `{"type":"mulaw"}`, tone(44100, 100), tone(8000, 100), "no sound", tone(8000, 200))
 	if _, err := tok.Encode(tone(8000, 100)); err != nil {
@@ -103,17 +104,17 @@ func TestRates(t *testing.T) {
 	must.Fail(t, "expected 8000 samples a second, found 44100: resample it")(tok.Encode(tone(44100, 100)))
 	for _, rate := range []int{8000, 44100} {
 		if _, err := must.Get(New([]byte(`{"type":"mulaw"}`)))(t).Encode(tone(rate, 100)); err != nil {
-			t.Errorf("without a rate: %v", err)
+			t.Errorf("error without a rate: %v", err)
 		}
 	}
 	l := must.Get(NewLearner([]byte(`{"type":"mulaw"}`)))(t)
 	if got := must.Get(l.Learn(t.Context(), nil))(t); string(got) != `{"type":"mulaw"}` {
-		t.Errorf("of no sound: %s", got)
+		t.Errorf("learned %s without sounds, want no rate", got)
 	}
 	must.Fail(t, "rate: expected 1 or more samples a second, found 0")(New([]byte(`{"type":"mulaw","rate":0}`)))
 }
 
-// FuzzWAV checks that every file gives an error or ids of the vocabulary.
+// FuzzWAV checks that any file gives an error or ids in the vocabulary.
 func FuzzWAV(f *testing.F) {
 	f.Add(wav(1, 1, 16, int16(1)))
 	f.Add(wav(3, 2, 32, float32(1), float32(2)))
@@ -121,13 +122,13 @@ func FuzzWAV(f *testing.F) {
 		defer testenv.FuzzLimits(t, 1<<20+100*len(text))()
 		tokens, err := MuLaw{}.Encode(text)
 		if err == nil && len(tokens) > 0 && (slices.Min(tokens) < 0 || slices.Max(tokens) > 255) {
-			t.Fatalf("ids %d to %d", slices.Min(tokens), slices.Max(tokens))
+			t.Fatalf("ids from %d to %d, want 0 to 255", slices.Min(tokens), slices.Max(tokens))
 		}
 	})
 }
 
-// TestWAVScale checks that floating-point samples in the scale of integers are refused, and loud
-// ones clipped.
+// TestWAVScale checks that floating-point samples in the scale of integers are refused, and that
+// samples slightly above 1 are clipped.
 func TestWAVScale(t *testing.T) {
 	file := func(x float32) string {
 		head := "RIFF\x00\x00\x00\x00WAVEfmt \x10\x00\x00\x00\x03\x00\x01\x00\x40\x1f\x00\x00\x00\x7d\x00\x00\x04\x00\x20\x00data\x04\x00\x00\x00"
@@ -135,9 +136,9 @@ func TestWAVScale(t *testing.T) {
 	}
 	if _, err := readWAV(file(-30000)); err == nil ||
 		err.Error() != "WAV: sample 0 is -30000: expected floats from -1 to 1; divide those that have the scale of integers, such as by 32768" {
-		t.Errorf("%v", err)
+		t.Errorf("error %v, want one about sample 0", err)
 	}
 	if s, err := readWAV(file(1.25)); err != nil || s.samples[0] != 1 {
-		t.Errorf("%+v, %v", s, err)
+		t.Errorf("sound %+v, want the sample 1; error %v", s, err)
 	}
 }

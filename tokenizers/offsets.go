@@ -6,11 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// Offset is the position of a token in its text: the bytes from Start to before End.
+// Offset is the position of a token in its text: the bytes Start … End−1.
 type Offset struct{ Start, End int }
 
-// Offsets returns the position of each token that t gives for text. It is an error if the tokens
-// have no separate positions, such as overlapping ones.
+// Offsets returns the position of each token of text. It fails if the tokens have no separate
+// positions, for example because they overlap.
 func Offsets(t Tokenizer, text string) ([]Offset, error) {
 	if err := HasOffsets(t); err != nil {
 		return nil, err
@@ -34,8 +34,8 @@ func Offsets(t Tokenizer, text string) ([]Offset, error) {
 	return out, nil
 }
 
-// HasOffsets reports why the tokens of a tokenizer have no positions in their text; nil if they
-// have.
+// HasOffsets returns nil if the tokens of t have positions in their text. Otherwise the error
+// states the reason.
 func HasOffsets(t Tokenizer) error {
 	switch t := t.(type) {
 	case Byte, *Words:
@@ -52,18 +52,18 @@ func HasOffsets(t Tokenizer) error {
 		t.Type())
 }
 
-// Characters counts the Unicode characters before positions of a text, which must be queried in
-// ascending order.
+// Characters converts between byte positions and character positions of a text. Positions must be
+// queried in ascending order.
 type Characters struct {
 	text string
-	at   int // current byte
-	n    int // characters before it
+	at   int // current byte position
+	n    int // number of characters before the current byte
 }
 
-// NewCharacters returns a counter for text.
+// NewCharacters returns a Characters for text.
 func NewCharacters(text string) *Characters { return &Characters{text: text} }
 
-// Before returns the number of characters that begin before a byte.
+// Before returns the number of characters that begin before byte at.
 func (c *Characters) Before(at int) int {
 	for c.at < at && c.at < len(c.text) {
 		_, size := utf8.DecodeRuneInString(c.text[c.at:])
@@ -73,7 +73,8 @@ func (c *Characters) Before(at int) int {
 	return c.n
 }
 
-// Byte returns the byte at which a character begins; false past the end of the text.
+// Byte returns the byte position at which a character begins. It returns false for a character
+// behind the end of the text.
 func (c *Characters) Byte(character int) (int, bool) {
 	for c.n < character && c.at < len(c.text) {
 		_, size := utf8.DecodeRuneInString(c.text[c.at:])

@@ -7,7 +7,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestOffsets checks that every token has the position of its own text.
+// TestOffsets checks that the offsets of each token delimit its text.
 func TestOffsets(t *testing.T) {
 	words := &Words{words: []string{"zoë"}, ids: map[string]int32{"zoë": 2}}
 	for _, c := range []struct {
@@ -26,7 +26,8 @@ func TestOffsets(t *testing.T) {
 			got = append(got, c.text[o.Start:o.End])
 		}
 		if err != nil || len(tokens) != len(offsets) || !slices.Equal(got, c.want) {
-			t.Errorf("%s of %q: %q of %d tokens, %v, want %q", c.t.Type(), c.text, got, len(tokens), err, c.want)
+			t.Errorf("%s of %q: offsets delimit %q for %d tokens, error %v; want %q", c.t.Type(), c.text, got,
+				len(tokens), err, c.want)
 		}
 	}
 	for want, x := range map[string]Tokenizer{"dna:4: each of its tokens is 4 bases": DNA{4},
@@ -36,11 +37,11 @@ func TestOffsets(t *testing.T) {
 	var got []string
 	EachWord("AÉ\xff Ⓐ-b", func(w string) { got = append(got, w) })
 	if want := []string{"aé", "\ufffd", "Ⓐ", "-", "b"}; !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
+		t.Errorf("words %q, want %q", got, want)
 	}
 }
 
-// TestCharacters checks that characters and bytes are counted consistently.
+// TestCharacters checks the conversions between byte and character positions of a text.
 func TestCharacters(t *testing.T) {
 	text := "aë€\xffz"
 	bytes, characters := NewCharacters(text), NewCharacters(text)
@@ -53,6 +54,6 @@ func TestCharacters(t *testing.T) {
 		}
 	}
 	if _, ok := bytes.Byte(6); ok {
-		t.Error("a character behind the end")
+		t.Error("Byte returned true for a character behind the end")
 	}
 }

@@ -13,7 +13,7 @@ func (Pixel) VocabSize() int { return 256 }
 // PadID returns nil.
 func (Pixel) PadID() *int32 { return nil }
 
-// Encode returns one id for each byte of text, which is a gray level.
+// Encode returns one id for each byte of text. A byte is a gray level.
 func (Pixel) Encode(text string) ([]int32, error) {
 	tokens := make([]int32, len(text))
 	for i := range tokens {

@@ -1,7 +1,7 @@
-// Package tokenizers turns text into token ids and back.
+// Package tokenizers converts text to token ids and back.
 //
-// A data set and a model carry the JSON object of their tokenizer, {"type": "listops"}, so that
-// both read text the same way. Each tokenizer has a file of its own and one row in the table below.
+// A data set and a model contain the JSON object of their tokenizer, such as {"type": "listops"},
+// so that both encode text identically. The map known lists all tokenizers.
 package tokenizers
 
 import (
@@ -17,23 +17,23 @@ import (
 	"github.com/sftseq/sftseq/internal/jsonlines"
 )
 
-// A Tokenizer maps text to token ids. Implementations have no mutable state and are safe for
-// concurrent use.
+// Tokenizer converts text to token ids and back. Implementations have no mutable state and are safe
+// for concurrent use.
 type Tokenizer interface {
-	// Type is the name in the tokenizer's JSON, such as "listops".
+	// Type returns the name in the tokenizer's JSON, such as "listops".
 	Type() string
-	// VocabSize is one more than the largest id that Encode returns.
+	// VocabSize returns the largest id of Encode plus one.
 	VocabSize() int
-	// PadID is an id that never occurs in a sequence, or nil if every id is a token.
+	// PadID returns an id that no sequence contains, or nil if every id is a token.
 	PadID() *int32
-	// Encode returns the ids of text. Text without any token gives no ids and no error.
+	// Encode returns the ids of text. Text without tokens gives no ids and no error.
 	Encode(text string) ([]int32, error)
 	// Decode returns readable text for ids, including ids that Encode never returns.
 	Decode(tokens []int32) string
 }
 
-// AppendEncode appends the ids of text to ids. Callers that read many texts can reuse the memory of
-// the ids.
+// AppendEncode appends the ids of text to ids, so that callers that read many texts can reuse the
+// memory.
 func AppendEncode(t Tokenizer, ids []int32, text string) ([]int32, error) {
 	if t, ok := t.(interface{ appendEncode([]int32, string) []int32 }); ok {
 		return t.appendEncode(ids, text), nil
@@ -42,8 +42,8 @@ func AppendEncode(t Tokenizer, ids []int32, text string) ([]int32, error) {
 	return append(ids, more...), err
 }
 
-// Scratch is the maximum number of bytes of memory that Encode needs per byte of text, without the
-// ids. There are at most as many ids as bytes.
+// Scratch returns the maximum number of bytes of memory that Encode needs per byte of text, besides
+// the ids. A text has at most one id per byte.
 func Scratch(t Tokenizer) int {
 	if t, ok := t.(interface{ scratch() int }); ok {
 		return t.scratch()
@@ -51,11 +51,12 @@ func Scratch(t Tokenizer) int {
 	return 1
 }
 
-// growing is the memory per id when ids are appended without knowing their number: growing the list
-// needs the old and the new copy, and leaves up to a quarter unused.
+// growing is the number of bytes per id when ids are appended one by one. Growing the list needs
+// the old and the new copy, and leaves up to a quarter unused.
 const growing = 5
 
-// known lists the tokenizers by their type. Each function reads its JSON and refuses unknown keys.
+// known maps the type of each tokenizer to a function that parses its JSON. The function refuses
+// unknown keys.
 var known = map[string]func(spec json.RawMessage) (Tokenizer, error){
 	"audio-vq": newAudioVQ,
 	"byte":     plain(Byte{}),
@@ -68,7 +69,7 @@ var known = map[string]func(spec json.RawMessage) (Tokenizer, error){
 	"words":    newWords,
 }
 
-// plain returns a tokenizer whose JSON has only the key "type".
+// plain returns the function of a tokenizer whose JSON has only the key "type".
 func plain(t Tokenizer) func(json.RawMessage) (Tokenizer, error) {
 	return func(spec json.RawMessage) (Tokenizer, error) {
 		var config struct {
@@ -78,7 +79,7 @@ func plain(t Tokenizer) func(json.RawMessage) (Tokenizer, error) {
 	}
 }
 
-// decode reads a tokenizer's JSON into a struct of its keys.
+// decode parses a tokenizer's JSON into a struct with its keys.
 func decode(spec json.RawMessage, config any) error {
 	decoder := json.NewDecoder(bytes.NewReader(spec))
 	decoder.DisallowUnknownFields()
@@ -88,8 +89,7 @@ func decode(spec json.RawMessage, config any) error {
 	return nil
 }
 
-// New returns the tokenizer that spec describes: a JSON object with the key "type" and the keys of
-// this type.
+// New returns the tokenizer for spec, a JSON object with the key "type" and the keys of this type.
 func New(spec json.RawMessage) (Tokenizer, error) {
 	var config struct {
 		Type *string `json:"type"`
@@ -114,7 +114,7 @@ func New(spec json.RawMessage) (Tokenizer, error) {
 	return newTokenizer(spec)
 }
 
-// TypeOf returns the type in spec, "" if there is none.
+// TypeOf returns the type in spec, or "" if spec has no type.
 func TypeOf(spec json.RawMessage) string {
 	var config struct {
 		Type string `json:"type"`
@@ -130,7 +130,7 @@ func Types() []string {
 	return slices.Sorted(maps.Keys(known))
 }
 
-// ErrNotUTF8 is the error of tokenizers of characters for a text in another encoding.
+// ErrNotUTF8 is wrapped by the error of tokenizers of characters for a text in another encoding.
 var ErrNotUTF8 = jsonlines.ErrNotUTF8
 
 // checkUTF8 returns an error that wraps [ErrNotUTF8] and names the first byte that is not UTF-8.
@@ -149,7 +149,7 @@ func checkUTF8(text string) error {
 	return fmt.Errorf("%w: found byte 0x%02x at byte %d: convert the text to UTF-8 (such as with iconv -f LATIN1 -t UTF-8), or train with --tokenizer byte", ErrNotUTF8, text[at], at)
 }
 
-// excerpt shortens long JSON for error messages.
+// excerpt returns JSON for error messages, shortened if it is long.
 func excerpt(spec []byte) string {
 	if len(spec) > 80 {
 		return string(spec[:80]) + "…"

@@ -33,14 +33,15 @@ func TestListOps(t *testing.T) {
 	const text = "[SM [MIN 0 1 ] [MED 2 3 ] [MAX 4 5 6 7 8 9 ] ]"
 	tokens, _ := ListOps{}.Encode(text)
 	if got := (ListOps{}).Decode(tokens); got != text {
-		t.Errorf("round trip gives %q", got)
+		t.Errorf("Decode = %q, want the encoded text", got)
 	}
 	if got := (ListOps{}).Decode([]int32{0, 16, 17, -1}); got != "<pad> <unknown> <17> <-1>" {
-		t.Errorf("strange ids decode as %q", got)
+		t.Errorf("ids outside the vocabulary decode as %q", got)
 	}
 }
 
-// FuzzListOps compares with the definition of the Long Range Arena.
+// FuzzListOps checks that Encode gives the tokens of the Long Range Arena's definition for any
+// text.
 func FuzzListOps(f *testing.F) {
 	for _, text := range []string{"[MAX 2 9 ]", "(((([MAX) 2) 9)]]X)", "[M(A)X\t2]3 ]]\u00a0(]", ")(", "] ]"} {
 		f.Add(text)
@@ -51,18 +52,17 @@ func FuzzListOps(f *testing.F) {
 		got, err := ListOps{}.Encode(text)
 		words := strings.Fields(rewrite.Replace(text))
 		if err != nil || len(got) != len(words) || cap(got) != len(got) {
-			t.Fatalf("%d tokens in %d, %v; want %d", len(got), cap(got), err, len(words))
+			t.Fatalf("%d tokens with capacity %d, error %v; want %d", len(got), cap(got), err, len(words))
 		}
 		for i, word := range words {
 			if id, ok := listOpsIDs[word]; ok && got[i] != id || !ok && got[i] != ListOpsUnknown {
-				t.Fatalf("%q is %d", word, got[i])
+				t.Fatalf("%q has the id %d", word, got[i])
 			}
 		}
 	})
 }
 
-// TestScratch checks that the memory of Encode, without the ids, is at most Scratch for tokenizers
-// that know the number of ids in advance, for any text.
+// TestScratch checks that Encode allocates at most Scratch bytes per byte of text, besides the ids.
 func TestScratch(t *testing.T) {
 	const n = 1 << 20
 	for _, tokenizer := range []Tokenizer{Byte{}, DNA{3}, ListOps{}, Pixel{}} {
@@ -73,7 +73,8 @@ func TestScratch(t *testing.T) {
 			tokenizer.Encode(text)
 			runtime.ReadMemStats(&after)
 			if took, most := after.TotalAlloc-before.TotalAlloc, uint64(n*(4+Scratch(tokenizer))); took > most {
-				t.Errorf("%s: %d bytes of %q take %d, at most %d were expected", tokenizer.Type(), n, part, took, most)
+				t.Errorf("%s: encoding %d bytes of %q takes %d bytes of memory, want at most %d", tokenizer.Type(), n,
+					part, took, most)
 			}
 		}
 	}
@@ -103,7 +104,7 @@ func TestPixel(t *testing.T) {
 func TestIDs(t *testing.T) {
 	tok, err := New(json.RawMessage(`{"type": "ids", "vocab": 1000}`))
 	if err != nil || tok.VocabSize() != 1000 || tok.PadID() != nil {
-		t.Fatalf("%v, %v", tok, err)
+		t.Fatalf("tokenizer %v, error %v; want a vocabulary of 1000 without a pad id", tok, err)
 	}
 	for text, want := range map[string][]int32{"0 7\t999\n": {0, 7, 999}, " [1, 2,3] ": {1, 2, 3},
 		"4,5": {4, 5}, "": {}, "[]": {}} {
@@ -117,7 +118,7 @@ func TestIDs(t *testing.T) {
 		"99999999999": `"99999999999"`, "+1": `"+1"`,
 	} {
 		if got, err := tok.Encode(text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("Encode(%q) = %v, %v, expected %q", text, got, err, want)
+			t.Errorf("Encode(%q) = %v, error %v, want %q", text, got, err, want)
 		}
 	}
 	if got := tok.Decode([]int32{3, 0, 12}); got != "3 0 12" {
@@ -152,12 +153,13 @@ func TestDNA(t *testing.T) {
 	for k, vocab := range map[int]int{1: 5, 6: 4097, 11: 4194305} {
 		tok, err := New(fmt.Appendf(nil, `{"type":"dna","k":%d}`, k))
 		if err != nil || tok.VocabSize() != vocab || tok.PadID() != nil {
-			t.Errorf("k %d: vocabulary %d, %v", k, tok.VocabSize(), err)
+			t.Errorf("k %d: vocabulary %d, want %d; error %v", k, tok.VocabSize(), vocab, err)
 		}
 	}
 }
 
-// FuzzDNA checks that no id is outside the vocabulary, and decoding gives the same bases.
+// FuzzDNA checks that all ids are in the vocabulary, and that decoding and encoding again gives the
+// same number of tokens.
 func FuzzDNA(f *testing.F) {
 	f.Add("ACGTNacgu", 3)
 	f.Fuzz(func(t *testing.T, text string, k int) {
@@ -169,11 +171,11 @@ func FuzzDNA(f *testing.F) {
 		}
 		for _, id := range tokens {
 			if id < 0 || int(id) >= tok.VocabSize() {
-				t.Fatalf("id %d", id)
+				t.Fatalf("id %d, want one below %d", id, tok.VocabSize())
 			}
 		}
 		if again, err := tok.Encode(tok.Decode(tokens)); err != nil || len(again) != len(tokens) {
-			t.Fatalf("%d tokens, again %d, %v", len(tokens), len(again), err)
+			t.Fatalf("%d tokens, %d after decoding and encoding again, error %v", len(tokens), len(again), err)
 		}
 	})
 }

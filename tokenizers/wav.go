@@ -7,13 +7,13 @@ import (
 	"math"
 )
 
-// sound is the content of a WAV file: the mean of its channels, from −1 to 1.
+// sound is the content of a WAV file. The samples are means over the channels, from −1 to 1.
 type sound struct {
 	rate    int // samples per second
 	samples []float32
 }
 
-// checkRate refuses a sound whose rate differs from a tokenizer's; 0 accepts any rate.
+// checkRate returns an error if the sound's rate differs from the wanted rate; 0 accepts any rate.
 func (s *sound) checkRate(want int) error {
 	if want != 0 && s.rate != want {
 		return fmt.Errorf("expected %d samples a second, found %d: resample it, such as with sox IN -r %d OUT", want,
@@ -26,22 +26,23 @@ func (s *sound) checkRate(want int) error {
 const (
 	wavInteger    = 1
 	wavFloat      = 3
-	wavExtensible = 0xFFFE // the format is in a later field
+	wavExtensible = 0xFFFE // a later field has the format
 )
 
-// maxRate is the largest sampling rate: the memory of a spectrum grows with it.
+// maxRate is the maximum sampling rate. It is bounded because the memory of a spectrum grows with
+// the rate.
 const maxRate = 4_000_000
 
-// maxFloat is the maximum of floating-point samples. Loud recordings exceed 1 and are clipped to
-// 1.
+// maxFloat is the maximum absolute value of floating-point samples. Samples of loud recordings
+// exceed 1 and are clipped to 1.
 const maxFloat = 8
 
-// minUnknown is the smallest length of samples that means unknown: SoX writes 0x7FFFF000 to a
-// pipe, other programs 0x7FFFFFFF, 0x80000000 or 0xFFFFFFFF. A row is always smaller.
+// minUnknown is the smallest length of samples that means an unknown length. SoX writes 0x7FFFF000
+// to a pipe, other programs 0x7FFFFFFF, 0x80000000 or 0xFFFFFFFF. A row is always smaller.
 const minUnknown = 0x7FFF0000
 
-// readWAV reads a RIFF file of type WAVE, with samples of 8, 16, 24 or 32 bits, or of 32-bit
-// floating point.
+// readWAV parses a RIFF file of type WAVE, with integer samples of 8, 16, 24 or 32 bits, or with
+// 32-bit floating-point samples.
 func readWAV(text string) (*sound, error) {
 	format, data, err := partsOfWAV(text)
 	if err != nil {
@@ -82,7 +83,7 @@ func partsOfWAV(text string) (format, data string, err error) {
 // lengthOfPart returns the length in the header of a chunk.
 func lengthOfPart(part string) uint64 { return uint64(binary.LittleEndian.Uint32([]byte(part[4:8]))) }
 
-// areParts reports whether bytes are complete chunks of a WAV file without samples.
+// areParts reports whether rest consists of complete chunks of a WAV file without samples.
 func areParts(rest string) bool {
 	for len(rest) >= 8 {
 		length := lengthOfPart(rest)
@@ -95,7 +96,7 @@ func areParts(rest string) bool {
 	return rest == ""
 }
 
-// rateOfWAV returns the sampling rate in the header of a WAV file, 0 if the file is malformed.
+// rateOfWAV returns the sampling rate in the header of a WAV file, or 0 if the file is malformed.
 func rateOfWAV(text string) int {
 	format, _, err := partsOfWAV(text)
 	if err != nil {
@@ -104,7 +105,7 @@ func rateOfWAV(text string) int {
 	return int(binary.LittleEndian.Uint32([]byte(format[4:8])))
 }
 
-// decodeWAV converts the bytes of samples to numbers.
+// decodeWAV returns the sound of sample bytes in a format.
 func decodeWAV(format, data string) (*sound, error) {
 	f := []byte(format)
 	kind, channels := int(binary.LittleEndian.Uint16(f)), int(binary.LittleEndian.Uint16(f[2:]))
@@ -140,7 +141,8 @@ func decodeWAV(format, data string) (*sound, error) {
 	return s, nil
 }
 
-// sampleOf returns the reader of a sample format, nil if it is not supported.
+// sampleOf returns a function that decodes a sample of the given format, or nil if the format is
+// not supported.
 func sampleOf(kind, bits int) func(b string) float64 {
 	switch {
 	case kind == wavInteger && bits == 8:

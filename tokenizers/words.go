@@ -13,8 +13,8 @@ import (
 )
 
 // Words encodes text as lower-case words and single other characters, such as punctuation. Words of
-// the vocabulary have the ids from 2 on, the most frequent first; all others have the id 1; 0 is
-// the pad id.
+// the vocabulary have the ids from 2 on, the most frequent first. All other words have the id 1,
+// and 0 is the pad id.
 type Words struct {
 	words []string
 	ids   map[string]int32
@@ -23,11 +23,11 @@ type Words struct {
 const (
 	unknownWord = 1
 	firstWord   = 2
-	maxWords    = 50000 // keeps the vocabulary small enough for a file's schema
-	longestWord = 64    // bytes
+	maxWords    = 50000 // maximum number of words, so that the vocabulary fits into a file's schema
+	longestWord = 64    // maximum bytes per word
 )
 
-// newWords reads {"type": "words", "words": ["the", …]}.
+// newWords returns the tokenizer for a JSON such as {"type": "words", "words": ["the", …]}.
 func newWords(spec json.RawMessage) (Tokenizer, error) {
 	var config struct {
 		Type  string   `json:"type"`
@@ -60,7 +60,7 @@ func (*Words) PadID() *int32 { return new(int32) }
 
 func (*Words) scratch() int { return growing }
 
-// Encode returns an id for each word. Text that is not UTF-8 is an error.
+// Encode returns an id for each word. It fails if the text is not UTF-8.
 func (t *Words) Encode(text string) ([]int32, error) {
 	if err := checkUTF8(text); err != nil {
 		return nil, err
@@ -92,20 +92,20 @@ func (t *Words) Decode(tokens []int32) string {
 	return strings.Join(words, " ")
 }
 
-// EachWord calls with for every word of a text, in lower case: each run of letters, digits and
-// marks, and each other character except white space.
+// EachWord calls the function with for every word of a text. A word is a run of letters, digits and
+// marks, in lower case, or any other single character except white space.
 func EachWord(text string, with func(word string)) {
 	eachWordAt(text, func(start, end int) {
 		word := text[start:end]
 		if r, size := utf8.DecodeRuneInString(word); size == len(word) && !ofWord(r) {
-			with(string(r)) // keeps its case
+			with(string(r)) // a single character keeps its case
 		} else {
 			with(strings.ToLower(word))
 		}
 	})
 }
 
-// eachWordAt calls with for the byte range of each of these words.
+// eachWordAt calls the function with for the byte range of each word, as EachWord defines words.
 func eachWordAt(text string, with func(start, end int)) {
 	start := -1
 	end := func(at int) {
@@ -130,20 +130,20 @@ func eachWordAt(text string, with func(start, end int)) {
 	end(len(text))
 }
 
-// ofWord reports whether a character is part of a longer word.
+// ofWord reports whether a character can be part of a longer word.
 func ofWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) }
 
 // wordsLearner counts words.
 type wordsLearner struct {
 	most   int
-	counts map[string]*int64 // pointers, so that counting a known word does not copy its text
+	counts map[string]*int64 // pointers, so that counting a known word needs no copy of its text
 }
 
-// maxCounted is the number of words above which rare words are dropped, so that memory stays
-// bounded.
+// maxCounted is the maximum number of counted words. Above it, rare words are dropped to bound the
+// memory.
 const maxCounted = 1 << 20
 
-// newWordsLearner reads {"type": "words", "vocab": 10000}.
+// newWordsLearner returns the learner for a JSON such as {"type": "words", "vocab": 10000}.
 func newWordsLearner(spec json.RawMessage) (Learner, error) {
 	config := struct {
 		Type  string `json:"type"`
@@ -158,7 +158,8 @@ func newWordsLearner(spec json.RawMessage) (Learner, error) {
 	return &wordsLearner{config.Vocab, map[string]*int64{}}, nil
 }
 
-// Add counts the words of a text. It refuses a text that is not UTF-8, which a data set leaves out.
+// Add counts the words of a text. It refuses a text that is not UTF-8, which the data set then
+// omits.
 func (l *wordsLearner) Add(text string) error {
 	if err := checkUTF8(text); err != nil {
 		return err
@@ -168,7 +169,7 @@ func (l *wordsLearner) Add(text string) error {
 			*n++
 		} else if len(word) <= longestWord {
 			n := int64(1)
-			l.counts[strings.Clone(word)] = &n // word may be part of a much longer text
+			l.counts[strings.Clone(word)] = &n // a copy, as word would keep the whole text in memory
 		}
 	})
 	for least := int64(1); len(l.counts) > maxCounted; least++ {
@@ -177,7 +178,7 @@ func (l *wordsLearner) Add(text string) error {
 	return nil
 }
 
-// Learn selects the most frequent words.
+// Learn returns the JSON with the most frequent words.
 func (l *wordsLearner) Learn(context.Context, func(done, all int)) (json.RawMessage, error) {
 	words := slices.Collect(maps.Keys(l.counts))
 	if len(words) == 0 {

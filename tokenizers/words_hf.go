@@ -5,19 +5,22 @@ import (
 	"unicode"
 )
 
-// wordsPattern is the expression of a word or another character in a tokenizer.json.
+// wordsPattern is the regular expression for a word or another single character in a
+// tokenizer.json.
 const wordsPattern = `[\p{L}\p{Nd}\p{M}]+|[^\p{L}\p{Nd}\p{M}\s]`
 
-// TokenizerJSON returns the tokenizer in the format of Hugging Face's tokenizer.json, whose ids are those of Encode.
+// TokenizerJSON returns the tokenizer in the format of Hugging Face's tokenizer.json. The ids equal
+// those of Encode.
 //
-// Its normalizer lowers every character, and ours only those of words. Signs that have a lower case, such as Ⓐ, are
-// therefore replaced before by characters for private use, if one of the two is in the vocabulary.
+// Hugging Face's normalizer converts every character to lower case; Encode converts only the
+// characters of words. Other characters with a lower case, such as Ⓐ, are therefore first replaced
+// by private-use characters, if either case is in the vocabulary.
 func (t *Words) TokenizerJSON() ([]byte, error) {
 	type stage map[string]any
 	replace := func(old, with string) stage {
 		return stage{"type": "Replace", "pattern": stage{"String": old}, "content": with}
 	}
-	// Σ is replaced because JavaScript lowers the last one of a word to another letter.
+	// Σ is replaced because JavaScript has another lower case for a Σ at the end of a word.
 	normalizers := []stage{replace("İ", "i"), replace("Σ", "σ")}
 	vocab := map[string]int32{"[PAD]": 0, "[UNK]": unknownWord}
 	for word, id := range t.ids {
@@ -28,7 +31,7 @@ func (t *Words) TokenizerJSON() ([]byte, error) {
 	for _, char := range charsWithCase() {
 		upper, lower := string(char), string(unicode.ToLower(char))
 		if _, hasLower := t.ids[lower]; !hasLower && t.ids[upper] == 0 {
-			continue // both are unknown
+			continue // both cases are unknown words
 		}
 		if unused == "" {
 			unused = private()
@@ -50,7 +53,8 @@ func (t *Words) TokenizerJSON() ([]byte, error) {
 	}, "", " ")
 }
 
-// private returns a function that returns characters for private use that are not in the vocabulary.
+// private returns a function that returns another private-use character on each call. The
+// characters are not in the vocabulary.
 func (t *Words) private() func() string {
 	const last = '\U0010FFFD'
 	next := last + 1
@@ -64,7 +68,7 @@ func (t *Words) private() func() string {
 	}
 }
 
-// charsWithCase are the characters that have a lower case and are not part of words.
+// charsWithCase returns the characters that have a lower case but cannot be part of longer words.
 func charsWithCase() (signs []rune) {
 	for _, table := range []*unicode.RangeTable{unicode.So, unicode.Nl} {
 		for _, x := range table.R16 {

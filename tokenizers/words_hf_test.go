@@ -16,7 +16,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// wordTexts returns texts with many kinds of characters: with several cases, split off as single tokens, and spaces.
+// wordTexts returns texts with many kinds of characters: letters with several cases, characters
+// that are single tokens, and spaces.
 func wordTexts() (texts []string) {
 	texts = []string{"The film wasn't bad, at all!", "[UNK] [PAD] <unknown>", "ΟΔΟΣ ΣΑΣ Σ σς",
 		"İstanbul IĞDIR ıi", "Straße ẞ ǅ",
@@ -36,7 +37,7 @@ func wordTexts() (texts []string) {
 	return texts
 }
 
-// wordsOf learns a vocabulary of half of the texts.
+// wordsOf returns a tokenizer with the vocabulary of half of the texts.
 func wordsOf(t *testing.T, texts []string) *Words {
 	t.Helper()
 	l := must.Get(NewLearner(json.RawMessage(`{"type":"words","vocab":400}`)))(t)
@@ -56,9 +57,9 @@ func withWords(t *testing.T, words ...string) *Words {
 	return must.Get(New(spec))(t).(*Words)
 }
 
-// TestTokenizerJSON checks that for a tokenizer.json of a word tokenizer, Hugging Face's Rust and
-// JavaScript libraries and hftokenizer return the ids of Encode, whichever symbols with a lower
-// case the vocabulary contains.
+// TestTokenizerJSON checks that Hugging Face's Rust and JavaScript libraries and hftokenizer return
+// the ids of Encode for the tokenizer.json of a word tokenizer. The vocabularies contain different
+// symbols with a lower case.
 func TestTokenizerJSON(t *testing.T) {
 	texts := wordTexts()
 	for name, words := range map[string]*Words{
@@ -75,7 +76,7 @@ func TestTokenizerJSON(t *testing.T) {
 			t.Helper()
 			for i := range texts {
 				if len(got) != len(texts) || !slices.Equal(got[i], want[i]) {
-					t.Errorf("%s: %s: %q: %d, want %d", name, by, texts[i], got[i], want[i])
+					t.Errorf("%s: %s: ids of %q are %d, want %d", name, by, texts[i], got[i], want[i])
 				}
 			}
 		}
@@ -86,7 +87,7 @@ func TestTokenizerJSON(t *testing.T) {
 		}
 		check("own reader", got)
 		if size := read.VocabSize(); size != words.VocabSize() {
-			t.Errorf("%d tokens, want %d", size, words.VocabSize())
+			t.Errorf("vocabulary of %d tokens, want %d", size, words.VocabSize())
 		}
 		t.Run(name, func(t *testing.T) {
 			testenv.NeedPrograms(t, "node")
