@@ -137,7 +137,7 @@ func newtonStep(w, gradient []float64, hessian *mat.SymDense) []float64 {
 	}
 	var factor mat.Cholesky
 	var s mat.VecDense
-	if !factor.Factorize(h) || factor.SolveVecTo(&s, g) != nil { // outputs are not finite
+	if !factor.Factorize(h) || factor.SolveVecTo(&s, g) != nil { // impossible: the ridge keeps h positive definite
 		copy(step, gradient)
 		return step
 	}
