@@ -1,5 +1,5 @@
 // Package cloud reads points and surfaces from files (XYZ, OFF, OBJ, PLY) and samples point clouds:
-// the farthest points of a point set, or uniform points on a surface.
+// the farthest points of a point set, or uniformly distributed points on a surface.
 package cloud
 
 import (
@@ -18,12 +18,12 @@ import (
 // Shape is the content of a file.
 type Shape struct {
 	Points  []Vec
-	Normals []Vec      // one for each point; nil without normals
-	Parts   []int      // part number of each point; nil unless parts are read
-	Faces   [][3]int32 // corners of a surface's triangles by index; nil without a surface
+	Normals []Vec      // one normal per point; nil without normals
+	Parts   []int      // part number per point; nil unless parts are read
+	Faces   [][3]int32 // triangles as indices of their corners; nil without a surface
 
-	counting counting // checks whether the first column of lines counts them
-	ignored  string   // columns that looked like normals but are not, such as colours; "" if there are none
+	counting counting // checks whether the first column counts the lines
+	ignored  string   // columns that look like normals but are not, such as colours; may be ""
 }
 
 // formats maps file name extensions to readers.
@@ -31,7 +31,7 @@ var formats = map[string]func(text []byte) (*Shape, error){
 	".xyz": readXYZ, ".txt": readXYZ, ".pts": readPTS, ".off": readOFF, ".obj": readOBJ, ".ply": readPLY,
 }
 
-// partFormats maps the extensions of files whose points have parts to readers.
+// partFormats maps file name extensions to readers for points with parts.
 var partFormats = map[string]func(text []byte) (*Shape, error){".xyz": readParts,
 	".txt": readParts, ".pts": readPTSParts}
 
@@ -41,10 +41,10 @@ func Reads(path string) bool { return formats[strings.ToLower(filepath.Ext(path)
 // Endings returns the supported file name extensions.
 func Endings() []string { return slices.Sorted(maps.Keys(formats)) }
 
-// maxBytes is the maximum size of a file; reading takes a few times its size.
+// maxBytes is the maximum size of a file; reading a file takes several times this memory.
 const maxBytes = 256 << 20
 
-// Read reads a file. An error names the file, and the line or element if possible.
+// Read reads a file. Errors name the file, and the line or element if possible.
 func Read(path string) (*Shape, error) {
 	s, err := read(path, formats)
 	if named := (*fs.PathError)(nil); err != nil && !errors.As(err, &named) {
@@ -69,7 +69,7 @@ func read(path string, readers map[string]func(text []byte) (*Shape, error)) (*S
 		return nil, fmt.Errorf("larger than %d bytes", maxBytes)
 	}
 	var text bytes.Buffer
-	text.Grow(int(sizeOf(path)) + bytes.MinRead) // growing would take more memory than the file
+	text.Grow(int(sizeOf(path)) + bytes.MinRead) // avoids growing, which would take more memory than the file
 	_, err = text.ReadFrom(io.LimitReader(f, maxBytes+1))
 	if err == nil && text.Len() > maxBytes {
 		err = fmt.Errorf("larger than %d bytes", maxBytes)
@@ -87,7 +87,8 @@ func read(path string, readers map[string]func(text []byte) (*Shape, error)) (*S
 	return s, nil
 }
 
-// openFile opens a regular file; reading a pipe or a device might block forever.
+// openFile opens a regular file. It refuses pipes and devices, because reading them might block
+// forever.
 func openFile(path string) (*os.File, error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
 		return nil, errors.New("expected a file, found a pipe or a device")
@@ -95,8 +96,8 @@ func openFile(path string) (*os.File, error) {
 	return os.Open(path)
 }
 
-// sizeOf returns the number of bytes that are read of a file: 0 if it is too large or does not
-// exist.
+// sizeOf returns the size of a file in bytes; 0 if the file is too large or does not exist, and so
+// will not be read.
 func sizeOf(path string) int64 {
 	info, err := os.Stat(path)
 	if err != nil || info.Size() > maxBytes {
@@ -105,8 +106,8 @@ func sizeOf(path string) int64 {
 	return info.Size()
 }
 
-// check returns an error unless there are points, all numbers are finite, and the corners of faces
-// exist.
+// check returns an error if there are no points, a number is not finite, or a corner of a face does
+// not exist.
 func (s *Shape) check() error {
 	if len(s.Points) == 0 {
 		return errors.New("expected points, found none")
@@ -134,13 +135,13 @@ func (s *Shape) check() error {
 	return nil
 }
 
-// Bounds of the memory for a file, which may need only a few bytes per corner.
+// Limits on memory. A corner of a face may take only a few bytes in the file.
 const (
 	maxCorners   = 1 << 16 // per face
 	maxTriangles = 1 << 24 // per shape
 )
 
-// fan splits a face of several corners into triangles.
+// fan splits a face with several corners into triangles.
 func (s *Shape) fan(corners []int) error {
 	if len(corners) > maxCorners {
 		return fmt.Errorf("a face of %d corners, expected at most %d", len(corners), maxCorners)

@@ -27,7 +27,7 @@ func write(t *testing.T, path, text string) string {
 	return path
 }
 
-// binaryPLY returns a triangle as a binary file.
+// binaryPLY returns the content of a binary PLY file with a triangle.
 func binaryPLY(order binary.ByteOrder, name string) string {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "ply\nformat %s 1.0\nelement vertex 3\nproperty float x\nproperty double y\nproperty short z\nelement face 1\nproperty list uchar int vertex_indices\nend_header\n", name)
@@ -90,12 +90,12 @@ func TestRead(t *testing.T) {
 			got.counting = counting{}
 		}
 		if err != nil || !reflect.DeepEqual(got, c.want) {
-			t.Errorf("%s: %+v, %v", c.name, got, err)
+			t.Errorf("%s: got %+v, error %v; want %+v", c.name, got, err, c.want)
 		}
 	}
 }
 
-// TestUnreadable checks that every error names the fault and its position.
+// TestUnreadable checks that every error states the problem and its position.
 func TestUnreadable(t *testing.T) {
 	cut := binaryPLY(binary.LittleEndian, "binary_little_endian")
 	cut = cut[:len(cut)-5]
@@ -140,13 +140,13 @@ func TestUnreadable(t *testing.T) {
 		path := write(t, filepath.Join(t.TempDir(), c.name), c.text)
 		if _, err := Read(path); err == nil || !strings.Contains(err.Error(), c.want) ||
 			!strings.Contains(err.Error(), path) {
-			t.Errorf("%s %.30q: %v, want %q", c.name, c.text, err, c.want)
+			t.Errorf("%s %.30q: got error %v, want %q", c.name, c.text, err, c.want)
 		}
 	}
 }
 
-// TestColours checks that columns 4 to 6 are normals if their length is 1 up to rounding, except
-// for points without one. Other columns, such as colours, are ignored and described.
+// TestColours checks that columns 4 to 6 are read as normals if their length is 1 up to rounding,
+// or 0 for points without a normal. Other columns, such as colours, are ignored and described.
 func TestColours(t *testing.T) {
 	for text, want := range map[string]string{
 		"0 0 0 0.58 0.58 0.58\n1 1 1 0 0 0\n2 2 2 -0.7 0.7 0\n": "",
@@ -159,18 +159,18 @@ func TestColours(t *testing.T) {
 		for _, ending := range []string{".xyz", ".txt", ".pts"} {
 			s, err := Read(write(t, filepath.Join(t.TempDir(), "a"+ending), text))
 			if err != nil || s.ignored != want || (s.Normals == nil) != (want != "") {
-				t.Errorf("%s %q: %+v, %v, want %q", ending, text, s, err, want)
+				t.Errorf("%s %q: got %+v, error %v, want ignored %q", ending, text, s, err, want)
 			}
 		}
 	}
 	path := write(t, filepath.Join(t.TempDir(), "a.xyz"), "0 0 0 255 0 9 1\n")
 	if _, err := read(path, partFormats); err == nil ||
 		!strings.Contains(err.Error(), "columns 4 to 6, expected normals of length 1: 255 0 9 has the length") {
-		t.Errorf("parts: %v", err)
+		t.Errorf("parts: got error %v", err)
 	}
 }
 
-// TestPartFiles checks that points with parts may have normals, preceded by colours. A PTS file may
+// TestPartFiles checks that points with parts may have normals, also after colours. A PTS file may
 // begin with the number of points, which must be correct.
 func TestPartFiles(t *testing.T) {
 	for _, c := range []struct {
@@ -192,12 +192,12 @@ func TestPartFiles(t *testing.T) {
 		if c.want != "" {
 			must.Fail(t, c.want, c.text)(s, err)
 		} else if err != nil || !slices.Equal(s.Parts, c.parts) || (s.Normals != nil) != c.normals {
-			t.Errorf("%q: %+v, %v", c.text, s, err)
+			t.Errorf("%q: got %+v, error %v", c.text, s, err)
 		}
 	}
 }
 
-// farthest returns the indices of the farthest points.
+// farthest returns the indices of n points chosen by farthest point sampling.
 func farthest(t *testing.T, s *Shape, n int, random func() float64) []int {
 	t.Helper()
 	taken, err := s.farthest(t.Context(), n, random)
@@ -207,8 +207,8 @@ func farthest(t *testing.T, s *Shape, n int, random func() float64) []int {
 	return taken
 }
 
-// TestSample checks that points on a square are uniform, its normals are right, and the farthest of
-// five points are the corners.
+// TestSample checks that points on a square are uniformly distributed and have its normal, and that
+// farthest point sampling selects the corners first.
 func TestSample(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2)).Float64
 	square := &Shape{Points: []Vec{{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0}}}
@@ -222,12 +222,12 @@ func TestSample(t *testing.T) {
 	for i, p := range points {
 		counts[int(2*p[0])+2*int(2*p[1])]++
 		if normals[i] != (Vec{0, 0, 1}) || p[2] != 0 {
-			t.Fatalf("%v, normal %v", p, normals[i])
+			t.Fatalf("got point %v with normal %v, want z = 0 and the normal 0 0 1", p, normals[i])
 		}
 	}
 	for _, n := range counts {
 		if math.Abs(float64(n)-1000) > 130 {
-			t.Errorf("%v of 4000 points in the quarters", counts)
+			t.Errorf("the quarters have %v of 4000 points, want about 1000 each", counts)
 		}
 	}
 	s := &Shape{Points: []Vec{{0.5, 0.5, 0}, {0, 0, 0}, {1, 0, 0}, {0.1, 0.1, 0}, {1, 1, 0}, {0, 1, 0}, {0, 0, 0}}}
@@ -237,19 +237,19 @@ func TestSample(t *testing.T) {
 			taken[i] = true
 		}
 		if len(taken) != 5 || !taken[2] || !taken[4] || !taken[5] || !taken[1] && !taken[6] && !taken[3] {
-			t.Errorf("taken %v", taken)
+			t.Errorf("selected the points %v", taken)
 		}
 	}
 	if got := farthest(t, &Shape{Points: make([]Vec, 4)}, 3, random); len(got) != 3 || got[0] == got[1] ||
 		got[0] == got[2] || got[1] == got[2] {
-		t.Errorf("%v of equal points, want three", got)
+		t.Errorf("selected %v from equal points, want three", got)
 	}
 	if got := farthest(t, s, 7, random); len(got) != 7 {
-		t.Errorf("%v of all", got)
+		t.Errorf("selected %v, want all 7 points", got)
 	}
 	flat := &Shape{Points: make([]Vec, 3), Faces: [][3]int32{{0, 1, 2}}}
 	if _, err := flat.Sample(t.Context(), 1, random); err == nil || !strings.Contains(err.Error(), "area above 0") {
-		t.Errorf("a flat surface: %v", err)
+		t.Errorf("surface without area: got error %v", err)
 	}
 	Normalize(points)
 	radius := 0.0
@@ -257,11 +257,11 @@ func TestSample(t *testing.T) {
 		radius = max(radius, p.Norm())
 	}
 	if math.Abs(radius-1) > 1e-12 {
-		t.Errorf("radius %v", radius)
+		t.Errorf("got radius %v, want 1", radius)
 	}
 }
 
-// numbered returns nine lines that begin with their numbers.
+// numbered returns nine lines that begin with consecutive numbers, the first of which is first.
 func numbered(first int, behind string) (text string) {
 	for i := range 9 {
 		text += fmt.Sprintf("%d "+behind+"\n", first+i, i)
@@ -269,8 +269,8 @@ func numbered(first int, behind string) (text string) {
 	return text
 }
 
-// TestCountedPoints checks that a first column of integers is a coordinate if the fourth column
-// cannot be one.
+// TestCountedPoints checks that a first column of consecutive integers is read as a coordinate if
+// the fourth column cannot be a coordinate.
 func TestCountedPoints(t *testing.T) {
 	for _, behind := range []string{"2 0.%d", "0.5 2 %d", "0.5 2 0.%d5"} {
 		text := numbered(1, behind)
@@ -278,7 +278,7 @@ func TestCountedPoints(t *testing.T) {
 			text = numbered(3, behind)
 		}
 		if _, err := Read(write(t, filepath.Join(t.TempDir(), "a.xyz"), text)); err != nil {
-			t.Errorf("%q: %v", text, err)
+			t.Errorf("%q: got error %v", text, err)
 		}
 	}
 }

@@ -22,26 +22,26 @@ import (
 
 // Options configure Convert.
 type Options struct {
-	Points int  // per cloud
-	Parts  bool // each point has a tag, CATEGORY/PART, from its class and the last number of its line
+	Points int  // points per cloud
+	Parts  bool // tag each point CATEGORY/PART, from its class and the last number of its line
 	Seed   uint64
-	// fractions of the files that are in no split's folder; ValPart also applies to training files
-	// if no folder has validation files
+	// fractions of the files without a split folder; ValPart also applies to training files if no
+	// folder has validation files
 	ValPart, TestPart float64
-	// draw the points of a file at random with replacement instead of taking the farthest
+	// draw points at random with replacement instead of farthest point sampling
 	Drawn bool
-	// also take the farthest points of a surface, from a larger sample, instead of uniform ones
+	// sample surfaces by farthest point sampling, too, from a denser uniform sample
 	Farthest bool
-	// specification of the rows if it is known in advance; nil: derived from the files. Files with
-	// other classes or parts are left out
+	// specification of the rows if it is known in advance; nil derives it from the files. Files
+	// with other classes or parts are left out
 	Spec     *seq.Spec
-	Strict   bool              // a file that cannot be used is an error
+	Strict   bool              // an unusable file is an error
 	Replace  bool              // replace a complete data set
-	Begin    func(files int64) // called with the number of files to read, before reading; may be nil
-	Progress func(files int64) // called with the number of files read since the last call; may be nil
+	Begin    func(files int64) // receives the number of files before reading; may be nil
+	Progress func(files int64) // receives the number of files read since the last call; may be nil
 }
 
-// MaxPoints is the maximum number of points that a row of a file holds.
+// MaxPoints is the maximum number of points in a row.
 const MaxPoints = 1 << 20
 
 // CheckPoints returns an error for an invalid number of points.
@@ -52,7 +52,7 @@ func CheckPoints(n int) error {
 	return nil
 }
 
-// Validate reports invalid options.
+// Validate returns an error for invalid options.
 func (o *Options) Validate() error {
 	if err := CheckPoints(o.Points); err != nil {
 		return err
@@ -69,12 +69,12 @@ type row struct {
 	file    *file
 	split   string
 	example seq.Example
-	normals bool               // the points have normals
-	parts   []int              // parts of the points, with Options.Parts
+	normals bool               // whether the points have normals
+	parts   []int              // part per point, with Options.Parts
 	ignored string             // ignored columns, see Shape
 	points  uint64             // hash of the file's points
-	far     bool               // a few points far from all others determine the radius
-	why     *source.SkipReason // why the file cannot be used; nil otherwise
+	far     bool               // whether a few points far from all others determine the radius
+	why     *source.SkipReason // reason why the file is left out; nil for usable files
 }
 
 // converter is a running conversion.
@@ -85,23 +85,23 @@ type converter struct {
 	left     *source.Skipped
 	builder  *seq.DatasetBuilder // nil before the first row
 	splits   map[string]*seq.SplitWriter
-	written  map[uint64]*file // first written file of each set of points, by hash
-	normals  bool             // the rows have normals, like the first
+	written  map[uint64]*file // first written file with each hash of points
+	normals  bool             // whether the rows have normals, which the first row determines
 	first    string           // relative path of the first file that became a row
 	used     map[string]bool
 	ids      map[string]bool
 	tags     tags
 	ignored  source.SkippedKind  // files with ignored columns
 	far      source.SkippedKind  // files in which a few far points determine the radius
-	divided  map[uint64]string   // splits by the key of a file, for small data sets
-	training bool                // some training files are for validation
-	reading  *semaphore.Weighted // limits the bytes of files being read
+	divided  map[uint64]string   // splits of small data sets by the file's key
+	training bool                // whether some training files are used for validation
+	reading  *semaphore.Weighted // limits the total size of the files being read, in bytes
 }
 
-// Convert writes a data set with a cloud for each file. If no folder determines a file's split, its
-// name and the seed do; they also determine the sampled points. A cloud is centred and divided by
-// its radius. All rows have normals if the first usable file has them, which includes files with
-// faces. The report of skipped files is also valid with an error.
+// Convert writes a data set with a cloud per file. If no folder determines a file's split, its name
+// and the seed do. They also determine the sampled points. A cloud is centred and divided by its
+// radius. If the first usable file has normals or faces, all rows must have normals. The returned
+// report of skipped files is also valid if Convert returns an error.
 func Convert(ctx context.Context, files *Files, dir string, o Options) (*seq.Dataset, *source.Skipped, error) {
 	c := &converter{Options: o, files: files, dir: dir, left: source.NewSkipped(),
 		splits:  map[string]*seq.SplitWriter{},
@@ -143,12 +143,12 @@ func Convert(ctx context.Context, files *Files, dir string, o Options) (*seq.Dat
 	return d, c.left, err
 }
 
-// maxWaiting is the maximum number of points of rows that wait to be written.
+// maxWaiting is the maximum total number of points in rows that wait to be written.
 const maxWaiting = 2 * MaxPoints
 
-// convertAll reads files on all CPUs, then writes their rows in order. Its memory does not depend
-// on the number of CPUs: concurrently read files have at most maxBytes together, and rows that wait
-// to be written at most maxWaiting points.
+// convertAll reads files on all CPUs and writes their rows in order. Its memory does not depend on
+// the number of CPUs: files that are read concurrently have at most maxBytes in total, and waiting
+// rows have at most maxWaiting points.
 func (c *converter) convertAll(ctx context.Context) error {
 	workers := runtime.GOMAXPROCS(0)
 	for files := range slices.Chunk(c.files.list, max(1, min(4*workers, maxWaiting/c.Points))) {
@@ -179,7 +179,7 @@ func (c *converter) convertAll(ctx context.Context) error {
 	return nil
 }
 
-// take writes a row, or counts it as unusable.
+// take writes a row, or counts its file as unusable.
 func (c *converter) take(r *row) error {
 	c.left.Read++
 	if r.far {
@@ -250,7 +250,7 @@ func (c *converter) begin(normals bool) (err error) {
 	}
 	spec := seq.Spec{Task: seq.Classification, Name: filepath.Base(filepath.Clean(c.files.from)),
 		LabelNames: c.files.Classes, FeatureNames: seq.PositionNames, IDs: true}
-	if c.Parts { // they become known with the rows
+	if c.Parts { // finish adds the tags, which are only known after the last row
 		spec.Task, spec.LabelNames = seq.Tagging, nil
 	}
 	if c.normals = normals; normals {
@@ -292,8 +292,8 @@ func (c *converter) finish(ctx context.Context) (*seq.Dataset, error) {
 	return c.builder.Finish(provenance)
 }
 
-// random returns a generator of uniform numbers from 0 to 1, a function of the seed, the name of a
-// file and the index of the first number.
+// random returns a generator of uniform numbers in [0, 1). The numbers depend on the seed, the file
+// name and the index of the first number.
 func (o *Options) random(name string, first uint32) func() float64 {
 	h := fnv.New64a()
 	h.Write([]byte(name)) // never fails
@@ -374,7 +374,7 @@ func (c *converter) read(ctx context.Context, f *file) row {
 // 1/farTimes of the radius.
 const (
 	farTimes = 100
-	minOfFar = 10 // points
+	minOfFar = 10 // minimum number of points to report
 )
 
 // hasFar reports whether a few points of a cloud of radius 1 are far from all others.

@@ -22,7 +22,7 @@ import (
 
 const surface = "OFF\n4 2 0\n0 0 0\n1 0 0\n0 1 0\n0 0 2\n3 0 1 2\n3 0 1 3\n"
 
-// folder creates a different surface in each file.
+// folder creates the named files in a new folder, each with a different surface.
 func folder(t *testing.T, names ...string) string {
 	from := t.TempDir()
 	for i, name := range names {
@@ -31,7 +31,7 @@ func folder(t *testing.T, names ...string) string {
 	return from
 }
 
-// convert makes a data set of a folder.
+// convert converts a folder and checks that a data set exists unless there is an error.
 func convert(t *testing.T, from string, o Options) (*seq.Dataset, *source.Skipped, error) {
 	t.Helper()
 	files, err := Find(from)
@@ -41,12 +41,12 @@ func convert(t *testing.T, from string, o Options) (*seq.Dataset, *source.Skippe
 	dir := filepath.Join(t.TempDir(), "data")
 	d, left, err := Convert(t.Context(), files, dir, o)
 	if _, bad := seq.OpenDataset(dir); (bad == nil) != (err == nil) {
-		t.Errorf("the data set: %v, where the error is %v", bad, err)
+		t.Errorf("opening the data set: %v, but Convert returned error %v", bad, err)
 	}
 	return d, left, err
 }
 
-// ids returns the ids of a split, with the class of each.
+// ids returns the class of each row in a split, by id.
 func ids(t *testing.T, d *seq.Dataset, split string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -70,8 +70,8 @@ func ids(t *testing.T, d *seq.Dataset, split string) map[string]string {
 	}
 }
 
-// TestConvert checks that classes and splits are those of the folders, in either order, the ids of
-// rows are their files, and the same seed gives the same data set.
+// TestConvert checks that folders determine classes and splits, in either order, that file names
+// determine row ids, and that the same seed gives the same data set.
 func TestConvert(t *testing.T) {
 	o := Options{Points: 9, Seed: 3}
 	from := folder(t, "chair/train/1.off", "chair/test/2.off", "desk/train/3.off", "desk/train/4.v2.off")
@@ -95,7 +95,7 @@ func TestConvert(t *testing.T) {
 	}
 	again, _, err := convert(t, from, o)
 	if err != nil || again.Fingerprint() != d.Fingerprint() {
-		t.Errorf("another data set: %v", err)
+		t.Errorf("the data sets of two conversions differ; error %v", err)
 	}
 	above, _, err := convert(t, folder(t, "Training/desk/3.off", "Training/chair/1.off", "valid/chair/2.off"), o)
 	if err != nil {
@@ -103,13 +103,13 @@ func TestConvert(t *testing.T) {
 	}
 	if m := above.Manifest; m.Splits["train"].Rows != 2 || m.Splits["val"].Rows != 1 ||
 		!reflect.DeepEqual(m.LabelNames, []string{"chair", "desk"}) {
-		t.Errorf("splits above classes: %+v", m)
+		t.Errorf("split folders above class folders: got %+v", m)
 	}
 }
 
-// TestValidation checks that some training files are for validation if no folder has validation
-// files. Files in no split's folder are distributed over all three splits. The split of a file does
-// not depend on other files.
+// TestValidation checks that some training files are used for validation if no folder has
+// validation files. Files without a split folder must be distributed over all three splits. The
+// split of a file must not depend on other files.
 func TestValidation(t *testing.T) {
 	var official, free []string
 	for i := range 300 {
@@ -124,7 +124,7 @@ func TestValidation(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := count(d, "val"); n < 30 || n > 90 || count(d, "test") != 2 || count(d, "train") != 300-n {
-		t.Errorf("official: %+v", d.Manifest.Splits)
+		t.Errorf("training and test folders: got %+v", d.Manifest.Splits)
 	}
 	some, _, err := convert(t, folder(t, official[:40]...), o)
 	if err != nil {
@@ -132,24 +132,23 @@ func TestValidation(t *testing.T) {
 	}
 	for id := range ids(t, some, "val") {
 		if ids(t, d, "val")[id] == "" {
-			t.Errorf("%s is for validation of some of the files alone", id)
+			t.Errorf("%s is in val if there are 40 files, but not with all files", id)
 		}
 	}
 	if d, _, err := convert(t, folder(t, append(official, "chair/val/0.off")...), o); err != nil ||
 		count(d, "val") != 1 {
-		t.Errorf("with a folder for validation: %+v, %v", d.Manifest.Splits, err)
+		t.Errorf("with a validation folder: got %+v, error %v", d.Manifest.Splits, err)
 	}
 	if d, _, err = convert(t, folder(t, free...), o); err != nil {
 		t.Fatal(err)
 	}
 	if val, test := count(d, "val"), count(d, "test"); val < 30 || val > 90 || test < 60 || test > 120 ||
 		count(d, "train") != 300-val-test {
-		t.Errorf("of no split: %+v", d.Manifest.Splits)
+		t.Errorf("without split folders: got %+v", d.Manifest.Splits)
 	}
 }
 
-// TestStratified checks that the splits of a few files in no split's folder are stratified by
-// class.
+// TestStratified checks that small data sets without split folders are stratified by class.
 func TestStratified(t *testing.T) {
 	var files []string
 	for i := range 80 {
@@ -159,13 +158,13 @@ func TestStratified(t *testing.T) {
 	must.Succeed(t, err)
 	for split, want := range map[string][2]int64{"train": {64, 12}, "val": {8, 2}, "test": {8, 2}} {
 		if s := d.Manifest.Splits[split]; s.Rows != want[0] || s.Labels["desk"] != want[1] {
-			t.Errorf("%s: %d rows, %d desks, want %v", split, s.Rows, s.Labels["desk"], want)
+			t.Errorf("%s: got %d rows and %d desks, want %v", split, s.Rows, s.Labels["desk"], want)
 		}
 	}
 }
 
-// TestLeftOut checks that unusable files are counted by reason, with their paths, and the others
-// make the data set, whose classes are those of its rows. With Strict the first unusable file is an
+// TestLeftOut checks that unusable files are counted by reason with their paths, and that the
+// classes are the classes of the remaining rows. With Strict the first unusable file must be an
 // error.
 func TestLeftOut(t *testing.T) {
 	from := folder(t, "chair/1.off", "desk/2.off", "desk/3.off", "lost.off")
@@ -184,7 +183,7 @@ func TestLeftOut(t *testing.T) {
 	}
 	if got := d.Manifest.LabelNames; !reflect.DeepEqual(got, []string{"chair", "desk"}) ||
 		d.Manifest.Splits["train"].Rows != 4 {
-		t.Errorf("%v, %+v", got, d.Manifest.Splits)
+		t.Errorf("got classes %v and splits %+v", got, d.Manifest.Splits)
 	}
 	if got, want := ids(t, d, "train"), map[string]string{"chair/1": "chair", "desk/2": "desk",
 		"desk/3": "desk"}; !maps.Equal(got, want) {
@@ -207,24 +206,24 @@ func TestLeftOut(t *testing.T) {
   desk/2.off
 `
 	if report != want {
-		t.Errorf("found\n%s\nexpected\n%s", report, want)
+		t.Errorf("got\n%s\nwant\n%s", report, want)
 	}
 	if _, _, err := convert(t, from, Options{Points: 5, Strict: true}); err == nil ||
 		!strings.Contains(err.Error(), "bed/4.off: the file cannot be read: line 4") {
-		t.Errorf("strict: %v", err)
+		t.Errorf("Strict: got error %v", err)
 	}
 	if _, _, err := convert(t, filepath.Dir(filepath.Dir(write(t, filepath.Join(t.TempDir(), "chair/0.off"), "x"))),
 		Options{Points: 5}); err == nil ||
 		!strings.Contains(err.Error(), "no row of 1 can be used\n1 of 1 rows left out: the file cannot be read") {
-		t.Errorf("nothing left: %v", err)
+		t.Errorf("no usable file: got error %v", err)
 	}
 	if _, err := Read(bad); err == nil || !strings.HasPrefix(err.Error(), bad+": ") {
 		t.Error(err)
 	}
 }
 
-// TestPlace checks that a cloud of several equal points, which has no size, is left out, but a
-// single point is not.
+// TestPlace checks that a cloud of several equal points is left out because it has no size, but a
+// cloud of a single point is kept.
 func TestPlace(t *testing.T) {
 	from := t.TempDir()
 	write(t, filepath.Join(from, "a/train/pair.xyz"), "1 1 1\n1 1 9\n")
@@ -238,8 +237,8 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-// TestIgnoredColours checks that files whose columns 4 to 6 are not normals become clouds without
-// normals, with a single note for all of them.
+// TestIgnoredColours checks that files with other columns than normals become clouds without
+// normals, and that a single note describes all of them.
 func TestIgnoredColours(t *testing.T) {
 	from := t.TempDir()
 	for i := range 3 {
@@ -255,7 +254,7 @@ func TestIgnoredColours(t *testing.T) {
 	}
 }
 
-// TestNormals checks that normals that the file names are scaled to length 1.
+// TestNormals checks that normals read from files are scaled to length 1.
 func TestNormals(t *testing.T) {
 	from := t.TempDir()
 	write(t, filepath.Join(from, "a/train/points.ply"),
@@ -273,12 +272,12 @@ func TestNormals(t *testing.T) {
 	slices.Sort(found)
 	if want := []string{"[-0.990 0.000 0.141]", "[-1.000 0.000 0.000]", "[0.000 -1.000 0.000]", "[0.000 0.000 -1.000]",
 		"[0.000 0.000 1.000]"}; !slices.Equal(found, want) {
-		t.Errorf("found %v, want %v", found, want)
+		t.Errorf("got %v, want %v", found, want)
 	}
 }
 
-// TestAtLeast checks that classes of few files are left out, and that a listed file that does not
-// exist does not count.
+// TestAtLeast checks that classes with few files are left out, and that listed files which do not
+// exist do not count.
 func TestAtLeast(t *testing.T) {
 	files := &Files{Classes: []string{"chair", "desk"}}
 	for i := range 3 {
@@ -288,12 +287,13 @@ func TestAtLeast(t *testing.T) {
 	files.list[1].left = source.Skip("no file", nil)
 	if left := files.AtLeast(3); !slices.Equal(left, []string{"desk"}) ||
 		!slices.Equal(files.Classes, []string{"chair"}) || files.Len() != 3 {
-		t.Errorf("left out %v, %v and %d files stay", left, files.Classes, files.Len())
+		t.Errorf("left out %v, kept %v with %d files", left, files.Classes, files.Len())
 	}
 }
 
-// TestBounds checks that the sizes of concurrently read files and of waiting rows are bounded for
-// any number of CPUs. A file waits for its memory, but not after the conversion was cancelled.
+// TestBounds checks that the memory of concurrently read files and of waiting rows is limited for
+// any number of CPUs. Reading must wait for free memory, and must stop when the conversion is
+// cancelled.
 func TestBounds(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(16))
 	from := t.TempDir()
@@ -307,7 +307,7 @@ func TestBounds(t *testing.T) {
 		t.Fatal(err)
 	}
 	if want := []int64{2, 2, 2, 2, 1}; !slices.Equal(chunks, want) {
-		t.Errorf("%v rows wait at a time, want %v", chunks, want)
+		t.Errorf("wrote chunks of %v rows, want %v", chunks, want)
 	}
 
 	files, err := Find(from)
@@ -316,7 +316,7 @@ func TestBounds(t *testing.T) {
 	}
 	at := slices.IndexFunc(files.list, func(f file) bool { return f.path == names[0] })
 	c := &converter{Options: Options{Points: 2}, files: files, reading: semaphore.NewWeighted(20)}
-	if err := c.reading.Acquire(t.Context(), 12); err != nil { // as another file does
+	if err := c.reading.Acquire(t.Context(), 12); err != nil { // the memory of another file
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -324,7 +324,7 @@ func TestBounds(t *testing.T) {
 	go func() { read <- c.read(ctx, &files.list[at]) }()
 	select {
 	case r := <-read:
-		t.Fatalf("%s is read beyond the bound: %+v", names[0], r)
+		t.Fatalf("%s was read although the limit was reached: %+v", names[0], r)
 	case <-time.After(50 * time.Millisecond):
 	}
 	cancel()
@@ -332,23 +332,23 @@ func TestBounds(t *testing.T) {
 	c.reading.Release(12)
 	if r := c.read(t.Context(), &files.list[at]); r.why != nil || len(r.example.Features) != 2 ||
 		!c.reading.TryAcquire(20) {
-		t.Errorf("%+v, %v", r, r.why)
+		t.Errorf("got row %+v, reason %v", r, r.why)
 	}
 	c.reading.Release(20)
 	write(t, names[0], "0 0\n")
 	if r := c.read(t.Context(), &files.list[at]); r.why == nil || !c.reading.TryAcquire(20) {
-		t.Errorf("a file that cannot be read keeps its share: %v", r.why)
+		t.Errorf("an unreadable file does not release its memory: %v", r.why)
 	}
 
 	ctx, cancel = context.WithCancel(t.Context())
 	cancel()
 	many := &Shape{Points: make([]Vec, 100)}
 	if _, err := many.Sample(ctx, 10, func() float64 { return 0 }); err != context.Canceled {
-		t.Errorf("a conversion that ends still takes points: %v", err)
+		t.Errorf("sampling with a cancelled context: got error %v", err)
 	}
 	if _, _, err := Convert(ctx, files, filepath.Join(t.TempDir(), "data"),
 		Options{Points: 2, Parts: true}); err != context.Canceled {
-		t.Errorf("a conversion that ends: %v", err)
+		t.Errorf("a cancelled conversion: got error %v", err)
 	}
 }
 
@@ -365,13 +365,13 @@ func TestTooLarge(t *testing.T) {
 	}
 	after := new(runtime.MemStats)
 	if runtime.ReadMemStats(after); after.TotalAlloc-before.TotalAlloc > 1<<20 {
-		t.Errorf("%d bytes were taken", after.TotalAlloc-before.TotalAlloc)
+		t.Errorf("allocated %d bytes, want at most 1 MiB", after.TotalAlloc-before.TotalAlloc)
 	}
 }
 
-// TestOtherFiles checks that files of other kinds in folders are counted by extension, and folders
-// with only such files are named. Hidden files, lists beside the class folders and links to folders
-// do not count.
+// TestOtherFiles checks that unsupported files in class folders are counted by extension, and that
+// folders with only such files are named. Hidden files, links to folders, and files beside the
+// class folders must not count.
 func TestOtherFiles(t *testing.T) {
 	from := t.TempDir()
 	for i, name := range []string{"a/1.xyz", "a/2.xyz", "a/2.step", "a/more/3.STEP", "a/README", "a/dot.",
@@ -384,7 +384,7 @@ func TestOtherFiles(t *testing.T) {
 	}
 	_, left, err := convert(t, from, Options{Points: 2})
 	if want := "not read: files of other kinds: 3 .step, 2 without an ending, 2 .stl, 1 .png; such files alone are in c, d\n"; err != nil || left.String() != want {
-		t.Errorf("%v, %q, want %q", err, left, want)
+		t.Errorf("got error %v, report %q, want %q", err, left, want)
 	}
 	many := t.TempDir()
 	for i := range 20 {
@@ -398,7 +398,7 @@ func TestOtherFiles(t *testing.T) {
 	}
 }
 
-// TestFarPoints checks that a note names the files in which a few far points determine the radius.
+// TestFarPoints checks that a note names files in which a few far points determine the radius.
 func TestFarPoints(t *testing.T) {
 	from := t.TempDir()
 	for i, far := range []string{"1e30 0 0", "1.5 0 0"} {
@@ -410,6 +410,6 @@ func TestFarPoints(t *testing.T) {
 	}
 	_, left, err := convert(t, from, Options{Points: 20})
 	if want := "1 files: a few points are more than 100 times as far away as the others, so that dividing by the radius moves the others together, first in " + filepath.Join(from, "a/0.xyz") + ": "; err != nil || !strings.HasPrefix(left.String(), want) {
-		t.Errorf("%q, %v, want %q", left, err, want)
+		t.Errorf("got report %q, error %v, want %q", left, err, want)
 	}
 }

@@ -10,14 +10,15 @@ import (
 	"math"
 )
 
-// original returns the relative path of the first file with the same bytes.
+// original returns the relative path of the first file with the same content.
 func (f *file) original() string { return cmp.Or(f.first, f.relative) }
 
-// chance returns the random numbers that choose a file's split, the same for its copies.
+// chance returns the random numbers that determine a file's split. Copies of a file get the same
+// numbers.
 func (c *converter) chance(f *file) func() float64 { return c.random(f.original(), 0) }
 
-// findCopies finds files with the same bytes, so that copies of a training file are in the training
-// split. It only reads files of equal sizes. Tasks with known splits keep them.
+// findCopies finds files with the same content, so that copies of a training file are also in the
+// training split. It reads only files of equal size. It does nothing for tasks with known splits.
 func (c *converter) findCopies(ctx context.Context) error {
 	if c.Spec != nil {
 		return nil
@@ -37,7 +38,7 @@ func (c *converter) findCopies(ctx context.Context) error {
 		}
 		hash, err := hashOf(f.path)
 		if err != nil {
-			continue // reading its points reports the error
+			continue // reading the points reports the error
 		}
 		if _, ok := first[hash]; !ok {
 			first[hash] = f.relative
@@ -47,7 +48,7 @@ func (c *converter) findCopies(ctx context.Context) error {
 	return nil
 }
 
-// hashOf returns the SHA-256 of a file.
+// hashOf returns the SHA-256 of a file's content.
 func hashOf(path string) (hash [sha256.Size]byte, err error) {
 	in, err := openFile(path)
 	if err != nil {
@@ -59,8 +60,8 @@ func hashOf(path string) (hash [sha256.Size]byte, err error) {
 	return [sha256.Size]byte(h.Sum(nil)), err
 }
 
-// hashOfPoints returns an order-independent hash of a shape's points, so that copies in another
-// format, number format or order of lines have the same hash.
+// hashOfPoints returns a hash of a shape's points that does not depend on their order. Copies in
+// another file format or number format therefore have the same hash.
 func (s *Shape) hashOfPoints() (sum uint64) {
 	h := fnv.New64a()
 	var bytes [12]byte
@@ -75,8 +76,8 @@ func (s *Shape) hashOfPoints() (sum uint64) {
 	return sum + uint64(len(s.Points))
 }
 
-// follow assigns a row to the split of an earlier row with the same points, unless a folder
-// determines the split.
+// follow moves a row to the split of an earlier row with the same points, unless a folder
+// determines its split.
 func (c *converter) follow(r *row) {
 	before := c.written[r.points]
 	if c.Spec != nil || before == nil || before.split == r.split {
@@ -87,7 +88,7 @@ func (c *converter) follow(r *row) {
 	}
 }
 
-// countCopy counts a row whose points were already written.
+// countCopy counts a row if an earlier row has the same points.
 func (c *converter) countCopy(r *row) {
 	if c.Spec != nil {
 		return

@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestCopies checks that copies of a file are in its split and counted, even in another class, and
-// that the splits of other files do not depend on them.
+// TestCopies checks that copies of a file are in its split and are counted, even if they are in
+// another class, and that they do not change the splits of other files.
 func TestCopies(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, n int) {
@@ -47,13 +47,13 @@ func TestCopies(t *testing.T) {
 		t.Errorf("the copy in another class is in %s, want %s", splits["cube/copy"], splits["ball/0"])
 	}
 	if left.Repeated.Rows != 13 || left.OtherLabel != 1 || left.OtherSplit.Rows == 0 || len(splits) != 93 {
-		t.Errorf("%d copies, %d of another class, %d in another split, %d rows\n%s", left.Repeated.Rows,
+		t.Errorf("got %d copies, %d of another class, %d in another split, %d rows\n%s", left.Repeated.Rows,
 			left.OtherLabel, left.OtherSplit.Rows, len(splits), left)
 	}
 }
 
-// TestCopiesOfPoints checks that copies in another format, number format or order of lines are in
-// the split of the first file.
+// TestCopiesOfPoints checks that copies with another file format, number format or order of lines
+// are in the split of the first file.
 func TestCopiesOfPoints(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 40 {
@@ -72,13 +72,13 @@ func TestCopiesOfPoints(t *testing.T) {
 		for id := range in {
 			for _, other := range []string{"ball/a", "ball/b", "cube/c"} {
 				if _, ok := in[other+id[len(other):]]; !ok {
-					t.Errorf("%s is in %s, %s is not", id, split, other+id[len(other):])
+					t.Errorf("%s is in %s, but %s is not", id, split, other+id[len(other):])
 				}
 			}
 		}
 	}
 	if left.Repeated.Rows != 80 || left.OtherLabel != 40 || left.OtherSplit.Rows != 0 {
-		t.Errorf("%d copies, %d of another class, %d in another split", left.Repeated.Rows,
+		t.Errorf("got %d copies, %d of another class, %d in another split", left.Repeated.Rows,
 			left.OtherLabel, left.OtherSplit.Rows)
 	}
 }

@@ -23,17 +23,17 @@ type Files struct {
 
 	from   string
 	list   []file         // in the order of their names
-	others map[string]int // number of unsupported files in folders by extension
-	empty  []string       // folders with only such files
+	others map[string]int // number of unsupported files in class folders, by extension
+	empty  []string       // class folders with only unsupported files
 }
 
 // file is a file that becomes a row.
 type file struct {
 	path, relative string
-	class          string             // "" if it is in no class folder
-	split          string             // determined by a folder, or ""
-	left           *source.SkipReason // why the folder's own lists leave it out; nil otherwise
-	first          string             // relative path of the first file with the same bytes; "" means relative
+	class          string             // "" for a file outside class folders
+	split          string             // split that a folder or list determines, or ""
+	left           *source.SkipReason // reason why the folder's lists exclude the file; nil otherwise
+	first          string             // relative path of the first file with the same content; "" means this file
 }
 
 // id returns the id of the row: the relative path without the extension.
@@ -41,7 +41,7 @@ func (f *file) id() string {
 	return strings.ToValidUTF8(strings.TrimSuffix(f.relative, filepath.Ext(f.relative)), "\uFFFD")
 }
 
-// unused returns the reason if the file is left out without reading it; nil otherwise.
+// unused returns the reason if the file is left out without being read; nil otherwise.
 func (f *file) unused() *source.SkipReason {
 	if f.left == nil && f.class == "" {
 		return noClass
@@ -49,7 +49,7 @@ func (f *file) unused() *source.SkipReason {
 	return f.left
 }
 
-// CheckDir returns an error unless from is a directory, which may contain class folders.
+// CheckDir returns an error unless from is a directory.
 func CheckDir(from string) error {
 	info, err := os.Stat(from)
 	if err == nil && !info.IsDir() {
@@ -58,12 +58,12 @@ func CheckDir(from string) error {
 	return err
 }
 
-// Find lists the files in a folder with a folder for each class. On the path to a file, a folder
-// with the name of a split determines the split, and the first other one is the class. For the
-// layouts of ShapeNetPart and ModelNet40, their own files determine both.
+// Find lists the files in a folder that has a folder for each class. On the path to a file, a
+// folder named like a split determines the split, and the first other folder is the class. In the
+// layouts of ShapeNetPart and ModelNet40, their list files determine both.
 func Find(from string) (*Files, error) {
 	out := &Files{from: from, others: map[string]int{}}
-	other := map[string]bool{} // folders with such files
+	other := map[string]bool{} // folders with unsupported files
 	if err := CheckDir(from); err != nil {
 		return nil, err
 	}
@@ -91,16 +91,16 @@ func Find(from string) (*Files, error) {
 			}
 		}
 		if !Reads(path) {
-			// also "" for a name that ends in a dot
+			// "" also for a name that ends in a dot
 			ending := strings.TrimSuffix(strings.ToLower(filepath.Ext(path)), ".")
-			if f.class != "" && d.Type().IsRegular() && ending != ".json" { // the latter are lists of ShapeNetPart
+			if f.class != "" && d.Type().IsRegular() && ending != ".json" { // lists of ShapeNetPart are .json
 				out.others[ending]++
 				other[f.class] = true
 			}
 			return nil
 		}
 		if len(folders) == 1 && strings.EqualFold(filepath.Ext(path), ".txt") {
-			return nil // beside the class folders, such as a list of their names
+			return nil // files beside the class folders, such as a list of class names
 		}
 		if f.class != "" && !slices.Contains(out.Classes, f.class) {
 			out.Classes = append(out.Classes, f.class)
@@ -132,8 +132,8 @@ func Find(from string) (*Files, error) {
 // Len returns the number of files.
 func (f *Files) Len() int { return len(f.list) }
 
-// Others describes the unsupported files in folders, by extension, and the folders with only such
-// files; "" if there are none.
+// Others returns a description of the unsupported files in class folders, by extension, and of the
+// folders with only such files; "" if all files are supported.
 func (f *Files) Others() string {
 	const most = 10
 	endings := slices.SortedFunc(maps.Keys(f.others), func(a, b string) int {
@@ -161,16 +161,15 @@ func (f *Files) Others() string {
 	return text
 }
 
-// Surfaces reports whether there is a file of a format that only has points or surfaces, unlike
-// text.
+// Surfaces reports whether a file has a format that, unlike text, only holds points or surfaces.
 func (f *Files) Surfaces() bool {
 	return slices.ContainsFunc(f.list,
 		func(file file) bool { return !strings.EqualFold(filepath.Ext(file.path), ".txt") })
 }
 
-// Divided reports whether splits must be assigned: whether any files are in no split's folder, and
-// whether there are training files but no validation files, which are then taken from training.
-// Files that are left out before reading need no split.
+// Divided reports whether splits must be assigned: any reports whether a file has no split folder,
+// training whether validation files must be taken from the training files. Files that are left out
+// before reading do not count.
 func (f *Files) Divided() (any, training bool) {
 	has := map[string]bool{}
 	for i := range f.list {
@@ -181,8 +180,8 @@ func (f *Files) Divided() (any, training bool) {
 	return has[""], has["train"] && !has["val"]
 }
 
-// split returns the split of a file. Without a validation folder, some files of the training folder
-// are for validation.
+// split returns the split of a file. If training is set, some training files are assigned to
+// validation.
 func (c *converter) split(f *file, training bool) string {
 	if split, ok := c.divided[keyOf(c.chance(f))]; ok && f.split == "" {
 		return split
@@ -200,13 +199,14 @@ func (c *converter) split(f *file, training bool) string {
 	return "train"
 }
 
-// keyOf returns the sort key of a file: the first keys are for training, the last for the test.
+// keyOf returns a random sort key of a file. The files with the smallest keys are for training, the
+// files with the largest for test.
 func keyOf(random func() float64) uint64 {
 	return math.MaxUint64 - uint64(random()*(1<<32))<<32 - uint64(random()*(1<<32))
 }
 
-// divide assigns the files in no split's folder to splits, stratified by class, unless there are
-// many. For tasks with known splits, the names alone determine the splits.
+// divide assigns files without a split folder to splits, stratified by class, if the data set is
+// small. For tasks with known splits it does nothing; their file names determine the splits.
 func (c *converter) divide() {
 	if c.Spec != nil {
 		return
@@ -221,14 +221,14 @@ func (c *converter) divide() {
 		{Split: "val", Part: c.ValPart}, {Split: "test", Part: c.TestPart}}, 0)
 }
 
-// NoClass is the skip reason of a file in no class folder.
+// NoClass is the skip reason of a file outside class folders.
 const NoClass = "no label"
 
-// noClass is the skip reason with the expectation.
+// noClass is the reason NoClass with details.
 var noClass = source.Skip(NoClass, errors.New("expected a file in the folder of its class"))
 
-// AtLeast leaves out the classes of fewer than n files, and returns them. A listed file that does
-// not exist does not count. Files without a class stay and are reported.
+// AtLeast leaves out the classes with fewer than n files and returns their names. A listed file
+// that does not exist does not count. Files without a class remain, to be reported.
 func (f *Files) AtLeast(n int) (left []string) {
 	count := map[string]int{}
 	for i := range f.list {

@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// FuzzFormats reads any bytes as each format: the result is an error, or finite points and faces
-// from which a cloud can be sampled.
+// FuzzFormats checks that reading arbitrary bytes as each format gives an error, or finite points
+// and faces from which a cloud can be sampled.
 func FuzzFormats(f *testing.F) {
 	for _, text := range []string{
 		surface, "OFF3 1 0\r\n0 0 0\r\n1 0 0\r\n0 2 3\r\n3 0 1 2\r\n",
@@ -43,19 +43,19 @@ func FuzzFormats(f *testing.F) {
 		}
 		points, normals := taken.Points, taken.Normals
 		if len(points) == 0 || len(points) > 3 || normals != nil && len(normals) != len(points) {
-			t.Fatalf("%d points, %d normals", len(points), len(normals))
+			t.Fatalf("sampled %d points with %d normals", len(points), len(normals))
 		}
 		Normalize(points)
 		for _, p := range points {
 			if n := p.Norm(); n-n != 0 || n > 1+1e-9 {
-				t.Fatalf("a point at a distance of %v", n)
+				t.Fatalf("a point has distance %v from the centre, want at most 1", n)
 			}
 		}
 	})
 }
 
-// FuzzParts reads any bytes as points with parts: the result is an error, or a part for each point,
-// which a sample keeps.
+// FuzzParts checks that reading arbitrary bytes as points with parts gives an error or a part per
+// point, and that sampling keeps the parts.
 func FuzzParts(f *testing.F) {
 	for _, text := range []string{"0 0 1 0 0 1 3\n1 2 3 1 0 0 4.000\n", "0,0,1,7\n", "0 0 1 1e9\n", "0 0 1 NaN\n",
 		"0 0 1 -1\n# 5\n", "0 0 1 0 0 1\n"} {
@@ -71,24 +71,24 @@ func FuzzParts(f *testing.F) {
 			return
 		}
 		if len(s.Parts) != len(s.Points) {
-			t.Fatalf("%d parts of %d points", len(s.Parts), len(s.Points))
+			t.Fatalf("got %d parts of %d points", len(s.Parts), len(s.Points))
 		}
 		for i := range s.Points {
 			s.Points[i][0] = float64(s.Parts[i])
 		}
 		taken, err := s.Sample(t.Context(), 3, rand.New(rand.NewPCG(1, 2)).Float64)
 		if err != nil || len(taken.Parts) != len(taken.Points) {
-			t.Fatalf("%d parts of %d points are taken: %v", len(taken.Parts), len(taken.Points), err)
+			t.Fatalf("sampled %d parts of %d points; error %v", len(taken.Parts), len(taken.Points), err)
 		}
 		for i, part := range taken.Parts {
 			if part < 0 || part >= maxParts || taken.Points[i][0] != float64(part) {
-				t.Fatalf("part %d of the point %v", part, taken.Points[i])
+				t.Fatalf("got part %d for the point %v", part, taken.Points[i])
 			}
 		}
 	})
 }
 
-// FuzzShapeNet reads any bytes as the lists of ShapeNetPart: no name leads out of the folder.
+// FuzzShapeNet checks that no name in a list of ShapeNetPart leads out of the folder.
 func FuzzShapeNet(f *testing.F) {
 	for _, text := range []string{"Mug\t03797390\nAirplane\t02691156\n", `["shape_data/02691156/a1", "b/c"]`,
 		`["../x"]`, `["/"]`, `[null]`, "Mug\n"} {
@@ -97,7 +97,7 @@ func FuzzShapeNet(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		defer testenv.FuzzLimits(t, 1<<20+500*len(text))()
 		if names, err := parseCategories(text); err == nil && len(names) == 0 {
-			t.Fatal("no categories, and no error")
+			t.Fatal("got neither categories nor an error")
 		}
 		clouds, err := parseClouds(text)
 		if err != nil {
@@ -111,8 +111,7 @@ func FuzzShapeNet(f *testing.F) {
 	})
 }
 
-// FuzzModelNet reads any bytes as the lists of ModelNet40's release of points: no name leads out of
-// the folder.
+// FuzzModelNet checks that no name in a list of ModelNet40's point release leads out of the folder.
 func FuzzModelNet(f *testing.F) {
 	f.Add([]byte("bed\nflower_pot\n"), []byte("flower_pot_0001\nbed_2\r\n"))
 	f.Add([]byte("..\n"), []byte("../_1\n"))
@@ -131,7 +130,7 @@ func FuzzModelNet(f *testing.F) {
 			folder, name, ok := strings.Cut(key, "/")
 			if !filepath.IsLocal(key) || !ok || classes[folder] != folder ||
 				!strings.HasPrefix(name, folder+"_") || split != "train" {
-				t.Fatalf("%q of %q: %s", key, folder, split)
+				t.Fatalf("got key %q for folder %q with split %s", key, folder, split)
 			}
 		}
 	})

@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// label sets the class of a row, or the parts of its points. Labels outside of a known
-// specification are a reason to skip it.
+// label sets the class of a row, or the tags of its points. It returns a skip reason if a known
+// specification lacks one of these labels.
 func (c *converter) label(r *row) *source.SkipReason {
 	names := c.files.Classes
 	if c.Spec != nil {
@@ -45,7 +45,7 @@ func (c *converter) label(r *row) *source.SkipReason {
 	return nil
 }
 
-// unknownPart describes a part that the class does not have.
+// unknownPart returns an error for a part that the class does not have.
 func unknownPart(name, class string, names []string) error {
 	parts := slices.DeleteFunc(slices.Clone(names), func(x string) bool { return !strings.HasPrefix(x, class+"/") })
 	if len(parts) == 0 {
@@ -54,7 +54,7 @@ func unknownPart(name, class string, names []string) error {
 	return fmt.Errorf("%q, expected one of %s", name, strings.Join(parts, ", "))
 }
 
-// renameLabels sorts the labels that occur by name.
+// renameLabels sorts the labels that occur and rewrites the files with the sorted labels.
 func (c *converter) renameLabels(ctx context.Context) error {
 	if c.Parts {
 		names, number := c.tags.sorted()

@@ -12,9 +12,10 @@ import (
 	"github.com/sftseq/sftseq/internal/source"
 )
 
-// arrange sets the categories of the files by their folders, from the file called named, and the
-// splits from lists, by folder and name; nil lists keep the splits. Files without a category or in
-// no list are left out, as are listed files that do not exist.
+// arrange assigns categories and splits to files that have list files. categories maps folders to
+// categories and comes from the file called named. splits maps folder/name to splits and comes from
+// the files called lists; nil keeps the splits. Files without a category or split are left out, as
+// are listed files that do not exist.
 func (f *Files) arrange(categories map[string]string, named string, splits map[string]string, lists string) {
 	f.Classes = nil
 	there := map[string]bool{}
@@ -47,10 +48,10 @@ func (f *Files) arrange(categories map[string]string, named string, splits map[s
 	slices.SortFunc(f.list, func(a, b file) int { return strings.Compare(a.relative, b.relative) })
 }
 
-// maxListBytes is the maximum size of a list; the largest known ones have a megabyte.
+// maxListBytes is the maximum size of a list; the largest known lists have a megabyte.
 const maxListBytes = 64 << 20
 
-// readList reads a file in a folder, and reports whether it exists.
+// readList reads a list in a folder; there reports whether the list exists.
 func readList(folder, name string) (text []byte, there bool, err error) {
 	path := filepath.Join(folder, name)
 	f, err := openFile(path)

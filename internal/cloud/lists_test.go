@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestMissingFiles checks that listed files that do not exist are reported in the order of their
-// names, with the class of their folder, and do not count.
+// TestMissingFiles checks that listed files which do not exist are reported in the order of their
+// names, with the class of their folder, and do not count as files of the class.
 func TestMissingFiles(t *testing.T) {
 	from := shapeNetPart(t)
 	train := []string{`"shape_data/02691156/a1"`}
@@ -27,7 +27,7 @@ func TestMissingFiles(t *testing.T) {
 		if f.left != nil && strings.Contains(f.relative, "/x") {
 			missing = append(missing, f.relative)
 			if f.class != "Mug" {
-				t.Errorf("%s is of %s", f.relative, f.class)
+				t.Errorf("%s has class %s, want Mug", f.relative, f.class)
 			}
 		}
 	}
@@ -37,14 +37,14 @@ func TestMissingFiles(t *testing.T) {
 	// Mugs m2 and m3 exist, m1 is in no list; airplane a1 exists, and a2 is in no list.
 	if left := files.AtLeast(2); !slices.Equal(left, []string{"Airplane"}) ||
 		!slices.Equal(files.Classes, []string{"Mug"}) {
-		t.Errorf("%v left out, %v kept", left, files.Classes)
+		t.Errorf("left out %v, kept %v", left, files.Classes)
 	}
 	if left := files.AtLeast(3); !slices.Equal(left, []string{"Mug"}) || len(files.Classes) != 0 {
-		t.Errorf("%v left out, %v kept", left, files.Classes)
+		t.Errorf("left out %v, kept %v", left, files.Classes)
 	}
 }
 
-// TestLists checks that a list that is too large or unreadable is an error.
+// TestLists checks that a list which is too large or unreadable is an error.
 func TestLists(t *testing.T) {
 	from := modelNet(t)
 	list := filepath.Join(from, "modelnet40_train.txt")
@@ -63,14 +63,14 @@ func TestLists(t *testing.T) {
 	if _, err := Find(from); err == nil || err.Error() != list+": larger than 67108864 bytes" {
 		t.Error(err)
 	}
-	// With two layouts, the first unreadable one is reported.
+	// With the lists of two layouts, the first unreadable list is reported.
 	write(t, filepath.Join(from, ShapeNetCategories), "Mug\n")
 	if _, err := Find(from); err == nil || !strings.Contains(err.Error(), ShapeNetCategories+": line 1") {
 		t.Error(err)
 	}
 }
 
-// TestDivided checks that files that are left out before reading need no split.
+// TestDivided checks that files which are left out before reading need no split.
 func TestDivided(t *testing.T) {
 	from := modelNet(t)
 	write(t, filepath.Join(from, "bed/bed_0003.txt"), "0 0 0 0 0 1\n") // in no list
@@ -81,7 +81,7 @@ func TestDivided(t *testing.T) {
 		t.Fatal(err)
 	}
 	if free, training := files.Divided(); free || !training {
-		t.Errorf("%v, %v", free, training)
+		t.Errorf("Divided returned %v, %v, want false, true", free, training)
 	}
 	plain := t.TempDir()
 	write(t, filepath.Join(plain, "a/0.xyz"), "0 0 0\n")
@@ -89,6 +89,6 @@ func TestDivided(t *testing.T) {
 		t.Fatal(err)
 	}
 	if free, _ := files.Divided(); !free {
-		t.Error("a file that no folder puts into a split needs one")
+		t.Error("Divided returned false for a file without a split folder")
 	}
 }

@@ -9,15 +9,14 @@ import (
 	"unicode/utf8"
 )
 
-// ModelNetClasses is the file with the class names, one per line, in ModelNet40's release of
-// points.
+// ModelNetClasses is the file with the class names, one per line, in ModelNet40's point release.
 const ModelNetClasses = "modelnet40_shape_names.txt"
 
-// modelNetLists are the files that list the clouds of a split, one per line, such as chair_0001.
+// modelNetLists is the name of a split's list of clouds, one per line, such as chair_0001.
 const modelNetLists = "modelnet40_%s.txt"
 
-// modelNet sets the splits of files in that release's layout; in other layouts it changes nothing.
-// Cloud chair_0001 is in the folder chair, and training and test have a list each.
+// modelNet sets the splits of files in the layout of ModelNet40's point release; in other layouts
+// it changes nothing. Cloud chair_0001 is in the folder chair. Training and test have a list each.
 //
 // Source: Wu et al., "3D ShapeNets: A Deep Representation for Volumetric Shapes", CVPR 2015; the
 // release "modelnet40_normal_resampled" of PointNet++.
@@ -70,7 +69,7 @@ func parseClasses(text []byte) (map[string]string, error) {
 	return classes, err
 }
 
-// parseModels adds the clouds of a split's list to splits, by folder and name.
+// parseModels adds the clouds in the list of a split to splits, which maps folder/name to splits.
 func parseModels(text []byte, split string, classes, splits map[string]string) error {
 	return lines(text, func(words []string) error {
 		class := words[0][:max(0, strings.LastIndexByte(words[0], '_'))]
@@ -87,8 +86,8 @@ func parseModels(text []byte, split string, classes, splits map[string]string) e
 	})
 }
 
-// folderName reports whether a word of a list is a valid name of a folder or of a file in a class
-// folder, and leads nowhere else. It must be UTF-8, like the names of labels and the ids of rows.
+// folderName reports whether a word of a list is a valid name of a class folder or of a file in it,
+// without path elements. It must be UTF-8, like label names and row ids.
 func folderName(word string) bool {
 	return !slices.Contains([]string{"", ".", ".."}, word) &&
 		!strings.ContainsAny(word, "/\\\x00") && utf8.ValidString(word)

@@ -11,8 +11,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// modelNet writes a folder in the layout of ModelNet40's release of points: a flower pot of two
-// points for training, and a flower pot and a bed for the test.
+// modelNet writes a folder in the layout of ModelNet40's point release: for training a flower pot
+// of two points, for test a flower pot and a bed.
 func modelNet(t *testing.T) string {
 	from := t.TempDir()
 	write(t, filepath.Join(from, ModelNetClasses), "bed\nflower_pot\nsofa\n")
@@ -24,7 +24,7 @@ func modelNet(t *testing.T) string {
 	return from
 }
 
-// TestModelNet checks that classes and splits are those of the folder's lists, and points keep
+// TestModelNet checks that the folder's lists determine classes and splits, and that points keep
 // their normals.
 func TestModelNet(t *testing.T) {
 	from := modelNet(t)
@@ -45,16 +45,16 @@ func TestModelNet(t *testing.T) {
 	}
 	if _, features := rowsOf(t, d, "test"); !reflect.DeepEqual(features["bed/bed_0002"],
 		[][]float32{{1, 0, 0, 0, 0.6, 0.8}, {-1, 0, 0, 1, 0, 0}}) {
-		t.Errorf("the bed: %v", features["bed/bed_0002"])
+		t.Errorf("got features %v of the bed", features["bed/bed_0002"])
 	}
 	d, _, err = convert(t, from, Options{Points: 9, ValPart: 0.999})
 	if err != nil || d.Manifest.Splits["val"].Rows != 1 || d.Manifest.Splits["test"].Rows != 2 {
-		t.Errorf("with a part for validation: %+v, %v", d.Manifest.Splits, err)
+		t.Errorf("with ValPart: got %+v, error %v", d.Manifest.Splits, err)
 	}
 }
 
-// TestModelNetLeftOut checks that clouds without a class or in no list, and listed files that do
-// not exist, are left out with a reason, and that invalid lists are errors with their line.
+// TestModelNetLeftOut checks that clouds without a class, unlisted clouds, and listed files that do
+// not exist are left out with a reason, and that errors for invalid lists name the line.
 func TestModelNetLeftOut(t *testing.T) {
 	from := modelNet(t)
 	write(t, filepath.Join(from, "lamp/lamp_0001.txt"), "0 0 0 0 0 1\n")
@@ -75,7 +75,7 @@ func TestModelNetLeftOut(t *testing.T) {
   flower_pot/flower_pot_0001.txt
 `
 	if report := strings.ReplaceAll(left.String(), from+"/", ""); err != nil || report != want {
-		t.Errorf("found\n%s\nexpected\n%s, %v", report, want, err)
+		t.Errorf("got\n%s\nwant\n%s, error %v", report, want, err)
 	}
 	for _, c := range []struct{ file, text, want string }{
 		{ModelNetClasses, "bed\nflower pot\n",
@@ -92,7 +92,7 @@ func TestModelNetLeftOut(t *testing.T) {
 		from := modelNet(t)
 		write(t, filepath.Join(from, c.file), c.text)
 		if _, err := Find(from); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s %q: %v, want %s", c.file, c.text, err, c.want)
+			t.Errorf("%s %q: got error %v, want %s", c.file, c.text, err, c.want)
 		}
 	}
 	if err := os.Remove(filepath.Join(from, "modelnet40_test.txt")); err != nil {
@@ -103,7 +103,7 @@ func TestModelNetLeftOut(t *testing.T) {
 	}
 }
 
-// TestKnownLabels checks that with a known specification, labels have its numbers, and files with
+// TestKnownLabels checks that labels are numbered as in a known specification, and that files with
 // other classes or parts, or without normals, are left out.
 func TestKnownLabels(t *testing.T) {
 	features := append(append([]string{}, seq.PositionNames...), seq.NormalNames...)
@@ -113,7 +113,7 @@ func TestKnownLabels(t *testing.T) {
 	d, left, err := convert(t, from, Options{Points: 5, Spec: &spec})
 	if err != nil || !reflect.DeepEqual(d.Manifest.LabelNames, spec.LabelNames) || d.Manifest.Name != "known" ||
 		!strings.Contains(left.String(), `bed_0002.txt: "bed", expected one of sofa, flower_pot, desk`) {
-		t.Fatalf("%+v, %v, %v", d.Manifest, left, err)
+		t.Fatalf("got %+v, report %v, error %v", d.Manifest, left, err)
 	}
 	if got := ids(t, d, "test"); !maps.Equal(got, map[string]string{"flower_pot/flower_pot_0150": "flower_pot"}) {
 		t.Error(got)
@@ -133,7 +133,7 @@ func TestKnownLabels(t *testing.T) {
 	d, left, err = convert(t, shapeNetPart(t), Options{Points: 5, Parts: true, Spec: &parts})
 	if err != nil || !reflect.DeepEqual(d.Manifest.LabelNames, parts.LabelNames) ||
 		!strings.Contains(left.String(), "a2.txt: \"Airplane/1\", expected one of Airplane/0, Airplane/2\n") {
-		t.Fatalf("%+v, %v, %v", d.Manifest, left, err)
+		t.Fatalf("got %+v, report %v, error %v", d.Manifest, left, err)
 	}
 	if got, _ := rowsOf(t, d, "train"); !maps.Equal(got,
 		map[string]string{"02691156/a1": "Airplane/2 Airplane/0 Airplane/0", "03797390/m1": "Mug/37 Mug/36"}) {
@@ -141,8 +141,8 @@ func TestKnownLabels(t *testing.T) {
 	}
 }
 
-// TestDrawn checks that points are drawn with replacement by the seed, possibly more than exist,
-// each with its normal and part.
+// TestDrawn checks that points are drawn with replacement, by the seed, each with its normal and
+// part, even if more points are requested than exist.
 func TestDrawn(t *testing.T) {
 	o := Options{Points: 400, Parts: true, Drawn: true}
 	from := shapeNetPart(t)
@@ -156,15 +156,15 @@ func TestDrawn(t *testing.T) {
 		row := features["02691156/a1"][i]
 		counts[name]++
 		if up := row[5] == 1; up != (name == "Airplane/2") || up != (row[2] > 0) {
-			t.Fatalf("point %v is %s", row, name)
+			t.Fatalf("point %v has tag %s", row, name)
 		}
 	}
 	if counts["Airplane/2"]+counts["Airplane/0"] != 400 || counts["Airplane/2"] < 100 || counts["Airplane/2"] > 170 {
-		t.Errorf("got %v, want about a third and two", counts)
+		t.Errorf("got %v, want about one third and two thirds", counts)
 	}
 	o.Seed = 5
 	other, _, err := convert(t, from, o)
 	if err != nil || other.Fingerprint() == d.Fingerprint() {
-		t.Errorf("the seed changes nothing, %v", err)
+		t.Errorf("another seed gives the same data set; error %v", err)
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestPipes checks that a pipe is left out and not accepted as a list, and that reading it would
-// block.
+// TestPipes checks that a pipe is left out as a cloud and refused as a list, because reading it
+// would block.
 func TestPipes(t *testing.T) {
 	from := modelNet(t)
 	pipe := func(name string) {

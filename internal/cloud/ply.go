@@ -19,7 +19,7 @@ type plyElement struct {
 }
 
 type plyProperty struct {
-	name, kind, length string // length is the type of a list's length, "" for a number
+	name, kind, length string // length is the type of a list's length; "" for a single number
 }
 
 // plySizes are the sizes of the number types in bytes.
@@ -77,8 +77,8 @@ func (b *plyBody) next(kind string) (float64, error) {
 	return math.Float64frombits(b.order.Uint64(x)), nil
 }
 
-// readPLY reads the Polygon File Format, as text or binary: the properties x, y, z, nx, ny and nz
-// of vertices, and the corners of faces.
+// readPLY reads the Polygon File Format, text or binary: the vertex properties x, y, z, nx, ny and
+// nz, and the corners of faces.
 func readPLY(text []byte) (*Shape, error) {
 	elements, body, err := plyHeader(text)
 	if err != nil {
@@ -104,7 +104,7 @@ func (e *plyElement) has(names ...string) bool {
 	})
 }
 
-// plyElement reads one element.
+// plyElement reads all entries of one element.
 func (s *Shape) plyElement(e plyElement, body *plyBody) error {
 	var point, normal Vec
 	for _, p := range e.properties {
@@ -137,7 +137,7 @@ func (s *Shape) plyElement(e plyElement, body *plyBody) error {
 			if err != nil {
 				return err
 			}
-			if !faces { // such as texture coordinates
+			if !faces { // other lists, such as texture coordinates
 				continue
 			}
 			if v != math.Trunc(v) || math.Abs(v) > math.MaxInt32 {

@@ -7,8 +7,9 @@ import (
 	"sort"
 )
 
-// Sample takes n points: uniform points on a surface, with the normals of its faces; of a point set
-// the n farthest, or all if there are no more. Random returns uniform numbers from 0 to 1.
+// Sample returns n points. From a surface it draws uniformly distributed points with the normals of
+// their faces. From a point set it selects n points by farthest point sampling, or all points if
+// there are at most n. random returns uniform numbers in [0, 1).
 func (s *Shape) Sample(ctx context.Context, n int, random func() float64) (*Shape, error) {
 	if s.Faces != nil {
 		return s.onSurface(n, random)
@@ -20,12 +21,12 @@ func (s *Shape) Sample(ctx context.Context, n int, random func() float64) (*Shap
 	return s.of(places), nil
 }
 
-// denser is the ratio of the points that Farthest draws from a surface to those that it keeps.
+// denser is the number of points that Farthest draws from a surface per point that it keeps.
 const denser = 8
 
-// Farthest takes n points that are far from each other, even of a surface: the farthest of a denser
-// uniform sample, so that thin parts get more points than by their area. Random returns uniform
-// numbers from 0 to 1.
+// Farthest returns n points that are far from each other, also for a surface. It selects them by
+// farthest point sampling from a denser uniform sample, so that thin parts get more points than
+// their area would give them. random returns uniform numbers in [0, 1).
 func (s *Shape) Farthest(ctx context.Context, n int, random func() float64) (*Shape, error) {
 	if s.Faces != nil {
 		var err error
@@ -40,8 +41,8 @@ func (s *Shape) Farthest(ctx context.Context, n int, random func() float64) (*Sh
 	return s.of(places), nil
 }
 
-// Draw takes n points: of a surface like [Shape.Sample]; of a point set at random with replacement.
-// Random returns uniform numbers from 0 to 1.
+// Draw returns n points. It samples a surface like [Shape.Sample], and draws from a point set at
+// random with replacement. random returns uniform numbers in [0, 1).
 func (s *Shape) Draw(_ context.Context, n int, random func() float64) (*Shape, error) {
 	if s.Faces != nil {
 		return s.onSurface(n, random)
@@ -53,7 +54,7 @@ func (s *Shape) Draw(_ context.Context, n int, random func() float64) (*Shape, e
 	return s.of(drawn), nil
 }
 
-// of returns the points at some indices, with their normals and parts.
+// of returns the shape with only the points at the given indices, with their normals and parts.
 func (s *Shape) of(places []int) *Shape {
 	out := &Shape{}
 	for _, i := range places {
@@ -68,15 +69,16 @@ func (s *Shape) of(places []int) *Shape {
 	return out
 }
 
-// direction returns the normal of a triangle, with twice its area as length.
+// direction returns the normal of triangle i, scaled to twice the area of the triangle.
 func (s *Shape) direction(i int) Vec {
 	f := s.Faces[i]
 	return s.Points[f[1]].Minus(s.Points[f[0]]).Cross(s.Points[f[2]].Minus(s.Points[f[0]]))
 }
 
-// onSurface draws faces by their area, and a uniform point of each.
+// onSurface draws n faces with probabilities proportional to their area, and a uniformly
+// distributed point on each.
 func (s *Shape) onSurface(n int, random func() float64) (*Shape, error) {
-	areas := make([]float64, len(s.Faces)) // cumulative
+	areas := make([]float64, len(s.Faces)) // cumulative areas
 	total := 0.0
 	for i := range s.Faces {
 		total += s.direction(i).Norm()
@@ -108,8 +110,8 @@ func (s *Shape) onSurface(n int, random func() float64) (*Shape, error) {
 	return out, nil
 }
 
-// farthest takes a random point, and then repeatedly the point farthest from all that were taken,
-// the first of equals. It returns their indices.
+// farthest selects a random point, and then repeatedly the point that is farthest from all selected
+// points, the first one if several are equally far. It returns the indices of the points.
 //
 // Source: Eldar, Lindenbaum, Porat and Zeevi, "The Farthest Point Strategy for Progressive
 // Image Sampling", IEEE Transactions on Image Processing 6, 1997.
@@ -120,17 +122,17 @@ func (s *Shape) farthest(ctx context.Context, n int, random func() float64) (tak
 		}
 		return taken, nil
 	}
-	nearest := make([]float64, len(s.Points)) // squared distance to the points taken
+	nearest := make([]float64, len(s.Points)) // squared distance to the nearest selected point
 	for i := range nearest {
 		nearest[i] = math.Inf(1)
 	}
 	next := min(int(random()*float64(len(s.Points))), len(s.Points)-1)
 	for len(taken) < n {
-		if err := ctx.Err(); err != nil { // for ten million points one step takes a while
+		if err := ctx.Err(); err != nil { // a step takes long for ten million points
 			return nil, err
 		}
 		taken = append(taken, next)
-		nearest[next] = -1 // never taken again, although an equal point may be
+		nearest[next] = -1 // exclude this point, but not other points at the same position
 		at, farthest := s.Points[next], -1.0
 		for i, p := range s.Points {
 			x, y, z := p[0]-at[0], p[1]-at[1], p[2]-at[2]

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestFarthest checks that on a plate with a pin of a hundredth of its area, the points are farther
-// from each other than uniform ones, and the pin has more of them, and that each keeps the normal
-// of its face.
+// TestFarthest checks farthest point sampling on a plate with a pin of a hundredth of its area. The
+// points must be farther apart than uniform points, the pin must have more of them, and each point
+// must keep its face's normal.
 func TestFarthest(t *testing.T) {
 	s := &Shape{Points: []Vec{{0, 0, 0}, {10, 0, 0}, {10, 10, 0}, {0, 10, 0}, {5, 5, -10},
 		{5.1, 5, -10}, {5.1, 5, 0}, {5, 5, 0}}}
@@ -41,10 +41,10 @@ func TestFarthest(t *testing.T) {
 	few, close := pins(uniform)
 	many, apart := pins(far)
 	if few > 3 || many < 5 || close > 0.2 || apart < 0.5 {
-		t.Errorf("%d points %g apart on the pin, of uniform ones %d, %g apart", many, apart, few, close)
+		t.Errorf("the pin has %d points %g apart, and %d uniform points %g apart", many, apart, few, close)
 	}
 	if len(far.Points) != n {
-		t.Errorf("%d points", len(far.Points))
+		t.Errorf("got %d points", len(far.Points))
 	}
 	for i, p := range far.Points {
 		if pin := p[2] < 0; (far.Normals[i][2] == 0) != pin {
@@ -53,16 +53,16 @@ func TestFarthest(t *testing.T) {
 	}
 	flat := &Shape{Points: make([]Vec, 3), Faces: [][3]int32{{0, 1, 2}}}
 	if _, err := flat.Farthest(t.Context(), 1, random); err == nil || !strings.Contains(err.Error(), "area above 0") {
-		t.Errorf("a flat surface: %v", err)
+		t.Errorf("surface without area: got error %v", err)
 	}
 	corners := &Shape{Points: s.Points[:4]}
 	if taken, err := corners.Farthest(t.Context(), 3, random); err != nil || len(taken.Points) != 3 {
-		t.Errorf("of points %+v, %v", taken, err)
+		t.Errorf("point set: got %+v, error %v", taken, err)
 	}
 }
 
-// TestSamePoints checks that equal points have no radius at any position, even if rounding moves
-// their mean, and that close points far from the origin have one.
+// TestSamePoints checks that the radius of equal points is 0 at any position, even if rounding
+// moves their mean, and that close but distinct points far from the origin have a positive radius.
 func TestSamePoints(t *testing.T) {
 	for _, c := range []struct {
 		points []Vec
@@ -77,7 +77,7 @@ func TestSamePoints(t *testing.T) {
 	} {
 		first := c.points[0]
 		if radius := Normalize(c.points); (radius == 0) != c.same || c.same && c.points[1] != (Vec{}) {
-			t.Errorf("%d points at %v: radius %v, %v", len(c.points), first, radius, c.points[1])
+			t.Errorf("%d points at %v: got radius %v and second point %v", len(c.points), first, radius, c.points[1])
 		}
 	}
 }

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// ShapeNetCategories is the file with the category of each folder of ShapeNetPart.
+// ShapeNetCategories is the file that maps the folders of ShapeNetPart to categories.
 const ShapeNetCategories = "synsetoffset2category.txt"
 
-// ShapeNetLists are the files that list the clouds of each split, relative to the folder.
+// ShapeNetLists is the path of a split's list of clouds, relative to the folder.
 const ShapeNetLists = "train_test_split/shuffled_%s_file_list.json"
 
 // shapeNet sets the categories and splits of files in ShapeNetPart's layout; in other layouts it
-// changes nothing. Its folders have numbers as names, and a file lists the clouds of each split.
+// changes nothing. Folder names are numbers, and each split has a list of its clouds.
 //
 // Source: Yi et al., "A Scalable Active Framework for Region Annotation in 3D Shape Collections",
 // SIGGRAPH Asia 2016; the release "shapenetcore_partanno_segmentation_benchmark_v0_normal" of
@@ -37,7 +37,7 @@ func (f *Files) shapeNet() error {
 	return nil
 }
 
-// shapeNetSplits returns the splits of the clouds, by folder and name; nil without lists.
+// shapeNetSplits returns the splits of the clouds by folder/name; nil without lists.
 func (f *Files) shapeNetSplits() (map[string]string, error) {
 	var splits map[string]string
 	for _, split := range []string{"train", "val", "test"} {
@@ -67,7 +67,8 @@ func (f *Files) shapeNetSplits() (map[string]string, error) {
 	return splits, nil
 }
 
-// parseCategories reads lines of a category and its folder.
+// parseCategories parses lines with a category and its folder. It returns the category of each
+// folder.
 func parseCategories(text []byte) (map[string]string, error) {
 	names := map[string]string{}
 	err := lines(text, func(words []string) error {

@@ -14,9 +14,9 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// shapeNetPart writes a folder in ShapeNetPart's layout. For training there are an airplane of
-// three points with the parts 0 and 2, one of part 1, and a mug; for validation there is a mug, and
-// one cloud is for the test.
+// shapeNetPart writes a folder in ShapeNetPart's layout. For training there are a mug and two
+// airplanes: one with three points of the parts 0 and 2, one with part 1. For validation there is a
+// mug, and for test one cloud.
 func shapeNetPart(t *testing.T) string {
 	from := t.TempDir()
 	write(t, filepath.Join(from, ShapeNetCategories), "Mug\t03797390\nAirplane\t02691156\n")
@@ -35,7 +35,7 @@ func shapeNetPart(t *testing.T) string {
 	return from
 }
 
-// rowsOf returns the rows of a split by id: the names of the tags, and the features.
+// rowsOf returns the tags of the rows of a split, as names, and their features, both by id.
 func rowsOf(t *testing.T, d *seq.Dataset, split string) (tags map[string]string, features map[string][][]float32) {
 	t.Helper()
 	r, err := d.Reader(split)
@@ -67,8 +67,8 @@ func rowsOf(t *testing.T, d *seq.Dataset, split string) (tags map[string]string,
 	}
 }
 
-// TestShapeNetPart checks that categories, splits and parts are those of the folder's files, the
-// tag of a point stays with its position and normal, and the same folder gives the same data set.
+// TestShapeNetPart checks that the folder's lists determine categories and splits, that each point
+// keeps its tag and normal, and that the same folder gives the same data set.
 func TestShapeNetPart(t *testing.T) {
 	from := shapeNetPart(t)
 	o := Options{Points: 9, Parts: true}
@@ -93,16 +93,16 @@ func TestShapeNetPart(t *testing.T) {
 	_, features := rowsOf(t, d, "train")
 	if a := features["02691156/a1"]; len(a) != 3 || a[0][2] <= 0 || a[0][5] != 1 || a[1][0] <= 0 ||
 		a[1][3] != 1 || a[2][3] != -1 {
-		t.Errorf("the airplane %v", a)
+		t.Errorf("got the airplane %v", a)
 	}
 	again, _, err := convert(t, from, o)
 	if err != nil || again.Fingerprint() != d.Fingerprint() {
-		t.Errorf("another data set: %v", err)
+		t.Errorf("the data sets of two conversions differ; error %v", err)
 	}
 	o.Parts = false
 	if d, _, err = convert(t, from, o); err != nil || d.Manifest.Task != seq.Classification ||
 		!reflect.DeepEqual(d.Manifest.LabelNames, []string{"Airplane", "Mug"}) || d.Manifest.Splits["train"].Rows != 3 {
-		t.Errorf("without parts: %+v, %v", d.Manifest, err)
+		t.Errorf("without parts: got %+v, error %v", d.Manifest, err)
 	}
 }
 
@@ -120,7 +120,7 @@ func TestPartsTaken(t *testing.T) {
 	tags, features := rowsOf(t, d, "train")
 	names := strings.Fields(tags["rod/1"])
 	if len(names) != 20 || !reflect.DeepEqual(d.Manifest.LabelNames, []string{"rod/0", "rod/1"}) {
-		t.Fatalf("%q, %q", names, d.Manifest.LabelNames)
+		t.Fatalf("got tags %q and labels %q", names, d.Manifest.LabelNames)
 	}
 	end := float32(-9)
 	for i, row := range features["rod/1"] {
@@ -130,13 +130,13 @@ func TestPartsTaken(t *testing.T) {
 	}
 	for i, row := range features["rod/1"] {
 		if (names[i] == "rod/1") != (row[0] > end) {
-			t.Errorf("point %v is %s", row, names[i])
+			t.Errorf("point %v has tag %s", row, names[i])
 		}
 	}
 }
 
 // TestShapeNetLeftOut checks that clouds without a category, split, file or part are left out with
-// a reason, and that invalid lists are errors with their line.
+// a reason, and that errors for invalid lists name the line.
 func TestShapeNetLeftOut(t *testing.T) {
 	from := shapeNetPart(t)
 	write(t, filepath.Join(from, "99/x.txt"), "0 0 0 0 0 1 1\n")
@@ -164,7 +164,7 @@ func TestShapeNetLeftOut(t *testing.T) {
   03797390/m1.txt: line 1: 6 numbers, expected 4 or 7, as on the first line: a point, its normal if it has one, and its part
 `
 	if report := strings.ReplaceAll(left.String(), from+"/", ""); report != want {
-		t.Errorf("found\n%s\nexpected\n%s", report, want)
+		t.Errorf("got\n%s\nwant\n%s", report, want)
 	}
 	for _, c := range []struct{ file, text, want string }{
 		{ShapeNetCategories, "Mug 1 2\n", "synsetoffset2category.txt: line 1: 3 words"},
@@ -180,7 +180,7 @@ func TestShapeNetLeftOut(t *testing.T) {
 		from := shapeNetPart(t)
 		write(t, filepath.Join(from, c.file), c.text)
 		if _, err := Find(from); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s %q: %v, want %q", c.file, c.text, err, c.want)
+			t.Errorf("%s %q: got error %v, want %q", c.file, c.text, err, c.want)
 		}
 	}
 }

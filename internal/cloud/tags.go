@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// tags numbers the tags of points, each a class and a part, in the order of their first occurrence,
-// until all are known.
+// tags assigns provisional numbers to the tags of points in the order of their first occurrence. A
+// tag is a class and a part.
 type tags struct {
 	met    []tag
 	number map[tag]int32
@@ -21,7 +21,7 @@ type tag struct {
 // String returns the name of a tag.
 func (x tag) String() string { return fmt.Sprintf("%s/%d", x.class, x.part) }
 
-// of returns the tags of points of a class with the given parts.
+// of returns the provisional numbers of the tags of points of a class with the given parts.
 func (t *tags) of(class string, parts []int) (out []int32) {
 	if t.number == nil {
 		t.number = map[tag]int32{}
@@ -37,7 +37,8 @@ func (t *tags) of(class string, parts []int) (out []int32) {
 	return out
 }
 
-// sorted returns all names, sorted by class and part, and maps the numbers to the sorted order.
+// sorted returns the names of all tags, sorted by class and part, and a function from provisional
+// numbers to sorted ones.
 func (t *tags) sorted() (names []string, number func(int32) int32) {
 	order := slices.Clone(t.met)
 	slices.SortFunc(order, func(a, b tag) int { return cmp.Or(cmp.Compare(a.class, b.class), a.part-b.part) })

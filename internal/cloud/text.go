@@ -12,12 +12,13 @@ import (
 	"github.com/sftseq/sftseq/internal/source"
 )
 
-// maxLine is the maximum length of a line, whose words take several times its memory: a face of
-// maxCorners fits.
+// maxLine is the maximum length of a line in bytes. It fits a face with maxCorners corners. The
+// words of a line take several times its memory.
 const maxLine = 32 * maxCorners
 
-// lines calls f with the words of each line, except comments, which begin with #, and empty lines,
-// and adds the line number to errors. A line that ends in \ continues in the next one, as in OBJ.
+// lines calls f with the words of each line, except for empty lines and comments, which begin with
+// #. It adds the line number to errors. A line that ends in \ continues on the next line, as in
+// OBJ.
 func lines(text []byte, f func(words []string) error) error {
 	var begun []byte // first part of a continued line
 	n, first := 0, 0
@@ -64,21 +65,21 @@ func vecOf(words []string) (v Vec, err error) {
 	return v, nil
 }
 
-// readXYZ reads lines of x y z, or x y z nx ny nz; it ignores further columns. Columns 4 to 6 are
-// normals only if their length is 1. Otherwise they may be colours, which are ignored with a note,
+// readXYZ reads lines of x y z, or x y z nx ny nz, and ignores further columns. Columns 4 to 6 are
+// normals only if their length is 1. Otherwise they may be colours: they are ignored with a note,
 // and columns 7 to 9 are the normals if their length is 1.
 func readXYZ(text []byte) (*Shape, error) {
 	s := &Shape{}
 	return s, s.readPoints(text, false)
 }
 
-// readPTS reads lines like readXYZ, optionally after the number of points.
+// readPTS reads lines like readXYZ. The first line may be the number of points.
 func readPTS(text []byte) (*Shape, error) {
 	s := &Shape{}
 	return s, s.readPoints(text, true)
 }
 
-// readPoints reads lines of points, and refuses a first column that counts the lines.
+// readPoints reads lines of points, and refuses files whose first column counts the lines.
 func (s *Shape) readPoints(text []byte, counted bool) error {
 	if err := s.readXYZ(text, counted); err != nil {
 		return err
@@ -96,7 +97,7 @@ func (s *Shape) readXYZ(text []byte, counted bool) error {
 	}
 	var normals, behind normals
 	var columns7to9 []Vec
-	count, last := -1, 0 // stated number of points and its line
+	count, last := -1, 0 // number of points that the file states, and the line of this number
 	check := func() error {
 		if found := len(s.Points) - last; count >= 0 && found != count {
 			return fmt.Errorf("expected %d points, as the line before them states, found %d", count, found)
@@ -106,7 +107,7 @@ func (s *Shape) readXYZ(text []byte, counted bool) error {
 	err = lines(text, func(words []string) error {
 		if n, err := strconv.Atoi(words[0]); counted && len(words) == 1 && err == nil && n >= 0 &&
 			(count >= 0 || len(s.Points) == 0) {
-			err := check() // for the previous scan
+			err := check() // checks the previous scan
 			count, last = n, len(s.Points)
 			return err
 		}
@@ -148,12 +149,12 @@ func (s *Shape) readXYZ(text []byte, counted bool) error {
 	return err
 }
 
-// counting checks whether the first of more than three columns counts the lines, and the fourth may
-// be a coordinate.
+// counting checks whether the first column counts the lines. This is likely if there are more than
+// three columns and the fourth may be a coordinate.
 type counting struct {
 	first, lines int
-	no           bool // it does not count
-	fractions    bool // in column 4
+	no           bool // the first column does not count the lines
+	fractions    bool // column 4 has fractions
 }
 
 func (c *counting) see(x float64, words []string) {
@@ -165,13 +166,13 @@ func (c *counting) see(x float64, words []string) {
 	c.lines++
 }
 
-// minCounted is the number of consecutive integers that is unlikely by chance.
+// minCounted is the number of consecutive integers that is unlikely to occur by chance.
 const minCounted = 8
 
 func (c *counting) counts() bool { return !c.no && c.fractions && c.lines >= minCounted }
 
-// withoutNames blanks the first line of a text if it has column names, optionally after # or //, so
-// that line numbers do not change. The first three columns must be called x, y and z.
+// withoutNames replaces a first line of column names, also after # or //, by an empty line, so that
+// line numbers do not change. The first three columns must be called x, y and z.
 func withoutNames(text []byte) ([]byte, error) {
 	line := text
 	if end := bytes.IndexByte(text, '\n'); end >= 0 {
@@ -195,12 +196,12 @@ func withoutNames(text []byte) ([]byte, error) {
 	return append(bytes.Repeat([]byte(" "), len(line)), text[len(line):]...), nil
 }
 
-// maxNames is the maximum size of a first line with column names in bytes.
+// maxNames is the maximum length in bytes of a first line with column names.
 const maxNames = 1 << 10
 
 // normals checks whether vectors are normals.
 type normals struct {
-	unit int // number of vectors of length 1 up to rounding
+	unit int // number of vectors of length 1, up to rounding
 	off  Vec // first vector whose length is neither 1 nor 0
 }
 
@@ -216,7 +217,7 @@ func (n *normals) see(v Vec) {
 // areUnit reports whether all vectors have length 1, except points without a normal.
 func (n *normals) areUnit() bool { return n.unit > 0 && n.off == Vec{} }
 
-// other describes vectors that are not normals.
+// other returns a description of vectors that are not normals.
 func (n *normals) other() string {
 	if n.off == (Vec{}) {
 		return "0 0 0 in every line"
@@ -227,11 +228,11 @@ func (n *normals) other() string {
 // maxParts is the maximum number of parts.
 const maxParts = 1 << 16
 
-// readParts reads lines of points like readXYZ, with the part, an integer, in the last column: x y
-// z part, x y z nx ny nz part, or x y z r g b nx ny nz part.
+// readParts reads points like readXYZ, with an integer part in the last column: x y z part, x y z
+// nx ny nz part, or x y z r g b nx ny nz part.
 func readParts(text []byte) (*Shape, error) { return partsOf(text, false) }
 
-// readPTSParts reads lines like readParts, optionally after the number of points.
+// readPTSParts reads lines like readParts. The first line may be the number of points.
 func readPTSParts(text []byte) (*Shape, error) { return partsOf(text, true) }
 
 func partsOf(text []byte, counted bool) (*Shape, error) {
@@ -271,9 +272,9 @@ func partsOf(text []byte, counted bool) (*Shape, error) {
 	return s, err
 }
 
-// readOFF reads the Object File Format: OFF, the numbers of points, faces and edges, and then
-// these. It ignores the additional values of points that prefixes of OFF announce (ST, C, N:
-// texture, colour, normal).
+// readOFF reads the Object File Format: the line OFF, the numbers of points, faces and edges, then
+// the points and faces. It ignores the additional values per point that prefixes of OFF announce
+// (ST, C, N: texture, colour, normal).
 func readOFF(text []byte) (*Shape, error) {
 	s := &Shape{Faces: [][3]int32{}}
 	points, faces, header := -1, 0, false
@@ -284,7 +285,7 @@ func readOFF(text []byte) (*Shape, error) {
 				return fmt.Errorf("%.40q, expected OFF", words[0])
 			}
 			header = true
-			if words[0] = behind; behind == "" { // some files have the numbers on the same line
+			if words[0] = behind; behind == "" { // some files have the counts on the same line as OFF
 				words = words[1:]
 			}
 			if len(words) == 0 {
@@ -322,7 +323,8 @@ func readOFF(text []byte) (*Shape, error) {
 	return s, err
 }
 
-// indices parses numbers from 0 on, up to the first that is not an integer, such as a colour.
+// indices parses words as integers of at least 0, up to the first word that is not an integer, such
+// as a colour.
 func indices(words []string) (out []int, err error) {
 	for _, w := range words {
 		i, wrong := strconv.Atoi(w)
@@ -337,8 +339,8 @@ func indices(words []string) (out []int, err error) {
 	return out, nil
 }
 
-// readOBJ reads the points (v) and faces (f) of Wavefront's format. Without faces, and with a
-// normal (vn) for each point, these are the normals of the points.
+// readOBJ reads the points (v) and faces (f) of Wavefront's format. In a file without faces that
+// has a normal (vn) per point, these are the normals of the points.
 func readOBJ(text []byte) (*Shape, error) {
 	s := &Shape{}
 	err := lines(text, func(words []string) (err error) {
@@ -355,7 +357,7 @@ func readOBJ(text []byte) (*Shape, error) {
 			for _, w := range words[1:] {
 				first, _, _ := strings.Cut(w, "/")
 				i, wrong := strconv.Atoi(first)
-				if i < 0 { // counts back from the last point
+				if i < 0 { // negative indices count back from the last point
 					i += len(s.Points) + 1
 				}
 				if wrong != nil || i < 1 || i > len(s.Points) {
@@ -371,7 +373,7 @@ func readOBJ(text []byte) (*Shape, error) {
 		return err
 	})
 	if s.Faces != nil || len(s.Normals) != len(s.Points) {
-		s.Normals = nil // they belong to the corners of faces
+		s.Normals = nil // normals of corners of faces, not of points
 	}
 	return s, err
 }

@@ -17,7 +17,7 @@ func (a Vec) Times(s float64) Vec { return Vec{a[0] * s, a[1] * s, a[2] * s} }
 // Norm returns the length.
 func (a Vec) Norm() float64 { return math.Sqrt(a[0]*a[0] + a[1]*a[1] + a[2]*a[2]) }
 
-// Unit returns the unit vector, if the length is neither 0 nor infinite.
+// Unit returns the vector scaled to length 1; false if its length is 0 or infinite.
 func (a Vec) Unit() (Vec, bool) {
 	if largest := max(math.Abs(a[0]), math.Abs(a[1]), math.Abs(a[2])); largest < 1e-100 { // its square could underflow
 		_, exponent := math.Frexp(largest)
@@ -37,14 +37,14 @@ func (a Vec) Cross(b Vec) Vec {
 	return Vec{a[1]*b[2] - a[2]*b[1], a[2]*b[0] - a[0]*b[2], a[0]*b[1] - a[1]*b[0]}
 }
 
-// float32 returns the numbers as features of a token.
+// float32 returns the coordinates as features of a token.
 func (a Vec) float32() []float32 { return []float32{float32(a[0]), float32(a[1]), float32(a[2])} }
 
-// minExtent is the minimum extent of a cloud as a fraction of its largest coordinate. For closer
-// points, the rounding error of their mean is about as large as their distances from it.
+// minExtent is the minimum extent of a cloud as a fraction of its largest coordinate. If points are
+// closer together, the rounding error of their mean is about as large as their distances from it.
 const minExtent = 1e-13
 
-// atOnePlace reports whether points are equal up to rounding.
+// atOnePlace reports whether all points are equal up to rounding.
 func atOnePlace(points []Vec) bool {
 	low, high := points[0], points[0]
 	for _, p := range points {
@@ -60,8 +60,9 @@ func atOnePlace(points []Vec) bool {
 	return extent <= minExtent*largest
 }
 
-// Normalize centres points at their mean and divides them by their largest distance from it, which
-// it returns: 0 if all are equal up to rounding. Equal points move to the origin.
+// Normalize centres points at their mean, divides them by their largest distance from it, and
+// returns this distance. If all points are equal up to rounding, it returns 0 and moves them to the
+// origin.
 func Normalize(points []Vec) (radius float64) {
 	if len(points) == 0 || atOnePlace(points) {
 		clear(points)

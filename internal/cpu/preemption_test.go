@@ -136,7 +136,7 @@ func TestWaitingRunEnds(t *testing.T) {
 		return nil
 	}
 	for name, c := range map[string]struct {
-		run  func(context.Context) error
+		run       func(context.Context) error
 		completes bool
 	}{
 		"before a kernel": {func(ctx context.Context) error { d.setUrgent(true); return x.Run(ctx, mem, 0, 1) }, false},

@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// Choices replay a model with the tokens that another device has sampled. They hold the results of
-// the samplers in some programs, in the order of the launches. The zero value is empty.
+// Choices holds the tokens that samplers chose, in the order of their launches, to replay them on
+// another device. The zero value is empty.
 //
 // If two scores differ by less than the error of a device or precision, two devices sample
 // different tokens, and their results differ by more than rounding. With replayed choices only
