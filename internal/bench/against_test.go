@@ -10,7 +10,7 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// fakeSftseq prints the output of sftseq bench.
+// fakeSftseq is a program that prints the output of sftseq bench.
 const fakeSftseq = `#!/bin/sh
 case "$*" in
 "bench model --device cpu --threads 3 --reps 1 --json --config listops --length 2048 --batch 8")
@@ -23,8 +23,8 @@ case "$*" in
 esac
 `
 
-// fakePeer takes one second for forward with one variant, and one second more for train with
-// another; everything else takes longer.
+// fakePeer is a program that takes one second for forward with one variant and two seconds for
+// train with another. All other measurements take longer.
 const fakePeer = `import json, sys
 a = sys.argv
 value = lambda flag: a[a.index(flag) + 1]

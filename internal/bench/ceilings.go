@@ -10,31 +10,31 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// Ceilings are the peak rates of a device on some threads: loops that do nothing else, with its
-// widest vectors.
+// Ceilings holds the peak rates of a device on a number of threads, measured in loops of only these
+// operations with the widest vectors.
 type Ceilings struct {
-	FMA    float64 `json:"fma_flop_per_s"`     // a multiply-add counts as two
-	MaxAdd float64 `json:"max_add_flop_per_s"` // maximum and add count as two
-	// Levels are bandwidths for the typical sizes of a core's caches, and of main memory.
+	FMA    float64 `json:"fma_flop_per_s"`     // a multiply-add counts as two operations
+	MaxAdd float64 `json:"max_add_flop_per_s"` // a maximum and an addition count as two operations
+	// Levels are bandwidths for typical sizes of a core's caches, and for main memory.
 	Levels []Bandwidth `json:"memory"`
 
-	device    tensor.Measurer // a device that measures itself and has one bandwidth; otherwise nil
+	device    tensor.Measurer // device that measures itself and has a single bandwidth; otherwise nil
 	threads   int
 	peaks     *simd.Peaks
 	bandwidth map[int]Bandwidth
 }
 
-// Bandwidth is the bandwidth of repeated passes over a number of bytes, which determines the cache
-// level.
+// Bandwidth is the bandwidth of repeated passes over a number of bytes. This number determines the
+// cache level.
 type Bandwidth struct {
 	Bytes int     `json:"bytes"`
 	Read  float64 `json:"read_bytes_per_s"`
 	Copy  float64 `json:"copy_bytes_per_s"` // read and written bytes together
 }
 
-// NewCeilings measures the arithmetic; [Ceilings.MeasureMemory] adds the bandwidths. It returns nil
-// for a device that cannot measure itself. Vulkan devices measure multiply-adds, as a maximum with
-// an addition takes two operations there.
+// NewCeilings measures the arithmetic rates; [Ceilings.MeasureMemory] adds the bandwidths. It
+// returns nil for a device that cannot measure itself. Vulkan devices measure multiply-adds only,
+// because a maximum with an addition takes two operations there.
 func NewCeilings(device tensor.Device, threads int) (*Ceilings, error) {
 	if m, ok := tensor.Capability[tensor.Measurer](device); ok {
 		products, err := m.MeasureProducts()
@@ -55,7 +55,7 @@ func NewCeilings(device tensor.Device, threads int) (*Ceilings, error) {
 }
 
 // MeasureMemory measures the bandwidths. For a device that measures itself it ignores the caches,
-// so small operands may be faster than the ceiling.
+// so kernels with small operands may be faster than the ceiling.
 func (c *Ceilings) MeasureMemory() error {
 	if c.device != nil {
 		copied, err := c.device.MeasureCopy()
@@ -122,7 +122,7 @@ func (c *Ceilings) Memory(bytes int) Bandwidth {
 	block := func(n int) []float32 {
 		x := make([]float32, n)
 		for i := range x {
-			x[i] = 1 // the system maps a page only when it is written
+			x[i] = 1 // the system maps a page only when the page is written
 		}
 		return x
 	}
@@ -139,9 +139,9 @@ func (c *Ceilings) Memory(bytes int) Bandwidth {
 	return b
 }
 
-// seconds returns the minimum time for a kernel's work: that of its arithmetic, or that of its
-// operands if no arithmetic is counted. Written bytes count as copied, and remaining bytes as read.
-// Operands updated in place count as read, as they can be faster than a copy.
+// seconds returns the minimum time of a kernel: the time for its arithmetic, or the time for its
+// operands if it has no arithmetic. Written bytes count as copied and the remaining bytes as read.
+// Operands that are updated in place count as read, because an update can be faster than a copy.
 func (c *Ceilings) seconds(w work, t traffic) float64 {
 	if w != (work{}) {
 		return w.products/c.FMA + w.comparisons/c.MaxAdd

@@ -12,12 +12,12 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// repetitions is the minimum number of measurements of each time; the median counts.
+// repetitions is the minimum number of measurements of each time; the result is their median.
 const repetitions = 3
 
 // ClusterMeasurement measures the inputs of [distributed.PredictSteps] on one machine.
 type ClusterMeasurement struct {
-	*Workload // the examples of its batch have one length
+	*Workload // workload whose examples all have the same length
 }
 
 // Batch returns the micro-batches of a step of the workload.
@@ -36,9 +36,10 @@ func (m ClusterMeasurement) Batch() distributed.ClusterBatch {
 	return b
 }
 
-// Figures measures steps on batches of three sizes, alternately, so that other load on the machine
-// affects all of them: a single example of one token, which is the update; one micro-batch; and as
-// many micro-batches as the device runs concurrently, or as the batch has.
+// Figures measures steps on batches of three sizes. The first has a single example of one token, so
+// that its time is the time of the update. The second has one micro-batch. The third has as many
+// micro-batches as the device runs concurrently, but at most the whole batch. The measurements
+// alternate, so that other load on the machine affects all of them.
 func (m ClusterMeasurement) Figures(ctx context.Context) (f distributed.ClusterFigures, err error) {
 	each := (distributed.MicroBatchTokens + m.Length - 1) / m.Length // examples per micro-batch
 	one := min(each, m.Settings.Batch)
@@ -57,7 +58,7 @@ func (m ClusterMeasurement) Figures(ctx context.Context) (f distributed.ClusterF
 	examples := w.Examples()
 	sizes := [][]seq.Example{{shortened(m.Config, examples[0])}, examples[:one], examples}
 	seconds := make([][]float64, len(sizes))
-	for i := range 1 + repetitions { // the first warms up
+	for i := range 1 + repetitions { // the first round warms up
 		for j, batch := range sizes {
 			s, err := Seconds(ctx, func(ctx context.Context) error {
 				_, err := stepper.Step(ctx, batch)
@@ -71,7 +72,7 @@ func (m ClusterMeasurement) Figures(ctx context.Context) (f distributed.ClusterF
 			}
 		}
 	}
-	if one == many { // the same measurement twice
+	if one == many { // both are the same measurement
 		both := slices.Concat(seconds[1], seconds[2])
 		seconds[1], seconds[2] = both, both
 	}
@@ -80,7 +81,7 @@ func (m ClusterMeasurement) Figures(ctx context.Context) (f distributed.ClusterF
 	return f, err
 }
 
-// least returns the minimum total time of round i, as a single short step would be imprecise.
+// least returns the minimum total time of round i. A single short step would be imprecise.
 func least(i int) time.Duration {
 	if i == 0 {
 		return 0
@@ -88,11 +89,12 @@ func least(i int) time.Duration {
 	return 100 * time.Millisecond
 }
 
-// fit subtracts the time of the update from the times of steps of one micro-batch and of many.
+// fit returns the times per token and of the update, given the times of an update and of steps with
+// one and with many micro-batches.
 func fit(oneTokens, manyTokens int, update, one, many float64) distributed.ClusterFigures {
 	rate := func(seconds float64, tokens int) float64 { return max(0, seconds-update) / float64(tokens) }
 	f := distributed.ClusterFigures{Update: update, Alone: rate(one, oneTokens), Together: rate(many, manyTokens)}
-	f.Together = min(f.Together, f.Alone) // running concurrently cannot be slower per token
+	f.Together = min(f.Together, f.Alone) // concurrency does not make a token slower
 	return f
 }
 
@@ -114,8 +116,8 @@ func shortened(c *sft.Config, e seq.Example) seq.Example {
 	return e
 }
 
-// host measures the work of an exchange besides sending: copying words from the device to a new
-// buffer and back, and adding sums.
+// host measures the work of an exchange other than sending: the time per word to copy words from
+// the device to a new buffer and back, and to add sums.
 func host(ctx context.Context, d tensor.Device, words int) (copying, adding float64, err error) {
 	p := tensor.NewProgram()
 	p.Segment("merge")

@@ -18,7 +18,7 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// tinyWorkload is a batch of 20 examples of 1,000 tokens, or of pairs of 500 each.
+// tinyWorkload returns a batch of 20 examples of 1,000 tokens, or of pairs of 500 tokens each.
 func tinyWorkload(t *testing.T, task *lra.Task) *Workload {
 	t.Helper()
 	spec := must.Get(task.Spec())(t)
@@ -32,7 +32,8 @@ func tinyWorkload(t *testing.T, task *lra.Task) *Workload {
 	return w
 }
 
-// TestMeasurement checks that the batch is split as in training, and every figure is a time.
+// TestMeasurement checks that the batch is split as in training, and that all figures are plausible
+// times.
 func TestMeasurement(t *testing.T) {
 	testenv.Long(t, "measures training steps")
 	for _, task := range []*lra.Task{lra.ListOps, lra.Retrieval} {
@@ -40,7 +41,7 @@ func TestMeasurement(t *testing.T) {
 		b := m.Batch()
 		if want := []int{5000, 5000, 5000, 5000}; !slices.Equal(b.MicroBatches, want) ||
 			b.Parameters != sft.NewParameters(m.Config).Words || b.Results != 20*(1+m.Config.NumLabels) {
-			t.Errorf("%s: %+v", task.Name, b)
+			t.Errorf("%s: got batch %+v", task.Name, b)
 		}
 		f, err := m.Figures(t.Context())
 		if err != nil {
@@ -49,21 +50,21 @@ func TestMeasurement(t *testing.T) {
 		for name, v := range map[string]float64{"alone": f.Alone, "together": f.Together, "update": f.Update,
 			"copy": f.Copy, "add": f.Add} {
 			if !(v > 0 && v < 1) {
-				t.Errorf("%s: %s is %v seconds", task.Name, name, v)
+				t.Errorf("%s: got %v of %v s, want between 0 and 1", task.Name, name, v)
 			}
 		}
 		if f.Together > f.Alone {
-			t.Errorf("%s: %+v", task.Name, f)
+			t.Errorf("%s: got figures %+v, want Together at most Alone", task.Name, f)
 		}
-		m.Device = cpu.New(1) // runs one micro-batch at a time
+		m.Device = cpu.New(1) // a device that runs one micro-batch at a time
 		if f, err = m.Figures(t.Context()); err != nil || f.Together != f.Alone {
-			t.Errorf("%s: %+v, %v", task.Name, f, err)
+			t.Errorf("%s: got figures %+v, error %v, want Together equal to Alone", task.Name, f, err)
 		}
 	}
 }
 
-// TestMeasurementOfGraphs checks that a step on a single token has no edges to other tokens, and
-// the label of this token only.
+// TestMeasurementOfGraphs checks that the step on a single token has no edges to other tokens and
+// only the label of this token.
 func TestMeasurementOfGraphs(t *testing.T) {
 	testenv.Long(t, "measures training steps")
 	task, spec := lra.Generated(lra.GraphsName)
@@ -74,11 +75,11 @@ func TestMeasurementOfGraphs(t *testing.T) {
 	w := &Workload{Config: &c, Settings: task.Presets[0].Settings, Length: 1000, EdgesPerNode: 8, Device: cpu.New(1)}
 	w.Settings.Select = ""
 	if f, err := (ClusterMeasurement{w}).Figures(t.Context()); err != nil || !(f.Alone > 0 && f.Update > 0) {
-		t.Errorf("%+v, %v", f, err)
+		t.Errorf("got figures %+v, error %v", f, err)
 	}
 }
 
-// slow is the CPU device with known times for reading, writing and running.
+// slow is a CPU device with known times for reading, writing and running.
 type slow struct{ tensor.Device }
 
 const (
@@ -121,22 +122,23 @@ func (x slowExecutable) Run(ctx context.Context, memory tensor.Binding, from, to
 	return x.Executable.Run(ctx, memory, from, to)
 }
 
-// TestHost checks that the copy time per word is the mean of reading and writing, and the add time
-// is that of a sum of all words.
+// TestHost checks that the copy time per word is the mean of reading and writing, and that the add
+// time per word follows from a sum of all words.
 func TestHost(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // time passes only in sleep
+	synctest.Test(t, func(t *testing.T) { // synctest's clock advances only in Sleep
 		d := slow{cpu.New(1)}
 		defer d.Close()
 		const words = 1000
 		copying, adding := must.Get2(host(t.Context(), d, words))(t)
 		near := func(got float64, want time.Duration) bool { return math.Abs(got*words-want.Seconds()) < 1e-9 }
 		if !near(copying, (slowRead+slowWrite)/2) || !near(adding, slowRun) {
-			t.Errorf("%v s a word copied, %v s a word added", copying, adding)
+			t.Errorf("got %v s per copied word and %v s per added word", copying, adding)
 		}
 	})
 }
 
-// TestFit checks that every step includes the update, and noise never makes a rate negative.
+// TestFit checks that fit subtracts the update from every step, and that noise never makes a time
+// negative.
 func TestFit(t *testing.T) {
 	if f := fit(4000, 16000, 1, 5, 9); f != (distributed.ClusterFigures{Alone: 1e-3, Together: 5e-4, Update: 1}) {
 		t.Errorf("got %+v", f)

@@ -9,17 +9,18 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// UsualEdges is the default average number of edges of a node.
+// UsualEdges is the default average number of edges per node.
 const UsualEdges = 10
 
-// The kinds of draws, which replace the layer in the address of a random number.
+// Streams of random numbers. They replace the layer in the counter of the generator. The element e
+// and the used words are:
 const (
 	drawToken       uint32 = iota // e = position; first word
-	drawLabel                     // e = position, 0 for the example's own; first word
+	drawLabel                     // e = position, 0 for the example's label; first word
 	drawNumber                    // e = index; first word
-	drawPoint                     // e = position; first and second word, a direction
+	drawPoint                     // e = position; first and second word give a direction
 	drawFeature                   // e = position · features + index; first word
-	drawEdge                      // e = edge; first word, its source; second, its target
+	drawEdge                      // e = edge; first word gives the source, second word the target
 	drawEdgeFeature               // e = edge · features + index; first word
 )
 
@@ -33,7 +34,7 @@ func (d draws) words(what uint32, e int) [4]uint32 {
 // below returns a uniform integer in 0 … n−1, up to a bias of n·2⁻³².
 func below(word uint32, n int) int32 { return int32(uint64(word) * uint64(n) >> 32) }
 
-// between returns a uniform number in −1 to 1.
+// between returns a uniform number in −1 … 1.
 func (d draws) between(what uint32, e int) float32 {
 	return 2*philox.Uniform(d.words(what, e)[0]) - 1
 }
@@ -43,7 +44,7 @@ func (d draws) Label(at, labels int) int32 { return below(d.words(drawLabel, at)
 
 func (d draws) Number(at int) float64 { return float64(d.between(drawNumber, at)) }
 
-// Examples draws the batch, always the same one.
+// Examples returns the batch. It always returns the same examples.
 func (w *Workload) Examples() []seq.Example {
 	c := w.Config
 	out := make([]seq.Example, w.Settings.Batch)
@@ -74,14 +75,14 @@ func (w *Workload) edges() int {
 	return w.Length * w.EdgesPerNode
 }
 
-// tokens returns ids that are valid for prediction and training.
+// tokens returns n token ids that are valid for both prediction and training.
 func (d draws) tokens(c *sft.Config, n int) []int32 {
 	words := c.VocabSize
 	if c.MaskTokenID != nil {
-		words-- // the mask is the last id, which must not occur in training examples
+		words-- // the mask, the last id, must not occur in training examples
 	}
 	if c.PadTokenID != nil {
-		words-- // the pad id, skipped below
+		words-- // one id fewer, because the pad id is skipped below
 	}
 	out := make([]int32, n)
 	for i := range out {
@@ -93,8 +94,8 @@ func (d draws) tokens(c *sft.Config, n int) []int32 {
 	return out
 }
 
-// features returns features of n tokens. Positions are uniform on the unit sphere, and equal to the
-// normals; other features are uniform in −1 to 1.
+// features returns features of n tokens. Positions are uniformly distributed on the unit sphere,
+// and normals equal positions. Other features are uniform in −1 … 1.
 func (d draws) features(names []string, n int) [][]float32 {
 	columns := seq.Points(names)
 	values, out := make([]float32, n*len(names)), make([][]float32, n)
@@ -114,7 +115,7 @@ func (d draws) features(names []string, n int) [][]float32 {
 	return out
 }
 
-// sphere returns a uniform direction.
+// sphere returns a uniformly distributed direction.
 func sphere(words [4]uint32) [3]float32 {
 	z := 2*float64(philox.Uniform(words[0])) - 1
 	sin, cos := math.Sincos(2 * math.Pi * float64(philox.Uniform(words[1])))
@@ -122,7 +123,8 @@ func sphere(words [4]uint32) [3]float32 {
 	return [3]float32{float32(r * cos), float32(r * sin), float32(z)}
 }
 
-// edges returns n edges among nodes, with a number of features each. Both ends are uniform.
+// edges returns n edges among nodes, each with the given number of features. Sources and targets
+// are uniformly distributed.
 func (d draws) edges(features, nodes, n int) []seq.Edge {
 	values, out := make([]float32, n*features), make([]seq.Edge, n)
 	for i := range out {

@@ -13,7 +13,7 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// generated returns a batch of a model of clouds or graphs.
+// generated returns a workload for a model of clouds or graphs.
 func generated(t *testing.T, name string, change func(c *sft.Config)) *Workload {
 	t.Helper()
 	task, spec := lra.Generated(name)
@@ -27,20 +27,20 @@ func generated(t *testing.T, name string, change func(c *sft.Config)) *Workload 
 		Device: cpu.New(1), Memory: 4 << 30}
 }
 
-// TestClouds checks that points are uniform on the sphere, each with its normal, and that examples
-// are distinct and reproducible.
+// TestClouds checks that points are uniformly distributed on the sphere, each with its normal, and
+// that examples are distinct and reproducible.
 func TestClouds(t *testing.T) {
 	w := generated(t, lra.Shapes.Name, func(*sft.Config) {})
 	examples := w.Examples()
 	if !reflect.DeepEqual(examples, w.Examples()) {
-		t.Error("other examples the second time")
+		t.Error("the second call of Examples returns other examples")
 	}
 	if reflect.DeepEqual(examples[0].Features, examples[1].Features) {
-		t.Error("two examples are the same")
+		t.Error("two examples are equal")
 	}
 	for _, e := range examples {
 		if len(e.Features) != w.Length || e.Edges != nil {
-			t.Fatalf("%d points, edges %v", len(e.Features), e.Edges)
+			t.Fatalf("got %d points and edges %v", len(e.Features), e.Edges)
 		}
 		var mean [3]float64
 		for i, row := range e.Features {
@@ -49,32 +49,33 @@ func TestClouds(t *testing.T) {
 				square += float64(v) * float64(v)
 				mean[c] += float64(v) / float64(w.Length)
 				if row[3+c] != v {
-					t.Fatalf("point %d: %v", i, row)
+					t.Fatalf("point %d: got normal other than position: %v", i, row)
 				}
 			}
 			if math.Abs(square-1) > 1e-6 {
-				t.Fatalf("point %d: %v", i, row)
+				t.Fatalf("point %d: got distance other than 1: %v", i, row)
 			}
 		}
-		for _, v := range mean { // its standard deviation is √(1/3000)
+		for _, v := range mean { // the standard deviation is √(1/3000)
 			if math.Abs(v) > 0.1 {
-				t.Errorf("mean point %v", mean)
+				t.Errorf("got mean point %v, want about 0", mean)
 			}
 		}
 	}
 }
 
-// TestGraphs checks that the number of edges is as requested, among all nodes.
+// TestGraphs checks that a graph has the requested number of edges, and that the edges are
+// distributed over all nodes.
 func TestGraphs(t *testing.T) {
 	w := generated(t, lra.GraphsName, func(*sft.Config) {})
 	w.EdgesPerNode = 3
 	examples := w.Examples()
 	if !reflect.DeepEqual(examples, w.Examples()) || reflect.DeepEqual(examples[0].Edges, examples[1].Edges) {
-		t.Error("other examples the second time, or twice the same")
+		t.Error("Examples is not reproducible, or two examples have equal edges")
 	}
 	for _, e := range examples {
 		if len(e.Features) != w.Length || len(e.Edges) != 3*w.Length {
-			t.Fatalf("%d nodes, %d edges", len(e.Features), len(e.Edges))
+			t.Fatalf("got %d nodes and %d edges", len(e.Features), len(e.Edges))
 		}
 		if err := w.Config.CheckExample(e); err != nil {
 			t.Error(err)
@@ -84,21 +85,21 @@ func TestGraphs(t *testing.T) {
 			sources[edge.Source], targets[edge.Target] = true, true
 			highest = max(highest, edge.Features[0])
 		}
-		// Of 1000 nodes about 1000·e⁻³ are missing in 3000 draws, ± 7.
+		// 3000 draws miss about 1000·e⁻³ = 50 of 1000 nodes, ± 7.
 		if n := 1000 - len(sources); n < 15 || n > 85 {
-			t.Errorf("%d nodes are no source", n)
+			t.Errorf("%d nodes are not a source, want about 50", n)
 		}
 		if n := 1000 - len(targets); n < 15 || n > 85 {
-			t.Errorf("%d nodes are no target", n)
+			t.Errorf("%d nodes are not a target, want about 50", n)
 		}
 		if highest < 0.99 || highest > 1 {
-			t.Errorf("features up to %v", highest)
+			t.Errorf("got features up to %v, want about 1", highest)
 		}
 	}
 }
 
-// TestCloudsOfEveryTask checks that models that predict numbers of a cloud, or labels of its
-// points, are measured, too.
+// TestCloudsOfEveryTask checks that regression models of clouds and tagging models of points can be
+// measured.
 func TestCloudsOfEveryTask(t *testing.T) {
 	for _, task := range []string{config.Tagging, config.MultiLabel} {
 		w := generated(t, lra.Shapes.Name, func(*sft.Config) {})
@@ -126,14 +127,14 @@ func TestCloudsOfEveryTask(t *testing.T) {
 	}
 	for _, e := range w.Examples() {
 		if len(e.Numbers) != 1 || math.Abs(float64(e.Numbers[0])-100) > 2 {
-			t.Errorf("numbers %v", e.Numbers)
+			t.Errorf("got numbers %v, want one near 100", e.Numbers)
 		}
 	}
 }
 
-// TestMemoryIsLinear checks that the memory of models of clouds and graphs grows linearly with
-// tokens and edges, and hardly with the sampled tokens: nothing is kept for all pairs of tokens, or
-// of tokens and sampled tokens.
+// TestMemoryIsLinear checks that the memory of models of clouds and graphs grows linearly with the
+// number of tokens and edges, and hardly with the number of sampled tokens. Nothing may be stored
+// per pair of tokens, or per pair of token and sampled token.
 func TestMemoryIsLinear(t *testing.T) {
 	testenv.Long(t, "trains on long sequences")
 	taken := func(name, what string, length, k int) float64 {
@@ -156,10 +157,10 @@ func TestMemoryIsLinear(t *testing.T) {
 			const length, k = 2000, 32
 			usual := taken(name, what, length, k)
 			if ratio := taken(name, what, 4*length, k) / usual; ratio > 6 {
-				t.Errorf("%s, %s: four times the tokens take %.2f times the memory", name, what, ratio)
+				t.Errorf("%s, %s: four times the tokens take %.2f times the memory, want at most 6", name, what, ratio)
 			}
 			if ratio := taken(name, what, length, 4*k) / usual; ratio > 1.1 {
-				t.Errorf("%s, %s: four times the sampled tokens take %.2f times the memory", name, what, ratio)
+				t.Errorf("%s, %s: four times the sampled tokens take %.2f times the memory, want at most 1.1", name, what, ratio)
 			}
 		}
 	}

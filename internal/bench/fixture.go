@@ -10,7 +10,8 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// fixture holds the state of one kernel: a program with a segment that prepares operands, and a measured segment.
+// fixture holds the state of one measured kernel: a program with a segment that prepares operands
+// and a measured segment.
 type fixture struct {
 	*tensor.Program
 	random  *rand.Rand
@@ -67,14 +68,14 @@ func (r *fixture) fill(t *tensor.Tensor, words []int32) *tensor.Tensor {
 // rows returns the number of rows of an axis.
 func (r *fixture) rows(axis tensor.Axis) int { return int(r.counts.Words()[axis]) }
 
-// normal declares an input of one row per token, sequence, … with normally distributed numbers of
-// the given standard deviation.
+// normal declares an input with a row per element of the axis, filled with normally distributed
+// numbers of the given standard deviation.
 func (r *fixture) normal(axis tensor.Axis, width int, deviation float64) *tensor.Tensor {
 	return r.floats(r.Input("input", axis, r.rows(axis), width),
 		func() float64 { return deviation * r.random.NormFloat64() })
 }
 
-// fixed is like normal, with a fixed size.
+// fixed declares an input of fixed size, filled like normal.
 func (r *fixture) fixed(deviation float64, shape ...int) *tensor.Tensor {
 	return r.floats(r.Input("input", tensor.Fixed, shape...),
 		func() float64 { return deviation * r.random.NormFloat64() })
@@ -98,7 +99,7 @@ func (r *fixture) ids(t *tensor.Tensor, n int) *tensor.Tensor {
 	return r.fill(t, x)
 }
 
-// out declares an output of one row per token, sequence, …
+// out declares an output with a row per element of the axis.
 func (r *fixture) out(axis tensor.Axis, width int) *tensor.Tensor {
 	return r.output(axis, r.rows(axis), width)
 }
@@ -112,7 +113,7 @@ func (r *fixture) output(axis tensor.Axis, shape ...int) *tensor.Tensor {
 	return t
 }
 
-// parameter declares a weight: a device may cache values derived from weights.
+// parameter declares a weight. Devices may cache values that they derive from weights.
 func (r *fixture) parameter(deviation float64, shape ...int) *tensor.Tensor {
 	return r.state(tensor.Weights, func() float64 { return deviation * r.random.NormFloat64() }, shape...)
 }
@@ -130,11 +131,10 @@ func (r *fixture) state(s tensor.Region, draw func() float64, shape ...int) *ten
 	return t
 }
 
-// before adds a kernel that computes operands.
+// before adds a kernel that computes operands before the measurement.
 func (r *fixture) before(k tensor.Kernel) { r.setup = append(r.setup, k) }
 
-// prepare prepares the kernel: each run of the result launches it once. Free releases the device
-// memory.
+// prepare prepares the kernel. Each call of run launches it once; free releases the device memory.
 func (r *fixture) prepare(ctx context.Context, device tensor.Device, k tensor.Kernel) (run Run,
 	free func(), err error) {
 	r.Segment("setup")
@@ -196,12 +196,12 @@ func (r *fixture) prepare(ctx context.Context, device tensor.Device, k tensor.Ke
 
 const wordBytes = 4
 
-// traffic has the bytes that a kernel reads and writes, and the size of its operands: an updated
-// operand is read and written, but resident once.
+// traffic holds the number of bytes that a kernel reads and writes, and the size of its operands in
+// bytes. An operand that is updated counts as read and as written, but once in resident.
 type traffic struct{ read, written, resident int }
 
-// traffic sums over a kernel's operands. It ignores the description of the batch: few kernels read
-// all of it, and it is small.
+// traffic sums the bytes of a kernel's operands. It ignores the description of the batch, which is
+// small and is mostly not read.
 func (r *fixture) traffic(k tensor.Kernel) traffic {
 	var out traffic
 	var seen []*tensor.Tensor
@@ -233,5 +233,5 @@ func (r *fixture) describesBatch(t *tensor.Tensor) bool {
 		b.Example, b.Tower, b.Random}, t)
 }
 
-// sigmoid maps to (0, 1).
+// sigmoid returns 1/(1 + exp(−x)).
 func sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }

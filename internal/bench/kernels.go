@@ -8,18 +8,18 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// Kernel is a kernel with operands of one size.
+// Kernel is a kernel to be measured, with operands of one size.
 type Kernel struct {
 	Name string // name as in package tensor, with its direction
 	Size string
-	work work // overrides [arithmetic]
+	work work // replaces the result of [arithmetic] if set
 	// build declares operands and returns the launch.
 	build func(r *fixture) tensor.Kernel
 	batch func() *fixture
 }
 
-// Kernels lists the measured kernels: with the shapes of the paper's model of ListOps, and at
-// larger sizes for those that grow only with the length.
+// Kernels returns the kernels to measure, with the shapes of the paper's model of ListOps. Kernels
+// whose work grows only with the length also occur with larger sizes.
 func Kernels() []Kernel {
 	var out []Kernel
 	for _, kernels := range [][]Kernel{linearKernels(), attentionKernels(), relationKernels(), elementKernels(),
@@ -29,21 +29,21 @@ func Kernels() []Kernel {
 	return out
 }
 
-// KernelResult is the measurement of one kernel. It has one of the two rates.
+// KernelResult is the measurement of one kernel. Only one of its two rates is set.
 type KernelResult struct {
 	Kernel  string  `json:"kernel"`
 	Size    string  `json:"size"`
 	Seconds float64 `json:"seconds"`
 	GFLOPS  float64 `json:"gflop_per_s,omitempty"`
 	GBPS    float64 `json:"gb_per_s,omitempty"`
-	// Ceiling is the fraction of the machine's peak; 0 if unknown.
+	// Ceiling is the result as a fraction of the machine's peak; 0 if unknown.
 	Ceiling float64 `json:"ceiling_fraction,omitempty"`
 }
 
-// kernelTime is the duration for which one kernel is repeated.
+// kernelTime is the duration for which each kernel is repeated.
 const kernelTime = 300 * time.Millisecond
 
-// Measure runs the kernel, and compares it with the ceilings if they are known.
+// Measure measures the kernel, and compares its rate with the ceilings if they are known.
 func (k Kernel) Measure(ctx context.Context, device tensor.Device, ceilings *Ceilings) (KernelResult, error) {
 	r := k.batch()
 	launch := k.build(r)
@@ -52,7 +52,7 @@ func (k Kernel) Measure(ctx context.Context, device tensor.Device, ceilings *Cei
 		return KernelResult{}, fmt.Errorf("%s: %w", k.Name, err)
 	}
 	defer free()
-	if err := f(ctx); err != nil { // warms up
+	if err := f(ctx); err != nil { // warm-up
 		return KernelResult{}, fmt.Errorf("%s: %w", k.Name, err)
 	}
 	seconds, err := kernelSeconds(ctx, f, device)
@@ -76,8 +76,8 @@ func (k Kernel) Measure(ctx context.Context, device tensor.Device, ceilings *Cei
 	return out, nil
 }
 
-// kernelSeconds returns the median time of f, or for a device with its own memory, the mean of the
-// device's own measurements.
+// kernelSeconds returns the median time of f. For a device with its own memory it returns the mean
+// of the times that the device measures itself.
 func kernelSeconds(ctx context.Context, f Run, device tensor.Device) (float64, error) {
 	if _, apart := tensor.Capability[tensor.OwnMemory](device); !apart {
 		return Seconds(ctx, f, 3, kernelTime)
@@ -93,7 +93,7 @@ func kernelSeconds(ctx context.Context, f Run, device tensor.Device) (float64, e
 	return total / float64(runs), err
 }
 
-// kernelTimes returns the device's own times of the kernels of f.
+// kernelTimes returns the times that the device measures for the kernels of f.
 func kernelTimes(device tensor.Device, f func() error) ([]tensor.KernelTime, error) {
 	p, ok := tensor.Capability[tensor.Profiler](device)
 	if !ok {

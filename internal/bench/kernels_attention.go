@@ -8,7 +8,7 @@ import (
 	"github.com/sftseq/sftseq/sinusoid"
 )
 
-// The attention of the paper's model of ListOps on one sequence.
+// Shapes of attention in the paper's model of ListOps, for one sequence.
 const (
 	length      = 2048
 	sampledKeys = 256
@@ -17,7 +17,7 @@ const (
 	hidden      = heads * headDim
 )
 
-// attentionKernels returns attention with the relative encoding and without.
+// attentionKernels returns attention with and without the relative encoding.
 func attentionKernels() []Kernel {
 	var out []Kernel
 	for _, relative := range []bool{false, true} {
@@ -46,7 +46,7 @@ func attentionKernels() []Kernel {
 	return out
 }
 
-// attention declares the operands of an attention over a random choice of keys.
+// attention declares the operands of attention to randomly chosen keys.
 func (r *fixture) attention(relative bool) tensor.Attention {
 	k := tensor.Attention{O: r.out(tensor.Tokens, hidden), Norm: r.out(tensor.Tokens, heads),
 		Q: r.normal(tensor.Tokens, hidden, 1),
@@ -74,10 +74,10 @@ func (r *fixture) attention(relative bool) tensor.Attention {
 	return k
 }
 
-// table declares an output of a table's size.
+// table declares an output with the size of a table.
 func (r *fixture) table() *tensor.Tensor { return r.outFixed(2*heads, 2*length) }
 
-// sinusoidTables declares the operands of the tables.
+// sinusoidTables declares the operands of the kernel that computes the tables.
 func (r *fixture) sinusoidTables() tensor.Sinusoid {
 	const deviation = 0.02 // standard deviation of initial weights
 	return tensor.Sinusoid{F: r.table(), G: r.table(), E: r.table(),
@@ -94,8 +94,8 @@ func frequencies() *sinusoid.Frequencies {
 	return f
 }
 
-// relationKernels returns the tables of the relative encoding, measured by their product: the rows
-// of a table times the cosines of each entry. Tables of differences are even, so only one side
+// relationKernels returns the kernels for the tables of the relative encoding. Their work is the
+// matrix product of coefficients and cosines. Tables of differences are even, so only one side
 // counts.
 func relationKernels() []Kernel {
 	size := fmt.Sprintf("L %d, %d heads, dimension %d", length, heads, hidden)

@@ -8,8 +8,8 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// elementKernels returns kernels with one pass over rows: of the residual stream, and of the MLP's
-// inner width.
+// elementKernels returns kernels with one pass over rows, as wide as the residual stream or the
+// hidden layer of the MLP.
 func elementKernels() []Kernel {
 	const rows, inner, taps = 4096, 4 * hidden, 7
 	batch := func() *fixture { return newFixture(0, length, length) }
@@ -94,7 +94,7 @@ func tokenKernels() []Kernel {
 	}
 }
 
-// updateKernels returns AdamW on as many weights as the paper's model of ListOps has.
+// updateKernels returns AdamW with the number of weights of the paper's model of ListOps.
 func updateKernels() []Kernel {
 	const weights = 1_200_000
 	size := fmt.Sprintf("%d", weights)

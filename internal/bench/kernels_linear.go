@@ -8,7 +8,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// product is the size of a linear layer on some rows.
+// product is the size of a linear layer and its number of rows.
 type product struct{ rows, in, out int }
 
 func (s product) String() string { return fmt.Sprintf("%d×%d→%d", s.rows, s.in, s.out) }
@@ -34,8 +34,8 @@ func (s product) backward() Kernel {
 	}, s.fixture}
 }
 
-// linearKernels returns the matrix products: of the projections, of the MLP, and of the width of
-// the paper's runtime table.
+// linearKernels returns linear layers with the sizes of the projections, of the MLP, and of the
+// layer of the paper's runtime table.
 func linearKernels() []Kernel {
 	var out []Kernel
 	for _, s := range []product{{4096, 128, 128}, {4096, 128, 512}, {4096, 512, 128}, {1024, 256, 256}} {
@@ -44,9 +44,9 @@ func linearKernels() []Kernel {
 	return out
 }
 
-// ProductRate returns the operations per second of a device in a product of two large matrices, a
-// multiply-add counting as two: in mixed precision the rate of its cooperative matrices, as far as
-// this kernel reaches it.
+// ProductRate returns the operations per second of a device in a product of two large matrices,
+// with a multiply-add counted as two operations. In mixed precision it measures the cooperative
+// matrices.
 func ProductRate(ctx context.Context, device tensor.Device) (flops float64, err error) {
 	const n = 2048
 	r, err := product{n, n, n}.linear().Measure(ctx, device, nil)

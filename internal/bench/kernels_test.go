@@ -8,7 +8,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// TestKernels checks that every kernel's operands are valid, it runs, and its results are numbers.
+// TestKernels checks that every kernel has valid operands, runs, and gives finite results.
 func TestKernels(t *testing.T) {
 	device := cpu.New(0)
 	seen := map[string]bool{}
@@ -28,12 +28,13 @@ func TestKernels(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if m := r.traffic(launch); m.read <= 0 || m.written <= 0 || m.resident > m.read+m.written {
-			t.Errorf("%s: no operands", name)
+			t.Errorf("%s: got traffic %+v, want positive", name, m)
 		}
 	}
 }
 
-// TestTraffic checks that the description of the batch does not count, rows in use do.
+// TestTraffic checks that traffic counts only rows in use, and does not count the description of
+// the batch.
 func TestTraffic(t *testing.T) {
 	r := newFixture(0, 5)
 	x := r.normal(tensor.Tokens, 3, 1)
@@ -77,11 +78,12 @@ func TestSecondsStops(t *testing.T) {
 		return nil
 	}, 10, 0)
 	if err == nil || runs != 2 {
-		t.Errorf("%d runs, %v", runs, err)
+		t.Errorf("got %d runs and error %v, want an error after 2 runs", runs, err)
 	}
 }
 
-// TestCeilings checks that rates are positive, and a kernel's minimum time is the right sum.
+// TestCeilings checks that measured rates are positive, and that a kernel's minimum time follows
+// from them.
 func TestCeilings(t *testing.T) {
 	c, err := NewCeilings(cpu.New(1), 1)
 	if err != nil {
@@ -103,10 +105,10 @@ func TestCeilings(t *testing.T) {
 		{work{products: 8, comparisons: 6}, traffic{99, 99, 99}, 5},
 		{work{}, traffic{24, 8, 32}, 2 + 4},
 		{work{}, traffic{8, 24, 32}, 8},
-		{work{}, traffic{40, 24, 40}, 5}, // in place
+		{work{}, traffic{40, 24, 40}, 5}, // updated in place
 	} {
 		if got := c.seconds(s.work, s.moved); got != s.want {
-			t.Errorf("%+v: %v seconds, want %v", s, got, s.want)
+			t.Errorf("%+v: got %v s, want %v", s, got, s.want)
 		}
 	}
 }

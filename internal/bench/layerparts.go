@@ -8,20 +8,20 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// LayerParts has the seconds of the parts of one layer.
+// LayerParts holds the times of the parts of one layer in seconds.
 type LayerParts struct {
 	Sampling float64
 	Q, K, V  float64
-	C        float64 // the leak's projection
-	Out      float64 // all heads together
-	Pairs    float64 // scores, probabilities and weighted sums, without a relative encoding
-	Relative float64 // additional time of attention with it, and its tables
+	C        float64 // projection of the leak
+	Out      float64 // output projection of all heads together
+	Pairs    float64 // scores, probabilities and weighted sums without relative encoding
+	Relative float64 // additional time of attention with the relative encoding, including its tables
 	MLP      float64
 }
 
-// MeasureParts measures the parts of a layer of the table's width on a number of sequences. The
-// projections run alone, each on separate rows. The rest comes from profiles of models with such
-// layers: medians of reps runs.
+// MeasureParts measures the parts of a layer of the runtime table on a number of sequences. The
+// projections are measured separately, each on its own rows. The other times are medians from reps
+// profiled runs of models with these layers.
 func (l Layer) MeasureParts(ctx context.Context, device tensor.Device, sequences, reps int) (p LayerParts, err error) {
 	rows, sampled := sequences*l.Length, sequences*min(l.K, l.Length)
 	for _, part := range []struct {
@@ -49,13 +49,12 @@ func (l Layer) MeasureParts(ctx context.Context, device tensor.Device, sequences
 	return p, err
 }
 
-// profile returns the time of each kernel in one layer, the median of several runs. It includes the
-// head.
+// profile returns the median time of each kernel per layer over several runs. It includes the head.
 func (l Layer) profile(ctx context.Context, device tensor.Device, sequences, reps int) (map[string]float64, error) {
 	w := &Workload{Config: l.config(), Settings: train.Settings{Batch: sequences}, Length: l.Length, Device: device}
 	f, err := w.Prepare(Forward)
 	if err == nil {
-		err = f(ctx) // warms up
+		err = f(ctx) // warm-up
 	}
 	if err != nil {
 		return nil, err

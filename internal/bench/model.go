@@ -11,21 +11,21 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// The kinds of measurements of a model.
+// Kinds of measurements of a model.
 const (
-	Forward = "forward" // the work of predict
+	Forward = "forward" // forward pass, as in predict
 	Train   = "train"   // a complete training step
 )
 
-// DefaultLength is the number of tokens of a row of the paper's model of ListOps.
+// DefaultLength is the number of tokens per example in the paper's model of ListOps.
 const DefaultLength = 2048
 
-// Workload is a model with fresh weights and a batch of random tokens, points or graphs.
+// Workload is a model with random weights and a batch of random tokens, points or graphs.
 type Workload struct {
 	Config       *sft.Config
 	Settings     train.Settings // settings of a training step; Batch is the number of examples
-	Length       int            // tokens per example, of both sequences of a pair together
-	EdgesPerNode int            // average number of edges into a node of a graph
+	Length       int            // tokens per example; for pairs the total of both sequences
+	EdgesPerNode int            // average number of edges per node of a graph
 	Device       tensor.Device
 	Memory       int64 // memory limit of a training run in bytes
 }
@@ -36,7 +36,7 @@ const seed = 1
 // Tokens returns the number of tokens of a batch.
 func (w *Workload) Tokens() int { return w.Settings.Batch * w.Length }
 
-// Prepare prepares forward or train: each run of the result does it once.
+// Prepare prepares a forward pass or a training step. Each call of the result runs it once.
 func (w *Workload) Prepare(what string) (Run, error) {
 	if err := w.fits(what); err != nil {
 		return nil, err
@@ -65,12 +65,12 @@ func (w *Workload) Prepare(what string) (Run, error) {
 	return nil, fmt.Errorf("%q, expected %s or %s", what, Forward, Train)
 }
 
-// fits compares the memory of a measurement with the limit before it begins. (A stepper then plans
-// more exactly.)
+// fits returns an error if a measurement would exceed the memory limit. It runs before the
+// measurement; a stepper plans its memory more precisely.
 func (w *Workload) fits(what string) error {
 	slots := w.Device.Slots()
 	if what == Train {
-		slots = 1 // a stepper works with fewer
+		slots = 1 // a stepper can work with fewer slots
 	}
 	need, err := w.planned(what, slots)
 	need += 4 * int64(w.Settings.Batch) * w.exampleWords()
@@ -80,7 +80,7 @@ func (w *Workload) fits(what string) error {
 	return err
 }
 
-// exampleWords returns the 4-byte words of the tokens, features and edges of an example.
+// exampleWords returns the number of 4-byte words of the tokens, features and edges of an example.
 func (w *Workload) exampleWords() int64 {
 	if !w.Config.Featured() {
 		return int64(w.Length)
@@ -90,25 +90,25 @@ func (w *Workload) exampleWords() int64 {
 	return n + int64(w.edges())*int64(slice+2+len(w.Config.EdgeFeatureNames))
 }
 
-// planned returns the device memory of a measurement.
+// planned returns the device memory that a measurement needs, in bytes.
 func (w *Workload) planned(what string, slots int) (int64, error) {
 	return sft.PlannedBytes(w.Config, what == Train, w.Settings.Batch, sft.PlannedTokens(w.Length, w.edges()), slots)
 }
 
-// Measurement is the result for one workload.
+// Measurement is the result of measuring one workload.
 type Measurement struct {
 	Seconds float64 // median of the repetitions
-	// Peak is the maximum memory during the measurement: on a device with its own memory the memory
-	// used there, otherwise the resident memory of the process, or the planned memory if the system
-	// does not report it.
+	// Peak is the maximum memory during the measurement in bytes. On a device with its own memory
+	// it is the used device memory. Otherwise it is the resident memory of the process, or the
+	// planned memory if the system does not report resident memory.
 	Peak int64
-	// Kernels are the times within one more run, the longest first, if requested. On a GPU, kernels
-	// of this run wait for each other.
+	// Kernels holds the times of the kernels in a further run, longest first, if requested. On a
+	// GPU the kernels of this run wait for each other.
 	Kernels []tensor.KernelTime
 }
 
-// Measure prepares, warms up with one run and measures reps. With a profile, one more run follows,
-// on a [tensor.Profiler].
+// Measure prepares the workload, warms up with one run and measures reps runs. If profile is set, a
+// further run is profiled, which requires a [tensor.Profiler].
 func (w *Workload) Measure(ctx context.Context, what string, reps int, profile bool) (Measurement, error) {
 	if _, ok := tensor.Capability[tensor.Profiler](w.Device); profile && !ok {
 		return Measurement{}, noProfiler(w.Device)
@@ -135,14 +135,14 @@ func (w *Workload) Measure(ctx context.Context, what string, reps int, profile b
 	return m, err
 }
 
-// watchMemory begins to watch memory; the result returns a measurement's peak.
+// watchMemory starts to watch memory; peak returns the peak of the measurement.
 func (w *Workload) watchMemory(what string) (peak func() (int64, error)) {
 	planned := func() (int64, error) { return w.planned(what, w.Device.Slots()) }
 	if own, ok := tensor.Capability[tensor.OwnMemory](w.Device); ok {
 		before := own.Budget()
 		return func() (int64, error) {
-			// No memory has been released yet. It is allocated in large blocks, one of which
-			// existed before.
+			// No memory has been released since the start. It is allocated in large blocks, one of
+			// which already existed.
 			taken := before - own.Budget()
 			n, err := planned()
 			return max(n, taken), err

@@ -9,7 +9,7 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestTagging checks that tagging models are measured, too, on tokens with a label each.
+// TestTagging checks that tagging models can be measured, with a label per token.
 func TestTagging(t *testing.T) {
 	cfg := Layer{"sft", "sinusoid_hadamard", 64, TableLength, LayerShapes["usual"]}.config()
 	cfg.Task = config.Tagging
@@ -18,7 +18,7 @@ func TestTagging(t *testing.T) {
 	w := &Workload{Config: cfg, Settings: settings, Length: 80, Device: cpu.New(1), Memory: 1 << 30}
 	for _, e := range w.Examples() {
 		if len(e.Labels) != w.Length || slices.Min(e.Labels) != 0 || slices.Max(e.Labels) != int32(cfg.NumLabels)-1 {
-			t.Errorf("labels %v", e.Labels)
+			t.Errorf("got labels %v, want all labels", e.Labels)
 		}
 	}
 	for _, what := range []string{Forward, Train} {
@@ -32,7 +32,7 @@ func TestTagging(t *testing.T) {
 	}
 }
 
-// TestFillMask checks that training examples must not contain the mask.
+// TestFillMask checks that training examples do not contain the mask token.
 func TestFillMask(t *testing.T) {
 	cfg := Layer{"sft", "sinusoid_hadamard", 64, TableLength, LayerShapes["usual"]}.config()
 	cfg.Task, cfg.PadTokenID = config.FillMask, nil

@@ -8,10 +8,10 @@ import (
 )
 
 // work is the arithmetic of a kernel in operations. A kernel without arithmetic is measured by the
-// bytes of its operands.
+// bytes of its operands instead.
 type work struct {
-	products    float64 // multiply-adds, counted as two
-	comparisons float64 // maximum and add, and in the backward select and add, counted as two
+	products    float64 // multiply-adds, counted as two operations
+	comparisons float64 // maximum and add, in the backward select and add; counted as two operations
 }
 
 func (w work) operations() float64 { return w.products + w.comparisons }
@@ -21,8 +21,9 @@ func (w *work) add(v work) {
 	w.comparisons += v.comparisons
 }
 
-// arithmetic returns the work of a launch with full operands: of matrix products, and of attention
-// over sequences of one length. It ignores the relative encoding and the probability of attention.
+// arithmetic returns the work of a launch of a matrix product, or of attention over sequences of
+// equal length, with all rows in use. It ignores the relative encoding and the probability function
+// of attention.
 func arithmetic(k tensor.Kernel) work {
 	product := func(rows, weight *tensor.Tensor) float64 { return 2 * float64(rows.Shape[0]) * float64(weight.Words()) }
 	switch k := k.(type) {
@@ -35,15 +36,15 @@ func arithmetic(k tensor.Kernel) work {
 	case tensor.Attention:
 		return pairs(k, 1, 1) // weighted sum; score
 	case tensor.AttentionBackward:
-		// The gradients of probability and value; the recomputed score, and the gradients of query
-		// and key.
+		// Products: gradients of probability and value. Comparisons: the recomputed score, and the
+		// gradients of query and key.
 		return pairs(k.Forward, 2, 3)
 	}
 	return work{}
 }
 
-// pairs returns the work over all channels of all pairs of query and key, for numbers of products
-// and of scores.
+// pairs returns the work over all channels of all pairs of query and key, for a number of products
+// and a number of scores per pair.
 func pairs(k tensor.Attention, products, scores float64) work {
 	once := 2 * float64(k.Q.Words()) * float64(k.K.Shape[0]) / float64(k.Count.Shape[0])
 	if k.Score == tensor.Dot {
@@ -52,21 +53,21 @@ func pairs(k tensor.Attention, products, scores float64) work {
 	return work{products: products * once, comparisons: scores * once}
 }
 
-// convolved returns the work of the sums over a convolution's taps. A launch is still measured by
-// its bytes, as there are few taps.
+// convolved returns the work of a convolution's sums over taps. A launch is nevertheless measured
+// by its bytes, because it has few taps.
 func convolved(x, weight *tensor.Tensor) work {
 	return work{products: 2 * float64(x.Words()) * float64(weight.Shape[0])}
 }
 
-// Operations has the operations of a run of a workload: those of its matrix products, scores,
-// weighted sums and convolutions, with a multiply or a maximum plus its addition counted as two.
-// All others are negligible.
+// Operations holds the number of operations of a run of a workload: of its matrix products, scores,
+// weighted sums and convolutions. A multiply or a maximum plus its addition counts as two. All
+// other operations are negligible.
 type Operations struct {
 	total  work
-	byName map[string]work // by the kernel names of a [tensor.Profiler]
+	byName map[string]work // keys are the kernel names of a [tensor.Profiler]
 }
 
-// Operations returns the operations of forward or train.
+// Operations returns the number of operations of a forward pass or a training step.
 func (w *Workload) Operations(what string) (*Operations, error) {
 	sequences, length := w.Settings.Batch*w.Config.Sequences(), w.Length/w.Config.Sequences()
 	recorded, err := sft.Record(w.Config, what == Train, sequences*length, sequences)
@@ -95,16 +96,16 @@ func (w *Workload) Operations(what string) (*Operations, error) {
 	return o, nil
 }
 
-// shaders adds the work n of a launch to that of its Vulkan shaders.
+// shaders adds the work n of a launch to its Vulkan shaders.
 func (o *Operations) shaders(k tensor.Kernel, n work) {
 	switch k := k.(type) {
 	case tensor.Attention:
 		o.add("attention", n)
 	case tensor.AttentionBackward:
-		// Each of the two recomputes scores and the gradient of probability.
+		// Both shaders recompute scores and the gradient of probability.
 		o.add("attention_backward_queries", pairs(k.Forward, 1, 2))
 		o.add("attention_backward_keys", pairs(k.Forward, 2, 2))
-	case tensor.Convolution, tensor.ConvolutionBackward: // few taps: measured by bytes
+	case tensor.Convolution, tensor.ConvolutionBackward: // measured by bytes, because they have few taps
 	default:
 		o.add("matmul", n)
 	}
@@ -115,13 +116,14 @@ func (o *Operations) add(name string, n work) {
 	o.byName[name] = n
 }
 
-// Total returns the total number.
+// Total returns the total number of operations.
 func (o *Operations) Total() float64 { return o.total.operations() }
 
-// Of returns the number of operations of a kernel that a [tensor.Profiler] names, and the fraction
-// of the ceilings that it reaches in the given time; zero if its work is not mostly arithmetic.
+// Of returns the number of operations of a kernel, named as in a [tensor.Profiler], and its rate in
+// the given time as a fraction of the ceilings. It returns 0 if the kernel's work is not mostly
+// arithmetic.
 func (o *Operations) Of(name string, seconds float64, c *Ceilings) (operations, fraction float64) {
-	if strings.HasPrefix(name, "matmul") { // there are several
+	if strings.HasPrefix(name, "matmul") { // several shaders have this prefix
 		name = "matmul"
 	}
 	w := o.byName[name]

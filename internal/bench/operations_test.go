@@ -11,13 +11,13 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// apart is a device with memory of its own, whose kernels are shaders.
+// apart is a device with its own memory, whose kernels have the names of shaders.
 type apart struct{ tensor.Device }
 
 func (apart) Budget() int64                        { return 0 }
 func (apart) Scratch(*tensor.Program) (int, error) { return 0, nil }
 
-// TestOperations compares with the operations by the formulas of the layers.
+// TestOperations checks the numbers of operations against the formulas of the layers.
 func TestOperations(t *testing.T) {
 	cfg := Layer{"sft", "sinusoid_hadamard", 64, TableLength, LayerShapes["usual"]}.config()
 	w := &Workload{Config: cfg, Settings: train.Settings{Batch: 3}, Length: 100, Device: cpu.New(1)}
@@ -39,7 +39,7 @@ func TestOperations(t *testing.T) {
 			t.Fatal(err)
 		}
 		if o.Total() != want {
-			t.Errorf("%s: %v operations, want %v", what, o.Total(), want)
+			t.Errorf("%s: got %v operations, want %v", what, o.Total(), want)
 		}
 		c := &Ceilings{FMA: 4, MaxAdd: 2}
 		times := 1.0
@@ -57,7 +57,7 @@ func TestOperations(t *testing.T) {
 			}
 		}
 		if n, part := o.Of("attention_backward_keys", 10, nil); (n > 0) != (what == Train) || part != 0 {
-			t.Errorf("%s: %v operations, %v of an unknown ceiling", what, n, part)
+			t.Errorf("%s: got %v operations and %v of an unknown ceiling", what, n, part)
 		}
 	}
 	const taps = 5 + 9
@@ -65,7 +65,7 @@ func TestOperations(t *testing.T) {
 	for what, want := range map[string]float64{Forward: linear + layers*2*pair + layers*2*tokens*d*taps,
 		Train: 3*linear + layers*7*pair + 3*layers*2*tokens*d*taps} {
 		if o, err := w.Operations(what); err != nil || o.Total() != want {
-			t.Errorf("%s with convolutions: %+v, want %v; error %v", what, o, want, err)
+			t.Errorf("%s with convolutions: got %+v, want %v; error %v", what, o, want, err)
 		} else {
 			once := float64(layers * 2 * tokens * d * taps)
 			for kernel, want := range map[string]float64{
@@ -75,7 +75,7 @@ func TestOperations(t *testing.T) {
 				"linear_backward":      map[string]float64{Train: 2 * linear}[what],
 			} {
 				if n, _ := o.Of(kernel, 1, nil); n != want {
-					t.Errorf("%s of %s: %v operations, want %v", kernel, what, n, want)
+					t.Errorf("%s of %s: got %v operations, want %v", kernel, what, n, want)
 				}
 			}
 		}
@@ -85,19 +85,19 @@ func TestOperations(t *testing.T) {
 	if o, err := on.Operations(Train); err != nil {
 		t.Error(err)
 	} else if n, _ := o.Of("matmul", 1, nil); n != 3*linear {
-		t.Errorf("%v operations of products beside convolutions, want %v", n, 3*linear)
+		t.Errorf("with convolutions: got %v operations of products, want %v", n, 3*linear)
 	}
 	cfg.Convolutions = nil
 	cfg.Score = "dot"
 	if o, err := w.Operations(Forward); err != nil || o.total.comparisons != 0 || o.Total() != linear+layers*2*pair {
-		t.Errorf("dot products: %+v, error %v", o, err)
+		t.Errorf("dot products: got %+v, error %v", o, err)
 	}
 }
 
-// TestProductRate checks that the rate of a product is based on its operations.
+// TestProductRate checks that the measured rate of a matrix product is plausible.
 func TestProductRate(t *testing.T) {
 	testenv.Long(t, "it multiplies large matrices")
 	if rate, err := ProductRate(t.Context(), cpu.New(2)); err != nil || rate < 1e8 {
-		t.Errorf("%v, error %v", rate, err)
+		t.Errorf("got rate %v, error %v", rate, err)
 	}
 }

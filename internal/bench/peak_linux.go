@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// resetPeak makes the Linux kernel reset the peak of resident memory; it reports whether that
-// succeeded.
+// resetPeak resets the peak of resident memory that the Linux kernel reports. It returns false if
+// this fails.
 func resetPeak() bool {
 	const forgetPeak = "5" // see proc_pid_clear_refs(5)
 	return os.WriteFile("/proc/self/clear_refs", []byte(forgetPeak), 0) == nil
 }
 
-// peakResident returns the peak of resident memory since then, in bytes.
+// peakResident returns the peak of resident memory since resetPeak, in bytes.
 func peakResident() (int64, bool) {
 	text, err := os.ReadFile("/proc/self/status")
 	if err != nil {

@@ -13,7 +13,7 @@ type DeviceResult struct {
 	Copy    float64 `json:"copy_bytes_per_s,omitempty"`
 	FMA     float64 `json:"fma_flop_per_s,omitempty"`           // in float32
 	Product float64 `json:"mixed_product_flop_per_s,omitempty"` // on cooperative matrices
-	Failure string  `json:"error,omitempty"`                    // why it was not measured
+	Failure string  `json:"error,omitempty"`                    // reason why it was not measured
 }
 
 // Row returns the device's row in a table.
@@ -45,7 +45,7 @@ func (l *DeviceResult) Row() []string {
 	return row
 }
 
-// Note returns the remarks that do not fit into the row.
+// Note returns remarks to print below the table.
 func (l *DeviceResult) Note() string {
 	switch {
 	case l.Missing != "":

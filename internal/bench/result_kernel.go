@@ -23,14 +23,14 @@ func (k *KernelMeasurement) Row() []string {
 	return []string{k.Kernel, k.Size, FormatSeconds(k.Seconds), rate, FormatPercent(k.Ceiling)}
 }
 
-// DescribeCeilings describes the ceilings that kernels are compared with.
+// DescribeCeilings returns a description of the ceilings for the table of kernels.
 func DescribeCeilings(c *Ceilings, threads int) string {
 	text := DescribeArithmetic(c)
 	if c == nil {
 		return text
 	}
 	for _, b := range c.Levels {
-		if b.Bytes == 0 { // a device's own memory, for any size
+		if b.Bytes == 0 { // a single bandwidth for any size, of a device's own memory
 			return text + fmt.Sprintf(", memory %s GB/s", FormatDigits(b.Copy/giga))
 		}
 		text += fmt.Sprintf("\n  %s a thread: read %s GB/s, copied %s GB/s", FormatBytes(int64(b.Bytes/threads)),
@@ -39,7 +39,7 @@ func DescribeCeilings(c *Ceilings, threads int) string {
 	return text
 }
 
-// DescribeArithmetic describes the arithmetic ceilings.
+// DescribeArithmetic returns a description of the arithmetic ceilings.
 func DescribeArithmetic(c *Ceilings) string {
 	if c == nil {
 		return "The device cannot measure its ceilings."

@@ -15,7 +15,7 @@ type ModelResult struct {
 	Length       int              `json:"length"`
 	Batch        int              `json:"batch"`
 	K            int              `json:"k"`
-	EdgesPerNode int              `json:"edges_per_node,omitempty"` // average, for a model of graphs
+	EdgesPerNode int              `json:"edges_per_node,omitempty"` // average, only for graphs
 	Threads      int              `json:"threads"`                  // CPU threads
 	Device       string           `json:"device"`
 	Precision    device.Precision `json:"precision"`
@@ -24,16 +24,16 @@ type ModelResult struct {
 	Operations   float64          `json:"operations_per_token"`
 	Ceiling      float64          `json:"ceiling_fraction,omitempty"`
 	PeakBytes    int64            `json:"peak_bytes,omitempty"`
-	Kernels      []KernelShare    `json:"kernels,omitempty"` // shares in a further run, with --profile
+	Kernels      []KernelShare    `json:"kernels,omitempty"` // shares of kernels in a further run, with --profile
 }
 
 // KernelShare is the time of one kernel in a profiled run.
 type KernelShare struct {
-	Kernel   string  `json:"kernel"` // for a GPU a shader, or a kind of clearing memory
+	Kernel   string  `json:"kernel"` // on a GPU the name of a shader or of a memory clear
 	Launches int     `json:"launches"`
 	Seconds  float64 `json:"seconds"`
 	Share    float64 `json:"share"` // fraction of the kernels' total time
-	// The rates of kernels that are mostly arithmetic.
+	// The rates are only set for kernels that are mostly arithmetic.
 	GFLOPS  float64 `json:"gflop_per_s,omitempty"`
 	Ceiling float64 `json:"ceiling_fraction,omitempty"`
 }
@@ -48,10 +48,11 @@ func (k *KernelShare) Row() []string {
 		rate, FormatPercent(k.Ceiling)}
 }
 
-// ProfileColumns are the headings of these rows.
+// ProfileColumns are the column headings for the rows of [KernelShare].
 var ProfileColumns = []string{"kernel", "launches", "time", "share", "rate", "of the ceiling"}
 
-// KernelShares returns the times of a profile, compared with the ceilings if they are known.
+// KernelShares returns the kernels of a profile with their shares, and compares their rates with
+// the ceilings if they are known.
 func KernelShares(times []tensor.KernelTime, operations *Operations, ceilings *Ceilings) []KernelShare {
 	total := 0.0
 	for _, t := range times {

@@ -11,7 +11,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor/conformance"
 )
 
-// TestDevice checks that unknown values have a dash, and every device has its note.
+// TestDevice checks that unknown values are shown as dashes, and that every device gets its note.
 func TestDevice(t *testing.T) {
 	var card DeviceResult
 	if err := json.Unmarshal([]byte(`{"device":"vulkan:1","name":"card","kind":"discrete","driver":"its 1.2","api":"1.3.1","memory_bytes":1073741824,
@@ -40,23 +40,23 @@ func TestDevice(t *testing.T) {
 	note("vulkan:1 cannot be used: it is old")
 	empty := DeviceResult{Info: device.Info{Device: "cpu"}}
 	if row := empty.Row(); !slices.Equal(row[1:], strings.Split("–––––––––", "")) || empty.Note() != "" {
-		t.Errorf("%q, %q", row, empty.Note())
+		t.Errorf("got row %q and note %q", row, empty.Note())
 	}
 }
 
-// TestCheck checks that failures are counted and named, up to a limit.
+// TestCheck checks that failures are counted, and that the first few are named.
 func TestCheck(t *testing.T) {
 	k := &conformance.Summary{Kernel: "add"}
 	k.Add(conformance.Result{Kernel: "add", Case: "add 1", Worst: 0.25})
 	k.Add(conformance.Result{Kernel: "add", Case: "add 2", Worst: 0.5})
 	if k.Verdict() != "pass" || k.Worst != 0.5 || k.Notes() != nil {
-		t.Errorf("%+v: %s, %q", k, k.Verdict(), k.Notes())
+		t.Errorf("%+v: got verdict %s and notes %q", k, k.Verdict(), k.Notes())
 	}
 	k.Add(conformance.Result{Kernel: "add", Case: "add 3", Errors: []error{errors.New("one"), errors.New("two")}})
 	k.Add(conformance.Result{Kernel: "add", Case: "add 4",
 		Errors: []error{errors.New("three"), errors.New("four"), errors.New("five")}})
 	want := []string{"add 3: one", "add 3: two", "add 4: three", "add: 2 more errors (--json shows them)"}
 	if k.Verdict() != "2 FAIL" || k.Cases != 4 || !slices.Equal(k.Notes(), want) {
-		t.Errorf("%+v: %s, %q", k, k.Verdict(), k.Notes())
+		t.Errorf("%+v: got verdict %s and notes %q, want 2 FAIL", k, k.Verdict(), k.Notes())
 	}
 }

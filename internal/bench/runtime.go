@@ -17,19 +17,19 @@ const (
 	TableBatch  = 4
 	TableLength = 1024
 	tableHidden = 256
-	// tableLayers is the number of measured layers, by which the time is divided. It includes the
-	// embedding and the head, whose effect is thereby halved.
+	// tableLayers is the number of layers in a measured stack. The measured time is divided by it,
+	// which halves the contribution of the embedding and the head.
 	tableLayers = 2
 )
 
-// LayerShape has the sizes of the table's layer that the paper does not state.
+// LayerShape holds the sizes of the table's layer that the paper does not state.
 type LayerShape struct {
 	Heads        int
 	Intermediate int // width of the MLP
 }
 
-// LayerShapes are the alternatives: usual is the one of the paper's table of costs, notebook that
-// of the authors' notebook, which measures in training mode, however.
+// LayerShapes are alternative shapes: "usual" is the shape in the paper's table of costs,
+// "notebook" is the shape in the authors' notebook (which measures in training mode).
 var LayerShapes = map[string]LayerShape{"usual": {16, 4 * tableHidden}, "notebook": {8, 8 * tableHidden}}
 
 // Layer is a row of the table.
@@ -41,7 +41,7 @@ type Layer struct {
 	LayerShape
 }
 
-// Layers lists the rows: the vanilla layer attends to every token.
+// Layers returns the rows of the table. The vanilla layer attends to every token.
 func Layers(shape LayerShape, length int) []Layer {
 	out := []Layer{{"vanilla", "none", length, length, shape}}
 	for _, relative := range []string{"none", "sinusoid_hadamard"} {
@@ -52,8 +52,8 @@ func Layers(shape LayerShape, length int) []Layer {
 	return out
 }
 
-// PaperSeconds returns the time in the paper's table; 0 if it has none. Its SFT has a relative
-// encoding, its transformer does not.
+// PaperSeconds returns the time in the paper's table; 0 if the table lacks it. The paper measured
+// SFT with a relative encoding and the transformer without.
 func (l Layer) PaperSeconds() float64 {
 	if l.Length != TableLength || l.Kind == "sft" && l.Relative == "none" {
 		return 0
@@ -64,7 +64,7 @@ func (l Layer) PaperSeconds() float64 {
 // String returns a description such as "sft, k 64, sinusoid_hadamard".
 func (l Layer) String() string { return fmt.Sprintf("%s, k %d, %s", l.Kind, l.K, l.Relative) }
 
-// config returns a model of such layers.
+// config returns the configuration of a stack of these layers.
 func (l Layer) config() *sft.Config {
 	c := &sft.Config{
 		ModelType: "sft",
@@ -89,7 +89,7 @@ func (l Layer) Prepare(device tensor.Device) (Run, error) {
 	return w.Prepare(Forward)
 }
 
-// LayerSeconds returns the time of one layer from runs of a stack of layers.
+// LayerSeconds returns the time of one layer, given a run of the stack of layers.
 func LayerSeconds(ctx context.Context, f Run) (float64, error) {
 	if err := f(ctx); err != nil {
 		return 0, err

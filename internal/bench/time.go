@@ -9,18 +9,18 @@ import (
 // Run performs the measured work once.
 type Run func(ctx context.Context) error
 
-// Spread is the median of several values, their minimum and their maximum.
+// Spread is the median, minimum and maximum of several values.
 type Spread struct{ Median, Min, Max float64 }
 
-// SpreadOf summarises at least one value.
+// SpreadOf returns the spread of values, of which there must be at least one.
 func SpreadOf(values []float64) Spread {
 	s := slices.Sorted(slices.Values(values))
 	n := len(s)
 	return Spread{Median: (s[(n-1)/2] + s[n/2]) / 2, Min: s[0], Max: s[n-1]}
 }
 
-// Seconds returns the median time of f: of reps runs, and of more while they take less than atLeast
-// in total. The caller must have warmed up.
+// Seconds returns the median time of f over at least reps runs. It continues until all runs
+// together take at least atLeast. The caller must have warmed up.
 func Seconds(ctx context.Context, f Run, reps int, atLeast time.Duration) (float64, error) {
 	var seconds []float64
 	for begin := time.Now(); len(seconds) < reps || time.Since(begin) < atLeast; {

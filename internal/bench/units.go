@@ -15,7 +15,8 @@ func FormatSeconds(seconds float64) string {
 	return FormatDigits(seconds/1e-6) + " µs"
 }
 
-// FormatDigits formats v with three significant digits, and every digit before the point.
+// FormatDigits formats v with three significant digits, or with all digits before the decimal point
+// if there are more.
 func FormatDigits(v float64) string {
 	switch {
 	case v >= 100:
@@ -26,7 +27,7 @@ func FormatDigits(v float64) string {
 	return fmt.Sprintf("%.2f", v)
 }
 
-// FormatRate formats v with three significant digits below 100 and as an integer from there on.
+// FormatRate formats v with three significant digits below 100, otherwise as an integer.
 func FormatRate(v float64) string {
 	if v < 100 {
 		return FormatDigits(v)
@@ -34,7 +35,7 @@ func FormatRate(v float64) string {
 	return fmt.Sprintf("%.0f", v)
 }
 
-// FormatPercent formats a fraction such as "12%". 0 stands for an unknown fraction and becomes a dash.
+// FormatPercent formats a fraction such as "12%". An unknown fraction, 0, becomes a dash.
 func FormatPercent(fraction float64) string {
 	if fraction == 0 {
 		return "–"

@@ -17,7 +17,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestConfigs checks that the kit's presets of the Long Range Arena are the published ones.
+// TestConfigs checks that the kit's presets of the Long Range Arena equal the published
+// configurations.
 func TestConfigs(t *testing.T) {
 	for name, want := range map[string]struct {
 		vocabulary, labels, layers        int
@@ -41,12 +42,12 @@ func TestConfigs(t *testing.T) {
 			c.FeedForward != want.inner ||
 			c.HiddenSize != 128 || c.NumHeads != 4 || c.IntermediateSize != 512 ||
 			c.NumSampledTokens != 256 || c.SinusoidDim != 128 {
-			t.Errorf("%s: %+v", name, c)
+			t.Errorf("%s: got %+v", name, c)
 		}
 	}
 }
 
-// kit runs run.sh of a directory and returns its output and exit status.
+// kit runs the run.sh of a directory and returns its output and exit status.
 func kit(t *testing.T, dir string, env []string, args ...string) (string, int) {
 	t.Helper()
 	c := command(t, dir, env, args...)
@@ -66,13 +67,13 @@ func command(t *testing.T, dir string, env []string, args ...string) *exec.Cmd {
 	return c
 }
 
-// TestPlan checks that the plan fits into nine minutes, with time to stop.
+// TestPlan checks that the planned parts fit into nine minutes, including the time to stop them.
 func TestPlan(t *testing.T) {
 	for _, args := range [][]string{{"--plan"}, {"--plan", "--quick"}} {
 		out, status := kit(t, ".", nil, args...)
 		lines := strings.Split(strings.TrimSpace(out), "\n")
 		if status != 0 || strings.Join(strings.Fields(lines[0]), " ") != "part planned at most" {
-			t.Fatalf("%d: %s", status, out)
+			t.Fatalf("got status %d and output %s", status, out)
 		}
 		sum, last := 0, 0
 		for _, line := range lines[1:] {
@@ -82,20 +83,20 @@ func TestPlan(t *testing.T) {
 				t.Fatalf("%q: %v", line, err)
 			}
 			if limit < planned {
-				t.Errorf("%q: planned for longer than it may take", line)
+				t.Errorf("%q: the planned time exceeds the limit", line)
 			}
 			sum += last
 			last = planned
 		}
 		if sum != last || sum > 525 {
-			t.Errorf("%v: %d seconds planned, the last line says %d", args, sum, last)
+			t.Errorf("%v: the parts add up to %d s, the last line states %d s, want at most 525", args, sum, last)
 		}
 	}
 }
 
-// fakeProgram replaces sftseq: one command fails and leaves a process behind, one dies in the
-// middle of a line, and if there is a file named hang, one hangs and ignores signals. It records
-// the processes that it left, and those that it finds alive.
+// fakeProgram replaces sftseq. One command fails and leaves a process behind, one dies in the
+// middle of a line, and one hangs and ignores signals if a file named hang exists. The program
+// records the processes that it leaves, and all processes that it finds alive.
 const fakeProgram = `#!/bin/sh
 kit=${0%/*}
 for pid in $(cat "$kit/hanging" 2>/dev/null); do
@@ -133,7 +134,7 @@ version*) printf 'sftseq 1.2\nand more\n' ;;
 esac
 `
 
-// fakePython replaces Python with PyTorch, whose compiler leaves a process behind.
+// fakePython replaces Python with PyTorch. Its compiler leaves a process behind.
 const fakePython = `#!/bin/sh
 case "$*" in
 -c*) echo PyTorch 9 ;;
@@ -144,7 +145,7 @@ case "$*" in
 esac
 `
 
-// fakeKit returns a kit with these programs.
+// fakeKit returns the directory of a kit with the fake programs.
 func fakeKit(t *testing.T) string {
 	t.Helper()
 	testenv.Long(t, "it waits for what hangs")
@@ -182,7 +183,7 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// nothingHangs checks that the processes of the fake program have ended.
+// nothingHangs checks that all processes of the fake program have ended.
 func nothingHangs(t *testing.T, dir string, want int) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(dir, "hanging*"))
@@ -194,17 +195,17 @@ func nothingHangs(t *testing.T, dir string, want int) {
 		pids = append(pids, strings.Fields(read(t, path))...)
 	}
 	if len(pids) != want {
-		t.Errorf("%d processes should have hung, want %d", len(pids), want)
+		t.Errorf("the program started %d hanging processes, want %d", len(pids), want)
 	}
 	for _, pid := range pids {
-		// An ended process may stay as a zombie if no process waits for it.
+		// An ended process remains as a zombie if no process waits for it.
 		if stat, err := os.ReadFile(filepath.Join("/proc", pid, "stat")); err == nil &&
 			!strings.Contains(string(stat), ") Z ") {
-			t.Errorf("still there: %s", stat)
+			t.Errorf("process still runs: %s", stat)
 		}
 	}
 	if text, err := os.ReadFile(filepath.Join(dir, "together")); err == nil {
-		t.Errorf("not alone: %s", text)
+		t.Errorf("two commands ran concurrently: %s", text)
 	}
 }
 
@@ -215,8 +216,8 @@ type line struct {
 	Loss                                                                       float64
 }
 
-// resultsOf returns the lines of results.jsonl by part, the lines about the parts by name, and the
-// number of torn lines.
+// resultsOf returns the lines of results.jsonl by part, the outcome lines by part, and the number
+// of truncated lines.
 func resultsOf(t *testing.T, results string) (lines, parts map[string][]line, torn int) {
 	t.Helper()
 	lines, parts = map[string][]line{}, map[string][]line{}
@@ -236,8 +237,8 @@ func resultsOf(t *testing.T, results string) (lines, parts map[string][]line, to
 	return lines, parts, torn
 }
 
-// TestRun checks that failing parts are recorded, do not affect the results of others, and leave no
-// process behind. A single part can be repeated.
+// TestRun checks that failing parts are recorded, do not affect the results of other parts, and
+// leave no process behind. It must be possible to repeat a single part.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	dir := fakeKit(t)
@@ -246,14 +247,14 @@ func TestRun(t *testing.T) {
 	out, status := kit(t, dir, env)
 	if status != 1 || !strings.Contains(out, "a report of ") || !strings.Contains(out, "planned: incomplete\n") ||
 		!strings.Contains(out, "Not everything of sftseq succeeded") {
-		t.Errorf("%d: %s", status, out)
+		t.Errorf("got status %d and output %s", status, out)
 	}
 	nothingHangs(t, dir, 4)
 	lines, parts, torn := resultsOf(t, results)
 	for part, want := range map[string]int{"kit": 1, "python": 1, "devices": 1, "check": 1, "golden": 2, "loss": 2,
 		"listops": 2, "profile": 2, "presets": 8, "lengths": 4, "kernels": 2, "peer": 6, "peers": 4} {
 		if got := len(lines[part]); got != want {
-			t.Errorf("%s: %d lines, want %d", part, got, want)
+			t.Errorf("%s: got %d lines, want %d", part, got, want)
 		}
 	}
 	for part, want := range map[string]string{"info": "ok", "check": "ok", "golden": "incomplete", "loss": "ok",
@@ -264,14 +265,14 @@ func TestRun(t *testing.T) {
 		}
 	}
 	if t.Failed() || torn != 2 {
-		t.Fatalf("%s\n%+v\n%+v\n%d torn", out, lines, parts, torn)
+		t.Fatalf("got output %s\nlines %+v\nparts %+v\n%d truncated lines", out, lines, parts, torn)
 	}
 	if l := lines["golden"][0]; l.Status != 3 || l.Error != `Error: "no" \ luck` ||
 		!strings.HasPrefix(l.Command, "sftseq check --golden") {
 		t.Errorf("got %+v", l)
 	}
 	if lines["loss"][0].Loss != 2 || lines["kit"][0].Version != "sftseq 1.2" {
-		t.Errorf("%+v, %+v", lines["loss"], lines["kit"])
+		t.Errorf("got lines %+v and %+v", lines["loss"], lines["kit"])
 	}
 	if note := parts["lengths"][0].Note; !strings.Contains(note, "length 1048576 is skipped: too much") {
 		t.Errorf("got %q", note)
@@ -282,16 +283,16 @@ func TestRun(t *testing.T) {
 		}
 	}
 
-	// A program that does compute kernels.
+	// This program computes the kernels part.
 	write(t, filepath.Join(dir, "sftseq"), strings.Replace(fakeProgram, `printf '{"ceilings"'; exit 1`,
 		`echo '{"kernel":"gelu"}'`, 1))
 	if out, status := kit(t, dir, env, "--quick", "--part", "kernels"); status != 0 ||
 		!strings.Contains(out, "a report of ") {
-		t.Errorf("%d: %s", status, out)
+		t.Errorf("got status %d and output %s", status, out)
 	}
 	again, parts, torn := resultsOf(t, results)
 	if torn != 0 || len(again["kernels"]) != 2 || again["kernels"][0].Kernel != "gelu" {
-		t.Errorf("%d torn, %+v", torn, again["kernels"])
+		t.Errorf("got %d truncated lines and kernels %+v", torn, again["kernels"])
 	}
 	if p := parts["kernels"]; len(p) != 1 || p[0].Result != "ok" ||
 		!strings.HasPrefix(p[0].Note, "run alone on vulkan, 20") ||
@@ -301,7 +302,7 @@ func TestRun(t *testing.T) {
 	delete(lines, "kernels")
 	delete(again, "kernels")
 	if !reflect.DeepEqual(lines, again) || len(parts) != 12 {
-		t.Errorf("%+v\nand with a part repeated\n%+v\n%+v", lines, again, parts)
+		t.Errorf("got lines %+v\nafter repeating a part\n%+v\nparts %+v", lines, again, parts)
 	}
 	kit(t, dir, env, "--part", "info")
 	if lines, _, _ := resultsOf(t, results); len(lines["kit"]) != 1 || len(lines["devices"]) != 1 ||
@@ -318,20 +319,20 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// refused expects an error that leaves the results unchanged.
+// refused checks that run.sh prints an error and leaves the results unchanged.
 func refused(t *testing.T, dir, results, want string, wantStatus int, env []string, args ...string) {
 	t.Helper()
 	_, before := os.Stat(results)
 	out, status := kit(t, dir, env, args...)
 	if status != wantStatus || !strings.HasPrefix(out, "run.sh: ") || !strings.Contains(out, want) {
-		t.Errorf("%v %v: status %d: %s", args, env, status, out)
+		t.Errorf("%v %v: got status %d and output %s", args, env, status, out)
 	}
 	if _, after := os.Stat(results); (before == nil) != (after == nil) {
-		t.Errorf("%v %v made or removed the results", args, env)
+		t.Errorf("%v %v created or removed the results", args, env)
 	}
 }
 
-// TestArguments checks that invalid arguments are refused before anything is run or written.
+// TestArguments checks that run.sh refuses invalid arguments before it runs or writes anything.
 func TestArguments(t *testing.T) {
 	t.Parallel()
 	dir := fakeKit(t)
@@ -351,13 +352,13 @@ func TestArguments(t *testing.T) {
 		{2, "TIME=9", "TIME=9", nil},
 		{1, "no device nonsense", "DEVICE=nonsense", nil},
 		{1, "no device vulkan:3", "DEVICE=vulkan:3", []string{"--part", "check"}},
-		{1, "no device vulkan:1", "DEVICE=vulkan:1", nil}, // it exists, but cannot be used
+		{1, "no device vulkan:1", "DEVICE=vulkan:1", nil}, // the device exists, but cannot be used
 	} {
 		refused(t, dir, results, c.want, c.status, []string{"OUT=" + results, c.env}, c.args...)
 	}
 }
 
-// TestPyTorch checks that the presence of PyTorch is checked once and reported.
+// TestPyTorch checks that run.sh looks for PyTorch once and reports the result.
 func TestPyTorch(t *testing.T) {
 	t.Parallel()
 	dir := fakeKit(t)
@@ -369,7 +370,7 @@ func TestPyTorch(t *testing.T) {
 		for _, part := range []string{"info", "peers"} {
 			if out, status := kit(t, dir, []string{"OUT=" + results, "PYTHON=" + python}, "--quick",
 				"--part", part); status != 0 {
-				t.Errorf("%d: %s", status, out)
+				t.Errorf("got status %d and output %s", status, out)
 			}
 		}
 		lines, parts, _ = resultsOf(t, results)
@@ -382,17 +383,17 @@ func TestPyTorch(t *testing.T) {
 		t.Errorf("got %q, want %q", says, want)
 	}
 	if p := parts["peers"][0]; p.Result != "skipped" || !strings.HasSuffix(p.Note, says) || len(lines["peers"]) != 0 {
-		t.Errorf("%+v, %+v", p, lines["peers"])
+		t.Errorf("got part %+v and lines %+v", p, lines["peers"])
 	}
 
-	// A failure of PyTorch makes the part incomplete, which is not a failure of the kit.
+	// If PyTorch fails, the part is incomplete, but the kit does not fail.
 	says, lines, parts = run(`[ "$1" = -c ] && echo PyTorch 9 && exit; echo "OutOfMemoryError: too large" >&2; exit 1`)
 	if says != "PyTorch 9 of "+python {
 		t.Errorf("got %q", says)
 	}
 	if p := parts["peers"][0]; p.Result != "incomplete" || len(lines["peers"]) != 1 ||
 		lines["peers"][0].Error != "OutOfMemoryError: too large" {
-		t.Errorf("%+v, %+v", p, lines["peers"])
+		t.Errorf("got part %+v and lines %+v", p, lines["peers"])
 	}
 
 	if err := os.Remove(filepath.Join(dir, "sft_torch_gpu.py")); err != nil {
@@ -401,12 +402,12 @@ func TestPyTorch(t *testing.T) {
 	says, lines, parts = run("")
 	if p := parts["peers"][0]; p.Result != "skipped" || !strings.HasSuffix(p.Note, says) ||
 		!strings.Contains(says, "make bench-gpu-kit PEER=path/to/sft_torch_gpu.py") || len(lines["peers"]) != 0 {
-		t.Errorf("%q, %+v, %+v", says, p, lines["peers"])
+		t.Errorf("got version %q, part %+v, lines %+v", says, p, lines["peers"])
 	}
 }
 
-// TestHang checks that a part out of time is recorded, with its results so far, and all of its
-// processes have ended before anything else runs.
+// TestHang checks that a part which exceeds its time is recorded with its results so far, and that
+// all its processes have ended before another part runs.
 func TestHang(t *testing.T) {
 	t.Parallel()
 	dir := fakeKit(t)
@@ -415,7 +416,7 @@ func TestHang(t *testing.T) {
 	out, status := kit(t, dir, []string{"OUT=" + results, "TIME=10"}, "--part", "profile")
 	if status != 1 || !strings.Contains(out, "planned: out of time, run alone") ||
 		!strings.Contains(out, "a report of ") {
-		t.Errorf("%d: %s", status, out)
+		t.Errorf("got status %d and output %s", status, out)
 	}
 	nothingHangs(t, dir, 2)
 	lines, parts, _ := resultsOf(t, results)
@@ -430,7 +431,7 @@ func TestHang(t *testing.T) {
 	}
 }
 
-// TestInterrupted checks that running processes end with the script.
+// TestInterrupted checks that interrupting run.sh ends all its processes.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	dir := fakeKit(t)
@@ -445,7 +446,7 @@ func TestInterrupted(t *testing.T) {
 			break
 		}
 		if time.Now().After(deadline) {
-			t.Error("nothing hung")
+			t.Error("no process hangs after the deadline")
 			break
 		}
 	}
@@ -454,7 +455,7 @@ func TestInterrupted(t *testing.T) {
 	}
 	begin := time.Now()
 	if err := c.Wait(); err == nil || time.Since(begin) > 10*time.Second {
-		t.Errorf("%v after %v", err, time.Since(begin))
+		t.Errorf("got error %v after %v, want an error within 10 s", err, time.Since(begin))
 	}
 	nothingHangs(t, dir, 2)
 }

@@ -1,5 +1,5 @@
-// Gpukit is the program report of the GPU kit: it prints the results of run.sh as Markdown tables.
-// make bench-gpu-kit packs both; see docs/performance.md.
+// Gpukit is the report program of the GPU kit. It prints the results of run.sh as Markdown tables.
+// The target bench-gpu-kit of the Makefile packs both; see docs/performance.md.
 package main
 
 import (
@@ -22,7 +22,7 @@ func main() {
 	}
 }
 
-// report returns the report of a file of results.
+// report returns the report for a file of results.
 func report(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {

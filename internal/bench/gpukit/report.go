@@ -13,7 +13,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor/conformance"
 )
 
-// results are the lines of the GPU kit by part. Each line has the name of its part, and the output
+// results holds the lines of the GPU kit by part. Each line has the name of its part and the output
 // of the part's command.
 type results struct {
 	about    []kitAbout
@@ -24,18 +24,18 @@ type results struct {
 	profiles []bench.ModelResult
 	presets  []bench.ModelResult
 	lengths  []bench.ModelResult
-	torch    []torchResult // preset of ListOps
-	torches  []torchResult // other presets
+	torch    []torchResult // results for the preset of ListOps
+	torches  []torchResult // results for other presets
 	kernels  []bench.KernelMeasurement
 	ceilings []kitCeilings
 	losses   []kitLoss
 	parts    []kitPart
 	failures []kitFailure
 	lines    int // number of readable lines
-	torn     int // number of unreadable lines
+	torn     int // number of truncated lines
 }
 
-// kitAbout has the place and time of the run, and the versions of drivers and PyTorch.
+// kitAbout holds the system and time of the run, and the versions of drivers and PyTorch.
 type kitAbout struct {
 	Date    string `json:"date"`
 	Version string `json:"version"`
@@ -53,7 +53,7 @@ type torchResult struct {
 	Length       int     `json:"length"`
 	Type         string  `json:"dtype"`
 	Compiled     bool    `json:"compiled"`
-	Device       string  `json:"device"` // cpu, or a name
+	Device       string  `json:"device"` // cpu, or the name of a GPU
 	Version      string  `json:"torch"`
 	Seconds      float64 `json:"seconds"`
 	TokensPerSec float64 `json:"tokens_per_s"`
@@ -65,7 +65,7 @@ type kitCeilings struct {
 	Precision device.Precision `json:"precision"`
 }
 
-// kitLoss is the result of a training run: the mean loss over its last steps.
+// kitLoss is the result of a training run: the mean loss over the last steps.
 type kitLoss struct {
 	Precision device.Precision `json:"precision"`
 	Batch     int              `json:"batch"`
@@ -82,7 +82,7 @@ type kitPart struct {
 	Seconds int    `json:"seconds"`
 	Planned int    `json:"planned"`
 	Limit   int    `json:"limit"`
-	Note    string `json:"note"` // skipped parts, and why
+	Note    string `json:"note"` // skipped measurements, and the reason
 }
 
 // kitFailure is a failed command.
@@ -93,7 +93,7 @@ type kitFailure struct {
 	Error   string `json:"error"`
 }
 
-// read reads lines. It counts torn lines of interrupted runs.
+// read reads lines, and counts the truncated lines of interrupted runs.
 func (r *results) read(in io.Reader) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 1<<20)
@@ -138,7 +138,7 @@ func (r *results) line(line []byte) error {
 	return keep(line)
 }
 
-// to decodes a line and appends it to a list.
+// to returns a function that decodes a line and appends the result to a list.
 func to[T any](list *[]T) func(line []byte) error {
 	return func(line []byte) error {
 		var v T

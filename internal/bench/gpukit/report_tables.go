@@ -13,10 +13,10 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor/conformance"
 )
 
-// shownShare is the minimum fraction of a step for which a kernel's row is printed.
+// shownShare is the minimum fraction of a step's time for which the profile shows a kernel.
 const shownShare = 0.005
 
-// markdown returns the report.
+// markdown returns the report as Markdown.
 func (r *results) markdown() string {
 	p := &page{}
 	r.header(p)
@@ -36,7 +36,7 @@ func (r *results) markdown() string {
 	return p.String()
 }
 
-// header prints the origin of the figures.
+// header adds the origin of the figures.
 func (r *results) header(p *page) {
 	for _, a := range r.about {
 		switch {
@@ -81,7 +81,7 @@ func (r *results) devicesTable() *mdTable {
 	t := newMDTable("Devices", "device", "name", "kind", "driver", "API", "memory", "subgroup", "copy",
 		"float32 multiply-add", "mixed product")
 	for _, x := range r.devices {
-		if x.Device == "" { // the reason for its absence
+		if x.Device == "" { // the line has the reason instead of a device
 			continue
 		}
 		t.add(x.Row()...)
@@ -92,7 +92,7 @@ func (r *results) devicesTable() *mdTable {
 	return t
 }
 
-// checkTable returns a row for all kernels, and one for each failed kernel.
+// checkTable returns a table with a row for all kernels and a row for each failed kernel.
 func (r *results) checkTable() *mdTable {
 	t := newMDTable("Every kernel beside double precision", "kernel", "cases", "of the tolerance", "result")
 	all := conformance.Summary{Kernel: fmt.Sprintf("all %d", len(r.checks))}
@@ -130,7 +130,7 @@ func (r *results) goldenTable() *mdTable {
 	return t
 }
 
-// what names a kind of measurement.
+// what returns the name of a kind of measurement.
 func (x *torchResult) what() string {
 	if x.What == "infer" {
 		return bench.Forward
@@ -154,7 +154,7 @@ func (x *torchResult) program() string {
 	return text
 }
 
-// listOpsTable compares sftseq with PyTorch.
+// listOpsTable returns a table that compares sftseq with PyTorch on ListOps.
 func (r *results) listOpsTable() *mdTable {
 	t := newMDTable("The preset of ListOps", "what", "program", "precision", "tokens/s", "time", "memory",
 		"sftseq fp32 is", "sftseq mixed is")
@@ -190,7 +190,7 @@ func (x *torchResult) peak() string {
 	return bench.FormatBytes(int64(x.PeakGiB * giga))
 }
 
-// ratio returns how many times faster a is than b.
+// ratio returns the quotient of two rates, such as "2.00×"; a dash if a rate is missing.
 func ratio(a, b float64) string {
 	if a == 0 || b == 0 {
 		return "–"
@@ -198,12 +198,13 @@ func ratio(a, b float64) string {
 	return bench.FormatDigits(a/b) + "×"
 }
 
-// presetsTable has the five tasks, with PyTorch's best figure of the same task if it was measured.
+// presetsTable returns a table of the five tasks, with PyTorch's best result for the same task if
+// it was measured.
 func (r *results) presetsTable() *mdTable {
 	const none = "–"
 	type measurement struct{ task, what string }
 	best := map[measurement]torchResult{}
-	var tasks []measurement // tasks of PyTorch, in order
+	var tasks []measurement // tasks that PyTorch measured, in order
 	for _, x := range slices.Concat(r.torch, r.torches) {
 		of := measurement{x.Task, x.what()}
 		if x.Model != "sft" || x.TokensPerSec <= best[of].TokensPerSec {
@@ -249,7 +250,8 @@ func (r *results) lengthsTable() *mdTable {
 	return t
 }
 
-// profileTable has the kernels with a relevant share, and the others together.
+// profileTable returns a table of the kernels with a relevant share, and of all other kernels
+// together.
 func profileTable(m *bench.ModelResult) *mdTable {
 	t := newMDTable(fmt.Sprintf("Kernels of %s, %s", m.What, m.Precision), bench.ProfileColumns...)
 	rest := bench.KernelShare{}
@@ -305,7 +307,7 @@ func (r *results) lossTable() *mdTable {
 	return t
 }
 
-// page is a Markdown text.
+// page is a Markdown document.
 type page struct{ strings.Builder }
 
 func (p *page) line(format string, args ...any) { fmt.Fprintf(&p.Builder, format+"  \n", args...) }

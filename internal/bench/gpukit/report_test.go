@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// kitLines are results of each part, and a torn line.
+// kitLines has results of each part, and a truncated line.
 const kitLines = `{"part":"kit","date":"2030-01-02T03:04Z","version":"sftseq 1","system":"Linux","quick":true}
 {"part":"driver","says":"card, 123"}
 {"part":"devices","device":"vulkan:0","name":"card","kind":"discrete","mixed":true}
@@ -49,8 +49,7 @@ func reportOf(t *testing.T, lines string) string {
 	return text
 }
 
-// TestReport checks that the report has the content of the lines, and the number of unreadable
-// ones.
+// TestReport checks that the report has the content of all lines and the number of truncated lines.
 func TestReport(t *testing.T) {
 	spaces := regexp.MustCompile(" +")
 	out := spaces.ReplaceAllString(reportOf(t, kitLines), " ")
@@ -75,32 +74,32 @@ func TestReport(t *testing.T) {
 		"| mixed     | 16    | 1000  | 30.0    | 2.0100 over 100 steps | +0.50% |",
 	} {
 		if want = spaces.ReplaceAllString(want, " "); !strings.Contains(out, want) {
-			t.Errorf("no %q", want)
+			t.Errorf("the report lacks %q", want)
 		}
 	}
 	if t.Failed() {
 		t.Logf("%s", out)
 	}
-	// The lines of a single part are a report, too.
+	// The lines of a single part also give a report.
 	for line := range strings.Lines(kitLines) {
 		if strings.Contains(line, "abacus") || strings.Contains(line, "unavailable") ||
 			!strings.HasSuffix(line, "}\n") {
 			continue
 		}
 		if few := reportOf(t, line); few == "" {
-			t.Errorf("no report of %s", line)
+			t.Errorf("got an empty report for %s", line)
 		}
 	}
 }
 
-// TestReportErrors checks that a file that is absent or has no results is an error.
+// TestReportErrors checks the errors for a missing file and for a file without results.
 func TestReportErrors(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "results.jsonl")
 	if _, err := report(path); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("absent: %v", err)
+		t.Errorf("missing file: got error %v", err)
 	}
 	write(t, path, "{}\n")
 	if _, err := report(path); err == nil || !strings.Contains(err.Error(), "expected results of the GPU kit, found none") {
-		t.Errorf("empty: %v", err)
+		t.Errorf("empty file: got error %v", err)
 	}
 }
