@@ -16,7 +16,8 @@ type file struct {
 	mode    fs.FileMode
 }
 
-// tarred returns a compressed tar archive of files without an owner, all of one time.
+// tarred returns a compressed tar archive of files without an owner, with the same time for all
+// files.
 func tarred(files []file, at time.Time) ([]byte, error) {
 	var out bytes.Buffer
 	compressed, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
@@ -41,7 +42,7 @@ func tarred(files []file, at time.Time) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// zipped returns a zip archive of files, all of one time.
+// zipped returns a zip archive of files, with the same time for all files.
 func zipped(files []file, at time.Time) ([]byte, error) {
 	var out bytes.Buffer
 	archive := zip.NewWriter(&out)

@@ -13,15 +13,15 @@ import (
 
 const root = "../.."
 
-// checkout copies the working tree to a folder as the only commit of a repository. The same tree
-// gives the same commit.
+// checkout copies the working tree to a folder as the only commit of a repository. Equal trees give
+// equal commits.
 func checkout(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name := range strings.SplitSeq(command(t, root, "git", "ls-files", "-z", "--cached", "--others",
 		"--exclude-standard"), "\x00") {
 		info, err := os.Lstat(filepath.Join(root, name))
-		if name == "" || err != nil || !info.Mode().IsRegular() { // links are the developer's own
+		if name == "" || err != nil || !info.Mode().IsRegular() { // links belong to the developer
 			continue
 		}
 		text := must.Get(os.ReadFile(filepath.Join(root, name)))(t)
@@ -35,7 +35,7 @@ func checkout(t *testing.T) string {
 	return dir
 }
 
-// command runs a command in a folder and returns what it prints.
+// command runs a command in a folder and returns its standard output.
 func command(t *testing.T, dir, name string, args ...string) string {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), name, args...)

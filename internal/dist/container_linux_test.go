@@ -15,20 +15,20 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// The base images of the Dockerfile. Images of a registry are built here, from Debian's packages
-// and this machine's Go.
+// Base images of the Dockerfile. The test builds them from Debian's packages and this machine's Go
+// instead of pulling them from a registry.
 const (
 	debianImage = "debian:trixie-slim"
 	goImage     = "golang:%s-trixie"
 )
 
-// compilerImage is the image with Go, except for Go itself, which is mounted.
+// compilerImage is the Dockerfile of the image for the compiler. Go itself is mounted.
 const compilerImage = `FROM ` + debianImage + `
 RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates gcc git libc6-dev
 ENV GOPATH=/go GOCACHE=/go/cache GOTOOLCHAIN=local PATH=/go/bin:/usr/local/go/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 `
 
-// TestDockerfile lets Buildah build both images, and runs the programs in them.
+// TestDockerfile builds both images with Buildah and runs the programs in them.
 func TestDockerfile(t *testing.T) {
 	needSwitch(t)
 	testenv.NeedPrograms(t, "buildah", "mmdebstrap")
@@ -63,7 +63,7 @@ func TestDockerfile(t *testing.T) {
 	if !strings.Contains(out, revision+"\n") || !strings.Contains(out, "without Vulkan") {
 		t.Errorf("expected the commit %s, unmodified, and no Vulkan, found\n%s", revision, out)
 	}
-	b.run(t, cpu, "data", "generate", "listops", "--out", "listops", "--train", "3", "--val", "1", "--test", "1", "--no-baselines") // in /data, as the user
+	b.run(t, cpu, "data", "generate", "listops", "--out", "listops", "--train", "3", "--val", "1", "--test", "1", "--no-baselines") // runs in /data, as the image's user
 
 	b.build(t, dir, "sftseq:vulkan", append(mounts, "--target", "vulkan")...)
 	vulkan := b.container(t, "sftseq:vulkan")
@@ -80,11 +80,11 @@ func goVariable(t *testing.T, name string) string {
 	return strings.TrimSpace(command(t, root, "go", "env", name))
 }
 
-// builder is Buildah with separate image storage.
+// builder runs Buildah with separate image storage.
 type builder struct{ flags []string }
 
 func newBuilder(t *testing.T) *builder {
-	dir, err := os.MkdirTemp("", "images") // the names of t.TempDir are too long for Buildah's lock
+	dir, err := os.MkdirTemp("", "images") // the paths of t.TempDir are too long for Buildah's lock
 	must.Succeed(t, err)
 	b := &builder{[]string{"--root", dir + "/images", "--runroot", dir + "/run", "--storage-driver", "overlay"}}
 	t.Cleanup(func() {
@@ -92,7 +92,7 @@ func newBuilder(t *testing.T) *builder {
 			append(slices.Clip(b.flags), "rm", "--all")...).CombinedOutput(); err != nil {
 			t.Errorf("%v\n%s", err, out)
 		}
-		// The driver may have mounted its folder on itself; otherwise there is nothing to undo.
+		// The driver may have mounted its folder on itself. An error means that nothing is mounted.
 		exec.Command("umount", "--recursive", dir+"/images/overlay").Run()
 		must.Check(t, os.RemoveAll(dir))
 	})
@@ -104,7 +104,7 @@ func (b *builder) buildah(t *testing.T, args ...string) string {
 	return strings.TrimSpace(command(t, root, "buildah", append(slices.Clip(b.flags), args...)...))
 }
 
-// base builds the image of Debian with the essential packages and apt.
+// base builds the Debian image with the essential packages and apt.
 func (b *builder) base(t *testing.T) {
 	archive := filepath.Join(t.TempDir(), "debian.tar")
 	suite := strings.TrimSuffix(strings.TrimPrefix(debianImage, "debian:"), "-slim")
@@ -124,12 +124,12 @@ func (b *builder) build(t *testing.T, dir, name string, more ...string) {
 		name}, more, []string{dir})...)
 }
 
-// container creates a container of an image.
+// container creates a container from an image and returns its id.
 func (b *builder) container(t *testing.T, image string) string {
 	return b.buildah(t, "from", "--pull-never", "localhost/"+image)
 }
 
-// run runs the entry point of the image, as its user and in its folder.
+// run runs the image's entry point, as its user and in its folder, and returns the output.
 func (b *builder) run(t *testing.T, container string, args ...string) string {
 	t.Helper()
 	entry := strings.Trim(b.buildah(t, "inspect", "--format", "{{.OCIv1.Config.Entrypoint}}", container), "[]")

@@ -44,8 +44,8 @@ func TestParseTarget(t *testing.T) {
 	}
 }
 
-// TestEnvironment: no setting of a user changes the compiled code, neither a variable nor a default
-// that go env -w has written.
+// TestEnvironment checks that user settings do not change the compiled code: neither environment
+// variables nor defaults written by go env -w.
 func TestEnvironment(t *testing.T) {
 	defaults := filepath.Join(t.TempDir(), "env")
 	must.Succeed(t, os.WriteFile(defaults, []byte("GOFLAGS=-tags=other\nCGO_CFLAGS=-O0\nGOEXPERIMENT=synctest\n"),
@@ -56,7 +56,7 @@ func TestEnvironment(t *testing.T) {
 	out, err := target{system: "linux", arch: "amd64"}.goCommand(t.Context(), t.TempDir(),
 		append([]string{"env"}, names...)...)
 	if want := "\n-O2 -g\n\nv1\n"; err != nil || string(out) != want { // -O2 -g is Go's default
-		t.Errorf("%q, %v, expected %q", out, err, want)
+		t.Errorf("got %q, error %v, want %q", out, err, want)
 	}
 }
 
@@ -68,7 +68,8 @@ func needSwitch(t *testing.T) {
 	}
 }
 
-// TestArchives builds for this machine, twice and in two folders, and for Windows.
+// TestArchives builds archives for this machine, in two folders, and for Windows. It checks their
+// contents and that archives of the same target are equal.
 func TestArchives(t *testing.T) {
 	needSwitch(t)
 	here := host()
@@ -108,7 +109,7 @@ func TestArchives(t *testing.T) {
 		checkInstallation(t, a.out, info.Version)
 	}
 
-	// Versions of a tagged commit, and of a tree that differs from it.
+	// versions of a tagged commit and of a modified tree
 	command(t, b.root, "git", "tag", "v1.2.3")
 	expectVersion(t, b, "v1.2.3")
 	must.Succeed(t, os.WriteFile(filepath.Join(b.root, "README.md"), nil, 0o666))
@@ -139,8 +140,7 @@ var (
 	unitBlock  = regexp.MustCompile("(?ms)^```ini\n(.*?)^```$")
 )
 
-// TestUnit: systemd only reports about the unit of docs/install.md that the program is not
-// installed here.
+// TestUnit checks the systemd unit in docs/install.md with systemd-analyze verify.
 func TestUnit(t *testing.T) {
 	testenv.NeedPrograms(t, "systemd-analyze")
 	blocks := unitBlock.FindAllSubmatch(read(t, filepath.Join(root, "docs/install.md")), -1)
@@ -163,7 +163,7 @@ func expectVersion(t *testing.T, r release, want string) {
 	}
 }
 
-// TestNoCommit: files without a commit cannot be released.
+// TestNoCommit checks that a tree without a commit cannot be released.
 func TestNoCommit(t *testing.T) {
 	testenv.Long(t, "runs the Go compiler")
 	dir := t.TempDir()
@@ -178,7 +178,7 @@ func TestNoCommit(t *testing.T) {
 	}
 }
 
-// checkArchive checks the files of an archive, and returns the program.
+// checkArchive checks the files of an archive and returns the program.
 func checkArchive(t *testing.T, files map[string][]byte, of target) []byte {
 	t.Helper()
 	program := of.executable("sftseq")
@@ -206,7 +206,7 @@ func checkArchive(t *testing.T, files map[string][]byte, of target) []byte {
 
 var committed = time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// untar and unzip return the files of an archive by their names in its folder, and check their
+// untar and unzip return the files of an archive by name, without the top-level folder. They check
 // modes, times and order.
 func untar(t *testing.T, archive []byte) map[string][]byte {
 	compressed := must.Get(gzip.NewReader(bytes.NewReader(archive)))(t)

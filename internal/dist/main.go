@@ -4,8 +4,8 @@
 //
 // The same commit and the same Go version give the same bytes, for any path and user. An archive
 // contains the program, its manual page and completions, README.md, and the licences of the program
-// and of all code linked into it. A target linux/ARCH/vulkan is built with cgo, by the C compiler
-// and for the C library of this machine; the others need neither, and have no Vulkan.
+// and of all code linked into it. A target linux/ARCH/vulkan is built with cgo, using this
+// machine's C compiler and C library. All other targets are built without cgo and have no Vulkan.
 package main
 
 import (

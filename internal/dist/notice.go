@@ -31,8 +31,9 @@ type linked struct {
 	}
 }
 
-// notice returns the licences of Go and of every module that is linked into the program, including
-// those of files that a module has copied from elsewhere. A text that several share appears once.
+// notice returns the licences of Go and of every module linked into the program. They include the
+// licences of code that a module has copied from other projects. A text that several modules share
+// appears once.
 func (r *release) notice(ctx context.Context, t target) ([]byte, error) {
 	list, err := t.goCommand(ctx, r.root, "list", "-deps", "-json=Dir,Standard,Module", "./cmd/sftseq")
 	if err != nil {
@@ -42,7 +43,7 @@ func (r *release) notice(ctx context.Context, t target) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	of := map[string][]string{} // files of modules by text
+	of := map[string][]string{} // names of licence files by text
 	if err := addLicences(of, "Go", strings.TrimSpace(string(goroot))); err != nil {
 		return nil, err
 	}
@@ -57,7 +58,7 @@ func (r *release) notice(ctx context.Context, t target) ([]byte, error) {
 		if p.Standard || p.Module == nil || p.Module.Main {
 			continue
 		}
-		// The folders from the package's up to the module's.
+		// the package's folder and its parents up to the module's folder
 		for dir := p.Dir; !seen[dir]; dir = filepath.Dir(dir) {
 			seen[dir] = true
 			name := p.Module.Path + " " + p.Module.Version
@@ -79,7 +80,7 @@ func (r *release) notice(ctx context.Context, t target) ([]byte, error) {
 	return noticeText(of), nil
 }
 
-// addLicences adds the licences of a module, which must have at least one.
+// addLicences adds the licences of a module. A module without a licence is an error.
 func addLicences(of map[string][]string, name, dir string) error {
 	if n, err := addFiles(of, name, dir, licenceFile); err != nil || n > 0 {
 		return err
@@ -92,7 +93,7 @@ func addLicences(of map[string][]string, name, dir string) error {
 	return nil
 }
 
-// addFiles adds the files of a folder with matching names, and counts them.
+// addFiles adds the files of a folder with matching names and returns their number.
 func addFiles(of map[string][]string, name, dir string, called *regexp.Regexp) (n int, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -102,7 +103,7 @@ func addFiles(of map[string][]string, name, dir string, called *regexp.Regexp) (
 		path := filepath.Join(dir, e.Name())
 		switch {
 		case !called.MatchString(e.Name()):
-		case e.IsDir(): // such as licenses/, with files of any name
+		case e.IsDir(): // folders such as licenses/, with files of any name
 			more, err := addFiles(of, name+", "+e.Name(), path, regexp.MustCompile(`.`))
 			if err != nil {
 				return 0, err
@@ -120,7 +121,7 @@ func addFiles(of map[string][]string, name, dir string, called *regexp.Regexp) (
 	return n, nil
 }
 
-// noticeText returns each text below the names of its files.
+// noticeText returns every text preceded by the names of its files.
 func noticeText(of map[string][]string) []byte {
 	for _, names := range of {
 		slices.Sort(names)

@@ -8,15 +8,16 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestNotice: the licences of the modules of every program appear once each, below their modules.
+// TestNotice checks that each licence of the linked modules appears once, after the names of its
+// modules.
 func TestNotice(t *testing.T) {
 	r := release{root: root}
 	for _, of := range []target{host(), {system: "windows", arch: "amd64"}} {
 		text := must.Get(r.notice(t.Context(), of))(t)
 		for _, want := range []string{
 			`(?m)^Go, LICENSE$`, `(?m)^github.com/apache/arrow/go/v15 v\S+, LICENSE.txt$`,
-			`(?m)^github.com/JohnCGriffin/overflow v\S+, README.md$`,              // has no other file for it
-			`(?m)^github.com/klauspost/compress v\S+, internal/snapref, LICENSE$`, // code copied into a module
+			`(?m)^github.com/JohnCGriffin/overflow v\S+, README.md$`,              // its only file with a licence
+			`(?m)^github.com/klauspost/compress v\S+, internal/snapref, LICENSE$`, // code copied into the module
 			`(?m)^codeberg.org/go-fonts/liberation v\S+, LICENSE-SIL$`,
 			"Copyright .c. 2017 John C. Griffin", "SIL OPEN FONT LICENSE",
 			"Redistribution and use in source and binary forms",
@@ -31,7 +32,7 @@ func TestNotice(t *testing.T) {
 	}
 }
 
-// TestNoLicence: a module without a licence is an error.
+// TestNoLicence checks that a module without a licence is an error.
 func TestNoLicence(t *testing.T) {
 	must.Fail(t, "x v1: ")(addLicences(map[string][]string{}, "x v1", t.TempDir()))
 }

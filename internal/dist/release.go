@@ -20,12 +20,12 @@ import (
 
 // release builds the archives of a commit.
 type release struct {
-	root    string // of the module
+	root    string // root directory of the module
 	out     string
-	scratch string // for temporary files
+	scratch string // directory for temporary files
 }
 
-// build writes the archives of targets, and their checksums last.
+// build writes the archives of the targets, and then their checksums.
 func (r *release) build(ctx context.Context, targets []target) error {
 	if err := os.MkdirAll(r.out, 0o777); err != nil {
 		return err
@@ -50,7 +50,7 @@ func (r *release) build(ctx context.Context, targets []target) error {
 	return atomicfile.WriteBytes(filepath.Join(r.out, "SHA256SUMS"), []byte(strings.Join(sums, "")))
 }
 
-// common returns the files that all archives contain, by their names there.
+// common returns the files that are in every archive, with their names in the archive.
 func (r *release) common(ctx context.Context) (map[string][]byte, error) {
 	program, _, err := r.program(ctx, host())
 	if err != nil {
@@ -79,7 +79,7 @@ func (r *release) common(ctx context.Context) (map[string][]byte, error) {
 	return files, nil
 }
 
-// archive returns the archive of a target, and its name.
+// archive returns the archive for a target and its file name.
 func (r *release) archive(ctx context.Context, t target, common map[string][]byte) (name string,
 	content []byte, err error) {
 	program, from, err := r.program(ctx, t)
@@ -114,8 +114,8 @@ type commit struct {
 	time    time.Time
 }
 
-// program builds the program for a target. Neither its path nor the presence of a C compiler
-// affects the result.
+// program builds the program for a target and returns its path and commit. The result does not
+// depend on the path of the checkout or on the presence of a C compiler.
 func (r *release) program(ctx context.Context, t target) (path string, from commit, err error) {
 	path = filepath.Join(r.scratch, t.executable("sftseq-"+t.suffix()))
 	if _, err := t.goCommand(ctx, r.root, "build", "-trimpath", "-buildvcs=true", "-ldflags=-s -w", "-o", path,

@@ -12,16 +12,16 @@ type Network struct {
 
 // ClusterFigures are times measured on one machine, in seconds.
 type ClusterFigures struct {
-	Alone    float64 `json:"seconds_per_token_alone"`    // seconds of a micro-batch that has the device to itself
-	Together float64 `json:"seconds_per_token_together"` // seconds while the device runs as many micro-batches as it has slots
+	Alone    float64 `json:"seconds_per_token_alone"`    // seconds per token of a single running micro-batch
+	Together float64 `json:"seconds_per_token_together"` // the same with a micro-batch in every slot
 	Update   float64 `json:"seconds_per_update"`
-	Copy     float64 `json:"seconds_per_word_copied"` // between the device and a new buffer, in either direction
+	Copy     float64 `json:"seconds_per_word_copied"` // between the device and a new host buffer, in either direction
 	Add      float64 `json:"seconds_per_word_added"`
 }
 
 // ClusterBatch is the batch of a step and the size of the model.
 type ClusterBatch struct {
-	MicroBatches []int // tokens of each
+	MicroBatches []int // tokens of each micro-batch
 	Parameters   int
 	Results      int // words of the losses and logits of all examples
 }
@@ -47,11 +47,11 @@ type ClusterStep struct {
 //
 //	compute = max(alone · tokens of its largest micro-batch, together · tokens of all of them)
 //
-// where alone is the seconds a token of one micro-batch that has the machine to itself, and
-// together that of as many as the device's slots. The update is that of AdamW, which every rank makes
-// of all weights. One process has no exchange. That of W > 1 ranks, with P parameters, F sums
-// that a rank brings ([Frontier]), ΣF of all ranks, a latency α and a bandwidth β in
-// bytes a second, adds up
+// where alone is the time per token of a micro-batch that has the machine to itself, and together
+// the time per token of concurrent micro-batches in all slots of the device. The update is that of
+// AdamW, which every rank computes for all weights. A single process has no exchange. For W > 1
+// ranks, P parameters, F sums per rank ([Frontier]), ΣF of all ranks, a latency α and a bandwidth β
+// in bytes per second, the exchange takes
 //
 //	a small gather      ⌈log₂ W⌉·α
 //	an all-to-all       (W−1)·α + 4·P·F·(W−1)/W / β
@@ -59,18 +59,17 @@ type ClusterStep struct {
 //	copies on the host  copy · (F·P + ΣF·P/W + P/W + P)
 //	sums on the host    add · (ΣF − 1)·P/W
 //
-// R are the words of the results that follow the shares: the loss and the logits of each
-// example. The all-to-all takes as long as the rank with the largest F sends: none receives more.
-// These are the costs of pairwise exchange and of a ring, in which the messages of a rank follow
-// one another, and of a gather of short messages by doubling (Thakur, Rabenseifner and Gropp,
-// Optimization of Collective Communication Operations in MPICH, 2005). A library that sends all
-// messages concurrently waits less for latency.
+// R is the number of words of the results after the shares: the loss and the logits of each
+// example. The all-to-all takes the time of the rank with the largest F to send; no rank receives
+// more. These are the costs of pairwise exchange and of a ring, in which a rank sends its messages
+// one after another, and of a gather of short messages by doubling (Thakur, Rabenseifner and Gropp,
+// Optimization of Collective Communication Operations in MPICH, 2005). A library that sends
+// messages concurrently has less latency.
 //
-// Not modelled are: ranks that share a machine; ranks, links or steps of unequal speed, so that
-// nobody waits for a slow one; networks in which the ranks together have less bandwidth than
-// each alone; copies that MPI makes, and whether its thread shares a core with the work;
-// reading data, evaluations and checkpoints; the hash of the weights every 100 steps; batches of
-// mixed lengths.
+// The model ignores: ranks that share a machine; waiting for slower ranks, links or steps; networks
+// with less total bandwidth than the sum of their links; copies made by MPI, and its thread sharing
+// a core with the computation; reading data, evaluations and checkpoints; the hash of the weights
+// every 100 steps; batches of mixed lengths.
 func PredictSteps(b ClusterBatch, f ClusterFigures, n Network, ranks []int) []ClusterStep {
 	alone, _ := step(b, f, n, 1)
 	var out []ClusterStep
@@ -83,7 +82,7 @@ func PredictSteps(b ClusterBatch, f ClusterFigures, n Network, ranks []int) []Cl
 	return out
 }
 
-// step predicts a step, and the part of its seconds that the exchange takes.
+// step predicts a step and returns the time of its exchange in seconds.
 func step(b ClusterBatch, f ClusterFigures, n Network, ranks int) (s ClusterStep, exchange float64) {
 	s.Ranks = ranks
 	cuts := Deal(b.MicroBatches, ranks)
@@ -106,7 +105,7 @@ func step(b ClusterBatch, f ClusterFigures, n Network, ranks int) (s ClusterStep
 	return s, exchange
 }
 
-// compute returns the time of a rank for its micro-batches.
+// compute returns the time in seconds that a rank needs for its micro-batches.
 func (f ClusterFigures) compute(tokens []int) float64 {
 	largest, total := 0, 0
 	for _, n := range tokens {
@@ -118,7 +117,7 @@ func (f ClusterFigures) compute(tokens []int) float64 {
 const wordBytes = 4
 
 // transfer returns the time of the three collectives, and the bytes sent by the rank that sends
-// most. The argument sums has the number of sums of each rank.
+// most. sums is the number of sums per rank.
 func transfer(b ClusterBatch, n Network, sums []int) (seconds, sent float64) {
 	ranks, moved := len(sums), 0
 	for r, own := range sums {
@@ -131,8 +130,8 @@ func transfer(b ClusterBatch, n Network, sums []int) (seconds, sent float64) {
 	return messages*n.Latency + sent/n.Bandwidth, sent
 }
 
-// host returns the time for copying messages between the device and the host, and for completing
-// the tree for one rank's share of the words.
+// host returns the time for copying messages between the device and the host, and for adding up one
+// rank's share of the words.
 func (f ClusterFigures) host(parameters int, sums []int, total int) float64 {
 	p, most := float64(parameters), 0
 	for _, n := range sums {

@@ -14,22 +14,22 @@ func batchOf(microBatches, tokens, parameters, results int) ClusterBatch {
 
 func near(got, want float64) bool { return math.Abs(got-want) <= 1e-9*max(math.Abs(want), 1e-6) }
 
-// TestOneRank: one rank exchanges nothing, for any network.
+// TestOneRank checks that one rank exchanges nothing, for any network.
 func TestOneRank(t *testing.T) {
 	f := ClusterFigures{Alone: 2e-6, Together: 1e-6, Update: 0.5, Copy: 1, Add: 1}
 	s := PredictSteps(batchOf(8, 5000, 1000, 10), f, Network{Bandwidth: 1, Latency: 1}, []int{1})[0]
 	if s.Busy != 1 || s.SentBytes != 0 || s.Exchange != 0 || s.Efficiency != 1 || !near(s.Seconds, 8*5000*1e-6+0.5) {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v, want one busy rank without exchange", s)
 	}
-	// A single micro-batch runs alone.
+	// A single micro-batch has the device to itself.
 	if s = PredictSteps(batchOf(1, 5000, 1000, 10), f, Network{Bandwidth: 1},
 		[]int{1})[0]; !near(s.Seconds, 5000*2e-6+0.5) {
-		t.Errorf("%+v", s)
+		t.Errorf("one micro-batch: got %+v", s)
 	}
 }
 
-// TestFreeExchange: with a network and a host that take no time, a step takes the time of the rank
-// with most tokens.
+// TestFreeExchange checks that with an infinitely fast network and host, a step takes the time of
+// the rank with most tokens.
 func TestFreeExchange(t *testing.T) {
 	f := ClusterFigures{Alone: 1e-6, Together: 1e-6, Update: 0.001}
 	free := Network{Bandwidth: math.Inf(1)}
@@ -39,7 +39,7 @@ func TestFreeExchange(t *testing.T) {
 		want := float64(c.most)*4096*1e-6 + 0.001
 		if efficiency := (float64(c.microBatches)*4096*1e-6 + 0.001) / want / float64(c.ranks); s.Busy != c.busy ||
 			!near(s.Seconds, want) || s.Exchange != 0 || !near(s.Efficiency, efficiency) {
-			t.Errorf("%+v: %+v, want %v seconds", c, s, want)
+			t.Errorf("%+v: got %+v, want %v seconds", c, s, want)
 		}
 	}
 }
@@ -60,42 +60,42 @@ func TestPredictedExchange(t *testing.T) {
 	} {
 		s := PredictSteps(b, c.figures, c.network, []int{4})[0]
 		if !near(s.Seconds, c.want) || s.Exchange != 1 || !near(s.SentBytes, 4*p*3./4+4*(p+results)*3./4) {
-			t.Errorf("%s: %+v, want %v seconds", name, s, c.want)
+			t.Errorf("%s: got %+v, want %v seconds", name, s, c.want)
 		}
 	}
 	f := ClusterFigures{Alone: 1, Together: 1}
 	s := PredictSteps(b, f, Network{Bandwidth: 100}, []int{4})[0]
 	if exchange := (4*p*3./4 + 4*(p+results)*3./4) / 100; !near(s.Exchange, exchange/(4096+exchange)) {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v, want another fraction of exchange", s)
 	}
 }
 
-// TestFrontiersAreSent: a rank whose micro-batches make several sums sends all of them.
+// TestFrontiersAreSent checks that a rank sends all sums of its frontier.
 func TestFrontiersAreSent(t *testing.T) {
-	// Three micro-batches on two ranks: one rank has two leaves, which may be siblings or not, and
-	// the other has one. Nodes 0+1 and 2 are one sum each.
+	// Three micro-batches on two ranks: one rank has two leaves, which may or may not be siblings,
+	// and the other rank one. Nodes 0+1 and 2 are one sum each.
 	b := batchOf(3, 4096, 1000, 0)
-	b.MicroBatches[0] = 3 * 4096 // so that 1 and 2, which are not siblings, are on one rank
+	b.MicroBatches[0] = 3 * 4096 // places 1 and 2, which are not siblings, on one rank
 	s := PredictSteps(b, ClusterFigures{}, Network{Bandwidth: 1}, []int{2})[0]
 	if want := 4. * (2*500 + 500); !near(s.SentBytes, want) || !near(s.Seconds, want) {
-		t.Errorf("%+v, want %v bytes", s, want)
+		t.Errorf("got %+v, want %v bytes", s, want)
 	}
-	// A rank without micro-batches sends no sums, but waits for the messages that it receives.
+	// A rank without micro-batches sends no sums, but waits for the received messages.
 	s = PredictSteps(batchOf(1, 4096, 1000, 0), ClusterFigures{}, Network{Bandwidth: 1}, []int{2})[0]
 	if want := 4. * (500 + 500); s.Busy != 1 || !near(s.Seconds, want) {
-		t.Errorf("%+v, want %v", s, want)
+		t.Errorf("got %+v, want %v seconds", s, want)
 	}
 }
 
-// TestEfficiencyFalls: more ranks never have a higher efficiency, and no step is faster than its
-// largest micro-batch plus the update.
+// TestEfficiencyFalls checks that efficiency falls with the number of ranks, and that a step takes
+// at least the time of its largest micro-batch plus the update.
 func TestEfficiencyFalls(t *testing.T) {
 	f := ClusterFigures{Alone: 2e-6, Together: 1e-6, Update: 0.01, Copy: 1e-9, Add: 1e-9}
 	steps := PredictSteps(batchOf(512, 4096, 1_000_000, 5000), f,
 		Network{Bandwidth: 1e9, Latency: 5e-5}, Doubling(1024))
 	for i, s := range steps {
 		if i > 0 && s.Efficiency >= steps[i-1].Efficiency || s.Seconds < 2e-6*4096+0.01 || s.Busy != min(s.Ranks, 512) {
-			t.Errorf("%+v after %+v", s, steps[max(0, i-1)])
+			t.Errorf("got %+v after %+v", s, steps[max(0, i-1)])
 		}
 	}
 }
@@ -103,7 +103,7 @@ func TestEfficiencyFalls(t *testing.T) {
 func TestDoubling(t *testing.T) {
 	for last, want := range map[int][]int{1: {1}, 2: {1, 2}, 6: {1, 2, 4, 6}, 8: {1, 2, 4, 8}} {
 		if got := Doubling(last); !slices.Equal(got, want) {
-			t.Errorf("up to %d: %v", last, got)
+			t.Errorf("Doubling(%d) = %v", last, got)
 		}
 	}
 }

@@ -17,8 +17,8 @@ type Communicator interface {
 	// AllGather sends the words of every rank to all ranks, in the order of ranks; counts has the
 	// number of words of each rank.
 	AllGather(send, receive []uint32, counts []int) error
-	// AllToAll sends the first sendCounts[0] words to rank 0, the next to rank 1, …, and receives
-	// such words from each.
+	// AllToAll sends the first sendCounts[0] words to rank 0, the next sendCounts[1] words to rank
+	// 1, and so on, and receives the words for this rank in the order of ranks.
 	AllToAll(send []uint32, sendCounts []int, receive []uint32, receiveCounts []int) error
 }
 
@@ -38,10 +38,9 @@ const (
 	failed
 )
 
-// Agree exchanges the states of all ranks. It returns nil if no rank has an error, otherwise the
-// same [*Error] on all of them. A rank with a cancelled context stops the others with an Error of
-// [context.Canceled]. Failures have priority, then lower ranks. Agree also returns each rank's
-// word.
+// Agree exchanges the states of all ranks. It returns each rank's word if no rank has an error,
+// otherwise the same [*Error] on all ranks. A rank with a cancelled context stops the others with
+// an Error of [context.Canceled]. Failures have priority over cancellation, then lower ranks.
 func Agree(c Communicator, err error, word uint64) ([]uint64, error) {
 	const header = 4
 	mine := [header]uint32{well, 0, uint32(word), uint32(word >> 32)}
@@ -108,8 +107,8 @@ func Broadcast(c Communicator, mine []byte, err error) ([]byte, error) {
 	return all[0], nil
 }
 
-// Compare returns an error, the same on all ranks, if a rank has other values than rank 0. The keys
-// are names for the user.
+// Compare returns the same error on all ranks if a rank's values differ from those of rank 0. The
+// keys are names for the user.
 func Compare(c Communicator, mine map[string]string, err error) error {
 	text, _ := json.Marshal(mine) // a map of strings always marshals
 	all, err := Gather(c, text, err)
@@ -135,7 +134,7 @@ func Compare(c Communicator, mine map[string]string, err error) error {
 	return nil
 }
 
-// gather is Gather for lengths that all ranks know.
+// gather is like Gather, for lengths that all ranks know.
 func gather(c Communicator, mine []byte, lengths []int) ([][]byte, error) {
 	counts, total := make([]int, len(lengths)), 0
 	for r, n := range lengths {

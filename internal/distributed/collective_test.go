@@ -24,13 +24,13 @@ func each(ranks int, f func(c *distributed.Local) error) []error {
 	return errs
 }
 
-// TestAgree: all ranks return the same error: a failure before a cancellation, and that of the
-// lowest rank. The failed rank's own error keeps its type.
+// TestAgree checks that all ranks return the same error: a failure before a cancellation, and then
+// the lowest rank's error. The failed rank's own error keeps its type.
 func TestAgree(t *testing.T) {
 	mine := errors.New("no space left")
 	for name, c := range map[string]struct {
 		errs []error
-		rank int // -1: none
+		rank int // rank of the returned error; -1 means no error
 	}{
 		"well":             {[]error{nil, nil, nil}, -1},
 		"one":              {[]error{nil, mine, nil}, 1},
@@ -56,19 +56,20 @@ func TestAgree(t *testing.T) {
 			case c.rank < 0:
 				must.Check(t, err, name, "rank", rank)
 			case !errors.As(err, &known) || known.Rank != c.rank:
-				t.Errorf("%s, rank %d: %v, expected that of rank %d", name, rank, err, c.rank)
+				t.Errorf("%s, rank %d: got error %v, want the error of rank %d", name, rank, err, c.rank)
 			case errors.Is(c.errs[c.rank], context.Canceled) != errors.Is(err, context.Canceled):
-				t.Errorf("%s, rank %d: %v", name, rank, err)
+				t.Errorf("%s, rank %d: got error %v, which differs in context.Canceled", name, rank, err)
 			case !errors.Is(err, context.Canceled) && !strings.HasSuffix(err.Error(), "no space left"):
-				t.Errorf("%s, rank %d: %v", name, rank, err)
+				t.Errorf("%s, rank %d: got error %v, want no space left", name, rank, err)
 			case rank == c.rank && errors.Is(c.errs[rank], mine) && !errors.Is(err, mine):
-				t.Errorf("%s: the rank's own error is %v", name, err)
+				t.Errorf("%s: got error %v on the failed rank, want its own error", name, err)
 			}
 		}
 	}
 }
 
-// TestBytes: bytes of any length arrive, from all ranks and from rank 0 only.
+// TestBytes checks Gather and Broadcast for byte strings of several lengths, and the error of
+// Broadcast.
 func TestBytes(t *testing.T) {
 	texts := []string{"abc", "", strings.Repeat("x", 10007), "de"}
 	for rank, err := range each(len(texts), func(c *distributed.Local) error {
@@ -95,12 +96,12 @@ func TestBytes(t *testing.T) {
 		return err
 	}) {
 		if err == nil || err.Error() != "rank 0: no such file" {
-			t.Errorf("rank %d: %v", rank, err)
+			t.Errorf("rank %d: got error %v", rank, err)
 		}
 	}
 }
 
-// TestCompare: all ranks name the first rank with a different value, and the value.
+// TestCompare checks that all ranks name the first rank with a different value, and the value.
 func TestCompare(t *testing.T) {
 	for rank, err := range each(4, func(c *distributed.Local) error {
 		has := map[string]string{"kernels": "avx2", "step": "7"}
@@ -110,7 +111,7 @@ func TestCompare(t *testing.T) {
 		return distributed.Compare(c, has, nil)
 	}) {
 		if err == nil || err.Error() != "rank 2 differs from rank 0 in step: it has 2, rank 0 has 7" {
-			t.Errorf("rank %d: %v", rank, err)
+			t.Errorf("rank %d: got error %v", rank, err)
 		}
 	}
 	for rank, err := range each(3, func(c *distributed.Local) error {

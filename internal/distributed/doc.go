@@ -12,6 +12,6 @@
 //
 // # Errors
 //
-// All ranks make the same calls in the same order. A rank that fails passes its error to the next
-// [Agree], and every rank returns it. So no rank waits for one that has failed.
+// All ranks make the same calls in the same order. A failed rank passes its error to the next
+// [Agree], and every rank returns the error, so no rank waits for a failed rank.
 package distributed

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// localWorld is shared by its ranks: the message of each, and a barrier.
+// localWorld is the state shared by its ranks: the message of each rank, and a barrier.
 type localWorld struct {
 	size int
 
@@ -23,8 +23,7 @@ type localMessage struct {
 	counts []int
 }
 
-// Local is a rank that runs as a goroutine of this process, for tests of code that runs on several
-// ranks.
+// Local is a rank that runs as a goroutine of this process, for tests with several ranks.
 type Local struct {
 	*localWorld
 	rank int
@@ -47,8 +46,8 @@ func (c *Local) Rank() int { return c.rank }
 // Size returns the number of ranks.
 func (c *Local) Size() int { return c.size }
 
-// exchange passes the messages of all ranks to look, on every rank, and returns after all have
-// finished.
+// exchange passes the messages of all ranks to look, on every rank, and returns after look has
+// returned on all ranks.
 func (c *Local) exchange(m localMessage, look func(sent []localMessage) error) error {
 	c.mu.Lock()
 	c.sent[c.rank] = m

@@ -1,10 +1,11 @@
-// MPI connects processes that a launcher has started: mpirun of Open MPI or MPICH, Slurm's srun,
-// Kubernetes' MPIJob. The library is loaded at run time, so that one binary works with each of them and
-// without any.
+// MPI connects processes started by a launcher: mpirun of Open MPI or MPICH, Slurm's srun,
+// Kubernetes' MPIJob. The library is loaded at run time, so that one binary works with each library
+// and without MPI.
 //
-// Only words are moved, never added, because the order of MPI's own sums depends on the library and the
-// number of ranks. One thread makes all calls. Every second a non-blocking barrier runs on a communicator
-// of its own: if a rank has not joined it for [MPIOptions.Timeout], every later call fails.
+// MPI is used only to move words and never to add them, because the order of MPI's sums depends on the library
+// and the number of ranks. One thread makes all calls. Every second a non-blocking barrier runs on
+// a separate communicator: if a rank has not joined it for [MPIOptions.Timeout], every later call
+// fails.
 
 package distributed
 
@@ -23,15 +24,15 @@ const DefaultTimeout = time.Minute
 
 // MPIOptions are options of [JoinMPI].
 type MPIOptions struct {
-	Timeout time.Duration // after which a silent rank counts as lost; 0 means DefaultTimeout
+	Timeout time.Duration // time after which a silent rank counts as lost; 0 means DefaultTimeout
 }
 
 // mpiSizes are the environment variables in which launchers pass the number of processes: Open MPI,
 // MPICH and srun with PMI 2, srun with PMIx.
 var mpiSizes = []string{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}
 
-// Launched returns the number of processes that a launcher has started, including this one; 1
-// without a launcher.
+// Launched returns the number of processes that a launcher has started, including this process, or
+// 1 without a launcher.
 func Launched() int {
 	for _, name := range mpiSizes {
 		if name == "SLURM_STEP_NUM_TASKS" && os.Getenv("PMIX_RANK") == "" {
@@ -44,7 +45,7 @@ func Launched() int {
 	return 1
 }
 
-// LaunchedRank returns the rank that the launcher has assigned to this process; 0 without a
+// LaunchedRank returns the rank that the launcher has assigned to this process, or 0 without a
 // launcher.
 func LaunchedRank() int {
 	for _, name := range []string{"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"} {
@@ -67,12 +68,13 @@ func mpiLibraries() []string {
 	return append(append(open, mpich...), "libmpi.so")
 }
 
-// knownMPI are the beginnings of the version strings of libraries with the binary interface that
-// this package calls.
+// knownMPI are the prefixes of version strings of libraries whose binary interface this package
+// supports.
 var knownMPI = []string{"Open MPI v4.", "Open MPI v5.", "MPICH Version:",
 	"Intel(R) MPI Library", "MVAPICH", "CRAY MPICH"}
 
-// sizeError returns the error for a launcher whose processes do not find each other.
+// sizeError returns the error for a launcher and a library that disagree about the number of
+// processes.
 func sizeError(launched, size int, version string) error {
 	return fmt.Errorf("the launcher has started %d processes, but %s connects %d: expected the library of that launcher (%s names another; with srun, --mpi=pmix or --mpi=pmi2)", launched, version, size, MPIVariable)
 }

@@ -175,7 +175,7 @@ import (
 	"unsafe"
 )
 
-// World is all processes of a job, as a communicator.
+// World is the communicator of all processes of a job.
 type World struct {
 	rank, size int
 	version    string
@@ -185,7 +185,7 @@ type World struct {
 	broken     error // error of every later call
 }
 
-// JoinMPI joins the other processes. A process can have only one World.
+// JoinMPI connects this process with the others of its job. A process can have only one World.
 func JoinMPI(o MPIOptions) (*World, error) {
 	w := &World{timeout: o.Timeout, calls: make(chan func())}
 	if w.timeout == 0 {
@@ -229,7 +229,7 @@ func (w *World) open() error {
 	return nil
 }
 
-// loadMPI loads the library.
+// loadMPI loads the first of the candidate libraries that can be loaded.
 func loadMPI() error {
 	var errs []error
 	for _, name := range mpiLibraries() {
@@ -245,7 +245,7 @@ func loadMPI() error {
 		MPIVariable, errors.Join(errs...))
 }
 
-// serve makes the calls, and keeps the pulse running between them.
+// serve makes the queued calls and runs the pulse between them.
 func (w *World) serve() {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -264,7 +264,7 @@ func (w *World) serve() {
 	}
 }
 
-// state returns the error that broke the connection, nil while it works.
+// state returns the error that broke the connection, or nil.
 func (w *World) state() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -283,7 +283,7 @@ func (w *World) failure(call string, e C.int) error {
 	return fmt.Errorf("%s: %s", call, C.GoStringN(&text[0], n))
 }
 
-// check returns the error of a call, after which no further call is possible.
+// check returns the error of a call and marks the World as broken by it.
 func (w *World) check(call string, e C.int) error {
 	if e == 0 {
 		return nil
@@ -352,8 +352,8 @@ func (w *World) AllToAll(send []uint32, sendCounts []int, receive []uint32, rece
 	}, pointer(send), &n[0], &at[0], pointer(receive), &m[0], &to[0])
 }
 
-// Close leaves the job together with all other processes. A process whose connection is broken ends
-// alone: its launcher ends the others.
+// Close leaves the job together with all other processes. A process with a broken connection leaves
+// alone; its launcher ends the other processes.
 func (w *World) Close() error {
 	defer close(w.calls)
 	if w.state() != nil {
@@ -367,13 +367,13 @@ func (w *World) Close() error {
 	select {
 	case err := <-left:
 		return err
-	case <-time.After(w.timeout): // MPI_Finalize waits for all others
+	case <-time.After(w.timeout): // MPI_Finalize waits for all processes
 		return w.failure("MPI_Finalize", C.SILENT)
 	}
 }
 
-// endPulse ends the pulse of all ranks in the same round, the last that any has begun. The pulse
-// continues until all ranks have arrived: a rank that is late is not silent.
+// endPulse ends the pulse of all ranks in the same round, the latest round that any rank has begun.
+// The pulse continues until all ranks have arrived, so that a late rank does not count as silent.
 func (w *World) endPulse() error {
 	if _, err := w.numbers(0); err != nil {
 		return err
@@ -389,7 +389,7 @@ func (w *World) endPulse() error {
 	return w.call("MPI_Ibarrier", func() C.int { return C.mpi_end_pulse(C.int(slices.Max(all))) })
 }
 
-// numbers gathers one number of each rank.
+// numbers gathers one number from each rank.
 func (w *World) numbers(mine uint32) ([]uint32, error) {
 	all := make([]uint32, w.size)
 	return all, w.AllGather([]uint32{mine}, all, slices.Repeat([]int{1}, w.size))

@@ -4,7 +4,7 @@ package distributed
 
 import "errors"
 
-// World has all processes of a job; this program supports only one.
+// World represents the processes of a job; this program supports only one process.
 type World struct{}
 
 var errNone = errors.New("this program was built without MPI (which needs Linux and cgo): expected to be started once, and not by mpirun or srun")

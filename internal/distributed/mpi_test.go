@@ -103,14 +103,14 @@ func each(t *testing.T, f func(t *testing.T, launcher string)) {
 	}
 }
 
-// TestExchange: the right words arrive, for any number of ranks including 1, and any number of
-// words including 0.
+// TestExchange checks that the right words arrive, for several numbers of ranks including 1, and
+// for several numbers of words including 0.
 func TestExchange(t *testing.T) {
 	each(t, func(t *testing.T, launcher string) {
 		for _, ranks := range []int{1, 3} {
 			out, err := launch(t, launcher, ranks, "exchange")
 			if n := strings.Count(out, fmt.Sprintf("of %d: well", ranks)); err != nil || n != ranks {
-				t.Errorf("%d ranks: %v\n%s", ranks, err, out)
+				t.Errorf("%d ranks: got error %v\n%s", ranks, err, out)
 			}
 		}
 	})
@@ -121,7 +121,7 @@ func exchange(w *World) error {
 	random := rand.New(rand.NewPCG(1, uint64(w.Size())))
 	word := func(from, to, i int) uint32 { return uint32(from<<28 | to<<24 | i) }
 	for call := range 24 {
-		sizes := make([][]int, w.Size()) // sizes from each rank to each
+		sizes := make([][]int, w.Size()) // number of words from each rank to each rank
 		for r := range sizes {
 			for range w.Size() {
 				n := random.IntN(3) * random.IntN(5)
@@ -169,9 +169,10 @@ func exchange(w *World) error {
 	return nil
 }
 
-// TestSilent: if a rank hangs, the others end, in calls and between them, and while they leave the
-// job. Open MPI's launcher reports the end of the others, then kills the stopped rank; in about one of
-// several hundred launches it hangs in doing so, which is no fault of the ranks.
+// TestSilent checks that if a rank hangs, the other ranks end: during calls, between calls, and
+// while they leave the job. Open MPI's launcher reports the end of the other ranks and then kills
+// the stopped rank. In about one of several hundred launches the launcher hangs at this point,
+// which is not a fault of the ranks.
 func TestSilent(t *testing.T) {
 	const reported = "exited with non-zero status"
 	each(t, func(t *testing.T, launcher string) {
@@ -182,7 +183,7 @@ func TestSilent(t *testing.T) {
 			}
 			if err == nil || strings.Contains(out, "well") ||
 				!strings.Contains(out, "error: a rank has not responded for 2s") {
-				t.Errorf("%s: %v\n%s", when, err, out)
+				t.Errorf("%s: got error %v\n%s", when, err, out)
 			}
 		}
 	})
@@ -229,12 +230,12 @@ func silent(w *World) error {
 	}
 }
 
-// TestLate: ranks wait for a living rank that leaves the job much later.
+// TestLate checks that ranks wait for a living rank that leaves the job late.
 func TestLate(t *testing.T) {
 	each(t, func(t *testing.T, launcher string) {
 		out, err := launch(t, launcher, 3, "late", "TIMEOUT=1s")
 		if n := strings.Count(out, "of 3: well"); err != nil || n != 3 {
-			t.Errorf("%v\n%s", err, out)
+			t.Errorf("got error %v\n%s", err, out)
 		}
 	})
 }
@@ -246,8 +247,8 @@ func late(w *World) error {
 	return nil
 }
 
-// TestRefuses: a library that is missing, is not MPI, or connects no processes is an error with the
-// reason.
+// TestRefuses checks that a library that is missing, is not MPI, or does not connect the processes
+// is an error with the reason.
 func TestRefuses(t *testing.T) {
 	each(t, func(t *testing.T, launcher string) {
 		for _, c := range []struct{ environment, want string }{
@@ -256,13 +257,13 @@ func TestRefuses(t *testing.T) {
 		} {
 			out, err := launch(t, launcher, 1, "leave", c.environment)
 			if err == nil || !strings.Contains(out, c.want) {
-				t.Errorf("%s: %v\n%s", c.environment, err, out)
+				t.Errorf("%s: got error %v\n%s", c.environment, err, out)
 			}
 		}
 	})
 	if out, err := launch(t, "mpirun.openmpi", 2, "leave", MPIVariable+"=libmpich.so.12"); err == nil ||
 		!strings.Contains(out, "started 2 processes, but MPICH Version: ") {
-		t.Errorf("MPICH under Open MPI's launcher: %v\n%s", err, out)
+		t.Errorf("MPICH under Open MPI's launcher: got error %v\n%s", err, out)
 	}
 }
 
@@ -272,15 +273,15 @@ func TestLaunched(t *testing.T) {
 		t.Setenv(name, "")
 	}
 	if Launched() != 1 || LaunchedRank() != 0 {
-		t.Error("launched by nobody")
+		t.Error("without a launcher: want 1 process and rank 0")
 	}
 	t.Setenv("SLURM_STEP_NUM_TASKS", "4")
 	if Launched() != 1 {
-		t.Error("tasks of Slurm without MPI have nothing to do with each other")
+		t.Error("Slurm tasks without MPI: want 1 process")
 	}
 	t.Setenv("PMIX_RANK", "3")
 	if Launched() != 4 || LaunchedRank() != 3 {
-		t.Error("srun --mpi=pmix")
+		t.Error("srun --mpi=pmix: want 4 processes and rank 3")
 	}
 	if got := mpiLibraries()[0]; got != "libmpi.so.40" {
 		t.Error(got)
@@ -291,6 +292,6 @@ func TestLaunched(t *testing.T) {
 	}
 	if !slices.ContainsFunc(knownMPI,
 		func(k string) bool { return bytes.HasPrefix([]byte("Open MPI v5.0.3"), []byte(k)) }) {
-		t.Error("Open MPI 5 is not known")
+		t.Error("knownMPI does not match Open MPI 5")
 	}
 }

@@ -6,8 +6,8 @@ import "math/bits"
 // of tokens is reached.
 const MicroBatchTokens = 4096
 
-// MicroBatches splits examples of the given lengths, in tokens, into runs. A run ends with the
-// first example that reaches size. It returns the end of each run.
+// MicroBatches splits examples of the given lengths, in tokens, into consecutive runs. A run ends
+// with the example at which it reaches size tokens. The result is the end index of each run.
 func MicroBatches(lengths []int, size int) (ends []int) {
 	tokens := 0
 	for i, n := range lengths {
@@ -18,20 +18,20 @@ func MicroBatches(lengths []int, size int) (ends []int) {
 	return ends
 }
 
-// MaxSums returns the maximum number of sums of a rank, for a batch of up to the given number of
-// micro-batches with up to the given number of tokens. With M the largest and m =
-// [MicroBatchTokens] the minimum of all but the last micro-batch, a rank gets k ≤ 9·M/m + 2
-// adjacent nodes of the level at which [Deal] cuts: fewer than eight for an equal part of M = m,
-// and one for inexact cuts. The frontier of k nodes has at most ⌊2·log₂((k+2)/2)⌋ nodes: one at
-// either end of each level above.
+// MaxSums returns the maximum number of sums per rank, for batches of up to the given number of
+// micro-batches with up to the given number of tokens. Let M be the largest micro-batch and m =
+// [MicroBatchTokens] the minimum of all but the last. Then a rank gets k ≤ 9·M/m + 2 adjacent nodes
+// of the level at which [Deal] cuts: fewer than eight for an equal part of M = m, and one for
+// inexact cuts. The frontier of k nodes has at most ⌊2·log₂((k+2)/2)⌋ nodes: one at either end of
+// each level above.
 func MaxSums(microBatches, tokens int) int {
 	k := min(microBatches, 9*tokens/MicroBatchTokens+2)
 	return bits.Len(uint((k+2)*(k+2)/4)) - 1
 }
 
-// Deal splits micro-batches, given by their tokens, into runs of similar numbers of tokens, one for
-// each rank: rank r computes those from cuts[r] to cuts[r+1]−1. It cuts where the tree has few
-// nodes at the edge, so that a rank has few sums: see [MaxSums].
+// Deal splits micro-batches, given by their tokens, into one run per rank with similar numbers of
+// tokens: rank r computes micro-batches cuts[r] to cuts[r+1]−1. It cuts at the edges of large tree
+// nodes, so that a rank has few sums, see [MaxSums].
 func Deal(tokens []int, ranks int) (cuts []int) {
 	leaves := len(tokens)
 	before := make([]int, leaves+1)
@@ -49,7 +49,7 @@ func Deal(tokens []int, ranks int) (cuts []int) {
 			}
 			off := max(before[i]-target, target-before[i])
 			if best >= 0 && off > best {
-				break // and those further away as well
+				break // later cuts are even further away
 			}
 			best, at = off, i
 		}
@@ -58,19 +58,19 @@ func Deal(tokens []int, ranks int) (cuts []int) {
 	return append(cuts, leaves)
 }
 
-// Cut returns the first word of a rank's share of the sum, for a model of the given words. The rank
-// adds up this share for all ranks.
+// Cut returns the first word of a rank's share of the sum, for a model of the given number of
+// words. The rank adds up this share for all ranks.
 func Cut(words, ranks, rank int) int { return words * rank / ranks }
 
-// Node is a node in the tree of sums: index i of level v adds indices 2i and 2i+1 of level v−1; the
+// Node is a node in the tree of sums: index i of level v adds indices 2i and 2i+1 of level v−1. The
 // last index of a level may have no sibling. Leaf i is index i of level 0.
 type Node struct{ Level, Index int }
 
 // Width returns the number of nodes of a level.
 func Width(leaves, level int) int { return (leaves + 1<<level - 1) >> level }
 
-// Frontier returns the largest nodes whose leaves are all from lo to hi−1, from left to right: the
-// result of adding siblings with these leaves only.
+// Frontier returns the largest nodes whose leaves are all from lo to hi−1, from left to right.
+// These are the sums that a rank can compute from these leaves alone.
 func Frontier(leaves, lo, hi int) (out []Node) {
 	for lo < hi {
 		n := Node{0, lo}

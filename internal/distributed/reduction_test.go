@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestFrontier: the leaves of a run are those of its frontier. For the cuts of Deal, a frontier has
-// at most MaxSums nodes, for any sizes of micro-batches.
+// TestFrontier checks that the leaves of a run equal those of its frontier. For the cuts of Deal, a
+// frontier must have at most MaxSums nodes, for any sizes of micro-batches.
 func TestFrontier(t *testing.T) {
 	for leaves := 1; leaves < 40; leaves++ {
 		for lo := range leaves {
@@ -23,7 +23,7 @@ func TestFrontier(t *testing.T) {
 					want[i] = lo + i
 				}
 				if !slices.Equal(got, want) {
-					t.Fatalf("frontier of %d to %d of %d: leaves %v", lo, hi, leaves, got)
+					t.Fatalf("frontier of %d to %d of %d: got leaves %v", lo, hi, leaves, got)
 				}
 			}
 		}
@@ -37,7 +37,7 @@ func TestFrontier(t *testing.T) {
 			for i := range tokens {
 				tokens[i] = MicroBatchTokens + random.IntN(longest)
 				if unlike && i < short {
-					tokens[i] = MicroBatchTokens // many of these equal one of the others
+					tokens[i] = MicroBatchTokens // many of these have the tokens of one long micro-batch
 				}
 			}
 			if unlike {
@@ -46,17 +46,18 @@ func TestFrontier(t *testing.T) {
 			ranks := 1 + random.IntN(70)
 			cuts := Deal(tokens, ranks)
 			if len(cuts) != ranks+1 || cuts[0] != 0 || cuts[ranks] != len(tokens) || !slices.IsSorted(cuts) {
-				t.Fatalf("%d micro-batches on %d ranks: cuts %v", len(tokens), ranks, cuts)
+				t.Fatalf("%d micro-batches on %d ranks: got cuts %v", len(tokens), ranks, cuts)
 			}
 			for r := range ranks {
 				n := len(Frontier(len(tokens), cuts[r], cuts[r+1]))
 				if most = max(most, n); n > MaxSums(len(tokens), largest) {
-					t.Errorf("%d micro-batches of up to %d tokens on %d ranks, %d to %d: %d sums", len(tokens), largest,
+					t.Errorf("%d micro-batches of up to %d tokens on %d ranks, %d to %d: got %d sums", len(tokens),
+						largest,
 						ranks, cuts[r], cuts[r+1], n)
 				}
 				if got, mean := cuts[r+1]-cuts[r], float64(len(tokens))/float64(ranks); !unlike &&
 					float64(got) > 1.3*mean+1 {
-					t.Errorf("%d micro-batches on %d ranks: rank %d has %d", len(tokens), ranks, r, got)
+					t.Errorf("%d micro-batches on %d ranks: rank %d got %d", len(tokens), ranks, r, got)
 				}
 			}
 		}
@@ -64,8 +65,8 @@ func TestFrontier(t *testing.T) {
 	}
 }
 
-// TestMostSums: the bound is ⌊2·log₂((k+2)/2)⌋ for the k in its comment; most cases are on either
-// side of a change.
+// TestMostSums checks the bound ⌊2·log₂((k+2)/2)⌋ for k as in the comment of MaxSums. Most cases
+// lie on either side of a change of the bound.
 func TestMostSums(t *testing.T) {
 	for _, c := range []struct{ microBatches, tokens, want int }{
 		{300, MicroBatchTokens, 5},           // k = 11
@@ -74,17 +75,18 @@ func TestMostSums(t *testing.T) {
 		{300, 28*MicroBatchTokens/9 + 1, 8},  // k = 30, where (30+2)/2 is 2⁴
 		{300, 28*MicroBatchTokens/9 - 1, 7},  // k = 29
 		{300, 60*MicroBatchTokens/9 + 1, 10}, // k = 62, where (62+2)/2 is 2⁵
-		{61, 100 * MicroBatchTokens, 9},      // all of them
+		{61, 100 * MicroBatchTokens, 9},      // k is the number of all micro-batches
 		{62, 100 * MicroBatchTokens, 10},
 		{1, MicroBatchTokens, 1},
 	} {
 		if got := MaxSums(c.microBatches, c.tokens); got != c.want {
-			t.Errorf("%+v: %d", c, got)
+			t.Errorf("%+v: got %d", c, got)
 		}
 	}
 }
 
-// TestMicroBatches: a run ends where the size is reached, and the last one may be shorter.
+// TestMicroBatches checks that a run ends when it reaches the size, and that the last run may be
+// shorter.
 func TestMicroBatches(t *testing.T) {
 	for _, c := range []struct{ lengths, ends []int }{
 		{nil, nil},
@@ -94,13 +96,13 @@ func TestMicroBatches(t *testing.T) {
 		{[]int{5, 4, 20}, []int{3}},
 	} {
 		if ends := MicroBatches(c.lengths, 10); !slices.Equal(ends, c.ends) {
-			t.Errorf("%v: ends %v, want %v", c.lengths, ends, c.ends)
+			t.Errorf("%v: got ends %v, want %v", c.lengths, ends, c.ends)
 		}
 	}
 }
 
-// TestDeal: no other cut is closer to an equal part of the tokens if few micro-batches allow every
-// cut.
+// TestDeal checks that if few micro-batches per rank allow every cut, each cut is the closest to an
+// equal part of the tokens.
 func TestDeal(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 500 {

@@ -19,10 +19,10 @@ func (e *NotJSON) Unwrap() error { return e.err }
 
 func notJSON(format string, args ...any) error { return &NotJSON{fmt.Errorf(format, args...)} }
 
-// ErrNotUTF8 is the error of text in another encoding.
+// ErrNotUTF8 is the error of a line that is not UTF-8.
 var ErrNotUTF8 = errors.New("not UTF-8")
 
-// Fields is [Object] for untrusted input, which may not be JSON.
+// Fields is like [Object], for untrusted input that may not be JSON.
 func Fields(line []byte, known map[string]bool) (map[string]json.RawMessage, error) {
 	if !utf8.Valid(line) {
 		at := 0

@@ -7,7 +7,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestJoin: the object has the fields of all parts in order; a part without fields leaves no comma.
+// TestJoin checks that the object has the fields of all parts in order, without commas for parts
+// without fields.
 func TestJoin(t *testing.T) {
 	type a struct {
 		A string `json:"a,omitempty"`
@@ -22,7 +23,7 @@ func TestJoin(t *testing.T) {
 		`{"b":null}`:               {b{}},
 	} {
 		if got := string(must.Get(Join(parts...))(t)); got != want {
-			t.Errorf("%s, want %s", got, want)
+			t.Errorf("got %s, want %s", got, want)
 		}
 	}
 	must.Fail(t, "unsupported")(Join(a{}, struct{ F any }{unicode.IsSpace}))

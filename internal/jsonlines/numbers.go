@@ -12,7 +12,7 @@ func Numbers(value json.RawMessage) ([]float32, error) {
 	return appendNumbers(nil, value)
 }
 
-// Features reads a list of lists of numbers, one for each token, like [Numbers].
+// Features reads a list of lists of numbers, one list per token, like [Numbers].
 func Features(value json.RawMessage) ([][]float32, error) {
 	if value[0] != '[' {
 		return nil, fmt.Errorf("expected a list of lists of numbers, found %s", Kind(value))

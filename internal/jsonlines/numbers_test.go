@@ -10,11 +10,11 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// TestFeatures: null, and numbers beyond float32, are errors with their position.
+// TestFeatures checks that null and numbers beyond float32 are errors with their position.
 func TestFeatures(t *testing.T) {
 	got, err := Features(json.RawMessage(`[ [1, -2.5e1] ,[], [1e-60,3] ]`))
 	if want := [][]float32{{1, -25}, {}, {0, 3}}; err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("%v, %v, expected %v", got, err, want)
+		t.Errorf("got %v, error %v, want %v", got, err, want)
 	}
 	for value, want := range map[string]string{
 		`[[1,2],[3,null]]`: "index 1: number 1: expected a number, found null",
@@ -27,16 +27,16 @@ func TestFeatures(t *testing.T) {
 		`"x"`:              `expected a list of lists of numbers, found "x"`,
 	} {
 		if got, err := Features(json.RawMessage(value)); err == nil || err.Error() != want {
-			t.Errorf("%s: %v, %v, expected %s", value, got, err, want)
+			t.Errorf("%s: got %v, error %v, want %s", value, got, err, want)
 		}
 	}
 	if got, err := Numbers(json.RawMessage(`[1,null]`)); err == nil ||
 		!strings.HasPrefix(err.Error(), "number 1: expected a number") {
-		t.Errorf("numbers: %v, %v", got, err)
+		t.Errorf("numbers: got %v, error %v, want an error at number 1", got, err)
 	}
 }
 
-// FuzzFeatures: features equal those of encoding/json, except for null.
+// FuzzFeatures compares Features with encoding/json. Only null differs: it must be an error.
 func FuzzFeatures(f *testing.F) {
 	for _, text := range []string{`[[1,2],[3,4]]`, ` [[ -1e5 ],[ ]]`, `[]`, `[[null]]`, `[null]`, `null`, `[[1e39]]`,
 		`[[[]]]`, `[{}]`, `[["1"]]`} {
@@ -59,21 +59,21 @@ func FuzzFeatures(f *testing.F) {
 			}
 		}
 		if (err == nil) != (wrong == nil && !null) {
-			t.Fatalf("%s: %v, by encoding/json %v", value, err, wrong)
+			t.Fatalf("%s: got error %v, encoding/json has %v", value, err, wrong)
 		}
 		if err != nil {
 			return
 		}
 		if len(got) != len(want) {
-			t.Fatalf("%d tokens, expected %d", len(got), len(want))
+			t.Fatalf("got %d tokens, want %d", len(got), len(want))
 		}
 		for i, token := range want {
 			if len(got[i]) != len(token) {
-				t.Fatalf("token %d: %d numbers, expected %d", i, len(got[i]), len(token))
+				t.Fatalf("token %d: got %d numbers, want %d", i, len(got[i]), len(token))
 			}
 			for j, x := range token {
 				if got[i][j] != *x {
-					t.Fatalf("token %d: %v, expected %v", i, got[i][j], *x)
+					t.Fatalf("token %d: got %v, want %v", i, got[i][j], *x)
 				}
 			}
 		}

@@ -8,7 +8,7 @@ import (
 )
 
 // Object splits an object of valid JSON into its known fields, which share its memory. A known
-// field may occur only once; if one occurs twice, the error comes with the fields before it.
+// field that occurs twice is an error, returned with the fields before it.
 func Object(object json.RawMessage, known map[string]bool) (map[string]json.RawMessage, error) {
 	object = bytes.TrimSpace(object)
 	if len(object) == 0 || object[0] != '{' {
@@ -28,7 +28,7 @@ func Object(object json.RawMessage, known map[string]bool) (map[string]json.RawM
 	return fields, nil
 }
 
-// nameOf returns the name of a member.
+// nameOf returns the unquoted name of a member.
 func nameOf(quoted []byte) []byte {
 	if bytes.IndexByte(quoted, '\\') < 0 {
 		return quoted[1 : len(quoted)-1]
@@ -36,8 +36,8 @@ func nameOf(quoted []byte) []byte {
 	return AppendText(nil, quoted)
 }
 
-// Members yields the quoted names and the values of an object. Of malformed JSON it yields the
-// members before the first malformed one.
+// Members yields the quoted names and the values of an object. For malformed JSON it yields the
+// members before the fault.
 func Members(object []byte) iter.Seq2[json.RawMessage, json.RawMessage] {
 	return func(yield func(name, value json.RawMessage) bool) {
 		rest, ok := cutByte(object, '{')
@@ -74,7 +74,7 @@ func Elements(list json.RawMessage) iter.Seq[json.RawMessage] {
 	}
 }
 
-// cutByte cuts a byte off the beginning of a text.
+// cutByte removes b from the beginning of a text, after white space.
 func cutByte(text []byte, b byte) (rest []byte, ok bool) {
 	if text = skipSpace(text); len(text) == 0 || text[0] != b {
 		return text, false
@@ -82,7 +82,8 @@ func cutByte(text []byte, b byte) (rest []byte, ok bool) {
 	return text[1:], true
 }
 
-// cutValue cuts a value off the beginning of a text, if a following byte shows that it has ended.
+// cutValue splits a value off the beginning of a text. It fails if no following byte shows the end
+// of the value.
 func cutValue(text []byte) (value, rest []byte, ok bool) {
 	text = skipSpace(text)
 	depth := 0
@@ -115,7 +116,8 @@ func cutValue(text []byte) (value, rest []byte, ok bool) {
 	return nil, text, false
 }
 
-// stringEnd returns the length of the string at the beginning of a text, 0 if it does not end.
+// stringEnd returns the length of the string at the beginning of a text, or 0 if the string does
+// not end.
 func stringEnd(text []byte) int {
 	quote := 0 // index of the next quote
 	for at := 1; ; {

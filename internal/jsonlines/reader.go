@@ -1,5 +1,5 @@
-// Package jsonlines reads JSON lines: one JSON object per line. It bounds the memory of a line, and
-// can continue after a malformed one.
+// Package jsonlines reads JSON lines: one JSON object per line. It bounds the memory of a line and
+// can continue after a malformed line.
 package jsonlines
 
 import (
@@ -38,8 +38,8 @@ func (e *NoRoom) Error() string {
 	return fmt.Sprintf("there is no memory for the line of %d bytes", e.Bytes)
 }
 
-// Reader reads lines. It skips blank lines; a line may end in CRLF, and the last line may have no
-// end.
+// Reader reads lines and skips blank lines. A line may end in CRLF; the last line may have no line
+// break.
 type Reader struct {
 	// Room, if set, is called before more than Free bytes of a line are kept, and returns false to
 	// refuse. The reader does not return granted memory.
@@ -49,7 +49,7 @@ type Reader struct {
 	limit int
 	line  int
 	start int64 // offset of the line
-	end   int64 // end of the line, where the next one begins
+	end   int64 // offset of the end of the line
 	buf   []byte
 	full  [][]byte // the blocks of a long line before buf
 	kept  int      // bytes of the line in full and buf
@@ -76,7 +76,7 @@ func NewReaderAt(r io.Reader, limit int, start int64) *Reader {
 	return at
 }
 
-// Detach transfers the line of the last Next to the caller: it stays valid.
+// Detach makes the line of the last Next stay valid after the next call.
 func (r *Reader) Detach() { r.buf = nil }
 
 // Line returns the number of the line of the last Next, from 1.
@@ -85,9 +85,9 @@ func (r *Reader) Line() int { return r.line }
 // Start returns the offset of the line of the last Next.
 func (r *Reader) Start() int64 { return r.start }
 
-// Next returns the next line that is not blank, valid until the next call, and io.EOF after the
-// last one. After a [*TooLong] or a [*NoRoom], Next continues with the following line; any other
-// error is final.
+// Next returns the next line that is not blank, or io.EOF after the last line. The line is valid
+// until the next call. After a [*TooLong] or a [*NoRoom], Next continues with the following line;
+// any other error is final.
 func (r *Reader) Next() ([]byte, error) {
 	r.asked = Free // blank lines reuse the memory of earlier ones
 	for {
@@ -156,7 +156,7 @@ func (r *Reader) add(part []byte) {
 	r.buf = append(r.buf, part...)
 }
 
-// join copies the line into one buffer.
+// join copies the blocks of the line into one buffer.
 func (r *Reader) join() {
 	if len(r.full) == 0 {
 		return
@@ -184,7 +184,8 @@ func (r *Reader) keeps(n int) bool {
 	return true
 }
 
-// finish removes the end of a line of length bytes. If the line was not kept, it has a head.
+// finish returns a line of length bytes without its line break, or an error with head if the line
+// was not kept.
 func (r *Reader) finish(length int64, head []byte) ([]byte, error) {
 	if head == nil {
 		r.join()

@@ -60,7 +60,7 @@ func TestReader(t *testing.T) {
 			}
 			got, err := read(NewReader(in, 8))
 			if err != nil || !slices.Equal(got, c.want) {
-				t.Errorf("%q: %q, %v; want %q", c.text, got, err, c.want)
+				t.Errorf("%q: got %q, error %v, want %q", c.text, got, err, c.want)
 			}
 		}
 	}
@@ -71,11 +71,11 @@ func TestReaderReportsFailure(t *testing.T) {
 	r := NewReader(io.MultiReader(strings.NewReader("a\nb"), iotest.ErrReader(broken)), 8)
 	got, err := read(r)
 	if !errors.Is(err, broken) || !slices.Equal(got, []string{"1:a"}) {
-		t.Errorf("%q, %v; want the first line and the error", got, err)
+		t.Errorf("got %q, error %v, want the first line and the error", got, err)
 	}
 }
 
-// repeated is an endless line.
+// repeated is a reader of a byte repeated without end.
 type repeated byte
 
 func (b repeated) Read(p []byte) (int, error) {
@@ -90,14 +90,14 @@ func TestLongLineTakesLittleMemory(t *testing.T) {
 	r := NewReader(in, 1<<16)
 	got, err := read(r)
 	if err != nil || !slices.Equal(got, []string{"1!100000001", "2:b"}) {
-		t.Errorf("%q, %v", got, err)
+		t.Errorf("got %q, error %v", got, err)
 	}
 	if cap(r.buf) > keep {
-		t.Errorf("%d bytes kept", cap(r.buf))
+		t.Errorf("got a buffer of %d bytes after a long line", cap(r.buf))
 	}
 }
 
-// TestLongLineIsExact: a line of many blocks is returned unchanged, and needs no more memory than
+// TestLongLineIsExact checks that a line of several blocks is returned unchanged, in a buffer of
 // its length.
 func TestLongLineIsExact(t *testing.T) {
 	for _, length := range []int{keep - 1, keep, keep + 1, 5 * keep, 5*keep + 12345} {
@@ -108,19 +108,19 @@ func TestLongLineIsExact(t *testing.T) {
 		r := NewReader(io.MultiReader(bytes.NewReader(want), strings.NewReader("\r\nb\n")), length)
 		got, err := r.Next()
 		if err != nil || !bytes.Equal(got, want) || cap(got) > length+length/4+64 {
-			t.Errorf("%d bytes in %d, %v; want %d", len(got), cap(got), err, length)
+			t.Errorf("got %d bytes in a buffer of %d, error %v, want %d bytes", len(got), cap(got), err, length)
 		}
 		if length > 2*keep && cap(got) > length+64 {
-			t.Errorf("%d bytes take %d", length, cap(got))
+			t.Errorf("got a buffer for %d bytes of %d", length, cap(got))
 		}
 		if got, err := r.Next(); string(got) != "b" {
-			t.Errorf("%q, %v", got, err)
+			t.Errorf("got next line %q, error %v, want b", got, err)
 		}
 	}
 }
 
-// TestRoom: a line is kept as long as Room grants memory; otherwise the error has its head, and the
-// next line is read.
+// TestRoom checks that a line is kept while Room grants memory. Otherwise the error has the head of
+// the line, and the next line can be read.
 func TestRoom(t *testing.T) {
 	long := strings.Repeat("x", 5*Free/2)
 	r := NewReader(strings.NewReader("short\n"+long+"\n"+long+"\n"+strings.Repeat("y", 4*Free)+"\nb\n"), 3*Free)
@@ -133,39 +133,39 @@ func TestRoom(t *testing.T) {
 		return true
 	}
 	if got, err := r.Next(); string(got) != "short" || room != 3*Free {
-		t.Fatalf("%s, %v; room for %d", got, err, room)
+		t.Fatalf("got %s, error %v, room for %d", got, err, room)
 	}
 	first, err := r.Next()
 	if string(first) != long || room != Free {
-		t.Fatalf("%d bytes, %v; room for %d", len(first), err, room)
+		t.Fatalf("got %d bytes, error %v, room for %d", len(first), err, room)
 	}
 	r.Detach()
 	var none *NoRoom
 	if _, err = r.Next(); !errors.As(err, &none) || none.Bytes != int64(len(long))+1 ||
 		len(none.Head) != HeadBytes || r.buf != nil {
-		t.Errorf("%v; %d bytes are kept", err, cap(r.buf))
+		t.Errorf("got error %v and a buffer of %d bytes, want a NoRoom and none", err, cap(r.buf))
 	}
-	var tooLong *TooLong // whatever Room grants
+	var tooLong *TooLong // the limit applies whatever Room grants
 	if _, err = r.Next(); !errors.As(err, &tooLong) || !strings.HasPrefix(string(tooLong.Head), "yyy") {
 		t.Error(err)
 	}
 	if got, err := r.Next(); string(got) != "b" || string(first) != long {
-		t.Errorf("%s, %v", got, err)
+		t.Errorf("got %s, error %v, want b", got, err)
 	}
 }
 
-// TestRoomOfBlankLines: blank lines reuse the same memory, and request it once.
+// TestRoomOfBlankLines checks that blank lines reuse memory that was requested once.
 func TestRoomOfBlankLines(t *testing.T) {
 	blank := strings.Repeat(" ", 5*Free/2) + "\n"
 	r := NewReader(strings.NewReader(strings.Repeat(blank, 20)+"a\n"), 3*Free)
 	taken := 0
 	r.Room = func(bytes int) bool { taken += bytes; return true }
 	if got, err := r.Next(); string(got) != "a" || taken != 2*Free {
-		t.Errorf("%s, %v; %d bytes were taken", got, err, taken)
+		t.Errorf("got %s, error %v, %d requested bytes, want 2*Free", got, err, taken)
 	}
 }
 
-// FuzzReader compares with splitting the whole text.
+// FuzzReader compares the lines with those of bytes.Split.
 func FuzzReader(f *testing.F) {
 	for _, text := range []string{"", "a\nb", "\r\n\r\n", "a\r\n\n123456789\nb", "\xef\xbb\xbf{}\n", "\x00\n\xff\n",
 		"1234567890123\r\n8\r\r\n"} {
@@ -193,7 +193,7 @@ func FuzzReader(f *testing.F) {
 			}
 		}
 		if !slices.Equal(got, want) {
-			t.Errorf("%q: %q, want %q", text, got, want)
+			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 	})
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // Text returns the value of a string in valid JSON. A lone surrogate, such as "\ud83d", is an
-// error: it is not a character, and replacing it would make different texts equal.
+// error: it is not a character, and a replacement character would make different texts equal.
 func Text(value json.RawMessage) (string, error) {
 	if len(value) == 0 || value[0] != '"' {
 		return "", fmt.Errorf("expected a string, found %s", Kind(value))
@@ -26,7 +26,7 @@ func Text(value json.RawMessage) (string, error) {
 	if at := rope.LoneSurrogate(text); at >= 0 {
 		return "", Lone(text, at, 0)
 	}
-	return unsafe.String(unsafe.SliceData(text), len(text)), nil // no other reference exists
+	return unsafe.String(unsafe.SliceData(text), len(text)), nil // no other reference to text exists
 }
 
 // Lone returns the error for a lone surrogate at an offset in a text that is preceded by the given
@@ -43,8 +43,9 @@ func AppendText(out []byte, value json.RawMessage) []byte {
 	return out
 }
 
-// Chunks yields the value of a string in valid JSON, in WTF-8: pieces of at most size bytes that
-// split no character, and one empty piece for an empty string. Each is valid until the next one.
+// Chunks yields the value of a string in valid JSON, in WTF-8, as pieces of at most size bytes that
+// do not split characters. An empty string is one empty piece. A piece is valid until the next
+// piece.
 func Chunks(value json.RawMessage, size int) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		quoted := value[1 : len(value)-1]
@@ -79,7 +80,8 @@ func unquote(out, quoted []byte, most int) (text, rest []byte) {
 	return out, quoted
 }
 
-// unescape appends the character of the escape at the beginning of a text.
+// unescape appends the character of the escape sequence at the beginning of a text, and returns the
+// rest.
 func unescape(out, quoted []byte) (text, rest []byte) {
 	const plain, meant = `"\/bfnrt`, "\"\\/\b\f\n\r\t"
 	if at := bytes.IndexByte([]byte(plain), quoted[1]); at >= 0 {
@@ -99,7 +101,7 @@ func unescape(out, quoted []byte) (text, rest []byte) {
 // escapeBytes is the length of an escape such as \u00e9.
 const escapeBytes = len(`\u0000`)
 
-// escaped returns the code unit of the escape at the beginning of a text, or -1.
+// escaped returns the code unit of a \u escape at the beginning of a text, or -1.
 func escaped(text []byte) rune {
 	if len(text) < escapeBytes || text[0] != '\\' || text[1] != 'u' {
 		return -1

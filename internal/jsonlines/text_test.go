@@ -13,7 +13,7 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// TestText: surrogate pairs are characters, and lone surrogates are errors.
+// TestText checks that surrogate pairs become characters and that lone surrogates are errors.
 func TestText(t *testing.T) {
 	for _, c := range []struct{ value, text, why string }{
 		{`""`, "", ""},
@@ -31,16 +31,16 @@ func TestText(t *testing.T) {
 	} {
 		text, err := Text(json.RawMessage(c.value))
 		if text != c.text || (err == nil) != (c.why == "") || err != nil && !strings.Contains(err.Error(), c.why) {
-			t.Errorf("%s: %q, %v; want %q, %s", c.value, text, err, c.text, c.why)
+			t.Errorf("%s: got %q, error %v, want %q, error %s", c.value, text, err, c.text, c.why)
 		}
 	}
 	if text := AppendText([]byte("x"),
 		json.RawMessage(`"\ud83d\ud83d\ude42\ude42"`)); string(text) != "x\xed\xa0\xbd🙂\xed\xb9\x82" {
-		t.Errorf("%q", text)
+		t.Errorf("got %q", text)
 	}
 }
 
-// FuzzJSON: objects, lists and strings equal those of encoding/json, whole and in pieces.
+// FuzzJSON compares objects, lists and strings with encoding/json, whole and in pieces.
 func FuzzJSON(f *testing.F) {
 	for _, text := range []string{
 		`{"a":1,"b":[1,"2",{"c":null}],"\u0061":true}`, ` { "a" : "x\"]" , "b" : [ ] } `,
@@ -51,13 +51,13 @@ func FuzzJSON(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte, size int) {
 		defer testenv.FuzzLimits(t, 1<<20+1000*len(text))()
-		for range Members(text) { // terminates for any text
+		for range Members(text) { // must terminate for any text
 		}
 		for range Elements(text) {
 		}
 		if !json.Valid(text) || !utf8.Valid(text) {
 			if fields, err := Fields(text, map[string]bool{"a": true}); err == nil || fields != nil {
-				t.Fatalf("%v, %v", fields, err)
+				t.Fatalf("invalid JSON: got fields %v, error %v", fields, err)
 			}
 			return
 		}
@@ -72,7 +72,7 @@ func FuzzJSON(f *testing.F) {
 			}
 			got, err := Object(value, known)
 			if err == nil && !bytes.Contains(value, []byte(`\u`)) && !reflect.DeepEqual(got, want) {
-				t.Fatalf("%s, want %s", got, want)
+				t.Fatalf("object: got %s, want %s", got, want)
 			}
 			if err != nil && !strings.Contains(err.Error(), "twice") {
 				t.Fatal(err)
@@ -84,7 +84,7 @@ func FuzzJSON(f *testing.F) {
 				got = append(got, e)
 			}
 			if len(got)+len(want) > 0 && !reflect.DeepEqual(got, want) {
-				t.Fatalf("%s, want %s", got, want)
+				t.Fatalf("list: got %s, want %s", got, want)
 			}
 		case '"':
 			var want string
@@ -92,22 +92,22 @@ func FuzzJSON(f *testing.F) {
 			whole := AppendText(nil, value)
 			alone := rope.LoneSurrogate(whole) >= 0
 			if text, err := Text(value); (err != nil) != alone || err == nil && text != want {
-				t.Fatalf("%q, %v; want %q", text, err, want)
+				t.Fatalf("string: got %q, error %v, want %q", text, err, want)
 			}
 			var joined []byte
 			size = 8 + size&63
 			for c := range Chunks(value, size) {
 				if len(c) == 0 && len(whole) > 0 || len(c) > size {
-					t.Fatalf("a piece of %d bytes, %d at most", len(c), size)
+					t.Fatalf("got a piece of %d bytes, want at most %d", len(c), size)
 				}
 				joined = rope.AppendText(joined, c)
 			}
 			if !bytes.Equal(joined, whole) {
-				t.Fatalf("%q, want %q", joined, whole)
+				t.Fatalf("pieces: got %q, want %q", joined, whole)
 			}
 			if got := strings.ToValidUTF8(string(whole), ""); got != strings.ReplaceAll(want, "\ufffd", "") &&
 				!strings.Contains(got, "\ufffd") {
-				t.Fatalf("%q, want %q", got, want)
+				t.Fatalf("string: got %q, want %q", got, want)
 			}
 		}
 	})

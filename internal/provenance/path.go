@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// A Path is a file path with an encoding in JSON: a string if it is valid UTF-8, or else
-// {"base64": …} of its bytes.
+// A Path is a file path. In JSON it is a string if it is valid UTF-8, and otherwise {"base64": …}
+// of its bytes.
 type Path string
 
 type pathBytes struct {

@@ -1,6 +1,6 @@
 // Package provenance records the origin of a run and its model: data, settings, the command that
-// repeats it, the device and the time. It also finds the run to resume, and the differences that
-// another start of it would have.
+// repeats the run, the device and the time. It also finds the run to resume and lists the
+// differences between a run and a new start.
 package provenance
 
 import (
@@ -13,25 +13,26 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// Provenance is the origin of a model in "extra" of its config.json.
+// Provenance is the origin of a model, stored in "extra" of its config.json.
 type Provenance struct {
 	Sftseq    string         `json:"sftseq"`
-	Command   string         `json:"command"` // repeats the run
+	Command   string         `json:"command"` // command that repeats the run
 	Preset    string         `json:"preset"`
-	DataDir   Path           `json:"data_dir,omitempty"` // as given by --data
+	DataDir   Path           `json:"data_dir,omitempty"` // value of --data
 	DataName  string         `json:"data_name"`
 	Data      string         `json:"data_sha256"` // hash of the splits' checksums
 	InitFrom  Path           `json:"init_from,omitempty"`
-	Members   string         `json:"members,omitempty"`     // kinds of a fusion whose first member the model is
-	Epoch     int            `json:"kept_epoch,omitempty"`  // epoch of a linear model with the least validation loss, from 1
-	TrainedOn []string       `json:"trained_on,omitempty"`  // splits, if they are more than the training split
-	Precision string         `json:"precision,omitempty"`   // as given by --precision
-	Kernels   string         `json:"kernels,omitempty"`     // at the start of the run, such as avx2
+	Members   string         `json:"members,omitempty"`     // kinds of the members of a fusion; only in its first member
+	Epoch     int            `json:"kept_epoch,omitempty"`  // best epoch of a linear model, from 1
+	TrainedOn []string       `json:"trained_on,omitempty"`  // splits, if more than the training split
+	Precision string         `json:"precision,omitempty"`   // value of --precision
+	Kernels   string         `json:"kernels,omitempty"`     // kernels at the start of the run, such as avx2
 	Longest   int64          `json:"longest_row,omitempty"` // tokens of the longest row of the training split
 	Settings  train.Settings `json:"settings"`
 }
 
-// Of returns the provenance of a model. A model of another program has none, which is an error.
+// Of returns the provenance of a model. A model of another program has no provenance, which is an
+// error.
 func Of(config *sft.Config) (Provenance, error) {
 	var p Provenance
 	if err := json.Unmarshal(config.Extra, &p); err != nil {
@@ -46,17 +47,18 @@ func (p *Provenance) Store(config *sft.Config) (err error) {
 	return err
 }
 
-// JSON is the value of "extra".
+// JSON returns the value of "extra".
 func (p *Provenance) JSON() (json.RawMessage, error) { return json.Marshal(p) }
 
 // endFlags matches the flags for the length of a run, at the end of a command.
 var endFlags = regexp.MustCompile(`( --(epochs|steps)[ =][0-9]+)+$`)
 
-// MoveEnd changes the end of a resumed run, and makes its command repeat the whole run; goOn is the
-// command that resumes. A run that had already reached its end was evaluated there, and continues
-// with its state; so does a command that repeats it. If the learning rate depends on the end, the
-// earlier steps were made towards the old one. Otherwise pinned is added to the command: flags for
-// settings that a run of the new length would choose differently.
+// MoveEnd changes the end of a resumed run and makes its command repeat the whole run. goOn is the
+// command that resumes. If the run had already reached its end, it was evaluated there, so the new
+// command runs to the old end and then resumes. If the learning rate depends on the end, the
+// earlier steps followed the old end, so the new command stops at this step and resumes. Otherwise
+// the new command has the new end and pinned: flags for settings that a run of the new length would
+// choose differently.
 func (p *Provenance) MoveEnd(from *train.Checkpoint, settings *train.Settings, goOn, pinned string) error {
 	end := fmt.Sprintf(" --epochs %d", settings.Epochs)
 	if settings.Steps > 0 {

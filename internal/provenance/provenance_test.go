@@ -21,17 +21,17 @@ func TestPath(t *testing.T) {
 		text := must.Get(json.Marshal(struct{ P Path }{Path(name)}))(t)
 		var back struct{ P Path }
 		if err := json.Unmarshal(text, &back); err != nil || string(back.P) != name {
-			t.Errorf("%q became %s and %q (%v)", name, text, back.P, err)
+			t.Errorf("%q: got JSON %s, decoded to %q (error %v)", name, text, back.P, err)
 		}
 	}
 	var old Path
 	if err := json.Unmarshal([]byte(`"data/größe"`), &old); err != nil || old != "data/größe" {
-		t.Errorf("a path of before: %q, %v", old, err)
+		t.Errorf("plain string: got %q, error %v", old, err)
 	}
-	must.Fail(t, "", "no base64 was taken")(json.Unmarshal([]byte(`{"base64":"?"}`), &old))
+	must.Fail(t, "", "malformed base64 was accepted")(json.Unmarshal([]byte(`{"base64":"?"}`), &old))
 }
 
-// TestMoveEnd: the command of a run with a moved end repeats all of it.
+// TestMoveEnd checks that the command of a run with a moved end repeats the whole run.
 func TestMoveEnd(t *testing.T) {
 	const goOn = "sftseq train custom --out again --resume"
 	at := func(step, epoch int) train.State {
@@ -72,17 +72,17 @@ func TestMoveEnd(t *testing.T) {
 		must.Succeed(t, p.MoveEnd(from, &c.new, goOn, c.pinned))
 		stored, err := Of(from.Config)
 		if err != nil || stored.Command != c.want || p.Command != c.want || !Same(stored.Settings, c.new) {
-			t.Errorf("%s: %q, stored %q with %+v, want %q; error %v", c.name, p.Command, stored.Command,
+			t.Errorf("%s: got %q, stored %q with %+v, want %q; error %v", c.name, p.Command, stored.Command,
 				stored.Settings, c.want, err)
 		}
 	}
 }
 
-// TestOf: malformed provenance is an error, and partial provenance is ignored.
+// TestOf checks that malformed provenance is an error, and that the result is then empty.
 func TestOf(t *testing.T) {
 	for _, extra := range []string{"", "[]", `{"command":"train","settings":3}`} {
 		if p, err := Of(&sft.Config{Extra: []byte(extra)}); err == nil || p.Command != "" {
-			t.Errorf("%q: %+v, error %v", extra, p, err)
+			t.Errorf("%q: got %+v, error %v", extra, p, err)
 		}
 	}
 }
@@ -97,16 +97,17 @@ func TestDifferences(t *testing.T) {
 	other := config
 	other.Extra = nil
 	if got := Differences(begun, was, train.Settings{Seed: 2, Batch: 8}, other, "a", "base"); len(got) != 0 {
-		t.Errorf("another seed: %q", got)
+		t.Errorf("another seed: got differences %q, want none", got)
 	}
 	other.NumLayers = 3
 	want := []string{"batch 8, not 16", "num_hidden_layers 2, not 3", "other data", `--init-from "base", not ""`}
 	if got := Differences(begun, was, train.Settings{Seed: 2, Batch: 16}, other, "b", ""); !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
-// TestFound: a directory with files of another kind is refused, with and without --resume.
+// TestFound checks that a directory with files of another kind is refused, with and without
+// --resume.
 func TestFound(t *testing.T) {
 	dir := t.TempDir()
 	find := func(resume, must bool) (*train.Checkpoint, error) {
@@ -115,7 +116,7 @@ func TestFound(t *testing.T) {
 	}
 	for _, resume := range []bool{false, true} {
 		if from, err := find(resume, false); from != nil || err != nil {
-			t.Errorf("an empty directory: %v, error %v", from, err)
+			t.Errorf("empty directory: got %v, error %v", from, err)
 		}
 	}
 	must.Fail(t, "contains no run to resume", "nothing to resume")(find(true, true))
@@ -130,32 +131,33 @@ func TestFound(t *testing.T) {
 		os.WriteFile(broken, []byte("a file of another program"), 0o666)))
 	if _, err := find(false, true); err == nil ||
 		!strings.HasPrefix(err.Error(), dir+" is not the directory of a run: "+broken+": ") {
-		t.Errorf("a malformed checkpoint: %v", err)
+		t.Errorf("malformed checkpoint: got error %v", err)
 	}
 	if _, err := find(true, true); err == nil || !strings.HasPrefix(err.Error(), broken+": ") {
-		t.Errorf("a malformed checkpoint to resume: %v", err)
+		t.Errorf("malformed checkpoint to resume: got error %v", err)
 	}
 }
 
-// TestStarts: the first line is that of a fresh run; malformed lines are errors with their number.
+// TestStarts checks that a fresh run replaces the file, and that malformed lines are errors with
+// their line number.
 func TestStarts(t *testing.T) {
 	dir := t.TempDir()
-	for _, step := range []int{7, 0, 5, 9} { // the first belongs to an earlier run
+	for _, step := range []int{7, 0, 5, 9} { // step 7 belongs to an earlier run
 		must.Succeed(t, AddStart(dir, Start{Step: step, Device: "cpu"}))
 	}
 	starts, err := ReadStarts(dir)
 	if err != nil || len(starts) != 3 || starts[0].Step != 0 || starts[2].Step != 9 {
-		t.Errorf("%+v, error %v", starts, err)
+		t.Errorf("got %+v, error %v, want steps 0, 5 and 9", starts, err)
 	}
 	if starts, err := ReadStarts(t.TempDir()); starts != nil || err != nil {
-		t.Errorf("no file: %+v, error %v", starts, err)
+		t.Errorf("no file: got %+v, error %v", starts, err)
 	}
 	path := filepath.Join(dir, StartsFile)
 	must.Succeed(t, os.WriteFile(path, []byte("{}\n7\n"), 0o666))
 	must.Fail(t, path+":2: expected a JSON object")(ReadStarts(dir))
 }
 
-// TestEnded: a run has ended if no step and no evaluation remains.
+// TestEnded checks that a run has ended if no step and no evaluation remains.
 func TestEnded(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -172,7 +174,7 @@ func TestEnded(t *testing.T) {
 		{"by patience", train.State{Step: 5, Evaluated: 5, SinceBest: 2}, train.Settings{Steps: 10, Patience: 2}, true},
 	} {
 		if got := Ended(&train.Checkpoint{State: c.state, Settings: c.settings}); got != c.want {
-			t.Errorf("%s: %v", c.name, got)
+			t.Errorf("%s: got %v", c.name, got)
 		}
 	}
 }

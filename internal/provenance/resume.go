@@ -17,10 +17,10 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// Found returns the checkpoint of the run in a directory, nil without one, from the results of
-// loading it. A directory with a run is an error unless it is resumed, as nothing is overwritten. A
-// directory without a run is an error if must is set; of several runs to resume, some may be
-// missing.
+// Found returns the checkpoint of the run in a directory, or nil if there is none. from and err are
+// the results of loading the checkpoint. A directory with a run is an error unless the run is
+// resumed, because runs are not overwritten. A directory without a run is an error if resume and
+// must are set; when several runs are resumed, some may be missing.
 func Found(dir string, from *train.Checkpoint, err error, resume, must bool) (*train.Checkpoint, error) {
 	switch {
 	case err == nil && !resume:
@@ -44,10 +44,10 @@ func Found(dir string, from *train.Checkpoint, err error, resume, must bool) (*t
 	return from, err
 }
 
-// maxBesides is the maximum number of other runs in an error.
+// maxBesides is the maximum number of other runs that an error names.
 const maxBesides = 5
 
-// besides lists the runs in the directory, or next to it.
+// besides returns a hint with the runs in the directory and next to it, or "".
 func besides(dir string) string {
 	var found []string
 	for _, folder := range []string{dir, filepath.Dir(filepath.Clean(dir))} {
@@ -73,7 +73,7 @@ func besides(dir string) string {
 }
 
 // Changed lists the settings or configuration entries that differ from those at the start of the
-// run, such as "learning_rate was 0.001".
+// run. An example is "learning_rate was 0.001".
 func Changed(was, is any) string {
 	out, mine, other := []string(nil), fields(was), fields(is)
 	for _, key := range slices.Sorted(maps.Keys(union(mine, other))) {
@@ -84,15 +84,15 @@ func Changed(was, is any) string {
 	return strings.Join(out, ", ")
 }
 
-// Ended reports whether a run has made its last step, or was ended before by --patience, and was
-// evaluated there.
+// Ended reports whether a run has made its last step, or was stopped by --patience, and was
+// evaluated at this step.
 func Ended(of *train.Checkpoint) bool {
 	at, settings := &of.State, &of.Settings
 	patient := settings.Patience > 0 && at.SinceBest >= settings.Patience
 	return at.Evaluated == at.Step && (patient || madeAllSteps(at, settings))
 }
 
-// madeAllSteps reports whether a run has reached its end, in steps or in epochs.
+// madeAllSteps reports whether a run has reached its end, in steps or epochs.
 func madeAllSteps(at *train.State, settings *train.Settings) bool {
 	if settings.Steps > 0 {
 		return at.Step >= settings.Steps
@@ -100,14 +100,14 @@ func madeAllSteps(at *train.State, settings *train.Settings) bool {
 	return int(at.Next.Epoch) >= settings.Epochs
 }
 
-// Differences lists the settings of a new run that differ from those at the start of an existing
-// one, except for the seed. Among them is the model from which both were initialised. An entry is
-// such as "num_hidden_layers 2, not 3".
+// Differences lists the settings of a new run that differ from those of an existing run at its
+// start, except for the seed. They include the data and the initial model. An entry has the form
+// "num_hidden_layers 2, not 3".
 func Differences(begun *train.Checkpoint, was, settings train.Settings, config sft.Config,
 	data, initFrom string) []string {
 	its := *begun.Config
 	its.Extra, config.Extra = nil, nil
-	// Fitted to the weights, not chosen by the user.
+	// These are fitted to the weights, not chosen by the user.
 	its.Thresholds, its.Temperature, its.SpanDecoding = config.Thresholds, config.Temperature, config.SpanDecoding
 	was.Seed = settings.Seed
 	out := append(differences(&was, &settings), differences(&its, &config)...)
@@ -120,7 +120,7 @@ func Differences(begun *train.Checkpoint, was, settings train.Settings, config s
 	return out
 }
 
-// differences lists the entries of an object that differ in another one or are missing there.
+// differences lists the entries that differ between two objects or are missing in one.
 func differences(a, b any) (out []string) {
 	mine, other := fields(a), fields(b)
 	for _, key := range slices.Sorted(maps.Keys(union(mine, other))) {
@@ -132,14 +132,14 @@ func differences(a, b any) (out []string) {
 	return out
 }
 
-// fields returns the entries of settings or of a configuration, as they are stored.
+// fields returns the entries of settings or of a configuration in their stored form.
 func fields(x any) (m map[string]json.RawMessage) {
 	text, err := json.Marshal(x)
 	if err == nil {
 		err = json.Unmarshal(text, &m)
 	}
 	if err != nil {
-		panic(err) // it was read from JSON or will be written
+		panic(err) // x was read from JSON or will be written to JSON
 	}
 	return m
 }
@@ -151,7 +151,7 @@ func union(a, b map[string]json.RawMessage) map[string]json.RawMessage {
 	return keys
 }
 
-// Same reports whether the stored forms of two values are equal.
+// Same reports whether two values have the same stored form.
 func Same(a, b any) bool {
 	x, errX := json.Marshal(a)
 	y, errY := json.Marshal(b)

@@ -12,26 +12,27 @@ import (
 	"github.com/sftseq/sftseq/internal/atomicfile"
 )
 
-// StartsFile has a line for each start or resumption of a run: time, device and number of rows.
-// metrics.jsonl cannot record it, as it must be the same for a resumed and an uninterrupted run.
+// StartsFile is the name of a file with a line per start or resumption of a run: time, device and
+// number of rows. metrics.jsonl cannot have them, because it must be equal for a resumed and an
+// uninterrupted run.
 const StartsFile = "starts.jsonl"
 
 // Start is a start or resumption of a run.
 type Start struct {
 	Time           time.Time `json:"time"`
-	Step           int       `json:"step"` // steps made before
+	Step           int       `json:"step"` // number of steps before
 	Device         string    `json:"device"`
-	Ranks          int       `json:"ranks,omitempty"` // processes; absent for a single one
-	MPI            string    `json:"mpi,omitempty"`   // library that connected them
+	Ranks          int       `json:"ranks,omitempty"` // number of processes; absent for one
+	MPI            string    `json:"mpi,omitempty"`   // MPI library that connects the processes
 	TrainRows      int       `json:"train_rows"`
 	ValidationRows int       `json:"validation_rows"`
 	Version        string    `json:"sftseq"`
 }
 
-// maxStarts is the maximum size of the file of starts in bytes.
+// maxStarts is the maximum size of the file in bytes.
 const maxStarts = 256 << 20
 
-// AddStart adds a line to the file of a run. A fresh run replaces the file.
+// AddStart adds a line to the file. A fresh run replaces the file.
 func AddStart(dir string, s Start) error {
 	var text []byte
 	if s.Step > 0 {
@@ -53,7 +54,7 @@ func AddStart(dir string, s Start) error {
 	return atomicfile.WriteBytes(path, text)
 }
 
-// ReadStarts reads all starts; a run of an earlier version has none.
+// ReadStarts returns all starts, or nil for a run of an earlier version, which has no file.
 func ReadStarts(dir string) (out []Start, err error) {
 	path := filepath.Join(dir, StartsFile)
 	text, err := atomicfile.ReadRegular(path, maxStarts)

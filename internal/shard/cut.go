@@ -7,12 +7,12 @@ import (
 	"github.com/sftseq/sftseq/internal/table"
 )
 
-// Cut returns the parts of the files that belong to a shard, in order; every row is in exactly one
+// Cut returns the parts of the files that belong to a shard, in order. Every row is in exactly one
 // shard.
 //
-// The files are concatenated to T bytes. Shard i of N has the rows that begin from byte ⌊T·i/N⌋ up
-// to the one before ⌊T·(i+1)/N⌋. A line of JSON begins at its own byte. Row r of the R rows of an
-// Arrow or Parquet file of S bytes counts as byte ⌊r·S/R⌋, whatever its own length. All rows of a
+// The files are concatenated to T bytes. Shard i of N has the rows that begin at a byte from
+// ⌊T·i/N⌋ to ⌊T·(i+1)/N⌋−1. A line of JSON begins at its own byte. Row r of the R rows of an Arrow
+// or Parquet file of S bytes counts as byte ⌊r·S/R⌋, independent of its length. All rows of a
 // compressed file count as its first byte.
 func (in *Input) Cut(s Shard) (parts []table.Part) {
 	var total int64
@@ -31,7 +31,7 @@ func (in *Input) Cut(s Shard) (parts []table.Part) {
 	return parts
 }
 
-// cut returns the first row, or byte, that is not before a byte of the file.
+// cut converts an offset in bytes to the first row, or byte, at or after this offset of the file.
 func (f *File) cut(at int64) int64 {
 	end := f.Bytes
 	switch {

@@ -66,7 +66,7 @@ func batches(t *testing.T, format, prefix string, rows ...int) string {
 	return out.String()
 }
 
-// lines returns JSON lines of several lengths.
+// lines returns n JSON lines of different lengths.
 func lines(prefix, end string, n int) string {
 	var out strings.Builder
 	for i := range n {
@@ -75,7 +75,7 @@ func lines(prefix, end string, n int) string {
 	return out.String()
 }
 
-// rowsOf returns the locations and values of rows.
+// rowsOf returns the locations and values of the rows of parts.
 func rowsOf(t *testing.T, parts []table.Part) (rows []string) {
 	t.Helper()
 	r := must.Get(table.OpenParts(t.Context(), parts, table.Options{Columns: []string{"text"}}))(t)
@@ -103,7 +103,7 @@ func zipped(text string) string {
 	return out.String()
 }
 
-// contents returns files of all kinds that can be split, and their numbers of rows.
+// contents returns files of all kinds that can be split, with their numbers of rows.
 func contents(t *testing.T) map[string]struct {
 	text string
 	rows int
@@ -131,8 +131,8 @@ func contents(t *testing.T) map[string]struct {
 	}
 }
 
-// TestCut: for any number of shards, even more than rows, every row is in one shard, and all shards
-// in order have the rows of one.
+// TestCut checks that every row is in exactly one shard, in order, for several numbers of shards,
+// including more shards than rows.
 func TestCut(t *testing.T) {
 	counts := []int{2, 3, 7, 8, 64}
 	if !testing.Short() {
@@ -151,7 +151,7 @@ func TestCut(t *testing.T) {
 		in := must.Get(Find(t.Context(), []string{path}, ""))(t)
 		want := rowsOf(t, in.Cut(Shard{0, 1}))
 		if len(want) != rows {
-			t.Errorf("%s: %d rows, expected %d", path, len(want), rows)
+			t.Errorf("%s: got %d rows, want %d", path, len(want), rows)
 		}
 		for _, n := range counts {
 			var got []string
@@ -162,16 +162,18 @@ func TestCut(t *testing.T) {
 				got = append(got, own...)
 			}
 			if !slices.Equal(got, want) {
-				t.Errorf("%s: %d shards: %d rows that differ from the %d of one", path, n, len(got), len(want))
+				t.Errorf("%s: %d shards: got %d rows, which differ from the %d rows of one shard", path, n, len(got),
+					len(want))
 			}
 			if filepath.Ext(path) == ".parquet" && most > rows/n+1 {
-				t.Errorf("%s: %d shards: one has %d rows of %d", path, n, most, rows)
+				t.Errorf("%s: %d shards: got a shard with %d of %d rows", path, n, most, rows)
 			}
 		}
 	}
 }
 
-// TestPlaces: rows keep their locations in the file: row numbers, or bytes from 1 for JSON lines.
+// TestPlaces checks that rows keep their locations in the file: row numbers, or byte offsets from 1
+// for JSON lines.
 func TestPlaces(t *testing.T) {
 	text := lines("d", "\r\n", 9)
 	path := write(t, filepath.Join(t.TempDir(), "d.jsonl"), text)
@@ -194,11 +196,11 @@ func TestPlaces(t *testing.T) {
 	in = must.Get(Find(t.Context(), []string{path}, ""))(t)
 	if got := rowsOf(t, in.Cut(Shard{1, 2})); !slices.Equal(got,
 		[]string{path + ":4 r3", path + ":5 r4", path + ":6 r5"}) {
-		t.Errorf("%q", got)
+		t.Errorf("got rows %q, want rows 4 to 6", got)
 	}
 }
 
-// TestHugeFiles: sizes and numbers of rows up to 63 bits are split without a gap.
+// TestHugeFiles checks that files are split without gaps for sizes and row counts up to 63 bits.
 func TestHugeFiles(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
@@ -216,23 +218,23 @@ func TestHugeFiles(t *testing.T) {
 		for i := range n {
 			for _, p := range in.Cut(Shard{i, n}) {
 				if p.From != next[p.Path] || p.To <= p.From {
-					t.Fatalf("%v: shard %d of %d: %v behind %d", in.Files, i, n, p, next[p.Path])
+					t.Fatalf("%v: shard %d of %d: got part %v after %d", in.Files, i, n, p, next[p.Path])
 				}
 				next[p.Path] = p.To
 			}
 		}
 		for _, f := range in.Files {
 			if end := max(f.Rows, 0); next[f.Path] != end && (f.Rows >= 0 || next[f.Path] != f.Bytes) {
-				t.Fatalf("%v: file %s ends at %d", in.Files, f.Path, next[f.Path])
+				t.Fatalf("%v: parts of file %s end at %d", in.Files, f.Path, next[f.Path])
 			}
 		}
 	}
 	if got := scale(math.MaxInt64, math.MaxInt64-1, math.MaxInt64); got != math.MaxInt64-1 {
-		t.Errorf("scale: %d", got)
+		t.Errorf("scale: got %d", got)
 	}
 }
 
-// TestChanged: a file that now has fewer rows than before is an error, not a shorter part.
+// TestChanged checks that a file with fewer rows than expected is an error, not a shorter part.
 func TestChanged(t *testing.T) {
 	for name, now := range map[string]string{"x.arrow": batches(t, "file", "x", 3),
 		"x.parquet": batches(t, "parquet", "x", 3)} {
@@ -243,7 +245,7 @@ func TestChanged(t *testing.T) {
 		must.Succeed(t, err)
 		var row table.Row
 		if err := r.Next(&row); err != nil || row.Values[0].Text != "x2" {
-			t.Errorf("%s: %v, %v", name, row, err)
+			t.Errorf("%s: got %v, error %v, want x2", name, row, err)
 		}
 		must.Fail(t, "expected 5 rows or more, found 3", name)(r.Next(&row))
 		r.Close()
@@ -261,7 +263,7 @@ func TestChanged(t *testing.T) {
 			}
 			if want := fmt.Sprintf("expected %d bytes or more, found %d: was the file changed?", to,
 				len(text)); !strings.Contains(err.Error(), want) {
-				t.Errorf("%d to %d: %v, expected %s", from, to, err, want)
+				t.Errorf("%d to %d: got error %v, want %s", from, to, err, want)
 			}
 			r.Close()
 		}

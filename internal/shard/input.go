@@ -32,8 +32,9 @@ type File struct {
 // formats are the formats that can be split.
 var formats = []string{"arrow", "parquet", "jsonl"}
 
-// Find inspects files, all files in directories, and files that match patterns such as
-// data/*.parquet. The format applies to all files; "" derives it from their names.
+// Find returns the named files, the files in named directories, and the files that match patterns
+// such as data/*.parquet. format applies to all files; if it is "", it is derived from the file
+// names.
 func Find(ctx context.Context, named []string, format string) (*Input, error) {
 	in := &Input{}
 	var paths []string
@@ -73,7 +74,7 @@ func Find(ctx context.Context, named []string, format string) (*Input, error) {
 	return in, nil
 }
 
-// expand returns the files that a name stands for, at least one.
+// expand returns the files for a name: a file, a directory or a pattern. No files are an error.
 func expand(name string) (files []string, err error) {
 	if info, err := os.Stat(name); err == nil {
 		if !info.IsDir() {
@@ -103,9 +104,9 @@ func expand(name string) (files []string, err error) {
 	return files, nil
 }
 
-// within returns the files in a directory and its subdirectories, except hidden ones, those that describe
-// tables, and names that begin with _, as those of Spark do. It follows links to files; a link to a
-// folder might lead to a cycle.
+// within returns the files in a directory and its subdirectories. It skips hidden files, names that
+// begin with _ (Spark's), and documentation of tables. It follows links to files; a link to a
+// folder is an error, because it may lead to a cycle.
 func within(dir string) (files []string, err error) {
 	dir = filepath.Clean(dir) + string(filepath.Separator) // the separator makes Walk follow a link
 	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
@@ -141,10 +142,10 @@ const (
 	pieceBytes = 4 << 10
 )
 
-// Fingerprint returns a SHA-256 of the names and sizes of all files, and of pieces of their
-// contents: all of a file up to 64 KiB, and of a larger one its beginning, its end and 14 pieces in
-// between. It misses a change of a few bytes between these pieces that keeps the size: reading
-// everything would cost each worker the whole input.
+// Fingerprint returns a SHA-256 of the names and sizes of all files and of pieces of their
+// contents: the whole content of files up to 64 KiB, and the beginning, the end and 14 pieces in
+// between of larger files. It misses a change of a few bytes between these pieces that keeps the
+// size. Reading everything would make each worker read the whole input.
 func (in *Input) Fingerprint() (string, error) {
 	h := sha256.New()
 	names := table.NewNames(in.Named)
@@ -192,7 +193,7 @@ func (f *File) shorter() error {
 	return fmt.Errorf("%s: expected %d bytes as before, found fewer: the file was changed", f.Path, f.Bytes)
 }
 
-// HashOf returns the SHA-256 of files with their names; all but the first may be missing.
+// HashOf returns the SHA-256 of files with their names. All files but the first may be missing.
 func HashOf(dir string, names ...string) (string, error) {
 	h := sha256.New()
 	for i, name := range names {

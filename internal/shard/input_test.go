@@ -14,8 +14,7 @@ import (
 	"github.com/sftseq/sftseq/internal/table"
 )
 
-// TestFind: files, directories and patterns give the same files in the same order, without
-// duplicates.
+// TestFind checks that files, directories and patterns give sorted files without duplicates.
 func TestFind(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"b/2.jsonl", "b/1.jsonl", "b.jsonl", "a.jsonl", "c/[x].jsonl", "_SUCCESS",
@@ -45,12 +44,13 @@ func TestFind(t *testing.T) {
 			got = append(got, f.Path)
 		}
 		if !slices.Equal(got, c.want) {
-			t.Errorf("%q: %q, expected %q", c.named, got, c.want)
+			t.Errorf("%q: got %q, want %q", c.named, got, c.want)
 		}
 	}
 }
 
-// TestLinkedFolders: a named link to a folder is followed, and one within a folder is refused.
+// TestLinkedFolders checks that a named link to a folder is followed, and that a link within a
+// folder is refused.
 func TestLinkedFolders(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "real", "below", "a.jsonl"), lines("x", "\n", 1))
@@ -59,20 +59,20 @@ func TestLinkedFolders(t *testing.T) {
 	for _, name := range []string{link, link + "/"} {
 		in, err := Find(t.Context(), []string{name}, "")
 		if err != nil || len(in.Files) != 1 || in.Files[0].Path != filepath.Join(link, "below", "a.jsonl") {
-			t.Errorf("%s: %v, %v", name, in, err)
+			t.Errorf("%s: got %v, error %v", name, in, err)
 		}
 	}
 	if in, err := Find(t.Context(), []string{dir}, ""); err == nil ||
 		!strings.Contains(err.Error(), link+": found a link to a folder: pass its path separately") {
-		t.Errorf("%v, %v", in, err)
+		t.Errorf("got %v, error %v, want an error about the link", in, err)
 	}
 	must.Succeed(t, os.Rename(link, filepath.Join(dir, "_link")))
 	if in, err := Find(t.Context(), []string{dir}, ""); err != nil || len(in.Files) != 1 {
-		t.Errorf("a hidden one: %v, %v", in, err)
+		t.Errorf("hidden link: got %v, error %v", in, err)
 	}
 }
 
-// TestFindRefuses: for files that cannot be split, the error has the reason.
+// TestFindRefuses checks the errors for files that cannot be split.
 func TestFindRefuses(t *testing.T) {
 	dir := t.TempDir()
 	os.Mkdir(filepath.Join(dir, "empty"), 0o777)
@@ -94,15 +94,16 @@ func TestFindRefuses(t *testing.T) {
 		}
 		if in, err := Find(t.Context(), []string{filepath.Join(dir, name)}, ""); err == nil ||
 			!strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, %v, expected %s", name, in, err, want)
+			t.Errorf("%s: got %v, error %v, want %s", name, in, err, want)
 		}
 	}
 	if _, err := Find(t.Context(), []string{filepath.Join(dir, "data")}, "jsonl"); err != nil {
-		t.Errorf("with a given format: %v", err)
+		t.Errorf("with a given format: got error %v", err)
 	}
 }
 
-// TestFingerprint: it depends on names and contents, not on the location.
+// TestFingerprint checks that the fingerprint depends on names and contents, but not on the
+// directory.
 func TestFingerprint(t *testing.T) {
 	long := strings.Repeat(lines("long", "\n", 50), 100)
 	of := func(files map[string]string) string {
@@ -116,7 +117,7 @@ func TestFingerprint(t *testing.T) {
 	}
 	first := of(map[string]string{"a.jsonl": "{}\n", "b.jsonl": long})
 	if again := of(map[string]string{"a.jsonl": "{}\n", "b.jsonl": long}); again != first {
-		t.Error("the same files elsewhere have another fingerprint")
+		t.Error("the same files in another directory have another fingerprint")
 	}
 	for name, files := range map[string]map[string]string{
 		"another name":    {"c.jsonl": "{}\n", "b.jsonl": long},
@@ -129,12 +130,12 @@ func TestFingerprint(t *testing.T) {
 			"b.jsonl": long[:len(long)/2] + strings.ToUpper(long[len(long)/2:len(long)*6/10]) + long[len(long)*6/10:]},
 	} {
 		if of(files) == first {
-			t.Errorf("%s: the same fingerprint", name)
+			t.Errorf("%s: got the same fingerprint", name)
 		}
 	}
 }
 
-// TestChangedFiles: a file that is shorter than when it was found has no fingerprint.
+// TestChangedFiles checks that Fingerprint fails if a file has become shorter.
 func TestChangedFiles(t *testing.T) {
 	for _, text := range []string{lines("short", "\n", 3), strings.Repeat("\n", pieces*pieceBytes+1)} {
 		path := write(t, filepath.Join(t.TempDir(), "a.jsonl"), text)
@@ -146,13 +147,13 @@ func TestChangedFiles(t *testing.T) {
 		if _, err := in.Fingerprint(); err == nil ||
 			err.Error() != fmt.Sprintf("%s: expected %d bytes as before, found fewer: the file was changed", path,
 				len(text)) {
-			t.Errorf("%d bytes: %v", len(text), err)
+			t.Errorf("%d bytes: got error %v", len(text), err)
 		}
 	}
 }
 
-// TestIrregularInput: a named pipe or directory in place of a file is an error, without blocking,
-// and a pipe in a folder is skipped.
+// TestIrregularInput checks that a named pipe or directory instead of a file is an error, without
+// blocking, and that a pipe in a folder is skipped.
 func TestIrregularInput(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"a.jsonl", "a.arrow", "a.parquet"} {
@@ -160,20 +161,20 @@ func TestIrregularInput(t *testing.T) {
 		must.Succeed(t, syscall.Mkfifo(path, 0o666))
 		if _, err := Find(t.Context(), []string{path}, ""); err == nil ||
 			!strings.HasPrefix(err.Error(), path+": expected a file, found p") {
-			t.Errorf("%v", err)
+			t.Errorf("got error %v, want expected a file", err)
 		}
 	}
 	write(t, filepath.Join(dir, "b.jsonl"), "{}\n")
 	if in, err := Find(t.Context(), []string{dir}, ""); err != nil || len(in.Files) != 1 {
-		t.Errorf("%v, %v", in, err)
+		t.Errorf("got %v, error %v, want one file", in, err)
 	}
 	if _, err := table.ExtentOf(t.Context(), dir, "jsonl"); err == nil ||
 		!strings.HasPrefix(err.Error(), dir+": expected a file, found d") {
-		t.Errorf("a directory: %v", err)
+		t.Errorf("directory: got error %v", err)
 	}
 }
 
-// TestHashOf: an existing file counts with its name; the first must exist.
+// TestHashOf checks that an existing file counts with its name, and that the first file must exist.
 func TestHashOf(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "a"), "1")
@@ -185,7 +186,7 @@ func TestHashOf(t *testing.T) {
 	both := hash("a", "b")
 	write(t, filepath.Join(dir, "b"), "1")
 	if one == both || hash("a", "b") == both || hash("a") == hash("b") || hash("a") != one {
-		t.Error("different files have one hash")
+		t.Error("different files have the same hash")
 	}
 	must.FailWith(t, fs.ErrNotExist, "without the first")(HashOf(dir, "c", "a"))
 }

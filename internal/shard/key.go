@@ -13,7 +13,7 @@ type Key struct {
 	Model   string // SHA-256 of its files
 	Input   string // [Input.Fingerprint]
 	Options string // JSON of the command, and of the flags that affect its output
-	Kernels string // identifies the device's kernels: results are bitwise reproducible for the same
+	Kernels string // kernels of the device: results are bitwise reproducible for equal kernels
 	Shard   Shard
 }
 
@@ -74,8 +74,8 @@ func keyOf(schema *arrow.Schema) (k Key, err error) {
 	return k, err
 }
 
-// Differences lists the fields of a key that differ from the expected ones, among those that both
-// have, with exceptions.
+// Differences lists the fields of a key that differ from the expected key. It skips fields that
+// expected leaves empty, and the fields named in but.
 func (k *Key) Differences(expected *Key, but ...string) string {
 	var out []string
 	found, want := k.fields(), expected.fields()

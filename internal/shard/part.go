@@ -21,8 +21,8 @@ type Part struct {
 }
 
 // Begin begins the part of a key in a directory, which it creates if needed. If the part already
-// exists with the same key, part is nil, and rows is the number of its rows. A part with another
-// key is an error, and so are parts of a job with another number of shards.
+// exists with the same key, part is nil and rows is its number of rows. A part with another key is
+// an error, as are parts of a job with another number of shards.
 func Begin(dir string, key *Key) (part *Part, rows int64, err error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, 0, err
@@ -48,7 +48,7 @@ func Begin(dir string, key *Key) (part *Part, rows int64, err error) {
 	return part, 0, err
 }
 
-// there returns the number of rows of an existing part with a key.
+// there returns the number of rows of an existing part, which must have the key.
 func there(path string, key *Key) (rows int64, err error) {
 	found, rows, err := look(path)
 	if err != nil {
@@ -61,8 +61,8 @@ func there(path string, key *Key) (rows int64, err error) {
 	return rows, nil
 }
 
-// Commit renames the part to its final name, unless another worker's part with the same key exists
-// by now, and removes unfinished files of other workers for it.
+// Commit renames the part to its final name, unless a part with the same key exists already, and
+// removes unfinished files of other workers for the part.
 func (p *Part) Commit() error {
 	err := p.File.CommitNew()
 	if errors.Is(err, fs.ErrExist) {
@@ -71,7 +71,7 @@ func (p *Part) Commit() error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.Clean(p.path) // the part exists, so nobody needs another
+	return atomicfile.Clean(p.path) // the part exists, so other workers' files are not needed
 }
 
 // partsIn returns the shards of the parts in a directory.
@@ -85,7 +85,7 @@ func partsIn(dir string) (shards []Shard, err error) {
 	return shards, err
 }
 
-// look reads the key of a part and its number of rows.
+// look returns the key of a part and its number of rows.
 func look(path string) (key Key, rows int64, err error) {
 	r, err := open(path)
 	if err != nil {
@@ -96,8 +96,8 @@ func look(path string) (key Key, rows int64, err error) {
 	return r.key, rows, damaged(path, err)
 }
 
-// damaged returns an error about the content of a part, and the next step; an error about reading
-// the file is returned without one.
+// damaged returns an error about the content of a part with the next step for the user. It returns
+// an error about reading the file unchanged.
 func damaged(path string, err error) error {
 	var system *fs.PathError
 	if err == nil || errors.As(err, &system) {

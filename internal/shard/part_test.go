@@ -22,7 +22,7 @@ func key(s Shard) *Key {
 	return &Key{Model: "m", Input: "i", Options: `{"command":"test"}`, Kernels: "k", Shard: s}
 }
 
-// fill writes rows to a part, every third with an error, and completes it.
+// fill writes rows to a part, every third row with an error, and completes the part.
 func fill(t *testing.T, part *Part, k *Key, rows int) {
 	t.Helper()
 	w, err := table.NewArrowWriter(part, []table.OutputColumn{{Name: "id"}, {Name: ErrorColumn}}, k.Metadata(), false)
@@ -41,7 +41,7 @@ func begin(t *testing.T, dir string, k *Key) *Part {
 	t.Helper()
 	part, _, err := Begin(dir, k)
 	if err != nil || part == nil {
-		t.Fatalf("%v, %v", part, err)
+		t.Fatalf("got part %v, error %v", part, err)
 	}
 	return part
 }
@@ -55,8 +55,8 @@ func names(t *testing.T, dir string) (out []string) {
 	return out
 }
 
-// TestBegin: a part with the same key is left unchanged; a part with another key, a file that is
-// not a part, and a truncated part are refused.
+// TestBegin checks that a part with the same key is left unchanged. A part with another key, a file
+// that is not a part, and a truncated part are refused.
 func TestBegin(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "parts")
 	k := key(Shard{3, 8})
@@ -64,7 +64,7 @@ func TestBegin(t *testing.T) {
 	path := filepath.Join(dir, "part-00003-of-00008.arrow")
 	before := must.Get(os.ReadFile(path))(t)
 	if part, rows, err := Begin(dir, k); part != nil || rows != 10 || err != nil {
-		t.Errorf("the same key: %v, %d rows, %v", part, rows, err)
+		t.Errorf("the same key: got part %v, %d rows, error %v", part, rows, err)
 	}
 	for want, change := range map[string]func(*Key){
 		"model (SHA-256): expected x, found m":     func(k *Key) { k.Model = "x" },
@@ -76,7 +76,7 @@ func TestBegin(t *testing.T) {
 		other := *k
 		change(&other)
 		if part, _, err := Begin(dir, &other); part != nil || err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("expected %s, found %v", want, err)
+			t.Errorf("got error %[2]v, want %[1]s", want, err)
 		}
 	}
 	for name, text := range map[string]string{"cut off": string(before[:len(before)-20]), "no Arrow": "text",
@@ -84,7 +84,7 @@ func TestBegin(t *testing.T) {
 		write(t, path, text)
 		if part, _, err := Begin(dir, k); part != nil || err == nil || !strings.HasPrefix(err.Error(), path+": ") ||
 			!strings.HasSuffix(err.Error(), ": remove it, and run shard 3/8 again") {
-			t.Errorf("%s: %v, %v", name, part, err)
+			t.Errorf("%s: got part %v, error %v", name, part, err)
 		}
 	}
 	for _, shard := range []string{"", "3", "3/8/8", "3/8x", "8/8", "x/8"} {
@@ -100,40 +100,40 @@ func TestBegin(t *testing.T) {
 		if part, _, err := Begin(dir, k); part != nil || err == nil ||
 			!strings.Contains(err.Error(),
 				fmt.Sprintf("schema metadata: sftseq.shard: expected I/N, found %q: remove it", shard)) {
-			t.Errorf("shard %q: %v, %v", shard, part, err)
+			t.Errorf("shard %q: got part %v, error %v", shard, part, err)
 		}
 	}
 	moved := filepath.Join(dir, "part-00004-of-00008.arrow")
 	write(t, moved, string(before))
 	if part, _, err := Begin(dir, key(Shard{4, 8})); part != nil || err == nil ||
 		!strings.Contains(err.Error(), "shard: expected 4/8, found 3/8") {
-		t.Errorf("the part of another shard: %v, %v", part, err)
+		t.Errorf("the part of another shard: got part %v, error %v", part, err)
 	}
 }
 
-// TestUnfinished: an unfinished part does not exist, and leftovers of a killed worker are removed
-// when that part is complete.
+// TestUnfinished checks that an unfinished part counts as missing, and that the files of a killed
+// worker are removed when the part is complete.
 func TestUnfinished(t *testing.T) {
 	dir := t.TempDir()
 	k := key(Shard{0, 2})
 	killed := begin(t, dir, k)
 	must.Get(killed.Write(make([]byte, 200000)))(t)
-	other := begin(t, dir, key(Shard{1, 2})) // running concurrently
+	other := begin(t, dir, key(Shard{1, 2})) // a running worker
 	defer other.Abort()
 	_, err := Verify(dir, 2, Key{}, nil)
 	var incomplete *Incomplete
 	if !errors.As(err, &incomplete) || !slices.Equal(incomplete.Missing, []int{0, 1}) {
-		t.Errorf("%v", err)
+		t.Errorf("got error %v, want parts 0 and 1 missing", err)
 	}
 	fill(t, begin(t, dir, k), k, 3)
 	left := names(t, dir)
 	if len(left) != 2 || left[0] != filepath.Base(other.Temporary()) || left[1] != k.Shard.File() {
-		t.Errorf("%q", left)
+		t.Errorf("got files %q", left)
 	}
 }
 
-// TestSameShard: of several workers with the same shard, all are done when the first is, and its
-// part stays; a part with another key is refused.
+// TestSameShard checks several workers with the same shard: all succeed once the first has, and the
+// part of the first stays. A part with another key is refused.
 func TestSameShard(t *testing.T) {
 	dir := t.TempDir()
 	k, other := key(Shard{0, 2}), key(Shard{0, 2})
@@ -147,12 +147,12 @@ func TestSameShard(t *testing.T) {
 	fill(t, third, k, 3)
 	must.Fail(t, "exists, but not from this job: model (SHA-256): expected x, found m", "another key")(strange.Commit())
 	if after, err := os.Stat(path); err != nil || !os.SameFile(before, after) || len(names(t, dir)) != 1 {
-		t.Errorf("%q, %v: expected the part of the first alone", names(t, dir), err)
+		t.Errorf("got files %q, error %v, want only the part of the first worker", names(t, dir), err)
 	}
 }
 
-// TestVerify: missing parts are listed; complete ones are read to their ends and get a manifest,
-// which can be moved with the parts.
+// TestVerify checks that missing parts are listed, and that complete parts get a manifest, which
+// can be moved together with the parts.
 func TestVerify(t *testing.T) {
 	dir := t.TempDir()
 	must.Fail(t, "expected parts such as part-00000-of-00008.arrow, found none", "no parts")(Verify(dir, 0, Key{}, nil))
@@ -171,7 +171,7 @@ func TestVerify(t *testing.T) {
 			{"part-00002-of-00004.arrow", 4, 2},
 			{"part-00003-of-00004.arrow", 6, 2}}}
 	if err != nil || !reflect.DeepEqual(m, want) || seen != 12 {
-		t.Errorf("%+v, %d rows seen, %v", m, seen, err)
+		t.Errorf("got %+v, %d rows seen, error %v", m, seen, err)
 	}
 	var stored Manifest
 	text, err := os.ReadFile(filepath.Join(dir, ManifestName))
@@ -179,15 +179,15 @@ func TestVerify(t *testing.T) {
 		err = json.Unmarshal(text, &stored)
 	}
 	if err != nil || stored.Rows != 12 || len(stored.Parts) != 4 || stored.Parts[3] != want.Parts[3] {
-		t.Errorf("%s, %v", text, err)
+		t.Errorf("got manifest %s, error %v", text, err)
 	}
 	for want, expected := range map[string]Key{"model (SHA-256): expected x, found m": {Model: "x"},
 		"input (fingerprint): expected x, found i": {Input: "x"}} {
 		if _, err := Verify(dir, 0, expected, nil); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("expected %s, found %v", want, err)
+			t.Errorf("got error %[2]v, want %[1]s", want, err)
 		}
 		if after, err := os.ReadFile(filepath.Join(dir, ManifestName)); err != nil || string(after) != string(text) {
-			t.Errorf("where another job is expected, the manifest changes: %s, %v", after, err)
+			t.Errorf("another expected job: got manifest %s, error %v, want it unchanged", after, err)
 		}
 	}
 	path := filepath.Join(dir, "part-00002-of-00004.arrow")
@@ -197,7 +197,7 @@ func TestVerify(t *testing.T) {
 		write(t, filepath.Join(dir, ManifestName), "")
 		if _, err := Verify(dir, 0, Key{}, nil); err == nil || !strings.HasPrefix(err.Error(), path) ||
 			!strings.HasSuffix(err.Error(), ": remove it, and run shard 2/4 again") {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got error %v", name, err)
 		}
 		if slices.Contains(names(t, dir), ManifestName) {
 			t.Errorf("%s: the manifest exists", name)
@@ -206,7 +206,7 @@ func TestVerify(t *testing.T) {
 	write(t, path, string(whole))
 	if _, err := Verify(dir, 0, Key{}, func(arrow.Record) error { return errors.New("no good") }); err == nil ||
 		!strings.HasSuffix(err.Error(), "part-00001-of-00004.arrow: no good") {
-		t.Errorf("%v", err)
+		t.Errorf("got error %v, want that of seen", err)
 	}
 	os.Remove(path)
 	k := key(Shard{2, 4})
@@ -217,7 +217,7 @@ func TestVerify(t *testing.T) {
 	os.Remove(path)
 	_, err = Verify(dir, 0, Key{}, nil)
 	if err == nil || !strings.HasSuffix(err.Error(), "1 of 4 parts are missing: 2") {
-		t.Errorf("%v", err)
+		t.Errorf("got error %v, want part 2 missing", err)
 	}
 	if slices.Contains(names(t, dir), ManifestName) {
 		t.Error("the manifest of missing parts exists")
@@ -225,8 +225,8 @@ func TestVerify(t *testing.T) {
 	must.Fail(t, "expected parts of 8 shards", "another number")(Verify(dir, 8, Key{}, nil))
 }
 
-// TestIrregularParts: a pipe or a directory in place of a part is an error, and neither a worker
-// nor --verify blocks on it.
+// TestIrregularParts checks that a pipe or a directory instead of a part is an error, and that
+// Begin and Verify do not block on it.
 func TestIrregularParts(t *testing.T) {
 	dir := t.TempDir()
 	k := key(Shard{0, 1})
@@ -238,7 +238,7 @@ func TestIrregularParts(t *testing.T) {
 		for _, err := range []error{wrong, also} {
 			if err == nil || !strings.HasPrefix(err.Error(), path+": expected a file, found ") ||
 				!strings.HasSuffix(err.Error(), ": remove it, and run shard 0/1 again") {
-				t.Errorf("%v", err)
+				t.Errorf("got error %v, want expected a file", err)
 			}
 		}
 		os.Remove(path)

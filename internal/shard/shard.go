@@ -1,9 +1,9 @@
 // Package shard splits files into shards that several workers score independently, and stores the
 // output of each in a separate file.
 //
-// The rows of a shard depend on the files and the number of shards alone. Its part appears when it
-// is complete, and records its inputs. A killed job can therefore be run again with the same
-// command: existing parts are kept.
+// The rows of a shard depend only on the files and the number of shards. A part gets its final name
+// when it is complete, and records its inputs. A killed job can therefore be started again with the
+// same command; existing parts are kept.
 package shard
 
 import (
@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// Shard is the part with Index, from 0, of Count.
+// Shard is shard Index, from 0, of Count shards.
 type Shard struct{ Index, Count int }
 
 // maxCount is the maximum number of shards: the name of a part has five digits.
@@ -47,8 +47,8 @@ func (s Shard) check() error {
 	return nil
 }
 
-// Parse reads I/N; auto, which takes both from the environment; or auto/N, which takes I from the
-// environment. An empty text is auto within a job, and the whole input otherwise.
+// Parse parses --shard: I/N, auto or auto/N. auto takes index and count from the environment,
+// auto/N only the index. An empty text means auto within a job, and otherwise the whole input.
 func Parse(text string, environment func(string) string) (Shard, error) {
 	index, count, both := strings.Cut(text, "/")
 	if text == "" || text == "auto" {
@@ -102,10 +102,10 @@ func JobVariable(environment func(string) string) string {
 type job struct {
 	variable string // the variable with the index
 	index    int
-	shard    func() (Shard, error) // if all tasks of the job are the shards
+	shard    func() (Shard, error) // set by jobOf; valid if the tasks of the job are the shards
 }
 
-// jobOf returns the task of a Slurm array or of a Kubernetes Indexed Job; nil for neither.
+// jobOf returns the current task of a Slurm array or a Kubernetes Indexed Job, or nil.
 func jobOf(environment func(string) string) (*job, error) {
 	number := func(name string, otherwise int) (int, error) {
 		text := environment(name)

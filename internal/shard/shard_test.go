@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestParse: values of --shard with and without the environment of a job.
+// TestParse checks values of --shard with and without the environment of a job.
 func TestParse(t *testing.T) {
 	slurm := func(id, count, first, last, step string) map[string]string {
 		return map[string]string{"SLURM_ARRAY_TASK_ID": id, "SLURM_ARRAY_TASK_COUNT": count,
@@ -27,7 +27,7 @@ func TestParse(t *testing.T) {
 		{"", slurm("14", "3", "10", "15", "2"), "2/3"}, // --array=10-15:2
 		{"", map[string]string{"SLURM_ARRAY_TASK_ID": "4", "SLURM_ARRAY_TASK_COUNT": "4", "SLURM_ARRAY_TASK_MIN": "1"},
 			"3/4"},
-		{"auto/8", slurm("5", "2", "3", "5", "1"), "5/8"}, // --array=3,5, run again
+		{"auto/8", slurm("5", "2", "3", "5", "1"), "5/8"}, // --array=3,5, a second run of two shards
 		{"auto/8", slurm("8", "8", "1", "8", "1"), "SLURM_ARRAY_TASK_ID is 8: expected 0 to 7"},
 		{"", slurm("5", "2", "3", "5", "1"), "some between are missing: expected --shard auto/N"},
 		{"", slurm("13", "3", "10", "14", "2"), "some between are missing: expected --shard auto/N"}, // variables of another array
@@ -49,31 +49,31 @@ func TestParse(t *testing.T) {
 	} {
 		got, err := Parse(c.text, func(name string) string { return c.environment[name] })
 		if err != nil && !strings.Contains(err.Error(), c.want) || err == nil && got.String() != c.want {
-			t.Errorf("%q with %v: %v, %v, expected %s", c.text, c.environment, got, err, c.want)
+			t.Errorf("%q with %v: got %v, error %v, want %s", c.text, c.environment, got, err, c.want)
 		}
 	}
 }
 
-// TestFile: the name of a part identifies its shard.
+// TestFile checks that the name of a part identifies its shard.
 func TestFile(t *testing.T) {
 	for want, s := range map[string]Shard{"part-00003-of-00008.arrow": {3, 8},
 		"part-99999-of-100000.arrow": {99999, 100000}} {
 		if got := s.File(); got != want {
-			t.Errorf("%v: %s", s, got)
+			t.Errorf("%v: got %s", s, got)
 		}
 		if got, ok := ofFile(want); !ok || got != s {
-			t.Errorf("%s: %v, %v", want, got, ok)
+			t.Errorf("%s: got %v, %v", want, got, ok)
 		}
 	}
 	for _, name := range []string{"part-00008-of-00008.arrow", "part-00000-of-00000.arrow",
 		".part-00003-of-00008.arrow.3k.tmp", "part-3-of-8.arrow", "part-00003-of-000008.arrow", "_manifest.json"} {
 		if s, ok := ofFile(name); ok {
-			t.Errorf("%s: %v", name, s)
+			t.Errorf("%s: got %v, want no shard", name, s)
 		}
 	}
 }
 
-// TestRanges: numbers in the format of sbatch --array.
+// TestRanges checks that Ranges has the format of sbatch --array.
 func TestRanges(t *testing.T) {
 	if got := Ranges([]int{0, 3, 4, 5, 7, 9, 10}); got != "0,3-5,7,9-10" {
 		t.Error(got)

@@ -41,7 +41,7 @@ type ManifestPart struct {
 	Failed int64  `json:"failed"`
 }
 
-// Incomplete is the error of a job with missing parts.
+// Incomplete is the error for a job with missing parts.
 type Incomplete struct {
 	Dir     string
 	Count   int
@@ -70,12 +70,12 @@ func Ranges(numbers []int) string {
 	return strings.Join(out, ",")
 }
 
-// Verify reads all parts in a directory to their ends, and writes its manifest. All must exist and
-// belong to one job: they have the same key except for the shard, and match the fields that
-// expected has. Count is the number of shards; 0 takes it from the names of the parts. Seen, which
-// may be nil, is called with each record, in the order of the shards. If parts are missing, damaged
-// or of several jobs, an existing manifest is removed; it stays if the parts belong to another job
-// than the expected one.
+// Verify reads all parts in a directory to their ends and writes the manifest. All parts must exist
+// and belong to one job: their keys are equal except for the shard, and match the non-empty fields
+// of expected. count is the number of shards; 0 takes it from the names of the parts. seen, which
+// may be nil, is called with each record in the order of the shards. If parts are missing, damaged
+// or of several jobs, Verify removes an existing manifest. It keeps the manifest if the parts
+// belong to another job than expected.
 func Verify(dir string, count int, expected Key, seen func(arrow.Record) error) (*Manifest, error) {
 	count, missing, err := missingIn(dir, count)
 	if err != nil {
@@ -87,7 +87,7 @@ func Verify(dir string, count int, expected Key, seen func(arrow.Record) error) 
 		}
 	}
 	if err := os.Remove(filepath.Join(dir, ManifestName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err // it describes earlier parts
+		return nil, err // the old manifest describes earlier parts
 	}
 	if missing != nil {
 		return nil, &Incomplete{dir, count, missing}
@@ -127,8 +127,8 @@ func Verify(dir string, count int, expected Key, seen func(arrow.Record) error) 
 	})
 }
 
-// ofAnotherJob returns an error if a part belongs to another job than the expected one, and nil if
-// that cannot be determined.
+// ofAnotherJob returns an error if a part belongs to another job than expected. It returns nil if
+// the part cannot be read.
 func ofAnotherJob(path string, expected *Key) error {
 	r, err := open(path)
 	if err != nil {
@@ -145,7 +145,7 @@ func notOfTheJob(path, differences string) error {
 	return fmt.Errorf("%s: not of the job: %s", path, differences)
 }
 
-// count reads a part to its end.
+// count counts the rows of a part and its rows with errors.
 func (r *reader) count(part *ManifestPart, seen func(arrow.Record) error) error {
 	failed := r.Schema().FieldIndices(ErrorColumn)
 	for {
@@ -168,7 +168,7 @@ func (r *reader) count(part *ManifestPart, seen func(arrow.Record) error) error 
 	}
 }
 
-// missingIn returns the shards of a job without a part in a directory.
+// missingIn returns the number of shards of a job, and the shards without a part in the directory.
 func missingIn(dir string, count int) (of int, missing []int, err error) {
 	if count > maxCount {
 		return 0, nil, fmt.Errorf("%d shards: expected at most %d", count, maxCount)
