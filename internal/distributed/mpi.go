@@ -2,10 +2,10 @@
 // Kubernetes' MPIJob. The library is loaded at run time, so that one binary works with each library
 // and without MPI.
 //
-// MPI is used only to move words and never to add them, because the order of MPI's sums depends on the library
-// and the number of ranks. One thread makes all calls. Every second a non-blocking barrier runs on
-// a separate communicator: if a rank has not joined it for [MPIOptions.Timeout], every later call
-// fails.
+// MPI is used only to move words and never to add them, because the order of MPI's sums depends on
+// the library and the number of ranks. One thread makes all calls. Every second a non-blocking
+// barrier runs on a separate communicator: if a rank has not joined it for [MPIOptions.Timeout],
+// every later call fails.
 
 package distributed
 

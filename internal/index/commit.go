@@ -5,22 +5,22 @@ import (
 	"slices"
 )
 
-// op is a change that somebody waits for.
+// op is a change whose caller waits for its completion.
 type op struct {
 	add     *Item
 	remove  []string
 	unknown []string
-	done    chan error // has room for the answer
+	done    chan error // buffered, receives the result
 }
 
-// rows is how many rows a change has at most.
+// rows returns the maximum number of rows of the change.
 func (o *op) rows() int { return max(1, len(o.remove)) }
 
-// maxBatch is the most rows of a record batch, and what a group has before it is
-// full.
+// maxBatch is the maximum number of rows of a record batch. A group of changes is full when it has
+// this number of rows.
 const maxBatch = 1024
 
-// ask has the committer make a change, which is done when o.done says so.
+// ask passes a change to the committer, which sends the result to o.done.
 func (x *Index) ask(o *op) {
 	x.queue.Lock()
 	defer x.queue.Unlock()
@@ -42,8 +42,8 @@ func (x *Index) signal() {
 	}
 }
 
-// commit writes groups of changes: all that have come while the group before was
-// written. One synchronisation serves them all, or one for each maxBatch rows.
+// commit writes groups of changes: all changes that arrived while the previous group was written.
+// One fsync serves a whole group, or each maxBatch rows of it.
 func (x *Index) commit() {
 	defer close(x.done)
 	for range x.wake {
@@ -72,7 +72,7 @@ func (x *Index) commit() {
 	}
 }
 
-// fail has every later change refused.
+// fail makes all later changes fail with err, and returns the error.
 func (x *Index) fail(err error) error {
 	err = fmt.Errorf("%s: nothing can be changed any more before a restart: %w", x.path, err)
 	x.queue.Lock()
@@ -84,14 +84,14 @@ func (x *Index) fail(err error) error {
 	return err
 }
 
-// write makes a group's changes on the disk, then in memory. When the disk has
-// failed nothing is known about the file's end, and no group may follow.
+// write applies a group's changes on disk and then in memory. After a disk error the end of the
+// file is in an unknown state, and no further group is written.
 func (x *Index) write(group []*op) error {
 	rows := x.rowsOf(group)
 	if len(rows) == 0 {
 		return nil
 	}
-	// all are made before one is written: what cannot be encoded leaves nothing; a power cut, perhaps the first ones
+	// Encode all batches before writing any: an encoding error then leaves the file unchanged.
 	var batches [][]byte
 	for batch := range slices.Chunk(rows, maxBatch) {
 		_, text, err := encode(x.options, batch)
@@ -100,17 +100,17 @@ func (x *Index) write(group []*op) error {
 		}
 		batches = append(batches, text)
 	}
-	for i := range rows { // not while searches wait
+	for i := range rows { // before locking, so that searches do not wait
 		rows[i].terms = x.splitter.split(rows[i].Tokens)
 	}
 	end := x.size
 	for _, text := range batches {
-		if _, err := x.file.WriteAt(text, end); err != nil { // over the mark of the group before
+		if _, err := x.file.WriteAt(text, end); err != nil { // overwrites the previous group's mark
 			x.unwrite()
 			return x.fail(err)
 		}
-		// One after the other: where a later one were on the disk and an earlier one torn,
-		// that would look like damage of what was acknowledged.
+		// One batch after the other: if a later batch were on disk and an earlier batch torn, the
+		// file would look damaged instead of torn.
 		if err := x.file.Sync(); err != nil {
 			return x.fail(err)
 		}
@@ -125,11 +125,11 @@ func (x *Index) write(group []*op) error {
 	live := x.items.count
 	x.mu.Unlock()
 	if _, err := x.file.WriteAt(mark(end), end); err != nil {
-		x.fail(err) // for what comes: this group is on the disk
+		x.fail(err) // an error for later changes: this group is on disk
 		return nil
 	}
 	if x.rows > compactFrom && x.rows > 2*live {
-		// What is asked for now is on the disk; which file is there now is not known.
+		// The group is on disk. After an error it is unknown which file has the final name.
 		if err := x.rewrite(); err != nil {
 			x.fail(fmt.Errorf("writing it anew: %w", err))
 		}
@@ -137,18 +137,18 @@ func (x *Index) write(group []*op) error {
 	return nil
 }
 
-// unwrite removes a group that could not be written, as on a full disk, and was not acknowledged. If the disk refuses
-// that, too, the next start finds a torn group.
+// unwrite removes a group that could not be written, for example on a full disk, and was not
+// acknowledged. If this fails as well, the next start finds a torn group.
 func (x *Index) unwrite() {
 	if x.file.Truncate(x.size) == nil {
 		x.file.WriteAt(mark(x.size), x.size)
 	}
 }
 
-// rowsOf are the rows of a group's changes. What is not there to be removed has none.
+// rowsOf returns the rows of a group's changes. Removals of unknown items have no rows.
 func (x *Index) rowsOf(group []*op) (rows []row) {
-	none := make([]float32, x.options.Size) // vector of a removed item
-	there := map[string]bool{}              // after the changes so far
+	none := make([]float32, x.options.Size) // vector of removed items
+	there := map[string]bool{}              // existing ids after the changes so far
 	for _, o := range group {
 		if o.add != nil {
 			rows = append(rows, row{Item: *o.add})
@@ -158,7 +158,7 @@ func (x *Index) rowsOf(group []*op) (rows []row) {
 		for _, id := range o.remove {
 			known, ok := there[id]
 			if !ok {
-				_, known = x.items.at[id] // the committer alone writes it
+				_, known = x.items.at[id] // safe without the lock: only the committer writes it
 			}
 			if !known {
 				o.unknown = append(o.unknown, id)
@@ -171,5 +171,5 @@ func (x *Index) rowsOf(group []*op) (rows []row) {
 	return rows
 }
 
-// compactFrom is how many rows a file has at least before it is written anew.
+// compactFrom is the minimum number of rows of a file that is rewritten.
 const compactFrom = 4096

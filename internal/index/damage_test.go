@@ -18,8 +18,8 @@ func dropped(x *Index) int64 {
 	return n
 }
 
-// indexOf makes an index of n groups of one item each and returns its file and where the
-// groups end.
+// indexOf creates an index of n groups of one item each. It returns the file's bytes, the end
+// offset of each group and the items.
 func indexOf(t testing.TB, n int) (data []byte, ends []int64, items map[string]Item) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "x.arrow")
@@ -35,7 +35,8 @@ func indexOf(t testing.TB, n int) (data []byte, ends []int64, items map[string]I
 	return data, ends, items
 }
 
-// opened is the index of a file's bytes, in a directory of its own.
+// opened opens an index from a file with the given bytes. After an error the file must be
+// unchanged.
 func opened(t testing.TB, data []byte) (*Index, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "x.arrow")
@@ -44,19 +45,19 @@ func opened(t testing.TB, data []byte) (*Index, error) {
 	if err == nil {
 		t.Cleanup(func() { x.Close() })
 	} else if left, _ := filepath.Glob(path + ".dropped*"); left != nil {
-		t.Errorf("%v, and yet %v", err, left)
+		t.Errorf("got error %v, but also files %v", err, left)
 	} else if now, _ := os.ReadFile(path); !bytes.Equal(now, data) {
-		t.Errorf("%v, and yet the file was changed", err)
+		t.Errorf("got error %v, but the file was changed", err)
 	}
 	return x, err
 }
 
-// TestDamagedAnywhere changes each byte of a closed file: the file is refused, or it has all items. No acknowledged
-// item is dropped, not even in the last group.
+// TestDamagedAnywhere changes each byte of a closed file. The file must be refused or have all
+// items: an acknowledged item is never dropped, not even in the last group.
 func TestDamagedAnywhere(t *testing.T) {
 	data, ends, items := indexOf(t, 4)
 	random := rand.New(rand.NewPCG(16, 10))
-	refused := map[bool]int{} // in the last group, before
+	refused := map[bool]int{} // refused files with damage in the last group (true) or before it
 	step := 1
 	if testing.Short() {
 		step = 5
@@ -72,21 +73,20 @@ func TestDamagedAnywhere(t *testing.T) {
 		}
 		refused[int64(at) >= ends[3]]++
 		if int64(at) >= ends[0] && !strings.Contains(err.Error(), "damaged at byte") {
-			t.Errorf("byte %d: %v", at, err)
+			t.Errorf("byte %d: got error %v, want damaged at byte", at, err)
 		}
 	}
 	if refused[true] < 50/step || refused[false] < 150/step {
-		t.Errorf("%d damages of the last group were seen, %d of those before", refused[true], refused[false])
+		t.Errorf("detected %d damaged bytes in the last group and %d before it", refused[true], refused[false])
 	}
 }
 
-// TestDropped: what is behind the whole groups is kept in a file that Arrow reads, as
-// many times as it happens.
+// TestDropped checks that a torn last group is moved to a new Arrow file each time.
 func TestDropped(t *testing.T) {
 	data, ends, items := indexOf(t, 3)
 	delete(items, "2")
 	path := filepath.Join(t.TempDir(), "x.arrow")
-	torn := bytes.Clone(data[:ends[3]]) // without the mark, as a power cut leaves it
+	torn := bytes.Clone(data[:ends[3]]) // without the mark, as after a power cut
 	torn[ends[3]-20] ^= 1
 	for n := 1; n <= 3; n++ {
 		must.Succeed(t, os.WriteFile(path, torn, 0o666))
@@ -94,44 +94,45 @@ func TestDropped(t *testing.T) {
 		expect(t, x, items)
 		bytes, kept := x.Dropped()
 		if want := fmt.Sprintf("%s.dropped-%d", path, n); bytes != ends[3]-ends[2] || kept != want {
-			t.Errorf("%d bytes dropped, kept in %q; want %d, %q", bytes, kept, ends[3]-ends[2], want)
+			t.Errorf("got %d dropped bytes in %q, want %d in %q", bytes, kept, ends[3]-ends[2], want)
 		}
 		x.Close()
 		text := must.Get(os.ReadFile(kept))(t)
 		if want := slices.Concat(data[:ends[0]], torn[ends[2]:]); !slices.Equal(text, want) {
-			t.Errorf("%d bytes are kept, want %d", len(text), len(want))
+			t.Errorf("got a file of %d bytes, want %d", len(text), len(want))
 		}
 		if rows := batchRows(t, kept); !slices.Equal(rows, []int{1}) {
-			t.Errorf("record batches of %v rows are kept", rows)
+			t.Errorf("got record batches of %v rows, want one row", rows)
 		}
 		if x = open(t, path); dropped(x) != 0 {
-			t.Errorf("%d bytes dropped the second time", dropped(x))
+			t.Errorf("opened again: got %d dropped bytes, want 0", dropped(x))
 		}
 		x.Close()
 	}
 }
 
-// TestTornGroup: of a group of several record batches a power cut may have left any: the
-// mark of the group before, which it is written over, says that nothing was acknowledged.
+// TestTornGroup checks a torn group of several record batches, of which a power cut may leave any
+// part. The previous group's mark shows that the torn group was not acknowledged.
 func TestTornGroup(t *testing.T) {
 	data, ends, items := indexOf(t, 2)
 	_, batch := must.Get2(encode(Options{Model: "m", Size: size}, []row{{Item: itemOf(7)}, {Item: itemOf(8)}}))(t)
-	// The disk wrote the second batch of the group, and not the first.
+	// The disk wrote the second batch of the group, but not the first.
 	torn := slices.Concat(data[:ends[2]], mark(ends[2]), make([]byte, len(batch)-markBytes), batch)
 	x := must.Get(opened(t, torn))(t)
 	expect(t, x, items)
 	if n, kept := x.Dropped(); n != int64(2*len(batch)-markBytes) || kept == "" {
-		t.Errorf("%d bytes dropped, kept in %q", n, kept)
+		t.Errorf("got %d dropped bytes in %q", n, kept)
 	}
-	// Of zeros alone there is nothing to keep.
+	// Dropped zeros are not kept in a file.
 	x = must.Get(opened(t, slices.Concat(data[:ends[2]], make([]byte, 700))))(t)
 	expect(t, x, items)
 	if n, kept := x.Dropped(); n != 700 || kept != "" {
-		t.Errorf("%d zeros dropped, kept in %q", n, kept)
+		t.Errorf("got %d dropped zeros in %q, want 700 and no file", n, kept)
 	}
 }
 
-// TestWithoutMark: a file of before has no mark. It is read, and has one from then on.
+// TestWithoutMark checks that a file without a mark, as written by earlier versions, is read and
+// gets a mark.
 func TestWithoutMark(t *testing.T) {
 	data, ends, items := indexOf(t, 2)
 	path := filepath.Join(t.TempDir(), "x.arrow")
@@ -139,10 +140,10 @@ func TestWithoutMark(t *testing.T) {
 	x := open(t, path)
 	expect(t, x, items)
 	if n, kept := x.Dropped(); n != 0 || kept != "" {
-		t.Errorf("%d bytes dropped, kept in %q", n, kept)
+		t.Errorf("got %d dropped bytes in %q, want none", n, kept)
 	}
 	x.Close()
 	if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, data) {
-		t.Errorf("%d bytes, want the %d of a file with its mark (%v)", len(now), len(data), err)
+		t.Errorf("got %d bytes, want the %d bytes of a file with its mark (error %v)", len(now), len(data), err)
 	}
 }

@@ -1,12 +1,11 @@
-// Package index keeps embeddings of sequences for search by cosine, exactly, in a
-// file that survives a power cut.
+// Package index keeps embeddings of sequences for exact search by cosine similarity, in a file that
+// survives power cuts.
 //
-// The file is an Arrow IPC stream that only grows: a record batch for each group
-// of changes, synchronised before any of them is acknowledged, and behind the last
-// group a mark that says so. A last group that a power cut has torn is dropped at the
-// next start, and kept in a file beside; damage in what was acknowledged is an error.
-// What is superseded is left out when the file is written anew, beside the old one,
-// which it replaces as a whole.
+// The file is an append-only Arrow IPC stream with a record batch per group of changes. A group is
+// synchronised before any of its changes is acknowledged, and then followed by a mark. If a power
+// cut tears the last group, the next start moves the group to a separate file. Damage in
+// acknowledged groups is an error. From time to time the file is replaced by a new file without
+// superseded rows.
 package index
 
 import (
@@ -21,20 +20,19 @@ import (
 
 // Options describe the contents of an index.
 type Options struct {
-	Model     string // names the model that computed the vectors
-	Tokenizer string // names what made the tokens: those of another mean something else
-	Size      int    // numbers of a vector
+	Model     string // identifies the model that computed the vectors
+	Tokenizer string // identifies the tokenizer that produced the tokens
+	Size      int    // numbers per vector
 	Units     string // units of the lexical score: ngram.Words for text stored as bytes, or ngram.Tokens, the default
-	// Embed computes the vectors again if the index belongs to another model with the same
-	// tokenizer; nil makes that an error. Progress receives the number of finished vectors.
+	// Embed recomputes the vectors if the index belongs to another model with the same tokenizer;
+	// nil makes this an error. Progress is called with the number of finished vectors.
 	Embed    func(tokens [][]int32) ([][]float32, error)
 	Progress func(done, total int)
-	// Failed, unless nil, is called once when the disk has failed; no change is made
-	// afterwards.
+	// Failed, unless nil, is called once when a disk error has stopped all changes.
 	Failed func(error)
 }
 
-// Item is a sequence of the index.
+// Item is a sequence in the index.
 type Item struct {
 	ID     string
 	Tokens []int32
@@ -42,32 +40,33 @@ type Item struct {
 	terms  terms // terms of Tokens
 }
 
-// Index is open for one program at a time. It is safe for concurrent use.
+// Index is an index of embeddings. Only one program at a time can open it. It is safe for
+// concurrent use.
 type Index struct {
 	path    string
 	options Options
 	lock    *flock.Flock
 	dropped int64
-	kept    string // the file that has what was dropped
+	kept    string // file with the dropped bytes
 
 	mu    sync.RWMutex // guards the fields in memory
 	items table
 	size  int64 // bytes of the file without its mark
 
-	// What the committer alone uses.
+	// Fields used only by the committer.
 	file     file
-	rows     int // rows of the file, superseded ones included
+	rows     int // rows in the file, including superseded rows
 	splitter *splitter
 
 	queue  sync.Mutex // guards the fields below
 	wake   chan struct{}
 	ops    []*op
 	closed bool
-	failed error // no group can be written any more
+	failed error // disk error that prevents further changes
 	done   chan struct{}
 }
 
-// file is what the committer does with one.
+// file is the part of os.File that the committer uses.
 type file interface {
 	io.WriterAt
 	Sync() error
@@ -75,10 +74,10 @@ type file interface {
 	io.Closer
 }
 
-// errClosed is for what comes after Close.
+// errClosed is the error of changes after Close.
 var errClosed = errors.New("it is closed")
 
-// Open opens an index, or makes one where there is no file.
+// Open opens an index, or creates it if the file does not exist.
 func Open(path string, o Options) (*Index, error) {
 	path, err := realPath(path)
 	if err != nil {
@@ -101,34 +100,33 @@ func Open(path string, o Options) (*Index, error) {
 	return x, nil
 }
 
-// Dropped is the bytes of a torn last group that Open has dropped, and the file in which
-// they are kept, "" where they were only zeros.
+// Dropped returns the number of bytes of a torn last group that Open has dropped, and the file with
+// these bytes, or "" if they were only zeros.
 func (x *Index) Dropped() (bytes int64, kept string) { return x.dropped, x.kept }
 
-// Len is the number of items.
+// Len returns the number of items.
 func (x *Index) Len() int {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return x.items.count
 }
 
-// Size is the number of bytes of the file, without its mark.
+// Size returns the number of bytes of the file without its mark.
 func (x *Index) Size() int64 {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return x.size
 }
 
-// Failure is why no change is made any more, or nil.
+// Failure returns the error that prevents further changes, or nil.
 func (x *Index) Failure() error {
 	x.queue.Lock()
 	defer x.queue.Unlock()
 	return x.failed
 }
 
-// Add puts an item into the index, in place of one with its id, after all that was
-// asked for before. When wait returns nil the item is on the disk; it may be called
-// again.
+// Add adds an item after all earlier changes, or replaces the item with the same id. wait returns
+// nil when the item is on disk. It may be called several times.
 func (x *Index) Add(i Item) (wait func() error) {
 	o := &op{add: &i, done: make(chan error, 1)}
 	if len(i.Vector) != x.options.Size {
@@ -139,7 +137,7 @@ func (x *Index) Add(i Item) (wait func() error) {
 	return sync.OnceValue(func() error { return <-o.done })
 }
 
-// Remove takes items out and returns the ids that were not there.
+// Remove removes items and returns the unknown ids.
 func (x *Index) Remove(ids []string) (unknown []string, err error) {
 	o := &op{remove: ids, done: make(chan error, 1)}
 	x.ask(o)
@@ -147,23 +145,23 @@ func (x *Index) Remove(ids []string) (unknown []string, err error) {
 	return o.unknown, err
 }
 
-// Query is what a search compares items with.
+// Query is the input of a search.
 type Query struct {
 	Vector []float32
 	Tokens []int32
-	// Lexical is the weight w of the lexical score in (1 − w)·cosine + w·lexical, from 0 to 1. With Q the distinct
-	// words of the query, of N items n_t that have word t, f_t how often the item has it, and its length |d| in words,
-	// whose mean is l, the lexical score is BM25 divided by its least upper bound:
+	// Lexical is the weight w of the lexical score in (1 − w)·cosine + w·lexical, from 0 to 1. The
+	// lexical score is BM25 divided by its least upper bound. With Q the distinct words of the
+	// query, N the number of items, n_t the number of items that have word t, f_t the count of t in
+	// the item, |d| the item's number of words and l its mean over all items:
 	//
 	//	lexical = Σ_{t∈Q} idf_t · f_t·2.2 / (f_t + 1.2·(0.25 + 0.75·|d|/l)) / Σ_{t∈Q} idf_t·2.2
 	//	idf_t = ln(1 + (N − n_t + 0.5) / (n_t + 0.5))
 	Lexical float64
 }
 
-// Search returns the k items with the largest score for a query, the largest first, of
-// equal ones the smaller id, as the index is when it begins: changes do not wait for it.
-// It is done by in, a piece of at most [blockItems] items after the other; an error of in
-// ends it.
+// Search returns the k items with the largest scores for a query, in descending order; equal scores
+// are ordered by id. It searches a snapshot from its beginning and does not block changes. It runs
+// in pieces of at most [blockItems] items, each through in. An error of in ends the search.
 func (x *Index) Search(query Query, k int, in func(piece func()) error) ([]Hit, error) {
 	q := &scorer{vector: query.Vector, norm: math.Sqrt(dot(query.Vector, query.Vector)), weight: query.Lexical}
 	var words terms
@@ -179,7 +177,7 @@ func (x *Index) Search(query Query, k int, in func(piece func()) error) ([]Hit, 
 	return search(blocks, q, k, in)
 }
 
-// Close writes what was asked for before.
+// Close completes all earlier changes and closes the file.
 func (x *Index) Close() (err error) {
 	x.queue.Lock()
 	closed := x.closed
@@ -191,7 +189,7 @@ func (x *Index) Close() (err error) {
 	x.signal()
 	<-x.done
 	if x.Failure() == nil {
-		err = x.file.Sync() // the mark of the last group, too
+		err = x.file.Sync() // the last group's mark is not yet synchronised
 	}
 	return errors.Join(err, x.file.Close(), x.lock.Unlock())
 }

@@ -31,7 +31,7 @@ func open(t testing.TB, path string) *Index {
 	return x
 }
 
-// itemOf is a function of n.
+// itemOf returns a random item that depends only on n.
 func itemOf(n int) Item {
 	r := rand.New(rand.NewPCG(uint64(n), 0))
 	i := Item{ID: strconv.Itoa(n), Vector: make([]float32, size)}
@@ -44,22 +44,22 @@ func itemOf(n int) Item {
 	return i
 }
 
-// expect compares the index with what should be in it, by searching all.
+// expect checks that the index has exactly the given items, with a search over all items.
 func expect(t testing.TB, x *Index, want map[string]Item) {
 	t.Helper()
 	if x.Len() != len(want) {
-		t.Fatalf("%d items, want %d", x.Len(), len(want))
+		t.Fatalf("got %d items, want %d", x.Len(), len(want))
 	}
 	query := []float32{1, -2, 0.5, 3}
 	for _, h := range found(t, x, query, len(want)+1) {
 		i, ok := want[h.ID]
 		if !ok || !slices.Equal(i.Tokens, h.Tokens) || h.Cosine != cosine(query, i.Vector) {
-			t.Fatalf("item %q: %+v, want %+v", h.ID, h, i)
+			t.Fatalf("item %q: got %+v, want %+v", h.ID, h, i)
 		}
 	}
 }
 
-// directly does a piece of work.
+// directly runs a piece of a search.
 func directly(piece func()) error {
 	piece()
 	return nil
@@ -77,8 +77,8 @@ func cosine(a, b []float32) float64 {
 	return 0
 }
 
-// TestChanges: adding, replacing and removing at random, with restarts and
-// compactions in between, against a map.
+// TestChanges compares the index with a map after random additions, replacements and removals, with
+// restarts and compactions in between.
 func TestChanges(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.arrow")
 	x, want, r := open(t, path), map[string]Item{}, rand.New(rand.NewPCG(1, 1))
@@ -86,7 +86,7 @@ func TestChanges(t *testing.T) {
 	for round := range 30 {
 		var wg sync.WaitGroup
 		changed := map[string]bool{}
-		for range 400 { // concurrently; each id at most once, or the order would be unknown
+		for range 400 { // concurrently; each id at most once, because the order is random
 			i := itemOf(r.IntN(1 << 20))
 			i.ID = strconv.Itoa(r.IntN(600))
 			if changed[i.ID] {
@@ -99,7 +99,7 @@ func TestChanges(t *testing.T) {
 				wg.Go(func() {
 					unknown, err := x.Remove([]string{i.ID})
 					if err != nil || known == (len(unknown) == 1) {
-						t.Errorf("removing %q: %q, %v", i.ID, unknown, err)
+						t.Errorf("removing %q: got unknown %q, error %v", i.ID, unknown, err)
 					}
 				})
 				continue
@@ -118,14 +118,14 @@ func TestChanges(t *testing.T) {
 		expect(t, x, want)
 	}
 	if !shrunk {
-		t.Error("the file was never written anew")
+		t.Error("the file was never rewritten")
 	}
 	if rows := batchRows(t, path); sum(rows) < len(want) {
-		t.Errorf("%d rows", sum(rows))
+		t.Errorf("the file has %d rows, fewer than items", sum(rows))
 	}
 }
 
-// batchRows are the rows of each record batch of a file, as any Arrow reader has them.
+// batchRows returns the number of rows of each record batch in a file.
 func batchRows(t *testing.T, path string) (rows []int) {
 	t.Helper()
 	f := must.Get(os.Open(path))(t)
@@ -147,11 +147,11 @@ func sum(numbers []int) (total int) {
 	return total
 }
 
-// TestLargeRemove: removing many items writes record batches of bounded size, and is one change.
+// TestLargeRemove checks that removing many items writes record batches of bounded size.
 func TestLargeRemove(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.arrow")
 	x := open(t, path)
-	const n = compactFrom/2 - 10 // so that the file is not written anew
+	const n = compactFrom/2 - 10 // too few rows for the file to be rewritten
 	var ids []string
 	var wait func() error
 	for i := range n {
@@ -161,17 +161,17 @@ func TestLargeRemove(t *testing.T) {
 	}
 	must.Succeed(t, wait())
 	if unknown, err := x.Remove(append(ids, "none")); err != nil || !slices.Equal(unknown, []string{"none"}) {
-		t.Fatalf("%q, %v", unknown, err)
+		t.Fatalf("got unknown %q, error %v", unknown, err)
 	}
 	x.Close()
 	rows := batchRows(t, path)
 	if slices.Max(rows) > maxBatch || sum(rows) != 2*n || open(t, path).Len() != 0 {
-		t.Errorf("batches of %d rows, want %d of at most %d", rows, 2*n, maxBatch)
+		t.Errorf("got batches of %d rows, want %d rows in batches of at most %d", rows, 2*n, maxBatch)
 	}
 }
 
-// TestOrder: of changes to one id the last that was asked for holds, in one group
-// or in several.
+// TestOrder checks that the last of several changes to one id wins, within a group and across
+// groups.
 func TestOrder(t *testing.T) {
 	x := open(t, filepath.Join(t.TempDir(), "x.arrow"))
 	for round := range 50 {
@@ -181,13 +181,13 @@ func TestOrder(t *testing.T) {
 		}
 		must.Succeed(t, wait())
 		if h := found(t, x, []float32{1, 0, 0, 0}, 1); h[0].Tokens[0] != 19 {
-			t.Fatalf("round %d: %v", round, h)
+			t.Fatalf("round %d: got %v, want the last item", round, h)
 		}
 	}
 }
 
-// TestTornTail cuts the file at every byte, and overwrites its end, as a power cut
-// may: the whole groups are there, and the index goes on.
+// TestTornTail truncates the file at every byte and overwrites its end with zeros, as a power cut
+// may. All whole groups must be read, and items can be added.
 func TestTornTail(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x.arrow")
@@ -207,13 +207,13 @@ func TestTornTail(t *testing.T) {
 		must.Succeed(t, err, name)
 		defer x.Close()
 		if x.Len() != whole || dropped(x) != int64(len(data))-ends[whole] {
-			t.Fatalf("%s: %d items, %d bytes dropped; want %d, %d", name, x.Len(), dropped(x), whole,
+			t.Fatalf("%s: got %d items, %d dropped bytes; want %d, %d", name, x.Len(), dropped(x), whole,
 				int64(len(data))-ends[whole])
 		}
 		must.Succeed(t, x.Add(itemOf(9))(), name)
 		x.Close()
 		if x, err = Open(path, Options{Model: "m", Size: size}); err != nil || x.Len() != whole+1 || dropped(x) != 0 {
-			t.Fatalf("%s: after one more, %v", name, err)
+			t.Fatalf("%s: after one more item: error %v", name, err)
 		}
 		x.Close()
 		os.Remove(path + ".dropped-1")
@@ -234,7 +234,7 @@ func TestTornTail(t *testing.T) {
 		clear(zeros[at:])
 		check(fmt.Sprintf("zeros from %d", at), zeros, 3)
 	}
-	// Damage with whole groups behind it is none of ours, unless it changes nothing.
+	// Damage before a whole group is an error, unless it does not change the content.
 	refused := 0
 	for at := ends[1]; at < ends[2]; at += 3 {
 		middle := slices.Clone(data)
@@ -249,11 +249,11 @@ func TestTornTail(t *testing.T) {
 		}
 		refused++
 		if !strings.Contains(err.Error(), "damaged at byte") {
-			t.Errorf("byte %d: %v", at, err)
+			t.Errorf("byte %d: got error %v, want damaged at byte", at, err)
 		}
 	}
 	if refused < 20 {
-		t.Errorf("%d damages were seen", refused)
+		t.Errorf("detected only %d damaged bytes", refused)
 	}
 }
 
@@ -286,10 +286,10 @@ func TestOtherModel(t *testing.T) {
 		}
 		return out, nil
 	}}
-	for range 2 { // computed anew, then unchanged
+	for range 2 { // recomputed, then unchanged
 		x := must.Get(Open(path, o))(t)
 		if x.Len() != items {
-			t.Errorf("%d items, want %d", x.Len(), items)
+			t.Errorf("got %d items, want %d", x.Len(), items)
 		}
 		x.Close()
 		o.Embed = nil
@@ -301,8 +301,7 @@ func TestOtherModel(t *testing.T) {
 	}
 }
 
-// TestKill: a process that is killed while it adds leaves every item that
-// it has acknowledged.
+// TestKill checks that all acknowledged items exist after a process was killed while adding items.
 func TestKill(t *testing.T) {
 	if path := os.Getenv("SFTSEQ_TEST_INDEX"); path != "" {
 		addForever(path)
@@ -330,7 +329,7 @@ func TestKill(t *testing.T) {
 		x := open(t, path)
 		for id := range acknowledged {
 			if _, ok := x.items.at[id]; !ok {
-				t.Fatalf("round %d: item %s was acknowledged and is not there", round, id)
+				t.Fatalf("round %d: the acknowledged item %s is missing", round, id)
 			}
 		}
 		t.Logf("round %d: %d items, %d acknowledged, %d bytes dropped", round, x.Len(), len(acknowledged), dropped(x))
@@ -338,8 +337,7 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// addForever adds items from several goroutines and prints each that is
-// acknowledged.
+// addForever adds items from several goroutines and prints the id of each acknowledged item.
 func addForever(path string) {
 	x, err := Open(path, Options{Model: "m", Size: size})
 	if err != nil {
@@ -362,8 +360,8 @@ func addForever(path string) {
 	wg.Wait()
 }
 
-// FuzzOpen reads any file: an error or an index, never a panic, and an index can be
-// added to and read again.
+// FuzzOpen opens arbitrary files. Open must not panic, and an opened index must accept items and
+// open again.
 func FuzzOpen(f *testing.F) {
 	head, batch, err := encode(Options{Model: "m", Size: size},
 		[]row{{Item: itemOf(1)}, {Item: Item{ID: "x", Vector: make([]float32, size)}, removed: true}})
@@ -384,7 +382,7 @@ func FuzzOpen(f *testing.F) {
 		must.Succeed(t, x.Add(Item{ID: "new", Vector: make([]float32, size)})())
 		x.Close()
 		if x, err = Open(path, Options{Model: "m", Size: size}); err != nil || x.Len() < n {
-			t.Fatalf("%d items, were %d: %v", x.Len(), n, err)
+			t.Fatalf("opened again: got %d items, want at least %d; error %v", x.Len(), n, err)
 		}
 		x.Close()
 	})

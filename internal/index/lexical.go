@@ -14,16 +14,16 @@ const (
 	normalisation = 0.75 // b, of the length
 )
 
-// term is a word of a sequence, by its hash, and how often it occurs.
+// term is a distinct word of a sequence: its hash and its count.
 type term struct{ hash, count uint32 }
 
-// terms are the distinct words of a sequence in the order of their hashes, and its number of words.
+// terms are the distinct words of a sequence, sorted by hash, and its number of words.
 type terms struct {
 	distinct []term
 	length   int
 }
 
-// splitter finds the words of sequences. It is not safe for concurrent use.
+// splitter splits sequences into words. It is not safe for concurrent use.
 type splitter struct {
 	extractor *ngram.Extractor
 	units     []ngram.Unit
@@ -52,13 +52,13 @@ func (s *splitter) split(tokens []int32) terms {
 	return t
 }
 
-// statistics count the words of all items.
+// statistics are the word counts over all items.
 type statistics struct {
-	items  map[uint32]int // how many have a word
+	items  map[uint32]int // number of items by word
 	length int            // total length of all items
 }
 
-// count adds the words of an item n times, which is 1 or -1.
+// count adds (n = 1) or subtracts (n = -1) the words of an item.
 func (s *statistics) count(t terms, n int) {
 	s.length += n * t.length
 	for _, w := range t.distinct {
@@ -68,15 +68,15 @@ func (s *statistics) count(t terms, n int) {
 	}
 }
 
-// lexicalQuery scores items by the words that they share with a query.
+// lexicalQuery computes the lexical scores of items for a query.
 type lexicalQuery struct {
 	terms []term
-	idf   []float64 // one for each term
-	most  float64   // the score of an endless text of the query's words
-	mean  float64   // length of an item
+	idf   []float64 // inverse document frequency of each term
+	most  float64   // least upper bound of the score
+	mean  float64   // mean number of words per item
 }
 
-// query weighs the words of a query for the present items.
+// query returns the lexical query for the current items.
 func (t *table) query(q terms) *lexicalQuery {
 	l := &lexicalQuery{terms: q.distinct, mean: float64(t.words.length) / float64(max(1, t.count))}
 	for _, w := range q.distinct {
@@ -88,7 +88,7 @@ func (t *table) query(q terms) *lexicalQuery {
 	return l
 }
 
-// score is the BM25 of an item, divided by the largest value that an item could have: 0 to 1.
+// score returns the BM25 of an item divided by its least upper bound, from 0 to 1.
 func (l *lexicalQuery) score(t terms) float64 {
 	sum, at := 0.0, 0
 	damping := saturation * (1 - normalisation + normalisation*float64(t.length)/max(1, l.mean))

@@ -15,7 +15,7 @@ import (
 	"github.com/sftseq/sftseq/internal/ngram"
 )
 
-// ids are a text's ids of the byte tokenizer.
+// ids returns the token ids of a text in the byte tokenizer.
 func ids(text string) (out []int32) {
 	for _, b := range []byte(text) {
 		out = append(out, int32(b)+1)
@@ -23,7 +23,7 @@ func ids(text string) (out []int32) {
 	return out
 }
 
-// bm25 is the lexical score by its definition.
+// bm25 computes the lexical score from its definition.
 func bm25(query, text string, all map[string]string) float64 {
 	length, has := 0, map[string]int{}
 	for _, t := range all {
@@ -54,8 +54,8 @@ func bm25(query, text string, all map[string]string) float64 {
 	return sum / most
 }
 
-// TestLexicalScore compares scores with their definition, after items were added, replaced and removed, and after the
-// index was opened again.
+// TestLexicalScore compares scores with their definition, after items were added, replaced and
+// removed, and after the index was reopened.
 func TestLexicalScore(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.arrow")
 	o := Options{Model: "m", Tokenizer: "t", Size: 4, Units: ngram.Words}
@@ -90,7 +90,7 @@ func TestLexicalScore(t *testing.T) {
 			text, q := prose(), []float32{1, 0, 0.5, 0}
 			got := must.Get(x.Search(Query{q, ids(strings.ToUpper(text)), weight}, 1000, directly))(t)
 			if len(got) != len(texts) {
-				t.Fatalf("%d items, expected %d", len(got), len(texts))
+				t.Fatalf("got %d items, want %d", len(got), len(texts))
 			}
 			scores := map[string]float64{}
 			for _, h := range got {
@@ -100,7 +100,7 @@ func TestLexicalScore(t *testing.T) {
 				}
 				c := cosine(q, vectors[h.ID])
 				if math.Abs(h.Lexical-want) > 1e-12 || h.Cosine != c || h.Lexical < 0 || h.Lexical > 1 {
-					t.Fatalf("%q for %q: lexical score %v, expected %v; cosine %v, expected %v", texts[h.ID], text,
+					t.Fatalf("%q for %q: got lexical score %v, want %v; got cosine %v, want %v", texts[h.ID], text,
 						h.Lexical, want, h.Cosine, c)
 				}
 				scores[h.ID] = (1-weight)*c + weight*h.Lexical
@@ -108,11 +108,11 @@ func TestLexicalScore(t *testing.T) {
 			if !slices.IsSortedFunc(got, func(a, b Hit) int {
 				return cmp.Or(cmp.Compare(scores[b.ID], scores[a.ID]), cmp.Compare(a.ID, b.ID))
 			}) {
-				t.Errorf("weight %v: hits are not in the order of their scores", weight)
+				t.Errorf("weight %v: the hits are not sorted by score", weight)
 			}
 			if best := must.Get(x.Search(Query{q, ids(text), weight}, 7, directly))(t); !reflect.DeepEqual(best,
 				got[:7]) {
-				t.Errorf("weight %v: the best 7 differ from the first 7 of all", weight)
+				t.Errorf("weight %v: a search for 7 items differs from the first 7 of all items", weight)
 			}
 		}
 	}
@@ -120,12 +120,13 @@ func TestLexicalScore(t *testing.T) {
 		must.Get(x.Remove([]string{id}))(t)
 	}
 	if w := x.items.words; w.length != 0 || len(w.items) != 0 {
-		t.Errorf("words of removed items are still counted: %+v", w)
+		t.Errorf("got word counts %+v after all items were removed, want none", w)
 	}
 	must.Get(x.Search(Query{make([]float32, 4), ids("w1"), 1}, 3, directly))(t)
 }
 
-// TestLexicalScoreOfTokens: ids of other tokenizers are words of their own, and a query without words finds by cosine.
+// TestLexicalScoreOfTokens checks that token ids of other tokenizers count as words, and that a
+// query without words ranks by cosine.
 func TestLexicalScoreOfTokens(t *testing.T) {
 	x := open(t, filepath.Join(t.TempDir(), "x.arrow"))
 	for id, tokens := range map[string][]int32{"a": {70000, 2}, "b": {3, 4}, "c": nil} {
@@ -133,10 +134,10 @@ func TestLexicalScoreOfTokens(t *testing.T) {
 	}
 	got := must.Get(x.Search(Query{[]float32{1, 0, 0, 0}, []int32{4, 9}, 0.5}, 3, directly))(t)
 	if got[0].ID != "b" || got[0].Lexical <= 0 || got[1].Lexical != 0 || got[1].ID != "a" {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v, want b first", got)
 	}
 	if got = must.Get(x.Search(Query{[]float32{1, 0, 0, 0}, nil, 1}, 3, directly))(t); got[0].ID != "a" ||
 		got[0].Lexical != 0 {
-		t.Errorf("%+v", got)
+		t.Errorf("query without words: got %+v", got)
 	}
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/sftseq/sftseq/internal/atomicfile"
 )
 
-// load reads the file into memory, drops a torn last group, and opens the file
-// for more. What was acknowledged is never dropped.
+// load reads the file into memory, drops a torn last group, and opens the file for appending. It
+// never drops acknowledged changes.
 func (x *Index) load() error {
 	if err := atomicfile.Clean(x.path); err != nil {
 		return err
@@ -74,14 +74,14 @@ func (x *Index) load() error {
 	return err
 }
 
-// open opens the file for changes.
+// open opens the file for reading and writing.
 func (x *Index) open() (file, error) { return os.OpenFile(x.path, os.O_RDWR, 0) }
 
-// checkTail reports damage behind the whole groups, which end at good, that a power cut
-// cannot have left: it tears a group that is written, but none that was synchronised.
+// checkTail returns an error if the bytes after the whole groups, which end at good, have damage
+// that a power cut cannot cause. A power cut can only tear a group that is not yet synchronised.
 func checkTail(data []byte, good int64) error {
 	if marked(data, good) {
-		return nil // and a torn group behind, of which the disk has not written the beginning
+		return nil // a torn group follows whose beginning is not on disk
 	}
 	behind := ""
 	if marked(data, int64(len(data))-markBytes) {
@@ -95,7 +95,7 @@ func checkTail(data []byte, good int64) error {
 	return fmt.Errorf("damaged at byte %d, %s: restore it from a copy, or cut it to %d bytes to go without the %d bytes from there on", good, behind, good, int64(len(data))-good)
 }
 
-// drop has what is behind the whole groups kept in a file, as an Arrow stream of its own.
+// drop writes the bytes after the whole groups to a separate file, as an Arrow stream.
 func (x *Index) drop(data []byte, good int64) error {
 	tail := data[good:]
 	if marked(data, good) {
@@ -126,7 +126,7 @@ func (x *Index) drop(data []byte, good int64) error {
 	return nil
 }
 
-// identify reads whose vectors a file holds.
+// identify returns the model, the tokenizer and the vector size of a file.
 func identify(s *arrow.Schema) (of Options, err error) {
 	value := func(key string) string {
 		m := s.Metadata()
@@ -148,13 +148,13 @@ func identify(s *arrow.Schema) (of Options, err error) {
 	return of, nil
 }
 
-// replay makes every change of the stream and returns where the whole groups end.
+// replay applies all changes in the stream and returns the offset at which the whole groups end.
 func (x *Index) replay(stream *arrowipc.Stream, size int) (good int64, err error) {
 	good = stream.Offset()
 	for {
 		record, err := stream.Next()
 		if err != nil {
-			return good, nil // the end, or a torn group
+			return good, nil // the end of the stream or a torn group
 		}
 		rows, err := decode(record, size)
 		if err != nil {
@@ -177,8 +177,8 @@ func (t *table) change(r row) {
 	}
 }
 
-// laterGroup is the offset of a group behind a damaged one, or -1. Only the last group can be a torn write, which may
-// be cut off.
+// laterGroup returns the offset of a whole group after a damaged group, or -1. Only the last group
+// can be a torn write, which may be dropped.
 func laterGroup(data []byte, from int64) int {
 	head, err := headOf(data)
 	if err != nil {
@@ -202,7 +202,7 @@ func laterGroup(data []byte, from int64) int {
 	return -1
 }
 
-// headOf is a stream up to the end of its schema.
+// headOf returns the bytes of a stream up to the end of its schema.
 func headOf(data []byte) ([]byte, error) {
 	stream, err := arrowipc.NewStream(bytes.NewReader(data))
 	if err != nil {
@@ -211,7 +211,7 @@ func headOf(data []byte) ([]byte, error) {
 	return data[:stream.Offset()], nil
 }
 
-// reembed computes the vectors of another model's index anew.
+// reembed recomputes the vectors of an index of another model.
 func (x *Index) reembed() error {
 	old := x.items
 	x.items = newTable(x.options.Size)
@@ -236,8 +236,7 @@ func (x *Index) reembed() error {
 	return x.rewrite()
 }
 
-// rewrite writes the file with what is in the index now and nothing else, and
-// goes on with that.
+// rewrite replaces the file by a new file with the current items only.
 func (x *Index) rewrite() error {
 	var size int64
 	err := atomicfile.Write(x.path, func(w io.Writer) error {

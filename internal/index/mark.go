@@ -7,18 +7,19 @@ import (
 	"github.com/sftseq/sftseq/internal/arrowipc"
 )
 
-// markBytes is the size of a mark: arrowipc.EndMarker and a number.
+// markBytes is the size of a mark: arrowipc.EndMarker and an offset.
 const markBytes = 8 + 8
 
-// mark is written behind a group once the group is synchronised, and overwritten by the next group: the end of an Arrow
-// stream and its offset. It distinguishes a group that may have been acknowledged, which is whole unless the disk has
-// damaged it, from a group that a power cut has torn. The mark itself is not synchronised; if it is lost, the state of
-// the group is unknown.
+// mark returns the mark for an offset: the end marker of an Arrow stream and the offset. The mark
+// is written after a synchronised group, and the next group overwrites it. A group before a mark
+// may have been acknowledged, so a broken group there is damage. A broken group without a mark may
+// be torn by a power cut. The mark itself is not synchronised; if it is lost, the state of the
+// group is unknown.
 func mark(at int64) []byte {
 	return binary.LittleEndian.AppendUint64([]byte(arrowipc.EndMarker), uint64(at))
 }
 
-// marked reports whether data has its mark at a place.
+// marked reports whether data has the mark for the offset at.
 func marked(data []byte, at int64) bool {
 	return at >= 0 && at+markBytes <= int64(len(data)) && bytes.Equal(data[at:at+markBytes], mark(at))
 }

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// realPath is where links lead to, also to a file that is not there yet: who opens
-// one index by several names must find one lock.
+// realPath resolves symbolic links, including links to a missing file. An index that is opened
+// under several names must have one lock.
 func realPath(path string) (string, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if !errors.Is(err, fs.ErrNotExist) {

@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestLinks: an index is open for one program at a time by whatever name, and a link
-// stays one when the file is written anew.
+// TestLinks checks that an index can be opened only once under all its names, and that rewriting
+// the file keeps symbolic links.
 func TestLinks(t *testing.T) {
 	dir := t.TempDir()
 	must.Succeed(t, os.MkdirAll(filepath.Join(dir, "far", "away"), 0o777))
@@ -27,7 +27,7 @@ func TestLinks(t *testing.T) {
 			names[n] = filepath.Join(name, "x.arrow")
 		}
 	}
-	for _, there := range []bool{false, true} { // the file, when it is opened first
+	for _, there := range []bool{false, true} { // whether the file exists when it is first opened
 		for _, name := range names {
 			if !there {
 				os.Remove(path)
@@ -44,10 +44,10 @@ func TestLinks(t *testing.T) {
 			must.Succeed(t, wait())
 			x.Close()
 			if info, err := os.Stat(path); err != nil || info.Size() > 2000*size*4 {
-				t.Errorf("%s: %+v, %v", name, info, err)
+				t.Errorf("%s: got file %+v, error %v", name, info, err)
 			}
 			if x := open(t, path); x.Len() != 1 {
-				t.Errorf("%s: %d items", name, x.Len())
+				t.Errorf("%s: got %d items, want 1", name, x.Len())
 			} else {
 				x.Close()
 			}
@@ -55,14 +55,14 @@ func TestLinks(t *testing.T) {
 	}
 	for _, name := range []string{"absolute", "relative", "chain", "folder"} {
 		if info, err := os.Lstat(filepath.Join(dir, name)); err != nil || info.Mode()&os.ModeSymlink == 0 {
-			t.Errorf("%s is no link any more", name)
+			t.Errorf("%s is not a link after the file was rewritten", name)
 		}
 	}
 	must.Succeed(t, os.Symlink("loop", filepath.Join(dir, "loop")))
-	must.Fail(t, "", "a link to itself is opened")(Open(filepath.Join(dir, "loop"), Options{Model: "m", Size: size}))
+	must.Fail(t, "", "a link to itself was opened")(Open(filepath.Join(dir, "loop"), Options{Model: "m", Size: size}))
 }
 
-// TestFailed: a failure of the disk is reported once, and by every later change.
+// TestFailed checks that a disk error is reported once and returned by every later change.
 func TestFailed(t *testing.T) {
 	var reported []error
 	x, err := Open(filepath.Join(t.TempDir(), "x.arrow"),
@@ -71,10 +71,10 @@ func TestFailed(t *testing.T) {
 	if err := x.Add(itemOf(1))(); err != nil || x.Failure() != nil {
 		t.Fatal(err)
 	}
-	x.file.Close() // as good as a disk that fails
+	x.file.Close() // simulates a disk error
 	for range 3 {
 		wait := x.Add(itemOf(2))
-		for range 2 { // it says the same when it is asked again
+		for range 2 { // repeated calls return the same error
 			if err := wait(); !errors.Is(err, os.ErrClosed) || !strings.Contains(err.Error(), "before a restart") {
 				t.Error(err)
 			}
@@ -83,6 +83,6 @@ func TestFailed(t *testing.T) {
 	must.FailWith(t, os.ErrClosed)(x.Remove([]string{"1"}))
 	x.Close()
 	if len(reported) != 1 || reported[0] != x.Failure() {
-		t.Errorf("reported %v", reported)
+		t.Errorf("got reports %v, want one", reported)
 	}
 }

@@ -25,7 +25,7 @@ const (
 	format       = "1"
 )
 
-// row is a change as the file has it: an item, or that there is none of an id.
+// row is a change in the file: an item, or the removal of an id.
 type row struct {
 	Item
 	removed bool
@@ -43,8 +43,8 @@ func schema(o Options) *arrow.Schema {
 	}, &metadata)
 }
 
-// encode is the stream's schema, and rows as the record batch behind it, without the
-// marker at the stream's end: ours goes on.
+// encode returns the bytes of the stream's schema, and of rows as a record batch. It omits the end
+// marker, because more batches follow.
 func encode(o Options, rows []row) (head, batch []byte, err error) {
 	var out bytes.Buffer
 	s := schema(o)
@@ -82,7 +82,8 @@ func encode(o Options, rows []row) (head, batch []byte, err error) {
 	return head, out.Bytes()[len(head) : out.Len()-len(arrowipc.EndMarker)], nil
 }
 
-// checksum distinguishes a written row from the bytes that a disk may have in its place after a power cut.
+// checksum returns the CRC-32C of the row. It detects bytes that a disk may have after a power cut
+// instead of the row.
 func (r *row) checksum() uint32 {
 	b := append([]byte(r.ID), 0xFF, 0)
 	if r.removed {
@@ -97,10 +98,10 @@ func (r *row) checksum() uint32 {
 	return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli))
 }
 
-// decode reads the rows of a record batch of size floats a vector.
+// decode returns the rows of a record batch with vectors of the given size.
 func decode(record arrow.Record, size int) (rows []row, err error) {
-	// A torn group is left out by its error. Should one get through arrowipc's checks,
-	// Arrow's accessors panic on it, and the program would never start again.
+	// An error makes load treat the group as torn. Arrow's accessors may panic on damage that
+	// arrowipc's checks miss, and a panic would prevent every start.
 	defer arrowipc.Contain(&err)
 	ids, ok1 := record.Column(0).(*array.String)
 	removed, ok2 := record.Column(1).(*array.Boolean)

@@ -26,15 +26,15 @@ func TestSearch(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if n := len(found(t, x, []float32{1, 0, 0, 0}, 0)); n != 0 {
-		t.Errorf("%d of none", n)
+		t.Errorf("k = 0: got %d hits, want 0", n)
 	}
-	unwanted := errors.New("nobody wants it")
+	unwanted := errors.New("cancelled by the test")
 	query := Query{Vector: []float32{1, 0, 0, 0}}
 	must.FailWith(t, unwanted)(x.Search(query, 1, func(func()) error { return unwanted }))
-	must.Fail(t, "", "a vector of another size was taken")(x.Add(Item{ID: "e", Vector: []float32{1}})())
+	must.Fail(t, "", "a vector of another size was accepted")(x.Add(Item{ID: "e", Vector: []float32{1}})())
 }
 
-// TestSearchKeepsTheBest: those that are found are the best of all, in their order.
+// TestSearchKeepsTheBest checks that a search for k items returns the first k of all sorted hits.
 func TestSearchKeepsTheBest(t *testing.T) {
 	x := open(t, filepath.Join(t.TempDir(), "x.arrow"))
 	random := rand.New(rand.NewPCG(3, 4))
@@ -52,13 +52,13 @@ func TestSearchKeepsTheBest(t *testing.T) {
 		query := vector()
 		if got, all := found(t, x, query, 16), found(t, x, query, 1000); len(all) != 200 ||
 			!slices.IsSortedFunc(all, Hit.compare) || !reflect.DeepEqual(got, all[:16]) {
-			t.Errorf("%v, want the first of %v", got, all)
+			t.Errorf("got %v, want the first 16 of %v", got, all)
 		}
 	}
 }
 
-// TestSearchOfASnapshot: a search finds what was there when it began, whatever is added,
-// replaced and removed between its pieces, and waits for none of that.
+// TestSearchOfASnapshot checks that a search returns the items from its beginning while items are
+// added, replaced and removed between its pieces, and that it does not block these changes.
 func TestSearchOfASnapshot(t *testing.T) {
 	x := open(t, filepath.Join(t.TempDir(), "x.arrow"))
 	const count = 2*blockItems + 100
@@ -81,7 +81,7 @@ func TestSearchOfASnapshot(t *testing.T) {
 	want := found(t, x, query, count+1)
 	got, err := x.Search(Query{Vector: query}, count+1, func(piece func()) error {
 		for range 20 {
-			add(random.IntN(count + 1)) // replaced
+			add(random.IntN(count + 1)) // replaces an item
 			add(count + 1 + random.IntN(100))
 		}
 		must.Get(x.Remove([]string{fmt.Sprint(random.IntN(count + 1)), fmt.Sprint(random.IntN(count + 1))}))(t)
@@ -89,14 +89,14 @@ func TestSearchOfASnapshot(t *testing.T) {
 		return nil
 	})
 	if err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("%v; %d items, want %d as they were", err, len(got), len(want))
+		t.Errorf("got error %v, %d items, want the %d items from before the search", err, len(got), len(want))
 	}
 	if now := found(t, x, query, count+1); reflect.DeepEqual(now, want) {
-		t.Error("nothing has changed")
+		t.Error("the changes are not visible after the search")
 	}
 }
 
-// TestCosineRange: none is beyond what a cosine may be, however it is rounded.
+// TestCosineRange checks that rounding does not move a cosine beyond [-1, 1].
 func TestCosineRange(t *testing.T) {
 	x := open(t, filepath.Join(t.TempDir(), "x.arrow"))
 	for n := range 500 {
@@ -107,7 +107,7 @@ func TestCosineRange(t *testing.T) {
 			away[k] *= -1
 		}
 		if a, b := found(t, x, i.Vector, 1)[0].Cosine, found(t, x, away, 1)[0].Cosine; a > 1 || b < -1 || a < 1-1e-9 {
-			t.Fatalf("%v: cosines %v, %v", i.Vector, a, b)
+			t.Fatalf("%v: got cosines %v and %v", i.Vector, a, b)
 		}
 	}
 }

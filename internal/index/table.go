@@ -7,25 +7,25 @@ import (
 	"slices"
 )
 
-// table is what is in the index now, in blocks of items. A search reads a snapshot of
-// it, and a change copies a block that a snapshot may have.
+// table has the current items in blocks. A search reads a snapshot of the blocks; a change copies a
+// block that a snapshot may share.
 type table struct {
-	size    int // numbers of a vector
+	size    int // numbers per vector
 	at      map[string]int
 	count   int
 	blocks  []*block
-	changes int // snapshots so far
+	changes int // number of snapshots so far
 	words   statistics
 }
 
-// block is blockItems items, or fewer in the last one.
+// block has blockItems items; the last block may have fewer.
 type block struct {
-	made    int // how many snapshots were made before it
+	made    int // number of snapshots before the block was created
 	ids     []string
 	tokens  [][]int32
 	terms   []terms
 	norms   []float64
-	vectors []float32 // one behind the other
+	vectors []float32 // concatenated
 }
 
 const blockItems = 1024
@@ -34,7 +34,7 @@ func newTable(size int) table {
 	return table{size: size, at: map[string]int{}, words: statistics{items: map[uint32]int{}}}
 }
 
-// place is the block of an item and its place there.
+// place returns the block of item n and the index in the block.
 func (t *table) place(n int) (*block, int) { return t.blocks[n/blockItems], n % blockItems }
 
 func (t *table) item(n int) Item {
@@ -44,7 +44,8 @@ func (t *table) item(n int) Item {
 
 func (b *block) vector(i, size int) []float32 { return b.vectors[i*size : (i+1)*size] }
 
-// own is the block of an item, which no snapshot has.
+// own returns the block of item n and the index in it, after copying the block if a snapshot may
+// share it.
 func (t *table) own(n int) (*block, int) {
 	b, i := t.place(n)
 	if b.made < t.changes {
@@ -81,7 +82,7 @@ func (t *table) set(n int, i Item, norm float64) {
 	copy(b.vector(at, t.size), i.Vector)
 }
 
-// remove fills the place of an item with the last one.
+// remove removes an item and moves the last item to its place.
 func (t *table) remove(id string) {
 	n, ok := t.at[id]
 	if !ok {
@@ -104,13 +105,13 @@ func (t *table) remove(id string) {
 	}
 }
 
-// snapshot is the blocks as they are now, whatever changes.
+// snapshot returns the current blocks, which later changes do not modify.
 func (t *table) snapshot() []*block {
 	t.changes++
 	return slices.Clone(t.blocks)
 }
 
-// dot is computed in float64: exact enough that its order means something.
+// dot returns the dot product in float64, so that rounding hardly affects the order of hits.
 func dot(a, b []float32) float64 {
 	s := 0.0
 	for i, v := range a {
@@ -119,7 +120,7 @@ func dot(a, b []float32) float64 {
 	return s
 }
 
-// Hit is an item that was found.
+// Hit is an item found by a search.
 type Hit struct {
 	ID      string
 	Cosine  float64
@@ -128,23 +129,23 @@ type Hit struct {
 	score   float64
 }
 
-// compare is negative if a comes before b.
+// compare returns a negative number if a comes before b.
 func (a Hit) compare(b Hit) int {
 	return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.ID, b.ID))
 }
 
-// worst is a heap with the worst hit on top.
+// worst is a heap with the worst hit at the root.
 type worst []Hit
 
 func (w worst) Len() int           { return len(w) }
 func (w worst) Less(i, j int) bool { return w[j].compare(w[i]) < 0 }
 func (w worst) Swap(i, j int)      { w[i], w[j] = w[j], w[i] }
 
-// Push and Pop are there for heap.Interface: the heap only grows, by add.
+// Push and Pop only satisfy heap.Interface: the heap grows by add.
 func (w *worst) Push(any) { panic("a heap of hits grows by add") }
 func (w *worst) Pop() any { panic("a heap of hits does not shrink") }
 
-// search finds the k best items of blocks; in runs each piece of the work.
+// search returns the k best items of blocks. in runs each piece of the work.
 func search(blocks []*block, q *scorer, k int, in func(func()) error) ([]Hit, error) {
 	items := 0
 	for _, b := range blocks {
@@ -164,14 +165,14 @@ type scorer struct {
 	vector  []float32
 	norm    float64
 	weight  float64       // weight of the lexical score
-	lexical *lexicalQuery // nil where its weight is 0
+	lexical *lexicalQuery // nil if its weight is 0
 }
 
-// hit is an item of a block.
+// hit returns item i of a block with its score.
 func (q *scorer) hit(b *block, i int) Hit {
 	h := Hit{ID: b.ids[i], Tokens: b.tokens[i]}
-	if length := q.norm * b.norms[i]; length > 0 { // the cosine of a vector without direction is 0
-		// It may be rounded beyond.
+	if length := q.norm * b.norms[i]; length > 0 { // the cosine of a zero vector is 0
+		// Rounding may exceed the range.
 		h.Cosine = max(-1, min(1, dot(q.vector, b.vector(i, len(q.vector)))/length))
 	}
 	if h.score = h.Cosine; q.lexical != nil {
@@ -181,7 +182,7 @@ func (q *scorer) hit(b *block, i int) Hit {
 	return h
 }
 
-// add keeps those of the hits so far and a block's that are among the k best.
+// add adds a block's items and keeps the k best hits.
 func (w *worst) add(b *block, q *scorer, k int) {
 	for i := range b.ids {
 		h := q.hit(b, i)

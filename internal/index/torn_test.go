@@ -11,13 +11,12 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// disk is a file whose writes may reach the disk in any order, by sectors, until they are
-// synchronised.
+// disk is a file whose unsynchronised writes may reach the disk in any order, by sectors.
 type disk struct {
 	file
 	durable []byte
 	pending []write
-	written func() // called behind each write
+	written func() // called after each write
 }
 
 type write struct {
@@ -40,7 +39,8 @@ func (d *disk) Sync() error {
 	return d.file.Sync()
 }
 
-// torn is what a power cut leaves, which has those sectors that reached the disk.
+// torn returns the file after a power cut, with the pending writes to those sectors that reached
+// the disk.
 func (d *disk) torn(reached func(sector int64) bool) []byte {
 	image := bytes.Clone(d.durable)
 	for _, w := range d.pending {
@@ -56,8 +56,8 @@ func (d *disk) torn(reached func(sector int64) bool) []byte {
 	return image
 }
 
-// TestTornAnywhere: whatever a power cut leaves of a group, of several record batches, too,
-// the index opens, and has what was acknowledged.
+// TestTornAnywhere checks that the index opens with all acknowledged items, whatever part of a
+// group of several record batches a power cut leaves.
 func TestTornAnywhere(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.arrow")
 	x := open(t, path)
@@ -79,7 +79,7 @@ func TestTornAnywhere(t *testing.T) {
 		writes++
 		last := d.pending[len(d.pending)-1]
 		first, end := d.pending[0].at/sector, (last.at+int64(len(last.data)))/sector+1
-		for range 10 { // a gap of sectors that did not reach the disk
+		for range 10 { // a range of sectors that did not reach the disk
 			from := first + random.Int64N(end-first)
 			to := from + 1 + random.Int64N(end-from)
 			images = append(images, d.torn(func(s int64) bool { return s < from || s >= to }))
@@ -91,13 +91,13 @@ func TestTornAnywhere(t *testing.T) {
 		must.Succeed(t, x.Add(itemOf(count+n))())
 	}
 	if batches := (removed + maxBatch - 1) / maxBatch; writes != batches+1+2*3 {
-		t.Errorf("%d writes", writes)
+		t.Errorf("got %d writes", writes)
 	}
 	for n, image := range images {
 		torn := must.Get(opened(t, image))(t, "image", n, "of", len(images))
 		for n := removed; n < count; n++ {
 			if _, ok := torn.items.at[fmt.Sprint(n)]; !ok {
-				t.Fatalf("image %d: item %d is gone", n, n)
+				t.Fatalf("image %d: item %d is missing", n, n)
 			}
 		}
 		torn.Close()

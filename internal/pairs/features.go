@@ -5,20 +5,20 @@ import "math"
 // ranges is the number of ranges of idf in which shared words are counted.
 const ranges = 12
 
-// features is how many a pair has.
+// features returns the number of features of a pair.
 func (c *Config) features() int { return 2*len(views[c.Units]) + 4*ranges + 1 }
 
 // comparer computes the features of pairs. It is not safe for concurrent use.
 type comparer struct {
 	reader *reader
 	texts  [][]int32
-	logs   []float64 // ln i at i, for small counts
+	logs   []float64 // natural logarithms of small counts, by count
 	all    float64   // ln(N + 1)
 	a, b   text
 	shared slots
 }
 
-// maxLogs bounds the table of logarithms.
+// maxLogs is the maximum size of the table of logarithms.
 const maxLogs = 1 << 14
 
 func newComparer(c *Config, texts [][]int32) *comparer {
@@ -30,7 +30,7 @@ func newComparer(c *Config, texts [][]int32) *comparer {
 	return x
 }
 
-// log is ln n.
+// log returns ln n.
 func (x *comparer) log(n int) float64 {
 	if n < len(x.logs) {
 		return x.logs[n]
@@ -38,12 +38,13 @@ func (x *comparer) log(n int) float64 {
 	return math.Log(float64(n))
 }
 
-// idf is the inverse document frequency of a slot, which at least the given number of texts have.
+// idf returns the inverse document frequency of a slot, with a document frequency of at least
+// least.
 func (x *comparer) idf(v int, slot uint32, least int32) float64 {
 	return max(0, x.all-x.log(int(max(least, x.texts[v][slot]))+1))
 }
 
-// norm is that of a text's x.
+// norm returns the norm of a text's tf-idf vector.
 func (x *comparer) norm(v int, b bag) float64 {
 	sum := 0.0
 	for _, g := range b {
@@ -53,12 +54,12 @@ func (x *comparer) norm(v int, b bag) float64 {
 	return math.Sqrt(sum)
 }
 
-// term is the product of two texts' x for a slot.
+// term returns the product of two texts' tf-idf values for a slot.
 func (x *comparer) term(a, b gram, idf float64) float64 {
 	return (1 + x.log(int(a.count))) * (1 + x.log(int(b.count))) * idf * idf
 }
 
-// features computes the features of a pair.
+// features writes the features of a pair to out.
 func (x *comparer) features(a, b []int32, out []float64) {
 	x.reader.read(a, &x.a)
 	x.reader.read(b, &x.b)

@@ -22,10 +22,10 @@ var (
 	isWord     = regexp.MustCompile(`^[\pL\pN\pM]`)
 )
 
-// reference has the n-grams of a text by their texts, as the package's documentation defines them.
+// reference has the n-grams of a text, computed from the definition in the package's documentation.
 type reference struct {
 	counts  [5]map[string]float64
-	capital map[string]bool // words that are within a sentence and with a capital letter wherever they occur
+	capital map[string]bool // words; true if all occurrences are capitalised within a sentence
 	words   int
 }
 
@@ -68,7 +68,7 @@ func referenceOf(text string) *reference {
 	for i := 0; i+5 <= len(lower); i++ {
 		f.counts[4][lower[i:i+5]]++
 	}
-	for v, counts := range f.counts { // n-grams of one slot count as one
+	for v, counts := range f.counts { // n-grams with the same slot count as one
 		f.counts[v] = map[string]float64{}
 		for s, n := range counts {
 			f.counts[v][slotted(v, s)] += n
@@ -77,7 +77,8 @@ func referenceOf(text string) *reference {
 	return f
 }
 
-// slotted is an n-gram's slot in place of the n-gram. Single words of a text hardly share one.
+// slotted returns the slot of an n-gram as a string. Single words are returned unchanged, because
+// two words of a text rarely share a slot.
 func slotted(view int, s string) string {
 	units, parts := []ngram.Unit(nil), strings.Fields(s)
 	switch view {
@@ -92,7 +93,7 @@ func slotted(view int, s string) string {
 	return fmt.Sprint(ngram.HashOf(units, 0) >> (64 - 21))
 }
 
-// features are those of a pair, by the definition.
+// features computes the features of a pair from the definition.
 func (f *reference) features(other *reference, df [5]map[string]float64, texts int) []float64 {
 	out := make([]float64, 59)
 	for v := range f.counts {
@@ -130,7 +131,7 @@ func (f *reference) features(other *reference, df [5]map[string]float64, texts i
 	return out
 }
 
-// TestFeatures compares the features of words with the definition, computed from texts and maps.
+// TestFeatures compares the features for units of words with the definition.
 func TestFeatures(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	sentence := func() string {
@@ -176,12 +177,12 @@ func TestFeatures(t *testing.T) {
 	c := NewConfig(ngram.Words)
 	m, _ := must.Get2(Fit(context.Background(), *c, rows, nil, Options{Classes: 2}))(t)
 	if m.Texts != len(known) {
-		t.Fatalf("%d texts, expected %d", m.Texts, len(known))
+		t.Fatalf("got %d texts, want %d", m.Texts, len(known))
 	}
 	compare, got := newComparer(&m.Config, m.texts), make([]float64, m.features())
 	nonzero := make([]int, len(got))
 	for range 200 {
-		a, b := texts[r.IntN(len(texts))], sentence() // a training text and a new one
+		a, b := texts[r.IntN(len(texts))], sentence() // a training text and a new text
 		compare.features(ids(a), ids(b), got)
 		want := referenceOf(a).features(referenceOf(b), df, len(known))
 		sum := 0.0
@@ -189,11 +190,11 @@ func TestFeatures(t *testing.T) {
 			sum += s.Part
 		}
 		if math.Abs(sum-want[0]) > 1e-9 {
-			t.Fatalf("%q and %q: the parts of shared words are %v together, the cosine is %v", a, b, sum, want[0])
+			t.Fatalf("%q and %q: the parts of shared words sum to %v, want the cosine %v", a, b, sum, want[0])
 		}
 		for i := range want {
 			if math.Abs(got[i]-want[i]) > 1e-9 {
-				t.Fatalf("feature %d of %q and %q: %v, expected %v", i, a, b, got[i], want[i])
+				t.Fatalf("feature %d of %q and %q: got %v, want %v", i, a, b, got[i], want[i])
 			}
 			if want[i] != 0 {
 				nonzero[i]++
@@ -208,7 +209,7 @@ func TestFeatures(t *testing.T) {
 	compare.features(ids(""), ids("one"), got)
 	for i, v := range got[:len(got)-1] {
 		if v != 0 {
-			t.Errorf("feature %d of an empty text is %v", i, v)
+			t.Errorf("feature %d of an empty text: got %v, want 0", i, v)
 		}
 	}
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/sftseq/sftseq/internal/safetensors"
 )
 
-// Tensors of a comparison. A number of pair_texts is a used slot's, in the order of views and slots.
+// Tensors of a comparison. pair_texts has a number per used slot, in the order of views and slots.
 const (
-	slotsTensor      = "pair_used_slots"    // I32 [views, slots/32], a bit for each slot
-	TextsTensor      = "pair_texts"         // I32 [used slots], the training texts that have an n-gram of it
+	slotsTensor      = "pair_used_slots"    // I32 [views, slots/32], one bit per slot
+	TextsTensor      = "pair_texts"         // I32 [used slots], number of training texts with an n-gram in the slot
 	meanTensor       = "pair_mean"          // F32 [features]
 	scaleTensor      = "pair_scale"         // F32 [features], 1 divided by the deviation
 	hiddenTensor     = "pair_hidden_weight" // F32 [hidden units, features]
@@ -20,7 +20,8 @@ const (
 	outputBiasTensor = "pair_output_bias"   // F32 [outputs]
 )
 
-// Shapes are the tensors of a configuration with these many outputs, without data. Texts is the number of used slots.
+// Shapes returns the tensors of a configuration without data, for the given numbers of outputs and
+// used slots.
 func (c *Config) Shapes(outputs, texts int) []safetensors.Tensor {
 	n := c.features()
 	return []safetensors.Tensor{
@@ -35,7 +36,7 @@ func (c *Config) Shapes(outputs, texts int) []safetensors.Tensor {
 	}
 }
 
-// Tensors are those of the model, in the order of [Config.Shapes].
+// Tensors returns the tensors of the model, in the order of [Config.Shapes].
 func (m *Model) Tensors() []safetensors.Tensor {
 	var used, texts []int32
 	for _, of := range m.texts {
@@ -59,7 +60,7 @@ func (m *Model) Tensors() []safetensors.Tensor {
 	return out
 }
 
-// NewModel makes a model of tensors in the order of [Config.Shapes], with those shapes.
+// NewModel returns a model from tensors with the order and shapes of [Config.Shapes].
 func NewModel(c Config, outputs int, tensors []safetensors.Tensor) (*Model, error) {
 	if err := safetensors.CheckFinite(tensors[2:]); err != nil {
 		return nil, err

@@ -22,24 +22,26 @@ type Rows interface {
 // Options of [Fit].
 type Options struct {
 	Classes int
-	Seed    uint64 // decides the head's initial weights and the order of rows
-	Threads int    // 0 is GOMAXPROCS; the model does not depend on it
-	// Progress is called with the rows that were read since the last call. Nil disables it.
+	Seed    uint64 // seed of the head's initial weights and of the order of rows
+	Threads int    // 0 means GOMAXPROCS; the model does not depend on it
+	// Progress is called with the number of rows read since the last call; nil means no calls.
 	Progress func(rows int)
 }
 
-// Report is what training measured.
+// Report has the measurements of training.
 type Report struct {
 	Rows   int       // labelled training rows
 	Losses []float64 // validation loss of each epoch; empty without validation
-	Kept   int       // index in Losses that the model is of; -1 without validation
+	Kept   int       // index in Losses of the selected epoch; -1 without validation
 }
 
-// maxRows bounds the rows whose features are in memory: of more, every second, fourth and so on is used.
+// maxRows is the maximum number of rows with features in memory. Of a larger split every second,
+// fourth, … row is used.
 const maxRows = 1 << 20
 
-// Fit trains a comparison on the labelled rows of train, and keeps the epoch with the least loss on val, which may be
-// nil. One pass counts the n-grams of distinct texts, and another one computes the features of pairs.
+// Fit trains a comparison on the labelled rows of train and keeps the epoch with the least loss on
+// val, which may be nil. A first pass counts the n-grams of distinct texts, and a second pass
+// computes the features of pairs.
 func Fit(ctx context.Context, c Config, train, val Rows, o Options) (*Model, *Report, error) {
 	if err := c.Validate(); err != nil {
 		return nil, nil, err
@@ -86,7 +88,7 @@ type fitting struct {
 	rows    int // labelled training rows
 }
 
-// parallel calls work for each i < n on all threads.
+// parallel calls work for each i < n on all threads, and returns the first error.
 func (f *fitting) parallel(n int, work func(worker, i int) error) error {
 	var next atomic.Int64
 	var group sync.WaitGroup
@@ -113,10 +115,10 @@ func (f *fitting) parallel(n int, work func(worker, i int) error) error {
 	return nil
 }
 
-// block is the rows that a thread reads together.
+// block is the number of rows that a thread reads at a time.
 const block = 128
 
-// blocks calls with for the labelled rows among n that are multiples of every, on all threads.
+// blocks calls with for each labelled row whose index is a multiple of every, on all threads.
 func (f *fitting) blocks(rows Rows, every int, with func(worker, row int, e *seq.Example) error) error {
 	n := len(rows.Lengths())
 	var reporting sync.Mutex
@@ -146,7 +148,7 @@ func (f *fitting) blocks(rows Rows, every int, with func(worker, row int, e *seq
 	})
 }
 
-// count counts the distinct texts of rows, and those that have an n-gram of each slot.
+// count counts the distinct texts of rows, and per slot the texts with an n-gram in the slot.
 func (f *fitting) count(rows Rows, m *Model) error {
 	var guard sync.Mutex
 	seen := map[xxh3.Uint128]struct{}{}
@@ -192,7 +194,7 @@ func (f *fitting) count(rows Rows, m *Model) error {
 	return err
 }
 
-// sample computes the features of the labelled rows.
+// sample returns the features and labels of the labelled rows.
 func (f *fitting) sample(rows Rows, m *Model) (*sample, error) {
 	n, every := len(rows.Lengths()), 1
 	for n/every > maxRows {
@@ -227,7 +229,7 @@ func (f *fitting) sample(rows Rows, m *Model) (*sample, error) {
 	return all, err
 }
 
-// measure sets means and deviations to those of rows.
+// measure sets the means and scales to those of the rows.
 func (h *head) measure(s *sample) {
 	n := float64(max(1, len(s.labels)))
 	for i := range s.labels {

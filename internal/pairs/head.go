@@ -19,17 +19,18 @@ func newHead(inputs, hidden, outputs int) *head {
 		make([]float64, hidden*inputs+hidden+outputs*hidden+outputs)}
 }
 
-// parts are the first layer's weights and biases, and the second one's.
+// parts returns views of the first layer's weights and biases, and of the second layer's.
 func (h *head) parts(all []float64) (w, b, v, c []float64) {
 	w, all = all[:h.hidden*h.inputs], all[h.hidden*h.inputs:]
 	b, all = all[:h.hidden], all[h.hidden:]
 	return w, b, all[:h.outputs*h.hidden], all[h.outputs*h.hidden:]
 }
 
-// maxDeviation bounds standardised features, so that one that training hardly had does not decide alone.
+// maxDeviation bounds standardised features, so that a feature that is rare in training cannot
+// decide alone.
 const maxDeviation = 8
 
-// standardise puts features into units of their deviations in training.
+// standardise converts features to deviations from their means in training, in standard deviations.
 func (h *head) standardise(x []float64) {
 	for i, v := range x {
 		x[i] = max(-maxDeviation, min(maxDeviation, (v-h.mean[i])*h.scale[i]))
@@ -55,8 +56,8 @@ func (h *head) forward(x, hidden, logits []float64) {
 	}
 }
 
-// loss returns the cross-entropy of logits, and sets errors to its derivatives. A single logit is that of class 1 of
-// two, the other one being 0.
+// loss returns the cross-entropy of logits and sets errors to its derivatives. A single logit is
+// that of class 1 of two classes; the logit of class 0 is then 0.
 func loss(logits []float64, label int32, errors []float64) float64 {
 	if len(logits) == 1 {
 		z, e := logits[0], math.Exp(-math.Abs(logits[0]))
@@ -82,7 +83,7 @@ func loss(logits []float64, label int32, errors []float64) float64 {
 	return math.Log(sum) + top - logits[label]
 }
 
-// backward adds the gradient of a row's loss.
+// backward adds the gradient of a row's loss to gradient.
 func (h *head) backward(x, hidden, errors, gradient []float64) {
 	_, _, v, _ := h.parts(h.weights)
 	gw, gb, gv, gc := h.parts(gradient)
@@ -121,17 +122,17 @@ func (s *sample) row(i int, out []float64) {
 	}
 }
 
-// What the head is trained with: Adam (Kingma and Ba, ICLR 2015) with decoupled decay of weights (Loshchilov and
-// Hutter, ICLR 2019), whose rate falls to 0.
+// Hyperparameters of training: Adam (Kingma and Ba, ICLR 2015) with decoupled weight decay
+// (Loshchilov and Hutter, ICLR 2019). The learning rate falls linearly to 0.
 const (
 	batchRows   = 128
-	batchParts  = 8 // a batch has 8 parts, whose gradients are summed in their order
+	batchParts  = 8 // a batch has 8 parts, whose gradients are summed in order
 	rate        = 3e-3
 	decay       = 1e-2
 	beta1       = 0.9
 	beta2       = 0.999
 	epsilon     = 1e-8
-	updatedRows = 1 << 20 // rows of all epochs together
+	updatedRows = 1 << 20 // rows over all epochs
 	minEpochs   = 12
 	maxEpochs   = 60
 )
@@ -139,7 +140,8 @@ const (
 // epochs returns the number of passes over n rows.
 func epochs(n int) int { return max(minEpochs, min(maxEpochs, updatedRows/max(1, n))) }
 
-// fit trains the head, and keeps the epoch with the least loss on val, or the last one where val has no rows.
+// fit trains the head. It keeps the epoch with the least loss on val, or the last epoch if val is
+// empty.
 func (h *head) fit(ctx context.Context, train, val *sample, seed uint64, workers int) (losses []float64, kept int,
 	err error) {
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -189,7 +191,7 @@ func (h *head) fit(ctx context.Context, train, val *sample, seed uint64, workers
 	return losses, kept, nil
 }
 
-// loss is the mean cross-entropy of rows.
+// loss returns the mean cross-entropy of rows.
 func (h *head) loss(s *sample) (sum float64) {
 	x, hidden := make([]float64, h.inputs), make([]float64, h.hidden)
 	logits, errors := make([]float64, h.outputs), make([]float64, h.outputs)
@@ -201,7 +203,7 @@ func (h *head) loss(s *sample) (sum float64) {
 	return sum / float64(len(s.labels))
 }
 
-// workspace is the memory of gradients.
+// workspace has the buffers for computing gradients.
 type workspace struct {
 	parts []part
 	sum   []float64
@@ -218,7 +220,8 @@ func newWorkspace(h *head) *workspace {
 	return w
 }
 
-// gradient is that of the mean loss of rows. It does not depend on the number of workers.
+// gradient returns the gradient of the mean loss of rows. It does not depend on the number of
+// workers.
 func (w *workspace) gradient(h *head, s *sample, rows []int, workers int) []float64 {
 	var group sync.WaitGroup
 	for worker := range workers {

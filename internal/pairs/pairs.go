@@ -1,19 +1,22 @@
-// Package pairs classifies pairs of texts by the words and n-grams that the two share, as a search engine compares a
-// query with documents (Salton and Buckley, Information Processing & Management 24, 1988).
+// Package pairs classifies pairs of texts by the words and n-grams that both texts have, as a
+// search engine compares a query with documents (Salton and Buckley, Information Processing &
+// Management 24, 1988).
 //
-// Each view of a text has its n-grams of one kind, such as words or five bytes, hashed to slots (package ngram). Let
-// t_aj be how often text a has the n-gram of slot j, N the number of distinct training texts, and n_j how many of them
-// have slot j. A text's own n-grams count, so that n_j is at least 1, and at least 2 where both texts have it:
+// Each view of a text has its n-grams of one kind, such as words or five bytes, hashed to slots
+// (package ngram). Let t_aj be the count of slot j's n-grams in text a, N the number of distinct
+// training texts, and n_j the number of training texts with slot j. The compared texts count as
+// well, so n_j is at least 1, and at least 2 if both texts have slot j:
 //
 //	idf_j = ln((N + 1) / (n_j + 1)),  x_aj = (1 + ln t_aj)·idf_j
 //
-// A view has two features: the cosine of x_a and x_b, and the largest idf_j of what both have, divided by 10. Of the
-// first view, the words, there are further ones: for the twelve ranges of idf_j, 0 to 1, 1 to 2, … and above 11, and
-// for words that both texts write with a capital letter within a sentence and for others, ln(1 + the number of shared
-// words), and their part of the cosine. The last feature is the length, ln((n_a + 1)(n_b + 1))/20 for n words.
+// A view has two features: the cosine of x_a and x_b, and the largest idf_j of a slot in both
+// texts, divided by 10. The first view, the words, has further features. Shared words are grouped
+// by the range of idf_j (0 to 1, 1 to 2, … and above 11) and by whether both texts capitalise the
+// word within a sentence. Each of these 24 groups has ln(1 + its number of shared words) and its
+// part of the cosine. The last feature is the length, ln((n_a + 1)(n_b + 1))/20 for n words.
 //
-// The features, standardised, are the input of a perceptron with a hidden layer of rectified linear units, whose
-// outputs are the logits of the classes.
+// The standardised features are the input of a perceptron with a hidden layer of rectified linear
+// units. Its outputs are the logits of the classes.
 package pairs
 
 import (
@@ -22,17 +25,18 @@ import (
 	"github.com/sftseq/sftseq/internal/ngram"
 )
 
-// Config is what defines a comparison beside its tensors. It is a part of config.json.
+// Config defines a comparison together with its tensors. It is a part of config.json.
 type Config struct {
-	Units  string `json:"units"`        // words, bytes or tokens, as those of n-grams
-	Slots  int    `json:"slots"`        // slots of each view, a power of two from 2¹⁰ to 2²²
-	Texts  int    `json:"texts"`        // distinct training texts
+	Units  string `json:"units"`        // words, bytes or tokens, as in package ngram
+	Slots  int    `json:"slots"`        // slots per view, a power of two from 2¹⁰ to 2²²
+	Texts  int    `json:"texts"`        // number of distinct training texts
 	Hidden int    `json:"hidden_units"` // 1 to 1,024
-	// Weights multiply the logits of n-grams and those of the comparison before they are summed.
+	// Weights multiply the logits of the n-grams and those of the comparison before they are
+	// summed.
 	Weights [2]float64 `json:"weights"`
 }
 
-// Places in [Config.Weights].
+// Indices of [Config.Weights].
 const (
 	OfNGrams = iota
 	OfComparison
@@ -46,12 +50,12 @@ const (
 	maxWeight = 1e6
 )
 
-// NewConfig returns the usual configuration for units.
+// NewConfig returns the default configuration for units.
 func NewConfig(units string) *Config {
 	return &Config{Units: units, Slots: 1 << 21, Texts: 1, Hidden: 32, Weights: [2]float64{1, 1}}
 }
 
-// Validate reports the first key whose value is not supported.
+// Validate returns an error for the first key with an unsupported value.
 func (c *Config) Validate() error {
 	if views[c.Units] == nil {
 		return fmt.Errorf("units: expected words, bytes or tokens, found %q", c.Units)
@@ -76,11 +80,12 @@ func (c *Config) Validate() error {
 // Model is a trained comparison. It is safe for concurrent use.
 type Model struct {
 	Config
-	texts [][]int32 // for each view and slot, the number of training texts with its n-grams
+	texts [][]int32 // number of training texts with an n-gram in the slot, by view and slot
 	head  *head
 }
 
-// Outputs is the number of logits: the classes, or 1 for two of them, whose logits are 0 and this one.
+// Outputs returns the number of logits: the number of classes, or 1 for two classes, whose first
+// logit is 0.
 func (m *Model) Outputs() int { return m.head.outputs }
 
 // Predictor computes the logits of pairs. It is not safe for concurrent use.
@@ -98,7 +103,7 @@ func (m *Model) NewPredictor() *Predictor {
 		hidden: make([]float64, m.Hidden), logits: make([]float64, m.head.outputs)}
 }
 
-// Logits returns the logits of the columns. The next call overwrites them.
+// Logits returns the logits of a pair of texts. The next call overwrites the result.
 func (p *Predictor) Logits(a, b []int32) []float64 {
 	p.compare.features(a, b, p.features)
 	p.model.head.standardise(p.features)

@@ -14,7 +14,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// made are rows in memory.
+// made is a Rows in memory.
 type made []seq.Example
 
 func (m made) Lengths() (out []int32) {
@@ -26,7 +26,7 @@ func (m made) Lengths() (out []int32) {
 
 func (m made) Example(i int) (seq.Example, error) { return m[i], nil }
 
-// ids are a text's ids of the byte tokenizer.
+// ids returns the token ids of a text in the byte tokenizer.
 func ids(text string) (out []int32) {
 	for _, b := range []byte(text) {
 		out = append(out, int32(b)+1)
@@ -34,7 +34,7 @@ func ids(text string) (out []int32) {
 	return out
 }
 
-// prose is n words, of which low numbers are frequent.
+// prose returns n random words; words with low numbers are frequent.
 func prose(r *rand.Rand, n int) []string {
 	words := make([]string, n)
 	for i := range words {
@@ -43,7 +43,8 @@ func prose(r *rand.Rand, n int) []string {
 	return words
 }
 
-// stories are pairs of texts of 30 words. Class c share c rare words, among many that all texts share.
+// stories returns pairs of texts of 30 words. A pair of class c shares c rare words, besides
+// frequent words.
 func stories(seed uint64, n, classes int) (out made) {
 	r := rand.New(rand.NewPCG(seed, 1))
 	for i := range n {
@@ -91,7 +92,8 @@ func fitted(t testing.TB, units string, classes, threads int, train, val Rows) (
 		Options{Classes: classes, Seed: 3, Threads: threads}))(t)
 }
 
-// TestClasses: pairs that share rare words differ from others, for each kind of units, and for two classes and three.
+// TestClasses checks the accuracy on pairs that differ in their number of shared rare words, for
+// each kind of units and for two and three classes.
 func TestClasses(t *testing.T) {
 	for _, units := range []string{ngram.Words, ngram.Bytes, ngram.Tokens} {
 		for _, classes := range []int{2, 3} {
@@ -101,28 +103,28 @@ func TestClasses(t *testing.T) {
 				least = 0.85
 			}
 			if got := accuracy(m, stories(3, 500, classes)); got < least {
-				t.Errorf("%s, %d classes: accuracy %v", units, classes, got)
+				t.Errorf("%s, %d classes: got accuracy %v", units, classes, got)
 			}
 			if report.Rows != 975 || report.Kept < 0 || len(report.Losses) != maxEpochs {
-				t.Errorf("%s, %d classes: %+v", units, classes, report)
+				t.Errorf("%s, %d classes: got report %+v", units, classes, report)
 			}
 		}
 	}
 }
 
-// TestThreads: the model has the same bits for any number of threads.
+// TestThreads checks that the model has the same bits for any number of threads.
 func TestThreads(t *testing.T) {
 	train, val := stories(1, 500, 3), stories(2, 100, 3)
 	one, report := fitted(t, ngram.Words, 3, 1, train, val)
 	for _, threads := range []int{2, 5, 11} {
 		again, found := fitted(t, ngram.Words, 3, threads, train, val)
 		if !reflect.DeepEqual(again, one) || !reflect.DeepEqual(found, report) {
-			t.Errorf("%d threads: another model, %+v, expected %+v", threads, found, report)
+			t.Errorf("%d threads: got another model or report %+v, want %+v", threads, found, report)
 		}
 	}
 }
 
-// TestGradient compares the gradient of the mean loss with differences.
+// TestGradient compares the gradient of the mean loss with finite differences.
 func TestGradient(t *testing.T) {
 	for _, outputs := range []int{1, 3} {
 		r := rand.New(rand.NewPCG(1, 9))
@@ -147,18 +149,19 @@ func TestGradient(t *testing.T) {
 			down := h.loss(s)
 			h.weights[i] = w
 			if want := (up - down) / (2 * step); math.Abs(gradient[i]-want) > 1e-6 {
-				t.Errorf("%d outputs: gradient %v of weight %d, expected %v", outputs, gradient[i], i, want)
+				t.Errorf("%d outputs: got gradient %v of weight %d, want %v", outputs, gradient[i], i, want)
 			}
 		}
 	}
 }
 
-// TestTensors: a model of another one's tensors is the same; those that do not fit are an error.
+// TestTensors checks that a model made from another model's tensors equals it, and that malformed
+// tensors are errors.
 func TestTensors(t *testing.T) {
 	m, _ := fitted(t, ngram.Words, 3, 0, stories(1, 60, 3), nil)
 	again := must.Get(NewModel(m.Config, 3, m.Tensors()))(t)
 	if !reflect.DeepEqual(again, m) {
-		t.Error("another model")
+		t.Error("NewModel(m.Tensors()) differs from m")
 	}
 	bad := m.Tensors()
 	bad[1].Ints[3] = int32(m.Texts) + 1
@@ -193,7 +196,8 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// TestStops: a context that has ended, and rows that cannot be read, end training.
+// TestStops checks that a cancelled context and an invalid configuration end training with an
+// error.
 func TestStops(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
 	stop()

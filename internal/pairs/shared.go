@@ -7,12 +7,12 @@ import (
 
 // Shared is an n-gram of the first view, such as a word, that both texts have.
 type Shared struct {
-	Places [2][][2]int // the first ones in each text, as ranges of tokens: [from, to)
+	Places [2][][2]int // first places in each text, as ranges of tokens: [from, to)
 	Part   float64     // part of the cosine of the texts
 }
 
-// Shared lists the n-grams that contribute most to the cosine of the first view, the largest parts first, and the first
-// places of each.
+// Shared returns up to most n-grams of the first view that both texts have, in descending order of
+// their part of the cosine. Each has up to places places per text.
 func (p *Predictor) Shared(a, b []int32, most, places int) []Shared {
 	x := p.compare
 	x.reader.read(a, &x.a)
@@ -47,7 +47,8 @@ func (p *Predictor) Shared(a, b []int32, most, places int) []Shared {
 	return out[:min(most, len(out))]
 }
 
-// eachPlace calls with for each n-gram of the first view of a text, with its slot and the range of its tokens.
+// eachPlace calls with for each n-gram of a text's first view, with its slot and its range of
+// tokens.
 func (r *reader) eachPlace(tokens []int32, with func(slot uint32, from, to int)) {
 	v := r.views[0]
 	r.unitsOf(v.units, tokens)

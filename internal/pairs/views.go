@@ -13,10 +13,11 @@ import (
 type view struct {
 	units    string
 	n        int
-	capitals bool // words that begin with a capital letter alone; a single one within a sentence
+	capitals bool // only capitalised words; if n is 1, only those within a sentence
 }
 
-// views are those of the units of a configuration. Words of text come without punctuation, bytes of text in lower case.
+// views are the views for each kind of units. Words exclude punctuation. For texts, bytes are in
+// lower case.
 var views = map[string][]view{
 	ngram.Words: {{ngram.Words, 1, false}, {ngram.Words, 2, false}, {ngram.Words, 1, true}, {ngram.Words, 2, true},
 		{ngram.Bytes, 5, false}},
@@ -24,38 +25,38 @@ var views = map[string][]view{
 	ngram.Tokens: {{ngram.Tokens, 1, false}, {ngram.Tokens, 2, false}, {ngram.Tokens, 3, false}},
 }
 
-// capital says how a text writes a word.
+// capital is the capitalisation of a word in a text.
 type capital uint8
 
 const (
 	small  capital = iota
-	first          // with a capital letter, where a sentence begins
-	within         // with a capital letter elsewhere
+	first          // capitalised at the beginning of a sentence
+	within         // capitalised within a sentence
 )
 
-// gram is the n-grams of a text that have a slot.
+// gram is the n-grams of a text with the same slot.
 type gram struct {
 	slot    uint32
 	count   uint32
-	capital capital // the least of the n-grams, of single words
+	capital capital // minimum over the n-grams; set for single words
 }
 
-// bag is the n-grams of a view of a text, in the order of the first one of each slot.
+// bag is the n-grams of a view of a text, in the order of each slot's first n-gram.
 type bag []gram
 
 // text is the bags of a text.
 type text struct {
-	bags  []bag // one a view
-	words int   // units of the first view
+	bags  []bag // one per view
+	words int   // number of units of the first view
 }
 
-// reader makes the bags of texts. It is not safe for concurrent use.
+// reader computes the bags of texts. It is not safe for concurrent use.
 type reader struct {
 	views      []view
 	shift      int
 	extractors map[string]*ngram.Extractor // by units
 	lower      []int32
-	units      []ngram.Unit // words come without punctuation
+	units      []ngram.Unit // without punctuation if the units are words
 	capitals   []capital
 	slots      slots
 }
@@ -89,7 +90,7 @@ func (r *reader) read(tokens []int32, out *text) {
 	}
 }
 
-// unitsOf sets units, and of words how they are written.
+// unitsOf sets the units and, for words, their capitalisation.
 func (r *reader) unitsOf(units string, tokens []int32) {
 	x := r.extractors[units]
 	switch {
@@ -109,10 +110,11 @@ func (r *reader) unitsOf(units string, tokens []int32) {
 	r.capitals = nil
 }
 
-// sentenceEnds are characters behind which a capital letter says little: ends of sentences and of tags, and quotes.
+// sentenceEnds are characters after which a capital letter has little meaning: ends of sentences
+// and tags, and quotes.
 const sentenceEnds = `.!?>"”“…。`
 
-// words keeps the words of units, and not the punctuation.
+// words sets the units to the words in units, without punctuation.
 func (r *reader) words(tokens []int32, units []ngram.Unit) {
 	r.units, r.capitals = units[:0], r.capitals[:0]
 	ended := true
@@ -133,7 +135,7 @@ func (r *reader) words(tokens []int32, units []ngram.Unit) {
 	}
 }
 
-// character is the first one of a unit of text.
+// character returns the first character of a unit of text.
 func character(tokens []int32, u ngram.Unit) rune {
 	var b [utf8.UTFMax]byte
 	n := 0
@@ -145,10 +147,10 @@ func character(tokens []int32, u ngram.Unit) rune {
 	return c
 }
 
-// slot is that of the n-gram of n units from the one at i on.
+// slot returns the slot of the n-gram of n units that starts at unit i.
 func (r *reader) slot(i, n int) uint32 { return uint32(ngram.HashOf(r.units[i:i+n], 0) >> r.shift) }
 
-// bag appends the n-grams of a view.
+// bag appends the n-grams of a view to out.
 func (r *reader) bag(v view, out bag) bag {
 	r.slots.clear(len(r.units))
 	for i := 0; i+v.n <= len(r.units); i++ {
@@ -170,12 +172,12 @@ func (r *reader) bag(v view, out bag) bag {
 	return out
 }
 
-// slots is a map from slots to numbers that is cleared in constant time: an open-addressing table whose entries hold
-// the generation, the number of clearings, that they were written in.
+// slots is a map from slots to numbers that is cleared in constant time. It is an open-addressing
+// table. Each entry has the generation, the number of clearings, in which it was written.
 type slots struct {
 	table      []entry
 	generation uint32
-	shift      int // the upper bits of a 32-bit product give the first place to look at
+	shift      int // the upper bits of a 32-bit product are the first index to probe
 }
 
 type entry struct{ generation, slot, number uint32 }
@@ -191,7 +193,7 @@ func (s *slots) clear(n int) {
 	}
 }
 
-// put returns the number of a slot that is in the map, or puts the given number there.
+// put returns the number of a slot in the map, or adds the slot with the given number.
 func (s *slots) put(slot, number uint32) (at uint32, found bool) {
 	e := s.find(slot)
 	if e.generation == s.generation {
@@ -201,7 +203,7 @@ func (s *slots) put(slot, number uint32) (at uint32, found bool) {
 	return number, false
 }
 
-// find returns the entry of a slot, or the free one that it would have.
+// find returns the entry of a slot, or the free entry for it.
 func (s *slots) find(slot uint32) *entry {
 	for at := int(slot * 0x9E3779B1 >> s.shift); ; at++ {
 		e := &s.table[at&(len(s.table)-1)]

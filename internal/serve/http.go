@@ -194,7 +194,6 @@ func (l *webListener) Accept() (net.Conn, error) {
 // request and responds with 429, because a response before the request confuses clients. Above
 // maxRefusing concurrent refusals it resets the connection. It does not close silently: clients
 // such as Node's would reconnect endlessly.
-// client such as Node's takes a connection that is closed without a word for one to open again, without end.
 func (c *webConn) turnAway(flag string) {
 	s := c.session.server
 	defer c.Conn.Close()
