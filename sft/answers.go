@@ -8,26 +8,27 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// answers are the predictions of a kind in a record and in an ensemble. They have one logit for each of
-// [config.Config.NumLabels], or that number for each token.
+// answers handles the predictions of a kind in records and ensembles. A prediction has one logit
+// for each of [config.Config.NumLabels]; with tagging, each token has that number of logits.
 type answers interface {
-	// columns are those of answers in a record, and append appends one.
+	// columns returns the columns of predictions in a record, and append appends a prediction.
 	columns(c *Config) []arrow.Field
 	append(c *Config, b *array.RecordBuilder, logits []float32)
-	// mean is the answer of an ensemble to an example, of the logits of each model.
+	// mean returns the prediction of an ensemble from the logits of each model.
 	mean(c *Config, logits [][]float32) []float32
 	answerTraits
 }
 
-// answerTraits are the differences between answers that [ofRows] has for most.
+// answerTraits are the methods for which most kinds use [ofRows].
 type answerTraits interface {
-	// numbers are the predictions in the units of the data; nil for none.
+	// numbers returns predictions in the units of the data, or nil if the kind has no numbers.
 	numbers(c *Config, logits []float32) []float32
-	// columnNames is the key of a record's metadata with the names of the logits.
+	// columnNames returns the key in a record's metadata for the names of the logits, and the
+	// names.
 	columnNames(c *Config) (key string, names []string)
 }
 
-// ofRows are the traits of the answers of most kinds.
+// ofRows implements answerTraits for most kinds.
 type ofRows struct{}
 
 func (ofRows) numbers(*Config, []float32) []float32 { return nil }
@@ -36,7 +37,8 @@ func (ofRows) columnNames(c *Config) (key string, names []string) {
 	return seq.KeyLabelNames, c.LabelNames
 }
 
-// answersByKind has no entry for [config.MaskedTokens], which do not answer to a whole sequence.
+// answersByKind has no entry for [config.MaskedTokens], which have no prediction for a whole
+// sequence.
 var answersByKind = map[config.Kind]answers{
 	config.Classes: classification{},
 	config.Labels:  multiLabel{},
@@ -44,5 +46,5 @@ var answersByKind = map[config.Kind]answers{
 	config.Tags:    tagging{},
 }
 
-// answersOf are those of a model that [config.Config.CheckAnswers] finds to have some.
+// answersOf returns the answers of a model that [config.Config.CheckAnswers] accepts.
 func answersOf(c *Config) answers { return answersByKind[c.Kind()] }

@@ -5,7 +5,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 )
 
-// classification has the predictions of one class for a sequence or a pair.
+// classification handles predictions of one class for a sequence or a pair.
 type classification struct{ ofRows }
 
 func (classification) columns(c *Config) []arrow.Field {

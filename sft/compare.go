@@ -4,10 +4,10 @@ import (
 	"context"
 )
 
-// Compare returns the logits of pairs, of which the i-th is that of the sequences
-// with the embeddings a[i] and b[i], as [Scorer.Embeddings] has them: row-major,
-// and bit for bit those of [Scorer.Examples]. The head alone is run, so that many
-// pairs of few sequences cost little. It takes one slot; several may run concurrently.
+// Compare returns the logits of pairs, row-major. Row i belongs to the pair of sequences with the
+// embeddings a[i] and b[i], as returned by [Scorer.Embeddings]. The logits have the same bits as
+// those of [Scorer.Examples]. Compare runs only the head, so that many pairs of few sequences are
+// cheap. A call uses one slot; several calls may run concurrently.
 func (s *Scorer) Compare(ctx context.Context, a, b [][]float32) ([]float32, error) {
 	if err := s.layered(); err != nil {
 		return nil, err

@@ -10,7 +10,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// TestCompareRefuses: what has no logits is named.
+// TestCompareRefuses checks the errors for models without logits of pairs and for malformed
+// embeddings.
 func TestCompareRefuses(t *testing.T) {
 	pairs := configtest.TinyConfig()
 	pairs.Task = config.Retrieval
@@ -31,9 +32,9 @@ func TestCompareRefuses(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := s.Compare(ctx, [][]float32{v}, [][]float32{v}); err != context.Canceled {
-		t.Errorf("%v, cancelled was expected", err)
+		t.Errorf("error %v, want context.Canceled", err)
 	}
 	if got, err := s.Compare(t.Context(), nil, nil); err != nil || len(got) != 0 {
-		t.Errorf("no pairs: %v, %v", got, err)
+		t.Errorf("no pairs: got %v, error %v", got, err)
 	}
 }

@@ -1,13 +1,14 @@
 package sft
 
-// Device is what models run on. Package device opens one: there are no others.
+// Device runs models. Package device opens devices; other implementations are refused.
 type Device interface {
-	// Name describes the device to a person.
+	// Name returns a description for users.
 	Name() string
-	// Kernels names the instruction set or the device's kernels: results are bit-identical for equal names.
+	// Kernels returns the name of the instruction set or of the device's kernels. Results are
+	// bit-identical for equal names.
 	Kernels() string
-	// Slots is the best number of concurrent passes.
+	// Slots returns the best number of concurrent passes.
 	Slots() int
-	// Close frees the device. What is on it, such as a [Scorer], is dead afterwards.
+	// Close frees the device. Its users, such as a [Scorer], must not be used afterwards.
 	Close() error
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// idle has all of a [sft.Device], and computes nothing.
+// idle implements [sft.Device] and cannot compute.
 type idle struct{}
 
 func (idle) Name() string { return "idle" }
@@ -20,7 +20,8 @@ func (idle) Slots() int { return 1 }
 
 func (idle) Close() error { return nil }
 
-// TestForeignDevice: a device that package device has not opened is refused, as is none.
+// TestForeignDevice checks that a device that package device has not opened is refused, and nil as
+// well.
 func TestForeignDevice(t *testing.T) {
 	m := modeltest.RandomModel(configtest.TinyConfig(), 1)
 	for want, d := range map[string]sft.Device{"computes nothing (sft_test.idle)": idle{},

@@ -1,17 +1,17 @@
-// Package sft is the Sampling Foundational Transformer: an encoder whose layers
-// each sample k of the L tokens of a sequence by learned scores. All tokens
-// attend to the same sample, so that a layer costs O(L·k).
+// Package sft is the Sampling Foundational Transformer: an encoder whose layers each sample k of
+// the L tokens of a sequence by learned scores. All tokens attend to the same sample, so that a
+// layer costs O(L·k).
 //
-// [Load] reads a trained [Model], and [NewScorer] puts it on a [Device], which package device opens.
-// [NewEnsemble] and [NewFusion] combine several models. Package config has the configuration of a
-// model, package train trains one.
+// [Load] reads a trained [Model], and [NewScorer] copies it to a [Device], which package device
+// opens. [NewEnsemble] and [NewFusion] combine several models. Package config defines the
+// configuration of a model, and package train trains models.
 //
-// The files in the order of reading: a model and its directory (model.go, linear.go), its outputs
+// Suggested order of reading: a model and its directory (model.go, linear.go), its outputs
 // (scorer.go, answers.go), embeddings and comparisons (embedding.go, compare.go), explanations and
-// hidden states (explain.go, hiddenstates.go), masked tokens (fill.go), records of Arrow (record.go),
-// several models (ensemble.go, fusion.go) and several processes (shared.go). What a task predicts is in
-// classification.go, multilabel.go, regression.go and tagging.go. Package internal/model records the
-// model as programs.
+// hidden states (explain.go, hiddenstates.go), masked tokens (fill.go), Arrow records (record.go),
+// several models (ensemble.go, fusion.go) and several processes (shared.go). classification.go,
+// multilabel.go, regression.go and tagging.go have the predictions of each task. Package
+// internal/model records the model as programs.
 //
 // Source: "Sampling Foundational Transformer: A Theoretical Perspective" (2024).
 package sft

@@ -6,11 +6,10 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Embeddings returns the pooled vector of each sequence, in their order. It is
-// the u of the classification head and, in a model of pairs, of each sequence
-// alone, for search by cosine: it depends on nothing but the sequence and the
-// model. The head is not run. Of a model of masked tokens it is the mean of the
-// sequence's tokens.
+// Embeddings returns the pooled vector of each sequence, in their order, for example for a search
+// by cosine similarity. It is the vector u that the head reads; a model of pairs has one for each
+// sequence. It depends only on the sequence and the model. The head is not run. For a model of
+// masked tokens it is the mean of the rows of the sequence's tokens.
 func (s *Scorer) Embeddings(ctx context.Context, sequences [][]int32) ([][]float32, error) {
 	examples := make([]seq.Example, len(sequences))
 	for i, tokens := range sequences {
@@ -28,10 +27,10 @@ func (s *Scorer) EmbedExamples(ctx context.Context, examples []seq.Example) ([][
 	return s.runner.Embeddings(ctx, examples)
 }
 
-// Probe computes the shortest sequence that the model, or the first of several, reads: an error says
-// that the device computes no more.
+// Probe computes the shortest sequence that the model, or the first of several, accepts. An error
+// means that the device has stopped working.
 func (s *Scorer) Probe(ctx context.Context) error {
-	if l := s.withLayers(); l != nil { // otherwise there is no device that could fail
+	if l := s.withLayers(); l != nil { // without layers there is no device that could fail
 		return l.Probe(ctx)
 	}
 	return nil

@@ -9,18 +9,18 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
-// finestLevels is the highest frequency of Fourier embeddings, in radians over all levels:
-// a tenth of them is one period.
+// finestLevels is the highest frequency of Fourier embeddings, in radians over the range of levels:
+// its period is about a tenth of the range.
 const finestLevels = 64
 
-// FourierEmbeddings replaces the embeddings of fresh weights by those of levels: token v of
-// a vocabulary of V is the level t = v/(V−1), and its embedding is
+// FourierEmbeddings replaces initial embeddings by embeddings of levels. Token v of a vocabulary of
+// V is the level t = v/(V−1), and its embedding is
 //
 //	√2·sin(ω_i·t) in channel 2i and √2·cos(ω_i·t) in channel 2i+1,
 //
-// with frequencies ω_i from 1 to 64 in equal ratios: of mean square 1, as normal ones. So
-// neighbouring gray values, or samples of sound, begin with almost the same embedding, where
-// otherwise a model must learn of each level what it is.
+// with frequencies ω_i from 1 to 64 in equal ratios. Like normal embeddings they have mean square
+// 1. Neighbouring gray values, or samples of sound, then start with similar embeddings. Otherwise a
+// model must learn the meaning of each level separately.
 //
 // Source: Tancik et al., "Fourier Features Let Networks Learn High Frequency Functions in
 // Low Dimensional Domains", NeurIPS 2020.
@@ -40,15 +40,15 @@ func (m *Model) FourierEmbeddings() {
 	}
 }
 
-// CodebookEmbeddings replaces the embeddings of fresh weights by those of vectors: token v
-// stands for row v of the codebook [V, n], such as a spectrum of sound, and its embedding is
+// CodebookEmbeddings replaces initial embeddings by embeddings of vectors. Token v represents row v
+// of the codebook [V, n], such as a spectrum of sound, and its embedding is
 //
 //	Σ_j z_vj·r_j / √n,
 //
-// where z are the codebook's columns less their mean and over their standard deviation,
-// and each r_j [hidden] is normal, a function of the seed and of j: of mean square 1 in the
-// mean, as normal embeddings. Distances between embeddings are so those between the
-// vectors, nearly (Johnson and Lindenstrauss 1984), and tokens that sound alike begin alike.
+// where z are the standardised columns of the codebook, and each r_j [hidden] is a normal vector
+// that depends only on the seed and j. Like normal embeddings they have mean square 1 on average.
+// Distances between embeddings approximate distances between the vectors (Johnson and Lindenstrauss
+// 1984), so that similar vectors start with similar embeddings.
 func (m *Model) CodebookEmbeddings(codebook []float32, seed uint64) error {
 	at := slices.IndexFunc(m.Parameters.List, func(p config.Parameter) bool { return p.Name == "embed.weight" })
 	p := m.Parameters.List[at]
@@ -69,7 +69,7 @@ func (m *Model) CodebookEmbeddings(codebook []float32, seed uint64) error {
 			d := float64(codebook[v*n+j]) - mean
 			square += d * d / float64(tokens)
 		}
-		if square <= 1e-12*mean*mean { // a column that says nothing, but for rounding
+		if square <= 1e-12*mean*mean { // the column is constant up to rounding
 			continue
 		}
 		scale := 1 / math.Sqrt(float64(n)*square)

@@ -11,22 +11,22 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
-// ErrEnsemble is what an ensemble is asked for that a single model alone has: explanations,
-// embeddings, hidden states, masks filled.
+// ErrEnsemble is the error for calls that need a single model: explanations, embeddings, hidden
+// states and filled masks.
 var ErrEnsemble = errors.New("an ensemble of several models answers, and does no more: expected a single model")
 
-// NewEnsemble puts several models on a device, which answer together. With p_m the probabilities
-// of a class, of a label or of a token's tag by model m of M,
+// NewEnsemble returns a scorer that averages the predictions of several models. With p_m the
+// probability of a class, of a label or of a token's tag by model m of M,
 //
 //	p = 1/M Σ_m p_m
 //
-// and the logits are those of p: log p of classes, log p − log(1 − p) of labels. Numbers are the
-// mean of those that the models predict. Models of the same data that began with other seeds err
-// on other examples, so that their mean usually errs on fewer. Time and memory are those of all of them.
+// and the logits are log p for classes and log p − log(1 − p) for labels. Numbers are the mean of
+// the models' numbers. Models of the same data with different seeds err on different examples, so
+// that their mean usually errs on fewer. Time and memory are the sums over the models.
 //
-// A label holds from [MeanThresholds] on. The models must read the same and answer the same
-// ([config.Config.SameQuestions]), but may be of other sizes. What the scorer's [Scorer.Config] says
-// else is of the first one. An ensemble of one model is that model.
+// A label is predicted from the probability [MeanThresholds] on. The models must have the same
+// inputs and outputs ([config.Config.SameQuestions]) but may differ in size. The rest of
+// [Scorer.Config] is the first model's. An ensemble of one model is that model.
 //
 // Source: Lakshminarayanan, Pritzel, Blundell, "Simple and Scalable Predictive Uncertainty
 // Estimation using Deep Ensembles", NeurIPS 2017.
@@ -44,7 +44,8 @@ func NewEnsemble(models []*Model, device Device) (*Scorer, error) {
 	return newMembers(models, &first, device)
 }
 
-// newMembers puts several models on a device. The first one has another configuration, that of the scorer.
+// newMembers copies several models to a device. The first model gets the configuration first, the
+// scorer's.
 func newMembers(models []*Model, first *Config, device Device) (*Scorer, error) {
 	var s *Scorer
 	for i, m := range models {
@@ -68,12 +69,11 @@ func newMembers(models []*Model, first *Config, device Device) (*Scorer, error) 
 	return s, nil
 }
 
-// Members is how many models answer together.
+// Members returns the number of models that predict together.
 func (s *Scorer) Members() int { return 1 + len(s.others) }
 
-// MeanThresholds are those from which on the labels of models that answer together hold: of each
-// label the mean of those of the models, as they chose them on their validation splits; nil where
-// all have 0.5.
+// MeanThresholds returns the mean of the models' thresholds for each label. It returns nil if no
+// model has thresholds: then all are 0.5.
 func MeanThresholds(models []*Model) []float64 {
 	if !slices.ContainsFunc(models, func(m *Model) bool { return m.Config.Thresholds != nil }) {
 		return nil
@@ -85,14 +85,14 @@ func MeanThresholds(models []*Model) []float64 {
 			same = same && m.Config.Threshold(label) == first
 			sum += m.Config.Threshold(label)
 		}
-		if out[label] = min(1, sum/float64(len(models))); same { // without a rounding
+		if out[label] = min(1, sum/float64(len(models))); same { // avoids rounding
 			out[label] = first
 		}
 	}
 	return out
 }
 
-// MemberOutputs are the outputs of each model.
+// MemberOutputs returns the outputs of each model.
 func (s *Scorer) MemberOutputs(ctx context.Context, examples []seq.Example) (all [][]Output, err error) {
 	for _, one := range append([]*Scorer{s}, s.others...) {
 		read := examples
@@ -120,7 +120,8 @@ func (s *Scorer) ensemble(ctx context.Context, examples []seq.Example) ([]Output
 	return s.Combine(all), nil
 }
 
-// Combine makes one output for each example of those of all models, as [Scorer.MemberOutputs] returns them.
+// Combine returns one output per example from the outputs of all models, as [Scorer.MemberOutputs]
+// returns them.
 func (s *Scorer) Combine(all [][]Output) []Output {
 	o := answersOf(s.Config())
 	out := make([]Output, len(all[0]))
@@ -139,8 +140,8 @@ func (s *Scorer) Combine(all [][]Output) []Output {
 	return out
 }
 
-// meanOfClasses is the logarithm of the mean of the probabilities softmax(logits), computed over each run of classes
-// logits.
+// meanOfClasses returns the logarithm of the mean of the probabilities softmax(logits). A softmax
+// covers a run of classes logits.
 func meanOfClasses(classes int, logits [][]float32) []float32 {
 	out := make([]float32, len(logits[0]))
 	for at := 0; at < len(out); at += classes {
@@ -155,7 +156,7 @@ func meanOfClasses(classes int, logits [][]float32) []float32 {
 	return out
 }
 
-// meanOfLabels is log p − log(1 − p) of the mean p of the probabilities σ(logits).
+// meanOfLabels returns log p − log(1 − p), where p is the mean of the probabilities σ(logits).
 func meanOfLabels(logits [][]float32) []float32 {
 	out := make([]float32, len(logits[0]))
 	for i := range out {
@@ -166,7 +167,7 @@ func meanOfLabels(logits [][]float32) []float32 {
 	return out
 }
 
-// meanOfNumbers is the mean.
+// meanOfNumbers returns the mean of the numbers.
 func meanOfNumbers(logits [][]float32) []float32 {
 	out := make([]float32, len(logits[0]))
 	for i := range out {
@@ -179,10 +180,10 @@ func meanOfNumbers(logits [][]float32) []float32 {
 	return out
 }
 
-// softplus is log(1 + exp(x)).
+// softplus returns log(1 + exp(x)).
 func softplus(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
 
-// logMeanExp is log 1/n Σ_j exp(x_j).
+// logMeanExp returns log(1/n Σ_j exp(x_j)).
 func logMeanExp(n int, x func(j int) float64) float64 {
 	most := math.Inf(-1)
 	for j := range n {

@@ -20,11 +20,11 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// ensembleFolders are golden folders, one of each task.
+// ensembleFolders lists golden folders, one per task.
 var ensembleFolders = []string{"pre", "retrieval", "regression", "multilabel", "tagging", "clouds", "graphs"}
 
-// siblings are models beside a golden one, whose weights differ a little, and of which the last has
-// another size of its sample.
+// siblings returns a golden model and models whose weights differ slightly. The last model has
+// another sample size.
 func siblings(t *testing.T, folder string) ([]*sft.Model, []seq.Example) {
 	t.Helper()
 	m, examples := modeltest.LoadGolden(t, folder)
@@ -49,7 +49,7 @@ func ensembleOf(t *testing.T, models ...*sft.Model) *sft.Scorer {
 	return s
 }
 
-// meanAnswer is what an ensemble says by its definition.
+// meanAnswer computes the prediction of an ensemble by its definition.
 func meanAnswer(c *config.Config, outputs []sft.Output) (probabilities []float64, numbers []float64) {
 	of := func(logits []float32) []float64 {
 		out := make([]float64, len(logits))
@@ -93,8 +93,8 @@ func meanAnswer(c *config.Config, outputs []sft.Output) (probabilities []float64
 	return probabilities, numbers
 }
 
-// TestEnsemble: the answers of several models are the mean of the probabilities, or of the numbers, of
-// each, with as many logits as of one, and the same in a record and of several ranks.
+// TestEnsemble checks that an ensemble predicts the mean of its models' probabilities or numbers,
+// with as many logits as one model, and that records and several ranks give the same predictions.
 func TestEnsemble(t *testing.T) {
 	for _, folder := range ensembleFolders {
 		models, examples := siblings(t, folder)
@@ -109,7 +109,7 @@ func TestEnsemble(t *testing.T) {
 			probabilities, numbers := meanAnswer(c, []sft.Output{each[0][i], each[1][i], each[2][i]})
 			if reflect.DeepEqual(each[0][i].Logits, each[1][i].Logits) ||
 				reflect.DeepEqual(each[0][i].Logits, each[2][i].Logits) {
-				t.Fatalf("%s: the models of the test are the same", folder)
+				t.Fatalf("%s: two models of the test predict the same", folder)
 			}
 			said, _ := meanAnswer(c, []sft.Output{o})
 			if len(o.Logits) != len(each[0][i].Logits) || len(o.Numbers) != len(numbers) || o.Embeddings != nil {
@@ -128,7 +128,7 @@ func TestEnsemble(t *testing.T) {
 			}
 		}
 		if one, err := s.Examples(t.Context(), examples[1:2]); err != nil || !reflect.DeepEqual(one[0], got[1]) {
-			t.Errorf("%s: alone an example has other answers, %v", folder, err)
+			t.Errorf("%s: an example alone has different outputs, error %v", folder, err)
 		}
 		ranked := make([][]sft.Output, 2)
 		var group sync.WaitGroup
@@ -145,25 +145,26 @@ func TestEnsemble(t *testing.T) {
 		for i := range got {
 			for rank := range ranked {
 				if !slices.Equal(ranked[rank][i].Logits, got[i].Logits) {
-					t.Errorf("%s, example %d: rank %d has other logits", folder, i, rank)
+					t.Errorf("%s, example %d: the logits of rank %d differ", folder, i, rank)
 				}
 			}
 		}
 	}
 }
 
-// TestEnsembleOfOne: it is that model.
+// TestEnsembleOfOne checks that an ensemble of one model has the same outputs as the model.
 func TestEnsembleOfOne(t *testing.T) {
 	m, examples := modeltest.LoadGolden(t, "pre")
 	alone := must.Get(sft.NewScorer(m, cpu.New(2)))(t)
 	defer alone.Close()
 	want := must.Get(alone.Examples(t.Context(), examples))(t)
 	if got, err := ensembleOf(t, m).Examples(t.Context(), examples); err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("%v: other outputs", err)
+		t.Errorf("the outputs differ from the model's, error %v", err)
 	}
 }
 
-// TestEnsembleRefuses: what several models cannot do together, and models that cannot answer together.
+// TestEnsembleRefuses checks the errors for calls that need a single model, and for models that
+// cannot predict together.
 func TestEnsembleRefuses(t *testing.T) {
 	models, examples := siblings(t, "pre")
 	s := ensembleOf(t, models...)
@@ -203,7 +204,8 @@ func TestEnsembleRefuses(t *testing.T) {
 		first.LabelNames = slices.Repeat([]string{"y"}, first.NumLabels)
 		first.Numbers = []config.Number{{Deviation: 2}}
 		c := first
-		c.Tokenizer = json.RawMessage(strings.ReplaceAll(string(c.Tokenizer), ":", " :\n")) // the same
+		// Differs only in white space.
+		c.Tokenizer = json.RawMessage(strings.ReplaceAll(string(c.Tokenizer), ":", " :\n"))
 		must.Succeed(t, first.SameQuestions(&c))
 		change(&c)
 		weights := func(c *config.Config) *sft.Model {
@@ -211,14 +213,14 @@ func TestEnsembleRefuses(t *testing.T) {
 		}
 		if _, err := sft.NewEnsemble([]*sft.Model{weights(&first), weights(&c)}, cpu.New(1)); err == nil ||
 			!strings.Contains(err.Error(), want) {
-			t.Errorf("%v, expected %q in it", err, want)
+			t.Errorf("error %v, expected %q", err, want)
 		}
 	}
 	masked := must.Get(sft.Load(modeltest.GoldenDir + "/fill_mask"))(t)
 	must.Fail(t, "predicts masked tokens, not whole")(sft.NewEnsemble([]*sft.Model{masked, masked}, cpu.New(1)))
 }
 
-// TestProbe: every model has a shortest sequence that it can compute.
+// TestProbe checks that Probe succeeds for the models of every task.
 func TestProbe(t *testing.T) {
 	for _, folder := range append([]string{"fill_mask", "vanilla"}, ensembleFolders...) {
 		m := must.Get(sft.Load(modeltest.GoldenDir + "/" + folder))(t)
@@ -226,8 +228,8 @@ func TestProbe(t *testing.T) {
 	}
 }
 
-// TestMeanThresholds: they are means of those that the models have, 0.5 of one without; equal ones stay
-// as they are.
+// TestMeanThresholds checks that thresholds are averaged, with 0.5 for a model without thresholds,
+// and that equal thresholds keep their bits.
 func TestMeanThresholds(t *testing.T) {
 	of := func(thresholds ...float64) *sft.Model {
 		return &sft.Model{Config: &config.Config{
@@ -245,20 +247,20 @@ func TestMeanThresholds(t *testing.T) {
 		{[]*sft.Model{of(0.1, 0.7), of(0.1, 0.7), of(0.1, 0.7)}, []float64{0.1, 0.7}},
 	} {
 		if got := sft.MeanThresholds(c.models); !slices.Equal(got, c.want) {
-			t.Errorf("%v, expected %v", got, c.want)
+			t.Errorf("thresholds %v, expected %v", got, c.want)
 		}
 	}
 	models, _ := siblings(t, "multilabel")
 	models[0].Config.Thresholds, models[1].Config.Thresholds = []float64{0.25, 1, 0.5}, []float64{0.75, 0, 0.5}
 	if got := ensembleOf(t, models[:2]...).Config().Thresholds; !slices.Equal(got, []float64{0.5, 0.5, 0.5}) {
-		t.Errorf("%v, expected 0.5 of each", got)
+		t.Errorf("thresholds %v, expected 0.5 for each label", got)
 	}
 	if models[0].Config.Thresholds[0] != 0.25 {
-		t.Error("the model that was handed in has others now")
+		t.Error("NewEnsemble changed the thresholds of its argument")
 	}
 }
 
-// TestRanksOfEnsembles: ranks that have other models do not measure together.
+// TestRanksOfEnsembles checks that ranks with different models are refused.
 func TestRanksOfEnsembles(t *testing.T) {
 	models, _ := siblings(t, "pre")
 	two, three := ensembleOf(t, models[:2]...), ensembleOf(t, models...)
@@ -272,7 +274,7 @@ func TestRanksOfEnsembles(t *testing.T) {
 		for rank, world := range distributed.NewLocal(2) {
 			group.Go(func() {
 				if err := pair[rank].CompareRanks(world, nil, nil); err == nil || !strings.Contains(err.Error(), want) {
-					t.Errorf("%v, expected %q in it", err, want)
+					t.Errorf("error %v, expected %q", err, want)
 				}
 			})
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
-// TestEnsembleMemory: each of two models takes half of a device's memory at most.
+// TestEnsembleMemory checks that each of two models takes at most half of a device's memory.
 func TestEnsembleMemory(t *testing.T) {
 	m := NewModel(configtest.TrainingConfig(), 1)
 	card := func(budget int64) configtest.Card { return configtest.Card{Device: cpu.New(1), Limit: budget} }
@@ -24,11 +24,11 @@ func TestEnsembleMemory(t *testing.T) {
 	defer s.Close()
 	whole, half := alone(budget), alone(budget/2)
 	if whole == half {
-		t.Fatalf("the budget decides nothing: %+v", whole)
+		t.Fatalf("the limits do not depend on the budget: %+v", whole)
 	}
 	for _, one := range []*Scorer{s, s.others[0]} {
 		if got := limits(one); got != half {
-			t.Errorf("%+v, expected %+v", got, half)
+			t.Errorf("limits %+v, expected %+v", got, half)
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// Load a model directory, classify a sequence and embed two.
+// Example loads a model directory, classifies a sequence and embeds two.
 func Example() {
 	model, err := sft.Load("testdata/golden/pre")
 	if err != nil {

@@ -10,67 +10,69 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
-// Explanation says which parts of a sequence the model read.
+// Explanation reports which tokens of a sequence the model attended to.
 //
-// A layer attends to duplets, each a mixture x̂_j = p_j·x_top + (1−p_j)·x_partner
-// of two sampled tokens. With P_ij what query i of a head gives to duplet j, and
-// as values are linear in x̂ up to their bias,
+// A layer attends to duplets, each a mixture x̂_j = p_j·x_top + (1−p_j)·x_partner of two sampled
+// tokens. Let P_ij be the attention of query i of a head to duplet j. Values are linear in x̂ up to
+// their bias, so
 //
 //	O_i = Σ_j P_ij·v̂_j = Σ_j P_ij·(p_j·v_top + (1−p_j)·v_partner)
 //
-// So the share of a layer's attention that a token receives, with h heads and L
-// queries, is its weight in its duplet times what the duplet receives:
+// With h heads and L queries, the share of a layer's attention that a token receives is its weight
+// in its duplet times the attention to the duplet:
 //
 //	mass(top_j) = p_j·M_j, mass(partner_j) = (1−p_j)·M_j, M_j = 1/(h·L) Σ_heads Σ_i P_ij
 //
-// The masses of a layer add up to the mean over the rows of P of their sums. That
-// is 1 for softmax; for relu it is the share of rows with a positive score; for
-// leaky_relu the rest has left through the leak.
+// The masses of a layer add up to the mean of the row sums of P: to 1 for softmax, and for relu to
+// the fraction of rows with a positive score. For leaky_relu the difference to 1 goes to the leak.
 //
 // Source: "Sampling Foundational Transformer", attention matrix construction.
 type Explanation struct {
 	Layers []LayerExplanation `json:"layers,omitempty"`
-	// Pooling has the weight a_i of each token in u = Σ a_i·x_i, the vector that
-	// the head reads: [L], adding up to 1. Where u_c = max_j x̂_jc, it is the token's part of the
-	// x̂_j that the channels c have their maximum of, in the mean over the channels. A model of
-	// tagging has none: its head reads each token's row.
+	// Pooling is the weight a_i of each token in u = Σ a_i·x_i, the vector that the head reads:
+	// [L], adding up to 1. For max pooling, where u_c = max_j x̂_jc, it is the token's part of the
+	// duplets with the maximum, averaged over the channels c. It is nil for tagging, whose head
+	// reads each token's row.
 	Pooling []float32          `json:"pooling,omitempty"`
 	Linear  *LinearExplanation `json:"linear,omitempty"` // nil without a linear model
 }
 
-// LinearExplanation says which n-grams a linear model's output follows from. Of classes the output is the logit of the
-// class with the largest logit, of two classes its difference to the other one; of several labels the largest logit;
-// of numbers the first number, in its own units.
+// LinearExplanation lists the n-grams that contribute most to a linear model's output. For classes
+// the output is the largest logit; for two classes it is the difference of the larger and the other
+// logit. For multi-label it is the largest logit, for numbers the first number in its own units.
 type LinearExplanation struct {
 	Output int `json:"output"` // index of the class, label or number
-	// NGrams are those with the largest contributions, at most 32. In a fusion contributions are to its logit.
+	// NGrams holds the at most 32 n-grams with the largest contributions. In a fusion these are
+	// contributions to the fusion's logit.
 	NGrams []NGramExplanation `json:"ngrams"`
-	// Rest is the sum of the contributions of all other n-grams of the sequence. Those of all n-grams and the bias, the
-	// output for a row without n-grams, are the output of the linear model, for pairs that of its n-grams.
+	// Rest is the sum of the contributions of all other n-grams of the sequence. The contributions
+	// of all n-grams and the bias, which is the output for a row without n-grams, add up to the
+	// output of the linear model. For pairs they add up to the part of the output that depends on
+	// n-grams.
 	Rest float32 `json:"rest"`
-	// Shared lists, for pairs, at most 32 words that both sequences have, with their parts of the cosine. The two
-	// sequences have the same words, each with its own places.
+	// Shared lists, for pairs, at most 32 words of both sequences with their parts of the cosine.
+	// Both explanations list the same words, each with the places in its own sequence.
 	Shared []NGramExplanation `json:"shared,omitempty"`
 }
 
-// NGramExplanation is an n-gram of a sequence.
+// NGramExplanation is an n-gram of a sequence with its contribution.
 type NGramExplanation struct {
-	Places       [][2]int32 `json:"places"` // ranges of tokens, from the first to the one behind the last; at most 8
+	Places       [][2]int32 `json:"places"` // at most 8 ranges of tokens, [first, last+1)
 	Contribution float32    `json:"contribution"`
 }
 
-// LayerExplanation has the tokens that a layer sampled, tops and partners, at most
-// 2k of them, in the order of their positions. All others only asked.
+// LayerExplanation lists the at most 2k tokens that a layer sampled, tops and partners, by
+// ascending position. Other tokens are only queries.
 type LayerExplanation struct {
 	Positions []int32   `json:"positions"`
-	Weights   []float32 `json:"weights"` // in the duplet: p_j of a top, 1−p_j of a partner
+	Weights   []float32 `json:"weights"` // weight in the duplet: p_j of a top, 1−p_j of a partner
 	Mass      []float32 `json:"mass"`    // share of the layer's attention
 }
 
-// Explain scores examples as [Scorer.Examples] does, to the bit, and explains
-// each of their sequences. It also computes the backward pass of attention: on a CPU about
-// twice the time and twice the memory. In a fusion the linear model and the first one with
-// layers are explained.
+// Explain scores examples like [Scorer.Examples], with the same bits, and explains each of their
+// sequences. It also computes the backward pass of attention: on a CPU it takes about twice the
+// time and twice the memory. In a fusion it explains the linear model and the first model with
+// layers.
 func (s *Scorer) Explain(ctx context.Context, examples []seq.Example) ([]Output, error) {
 	if err := s.CanExplain(); err != nil {
 		return nil, err
@@ -105,7 +107,8 @@ func (s *Scorer) Explain(ctx context.Context, examples []seq.Example) ([]Output,
 	return out, nil
 }
 
-// CanExplain reports why the scorer cannot explain: several models whose logits are not summed answer together.
+// CanExplain returns an error if the scorer cannot explain: an ensemble of models whose logits are
+// not summed.
 func (s *Scorer) CanExplain() error {
 	if s.others != nil && s.fusion == nil {
 		return ErrEnsemble
@@ -113,7 +116,7 @@ func (s *Scorer) CanExplain() error {
 	return nil
 }
 
-// explainLayers sets what a model with layers read.
+// explainLayers adds the explanation of a model with layers to out.
 func (s *Scorer) explainLayers(ctx context.Context, examples []seq.Example, out []Output) error {
 	explained, err := s.score(ctx, examples, model.ExplainMode)
 	for i, o := range explained {
@@ -124,7 +127,8 @@ func (s *Scorer) explainLayers(ctx context.Context, examples []seq.Example, out 
 	return err
 }
 
-// ExplanationNumbers bounds the numbers of the explanation of a sequence with these many tokens.
+// ExplanationNumbers returns an upper bound of the numbers in the explanation of a sequence with
+// this number of tokens.
 func (s *Scorer) ExplanationNumbers(tokens int) (n int) {
 	if l := s.withLayers(); l != nil {
 		c := l.Config()
@@ -136,7 +140,7 @@ func (s *Scorer) ExplanationNumbers(tokens int) (n int) {
 	return n
 }
 
-// explanationOf puts the tokens that each layer sampled in the order of their positions.
+// explanationOf sorts the tokens that each layer sampled by their positions.
 func explanationOf(x model.ExplainedSequence) Explanation {
 	e := Explanation{Pooling: x.Pooling}
 	for _, read := range x.Layers {

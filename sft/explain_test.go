@@ -21,13 +21,13 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// referenceOutput is what the reference computes of an example.
+// referenceOutput holds the reference's results for an example.
 type referenceOutput struct {
 	logits []float64
 	read   []modeltest.ReferenceExplanation
 }
 
-// referenceOutputs are those of golden folders, which tests share: each takes seconds.
+// referenceOutputs caches the results of golden folders between tests, because each takes seconds.
 var referenceOutputs = map[string][]referenceOutput{}
 
 func referenceOf(t *testing.T, folder string) []referenceOutput {
@@ -44,7 +44,7 @@ func referenceOf(t *testing.T, folder string) []referenceOutput {
 	return out
 }
 
-// TestReference: what explanations are compared with is the model.
+// TestReference compares the logits of the reference with the golden folders.
 func TestReference(t *testing.T) {
 	testenv.NoRace(t, "compares with slow loops in float64")
 	for _, name := range modeltest.EvaluationFolders() {
@@ -64,8 +64,8 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// TestExplain compares positions, weights, masses and the pooling with the model
-// in float64, on every device.
+// TestExplain compares positions, weights, masses and pooling with the float64 reference on every
+// device.
 func TestExplain(t *testing.T) {
 	testenv.NoRace(t, "compares with slow loops in float64")
 	folders := slices.DeleteFunc(modeltest.EvaluationFolders(), func(name string) bool { return name == "long" })
@@ -89,21 +89,21 @@ func TestExplain(t *testing.T) {
 	})
 }
 
-// TestExplainChangesNoBit: an example has the same output with and without explanation,
-// and its explanation is the same alone, in any batch, after other passes and
-// with any number of threads.
+// TestExplainChangesNoBit checks that an example has the same output with and without explanation.
+// The explanation must be the same alone, in any batch, after other passes and with any number of
+// threads.
 func TestExplainChangesNoBit(t *testing.T) { configtest.OnEveryKind(t, testExplainChangesNoBit) }
 
 func testExplainChangesNoBit(t *testing.T, devices ...tensor.Device) {
 	for i, c := range configtest.RandomConfigs() {
 		if i%5 != 0 && len(devices) == 1 {
-			continue // compiled anew for each configuration
+			continue // every configuration compiles its own programs
 		}
 		random := rand.New(rand.NewPCG(uint64(i), 1))
 		m := modeltest.RandomModel(c, uint64(i))
 		lengths := []int{1, 2, 31, 33, 64, 130, 7}
 		if i == 0 {
-			lengths = append(lengths, model.MicroBatchTokens, 3000, 3000) // several concurrent passes
+			lengths = append(lengths, model.MicroBatchTokens, 3000, 3000) // requires several concurrent passes
 		}
 		examples := configtest.RandomExamples(c, random, lengths...)
 		single := modeltest.NewScorerOf(t, m, devices[0])
@@ -118,7 +118,8 @@ func testExplainChangesNoBit(t *testing.T, devices ...tensor.Device) {
 				want := alone[e]
 				if !slices.Equal(o.Logits, plain[e].Logits) ||
 					!slices.EqualFunc(o.Embeddings, plain[e].Embeddings, slices.Equal) || plain[e].Explanations != nil {
-					t.Errorf("configuration %d, %s, example %d: %v explained, %v otherwise", i, device.Name(), e,
+					t.Errorf("configuration %d, %s, example %d: logits %v with explanation, %v without", i,
+						device.Name(), e,
 						o.Logits, plain[e].Logits)
 				}
 				if !slices.EqualFunc(o.Explanations, want.Explanations, sameExplanation) {
@@ -146,7 +147,7 @@ func TestExplainRefuses(t *testing.T) {
 		m, examples := modeltest.LoadGolden(t, name)
 		s := modeltest.NewScorerOf(t, m, device)
 		if _, err := s.Explain(context.Background(), []seq.Example{{A: []int32{99}}}); err == nil {
-			t.Error("a token out of range was explained")
+			t.Error("Explain accepts a token out of range")
 		}
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
@@ -154,8 +155,8 @@ func TestExplainRefuses(t *testing.T) {
 	})
 }
 
-// TestExplainTags: a model of tagging is explained by what its layers have sampled, which is that
-// of a model of classes with the same layers; its logits are those without an explanation.
+// TestExplainTags checks that a tagging model has the explanation of a classifier with the same
+// layers, and the same logits with and without explanation.
 func TestExplainTags(t *testing.T) {
 	m := modeltest.RandomModel(configtest.OfTask(configtest.TinyConfig(), config.Tagging), 1)
 	classes := sft.NewModel(configtest.TinyConfig(), 2)

@@ -12,8 +12,9 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
-// Fill predicts the masked tokens ([config.Config.MaskTokenID]) of each sequence with a model of the task fill-mask. It
-// returns, for each masked token in order, the logits of all tokens but the mask.
+// Fill predicts the masked tokens ([config.Config.MaskTokenID]) of each sequence with a model of
+// the task fill-mask. For each masked token in order it returns the logits of all tokens except the
+// mask.
 func (s *Scorer) Fill(ctx context.Context, sequences [][]int32) ([][][]float32, error) {
 	if err := s.layered(); err != nil {
 		return nil, err
@@ -49,8 +50,9 @@ func (s *Scorer) Fill(ctx context.Context, sequences [][]int32) ([][][]float32, 
 	return out, nil
 }
 
-// MaskedLosses returns the loss of a model of the task fill-mask for each example: the sum over the masked tokens, in
-// nats. Several ranks share the work, and each returns all sums; c is nil for a single process.
+// MaskedLosses returns the loss of a model of the task fill-mask for each example: the sum over the
+// masked tokens, in nats. Several ranks share the work, and each returns all sums. c is nil for a
+// single process.
 func (s *Scorer) MaskedLosses(ctx context.Context, c Communicator, examples []seq.Example) ([]float64, error) {
 	if err := s.layered(); err != nil {
 		return nil, err
@@ -78,8 +80,8 @@ func (s *Scorer) MaskedLosses(ctx context.Context, c Communicator, examples []se
 	return out, nil
 }
 
-// Masked is what an evaluation has a model of masked tokens predict of an example.
+// Masked returns the targets of an example in an evaluation of a model of masked tokens.
 func Masked(c *Config, e seq.Example) []int32 { return model.Masked(c, e) }
 
-// Targets is what a model of masked tokens would predict of each token of an example.
+// Targets returns the target of each token of an example for a model of masked tokens.
 func Targets(c *Config, e seq.Example) []int32 { return model.Targets(c, e) }

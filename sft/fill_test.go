@@ -18,7 +18,7 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// maskedSequences are sequences of which some tokens are the mask, or none, or all.
+// maskedSequences returns sequences with some, no or only mask tokens.
 func maskedSequences(c *config.Config) (out [][]int32) {
 	random := rand.New(rand.NewPCG(4, 9))
 	for i, e := range configtest.RandomExamples(c, random, 12, 1, 70, 5, 33, 700, 8) {
@@ -32,8 +32,8 @@ func maskedSequences(c *config.Config) (out [][]int32) {
 	return out
 }
 
-// TestFillAgainstReference: masked tokens are predicted, and whole sequences embedded, as the reference does on every
-// device, independently of the other sequences of the batch.
+// TestFillAgainstReference compares predictions of masked tokens and embeddings of whole sequences
+// with the reference on every device. They must not depend on the other sequences of the batch.
 func TestFillAgainstReference(t *testing.T) { configtest.OnEveryKind(t, testFillAgainstReference) }
 
 func testFillAgainstReference(t *testing.T, devices ...tensor.Device) {
@@ -69,13 +69,13 @@ func testFillAgainstReference(t *testing.T, devices ...tensor.Device) {
 			}
 			alone, err := s.Fill(t.Context(), [][]int32{tokens})
 			if err != nil || !slices.EqualFunc(alone[0], together[i], slices.Equal) {
-				t.Errorf("sequence %d: other predictions alone: %v", i, err)
+				t.Errorf("sequence %d: different predictions alone, error %v", i, err)
 			}
 		}
 	}
 }
 
-// TestFillRefusals: a model of another task, and tokens that no model reads, are errors.
+// TestFillRefusals checks the errors for a model of another task and for invalid tokens.
 func TestFillRefusals(t *testing.T) {
 	labels := modeltest.NewScorerOf(t, modeltest.RandomModel(configtest.TinyConfig(), 1), cpu.New(1))
 	must.Fail(t, "task is classification, expected fill-mask")(labels.Fill(t.Context(), [][]int32{{1}}))
@@ -84,12 +84,13 @@ func TestFillRefusals(t *testing.T) {
 	must.Fail(t, "sequence 1: token 9 at index 0 is outside the vocabulary")(s.Fill(t.Context(),
 		[][]int32{{1, 8}, {9}}))
 	if out, err := s.Fill(t.Context(), nil); err != nil || len(out) != 0 {
-		t.Error(out, err)
+		t.Errorf("no sequences: got %v, error %v", out, err)
 	}
 }
 
-// TestCopyFromFillMask: a model of labels begins with all of one of masked tokens but its head
-// and the mask, and one of masked tokens with all of one of labels but its head.
+// TestCopyFromFillMask checks that a classifier copies everything from a model of masked tokens
+// except its head and the mask, and that a model of masked tokens copies everything from a
+// classifier except its head.
 func TestCopyFromFillMask(t *testing.T) {
 	pretrained := modeltest.RandomModel(configtest.OfTask(configtest.TinyConfig(), config.FillMask), 1)
 	spec := seq.Spec{Task: config.Classification, Tokenizer: pretrained.Config.Tokenizer, VocabSize: 8,
@@ -98,7 +99,7 @@ func TestCopyFromFillMask(t *testing.T) {
 	c.Task, c.TieEmbeddings = "", true
 	if err := c.DescribeData(spec); err != nil || c.MaskTokenID != nil || c.VocabSize != 8 || c.MaskRate != 0 ||
 		c.MaskSpan != 0 || c.TieEmbeddings {
-		t.Fatalf("%+v: %v", c, err)
+		t.Fatalf("configuration %+v, error %v", c, err)
 	}
 	labels := modeltest.RandomModel(&c, 2)
 	for _, models := range [][2]*sft.Model{{labels, pretrained}, {pretrained, labels}} {
@@ -114,22 +115,23 @@ func TestCopyFromFillMask(t *testing.T) {
 				copy(want, source.Parameters.Slice(source.Weights, q))
 			}
 			if !slices.Equal(now, want) {
-				t.Errorf("%s from %s, %s: not as expected", m.Config.Task, source.Config.Task, p.Name)
+				t.Errorf("%s from %s: %s has wrong values", m.Config.Task, source.Config.Task, p.Name)
 			}
 			named := slices.ContainsFunc(fresh, func(f config.Parameter) bool { return f.Name == p.Name })
 			if named != (p.Part == config.PartHead) {
-				t.Errorf("%s from %s: %s is named as fresh: %t", m.Config.Task, source.Config.Task, p.Name, named)
+				t.Errorf("%s from %s: %s is returned as fresh: %t", m.Config.Task, source.Config.Task, p.Name, named)
 			}
 		}
 		p, _ := m.Parameters.Lookup("embed.weight")
 		if mask := m.Parameters.Slice(m.Weights, p)[d*tokens:]; !slices.Equal(mask,
 			m.Parameters.Slice(before, p)[d*tokens:]) {
-			t.Error("the mask's embedding, which the other model does not have, is not fresh")
+			t.Error("the mask's embedding, which the classifier does not have, is not fresh")
 		}
 	}
-	c.NumLabels, c.LabelNames = 8, nil // as many as there are tokens
+	c.NumLabels, c.LabelNames = 8, nil // the number of tokens
 	if fresh, err := sft.NewModel(&c, 1).CopyFrom(pretrained); err != nil || len(fresh) != 4 {
-		t.Errorf("%d parameters are fresh, expected 4: the head of tokens is no head of labels; %v", len(fresh), err)
+		t.Errorf("%d parameters are fresh, expected the 4 of the head, which predicts tokens; error %v", len(fresh),
+			err)
 	}
 	other := configtest.TinyConfig()
 	must.Fail(t, "a vocabulary of 8 tokens there, expected 9",
@@ -145,7 +147,7 @@ func TestCopyFromFillMask(t *testing.T) {
 		wider := c
 		change(&wider)
 		if _, err := sft.NewModel(&wider, 1).CopyFrom(pretrained); err == nil || err.Error() != want {
-			t.Errorf("%v, expected %s", err, want)
+			t.Errorf("error %v, expected %s", err, want)
 		}
 	}
 }

@@ -14,39 +14,45 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// Fusion is the config.json of an ensemble whose logits, or standardised numbers, are summed with fitted weights:
+// Fusion is the config.json of an ensemble that sums logits, or standardised numbers, with fitted
+// weights:
 //
 //	z = Σ_m w_m z_m / T
 //
-// with z_m the logits of model m, and the weights w_m ≥ 0 and the temperature T, which are fitted on the validation
-// split; T is 1 for numbers. Each model reads what its own input window leaves of a sequence. A model with the weight 0
-// is not run: see [Fusion.Kept].
+// where z_m are the logits of model m. The weights w_m ≥ 0 and the temperature T are fitted on the
+// validation split; T is 1 for numbers. Each model reads a sequence through its own input window. A
+// model with the weight 0 is not run: see [Fusion.Kept].
 type Fusion struct {
 	ModelType   string    `json:"model_type"`
-	Members     []string  `json:"members"` // folders of the models, the one with the longest input first
+	Members     []string  `json:"members"` // folders of the models; the model with the longest input comes first
 	Weights     []float64 `json:"weights"`
 	Temperature float64   `json:"temperature"`
-	// Thresholds are the probabilities from which labels are predicted; nil stands for 0.5, and for other tasks.
+	// Thresholds holds the minimum probability of each predicted label; nil means 0.5. It is nil
+	// for other tasks.
 	Thresholds []float64 `json:"thresholds,omitempty"`
-	// Losses are those of the members on the validation split, and Loss that of the sum: the mean cross-entropy of a
-	// row, the mean binary cross-entropy of a label, or the mean squared error of a standardised number.
+	// Losses are the members' losses on the validation split, and Loss is the loss of the sum: mean
+	// cross-entropy per row, mean binary cross-entropy per label, or mean squared error per
+	// standardised number.
 	Losses []float64 `json:"validation_losses"`
 	Loss   float64   `json:"validation_loss"`
-	// Accuracies are those of the members on the validation split, and Accuracy that of the sum; 0 without classes.
+	// Accuracies are the members' accuracies on the validation split, and Accuracy is the accuracy
+	// of the sum; 0 without classes.
 	Accuracies []float64 `json:"validation_accuracies,omitempty"`
 	Accuracy   float64   `json:"validation_accuracy,omitempty"`
 	// Rows is the number of validation rows that the weights were fitted on.
 	Rows int `json:"validation_rows,omitempty"`
 }
 
-// maxFusionBytes and maxMembers bound the size of a fusion's config.json and the number of its members.
+// maxFusionBytes limits the size of a fusion's config.json, maxMembers the number of its members,
+// maxWeight each weight.
 const (
 	maxFusionBytes = 1 << 16
 	maxMembers     = 64
 	maxWeight      = 1e6
 )
 
-// ReadFusion reads the fusion of a folder; nil if its config.json is that of a model, or missing.
+// ReadFusion reads the fusion of a folder. It returns nil if config.json is missing or belongs to a
+// model.
 func ReadFusion(dir string) (*Fusion, error) {
 	path := filepath.Join(dir, "config.json")
 	text, err := atomicfile.ReadRegular(path, config.MaxBytes)
@@ -128,7 +134,7 @@ func (f *Fusion) Save(dir string) error {
 	return atomicfile.WriteBytes(filepath.Join(dir, "config.json"), append(text, '\n'))
 }
 
-// Kept returns the fusion of the members whose weight is not 0, which predicts the same.
+// Kept returns the fusion without the members of weight 0. It has the same predictions.
 func (f *Fusion) Kept() *Fusion {
 	kept := *f
 	kept.Members, kept.Weights, kept.Losses, kept.Accuracies = nil, nil, nil, nil
@@ -147,8 +153,8 @@ func (f *Fusion) Kept() *Fusion {
 	return &kept
 }
 
-// NewFusion puts the models of a fusion on a device, in the order of its members. A single model with layers becomes a
-// scorer with all abilities of the model.
+// NewFusion copies the models of a fusion to a device, in the order of its members. A single model
+// with layers becomes a scorer with all abilities of the model.
 func NewFusion(models []*Model, f *Fusion, device Device) (*Scorer, error) {
 	if len(models) != len(f.Weights) {
 		return nil, fmt.Errorf("%d models, expected one for each of the %d weights", len(models), len(f.Weights))
@@ -175,17 +181,19 @@ func NewFusion(models []*Model, f *Fusion, device Device) (*Scorer, error) {
 	return s, err
 }
 
-// hasOneRunner reports whether the fusion is a model with layers alone, whose temperature can stand for the weight.
+// hasOneRunner reports whether the fusion is a single model with layers, whose temperature can
+// replace the weight.
 func (f *Fusion) hasOneRunner(m *Model) bool {
 	return len(f.Weights) == 1 && m.linear == nil && !m.Config.IsRegression()
 }
 
-// temperature is that of the only model, by which its logits are divided.
+// temperature returns the temperature of the only model that replaces the weight and temperature of
+// the fusion.
 func (f *Fusion) temperature(c *Config) float64 {
 	return c.LogitDivisor() * f.Temperature / f.Weights[0]
 }
 
-// Apply gives the only model of a fusion, if it has layers, the temperature and the thresholds of the fusion.
+// Apply sets temperature and thresholds of the fusion in its only model, if this model has layers.
 func (f *Fusion) Apply(m *Model) {
 	if f.hasOneRunner(m) {
 		m.Config.Temperature = f.temperature(m.Config)
@@ -193,7 +201,7 @@ func (f *Fusion) Apply(m *Model) {
 	}
 }
 
-// fuses reports why the logits of another model cannot be added to those of this one.
+// fuses returns an error if the logits of another model cannot be added to those of this model.
 func fuses(c *Config, other *Config) error {
 	if c.PerToken() || c.MasksTokens() {
 		return fmt.Errorf("its task is %s: expected one prediction for each row", c.Task)
@@ -214,7 +222,7 @@ func (f *Fusion) Sum(logits [][]float32) []float32 {
 	return out
 }
 
-// window cuts the sequences of examples to what the model reads.
+// window truncates the sequences of examples to the length that the model reads.
 func window(c *Config, examples []seq.Example) []seq.Example {
 	out := make([]seq.Example, len(examples))
 	cut := func(tokens []int32) []int32 {

@@ -7,13 +7,13 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
-// HiddenStates are the rows of a sequence's tokens on their way through a model: at 0 those
-// that the first layer reads, at l those that layer l hands on, [L, d] each, one token after
-// another. The norm after the last layer, which models of pre-norm have, is not applied.
+// HiddenStates holds the rows of a sequence's tokens between layers: index 0 is the input of the
+// first layer, index l the output of layer l. Each element is [L, d], row-major. The final norm of
+// pre-norm models is not applied.
 type HiddenStates [][]float32
 
-// HiddenStates scores examples as [Scorer.Examples] does, to the bit, and returns the rows of
-// each of their sequences after every layer, too. It takes memory for all of them.
+// HiddenStates scores examples like [Scorer.Examples], with the same bits, and also returns the
+// rows of each sequence after every layer. It needs memory for all of them.
 func (s *Scorer) HiddenStates(ctx context.Context, examples []seq.Example) ([]Output, error) {
 	if err := s.layered(); err != nil {
 		return nil, err

@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// TestHiddenStates compares the rows of each layer with the model in float64, cut after that
-// layer, on every device; the logits are those of [sft.Scorer.Examples].
+// TestHiddenStates compares the rows after each layer with the float64 reference, truncated after
+// this layer, on every device. The logits must equal those of [sft.Scorer.Examples].
 func TestHiddenStates(t *testing.T) {
 	configtest.OnEveryDevice(t, []string{"pre", "post", "retrieval", "conv", "odd"},
 		func(t *testing.T, name string, device tensor.Device) {
@@ -24,14 +24,14 @@ func TestHiddenStates(t *testing.T) {
 			plain := must.Get(s.Examples(context.Background(), examples))(t)
 			for i, e := range examples {
 				if !slices.Equal(out[i].Logits, plain[i].Logits) || plain[i].HiddenStates != nil {
-					t.Fatalf("example %d: other logits", i)
+					t.Fatalf("example %d: the logits differ from Examples", i)
 				}
 				sequences := [][]int32{e.A}
 				if e.B != nil {
 					sequences = append(sequences, e.B)
 				}
 				if len(out[i].HiddenStates) != len(sequences) {
-					t.Fatalf("example %d: states of %d sequences", i, len(out[i].HiddenStates))
+					t.Fatalf("example %d: hidden states of %d sequences", i, len(out[i].HiddenStates))
 				}
 				for at, tokens := range sequences {
 					compareHiddenStates(t, m, tokens, out[i].HiddenStates[at])
@@ -52,7 +52,7 @@ func compareHiddenStates(t *testing.T, m *sft.Model, tokens []int32, states sft.
 		r.Config = &cut
 		want, _ := r.Layers(tokens)
 		if len(rows) != len(tokens)*cut.HiddenSize {
-			t.Fatalf("layer %d: %d numbers of %d tokens", l, len(rows), len(tokens))
+			t.Fatalf("layer %d: %d numbers for %d tokens", l, len(rows), len(tokens))
 		}
 		for i, v := range rows {
 			if w := want[i/cut.HiddenSize][i%cut.HiddenSize]; !(math.Abs(float64(v)-w) <= 1e-4*(1+math.Abs(w))) {

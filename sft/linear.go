@@ -18,10 +18,10 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
-// ErrLinear is the error for what only a model with layers has: embeddings, hidden states, masked tokens.
+// ErrLinear is the error for calls that need layers: embeddings, hidden states and masked tokens.
 var ErrLinear = errors.New("a linear model predicts, and has no layers for more: expected a model of sftseq train without --members linear")
 
-// errLinearRanks is the error for ranks that share a linear model.
+// errLinearRanks is the error for several ranks with a linear model.
 var errLinearRanks = errors.New("a linear model predicts in one process: expected no --ranks")
 
 // loadLinear reads a linear model.
@@ -35,12 +35,13 @@ func loadLinear(dir string, c *Config) (*Model, error) {
 	return &Model{Config: c, Parameters: p, linear: l}, nil
 }
 
-// WriteWeights writes the bytes that decide a model's outputs beside its configuration, always in one order.
+// WriteWeights writes the bytes that determine a model's outputs, together with its configuration,
+// in a fixed order.
 func (m *Model) WriteWeights(w io.Writer) error {
 	if m.linear != nil {
 		return m.linear.WriteWeights(w)
 	}
-	for part := range slices.Chunk(m.Weights, 1<<14) { // binary.Write copies what it writes
+	for part := range slices.Chunk(m.Weights, 1<<14) { // binary.Write copies its argument
 		if err := binary.Write(w, binary.LittleEndian, part); err != nil {
 			return err
 		}
@@ -48,7 +49,7 @@ func (m *Model) WriteWeights(w io.Writer) error {
 	return model.WriteNGrams(w, m.Config, m.NGrams)
 }
 
-// layered refuses scorers without layers, and those of several models.
+// layered returns an error if the scorer has no layers or several models.
 func (s *Scorer) layered() error {
 	if s.linear != nil {
 		return ErrLinear
@@ -59,10 +60,10 @@ func (s *Scorer) layered() error {
 	return nil
 }
 
-// How a linear model shares out examples.
+// Sizes for distributing examples of a linear model among threads.
 const (
 	linearTokens = 1 << 16 // tokens of a batch
-	linearPart   = 16      // consecutive examples of a thread
+	linearPart   = 16      // consecutive examples per task of a thread
 )
 
 // linearScorer computes the outputs of a linear model.
@@ -91,8 +92,8 @@ func (s *linearScorer) examples(ctx context.Context, examples []seq.Example) ([]
 	return out, nil
 }
 
-// explain explains the outputs of examples, which have an explanation for each sequence. Contributions are multiplied
-// by scale.
+// explain adds explanations of each sequence to the outputs of examples. It multiplies
+// contributions by scale.
 func (s *linearScorer) explain(ctx context.Context, examples []seq.Example, out []Output, scale float64) error {
 	return s.each(ctx, len(examples), func(p *linearmodel.Predictor, i int) error {
 		output := 0
@@ -118,7 +119,8 @@ func nGramsOf(all []linearmodel.NGram, scale float64) []NGramExplanation {
 	return out
 }
 
-// each calls work for each of n examples on all threads, or on one where other work is more urgent.
+// each calls work for each of n examples on all threads, or on one thread if other work is more
+// urgent.
 func (s *linearScorer) each(ctx context.Context, n int, work func(p *linearmodel.Predictor, i int) error) error {
 	threads := min(s.threads(), (n+linearPart-1)/linearPart)
 	if tensor.IsUrgent(ctx) || tensor.IsPatient(ctx) {
@@ -154,7 +156,7 @@ func (s *linearScorer) each(ctx context.Context, n int, work func(p *linearmodel
 	return nil
 }
 
-// example scores an example with a number.
+// example scores the example with index i.
 func (s *linearScorer) example(p *linearmodel.Predictor, e *seq.Example, i int) (out Output, err error) {
 	if err := s.config.CheckExample(*e); err != nil {
 		return out, fmt.Errorf("example %d: %w", i, err)

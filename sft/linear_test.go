@@ -21,14 +21,15 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// TestLinear: Load and NewScorer accept a linear model, with the same logits in any batch and on any thread.
+// TestLinear checks that Load and NewScorer accept a linear model, and that its logits are the same
+// in any batch and on any thread.
 func TestLinear(t *testing.T) {
 	dir, l := modeltest.LinearDir(t, 1)
 	m := must.Get(sft.Load(dir))(t)
 	c := must.Get(sft.ReadModelConfig(dir))(t)
 	if !c.IsLinear() || c.NumLabels != 3 || c.Task != config.Classification ||
 		!slices.Equal(c.LabelNames, []string{"a", "b", "c"}) || *c.PadTokenID != 0 {
-		t.Errorf("%+v", c)
+		t.Errorf("configuration %+v, want 3 labels and padding 0", c)
 	}
 	s := must.Get(sft.NewScorer(m, nil))(t)
 	defer s.Close()
@@ -47,11 +48,11 @@ func TestLinear(t *testing.T) {
 		}
 	}
 	if right < 980 {
-		t.Errorf("%d of 1000 are right", right)
+		t.Errorf("%d of 1000 predictions are correct, want at least 980", right)
 	}
 	must.Succeed(t, s.Probe(context.Background()))
 	if s.Kernels() != config.LinearType || s.Slots() < 1 || s.PassTokens() < 1 || s.Preemptive() {
-		t.Errorf("%s, %d slots of %d tokens", s.Kernels(), s.Slots(), s.PassTokens())
+		t.Errorf("kernels %s, %d slots of %d tokens", s.Kernels(), s.Slots(), s.PassTokens())
 	}
 	must.Fail(t, "example 1: token 20 at index 0 is outside the vocabulary of 20")(s.Examples(context.Background(),
 		[]seq.Example{rows[0], {A: []int32{20}}}))
@@ -60,7 +61,7 @@ func TestLinear(t *testing.T) {
 	must.FailWith(t, context.Canceled)(s.Examples(ctx, rows))
 }
 
-// TestLinearRefuses: linear models and ensembles of them refuse calls that need layers.
+// TestLinearRefuses checks that linear models and ensembles of them refuse calls that need layers.
 func TestLinearRefuses(t *testing.T) {
 	dir, _ := modeltest.LinearDir(t, 1)
 	other, _ := modeltest.LinearDir(t, 2)
@@ -76,7 +77,7 @@ func TestLinearRefuses(t *testing.T) {
 			"pairs":         func() error { _, err := scorer.Compare(ctx, nil, nil); return err },
 		} {
 			if err := call(); !errors.Is(err, sft.ErrLinear) {
-				t.Errorf("%s: %v", name, err)
+				t.Errorf("%s: error %v, want ErrLinear", name, err)
 			}
 		}
 		scorer.Close()
@@ -96,7 +97,8 @@ func TestLinearRefuses(t *testing.T) {
 	must.Fail(t, model.ConfigFile)(sft.Load(dir))
 }
 
-// TestLinearExplain: Explain returns the logits of Examples, and explains the class with the largest logit.
+// TestLinearExplain checks that Explain returns the logits of Examples and explains the class with
+// the largest logit.
 func TestLinearExplain(t *testing.T) {
 	dir, l := modeltest.LinearDir(t, 1)
 	s := must.Get(sft.NewScorer(must.Get(sft.Load(dir))(t), nil))(t)
@@ -124,7 +126,7 @@ func TestLinearExplain(t *testing.T) {
 			}
 		}
 		if n := 2 * len(e.Linear.NGrams); n > s.ExplanationNumbers(len(rows[i].A)) {
-			t.Errorf("row %d: at least %d numbers, more than ExplanationNumbers = %d", i, n,
+			t.Errorf("row %d: at least %d numbers, want at most ExplanationNumbers = %d", i, n,
 				s.ExplanationNumbers(len(rows[i].A)))
 		}
 	}
@@ -132,7 +134,8 @@ func TestLinearExplain(t *testing.T) {
 	must.Fail(t, "example 1: token 20")(s.Explain(context.Background(), bad))
 }
 
-// TestWriteWeights: WriteWeights writes the bytes of the weights, the same after a model is loaded again.
+// TestWriteWeights checks that WriteWeights writes the weights, and the same bytes after loading a
+// model again.
 func TestWriteWeights(t *testing.T) {
 	of := func(dir string) string {
 		var out bytes.Buffer
@@ -142,13 +145,13 @@ func TestWriteWeights(t *testing.T) {
 	first, _ := modeltest.LinearDir(t, 1)
 	other, _ := modeltest.LinearDir(t, 2)
 	if a, b := of(first), of(other); a != of(first) || a == b || len(a) < 1000 {
-		t.Errorf("%d and %d bytes", len(a), len(b))
+		t.Errorf("two models write %d and %d bytes, want different and reproducible weights", len(a), len(b))
 	}
 	m := must.Get(sft.Load("testdata/golden/pre"))(t)
 	var out bytes.Buffer
 	must.Succeed(t, m.WriteWeights(&out))
 	if got := math.Float32frombits(binary.LittleEndian.Uint32(out.Bytes()[4:])); out.Len() != 4*len(m.Weights) ||
 		got != m.Weights[1] {
-		t.Errorf("%d bytes of %d weights", out.Len(), len(m.Weights))
+		t.Errorf("%d bytes for %d weights", out.Len(), len(m.Weights))
 	}
 }

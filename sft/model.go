@@ -22,21 +22,21 @@ import (
 type Model struct {
 	Config     *Config
 	Parameters *config.Parameters
-	Weights    []float32          // the range that Parameters describes
-	NGrams     *config.NGramTable // embeddings of n-grams; nil where the configuration has none
-	linear     *linearmodel.Model // in place of weights, of a linear model
+	Weights    []float32          // words with the layout of Parameters
+	NGrams     *config.NGramTable // embeddings of n-grams; nil if the configuration has none
+	linear     *linearmodel.Model // a linear model, which has no Weights; otherwise nil
 }
 
 // NewParameters lists the tensors that a configuration needs.
 func NewParameters(c *Config) *config.Parameters { return model.NewParameters(c) }
 
-// NewModel returns a model with fresh weights.
+// NewModel returns a model with initial weights, which depend only on c and the seed.
 func NewModel(c *Config, seed uint64) *Model {
 	return &Model{Config: c, Parameters: model.NewParameters(c), Weights: model.Initialize(c, seed)}
 }
 
-// Load reads a model directory: config.json and model.safetensors. An error
-// names the file, the key or tensor, and what was expected there.
+// Load reads a model directory: config.json and model.safetensors. Errors name the file, the key or
+// tensor, and the expected value.
 func Load(dir string) (*Model, error) {
 	c, err := ReadModelConfig(dir)
 	if err != nil {
@@ -60,8 +60,8 @@ func Load(dir string) (*Model, error) {
 	return m, nil
 }
 
-// ReadModelConfig reads the config.json of a model directory and compares the sizes that it states
-// with the header of model.safetensors, so that a caller can allocate what the configuration describes.
+// ReadModelConfig reads the config.json of a model directory and compares its sizes with the header
+// of model.safetensors: a caller can then safely allocate memory for the configuration.
 func ReadModelConfig(dir string) (*Config, error) {
 	c, err := config.Read(filepath.Join(dir, model.ConfigFile))
 	if err != nil {
@@ -78,7 +78,7 @@ func ReadModelConfig(dir string) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.IsLinear() { // whose shapes loading compares
+	if c.IsLinear() { // loading compares the shapes of a linear model
 		return c, nil
 	}
 	if err := model.CheckSize(info.Size(), c); err != nil {
@@ -90,7 +90,7 @@ func ReadModelConfig(dir string) (*Config, error) {
 	return c, nil
 }
 
-// notModel says what was expected where there is no model directory.
+// notModel adds the expected files to an error for a missing model directory.
 func notModel(dir string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return fmt.Errorf("%s: expected a model directory with %s and %s: %w", dir, model.ConfigFile,
@@ -99,8 +99,8 @@ func notModel(dir string, err error) error {
 	return err
 }
 
-// Save writes the model directory, the weights first: a configuration stands
-// for a whole model.
+// Save writes the model directory. It writes the weights first, because config.json marks a
+// complete model.
 func (m *Model) Save(dir string) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
@@ -117,14 +117,15 @@ func (m *Model) SaveWeights(dir string, metadata map[string]string) error {
 	return safetensors.Write(filepath.Join(dir, model.WeightsFile), tensors, metadata)
 }
 
-// CollectNGrams makes the embeddings of the n-grams that the training split has, which begin at zero. It does nothing
-// where the configuration has no n-grams.
+// CollectNGrams creates zero embeddings for the n-grams of the training split. It does nothing if
+// the configuration has no n-grams.
 func (m *Model) CollectNGrams(ctx context.Context, train *seq.File) (err error) {
 	m.NGrams, err = model.CollectNGrams(ctx, m.Config, train)
 	return err
 }
 
-// NGramWeights is the number of numbers in the embeddings of the model's n-grams, which Parameters does not count.
+// NGramWeights returns the number of weights in the embeddings of the model's n-grams, which
+// Parameters does not count.
 func (m *Model) NGramWeights() int {
 	if m.NGrams == nil {
 		return 0
@@ -132,16 +133,16 @@ func (m *Model) NGramWeights() int {
 	return len(m.NGrams.Weights)
 }
 
-// SaveRange writes a range with the model's layout, such as gradients, under
-// the names of its tensors.
+// SaveRange writes words with the model's layout, such as gradients, under the names of its
+// tensors.
 func (m *Model) SaveRange(path string, words []float32) error {
 	return safetensors.Write(path, model.TensorsOf(m.Parameters, words, ""), nil)
 }
 
-// CopyFrom takes the weights of another model as a start: every tensor that both have with one
-// shape, and the embeddings of all tokens but the mask, which one of them may not have. The
-// encoder must match, and the scales of features are the other model's. A head that says something else
-// ([config.Config.SameAnswers]) stays fresh: its parameters are returned.
+// CopyFrom initialises m with the weights of source: every tensor with the same name and shape, and
+// the embeddings of all tokens except the mask, which one of the models may lack. The encoders must
+// match. m takes the scales of features from source. A head with other outputs
+// ([config.Config.SameAnswers]) keeps its initial weights, and CopyFrom returns its parameters.
 func (m *Model) CopyFrom(source *Model) (fresh []config.Parameter, err error) {
 	have, want := source.Config.DataVocabSize(), m.Config.DataVocabSize()
 	if have != want {
@@ -158,7 +159,7 @@ func (m *Model) CopyFrom(source *Model) (fresh []config.Parameter, err error) {
 	if err := m.Config.SameEdges(source.Config.EdgeFeatureNames); err != nil {
 		return nil, err
 	}
-	// the input layer was trained on features standardised by these
+	// The input layer was trained on features with these scales.
 	m.Config.FeatureScales = source.Config.FeatureScales
 	for _, size := range []struct {
 		name        string
@@ -174,7 +175,7 @@ func (m *Model) CopyFrom(source *Model) (fresh []config.Parameter, err error) {
 		q, ok := source.Parameters.Lookup(p.Name)
 		same := ok && slices.Equal(p.Shape, q.Shape)
 		if ok && p.Part == config.PartEmbed {
-			same = slices.Equal(p.Shape[1:], q.Shape[1:]) // the mask's is the last row
+			same = slices.Equal(p.Shape[1:], q.Shape[1:]) // the mask is the last row
 		}
 		switch {
 		case p.Part == config.PartHead && !(same && sameHead):

@@ -44,7 +44,7 @@ func TestSaveAndLoad(t *testing.T) {
 			before := modeltest.ReadFiles(t, files...)
 			must.Succeed(t, got.Save(dir))
 			if modeltest.ReadFiles(t, files...) != before {
-				t.Errorf("%s, %s: saved again, the files differ", task, norm)
+				t.Errorf("%s, %s: the files differ after saving again", task, norm)
 			}
 		}
 	}
@@ -101,7 +101,7 @@ func TestLoadErrors(t *testing.T) {
 		_, err := sft.Load(dir)
 		for _, part := range append(s.parts, path) {
 			if err == nil || !strings.Contains(err.Error(), part) {
-				t.Errorf("%s: error %v, expected it to say %q", name, err, part)
+				t.Errorf("%s: error %v, expected %q", name, err, part)
 			}
 		}
 	}
@@ -115,8 +115,8 @@ func poison(name string, v float64,
 	}
 }
 
-// TestLoadHostileSizes: sizes that the weights' file cannot hold are refused
-// before memory is taken for them.
+// TestLoadHostileSizes checks that sizes that exceed the weights file are refused before memory is
+// allocated.
 func TestLoadHostileSizes(t *testing.T) {
 	const most = 1 << 24
 	for name, change := range map[string]func(c *config.Config){
@@ -145,13 +145,13 @@ func TestLoadHostileSizes(t *testing.T) {
 		runtime.ReadMemStats(&after)
 		must.Fail(t, dir, name)(err)
 		if took := after.TotalAlloc - before.TotalAlloc; took > 8<<20 {
-			t.Errorf("%s: %d bytes allocated", name, took)
+			t.Errorf("%s: Load allocated %d bytes, want at most 8 MiB", name, took)
 		}
 	}
 }
 
-// TestModelConfigOfAnotherModel: the sizes of a config.json are compared with the header of the weights
-// file, also where that file is large enough.
+// TestModelConfigOfAnotherModel checks that ReadModelConfig compares the sizes of config.json with
+// the header of the weights file, also if the file is large enough.
 func TestModelConfigOfAnotherModel(t *testing.T) {
 	dir, m := t.TempDir(), modeltest.RandomModel(configtest.TinyConfig(), 1)
 	must.Succeed(t, m.Save(dir))
@@ -163,8 +163,8 @@ func TestModelConfigOfAnotherModel(t *testing.T) {
 	must.FailWith(t, os.ErrNotExist)(sft.ReadModelConfig(dir))
 }
 
-// TestFourierEmbeddings: level t has sin and cos of t in the first two channels and of 64·t
-// in the last two, each row has mean square 1, and nothing else changes.
+// TestFourierEmbeddings checks that level t has sine and cosine of t in the first two channels and
+// of 64·t in the last two, that each row has mean square 1, and that other weights do not change.
 func TestFourierEmbeddings(t *testing.T) {
 	for _, levels := range []int{1, 9, 256} {
 		c := configtest.TinyConfig()
@@ -174,7 +174,7 @@ func TestFourierEmbeddings(t *testing.T) {
 		for _, p := range m.Parameters.List {
 			if same := slices.Equal(m.Parameters.Slice(m.Weights, p),
 				m.Parameters.Slice(fresh.Weights, p)); same != (p.Name != "embed.weight") {
-				t.Errorf("%d levels: %s is as before: %v", levels, p.Name, same)
+				t.Errorf("%d levels: %s unchanged: %v", levels, p.Name, same)
 			}
 		}
 		p, _ := m.Parameters.Lookup("embed.weight")
@@ -197,8 +197,8 @@ func TestFourierEmbeddings(t *testing.T) {
 	}
 }
 
-// TestCodebookEmbeddings: distances between embeddings are nearly those between the vectors
-// that tokens stand for, whatever the unit of each column, and nothing else changes.
+// TestCodebookEmbeddings checks that distances between embeddings approximate distances between the
+// vectors, independently of the units of the columns, and that other weights do not change.
 func TestCodebookEmbeddings(t *testing.T) {
 	const tokens, n = 6, 4
 	c := configtest.TinyConfig()
@@ -207,7 +207,7 @@ func TestCodebookEmbeddings(t *testing.T) {
 	for v := range tokens {
 		for j := range n {
 			x := float32(math.Sin(float64(5*v*v + 3*j + v*j)))
-			if v == 3 { // as token 2
+			if v == 3 { // equals token 2
 				x = vectors[2*n+j]
 			}
 			vectors, scaled = append(vectors, x), append(scaled, x*float32(math.Pow(10, float64(j)))-7)
@@ -218,7 +218,7 @@ func TestCodebookEmbeddings(t *testing.T) {
 	for _, p := range m.Parameters.List {
 		if same := slices.Equal(m.Parameters.Slice(m.Weights, p),
 			m.Parameters.Slice(fresh.Weights, p)); same != (p.Name != "embed.weight") {
-			t.Errorf("%s is as before: %v", p.Name, same)
+			t.Errorf("%s unchanged: %v", p.Name, same)
 		}
 	}
 	p, _ := m.Parameters.Lookup("embed.weight")
@@ -227,7 +227,7 @@ func TestCodebookEmbeddings(t *testing.T) {
 	for e := range x {
 		squares += float64(x[e]) * float64(x[e]) / float64(len(x))
 		if math.Abs(float64(x[e]-y[e])) > 1e-2 {
-			t.Fatalf("number %d is %v, and %v of the same vectors in other units", e, x[e], y[e])
+			t.Fatalf("number %d is %v, but %v for the same vectors in other units", e, x[e], y[e])
 		}
 	}
 	if math.Abs(squares-1) > 0.1 {
@@ -251,7 +251,7 @@ func TestCodebookEmbeddings(t *testing.T) {
 				want += math.Pow(float64(vectors[a*n+j]-vectors[b*n+j]), 2) / variance / n
 			}
 			if math.Abs(between-want) > 0.15*want {
-				t.Errorf("tokens %d and %d are %v apart, expected about %v", a, b, between, want)
+				t.Errorf("the distance of tokens %d and %d is %v, expected about %v", a, b, between, want)
 			}
 		}
 	}
@@ -260,12 +260,12 @@ func TestCodebookEmbeddings(t *testing.T) {
 	}
 	if err := m.CodebookEmbeddings(slices.Repeat([]float32{0.1}, tokens), 5); err != nil ||
 		slices.ContainsFunc(x, func(v float32) bool { return v != 0 }) {
-		t.Errorf("equal vectors: %v, or embeddings that are not 0", err)
+		t.Errorf("equal vectors: error %v, or an embedding is not 0", err)
 	}
 }
 
-// TestCopyFrom: a model starts from another's encoder, and from its head where
-// that says the same.
+// TestCopyFrom checks that a model copies another model's encoder, and its head only if both have
+// the same outputs.
 func TestCopyFrom(t *testing.T) {
 	source := modeltest.RandomModel(configtest.TinyConfig(), 1)
 	c := configtest.TinyConfig()
@@ -274,7 +274,7 @@ func TestCopyFrom(t *testing.T) {
 	fresh := slices.Clone(m.Weights)
 	kept := must.Get(m.CopyFrom(source))(t)
 	if len(kept) != 4 || kept[0].Name != "head.pool.weight" || kept[3].Name != "head.out.bias" {
-		t.Errorf("fresh are %v", kept)
+		t.Errorf("fresh parameters %v, want the 4 of the head", kept)
 	}
 	for _, p := range m.Parameters.List {
 		want := m.Parameters.Slice(fresh, p)
@@ -283,14 +283,14 @@ func TestCopyFrom(t *testing.T) {
 			want = source.Parameters.Slice(source.Weights, q)
 		}
 		if !slices.Equal(m.Parameters.Slice(m.Weights, p), want) {
-			t.Errorf("%s: not as expected", p.Name)
+			t.Errorf("%s has wrong values", p.Name)
 		}
 	}
 	for task, all := range map[string]bool{config.Classification: true, config.MultiLabel: false, config.Tagging: false,
 		config.Regression: false} {
 		c := configtest.OfTask(configtest.TinyConfig(), task)
 		if kept, err := sft.NewModel(c, 2).CopyFrom(source); err != nil || (len(kept) == 0) != all {
-			t.Errorf("%s from %s: fresh are %v, %v", task, source.Config.Task, kept, err)
+			t.Errorf("%s from %s: fresh parameters %v, error %v", task, source.Config.Task, kept, err)
 		}
 	}
 	named, others := *configtest.TinyConfig(), *configtest.TinyConfig()
@@ -304,7 +304,7 @@ func TestCopyFrom(t *testing.T) {
 	}{{&named, 0}, {configtest.TinyConfig(), 0}, {&others, 4}} {
 		if kept, err := sft.NewModel(x.config, 2).CopyFrom(sft.NewModel(&named, 1)); err != nil ||
 			len(kept) != x.fresh {
-			t.Errorf("labels %q: fresh are %v, %v", x.config.LabelNames, kept, err)
+			t.Errorf("labels %q: fresh parameters %v, error %v", x.config.LabelNames, kept, err)
 		}
 	}
 	from, to := configtest.OfTask(configtest.TinyConfig(), config.Regression),
@@ -315,7 +315,7 @@ func TestCopyFrom(t *testing.T) {
 	}
 	before, after := modeltest.RandomModel(from, 1), sft.NewModel(to, 2)
 	if kept, err := after.CopyFrom(before); err != nil || len(kept) != 0 {
-		t.Errorf("numbers of another scale: fresh are %v, %v", kept, err)
+		t.Errorf("numbers with another scale: fresh parameters %v, error %v", kept, err)
 	}
 	predictions := func(m *sft.Model) []float32 {
 		s := must.Get(sft.NewScorer(m, cpu.New(1)))(t)
@@ -325,7 +325,7 @@ func TestCopyFrom(t *testing.T) {
 	want, got := predictions(before), predictions(after)
 	for i := range want {
 		if d := math.Abs(float64(want[i] - got[i])); !(d < 1e-5*(1+math.Abs(float64(want[i])))) {
-			t.Errorf("number %d: predicted as %v, expected %v as before", i, got[i], want[i])
+			t.Errorf("number %d: the copy predicts %v, expected %v", i, got[i], want[i])
 		}
 	}
 	c.HiddenSize = 8

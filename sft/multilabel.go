@@ -5,7 +5,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 )
 
-// multiLabel has the predictions of any number of labels.
+// multiLabel handles predictions of any number of labels.
 type multiLabel struct{ ofRows }
 
 func (multiLabel) mean(_ *Config, logits [][]float32) []float32 { return meanOfLabels(logits) }

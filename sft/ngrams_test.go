@@ -20,7 +20,7 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// TestNGramLogits compares with the reference in float64, for n-grams of tokens.
+// TestNGramLogits compares the logits of models with n-grams of tokens with the float64 reference.
 func TestNGramLogits(t *testing.T) { configtest.OnEveryKind(t, testNGramLogits) }
 
 func testNGramLogits(t *testing.T, devices ...tensor.Device) {
@@ -44,8 +44,8 @@ func testNGramLogits(t *testing.T, devices ...tensor.Device) {
 	}
 }
 
-// TestNGramsMatter: the embedding of an n-gram moves the logits of the sequences that have it, and of no others, for
-// bytes and words, too; and an example has the same logits in any batch.
+// TestNGramsMatter checks that the embedding of an n-gram of bytes or words changes only the logits
+// of sequences with this n-gram, and that an example has the same logits in any batch.
 func TestNGramsMatter(t *testing.T) {
 	c := configtest.TinyConfig()
 	c.VocabSize, c.NGrams = config.ByteVocabulary, configtest.ByteNGrams()
@@ -65,7 +65,7 @@ func TestNGramsMatter(t *testing.T) {
 	}
 	o := ngram.Options{Units: ngram.Bytes, MinN: 2, MaxN: 3, Slots: 1 << 10, MinCount: 1, MaxWords: 2}
 	v := must.Get(ngram.NewVocabulary(o, nil, m.NGrams.Used))(t)
-	row := v.Ending(ngram.NewExtractor(o), ids("a good"), nil)[6*o.Orders()-2] // the word
+	row := v.Ending(ngram.NewExtractor(o), ids("a good"), nil)[6*o.Orders()-2] // the n-gram of the word
 	if row == ngram.NoFeature {
 		t.Fatal("the word has no embedding: choose another seed")
 	}
@@ -73,12 +73,13 @@ func TestNGramsMatter(t *testing.T) {
 	after := modeltest.Score(t, modeltest.NewScorerOf(t, m, cpu.New(2)), examples)
 	for i, moved := range []bool{true, false, true} {
 		if slices.Equal(before[i].Logits, after[i].Logits) == moved {
-			t.Errorf("example %d: %v, then %v", i, before[i].Logits, after[i].Logits)
+			t.Errorf("example %d: logits %v, after the change %v", i, before[i].Logits, after[i].Logits)
 		}
 	}
 }
 
-// TestNGramFiles: a saved model loads unchanged; missing tensors and contradictions to config.json are errors.
+// TestNGramFiles checks that a saved model is loaded unchanged, and that missing tensors and
+// contradictions to config.json are errors.
 func TestNGramFiles(t *testing.T) {
 	c := configtest.TinyConfig()
 	c.NGrams = configtest.TokenNGrams()
@@ -87,7 +88,7 @@ func TestNGramFiles(t *testing.T) {
 	again := must.Get(sft.Load(dir))(t)
 	if !slices.Equal(again.NGrams.Weights, m.NGrams.Weights) || !slices.Equal(again.NGrams.Used,
 		m.NGrams.Used) || *again.Config.NGrams != *c.NGrams {
-		t.Error("a model changes when it is saved")
+		t.Error("the loaded model differs from the saved model")
 	}
 	path := filepath.Join(dir, model.WeightsFile)
 	tensors, _ := must.Get2(safetensors.ReadMixed(path))(t)

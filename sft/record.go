@@ -16,14 +16,14 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
-// Rows of a record are scored in pieces of this size, so that the memory taken
-// beside the record does not grow with it.
+// Records are scored in pieces of this size, so that additional memory does not grow with the
+// record.
 const (
 	pieceRows   = 256
 	pieceTokens = 16 * model.MicroBatchTokens
 )
 
-// RowError is what a row of a record is refused for.
+// RowError is the error for one row of a record.
 type RowError struct {
 	Row int // in the record, from 0
 	Err error
@@ -31,15 +31,15 @@ type RowError struct {
 
 func (e *RowError) Error() string { return fmt.Sprintf("row %d: %v", e.Row, e.Err) }
 
-// Unwrap returns the reason.
+// Unwrap returns the cause.
 func (e *RowError) Unwrap() error { return e.Err }
 
-// errNonFinite is what an output that holds NaN or an infinity is refused for:
-// it means nothing, and an argmax would give it a label all the same.
+// errNonFinite is the error for an output with a NaN or an infinity. Such an output has no meaning,
+// but an argmax would still return a label.
 var errNonFinite = errors.New("the model's output is not finite")
 
-// Score classifies the rows of a record with the column tokens, features, or tokens_a and
-// tokens_b for a model of pairs (see [seq]). The result has a row for each:
+// Score predicts the rows of a record with the column tokens, features, or tokens_a and tokens_b
+// for a model of pairs (see [seq]). The result has one row for each:
 //
 //	label           int32
 //	logits          fixed_size_list<float32>
@@ -48,21 +48,21 @@ var errNonFinite = errors.New("the model's output is not finite")
 //	length_a, length_b   int32, pairs only
 //	used            int32, only with an input window: the tokens read
 //
-// or, of a regression, in place of the first three,
+// For a regression, instead of the first three columns:
 //
 //	numbers         fixed_size_list<float32>
 //
-// or, of several labels a row, in place of the first,
+// For multi-label, instead of the first column:
 //
 //	labels          list<int32>, those whose probability reaches their threshold
 //
-// or, of tagging, in place of them, the tag of each token and its probability,
+// For tagging, instead of the first three columns, the tag of each token and its probability:
 //
 //	tags            list<int32>
 //	scores          list<float32>
 //
-// Names of labels or numbers, if the model has any, are in the schema's metadata. A row
-// that the model cannot read is a [*RowError]. Score is safe for concurrent use.
+// The schema's metadata has the names of labels or numbers, if the model has names. A row that the
+// model does not accept is a [*RowError]. Score is safe for concurrent use.
 func (s *Scorer) Score(ctx context.Context, record arrow.Record) (arrow.Record, error) {
 	c := s.Config()
 	if err := c.CheckAnswers(); err != nil {
@@ -92,9 +92,9 @@ func (s *Scorer) Score(ctx context.Context, record arrow.Record) (arrow.Record, 
 		})
 }
 
-// Embed is like [Scorer.Score] for embeddings: in place of label, logits and
-// probabilities it gives embedding, or embedding_a and embedding_b for pairs, a
-// fixed_size_list<float32>. A model of pairs embeds single sequences, too.
+// Embed is like [Scorer.Score] for embeddings. Instead of label, logits and probabilities it
+// returns embedding, or embedding_a and embedding_b for pairs, a fixed_size_list<float32>. A model
+// of pairs also embeds single sequences.
 func (s *Scorer) Embed(ctx context.Context, record arrow.Record) (arrow.Record, error) {
 	spec, err := seq.SpecOf(record.Schema())
 	if err != nil {
@@ -123,8 +123,8 @@ func (s *Scorer) Embed(ctx context.Context, record arrow.Record) (arrow.Record, 
 	})
 }
 
-// record makes a result for a record of a specification: the columns that fill
-// appends for pieces of it, and the lengths.
+// record returns a result with one row per row of a record: the columns that fill appends for each
+// piece, and the lengths.
 func (s *Scorer) record(ctx context.Context, record arrow.Record, spec *seq.Spec, fields []arrow.Field,
 	fill func(b *array.RecordBuilder, first int, examples []seq.Example) error) (arrow.Record, error) {
 	if want := s.Config().FeatureNames; !slices.Equal(spec.FeatureNames, want) {
@@ -162,7 +162,7 @@ func (s *Scorer) record(ctx context.Context, record arrow.Record, spec *seq.Spec
 func (s *Scorer) metadata() arrow.Metadata {
 	c := s.Config()
 	key, names := ofRows{}.columnNames(c)
-	if c.CheckAnswers() == nil { // embeddings are also those of models without answers
+	if c.CheckAnswers() == nil { // models without predictions have embeddings, too
 		key, names = answersOf(c).columnNames(c)
 	}
 	if names == nil {
@@ -172,7 +172,7 @@ func (s *Scorer) metadata() arrow.Metadata {
 	return arrow.NewMetadata([]string{key}, []string{string(text)})
 }
 
-// lengths are the columns with the lengths of sequences.
+// lengths holds the columns of the lengths of sequences.
 type lengths struct {
 	config *Config
 	pair   bool
@@ -199,7 +199,7 @@ func (l *lengths) fields() []arrow.Field {
 	return out
 }
 
-// append adds an example's lengths and cuts it to what the model reads.
+// append appends an example's lengths and truncates the example to the length that the model reads.
 func (l *lengths) append(b *array.RecordBuilder, e *seq.Example) error {
 	values := []int{e.Length()}
 	if l.pair {
@@ -225,7 +225,7 @@ func (l *lengths) append(b *array.RecordBuilder, e *seq.Example) error {
 	return nil
 }
 
-// name says which column an error is about.
+// name adds the name of the column to an error.
 func (l *lengths) name(err error, single, pair string) error {
 	if l.pair {
 		single = pair
@@ -233,7 +233,7 @@ func (l *lengths) name(err error, single, pair string) error {
 	return fmt.Errorf("column %s: %w", single, err)
 }
 
-// suffixed is a name, or one for each sequence of a pair.
+// suffixed returns a column name, or one name per sequence of a pair.
 func suffixed(name string, pair bool) []string {
 	if pair {
 		return []string{name + "_a", name + "_b"}
@@ -241,7 +241,7 @@ func suffixed(name string, pair bool) []string {
 	return []string{name}
 }
 
-// vector is the type of a column of vectors of n floats.
+// vector returns the type of a column of vectors of n floats.
 func vector(n int) arrow.DataType {
 	return arrow.FixedSizeListOf(int32(n), arrow.PrimitiveTypes.Float32)
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// recordOf puts examples into a record.
+// recordOf returns a record with the examples.
 func recordOf(pair bool, examples []seq.Example) arrow.Record {
 	fields := []arrow.Field{{Name: seq.ColumnTokens, Type: arrow.ListOf(arrow.PrimitiveTypes.Int32)}}
 	if pair {
@@ -39,7 +39,7 @@ func recordOf(pair bool, examples []seq.Example) arrow.Record {
 	return b.NewRecord()
 }
 
-// vectorAt is a row of a column of vectors, found by its name.
+// vectorAt returns the vector in a row of the named column.
 func vectorAt(t *testing.T, r arrow.Record, name string, row int) []float32 {
 	t.Helper()
 	list := r.Column(r.Schema().FieldIndices(name)[0]).(*array.FixedSizeList)
@@ -51,7 +51,7 @@ func intAt(r arrow.Record, name string, row int) int {
 	return int(r.Column(r.Schema().FieldIndices(name)[0]).(*array.Int32).Value(row))
 }
 
-// TestScore compares records with examples, from several goroutines.
+// TestScore compares the results of records with those of examples, in several goroutines.
 func TestScore(t *testing.T) {
 	for _, name := range []string{"pre", "retrieval"} {
 		m, examples := modeltest.LoadGolden(t, name)
@@ -89,13 +89,13 @@ func compareRow(t *testing.T, i int, e seq.Example, want sft.Output, scores, emb
 	}
 	if intAt(scores, "label", i) != sft.Argmax(want.Logits) || intAt(scores, "length", i) != e.Length() ||
 		intAt(embeddings, "length", i) != e.Length() {
-		t.Errorf("row %d: label or length", i)
+		t.Errorf("row %d: wrong label or length", i)
 	}
 	names := []string{"embedding"}
 	if e.B != nil {
 		names = []string{"embedding_a", "embedding_b"}
 		if intAt(scores, "length_a", i) != len(e.A) || intAt(scores, "length_b", i) != len(e.B) {
-			t.Errorf("row %d: lengths", i)
+			t.Errorf("row %d: wrong length_a or length_b", i)
 		}
 	}
 	for j, name := range names {
@@ -112,7 +112,7 @@ func TestScoreRefuses(t *testing.T) {
 	var row *sft.RowError
 	if !errors.As(err, &row) || row.Row != 1 ||
 		!strings.Contains(err.Error(), "row 1: column tokens: token 99 at index 1") {
-		t.Errorf("bad token: %v", err)
+		t.Errorf("invalid token: error %v", err)
 	}
 	must.Fail(t, "task is retrieval",
 		"pair")(s.Score(ctx, recordOf(true, []seq.Example{{A: []int32{1}, B: []int32{1}}})))
@@ -120,7 +120,7 @@ func TestScoreRefuses(t *testing.T) {
 	if _, err := modeltest.NewTestScorer(t, pairs).Score(ctx,
 		recordOf(false, []seq.Example{{A: []int32{1}}})); err == nil ||
 		err.Error() != "the record's task is classification, the model's is retrieval" {
-		t.Errorf("single sequence for a model of pairs: %v", err)
+		t.Errorf("single sequences for a model of pairs: error %v", err)
 	}
 	must.Fail(t, "row 0", "empty sequence")(s.Score(ctx, recordOf(false, []seq.Example{{}})))
 	other := array.NewRecordBuilder(memory.DefaultAllocator, arrow.NewSchema(nil, nil)).NewRecord()
@@ -139,14 +139,15 @@ func TestScoreReadsTheHead(t *testing.T) {
 	got := must.Get(s.Score(ctx, recordOf(true, []seq.Example{long})))(t)
 	want := must.Get(s.Examples(ctx, []seq.Example{{A: long.A[:4], B: long.B}}))(t)
 	if !reflect.DeepEqual(vectorAt(t, got, "logits", 0), want[0].Logits) {
-		t.Error("the logits are not those of the head")
+		t.Error("the logits differ from those of the head of the sequence")
 	}
 	if intAt(got, "length", 0) != 8 || intAt(got, "length_a", 0) != 6 || intAt(got, "used", 0) != 6 {
 		t.Errorf("lengths %d, %d, used %d", intAt(got, "length", 0), intAt(got, "length_a", 0), intAt(got, "used", 0))
 	}
 }
 
-// TestEmbeddings: alone or among others, single or of a pair, the same bits.
+// TestEmbeddings checks that a sequence has the same embedding alone, with other sequences, and in
+// a pair.
 func TestEmbeddings(t *testing.T) {
 	m, examples := modeltest.LoadGolden(t, "retrieval")
 	s, ctx := modeltest.NewTestScorer(t, m), context.Background()
@@ -159,18 +160,19 @@ func TestEmbeddings(t *testing.T) {
 	}
 	got, err := s.Embeddings(ctx, sequences)
 	if err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("together: %v", err)
+		t.Errorf("embeddings together differ, error %v", err)
 	}
 	for i := range sequences {
 		one, err := s.Embeddings(ctx, sequences[i:i+1])
 		if err != nil || !reflect.DeepEqual(one, want[i:i+1]) {
-			t.Errorf("sequence %d alone: %v", i, err)
+			t.Errorf("the embedding of sequence %d alone differs, error %v", i, err)
 		}
 	}
 	must.Fail(t, "sequence 1: the sequence is empty", "empty")(s.Embeddings(ctx, [][]int32{{1}, {}}))
 }
 
-// TestEmbedRecordsOfEveryTask: a record is embedded whatever the model predicts, masked tokens too.
+// TestEmbedRecordsOfEveryTask checks that Embed accepts models of every task, including masked
+// tokens.
 func TestEmbedRecordsOfEveryTask(t *testing.T) {
 	for _, task := range []string{config.Classification, config.Regression, config.MultiLabel, config.Tagging,
 		config.FillMask} {
@@ -190,12 +192,12 @@ func TestEmbedRecordsOfEveryTask(t *testing.T) {
 func TestProbabilities(t *testing.T) {
 	p := sft.Probabilities([]float32{float32(math.Log(3)), 0, -1000})
 	if math.Abs(float64(p[0])-.75) > 1e-7 || math.Abs(float64(p[1])-.25) > 1e-7 || p[2] != 0 {
-		t.Errorf("%v", p)
+		t.Errorf("probabilities %v, want [0.75 0.25 0]", p)
 	}
 }
 
-// TestScoreTags: of tagging a record has the tag of each token and its probability, by the names that
-// lines of JSON have.
+// TestScoreTags checks that a record of tagging has the tag of each token and its probability, in
+// columns named like the keys in JSON Lines.
 func TestScoreTags(t *testing.T) {
 	m, examples := modeltest.LoadGolden(t, "tagging")
 	s := modeltest.NewTestScorer(t, m)

@@ -7,7 +7,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// regression has the predictions of numbers, in the units of the data.
+// regression handles predictions of numbers, in the units of the data.
 type regression struct{}
 
 func (regression) mean(_ *Config, logits [][]float32) []float32 { return meanOfNumbers(logits) }

@@ -10,7 +10,7 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/configtest"
 )
 
-// TestCopiedScales: a model that begins with the weights of another reads features as that one does.
+// TestCopiedScales checks that CopyFrom copies the scales of features.
 func TestCopiedScales(t *testing.T) {
 	make := func(scale float32) *sft.Model {
 		c := configtest.TinyConfig()
@@ -21,6 +21,6 @@ func TestCopiedScales(t *testing.T) {
 	from, to := make(3), make(500)
 	must.Get(to.CopyFrom(from))(t)
 	if want := []config.Number{{Name: "v", Mean: 0, Deviation: 3}}; !slices.Equal(to.Config.FeatureScales, want) {
-		t.Errorf("%+v, want %+v", to.Config.FeatureScales, want)
+		t.Errorf("scales %+v, want %+v", to.Config.FeatureScales, want)
 	}
 }

@@ -10,11 +10,11 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
-// Argmax is the index of the largest value, the first of equals.
+// Argmax returns the index of the largest value, the first of equal values.
 func Argmax(x []float32) int { return int(metrics.Argmax(x)) }
 
-// Probabilities is the softmax of an example's logits, computed in float64 and
-// rounded.
+// Probabilities returns the softmax of an example's logits, computed in float64 and rounded to
+// float32.
 func Probabilities(logits []float32) []float32 {
 	p := make([]float32, len(logits))
 	for i, v := range metrics.Softmax(logits) {
@@ -23,29 +23,31 @@ func Probabilities(logits []float32) []float32 {
 	return p
 }
 
-// Scorer computes a model's outputs on a device, or those of an ensemble. It is safe for
-// concurrent use: the device's slots run as many passes concurrently.
+// Scorer computes the outputs of a model or an ensemble on a device. It is safe for concurrent use:
+// the number of the device's slots limits the concurrent passes.
 type Scorer struct {
 	runner *model.Runner
-	linear *linearScorer // in place of a runner, of a linear model
+	linear *linearScorer // linear model, without a runner; otherwise nil
 	others []*Scorer     // further models of an ensemble
-	fusion *Fusion       // by which their logits are summed; nil for the mean of their probabilities
+	fusion *Fusion       // weights of the summed logits; nil means the mean of probabilities
 }
 
-// Output is what a model says of one example.
+// Output holds a model's results for one example.
 type Output struct {
-	Logits []float32 // for tagging, the logits of each token one after another
-	// Numbers are the predictions of a model of a regression, in the units of the data.
+	Logits []float32 // for tagging, the logits of all tokens, concatenated
+	// Numbers holds the predictions of a regression, in the units of the data.
 	Numbers []float32
-	// Embeddings has the pooled vector of the sequence, or of each of a pair. An ensemble has none.
+	// Embeddings holds the pooled vector of the sequence, or of both sequences of a pair. It is nil
+	// for an ensemble.
 	Embeddings [][]float32
-	// Explanations has what was read of each; of [Scorer.Explain] alone.
+	// Explanations explains each sequence; set only by [Scorer.Explain].
 	Explanations []Explanation
-	// HiddenStates has the rows of each after every layer; of [Scorer.HiddenStates] alone.
+	// HiddenStates holds the rows of each sequence after every layer; set only by
+	// [Scorer.HiddenStates].
 	HiddenStates []HiddenStates
 }
 
-// NewScorer puts a model's weights on a device.
+// NewScorer copies a model's weights to a device.
 func NewScorer(m *Model, device Device) (*Scorer, error) { return newSharedScorer(m, device, 1) }
 
 // newSharedScorer returns a scorer that may use 1/shares of the device's memory.
@@ -60,7 +62,7 @@ func newSharedScorer(m *Model, device Device, shares int) (*Scorer, error) {
 	return &Scorer{runner: r}, nil
 }
 
-// Close frees the device's memory. Nothing is scored any more.
+// Close frees the device's memory. No call may be running.
 func (s *Scorer) Close() {
 	if s.runner != nil {
 		s.runner.Close()
@@ -70,7 +72,7 @@ func (s *Scorer) Close() {
 	}
 }
 
-// Config is the configuration of the scorer's model.
+// Config returns the configuration of the scorer's model.
 func (s *Scorer) Config() *Config {
 	if s.linear != nil {
 		return s.linear.config
@@ -78,7 +80,7 @@ func (s *Scorer) Config() *Config {
 	return s.runner.Config()
 }
 
-// Kernels names what computes: the same bits are promised for one kind.
+// Kernels returns the name of the kernels. Results have the same bits for equal names.
 func (s *Scorer) Kernels() string {
 	if l := s.withLayers(); l != nil {
 		return l.Kernels()
@@ -86,14 +88,14 @@ func (s *Scorer) Kernels() string {
 	return config.LinearType
 }
 
-// Preemptive reports whether the device computes urgent passes before others. A context of [Urgent] makes the passes of
-// a call urgent.
+// Preemptive reports whether the device computes urgent passes before others. A context from
+// [Urgent] makes the passes of a call urgent.
 func (s *Scorer) Preemptive() bool {
 	l := s.withLayers()
 	return l != nil && l.Preemptive()
 }
 
-// withLayers is the runner of the first model that has layers, and so a device; nil if all are linear.
+// withLayers returns the runner of the first model with layers, or nil if all models are linear.
 func (s *Scorer) withLayers() *model.Runner {
 	for _, one := range append([]*Scorer{s}, s.others...) {
 		if one.runner != nil {
@@ -110,7 +112,7 @@ func (s *Scorer) Reserve(n int) {
 	}
 }
 
-// Slots is the number of passes that run concurrently.
+// Slots returns the number of passes that run concurrently.
 func (s *Scorer) Slots() int {
 	if l := s.withLayers(); l != nil {
 		return l.SlotCount()
@@ -118,8 +120,8 @@ func (s *Scorer) Slots() int {
 	return s.linear.threads()
 }
 
-// PassTokens is how many tokens share a pass: sequences of no more in all are
-// computed together, if none is very short.
+// PassTokens returns the maximum number of tokens that share a pass. Sequences with at most this
+// total are computed together, unless some are very short.
 func (s *Scorer) PassTokens() int {
 	if l := s.withLayers(); l != nil {
 		return l.PassTokens()
@@ -127,16 +129,16 @@ func (s *Scorer) PassTokens() int {
 	return linearTokens
 }
 
-// Urgent is ctx for a short call that somebody waits for. Longer ones give way to it,
-// if the scorer is [Scorer.Preemptive]; no bit of any result changes.
+// Urgent returns a context for a short, interactive call. Longer calls yield to it if the scorer is
+// [Scorer.Preemptive]. Results have the same bits.
 func Urgent(ctx context.Context) context.Context { return tensor.Urgent(ctx) }
 
-// Patient is ctx for a long call beside which a program does much else.
+// Patient returns a context for a long background call, which leaves CPU time to the rest of the
+// program.
 func Patient(ctx context.Context) context.Context { return tensor.Patient(ctx) }
 
-// Examples scores examples, in their order. They share passes, which changes
-// no bit of a result. An example that the model cannot read is an error that
-// names its place.
+// Examples scores examples in their order. Examples share passes, which changes no bit of a result.
+// If the model does not accept an example, the error has its index.
 func (s *Scorer) Examples(ctx context.Context, examples []seq.Example) ([]Output, error) {
 	if s.others != nil || s.fusion != nil {
 		return s.ensemble(ctx, examples)
@@ -144,7 +146,7 @@ func (s *Scorer) Examples(ctx context.Context, examples []seq.Example) ([]Output
 	return s.score(ctx, examples, model.InferMode)
 }
 
-// score runs passes of a mode that answers.
+// score runs passes of a mode with predictions.
 func (s *Scorer) score(ctx context.Context, examples []seq.Example, mode model.PassMode) ([]Output, error) {
 	if err := s.Config().CheckAnswers(); err != nil {
 		return nil, err
@@ -161,7 +163,7 @@ func (s *Scorer) score(ctx context.Context, examples []seq.Example, mode model.P
 	return out, nil
 }
 
-// split shares a pass's results out to its examples.
+// split distributes a pass's results to its examples.
 func (s *Scorer) split(r *model.Result, examples []seq.Example, out []Output) {
 	c := s.Config()
 	d, towers, logits := c.HiddenSize, c.Sequences(), r.Logits

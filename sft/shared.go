@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
-// SharedExamples is [Scorer.Examples] of all ranks together: each scores some, and all
-// return the outputs of all.
+// SharedExamples is [Scorer.Examples], shared by all ranks: each scores a part, and all return all
+// outputs.
 func (s *Scorer) SharedExamples(ctx context.Context, c Communicator, examples []seq.Example) ([]Output, error) {
 	config := s.Config()
 	embeddings := config.Sequences() * config.HiddenSize
@@ -41,8 +41,8 @@ func (s *Scorer) SharedExamples(ctx context.Context, c Communicator, examples []
 	return out, nil
 }
 
-// CompareRanks refuses ranks that would compute other outputs, or whose data are others:
-// those that the caller names, or the error of finding out.
+// CompareRanks returns an error if ranks would compute different outputs or have different data.
+// data names properties of the data; err is an error from reading them, or nil.
 func (s *Scorer) CompareRanks(c Communicator, data map[string]string, err error) error {
 	if s.linear != nil {
 		return distributed.Compare(c, nil, cmp.Or(err, errLinearRanks))
@@ -67,7 +67,7 @@ func (s *Scorer) CompareRanks(c Communicator, data map[string]string, err error)
 	return distributed.Compare(c, mine, cmp.Or(err, failed))
 }
 
-// SharedEmbeddings is [Scorer.Embeddings] of all ranks together.
+// SharedEmbeddings is [Scorer.Embeddings], shared by all ranks.
 func (s *Scorer) SharedEmbeddings(ctx context.Context, c Communicator, sequences [][]int32) ([][]float32, error) {
 	return model.Shared(ctx, c, slices.Repeat([]int{s.Config().HiddenSize}, len(sequences)),
 		func(from, to int) ([][]float32, error) {
@@ -75,7 +75,7 @@ func (s *Scorer) SharedEmbeddings(ctx context.Context, c Communicator, sequences
 		})
 }
 
-// sizes are how many numbers each example has.
+// sizes returns the number of numbers of each example.
 func sizes(examples []seq.Example, numbers func(seq.Example) int) (out []int) {
 	for _, e := range examples {
 		out = append(out, numbers(e))

@@ -7,14 +7,14 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 )
 
-// tagging has the predictions of one label for each token.
+// tagging handles predictions of one label per token.
 type tagging struct{ ofRows }
 
 func (tagging) mean(c *Config, logits [][]float32) []float32 {
 	return meanOfClasses(c.NumLabels, logits)
 }
 
-// columns are the tag of each token and its probability.
+// columns returns the columns of each token's tag and its probability.
 func (tagging) columns(*Config) []arrow.Field {
 	return []arrow.Field{
 		{Name: "tags", Type: arrow.ListOf(arrow.PrimitiveTypes.Int32)},

@@ -17,7 +17,7 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// TestTaggingRecord: a record has the tag of each token and its probability.
+// TestTaggingRecord checks that a record has the tag of each token and its probability.
 func TestTaggingRecord(t *testing.T) {
 	m := modeltest.RandomModel(configtest.OfTask(configtest.TinyConfig(), config.Tagging), 4)
 	examples := configtest.RandomExamples(m.Config, rand.New(rand.NewPCG(1, 2)), 3, 40, 1)
@@ -44,6 +44,6 @@ func TestTaggingRecord(t *testing.T) {
 	if spans := m.Config.Spans(append(slices.Repeat([]float32{0, 5, 0}, 2), 0, 0, 5)); len(spans) != 2 ||
 		spans[1].Start != 1 || spans[1].End != 3 || spans[1].Label != "X" ||
 		math.Abs(float64(spans[1].Score)-1/(1+2*math.Exp(-5))) > 1e-6 {
-		t.Errorf("%+v", spans)
+		t.Errorf("spans %+v", spans)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// classification is the task of one class for a sequence.
+// classification is the task of predicting one class for a sequence.
 type classification struct{ ofRows }
 
 func (classification) describe(c *Config, s seq.Spec) error {
@@ -21,7 +21,7 @@ func (classification) describe(c *Config, s seq.Spec) error {
 		return ErrNoLabels
 	}
 	c.LabelNames, c.NumLabels = s.LabelNames, len(s.LabelNames)
-	c.Numbers, c.RegressionLoss = nil, "" // may be set by the model that it starts from
+	c.Numbers, c.RegressionLoss = nil, "" // a regression may be the start
 	c.Masking = Masking{}                 // a model of masked tokens may be the start
 	return nil
 }

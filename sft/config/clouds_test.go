@@ -11,7 +11,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/configtest"
 )
 
-// TestCloudConfig: what cannot be is refused with its key, and data describe their models.
+// TestCloudConfig checks that errors for invalid configurations name the key, and that a data set
+// of clouds sets its configuration.
 func TestCloudConfig(t *testing.T) {
 	for _, s := range []struct {
 		change func(c *config.Config)
@@ -36,7 +37,7 @@ func TestCloudConfig(t *testing.T) {
 			got = err.Error()
 		}
 		if (s.want == "") != (got == "") || len(got) < len(s.want) || got[:len(s.want)] != s.want {
-			t.Errorf("%s, expected %s", got, s.want)
+			t.Errorf("error %s, expected %s", got, s.want)
 		}
 	}
 	c := configtest.TinyConfig()
@@ -44,10 +45,10 @@ func TestCloudConfig(t *testing.T) {
 	err := c.DescribeData(seq.Spec{Task: config.Classification, LabelNames: []string{"a", "b"},
 		FeatureNames: []string{"x", "y", "z"}})
 	if err != nil || c.Relative != config.DistanceRelation || c.VocabSize != 0 || !c.Featured() {
-		t.Errorf("%+v, %v", c, err)
+		t.Errorf("the data give %+v, error %v", c, err)
 	}
 	text := must.Get(json.Marshal(c))(t)
 	if again, err := config.Parse(text); err != nil || !slices.Equal(again.FeatureNames, c.FeatureNames) {
-		t.Errorf("%+v, %v", again, err)
+		t.Errorf("read back %+v, error %v", again, err)
 	}
 }

@@ -15,21 +15,22 @@ import (
 	"github.com/sftseq/sftseq/sinusoid"
 )
 
-// Tasks of a model. Data are of one, too: that which their models have unless they state
-// another of as many sequences.
+// Tasks of a model. A data set has a task, too: the default task of its models. A model may state
+// another task with the same number of sequences.
 const (
 	Classification = seq.Classification // one sequence
-	Regression     = seq.Regression     // one sequence, whose numbers are predicted
-	MultiLabel     = seq.MultiLabel     // one sequence, of which any number of labels hold
+	Regression     = seq.Regression     // one sequence, numbers are predicted
+	MultiLabel     = seq.MultiLabel     // one sequence, any number of labels
 	Retrieval      = seq.Retrieval      // a pair of sequences, one shared encoder
-	Tagging        = seq.Tagging        // one sequence, each of whose tokens has a label
-	FillMask       = "fill-mask"        // one sequence without a label, or each of a pair: its masked tokens
+	Tagging        = seq.Tagging        // one sequence, a label per token
+	// One sequence without a label, or each sequence of a pair: masked tokens are predicted.
+	FillMask = "fill-mask"
 )
 
-// maxSize keeps every product of two sizes far from overflow.
+// maxSize limits sizes, so that no product of two sizes overflows.
 const maxSize = 1 << 24
 
-// MaxBytes bounds what is read of a config.json.
+// MaxBytes is the maximum size of a config.json.
 const MaxBytes = 16 << 20
 
 // Read reads and checks a config.json. Errors name the file and the key.
@@ -93,14 +94,14 @@ func Parse(text []byte) (*Config, error) {
 // configKey is a key of config.json: a field of [Config].
 type configKey struct {
 	Name     string
-	Optional bool // absent where the field has its zero value
+	Optional bool // absent if the field has its zero value
 	Nullable bool
 }
 
 // configKeys lists the keys of config.json in their order.
 var configKeys = keysOf(reflect.TypeFor[Config]())
 
-// keysOf are the keys of a type like [Config].
+// keysOf returns the JSON keys of a struct type like [Config].
 func keysOf(t reflect.Type) (keys []configKey) {
 	for _, f := range reflect.VisibleFields(t) {
 		if f.Anonymous { // its fields follow
@@ -110,7 +111,7 @@ func keysOf(t reflect.Type) (keys []configKey) {
 		if options != "" && options != "omitempty" && options != "omitzero" {
 			panic(fmt.Sprintf("%s.%s: the option %q of its key means nothing here", t, f.Name, options))
 		}
-		optional := options != "" // an empty list of the latter is there
+		optional := options != "" // with omitzero, an empty list is still written
 		keys = append(keys, configKey{name, optional, f.Type.Kind() == reflect.Pointer && !optional})
 	}
 	return keys
@@ -124,7 +125,7 @@ func topKeys(text []byte) []string {
 	for key := true; ; {
 		t, err := d.Token()
 		if err != nil {
-			return keys // the end: the text is known to be an object
+			return keys // end of the object, which the caller has validated
 		}
 		if s, ok := t.(json.Delim); ok {
 			if s == '{' || s == '[' {
@@ -144,22 +145,22 @@ func topKeys(text []byte) []string {
 	}
 }
 
-// A ConfigError is a value that a model cannot have.
+// Error reports an invalid value of a configuration.
 type Error struct {
 	Key             string // key in config.json
 	Found, Expected string
 }
 
-// Error names the key, what was found and what was expected.
+// Error returns the key, the value found and the values expected.
 func (e *Error) Error() string {
 	return fmt.Sprintf("%s: %s, expected %s", e.Key, e.Found, e.Expected)
 }
 
-// ErrNoLabels: a task of classes was asked for, and the data name none.
+// ErrNoLabels is the error for a classification of data without label names.
 var ErrNoLabels = errors.New("the data have no names of labels, so there are no classes to learn")
 
-// DescribeData sets what data decide of their models: vocabulary, tokenizer, what is
-// answered, and the task where c states none. Then it validates.
+// DescribeData sets the values that the data determine: vocabulary, tokenizer, labels or numbers,
+// and the task if c states none. Then it validates c.
 func (c *Config) DescribeData(s seq.Spec) error {
 	switch {
 	case s.FeatureNames != nil:
@@ -173,7 +174,7 @@ func (c *Config) DescribeData(s seq.Spec) error {
 	if !known {
 		return &Error{"task", fmt.Sprintf("%q", c.Task), strings.Join(Tasks(), ", ")}
 	}
-	c.Decision, c.AutoMap = Decision{}, nil // may be set by the model that it starts from
+	c.Decision, c.AutoMap = Decision{}, nil // a model to start from may have set them
 	c.VocabSize, c.PadTokenID, c.Tokenizer = s.VocabSize, s.PadID, s.Tokenizer
 	c.describeFeatures(s)
 	if c.Featured() && !c.task().takesFeatures() {
@@ -185,13 +186,13 @@ func (c *Config) DescribeData(s seq.Spec) error {
 	return c.Validate()
 }
 
-// Validate reports the first value that no model can have.
+// Validate returns an error for the first invalid value.
 func (c *Config) Validate() error {
 	checks := []func() error{c.validateTask, c.validateSizes, c.validateFeatures, c.validateEdges,
 		c.validateRates, c.validateWindow, c.validateNGrams,
 		func() error { return validateConvolutions(c.Convolutions) }, c.validatePooling, c.validateTemperature,
 		c.validateSpanDecoding, c.validateShapes, c.validateTokens}
-	for _, check := range checks { // each relies on those before it
+	for _, check := range checks { // each check relies on the earlier ones
 		if err := check(); err != nil {
 			return err
 		}
@@ -221,7 +222,7 @@ func bad(key string, found any, expected string) error {
 	return &Error{key, fmt.Sprint(found), expected}
 }
 
-// oneOf reports a value that is none of some.
+// oneOf returns an error if v is not one of values.
 func oneOf(key, v string, values ...string) error {
 	if slices.Contains(values, v) {
 		return nil
@@ -276,9 +277,10 @@ func (c *Config) validateWindow() error {
 	return oneOf("input_window.policy", w.Policy, "error", "head")
 }
 
-// validateShapes reports sizes that do not go together, and what other models have.
+// validateShapes returns an error for sizes that do not fit together, and for other types of
+// models.
 func (c *Config) validateShapes() error {
-	const layers = 4096 // random numbers have room for far more, memory does not
+	const layers = 4096 // memory limits the layers, not the random numbers
 	switch {
 	case c.NumLayers > layers:
 		return bad("num_hidden_layers", c.NumLayers, fmt.Sprintf("1 to %d", layers))
@@ -296,7 +298,8 @@ func (c *Config) validateShapes() error {
 	return nil
 }
 
-// validateTokens reports ids and names of labels that do not suit their numbers.
+// validateTokens returns an error for token ids and label names that do not fit vocab_size and
+// num_labels.
 func (c *Config) validateTokens() error {
 	switch {
 	case c.PadTokenID != nil && (*c.PadTokenID < 0 || int(*c.PadTokenID) >= c.VocabSize):
@@ -328,7 +331,7 @@ func (c *Config) Write(path string) error {
 	return atomicfile.WriteBytes(path, append(text, '\n'))
 }
 
-// CheckTokens reports the first token that the model cannot read.
+// CheckTokens returns an error for the first token that the model does not accept.
 func (c *Config) CheckTokens(tokens []int32) error {
 	if len(tokens) == 0 {
 		return errors.New("the sequence is empty, at least 1 token was expected")
@@ -347,7 +350,7 @@ func (c *Config) CheckTokens(tokens []int32) error {
 	return nil
 }
 
-// DataVocabSize is the size of the vocabulary without the mask, which data do not have.
+// DataVocabSize returns the size of the vocabulary without the mask, which data do not contain.
 func (c *Config) DataVocabSize() int {
 	if c.MaskTokenID != nil {
 		return c.VocabSize - 1
@@ -355,8 +358,8 @@ func (c *Config) DataVocabSize() int {
 	return c.VocabSize
 }
 
-// OpenSplit opens a split of a data set as the examples of the model: what it reads of them
-// ([Config.TruncatesAt]), and for the task fill-mask each sequence of a pair alone.
+// OpenSplit opens a split of a data set as examples of the model: truncated to [Config.TruncatesAt]
+// tokens, and for the task fill-mask as single sequences of pairs.
 func (c *Config) OpenSplit(set *seq.Dataset, split string) (*seq.File, error) {
 	if c.Sequences() == 1 {
 		return set.OpenSequences(split, c.TruncatesAt())
@@ -364,7 +367,7 @@ func (c *Config) OpenSplit(set *seq.Dataset, split string) (*seq.File, error) {
 	return set.OpenWindow(split, c.TruncatesAt())
 }
 
-// Label is the name of a label where names exist, else the integer.
+// Label returns the name of label i, or i if labels have no names.
 func (c *Config) Label(i int) any {
 	if i < len(c.LabelNames) {
 		return c.LabelNames[i]

@@ -26,17 +26,17 @@ func TestConfigDefaults(t *testing.T) {
 	}
 }
 
-// TestConfigKeys: a model with every option has all keys, and one without options has only the keys that the first
-// models had.
+// TestConfigKeys checks that a model with every option writes all keys, and that a model without
+// options writes only the required keys.
 func TestConfigKeys(t *testing.T) {
 	full := configtest.FullConfig()
-	// which go with no vocabulary
+	// These are not valid with a vocabulary.
 	full.FeatureNames, full.EdgeFeatureNames, full.Input = []string{"x"}, []string{}, config.OnesInput
 	full.FeatureScales = []config.Number{{Name: "x", Deviation: 1}}
 	full.NGrams = configtest.TokenNGrams()
-	full.MaskTargets = config.NewMaskTargets(2)              // nor with tied embeddings
-	full.SpanDecoding = &config.SpanDecoding{}               // nor with features
-	full.Pooling, full.PoolingSamples = config.MaxPooling, 5 // nor with masked tokens
+	full.MaskTargets = config.NewMaskTargets(2)              // not valid with tied embeddings
+	full.SpanDecoding = &config.SpanDecoding{}               // not valid with features
+	full.Pooling, full.PoolingSamples = config.MaxPooling, 5 // not valid with masked tokens
 	text := must.Get(json.Marshal(full))(t)
 	var names []string
 	for _, k := range config.ConfigKeys {
@@ -50,8 +50,8 @@ func TestConfigKeys(t *testing.T) {
 	}
 }
 
-// TestKeyOrder: the groups of keys are Go's alone. A config.json has its keys side by side, and those of older
-// programs, in any order, mean the same.
+// TestKeyOrder checks that the groups of Go's struct are not part of the file, and that keys are
+// accepted in any order.
 func TestKeyOrder(t *testing.T) {
 	full := configtest.FullConfig()
 	text := must.Get(json.Marshal(full))(t)
@@ -60,7 +60,7 @@ func TestKeyOrder(t *testing.T) {
 	for _, group := range []string{"Inputs", "Encoder", "Attention", "Sampler", "Regularization",
 		"Masking", "Head", "Decision"} {
 		if _, found := keys[group]; found {
-			t.Errorf("the key %s: groups are not part of the file", group)
+			t.Errorf("the file has the group %s as a key", group)
 		}
 	}
 	names := slices.Clone(config.TopKeys(text))
@@ -75,7 +75,7 @@ func TestKeyOrder(t *testing.T) {
 	}
 }
 
-// TestKeysOf: an option of a key that nothing reads is no silent change of what is required.
+// TestKeysOf checks that keysOf panics for a JSON option that it does not support.
 func TestKeysOf(t *testing.T) {
 	defer func() {
 		if text := fmt.Sprint(recover()); !strings.Contains(text, `Scale: the option "string"`) {
@@ -87,7 +87,7 @@ func TestKeysOf(t *testing.T) {
 	}]())
 }
 
-// requiredKeys are those that every config.json has had.
+// requiredKeys lists the keys that every config.json must have.
 var requiredKeys = strings.Fields(`model_type task vocab_size num_labels pad_token_id hidden_size num_hidden_layers num_attention_heads
 	intermediate_size num_sampled_tokens max_position_embeddings sinusoid_dim sinusoid_base norm_position layer_norm_eps score
 	probability relative sampler_seed tokenizer`)
@@ -140,7 +140,7 @@ func TestConfigBadValues(t *testing.T) {
 	}
 }
 
-// TestConfigBadConvolutions: an error says which entry has which wrong value.
+// TestConfigBadConvolutions checks that an error names the index, the key and the value.
 func TestConfigBadConvolutions(t *testing.T) {
 	for text, want := range map[string]string{
 		`[{"kernel_size":4,"dilation":1}]`:                                 "convolutions[0].kernel_size: 4",
@@ -156,7 +156,7 @@ func TestConfigBadConvolutions(t *testing.T) {
 	} {
 		_, err := config.Parse(configtest.ConfigText(t, map[string]any{"convolutions": json.RawMessage(text)}))
 		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, expected it to say %q", text, err, want)
+			t.Errorf("%s: error %v, expected %q", text, err, want)
 		}
 	}
 	for _, text := range []string{`[]`, `[{"kernel_size":1,"dilation":1},{"kernel_size":63,"dilation":16777216}]`} {
@@ -183,7 +183,7 @@ func TestParseConvolutions(t *testing.T) {
 		"5:16777217": "dilation 16777217",
 	} {
 		if _, err := config.ParseConvolutions(text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: error %v, expected it to say %q", text, err, want)
+			t.Errorf("%q: error %v, expected %q", text, err, want)
 		}
 	}
 }
@@ -225,13 +225,13 @@ func TestConfigRoundTrip(t *testing.T) {
 	}
 }
 
-// normalised is a configuration without the spacing of its raw values.
+// normalised returns the keys of a configuration without the spacing of raw values.
 func normalised(t *testing.T, c *config.Config) map[string]any {
 	t.Helper()
 	text := must.Get(json.Marshal(c))(t)
 	var keys map[string]any
 	d := json.NewDecoder(strings.NewReader(string(text)))
-	d.UseNumber() // a seed has 64 bits
+	d.UseNumber() // keeps the 64 bits of a seed
 	must.Succeed(t, d.Decode(&keys))
 	return keys
 }
@@ -241,7 +241,7 @@ func TestCheckTokens(t *testing.T) {
 	c.MaxLength = 3
 	for _, s := range []struct {
 		tokens  []int32
-		message string // "" is accepted
+		message string // "" means accepted
 	}{
 		{[]int32{1}, ""}, {[]int32{8, 1, 8}, ""}, {nil, "empty"}, {[]int32{1, 2, 3, 4}, "4 tokens"},
 		{[]int32{1, 9}, "index 1"},
@@ -249,12 +249,13 @@ func TestCheckTokens(t *testing.T) {
 	} {
 		err := c.CheckTokens(s.tokens)
 		if (err == nil) != (s.message == "") || err != nil && !strings.Contains(err.Error(), s.message) {
-			t.Errorf("%v: %v", s.tokens, err)
+			t.Errorf("%v: unexpected error %v", s.tokens, err)
 		}
 	}
 }
 
-// FuzzParseConfig: an accepted configuration is valid, is written unchanged, and takes little memory to describe.
+// FuzzParseConfig checks that an accepted configuration is valid, is written back unchanged, and
+// lists its parameters with little memory.
 func FuzzParseConfig(f *testing.F) {
 	f.Add(configtest.ConfigText(f, nil))
 	text := must.Get(json.MarshalIndent(configtest.FullConfig(), "", " "))(f)
@@ -270,7 +271,7 @@ func FuzzParseConfig(f *testing.F) {
 		again := must.Get(json.Marshal(c))(t)
 		d, err := config.Parse(again)
 		if err != nil {
-			t.Fatalf("%v: %s", err, again)
+			t.Fatalf("reading the written configuration: %v: %s", err, again)
 		}
 		if !reflect.DeepEqual(normalised(t, c), normalised(t, d)) {
 			t.Fatalf("%+v was read back as %+v", c, d)
@@ -278,7 +279,7 @@ func FuzzParseConfig(f *testing.F) {
 	})
 }
 
-// TestFormatConvolutions: a written value is read back unchanged.
+// TestFormatConvolutions checks that a formatted list is parsed back unchanged.
 func TestFormatConvolutions(t *testing.T) {
 	for _, text := range []string{"none", "7", "5,5:32", "15,1,3:8"} {
 		list, err := config.ParseConvolutions(text)
@@ -288,7 +289,8 @@ func TestFormatConvolutions(t *testing.T) {
 	}
 }
 
-// TestUnknownTaskWithFeatures: a task that does not exist is an error before anything asks for its objective.
+// TestUnknownTaskWithFeatures checks that an unknown task is an error before Validate uses its
+// objective.
 func TestUnknownTaskWithFeatures(t *testing.T) {
 	c := must.Get(config.Read("../testdata/golden/clouds/config.json"))(t)
 	c.Task, c.Pooling = "sorting", config.MaxPooling

@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// Convolution is a depthwise convolution: each channel of a token is mixed with those
-// of its neighbours, at multiples of a distance.
+// Convolution is a depthwise convolution: it mixes each channel of a token with the same channel of
+// its neighbours, at multiples of a distance.
 type Convolution struct {
-	KernelSize int `json:"kernel_size"` // taps, of which the middle one is the token itself
-	Dilation   int `json:"dilation"`    // tokens from one tap to the next
+	KernelSize int `json:"kernel_size"` // odd number of taps; the middle tap is the token itself
+	Dilation   int `json:"dilation"`    // distance between taps, in tokens
 }
 
-// maxTaps and maxDilation bound what a convolution reads.
+// maxTaps and maxDilation limit the size of a convolution.
 const (
 	maxTaps     = 63
 	maxDilation = 1 << 24
 )
 
-// Reach is how many tokens to each side it reads.
+// Reach returns the number of tokens on each side that the convolution reads.
 func (c Convolution) Reach() int { return c.KernelSize / 2 * c.Dilation }
 
 func validateConvolutions(list []Convolution) error {
@@ -36,8 +36,7 @@ func validateConvolutions(list []Convolution) error {
 	return nil
 }
 
-// ParseConvolutions reads TAPS or TAPS:DILATION, several of them with commas between,
-// or none.
+// ParseConvolutions parses a comma-separated list of TAPS or TAPS:DILATION, or none.
 func ParseConvolutions(text string) ([]Convolution, error) {
 	if text == "none" {
 		return nil, nil
@@ -66,7 +65,7 @@ func ParseConvolutions(text string) ([]Convolution, error) {
 	return out, nil
 }
 
-// FormatConvolutions is what [ParseConvolutions] reads.
+// FormatConvolutions formats a list for [ParseConvolutions].
 func FormatConvolutions(list []Convolution) string {
 	if len(list) == 0 {
 		return "none"

@@ -11,8 +11,9 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/configtest"
 )
 
-// TestDescribeData: the task is that of the data unless the configuration states another that
-// takes as many sequences, and whatever the data lack is an error.
+// TestDescribeData checks that the task is the task of the data, unless the configuration states
+// another task with the same number of sequences, and that missing properties of the data are
+// errors.
 func TestDescribeData(t *testing.T) {
 	t.Cleanup(config.AddTask("second", config.Classification)) // reads the same rows
 	full := seq.Spec{VocabSize: 9, Tokenizer: json.RawMessage(`{"type":"listops"}`), LabelNames: []string{"a", "b"}}
@@ -26,7 +27,7 @@ func TestDescribeData(t *testing.T) {
 	for _, c := range []struct {
 		stated string
 		data   seq.Spec
-		want   string // task, or what the error says
+		want   string // task, or a part of the error
 	}{
 		{"", of(config.Classification, same), config.Classification},
 		{"", of(config.Retrieval, same), config.Retrieval},

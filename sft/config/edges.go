@@ -10,18 +10,18 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Edged reports whether sequences have edges among their tokens.
+// Edged reports whether sequences have edges between their tokens.
 func (c *Config) Edged() bool { return c.EdgeFeatureNames != nil }
 
-// describeEdges takes what the data say of edges. They are the relation of tokens that have
-// them, unless it is none or was chosen to be distances.
+// describeEdges sets the names of the edge features from the data. Edges become the relation of
+// tokens, unless the configuration selects no relation or distances.
 func (c *Config) describeEdges(s seq.Spec) {
 	if c.EdgeFeatureNames = s.EdgeFeatureNames; c.Edged() && c.Relative == SinusoidRelation {
 		c.Relative = EdgeRelation
 	}
 }
 
-// validateEdges reports what does not go with edges.
+// validateEdges returns an error for values that are not valid with or without edges.
 func (c *Config) validateEdges() error {
 	switch {
 	case !c.Edged() && c.Relative == EdgeRelation:
@@ -38,7 +38,8 @@ func (c *Config) validateEdges() error {
 	return nil
 }
 
-// SameEdges reports that edges have other features than those of the model.
+// SameEdges returns an error if names, the edge features of an input, differ from those of the
+// model.
 func (c *Config) SameEdges(names []string) error {
 	switch {
 	case c.Edged() && names == nil:
@@ -51,13 +52,13 @@ func (c *Config) SameEdges(names []string) error {
 	return nil
 }
 
-// CheckEdges reports the first edge that the model cannot read in a sequence of the given number of tokens.
+// CheckEdges returns an error for the first invalid edge of a sequence with this number of tokens.
 func (c *Config) CheckEdges(edges []seq.Edge, tokens int) error {
 	if !c.Edged() && edges != nil {
 		return errors.New("edges, but the model knows none")
 	}
 	width := len(c.EdgeFeatureNames)
-	for i := range edges { // by index: there may be millions
+	for i := range edges { // by index, because there may be millions of edges
 		e := &edges[i]
 		if uint(e.Source) >= uint(tokens) || uint(e.Target) >= uint(tokens) ||
 			len(e.Features) != width || !fmath.Finite(e.Features) {
@@ -67,7 +68,7 @@ func (c *Config) CheckEdges(edges []seq.Edge, tokens int) error {
 	return nil
 }
 
-// badEdge says why the model cannot read an edge.
+// badEdge returns an error if the model does not accept an edge.
 func (c *Config) badEdge(i int, e *seq.Edge, tokens int) error {
 	for _, t := range []int32{e.Source, e.Target} {
 		if t < 0 || int(t) >= tokens {
@@ -82,8 +83,8 @@ func (c *Config) badEdge(i int, e *seq.Edge, tokens int) error {
 	return fmt.Errorf("edge %d: %s is %v, a finite number was expected", i, c.EdgeFeatureNames[at], e.Features[at])
 }
 
-// WindowGraph is [Config.Window] for tokens with features, and the edges among them. Of these,
-// those are left out that lead beyond the window.
+// WindowGraph is [Config.Window] for tokens with features and the edges between them. It drops
+// edges to tokens outside the window.
 func (c *Config) WindowGraph(features [][]float32, edges []seq.Edge) ([][]float32, []seq.Edge, error) {
 	read, err := c.WindowFeatures(features)
 	if err == nil {

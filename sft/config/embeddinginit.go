@@ -1,12 +1,12 @@
 package config
 
-// Ways in which a run's embeddings may begin, beside the normal one.
+// Initialisations of embeddings other than normal.
 const (
 	FourierInit  = "fourier"  // [sft.Model.FourierEmbeddings]
 	CodebookInit = "codebook" // [sft.Model.CodebookEmbeddings]
 )
 
-// EmbeddingInits are the ways in which a run's embeddings may begin: normal, each token
-// without regard to others; fourier, for tokens that are levels of a quantity; or codebook,
-// for tokens that stand for vectors.
+// EmbeddingInits lists the initialisations of embeddings: normal draws each token independently,
+// fourier is for tokens that are levels of a quantity, codebook is for tokens that represent
+// vectors.
 var EmbeddingInits = []string{"normal", FourierInit, CodebookInit}

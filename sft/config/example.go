@@ -7,8 +7,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// CheckExample reports the first thing that keeps the model from reading an
-// example.
+// CheckExample returns an error if the model does not accept an example.
 func (c *Config) CheckExample(e seq.Example) error {
 	if c.Sequences() == 1 {
 		if e.B != nil {
@@ -34,8 +33,7 @@ func (c *Config) CheckExample(e seq.Example) error {
 	return nil
 }
 
-// CheckLabelled reports the first thing that keeps the model from training on an
-// example.
+// CheckLabelled returns an error if the model cannot train on an example.
 func (c *Config) CheckLabelled(e seq.Example) error {
 	if err := c.CheckExample(e); err != nil {
 		return err

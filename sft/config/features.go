@@ -9,20 +9,20 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Inputs of [Config.Input].
+// Values of [Config.Input].
 const (
-	FeaturesInput = "features" // all of a token, through one linear layer
-	OnesInput     = "ones"     // the number 1: what a model knows of a token is its relation to others
+	FeaturesInput = "features" // all features of a token, through one linear layer
+	OnesInput     = "ones"     // the number 1: the model reads only the relations of tokens
 )
 
-// featureTokenizer stands where a model reads no text.
+// featureTokenizer is the tokenizer of models that do not read text.
 var featureTokenizer = json.RawMessage(`{"type":"none"}`)
 
-// Featured reports whether tokens have numbers in place of ids.
+// Featured reports whether tokens have features instead of ids.
 func (c *Config) Featured() bool { return c.FeatureNames != nil }
 
-// describeFeatures takes what the data say of the numbers of tokens. Points in space have no
-// order, so that their relation is that of their distances, unless it is none.
+// describeFeatures sets the features of tokens from the data. Points have no order: their relation
+// is their distance, unless the configuration selects no relation.
 func (c *Config) describeFeatures(s seq.Spec) {
 	c.FeatureScales = nil
 	if c.FeatureNames = s.FeatureNames; !c.Featured() {
@@ -36,7 +36,7 @@ func (c *Config) describeFeatures(s seq.Spec) {
 	}
 }
 
-// validateFeatures reports what does not go with the numbers of tokens.
+// validateFeatures returns an error for values that are not valid with or without features.
 func (c *Config) validateFeatures() error {
 	bad := func(key string, found any, expected string) error {
 		return &Error{key, fmt.Sprint(found), expected}
@@ -75,7 +75,7 @@ func (c *Config) validateFeatures() error {
 	return nil
 }
 
-// CheckFeatures reports the first token that the model cannot read.
+// CheckFeatures returns an error for the first token that the model does not accept.
 func (c *Config) CheckFeatures(features [][]float32) error {
 	switch n := len(features); {
 	case n == 0:

@@ -75,20 +75,21 @@ func (fillMask) headOperations(c *Config, _ int) float64 {
 
 func (fillMask) takesFeatures() bool { return false }
 
-// Defaults of models that fill masks. The two neighbours of a masked byte give it away, so spans
-// are masked where the vocabulary is small.
+// Defaults of fill-mask models. With a small vocabulary, such as bytes, spans are masked, because
+// two neighbours reveal a single masked byte.
 const (
 	maskRate        = 0.15
-	smallTokens     = 1024 // vocabulary up to which spans are masked
+	smallTokens     = 1024 // maximum size of a vocabulary whose tokens are masked in spans
 	smallTokensSpan = 3
 )
 
-// Fewer tokens, or longer spans, teach nothing, and passes have room for as many as are to be
-// expected.
+// Limits of masking. A lower rate or longer spans would leave too little to learn, and the room of
+// a pass is planned for the expected number of masked tokens.
 const (
 	minMaskRate = 0.001
 	maxMaskSpan = 1000
 )
 
-// targetsMaskRate is higher because a visible token does not give a target away that is not the token itself.
+// targetsMaskRate replaces maskRate if targets are classes. It is higher because a visible token
+// does not reveal its class.
 const targetsMaskRate = 0.5

@@ -11,18 +11,18 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/configtest"
 )
 
-// TestDescribeFillMask: the data's vocabulary gets the mask as its last token.
+// TestDescribeFillMask checks that the mask becomes the last token of the data's vocabulary.
 func TestDescribeFillMask(t *testing.T) {
 	spec := seq.Spec{Task: config.Classification, VocabSize: 9, Tokenizer: json.RawMessage(`{"type":"listops"}`)}
 	c := configtest.TinyConfig()
 	c.Task = config.FillMask
 	must.Succeed(t, c.DescribeData(spec))
 	if c.VocabSize != 10 || c.NumLabels != 9 || *c.MaskTokenID != 9 || c.MaskRate != 0.15 || c.MaskSpan != 3 {
-		t.Errorf("%+v", c)
+		t.Errorf("configuration %+v, want 10 ids with a mask, spans of 3 and a rate of 0.15", c)
 	}
 	spec.VocabSize, c.MaskSpan, c.MaskRate = 5000, 0, 0.4
 	if err := c.DescribeData(spec); err != nil || c.MaskSpan != 1 || c.MaskRate != 0.4 || c.VocabSize != 5001 {
-		t.Errorf("%+v, %v", c, err)
+		t.Errorf("configuration %+v, want 5001 ids, spans of 1 and a rate of 0.4; error %v", c, err)
 	}
 	for want, change := range map[string]func(c *config.Config){
 		"mask_token_id: none":    func(c *config.Config) { c.MaskTokenID = nil },

@@ -13,7 +13,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/configtest"
 )
 
-// TestGraphConfig: what cannot be is refused with its key, and data describe their models.
+// TestGraphConfig checks that errors for invalid configurations name the key, and that a data set
+// of graphs sets its configuration.
 func TestGraphConfig(t *testing.T) {
 	for _, s := range []struct {
 		change func(c *config.Config)
@@ -31,7 +32,7 @@ func TestGraphConfig(t *testing.T) {
 		c := configtest.GraphConfig(configtest.TinyConfig())
 		s.change(c)
 		if got := fmt.Sprint(c.Validate()); !strings.HasPrefix(got, s.want) || (s.want == "") != (got == "<nil>") {
-			t.Errorf("%s, expected %s", got, s.want)
+			t.Errorf("error %s, expected %s", got, s.want)
 		}
 	}
 	for _, names := range [][]string{{}, {"order"}} {
@@ -40,12 +41,12 @@ func TestGraphConfig(t *testing.T) {
 		err := c.DescribeData(seq.Spec{Task: config.Classification, LabelNames: []string{"a", "b"},
 			FeatureNames: []string{"x", "y", "z"}, EdgeFeatureNames: names})
 		if err != nil || c.Relative != config.EdgeRelation || !c.Edged() {
-			t.Errorf("%+v, %v", c, err)
+			t.Errorf("the data give %+v, error %v", c, err)
 		}
 		text := must.Get(json.Marshal(c))(t)
 		if again, err := config.Parse(text); err != nil || !again.Edged() ||
 			!slices.Equal(again.EdgeFeatureNames, names) {
-			t.Errorf("%+v, %v", again, err)
+			t.Errorf("read back %+v, error %v", again, err)
 		}
 	}
 }

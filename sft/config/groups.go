@@ -2,9 +2,9 @@ package config
 
 import "encoding/json"
 
-// Config is config.json: all that defines a model beside its weights. Its groups are Go's alone: their keys stand side
-// by side in the file, as other programs read them. A key that older models do not have is omitted where it is zero,
-// and zero stands for their behaviour.
+// Config is the content of config.json: the definition of a model except its weights. The groups
+// exist only in Go; in the file all keys are on one level. Keys that older models do not have are
+// omitted if they are zero, and zero selects the behaviour of older models.
 type Config struct {
 	ModelType string `json:"model_type"` // "sft"; [LinearType] for a linear model
 	Task      string `json:"task"`       // one of [Tasks]
@@ -18,37 +18,37 @@ type Config struct {
 	Decision
 	// AutoMap names the classes of an export for Hugging Face's libraries.
 	AutoMap json.RawMessage `json:"auto_map,omitempty"`
-	// Extra is provenance, in a form that the model does not read.
+	// Extra is provenance, which the model ignores.
 	Extra json.RawMessage `json:"extra,omitempty"`
 }
 
-// Inputs are the tokens that a model reads: ids of a vocabulary, or rows of numbers.
+// Inputs defines the tokens that a model reads: ids of a vocabulary, or rows of features.
 type Inputs struct {
 	VocabSize  int             `json:"vocab_size"`
-	PadTokenID *int32          `json:"pad_token_id"`            // null: every id is a token
+	PadTokenID *int32          `json:"pad_token_id"`            // null means that every id is a token
 	MaxLength  int             `json:"max_position_embeddings"` // longest sequence accepted
 	Tokenizer  json.RawMessage `json:"tokenizer"`
-	// InputWindow shortens longer sequences, or refuses them.
+	// InputWindow truncates or refuses longer sequences.
 	InputWindow *InputWindow `json:"input_window,omitempty"`
-	// FeatureNames are the names of the numbers of each token; nil: tokens have ids.
+	// FeatureNames names the features of each token; nil means that tokens have ids.
 	FeatureNames []string `json:"feature_names,omitempty"`
-	// FeatureScales standardise the steps of a series; nil: the input layer reads the features in their units.
+	// FeatureScales standardises the steps of a series; nil means that features keep their units.
 	FeatureScales []Number `json:"feature_scales,omitempty"`
-	// EdgeFeatureNames are the names of the numbers of each edge, maybe none; nil: there are no edges.
+	// EdgeFeatureNames names the features of each edge and may be empty; nil means no edges.
 	EdgeFeatureNames []string `json:"edge_feature_names,omitzero"`
-	// NGrams have embeddings beside those of token ids; nil: none have.
+	// NGrams defines the n-grams with embeddings; nil means none.
 	NGrams *NGrams `json:"ngrams,omitempty"`
-	// Input says what the input layer reads of tokens with features: features (default), ones.
+	// Input selects the input of tokens with features: features (default) or ones.
 	Input string `json:"input,omitempty"`
 }
 
-// InputWindow is the part of a longer input that a task reads.
+// InputWindow limits the length of an input.
 type InputWindow struct {
 	Length int    `json:"length"`
 	Policy string `json:"policy"` // error, head
 }
 
-// Encoder has the sizes of the layers, and their parts but attention.
+// Encoder defines the sizes of the layers and their parts other than attention.
 type Encoder struct {
 	HiddenSize       int     `json:"hidden_size"`
 	NumLayers        int     `json:"num_hidden_layers"`
@@ -56,11 +56,11 @@ type Encoder struct {
 	NormPosition     string  `json:"norm_position"` // pre, post
 	LayerNormEps     float64 `json:"layer_norm_eps"`
 	ResidualScale    bool    `json:"residual_scale,omitempty"`
-	// Convolutions precede the attention of each layer.
+	// Convolutions precede the attention in each layer.
 	Convolutions []Convolution `json:"convolutions,omitempty"`
 }
 
-// Attention has the score and the probability of a query and a key, and the relation of their tokens.
+// Attention defines score and probability of a query and a key, and the relation of their tokens.
 type Attention struct {
 	NumHeads     int     `json:"num_attention_heads"`
 	Score        string  `json:"score"`       // maxout, maxout_standardized, lily, dot
@@ -70,54 +70,57 @@ type Attention struct {
 	SinusoidBase float64 `json:"sinusoid_base"`
 }
 
-// Sampler chooses the tokens that a layer attends to.
+// Sampler defines how a layer selects the tokens that it attends to.
 type Sampler struct {
 	NumSampledTokens int    `json:"num_sampled_tokens"`
 	SamplerSeed      uint64 `json:"sampler_seed"`
 	SamplerNoise     string `json:"sampler_noise,omitempty"` // train (default), always
 }
 
-// Regularization has the rates of dropout in training.
+// Regularization holds the rates of dropout in training.
 type Regularization struct {
-	DropToken        float64 `json:"drop_token,omitempty"` // tokens left out of the sample
+	DropToken        float64 `json:"drop_token,omitempty"` // fraction of tokens that are not sampled
 	AttentionDropout float64 `json:"attention_dropout,omitempty"`
 	EmbeddingDropout float64 `json:"embedding_dropout,omitempty"`
 	FeedForward      float64 `json:"feed_forward_dropout,omitempty"`
 }
 
-// Masking is the training of the task fill-mask.
+// Masking defines the training of the task fill-mask.
 type Masking struct {
-	// MaskTokenID is the last id of the vocabulary; nil: the vocabulary has no mask.
+	// MaskTokenID is the last id of the vocabulary; nil means that the vocabulary has no mask.
 	MaskTokenID *int32 `json:"mask_token_id,omitempty"`
-	// MaskRate is the share of the tokens that are predicted.
+	// MaskRate is the fraction of tokens that are predicted.
 	MaskRate float64 `json:"mask_rate,omitempty"`
-	// MaskSpan is the mean number of such tokens in a row.
+	// MaskSpan is the mean length of a span of predicted tokens.
 	MaskSpan float64 `json:"mask_span,omitempty"`
-	// MaskTargets are predicted in place of the tokens; nil: the tokens.
+	// MaskTargets replaces tokens as the targets; nil means that tokens are the targets.
 	MaskTargets *MaskTargets `json:"mask_targets,omitempty"`
-	// TieEmbeddings makes the embedding the output layer.
+	// TieEmbeddings uses the embedding as the output layer.
 	TieEmbeddings bool `json:"tie_embeddings,omitempty"`
 }
 
-// Head has the pooling of a sequence and the names of the logits.
+// Head defines the pooling of a sequence and the names of the outputs.
 type Head struct {
 	NumLabels  int      `json:"num_labels"`
 	LabelNames []string `json:"label_names,omitempty"`
-	// Numbers are those that a regression predicts.
+	// Numbers lists the numbers that a regression predicts.
 	Numbers        []Number `json:"numbers,omitempty"`
 	RegressionLoss string   `json:"regression_loss,omitempty"` // smooth_l1 (default), squared
-	// Pooling makes one row of a sequence's tokens for the head: softmax (default), max.
+	// Pooling selects how the rows of a sequence's tokens become one row: softmax (default) or max.
 	Pooling string `json:"pooling,omitempty"`
-	// PoolingSamples is how many tokens the pooling max samples; 0 (default): it reads all.
+	// PoolingSamples is the number of tokens that the pooling max samples; 0 (default) means all.
 	PoolingSamples int `json:"pooling_samples,omitempty"`
 }
 
-// Decision turns logits into predictions. Training chooses it on the validation split, for the weights that it keeps.
+// Decision defines how predictions follow from logits. Training chooses it on the validation split,
+// for the saved weights.
 type Decision struct {
-	// Thresholds are the probabilities from which on each label of multi-label is predicted; nil: 0.5.
+	// Thresholds holds the minimum probability of each predicted label, for multi-label; nil means
+	// 0.5.
 	Thresholds []float64 `json:"thresholds,omitempty"`
-	// Temperature divides the logits, for calibrated probabilities; 0: 1.
+	// Temperature divides the logits, for calibrated probabilities; 0 means 1.
 	Temperature float64 `json:"temperature,omitempty"`
-	// SpanDecoding turns the logits of tagging into tags; nil: the largest logit of each token.
+	// SpanDecoding selects how tagging logits become tags; nil means the largest logit of each
+	// token.
 	SpanDecoding *SpanDecoding `json:"span_decoding,omitempty"`
 }

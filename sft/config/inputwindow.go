@@ -4,10 +4,9 @@ import (
 	"fmt"
 )
 
-// Window returns the part of a sequence that the model reads: all of it, or,
-// where the configuration's input window says so, its head. A sequence that is
-// too long and may not be cut is an error, and so are tokens that the model
-// cannot read.
+// Window returns the part of a sequence that the model reads: the whole sequence, or its head if
+// the input window has the policy head. It returns an error if the sequence is too long otherwise,
+// or if the model does not accept a token.
 func (c *Config) Window(tokens []int32) ([]int32, error) {
 	if w := c.InputWindow; w != nil && len(tokens) > w.Length {
 		if w.Policy != "head" {
@@ -19,8 +18,8 @@ func (c *Config) Window(tokens []int32) ([]int32, error) {
 	return tokens, c.CheckTokens(tokens)
 }
 
-// TruncatesAt is the number of tokens that the model reads of a longer sequence, 0 if
-// it reads all or none of it.
+// TruncatesAt returns the number of tokens that the model reads of a longer sequence, or 0 if the
+// model does not truncate.
 func (c *Config) TruncatesAt() int {
 	if w := c.InputWindow; w != nil && w.Policy == "head" {
 		return w.Length
@@ -28,8 +27,8 @@ func (c *Config) TruncatesAt() int {
 	return 0
 }
 
-// Truncate makes the model read the head of a sequence that is too long for it
-// instead of refusing it.
+// Truncate sets an input window with the policy head: the model then reads the head of a sequence
+// that is too long, instead of refusing it.
 func (c *Config) Truncate() {
 	w := InputWindow{Length: c.MaxLength, Policy: "head"}
 	if c.InputWindow != nil {

@@ -7,15 +7,15 @@ import (
 // FusionType is the model_type of a [sft.Fusion].
 const FusionType = "fusion"
 
-// LinearType is the model_type of a linear model of n-grams, which has no layers: sftseq train custom
-// --members linear makes one.
+// LinearType is the model_type of a linear model of n-grams, which has no layers. The command
+// sftseq train custom --members linear trains such a model.
 const LinearType = linearmodel.ModelType
 
-// IsLinear reports whether the model is linear. Then only the keys are set that say what the model reads and
-// predicts.
+// IsLinear reports whether the model is linear. A linear model's configuration has only the keys
+// for its inputs and its predictions.
 func (c *Config) IsLinear() bool { return c.ModelType == LinearType }
 
-// linearConfig is the configuration of a linear model.
+// linearConfig converts the configuration of a linear model.
 func linearConfig(text []byte) (*Config, error) {
 	l, err := linearmodel.ParseConfig(text)
 	if err != nil {

@@ -7,23 +7,24 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Loss is the loss of the outputs of the head, a row of them.
+// Loss is the loss of one row of the head's outputs.
 type Loss int
 
-// The losses that models have kernels for.
+// The losses for which devices have kernels.
 const (
 	CrossEntropy       Loss = iota // softmax against one class
 	BinaryCrossEntropy             // sigmoid of each output against a target from 0 to 1
 	Huber                          // each output against a number, linear beyond [Config.HuberDelta]
 )
 
-// Loss is the loss that the model is trained with.
+// Loss returns the training loss of the model.
 func (c *Config) Loss() Loss { return c.task().loss() }
 
-// LossTargets returns the numbers that the loss compares the outputs of the head with; nil for [CrossEntropy].
+// LossTargets returns the numbers that the loss compares with the outputs of the head; nil for
+// [CrossEntropy].
 func (c *Config) LossTargets(e seq.Example) []float32 { return c.task().targets(c, e) }
 
-// LossTerms is the number of terms of the loss of a row. Losses are means over the terms.
+// LossTerms returns the number of terms of a row's loss. Losses are means over the terms.
 func (c *Config) LossTerms() int {
 	if c.Loss() == CrossEntropy {
 		return 1
@@ -31,8 +32,8 @@ func (c *Config) LossTerms() int {
 	return c.NumLabels
 }
 
-// LossOf is the loss of the outputs of the head for an example of a model that does not predict for each token, summed
-// over its terms.
+// LossOf returns the loss of the head's outputs for an example, summed over its terms. The model
+// must not predict per token.
 func (c *Config) LossOf(head []float32, e seq.Example) (loss float64) {
 	if c.Loss() == CrossEntropy {
 		return metrics.CrossEntropy(head, int(e.Label))

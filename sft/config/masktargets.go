@@ -11,27 +11,28 @@ import (
 // SpectrumTargets is the type of [MaskTargets].
 const SpectrumTargets = "spectra"
 
-// targetRate is the sample rate for which frames and bands are defined. Tokens do not record their rate: at another one
-// a frame has the same number of samples, and bands are the same fractions of the rate.
+// targetRate is the sampling rate in Hz for which frames and bands are defined. Tokens do not
+// record their rate. At another rate a frame has the same number of samples, and bands are the same
+// fractions of the rate.
 const targetRate = 8000
 
-// MaskTargets are the classes that a model of the task fill-mask predicts of a masked token in
-// place of the token itself. Tokens are µ-law samples of sound, and the class is the nearest
-// spectrum of a codebook to the spectrum around the sample. Frames have 200 samples and begin at
-// every 80th; the one whose middle is nearest counts. A sample itself follows from its neighbours
-// and carries no meaning, unlike the spectrum of speech. Spectra are those of the sequence
-// without masks, but with the noise of training ([train.Settings.TokenDeletion]).
+// MaskTargets replaces masked tokens by classes as the targets of the task fill-mask. Tokens are
+// µ-law samples of sound. The class of a sample is the nearest spectrum of a codebook to the
+// spectrum of the frame whose middle is nearest to the sample. Frames have 200 samples and begin at
+// every 80th sample. A single sample follows from its neighbours and carries no meaning, unlike the
+// spectrum of speech. Spectra are computed from the sequence without masks, but with the noise of
+// training ([train.Settings.TokenDeletion]).
 //
 // Source: Hsu et al., "HuBERT: Self-Supervised Speech Representation Learning by Masked
 // Prediction of Hidden Units", IEEE/ACM Transactions on Audio, Speech, and Language
 // Processing, 2021 (clusters of k-means, predicted at masked positions).
 type MaskTargets struct {
 	names int
-	book  spectra.Codebook // empty until it is learned
+	book  spectra.Codebook // empty before Learn
 }
 
-// NewMaskTargets returns targets with a number of spectra, which [MaskTargets.Learn] finds. For 0 it returns nil: the
-// targets are tokens.
+// NewMaskTargets returns targets with this number of spectra, which [MaskTargets.Learn] computes.
+// For 0 it returns nil: the targets are tokens.
 func NewMaskTargets(names int) *MaskTargets {
 	if names == 0 {
 		return nil
@@ -39,11 +40,11 @@ func NewMaskTargets(names int) *MaskTargets {
 	return &MaskTargets{names: names}
 }
 
-// maskTargetsSpec is the JSON of [MaskTargets].
+// maskTargetsSpec is the JSON form of [MaskTargets].
 type maskTargetsSpec struct {
 	Type     string `json:"type"` // SpectrumTargets
 	Bands    int    `json:"bands"`
-	Codebook string `json:"codebook"` // base64 of float32, the least significant byte first
+	Codebook string `json:"codebook"` // base64 of little-endian float32
 }
 
 // MarshalJSON implements [json.Marshaler].
@@ -68,7 +69,7 @@ func (t *MaskTargets) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Len returns the number of names; of nil it is 0.
+// Len returns the number of targets, 0 for nil.
 func (t *MaskTargets) Len() int {
 	if t == nil {
 		return 0
@@ -76,7 +77,7 @@ func (t *MaskTargets) Len() int {
 	return t.names
 }
 
-// Learned reports whether the names stand for spectra.
+// Learned reports whether the codebook was learned.
 func (t *MaskTargets) Learned() bool { return t.book.Values != nil }
 
 // same reports whether two models have the same targets.
@@ -89,7 +90,7 @@ func (t *MaskTargets) same(other *MaskTargets) bool {
 	return string(a) == string(b)
 }
 
-// spectraOf are those of a sequence, one behind the other.
+// spectraOf returns the concatenated spectra of a sequence.
 func spectraOf(tokens []int32, bands int) []float32 {
 	samples := make([]float32, len(tokens))
 	for i, t := range tokens {
@@ -98,24 +99,24 @@ func spectraOf(tokens []int32, bands int) []float32 {
 	return spectra.Of(samples, targetRate, bands)
 }
 
-// At are the targets of the tokens at some positions of a sequence.
+// At returns the targets of the tokens at the given positions of a sequence.
 func (t *MaskTargets) At(tokens, positions []int32) []int32 {
 	names := t.book.Names(spectraOf(tokens, t.book.Bands))
 	window, hop := spectra.Frame(targetRate)
 	out := make([]int32, len(positions))
 	for i, p := range positions {
-		frame := (int(p) - window/2 + hop/2) / hop // toward zero, so that the first is not negative
+		frame := (int(p) - window/2 + hop/2) / hop // division truncates toward zero: the first frame is not negative
 		out[i] = names[min(max(0, frame), len(names)-1)]
 	}
 	return out
 }
 
-// targetBands is the number of bands of the spectra.
+// targetBands is the number of bands of a spectrum.
 const targetBands = 24
 
-// Learn finds the spectra by k-means in the sequences of the training split, which each yields
-// one by one. round receives the number of finished rounds and of all rounds. If the sequences
-// have fewer different spectra than targets, the number of targets falls.
+// Learn computes the spectra by k-means on the sequences of the training split, which each passes
+// to add one by one. round receives the number of finished rounds and of all rounds. If the
+// sequences have fewer different spectra than targets, Learn reduces the number of targets.
 func (t *MaskTargets) Learn(ctx context.Context, each func(add func(tokens []int32) error) error,
 	round func(done, all int)) error {
 	learner := spectra.NewLearner(t.names, targetBands)

@@ -13,7 +13,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/configtest"
 )
 
-// TestMaskTargetsInConfig: config.json keeps them, and what cannot be is refused.
+// TestMaskTargetsInConfig checks that config.json stores the targets, and that invalid targets are
+// refused.
 func TestMaskTargetsInConfig(t *testing.T) {
 	sounds := configtest.Tones(rand.New(rand.NewPCG(4, 4)), 2000)
 	c := configtest.SoundConfig(t, 4, sounds)
@@ -26,7 +27,7 @@ func TestMaskTargetsInConfig(t *testing.T) {
 	}
 	again.MaskTargets.Book().Values[0]++
 	if again.SameAnswers(c) {
-		t.Error("other spectra are taken for the same")
+		t.Error("SameAnswers is true for different spectra")
 	}
 	for want, change := range map[string]func(c *config.Config){
 		"num_labels: 3":         func(c *config.Config) { c.NumLabels = 3 },
@@ -46,11 +47,11 @@ func TestMaskTargetsInConfig(t *testing.T) {
 	} {
 		must.Fail(t, want, text)(new(config.MaskTargets).UnmarshalJSON([]byte(text)))
 	}
-	labelled := *c // a model of labels that begins with this one
+	labelled := *c // a classifier that starts from this model
 	labelled.Task = config.Classification
 	if err := labelled.DescribeData(seq.Spec{Task: config.Classification, VocabSize: spectra.Levels,
 		LabelNames: []string{"a", "b"}, Tokenizer: c.Tokenizer}); err != nil || labelled.MaskTargets != nil {
-		t.Errorf("a model of labels predicts %d spectra, %v", labelled.MaskTargets.Len(), err)
+		t.Errorf("the classifier has %d spectra, want none; error %v", labelled.MaskTargets.Len(), err)
 	}
 	err = config.NewMaskTargets(4).Learn(t.Context(),
 		func(add func([]int32) error) error { return add([]int32{1, 256}) },

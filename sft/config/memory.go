@@ -4,12 +4,12 @@ import (
 	"fmt"
 )
 
-// MemoryError refuses what the memory limit leaves no room for, or what the device
-// cannot do in one piece.
+// MemoryError reports a sequence or batch that exceeds the memory limit, or that the device cannot
+// compute.
 type MemoryError struct {
 	Limit, Need int64 // bytes
 	Longest     int   // tokens of the longest sequence
-	Fits        int   // tokens that it might have; 0: not even one, or not known
+	Fits        int   // longest length that fits, in tokens; 0 if none fits or if it is not known
 	Reason      error // error of the device; nil if Need exceeds Limit
 }
 

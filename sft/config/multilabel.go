@@ -7,14 +7,14 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// multiLabel is the task of any number of labels for a sequence.
+// multiLabel is the task of predicting any number of labels for a sequence.
 type multiLabel struct{ ofRows }
 
 func (multiLabel) kind() Kind { return Labels }
 
 func (multiLabel) loss() Loss { return BinaryCrossEntropy }
 
-// targets has for each label 1 if the example has it, otherwise 0.
+// targets returns 1 for each label of the example, otherwise 0.
 func (multiLabel) targets(c *Config, e seq.Example) []float32 {
 	out := make([]float32, c.NumLabels)
 	for _, label := range e.Labels {
@@ -44,8 +44,7 @@ func (multiLabel) validate(c *Config) error {
 
 func (multiLabel) check(c *Config, e seq.Example) error { return c.CheckLabels(e.Labels) }
 
-// CheckLabels reports labels that a row cannot have that a model of several labels is to learn or
-// is measured on.
+// CheckLabels returns an error for invalid labels of a row of a multi-label task.
 func (c *Config) CheckLabels(labels []int32) error {
 	if labels == nil {
 		return fmt.Errorf("the labels are not known, expected a list of those that hold, which may be empty")
@@ -61,7 +60,7 @@ func (c *Config) CheckLabels(labels []int32) error {
 	return nil
 }
 
-// Threshold is the probability from which on a label is answered by a model of several labels.
+// Threshold returns the minimum probability with which a multi-label model predicts a label.
 func (c *Config) Threshold(label int) float64 {
 	if len(c.Thresholds) == 0 {
 		return metrics.DefaultThreshold
@@ -69,8 +68,8 @@ func (c *Config) Threshold(label int) float64 {
 	return c.Thresholds[label]
 }
 
-// Holding are the labels that logits of a model of several labels answer with, in ascending order,
-// and the probability of each label.
+// Holding returns the labels that a multi-label model predicts from logits, ascending, and the
+// probability of every label.
 func (c *Config) Holding(logits []float32) (labels []int32, probabilities []float32) {
 	labels, probabilities = []int32{}, make([]float32, len(logits))
 	for i, z := range logits {

@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/configtest"
 )
 
-// TestMultiLabelConfig: the data name the labels, a model that it starts from leaves no
-// thresholds, and what no model can have is an error.
+// TestMultiLabelConfig checks that the data name the labels, that thresholds of a model to start
+// from are dropped, and that invalid values are errors.
 func TestMultiLabelConfig(t *testing.T) {
 	spec := seq.Spec{Task: config.MultiLabel, VocabSize: 9, Tokenizer: json.RawMessage(`{"type":"listops"}`),
 		LabelNames: []string{"a", "b"}}
@@ -22,17 +22,17 @@ func TestMultiLabelConfig(t *testing.T) {
 	c.Task, c.Thresholds = "", []float64{0.1, 0.2, 0.3}
 	if err := c.DescribeData(spec); err != nil || c.Task != config.MultiLabel ||
 		c.NumLabels != 2 || c.Thresholds != nil {
-		t.Errorf("%+v, %v", c, err)
+		t.Errorf("configuration %+v, want 2 labels without thresholds; error %v", c, err)
 	}
 	if c.Task != config.MultiLabel {
-		t.Error("several labels are taken for a class, or for numbers")
+		t.Error("the task of multi-label data is not multi-label")
 	}
 	c.Task = config.Classification
 	must.Fail(t, "", "a class was learned from rows of several labels")(c.DescribeData(spec))
 	spec.Task = config.Classification
 	var refused *config.Error
 	if c.Task = config.MultiLabel; !errors.As(c.DescribeData(spec), &refused) || refused.Key != "task" {
-		t.Errorf("several labels were learned from rows of one class: %v", refused)
+		t.Errorf("multi-label on rows with one class: error %v, want one of the key task", refused)
 	}
 	for want, change := range map[string]func(c *config.Config){
 		"thresholds: 0 thresholds, expected num_labels 3": func(c *config.Config) { c.Thresholds = []float64{} },
@@ -53,15 +53,15 @@ func TestMultiLabelConfig(t *testing.T) {
 	}
 }
 
-// TestHolding: a label is answered from its threshold on.
+// TestHolding checks that a label is predicted if its probability reaches its threshold.
 func TestHolding(t *testing.T) {
 	c := configtest.OfTask(configtest.TinyConfig(), config.MultiLabel)
 	labels, p := c.Holding([]float32{0, -1e-3, 90})
 	if !slices.Equal(labels, []int32{0, 2}) || p[0] != 0.5 || p[2] != 1 {
-		t.Errorf("%v, %v", labels, p)
+		t.Errorf("labels %v, probabilities %v", labels, p)
 	}
 	c.Thresholds = []float64{0.5001, 0.25, 1}
 	if labels, _ := c.Holding([]float32{0, -1, -90}); !slices.Equal(labels, []int32{1}) {
-		t.Errorf("%v", labels)
+		t.Errorf("labels %v, want [1]", labels)
 	}
 }

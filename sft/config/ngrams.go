@@ -8,21 +8,22 @@ import (
 	"github.com/sftseq/sftseq/internal/ngram"
 )
 
-// NGrams are the n-grams of tokens whose hashed embeddings a model adds to those of the tokens. With E_t the embedding
-// of token t, and F_g that of each of the n n-grams that end at t and that are frequent enough in the training split,
-// the first layer reads
+// NGrams defines the n-grams of tokens whose hashed embeddings a model adds to the embeddings of
+// tokens. Let E_t be the embedding of token t, and F_g the embedding of n-gram g. With n n-grams
+// that end at t and are frequent enough in the training split, the first layer reads
 //
 //	(E_t + Σ_g F_g) / √(1 + n)
 //
-// N-grams of one slot, a part of their hash, share an embedding.
+// N-grams with the same slot, a part of their hash, share an embedding.
 type NGrams struct {
-	Units    string `json:"units"`               // bytes (for text that is stored as bytes) or tokens
-	MinN     int    `json:"min_n"`               // fewest units of an n-gram
-	MaxN     int    `json:"max_n"`               // most units of an n-gram, at most 8
-	Slots    int    `json:"slots"`               // a power of two from 2¹⁰ to 2²⁴
-	MinCount int    `json:"min_count"`           // fewest training sequences of an n-gram, about; 1 keeps all
-	MaxWords int    `json:"max_words,omitempty"` // beside n-grams of bytes, those of up to MaxWords words
-	// Dropout is the probability that training leaves an n-gram of a token out.
+	Units string `json:"units"` // bytes (for text stored as bytes) or tokens
+	MinN  int    `json:"min_n"` // minimum length in units
+	MaxN  int    `json:"max_n"` // maximum length in units, at most 8
+	Slots int    `json:"slots"` // a power of two from 2¹⁰ to 2²⁴
+	// Approximate minimum number of training sequences with the n-gram; 1 keeps all.
+	MinCount int `json:"min_count"`
+	MaxWords int `json:"max_words,omitempty"` // for bytes: also n-grams of up to MaxWords words
+	// Dropout is the probability that training drops an n-gram of a token.
 	Dropout float64 `json:"dropout,omitempty"`
 }
 
@@ -31,10 +32,10 @@ func (n *NGrams) options() ngram.Options {
 		MaxWords: n.MaxWords}
 }
 
-// maxNGramWords bounds the numbers of a table of embeddings to 4 GiB.
+// maxNGramWords limits a table of embeddings to 4 GiB.
 const maxNGramWords = 1 << 30
 
-// ByteVocabulary is the size of the vocabulary of bytes: an id for each, and that of padding.
+// ByteVocabulary is the size of the vocabulary of bytes: an id per byte, and the padding.
 const ByteVocabulary = 257
 
 func (c *Config) validateNGrams() error {
@@ -67,16 +68,16 @@ func (c *Config) validateNGrams() error {
 
 // Defaults of n-grams.
 const (
-	defaultMinCount     = 2 // drops n-grams of single sequences
+	defaultMinCount     = 2 // drops n-grams of a single sequence
 	defaultNGramDropout = 0.1
 )
 
-// ParseNGrams reads the text of n-grams that [NGrams.String] writes:
+// ParseNGrams parses the text that [NGrams.String] returns:
 //
 //	tokens:1-2:2^18       the tokens themselves and pairs of neighbours, in 2¹⁸ slots
 //	bytes:3-6+2:2^20:5    3 to 6 bytes, and up to 2 words, those of 5 training sequences or more
 //
-// Training leaves out a tenth of them.
+// The dropout is 0.1.
 func ParseNGrams(text string) (*NGrams, error) {
 	failed := func() (*NGrams, error) {
 		return nil, fmt.Errorf("n-grams %q, expected such as tokens:1-2:2^18 or bytes:3-6+2:2^20:2", text)
@@ -117,7 +118,7 @@ func ParseNGrams(text string) (*NGrams, error) {
 	return n, nil
 }
 
-// String is the text that [ParseNGrams] reads.
+// String returns the text that [ParseNGrams] parses.
 func (n *NGrams) String() string {
 	lengths := fmt.Sprintf("%d-%d", n.MinN, n.MaxN)
 	if n.MaxWords > 0 {
@@ -130,11 +131,12 @@ func (n *NGrams) String() string {
 	return fmt.Sprintf("%s:%s:2^%d:%d", n.Units, lengths, power, n.MinCount)
 }
 
-// NGramTable has the embeddings of a model's n-grams. An n-gram is a feature if its cell, a part of its hash, is
-// frequent enough, and its slot occurs in the training split; features are numbered in the order of slots.
+// NGramTable holds the embeddings of a model's n-grams. An n-gram is a feature if its cell, a part
+// of its hash, is frequent enough, and its slot occurs in the training split. Features are numbered
+// by ascending slot.
 type NGramTable struct {
-	Kept    []int32   // a bit for each cell; nil where MinCount is 1
+	Kept    []int32   // a bit for each cell; nil if MinCount is 1
 	Used    []int32   // a bit for each slot
 	Weights []float32 // [features, hidden_size]
-	Squares []float32 // [features], the state of the optimizer; nil without one
+	Squares []float32 // [features], state of the optimizer; nil without optimizer
 }

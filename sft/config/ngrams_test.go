@@ -15,7 +15,7 @@ func withNGrams(c *config.Config) *config.Config {
 	return c
 }
 
-// TestNGramConfig: what no model can have is refused by its key, before memory is taken.
+// TestNGramConfig checks that errors for invalid values name the key, before memory is allocated.
 func TestNGramConfig(t *testing.T) {
 	for says, change := range map[string]func(c *config.Config){
 		"ngrams.slots: expected a power of two from 1024 to 16777216, found 1099511627776": func(c *config.Config) {
@@ -42,7 +42,7 @@ func TestNGramConfig(t *testing.T) {
 	}
 }
 
-// TestParseNGrams: texts and n-grams are each other's inverse.
+// TestParseNGrams checks that ParseNGrams and String are inverse.
 func TestParseNGrams(t *testing.T) {
 	for text, want := range map[string]config.NGrams{
 		"tokens:1-2:2^18":    {"tokens", 1, 2, 1 << 18, 2, 0, 0.1},
@@ -54,7 +54,7 @@ func TestParseNGrams(t *testing.T) {
 			t.Errorf("%s: %+v, expected %+v", text, n, want)
 		}
 		if again := must.Get(config.ParseNGrams(n.String()))(t); *again != want {
-			t.Errorf("%s: %+v", n, again)
+			t.Errorf("%s is parsed back as %+v", n, again)
 		}
 	}
 	for _, text := range []string{"", "tokens", "tokens:1-2", "tokens:1-x:2^18", "tokens:1-2:2^", "bytes:3-6+:2^18",

@@ -4,7 +4,7 @@ import (
 	"github.com/sftseq/sftseq/internal/fmath"
 )
 
-// Parameter is one tensor of a model and its place in the range of weights.
+// Parameter is one tensor of a model and its offset in the weights.
 type Parameter struct {
 	Name   string
 	Shape  []int
@@ -13,7 +13,7 @@ type Parameter struct {
 	Part   Part
 }
 
-// Part is what a parameter belongs to.
+// Part names the part of the model that a parameter belongs to.
 type Part string
 
 // The parts of a model.
@@ -29,11 +29,11 @@ const (
 	PartHead         Part = "head"
 )
 
-// Parts lists them.
+// Parts lists the parts of a model.
 var Parts = []Part{PartEmbed, PartSampler, PartAttention, PartRelative, PartMLP, PartConvolutions,
 	PartNorms, PartResidual, PartHead}
 
-// Size is the number of elements.
+// Size returns the number of elements.
 func (p Parameter) Size() int {
 	n := 1
 	for _, s := range p.Shape {
@@ -42,21 +42,21 @@ func (p Parameter) Size() int {
 	return n
 }
 
-// Parameters lists a model's tensors in the order of the model. Weights,
-// gradients and moments are contiguous ranges with one layout: the tensors that
-// decay come first, so that an update is two launches.
+// Parameters lists a model's tensors in the order of the model. Weights, gradients and moments are
+// contiguous ranges with the same layout. Tensors with weight decay come first, so that an update
+// takes two launches.
 type Parameters struct {
 	List    []Parameter
-	Words   int // size of the range
-	Decayed int // size of its first part, which decays
+	Words   int // size of the range in words
+	Decayed int // size of the first part, with weight decay
 
 	index map[string]int
 }
 
-// alignment of a parameter, in words: what devices ask of a buffer's offset.
+// alignment of a parameter in words: devices require aligned offsets in a buffer.
 const alignment = 64
 
-// LayoutParameters places tensors, in the order of the model, in a range of words.
+// LayoutParameters assigns offsets to tensors, given in the order of the model.
 func LayoutParameters(list []Parameter) *Parameters {
 	p := &Parameters{List: list, index: map[string]int{}}
 	for i, q := range p.List {
@@ -85,7 +85,7 @@ func (p *Parameters) Lookup(name string) (Parameter, bool) {
 	return p.List[i], true
 }
 
-// Count is the number of parameters, padding left out.
+// Count returns the number of parameters without padding.
 func (p *Parameters) Count() int {
 	n := 0
 	for _, q := range p.List {
@@ -94,12 +94,12 @@ func (p *Parameters) Count() int {
 	return n
 }
 
-// Slice is the part of a range that holds a parameter.
+// Slice returns the words of a parameter in a range.
 func (p *Parameters) Slice(words []float32, q Parameter) []float32 {
 	return words[q.Offset : q.Offset+q.Size()]
 }
 
-// NonFinite names the first parameter that holds NaN or an infinity.
+// NonFinite returns the name of the first parameter with a NaN or an infinity.
 func (p *Parameters) NonFinite(words []float32) (name string, found bool) {
 	for _, q := range p.List {
 		if !fmath.Finite(p.Slice(words, q)) {

@@ -6,18 +6,18 @@ import (
 
 // Values of [Config.Pooling].
 const (
-	SoftmaxPooling = "softmax" // a mean of the tokens, by learned weights
+	SoftmaxPooling = "softmax" // mean of the tokens with learned weights
 	MaxPooling     = "max"     // maximum of each channel over all tokens or a sample
 )
 
-// Pools reports whether the head of a model reads one row of a sequence, which is pooled of
-// those of its tokens. Others read the rows of tokens.
+// Pools reports whether the model pools the rows of tokens into one row per sequence. Other heads
+// read the rows of tokens.
 func (c *Config) Pools() bool {
 	o, known := tasks[c.Task]
 	return !known || o.kind() != Tags && o.kind() != MaskedTokens
 }
 
-// validatePooling reports a pooling that there is not, or that the task has no use for.
+// validatePooling returns an error for an unknown pooling, or a pooling that the task does not use.
 func (c *Config) validatePooling() error {
 	switch {
 	case c.Pooling != "" && c.Pooling != SoftmaxPooling && c.Pooling != MaxPooling:

@@ -8,7 +8,7 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/configtest"
 )
 
-// TestMaxPoolingConfig: a pooling that cannot be is refused with its key.
+// TestMaxPoolingConfig checks that errors for an invalid pooling name the key.
 func TestMaxPoolingConfig(t *testing.T) {
 	for _, s := range []struct {
 		change func(c *config.Config)
@@ -39,7 +39,7 @@ func TestMaxPoolingConfig(t *testing.T) {
 			got = err.Error()
 		}
 		if (s.want == "") != (got == "") || !strings.HasPrefix(got, s.want) {
-			t.Errorf("%q, expected %q", got, s.want)
+			t.Errorf("error %q, expected %q", got, s.want)
 		}
 	}
 }

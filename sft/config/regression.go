@@ -8,14 +8,14 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Losses of a regression, of the difference d of a standardised number and its prediction.
+// Losses of a regression, where d is the standardised difference of number and prediction.
 const (
 	SmoothL1 = "smooth_l1" // d²/2 where |d| ≤ 1, |d| − 1/2 beyond
 	Squared  = "squared"   // d²/2
 )
 
-// Number is a number that a model of a regression predicts. It learns it standardised,
-// (y − mean) / deviation, with those of the training split; a deviation of 0 stands for 1.
+// Number is a number that a regression predicts. Training uses the standardised number, (y − mean)
+// / deviation, with mean and deviation of the training split. A deviation of 0 means 1.
 type Number struct {
 	Name      string  `json:"name"`
 	Mean      float64 `json:"mean"`
@@ -44,7 +44,7 @@ func (regression) describe(c *Config, s seq.Spec) error {
 	return nil
 }
 
-// ErrNoNumbers: a regression was asked for, and the data name no numbers.
+// ErrNoNumbers is the error for a regression on data without names of numbers.
 var ErrNoNumbers = errors.New("the data have no names of numbers, so there are none to predict")
 
 func (regression) validate(c *Config) error {
@@ -88,7 +88,7 @@ func (regression) check(c *Config, e seq.Example) error {
 	return nil
 }
 
-// Standardised are the numbers of an example as a model learns them.
+// Standardised returns the standardised numbers of an example.
 func (c *Config) Standardised(e seq.Example) []float32 {
 	out := make([]float32, len(e.Numbers))
 	for i, y := range e.Numbers {
@@ -97,8 +97,8 @@ func (c *Config) Standardised(e seq.Example) []float32 {
 	return out
 }
 
-// Deviations are the differences of the logits of a model of a regression and the numbers of a
-// row, standardised: 1 is the deviation of the training split.
+// Deviations returns the differences of the logits of a regression and the standardised numbers of
+// a row: 1 is the standard deviation of the training split.
 func (c *Config) Deviations(logits, numbers []float32) []float64 {
 	out := make([]float64, len(numbers))
 	for i, y := range c.Standardised(seq.Example{Numbers: numbers}) {
@@ -114,8 +114,8 @@ func (n Number) Divisor() float64 {
 	return n.Deviation
 }
 
-// Predictions are the numbers, in the units of the data, that the logits of a model of a
-// regression stand for. What is beyond float32 is its largest number.
+// Predictions converts the logits of a regression to numbers in the units of the data. A number
+// beyond float32 becomes its largest number.
 func (c *Config) Predictions(logits []float32) []float32 {
 	out := make([]float32, len(logits))
 	for i, v := range logits {
@@ -125,7 +125,7 @@ func (c *Config) Predictions(logits []float32) []float32 {
 	return out
 }
 
-// NumberNames are those of what the model predicts.
+// NumberNames returns the names of the numbers that the model predicts.
 func (c *Config) NumberNames() (names []string) {
 	for _, n := range c.Numbers {
 		names = append(names, n.Name)
@@ -133,7 +133,7 @@ func (c *Config) NumberNames() (names []string) {
 	return names
 }
 
-// HuberDelta is where the loss goes on linearly.
+// HuberDelta returns the difference beyond which the loss is linear.
 func (c *Config) HuberDelta() float64 {
 	if c.RegressionLoss == Squared {
 		return math.MaxFloat32
@@ -141,8 +141,8 @@ func (c *Config) HuberDelta() float64 {
 	return 1
 }
 
-// DescribeDataset is [Config.DescribeData] for a data set, of whose training split it also takes the
-// mean and the deviation of each number, of a regression and of the steps of a series.
+// DescribeDataset is [Config.DescribeData] for a data set. It also computes mean and deviation of
+// each number, of a regression and of the steps of a series, from the training split.
 func (c *Config) DescribeDataset(set *seq.Dataset) error {
 	if err := c.DescribeData(set.Spec()); err != nil {
 		return err

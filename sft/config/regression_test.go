@@ -12,7 +12,7 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/configtest"
 )
 
-// TestRegressionConfig: the data name the numbers, and what no model can have is an error.
+// TestRegressionConfig checks that the data name the numbers, and that invalid values are errors.
 func TestRegressionConfig(t *testing.T) {
 	spec := seq.Spec{Task: config.Regression, VocabSize: 9, Tokenizer: json.RawMessage(`{"type":"listops"}`),
 		NumberNames: []string{"a", "b"}}
@@ -21,14 +21,14 @@ func TestRegressionConfig(t *testing.T) {
 	if err := c.DescribeData(spec); err != nil || c.Task != config.Regression ||
 		c.NumLabels != 2 || c.LabelNames != nil ||
 		c.Numbers[1] != (config.Number{Name: "b", Mean: 0, Deviation: 1}) {
-		t.Errorf("%+v, %v", c, err)
+		t.Errorf("configuration %+v, error %v", c, err)
 	}
 	if c.Task != config.Regression {
-		t.Error("a regression answers with labels")
+		t.Error("the task of regression data is not regression")
 	}
 	spec.Task, spec.NumberNames = config.Classification, nil
 	if err := c.DescribeData(spec); err != config.ErrNoNumbers {
-		t.Errorf("no numbers: %v", err)
+		t.Errorf("data without numbers: error %v, want ErrNoNumbers", err)
 	}
 	for want, change := range map[string]func(c *config.Config){
 		"numbers: 1 numbers":    func(c *config.Config) { c.Numbers = c.Numbers[:1] },
@@ -44,20 +44,20 @@ func TestRegressionConfig(t *testing.T) {
 	}
 }
 
-// TestPredictions: what a model says is in the units of the data, and stays within float32.
+// TestPredictions checks that predictions are in the units of the data and within float32.
 func TestPredictions(t *testing.T) {
 	c := configtest.OfTask(configtest.TinyConfig(), config.Regression)
-	c.Numbers[1].Deviation = 0 // all rows had one number
+	c.Numbers[1].Deviation = 0 // all rows have the same number
 	if got := c.Predictions([]float32{-2, 3}); !slices.Equal(got, []float32{-0.5, -97}) {
-		t.Errorf("%v", got)
+		t.Errorf("predictions %v, want [-0.5 -97]", got)
 	}
 	c.Numbers[0].Deviation = 1e300
 	if got := c.Predictions([]float32{-2, 0}); got[0] != -math.MaxFloat32 {
-		t.Errorf("%v", got)
+		t.Errorf("predictions %v, want -MaxFloat32 first", got)
 	}
 	e := seq.Example{A: []int32{1}, Numbers: []float32{3.5, -99}}
 	if got := c.Standardised(e); got[0] != 0 || got[1] != 1 {
-		t.Errorf("%v", got)
+		t.Errorf("standardised numbers %v, want [0 1]", got)
 	}
 	for want, numbers := range map[string][]float32{"no numbers, expected 2": nil, "1 numbers, expected 2": {1},
 		`number "mass": 1e+30 is not within the reach`: {1e30, 1}} {

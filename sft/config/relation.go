@@ -1,6 +1,6 @@
 package config
 
-// Relations of [Config.Relative].
+// Values of [Config.Relative].
 const (
 	SinusoidRelation = "sinusoid_hadamard" // positions in a sequence
 	DistanceRelation = "distance"          // distances between points
@@ -8,5 +8,5 @@ const (
 	NoRelation       = "none"
 )
 
-// Relations are the values of [Config.Relative].
+// Relations lists the values of [Config.Relative].
 var Relations = []string{SinusoidRelation, DistanceRelation, EdgeRelation, NoRelation}

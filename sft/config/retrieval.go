@@ -1,6 +1,6 @@
 package config
 
-// retrieval is the task of one class for a pair of sequences.
+// retrieval is the task of predicting one class for a pair of sequences.
 type retrieval struct{ classification }
 
 func (retrieval) sequences() int { return 2 }

@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// SameQuestions reports the first thing by which a model of another configuration reads or answers
-// otherwise, so that the two cannot answer together.
+// SameQuestions returns an error for the first difference in input or output of another model,
+// which prevents the two from predicting together.
 func (c *Config) SameQuestions(other *Config) error {
 	window := func(c *Config) InputWindow {
 		if c.InputWindow == nil {
@@ -34,7 +34,7 @@ func differs(what string, a, b any) error {
 	return fmt.Errorf("%s is %v, and of the first %v", what, b, a)
 }
 
-// SameData reports the first thing by which another model reads other data or has other outputs.
+// SameData returns an error for the first difference in another model's data or outputs.
 func (c *Config) SameData(other *Config) error {
 	if err := c.CheckAnswers(); err != nil {
 		return err
@@ -62,7 +62,7 @@ func (c *Config) SameData(other *Config) error {
 	return nil
 }
 
-// sameJSON reports whether two values are the same but for spaces.
+// sameJSON reports whether two JSON values differ only in white space.
 func sameJSON(a, b json.RawMessage) bool {
 	var x, y bytes.Buffer
 	if json.Compact(&x, a) != nil || json.Compact(&y, b) != nil {
@@ -71,8 +71,9 @@ func sameJSON(a, b json.RawMessage) bool {
 	return bytes.Equal(x.Bytes(), y.Bytes())
 }
 
-// SameAnswers reports whether the predictions of two models mean the same: they have one kind, for the same number of
-// sequences, and the same labels or numbers in the same order. Labels without names are the same if their number is.
+// SameAnswers reports whether predictions of two models have the same meaning: the same kind,
+// number of sequences, and labels or numbers in the same order. Labels without names are compared
+// by their number.
 func (c *Config) SameAnswers(other *Config) bool {
 	named := c.LabelNames != nil && other.LabelNames != nil
 	return c.samePredictions(other) && c.NumLabels == other.NumLabels &&
@@ -84,11 +85,11 @@ func (c *Config) samePredictions(other *Config) bool {
 	return c.Kind() == other.Kind() && c.Sequences() == other.Sequences()
 }
 
-// numberTolerance is the part by which means and deviations of the same rows may differ: they are sums in different
-// orders.
+// numberTolerance is the relative tolerance for means and deviations of the same rows, which may be
+// summed in different orders.
 const numberTolerance = 1e-9
 
-// sameNumber reports whether two models standardise a number alike.
+// sameNumber reports whether two models standardise a number in the same way.
 func sameNumber(a, b Number) bool {
 	scale := a.Divisor()
 	return a.Name == b.Name && math.Abs(scale-b.Divisor()) <= numberTolerance*scale &&

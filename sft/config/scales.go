@@ -8,12 +8,12 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// The numbers of a series' steps are in the units of the user, such as volts or hectopascals. The input
-// layer reads them standardised, (x − mean) / deviation, with those of the training split: one that
-// reads numbers of 0.01 or of 1,000 learns nothing at the usual rates. Points keep their units, of
-// which distances are made, and so do nodes.
+// The features of a series' steps are in the units of the user, such as volts or hectopascals. The
+// input layer reads them standardised, (x − mean) / deviation, with mean and deviation of the
+// training split: at usual learning rates, a layer cannot learn from values near 0.01 or 1,000.
+// Points keep their units, because distances are computed from them, and so do nodes.
 
-// describeScales takes the mean and the deviation of each number of a series from the training split.
+// describeScales computes mean and deviation of each feature of a series from the training split.
 func (c *Config) describeScales(set *seq.Dataset) error {
 	if c.FeatureScales = nil; !c.Featured() || c.Edged() || seq.Points(c.FeatureNames) != nil {
 		return nil
@@ -50,7 +50,7 @@ func (c *Config) describeScales(set *seq.Dataset) error {
 	return nil
 }
 
-// running is the mean and the deviation of numbers that come one after the other.
+// running computes the mean and the sum of squared differences of a stream of numbers.
 //
 // Source: Welford, "Note on a Method for Calculating Corrected Sums of Squares and Products",
 // Technometrics 1962.
@@ -65,7 +65,7 @@ func (r *running) add(x float64) {
 
 func (r *running) deviation() float64 { return math.Sqrt(r.squares / max(1, r.n)) }
 
-// validateScales reports scales that are not those of the features.
+// validateScales returns an error if the scales do not match the features.
 func (c *Config) validateScales() error {
 	bad := func(found any, expected string) error {
 		return &Error{"feature_scales", fmt.Sprint(found), expected}
@@ -89,7 +89,7 @@ func (c *Config) validateScales() error {
 	return nil
 }
 
-// ScaledFeature is number j of a token as the input layer reads it.
+// ScaledFeature returns feature j of a token as the input layer reads it.
 func (c *Config) ScaledFeature(j int, x float32) float32 {
 	if c.FeatureScales == nil {
 		return x

@@ -10,7 +10,7 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/configtest"
 )
 
-// TestScalesOfDamagedData: a training split that is missing, or damaged, is an error, and not a model
+// TestScalesOfDamagedData checks that a missing or damaged training split is an error, not a model
 // with other scales.
 func TestScalesOfDamagedData(t *testing.T) {
 	rows := [][][]float32{{{5001, 7}, {5003, 7}}, {{4999, 7}}}
@@ -22,7 +22,7 @@ func TestScalesOfDamagedData(t *testing.T) {
 		must.Succeed(t, damage(filepath.Join(set.Dir, "train.arrow")))
 		if err := configtest.TinyConfig().DescribeDataset(set); err == nil ||
 			!strings.Contains(err.Error(), "train.arrow") {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: error %v, want one that names train.arrow", name, err)
 		}
 	}
 }

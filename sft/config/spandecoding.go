@@ -8,20 +8,20 @@ import (
 	"github.com/sftseq/sftseq/internal/metrics"
 )
 
-// Span is a run of tokens that belong together, such as a name in a text.
+// Span is a run of tokens that forms a unit, such as a name in a text.
 type Span struct {
-	Start int     `json:"start"` // its first token
-	End   int     `json:"end"`   // the token after its last one
+	Start int     `json:"start"` // first token
+	End   int     `json:"end"`   // token after the last one
 	Label string  `json:"label"`
 	Score float32 `json:"score"` // mean probability of its tokens' tags
 }
 
-// Spans are those that the logits of a model of tagging say, in their order.
+// Spans returns the spans that a tagging model predicts, in their order.
 //
-// Tags B-X and I-X make a span of type X. It begins at B-X, or at I-X that follows neither B-X
-// nor I-X, and ends before the next tag that is not I-X: a lenient reading, that of conlleval
-// (Tjong Kim Sang and Buchholz, "Introduction to the CoNLL-2000 Shared Task: Chunking", 2000).
-// Of other tags, a span is a longest run of one tag. O is never part of one.
+// Tags B-X and I-X form a span of type X. It begins at B-X, or at an I-X that follows neither B-X
+// nor I-X, and ends before the next tag that is not I-X. This is the lenient reading of conlleval
+// (Tjong Kim Sang and Buchholz, "Introduction to the CoNLL-2000 Shared Task: Chunking", 2000). For
+// other tags, a span is a maximal run of the same tag. O is never part of a span.
 func (c *Config) Spans(logits []float32) (out []Span) {
 	tags := c.TagsOf(logits)
 	for _, s := range metrics.NewTags(c.LabelNames, c.NumLabels).Spans(tags) {
@@ -34,14 +34,14 @@ func (c *Config) Spans(logits []float32) (out []Span) {
 	return out
 }
 
-// SpanDecoding is how the logits z_t of the tokens of a text become tags y_t. The zero value takes the
-// largest logit of each token. Otherwise the tags are
+// SpanDecoding defines how the logits z_t of the tokens of a text become tags y_t. The zero value
+// selects the largest logit of each token. Otherwise the tags are
 //
 //	argmax_y Σ_t z_t(y_t) − λ·spans(y)
 //
-// with λ the span penalty and spans(y) the number of spans of y; then spans of one type are joined that
-// have at most MaxGap tokens of O between them, and spans of fewer than MinLength tokens become O.
-// Training chooses it on the validation split ([train.Settings.SpanDecoding]).
+// with λ the span penalty and spans(y) the number of spans of y. Then spans of the same type with
+// at most MaxGap tokens of O between them are joined, and spans of fewer than MinLength tokens
+// become O. Training chooses the decoding on the validation split ([train.Settings.SpanDecoding]).
 //
 // Source: Viterbi, "Error bounds for convolutional codes and an asymptotically optimum decoding
 // algorithm", IEEE Transactions on Information Theory 13(2), 1967.
@@ -51,10 +51,10 @@ type SpanDecoding struct {
 	MinLength   int     `json:"min_length,omitempty"`
 }
 
-// maxSpanTokens bounds the gap and the length of a decoding.
+// maxSpanTokens limits MaxGap and MinLength.
 const maxSpanTokens = 1 << 30
 
-// TagsOf returns the tags of tokens by the logits of a model of tagging.
+// TagsOf returns the tags of tokens from the logits of a tagging model.
 func (c *Config) TagsOf(logits []float32) []int32 {
 	if d := c.SpanDecoding; d != nil && *d != (SpanDecoding{}) {
 		return metrics.NewTags(c.LabelNames, c.NumLabels).Decode(metrics.SpanDecoding(*d), logits)
@@ -62,7 +62,7 @@ func (c *Config) TagsOf(logits []float32) []int32 {
 	return c.LikeliestTags(logits)
 }
 
-// LikeliestTags returns each token's tag of the largest logit.
+// LikeliestTags returns the tag with the largest logit for each token.
 func (c *Config) LikeliestTags(logits []float32) (tags []int32) {
 	for row := range slices.Chunk(logits, c.NumLabels) {
 		tags = append(tags, metrics.Argmax(row))
@@ -70,7 +70,7 @@ func (c *Config) LikeliestTags(logits []float32) (tags []int32) {
 	return tags
 }
 
-// validateSpanDecoding reports a decoding that no model can have.
+// validateSpanDecoding returns an error for an invalid decoding.
 func (c *Config) validateSpanDecoding() error {
 	d := c.SpanDecoding
 	switch {
@@ -88,7 +88,7 @@ func (c *Config) validateSpanDecoding() error {
 	return nil
 }
 
-// String is a decoding in words.
+// String describes a decoding in words.
 func (d SpanDecoding) String() string {
 	if d == (SpanDecoding{}) {
 		return "each token alone"

@@ -12,7 +12,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/configtest"
 )
 
-// TestSpanDecodingIsChecked: of a configuration, and not kept by a model that starts from it.
+// TestSpanDecodingIsChecked checks the errors for invalid decodings, and that a model that starts
+// from another one does not keep its decoding.
 func TestSpanDecodingIsChecked(t *testing.T) {
 	c := configtest.OfTask(configtest.TrainingConfig(), config.Tagging)
 	for key, bad := range map[string]config.SpanDecoding{
@@ -28,7 +29,7 @@ func TestSpanDecodingIsChecked(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "config.json")
 	must.Succeed(t, c.Write(path))
 	if again := must.Get(config.Read(path))(t); *again.SpanDecoding != *c.SpanDecoding {
-		t.Errorf("decoding %v", again.SpanDecoding)
+		t.Errorf("the decoding is read back as %v", again.SpanDecoding)
 	}
 	class := configtest.TrainingConfig()
 	class.SpanDecoding = &config.SpanDecoding{}
@@ -38,6 +39,6 @@ func TestSpanDecodingIsChecked(t *testing.T) {
 		Tokenizer:  []byte(`{"type":"ids","vocab":9}`),
 		LabelNames: append(names, "O")}))
 	if c.SpanDecoding != nil {
-		t.Error("a model that starts from another keeps its decoding")
+		t.Error("DescribeData keeps the decoding of the model to start from")
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// tagging is the task of one label for each token.
+// tagging is the task of predicting one label for each token.
 type tagging struct{ ofRows }
 
 func (tagging) kind() Kind { return Tags }
@@ -44,8 +44,8 @@ func (tagging) check(c *Config, e seq.Example) error {
 	return nil
 }
 
-// TaggingLossOf is the cross-entropy of the tags of an example of tagging, which has one label
-// for each token or [seq.NoLabel], summed over its tokens.
+// TaggingLossOf returns the cross-entropy of the tags of an example, summed over its tokens. e has
+// one label per token, or [seq.NoLabel].
 func (c *Config) TaggingLossOf(logits []float32, e seq.Example) (loss float64) {
 	for t, label := range e.Labels {
 		if label != seq.NoLabel {

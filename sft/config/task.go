@@ -8,49 +8,50 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// task is what the configuration of a model follows from its [Config.Task].
+// task defines the parts of a configuration that depend on its [Config.Task].
 type task interface {
-	// describe sets what data decide of the vocabulary's size and of the answers, or reports
-	// what they lack.
+	// describe sets the size of the vocabulary and the outputs from the data, or returns an error
+	// for a missing property of the data.
 	describe(c *Config, s seq.Spec) error
-	// validate reports a configuration that no model of the task can have.
+	// validate returns an error for values that the task does not allow.
 	validate(c *Config) error
-	// check reports an example that such a model cannot learn.
+	// check returns an error for an example that a model of the task cannot train on.
 	check(c *Config, e seq.Example) error
 	taskTraits
 }
 
-// taskTraits are the differences between tasks. [ofRows] has those of classification.
+// taskTraits are the methods for which most tasks use [ofRows].
 type taskTraits interface {
 	kind() Kind
-	// sequences is the number of sequences of an example. They share the encoder.
+	// sequences returns the number of sequences of an example. They share the encoder.
 	sequences() int
-	// takesFeatures reports whether tokens may have features in place of ids.
+	// takesFeatures reports whether tokens may have features instead of ids.
 	takesFeatures() bool
-	// headOperations counts the multiply-adds of the head for each token of a sequence.
+	// headOperations returns the multiply-adds of the head per token of a sequence.
 	headOperations(c *Config, length int) float64
-	// loss is that of a row of logits, and targets are the numbers that it compares them with; nil for [CrossEntropy],
-	// which has the label.
+	// loss returns the loss of a row of logits. targets returns the numbers that it compares with
+	// the logits, or nil for [CrossEntropy], which uses the label.
 	loss() Loss
 	targets(c *Config, e seq.Example) []float32
-	// logits are those of a prediction by the outputs of the head, which they may replace.
+	// logits returns the logits of a prediction from the outputs of the head, which it may
+	// overwrite.
 	logits(head []float32) []float32
 }
 
-// Kind is the kind of a model's predictions. Code that reads predictions depends on the kind, which several tasks may
-// have.
+// Kind is the kind of a model's predictions. Code that reads predictions depends on the kind,
+// because several tasks may share one.
 type Kind string
 
 // The kinds of predictions.
 const (
-	Classes      Kind = "classes"       // one class for a row: the softmax of its logits is the probabilities
-	Labels       Kind = "labels"        // any number of labels for a row: the sigmoid of a logit is a probability
-	Numbers      Kind = "numbers"       // numbers for a row
-	Tags         Kind = "tags"          // one label for each token
-	MaskedTokens Kind = "masked tokens" // nothing for a whole row
+	Classes      Kind = "classes"       // one class per row: a softmax of the logits gives the probabilities
+	Labels       Kind = "labels"        // any number of labels per row: the sigmoid of a logit is a probability
+	Numbers      Kind = "numbers"       // numbers per row
+	Tags         Kind = "tags"          // one label per token
+	MaskedTokens Kind = "masked tokens" // no prediction for a whole row
 )
 
-// ofRows are the traits of a task of one class for a row.
+// ofRows has the traits of tasks with one class per row.
 type ofRows struct{}
 
 func (ofRows) kind() Kind { return Classes }
@@ -65,7 +66,7 @@ func (ofRows) targets(*Config, seq.Example) []float32 { return nil }
 
 func (ofRows) logits(head []float32) []float32 { return head }
 
-// headOperations has two for the pooling.
+// headOperations counts two multiply-adds per channel for the pooling.
 func (ofRows) headOperations(c *Config, length int) float64 {
 	d := float64(c.HiddenSize)
 	head := 2*d + d*float64(c.NumLabels)/float64(length)
@@ -75,7 +76,7 @@ func (ofRows) headOperations(c *Config, length int) float64 {
 	return head
 }
 
-// HeadOperations counts the multiply-adds of the head for each token of a sequence.
+// HeadOperations returns the multiply-adds of the head per token of a sequence.
 func (c *Config) HeadOperations(length int) float64 { return c.task().headOperations(c, length) }
 
 var tasks = map[string]task{
@@ -87,10 +88,10 @@ var tasks = map[string]task{
 	Tagging:        tagging{},
 }
 
-// Tasks are the values of [Config.Task].
+// Tasks returns the values of [Config.Task].
 func Tasks() []string { return slices.Sorted(maps.Keys(tasks)) }
 
-// task is that of the key, which [Config.Validate] has found to be one.
+// task returns the task of c, which [Config.Validate] has checked.
 func (c *Config) task() task {
 	t, ok := tasks[c.Task]
 	if !ok {
@@ -99,11 +100,11 @@ func (c *Config) task() task {
 	return t
 }
 
-// Sequences is how many sequences an example of the model has: two are a pair, which
-// shares one encoder. It panics for a task that [Config.Validate] refuses.
+// Sequences returns the number of sequences per example: 1, or 2 for a pair, whose sequences share
+// one encoder. It panics for a task that [Config.Validate] refuses.
 func (c *Config) Sequences() int { return c.task().sequences() }
 
-// Kind is the kind of the model's predictions.
+// Kind returns the kind of the model's predictions.
 func (c *Config) Kind() Kind { return c.task().kind() }
 
 // PerToken reports whether each token has a label and logits.
@@ -121,7 +122,7 @@ func (c *Config) Logits(head []float32) []float32 { return c.task().logits(head)
 // IsRegression reports whether the model predicts numbers.
 func (c *Config) IsRegression() bool { return c.Numbers != nil }
 
-// LogitCount is how many logits the output for an example has.
+// LogitCount returns the number of logits of the output for an example.
 func (c *Config) LogitCount(e seq.Example) int {
 	if c.PerToken() {
 		return e.First() * c.NumLabels
@@ -129,7 +130,7 @@ func (c *Config) LogitCount(e seq.Example) int {
 	return c.NumLabels
 }
 
-// CheckAnswers reports that a model does not predict whole sequences.
+// CheckAnswers returns an error if the model does not predict whole sequences.
 func (c *Config) CheckAnswers() error {
 	if c.MasksTokens() {
 		return fmt.Errorf("a model of the task %s predicts masked tokens, not whole sequences", c.Task)

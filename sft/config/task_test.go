@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/configtest"
 )
 
-// TestUnknownTask: a configuration of an unknown task is refused where it is read; one that
-// nobody validated panics with the task's name.
+// TestUnknownTask checks that Validate refuses an unknown task, and that the use of an unvalidated
+// configuration panics with the task's name.
 func TestUnknownTask(t *testing.T) {
 	c := configtest.TinyConfig()
 	c.Task = "translation"
@@ -23,8 +23,8 @@ func TestUnknownTask(t *testing.T) {
 	c.Sequences()
 }
 
-// TestSameKind: models predict together if their predictions are of one kind and of as many sequences, whatever their
-// tasks.
+// TestSameKind checks that models of different tasks can predict together if their predictions have
+// the same kind and number of sequences.
 func TestSameKind(t *testing.T) {
 	t.Cleanup(config.AddTask("second", config.Classification))
 	c := configtest.TinyConfig()

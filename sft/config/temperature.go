@@ -6,13 +6,14 @@ import (
 	"github.com/sftseq/sftseq/internal/metrics"
 )
 
-// A model with [Config.Temperature] T predicts the probabilities softmax(z/T), or σ(z/T) of each of
-// several labels, z being the output of its head. [sft.Output.Logits] are z/T, so that every probability
-// that is computed from them is calibrated. The predicted class is the same for every T.
+// A model with [Config.Temperature] T predicts the probabilities softmax(z/T), or σ(z/T) of each
+// label for multi-label, where z are the outputs of its head. [sft.Output.Logits] are z/T, so that
+// probabilities computed from them are calibrated. The predicted class does not depend on T.
 //
 // Source: Guo, Pleiss, Sun, Weinberger, "On Calibration of Modern Neural Networks", ICML 2017.
 
-// LogitDivisor is the divisor of the logits: the temperature of a model that predicts probabilities, otherwise 1.
+// LogitDivisor returns the divisor of the logits: the temperature of a model that predicts
+// probabilities, otherwise 1.
 func (c *Config) LogitDivisor() float64 {
 	if c.Temperature != 0 && c.Kind() != Numbers && c.Kind() != MaskedTokens {
 		return c.Temperature
@@ -31,7 +32,7 @@ func (c *Config) CalibratedLogits(head []float32) []float32 {
 	return logits
 }
 
-// validateTemperature reports a temperature that no model can have.
+// validateTemperature returns an error for an invalid temperature.
 func (c *Config) validateTemperature() error {
 	if t := c.Temperature; t != 0 && !(t >= metrics.MinTemperature && t <= metrics.MaxTemperature) {
 		return &Error{"temperature", fmt.Sprint(t),

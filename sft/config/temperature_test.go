@@ -11,7 +11,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/configtest"
 )
 
-// TestTemperatureIsChecked: of a configuration, and not kept by a model that starts from it.
+// TestTemperatureIsChecked checks the errors for invalid temperatures, and that a model that starts
+// from another one does not keep its temperature.
 func TestTemperatureIsChecked(t *testing.T) {
 	c := configtest.TrainingConfig()
 	for _, bad := range []float64{-1, 0.01, 1000, math.NaN(), math.Inf(1)} {
@@ -22,11 +23,11 @@ func TestTemperatureIsChecked(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "config.json")
 	must.Succeed(t, c.Write(path))
 	if again := must.Get(config.Read(path))(t); again.Temperature != 2 {
-		t.Errorf("temperature %g", again.Temperature)
+		t.Errorf("temperature is read back as %g, want 2", again.Temperature)
 	}
 	must.Succeed(t, c.DescribeData(seq.Spec{Task: config.Classification, VocabSize: 9,
 		Tokenizer: []byte(`{"type":"ids","vocab":9}`), LabelNames: []string{"a", "b"}}))
 	if c.Temperature != 0 {
-		t.Errorf("a model that starts from another keeps its temperature %g", c.Temperature)
+		t.Errorf("DescribeData keeps the temperature %g of the model to start from", c.Temperature)
 	}
 }
