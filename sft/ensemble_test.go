@@ -53,12 +53,12 @@ func ensembleOf(t *testing.T, models ...*sft.Model) *sft.Scorer {
 func meanAnswer(c *config.Config, outputs []sft.Output) (probabilities []float64, numbers []float64) {
 	of := func(logits []float32) []float64 {
 		out := make([]float64, len(logits))
-		switch {
-		case c.Task == config.Regression:
+		switch c.Kind() {
+		case config.Numbers:
 			for i, l := range logits {
 				out[i] = float64(l)
 			}
-		case c.Task == config.MultiLabel:
+		case config.Labels:
 			for i, l := range logits {
 				out[i] = 1 / (1 + math.Exp(-float64(l)))
 			}

@@ -76,7 +76,7 @@ func (m *Numbers) add(c *sft.Config, x *seq.Example, _ int, logits []float32) er
 
 // Count counts a row: its true numbers and the model's logits.
 func (m *Numbers) Count(c *sft.Config, numbers, logits []float32) {
-	m.Loss += c.LossOf(logits, seq.Example{Numbers: numbers})
+	m.Loss += c.LossOfLogits(logits, seq.Example{Numbers: numbers})
 	m.Add(c.Predictions(logits), numbers)
 }
 

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/sftseq/sftseq/internal/metrics"
@@ -39,14 +40,26 @@ func (c *Config) LossOf(head []float32, e seq.Example) (loss float64) {
 		return metrics.CrossEntropy(head, int(e.Label))
 	}
 	for i, y := range c.LossTargets(e) {
-		if c.Loss() == Huber {
-			d := float64(head[i]) - float64(y)
-			g := min(max(d, -c.HuberDelta()), c.HuberDelta())
-			loss += float64(g * (d - g/2))
-			continue
-		}
-		z := float64(head[i])
-		loss += max(z, 0) - z*float64(y) + math.Log1p(math.Exp(-math.Abs(z)))
+		loss += c.lossTerm(float64(head[i]), float64(y))
 	}
 	return loss
+}
+
+// LossOfLogits is [Config.LossOf] by the logits of a prediction, such as those of an ensemble, which has no head.
+func (c *Config) LossOfLogits(logits []float32, e seq.Example) float64 {
+	return c.LossOf(c.task().head(c, logits), e)
+}
+
+// lossTerm is the loss of the output z of the head and its target y.
+func (c *Config) lossTerm(z, y float64) float64 {
+	switch loss := c.Loss(); loss {
+	case BinaryCrossEntropy:
+		return max(z, 0) - z*y + math.Log1p(math.Exp(-math.Abs(z)))
+	case Huber:
+		d := z - y
+		g := min(max(d, -c.HuberDelta()), c.HuberDelta())
+		return float64(g * (d - g/2))
+	default:
+		panic(fmt.Sprintf("sft: the loss %d of the task %q has no case in Config.lossTerm", loss, c.Task))
+	}
 }

@@ -147,7 +147,7 @@ func (c *Config) DescribeDataset(set *seq.Dataset) error {
 	if err := c.DescribeData(set.Spec()); err != nil {
 		return err
 	}
-	if err := c.describeScales(set); err != nil || c.Task != Regression {
+	if err := c.describeScales(set); err != nil || c.Kind() != Numbers {
 		return err
 	}
 	for i, n := range set.Manifest.Splits["train"].Numbers {

@@ -34,8 +34,11 @@ type taskTraits interface {
 	loss() Loss
 	targets(c *Config, e seq.Example) []float32
 	// logits returns the logits of a prediction from the outputs of the head, which it may
-	// overwrite.
-	logits(head []float32) []float32
+	// overwrite. The logits of numbers are standardised: [Config.Predictions] maps them to the
+	// units of the data.
+	logits(c *Config, head []float32) []float32
+	// head is the inverse of logits. It leaves its argument unchanged.
+	head(c *Config, logits []float32) []float32
 }
 
 // Kind is the kind of a model's predictions. Code that reads predictions depends on the kind,
@@ -64,7 +67,9 @@ func (ofRows) loss() Loss { return CrossEntropy }
 
 func (ofRows) targets(*Config, seq.Example) []float32 { return nil }
 
-func (ofRows) logits(head []float32) []float32 { return head }
+func (ofRows) logits(_ *Config, head []float32) []float32 { return head }
+
+func (ofRows) head(_ *Config, logits []float32) []float32 { return logits }
 
 // headOperations counts two multiply-adds per channel for the pooling.
 func (ofRows) headOperations(c *Config, length int) float64 {
@@ -117,7 +122,7 @@ func (c *Config) MasksTokens() bool { return c.Kind() == MaskedTokens }
 func (c *Config) IsMultiLabel() bool { return c.Kind() == Labels }
 
 // Logits returns the logits of a prediction by the outputs of the head, which it may overwrite.
-func (c *Config) Logits(head []float32) []float32 { return c.task().logits(head) }
+func (c *Config) Logits(head []float32) []float32 { return c.task().logits(c, head) }
 
 // IsRegression reports whether the model predicts numbers.
 func (c *Config) IsRegression() bool { return c.Numbers != nil }

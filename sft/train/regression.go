@@ -38,10 +38,10 @@ type numberMeasurement struct {
 	terms  int
 }
 
-func (m *numberMeasurement) add(logits []float32, e seq.Example) {
-	m.loss += m.config.LossOf(logits, e)
-	m.terms += len(logits)
-	m.tally.Add(m.config.Predictions(logits), e.Numbers)
+func (m *numberMeasurement) add(head []float32, e seq.Example) {
+	m.loss += m.config.LossOf(head, e)
+	m.terms += len(head)
+	m.tally.Add(m.config.Predictions(m.config.Logits(head)), e.Numbers)
 }
 
 func (m *numberMeasurement) report(r *EvaluationReport) {

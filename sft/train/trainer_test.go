@@ -43,14 +43,9 @@ func writtenSplits(t *testing.T, task string, trainRows int, length func(random 
 	i int) int) (train, val *seq.File) {
 	t.Helper()
 	dir := t.TempDir()
-	of := task
-	if !slices.Contains(seq.Tasks, task) {
-		of = config.Classification // the data set has no such task
-	}
-	b, err := seq.CreateDataset(dir, seq.Spec{Task: of, Name: "tiny", VocabSize: 9,
-		NumberNames: configtest.OfTask(configtest.TinyConfig(), task).NumberNames(),
-		LabelNames:  configtest.OfTask(configtest.TinyConfig(), task).LabelNames},
-		false)
+	c := configtest.OfTask(configtest.TinyConfig(), task)
+	b, err := seq.CreateDataset(dir, seq.Spec{Task: configtest.DataTask(c), Name: "tiny", VocabSize: 9,
+		NumberNames: c.NumberNames(), LabelNames: c.LabelNames}, false)
 	must.Succeed(t, err)
 	random := rand.New(rand.NewPCG(1, 7))
 	for _, s := range []struct {
@@ -59,16 +54,14 @@ func writtenSplits(t *testing.T, task string, trainRows int, length func(random 
 	}{{"train", trainRows}, {"val", 70}} {
 		w := must.Get(b.Split(s.name))(t)
 		for i := range s.rows {
-			e := configtest.RandomExamples(configtest.OfTask(configtest.TinyConfig(), task), random,
-				length(random, s.name, i))[0]
+			e := configtest.RandomExamples(c, random, length(random, s.name, i))[0]
 			e.Index, e.Label = uint32(i), e.A[0]%3
-			if task == config.Tagging {
+			if c.Kind() == config.Tags {
 				for t := range e.A {
 					e.Labels[t] = e.A[t]%4 - 1
 				}
 			}
-			if task == config.FillMask || task == config.Regression ||
-				task == config.MultiLabel || task == config.Tagging {
+			if c.Kind() != config.Classes {
 				e.Label = seq.NoLabel
 			}
 			must.Succeed(t, w.Write(e))

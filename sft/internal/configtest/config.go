@@ -102,17 +102,17 @@ func TinyConfig() *config.Config {
 	}
 }
 
-// OfTask changes c to a model of the task and returns c.
+// OfTask changes c to a model of the task, with the labels or numbers of its kind of predictions, and returns c.
 func OfTask(c *config.Config, task string) *config.Config {
-	if c.Task = task; task == config.FillMask {
+	c.Task = task
+	switch c.Kind() {
+	case config.MaskedTokens:
 		c.NumLabels, c.MaskTokenID, c.MaskRate, c.MaskSpan = c.VocabSize-1, new(int32(c.VocabSize-1)), 0.3, 2
-	}
-	if task == config.Regression {
+	case config.Numbers:
 		c.LabelNames, c.NumLabels = nil, 2
 		c.Numbers = []config.Number{{Name: "mass", Mean: 3.5, Deviation: 2},
 			{Name: "charge", Mean: -100, Deviation: 0.25}}
-	}
-	if task == config.Tagging {
+	case config.Tags:
 		c.LabelNames, c.NumLabels = []string{"O", "B-X", "I-X"}, 3
 	}
 	return c

@@ -40,12 +40,12 @@ func RandomExamples(c *config.Config, random *rand.Rand, lengths ...int) []seq.E
 		for _, n := range c.Numbers {
 			e.Numbers = append(e.Numbers, float32(n.Mean+2*n.Deviation*random.NormFloat64()))
 		}
-		if c.Task == config.Tagging {
+		if c.Kind() == config.Tags {
 			for range e.A {
 				e.Labels = append(e.Labels, random.Int32N(int32(c.NumLabels)+1)-1)
 			}
 		}
-		if c.Task == config.MultiLabel {
+		if c.Kind() == config.Labels {
 			e.Labels = []int32{}
 			for label := range int32(c.NumLabels) {
 				if slices.Contains(e.A, label) {
@@ -59,4 +59,21 @@ func RandomExamples(c *config.Config, random *rand.Rand, lengths ...int) []seq.E
 		out = append(out, e)
 	}
 	return out
+}
+
+// DataTask returns the task of data with the labels of [RandomExamples]. The data of a model that fills masks have
+// classes, which it does not read.
+func DataTask(c *config.Config) string {
+	switch c.Kind() {
+	case config.Numbers:
+		return seq.Regression
+	case config.Labels:
+		return seq.MultiLabel
+	case config.Tags:
+		return seq.Tagging
+	}
+	if c.Sequences() == 2 {
+		return seq.Retrieval
+	}
+	return seq.Classification
 }

@@ -1,6 +1,8 @@
 package model
 
 import (
+	"fmt"
+
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft/config"
@@ -54,12 +56,15 @@ func (rows) loss(m *emitter, p *recordedPass) *tensor.Tensor {
 	p.Scale = m.Input("loss.scale", tensor.Fixed, n)
 	p.Loss = m.Temp("loss", axis, rows)
 	dlogits := m.like(p.Logits, "logits.grad")
-	if p.Positive != nil {
+	switch loss := m.config.Loss(); loss {
+	case config.BinaryCrossEntropy:
 		m.Launch(tensor.BinaryCrossEntropy{Loss: p.Loss, DLogits: dlogits, Logits: p.Logits, Target: p.Target,
 			Positive: p.Positive, Scale: p.Scale})
-	} else {
+	case config.Huber:
 		m.Launch(tensor.Huber{Loss: p.Loss, DLogits: dlogits, Logits: p.Logits, Target: p.Target, Scale: p.Scale,
 			Delta: float32(m.config.HuberDelta())})
+	default:
+		panic(fmt.Sprintf("model: the loss %d of the task %q has no kernel in rows.loss", loss, m.config.Task))
 	}
 	return dlogits
 }
