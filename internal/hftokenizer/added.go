@@ -8,19 +8,19 @@ import (
 	"unicode/utf8"
 )
 
-// addedToken is one of the file's added_tokens: text that is a token of its own wherever
-// it stands.
+// addedToken is an entry of the file's added_tokens: a text that is always a token of its own.
 type addedToken struct {
 	ID         int64  `json:"id"`
 	Content    string `json:"content"`
 	SingleWord bool   `json:"single_word"`
-	LStrip     bool   `json:"lstrip"` // takes the space before it
-	RStrip     bool   `json:"rstrip"` // and that behind it
+	LStrip     bool   `json:"lstrip"` // includes white space before the token
+	RStrip     bool   `json:"rstrip"` // includes white space after the token
 	Normalized bool   `json:"normalized"`
 	Special    bool   `json:"special"`
 }
 
-// longestAdded bounds the time that is spent at each place of a text.
+// longestAdded is the maximum length of an added token in bytes. It limits the search time per
+// position of a text.
 const longestAdded = 1024
 
 // matcher finds added tokens in a text.
@@ -29,15 +29,16 @@ type matcher struct {
 	tokens []addedToken
 }
 
-// section is an added token, or the text between two.
+// section is an added token, or the text between two added tokens.
 type section struct {
 	text  string
 	id    int32
 	added bool
-	first bool // begins where the text begins
+	first bool // whether it begins at the beginning of the text
 }
 
-// newMatcher is one for the tokens as they read in the text.
+// newMatcher returns a matcher for tokens. contents are their texts, normalized if the matcher
+// searches normalized text.
 func newMatcher(tokens []addedToken, contents []string) *matcher {
 	m := &matcher{tokens: tokens}
 	var words []string
@@ -51,10 +52,11 @@ func newMatcher(tokens []addedToken, contents []string) *matcher {
 	return m
 }
 
-// sections cuts a text; of tokens that begin at one place the longest counts.
+// sections splits a text at added tokens. If several tokens match at a position, it takes the
+// longest.
 func (m *matcher) sections(text string) iter.Seq[section] {
 	return func(yield func(section) bool) {
-		done := 0 // so far
+		done := 0 // end of the sections so far
 		for at := 0; at < len(text); {
 			longest, found := 0, int32(0)
 			m.words.each(text[at:], func(length int, i int32) { longest, found = length, i })
@@ -84,8 +86,8 @@ func (m *matcher) sections(text string) iter.Seq[section] {
 	}
 }
 
-// readAdded checks the added tokens against the vocabulary, and gives those their
-// matchers that read normalized text and those that do not.
+// readAdded checks the added tokens against the vocabulary. It makes a matcher for the tokens that
+// are searched in raw text, and another for the tokens that are searched in normalized text.
 func (t *Tokenizer) readAdded(tokens []addedToken, vocab int) error {
 	next, ids := int64(vocab), map[string]int64{}
 	var raw, normalized []addedToken

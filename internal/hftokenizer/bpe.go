@@ -7,14 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// bpe joins pairs of tokens, from single characters on, those of the smallest rank first.
+// bpe implements byte pair encoding. It merges pairs of tokens, starting from single characters, in
+// the order of their ranks.
 type bpe struct {
 	vocabulary
 	merges  map[pair]merge
-	unknown int32 // -1: characters that are no token are passed over
-	fuse    bool  // unknown characters that stand together are one token
-	bytes   bool  // characters that are no token are their bytes
-	whole   bool  // a word that is a token is not made of pairs
+	unknown int32 // id of the unknown token; -1 skips unknown characters
+	fuse    bool  // consecutive unknown characters become one token
+	bytes   bool  // characters outside the vocabulary become their bytes
+	whole   bool  // a word in the vocabulary is not built from pairs
 	scratch sync.Pool
 }
 
@@ -22,20 +23,20 @@ type pair struct{ left, right int32 }
 
 type merge struct{ rank, id int32 }
 
-// symbol is a token within a word; -1 ends the chain.
+// symbol is a token in the linked list of a word's tokens; index -1 ends the list.
 type symbol struct {
 	id             int32
 	previous, next int32
 	gone           bool
 }
 
-// join is a pair that may be joined.
+// join is a candidate pair to merge: its left symbol is at index at.
 type join struct {
 	merge
 	at int32
 }
 
-// joins has the smallest rank on top, of equal ones the first in the word.
+// joins is a heap with the smallest rank on top; pairs of equal rank are ordered by position.
 type joins []join
 
 func (j joins) Len() int      { return len(j) }
@@ -50,7 +51,7 @@ func (j *joins) Pop() any {
 	return last
 }
 
-// wordScratch is memory of one word's work.
+// wordScratch is the scratch memory for encoding a word.
 type wordScratch struct {
 	ids     []int32
 	symbols []symbol
@@ -93,14 +94,15 @@ func (m *bpe) encode(ids []int32, word string) ([]int32, error) {
 	return ids, nil
 }
 
-// join joins a pair, unless it has changed since it was found.
+// join merges a pair, unless one of its symbols has changed since the pair was added.
 func (m *bpe) join(w *wordScratch, top join) {
 	left := &w.symbols[top.at]
 	if left.gone || left.next < 0 {
 		return
 	}
 	right := &w.symbols[left.next]
-	// As in the library, another pair that makes the same token will do.
+	// As in the library, a different pair at this position is merged, too, if it gives the same
+	// token.
 	if found, ok := m.merges[pair{left.id, right.id}]; !ok || found.id != top.id {
 		return
 	}
@@ -118,10 +120,10 @@ func (m *bpe) join(w *wordScratch, top join) {
 	}
 }
 
-// characters fills w.ids with those of a word's characters.
+// characters sets w.ids to the ids of a word's characters.
 func (m *bpe) characters(w *wordScratch, word string) {
 	w.ids = w.ids[:0]
-	pending := false // an unknown character, which is written when a known one follows
+	pending := false // an unknown character that is not yet appended
 	for at := 0; at < len(word); {
 		_, n := utf8.DecodeRuneInString(word[at:])
 		char := word[at : at+n]
@@ -134,7 +136,7 @@ func (m *bpe) characters(w *wordScratch, word string) {
 			continue
 		}
 		if m.bytes {
-			// As in the library, bytes come before an unknown character that was there first.
+			// As in the library, the bytes precede a pending unknown character.
 			var ok bool
 			if w.ids, ok = m.vocabulary.bytes(w.ids, char); ok {
 				continue
@@ -152,7 +154,7 @@ func (m *bpe) characters(w *wordScratch, word string) {
 	}
 }
 
-// newBPE reads merges, pairs of tokens in the order of their ranks.
+// newBPE returns a model that merges the given pairs of tokens, in order of their ranks.
 func newBPE(v vocabulary, merges [][2]string) (*bpe, error) {
 	m := &bpe{vocabulary: v, merges: make(map[pair]merge, len(merges)), unknown: -1}
 	for rank, tokens := range merges {

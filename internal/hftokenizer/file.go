@@ -11,7 +11,7 @@ import (
 	"github.com/sftseq/sftseq/internal/jsonlines"
 )
 
-// file is the content of tokenizer.json.
+// file holds the content of a tokenizer.json.
 type file struct {
 	Version       string          `json:"version"`
 	Truncation    json.RawMessage `json:"truncation"`
@@ -24,7 +24,7 @@ type file struct {
 	Model         json.RawMessage `json:"model"`
 }
 
-// Parse reads the text of a tokenizer.json.
+// Parse returns the tokenizer that the text of a tokenizer.json describes.
 func Parse(text []byte) (*Tokenizer, error) {
 	if len(text) > MaxFile {
 		return nil, fmt.Errorf("expected at most %d MiB, found %d bytes", MaxFile>>20, len(text))
@@ -61,7 +61,7 @@ func Parse(text []byte) (*Tokenizer, error) {
 	return t, nil
 }
 
-// strict decodes exactly one JSON value. An unknown key is an error.
+// strict decodes exactly one JSON value and refuses unknown keys.
 func strict(text []byte, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
@@ -84,15 +84,15 @@ func isNull(text []byte) bool {
 type reader struct {
 	tokenizer *Tokenizer
 	depth     int
-	firstOnly bool // a Metaspace prefixes the first word only
+	firstOnly bool // a Metaspace prefixes only the first word
 	shortens  bool // a normalizer removes characters
 	cut       bool // a splitter has been read
 }
 
-// maxDepth bounds the nesting of sequences.
+// maxDepth is the maximum nesting of sequences.
 const maxDepth = 16
 
-// name records a token for Decode, and its id for the size of the vocabulary.
+// name records the text of a token for Decode, and extends the vocabulary size to include its id.
 func (t *Tokenizer) name(token string, id int64) error {
 	if id < 0 || id >= maxID {
 		return fmt.Errorf("%.40q: expected an id from 0 to %d, found %d", token, maxID-1, id)
@@ -107,7 +107,7 @@ func (t *Tokenizer) name(token string, id int64) error {
 	return nil
 }
 
-// stage reads a stage of the kind that its key "type" names.
+// stage reads a stage. Its key "type" determines its kind.
 func stage[T any](r *reader, text json.RawMessage, read func(kind string, text json.RawMessage) (T, error)) (t T,
 	kind string, err error) {
 	if r.depth++; r.depth > maxDepth {
@@ -126,7 +126,7 @@ func stage[T any](r *reader, text json.RawMessage, read func(kind string, text j
 	return t, o.Type, err
 }
 
-// maxStages bounds a sequence of stages.
+// maxStages is the maximum number of stages in a sequence.
 const maxStages = 1024
 
 // each reads the stages of a sequence. It stops at the first error.

@@ -11,7 +11,7 @@ import (
 	"github.com/sftseq/sftseq/internal/jsonlines"
 )
 
-// model reads the model, and returns how many tokens its vocabulary has.
+// model reads the model and returns the size of its vocabulary.
 func (r *reader) model(text json.RawMessage) (int, error) {
 	if isNull(text) {
 		return 0, errors.New("is missing")
@@ -33,7 +33,8 @@ func (r *reader) model(text json.RawMessage) (int, error) {
 	return 0, fmt.Errorf("%.40q is not supported; known are BPE, Unigram, WordLevel, WordPiece", k)
 }
 
-// modelKind is the key "type", or for files without one what its other keys say.
+// modelKind returns the key "type", or for files without this key the kind that follows from their
+// other keys.
 func modelKind(text json.RawMessage) (string, error) {
 	if text[0] != '{' {
 		return "", fmt.Errorf("expected an object, found %s", jsonlines.Kind(text))
@@ -59,7 +60,7 @@ func modelKind(text json.RawMessage) (string, error) {
 	return "WordLevel", nil
 }
 
-// textOf is the text of a JSON string.
+// textOf returns the value of a JSON string.
 func textOf(value json.RawMessage) (text string, err error) {
 	if len(value) >= 2 && value[0] == '"' && bytes.IndexByte(value, '\\') < 0 {
 		return string(value[1 : len(value)-1]), nil
@@ -67,8 +68,8 @@ func textOf(value json.RawMessage) (text string, err error) {
 	return text, json.Unmarshal(value, &text)
 }
 
-// vocabulary reads a vocabulary token by token, as a slice of its parts would take many times its
-// memory, and names its tokens.
+// vocabulary reads a vocabulary and records its tokens with name. It decodes one token at a time,
+// because a slice of all parts would take many times the memory.
 func (r *reader) vocabulary(text json.RawMessage) (vocabulary, error) {
 	if !isNull(text) && text[0] != '{' {
 		return nil, fmt.Errorf("vocab: expected an object, found %s", jsonlines.Kind(text))
@@ -98,7 +99,8 @@ func (r *reader) vocabulary(text json.RawMessage) (vocabulary, error) {
 	return out, nil
 }
 
-// elements counts the elements of a list and refuses another value and more than maxID elements.
+// elements returns the number of elements of a list. It refuses values that are not a list, and
+// lists with more than maxID elements.
 func elements(key string, list json.RawMessage) (n int, err error) {
 	if isNull(list) {
 		return 0, nil
@@ -204,7 +206,8 @@ func (r *reader) bpe(text json.RawMessage) (int, error) {
 	return len(v), nil
 }
 
-// readMerges reads pairs of tokens: lists of two, or in older files a space between them.
+// readMerges reads pairs of tokens: lists of two tokens, or in older files two tokens separated by
+// a space.
 func readMerges(texts json.RawMessage) ([][2]string, error) {
 	n, err := elements("merges", texts)
 	if err != nil {

@@ -7,13 +7,13 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// pattern is text, or an expression.
+// pattern is a literal text or a regular expression.
 type pattern struct {
 	String *string `json:"String"`
 	Regex  *string `json:"Regex"`
 }
 
-// normalizer reads a normalizer.
+// normalizer reads the normalizer.
 func (r *reader) normalizer(text json.RawMessage) (normalizer, error) {
 	if isNull(text) {
 		return normalizers(nil), nil
@@ -22,7 +22,7 @@ func (r *reader) normalizer(text json.RawMessage) (normalizer, error) {
 	return n, err
 }
 
-// forms are Unicode's.
+// forms are the normal forms of Unicode.
 var forms = map[string]norm.Form{"NFC": norm.NFC, "NFD": norm.NFD, "NFKC": norm.NFKC, "NFKD": norm.NFKD}
 
 func (r *reader) normalizerOf(kind string, text json.RawMessage) (normalizer, error) {
@@ -98,7 +98,7 @@ func readBertNormalizer(text json.RawMessage) (normalizer, error) {
 		Type      string `json:"type"`
 		Clean     *bool  `json:"clean_text"`
 		Chinese   *bool  `json:"handle_chinese_chars"`
-		Strip     *bool  `json:"strip_accents"` // where nothing is said: as lowercase
+		Strip     *bool  `json:"strip_accents"` // nil means the value of lowercase
 		Lowercase *bool  `json:"lowercase"`
 	}
 	if err := strict(text, &o); err != nil {

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// splitter reads a pre_tokenizer.
+// splitter reads the pre_tokenizer.
 func (r *reader) splitter(text json.RawMessage) (splitter, error) {
 	if isNull(text) {
 		return splitters(nil), nil
@@ -70,7 +70,7 @@ func (r *reader) splitterOf(kind string, text json.RawMessage) (splitter, error)
 	return nil, errors.New("is not supported; known are BertPreTokenizer, ByteLevel, Digits, Metaspace, Punctuation, Sequence, Split, Whitespace, WhitespaceSplit")
 }
 
-// newCut is a cut of a behaviour by its name.
+// newCut returns a cut with the named behaviour.
 func newCut(find func(string) ([]span, error), invert bool, name string) (splitter, error) {
 	b, ok := behaviours[name]
 	if !ok {
@@ -125,9 +125,9 @@ func (r *reader) metaspace(text json.RawMessage) (splitter, error) {
 		Type        string  `json:"type"`
 		Replacement string  `json:"replacement"`
 		Scheme      *string `json:"prepend_scheme"`
-		Space       *bool   `json:"add_prefix_space"` // used by older files
+		Space       *bool   `json:"add_prefix_space"` // only in older files
 		Split       *bool   `json:"split"`
-		Char        *string `json:"str_rep"` // used by older files: the replacement again
+		Char        *string `json:"str_rep"` // only in older files; repeats the replacement
 	}{}
 	if err := strict(text, &o); err != nil {
 		return nil, err

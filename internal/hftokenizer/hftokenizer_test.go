@@ -15,7 +15,7 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// fixtures are the tokenizers that testdata/generate.js makes.
+// fixtures are the names of the tokenizers that testdata/generate.js makes.
 var fixtures = []string{"bert", "gpt2", "llama2", "llama3", "t5"}
 
 func parsed(t testing.TB, name string) *Tokenizer {
@@ -25,7 +25,7 @@ func parsed(t testing.TB, name string) *Tokenizer {
 	return tokenizer
 }
 
-// sample is a text and the ids that the library gives it.
+// sample is a text with the ids that the library gives.
 type sample struct {
 	Text string
 	IDs  map[string][]int32
@@ -42,12 +42,13 @@ func samples(t testing.TB) (all []sample) {
 		all = append(all, s)
 	}
 	if len(all) < 100 {
-		t.Fatalf("%d samples", len(all))
+		t.Fatalf("got %d samples, want at least 100", len(all))
 	}
 	return all
 }
 
-// TestSameIDs compares with the library, from several goroutines.
+// TestSameIDs checks that the ids equal the library's, also if several goroutines encode
+// concurrently.
 func TestSameIDs(t *testing.T) {
 	all := samples(t)
 	for _, name := range fixtures {
@@ -58,12 +59,12 @@ func TestSameIDs(t *testing.T) {
 				for _, s := range all {
 					ids, err := tokenizer.Encode(s.Text)
 					if err != nil || !slices.Equal(ids, s.IDs[name]) {
-						t.Errorf("%s: %.60q: %v, want %v, found %v", name, s.Text, err, s.IDs[name], ids)
+						t.Errorf("%s: %.60q: got %v, error %v, want %v", name, s.Text, ids, err, s.IDs[name])
 						return
 					}
 					for _, id := range ids {
 						if int(id) >= tokenizer.VocabSize() {
-							t.Errorf("%s: %d is not below %d", name, id, tokenizer.VocabSize())
+							t.Errorf("%s: id %d is not below the vocabulary size %d", name, id, tokenizer.VocabSize())
 						}
 					}
 				}
@@ -81,11 +82,11 @@ func TestDecode(t *testing.T) {
 		tokenizer := parsed(t, name)
 		ids := must.Get(tokenizer.Encode("Good films, naïve 日本語?"))(t)
 		if got := tokenizer.Decode(ids); got != want {
-			t.Errorf("%s: want %q, found %q", name, want, got)
+			t.Errorf("%s: got %q, want %q", name, got, want)
 		}
 	}
 	if got := parsed(t, "bert").Decode([]int32{-1, 1 << 30, 3}); got != "<unknown> <unknown> [SEP]" {
-		t.Errorf("found %q", got)
+		t.Errorf("got %q", got)
 	}
 }
 
@@ -93,7 +94,8 @@ func TestNotUTF8(t *testing.T) {
 	must.Fail(t, "UTF-8")(parsed(t, "gpt2").Encode("a\xffb"))
 }
 
-// TestManyMarks checks that what the library of normal forms would join otherwise is refused.
+// TestManyMarks checks that text with more consecutive combining marks than package norm keeps
+// together is refused.
 func TestManyMarks(t *testing.T) {
 	tokenizer := parsed(t, "llama3")
 	if _, err := tokenizer.Encode("e" + strings.Repeat("\u0301", maxMarks-1)); err != nil {
@@ -102,22 +104,23 @@ func TestManyMarks(t *testing.T) {
 	must.Fail(t, "marks in a row")(tokenizer.Encode("e" + strings.Repeat("\u0301", 2*maxMarks)))
 }
 
-// TestAddedTokens checks that with space that they take, in normalized text or as they are.
+// TestAddedTokens checks added tokens that include white space, that match normalized text, and
+// that match raw text.
 func TestAddedTokens(t *testing.T) {
 	text := `{"version":"1.0","normalizer":{"type":"Lowercase"},"pre_tokenizer":{"type":"WhitespaceSplit"},
 		"model":{"type":"WordLevel","vocab":{"?":0,"a":1,"b":2},"unk_token":"?"},"added_tokens":[
 		{"id":3,"content":"<m>","lstrip":true},{"id":4,"content":"<r>","rstrip":true},{"id":5,"content":"AB","normalized":true},{"id":6,"content":"<m>>"}]}`
 	tokenizer := must.Get(Parse([]byte(text)))(t)
-	// The ids of tokenizers 0.23.2.
+	// The expected ids come from tokenizers 0.23.2.
 	for text, want := range map[string][]int32{"a  <m> b": {1, 3, 2}, "a<m>>b": {1, 6, 2}, "aB a b": {5, 1, 2},
 		"<r>  a x": {4, 1, 0}, "<M>": {0}} {
 		if ids, err := tokenizer.Encode(text); err != nil || !slices.Equal(ids, want) {
-			t.Errorf("%q: want %v, found %v, %v", text, want, ids, err)
+			t.Errorf("%q: got %v, error %v, want %v", text, ids, err, want)
 		}
 	}
 }
 
-// TestRefuses checks that what is not supported is said with its place in the file.
+// TestRefuses checks that errors for unsupported content state its position in the file.
 func TestRefuses(t *testing.T) {
 	word := func(more string) string {
 		return `{"version":"1.0",` + more + `"model":{"type":"WordLevel","vocab":{"a":0},"unk_token":"a"}}`
@@ -163,13 +166,13 @@ func TestRefuses(t *testing.T) {
 		`{"version":"1.0","model":{"type":"Other"}}`:                                    `"Other" is not supported`,
 	} {
 		if _, err := Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%.80s: want an error with %q, found %v", text, want, err)
+			t.Errorf("%.80s: got error %v, want %q", text, err, want)
 		}
 	}
 	must.Fail(t, "64 MiB")(Parse(make([]byte, MaxFile+1)))
 }
 
-// TestGrowth checks that replacements that would fill the memory are an error.
+// TestGrowth checks that a normalizer which would make a text too large is an error.
 func TestGrowth(t *testing.T) {
 	doubled := strings.Repeat(`{"type":"Replace","pattern":{"String":"a"},"content":"aa"},`, 60)
 	text := `{"version":"1.0","normalizer":{"type":"Sequence","normalizers":[` + strings.TrimSuffix(doubled,
@@ -178,16 +181,17 @@ func TestGrowth(t *testing.T) {
 	must.Fail(t, "too much")(tokenizer.Encode("a"))
 }
 
-// TestScore checks that the numbers of vocabularies read as in the library, not to the nearest.
+// TestScore checks that scores are rounded as in the library, which does not always round to the
+// nearest float64.
 func TestScore(t *testing.T) {
 	for text, want := range map[string]string{
 		"0": "0", "-10": "-10", "-3.302214636311078": "-3.302214636311078", "1e2": "100", "-0.25": "-0.25",
 		"1e-320": "1e-320", "-12345678901234567890123": "-1.2345678901234568e+22",
-		"-7.3840985458186745": "-7.384098545818675", // 73840985458186745 is no float64
+		"-7.3840985458186745": "-7.384098545818675", // float64 cannot represent 73840985458186745
 	} {
 		var s score
 		if err := json.Unmarshal([]byte(text), &s); err != nil || fmt.Sprint(float64(s)) != want {
-			t.Errorf("%s: want %s, found %v, %v", text, want, float64(s), err)
+			t.Errorf("%s: got %v, error %v, want %s", text, float64(s), err, want)
 		}
 	}
 	for _, text := range []string{`"1"`, "null", "1e309", "1e99999"} {
@@ -196,7 +200,7 @@ func TestScore(t *testing.T) {
 	}
 }
 
-// FuzzParse checks that no file and no text may panic or hang.
+// FuzzParse checks that no file and no text makes the package panic or hang.
 func FuzzParse(f *testing.F) {
 	for _, name := range fixtures {
 		text := must.Get(os.ReadFile("testdata/" + name + ".json"))(f)
@@ -214,17 +218,17 @@ func FuzzParse(f *testing.F) {
 		}
 		for _, id := range ids {
 			if id < 0 || int(id) >= tokenizer.VocabSize() {
-				t.Errorf("%d of %d", id, tokenizer.VocabSize())
+				t.Errorf("id %d is not below the vocabulary size %d", id, tokenizer.VocabSize())
 			}
 		}
 		tokenizer.Decode(ids)
 	})
 }
 
-// TestLongS checks that a long s is an s of any case in the library's expressions.
+// TestLongS checks that a long s (ſ) matches s in case-insensitive expressions, as in the library.
 func TestLongS(t *testing.T) {
 	words, err := parsed(t, "llama3").split.split([]string{"x'\u017fo"}, true)
 	if want := []string{"x", "'\u00c5\u00bf", "o"}; err != nil || !slices.Equal(words, want) {
-		t.Errorf("want %q, found %q, %v", want, words, err)
+		t.Errorf("got %q, error %v, want %q", words, err, want)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// vocabulary is tokens and their ids.
+// vocabulary maps tokens to ids.
 type vocabulary map[string]int32
 
 func (v vocabulary) id(token string) (int32, bool) {
@@ -15,7 +15,8 @@ func (v vocabulary) id(token string) (int32, bool) {
 	return id, ok
 }
 
-// bytes are the ids of a character's bytes, such as <0xE2>; false if one is missing.
+// bytes appends the ids of a character's byte tokens, such as <0xE2>. It returns false if the
+// vocabulary lacks one of them.
 func (v vocabulary) bytes(ids []int32, char string) ([]int32, bool) {
 	before := len(ids)
 	for i := range len(char) {
@@ -28,7 +29,7 @@ func (v vocabulary) bytes(ids []int32, char string) ([]int32, bool) {
 	return ids, true
 }
 
-// wordLevel has an id for each word.
+// wordLevel maps each word to an id.
 type wordLevel struct {
 	vocabulary
 	unknown string
@@ -38,19 +39,19 @@ func (m *wordLevel) encode(ids []int32, word string) ([]int32, error) {
 	id, ok := m.vocabulary[word]
 	if !ok {
 		if id, ok = m.vocabulary[m.unknown]; !ok {
-			return nil, fmt.Errorf("%.40q is not in the vocabulary, nor is a token for what is not", word)
+			return nil, fmt.Errorf("%.40q is not in the vocabulary, and the tokenizer has no unknown token", word)
 		}
 	}
 	return append(ids, id), nil
 }
 
-// wordPiece takes the longest token that a word begins with, and goes on behind it.
+// wordPiece repeatedly takes the longest token at the beginning of the rest of a word.
 type wordPiece struct {
 	vocabulary
 	unknown int32
-	prefix  string // prefix of tokens inside a word
-	most    int    // characters of a word
-	longest int    // bytes of a token
+	prefix  string // prefix of tokens that continue a word
+	most    int    // maximum number of characters of a word
+	longest int    // maximum number of bytes of a token
 }
 
 func (m *wordPiece) encode(ids []int32, word string) ([]int32, error) {
@@ -81,24 +82,25 @@ func (m *wordPiece) encode(ids []int32, word string) ([]int32, error) {
 	return ids, nil
 }
 
-// unigram takes the tokens whose scores, the logarithms of their probabilities, have the
-// largest sum.
+// unigram chooses the split into tokens with the largest sum of scores. Scores are log
+// probabilities.
 type unigram struct {
 	vocabulary
 	words   prefixes
 	scores  []score
-	unknown int32 // -1 if there is none
+	unknown int32 // id of the unknown token; -1 without an unknown token
 	least   float64
-	bytes   bool // a character that is no token is its bytes
+	bytes   bool // characters outside the vocabulary become their bytes
 }
 
-// unknownPenalty is what a character that is no token scores below the least token.
+// unknownPenalty is the difference between the smallest score of a token and the score of an
+// unknown character.
 const unknownPenalty = 10
 
-// best is how the text up to a place is cut best.
+// best is the last token of the best split of a text up to some position.
 type best struct {
 	score float64
-	start int // start of the last token; -1 if no path ends here
+	start int // start of the token; -1 if no split ends at this position
 	id    int32
 }
 
@@ -122,13 +124,13 @@ func (m *unigram) encode(ids []int32, text string) ([]int32, error) {
 		})
 		if !single {
 			if m.unknown < 0 {
-				return nil, fmt.Errorf("%q is not in the vocabulary, nor is a token for what is not", text[at:at+char])
+				return nil, fmt.Errorf("%q is not in the vocabulary, and the tokenizer has no unknown token", text[at:at+char])
 			}
 			better(at+char, at, m.least-unknownPenalty+here, m.unknown)
 		}
 		at += char
 	}
-	// From the end, what is unknown together is one token.
+	// Backward from the end; consecutive unknown characters become one token.
 	var cuts [][2]int
 	for end := len(text); end > 0; {
 		start := ends[end].start
@@ -150,7 +152,7 @@ func (m *unigram) encode(ids []int32, text string) ([]int32, error) {
 		}
 		if !ok {
 			if id = m.unknown; id < 0 {
-				return nil, fmt.Errorf("%.40q is not in the vocabulary, nor is a token for what is not", part)
+				return nil, fmt.Errorf("%.40q is not in the vocabulary, and the tokenizer has no unknown token", part)
 			}
 		}
 		ids = append(ids, id)
@@ -158,7 +160,7 @@ func (m *unigram) encode(ids []int32, text string) ([]int32, error) {
 	return ids, nil
 }
 
-// newUnigram is one for tokens in the order of their ids.
+// newUnigram returns a model with tokens in the order of their ids.
 func newUnigram(tokens []string, scores []score, unknown int32, bytes bool) (*unigram, error) {
 	m := &unigram{vocabulary: vocabulary{}, scores: scores, unknown: unknown, least: math.Inf(1), bytes: bytes}
 	words, ids := make([]string, 0, len(tokens)), make([]int32, 0, len(tokens))

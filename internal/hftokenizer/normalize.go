@@ -11,12 +11,12 @@ import (
 	"golang.org/x/text/unicode/rangetable"
 )
 
-// A normalizer rewrites text before it is cut into words.
+// A normalizer rewrites text before it is split into words.
 type normalizer interface {
 	normalize(text string) (string, error)
 }
 
-// normalizers are applied one after the other.
+// normalizers applies several normalizers in order.
 type normalizers []normalizer
 
 func (all normalizers) normalize(text string) (string, error) {
@@ -29,11 +29,11 @@ func (all normalizers) normalize(text string) (string, error) {
 	return text, nil
 }
 
-// form is one of Unicode's normal forms.
+// form converts text to a normal form of Unicode.
 type form norm.Form
 
-// maxMarks is how many combining marks may follow each other. Of more the library of
-// norm makes several runs, with a joiner between them.
+// maxMarks is the maximum number of consecutive combining marks. Package norm would split a longer
+// sequence by inserting a joiner.
 const maxMarks = 30
 
 func (f form) normalize(text string) (string, error) {
@@ -71,19 +71,20 @@ func isASCII(text string) bool {
 	return true
 }
 
-// lowercase maps each character by itself: a sigma at the end of a word is like any other.
+// lowercase converts each character independently: a sigma at the end of a word has no special
+// form.
 type lowercase struct{}
 
 func (lowercase) normalize(text string) (string, error) {
 	return mapChars(text, func(out []byte, r rune) []byte {
 		if r == 'İ' {
-			return append(out, "i\u0307"...) // the only one that becomes two
+			return append(out, "i\u0307"...) // the only character that becomes two
 		}
 		return utf8.AppendRune(out, unicode.ToLower(r))
 	}), nil
 }
 
-// mapChars rewrites each character of a text.
+// mapChars applies a function to each character of a text and returns the concatenated results.
 func mapChars(text string, with func(out []byte, r rune) []byte) string {
 	out := make([]byte, 0, len(text)+len(text)/8)
 	for _, r := range text {
@@ -92,7 +93,7 @@ func mapChars(text string, with func(out []byte, r rune) []byte) string {
 	return string(out)
 }
 
-// withoutMarks leaves out all marks that the library's forms know, which are of Unicode 10.
+// withoutMarks removes all marks of Unicode 10, the version that the library's normal forms use.
 type withoutMarks struct{}
 
 func (withoutMarks) normalize(text string) (string, error) {
@@ -106,30 +107,31 @@ func (withoutMarks) normalize(text string) (string, error) {
 
 var formed = rangetable.Assigned("10.0.0")
 
-// withoutAccents leaves out marks that take no space, as the library's BERT knows them.
+// withoutAccents removes nonspacing marks as the library's BERT normalizer does.
 type withoutAccents struct{}
 
 func (withoutAccents) normalize(text string) (string, error) {
 	return strings.Map(func(r rune) rune {
 		switch {
-		case r == 0x1885 || r == 0x1886 || r == 0xA9BD || r == 0x111C9: // have become marks since
+		case r == 0x1885 || r == 0x1886 || r == 0xA9BD || r == 0x111C9: // marks only since a later version of Unicode
 			return r
-		case oldIn(r, unicode.Mn) || r == 0x1734: // was one
+		case oldIn(r, unicode.Mn) || r == 0x1734: // U+1734 was a nonspacing mark in Unicode 8
 			return -1
 		}
 		return r
 	}, text), nil
 }
 
-// old is what the tables of the library's BERT and of its punctuation know: Unicode 8.
+// old is the set of characters in Unicode 8, the version that the library's BERT and its
+// punctuation use.
 var old = rangetable.Assigned("8.0.0")
 
-// oldIn reports whether a character was of some kinds in Unicode 8.
+// oldIn reports whether a character exists in Unicode 8 and is in one of the tables.
 func oldIn(r rune, kinds ...*unicode.RangeTable) bool {
 	return unicode.In(r, kinds...) && unicode.Is(old, r)
 }
 
-// cleaned leaves out control characters, and makes all white space plain.
+// cleaned removes control characters and replaces each white space character by a space.
 type cleaned struct{}
 
 func (cleaned) normalize(text string) (string, error) {
@@ -158,7 +160,7 @@ func (spacedChinese) normalize(text string) (string, error) {
 	}), nil
 }
 
-// chinese is what the library takes for Chinese.
+// chinese is the set of characters that the library treats as Chinese.
 var chinese = &unicode.RangeTable{
 	R16: []unicode.Range16{{Lo: 0x3400, Hi: 0x4DBF, Stride: 1}, {Lo: 0x4E00, Hi: 0x9FFF, Stride: 1},
 		{Lo: 0xF900, Hi: 0xFAFF, Stride: 1}},
@@ -167,7 +169,7 @@ var chinese = &unicode.RangeTable{
 		{Lo: 0x2B920, Hi: 0x2CEAF, Stride: 1}, {Lo: 0x2F800, Hi: 0x2FA1F, Stride: 1}},
 }
 
-// strip takes white space off the ends.
+// strip removes white space at the ends of a text.
 type strip struct{ left, right bool }
 
 func (s strip) normalize(text string) (string, error) {
@@ -180,7 +182,7 @@ func (s strip) normalize(text string) (string, error) {
 	return text, nil
 }
 
-// prepend puts something before text that is not empty.
+// prepend inserts a prefix before nonempty text.
 type prepend string
 
 func (p prepend) normalize(text string) (string, error) {
@@ -190,16 +192,16 @@ func (p prepend) normalize(text string) (string, error) {
 	return string(p) + text, nil
 }
 
-// replace puts a text in the place of another, or of runs of spaces.
+// replace replaces a text, or runs of spaces, by another text.
 type replace struct {
 	old, new string
-	runs     bool // two spaces and more, in place of old
+	runs     bool // replace runs of at least two spaces instead of old
 }
 
-// maxGrowth bounds what a file's replacements make of a text.
+// maxGrowth is the maximum size in bytes of a text after a file's replacements.
 const maxGrowth = 64 << 20
 
-var errGrowth = errors.New("the normalizer makes too much of it")
+var errGrowth = errors.New("the normalizer expands the text too much")
 
 func (p replace) normalize(text string) (string, error) {
 	if p.runs {

@@ -6,21 +6,22 @@ import (
 	"github.com/dlclark/regexp2/v2"
 )
 
-// A tokenizer.json may have any expression of Oniguruma's. Only those are read that have
-// been compared with the library, on all characters of Unicode: engines differ in what is a
-// digit, a word or the other case of a letter, and an expression of somebody's own may
-// take for ever.
+// A tokenizer.json may contain any regular expression of Oniguruma. This package accepts only
+// expressions that have been compared with the library on all characters of Unicode: regexp engines
+// differ in their digits, word characters and case folding, and an arbitrary expression may not
+// terminate in reasonable time.
 
-// gpt2 is what ByteLevel cuts with.
+// gpt2 is the expression with which ByteLevel splits text.
 const gpt2 = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
 
-// contraction is the library's for any case; a long s is an s there, but not in regexp2.
+// contraction is the library's case-insensitive expression, in which a long s (ſ) matches s.
+// contractionHere is the equivalent for regexp2, in which it would not match.
 const (
 	contraction     = `(?i:'s|'t|'re|'ve|'m|'ll|'d)`
 	contractionHere = `(?:'[sSſ]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])`
 )
 
-// Parts that several expressions have in common.
+// Parts that several expressions share.
 const (
 	wordsOfLetters = `[^\r\n\p{L}\p{N}]?\p{L}+`
 	upperThenLower = `[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+`
@@ -31,7 +32,7 @@ const (
 	deepSeek       = "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\r\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+| ?[\\p{P}\\p{S}]+[\r\n]*|\\s*[\r\n]+|\\s+(?!\\S)|\\s+"
 )
 
-// patterns are the expressions that are known, and how they read here.
+// patterns maps the supported expressions to equivalent expressions for regexp2.
 var patterns = map[string]string{
 	gpt2: gpt2,
 	// cl100k and Llama 3; Qwen 2 and 3
@@ -50,14 +51,15 @@ var patterns = map[string]string{
 	`\p{N}{1,3}`:   `\p{N}{1,3}`,
 	`[一-龥぀-ゟ゠-ヿ]+`: `[一-龥぀-ゟ゠-ヿ]+`,
 	deepSeek:       deepSeek,
-	// our own words
+	// words of this project
 	`[\p{L}\p{Nd}\p{M}]+|[^\p{L}\p{Nd}\p{M}\s]`: `[\p{L}\p{Nd}\p{M}]+|[^\p{L}\p{Nd}\p{M}\s]`,
 }
 
-// compiled has the expressions that were needed.
+// compiled caches compiled expressions.
 var compiled sync.Map
 
-// expression is the one that a file names, nil if it is not known.
+// expression returns the compiled equivalent of a file's expression; nil if the expression is not
+// supported.
 func expression(pattern string) *regexp2.Regexp {
 	here, ok := patterns[pattern]
 	if !ok {

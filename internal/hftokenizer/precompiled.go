@@ -12,14 +12,14 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// precompiled is SentencePiece's table of replacements: a double array of units, whose
-// leaves are places in a list of texts that end with a zero byte.
+// precompiled is SentencePiece's table of replacements. It is a trie, stored as a double array of
+// units, whose leaves are offsets into zero-terminated texts.
 type precompiled struct {
 	units []uint32
 	texts string
 }
 
-// shortCluster is how many bytes a cluster of characters has that is looked up as a whole.
+// shortCluster is the length in bytes from which on a grapheme cluster is not looked up as a whole.
 const shortCluster = 6
 
 func (p *precompiled) normalize(text string) (string, error) {
@@ -47,8 +47,8 @@ func (p *precompiled) normalize(text string) (string, error) {
 	return out.String(), nil
 }
 
-// lookup is what the shortest beginning of text that has a replacement is replaced with:
-// the library takes it for the whole.
+// lookup returns the replacement of the shortest prefix of text that has one. Like the library, the
+// caller replaces the whole text by it.
 func (p *precompiled) lookup(text string) (string, bool) {
 	at := offset(p.units[0])
 	for i := range len(text) {
@@ -73,7 +73,7 @@ func (p *precompiled) lookup(text string) (string, bool) {
 	return "", false
 }
 
-// offset is where a unit's children are, seen from the unit.
+// offset returns the offset of a unit's children, relative to the unit.
 func offset(unit uint32) uint32 { return unit >> 10 << (unit & (1 << 9) >> 6) }
 
 func readPrecompiled(text json.RawMessage) (normalizer, error) {

@@ -6,14 +6,14 @@ import (
 	"sort"
 )
 
-// prefixes finds all words of a list that a text begins with.
+// prefixes finds all words of a list with which a text begins.
 type prefixes struct {
 	words []string // sorted
 	ids   []int32
-	first [257]int32 // words that begin with byte b are those from first[b] to first[b+1]
+	first [257]int32 // the words that begin with byte b have the indices first[b] … first[b+1]−1
 }
 
-// newPrefixes is for words, none of them empty. Of equal ones the last counts.
+// newPrefixes returns prefixes for nonempty words. Among equal words the last one counts.
 func newPrefixes(words []string, ids []int32) prefixes {
 	order := make([]int, len(words))
 	for i := range order {
@@ -33,7 +33,7 @@ func newPrefixes(words []string, ids []int32) prefixes {
 	return p
 }
 
-// each calls with for every word that text begins with, the shortest first.
+// each calls with for every word with which text begins, shortest first.
 func (p *prefixes) each(text string, with func(length int, id int32)) {
 	if text == "" {
 		return
@@ -47,7 +47,7 @@ func (p *prefixes) each(text string, with func(length int, id int32)) {
 		if n == len(text) {
 			return
 		}
-		// All words between lo and hi have n bytes in common with the text, and more.
+		// Words lo … hi−1 begin with the first n bytes of the text and are longer.
 		c, words := text[n], p.words[lo:hi]
 		from := sort.Search(len(words), func(i int) bool { return words[i][n] >= c })
 		hi = lo + from + sort.Search(len(words)-from, func(i int) bool { return words[from+i][n] > c })

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// score is a number as the library reads it: its digits as one whole number, times or by a
-// power of ten, which is not always the nearest float64. The last bit decides between ways
-// to cut a text that are equally good but for rounding.
+// score is a number rounded as in the library: its digits as an integer, multiplied or divided by a
+// power of ten. The result is not always the nearest float64. Its last bit may decide between
+// splits with equal sums.
 type score float64
 
 // UnmarshalJSON reads a JSON number.

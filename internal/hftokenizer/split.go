@@ -7,14 +7,14 @@ import (
 	"github.com/dlclark/regexp2/v2"
 )
 
-// A splitter cuts text into words.
+// A splitter splits text into words.
 type splitter interface {
-	// split cuts each of several pieces; first says that the first one begins where the
-	// text does. Empty pieces are left out.
+	// split splits each of several pieces and drops empty pieces. first reports whether the first
+	// piece is at the beginning of the text.
 	split(pieces []string, first bool) ([]string, error)
 }
 
-// splitters are applied one after the other.
+// splitters applies several splitters in order.
 type splitters []splitter
 
 func (all splitters) split(pieces []string, first bool) ([]string, error) {
@@ -27,13 +27,13 @@ func (all splitters) split(pieces []string, first bool) ([]string, error) {
 	return pieces, nil
 }
 
-// span is a piece of text; matched says that it is what was looked for.
+// span is a range of bytes of a text; matched reports whether it is a match of the search.
 type span struct {
 	from, to int
 	matched  bool
 }
 
-// behaviours say what becomes of what was looked for.
+// behaviours maps the names of behaviours to functions that apply them to spans.
 var behaviours = map[string]func(spans []span) []span{
 	"Isolated": func(spans []span) []span { return spans },
 	"Removed": func(spans []span) (kept []span) {
@@ -78,9 +78,9 @@ var behaviours = map[string]func(spans []span) []span{
 	},
 }
 
-// cut looks for something in pieces of text.
+// cut splits pieces of text at matches.
 type cut struct {
-	find      func(text string) ([]span, error) // all of the text, matched or not
+	find      func(text string) ([]span, error) // spans that cover the whole text, matched or not
 	invert    bool
 	behaviour func([]span) []span
 }
@@ -106,7 +106,7 @@ func (c cut) split(pieces []string, _ bool) ([]string, error) {
 	return out, nil
 }
 
-// charsThat finds each character of a kind.
+// charsThat returns a search for single characters with a property.
 func charsThat(is func(r rune) bool) func(text string) ([]span, error) {
 	return func(text string) (spans []span, err error) {
 		done := 0
@@ -122,7 +122,7 @@ func charsThat(is func(r rune) bool) func(text string) ([]span, error) {
 	}
 }
 
-// filled leaves out empty spans.
+// filled removes empty spans.
 func filled(spans []span) []span {
 	kept := spans[:0]
 	for _, s := range spans {
@@ -133,7 +133,7 @@ func filled(spans []span) []span {
 	return kept
 }
 
-// between makes spans of what was found.
+// between returns the spans of the matches and of the text between them.
 func between(text string, found [][]int) []span {
 	spans, done := make([]span, 0, 2*len(found)+1), 0
 	for _, at := range found {
@@ -143,7 +143,7 @@ func between(text string, found [][]int) []span {
 	return filled(append(spans, span{done, len(text), false}))
 }
 
-// literal finds a text.
+// literal returns a search for a text.
 func literal(word string) func(text string) ([]span, error) {
 	return func(text string) ([]span, error) {
 		var found [][]int
@@ -158,7 +158,7 @@ func literal(word string) func(text string) ([]span, error) {
 	}
 }
 
-// matches finds what an expression describes.
+// matches returns a search for matches of an expression.
 func matches(expression *regexp2.Regexp) func(text string) ([]span, error) {
 	return func(text string) ([]span, error) {
 		found, err := expression.FindAllStringIndex(text, -1)
@@ -169,8 +169,8 @@ func matches(expression *regexp2.Regexp) func(text string) ([]span, error) {
 	}
 }
 
-// words finds letters, marks, digits and underscores that stand together, and other characters
-// that do.
+// words finds runs of letters, marks, digits and connectors, and runs of other characters except
+// white space.
 func words(text string) (spans []span, err error) {
 	kind := func(r rune) int {
 		switch {
@@ -195,15 +195,16 @@ func words(text string) (spans []span, err error) {
 	return spans, nil
 }
 
-// isPunctuation takes all of ASCII's characters that are no letters, digits or space.
+// isPunctuation reports whether r is punctuation in Unicode 8, or an ASCII character other than
+// letters, digits and white space.
 func isPunctuation(r rune) bool {
-	// which has become a mark since
+	// U+111C9 was punctuation in Unicode 8 and is a mark since.
 	return r > ' ' && r < 0x7F && !unicode.IsLetter(r) && !unicode.IsDigit(r) || oldIn(r, unicode.P) || r == 0x111C9
 }
 
-// byteLevel writes each byte as a character, after cutting as GPT-2 does.
+// byteLevel splits text like GPT-2 and then represents each byte by a visible character.
 type byteLevel struct {
-	space bool // before text that has none
+	space bool // insert a space before text without a leading space
 	cut   splitter
 }
 
@@ -232,7 +233,7 @@ func (b byteLevel) split(pieces []string, first bool) ([]string, error) {
 	return pieces, nil
 }
 
-// charOfByte is a character that can be seen for each byte, and byteOfChar the way back.
+// charOfByte maps each byte to a visible character; byteOfChar is the inverse.
 var charOfByte, byteOfChar = func() (characters [256]string, bytes map[rune]byte) {
 	bytes = map[rune]byte{}
 	next := rune(256)
@@ -247,7 +248,7 @@ var charOfByte, byteOfChar = func() (characters [256]string, bytes map[rune]byte
 	return characters, bytes
 }()
 
-// appendBytes reads characters as bytes again.
+// appendBytes appends the bytes that the characters of a token represent.
 func appendBytes(out []byte, token string) []byte {
 	for _, r := range token {
 		if b, ok := byteOfChar[r]; ok {
@@ -259,11 +260,11 @@ func appendBytes(out []byte, token string) []byte {
 	return out
 }
 
-// metaspace writes spaces as a character, and puts it before words.
+// metaspace replaces spaces by a character, which it also inserts before words.
 type metaspace struct {
 	char          string
-	always, first bool // puts it before every piece, or before the text's first
-	cut           bool // into words
+	always, first bool // insert it before every piece, or before the first piece of the text
+	cut           bool // split into words
 }
 
 func (m metaspace) split(pieces []string, first bool) ([]string, error) {

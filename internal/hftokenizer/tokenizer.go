@@ -1,16 +1,14 @@
-// Package hftokenizer reads a tokenizer.json, the file of Hugging Face's tokenizers, and
-// turns text into the ids that their library gives.
+// Package hftokenizer reads a tokenizer.json, the file format of Hugging Face's tokenizers, and
+// encodes text with the same ids as their library.
 //
-// A text goes through four stages: added tokens are cut out, the rest is normalized, cut
-// into words, and each word is looked up by the model (BPE, WordPiece, Unigram or
-// WordLevel). What this package does not know, or knows to differ, is an error when the
-// file is read. All characters of Unicode were compared; those known to differ came late, as
-// tables are of other versions: capitals since Unicode 16, which are not made small here,
-// and a few characters since Unicode 10 that the library's normal forms do not take apart, such
-// as U+32FF.
+// Encoding has four stages. Added tokens are separated; the text between them is normalized and
+// split into words; a model (BPE, WordPiece, Unigram or WordLevel) encodes each word. Parse returns
+// an error for content that this package does not support, or that would give other ids. The ids
+// were compared on all characters of Unicode. They differ only for recent characters, because the
+// tables are of different versions: capitals since Unicode 16 stay capitals here, and a few
+// characters since Unicode 10, such as U+32FF, are not decomposed by the library.
 //
-// Nothing is added to a text and nothing is cut off: the file's post_processor, padding
-// and truncation are not applied.
+// The file's post_processor, padding and truncation are not applied.
 package hftokenizer
 
 import (
@@ -20,13 +18,13 @@ import (
 	"unicode/utf8"
 )
 
-// MaxFile is how many bytes a tokenizer.json may have.
+// MaxFile is the maximum size of a tokenizer.json in bytes.
 const MaxFile = 64 << 20
 
-// maxID keeps a model's table of embeddings within reason.
+// maxID is the maximum id. It limits the size of a model's embedding table.
 const maxID = 1 << 22
 
-// A Tokenizer turns text into ids. It is safe for concurrent use.
+// A Tokenizer encodes text to ids. It is safe for concurrent use.
 type Tokenizer struct {
 	raw        *matcher // added tokens that are matched in the raw text
 	normalized *matcher // added tokens that are matched in normalized text
@@ -34,21 +32,21 @@ type Tokenizer struct {
 	split      splitter
 	model      model
 
-	tokens    []string // by id; empty where there is none
+	tokens    []string // by id; empty for unused ids
 	added     map[int32]bool
-	byteLevel bool // the model's characters stand for bytes
+	byteLevel bool // the model's characters represent bytes
 	join      string
 	prefix    string // prefix of tokens that continue a word
 	size      int
 }
 
-// A model turns a word into ids.
+// A model encodes a word to ids.
 type model interface {
 	encode(ids []int32, word string) ([]int32, error)
 	id(token string) (int32, bool)
 }
 
-// VocabSize is one more than the largest id.
+// VocabSize returns the largest id plus one.
 func (t *Tokenizer) VocabSize() int { return t.size }
 
 // Encode returns the ids of text.
@@ -70,7 +68,7 @@ func (t *Tokenizer) Encode(text string) ([]int32, error) {
 	return ids, nil
 }
 
-// section adds the ids of text between two added tokens.
+// section appends the ids of the text between two added tokens.
 func (t *Tokenizer) section(ids []int32, s section) ([]int32, error) {
 	text, err := t.normalize.normalize(s.text)
 	if err != nil {
@@ -94,7 +92,7 @@ func (t *Tokenizer) section(ids []int32, s section) ([]int32, error) {
 	return ids, nil
 }
 
-// Decode returns readable text for ids, also for ids that Encode never gives.
+// Decode returns readable text for ids, including ids that Encode never returns.
 func (t *Tokenizer) Decode(ids []int32) string {
 	var out []byte
 	for i, id := range ids {
