@@ -5,21 +5,21 @@ import (
 	"fmt"
 )
 
-// The relevant values of Arrow's message header type.
+// Values of the header type in Arrow's messages.
 const (
 	headerSchema     = 1
 	headerDictionary = 2
 	headerBatch      = 3
 )
 
-// maxColumns and maxDepth bound a schema: its tables may share children, so that a small message
-// can describe an exponential number of fields.
+// maxColumns and maxDepth limit a schema. Without limits a small message could describe an
+// exponential number of fields, because its tables may share children.
 const (
 	maxColumns = 64
 	maxDepth   = 8
 )
 
-// parseHeader reads the kind of a message and the length of its body.
+// parseHeader returns the kind of a message, its header and the length of its body.
 func parseHeader(meta []byte) (kind int, header flatTable, bodyLength int64, err error) {
 	message, err := flatRoot(meta)
 	if err != nil {
@@ -40,7 +40,7 @@ func parseHeader(meta []byte) (kind int, header flatTable, bodyLength int64, err
 	return int(number), header, bodyLength, err
 }
 
-// checkSchema walks the schema as Arrow will, counting the fields that it will build.
+// checkSchema walks the schema as Arrow does and counts the fields that Arrow will build.
 func checkSchema(schema flatTable) error {
 	endianness, err := schema.int(0, 2)
 	if err != nil {
@@ -56,7 +56,7 @@ func checkSchema(schema flatTable) error {
 	return w.keyValues(schema, 2)
 }
 
-// A schemaWalk has a budget of fields and of bytes of text.
+// A schemaWalk holds the remaining budget of fields and of bytes of text.
 type schemaWalk struct{ columns, bytes int }
 
 func (w *schemaWalk) fields(parent flatTable, slot, depth int) error {
@@ -118,8 +118,8 @@ func (w *schemaWalk) text(t flatTable, slot int) error {
 	return nil
 }
 
-// checkBatch compares the buffers that a record batch describes with the length of the body. It
-// returns the number of bytes that decoding will take.
+// checkBatch checks the buffers that a record batch describes against the length of its body. It
+// returns the number of bytes that the decoded batch takes.
 func checkBatch(batch flatTable, body []byte) (size int64, err error) {
 	rows, err := batch.int(0, 8)
 	if err != nil {
@@ -172,8 +172,8 @@ func checkBatch(batch flatTable, body []byte) (size int64, err error) {
 	return size, nil
 }
 
-// checkViews expects the columns of a view type to have no more text buffers than exist: Arrow
-// allocates a slice by these counts without a check.
+// checkViews checks that the columns of view types do not state more text buffers than exist,
+// because Arrow allocates a slice by these counts without a check.
 func checkViews(batch flatTable, buffers int) error {
 	start, count, err := batch.vector(4, 8)
 	if err != nil {
@@ -191,7 +191,7 @@ func checkViews(batch flatTable, buffers int) error {
 	return nil
 }
 
-// checkDictionary is checkBatch for the values of a dictionary.
+// checkDictionary checks the values of a dictionary like checkBatch.
 func checkDictionary(dictionary flatTable, body []byte) (size int64, err error) {
 	batch, ok, err := dictionary.table(1)
 	if err == nil && !ok {

@@ -7,14 +7,14 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// codecs of compressed bodies, as Arrow numbers them.
+// Codecs of compressed bodies, numbered as in Arrow.
 const (
 	codecNone = -1
 	codecLZ4  = 0
 	codecZSTD = 1
 )
 
-// maxWindow is the maximum memory that a ZSTD frame may need besides its result.
+// maxWindow is the maximum memory in bytes that a ZSTD frame may need in addition to its result.
 const maxWindow = 128 << 20
 
 // compression returns the codec of a batch's buffers.
@@ -30,9 +30,9 @@ func compression(batch flatTable) (int64, error) {
 	return codec, err
 }
 
-// inflated returns the size that the first eight bytes of a compressed buffer state, if the codec
-// can reach it. LZ4 compresses at most 255 to 1; for ZSTD the headers of blocks and frames bound
-// the size and the memory.
+// inflated returns the size that the first eight bytes of a compressed buffer state. It returns an
+// error if the compressed data cannot have this size. LZ4 compresses by at most 255 to 1. For ZSTD,
+// the headers of blocks and frames limit the size and the memory.
 func inflated(buffer []byte, codec int64) (int64, error) {
 	if len(buffer) < 8 {
 		return 0, fmt.Errorf("expected at least the 8 bytes of its size, found %d", len(buffer))
@@ -57,15 +57,16 @@ func inflated(buffer []byte, codec int64) (int64, error) {
 	return size, nil
 }
 
-// zstdMost returns the maximum size of ZSTD frames by the headers of their blocks (RFC 8878,
-// section 3.1.1.2); size is stated for all frames together. Truncated or damaged frames count up to
-// the damage. A frame that needs more memory than its result and the window is refused.
+// zstdMost returns the maximum size of ZSTD frames that the headers of their blocks allow (RFC
+// 8878, section 3.1.1.2). size is the stated size of all frames together. Truncated or damaged
+// frames count up to the damage. zstdMost returns an error if a frame needs more memory than its
+// result and maxWindow.
 func zstdMost(frames []byte, size int64) (most int64, err error) {
 	const (
 		blockHead = 3
 		blockMost = 128 << 10
 		raw       = 0
-		repeated  = 1 // one byte, repeated
+		repeated  = 1 // a single byte that is repeated
 		reserved  = 3
 	)
 	for first := true; ; first = false {

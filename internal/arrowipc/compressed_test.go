@@ -17,8 +17,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestCompressed checks that bodies of both codecs are read, and a buffer that states more than its
-// bytes can hold is an error.
+// TestCompressed checks that bodies of both codecs are read, and that a buffer is refused if it
+// states more than its compressed bytes can hold.
 func TestCompressed(t *testing.T) {
 	schema := arrow.NewSchema([]arrow.Field{{Name: "tokens", Type: arrow.ListOf(arrow.PrimitiveTypes.Int32)}}, nil)
 	json := `[{"tokens":[` + strings.Repeat("7,", 5000) + `8]}]`
@@ -28,10 +28,10 @@ func TestCompressed(t *testing.T) {
 		if got, err := readAll(data); err != nil || len(got) != 1 || !array.RecordEqual(got[0], record) {
 			t.Errorf("%s: %v", name, err)
 		}
-		// A buffer that states more than its bytes can hold.
+		// A buffer that states more than its compressed bytes can hold.
 		at := bytes.Index(data, binary.LittleEndian.AppendUint64(nil, 4*5001))
 		if at < 0 {
-			t.Fatal("no size found")
+			t.Fatal("the stated size is not in the file")
 		}
 		for _, size := range []uint64{1 << 63, 1 << 40, 1 << 29} {
 			binary.LittleEndian.PutUint64(data[at:], size)
@@ -40,12 +40,12 @@ func TestCompressed(t *testing.T) {
 	}
 }
 
-// TestZSTDWindow checks that a frame that needs too much memory is refused.
+// TestZSTDWindow checks that a frame which needs too much memory is refused.
 func TestZSTDWindow(t *testing.T) {
 	for text, want := range map[string]string{
 		"\x28\xb5\x2f\xfd\x00\xc8":                          "a window of 34359738368", // 2^35
 		"\x28\xb5\x2f\xfd\xa0\x00\x00\x00\x10":              "its frame 268435456",
-		"\x28\xb5\x2f\xfd\xa0\x05\x00\x00\x00\x23\x03\x00x": "its frame 5 ", // its block states 100
+		"\x28\xb5\x2f\xfd\xa0\x05\x00\x00\x00\x23\x03\x00x": "its frame 5 ", // the block states 100
 		"\x28\xb5\x2f":       "",
 		"not a frame at all": "",
 	} {
@@ -54,8 +54,8 @@ func TestZSTDWindow(t *testing.T) {
 	}
 }
 
-// TestZSTDBlocks checks that the computed maximum of frames is never less than their size, and a
-// frame that states more is refused before memory is allocated for it.
+// TestZSTDBlocks checks that the computed maximum is never below the size of the frames. A frame
+// that states more must be refused before memory is allocated for it.
 func TestZSTDBlocks(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	noise := make([]byte, 300<<10)
@@ -78,25 +78,25 @@ func TestZSTDBlocks(t *testing.T) {
 			}
 			one := maxOf(frame)
 			if least := int64(len(text)); one < least || one > least+128<<10 {
-				t.Errorf("%s: %d bytes, said to be at most %d", name, least, one)
+				t.Errorf("%s: got a maximum of %[3]d bytes for a frame of %[2]d bytes", name, least, one)
 			}
 			if several := maxOf(slices.Concat(frame, skippable, frame, frame[:len(frame)-1])); several < 2*one ||
 				several > 3*one {
-				t.Errorf("%s: one frame holds at most %d bytes, three at most %d", name, one, several)
+				t.Errorf("%s: got a maximum of %d bytes for one frame and %d for three", name, one, several)
 			}
 			for n := range min(len(frame), 1000) {
 				if maxOf(frame[:n]) > one {
-					t.Errorf("%s: %d bytes of the frame hold more than all", name, n)
+					t.Errorf("%s: the first %d bytes of the frame have a larger maximum than the frame", name, n)
 				}
 			}
 		}
 	}
-	// A single segment of 512 MiB, whose only block has five uncompressed bytes.
+	// A single segment of 512 MiB with one block of five uncompressed bytes.
 	const size = 512 << 20
 	const frame = "\x28\xb5\x2f\xfd\xa0\x00\x00\x00\x20\x29\x00\x00abcde"
 	buffer := append(binary.LittleEndian.AppendUint64(nil, size), frame...)
 	must.Fail(t, "states 536870912 bytes after decompression, its blocks hold at most 5")(inflated(buffer, codecZSTD))
-	// The same frame behind frames without content.
+	// The same frame after frames without content.
 	for _, front := range []string{"\x50\x2a\x4d\x18\x00\x00\x00\x00", "\x28\xb5\x2f\xfd\x00\x00\x01\x00\x00"} {
 		buffer := append(binary.LittleEndian.AppendUint64(nil, 5), front+frame...)
 		must.Fail(t, "its frame 536870912", "behind", front)(inflated(buffer, codecZSTD))

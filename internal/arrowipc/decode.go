@@ -12,7 +12,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
-// decodeSchema lets Arrow decode a checked schema message.
+// decodeSchema decodes a checked schema message with Arrow.
 func decodeSchema(schema *message) (result *arrow.Schema, err error) {
 	defer Contain(&err)
 	defer explainDecoder(&err)
@@ -23,9 +23,10 @@ func decodeSchema(schema *message) (result *arrow.Schema, err error) {
 	return reader.Schema(), nil
 }
 
-// decodeBatch lets Arrow decode a checked record batch and its dictionaries. A fresh Arrow reader
-// for each costs microseconds and has no state that a failure could corrupt or two goroutines could
-// share. The record needs no Release: its memory is garbage-collected.
+// decodeBatch decodes a checked record batch and its dictionaries with Arrow. It uses a new Arrow
+// reader for each batch, which takes microseconds, so that there is no state that a failure could
+// corrupt or that goroutines would share. The record needs no Release, because its memory is
+// garbage-collected.
 func decodeBatch(schema, batch *message, dictionaries ...*message) (record arrow.Record, err error) {
 	defer Contain(&err)
 	defer explainDecoder(&err)
@@ -49,8 +50,8 @@ func decodeBatch(schema, batch *message, dictionaries ...*message) (record arrow
 	return record, checkReferences(record)
 }
 
-// checkColumnLengths expects every column to be as long as the batch: Arrow would truncate longer
-// columns silently.
+// checkColumnLengths checks that every column is as long as the batch, because Arrow would silently
+// truncate longer columns.
 func checkColumnLengths(schema *arrow.Schema, batch *message) error {
 	rows, err := batch.header.int(0, 8)
 	if err != nil {
@@ -73,7 +74,8 @@ func checkColumnLengths(schema *arrow.Schema, batch *message) error {
 	return nil
 }
 
-// nodes returns the number of lengths of a column: its own and its children's.
+// nodes returns the number of lengths that a batch states for a column: one for the column and one
+// for each descendant.
 func nodes(t arrow.DataType) int {
 	n := 1
 	if nested, ok := t.(arrow.NestedType); ok {
@@ -84,8 +86,8 @@ func nodes(t arrow.DataType) int {
 	return n
 }
 
-// Contain converts a panic inside Arrow to an error; it must be deferred. It is for malformed data
-// that the checks miss, and for records of other programs.
+// Contain converts a panic inside Arrow to an error. It must be deferred. It handles malformed data
+// that the checks do not detect, and records from other programs.
 func Contain(err *error) {
 	p := recover()
 	if _, ok := p.(runtime.Error); ok {
@@ -95,17 +97,17 @@ func Contain(err *error) {
 	}
 }
 
-// errDamaged is the error for a message on which Arrow's decoder panics.
+// errDamaged is the error for a message on which Arrow panics.
 var errDamaged = errors.New("the message is damaged: its metadata and its buffers contradict each other")
 
-// explainDecoder replaces the error of a panic inside Arrow.
+// explainDecoder is deferred. It recovers a panic inside Arrow and sets err to errDamaged.
 func explainDecoder(err *error) {
 	if *err != nil && strings.Contains((*err).Error(), "runtime error") {
 		*err = errDamaged
 	}
 }
 
-// A queue passes messages to Arrow that were read and checked beforehand.
+// A queue passes messages to Arrow that were already read and checked.
 type queue []*message
 
 var _ ipc.MessageReader = (*queue)(nil)
@@ -120,20 +122,20 @@ func (q *queue) Message() (*ipc.Message, error) {
 	return ipc.NewMessage(memory.NewBufferBytes(m.meta), memory.NewBufferBytes(m.body)), nil
 }
 
-// Retain and Release do nothing: the messages are garbage-collected.
+// Retain does nothing, because the messages are garbage-collected.
 func (q *queue) Retain() {}
 
-// Release does nothing, like Retain.
+// Release does nothing, because the messages are garbage-collected.
 func (q *queue) Release() {}
 
-// An allowance is an allocator with a limit for one record batch, since running out of memory ends
-// a Go process. Contain recovers from its panic.
+// An allowance is an allocator with a limit for one record batch, because a Go process that runs
+// out of memory ends. It panics at the limit; Contain recovers the panic.
 type allowance struct {
 	memory.GoAllocator
 	left int64
 }
 
-// Allocate returns size bytes or panics.
+// Allocate returns size bytes. It panics if they exceed the limit.
 func (a *allowance) Allocate(size int) []byte {
 	if size < 0 || int64(size) > a.left {
 		panic(fmt.Sprintf("it needs %d bytes, %d are left", size, a.left))
@@ -142,7 +144,7 @@ func (a *allowance) Allocate(size int) []byte {
 	return a.GoAllocator.Allocate(size)
 }
 
-// Reallocate counts the whole new size.
+// Reallocate returns size bytes that begin with b. The whole new size counts towards the limit.
 func (a *allowance) Reallocate(size int, b []byte) []byte {
 	fresh := a.Allocate(size)
 	copy(fresh, b)

@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// wordBatches returns two batches of two dictionary columns. The dictionaries of the second batch have
-// one more word.
+// wordBatches returns two batches of two dictionary columns. In the second batch each dictionary
+// has an additional word.
 func wordBatches(t *testing.T) []arrow.Record {
 	t.Helper()
 	words := &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int32, ValueType: arrow.BinaryTypes.String}
@@ -48,20 +48,20 @@ func dictionaryMessages(t *testing.T, data []byte) (out []*message) {
 	}
 }
 
-// TestDictionaryLimit checks that the dictionaries that a batch may refer to share one limit. A
-// replacement releases the memory of its predecessor, a continuation adds to it.
+// TestDictionaryLimit checks that all dictionaries to which a batch may refer share one limit. A
+// replacement must release the memory of its predecessor, and a continuation must add to it.
 func TestDictionaryLimit(t *testing.T) {
 	found := dictionaryMessages(t, written(t, false, wordBatches(t), ipc.WithDictionaryDeltas(true)))
 	if len(found) != 4 {
-		t.Fatalf("%d dictionaries", len(found))
+		t.Fatalf("got %d dictionaries, want 4", len(found))
 	}
-	first, other, more := found[0], found[1], found[2] // more continues first
+	first, other, more := found[0], found[1], found[2] // more is a continuation of first
 	of := func(m *message, decoded int64) *message {
 		return &message{kind: m.kind, header: m.header, decoded: decoded}
 	}
 	for name, c := range map[string]struct {
 		messages []*message
-		kept     []int64 // ids; nil: more than the limit
+		kept     []int64 // ids; nil if the limit is exceeded
 	}{
 		"the limit":       {[]*message{of(first, MaxBody)}, []int64{0}},
 		"more":            {[]*message{of(first, MaxBody+1)}, nil},
@@ -92,14 +92,14 @@ func TestDictionaryLimit(t *testing.T) {
 		case c.kept == nil:
 			must.Fail(t, "the dictionaries take more than the limit of 1073741824 bytes", name)(err)
 		case err != nil || !slices.Equal(ids, c.kept):
-			t.Errorf("%s: dictionaries %v, %v, want %v", name, ids, err, c.kept)
+			t.Errorf("%s: got dictionaries %v and error %v, want %v", name, ids, err, c.kept)
 		}
 	}
 }
 
-// TestDictionaryHeader checks that a header whose fields lie outside of it is damaged.
+// TestDictionaryHeader checks that a header with fields outside its bounds is refused.
 func TestDictionaryHeader(t *testing.T) {
-	for _, slot := range []int{0, 2} { // id, continuation
+	for _, slot := range []int{0, 2} { // id and continuation
 		found := 0
 		for _, m := range dictionaryMessages(t, written(t, false, wordBatches(t), ipc.WithDictionaryDeltas(true))) {
 			if _, ok, _ := m.header.field(slot, 1); !ok {
@@ -108,12 +108,12 @@ func TestDictionaryHeader(t *testing.T) {
 			at := m.header.vtable + 4 + 2*slot
 			m.meta[at], m.meta[at+1] = 0xff, 0xff
 			if err := (&Stream{}).keep(m); err != errFlat {
-				t.Errorf("field %d: error %v", slot, err)
+				t.Errorf("field %d: got error %v, want errFlat", slot, err)
 			}
 			found++
 		}
 		if found == 0 {
-			t.Errorf("no dictionary states field %d", slot)
+			t.Errorf("no dictionary has field %d", slot)
 		}
 	}
 }

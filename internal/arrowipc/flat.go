@@ -5,11 +5,11 @@ import (
 	"errors"
 )
 
-// errFlat is the error for metadata with offsets outside of their bounds.
+// errFlat is the error for metadata with an offset or length out of bounds.
 var errFlat = errors.New("metadata is damaged: an offset or length points outside of it")
 
-// A flatTable is one table of a FlatBuffers message, read with bounds checks. Arrow's own accessors
-// index without checks, and loop up to any count they find.
+// A flatTable is a table of a FlatBuffers message with bounds-checked accessors. Arrow's own
+// accessors index without checks and loop up to any stated count.
 type flatTable struct {
 	buf    []byte
 	pos    int // position of the table
@@ -22,7 +22,7 @@ func flatRoot(buf []byte) (flatTable, error) {
 	return flatTableAt(buf, 0)
 }
 
-// flatTableAt follows the offset stored at position ref.
+// flatTableAt returns the table to which the offset at position ref points.
 func flatTableAt(buf []byte, ref int) (flatTable, error) {
 	offset, ok := flatUint32(buf, ref)
 	if !ok || offset == 0 {
@@ -37,7 +37,7 @@ func flatTableAt(buf []byte, ref int) (flatTable, error) {
 	if vtable < 0 || vtable+4 > int64(len(buf)) {
 		return flatTable{}, errFlat
 	}
-	// With an odd size, Arrow would read one field beyond the table.
+	// With an odd size, Arrow would read a field beyond the table.
 	size := int64(binary.LittleEndian.Uint16(buf[vtable:]))
 	if size < 4 || size%2 != 0 || vtable+size > int64(len(buf)) {
 		return flatTable{}, errFlat
@@ -45,8 +45,8 @@ func flatTableAt(buf []byte, ref int) (flatTable, error) {
 	return flatTable{buf: buf, pos: int(pos), vtable: int(vtable), size: int(size)}, nil
 }
 
-// field returns the position of field slot (0, 1, …), which takes width bytes; ok is false if the
-// field is absent and so has its default.
+// field returns the position of the field in a slot (0, 1, …), which takes width bytes. ok is false
+// if the field is absent and therefore has its default value.
 func (t flatTable) field(slot, width int) (pos int, ok bool, err error) {
 	at := 4 + 2*slot
 	if at+2 > t.size {
@@ -63,7 +63,7 @@ func (t flatTable) field(slot, width int) (pos int, ok bool, err error) {
 	return pos, true, nil
 }
 
-// int reads an integer field of 1, 2 or 8 bytes whose default is 0.
+// int returns the value of an integer field of 1, 2 or 8 bytes with default 0.
 func (t flatTable) int(slot, width int) (int64, error) {
 	pos, ok, err := t.field(slot, width)
 	if !ok || err != nil {
@@ -79,7 +79,7 @@ func (t flatTable) int(slot, width int) (int64, error) {
 	}
 }
 
-// table returns the table that a field refers to.
+// table returns the table to which a field refers.
 func (t flatTable) table(slot int) (sub flatTable, ok bool, err error) {
 	pos, ok, err := t.field(slot, 4)
 	if !ok || err != nil {
@@ -89,8 +89,8 @@ func (t flatTable) table(slot int) (sub flatTable, ok bool, err error) {
 	return sub, err == nil, err
 }
 
-// vector returns the start of a field's vector and its number of elements of width bytes, all
-// inside the buffer. An absent vector is empty.
+// vector returns the start of a field's vector and the number of its elements, which have width
+// bytes each and lie inside the buffer. An absent vector is empty.
 func (t flatTable) vector(slot, width int) (start, count int, err error) {
 	pos, ok, err := t.field(slot, 4)
 	if !ok || err != nil {
@@ -105,7 +105,7 @@ func (t flatTable) vector(slot, width int) (start, count int, err error) {
 	return int(at) + 4, int(length), nil
 }
 
-// int64At reads a number of a struct inside a checked vector.
+// int64At returns the number at a position inside a checked vector.
 func (t flatTable) int64At(pos int) int64 {
 	return int64(binary.LittleEndian.Uint64(t.buf[pos:]))
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// sameFields compares the fields of a checked table with the results of FlatBuffers' own accessors,
-// which Arrow uses.
+// sameFields checks that the fields of a checked table equal the results of FlatBuffers' own
+// accessors, which Arrow uses.
 func sameFields(t *testing.T, table flatTable) {
 	t.Helper()
 	theirs := flatbuffers.Table{Bytes: table.buf, Pos: flatbuffers.UOffsetT(table.pos)}
@@ -21,21 +21,21 @@ func sameFields(t *testing.T, table flatTable) {
 		pos, ok, err := table.field(slot, 1)
 		switch {
 		case err != nil && table.pos+want < len(table.buf):
-			t.Fatalf("slot %d: %v, where FlatBuffers finds it at %d", slot, err, want)
+			t.Fatalf("slot %d: got error %v, but FlatBuffers finds the field at %d", slot, err, want)
 		case err == nil && ok != (want != 0):
-			t.Fatalf("slot %d: there %v, where FlatBuffers finds it at %d", slot, ok, want)
+			t.Fatalf("slot %d: got present %v, but FlatBuffers finds the field at %d", slot, ok, want)
 		case err == nil && ok && pos != table.pos+want:
-			t.Fatalf("slot %d: at %d, where FlatBuffers finds it at %d", slot, pos-table.pos, want)
+			t.Fatalf("slot %d: got the field at %d, but FlatBuffers finds it at %d", slot, pos-table.pos, want)
 		}
 		if sub, ok, err := table.table(slot); ok && err == nil {
 			if at := int(theirs.Indirect(flatbuffers.UOffsetT(table.pos + want))); at != sub.pos {
-				t.Fatalf("slot %d: its table is at %d, where FlatBuffers finds it at %d", slot, sub.pos, at)
+				t.Fatalf("slot %d: got its table at %d, but FlatBuffers finds it at %d", slot, sub.pos, at)
 			}
 		}
 		if start, count, err := table.vector(slot, 1); err == nil && count > 0 {
 			if at, n := int(theirs.Vector(flatbuffers.UOffsetT(want))),
 				theirs.VectorLen(flatbuffers.UOffsetT(want)); at != start || n != count {
-				t.Fatalf("slot %d: %d elements at %d, where FlatBuffers finds %d at %d", slot, count, start, n, at)
+				t.Fatalf("slot %d: got %d elements at %d, but FlatBuffers finds %d at %d", slot, count, start, n, at)
 			}
 		}
 	}
@@ -55,13 +55,13 @@ func messages(t testing.TB, data []byte) (out [][]byte) {
 	}
 }
 
-// FuzzFlat checks that for every accepted table, Arrow reads the same fields.
+// FuzzFlat checks that Arrow reads the same fields from every table that this package accepts.
 func FuzzFlat(f *testing.F) {
 	for _, isFile := range []bool{true, false} {
 		data, _ := sample(f, isFile)
 		for _, meta := range messages(f, data) {
 			f.Add(meta)
-			if root, err := flatRoot(meta); err == nil { // the size is odd
+			if root, err := flatRoot(meta); err == nil { // flatRoot refuses odd sizes
 				meta = bytes.Clone(meta)
 				meta[root.vtable]--
 				f.Add(meta)
@@ -88,15 +88,15 @@ func FuzzFlat(f *testing.F) {
 	})
 }
 
-// TestOddTable checks that a table of fields with an odd size is damaged. FlatBuffers finds a field
-// that begins within it but ends outside.
+// TestOddTable checks that a vtable with an odd size is refused, because FlatBuffers would read a
+// field whose offset ends outside it.
 func TestOddTable(t *testing.T) {
 	data, _ := sample(t, false)
 	tried := 0
 	for _, meta := range messages(t, data) {
 		root, err := flatRoot(meta)
 		if err != nil {
-			continue // bytes of a column that look like a message
+			continue // column data that look like a message
 		}
 		for _, d := range []int{-1, 1} {
 			damaged := bytes.Clone(meta)
@@ -106,6 +106,6 @@ func TestOddTable(t *testing.T) {
 		}
 	}
 	if tried == 0 {
-		t.Fatal("no message was found")
+		t.Fatal("found no message to change")
 	}
 }

@@ -7,10 +7,10 @@ import (
 	"io"
 )
 
-// magic begins and ends an IPC file; at the beginning it is padded to 8 bytes.
+// magic is at the beginning and the end of an IPC file; at the beginning it is padded to 8 bytes.
 const magic = "ARROW1"
 
-// maxFooter is the maximum size of a footer (24 bytes for each record batch).
+// maxFooter is the maximum size of a footer in bytes. A record batch takes 24 bytes.
 const maxFooter = 64 << 20
 
 // Field slots of a footer.
@@ -23,7 +23,7 @@ const (
 // A block is the location of a record batch.
 type block struct {
 	offset int64
-	meta   int64 // length including the eight bytes before it
+	meta   int64 // length of the metadata, including the eight bytes before it
 	body   int64
 }
 
@@ -31,11 +31,11 @@ func (m *message) block() block {
 	return block{offset: m.offset, meta: 8 + int64(len(m.meta)), body: int64(len(m.body))}
 }
 
-// end returns the minimum offset of the next message.
+// end returns the minimum offset of the message after the block.
 func (b block) end() int64 { return b.offset + b.meta + b.body }
 
 // checkFooter reads the rest of a file after its last message and compares the footer's blocks with
-// the messages read: a file without its end, or with missing batches, is damaged.
+// the messages read. A truncated file, or a file with missing batches, is an error.
 func (f *framer) checkFooter(found []block) error {
 	footer, err := f.restFooter()
 	if err != nil {
@@ -57,8 +57,8 @@ func (f *framer) checkFooter(found []block) error {
 	return nil
 }
 
-// restFooter reads the rest of a file and returns its footer, whose first bytes may already have
-// been read as the head of a message.
+// restFooter reads the rest of a file and returns its footer. The first bytes of the footer may
+// already have been read as the head of a message.
 func (f *framer) restFooter() ([]byte, error) {
 	rest, err := io.ReadAll(io.LimitReader(f.r, maxFooter+1))
 	if err != nil {
@@ -76,11 +76,11 @@ func (f *framer) restFooter() ([]byte, error) {
 	return rest[int64(end)-size : end], nil
 }
 
-// fileEnd is the size of the end of a file: the footer's length and the magic.
+// fileEnd is the number of bytes of the footer's length and the final magic.
 const fileEnd = 4 + len(magic)
 
-// footerSize returns the footer's length from the last bytes of a file, which follow before other
-// bytes.
+// footerSize returns the footer's length as stated in the last bytes of a file. before is the
+// number of bytes before these.
 func footerSize(end []byte, before int64) (int64, error) {
 	if len(end) < fileEnd || string(end[4:]) != magic {
 		return 0, fmt.Errorf("expected a footer that ends with %s; the file was cut off or is damaged: %w",
@@ -143,8 +143,8 @@ func readFooter(whole *io.SectionReader) (schema *message, blocks []block, err e
 	return schema, append([]block{}, blocks...), nil
 }
 
-// blocksOf returns the locations in a footer's field, which must not overlap: otherwise a small
-// file could expand to a large one.
+// blocksOf returns the blocks in a field of the footer. It refuses overlapping blocks, with which a
+// small file could expand to a large one.
 func blocksOf(footer []byte, slot int) ([]block, error) {
 	table, err := flatRoot(footer)
 	if err != nil {
@@ -170,7 +170,7 @@ func blocksOf(footer []byte, slot int) ([]block, error) {
 	return blocks, nil
 }
 
-// footerSchema makes a message of the schema in a footer.
+// footerSchema returns a message with the schema of a footer.
 func footerSchema(footer []byte) (*message, error) {
 	table, err := flatRoot(footer)
 	if err != nil {
@@ -189,8 +189,9 @@ func footerSchema(footer []byte) (*message, error) {
 	return &message{kind: headerSchema, meta: append(schemaMessage(schema.pos), footer...)}, nil
 }
 
-// schemaMessage returns the beginning of a schema message whose table is at the given position of
-// the bytes that follow: FlatBuffers refer to tables by relative offsets.
+// schemaMessage returns the first bytes of a schema message. The schema's table must be at the
+// given position in the bytes that follow. This works because FlatBuffers refer to tables by
+// relative offsets.
 func schemaMessage(schema int) []byte {
 	const vtable, table, length = 4, 16, 32
 	out := make([]byte, length)

@@ -11,7 +11,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// footerIn returns the footer within the bytes of a file.
+// footerIn returns the footer in the bytes of a file.
 func footerIn(t *testing.T, data []byte) []byte {
 	t.Helper()
 	end := len(data) - fileEnd
@@ -19,30 +19,31 @@ func footerIn(t *testing.T, data []byte) []byte {
 	return data[end-int(size) : end]
 }
 
-// blocksIn returns the bytes of a footer's blocks in a field, after their count.
+// blocksIn returns the bytes of the blocks in a field of a footer, after their count.
 func blocksIn(t *testing.T, footer []byte, slot int) []byte {
 	t.Helper()
 	table := must.Get(flatRoot(footer))(t)
 	start, _, err := table.vector(slot, 24)
 	if err != nil || start == 0 {
-		t.Fatalf("no vector in field %d: %v", slot, err)
+		t.Fatalf("found no vector in field %d: %v", slot, err)
 	}
 	return footer[start-4:]
 }
 
-// Offsets within the second of two blocks, after the count.
+// Offsets of the second of two blocks' fields, after the count.
 const (
 	secondOffset = 4 + 24
 	secondMeta   = secondOffset + 8
 	secondBody   = secondOffset + 16
 )
 
-// addTo adds n to a 64-bit number.
+// addTo adds n to the 64-bit number at the start of data.
 func addTo(data []byte, n int64) {
 	binary.LittleEndian.PutUint64(data, uint64(int64(binary.LittleEndian.Uint64(data))+n))
 }
 
-// TestFooterAgrees checks that a file whose footer lists other batches than it has is damaged.
+// TestFooterAgrees checks that a file is refused if its footer lists other batches than the file
+// has.
 func TestFooterAgrees(t *testing.T) {
 	for name, c := range map[string]struct {
 		damage func(data []byte)
@@ -85,8 +86,7 @@ func TestFooterOfStream(t *testing.T) {
 	must.Fail(t, "footer: expected 2 record batches as in the file, found 1")(rest(s))
 }
 
-// TestFooterLeads checks that the blocks of a footer must not overlap, and none may be larger than
-// the maximum body.
+// TestFooterLeads checks that a footer is refused if its blocks overlap or exceed the maximum body.
 func TestFooterLeads(t *testing.T) {
 	for name, damage := range map[string]func(blocks []byte){
 		"the first batch twice": func(b []byte) { copy(b[secondOffset:], b[4:4+8]) },
@@ -102,8 +102,8 @@ func TestFooterLeads(t *testing.T) {
 	}
 }
 
-// TestFooterSize checks that a footer is at most as long as the bytes before its end, and as the
-// limit.
+// TestFooterSize checks that a footer is refused if it is longer than the bytes before its end, or
+// than the limit.
 func TestFooterSize(t *testing.T) {
 	end := func(size uint32) []byte { return append(binary.LittleEndian.AppendUint32(nil, size), magic...) }
 	for _, c := range []struct {
@@ -116,16 +116,16 @@ func TestFooterSize(t *testing.T) {
 		{end(maxFooter), 1 << 40, ""},
 		{end(maxFooter + 1), 1 << 40, "footer length: expected at most 67108864, found 67108865"},
 		{end(1)[1:], 100, "the file was cut off"},
-		{nil, -10, "the file was cut off"}, // shorter than the fixed end
+		{nil, -10, "the file was cut off"}, // shorter than the fixed-size end
 	} {
 		_, err := footerSize(c.end, c.before)
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%x behind %d bytes: error %v, want %q", c.end, c.before, err, c.want)
+			t.Errorf("%x after %d bytes: got error %v, want %q", c.end, c.before, err, c.want)
 		}
 	}
 }
 
-// endless yields zeros, and an error after more bytes than a reader should read.
+// endless is a source of zeros. It returns an error after more bytes than a reader should read.
 type endless struct{ left int }
 
 var errReadTooMuch = errors.New("more was read than the limit")
@@ -142,7 +142,7 @@ func (r *endless) Read(p []byte) (int, error) {
 
 var _ io.Reader = (*endless)(nil)
 
-// TestFooterLimit checks that after the messages, at most the maximum footer size is read.
+// TestFooterLimit checks that at most the maximum footer size is read after the messages.
 func TestFooterLimit(t *testing.T) {
 	f := framer{r: &endless{left: maxFooter + 1}, isFile: true}
 	must.Fail(t, "the footer exceeds the limit of 67108864 bytes")(f.restFooter())

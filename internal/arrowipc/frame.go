@@ -10,41 +10,41 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// The limits of one message: bytes of its metadata, and of its body, also after decompression.
+// Limits of a message: bytes of its metadata, and of its body before and after decompression.
 const (
 	maxMetadata = 1 << 20
 	MaxBody     = 1 << 30
 )
 
-// Continuation begins every message since Arrow 0.15. EndMarker ends a stream: a message
-// whose metadata has no bytes.
+// Every message since Arrow 0.15 begins with Continuation. EndMarker, a message with empty
+// metadata, ends a stream.
 const (
 	Continuation = "\xff\xff\xff\xff"
 	EndMarker    = Continuation + "\x00\x00\x00\x00"
 )
 
-// A message is one framed and checked unit of an IPC file or stream.
+// A message is a checked message of an IPC file or stream.
 type message struct {
-	offset  int64 // offset of its first byte
+	offset  int64 // offset of the first byte of the message
 	kind    int   // headerSchema, headerBatch or headerDictionary
 	header  flatTable
 	meta    []byte
-	size    int64 // size of the body
+	size    int64 // size of the body in bytes
 	body    []byte
 	decoded int64 // size of the decoded body in bytes
 }
 
-// sum is a checksum of the message.
+// sum returns a checksum of the message.
 func (m *message) sum() uint64 { return xxh3.HashSeed(m.body, xxh3.Hash(m.meta)) }
 
-// Errors in the order of messages.
+// Errors for messages in the wrong order.
 var (
 	errNoSchema     = errors.New("expected a schema as the first message, found a record batch")
 	errSecondSchema = errors.New("expected a record batch, found a second schema")
 	errDictionaries = errors.New("dictionary-encoded columns are not supported: expected plain ones")
 )
 
-// errFooter is returned instead of a message at the start of a file's footer, which has no
+// errFooter is returned instead of a message at the start of a file's footer, which lacks a
 // continuation marker.
 var errFooter = errors.New("no message but the footer")
 
@@ -52,17 +52,17 @@ var errFooter = errors.New("no message but the footer")
 type framer struct {
 	r            io.Reader
 	offset       int64
-	dictionaries bool   // dictionaries are accepted
-	isFile       bool   // file format, which ends with a footer, rather than stream format
+	dictionaries bool   // whether dictionaries are accepted
+	isFile       bool   // file format, which ends with a footer, instead of stream format
 	ended        bool   // an end marker was read
-	head         []byte // bytes read that are not a message
+	head         []byte // bytes that were read but are not part of a message
 }
 
 // fileStart is the magic at the beginning of an IPC file, padded to 8 bytes.
 const fileStart = magic + "\x00\x00"
 
-// newFramer returns a framer of the messages of a file, which begin after its magic, or of a
-// stream.
+// newFramer returns a framer for the messages of a stream, or of a file, where they begin after the
+// magic.
 func newFramer(buffer *bufio.Reader, dictionaries bool) framer {
 	f := framer{r: buffer, dictionaries: dictionaries}
 	if head, _ := buffer.Peek(len(fileStart)); string(head) == fileStart {
@@ -73,8 +73,9 @@ func newFramer(buffer *bufio.Reader, dictionaries bool) framer {
 	return f
 }
 
-// next returns the next message, io.EOF at the stream's end (with or without its end marker), or
-// errFooter, with the bytes that it has read of the footer in f.head.
+// next returns the next message. It returns io.EOF at the end of a stream, with or without an end
+// marker. At the footer of a file it returns errFooter and leaves the bytes of the footer that it
+// has read in f.head.
 func (f *framer) next() (*message, error) {
 	m, err := f.begin()
 	if err != nil {
@@ -125,7 +126,7 @@ func (f *framer) begin() (*message, error) {
 	return m, nil
 }
 
-// complete reads the body of a message, and checks it.
+// complete reads and checks the body of a message.
 func (f *framer) complete(m *message) (err error) {
 	if m.body, err = f.read(m.size, "a message's body"); err != nil {
 		return err
@@ -147,7 +148,7 @@ func (f *framer) complete(m *message) (err error) {
 	return err
 }
 
-// end expects nothing after a stream's end marker, and then returns io.EOF.
+// end returns io.EOF after a stream's end marker, or an error if more bytes follow.
 func (f *framer) end() error {
 	if n, err := io.ReadFull(f.r, make([]byte, 1)); n > 0 || err != io.EOF {
 		return errors.Join(errors.New("expected nothing after the stream's end marker, found more"), err)
@@ -155,8 +156,7 @@ func (f *framer) end() error {
 	return io.EOF
 }
 
-// read returns exactly n bytes. Memory grows with the bytes that arrive, not with the stated
-// length.
+// read returns exactly n bytes. Its memory grows with the bytes that arrive, not with n.
 func (f *framer) read(n int64, what string) ([]byte, error) {
 	buf := make([]byte, 0, min(n, 1<<20))
 	for int64(len(buf)) < n {
@@ -175,7 +175,8 @@ func (f *framer) read(n int64, what string) ([]byte, error) {
 	return buf, nil
 }
 
-// truncated returns an error that names the truncated part; other errors are the reader's own.
+// truncated converts an end of the source to an error that names the truncated part. It returns
+// other errors unchanged.
 func truncated(err error, what string) error {
 	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("the file ends within %s: %w", what, io.ErrUnexpectedEOF)

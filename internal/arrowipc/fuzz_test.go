@@ -12,7 +12,7 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// textOf returns the first rows of a record as text, following every offset and index. Columns
+// textOf returns the first rows of a record as text. It follows every offset and index. Columns
 // without buffers may have any number of rows.
 func textOf(record arrow.Record) string {
 	var out strings.Builder
@@ -24,8 +24,8 @@ func textOf(record arrow.Record) string {
 	return out.String()
 }
 
-// FuzzReader checks that every value of a record can be read, and a Stream accepts every file that
-// a Reader accepts. The corpus under testdata/fuzz has truncated and bit-flipped files.
+// FuzzReader checks that every value of a record can be read, and that a Stream accepts every file
+// that a Reader accepts. The corpus under testdata/fuzz has truncated and bit-flipped files.
 func FuzzReader(f *testing.F) {
 	for _, isFile := range []bool{true, false} {
 		data, _ := sample(f, isFile)
@@ -47,11 +47,11 @@ func FuzzReader(f *testing.F) {
 		for i, record := range records {
 			text := textOf(record)
 			if i < len(whole) && text != textOf(whole[i]) {
-				t.Errorf("record batch %d is another one", i)
+				t.Errorf("record batch %d differs between Reader and Stream", i)
 			}
 		}
 		if wrong == nil && (err != nil || len(records) != len(whole)) {
-			t.Errorf("%d record batches of %d, %v", len(records), len(whole), err)
+			t.Errorf("Stream read %d of %d record batches; error %v", len(records), len(whole), err)
 		}
 	})
 }

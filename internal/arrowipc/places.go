@@ -7,16 +7,16 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// Places are the locations of a file's record batches, with a checksum of each, so that they can be
-// read again in any order. They are safe for concurrent use once the [Reader] that recorded them is
-// at its end.
+// Places holds the locations and checksums of a file's record batches, so that they can be read
+// again in any order. It is safe for concurrent use after the [Reader] that recorded the locations
+// has reached its end.
 type Places struct {
 	schema *message
 	blocks []block
 	sums   []uint64
 }
 
-// Places returns the locations of all batches that Next returns from now on.
+// Places returns the locations of all batches that Next returns after this call.
 func (r *Reader) Places() *Places {
 	if r.places == nil {
 		r.places = &Places{schema: r.schema}
@@ -32,11 +32,11 @@ func (p *Places) add(batch *message) {
 // Len returns the number of record batches.
 func (p *Places) Len() int { return len(p.blocks) }
 
-// Bytes returns the start and the end of batch i in the file.
+// Bytes returns the offsets of the start and the end of batch i in the file.
 func (p *Places) Bytes(i int) (from, to int64) { return p.blocks[i].offset, p.blocks[i].end() }
 
-// Read reads batch i again; size is the number of bytes that it takes in memory. It is an error if
-// the file has changed.
+// Read reads batch i again and returns an error if the file has changed. size is the memory that
+// the batch takes in bytes.
 func (p *Places) Read(file io.ReaderAt, i int) (record arrow.Record, size int64, err error) {
 	from, to := p.Bytes(i)
 	frames := framer{r: io.NewSectionReader(file, from, to-from), offset: from}

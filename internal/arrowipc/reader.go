@@ -9,17 +9,17 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// A Reader reads a whole file or stream without dictionaries, one record batch at a time. It holds
-// one batch, and 24 bytes for each batch read.
+// A Reader reads a complete file or stream without dictionaries, one record batch at a time. Its
+// memory is one batch, plus 24 bytes for each batch that it has read.
 type Reader struct {
 	frames framer
 	schema *message
 	arrow  *arrow.Schema
 	blocks []block
-	places *Places // nil unless the batches will be read again
+	places *Places // nil unless the caller records locations
 }
 
-// NewReader reads the schema from r, whose format it recognises by the first bytes.
+// NewReader reads the schema from r. The first bytes determine whether r is a file or a stream.
 func NewReader(r io.Reader) (*Reader, error) {
 	buffer := bufio.NewReaderSize(r, 1<<16)
 	head, err := buffer.Peek(len(fileStart))
@@ -56,11 +56,11 @@ func (r *Reader) start() error {
 // Schema returns the schema of the record batches.
 func (r *Reader) Schema() *arrow.Schema { return r.arrow }
 
-// IsFile reports whether the source is in the file format rather than the stream format.
+// IsFile reports whether the source has the file format, not the stream format.
 func (r *Reader) IsFile() bool { return r.frames.isFile }
 
-// Next returns the next record batch, or io.EOF after the last one and a valid end. A truncated
-// source is an error, never io.EOF. After an error nothing more can be read.
+// Next returns the next record batch. It returns io.EOF after the last batch if the end of the
+// source is valid. A truncated source is another error. After an error no more batches can be read.
 func (r *Reader) Next() (arrow.Record, error) {
 	batch, err := r.frames.next()
 	switch {
@@ -82,8 +82,8 @@ func (r *Reader) Next() (arrow.Record, error) {
 	return record, nil
 }
 
-// finish checks the end of the source, after the messages ended with the error end, and returns
-// io.EOF if it is valid.
+// finish checks the end of the source. end is the error that ended the messages. finish returns
+// io.EOF if the end is valid.
 func (r *Reader) finish(end error) error {
 	switch {
 	case r.frames.isFile:

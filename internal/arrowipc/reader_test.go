@@ -17,7 +17,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// written returns records as a file or as a stream.
+// written returns records encoded as a file or as a stream.
 func written(t testing.TB, isFile bool, records []arrow.Record, options ...ipc.Option) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -59,7 +59,7 @@ func sample(t testing.TB, isFile bool) ([]byte, []arrow.Record) {
 	return written(t, isFile, records), records
 }
 
-// readAll reads a whole file or stream.
+// readAll returns all records of a file or stream.
 func readAll(data []byte) (records []arrow.Record, err error) {
 	r, err := NewReader(bytes.NewReader(data))
 	if err != nil {
@@ -68,7 +68,7 @@ func readAll(data []byte) (records []arrow.Record, err error) {
 	return rest(r)
 }
 
-// rest returns the records up to the end.
+// rest returns all remaining records.
 func rest(r interface{ Next() (arrow.Record, error) }) (records []arrow.Record, err error) {
 	for {
 		record, err := r.Next()
@@ -82,13 +82,13 @@ func rest(r interface{ Next() (arrow.Record, error) }) (records []arrow.Record, 
 	}
 }
 
-// TestReader checks that both formats give the records that were written.
+// TestReader checks that both formats return the records that were written.
 func TestReader(t *testing.T) {
 	for _, isFile := range []bool{true, false} {
 		data, want := sample(t, isFile)
 		got, err := readAll(data)
 		if err != nil || !slices.EqualFunc(got, want, array.RecordEqual) {
-			t.Errorf("file %v: %v, %v", isFile, got, err)
+			t.Errorf("file %v: got %v, error %v", isFile, got, err)
 		}
 		r, err := NewReader(bytes.NewReader(data))
 		if err != nil || r.IsFile() != isFile || !r.Schema().Equal(want[0].Schema()) {
@@ -97,8 +97,8 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// TestTruncatedAnywhere checks that a truncated file or stream is an error, and so are bytes after
-// its end.
+// TestTruncatedAnywhere checks that every truncated file or stream is refused, and also bytes after
+// the end.
 func TestTruncatedAnywhere(t *testing.T) {
 	for _, isFile := range []bool{true, false} {
 		data, _ := sample(t, isFile)
@@ -109,7 +109,7 @@ func TestTruncatedAnywhere(t *testing.T) {
 	}
 }
 
-// TestBitFlips checks that a flipped bit may make another valid file, but with the same number of
+// TestBitFlips checks that a file with a flipped bit is either refused or has the same number of
 // rows.
 func TestBitFlips(t *testing.T) {
 	step := 1
@@ -129,13 +129,14 @@ func TestBitFlips(t *testing.T) {
 				continue
 			}
 			if !slices.EqualFunc(got, want, func(a, b arrow.Record) bool { return a.NumRows() == b.NumRows() }) {
-				t.Errorf("file %v: bit %d: other numbers of rows without an error", isFile, bit)
+				t.Errorf("file %v: bit %d: got other numbers of rows, want an error", isFile, bit)
 			}
 		}
 	}
 }
 
-// TestAbsurdSizes writes a huge number over every aligned word.
+// TestAbsurdSizes checks that a huge number at any aligned word neither panics nor allocates much
+// memory.
 func TestAbsurdSizes(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -162,7 +163,7 @@ func TestAbsurdSizes(t *testing.T) {
 	}
 	runtime.ReadMemStats(&after)
 	if perRead := (after.TotalAlloc - before.TotalAlloc) / uint64(reads); perRead > 3<<20 {
-		t.Errorf("%d bytes allocated for each read of a file of a kilobyte", perRead)
+		t.Errorf("reading a file of a kilobyte allocates %d bytes, want at most 3 MiB", perRead)
 	}
 }
 
@@ -170,7 +171,7 @@ func section(data []byte) *io.SectionReader {
 	return io.NewSectionReader(bytes.NewReader(data), 0, int64(len(data)))
 }
 
-// TestNotArrow checks that the error names the start of a file in another format.
+// TestNotArrow checks that the error for a file in another format shows its first bytes.
 func TestNotArrow(t *testing.T) {
 	for _, c := range []struct{ data, want string }{
 		{"", "the file is empty"},
@@ -196,12 +197,12 @@ func TestPlaces(t *testing.T) {
 		r := must.Get(NewReader(bytes.NewReader(data)))(t)
 		places := r.Places()
 		if _, err := rest(r); err != nil || places.Len() != len(want) {
-			t.Fatalf("%d places, %v", places.Len(), err)
+			t.Fatalf("got %d locations, error %v", places.Len(), err)
 		}
 		for _, i := range []int{1, 0, 1} {
 			record, size, err := places.Read(bytes.NewReader(data), i)
 			if err != nil || size <= 0 || !array.RecordEqual(record, want[i]) {
-				t.Errorf("batch %d: %v of %d bytes, %v", i, record, size, err)
+				t.Errorf("batch %d: got %v with %d bytes, error %v", i, record, size, err)
 			}
 		}
 		from, to := places.Bytes(1)

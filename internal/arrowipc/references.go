@@ -9,8 +9,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
-// checkReferences checks that all offsets and dictionary indices of a record's columns are within
-// bounds: Arrow follows them without checks.
+// checkReferences checks that all offsets and dictionary indices in a record's columns are within
+// bounds, because Arrow follows them without checks.
 func checkReferences(record arrow.Record) error {
 	for i, column := range record.Columns() {
 		if err := checkColumn(column); err != nil {
@@ -70,7 +70,7 @@ func checkColumn(a arrow.Array) error {
 	return checkWidth(data, a.DataType())
 }
 
-// checkList checks offsets into values, and the values.
+// checkList checks the offsets of a list column, and its values.
 func checkList[T int32 | int64](data arrow.ArrayData, cast func([]byte) []T, values arrow.Array) error {
 	if err := checkOffsets(data, cast, values.Len()); err != nil {
 		return err
@@ -78,7 +78,7 @@ func checkList[T int32 | int64](data arrow.ArrayData, cast func([]byte) []T, val
 	return checkColumn(values)
 }
 
-// textBytes returns the size of the data that a text column's offsets refer to.
+// textBytes returns the number of bytes of text to which a column's offsets may refer.
 func textBytes(data arrow.ArrayData) int {
 	if b := data.Buffers()[2]; b != nil {
 		return b.Len()
@@ -86,7 +86,8 @@ func textBytes(data arrow.ArrayData) int {
 	return 0
 }
 
-// checkOffsets expects one more offset than rows, nondecreasing from 0 up to limit.
+// checkOffsets checks that a column has one more offset than rows, nondecreasing and between 0 and
+// limit.
 func checkOffsets[T int32 | int64](data arrow.ArrayData, cast func([]byte) []T, limit int) error {
 	if data.Len() == 0 {
 		return nil
@@ -109,7 +110,7 @@ func checkOffsets[T int32 | int64](data arrow.ArrayData, cast func([]byte) []T, 
 	return nil
 }
 
-// checkViewed expects each text that is not inlined to be in one of the buffers.
+// checkViewed checks that each text which is not inlined lies within one of the buffers.
 func checkViewed(a array.ViewLike, buffers []*memory.Buffer) error {
 	if b := a.Data().Buffers()[1]; a.Len() > 0 &&
 		(b == nil || b.Len()/arrow.ViewHeaderSizeBytes < a.Data().Offset()+a.Len()) {
@@ -117,7 +118,7 @@ func checkViewed(a array.ViewLike, buffers []*memory.Buffer) error {
 	}
 	for i := range a.Len() {
 		h := a.ValueHeader(i)
-		if a.IsNull(i) || h.Len() >= 0 && h.IsInline() { // a negative length is inline, too
+		if a.IsNull(i) || h.Len() >= 0 && h.IsInline() { // a negative length also counts as inlined
 			continue
 		}
 		if n := h.BufferIndex(); h.Len() < 0 || n < 0 || int(n) >= len(buffers) || buffers[n] == nil ||
@@ -128,7 +129,7 @@ func checkViewed(a array.ViewLike, buffers []*memory.Buffer) error {
 	return nil
 }
 
-// checkWidth expects at least as many values of a fixed width as there are rows.
+// checkWidth checks that a column of fixed width has at least as many values as rows.
 func checkWidth(data arrow.ArrayData, t arrow.DataType) error {
 	fixed, ok := t.(arrow.FixedWidthDataType)
 	if !ok || len(data.Buffers()) < 2 || data.Len() == 0 {

@@ -8,8 +8,8 @@ import (
 	"math"
 )
 
-// Skip skips record batches that contain only the next rows, up to the given number, and returns
-// the number of rows skipped. It reads only their metadata. The source must be seekable.
+// Skip skips whole record batches with at most the given number of rows in total, and returns the
+// number of skipped rows. It reads only the metadata of the batches. The source must be seekable.
 func (s *Stream) Skip(rows int64) (skipped int64, err error) {
 	if s.whole == nil {
 		return 0, errors.New("expected a seekable file, found a pipe or a compressed one")
@@ -49,6 +49,6 @@ func (s *Stream) pass(m *message) error {
 	return nil
 }
 
-// passBytes is the number of bytes read after a skipped body: usually the metadata of the next
-// message.
+// passBytes is the number of bytes read after a skipped body. They usually contain the metadata of
+// the next message.
 const passBytes = 4 << 10

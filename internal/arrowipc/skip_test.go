@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestSkip checks that whole batches within the requested rows are skipped, in a file, a stream and
-// a file that is read by its footer, and that the following batches are unaffected.
+// TestSkip checks that Skip skips the whole batches within the requested rows, in a file, in a
+// stream and in a file that is read by its footer, and that the remaining batches are unaffected.
 func TestSkip(t *testing.T) {
 	file, want := sample(t, true)
 	stream, _ := sample(t, false)
@@ -24,29 +24,29 @@ func TestSkip(t *testing.T) {
 			s := must.Get(NewFileOrStream(bytes.NewReader(data), section(data)))(t)
 			skipped, err := s.Skip(rows)
 			if err != nil || skipped != []int64{0, 3, 5}[batches] {
-				t.Errorf("%s: of %d rows %d skipped, %v", name, rows, skipped, err)
+				t.Errorf("%s: skipped %[3]d of %[2]d rows, error %[4]v", name, rows, skipped, err)
 			}
 			if again, err := s.Skip(0); err != nil || again != 0 {
-				t.Errorf("%s: %d rows skipped again, %v", name, again, err)
+				t.Errorf("%s: skipped %d rows again, error %v", name, again, err)
 			}
 			got, err := rest(s)
 			if err != nil || len(got) != len(want)-batches {
-				t.Fatalf("%s: behind %d rows %d batches, %v", name, rows, len(got), err)
+				t.Fatalf("%s: after %d rows: got %d batches, error %v", name, rows, len(got), err)
 			}
 			for i := range got {
 				if !array.RecordEqual(got[i], want[batches+i]) {
-					t.Errorf("%s: behind %d rows batch %d is %v", name, rows, i, got[i])
+					t.Errorf("%s: after %d rows: batch %d is %v", name, rows, i, got[i])
 				}
 			}
 			if _, err := s.Next(); rows > 5 && err != io.EOF {
-				t.Errorf("%s: behind the end: %v", name, err)
+				t.Errorf("%s: after the end: got error %v", name, err)
 			}
 		}
 	}
 }
 
-// TestSkipRefuses checks that truncation is an error even if only bodies are missing, and so is a
-// pipe.
+// TestSkipRefuses checks that Skip returns an error for truncated sources, even if only bodies are
+// missing, and for pipes.
 func TestSkipRefuses(t *testing.T) {
 	for _, isFile := range []bool{true, false} {
 		data, _ := sample(t, isFile)
@@ -58,7 +58,7 @@ func TestSkipRefuses(t *testing.T) {
 			read := must.Get(NewFileOrStream(bytes.NewReader(data[:n]), section(data[:n])))(t)
 			_, whole := rest(read)
 			if rows, err := s.Skip(1 << 40); (err == nil) != (whole == nil) {
-				t.Errorf("file %v: cut to %d of %d bytes: %d rows, %v; read: %v", isFile, n,
+				t.Errorf("file %v: truncated to %d of %d bytes: skipped %d rows, error %v; reading: %v", isFile, n,
 					len(data), rows, err, whole)
 			}
 		}
@@ -67,8 +67,8 @@ func TestSkipRefuses(t *testing.T) {
 	}
 }
 
-// TestSkipCounts checks that batches with a negative number of rows, or with a total that
-// overflows, are an error.
+// TestSkipCounts checks that Skip refuses a negative number of rows in a batch and a total that
+// overflows.
 func TestSkipCounts(t *testing.T) {
 	for _, isFile := range []bool{true, false} {
 		good, _ := sample(t, isFile)
@@ -85,7 +85,7 @@ func TestSkipCounts(t *testing.T) {
 			skipped, err := s.Skip(math.MaxInt64)
 			if want == "" && (err != nil || skipped != math.MaxInt64) || want != "" &&
 				(err == nil || !strings.Contains(err.Error(), want)) {
-				t.Errorf("file %v, %d rows: %d skipped, %v", isFile, rows, skipped, err)
+				t.Errorf("file %v, %d rows: skipped %d, error %v", isFile, rows, skipped, err)
 			}
 		}
 	}

@@ -10,19 +10,19 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// A Stream reads the record batches of an Arrow IPC stream or file of any schema, message by
-// message, including dictionaries. A truncated stream is read up to its last complete message.
+// A Stream reads the record batches of an Arrow IPC stream or file with any schema, including
+// dictionaries. It reads a truncated stream up to its last complete message.
 type Stream struct {
 	frames       framer
-	exact        bool // nothing may follow its end, except the footer of a file
-	batches      int  // number of batches read
+	exact        bool // whether bytes after the end are an error, except for the footer of a file
+	batches      int  // number of batches that were read
 	whole        *io.SectionReader
-	blocks       []block  // remaining blocks, if the footer is used; else nil
-	ahead        *message // a batch whose body is not read yet
-	ended        bool     // all batches were skipped, and the end checked
+	blocks       []block  // remaining blocks if the footer is used; otherwise nil
+	ahead        *message // batch whose body is not read yet
+	ended        bool     // all batches were skipped and the end was checked
 	schema       *message
-	dictionaries []dictionary // dictionaries that a batch may refer to
-	held         int64        // their size in bytes
+	dictionaries []dictionary // dictionaries to which the next batch may refer
+	held         int64        // size of the dictionaries in bytes
 	arrow        *arrow.Schema
 }
 
@@ -32,9 +32,9 @@ func NewStream(r io.Reader) (*Stream, error) {
 	return s, s.start()
 }
 
-// NewFileOrStream reads the schema of a stream or of a file, which is also read sequentially. Whole
-// is the same file, for files whose schema is only in the footer, as Arrow's JavaScript and Polars
-// write them; nil if it is not seekable.
+// NewFileOrStream reads the schema of a stream or of a file. It reads both sequentially. Arrow's
+// JavaScript library and Polars write files whose schema is only in the footer; for such files
+// whole must be the same file. whole is nil if the file is not seekable.
 func NewFileOrStream(r io.Reader, whole *io.SectionReader) (*Stream, error) {
 	s := &Stream{frames: newFramer(bufio.NewReaderSize(r, 1<<16), true), exact: true, whole: whole}
 	return s, s.start()
@@ -58,7 +58,7 @@ func (s *Stream) start() error {
 	return err
 }
 
-// message begins the next message, or returns the errors of [framer.begin].
+// message reads the next message without its body, or returns an error of [framer.begin].
 func (s *Stream) message() (*message, error) {
 	if s.blocks == nil {
 		return s.frames.begin()
@@ -76,8 +76,8 @@ func (s *Stream) message() (*message, error) {
 	return m, err
 }
 
-// finish checks the end of the source, and returns io.EOF if it is valid: a damaged length may look
-// like the end.
+// finish checks the end of the source, because a damaged length may look like the end. It returns
+// io.EOF if the end is valid.
 func (s *Stream) finish() error {
 	if !s.frames.isFile {
 		return s.frames.end()
@@ -99,8 +99,8 @@ func (s *Stream) finish() error {
 // Schema returns the stream's schema.
 func (s *Stream) Schema() *arrow.Schema { return s.arrow }
 
-// Next returns the next record batch, or io.EOF after the last one, if the stream then has an end
-// marker or ends. Any other error is about a message that is damaged or truncated.
+// Next returns the next record batch. It returns io.EOF after the last batch if the stream ends
+// there or has an end marker. Any other error means that a message is damaged or truncated.
 func (s *Stream) Next() (arrow.Record, error) {
 	m, err := s.batch()
 	if err != nil {
@@ -117,8 +117,8 @@ func (s *Stream) Next() (arrow.Record, error) {
 	return decodeBatch(s.schema, m, messages...)
 }
 
-// batch begins the next record batch, keeps the dictionaries before it, and makes it the pending
-// batch.
+// batch reads the next record batch without its body, keeps the dictionaries before it, and makes
+// it the pending batch.
 func (s *Stream) batch() (*message, error) {
 	if s.ended {
 		return nil, io.EOF
@@ -146,7 +146,7 @@ func (s *Stream) batch() (*message, error) {
 				return nil, err
 			}
 		case m.kind != headerBatch:
-			if err := s.frames.complete(m); err != nil { // it refuses other kinds
+			if err := s.frames.complete(m); err != nil { // complete refuses other kinds
 				return nil, err
 			}
 			return nil, errSecondSchema
@@ -158,14 +158,14 @@ func (s *Stream) batch() (*message, error) {
 	return s.ahead, nil
 }
 
-// dictionary is a message of values, to which batches refer by index.
+// dictionary is a message with values to which batches refer by index.
 type dictionary struct {
 	*message
 	id int64
 }
 
-// keep adds a dictionary, which replaces the previous one unless it is a continuation: some
-// programs write one before each batch.
+// keep adds a dictionary. It replaces the dictionary with the same id unless it is a continuation;
+// some programs write a dictionary before each batch.
 func (s *Stream) keep(m *message) error {
 	id, err := m.header.int(0, 8)
 	if err != nil {
@@ -190,5 +190,5 @@ func (s *Stream) keep(m *message) error {
 	return nil
 }
 
-// Offset returns the start of the next message, after a complete one.
+// Offset returns the offset of the next message, after a complete message.
 func (s *Stream) Offset() int64 { return s.frames.offset }

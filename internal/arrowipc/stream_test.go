@@ -16,8 +16,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestStreamGrows checks that for any truncation, a stream has its complete batches and the offset
-// after them, where more may follow.
+// TestStreamGrows checks that a stream truncated anywhere gives its complete batches, and the
+// offset after them, where more messages may follow.
 func TestStreamGrows(t *testing.T) {
 	data, want := sample(t, false)
 	data = bytes.TrimSuffix(data, []byte(EndMarker))
@@ -28,7 +28,7 @@ func TestStreamGrows(t *testing.T) {
 		_, err = whole.Next()
 	}
 	if err != io.EOF || len(ends) != 1+len(want) {
-		t.Fatalf("ends %v, %v", ends, err)
+		t.Fatalf("got ends %v, error %v", ends, err)
 	}
 	for n := ends[0]; n <= int64(len(data)); n++ {
 		s, err := NewStream(bytes.NewReader(data[:n]))
@@ -47,18 +47,19 @@ func TestStreamGrows(t *testing.T) {
 			k++
 		}
 		if !slices.EqualFunc(got, want[:k], array.RecordEqual) || good != ends[k] || (err == io.EOF) != (n == ends[k]) {
-			t.Errorf("cut to %d bytes: %d batches up to %d, %v; want %d up to %d", n, len(got), good, err, k, ends[k])
+			t.Errorf("truncated to %d bytes: got %d batches up to %d, error %v; want %d up to %d", n, len(got), good, err, k, ends[k])
 		}
 	}
 	again := slices.Concat(data, []byte(EndMarker), []byte("more"))
 	if s, err := NewStream(bytes.NewReader(again)); err != nil {
 		t.Error(err)
 	} else if got, err := rest(s); err != nil || len(got) != len(want) {
-		t.Errorf("%d batches, %v", len(got), err)
+		t.Errorf("got %d batches, error %v", len(got), err)
 	}
 }
 
-// TestFileOrStream checks that both formats are read to their end, and nothing may follow.
+// TestFileOrStream checks that both formats are read to their end, and that bytes after the end are
+// refused.
 func TestFileOrStream(t *testing.T) {
 	for _, isFile := range []bool{true, false} {
 		data, want := sample(t, isFile)
@@ -70,7 +71,7 @@ func TestFileOrStream(t *testing.T) {
 			return rest(s)
 		}
 		if got, err := read(data); err != nil || !slices.EqualFunc(got, want, array.RecordEqual) {
-			t.Errorf("file %v: %v, %v", isFile, got, err)
+			t.Errorf("file %v: got %v, error %v", isFile, got, err)
 		}
 		must.Fail(t, "", "file", isFile, "one byte more")(read(append(bytes.Clone(data), 0)))
 		must.Fail(t, "", "file", isFile, "one byte less")(read(data[:len(data)-1]))
@@ -81,18 +82,17 @@ func TestFileOrStream(t *testing.T) {
 func footerOnly(t testing.TB) []byte {
 	data, _ := sample(t, true)
 	schema := must.Get(NewStream(bytes.NewReader(data[len(fileStart):])))(t)
-	clear(data[len(fileStart) : int64(len(fileStart))+schema.Offset()]) // the offsets of the blocks are unchanged
+	clear(data[len(fileStart) : int64(len(fileStart))+schema.Offset()]) // the blocks keep their offsets
 	return data
 }
 
-// TestFooterOnly checks that if only the footer has the schema, the batches are found by the
-// footer.
+// TestFooterOnly checks that a file whose schema is only in the footer is read by its footer.
 func TestFooterOnly(t *testing.T) {
 	data := footerOnly(t)
 	_, want := sample(t, true)
 	s := must.Get(NewFileOrStream(bytes.NewReader(data), section(data)))(t)
 	if got, err := rest(s); err != nil || !slices.EqualFunc(got, want, array.RecordEqual) {
-		t.Errorf("%v, %v", got, err)
+		t.Errorf("got %v, error %v", got, err)
 	}
 	must.Fail(t, "the file has its schema only at its end",
 		"through a pipe")(NewFileOrStream(bytes.NewReader(data), nil))
@@ -103,13 +103,13 @@ func TestFooterOnly(t *testing.T) {
 	}
 }
 
-// TestDictionaries checks that a stream may have dictionaries, a data set's file may not.
+// TestDictionaries checks that a Stream reads dictionaries, and that a Reader refuses them.
 func TestDictionaries(t *testing.T) {
 	words := &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int32, ValueType: arrow.BinaryTypes.String}
 	schema := arrow.NewSchema([]arrow.Field{{Name: "word", Type: words}}, nil)
 	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
 	var want []arrow.Record
-	for _, values := range [][]string{{"a", "b", "a"}, {"c", "a"}} { // the second has another dictionary
+	for _, values := range [][]string{{"a", "b", "a"}, {"c", "a"}} { // the second batch has another dictionary
 		column := b.Field(0).(*array.BinaryDictionaryBuilder)
 		for _, v := range values {
 			must.Succeed(t, column.AppendString(v))
@@ -120,23 +120,23 @@ func TestDictionaries(t *testing.T) {
 	s := must.Get(NewFileOrStream(bytes.NewReader(data), nil))(t)
 	got, err := rest(s)
 	if err != nil || len(got) != len(want) {
-		t.Fatalf("%d batches, %v", len(got), err)
+		t.Fatalf("got %d batches, error %v", len(got), err)
 	}
 	for i, r := range got {
 		for row := range int(r.NumRows()) {
 			if a, b := r.Column(0).ValueStr(row), want[i].Column(0).ValueStr(row); a != b {
-				t.Errorf("batch %d, row %d: %q, want %q", i, row, a, b)
+				t.Errorf("batch %d, row %d: got %q, want %q", i, row, a, b)
 			}
 		}
 	}
 	must.Fail(t, "dictionary-encoded columns are not supported")(readAll(data))
 }
 
-// others returns small files and streams of other programs.
+// others returns small files and streams that other programs wrote.
 func others(t testing.TB) (data [][]byte) {
 	paths, err := filepath.Glob("../table/testdata/others/*.arrow*")
 	if err != nil || len(paths) < 10 {
-		t.Fatalf("%v, %v", paths, err)
+		t.Fatalf("got files %v, error %v", paths, err)
 	}
 	for _, path := range paths {
 		text := must.Get(os.ReadFile(path))(t)
@@ -152,11 +152,11 @@ func TestOthers(t *testing.T) {
 	for i, data := range others(t) {
 		s, err := NewFileOrStream(bytes.NewReader(data), section(data))
 		if err != nil {
-			t.Errorf("%d: %v", i, err)
+			t.Errorf("source %d: %v", i, err)
 			continue
 		}
 		if got, err := rest(s); err != nil || len(got) == 0 {
-			t.Errorf("%d: %d batches, %v", i, len(got), err)
+			t.Errorf("source %d: got %d batches, error %v", i, len(got), err)
 		}
 	}
 }

@@ -8,14 +8,14 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 )
 
-// NewFileWriter writes records of a schema as an Arrow IPC file to w, which need not
-// seek. The file is complete after its Close, which does not close w.
+// NewFileWriter returns a writer of records with a schema to an Arrow IPC file. w need not be
+// seekable. The file is complete after Close, which does not close w.
 func NewFileWriter(w io.Writer, schema *arrow.Schema) (*ipc.FileWriter, error) {
 	return ipc.NewFileWriter(&countingWriter{w: w}, ipc.WithSchema(schema))
 }
 
-// A countingWriter is the seeker that Arrow's file writer requires, but only uses to get its
-// position.
+// A countingWriter is the seeker that Arrow's file writer requires. Arrow only uses it to get the
+// current position.
 type countingWriter struct {
 	w   io.Writer
 	pos int64
@@ -27,7 +27,7 @@ func (c *countingWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Seek returns the writer's position and refuses everything else.
+// Seek returns the current position and refuses all other positions.
 func (c *countingWriter) Seek(offset int64, whence int) (int64, error) {
 	if offset != 0 || whence != io.SeekCurrent {
 		return 0, fmt.Errorf("seek to %d (%d): the output is written in order", offset, whence)

@@ -10,13 +10,13 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestAssembly checks that the generator allocates registers regardless of a function's instruction
-// set. Registers from 16 on and masks require AVX-512, and instructions with only a VEX form cannot
-// use them.
+// TestAssembly checks that assembly uses only registers and instructions of its instruction set.
+// The generator does not check this. Registers from 16 on and masks require AVX-512, and
+// instructions with only a VEX form cannot use them.
 func TestAssembly(t *testing.T) {
 	files, err := filepath.Glob("*_amd64.s")
 	if err != nil || len(files) == 0 {
-		t.Fatalf("no assembly: %v", err)
+		t.Fatalf("found no assembly files: %v", err)
 	}
 	late := regexp.MustCompile(`\b[XYZ](1[6-9]|2\d|3[01])\b|\bK[0-7]\b|\bZ\d`)
 	vex := regexp.MustCompile(`^(VMASKMOV\w+|VPERM2[FI]128|VEXTRACT[FI]128|VINSERT[FI]128|VBROADCAST[FI]128|VP?HADD\w+|VPXOR|VPANDN?|VPOR|VP?BLENDV\w+|VPBLEND[DW]|VMOVMSK\w+)\s`)
@@ -30,9 +30,9 @@ func TestAssembly(t *testing.T) {
 				function = line
 			case strings.HasPrefix(line, "DATA"), strings.HasPrefix(line, "GLOBL"), strings.HasPrefix(line, "//"):
 			case strings.Contains(function, "AVX2(") && late.MatchString(line):
-				t.Errorf("%s:%d: in an AVX2 function: %s", file, i+1, line)
+				t.Errorf("%s:%d: an AVX2 function uses a register of AVX-512: %s", file, i+1, line)
 			case strings.Contains(function, "AVX512(") && vex.MatchString(line) && late.MatchString(line):
-				t.Errorf("%s:%d: has no EVEX form: %s", file, i+1, line)
+				t.Errorf("%s:%d: the instruction has no EVEX form: %s", file, i+1, line)
 			}
 		}
 	}

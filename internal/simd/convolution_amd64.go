@@ -1,7 +1,7 @@
 package simd
 
-// checkedConvolution checks the rows for the assembly, which has no checks, and passes the step in
-// bytes.
+// checkedConvolution checks the lengths of the slices, because the assembly has no checks, and
+// passes the step in bytes.
 func checkedConvolution(f func(y, x, weight, bias []float32, rows, taps, step int)) func(y, x, weight,
 	bias []float32, step int) {
 	return func(y, x, weight, bias []float32, step int) {

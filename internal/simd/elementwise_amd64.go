@@ -59,7 +59,7 @@ var (
 	}
 )
 
-// checkedAddRows panics on an invalid row: the rows come from data, and the assembly has no checks.
+// checkedAddRows panics on an invalid row. The rows come from data, and the assembly has no checks.
 func checkedAddRows(f func(y, x []float32, at []int32, width, stride int)) func(y, x []float32,
 	at []int32, width, stride int) {
 	return func(y, x []float32, at []int32, width, stride int) {
@@ -76,7 +76,7 @@ func checkedAddRows(f func(y, x []float32, at []int32, width, stride int)) func(
 	}
 }
 
-// wholeDraw also draws the remainder after whole vectors.
+// wholeDraw extends a kernel for whole vectors to any number of words.
 func wholeDraw(f func(words []uint32, counter *[4]uint32, key *[2]uint32, at []int32) int) func(words []uint32,
 	counter *[4]uint32, key *[2]uint32, at []int32) {
 	return func(words []uint32, counter *[4]uint32, key *[2]uint32, at []int32) {

@@ -36,7 +36,7 @@ var elementwiseGo = Elementwise{
 	AdamW:                adamWGo,
 }
 
-// mapGo is y = f(x).
+// mapGo returns a kernel that computes y = f(x).
 func mapGo(f func(float32) float32) func(y, x []float32) {
 	return func(y, x []float32) {
 		for i := range y {
@@ -55,8 +55,8 @@ func maxGo(x []float32) float32 {
 	return top
 }
 
-// expSumGo adds partial sums, which are small compared with the total: a single chain of thousands
-// of additions would lose precision.
+// expSumGo is [Elementwise.ExpSum]. It adds partial sums, because a single chain of thousands of
+// float32 additions would lose precision.
 func expSumGo(y, x []float32, top float32) float32 {
 	const piece = 64
 	var sum float32

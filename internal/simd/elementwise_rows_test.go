@@ -10,7 +10,8 @@ import (
 	"github.com/sftseq/sftseq/internal/philox"
 )
 
-// matrix returns lengths for slices that are rows of n elements, one row, or one element per row.
+// matrix returns a function from n to the lengths of slices. Each character of shape gives one
+// slice: rows of n elements, a single row, or one element per row.
 func matrix(shape string) func(n int) []int {
 	return func(n int) []int {
 		var lengths []int
@@ -45,7 +46,7 @@ var rowCases = []kernelCase{
 				x[0][i*d+c] = x[4][c]*(v-m)*r + x[5][c]
 			}
 		}
-	}, 1e-4, func(x [][]float32) { // a single element has no variance, two close ones nearly none
+	}, 1e-4, func(x [][]float32) { // a single element has no variance, two close elements nearly none
 		for i := range x[3] {
 			x[3][i] += 8 * float32(i&1)
 		}
@@ -134,11 +135,12 @@ var rowCases = []kernelCase{
 	}, 5e-6, nil},
 }
 
-// testTaps and testStep are those of a convolution, the step in rows; convolutionRows makes two
-// tiles and some rows.
+// Parameters of the convolution: testStep is in rows; convolutionRows gives two tiles and a
+// remainder.
 const testTaps, testStep, convolutionRows = 3, 2, 10
 
-// convolved returns lengths for a convolution's results (y), operands (x), weights and bias.
+// convolved returns a function from n to the lengths of a convolution's results (y), operands (x),
+// weights and bias.
 func convolved(shape ...string) func(n int) []int {
 	return func(n int) []int {
 		var lengths []int
@@ -151,7 +153,7 @@ func convolved(shape ...string) func(n int) []int {
 	}
 }
 
-// smallNorm makes 1/σ small, so that errors are those of sums of large numbers.
+// smallNorm makes 1/σ small, so that the errors are dominated by sums of large numbers.
 func smallNorm(x [][]float32) {
 	for i := range x[6] {
 		x[6][i] /= 16
@@ -195,7 +197,7 @@ func TestNormBackwardInPlace(t *testing.T) {
 		got := slices.Clone(dy)
 		k.LayerNormBackward(got, make([]float32, d), make([]float32, d), got, x, mean, rstd, gain)
 		if !slices.Equal(got, want) {
-			t.Errorf("%s: differs in place", k.Name)
+			t.Errorf("%s: the result in place differs", k.Name)
 		}
 	}
 }
@@ -214,14 +216,15 @@ func TestEqualRows(t *testing.T) {
 			k.LayerNorm(make([]float32, len(x)), mean, rstd, x, x[:d], x[:d], testEps)
 			for i := range y {
 				if y[i] != y[0] || mean[i] != mean[0] || rstd[i] != rstd[0] {
-					t.Errorf("%s, d %d: row %d differs", k.Name, d, i)
+					t.Errorf("%s, d %d: row %d differs from row 0", k.Name, d, i)
 				}
 			}
 		}
 	}
 }
 
-// TestDropout compares bits with package philox, with guard pages.
+// TestDropout checks that Dropout gives the same bits as package philox, and writes only its
+// result.
 func TestDropout(t *testing.T) {
 	ys, xs := fenced(t, 2048), fenced(t, 2048)
 	for i := range xs {
@@ -242,7 +245,7 @@ func TestDropout(t *testing.T) {
 					before := counter
 					k.Dropout(y, x, &counter, &key, Least(rate), 1.25)
 					if counter != before {
-						t.Fatal("the counter was changed")
+						t.Fatal("Dropout changed the counter")
 					}
 					for i, got := range y {
 						c := counter
@@ -257,7 +260,7 @@ func TestDropout(t *testing.T) {
 					}
 					for i, v := range ys {
 						if (i < from || i >= from+n) && v != untouched {
-							t.Fatalf("%s, n %d: written at %d", k.Name, n, i-from)
+							t.Fatalf("%s, n %d: wrote outside the result, at %d", k.Name, n, i-from)
 						}
 					}
 				}
@@ -266,7 +269,7 @@ func TestDropout(t *testing.T) {
 	}
 }
 
-// TestDraw compares words with package philox, even in place.
+// TestDraw checks that Draw gives the same words as package philox, also in place.
 func TestDraw(t *testing.T) {
 	memory := wordsOf(fenced(t, 1024))
 	for _, k := range Levels() {
@@ -282,7 +285,7 @@ func TestDraw(t *testing.T) {
 				memory[i] = math.Float32bits(untouched)
 			}
 			words := memory[len(memory)-n:]
-			if n%2 == 1 { // in place, and not at the guard page
+			if n%2 == 1 { // in place, away from the guard page
 				words = memory[5:][:n]
 				for i, place := range at {
 					words[i] = uint32(place)
@@ -292,7 +295,7 @@ func TestDraw(t *testing.T) {
 				k.Draw(words, &counter, &key, at)
 			}
 			if counter != before {
-				t.Fatal("the counter was changed")
+				t.Fatal("Draw changed the counter")
 			}
 			for i, place := range at {
 				c := counter
@@ -308,25 +311,26 @@ func TestDraw(t *testing.T) {
 				}
 			}
 			if written > n {
-				t.Fatalf("%s, n %d: %d words were written", k.Name, n, written)
+				t.Fatalf("%s, n %d: wrote %d words", k.Name, n, written)
 			}
 		}
 	}
 }
 
-// TestLeast checks that the integer bound is equivalent to comparing the uniform numbers.
+// TestLeast checks that comparing integers with Least gives the same result as comparing the
+// uniform numbers with the rate.
 func TestLeast(t *testing.T) {
 	for _, rate := range []float32{0, 1e-9, 0x1p-24, 0x1p-23, 0.1, 0.25, 0.3, 0.5, 0.9, 0.99999994} {
 		least := Least(rate)
 		for _, m := range []uint32{0, 1, 2, least - 1, least, least + 1, 1<<23 - 1} {
 			if m < 1<<23 && (m >= least) != (philox.Uniform(m<<9) >= rate) {
-				t.Errorf("rate %v: %d, least %d", rate, m, least)
+				t.Errorf("rate %v: the comparisons differ for %d, least %d", rate, m, least)
 			}
 		}
 	}
 }
 
-// wordsOf views the memory of x as words, and placesOf as indices.
+// wordsOf returns the memory of x as words, and placesOf as indices.
 func wordsOf(x []float32) []uint32 { return unsafe.Slice((*uint32)(unsafe.Pointer(&x[0])), len(x)) }
 
 func placesOf(x []uint32) []int32 {
@@ -345,11 +349,11 @@ func BenchmarkDropout(b *testing.B) {
 	}
 }
 
-// BenchmarkPeaks reports the throughput of the loops.
+// BenchmarkPeaks reports the throughput of the loops in Peaks.
 func BenchmarkPeaks(b *testing.B) {
 	small, large := make([]float32, 4<<10), make([]float32, 16<<20)
 	for i := range large {
-		large[i] = 1 // otherwise all pages share one of zeros
+		large[i] = 1 // otherwise all pages would share a page of zeros
 	}
 	for _, k := range Levels() {
 		for _, c := range []struct {
@@ -371,14 +375,15 @@ func BenchmarkPeaks(b *testing.B) {
 	}
 }
 
-// TestPeaks checks that the loops terminate, count, and read and write their arguments.
+// TestPeaks checks that the loops in Peaks terminate, return correct counts, and read and write
+// their arguments.
 func TestPeaks(t *testing.T) {
 	for _, k := range Levels() {
 		if n := k.FMA(3); n != 3*k.FMA(1) || n <= 0 {
-			t.Errorf("%s: FMA counts %d", k.Name, n)
+			t.Errorf("%s: FMA returned %d, want a positive multiple of 3", k.Name, n)
 		}
 		if n := k.MaxAdd(3); n != 3*k.MaxAdd(1) || n <= 0 {
-			t.Errorf("%s: MaxAdd counts %d", k.Name, n)
+			t.Errorf("%s: MaxAdd returned %d, want a positive multiple of 3", k.Name, n)
 		}
 		for n := range 300 {
 			x, y := fenced(t, n+1), fenced(t, n+1)
@@ -387,7 +392,7 @@ func TestPeaks(t *testing.T) {
 				x[i] = float32(i)
 			}
 			if k.Read(x) != 4*n || k.Copy(y, x) != 8*n || !slices.Equal(x, y) {
-				t.Fatalf("%s: %d elements", k.Name, n)
+				t.Fatalf("%s: Read or Copy is wrong for %d elements", k.Name, n)
 			}
 		}
 	}

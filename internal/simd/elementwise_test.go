@@ -15,15 +15,14 @@ import (
 type kernelCase struct {
 	name      string
 	lengths   func(n int) []int
-	results   int // number of result slices, which come first
+	results   int // number of result slices, which precede the operands
 	run       func(k *Kernels, x [][]float32)
 	reference func(x [][]float64)
 	tolerance float64 // maximum error relative to |want| + 1
 	prepare   func(x [][]float32)
 }
 
-// same returns count slices of n elements, columns rows of n elements: possible shapes of
-// arguments.
+// same returns a function from n to the lengths of count slices of n elements.
 func same(count int) func(n int) []int {
 	return func(n int) []int { return slices.Repeat([]int{n}, count) }
 }
@@ -141,8 +140,8 @@ var kernelCases = []kernelCase{
 	}},
 }
 
-// TestKernels compares every level with the definition and with Go, for all short lengths and some
-// long ones, adjacent to either guard page and unaligned.
+// TestKernels checks every level against the definition and against Go, for all short lengths and
+// some long lengths, next to either guard page and unaligned.
 func TestKernels(t *testing.T) {
 	lengths := []int{100, 255, 256, 257, 1000}
 	for n := range 68 {
@@ -167,7 +166,8 @@ func TestKernels(t *testing.T) {
 
 const untouched = 1234.5
 
-// check runs the case on slices that begin at from, or end −from−1 before the end of their pool.
+// check runs the case on slices that begin at index from of their pool, or for negative from, end
+// −from−1 elements before the end of their pool.
 func (c kernelCase) check(t *testing.T, k *Kernels, pool [][]float32, n, from int) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(uint64(n), 1))
@@ -214,7 +214,7 @@ func (c kernelCase) check(t *testing.T, k *Kernels, pool [][]float32, n, from in
 		for j, got := range x[i] {
 			if i >= c.results {
 				if got != operands[i][j] {
-					t.Fatalf("n %d, at %d: operand %d was changed at %d", n, from, i, j)
+					t.Fatalf("n %d, at %d: the kernel changed operand %d at index %d", n, from, i, j)
 				}
 				continue
 			}
@@ -223,20 +223,20 @@ func (c kernelCase) check(t *testing.T, k *Kernels, pool [][]float32, n, from in
 				t.Fatalf("n %d, at %d: result %d[%d] is %v, want %v", n, from, i, j, got, want[i][j])
 			}
 			if err := math.Abs(float64(got) - float64(plain[i][j])); !(err <= 2*bound) {
-				t.Fatalf("n %d, at %d: result %d[%d] is %v, in Go %v", n, from, i, j, got, plain[i][j])
+				t.Fatalf("n %d, at %d: result %d[%d] is %v, want %v as in Go", n, from, i, j, got, plain[i][j])
 			}
 		}
 		whole, end := pool[i], begins[i]+len(x[i])
 		for j := max(0, begins[i]-100); j < min(len(whole), end+100); j++ {
 			if (j < begins[i] || j >= end) && whole[j] != untouched {
-				t.Fatalf("n %d, at %d: slice %d was written at %d of %d", n, from, i, j-begins[i], len(x[i]))
+				t.Fatalf("n %d, at %d: the kernel wrote outside slice %d, at index %d of %d", n, from, i, j-begins[i], len(x[i]))
 			}
 		}
 	}
 }
 
-// mapped lists the kernels of one argument, with the errors that package fmath states, which apply
-// to every level.
+// mapped lists the kernels with one argument and their maximum errors. Package fmath states these
+// errors; they apply to every level.
 var mapped = []struct {
 	name      string
 	f         func(k *Kernels) func(y, x []float32)
@@ -268,8 +268,8 @@ func geluGrad(k *Kernels) func(y, x []float32) {
 	}
 }
 
-// TestErrors checks float32's bit patterns at regular steps, and densely in the range of
-// activations.
+// TestErrors checks the maximum errors of the kernels, on float32 bit patterns at regular steps and
+// densely in the range of activations.
 func TestErrors(t *testing.T) {
 	for _, k := range Levels() {
 		for _, c := range mapped {
@@ -309,8 +309,9 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestSpecialValues compares with package fmath, except for half of the smallest number, and for
-// GELU's slope at infinity, where a level may return the limit.
+// TestSpecialValues checks that special values give the same results as package fmath. Exceptions
+// are half of the smallest number, and GELU's slope at infinity, where a level may return the
+// limit.
 func TestSpecialValues(t *testing.T) {
 	inf := float32(math.Inf(1))
 	x := []float32{0, float32(math.Copysign(0, -1)), inf, -inf, 1e-45, -1e-45, 1e-39, -1e-39, 1e-30, -1e-30,
@@ -333,14 +334,14 @@ func TestSpecialValues(t *testing.T) {
 					t.Errorf("%s: %s(%v) = %v, want %v", k.Name, c.name, x[i], got, want)
 				}
 				if math.Signbit(float64(got)) != math.Signbit(float64(want)) && want == want {
-					t.Errorf("%s: %s(%v) = %v, want %v: the sign", k.Name, c.name, x[i], got, want)
+					t.Errorf("%s: %s(%v) = %v, want the sign of %v", k.Name, c.name, x[i], got, want)
 				}
 			}
 		}
 	}
 }
 
-// TestPlace checks that an element's bits do not depend on its position or neighbours.
+// TestPlace checks that an element's bits do not depend on its position or its neighbours.
 func TestPlace(t *testing.T) {
 	x, whole := make([]float32, 67), make([]float32, 67)
 	random := rand.New(rand.NewPCG(1, 2))
@@ -356,7 +357,7 @@ func TestPlace(t *testing.T) {
 				for to := from; to <= len(x); to++ {
 					f(y[:to-from], x[from:to])
 					if !slices.Equal(y[:to-from], whole[from:to]) {
-						t.Fatalf("%s: %s differs within [%d:%d]", k.Name, c.name, from, to)
+						t.Fatalf("%s: %s the result differs on the part [%d:%d]", k.Name, c.name, from, to)
 					}
 				}
 			}

@@ -1,49 +1,50 @@
 package simd
 
-// Products is the matrix product. The zero value uses gonum's blas32; with tiles it is the blocked
-// product around the assembly.
+// Products computes matrix products. With tiles it is a blocked product around the assembly; the
+// zero value uses gonum's blas32.
 type Products struct {
 	cols  int    // columns per tile
 	tiles []tile // tiles[i] has i+1 rows
-	// narrow are tiles of half as many columns, or nil.
+	// narrow holds tiles with half as many columns; may be nil.
 	narrow []tile
 
 	packRows    func(k int, dst, src *float32, stride int) // packs rows of cols floats
 	packColumns func(rows, cols int, dst, src *float32, stride int, sum *float32)
 }
 
-// tile computes n ≥ 1 times some rows and up to cols columns of C, each time the next rows: c = a·b
-// + init, each element in one chain of fused additions in ascending order of the summed index.
+// tile computes c = a·b + init for n ≥ 1 consecutive blocks of some rows, with up to cols columns.
+// Each element is a chain of fused multiply-adds in ascending order of the summed index.
 type tile func(n, k int, a *float32, rs, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc, cols int)
 
-// Matrix is a matrix in memory: element (i, j) at Data[i·Row + j·Col].
+// Matrix is a matrix in memory. Element (i, j) is Data[i·Row + j·Col].
 type Matrix struct {
 	Data     []float32
 	Row, Col int
 }
 
-// from returns the submatrix from row i on.
+// from returns the submatrix that begins at row i.
 func (m Matrix) from(i int) Matrix { return Matrix{m.Data[i*m.Row:], m.Row, m.Col} }
 
-// Rows returns a matrix with contiguous rows at a stride.
+// Rows returns a matrix whose rows are contiguous and stride floats apart.
 func Rows(data []float32, stride int) Matrix { return Matrix{data, stride, 1} }
 
-// Packed is the right factor of a product, K×N, in panels of Cols columns: row l of panel p begins
-// at Data[p·Panel + l·Row]. The padding of the last panel beyond N is read and must exist.
+// Packed is the right factor of a product, K×N, stored in panels of Cols columns. Row l of panel p
+// begins at Data[p·Panel + l·Row]. The padding of the last panel beyond column N is read and must
+// exist.
 type Packed struct {
 	Data       []float32
 	Row, Panel int
 	K, N       int
 }
 
-// kBlock is the part of the summed index that is multiplied at a time: a panel of B of this length
-// stays in the first-level cache.
+// kBlock is the length of the blocks into which the summed index is split. A panel of B of this
+// length stays in the first-level cache.
 const kBlock = 256
 
 // PackedSize returns the number of floats of a packed k×n matrix.
 func (p *Products) PackedSize(k, n int) int { return k * p.padded(n) }
 
-// padded rounds n up to whole panels.
+// padded returns n, rounded up to whole panels.
 func (p *Products) padded(n int) int {
 	if p.tiles == nil {
 		return n
@@ -51,7 +52,7 @@ func (p *Products) padded(n int) int {
 	return (n + p.cols - 1) / p.cols * p.cols
 }
 
-// Pack copies b, k×n, into dst, which has PackedSize(k, n) floats.
+// Pack packs the k×n matrix b into dst, which must have PackedSize(k, n) floats.
 func (p *Products) Pack(dst []float32, b Matrix, k, n int) Packed {
 	if p.tiles == nil {
 		packPanel(dst, b, k, n, n)
@@ -70,7 +71,7 @@ func (p *Products) Pack(dst []float32, b Matrix, k, n int) Packed {
 	return q
 }
 
-// packPanel copies k rows of w elements, padded with zeros to width.
+// packPanel copies k rows of w elements and pads them with zeros to width.
 func packPanel(dst []float32, b Matrix, k, w, width int) {
 	if b.Col == 1 {
 		for l := range k {
@@ -103,9 +104,9 @@ func packPanel(dst []float32, b Matrix, k, w, width int) {
 	}
 }
 
-// PackColumns copies rows of cols floats, a stride apart in src, contiguously to dst, and writes
-// the sum of each column to sum. Columns that are adjacent in memory are the left factor yᵀ of a
-// product: Row 1, Col cols.
+// PackColumns copies rows of cols floats, which are stride floats apart in src, contiguously to
+// dst, and writes the sum of each column to sum. The result is the left factor yᵀ of a product,
+// with Row = 1 and Col = cols.
 func (p *Products) PackColumns(dst, src []float32, stride, rows, cols int, sum []float32) {
 	_, _, _ = dst[rows*cols-1], src[(rows-1)*stride+cols-1], sum[cols-1]
 	if p.packColumns != nil {
@@ -122,13 +123,14 @@ func (p *Products) PackColumns(dst, src []float32, stride, rows, cols int, sum [
 	}
 }
 
-// View returns a k×n matrix of contiguous rows as a right factor in place. Its memory must include
-// the padding of the last panel: stride ≥ [Products.Columns] of n.
+// View returns a k×n matrix with contiguous rows as a right factor, without a copy. Its memory must
+// include the padding of the last panel: stride must be at least [Products.Columns](n).
 func (p *Products) View(b []float32, stride, k, n int) Packed {
 	return Packed{Data: b, Row: stride, Panel: p.cols, K: k, N: n}
 }
 
-// Columns returns the number of columns that a view of n columns must have, including padding.
+// Columns returns the number of columns, including padding, that the memory of a view of n columns
+// must have.
 func (p *Products) Columns(n int) int {
 	if p.narrow == nil {
 		return p.padded(n)
@@ -137,12 +139,13 @@ func (p *Products) Columns(n int) int {
 	return (n + half - 1) / half * half
 }
 
-// Mul computes C = init + A·B for m rows: A is m×K, C is m×N with contiguous rows. init is m×N with
-// contiguous rows a stride apart; a stride of 0 uses the same row (a bias) for all; C itself
-// accumulates; the zero Matrix is zero.
+// Mul computes C = init + A·B for m rows. A is m×K and C is m×N with contiguous rows. init is m×N
+// with contiguous rows; a stride of 0 uses the same row, a bias, for all rows. If init is C, Mul
+// accumulates. The zero Matrix means zero.
 //
-// Every 256 products are summed before they are added to the total: one long chain of float32
-// additions would lose precision. An element's order of additions depends on K alone: neither on
+// Every 256 products are summed before their sum is added to the total, because one long chain of
+// float32 additions would lose precision. The order of additions depends only on K, not on other
+// rows and columns or on how A and B are stored.
 // adjacent rows and columns nor on how A and B are stored.
 func (p *Products) Mul(c Matrix, a Matrix, b Packed, init Matrix, m int) {
 	if m == 0 || b.N == 0 {
@@ -169,10 +172,10 @@ func (p *Products) Mul(c Matrix, a Matrix, b Packed, init Matrix, m int) {
 	}
 }
 
-// nothing is the initial value of a tile of C without init.
+// nothing is the initial value of a tile of C if init is zero.
 var nothing = make([]float32, 32)
 
-// start copies init to C unless they are the same.
+// start copies init to C unless both are the same matrix.
 func start(c, init Matrix, m, n int) {
 	for i := range m {
 		if init.Data == nil {
@@ -186,7 +189,7 @@ func start(c, init Matrix, m, n int) {
 	}
 }
 
-// column multiplies by one panel.
+// column computes the columns of C for one panel of B.
 func (p *Products) column(c, a Matrix, panel []float32, ldb int, init Matrix, m, k, j, cols int) {
 	tiles, width := p.tiles, p.cols
 	if p.narrow != nil && cols <= p.cols/2 {
@@ -201,7 +204,7 @@ func (p *Products) column(c, a Matrix, panel []float32, ldb int, init Matrix, m,
 		init.Data = init.Data[j:]
 	}
 	_ = init.Data[(m-1)*init.Row+cols-1]
-	// Tiles of even height: a low one would stall on its own sums.
+	// Tiles of equal height, because a low tile would wait for its own sums.
 	n := (m + len(tiles) - 1) / len(tiles)
 	rows, higher := m/n, m%n
 	run := func(i, n, rows int) {

@@ -7,12 +7,12 @@ import (
 
 var productsGo = Products{}
 
-// blasRows and blasCols limit the size of a call: gonum distributes larger ones over goroutines,
+// blasRows and blasCols limit the size of a call. gonum distributes larger calls over goroutines,
 // regardless of the device's number of threads.
 const blasRows, blasCols = 64, 3 * 64
 
-// mulBLAS is Mul on CPUs without assembly. Each block of the summed index is computed separately
-// and then added to the total.
+// mulBLAS is Mul for CPUs without assembly. It computes the product for each block of the summed
+// index and adds it to the total.
 func mulBLAS(c, a Matrix, b Packed, init Matrix, m int) {
 	var part [blasRows * blasCols]float32
 	for i := 0; i < m; i += blasRows {
@@ -41,7 +41,7 @@ func mulBLAS(c, a Matrix, b Packed, init Matrix, m int) {
 	}
 }
 
-// leftFactor describes a, m×k, to BLAS.
+// leftFactor returns the m×k matrix a as BLAS arguments.
 func leftFactor(a Matrix, m, k int) (blas.Transpose, blas32.General) {
 	if a.Col != 1 {
 		return blas.Trans, blas32.General{Rows: k, Cols: m, Stride: a.Col, Data: a.Data}

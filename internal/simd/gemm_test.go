@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestMul compares every level with float64, on odd sizes, for all layouts of the left factor and
-// all kinds of init, with canaries around the result.
+// TestMul checks every level against float64 on odd sizes, for all layouts of the left factor and
+// all kinds of init. Canaries around the result detect writes outside it.
 func TestMul(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, level := range Levels() {
@@ -28,7 +28,7 @@ func mulCase(t *testing.T, p *Products, rng *rand.Rand, m, n, k, variant int) {
 	t.Helper()
 	name := fmt.Sprintf("%d×%d×%d variant %d", m, n, k, variant)
 	const canary = 1e30
-	offset := variant % 3 // unaligned starts
+	offset := variant % 3 // unaligned start
 	a := Matrix{random(rng, offset+m*(k+3))[offset:], k + 3, 1}
 	if variant&1 != 0 {
 		a = Matrix{random(rng, offset+k*(m+1))[offset:], 1, m + 1}
@@ -74,7 +74,7 @@ func mulCase(t *testing.T, p *Products, rng *rand.Rand, m, n, k, variant int) {
 		i -= offset
 		if i < 0 || i >= m*stride || i%stride >= n {
 			if v != canary {
-				t.Fatalf("%s: wrote outside the result, at %d", name, i)
+				t.Fatalf("%s: wrote outside the result, at index %d", name, i)
 			}
 			continue
 		}
@@ -83,22 +83,22 @@ func mulCase(t *testing.T, p *Products, rng *rand.Rand, m, n, k, variant int) {
 			t.Fatalf("%s: element (%d, %d) is %g, want %g", name, i/stride, i%stride, v, want[at])
 		}
 	}
-	// A single row has the same bits as among other rows.
+	// A single row must have the same bits as the same row of a larger product.
 	row := make([]float32, n)
 	last := m - 1
 	if init.Row != 0 {
-		return // it was overwritten
+		return // init was overwritten
 	}
 	p.Mul(Rows(row, n), a.from(last), packed, init, 1)
 	for j, v := range row {
 		if w := c.Data[last*stride+j]; math.Float32bits(v) != math.Float32bits(w) {
-			t.Fatalf("%s: column %d of the last row alone is %g, among others %g", name, j, v, w)
+			t.Fatalf("%s: column %d of the last row is %g if computed alone, want %g", name, j, v, w)
 		}
 	}
 }
 
-// TestView checks that a view gives the bits of the packed factor, and nothing beyond its required
-// columns is read.
+// TestView checks that a view gives the same bits as the packed factor, and that nothing beyond its
+// required columns is read.
 func TestView(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, level := range Levels() {
@@ -107,7 +107,7 @@ func TestView(t *testing.T) {
 			const m, k = 29, 21
 			stride := p.Columns(n)
 			if stride < n {
-				t.Fatalf("%s: %d columns for %d", level.Name, stride, n)
+				t.Fatalf("%s: Columns returned %d for %d columns", level.Name, stride, n)
 			}
 			memory := fenced(t, k*stride)
 			b := memory[len(memory)-k*stride:]
@@ -118,7 +118,7 @@ func TestView(t *testing.T) {
 				Matrix{}, m)
 			p.Mul(Rows(got, n), Rows(a, k), p.View(b, stride, k, n), Matrix{}, m)
 			if !slices.Equal(got, want) {
-				t.Errorf("%s: %d columns: a view gives other bits", level.Name, n)
+				t.Errorf("%s: %d columns: a view and a packed factor give different bits", level.Name, n)
 			}
 		}
 	}
@@ -132,7 +132,8 @@ func random(rng *rand.Rand, n int) []float32 {
 	return x
 }
 
-// TestMulSpecial checks that NaN and infinities propagate as in IEEE 754, and an empty sum is init.
+// TestMulSpecial checks that NaN and infinities propagate as in IEEE 754, and that an empty sum
+// gives init.
 func TestMulSpecial(t *testing.T) {
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())
 	for _, level := range Levels() {
@@ -146,7 +147,7 @@ func TestMulSpecial(t *testing.T) {
 			p.Mul(Rows(out, 1), Rows([]float32{c.a, c.a, c.a}, 1), b, Rows(make([]float32, 1), 0), 3)
 			for _, v := range out {
 				if v != c.want && !(v != v && c.want != c.want) {
-					t.Errorf("%s: %g·%g = %g", level.Name, c.a, c.b, v)
+					t.Errorf("%s: %g·%g = %g, want %g", level.Name, c.a, c.b, v, c.want)
 				}
 			}
 		}
@@ -154,7 +155,7 @@ func TestMulSpecial(t *testing.T) {
 		out := make([]float32, 3)
 		p.Mul(Rows(out, 1), Matrix{}, empty, Rows(one, 1), 3)
 		if out[0] != 1 || out[2] != 1 {
-			t.Errorf("%s: an empty product is %v", level.Name, out)
+			t.Errorf("%s: an empty product gives %v, want init", level.Name, out)
 		}
 	}
 }

@@ -1,4 +1,4 @@
 package simd
 
-// generic is the level of plain Go.
+// generic is the level in plain Go.
 var generic = &Kernels{"go", 8, productsGo, scoresGo, elementwiseGo, peaksGo}

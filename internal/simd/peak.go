@@ -1,16 +1,16 @@
 package simd
 
-// Peaks measure the arithmetic units and the memory with loops that do nothing else. They return
-// the number of operations or bytes of a call.
+// Peaks measures the arithmetic units and the memory with loops of a single kind of operation. Each
+// function returns the number of operations or bytes of the call.
 type Peaks struct {
-	// FMA runs n iterations of independent multiply-adds, which count as two operations each.
+	// FMA runs n iterations of independent multiply-adds; each counts as two operations.
 	FMA func(n int) int
-	// MaxAdd runs n iterations of maxima that are added to sums, the inner step of the maxout
-	// scores; both count.
+	// MaxAdd runs n iterations of maxima that are added to sums, the inner step of maxout scores.
+	// Both operations count.
 	MaxAdd func(n int) int
-	// Read sums x. Copy is y = x for len(y) elements, with Go's own copy at all levels, which uses
-	// the best instructions for any length. Both return bytes; Copy counts those read and those
-	// written.
+	// Read sums x and returns the number of bytes read. Copy copies len(y) elements of x to y and
+	// returns the number of bytes read and written. All levels use Go's copy, which selects the
+	// best instructions for any length.
 	Read func(x []float32) int
 	Copy func(y, x []float32) int
 }
@@ -18,7 +18,7 @@ type Peaks struct {
 // peakTurn is the number of independent operations in an iteration.
 const peakTurn = 12
 
-// peaks returns Peaks of loops over registers of some width.
+// peaks returns Peaks for loops over registers of width float32s.
 func peaks(width int, fma, maxAdd func(n int), read func([]float32) float32) Peaks {
 	return Peaks{
 		FMA:    func(n int) int { fma(n); return 2 * peakTurn * width * n },
@@ -41,7 +41,7 @@ func fmaGo(n int) {
 		s1 += float32(a * a)
 		s2 += float32(a * a)
 		s3 += float32(a * a)
-		a = -a // or the compiler would multiply once
+		a = -a // otherwise the compiler would multiply only once
 	}
 	peakSink = s0 + s1 + s2 + s3
 }

@@ -2,62 +2,62 @@ package simd
 
 import "fmt"
 
-// Scores has the kernels of sampled attention for a tile of pairs: queries are across the lanes,
-// and each key is a row of stride floats. Numbers of queries are rounded up to two vectors and
-// channels to one; the padding is computed, too, and must be finite.
+// Scores holds the kernels of sampled attention for a tile of pairs. Queries are across the lanes,
+// and each key is a row of stride floats. Numbers of queries are rounded up to two vectors, and
+// numbers of channels to one vector. The padding takes part in the computation and must be finite.
 type Scores struct {
 	Maxout, Lily Score
 
-	// ScaleTile computes s[j][r] = max(s[j][r]·scale, floor) for keys rows and n
-	// queries, and adds each column to sum.
+	// ScaleTile computes s[j][r] = max(s[j][r]·scale, floor) for keys rows and n queries, and adds
+	// the sum of each column to sum.
 	ScaleTile func(s []float32, stride, keys, n int, scale, floor float32, sum []float32)
-	// ScaleRows computes y[i][r] *= x[r] for rows rows of n.
+	// ScaleRows computes y[i][r] *= x[r] for rows rows of n floats.
 	ScaleRows func(y []float32, stride, rows, n int, x []float32)
-	// DotColumns computes y[r] = Σ_i a[i][r]·b[i][r] for rows rows of n.
+	// DotColumns computes y[r] = Σ_i a[i][r]·b[i][r] for rows rows of n floats.
 	DotColumns func(y, a, b []float32, stride, rows, n int)
-	// Sinusoid is the relative encoding of a tile, SinusoidBackward its adjoint. SinusoidFar is
-	// Sinusoid for tables that exceed the near caches.
+	// Sinusoid computes the relative encoding of a tile, SinusoidBackward its adjoint. SinusoidFar
+	// is Sinusoid for tables that are larger than the first-level and second-level caches.
 	Sinusoid, SinusoidFar, SinusoidBackward func(t *SinusoidTile)
 
 	transpose func(blocks int, dst *float32, ldd int, src *float32, lds int)
 	prefetch  func(rows, lines int, x *float32, stride int)
 }
 
-// Score has the kernels of an attention score.
+// Score holds the kernels of an attention score.
 type Score struct {
-	// Forward computes s[j][r] = Σ_c score(q[c][r], k[j][c]): q has c rows, at the same stride as
-	// s; keys are ldk apart. Whether the maximum of a NaN and a number is the NaN depends on the
+	// Forward computes s[j][r] = Σ_c score(q[c][r], k[j][c]). q has c rows with the stride of s;
+	// keys are ldk floats apart. Whether the maximum of a NaN and a number is NaN depends on the
 	// instruction set.
 	Forward func(s, q []float32, stride, n int, k []float32, ldk, keys, c int)
-	// Backward adds, for the gradients g of a tile and rows of c channels,
+	// For the gradients g of a tile and rows of c channels, Backward adds
 	//
 	//	dq[r] += Σ_j g[j][r] ∂score/∂q,  dk[j] += Σ_r g[j][r] ∂score/∂k
 	//
-	// For maxout, whose two derivatives are 1 and 0 or 0 and 1, dk must begin with
+	// The two derivatives of maxout are 1 and 0, or 0 and 1. For maxout, dk must initially contain
 	// Σ_r g[j][r] in every channel.
 	Backward func(g []float32, stride, n int, q, dq, k, dk []float32, keys, c int)
 }
 
-// SinusoidTile is a tile of Keys × N pairs under the relative encoding: with the
-// windows of key j at its two tokens' positions t,
+// SinusoidTile is a tile of Keys × N pairs under the relative encoding. With the windows of key j
+// at the positions t of its two tokens,
 //
 //	mul(r, t) = F[FOrigin − t + r] + G[GOrigin + t + r], likewise add,
 //	Rmul = p softplus(mul(r, top)) + (1−p) softplus(mul(r, partner)), likewise Radd,
 //	A    = m·Scale·Rmul + Radd.
 //
-// The assembly reads EF = exp(F) and EG = exp(G) of mul in place of F and G, as
-// softplus(f+g) = log(1 + eᶠ·eᵍ); both must lie in 2⁻⁶³ … 2⁶³. Windows reach as
-// far as the last query, N, which the tables must do too.
+// For mul, the assembly reads EF = exp(F) and EG = exp(G) instead of F and G, because softplus(f+g)
+// = log(1 + eᶠ·eᵍ). Both must lie in 2⁻⁶³ … 2⁶³. The tables must contain the windows of all N
+// queries.
 //
-// The assembly knows the offset of each field.
+// The assembly depends on the offset of each field.
 type SinusoidTile struct {
-	S []float32 // [Keys][Stride] the scores m; becomes max(A, Floor), in Backward dm
+	S []float32 // [Keys][Stride] scores m; Forward writes max(A, Floor), Backward writes dm
 
-	D []float32 // [Keys][Stride] Backward: dA where A > 0; becomes ReLU(A)
+	D []float32 // [Keys][Stride] Backward reads dA where A > 0 and writes ReLU(A)
 
 	Sum []float32 // [N] Forward adds Σ_j max(A, Floor)
 
-	EF, EG, FA, GA []float32 // the tables of one head
+	EF, EG, FA, GA []float32 // tables of one head
 
 	DFM, DGM, DFA, DGA []float32 // Backward adds the gradients of the tables
 
@@ -66,7 +66,7 @@ type SinusoidTile struct {
 	DP           []float32 // [Keys] Backward adds Σ_r dA·∂A/∂p; undefined without a partner
 	Total        []float32 // [Keys] Backward writes Σ_r dm
 
-	FM, GM []float32 // the logarithms of EF and EG, for the kernel in Go
+	FM, GM []float32 // logarithms of EF and EG, for the kernel in Go
 
 	Scratch []float32 // [4N]
 
@@ -75,7 +75,7 @@ type SinusoidTile struct {
 	Scale, Floor     float32
 }
 
-// check panics if the assembly, which has no checks, would access memory outside of a slice.
+// check panics if the assembly, which has no checks, would access memory outside the slices.
 func (t *SinusoidTile) check(width int, backward bool) {
 	if t.Keys < 1 || t.N < 1 || t.N%(2*width) != 0 {
 		panic(fmt.Sprintf("simd: a tile of %d keys and %d queries, %d per vector", t.Keys, t.N, width))
@@ -106,18 +106,18 @@ func (t *SinusoidTile) check(width int, backward bool) {
 	}
 }
 
-// Prefetch prefetches rows of cols floats, a stride apart in x.
+// Prefetch prefetches rows of cols floats, which are stride floats apart in x.
 func (k *Scores) Prefetch(x []float32, stride, rows, cols int) {
 	if k.prefetch == nil || rows < 1 {
 		return
 	}
 	const line = 16 // floats
-	// This only checks the range: another thread may be writing here, so nothing is read.
+	// Only check the range. Reading here would race with threads that write to x.
 	_ = x[:(rows-1)*stride+cols]
 	k.prefetch(rows, (cols+line-1)/line, &x[0], stride)
 }
 
-// Transpose copies src, rows×cols, to dst, cols×rows.
+// Transpose copies the transpose of src, rows×cols, to dst, cols×rows.
 func (k *Scores) Transpose(dst []float32, ldd int, src []float32, lds, rows, cols int) {
 	if rows == 0 || cols == 0 {
 		return

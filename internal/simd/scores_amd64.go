@@ -36,8 +36,8 @@ var (
 	}
 )
 
-// The assembly has no checks: the callers check the slices. Its loops count down to zero by whole
-// vectors.
+// The assembly has no checks; its callers check the slices. Its loops process whole vectors and
+// count down to zero.
 
 func whole(n, step int) {
 	if n < 1 || n%step != 0 {
@@ -46,10 +46,10 @@ func whole(n, step int) {
 }
 
 // backwardQueries is the number of queries that are combined with all keys of a tile before the
-// next ones.
+// next queries.
 const backwardQueries = 32
 
-// scoreRows scores a number of keys per call.
+// scoreRows is a kernel that scores a fixed number of keys per call.
 type scoreRows struct {
 	keys int
 	f    func(n, c int, s, q *float32, stride int, k *float32, ldk int)

@@ -114,7 +114,7 @@ func dotColumns(y, a, b []float32, stride, rows, n int) {
 	}
 }
 
-// windows are the parts of the tables for one token of a key.
+// windows holds the parts of the tables for one token of a key.
 type windows struct {
 	weight         float32
 	fm, gm, fa, ga []float32
@@ -133,12 +133,12 @@ func (t *SinusoidTile) tokens(j int, fm, gm, fa, ga []float32) (top, partner win
 	return
 }
 
-// relative adds the weighted terms of one token and query.
+// relative adds the weighted terms of a token for query r to mul and add, and returns the sums.
 func (w *windows) relative(r int, mul, add float32) (float32, float32) {
 	return mul + float32(w.weight*fmath.Softplus(w.fm[r]+w.gm[r])), add + float32(w.weight*(w.fa[r]+w.ga[r]))
 }
 
-// SinusoidGo is [Scores.Sinusoid] for tables of any values.
+// SinusoidGo is [Scores.Sinusoid] for tables with any values.
 func SinusoidGo(t *SinusoidTile) {
 	for j := range t.Keys {
 		top, partner, paired := t.tokens(j, t.FM, t.GM, t.FA, t.GA)
@@ -155,7 +155,7 @@ func SinusoidGo(t *SinusoidTile) {
 	}
 }
 
-// SinusoidBackwardGo is [Scores.SinusoidBackward] for tables of any values. Without relu, D holds
+// SinusoidBackwardGo is [Scores.SinusoidBackward] for tables with any values. Without relu, D holds
 // dA for every pair and is unchanged.
 func SinusoidBackwardGo(t *SinusoidTile, relu bool) {
 	for j := range t.Keys {
@@ -190,8 +190,8 @@ func SinusoidBackwardGo(t *SinusoidTile, relu bool) {
 	}
 }
 
-// scatter adds the gradients of one token and query to the tables, and returns that of the token's
-// weight.
+// scatter adds the gradients of a token and query to the tables, and returns the gradient of the
+// token's weight.
 func (w *windows) scatter(d *windows, r int, dmul, dadd float32) float32 {
 	soft, sigmoid := fmath.SoftplusSigmoid(w.fm[r] + w.gm[r])
 	v := float32(dmul*w.weight) * sigmoid

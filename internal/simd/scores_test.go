@@ -11,7 +11,7 @@ import (
 const canary = 1e30
 
 // guarded returns n random floats at an unaligned address between canaries, and a function that
-// checks these.
+// checks the canaries.
 func guarded(t *testing.T, rng *rand.Rand, n int) (x []float32, intact func(name string)) {
 	offset := 16 + rng.IntN(8)
 	memory := make([]float32, n+offset+16)
@@ -24,7 +24,7 @@ func guarded(t *testing.T, rng *rand.Rand, n int) (x []float32, intact func(name
 		t.Helper()
 		for i, v := range memory {
 			if (i < offset || i >= offset+n) && v != canary {
-				t.Fatalf("%s: wrote outside, at %d of %d", name, i-offset, n)
+				t.Fatalf("%s: wrote outside the slice, at index %d of %d", name, i-offset, n)
 			}
 		}
 	}
@@ -35,12 +35,12 @@ func closeTo(t *testing.T, name string, got, want []float32, tolerance float64) 
 	for i, w := range want {
 		if g := got[i]; !(math.Abs(float64(g)-float64(w)) <= tolerance*(1+math.Abs(float64(w)))) &&
 			!(g != g && w != w) && g != w {
-			t.Fatalf("%s: element %d is %g, the twin in Go has %g", name, i, g, w)
+			t.Fatalf("%s: element %d is %g, want %g as in Go", name, i, g, w)
 		}
 	}
 }
 
-// assembled returns the levels with assembly, which are compared with Go.
+// assembled returns the levels with assembly, to compare them with Go.
 func assembled() []*Kernels { return Levels()[:len(Levels())-1] }
 
 func TestScores(t *testing.T) {
@@ -68,7 +68,7 @@ func TestScores(t *testing.T) {
 				g, _ := guarded(t, rng, keys*stride)
 				q, _ = guarded(t, rng, n*c)
 				k, _ = guarded(t, rng, keys*c)
-				copy(q, k[:min(len(q), c)]) // ties
+				copy(q, k[:min(len(q), c)]) // equal channels of queries and keys
 				dq, intactQ := guarded(t, rng, n*c)
 				dk, intactK := guarded(t, rng, keys*c)
 				wantQ, wantK := append([]float32{}, dq...), append([]float32{}, dk...)
@@ -121,7 +121,7 @@ func TestTileHelpers(t *testing.T) {
 	}
 }
 
-// sinusoidCase returns a tile over tables of the given spread.
+// sinusoidCase returns a tile whose tables have values of the given spread.
 func sinusoidCase(rng *rand.Rand, keys, n, length int, spread float32) *SinusoidTile {
 	tile := &SinusoidTile{Keys: keys, N: n, Stride: n + 16, Scale: 0.25,
 		FOrigin: length - 1 + length/3, GOrigin: length / 3}
@@ -182,7 +182,7 @@ func TestSinusoidTile(t *testing.T) {
 				closeTo(t, name+" S", got.S, want.S, 3e-6)
 				closeTo(t, name+" Sum", got.Sum, want.Sum, 1e-4)
 				if !slices.Equal(got.S, far.S) || !slices.Equal(got.Sum, far.Sum) {
-					t.Errorf("%s: Sinusoid and SinusoidFar differ, so that the longest sequence of a batch shows", name)
+					t.Errorf("%s: Sinusoid and SinusoidFar give different bits, so results would depend on the longest sequence of a batch", name)
 				}
 
 				got, want = tile.clone(), tile.clone()

@@ -7,27 +7,27 @@ import (
 	"sync"
 )
 
-// Kernels are the kernels of one instruction set.
+// Kernels holds the kernels of one instruction set.
 type Kernels struct {
 	Name  string // avx512, avx2 or go
-	Width int    // float32s in a vector register
+	Width int    // number of float32s in a vector register
 	Products
 	Scores
 	Elementwise
 	Peaks
 }
 
-// Levels returns the levels that this machine supports, the fastest first. The last is Go.
+// Levels returns the levels that this machine supports, fastest first. The last level is Go.
 func Levels() []*Kernels { return levels }
 
 // Go returns the kernels in Go, which run on every machine.
 func Go() *Kernels { return generic }
 
-// Variable is the environment variable that selects a lower level.
+// Variable is the name of the environment variable that selects a lower level.
 const Variable = "SFTSEQ_SIMD"
 
-// Best returns the level to use: the fastest, or the one named by SFTSEQ_SIMD. It fails if the name
-// is unknown or this machine does not support the level.
+// Best returns the fastest level, or the level that SFTSEQ_SIMD names. It returns an error if the
+// name is unknown or this machine does not support the level.
 var Best = sync.OnceValues(func() (*Kernels, error) { return choose(os.Getenv(Variable), levels) })
 
 func choose(name string, levels []*Kernels) (*Kernels, error) {
