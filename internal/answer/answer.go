@@ -28,8 +28,8 @@ type Model struct {
 	// requests longer than [FarLonger] times Longest, and Most is the length of the longest of
 	// them.
 	Longest, Far, Most int
-	// Off counts the requests with numbers that deviate from those of training by more than
-	// [FarOff] standard deviations.
+	// Off counts the requests whose features deviate from the training data by more than [FarOff]
+	// standard deviations.
 	Off int
 
 	config *sft.Config
@@ -57,7 +57,7 @@ func (m *Model) measure(batch []*requests.Request) {
 }
 
 // FarOff is the number of standard deviations above which a series probably has other units than
-// those of training.
+// the training data.
 const FarOff = 10
 
 // isOff reports whether a feature's root mean square, standardised as in training, is above FarOff.

@@ -19,7 +19,7 @@ import (
 // Table is an input table and its columns.
 type Table struct {
 	Path    string
-	Named   []string      // names of rows, see [table.NewNames]; nil means the path alone
+	Named   []string      // names of rows, see [table.NewNames]; nil means the path only
 	Options table.Options // Options.Columns has all columns below
 	Sources []string      // columns that the model reads: one, or two for a pair
 	Tokens  bool          // the columns are lists of token ids

@@ -30,7 +30,7 @@ type Rows struct {
 func (o *Rows) NoSpans() bool { return o.model.places && o.Spans == 0 && o.Count > o.Failed }
 
 // NewRows returns a writer of a model's predictions for the rows of a table, in one of
-// [table.OutputFormats], or of spans as BED. Close ends it.
+// [table.OutputFormats], or of spans as BED. The caller must call Close.
 func (m *Model) NewRows(to io.Writer, format string, t *Table) (*Rows, error) {
 	o := &Rows{model: m, table: t, reply: m.columns(m.config, format, len(t.Sources) == 2)}
 	var err error
@@ -42,9 +42,9 @@ func (m *Model) NewRows(to io.Writer, format string, t *Table) (*Rows, error) {
 	return o, err
 }
 
-// NewPart returns a writer of a model's predictions for the rows of a table as an Arrow file, or a
-// stream, whose schema has metadata. If strict is set, a failed row ends it, and there is no column
-// of errors.
+// NewPart returns a writer of a model's predictions for the rows of a table. It writes an Arrow
+// file, or a stream, whose schema has metadata. If strict is set, the first failed row is an error
+// and there is no error column.
 func (m *Model) NewPart(to io.Writer, t *Table, metadata *arrow.Metadata, stream, strict bool) (*Rows, error) {
 	o := &Rows{model: m, table: t, part: true, strict: strict, reply: m.columns(m.config, "arrow", len(t.Sources) == 2)}
 	columns := tableColumns(t, o.reply.columns, "arrow")
@@ -119,7 +119,7 @@ func (o *Rows) row(r *tableRow, reply any) []any {
 		return append(append(row, o.reply.values(reply)...), nil)
 	}
 	place := r.place
-	if o.part && !o.strict { // the error is kept, without the path of the file
+	if o.part && !o.strict { // the part keeps the error, which therefore omits the path of the file
 		place = r.name
 	}
 	why := requests.Failure{Code: refusal.Error.Code, Message: fmt.Sprintf("%s: %s", place, refusal.Error.Message)}

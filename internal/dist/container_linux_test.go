@@ -90,7 +90,7 @@ func newBuilder(t *testing.T) *builder {
 	t.Cleanup(func() {
 		if out, err := exec.Command("buildah",
 			append(slices.Clip(b.flags), "rm", "--all")...).CombinedOutput(); err != nil {
-			t.Errorf("%v\n%s", err, out)
+			t.Errorf("buildah rm --all: %v\n%s", err, out)
 		}
 		// The driver may have mounted its folder on itself. An error means that nothing is mounted.
 		exec.Command("umount", "--recursive", dir+"/images/overlay").Run()

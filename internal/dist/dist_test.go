@@ -28,13 +28,13 @@ func TestParseTarget(t *testing.T) {
 	for name, want := range map[string]string{"linux/amd64": "linux-amd64", "darwin/arm64": "darwin-arm64",
 		"windows/amd64": "windows-amd64"} {
 		if got, err := parseTarget(name); err != nil || got.suffix() != want {
-			t.Errorf("%s: %v, %v", name, got, err)
+			t.Errorf("%s: got %v, %v, expected %s", name, got, err, want)
 		}
 	}
 	for _, name := range []string{"", "linux", "linux/386", "plan9/amd64", "linux/amd64/cuda",
 		"windows/amd64/vulkan", "linux/amd64 "} {
 		if got, err := parseTarget(name); err == nil {
-			t.Errorf("%q: %v", name, got)
+			t.Errorf("%q: got %v, expected an error", name, got)
 		}
 	}
 	for _, name := range usual() {
@@ -152,14 +152,14 @@ func TestUnit(t *testing.T) {
 	must.Succeed(t, os.WriteFile(path, unit, 0o666))
 	if out, err := exec.Command("systemd-analyze", "verify", "--man=no", path).CombinedOutput(); err != nil ||
 		len(out) > 0 {
-		t.Errorf("%v\n%s", err, out)
+		t.Errorf("systemd-analyze verify: %v\n%s", err, out)
 	}
 }
 
 func expectVersion(t *testing.T, r release, want string) {
 	t.Helper()
 	if _, from, err := r.program(t.Context(), host()); err != nil || from.version != want {
-		t.Errorf("%v, %q, expected %q", err, from.version, want)
+		t.Errorf("got version %q (error %v), expected %q", from.version, err, want)
 	}
 }
 
@@ -174,7 +174,7 @@ func TestNoCommit(t *testing.T) {
 	r := release{root: dir, out: filepath.Join(dir, "out"), scratch: t.TempDir()}
 	must.Fail(t, "checkout by git")(r.build(t.Context(), []target{host()}))
 	if left, err := os.ReadDir(r.out); err != nil || len(left) > 0 {
-		t.Errorf("%v, %v", left, err)
+		t.Errorf("output directory has %v (error %v), expected no files", left, err)
 	}
 }
 
@@ -194,7 +194,7 @@ func checkArchive(t *testing.T, files map[string][]byte, of target) []byte {
 	}
 	info := must.Get(buildinfo.Read(bytes.NewReader(files[program])))(t)
 	if len(info.Deps) < 20 {
-		t.Errorf("%s: %d modules", of.suffix(), len(info.Deps))
+		t.Errorf("%s: build info has %d modules, expected at least 20", of.suffix(), len(info.Deps))
 	}
 	for _, m := range info.Deps {
 		if !strings.Contains(string(files["NOTICE"]), "\n"+m.Path+" "+m.Version+", ") {

@@ -52,9 +52,9 @@ func (t target) executable(name string) string {
 	return name
 }
 
-// environment returns the environment of the go command. Settings of a user that change the
-// compiled code are replaced by those of releases. Without a file of defaults (go env -w), an empty
-// variable stays empty.
+// environment returns the environment of the go command. It replaces the user's settings that
+// change the compiled code by the settings of releases. Without a file of defaults (go env -w), an
+// empty variable stays empty.
 func (t target) environment() []string {
 	cgo := "CGO_ENABLED=0"
 	if t.vulkan {

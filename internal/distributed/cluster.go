@@ -31,13 +31,13 @@ type ClusterStep struct {
 	Ranks      int     `json:"ranks"`
 	Busy       int     `json:"busy"` // number of ranks with micro-batches
 	Seconds    float64 `json:"seconds"`
-	SentBytes  float64 `json:"sent_bytes"`        // by the rank that sends most
-	Exchange   float64 `json:"exchange_fraction"` // fraction of the seconds
+	SentBytes  float64 `json:"sent_bytes"`        // bytes sent by the rank that sends most
+	Exchange   float64 `json:"exchange_fraction"` // fraction of the step's time spent in the exchange
 	Efficiency float64 `json:"efficiency"`        // speedup over one rank, divided by the number of ranks
 }
 
-// PredictSteps returns the time of a training step on each number of ranks, computed from measurements of
-// one machine and the bandwidth and latency of the network.
+// PredictSteps returns the predicted time of a training step for each number of ranks. It uses
+// measurements of one machine and the bandwidth and latency of the network.
 //
 // A step on W ranks takes
 //

@@ -14,8 +14,8 @@ import (
 type Communicator interface {
 	Rank() int // from 0
 	Size() int
-	// AllGather sends the words of every rank to all ranks, in the order of ranks; counts has the
-	// number of words of each rank.
+	// AllGather sends the words of every rank to all ranks, in the order of ranks. counts is the
+	// number of words per rank.
 	AllGather(send, receive []uint32, counts []int) error
 	// AllToAll sends the first sendCounts[0] words to rank 0, the next sendCounts[1] words to rank
 	// 1, and so on, and receives the words for this rank in the order of ranks.
@@ -25,13 +25,13 @@ type Communicator interface {
 // Error is the error that ended the work of all ranks.
 type Error struct {
 	Rank int   // the failed rank
-	Err  error // its error; only the text for another rank
+	Err  error // error of the failed rank; other ranks have only its text
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("rank %d: %v", e.Rank, e.Err) }
 func (e *Error) Unwrap() error { return e.Err }
 
-// The contributions of a rank to an agreement.
+// States that a rank contributes to an agreement.
 const (
 	well uint32 = iota
 	stopped

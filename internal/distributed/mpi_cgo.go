@@ -11,8 +11,8 @@ package distributed
 #include <string.h>
 #include <time.h>
 
-// A handle is a pointer in Open MPI and an int in MPICH. Both travel in one register of
-// 64 bits, of which the callee reads its part; variables that MPI writes are zero before.
+// A handle is a pointer in Open MPI and an int in MPICH. Both are passed in one 64-bit register,
+// and the callee reads its part. Variables that MPI writes must be zero before.
 typedef uintptr_t handle;
 
 static struct {
@@ -61,7 +61,7 @@ static int mpi_finalize(void) { return mpi.Finalize(); }
 static struct {
 	handle communicator, request;
 	int pending, stopped;
-	int rounds; // begun by this rank
+	int rounds; // rounds begun by this rank
 	double begun, ended, timeout;
 } pulse;
 
@@ -98,8 +98,9 @@ static int mpi_pulse(void) {
 	return 0;
 }
 
-// finish waits for a request. It yields the CPU after some time, as ranks may share one. After the
-// pulse has stopped, all ranks are about to leave: a rank that does not join is silent.
+// finish waits for a request. It yields the CPU after some time, because ranks may share a CPU.
+// After the pulse has stopped, all ranks are about to leave, so a rank that does not join is
+// silent.
 static int finish(handle *request) {
 	double begun = now();
 	for (int n = 1;; n++) {
@@ -141,13 +142,14 @@ static int mpi_all_gather(const void *send, int count, void *receive, const int 
 	return e ? e : finish(&request);
 }
 
-// mpi_stop_pulse stops new rounds of this rank, and returns the number that it has begun.
+// mpi_stop_pulse stops new rounds of this rank and returns the number of rounds that it has begun.
 static int mpi_stop_pulse(void) {
 	pulse.stopped = 1;
 	return pulse.rounds;
 }
 
-// mpi_end_pulse ends the pulse of all ranks in the same round, the last that any has begun.
+// mpi_end_pulse ends the pulse of all ranks in the same round, the latest round that any rank has
+// begun.
 static int mpi_end_pulse(int rounds) {
 	for (;;) {
 		if (pulse.pending) {

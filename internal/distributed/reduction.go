@@ -2,8 +2,8 @@ package distributed
 
 import "math/bits"
 
-// MicroBatchTokens is the size of a micro-batch: consecutive examples of a batch until this number
-// of tokens is reached.
+// MicroBatchTokens is the number of tokens at which a micro-batch ends. A micro-batch has
+// consecutive examples of a batch.
 const MicroBatchTokens = 4096
 
 // MicroBatches splits examples of the given lengths, in tokens, into consecutive runs. A run ends

@@ -38,10 +38,10 @@ func Fail(code int, format string, args ...any) error {
 	return &Failure{code, fmt.Sprintf(format, args...)}
 }
 
-// Request is one line of input.
+// Request is a parsed line of input.
 type Request struct {
 	ID        json.RawMessage
-	Sequences [][]int32   // input: one sequence, or the two of a pair
+	Sequences [][]int32   // one sequence, or both sequences of a pair
 	Lengths   []int       // lengths before truncation by an input window
 	Features  [][]float32 // features per token, instead of ids
 	Edges     []seq.Edge  // edges of a graph
@@ -175,7 +175,7 @@ var requestFields = map[string]bool{"id": true, "tokens": true, "text": true, "t
 // a missing sequence names them.
 var methodFields = []string{"bytes", "bytes_a", "bytes_b", "uri", "uri_a", "uri_b"}
 
-// Fields is [jsonlines.Fields] with a [*Failure] as its error.
+// Fields is like [jsonlines.Fields], with a [*Failure] as its error.
 func Fields(line []byte, known map[string]bool) (map[string]json.RawMessage, error) {
 	fields, err := jsonlines.Fields(line, known)
 	var syntax *jsonlines.NotJSON

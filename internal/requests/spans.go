@@ -76,7 +76,7 @@ func offsets(t tokenizers.Tokenizer, text string, n int) []tokenizers.Offset {
 
 // counted converts byte offsets in a text to a unit. The results are extended to whole characters.
 func counted(text string, places []tokenizers.Offset, unit string) []tokenizers.Offset {
-	at, n, last := 0, 0, 0 // bytes and units that were counted, and the units of the last character
+	at, n, last := 0, 0, 0 // bytes and units counted so far, and the units of the last character
 	before := func(end int) int {
 		for at < end && at < len(text) {
 			r, size := utf8.DecodeRuneInString(text[at:])

@@ -20,14 +20,14 @@ func (s *Server) logAccess(received time.Time, tokens int, client, id string, ab
 		slog.String("client", client), slog.String("request_id", id))...)
 }
 
-// answered counts a response and writes it to the access log. Code is 0 for a result.
+// answered counts a response and writes it to the access log. code is 0 for a result.
 func (s *session) answered(method string, id json.RawMessage, code, tokens int, received time.Time,
 	compute time.Duration) {
 	s.server.metrics.answered(method, code, time.Since(received), compute)
 	s.logCode(method, id, code, tokens, received)
 }
 
-// logCode writes a response of JSON-RPC, or to a bare line, to the access log.
+// logCode writes a JSON-RPC response, or the response to a bare line, to the access log.
 func (s *session) logCode(method string, id json.RawMessage, code, tokens int, received time.Time) {
 	s.server.logAccess(received, tokens, s.name, short(string(id)), slog.String("method", short(method)),
 		slog.Int("code", code))
@@ -47,8 +47,8 @@ func (x *exchange) log() {
 	x.conn.session.server.logAccess(x.received, x.tokens, x.conn.client(), x.id, about...)
 }
 
-// forwardedFor returns the end of the X-Forwarded-For headers. A proxy appends its client's address, so a
-// forged prefix cannot displace it.
+// forwardedFor returns the end of the X-Forwarded-For headers. A proxy appends its client's
+// address, so a forged prefix cannot displace the appended address.
 func forwardedFor(h http.Header) string {
 	by := strings.Join(h.Values("X-Forwarded-For"), ", ")
 	return by[max(0, len(by)-maxShort):]

@@ -20,9 +20,9 @@ type added struct {
 	origin
 }
 
-// add implements retrieval/add: it puts one item, or many in order, into the index and replaces items with
-// known ids. The response is sent when the items are on disk. Once a request has a response, even an error,
-// it adds nothing more.
+// add implements retrieval/add. It adds one item, or several items in order, to the index and
+// replaces items with the same ids. The response is sent when the items are on disk. After the
+// response, even an error, nothing more is added.
 func (c *call) add() (any, error) {
 	a := &adding{call: c, queue: make(chan *addition, maxAdditions), done: make(chan struct{})}
 	go a.store()
@@ -41,16 +41,16 @@ type adding struct {
 	done  chan struct{} // closed when the queue has been stored
 }
 
-// maxAdditions bounds the items of a request that are being embedded or stored.
+// maxAdditions is the maximum number of items of a request that are being embedded or stored.
 const maxAdditions = 1024
 
-// addition is an item on its way into the index.
+// addition is an item to be added to the index.
 type addition struct {
 	id      string
 	request *requests.Request
 	ctx     context.Context // the job's context
 	job     *batching.Job
-	stored  chan func() error // waits for the disk
+	stored  chan func() error // receives a function that waits for the disk
 }
 
 func (a *adding) prepare(c *call, path string, fields map[string]json.RawMessage) *item {
@@ -81,7 +81,7 @@ func (a *adding) prepare(c *call, path string, fields map[string]json.RawMessage
 	return i
 }
 
-// store puts the items into the index in order and waits until the last one is on disk.
+// store adds the items to the index in order and waits until the last item is on disk.
 func (a *adding) store() {
 	defer close(a.done)
 	last := func() error { return nil }
@@ -103,8 +103,8 @@ func (x *addition) begin(c *call) (wait func() error, err error) {
 	if err != nil {
 		return nil, err
 	}
-	// The contexts of cancelled items end at different times. After the first item that is not added, none
-	// may be added.
+	// The contexts of cancelled items end at different times. After the first item that is not
+	// added, no later item may be added.
 	for _, ctx := range []context.Context{c.ctx, x.ctx} {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)

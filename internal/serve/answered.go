@@ -17,7 +17,8 @@ type Task interface {
 	AnswerNumbers(tokens int) int
 	// HasPlaces reports whether predictions have positions in the text.
 	HasPlaces() bool
-	// Method is the request's method; Notification pushes a document's prediction, "" if the task has none.
+	// Method returns the task's JSON-RPC method. Notification returns the notification that pushes
+	// a document's prediction, or "" if the task has none.
 	Method() string
 	Notification() string
 	// Published returns the part of an answer that a notification contains.
@@ -26,7 +27,7 @@ type Task interface {
 	Shape() any
 	// HasWindows reports whether the predictions of a sequence's windows can be combined.
 	HasWindows() bool
-	// Labels are nil for a task without labels.
+	// Labels returns the labels; nil for a task without labels.
 	Labels() []any
 }
 
@@ -54,7 +55,7 @@ type answeredWindow struct {
 	requests.Reply
 }
 
-// MarshalJSON omits the sizes, which start and end already give.
+// MarshalJSON omits the sizes, because start and end determine them.
 func (w answeredWindow) MarshalJSON() ([]byte, error) {
 	places := struct {
 		Start int `json:"start"`

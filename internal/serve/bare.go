@@ -30,7 +30,7 @@ type bareLines struct {
 	tokens  int // tokens of the pending lines; guarded by the session's mutex
 }
 
-// bareLine is a line and its response, in the order of the stream.
+// bareLine is a line that waits for its response, in the order of the stream.
 type bareLine struct {
 	request *requests.Request
 	model   *served
@@ -40,7 +40,7 @@ type bareLine struct {
 	received time.Time
 }
 
-// tokens returns the number of tokens that the line counts as, 0 if it is refused.
+// tokens returns the number of tokens that the line counts as: 0 for a refused line.
 func (l *bareLine) tokens() int {
 	return sft.PlannedTokens(l.request.Tokens(), len(l.request.Edges))
 }

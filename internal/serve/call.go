@@ -10,7 +10,7 @@ import (
 	"github.com/sftseq/sftseq/internal/jsonlines"
 )
 
-// call is a request without a response yet.
+// call is a request that has no response yet.
 type call struct {
 	session  *session
 	id       json.RawMessage
@@ -30,8 +30,8 @@ type call struct {
 	tokens  int // tokens computed by the model
 }
 
-// begin runs a call after pending writes have been flushed (backpressure): the session does not read from a
-// client that does not read.
+// begin starts a call after pending writes have been flushed (backpressure), so that the session
+// stops reading from a client that does not read.
 func (s *session) begin(c *call) {
 	s.sending.Lock()
 	defer s.sending.Unlock()
@@ -41,7 +41,7 @@ func (s *session) begin(c *call) {
 // respond runs the call and writes its response.
 func (c *call) respond() {
 	c.forget(c.response())
-	c.model.Done() // may close a device; runs after the response so that it delays nobody
+	c.model.Done() // may close a device, so it runs after the response
 	c.session.wakeFinish()
 }
 

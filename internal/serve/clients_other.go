@@ -2,5 +2,6 @@
 
 package serve
 
-// DefaultClients is the default limit of connections on systems without a limit of open files.
+// DefaultClients returns the default limit of connections, for systems without a limit of open
+// files.
 func DefaultClients() int { return MaxClients }

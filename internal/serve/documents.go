@@ -97,7 +97,7 @@ func (d *document) close() {
 	d.end()
 }
 
-// end is close for a caller that holds d.mu.
+// end is like close, for a caller that holds d.mu.
 func (d *document) end() {
 	d.closed = true
 	d.changed()
@@ -189,7 +189,8 @@ func (c *call) textOf(q *sequence) (string, error) {
 	return text, err
 }
 
-// expect checks the document version that a request requires; path is used in errors.
+// expect returns an error unless the document has the version that a request requires. path is used
+// in the error.
 func (q *sequence) expect(path string, version json.RawMessage) error {
 	var wanted int64
 	if err := unmarshal(path, version, &wanted, "a whole number"); err != nil {
@@ -202,7 +203,7 @@ func (q *sequence) expect(path string, version json.RawMessage) error {
 	return nil
 }
 
-// encodeText tokenizes a text; field is its name in errors.
+// encodeText tokenizes a text. field is the text's name in errors.
 func (c *call) encodeText(field, text string) ([]int32, error) {
 	return c.tokenize(len(text), c.model.parser.Memory(int64(len(text))), func() ([]int32, error) {
 		tokens, err := c.model.parser.Encode(text)

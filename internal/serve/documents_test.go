@@ -387,9 +387,9 @@ func TestDocumentGivesBack(t *testing.T) {
 	}
 }
 
-// TestEndTellsClasses checks that the server pushes the class of every open document at the end of
+// TestEndPushesClasses checks that the server pushes the class of every open document at the end of
 // the input. It does not after exit.
-func TestEndTellsClasses(t *testing.T) {
+func TestEndPushesClasses(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.Debounce = time.Hour
 	s := start(t, o)

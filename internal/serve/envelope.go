@@ -16,7 +16,7 @@ type envelope struct {
 	method   string
 	params   json.RawMessage // any value, or nil
 	response bool            // a response; the server ignores it because it sends no requests
-	other    bool            // not JSON-RPC: jsonrpc is missing
+	other    bool            // not JSON-RPC: the field jsonrpc is missing
 }
 
 var envelopeFields = map[string]bool{"jsonrpc": true, "id": true, "method": true, "params": true,

@@ -23,8 +23,8 @@ const (
 	codeInternal       = requests.CodeInternal
 	codeBusy           = -32000 // try again later
 	codeNotInitialized = -32002
-	codeCancelled      = -32800 // by the client
-	codeModified       = -32801 // the document changed meanwhile
+	codeCancelled      = -32800 // cancelled by the client
+	codeModified       = -32801 // the document has changed since the request
 	codeStopped        = -32802 // cancelled by the server
 	codeFailed         = -32803 // the request was valid but failed
 )
@@ -79,12 +79,12 @@ type edited struct {
 	Version *int64 `json:"version,omitempty"` // current version
 }
 
-// badParam returns the error of a bad field of the params.
+// badParam returns the error for an invalid field of the params.
 func badParam(field, format string, args ...any) *Error {
 	return fail(codeParams, place{Field: field}, "%s: %s", field, fmt.Sprintf(format, args...))
 }
 
-// asError converts an error to that of a response.
+// asError converts an error to the error object of a response.
 func asError(err error) *Error {
 	var e *Error
 	var f *requests.Failure
@@ -99,8 +99,7 @@ func asError(err error) *Error {
 	return fail(codeFailed, nil, "%v", err)
 }
 
-// unmarshal decodes a field of the params, or the params. On an error, the fields that could be decoded are
-// set.
+// unmarshal decodes a field of the params, or all params. After an error, the valid fields are set.
 func unmarshal(field string, value json.RawMessage, into any, expected string) error {
 	if text, ok := into.(*string); ok {
 		var err error
@@ -144,10 +143,10 @@ func onlyKnown(path string, value json.RawMessage, known []string) error {
 	return nil
 }
 
-// wholeParams names the params in errors; paths of their fields omit it.
+// wholeParams is the name of the params themselves in errors.
 const wholeParams = "params"
 
-// foundKind names the JSON type in an error of encoding/json.
+// foundKind returns the description of a JSON type named by encoding/json.
 func foundKind(value string) string {
 	switch value {
 	case "array":

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// allowances are how long a connection is safe from eviction when another client needs its slot.
+// allowances are the times for which a session is safe from eviction.
 type allowances struct {
 	silent time.Duration // before the first message
 	unread time.Duration // while a write to the client blocks
@@ -18,7 +18,7 @@ var usualAllowances = allowances{silent: time.Second, unread: 10 * time.Second, 
 
 // activity is a client's recent activity.
 type activity struct {
-	heard   atomic.Bool  // a whole message has come
+	heard   atomic.Bool  // a complete message has arrived
 	reading atomic.Int64 // received messages that are not accepted yet
 	last    atomic.Pointer[time.Time]
 }
@@ -29,7 +29,7 @@ func (a *activity) note() {
 	a.last.Store(&now)
 }
 
-// use ranks sessions for eviction, the first to evict first.
+// use is a session's rank for eviction. Lower ranks are evicted first.
 type use int
 
 const (
@@ -39,7 +39,7 @@ const (
 	useful
 )
 
-// useAt returns the session's rank and the start of the time at that rank.
+// useAt returns the session's rank and the time since which it has had this rank.
 func (s *session) useAt(now time.Time, a allowances) (use, time.Time) {
 	last := *s.activity.last.Load()
 	blocked := s.out.Since()

@@ -51,7 +51,7 @@ func rawPost(path, body string) string {
 func TestHTTPConcurrent(t *testing.T) {
 	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{})
 	const clients, requests = 64, 25
-	want := map[int]string{} // by token
+	want := map[int]string{} // response by token
 	for token := 1; token < 17; token++ {
 		want[token] = w.post("/classify", fmt.Sprintf(`{"tokens":[%d,3]}`, token))
 	}

@@ -33,7 +33,7 @@ func (g *gateway) endpoints() *http.ServeMux {
 		if verb == http.MethodGet {
 			allow = "GET, HEAD"
 		}
-		mux.HandleFunc(pattern, g.of(func(x *exchange) { // any other verb
+		mux.HandleFunc(pattern, g.of(func(x *exchange) { // all other methods
 			e := webFailure(http.StatusMethodNotAllowed, "", "method_not_allowed", "%s: expected %s, found %s",
 				short(x.r.URL.Path), verb, short(x.r.Method))
 			e.allow = allow

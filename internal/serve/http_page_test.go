@@ -96,11 +96,11 @@ func checkDescribed(t *testing.T, api *described, request []string, r *http.Resp
 		response = "responses/default"
 	case request[3] != "":
 		if err := api.validate(at, verb, "requestBody", request[3]); err != nil {
-			t.Errorf("%s: %v", request[0], err)
+			t.Errorf("%s: request body: %v", request[0], err)
 		}
 	}
 	if err := api.validate(at, verb, response, answer); err != nil {
-		t.Errorf("%s: %v\n%s", request[0], err, answer)
+		t.Errorf("%s: response: %v\n%s", request[0], err, answer)
 	}
 }
 

@@ -20,7 +20,7 @@ var rerankPaths = []string{"/rerank", "/v1/rerank", "/v2/rerank"}
 // rerankMethod is the name of rerank requests in statistics. JSON-RPC has retrieval/score instead.
 const rerankMethod = "rerank"
 
-// scoreMethod is the method of models that compare pairs.
+// scoreMethod is the JSON-RPC method of pair models.
 const scoreMethod = "retrieval/score"
 
 // rerankFields are the supported fields of both APIs; other fields are ignored.

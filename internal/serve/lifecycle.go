@@ -41,8 +41,8 @@ func init() {
 // positionEncoding is a unit of offsets that a client may negotiate.
 type positionEncoding struct {
 	name   string    // name in the negotiation
-	unit   rope.Unit // the unit in documents
-	places string    // the name of the unit in results
+	unit   rope.Unit // unit of offsets in documents
+	places string    // name of the unit in results
 }
 
 // positionEncodings are the encodings of LSP. The first is the default.

@@ -41,7 +41,7 @@ func describedBy(t testing.TB, text string) *described {
 	defer f.Close()
 	must.Succeed(t, c.AddResource("openapi.json", must.Get(jsonschema.UnmarshalJSON(f))(t)))
 	if err := must.Get(c.Compile("openapi.json"))(t).Validate(document); err != nil {
-		t.Errorf("%v\n%s", err, text)
+		t.Errorf("invalid OpenAPI document: %v\n%s", err, text)
 	}
 	must.Succeed(t, c.AddResource("document.json", document))
 	d := &described{t, document.(map[string]any), c}
@@ -136,11 +136,11 @@ func TestOpenAPIBodies(t *testing.T) {
 		w := startHTTP(t, testOptions(t, c.model), HTTPOptions{})
 		d := descriptionOf(w)
 		if err := d.validate(c.at, "post", "requestBody", c.body); err != nil {
-			t.Errorf("%s %s: %v", c.at, c.body, err)
+			t.Errorf("%s %s: request body: %v", c.at, c.body, err)
 		}
 		answer := w.post(c.at, c.body)
 		if err := d.validate(c.at, "post", "responses/200", answer); err != nil {
-			t.Errorf("%s %s: %v\n%s", c.at, c.body, err, answer)
+			t.Errorf("%s %s: response: %v\n%s", c.at, c.body, err, answer)
 		}
 		for _, bad := range []string{`{"text":5}`, `{"nothing":1}`, `[]`, `{"model":"pre","input":7}`} {
 			if d.validate(c.at, "post", "requestBody", bad) == nil {

@@ -136,7 +136,8 @@ func within(dir string) (files []string, err error) {
 	return files, err
 }
 
-// A fingerprint covers this number of evenly spaced pieces of each file, and of bytes per piece.
+// A fingerprint covers this number of evenly spaced pieces per file, and this number of bytes per
+// piece.
 const (
 	pieces     = 16
 	pieceBytes = 4 << 10

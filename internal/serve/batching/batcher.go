@@ -16,16 +16,16 @@ import (
 
 // Options are a batcher's settings.
 type Options struct {
-	Tokens  int                 // tokens per batch; 0 means as many as a pass takes
-	MaxWait time.Duration       // wait for more jobs to fill a batch
+	Tokens  int                 // tokens per batch; 0 means the capacity of a pass
+	MaxWait time.Duration       // maximum wait for more jobs to fill a batch
 	Sizes   prometheus.Observer // jobs per computed batch
 }
 
-// Batcher fills a model's passes with the jobs of all sessions. A batch starts as soon as a slot is free;
-// while other batches run, a partly filled one first waits up to MaxWait for more jobs. Results do not
-// depend, in any bit, on the other jobs in the batch.
+// Batcher fills a model's passes with the jobs of all sessions. A batch starts as soon as a slot is
+// free. While other batches run, a partly filled batch first waits up to MaxWait for more jobs.
+// Results do not depend, bit for bit, on the other jobs in the batch.
 type Batcher struct {
-	// Before is called before each computation by tests that delay it; nil otherwise.
+	// Before is a test hook that runs before each computation; nil otherwise.
 	Before func(context.Context)
 
 	options Options
@@ -33,7 +33,7 @@ type Batcher struct {
 	mu      sync.Mutex
 	stats   Stats
 	queue   queue
-	running int       // batches
+	running int       // running batches, except an urgent batch
 	long    int       // running batches with a sequence above the token budget
 	small   int       // running batches of urgent jobs within urgentTokens, which take little time
 	urgent  bool      // an urgent batch runs in addition to the slots
@@ -100,7 +100,7 @@ func (b *Batcher) Submit(ctx context.Context, a *Account, m *Model, w Work, exam
 	return jobs
 }
 
-// drop cancels jobs, and the running batches that have no other jobs.
+// drop cancels jobs, and running batches in which all jobs are cancelled.
 func (b *Batcher) drop(jobs []*Job) {
 	var waited []*Job
 	b.mu.Lock()
@@ -150,7 +150,7 @@ func (b *Batcher) start() {
 			continue
 		}
 		if first == nil {
-			// One of several slots is kept free of long sequences.
+			// One of several slots stays free of long sequences.
 			first = b.queue.next(b.long == 0 || b.long < places-1)
 		}
 		if first == nil {
@@ -181,7 +181,8 @@ func (b *Batcher) wake(after time.Duration) {
 	})
 }
 
-// urgentTokens is the maximum of tokens in an urgent batch, about a millisecond of computation.
+// urgentTokens is the maximum number of tokens in an urgent batch, about a millisecond of
+// computation.
 const urgentTokens = 512
 
 // begin runs a batch in a slot or, if it is urgent, in addition to the slots. The caller holds b.mu.
@@ -232,8 +233,8 @@ func (b *Batcher) begin(jobs []*Job, budget int, urgent bool) {
 			}
 		}
 		if urgent {
-			// A client that opens a connection for each request always counts as light. Other batches
-			// therefore run, without preemption, for as long as they were preempted.
+			// A client that opens a new connection for each request always counts as light. To be
+			// fair, other batches then run without preemption for as long as the urgent batch took.
 			b.urgent, b.rest = false, time.Now().Add(took)
 		} else {
 			b.running--
@@ -276,7 +277,7 @@ func (b *Batcher) run(ctx context.Context, r *batch) {
 	}
 }
 
-// compute scores jobs in one call and completes them, unless the call fails.
+// compute scores jobs in one call. It completes the jobs unless the call fails.
 func (b *Batcher) compute(ctx context.Context, jobs []*Job) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -46,7 +46,7 @@ type flow struct {
 // factor of four.
 func class(tokens int) int { return bits.Len(uint(tokens)) / 2 }
 
-// minFlows is the number of flows below which pruning is not worth its cost.
+// minFlows is the minimum number of flows for pruning.
 const minFlows = 64
 
 func (q *queue) kind(j *Job, budget int) kind {

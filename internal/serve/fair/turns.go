@@ -9,9 +9,10 @@ import (
 	"time"
 )
 
-// Turns divide the server's CPU time among its sessions. Work beyond forwarding runs in a turn: parsing, tokenizing,
-// editing, searching, writing JSON. Few turns run concurrently; the next one goes to the session with the least
-// service. The model's computations take no turn: the batcher schedules them.
+// Turns divides the server's CPU time among its sessions. All work except forwarding bytes runs in
+// a turn: parsing, tokenizing, editing, searching, writing JSON. Few turns run concurrently; the
+// next turn goes to the session with the least service. The model's computations take no turn: the
+// batcher schedules them.
 //
 // A session below its fair share does not wait: the operating system divides the cores between it
 // and the running turns. A client with small requests is therefore served without delay by other
