@@ -1,16 +1,16 @@
-// Sampled attention. Per sequence and head, with m the score of a query and a key,
+// Sampled attention. Per sequence and head, with the score m of a query and a key:
 //
 //   A_ij = m(q_i, k_j)/√dh · Rmul_ij + Radd_ij
 //   o_i  = Σ_j P_ij v_j,  P = ReLU(A)/(Σ ReLU(A) + leak + ε), or softmax
 //
 //   o, q [T, d], norm [T, h], dead [1], k, v [S, d], leak [B, h], count [B],
-//   f, g, e [2h, TABLE], or what relative_bias.glsl has in their place, p, top, partner [S]
+//   f, g, e [2h, TABLE], or the operands of relative_bias.glsl for other relations, p, top, partner [S]
 //
-// A workgroup has 64 queries of one sequence and head. An invocation holds one
-// query and takes every SLICES-th key; the keys pass through shared memory, and
-// neighbours read neighbouring entries of the tables. Nothing of size [T, S] is
-// ever stored. Of o, norm and q a launch has the rows from `first` on, and does the
-// tiles that begin among the first span of them. Passes over the channels of o have workgroups of their own.
+// A workgroup processes 64 queries of one sequence and head. An invocation holds one query and
+// processes every SLICES-th key. The keys are staged in shared memory, and adjacent invocations
+// read adjacent entries of the tables. No matrix [T, S] is stored. A launch binds the rows of o,
+// norm and q from `first` on, and processes the tiles that begin among the first span rows. Each
+// pass over the channels of o has separate workgroups.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "include/common.glsl"
@@ -19,8 +19,8 @@
 #include "include/attention_rows.glsl"
 #include "include/tiles.glsl"
 
-layout(constant_id = 10) const bool LONG = false; // a sum may have more than 1024 keys
-layout(local_size_x_id = 7) in; // ROWS·SLICES
+layout(constant_id = 10) const bool LONG = false; // true if a sum may have more than 1024 keys
+layout(local_size_x_id = 7) in; // ROWS·SLICES invocations
 layout(push_constant) uniform Push { uint heads, d, table; float scale; uint hasDead, firstTile, first, span; };
 
 OPERAND(1, writeonly, float, o);
@@ -59,7 +59,7 @@ void loadKeys(uint from, uint n, uint head) {
     if (RELATIVE && j < n) {
         keyP[j] = p[from + j];
         keyTop[j] = top[from + j];
-        // A key without a partner is its own partner, with weight 0: p is 1.
+        // A key without a partner serves as its own partner, with weight 0, as p is 1.
         keyPartner[j] = partner[from + j] < 0 ? top[from + j] : uint(partner[from + j]);
     }
 }
@@ -88,7 +88,7 @@ void main() {
     uint keys = count[t.b], firstKey = firstRows[t.b];
     for (uint from = 0; from < keys; from += TILE) {
         uint n = min(TILE, keys - from);
-        if (LONG && from % 1024 == 0) { // no chain of additions gets longer than 256
+        if (LONG && from % 1024 == 0) { // limits a chain of additions to 256
             for (uint c = 0; c < SUMS; c++) {
                 total[c] += part[c];
                 part[c] = vec4(0);
@@ -119,7 +119,7 @@ void main() {
             }
             float weight;
             if (PROBABILITY == SOFTMAX) {
-                if (a > highest) { // rescale the earlier sums
+                if (a > highest) { // rescale the previous sums
                     float shrink = Exp(highest - a);
                     highest = a;
                     for (uint c = 0; c < SUMS; c++) {
@@ -135,7 +135,7 @@ void main() {
             }
             sum += weight;
             for (uint c = 0; c < SUMS; c++) {
-                uint at = min(firstVector + c, VECTORS - 1); // vectors beyond the end are not written
+                uint at = min(firstVector + c, VECTORS - 1); // vectors beyond the end are computed, but not written
                 part[c] += weight * tile[(TILE + j) * VECTORS + at];
             }
         }

@@ -1,17 +1,17 @@
-// What the backward of attention needs of whole rows:
+// Values of whole rows that the backward pass of attention needs:
 //
 //   share[i, n] = DO_i · O_i of head n
-//   bounds[n], bounds[h + n]: of |dA·Rmul's derivative| and of |dA|, over all pairs
+//   bounds[n], bounds[h + n]: bounds of |dA·Rmul's derivative| and of |dA|, over all pairs
 //
-// The bounds serve the fixed point of attention_backward_queries. With the
-// largest norms of k and v of a head,
+// The fixed-point sums of attention_backward_queries need the bounds. With the largest norms of k
+// and v of a head:
 //
 //   |dA| ≤ (‖DO_i‖·‖v‖ + |share|)/norm_i,  |m|/√dh ≤ 2(‖q_i‖ + ‖k‖) + 2√dh, or ‖q_i‖·‖k‖/√dh
 //
-//   o, do, q [T, d], norm [T, h], keys [2h]: the largest norms of k, then of v
+//   o, do, q [T, d], norm [T, h], keys [2h]: largest norms of k, then of v
 //
-// Maxima are taken of the bits of floats that are not negative, by atomics: their
-// order does not matter. One invocation per row and head, of those from `first` on.
+// Atomics compute maxima of the bits of non-negative floats, so their order does not matter. There
+// is one invocation per row and head, for the rows from `first` on.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "include/common.glsl"

@@ -1,20 +1,20 @@
-// The backward of sampled attention by keys: with dA as in
-// attention_backward_queries.comp, sums over a chunk of queries of
+// The backward pass of sampled attention for the keys. With dA as in
+// attention_backward_queries.comp, it computes sums over a chunk of queries:
 //
 //   DK_j = Σ_i dA_ij·Rmul_ij/√dh · ∂m/∂k_j,  DV_j = Σ_i P_ij DO_i
 //   DP_j = Σ_i dA_ij·(m·(soft_top − soft_partner)/√dh + add_top − add_partner)
 //
-// and of distances and edges what the weights of the relation receive.
+// and, for distances and edges, the gradients of the relation's weights.
 //
-//   dk, dv [chunks, S, d], dp [chunks, S, h, NUMBERS]: DP_j, then what goes to the weights
-//   and the bias of Rmul, and to those of Radd; the others as there
+//   dk, dv [chunks, S, d], dp [chunks, S, h, NUMBERS]: DP_j, then the gradients of the weights
+//   and the bias of Rmul, and of those of Radd; other operands as in attention_backward_queries.comp
 //
-// A workgroup has 64 sampled rows of one sequence, a head and a chunk of queries;
-// an invocation holds one key and takes every SLICES-th query of a tile. A sequence
-// has at most 32 chunks, of at least 128 queries, by its length alone. A launch has
-// room for some of them, and of the queries' rows those from firstRow on; it does the
-// chunks that begin among the first span of these. Passes over the channels of DK and DV
-// have workgroups of their own.
+// A workgroup processes 64 sampled rows of one sequence, a head and a chunk of queries. An
+// invocation holds one key and processes every SLICES-th query of a tile. A sequence has at most 32
+// chunks of at least 128 queries, which depend only on its length. A launch has memory for some of
+// the chunks. It binds the rows of the queries from firstRow on, and processes the chunks that
+// begin among the first span rows. Each pass over the channels of DK and DV has separate
+// workgroups.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "include/common.glsl"
@@ -24,7 +24,7 @@
 #include "include/chunks.glsl"
 #include "include/tiles.glsl"
 
-layout(local_size_x_id = 7) in; // ROWS·SLICES
+layout(local_size_x_id = 7) in; // ROWS·SLICES invocations
 layout(push_constant) uniform Push { uint heads, d, table; float scale; uint capacity, firstChunk, chunks, firstRow, span; };
 
 OPERAND(1, writeonly, float, dk);
@@ -64,7 +64,7 @@ void main() {
     uint size = chunkSize(length);
     if (t.from >= end || chunk * size >= length || outside(first + chunk * size, firstRow, span)) return;
     origin = first;
-    first -= firstRow; // may wrap below 0, but not for rows of this chunk
+    first -= firstRow; // may wrap below 0, but not in launches that bind this chunk
     uint slot = gl_LocalInvocationIndex % ROWS, slice = gl_LocalInvocationIndex / ROWS;
     uint row = min(t.from + slot, end - 1);
 
@@ -78,7 +78,7 @@ void main() {
     const bool WEIGHED = RELATION == DISTANCE || RELATION == EDGES;
     uint numbers = WEIGHED ? 2 * FEATURES + 3 : 1;
     float w = 1, dWeight = 0;
-    float dMul[FEATURES + 1], dAdd[FEATURES + 1]; // for the weights of features, and for the bias
+    float dMul[FEATURES + 1], dAdd[FEATURES + 1]; // gradients of the weights of features, and of the bias
     for (uint c = 0; c <= FEATURES; c++) {
         dMul[c] = 0;
         dAdd[c] = 0;
@@ -87,9 +87,10 @@ void main() {
     if (RELATIVE) {
         w = p[row];
         own = top[row];
-        other = partner[row] < 0 ? own : uint(partner[row]); // its own partner: the difference is 0
+        other = partner[row] < 0 ? own : uint(partner[row]); // own: the difference is 0
     }
-    // The next edges to the two tokens: an invocation processes its queries in order.
+    // The next edges into the two tokens. They advance, as an invocation processes its queries in
+    // order.
     uint ownEdge = 0, ownEnd = 0, otherEdge = 0, otherEnd = 0;
     if (RELATION == EDGES) {
         setBare(head);
@@ -161,7 +162,7 @@ void main() {
             }
             float dm = da * mul * scale;
             for (uint c = 0; c < SUMS; c++) {
-                uint at = min(firstVector + c, VECTORS - 1); // vectors beyond the end are not written
+                uint at = min(firstVector + c, VECTORS - 1); // vectors beyond the end are computed, but not written
                 dKey[c] += dm * keyShare(tile[r * VECTORS + at + AGAIN], OWN_AGAIN(key, 1, at));
                 dValue[c] += weight * tile[(TILE + r) * VECTORS + at + AGAIN];
             }

@@ -4,7 +4,7 @@
 //
 //   largest [2h], k, v [S, d], count [B], firstRows [B+1]
 //
-// A workgroup has ROWS sampled rows of a sequence, and one head.
+// A workgroup processes ROWS sampled rows of a sequence, for one head.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "include/common.glsl"

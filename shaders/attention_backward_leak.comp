@@ -4,7 +4,7 @@
 //
 //   dleak [B, h], share, norm [T, h], firstTokens [B+1]
 //
-// A workgroup has one sequence and head; an invocation adds every 256th row.
+// A workgroup processes one sequence and head. An invocation adds every 256th row.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "include/common.glsl"

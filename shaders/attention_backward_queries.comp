@@ -1,17 +1,17 @@
-// The backward of sampled attention by queries: with share_i = DO_i·O_i,
+// The backward pass of sampled attention for the queries. With share_i = DO_i·O_i:
 //
 //   dA_ij = [A_ij > 0]·(DO_i·v_j − share_i)/norm_i   (softmax: P_ij(DO_i·v_j − share_i))
 //   DQ_i  = Σ_j dA_ij·Rmul_ij/√dh · ∂m/∂q_i
 //
-// and the histograms of dA·Rmul's and of dA over i − j and i + j, what the tables
-// f and g receive, as fixed-point sums: see fixed.glsl.
+// and the gradients of the tables f and g: sums of dA times Rmul's derivative, and of dA, for each
+// i − j and i + j, in fixed point. See fixed.glsl.
 //
 //   dq, gradient, q [T, d], histogram [heads here, 2, 2, 2, TABLE]: for mul and add,
-//   high and low parts of f, then of g; norm, share [T, h], bounds [2h], the others
+//   high and low parts of f, then of g; norm, share [T, h], bounds [2h], other operands
 //   as in attention.comp
 //
-// The work is cut as in attention.comp, and by heads; the scores are computed again.
-// Sums of the histograms begin in shared memory: see tally.glsl.
+// The work is divided as in attention.comp, and also by heads. The kernel computes the scores
+// again. It accumulates parts of the histograms in shared memory: see tally.glsl.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "include/common.glsl"
@@ -21,7 +21,7 @@
 #include "include/tiles.glsl"
 #include "include/fixed.glsl"
 
-layout(local_size_x_id = 7) in; // ROWS·SLICES
+layout(local_size_x_id = 7) in; // ROWS·SLICES invocations
 layout(push_constant) uniform Push { uint heads, d, table; float scale; int bits; uint firstHead, headsHere, firstTile, first, span; };
 
 OPERAND(1, writeonly, float, dq);
@@ -84,7 +84,7 @@ void main() {
         if (RELATIVE && at < n) {
             keyP[at] = p[firstKey + from + at];
             keyTop[at] = top[firstKey + from + at];
-            // A key without a partner is its own partner, with weight 0: p is 1.
+            // A key without a partner serves as its own partner, with weight 0, as p is 1.
             int other = partner[firstKey + from + at];
             keyPartner[at] = other < 0 ? top[firstKey + from + at] : uint(other);
         }
@@ -121,7 +121,7 @@ void main() {
                     float dmul = da * m;
                     tally(head, MUL, i, keyTop[j], dmul * w * slopeX, unitMul);
                     tally(head, ADD, i, keyTop[j], da * w, unitAdd);
-                    if (w < 1) { // there is a partner
+                    if (w < 1) { // the key has a partner
                         tally(head, MUL, i, keyPartner[j], dmul * (1 - w) * slopeY, unitMul);
                         tally(head, ADD, i, keyPartner[j], da * (1 - w), unitAdd);
                     }

@@ -1,10 +1,10 @@
-// The last stage of attention_backward_keys: y_j = Σ over the chunks of its
-// sequence, in their order; 0 in unused rows.
+// The last stage of attention_backward_keys. Row y_j is the sum over the chunks of its sequence, in
+// order. Unused rows are 0.
 //
 //   y [S, width], parts [chunks, S, width], count [B], firstTokens, firstRows [B+1]
 //
-// A workgroup has one sampled row. Push: width, the rows that fit, the chunks that
-// there are parts of: the sums go on where those of the chunks before ended.
+// A workgroup processes one sampled row. Push: width, capacity of rows, first chunk and number of
+// chunks in parts. If the first chunk is not 0, y holds the sums of the previous chunks.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "include/common.glsl"

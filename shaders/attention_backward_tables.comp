@@ -1,9 +1,9 @@
-// The gradients of the tables from their fixed-point sums.
+// Converts the fixed-point sums of the tables' gradients to floats.
 //
 //   df, dg [2h, TABLE], histogram [heads here, 2, 2, 2, TABLE], bounds [2h]
 //
-// An invocation has one entry of both. Push: h, TABLE, the bits of fixed.glsl, the
-// heads that there are sums of.
+// An invocation computes one entry of both tables. Push: h, TABLE, the bits of fixed.glsl, the
+// first head and the number of heads with sums.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "include/common.glsl"
@@ -18,7 +18,7 @@ OPERAND(3, readonly, int, histogram);
 OPERAND(4, readonly, float, bounds);
 
 void main() {
-    uint blocks = divideUp(table, 256), sums = group() / blocks; // alternately of mul and add
+    uint blocks = divideUp(table, 256), sums = group() / blocks; // sums of mul and add alternate
     uint t = group() % blocks * 256 + gl_LocalInvocationIndex;
     if (sums >= 2 * headsHere || t >= 2 * longest() - 1) return;
     uint row = sums % 2 * heads + firstHead + sums / 2;

@@ -1,10 +1,11 @@
-// loss = Σ positive·y·softplus(−z) + (1 − y)·softplus(z), y = target, z = logits, and scale times
-// its gradient, dlogits = scale·(−positive·σ(−z) if y = 1, σ(z) otherwise), row by row.
+// For each row, with y = target and z = logits: loss = Σ positive·y·softplus(−z) + (1 −
+// y)·softplus(z), and scale times its gradient: dlogits = scale·(−positive·σ(−z) if y = 1, σ(z)
+// otherwise).
 //   loss [rows], dlogits, logits, target [rows, width], positive, scale [width]
 //
 // One workgroup processes 256/lanes rows.
 //
-//   constants: lanes of a row; push: extent
+//   constants: lanes per row; push: extent
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "include/common.glsl"
@@ -29,7 +30,7 @@ void main() {
     float sum = 0;
     for (uint c = lane(); c < n; c += LANES) {
         bool holds = target[at + c] == 1;
-        float sign = holds ? -1 : 1, weight = holds ? positive[c] : 1; // the loss decreases with the logit
+        float sign = holds ? -1 : 1, weight = holds ? positive[c] : 1; // −1: the loss decreases with the logit
         float slope, term = SoftplusSigmoid(sign * logits[at + c], slope);
         sum += weight * term;
         if (!spare) dlogits[at + c] = scale[c] * (weight * (sign * slope));

@@ -1,14 +1,14 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
-// part[p, c] = Σ_i x[i, c] over chunk p of the rows: the gradient of a bias,
-// whose chunks are then added in order.
+// part[p, c] = Σ_i x[i, c] over chunk p of the rows: the gradient of a bias. Another launch adds
+// the parts in order.
 //   x [rows, width], part [parts, width]
 //
-// One workgroup sums 32 columns of one chunk: eight invocations a column, each
-// every eighth row, then those eight in order.
+// One workgroup sums 32 columns of one chunk with eight invocations per column. Each invocation
+// adds every eighth row; then the eight sums are added in order.
 //
-// Of x a launch has the rows from `first` on, and does the chunks that begin among
-// the first span of them.
+// A launch binds the rows of x from `first` on, and processes the chunks that begin among the first
+// span rows.
 //
 //   push: axis, capacity, width, parts, first, span
 #include "include/common.glsl"

@@ -1,12 +1,12 @@
-// z_i = bias + Σ_t weight_t·x_{i + (t − centre)·dilation}, y = a + GELU(z); rows of
-// other sequences are left out.
+// z_i = bias + Σ_t weight_t·x_{i + (t − centre)·dilation}, y = a + GELU(z). The sum excludes rows
+// of other sequences.
 //   y, a, z [rows, width], x [rows of the window, width], weight [taps, width],
 //   bias [width], sequence [rows], firstRows [B+1]
 //
-// Between launches y holds the sums of the taps that were done.
+// Between launches, y holds the sums of the taps so far.
 //
-//   push: extent, taps, whether the taps are the first ones and the last ones, and
-//   whether z is wanted
+//   push: extent, taps, whether the launch has the first taps, whether it has the last taps,
+//   and whether to write z
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "include/common.glsl"

@@ -1,9 +1,8 @@
-// dx_j (+)= Σ_t weight_t·dz_{j − (t − centre)·dilation}; rows of other sequences are
-// left out.
+// dx_j (+)= Σ_t weight_t·dz_{j − (t − centre)·dilation}. The sum excludes rows of other sequences.
 //   dx [rows, width], dz [rows of the window, width], weight [taps, width],
 //   sequence [rows], firstRows [B+1]
 //
-//   push: extent, taps, whether dx is set and not added to
+//   push: extent, taps, whether to set dx instead of adding to it
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "include/common.glsl"

@@ -1,11 +1,11 @@
-// weight[p, t] = Σ_i dz_{i − (t − (w − 1)/2)·dilation}·x_i over piece p of the rows i,
-// for the taps t = from … to−1 of w: the parameters' gradients, whose pieces are then
-// added in order. Rows of other sequences are left out.
+// weight[p, t] = Σ_i dz_{i − (t − (w − 1)/2)·dilation}·x_i over piece p of the rows i, for the taps
+// t = from … to−1 of w: the gradients of the parameters. Another launch adds the pieces in order.
+// The sum excludes rows of other sequences.
 //   weight [pieces, w, width], x [rows, width], dz [rows of the window, width],
 //   sequence [rows], firstRows [B+1]
 //
-// One workgroup processes 64 columns of one piece and at most TAPS taps: a row of x is read
-// once for all of these.
+// One workgroup processes 64 columns of one piece and at most TAPS taps. It reads a row of x once
+// for all of these taps.
 //
 //   push: extent, pieces, dilation, w, from, to, first row of the window
 #version 450
@@ -13,7 +13,7 @@
 #include "include/common.glsl"
 #include "include/columns.glsl"
 
-const uint TAPS = 8; // as in vk/convolution.go
+const uint TAPS = 8; // equal to convolutionTaps in vk/convolution.go
 
 layout(push_constant) uniform Push { EXTENT, pieces, dilation, w, from, to, window; } push;
 

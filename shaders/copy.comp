@@ -1,4 +1,4 @@
-// copy: y = x, four words an invocation.
+// y = x, with four words per invocation.
 //
 //   y, x [n]
 #version 450

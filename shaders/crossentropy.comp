@@ -1,10 +1,10 @@
-// loss = log Σ exp(logits) − logits[label] and scale[label] times its gradient, dlogits =
-// scale[label]·(softmax(logits) − onehot(label)), row by row.
+// For each row: loss = log Σ exp(logits) − logits[label], and scale[label] times its gradient:
+// dlogits = scale[label]·(softmax(logits) − onehot(label)).
 //   loss [rows], dlogits, logits [rows, width], label [rows], scale [width]
 //
-// One workgroup processes 256/lanes rows. The exponentials are kept in dlogits.
+// One workgroup processes 256/lanes rows. It stores the exponentials in dlogits meanwhile.
 //
-//   constants: lanes of a row; push: extent
+//   constants: lanes per row; push: extent
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "include/common.glsl"

@@ -1,27 +1,26 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
-// Dropout: y = x/(1 − rate) where the uniform number of an element is at least
-// the rate, else 0.
+// Dropout: y = x/(1 − rate) if the element's uniform number is at least the rate, else 0.
 //
-//   y, x [rows, width]: one memory where the launch is in place
-//   firstRows [B+1]: the batch's offsets of token or of sampled rows
-//   example, tower [B], random [3]: what the numbers are drawn for
+//   y, x [rows, width]: may be the same memory
+//   firstRows [B+1]: first token row or sampled row of each sequence
+//   example, tower [B], random [3]: counter and seed of the random numbers
 //
-// Element n = row·width + channel, rows counted from the sequence's first, takes
-// word n & 3 of draw n >> 2. An invocation does the four elements of a draw; in
-// rows of another width than a multiple of four these may lie in two sequences, so that
-// it does one. y and x may be a block of rows, where more would not fit into a
-// binding. Push: what `launch` declares.
+// Element n = row·width + channel uses word n & 3 of draw n >> 2; rows are counted from the first
+// row of the sequence. An invocation processes the four elements of a draw if the width is a
+// multiple of four. Otherwise a draw may span two sequences, and an invocation processes one
+// element. y and x are a block of rows if more would not fit into a binding. Push: the members of
+// `launch`.
 #include "include/common.glsl"
 #include "include/aliased.glsl"
 #include "include/extent.glsl"
 #include "include/philox.glsl"
 
 layout(local_size_x = 256) in;
-layout(constant_id = 0) const bool WHOLE_DRAWS = false; // width is a multiple of four
+layout(constant_id = 0) const bool WHOLE_DRAWS = false; // true if width is a multiple of four
 
 layout(push_constant) uniform Launch {
-    uint axis, capacity, first, rows, width, layer, stream; // rows from first on of those in use
+    uint axis, capacity, first, rows, width, layer, stream; // the block has `rows` rows from row `first` on
     float rate, scale;
 } launch;
 
@@ -32,7 +31,7 @@ OPERAND(4, readonly, uint, example);
 OPERAND(5, readonly, uint, tower);
 OPERAND(6, readonly, uint, random);
 
-// The same for four elements.
+// Returns the results for four elements.
 spirv_decorate(20) layout(set = 0, binding = 1, std430) writeonly buffer Y4 { vec4 y4[]; };
 spirv_decorate(20) layout(set = 0, binding = 2, std430) readonly buffer X4 { vec4 x4[]; };
 
@@ -41,7 +40,7 @@ spirv_decorate(20) layout(set = 0, binding = 2, std430) readonly buffer X4 { vec
 // draw returns the four words of the draw for element i of the block, and the element's number.
 uvec4 draw(uint i, out uint n) {
     uint b = sequenceOf(launch.first + i / launch.width);
-    n = i + (launch.first - firstRows[b]) * launch.width; // modulo 2³²
+    n = i + (launch.first - firstRows[b]) * launch.width; // wraps modulo 2³²
     return Philox(uvec2(random[0], random[1]), Counter(n >> 2, tower[b], launch.layer, launch.stream, example[b], random[2]));
 }
 

@@ -1,19 +1,18 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
-// Duplet: the sampled tokens, each mixed with its partner. With s the scores of
-// the selection and λ = log softplus:
+// Duplet: mixes each sampled token with its partner. With the scores s of the selection and λ = log
+// softplus:
 //
 //   p = 1/(1 + exp(λ(s_partner) − λ(s_top))), 1 without a partner
 //   y = p·x_top + (1 − p)·x_partner, 0 in unused rows
 //
 //   y [S, d], p [S], x [T, d], noised [T], top, partner [S], count [B]
-//   firstTokens, firstRows [B+1]: the batch's offsets of token and sampled rows
+//   firstTokens, firstRows [B+1]: first token row and sampled row of each sequence
 //
-// x may be a block of the tokens' rows, where more would not fit into a binding:
-// launches after the first one add to y. An element has at most two terms, so
-// that blocks change no bit. The LANES invocations of a row take its channels in
-// turn. Push: d, the sampled rows' axis and capacity, the block's first row and
-// number of rows.
+// x is a block of the tokens' rows if more would not fit into a binding. Launches after the first
+// launch add to y. An element has at most two terms, so blocks change no bit. The LANES invocations
+// of a row process its channels in turn. Push: d, axis and capacity of the sampled rows, first row
+// and number of rows of the block.
 #include "include/common.glsl"
 #include "include/math.glsl"
 #include "include/rows.glsl"
@@ -32,7 +31,7 @@ OPERAND(9, readonly, uint, firstRows);
 
 #include "include/sequence.glsl"
 
-bool inBlock(uint t) { return t - launch.first < launch.rows; } // wraps for rows below the first
+bool inBlock(uint t) { return t - launch.first < launch.rows; } // wraps for rows in front of the block
 
 void main() {
     uint j = row();

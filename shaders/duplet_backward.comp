@@ -1,6 +1,6 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
-// The gradients of Duplet. With g = dy of a sampled row and ρ = σ/softplus:
+// The gradients of duplet.comp. With g = dy of a sampled row and ρ = σ/softplus:
 //
 //   dp = Σ_heads dpHeads + Σ_c g·(x_top − x_partner)
 //   dscore_top = dp·p(1−p)·ρ(s_top), dscore_partner = −dp·p(1−p)·ρ(s_partner)
@@ -8,15 +8,14 @@
 //
 //   dx, x [T, d], dscore, noised [T], dy [S, d], dpHeads [S, heads], p [S],
 //   top, partner [S], count [B]
-//   firstTokens, firstRows [B+1]: the batch's offsets of token and sampled rows
+//   firstTokens, firstRows [B+1]: first token row and sampled row of each sequence
 //
-// A token is in at most one duplet, so that rows never add to the same word;
-// dscore has been cleared before. The LANES invocations of a row take its channels
-// in turn. dx and x may be blocks of the tokens' rows, where more would not fit into
-// a binding: the differences x_top − x_partner are put together in memory [S, d]
-// then, and the last launch takes the sums. Push: d, heads (0: there is no dpHeads),
-// the sampled rows' axis and capacity, the block's first row, its number of rows and
-// whether it is the last.
+// A token is in at most one duplet, so rows never add to the same word. dscore must be zero before.
+// The LANES invocations of a row process its channels in turn. dx and x are blocks of the tokens'
+// rows if more would not fit into a binding. The launches then collect the differences x_top −
+// x_partner in memory [S, d], and the last launch computes the sums. Push: d, heads (0 without
+// dpHeads), axis and capacity of the sampled rows, first row and number of rows of the block, and
+// whether the block is the last.
 #include "include/common.glsl"
 #include "include/math.glsl"
 #include "include/rows.glsl"

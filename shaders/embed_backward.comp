@@ -1,10 +1,9 @@
-// part[p, v] = Σ dy[t] over the rows t of piece p with token[t] = v. The pieces
-// are then added in order; a single one is dweight itself.
+// part[p, v] = Σ dy[t] over the rows t of piece p with token[t] = v. Another launch adds the pieces
+// in order; a single piece is dweight itself.
 //   dy [rows, width], token [rows], part [pieces, V, width]
 //
-// One workgroup processes 64 columns of one v in one piece. It looks through the
-// piece's tokens, 256 at a time, lists those that are v, and adds their rows in
-// the order of the list.
+// One workgroup processes 64 columns of one v in one piece. It searches the piece's tokens for v,
+// 256 tokens at a time, and adds the rows of the found tokens in order.
 //
 //   push: extent, vocabulary, pieces
 #version 450
@@ -21,9 +20,9 @@ OPERAND(2, readonly, float, dy);
 OPERAND(3, readonly, uint, token);
 
 shared uint found[256];
-shared uint foundBy[256]; // number found by each subgroup
+shared uint foundBy[256]; // number of tokens found by each subgroup
 
-// list fills found with the rows t of invocations with a hit, and returns their number.
+// list writes the rows t of the invocations with a hit to found, and returns their number.
 uint list(uint t, bool hit) {
     uvec4 votes = subgroupBallot(hit);
     if (subgroupElect()) foundBy[gl_SubgroupID] = subgroupBallotBitCount(votes);
@@ -39,7 +38,7 @@ uint list(uint t, bool hit) {
 }
 
 void main() {
-    uint across = divideUp(push.width, COLUMNS), row = group() / across; // row of part
+    uint across = divideUp(push.width, COLUMNS), row = group() / across; // index of the row in part
     if (row >= push.pieces * push.vocabulary) return;
     uint v = row % push.vocabulary, piece = row / push.vocabulary;
     uint c = group() % across * COLUMNS + column();

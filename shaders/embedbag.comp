@@ -1,7 +1,7 @@
-// y[t] = scale[t]·(x[t] + Σ_g table[row[t, g]]) for g from `from` to `to` − 1, the terms in their order and
-// without those whose row is −1 or not in the block of the table that is bound; the scale is
-// multiplied if `scaled`. y may be x.
-//   y, x [rows, width], table [tableRows, width] of its rows from `tableFirst` on, row [rows, groups], scale [rows]
+// y[t] = scale[t]·(x[t] + Σ_g table[row[t, g]]) for g = from … to−1, in this order. Terms are
+// skipped if row is −1 or not in the bound block of the table. Without `scaled`, the factor scale
+// is left out. y may be x.
+//   y, x [rows, width], table [tableRows, width]: the rows from tableFirst on, row [rows, groups], scale [rows]
 //
 // One workgroup processes 1024 elements.
 //

@@ -1,10 +1,10 @@
-// y[i] = x[row[i]], or 0 where row[i] is −1. A launch does the rows of one block of x; that
-// of the first block clears all others, which the launches of later blocks write.
+// y[i] = x[row[i]], or 0 if row[i] is −1. A launch processes the rows of one block of x. The launch
+// of the first block clears all other rows of y, which the launches of later blocks then write.
 //   y [rows, width], x [block, width], row [rows]
 //
 // One workgroup processes 1024 elements.
 //
-//   push: extent, first row of the block, its rows
+//   push: extent, first row and number of rows of the block
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "include/common.glsl"
@@ -14,7 +14,7 @@ layout(push_constant) uniform Push { EXTENT, from, block; } push;
 
 OPERAND(1, writeonly, float, y);
 OPERAND(2, readonly, float, x);
-OPERAND(3, readonly, uint, row); // −1 is outside of every block
+OPERAND(3, readonly, uint, row); // −1 is outside every block
 
 void main() {
     EACH_ELEMENT(i) {

@@ -1,10 +1,11 @@
-// loss = Σ h(d), d = logits − target, h(d) = d²/2 where |d| ≤ delta and delta·(|d| − delta/2)
-// beyond, and scale times its gradient, dlogits = scale·clamp(d, −delta, delta), row by row.
+// For each row, with d = logits − target: loss = Σ h(d), where h(d) = d²/2 for |d| ≤ delta and
+// delta·(|d| − delta/2) otherwise, and scale times its gradient: dlogits = scale·clamp(d, −delta,
+// delta).
 //   loss [rows], dlogits, logits, target [rows, width], scale [width]
 //
 // One workgroup processes 256/lanes rows.
 //
-//   constants: lanes of a row; push: extent, delta
+//   constants: lanes per row; push: extent, delta
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "include/common.glsl"
@@ -28,7 +29,7 @@ void main() {
     for (uint c = lane(); c < n; c += LANES) {
         float d = logits[at + c] - target[at + c];
         float g = clamp(d, -push.delta, push.delta);
-        sum += g * (d - g / 2); // for both sides of delta: where |d| is smaller, g is d
+        sum += g * (d - g / 2); // one formula for both cases, as g is d if |d| is smaller than delta
         if (!spare) dlogits[at + c] = scale[c] * g;
     }
     sum = rowAdd(sum);

@@ -1,10 +1,10 @@
-// y = gain·(x − mean)·rstd + bias, rstd = 1/√(variance + eps), row by row.
+// For each row: y = gain·(x − mean)·rstd + bias with rstd = 1/√(variance + eps).
 //   y, x [rows, width], mean, rstd [rows], gain, bias [width]
 //
-// One workgroup processes 256/lanes rows. They are read three times, the second and
-// third time out of the cache.
+// One workgroup processes 256/lanes rows. It reads them three times, the second and third time from
+// the cache.
 //
-//   constants: lanes of a row; push: extent, eps
+//   constants: lanes per row; push: extent, eps
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "include/common.glsl"

@@ -1,10 +1,10 @@
-// With x̂ = (x − mean)·rstd and g = gain·dy, row by row,
-// dx (+)= rstd·(g − mean(g) − x̂·mean(g·x̂)); dx may be dy.
+// For each row, with x̂ = (x − mean)·rstd and g = gain·dy: dx (+)= rstd·(g − mean(g) −
+// x̂·mean(g·x̂)). dx may be dy.
 //   dx, dy, x [rows, width], mean, rstd [rows], gain [width]
 //
 // One workgroup processes 256/lanes rows.
 //
-//   constants: lanes of a row; push: extent, accumulate
+//   constants: lanes per row; push: extent, accumulate
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "include/common.glsl"
@@ -28,7 +28,7 @@ void main() {
     float m = mean[i], r = rstd[i];
 
     float sum = 0, along = 0; // sums of g and of g·x̂
-    if (!spare) { // another workgroup may be writing the row otherwise
+    if (!spare) { // otherwise another workgroup may be writing the row
         for (uint c = lane(); c < d; c += LANES) {
             precise float g = gain[c] * dy[at + c];
             sum += g;
@@ -39,7 +39,7 @@ void main() {
     along = rowAdd(along) / d;
     if (spare) return;
     for (uint c = lane(); c < d; c += LANES) {
-        precise float g = gain[c] * dy[at + c]; // rounded as in its mean, so that the gradient of a row of one element is 0
+        precise float g = gain[c] * dy[at + c]; // rounded as in mean(g): a row of one element has the gradient 0
         float v = r * (g - sum - (x[at + c] - m) * r * along);
         dx[at + c] = push.accumulate != 0 ? dx[at + c] + v : v;
     }

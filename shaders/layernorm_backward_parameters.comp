@@ -1,6 +1,5 @@
-// gain[p] = Σ dy·x̂ and bias[p] = Σ dy over piece p of the rows, with
-// x̂ = (x − mean)·rstd: the parameters' gradients, whose pieces are then added in
-// order.
+// gain[p] = Σ dy·x̂ and bias[p] = Σ dy over piece p of the rows, with x̂ = (x − mean)·rstd: the
+// gradients of the parameters. Another launch adds the pieces in order.
 //   dy, x [rows, width], mean, rstd [rows], gain, bias [pieces, width]
 //
 // One workgroup processes 64 columns of one piece.

@@ -1,6 +1,6 @@
-// y[b, n] = Σ_r softplus(c[r, n]) over the keys r that sequence b has sampled.
-//   y [B, heads], c [S, heads], count [B], firstRows [B+1]: the sampled
-//   rows' offsets
+// y[b, n] = Σ_r softplus(c[r, n]) over the sampled keys r of sequence b.
+//   y [B, heads], c [S, heads], count [B], firstRows [B+1]: first
+//   sampled row of each sequence
 //
 // One workgroup processes one sum.
 //
@@ -20,7 +20,7 @@ OPERAND(2, readonly, float, c);
 OPERAND(3, readonly, uint, count);
 OPERAND(4, readonly, uint, firstRows);
 
-const uint SPAN = 32 * 256; // keys summed before they are added to the total
+const uint SPAN = 32 * 256; // number of keys whose sum is added to the total
 
 void main() {
     uint b = group() / push.heads, head = group() % push.heads;

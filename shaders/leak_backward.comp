@@ -1,7 +1,6 @@
-// dc[r, n] = dy[b, n]·σ(c[r, n]) for the keys r that sequence b has sampled, 0
-// for the rows that it has left over.
-//   dc, c [S, heads], dy [B, heads], count [B], firstRows [B+1]: the
-//   sampled rows' offsets
+// dc[r, n] = dy[b, n]·σ(c[r, n]) for the sampled keys r of sequence b, and 0 for its unused rows.
+//   dc, c [S, heads], dy [B, heads], count [B], firstRows [B+1]: first
+//   sampled row of each sequence
 //
 // One workgroup processes 1024 elements.
 //

@@ -1,43 +1,42 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
-// C[m,n] = Σ_k A[m,k]·B[k,n] in float32, and what may follow it:
+// C[m,n] = Σ_k A[m,k]·B[k,n] in float32, with optional epilogues:
 //   + bias[n], GELU, C += instead of =.
-// include/matmul.glsl says how A and B may lie in memory, and has the push
-// constants and the first specialisation constants.
+// include/matmul.glsl defines the layouts of A and B in memory, the push constants and the first
+// specialisation constants.
 //
-// One workgroup computes BM×BN elements of C (of one part of it, in a weight
-// gradient), an invocation TM×TN of them in registers. It walks k in steps of BK:
-// while a step's tiles are multiplied out of shared memory, the next one's quads
-// are on their way to registers. With BUFFERS = 2 a tile is written while the
-// other is read, which saves one barrier a step.
+// One workgroup computes BM×BN elements of C, or of one part of C in a weight gradient. An
+// invocation computes TM×TN elements in registers. The workgroup processes k in steps of BK. While
+// it multiplies the tiles of a step from shared memory, it loads the quads of the next step into
+// registers. With BUFFERS = 2 it writes one tile while it reads the other, which saves one barrier
+// per step.
 //
-// Each element is one chain of fused multiply-adds in ascending k, from zero,
-// whatever the tile: its bits do not depend on where it lies, nor on how many
-// rows there are. Beyond the ends of k both tiles hold zeros, which change nothing.
+// Each element is one chain of fused multiply-adds in ascending k, from zero, for every tile. Its
+// bits depend neither on its position nor on the number of rows. Beyond the end of k both tiles
+// hold zeros, which do not change the sum.
 //
 //   constants: see include/matmul.glsl (0 … 7), then 8 TM, 9 TN, 10 BUFFERS
-//   invocations: BM/TM · BN/TN, each of which stages whole quads of both tiles
+//   invocations: BM/TM · BN/TN; each stages whole quads of both tiles
 #include "include/common.glsl"
 #include "include/matmul.glsl"
 
-layout(constant_id = 8) const uint TM = 4; // multiples of 4
+layout(constant_id = 8) const uint TM = 4; // TM and TN are multiples of 4
 layout(constant_id = 9) const uint TN = 4;
 layout(constant_id = 10) const uint BUFFERS = 2;
 
 const uint TX = BN / TN, TY = BM / TM, THREADS = TX * TY;
 const uint QUADS_A = BM * BK / 4 / THREADS, QUADS_B = BN * BK / 4 / THREADS;
 
-// The tiles by k: BM and BN elements per row, in quads.
+// The tiles in quads. A row of a tile has the BM or BN elements of one k.
 shared vec4 tileA[BUFFERS * BK * BM / 4];
 shared vec4 tileB[BUFFERS * BK * BN / 4];
 
-// Quads of the tiles' rows 4s … 4s+3 are permuted by an exclusive or with a number that depends on
-// s, to avoid bank conflicts between invocations that store one element each of several s and
-// several columns.
+// The index of a quad in rows 4s … 4s+3 of a tile is XORed with a number that depends on s. This
+// avoids bank conflicts between invocations that store elements of different s and columns.
 uint permuted(uint s, uint quads) { return s * (32 / BK) & (quads - 1); }
 
-// The following macros work on local arrays of main, which compilers keep in registers, unlike
-// those of a whole shader.
+// The following macros use local arrays of main. Compilers keep local arrays in registers, unlike
+// global arrays.
 
 #define FETCH(depth) { \
     uint t = gl_LocalInvocationIndex; \
@@ -45,7 +44,7 @@ uint permuted(uint s, uint quads) { return s * (32 / BK) & (quads - 1); }
     [[unroll]] for (uint i = 0; i < QUADS_B; i++) nextB[i] = quadB(t + i * THREADS, depth); \
 }
 
-// PLACE stores a fetched quad, number i of this invocation. It transposes a tile whose quads run
+// PLACE stores quad number i of this invocation in the tile. It transposes a tile whose quads run
 // along k.
 #define PLACE(tile, base, transposed, width, next) { \
     uint q = gl_LocalInvocationIndex + i * THREADS; \
@@ -64,8 +63,8 @@ uint permuted(uint s, uint quads) { return s * (32 / BK) & (quads - 1); }
     [[unroll]] for (uint i = 0; i < QUADS_B; i++) PLACE(tileB, (number) * BK * BN / 4, TRANSPOSED_B, BN, nextB) \
 }
 
-// MULTIPLY adds the products of one step to the sums of invocation (x, y). Its rows and columns are
-// quads at distances of TY and TX quads.
+// MULTIPLY adds the products of one step to the sums of invocation (x, y). The invocation's rows
+// are quads at distances of TY quads, and its columns quads at distances of TX quads.
 #define MULTIPLY(number) { \
     uint baseA = (number) * BK * BM / 4, baseB = (number) * BK * BN / 4; \
     for (uint s = 0; s < BK / 4; s++) { \
@@ -88,8 +87,8 @@ uint permuted(uint s, uint quads) { return s * (32 / BK) & (quads - 1); }
 
 void main() {
     if (!place()) return;
-    // 32 invocations take 8 by 4 blocks of C, so that their reads of shared memory cover one row of
-    // banks each.
+    // 32 invocations process 8×4 blocks of C, so that each of their reads of shared memory covers
+    // one row of banks.
     uint t = gl_LocalInvocationIndex, x = t % TX, y = t / TX;
     if (TX > 8) {
         x = t % 8 + t / 32 % (TX / 8) * 8;

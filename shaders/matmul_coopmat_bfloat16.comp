@@ -1,12 +1,12 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_bfloat16 : require
-// matmul_coopmat.comp with bfloat16 operands, which keep float32's range: their
-// gradients need no scaled loss.
+// matmul_coopmat.comp with bfloat16 operands. Bfloat16 has the range of float32, so gradients need
+// no loss scaling.
 #define HALF bfloat16_t
 #define HALF2 bf16vec2
 
-// representable rounds to nearest, ties to even: conversions may truncate, which would bias
+// representable rounds to nearest, ties to even, because conversions may truncate, which would bias
 // gradients towards 0.
 float representable(float x) {
     uint bits = floatBitsToUint(x);

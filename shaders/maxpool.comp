@@ -1,14 +1,14 @@
-// The first of two steps of y_c = max_i x_ic over the rows of a sequence in use,
-// and of the lowest i that has it: top and at are these of a piece of the rows.
+// The first of two steps that compute y_c = max_i x_ic over a sequence's rows in use, and the
+// lowest such i. This step computes the maximum top and its row at for a piece of the rows.
 //   top, at [parts, width], x [rows, width]
-//   offset [B+1]: the first row of each sequence; count [B]: its rows in use
+//   offset [B+1]: first row of each sequence; count [B]: number of its rows in use
 //
-// at counts from the sequence's first row; it is NOWHERE where no row is in use.
-// One workgroup processes 64 columns of one piece, if it begins among the span rows from
-// first, where x begins.
+// at is counted from the first row of the sequence. It is NOWHERE if no row is in use. One
+// workgroup processes 64 columns of one piece. A launch binds x from row `first` on, and processes
+// the pieces that begin among the first span rows.
 //
 //   push: axis and capacity of the sequences, width, parts, first, span, and
-//   whether the rows in use are counted: otherwise all are
+//   whether count has the rows in use; otherwise all rows are in use
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "include/common.glsl"

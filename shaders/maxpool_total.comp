@@ -1,4 +1,5 @@
-// The second step: y and arg are the largest of the pieces of a sequence.
+// The second step of max pooling: y and arg are the maximum over the pieces of a sequence, and its
+// row.
 //   y, arg [B, width], top, at [parts, width], offset [B+1]
 //
 // One workgroup processes 64 columns of one sequence.

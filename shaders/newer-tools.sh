@@ -1,8 +1,8 @@
 #!/bin/sh
-# Brings glslang and spirv-val from Debian's next release into a folder, DIR/bin, for
-# shaders whose extensions those of a stable release do not know (cooperative
-# matrices, bfloat16). Nothing is installed: the programs run with the C library that
-# they were built for, from that folder.
+# Downloads glslang and spirv-val from Debian's next release into the directory DIR/bin. Shaders with
+# cooperative matrices and bfloat16 need extensions that the tools of the stable release do not
+# support. The script installs nothing: the programs run from this directory, with the C library that
+# they were built for.
 #
 #   shaders/newer-tools.sh DIR
 set -eu
@@ -11,7 +11,7 @@ mkdir -p "$dir"
 work=$(cd "$dir" && mktemp -d "$PWD/tmp.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 
-# The archive that this machine uses, asked for its next release.
+# Use the archive of this machine with the suite of the next release.
 archive=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' 'Label: Debian' 2>/dev/null | sed -n 1p)
 [ -n "$archive" ] || { echo "no archive of Debian in apt's sources" >&2; exit 1; }
 mkdir -p "$work/lists/partial" "$work/cache/archives/partial" "$work/debian"

@@ -1,7 +1,7 @@
-// y = [u, v, u∘v, u−v] for each two consecutive rows u, v of x.
+// y = [u, v, u∘v, u−v] for each pair of consecutive rows u, v of x.
 //   y [E, 4·width], x [2E, width]
 //
-// One workgroup processes 1024 elements of all four parts.
+// One workgroup processes 1024 elements of each of the four parts.
 //
 //   push: extent of y, in words of x's width
 #version 450

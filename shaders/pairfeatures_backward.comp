@@ -1,8 +1,8 @@
-// For each two consecutive rows u, v of x, with dy = [a, b, c, e]:
-// du = a + c∘v + e and dv = b + c∘u − e.
+// For each pair of consecutive rows u, v of x, with dy = [a, b, c, e]: du = a + c∘v + e and dv = b
+// + c∘u − e.
 //   dx, x [2E, width], dy [E, 4·width]
 //
-// One workgroup processes 1024 elements of both rows.
+// One workgroup processes 1024 elements of each of both rows.
 //
 //   push: extent of dy, in words of x's width
 #version 450

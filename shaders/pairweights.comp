@@ -1,10 +1,10 @@
-// The weights of a relation of features of pairs, a row for each head:
+// Packs the weights of a relation on pair features into one row per head:
 //
 //   w[h] = mul[h], mulBias[h], add[h], addBias[h]
 //
 //   w [h, 2r + 2], mul, add [h, r], mulBias, addBias [h]
 //
-// One invocation has one word. Push: h, r.
+// One invocation writes one word. Push: h, r.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "include/common.glsl"

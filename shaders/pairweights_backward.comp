@@ -1,11 +1,11 @@
-// Splits the output of attention's backward for each sampled key and head, and the sums
-// over the keys:
+// Splits an output of attention_backward_keys, which has an entry for each sampled key and head,
+// and its sums over the keys:
 //
-//   dp[j, h] = d[j, h, 0], and of sums[h, 1 …] the gradients of mul, mulBias, add, addBias
+//   dp[j, h] = d[j, h, 0]; sums[h, 1 …] are the gradients of mul, mulBias, add, addBias
 //
 //   dmul, dadd [h, r], dmulBias, daddBias [h], dp [S, h], d [S, h, 2r + 3], sums [h, 2r + 3]
 //
-// An invocation has one word of dp, and one of the sums. Push: h, r, capacity of S.
+// An invocation writes one word of dp and one of the other gradients. Push: h, r, capacity of S.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "include/common.glsl"

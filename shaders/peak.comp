@@ -1,6 +1,6 @@
-// The rate of float32 arithmetic: y is the outcome of chains of multiplications
-// with additions that depend on nothing but themselves, 16 of them an invocation,
-// for turns turns. Two operations each, 32·turns an invocation.
+// Measures the rate of float32 arithmetic. Each invocation computes 16 independent chains of
+// multiply-adds for `turns` turns, and writes their result to y. A multiply-add is two operations,
+// so an invocation performs 32·turns operations.
 //
 //   y [256·groups]
 #version 450

@@ -1,9 +1,9 @@
-// dx = a·dy and dscore = a·dy·(x − y), for the row's sequence.
+// dx = a·dy and dscore = a·dy·(x − y), with dy and y of the row's sequence.
 //   dx, x [T, width], dscore, a, sequence [T], dy, y [B, width]
 //
 // One workgroup processes 256/lanes rows.
 //
-//   constants: lanes of a row; push: extent
+//   constants: lanes per row; push: extent
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "include/common.glsl"

@@ -1,5 +1,5 @@
-// The second step: of the pieces of a sequence, total = [max top,
-// Σ exp(top − max)·sum] and y = Σ exp(top − max)·part / that sum.
+// The second step of pooling. With M = max top over the pieces of a sequence and Z = Σ exp(top −
+// M)·sum, it computes total = [M, Z] and y = Σ exp(top − M)·part / Z.
 //   total [B, 2], y [B, width], top, sum [parts], part [parts, width], offset [B+1]
 //
 // One workgroup processes 64 columns of one sequence.

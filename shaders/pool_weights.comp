@@ -1,4 +1,4 @@
-// The third step: a = exp(score − max)/Σ of the row's sequence.
+// The third step of pooling: a = exp(score − M)/Z, with total = [M, Z] of the row's sequence.
 //   a, score, sequence [T], total [B, 2]
 //
 // One workgroup processes 1024 tokens.

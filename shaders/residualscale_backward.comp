@@ -1,8 +1,8 @@
-// db = scale·dy, and part[p] = Σ dy·b over piece p of the rows, to be added in
-// order: the gradient of scale. db may be dy or b.
+// db = scale·dy, and part[p] = Σ dy·b over piece p of the rows: the gradient of scale. Another
+// launch adds the parts in order. db may be dy or b.
 //   db, dy, b [rows, width], scale [1], part [pieces]
 //
-// One workgroup processes one piece, whose words lie together.
+// One workgroup processes one piece, whose words are contiguous.
 //
 //   push: extent, pieces
 #version 450
@@ -20,7 +20,7 @@ ALIASED(3, readonly, float, dy);
 ALIASED(4, readonly, float, b);
 OPERAND(5, readonly, float, scale);
 
-const uint SPAN = 32 * 256; // words summed before they are added to the total
+const uint SPAN = 32 * 256; // number of words whose sum is added to the total
 
 void main() {
     uint piece = group();

@@ -1,9 +1,9 @@
-// y = x·weight + bias, every row in the same order of additions.
+// y = x·weight + bias. The order of additions is the same for every row.
 //   y [rows], x [rows, width], weight [width], bias [1]
 //
 // One workgroup processes 256/lanes rows.
 //
-//   constants: lanes of a row; push: extent
+//   constants: lanes per row; push: extent
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "include/common.glsl"

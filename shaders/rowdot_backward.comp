@@ -1,5 +1,5 @@
-// dx += dy·weight, and over piece p of the rows dweight[p] = Σ dy·x and
-// dbias[p] = Σ dy, whose pieces are then added in order.
+// dx += dy·weight, and dweight[p] = Σ dy·x and dbias[p] = Σ dy over piece p of the rows. Another
+// launch adds the pieces in order.
 //   dx, x [rows, width], dy [rows], weight [width], dweight [pieces, width],
 //   dbias [pieces]
 //

@@ -1,27 +1,27 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
-// Sample: the tokens that a layer attends to. Of each sequence's L' tokens that
-// are not dropped, with ke = min(k, L'),
+// Sample: selects the tokens that a layer attends to. For the L' tokens of a sequence that are not
+// dropped, with ke = min(k, L'):
 //
-//   S1 = the ke of the largest score (ties: smaller tie key, then lower position)
-//   S2 = the min(ke, L' − ke) others of the smallest partner key (ties: likewise)
+//   S1 = the ke tokens with the largest scores (ties: smaller tie key, then lower position)
+//   S2 = the min(ke, L' − ke) other tokens with the smallest partner keys (ties: lower position)
 //
 //   noised, score [T], top, partner [S], count [B] = ke
-//   firstTokens, firstRows [B+1]: the batch's offsets of token and sampled rows
-//   example, tower [B], random [3]: what the random numbers are drawn for
+//   firstTokens, firstRows [B+1]: first token row and sampled row of each sequence
+//   example, tower [B], random [3]: counter and seed of the random numbers
 //   key, mark [T], board: memory between the steps
 //
-// S1, the ties at its edge and S2 are each a choice of the smallest words,
-// found by radix select: from the highest of four digits on, count the digits of the
-// words that agree in the digits known so far, and find the one in which the
-// last chosen word lies. That is linear in L. Sums of integers have no order,
-// so that nothing here depends on how the work is spread.
+// S1, the ties at its limit and S2 are each a choice of the smallest words, which radix select
+// finds in linear time. For each of four digits, from the highest, it counts the digits of the
+// words that agree in all higher digits of the limit. From the counts it finds this digit of the
+// last chosen word. Sums of integers do not depend on their order, so the result does not depend on
+// the distribution of work.
 //
-// A workgroup does a chunk of a sequence's tokens, and each of its invocations
-// the same of them in all steps. Where chunk is 0 that is the whole sequence:
-// one launch does all steps, and the counts stay in shared memory. Otherwise
-// there is a launch for each step, and the counts of a sequence's chunks meet on
-// the board, which is zero before the first. Push: what `launch` declares.
+// A workgroup processes a chunk of a sequence's tokens, and an invocation processes the same tokens
+// in all steps. If chunk is 0, the chunk is the whole sequence: one launch does all steps, and the
+// counts stay in shared memory. Otherwise each step is a launch, and the workgroups add the counts
+// of a sequence's chunks on the board, which is zero before the first step. Push: the members of
+// `launch`.
 #include "include/common.glsl"
 #include "include/math.glsl"
 #include "include/philox.glsl"
@@ -31,10 +31,10 @@ layout(local_size_x = 256) in;
 layout(push_constant) uniform Launch {
     uint k, layer;
     float dropRate;
-    uint noise; // 1: add Gumbel noise
-    uint chunk; // tokens of a workgroup; 0: a whole sequence
+    uint noise; // 1 adds Gumbel noise to the scores
+    uint chunk; // tokens per workgroup; 0 means a whole sequence
     uint room; // maximum number of sequences
-    uint first, end; // steps of this launch
+    uint first, end; // this launch does the steps first … end−1
 } launch;
 
 OPERAND(1, writeonly, float, noised);
@@ -51,45 +51,46 @@ OPERAND(11, , uint, key);
 OPERAND(12, , uint, mark);
 OPERAND(13, , uint, board);
 
-// The steps. vk/sample.go has their number.
-const uint DRAW = 0; // noised scores, their keys, and dropped tokens
+// The steps. The constant sampleSteps in vk/sample.go is their number.
+const uint DRAW = 0; // draws noise and dropped tokens, and computes the keys of the scores
 const uint SCORE_DIGIT = 1;  // … 4
 const uint TIE_DIGIT = 5;    // … 8
-const uint COUNT_TOP = 9; // of each chunk
-const uint PLACE_TOP = 10; // writes S1, and draws the partner keys of the other tokens
+const uint COUNT_TOP = 9; // counts the chosen tokens of each chunk
+const uint PLACE_TOP = 10; // writes S1 and draws the partner keys of the other tokens
 const uint OTHER_DIGIT = 11; // … 14
 const uint COUNT_OTHERS = 15;
 const uint PLACE_OTHERS = 16;
 const uint STEPS = 17;
 
-// The mark of a token.
+// Values of a token's mark.
 const uint FREE = 0, DROPPED = 1, CHOSEN = 2;
 
-// The board has, for each sequence and step, a tally and the state of the choice before the step,
-// followed by two counts for each workgroup.
+// The board has a tally and the state of the choice for each sequence and step, followed by two
+// counts for each workgroup. The state is the one before the step.
 const uint BINS = 256, KNOWN = 8, BOARD = STEPS * (BINS + KNOWN);
 
-shared uint tally[BINS]; // of this step, then of the previous one
+shared uint tally[BINS]; // counts of this step, then of the previous step
 shared uint sums[2][BINS];
 shared uint flags[2][8]; // one bit per invocation
 shared uint found[3];
 
-uint me, g, b;            // invocation, workgroup, sequence
-uint begin, lo, hi; // first row of the sequence; the chunk has the rows lo … hi−1
+uint me, g, b;            // indices of the invocation, the workgroup and the sequence
+uint begin, lo, hi; // first row of the sequence; rows lo … hi−1 of the chunk
 uint chunkIndex, chunks; // index of the chunk, and number of chunks, in the sequence
 uvec2 seed;
-uvec4 counter; // of the sequence's draws, without e and the stream
+uvec4 counter; // counter of the sequence's draws, without e and the stream
 
 // The state of the sequence's choice, the same in all invocations.
-uint candidate; // mark of the candidates: DROPPED if there are no others
-uint alive;      // L'
-uint limit; // digits found so far; finally the largest chosen word
-uint wanted; // number of words to choose among those that agree in these digits
+uint candidate; // mark of the candidates; DROPPED if no token is free
+uint alive;      // L', the number of candidates
+uint limit; // digits found so far; after the last digit, the largest chosen word
+uint wanted; // number of words to choose among the words with these digits
 uint scoreLimit; // limit of the scores
-bool tied; // equal scores are ordered by tie keys
+bool tied; // true if tie keys order equal scores
 
-// findRows finds this workgroup's rows; false if there are none. The chunks of sequence b belong to
-// the workgroups from offset/chunk + b on; they end before those of the next sequence.
+// findRows finds the rows of this workgroup. It returns false if there are none. The workgroups
+// from offset/chunk + b on process the chunks of sequence b; they do not overlap the workgroups of
+// the next sequence.
 bool findRows() {
     me = gl_LocalInvocationIndex;
     g = group();
@@ -121,7 +122,7 @@ bool findRows() {
 
 uint draw(uint stream, uint row) { return Philox(seed, counter + uvec4(row - begin, stream, 0, 0)).x; }
 
-// descending maps floats to integers in reverse order; −0 and 0 are equal.
+// descending maps floats to integers in reverse order. It maps −0 and 0 to the same integer.
 uint descending(float v) {
     uint bits = floatBitsToUint(v);
     if (bits == 0x80000000u) bits = 0;
@@ -144,7 +145,8 @@ void drawTokens() {
     atomicAdd(tally[FREE], drawn - dropped);
 }
 
-// The steps of the digits, from the highest one on.
+// isDigit reports whether a step counts a digit. The steps of a choice begin with the highest
+// digit.
 
 bool isDigit(uint step) { return step >= SCORE_DIGIT && step < COUNT_TOP || step >= OTHER_DIGIT && step < COUNT_OTHERS; }
 
@@ -153,7 +155,7 @@ uint shiftOf(uint step) {
     return 24 - 8 * (step - first);
 }
 
-// isAsked reports whether there is a choice to make.
+// isAsked reports whether the step has a choice to make.
 bool isAsked(uint step) { return step >= OTHER_DIGIT ? wanted > 0 : step < TIE_DIGIT || tied; }
 
 void countDigits(uint step) {
@@ -170,8 +172,8 @@ void countDigits(uint step) {
     }
 }
 
-// pick finds the digit at shift of the last chosen word. It returns the number of words that have
-// it.
+// pick finds the digit at `shift` of the last chosen word. It returns the number of words with this
+// digit.
 uint pick(uint shift) {
     // Prefix sums of the tally, in eight rounds.
     uint from = 0;
@@ -193,8 +195,8 @@ uint pick(uint shift) {
     return found[2];
 }
 
-// side compares a token with the limit of a choice: −1 means chosen, 1 not chosen, 0 decided by
-// position.
+// side compares a token with the limit of a choice. It returns −1 if the token is chosen, 1 if it
+// is not, and 0 if its position decides.
 int side(uint step, uint row) {
     if (mark[row] != candidate) return 1;
     uint w = key[row];
@@ -206,7 +208,7 @@ int side(uint step, uint row) {
     return w == limit ? 0 : w < limit ? -1 : 1;
 }
 
-// sidesAt returns the board's index of a workgroup's counts by side.
+// sidesAt returns the index in the board of a workgroup's counts by side.
 uint sidesAt(uint group) { return launch.room * BOARD + 2 * group; }
 
 void countSides(uint step) {
@@ -222,7 +224,7 @@ void countSides(uint step) {
     if (me < 2) board[sidesAt(g) + me] = tally[me];
 }
 
-// place writes the chosen tokens in ascending position.
+// place writes the chosen tokens in the order of their positions.
 void place(uint step) {
     uint row0 = firstRows[b], room = firstRows[b + 1] - row0, ke = min(launch.k, alive);
     uint n = step == PLACE_TOP ? ke : min(ke, alive - ke);
@@ -247,7 +249,7 @@ void place(uint step) {
         int s = row < hi ? side(step, row) : 1;
         if (s <= 0) atomicOr(flags[s + 1][me / 32], 1u << me % 32);
         barrier();
-        uint i = chosen, e = edge; // counts of the previous tokens
+        uint i = chosen, e = edge; // number of chosen tokens, and of tokens at the limit, before this token
         for (uint f = 0; f < 8; f++) {
             uint before = f < me / 32 ? ~0u : f == me / 32 ? (1u << me % 32) - 1 : 0;
             i += bitCount(flags[0][f] & before);
@@ -265,11 +267,11 @@ void place(uint step) {
         } else if (row < hi && mark[row] == candidate) {
             key[row] = draw(STREAM_PARTNER, row);
         }
-        barrier(); // before the flags are written again
+        barrier(); // all invocations must have read the flags before the next write
     }
 }
 
-// runStep runs a step, after the tally of the previous one was cleared.
+// runStep runs a step. The tally of the previous step must have been cleared.
 void runStep(uint step) {
     tally[me] = 0;
     barrier();
@@ -282,10 +284,10 @@ void runStep(uint step) {
     barrier();
 }
 
-// settle updates the state from the tally of a step.
+// settle updates the state of the choice from the tally of a step.
 void settle(uint step) {
     if (step == DRAW) {
-        candidate = tally[FREE] > 0 ? FREE : DROPPED; // all dropped: none is
+        candidate = tally[FREE] > 0 ? FREE : DROPPED; // without free tokens, the dropped tokens are the candidates
         alive = tally[candidate];
         wanted = min(launch.k, alive);
     } else if (isDigit(step)) {
@@ -301,10 +303,10 @@ void settle(uint step) {
         limit = 0;
         wanted = min(ke, alive - ke);
     }
-    barrier(); // before the tally is written again
+    barrier(); // all invocations must have read the tally before the next write
 }
 
-// If each step is a launch of its own, the board passes the state of the workgroups on.
+// If each step is a launch, the workgroups read the state from the board.
 
 uint tallyAt(uint step) { return b * BOARD + step * (BINS + KNOWN); }
 

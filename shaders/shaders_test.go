@@ -14,7 +14,7 @@ import (
 	"github.com/sftseq/sftseq/shaders/internal/source"
 )
 
-// readShaders reads the sources.
+// readShaders returns the sources of all shaders.
 func readShaders(t *testing.T) []source.Shader {
 	t.Helper()
 	list := must.Get(source.Shaders(os.DirFS(".")))(t)
@@ -24,12 +24,13 @@ func readShaders(t *testing.T) []source.Shader {
 	return list
 }
 
-// TestSources checks that each SPIR-V file was compiled from its source, and each has one.
+// TestSources checks that every shader has SPIR-V compiled from its current source, and that there
+// is no other SPIR-V.
 func TestSources(t *testing.T) {
 	text := must.Get(os.ReadFile(source.SumsFile))(t)
 	sums := must.Get(source.ParseSums(string(text)))(t)
 	if sums.String() != string(text) {
-		t.Errorf("%s is not as make shaders writes it", source.SumsFile)
+		t.Errorf("%s differs from the output of make shaders", source.SumsFile)
 	}
 	binaries := map[string]bool{}
 	names := must.Get(filepath.Glob("*.spv"))(t)
@@ -51,7 +52,7 @@ func TestSources(t *testing.T) {
 		case !known || sum.Source != s.Sum:
 			t.Errorf("%s.spv is older than %s.comp: run make shaders", s.Name, s.Name)
 		case sum.SPIRV != source.Sum(binary):
-			t.Errorf("%s.spv is not what make shaders wrote: run it again", s.Name)
+			t.Errorf("%s.spv differs from the output of make shaders: run it again", s.Name)
 		}
 	}
 	for name := range binaries {
@@ -70,8 +71,8 @@ func TestCompilers(t *testing.T) {
 	testCompilers(t, false, "glslangValidator", "spirv-val")
 }
 
-// TestNewerCompilers is TestCompilers for the shaders with cooperative matrices, which need newer
-// tools than most systems have.
+// TestNewerCompilers checks the shaders with cooperative matrices like TestCompilers. They need
+// newer tools than most systems have.
 func TestNewerCompilers(t *testing.T) {
 	testenv.Long(t, "starts two programs for each shader")
 	compiler, validator := "../.tools/bin/glslang", "../.tools/bin/spirv-val"
@@ -114,7 +115,7 @@ func TestWords(t *testing.T) {
 		}
 		const magic, header = 0x07230203, 5
 		if len(words) <= header || words[0] != magic {
-			t.Errorf("%s: %d words, or they do not begin with %#x", s.Name, len(words), magic)
+			t.Errorf("%s: %d words, want more, beginning with %#x", s.Name, len(words), magic)
 		}
 	}
 	must.Fail(t, `"nothing"`)(Words("nothing"))

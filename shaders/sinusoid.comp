@@ -1,18 +1,18 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
-// The tables of the relative encoding, with n the longest sequence:
+// The tables of the relative encoding. With the length n of the longest sequence:
 //
 //   f[r, t+n−1] = ½ Σ_c (w_r[2c+1] + w_r[2c]) cos(ω_c t) + b_r   −n < t < n
 //   g[r, t]     = ½ Σ_c (w_r[2c+1] − w_r[2c]) cos(ω_c t)         0 ≤ t < 2n − 1
 //   e[r] = exp(f[r]), e[h+r] = exp(g[r])   r < h
 //
 //   f, g, e [2h, width], weights mul, add [h, 2·half], biases mulBias, addBias [h],
-//   turns [half]: the frequencies, in fixed point
+//   turns [half]: frequencies in fixed point
 //
-// An invocation does one t in ROWS rows, so that a cosine is computed once for
-// them. Each sum takes FREQUENCIES terms at once, in order.
-// Push: rows (2h), width, half.
+// An invocation processes one t in ROWS rows, so that it computes a cosine once for these rows. It
+// stages the coefficients of FREQUENCIES terms at a time, and adds the terms in order. Push: rows
+// (2h), width, half.
 #include "include/common.glsl"
 #include "include/math.glsl"
 #include "include/cosine.glsl"
@@ -29,10 +29,11 @@ OPERAND(6, readonly, float, mulBias);
 OPERAND(7, readonly, float, addBias);
 OPERAND(8, readonly, uvec2, turns);
 
-shared vec2 coefficients[FREQUENCIES * ROWS]; // of f and g; the rows of a frequency are adjacent
+shared vec2 coefficients[FREQUENCIES * ROWS]; // coefficients of f and g; the rows of a frequency are adjacent
 shared uvec2 frequencies[FREQUENCIES];
 
-// coefficient is the factor of the cosines of frequency c in row r, 0 out of range.
+// coefficient returns the factors of the cosine of frequency c in row r for f and g, and 0 out of
+// range.
 vec2 coefficient(uint r, uint c) {
     if (r >= launch.rows || c >= launch.half_) return vec2(0.0);
     uint heads = launch.rows / 2;
@@ -75,7 +76,7 @@ void main() {
     vec2 total[ROWS];
     [[unroll]] for (uint r = 0; r < ROWS; r++) total[r] = vec2(0.0);
     for (uint first = 0; first < launch.half_; first += FREQUENCIES) {
-        barrier(); // before the coefficients are written again
+        barrier(); // all invocations must have read the coefficients before the next write
         uint c = me % FREQUENCIES, r = me / FREQUENCIES;
         coefficients[c * ROWS + r] = coefficient(firstRow + r, first + c);
         if (me < FREQUENCIES && first + c < launch.half_) frequencies[c] = turns[first + c];

@@ -1,19 +1,19 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
-// The adjoint of the tables, in parts: over the t of chunk p, with n the longest
-// sequence, c < half and ω_half = 0, whose cosines the biases go with,
+// The adjoint of sinusoid.comp, in parts: sums over the t of chunk p. With the length n of the
+// longest sequence, and ω_half = 0 for the biases:
 //
 //   parts[p, r, c] = Σ_t (df[r, n−1+t] + df[r, n−1−t]) cos(ω_c t), Σ_t dg[r, t] cos(ω_c t)
 //
-// where df's entry of t = 0 counts once, t < n for df and t < 2n − 1 for dg.
+// where t < n for df and t < 2n − 1 for dg. The entry of df for t = 0 counts once.
 //
 //   parts [chunks, rows, half + 1] pairs, df, dg [rows, width],
-//   turns [half + 1]: the frequencies, in fixed point
+//   turns [half + 1]: frequencies in fixed point
 //
-// A workgroup does a chunk for ROWS rows and FREQUENCIES frequencies, an
-// invocation one of both. It goes by tiles of t, whose cosines and gradients
-// are in shared memory; each tile has a sum of its own.
-// Push: rows, width, half, chunks (at most).
+// A workgroup processes a chunk for ROWS rows and FREQUENCIES frequencies, and an invocation one
+// row and one frequency. The chunk is processed in tiles of t, whose cosines and gradients are in
+// shared memory. The sum of each tile is added to the total. Push: rows, width, half, maximum
+// number of chunks.
 #include "include/common.glsl"
 #include "include/cosine.glsl"
 #include "include/tables.glsl"
@@ -28,7 +28,8 @@ OPERAND(4, readonly, uvec2, turns);
 shared float cosines[TILE * FREQUENCIES];
 shared vec2 gradients[ROWS * TILE];
 
-// gradient returns the gradients of f, both sides, and g at t; 0 out of range.
+// gradient returns the sum of f's gradients at t and −t, and the gradient of g at t. Both are 0 out
+// of range.
 vec2 gradient(uint r, uint t) {
     uint n = longest(), row = r * launch.width;
     vec2 v = vec2(0.0);
@@ -51,7 +52,7 @@ void main() {
     uvec2 frequency = firstC + c < terms ? turns[firstC + c] : uvec2(0);
     vec2 total = vec2(0.0);
     for (uint first = begin; first < end; first += TILE) {
-        barrier(); // before the tiles are written again
+        barrier(); // all invocations must have read the tiles before the next write
         for (uint i = me; i < ROWS * TILE; i += 256) gradients[i] = gradient(firstRow + i / TILE, first + i % TILE);
         if (firstC + c < terms) {
             for (uint i = r; i < TILE; i += ROWS) cosines[i * FREQUENCIES + c] = Cos(Turn(first + i, frequency));

@@ -1,13 +1,13 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
-// The gradients of the weights and biases from the parts of sinusoid_backward.
-// With f, g the sums of all parts of row r and frequency c, in order:
+// The gradients of the weights and biases, from the parts of sinusoid_backward.comp. With the sums
+// f and g of all parts of row r and frequency c, in order:
 //
 //   dw_r[2c] = ½(f − g), dw_r[2c+1] = ½(f + g) for c < half, db_r = f for c = half
 //
 //   dmul, dadd [h, 2·half], dmulBias, daddBias [h], parts [chunks, 2h, half + 1] pairs
 //
-// One invocation does one row and frequency. Push: rows (2h), half, chunks (at most).
+// One invocation processes one row and frequency. Push: rows (2h), half, maximum number of chunks.
 #include "include/common.glsl"
 #include "include/tables.glsl"
 

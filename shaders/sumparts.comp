@@ -1,5 +1,5 @@
-// sumparts: y[i] (+)= Σ_p parts[p·n + i], p = 0 … count−1 in this order: the last
-// stage of a sum that was computed in parts. One invocation per i.
+// y[i] (+)= Σ_p parts[p·n + i] for p = 0 … count−1, in this order: the last stage of a sum in
+// parts. One invocation processes one i.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "include/common.glsl"

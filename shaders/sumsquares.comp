@@ -1,10 +1,9 @@
-// part[p] = Σ x² over piece p of x, and of the parts, in a second launch, their
-// sum as they are.
+// part[p] = Σ x² over piece p of x. A second launch without squaring adds the parts.
 //   x [n], part [pieces]
 //
 // One workgroup processes one piece.
 //
-//   constants: whether to square; push: n, words of a piece
+//   constants: whether to square; push: n, words per piece
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "include/common.glsl"
@@ -18,7 +17,7 @@ layout(push_constant) uniform Push { uint n, words; } push;
 OPERAND(1, writeonly, float, part);
 OPERAND(2, readonly, float, x);
 
-const uint SPAN = 32 * 256; // words summed before they are added to the total
+const uint SPAN = 32 * 256; // number of words whose sum is added to the total
 
 void main() {
     uint piece = group();

@@ -1,18 +1,18 @@
 // The common parts of the attention kernels: the score of a query and a key, and the relative
-// encoding of their positions. Rows of heads are padded to vectors of four channels with zeros,
-// which do not affect scores.
+// encoding of their positions. Rows of heads are padded with zeros to vectors of four channels,
+// which does not affect scores.
 #ifndef ATTENTION_GLSL
 #define ATTENTION_GLSL
 
-layout(constant_id = 0) const uint CHANNELS = 32; // per head
+layout(constant_id = 0) const uint CHANNELS = 32; // channels per head
 layout(constant_id = 1) const uint SCORE = 0;         // see tensor.Score
 layout(constant_id = 2) const uint PROBABILITY = 0;   // see tensor.Probability
 layout(constant_id = 3) const uint RELATION = 1; // kind of relation of a query and a key
 layout(constant_id = 4) const uint TILE = 64;         // rows in shared memory, a power of two
-layout(constant_id = 5) const uint FEATURES = 1; // per pair, for distances or edges
+layout(constant_id = 5) const uint FEATURES = 1; // features per pair, for distances or edges
 layout(constant_id = 6) const uint SLICES = 4; // invocations per row, each with its own sums
-layout(constant_id = 8) const uint BLOCK = 0; // channels per pass of the sums, to save registers; 0: all
-layout(constant_id = 9) const uint STAGED = 0; // number of operands whose own rows are in shared memory rather than registers
+layout(constant_id = 8) const uint BLOCK = 0; // channels per pass of the sums, to save registers; 0 means all channels
+layout(constant_id = 9) const uint STAGED = 0; // number of operands with own rows in shared memory instead of registers
 
 const uint MAXOUT = 0, STANDARDIZED = 1, LILY = 2, DOT = 3;
 const uint NONE = 0, SINUSOID = 1, DISTANCE = 2, EDGES = 3;
@@ -22,32 +22,34 @@ const uint LEAKY = 0, RELU = 1, SOFTMAX = 2;
 const uint VECTORS = (CHANNELS + 3) / 4;
 const uint ROWS = 64; // rows per workgroup, which has ROWS·SLICES invocations
 
-// To save registers, a workgroup sums the channels of one pass only. The result's bits do not
-// depend on the constants.
+// To save registers, a workgroup sums only the channels of one pass. The constants do not change
+// the bits of the result.
 const bool SPARING = BLOCK > 0;
 const uint SUMS = SPARING && BLOCK < CHANNELS ? BLOCK / 4 : VECTORS; // vectors per pass
 const uint PASSES = (VECTORS + SUMS - 1) / SUMS;
 
-// The mean and the inverse standard deviation of max(q, k) for standard normal q and k.
+// Mean and inverse standard deviation of max(q, k) for standard normal q and k.
 const float STANDARD_MEAN = 0.5641895835, STANDARD_SCALE = 1.2111738962;
 
-// Rows of two operands, TILE·VECTORS of each; later sums of PIECE vectors for each of ROWS.
+// Tiles of two operands, TILE·VECTORS vectors each. Later, sums of PIECE vectors for each of ROWS
+// rows.
 const uint PIECE = SPARING ? 8 : 16;
 shared vec4 tile[PIECE * ROWS];
 
 // The workgroup's own rows.
 shared vec4 ownRows[STAGED > 0 ? STAGED * VECTORS * ROWS : 1];
 
-// OWN is vector c of the invocation's own row of the operand `at`, in registers unless it is
-// staged.
+// OWN is vector c of the invocation's own row of the operand `at`. It is in registers unless the
+// operand is staged.
 #define OWN(held, at, c) ((at) < STAGED ? ownRows[((at) * VECTORS + (c)) * ROWS + slot] : held[c])
 
-// AGAIN is 0, but compilers cannot know that: d is the width of rows. To save registers, reading at
-// an offset of AGAIN prevents keeping an earlier read in registers.
+// AGAIN is 0, but compilers cannot know this, as d is the width of rows. Reading at an offset of
+// AGAIN prevents a compiler from keeping a previous read in registers.
 #define AGAIN (SPARING ? d >> 31 : 0)
 #define OWN_AGAIN(held, at, c) ((at) < STAGED ? ownRows[((at) * VECTORS + (c)) * ROWS + slot + AGAIN] : held[c])
 
-// SCORE_OF sets m to the unscaled score m(q, k); q and k are expressions of the vector c.
+// SCORE_OF sets m to the unscaled score m(q, k). The arguments q and k are expressions in the index
+// c of a vector.
 #define SCORE_OF(q, k, m) { \
     vec4 sum = vec4(0); \
     for (uint c = 0; c < VECTORS; c++) { \
@@ -61,7 +63,7 @@ shared vec4 ownRows[STAGED > 0 ? STAGED * VECTORS * ROWS : 1];
 }
 
 // queryShare and keyShare are the derivatives of the score with respect to q and k. The gradient of
-// max goes to q where q ≥ k; that of |x| is 0 at 0.
+// max goes to q if q ≥ k. The gradient of |x| is 0 at 0.
 vec4 queryShare(vec4 q, vec4 k) {
     if (SCORE == DOT) return k;
     if (SCORE == LILY) return sign(q + k) - sign(q - k);

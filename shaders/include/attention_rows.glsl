@@ -1,8 +1,8 @@
-// Loading rows of a head into shared memory, and the query's own row, as vectors.
+// Loads rows of a head as vectors, into shared memory or into an invocation's own row.
 #ifndef ATTENTION_ROWS_GLSL
 #define ATTENTION_ROWS_GLSL
 
-// LOAD_TILE loads the head's channels of n packed rows of x and y from row `from` on into the two
+// LOAD_TILE loads the head's channels of n packed rows of x and y, from row `from` on, into the two
 // halves of the tile.
 #define LOAD_TILE(x, y, from, n, head) \
     for (uint at = gl_LocalInvocationIndex; at < (n) * VECTORS; at += ROWS * SLICES) { \
@@ -33,8 +33,8 @@
                 into[c][l] = c * 4 + l < CHANNELS ? x[(row) * d + (head) * CHANNELS + c * 4 + l] : 0; \
     }
 
-// SUM_SLICES adds the slices' vectors in order, and writes the sums as the head's channels from
-// `channel` on of n rows of y from row `first` on.
+// SUM_SLICES adds the vectors of the slices in order. It writes the sums to n rows of y from row
+// `first` on, as the head's channels from `channel` on.
 #define SUM_SLICES(values, vectors, channel, y, first, n, head) \
     for (uint piece = 0; piece < vectors; piece += PIECE) { \
         for (uint s = 1; s < SLICES; s++) { \

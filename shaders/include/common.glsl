@@ -1,5 +1,5 @@
-// The beginning of every kernel. A kernel runs on a one-dimensional grid of workgroups: see
-// group(). Binding 0 always has the counts of the batch; the kernel's operands follow from binding
+// The common declarations of all kernels. A kernel runs on a one-dimensional grid of workgroups:
+// see group(). Binding 0 has the counts of the batch. The kernel's operands have the bindings from
 // 1 on, in the order of its Go launch.
 #ifndef COMMON_GLSL
 #define COMMON_GLSL
@@ -11,15 +11,15 @@ layout(set = 0, binding = 0, std430) readonly restrict buffer Counts { uint coun
 #define OPERAND(n, access, type, name) \
     layout(set = 0, binding = n, std430) access restrict buffer Operand##n { type name[]; }
 
-// group is the index of this workgroup. The grid may have a few more groups than requested, because
-// a long one is folded into two dimensions: a kernel must end groups whose index is out of range.
+// group returns the index of this workgroup. A kernel must return from groups whose index is out of
+// range: a long grid is folded into two dimensions and may have a few more groups than requested.
 uint group() { return gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x; }
 
-// used is the number of rows in use of a tensor: an axis other than 0 reads it from the counts of
-// the batch, axis 0 uses all rows.
+// used returns the number of rows in use of a tensor. The counts of the batch contain it for axes
+// other than 0. Axis 0 means that all rows are in use.
 uint used(uint axis, uint capacity) { return axis == 0 ? capacity : counts[axis]; }
 
-// The longest sequence of the batch.
+// longest returns the length of the longest sequence in the batch.
 uint longest() { return counts[7]; }
 
 uint divideUp(uint a, uint b) { return (a + b - 1) / b; }

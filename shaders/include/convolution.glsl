@@ -1,7 +1,7 @@
 // Sums over the taps of a convolution. An invocation processes one channel of ROWS adjacent rows,
-// so that a weight is read once for all of them; adjacent invocations process adjacent channels. A
-// sum is one chain of additions, tap by tap, in one launch or in several launches for some of the
-// taps each, if more rows would be read than fit into a binding. See vk/convolution.go.
+// so that it reads a weight once for these rows. Adjacent invocations process adjacent channels. A
+// sum is one chain of additions, tap by tap. If the rows that all taps read do not fit into a
+// binding, several launches process some of the taps each. See vk/convolution.go.
 #ifndef CONVOLUTION_GLSL
 #define CONVOLUTION_GLSL
 #include "extent.glsl"
@@ -10,18 +10,18 @@ layout(local_size_x = 256) in;
 
 const uint ROWS = 4;
 
-// The extent is that of the output rows. The launch processes the taps from … to−1; tap `centre`
-// reads the row itself, and window is the first of the rows that are read.
+// The extent is the extent of the output rows. The launch processes the taps from … to−1. Tap
+// `centre` reads the output row itself, and `window` is the first bound row of x.
 #define TAPS EXTENT, dilation, centre, from, to, window
 
 OPERAND(1, , float, sums);          // [rows, width]
 OPERAND(2, readonly, float, x);     // [rows of the window, width]
 OPERAND(3, readonly, float, weight); // [taps, width]
-OPERAND(4, readonly, uint, sequence); // of each output row
+OPERAND(4, readonly, uint, sequence); // sequence of each output row
 OPERAND(5, readonly, uint, firstRows); // [B+1]
 
-// EACH_SUM adds to sums[at], after it has set it to `begin`, and then runs `end`. The direction of
-// the taps is 1, or −1 for the adjoint.
+// EACH_SUM computes a sum that starts from `begin`, stores it in sums[at], and then runs `end`. The
+// direction of the taps is 1, or −1 for the adjoint.
 #define EACH_SUM(direction, begin, end) { \
     uint n = usedRows(push.axis, push.capacity, push.first, push.rows); \
     uint index = group() * 256 + gl_LocalInvocationIndex, row = index / push.width * ROWS, c = index % push.width; \

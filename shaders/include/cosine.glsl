@@ -1,10 +1,10 @@
 // Cosines of fixed-point phases: a bit-exact port of the Go package sinusoid. Every operation is
-// `precise`: fused or reordered, it would round differently.
+// `precise`, as fused or reordered operations would round differently.
 #ifndef COSINE_GLSL
 #define COSINE_GLSL
 
-// Turn is the top half of t·w mod 2⁶⁴: the fraction of a turn, in 2⁻³², at position t of a
-// frequency w, whose low half comes first. F and G of the encoding are even or begin at 0, so t is
+// Turn returns the high half of t·w mod 2⁶⁴: the fraction of a turn, in units of 2⁻³², at position
+// t of frequency w, whose low half comes first. The encoding's F is even and G begins at 0, so t is
 // never negative.
 uint Turn(uint t, uvec2 w) {
     uint high, low;
@@ -12,9 +12,9 @@ uint Turn(uint t, uvec2 w) {
     return high + t * w.y;
 }
 
-// Cos is cos(2π·turn/2³²): see sinusoid/cos.go.
+// Cos returns cos(2π·turn/2³²): see sinusoid/cos.go.
 float Cos(uint turn) {
-    uint distance = int(turn) < 0 ? 0u - turn : turn; // from the nearest whole turn
+    uint distance = int(turn) < 0 ? 0u - turn : turn; // distance from the nearest whole turn
     precise float w = float(int(0x40000000u - distance)) * (1.0 / 1073741824.0);
     precise float y = w * w;
     precise float p = 0.00015082058 * y - 0.004672228;

@@ -1,16 +1,15 @@
-// The edges from a workgroup's 64 queries to a token of a key in shared memory. A shader must first
-// declare what relative_bias.glsl needs, and include it; its tile of queries begins at a position
-// of the sequence.
+// The edges from a workgroup's 64 queries to the tokens of keys in shared memory. A shader must
+// first include relative_bias.glsl, with the declarations that it needs.
 #ifndef EDGE_HITS_GLSL
 #define EDGE_HITS_GLSL
 
-// For each key's token and its partner: the first edge, and one bit for each query that has an
-// edge.
+// For each key's token and its partner: the first edge, and a bit for each query with an edge to
+// it.
 shared uint hitFirst[128];
 shared uvec2 hitBits[128];
 
-// findHits finds the edges into position `token`, in slot `at`, from the queries at from … from +
-// 63.
+// findHits finds the edges from the queries at the positions from … from + 63 into position
+// `token`, and stores them in slot `at`.
 void findHits(uint at, uint token, uint from) {
     uint end, first = edgesFrom(from, token, end);
     uvec2 bits = uvec2(0);
@@ -23,7 +22,7 @@ void findHits(uint at, uint token, uint from) {
     hitBits[at] = bits;
 }
 
-// hitOf returns the edge from a query to the token in slot `at`, or NO_EDGE.
+// hitOf returns the edge from a query to the token of slot `at`, or NO_EDGE.
 uint hitOf(uint at, uint query) {
     uvec2 bits = hitBits[at];
     if (query < 32) {

@@ -1,5 +1,5 @@
-// Elementwise kernels. A workgroup processes ELEMENTS consecutive elements, adjacent invocations
-// adjacent words.
+// Elementwise kernels. A workgroup processes ELEMENTS consecutive elements. Adjacent invocations
+// process adjacent words.
 #ifndef ELEMENTS_GLSL
 #define ELEMENTS_GLSL
 #include "extent.glsl"

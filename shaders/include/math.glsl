@@ -1,32 +1,33 @@
 // The elementary functions of the model: a port of the Go package internal/fmath, which derives the
-// formulas, measures their errors and tests them. A shader's own exp, log, … guarantee little, and
-// differ between drivers.
+// formulas and tests their errors. The built-in exp, log, … of GLSL have few guarantees, and differ
+// between drivers.
 //
-// `precise` marks exact steps: a compiler may otherwise fold (a + b) − b, or combine the two parts
-// of ln 2. Polynomials are not marked, so a device may fuse their products and sums. NaN is
-// detected by its bits, as a driver may assume that comparisons never see one.
+// `precise` marks exact steps. Otherwise a compiler may fold (a + b) − b, or combine the two parts
+// of ln 2. Polynomials are not marked, so a device may fuse their products and sums. The code
+// detects NaN by its bits, as a driver may assume that operands of comparisons are never NaN.
 #ifndef MATH_GLSL
 #define MATH_GLSL
 
 const uint INFINITY_BITS = 0x7f800000u;
 
-const float EXP_HIGH = 88.72283;  // the largest x with a finite eˣ
-const float EXP_LOW = -87.33654;  // the smallest x with eˣ ≥ 2⁻¹²⁶
-// ln 2 in two parts: a product of the first with a small integer is exact.
+const float EXP_HIGH = 88.72283;  // largest x with a finite eˣ
+const float EXP_LOW = -87.33654;  // smallest x with eˣ ≥ 2⁻¹²⁶
+// ln 2 in two parts. The product of the first part and a small integer is exact.
 const float LN2_HIGH = 0.693359375;
 const float LN2_LOW = -2.12194440054690583e-4;
 
 bool IsNaN(float x) { return (floatBitsToUint(x) & 0x7fffffffu) > INFINITY_BITS; }
 
-// choose returns negative where the sign bit of x is set, else positive.
+// choose returns the argument `negative` if the sign bit of x is set, and `positive` otherwise.
 float choose(float x, float negative, float positive) {
     return floatBitsToInt(x) < 0 ? negative : positive;
 }
 
-// expBelow returns eˣ for x ≤ EXP_HIGH other than NaN, and 0 below EXP_LOW: with n = round(x/ln 2)
-// and r = x − n·ln 2 it is 2ⁿ(1 + r + r²·P(r)).
+// expBelow returns eˣ for x ≤ EXP_HIGH, and 0 below EXP_LOW. x must not be NaN. With n = round(x/ln
+// 2) and r = x − n·ln 2, eˣ is 2ⁿ(1 + r + r²·P(r)).
 float expBelow(float x) {
-    // Adding and subtracting 1.5·2²³ rounds to an integer, which is then in the low bits.
+    // Adding and subtracting 1.5·2²³ rounds to an integer. After the addition, the integer is in
+    // the low bits.
     precise float t = x * 1.44269504088896340736 + 12582912.0;
     precise float k = t - 12582912.0;
     precise float r = (x - k * LN2_HIGH) - k * LN2_LOW;
@@ -39,18 +40,18 @@ float expBelow(float x) {
     return x < EXP_LOW ? 0.0 : y;
 }
 
-// Exp is eˣ, +Inf above EXP_HIGH and 0 below EXP_LOW. NaN propagates.
+// Exp returns eˣ, +Inf above EXP_HIGH and 0 below EXP_LOW. NaN propagates.
 float Exp(float x) {
     float y = expBelow(x);
     y = x > EXP_HIGH ? uintBitsToFloat(INFINITY_BITS) : y;
     return IsNaN(x) ? x : y;
 }
 
-// Log is log x: with x = 2ᵉ(1 + f), √½ ≤ 1 + f < √2, it is e·ln 2 + f − f²/2 + f³·P(f).
+// Log returns log x. With x = 2ᵉ(1 + f), √½ ≤ 1 + f < √2, log x is e·ln 2 + f − f²/2 + f³·P(f).
 float Log(float x) {
     uint b = floatBitsToUint(x);
     int exponent = 0;
-    if (b < 0x00800000u) { // subnormal: its bits are a multiple of 2⁻¹⁴⁹
+    if (b < 0x00800000u) { // subnormal: the bits are the value in units of 2⁻¹⁴⁹
         b = floatBitsToUint(float(b));
         exponent = -149;
     }
@@ -69,13 +70,13 @@ float Log(float x) {
     precise float tail = f * f2 * p + e * LN2_LOW;
     precise float y = (f + (tail - 0.5 * f2)) + e * LN2_HIGH;
 
-    if (floatBitsToInt(x) >= int(INFINITY_BITS)) y = x; // +Inf, or NaN
+    if (floatBitsToInt(x) >= int(INFINITY_BITS)) y = x; // +Inf or NaN
     if (floatBitsToInt(x) < 0) y = uintBitsToFloat(0x7fc00000u);
     if ((floatBitsToUint(x) & 0x7fffffffu) == 0) y = uintBitsToFloat(0xff800000u);
     return y;
 }
 
-// Log1pTail is Q(z) = (z − log(1+z))/z² for 0 ≤ z ≤ 1.
+// Log1pTail returns Q(z) = (z − log(1+z))/z² for 0 ≤ z ≤ 1.
 float Log1pTail(float z) {
     float z2 = z * z;
     float z4 = z2 * z2;
@@ -87,9 +88,9 @@ float Log1pTail(float z) {
     return q01 + q23 * z2 + q47 * z4;
 }
 
-// Log1p is log(1 + x) for x ≥ 0, and NaN for x < 0.
+// Log1p returns log(1 + x) for x ≥ 0, and NaN for x < 0.
 float Log1p(float x) {
-    if (x > 1.0) return Log(1.0 + x); // 1 + x is accurate enough here
+    if (x > 1.0) return Log(1.0 + x); // 1 + x is accurate enough for x > 1
     float y = x - x * x * Log1pTail(x);
     return x < 0.0 ? uintBitsToFloat(0x7fc00000u) : y;
 }
@@ -104,29 +105,28 @@ float SoftplusSigmoid(float x, out float sigmoid) {
     return IsNaN(x) ? x : y;
 }
 
-// Softplus is log(1 + eˣ) = max(x, 0) + log(1 + z); 0 below EXP_LOW.
+// Softplus returns log(1 + eˣ) = max(x, 0) + log(1 + z), and 0 below EXP_LOW.
 float Softplus(float x) {
     float z = expBelow(-abs(x));
     float y = max(x, 0.0) + (z - z * z * Log1pTail(z));
     return IsNaN(x) ? x : y;
 }
 
-// Sigmoid is σ(x) = 1/(1 + e⁻ˣ), the derivative of Softplus; 0 below EXP_LOW.
+// Sigmoid returns σ(x) = 1/(1 + e⁻ˣ), the derivative of Softplus, and 0 below EXP_LOW.
 float Sigmoid(float x) {
     float z = expBelow(-abs(x));
     float y = choose(x, z, 1.0) / (1.0 + z);
     return IsNaN(x) ? x : y;
 }
 
-// LogSoftplus is λ(x) = log softplus(x), which equals x below −15, where softplus may underflow.
+// LogSoftplus returns λ(x) = log softplus(x). Below −15 it returns x, as softplus may underflow.
 float LogSoftplus(float x) {
     float y = Log(Softplus(x));
     return x < -15.0 ? x : y;
 }
 
-// Rho is ρ(x) = σ(x)/softplus(x), the derivative of LogSoftplus: z, which
-// underflows in both, is cancelled before it is computed. It tends to 1 for
-// very negative x.
+// Rho returns ρ(x) = σ(x)/softplus(x), the derivative of LogSoftplus. It cancels the factor z,
+// which may underflow in both functions. ρ tends to 1 for very negative x.
 float Rho(float x) {
     float z = expBelow(-abs(x));
     float d = 1.0 - z * Log1pTail(z);
@@ -134,11 +134,11 @@ float Rho(float x) {
     return IsNaN(x) ? x : y;
 }
 
-// Gumbel is −log(−log u), 0 < u < 1: standard Gumbel noise of a uniform number.
+// Gumbel returns −log(−log u), 0 < u < 1: standard Gumbel noise from a uniform number.
 float Gumbel(float u) { return -Log(-Log(u)); }
 
-// normal returns the normal distribution Φ(x), and e = e^(−x²/2). It computes the tail e·R(1/(1 +
-// 0.3|x|)), R a polynomial, so that nothing cancels on either side.
+// normal returns the normal distribution Φ(x), and e = e^(−x²/2). It computes the tail as e·R(1/(1
+// + 0.3|x|)) with a polynomial R, to avoid cancellation on both sides.
 float normal(float x, out float e) {
     e = expBelow(-0.5 * (x * x));
     float t = 1.0 / (1.0 + 0.3 * abs(x));
@@ -154,14 +154,14 @@ float normal(float x, out float e) {
     return choose(x, q, 1.0 - q);
 }
 
-// Gelu is x·Φ(x), the exact (erf) GELU.
+// Gelu returns x·Φ(x), the exact (erf) GELU.
 float Gelu(float x) {
     float e;
     float y = x * normal(x, e);
     return IsNaN(x) ? x : y;
 }
 
-// GeluGrad is its derivative, Φ(x) + x·φ(x), φ(x) = e^(−x²/2)/√(2π).
+// GeluGrad returns the derivative of Gelu: Φ(x) + x·φ(x) with φ(x) = e^(−x²/2)/√(2π).
 float GeluGrad(float x) {
     float e;
     float cdf = normal(x, e);

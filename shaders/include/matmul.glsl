@@ -1,13 +1,12 @@
-// What the matrix products share: C[m,n] = A[m,k]·B[k,n], where one of m and k
-// counts the rows of a batch. The operands, where a workgroup stands, how it
-// reads four words of an operand and writes four of the result.
+// The common parts of the matrix products C[m,n] = A[m,k]·B[k,n], where either m or k is the number
+// of rows of a batch: the operands, the part of C of a workgroup, and functions that read four
+// words of an operand and write four words of C.
 //
-// An operand is stored by rows with k inside, [m,k] and [n,k], unless its
-// constant says that it is transposed: [k,m] and [k,n]. So the three products of
-// a linear layer are
+// An operand is stored by rows with k as the inner dimension, [m,k] and [n,k]. With the constant
+// for transposition, the layouts are [k,m] and [k,n]. The three products of a linear layer are
 //   forward          Y  = X·Wᵀ   neither
 //   input gradient   DX = DY·W   B transposed
-//   weight gradient  DW = DYᵀ·X  both; k counts rows, and each chunk of them
+//   weight gradient  DW = DYᵀ·X  both; k is the number of rows, and each chunk of rows
 //                                gives a part of C, [parts, m, n]
 #ifndef MATMUL_GLSL
 #define MATMUL_GLSL
@@ -21,21 +20,21 @@ layout(constant_id = 2) const bool TRANSPOSED_B = false;
 layout(constant_id = 3) const bool ALIGNED = false; // widths of A and B are multiples of 4
 layout(constant_id = 4) const bool GELU = false;    // C = GELU(A·B + bias)
 layout(constant_id = 5) const uint BM = 64; // rows of C per workgroup
-layout(constant_id = 6) const uint BN = 64;         // columns
+layout(constant_id = 6) const uint BN = 64;         // columns of C per workgroup
 layout(constant_id = 7) const uint BK = 16; // step of k
 
 const uint BIAS = 1, ACCUMULATE = 2;
 
 layout(push_constant) uniform Push {
     uint axis, capacity; // axis and capacity of the rows
-    uint first; // rows of the batch before the operands'
-    uint m, n, k; // the one that counts rows is their number here
-    uint firstPart, parts; // of C; more than one only if k counts rows
+    uint first; // index in the batch of the operands' first row
+    uint m, n, k; // dimensions; the number of rows is that of the operands
+    uint firstPart, parts; // parts of C; more than one only if k is the number of rows
     uint flags;
-    uint span; // chunks that begin beyond this number of rows are not computed
+    uint span; // number of rows in which chunks may begin
 } push;
 
-// A, B and C with two views each: words, and vectors of four words.
+// A, B and C have two views each: words, and vectors of four words.
 layout(set = 0, binding = 1, std430) readonly buffer A { float a[]; };
 layout(set = 0, binding = 1, std430) readonly buffer A4 { vec4 a4[]; };
 layout(set = 0, binding = 2, std430) readonly buffer B { float b[]; };
@@ -44,13 +43,13 @@ OPERAND(3, readonly, float, bias); // [n]
 layout(set = 0, binding = 4, std430) buffer C { float c[]; };
 layout(set = 0, binding = 4, std430) buffer C4 { vec4 c4[]; };
 
-uint M, K; // rows and depth in use
-uint row, column; // of the workgroup's first element of C
-uint part;       // of C
-uint from, to; // the workgroup's range of k
+uint M, K; // numbers of rows m and depth k in use
+uint row, column; // position of the workgroup's first element of C
+uint part;       // index of the part of C
+uint from, to; // range from … to−1 of k for the workgroup
 
-// place finds this workgroup's part; false if it has none. Adjacent workgroups take the same rows,
-// so that the wider operand is read once.
+// place finds the part of C for this workgroup, and returns false if there is none. Adjacent
+// workgroups process the same rows, so that the wider operand is read from memory once.
 bool place() {
     uint all = used(push.axis, push.capacity);
     uint rows = all > push.first ? all - push.first : 0;
@@ -63,7 +62,7 @@ bool place() {
     part = g / down;
     from = 0;
     to = K;
-    if (TRANSPOSED_A) { // a chunk without rows gives a part of zeros
+    if (TRANSPOSED_A) { // the part of a chunk without rows is zero
         uint chunk = chunkRows(all), begin = (push.firstPart + part) * chunk;
         if (begin < push.first || begin - push.first >= push.span) return false;
         from = min(K, begin - push.first);
@@ -72,7 +71,7 @@ bool place() {
     return part < push.parts && row < M;
 }
 
-// Four words of A from word i on, of which n are inside; the others are 0.
+// Returns four words of A from word i on. Only n of them are inside A; the others are 0.
 vec4 readA(uint i, uint n) {
     vec4 v = vec4(0);
     if (ALIGNED) {
@@ -99,11 +98,11 @@ vec4 readB(uint i, uint n) {
     return v;
 }
 
-// inside returns the number of elements of a range from i on.
+// inside returns the number of elements from i to the end of a range, and 0 behind the end.
 uint inside(uint i, uint end) { return i < end ? end - i : 0; }
 
-// Quad q of the workgroup's tile of A at depth k: four adjacent words. Quads are counted in memory
-// order.
+// Returns quad q of the workgroup's tile of A at depth k: four adjacent words. Quads are counted in
+// memory order.
 vec4 quadA(uint q, uint k) {
     if (TRANSPOSED_A) {
         k += q / (BM / 4);
@@ -126,7 +125,7 @@ vec4 quadB(uint q, uint k) {
     return readB(n * push.k + k, n < push.n ? inside(k, to) : 0);
 }
 
-// finish writes C(m, n … n+3) from the products' sum v.
+// finish computes C(m, n … n+3) from the sums v of products, and writes it.
 void finish(uint m, uint n, vec4 v) {
     if (m >= M || n >= push.n) return;
     uint count = push.n - n, i = (part * M + m) * push.n + n;

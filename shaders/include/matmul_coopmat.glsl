@@ -1,20 +1,19 @@
-// The products of matmul.comp by cooperative matrices: A and B rounded to half
-// precision on the way into shared memory, sums in float32. HALF and HALF2 name
-// the type of the half, as a number and as a pair; representable(x) is the float32 number
-// that x is rounded to.
+// The products of matmul.comp with cooperative matrices. A and B are rounded to half precision when
+// they are stored in shared memory; sums are float32. HALF and HALF2 are the type in half precision
+// and its vector of two. The function representable(x) returns the float32 number to which x is
+// rounded.
 //
-// One workgroup computes BM×BN elements of C, a subgroup WM×WN of them as
-// matrices of CM×CN, at most two by two: each is a variable of its own, for compilers
-// that keep no array of matrices in registers. k goes in steps of BK, of CK at a time. The next step's
-// quads are on their way to registers while a step's tiles are multiplied.
+// One workgroup computes BM×BN elements of C. A subgroup computes WM×WN elements as at most 2×2
+// matrices of CM×CN. Each matrix is a separate variable, because some compilers do not keep arrays
+// of matrices in registers. The workgroup processes k in steps of BK, and multiplies CK at a time.
+// While it multiplies the tiles of a step, it loads the quads of the next step into registers.
 //
-// Nothing depends on the size of a subgroup: where there are fewer than tiles,
-// they go over the tiles several times; where there are more, some only stage.
-// Each element adds its products CK at a time in ascending k, from zero,
-// whatever the tile.
+// The result does not depend on the size of a subgroup. If a workgroup has fewer subgroups than
+// parts of the tile, a subgroup computes several parts; if it has more, some subgroups only stage.
+// Each element adds its products CK at a time in ascending k, from zero, for every tile.
 //
-// Matrices that lie inside C go there at once; those at its ends by way of shared
-// memory, a quad at a time.
+// Matrices inside C are written directly. Matrices that cross an end of C are written through
+// shared memory, a quad at a time.
 //
 //   constants: see matmul.glsl (0 … 7), then 8 WM, 9 WN, 10 CM, 11 CN, 12 CK, 13 BUFFERS, 14: see matmul_coopmat.comp
 //   invocations: any number that divides the quads of both tiles, BM·BK/4 and BN·BK/4
@@ -35,20 +34,20 @@ layout(constant_id = 13) const uint BUFFERS = 1;
 
 const uint THREADS = gl_WorkGroupSize.x;
 const uint QUADS_A = BM * BK / 4 / THREADS, QUADS_B = BN * BK / 4 / THREADS;
-const bool TALL = WM > CM, WIDE = WN > CN; // a subgroup has two matrices in this direction
-const uint SHARES = BM / WM * (BN / WN); // parts of the workgroup's tile, for subgroups
+const bool TALL = WM > CM, WIDE = WN > CN; // true if a subgroup has two matrices in this direction
+const uint SHARES = BM / WM * (BN / WN); // number of parts of the workgroup's tile, one per subgroup
 
-// The tiles have the layout of A and B, in pairs of halves, so that quads are stored directly. Rows
-// are padded by 16 bytes, and so begin in different banks.
+// The tiles have the layouts of A and B, in pairs of halves, so that quads are stored directly.
+// Rows are padded by 16 bytes, so that they begin in different banks.
 const uint INNER_A = TRANSPOSED_A ? BM : BK, OUTER_A = TRANSPOSED_A ? BK : BM;
 const uint INNER_B = TRANSPOSED_B ? BN : BK, OUTER_B = TRANSPOSED_B ? BK : BN;
 const uint STRIDE_A = INNER_A / 2 + 4, STRIDE_B = INNER_B / 2 + 4;
 shared HALF2 tileA[BUFFERS * OUTER_A * STRIDE_A];
 shared HALF2 tileB[BUFFERS * OUTER_B * STRIDE_B];
-shared float tileC[SHARES * CM * CN]; // one matrix per subgroup, before it is written to memory
+shared float tileC[SHARES * CM * CN]; // one matrix per subgroup, to be written to C
 
-// FETCH, STAGE and MULTIPLY work on local arrays of main, which compilers keep in registers, unlike
-// those of a whole shader.
+// FETCH, STAGE and MULTIPLY use local arrays of main. Compilers keep local arrays in registers,
+// unlike global arrays.
 
 #define FETCH(depth) { \
     uint t = gl_LocalInvocationIndex; \
@@ -107,7 +106,8 @@ HALF2 halves(float x, float y) { return HALF2(HALF(representable(x)), HALF(repre
     } \
 }
 
-// finishMatrix is finish for a matrix that begins at row m and column n, and lies inside C.
+// finishMatrix computes the elements of C for a matrix that begins at row m and column n, and
+// writes them. The matrix must lie inside C.
 void finishMatrix(uint m, uint n, SUMS v) {
     if ((push.flags & BIAS) != 0) {
         SUMS rows; // every row is the bias
@@ -132,7 +132,7 @@ void together() {
                    gl_SemanticsAcquireRelease | gl_SemanticsMakeAvailable | gl_SemanticsMakeVisible);
 }
 
-// FINISH ends the products of matrix (i, j) of a subgroup.
+// FINISH writes matrix (i, j) of a subgroup to C.
 #define FINISH(i, j, sums) { \
     uint m1 = row + m + i * CM, n1 = column + n + j * CN; \
     if (whole) finishMatrix(m1, n1, sums); \

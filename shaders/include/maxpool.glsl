@@ -1,9 +1,9 @@
-// The maximum of a column and the lowest row that has it. The order of comparisons does not matter.
-// Include this file after columns.glsl.
+// The maximum of a column and the lowest row with this value. The order of comparisons does not
+// matter. Include this file after columns.glsl.
 #ifndef MAXPOOL_GLSL
 #define MAXPOOL_GLSL
 
-const uint NOWHERE = ~0u; // the row without a value
+const uint NOWHERE = ~0u; // row of an empty maximum
 
 struct Largest {
     float value;
@@ -13,7 +13,7 @@ struct Largest {
 shared float laneValues[256];
 shared uint laneRows[256];
 
-// above compares values; NaN is above all numbers.
+// above reports whether a is above b. NaN is above all numbers.
 bool above(float a, float b) { return a > b || isnan(a) && !isnan(b); }
 
 Largest larger(Largest a, Largest b) {
@@ -22,8 +22,8 @@ Largest larger(Largest a, Largest b) {
     return above(b.value, a.value) || b.row < a.row ? b : a;
 }
 
-// columnLargest returns the maximum of a column's lanes to all of them. Every invocation of the
-// workgroup must call it.
+// columnLargest returns the maximum over a column's lanes in each of these lanes. Every invocation
+// of the workgroup must call it.
 Largest columnLargest(Largest found) {
     laneValues[gl_LocalInvocationIndex] = found.value;
     laneRows[gl_LocalInvocationIndex] = found.row;
@@ -32,7 +32,7 @@ Largest columnLargest(Largest found) {
         uint at = i * COLUMNS + column();
         found = larger(found, Largest(laneValues[at], laneRows[at]));
     }
-    barrier(); // before they are written again
+    barrier(); // all invocations must have read the values before the next write
     return found;
 }
 

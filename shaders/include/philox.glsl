@@ -3,7 +3,7 @@
 #ifndef PHILOX_GLSL
 #define PHILOX_GLSL
 
-// The streams that shaders use directly: internal/philox/streams.go lists all.
+// Streams that shaders use directly. internal/philox/streams.go lists all streams.
 const uint STREAM_GUMBEL = 0;
 const uint STREAM_PARTNER = 1;
 const uint STREAM_DROP = 2;
@@ -21,12 +21,12 @@ uvec4 Philox(uvec2 seed, uvec4 counter) {
     return counter;
 }
 
-// Counter returns the address of draw e of a stream.
+// Counter returns the counter of draw e of a stream.
 uvec4 Counter(uint e, uint tower, uint layer, uint stream, uint example, uint step) {
     return uvec4(e, tower << 31 | layer << 8 | stream, example, step);
 }
 
-// Uniform is ((word >> 9) + ½)·2⁻²³. Every step is exact.
+// Uniform returns ((word >> 9) + ½)·2⁻²³. Every step is exact.
 float Uniform(uint word) { return (float(word >> 9) + 0.5) * (1.0 / 8388608.0); }
 
 #endif

@@ -1,7 +1,8 @@
-// A sequence is pooled in pieces; the sums of each piece are a row of partial sums. The rows of
-// sequence b begin at firstPart(its first row, b), which leaves enough room for all of its pieces
-// without a table of their numbers. Include this file after the declarations of offset[], the first
-// row of each sequence, and of the push constants with the axis and the capacity of the sequences.
+// A sequence is pooled in pieces. The sums of each piece are a row of the partial sums. The partial
+// sums of sequence b begin at firstPart(first row of b, b). This layout leaves room for the pieces
+// of every sequence, without a table of their numbers. Include this file after the declarations of
+// offset[], the first row of each sequence, and of the push constants with the axis and the
+// capacity of the sequences.
 #ifndef POOLING_GLSL
 #define POOLING_GLSL
 

@@ -1,5 +1,5 @@
-// Sums and maxima over a workgroup, in an order that the device fixes. All invocations must call
-// them, and all receive the result.
+// Sums and maxima over a workgroup. The device determines the order of additions. All invocations
+// must call these functions, and all receive the result.
 #ifndef REDUCE_GLSL
 #define REDUCE_GLSL
 #extension GL_KHR_shader_subgroup_basic : require
@@ -14,7 +14,7 @@ float reduceAdd(float v) {
     barrier();
     v = reduceParts[0];
     for (uint i = 1; i < gl_NumSubgroups; i++) v += reduceParts[i];
-    barrier(); // before the parts are written again
+    barrier(); // all invocations must have read the parts before the next write
     return v;
 }
 

@@ -1,21 +1,21 @@
-// The relation of a query at position i and a duplet of keys. A shader declares before:
-// TABLE, HEADS_OF, the number of heads, and
-//   of sinusoids f, g, e, the tables of sinusoid.comp, TABLE the words of a table's row
-//   of distances f, the points [T, TABLE], and g, the weights of pairweights.comp
-//   of edges f, their features [E, FEATURES], g as of distances, and e: the edges into packed row t
-//   are e[t] … e[t + 1] − 1, and edge n begins at the place e[TABLE + n] in the sequence
+// The relation of a query at position i and a duplet of keys. A shader must first declare TABLE,
+// HEADS_OF (the number of heads), and these operands:
+//   sinusoids: f, g, e, the tables of sinusoid.comp; TABLE is the number of words per row
+//   distances: f, the points [T, TABLE]; g, the weights of pairweights.comp
+//   edges: f, their features [E, FEATURES]; g as for distances; e: the edges into packed row t
+//   are e[t] … e[t + 1] − 1, and the source of edge n is position e[TABLE + n] of the sequence
 #ifndef RELATION_GLSL
 #define RELATION_GLSL
 
-// Entry has the tables' values for a query and one position: x is e^f·e^g, whose softplus is that
-// of mul, and add. A kernel reads the entries of a pair before it computes the score, to hide their
-// latency.
+// Entry has the values of the tables for a query and one position: x = e^f·e^g of mul, where mul's
+// softplus is log(1 + x), and add. A kernel reads the entries of a pair before it computes the
+// score, to hide the latency.
 //
-// For distances x is z, the argument of mul's softplus, and pair has the features of the pair. For
-// edges x is also z, and f is the edge, or NO_EDGE.
+// For distances, x is the argument z of mul's softplus, and pair has the features of the pair. For
+// edges, x is also z, and f is the edge, or NO_EDGE.
 struct Entry { float x, add; uint f, g; vec2 pair; };
 
-// origin is the packed row of the sequence's first token: points and edges are indexed by row.
+// origin is the packed row of the sequence's first token, as points and edges are indexed by row.
 uint origin = 0;
 
 vec3 vectorOf(uint word) { return vec3(f[word], f[word + 1], f[word + 2]); }
@@ -35,7 +35,7 @@ Entry distanceOf(uint head, uint i, uint j) {
 
 const uint NO_EDGE = 0xffffffff;
 
-// bare is the entry of a pair of a head without an edge, bareSoft the softplus of its x and
+// bare is a head's entry for a pair without an edge. bareSoft is the softplus of its x, and
 // bareSlope the derivative of the softplus.
 Entry bare;
 float bareSoft, bareSlope;
@@ -49,8 +49,8 @@ void setBare(uint head) {
 // sourceOf returns the source position of an edge.
 uint sourceOf(uint edge) { return e[TABLE + edge]; }
 
-// edgesFrom returns the first edge into position j whose source is at least i; end is the end of
-// the edges into j.
+// edgesFrom returns the first edge into position j with a source of at least i. It sets end to the
+// end of the edges into j.
 uint edgesFrom(uint i, uint j, out uint end) {
     uint low = e[origin + j];
     end = e[origin + j + 1];
@@ -79,8 +79,8 @@ Entry entryOf(uint head, uint i, uint j) {
     return Entry(uintBitsToFloat(e[atF]) * uintBitsToFloat(e[heads + atG]), f[heads + atF] + g[heads + atG], atF, atG, vec2(0));
 }
 
-// Log1pNormal is log(1 + x) for 2⁻⁶⁰ ≤ x ≤ 2⁶⁰, without a branch. The rounding error of 1 + x is
-// added back for small x; for large x it does not matter.
+// Log1pNormal returns log(1 + x) for 2⁻⁶⁰ ≤ x ≤ 2⁶⁰, without a branch. It corrects the rounding
+// error of 1 + x, which matters for small x.
 float Log1pNormal(float x) {
     precise float u = 1.0 + x;
     precise float lost = x - (u - 1.0);
@@ -98,8 +98,8 @@ float Log1pNormal(float x) {
     return y + (float(k) * 0.693147180559945 + (k == 0 ? lost : 0.0));
 }
 
-// usual reports whether the product is well within float32's range, so that log(1 + e^f·e^g) needs
-// no exponential. Only diverged weights are outside.
+// usual reports whether the product is well within the range of float32, so that log(1 + e^f·e^g)
+// needs no exponential. Only diverged weights are outside this range.
 bool usual(Entry n) { return n.x > 1e-18 && n.x < 1e18; }
 
 float soft(Entry n) {
@@ -107,7 +107,7 @@ float soft(Entry n) {
     return RELATION == DISTANCE ? Softplus(n.x) : usual(n) ? Log1pNormal(n.x) : Softplus(f[n.f] + g[n.g]);
 }
 
-// softBackward also returns the derivative.
+// softBackward returns the softplus and its derivative.
 float softBackward(Entry n, out float sigmoid) {
     if (RELATION == EDGES) {
         if (n.f != NO_EDGE) return SoftplusSigmoid(n.x, sigmoid);

@@ -1,22 +1,22 @@
-// Kernels that sum over each row. A workgroup of 256 processes ROWS rows, each with LANES adjacent
-// invocations that take its elements in turn. A row's order of additions depends on its width
-// alone, not on its position.
+// Kernels that sum over each row. A workgroup of 256 invocations processes ROWS rows. The LANES
+// adjacent invocations of a row process its elements in turn. The order of additions in a row
+// depends only on the width, not on the row's position.
 #ifndef ROWS_GLSL
 #define ROWS_GLSL
 #include "extent.glsl"
 
-layout(constant_id = 0) const uint LANES = 32; // a power of two
+layout(constant_id = 0) const uint LANES = 32; // invocations per row, a power of two
 const uint ROWS = 256 / LANES;
 layout(local_size_x = 256) in;
 
 shared float laneParts[256];
 
 uint lane() { return gl_LocalInvocationIndex % LANES; }
-uint firstRow() { return group() * ROWS; } // of the workgroup
+uint firstRow() { return group() * ROWS; } // first row of the workgroup
 uint row() { return firstRow() + gl_LocalInvocationIndex / LANES; }
 
-// rowAdd returns the sum over a row's lanes to all of them. Every invocation of the workgroup must
-// call it.
+// rowAdd returns the sum over a row's lanes in each of these lanes. Every invocation of the
+// workgroup must call it.
 float rowAdd(float v) {
     uint at = gl_LocalInvocationIndex;
     laneParts[at] = v;
@@ -26,11 +26,12 @@ float rowAdd(float v) {
         barrier();
     }
     v = laneParts[at - lane()];
-    barrier(); // before the parts are written again
+    barrier(); // all invocations must have read the parts before the next write
     return v;
 }
 
-// rowMax returns the maximum in the same way.
+// rowMax returns the maximum over a row's lanes in each of these lanes. Every invocation of the
+// workgroup must call it.
 float rowMax(float v) {
     uint at = gl_LocalInvocationIndex;
     laneParts[at] = v;

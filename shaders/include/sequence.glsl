@@ -1,5 +1,5 @@
-// The sequence of a packed row. Include this file after the declaration of firstRows[]: the batch's
-// offsets of token rows, or of sampled rows.
+// The sequence of a packed row. Include this file after the declaration of firstRows[], the first
+// token row or sampled row of each sequence.
 #ifndef SEQUENCE_GLSL
 #define SEQUENCE_GLSL
 

@@ -1,22 +1,22 @@
-// The histograms of attention_backward_queries.comp: sums over i − j and i + j that are accumulated
-// in shared memory and then added to the tables. A shader must first declare TABLE, histogram, top,
-// partner, firstHead and the bits of fixed.glsl.
+// The histograms of attention_backward_queries.comp: sums for each i − j and i + j, which are
+// accumulated in shared memory and then added to the tables in memory. A shader must first declare
+// TABLE, histogram, top, partner, firstHead and the bits of fixed.glsl.
 //
 // A window holds the entries of four rows (f of mul and of add, then g of both) for the queries of
-// the workgroup and some keys. Keys come in groups of eight; a window has as many groups as fit,
-// and is flushed before the next ones. A group that does not fit by itself goes directly to the
-// tables, as does everything if there is no window.
+// the workgroup and some keys. Keys are in groups of eight. A window covers the groups that fit,
+// and is flushed before it moves to the next groups. The sums of a group that does not fit alone
+// are added directly to the tables. Without a window, this applies to all groups.
 //
-// A cell is one integer in the units of fixed.glsl, and the sum is exact for any values and any
-// order. Addition modulo 2³² loses a multiple of 2³². The invocation whose value makes the cell
-// wrap detects this from the result of the atomic, and adds the ±2³² to the table's high part. So
-// cells and tables together hold the true sum S at any time. Finally, the low parts, at most one
-// per value and each at most 2^(BITS−1), are below 2³⁰ in total, and high·2^BITS is S minus these,
-// so that high is below 2³¹; intermediate overflows do no harm.
+// A cell is one integer in the units of fixed.glsl. The sum is exact for any values in any order,
+// although cells wrap modulo 2³². The invocation whose value makes a cell wrap detects the overflow
+// from the result of the atomic, and adds ±2³² to the high part of the table's entry. Cells and
+// tables together therefore always hold the true sum S. In the end, there is at most one low part
+// per value, each at most 2^(BITS−1), so the low parts are below 2³⁰ in total. As high·2^BITS is S
+// minus the low parts, high is below 2³¹. Intermediate overflows of high are harmless.
 #ifndef TALLY_GLSL
 #define TALLY_GLSL
 
-layout(constant_id = 10) const uint WINDOW = 0; // entries per row; 0: there is no window
+layout(constant_id = 10) const uint WINDOW = 0; // entries per row; 0 means no window
 const bool WINDOWED = WINDOW > 0;
 const uint CELLS = WINDOWED ? 4 * WINDOW : 1;
 const uint GROUP = 8; // keys per group
@@ -24,17 +24,17 @@ const uint GROUP = 8; // keys per group
 const uint MUL = 0, ADD = 1;
 
 shared int cells[CELLS];
-shared uint lowest[8], highest[8]; // token of each group of a tile
+shared uint lowest[8], highest[8]; // lowest and highest token of each group of keys in a tile
 
 uint place; // index of the invocation's query in the workgroup
-uint low, high; // tokens of the window's keys
-bool fits = false; // the keys have a window
+uint low, high; // lowest and highest token of the window's keys
+bool fits = false; // true if the current keys have a window
 
 void clearWindow() {
     for (uint c = gl_LocalInvocationIndex; c < CELLS; c += ROWS * SLICES) cells[c] = 0;
 }
 
-// findRanges finds the lowest and the highest token of each group among n keys from row `from` on.
+// findRanges finds the lowest and the highest token of each group, for n keys from row `from` on.
 void findRanges(uint from, uint n) {
     uint at = gl_LocalInvocationIndex;
     if (at >= 8) return;
@@ -48,8 +48,9 @@ void findRanges(uint from, uint n) {
     highest[at] = most;
 }
 
-// moveWindow sets the window to keys from `begin` on, of n, and returns the end of its keys;
-// without a window, the end of the keys to be tallied directly.
+// moveWindow moves the window to the keys from `begin` on, out of n keys, and returns the end of
+// its keys. If they do not fit into a window, it returns the end of the keys to be added directly
+// to the tables.
 uint moveWindow(uint begin, uint n) {
     if (!WINDOWED) return n;
     low = lowest[begin / GROUP];
@@ -66,7 +67,8 @@ uint moveWindow(uint begin, uint n) {
     return min(end, n);
 }
 
-// flushWindow adds the window to the tables and clears it; `first` is the workgroup's first query.
+// flushWindow adds the window to the tables and clears the window. The argument first is the
+// workgroup's first query.
 void flushWindow(uint head, uint first) {
     if (!WINDOWED || !fits) return;
     barrier();
@@ -85,13 +87,13 @@ void flushWindow(uint head, uint first) {
     barrier();
 }
 
-// put adds to a cell; an overflow goes to the high part of the table's entry.
+// put adds units to a cell, and an overflow to the high part of the table's entry.
 void put(uint cell, int v, uint entry) {
     int before = atomicAdd(cells[cell], v), after = before + v;
     if (((before ^ after) & (v ^ after)) < 0) atomicAdd(histogram[entry], v < 0 ? -(1 << (32 - bits)) : 1 << (32 - bits));
 }
 
-// tally adds a pair's contribution to a head's row of both tables.
+// tally adds a pair's contribution to a head's rows of both tables.
 void tally(uint head, uint row, uint i, uint j, float value, float unit) {
     uint at = ((head - firstHead) * 2 + row) * 4 * TABLE, x = at + i + longest() - 1 - j, y = at + 2 * TABLE + i + j;
     if (WINDOWED && fits && abs(value * unit) < 2147483648.0) {

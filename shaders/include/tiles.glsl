@@ -1,11 +1,11 @@
-// Tiles of rows that never cross a sequence. Tile t belongs to sequence b if first[b]/size + b ≤ t:
-// these starts leave each sequence room for its tiles without a prefix sum. A shader must first
-// declare firstTokens and firstRows, [B+1].
+// Tiles of rows. A tile never spans two sequences. Tile t belongs to the last sequence b with
+// first[b]/size + b ≤ t. This layout leaves room for the tiles of each sequence, without a prefix
+// sum. A shader must first declare firstTokens and firstRows, [B+1].
 #ifndef TILES_GLSL
 #define TILES_GLSL
 
-// Tile is the location of a tile: rows from … to−1 of sequence b, whose first row is given. It is
-// empty beyond the sequence's end.
+// Tile is the location of a tile: rows from … to−1 of sequence b, whose first row is `first`.
+// Behind the end of the sequence, the tile is empty.
 struct Tile { uint b, first, from, to; };
 
 #define TILE_OF(offsets, t, size, result) { \
@@ -18,8 +18,8 @@ struct Tile { uint b, first, from, to; };
     result = Tile(lo, offsets[lo], from, min(from + size, offsets[lo + 1])); \
 }
 
-// outside reports whether work that begins at a row belongs to another launch than the one for the
-// span rows from `first` on.
+// outside reports whether work that begins at a row belongs to another launch. This launch
+// processes the work that begins among the span rows from `first` on.
 bool outside(uint begin, uint first, uint span) { return begin < first || begin - first >= span; }
 
 #endif

@@ -1,5 +1,5 @@
-// Gen compiles the shaders whose SPIR-V is older than the source, validates the results and records
-// the checksums of both: make shaders.
+// Gen implements make shaders. It compiles the shaders whose SPIR-V is older than the source,
+// validates the SPIR-V and records the checksums of source and SPIR-V.
 package main
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/sftseq/sftseq/shaders/internal/source"
 )
 
-// maker compiles to SPIR-V: the shaders with cooperative matrices need newer tools.
+// maker compiles shaders to SPIR-V. Shaders with cooperative matrices need newer tools.
 type maker struct {
 	dir            string // directory of the shaders
 	plain, coopmat tools
@@ -24,7 +24,7 @@ type maker struct {
 
 // tools are the external programs.
 type tools struct {
-	compiler  string // glslang; "" means these shaders cannot be compiled
+	compiler  string // glslang; "" if these shaders cannot be compiled
 	validator string // spirv-val; "" skips validation
 }
 
@@ -91,7 +91,7 @@ func (m *maker) run(out io.Writer) error {
 	return errors.Join(append(failures, write(record, []byte(after.String())))...)
 }
 
-// compile returns a shader's SPIR-V.
+// compile compiles a shader and returns its SPIR-V.
 func (m *maker) compile(s source.Shader) ([]byte, error) {
 	tools := m.plain
 	if s.Cooperative {
@@ -121,7 +121,7 @@ func (m *maker) compile(s source.Shader) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// command runs a program; its error includes the output.
+// command runs a program. The error includes the program's output.
 func command(name string, args ...string) error {
 	out, err := exec.Command(name, args...).CombinedOutput()
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// compiler is a script that replaces glslang: it copies files without an error.
+// compiler is a script that replaces glslang. It copies the source to the output, and fails for
+// sources that contain "error".
 const compiler = `#!/bin/sh
 while [ $# -gt 1 ]; do
 	case $1 in -o) out=$2; shift;; esac
@@ -19,8 +20,8 @@ done
 ! grep error "$1" && cp "$1" "$out"
 `
 
-// TestRun checks that only changed shaders are compiled, and those that fail are named and keep
-// their SPIR-V.
+// TestRun checks that gen compiles only changed shaders, and that the error names shaders that
+// fail, which keep their SPIR-V.
 func TestRun(t *testing.T) {
 	m := maker{dir: t.TempDir(), plain: tools{compiler: filepath.Join(t.TempDir(), "compiler"), validator: "true"}}
 	write := func(path, text string) {
@@ -33,10 +34,10 @@ func TestRun(t *testing.T) {
 		var out bytes.Buffer
 		err := m.run(&out)
 		if got := strings.ReplaceAll(out.String(), m.dir+string(filepath.Separator), ""); got != want {
-			t.Errorf("said %q, expected %q", got, want)
+			t.Errorf("output %q, want %q", got, want)
 		}
 		if (err == nil) != (failure == "") || err != nil && !strings.Contains(err.Error(), failure) {
-			t.Errorf("error %v, expected %q", err, failure)
+			t.Errorf("error %v, want %q", err, failure)
 		}
 	}
 	write(m.plain.compiler, compiler)
@@ -64,6 +65,6 @@ func TestRun(t *testing.T) {
 	write(file("b.comp"), "best")
 	run("", "b.comp: false: ")
 	if text, err := os.ReadFile(file("b.spv")); err != nil || string(text) != "better" {
-		t.Errorf("b.spv is %q, %v", text, err)
+		t.Errorf("b.spv contains %q, want the previous SPIR-V; error %v", text, err)
 	}
 }

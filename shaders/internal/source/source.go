@@ -1,5 +1,5 @@
-// Package source reads the sources of shaders, and the record of the sources from which SPIR-V was
-// compiled.
+// Package source reads the sources of shaders, and the record of the checksums of sources and their
+// SPIR-V.
 package source
 
 import (
@@ -13,11 +13,11 @@ import (
 	"strings"
 )
 
-// Shader is a source file with what it includes.
+// Shader is a source file together with all files that it includes.
 type Shader struct {
 	Name        string // base name without .comp
 	Sum         string // SHA-256 of the file and all its includes
-	Cooperative bool   // uses GL_KHR_cooperative_matrix, which older compilers do not support
+	Cooperative bool   // true for GL_KHR_cooperative_matrix, which older compilers do not support
 }
 
 var (
@@ -25,7 +25,7 @@ var (
 	cooperative = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*extension[ \t]+GL_KHR_cooperative_matrix\b`)
 )
 
-// Shaders reads the shaders of a directory, sorted by name.
+// Shaders returns the shaders of a directory, sorted by name.
 func Shaders(dir fs.FS) ([]Shader, error) {
 	files, err := fs.Glob(dir, "*.comp")
 	if err != nil {
@@ -49,8 +49,9 @@ func Shaders(dir fs.FS) ([]Shader, error) {
 	return list, nil
 }
 
-// closure is a file and all its includes, each once, in the order of their first mention. It
-// ignores conditions, and may contain too much.
+// closure collects a file and all files that it includes, directly or indirectly. Each file occurs
+// once, in the order of the first #include. As closure ignores #if, it may contain files that the
+// compiler does not read.
 type closure struct {
 	dir   fs.FS
 	files []string
@@ -67,7 +68,7 @@ func (c *closure) add(file string) error {
 	}
 	c.files, c.texts = append(c.files, file), append(c.texts, text)
 	for _, m := range include.FindAllSubmatch(text, -1) {
-		// Like the compiler: relative to the file, then to the directory.
+		// Search like the compiler: relative to the file, then to the directory.
 		name := string(m[1])
 		beside := path.Join(path.Dir(file), name)
 		if _, err := fs.Stat(c.dir, beside); err == nil {

@@ -23,7 +23,7 @@ func TestClosure(t *testing.T) {
 		"b.comp", "void main() {}\n",
 		"c.comp", " # include \"include/y.glsl\"\n",
 		"include/x.glsl", "#include \"y.glsl\"\n// #include \"none.glsl\"\n",
-		"include/y.glsl", "#include \"x.glsl\"\n#extension GL_KHR_cooperative_matrix : require\n", // a cycle
+		"include/y.glsl", "#include \"x.glsl\"\n#extension GL_KHR_cooperative_matrix : require\n", // the includes form a cycle
 		"include/z.glsl", "#error")
 	before := must.Get(Shaders(tree))(t)
 	for file, changed := range map[string]string{"a.comp": "a", "b.comp": "b", "include/x.glsl": "ac",
@@ -38,11 +38,11 @@ func TestClosure(t *testing.T) {
 				got += s.Name
 			}
 			if s.Cooperative != (s.Name != "b") {
-				t.Errorf("%s: cooperative %v", s.Name, s.Cooperative)
+				t.Errorf("%s: Cooperative is %v, want %v", s.Name, s.Cooperative, s.Name != "b")
 			}
 		}
 		if got != changed {
-			t.Errorf("%s changed: other sums of %q, expected of %q", file, got, changed)
+			t.Errorf("after a change of %s, the sums of %q changed, want those of %q", file, got, changed)
 		}
 	}
 	must.Fail(t, "a.comp includes none.glsl",
@@ -53,11 +53,11 @@ func TestSums(t *testing.T) {
 	x, y := Sum([]byte("x")), Sum([]byte("y"))
 	text := Sums{"b": {x, y}, "a": {y, x}}.String()
 	if want := y + "  " + x + "  a\n" + x + "  " + y + "  b\n"; text != want {
-		t.Errorf("%q, expected %q", text, want)
+		t.Errorf("String returned %q, want %q", text, want)
 	}
 	got, err := ParseSums(text)
 	if err != nil || len(got) != 2 || got["a"] != (Pair{y, x}) || got["b"] != (Pair{x, y}) {
-		t.Errorf("%v, %v", got, err)
+		t.Errorf("ParseSums returned %v, error %v", got, err)
 	}
 	for _, bad := range []string{"\n", "x\n", x + "  a\n", text + text} {
 		if _, err := ParseSums(bad); err == nil || !strings.HasPrefix(err.Error(), "sources.sum:") {

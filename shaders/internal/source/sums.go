@@ -10,16 +10,16 @@ import (
 	"strings"
 )
 
-// SumsFile is the file name of the record.
+// SumsFile is the name of the file with the checksums.
 const SumsFile = "sources.sum"
 
-// Sums has the checksums of each shader, by name.
+// Sums maps the name of each shader to its checksums.
 type Sums map[string]Pair
 
-// Pair is the [Shader.Sum] of a source, and the [Sum] of its SPIR-V.
+// Pair holds the [Shader.Sum] of a source and the [Sum] of its SPIR-V.
 type Pair struct{ Source, SPIRV string }
 
-// Sum returns the SHA-256 of a file.
+// Sum returns the SHA-256 of a file's content in hexadecimal digits.
 func Sum(file []byte) string {
 	sum := sha256.Sum256(file)
 	return hex.EncodeToString(sum[:])
@@ -27,7 +27,8 @@ func Sum(file []byte) string {
 
 var line = regexp.MustCompile(`^([0-9a-f]{64})  ([0-9a-f]{64})  (\S+)$`)
 
-// ParseSums reads the record: a line for each shader with both checksums and its name.
+// ParseSums parses the content of SumsFile: a line for each shader with both checksums and the
+// name.
 func ParseSums(text string) (Sums, error) {
 	sums := Sums{}
 	n := 0
@@ -46,7 +47,7 @@ func ParseSums(text string) (Sums, error) {
 	return sums, nil
 }
 
-// String returns the record, sorted by name.
+// String returns the content of SumsFile, sorted by name.
 func (s Sums) String() string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(s)) {
