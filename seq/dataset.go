@@ -69,22 +69,21 @@ func (d *Dataset) Path(split string) (string, error) {
 
 // Open opens a split for random access and checks it against the manifest. A changed byte is an
 // error, even if it gives another valid row.
-func (d *Dataset) Open(split string) (*File, error) { return d.OpenWindow(split, 0) }
+func (d *Dataset) Open(split string) (*File, error) { return d.OpenWindow(split, Window{}) }
 
-// OpenWindow opens a split like Open, for the first window tokens of each sequence; 0 means all
-// tokens.
-func (d *Dataset) OpenWindow(split string, window int) (*File, error) {
+// OpenWindow opens a split like Open, for the tokens of each sequence that window selects.
+func (d *Dataset) OpenWindow(split string, window Window) (*File, error) {
 	return d.open(split, window, 1)
 }
 
 // OpenSequences opens a split like OpenWindow, but treats each sequence of a pair as an example
 // without a label. The sequences of row i are the examples 2i and 2i+1.
-func (d *Dataset) OpenSequences(split string, window int) (*File, error) {
+func (d *Dataset) OpenSequences(split string, window Window) (*File, error) {
 	spec := d.Spec()
 	return d.open(split, window, len(spec.TokenColumns()))
 }
 
-func (d *Dataset) open(split string, window, inRow int) (*File, error) {
+func (d *Dataset) open(split string, window Window, inRow int) (*File, error) {
 	r, err := d.Reader(split)
 	if err != nil {
 		return nil, err

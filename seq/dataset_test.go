@@ -188,7 +188,7 @@ func TestOpenSequences(t *testing.T) {
 		rows := examples(30, 50, spec, 3)
 		writeSplit(t, b, "train", rows)
 		d := must.Get(b.Finish(nil))(t)
-		f := must.Get(d.OpenSequences("train", 20))(t)
+		f := must.Get(d.OpenSequences("train", Window{Length: 20}))(t)
 		defer f.Close()
 		var want [][]int32
 		longest := 0

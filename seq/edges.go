@@ -200,12 +200,12 @@ func (r *Rows) Edges(i int) []Edge {
 
 // reads reports whether both ends of an edge of row i lie in the window.
 func (r *Rows) reads(i int, source, target int32) bool {
-	return r.window == 0 || int(max(source, target)) < r.length(0, i)
+	return r.window.Length == 0 || int(max(source, target)) < r.length(0, i)
 }
 
 // edgeCount returns the number of edges of row i within the window.
 func (r *Rows) edgeCount(i int) int {
-	if r.window == 0 {
+	if r.window.Length == 0 {
 		return r.edges.ends.count(i)
 	}
 	n := 0

@@ -72,7 +72,7 @@ func TestEdges(t *testing.T) {
 		}
 		d := trainingSplit(t, spec, want)
 		for _, window := range []int{0, 7} {
-			f := must.Get(d.OpenWindow("train", window))(t)
+			f := must.Get(d.OpenWindow("train", Window{Length: window}))(t)
 			defer f.Close()
 			density := 0.0
 			for i, read := range want {

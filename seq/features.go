@@ -146,5 +146,5 @@ func (r *Rows) Features(i int) [][]float32 {
 	if r.features == nil {
 		return nil
 	}
-	return r.features.row(i, r.length(0, i))
+	return r.features.row(i, r.window)
 }

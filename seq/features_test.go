@@ -70,7 +70,7 @@ func TestFeatures(t *testing.T) {
 		t.Errorf("mean length %v in the manifest, want %d tokens / 700 rows", q.Mean, tokens)
 	}
 	for _, window := range []int{0, 7} {
-		f := must.Get(d.OpenWindow("train", window))(t)
+		f := must.Get(d.OpenWindow("train", Window{Length: window}))(t)
 		defer f.Close()
 		for _, i := range []int{0, 1, 350, 699} {
 			e, err := f.Example(i)

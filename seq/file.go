@@ -24,7 +24,7 @@ type File struct {
 	spec    *Spec
 	batches *arrowipc.Places
 	first   []int64 // index of each batch's first row, followed by the number of rows
-	window  int     // maximum number of tokens read from each sequence, 0 for all
+	window  Window  // selects the tokens of each sequence
 	inRow   int     // examples per row: 2 if the sequences of pairs are separate examples
 	lengths []int32
 	longest struct{ row, tokens int }
@@ -35,11 +35,10 @@ type File struct {
 }
 
 // OpenFile opens path for random access.
-func OpenFile(path string) (*File, error) { return OpenWindow(path, 0) }
+func OpenFile(path string) (*File, error) { return OpenWindow(path, Window{}) }
 
-// OpenWindow opens path for random access to the first window tokens of each sequence; 0 means all
-// tokens.
-func OpenWindow(path string, window int) (*File, error) {
+// OpenWindow opens path for random access to the tokens of each sequence that window selects.
+func OpenWindow(path string, window Window) (*File, error) {
 	r, err := Open(path)
 	if err != nil {
 		return nil, err
@@ -49,11 +48,15 @@ func OpenWindow(path string, window int) (*File, error) {
 
 // openRandom returns random access to the source of r, which must have read only the schema. It
 // reads the source to its end.
-func openRandom(r *Reader, window, inRow int) (*File, error) {
+func openRandom(r *Reader, window Window, inRow int) (*File, error) {
 	file, ok := r.closer.(*os.File)
 	records, all := r.records.(*arrowipc.Reader)
 	if !ok || !all {
 		return nil, fmt.Errorf("%s: random access needs a file", r.name)
+	}
+	if err := window.check(r.spec); err != nil {
+		file.Close()
+		return nil, fmt.Errorf("%s: %w", r.name, err)
 	}
 	f := &File{name: r.name, file: file, spec: r.spec, batches: records.Places(), window: window, inRow: inRow,
 		cache: newCache(DefaultCache)}

@@ -54,7 +54,7 @@ func TestIDsAreNotKept(t *testing.T) {
 				must.Succeed(t, w.Write(row))
 			}
 			must.Succeed(t, w.Close())
-			f := must.Get(OpenWindow(path, 15))(t)
+			f := must.Get(OpenWindow(path, Window{Length: 15}))(t)
 			defer f.Close()
 			for at, want := range rows {
 				got, err := f.Example(at)

@@ -49,10 +49,11 @@ type itemColumn[T int32 | float32] struct {
 	values  []T
 }
 
-// row returns a copy of the first n items of row i.
-func (c *itemColumn[T]) row(i, n int) [][]T {
-	from := int(c.offsets[i]) * c.width
-	return split(slices.Clone(c.values[from:from+n*c.width]), c.width)
+// row returns a copy of the items of row i that w selects.
+func (c *itemColumn[T]) row(i int, w Window) [][]T {
+	all := c.numbersOf(i)
+	head, tail := w.parts(c.count(i))
+	return split(slices.Concat(all[:head*c.width], all[tail*c.width:]), c.width)
 }
 
 // numbersOf returns the numbers of all items of row i. The slice belongs to the column.

@@ -54,7 +54,7 @@ func TestLabelLists(t *testing.T) {
 			spec.IDs = ids
 			set := trainingSplit(t, spec, want)
 			for _, window := range []int{0, 3} {
-				f := must.Get(set.OpenWindow("train", window))(t)
+				f := must.Get(set.OpenWindow("train", Window{Length: window}))(t)
 				for i, w := range want {
 					e, err := f.Example(i)
 					if window > 0 && len(w.A) > window {
@@ -142,7 +142,7 @@ func TestRenamedLists(t *testing.T) {
 			func(n int32) int32 { return (n + 2) % 3 }))
 		must.Succeed(t, w.Close())
 		set := must.Get(b.Finish(nil))(t)
-		f := must.Get(set.OpenWindow("train", 0))(t)
+		f := must.Get(set.OpenWindow("train", Window{}))(t)
 		got, err := f.Example(0)
 		if err != nil || !reflect.DeepEqual(got.Labels, want) {
 			t.Errorf("%s: labels %v, want %v; error %v", task, got.Labels, want, err)

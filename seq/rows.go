@@ -26,7 +26,7 @@ type Rows struct {
 	features *itemColumn[float32] // replaces tokens if the data have features
 	edges    *edgeColumns         // nil without edges
 	ids      idText               // nil without a column of ids
-	window   int                  // maximum number of tokens read from each sequence, 0 for all
+	window   Window               // selects the tokens of each sequence
 }
 
 // RowsOf returns the rows of a record after validating them against spec, usually the result of
@@ -107,12 +107,12 @@ func (r *Rows) Tokens(i int, buf []int32) []int32 {
 	if r.features != nil {
 		return buf[:0]
 	}
-	return r.tokens[0].appendTo(buf[:0], i, r.length(0, i))
+	return r.tokens[0].appendWindow(buf[:0], i, r.window)
 }
 
 // TokensB returns the second sequence of row i. It writes the sequence to buf, like Tokens.
 func (r *Rows) TokensB(i int, buf []int32) []int32 {
-	return r.tokens[1].appendTo(buf[:0], i, r.length(1, i))
+	return r.tokens[1].appendWindow(buf[:0], i, r.window)
 }
 
 // Length returns the number of tokens of row i. For a pair it is the sum of both sequences.
@@ -147,11 +147,7 @@ func (r *Rows) length(column, i int) int {
 	} else {
 		offsets = r.tokens[column].offsets
 	}
-	n := int(offsets[i+1] - offsets[i])
-	if r.window > 0 {
-		return min(n, r.window)
-	}
-	return n
+	return r.window.Count(int(offsets[i+1] - offsets[i]))
 }
 
 // Label returns the label of row i; ok is false if it is unknown.
@@ -330,7 +326,7 @@ func (c *tokenColumn) checkIDs(spec *Spec, first int64) error {
 	}
 	for i := range len(c.offsets) - 1 {
 		if at := from + int32(bad); at < c.offsets[i+1] {
-			id := c.appendTo(nil, i, int(at-c.offsets[i])+1)[at-c.offsets[i]]
+			id := c.appendTo(nil, at, at+1)[0]
 			return fmt.Errorf("row %d, column %s, index %d: %w", first+int64(i), c.name,
 				at-c.offsets[i], spec.checkID(id))
 		}
@@ -359,10 +355,16 @@ func firstBad[T uint8 | uint16 | int32](stored []T, first int32, spec *Spec) int
 	return -1
 }
 
-// appendTo appends the first n tokens of row i to buf.
-func (c *tokenColumn) appendTo(buf []int32, i, n int) []int32 {
-	from := c.offsets[i]
-	to := from + int32(n)
+// appendWindow appends the tokens that a window reads of row i to buf.
+func (c *tokenColumn) appendWindow(buf []int32, i int, w Window) []int32 {
+	from, to := c.offsets[i], c.offsets[i+1]
+	head, tail := w.parts(int(to - from))
+	buf = c.appendTo(slices.Grow(buf, head+int(to-from)-tail), from, from+int32(head))
+	return c.appendTo(buf, from+int32(tail), to)
+}
+
+// appendTo appends the tokens from ≤ i < to of the column to buf.
+func (c *tokenColumn) appendTo(buf []int32, from, to int32) []int32 {
 	switch {
 	case c.u8 != nil:
 		return appendIDs(buf, c.u8[from:to], c.id)

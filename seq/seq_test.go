@@ -155,7 +155,7 @@ func TestFileWindow(t *testing.T) {
 		rows := examples(300, 100, spec, 3)
 		path := filepath.Join(t.TempDir(), "x.arrow")
 		must.Succeed(t, os.WriteFile(path, encode(t, rows, spec, FileFormat), 0o666))
-		f := must.Get(OpenWindow(path, 40))(t)
+		f := must.Get(OpenWindow(path, Window{Length: 40}))(t)
 		defer f.Close()
 		if row, n := f.Longest(); n != 40 || len(rows[row].A) < 40 && len(rows[row].B) < 40 {
 			t.Errorf("longest row %d with %d tokens, want one with 40 of at least 40; the file has %d and %d", row, n,

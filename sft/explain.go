@@ -99,12 +99,61 @@ func (s *Scorer) Explain(ctx context.Context, examples []seq.Example) ([]Output,
 		case !layered:
 			layered = true
 			err = one.explainLayers(ctx, read, out)
+			if s.fusion != nil {
+				widenLayers(memberWindow(one.Config()), examples, out)
+			}
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
+}
+
+// widenLayers converts what a member read of examples to the whole examples.
+func widenLayers(w seq.Window, examples []seq.Example, out []Output) {
+	for i, o := range out {
+		for n := range o.Explanations {
+			o.Explanations[n].widen(w, len([][]int32{examples[i].A, examples[i].B}[n]))
+		}
+	}
+}
+
+// InRow converts an explanation of the tokens that a window reads of a sequence of n tokens to the whole sequence, if
+// the window has a tail: positions and places count all tokens, and tokens that are not read have the pooling weight 0.
+func (e *Explanation) InRow(w seq.Window, n int) {
+	if w.Tail == 0 {
+		return
+	}
+	e.widen(w, n)
+	if e.Linear == nil {
+		return
+	}
+	for _, g := range slices.Concat(e.Linear.NGrams, e.Linear.Shared) {
+		for i, p := range g.Places {
+			g.Places[i] = [2]int32{int32(w.Position(int(p[0]), n)), int32(w.Position(int(p[1])-1, n) + 1)}
+		}
+	}
+}
+
+// widen is InRow of what the layers read, for windows without a tail, too.
+func (e *Explanation) widen(w seq.Window, n int) {
+	if w.Count(n) == n {
+		return
+	}
+	for _, l := range e.Layers {
+		for i, p := range l.Positions {
+			l.Positions[i] = int32(w.Position(int(p), n))
+		}
+	}
+	if e.Pooling == nil {
+		return
+	}
+	pooling := make([]float32, n)
+	for i, weight := range e.Pooling {
+		pooling[w.Position(i, n)] = weight
+	}
+	e.Pooling = pooling
 }
 
 // CanExplain returns an error if the scorer cannot explain: an ensemble of models whose logits are

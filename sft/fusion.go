@@ -163,6 +163,11 @@ func NewFusion(models []*Model, f *Fusion, device Device) (*Scorer, error) {
 		if err := fuses(models[0].Config, m.Config); err != nil {
 			return nil, fmt.Errorf("model %d of the fusion: %w", i+1, err)
 		}
+		first, other := models[0].Config.ReadWindow(), m.Config.ReadWindow() // callers cut rows by the first
+		if other.Tail > 0 && !first.Holds(other) {
+			return nil, fmt.Errorf("model %d of the fusion reads the window %s of a row, expected a part of %s, "+
+				"which the first model reads", i+1, other, first)
+		}
 	}
 	if n := len(f.Thresholds); f.Thresholds != nil && n != models[0].Config.NumLabels {
 		return nil, fmt.Errorf("the fusion has %d thresholds, expected one for each of the %d labels", n,
@@ -222,18 +227,18 @@ func (f *Fusion) Sum(logits [][]float32) []float32 {
 	return out
 }
 
-// window truncates the sequences of examples to the length that the model reads.
+// memberWindow is the window by which a member reads sequences. A member refuses none for its length.
+func memberWindow(c *Config) seq.Window {
+	cut := *c
+	cut.Truncate()
+	return cut.ReadWindow()
+}
+
+// window cuts the sequences of examples to the tokens that the model reads.
 func window(c *Config, examples []seq.Example) []seq.Example {
-	out := make([]seq.Example, len(examples))
-	cut := func(tokens []int32) []int32 {
-		n := c.MaxLength
-		if c.InputWindow != nil {
-			n = min(n, c.InputWindow.Length)
-		}
-		return tokens[:min(n, len(tokens))]
-	}
+	w, out := memberWindow(c), make([]seq.Example, len(examples))
 	for i, e := range examples {
-		e.A, e.B = cut(e.A), cut(e.B)
+		e.A, e.B = seq.Cut(w, e.A), seq.Cut(w, e.B)
 		out[i] = e
 	}
 	return out

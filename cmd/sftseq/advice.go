@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sftseq/sftseq/internal/provenance"
+	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -39,8 +40,12 @@ func advice(config *sft.Config, dir string, longest int, improving bool) string 
 			try("-longer", "", "steps", "epochs")
 	}
 	var out []string
-	if n := config.TruncatesAt(); n > 0 && longest > n {
-		out = append(out, try("-window", fmt.Sprintf(" --input-window %d", min(longest, 2*n)), "input-window"))
+	if w := config.ReadWindow(); w.Length > 0 && longest > w.Length {
+		longer := seq.Window{Length: longest}
+		if 2*w.Length < longest {
+			longer = seq.Window{Length: 2 * w.Length, Tail: 2 * w.Tail}
+		}
+		out = append(out, try("-window", " --input-window "+longer.String(), "input-window"))
 	}
 	out = append(out, try("-wide", fmt.Sprintf(" --hidden %d --layers %d --k %d", 2*config.HiddenSize,
 		config.NumLayers+1, 2*config.NumSampledTokens), "hidden", "layers", "k"),

@@ -25,7 +25,7 @@ func numberBaselines(c *cli.Context, set *seq.Dataset) error {
 		if err != nil {
 			return err
 		}
-		linear, err := baseline.Ridge(c.Context, set, split, 0)
+		linear, err := baseline.Ridge(c.Context, set, split, seq.Window{})
 		if err != nil {
 			return err
 		}

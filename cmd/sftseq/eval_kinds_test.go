@@ -142,7 +142,7 @@ func checkSpanErrors(t *testing.T, model, data string) {
 	var result task.TagsResult
 	rows := mistakes[spanMistake](t, model, data, &result)
 	set := must.Get(seq.OpenDataset(data))(t)
-	test := must.Get(set.OpenSequences("test", 0))(t)
+	test := must.Get(set.OpenSequences("test", seq.Window{}))(t)
 	defer test.Close()
 	c := must.Get(config.Read(filepath.Join(model, "config.json")))(t)
 	count := map[string]int64{}

@@ -107,5 +107,5 @@ func evalMasked(c *cli.Context, m models) error {
 func unigramBits(ctx context.Context, c *sft.Config, set *seq.Dataset, split string) (float64, error) {
 	targets := func(e seq.Example) []int32 { return sft.Targets(c, e) }
 	masked := func(e seq.Example) []int32 { return sft.Masked(c, e) }
-	return baseline.UnigramBits(ctx, set, split, c.TruncatesAt(), c.NumLabels, targets, masked)
+	return baseline.UnigramBits(ctx, set, split, c.ReadWindow(), c.NumLabels, targets, masked)
 }

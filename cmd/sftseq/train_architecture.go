@@ -105,8 +105,11 @@ func modelUsage(c *cli.Context, err error) error {
 		return err
 	}
 	flag := ""
-	if bad.Key == "input_window.length" {
+	switch bad.Key {
+	case "input_window.length":
 		flag = "--input-window"
+	case "input_window_tail":
+		flag = "--input-window: tail"
 	}
 	for _, f := range slices.Concat(architectureFlags, maskFlags, regressionFlags) {
 		if f.key == bad.Key {

@@ -74,8 +74,10 @@ func trainCustom(c *cli.Context) error {
 // runFlagsOf returns the flags that determine other settings of a run. A flag of the step schedule
 // selects that schedule.
 func runFlagsOf(c *cli.Context) lra.RunFlags {
-	f := lra.RunFlags{InputWindow: c.Int("input-window"), Batch: c.Int("batch"),
-		Epochs: c.Int("epochs"), Steps: c.Int("steps")}
+	f := lra.RunFlags{Batch: c.Int("batch"), Epochs: c.Int("epochs"), Steps: c.Int("steps")}
+	if w, err := seq.ParseWindow(c.String("input-window")); err == nil { // applyTrainFlag reports an error
+		f.InputWindow = w.Length
+	}
 	switch {
 	case slices.Contains(train.Schedules, c.String("schedule")):
 		f.Schedule = c.String("schedule")

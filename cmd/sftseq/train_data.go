@@ -241,7 +241,8 @@ func initConfig(c *cli.Context, kind string, cfg *sft.Config, settings *train.Se
 	if source.IsLinear() {
 		return fmt.Errorf("--init-from %s: a linear model has no layers to start from", dir)
 	}
-	source.Task, source.InputWindow, source.Extra = cfg.Task, cfg.InputWindow, nil
+	source.Task, source.Extra = cfg.Task, nil
+	source.InputWindow, source.InputWindowTail = cfg.InputWindow, cfg.InputWindowTail
 	source.DropToken, source.AttentionDropout = cfg.DropToken, cfg.AttentionDropout
 	source.EmbeddingDropout, source.FeedForward = cfg.EmbeddingDropout, cfg.FeedForward
 	source.MaskRate, source.MaskSpan = cfg.MaskRate, cfg.MaskSpan

@@ -185,7 +185,7 @@ func numberFlags(task *lra.Task) []cli.Flag {
 			word("point-rotation", "rotate clouds at random: none, z (about that axis) or any"),
 			real("point-shift", "shift clouds at random along each axis, by this distance at most"))),
 		group(modelGroup,
-			whole("input-window", "read the first `N` tokens of longer sequences; 0 reads all")),
+			word("input-window", "read the first `N` tokens of a row, N:tail=M: the last M of N at its end; 0: all")),
 		advanced(modelGroup,
 			word("convolutions",
 				"convolve tokens before attention over `TAPS,…`, such as 5,5:32 (dilation 32), or none"),
@@ -255,10 +255,11 @@ func applyTrainFlag(c *cli.Context, name string, s *train.Settings, m *sft.Confi
 	case place != nil:
 		reflect.ValueOf(place).Elem().Set(reflect.ValueOf(c.Value(name))) // the flag's value has the type of the field
 	case name == "input-window":
-		m.InputWindow = nil
-		if n := c.Int(name); n != 0 {
-			m.InputWindow = &config.InputWindow{Length: n, Policy: "head"}
+		w, err := seq.ParseWindow(c.String(name))
+		if err != nil {
+			return usage(c, "--input-window %w", err)
 		}
+		m.SetReadWindow(w)
 	case name == "mask-targets":
 		n, err := parseMaskTargets(c.String(name))
 		if err != nil {

@@ -105,6 +105,7 @@ func Predictor(t Task, scorer *sft.Scorer, explain bool) *Model {
 			}
 			replies := make([]any, len(batch))
 			for i, o := range outputs {
+				batch[i].InRow(c, o)
 				replies[i] = orFailure(requests.NewReply(t, c, batch[i], o))
 			}
 			return replies, nil

@@ -97,7 +97,7 @@ func (w *work) measure(m *simple, out []Result) error {
 	train := m.train
 	if train == nil {
 		train = func(w *work) (int, error) {
-			if _, err := w.read("train", m.window, m.most.train, m.learn); err != nil {
+			if _, err := w.read("train", seq.Window{Length: m.window}, m.most.train, m.learn); err != nil {
 				return 0, err
 			}
 			return m.finish(w)
@@ -109,7 +109,8 @@ func (w *work) measure(m *simple, out []Result) error {
 	}
 	for i := range out {
 		right := 0
-		rows, err := w.read(out[i].Split, m.window, m.most.test, func(rows []seq.Example) { right += m.right(rows) })
+		rows, err := w.read(out[i].Split, seq.Window{Length: m.window}, m.most.test,
+			func(rows []seq.Example) { right += m.right(rows) })
 		if err != nil {
 			return err
 		}

@@ -36,9 +36,9 @@ func RidgeName(m *seq.Manifest) string {
 //	Σ (mean(y) + w·(x − m) − y)² + λ n |w|²
 //
 // over the n training rows (Hoerl and Kennard, Technometrics 12, 1970). A tenth of these rows
-// selects λ from [penalties]. Ridge reads the first window tokens of a sequence, or all if window
-// is 0. The result is nil if the data set has no numbers, or more than maxNumbers.
-func Ridge(ctx context.Context, set *seq.Dataset, split string, window int) ([]metrics.NumberErrors, error) {
+// selects λ from [penalties]. Ridge reads the tokens of a sequence that window selects. The result
+// is nil if the data set has no numbers, or more than maxNumbers.
+func Ridge(ctx context.Context, set *seq.Dataset, split string, window seq.Window) ([]metrics.NumberErrors, error) {
 	n := len(set.Manifest.NumberNames)
 	if n == 0 || n > maxNumbers {
 		return nil, nil

@@ -33,7 +33,7 @@ func numbersSet(t *testing.T, rows int) *seq.Dataset {
 // no better than its mean.
 func TestRidge(t *testing.T) {
 	set := numbersSet(t, 300)
-	numbers := must.Get(Ridge(context.Background(), set, "test", 0))(t)
+	numbers := must.Get(Ridge(context.Background(), set, "test", seq.Window{}))(t)
 	if n := numbers[0]; n.R2 < 0.999 || n.MAE > 0.05 {
 		t.Errorf("counts of neighbours: got %+v, want R² ≥ 0.999", n)
 	}
@@ -43,13 +43,13 @@ func TestRidge(t *testing.T) {
 	if n := numbers[2]; n.Defined || n.MAE > 1e-6 {
 		t.Errorf("constant 3: got %+v, want undefined R² and no error", n)
 	}
-	short, err := Ridge(context.Background(), set, "test", 1)
+	short, err := Ridge(context.Background(), set, "test", seq.Window{Length: 1})
 	if err != nil || short[0].R2 > 0.1 {
 		t.Errorf("window of one token: got %+v, %v, want R² ≤ 0.1", short[0], err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	stop()
-	must.Fail(t, "", "it does not stop")(Ridge(ctx, set, "test", 0))
+	must.Fail(t, "", "it does not stop")(Ridge(ctx, set, "test", seq.Window{}))
 }
 
 // TestConjugateGradients checks that the gradient is 0 at the fitted weights.
@@ -98,7 +98,7 @@ func TestRidgeOfGraphs(t *testing.T) {
 		row++
 		return e
 	})
-	numbers := must.Get(Ridge(t.Context(), set, "test", 0))(t)
+	numbers := must.Get(Ridge(t.Context(), set, "test", seq.Window{}))(t)
 	if numbers[0].R2 < 0.999 || numbers[1].R2 < 0.999 || numbers[2].R2 > 0.9 {
 		t.Errorf("got %+v, want R² near 1, near 1 and below 0.9", numbers)
 	}

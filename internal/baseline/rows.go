@@ -17,8 +17,8 @@ const (
 
 // read passes the labelled rows of a split to visit, in batches and in file order, and returns
 // their number. Above the given number of tokens, it reads a sample of rows that is the same in
-// each call. It reads the first window tokens of a row, or all if window is 0.
-func (w *work) read(split string, window int, tokens int64, visit func([]seq.Example)) (int, error) {
+// each call. It reads the tokens of a row that window selects.
+func (w *work) read(split string, window seq.Window, tokens int64, visit func([]seq.Example)) (int, error) {
 	f, err := w.set.OpenWindow(split, window)
 	if err != nil {
 		return 0, err

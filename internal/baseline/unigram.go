@@ -17,11 +17,11 @@ type TokensOf func(e seq.Example) []int32
 //	−1/N Σ log₂ p(v), p(v) = (n_v + 1)/(n + V)
 //
 // The sum runs over the N tokens that targets returns for a split. Of the n tokens that all returns
-// for the training split, n_v are v. V is the vocabulary size. UnigramBits reads the first window
-// tokens of a sequence, or all if window is 0, and ignores labels. A model of masked tokens should
-// need fewer bits.
-func UnigramBits(ctx context.Context, set *seq.Dataset, split string, window, vocabulary int, all,
-	targets TokensOf) (bits float64, err error) {
+// for the training split, n_v are v. V is the vocabulary size. UnigramBits reads the tokens of
+// a sequence that window selects, and ignores labels. A model of masked tokens should need fewer
+// bits.
+func UnigramBits(ctx context.Context, set *seq.Dataset, split string, window seq.Window, vocabulary int,
+	all, targets TokensOf) (bits float64, err error) {
 	counts := make([]int64, vocabulary)
 	total := int64(0)
 	err = eachExample(ctx, set, "train", window, func(e seq.Example) {
@@ -48,7 +48,8 @@ func UnigramBits(ctx context.Context, set *seq.Dataset, split string, window, vo
 
 // eachExample passes all sequences of a split to visit in file order. The two sequences of a pair
 // are passed separately.
-func eachExample(ctx context.Context, set *seq.Dataset, split string, window int, visit func(e seq.Example)) error {
+func eachExample(ctx context.Context, set *seq.Dataset, split string, window seq.Window,
+	visit func(e seq.Example)) error {
 	f, err := set.OpenSequences(split, window)
 	if err != nil {
 		return err

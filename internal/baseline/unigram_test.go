@@ -28,7 +28,7 @@ func TestUnigramBits(t *testing.T) {
 	ctx := context.Background()
 	tokens := func(e seq.Example) []int32 { return e.A }
 	bits := func(targets func(e seq.Example) []int32) float64 {
-		return must.Get(UnigramBits(ctx, set, "val", 32, 4, tokens, targets))(t)
+		return must.Get(UnigramBits(ctx, set, "val", seq.Window{Length: 32}, 4, tokens, targets))(t)
 	}
 	entropy := 0.75*math.Log2(1/0.75) + 0.25*2
 	if got := bits(func(e seq.Example) []int32 {
@@ -46,12 +46,13 @@ func TestUnigramBits(t *testing.T) {
 	}
 	// If all tokens are 0, a target of 0 takes no bits.
 	zero := func(e seq.Example) []int32 { return make([]int32, len(e.A)) }
-	if got, err := UnigramBits(ctx, set, "val", 0, 1, zero, zero); err != nil || got != 0 {
+	if got, err := UnigramBits(ctx, set, "val", seq.Window{}, 1, zero, zero); err != nil || got != 0 {
 		t.Errorf("a constant target takes %v bits, want 0; %v", got, err)
 	}
-	must.Fail(t, "none in the split val", "no targets")(UnigramBits(ctx, set, "val", 0, 4, tokens,
+	must.Fail(t, "none in the split val", "no targets")(UnigramBits(ctx, set, "val", seq.Window{}, 4, tokens,
 		func(seq.Example) []int32 { return nil }))
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
-	must.FailWith(t, context.Canceled, "a cancelled context")(UnigramBits(ended, set, "val", 0, 4, tokens, tokens))
+	must.FailWith(t, context.Canceled, "a cancelled context")(
+		UnigramBits(ended, set, "val", seq.Window{}, 4, tokens, tokens))
 }

@@ -58,7 +58,7 @@ func countedOf(ctx context.Context, set *seq.Dataset, tokenizer string) (counted
 	}
 	bytes, words, sequences := 0, 0, 0
 	w := &work{ctx: ctx, set: set}
-	_, err := w.read("train", 0, tried, func(rows []seq.Example) {
+	_, err := w.read("train", seq.Window{}, tried, func(rows []seq.Example) {
 		for _, e := range rows {
 			bytes += e.Length()
 			words += len(hashedWords(e.A)) + len(hashedWords(e.B))

@@ -65,7 +65,11 @@ func (p *Picker) Explain(ctx context.Context, scorer *sft.Scorer, path string) (
 	if len(rows) == 0 {
 		return nil, nil
 	}
-	f, err := seq.OpenWindow(path, scorer.Config().TruncatesAt())
+	window, opened := scorer.Config().ReadWindow(), scorer.Config().ReadWindow()
+	if window.Tail > 0 { // the page shows where in the whole row the tokens are
+		opened = seq.Window{}
+	}
+	f, err := seq.OpenWindow(path, opened)
 	if err != nil {
 		return nil, err
 	}
@@ -76,9 +80,14 @@ func (p *Picker) Explain(ctx context.Context, scorer *sft.Scorer, path string) (
 		if err != nil {
 			return nil, err
 		}
-		outputs, err := scorer.Explain(ctx, []seq.Example{x})
+		read := x
+		read.A, read.B, read.Features = seq.Cut(window, x.A), seq.Cut(window, x.B), seq.Cut(window, x.Features)
+		outputs, err := scorer.Explain(ctx, []seq.Example{read})
 		if err != nil {
 			return nil, fmt.Errorf("%s: row %d: %w", path, row.row, err)
+		}
+		for i := range outputs[0].Explanations {
+			outputs[0].Explanations[i].InRow(window, max(len(x.Features), len([][]int32{x.A, x.B}[i])))
 		}
 		e := report.Example{Row: row.row, ID: row.id, Label: x.Label, Tokens: [][]int32{x.A}, Features: x.Features,
 			Edges: x.Edges, Output: outputs[0]}

@@ -29,7 +29,13 @@ var variants = map[string]func(*sft.Config){
 	"wide kernel": func(c *sft.Config) {
 		c.Convolutions = []config.Convolution{{KernelSize: 3, Dilation: 1000}, {KernelSize: 1, Dilation: 1}}
 	},
-	"head window":     func(c *sft.Config) { c.InputWindow = &config.InputWindow{Length: 40, Policy: "head"} },
+	"head window": func(c *sft.Config) { c.InputWindow = &config.InputWindow{Length: 40, Policy: "head"} },
+	"tail window": func(c *sft.Config) {
+		c.InputWindow, c.InputWindowTail = &config.InputWindow{Length: 40, Policy: "head"}, 15
+	},
+	"window of the tail": func(c *sft.Config) {
+		c.Task, c.InputWindow, c.InputWindowTail = config.Retrieval, &config.InputWindow{Length: 40, Policy: "head"}, 40
+	},
 	"untied mask":     func(c *sft.Config) { mask(c) },
 	"tied mask, post": func(c *sft.Config) { mask(c); c.TieEmbeddings, c.NormPosition = true, "post" },
 	"tagging window": func(c *sft.Config) {
@@ -67,6 +73,7 @@ var variants = map[string]func(*sft.Config){
 	"series": func(c *sft.Config) {
 		points(c, "volts", "hectopascals", "constant")
 		c.Relative, c.Convolutions = config.SinusoidRelation, []config.Convolution{{KernelSize: 3, Dilation: 2}}
+		c.InputWindow, c.InputWindowTail = &config.InputWindow{Length: 40, Policy: "head"}, 11
 		c.FeatureScales = []config.Number{{Name: "volts", Mean: 0.25, Deviation: 0.01},
 			{Name: "hectopascals", Mean: 1013, Deviation: 250}, {Name: "constant", Mean: 1}}
 	},
@@ -100,6 +107,11 @@ var variants = map[string]func(*sft.Config){
 	},
 	"n-grams of words": func(c *sft.Config) {
 		c.VocabSize, c.PadTokenID = config.ByteVocabulary, new(int32(0))
+		c.InputWindow = &config.InputWindow{Length: 40, Policy: "head"}
+		c.NGrams = &config.NGrams{Units: ngram.Bytes, MinN: 3, MaxN: 6, MaxWords: 2, Slots: 1 << 14, MinCount: 2}
+	},
+	"n-grams of words, tail": func(c *sft.Config) {
+		c.VocabSize, c.InputWindowTail = config.ByteVocabulary, 7
 		c.InputWindow = &config.InputWindow{Length: 40, Policy: "head"}
 		c.NGrams = &config.NGrams{Units: ngram.Bytes, MinN: 3, MaxN: 6, MaxWords: 2, Slots: 1 << 14, MinCount: 2}
 	},

@@ -2,6 +2,7 @@ package export
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/sftseq/sftseq/internal/onnx"
 	"github.com/sftseq/sftseq/sft/config"
@@ -49,7 +50,7 @@ func (e *emitter) encode(input string, dim string) (*sequence, onnx.Tensor) {
 // from the end.
 func (s *sequence) embedded(input, dim string) onnx.Tensor {
 	c := s.config
-	tokens := s.head(s.Input(input, onnx.Int64, fmt.Sprintf("Ids of tokens, 0 to %d.", c.VocabSize-1), onnx.Named(dim)))
+	tokens := s.read(s.Input(input, onnx.Int64, fmt.Sprintf("Ids of tokens, 0 to %d.", c.VocabSize-1), onnx.Named(dim)))
 	s.measure(tokens)
 	if c.Relative != config.NoRelation {
 		s.relation = s.sinusoid()
@@ -63,12 +64,20 @@ func (s *sequence) embedded(input, dim string) onnx.Tensor {
 	return s.within("ngrams/", func() onnx.Tensor { return s.ngrams(x, input, dim) })
 }
 
-// head truncates the tokens x to the length that the model reads.
-func (s *sequence) head(x onnx.Tensor) onnx.Tensor {
-	if n := s.config.TruncatesAt(); n > 0 {
-		return s.Slice(x, s.Ints(0), s.Ints(int64(n)))
+// read cuts the tokens x to those that the input window reads.
+func (s *sequence) read(x onnx.Tensor) onnx.Tensor {
+	w := s.config.ReadWindow()
+	if w.Length == 0 {
+		return x
 	}
-	return x
+	begin := s.Ints(int64(w.Length - w.Tail))
+	head := s.Slice(x, s.Ints(0), begin)
+	if w.Tail == 0 {
+		return head
+	}
+	end := s.Ints(math.MaxInt64)
+	rest := s.Slice(x, begin, end) // a short sequence has at most the tail here, and the next slice takes all
+	return s.Concat(0, head, s.Slice(rest, s.Ints(int64(-w.Tail)), end))
 }
 
 // within runs f with scope added to the names of its nodes. Errors of the runtime name the node.

@@ -17,7 +17,7 @@ func (s *sequence) featured() onnx.Tensor {
 	c := s.config
 	all := s.Input(inputFeatures, onnx.Float32, "Of each token: "+strings.Join(c.FeatureNames, ", ")+".",
 		onnx.Named(dimLength), onnx.Size(len(c.FeatureNames)))
-	x := s.head(all)
+	x := s.read(all)
 	s.measure(x)
 	x = s.finite("token_is_accepted/", x, s.length, len(c.FeatureNames))
 	switch c.Relative {

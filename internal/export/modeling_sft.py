@@ -50,7 +50,8 @@ class SFTConfig(PretrainedConfig):
                         intermediate_size=1, num_sampled_tokens=1, sinusoid_dim=2, sinusoid_base=10000.0, norm_position="pre",
                         layer_norm_eps=1e-5, score="maxout", probability="leaky_relu", relative="sinusoid_hadamard", sampler_seed=0,
                         sampler_noise="train", residual_scale=False, convolutions=[], tie_embeddings=False, numbers=[], drop_token=0.0,
-                        attention_dropout=0.0, embedding_dropout=0.0, feed_forward_dropout=0.0, input_window=None, mask_token_id=None,
+                        attention_dropout=0.0, embedding_dropout=0.0, feed_forward_dropout=0.0, input_window=None, input_window_tail=0,
+                        mask_token_id=None,
                         feature_names=None, feature_scales=None, edge_feature_names=None, input="features", pooling="softmax", pooling_samples=0,
                         temperature=1.0, ngrams=None, extra=None)
         super().__init__(**{**defaults, **keys})
@@ -530,7 +531,7 @@ class SFTModel(PreTrainedModel):
         return Output(logits, u)
 
     def read(self, x, mask):
-        """The beginning of each row that the model reads, and which of its tokens there are."""
+        """The tokens of each row that the model reads, and which of them there are."""
         valid = torch.ones(x.shape[:2], dtype=torch.bool, device=x.device) if mask is None else mask.bool()
         if valid.shape != x.shape[:2]:
             raise ValueError(f"attention_mask: shape {list(valid.shape)}, expected {list(x.shape[:2])}")
@@ -538,7 +539,12 @@ class SFTModel(PreTrainedModel):
             raise ValueError("attention_mask: every row must begin with at least one token, and end with its padding")
         window = self.config.input_window
         if window and window["policy"] == "head":
-            x, valid = x[:, : window["length"]], valid[:, : window["length"]]
+            length, lengths = window["length"], valid.sum(1, keepdim=True)
+            if self.config.input_window_tail:  # of longer rows the last tokens are read, too
+                at = torch.arange(min(length, x.shape[1]), device=x.device)[None]
+                at = at + (at >= length - self.config.input_window_tail) * (lengths - length).clamp(min=0)
+                x = x[torch.arange(len(x), device=x.device)[:, None], at]
+            x, valid = x[:, :length], valid[:, :length]
         return x, valid
 
     def embedded(self, ids, mask):

@@ -75,7 +75,7 @@ func (g *ngramGraph) rows(units onnx.Tensor, minN, maxN, more int) (out []onnx.T
 func (g *ngramGraph) wordRows(input, dim string) (out []onnx.Tensor) {
 	hashes := g.Input(wordHashesInput(input), onnx.Int64,
 		"The XXH3 hash of the word that ends at each byte, 0 where none ends.", onnx.Named(dim))
-	hashes = g.ReshapeTo(g.head(hashes), g.length)
+	hashes = g.ReshapeTo(g.read(hashes), g.length)
 	// A word of the hash 0 at a place behind the bytes, so that no vector is empty.
 	at := g.Concat(0, g.NonZero(hashes), g.length)
 	units := g.Gather(g.Concat(0, hashes, g.Ints(0)), at)

@@ -116,7 +116,10 @@ func metadata(c *sft.Config) (out []onnx.Property) {
 	}
 	add("max_length", strconv.Itoa(longest(c)))
 	if n := c.TruncatesAt(); n > 0 {
-		add("input_window", strconv.Itoa(n)) // only the head of a longer sequence is read
+		add("input_window", strconv.Itoa(n)) // maximum number of tokens
+	}
+	if c.InputWindowTail > 0 {
+		add("input_window_tail", strconv.Itoa(c.InputWindowTail))
 	}
 	if c.PadTokenID != nil {
 		add("pad_token_id", strconv.Itoa(int(*c.PadTokenID)))

@@ -215,9 +215,7 @@ func onRuntime(t *testing.T, m *sft.Model, lines []line) []answer {
 
 // wordHashes are the hashes of words by the byte at which they end.
 func wordHashes(m *sft.Model, tokens []int32) []string {
-	if n := m.Config.TruncatesAt(); n > 0 {
-		tokens = tokens[:min(n, len(tokens))]
-	}
+	tokens = seq.Cut(m.Config.ReadWindow(), tokens)
 	hashes := slices.Repeat([]string{"0"}, len(tokens))
 	for _, u := range ngram.NewExtractor(ngram.Options{Units: ngram.Words}).Units(tokens, nil) {
 		hashes[u.To-1] = strconv.FormatInt(int64(u.Hash), 10)

@@ -39,6 +39,14 @@ func NewReply(t Task, c *sft.Config, r *Request, o sft.Output) (Reply, error) {
 	return Reply{r.ID, a, newSizes(c, r), newExplained(o)}, err
 }
 
+// InRow converts the explanations of what the model read of the request to its whole sequences, see
+// [sft.Explanation.InRow].
+func (r *Request) InRow(c *sft.Config, o sft.Output) {
+	for i := range o.Explanations {
+		o.Explanations[i].InRow(c.ReadWindow(), r.Lengths[i])
+	}
+}
+
 // Parts returns the objects whose fields form the reply.
 func (r Reply) Parts() []any {
 	id := struct {

@@ -95,7 +95,9 @@ func (c *call) answerSequence(work batching.Work, q *sequence, w *window) *item 
 	}
 	model := c.model
 	i.result = func(outputs []sft.Output) (any, error) {
-		shift(outputs, cuts)
+		if shift(outputs, cuts); w == nil {
+			first.InRow(model.config, outputs[0])
+		}
 		of, whole := extent{origin: q.origin()}, outputs[0]
 		if w != nil {
 			of.Window = w.read(cuts)
@@ -156,6 +158,11 @@ func (c *call) documentWindow(q *sequence) *window {
 // The caller sets the item's result.
 func (c *call) wholeItem(work batching.Work, q *sequence, w *window) (*item, []cut, error) {
 	config := c.model.config
+	if w == nil {
+		if err := c.reserveCut(q.length()); err != nil {
+			return nil, nil, err
+		}
+	}
 	cuts, err := w.cut(config, q)
 	if err != nil {
 		return nil, nil, err
@@ -167,7 +174,11 @@ func (c *call) wholeItem(work batching.Work, q *sequence, w *window) (*item, []c
 			i.numbers += c.model.task.AnswerNumbers(cut.First()) + windowNumbers
 		}
 		if work == batching.Explain {
-			i.numbers += c.model.Scorer.ExplanationNumbers(cut.First())
+			tokens := cut.First()
+			if w == nil {
+				tokens = c.explainedTokens(tokens, q.length())
+			}
+			i.numbers += c.model.Scorer.ExplanationNumbers(tokens)
 		}
 	}
 	return i, cuts, nil

@@ -24,6 +24,15 @@ func (c *call) parseExplain(path string, value json.RawMessage) (batching.Work, 
 	return batching.Classify, nil
 }
 
+// explainedTokens returns the number of tokens that an explanation has weights of, for a sequence of n tokens of which
+// the model reads a number by its own input window.
+func (c *call) explainedTokens(read, n int) int {
+	if c.model.config.ReadWindow().Tail > 0 {
+		return n
+	}
+	return read
+}
+
 // shift converts positions in windows to positions in the whole sequence.
 func shift(outputs []sft.Output, cuts []cut) {
 	for i, o := range outputs {

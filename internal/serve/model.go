@@ -28,7 +28,7 @@ func Hash(models ...*sft.Model) string {
 	h := sha256.New()
 	for _, m := range models {
 		c := *m.Config
-		c.Extra, c.LabelNames, c.InputWindow, c.AutoMap = nil, nil, nil, nil
+		c.Extra, c.LabelNames, c.InputWindow, c.InputWindowTail, c.AutoMap = nil, nil, nil, 0, nil
 		text, _ := json.Marshal(c) // cannot fail: all values came from JSON
 		h.Write(text)
 		_ = m.WriteWeights(h) // writing to a hash cannot fail

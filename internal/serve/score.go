@@ -37,12 +37,13 @@ func (c *call) scorePair(a *sequence, path string, fields map[string]json.RawMes
 	model := c.model
 	numbers := c.model.task.AnswerNumbers(r.Tokens()) + idNumbers(a.id)
 	if what == batching.Explain {
-		for _, tokens := range r.Sequences {
-			numbers += model.Scorer.ExplanationNumbers(len(tokens))
+		for i, tokens := range r.Sequences {
+			numbers += model.Scorer.ExplanationNumbers(c.explainedTokens(len(tokens), r.Lengths[i]))
 		}
 	}
 	return &item{work: what, examples: []seq.Example{r.Example()}, read: []*sequence{a, b}, numbers: numbers,
 		result: func(outputs []sft.Output) (any, error) {
+			r.InRow(model.config, outputs[0])
 			return model.reply(r, outputs[0])
 		}}
 }

@@ -209,6 +209,9 @@ func (c *call) fit(sequences ...*sequence) (*requests.Request, error) {
 			q.graph.ID = q.id
 			return q.graph, nil
 		}
+		if err := c.reserveCut(len(q.tokens)); err != nil {
+			return nil, err
+		}
 		used, err := q.read(c.model.config)
 		if err != nil {
 			return nil, err
@@ -237,6 +240,16 @@ func (q *sequence) read(c *sft.Config) ([]int32, error) {
 		return nil, badParam(q.field, "%v", err)
 	}
 	return used, nil
+}
+
+// reserveCut reserves the memory of the tokens that the model's input window reads of a sequence of n tokens, if they
+// are copied.
+func (c *call) reserveCut(n int) error {
+	w := c.model.config.ReadWindow()
+	if w.Tail == 0 || w.Count(n) == n {
+		return nil
+	}
+	return c.reserve(int64(tokenBytes * w.Length))
 }
 
 // tooLong is the error data for a sequence that is too long.

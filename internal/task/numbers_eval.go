@@ -60,7 +60,7 @@ func (k *numberEvaluator) result(ctx context.Context, of Evaluated) (*NumbersRes
 	if of.Split == "" {
 		return r, nil
 	}
-	return r, r.measureLinear(ctx, of.Data, k.config.TruncatesAt())
+	return r, r.measureLinear(ctx, of.Data, k.config.ReadWindow())
 }
 
 func (k *numberEvaluator) Columns() []table.OutputColumn {
@@ -150,7 +150,7 @@ func (t numbers) Baselines(ctx context.Context, set *seq.Dataset, by string) ([]
 	said := []Score{{TrainingMean, fmt.Sprintf("%s loss %.4f%s", TrainingMean,
 		mean.Loss/float64(mean.Rows()*config.NumLabels), reached(mean.MAE(), r2, defined)),
 		value(mean.MAE(), r2, defined)}}
-	linear, err := baseline.Ridge(ctx, set, "val", config.TruncatesAt())
+	linear, err := baseline.Ridge(ctx, set, "val", config.ReadWindow())
 	if err != nil || linear == nil {
 		return said, err
 	}

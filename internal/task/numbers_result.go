@@ -92,7 +92,7 @@ func (r *NumbersResult) baselines() []Score {
 
 // measureLinear adds the scores of a linear model on the split, if the data set has a training
 // split.
-func (r *NumbersResult) measureLinear(ctx context.Context, dir string, window int) error {
+func (r *NumbersResult) measureLinear(ctx context.Context, dir string, window seq.Window) error {
 	set, err := seq.OpenDataset(dir)
 	if err != nil || set.Manifest.Splits["train"].Rows == 0 {
 		return err

@@ -266,17 +266,6 @@ func (c *Config) validateRates() error {
 	return nil
 }
 
-func (c *Config) validateWindow() error {
-	w := c.InputWindow
-	switch {
-	case w == nil:
-		return nil
-	case w.Length < 1:
-		return bad("input_window.length", w.Length, "at least 1")
-	}
-	return oneOf("input_window.policy", w.Policy, "error", "head")
-}
-
 // validateShapes returns an error for sizes that do not fit together, and for other types of
 // models.
 func (c *Config) validateShapes() error {
@@ -358,13 +347,13 @@ func (c *Config) DataVocabSize() int {
 	return c.VocabSize
 }
 
-// OpenSplit opens a split of a data set as examples of the model: truncated to [Config.TruncatesAt]
-// tokens, and for the task fill-mask as single sequences of pairs.
+// OpenSplit opens a split of a data set as examples of the model: cut by [Config.ReadWindow], and
+// for the task fill-mask as single sequences of pairs.
 func (c *Config) OpenSplit(set *seq.Dataset, split string) (*seq.File, error) {
 	if c.Sequences() == 1 {
-		return set.OpenSequences(split, c.TruncatesAt())
+		return set.OpenSequences(split, c.ReadWindow())
 	}
-	return set.OpenWindow(split, c.TruncatesAt())
+	return set.OpenWindow(split, c.ReadWindow())
 }
 
 // Label returns the name of label i, or i if labels have no names.

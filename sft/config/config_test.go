@@ -36,6 +36,7 @@ func TestConfigKeys(t *testing.T) {
 	full.NGrams = configtest.TokenNGrams()
 	full.MaskTargets = config.NewMaskTargets(2)              // not valid with tied embeddings
 	full.SpanDecoding = &config.SpanDecoding{}               // not valid with features
+	full.InputWindowTail = 3                                 // not valid with masked tokens
 	full.Pooling, full.PoolingSamples = config.MaxPooling, 5 // not valid with masked tokens
 	text := must.Get(json.Marshal(full))(t)
 	var names []string
@@ -131,6 +132,8 @@ func TestConfigBadValues(t *testing.T) {
 		{"feed_forward_dropout", 1}, {"residual_scale", 1},
 		{"input_window", window(`{"length":0,"policy":"head"}`)}, {"input_window", window(`{"length":5}`)},
 		{"input_window", window(`{"length":5,"policy":"tail"}`)},
+		{"input_window_tail", 1}, {"input_window_tail", window("null")},
+		{"input_window_tail", 1.5}, {"input_window_tail", "1"},
 		{"input_window", 5},
 		{"vocab_size", math.MaxInt64}, {"num_hidden_layers", 1 << 40}, {"hidden_size", 1 << 62},
 		{"num_sampled_tokens", 1 << 25},

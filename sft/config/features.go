@@ -103,12 +103,9 @@ func (c *Config) CheckFeatures(features [][]float32) error {
 
 // WindowFeatures is [Config.Window] for tokens with features.
 func (c *Config) WindowFeatures(features [][]float32) ([][]float32, error) {
-	if w := c.InputWindow; w != nil && len(features) > w.Length {
-		if w.Policy != "head" {
-			return nil, fmt.Errorf("the sequence has %d tokens, the model's input window accepts at most %d",
-				len(features), w.Length)
-		}
-		features = features[:w.Length]
+	if err := c.checkWindow(len(features)); err != nil {
+		return nil, err
 	}
+	features = seq.Cut(c.ReadWindow(), features)
 	return features, c.CheckFeatures(features)
 }

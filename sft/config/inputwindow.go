@@ -2,20 +2,36 @@ package config
 
 import (
 	"fmt"
+
+	"github.com/sftseq/sftseq/seq"
 )
 
-// Window returns the part of a sequence that the model reads: the whole sequence, or its head if
-// the input window has the policy head. It returns an error if the sequence is too long otherwise,
-// or if the model does not accept a token.
+// Window returns the part of a sequence that the model reads: the whole sequence, or if the input
+// window has the policy head, its first and last tokens as [Config.ReadWindow] selects them. It
+// returns an error if the sequence is too long otherwise, or if the model does not accept a token.
 func (c *Config) Window(tokens []int32) ([]int32, error) {
-	if w := c.InputWindow; w != nil && len(tokens) > w.Length {
-		if w.Policy != "head" {
-			return nil, fmt.Errorf("the sequence has %d tokens, the model's input window accepts at most %d",
-				len(tokens), w.Length)
-		}
-		tokens = tokens[:w.Length]
+	if err := c.checkWindow(len(tokens)); err != nil {
+		return nil, err
 	}
+	tokens = seq.Cut(c.ReadWindow(), tokens)
 	return tokens, c.CheckTokens(tokens)
+}
+
+// checkWindow refuses a sequence of n tokens that exceeds the input window and may not be cut.
+func (c *Config) checkWindow(n int) error {
+	if w := c.InputWindow; w != nil && n > w.Length && w.Policy != "head" {
+		return fmt.Errorf("the sequence has %d tokens, the model's input window accepts at most %d", n, w.Length)
+	}
+	return nil
+}
+
+// ReadWindow returns the window that cuts longer sequences, or the zero value if the model does not
+// truncate.
+func (c *Config) ReadWindow() seq.Window {
+	if c.TruncatesAt() == 0 {
+		return seq.Window{}
+	}
+	return seq.Window{Length: c.InputWindow.Length, Tail: c.InputWindowTail}
 }
 
 // TruncatesAt returns the number of tokens that the model reads of a longer sequence, or 0 if the
@@ -28,11 +44,42 @@ func (c *Config) TruncatesAt() int {
 }
 
 // Truncate sets an input window with the policy head: the model then reads the head of a sequence
-// that is too long, instead of refusing it.
+// that is too long, and the tail if the input window has one, instead of refusing it.
 func (c *Config) Truncate() {
 	w := InputWindow{Length: c.MaxLength, Policy: "head"}
 	if c.InputWindow != nil {
 		w.Length = min(w.Length, c.InputWindow.Length)
 	}
-	c.InputWindow = &w
+	c.InputWindow, c.InputWindowTail = &w, min(c.InputWindowTail, w.Length)
+}
+
+// SetReadWindow sets the input window that cuts longer sequences; the zero value removes it.
+func (c *Config) SetReadWindow(w seq.Window) {
+	c.InputWindow, c.InputWindowTail = nil, w.Tail
+	if w.Length != 0 {
+		c.InputWindow = &InputWindow{Length: w.Length, Policy: "head"}
+	}
+}
+
+// validateWindow reports an input window that no model can have. Models that predict something for each token, and
+// models of graphs, have no tail: tokens, labels and edges between head and tail would be left out.
+func (c *Config) validateWindow() error {
+	w, tail := c.InputWindow, c.InputWindowTail
+	switch {
+	case w == nil && tail != 0:
+		return bad("input_window_tail", tail, "0: there is no input_window")
+	case w == nil:
+		return nil
+	case w.Length < 1:
+		return bad("input_window.length", w.Length, "at least 1")
+	case w.Policy == "error" && tail != 0:
+		return bad("input_window_tail", tail, "0: longer sequences are errors")
+	case tail < 0 || tail > w.Length:
+		return bad("input_window_tail", tail, fmt.Sprintf("0 to %d, the length of the input window", w.Length))
+	case tail > 0 && (c.PerToken() || c.MasksTokens()):
+		return bad("input_window_tail", tail, fmt.Sprintf("0: the task %s predicts tokens, not whole rows", c.Task))
+	case tail > 0 && c.Edged():
+		return bad("input_window_tail", tail, "0: the tokens have edges, and no order")
+	}
+	return oneOf("input_window.policy", w.Policy, "error", "head")
 }

@@ -24,6 +24,8 @@ func (c *Config) SameQuestions(other *Config) error {
 	switch {
 	case window(c) != window(other):
 		return differs("its input window", window(c), window(other))
+	case c.InputWindowTail != other.InputWindowTail:
+		return differs("the tail of its input window", c.InputWindowTail, other.InputWindowTail)
 	case c.MaxLength != other.MaxLength:
 		return differs("the longest sequence that it accepts", c.MaxLength, other.MaxLength)
 	}

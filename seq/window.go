@@ -1,0 +1,96 @@
+package seq
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Window selects the tokens that are read of a sequence. A sequence of at most Length tokens is read whole; of a longer
+// one the first Length − Tail and the last Tail tokens are read, 0 ≤ Tail ≤ Length. The zero value reads all.
+type Window struct {
+	Length int // maximum number of tokens read, 0 for all
+	Tail   int // number of these tokens at the end of a longer sequence
+}
+
+// ParseWindow reads N or N:tail=M: M of the N tokens are the tail. N = 0 stands for all tokens.
+func ParseWindow(text string) (Window, error) {
+	length, rest, tailed := strings.Cut(text, ":")
+	n, err := strconv.Atoi(length)
+	w := Window{Length: n}
+	if tailed && err == nil {
+		tail, named := strings.CutPrefix(rest, "tail=")
+		if w.Tail, err = strconv.Atoi(tail); err == nil && (!named || w.Tail < 1 || w.Tail > n) {
+			err = strconv.ErrRange
+		}
+	}
+	if err != nil {
+		return Window{}, fmt.Errorf("%q, expected N or N:tail=M with 1 ≤ M ≤ N, such as 1024:tail=256", text)
+	}
+	return w, nil
+}
+
+// String returns the window in a form that [ParseWindow] reads.
+func (w Window) String() string {
+	if w.Tail == 0 {
+		return strconv.Itoa(w.Length)
+	}
+	return fmt.Sprintf("%d:tail=%d", w.Length, w.Tail)
+}
+
+// parts returns the bounds of the tokens that are read of a sequence of n: those before head and those from tail on.
+func (w Window) parts(n int) (head, tail int) {
+	if w.Length == 0 || n <= w.Length {
+		return n, n
+	}
+	return w.Length - w.Tail, n - w.Tail
+}
+
+// Count returns the number of tokens that are read of a sequence of n.
+func (w Window) Count(n int) int {
+	head, tail := w.parts(n)
+	return head + n - tail
+}
+
+// Position returns the index, in a sequence of n tokens, of the token that is read as number i.
+func (w Window) Position(i, n int) int {
+	head, tail := w.parts(n)
+	if i < head {
+		return i
+	}
+	return tail + i - head
+}
+
+// Holds reports whether every token that other reads of a sequence is read by w, too, whatever the length of the
+// sequence. Then other reads the same tokens of the sequence and of the tokens that w reads.
+func (w Window) Holds(other Window) bool {
+	if w.Length == 0 {
+		return true
+	}
+	return other.Length > 0 && other.Tail <= w.Tail && other.Length-other.Tail <= w.Length-w.Tail
+}
+
+// Cut returns the items of the tokens that a window reads, one after another. It copies them only if the window has a
+// tail and leaves items out.
+func Cut[T any](w Window, items []T) []T {
+	head, tail := w.parts(len(items))
+	if tail == len(items) {
+		return items[:head]
+	}
+	out := make([]T, 0, head+len(items)-tail)
+	return append(append(out, items[:head]...), items[tail:]...)
+}
+
+// check refuses a malformed window, and a tail for rows whose tokens have labels or edges.
+func (w Window) check(spec *Spec) error {
+	switch {
+	case w.Length < 0 || w.Tail < 0 || w.Tail > w.Length:
+		return fmt.Errorf("a window of %d tokens with a tail of %d, expected 0 ≤ tail ≤ window", w.Length, w.Tail)
+	case w.Tail > 0 && spec.Task == Tagging:
+		return errors.New("a window with a tail, expected none: each token has a label")
+	case w.Tail > 0 && spec.EdgeFeatureNames != nil:
+		return errors.New("a window with a tail, expected none: the tokens have edges")
+	}
+	return nil
+}
