@@ -101,7 +101,7 @@ func (f *fusedRun) refitLinear() error {
 		return err
 	}
 	fit.record.Members = joinKinds(f.kinds)
-	m, err := fit.refit(linearRecord(f.out).Epoch)
+	m, err := fit.refit(linearRecord(f.out).Linear)
 	if err != nil {
 		return err
 	}

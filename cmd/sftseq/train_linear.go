@@ -55,7 +55,7 @@ func trainLinear(c *cli.Context) error {
 		return err
 	}
 	if f.refits() {
-		if m, err = f.refit(report.Kept + 1); err != nil {
+		if m, err = f.refit(report.Choice); err != nil {
 			return err
 		}
 	}

@@ -248,7 +248,7 @@ func (d *data) shuffled(ctx context.Context, seed uint64, epoch, n int, with fun
 
 // Options of [Fit]. The zero value is the usual ones.
 type Options struct {
-	Rate    float64 // learning rate of Adagrad; 0 is 0.5 for words and 0.1 for others
+	Rate    float64 // largest learning rate of Adagrad; 0 is 0.5 for words and 0.1 for others
 	Epochs  int     // 0 is 5
 	Seed    uint64  // seed of the rows' order
 	Threads int     // 0 is GOMAXPROCS; the model does not depend on it
@@ -260,6 +260,7 @@ type Options struct {
 	Progress func(rows int)
 	bounds   *bounds // set by tests; nil means the defaults
 	end      int     // epoch after which training ends; 0 is the last one
+	scale    float64 // factor of the logits of a model without validation; 0 is 1
 }
 
 // maxSketches bounds the threads, each of which has a sketch of 16 MiB.

@@ -1,6 +1,7 @@
 package linear
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -13,9 +14,11 @@ import (
 // Report is what training measured.
 type Report struct {
 	Rows int // labelled rows of the training split
-	// validation loss of each epoch, or of each penalty of a ridge regression; empty without validation
+	// validation loss of each epoch with the kept learning rate, or of each penalty of a ridge regression; empty
+	// without validation
 	Losses []float64
 	Kept   int // index in Losses that the model is of; -1 without validation
+	Choice Choice
 	// Accuracy is the share of right classes among the measured validation rows, of a model of classes.
 	Accuracy float64
 	Measured int
@@ -24,8 +27,9 @@ type Report struct {
 	Pairs   *PairsReport // nil but for pairs
 }
 
-// Fit trains a model of the configuration on the labelled rows of train. The epoch, or the penalty of a ridge
-// regression, is the one with the least loss on val. Where val is nil it is the last epoch, or the penalty 1.
+// Fit trains a model of the configuration on the labelled rows of train. The [Choice], or the penalty of a ridge
+// regression, is the one with the least loss on val. If val is nil, it is the last epoch with Options.Rate, or the
+// penalty 1.
 //
 // Two passes make the vocabulary, one counts classes, and each epoch is one more. Features stay in memory
 // between passes as long as they take 512 MiB at most; the others are computed again. The table takes 12 to 20
@@ -106,20 +110,13 @@ func (f *fitting) logistic(ctx context.Context, m *Model) error {
 	columns := f.config.columns()
 	f.bias = make([]parameter, columns)
 	f.kept = make([]float32, 0, len(f.table)+columns)
-	for i := range f.table {
-		f.table[i].squares = firstSquares
+	if f.Epochs == 0 {
+		f.Epochs = usualEpochs
 	}
-	for i := range f.bias {
-		f.bias[i] = parameter{0, firstSquares, 1}
-	}
-	epochs, rate := f.Epochs, f.Rate
-	if epochs == 0 {
-		epochs = usualEpochs
-	}
-	if rate == 0 {
-		rate = otherUnitsRate
+	if f.Rate == 0 {
+		f.Rate = otherUnitsRate
 		if f.config.NGrams.Units == ngram.Words {
-			rate = WordsRate
+			f.Rate = WordsRate
 		}
 	}
 	s := newStep(f.config, f.table, f.bias)
@@ -127,47 +124,81 @@ func (f *fitting) logistic(ctx context.Context, m *Model) error {
 		s.team, s.shared = newTeam(columns, f.train.workers), f.train.bounds.shared
 		defer s.team.stop()
 	}
+	f.report.Kept, f.report.Choice = -1, Choice{Rate: f.Rate, Scale: cmp.Or(f.scale, 1)}
+	for _, part := range f.rateParts(columns) {
+		better, err := f.descend(ctx, s, part*f.Rate)
+		if err != nil {
+			return err
+		}
+		if !better {
+			break
+		}
+	}
+	if f.report.Kept < 0 {
+		f.keep()
+	}
+	scale := f.report.Choice.Scale
+	for i, p := range f.table {
+		m.cells[i] = cell{fixed(scale * float64(f.kept[i]) * float64(p.ratio)),
+			int32(math.Round(float64(p.ratio) * ratioUnit))}
+	}
+	for c, b := range f.kept[len(f.table):] {
+		m.bias[c] = float32(scale * float64(b))
+	}
+	return nil
+}
+
+// descend trains from weights of 0 with a learning rate that decays to 0. It keeps the weights of the epoch with the
+// least validation loss if that is less than the loss of the weights kept before, and reports whether it is.
+func (f *fitting) descend(ctx context.Context, s *step, rate float64) (better bool, err error) {
+	for i := range f.table {
+		f.table[i].weight, f.table[i].squares = 0, firstSquares
+	}
+	for i := range f.bias {
+		f.bias[i] = parameter{0, firstSquares, 1}
+	}
 	steps := f.report.Rows
-	if all := f.features * int64(columns); f.Updates > 0 && all > f.Updates {
+	if all := f.features * int64(len(f.bias)); f.Updates > 0 && all > f.Updates {
 		steps = max(1, int(float64(steps)*float64(f.Updates)/float64(all)))
 	}
-	total, t := float64(epochs*steps), 0
+	epochs, total, t := f.Epochs, float64(f.Epochs*steps), 0
 	if f.end > 0 {
 		epochs = min(epochs, f.end) // total is unchanged: the learning rates are those of the whole run
 	}
-	f.report.Kept = -1
+	least := math.Inf(1)
+	if f.report.Kept >= 0 {
+		least = f.report.Losses[f.report.Kept]
+	}
+	var losses []float64
 	for epoch := range epochs {
 		err := f.train.shuffled(ctx, f.Seed, epoch, steps, func(r *row) {
 			s.update(r, float32(rate*(1-float64(t)/total)+minRate))
 			t++
 		})
 		if err != nil {
-			return err
+			return false, err
 		}
-		loss, right, rows, err := f.validate(ctx)
+		v, err := f.validate(ctx)
 		if err != nil {
-			return err
+			return false, err
 		}
-		if rows == 0 {
+		if v.rows == 0 {
 			continue
 		}
-		f.report.Losses = append(f.report.Losses, loss)
-		if k := f.report.Kept; k < 0 || loss < f.report.Losses[k] {
-			f.report.Kept = epoch
+		losses = append(losses, v.loss)
+		if v.loss < least {
+			least, better = v.loss, true
+			f.report.Kept, f.report.Choice = epoch, Choice{Epoch: epoch + 1, Rate: rate, Scale: v.scale}
 			if f.config.Task != seq.MultiLabel {
-				f.report.Accuracy, f.report.Measured = float64(right)/float64(rows), rows
+				f.report.Accuracy, f.report.Measured = float64(v.right)/float64(v.rows), v.rows
 			}
 			f.keep()
 		}
 	}
-	if f.report.Kept < 0 {
-		f.keep()
+	if better {
+		f.report.Losses = losses
 	}
-	for i, p := range f.table {
-		m.cells[i] = cell{fixed(float64(f.kept[i]) * float64(p.ratio)), int32(math.Round(float64(p.ratio) * ratioUnit))}
-	}
-	copy(m.bias, f.kept[len(f.table):])
-	return nil
+	return better, nil
 }
 
 // keep copies the weights and biases of the best epoch.
@@ -247,37 +278,4 @@ func (c *Config) classes(r *row, with func(column int)) {
 	case r.label == 1:
 		with(0)
 	}
-}
-
-// validate returns the mean loss of the validation rows, and how many there are. Those whose label is predicted
-// are right.
-func (f *fitting) validate(ctx context.Context) (loss float64, right, rows int, err error) {
-	if f.val == nil {
-		return 0, 0, 0, nil
-	}
-	const part = 256
-	err = f.val.inOrder(ctx, func(all []row) error {
-		sums := make([]float64, (len(all)+part-1)/part)
-		hits := make([]int, len(sums))
-		steps := make([]*step, f.val.workers)
-		err := f.val.parallel(ctx, len(sums), func(w, i int) error {
-			if steps[w] == nil {
-				steps[w] = newStep(f.config, f.table, f.bias)
-			}
-			for k := i * part; k < min(len(all), (i+1)*part); k++ {
-				sums[i] += steps[w].loss(&all[k])
-				if steps[w].predicts(&all[k]) {
-					hits[i]++
-				}
-			}
-			return nil
-		})
-		for i, s := range sums {
-			loss += s
-			right += hits[i]
-		}
-		rows += len(all)
-		return err
-	})
-	return loss / float64(max(1, rows)), right, rows, err
 }

@@ -20,6 +20,9 @@
 // both sums are sums of integers: their order does not matter, and an edit of a row adds and
 // subtracts exactly (see [Document]).
 //
+// The validation split selects the epoch, the learning rate (with few rows) and a factor of all logits, which is part
+// of w and b (see [Choice]).
+//
 // A model of pairs has a second part, which compares the sides (package pairs). Its logits z are the sum
 // v_1 z_1 + v_2 z_2 of those of n-grams and of the comparison; the weights are fitted on the validation split.
 package linear

@@ -85,7 +85,7 @@ func (f *reference) loss(e *seq.Example, z []float64) (loss float64, residuals [
 	return loss, residuals
 }
 
-// fit trains on rows and keeps the epoch with the least loss on val.
+// fit trains on rows and keeps the learning rate, epoch and scale with the least loss on val.
 func (f *reference) fit(train, val made, columns int, rate float64, seed uint64) {
 	train = slices.DeleteFunc(slices.Clone(train), func(e seq.Example) bool { return e.Label < 0 && e.Labels == nil })
 	f.kept, f.used = map[uint64]int{}, nil
@@ -130,52 +130,95 @@ func (f *reference) fit(train, val made, columns int, rate float64, seed uint64)
 			squares[c][s] = 1e-8
 		}
 	}
-	best, least, t := (*reference)(nil), math.Inf(1), 0
-	for epoch := range 5 {
-		random := rand.New(rand.NewPCG(seed, uint64(epoch)))
-		random.Perm(1) // the order of one block
-		order := make([]int, len(train))
-		for i := range order {
-			order[i] = i
+	best, least := (*reference)(nil), math.Inf(1)
+	for _, rate := range []float64{rate, 0.4 * rate, 0.2 * rate} {
+		before := least
+		clear(f.bias)
+		for c := range columns {
+			biasSquares[c] = 1e-8
+			clear(f.weight[c])
+			for s := range used {
+				squares[c][s] = 1e-8
+			}
 		}
-		random.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
-		for _, i := range order {
-			z, norm := f.logits(rows[i])
-			_, residuals := f.loss(&train[i], z)
-			step := rate*(1-float64(t)/float64(5*len(train))) + 1e-5
-			for c, e := range residuals {
-				for _, s := range rows[i] {
-					g := e * f.ratio[c][s] / norm[c]
-					squares[c][s] += g * g
-					f.weight[c][s] -= step * g / math.Sqrt(squares[c][s])
+		for t, epoch := 0, 0; epoch < 5; epoch++ {
+			random := rand.New(rand.NewPCG(seed, uint64(epoch)))
+			random.Perm(1) // the order of one block
+			order := make([]int, len(train))
+			for i := range order {
+				order[i] = i
+			}
+			random.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+			for _, i := range order {
+				z, norm := f.logits(rows[i])
+				_, residuals := f.loss(&train[i], z)
+				step := rate*(1-float64(t)/float64(5*len(train))) + 1e-5
+				for c, e := range residuals {
+					for _, s := range rows[i] {
+						g := e * f.ratio[c][s] / norm[c]
+						squares[c][s] += g * g
+						f.weight[c][s] -= step * g / math.Sqrt(squares[c][s])
+					}
+					biasSquares[c] += e * e
+					f.bias[c] -= 0.1 * step * e / math.Sqrt(biasSquares[c])
 				}
-				biasSquares[c] += e * e
-				f.bias[c] -= 0.1 * step * e / math.Sqrt(biasSquares[c])
+				t++
 			}
-			t++
-		}
-		loss := 0.0
-		for i := range val {
-			if val[i].Label >= 0 || val[i].Labels != nil {
-				z, _ := f.logits(f.slots(&val[i]))
-				l, _ := f.loss(&val[i], z)
-				loss += l
+			if loss, scale := f.scale(val); loss < least {
+				best, least = f.scaled(scale), loss
 			}
 		}
-		if loss < least {
-			kept := *f
-			kept.weight, kept.bias = nil, slices.Clone(f.bias)
-			for c := range columns {
-				w := map[uint64]float64{}
-				for s, v := range f.weight[c] {
-					w[s] = v
-				}
-				kept.weight = append(kept.weight, w)
-			}
-			best, least = &kept, loss
+		if least == before {
+			break
 		}
 	}
 	*f = *best
+}
+
+// scale returns the least sum of losses of the labelled rows over factors of their logits, and that factor: the vertex
+// of the parabola through the best factor of a grid and its neighbours.
+func (f *reference) scale(rows made) (loss, scale float64) {
+	at := func(k int) (sum float64) {
+		for i := range rows {
+			if rows[i].Label < 0 && rows[i].Labels == nil {
+				continue
+			}
+			z, _ := f.logits(f.slots(&rows[i]))
+			for c := range z {
+				z[c] *= math.Pow(2, float64(k)/2)
+			}
+			l, _ := f.loss(&rows[i], z)
+			sum += l
+		}
+		return sum
+	}
+	k := 0
+	for i := -6; i <= 6; i++ {
+		if at(i) < at(k) {
+			k = i
+		}
+	}
+	if k == -6 || k == 6 {
+		return at(k), math.Pow(2, float64(k)/2)
+	}
+	l, m, r := at(k-1), at(k), at(k+1)
+	a, b := (l+r)/2-m, (r-l)/2 // a·x² + b·x + m, x in steps of the grid
+	x := -b / (2 * a)
+	return a*x*x + b*x + m, math.Pow(2, (float64(k)+x)/2)
+}
+
+// scaled returns a copy whose logits are multiplied by a factor.
+func (f *reference) scaled(factor float64) *reference {
+	out := *f
+	out.weight, out.bias = nil, nil
+	for c, weights := range f.weight {
+		w := map[uint64]float64{}
+		for s, v := range weights {
+			w[s] = factor * v
+		}
+		out.weight, out.bias = append(out.weight, w), append(out.bias, factor*f.bias[c])
+	}
+	return &out
 }
 
 // TestReference compares logits with those of the definition in float64, of two classes, several classes and

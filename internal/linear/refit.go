@@ -7,10 +7,13 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Refit trains a model on the rows of two splits together. It makes the first epochs of a run of o.Epochs: those up to
-// the one that [Fit] kept. Regressions and pairs are not supported: [Refits] is false for them.
-func Refit(ctx context.Context, config *Config, train, val Rows, epochs int, o Options) (*Model, *Report, error) {
-	o.end = epochs
+// Refit trains a model on the rows of two splits together, with the choice that [Fit] made for the first of them.
+// Regressions and pairs are not supported: [Refits] is false for them.
+func Refit(ctx context.Context, config *Config, train, val Rows, choice Choice, o Options) (*Model, *Report, error) {
+	o.end, o.scale = choice.Epoch, choice.Scale
+	if choice.Rate > 0 {
+		o.Rate = choice.Rate
+	}
 	return Fit(ctx, config, bothSplits{train, val}, nil, o)
 }
 

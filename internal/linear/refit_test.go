@@ -32,11 +32,11 @@ func TestRefit(t *testing.T) {
 	if report.Kept == usualEpochs-1 {
 		t.Fatalf("%+v: expected an epoch before the last", report)
 	}
-	if !bytes.Equal(weights(Refit(context.Background(), c, train, val, report.Kept+1, Options{Seed: 3})), want) {
+	if !bytes.Equal(weights(Refit(context.Background(), c, train, val, report.Choice, Options{Seed: 3})), want) {
 		t.Error("another model than that of the rows together")
 	}
 	all := weights(Fit(context.Background(), c, both, nil, Options{Seed: 3}))
-	if !bytes.Equal(weights(Refit(context.Background(), c, train, val, 0, Options{Seed: 3})), all) {
+	if !bytes.Equal(weights(Refit(context.Background(), c, train, val, Choice{}, Options{Seed: 3})), all) {
 		t.Error("without an epoch: another model than that of all epochs")
 	}
 }

@@ -66,10 +66,9 @@ func (s *step) forward(r *row) {
 	}
 }
 
-// loss is the cross-entropy of a row, the mean over labels where it may have several. It sets errors to the
-// derivatives by the logits, for several labels those of the sum.
+// loss returns the cross-entropy of a row whose logits were computed, the mean over labels if a row may have several.
+// It sets errors to the derivatives by the logits; for several labels, those of the sum.
 func (s *step) loss(r *row) (loss float64) {
-	s.forward(r)
 	clear(s.targets)
 	s.config.classes(r, func(c int) { s.targets[c] = 1 })
 	if len(s.logits) > 1 && s.config.Task != seq.MultiLabel {
@@ -95,6 +94,19 @@ func (s *step) loss(r *row) (loss float64) {
 	return loss / float64(len(s.logits))
 }
 
+// losses adds the loss of a row to sums, one for each factor of the logits.
+func (s *step) losses(r *row, factors, sums []float64) {
+	s.forward(r)
+	logits := slices.Clone(s.logits)
+	for i, factor := range factors {
+		for c, z := range logits {
+			s.logits[c] = factor * z
+		}
+		sums[i] += s.loss(r)
+	}
+	copy(s.logits, logits)
+}
+
 // predicts reports whether the label of the row whose loss was computed has the largest logit, the first of equal ones.
 func (s *step) predicts(r *row) bool {
 	if len(s.logits) == 1 {
@@ -105,6 +117,7 @@ func (s *step) predicts(r *row) bool {
 
 // update is a step of Adagrad down the gradient of the row's loss.
 func (s *step) update(r *row, rate float32) {
+	s.forward(r)
 	s.loss(r)
 	if len(s.bias) == 1 {
 		g := float32(s.errors[0] * s.scales[0])

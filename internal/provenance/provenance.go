@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/sftseq/sftseq/internal/linear"
 	"github.com/sftseq/sftseq/sft"
 	"github.com/sftseq/sftseq/sft/train"
 )
@@ -23,7 +24,7 @@ type Provenance struct {
 	Data      string         `json:"data_sha256"` // hash of the splits' checksums
 	InitFrom  Path           `json:"init_from,omitempty"`
 	Members   string         `json:"members,omitempty"`     // kinds of the members of a fusion; only in its first member
-	Epoch     int            `json:"kept_epoch,omitempty"`  // best epoch of a linear model, from 1
+	Linear    linear.Choice  `json:"linear,omitzero"`       // what validation selected for a linear model
 	TrainedOn []string       `json:"trained_on,omitempty"`  // splits, if more than the training split
 	Precision string         `json:"precision,omitempty"`   // value of --precision
 	Kernels   string         `json:"kernels,omitempty"`     // kernels at the start of the run, such as avx2

@@ -1,0 +1,112 @@
+package linear
+
+import (
+	"context"
+	"math"
+)
+
+// Choice is what the validation split selects for a model of classes or labels.
+type Choice struct {
+	Epoch int     `json:"kept_epoch,omitempty"` // epochs that the weights were trained for; 0 means all
+	Rate  float64 `json:"rate,omitempty"`       // first learning rate
+	// Scale multiplies the logits, which makes the probabilities of the validation rows right on average; see Guo et
+	// al., On Calibration of Modern Neural Networks, ICML 2017, where 1/Scale is the temperature.
+	Scale float64 `json:"scale,omitempty"`
+}
+
+// Bounds of the data for which several learning rates are tried. The best one differs between data sets of few rows;
+// more rows need no slower rate than the first.
+const (
+	maxSearchRows    = 10_000
+	maxSearchUpdates = 1 << 26 // weights that an epoch updates
+)
+
+// minScaleRows is the least number of validation rows to which a scale is fitted.
+const minScaleRows = 100
+
+// rateParts returns the factors of Options.Rate that are tried one after another while they lower the validation loss.
+func (f *fitting) rateParts(columns int) []float64 {
+	if f.val == nil || f.Updates > 0 || f.report.Rows > maxSearchRows ||
+		f.features*int64(columns) > maxSearchUpdates {
+		return []float64{1}
+	}
+	return []float64{1, 0.4, 0.2}
+}
+
+// scales are the tried factors of the logits, √2 apart. The one in the middle is 1.
+var scales = func() (out [13]float64) {
+	for i := range out {
+		out[i] = math.Exp2(float64(i-len(out)/2) / 2)
+	}
+	return out
+}()
+
+// validation is the result of a pass over the validation rows.
+type validation struct {
+	rows, right int     // rows; rows whose label is predicted
+	loss        float64 // mean loss with scaled logits
+	scale       float64
+}
+
+// validate measures the weights on the validation rows.
+func (f *fitting) validate(ctx context.Context) (v validation, err error) {
+	if f.val == nil {
+		return v, nil
+	}
+	const part = 256
+	var losses [len(scales)]float64
+	err = f.val.inOrder(ctx, func(all []row) error {
+		sums := make([][len(scales)]float64, (len(all)+part-1)/part)
+		hits := make([]int, len(sums))
+		steps := make([]*step, f.val.workers)
+		err := f.val.parallel(ctx, len(sums), func(w, i int) error {
+			if steps[w] == nil {
+				steps[w] = newStep(f.config, f.table, f.bias)
+			}
+			for k := i * part; k < min(len(all), (i+1)*part); k++ {
+				steps[w].losses(&all[k], scales[:], sums[i][:])
+				if steps[w].predicts(&all[k]) {
+					hits[i]++
+				}
+			}
+			return nil
+		})
+		for i, s := range sums {
+			for k, loss := range s {
+				losses[k] += loss
+			}
+			v.right += hits[i]
+		}
+		v.rows += len(all)
+		return err
+	})
+	if v.rows == 0 {
+		return v, err
+	}
+	v.loss, v.scale = losses[len(scales)/2], 1
+	if v.rows >= minScaleRows {
+		v.loss, v.scale = bestScale(losses[:])
+	}
+	v.loss /= float64(v.rows)
+	return v, err
+}
+
+// bestScale returns the least of the losses at scales and its scale: the vertex of the parabola through the least loss
+// and its neighbours, over the logarithm of the scale.
+func bestScale(losses []float64) (loss, scale float64) {
+	k := 0
+	for i, l := range losses {
+		if l < losses[k] {
+			k = i
+		}
+	}
+	if k == 0 || k == len(losses)-1 {
+		return losses[k], scales[k]
+	}
+	left, right := losses[k-1]-losses[k], losses[k+1]-losses[k]
+	shift := 0.0 // in steps of √2; the parabola's vertex lies within half a step
+	if left+right > 0 {
+		shift = (left - right) / (left + right) / 2
+	}
+	return losses[k] - (left+right)*shift*shift/2, scales[k] * math.Exp2(shift/2)
+}
