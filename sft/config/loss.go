@@ -45,12 +45,13 @@ func (c *Config) LossOf(head []float32, e seq.Example) (loss float64) {
 	return loss
 }
 
-// LossOfLogits is [Config.LossOf] by the logits of a prediction, such as those of an ensemble, which has no head.
+// LossOfLogits returns [Config.LossOf] for the logits of a prediction. An ensemble has logits but no
+// head.
 func (c *Config) LossOfLogits(logits []float32, e seq.Example) float64 {
 	return c.LossOf(c.task().head(c, logits), e)
 }
 
-// lossTerm is the loss of the output z of the head and its target y.
+// lossTerm returns the loss of an output z of the head and its target y.
 func (c *Config) lossTerm(z, y float64) float64 {
 	switch loss := c.Loss(); loss {
 	case BinaryCrossEntropy:
