@@ -55,9 +55,9 @@ func TestAdviceOfEval(t *testing.T) {
 	} {
 		run := filepath.Join(t.TempDir(), "run")
 		runCustom(t, data, run, "--steps", "1", "--device", "cpu")
-		said := strings.Split(strings.TrimSpace(printed(t, "", "eval", "--model", run, "--data", data,
+		output := strings.Split(strings.TrimSpace(printed(t, "", "eval", "--model", run, "--data", data,
 			"--device", "cpu")), "\n")
-		contains(t, said[len(said)-1], want, " is better than the model (",
+		contains(t, output[len(output)-1], want, " is better than the model (",
 			"; try: sftseq train custom --preset quick --seed 1 --members sft --data "+data)
 	}
 }

@@ -128,13 +128,13 @@ func TestGivenAgain(t *testing.T) {
 		want  int
 	}{{[]string{"--text", "a", "--text", "b"}, 1}, {[]string{"--text=a", "--text", "b", "--text=a"}, 1},
 		{[]string{"--text", "a", "--text=a", "--from", table}, 0}, {[]string{"--text", "--text"}, 0}} {
-		_, _, said := program(strings.NewReader(""),
+		_, _, output := program(strings.NewReader(""),
 			append([]string{"data", "convert", "--from", table, "--to", filepath.Join(dir, "d"), "--force",
 				"--tokenizer", "byte"}, c.flags...)...)
-		if got := strings.Count(said,
+		if got := strings.Count(output,
 			"warning: --text is given several times: only its last value is used\n"); got != c.want ||
-			strings.Count(said, "several times") != c.want {
-			t.Errorf("%q: %s", c.flags, said)
+			strings.Count(output, "several times") != c.want {
+			t.Errorf("%q: %s", c.flags, output)
 		}
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// asks sends an HTTP request and returns the status and the body of the response.
-func (s attacked) asks(client *http.Client, path, token, body string) (status int, answer []byte, err error) {
+// request sends an HTTP request and returns the status and the body of the response.
+func (s attacked) request(client *http.Client, path, token, body string) (status int, answer []byte, err error) {
 	r, err := http.NewRequest("POST", "http://"+s.web+path, strings.NewReader(body))
 	if err != nil {
 		return 0, nil, err
@@ -34,7 +34,7 @@ func honestHTTP(tb testing.TB, server attacked, n int) []time.Duration {
 	waits := make([]time.Duration, n)
 	for i := range waits {
 		began := time.Now()
-		status, answer, err := server.asks(client, "/classify", httpToken, fmt.Sprintf(`{"text":%q}`, shortText))
+		status, answer, err := server.request(client, "/classify", httpToken, fmt.Sprintf(`{"text":%q}`, shortText))
 		if err != nil || status != 200 {
 			tb.Fatalf("the honest client got %d %.300s, %v", status, answer, err)
 		}

@@ -30,12 +30,12 @@ var (
 	}
 )
 
-// attackersAsk checks that the server responds to each request of the attackers with the expected
+// checkAttackRequests checks that the server responds to each request of the attackers with the expected
 // status.
-func attackersAsk(t *testing.T, server attacked) {
+func checkAttackRequests(t *testing.T, server attacked) {
 	t.Helper()
 	for _, r := range append(broken, longText, largeBody, wrongToken, vectors) {
-		if status, answer, err := server.asks(http.DefaultClient, r.path, r.token, r.body); err != nil ||
+		if status, answer, err := server.request(http.DefaultClient, r.path, r.token, r.body); err != nil ||
 			status != r.status {
 			t.Errorf("%s %.60s: %d %.200s, %v, want %d", r.path, r.body, status, answer, err, r.status)
 		}

@@ -26,7 +26,7 @@ func testProfile(t *testing.T, device string, small []string) {
 	_, out, _ := program(nil, append(small, device, "--json")...) // standard error may name slow steps
 	results := decodeLines[bench.ModelResult](t, out)
 	if len(results) != 2 {
-		t.Fatalf("%s", out)
+		t.Fatalf("unexpected output:\n%s", out)
 	}
 	for i, r := range results {
 		shares, launches := 0.0, map[string]int{}
@@ -34,23 +34,23 @@ func testProfile(t *testing.T, device string, small []string) {
 			shares += k.Share
 			launches[k.Kernel] = k.Launches
 			if k.Seconds < 0 || k.Share < 0 {
-				t.Errorf("%+v", k)
+				t.Errorf("unexpected kernel: %+v", k)
 			}
 		}
 		for _, k := range r.Kernels {
 			if arithmetic := slices.Contains(arithmeticKernels[device], k.Kernel); (k.GFLOPS > 0) != arithmetic ||
 				(k.Ceiling > 0) != arithmetic {
-				t.Errorf("%+v", k)
+				t.Errorf("unexpected kernel: %+v", k)
 			}
 		}
 		if shares < 0.999 || shares > 1.001 || launches["embed"] != 1 || (launches["adamw"] > 0) != (i == 1) ||
 			r.Precision != "fp32" || r.PeakBytes <= 0 {
-			t.Errorf("%+v", r)
+			t.Errorf("unexpected result: %+v", r)
 		}
 	}
 	_, out, _ = program(nil, append(small, device, "--what", "forward")...)
 	if !strings.Contains(out, "\nforward at length 20, batch 1:\nkernel ") || !strings.Contains(out, " in kernels; ") {
-		t.Errorf("%s", out)
+		t.Errorf("unexpected output:\n%s", out)
 	}
 }
 

@@ -53,7 +53,7 @@ func TestBenchKernels(t *testing.T) {
 	}
 	if r := results[0]; r.Kernel != "embed backward" || r.Size == "" || r.Threads != 1 || r.Device == "" ||
 		r.Precision != "fp32" || r.Seconds <= 0 || r.GBPS <= 0 || r.GFLOPS != 0 || r.Ceiling <= 0 {
-		t.Errorf("%+v", r)
+		t.Errorf("unexpected result: %+v", r)
 	}
 	status, out, _ := program(nil, "bench", "kernels", "--only", "embed")
 	if status != exitOK || !strings.HasPrefix(out, "kernel          size") ||
@@ -96,7 +96,7 @@ func TestBenchModelJSON(t *testing.T) {
 		}
 		if rate := float64(r.Length*r.Batch) / r.Seconds; r.Seconds <= 0 || rate/r.TokensPerSec > 1.0001 ||
 			r.TokensPerSec/rate > 1.0001 || r.PeakBytes <= 0 || r.Device == "" {
-			t.Errorf("%+v", r)
+			t.Errorf("unexpected result: %+v", r)
 		}
 		if r.Operations <= 0 || r.Ceiling <= 0 || r.Ceiling > 1 {
 			t.Errorf("%v operations per token, want more than 0; %v of the ceiling, want at most 1", r.Operations,
@@ -113,7 +113,7 @@ func TestBenchModelTable(t *testing.T) {
 	rows := strings.Split(out, "\n")
 	if !strings.HasPrefix(rows[0], "what     length  batch") || !strings.HasPrefix(rows[1], "forward      16      2") ||
 		!strings.HasPrefix(rows[2], "forward      32      2") {
-		t.Errorf("%s", out)
+		t.Errorf("unexpected output:\n%s", out)
 	}
 	if text := readText(t, picture); !strings.Contains(text, "<svg") {
 		t.Errorf("%.100s", text)
@@ -157,7 +157,7 @@ func TestBenchModelPair(t *testing.T) {
 		"3", "--reps", "1", "--json")
 	if results := decodeLines[bench.ModelResult](t, out); len(results) != 2 || results[1].What != "train" ||
 		results[1].Length != 31 {
-		t.Errorf("%s", out)
+		t.Errorf("unexpected output:\n%s", out)
 	}
 }
 
@@ -238,7 +238,7 @@ func TestBenchRuntime(t *testing.T) {
 		"--shape", "notebook", "--device", "cpu", "--json"))
 	if len(layers) != 5 || layers[0].Layer != "vanilla" || layers[0].Ratio != 1 || layers[0].Heads != 8 ||
 		layers[0].MLP != 2048 || layers[4].K != 64 || layers[4].Seconds <= 0 || layers[4].PaperSeconds != 0 {
-		t.Errorf("%+v", layers)
+		t.Errorf("unexpected layers: %+v", layers)
 	}
 }
 

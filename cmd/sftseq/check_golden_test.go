@@ -34,7 +34,7 @@ func TestCheckGolden(t *testing.T) {
 			!strings.HasPrefix(r.Device, "cpu") ||
 			(r.Loss != nil) != training || (r.Logit != nil) == training || (r.Gradient != nil) == training ||
 			(r.Tensor != nil) == training || (r.Which != "") == training {
-			t.Errorf("%+v", r)
+			t.Errorf("unexpected result: %+v", r)
 		}
 	}
 	for _, name := range []string{"pre", "retrieval", "train", "train_conv", "train_retrieval"} {
@@ -46,7 +46,7 @@ func TestCheckGolden(t *testing.T) {
 	masked := decodeLines[golden.Comparison](t, succeed(t, "", "check", "--golden", goldenPath("fill_mask"),
 		"--device", "cpu", "--json"))
 	if len(masked) != 1 || masked[0].Failed || masked[0].Gradient == nil || masked[0].Logit != nil {
-		t.Errorf("%+v", masked)
+		t.Errorf("unexpected comparison: %+v", masked)
 	}
 	rows := strings.Split(succeed(t, "", "check", "--golden", goldenPath("ties"), "--device", "cpu"), "\n")
 	if !strings.HasPrefix(rows[0], "model ") || !strings.HasPrefix(rows[1], "ties ") ||
@@ -63,7 +63,7 @@ func TestCheckGoldenVulkan(t *testing.T) {
 	folders, err := filepath.Glob(filepath.Join(goldenDir, "train_c*"))
 	if err != nil || len(folders) < 2 || !strings.Contains(out, "\nvulkan:0 (") ||
 		strings.Count(out, " pass\n") != len(folders) {
-		t.Errorf("%s", out)
+		t.Errorf("unexpected output:\n%s", out)
 	}
 }
 

@@ -99,14 +99,14 @@ func TestClassWarnings(t *testing.T) {
 			_, trained := exits(t, exitOK, "", "train", "custom", "--members", "sft", "--data", data, "--out",
 				filepath.Join(dir, "run"),
 				"--steps", "1", "--hidden", "8", "--k", "4", "--device", "cpu")
-			for command, said := range map[string]string{"convert": converted, "train": trained} {
+			for command, output := range map[string]string{"convert": converted, "train": trained} {
 				for _, want := range c.want {
-					if n := strings.Count(said, "warning: "+want); n != 1 {
-						t.Errorf("%s: %d warnings %q, expected 1, in\n%s", command, n, want, said)
+					if n := strings.Count(output, "warning: "+want); n != 1 {
+						t.Errorf("%s: %d warnings %q, expected 1, in\n%s", command, n, want, output)
 					}
 				}
-				if n := strings.Count(said, "warning: "); n != len(c.want) {
-					t.Errorf("%s: %d warnings, expected %d, in\n%s", command, n, len(c.want), said)
+				if n := strings.Count(output, "warning: "); n != len(c.want) {
+					t.Errorf("%s: %d warnings, expected %d, in\n%s", command, n, len(c.want), output)
 				}
 			}
 		})
@@ -124,8 +124,8 @@ func TestTagWarnings(t *testing.T) {
 	_, trained := exits(t, exitOK, "", "train", "custom", "--members", "sft", "--data", data, "--out",
 		filepath.Join(dir, "run"), "--steps",
 		"1", "--hidden", "8", "--k", "4", "--device", "cpu")
-	for _, said := range []string{converted, trained} {
-		contains(t, said, "warning: 1 of 4 tags have no token in any split: X\n",
+	for _, output := range []string{converted, trained} {
+		contains(t, output, "warning: 1 of 4 tags have no token in any split: X\n",
 			"warning: 1 of 4 tags have no token in train, from which models learn: L\n")
 	}
 }
@@ -145,8 +145,8 @@ func TestNumberWarnings(t *testing.T) {
 	_, trained := exits(t, exitOK, "", "train", "custom", "--members", "sft", "--data", data, "--out",
 		filepath.Join(dir, "run"), "--steps",
 		"1", "--hidden", "8", "--k", "4", "--device", "cpu")
-	for _, said := range []string{converted, trained} {
-		contains(t, said, "warning: number n is 5 in all 30 rows of train, which has nothing to learn from it\n",
+	for _, output := range []string{converted, trained} {
+		contains(t, output, "warning: number n is 5 in all 30 rows of train, which has nothing to learn from it\n",
 			"warning: number k is stored as float32, in steps of about 2e+02 at its size, and its deviation is only ",
 			"warning: number m has the mean 14500 in test, and 14.5 with a deviation of 8.65544 in train: are its units the same?\n")
 	}
@@ -159,9 +159,9 @@ func TestGraphWarnings(t *testing.T) {
 		text += fmt.Sprintf(`{"features":[[%d],[1]],"edges":[[0,1],[1,0]],"label":"%s"}`+"\n", i,
 			[]string{"a", "A "}[i%2])
 	}
-	_, said := exits(t, exitOK, "", "data", "convert", "graph", "--from", writeText(t, filepath.Join(dir, "g.jsonl"),
+	_, output := exits(t, exitOK, "", "data", "convert", "graph", "--from", writeText(t, filepath.Join(dir, "g.jsonl"),
 		text), "--to", filepath.Join(dir, "data"), "--no-baselines")
-	contains(t, said, `warning: these names look alike and are different classes: "A " and "a"`)
+	contains(t, output, `warning: these names look alike and are different classes: "A " and "a"`)
 }
 
 // TestTypeWarning checks that convert and train warn of span types that occur only once, because
@@ -172,8 +172,8 @@ func TestTypeWarning(t *testing.T) {
 		fasta += fmt.Sprintf(">c%d\n%s\n", i, strings.Repeat("ACGT", i+2))
 		bed += fmt.Sprintf("c%d\t1\t5\tgene%d\n", i, i)
 	}
-	_, said := exits(t, exitOK, "", "data", "convert", "--from", writeText(t, filepath.Join(dir, "g.fa"), fasta),
+	_, output := exits(t, exitOK, "", "data", "convert", "--from", writeText(t, filepath.Join(dir, "g.fa"), fasta),
 		"--intervals", writeText(t, filepath.Join(dir, "b.bed"), bed),
 		"--to", filepath.Join(dir, "data"), "--no-baselines")
-	contains(t, said, "warning: 40 types for 40 spans, such as ")
+	contains(t, output, "warning: 40 types for 40 spans, such as ")
 }

@@ -31,7 +31,7 @@ func TestPythonClient(t *testing.T) {
 		_, errs, err := runClient(t, "", python, "-W", "error::ResourceWarning", "-m", "unittest", "discover", "-s",
 			filepath.Join(source, "tests"))
 		if err != nil || !strings.Contains(errs, "\nOK") {
-			t.Errorf("%v\n%s", err, errs)
+			t.Errorf("error %v, output:\n%s", err, errs)
 		}
 	})
 	t.Run("tests of a clone", func(t *testing.T) { // the variables are not set
@@ -39,7 +39,7 @@ func TestPythonClient(t *testing.T) {
 		_, errs, err := runClient(t, "", []string{"env", "PYTHONDONTWRITEBYTECODE=1", "python3"}, "-m", "unittest",
 			"discover", "-s", filepath.Join(source, "tests"), "-k", "classify_as_predict", "-k", "tags_as_predict")
 		if err != nil || !regexp.MustCompile(`Ran 2 tests.*\s+OK \(skipped=1\)`).MatchString(errs) {
-			t.Errorf("%v\n%s", err, errs)
+			t.Errorf("error %v, output:\n%s", err, errs)
 		}
 	})
 	t.Run("example", func(t *testing.T) {

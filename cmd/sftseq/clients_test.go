@@ -39,12 +39,12 @@ func TestClients(t *testing.T) {
 		lines := readText(t, goldenPath("post", "inputs.jsonl")) +
 			"{\"text\":\"[MAX 2 9 ]\"}\n{\"id\":\"bad\",\"tokens\":[99]}\n"
 		equal(t, client(t, lines, shell, server...), wantTable(t, model, lines))
-		clientFails(t, shell, path)
+		checkClientFails(t, shell, path)
 	})
 	t.Run("node", func(t *testing.T) {
 		needNode(t)
 		checkSession(t, client(t, "", node, server...), sessionOf(t, model, nodeSession))
-		clientFails(t, node, path)
+		checkClientFails(t, node, path)
 	})
 	for _, framing := range []string{"lsp", "lines"} {
 		t.Run("vscode-jsonrpc "+framing, func(t *testing.T) {
@@ -116,8 +116,8 @@ func client(t *testing.T, stdin string, command []string, args ...string) string
 	return out
 }
 
-// clientFails checks that a client prints the reason if its server does not start.
-func clientFails(t *testing.T, command []string, path string) {
+// checkClientFails checks that a client prints the reason if its server does not start.
+func checkClientFails(t *testing.T, command []string, path string) {
 	t.Helper()
 	out, errs, err := runClient(t, "", command, path, "serve", "--model", "no/model")
 	if _, exited := err.(*exec.ExitError); !exited || !strings.Contains(errs, "expected a model directory") {

@@ -29,7 +29,7 @@ func TestTypeScriptClient(t *testing.T) {
 			"--test-name-pattern", "^(classify as predict|tags as predict)")
 		if !regexp.MustCompile(`(?m)^# pass 1$`).MatchString(out) ||
 			!regexp.MustCompile(`(?m)^# fail 0$`).MatchString(out) {
-			t.Errorf("%s", out)
+			t.Errorf("unexpected output:\n%s", out)
 		}
 	})
 }

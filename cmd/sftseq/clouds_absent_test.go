@@ -22,10 +22,10 @@ func writeClouds(t *testing.T, folder, name string, n int) {
 }
 
 // convertedClouds converts a folder and returns the directory of the data set and the warnings.
-func convertedClouds(t *testing.T, from string, flags ...string) (data, said string) {
+func convertedClouds(t *testing.T, from string, flags ...string) (data, errs string) {
 	t.Helper()
 	data = filepath.Join(t.TempDir(), "data")
-	_, errs := exits(t, exitOK, "",
+	_, errs = exits(t, exitOK, "",
 		append([]string{"data", "convert", "cloud", "--from", from, "--to", data, "--points", "4",
 			"--no-baselines"}, flags...)...)
 	return data, errs
@@ -37,38 +37,38 @@ func TestAbsentClasses(t *testing.T) {
 	from := t.TempDir()
 	pins := filepath.Join(from, "pins")
 	writeClouds(t, pins, "header", 1)
-	_, said := convertedClouds(t, from)
-	contains(t, said, "warning: there is one class, pins, so train has nothing to learn: expected a folder for each class in ",
+	_, errs := convertedClouds(t, from)
+	contains(t, errs, "warning: there is one class, pins, so train has nothing to learn: expected a folder for each class in ",
 		"warning: no row is in val, which train needs: more files, another --val-part or another --seed help",
 		"warning: no row is in test, with which eval measures: more files, another --test-part or another --seed help")
 	untrained := 0
 	for i := range 3 { // the bad file is in train, val and test in turn
 		writeClouds(t, pins, "header", 3)
 		writeText(t, filepath.Join(pins, fmt.Sprintf("header_%d.xyz", i)), "0 0\n")
-		_, said := convertedClouds(t, from)
-		untrained += strings.Count(said,
+		_, errs := convertedClouds(t, from)
+		untrained += strings.Count(errs,
 			"warning: no row is in train, from which models learn: more files, a smaller --val-part")
 	}
 	equal(t, untrained, 1)
 	writeClouds(t, pins, "header", 20)
-	if _, said := convertedClouds(t, from, "--val-part", "0", "--test-part", "0"); strings.Contains(said, "warning") {
-		t.Error(said)
+	if _, errs := convertedClouds(t, from, "--val-part", "0", "--test-part", "0"); strings.Contains(errs, "warning") {
+		t.Errorf("unexpected errs:\n%s", errs)
 	}
-	if _, said := convertedClouds(t, from, "--val-part", "0", "--test-part", "0.1"); strings.Contains(said, "in val") ||
-		strings.Contains(said, "in test") {
-		t.Error(said)
+	if _, errs := convertedClouds(t, from, "--val-part", "0", "--test-part", "0.1"); strings.Contains(errs, "in val") ||
+		strings.Contains(errs, "in test") {
+		t.Errorf("unexpected errs:\n%s", errs)
 	}
 	board := filepath.Join(from, "board")
 	writeClouds(t, board, "b", 1)
-	if _, said := convertedClouds(t, from, "--seed", "1"); !strings.Contains(said,
+	if _, errs := convertedClouds(t, from, "--seed", "1"); !strings.Contains(errs,
 		"warning: 1 of 2 classes have no row in test, which does not measure them: board\n") {
-		t.Error(said)
+		t.Errorf("unexpected errs:\n%s", errs)
 	}
 	must.Succeed(t, os.RemoveAll(board))
 	writeClouds(t, filepath.Join(from, "test/board"), "b", 1)
-	if _, said := convertedClouds(t, from); !strings.Contains(said,
+	if _, errs := convertedClouds(t, from); !strings.Contains(errs,
 		"warning: 1 of 2 classes have no row in train, from which models learn: board\n") {
-		t.Error(said)
+		t.Errorf("unexpected errs:\n%s", errs)
 	}
 }
 
@@ -79,7 +79,7 @@ func TestFoldersWithoutRows(t *testing.T) {
 	writeClouds(t, filepath.Join(from, "first"), "a", 9)
 	must.Succeed(t, os.MkdirAll(filepath.Join(from, "surfaces"), 0o777))
 	writeText(t, filepath.Join(from, "surfaces", "b.off"), "OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n")
-	_, said := convertedClouds(t, from)
-	contains(t, said, "warning: no file of 1 of 2 folders became a row, so they are not classes: surfaces\n")
-	notContains(t, said, "there is one class")
+	_, errs := convertedClouds(t, from)
+	contains(t, errs, "warning: no file of 1 of 2 folders became a row, so they are not classes: surfaces\n")
+	notContains(t, errs, "there is one class")
 }

@@ -169,7 +169,7 @@ func TestPartsExample(t *testing.T) {
 	commands, _, _ = strings.Cut(commands, "```")
 	less := map[string][]string{"generate": {"--train", "40", "--val", "8", "--test", "4", "--points", "16"},
 		"shape-parts": {"--epochs", "1", "--device", "cpu"}}
-	dir, said := t.TempDir(), ""
+	dir, output := t.TempDir(), ""
 	for line := range strings.Lines(commands) {
 		input := ""
 		for command := range strings.SplitSeq(line, " | ") {
@@ -181,10 +181,10 @@ func TestPartsExample(t *testing.T) {
 			}
 			args = append(args, less[args[1]]...)
 			out, _ := exits(t, exitOK, input, args...)
-			input, said = out, out
+			input, output = out, out
 		}
 	}
-	if strings.Count(said, `"tags":["`) != 3 || strings.Count(said, `"length":16}`) != 3 {
-		t.Errorf("the last command: %s", said)
+	if strings.Count(output, `"tags":["`) != 3 || strings.Count(output, `"length":16}`) != 3 {
+		t.Errorf("the last command: %s", output)
 	}
 }

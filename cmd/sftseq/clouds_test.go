@@ -57,13 +57,13 @@ func TestClouds(t *testing.T) {
 	} {
 		contains(t, failing(t, "", args...), want)
 	}
-	servedAsPredicted(t, dir, lines)
-	drawnInReport(t, dir, "points; pooling weights")
+	checkServeAsPredict(t, dir, lines)
+	checkReportPictures(t, dir, "points; pooling weights")
 }
 
-// servedAsPredicted checks that the server prints the same replies as predict for the lines of a
+// checkServeAsPredict checks that the server prints the same replies as predict for the lines of a
 // file, as bare lines and as requests. The server refuses --index, which needs token ids.
-func servedAsPredicted(t *testing.T, dir, path string) {
+func checkServeAsPredict(t *testing.T, dir, path string) {
 	t.Helper()
 	text := must.Get(os.ReadFile(path))(t)
 	predicted := succeed(t, string(text), "predict", "--model", dir)
@@ -107,8 +107,8 @@ func unlabelled(t *testing.T, line string) string {
 	return string(out)
 }
 
-// drawnInReport checks that a report has pictures of rows with their captions.
-func drawnInReport(t *testing.T, dir, below string) {
+// checkReportPictures checks that a report has pictures of rows with their captions.
+func checkReportPictures(t *testing.T, dir, below string) {
 	t.Helper()
 	page := filepath.Join(t.TempDir(), "report.html")
 	done(t, "", "report", "--out", page, dir)

@@ -92,7 +92,7 @@ func typeInto(t *testing.T, typed [][2]string, shell string, args ...string) {
 	for range parts {
 	}
 	if err := c.Wait(); err != nil {
-		t.Errorf("%v\n%s", err, all)
+		t.Errorf("error %v, output:\n%s", err, all)
 	}
 }
 

@@ -45,7 +45,7 @@ func TestCustom(t *testing.T) {
 	in := "{\"text\":\"abcabcabcabca\"}\n{\"text\":\"zzyxxyzzyzzx\"}\n"
 	replies := replyLines(t, printed(t, in, "predict", "--model", model))
 	if len(replies) != 2 || replies[0].Label != "good" || replies[1].Label != "bad" {
-		t.Errorf("%+v", replies)
+		t.Errorf("unexpected replies: %+v", replies)
 	}
 }
 

@@ -46,9 +46,9 @@ func TestBaselinesBesideModels(t *testing.T) {
 		"--split", "0.6,0.2,0.2", "--to"}
 	succeed(t, "", append(convert, data)...)
 	succeed(t, "", append(convert, plain, "--no-baselines")...)
-	said := printed(t, "", "train", "custom", "--members", "sft", "--data", data, "--out", run,
+	output := printed(t, "", "train", "custom", "--members", "sft", "--data", data, "--out", run,
 		"--steps", "3", "--hidden", "16")
-	contains(t, said, "baselines there: largest class (")
+	contains(t, output, "baselines there: largest class (")
 	contains(t, succeed(t, "", "eval", "--model", run, "--data", data), "largest class (", baseline.WordNGrams)
 	contains(t, succeed(t, "", "eval", "--model", run, "--data", data, "--json"), `"majority"`)
 	notContains(t, succeed(t, "", "eval", "--model", run, "--data", plain), "largest class")
@@ -112,7 +112,7 @@ func TestTaskBaselines(t *testing.T) {
 	args := []string{"convert", "listops", "--from", from, "--to", filepath.Join(dir, "converted")}
 	if out := mustRunData(t, args...); !strings.HasSuffix(out,
 		"baselines of test: largest class (0) 33.33%, operator at the root alone 33.33%\n") {
-		t.Error(out)
+		t.Errorf("unexpected output:\n%s", out)
 	}
 	notContains(t, mustRunData(t, append(args, "--force", "--no-baselines")...), "baselines")
 
@@ -135,13 +135,13 @@ func TestBaselinesOfNumbers(t *testing.T) {
 	runCustom(t, data, model, "--hidden", "8", "--layers", "1", "--k", "4", "--steps", "2", "--device", "cpu")
 	result := decode[task.NumbersResult](t, succeed(t, "", "eval", "--model", model, "--data", data,
 		"--device", "cpu", "--json"))
-	said := succeed(t, "", "data", "baselines", "--data", data)
+	output := succeed(t, "", "data", "baselines", "--data", data)
 	for _, n := range result.Numbers {
 		want := fmt.Sprintf("baselines of test: number %s: mean of the training split MAE %.6g, RMSE ", n.Name,
 			n.Mean.MAE)
 		linear := fmt.Sprintf(", ridge regression MAE %.6g, RMSE %.6g, R² %.4f\n", n.Linear.MAE,
 			n.Linear.RMSE, *n.Linear.R2)
-		contains(t, said, want, linear, "baselines of val: number "+n.Name+": ")
+		contains(t, output, want, linear, "baselines of val: number "+n.Name+": ")
 	}
 	bare := filepath.Join(dir, "bare")
 	mustRunData(t, "convert", "--from", csv, "--to", bare, "--text", "sequence", "--numbers", "count", "--tokenizer",
@@ -156,7 +156,7 @@ func TestBaselinesOfUnknownNumbers(t *testing.T) {
 	for _, c := range []struct {
 		unknown string
 		status  int
-		said    string
+		output  string
 	}{
 		{"val", exitOK, "baselines of test: number y: mean of the training split MAE 0, RMSE 0; bag of tokens, ridge regression MAE 0, RMSE 0\n"},
 		{"train", exitError, "sftseq: DATA: expected rows with numbers in the split train and in another one, which baselines need\n"},
@@ -178,6 +178,6 @@ func TestBaselinesOfUnknownNumbers(t *testing.T) {
 		}
 		must.Get(b.Finish(nil))(t)
 		out, errs := exits(t, c.status, "", "data", "baselines", "--data", data)
-		equal(t, strings.ReplaceAll(out+errs, data, "DATA"), c.said, c.unknown)
+		equal(t, strings.ReplaceAll(out+errs, data, "DATA"), c.output, c.unknown)
 	}
 }

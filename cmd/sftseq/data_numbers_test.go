@@ -48,7 +48,7 @@ func TestConvertNumbers(t *testing.T) {
 	}
 	n := a.Manifest.Splits["train"].Numbers
 	if len(n) != 2 || n[0].Name != "count" || n[1].Max > 40 || n[1].Min < 20 || !(n[1].Deviation > 1) {
-		t.Errorf("%+v", n)
+		t.Errorf("unexpected numbers: %+v", n)
 	}
 	contains(t, out, "number length of train: "+describeNumber(n[1]))
 	for args, want := range map[string]string{

@@ -95,10 +95,10 @@ func runProxy(t *testing.T, port int, env []string, command ...string) {
 	}, logs)
 }
 
-// behindProxy checks that a proxy with TLS forwards requests, with the client's address and a
+// checkProxy checks that a proxy with TLS forwards requests, with the client's address and a
 // request id for the access log. A body beyond the proxy's limit gets one of the statuses in
 // tooLong.
-func behindProxy(t *testing.T, port int, server *operated, tooLong ...int) {
+func checkProxy(t *testing.T, port int, server *operated, tooLong ...int) {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true,
 		ServerName: "localhost"}}, Timeout: time.Minute}
@@ -164,7 +164,7 @@ func TestNginx(t *testing.T) {
 		main := writeText(t, filepath.Join(dir, "nginx.conf"), user+"daemon off;\npid "+dir+"/pid;\n"+
 			"error_log stderr;\nevents {}\nhttp {\naccess_log off;\n"+folders+conf+"}\n")
 		runProxy(t, port, nil, "nginx", "-p", dir, "-e", "stderr", "-c", main)
-		behindProxy(t, port, server, 413)
+		checkProxy(t, port, server, 413)
 	})
 }
 
@@ -184,7 +184,7 @@ func TestCaddy(t *testing.T) {
 			"unix//run/sftseq/http.sock", upstream))
 		runProxy(t, port, []string{"XDG_DATA_HOME=" + dir, "XDG_CONFIG_HOME=" + dir, "HOME=" + dir}, "caddy", "run",
 			"--adapter", "caddyfile", "--config", conf)
-		behindProxy(t, port, server, 413, 502) // Caddy 2.6 reports its own limit as a failure of the server
+		checkProxy(t, port, server, 413, 502) // Caddy 2.6 reports its own limit as a failure of the server
 	})
 }
 
@@ -211,12 +211,12 @@ func TestSystemdUnit(t *testing.T) {
 		"/usr/local/bin/sftseq", "/bin/true"))
 	out, err := exec.Command("systemd-analyze", "verify", "--man=no", unit).CombinedOutput()
 	if err != nil || strings.Contains(string(out), filepath.Base(unit)+":") {
-		t.Errorf("%v\n%s", err, out)
+		t.Errorf("error %v, output:\n%s", err, out)
 	}
 	out, err = exec.Command("systemd-analyze", "security", "--offline=yes", "--threshold="+strconv.Itoa(maxExposure),
 		unit).CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "Overall exposure level") {
-		t.Errorf("%v\n%s", err, out)
+		t.Errorf("error %v, output:\n%s", err, out)
 	}
 	for name := range variablesOf(t, regexp.MustCompile(`(?m)^Environment=(\w+)=(.*)$`), "deploy/sftseq.service") {
 		isVariable(t, name)
@@ -239,7 +239,7 @@ func TestCompose(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if out, err := exec.CommandContext(ctx, "docker-compose", "-f", file, "config", "-q").CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
+		t.Errorf("error %v, output:\n%s", err, out)
 	}
 }
 

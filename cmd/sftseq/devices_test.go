@@ -53,11 +53,11 @@ func TestDevicesJSON(t *testing.T) {
 	for i, r := range results {
 		if r.Device != list[i].Device || r.Name != list[i].Name || r.Kind == "" || r.Copy != 0 || r.FMA != 0 ||
 			r.Product != 0 || r.Failure != "" {
-			t.Errorf("%+v", r)
+			t.Errorf("unexpected result: %+v", r)
 		}
 		if r.Device != "cpu" && (r.API == "" || r.Driver == "" || r.Memory <= 0 || r.SubgroupSize <= 0 ||
 			r.Limits.SharedBytes <= 0) {
-			t.Errorf("%+v", r)
+			t.Errorf("unexpected result: %+v", r)
 		}
 	}
 }
@@ -69,7 +69,7 @@ func TestCheck(t *testing.T) {
 	if !strings.HasPrefix(rows[0], "kernel ") || !strings.HasPrefix(rows[1], "gelu ") ||
 		!strings.HasSuffix(rows[1], " pass") || !strings.HasPrefix(rows[2], "gelu_backward ") ||
 		!strings.HasPrefix(rows[4], "cpu (") || !strings.HasPrefix(rows[5], "sftseq ") {
-		t.Errorf("%s", out)
+		t.Errorf("unexpected output:\n%s", out)
 	}
 	results := decodeLines[conformance.Summary](t, succeed(t, "", "check", "--device", "cpu", "--json"))
 	if len(results) < 30 {
@@ -79,7 +79,7 @@ func TestCheck(t *testing.T) {
 	for _, k := range results {
 		cases += k.Cases
 		if k.Kernel == "" || k.Failed != 0 || k.Worst < 0 || k.Worst > 1 || len(k.Errors) != 0 {
-			t.Errorf("%+v", k)
+			t.Errorf("unexpected kernel: %+v", k)
 		}
 	}
 	all := 0
@@ -89,7 +89,7 @@ func TestCheck(t *testing.T) {
 	equal(t, cases, all)
 	if out := succeed(t, "", "check", "--device", "cpu", "--only", "sumsquares"); strings.Count(out, " pass\n") != 1 ||
 		!strings.Contains(out, "\nsumsquares ") {
-		t.Errorf("%s", out)
+		t.Errorf("unexpected output:\n%s", out)
 	}
 	refuse(t, exitUsage, `--only "abacus": no such kernel, expected a part of `+strings.Join(conformance.Kernels(),
 		", ")+"; see", "", "check", "--only", "abacus")
@@ -101,7 +101,7 @@ func TestCheckVulkan(t *testing.T) {
 	testenv.NeedVulkan(t, vk.Open, vk.Options{}) // the layer also checks the calls of the program
 	out := succeed(t, "", "check", "--device", "vulkan", "--only", "gelu")
 	if !strings.Contains(out, "\nvulkan:0 (") || strings.Count(out, " pass\n") != 2 {
-		t.Errorf("%s", out)
+		t.Errorf("unexpected output:\n%s", out)
 	}
 }
 

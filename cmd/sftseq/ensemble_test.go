@@ -18,21 +18,21 @@ import (
 // its models: for lines, tables and shards, in eval and over a server.
 func TestEnsemble(t *testing.T) {
 	data, out := unequalData(t), filepath.Join(t.TempDir(), "runs [x]")
-	said := printed(t, "", "train", "custom", "--members", "sft", "--data", data, "--out", out, "--seeds",
+	output := printed(t, "", "train", "custom", "--members", "sft", "--data", data, "--out", out, "--seeds",
 		"3,1,2", "--max-length", "64",
 		"--hidden", "8", "--steps", "6", "--batch", "16", "--eval-every", "3", "--lr", "0.05", "--warmup", "0")
-	contains(t, said, "an ensemble of them is usually more accurate: --model '"+out+"' uses all of them\n")
-	contains(t, said, "--seed 2 ", " --out '"+filepath.Join(out+"-again", "seed-2")+"'")
+	contains(t, output, "an ensemble of them is usually more accurate: --model '"+out+"' uses all of them\n")
+	contains(t, output, "--seed 2 ", " --out '"+filepath.Join(out+"-again", "seed-2")+"'")
 	together := out + ": ensemble of 3 models: seed-1, seed-2, seed-3\n"
 	predict := func(model, warned string, args ...string) []prediction {
 		t.Helper()
 		lines := `{"text":"7"}` + "\n" + `{"text":"123"}` + "\n"
-		said, errs := exits(t, exitOK, lines, append(args, "--model", model)...)
+		output, errs := exits(t, exitOK, lines, append(args, "--model", model)...)
 		if compiling.ReplaceAllString(errs, "") != warned {
-			t.Fatal(errs)
+			t.Fatalf("unexpected output:\n%s", errs)
 		}
 		var replies []prediction
-		for line := range strings.Lines(said) {
+		for line := range strings.Lines(output) {
 			r := decode[prediction](t, line)
 			replies = append(replies, r)
 		}
@@ -64,7 +64,7 @@ func TestEnsemble(t *testing.T) {
 	measured := []string{"eval", "--model", out, "--data", data, "--split", "val"}
 	result := decode[struct{ Models, Rows int }](t, printed(t, "", append(measured, "--json")...))
 	if result.Models != 3 || result.Rows != 40 {
-		t.Fatalf("%+v", result)
+		t.Fatalf("unexpected result: %+v", result)
 	}
 	hasPrefix(t, printed(t, "", measured...), out+" (3 models together) on ")
 
@@ -129,7 +129,7 @@ func TestEnsemble(t *testing.T) {
 	must.Succeed(t, os.CopyFS(filepath.Join(alone, "seed-1"), os.DirFS(filepath.Join(out, "seed-1"))))
 	if r := predict(alone, alone+": the model seed-1\n", "predict"); len(r) != 2 ||
 		r[0].Probabilities[0] != predict(filepath.Join(out, "seed-1"), "", "predict")[0].Probabilities[0] {
-		t.Errorf("%+v", r)
+		t.Errorf("unexpected result: %+v", r)
 	}
 }
 
@@ -200,7 +200,7 @@ func TestEnsembleOfPairs(t *testing.T) {
 	}
 	result := decode[task.ClassesResult](t, printed(t, "", "eval", "--model", runs, "--data", data, "--json"))
 	if result.Models != 2 || result.Report.Rows != 20 || result.Ranking != nil {
-		t.Errorf("%+v", result)
+		t.Errorf("unexpected result: %+v", result)
 	}
 	refuse(t, exitError, "found a folder of 2 models: name one of them", "", "eval", "--model", runs,
 		"--data", data, "--queries", "5")

@@ -169,22 +169,22 @@ func checkExplain(t *testing.T, model, text string, pools bool) {
 	line := fmt.Sprintf(`{"id":"x","text":%q}`, text)
 	plain := succeed(t, line, "predict", "--model", model, "--device", "cpu")
 	explained := succeed(t, line, "predict", "--model", model, "--device", "cpu", "--explain")
-	var said struct{ Explain *sft.Explanation }
-	if err := json.Unmarshal([]byte(explained), &said); err != nil || said.Explain == nil ||
-		len(said.Explain.Layers) == 0 {
-		t.Fatalf("%s, %v", explained, err)
+	var reply struct{ Explain *sft.Explanation }
+	if err := json.Unmarshal([]byte(explained), &reply); err != nil || reply.Explain == nil ||
+		len(reply.Explain.Layers) == 0 {
+		t.Fatalf("unexpected explanation %s, error %v", explained, err)
 	}
 	if before, _, _ := strings.Cut(explained, `,"explain":`); before+"}\n" != plain {
 		t.Errorf("explained %s, want the beginning %s", explained, plain)
 	}
 	sum := 0.0
-	for _, w := range said.Explain.Pooling {
+	for _, w := range reply.Explain.Pooling {
 		sum += float64(w)
 	}
-	if n := len(said.Explain.Pooling); pools && (n != 5 || math.Abs(sum-1) > 1e-5) || !pools && n != 0 {
-		t.Errorf("pooling %v", said.Explain.Pooling)
+	if n := len(reply.Explain.Pooling); pools && (n != 5 || math.Abs(sum-1) > 1e-5) || !pools && n != 0 {
+		t.Errorf("pooling %v", reply.Explain.Pooling)
 	}
-	for i, layer := range said.Explain.Layers {
+	for i, layer := range reply.Explain.Layers {
 		if len(layer.Positions) == 0 || slices.Max(layer.Positions) > 4 {
 			t.Errorf("layer %d: positions %v", i, layer.Positions)
 		}

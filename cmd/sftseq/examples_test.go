@@ -75,15 +75,15 @@ func TestExamples(t *testing.T) {
 			exampleFiles[name](t, dir)
 			runExample(t, "go test ./...", dir, example)
 			page := strings.ReplaceAll(readText(t, filepath.Join(example, "README.md")), "\\\n", " ")
-			said := ""
+			output := ""
 			for _, block := range strings.Split(page, "```sh\n")[1:] {
 				block, _, _ = strings.Cut(block, "```")
 				for command := range strings.Lines(block) {
-					said += runExample(t, strings.TrimSpace(command), dir, example)
+					output += runExample(t, strings.TrimSpace(command), dir, example)
 				}
 			}
 			for _, part := range want {
-				contains(t, said, part)
+				contains(t, output, part)
 			}
 		})
 	}
@@ -154,8 +154,8 @@ func TestCollectSources(t *testing.T) {
 	command := exec.Command(sh, must.Get(filepath.Abs("../../examples/sources/collect.sh"))(t), to, "4")
 	command.Dir = filepath.Dir(from)
 	command.Env = append(os.Environ(), "SOURCES="+filepath.Base(from)[:2]+"*")
-	said, err := command.CombinedOutput()
-	must.Succeed(t, err, string(said))
+	output, err := command.CombinedOutput()
+	must.Succeed(t, err, string(output))
 	for class, want := range map[string][]string{
 		"go":     {"my files_0.go", "my files_1.go", "my files_3.go", "my files_5.go"},
 		"python": {"my files_a.py", "my files_c.py"},
@@ -166,6 +166,6 @@ func TestCollectSources(t *testing.T) {
 		for _, entry := range entries {
 			got = append(got, entry.Name())
 		}
-		equal(t, got, want, class, string(said))
+		equal(t, got, want, class, string(output))
 	}
 }

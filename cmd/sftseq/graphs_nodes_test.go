@@ -30,12 +30,12 @@ func TestGraphsOfOneNode(t *testing.T) {
 				"--edge-feature-names", "bond", "--random-walk", "2", "--split-field", "split")
 			runCustom(t, data, model, "--epochs", "12", "--lr", "0.01", "--k", "4", "--hidden", "16", "--intermediate",
 				"16", "--layers", "2", "--heads", "2", "--device", "cpu")
-			said := succeed(t, `{"features":[[1,0,0]],"edges":[]}`+"\n"+`{"features":[[-1,0,0]],"edges":[]}`+"\n",
+			output := succeed(t, `{"features":[[1,0,0]],"edges":[]}`+"\n"+`{"features":[[-1,0,0]],"edges":[]}`+"\n",
 				"predict", "--model", model, "--device", "cpu")
-			for i, line := range strings.Split(strings.TrimSpace(said), "\n") {
+			for i, line := range strings.Split(strings.TrimSpace(output), "\n") {
 				var reply struct{ Label string }
 				if err := json.Unmarshal([]byte(line), &reply); err != nil || reply.Label != []string{"1", "-1"}[i] {
-					t.Errorf("%s, %v", line, err)
+					t.Errorf("unexpected line %s, error %v", line, err)
 				}
 			}
 		})

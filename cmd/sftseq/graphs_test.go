@@ -25,7 +25,7 @@ func TestGraphs(t *testing.T) {
 	config, err := os.ReadFile(filepath.Join(dir, "config.json"))
 	if err != nil || !strings.Contains(string(config), `"relative": "edges"`) ||
 		!strings.Contains(string(config), `"edge_feature_names"`) {
-		t.Errorf("%s, %v", config, err)
+		t.Errorf("unexpected config %s, error %v", config, err)
 	}
 	printed(t, "", "eval", "--model", dir, "--data", data, "--split", "test")
 	test, lines := filepath.Join(data, "test.arrow"), filepath.Join(t.TempDir(), "lines.jsonl")
@@ -95,8 +95,8 @@ func TestGraphs(t *testing.T) {
 			t.Errorf("%s: %s, expected %s", line, out, want)
 		}
 	}
-	servedAsPredicted(t, dir, lines)
-	drawnInReport(t, dir, "nodes; pooling weights")
+	checkServeAsPredict(t, dir, lines)
+	checkReportPictures(t, dir, "nodes; pooling weights")
 }
 
 // TestFewGraphs checks that convert warns of an empty split that training needs, and suggests a

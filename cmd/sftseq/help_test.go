@@ -155,6 +155,6 @@ func TestHelpAllBeforeCommands(t *testing.T) {
 func TestHintsOfTopLevelFlags(t *testing.T) {
 	_, _, errs := program(nil, "train", "--epochs", "3")
 	if strings.Contains(errs, "pretrain") || !strings.Contains(errs, "-epochs") {
-		t.Errorf("%s", errs)
+		t.Errorf("unexpected output:\n%s", errs)
 	}
 }

@@ -65,14 +65,14 @@ func TestInfoCluster(t *testing.T) {
 	c := got.Cluster
 	if c == nil || c.Batch != 8 || c.Length != 1024 || c.MicroBatches != 2 || c.Bandwidth != 1.25e9 ||
 		c.Latency != 20e-6 || len(c.Steps) != 4 {
-		t.Fatalf("%+v", c)
+		t.Fatalf("unexpected configuration: %+v", c)
 	}
 	parameters := float64(got.Parameters[len(got.Parameters)-1].Count)
 	for i, ranks := range []int{1, 2, 4, 6} {
 		s := c.Steps[i]
 		if s.Ranks != ranks || s.Busy != min(2, ranks) || !(s.Seconds > c.Measured.Update) ||
 			(s.SentBytes > 0) != (ranks > 1) || (s.Exchange > 0) != (ranks > 1) {
-			t.Errorf("%+v", s)
+			t.Errorf("unexpected settings: %+v", s)
 		}
 		// A rank sends all sums except its own share, and its share to each other rank. Words are
 		// slightly more than parameters, because of alignment.

@@ -18,26 +18,26 @@ func TestInfoMembers(t *testing.T) {
 		"--hidden", "8", "--layers", "1", "--device", "cpu")
 	contains(t, trained+progress, "kept: the sum of linear, lexical (model in "+out+")\n")
 	linear := filepath.Join(out, "linear")
-	said := succeed(t, "", "info", "--model", linear)
-	contains(t, said, `"slots": 4194304`, "\nlinear model of n-grams of 1 to 2 tokens\nfeatures  ",
+	output := succeed(t, "", "info", "--model", linear)
+	contains(t, output, `"slots": 4194304`, "\nlinear model of n-grams of 1 to 2 tokens\nfeatures  ",
 		" of 4194304 slots, 1 weights each\nmemory    ",
 		`"seed": 1`)
-	notContains(t, said, "hidden_size", "learning_rate")
+	notContains(t, output, "hidden_size", "learning_rate")
 	i := decode[linearInfo](t, succeed(t, "", "info", "--json", "--model", linear))
 	equal(t, i.Memory, 8*int64(i.Features)+4194304/4)
 	if i.Features < 100 || i.Config.NGrams.MaxN != 2 {
-		t.Errorf("%+v", i)
+		t.Errorf("unexpected info: %+v", i)
 	}
-	said = succeed(t, "", "info", "--model", out)
-	contains(t, said, "weighted sum of the logits of 2 models",
+	output = succeed(t, "", "info", "--model", out)
+	contains(t, output, "weighted sum of the logits of 2 models",
 		"more about a member: sftseq info --model "+filepath.Join(out, "lexical"))
-	if n := strings.Count(said, "\n"); n > 10 {
-		t.Errorf("%d lines, want at most 10: %s", n, said)
+	if n := strings.Count(output, "\n"); n > 10 {
+		t.Errorf("%d lines, want at most 10: %s", n, output)
 	}
 	f := decode[fusionInfo](t, succeed(t, "", "info", "--json", "--model", out))
 	if m := f.Members; len(m) != 2 || m[0].Type != config.LinearType ||
 		m[0].Parameters != i.Features+1 || m[1].Name != "lexical" {
-		t.Errorf("%+v", f)
+		t.Errorf("unexpected fusion: %+v", f)
 	}
 	equal(t, f.Config.Loss, must.Get(sft.ReadFusion(out))(t).Loss)
 	refuse(t, exitError, "name one of them, such as --model "+filepath.Join(out, "lexical")+" (linear, lexical)", "",

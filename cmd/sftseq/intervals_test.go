@@ -63,11 +63,11 @@ func TestMarkedEndsOfData(t *testing.T) {
 			must.Succeed(t, w.Close())
 		}
 		must.Get(b.Finish(nil))(t)
-		_, said := exits(t, exitOK, "", "train", "custom", "--members", "sft", "--data",
+		_, output := exits(t, exitOK, "", "train", "custom", "--members", "sft", "--data",
 			filepath.Join(dir, name), "--out",
 			filepath.Join(dir, name+"-run"), "--steps", "1", "--device", "cpu")
-		if strings.Contains(said, "mark the ends of spans (BIOES, BILOU)") != (name == "bioes") {
-			t.Errorf("%s: %s", name, said)
+		if strings.Contains(output, "mark the ends of spans (BIOES, BILOU)") != (name == "bioes") {
+			t.Errorf("%s: %s", name, output)
 		}
 	}
 }

@@ -55,7 +55,7 @@ func killReplacements(t *testing.T, seed uint64, make func(dir string, which int
 	}
 	k := newKiller(t, seed)
 	there, replaced := 1, 0
-	for k.goesOn(t) {
+	for k.wantsMore(t) {
 		ended := k.run(t, 5*took/4, program, make(dir, 1-there)...)
 		switch found := slices.Index(prints[:], wholeSet(t, dir)); {
 		case found < 0:

@@ -64,7 +64,7 @@ func TestKillsOfServing(t *testing.T) {
 	acknowledged := map[int]bool{}
 	k := newKiller(t, 4)
 	next, all := 1, 0 // the next item to send, and the number of acknowledged items
-	for round := 0; k.goesOn(t); round++ {
+	for round := 0; k.wantsMore(t); round++ {
 		if round%4 == 3 { // kill while the server opens the index
 			c := exec.Command(program, "serve", "--log", "error", "--model", goldenPath("pre"), "--index", file)
 			pipes(t, c)

@@ -30,8 +30,8 @@ func newKiller(t *testing.T, seed uint64) *killer {
 	return k
 }
 
-// goesOn reports whether more kills follow. It fails the test if too few processes could be killed.
-func (k *killer) goesOn(t *testing.T) bool {
+// wantsMore reports whether more kills follow. It fails the test if too few processes could be killed.
+func (k *killer) wantsMore(t *testing.T) bool {
 	t.Helper()
 	if k.ended > 10*k.wanted {
 		t.Fatalf("%d processes exited before, %d were killed", k.ended, k.killed)

@@ -25,26 +25,26 @@ func TestKillsOfPretraining(t *testing.T) {
 func killRuns(t *testing.T, seed uint64, flags func(data, out string) []string) {
 	program := built(t)
 	data := smallData(t)
-	whole, torn := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "torn")
+	whole, resumed := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "resumed")
 	took := timed(t, program, flags(data, whole)...)
 	k := newKiller(t, seed)
 	next := func(more ...string) []string {
-		args := append(flags(data, torn), more...)
-		if _, err := os.Stat(filepath.Join(torn, "last", "checkpoint.safetensors")); err == nil {
+		args := append(flags(data, resumed), more...)
+		if _, err := os.Stat(filepath.Join(resumed, "last", "checkpoint.safetensors")); err == nil {
 			args = append(args, "--resume")
 		} // else the run was killed before its first checkpoint and starts again
 		return args
 	}
 	runs := 0
-	for try := 0; k.goesOn(t); try++ {
+	for try := 0; k.wantsMore(t); try++ {
 		if k.run(t, took/2, program, next("--threads", []string{"1", "2", "3"}[try%3], "--memory",
 			[]string{"400MiB", "4GiB"}[try%2])...) {
 			runs++
-			compareRuns(t, whole, torn)
-			must.Succeed(t, os.RemoveAll(torn))
+			compareRuns(t, whole, resumed)
+			must.Succeed(t, os.RemoveAll(resumed))
 		}
 	}
 	timed(t, program, next()...)
-	compareRuns(t, whole, torn)
+	compareRuns(t, whole, resumed)
 	t.Logf("%d runs equal the uninterrupted run", runs+1)
 }

@@ -24,15 +24,15 @@ func TestFarLongerRows(t *testing.T) {
 		21)+"\n"+strings.Repeat("c", 50)+"\n")
 	const want = "warning: inputs of more than 2 times the length of all rows of training (10 tokens): 2, the longest of 50: "
 	for _, command := range []string{"predict", "embed"} {
-		_, said := exits(t, exitOK, "", command, "--model", run, "--device", "cpu", "--input", long, "--text", "text")
-		contains(t, said, want)
-		_, said = exits(t, exitOK, `{"text":"`+strings.Repeat("a", 21)+`"}`+"\n"+`{"text":"`+strings.Repeat("b",
+		_, output := exits(t, exitOK, "", command, "--model", run, "--device", "cpu", "--input", long, "--text", "text")
+		contains(t, output, want)
+		_, output = exits(t, exitOK, `{"text":"`+strings.Repeat("a", 21)+`"}`+"\n"+`{"text":"`+strings.Repeat("b",
 			50)+`"}`+"\n", command, "--model", run, "--device", "cpu")
-		contains(t, said, want)
+		contains(t, output, want)
 	}
-	_, said := exits(t, exitOK, `{"text":"`+strings.Repeat("a", 20)+`"}`+"\n", "predict",
+	_, output := exits(t, exitOK, `{"text":"`+strings.Repeat("a", 20)+`"}`+"\n", "predict",
 		"--model", run, "--device", "cpu")
-	notContains(t, said, "warning")
+	notContains(t, output, "warning")
 }
 
 // TestReportOtherData checks that the error about unreadable or unsuitable --data names the data of
@@ -49,9 +49,9 @@ func TestReportOtherData(t *testing.T) {
 		"--split", "0.6,0.2,0.2")
 	runCustom(t, data, run, "--steps", "1", "--device", "cpu")
 	for _, wrong := range []string{filepath.Join(dir, "absent"), other} {
-		_, said := exits(t, exitError, "", "report", run, "--data", wrong, "--out",
+		_, output := exits(t, exitError, "", "report", run, "--data", wrong, "--out",
 			filepath.Join(dir, "r.html"), "--device", "cpu")
-		contains(t, said, "; "+run+" was trained on --data "+data)
+		contains(t, output, "; "+run+" was trained on --data "+data)
 	}
 }
 
@@ -69,8 +69,8 @@ func TestPredictFolderOfClouds(t *testing.T) {
 	folder := filepath.Join(dir, "new")
 	must.Succeed(t, os.MkdirAll(filepath.Join(folder, "a"), 0o777))
 	writeText(t, filepath.Join(folder, "a", "1.xyz"), "0 0 1\n1 0 0\n")
-	_, said := exits(t, exitUsage, "", "predict", "--model", run, "--input", folder, "--device", "cpu")
-	contains(t, said, "sftseq data convert cloud --from "+folder+
+	_, output := exits(t, exitUsage, "", "predict", "--model", run, "--input", folder, "--device", "cpu")
+	contains(t, output, "sftseq data convert cloud --from "+folder+
 		" --to DIR --val-part 0 --test-part 0 --no-baselines makes clouds of files of points, which --input DIR/train.arrow names")
 }
 
@@ -87,9 +87,10 @@ func TestFarOffNumbers(t *testing.T) {
 		strings.ReplaceAll(rows, "}\n", `,"s":"train"}`+"\n")+`{"v":[1,2,3],"c":"x","s":"val"}`+"\n"+
 			`{"v":[3,2,3],"c":"y","s":"val"}`+"\n", "--series", "v", "--label", "c", "--split-column", "s")
 	runCustom(t, data, run, "--steps", "1", "--device", "cpu")
-	_, said := exits(t, exitOK, `{"features":[1000,2000,3000]}`+"\n"+`{"features":[1,9,3]}`+"\n"+`{"features":[-1000]}`+
+	_, output := exits(t, exitOK, `{"features":[1000,2000,3000]}`+"\n"+
+		`{"features":[1,9,3]}`+"\n"+`{"features":[-1000]}`+
 		"\n", "predict", "--model", run, "--device", "cpu")
-	contains(t, said, "warning: inputs whose numbers are more than 10 deviations off those of training: 2: ")
-	_, said = exits(t, exitOK, `{"features":[1,9,3]}`+"\n", "predict", "--model", run, "--device", "cpu")
-	notContains(t, said, "warning")
+	contains(t, output, "warning: inputs whose numbers are more than 10 deviations off those of training: 2: ")
+	_, output = exits(t, exitOK, `{"features":[1,9,3]}`+"\n", "predict", "--model", run, "--device", "cpu")
+	notContains(t, output, "warning")
 }

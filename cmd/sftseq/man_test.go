@@ -23,7 +23,7 @@ func TestManualPage(t *testing.T) {
 	c.Stderr = &errs
 	out, err := c.Output()
 	if err != nil || errs.Len() > 0 {
-		t.Fatalf("%v\n%s", err, &errs)
+		t.Fatalf("error %v, output:\n%s", err, &errs)
 	}
 	words := func(text string) string { return strings.Join(strings.Fields(text), " ") + " " }
 	text := words(string(out))

@@ -23,7 +23,7 @@ func TestMaxPooling(t *testing.T) {
 	small := []string{"--train", "60", "--val", "10", "--test", "6", "--points", "24", "--no-baselines"}
 	done(t, "", append([]string{"data", "generate", "shapes", "--out", data}, small...)...)
 	done(t, "", append([]string{"data", "generate", "shape-parts", "--out", parts}, small...)...)
-	train := func(data, out string, more ...string) (said string) {
+	train := func(data, out string, more ...string) (output string) {
 		return done(t, "", append([]string{"train", "custom", "--members", "sft", "--data", data, "--out", out,
 			"--steps", "6", "--k", "8",
 			"--hidden", "16", "--intermediate", "16",
@@ -32,33 +32,33 @@ func TestMaxPooling(t *testing.T) {
 	train(data, model, "--pooling", "max", "--pooling-samples", "10")
 	cfg, err := config.Read(filepath.Join(model, "config.json"))
 	if err != nil || cfg.Pooling != config.MaxPooling || cfg.PoolingSamples != 10 {
-		t.Fatalf("%+v, %v", cfg, err)
+		t.Fatalf("unexpected configuration %+v, error %v", cfg, err)
 	}
 	done(t, "", "eval", "--model", model, "--data", data, "--split", "test")
 	lines := succeed(t, "", "data", "head", filepath.Join(data, "test.arrow"), "--rows", "6")
 	for line := range strings.Lines(succeed(t, lines, "predict", "--model", model, "--explain")) {
-		var said struct{ Explain *sft.Explanation }
-		if err := json.Unmarshal([]byte(line), &said); err != nil || said.Explain == nil {
+		var reply struct{ Explain *sft.Explanation }
+		if err := json.Unmarshal([]byte(line), &reply); err != nil || reply.Explain == nil {
 			t.Fatalf("%s: %v", line, err)
 		}
 		sum := float32(0)
-		for _, w := range said.Explain.Pooling {
+		for _, w := range reply.Explain.Pooling {
 			sum += w
 		}
 		// The sample has at most 20 of the 24 points.
-		if len(said.Explain.Pooling) != 24 || math.Abs(float64(sum)-1) > 1e-5 ||
-			!slices.Contains(said.Explain.Pooling, 0) {
-			t.Errorf("pooling %v, want 24 weights with a sum of 1, some of them 0", said.Explain.Pooling)
+		if len(reply.Explain.Pooling) != 24 || math.Abs(float64(sum)-1) > 1e-5 ||
+			!slices.Contains(reply.Explain.Pooling, 0) {
+			t.Errorf("pooling %v, want 24 weights with a sum of 1, some of them 0", reply.Explain.Pooling)
 		}
 	}
-	drawnInReport(t, model, "points; pooling weights")
+	checkReportPictures(t, model, "points; pooling weights")
 
 	// A head for tags has no pooling, even if the initial model has.
 	tags := filepath.Join(dir, "tags")
 	train(parts, tags, "--init-from", model)
 	if cfg, err := config.Read(filepath.Join(tags, "config.json")); err != nil || cfg.Pooling != "" ||
 		cfg.PoolingSamples != 0 {
-		t.Errorf("%+v, %v", cfg, err)
+		t.Errorf("unexpected configuration %+v, error %v", cfg, err)
 	}
 	contains(t, train(data, filepath.Join(dir, "other"), "--init-from", model, "--pooling", "softmax",
 		"--pooling-samples", "0"), "fresh: head.pool.weight, head.pool.bias")

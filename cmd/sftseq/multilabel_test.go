@@ -52,13 +52,13 @@ func TestMultiLabel(t *testing.T) {
 	data, model := filepath.Join(dir, "data"), filepath.Join(dir, "model")
 	done(t, "", "data", "convert", "--from", csv, "--to", data, "--text", "sequence", "--label", "topics",
 		"--label-separator", "|", "--id", "name", "--tokenizer", "byte", "--split", "0.6,0.2,0.2")
-	if said := runCustom(t, data, model, "--steps", "150", "--eval-every", "50", "--select", "macro-f1",
-		"--class-weights", "balanced", "--device", "cpu"); !strings.Contains(said, "validation macro F1 ") ||
-		!strings.Contains(said, "selected by macro-f1 ") || strings.Contains(said, "accuracy") {
-		t.Errorf("train: %s", said)
+	if output := runCustom(t, data, model, "--steps", "150", "--eval-every", "50", "--select", "macro-f1",
+		"--class-weights", "balanced", "--device", "cpu"); !strings.Contains(output, "validation macro F1 ") ||
+		!strings.Contains(output, "selected by macro-f1 ") || strings.Contains(output, "accuracy") {
+		t.Errorf("train: %s", output)
 	} else {
-		checkSimple(t, said, model, data, simpleLabelsLine)
-		checkSimpleLoss(t, said, frequencyLoss(t, data))
+		checkSimple(t, output, model, data, simpleLabelsLine)
+		checkSimpleLoss(t, output, frequencyLoss(t, data))
 	}
 	c, err := config.Read(filepath.Join(model, "config.json"))
 	if err != nil || len(c.Thresholds) != 3 {
@@ -79,10 +79,10 @@ func TestMultiLabel(t *testing.T) {
 		Length        int                `json:"length"`
 		Label         any                `json:"label"`
 	}
-	said := done(t, `{"id":"x","text":"xxxxaxxxc"}`+"\n", "predict", "--model", model)
-	if err := json.Unmarshal([]byte(said), &line); err != nil || line.ID != "x" || len(line.Probabilities) != 3 ||
+	output := done(t, `{"id":"x","text":"xxxxaxxxc"}`+"\n", "predict", "--model", model)
+	if err := json.Unmarshal([]byte(output), &line); err != nil || line.ID != "x" || len(line.Probabilities) != 3 ||
 		line.Length != 9 || line.Label != nil {
-		t.Errorf("%s, %v", said, err)
+		t.Errorf("unexpected output %s, error %v", output, err)
 	}
 	for i, name := range []string{"a", "b", "c"} {
 		equal(t, slices.Contains(line.Labels, name), line.Probabilities[name] >= c.Thresholds[i], name, line.Labels)
@@ -108,7 +108,7 @@ func TestMultiLabel(t *testing.T) {
 	var result task.LabelsResult
 	if err := json.Unmarshal([]byte(done(t, "", "eval", "--model", model, "--data", data, "--json")),
 		&result); err != nil || result.Rows < 30 || len(result.Labels) != 3 {
-		t.Fatalf("%+v, %v", result, err)
+		t.Fatalf("unexpected result %+v, error %v", result, err)
 	}
 	test := set.Manifest.Splits["test"]
 	mean := 0.0
@@ -132,9 +132,9 @@ func TestMultiLabel(t *testing.T) {
 	text := readText(t, filepath.Join(dir, "report.html"))
 	contains(t, text, fmt.Sprintf("%.4f", *result.MacroF1), fmt.Sprintf("%.4f", *result.Labels[1].AveragePrecision),
 		"frequencies of the labels in training", "precision–recall")
-	if said := done(t, "", "data", "head", data); strings.Contains(said, `"tags"`) ||
-		!strings.Contains(said, `"labels":[`) {
-		t.Error(said)
+	if output := done(t, "", "data", "head", data); strings.Contains(output, `"tags"`) ||
+		!strings.Contains(output, `"labels":[`) {
+		t.Errorf("unexpected output:\n%s", output)
 	}
 	runCustom(t, data, filepath.Join(dir, "more"), "--init-from", model, "--steps", "2", "--device", "cpu")
 	done(t, "", "pretrain", "--data", data, "--out", filepath.Join(dir, "pre"), "--steps", "2", "--device", "cpu")

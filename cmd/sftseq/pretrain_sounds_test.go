@@ -37,18 +37,19 @@ func TestPretrainSounds(t *testing.T) {
 			append([]string{"--steps", "6", "--eval-every", "3", "--input-window", "500", "--convolutions", "3"},
 				flags...)...)
 	}
-	said := done(t, "", small("whole", "--threads", "1", "--mask-targets", "spectra:9")...)
-	contains(t, said, "a masked sample is trained to predict the spectrum around it: the nearest of 9 learned spectra",
+	output := done(t, "", small("whole", "--threads", "1", "--mask-targets", "spectra:9")...)
+	contains(t, output,
+		"a masked sample is trained to predict the spectrum around it: the nearest of 9 learned spectra",
 		"validation bits per token", "by the tokens' frequencies",
 		"--mask-targets spectra:9")
-	done(t, "", small("torn", "--threads", "2", "--stop-at", "2", "--mask-targets", "spectra:9")...)
-	torn := filepath.Join(runs, "torn")
+	done(t, "", small("resumed", "--threads", "2", "--stop-at", "2", "--mask-targets", "spectra:9")...)
+	resumed := filepath.Join(runs, "resumed")
 	refuse(t, exitError, "--mask-targets tokens: the run was started with other settings (", "",
-		"pretrain", "--out", torn,
+		"pretrain", "--out", resumed,
 		"--resume", "--mask-targets", "tokens")
-	done(t, "", "pretrain", "--out", torn, "--resume", "--mask-targets", "spectra:9")
+	done(t, "", "pretrain", "--out", resumed, "--resume", "--mask-targets", "spectra:9")
 	whole := filepath.Join(runs, "whole")
-	compareRuns(t, whole, torn)
+	compareRuns(t, whole, resumed)
 
 	cfg := func(name string) *sft.Config {
 		c := must.Get(config.Read(filepath.Join(runs, name, "config.json")))(t)
@@ -60,8 +61,8 @@ func TestPretrainSounds(t *testing.T) {
 	}
 	r := decode[maskedResult](t, succeed(t, "", "eval", "--json", "--model", whole, "--data", data, "--split", "val"))
 	if want := fmt.Sprintf("validation bits per token %.4f (by the tokens' frequencies %.4f)", r.BitsPerToken,
-		r.Frequencies); !strings.Contains(said, want) {
-		t.Errorf("eval: %+v, want the same numbers as in\n%s", r, said)
+		r.Frequencies); !strings.Contains(output, want) {
+		t.Errorf("eval: %+v, want the same numbers as in\n%s", r, output)
 	}
 	notContains(t, done(t, "", small("more", "--init-from", whole)...), "fresh", "were learned")
 	contains(t, done(t, "", small("other", "--init-from", whole, "--mask-targets", "spectra:5")...),

@@ -24,17 +24,17 @@ func smallPretraining(data, out string, flags ...string) []string {
 // and initialises a classifier.
 func TestPretrain(t *testing.T) {
 	data, runs := generated(t), t.TempDir()
-	whole, torn := filepath.Join(runs, "whole"), filepath.Join(runs, "torn")
-	said := done(t, "", smallPretraining(data, whole, "--threads", "1")...)
-	contains(t, said, "steps 24", "validation bits per token ", "by the tokens' frequencies ", "(by frequencies ",
+	whole, resumed := filepath.Join(runs, "whole"), filepath.Join(runs, "resumed")
+	output := done(t, "", smallPretraining(data, whole, "--threads", "1")...)
+	contains(t, output, "steps 24", "validation bits per token ", "by the tokens' frequencies ", "(by frequencies ",
 		"repeat with: sftseq pretrain --preset quick --seed 5 --data "+data)
-	stopped := done(t, "", smallPretraining(data, torn, "--threads", "2", "--stop-at", "11")...)
-	contains(t, stopped, "sftseq pretrain --out "+torn+" --resume")
-	done(t, "", "pretrain", "--out", torn, "--resume")
-	compareRuns(t, whole, torn)
+	stopped := done(t, "", smallPretraining(data, resumed, "--threads", "2", "--stop-at", "11")...)
+	contains(t, stopped, "sftseq pretrain --out "+resumed+" --resume")
+	done(t, "", "pretrain", "--out", resumed, "--resume")
+	compareRuns(t, whole, resumed)
 
 	refuse(t, exitError, "holds a run of sftseq pretrain, which sftseq train listops cannot go on with", "", "train",
-		"listops", "--out", torn, "--resume")
+		"listops", "--out", resumed, "--resume")
 	refuse(t, exitUsage, "was trained without labels, and eval measures it without shards", "", "eval", "--model",
 		whole, "--data", data, "--shard", "0/2", "--output", filepath.Join(runs, "parts"))
 	labelled := done(t, "", append(small(data, filepath.Join(runs, "labelled")), "--steps", "2", "--hidden", "16",
@@ -78,8 +78,9 @@ func TestPretrain(t *testing.T) {
 	for _, split := range []string{"val", "test"} {
 		r := decode[maskedResult](t, succeed(t, "", "eval", "--json", "--model", whole,
 			"--data", data, "--split", split))
-		equal(t, strings.Contains(said, fmt.Sprintf("validation bits per token %.4f (by the tokens' frequencies %.4f)",
-			r.BitsPerToken, r.Frequencies)), split == "val", split, r)
+		equal(t, strings.Contains(output,
+			fmt.Sprintf("validation bits per token %.4f (by the tokens' frequencies %.4f)",
+				r.BitsPerToken, r.Frequencies)), split == "val", split, r)
 	}
 	page := filepath.Join(runs, "report.html")
 	contains(t, done(t, "", "report", "--out", page, whole), "trained without labels")

@@ -102,10 +102,10 @@ var tiny = []string{"--steps", "12", "--eval-every", "6", "--batch", "8", "--k",
 // output.
 func trainPublished(t *testing.T, task, data, out string, more ...string) string {
 	t.Helper()
-	said, errs := exits(t, exitOK, "",
+	output, errs := exits(t, exitOK, "",
 		append(append([]string{"train", task, "--data", data, "--out", out}, tiny...), more...)...)
 	notContains(t, errs, "warning: "+data+" holds")
-	return said + errs
+	return output + errs
 }
 
 // TestModelNet40 checks that files in the official layout are converted to a data set with all 40
@@ -114,12 +114,12 @@ func trainPublished(t *testing.T, task, data, out string, more ...string) string
 func TestModelNet40(t *testing.T) {
 	testenv.NoRace(t, "goes the ways of TestClouds, TestConvertCloud and TestGraphs")
 	data := filepath.Join(t.TempDir(), "data")
-	status, said, errs := program(nil, "data", "convert", "modelnet40", "--from", modelNet40(t),
+	status, output, errs := program(nil, "data", "convert", "modelnet40", "--from", modelNet40(t),
 		"--to", data, "--points", "24")
-	if status != 0 || !strings.Contains(said, "test.arrow: 10 rows of 24 to 24 tokens") ||
+	if status != 0 || !strings.Contains(output, "test.arrow: 10 rows of 24 to 24 tokens") ||
 		!strings.Contains(errs, "warning: train and val: found 50 rows, the task has 9843:") ||
 		!strings.Contains(errs, "warning: test: found 10 rows, the task has 2468") {
-		t.Fatalf("status %d\n%s%s", status, said, errs)
+		t.Fatalf("status %d\n%s%s", status, output, errs)
 	}
 	for _, preset := range []string{"quick", "paper", "paper-invariant"} {
 		model := filepath.Join(t.TempDir(), preset)
@@ -129,9 +129,10 @@ func TestModelNet40(t *testing.T) {
 			t.Errorf("%s: %s", preset, config)
 		}
 		var result task.ClassesResult
-		said := succeed(t, "", "eval", "--model", model, "--data", data, "--device", "cpu", "--json")
-		if err := json.Unmarshal([]byte(said), &result); err != nil || result.Rows != 10 || len(result.Classes) != 40 {
-			t.Fatalf("%s: %s, %v", preset, said, err)
+		output := succeed(t, "", "eval", "--model", model, "--data", data, "--device", "cpu", "--json")
+		if err := json.Unmarshal([]byte(output), &result); err != nil || result.Rows != 10 ||
+			len(result.Classes) != 40 {
+			t.Fatalf("%s: %s, %v", preset, output, err)
 		}
 		if a := (*result.Recall[0] + *result.Recall[6]) / 2; math.Abs(result.MeanClassAccuracy-a) > 1e-12 {
 			t.Errorf("%s: mean class accuracy %v, expected %v", preset, result.MeanClassAccuracy, a)
@@ -150,9 +151,9 @@ func TestModelNet40(t *testing.T) {
 func TestShapeNetPart(t *testing.T) {
 	testenv.NoRace(t, "goes the ways of TestClouds, TestConvertCloud and TestGraphs")
 	data := filepath.Join(t.TempDir(), "data")
-	said, errs := exits(t, exitOK, "", "data", "convert", "shapenetpart", "--from", shapeNetPartFolder(t),
+	output, errs := exits(t, exitOK, "", "data", "convert", "shapenetpart", "--from", shapeNetPartFolder(t),
 		"--to", data, "--points", "40")
-	contains(t, said, "train.arrow: 32 rows of 40 to 40 tokens")
+	contains(t, output, "train.arrow: 32 rows of 40 to 40 tokens")
 	contains(t, errs, "warning: val: found 4 rows, the task has 1870:")
 	for _, preset := range []string{"quick", "paper-invariant"} {
 		model := filepath.Join(t.TempDir(), preset)
@@ -160,7 +161,7 @@ func TestShapeNetPart(t *testing.T) {
 		var result task.TagsResult
 		if err := json.Unmarshal([]byte(succeed(t, "", "eval", "--model", model, "--data", data, "--device", "cpu",
 			"--json")), &result); err != nil || result.Parts == nil || result.Parts.Shapes != 4 {
-			t.Errorf("%+v, %v", result, err)
+			t.Errorf("unexpected result %+v, error %v", result, err)
 		}
 	}
 	refuse(t, exitError, "expected data of the task modelnet40, classification with", "", "train", "modelnet40",

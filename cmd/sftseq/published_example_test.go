@@ -61,7 +61,7 @@ func TestPublishedExample(t *testing.T) {
 			c := exec.Command("python3", "-c", script)
 			c.Dir = dir
 			if out, err := c.CombinedOutput(); err != nil {
-				t.Fatalf("%v\n%s", err, out)
+				t.Fatalf("error %v, output:\n%s", err, out)
 			}
 		}
 		lines, ok := strings.CutPrefix(block, "sh\n")

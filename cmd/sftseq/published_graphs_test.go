@@ -58,11 +58,11 @@ func bond(graph, i int) []float32 { return []float32{float32(i % 2), 0, float32(
 func convertPublished(t *testing.T, task, from string, more ...string) string {
 	t.Helper()
 	data := filepath.Join(t.TempDir(), "data")
-	status, said, errs := program(nil,
+	status, output, errs := program(nil,
 		append([]string{"data", "convert", task, "--from", from, "--to", data}, more...)...)
-	if status != 0 || !strings.Contains(said, "train.arrow: 24 rows of 4 to 6 tokens") ||
+	if status != 0 || !strings.Contains(output, "train.arrow: 24 rows of 4 to 6 tokens") ||
 		strings.Count(errs, "rows, the task has") != 3 {
-		t.Fatalf("status %d\n%s%s", status, said, errs)
+		t.Fatalf("status %d\n%s%s", status, output, errs)
 	}
 	return data
 }
@@ -89,7 +89,7 @@ func TestPeptidesFunc(t *testing.T) {
 		}
 		if err := json.Unmarshal([]byte(succeed(t, "", "eval", "--model", model, "--data", data, "--device", "cpu",
 			"--json")), &result); err != nil || result.Rows != 8 || result.MAP == nil || *result.MAP < 0.3 {
-			t.Errorf("%+v, %v", result, err)
+			t.Errorf("unexpected result %+v, error %v", result, err)
 		}
 	}
 	head := succeed(t, "", "data", "head", filepath.Join(convertPublished(t, "peptides-func", from),
@@ -131,19 +131,19 @@ func TestPeptidesStruct(t *testing.T) {
 		return out
 	})
 	data, model := convertPublished(t, "peptides-struct", from), filepath.Join(t.TempDir(), "model")
-	said := trainPublished(t, "peptides-struct", data, model)
-	contains(t, said, "selected by mae", ", MAE ")
+	output := trainPublished(t, "peptides-struct", data, model)
+	contains(t, output, "selected by mae", ", MAE ")
 	var result task.NumbersResult
 	if err := json.Unmarshal([]byte(succeed(t, "", "eval", "--model", model, "--data", data, "--split", "val",
 		"--device", "cpu", "--json")), &result); err != nil || result.Rows != 8 || len(result.Numbers) != 11 {
-		t.Fatalf("%+v, %v", result, err)
+		t.Fatalf("unexpected result %+v, error %v", result, err)
 	}
 	mean := 0.0
 	for _, n := range result.Numbers {
 		mean += n.MAE / 11
 	}
-	if math.Abs(result.MAE-mean) > 1e-12 || !strings.Contains(said, fmt.Sprintf("selected by mae %.4f", mean)) {
-		t.Errorf("MAE %v, expected %v, as in\n%s", result.MAE, mean, said)
+	if math.Abs(result.MAE-mean) > 1e-12 || !strings.Contains(output, fmt.Sprintf("selected by mae %.4f", mean)) {
+		t.Errorf("MAE %v, expected %v, as in\n%s", result.MAE, mean, output)
 	}
 	refuse(t, exitError, "expected data of the task peptides-func, multi-label with the 174 features", "", "train",
 		"peptides-func", "--data", data, "--out", filepath.Join(t.TempDir(), "run"))
@@ -180,7 +180,7 @@ func TestPascalVOC(t *testing.T) {
 		var result task.TagsResult
 		if err := json.Unmarshal([]byte(succeed(t, "", "eval", "--model", model, "--data", data, "--device", "cpu",
 			"--json")), &result); err != nil || result.Rows != 8 || result.Parts != nil {
-			t.Errorf("%+v, %v", result, err)
+			t.Errorf("unexpected result %+v, error %v", result, err)
 		}
 	}
 }

@@ -41,12 +41,12 @@ func TestBytesOfRanks(t *testing.T) {
 		for r := range before {
 			before[r] = net.sent(t, r+1)
 		}
-		text, err := launched(t, net.mpirun(t, ranks, program, "train", "listops", "--data", data, "--out", out,
+		text, err := runWithin(t, net.mpirun(t, ranks, program, "train", "listops", "--data", data, "--out", out,
 			"--stages", "none", "--steps", strconv.Itoa(steps), "--batch", "36",
 			"--hidden", "64", "--layers", "2", "--k", "8", "--eval-every", "1000", "--log-every", "1000",
 			"--threads", "1"), 3*time.Minute)
 		if err != nil {
-			t.Fatalf("%v\n%s", err, text)
+			t.Fatalf("error %v, output:\n%s", err, text)
 		}
 		for r := range before {
 			bytes = append(bytes, net.sent(t, r+1)-before[r])

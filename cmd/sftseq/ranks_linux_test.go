@@ -40,9 +40,9 @@ func mpirun(t *testing.T, launcher string, ranks int, command ...string) *exec.C
 	return c
 }
 
-// launched runs a command and returns its output. The test fails if the command takes longer than
+// runWithin runs a command and returns its output. The test fails if the command takes longer than
 // within.
-func launched(t *testing.T, c *exec.Cmd, within time.Duration) (string, error) {
+func runWithin(t *testing.T, c *exec.Cmd, within time.Duration) (string, error) {
 	t.Helper()
 	var text bytes.Buffer
 	c.Stdout, c.Stderr = &text, &text
@@ -60,7 +60,7 @@ func launched(t *testing.T, c *exec.Cmd, within time.Duration) (string, error) {
 // failsOnce runs a command, which must fail and print want exactly once.
 func failsOnce(t *testing.T, c *exec.Cmd, want string) {
 	t.Helper()
-	if text, err := launched(t, c, time.Minute); err == nil || strings.Count(text, want) != 1 {
+	if text, err := runWithin(t, c, time.Minute); err == nil || strings.Count(text, want) != 1 {
 		t.Errorf("%v\n%s\nexpected once: %s", err, text, want)
 	}
 }
@@ -95,7 +95,7 @@ func rankData(t *testing.T) (program, data, whole string) {
 	t.Helper()
 	program = built(t)
 	if out, err := rankRun(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+		t.Fatalf("error %v, output:\n%s", err, out)
 	}
 	data, whole = rankPaths()
 	return program, data, whole
@@ -110,7 +110,7 @@ func TestRanksOfMPI(t *testing.T) {
 	for launcher := range launchers {
 		for _, ranks := range []int{1, 2, 3} {
 			out := filepath.Join(t.TempDir(), "out")
-			text, err := launched(t, mpirun(t, launcher, ranks, append([]string{program}, ranked(data, out)...)...),
+			text, err := runWithin(t, mpirun(t, launcher, ranks, append([]string{program}, ranked(data, out)...)...),
 				2*time.Minute)
 			if err != nil {
 				t.Fatalf("%s, %d ranks: %v\n%s", launcher, ranks, err, text)
@@ -130,7 +130,7 @@ func TestRanksOfMPI(t *testing.T) {
 			if ranks > 1 && !strings.Contains(text, fmt.Sprintf("of %d ranks busy", ranks)) {
 				t.Errorf("%s: the output lacks the number of busy ranks\n%s", launcher, text)
 			}
-			text, err = launched(t, mpirun(t, launcher, ranks, program, "eval", "--model", whole, "--data",
+			text, err = runWithin(t, mpirun(t, launcher, ranks, program, "eval", "--model", whole, "--data",
 				data, "--json"), time.Minute)
 			if err != nil || !strings.HasSuffix(text, want) || strings.Count(text, want) != 1 {
 				t.Errorf("%s, eval of %d ranks: %v\n%s\nexpected\n%s", launcher, ranks, err, text, want)
@@ -145,7 +145,7 @@ func TestRanksStopAt(t *testing.T) {
 	program, data, _ := rankData(t)
 	out := filepath.Join(t.TempDir(), "out")
 	args := append(append([]string{program}, ranked(data, out)...), "--stop-at", "3")
-	text, err := launched(t, mpirun(t, "mpirun.openmpi", 2, args...), time.Minute)
+	text, err := runWithin(t, mpirun(t, "mpirun.openmpi", 2, args...), time.Minute)
 	if want := "stopped at step 3, the checkpoint is stored; go on with (on any number of ranks):\n  sftseq train listops --out " + out + " --resume"; err != nil || strings.Count(text, want) != 1 {
 		t.Errorf("%v\n%s\nexpected once: %s", err, text, want)
 	}
@@ -172,17 +172,17 @@ func TestKillsOfRanks(t *testing.T) {
 	shared, data, whole := rankData(t)
 	t.Parallel()
 	must.Succeed(t, os.Link(shared, program))
-	torn := filepath.Join(t.TempDir(), "torn")
+	resumed := filepath.Join(t.TempDir(), "resumed")
 	k := newKiller(t, 5)
 	for try := 0; ; try++ {
-		args := append([]string{program}, ranked(data, torn)...)
-		if _, err := os.Stat(filepath.Join(torn, "last", "checkpoint.safetensors")); err == nil {
+		args := append([]string{program}, ranked(data, resumed)...)
+		if _, err := os.Stat(filepath.Join(resumed, "last", "checkpoint.safetensors")); err == nil {
 			args = append(args, "--resume")
 		}
 		launcher := []string{"mpirun.openmpi", "mpirun.mpich"}[try%2]
 		ranks := 2 + try%3
 		c := mpirun(t, launcher, ranks, args...)
-		if k.goesOn(t) {
+		if k.wantsMore(t) {
 			after := time.Duration(k.random.Float64() * float64(4*time.Second))
 			which := k.random.Float64()
 			go func() {
@@ -192,13 +192,13 @@ func TestKillsOfRanks(t *testing.T) {
 				}
 			}()
 		}
-		text, err := launched(t, c, 90*time.Second)
-		if err == nil && !k.goesOn(t) {
+		text, err := runWithin(t, c, 90*time.Second)
+		if err == nil && !k.wantsMore(t) {
 			break
 		}
 		if err == nil {
 			k.ended++
-			must.Succeed(t, os.RemoveAll(torn))
+			must.Succeed(t, os.RemoveAll(resumed))
 			continue
 		}
 		k.killed++
@@ -206,7 +206,7 @@ func TestKillsOfRanks(t *testing.T) {
 			t.Fatalf("%s left %d processes behind\n%s", launcher, len(left), text)
 		}
 	}
-	compareRuns(t, whole, torn)
+	compareRuns(t, whole, resumed)
 }
 
 // TestRanksDiffer checks that the error names a rank whose data, settings, kernels or program
@@ -284,10 +284,10 @@ func TestRanksJoinFails(t *testing.T) {
 	}
 	args := slices.Concat(launchers["mpirun.openmpi"], []string{"-n", "1"}, eval,
 		[]string{":", "-n", "1"}, hidden, eval)
-	text, err := launched(t, exec.Command("mpirun.openmpi", args...), time.Minute)
+	text, err := runWithin(t, exec.Command("mpirun.openmpi", args...), time.Minute)
 	if err == nil || strings.Count(text, "/proc/self/status") != 1 ||
 		!strings.Contains(text, "sftseq: rank 1: open /proc/self/status") {
-		t.Errorf("%v\n%s", err, text)
+		t.Errorf("error %v, output:\n%s", err, text)
 	}
 	notContains(t, text, "MPI_Finalize", "finalize")
 }
@@ -313,14 +313,14 @@ func TestRanksFullDisk(t *testing.T) {
 		}
 		_ = os.WriteFile(ballast, make([]byte, 1<<20), 0o666) // fills the disk
 	}()
-	text, err := launched(t, c, time.Minute)
+	text, err := runWithin(t, c, time.Minute)
 	if err == nil || strings.Count(text, "no space left on device") != 1 {
-		t.Fatalf("%v\n%s", err, text)
+		t.Fatalf("error %v, output:\n%s", err, text)
 	}
 	must.Succeed(t, os.Remove(ballast))
-	if text, err := launched(t, mpirun(t, "mpirun.openmpi", 2, append(append([]string{program}, ranked(data, out)...),
+	if text, err := runWithin(t, mpirun(t, "mpirun.openmpi", 2, append(append([]string{program}, ranked(data, out)...),
 		"--resume")...), time.Minute); err != nil {
-		t.Fatalf("%v\n%s", err, text)
+		t.Fatalf("error %v, output:\n%s", err, text)
 	}
 	compareRuns(t, whole, out)
 }
@@ -419,7 +419,7 @@ func TestRanksOfHosts(t *testing.T) {
 	net := newNetwork(t, 3)
 	for hosts := 1; hosts <= 3; hosts++ {
 		out := filepath.Join(t.TempDir(), "out")
-		text, err := launched(t, net.mpirun(t, hosts, append([]string{program}, ranked(data, out)...)...),
+		text, err := runWithin(t, net.mpirun(t, hosts, append([]string{program}, ranked(data, out)...)...),
 			2*time.Minute)
 		if err != nil {
 			t.Fatalf("%d hosts: %v\n%s", hosts, err, text)
@@ -444,7 +444,7 @@ func TestRanksOfHosts(t *testing.T) {
 		_ = exec.Command("ip", "-n", "sftseq-switch", "link", "set", "port2", "down").Run()
 		cutAt <- time.Now()
 	}()
-	text, err := launched(t, net.mpirun(t, 3, append([]string{program}, args...)...), 2*time.Minute)
+	text, err := runWithin(t, net.mpirun(t, 3, append([]string{program}, args...)...), 2*time.Minute)
 	if err == nil || !strings.Contains(text, "not responded for 3s") {
 		t.Fatalf("%v after %v\n%s", err, time.Since(began), text)
 	}

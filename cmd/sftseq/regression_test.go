@@ -23,13 +23,13 @@ func TestRegression(t *testing.T) {
 	data, model := filepath.Join(dir, "data"), filepath.Join(dir, "model")
 	done(t, "", "data", "convert", "--from", csv, "--to", data, "--text", "sequence", "--numbers", "count,length",
 		"--tokenizer", "dna:1", "--split", "0.6,0.2,0.2")
-	if said := runCustom(t, data, model, "--steps", "60", "--eval-every", "30", "--device",
-		"cpu"); !strings.Contains(said, "validation R² ") || !strings.Contains(said, "validation loss ") ||
-		strings.Contains(said, "accuracy") {
-		t.Errorf("train: %s", said)
+	if output := runCustom(t, data, model, "--steps", "60", "--eval-every", "30", "--device",
+		"cpu"); !strings.Contains(output, "validation R² ") || !strings.Contains(output, "validation loss ") ||
+		strings.Contains(output, "accuracy") {
+		t.Errorf("train: %s", output)
 	} else {
-		checkSimple(t, said, model, data, simpleNumbersLine)
-		checkSimpleLoss(t, said, meanLoss(t, data))
+		checkSimple(t, output, model, data, simpleNumbersLine)
+		checkSimpleLoss(t, output, meanLoss(t, data))
 	}
 
 	var line struct {
@@ -38,10 +38,10 @@ func TestRegression(t *testing.T) {
 		Length  int                `json:"length"`
 		Label   any                `json:"label"`
 	}
-	said := done(t, `{"id":"x","text":"GATTACAGATTACAGATTACA"}`+"\n", "predict", "--model", model)
-	if err := json.Unmarshal([]byte(said), &line); err != nil || line.ID != "x" || len(line.Numbers) != 2 ||
+	output := done(t, `{"id":"x","text":"GATTACAGATTACAGATTACA"}`+"\n", "predict", "--model", model)
+	if err := json.Unmarshal([]byte(output), &line); err != nil || line.ID != "x" || len(line.Numbers) != 2 ||
 		line.Length != 21 || line.Label != nil || math.Abs(line.Numbers["length"]-21) > 8 {
-		t.Errorf("%s, %v", said, err)
+		t.Errorf("unexpected output %s, error %v", output, err)
 	}
 	done(t, "", "predict", "--model", model, "--input", csv, "--text", "sequence", "--id", "name", "--keep", "count",
 		"--output", filepath.Join(dir, "o.csv"))
@@ -68,7 +68,7 @@ func TestRegression(t *testing.T) {
 	var result task.NumbersResult
 	if err := json.Unmarshal([]byte(done(t, "", "eval", "--model", model, "--data", data, "--json")),
 		&result); err != nil || result.Rows < 30 || len(result.Numbers) != 2 {
-		t.Errorf("%+v, %v", result, err)
+		t.Errorf("unexpected result %+v, error %v", result, err)
 	}
 	set := must.Get(seq.OpenDataset(data))(t)
 	train, test := set.Manifest.Splits["train"].Numbers[1], set.Manifest.Splits["test"].Numbers[1]
@@ -111,6 +111,6 @@ func TestRegression(t *testing.T) {
 	}
 	if status, _, errs := program(strings.NewReader(""), "eval", "--model", model, "--data",
 		fmt.Sprint(data, "/train.arrow"), "--split", "x"); status == 0 {
-		t.Error(errs)
+		t.Errorf("unexpected output:\n%s", errs)
 	}
 }

@@ -196,13 +196,13 @@ func TestReport(t *testing.T) {
 func TestStarts(t *testing.T) {
 	run, data := listopsRun(t)
 	smallRun(t, data, run, "--resume", "--steps", "20")
-	torn := writeText(t, filepath.Join(run, "."+provenance.StartsFile+".abc.tmp"), "{") // left by a killed program
+	temporary := writeText(t, filepath.Join(run, "."+provenance.StartsFile+".abc.tmp"), "{") // left by a killed program
 	smallRun(t, data, run, "--resume", "--steps", "40")
-	noFile(t, torn)
+	noFile(t, temporary)
 	starts := must.Get(provenance.ReadStarts(run))(t)
 	if len(starts) != 2 || starts[0].Step != 0 || starts[1].Step != 20 || starts[1].TrainRows != 40 ||
 		starts[1].ValidationRows != 20 || starts[0].Time.After(starts[1].Time) {
-		t.Errorf("%+v", starts)
+		t.Errorf("unexpected starts: %+v", starts)
 	}
 	page := filepath.Join(t.TempDir(), "page.html")
 	writeReport(t, page, "--examples", "0", run)
@@ -228,7 +228,7 @@ func TestStartsAfterPatience(t *testing.T) {
 	}
 	starts, err := provenance.ReadStarts(run)
 	if err != nil || len(starts) != 1 {
-		t.Errorf("%+v, %v", starts, err)
+		t.Errorf("unexpected starts %+v, error %v", starts, err)
 	}
 	page := filepath.Join(t.TempDir(), "page.html")
 	writeReport(t, page, "--examples", "0", run)

@@ -70,7 +70,7 @@ func built(t testing.TB) string {
 	testenv.Long(t, "starts the program as a process")
 	testenv.NoRace(t, "runs the program as a process, which the race detector does not watch")
 	if out, err := build(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+		t.Fatalf("error %v, output:\n%s", err, out)
 	}
 	return filepath.Join(builtDir, "sftseq")
 }

@@ -95,8 +95,8 @@ func TestShardsOfParallel(t *testing.T) {
 	}
 	time.Sleep(200 * time.Millisecond) // a job that parallel had just started may still finish
 	before := s.parts(t)
-	if text, err := launched(t, parallel(), time.Minute); err != nil {
-		t.Fatalf("%v\n%s", err, text)
+	if text, err := runWithin(t, parallel(), time.Minute); err != nil {
+		t.Fatalf("error %v, output:\n%s", err, text)
 	}
 	s.check(t, before)
 }
@@ -221,7 +221,7 @@ func TestShardsOfSlurm(t *testing.T) {
 	cluster.drain(t)
 	before := s.parts(t)
 	if text, err := submit().CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, text)
+		t.Fatalf("error %v, output:\n%s", err, text)
 	}
 	cluster.drain(t)
 	s.check(t, before)
@@ -235,9 +235,9 @@ func TestRanksOfSlurm(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
 	c := cluster.command("srun", append([]string{"--mpi=pmix", "--ntasks=2", program}, ranked(data, out)...)...)
 	c.Env = append(c.Env, "OMPI_MCA_btl=self,vader,tcp")
-	text, err := launched(t, c, 2*time.Minute)
+	text, err := runWithin(t, c, 2*time.Minute)
 	if err != nil || !strings.Contains(text, "of 2 ranks busy") {
-		t.Fatalf("%v\n%s", err, text)
+		t.Fatalf("error %v, output:\n%s", err, text)
 	}
 	compareRuns(t, whole, out)
 }

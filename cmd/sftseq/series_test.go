@@ -66,14 +66,14 @@ func TestSeries(t *testing.T) {
 		}
 	}
 	model := in("model")
-	if said := runCustom(t, in("a.jsonl-data"), model, "--epochs", "12", "--device",
-		"cpu"); !strings.Contains(said, "convolutions 7") {
-		t.Error(said)
+	if output := runCustom(t, in("a.jsonl-data"), model, "--epochs", "12", "--device",
+		"cpu"); !strings.Contains(output, "convolutions 7") {
+		t.Errorf("unexpected output:\n%s", output)
 	}
 	var result struct{ Accuracy float64 }
 	if err := json.Unmarshal([]byte(done(t, "", "eval", "--model", model, "--data", in("a.jsonl-data"), "--json")),
 		&result); err != nil || result.Accuracy < 0.95 {
-		t.Errorf("%+v, %v", result, err)
+		t.Errorf("unexpected result %+v, error %v", result, err)
 	}
 	var first string
 	for _, c := range [][2]string{{in("a.jsonl"), "value"}, {in("b.csv"), "t*"}, {in("c.csv"), "value"},
@@ -101,7 +101,7 @@ func TestSeries(t *testing.T) {
 	original, _, _ := strings.Cut(strings.Replace(lists.String(), "value", "original", 1), "\n")
 	if err := errors.Join(json.Unmarshal([]byte(line), &kept), json.Unmarshal([]byte(original), &kept)); err != nil ||
 		len(kept.Value) != 40 || !slices.Equal(kept.Value, kept.Original) {
-		t.Errorf("%s, %v", line, err)
+		t.Errorf("unexpected line %s, error %v", line, err)
 	}
 	flat := strings.Join(seriesRow(random, true), ",")
 	nested := "[" + strings.ReplaceAll(flat, ",", "],[") + "]"

@@ -38,7 +38,7 @@ import (
 // attack.
 func BenchmarkAttack(b *testing.B) {
 	server := attackedServer(b, 100_000)
-	hasten()
+	raisePriority()
 	for _, a := range attacks {
 		b.Run(a.name, func(b *testing.B) {
 			honest := honest
@@ -68,9 +68,9 @@ func BenchmarkAttack(b *testing.B) {
 	}
 }
 
-// hasten raises the priority of this process's threads if permitted: an honest client would run on
+// raisePriority raises the priority of this process's threads if permitted: an honest client would run on
 // its own machine and not compete with the server for cores.
-func hasten() {
+func raisePriority() {
 	threads, _ := os.ReadDir("/proc/self/task")
 	for _, t := range threads {
 		if id, err := strconv.Atoi(t.Name()); err == nil {
@@ -83,7 +83,7 @@ func hasten() {
 // during the attack, and is healthy afterwards.
 func TestAttacks(t *testing.T) {
 	server := attackedServer(t, 10_000) // the largest count that a search may request
-	attackersAsk(t, server)
+	checkAttackRequests(t, server)
 	for _, a := range attacks {
 		honest := honest
 		if a.http {

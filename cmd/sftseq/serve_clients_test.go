@@ -45,7 +45,7 @@ func TestServeSilentClients(t *testing.T) {
 				line, err := bufio.NewReader(conn).ReadBytes('\n')
 				var m struct{ Result any }
 				if json.Unmarshal(line, &m); err != nil || m.Result == nil {
-					t.Fatalf("%s, %v", line, err)
+					t.Fatalf("unexpected line %s, error %v", line, err)
 				}
 			}
 			notified := 0

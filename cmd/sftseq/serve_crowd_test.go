@@ -34,7 +34,7 @@ process.exit();`, o.url))
 		sum += n
 	}
 	if sum != 40 {
-		t.Errorf("%s", out)
+		t.Errorf("unexpected output:\n%s", out)
 	}
 	t.Log(out)
 }

@@ -46,7 +46,7 @@ func newMixedLoad(tb testing.TB, server attacked) *mixedLoad {
 func (m *mixedLoad) embed(tb testing.TB, i int) []byte {
 	m.sent.Add(1)
 	text, _ := json.Marshal(m.texts[i])
-	status, answer, err := m.server.asks(m.client, "/embed", httpToken, fmt.Sprintf(`{"text":%s}`, text))
+	status, answer, err := m.server.request(m.client, "/embed", httpToken, fmt.Sprintf(`{"text":%s}`, text))
 	if err != nil || status != 200 {
 		tb.Errorf("/embed: %d %.300s, %v", status, answer, err)
 	}
@@ -85,7 +85,7 @@ func (m *mixedLoad) send(tb testing.TB, n int) {
 				}
 				m.sent.Add(1)
 				kind := mixedKinds[r.IntN(len(mixedKinds))]
-				if status, answer, err := m.server.asks(m.client, kind.path, kind.token, kind.body); err != nil ||
+				if status, answer, err := m.server.request(m.client, kind.path, kind.token, kind.body); err != nil ||
 					status != kind.status {
 					tb.Errorf("%s %s: %d %.300s, %v, want %d", kind.path, kind.body, status,
 						answer, err, kind.status)

@@ -83,7 +83,7 @@ func TestOpenAIClient(t *testing.T) {
 	embedded := strings.Split(succeed(t, "{\"text\":\"[MAX 2 9 ]\"}\n{\"text\":\"[SM 5 [MED 1 2 3 ] 8 ]\"}\n",
 		"embed", "--model", model), "\n")
 	if len(lines) != len(want) {
-		t.Fatalf("%s", out)
+		t.Fatalf("unexpected output:\n%s", out)
 	}
 	for i, w := range want {
 		if w != "" && lines[i] != w {

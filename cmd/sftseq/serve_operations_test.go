@@ -77,7 +77,7 @@ func TestServeEnvironment(t *testing.T) {
 	}
 	o := operate(t)
 	if _, text := o.ask(t, "/v1/models", "first-client-0000"); !strings.Contains(text, `"id":"of-the-environment"`) {
-		t.Error(text)
+		t.Errorf("unexpected output:\n%s", text)
 	}
 	await(t, 10*time.Second, func() bool { return strings.Contains(o.logs.String(), `"path":"/v1/models"`) }, o.logs)
 	contains(t, o.logs.String(), `"variable":"SFTSEQ_MAX_MEMROY","did_you_mean":"SFTSEQ_MAX_MEMORY"`,
@@ -92,7 +92,7 @@ func TestServeEnvironment(t *testing.T) {
 	}
 	over := operate(t, "--model-name", "of-the-command-line")
 	if _, text := over.ask(t, "/v1/models", "first-client-0000"); !strings.Contains(text, `"id":"of-the-command-line"`) {
-		t.Error(text)
+		t.Errorf("unexpected output:\n%s", text)
 	}
 	t.Setenv("SFTSEQ_MAX_INFLIGHT", "many")
 	status, _, errs := program(nil, "serve")
@@ -119,7 +119,7 @@ func TestServeEmptyVariables(t *testing.T) {
 	text := must.Get(io.ReadAll(r.Body))(t)
 	must.Succeed(t, json.Unmarshal(text, &list))
 	if len(list.Data) != 1 {
-		t.Fatalf("%s", text)
+		t.Fatalf("unexpected output:\n%s", text)
 	}
 	var square float64
 	for _, x := range list.Data[0].Embedding {

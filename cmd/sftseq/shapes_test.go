@@ -18,8 +18,8 @@ func TestGeneratedClouds(t *testing.T) {
 		dir := t.TempDir()
 		run, data := filepath.Join(dir, "run"), filepath.Join(cache, "sftseq", task+"-quick-1")
 		for _, out := range []string{run, run + "2"} {
-			said, errs := exits(t, exitOK, "", append([]string{"train", task, "--out", out}, tiny...)...)
-			contains(t, said, selected)
+			output, errs := exits(t, exitOK, "", append([]string{"train", task, "--out", out}, tiny...)...)
+			contains(t, output, selected)
 			equal(t, strings.Contains(errs, "generating "+task+" in "+data), out == run, errs)
 		}
 		equal(t, readText(t, filepath.Join(run, "model.safetensors")),
@@ -30,9 +30,9 @@ func TestGeneratedClouds(t *testing.T) {
 		}
 		contains(t, succeed(t, "", "data", "info", filepath.Join(data, "train.arrow")), "2000", "256")
 		page := filepath.Join(dir, "page.html")
-		if status, said, errs := program(nil, "report", "--out", page, run); status != 0 ||
+		if status, output, errs := program(nil, "report", "--out", page, run); status != 0 ||
 			!strings.Contains(readText(t, page), data) {
-			t.Errorf("status %d\n%s%s", status, said, errs)
+			t.Errorf("status %d\n%s%s", status, output, errs)
 		}
 	}
 }

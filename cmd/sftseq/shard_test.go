@@ -425,7 +425,7 @@ func TestKillsShards(t *testing.T) {
 	took := timed(t, binary, args(one, 0, 1)...)
 	want, _ := partRows(t, one)
 	const n = 3
-	for k := newKiller(t, 31); k.goesOn(t); {
+	for k := newKiller(t, 31); k.wantsMore(t); {
 		dir := filepath.Join(t.TempDir(), "parts")
 		made := map[int]time.Time{} // modification times of the parts
 		for len(made) < n {

@@ -299,7 +299,7 @@ func TestTableFormats(t *testing.T) {
 	}
 	if err := json.Unmarshal([]byte(strings.Split(readText(t, filepath.Join(dir, "predict.jsonl")), "\n")[1]),
 		&reply); err != nil || reply.Error.Code != -32602 || reply.Label == nil || *reply.Label != "y,\nz" {
-		t.Errorf("%+v, %v", reply, err)
+		t.Errorf("unexpected reply %+v, error %v", reply, err)
 	}
 }
 

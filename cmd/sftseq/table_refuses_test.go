@@ -79,7 +79,7 @@ func TestTableBreaks(t *testing.T) {
 	}
 	status, out, errs := program(nil, "predict", "--model", goldenPath("pre"), "--input", from, "--text", "t")
 	if status != exitError || strings.Count(out, "\n") > 1 || !strings.Contains(errs, "is not closed") {
-		t.Errorf("status %d, %s%s", status, out, errs)
+		t.Errorf("unexpected status %d, output:\n%s%s", status, out, errs)
 	}
 	below := filepath.Join(from, "x.csv") // the parent is a file
 	refuse(t, exitError, "not a directory", "", "predict", "--model", goldenPath("pre"), "--input", from,

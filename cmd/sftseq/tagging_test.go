@@ -62,34 +62,34 @@ func TestTagging(t *testing.T) {
 		"labels: B-LOC, B-PER, I-LOC, I-PER, O")
 	contains(t, done(t, "", "data", "info", in("words")), "labels of tokens", "first row   tags O, B-PER")
 	contains(t, done(t, "", "data", "head", in("words"), "--rows", "1"), `"tags":["O","B-PER"`)
-	if said := done(t, "", "data", "stats", in("words")); !strings.Contains(said, "label B-LOC") ||
-		strings.Contains(said, "(100.0%)") {
-		t.Error(said)
+	if output := done(t, "", "data", "stats", in("words")); !strings.Contains(output, "label B-LOC") ||
+		strings.Contains(output, "(100.0%)") {
+		t.Errorf("unexpected output:\n%s", output)
 	}
 	model := in("model")
-	if said := runCustom(t, in("words"), model, "--epochs", "5", "--device", "cpu", "--class-weights",
-		"balanced"); !strings.Contains(said, "validation token accuracy") ||
-		!strings.Contains(said, "selected by span-f1") {
-		t.Errorf("train: %s", said)
+	if output := runCustom(t, in("words"), model, "--epochs", "5", "--device", "cpu", "--class-weights",
+		"balanced"); !strings.Contains(output, "validation token accuracy") ||
+		!strings.Contains(output, "selected by span-f1") {
+		t.Errorf("train: %s", output)
 	} else {
-		checkSimple(t, said, model, in("words"), simpleTagsLine)
+		checkSimple(t, output, model, in("words"), simpleTagsLine)
 	}
 	var result task.TagsResult
 	if err := json.Unmarshal([]byte(done(t, "", "eval", "--model", model, "--data", in("words"), "--json")),
 		&result); err != nil || result.Spans.F1 < 0.9 || len(result.ByType) != 2 ||
 		len(result.Baselines) != 2 || *result.Baselines[0].SpanF1 != 0 || *result.Baselines[1].SpanF1 < 0.9 {
-		t.Errorf("%+v, %v", result, err)
+		t.Errorf("unexpected result %+v, error %v", result, err)
 	}
-	if said := done(t, "", "eval", "--model", model, "--data", in("words")+"/test.arrow"); !strings.Contains(said,
-		"PER") || strings.Contains(said, "most frequent") {
-		t.Error(said)
+	if output := done(t, "", "eval", "--model", model, "--data", in("words")+"/test.arrow"); !strings.Contains(output,
+		"PER") || strings.Contains(output, "most frequent") {
+		t.Errorf("unexpected output:\n%s", output)
 	}
 
 	const want = `{"id":"x","spans":[{"start":6,"end":9,"label":"PER"`
-	if said := done(t, `{"id":"x","text":"today Zoë saw New York ."}`+"\n", "predict", "--model",
-		model); !strings.HasPrefix(said, want) || !strings.Contains(said, `{"start":14,"end":22,"label":"LOC"`) ||
-		!strings.Contains(said, `"unit":"characters","length":6}`) {
-		t.Error(said)
+	if output := done(t, `{"id":"x","text":"today Zoë saw New York ."}`+"\n", "predict", "--model",
+		model); !strings.HasPrefix(output, want) || !strings.Contains(output, `{"start":14,"end":22,"label":"LOC"`) ||
+		!strings.Contains(output, `"unit":"characters","length":6}`) {
+		t.Errorf("unexpected output:\n%s", output)
 	}
 	contains(t, done(t, `{"tokens":[2,3]}`+"\n", "predict", "--model", model), `"unit":"tokens"`)
 	done(t, "", "predict", "--model", model, "--input", in("a.conll"), "--text", "token", "--output", in("o.csv"))
@@ -156,9 +156,9 @@ func TestTagging(t *testing.T) {
 		{"reordered", in("from-classes"),
 			"head.out.bias (its 2 classes are among the 2 there: data converted with --labels x,y take the head, too)"},
 	} {
-		if said := runCustom(t, in(x.data), in("from-"+x.data), "--init-from", x.from, "--steps", "2", "--device",
-			"cpu"); !strings.Contains(said, x.want) {
-			t.Errorf("%s from %s: %q is missing in\n%s", x.data, x.from, x.want, said)
+		if output := runCustom(t, in(x.data), in("from-"+x.data), "--init-from", x.from, "--steps", "2", "--device",
+			"cpu"); !strings.Contains(output, x.want) {
+			t.Errorf("%s from %s: %q is missing in\n%s", x.data, x.from, x.want, output)
 		}
 	}
 

@@ -157,9 +157,9 @@ func TestModelFlags(t *testing.T) {
 func TestCustomCalibrates(t *testing.T) {
 	testenv.NoRace(t, "trains as TestTrain does")
 	data, dir := customData(t, "--label", "mood"), filepath.Join(t.TempDir(), "run")
-	said := printed(t, "", "train", "custom", "--members", "sft", "--data", data, "--out", dir, "--steps", "3",
+	output := printed(t, "", "train", "custom", "--members", "sft", "--data", data, "--out", dir, "--steps", "3",
 		"--hidden", "8", "--batch", "4")
-	contains(t, said, ", the least loss within one standard error of the best, ")
+	contains(t, output, ", the least loss within one standard error of the best, ")
 	path := filepath.Join(dir, "config.json")
 	cfg := must.Get(config.Read(path))(t)
 	if cfg.Temperature == 0 {
@@ -221,8 +221,8 @@ func TestBaselineIsBetter(t *testing.T) {
 	contains(t, last(succeed(t, "", "eval", "--model", dir, "--data", data, "--split", "val")),
 		"word n-grams, logistic regression (100.00%) is better than the model (", "; try: sftseq train custom ")
 	better := filepath.Join(filepath.Dir(dir), "better")
-	said := printed(t, "", "train", "custom", "--members", "sft", "--data", data, "--out", better, "--lr",
+	output := printed(t, "", "train", "custom", "--members", "sft", "--data", data, "--out", better, "--lr",
 		"0.01", "--epochs", "30")
-	notContains(t, said, "is better than the model")
-	contains(t, last(said), "repeat with: ")
+	notContains(t, output, "is better than the model")
+	contains(t, last(output), "repeat with: ")
 }

@@ -22,18 +22,18 @@ func TestTrainFused(t *testing.T) {
 	data := tableData(t, "reviews.csv", readText(t, proseTable(t, 600)), "--text", "review", "--label", "mood",
 		"--split", "0.6,0.2,0.2")
 	out := filepath.Join(t.TempDir(), "fused")
-	said := runCustom(t, data, out, "--members", "linear,sft", "--steps", "20", "--device", "cpu", "--hidden", "8",
+	output := runCustom(t, data, out, "--members", "linear,sft", "--steps", "20", "--device", "cpu", "--hidden", "8",
 		"--layers", "1", "--stop-at", "10")
-	contains(t, said, "linear: validation accuracy 100.00%", "stopped at step 10",
+	contains(t, output, "linear: validation accuracy 100.00%", "stopped at step 10",
 		"train custom --members linear,sft --data "+data+" --steps 20 ", " --out "+out+" --resume")
-	notContains(t, said, "of the sum of their logits")
-	said = printed(t, "", "train", "custom", "--members", "linear,sft", "--out", out, "--resume")
-	contains(t, said, "members on the validation split (120 rows):\n  linear  accuracy 100.00%  loss 0.0",
+	notContains(t, output, "of the sum of their logits")
+	output = printed(t, "", "train", "custom", "--members", "linear,sft", "--out", out, "--resume")
+	contains(t, output, "members on the validation split (120 rows):\n  linear  accuracy 100.00%  loss 0.0",
 		"\n  sft     accuracy ", "\n  sum     accuracy 100.00%  loss 0.", ", model in "+out+"\n",
 		"evaluate with: sftseq eval --model "+out)
 	f := must.Get(sft.ReadFusion(out))(t)
 	if f == nil || f.Loss > math.Min(f.Losses[0], f.Losses[1]) {
-		t.Fatalf("%+v", f)
+		t.Fatalf("unexpected fusion: %+v", f)
 	}
 	f.Weights, f.Temperature = []float64{0.8, 0.5}, 2 // so that both models run
 	must.Succeed(t, f.Save(out))
@@ -118,8 +118,8 @@ func TestTrainFusedStops(t *testing.T) {
 	if _, err := os.Stat(out); err == nil {
 		t.Error("a refused run created its folder")
 	}
-	said := runCustom(t, data, out, flags...)
-	contains(t, said, "repeat with: sftseq train custom --preset quick --seed 1 --members linear,sft --data "+data)
+	output := runCustom(t, data, out, flags...)
+	contains(t, output, "repeat with: sftseq train custom --preset quick --seed 1 --members linear,sft --data "+data)
 	first := readText(t, filepath.Join(out, "config.json"))
 	for _, gone := range [][]string{{"config.json"}, {"config.json", "sft"}} {
 		for _, name := range gone {
@@ -178,10 +178,10 @@ func TestTrainFusedKinds(t *testing.T) {
 		data := tableData(t, kind+".csv", c.table,
 			append([]string{"--text", "text", "--split", "0.6,0.2,0.2"}, c.flags...)...)
 		out := filepath.Join(t.TempDir(), kind)
-		said := done(t, "", "train", "custom", "--data", data, "--out", out, "--steps", "30",
+		output := done(t, "", "train", "custom", "--data", data, "--out", out, "--steps", "30",
 			"--hidden", "16", "--layers",
 			"1", "--device", "cpu", "--lr", "0.01")
-		contains(t, said, "linear: validation loss ", "members on the validation split (1",
+		contains(t, output, "linear: validation loss ", "members on the validation split (1",
 			"\n  linear   loss 0.", "\n  sum ")
 		f := must.Get(sft.ReadFusion(out))(t)
 		if f.Loss > min(f.Losses[0], f.Losses[1]) || f.Accuracies != nil ||
@@ -194,8 +194,8 @@ func TestTrainFusedKinds(t *testing.T) {
 		line := `{"text":"w1 goal w4"}` + "\n"
 		answer, _ := exits(t, exitOK, line, "predict", "--model", out, "--device", "cpu")
 		contains(t, answer, c.want)
-		said, _ = exits(t, exitOK, "", "eval", "--model", out, "--data", data, "--device", "cpu")
-		contains(t, said, "(2 models together)", "\nmembers\n  linear   loss 0.", "  weight 0.7\n  lexical  loss ")
+		output, _ = exits(t, exitOK, "", "eval", "--model", out, "--data", data, "--device", "cpu")
+		contains(t, output, "(2 models together)", "\nmembers\n  linear   loss 0.", "  weight 0.7\n  lexical  loss ")
 	}
 }
 
@@ -210,8 +210,8 @@ func TestTrainFusedAlone(t *testing.T) {
 	line := `{"text":"a wonderful film"}` + "\n"
 	logits := func(dir string, args ...string) []float32 {
 		t.Helper()
-		said, _ := exits(t, exitOK, line, append([]string{"predict", "--model", dir, "--device", "cpu"}, args...)...)
-		return decodeLines[prediction](t, said)[0].Logits
+		output, _ := exits(t, exitOK, line, append([]string{"predict", "--model", dir, "--device", "cpu"}, args...)...)
+		return decodeLines[prediction](t, output)[0].Logits
 	}
 	for m, name := range f.Members {
 		f.Weights, f.Temperature = []float64{0, 0}, 2
@@ -223,16 +223,16 @@ func TestTrainFusedAlone(t *testing.T) {
 				t.Errorf("%s: %v, expected a quarter of %v", name, got, want)
 			}
 		}
-		_, said := exits(t, exitOK, "", "eval", "--model", out, "--data", data, "--device", "cpu")
-		notContains(t, said, "models together", "members")
+		_, output := exits(t, exitOK, "", "eval", "--model", out, "--data", data, "--device", "cpu")
+		notContains(t, output, "models together", "members")
 		if got := logits(out, "--explain"); math.Abs(float64(got[0])-float64(want[0])/4) > 1e-5 {
 			t.Errorf("explained: %v, expected a quarter of %v", got, want)
 		}
 	}
 	f.Weights = []float64{0.5, 0.5}
 	must.Succeed(t, f.Save(out))
-	said, _ := exits(t, exitOK, line, "predict", "--model", out, "--explain", "--device", "cpu")
-	if e := decodeLines[prediction](t, said)[0].Explain; e == nil || e.Layers == nil || e.Linear == nil {
-		t.Errorf("both members are expected in %s", said)
+	output, _ := exits(t, exitOK, line, "predict", "--model", out, "--explain", "--device", "cpu")
+	if e := decodeLines[prediction](t, output)[0].Explain; e == nil || e.Layers == nil || e.Linear == nil {
+		t.Errorf("both members are expected in %s", output)
 	}
 }

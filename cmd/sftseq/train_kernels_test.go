@@ -21,7 +21,7 @@ func TestTrainNamesKernels(t *testing.T) {
 		command.Env = append(os.Environ(), simd.Variable+"="+level)
 		out, err := command.CombinedOutput()
 		if err != nil {
-			t.Fatalf("%v\n%s", err, out)
+			t.Fatalf("error %v, output:\n%s", err, out)
 		}
 		return string(out)
 	}

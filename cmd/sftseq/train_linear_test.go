@@ -23,8 +23,8 @@ func linearModel(t *testing.T, data string, flags ...string) (dir, printed strin
 func TestTrainLinear(t *testing.T) {
 	data := tableData(t, "reviews.csv", readText(t, proseTable(t, 600)), "--text", "review", "--label", "mood",
 		"--split", "0.6,0.2,0.2")
-	model, said := linearModel(t, data)
-	contains(t, said, "linear model of 360 rows: ", " n-grams of 1 to 2 tokens",
+	model, output := linearModel(t, data)
+	contains(t, output, "linear model of 360 rows: ", " n-grams of 1 to 2 tokens",
 		"validation accuracy 100.00%, loss ", "(epoch ",
 		", model in "+model, "repeat with: sftseq train custom --members linear --seed 1 --data "+data+
 			" --out "+model+"-again")
@@ -39,7 +39,7 @@ func TestTrainLinear(t *testing.T) {
 	answers := succeed(t, lines, "predict", "--model", model)
 	got := decodeLines[prediction](t, answers)
 	if len(got) != 2 || got[0].Label != "good" || got[1].Label != "bad" || got[0].Probabilities[1] < 0.7 {
-		t.Errorf("%s", answers)
+		t.Errorf("unexpected output:\n%s", answers)
 	}
 	equal(t, succeed(t, lines, "serve", "--model", model, "--log", "error"), answers)
 	request := `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}` + "\n" +
@@ -74,8 +74,8 @@ func TestTrainLinear(t *testing.T) {
 func TestTrainLinearKinds(t *testing.T) {
 	labels := tableData(t, "t.csv", labelledRows(600), "--text", "sequence", "--label", "topics", "--label-separator",
 		"|", "--tokenizer", "byte", "--split", "0.6,0.2,0.2")
-	model, said := linearModel(t, labels)
-	contains(t, said, "validation loss ", "n-grams of 1 to 6 bytes")
+	model, output := linearModel(t, labels)
+	contains(t, output, "validation loss ", "n-grams of 1 to 6 bytes")
 	report := decode[struct {
 		MacroF1 float64 `json:"macro_f1"`
 	}](t, succeed(t, "", "eval", "--model", model, "--data", labels, "--json"))
@@ -98,8 +98,8 @@ func TestTrainLinearKinds(t *testing.T) {
 	}
 	data := tableData(t, "n.csv", numbers.String(), "--text", "text", "--numbers", "price", "--tokenizer", "byte",
 		"--split", "0.6,0.2,0.2")
-	model, said = linearModel(t, data)
-	contains(t, said, "validation loss ", "(penalty ")
+	model, output = linearModel(t, data)
+	contains(t, output, "validation loss ", "(penalty ")
 	result := decode[struct {
 		R2 float64 `json:"r2"`
 	}](t, succeed(t, "", "eval", "--model", model, "--data", data, "--json"))
@@ -110,8 +110,8 @@ func TestTrainLinearKinds(t *testing.T) {
 
 	data = tableData(t, "p.csv", pairs.String(), "--pair", "left,right", "--label", "side", "--tokenizer", "byte",
 		"--split", "0.6,0.2,0.2")
-	model, said = linearModel(t, data)
-	contains(t, said, "validation accuracy 100.00%")
+	model, output = linearModel(t, data)
+	contains(t, output, "validation accuracy 100.00%")
 	contains(t, succeed(t, "", "eval", "--model", model, "--data", data), "accuracy  100.00%")
 	contains(t, succeed(t, `{"text_a":"w1 here","text_b":"w1"}`, "predict", "--model", model), `"label":"0"`)
 }
@@ -132,8 +132,8 @@ func TestTrainLinearPairs(t *testing.T) {
 	}
 	data := tableData(t, "p.csv", rows.String(), "--pair", "left,right", "--label", "related", "--tokenizer", "byte",
 		"--split", "0.6,0.2,0.2")
-	model, said := linearModel(t, data)
-	contains(t, said, "linear model of 540 rows: a comparison of 1080 texts (weight ",
+	model, output := linearModel(t, data)
+	contains(t, output, "linear model of 540 rows: a comparison of 1080 texts (weight ",
 		"validation accuracy 100.00%, loss ", "(n-grams ", ", comparison ")
 	contains(t, succeed(t, "", "eval", "--model", model, "--data", data), "accuracy  100.00%")
 	lines := `{"text_a":"the film Xab12 here","text_b":"a plot of Xab12"}` + "\n" +
@@ -141,7 +141,7 @@ func TestTrainLinearPairs(t *testing.T) {
 	answers := succeed(t, lines, "predict", "--model", model)
 	got := decodeLines[prediction](t, answers)
 	if len(got) != 2 || got[0].Label != "1" || got[1].Label != "0" {
-		t.Errorf("%s", answers)
+		t.Errorf("unexpected output:\n%s", answers)
 	}
 	equal(t, succeed(t, lines, "serve", "--model", model, "--log", "error"), answers)
 }

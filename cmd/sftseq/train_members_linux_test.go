@@ -20,14 +20,14 @@ func TestRanksOfMembers(t *testing.T) {
 	timed(t, program, train(whole, "--steps", "12")...)
 	for launcher := range launchers {
 		out := filepath.Join(t.TempDir(), "out")
-		text, err := launched(t, mpirun(t, launcher, 2, append([]string{program}, train(out, "--steps", "12")...)...),
+		text, err := runWithin(t, mpirun(t, launcher, 2, append([]string{program}, train(out, "--steps", "12")...)...),
 			2*time.Minute)
 		if err != nil {
 			t.Fatalf("%s: %v\n%s", launcher, err, text)
 		}
 		sameFusion(t, whole, out, "lexical")
 		planned := filepath.Join(t.TempDir(), "planned")
-		text, err = launched(t, mpirun(t, launcher, 2, append([]string{program}, train(planned, "--time", "3s",
+		text, err = runWithin(t, mpirun(t, launcher, 2, append([]string{program}, train(planned, "--time", "3s",
 			"--batch", "2")...)...), 2*time.Minute)
 		if err != nil {
 			t.Fatalf("%s: %v\n%s", launcher, err, text)

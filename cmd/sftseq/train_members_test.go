@@ -48,21 +48,21 @@ func TestTrainCustomMembers(t *testing.T) {
 		t.Helper()
 		return done(t, "", slices.Concat([]string{"train", "custom", "--data", data}, flags, more)...)
 	}
-	said := rows("--out", out, "--stop-at", "15")
-	contains(t, said, "linear: validation accuracy 100.00%", "lexical: ", "stopped at step 15",
+	output := rows("--out", out, "--stop-at", "15")
+	contains(t, output, "linear: validation accuracy 100.00%", "lexical: ", "stopped at step 15",
 		"go on with:\n  sftseq train custom --members linear,lexical --time 3s ")
 	noFile(t, filepath.Join(out, "config.json"))
-	said = done(t, "", "train", "custom", "--out", out, "--resume")
-	contains(t, said, "lexical: validation accuracy ", ", selected by loss ",
+	output = done(t, "", "train", "custom", "--out", out, "--resume")
+	contains(t, output, "lexical: validation accuracy ", ", selected by loss ",
 		"members on the validation split (180 rows)")
-	notContains(t, said, "baselines there", "linear: validation accuracy")
+	notContains(t, output, "baselines there", "linear: validation accuracy")
 	s := must.Get(train.LoadCheckpoint(filepath.Join(out, "lexical")))(t).Settings
 	if s.Select != "loss" || s.Patience != memberPatience || s.EvalEvery < minBetween {
-		t.Errorf("%+v", s)
+		t.Errorf("unexpected settings: %+v", s)
 	}
-	command := regexp.MustCompile(`repeat with: sftseq (.*)`).FindStringSubmatch(said)
+	command := regexp.MustCompile(`repeat with: sftseq (.*)`).FindStringSubmatch(output)
 	if command == nil {
-		t.Fatalf("no command in %s", said)
+		t.Fatalf("no command in %s", output)
 	}
 	contains(t, command[1], "train custom --preset quick --seed 1 --members linear,lexical --data "+data,
 		"--out "+out+"-again")
@@ -89,17 +89,17 @@ func TestTrainCustomAlone(t *testing.T) {
 	must.Get(train.LoadCheckpoint(out))(t)
 
 	data, out := proseData(t, 100), filepath.Join(t.TempDir(), "sft")
-	said := runCustom(t, data, out, append(small, "--stop-at", "1")...)
-	contains(t, said, "sftseq train custom --out "+out+" --resume")
-	said = done(t, "", "train", "custom", "--out", out, "--resume")
-	contains(t, said, "repeat with: sftseq train custom --preset quick --seed 1 --members sft --data "+data,
+	output := runCustom(t, data, out, append(small, "--stop-at", "1")...)
+	contains(t, output, "sftseq train custom --out "+out+" --resume")
+	output = done(t, "", "train", "custom", "--out", out, "--resume")
+	contains(t, output, "repeat with: sftseq train custom --preset quick --seed 1 --members sft --data "+data,
 		"baselines there")
 	refuse(t, exitError, out+" already holds a model or a run: choose another --out", "", "train", "custom", "--data",
 		data, "--out", out)
 	timed := filepath.Join(t.TempDir(), "timed")
-	said = runCustom(t, proseData(t, 900), timed, "--hidden", "8", "--layers", "1", "--device", "cpu",
+	output = runCustom(t, proseData(t, 900), timed, "--hidden", "8", "--layers", "1", "--device", "cpu",
 		"--time", "2s", "--batch", "1")
-	contains(t, said, " steps of about ", " fit into the remaining ", "repeat with: ", " --steps ")
+	contains(t, output, " steps of about ", " fit into the remaining ", "repeat with: ", " --steps ")
 	refuseAll(t, exitUsage, []string{"train", "custom", "--data", data, "--out", filepath.Join(t.TempDir(), "no")},
 		[]refusal{
 			{"--time 0s, expected a duration such as 5m", []string{"--time", "0s"}},
@@ -145,7 +145,7 @@ func TestTrainFusedSeeds(t *testing.T) {
 func TestKillsOfFusions(t *testing.T) {
 	program := built(t)
 	data := proseData(t, 300)
-	whole, torn := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "torn")
+	whole, resumed := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "resumed")
 	flags := func(out string, more ...string) []string {
 		return append([]string{"train", "custom", "--data", data, "--out", out, "--steps", "60", "--hidden", "8",
 			"--layers", "1", "--save-every", "1ms", "--seeds", "1,2"}, more...)
@@ -153,21 +153,21 @@ func TestKillsOfFusions(t *testing.T) {
 	took := timed(t, program, flags(whole)...)
 	k, runs := newKiller(t, 7), 0
 	next := func(more ...string) []string {
-		args := flags(torn, more...)
-		if entries, err := os.ReadDir(torn); err == nil && len(entries) > 0 {
+		args := flags(resumed, more...)
+		if entries, err := os.ReadDir(resumed); err == nil && len(entries) > 0 {
 			args = append(args, "--resume")
 		}
 		return args
 	}
-	for try := 0; k.goesOn(t); try++ {
+	for try := 0; k.wantsMore(t); try++ {
 		if k.run(t, took*2/3, program, next("--threads", []string{"1", "2", "3"}[try%3])...) {
 			runs++
-			sameFusion(t, whole, torn, "lexical-1", "lexical-2")
-			must.Succeed(t, os.RemoveAll(torn))
+			sameFusion(t, whole, resumed, "lexical-1", "lexical-2")
+			must.Succeed(t, os.RemoveAll(resumed))
 		}
 	}
 	timed(t, program, next()...)
-	sameFusion(t, whole, torn, "lexical-1", "lexical-2")
+	sameFusion(t, whole, resumed, "lexical-1", "lexical-2")
 	t.Logf("%d runs equal the uninterrupted run", runs+1)
 }
 

@@ -28,9 +28,9 @@ func TestTimeLeftIsShown(t *testing.T) {
 	}
 }
 
-// TestLongRunIsTold checks that a run of days prints a warning once, with its first estimate, and
+// TestLongRunWarning checks that a run of days prints a warning once, with its first estimate, and
 // that the warning names faster presets.
-func TestLongRunIsTold(t *testing.T) {
+func TestLongRunWarning(t *testing.T) {
 	for _, c := range []struct {
 		left  time.Duration
 		paper bool
@@ -67,15 +67,15 @@ func TestBestLongAgo(t *testing.T) {
 	out, errs := train("long", "--steps", "6", "--patience", "0")
 	contains(t, out, want+" (--patience N ends a run after N of them)\n")
 	if !regexp.MustCompile(`validation has only \d+ rows: one of them is \d+\.\d% of its accuracy\n`).MatchString(errs) {
-		t.Error(errs)
+		t.Errorf("unexpected output:\n%s", errs)
 	}
 	hasPrefix(t, succeed(t, "", "eval", "--model", filepath.Join(dir, "long"), "--data", data),
 		filepath.Join(dir, "long")+" at step 1 on "+filepath.Join(data, "test.arrow")+" (split test)\n")
 	if out, _ := train("patient", "--steps", "9", "--patience", "5"); !strings.Contains(out,
 		"stopped early at step 6 of 9: none of the last 5 evaluations was better (--patience 0 ") {
-		t.Error(out)
+		t.Errorf("unexpected output:\n%s", out)
 	}
 	if out, _ := train("short", "--steps", "3"); strings.Contains(out, "the model is that of step") {
-		t.Error(out)
+		t.Errorf("unexpected output:\n%s", out)
 	}
 }

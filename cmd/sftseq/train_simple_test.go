@@ -15,12 +15,12 @@ import (
 
 // checkSimple compares the baselines that training prints with the result of eval on the same
 // split, which want formats. A loss that eval does not print is removed from both texts.
-func checkSimple[R any](t *testing.T, said, model, data string, want func(r *R) string) {
+func checkSimple[R any](t *testing.T, output, model, data string, want func(r *R) string) {
 	t.Helper()
 	r := new(R)
 	must.Succeed(t, json.Unmarshal([]byte(succeed(t, "", "eval", "--model", model, "--data", data, "--split", "val",
 		"--device", "cpu", "--json")), r))
-	_, line, _ := strings.Cut(said, "baselines there: ")
+	_, line, _ := strings.Cut(output, "baselines there: ")
 	line, _, _ = strings.Cut(line, "\n")
 	equal(t, loss.ReplaceAllString(line, ""), want(r))
 }
@@ -29,11 +29,11 @@ func checkSimple[R any](t *testing.T, said, model, data string, want func(r *R) 
 var loss = regexp.MustCompile(` loss ([0-9.]+)`)
 
 // checkSimpleLoss compares the printed loss of the first baseline with want.
-func checkSimpleLoss(t *testing.T, said string, want float64) {
+func checkSimpleLoss(t *testing.T, output string, want float64) {
 	t.Helper()
-	_, line, _ := strings.Cut(said, "baselines there: ")
+	_, line, _ := strings.Cut(output, "baselines there: ")
 	if found := loss.FindStringSubmatch(line); found == nil || found[1] != fmt.Sprintf("%.4f", want) {
-		t.Errorf("%q, expected a loss of %.4f in\n%s", found, want, said)
+		t.Errorf("%q, expected a loss of %.4f in\n%s", found, want, output)
 	}
 }
 

@@ -16,7 +16,7 @@ func TestVersion(t *testing.T) {
 	info := decode[versionInfo](t, succeed(t, "", "version", "--json"))
 	if info.Kernels != kernels.Name || info.Go != runtime.Version() || len(info.Available) != len(simd.Levels()) ||
 		info.Vulkan != device.Vulkan || info.Version == "" {
-		t.Errorf("%+v", info)
+		t.Errorf("unexpected info: %+v", info)
 	}
 	text := succeed(t, "", "version")
 	if !strings.HasPrefix(text, "sftseq "+info.String()+"\n") ||
