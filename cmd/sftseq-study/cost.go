@@ -14,10 +14,11 @@ var costStudy = &study{
 	name:    "cost",
 	summary: "operations and time of the parts of a layer",
 	help: `Counts the operations of the parts of a layer with 256 channels and 16 heads on two
-sequences, as the paper counts them and with what it omits, and measures the time of each
-part. The time of maxout and PV is that of attention without a relative encoding, and
-contains the remainder; the time of the relative encoding is the additional time of
-attention with it, and of its tables. Needs the CPU, or a GPU that times its kernels.`,
+sequences, with the paper's formulas and including the parts that the paper omits, and
+measures the time of each part. The time of maxout and PV is measured for attention without
+a relative encoding, and includes the remainder. The time of the relative encoding is the
+additional time of attention with relative encoding, and the time of its
+tables. Needs the CPU, or a GPU that times its kernels.`,
 	columns: []string{"part", "k", "paper (10⁹)", "full (10⁹)", "time", "10⁹/s"},
 	prepare: func(f *flags) measurement {
 		c := &costs{}

@@ -12,7 +12,7 @@ import (
 var gradientsStudy = &study{
 	name:    "gradients",
 	summary: "how gradients grow with the number of tokens",
-	help: `Computes the squared norms of attention's gradients by W_V and by W_Q in float64 for random
+	help: `Computes the squared norms of the gradients of attention by W_V and by W_Q in float64 for random
 weights and tokens, in the paper's simplest case (query and key of a token are scalars, the
 leak is a constant), and fits a line to their logarithms.`,
 	columns: []string{"tokens", "‖∂Sa/∂W_V‖²", "‖∂Sa/∂W_Q‖²"},

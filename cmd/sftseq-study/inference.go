@@ -18,10 +18,10 @@ const inferenceBatch = 32
 
 var inferenceStudy = &study{
 	name:    "inference",
-	summary: "the time to read a split, by the number of sampled tokens",
-	help: fmt.Sprintf(`Reads a split in batches of %d with a trained model that samples other numbers of tokens
-than in its training, and prints the seconds and the accuracy of each number. The weights
-stay the same.`, inferenceBatch),
+	summary: "evaluation time of a split by the number of sampled tokens",
+	help: fmt.Sprintf(`Evaluates a trained model on a split in batches of %d with other numbers of sampled tokens
+than in training, and prints the time and the accuracy for each number. The weights do not
+change.`, inferenceBatch),
 	columns: []string{"k", "time", "tokens/s", "accuracy", "loss"},
 	prepare: func(f *flags) measurement {
 		m := f.modelFlags()
@@ -38,7 +38,7 @@ stay the same.`, inferenceBatch),
 // inferencePoint is the result for k sampled tokens.
 type inferencePoint struct {
 	K            int     `json:"k"`
-	Seconds      float64 `json:"seconds"` // median seconds for the whole split
+	Seconds      float64 `json:"seconds"` // median for the whole split
 	TokensPerSec float64 `json:"tokens_per_s"`
 	Accuracy     float64 `json:"accuracy"`
 	Loss         float64 `json:"loss"` // mean cross-entropy

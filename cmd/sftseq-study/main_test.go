@@ -300,7 +300,7 @@ func TestUsage(t *testing.T) {
 		{"-k: \"0\", expected different whole numbers from 1 to 1024", []string{"cost", "--k", "0"}},
 		{"--data is missing", []string{"relative"}},
 		{"--device: ", []string{"cost", "--device", "abacus"}},
-		{"--k 21: the longest sequence has 20 tokens", []string{"sampling", "--data", data, "--k", "21"}},
+		{"--k 21: expected at most 20, the length of the longest sequence", []string{"sampling", "--data", data, "--k", "21"}},
 		{`-seeds: "1", expected different numbers`, []string{"relative", "--seeds", "1,1"}},
 		{"--model or --data is missing", []string{"similarity", "--model", golden("pre")}},
 		{"-reps: expected a whole number from 1 to", []string{"inference", "--reps", "0"}},

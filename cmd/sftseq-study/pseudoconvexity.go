@@ -12,11 +12,11 @@ import (
 var pseudoconvexityStudy = &study{
 	name:    "pseudoconvexity",
 	summary: "whether a layer is pseudoconvex in its weights",
-	help: `A function f is pseudoconvex if it is nowhere smaller in a direction in which it first
-rises. This study draws two sets W₁, W₂ of the weights of a layer on a few tokens, keeps
-those where f, an entry of the output, rises at W₁ towards W₂, and counts how often f is
-smaller at W₂. Inside means that no maximum and no ReLU changes its side on the way (for
-the dot product, no ReLU); anywhere, that they may. Gradients are exact.`,
+	help: `A function f is pseudoconvex if f never becomes smaller along a direction in which f
+rises at first. This study draws pairs W₁, W₂ of the weights of a layer on a few tokens. It
+keeps the pairs for which f, an entry of the output, rises at W₁ towards W₂, and counts how
+often f is smaller at W₂. "Inside" counts pairs between which no maximum and no ReLU changes
+its side (for the dot product, no ReLU). "Anywhere" counts all pairs. Gradients are exact.`,
 	columns: []string{"weights", "layer", "inside", "anywhere"},
 	prepare: func(f *flags) measurement {
 		p := &pseudoconvexity{cases: pseudoconvexityCases, tokens: 4, width: 4}

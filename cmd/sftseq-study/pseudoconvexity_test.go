@@ -71,7 +71,7 @@ func TestWithin(t *testing.T) {
 }
 
 // TestPseudoconvexity checks that the theorem holds for the scores of one head before GELU inside
-// one orthant, and is violated elsewhere. A second head or GELU rarely violates it.
+// one orthant, and that other cases violate it. With a second head or GELU, violations are rare.
 func TestPseudoconvexity(t *testing.T) {
 	for _, k := range pseudoconvexityCases {
 		tests := 800

@@ -15,9 +15,9 @@ var rankStudy = &study{
 	name:    "rank",
 	summary: "whether layers with random weights distinguish identical tokens",
 	help: `Begins with the same vector for every token and applies layers with random weights, in
-float64, for each probability function. After each layer it computes the rank of the
-matrix of all tokens by the tolerance of float32, as in the paper, by a tenth of it, and
-the rank by entropy, which needs no tolerance. The paper's size, --layers 100 --draws 30,
+float64, for each probability function. After each layer it computes three ranks of the
+matrix of all tokens: with the tolerance of float32, as in the paper, with a tenth of this
+tolerance, and the entropy rank, which needs no tolerance. The paper's size, --layers 100 --draws 30,
 takes more than an hour of one core.`,
 	columns: []string{"probability", "layer", "rank", "by a tenth", "entropy rank"},
 	prepare: func(f *flags) measurement {

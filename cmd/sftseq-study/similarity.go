@@ -15,10 +15,10 @@ import (
 
 var similarityStudy = &study{
 	name:    "similarity",
-	summary: "how similar the tokens of a trained model are, layer by layer",
+	summary: "similarity of the tokens of a trained model after each layer",
 	help: `Reads rows with a trained model and measures the tokens after each layer: the mean cosine
-of all pairs of a sequence, the rank of the matrix of its tokens by the tolerance of
-float32, and the rank by entropy, each the mean of the sequences. Layer 0 is the input of
+of all pairs of a sequence, the rank of the matrix of its tokens with the tolerance
+of float32, and the entropy rank, each as the mean over the sequences. Layer 0 is the input of
 the first layer.`,
 	columns: []string{"layer", "cosine", "rank", "entropy rank"},
 	prepare: func(f *flags) measurement {

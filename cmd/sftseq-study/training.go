@@ -63,8 +63,8 @@ type trainedRun struct {
 func trainingStudy(name, summary, help, title, paper string, variants func(t *training) ([]variant, error)) *study {
 	return &study{name: name, summary: summary,
 		help: help + `
-Settings are those of sftseq train custom. Runs are kept in --out, where sftseq report and
-plot show them; after Ctrl-C run the same command to resume.`,
+The settings equal those of sftseq train custom. Runs are stored in --out, where sftseq report
+and plot can read them. After Ctrl-C, run the same command to resume.`,
 		columns: []string{"model", "best in training", "best in validation", "at the end"},
 		prepare: func(f *flags) measurement {
 			t := f.trainingFlags()

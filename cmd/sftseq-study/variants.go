@@ -34,7 +34,7 @@ More tokens learn faster; 50% end no better than 25% in the test; 0.4% is "reaso
 	func(t *training) (out []variant, err error) {
 		for _, k := range t.sampled {
 			if k > t.longest {
-				return nil, usagef("--k %d: the longest sequence has %d tokens, expected at most as many", k, t.longest)
+				return nil, usagef("--k %d: expected at most %d, the length of the longest sequence", k, t.longest)
 			}
 			out = append(out, variant{fmt.Sprintf("k %d (%.3g%%)", k, 100*float64(k)/float64(t.longest)),
 				fmt.Sprintf("k-%d", k), func(m *sft.Config) { m.NumSampledTokens = k }})
@@ -42,10 +42,10 @@ More tokens learn faster; 50% end no better than 25% in the test; 0.4% is "reaso
 		return out, nil
 	})
 
-var relativeStudy = trainingStudy("relative", "accuracy with a relation of tokens, and without",
-	`Trains a model with the relation of the data, and one without. For clouds of points, which
-have coordinates and normals as features, there are three: one reads both, one reads the
-features alone, and one reads the relation alone.`,
+var relativeStudy = trainingStudy("relative", "accuracy with and without a relation of tokens",
+	`Trains a model with the relation of the data and a model without it. Point clouds have
+coordinates and normals as features. For them the study trains three models, which read both,
+only the features, and only the relation.`,
 	"Learning curves with a relation and without",
 	`The paper (Table 5) compares relations alone with absolute positions, and finds the latter
 better: 87.2 and 91.1 on ModelNet40, 78.3 and 81.3 on ShapeNetPart, 0.67 and 0.69 on

@@ -45,7 +45,7 @@ func TestAdviceCommand(t *testing.T) {
 // TestAdviceOfEval checks that eval of regression and tagging models names a better baseline at the
 // end and suggests commands, like eval of classifiers.
 func TestAdviceOfEval(t *testing.T) {
-	testenv.NoRace(t, "trains as TestTrain does; its baselines are slow loops")
+	testenv.NoRace(t, "trains with code that the tests of package train cover; its baselines are slow")
 	jsonl, _ := sentences(80)
 	for want, data := range map[string]string{
 		"bag of tokens, ridge regression (R² ": tableData(t, "t.csv", motifRows(80, 24), "--text", "sequence",

@@ -63,7 +63,7 @@ func decode[T any](t *testing.T, text string) (v T) {
 	return v
 }
 
-// occurs checks that part occurs exactly times times in text.
+// occurs checks the number of times that part occurs in text.
 func occurs(t *testing.T, text, part string, times int) {
 	t.Helper()
 	if n := strings.Count(text, part); n != times {

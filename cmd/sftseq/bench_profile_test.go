@@ -13,7 +13,7 @@ import (
 // TestBenchProfile checks that the profile lists each kernel of a step with its share of the time,
 // on the CPU and on Vulkan.
 func TestBenchProfile(t *testing.T) {
-	testenv.NoRace(t, "a benchmark: it measures what TestTrain runs")
+	testenv.NoRace(t, "benchmarks code that the tests of package train cover")
 	testenv.NeedVulkan(t, vk.Open, vk.Options{})
 	small := []string{"bench", "model", "--config", tinyConfig(), "--length", "20", "--batch", "1", "--reps",
 		"1", "--profile", "--device"}

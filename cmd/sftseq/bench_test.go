@@ -40,7 +40,7 @@ func decodeLines[T any](t *testing.T, text string) []T {
 }
 
 func TestBenchKernels(t *testing.T) {
-	testenv.NoRace(t, "a benchmark: it measures what TestTrain runs")
+	testenv.NoRace(t, "benchmarks code that the tests of package train cover")
 	_, out, _ := program(nil, "bench", "kernels", "--only", "embed", "--json") // standard error may name slow steps
 	first, rest, _ := strings.Cut(out, "\n")
 	var c struct{ Ceilings bench.Ceilings }
@@ -64,7 +64,7 @@ func TestBenchKernels(t *testing.T) {
 }
 
 func TestBenchModelJSON(t *testing.T) {
-	testenv.NoRace(t, "a benchmark: it measures what TestTrain runs")
+	testenv.NoRace(t, "benchmarks code that the tests of package train cover")
 	out := succeed(t, "", "bench", "model", "--config", tinyConfig(), "--length", "64,32", "--batch", "2,1", "--reps",
 		"2", "--k", "5", "--json")
 	var keys map[string]any
@@ -106,7 +106,7 @@ func TestBenchModelJSON(t *testing.T) {
 }
 
 func TestBenchModelTable(t *testing.T) {
-	testenv.NoRace(t, "a benchmark: it measures what TestTrain runs")
+	testenv.NoRace(t, "benchmarks code that the tests of package train cover")
 	picture := filepath.Join(t.TempDir(), "speed.svg")
 	out := succeed(t, "", "bench", "model", "--config", goldenPath("pre"), "--length", "16,32", "--batch", "2",
 		"--reps", "1", "--what", "forward", "--plot", picture)
@@ -123,7 +123,7 @@ func TestBenchModelTable(t *testing.T) {
 // TestBenchModelGenerated checks that models of clouds and graphs are measured without data, at
 // lengths beyond the configured maximum.
 func TestBenchModelGenerated(t *testing.T) {
-	testenv.NoRace(t, "a benchmark: it measures what TestTrain runs")
+	testenv.NoRace(t, "benchmarks code that the tests of package train cover")
 	for _, c := range []struct {
 		config string
 		more   []string
@@ -152,7 +152,7 @@ func TestBenchModelGenerated(t *testing.T) {
 // TestBenchModelPair checks that a model of pairs is measured, with the length split between the
 // two sequences.
 func TestBenchModelPair(t *testing.T) {
-	testenv.NoRace(t, "a benchmark: it measures what TestTrain runs")
+	testenv.NoRace(t, "benchmarks code that the tests of package train cover")
 	out := succeed(t, "", "bench", "model", "--config", goldenPath("retrieval"), "--length", "31", "--batch",
 		"3", "--reps", "1", "--json")
 	if results := decodeLines[bench.ModelResult](t, out); len(results) != 2 || results[1].What != "train" ||
@@ -164,7 +164,7 @@ func TestBenchModelPair(t *testing.T) {
 // TestBenchModelSkips checks that measurements beyond the memory limit are reported as skipped, and
 // that all other measurements run.
 func TestBenchModelSkips(t *testing.T) {
-	testenv.NoRace(t, "a benchmark: it measures what TestTrain runs")
+	testenv.NoRace(t, "benchmarks code that the tests of package train cover")
 	status, out, errs := program(nil, "bench", "model", "--config", tinyConfig(), "--length", "64", "--batch", "1",
 		"--reps", "1", "--memory", "100MiB", "--json")
 	if results := decodeLines[bench.ModelResult](t, out); status != exitOK || len(results) != 1 ||
@@ -191,7 +191,7 @@ func TestDoesNotFit(t *testing.T) {
 }
 
 func TestBenchModelErrors(t *testing.T) {
-	testenv.NoRace(t, "a benchmark: it measures what TestTrain runs")
+	testenv.NoRace(t, "benchmarks code that the tests of package train cover")
 	model := func(status int, want string, args ...string) {
 		t.Helper()
 		refuse(t, status, want, "", append([]string{"bench", "model"}, args...)...)
@@ -220,7 +220,7 @@ func TestBenchModelErrors(t *testing.T) {
 // TestBenchConfig checks that a task name selects its published model, and that a task with a
 // preset selects the model of the preset.
 func TestBenchConfig(t *testing.T) {
-	testenv.NoRace(t, "a benchmark: it measures what TestTrain runs")
+	testenv.NoRace(t, "benchmarks code that the tests of package train cover")
 	for name, layers := range map[string]int{"text": 4, "text:paper": 4, "text:quick": 3, "image:quick": 4} {
 		task, preset, _ := strings.Cut(name, ":")
 		if config, _, err := benchConfig(name); err != nil || config.NumLayers != layers ||
@@ -233,7 +233,7 @@ func TestBenchConfig(t *testing.T) {
 // TestBenchRuntime checks that bench runtime measures each layer of a shape and prints the paper's
 // result for the same sizes.
 func TestBenchRuntime(t *testing.T) {
-	testenv.NoRace(t, "a benchmark: it measures what TestTrain runs")
+	testenv.NoRace(t, "benchmarks code that the tests of package train cover")
 	layers := decodeLines[layerResult](t, succeed(t, "", "bench", "runtime", "--length", "128", "--reps", "1",
 		"--shape", "notebook", "--device", "cpu", "--json"))
 	if len(layers) != 5 || layers[0].Layer != "vanilla" || layers[0].Ratio != 1 || layers[0].Heads != 8 ||
@@ -244,7 +244,7 @@ func TestBenchRuntime(t *testing.T) {
 
 // TestBenchRuntimeReport checks the rows, the ratios within rounds, and the chart of bench runtime.
 func TestBenchRuntimeReport(t *testing.T) {
-	testenv.NoRace(t, "a benchmark: it measures what TestTrain runs")
+	testenv.NoRace(t, "benchmarks code that the tests of package train cover")
 	b := &runtimeBench{layers: bench.Layers(bench.LayerShapes["usual"], bench.TableLength)}
 	for range b.layers {
 		b.seconds = append(b.seconds, []float64{2, 2, 2})

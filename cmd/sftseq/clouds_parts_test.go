@@ -28,7 +28,7 @@ type partsReply struct {
 // reports the same results for all rows and for shards, and lists the errors. predict prints the
 // parts, and embed accepts the clouds.
 func TestCloudParts(t *testing.T) {
-	testenv.NoRace(t, "goes the ways of TestClouds, TestConvertCloud and TestGraphs")
+	testenv.NoRace(t, "runs code that TestClouds, TestConvertCloud and TestGraphs cover")
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
 	data, model := in("data"), in("model")
@@ -163,7 +163,7 @@ func TestConvertParts(t *testing.T) {
 // TestPartsExample runs the commands on parts of shapes in docs/data-clouds-graphs.md on smaller
 // data.
 func TestPartsExample(t *testing.T) {
-	testenv.NoRace(t, "goes the ways of TestClouds, TestConvertCloud and TestGraphs")
+	testenv.NoRace(t, "runs code that TestClouds, TestConvertCloud and TestGraphs cover")
 	_, section, _ := strings.Cut(readText(t, "../../docs/data-clouds-graphs.md"), "\n### Parts of shapes\n")
 	_, commands, _ := strings.Cut(section, "```sh\n")
 	commands, _, _ = strings.Cut(commands, "```")

@@ -21,7 +21,7 @@ import (
 // that a model trains on it. predict and eval use the ids of the rows for every input format. Flags
 // that do not apply to clouds are errors.
 func TestCloudTables(t *testing.T) {
-	testenv.NoRace(t, "goes the ways of TestClouds, TestConvertCloud and TestGraphs")
+	testenv.NoRace(t, "runs code that TestClouds, TestConvertCloud and TestGraphs cover")
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	run := func(args ...string) (out, errs string) {
@@ -235,7 +235,7 @@ func TestFewFiles(t *testing.T) {
 
 // TestCloudExample runs the commands on tables of clouds in docs/data-clouds-graphs.md.
 func TestCloudExample(t *testing.T) {
-	testenv.NoRace(t, "goes the ways of TestClouds, TestConvertCloud and TestGraphs")
+	testenv.NoRace(t, "runs code that TestClouds, TestConvertCloud and TestGraphs cover")
 	page := must.Get(os.ReadFile("../../docs/data-clouds-graphs.md"))(t)
 	_, section, _ := strings.Cut(string(page), "\nTables of clouds have")
 	_, line, _ := strings.Cut(section, "```json\n")

@@ -119,7 +119,7 @@ func checkReportPictures(t *testing.T, dir, below string) {
 // TestAugmentedClouds checks that a run that rotates, scales and shifts its clouds resumes with the
 // same bits, and differs from a run without augmentation; invalid ranges are refused.
 func TestAugmentedClouds(t *testing.T) {
-	testenv.NoRace(t, "goes the ways of TestClouds, TestConvertCloud and TestGraphs")
+	testenv.NoRace(t, "runs code that TestClouds, TestConvertCloud and TestGraphs cover")
 	data := filepath.Join(t.TempDir(), "data")
 	done(t, "", "data", "generate", "shapes", "--out", data, "--train", "40", "--val", "9", "--test", "9",
 		"--points", "16", "--no-baselines")

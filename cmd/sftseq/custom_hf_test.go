@@ -14,7 +14,7 @@ import (
 // TestCustomHF uses a tokenizer.json from conversion to prediction. The data set and the model keep
 // a copy, so the original file is not needed later.
 func TestCustomHF(t *testing.T) {
-	testenv.NoRace(t, "trains as TestTrain does; its baselines are slow loops")
+	testenv.NoRace(t, "trains with code that the tests of package train cover; its baselines are slow")
 	dir := t.TempDir()
 	table := "review,mood\n"
 	for i := range 20 {

@@ -15,7 +15,7 @@ import (
 // TestCustom uses a custom table from conversion to prediction: CSV through a pipe, training with
 // settings from the data, and predictions with label names.
 func TestCustom(t *testing.T) {
-	testenv.NoRace(t, "trains as TestTrain does; its baselines are slow loops")
+	testenv.NoRace(t, "trains with code that the tests of package train cover; its baselines are slow")
 	dir := t.TempDir()
 	r := rand.New(rand.NewPCG(1, 2))
 	var table strings.Builder
@@ -51,7 +51,7 @@ func TestCustom(t *testing.T) {
 
 // TestCustomTokens uses lists of token ids from conversion to prediction, as lists or as text.
 func TestCustomTokens(t *testing.T) {
-	testenv.NoRace(t, "trains as TestTrain does; its baselines are slow loops")
+	testenv.NoRace(t, "trains with code that the tests of package train cover; its baselines are slow")
 	dir := t.TempDir()
 	r := rand.New(rand.NewPCG(1, 2))
 	var table strings.Builder

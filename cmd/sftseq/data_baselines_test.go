@@ -27,7 +27,7 @@ func TestConvertBaselines(t *testing.T) {
 		var majority, bag float64
 		if n, err := fmt.Sscanf(line, "%s %f%%, word n-grams, logistic regression %f%%", &class, &majority,
 			&bag); !ok || n != 3 || majority < 30 || majority > 70 || bag < 95 {
-			t.Errorf("%s: %q, %v, expected about 50%% for the majority and 100%% for the bag of tokens", split,
+			t.Errorf("%s: %q, %v, expected about 50%% for the majority and 100%% for the word n-grams", split,
 				line, err)
 		}
 	}

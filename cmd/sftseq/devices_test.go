@@ -134,7 +134,7 @@ func TestPrecision(t *testing.T) {
 // drivers, and built without cgo. The error of --device vulkan names the missing part.
 func TestWithoutVulkan(t *testing.T) {
 	testenv.NoRace(t, "the tests of package vk stress its calls")
-	testenv.Long(t, "it builds the program without cgo")
+	testenv.Long(t, "builds the program without cgo")
 	t.Parallel()
 	pure := filepath.Join(t.TempDir(), "sftseq")
 	build := exec.Command("go", "build", "-o", pure, ".")

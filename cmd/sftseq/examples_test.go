@@ -63,7 +63,7 @@ func makeFolder(t *testing.T, folder string) {
 // on a few rows. Each example builds, its table is converted to a data set, a model trains with the
 // documented flags, and eval compares the model with a baseline.
 func TestExamples(t *testing.T) {
-	testenv.NoRace(t, "trains as TestTrain does")
+	testenv.NoRace(t, "trains with code that the tests of package train cover")
 	testenv.Long(t, "builds programs")
 	for name, want := range map[string][]string{
 		"components":  {"seed-1, seed-2", "moments and radii", "selected by iou", "most frequent part"},

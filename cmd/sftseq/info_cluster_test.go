@@ -58,7 +58,7 @@ func TestParseCluster(t *testing.T) {
 
 // TestInfoCluster checks that info --cluster simulates training steps with the batch in the flags.
 func TestInfoCluster(t *testing.T) {
-	testenv.NoRace(t, "measures and simulates with what other tests run")
+	testenv.NoRace(t, "measures and simulates code that other tests cover")
 	args := []string{"info", "--model", goldenPath("pre"), "--cluster", "6,10Gbit,20us", "--batch", "8", "--length",
 		"1024", "--threads", "1", "--device", "cpu"}
 	got := decode[modelInfo](t, printed(t, "", append(args, "--json")...))
@@ -91,7 +91,7 @@ func TestInfoCluster(t *testing.T) {
 
 // TestInfoClusterTrained checks that the default batch is the batch of the model's training.
 func TestInfoClusterTrained(t *testing.T) {
-	testenv.NoRace(t, "measures and simulates with what other tests run")
+	testenv.NoRace(t, "measures and simulates code that other tests cover")
 	model := t.TempDir()
 	printed(t, "", "train", "custom", "--members", "sft", "--data", customData(t, "--label", "mood"),
 		"--out", model, "--hidden", "8",
@@ -102,7 +102,7 @@ func TestInfoClusterTrained(t *testing.T) {
 }
 
 func TestInfoClusterRefuses(t *testing.T) {
-	testenv.NoRace(t, "measures and simulates with what other tests run")
+	testenv.NoRace(t, "measures and simulates code that other tests cover")
 	refuseAll(t, exitUsage, []string{"info", "--model", goldenPath("pre")}, []refusal{
 		{"--cluster: \"4\", expected W,BANDWIDTH", []string{"--cluster", "4", "--batch", "8"}},
 		{"--batch is missing: the model does not say", []string{"--cluster", "4,1GB"}},

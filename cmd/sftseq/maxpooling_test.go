@@ -17,7 +17,7 @@ import (
 // It is trained, evaluated, explained and drawn in a report. Models with other heads can start from
 // it, and it can start from them.
 func TestMaxPooling(t *testing.T) {
-	testenv.NoRace(t, "goes the ways of TestClouds, TestConvertCloud and TestGraphs")
+	testenv.NoRace(t, "runs code that TestClouds, TestConvertCloud and TestGraphs cover")
 	dir := t.TempDir()
 	data, parts, model := filepath.Join(dir, "data"), filepath.Join(dir, "parts"), filepath.Join(dir, "run")
 	small := []string{"--train", "60", "--val", "10", "--test", "6", "--points", "24", "--no-baselines"}

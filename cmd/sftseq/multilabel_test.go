@@ -46,7 +46,7 @@ func labelledRows(rows int) string {
 // tables and Arrow, eval against the label frequencies, report, and training from an existing
 // model. Unsupported requests are refused.
 func TestMultiLabel(t *testing.T) {
-	testenv.NoRace(t, "trains as TestTrain does; its baselines are slow loops")
+	testenv.NoRace(t, "trains with code that the tests of package train cover; its baselines are slow")
 	dir := t.TempDir()
 	csv := writeText(t, filepath.Join(dir, "t.csv"), labelledRows(400))
 	data, model := filepath.Join(dir, "data"), filepath.Join(dir, "model")

@@ -11,7 +11,7 @@ import (
 // TestNoSpans checks that predict and eval warn if a tagger predicts no span, and that train and
 // eval warn if its score equals a baseline's. A tagger that predicts spans gets no warning.
 func TestNoSpans(t *testing.T) {
-	testenv.NoRace(t, "trains as TestTrain does")
+	testenv.NoRace(t, "trains with code that the tests of package train cover")
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
 	row := func(split, tags string) string {

@@ -112,7 +112,7 @@ func trainPublished(t *testing.T, task, data, out string, more ...string) string
 // classes, that each preset trains on it, and that eval reports the accuracy and the mean accuracy
 // over the classes.
 func TestModelNet40(t *testing.T) {
-	testenv.NoRace(t, "goes the ways of TestClouds, TestConvertCloud and TestGraphs")
+	testenv.NoRace(t, "runs code that TestClouds, TestConvertCloud and TestGraphs cover")
 	data := filepath.Join(t.TempDir(), "data")
 	status, output, errs := program(nil, "data", "convert", "modelnet40", "--from", modelNet40(t),
 		"--to", data, "--points", "24")
@@ -149,7 +149,7 @@ func TestModelNet40(t *testing.T) {
 // TestShapeNetPart checks that files in the official layout are converted to a data set with all 50
 // parts, that each preset trains on it, and that the saved model has the best instance IoU.
 func TestShapeNetPart(t *testing.T) {
-	testenv.NoRace(t, "goes the ways of TestClouds, TestConvertCloud and TestGraphs")
+	testenv.NoRace(t, "runs code that TestClouds, TestConvertCloud and TestGraphs cover")
 	data := filepath.Join(t.TempDir(), "data")
 	output, errs := exits(t, exitOK, "", "data", "convert", "shapenetpart", "--from", shapeNetPartFolder(t),
 		"--to", data, "--points", "40")

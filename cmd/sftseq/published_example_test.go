@@ -44,7 +44,7 @@ def LRGBDataset(root, name, split):
 // TestPublishedExample runs the Python code and the commands of docs/published-clouds-graphs.md on
 // smaller data: they export graphs, convert them, train and evaluate.
 func TestPublishedExample(t *testing.T) {
-	testenv.NoRace(t, "goes the ways of TestClouds, TestConvertCloud and TestGraphs")
+	testenv.NoRace(t, "runs code that TestClouds, TestConvertCloud and TestGraphs cover")
 	testenv.NeedPrograms(t, "python3")
 	page := readText(t, "../../docs/published-clouds-graphs.md")
 	dir := t.TempDir()

@@ -71,7 +71,7 @@ func convertPublished(t *testing.T, task, from string, more ...string) string {
 // without random walks. Both presets train on them, and the saved model has the best mean average
 // precision.
 func TestPeptidesFunc(t *testing.T) {
-	testenv.NoRace(t, "goes the ways of TestClouds, TestConvertCloud and TestGraphs")
+	testenv.NoRace(t, "runs code that TestClouds, TestConvertCloud and TestGraphs cover")
 	from := graphLines(t, atom, bond, func(g, _ int) map[string]any {
 		return map[string]any{"label": []any{g % 2, []string{"toxic", "antiviral"}[g/2%2]}}
 	})
@@ -121,7 +121,7 @@ func TestPeptidesFunc(t *testing.T) {
 // TestPeptidesStruct checks that graphs with eleven numbers are converted and a model trains on
 // them. The saved model has the lowest mean absolute error, which eval reports.
 func TestPeptidesStruct(t *testing.T) {
-	testenv.NoRace(t, "goes the ways of TestClouds, TestConvertCloud and TestGraphs")
+	testenv.NoRace(t, "runs code that TestClouds, TestConvertCloud and TestGraphs cover")
 	published := must.Get(lra.Lookup("peptides-struct"))(t)
 	from := graphLines(t, atom, bond, func(g, nodes int) map[string]any {
 		out := map[string]any{}
@@ -154,7 +154,7 @@ func TestPeptidesStruct(t *testing.T) {
 // TestPascalVOC checks that graphs with a class for each node, which may be unknown, are converted.
 // Both presets train on them, and the saved model has the best macro F1 over the nodes.
 func TestPascalVOC(t *testing.T) {
-	testenv.NoRace(t, "goes the ways of TestClouds, TestConvertCloud and TestGraphs")
+	testenv.NoRace(t, "runs code that TestClouds, TestConvertCloud and TestGraphs cover")
 	from := graphLines(t, func(g, i int) []float32 {
 		out := make([]float32, 14)
 		for k := range out {

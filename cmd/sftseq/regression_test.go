@@ -17,7 +17,7 @@ import (
 // TestRegression checks regression from a table: training, predictions as lines, tables and Arrow,
 // eval, report, and training from an existing model. Unsupported requests are refused.
 func TestRegression(t *testing.T) {
-	testenv.NoRace(t, "trains as TestTrain does; its baselines are slow loops")
+	testenv.NoRace(t, "trains with code that the tests of package train cover; its baselines are slow")
 	dir := t.TempDir()
 	csv := writeText(t, filepath.Join(dir, "t.csv"), motifRows(300, 24))
 	data, model := filepath.Join(dir, "data"), filepath.Join(dir, "model")

@@ -33,7 +33,7 @@ func seriesRow(random *rand.Rand, up bool) (values []string) {
 // TestSeries trains a model with convolutions on a table of series. It checks that every
 // representation of a series in a table gives the same predictions.
 func TestSeries(t *testing.T) {
-	testenv.NoRace(t, "trains as TestTrain does")
+	testenv.NoRace(t, "trains with code that the tests of package train cover")
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
 	random := rand.New(rand.NewPCG(1, 2))

@@ -11,7 +11,7 @@ import (
 // TestGeneratedClouds checks that the generated point-cloud tasks train without --data. The clouds
 // are generated once, and training rotates them. A report finds the data without a flag.
 func TestGeneratedClouds(t *testing.T) {
-	testenv.NoRace(t, "goes the ways of TestClouds, TestConvertCloud and TestGraphs")
+	testenv.NoRace(t, "runs code that TestClouds, TestConvertCloud and TestGraphs cover")
 	cache := t.TempDir()
 	t.Setenv("XDG_CACHE_HOME", cache)
 	for task, selected := range map[string]string{"shapes": "", "shape-parts": "selected by iou"} {

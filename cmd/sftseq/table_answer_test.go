@@ -55,7 +55,7 @@ func csvRows(t *testing.T, path string) (out []map[string]string) {
 // TestJoin predicts a table of 50,000 rows, some malformed, and joins predictions and table by id.
 // Each row occurs once and has its own prediction.
 func TestJoin(t *testing.T) {
-	testenv.NoRace(t, "trains as TestTrain does; its baselines are slow loops")
+	testenv.NoRace(t, "trains with code that the tests of package train cover; its baselines are slow")
 	model, dir := moodModel(t), t.TempDir()
 	const rows = 50000
 	var text strings.Builder

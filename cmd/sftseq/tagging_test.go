@@ -51,7 +51,7 @@ func sentences(n int) (lines, conll string) {
 // lines, tables and Arrow. eval compares the models with baselines. Unsupported requests are
 // refused.
 func TestTagging(t *testing.T) {
-	testenv.NoRace(t, "trains as TestTrain does; its baselines are slow loops")
+	testenv.NoRace(t, "trains with code that the tests of package train cover; its baselines are slow")
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
 	jsonl, conll := sentences(300)

@@ -28,7 +28,7 @@ func customData(t *testing.T, flags ...string) string {
 
 // TestCustomDescribesTheRun checks that the printed settings are those in effect.
 func TestCustomDescribesTheRun(t *testing.T) {
-	testenv.NoRace(t, "trains as TestTrain does; its baselines are slow loops")
+	testenv.NoRace(t, "trains with code that the tests of package train cover; its baselines are slow")
 	data := customData(t, "--label", "mood")
 	flags := writeText(t, filepath.Join(t.TempDir(), "flags.json"), `{"k": 2, "feed-forward-dropout": 0.25}`)
 	for _, c := range []struct {
@@ -155,7 +155,7 @@ func TestModelFlags(t *testing.T) {
 // TestCustomCalibrates checks that train custom saves a temperature, by which predict, eval and an
 // ensemble divide the logits. Without the key the probabilities are those of the unscaled logits.
 func TestCustomCalibrates(t *testing.T) {
-	testenv.NoRace(t, "trains as TestTrain does")
+	testenv.NoRace(t, "trains with code that the tests of package train cover")
 	data, dir := customData(t, "--label", "mood"), filepath.Join(t.TempDir(), "run")
 	output := printed(t, "", "train", "custom", "--members", "sft", "--data", data, "--out", dir, "--steps", "3",
 		"--hidden", "8", "--batch", "4")
@@ -197,7 +197,7 @@ func TestCustomCalibrates(t *testing.T) {
 // TestBaselineIsBetter checks that the last line of train and of eval names a baseline that is
 // better than the model, and that the suggested commands run.
 func TestBaselineIsBetter(t *testing.T) {
-	testenv.NoRace(t, "trains as TestTrain does")
+	testenv.NoRace(t, "trains with code that the tests of package train cover")
 	data, dir := customData(t, "--label", "mood"), filepath.Join(t.TempDir(), "run")
 	train := []string{"train", "custom", "--members", "sft", "--data", data, "--hidden", "8", "--input-window", "3",
 		"--seed", "7", "--device", "cpu"}
