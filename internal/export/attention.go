@@ -8,7 +8,7 @@ import (
 	"github.com/sftseq/sftseq/internal/onnx"
 )
 
-// attention samples tokens and attends from every token to them, of x [length, hidden].
+// attention samples tokens of x [length, hidden] and attends from every token to them.
 func (s *sequence) attention(name string, x onnx.Tensor, layer int) onnx.Tensor {
 	c := s.config
 	sample := s.sampled(name+"sampler", x, c.NumSampledTokens, layer)
@@ -27,20 +27,20 @@ func (s *sequence) attention(name string, x onnx.Tensor, layer int) onnx.Tensor 
 	return s.linear(name+"attn.o", o)
 }
 
-// mix is p·a + (1−p)·b.
+// mix returns p·a + (1−p)·b.
 func (e *emitter) mix(p, a, b onnx.Tensor) onnx.Tensor {
 	return e.Add(e.Mul(p, a), e.Mul(e.Sub(e.Float(1), p), b))
 }
 
-// split gives each head its channels: [heads, rows, channels] of [rows, hidden].
+// split divides the channels among the heads: [rows, hidden] becomes [heads, rows, channels].
 func (e *emitter) split(x onnx.Tensor) onnx.Tensor {
 	c := e.config
 	return e.Transpose(e.Reshape(x, 0, int64(c.NumHeads), int64(c.HiddenSize/c.NumHeads)), 1, 0, 2)
 }
 
-// products are the scores m(q, k) of queries and the keys k: [heads, queries, keys]. All but the
-// dot product are added up channel by channel, so that nothing of the size queries × keys × channels
-// is made.
+// products returns a function for the scores m(q, k) of queries and the keys k, [heads, queries,
+// keys]. Scores other than the dot product are summed channel by channel, to avoid a tensor of the
+// size queries × keys × channels.
 func (e *emitter) products(k onnx.Tensor) func(q onnx.Tensor) onnx.Tensor {
 	channels := e.config.HiddenSize / e.config.NumHeads
 	k = e.Transpose(k, 0, 2, 1)
@@ -71,10 +71,11 @@ func (e *emitter) products(k onnx.Tensor) func(q onnx.Tensor) onnx.Tensor {
 	}
 }
 
-// minSum keeps a row without a positive score from being divided by zero.
+// minSum avoids a division by zero in rows without a positive score.
 const minSum = 1e-9
 
-// weighted is P V, with P the probabilities of the scores a: [heads, queries, channels].
+// weighted returns a function for P·V, where P are the probabilities of the scores a: [heads,
+// queries, channels].
 func (s *sequence) weighted(name string, v onnx.Tensor, sample sampled) func(a onnx.Tensor) onnx.Tensor {
 	c := s.config
 	if c.Probability == "softmax" {
@@ -89,7 +90,8 @@ func (s *sequence) weighted(name string, v onnx.Tensor, sample sampled) func(a o
 	default:
 		panic(fmt.Sprintf("export: no probability %q", c.Probability))
 	}
-	// A column of ones beside the values gives the sum of each row, in the same order for all.
+	// A column of ones next to the values gives the sum of each row, in the same order for all
+	// rows.
 	ones := s.Expand(s.Float(1), s.Concat(0, s.Ints(int64(c.NumHeads)), sample.keys, s.Ints(1)))
 	v = s.Concat(2, v, ones)
 	return func(a onnx.Tensor) onnx.Tensor {

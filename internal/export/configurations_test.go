@@ -14,7 +14,7 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// variants are configurations that no golden folder has.
+// variants lists configurations that the golden folders do not cover.
 var variants = map[string]func(*sft.Config){
 	"relu":           func(c *sft.Config) { c.Probability = "relu" },
 	"softmax":        func(c *sft.Config) { c.Probability, c.Score = "softmax", "dot" },
@@ -125,13 +125,13 @@ var variants = map[string]func(*sft.Config){
 	},
 }
 
-// mask makes a model of masked tokens.
+// mask changes c to a model of masked tokens.
 func mask(c *sft.Config) {
 	c.Task, c.VocabSize, c.NumLabels, c.MaskTokenID, c.MaskRate, c.MaskSpan = config.FillMask,
 		6, 5, new(int32(5)), 0.2, 1
 }
 
-// small is a configuration with odd sizes and few tokens, so that scores tie.
+// small returns a configuration with odd sizes and a small vocabulary, so that scores tie.
 func small() *sft.Config {
 	return &sft.Config{
 		ModelType: "sft",
@@ -146,7 +146,7 @@ func small() *sft.Config {
 	}
 }
 
-// fresh is a model none of whose weights is zero.
+// fresh returns a model without zero weights.
 func fresh(t *testing.T, change func(*sft.Config)) *sft.Model {
 	t.Helper()
 	c := small()
@@ -159,7 +159,7 @@ func fresh(t *testing.T, change func(*sft.Config)) *sft.Model {
 			m.Weights[p.Offset+i] += float32(0.2 * draw.NormFloat64())
 		}
 	}
-	if n := c.NGrams; n != nil { // two of three slots occur, three of four cells are kept
+	if n := c.NGrams; n != nil { // two of three slots are used, three of four cells are kept
 		m.NGrams = &config.NGramTable{Used: ngram.NewBitmap(n.Slots)}
 		for slot := range uint32(n.Slots) {
 			if draw.IntN(3) > 0 {
@@ -179,39 +179,39 @@ func fresh(t *testing.T, change func(*sft.Config)) *sft.Model {
 	return m
 }
 
-// points makes a model of points.
+// points changes c to a model of points with these features.
 func points(c *sft.Config, names ...string) {
 	c.VocabSize, c.Tokenizer, c.FeatureNames, c.Relative = 0, json.RawMessage(`{"type":"none"}`),
 		names, config.DistanceRelation
 }
 
-// nodes makes a model of graphs, whose edges have features of these names.
+// nodes changes c to a model of graphs with these edge features.
 func nodes(c *sft.Config, names ...string) {
 	points(c, "mass", "charge", "ring")
 	c.EdgeFeatureNames, c.Relative = append([]string{}, names...), config.EdgeRelation
 }
 
-// pieces are parts of text: words in several scripts and forms, characters that are not of words, and bytes that are
-// not UTF-8.
+// pieces are parts of texts: words in several scripts and forms, other characters, and bytes that
+// are not valid UTF-8.
 var pieces = append(strings.Split("a,The,GOOD,film,Été,好日本,Σίσυφος,İstanbul,é̂,٣२,x_1,don't,😀,ß", ","), " ", " ",
 	" ", ", ", "\n", "\t\x1c",
 	"\u00a0", "\u3000", "\u0085", "\xff", "\xe2\x82", "\xed\xa0\x80", "\x00", strings.Repeat("abCD", 15),
 	strings.Repeat("loNG", 45),
 	strings.Repeat("長い", 100))
 
-// randomLines are sequences of some lengths, or pairs of one and of half as many tokens. Features have
-// few values, so that tokens are equal.
+// randomLines returns sequences of the given lengths, or pairs whose second sequence has half the
+// length. Features have few different values, so that some tokens are equal.
 func randomLines(c *sft.Config, lengths []int) (lines []line) {
 	draw := rand.New(rand.NewPCG(3, 4))
 	sequence := func(n int) (tokens []int32) {
-		if c.VocabSize == config.ByteVocabulary { // text whose characters may be cut
+		if c.VocabSize == config.ByteVocabulary { // text, whose last character may be incomplete
 			var text []byte
 			for len(text) < n {
 				text = append(text, pieces[draw.IntN(len(pieces))]...)
 			}
 			for _, b := range text[:n] {
 				tokens = append(tokens, int32(b)+1)
-				if c.PadTokenID == nil && draw.IntN(20) == 0 { // it stands for no byte
+				if c.PadTokenID == nil && draw.IntN(20) == 0 { // id 0 represents no byte
 					tokens[len(tokens)-1] = 0
 				}
 			}
@@ -227,12 +227,12 @@ func randomLines(c *sft.Config, lengths []int) (lines []line) {
 		switch {
 		case c.Featured():
 			l.Features = numbers(draw, n, len(c.FeatureNames))
-			if c.Edged() && n > 1 { // one has no edges
+			if c.Edged() && n > 1 { // a graph of one node has no edges
 				l.Edges = numbers(draw, 3*n, 2+len(c.EdgeFeatureNames))
 				for _, edge := range l.Edges {
 					edge[0], edge[1] = float32(draw.IntN(n)), float32(draw.IntN(n))
 				}
-				l.Edges = append(l.Edges, l.Edges[:n]...) // several of the same ends
+				l.Edges = append(l.Edges, l.Edges[:n]...) // parallel edges
 			}
 		case c.Sequences() == 2:
 			l.A, l.B = sequence(n), sequence(1+n/2)
@@ -244,7 +244,7 @@ func randomLines(c *sft.Config, lengths []int) (lines []line) {
 	return lines
 }
 
-// numbers are rows of multiples of a half.
+// numbers returns rows of multiples of 0.5.
 func numbers(draw *rand.Rand, rows, columns int) (out [][]float32) {
 	for range rows {
 		row := make([]float32, columns)
@@ -256,7 +256,7 @@ func numbers(draw *rand.Rand, rows, columns int) (out [][]float32) {
 	return out
 }
 
-// example is a line of features as the program reads it.
+// example converts a line of features to an example.
 func (l line) example() seq.Example {
 	e := seq.Example{Features: l.Features}
 	for _, edge := range l.Edges {

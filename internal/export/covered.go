@@ -11,8 +11,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// covered are the keys of config.json that an export follows, or that say nothing of how a
-// sequence is read: of those with values, these values alone.
+// covered lists the keys of config.json that an export supports, or that do not affect predictions.
+// If a key has a list of values, the export supports only these.
 var covered = map[string][]string{
 	"model_type":    {"sft"},
 	"task":          nil, // see exportedTasks
@@ -36,8 +36,8 @@ var covered = map[string][]string{
 	"mask_rate": nil, "mask_span": nil, "regression_loss": nil, "auto_map": nil, "extra": nil,
 }
 
-// checkCovered refuses a configuration that says something that exports do not follow, and names
-// all that it says of this kind.
+// checkCovered returns an error that names all keys and values of a configuration that exports do
+// not support.
 func checkCovered(c *sft.Config) error {
 	text, err := json.Marshal(c)
 	if err != nil {
@@ -60,8 +60,8 @@ func checkCovered(c *sft.Config) error {
 	return nil
 }
 
-// refusedKeys are the keys of the text of a config.json that exports do not follow, or whose values they
-// do not, with what was expected. There may be keys that came later.
+// refusedKeys returns the keys in the text of a config.json that exports do not support, or whose
+// values they do not support, with the expected values. It also finds keys of later versions.
 func refusedKeys(text []byte) (refused []string, err error) {
 	var keys map[string]any
 	if err := json.Unmarshal(text, &keys); err != nil {

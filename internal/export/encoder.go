@@ -144,7 +144,7 @@ func (s *sequence) layer(x onnx.Tensor, l int) onnx.Tensor {
 	return x
 }
 
-// convolution is a depthwise convolution over the tokens.
+// convolution applies depthwise convolution n of a layer over the tokens.
 func (s *sequence) convolution(name string, x onnx.Tensor, n int) onnx.Tensor {
 	c := s.config.Convolutions[n]
 	weight := s.Unsqueeze(s.Transpose(s.weight(name+"weight"), 1, 0), 1) // [hidden, 1, taps]

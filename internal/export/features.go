@@ -12,7 +12,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// featured reads features and, where they are the relation, edges: the rows of tokens, [length, hidden].
+// featured reads features and, if edges are the relation, edges. It returns the rows of tokens,
+// [length, hidden].
 func (s *sequence) featured() onnx.Tensor {
 	c := s.config
 	all := s.Input(inputFeatures, onnx.Float32, "Of each token: "+strings.Join(c.FeatureNames, ", ")+".",
@@ -41,7 +42,7 @@ func (s *sequence) featured() onnx.Tensor {
 	return s.linear("input", x)
 }
 
-// standardised are the features as the input layer reads them.
+// standardised returns the features as the input layer reads them.
 func (s *sequence) standardised(x onnx.Tensor) onnx.Tensor {
 	var means, deviations []float64
 	for _, n := range s.config.FeatureScales {
@@ -53,7 +54,8 @@ func (s *sequence) standardised(x onnx.Tensor) onnx.Tensor {
 	return s.Cast(s.Div(s.Sub(s.Cast(x, onnx.Float64), s.Doubles(means...)), s.Doubles(deviations...)), onnx.Float32)
 }
 
-// finite is the matrix x. A row with a number that is not finite is an index out of bounds.
+// finite returns the matrix x. For a row with a number that is not finite it emits an index out of
+// bounds.
 func (s *sequence) finite(scope string, x, rows onnx.Tensor, columns int) onnx.Tensor {
 	numbers := s.ReduceSum(s.Cast(s.Less(s.Abs(x), s.Float(math.Inf(1))), onnx.Float32), 1)
 	all := s.Equal(s.Squeeze(numbers, 1), s.Float(float64(columns)))
@@ -61,22 +63,22 @@ func (s *sequence) finite(scope string, x, rows onnx.Tensor, columns int) onnx.T
 	return s.within(scope, func() onnx.Tensor { return s.Gather(x, s.Where(all, position, rows)) })
 }
 
-// edges is the relation of nodes: the features of the edge from one to the other, and 1 for there being
-// one; zeros without. Edges of the same source and target are added.
+// edges is the relation of nodes: the summed features of the edges from one node to another, and
+// the number of these edges; zeros without an edge.
 type edges struct {
 	*sequence
 	source, target onnx.Tensor // int64 [edges], by source
 	features       onnx.Tensor // float64 [edges, names + 1]
 }
 
-// edges reads edges among the given number of tokens, of which only the head may be read. An end that is not a token is
-// an index out of bounds.
+// edges reads edges between the given number of tokens and drops edges outside the input window.
+// For an end that is not a token it emits an index out of bounds.
 func (s *sequence) edges(tokens onnx.Tensor) edges {
 	names := s.config.EdgeFeatureNames
 	ends := s.Input(inputEdges, onnx.Int64, "Of each edge the positions of its source and of its target.",
 		onnx.Named(dimEdges), onnx.Size(2))
 	const scope = "edge_is_accepted/"
-	negative := s.Less(ends, s.Int(0)) // a negative index would count from the end
+	negative := s.Less(ends, s.Int(0)) // ONNX counts negative indices from the end
 	ends = s.within(scope, func() onnx.Tensor {
 		return s.Gather(s.Range(s.Int(0), s.Squeeze(tokens, 0)), s.Where(negative, tokens, ends))
 	})
@@ -101,7 +103,8 @@ func (s *sequence) edges(tokens onnx.Tensor) edges {
 }
 
 func (r edges) among(sample sampled) func(onnx.Tensor) func(string) (top, partner onnx.Tensor) {
-	// place is which key a token is, and the number of keys for none: [length].
+	// place maps each token to the index of its key, or to the number of keys if it is not a key:
+	// [length].
 	place := func(at onnx.Tensor) onnx.Tensor {
 		return r.ScatterElements(r.Expand(sample.keys, r.length), at, r.Range(r.Int(0), r.Squeeze(sample.keys, 0)))
 	}
@@ -109,7 +112,7 @@ func (r edges) among(sample sampled) func(onnx.Tensor) func(string) (top, partne
 	return func(positions onnx.Tensor) func(string) (_, _ onnx.Tensor) {
 		first := r.Slice(positions, r.Ints(0), r.Ints(1))
 		behind := r.Add(r.ReduceMax(positions, 0), r.Int(1))
-		before := func(position onnx.Tensor) onnx.Tensor { // how many edges come from tokens before it
+		before := func(position onnx.Tensor) onnx.Tensor { // number of edges whose source is smaller
 			return r.ReduceSum(r.Cast(r.Less(r.source, position), onnx.Int64), 0)
 		}
 		from, to := before(first), before(behind)
@@ -121,7 +124,8 @@ func (r edges) among(sample sampled) func(onnx.Tensor) func(string) (top, partne
 		zeros := r.Expand(r.Doubles(0), r.Concat(0, r.Add(count, r.Int(1)), width))
 		pairs := func(place onnx.Tensor) onnx.Tensor {
 			key := r.Gather(place, target)
-			at := r.Where(r.Less(key, sample.keys), r.Add(row, key), count) // behind all pairs
+			// After all pairs if the target is not a key.
+			at := r.Where(r.Less(key, sample.keys), r.Add(row, key), count)
 			sums := r.ScatterSums(zeros, r.Expand(r.Unsqueeze(at, 1), r.Shape(features)), features)
 			sums = r.Min(r.Max(r.Slice(sums, r.Ints(0), count), r.Doubles(-math.MaxFloat32)),
 				r.Doubles(math.MaxFloat32))

@@ -8,7 +8,7 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestFeatureBlocks: the pairs of points and of nodes are right in every block of queries.
+// TestFeatureBlocks checks the relations of points and nodes in several blocks of queries.
 func TestFeatureBlocks(t *testing.T) {
 	needRuntime(t)
 	for name, change := range map[string]func(*sft.Config){
@@ -25,7 +25,8 @@ func TestFeatureBlocks(t *testing.T) {
 	}
 }
 
-// TestFeatureTies: equal nodes tie exactly in every layer if nothing distinguishes them.
+// TestFeatureTies checks that equal nodes have exactly equal scores in every layer if nothing
+// distinguishes them.
 func TestFeatureTies(t *testing.T) {
 	needRuntime(t)
 	for _, hidden := range []int{1, 7, 18, 31, 50} {
@@ -43,7 +44,8 @@ func TestFeatureTies(t *testing.T) {
 	}
 }
 
-// TestRefusedFeatures: what the program refuses to read of nodes is an error of the graph, too.
+// TestRefusedFeatures checks that features and edges that the program refuses are errors of the
+// graph, too.
 func TestRefusedFeatures(t *testing.T) {
 	needRuntime(t)
 	m := fresh(t, func(c *sft.Config) {
@@ -62,7 +64,7 @@ func TestRefusedFeatures(t *testing.T) {
 		{`"features":[[1,2,3]],"edges":[[0,0,1,1],[0,0]]`, "edge_features: row 0: expected 1 numbers, found [1,1]"},
 		{`"features":[[1,2,3]],"edges":[[0]]`, "edges: row 0: expected 2 numbers, found [0]"},
 		{`"features":[]`, "length_is_accepted"},
-		{`"features":[` + node + `],"edges":[[24,3,1],[3,24,1]]`, ""}, // beyond the window
+		{`"features":[` + node + `],"edges":[[24,3,1],[3,24,1]]`, ""}, // outside the window
 	}
 	var text strings.Builder
 	for _, r := range refused {

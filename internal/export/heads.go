@@ -8,11 +8,12 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// exportedTask is what a graph has of a task.
+// exportedTask defines the outputs and the metadata of a graph for a task.
 type exportedTask struct {
-	logits string // their meaning
+	logits string // description of the logits
 	heads  func(e *emitter)
-	// properties are the lists of a configuration that a program needs beside the graph; nil for none.
+	// properties adds the lists of a configuration that a program needs together with the graph;
+	// nil means none.
 	properties func(c *sft.Config, list func(key string, v any))
 }
 
@@ -42,7 +43,7 @@ func listThresholds(c *sft.Config, list func(key string, v any)) {
 
 func listNumbers(c *sft.Config, list func(key string, v any)) { list("number_names", c.NumberNames()) }
 
-// logits is the output of the task's logits, divided by the temperature.
+// logits emits the output of the task's logits, divided by the temperature.
 func (e *emitter) logits(x onnx.Tensor, shape ...onnx.Dim) {
 	if d := e.config.LogitDivisor(); d != 1 {
 		x = e.Div(x, e.Float(d))
@@ -56,13 +57,13 @@ func (e *emitter) embedding(name string, x onnx.Tensor) {
 		"The sequence as a vector, compared by cosine.", hidden)
 }
 
-// labels is the dimension of the logits.
+// labels returns the dimension of the logits.
 func (e *emitter) labels() onnx.Dim { return onnx.Size(e.config.NumLabels) }
 
-// rowHead has logits of the pooled sequence.
+// rowHead emits the logits of the pooled sequence.
 func (e *emitter) rowHead() { e.pooledHead(func(onnx.Tensor) {}) }
 
-// numbersHead has the predictions beside the logits.
+// numbersHead emits the predictions and the logits.
 func (e *emitter) numbersHead() {
 	e.pooledHead(func(out onnx.Tensor) {
 		e.Output(outputNumbers, e.numbers(out), onnx.Float32, "The predictions, in the units of the data.", e.labels())
@@ -112,8 +113,8 @@ func (e *emitter) masksHead() {
 	e.embedding(outputEmbedding, e.ReduceMean(x, 0))
 }
 
-// pool makes one row of the tokens x [length, hidden]: their mean by learned weights, or the
-// maximum of each channel, of all or of a sample. [1, hidden].
+// pool reduces the tokens x [length, hidden] to one row [1, hidden]: their mean with learned
+// weights, or the maximum of each channel over all tokens or a sample.
 func (s *sequence) pool(x onnx.Tensor) onnx.Tensor {
 	c := s.config
 	if c.Pooling == config.MaxPooling {
@@ -126,7 +127,8 @@ func (s *sequence) pool(x onnx.Tensor) onnx.Tensor {
 	return s.MatMul(s.Transpose(s.Softmax(score, 0), 1, 0), x)
 }
 
-// numbers are the predictions of a regression, computed in float64 as [sft.Config.Predictions] does.
+// numbers returns the predictions of a regression, computed in float64 like
+// [sft.Config.Predictions].
 func (e *emitter) numbers(logits onnx.Tensor) onnx.Tensor {
 	var mean, deviation []float64
 	for _, n := range e.config.Numbers {
@@ -141,7 +143,7 @@ func (e *emitter) numbers(logits onnx.Tensor) onnx.Tensor {
 	return e.Cast(e.Min(e.Max(y, e.Doubles(-math.MaxFloat32)), e.Doubles(math.MaxFloat32)), onnx.Float32)
 }
 
-// tokenLogits are the logits of all tokens but the mask, for each row of x.
+// tokenLogits returns the logits of all tokens except the mask, for each row of x.
 func (e *emitter) tokenLogits(x onnx.Tensor) onnx.Tensor {
 	if !e.config.TieEmbeddings {
 		return e.linear("head.out", x)

@@ -9,12 +9,13 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// noRow stands for an n-gram without an embedding.
+// noRow replaces the row of an n-gram without an embedding.
 const noRow = -1
 
-// ngrams adds the embeddings of n-grams to those of tokens x [length, hidden], in the order of the program:
-// (x + Σ rows) / √(1 + number of rows). The graph computes the hashes from the ids. The hashes of words are an input,
-// because a graph has no tables of Unicode: see the functions of modeling_sft.py.
+// ngrams adds the embeddings of n-grams to the embeddings x of tokens, [length, hidden], in the
+// same order as package sft: (x + Σ rows) / √(1 + number of rows). The graph computes the hashes
+// from the ids. Hashes of words are an input, because a graph has no Unicode tables: see the
+// functions of modeling_sft.py.
 func (s *sequence) ngrams(x onnx.Tensor, input, dim string) onnx.Tensor {
 	n, table := s.config.NGrams, s.model.NGrams
 	if n == nil || len(table.Weights) == 0 { // no n-gram of the training split was frequent enough
@@ -33,17 +34,17 @@ func (s *sequence) ngrams(x onnx.Tensor, input, dim string) onnx.Tensor {
 		x = s.Add(x, s.Where(s.Unsqueeze(is, 1), s.Gather(weights, s.Max(row, s.Int(0))), s.Float(0)))
 		count = s.Add(count, s.Cast(is, onnx.Int64))
 	}
-	var scales []float32 // by the number of rows
+	var scales []float32 // by number of rows
 	for i := range len(columns) + 1 {
 		scales = append(scales, float32(1/math.Sqrt(float64(1+i))))
 	}
 	return s.Mul(x, s.Unsqueeze(s.Gather(s.Weight("ngrams.scales", []int{len(scales)}, scales), count), 1))
 }
 
-// ngramGraph emits the hashes of n-grams, int64 numbers whose arithmetic is modulo 2⁶⁴.
+// ngramGraph emits the hashes of n-grams as int64 numbers, whose arithmetic is modulo 2⁶⁴.
 type ngramGraph struct{ *sequence }
 
-// unitHashes are those of the tokens: a table of the hash of each id.
+// unitHashes returns the hashes of the tokens, from a table with the hash of each id.
 func (g *ngramGraph) unitHashes() onnx.Tensor {
 	n, units := g.config.NGrams, make([]int64, g.config.VocabSize)
 	for id, h := range ngram.UnitHashes(n.Units, n.MaxWords, len(units)) {
@@ -52,8 +53,9 @@ func (g *ngramGraph) unitHashes() onnx.Tensor {
 	return g.Gather(g.Int64s("ngrams.unit_hashes", units), g.tokens)
 }
 
-// rows are the rows of the table that the n-grams of minN to maxN units read: a vector for each length, by the unit at
-// which the n-gram ends, or [noRow]. The hashes of n-grams are those of n + more units.
+// rows returns the rows of the table for the n-grams of minN to maxN units: a vector per length,
+// indexed by the last unit of the n-gram, with [noRow] if there is none. An n-gram of n units is
+// hashed with n + more in place of n.
 func (g *ngramGraph) rows(units onnx.Tensor, minN, maxN, more int) (out []onnx.Tensor) {
 	position := g.Range(g.Int(0), g.Squeeze(g.Shape(units), 0))
 	h := units
@@ -71,12 +73,12 @@ func (g *ngramGraph) rows(units onnx.Tensor, minN, maxN, more int) (out []onnx.T
 	return out
 }
 
-// wordRows are [ngramGraph.rows] of words, by the byte at which the n-gram ends.
+// wordRows is [ngramGraph.rows] for words, indexed by the last byte of the n-gram.
 func (g *ngramGraph) wordRows(input, dim string) (out []onnx.Tensor) {
 	hashes := g.Input(wordHashesInput(input), onnx.Int64,
 		"The XXH3 hash of the word that ends at each byte, 0 where none ends.", onnx.Named(dim))
 	hashes = g.ReshapeTo(g.read(hashes), g.length)
-	// A word of the hash 0 at a place behind the bytes, so that no vector is empty.
+	// A word with the hash 0 after the last byte avoids empty vectors.
 	at := g.Concat(0, g.NonZero(hashes), g.length)
 	units := g.Gather(g.Concat(0, hashes, g.Ints(0)), at)
 	none := g.Expand(g.Ints(noRow), g.Add(g.length, g.Int(1)))
@@ -86,7 +88,7 @@ func (g *ngramGraph) wordRows(input, dim string) (out []onnx.Tensor) {
 	return out
 }
 
-// wordHashesInput is the name of the input of words beside that of tokens.
+// wordHashesInput returns the name of the input of word hashes for an input of tokens.
 func wordHashesInput(tokens string) string {
 	if tokens == inputTokens {
 		return inputWordHashes
@@ -94,16 +96,17 @@ func wordHashesInput(tokens string) string {
 	return inputWordHashes + "_" + tokens
 }
 
-// hashConstant is a number modulo 2⁶⁴.
+// hashConstant returns a constant modulo 2⁶⁴.
 func (g *ngramGraph) hashConstant(v uint64) onnx.Tensor { return g.Int(int64(v)) }
 
-// shiftRight is x ≫ n without sign, of n > 0: after the lower bits are cleared, a division is exact.
+// shiftRight returns x ≫ n as unsigned numbers, for n > 0. It clears the lower bits first: the
+// division is then exact.
 func (g *ngramGraph) shiftRight(x onnx.Tensor, n int) onnx.Tensor {
 	x = g.Div(g.BitwiseAnd(x, g.Int(-1<<n)), g.Int(1<<n))
 	return g.BitwiseAnd(x, g.Int(1<<(64-n)-1))
 }
 
-// mix is the finaliser of the hash.
+// mix emits the finaliser of the hash.
 func (g *ngramGraph) mix(x onnx.Tensor) onnx.Tensor {
 	for _, factor := range []uint64{ngram.MixFactor1, ngram.MixFactor2} {
 		x = g.Mul(g.BitwiseXor(x, g.shiftRight(x, ngram.MixShift)), g.hashConstant(factor))
@@ -111,7 +114,8 @@ func (g *ngramGraph) mix(x onnx.Tensor) onnx.Tensor {
 	return g.BitwiseXor(x, g.shiftRight(x, ngram.MixShift))
 }
 
-// row is the row of the table of each n-gram, by its hash: that of its slot, unless its cell is not kept.
+// row returns the row of the table for each hash of an n-gram: the row of its slot, or [noRow] if
+// its cell is not kept.
 func (g *ngramGraph) row(h onnx.Tensor) onnx.Tensor {
 	n, table := g.config.NGrams, g.model.NGrams
 	row := g.Gather(g.slotRows(), g.shiftRight(h, 64-bits.TrailingZeros(uint(n.Slots))))
@@ -130,7 +134,7 @@ func (g *ngramGraph) row(h onnx.Tensor) onnx.Tensor {
 	return g.Where(g.Equal(g.BitwiseAnd(word, bit), g.Int(0)), g.Int(noRow), row)
 }
 
-// slotRows is a table of the row of each slot.
+// slotRows returns a table of the row of each slot.
 func (g *ngramGraph) slotRows() onnx.Tensor {
 	used := ngram.Bitmap(g.model.NGrams.Used)
 	rows, next := make([]int32, g.config.NGrams.Slots), int32(0)
@@ -143,7 +147,7 @@ func (g *ngramGraph) slotRows() onnx.Tensor {
 	return g.Int32s("ngrams.slot_rows", rows)
 }
 
-// fileNumbers is the number of 4-byte numbers of a model's tensors in an ONNX file.
+// fileNumbers returns the number of 4-byte numbers of a model's tensors in an ONNX file.
 func fileNumbers(m *sft.Model) int {
 	n := m.Parameters.Count()
 	if table := m.NGrams; table != nil {

@@ -1,5 +1,5 @@
-// Package export writes models for other programs: as ONNX graphs and as modules of PyTorch, which
-// compute what package sft does of a sequence in evaluation.
+// Package export writes models for other programs: as ONNX graphs and as PyTorch modules. Both
+// compute the same outputs as package sft in evaluation.
 package export
 
 import (
@@ -25,18 +25,19 @@ const (
 	outputNumbers     = "numbers"   // predictions of a regression, in the units of the data
 	outputPositions   = "positions" // positions of the masks, for fill-mask
 	dimLength         = "length"
-	dimRead           = "read" // tokens read of a longer sequence
+	dimRead           = "read" // tokens that the model reads of a longer sequence
 	dimMasks          = "masks"
 	dimEdges          = "edges"
 	graphName         = "sft"
 	graphDescription  = "A Sampling Foundational Transformer, which reads one sequence of any length, or a pair, at a time."
 )
 
-// ONNX is the file of a model as an ONNX graph of opset [onnx.OpsetVersion]. It reads one
-// example: int64 tokens[length], of a model of pairs a[length_a] and b[length_b]; of points and nodes
-// float32 features[length, names], with int64 edges[edges, 2] and float32 edge_features[edges, names] where the
-// relation is of edges; and of n-grams of words int64 word_hashes[length]. Tokens and edges that the model cannot read,
-// and a length that it does not accept, are indices out of bounds when the graph runs, which is an error.
+// ONNX returns a model as the file of an ONNX graph of opset [onnx.OpsetVersion]. The graph reads
+// one example: int64 tokens[length], or a[length_a] and b[length_b] for pairs. Points and nodes are
+// float32 features[length, names]. With the relation of edges, int64 edges[edges, 2] and float32
+// edge_features[edges, names] are further inputs; with n-grams of words, int64 word_hashes[length].
+// Tokens, edges and lengths that the model does not accept become indices out of bounds: the
+// runtime reports an error.
 //
 // Outputs, float32:
 //
@@ -45,7 +46,7 @@ const (
 //	numbers    [labels], of a regression: mean + deviation·logits
 //	positions  int64 [masks], of fill-mask: where the masks are
 //
-// The metadata say what tokens and answers mean.
+// The metadata describe the meaning of tokens and outputs.
 func ONNX(m *sft.Model) ([]byte, error) {
 	c := m.Config
 	if err := checkCovered(c); err != nil {
@@ -63,14 +64,14 @@ func ONNX(m *sft.Model) ([]byte, error) {
 // wordBytes is the size of a parameter.
 const wordBytes = 4
 
-// emitter appends a model to a graph.
+// emitter adds a model to a graph.
 type emitter struct {
 	*onnx.Graph
 	model  *sft.Model
 	config *sft.Config
 }
 
-// weight is a parameter of the model, under its name.
+// weight returns the parameter of the model with this name.
 func (e *emitter) weight(name string) onnx.Tensor {
 	p, ok := e.model.Parameters.Lookup(name)
 	if !ok {
@@ -79,29 +80,29 @@ func (e *emitter) weight(name string) onnx.Tensor {
 	return e.Weight(name, p.Shape, e.model.Parameters.Slice(e.model.Weights, p))
 }
 
-// linear is x Wᵀ + b, of x [rows, in].
+// linear returns x Wᵀ + b for x [rows, in].
 func (e *emitter) linear(name string, x onnx.Tensor) onnx.Tensor {
 	return e.Gemm(x, e.weight(name+".weight"), e.weight(name+".bias"))
 }
 
-// norm is the layer norm of each row.
+// norm returns the layer norm of each row.
 func (e *emitter) norm(name string, x onnx.Tensor) onnx.Tensor {
 	return e.LayerNormalization(x, e.weight(name+".weight"), e.weight(name+".bias"), e.config.LayerNormEps)
 }
 
-// gelu is x·Φ(x), Φ the distribution of the standard normal.
+// gelu returns x·Φ(x), where Φ is the distribution function of the standard normal.
 func (e *emitter) gelu(x onnx.Tensor) onnx.Tensor {
 	phi := e.Add(e.Erf(e.Mul(x, e.Float(math.Sqrt2/2))), e.Float(1))
 	return e.Mul(e.Mul(x, e.Float(0.5)), phi)
 }
 
-// metadata says what a program must know to use the graph. Lists are JSON.
+// metadata returns the properties that a program needs for the graph. Lists are JSON.
 func metadata(c *sft.Config) (out []onnx.Property) {
 	add := func(key, value string) { out = append(out, onnx.Property{Key: key, Value: value}) }
 	list := func(key string, v any) {
 		text, err := json.Marshal(v)
 		if err != nil {
-			panic(fmt.Sprintf("export: %s: %v", key, err)) // strings and finite numbers, which were validated
+			panic(fmt.Sprintf("export: %s: %v", key, err)) // strings and finite numbers always marshal
 		}
 		add(key, string(text))
 	}
@@ -137,7 +138,7 @@ func metadata(c *sft.Config) (out []onnx.Property) {
 	return out
 }
 
-// longest is the longest sequence, or head of one, that the model reads.
+// longest returns the maximum length of a sequence, or of its head, that the model reads.
 func longest(c *sft.Config) int {
 	if c.InputWindow != nil {
 		return min(c.MaxLength, c.InputWindow.Length)

@@ -18,13 +18,14 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// operators are the allowed ones: those that ONNX Runtime computes on CPUs and in WebAssembly for the types in use.
+// operators lists the allowed operators: ONNX Runtime computes them on CPUs and in WebAssembly for
+// the types in use.
 var operators = strings.Fields(`Abs Add BitwiseAnd BitwiseXor Cast Concat Conv Div Equal Erf Expand Gather Gemm Identity
 	LayerNormalization Less Log MatMul Max Min Mul Neg NonZero Or Range ReduceMax ReduceMean ReduceSum Relu Reshape Scan ScatterElements Shape
 	Sigmoid Sin Slice Softmax Softplus Split Squeeze Sub TopK Transpose Unsqueeze Where`)
 
-// TestStructure: the graph of every configuration is well-formed, has the model's weights as
-// they are, and the same bytes each time.
+// TestStructure checks that the graph of every configuration is well-formed, has the model's
+// weights unchanged, and has the same bytes each time.
 func TestStructure(t *testing.T) {
 	models := map[string]*sft.Model{}
 	for name, change := range variants {
@@ -32,7 +33,7 @@ func TestStructure(t *testing.T) {
 	}
 	folders, err := filepath.Glob(filepath.Join(goldens, "*/config.json"))
 	if err != nil || len(folders) < 22 {
-		t.Fatalf("%d golden folders, %v", len(folders), err)
+		t.Fatalf("%d golden folders, want at least 22; error %v", len(folders), err)
 	}
 	for _, config := range folders {
 		m := must.Get(sft.Load(filepath.Dir(config)))(t)
@@ -42,19 +43,19 @@ func TestStructure(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			file := must.Get(ONNX(m))(t)
 			if again, err := ONNX(m); err != nil || !bytes.Equal(file, again) {
-				t.Error("the bytes differ from one time to the next")
+				t.Error("two exports have different bytes")
 			}
 			read := onnxtest.Read(t, file)
 			for _, operator := range read.Operators() {
 				if !slices.Contains(operators, operator) {
-					t.Errorf("the operator %s is not one of the list", operator)
+					t.Errorf("the operator %s is not allowed", operator)
 				}
 			}
 			for _, p := range m.Parameters.List {
 				x, ok := read.Initializers[p.Name]
 				if !ok {
 					if strings.Contains(p.Name, "attn.leak.") && m.Config.Probability != "leaky_relu" {
-						continue // nothing reads it
+						continue // no node reads the parameter
 					}
 					t.Errorf("%s is missing", p.Name)
 					continue
@@ -78,7 +79,8 @@ func TestStructure(t *testing.T) {
 	}
 }
 
-// TestMetadata: what a program must know is there, and nothing that the model does not have.
+// TestMetadata checks that the metadata have all properties that a program needs, and no property
+// that the model lacks.
 func TestMetadata(t *testing.T) {
 	m := fresh(t, func(c *sft.Config) {
 		c.Task, c.LabelNames, c.Thresholds = config.MultiLabel, []string{"a", "b,\"", "ü"}, []float64{0.1, 0.5, 1}
@@ -89,18 +91,18 @@ func TestMetadata(t *testing.T) {
 		"input_window": "40", "pad_token_id": "0",
 		"label_names": `["a","b,\"","ü"]`, "thresholds": "[0.1,0.5,1]", "tokenizer": `{"type":"dna"}`}
 	if got := onnxtest.Read(t, file).Metadata; !maps.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
+		t.Errorf("metadata %v, want %v", got, want)
 	}
 	file = must.Get(ONNX(fresh(t, func(c *sft.Config) { nodes(c, "order") })))(t)
 	want = map[string]string{"task": "classification", "feature_names": `["mass","charge","ring"]`,
 		"edge_feature_names": `["order"]`,
 		"max_length":         "1048576", "tokenizer": `{"type":"none"}`}
 	if got := onnxtest.Read(t, file).Metadata; !maps.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
+		t.Errorf("metadata %v, want %v", got, want)
 	}
 }
 
-// TestUncovered: a configuration that no export supports is refused, and all its unsupported keys are named together.
+// TestUncovered checks that an error for an unsupported configuration names all unsupported keys.
 func TestUncovered(t *testing.T) {
 	m := fresh(t, func(c *sft.Config) { mask(c) })
 	m.Config.Relative, m.Config.Pooling, m.Config.MaskTargets = "learned", "mean", &config.MaskTargets{}
@@ -109,21 +111,22 @@ func TestUncovered(t *testing.T) {
 		`pooling: "mean", expected softmax, max; relative: "learned", expected sinusoid_hadamard, distance, edges, none; ` +
 		`input_window: "tail", expected error, head`
 	if _, err := ONNX(m); err == nil || err.Error() != want {
-		t.Errorf("%v, want %s", err, want)
+		t.Errorf("error %v, want %s", err, want)
 	}
 	dir := filepath.Join(t.TempDir(), "folder")
 	if err := PyTorch(m, nil, dir); err == nil || err.Error() != want {
-		t.Errorf("%v, want %s", err, want)
+		t.Errorf("error %v, want %s", err, want)
 	}
 	must.FailWith(t, fs.ErrNotExist, "a refused model has left its folder")(os.Stat(dir))
 	text := must.Get(json.Marshal(small()))(t)
 	text = append(bytes.TrimSuffix(text, []byte("}")), []byte(`,"positions":"learned"}`)...)
 	if got, err := refusedKeys(text); err != nil || !slices.Equal(got, []string{"positions: expected no such key"}) {
-		t.Errorf("%q, %v", got, err)
+		t.Errorf("refused keys %q, error %v", got, err)
 	}
 }
 
-// TestTooManyNumbers: a table of n-grams that no ONNX file holds is refused before memory is taken.
+// TestTooManyNumbers checks that a table of n-grams that exceeds an ONNX file is refused before
+// memory is allocated.
 func TestTooManyNumbers(t *testing.T) {
 	m := fresh(t, variants["n-grams of tokens"])
 	m.Config.NGrams.Slots = 1 << 29

@@ -16,7 +16,7 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// modelingTemplate is the module that computes a model of a folder; WordHashes belongs in it.
+// modelingTemplate is the source of the module that computes a model. [modeling] inserts WordHashes.
 //
 //go:embed modeling_sft.py
 var modelingTemplate string
@@ -24,13 +24,13 @@ var modelingTemplate string
 // WordHashesFile is the name of the file of [WordHashes].
 const WordHashesFile = "word_hashes.py"
 
-// WordHashes is a module of Python, without other packages, whose function word_hashes computes the input word_hashes
-// of a graph.
+// WordHashes is a Python module without dependencies. Its function word_hashes computes the input
+// word_hashes of a graph.
 //
 //go:embed word_hashes.py
 var WordHashes string
 
-// modeling is the module in one file that needs PyTorch alone.
+// modeling returns the module as one file that depends only on PyTorch.
 func modeling() []byte {
 	_, functions, _ := strings.Cut(WordHashes, "\n\n")
 	return []byte(strings.Replace(modelingTemplate, "# word_hashes.py stands here in an export.\n", functions, 1))
@@ -44,12 +44,13 @@ const (
 	tokenizerFile = "tokenizer.json"
 )
 
-// autoMap names the classes of the module, as Hugging Face's libraries look for them.
+// autoMap names the classes of the module for Hugging Face's libraries.
 const autoMap = `{"AutoConfig":"modeling_sft.SFTConfig","AutoModel":"modeling_sft.SFTModel"}`
 
-// PyTorch writes a folder for PyTorch: config.json, model.safetensors, a tokenizer.json unless that is nil, and
-// modeling_sft.py, whose module has the parameters under their names. The folder is a model directory, too. It is made
-// if need be, and may have been written before, but have nothing else, and no weights that PyTorch has written.
+// PyTorch writes a folder for PyTorch: config.json, model.safetensors, a tokenizer.json unless
+// tokenizer is nil, and modeling_sft.py, whose module has the parameters under their names. The
+// folder is also a model directory. PyTorch creates the folder, or replaces an earlier export. It
+// refuses a folder with other files, or with weights that PyTorch has written.
 func PyTorch(m *sft.Model, tokenizer []byte, dir string) error {
 	if err := checkCovered(m.Config); err != nil {
 		return err
@@ -68,25 +69,25 @@ func PyTorch(m *sft.Model, tokenizer []byte, dir string) error {
 	if err == nil && tokenizer != nil {
 		err = atomicfile.WriteBytes(path, tokenizer)
 	} else if err == nil {
-		err = os.Remove(path) // an earlier export may have had one
+		err = os.Remove(path) // removes the file of an earlier export
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	// Hugging Face's libraries read no file that does not say so.
+	// Hugging Face's libraries require this metadata.
 	if err := m.SaveWeights(dir, map[string]string{"format": "pt"}); err != nil {
 		return err
 	}
 	c := *m.Config
-	c.AutoMap, c.Extra = json.RawMessage(autoMap), nil // where the run was is of no use elsewhere
-	// the module's parameters have their shapes before it reads the weights
+	c.AutoMap, c.Extra = json.RawMessage(autoMap), nil // Extra has local paths of the training run
+	// The module needs the shapes of its parameters before it reads the weights.
 	if m.NGrams != nil {
 		c.Extra = fmt.Appendf(nil, `{"ngram_rows":%d}`, len(m.NGrams.Weights)/c.HiddenSize)
 	}
 	return c.Write(filepath.Join(dir, configFile))
 }
 
-// checkFolder refuses a folder that has other files.
+// checkFolder returns an error if a folder has other files.
 func checkFolder(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -98,7 +99,8 @@ func checkFolder(dir string) error {
 	exported := slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == modelingFile })
 	files := []string{modelingFile, weightsFile, configFile, tokenizerFile}
 	for _, e := range entries {
-		if slices.Contains(files, atomicfile.TemporaryOf(e.Name())) { // left by a killed export: writing the file removes it
+		// Left by a killed export; writing the file removes it.
+		if slices.Contains(files, atomicfile.TemporaryOf(e.Name())) {
 			continue
 		}
 		if !exported || !slices.Contains(append(files, "__pycache__"), e.Name()) {
@@ -113,13 +115,13 @@ func checkFolder(dir string) error {
 	return nil
 }
 
-// FromPyTorch reads the model of a folder that [PyTorch] has written and whose weights PyTorch may have
-// changed: float32, bit for bit.
+// FromPyTorch reads the model of a folder that [PyTorch] has written. PyTorch may have changed the
+// float32 weights, which are read bit for bit.
 func FromPyTorch(dir string) (*sft.Model, error) {
 	m, err := sft.Load(dir)
 	if err != nil {
 		return nil, err
 	}
-	m.Config.AutoMap, m.Config.Extra = nil, nil // the module stays there
+	m.Config.AutoMap, m.Config.Extra = nil, nil // they describe the module of the folder
 	return m, nil
 }

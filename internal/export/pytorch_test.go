@@ -24,9 +24,9 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestPyTorch: the module computes the logits of single sequences and of a padded batch, and
-// the gradients, that are known of golden folders; of other configurations the logits of the program. A step
-// of training lowers the loss, and the weights that it leaves come back as they are.
+// TestPyTorch compares the module's logits, alone and in a padded batch, and its gradients with the
+// golden folders. For other configurations it compares the logits with package sft. A training step
+// must lower the loss, and the trained weights must be read back unchanged.
 func TestPyTorch(t *testing.T) {
 	testenv.Long(t, "runs PyTorch")
 	testenv.NeedTorch(t)
@@ -58,7 +58,7 @@ func TestPyTorch(t *testing.T) {
 	command.Env = append(os.Environ(), "OMP_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1", "PYTHONDONTWRITEBYTECODE=1")
 	out, err := command.Output()
 	if err != nil {
-		t.Fatalf("%v\n%s\n%s", err, out, &stderr)
+		t.Fatalf("running PyTorch: %v\n%s\n%s", err, out, &stderr)
 	}
 	results := decode[struct {
 		Single, Padded, Gradient, Before, After float64
@@ -73,25 +73,25 @@ func TestPyTorch(t *testing.T) {
 		_, err := os.Stat(tuned)
 		golden := err == nil
 		if !golden {
-			tolerance = 5e-5 // larger weights, and two float32 computations
+			tolerance = 5e-5 // larger weights, and both computations are float32
 		}
 		if !(r.Single <= tolerance && r.Padded <= tolerance) {
-			t.Errorf("%s: logits are off by %.1e, in a batch by %.1e", names[i], r.Single, r.Padded)
+			t.Errorf("%s: the error of logits is %.1e alone, %.1e in a batch", names[i], r.Single, r.Padded)
 		}
 		if !golden {
 			continue
 		}
 		if !(r.Gradient <= 1) {
-			t.Errorf("%s: the gradient of %s is off by %.2g of its tolerance", names[i], r.Tensor, r.Gradient)
+			t.Errorf("%s: the error of the gradient of %s is %.2g of the tolerance", names[i], r.Tensor, r.Gradient)
 		}
 		if !(r.After < r.Before) {
-			t.Errorf("%s: a step changes the loss from %v to %v", names[i], r.Before, r.After)
+			t.Errorf("%s: a step changes the loss from %v to %v, want a lower loss", names[i], r.Before, r.After)
 		}
 		checkTuned(t, folders[i], tuned)
 	}
 }
 
-// checkTuned: the weights that PyTorch has written are read bit for bit.
+// checkTuned checks that weights that PyTorch has written are read bit for bit.
 func checkTuned(t *testing.T, folder, tuned string) {
 	t.Helper()
 	must.Succeed(t, os.Rename(tuned, filepath.Join(folder, weightsFile)))
@@ -102,25 +102,25 @@ func checkTuned(t *testing.T, folder, tuned string) {
 	again, err := sft.Load(back)
 	if err != nil || again.Config.AutoMap != nil || again.Config.Extra != nil ||
 		!slices.Equal(again.Weights, m.Weights) || !reflect.DeepEqual(again.NGrams, m.NGrams) {
-		t.Errorf("%s: %v, the weights that were saved are others", folder, err)
+		t.Errorf("%s: error %v, or the saved weights differ", folder, err)
 	}
 	if table := m.NGrams; table != nil {
 		for _, numbers := range []any{table.Weights, table.Used, table.Kept} {
 			if raw := must.Get(binary.Append(nil, binary.LittleEndian, numbers))(t); !bytes.Contains(text, raw) {
-				t.Errorf("%s: the bytes of n-grams are not those of the file", folder)
+				t.Errorf("%s: PyTorch's file does not contain the bytes of the n-grams", folder)
 			}
 		}
 	}
-	// Every tensor is in the file of PyTorch as a run of the same bytes.
+	// PyTorch's file has the bytes of every tensor as a contiguous run.
 	for _, p := range m.Parameters.List {
 		raw := must.Get(binary.Append(nil, binary.LittleEndian, m.Parameters.Slice(m.Weights, p)))(t)
 		if !bytes.Contains(text, raw) {
-			t.Errorf("%s: the bytes of %s are not those of the file", folder, p.Name)
+			t.Errorf("%s: PyTorch's file does not contain the bytes of %s", folder, p.Name)
 		}
 	}
 }
 
-// TestWordHashes: the functions in Python compute XXH3 of any number of bytes, and the hashes of the words of texts.
+// TestWordHashes compares the Python functions for XXH3 and for the hashes of words with Go.
 func TestWordHashes(t *testing.T) {
 	testenv.NeedPrograms(t, "python3")
 	draw := rand.New(rand.NewPCG(5, 6))
@@ -169,7 +169,8 @@ print(json.dumps({"data": [xxh3(base64.b64decode(d)) for d in given["Data"]], "i
 	}
 }
 
-// TestPyTorchNGramDropout: training leaves out the share of n-grams that config.json states, evaluation none.
+// TestPyTorchNGramDropout checks that training drops the configured fraction of n-grams, and that
+// evaluation drops none.
 func TestPyTorchNGramDropout(t *testing.T) {
 	testenv.Long(t, "runs PyTorch")
 	testenv.NeedTorch(t)
@@ -190,7 +191,7 @@ print((rows >= 0).sum().item(), round(found(model).item()), round(found(model.tr
 	out, err := command.CombinedOutput()
 	var all, evaluated, trained int
 	if _, err := fmt.Sscan(string(out), &all, &evaluated, &trained); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+		t.Fatalf("reading the output: %v\n%s", err, out)
 	}
 	if left := 1 - float64(trained)/float64(all); err != nil || all < 2000 || evaluated != all ||
 		math.Abs(left-0.3) > 0.05 {
@@ -198,7 +199,8 @@ print((rows >= 0).sum().item(), round(found(model).item()), round(found(model.tr
 	}
 }
 
-// TestPyTorchRefuses: what a model of graphs cannot read is an error that names it.
+// TestPyTorchRefuses checks that the module's errors name the invalid features and edges of a
+// graph.
 func TestPyTorchRefuses(t *testing.T) {
 	testenv.Long(t, "runs PyTorch")
 	testenv.NeedTorch(t)
@@ -220,11 +222,12 @@ edge_features: shape [2, 2, 2], expected [2, 1, 2], for order, length
 edge_features: every number must be finite
 `
 	if err != nil || string(out) != want {
-		t.Errorf("%v, the module said\n%s\nexpected\n%s", err, out, want)
+		t.Errorf("error %v, the module printed\n%s\nexpected\n%s", err, out, want)
 	}
 }
 
-// TestPyTorchFolder: a folder has nothing else, may be written again, and is a model directory.
+// TestPyTorchFolder checks that an export refuses a folder with other files, may replace an earlier
+// export, and is a model directory.
 func TestPyTorchFolder(t *testing.T) {
 	m := fresh(t, func(c *sft.Config) { c.Extra = json.RawMessage(`{"command":"x"}`) })
 	dir := filepath.Join(t.TempDir(), "a", "b")
@@ -233,9 +236,9 @@ func TestPyTorchFolder(t *testing.T) {
 	}
 	back, err := FromPyTorch(dir)
 	if err != nil || !slices.Equal(back.Weights, m.Weights) || back.Config.Extra != nil || back.Config.AutoMap != nil {
-		t.Errorf("%v, the model that comes back is another", err)
+		t.Errorf("error %v, or the model that is read back differs", err)
 	}
-	// As PyTorch writes weights, which have no checksum then: they are not written over.
+	// Weights that PyTorch has written have no checksum, and an export must not replace them.
 	weights := filepath.Join(dir, "model.safetensors")
 	ours := must.Get(os.ReadFile(weights))(t)
 	tuned := bytes.Replace(ours, []byte(`"sftseq.checksum"`), []byte(`"sftseq.checksun"`), 1)
@@ -243,12 +246,12 @@ func TestPyTorchFolder(t *testing.T) {
 	must.Fail(t, "model.safetensors: expected the weights of an earlier export, "+
 		"found those that PyTorch has written")(PyTorch(m, nil, dir))
 	if kept, err := os.ReadFile(weights); err != nil || !bytes.Equal(kept, tuned) {
-		t.Errorf("weights that PyTorch has written are gone, %v", err)
+		t.Errorf("the export replaced weights that PyTorch has written, error %v", err)
 	}
 	must.Succeed(t, os.WriteFile(weights, ours, 0o666))
 	read, err := sft.Load(dir)
 	if err != nil || string(bytes.Join(bytes.Fields(read.Config.AutoMap), nil)) != autoMap {
-		t.Errorf("%v, auto_map is %s", err, read.Config.AutoMap)
+		t.Errorf("error %v, auto_map is %s", err, read.Config.AutoMap)
 	}
 	other := t.TempDir()
 	must.Succeed(t, m.Save(other))

@@ -6,15 +6,17 @@ import (
 	"github.com/sftseq/sftseq/internal/onnx"
 )
 
-// relation is what attention knows of a query and a sampled token beside their rows.
+// relation is the input of attention about a query and a sampled token.
 type relation interface {
-	// among prepares the pairs of queries and the tokens of a sample. Of the queries at some positions
-	// it makes the linear forms of each head, whose weight and bias begin with a name: of
-	// queries and keys, and of queries and the partners of keys, [heads, queries, keys].
+	// among prepares the relations of queries and the tokens of a sample. The returned functions
+	// take the positions of queries, and the prefix of the names of weight and bias. They return a
+	// linear form per head, [heads, queries, keys]: of queries and top tokens, and of queries and
+	// partners.
 	among(sample sampled) func(positions onnx.Tensor) func(name string) (top, partner onnx.Tensor)
 }
 
-// relative is a·Rmul + Radd, of the scores a of queries at some positions and duplets.
+// relative returns a function for a·Rmul + Radd, where a are the scores of queries at the given
+// positions and duplets.
 func (s *sequence) relative(name string, sample sampled) func(a, positions onnx.Tensor) onnx.Tensor {
 	if s.relation == nil {
 		return func(a, _ onnx.Tensor) onnx.Tensor { return a }
@@ -29,14 +31,14 @@ func (s *sequence) relative(name string, sample sampled) func(a, positions onnx.
 	}
 }
 
-// sinusoid is the relation of places.
+// sinusoid is the relation of positions in a sequence.
 type sinusoid struct {
 	*sequence
 	sines onnx.Tensor // [length, sinusoid_dim]
 }
 
-// sinusoid is the encoding of positions, S[i, 2c] = sin(i·ω_c) and S[i, 2c+1] = cos(i·ω_c),
-// its phases in float64. A cosine is a shifted sine: ONNX Runtime has no other in float64.
+// sinusoid returns the encoding of positions, S[i, 2c] = sin(i·ω_c) and S[i, 2c+1] = cos(i·ω_c),
+// with phases in float64. A cosine is a shifted sine, because ONNX Runtime has no float64 cosine.
 func (s *sequence) sinusoid() sinusoid {
 	c := s.config
 	frequency, shift := make([]float64, c.SinusoidDim), make([]float64, c.SinusoidDim)
@@ -63,7 +65,7 @@ func (r sinusoid) among(sample sampled) func(onnx.Tensor) func(string) (top, par
 	}
 }
 
-// weighed are the linear forms of features of pairs, [features, queries·keys] each.
+// weighed returns the linear forms of the features of pairs, [features, queries·keys] each.
 func (s *sequence) weighed(sample sampled, positions, top, partner onnx.Tensor) func(name string) (_, _ onnx.Tensor) {
 	shape := s.Concat(0, s.Ints(int64(s.config.NumHeads)), s.Shape(positions), sample.keys)
 	return func(name string) (_, _ onnx.Tensor) {
@@ -75,11 +77,11 @@ func (s *sequence) weighed(sample sampled, positions, top, partner onnx.Tensor) 
 	}
 }
 
-// distances is the relation of points: the squared distance of two, and the product of their normals
-// where they have any.
+// distances is the relation of points: the squared distance of two points, and the product of their
+// normals if they have normals.
 type distances struct {
 	*sequence
-	columns []onnx.Tensor // [length, 1]: of positions, then of normals
+	columns []onnx.Tensor // [length, 1] each: positions, then normals
 }
 
 func (r distances) among(sample sampled) func(onnx.Tensor) func(string) (top, partner onnx.Tensor) {

@@ -26,26 +26,26 @@ import (
 
 const (
 	goldens = "../../sft/testdata/golden"
-	runner  = "../../examples/onnx/run.mjs" // serves lines with ONNX Runtime
+	runner  = "../../examples/onnx/run.mjs" // scores lines with ONNX Runtime
 )
 
-// line is a sequence, or a pair.
+// line is an input: a sequence or a pair.
 type line struct {
 	ID     int     `json:"id"`
 	Tokens []int32 `json:"tokens,omitzero"`
 	A      []int32 `json:"tokens_a,omitempty"`
 	B      []int32 `json:"tokens_b,omitempty"`
 
-	// The hashes are read by models that have n-grams of words.
+	// Hashes are inputs of models with n-grams of words.
 	Hashes  []string `json:"word_hashes,omitempty"`
 	HashesA []string `json:"word_hashes_a,omitempty"`
 	HashesB []string `json:"word_hashes_b,omitempty"`
 
 	Features [][]float32 `json:"features,omitempty"`
-	Edges    [][]float32 `json:"edges,omitempty"` // source, target and features of each
+	Edges    [][]float32 `json:"edges,omitempty"` // source, target and features of each edge
 }
 
-// answer is what a model says of a line.
+// answer is the output of a model for a line.
 type answer struct {
 	ID        int       `json:"id"`
 	Error     string    `json:"error"`
@@ -57,12 +57,12 @@ type answer struct {
 	B         []float32 `json:"embedding_b"`
 }
 
-// TestGoldens: ONNX Runtime computes of each golden folder the logits that are known.
+// TestGoldens compares the logits of ONNX Runtime with each golden folder.
 func TestGoldens(t *testing.T) {
 	needRuntime(t)
 	folders, err := filepath.Glob(filepath.Join(goldens, "*/expected.jsonl"))
 	if err != nil || len(folders) < 14 {
-		t.Fatalf("%d golden folders, %v", len(folders), err)
+		t.Fatalf("%d golden folders, want at least 14; error %v", len(folders), err)
 	}
 	for _, expected := range folders {
 		dir := filepath.Dir(expected)
@@ -76,7 +76,7 @@ func TestGoldens(t *testing.T) {
 	}
 }
 
-// TestVariants: ONNX Runtime answers as the program does, whatever a configuration says.
+// TestVariants compares the outputs of ONNX Runtime with package sft for every variant.
 func TestVariants(t *testing.T) {
 	needRuntime(t)
 	for name, change := range variants {
@@ -96,15 +96,15 @@ func TestVariants(t *testing.T) {
 					compare(t, i, "numbers", got[i].Numbers[n:n+1], []float32{y}, 1e-5*max(1, math.Abs(float64(y))))
 				}
 				if !slices.Equal(got[i].Positions, want.Positions) {
-					t.Errorf("line %d: masks at %v, want %v", i, got[i].Positions, want.Positions)
+					t.Errorf("line %d: positions of masks %v, want %v", i, got[i].Positions, want.Positions)
 				}
 			}
 		})
 	}
 }
 
-// TestTies: equal tokens tie exactly in every layer if nothing distinguishes their positions, and keys decide a tie for
-// every width of a row.
+// TestTies checks that equal tokens have exactly equal scores in every layer if nothing
+// distinguishes their positions, and that random keys break ties for every width of a row.
 func TestTies(t *testing.T) {
 	needRuntime(t)
 	for _, hidden := range []int{1, 7, 18, 31, 50} {
@@ -120,7 +120,7 @@ func TestTies(t *testing.T) {
 	}
 }
 
-// TestRefusedInputs: what the program refuses to read is an error of the graph, too.
+// TestRefusedInputs checks that inputs that the program refuses are errors of the graph, too.
 func TestRefusedInputs(t *testing.T) {
 	needRuntime(t)
 	m := fresh(t, func(c *sft.Config) {
@@ -150,7 +150,7 @@ func compare(t *testing.T, id int, what string, got, want []float32, tolerance f
 	}
 }
 
-// onProcessor is what the program says of lines.
+// onProcessor returns the outputs of package sft on a CPU for lines.
 func onProcessor(t *testing.T, m *sft.Model, lines []line) (out []answer) {
 	t.Helper()
 	s := must.Get(sft.NewScorer(m, cpu.New(1)))(t)
@@ -196,7 +196,7 @@ func onProcessor(t *testing.T, m *sft.Model, lines []line) (out []answer) {
 	return out
 }
 
-// onRuntime is what ONNX Runtime says of lines by the exported model.
+// onRuntime returns the outputs of the exported model in ONNX Runtime for lines.
 func onRuntime(t *testing.T, m *sft.Model, lines []line) []answer {
 	t.Helper()
 	var in strings.Builder
@@ -213,7 +213,7 @@ func onRuntime(t *testing.T, m *sft.Model, lines []line) []answer {
 	return answers
 }
 
-// wordHashes are the hashes of words by the byte at which they end.
+// wordHashes returns the hashes of words by the byte at which they end.
 func wordHashes(m *sft.Model, tokens []int32) []string {
 	tokens = seq.Cut(m.Config.ReadWindow(), tokens)
 	hashes := slices.Repeat([]string{"0"}, len(tokens))
@@ -223,7 +223,7 @@ func wordHashes(m *sft.Model, tokens []int32) []string {
 	return hashes
 }
 
-// answered is onRuntime of the text of lines.
+// answered is onRuntime for the text of lines.
 func answered(t *testing.T, m *sft.Model, text string) []answer {
 	t.Helper()
 	file := must.Get(ONNX(m))(t)
@@ -259,7 +259,7 @@ func decode[T any](t *testing.T, r io.Reader) (out []T) {
 	}
 }
 
-// needRuntime needs Node.js with ONNX Runtime.
+// needRuntime skips the test without Node.js with ONNX Runtime.
 func needRuntime(t *testing.T) {
 	t.Helper()
 	testenv.Long(t, "runs Node.js for each model")

@@ -7,19 +7,20 @@ import (
 	"github.com/sftseq/sftseq/internal/philox"
 )
 
-// beyond is above every random word.
+// beyond is larger than every random word.
 const beyond = 1 << 32
 
-// sampled is what a layer samples of a sequence.
+// sampled is the sample of a sequence in a layer.
 type sampled struct {
 	keys    onnx.Tensor // int64 [1]
-	top     onnx.Tensor // int64 [keys]: the positions of S1, ascending
-	partner onnx.Tensor // int64 [keys]: those of the partners, itself where there is none
-	p       onnx.Tensor // [keys]: the duplets' weights
+	top     onnx.Tensor // int64 [keys]: positions of the top tokens, ascending
+	partner onnx.Tensor // int64 [keys]: positions of the partners; the token itself if it has none
+	p       onnx.Tensor // [keys]: weights p of the duplets
 	rows    onnx.Tensor // [keys, hidden]: the duplets
 }
 
-// sampled scores the tokens x [length, hidden] and takes a sample of them, with the random words of a layer.
+// sampled scores the tokens x [length, hidden] and samples at most most duplets, with the random
+// words of a layer.
 func (s *sequence) sampled(name string, x onnx.Tensor, most, layer int) sampled {
 	score := s.scores(name, x)
 	if s.config.SamplerNoise == "always" {
@@ -30,9 +31,9 @@ func (s *sequence) sampled(name string, x onnx.Tensor, most, layer int) sampled 
 	return out
 }
 
-// sample chooses at most most tokens by the scores [length] as package tensor's Sample does: S1 by falling score,
-// then tie key, then position; S2 of the rest by partner key, then position. All orders are those of TopK, which takes
-// the first of equals.
+// sample selects at most most tokens by their scores [length], like package tensor's Sample: S1 by
+// descending score, then tie key, then position; S2 from the other tokens by partner key, then
+// position. TopK, which takes the first of equal values, defines all orders.
 func (s *sequence) sample(score onnx.Tensor, most, layer int) (out sampled) {
 	keys := s.Min(s.length, s.Int(int64(most)))
 	pairs := s.Min(keys, s.Sub(s.length, keys)) // number of keys with a partner
@@ -42,7 +43,7 @@ func (s *sequence) sample(score onnx.Tensor, most, layer int) (out sampled) {
 	s1 := s.Gather(byTie, best)
 	out.top, _ = s.TopK(s1, keys, false)
 
-	// S1 goes behind all others.
+	// The largest keys exclude S1 from the partners.
 	behind := s.Expand(s.Ints(beyond), keys)
 	_, rest := s.TopK(s.ScatterElements(s.draw(layer, philox.StreamPartner), out.top, behind), pairs, false)
 	s2, _ := s.TopK(rest, pairs, false)
@@ -54,16 +55,16 @@ func (s *sequence) sample(score onnx.Tensor, most, layer int) (out sampled) {
 	return out
 }
 
-// logSoftplus is log softplus(x), which is x to float32 where exp(x) is below the rounding.
+// logSoftplus returns log softplus(x), which equals x in float32 if exp(x) is below the rounding
+// error.
 func (e *emitter) logSoftplus(x onnx.Tensor) onnx.Tensor {
 	return e.Where(e.Less(x, e.Float(-15)), x, e.Log(e.Softplus(x)))
 }
 
-// scores are those of the tokens, w·x + b: [length] of x [length, hidden]. Equal rows must
-// have equal scores to the bit, or ties would be decided by rounding. A runtime's sum along a row
-// may have an order that depends on where the row begins in memory. So halves of the
-// products are added until one column is left, which is the same tree of additions for every row
-// wherever a graph runs.
+// scores returns w·x + b, [length] of x [length, hidden]. Equal rows must have bit-identical
+// scores, otherwise rounding would break ties. The order of a runtime's sum along a row may depend
+// on the memory address of the row. The graph therefore adds halves of the products until one
+// column is left: the same tree of additions for every row in every runtime.
 func (s *sequence) scores(name string, x onnx.Tensor) onnx.Tensor {
 	x = s.Mul(x, s.weight(name+".weight"))
 	for n := int64(s.config.HiddenSize); n > 1; n = n/2 + n%2 {
@@ -78,19 +79,20 @@ func (s *sequence) scores(name string, x onnx.Tensor) onnx.Tensor {
 	return s.Add(s.Squeeze(x, 1), s.weight(name+".bias"))
 }
 
-// gumbel is noise [length], −log(−log u), as [philox.Uniform] makes u of a word.
+// gumbel returns noise [length], −log(−log u), with u computed from a random word like
+// [philox.Uniform].
 func (s *sequence) gumbel(layer int) onnx.Tensor {
 	bits := s.Cast(s.Div(s.draw(layer, philox.StreamGumbel), s.Int(1<<9)), onnx.Float64)
 	u := s.Mul(s.Add(bits, s.Doubles(0.5)), s.Doubles(0x1p-23))
 	return s.Cast(s.Neg(s.Log(s.Neg(s.Log(u)))), onnx.Float32)
 }
 
-// draw is the first random word at each position, of a layer and a stream: int64 [length].
+// draw returns the first random word at each position for a layer and a stream: int64 [length].
 func (s *sequence) draw(layer int, stream uint32) onnx.Tensor {
 	return s.Gather(s.words, s.Int(int64(s.row[address{layer, stream}])))
 }
 
-// address is what the random words of a sequence are drawn for.
+// address identifies the random words of a sequence.
 type address struct {
 	layer  int
 	stream uint32
@@ -106,7 +108,7 @@ func (s *sequence) random() {
 	var second []int64
 	layers := s.config.NumLayers
 	if s.config.PoolingSamples > 0 {
-		layers++ // the head
+		layers++ // the pooling of the head
 	}
 	for layer := range layers {
 		for _, stream := range streams {
@@ -118,8 +120,8 @@ func (s *sequence) random() {
 	s.words = s.philox(s.config.SamplerSeed, counters)[0]
 }
 
-// philox is [philox.Words], of int64 below 2³²: no product here reaches 2⁶³, as integers that
-// overflow are not the same everywhere.
+// philox emits [philox.Words] with int64 numbers below 2³². No product reaches 2⁶³, because
+// runtimes differ in integer overflow.
 func (e *emitter) philox(seed uint64, c [4]onnx.Tensor) [4]onnx.Tensor {
 	key0, key1 := uint32(seed), uint32(seed>>32)
 	xor := func(a, b onnx.Tensor, k uint32) onnx.Tensor {
@@ -134,7 +136,7 @@ func (e *emitter) philox(seed uint64, c [4]onnx.Tensor) [4]onnx.Tensor {
 	return c
 }
 
-// wideProduct is both halves of the 64 bits of x·m, x below 2³²: with x = 2¹⁶·a + b,
+// wideProduct returns the high and the low 32 bits of x·m for x < 2³². With x = 2¹⁶·a + b:
 //
 //	t = m·b,  u = m·a + ⌊t/2¹⁶⌋,  high = ⌊u/2¹⁶⌋,  low = 2¹⁶·(u mod 2¹⁶) + t mod 2¹⁶
 func (e *emitter) wideProduct(x onnx.Tensor, m uint32) (high, low onnx.Tensor) {

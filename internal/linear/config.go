@@ -16,31 +16,31 @@ import (
 // ModelType is the model_type of a linear model's config.json.
 const ModelType = "linear"
 
-// Config is config.json: what defines a model beside its weights.
+// Config is the content of config.json: the definition of a model except its weights.
 type Config struct {
 	ModelType  string          `json:"model_type"` // "linear"
 	Task       string          `json:"task"`       // classification, retrieval, multi-label or regression
 	VocabSize  int             `json:"vocab_size"`
-	PadTokenID *int32          `json:"pad_token_id"` // null: every id is a token
+	PadTokenID *int32          `json:"pad_token_id"` // null means that every id is a token
 	Tokenizer  json.RawMessage `json:"tokenizer"`
 	NGrams     ngram.Options   `json:"ngrams"`
-	Pairs      *pairs.Config   `json:"pairs,omitempty"` // compares the sides of a pair; nil: n-grams alone
+	Pairs      *pairs.Config   `json:"pairs,omitempty"` // comparison of the sides of a pair; nil means only n-grams
 	LabelNames []string        `json:"label_names,omitempty"`
 	Numbers    []Number        `json:"numbers,omitempty"` // targets of a regression
-	Extra      json.RawMessage `json:"extra,omitempty"`   // provenance, free
+	Extra      json.RawMessage `json:"extra,omitempty"`   // provenance in any form
 }
 
-// Number is a number that a regression predicts, standardised in training.
+// Number is a number that a regression predicts. Training standardises it.
 type Number struct {
 	Name      string  `json:"name"`
 	Mean      float64 `json:"mean"`
 	Deviation float64 `json:"deviation"`
 }
 
-// Outputs is the number of classes, labels or numbers.
+// Outputs returns the number of classes, labels or numbers.
 func (c *Config) Outputs() int { return max(len(c.LabelNames), len(c.Numbers)) }
 
-// columns is the number of weight vectors: one for two classes.
+// columns returns the number of weight vectors: 1 for two classes, otherwise the number of outputs.
 func (c *Config) columns() int {
 	if n := c.Outputs(); n != 2 || c.Task == seq.MultiLabel || c.Task == seq.Regression {
 		return n
@@ -48,8 +48,8 @@ func (c *Config) columns() int {
 	return 1
 }
 
-// Memory is the memory of n-grams in bytes, of a model with a number of features: 8 for each feature and column, 2 bits
-// for each slot, and 2 MiB for the set of frequent n-grams.
+// Memory returns the memory of n-grams in bytes for a model with this number of features: 8 per
+// feature and column, 2 bits per slot, and 2 MiB for the set of frequent n-grams.
 func (c *Config) Memory(features int) int64 {
 	bytes := 8*int64(features)*int64(c.columns()) + int64(c.NGrams.Slots)/4
 	if c.NGrams.MinCount > 1 {
@@ -58,16 +58,16 @@ func (c *Config) Memory(features int) int64 {
 	return bytes
 }
 
-// MaxColumns bounds weight vectors and their memory.
+// MaxColumns limits the number of weight vectors, and so their memory.
 const MaxColumns = 256
 
-// maxTable bounds slots times columns: training takes 12 to 20 bytes for each.
+// maxTable limits slots times columns: training takes 12 to 20 bytes for each.
 const maxTable = 1 << 26
 
-// tasks are those that a linear model has.
+// tasks lists the tasks of linear models.
 const tasks = "classification, retrieval, multi-label or regression"
 
-// Suited is the error for data of a kind that has no linear model.
+// Suited returns an error if the kind of data has no linear model.
 func Suited(s *seq.Spec) error {
 	switch n := len(s.LabelNames); {
 	case s.FeatureNames != nil:
@@ -85,8 +85,8 @@ func Suited(s *seq.Spec) error {
 	return nil
 }
 
-// NewConfig returns the configuration of a model for data. The n-grams have fewer slots than
-// options say where columns times slots would take too much memory.
+// NewConfig returns the configuration of a model for data. It reduces the slots of the options if
+// columns times slots would take too much memory.
 func NewConfig(s *seq.Spec, o ngram.Options) (*Config, error) {
 	if err := Suited(s); err != nil {
 		return nil, err
@@ -108,7 +108,7 @@ func NewConfig(s *seq.Spec, o ngram.Options) (*Config, error) {
 	return c, c.Validate()
 }
 
-// maxConfigBytes bounds what is read of a config.json.
+// maxConfigBytes is the maximum size of a config.json.
 const maxConfigBytes = 16 << 20
 
 // ParseConfig decodes and checks the text of a config.json.
@@ -125,7 +125,7 @@ func ParseConfig(text []byte) (*Config, error) {
 	return c, c.Validate()
 }
 
-// Validate reports the first key whose value is not supported.
+// Validate returns an error for the first key with an unsupported value.
 func (c *Config) Validate() error {
 	if c.ModelType != ModelType {
 		return fmt.Errorf("model_type: expected %s, found %q", ModelType, c.ModelType)

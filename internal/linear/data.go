@@ -12,13 +12,14 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Rows are the rows of a split, such as a [seq.File]. They are safe for concurrent use.
+// Rows provides the rows of a split, such as a [seq.File]. Implementations are safe for concurrent
+// use.
 type Rows interface {
 	Lengths() []int32
 	Example(i int) (seq.Example, error)
 }
 
-// row is what is learned of a row.
+// row holds the features and the labels or numbers of a row.
 type row struct {
 	features []uint32
 	label    int32     // class of the row
@@ -26,21 +27,21 @@ type row struct {
 	numbers  []float32 // standardised targets of a regression
 }
 
-// bounds limit what is read together and what stays in memory.
+// bounds limits the rows that are read together and the memory for features.
 type bounds struct {
 	tokens, rows int   // limits of a block, which one thread reads
 	group        int64 // n-grams of a group of blocks, whose rows are shuffled together
-	cached       int64 // features that are kept between passes
-	shared       int   // weights of a row from which on threads share its columns
+	cached       int64 // features kept in memory between passes
+	shared       int   // minimum weights of a row for sharing its columns among threads
 }
 
-// usualBounds allow groups of 256 MiB and a cache of 512 MiB.
+// usualBounds allows groups of 256 MiB and a cache of 512 MiB.
 var usualBounds = bounds{1 << 18, 1 << 12, 1 << 26, 1 << 27, minShared}
 
-// block is consecutive rows.
+// block is a range of consecutive rows.
 type block struct{ from, to int }
 
-// data are the labelled rows of a split as features. A row that has no label is left out.
+// data holds the labelled rows of a split as features. It skips rows without a label.
 type data struct {
 	rows       Rows
 	config     *Config
@@ -49,7 +50,7 @@ type data struct {
 	cost       []int64 // n-grams of each block
 	cached     [][]row
 	bounds     bounds
-	room       atomic.Int64 // features that may still be cached
+	room       atomic.Int64 // remaining room for cached features
 	workers    int
 	reporting  sync.Mutex
 	progress   func(rows int)
@@ -75,7 +76,7 @@ func newData(rows Rows, config *Config, o *Options) *data {
 	return d
 }
 
-// labelled reports whether what is to be predicted of a row is known.
+// labelled reports whether a row has a label or numbers for the task.
 func (d *data) labelled(e *seq.Example) bool {
 	switch d.config.Task {
 	case seq.MultiLabel:
@@ -123,7 +124,7 @@ func (d *data) load(b int, x *ngram.Extractor) ([]row, error) {
 	return rows, err
 }
 
-// parallel calls work for each i < n, on the threads that there are. A thread has a number below workers.
+// parallel calls work for each i < n on the worker threads, with the number of the thread.
 func (d *data) parallel(ctx context.Context, n int, work func(worker, i int) error) error {
 	var next atomic.Int64
 	var group sync.WaitGroup
@@ -150,7 +151,7 @@ func (d *data) parallel(ctx context.Context, n int, work func(worker, i int) err
 	return nil
 }
 
-// index makes the vocabulary of the rows.
+// index builds the vocabulary of the rows.
 func (d *data) index(ctx context.Context) (err error) {
 	d.vocabulary, err = ngram.Collect(ctx, d.config.NGrams, len(d.blocks), d.workers,
 		func(b int, with func(a, b []int32)) error {
@@ -160,14 +161,14 @@ func (d *data) index(ctx context.Context) (err error) {
 	return err
 }
 
-// report says that a pass has read a block.
+// report adds the rows of a block to the progress.
 func (d *data) report(b int) {
 	d.reporting.Lock()
 	defer d.reporting.Unlock()
 	d.progress(d.blocks[b].to - d.blocks[b].from)
 }
 
-// groups cuts blocks, in an order, into groups whose rows fit into memory together.
+// groups splits blocks, in the given order, into groups whose rows fit into memory together.
 func (d *data) groups(order []int) (out [][]int) {
 	from, cost := 0, int64(0)
 	for i, b := range order {
@@ -179,7 +180,7 @@ func (d *data) groups(order []int) (out [][]int) {
 	return append(out, order[from:])
 }
 
-// visit calls with for the rows of the blocks: those of a group are loaded together.
+// visit loads the blocks of each group together and calls with for the rows of the group.
 func (d *data) visit(ctx context.Context, order []int, with func(rows []row) error) error {
 	extractors := make([]*ngram.Extractor, d.workers)
 	for _, group := range d.groups(order) {
@@ -205,7 +206,7 @@ func (d *data) visit(ctx context.Context, order []int, with func(rows []row) err
 	return nil
 }
 
-// inOrder calls with for all rows in the order of the file, some at a time.
+// inOrder calls with for all rows in the order of the file, a group at a time.
 func (d *data) inOrder(ctx context.Context, with func(rows []row) error) error {
 	order := make([]int, len(d.blocks))
 	for b := range order {
@@ -214,12 +215,12 @@ func (d *data) inOrder(ctx context.Context, with func(rows []row) error) error {
 	return d.visit(ctx, order, with)
 }
 
-// errEnough ends a visit before all rows were seen.
+// errEnough ends a visit early.
 var errEnough = errors.New("enough rows were seen")
 
-// shuffled calls with for n rows in the order of a seed and an epoch: groups of random blocks, and the rows of a
-// group in random order. Data of one group are shuffled as a whole. The order depends on the rows'
-// lengths alone.
+// shuffled calls with for n rows in a random order that depends on the seed, the epoch and the
+// rows' lengths. It forms groups of random blocks and shuffles the rows of each group. If all data
+// fit into one group, this is a full shuffle.
 func (d *data) shuffled(ctx context.Context, seed uint64, epoch, n int, with func(r *row)) error {
 	random := rand.New(rand.NewPCG(seed, uint64(epoch)))
 	err := d.visit(ctx, random.Perm(len(d.blocks)), func(rows []row) error {
@@ -246,24 +247,25 @@ func (d *data) shuffled(ctx context.Context, seed uint64, epoch, n int, with fun
 	return err
 }
 
-// Options of [Fit]. The zero value is the usual ones.
+// Options holds the options of [Fit]. The zero value selects the defaults.
 type Options struct {
-	Rate    float64 // largest learning rate of Adagrad; 0 is 0.5 for words and 0.1 for others
-	Epochs  int     // 0 is 5
-	Seed    uint64  // seed of the rows' order
-	Threads int     // 0 is GOMAXPROCS; the model does not depend on it
-	// Updates bounds the weights that an epoch updates, those of several columns apart: it sees a part of the rows,
-	// other ones in each epoch. Classes are counted over all rows. 0 is no bound.
+	Rate    float64 // largest learning rate of Adagrad; 0 means 0.5 for words and 0.1 for other units
+	Epochs  int     // 0 means 5
+	Seed    uint64  // seed of the order of the rows
+	Threads int     // 0 means GOMAXPROCS; the model does not depend on the number
+	// Updates limits the number of weights that an epoch updates, counted per column: each epoch
+	// then sees a different part of the rows. Classes are still counted over all rows. 0 means no
+	// limit.
 	Updates int64
-	// Progress is called with the rows that were read since the last call, in each pass: two that index n-grams, and
-	// the epochs.
+	// Progress is called with the number of rows read since the last call, in every pass: two
+	// passes that index n-grams, and the epochs.
 	Progress func(rows int)
 	bounds   *bounds // set by tests; nil means the defaults
-	end      int     // epoch after which training ends; 0 is the last one
-	scale    float64 // factor of the logits of a model without validation; 0 is 1
+	end      int     // number of epochs to make; 0 means all
+	scale    float64 // factor of the logits of a model without validation; 0 means 1
 }
 
-// maxSketches bounds the threads, each of which has a sketch of 16 MiB.
+// maxSketches limits the threads, because each needs a sketch of 16 MiB.
 const maxSketches = 16
 
 func (o *Options) workers() int {

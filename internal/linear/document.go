@@ -1,10 +1,10 @@
 package linear
 
-// Document is a row that changes: its logits after adding and removing n-grams have the bits of those
-// of the row computed anew. It is not safe for concurrent use.
+// Document is a row that is edited. After n-grams are added and removed, its logits have the same
+// bits as the logits of the whole row. It is not safe for concurrent use.
 type Document struct {
 	model  *Model
-	counts map[uint32]uint32 // how many n-grams have a feature
+	counts map[uint32]uint32 // number of n-grams per feature
 	sums   []sum
 	logits []float64
 }
@@ -43,5 +43,5 @@ func (d *Document) Remove(hashes []uint64) {
 	}
 }
 
-// Logits returns the logits as [Predictor.Logits] does. The next call overwrites them.
+// Logits returns the logits like [Predictor.Logits]. The next call overwrites the result.
 func (d *Document) Logits() []float64 { return d.model.logits(d.sums, d.logits) }

@@ -12,28 +12,30 @@ import (
 // Limits of an [Explanation].
 const (
 	MaxExplained = 32 // n-grams
-	MaxPlaces    = 8  // places of an n-gram
+	MaxPlaces    = 8  // places per n-gram
 )
 
-// Explanation lists the n-grams of a sequence that contribute most to a logit, the largest contributions first.
+// Explanation lists the n-grams of a sequence with the largest contributions to a logit, in
+// descending order.
 type Explanation struct {
 	NGrams []NGram
-	// Rest is the sum of the contributions of all other n-grams. With those that are listed, and the bias, which is the
-	// logit of a row without n-grams, it is the logit.
+	// Rest is the sum of the contributions of all other n-grams. The contributions and the bias,
+	// which is the logit of a row without n-grams, add up to the logit.
 	Rest float64
-	// Shared lists what both sequences of a pair have, words where the model reads words, by their parts of the
-	// cosine, the largest first. Both sequences have one list, each with its own places.
+	// Shared lists the words or tokens that both sequences of a pair have, by descending part of
+	// the cosine. Both sequences have the same list, each with the places in its own sequence.
 	Shared []NGram
 }
 
-// NGram is an n-gram of a sequence.
+// NGram is an n-gram of a sequence with its contribution.
 type NGram struct {
-	Places       [][2]int // the first ones, as ranges of tokens: [from, to)
+	Places       [][2]int // first places, as ranges of tokens [from, to)
 	Contribution float64
 }
 
-// Explain explains an output of a row, for each of its sequences: a logit, or a number in its own units. Of two classes
-// it is the difference of the class's logit and the other one's. n-grams that share a slot count as one.
+// Explain explains an output of a row, a logit or a number in its own units, for each of its
+// sequences. For two classes the output is the difference of the two logits. N-grams with the same
+// slot count as one.
 func (p *Predictor) Explain(e *seq.Example, output int) []Explanation {
 	sides := [][]int32{e.A}
 	if e.B != nil {
@@ -69,7 +71,7 @@ func (p *Predictor) explainNGrams(sides [][]int32, output int, out []Explanation
 		scale *= m.Config.Pairs.Weights[pairs.OfNGrams]
 	}
 	scale /= math.Sqrt(max(1, float64(p.sums[column].squares)))
-	at, shown := map[uint32]int{}, map[uint32]int{} // the side of a feature, and its n-gram there
+	at, shown := map[uint32]int{}, map[uint32]int{} // side of each feature, and index of its n-gram there
 	for side, tokens := range sides {
 		x := &out[side]
 		p.extractor.Located(tokens, side, func(h uint64, from, to int) {

@@ -9,7 +9,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestExplain: contributions and the rest, with the bias, add up to the logit, and each n-gram stands at its places.
+// TestExplain checks that the contributions, the rest and the bias add up to the logit, and that
+// each n-gram occurs at its places.
 func TestExplain(t *testing.T) {
 	for _, classes := range []int{2, 4} {
 		m, _ := fitted(t, classSpec(classes), wordOptions, moods(1, 800, classes), nil, Options{})
@@ -26,7 +27,7 @@ func TestExplain(t *testing.T) {
 					want = z[output] - z[1-output] - bias[output] + bias[1-output]
 				}
 				if len(got) != 1 || got[0].Shared != nil {
-					t.Fatalf("%+v", got)
+					t.Fatalf("explanations %+v, want one without shared words", got)
 				}
 				sum, last := got[0].Rest, math.Inf(1)
 				for _, g := range got[0].NGrams {
@@ -54,12 +55,12 @@ func TestExplain(t *testing.T) {
 			}
 		}
 		if long == 0 {
-			t.Error("no row has more n-grams than are listed")
+			t.Error("no row has more n-grams than an explanation lists: the test needs one")
 		}
 	}
 }
 
-// text is that of ids of the byte tokenizer.
+// text returns the text of ids of the byte tokenizer.
 func text(ids []int32) string {
 	b := make([]byte, len(ids))
 	for i, id := range ids {
@@ -68,8 +69,8 @@ func text(ids []int32) string {
 	return string(b)
 }
 
-// TestExplainPairs: what both texts have is listed with its places in each, and the rarest first; n-grams of a side
-// have places in it alone.
+// TestExplainPairs checks that words of both texts are listed with their places in each text, the
+// rarest first, and that n-grams of a side have places only in this side.
 func TestExplainPairs(t *testing.T) {
 	train := shared(1, 300)
 	m, _ := fitted(t, pairsSpec(), wordOptions, train, nil, Options{}) // with the prior's weights
@@ -77,7 +78,7 @@ func TestExplainPairs(t *testing.T) {
 	p := m.NewPredictor()
 	got := p.Explain(&e, 1)
 	if len(got) != 2 || len(got[0].Shared) < 2 || len(got[0].Shared) != len(got[1].Shared) {
-		t.Fatalf("%+v", got)
+		t.Fatalf("explanations %+v, want two with the same shared words", got)
 	}
 	if a, b := got[0].Shared[0], got[1].Shared[0]; a.Contribution != b.Contribution ||
 		!slices.Equal(a.Places, [][2]int{{4, 8}, {17, 21}}) || !slices.Equal(b.Places, [][2]int{{8, 12}}) {
@@ -88,14 +89,14 @@ func TestExplainPairs(t *testing.T) {
 		sum += g.Contribution
 	}
 	if sum <= 0 || sum > 1 {
-		t.Errorf("the parts are %v together, which is no cosine", sum)
+		t.Errorf("the parts add up to %v, want a cosine", sum)
 	}
 	total := got[0].Rest + got[1].Rest
 	for side, tokens := range [][]int32{e.A, e.B} {
 		for _, g := range got[side].NGrams {
 			total += g.Contribution
 			if g.Places[0][1] > len(tokens) {
-				t.Errorf("side %d: place %v behind its end", side, g.Places[0])
+				t.Errorf("side %d: place %v is beyond its end", side, g.Places[0])
 			}
 		}
 	}
@@ -105,7 +106,7 @@ func TestExplainPairs(t *testing.T) {
 	}
 }
 
-// TestExplainNumbers: contributions to a number are in its own units.
+// TestExplainNumbers checks that contributions to a number are in its own units.
 func TestExplainNumbers(t *testing.T) {
 	s := &seq.Spec{Task: seq.Regression, Tokenizer: []byte(`{"type":"byte"}`), VocabSize: 257,
 		NumberNames: []string{"a", "b"}}

@@ -20,17 +20,17 @@ const (
 	weightsFile = "model.safetensors"
 )
 
-// Tensors of model.safetensors, in their order. A row of weights or ratios is a feature's, the features being
-// the used slots in ascending order.
+// Tensors of model.safetensors, in their order. A row of weights or ratios belongs to a feature, a
+// used slot; features are numbered by ascending slot.
 const (
-	keptTensor    = "kept_cells" // I32 [2¹⁹], a bit for each cell of the sketch; absent where min_count is 1
+	keptTensor    = "kept_cells" // I32 [2¹⁹], a bit for each cell of the sketch; absent if min_count is 1
 	usedTensor    = "used_slots" // I32 [slots/32], a bit for each slot
 	weightsTensor = "weights"    // I32 [features, columns], w·r in units of 2⁻²⁰
 	ratiosTensor  = "ratios"     // I32 [features, columns], r in units of 2⁻¹⁰
 	biasTensor    = "bias"       // F32 [columns]
 )
 
-// Save writes the model's config.json and model.safetensors into dir, which exists.
+// Save writes the model's config.json and model.safetensors to the existing directory dir.
 func (m *Model) Save(dir string) error {
 	if err := safetensors.Write(filepath.Join(dir, weightsFile), m.tensors(), nil); err != nil {
 		return err
@@ -38,7 +38,7 @@ func (m *Model) Save(dir string) error {
 	return m.SaveConfig(dir)
 }
 
-// SaveConfig writes the model's config.json into dir.
+// SaveConfig writes the model's config.json to dir.
 func (m *Model) SaveConfig(dir string) error {
 	text, err := json.MarshalIndent(&m.Config, "", "  ")
 	if err != nil {
@@ -47,7 +47,7 @@ func (m *Model) SaveConfig(dir string) error {
 	return atomicfile.WriteBytes(filepath.Join(dir, configFile), append(text, '\n'))
 }
 
-// tensors are those of model.safetensors.
+// tensors returns the tensors of model.safetensors.
 func (m *Model) tensors() []safetensors.Tensor {
 	shape := []int{m.Features(), len(m.bias)}
 	weights, ratios := make([]int32, len(m.cells)), make([]int32, len(m.cells))
@@ -71,8 +71,8 @@ func (m *Model) tensors() []safetensors.Tensor {
 	return tensors
 }
 
-// WriteWeights writes what decides the logits beside the labels' names and provenance, in an order that never
-// changes: the choice of n-grams and all tensors.
+// WriteWeights writes the parts of the model that determine its logits, the choice of n-grams and
+// all tensors, in a fixed order. Names of labels and provenance are not included.
 func (m *Model) WriteWeights(w io.Writer) error {
 	if err := json.NewEncoder(w).Encode(m.Config.NGrams); err != nil {
 		return err
@@ -83,7 +83,7 @@ func (m *Model) WriteWeights(w io.Writer) error {
 		}
 	}
 	for _, t := range m.tensors() {
-		for part := range slices.Chunk(t.Ints, 1<<14) { // binary.Write copies what it writes
+		for part := range slices.Chunk(t.Ints, 1<<14) { // binary.Write copies its argument
 			if err := binary.Write(w, binary.LittleEndian, part); err != nil {
 				return err
 			}
@@ -95,8 +95,8 @@ func (m *Model) WriteWeights(w io.Writer) error {
 	return nil
 }
 
-// Load reads a model directory. The sizes in config.json and in the header of model.safetensors are
-// compared before the tensors are read.
+// Load reads a model directory. It compares the sizes in config.json with the header of
+// model.safetensors before it reads the tensors.
 func Load(dir string) (*Model, error) {
 	path := filepath.Join(dir, configFile)
 	text, err := atomicfile.ReadRegular(path, maxConfigBytes)
@@ -126,8 +126,9 @@ func Load(dir string) (*Model, error) {
 	return m, nil
 }
 
-// checkShapes reports the first tensor that is not what the configuration expects. The numbers of
-// features and of used slots, which it does not know, are those of the file.
+// checkShapes returns an error for the first tensor that the configuration does not expect. It
+// takes the number of features and of used slots from the file, because the configuration does not
+// contain them.
 func (c *Config) checkShapes(found []safetensors.Tensor) error {
 	place := func(name string) int {
 		return slices.IndexFunc(found, func(t safetensors.Tensor) bool { return t.Name == name })
@@ -172,7 +173,7 @@ func (c *Config) checkShapes(found []safetensors.Tensor) error {
 	return nil
 }
 
-// kind is a type as safetensors name it.
+// kind returns the safetensors name of a type.
 func kind(t string) string {
 	if t == "" {
 		return safetensors.F32
@@ -180,7 +181,7 @@ func kind(t string) string {
 	return t
 }
 
-// newModel makes a model of tensors whose shapes were checked.
+// newModel returns a model of tensors with checked shapes.
 func newModel(config *Config, tensors []safetensors.Tensor) (*Model, error) {
 	of := map[string]safetensors.Tensor{}
 	for _, t := range tensors {

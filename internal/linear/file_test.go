@@ -18,27 +18,27 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// tiny has a file of a few kilobytes.
+// tiny are options of a model whose file has a few kilobytes.
 var tiny = ngram.Options{Units: ngram.Words, MinN: 1, MaxN: 2, Slots: ngram.MinSlots, MinCount: 1}
 
-// TestFile: a model that was saved is the same when it is loaded, and the file has the same bytes again.
+// TestFile checks that a saved model is loaded unchanged and saved with the same bytes again.
 func TestFile(t *testing.T) {
 	for _, o := range []ngram.Options{wordOptions, tiny} {
 		m, _ := fitted(t, classSpec(3), o, moods(1, 300, 3), nil, Options{})
 		dir, again := t.TempDir(), t.TempDir()
 		must.Succeed(t, m.Save(dir))
 		loaded := must.Get(Load(dir))(t)
-		var config bytes.Buffer // the tokenizer's text is indented in the file
+		var config bytes.Buffer // the file has the tokenizer's text indented
 		must.Succeed(t, json.Compact(&config, loaded.Config.Tokenizer))
 		loaded.Config.Tokenizer = config.Bytes()
 		if !reflect.DeepEqual(loaded, m) {
-			t.Errorf("min_count %d: another model is loaded", o.MinCount)
+			t.Errorf("min_count %d: the loaded model differs", o.MinCount)
 		}
 		must.Succeed(t, loaded.Save(again))
 		for _, name := range []string{configFile, weightsFile} {
 			if !bytes.Equal(must.Get(os.ReadFile(filepath.Join(dir, name)))(t),
 				must.Get(os.ReadFile(filepath.Join(again, name)))(t)) {
-				t.Errorf("%s is written in other bytes", name)
+				t.Errorf("%s has other bytes after saving again", name)
 			}
 		}
 	}
@@ -53,8 +53,8 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// TestHostileConfig: each claim of config.json that is malformed, or that the file does not have, is an error that
-// names the key, before memory is taken for it.
+// TestHostileConfig checks that each malformed value of config.json, or contradiction to the file,
+// is an error that names the key, before memory is allocated.
 func TestHostileConfig(t *testing.T) {
 	m, _ := fitted(t, classSpec(3), tiny, moods(1, 100, 3), nil, Options{})
 	dir := t.TempDir()
@@ -89,12 +89,12 @@ func TestHostileConfig(t *testing.T) {
 		must.Succeed(t, os.WriteFile(path, []byte(strings.Replace(text, c.from, c.to, 1)), 0o666))
 		_, err := Load(dir)
 		if err == nil || !strings.Contains(err.Error(), c.says) || !strings.HasPrefix(err.Error(), dir) {
-			t.Errorf("%s: %v, expected %q", c.to, err, c.says)
+			t.Errorf("%s: error %v, expected %q", c.to, err, c.says)
 		}
 	}
 }
 
-// TestHostileTensors: tensors that do not fit each other are an error that names one.
+// TestHostileTensors checks that an error for tensors that do not fit together names a tensor.
 func TestHostileTensors(t *testing.T) {
 	m, _ := fitted(t, classSpec(2), tiny, moods(1, 100, 2), nil, Options{})
 	dir := t.TempDir()
@@ -139,7 +139,7 @@ func TestHostileTensors(t *testing.T) {
 		must.Succeed(t, safetensors.Write(path, change(changed), nil))
 		_, err := Load(dir)
 		if err == nil || !strings.Contains(err.Error(), says) || !strings.HasPrefix(err.Error(), path) {
-			t.Errorf("%v, expected %s", err, says)
+			t.Errorf("error %v, expected %s", err, says)
 		}
 	}
 	must.Succeed(t, os.WriteFile(path, []byte("{}"), 0o666))
@@ -148,8 +148,8 @@ func TestHostileTensors(t *testing.T) {
 	must.Fail(t, configFile)(Load(dir))
 }
 
-// FuzzLoad: no config.json and no model.safetensors make loading panic. A model that is loaded can predict, and
-// be saved and loaded again.
+// FuzzLoad checks that no config.json and no model.safetensors make Load panic, and that a loaded
+// model can predict and can be saved and loaded again.
 func FuzzLoad(f *testing.F) {
 	for _, classes := range []int{2, 3} {
 		m, _ := fitted(f, classSpec(classes), tiny, moods(1, 20, classes), nil, Options{})

@@ -11,29 +11,29 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Report is what training measured.
+// Report holds the measurements of a training run.
 type Report struct {
 	Rows int // labelled rows of the training split
-	// validation loss of each epoch with the kept learning rate, or of each penalty of a ridge regression; empty
-	// without validation
+	// Losses holds the validation loss of each epoch with the selected learning rate, or of each
+	// penalty of a ridge regression; empty without validation.
 	Losses []float64
-	Kept   int // index in Losses that the model is of; -1 without validation
+	Kept   int // index in Losses of the returned model; -1 without validation
 	Choice Choice
-	// Accuracy is the share of right classes among the measured validation rows, of a model of classes.
+	// Accuracy is the fraction of correct classes among the Measured validation rows.
 	Accuracy float64
 	Measured int
-	// Penalty is the λ of a ridge regression; 0 for others.
+	// Penalty is the λ of a ridge regression; otherwise 0.
 	Penalty float64
-	Pairs   *PairsReport // nil but for pairs
+	Pairs   *PairsReport // nil except for pairs
 }
 
-// Fit trains a model of the configuration on the labelled rows of train. The [Choice], or the penalty of a ridge
-// regression, is the one with the least loss on val. If val is nil, it is the last epoch with Options.Rate, or the
-// penalty 1.
+// Fit trains a model on the labelled rows of train. It returns the model of the [Choice], or of the
+// penalty of a ridge regression, with the lowest loss on val. With val nil this is the last epoch
+// with Options.Rate, or the penalty 1.
 //
-// Two passes make the vocabulary, one counts classes, and each epoch is one more. Features stay in memory
-// between passes as long as they take 512 MiB at most; the others are computed again. The table takes 12 to 20
-// bytes a feature and column, and each thread 16 MiB while rows are counted.
+// Two passes build the vocabulary, a third counts classes, and each epoch is a further pass.
+// Features stay in memory between passes up to 512 MiB; the others are computed again. The table
+// takes 12 to 20 bytes per feature and column, and each thread 16 MiB during the counting of rows.
 func Fit(ctx context.Context, config *Config, train, val Rows, o Options) (*Model, *Report, error) {
 	if err := config.Validate(); err != nil {
 		return nil, nil, err
@@ -77,10 +77,10 @@ type fitting struct {
 	config     *Config
 	train, val *data
 	report     Report
-	features   int64 // features of all training rows together
+	features   int64 // total number of features of the training rows
 	table      []parameter
 	bias       []parameter
-	kept       []float32 // weights of the best epoch, those of the table and the biases
+	kept       []float32 // weights and biases of the best epoch
 }
 
 // ErrNothingToLearn is the error for a split whose rows have no labels.
@@ -93,7 +93,7 @@ type parameter struct {
 	ratio   float32 // value of the feature before it is divided by the row's norm
 }
 
-// What training is made with.
+// Constants of training.
 const (
 	usualEpochs    = 5
 	firstSquares   = 1e-8
@@ -163,7 +163,7 @@ func (f *fitting) descend(ctx context.Context, s *step, rate float64) (better bo
 	}
 	epochs, total, t := f.Epochs, float64(f.Epochs*steps), 0
 	if f.end > 0 {
-		epochs = min(epochs, f.end) // total is unchanged: the learning rates are those of the whole run
+		epochs = min(epochs, f.end) // total does not change: the learning rates are those of the whole run
 	}
 	least := math.Inf(1)
 	if f.report.Kept >= 0 {
@@ -211,12 +211,12 @@ func (f *fitting) keep() {
 	}
 }
 
-// fixed is a product of weight and ratio in units of 2⁻²⁰.
+// fixed returns a product of weight and ratio in units of 2⁻²⁰.
 func fixed(v float64) int32 {
 	return int32(max(math.MinInt32, min(math.MaxInt32, math.Round(v*weightUnit))))
 }
 
-// rounded is a ratio in multiples of 2⁻¹⁰.
+// rounded rounds a ratio to a multiple of 2⁻¹⁰.
 func rounded(r float64) float32 {
 	return float32(max(-maxRatio, min(maxRatio, math.Round(r*ratioUnit))) / ratioUnit)
 }
@@ -266,7 +266,7 @@ func (f *fitting) ratios(ctx context.Context) error {
 	return nil
 }
 
-// classes calls with for each column whose class or label a row has.
+// classes calls with for each column whose class or label the row has.
 func (c *Config) classes(r *row, with func(column int)) {
 	switch {
 	case c.Task == seq.MultiLabel:

@@ -1,30 +1,32 @@
-// Package linear is the linear model of hashed n-grams: logistic regression on naive-Bayes log-ratios,
-// as in Wang and Manning, Baselines and Bigrams, ACL 2012, and for numbers ridge regression on
-// inverse document frequencies. It reads whole rows, trains in seconds, and is the same for any number of
-// threads.
+// Package linear implements a linear model of hashed n-grams: logistic regression on naive-Bayes
+// log-ratios, as in Wang and Manning, Baselines and Bigrams, ACL 2012, and for numbers ridge
+// regression on inverse document frequencies. The model reads whole rows, trains in seconds, and
+// does not depend on the number of threads.
 //
-// With J the features of a row, the distinct slots of its n-grams that training has (package ngram), column c
-// of the model has the logit
+// Let J be the features of a row: the distinct slots of its n-grams that occur in the training
+// split (package ngram). The logit of column c of the model is
 //
 //	z_c = Σ_{j∈J} w_cj·r_cj / √(Σ_{j∈J} r_cj²) + b_c
 //
-// There is one column for two classes, whose logits are 0 and z; one for each class of more, and softmax over
-// them; one for each label that a row may have besides others; one for each number. Let p_cj be the number of
-// training rows with feature j of class c, q_cj of those of other classes, and M the number of features. Then
+// Two classes have one column, with the logits 0 and z. More classes have one column each and a
+// softmax over them. Multi-label has one column per label, and a regression one per number. Let
+// p_cj be the number of training rows of class c with feature j, q_cj the number of rows of other
+// classes, and M the number of features. Then
 //
 //	r_cj = ln((p_cj + 1) / (Σ_j p_cj + M)) − ln((q_cj + 1) / (Σ_j q_cj + M))
 //
-// and for numbers r_cj = 1 + ln((1 + n) / (1 + n_j)), n_j being how many of the n rows have feature j.
+// For numbers r_cj = 1 + ln((1 + n) / (1 + n_j)), where n_j of the n rows have feature j.
 //
-// The ratios are rounded to multiples of 2⁻¹⁰ and the products w_cj·r_cj to multiples of 2⁻²⁰, so that
-// both sums are sums of integers: their order does not matter, and an edit of a row adds and
+// Ratios are rounded to multiples of 2⁻¹⁰ and products w_cj·r_cj to multiples of 2⁻²⁰. Both sums
+// are then sums of integers: they do not depend on the order, and an edit of a row adds and
 // subtracts exactly (see [Document]).
 //
-// The validation split selects the epoch, the learning rate (with few rows) and a factor of all logits, which is part
-// of w and b (see [Choice]).
+// The validation split selects the epoch, the learning rate (with few rows) and a factor of all
+// logits, which is part of w and b (see [Choice]).
 //
-// A model of pairs has a second part, which compares the sides (package pairs). Its logits z are the sum
-// v_1 z_1 + v_2 z_2 of those of n-grams and of the comparison; the weights are fitted on the validation split.
+// A model of pairs has a second part, which compares the sides (package pairs). Its logits are
+// v_1 z_1 + v_2 z_2, the weighted sum of the logits of n-grams and of the comparison. The weights
+// are fitted on the validation split.
 package linear
 
 import (
@@ -35,32 +37,32 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Fixed point of the served numbers.
+// Fixed-point units of the weights and ratios for prediction.
 const (
 	weightUnit = 1 << 20
 	ratioUnit  = 1 << 10
-	maxRatio   = 1 << 15 // bound of a ratio's integer, so that no sum of squares overflows
+	maxRatio   = 1 << 15 // maximum of a ratio's integer, so that no sum of squares overflows
 )
 
 // Model is a trained model. It is safe for concurrent use.
 type Model struct {
 	Config     Config
 	vocabulary *ngram.Vocabulary
-	cells      []cell       // feature j of column c stands at j·columns + c
-	bias       []float32    // one a column
-	pairs      *pairs.Model // nil where Config.Pairs is
+	cells      []cell       // feature j of column c has the index j·columns + c
+	bias       []float32    // one per column
+	pairs      *pairs.Model // nil if Config.Pairs is nil
 }
 
-// cell is what a feature adds to a column's sums.
+// cell holds the terms of a feature in a column's sums.
 type cell struct {
 	weight int32 // w·r in units of 2⁻²⁰
 	ratio  int32 // r in units of 2⁻¹⁰
 }
 
-// Features is the number of features.
+// Features returns the number of features.
 func (m *Model) Features() int { return m.vocabulary.Size() }
 
-// Columns is the number of weights of a feature.
+// Columns returns the number of weights per feature.
 func (m *Model) Columns() int { return len(m.bias) }
 
 // Predictor computes the logits of rows. It is not safe for concurrent use.
@@ -85,8 +87,8 @@ func (m *Model) NewPredictor() *Predictor {
 	return p
 }
 
-// Logits returns the logits of a row, one for each class or label, or the predicted numbers, standardised. The
-// next call overwrites them.
+// Logits returns one logit per class or label, or the standardised predictions of numbers. The next
+// call overwrites the result.
 func (p *Predictor) Logits(e *seq.Example) []float64 {
 	out := p.ofNGrams(e)
 	if p.pairs != nil {
@@ -100,7 +102,7 @@ func (p *Predictor) Logits(e *seq.Example) []float64 {
 	return out
 }
 
-// ofNGrams returns the logits of the n-grams alone.
+// ofNGrams returns the logits of the n-grams without the comparison.
 func (p *Predictor) ofNGrams(e *seq.Example) []float64 {
 	if p.features = p.features[:0]; p.model.Features() > 0 {
 		p.features = p.model.vocabulary.Features(p.extractor, e.A, e.B, p.features)
@@ -120,7 +122,7 @@ func (p *Predictor) ofNGrams(e *seq.Example) []float64 {
 	return p.model.logits(p.sums, p.logits)
 }
 
-// sum is the two sums of a column's logit.
+// sum holds the two sums of a column's logit.
 type sum struct{ weights, squares int64 }
 
 // add adds a cell n times.
@@ -138,7 +140,7 @@ func (m *Model) add(sums []sum, feature uint32, n int64) {
 
 // logits computes the outputs from the sums of their columns.
 func (m *Model) logits(sums []sum, out []float64) []float64 {
-	z := out[len(out)-len(sums):] // with two classes, the second one
+	z := out[len(out)-len(sums):] // with two classes, only the second logit
 	for c, s := range sums {
 		z[c] = float64(m.bias[c])
 		if s.squares > 0 {

@@ -16,25 +16,26 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestClasses: two classes and several, whose rows differ in the order of words alone.
+// TestClasses checks the accuracy with two and with five classes that differ only in the order of
+// words.
 func TestClasses(t *testing.T) {
 	for _, classes := range []int{2, 5} {
 		m, report := fitted(t, classSpec(classes), wordOptions, moods(1, 3000, classes),
 			moods(2, 500, classes), Options{})
-		if got := accuracy(m, moods(3, 1000, classes)); got < 0.92 { // a twentieth has another label
-			t.Errorf("%d classes: accuracy %v", classes, got)
+		if got := accuracy(m, moods(3, 1000, classes)); got < 0.92 { // a twentieth of the rows has a random label
+			t.Errorf("%d classes: accuracy %v, want at least 0.92", classes, got)
 		}
 		if report.Rows != 2940 || len(report.Losses) != 5 || report.Losses[report.Kept] != slices.Min(report.Losses) ||
 			report.Losses[report.Kept] > 0.4*math.Log(float64(classes)) {
-			t.Errorf("%d classes: %+v", classes, report)
+			t.Errorf("%d classes: report %+v", classes, report)
 		}
 		if got := len(m.NewPredictor().Logits(&seq.Example{A: ids("of no word that is known")})); got != classes {
-			t.Errorf("%d logits of %d classes", got, classes)
+			t.Errorf("%d logits for %d classes", got, classes)
 		}
 	}
 }
 
-// TestMultiLabel: each label is a problem of its own.
+// TestMultiLabel checks the predictions of three independent labels.
 func TestMultiLabel(t *testing.T) {
 	s := classSpec(3)
 	s.Task = seq.MultiLabel
@@ -65,11 +66,12 @@ func TestMultiLabel(t *testing.T) {
 		}
 	}
 	if wrong > 15 {
-		t.Errorf("%d of 1500 labels are wrong", wrong)
+		t.Errorf("%d of 1500 labels are wrong, want at most 15", wrong)
 	}
 }
 
-// TestPairs: the sides of a pair are read apart: the class is the side that has a word.
+// TestPairs checks that the model distinguishes the sides of a pair: the class is the side with a
+// certain word.
 func TestPairs(t *testing.T) {
 	s := classSpec(2)
 	s.Task = seq.Retrieval
@@ -86,11 +88,11 @@ func TestPairs(t *testing.T) {
 	}
 	m, _ := fitted(t, s, wordOptions, rows(1, 1000), nil, Options{})
 	if got := accuracy(m, rows(2, 500)); got < 0.98 {
-		t.Errorf("accuracy %v", got)
+		t.Errorf("accuracy %v, want at least 0.98", got)
 	}
 }
 
-// TestNumbers: a number that depends on words is predicted; a constant exactly.
+// TestNumbers checks the predictions of a number that depends on words, and of a constant.
 func TestNumbers(t *testing.T) {
 	s := &seq.Spec{Task: seq.Regression, Tokenizer: []byte(`{"type":"byte"}`), VocabSize: 257,
 		NumberNames: []string{"price", "three"}}
@@ -115,19 +117,19 @@ func TestNumbers(t *testing.T) {
 			}
 			sum += math.Pow(y[0]-float64(test[i].Numbers[0]), 2)
 			if math.Abs(y[1]-3) > 1e-6 {
-				t.Fatalf("always 3, predicted %v", y[1])
+				t.Fatalf("the constant 3 is predicted as %v", y[1])
 			}
 		}
-		if r2 := 1 - sum/500/200; r2 < 0.95 { // the variance is 200
-			t.Errorf("R² %v, %+v", r2, report)
+		if r2 := 1 - sum/500/200; r2 < 0.95 { // the variance of the numbers is 200
+			t.Errorf("R² %v, want at least 0.95; report %+v", r2, report)
 		}
 		if val == nil && (report.Penalty != usualPenalty || report.Kept != -1) || val != nil && len(report.Losses) < 2 {
-			t.Errorf("%+v", report)
+			t.Errorf("report %+v", report)
 		}
 	}
 }
 
-// TestConjugateGradients: at the solution the gradient of the ridge regression is 0.
+// TestConjugateGradients checks that the gradient of the ridge regression is 0 at the solution.
 func TestConjugateGradients(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 6))
 	var rows made
@@ -167,12 +169,13 @@ func TestConjugateGradients(t *testing.T) {
 	}))
 	for i, g := range gradient {
 		if math.Abs(g) > 0.01 {
-			t.Errorf("gradient %v at %d", g, i)
+			t.Errorf("gradient %v at %d, want 0", g, i)
 		}
 	}
 }
 
-// TestThreads: the model has the same bits for any number of threads, and whether features stay in memory or not.
+// TestThreads checks that neither the number of threads nor the cache of features changes a bit of
+// the model.
 func TestThreads(t *testing.T) {
 	train, val := moods(1, 1200, 3), moods(2, 300, 3)
 	small := bounds{tokens: 5000, rows: 100, group: 40000, cached: 1 << 27}
@@ -192,7 +195,7 @@ func TestThreads(t *testing.T) {
 				yield(b)
 			}
 		}))) < 3 {
-			t.Error("the rows are one group, this test is about several")
+			t.Error("the rows form fewer than 3 groups")
 		}
 		for _, threads := range []int{2, 7} {
 			for _, cached := range []int64{small.cached, 20000, 0} {
@@ -200,20 +203,21 @@ func TestThreads(t *testing.T) {
 				b.cached, b.shared = cached, threads // one thread computes all columns of the first model
 				again, found := fitted(t, s, wordOptions, train, val, Options{Seed: 3, Threads: threads, bounds: &b})
 				if !reflect.DeepEqual(again, first) || !reflect.DeepEqual(found, report) {
-					t.Errorf("task %s, %d threads, %d cached features: another model, %+v, expected %+v", s.Task,
+					t.Errorf("task %s, %d threads, %d cached features: the model differs; report %+v, expected %+v",
+						s.Task,
 						threads, cached, found, report)
 				}
 			}
 		}
 		other, _ := fitted(t, s, wordOptions, train, val, Options{Seed: 4, Threads: 1, bounds: &small})
 		if reflect.DeepEqual(other, first) != (s.Task == seq.Regression) {
-			t.Errorf("task %s: the seed is of the order of logistic regression alone", s.Task)
+			t.Errorf("task %s: the seed must change logistic regressions and no ridge regression", s.Task)
 		}
 	}
 }
 
-// TestUpdates: an epoch of bounded updates sees a part of the rows, other ones in each epoch, and classes are counted
-// over all of them.
+// TestUpdates checks that an epoch with limited updates sees a part of the rows, a different part
+// in each epoch, and that classes are counted over all rows.
 func TestUpdates(t *testing.T) {
 	var seen []int
 	train := moods(1, 1200, 2)
@@ -221,12 +225,12 @@ func TestUpdates(t *testing.T) {
 	whole, report := fitted(t, classSpec(2), wordOptions, train, nil, o)
 	if !slices.Equal(seen, []int{1200, 1200, 1024, 152, 1024, 152, 1024, 152, 1024, 152, 1024, 152}) ||
 		report.Rows != 1176 {
-		t.Fatalf("%d rows, %v", report.Rows, seen)
+		t.Fatalf("%d rows, progress %v", report.Rows, seen)
 	}
 	seen, o.Updates = nil, 20000
 	part, report := fitted(t, classSpec(2), wordOptions, train, nil, o)
 	if n := seen[2]; len(seen) != 7 || n < 300 || n > 900 || seen[6] != n || report.Rows != 1176 {
-		t.Errorf("%d rows, %v", report.Rows, seen)
+		t.Errorf("%d rows, progress %v", report.Rows, seen)
 	}
 	for i, c := range part.cells {
 		if c.ratio != whole.cells[i].ratio {
@@ -234,11 +238,12 @@ func TestUpdates(t *testing.T) {
 		}
 	}
 	if got := accuracy(part, moods(3, 1000, 2)); got < 0.9 {
-		t.Errorf("accuracy %v", got)
+		t.Errorf("accuracy %v, want at least 0.9", got)
 	}
 }
 
-// TestDocument: n-grams are added and removed; the logits have the bits of those of the row computed anew.
+// TestDocument checks that a document with added and removed n-grams has the same bits in its
+// logits as the whole row.
 func TestDocument(t *testing.T) {
 	for _, classes := range []int{2, 4} {
 		m, _ := fitted(t, classSpec(classes), wordOptions, moods(1, 600, classes), nil, Options{})
@@ -265,12 +270,12 @@ func TestDocument(t *testing.T) {
 		}
 		d.Remove(x.Hashes(ids(text), nil))
 		if len(d.counts) != 0 || slices.ContainsFunc(d.sums, func(s sum) bool { return s != sum{} }) {
-			t.Errorf("something is left of the document: %v, %v", d.counts, d.sums)
+			t.Errorf("the empty document has the counts %v and the sums %v", d.counts, d.sums)
 		}
 	}
 }
 
-// TestSuited: data of other kinds are refused, and many columns have fewer slots.
+// TestSuited checks the errors for unsupported data, and that many columns reduce the slots.
 func TestSuited(t *testing.T) {
 	for says, s := range map[string]*seq.Spec{
 		"reads tokens, found rows of features": {Task: seq.Classification, FeatureNames: []string{"x"},
@@ -286,14 +291,14 @@ func TestSuited(t *testing.T) {
 	o := wordOptions
 	o.Slots = 1 << 22
 	if c := must.Get(NewConfig(classSpec(256), o))(t); c.NGrams.Slots != 1<<18 {
-		t.Errorf("%d slots of 256 classes", c.NGrams.Slots)
+		t.Errorf("%d slots for 256 classes, want 2¹⁸", c.NGrams.Slots)
 	}
 	if c := must.Get(NewConfig(classSpec(2), o))(t); c.NGrams.Slots != 1<<22 {
-		t.Errorf("%d slots of 2 classes", c.NGrams.Slots)
+		t.Errorf("%d slots for 2 classes, want 2²²", c.NGrams.Slots)
 	}
 }
 
-// TestNothingToLearn: rows without labels, and a context that has ended.
+// TestNothingToLearn checks the errors for rows without labels and for a cancelled context.
 func TestNothingToLearn(t *testing.T) {
 	c := must.Get(NewConfig(classSpec(2), wordOptions))(t)
 	must.FailWith(t, ErrNothingToLearn)(Fit(context.Background(), c,
@@ -306,10 +311,10 @@ func TestNothingToLearn(t *testing.T) {
 	ctx, stop := context.WithCancelCause(context.Background())
 	stop(errors.New("ended"))
 	must.FailWith(t, context.Canceled)(Fit(ctx, c, moods(1, 100, 2), nil, Options{}))
-	// A single row, whose n-grams are all too rare, has a model of its class alone.
+	// A single row with only rare n-grams gives a model of its class without features.
 	m, _ := fitted(t, classSpec(2), wordOptions, made{{A: ids("one two"), Label: 1}}, nil, Options{})
 	if z := m.NewPredictor().Logits(&seq.Example{A: ids("one two")}); m.Features() != 0 || z[0] != 0 || z[1] <= 0 {
-		t.Errorf("%d features, logits %v", m.Features(), z)
+		t.Errorf("%d features, logits %v; want no features and the class 1", m.Features(), z)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// made are rows in memory.
+// made holds rows in memory.
 type made []seq.Example
 
 func (m made) Lengths() (out []int32) {
@@ -24,7 +24,7 @@ func (m made) Lengths() (out []int32) {
 
 func (m made) Example(i int) (seq.Example, error) { return m[i], nil }
 
-// ids are a text's ids of the byte tokenizer.
+// ids returns the ids of a text from the byte tokenizer.
 func ids(text string) (out []int32) {
 	for _, b := range []byte(text) {
 		out = append(out, int32(b)+1)
@@ -32,7 +32,7 @@ func ids(text string) (out []int32) {
 	return out
 }
 
-// prose is n words, some of which are frequent.
+// prose returns n random words, of which some are frequent.
 func prose(r *rand.Rand, n int) []string {
 	words := make([]string, n)
 	for i := range words {
@@ -43,7 +43,8 @@ func prose(r *rand.Rand, n int) []string {
 
 var wordOptions = ngram.Options{Units: ngram.Words, MinN: 1, MaxN: 3, Slots: 1 << 16, MinCount: 2}
 
-// moods are rows of text whose class has, most often, the bigram of words that others have in another order.
+// moods returns rows of text with a bigram of words whose order determines the class. A twentieth
+// of the rows has a random class.
 func moods(seed uint64, n, classes int) (out made) {
 	r := rand.New(rand.NewPCG(seed, 1))
 	for i := range n {
@@ -61,7 +62,7 @@ func moods(seed uint64, n, classes int) (out made) {
 	return out
 }
 
-// classSpec describes text of these many classes.
+// classSpec describes texts with this number of classes.
 func classSpec(classes int) *seq.Spec {
 	s := &seq.Spec{Task: seq.Classification, Tokenizer: []byte(`{"type":"byte"}`), VocabSize: 257, PadID: new(int32)}
 	for c := range classes {
@@ -70,13 +71,13 @@ func classSpec(classes int) *seq.Spec {
 	return s
 }
 
-// fitted is a model of made rows.
+// fitted returns a model trained on the rows of train, and its report.
 func fitted(t testing.TB, s *seq.Spec, n ngram.Options, train, val Rows, o Options) (*Model, *Report) {
 	t.Helper()
 	return must.Get2(Fit(context.Background(), must.Get(NewConfig(s, n))(t), train, val, o))(t)
 }
 
-// accuracy is the share of labelled rows whose largest logit is that of their label.
+// accuracy returns the fraction of labelled rows whose label has the largest logit.
 func accuracy(m *Model, rows made) float64 {
 	p, right, n := m.NewPredictor(), 0, 0
 	for i := range rows {

@@ -11,21 +11,24 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// PairsReport is what training measured of a model of pairs. Losses are mean cross-entropies of validation rows.
+// PairsReport holds mean cross-entropies of a model of pairs on the validation rows: of n-grams, of
+// the comparison, and of their sum.
 type PairsReport struct {
 	NGrams, Comparison, Sum float64
 }
 
-// pairsPrior are the weights of n-grams and of the comparison where few validation rows or none are labelled.
+// pairsPrior holds the weights of n-grams and of the comparison if no or few validation rows are
+// labelled.
 var pairsPrior = [2]float64{0.3, 0.6}
 
 const (
-	pairsUpdates  = 1 << 25 // weights of n-grams of pairs, of which an epoch updates no more
-	maxJudgedRows = 1 << 16 // validation rows that weights are fitted on: of more, every second, fourth and so on
+	pairsUpdates = 1 << 25 // maximum updates of weights of n-grams of pairs in an epoch
+	// Maximum validation rows for fitting the weights; of a larger split every second, fourth, … row is used.
+	maxJudgedRows = 1 << 16
 )
 
-// comparison trains the part of the model that compares the sides of a pair, and fits the weights of both parts.
-// n-grams are kept where the sum is better with them than without.
+// comparison trains the part of the model that compares the sides of a pair, and fits the weights
+// of both parts. It drops the n-grams if the sum is not better with them.
 func (f *fitting) comparison(ctx context.Context, m *Model, train, val Rows) error {
 	var err error
 	m.pairs, _, err = pairs.Fit(ctx, *f.config.Pairs, train, val,
@@ -53,7 +56,7 @@ func (f *fitting) comparison(ctx context.Context, m *Model, train, val Rows) err
 	return err
 }
 
-// weights fits the weights of the parts from the given one on.
+// weights fits the weights of the parts with index from or higher.
 func (f *fitting) weights(logits [][2][]float32, labels []int32, from int) []float64 {
 	fit := metrics.NewFusion(2-from, f.config.Outputs(), metrics.FusedClasses)
 	for i, z := range logits {
@@ -66,8 +69,8 @@ func (f *fitting) weights(logits [][2][]float32, labels []int32, from int) []flo
 	return prior
 }
 
-// gains reports whether the loss of a sum is smaller with weights than with others before, by more than the standard
-// error of the difference.
+// gains reports whether the weights after reduce the loss of the sum, compared with the weights
+// before, by more than the standard error of the difference.
 func (f *fitting) gains(logits [][2][]float32, labels []int32, before, after [2]float64) bool {
 	n, sum, squares := float64(len(labels)), 0.0, 0.0
 	z := make([]float32, f.config.Outputs())
@@ -83,14 +86,14 @@ func (f *fitting) gains(logits [][2][]float32, labels []int32, before, after [2]
 	return mean > math.Sqrt(max(0, squares/n-mean*mean)/n)
 }
 
-// addParts sums weighted logits.
+// addParts writes the weighted sum of logits to out.
 func addParts(weights [2]float64, logits [2][]float32, out []float32) {
 	for k := range out {
 		out[k] = float32(weights[0]*float64(logits[0][k]) + weights[1]*float64(logits[1][k]))
 	}
 }
 
-// dropNGrams removes the features, where n-grams have the weight 0.
+// dropNGrams removes all features, for a weight of 0.
 func (m *Model) dropNGrams() (err error) {
 	o := &m.Config.NGrams
 	o.MinCount, o.Slots = 1, ngram.MinSlots
@@ -100,7 +103,7 @@ func (m *Model) dropNGrams() (err error) {
 	return err
 }
 
-// judge computes the logits of the n-grams and of the comparison for validation rows.
+// judge returns the logits of the n-grams and of the comparison for validation rows.
 func (f *fitting) judge(ctx context.Context, m *Model, val Rows) (logits [][2][]float32, labels []int32, err error) {
 	n, every := len(val.Lengths()), 1
 	for n/every > maxJudgedRows {

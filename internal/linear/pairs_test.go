@@ -14,7 +14,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// shared are pairs of class 1 where both texts have a rare word, and of class 0 otherwise.
+// shared returns pairs of texts. In class 1 both texts have the same rare word, in class 0 each has
+// its own.
 func shared(seed uint64, n int) (out made) {
 	r := rand.New(rand.NewPCG(seed, 5))
 	for range n {
@@ -38,8 +39,9 @@ func pairsSpec() *seq.Spec {
 	return s
 }
 
-// TestComparison: what texts share is found, with validation and without, and n-grams of single sides, which say
-// nothing here, are dropped. The model has the same bits for any number of threads.
+// TestComparison checks that the model finds shared words with and without validation, and that it
+// drops n-grams of single sides, which carry no information here. The number of threads changes no
+// bit.
 func TestComparison(t *testing.T) {
 	train, test := shared(1, 1500), shared(3, 500)
 	for _, val := range []made{shared(2, 300), shared(2, 50), nil} {
@@ -49,34 +51,35 @@ func TestComparison(t *testing.T) {
 		}
 		m, report := fitted(t, pairsSpec(), wordOptions, train, rows, Options{Threads: 1})
 		if got := accuracy(m, test); got < 0.97 {
-			t.Errorf("%d validation rows: accuracy %v", len(val), got)
+			t.Errorf("%d validation rows: accuracy %v, want at least 0.97", len(val), got)
 		}
 		w := m.Config.Pairs.Weights
 		switch {
 		case len(val) == 300 && (w[0] != 0 || m.Features() != 0 || report.Pairs.Sum > 0.1 || report.Measured != 300 ||
 			report.Pairs.NGrams < 0.5 || report.Pairs.Comparison > 0.1 || report.Accuracy < 0.97):
-			t.Errorf("weights %v, %d features, %+v, accuracy %v", w, m.Features(), *report.Pairs, report.Accuracy)
+			t.Errorf("weights %v, %d features, report %+v, accuracy %v", w, m.Features(), *report.Pairs,
+				report.Accuracy)
 		case val == nil && (w != pairsPrior || report.Pairs != nil):
-			t.Errorf("weights %v, expected the prior; %+v", w, report.Pairs)
+			t.Errorf("weights %v, expected the prior; report %+v", w, report.Pairs)
 		}
 		if len(val) == 300 {
 			again, found := fitted(t, pairsSpec(), wordOptions, train, rows, Options{Threads: 3})
 			if !reflect.DeepEqual(again, m) || !reflect.DeepEqual(found, report) {
-				t.Error("another model with 3 threads")
+				t.Error("the model differs with 3 threads")
 			}
 		}
 	}
 }
 
-// TestSidesAndComparison: where a word of a side decides the class of every second pair, and the comparison that of the
-// others, both have weights.
+// TestSidesAndComparison checks that both parts have weights if a word of one side determines the
+// class of every second pair, and the comparison the class of the other pairs.
 func TestSidesAndComparison(t *testing.T) {
 	rows := func(seed uint64, n int) made {
 		out, r := shared(seed, n), rand.New(rand.NewPCG(seed, 6))
 		for i := range out {
 			last := " open"
 			if i%2 == 0 {
-				for out[i].Label == 1 { // its names differ
+				for out[i].Label == 1 { // draws a pair of class 0, whose rare words differ
 					out[i] = shared(r.Uint64(), 1)[0]
 				}
 				out[i].Label = int32(r.IntN(2))
@@ -88,16 +91,16 @@ func TestSidesAndComparison(t *testing.T) {
 	}
 	m, report := fitted(t, pairsSpec(), wordOptions, rows(1, 3000), rows(2, 400), Options{})
 	if got := accuracy(m, rows(3, 500)); got < 0.93 {
-		t.Errorf("accuracy %v", got)
+		t.Errorf("accuracy %v, want at least 0.93", got)
 	}
 	if w := m.Config.Pairs.Weights; w[0] <= 0 || w[1] <= 0 || m.Features() == 0 ||
 		report.Pairs.Sum > 0.8*min(report.Pairs.NGrams, report.Pairs.Comparison) {
-		t.Errorf("weights %v, %d features, %+v", w, m.Features(), *report.Pairs)
+		t.Errorf("weights %v, %d features, report %+v", w, m.Features(), *report.Pairs)
 	}
 }
 
-// TestPairsFile: a model of pairs that was saved is the same when it is loaded. Claims that the file does not have are
-// errors that name the key or the tensor.
+// TestPairsFile checks that a saved model of pairs is loaded unchanged, and that errors for
+// contradictions to the file name the key or the tensor.
 func TestPairsFile(t *testing.T) {
 	c := must.Get(NewConfig(pairsSpec(), tiny))(t)
 	c.Pairs.Slots = 1024
@@ -105,16 +108,16 @@ func TestPairsFile(t *testing.T) {
 	dir := t.TempDir()
 	must.Succeed(t, m.Save(dir))
 	loaded := must.Get(Load(dir))(t)
-	loaded.Config.Tokenizer = m.Config.Tokenizer // the file has it indented
+	loaded.Config.Tokenizer = m.Config.Tokenizer // the file has the tokenizer's text indented
 	if !reflect.DeepEqual(loaded, m) {
-		t.Error("another model is loaded")
+		t.Error("the loaded model differs")
 	}
 	var weights, others strings.Builder
 	must.Succeed(t, m.WriteWeights(&weights))
 	m.Config.Pairs.Weights[0]++
 	must.Succeed(t, m.WriteWeights(&others))
 	if weights.String() == others.String() {
-		t.Error("weights of the parts are not among the weights that are written")
+		t.Error("WriteWeights does not write the weights of the parts")
 	}
 	path := filepath.Join(dir, configFile)
 	text := string(must.Get(os.ReadFile(path))(t))
@@ -138,7 +141,7 @@ func TestPairsFile(t *testing.T) {
 		must.Succeed(t, os.WriteFile(path, []byte(strings.Replace(text, c.from, c.to, 1)), 0o666))
 		_, err := Load(dir)
 		if err == nil || !strings.Contains(err.Error(), c.says) || !strings.HasPrefix(err.Error(), dir) {
-			t.Errorf("%s: %v, expected %q", c.to, err, c.says)
+			t.Errorf("%s: error %v, expected %q", c.to, err, c.says)
 		}
 	}
 }

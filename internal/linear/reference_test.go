@@ -10,19 +10,21 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// reference is the model's definition in float64 with maps, without fixed point, rounded ratios or threads.
+// reference computes the model by its definition in float64 with maps, without fixed point, rounded
+// ratios or threads.
 type reference struct {
 	options ngram.Options
 	classes int
-	sigmoid bool // several labels
+	sigmoid bool // multi-label
 	kept    map[uint64]int
 	used    map[uint64]bool
-	ratio   []map[uint64]float64 // one for each column
+	ratio   []map[uint64]float64 // one per column
 	weight  []map[uint64]float64
 	bias    []float64
 }
 
-// slots are the distinct slots of a row's n-grams that are frequent enough, in the order of their first one.
+// slots returns the distinct slots of a row's frequent n-grams, in the order of their first
+// occurrence.
 func (f *reference) slots(e *seq.Example) (out []uint64) {
 	for _, h := range ngram.NewExtractor(f.options).Hashes(e.A, e.B) {
 		slot := h >> 48 // 2¹⁶ slots
@@ -49,7 +51,7 @@ func (f *reference) logits(slots []uint64) (z, norm []float64) {
 	return z, norm
 }
 
-// has reports whether a row is of a column's class.
+// has reports whether a row has the class of a column.
 func (f *reference) has(e *seq.Example, c int) bool {
 	switch {
 	case f.sigmoid:
@@ -60,7 +62,7 @@ func (f *reference) has(e *seq.Example, c int) bool {
 	return int(e.Label) == c
 }
 
-// loss is a row's cross-entropy and its derivatives.
+// loss returns a row's cross-entropy and its derivatives.
 func (f *reference) loss(e *seq.Example, z []float64) (loss float64, residuals []float64) {
 	softmax := 0.0
 	for _, v := range z {
@@ -85,7 +87,7 @@ func (f *reference) loss(e *seq.Example, z []float64) (loss float64, residuals [
 	return loss, residuals
 }
 
-// fit trains on rows and keeps the learning rate, epoch and scale with the least loss on val.
+// fit trains on rows and keeps the learning rate, epoch and scale with the lowest loss on val.
 func (f *reference) fit(train, val made, columns int, rate float64, seed uint64) {
 	train = slices.DeleteFunc(slices.Clone(train), func(e seq.Example) bool { return e.Label < 0 && e.Labels == nil })
 	f.kept, f.used = map[uint64]int{}, nil
@@ -175,8 +177,8 @@ func (f *reference) fit(train, val made, columns int, rate float64, seed uint64)
 	*f = *best
 }
 
-// scale returns the least sum of losses of the labelled rows over factors of their logits, and that factor: the vertex
-// of the parabola through the best factor of a grid and its neighbours.
+// scale returns the minimum of the labelled rows' summed loss over factors of their logits, and the
+// factor: the vertex of the parabola through the best factor of a grid and its neighbours.
 func (f *reference) scale(rows made) (loss, scale float64) {
 	at := func(k int) (sum float64) {
 		for i := range rows {
@@ -207,7 +209,7 @@ func (f *reference) scale(rows made) (loss, scale float64) {
 	return a*x*x + b*x + m, math.Pow(2, (float64(k)+x)/2)
 }
 
-// scaled returns a copy whose logits are multiplied by a factor.
+// scaled returns a copy with logits multiplied by a factor.
 func (f *reference) scaled(factor float64) *reference {
 	out := *f
 	out.weight, out.bias = nil, nil
@@ -221,8 +223,8 @@ func (f *reference) scaled(factor float64) *reference {
 	return &out
 }
 
-// TestReference compares logits with those of the definition in float64, of two classes, several classes and
-// several labels.
+// TestReference compares logits with the float64 reference for two classes, three classes and three
+// labels.
 func TestReference(t *testing.T) {
 	for _, classes := range []int{2, 3, -3} {
 		n := max(classes, -classes)
@@ -260,11 +262,11 @@ func TestReference(t *testing.T) {
 				}
 			}
 			if columns == 1 && got[0] != 0 {
-				t.Errorf("the first logit of two is %v", got[0])
+				t.Errorf("the first of two logits is %v, want 0", got[0])
 			}
 		}
 		if largest < 1.5 {
-			t.Errorf("%d classes: the largest logit is %v: nothing is compared", classes, largest)
+			t.Errorf("%d classes: the largest logit is %v, the comparison needs at least 1.5", classes, largest)
 		}
 	}
 }

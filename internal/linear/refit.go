@@ -7,8 +7,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Refit trains a model on the rows of two splits together, with the choice that [Fit] made for the first of them.
-// Regressions and pairs are not supported: [Refits] is false for them.
+// Refit trains a model on the rows of two splits together, with the choice that [Fit] made for the
+// first split. [Refits] is false for regressions and pairs, which Refit does not support.
 func Refit(ctx context.Context, config *Config, train, val Rows, choice Choice, o Options) (*Model, *Report, error) {
 	o.end, o.scale = choice.Epoch, choice.Scale
 	if choice.Rate > 0 {
@@ -20,7 +20,7 @@ func Refit(ctx context.Context, config *Config, train, val Rows, choice Choice, 
 // Refits reports whether [Refit] supports the models of a configuration.
 func Refits(c *Config) bool { return c.Task != seq.Regression && c.Pairs == nil }
 
-// bothSplits are the rows of two splits, one after the other.
+// bothSplits concatenates the rows of two splits.
 type bothSplits [2]Rows
 
 func (s bothSplits) Lengths() []int32 { return slices.Concat(s[0].Lengths(), s[1].Lengths()) }

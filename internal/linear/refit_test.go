@@ -10,10 +10,11 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestRefit: the model is that of the rows of both splits, after the given number of epochs.
+// TestRefit checks that Refit equals training on the concatenated splits for the given number of
+// epochs.
 func TestRefit(t *testing.T) {
 	train, val, judge := moods(1, 400, 2), moods(2, 100, 2), moods(3, 100, 2)
-	for i := range judge { // wrong labels, so that an early epoch has the least loss
+	for i := range judge { // wrong labels give an early epoch the lowest loss
 		if judge[i].Label != seq.NoLabel {
 			judge[i].Label = 1 - judge[i].Label
 		}
@@ -30,13 +31,13 @@ func TestRefit(t *testing.T) {
 	m, report, err := Fit(context.Background(), c, both, judge, Options{Seed: 3})
 	want := weights(m, report, err)
 	if report.Kept == usualEpochs-1 {
-		t.Fatalf("%+v: expected an epoch before the last", report)
+		t.Fatalf("report %+v: expected an epoch before the last", report)
 	}
 	if !bytes.Equal(weights(Refit(context.Background(), c, train, val, report.Choice, Options{Seed: 3})), want) {
-		t.Error("another model than that of the rows together")
+		t.Error("the model differs from training on the concatenated rows")
 	}
 	all := weights(Fit(context.Background(), c, both, nil, Options{Seed: 3}))
 	if !bytes.Equal(weights(Refit(context.Background(), c, train, val, Choice{}, Options{Seed: 3})), all) {
-		t.Error("without an epoch: another model than that of all epochs")
+		t.Error("with a zero Choice the model differs from training for all epochs")
 	}
 }

@@ -7,23 +7,23 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// penalties are the λ that a ridge regression tries, until the validation loss rises. Without validation λ is
-// usualPenalty.
+// penalties lists the values of λ that a ridge regression tries in this order until the validation
+// loss increases. Without validation λ is usualPenalty.
 var penalties = []float64{10, 3, 1, 0.3, 0.1, 0.03, 0.01}
 
 const (
 	usualPenalty = 1.0
 	ridgeSteps   = 50
-	ridgeSmall   = 1e-6 // relative squared norm of the residual that ends the iteration
+	ridgeSmall   = 1e-6 // relative squared norm of the residual at which the iteration ends
 )
 
-// ridge learns numbers, standardised, by the least
+// ridge fits standardised numbers by minimising
 //
 //	Σ (w·(x − m) − y)² + λ |w|²
 //
-// over the training rows (Hoerl and Kennard, Technometrics 12, 1970), x being a row's features of norm 1 and m
-// their mean. Conjugate gradients go down it (Hestenes and Stiefel, Journal of Research of the NBS 49, 1952),
-// from the solution for the penalty before.
+// over the training rows (Hoerl and Kennard, Technometrics 12, 1970), where x are a row's features
+// of norm 1 and m is their mean. Conjugate gradients minimise it (Hestenes and Stiefel, Journal of
+// Research of the NBS 49, 1952), starting from the solution for the previous penalty.
 func (f *fitting) ridge(ctx context.Context, m *Model) error {
 	if err := f.standardise(ctx); err != nil {
 		return err
@@ -61,7 +61,7 @@ func (f *fitting) ridge(ctx context.Context, m *Model) error {
 	return nil
 }
 
-// standardise puts the mean and the deviation of each number into the configuration.
+// standardise sets the mean and the deviation of each number in the configuration.
 func (f *fitting) standardise(ctx context.Context) error {
 	d, n := f.train, len(f.config.Numbers)
 	type moments struct {
@@ -107,19 +107,19 @@ func (f *fitting) standardise(ctx context.Context) error {
 	return nil
 }
 
-// solver is the state of conjugate gradients, of all numbers together. Vectors have feature j of number c at
-// j·columns + c.
+// solver is the state of conjugate gradients for all numbers. In vectors, feature j of number c has
+// the index j·columns + c.
 type solver struct {
 	data    *data
 	columns int
 	ratios  []float32 // ratio of each feature
 	mean    []float64 // mean value of each feature over the rows
-	right   []float64 // Xᵀy; y having the mean 0, m needs no part
+	right   []float64 // Xᵀy; y has mean 0, so m contributes nothing
 	weights []float64
 	r, p, q []float64
 }
 
-// newSolver counts the rows of each feature and computes means and the right side.
+// newSolver counts the rows of each feature and computes the means and the right side.
 func (f *fitting) newSolver(ctx context.Context) (*solver, error) {
 	n, size := len(f.config.Numbers), f.train.vocabulary.Size()
 	all := make([]uint32, size)
@@ -157,7 +157,7 @@ func (f *fitting) newSolver(ctx context.Context) (*solver, error) {
 	})
 }
 
-// scale is 1 divided by the norm of a row's features.
+// scale returns 1 divided by the norm of a row's features.
 func (s *solver) scale(r *row) float64 {
 	squares := 0.0
 	for _, j := range r.features {
@@ -169,7 +169,7 @@ func (s *solver) scale(r *row) float64 {
 	return 1 / math.Sqrt(squares)
 }
 
-// times puts (XᵀX + λ)·v into out, X being the rows less their mean.
+// times writes (XᵀX + λ)·v to out, where X are the centred rows.
 func (s *solver) times(ctx context.Context, v, out []float64, penalty float64) error {
 	for i, x := range v {
 		out[i] = penalty * x
@@ -181,7 +181,7 @@ func (s *solver) times(ctx context.Context, v, out []float64, penalty float64) e
 			scale := s.scale(&rows[i])
 			for _, j := range rows[i].features {
 				x := scale * float64(s.ratios[j])
-				for c, a := range along { // whose sum over the rows is 0, so that m needs no part here either
+				for c, a := range along { // the sum over the rows is 0, so m contributes nothing
 					out[int(j)*s.columns+c] += float64(x * a)
 				}
 			}
@@ -190,7 +190,7 @@ func (s *solver) times(ctx context.Context, v, out []float64, penalty float64) e
 	})
 }
 
-// along puts v·(x − m) of a row into out, for each number.
+// along writes v·(x − m) of a row to out, for each number.
 func (s *solver) along(r *row, v, centre, out []float64) {
 	clear(out)
 	for _, j := range r.features {
@@ -204,7 +204,7 @@ func (s *solver) along(r *row, v, centre, out []float64) {
 	}
 }
 
-// centre is v·m for each number.
+// centre returns v·m for each number.
 func (s *solver) centre(v []float64) []float64 {
 	out := make([]float64, s.columns)
 	for i, x := range v {
@@ -213,7 +213,7 @@ func (s *solver) centre(v []float64) []float64 {
 	return out
 }
 
-// dot is the sum of the products of two vectors for each number.
+// dot returns the dot product of two vectors for each number.
 func (s *solver) dot(a, b []float64) []float64 {
 	out := make([]float64, s.columns)
 	for i, v := range b {
@@ -267,7 +267,8 @@ func (s *solver) solve(ctx context.Context, penalty float64) error {
 	return nil
 }
 
-// validate returns the mean squared error of the standardised numbers of validation rows, and how many there are.
+// validate returns the mean squared error of the standardised numbers of validation rows, and the
+// number of rows.
 func (s *solver) validate(ctx context.Context, val *data) (loss float64, rows int, err error) {
 	if val == nil {
 		return 0, 0, nil
@@ -287,7 +288,7 @@ func (s *solver) validate(ctx context.Context, val *data) (loss float64, rows in
 	return loss / float64(max(1, rows*s.columns)), rows, err
 }
 
-// freeze puts the weights into the model, in fixed point.
+// freeze writes the weights to the model in fixed point.
 func (s *solver) freeze(m *Model) {
 	for i, w := range s.weights {
 		ratio := s.ratios[i/s.columns]

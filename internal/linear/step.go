@@ -7,17 +7,17 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// step is the gradient step of a row, with its memory.
+// step computes gradient steps of rows and holds the buffers for them.
 type step struct {
 	config  *Config
 	table   []parameter
 	bias    []parameter
-	logits  []float64 // one for each column
+	logits  []float64 // one per column
 	scales  []float64 // 1 divided by the row's norm
 	errors  []float64 // derivatives of the loss by the logits
 	targets []float64
-	team    *team // nil: one thread computes all columns
-	shared  int   // the least number of weights of a row whose columns the team shares
+	team    *team // nil means that one thread computes all columns
+	shared  int   // minimum weights of a row for sharing its columns among the team
 }
 
 func newStep(c *Config, table, bias []parameter) *step {
@@ -26,7 +26,7 @@ func newStep(c *Config, table, bias []parameter) *step {
 		errors: make([]float64, n), targets: make([]float64, n)}
 }
 
-// columns calls f for all columns of a row.
+// columns calls f for ranges that cover all columns of a row.
 func (s *step) columns(r *row, f func(from, to int)) {
 	if s.team == nil {
 		f(0, len(s.bias))
@@ -66,8 +66,8 @@ func (s *step) forward(r *row) {
 	}
 }
 
-// loss returns the cross-entropy of a row whose logits were computed, the mean over labels if a row may have several.
-// It sets errors to the derivatives by the logits; for several labels, those of the sum.
+// loss returns the cross-entropy of a row from its computed logits, for multi-label the mean over
+// labels. It sets errors to the derivatives by the logits, for multi-label those of the sum.
 func (s *step) loss(r *row) (loss float64) {
 	clear(s.targets)
 	s.config.classes(r, func(c int) { s.targets[c] = 1 })
@@ -107,7 +107,8 @@ func (s *step) losses(r *row, factors, sums []float64) {
 	copy(s.logits, logits)
 }
 
-// predicts reports whether the label of the row whose loss was computed has the largest logit, the first of equal ones.
+// predicts reports whether the row's label has the largest logit, the first of equal logits, after
+// a call of loss.
 func (s *step) predicts(r *row) bool {
 	if len(s.logits) == 1 {
 		return (s.logits[0] > 0) == (r.label == 1)
@@ -115,7 +116,7 @@ func (s *step) predicts(r *row) bool {
 	return slices.Index(s.logits, slices.Max(s.logits)) == int(r.label)
 }
 
-// update is a step of Adagrad down the gradient of the row's loss.
+// update makes a step of Adagrad along the gradient of the row's loss.
 func (s *step) update(r *row, rate float32) {
 	s.forward(r)
 	s.loss(r)
@@ -142,7 +143,7 @@ func (s *step) update(r *row, rate float32) {
 	}
 }
 
-// descend is an update by a gradient.
+// descend updates a parameter with its gradient.
 func (p *parameter) descend(gradient, rate float32) {
 	p.squares += float32(gradient * gradient)
 	p.weight -= float32(rate*gradient) / float32(math.Sqrt(float64(p.squares)))

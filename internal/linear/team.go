@@ -2,18 +2,19 @@ package linear
 
 import "sync"
 
-// minShared is the number of weights of a row from which on threads share its columns: below, waking them takes longer
-// than the work.
+// minShared is the minimum number of weights of a row for sharing its columns among threads: for
+// fewer weights, waking the threads takes longer than the work.
 const minShared = 1 << 13
 
-// team shares out the columns of rows to threads. A column's sums have one order, whoever computes them.
+// team distributes the columns of rows to threads. A column's sums have a fixed order on every
+// thread.
 type team struct {
 	columns, workers int
-	work             []chan func(from, to int) // one for each thread but the caller's
+	work             []chan func(from, to int) // one channel per thread except the caller's
 	group            sync.WaitGroup
 }
 
-// newTeam starts the threads of rows with these columns; stop ends them.
+// newTeam starts the threads for rows with this number of columns. stop ends them.
 func newTeam(columns, workers int) *team {
 	t := &team{columns: columns, workers: max(1, min(workers, columns))}
 	for w := 1; w < t.workers; w++ {
@@ -35,11 +36,11 @@ func (t *team) stop() {
 	}
 }
 
-// first is the first column of a thread.
+// first returns the first column of a thread.
 func (t *team) first(worker int) int { return t.columns * worker / t.workers }
 
-// share calls f for all columns of a row with these features: on one thread where it has few weights, otherwise each
-// thread for its columns.
+// share calls f for all columns of a row with this number of features: on one thread if the row has
+// fewer than least weights, otherwise on each thread for its columns.
 func (t *team) share(features, least int, f func(from, to int)) {
 	if t.workers == 1 || features*t.columns < least {
 		f(0, t.columns)

@@ -6,9 +6,10 @@ import (
 	"sync/atomic"
 )
 
-// Collect makes the vocabulary of rows that come in blocks. each calls with for the rows of a block; Collect
-// calls it in one pass that counts the rows of each cell, unless all are kept, and in another that collects the
-// slots, on several threads. Their number changes nothing.
+// Collect builds the vocabulary of rows in blocks. each must call with for the rows of a block.
+// Collect calls each on several threads, in one pass that counts the rows of each cell, unless all
+// n-grams are kept, and in another pass that collects the slots. The result does not depend on the
+// number of threads.
 func Collect(ctx context.Context, o Options, blocks, threads int,
 	each func(block int, with func(a, b []int32)) error) (*Vocabulary, error) {
 	if err := o.Validate(); err != nil {
@@ -61,7 +62,7 @@ func Collect(ctx context.Context, o Options, blocks, threads int,
 	return NewVocabulary(o, kept, used)
 }
 
-// parallel calls work for each i < n. A thread has a number below threads.
+// parallel calls work for each i < n on the threads, with the number of the thread.
 func parallel(ctx context.Context, threads, n int, work func(thread, i int) error) error {
 	var next atomic.Int64
 	var group sync.WaitGroup

@@ -2,8 +2,8 @@ package ngram
 
 import "math/bits"
 
-// distinct is a set of numbers that is cleared in constant time: an open-addressing table whose entries
-// hold the generation, the number of clearings, that they were written in.
+// distinct is a set of numbers that can be cleared in constant time: an open-addressing table whose
+// entries store the generation, the number of clear calls, at the time of writing.
 type distinct struct {
 	table      []uint64 // generation in the upper half, number in the lower
 	generation uint32
@@ -21,7 +21,7 @@ func (d *distinct) clear(n int) {
 	}
 }
 
-// add reports whether the number was not in the set, and puts it there.
+// add adds a number and reports whether it is new.
 func (d *distinct) add(v uint32) bool {
 	entry := uint64(d.generation)<<32 | uint64(v)
 	for at := int(v * 0x9E3779B1 >> d.shift); ; at++ {

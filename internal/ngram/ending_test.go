@@ -12,8 +12,7 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// TestEnding compares with the n-grams of each prefix of a sequence: those that end at a token are those that the
-// prefix up to it has and the one before has not.
+// TestEnding compares Ending with the hash of each single n-gram that ends at a token.
 func TestEnding(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 9))
 	for _, o := range []Options{{Units: Bytes, MinN: 3, MaxN: 6}, {Units: Tokens, MinN: 1, MaxN: 2},
@@ -26,7 +25,7 @@ func TestEnding(t *testing.T) {
 			}
 			hashes := x.Ending(tokens)
 			for i := range tokens {
-				var want []uint64 // the shortest first
+				var want []uint64 // shortest n-gram first
 				for n := o.MinN; n <= o.MaxN; n++ {
 					h := uint64(0)
 					if i+1 >= n {
@@ -44,8 +43,9 @@ func TestEnding(t *testing.T) {
 	}
 }
 
-// TestEndingWords: the n-grams of words stand at the last byte of a word, whatever precedes it, and have other
-// hashes than those of bytes. A row has the n-grams that end at its tokens.
+// TestEndingWords checks that n-grams of words end at the last byte of a word, whatever precedes
+// it, and have other hashes than n-grams of bytes. The n-grams of a row are those that end at its
+// tokens.
 func TestEndingWords(t *testing.T) {
 	o := Options{Units: Bytes, MinN: 3, MaxN: 3, MaxWords: 2, Slots: MinSlots, MinCount: 1}
 	must.Succeed(t, o.Validate())
@@ -74,20 +74,21 @@ func TestEndingWords(t *testing.T) {
 	slices.Sort(row)
 	slices.Sort(ending)
 	if !slices.Equal(row, ending) {
-		t.Errorf("a row has %d n-grams, %d end at its tokens", len(row), len(ending))
+		t.Errorf("the row has %d n-grams, but %d end at its tokens", len(row), len(ending))
 	}
 	a := slices.Clone(x.Ending(ids("bad dog")))
 	b := slices.Clone(x.Ending(ids("a BAD dog")))
 	if a[2*3] != b[4*3] {
-		t.Errorf("bad and BAD have other bytes: %x and %x", a[2*3], b[4*3])
+		t.Errorf("the bytes of bad and BAD have different hashes: %x and %x", a[2*3], b[4*3])
 	}
 	last := func(h []uint64) []uint64 { return h[len(h)-2:] }
 	if !slices.Equal(last(a), last(b)) || a[2*3+1] == a[2*3] {
-		t.Errorf("%x and %x", last(a), last(b))
+		t.Errorf("words at the end have the hashes %x and %x, want equal hashes that differ from bytes", last(a),
+			last(b))
 	}
 }
 
-// TestEndingFeatures compares with the features of single n-grams.
+// TestEndingFeatures compares the features of Ending and of Collect with the definition.
 func TestEndingFeatures(t *testing.T) {
 	o := Options{Units: Tokens, MinN: 1, MaxN: 2, Slots: MinSlots, MinCount: 2}
 	r := rand.New(rand.NewPCG(10, 11))
@@ -118,7 +119,7 @@ func TestEndingFeatures(t *testing.T) {
 	}
 	if other := must.Get(Collect(context.Background(), o, 10, 3, each))(t); !slices.Equal(other.Kept, v.Kept) ||
 		!slices.Equal(other.Used, v.Used) {
-		t.Error("three threads collect another vocabulary")
+		t.Error("three threads collect a different vocabulary")
 	}
 	found, none := 0, 0
 	for _, row := range rows {
@@ -135,17 +136,17 @@ func TestEndingFeatures(t *testing.T) {
 		}
 	}
 	if found < 100 || none < 60 {
-		t.Errorf("%d n-grams have a feature, %d have none", found, none)
+		t.Errorf("%d n-grams have a feature, %d have none: the test needs at least 100 and 60", found, none)
 	}
 	failed := errors.New("no such block")
 	_, err := Collect(context.Background(), o, 10, 2, func(int, func(a, b []int32)) error { return failed })
 	if !errors.Is(err, failed) {
-		t.Errorf("error %v", err)
+		t.Errorf("error %v, want the error of each", err)
 	}
 	stopped, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, err := Collect(stopped, o, 10, 2, each); !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v", err)
+		t.Errorf("error %v, want context.Canceled", err)
 	}
 }
 

@@ -77,10 +77,10 @@ func (o *Options) Validate() error {
 	return nil
 }
 
-// Orders is the number of n-gram lengths: lengths in units plus lengths in words.
+// Orders returns the number of n-gram lengths: lengths in units plus lengths in words.
 func (o *Options) Orders() int { return o.MaxN - o.MinN + 1 + o.MaxWords }
 
-// slotShift is the right shift that turns a hash into its slot.
+// slotShift returns the right shift that turns a hash into its slot.
 func (o *Options) slotShift() int { return 64 - bits.TrailingZeros(uint(o.Slots)) }
 
 // Constants of the hash.

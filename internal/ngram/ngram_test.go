@@ -18,7 +18,7 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// ids are a text's ids of the byte tokenizer.
+// ids returns the ids of a text from the byte tokenizer.
 func ids(text string) (out []int32) {
 	for _, b := range []byte(text) {
 		out = append(out, int32(b)+1)
@@ -26,8 +26,8 @@ func ids(text string) (out []int32) {
 	return out
 }
 
-// TestHashes compares with test vectors, and these with the definition: the hashes of the units are
-// XXH3-64 of their bytes, of which xxHash's own documentation has some.
+// TestHashes compares hashes with the test vectors and with the definition, and XXH3-64 with values
+// of xxHash's documentation.
 func TestHashes(t *testing.T) {
 	for text, want := range map[string]uint64{"": 0x2D06800538D394C2, "a": 0xE6C632B61E964E1F,
 		"abc": 0x78AF5F94892F3950} {
@@ -46,7 +46,7 @@ func TestHashes(t *testing.T) {
 	}
 	must.Succeed(t, json.Unmarshal(must.Get(os.ReadFile("testdata/hashes.json"))(t), &vectors))
 	if len(vectors) < 4 {
-		t.Fatalf("%d vectors", len(vectors))
+		t.Fatalf("%d test vectors, want at least 4", len(vectors))
 	}
 	for _, v := range vectors {
 		tokens := v.Tokens
@@ -80,11 +80,11 @@ func TestHashes(t *testing.T) {
 		}
 	}
 	if got := mix(0x0123456789abcdef); got != 0x87cbfbfe89022cea {
-		t.Errorf("MurmurHash3's finaliser of 0123456789abcdef: %#x", got)
+		t.Errorf("MurmurHash3's finaliser of 0123456789abcdef is %#x, want 0x87cbfbfe89022cea", got)
 	}
 }
 
-// TestWords: units of text are those of the tokenizer of words, in every script.
+// TestWords compares the units of texts in many scripts with the tokenizer of words.
 func TestWords(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	signs := []rune("abcXYZ 019.,'-<\t\n éÉßİǅΣς́　。好日本٣२€😀  ")
@@ -108,7 +108,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// TestNoByte: the id 0, which stands for no byte, has another hash than each byte.
+// TestNoByte checks that the id 0, which represents no byte, has another hash than each byte.
 func TestNoByte(t *testing.T) {
 	for _, units := range []string{Bytes, Words} {
 		x := NewExtractor(Options{Units: units, MinN: 1, MaxN: 1, Slots: MinSlots, MinCount: 1})
@@ -121,8 +121,8 @@ func TestNoByte(t *testing.T) {
 	}
 }
 
-// TestPlaces: units and n-grams have the ranges of their tokens: the text there has the unit's hash in lower case, and
-// the n-grams are those of Hashes.
+// TestPlaces checks the ranges of tokens of units and n-grams: the text in a unit's range, in lower
+// case, has the unit's hash, and the n-grams are those of Hashes.
 func TestPlaces(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 2))
 	signs := []rune("abXY 01.,'-<\t\n éÉßİΣ́　。好日€😀")
@@ -148,7 +148,7 @@ func TestPlaces(t *testing.T) {
 					want = xxh3.Hash([]byte{byte(id), byte(id >> 8), byte(id >> 16), byte(id >> 24)})
 				}
 				if u.Hash != want || i > 0 && u.From < found[i-1].To {
-					t.Fatalf("%s of %q: unit %d at %d to %d has another hash or place", units,
+					t.Fatalf("%s of %q: unit %d at %d to %d has a wrong hash or range", units,
 						text.String(), i, u.From, u.To)
 				}
 			}
@@ -159,7 +159,7 @@ func TestPlaces(t *testing.T) {
 					first := slices.IndexFunc(found, func(u Unit) bool { return u.From == from })
 					last := slices.IndexFunc(found, func(u Unit) bool { return u.To == to })
 					if first < 0 || last < first || HashOf(found[first:last+1], side) != h {
-						t.Fatalf("%s of %q: n-gram at %d to %d has another hash", units, text.String(), from, to)
+						t.Fatalf("%s of %q: the n-gram at %d to %d has a wrong hash", units, text.String(), from, to)
 					}
 				})
 				sides := [2][]int32{}
@@ -168,7 +168,7 @@ func TestPlaces(t *testing.T) {
 				both = NewExtractor(both.options)
 				both.Located(tokens, side, func(h uint64, from, to int) {
 					if h != want[at] || from >= to || to > len(tokens) {
-						t.Fatalf("%q: n-gram %d of bytes and words has another hash or no place", text.String(), at)
+						t.Fatalf("%q: n-gram %d of bytes and words has a wrong hash or range", text.String(), at)
 					}
 					at++
 				})
@@ -180,22 +180,24 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestSides: the sides of a pair have different n-grams, and none reaches from one into the other.
+// TestSides checks that the sides of a pair have different n-grams, and that no n-gram spans both
+// sides.
 func TestSides(t *testing.T) {
 	x := NewExtractor(Options{Units: Tokens, MinN: 2, MaxN: 3, Slots: MinSlots, MinCount: 1})
 	a := slices.Clone(x.Hashes([]int32{1, 2, 3}, nil))
 	both := slices.Clone(x.Hashes([]int32{1, 2, 3}, []int32{1, 2, 3}))
 	if len(a) != 3 || len(both) != 6 || !slices.Equal(both[:3], a) {
-		t.Fatalf("%x and %x", a, both)
+		t.Fatalf("side a alone has the hashes %x, the pair has %x", a, both)
 	}
 	for _, h := range both[3:] {
 		if slices.Contains(a, h) {
-			t.Errorf("%x is on both sides", h)
+			t.Errorf("both sides have the hash %x", h)
 		}
 	}
 }
 
-// TestDistinct compares with a map, also where the set grows and where the generations begin again.
+// TestDistinct compares the set with a map, also when the set grows and when the generations wrap
+// around.
 func TestDistinct(t *testing.T) {
 	var d distinct
 	r := rand.New(rand.NewPCG(3, 4))
@@ -209,14 +211,15 @@ func TestDistinct(t *testing.T) {
 		for range n {
 			v := uint32(r.IntN(n)) << r.IntN(20)
 			if got := d.add(v); got == seen[v] {
-				t.Fatalf("round %d: %d is new: %v", round, v, got)
+				t.Fatalf("round %d: add(%d) returns %v", round, v, got)
 			}
 			seen[v] = true
 		}
 	}
 }
 
-// TestSketch: a row counts once for a cell, counts end at 255, and merged sketches are those of all rows.
+// TestSketch checks that a row counts once per cell, that counts saturate at 255, and that merged
+// sketches equal the sketch of all rows.
 func TestSketch(t *testing.T) {
 	o := Options{Units: Tokens, MinN: 1, MaxN: 1, Slots: MinSlots, MinCount: 2}
 	x := NewExtractor(o)
@@ -228,7 +231,7 @@ func TestSketch(t *testing.T) {
 	}
 	of := func(token int32) uint32 { return cell(x.Hashes([]int32{token}, nil)[0]) }
 	if n, m := whole.rows[of(1)], whole.rows[of(2)]; n != 255 || m != 2 {
-		t.Errorf("%d and %d rows, expected 255 at most, and 2", n, m)
+		t.Errorf("%d and %d rows, want 255 and 2", n, m)
 	}
 	for _, order := range [][]int{{0, 1}, {1, 0}} {
 		sum := NewSketch()
@@ -236,15 +239,15 @@ func TestSketch(t *testing.T) {
 			sum.Merge(parts[i])
 		}
 		if !reflect.DeepEqual(sum, whole) {
-			t.Error("merged sketches differ from the whole one")
+			t.Error("merged sketches differ from the sketch of all rows")
 		}
 	}
 	if kept := whole.Kept(3); !kept.Has(of(1)) || kept.Has(of(2)) {
-		t.Error("kept cells")
+		t.Error("Kept(3) has the wrong cells")
 	}
 }
 
-// TestVocabulary: features are the ranks of distinct slots among those in use.
+// TestVocabulary checks that features are the ranks of the used slots.
 func TestVocabulary(t *testing.T) {
 	o := Options{Units: Tokens, MinN: 1, MaxN: 2, Slots: MinSlots, MinCount: 2}
 	x, r := NewExtractor(o), rand.New(rand.NewPCG(5, 6))
@@ -292,7 +295,7 @@ func TestVocabulary(t *testing.T) {
 		}
 	}
 	if dropped < 20 {
-		t.Errorf("%d n-grams are dropped", dropped)
+		t.Errorf("%d n-grams are dropped, the test needs at least 20", dropped)
 	}
 	must.Fail(t, "kept: expected 524288 words")(NewVocabulary(o, nil, used))
 	must.Fail(t, "used: expected 32 words")(NewVocabulary(o, kept, used[:31]))
@@ -317,7 +320,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// BenchmarkFeatures measures the words 1 to 3 of a text of 1,300 bytes.
+// BenchmarkFeatures measures n-grams of 1 to 3 words of a text of 1,300 bytes.
 func BenchmarkFeatures(b *testing.B) {
 	o := Options{Words, 1, 3, 1 << 22, 1, 0}
 	x, used := NewExtractor(o), NewBitmap(1<<22)

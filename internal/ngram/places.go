@@ -15,7 +15,7 @@ func (x *Extractor) Units(tokens []int32, out []Unit) []Unit {
 	return out
 }
 
-// start is the first token of a unit that [Extractor.split] found.
+// start returns the first token of a unit that [Extractor.split] found.
 func (x *Extractor) start(i int) int {
 	if x.options.Units == Words {
 		return int(x.starts[i])
@@ -23,7 +23,7 @@ func (x *Extractor) start(i int) int {
 	return i
 }
 
-// end is the token behind a unit that [Extractor.split] found.
+// end returns the token after a unit that [Extractor.split] found.
 func (x *Extractor) end(i int) int {
 	if x.options.Units == Words {
 		return int(x.ends[i])
@@ -31,7 +31,7 @@ func (x *Extractor) end(i int) int {
 	return i + 1
 }
 
-// HashOf returns the hash of the n-gram of units, at most 8, on a side.
+// HashOf returns the hash of the n-gram of at most 8 units on a side.
 func HashOf(units []Unit, side int) uint64 {
 	h := uint64(0)
 	for _, u := range units {
@@ -40,7 +40,7 @@ func HashOf(units []Unit, side int) uint64 {
 	return mix(h + begins[side][len(units)])
 }
 
-// begins has begin(n, 0, side) of each side and n.
+// begins holds begin(n, 0, side) for each side and n.
 var begins = func() (out [2][MaxN + 1]uint64) {
 	for side := range out {
 		for n := range out[side] {
@@ -50,8 +50,8 @@ var begins = func() (out [2][MaxN + 1]uint64) {
 	return out
 }()
 
-// Located calls with for each n-gram of a side, in the order of [Extractor.Hashes]: its hash, and the range of its
-// tokens.
+// Located calls with for each n-gram of a side, in the order of [Extractor.Hashes], with its hash
+// and the range of its tokens.
 func (x *Extractor) Located(tokens []int32, side int, with func(hash uint64, from, to int)) {
 	x.hashes = x.hashes[:0]
 	x.side(tokens, side)

@@ -8,10 +8,11 @@ import (
 // Cells is the number of cells of a [Sketch].
 const Cells = 1 << 24
 
-// cell is an n-gram's cell: bits of its hash that its slot does not have, as there are at most 2²⁴ slots.
+// cell returns an n-gram's cell: bits of its hash that do not overlap with its slot, because there
+// are at most 2²⁴ slots.
 func cell(h uint64) uint32 { return uint32(h) & (Cells - 1) }
 
-// Sketch counts the rows that have an n-gram of each cell, up to 255. It takes 16 MiB.
+// Sketch counts the rows with an n-gram of each cell, up to 255. It takes 16 MiB.
 type Sketch struct{ rows []uint8 }
 
 // NewSketch returns a sketch without rows.
@@ -35,7 +36,7 @@ func (s *Sketch) Merge(other *Sketch) {
 	}
 }
 
-// nonzero yields the cells that have rows. Of small data these are few, so eight are looked at together.
+// nonzero yields the cells with rows. Small data have few, so it tests eight cells at a time.
 func (s *Sketch) nonzero() iter.Seq2[int, uint8] {
 	return func(yield func(int, uint8) bool) {
 		for at := 0; at < len(s.rows); at += 8 {
@@ -51,7 +52,7 @@ func (s *Sketch) nonzero() iter.Seq2[int, uint8] {
 	}
 }
 
-// Kept has the cells with at least least rows, which is 1 or more.
+// Kept returns the cells with at least least rows, which is 1 or more.
 func (s *Sketch) Kept(least int) Bitmap {
 	out := NewBitmap(Cells)
 	for i, n := range s.nonzero() {
@@ -62,7 +63,7 @@ func (s *Sketch) Kept(least int) Bitmap {
 	return out
 }
 
-// Bitmap is a set of numbers, number i being bit i mod 32 of word i/32.
+// Bitmap is a set of numbers: number i is bit i mod 32 of word i/32.
 type Bitmap []int32
 
 // NewBitmap returns an empty set of numbers below n, a multiple of 32.
@@ -71,7 +72,7 @@ func NewBitmap(n int) Bitmap { return make(Bitmap, n/32) }
 // Has reports whether a number is in the set.
 func (b Bitmap) Has(i uint32) bool { return b[i/32]>>(i%32)&1 != 0 }
 
-// Set puts a number in the set.
+// Set adds a number to the set.
 func (b Bitmap) Set(i uint32) { b[i/32] |= 1 << (i % 32) }
 
 // Merge adds the numbers of another set of the same size.

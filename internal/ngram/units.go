@@ -14,16 +14,16 @@ type Extractor struct {
 	options Options
 	begins  [2][MaxN + 1]uint64
 	words   [2][MaxN + 1]uint64 // begins of word n-grams that accompany byte n-grams
-	units   []uint64            // the hashes H(u) of a side's units
-	starts  []int32             // the bytes before each word
-	ends    []int32             // where each word ends: the number of bytes before and in it
-	text    []byte              // the bytes of a side
-	word    []byte              // a word in lower case
+	units   []uint64            // hashes H(u) of a side's units
+	starts  []int32             // number of bytes before each word
+	ends    []int32             // number of bytes up to the end of each word
+	text    []byte              // bytes of a side
+	word    []byte              // current word in lower case
 	hashes  []uint64
 	seen    distinct
 }
 
-// NewExtractor returns an extractor of valid options.
+// NewExtractor returns an extractor for valid options.
 func NewExtractor(o Options) *Extractor {
 	x := &Extractor{options: o}
 	for side := range x.begins {
@@ -34,9 +34,9 @@ func NewExtractor(o Options) *Extractor {
 	return x
 }
 
-// Hashes returns the hash of each n-gram of a row, as often as it occurs. The row has the tokens a, and
-// a pair also has b. With units of words or bytes, a token is a byte plus 1, as in the byte tokenizer.
-// The next call overwrites the result.
+// Hashes returns the hash of each occurrence of an n-gram in a row. The row has the tokens a, and a
+// pair also has b. With units of words or bytes, a token is a byte plus 1, as in the byte
+// tokenizer. The next call overwrites the result.
 func (x *Extractor) Hashes(a, b []int32) []uint64 {
 	x.hashes = x.hashes[:0]
 	x.side(a, 0)
@@ -56,7 +56,7 @@ func (x *Extractor) side(tokens []int32, side int) {
 	}
 }
 
-// append appends the hashes of the units' n-grams of the given lengths.
+// append appends the hashes of the n-grams of minN to maxN units.
 func (x *Extractor) append(minN, maxN int, begins *[MaxN + 1]uint64) {
 	for i := range x.units {
 		h := uint64(0)
@@ -69,9 +69,9 @@ func (x *Extractor) append(minN, maxN int, begins *[MaxN + 1]uint64) {
 	}
 }
 
-// Ending returns the hashes of a sequence's n-grams of bytes or tokens by the token at which they end:
-// [Options.Orders] numbers for each, 0 where no n-gram of that length ends. The hashes are those of the first
-// side of a pair. The next call overwrites the result.
+// Ending returns the hashes of a sequence's n-grams of bytes or tokens by the token at which they
+// end: [Options.Orders] numbers per token, 0 if no n-gram of this length ends there. The hashes are
+// those of the first side of a pair. The next call overwrites the result.
 func (x *Extractor) Ending(tokens []int32) []uint64 {
 	o, groups := &x.options, x.options.Orders()
 	x.hashes = slices.Grow(x.hashes[:0], len(tokens)*groups)[:len(tokens)*groups]
@@ -127,8 +127,8 @@ func (x *Extractor) split(tokens []int32) {
 	}
 }
 
-// UnitHashes returns H of each id below n. An id is a token, or a byte plus 1 with units of bytes; then
-// maxWords > 0 folds the case of ASCII letters.
+// UnitHashes returns H(u) of each id below n. An id is a token or, with units of bytes, a byte plus
+// 1. With units of bytes, maxWords > 0 folds the case of ASCII letters.
 func UnitHashes(units string, maxWords, n int) []uint64 {
 	ids := make([]int32, n)
 	for i := range ids {
@@ -139,10 +139,10 @@ func UnitHashes(units string, maxWords, n int) []uint64 {
 	return x.units
 }
 
-// noByte is H of the id 0, which is not a byte: the hash of an empty text.
+// noByte is H(u) of the id 0, which is not a byte: the hash of an empty text.
 var noByte = xxh3.Hash(nil)
 
-// ofByte has H of each single byte.
+// ofByte holds H(u) of each single byte.
 var ofByte = func() (out [256]uint64) {
 	for i := range out {
 		out[i] = xxh3.Hash([]byte{byte(i)})
@@ -154,7 +154,7 @@ var ofByte = func() (out [256]uint64) {
 const (
 	space  = iota
 	sign   // a unit of its own
-	letter // or digit
+	letter // letter or digit
 )
 
 var ascii = func() (out [utf8.RuneSelf]uint8) {
@@ -180,7 +180,7 @@ func (x *Extractor) splitWords(tokens []int32) {
 		text = append(text, byte(t-1))
 	}
 	x.text, x.units, x.starts, x.ends = text, x.units[:0], x.starts[:0], x.ends[:0]
-	word, begun := x.word[:0], 0 // the current word and the position of its first byte
+	word, begun := x.word[:0], 0 // current word and position of its first byte
 	unit := func(hash uint64, start, end int) {
 		x.units, x.starts, x.ends = append(x.units, hash), append(x.starts, int32(start)), append(x.ends, int32(end))
 	}

@@ -6,8 +6,8 @@ import (
 	"math/bits"
 )
 
-// Vocabulary numbers the slots that a training split has: features are numbers from 0 in the
-// order of slots. It is safe for concurrent use.
+// Vocabulary numbers the slots that occur in a training split: features are numbers from 0, by
+// ascending slot. It is safe for concurrent use.
 type Vocabulary struct {
 	Options Options
 	Kept    Bitmap // cells of n-grams that are frequent enough; nil keeps all
@@ -16,8 +16,8 @@ type Vocabulary struct {
 	size    int
 }
 
-// NewVocabulary checks the sizes of the sets and numbers the slots. Kept is nil exactly where the
-// least count is 1.
+// NewVocabulary checks the sizes of the sets and numbers the slots. kept must be nil exactly if
+// MinCount is 1.
 func NewVocabulary(o Options, kept, used Bitmap) (*Vocabulary, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func NewVocabulary(o Options, kept, used Bitmap) (*Vocabulary, error) {
 	return v, nil
 }
 
-// keptWords is the number of words of a vocabulary's kept cells.
+// keptWords returns the number of words of a vocabulary's kept cells.
 func keptWords(o *Options) int {
 	if o.MinCount == 1 {
 		return 0
@@ -44,7 +44,7 @@ func keptWords(o *Options) int {
 	return Cells / 32
 }
 
-// Size is the number of features.
+// Size returns the number of features.
 func (v *Vocabulary) Size() int { return v.size }
 
 // Features appends the distinct features of a row to out, in the order of their first n-grams.
@@ -60,11 +60,11 @@ func (v *Vocabulary) Features(x *Extractor, a, b []int32, out []uint32) []uint32
 	return out
 }
 
-// NoFeature stands for an n-gram that has no feature.
+// NoFeature replaces the feature of an n-gram without a feature.
 const NoFeature = math.MaxUint32
 
-// Ending appends the features of the n-grams that end at each token of a sequence to out, as [Extractor.Ending]
-// orders them, or [NoFeature].
+// Ending appends the feature, or [NoFeature], of each n-gram that ends at a token of a sequence to
+// out, in the order of [Extractor.Ending].
 func (v *Vocabulary) Ending(x *Extractor, tokens []int32, out []uint32) []uint32 {
 	shift := v.Options.slotShift()
 	for _, h := range x.Ending(tokens) {
@@ -80,7 +80,7 @@ func (v *Vocabulary) Ending(x *Extractor, tokens []int32, out []uint32) []uint32
 	return out
 }
 
-// Feature returns the feature of an n-gram's hash; ok is false where it has none.
+// Feature returns the feature of an n-gram's hash; ok is false if it has none.
 func (v *Vocabulary) Feature(h uint64) (feature uint32, ok bool) {
 	return v.feature(h, v.Options.slotShift())
 }
@@ -97,7 +97,7 @@ func (v *Vocabulary) feature(h uint64, shift int) (feature uint32, ok bool) {
 	return v.ranks[slot/32] + uint32(bits.OnesCount32(word&(1<<bit-1))), true
 }
 
-// Use puts the slots of a row's n-grams in used, those alone whose cells are kept.
+// Use adds the slots of a row's n-grams in kept cells to used.
 func Use(x *Extractor, kept, used Bitmap, a, b []int32) {
 	shift := x.options.slotShift()
 	for _, h := range x.Hashes(a, b) {
