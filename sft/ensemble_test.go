@@ -94,7 +94,7 @@ func meanAnswer(c *config.Config, outputs []sft.Output) (probabilities []float64
 }
 
 // TestEnsemble checks that an ensemble predicts the mean of its models' probabilities or numbers,
-// with as many logits as one model, and that records and several ranks give the same predictions.
+// with as many logits as one model. Records and several ranks must give the same predictions.
 func TestEnsemble(t *testing.T) {
 	for _, folder := range ensembleFolders {
 		models, examples := siblings(t, folder)
@@ -111,14 +111,14 @@ func TestEnsemble(t *testing.T) {
 				reflect.DeepEqual(each[0][i].Logits, each[2][i].Logits) {
 				t.Fatalf("%s: two models of the test predict the same", folder)
 			}
-			said, _ := meanAnswer(c, []sft.Output{o})
+			predicted, _ := meanAnswer(c, []sft.Output{o})
 			if len(o.Logits) != len(each[0][i].Logits) || len(o.Numbers) != len(numbers) || o.Embeddings != nil {
 				t.Fatalf("%s, example %d: %d logits, %d numbers, %d embeddings", folder, i, len(o.Logits),
 					len(o.Numbers), len(o.Embeddings))
 			}
 			for j, p := range probabilities {
-				if !(math.Abs(said[j]-p) <= 1e-6*(1+math.Abs(p))) {
-					t.Errorf("%s, example %d: %v of %d, expected %v", folder, i, said[j], j, p)
+				if !(math.Abs(predicted[j]-p) <= 1e-6*(1+math.Abs(p))) {
+					t.Errorf("%s, example %d: %v of %d, expected %v", folder, i, predicted[j], j, p)
 				}
 			}
 			for j, n := range numbers {
@@ -181,7 +181,7 @@ func TestEnsembleRefuses(t *testing.T) {
 		must.FailWith(t, sft.ErrEnsemble, name)(f())
 	}
 	must.Check(t, s.Probe(ctx))
-	must.Fail(t, "", "an ensemble of no models was made")(sft.NewEnsemble(nil, cpu.New(1)))
+	must.Fail(t, "", "an ensemble without models")(sft.NewEnsemble(nil, cpu.New(1)))
 	for want, change := range map[string]func(*config.Config){
 		"model 2 of the ensemble: its task is regression, and of the first classification": func(c *config.Config) { c.Task = config.Regression },
 		"the number of its labels is 3, and of the first 10":                               func(c *config.Config) { c.NumLabels = 3 },

@@ -151,7 +151,7 @@ func TestExplainRefuses(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
-		must.Fail(t, "", "explained though cancelled")(s.Explain(ctx, examples))
+		must.Fail(t, "", "a cancelled context")(s.Explain(ctx, examples))
 	})
 }
 

@@ -89,8 +89,8 @@ func TestFillRefusals(t *testing.T) {
 }
 
 // TestCopyFromFillMask checks that a classifier copies everything from a model of masked tokens
-// except its head and the mask, and that a model of masked tokens copies everything from a
-// classifier except its head.
+// except its head and the mask. A model of masked tokens copies everything from a classifier except
+// its head.
 func TestCopyFromFillMask(t *testing.T) {
 	pretrained := modeltest.RandomModel(configtest.OfTask(configtest.TinyConfig(), config.FillMask), 1)
 	spec := seq.Spec{Task: config.Classification, Tokenizer: pretrained.Config.Tokenizer, VocabSize: 8,

@@ -164,7 +164,7 @@ func TestModelConfigOfAnotherModel(t *testing.T) {
 }
 
 // TestFourierEmbeddings checks that level t has sine and cosine of t in the first two channels and
-// of 64·t in the last two, that each row has mean square 1, and that other weights do not change.
+// of 64·t in the last two. Each row has mean square 1. Other weights do not change.
 func TestFourierEmbeddings(t *testing.T) {
 	for _, levels := range []int{1, 9, 256} {
 		c := configtest.TinyConfig()

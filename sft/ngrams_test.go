@@ -45,7 +45,7 @@ func testNGramLogits(t *testing.T, devices ...tensor.Device) {
 }
 
 // TestNGramsMatter checks that the embedding of an n-gram of bytes or words changes only the logits
-// of sequences with this n-gram, and that an example has the same logits in any batch.
+// of sequences with this n-gram. An example has the same logits in any batch.
 func TestNGramsMatter(t *testing.T) {
 	c := configtest.TinyConfig()
 	c.VocabSize, c.NGrams = config.ByteVocabulary, configtest.ByteNGrams()

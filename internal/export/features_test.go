@@ -17,7 +17,7 @@ func TestFeatureBlocks(t *testing.T) {
 	} {
 		m := fresh(t, func(c *sft.Config) { change(c); c.Pooling = config.MaxPooling })
 		lines := randomLines(m.Config, []int{2*blockScores/m.Config.NumSampledTokens + 5})
-		got, want := onRuntime(t, m, lines), onProcessor(t, m, lines)
+		got, want := onRuntime(t, m, lines), onCPU(t, m, lines)
 		if got[0].Error != "" {
 			t.Fatalf("%s: %s", name, got[0].Error)
 		}
@@ -39,7 +39,7 @@ func TestFeatureTies(t *testing.T) {
 			features = append(features, []float32{float32(i % 5), 0.1, float32(i%2) / 3, -7, 0.3})
 		}
 		lines := []line{{Features: features}}
-		got, want := onRuntime(t, m, lines), onProcessor(t, m, lines)
+		got, want := onRuntime(t, m, lines), onCPU(t, m, lines)
 		compare(t, hidden, "logits", got[0].Logits, want[0].Logits, 2e-5)
 	}
 }

@@ -12,10 +12,10 @@ import (
 // noRow replaces the row of an n-gram without an embedding.
 const noRow = -1
 
-// ngrams adds the embeddings of n-grams to the embeddings x of tokens, [length, hidden], in the
-// same order as package sft: (x + Σ rows) / √(1 + number of rows). The graph computes the hashes
-// from the ids. Hashes of words are an input, because a graph has no Unicode tables: see the
-// functions of modeling_sft.py.
+// ngrams adds the embeddings of n-grams to the embeddings x of tokens, [length, hidden]: (x + Σ
+// rows) / √(1 + number of rows). The order of the sum is the same as in package sft. The graph
+// computes the hashes from the ids. Hashes of words are an input, because a graph has no Unicode
+// tables: see the functions of modeling_sft.py.
 func (s *sequence) ngrams(x onnx.Tensor, input, dim string) onnx.Tensor {
 	n, table := s.config.NGrams, s.model.NGrams
 	if n == nil || len(table.Weights) == 0 { // no n-gram of the training split was frequent enough

@@ -117,7 +117,7 @@ func TestUncovered(t *testing.T) {
 	if err := PyTorch(m, nil, dir); err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
-	must.FailWith(t, fs.ErrNotExist, "a refused model has left its folder")(os.Stat(dir))
+	must.FailWith(t, fs.ErrNotExist, "the folder of a refused model")(os.Stat(dir))
 	text := must.Get(json.Marshal(small()))(t)
 	text = append(bytes.TrimSuffix(text, []byte("}")), []byte(`,"positions":"learned"}`)...)
 	if got, err := refusedKeys(text); err != nil || !slices.Equal(got, []string{"positions: expected no such key"}) {

@@ -49,7 +49,7 @@ func TestPyTorch(t *testing.T) {
 		m, expected := fresh(t, change), t.TempDir()
 		lines := randomLines(m.Config, []int{1, 2, 11, 12, 22, 23, 60})
 		writeLines(t, filepath.Join(expected, "inputs.jsonl"), lines)
-		writeLines(t, filepath.Join(expected, "expected.jsonl"), onProcessor(t, m, lines))
+		writeLines(t, filepath.Join(expected, "expected.jsonl"), onCPU(t, m, lines))
 		folder("variant "+name, m, expected)
 	}
 	var stderr bytes.Buffer

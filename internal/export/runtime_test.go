@@ -84,7 +84,7 @@ func TestVariants(t *testing.T) {
 			m := fresh(t, change)
 			lines := randomLines(m.Config, []int{1, 2, 11, 12, 21, 22, 23, 60, 700})
 			got := onRuntime(t, m, lines)
-			for i, want := range onProcessor(t, m, lines) {
+			for i, want := range onCPU(t, m, lines) {
 				if got[i].Error != "" {
 					t.Fatalf("line %d: %s", i, got[i].Error)
 				}
@@ -115,7 +115,7 @@ func TestTies(t *testing.T) {
 		for i := range lines[0].Tokens {
 			lines[0].Tokens[i] = int32(i % 5)
 		}
-		got, want := onRuntime(t, m, lines), onProcessor(t, m, lines)
+		got, want := onRuntime(t, m, lines), onCPU(t, m, lines)
 		compare(t, hidden, "logits", got[0].Logits, want[0].Logits, 2e-5)
 	}
 }
@@ -150,8 +150,8 @@ func compare(t *testing.T, id int, what string, got, want []float32, tolerance f
 	}
 }
 
-// onProcessor returns the outputs of package sft on a CPU for lines.
-func onProcessor(t *testing.T, m *sft.Model, lines []line) (out []answer) {
+// onCPU returns the outputs of package sft on a CPU for lines.
+func onCPU(t *testing.T, m *sft.Model, lines []line) (out []answer) {
 	t.Helper()
 	s := must.Get(sft.NewScorer(m, cpu.New(1)))(t)
 	defer s.Close()

@@ -70,7 +70,7 @@ func text(ids []int32) string {
 }
 
 // TestExplainPairs checks that words of both texts are listed with their places in each text, the
-// rarest first, and that n-grams of a side have places only in this side.
+// rarest first. N-grams of a side have places only in this side.
 func TestExplainPairs(t *testing.T) {
 	train := shared(1, 300)
 	m, _ := fitted(t, pairsSpec(), wordOptions, train, nil, Options{}) // with the prior's weights

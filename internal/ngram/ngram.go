@@ -1,5 +1,5 @@
-// Package ngram hashes the n-grams of rows, as in Weinberger et al., Feature Hashing for Large
-// Scale Multitask Learning, ICML 2009, and numbers the distinct n-grams of a training split.
+// Package ngram hashes the n-grams of rows and numbers the distinct n-grams of a training split. It
+// follows Weinberger et al., Feature Hashing for Large Scale Multitask Learning, ICML 2009.
 //
 // A row is a sequence of units, or two such sequences, the sides of a pair. The units are
 //
@@ -56,7 +56,7 @@ type Options struct {
 	MaxWords int `json:"max_words,omitempty"`
 }
 
-// Validate reports the first key whose value is not supported.
+// Validate returns an error for the first key with an unsupported value.
 func (o *Options) Validate() error {
 	switch {
 	case o.Units != Words && o.Units != Bytes && o.Units != Tokens:

@@ -87,12 +87,12 @@ func TestHashes(t *testing.T) {
 // TestWords compares the units of texts in many scripts with the tokenizer of words.
 func TestWords(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	signs := []rune("abcXYZ 019.,'-<\t\n éÉßİǅΣς́　。好日本٣२€😀  ")
+	chars := []rune("abcXYZ 019.,'-<\t\n éÉßİǅΣς́　。好日本٣२€😀  ")
 	x := NewExtractor(Options{Units: Words, MinN: 1, MaxN: 1, Slots: MinSlots, MinCount: 1})
 	for range 2000 {
 		var text strings.Builder
 		for range r.IntN(30) {
-			text.WriteRune(signs[r.IntN(len(signs))])
+			text.WriteRune(chars[r.IntN(len(chars))])
 		}
 		x.Hashes(ids(text.String()), nil)
 		var want []uint64
@@ -125,14 +125,14 @@ func TestNoByte(t *testing.T) {
 // case, has the unit's hash, and the n-grams are those of Hashes.
 func TestPlaces(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 2))
-	signs := []rune("abXY 01.,'-<\t\n éÉßİΣ́　。好日€😀")
+	chars := []rune("abXY 01.,'-<\t\n éÉßİΣ́　。好日€😀")
 	for _, units := range []string{Words, Bytes, Tokens} {
 		x := NewExtractor(Options{Units: units, MinN: 2, MaxN: 3, Slots: MinSlots, MinCount: 1})
 		both := NewExtractor(Options{Units: Bytes, MinN: 2, MaxN: 3, Slots: MinSlots, MinCount: 1, MaxWords: 2})
 		for range 300 {
 			var text strings.Builder
 			for range r.IntN(30) {
-				text.WriteRune(signs[r.IntN(len(signs))])
+				text.WriteRune(chars[r.IntN(len(chars))])
 			}
 			tokens := ids(text.String() + "\xff")
 			found := x.Units(tokens, nil)

@@ -18,7 +18,7 @@ type Sketch struct{ rows []uint8 }
 // NewSketch returns a sketch without rows.
 func NewSketch() *Sketch { return &Sketch{make([]uint8, Cells)} }
 
-// Add counts a row.
+// Add counts a row once in each cell of its n-grams.
 func (s *Sketch) Add(x *Extractor, a, b []int32) {
 	hashes := x.Hashes(a, b)
 	x.seen.clear(len(hashes))

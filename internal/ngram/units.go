@@ -153,7 +153,7 @@ var ofByte = func() (out [256]uint64) {
 // Kinds of ASCII characters.
 const (
 	space  = iota
-	sign   // a unit of its own
+	symbol // a unit by itself
 	letter // letter or digit
 )
 
@@ -163,7 +163,7 @@ var ascii = func() (out [utf8.RuneSelf]uint8) {
 		case ofWord(r):
 			out[r] = letter
 		case !unicode.IsSpace(r):
-			out[r] = sign
+			out[r] = symbol
 		}
 	}
 	return out
@@ -201,7 +201,7 @@ func (x *Extractor) splitWords(tokens []int32) {
 					c += 'a' - 'A'
 				}
 				word = append(word, c)
-			case sign:
+			case symbol:
 				endWord(i)
 				unit(ofByte[c], i, i+1)
 			default:

@@ -104,7 +104,7 @@ var configKeys = keysOf(reflect.TypeFor[Config]())
 // keysOf returns the JSON keys of a struct type like [Config].
 func keysOf(t reflect.Type) (keys []configKey) {
 	for _, f := range reflect.VisibleFields(t) {
-		if f.Anonymous { // its fields follow
+		if f.Anonymous { // VisibleFields also lists its fields
 			continue
 		}
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")

@@ -43,7 +43,7 @@ func TestConfigKeys(t *testing.T) {
 	for _, k := range config.ConfigKeys {
 		names = append(names, k.Name)
 		if k.Optional == slices.Contains(requiredKeys, k.Name) || k.Nullable != (k.Name == "pad_token_id") {
-			t.Errorf("%+v", k)
+			t.Errorf("key %+v is wrongly optional or nullable", k)
 		}
 	}
 	if got := config.TopKeys(text); !slices.Equal(got, names) {
@@ -195,10 +195,10 @@ func TestConfigBadText(t *testing.T) {
 	valid := string(configtest.ConfigText(t, nil))
 	for name, text := range map[string]string{
 		"empty": "", "space": " \n", "null": "null", "list": "[]", "number": "5", "cut": valid[:len(valid)/2],
-		"two objects": valid + valid,
-		"text behind": valid + "x", "not JSON": "task: classification", "empty object": "{}",
+		"two objects":           valid + valid,
+		"text after the object": valid + "x", "not JSON": "task: classification", "empty object": "{}",
 		"unknown key within": strings.Replace(valid, `{`, `{"input_window":{"length":5,"policy":"head","x":1},`, 1),
-		"a key twice":        strings.Replace(valid, `"task":`, `"task":"retrieval","task":`, 1),
+		"a duplicate key":    strings.Replace(valid, `"task":`, `"task":"retrieval","task":`, 1),
 	} {
 		if c, err := config.Parse([]byte(text)); err == nil {
 			t.Errorf("%s: no error, %+v", name, c)

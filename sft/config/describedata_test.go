@@ -12,8 +12,7 @@ import (
 )
 
 // TestDescribeData checks that the task is the task of the data, unless the configuration states
-// another task with the same number of sequences, and that missing properties of the data are
-// errors.
+// another task with the same number of sequences. Missing properties of the data are errors.
 func TestDescribeData(t *testing.T) {
 	t.Cleanup(config.AddTask("second", config.Classification)) // reads the same rows
 	full := seq.Spec{VocabSize: 9, Tokenizer: json.RawMessage(`{"type":"listops"}`), LabelNames: []string{"a", "b"}}

@@ -56,7 +56,7 @@ func TestMaskTargetsInConfig(t *testing.T) {
 	err = config.NewMaskTargets(4).Learn(t.Context(),
 		func(add func([]int32) error) error { return add([]int32{1, 256}) },
 		func(int, int) {})
-	must.Fail(t, "token 256 at index 1", "a token that is no sample")(err)
+	must.Fail(t, "token 256 at index 1", "a token that is not an audio sample")(err)
 	err = config.NewMaskTargets(4).Learn(t.Context(), func(func([]int32) error) error { return nil }, func(int, int) {})
-	must.FailWith(t, spectra.ErrNothing, "no sequence")(err)
+	must.FailWith(t, spectra.ErrNothing, "without sequences")(err)
 }

@@ -28,7 +28,7 @@ func TestMultiLabelConfig(t *testing.T) {
 		t.Error("the task of multi-label data is not multi-label")
 	}
 	c.Task = config.Classification
-	must.Fail(t, "", "a class was learned from rows of several labels")(c.DescribeData(spec))
+	must.Fail(t, "", "classification on multi-label rows")(c.DescribeData(spec))
 	spec.Task = config.Classification
 	var refused *config.Error
 	if c.Task = config.MultiLabel; !errors.As(c.DescribeData(spec), &refused) || refused.Key != "task" {

@@ -121,7 +121,7 @@ func (c *Config) MasksTokens() bool { return c.Kind() == MaskedTokens }
 // IsMultiLabel reports whether the model predicts any number of labels of a row.
 func (c *Config) IsMultiLabel() bool { return c.Kind() == Labels }
 
-// Logits returns the logits of a prediction by the outputs of the head, which it may overwrite.
+// Logits returns the logits of a prediction from the outputs of the head, which it may overwrite.
 func (c *Config) Logits(head []float32) []float32 { return c.task().logits(c, head) }
 
 // IsRegression reports whether the model predicts numbers.

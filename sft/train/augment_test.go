@@ -43,8 +43,8 @@ func dot(a, b [3]float64) float64 { return a[0]*b[0] + a[1]*b[1] + a[2]*b[2] }
 
 func minus(a, b [3]float64) [3]float64 { return [3]float64{a[0] - b[0], a[1] - b[1], a[2] - b[2]} }
 
-// TestAugmented checks that one factor within the bounds scales all distances, that normals turn
-// with the points and keep their length, and that handedness and other features do not change. A
+// TestAugmented checks that one factor within the bounds scales all distances, and that normals
+// turn with the points and keep their length. Handedness and other features do not change. A
 // rotation about z keeps the z coordinates. The result depends on row, step and seed only.
 func TestAugmented(t *testing.T) {
 	c, e := pointRows(9)
@@ -91,12 +91,12 @@ func TestAugmented(t *testing.T) {
 	}
 }
 
-// TestStretch checks that each axis has its own factor within the bounds, that normals stay
-// perpendicular to the surface and keep their length, and that the rotation follows the stretch.
+// TestStretch checks that each axis has its own factor within the bounds, and that the rotation
+// follows the stretch. Normals must stay perpendicular to the surface and keep their length.
 func TestStretch(t *testing.T) {
 	c, e := pointRows(3)
 	n := threeOf(c, e.Features[0], "nx", "ny", "nz")
-	along := [3]float64{n[1], -n[0], 0} // at a right angle to n
+	along := [3]float64{n[1], -n[0], 0} // perpendicular to n
 	for i, name := range []string{"x", "y", "z"} {
 		at := slices.Index(c.FeatureNames, name)
 		e.Features[1][at] = e.Features[0][at] + float32(along[i])

@@ -32,11 +32,11 @@ type State struct {
 
 	Next seq.Position `json:"next"` // next batch
 
-	Best float64 `json:"best"` // validation accuracy of the selected model
-	// Selected is the selected model's value of another selection metric. With [OneStandardError]
-	// it is the best accuracy so far.
+	Best float64 `json:"best"` // validation accuracy of the saved model
+	// Selected is the saved model's value of the selection metric, if that is not accuracy. With
+	// [OneStandardError] it is the best accuracy so far.
 	Selected float64 `json:"selected,omitempty"`
-	// Validation loss of the selected model; absent in old checkpoints.
+	// BestLoss is the validation loss of the saved model; absent in old checkpoints.
 	BestLoss     float64  `json:"best_loss,omitempty"`
 	BestStep     int      `json:"best_step"` // 0 before the first evaluation
 	SinceBest    int      `json:"since_best"`
@@ -85,7 +85,8 @@ type Checkpoint struct {
 	Config   *config.Config `json:"config"`
 	State    State          `json:"state"`
 	Data     string         `json:"data"` // fingerprint of the data set
-	// Instruction set of the weights: results have the same bits on equal instruction sets.
+	// Kernels is the instruction set that computed the weights. Results have the same bits on equal
+	// instruction sets.
 	Kernels string `json:"kernels"`
 
 	weights, moment1, moment2 []float32

@@ -120,7 +120,7 @@ func TestCloudSymmetries(t *testing.T) {
 		{"shifted", config.OnesInput, 9, shift, inOrder, true},
 		{"in another order", config.OnesInput, 64, stay, random.Perm, true},
 		{"in another order, with features", config.FeaturesInput, 64, stay, random.Perm, true},
-		{"turned, with features", config.FeaturesInput, 9, turn, inOrder, false},
+		{"rotated, with features", config.FeaturesInput, 9, turn, inOrder, false},
 	} {
 		c := configtest.CloudConfig(configtest.GoldenConfig(config.Classification))
 		c.Input, c.NumSampledTokens, c.NumLayers = s.input, s.k, 2

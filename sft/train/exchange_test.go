@@ -267,7 +267,7 @@ func TestRanksTooLarge(t *testing.T) {
 	e := &model.Engine{Params: &config.Parameters{Words: 1 << 29}}
 	must.Fail(t, "4 sums of gradients at once, 2147483648 words, and MPI counts at most 2147483647")(newExchange(distributed.NewLocal(2)[0], e, 4))
 	e = &model.Engine{Params: &config.Parameters{Words: 1<<29 - 1}, Device: refusing{}}
-	must.FailWith(t, errRefused, "as many as there can be")(newExchange(distributed.NewLocal(2)[0], e, 4))
+	must.FailWith(t, errRefused, "the maximum number of words")(newExchange(distributed.NewLocal(2)[0], e, 4))
 }
 
 // refusing is a device that returns an error for every program.

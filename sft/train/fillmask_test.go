@@ -36,7 +36,7 @@ func fillMaskSlopes(m *sft.Model, examples []seq.Example) (out []slope) {
 		for n := range 8 {
 			i := random.IntN(len(w))
 			if n == 0 {
-				i = len(w) - 1 // embedding of the mask
+				i = len(w) - 1 // index in the embedding of the mask
 			}
 			const h = 1e-5
 			at := func(step float64) float64 {
@@ -128,7 +128,7 @@ func testFillMaskBatchesChangeNoBit(t *testing.T, devices ...tensor.Device) {
 // masked tokens.
 func TestFillMaskMemory(t *testing.T) {
 	c := configtest.ManyTokens()
-	for _, mib := range []int64{400, 1000} { // 256 are reserved
+	for _, mib := range []int64{400, 1000} { // the plan reserves 256 MiB
 		s, err := NewStepper(sft.NewModel(c, 1), runSettings(), cpu.New(1), 4000, mib<<20)
 		var memory *config.MemoryError
 		if errors.As(err, &memory) != (mib == 400) || mib == 1000 && err != nil {
@@ -197,7 +197,7 @@ func TestTrainFillMask(t *testing.T) {
 	for i, r := range reports {
 		if r.Accuracy != nil || r.MacroF1 != nil || r.SelectedBy != byLoss ||
 			math.Abs(*r.BitsPerToken-r.Loss/math.Log(2)) > 1e-12 || i > last && r.Best {
-			t.Errorf("%+v", r)
+			t.Errorf("evaluation %+v, want bits per token, selection by loss and no accuracy", r)
 		}
 	}
 	if !(best.Loss < reports[0].Loss) || lines[0].Accuracy != nil {

@@ -27,7 +27,7 @@ func TestFusion(t *testing.T) {
 	two.Config.InputWindow = &config.InputWindow{Length: 2, Policy: "head"}
 	f := must.Get(FitFusion(t.Context(), []Member{{"one", one}, {"two", two}}, val, cpu.New(2), nil))(t)
 	if len(f.Losses) != 2 || f.Loss > math.Min(f.Losses[0], f.Losses[1])+1e-9 && val.Len() >= 100 {
-		t.Errorf("%+v", f)
+		t.Errorf("fusion %+v, want two losses and a sum that is not worse", f)
 	}
 	f.Weights, f.Temperature = []float64{0.75, 0.5}, 2
 	s := must.Get(sft.NewFusion([]*sft.Model{one, two}, f, cpu.New(1)))(t)
@@ -103,7 +103,7 @@ func TestFusionFile(t *testing.T) {
 	must.Succeed(t, f.Save(dir))
 	if got := must.Get(sft.ReadFusion(dir))(t); got.Weights[1] != 0.3 || got.Members[0] != "linear" ||
 		got.Temperature != 1.5 || got.Loss != 0.5 {
-		t.Errorf("%+v", got)
+		t.Errorf("the fusion is read back as %+v", got)
 	}
 	if got := must.Get(sft.ReadFusion(filepath.Join(modeltest.GoldenDir, "pre")))(t); got != nil {
 		t.Errorf("the config.json of a model is read as the fusion %+v, want nil", got)
@@ -152,6 +152,6 @@ func TestFitFusionNonFinite(t *testing.T) {
 	}
 	_, err := FitFusion(t.Context(), []Member{{"good", good}, {"bad", bad}}, rows, cpu.New(1), nil)
 	if err == nil || !strings.Contains(err.Error(), `row 0: the model "bad" has the logits `) {
-		t.Errorf("%v", err)
+		t.Errorf("error %v, want one with row 0 and the model bad", err)
 	}
 }

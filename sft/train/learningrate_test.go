@@ -119,16 +119,17 @@ func rates(t *testing.T, dir string, s Settings, from *Checkpoint, stopAt int, t
 	return rates, warnings
 }
 
-// TestRatesOfRun: metrics.jsonl has the learning rate of each step of runs of stages and epochs, and of runs of steps.
+// TestRatesOfRun checks the learning rates in metrics.jsonl for runs with stages and epochs, and for
+// runs with a number of steps.
 func TestRatesOfRun(t *testing.T) {
-	train, val := splits(t, config.Classification) // 4 batches an epoch
+	train, val := splits(t, config.Classification) // 4 batches per epoch
 	for _, c := range []struct {
 		name   string
 		change func(s *Settings)
 		steps  int
 	}{
 		{"epochs", func(s *Settings) {}, 8},
-		{"stages before them", func(s *Settings) {
+		{"stages before the epochs", func(s *Settings) {
 			s.Stages = []Stage{{Steps: 2, Length: 4},
 				{Steps: 3, Length: 8}}
 		}, 13},
@@ -168,10 +169,10 @@ func TestMovedEnd(t *testing.T) {
 			"after step 8 it goes on with 0.002, where it would have been 0", 10, 8},
 		{"sooner", cosine, 3, func(s *Settings) { s.Steps = 4 },
 			"after step 3 it goes on with 0.001464, where it would have been 0.006913", 4, 3},
-		{"the same end in other words", cosine, 3, func(s *Settings) { s.Steps = 8 }, "", 8, 3},
+		{"the same end as a number of steps", cosine, 3, func(s *Settings) { s.Steps = 8 }, "", 8, 3},
 		{"not moved", cosine, 3, func(s *Settings) {}, "", 8, 3},
 		{"another schedule", "", 3, func(s *Settings) { s.Epochs = 3 }, "", 12, 3},
-		{"sooner than what is done", cosine, 8, func(s *Settings) { s.Epochs = 1 }, "", 8, 8},
+		{"before the current step", cosine, 8, func(s *Settings) { s.Epochs = 1 }, "", 8, 8},
 	} {
 		dir, s := t.TempDir(), fallingSettings(c.schedule, 0, "0")
 		if c.schedule == "" {

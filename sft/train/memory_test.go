@@ -39,12 +39,12 @@ func TestOwnMemory(t *testing.T) {
 	_, err := slots(d, length, 0)
 	var full *config.MemoryError
 	if !errors.As(err, &full) {
-		t.Fatalf("error %v", err)
+		t.Fatalf("error %v, want a memory error", err)
 	}
 	weights := int64(m.Parameters.Words) * model.WordBytes
 	if full.Limit != d.Limit+weights || full.Need <= full.Limit || full.Longest != length ||
 		full.Fits < 1 || full.Fits >= length {
-		t.Errorf("%+v", full)
+		t.Errorf("memory error %+v, want limit, need, longest and a shorter length that fits", full)
 	}
 	if want := fmt.Sprintf("; up to %d tokens would fit", full.Fits); !strings.HasSuffix(err.Error(), want) {
 		t.Errorf("%v, expected %q", err, want)

@@ -36,7 +36,7 @@ func openMetrics(dir string, s *State) (m *metricsLog, warning string, err error
 	}
 	kept, left := linesUpTo(text[:min(int64(len(text)), s.MetricsBytes)], s)
 	if left > 0 || int64(len(kept)) != s.MetricsBytes {
-		kept, left = linesUpTo(text, s) // inserted bytes may have moved lines behind the recorded size
+		kept, left = linesUpTo(text, s) // inserted bytes may have moved lines beyond the recorded length
 		warning = fmt.Sprintf("%s was damaged after the checkpoint of step %d was stored: expected %d bytes of lines up to there, found %d. They are written anew, and %d lines that cannot be read are left out; the run itself is whole",
 			path, s.Step, s.MetricsBytes, len(kept), left)
 		if err := atomicfile.WriteBytes(path, kept); err != nil {
@@ -100,7 +100,7 @@ type StepReport struct {
 	Skipped      int      `json:"skipped,omitempty"`
 	LossScale    float64  `json:"loss_scale,omitempty"` // after the step; absent if the loss is not scaled
 	Tokens       int      `json:"tokens"`
-	// Per layer: fraction of pairs of token and head without a positive score.
+	// DeadRows is, per layer, the fraction of pairs of token and head without a positive score.
 	DeadRows   []float64 `json:"silent,omitempty"`
 	Seconds    float64   `json:"seconds"` // since the program started
 	TokensPerS float64   `json:"tokens_per_s"`

@@ -50,7 +50,7 @@ func TestReadMetrics(t *testing.T) {
 		{"empty", "", "", false},
 		{"one of each", skip(2) + trainLine(2) + validationLine(2) + trainLine(4), "s2 t2 t4 v2", false},
 		{"a kind of later versions", `{"kind":"weather"}` + "\n\n" + trainLine(2), "t2", false},
-		{"without its last end", trainLine(2) + strings.TrimSpace(trainLine(4)), "t2 t4", false},
+		{"without the last newline", trainLine(2) + strings.TrimSpace(trainLine(4)), "t2 t4", false},
 		{"torn", trainLine(2) + trainLine(4)[:40], "t2", true},
 		{"torn by zeros", trainLine(2) + "\x00\x00", "t2", true},
 		{"resumed before a line", trainLine(2) + validationLine(2) + trainLine(4) + validationLine(4) + trainLine(4),

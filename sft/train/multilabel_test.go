@@ -182,7 +182,7 @@ func TestThresholdsAfterAKill(t *testing.T) {
 	}
 	newer, killed := t.TempDir(), t.TempDir()
 	run(newer, nil, 0)
-	run(killed, nil, 4) // one evaluation
+	run(killed, nil, 4) // the run evaluates once
 	if slices.Equal(config(newer).Thresholds, config(killed).Thresholds) {
 		t.Fatal("both evaluations choose the same thresholds: the test needs different ones")
 	}

@@ -25,7 +25,8 @@ type Settings struct {
 	Seed         uint64  `json:"seed"`
 	EvalEvery    int     `json:"eval_every,omitempty"` // steps; 0 is once an epoch
 	LogEvery     int     `json:"log_every"`            // steps
-	// Evaluations without an improvement before the run ends; 0 disables early stopping.
+	// Patience is the number of evaluations without an improvement before the run ends; 0 disables
+	// early stopping.
 	Patience int `json:"patience,omitempty"`
 	// TemperatureScaling fits [config.Config.Temperature] of the saved model on the validation
 	// split.

@@ -18,7 +18,7 @@ import (
 var ofClasses = Selections[:slices.Index(Selections, byR2)]
 
 // TestSelection checks that the saved model is from the evaluation with the best value of the
-// metric, of equal values with the lowest loss, and that different metrics save different models.
+// metric. Of equal values the lowest loss wins. Different metrics save different models.
 func TestSelection(t *testing.T) {
 	train, val := splits(t, config.Classification)
 	kept := map[int]bool{}

@@ -61,9 +61,9 @@ func TestStepperErrors(t *testing.T) {
 	train, _ := splits(t, config.Classification)
 	e := must.Get(train.Example(0))(t)
 	e.Label = int32(m.Config.NumLabels)
-	must.Fail(t, "", "a label outside of the model's was taken")(st.Step(t.Context(), []seq.Example{e}))
+	must.Fail(t, "", "a label that the model does not have")(st.Step(t.Context(), []seq.Example{e}))
 	s.Batch = 0
-	must.Fail(t, "", "a batch of 0 was taken")(NewStepper(m, s, cpu.New(1), 8, 0))
+	must.Fail(t, "", "a batch size of 0")(NewStepper(m, s, cpu.New(1), 8, 0))
 }
 
 // TestStepperRefusesEdges checks that the memory plan includes edges: an example with too many

@@ -22,7 +22,7 @@ import (
 )
 
 // TestTaggingBatchesChangeNoBit checks that an example's logits, embedding and loss are the same
-// alone and in any batch, with any number of threads, and that tokens without a label have no loss.
+// alone and in any batch, with any number of threads. Tokens without a label have no loss.
 func TestTaggingBatchesChangeNoBit(t *testing.T) {
 	configtest.OnEveryKind(t, testTaggingBatchesChangeNoBit)
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// TestDeletion checks that the fraction of dropped tokens is the rate, that remaining tokens keep
-// their order, and that steps, rows and the sequences of a pair drop different tokens.
+// TestDeletion checks that the fraction of dropped tokens is the rate and that remaining tokens
+// keep their order. Steps, rows and the sequences of a pair drop different tokens.
 func TestDeletion(t *testing.T) {
 	const length = 20000
 	ascending := make([]int32, length)

@@ -20,8 +20,8 @@ import (
 
 // Options holds the options of a training run that do not change its result.
 type Options struct {
-	Dir       string // the run directory
-	Memory    int64  // bytes; 0: no limit
+	Dir       string // path of the run directory
+	Memory    int64  // bytes; 0 means no limit
 	SaveEvery time.Duration
 	// step after which Run stores a checkpoint and returns as if interrupted; 0 means the end of
 	// the run

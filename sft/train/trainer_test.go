@@ -207,7 +207,7 @@ func TestNonFinite(t *testing.T) {
 		tensor string
 		later  bool // fails after the first step
 	}{
-		"overflow in the forward": {func(m *sft.Model, s *Settings) {
+		"overflow in the forward pass": {func(m *sft.Model, s *Settings) {
 			p, _ := m.Parameters.Lookup("layers.0.mlp.fc1.weight")
 			fill(m.Parameters.Slice(m.Weights, p), 3e38)
 		}, "layers.0.mlp.fc1", false},
@@ -291,7 +291,7 @@ func TestTrainerRefuses(t *testing.T) {
 	var needed int64
 	must.Get(fmt.Sscanf(err.Error()[strings.Index(err.Error(), "needs"):], "needs %d MiB", &needed))(t, err)
 	o.Memory = needed << 20
-	must.Check(t, new(runSettings(), o, nil), "with the", needed, "MiB it asked for")
+	must.Check(t, new(runSettings(), o, nil), "with the", needed, "MiB that the error states")
 	o.Dir = t.TempDir()
 	o.Memory = (needed - 1) << 20
 	must.Fail(t, "", "with 1 MiB less than the", needed, "MiB it needs")(new(runSettings(), o, nil))

@@ -15,7 +15,7 @@ type convolution struct {
 	config.Convolution
 	name string // prefix of its parameters
 	norm norm
-	x, z *tensor.Tensor // input, and its sum over the taps
+	x, z *tensor.Tensor // input, and the weighted sum over the taps
 }
 
 // convolutionParameters returns the parameters of a layer's convolution branches.

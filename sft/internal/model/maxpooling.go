@@ -17,8 +17,8 @@ import (
 // dropped tokens. Its random numbers have the layer index after the last layer. The gradient of u_c
 // goes to the first row with the maximum, and through the duplet's weight to the scores.
 //
-// Source: "Sampling Foundational Transformer", reproducibility, the head for ModelNet40; of all
-// tokens Qi, Su, Mo, Guibas, "PointNet: Deep Learning on Point Sets for 3D Classification and
+// Source: "Sampling Foundational Transformer", reproducibility, the head for ModelNet40; for
+// the maximum over all tokens Qi, Su, Mo, Guibas, "PointNet: Deep Learning on Point Sets for 3D Classification and
 // Segmentation", CVPR 2017.
 type maxPooling struct {
 	*emitter

@@ -60,7 +60,7 @@ type packed struct {
 	edges                      packedEdges
 	ngrams                     packedNGrams
 	offset, sampleOffset       []int32
-	poolOffset                 []int32 // offsets of the tokens that pooling samples
+	poolOffset                 []int32 // first sampled row of each sequence in the pooling
 	example, tower             []uint32
 	label                      []int32 // label of each loss
 	// target holds, per example with a loss, the standardised numbers of a regression, or 1 for

@@ -45,8 +45,8 @@ func CompareExplanation(t *testing.T, got sft.Explanation, want ReferenceExplana
 	return worst
 }
 
-// CheckSums checks that no share is negative, that pooling adds up to 1, that the weights of k
-// duplets add up to k, and that the mass of a layer is at most 1 (exactly 1 for softmax).
+// CheckSums checks that no share is negative, that pooling adds up to 1, and that the weights of k
+// duplets add up to k. The mass of a layer must be at most 1, for softmax exactly 1.
 func CheckSums(t *testing.T, c *config.Config, e sft.Explanation) {
 	t.Helper()
 	sum := func(x []float32) (sum float64) {

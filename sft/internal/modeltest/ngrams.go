@@ -25,8 +25,8 @@ func (r *Reference) addNGrams(m *sft.Model) {
 	}
 }
 
-// withNGrams returns the sum of x, the embedding of the last token, and the embeddings of the
-// n-grams that end at this token, divided by the square root of the number of terms.
+// withNGrams adds the embeddings of the n-grams that end at the last token to x, the token's
+// embedding. It divides the sum by the square root of the number of terms.
 func (r Reference) withNGrams(x []float64, tokens []int32) []float64 {
 	out, terms := slices.Clone(x), 1.0
 	for n := r.NGrams.MinN; n <= min(r.NGrams.MaxN, len(tokens)); n++ {
