@@ -110,7 +110,8 @@ func (s *Scorer) Explain(ctx context.Context, examples []seq.Example) ([]Output,
 	return out, nil
 }
 
-// widenLayers converts what a member read of examples to the whole examples.
+// widenLayers converts explanations of the tokens in a member's window to explanations of whole
+// examples.
 func widenLayers(w seq.Window, examples []seq.Example, out []Output) {
 	for i, o := range out {
 		for n := range o.Explanations {
@@ -119,8 +120,9 @@ func widenLayers(w seq.Window, examples []seq.Example, out []Output) {
 	}
 }
 
-// InRow converts an explanation of the tokens that a window reads of a sequence of n tokens to the whole sequence, if
-// the window has a tail: positions and places count all tokens, and tokens that are not read have the pooling weight 0.
+// InRow converts an explanation of the tokens that a window reads to the whole sequence of n
+// tokens, if the window has a tail. Positions and places then count all tokens, and tokens outside
+// the window have the pooling weight 0.
 func (e *Explanation) InRow(w seq.Window, n int) {
 	if w.Tail == 0 {
 		return
@@ -136,7 +138,7 @@ func (e *Explanation) InRow(w seq.Window, n int) {
 	}
 }
 
-// widen is InRow of what the layers read, for windows without a tail, too.
+// widen converts the explanation of the layers like InRow, also for windows without a tail.
 func (e *Explanation) widen(w seq.Window, n int) {
 	if w.Count(n) == n {
 		return

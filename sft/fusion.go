@@ -227,14 +227,15 @@ func (f *Fusion) Sum(logits [][]float32) []float32 {
 	return out
 }
 
-// memberWindow is the window by which a member reads sequences. A member refuses none for its length.
+// memberWindow returns the window through which a member of a fusion reads sequences. It truncates
+// instead of refusing long sequences.
 func memberWindow(c *Config) seq.Window {
 	cut := *c
 	cut.Truncate()
 	return cut.ReadWindow()
 }
 
-// window cuts the sequences of examples to the tokens that the model reads.
+// window truncates the sequences of examples to the tokens that the model reads.
 func window(c *Config, examples []seq.Example) []seq.Example {
 	w, out := memberWindow(c), make([]seq.Example, len(examples))
 	for i, e := range examples {

@@ -64,7 +64,7 @@ func (s *sequence) embedded(input, dim string) onnx.Tensor {
 	return s.within("ngrams/", func() onnx.Tensor { return s.ngrams(x, input, dim) })
 }
 
-// read cuts the tokens x to those that the input window reads.
+// read truncates the tokens x to the tokens of the input window.
 func (s *sequence) read(x onnx.Tensor) onnx.Tensor {
 	w := s.config.ReadWindow()
 	if w.Length == 0 {
@@ -76,7 +76,8 @@ func (s *sequence) read(x onnx.Tensor) onnx.Tensor {
 		return head
 	}
 	end := s.Ints(math.MaxInt64)
-	rest := s.Slice(x, begin, end) // a short sequence has at most the tail here, and the next slice takes all
+	// For a short sequence rest has at most Tail tokens, and the next slice keeps all of them.
+	rest := s.Slice(x, begin, end)
 	return s.Concat(0, head, s.Slice(rest, s.Ints(int64(-w.Tail)), end))
 }
 

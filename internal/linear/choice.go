@@ -5,26 +5,28 @@ import (
 	"math"
 )
 
-// Choice is what the validation split selects for a model of classes or labels.
+// Choice holds the options that the validation split selects for a model of classes or labels.
 type Choice struct {
-	Epoch int     `json:"kept_epoch,omitempty"` // epochs that the weights were trained for; 0 means all
-	Rate  float64 `json:"rate,omitempty"`       // first learning rate
-	// Scale multiplies the logits, which makes the probabilities of the validation rows right on average; see Guo et
-	// al., On Calibration of Modern Neural Networks, ICML 2017, where 1/Scale is the temperature.
+	Epoch int     `json:"kept_epoch,omitempty"` // number of epochs; 0 means all
+	Rate  float64 `json:"rate,omitempty"`       // initial learning rate
+	// Scale multiplies the logits, which calibrates the probabilities on the validation rows.
+	// 1/Scale is the temperature of Guo et al., On Calibration of Modern Neural Networks, ICML
+	// 2017.
 	Scale float64 `json:"scale,omitempty"`
 }
 
-// Bounds of the data for which several learning rates are tried. The best one differs between data sets of few rows;
-// more rows need no slower rate than the first.
+// Maximum size of data for trying several learning rates. The best rate differs between small data
+// sets; large data sets need no rate below the first.
 const (
 	maxSearchRows    = 10_000
-	maxSearchUpdates = 1 << 26 // weights that an epoch updates
+	maxSearchUpdates = 1 << 26 // updated weights per epoch
 )
 
-// minScaleRows is the least number of validation rows to which a scale is fitted.
+// minScaleRows is the minimum number of validation rows for fitting a scale.
 const minScaleRows = 100
 
-// rateParts returns the factors of Options.Rate that are tried one after another while they lower the validation loss.
+// rateParts returns factors of Options.Rate. Training tries them in this order while they lower the
+// validation loss.
 func (f *fitting) rateParts(columns int) []float64 {
 	if f.val == nil || f.Updates > 0 || f.report.Rows > maxSearchRows ||
 		f.features*int64(columns) > maxSearchUpdates {
@@ -33,7 +35,7 @@ func (f *fitting) rateParts(columns int) []float64 {
 	return []float64{1, 0.4, 0.2}
 }
 
-// scales are the tried factors of the logits, √2 apart. The one in the middle is 1.
+// scales lists the factors of the logits to try, √2 apart. The middle factor is 1.
 var scales = func() (out [13]float64) {
 	for i := range out {
 		out[i] = math.Exp2(float64(i-len(out)/2) / 2)
@@ -43,7 +45,7 @@ var scales = func() (out [13]float64) {
 
 // validation is the result of a pass over the validation rows.
 type validation struct {
-	rows, right int     // rows; rows whose label is predicted
+	rows, right int     // number of rows, and of correct predictions
 	loss        float64 // mean loss with scaled logits
 	scale       float64
 }
@@ -91,8 +93,8 @@ func (f *fitting) validate(ctx context.Context) (v validation, err error) {
 	return v, err
 }
 
-// bestScale returns the least of the losses at scales and its scale: the vertex of the parabola through the least loss
-// and its neighbours, over the logarithm of the scale.
+// bestScale returns the minimum loss and its scale: the vertex of the parabola through the lowest
+// of losses and its neighbours, over the logarithm of the scale.
 func bestScale(losses []float64) (loss, scale float64) {
 	k := 0
 	for i, l := range losses {

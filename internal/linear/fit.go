@@ -148,8 +148,9 @@ func (f *fitting) logistic(ctx context.Context, m *Model) error {
 	return nil
 }
 
-// descend trains from weights of 0 with a learning rate that decays to 0. It keeps the weights of the epoch with the
-// least validation loss if that is less than the loss of the weights kept before, and reports whether it is.
+// descend trains from zero weights with a learning rate that decays to 0. If the lowest validation
+// loss of its epochs is below that of the saved weights, descend saves the weights of this epoch
+// and returns true.
 func (f *fitting) descend(ctx context.Context, s *step, rate float64) (better bool, err error) {
 	for i := range f.table {
 		f.table[i].weight, f.table[i].squares = 0, firstSquares

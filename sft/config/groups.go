@@ -30,8 +30,8 @@ type Inputs struct {
 	Tokenizer  json.RawMessage `json:"tokenizer"`
 	// InputWindow truncates or refuses longer sequences.
 	InputWindow *InputWindow `json:"input_window,omitempty"`
-	// InputWindowTail is the number of tokens of the window at the end of a longer sequence; 0 (default) means that the
-	// whole window is at the beginning.
+	// InputWindowTail is the number of tokens that the window reads from the end of a longer
+	// sequence; 0 (default) means that the window is the beginning.
 	InputWindowTail int `json:"input_window_tail,omitempty"`
 	// FeatureNames names the features of each token; nil means that tokens have ids.
 	FeatureNames []string `json:"feature_names,omitempty"`

@@ -17,7 +17,8 @@ func (c *Config) Window(tokens []int32) ([]int32, error) {
 	return tokens, c.CheckTokens(tokens)
 }
 
-// checkWindow refuses a sequence of n tokens that exceeds the input window and may not be cut.
+// checkWindow returns an error if a sequence of n tokens exceeds the input window and must not be
+// truncated.
 func (c *Config) checkWindow(n int) error {
 	if w := c.InputWindow; w != nil && n > w.Length && w.Policy != "head" {
 		return fmt.Errorf("the sequence has %d tokens, the model's input window accepts at most %d", n, w.Length)
@@ -25,8 +26,8 @@ func (c *Config) checkWindow(n int) error {
 	return nil
 }
 
-// ReadWindow returns the window that cuts longer sequences, or the zero value if the model does not
-// truncate.
+// ReadWindow returns the window that truncates longer sequences, or the zero value if the model
+// does not truncate.
 func (c *Config) ReadWindow() seq.Window {
 	if c.TruncatesAt() == 0 {
 		return seq.Window{}
@@ -53,7 +54,7 @@ func (c *Config) Truncate() {
 	c.InputWindow, c.InputWindowTail = &w, min(c.InputWindowTail, w.Length)
 }
 
-// SetReadWindow sets the input window that cuts longer sequences; the zero value removes it.
+// SetReadWindow sets the input window that truncates longer sequences. The zero value removes it.
 func (c *Config) SetReadWindow(w seq.Window) {
 	c.InputWindow, c.InputWindowTail = nil, w.Tail
 	if w.Length != 0 {
@@ -61,8 +62,9 @@ func (c *Config) SetReadWindow(w seq.Window) {
 	}
 }
 
-// validateWindow reports an input window that no model can have. Models that predict something for each token, and
-// models of graphs, have no tail: tokens, labels and edges between head and tail would be left out.
+// validateWindow returns an error for an invalid input window. Models with predictions per token,
+// and models of graphs, have no tail, because the tokens, labels and edges between head and tail
+// would be missing.
 func (c *Config) validateWindow() error {
 	w, tail := c.InputWindow, c.InputWindowTail
 	switch {

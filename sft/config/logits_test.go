@@ -30,8 +30,8 @@ func (logNumbers) head(_ *Config, logits []float32) []float32 {
 	return out
 }
 
-// TestLossOfLogits checks an objective whose logits differ from the outputs of its head: Predictions reads the logits,
-// and the loss by the logits equals the loss by the outputs of the head.
+// TestLossOfLogits checks an objective whose logits differ from the outputs of its head.
+// Predictions must read the logits, and LossOfLogits must equal LossOf.
 func TestLossOfLogits(t *testing.T) {
 	tasks["log-numbers"] = logNumbers{}
 	t.Cleanup(func() { delete(tasks, "log-numbers") })
@@ -42,20 +42,21 @@ func TestLossOfLogits(t *testing.T) {
 	logits := c.Logits(slices.Clone(head))
 	kept := slices.Clone(logits)
 	if got := c.LossOfLogits(logits, e); math.Abs(got-want) > 1e-6 || want < 0.5 {
-		t.Errorf("loss %v by the logits, %v by the outputs of the head", got, want)
+		t.Errorf("LossOfLogits returns %v, LossOf %v", got, want)
 	}
 	if got := c.Predictions(logits); got[0] != 3 || math.Abs(float64(got[1])-4) > 1e-6 || !slices.Equal(logits, kept) {
 		t.Errorf("predictions %v of the logits %v", got, logits)
 	}
 }
 
-// TestLossWithoutTerm checks that a loss without a case panics with the name of its task and of the function.
+// TestLossWithoutTerm checks that an unsupported loss panics with the name of its task and of the
+// function.
 func TestLossWithoutTerm(t *testing.T) {
 	tasks["new"] = newLoss{}
 	t.Cleanup(func() { delete(tasks, "new") })
 	defer func() {
 		if want := `sft: the loss 99 of the task "new" has no case in Config.lossTerm`; recover() != want {
-			t.Errorf("no panic %q", want)
+			t.Errorf("want the panic %q", want)
 		}
 	}()
 	c := &Config{Task: "new", Head: Head{NumLabels: 1, Numbers: []Number{{Name: "a"}}}}

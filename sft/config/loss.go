@@ -45,13 +45,13 @@ func (c *Config) LossOf(head []float32, e seq.Example) (loss float64) {
 	return loss
 }
 
-// LossOfLogits returns [Config.LossOf] for the logits of a prediction. An ensemble has logits but no
-// head.
+// LossOfLogits is [Config.LossOf] for the logits of a prediction, such as an ensemble's, which has
+// no head.
 func (c *Config) LossOfLogits(logits []float32, e seq.Example) float64 {
 	return c.LossOf(c.task().head(c, logits), e)
 }
 
-// lossTerm returns the loss of an output z of the head and its target y.
+// lossTerm returns the loss of the head's output z with the target y.
 func (c *Config) lossTerm(z, y float64) float64 {
 	switch loss := c.Loss(); loss {
 	case BinaryCrossEntropy:

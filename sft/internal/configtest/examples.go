@@ -61,8 +61,8 @@ func RandomExamples(c *config.Config, random *rand.Rand, lengths ...int) []seq.E
 	return out
 }
 
-// DataTask returns the task of data with the labels of [RandomExamples]. The data of a model that fills masks have
-// classes, which it does not read.
+// DataTask returns the task of a data set with the labels of [RandomExamples]. Data for fill-mask
+// models have classes, which the model ignores.
 func DataTask(c *config.Config) string {
 	switch c.Kind() {
 	case config.Numbers:
