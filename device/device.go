@@ -146,7 +146,7 @@ func openCPU(o Options) (Device, error) {
 // unavailable, the error contains the reason.
 func (o Options) choose(offered []vk.Info, unavailable error) (*vk.Info, error) {
 	usable := func(i vk.Info) bool { return i.Missing == "" }
-	graphics := those(offered, func(i vk.Info) bool {
+	graphics := selectDevices(offered, func(i vk.Info) bool {
 		return usable(i) &&
 			(i.Kind == "discrete" || i.Kind == "integrated")
 	})
@@ -163,8 +163,8 @@ func (o Options) choose(offered []vk.Info, unavailable error) (*vk.Info, error) 
 		return &offered[n], nil
 	}
 	cpus := func(i vk.Info) bool { return usable(i) && i.Kind == "cpu" }
-	others := those(offered, func(i vk.Info) bool { return usable(i) && !cpus(i) })
-	for _, devices := range [][]vk.Info{others, those(offered, cpus)} {
+	others := selectDevices(offered, func(i vk.Info) bool { return usable(i) && !cpus(i) })
+	for _, devices := range [][]vk.Info{others, selectDevices(offered, cpus)} {
 		if found := o.turn(devices); found != nil {
 			return found, nil
 		}
@@ -184,8 +184,8 @@ func (o Options) turn(devices []vk.Info) *vk.Info {
 	return &devices[o.Turn%len(devices)]
 }
 
-// those returns the devices for which kind is true.
-func those(offered []vk.Info, kind func(vk.Info) bool) (out []vk.Info) {
+// selectDevices returns the devices for which kind is true.
+func selectDevices(offered []vk.Info, kind func(vk.Info) bool) (out []vk.Info) {
 	for _, i := range offered {
 		if kind(i) {
 			out = append(out, i)

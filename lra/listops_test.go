@@ -183,7 +183,7 @@ func TestGenerateDoesNotDependOnThreads(t *testing.T) {
 		sums = append(sums, d.Manifest.Splits["train"].Checksum+d.Manifest.Splits["test"].Checksum)
 	}
 	if sums[0] != sums[1] || sums[0] != sums[2] {
-		t.Error("the data depends on the number of threads")
+		t.Error("the data depend on the number of threads")
 	}
 }
 

@@ -40,7 +40,7 @@ func TestSetSchedule(t *testing.T) {
 			}
 			if s.Schedule != name || s.StepSize != wantStep || s.DecayRate != wantDecay ||
 				s.FinalRate != wantFinal || s.Validate() != nil {
-				t.Errorf("from %s to %s: %+v, %v", from, to, s, s.Validate())
+				t.Errorf("from %s to %s: settings %+v, error %v", from, to, s, s.Validate())
 			}
 		}
 	}
@@ -69,15 +69,15 @@ func TestPresets(t *testing.T) {
 			}
 			for _, stage := range p.Settings.Stages {
 				if steps -= stage.Steps; steps <= 0 {
-					t.Errorf("%s %s ends within its stages", name, p.Name)
+					t.Errorf("%s %s: the run ends before its stages do", name, p.Name)
 				}
 			}
 			if p.DataName != "" && drawn[p.DataName] {
-				t.Errorf("%s %s: its data set has the name of another, %s", name, p.Name, p.DataName)
+				t.Errorf("%s %s: another preset has a data set with the same name %s", name, p.Name, p.DataName)
 			}
 			drawn[p.DataName] = true
 			if p.Description == "" || (p.DataName == "") != (p.Data.Train == 0) {
-				t.Errorf("%s %s: %+v", name, p.Name, p)
+				t.Errorf("%s %s: no description, or a name of data without a size in %+v", name, p.Name, p)
 			}
 		}
 		last := "paper"
@@ -86,7 +86,7 @@ func TestPresets(t *testing.T) {
 		}
 		if names[0] != "quick" || names[len(names)-1] != last ||
 			len(slices.Compact(slices.Sorted(slices.Values(names)))) != len(names) {
-			t.Errorf("%s: presets %v", name, names)
+			t.Errorf("%s: presets %v, want unique names from quick to %s", name, names, last)
 		}
 	}
 }
@@ -103,7 +103,7 @@ func TestPathfinderReads(t *testing.T) {
 	for _, direction := range [][2]int{{0, 1}, {1, 0}, {1, 1}, {1, -1}} { // down, right
 		for n := -3; n <= 3; n++ {
 			if token := n * (32*direction[0] + direction[1]); !read[token] {
-				t.Errorf("%d down and %d right is not read", n*direction[0], n*direction[1])
+				t.Errorf("the pixel %d down and %d right is not read", n*direction[0], n*direction[1])
 			}
 		}
 	}
@@ -146,7 +146,7 @@ func TestPaperOfCloudsAndGraphs(t *testing.T) {
 			m.NumLayers != c.layers || m.NumHeads != 16 || m.IntermediateSize != 4*c.hidden ||
 			m.AttentionDropout != .1 || m.FeedForward != .2 || m.EmbeddingDropout != c.embedding ||
 			m.NormPosition != "post" || m.Input != c.input || m.Score != "maxout" {
-			t.Errorf("%s %s: %+v", c.task, c.preset, m)
+			t.Errorf("%s %s: model %+v differs from the paper", c.task, c.preset, m)
 		}
 		if published := c.task == "modelnet40"; (m.Pooling == config.MaxPooling) != published ||
 			(m.PoolingSamples == 512) != published {
@@ -154,11 +154,11 @@ func TestPaperOfCloudsAndGraphs(t *testing.T) {
 		}
 		spec := must.Get(task.Spec())(t)
 		if err := m.DescribeData(spec); err != nil || m.RegressionLoss != "" {
-			t.Errorf("%s %s: loss %q, %v", c.task, c.preset, m.RegressionLoss, err)
+			t.Errorf("%s %s: regression loss %q, want none; error %v", c.task, c.preset, m.RegressionLoss, err)
 		}
 		if relation := map[bool]string{true: config.DistanceRelation,
 			false: config.EdgeRelation}[c.cloud]; m.Relative != relation {
-			t.Errorf("%s %s: relation %s, expected %s", c.task, c.preset, m.Relative, relation)
+			t.Errorf("%s %s: relation %s, want %s", c.task, c.preset, m.Relative, relation)
 		}
 	}
 }

@@ -29,26 +29,26 @@ func TestPretrainPresets(t *testing.T) {
 				"train": {Rows: c.rows, Lengths: seq.Quantiles{P50: int64(c.length), Mean: c.length}}}}
 		task := Pretrain(m)
 		if len(task.Presets) != len(c.presets) {
-			t.Fatalf("%s: %d presets, expected %q", c.name, len(task.Presets), c.presets)
+			t.Fatalf("%s: %d presets, want %q", c.name, len(task.Presets), c.presets)
 		}
 		for i, p := range task.Presets {
 			if p.Name != c.presets[i] || i == 0 && p.Settings.Epochs != c.epochs || p.Result != nil {
-				t.Errorf("%s: preset %s of %d epochs, expected %s of %d", c.name, p.Name,
+				t.Errorf("%s: preset %s with %d epochs, want %s with %d", c.name, p.Name,
 					p.Settings.Epochs, c.presets[i], c.epochs)
 			}
 			if p.Config.FeedForward != 0 || p.Config.EmbeddingDropout != 0 || p.Config.DropToken != 0 ||
 				p.Config.AttentionDropout != 0 {
-				t.Errorf("%s, %s: dropout", c.name, p.Name)
+				t.Errorf("%s, %s: the model has dropout, want none", c.name, p.Name)
 			}
 			cfg := p.Config
 			if err := cfg.DescribeData(m.Spec("")); err != nil || cfg.Task != config.FillMask {
-				t.Errorf("%s, %s: task %s: %v", c.name, p.Name, cfg.Task, err)
+				t.Errorf("%s, %s: task %s, error %v", c.name, p.Name, cfg.Task, err)
 			}
 			if cfg.MaskTargets != nil {
-				t.Errorf("%s, %s: bytes predict spectra", c.name, p.Name)
+				t.Errorf("%s, %s: a model of bytes predicts spectra", c.name, p.Name)
 			}
 			if err := p.Settings.Validate(); err != nil || p.Settings.EvalEvery < 1 {
-				t.Errorf("%s, %s: %v", c.name, p.Name, err)
+				t.Errorf("%s, %s: invalid settings or no evaluations: %v", c.name, p.Name, err)
 			}
 		}
 	}
@@ -57,19 +57,19 @@ func TestPretrainPresets(t *testing.T) {
 			"train": {Rows: 100, Lengths: seq.Quantiles{P50: 3000, Mean: 3000}}}}
 	for _, p := range Pretrain(sound).Presets {
 		if got := p.Config.MaskTargets.Len(); got != SpectrumNames {
-			t.Errorf("a model of samples predicts %d spectra, expected %d", got, SpectrumNames)
+			t.Errorf("a model of samples predicts %d spectra, want %d", got, SpectrumNames)
 		}
 		if custom := Custom(sound).Presets[0]; p.Config.FeedForward == 0 ||
 			p.Config.FeedForward != custom.Config.FeedForward ||
 			p.Settings.TokenDeletion == 0 || p.Settings.TokenDeletion != custom.Settings.TokenDeletion ||
 			p.Settings.TokenReplacement != 0 {
-			t.Errorf("dropout and noise of samples: %+v, %+v", p.Config, p.Settings)
+			t.Errorf("dropout or noise for samples differs from Custom: %+v, %+v", p.Config, p.Settings)
 		}
 	}
 	for _, task := range Tasks() {
 		for _, p := range task.Presets {
 			if p.Config.Task != "" {
-				t.Errorf("%s, %s: its task was changed", task.Name, p.Name)
+				t.Errorf("%s, %s: Pretrain changed the task's preset", task.Name, p.Name)
 			}
 		}
 	}

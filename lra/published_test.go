@@ -26,7 +26,8 @@ func TestPublishedKinds(t *testing.T) {
 		if len(spec.LabelNames) != c.labels || len(spec.NumberNames) != c.numbers ||
 			len(spec.FeatureNames) != c.features || len(spec.EdgeFeatureNames) != c.edgeFeatures ||
 			spec.Edged() != (c.edgeFeatures > 0) {
-			t.Errorf("%s: %+v", c.task.Name, spec)
+			t.Errorf("%s: numbers of labels, numbers or features of %+v differ from the published ones", c.task.Name,
+				spec)
 		}
 		for _, names := range [][]string{spec.LabelNames, spec.NumberNames, spec.FeatureNames, spec.EdgeFeatureNames} {
 			if len(slices.Compact(slices.Sorted(slices.Values(names)))) != len(names) {
@@ -67,11 +68,11 @@ func TestPublishedNames(t *testing.T) {
 		"train 8498 val 1428 test 1429":             counts(PascalVOC.Rows),
 	} {
 		if got := strings.Join(got, " "); got != want {
-			t.Errorf("%s, want %s", got, want)
+			t.Errorf("names or counts %s, want %s", got, want)
 		}
 	}
 	if !slices.IsSorted(ModelNet40.Labels) {
-		t.Errorf("%q", ModelNet40.Labels)
+		t.Errorf("labels %q are not sorted", ModelNet40.Labels)
 	}
 }
 
@@ -111,7 +112,8 @@ func TestTakes(t *testing.T) {
 			func(s *seq.Spec) { s.EdgeFeatureNames = []string{"border_pixels", "mean_gradient"} }), false},
 	} {
 		if got := c.task.Takes(c.of); got != c.want {
-			t.Errorf("%s takes %s with %d features: %v", c.task.Name, c.of.Name, len(c.of.FeatureNames), got)
+			t.Errorf("%s takes %s with %d features: %v, want %v", c.task.Name, c.of.Name, len(c.of.FeatureNames), got,
+				c.want)
 		}
 	}
 }
@@ -137,7 +139,7 @@ func TestDifferences(t *testing.T) {
 			"train and val: found 9842 rows, the task has 9843: results on them are not comparable\ntest: found 2467 rows, the task has 2468: results on them are not comparable"},
 	} {
 		if got := strings.Join(ModelNet40.Differences(rows(c.of)), "\n"); got != c.want {
-			t.Errorf("%v: %q, expected %q", c.of, got, c.want)
+			t.Errorf("%v: differences %q, want %q", c.of, got, c.want)
 		}
 	}
 }

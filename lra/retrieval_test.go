@@ -45,12 +45,12 @@ func TestRetrievalSubstitutes(t *testing.T) {
 			ConvertOptions{Documents: filepath.Join(from, c.docs)})
 		must.Succeed(t, err)
 		if d.Manifest.Name != c.name {
-			t.Errorf("they are called %s, want %s", d.Manifest.Name, c.name)
+			t.Errorf("name of the data set %s, want %s", d.Manifest.Name, c.name)
 		}
 		for name, want := range c.splits {
 			info := d.Manifest.Splits[name]
 			if info.Rows != want.rows || info.Labels["related"] != want.related {
-				t.Errorf("%s %s: %d rows, %v; want %d, %d related", c.name, name, info.Rows,
+				t.Errorf("%s %s: %d rows, labels %v; want %d rows, %d related", c.name, name, info.Rows,
 					info.Labels, want.rows, want.related)
 			}
 			if info.Rows > 50000 {
@@ -65,7 +65,7 @@ func TestRetrievalSubstitutes(t *testing.T) {
 				}
 			})
 			if got := hex.EncodeToString(h.Sum(nil)); got != want.sum {
-				t.Errorf("%s %s: the rows' checksum is %s, want %s", c.name, name, got, want.sum)
+				t.Errorf("%s %s: checksum of the rows %s, want %s", c.name, name, got, want.sum)
 			}
 		}
 	}
@@ -82,7 +82,7 @@ func pairs() map[string]string {
 func TestRetrieval(t *testing.T) {
 	d := must.Get(Retrieval.Convert(context.Background(), folder(t, pairs()), t.TempDir(), ConvertOptions{}))(t)
 	if d.Manifest.Name != "retrieval" {
-		t.Errorf("the official pairs are called %s", d.Manifest.Name)
+		t.Errorf("name of the official pairs %s, want retrieval", d.Manifest.Name)
 	}
 	var got []string
 	for _, split := range []string{"train", "val", "test"} {
@@ -92,7 +92,7 @@ func TestRetrieval(t *testing.T) {
 	}
 	want := []string{`related first "quoted|text`, "unrelated first|third", "related x|y", "unrelated z|ü"}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
-		t.Errorf("%q, want %q", got, want)
+		t.Errorf("rows %q, want %q", got, want)
 	}
 }
 
@@ -111,7 +111,7 @@ func TestRetrievalIDs(t *testing.T) {
 		sums = append(sums, d.Manifest.Name+d.Manifest.Splits["train"].Checksum)
 	}
 	if sums[0] != sums[1] || sums[0] != sums[2] || !strings.HasPrefix(sums[0], "x") {
-		t.Error(sums)
+		t.Errorf("names and checksums %q, want three equal ones that begin with x", sums)
 	}
 }
 
@@ -153,7 +153,7 @@ func TestBadPairs(t *testing.T) {
 	delete(ids, "docs.tsv")
 	if _, err := Retrieval.Convert(context.Background(), folder(t, ids), t.TempDir(), ConvertOptions{}); err == nil ||
 		!strings.Contains(err.Error(), "docs.tsv is missing") || !strings.Contains(err.Error(), "--docs") {
-		t.Error(err)
+		t.Errorf("error %v, want one about docs.tsv and --docs", err)
 	}
 }
 

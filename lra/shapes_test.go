@@ -19,12 +19,12 @@ func TestShapes(t *testing.T) {
 	d := must.Get(Shapes.Generate(t.Context(), filepath.Join(t.TempDir(), "a"), o))(t)
 	again, err := Shapes.Generate(t.Context(), filepath.Join(t.TempDir(), "b"), o)
 	if err != nil || again.Fingerprint() != d.Fingerprint() {
-		t.Errorf("another fingerprint: %v", err)
+		t.Errorf("the same seed gave another fingerprint; error %v", err)
 	}
 	o.Seed++
 	if other, err := Shapes.Generate(t.Context(), filepath.Join(t.TempDir(), "c"), o); err != nil ||
 		other.Fingerprint() == d.Fingerprint() {
-		t.Errorf("the same fingerprint of another seed: %v", err)
+		t.Errorf("another seed gave the same fingerprint; error %v", err)
 	}
 	f := must.Get(d.Open("train"))(t)
 	defer f.Close()
@@ -32,7 +32,7 @@ func TestShapes(t *testing.T) {
 	for i := range f.Len() {
 		e, err := f.Example(i)
 		if err != nil || len(e.Features) != 40 {
-			t.Fatal(len(e.Features), err)
+			t.Fatalf("%d points, want 40; error %v", len(e.Features), err)
 		}
 		seen[e.Label] = true
 		radius := 0.0
@@ -40,15 +40,15 @@ func TestShapes(t *testing.T) {
 			v := func(at int) vec { return vec{float64(row[at]), float64(row[at+1]), float64(row[at+2])} }
 			radius = max(radius, v(0).Norm())
 			if math.Abs(v(3).Norm()-1) > 1e-5 {
-				t.Fatalf("a normal of length %v", v(3).Norm())
+				t.Fatalf("normal of length %v, want 1", v(3).Norm())
 			}
 		}
 		if math.Abs(radius-1) > 1e-5 {
-			t.Fatalf("a radius of %v", radius)
+			t.Fatalf("radius %v, want 1", radius)
 		}
 	}
 	if len(seen) != len(shapes) {
-		t.Errorf("%d classes in 90 rows", len(seen))
+		t.Errorf("%d classes in 90 rows, want all", len(seen))
 	}
 }
 
@@ -62,7 +62,7 @@ func TestShapesOfSplits(t *testing.T) {
 		must.Succeed(t, err)
 		for split, name := range []string{"train", "val", "test"} {
 			if got := int(d.Manifest.Splits[name].Rows); got != rows[split] {
-				t.Fatalf("%s: %d rows of %v", name, got, rows)
+				t.Fatalf("split %s has %d rows, want the sizes %v", name, got, rows)
 			}
 			if rows[split] == 0 {
 				continue
@@ -73,7 +73,7 @@ func TestShapesOfSplits(t *testing.T) {
 				e, err := f.Example(i)
 				if want := rule.cloud(7, uint64(split)<<40|uint64(i)); err != nil || e.Label != want.Label ||
 					!reflect.DeepEqual(e.Features, want.Features) {
-					t.Errorf("%v: row %d of %s is another one, %v", rows, i, name, err)
+					t.Errorf("sizes %v: row %d of %s differs from the rule's cloud; error %v", rows, i, name, err)
 				}
 			}
 		}
@@ -96,21 +96,21 @@ func TestParts(t *testing.T) {
 		e := must.Get(f.Example(i))(t)
 		class := classes.cloud(7, uint64(i))
 		if class.Labels != nil || !reflect.DeepEqual(e.Features, class.Features) {
-			t.Fatalf("row %d is another cloud with parts", i)
+			t.Fatalf("row %d differs from the cloud without parts", i)
 		}
 		if len(e.Labels) != rule.Points {
-			t.Fatalf("row %d: %d labels of %d points", i, len(e.Labels), rule.Points)
+			t.Fatalf("row %d: %d labels for %d points", i, len(e.Labels), rule.Points)
 		}
 		for _, label := range e.Labels {
 			name := names[label]
 			if category, _, _ := strings.Cut(name, "/"); category != shapes[class.Label].name {
-				t.Fatalf("row %d is a %s, and has the part %s", i, shapes[class.Label].name, name)
+				t.Fatalf("row %d is a %s, but has the part %s", i, shapes[class.Label].name, name)
 			}
 			seen[name] = true
 		}
 	}
 	if len(seen) != len(names) || len(names) != 15 || !seen["mug/handle"] || !seen["table/leg"] {
-		t.Errorf("%d of %d parts: %v", len(seen), len(names), seen)
+		t.Errorf("found %d of %d parts, want all 15: %v", len(seen), len(names), seen)
 	}
 	// The handle of an upright mug must be beside its body.
 	upright := ShapesRule{Points: 300, Upright: true, parts: true}
@@ -139,7 +139,7 @@ func TestSurfaces(t *testing.T) {
 	for _, s := range shapes {
 		for i, p := range s.draw(func(lo, hi float64) float64 { return (lo + hi) / 2 }) {
 			if p.part < 0 || p.part >= len(s.parts) {
-				t.Errorf("%s: surface %d is of part %d", s.name, i, p.part)
+				t.Errorf("%s: surface %d has the invalid part %d", s.name, i, p.part)
 			}
 			for _, at := range [][2]float64{{0.2, 0.3}, {0.7, 0.6}, {0.45, 0.9}} {
 				const h = 1e-5
@@ -156,7 +156,8 @@ func TestSurfaces(t *testing.T) {
 					t.Errorf("%s, surface %d: the normal %v is not perpendicular to the surface", s.name, i, n)
 				}
 				if math.Abs(cross.Norm()-p.area) > 0.01*p.area {
-					t.Errorf("%s, surface %d: points are spread by %v, the area is %v", s.name, i, cross.Norm(), p.area)
+					t.Errorf("%s, surface %d: the map scales areas by %v, want the area %v", s.name, i, cross.Norm(),
+						p.area)
 				}
 			}
 		}
@@ -170,12 +171,12 @@ func TestShapesRefused(t *testing.T) {
 		{Train: 1, Rule: &ShapesRule{Points: cloud.MaxPoints + 1}}} {
 		dir := filepath.Join(t.TempDir(), "data")
 		if d, err := Shapes.Generate(t.Context(), dir, o); err == nil {
-			t.Errorf("%+v: %v", o, d)
+			t.Errorf("options %+v gave the data set %v, want an error", o, d)
 		}
 		must.Fail(t, "", o, "a data set exists")(seq.OpenDataset(dir))
 	}
 	if !reflect.DeepEqual(identity.apply(vec{1, 2, 3}), vec{1, 2, 3}) {
-		t.Error("the identity turns")
+		t.Error("the identity matrix changes a vector")
 	}
 }
 
@@ -183,7 +184,7 @@ func TestShapesRefused(t *testing.T) {
 func TestUsualShapes(t *testing.T) {
 	for _, task := range []*Task{Shapes, ShapeParts} {
 		if drawn, trained := task.Generator.Rule(), task.Presets[0].Data.Rule; !reflect.DeepEqual(drawn, trained) {
-			t.Errorf("%s: %+v are generated, the preset has %+v", task.Name, drawn, trained)
+			t.Errorf("%s: the default rule is %+v, want the preset's %+v", task.Name, drawn, trained)
 		}
 	}
 }

@@ -37,7 +37,8 @@ func TestTextOfficial(t *testing.T) {
 	} {
 		info := d.Manifest.Splits[split]
 		if info.Rows != want.rows || info.Labels["positive"] != want.positive {
-			t.Errorf("%s: %d rows, %v; want %d, %d positive", split, info.Rows, info.Labels, want.rows, want.positive)
+			t.Errorf("%s: %d rows, labels %v; want %d rows, %d positive", split, info.Rows, info.Labels, want.rows,
+				want.positive)
 		}
 		h := sha256.New()
 		each(t, d, split, func(e seq.Example) {
@@ -48,7 +49,7 @@ func TestTextOfficial(t *testing.T) {
 			}
 		})
 		if got := hex.EncodeToString(h.Sum(nil)); got != want.sum {
-			t.Errorf("%s: the rows' checksum is %s, want %s", split, got, want.sum)
+			t.Errorf("%s: checksum of the rows %s, want %s", split, got, want.sum)
 		}
 	}
 }
@@ -99,21 +100,21 @@ func TestText(t *testing.T) {
 				text := string(bytesOf(e.A))
 				if _, err := fmt.Sscanf(text, "%s %d", &polarity, &number); err != nil ||
 					(polarity == "pos") != (e.Label == 1) {
-					t.Errorf("%q has label %d", text, e.Label)
+					t.Errorf("review %q has label %d", text, e.Label)
 				}
 				film := fmt.Sprint(37 + number/4)
 				if before, ok := films[film]; ok && before != split {
-					t.Errorf("film %s is in %s and %s", film, before, split)
+					t.Errorf("film %s is in the splits %s and %s", film, before, split)
 				}
 				films[film] = split
 			})
 		}
 		if len(films) != 5 || d.Manifest.Splits["val"].Rows == 0 {
-			t.Errorf("%v", films)
+			t.Errorf("films %v, want 5; and a validation split with rows", films)
 		}
 	}
 	if sums[0] != sums[1] || sums[0] != sums[2] {
-		t.Error("a directory and an archive differ")
+		t.Error("a directory and an archive give different data sets")
 	}
 }
 
@@ -155,9 +156,9 @@ func TestBadText(t *testing.T) {
 	must.Succeed(t, os.WriteFile(path, text[:len(text)/2], 0o666))
 	if _, err := Text.Convert(context.Background(), path, t.TempDir(), ConvertOptions{}); err == nil ||
 		!strings.Contains(err.Error(), "reviews.tar.gz: ") || !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Errorf("a torn archive: %v", err)
+		t.Errorf("truncated archive: error %v, want an unexpected end that names the file", err)
 	}
 	if _, err := Text.Convert(context.Background(), path, t.TempDir(), ConvertOptions{Split: "val"}); err == nil {
-		t.Error("a split of all is accepted")
+		t.Error("converting an archive with a split name succeeded, want an error")
 	}
 }

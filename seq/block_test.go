@@ -245,10 +245,10 @@ func TestRenameFails(t *testing.T) {
 	out.Abort()
 	b.Abort()
 	if files, _ := filepath.Glob(filepath.Join(dir, "*")); len(files) != 0 {
-		t.Errorf("%v is left", files)
+		t.Errorf("files %v remain, want none", files)
 	}
 	if files, _ := filepath.Glob(filepath.Join(dir, ".*")); len(files) != 0 {
-		t.Errorf("%v is left", files)
+		t.Errorf("hidden files %v remain, want none", files)
 	}
 }
 

@@ -75,9 +75,9 @@ func TestChooseMixed(t *testing.T) {
 		got, err := chooseMixed(c.shapes, c.f)
 		switch {
 		case err != nil && !strings.Contains(err.Error(), c.want):
-			t.Errorf("%s: error %q, expected %q", c.name, err, c.want)
+			t.Errorf("%s: error %q, want %q", c.name, err, c.want)
 		case err == nil && got.String() != c.want:
-			t.Errorf("%s: %v, expected %s", c.name, got, c.want)
+			t.Errorf("%s: chose %v, want %s", c.name, got, c.want)
 		}
 	}
 	t.Setenv(noCooperative, "1")

@@ -62,7 +62,7 @@ result shim_open(void *instance, void *physical, uint32_t api, const shim_featur
         return -3;
     }
     *out = d;
-    if (d->statistics) return 0; // a driver without hardware has no semaphores
+    if (d->statistics) return 0; // drivers that compile for missing hardware have no semaphores
     struct { uint32_t type; void *next; uint32_t kind; uint64_t value; } timeline = {TYPE_TIMELINE, NULL, 1, 0};
     struct { uint32_t type; void *next; uint32_t flags; } semaphore = {TYPE_SEMAPHORE, &timeline, 0};
     r = made(d->CreateSemaphore(device, &semaphore, NULL, &d->timeline), &d->timeline);
@@ -194,7 +194,7 @@ result shim_set_allocate(shim_device *d, handle pool, handle layout, const shim_
     if (r != 0) return r;
     struct { uint32_t type; void *next; handle set; uint32_t binding, element, n, kind; const void *image; const shim_range *buffer; const void *view; } w =
         {TYPE_WRITE_SET, NULL, *set, 0, 0, n, STORAGE_BUFFER, NULL, ranges, NULL};
-    // A write of n elements runs on into the bindings that follow.
+    // A write of n elements at binding 0 continues in the following bindings.
     d->UpdateDescriptorSets(d->device, 1, &w, 0, NULL);
     return 0;
 }

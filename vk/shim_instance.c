@@ -10,7 +10,7 @@
 get_proc shim_instance_proc;
 
 void *shim_load(const char *name, const char **message) {
-    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL); // never closed: drivers keep threads
+    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL); // never closed, as drivers keep threads
     if (!library || !(shim_instance_proc = (get_proc)dlsym(library, "vkGetInstanceProcAddr"))) {
         *message = dlerror();
         return NULL;
@@ -28,7 +28,7 @@ typedef struct { uint32_t type; void *next; uint64_t buffer; } maintenance4;
 typedef struct { uint32_t type; void *next; uint32_t id; char name[256], info[256]; uint8_t version[4]; } driver_properties;
 typedef struct { uint32_t type; void *next; uint32_t m, n, k, a, b, c, result, saturating, scope; } cooperative_shape;
 typedef struct { uint32_t type; void *next; uint64_t budget[16], usage[16]; } budget_properties;
-typedef struct { uint32_t type; void *next; uint64_t properties[128]; } memory2; // VkPhysicalDeviceMemoryProperties has 520
+typedef struct { uint32_t type; void *next; uint64_t properties[128]; } memory2; // VkPhysicalDeviceMemoryProperties has 520 bytes
 
 typedef struct { char name[256]; uint32_t version; } extension;
 typedef struct { char name[256]; uint32_t specification, version; char description[256]; } layer;
@@ -36,7 +36,7 @@ typedef struct { uint32_t flags, queues, timestamp_bits, granularity[3]; } famil
 
 // ---- instances
 
-// lines joins n names, each at the start of a structure.
+// lines returns n names, one per line. Each name is at the start of a structure of the given size.
 static char *lines(const char *first, size_t size, uint32_t n) {
     char *text = calloc(n + 1, 257), *end = text;
     for (uint32_t i = 0; text && i < n; i++) {

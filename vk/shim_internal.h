@@ -39,7 +39,7 @@ struct shim_device {
     uint32_t family;
     handle timeline;
     int live[SHIM_KINDS];
-    result (*statistics)(void *, const void *, uint32_t *, void *); // NULL: the device executes
+    result (*statistics)(void *, const void *, uint32_t *, void *); // NULL unless the device is only for compiling
     void (*DestroyDevice)(void *, const void *);
     void (*GetDeviceQueue)(void *, uint32_t, uint32_t, void **);
     result (*CreateBuffer)(void *, const void *, const void *, handle *);
@@ -91,8 +91,8 @@ struct shim_device {
     result (*QueueSubmit)(void *, uint32_t, const void *, handle);
 };
 
-// made clears the handle after a failed creation, which leaves it undefined in Vulkan,
-// so that it may be destroyed in any case.
+// made returns r, and clears the handle if the creation failed. Vulkan leaves the handle undefined
+// then; a cleared handle may be destroyed.
 static inline result made(result r, handle *h) {
     if (r != 0) *h = 0;
     return r;
@@ -100,7 +100,7 @@ static inline result made(result r, handle *h) {
 
 static inline void count(shim_device *d, int kind, int n) { __atomic_fetch_add(&d->live[kind], n, __ATOMIC_RELAXED); }
 
-// counted counts what was created.
+// counted returns r, and increments the number of objects of the kind if the creation succeeded.
 static inline result counted(shim_device *d, int kind, result r) {
     if (r == 0) count(d, kind, 1);
     return r;
