@@ -18,21 +18,21 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// root is the module's directory, seen from this package's.
+// root is the module's directory, relative to this package.
 const root = ".."
 
-// reference is a file, maybe with names declared in it, or a directory:
+// reference matches a file, optionally followed by names that the file declares, or a directory:
 //
 //	`sft/pass.go`   `sft/pass.go: newPass, recordedPass`   `internal/cpu/`
 //
-// Files are of Go, GLSL and C. Brackets of a pointer receiver are left out.
+// Files are Go, GLSL or C. Names of methods omit the parentheses of a pointer receiver.
 var reference = regexp.MustCompile("`([A-Za-z0-9_./-]+\\.(?:go|glsl|comp|c))(?:: ([^`\n]+))?`|`([a-z0-9_][a-z0-9_./-]*/)`")
 
-// placeholder begins the name of a file that a reader is to add.
+// placeholder begins the names of files that a reader would add.
 const placeholder = "NAME"
 
-// TestReferences checks that the files, names and folders on the pages exist. Pages of
-// experiments name the files of their day.
+// TestReferences checks that the files, names and directories that the pages mention exist. Pages
+// of experiments are exempt, because they describe the code of their time.
 func TestReferences(t *testing.T) {
 	pages := must.Get(filepath.Glob("*.md"))(t)
 	records := must.Get(filepath.Glob("adr/*.md"))(t)
@@ -44,7 +44,7 @@ func TestReferences(t *testing.T) {
 			file, names, dir := m[1], m[2], m[3]
 			if dir != "" {
 				if info, err := os.Stat(filepath.Join(root, dir)); err != nil || !info.IsDir() {
-					t.Errorf("%s: %s: no such directory", page, m[0])
+					t.Errorf("%s: %s: the directory does not exist", page, m[0])
 				}
 				continue
 			}
@@ -58,21 +58,22 @@ func TestReferences(t *testing.T) {
 			for name := range strings.SplitSeq(names, ",") {
 				name = strings.TrimSpace(name)
 				if name != "" && !declared[file][name] {
-					t.Errorf("%s: %s: %s declares no %s", page, m[0], file, name)
+					t.Errorf("%s: %s: %s does not declare %s", page, m[0], file, name)
 				}
 			}
 		}
 	}
 	if found < 80 {
-		t.Errorf("%d references to files, the pages have more: the pattern does not fit them", found)
+		t.Errorf("found %d references to files, want at least 80: does the pattern match them?", found)
 	}
 }
 
-// shaderOrC is a declaration at the beginning of a line of GLSL or C, with its first name.
+// shaderOrC matches a declaration at the beginning of a line of GLSL or C, and captures its first
+// name.
 var shaderOrC = regexp.MustCompile(`(?m)^(?:#define\s+|(?:layout\([^)\n]*\)\s*)?(?:\w+[ *]+)+)(\w+)`)
 
-// declarations lists the names that a file declares. Of a Go file these are functions,
-// Type.method, types and their Type.field, constants and variables.
+// declarations returns the names that a file declares. For a Go file these are functions,
+// Type.method, types, Type.field, constants and variables.
 func declarations(t *testing.T, page, file string) map[string]bool {
 	names := map[string]bool{}
 	if filepath.Ext(file) != ".go" {
@@ -107,7 +108,7 @@ func declarations(t *testing.T, page, file string) map[string]bool {
 	return names
 }
 
-// declareSpec adds the names that a spec declares.
+// declareSpec adds the names that a spec declares to names.
 func declareSpec(names map[string]bool, spec ast.Spec) {
 	switch s := spec.(type) {
 	case *ast.ValueSpec:
@@ -133,7 +134,7 @@ func declareSpec(names map[string]bool, spec ast.Spec) {
 	}
 }
 
-// receiver is the name of a method's type.
+// receiver returns the name of a method's receiver type.
 func receiver(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.StarExpr:
@@ -146,10 +147,10 @@ func receiver(e ast.Expr) string {
 	return ""
 }
 
-// importRules say what a package must not depend on, directly or through
-// others. The program's own packages are named without the module.
+// importRules lists forbidden dependencies, direct or indirect. Packages of this module are named
+// without the module path.
 var importRules = []struct {
-	from  string // a package and those below it; "*" is every one
+	from  string // a package and all packages below it; "*" means every package
 	never []string
 	why   string
 }{
@@ -191,7 +192,8 @@ var importRules = []struct {
 	{"internal/philox", []string{"internal/tensor", "internal/cpu", "vk", "sft", "seq"}, "mathematics depends on nothing"},
 }
 
-// TestImports enforces the rules. Test files, and packages for tests, may import any package.
+// TestImports checks the dependencies of packages against importRules. Test files, and packages for
+// tests, may import any package.
 func TestImports(t *testing.T) {
 	imports := moduleImports(t)
 	for _, rule := range importRules {
@@ -210,13 +212,13 @@ func TestImports(t *testing.T) {
 			}
 		}
 		if !applied {
-			t.Errorf("no package %s", rule.from)
+			t.Errorf("the package %s does not exist", rule.from)
 		}
 	}
 }
 
-// TestPackages checks that the table of packages names each package of the program, or the folder
-// above it.
+// TestPackages checks that the table of packages contains each package of the program or its parent
+// directory.
 func TestPackages(t *testing.T) {
 	page := must.Get(os.ReadFile("architecture.md"))(t)
 	_, table, _ := strings.Cut(string(page), "\n## Packages\n")
@@ -233,8 +235,7 @@ func within(path, parent string) bool {
 	return path == parent || strings.HasPrefix(path, parent+"/")
 }
 
-// moduleImports lists, for each package, the packages of this module that it
-// imports.
+// moduleImports returns, for each package, the packages of this module that it imports.
 func moduleImports(t *testing.T) map[string][]string {
 	imports := map[string][]string{}
 	goFiles(t, func(path string, text []byte) {
@@ -258,7 +259,8 @@ func moduleImports(t *testing.T) map[string][]string {
 	return imports
 }
 
-// reach lists what a package depends on, each with a package that imports it.
+// reach returns all direct and indirect dependencies of a package, each with a package that imports
+// it.
 func reach(imports map[string][]string, from string) map[string]string {
 	seen := map[string]string{}
 	var walk func(p string)
@@ -274,10 +276,10 @@ func reach(imports map[string][]string, from string) map[string]string {
 	return seen
 }
 
-// maxLines is the length of a file that one can still read.
+// maxLines is the maximum number of lines in a file, so that files stay readable.
 const maxLines = 500
 
-// TestFileLength checks that no file that a person wrote has more lines than that.
+// TestFileLength checks that no file has more than maxLines lines, except generated files.
 func TestFileLength(t *testing.T) {
 	generated := regexp.MustCompile(`(?m)^// Code generated .* DO NOT EDIT\.$`)
 	goFiles(t, func(path string, text []byte) {
@@ -287,10 +289,11 @@ func TestFileLength(t *testing.T) {
 	})
 }
 
-// maxFiles is the number of files of a package, without tests, that one can still survey.
+// maxFiles limits the number of files in a package, without tests, so that packages stay
+// manageable.
 const maxFiles = 45
 
-// TestPackageSize checks that the packages of sft stay small.
+// TestPackageSize checks that the packages of sft have fewer than maxFiles files.
 func TestPackageSize(t *testing.T) {
 	files := map[string]int{}
 	goFiles(t, func(path string, _ []byte) {
@@ -304,11 +307,11 @@ func TestPackageSize(t *testing.T) {
 		}
 	}
 	if len(files) < 4 {
-		t.Errorf("%d packages of sft, want at least 4", len(files))
+		t.Errorf("found %d packages of sft, want at least 4", len(files))
 	}
 }
 
-// goFiles visits the module's Go files by their path from its root.
+// goFiles calls visit for each Go file of the module, with its path relative to the root.
 func goFiles(t *testing.T, visit func(path string, text []byte)) {
 	t.Helper()
 	tree := os.DirFS(root)
@@ -334,14 +337,14 @@ func goFiles(t *testing.T, visit func(path string, text []byte)) {
 	}))
 }
 
-// Links of a page, and what a link to a place in a page may name.
+// Patterns for links in a page and for their anchors.
 var (
 	pageLink = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	heading  = regexp.MustCompile(`(?m)^#+ (.+)$`)
 	code     = regexp.MustCompile("(?ms)^```.*?^```$")
 )
 
-// TestLinks checks that the targets of the pages' links exist, headings included.
+// TestLinks checks that the targets of all links exist, including headings.
 func TestLinks(t *testing.T) {
 	var pages []string
 	for _, pattern := range []string{"../*.md", "*.md", "*/*.md", "../examples/*.md", "../examples/*/README.md", "../clients/*/README.md"} {
@@ -352,7 +355,7 @@ func TestLinks(t *testing.T) {
 		for _, m := range pageLink.FindAllStringSubmatch(prose(t, page), -1) {
 			target, place, inside := strings.Cut(m[1], "#")
 			if strings.Contains(target, ":") {
-				continue // elsewhere
+				continue // link to another site
 			}
 			to := page
 			if target != "" {
@@ -361,19 +364,19 @@ func TestLinks(t *testing.T) {
 			if _, err := os.Stat(to); err != nil {
 				t.Errorf("%s: %s: %v", page, m[1], err)
 			} else if inside && !slices.Contains(places(t, to), place) {
-				t.Errorf("%s: %s: no such heading", page, m[1])
+				t.Errorf("%s: %s: the heading does not exist", page, m[1])
 			}
 		}
 	}
 }
 
-// prose is a page without its blocks of code.
+// prose returns a page without its code blocks.
 func prose(t *testing.T, page string) string {
 	text := must.Get(os.ReadFile(page))(t)
 	return code.ReplaceAllString(string(text), "")
 }
 
-// places are the headings of a page as links name them.
+// places returns the anchors of a page's headings.
 func places(t *testing.T, page string) (out []string) {
 	for _, m := range heading.FindAllStringSubmatch(prose(t, page), -1) {
 		out = append(out, strings.Map(func(r rune) rune {

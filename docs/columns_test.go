@@ -10,14 +10,14 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// Lines of Go have at most 120 columns, a tab counting as four. maxWide are longer: texts that do not break, and code
-// beside a comment. The number may only fall.
+// A line of Go has at most 120 columns; a tab counts as four. maxWide is the number of longer
+// lines: long strings, and code with a comment behind it. It may only decrease.
 const (
 	columns = 120
 	maxWide = 595
 )
 
-// TestColumns checks that no new line is wider.
+// TestColumns checks that the number of lines with more than 120 columns does not increase.
 func TestColumns(t *testing.T) {
 	tree, wide := os.DirFS(".."), 0
 	must.Succeed(t, fs.WalkDir(tree, ".", func(file string, d fs.DirEntry, err error) error {

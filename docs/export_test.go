@@ -13,7 +13,7 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// TestExportPage runs the page's program of PyTorch on a model, which it changes.
+// TestExportPage runs the PyTorch program of export.md, which changes the weights of a model.
 func TestExportPage(t *testing.T) {
 	testenv.Long(t, "runs PyTorch")
 	testenv.NeedTorch(t)
@@ -28,6 +28,6 @@ func TestExportPage(t *testing.T) {
 	}
 	tuned := must.Get(export.FromPyTorch(folder))(t)
 	if slices.Equal(tuned.Weights, m.Weights) {
-		t.Error("the step has changed no weight")
+		t.Error("the training step did not change a weight")
 	}
 }

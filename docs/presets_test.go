@@ -12,8 +12,8 @@ import (
 	"github.com/sftseq/sftseq/lra"
 )
 
-// TestPresetsOfResults checks that what train --help says that a preset reaches, and how long it
-// takes, is what results.md says.
+// TestPresetsOfResults checks that the accuracies and times of presets in train --help equal those
+// in results.md.
 func TestPresetsOfResults(t *testing.T) {
 	page := must.Get(os.ReadFile("results.md"))(t)
 	for _, task := range lra.Tasks() {
@@ -23,7 +23,7 @@ func TestPresetsOfResults(t *testing.T) {
 			}
 			rows := presetRows(string(page), task.Name, p.Name)
 			if len(rows) != 2 {
-				t.Errorf("%s, %s: %d rows of tables, want one of accuracies and one of times",
+				t.Errorf("%s, %s: got %d table rows, want one with accuracies and one with times",
 					task.Name, p.Name, len(rows))
 				continue
 			}
@@ -34,15 +34,15 @@ func TestPresetsOfResults(t *testing.T) {
 				rows[1][3]: fmt.Sprintf("%d min", r.Minutes),
 			} {
 				if !strings.HasPrefix(cell, want) {
-					t.Errorf("%s, %s: results.md says %q, the preset %q", task.Name, p.Name, cell, want)
+					t.Errorf("%s, %s: results.md has %q, the preset %q", task.Name, p.Name, cell, want)
 				}
 			}
 		}
 	}
 }
 
-// TestMeasuredOfResults checks that what train --help says in words of a preset is in its row of
-// results.md.
+// TestMeasuredOfResults checks that the numbers in a preset's description in train --help are in
+// its row of results.md.
 func TestMeasuredOfResults(t *testing.T) {
 	page := must.Get(os.ReadFile("results.md"))(t)
 	number := regexp.MustCompile(`\d+\.\d+`)
@@ -54,21 +54,21 @@ func TestMeasuredOfResults(t *testing.T) {
 			}
 			rows := presetRows(string(page), "["+task.Name+"]", p.Name)
 			if len(rows) != 1 || len(said) == 0 {
-				t.Errorf("%s, %s: %q and %d rows, want numbers and a row", task.Name, p.Name, p.Measured, len(rows))
+				t.Errorf("%s, %s: got %q and %d table rows, want numbers and one row", task.Name, p.Name, p.Measured, len(rows))
 				continue
 			}
 			stated := number.FindAllString(strings.Join(rows[0][2:], " "), -1)
 			slices.Sort(said)
 			slices.Sort(stated)
 			if !slices.Equal(slices.Compact(said), slices.Compact(stated)) {
-				t.Errorf("%s, %s: results.md says %q, the preset %q", task.Name, p.Name, stated, said)
+				t.Errorf("%s, %s: results.md has %q, the preset %q", task.Name, p.Name, stated, said)
 			}
 		}
 	}
 }
 
-// presetRows are the cells of the rows of a page's tables that begin with a task and a
-// preset of it.
+// presetRows returns the cells of the table rows in a page that begin with a task and one of its
+// presets.
 func presetRows(page, task, preset string) (rows [][]string) {
 	for line := range strings.Lines(page) {
 		cells := strings.Split(strings.Trim(line, "| \n"), " | ")

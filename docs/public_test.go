@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestPublicNames checks that what users import names no type that they cannot import, neither in a
-// declaration nor in its comment.
+// TestPublicNames checks that public packages use no internal type in an exported declaration or in
+// its comment, because users cannot import it.
 func TestPublicNames(t *testing.T) {
 	packages := map[string]bool{}
 	goFiles(t, func(file string, text []byte) {
@@ -44,7 +44,7 @@ func TestPublicNames(t *testing.T) {
 				ast.Inspect(d, func(n ast.Node) bool {
 					switch n := n.(type) {
 					case *ast.ValueSpec:
-						n.Values = nil // a value may come from anywhere, its type may not
+						n.Values = nil // values may come from any package; only types matter
 					case *ast.SelectorExpr:
 						if x, ok := n.X.(*ast.Ident); ok && x.Name == name {
 							t.Errorf("%s names %s.%s, which users cannot import",
@@ -64,12 +64,12 @@ func TestPublicNames(t *testing.T) {
 	for _, p := range []string{"seq", "sft", "sft/config", "sft/train", "sinusoid",
 		"tokenizers", "lra", "device", "vk"} {
 		if !packages[p] {
-			t.Errorf("no package %s", p)
+			t.Errorf("the package %s does not exist", p)
 		}
 	}
 }
 
-// internalNames lists what a file calls the internal packages that it imports.
+// internalNames returns the names under which a file imports internal packages.
 func internalNames(tree *ast.File) (names []string) {
 	for _, spec := range tree.Imports {
 		imported, err := strconv.Unquote(spec.Path.Value)

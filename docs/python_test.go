@@ -22,7 +22,7 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// TestPython runs the script of python.md on models whose logits are known.
+// TestPython checks that the script in python.md computes the known logits of golden models.
 func TestPython(t *testing.T) {
 	testenv.Long(t, "runs PyTorch")
 	script := pageScript(t)
@@ -38,8 +38,8 @@ func TestPython(t *testing.T) {
 	}
 }
 
-// TestPythonNoise checks that where a model samples by chance when it answers, too, the script
-// draws the program's noise.
+// TestPythonNoise checks that the script draws the same noise as the program for models that sample
+// randomly in prediction.
 func TestPythonNoise(t *testing.T) {
 	testenv.Long(t, "runs PyTorch")
 	script := pageScript(t)
@@ -60,14 +60,14 @@ func TestPythonNoise(t *testing.T) {
 				}
 			}
 			if moved < 1e-3 {
-				t.Errorf("the noise moves logits by at most %g: nothing was shown", moved)
+				t.Errorf("the noise changes logits by at most %g, want at least 1e-3", moved)
 			}
 		})
 	}
 }
 
-// TestPythonOfTheProgram checks that a model that train custom has made of a table leaves the
-// program.
+// TestPythonOfTheProgram checks that the script loads a model that train custom has trained on a
+// table, and computes the same logits.
 func TestPythonOfTheProgram(t *testing.T) {
 	testenv.Long(t, "runs PyTorch")
 	script, dir := pageScript(t), t.TempDir()
@@ -106,7 +106,7 @@ func TestPythonOfTheProgram(t *testing.T) {
 			"--device", "cpu",
 			"--steps", "8", "--hidden", "16",
 			"--sampler-noise", "always", "--drop-token", "0.2", "--input-window", "50")
-		if member == "lexical" { // whose n-grams of words need the module word_hashes
+		if member == "lexical" { // its n-grams of words need the module word_hashes
 			program("", "export", "onnx", at(member), "--output", filepath.Join(filepath.Dir(script), "model.onnx"))
 		}
 		want := logitLines(t, strings.NewReader(program(inputs, "predict", "--model", at(member), "--device", "cpu")))
@@ -116,7 +116,7 @@ func TestPythonOfTheProgram(t *testing.T) {
 	}
 }
 
-// noisy is a golden model that samples by chance.
+// noisy returns a copy of a golden model that samples randomly in prediction.
 func noisy(t *testing.T, name string) string {
 	t.Helper()
 	m := must.Get(sft.Load(filepath.Join(root, "sft/testdata/golden", name)))(t)
@@ -126,7 +126,7 @@ func noisy(t *testing.T, name string) string {
 	return dir
 }
 
-// scoredLines are the logits that the program's own scorer gives.
+// scoredLines returns the logits that the program computes for inputs.
 func scoredLines(t *testing.T, dir, inputs string) (lines []logitLine) {
 	t.Helper()
 	m := must.Get(sft.Load(dir))(t)
@@ -161,14 +161,15 @@ func goldenLines(t *testing.T, name string) []logitLine {
 func compareLines(t *testing.T, got, want []logitLine) {
 	t.Helper()
 	if len(got) != len(want) || len(want) == 0 {
-		t.Fatalf("%d lines, want %d", len(got), len(want))
+		t.Fatalf("got %d lines, want %d", len(got), len(want))
 	}
 	for i, w := range want {
 		compareLogits(t, got[i], w)
 	}
 }
 
-// pageScript is the page's script as a file; the test is skipped where it cannot run.
+// pageScript writes the script of the page to a file and returns its path. It skips the test if the
+// script cannot run.
 func pageScript(t *testing.T) string {
 	t.Helper()
 	testenv.NeedTorch(t)
@@ -177,11 +178,11 @@ func pageScript(t *testing.T) string {
 	return script
 }
 
-// TestPythonRefuses checks that a configuration that the script does not cover is named.
+// TestPythonRefuses checks that the script's error names the unsupported part of a configuration.
 func TestPythonRefuses(t *testing.T) {
 	testenv.Long(t, "runs PyTorch")
 	text := must.Get(os.ReadFile(filepath.Join(root, "sft/testdata/golden/pre/config.json")))(t)
-	// The script's own load reads each of the configurations that follow, in one process.
+	// A single process loads each of the configurations below.
 	load := `import sys; sys.path.insert(0, sys.argv[1]); import sft
 for folder in sys.argv[2:]:
     try: sft.load(folder)
@@ -206,11 +207,11 @@ for folder in sys.argv[2:]:
 	}
 	out, err := exec.Command(testenv.Python, args...).CombinedOutput()
 	if got := regexp.MustCompile(`(?m) \[.*\]$`).ReplaceAllString(string(out), ""); err != nil || got != want {
-		t.Errorf("%v, the script said\n%s\nexpected\n%s", err, out, want)
+		t.Errorf("error %v, got output\n%s\nwant\n%s", err, out, want)
 	}
 }
 
-// codeBlock returns the only fenced block of a language in a page.
+// codeBlock returns the only fenced code block of a language in a page.
 func codeBlock(t *testing.T, page, language string) string {
 	t.Helper()
 	text := must.Get(os.ReadFile(page))(t)
@@ -225,11 +226,11 @@ func codeBlock(t *testing.T, page, language string) string {
 	return code + "\n"
 }
 
-// scriptRun is a model and the lines that it reads.
+// scriptRun is a model and the file of its inputs.
 type scriptRun struct{ dir, inputs string }
 
-// running has the script run again and again in one process: to import PyTorch takes longer
-// than all else. A line of a form feed ends what a run prints.
+// running runs the script repeatedly in one process, because importing PyTorch takes most of the
+// time. A form feed on its own line ends the output of a run.
 const running = `
 import runpy, sys
 script, *rest = sys.argv[1:]
@@ -240,7 +241,7 @@ for folder, inputs in zip(rest[::2], rest[1::2]):
     print("\f", flush=True)
 `
 
-// runScript returns what the script prints of each model.
+// runScript returns the lines that the script prints for each run.
 func runScript(t *testing.T, script string, runs ...scriptRun) (all [][]logitLine) {
 	t.Helper()
 	args := []string{"-c", running, script}
@@ -249,7 +250,7 @@ func runScript(t *testing.T, script string, runs ...scriptRun) (all [][]logitLin
 	}
 	texts := strings.Split(runPython(t, nil, args...), "\f\n")
 	if len(texts) != len(runs)+1 || texts[len(runs)] != "" {
-		t.Fatalf("%d outputs of %d runs", len(texts)-1, len(runs))
+		t.Fatalf("got %d outputs of %d runs", len(texts)-1, len(runs))
 	}
 	for _, text := range texts[:len(runs)] {
 		all = append(all, logitLines(t, strings.NewReader(text)))
@@ -298,7 +299,7 @@ func compareLogits(t *testing.T, got, want logitLine) {
 	}
 	for i, w := range want.Logits {
 		if !(math.Abs(got.Logits[i]-w) <= 1e-4) {
-			t.Errorf("line %d, logit %d: %v, want %v", want.ID, i, got.Logits[i], w)
+			t.Errorf("line %d, logit %d: got %v, want %v", want.ID, i, got.Logits[i], w)
 		}
 	}
 }

@@ -11,24 +11,23 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// askedTask is code that asks a configuration, or a preset, for its task.
+// askedTask matches code that compares the task of a configuration or a preset.
 var askedTask = regexp.MustCompile(`(?i:task|kind) [!=]= (?:config\.)?(Classification|Retrieval|Regression|MultiLabel|Tagging|FillMask)\w*` +
 	`|case (?:config\.)?(Classification|Retrieval|Regression|MultiLabel|Tagging|FillMask)\b` +
 	`|[!=]= config\.(Classes|Labels|Numbers|Tags|MaskedTokens)\b|case config\.(Classes|Labels|Numbers|Tags|MaskedTokens)\b` +
 	`|\.\((classification|retrieval|regression|multiLabel|tagging|fillMask|rows)\)`)
 
-// ownFiles are the files of an objective, and of the tasks of data.
+// ownFiles matches the files of objectives and of tasks of data, which may depend on the task.
 var ownFiles = regexp.MustCompile(`^(internal/task/.*|seq/.*|sft/internal/(configtest|modeltest)/.*|sft/(?:config/|internal/model/|train/)?(rows|classification|retrieval|regression|multilabel|tagging|spandecoding|fillmask|fill|masking)\.go)$`)
 
-// mayAsk are the other files that ask for the task of a model, and why.
+// mayAsk lists other files that may depend on the task of a model, with the reason.
 var mayAsk = map[string]string{
 	"cmd/sftseq/train_data.go":  "the head of a model that predicts spectra goes on only in such a model",
 	"cmd/sftseq/train_flags.go": "flags are made before there is a configuration",
 }
 
-// TestTaskIsNotAsked checks that what depends on the task of a model is a method of its objective
-// in the packages of sft, or of its task in internal/task, and that other code does not ask for the
-// task.
+// TestTaskIsNotAsked checks that no other code compares the task of a model. Code that depends on
+// the task must be a method of an objective in the packages of sft, or of a task in internal/task.
 func TestTaskIsNotAsked(t *testing.T) {
 	found := map[string]bool{}
 	must.Succeed(t, filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
@@ -48,14 +47,14 @@ func TestTaskIsNotAsked(t *testing.T) {
 		}
 		if where := askedTask.Find(text); where != nil {
 			if found[path] = true; mayAsk[path] == "" {
-				t.Errorf("%s asks for the task of a model: %s", path, where)
+				t.Errorf("%s compares the task of a model: %s", path, where)
 			}
 		}
 		return nil
 	}))
 	for path := range mayAsk {
 		if !found[path] {
-			t.Errorf("%s does not ask for the task any more: take it from the list", path)
+			t.Errorf("%s does not compare the task any more: remove it from mayAsk", path)
 		}
 	}
 }

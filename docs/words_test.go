@@ -16,8 +16,8 @@ import (
 )
 
 // avoided lists words and phrases that readers have to read twice, or for which the field has a
-// term (CONTRIBUTING.md), with the largest number of uses in the pages and in the code. A bound
-// may only decrease.
+// term (see CONTRIBUTING.md). It states the maximum number of uses in the pages and in the code. A
+// maximum may only decrease.
 var avoided = []struct {
 	phrases     []string
 	pages, code int
@@ -45,13 +45,14 @@ var fragmentWords = []string{"of", "which", "that", "what", "those"}
 // allowedPhrases are idiomatic uses in the pages, and quotes of the program's output.
 var allowedPhrases = []string{"at most as many", "times as many", "half as many"}
 
-// otherFolders hold test data, built files, and files of other projects.
+// otherFolders contain test data, built files, and files of other projects.
 var otherFolders = []string{"testdata", "node_modules", "__pycache__", "/runs", "/data", "/studies", "/gpu-kit",
 	"/dist", "/clients/typescript/dist"}
 
-// TestWords counts the avoided phrases in the pages and in the code.
+// TestWords checks that the number of avoided phrases in the pages and in the code does not exceed
+// their maximum.
 func TestWords(t *testing.T) {
-	pages, code := map[string][]string{}, map[string][]string{} // phrase to files, one entry for each use
+	pages, code := map[string][]string{}, map[string][]string{} // files by phrase, with one entry per use
 	tree := os.DirFS(root)
 	must.Succeed(t, fs.WalkDir(tree, ".", func(file string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -109,7 +110,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// countPhrases appends the file to uses once for each use of a phrase in its text. Line breaks,
+// countPhrases appends file to uses[phrase] once for each use of the phrase in text. Line breaks,
 // comment markers and punctuation count as spaces.
 func countPhrases(uses map[string][]string, file, text string) {
 	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
@@ -138,8 +139,8 @@ func countPhrases(uses map[string][]string, file, text string) {
 	}
 }
 
-// TestCountPhrases checks that phrases are found across line breaks and comment markers, as whole
-// words.
+// TestCountPhrases checks that countPhrases finds whole words only, also across line breaks and
+// comment markers.
 func TestCountPhrases(t *testing.T) {
 	uses := map[string][]string{}
 	countPhrases(uses, "f", "x := 1 // of the\n// It is told at\n// once. Retold, at\tonce-only: small-processor.\n// of nothing\n")
@@ -147,23 +148,23 @@ func TestCountPhrases(t *testing.T) {
 	for _, a := range avoided {
 		for _, phrase := range a.phrases {
 			if !slices.Equal(uses[phrase], want[phrase]) {
-				t.Errorf("%q: %d uses, want %d", phrase, len(uses[phrase]), len(want[phrase]))
+				t.Errorf("%q: got %d uses, want %d", phrase, len(uses[phrase]), len(want[phrase]))
 			}
 		}
 	}
 }
 
-// avoidedNames match identifiers for which the field has a term (CONTRIBUTING.md): bounds are max and min, jobs
-// complete, values are null.
+// avoidedNames matches identifiers for which the field has another term (see CONTRIBUTING.md), such
+// as max and min for bounds.
 var avoidedNames = regexp.MustCompile(`^([mM]ost|[lL]east|[fF]ewest)[A-Z]|^(tell|told|mend|settle|company|lacks)`)
 
-// otherNames match avoidedNames and mean something else.
+// otherNames match avoidedNames but have another meaning.
 var otherNames = []string{
 	"mostFrequent", // the most frequent class
 	"mostProbable", // the most probable class
 }
 
-// TestNames checks that no identifier is an avoided term.
+// TestNames checks that no identifier matches avoidedNames, except otherNames.
 func TestNames(t *testing.T) {
 	tree := os.DirFS(root)
 	must.Succeed(t, fs.WalkDir(tree, ".", func(file string, d fs.DirEntry, err error) error {

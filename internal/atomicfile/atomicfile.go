@@ -1,11 +1,11 @@
-// Package atomicfile replaces a file atomically: a reader sees the old content or the new one,
+// Package atomicfile replaces a file atomically: a reader sees either the old or the new content,
 // never a part of it, even after a crash.
 //
-// The content goes to a temporary file in the same directory (a rename is atomic only within one
-// file system), named .NAME.*.tmp so that leftovers of killed processes can be recognised. Once it
-// is on the disk, it is renamed to NAME.
+// The content is written to a temporary file in the same directory, because a rename is atomic only
+// within a file system. Its name is .NAME.*.tmp, so that leftovers of killed processes can be
+// recognised. When the content is on the disk, the file is renamed to NAME.
 //
-// [OpenRegular] and [ReadRegular] read regular files only.
+// [OpenRegular] and [ReadRegular] only read regular files.
 package atomicfile
 
 import (
@@ -21,36 +21,37 @@ import (
 	"syscall"
 )
 
-// A File is a pending file: an io.Writer that becomes the file named in Create on Commit, and is
-// removed on Abort. It is not safe for concurrent use.
+// A File is a file that is being written. Commit gives it the name passed to Create; Abort removes
+// it. A File is not safe for concurrent use.
 type File struct {
-	path    string // the final name
+	path    string // final name
 	temp    *os.File
 	buffer  *bufio.Writer
-	behind  int        // bytes written since the last sync to the disk
-	syncing chan error // signals the end of a pending Sync; nil without one
+	behind  int        // bytes written since the last sync
+	syncing chan error // receives the error of a pending Sync; nil without a pending Sync
 	err     error      // first error of a background sync
 	done    bool
 }
 
-// ErrUnsynced is wrapped by the error of a Commit or Link that replaced the file but could not make
-// the rename durable: a crash of the machine may bring back the old file.
+// ErrUnsynced means that a Commit or Link replaced the file but could not make the rename durable:
+// after a crash of the machine the old file may be back.
 var ErrUnsynced = errors.New("written, but its directory could not be synchronised")
 
 // bufferBytes is the size of the buffer for small writes.
 const bufferBytes = 64 << 10
 
-// syncBytes is the number of bytes after which a background sync begins, so that the disk works
-// while the rest is produced.
+// syncBytes is the number of bytes after which a background sync starts, so that the disk works
+// while the caller produces more bytes.
 const syncBytes = 8 << 20
 
-// Create begins a replacement of path, which need not exist. It follows a symbolic link, so that
-// the link survives. An existing path that is not a regular file, such as a device, is an error,
-// since a rename would destroy it. Create removes leftovers of killed programs.
+// Create starts a replacement of path, which need not exist. If path is a symbolic link, the target
+// is replaced and the link stays. If path exists but is not a regular file, such as a device,
+// Create returns an error, because a rename would destroy it. Create removes leftovers of killed
+// programs.
 func Create(path string) (*File, error) { return create(path, true) }
 
-// CreateKeeping is Create without removing temporary files of path: a manifest may refer to one, or
-// a program on another machine may be writing to it.
+// CreateKeeping is like Create but keeps existing temporary files of path: a manifest may refer to
+// them, or a program on another machine may be writing to them.
 func CreateKeeping(path string) (*File, error) { return create(path, false) }
 
 func create(path string, clean bool) (*File, error) {
@@ -71,9 +72,9 @@ func create(path string, clean bool) (*File, error) {
 	return &File{path: target, temp: temp, buffer: bufio.NewWriterSize(temp, bufferBytes)}, nil
 }
 
-// createTemp creates and locks a temporary file, so that cleanDead of another process does not
-// remove it. Unlike os.CreateTemp, it uses the permissions of the user's umask, since the file
-// becomes an ordinary one.
+// createTemp creates a temporary file and locks it, so that cleanDead in another process does not
+// remove it. Unlike os.CreateTemp it applies the user's umask, because the file becomes an ordinary
+// file.
 func createTemp(dir, base string) (*os.File, error) {
 	for try := 0; ; try++ {
 		name := "." + base + "." + strconv.FormatUint(rand.Uint64(), 36) + ".tmp"
@@ -85,24 +86,24 @@ func createTemp(dir, base string) (*os.File, error) {
 			return nil, err
 		}
 		if lock(file) == nil && !isAt(file, file.Name()) && try < 100 {
-			file.Close() // cleanDead has removed it
+			file.Close() // cleanDead removed the file before it was locked
 			continue
 		}
 		return file, nil
 	}
 }
 
-// isAt reports whether a file still has its name.
+// isAt reports whether path still names the file.
 func isAt(file *os.File, path string) bool {
 	mine, err := file.Stat()
 	now, errNow := os.Lstat(path)
 	return err == nil && errNow == nil && os.SameFile(mine, now)
 }
 
-// fail returns an error of the temporary file as one of the final file.
+// fail returns an error for the final file instead of the temporary file.
 func (f *File) fail(err error) error { return fmt.Errorf("%s: %w", f.path, nameless(err)) }
 
-// nameless returns an error without the name of the temporary file, which the user does not know.
+// nameless removes the name of the temporary file, which the user does not know, from an error.
 func nameless(err error) error {
 	var path *fs.PathError
 	var link *os.LinkError
@@ -124,7 +125,7 @@ func (f *File) Write(p []byte) (int, error) {
 		return 0, f.fail(f.err)
 	}
 	if len(p) >= bufferBytes { // large writes bypass the buffer
-		f.buffer.Flush() // the buffer keeps an error and returns it from Write
+		f.buffer.Flush() // the buffer keeps its error for the next Write
 	}
 	n, err := f.buffer.Write(p)
 	if err != nil {
@@ -137,7 +138,7 @@ func (f *File) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// writeBehind begins a background Sync unless one is pending.
+// writeBehind starts a background Sync unless a Sync is pending.
 func (f *File) writeBehind() {
 	select {
 	case err := <-f.syncing:
@@ -159,7 +160,7 @@ func (f *File) synced(err error) {
 	}
 }
 
-// waitSync waits for a pending Sync.
+// waitSync waits for a pending Sync and returns its error.
 func (f *File) waitSync() error {
 	if f.syncing != nil {
 		f.synced(<-f.syncing)
@@ -179,7 +180,7 @@ func (f *File) Reopen() (*os.File, error) {
 	return file, nil
 }
 
-// Sync writes everything to the disk.
+// Sync writes the file's content to the disk.
 func (f *File) Sync() error {
 	err := f.buffer.Flush()
 	if err == nil {
@@ -194,12 +195,11 @@ func (f *File) Sync() error {
 	return nil
 }
 
-// Temporary returns the name of the file before Commit.
+// Temporary returns the file's name before Commit.
 func (f *File) Temporary() string { return f.temp.Name() }
 
-// Link gives the file its final name in addition to the temporary one, which stays until Abort. The
-// rename replaces an existing file atomically. If the file system has no hard links, the final file
-// is a copy.
+// Link gives the file its final name, and keeps the temporary name until Abort. It replaces an
+// existing file atomically. On file systems without hard links, the final file is a copy.
 func (f *File) Link() error {
 	if err := f.Sync(); err != nil {
 		return err
@@ -245,17 +245,16 @@ func (f *File) syncName() error {
 	return nil
 }
 
-// Commit writes everything to the disk and renames the file to its final name. On an error it
-// removes the temporary file and leaves the old file untouched. The exception is ErrUnsynced: the
+// Commit writes the content to the disk and renames the file to its final name. On an error it
+// removes the temporary file and leaves the old file unchanged. The exception is ErrUnsynced: the
 // rename succeeded but is not durable yet.
 func (f *File) Commit() error { return f.commit(rename) }
 
-// CommitNew is Commit that fails with fs.ErrExist if the name is taken, and leaves the existing
-// file.
+// CommitNew is like Commit but never replaces a file: if the name exists, it returns fs.ErrExist.
 func (f *File) CommitNew() error { return f.commit(renameNew) }
 
-// renameNew is os.Rename without replacing. A hard link succeeds for only one of several programs;
-// without hard links it can only check before it renames.
+// renameNew renames a file unless the new name exists. With hard links only one of several programs
+// can succeed. Without hard links renameNew can only check before it renames.
 func renameNew(from, to string) error {
 	err := link(from, to)
 	if err == nil {
@@ -290,19 +289,19 @@ func (f *File) commit(rename func(from, to string) error) error {
 	return f.syncName()
 }
 
-// Abort removes the file. After Commit or Abort it does nothing, so it can be deferred.
+// Abort removes the temporary file. It does nothing after Commit or Abort, so it can be deferred.
 func (f *File) Abort() {
 	if f.done {
 		return
 	}
 	f.done = true
-	f.waitSync() // a pending Sync must not close this file later
+	f.waitSync() // otherwise a pending Sync would use a closed file
 	f.temp.Close()
 	os.Remove(f.temp.Name())
 }
 
 // Write replaces path with the output of write. If write or the disk fails, the old file stays
-// unchanged and no other file is left.
+// unchanged and no other file remains.
 func Write(path string, write func(io.Writer) error) error {
 	f, err := Create(path)
 	if err != nil {
@@ -310,13 +309,13 @@ func Write(path string, write func(io.Writer) error) error {
 	}
 	defer f.Abort()
 	if err := write(f); err != nil {
-		// An error of f.Write already names the path; one of the caller's may not.
+		// Errors of f.Write already name the path; errors of the caller may not.
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
 	return f.Commit()
 }
 
-// WriteBytes is Write with a given content.
+// WriteBytes replaces path with the given content.
 func WriteBytes(path string, content []byte) error {
 	return Write(path, func(w io.Writer) error {
 		_, err := w.Write(content)
@@ -324,8 +323,8 @@ func WriteBytes(path string, content []byte) error {
 	})
 }
 
-// syncDirectory makes a rename durable. Some file systems return an error that directories cannot
-// be synced; it is ignored.
+// syncDirectory makes a rename durable. It ignores the error of file systems that cannot sync
+// directories.
 func syncDirectory(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

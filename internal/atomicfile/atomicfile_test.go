@@ -21,18 +21,18 @@ func writeString(s string) func(io.Writer) error {
 	}
 }
 
-// expectOnly fails unless dir holds exactly the files of want.
+// expectOnly checks that dir contains exactly the files in want.
 func expectOnly(t *testing.T, dir string, want map[string]string) {
 	t.Helper()
 	entries := must.Get(os.ReadDir(dir))(t)
 	for _, e := range entries {
 		content := must.Get(os.ReadFile(filepath.Join(dir, e.Name())))(t)
 		if w, ok := want[e.Name()]; !ok || w != string(content) {
-			t.Errorf("%s holds %q, want %q (want: %v)", e.Name(), content, w, ok)
+			t.Errorf("%s contains %q, want %q (file expected: %v)", e.Name(), content, w, ok)
 		}
 	}
 	if len(entries) != len(want) {
-		t.Errorf("%d files, want %d", len(entries), len(want))
+		t.Errorf("got %d files, want %d", len(entries), len(want))
 	}
 }
 
@@ -57,7 +57,7 @@ func TestPermissionsAreThoseOfANewFile(t *testing.T) {
 		t.Fatal(errA, errB)
 	}
 	if a.Mode() != b.Mode() {
-		t.Errorf("mode %v, want %v", b.Mode(), a.Mode())
+		t.Errorf("got mode %v, want %v", b.Mode(), a.Mode())
 	}
 }
 
@@ -67,7 +67,7 @@ func TestTemporaryName(t *testing.T) {
 	defer f.Abort()
 	found, err := filepath.Glob(filepath.Join(dir, ".model.*.tmp"))
 	if err != nil || len(found) != 1 {
-		t.Errorf("found %v, %v, want one .model.*.tmp", found, err)
+		t.Errorf("got %v, error %v, want one .model.*.tmp", found, err)
 	}
 }
 
@@ -81,12 +81,12 @@ func TestFailingCallerLeavesTheOldFile(t *testing.T) {
 		return mine
 	})
 	if !errors.Is(err, mine) || !strings.Contains(err.Error(), path) {
-		t.Errorf("error %v, want %v naming %s", err, mine, path)
+		t.Errorf("got error %v, want %v with the path %s", err, mine, path)
 	}
 	expectOnly(t, dir, map[string]string{"model": "old"})
 }
 
-// failing simulates a full disk: the first write that reaches it fails.
+// failing is a writer that always fails, like a full disk.
 type failing struct{ err error }
 
 func (w failing) Write([]byte) (int, error) { return 0, w.err }
@@ -102,10 +102,10 @@ func TestFailingDiskLeavesTheOldFile(t *testing.T) {
 			f.buffer = bufio.NewWriterSize(failing{full}, 1<<16)
 			_, errWrite := f.Write(bytes.Repeat([]byte("x"), size))
 			if failedEarly := size > 1<<16; (errWrite != nil) != failedEarly {
-				t.Errorf("Write: %v", errWrite)
+				t.Errorf("Write returned error %v", errWrite)
 			}
 			if err := f.Commit(); !errors.Is(err, full) || !strings.Contains(err.Error(), path) {
-				t.Errorf("Commit: %v, want %v naming %s", err, full, path)
+				t.Errorf("Commit returned error %v, want %v with the path %s", err, full, path)
 			}
 			expectOnly(t, dir, map[string]string{"model": "old"})
 		})
@@ -122,7 +122,7 @@ func TestDirectoryThatCannotBeWritten(t *testing.T) {
 	} {
 		err := Write(path, writeString("x"))
 		if err == nil || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), ".tmp") {
-			t.Errorf("error %v, want one naming %s and no other file", err, path)
+			t.Errorf("got error %v, want an error that names only %s", err, path)
 		}
 	}
 	expectOnly(t, dir, map[string]string{"file": "x"})
@@ -143,7 +143,7 @@ func TestErrorsNameTheFile(t *testing.T) {
 		err = fail(f)
 		f.Abort()
 		if err == nil || !strings.HasPrefix(err.Error(), path+": ") || strings.Contains(err.Error(), ".tmp") {
-			t.Errorf("%s: error %v, want one of %s", name, err, path)
+			t.Errorf("%s: got error %v, want an error that names %s", name, err, path)
 		}
 	}
 	expectOnly(t, filepath.Dir(path), nil)
@@ -165,7 +165,7 @@ func TestFollowsSymbolicLink(t *testing.T) {
 	must.Succeed(t, Write(link, writeString("new")))
 	expectOnly(t, dir, map[string]string{"model": "new", "link": "new"})
 	if info, err := os.Lstat(link); err != nil || info.Mode()&fs.ModeSymlink == 0 {
-		t.Errorf("the link is gone: %v, %v", info, err)
+		t.Errorf("the symbolic link was replaced: %v, error %v", info, err)
 	}
 }
 
@@ -186,7 +186,7 @@ func TestAfterTheEnd(t *testing.T) {
 	}
 }
 
-// TestCommitNew checks that the first of two concurrent files is kept.
+// TestCommitNew checks that CommitNew keeps the first of two concurrently written files.
 func TestCommitNew(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x")
@@ -197,16 +197,16 @@ func TestCommitNew(t *testing.T) {
 		files = append(files, f)
 	}
 	must.Succeed(t, files[0].CommitNew())
-	os.Remove(files[2].Temporary()) // as another program would; the first file is unaffected
+	os.Remove(files[2].Temporary()) // as another program would do
 	for _, f := range files[1:] {
 		if err := f.CommitNew(); !errors.Is(err, fs.ErrExist) || !strings.HasPrefix(err.Error(), path+": ") {
-			t.Errorf("error %v", err)
+			t.Errorf("got error %v, want fs.ErrExist", err)
 		}
 	}
 	expectOnly(t, dir, map[string]string{"x": "first"})
 }
 
-// TestRenameNew checks that files without hard link support, such as directories, are renamed.
+// TestRenameNew checks that files which cannot have hard links, such as directories, are renamed.
 func TestRenameNew(t *testing.T) {
 	dir := t.TempDir()
 	from, to := filepath.Join(dir, "from"), filepath.Join(dir, "to")
@@ -219,8 +219,8 @@ func TestRenameNew(t *testing.T) {
 	}
 }
 
-// TestWriteBehind checks that background syncs do not change the content, and Reopen reads what was
-// written so far.
+// TestWriteBehind checks that background syncs do not change the content, and that Reopen reads all
+// content written so far.
 func TestWriteBehind(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x")
 	f := must.Get(Create(path))(t)
@@ -235,11 +235,11 @@ func TestWriteBehind(t *testing.T) {
 	defer again.Close()
 	sofar, err := io.ReadAll(again)
 	if err != nil || len(sofar) != pieces*len(piece)+3 {
-		t.Errorf("%d bytes so far, %v", len(sofar), err)
+		t.Errorf("Reopen read %d bytes, error %v", len(sofar), err)
 	}
 	must.Succeed(t, f.Commit())
 	if whole, err := os.ReadFile(path); err != nil || !bytes.Equal(whole, sofar) {
-		t.Errorf("%d bytes, %v", len(whole), err)
+		t.Errorf("got %d bytes, error %v", len(whole), err)
 	}
 }
 
@@ -254,6 +254,6 @@ func TestLateSyncError(t *testing.T) {
 	must.Fail(t, "the disk is gone")(f.Write([]byte("x")))
 	must.Fail(t, "the disk is gone")(f.Commit())
 	if left, _ := os.ReadDir(dir); len(left) != 0 {
-		t.Errorf("found the files %v", left)
+		t.Errorf("got files %v, want none", left)
 	}
 }

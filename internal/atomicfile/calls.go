@@ -5,12 +5,12 @@ import (
 	"sync/atomic"
 )
 
-// interceptor is the function of Intercept, or nil.
+// interceptor is the function passed to Intercept; nil without interception.
 var interceptor atomic.Pointer[func(call, path string) error]
 
-// Intercept lets tests make system calls fail: before is called with each fsync, link and rename of
-// this package, and its error becomes the call's. It must be safe for concurrent use. The returned
-// function ends the interception.
+// Intercept lets tests make system calls fail. This package calls before ahead of each fsync, link
+// and rename, and fails with its error if it is not nil. before must be safe for concurrent use.
+// restore ends the interception.
 func Intercept(before func(call, path string) error) (restore func()) {
 	interceptor.Store(&before)
 	return func() { interceptor.Store(nil) }
@@ -24,7 +24,7 @@ func intercepted(call, path string) error {
 	return nil
 }
 
-// sync is f.Sync.
+// sync calls f.Sync unless a test makes it fail.
 func sync(f *os.File) error {
 	if err := intercepted("fsync", f.Name()); err != nil {
 		return err
@@ -32,7 +32,7 @@ func sync(f *os.File) error {
 	return f.Sync()
 }
 
-// rename is os.Rename.
+// rename calls os.Rename unless a test makes it fail.
 func rename(from, to string) error {
 	if err := intercepted("rename", to); err != nil {
 		return err
@@ -40,7 +40,7 @@ func rename(from, to string) error {
 	return os.Rename(from, to)
 }
 
-// link is os.Link.
+// link calls os.Link unless a test makes it fail.
 func link(from, to string) error {
 	if err := intercepted("link", to); err != nil {
 		return err

@@ -10,12 +10,12 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// ChecksumKind is the kind of new checksums: XXH3 with 128 bits, which is faster than memory,
-// whereas SHA-256 took a fifth of the time of a conversion. Older data sets have SHA-256 checksums,
-// which stay valid.
+// ChecksumKind is the kind of new checksums: XXH3 with 128 bits, which is faster than memory.
+// (SHA-256 took a fifth of the time of a conversion.) SHA-256 checksums of older data sets stay
+// valid.
 const ChecksumKind = "xxh128"
 
-// checksumKinds has the hash function of each kind.
+// checksumKinds maps each kind to its hash function.
 var checksumKinds = map[string]func() hash.Hash{
 	ChecksumKind: NewChecksum,
 	"sha256":     sha256.New,
@@ -34,12 +34,12 @@ func (h *xxh128) Sum(b []byte) []byte {
 // NewChecksum returns a hash of [ChecksumKind].
 func NewChecksum() hash.Hash { return &xxh128{} }
 
-// ChecksumText returns "KIND:HEX", the checksum of everything written to h.
+// ChecksumText returns "KIND:HEX", the checksum of all bytes written to h.
 func ChecksumText(kind string, h hash.Hash) string {
 	return kind + ":" + hex.EncodeToString(h.Sum(nil))
 }
 
-// ChecksumLike returns the kind of a checksum and a new hash of that kind for comparison.
+// ChecksumLike returns the kind of a checksum and a new hash of the same kind.
 func ChecksumLike(checksum string) (kind string, h hash.Hash, err error) {
 	kind, digits, _ := strings.Cut(checksum, ":")
 	if begin := checksumKinds[kind]; begin != nil {

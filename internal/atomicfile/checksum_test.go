@@ -8,7 +8,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestText compares with xxh128sum, for text in pieces of any size.
+// TestText checks checksums against xxh128sum, for text in pieces of any size.
 func TestText(t *testing.T) {
 	text := strings.Repeat("0123456789abcdef", 1000)
 	for want, text := range map[string]string{
@@ -24,18 +24,18 @@ func TestText(t *testing.T) {
 				rest = rest[n:]
 			}
 			if got := ChecksumText(kind, h); got != want {
-				t.Errorf("%d bytes in pieces of %d: %s, want %s", len(text), piece, got, want)
+				t.Errorf("%d bytes in pieces of %d: got %s, want %s", len(text), piece, got, want)
 			}
 		}
 	}
 }
 
-// TestLikeRefuses malformed checksums.
+// TestLikeRefuses checks that ChecksumLike refuses malformed checksums.
 func TestLikeRefuses(t *testing.T) {
 	for _, bad := range []string{"", "xxh128", "xxh128:", "xxh128:99", "md5:" + strings.Repeat("0", 32),
 		"xxh128:" + strings.Repeat("0", 31) + "g", strings.Repeat("x", 1000)} {
 		if _, _, err := ChecksumLike(bad); err == nil || len(err.Error()) > 300 {
-			t.Errorf("%q: error %v", bad, err)
+			t.Errorf("%q: got error %v, want a short error", bad, err)
 		}
 	}
 }

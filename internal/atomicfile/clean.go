@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Clean removes leftovers of killed programs for a file: temporary files that were never renamed to
-// it. The caller must be the only one to write it.
+// Clean removes leftovers of killed programs: temporary files for path that were never renamed. No
+// other program may be writing the file.
 func Clean(path string) error {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
@@ -19,15 +19,15 @@ func Clean(path string) error {
 		func(fs.DirEntry) bool { return true })
 }
 
-// CleanAll removes leftovers of killed programs for all files in a directory with the given name
-// suffix, with exceptions. The caller must be the only one to write them.
+// CleanAll removes leftovers of killed programs for all files in a directory whose names end in
+// ending, except the files in but. No other program may be writing these files.
 func CleanAll(dir, ending string, but ...string) error {
 	return clean(dir, func(name string) bool { return strings.HasSuffix(name, ending) },
 		func(e fs.DirEntry) bool { return !slices.Contains(but, e.Name()) })
 }
 
-// cleanDead removes the temporary files of path that no process has locked: those of killed
-// programs. It ignores errors, as leftovers do no harm.
+// cleanDead removes the temporary files for path that no process has locked, the leftovers of
+// killed programs. It ignores errors, because leftovers do no harm.
 func cleanDead(path string) {
 	dir, base := filepath.Split(path)
 	_ = clean(filepath.Clean(dir), func(name string) bool { return name == base }, func(e fs.DirEntry) bool {
@@ -40,11 +40,11 @@ func cleanDead(path string) {
 			return false
 		}
 		defer file.Close()
-		return tryLock(file) && os.Remove(name) == nil // while this process holds the lock
+		return tryLock(file) && os.Remove(name) == nil // remove it while this process holds the lock
 	})
 }
 
-// clean removes the selected temporary files, which may already be gone.
+// clean removes the selected temporary files. Another process may already have removed them.
 func clean(dir string, meant func(name string) bool, removed func(fs.DirEntry) bool) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -60,7 +60,7 @@ func clean(dir string, meant func(name string) bool, removed func(fs.DirEntry) b
 	return nil
 }
 
-// TemporaryOf returns the name of the file that a temporary file is written for, or "" for any other file.
+// TemporaryOf returns the final name of a temporary file, or "" for any other file.
 func TemporaryOf(temporary string) (name string) {
 	rest, hidden := strings.CutPrefix(temporary, ".")
 	rest, ended := strings.CutSuffix(rest, ".tmp")

@@ -11,7 +11,7 @@ import (
 )
 
 func TestCleanRemovesOnlyItsOwn(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "[x") // not a pattern, though it looks like one
+	dir := filepath.Join(t.TempDir(), "[x") // looks like a glob pattern, but is a plain name
 	must.Succeed(t, os.Mkdir(dir, 0o777))
 	for _, name := range []string{".model.1x9z.tmp", ".model.1x9z.tmp.tmp", ".model.safetensors.1x9z.tmp",
 		".model.safetensors.1x9z.tmp.tmp", ".other.1x9z.tmp", "model", ".model.tmp"} {
@@ -26,12 +26,12 @@ func TestCleanRemovesOnlyItsOwn(t *testing.T) {
 	want := []string{".model.safetensors.1x9z.tmp", ".model.safetensors.1x9z.tmp.tmp", ".model.tmp",
 		".other.1x9z.tmp", "model"}
 	if !slices.Equal(left, want) {
-		t.Errorf("left %v, want %v", left, want)
+		t.Errorf("got files %v, want %v", left, want)
 	}
 }
 
-// TestCreateRemovesLeftovers checks that a new replacement removes leftovers of killed programs,
-// but not files of running ones, and that CreateKeeping removes nothing.
+// TestCreateRemovesLeftovers checks that Create removes leftovers of killed programs but not files
+// of running programs, and that CreateKeeping removes nothing.
 func TestCreateRemovesLeftovers(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x")

@@ -4,8 +4,8 @@ package atomicfile
 
 import "os"
 
-// lock does nothing: either this system does not allow removing open files, or leftovers stay.
+// lock does nothing. Without locks, leftovers of killed programs stay.
 func lock(*os.File) error { return nil }
 
-// tryLock returns false, as the file may be in use.
+// tryLock returns false, because the file may be in use.
 func tryLock(*os.File) bool { return false }

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// lock waits for the lock of a file, which the system releases when the process ends.
+// lock locks a file and waits if necessary. The system releases the lock when the process ends.
 func lock(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX) }
 
 // tryLock locks a file and reports whether no other process had the lock.

@@ -9,7 +9,8 @@ import (
 )
 
 // Cause returns an error of a file operation without its path, such as "no such file or directory",
-// for messages that name the file themselves. It wraps err. Other errors are returned unchanged.
+// for messages that already name the file. The result wraps err. Other errors are returned
+// unchanged.
 func Cause(err error) error {
 	if path := (*fs.PathError)(nil); errors.As(err, &path) {
 		return &cause{err, path.Err.Error()}
@@ -25,10 +26,10 @@ type cause struct {
 func (c *cause) Error() string { return c.message }
 func (c *cause) Unwrap() error { return c.error }
 
-// OpenRegular opens a regular file for reading. Anything else, such as a directory or a FIFO, is an
-// error that names its kind: opening a FIFO waits for a writer, and a device may have no end.
+// OpenRegular opens a regular file for reading. For other files it returns an error that names
+// their kind, because opening a FIFO waits for a writer, and a device may have no end.
 func OpenRegular(path string) (*os.File, error) {
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // the open would block
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // opening the file could block
 		return nil, fmt.Errorf("%s: expected a regular file, found %v", path, info.Mode())
 	}
 	return os.Open(path)

@@ -10,8 +10,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestRegularRefuses checks that a FIFO, a directory and a device are errors, and opening them does
-// not wait.
+// TestRegularRefuses checks that a FIFO, a directory and a device are refused without waiting.
 func TestRegularRefuses(t *testing.T) {
 	dir := t.TempDir()
 	fifo, link := filepath.Join(dir, "fifo"), filepath.Join(dir, "link")
@@ -28,7 +27,7 @@ func TestReadRegular(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	must.Succeed(t, os.WriteFile(path, []byte("12345"), 0o666))
 	if text := must.Get(ReadRegular(path, 5))(t); string(text) != "12345" {
-		t.Errorf("found %q", text)
+		t.Errorf("got %q, want 12345", text)
 	}
 	must.Fail(t, path+": expected at most 4 bytes, found more")(ReadRegular(path, 4))
 }

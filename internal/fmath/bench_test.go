@@ -4,8 +4,8 @@ import "testing"
 
 var sink float32
 
-// BenchmarkFunctions makes one call per iteration, on arguments of both signs in no pattern that a
-// branch predictor could learn.
+// BenchmarkFunctions measures one call per iteration. The signs of the arguments have no pattern
+// that a branch predictor could learn.
 func BenchmarkFunctions(b *testing.B) {
 	var x [4096]float32
 	state := uint32(1)

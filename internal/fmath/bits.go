@@ -12,8 +12,8 @@ func abs(x float32) float32 {
 	return math.Float32frombits(math.Float32bits(x) &^ (1 << 31))
 }
 
-// choose returns negative if the sign bit of x is set, else positive, without a branch: the sign of
-// an activation is not predictable.
+// choose returns negative if the sign bit of x is set, otherwise positive. It does not branch,
+// because the sign of an activation is not predictable.
 func choose(x, negative, positive float32) float32 {
 	mask := uint32(int32(math.Float32bits(x)) >> 31)
 	n, p := math.Float32bits(negative), math.Float32bits(positive)

@@ -4,11 +4,11 @@ import "math"
 
 const (
 	log2e = 1.44269504088896340736
-	// ln2 in two parts. ln2High has 9 bits, so its product with the integer
-	// n of a reduction, |n| ≤ 149, is exact.
+	// ln 2 as a sum of two parts. ln2High has 9 bits, so that its product with the integer n of the
+	// reduction, |n| ≤ 149, is exact.
 	ln2High = 0.693359375
 	ln2Low  = -2.12194440054690583e-4
-	// Adding and subtracting 1.5·2²³ rounds to an integer, which is then in the low bits.
+	// Adding 1.5·2²³ rounds to an integer and stores it in the low bits.
 	roundToInt = 12582912
 
 	expHigh = 88.72283  // the largest x with a finite eˣ
@@ -19,8 +19,8 @@ const (
 //
 //	eˣ = 2ⁿ (1 + r + r²·P(r)).
 //
-// Relative error below 1.1e-7. Above 88.72283 it is +Inf; below −87.33654, where eˣ would be
-// subnormal, 0. NaN passes.
+// The relative error is below 1.1e-7. The result is +Inf above 88.72283, and 0 below −87.33654,
+// where eˣ would be subnormal. NaN gives NaN.
 func Exp(x float32) float32 {
 	if !(x <= expHigh) {
 		if x != x {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A claim is the documented error of a function, against float64.
+// A claim is the documented maximum error of a function, compared with float64.
 type claim struct {
 	name     string
 	got      func(float32) float32
@@ -14,7 +14,7 @@ type claim struct {
 	high     float32
 	scale    func(x, want float64) float64 // the error is |got − want| / scale
 	atMost   float64
-	monotone bool // never decreases by more than rounding
+	monotone bool // whether the function never decreases by more than rounding
 }
 
 func relative(_, want float64) float64 { return math.Abs(want) }
@@ -32,7 +32,7 @@ func sigmoid(x float64) float64 {
 
 func logSoftplus(x float64) float64 {
 	if x < -700 {
-		return x // off by eˣ/2
+		return x // differs from the true value by eˣ/2
 	}
 	return math.Log(softplus(x))
 }
@@ -63,7 +63,7 @@ var claims = []claim{
 	{"GELUGrad", GELUGrad, geluGrad, -largest, largest, absolute, 3e-7, false},
 }
 
-// TestErrors checks each function on float32's bit patterns at regular steps.
+// TestErrors checks the maximum error of each function on float32 bit patterns at regular steps.
 func TestErrors(t *testing.T) {
 	for _, c := range claims {
 		t.Run(c.name, func(t *testing.T) {
@@ -81,23 +81,23 @@ func TestErrors(t *testing.T) {
 				}
 				if slack := 2 * c.atMost * c.scale(float64(x), want); c.monotone &&
 					float64(got) < float64(previous)-slack {
-					t.Errorf("%s(%v) = %v, after %v: falls", c.name, x, got, previous)
+					t.Errorf("%s(%v) = %v, less than %v for the previous argument", c.name, x, got, previous)
 				}
 				previous = got
 			})
 			t.Logf("worst error %.3g at %v", worst, at)
 			if !(worst <= c.atMost) {
-				t.Errorf("error %.3g at %v: got %v, want %v within %.3g", worst, at, c.got(at),
+				t.Errorf("got error %.3g at %v: got %v, want %v within %.3g", worst, at, c.got(at),
 					c.want(float64(at)), c.atMost)
 			}
 		})
 	}
 }
 
-// visit calls do with ascending numbers of [low, high], both ends included.
+// visit calls do with ascending numbers in [low, high], including both ends.
 func visit(low, high float32, do func(float32)) {
 	const stride = 4099 // every 4099th of about 2³² bit patterns
-	// order maps bits to integers that ascend with the number, and back.
+	// order maps bits to integers in the order of the numbers. It is its own inverse.
 	order := func(b int32) int32 { return b ^ b>>31&math.MaxInt32 }
 	from, to := order(int32(math.Float32bits(low))), order(int32(math.Float32bits(high)))
 	for i := int64(from); i < int64(to); i += stride {
@@ -106,7 +106,7 @@ func visit(low, high float32, do func(float32)) {
 	do(high)
 }
 
-// TestUsualArguments densely covers the range of activations.
+// TestUsualArguments checks the maximum errors densely in the range of activations.
 func TestUsualArguments(t *testing.T) {
 	for _, c := range claims {
 		worst := 0.0
@@ -123,12 +123,12 @@ func TestUsualArguments(t *testing.T) {
 			worst = math.Max(worst, err)
 		}
 		if !(worst <= c.atMost) {
-			t.Errorf("%s: error %.3g, want at most %.3g", c.name, worst, c.atMost)
+			t.Errorf("%s: got error %.3g, want at most %.3g", c.name, worst, c.atMost)
 		}
 	}
 }
 
-// TestGumbel covers the uniforms (n + ½)·2⁻²³ at both ends and in between.
+// TestGumbel checks the maximum error for uniform numbers (n + ½)·2⁻²³ at both ends and in between.
 func TestGumbel(t *testing.T) {
 	worst := 0.0
 	check := func(n int) {
@@ -145,7 +145,7 @@ func TestGumbel(t *testing.T) {
 	}
 	t.Logf("worst error %.3g", worst)
 	if !(worst <= 6e-7) {
-		t.Errorf("error %.3g, want at most 6e-7", worst)
+		t.Errorf("got error %.3g, want at most 6e-7", worst)
 	}
 }
 
@@ -201,7 +201,7 @@ func TestSpecialValues(t *testing.T) {
 	}
 }
 
-// TestNaNPayloads checks that the bits of a NaN must not leak into the exponent.
+// TestNaNPayloads checks that the bits of a NaN do not affect the exponent.
 func TestNaNPayloads(t *testing.T) {
 	for _, bits := range []uint32{0x7fc00001, 0xffc00001, 0x7f800001, 0xffffffff} {
 		x := math.Float32frombits(bits)

@@ -1,22 +1,22 @@
 package fmath
 
-// The normal distribution by its tail: for a = |x|
+// The tail of the normal distribution: for a = |x|,
 //
 //	q(a) = 1 − Φ(a) = e^(−a²/2)·R(t),  t = 1/(1 + 0.3·a),
 //
-// R a polynomial without constant term (the form of Abramowitz and Stegun 7.1.26, fitted here
-// to a relative error of 1.2e-7 for 0 ≤ a ≤ 13.3, beyond which the exponential is 0).
-// Φ(x) = 1 − q for x ≥ 0 and q for x < 0: nothing cancels in either tail.
+// where R is a polynomial without constant term (the form of Abramowitz and Stegun 7.1.26, fitted
+// to a relative error of 1.2e-7 for 0 ≤ a ≤ 13.3; for larger a the exponential is 0). Φ(x) is 1 − q
+// for x ≥ 0 and q for x < 0, without cancellation in either tail.
 
-// GELU returns x·Φ(x), the exact (erf) GELU. Error below 2e-7·max(1, |x|).
-// As in other implementations GELU(−Inf) is NaN.
+// GELU returns x·Φ(x), the exact (erf) GELU. The error is below 2e-7·max(1, |x|). GELU(−Inf) is
+// NaN, as in other implementations.
 func GELU(x float32) float32 {
 	cdf, _ := normal(x)
 	return x * cdf
 }
 
-// GELUGrad returns the derivative of GELU, Φ(x) + x·φ(x) with the density
-// φ(x) = e^(−x²/2)/√(2π). Absolute error below 3e-7.
+// GELUGrad returns the derivative of GELU, Φ(x) + x·φ(x), with the density φ(x) = e^(−x²/2)/√(2π).
+// The absolute error is below 3e-7.
 func GELUGrad(x float32) float32 {
 	const invSqrt2Pi = 0.39894228040143267794
 	cdf, e := normal(x)

@@ -6,8 +6,8 @@ import "math"
 //
 //	log x = e·ln 2 + f − f²/2 + f³·P(f).
 //
-// Relative error below 1.2e-7, also near 1, where f is exact. Log(0) is −Inf,
-// Log of a negative number NaN; subnormals, +Inf and NaN are handled.
+// The relative error is below 1.2e-7, also near 1, where f is exact. Log(0) is −Inf, and Log of a
+// negative number is NaN. Subnormals, +Inf and NaN are handled.
 func Log(x float32) float32 {
 	b := math.Float32bits(x)
 	if b-0x00800000 >= infinity-0x00800000 { // not a positive normal number
@@ -48,8 +48,8 @@ func logSpecial(x float32) float32 {
 	return x // +Inf or NaN
 }
 
-// log1pTail returns Q(z) = (z − log(1+z))/z² for 0 ≤ z ≤ 1. A polynomial, not
-// the shorter series in z/(2+z): shaders do not promise exact divisions.
+// log1pTail returns Q(z) = (z − log(1+z))/z² for 0 ≤ z ≤ 1. It uses a polynomial instead of the
+// shorter series in z/(2+z), because shaders do not guarantee exact divisions.
 func log1pTail(z float32) float32 {
 	z2 := float32(z * z)
 	z4 := float32(z2 * z2)
@@ -61,9 +61,9 @@ func log1pTail(z float32) float32 {
 	return q01 + float32(q23*z2) + float32(q47*z4)
 }
 
-// Gumbel returns −log(−log u), 0 < u < 1: standard Gumbel noise from a uniform
-// number. Absolute error below 6e-7 for the uniforms of package philox; the
-// relative accuracy of Log near 1 keeps it right at the largest of them.
+// Gumbel returns −log(−log u) for 0 < u < 1: standard Gumbel noise from a uniform number. The
+// absolute error is below 6e-7 for the uniform numbers of package philox. At the largest of them
+// this relies on the relative accuracy of Log near 1.
 func Gumbel(u float32) float32 {
 	return -Log(-Log(u))
 }

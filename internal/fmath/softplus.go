@@ -1,23 +1,23 @@
 package fmath
 
-// The functions of this file use z = e^−|x|, which is in [0, 1] and never overflows, and log(1+z) =
-// z − z²·Q(z).
+// The functions of this file use z = e^−|x|, which lies in [0, 1] and never overflows, and log(1+z)
+// = z − z²·Q(z).
 
-// Softplus returns log(1 + eˣ) = max(x, 0) + log(1 + z). Relative error below
-// 2.5e-7 everywhere; 0 where eˣ is subnormal (x < −87.33654).
+// Softplus returns log(1 + eˣ) = max(x, 0) + log(1 + z). The relative error is below 2.5e-7. The
+// result is 0 where eˣ is subnormal (x < −87.33654).
 func Softplus(x float32) float32 {
 	z := Exp(-abs(x))
 	return relu(x) + (z - float32(float32(z*z)*log1pTail(z)))
 }
 
-// Sigmoid returns σ(x) = 1/(1 + e⁻ˣ), the derivative of Softplus. Relative
-// error below 2e-7; 0 where eˣ is subnormal.
+// Sigmoid returns σ(x) = 1/(1 + e⁻ˣ), the derivative of Softplus. The relative error is below 2e-7.
+// The result is 0 where eˣ is subnormal.
 func Sigmoid(x float32) float32 {
 	z := Exp(-abs(x))
 	return choose(x, z, 1) / (1 + z)
 }
 
-// SoftplusSigmoid returns Softplus(x) and Sigmoid(x) with the same bits, at the cost of one
+// SoftplusSigmoid returns the same bits as Softplus(x) and Sigmoid(x), and computes only one
 // exponential.
 func SoftplusSigmoid(x float32) (softplus, sigmoid float32) {
 	z := Exp(-abs(x))
@@ -25,9 +25,9 @@ func SoftplusSigmoid(x float32) (softplus, sigmoid float32) {
 	return softplus, choose(x, z, 1) / (1 + z)
 }
 
-// LogSoftplus returns λ(x) = log softplus(x), and x itself below −15, where
-// the difference, eˣ/2, is less than half an ulp of x. It stays exact where softplus(x) has
-// underflowed. Error below 2.5e-7·max(1, |λ|).
+// LogSoftplus returns λ(x) = log softplus(x). Below −15 it returns x, because the difference, eˣ/2,
+// is less than half an ulp of x. The result stays exact where softplus(x) underflows. The error is
+// below 2.5e-7·max(1, |λ|).
 func LogSoftplus(x float32) float32 {
 	if x < -15 {
 		return x
@@ -35,10 +35,10 @@ func LogSoftplus(x float32) float32 {
 	return Log(Softplus(x))
 }
 
-// Rho returns ρ(x) = σ(x)/softplus(x), the derivative of LogSoftplus. With
-// D = log(1+z)/z for x < 0 and D = softplus(x) otherwise it is 1/((1+z)·D): the factor z
-// that underflows in both σ and softplus is cancelled before it is computed, so ρ tends to 1
-// for very negative x. Relative error below 3.5e-7.
+// Rho returns ρ(x) = σ(x)/softplus(x), the derivative of LogSoftplus. It computes 1/((1+z)·D),
+// where D is log(1+z)/z for x < 0 and softplus(x) otherwise. The factor z, which underflows in both
+// σ and softplus, is cancelled before it is computed, so that ρ tends to 1 for very negative x. The
+// relative error is below 3.5e-7.
 func Rho(x float32) float32 {
 	z := Exp(-abs(x))
 	d := 1 - float32(z*log1pTail(z))

@@ -18,8 +18,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// TestTargets checks that every fuzz target of the tree is listed, and limits the resources for
-// each input.
+// TestTargets checks that targets lists every fuzz target of the module, and that every target
+// limits the resources for each input.
 func TestTargets(t *testing.T) {
 	testenv.Long(t, "lists the tests of every package")
 	const root = "../.."
@@ -43,15 +43,15 @@ func TestTargets(t *testing.T) {
 	slices.Sort(listed)
 	slices.Sort(found)
 	if err != nil || len(found) == 0 || !slices.Equal(listed, found) {
-		t.Errorf("%v: listed are\n%v, want\n%v", err, listed, found)
+		t.Errorf("got error %v and targets\n%v, want\n%v", err, listed, found)
 	}
 	if some, err := targets(root, regexp.MustCompile(`/seq\.FuzzFile$`)); err != nil || len(some) != 1 ||
 		some[0] != (target{"github.com/sftseq/sftseq/seq", "FuzzFile"}) {
-		t.Errorf("%v, %v", some, err)
+		t.Errorf("got targets %v, error %v", some, err)
 	}
 }
 
-// checkLimits: a function with fuzz targets calls the limits for each of them.
+// checkLimits checks that functions with fuzz targets call testenv.FuzzLimits for each of them.
 func checkLimits(t *testing.T, path string) {
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
 	if err != nil {
@@ -70,14 +70,14 @@ func checkLimits(t *testing.T, path string) {
 			}
 			return true
 		})
-		if begun > limits { // other tests may limit their memory, too
+		if begun > limits { // other tests may also limit their memory
 			t.Errorf("%s: %s begins fuzzing %d times and sets testenv.FuzzLimits %d times", path,
 				d.(*ast.FuncDecl).Name.Name, begun, limits)
 		}
 	}
 }
 
-// TestParse checks that the last report counts, and no report is an error.
+// TestParse checks that parse returns the last report, or an error if there is no report.
 func TestParse(t *testing.T) {
 	const out = `fuzz: elapsed: 0s, gathering baseline coverage: 0/120 completed
 fuzz: elapsed: 3s, execs: 1368 (425/sec), new interesting: 31 (total: 151)
@@ -85,15 +85,14 @@ fuzz: elapsed: 1m0s, execs: 13680 (0/sec), new interesting: 32 (total: 152)
 PASS
 `
 	if r, err := parse([]byte(out)); err != nil || r != (result{13680, 32, time.Minute}) {
-		t.Errorf("%+v, %v", r, err)
+		t.Errorf("got %+v, error %v", r, err)
 	}
 	if r, err := parse([]byte("PASS\n")); err == nil {
-		t.Errorf("%+v without a line of the fuzzer's", r)
+		t.Errorf("got %+v for output without a report, want an error", r)
 	}
 }
 
-// TestTimeIsOver checks that a failing input is not mistaken for the end of the time, whatever its
-// error.
+// TestTimeIsOver checks that no error of a failing input is mistaken for the end of the time.
 func TestTimeIsOver(t *testing.T) {
 	const report = "fuzz: elapsed: 10s, execs: 78949 (5859/sec), new interesting: 80 (total: 422)\n"
 	for out, want := range map[string]bool{
@@ -103,13 +102,12 @@ func TestTimeIsOver(t *testing.T) {
 		"--- FAIL: FuzzTable (1.12s)\n    context deadline exceeded\n    Failing input written to x\nFAIL\n":                                                              false,
 	} {
 		if got := timeIsOver.MatchString(report + out); got != want {
-			t.Errorf("%t: %s", got, out)
+			t.Errorf("got %t, want %t for %s", got, want, out)
 		}
 	}
 }
 
-// TestCounted checks that the packages that guide the fuzzer are those of this module and parsers,
-// not all packages.
+// TestCounted checks that only this module's packages and parsers guide the fuzzer.
 func TestCounted(t *testing.T) {
 	for name, want := range map[string]bool{
 		"github.com/sftseq/sftseq": true, "github.com/sftseq/sftseq/seq": true,
@@ -118,12 +116,13 @@ func TestCounted(t *testing.T) {
 		"main": false, "sftseqs": false, "net/http": false, "github.com/apache/arrow/go/v15/arrow/compute": false,
 	} {
 		if counted.MatchString(name) != want {
-			t.Errorf("%s: want %v", name, want)
+			t.Errorf("%s: got %v, want %v", name, !want, want)
 		}
 	}
 }
 
-// TestTool runs itself as a compiler wrapper: the flag is removed except for counted packages.
+// TestTool runs itself as a compiler wrapper, and checks that it removes the flag for coverage
+// counters unless the package is counted.
 func TestTool(t *testing.T) {
 	const variable = "SFTSEQ_TEST_TOOL"
 	if os.Getenv(variable) != "" {
@@ -138,7 +137,7 @@ func TestTool(t *testing.T) {
 		c := exec.Command(os.Args[0], "-test.run=^TestTool$")
 		c.Env = append(os.Environ(), variable+"="+compiler, "SFTSEQ_TEST_PACKAGE="+name)
 		if out, err := c.CombinedOutput(); err != nil || !strings.Contains(string(out), want) {
-			t.Errorf("%s: got %v, want %q, found\n%s", name, err, want, out)
+			t.Errorf("%s: got error %v, want output %q, got\n%s", name, err, want, out)
 		}
 	}
 }

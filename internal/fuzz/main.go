@@ -1,4 +1,4 @@
-// Command fuzz runs all fuzz targets of the module, one after the other, for a time each:
+// Command fuzz runs all fuzz targets of the module, each for the same time:
 //
 //	go run ./internal/fuzz -time 10s -match 'seq|table.*JSON'
 //
@@ -66,7 +66,7 @@ func run(ctx context.Context) (err error) {
 	return r.all(ctx, list)
 }
 
-// all runs targets and prints their results.
+// all runs the targets in list and prints their results.
 func (r *runner) all(ctx context.Context, list []target) error {
 	row := func(name string, x result) {
 		fmt.Printf("%-45s %12s %10.0f %8d %8.0f\n", name, humanize.Comma(int64(x.executions)),
@@ -96,7 +96,7 @@ func (r *runner) all(ctx context.Context, list []target) error {
 	return nil
 }
 
-// memoryPlace returns a directory in memory, where syncing a file costs nothing, or "" for the
+// memoryPlace returns a directory in main memory, where syncing a file is free, or "" for the
 // default.
 func memoryPlace() string {
 	const place = "/dev/shm"

@@ -11,29 +11,29 @@ import (
 	"time"
 )
 
-// result is the fuzzer's last report of a target.
+// result is the last report that the fuzzer printed for a target.
 type result struct {
 	executions, interesting int
 	took                    time.Duration
 }
 
-// runner runs targets one after the other.
+// runner runs targets sequentially.
 type runner struct {
-	dir     string // folder of the module
+	dir     string // root directory of the module
 	self    string // this program
-	time    string // for each target, in the format of -fuzztime
-	memory  int    // bytes, for each process
-	scratch string // for the targets' files, in memory if possible
+	time    string // time per target, in the format of -fuzztime
+	memory  int    // memory limit per process in bytes
+	scratch string // directory for the targets' files, in main memory if possible
 }
 
 // run fuzzes a target.
 //
-// Interesting inputs are not minimised: inputs of kilobytes would take all of a target's time. A
-// process that exceeds its memory limit ends, and with it the target; the input is kept under
-// testdata/fuzz.
+// Interesting inputs are not minimised, because inputs of kilobytes would take all of a target's
+// time. A process that exceeds its memory limit ends, and the target ends with it; the input is
+// stored under testdata/fuzz.
 func (r *runner) run(ctx context.Context, t target) (result, error) {
-	// Settings of the test only, not of the compiler: the parent of testing.T.TempDir, and the
-	// limit.
+	// Settings for the test but not for the compiler: the parent directory of testing.T.TempDir,
+	// and the memory limit.
 	limited := fmt.Sprintf(`env TMPDIR=%[1]s GOTMPDIR=%[1]s GOMEMLIMIT=%[2]d sh -c 'ulimit -v %[3]d 2>/dev/null; exec "$0" "$@"'`, r.scratch, r.memory/2, r.memory>>10)
 	c := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-fuzz", "^"+t.name+"$", "-fuzztime", r.time,
 		"-fuzzminimizetime", "0x",
@@ -55,15 +55,15 @@ func (r *runner) run(ctx context.Context, t target) (result, error) {
 	return found, err
 }
 
-// timeIsOver matches a spurious failure of Go before 1.27, if an input is running at the end of the
-// time (go.dev/issue/75804). A failing input would have been written to a file before, and another
-// line would follow the target's name.
+// timeIsOver matches a spurious failure of Go before 1.27 that occurs if an input is running when
+// the time ends (go.dev/issue/75804). For a failing input, Go prints another line after the
+// target's name and writes the input to a file.
 var timeIsOver = regexp.MustCompile(`(?m)^--- FAIL: \S+ \(\S+\)\n    context deadline exceeded\nFAIL$`)
 
-// report matches a line of the fuzzer's output.
+// report matches a progress line of the fuzzer.
 var report = regexp.MustCompile(`fuzz: elapsed: (\S+), execs: (\d+) .*, new interesting: (\d+) `)
 
-// parse reads the fuzzer's last report.
+// parse returns the last report in the fuzzer's output.
 func parse(out []byte) (r result, err error) {
 	lines := report.FindAllSubmatch(out, -1)
 	if len(lines) == 0 {

@@ -20,8 +20,8 @@ type target struct{ pkg, name string }
 
 func (t target) String() string { return t.pkg + "." + t.name }
 
-// targets lists the fuzz targets of all packages below a directory by name, as go test finds them
-// in test files.
+// targets returns the fuzz targets in test files below a directory whose package and name match.
+// Like go test it identifies them by name.
 func targets(dir string, match *regexp.Regexp) (out []target, err error) {
 	list := exec.Command("go", "list", "-json=Dir,ImportPath,TestGoFiles,XTestGoFiles,IgnoredGoFiles", "./...")
 	list.Dir = dir
@@ -50,7 +50,7 @@ func targets(dir string, match *regexp.Regexp) (out []target, err error) {
 				}
 			}
 		}
-		for _, file := range p.IgnoredGoFiles { // targets for other platforms would never run here
+		for _, file := range p.IgnoredGoFiles { // targets for other platforms would never run
 			if names, err := declared(filepath.Join(p.Dir, file)); err != nil || len(names) > 0 &&
 				strings.HasSuffix(file, "_test.go") {
 				return nil, fmt.Errorf("%s: %v is not built here: expected fuzz targets in files that are built everywhere (%v)", filepath.Join(p.Dir, file), names, err)
@@ -59,7 +59,7 @@ func targets(dir string, match *regexp.Regexp) (out []target, err error) {
 	}
 }
 
-// declared returns the fuzz targets that a file declares.
+// declared returns the names of the fuzz targets that a file declares.
 func declared(path string) (names []string, err error) {
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
 	if err != nil {

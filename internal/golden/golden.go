@@ -1,5 +1,5 @@
-// Package golden compares a device with golden folders: models with logits, gradients and training
-// losses that were computed in double precision.
+// Package golden compares a device with golden folders. A golden folder is a model with logits,
+// gradients and training losses that were computed in float64.
 package golden
 
 import (
@@ -27,28 +27,29 @@ import (
 
 // Files of a golden folder in addition to those of a model.
 const (
-	inputsFile    = "inputs.jsonl"      // labelled lines
-	logitsFile    = "expected.jsonl"    // for each line
+	inputsFile    = "inputs.jsonl"      // labelled inputs, one per line
+	logitsFile    = "expected.jsonl"    // expected logits, one line per input
 	gradientsFile = "grads.safetensors" // gradients of the mean loss
-	trainingFile  = "expected.json"     // settings, and the loss of each step
+	trainingFile  = "expected.json"     // settings of a training run, and the loss of each step
 )
 
-// tolerance has the maximum errors of a device.
+// tolerance holds the maximum errors of a device.
 type tolerance struct {
-	logit    float64 // absolute
-	gradient float64 // relative, in norm
-	tensor   float64 // tolerance of a tensor, likewise
-	loss     float64 // relative
+	logit    float64 // absolute error of a logit
+	gradient float64 // relative error of the norm of the whole gradient
+	tensor   float64 // relative error of the norm of a tensor's gradient
+	loss     float64 // relative error of a loss
 }
 
-// tolerances by precision. The derivative of max(q, k) jumps where rounding exchanges the two, so
-// that gradients of mixed precision differ by more than the rounding of their operands explains.
+// tolerances maps precisions to tolerances. The derivative of max(q, k) jumps where rounding
+// changes the order of q and k. Gradients in mixed precision therefore differ by more than the
+// rounding of their operands.
 var tolerances = map[device.Precision]tolerance{
 	device.FP32:  {logit: 1e-4, gradient: 1e-3, tensor: 1e-3, loss: 1e-4},
 	device.Mixed: {logit: 2e-2, gradient: 5e-2, tensor: 0.2, loss: 1e-2},
 }
 
-// Comparison has the errors of a device for one model.
+// Comparison holds the errors of a device for one model.
 type Comparison struct {
 	Golden    string           `json:"golden"`
 	Device    string           `json:"device"`
@@ -59,13 +60,13 @@ type Comparison struct {
 	Tensor    *float64         `json:"tensor_error,omitempty"` // maximum over the tensors
 	Which     string           `json:"tensor,omitempty"`
 	Loss      *float64         `json:"loss_error,omitempty"` // maximum over the steps
-	Flips     int              `json:"flips,omitempty"`      // tokens that the device would have sampled differently
-	Worst     float64          `json:"worst"`                // maximum as a fraction of the tolerance
+	Flips     int              `json:"flips,omitempty"`      // sequences with differently sampled tokens
+	Worst     float64          `json:"worst"`                // largest error as a fraction of the tolerance
 	Failed    bool             `json:"failed"`
-	Error     string           `json:"error,omitempty"` // why nothing was compared
+	Error     string           `json:"error,omitempty"` // reason why nothing was compared
 }
 
-// Folders lists the models in a directory, which may be a model itself.
+// Folders returns the models in a directory, or the directory itself if it is a model.
 func Folders(root, only string) ([]string, error) {
 	var out []string
 	hasModel := func(dir string) bool {
@@ -93,9 +94,9 @@ func Folders(root, only string) ([]string, error) {
 	return out, nil
 }
 
-// Compare computes and compares everything for which the folder has expected values. In mixed
-// precision the tokens are those that the device exact samples. The error, which the comparison
-// also contains, says why nothing was compared.
+// Compare compares a device with all expected values in a folder. In mixed precision it uses the
+// tokens that the device exact samples. The returned error, which is also in the comparison, is the
+// reason why nothing was compared.
 func Compare(ctx context.Context, dir string, d tensor.Device, precision device.Precision,
 	exact func() (tensor.Device, error)) (*Comparison, error) {
 	g := &Comparison{Golden: filepath.Base(dir), Device: d.Name(), Precision: precision}
@@ -150,11 +151,11 @@ func (g *Comparison) compare(ctx context.Context, dir string, d tensor.Device,
 	return nil
 }
 
-// compareFunc compares with one of a folder's files.
+// compareFunc compares a device with one of a folder's files.
 type compareFunc func(g *Comparison, ctx context.Context, path string, m *sft.Model,
 	examples []seq.Example, d tensor.Device) error
 
-// compareGiven compares; in mixed precision with the tokens that the CPU samples.
+// compareGiven calls compare. In mixed precision it replays the tokens that the CPU samples.
 func (g *Comparison) compareGiven(ctx context.Context, compare compareFunc, path string, m *sft.Model,
 	examples []seq.Example, d tensor.Device, open func() (tensor.Device, error)) (err error) {
 	if g.Precision == device.FP32 {
@@ -174,8 +175,8 @@ func (g *Comparison) compareGiven(ctx context.Context, compare compareFunc, path
 	return err
 }
 
-// note keeps the largest error of a kind, and its fraction of the tolerance. An error that is not a
-// number counts as the largest.
+// note records an error of a kind and its fraction of the tolerance, and keeps the largest. NaN
+// counts as the largest error. largest reports whether the error was the largest so far.
 func (g *Comparison) note(worst **float64, err, fraction float64) (largest bool) {
 	if math.IsNaN(err) || math.IsNaN(fraction) {
 		err, fraction = math.MaxFloat64, math.MaxFloat64 // JSON has no infinity
@@ -265,7 +266,8 @@ func (g *Comparison) gradients(ctx context.Context, path string, m *sft.Model,
 	}
 	t := tolerances[g.Precision]
 	g.note(&g.Gradient, off/all, off/all/t.gradient)
-	// Some tensors are zero up to rounding, in mixed precision up to the rounding of others.
+	// Some tensors are zero except for rounding, in mixed precision except for the rounding of
+	// other tensors.
 	least := 1e-3
 	if g.Precision == device.Mixed {
 		least *= all
@@ -280,8 +282,8 @@ func (g *Comparison) gradients(ctx context.Context, path string, m *sft.Model,
 	return nil
 }
 
-// training makes the steps of a training run, with noise and dropout, and compares their losses:
-// each but the first depends on the previous updates.
+// training repeats the steps of a training run, with noise and dropout, and compares their losses.
+// Each loss but the first depends on the previous updates.
 func (g *Comparison) training(ctx context.Context, path string, m *sft.Model,
 	examples []seq.Example, d tensor.Device) error {
 	text, err := os.ReadFile(path)

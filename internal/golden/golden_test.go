@@ -12,7 +12,7 @@ import (
 
 const folders = "../../sft/testdata/golden"
 
-// counted is a device that counts the memories that were not freed.
+// counted is a device that counts the memory blocks that have not been freed.
 type counted struct {
 	tensor.Device
 	held *int
@@ -52,29 +52,29 @@ func (m countedMemory) Free() {
 	*m.held--
 }
 
-// TestFrees checks that the device memory of a model is free for the next one.
+// TestFrees checks that Compare frees all device memory of a model.
 func TestFrees(t *testing.T) {
 	for _, name := range []string{"ties", "train"} {
 		d := counted{cpu.New(1), new(int)}
 		if _, err := Compare(t.Context(), filepath.Join(folders, name), d, device.FP32, nil); err != nil ||
 			*d.held != 0 {
-			t.Errorf("%s: %d memories were not freed; error %v", name, *d.held, err)
+			t.Errorf("%s: %d memory blocks were not freed; error %v", name, *d.held, err)
 		}
 	}
 }
 
-// TestMixed checks that in mixed precision the tokens are those of the exact device.
+// TestMixed checks that mixed precision is compared with the tokens that the exact device samples.
 func TestMixed(t *testing.T) {
 	exact := func() (tensor.Device, error) { return cpu.New(2), nil }
 	for _, name := range []string{"ties", "train"} {
 		g, err := Compare(t.Context(), filepath.Join(folders, name), cpu.New(1), device.Mixed, exact)
 		if err != nil || g.Flips != 0 || !(g.Worst > 0 && g.Worst < 1e-2) {
-			t.Errorf("%s: %v, %+v", name, err, g)
+			t.Errorf("%s: got error %v and %+v", name, err, g)
 		}
 	}
 }
 
-// TestNote checks that an error that is not a number is the largest.
+// TestNote checks that NaN counts as the largest error.
 func TestNote(t *testing.T) {
 	g := &Comparison{}
 	nan := g.Worst / g.Worst
@@ -83,7 +83,7 @@ func TestNote(t *testing.T) {
 		largest bool
 	}{{1, true}, {1, false}, {0.5, false}, {2, true}, {nan, true}, {9, false}} {
 		if got := g.note(&g.Loss, c.err, c.err); got != c.largest {
-			t.Errorf("%v: %v", c.err, got)
+			t.Errorf("%v: got largest %v, want %v", c.err, got, c.largest)
 		}
 	}
 	if !(g.Worst > 1e300) || !(*g.Loss > 1e300) {

@@ -7,15 +7,15 @@ import (
 	"strconv"
 )
 
-// Category is a categorical number of a node or an edge, from 0 on.
+// Category is a categorical number of a node or an edge, counted from 0.
 type Category struct {
 	Name  string
 	Kinds int
 }
 
-// Indicators returns the names of the one-hot features of categories: for each kind of each
-// category, in order, a feature that is 1 if a node or an edge is of this kind, and 0 otherwise. A
-// linear layer over them is a sum of embeddings.
+// Indicators returns the names of the one-hot features of categories, in order. Each value of each
+// category has a feature that is 1 for nodes or edges with this value and 0 otherwise. A linear
+// layer over these features is a sum of embeddings.
 func Indicators(categories []Category) (names []string) {
 	for _, c := range categories {
 		for kind := range c.Kinds {
@@ -28,15 +28,15 @@ func Indicators(categories []Category) (names []string) {
 // Known reads graphs of JSON lines with a known specification.
 type Known struct {
 	// Spec is the specification of the rows. Its FeatureNames begin with the indicators of Nodes,
-	// if any, and end with the steps of the random walk.
+	// if there are categories, and end with the steps of the random walk.
 	Spec         seq.Spec
-	Nodes, Edges []Category // nil: numbers are not converted
-	RandomWalk   int        // number of return probabilities among the features of a node
+	Nodes, Edges []Category // nil leaves the numbers unchanged
+	RandomWalk   int        // number of return probabilities in the features of a node
 }
 
-// Read calls take with the graphs of a file. Their targets are in the fields label or tags, or in
-// fields with the names of the numbers. A label is a name, or an index into the names. An invalid
-// line is an error with the file and the line. Progress may be nil.
+// Read calls take for each graph of a file. The targets are in the field label or tags, or in
+// fields named like the numbers. A label is a name, or an index into the label names. The error for
+// an invalid line has the file and the line. progress may be nil.
 func (k *Known) Read(ctx context.Context, path string, progress func(bytes int64), take func(seq.Example) error) error {
 	labels := map[string]int32{}
 	for i := range k.Spec.LabelNames {
@@ -45,7 +45,7 @@ func (k *Known) Read(ctx context.Context, path string, progress func(bytes int64
 	for i, name := range k.Spec.LabelNames {
 		labels[name] = int32(i)
 	}
-	before := k.Spec // the row before its walk
+	before := k.Spec // specification of the row before its random walk
 	before.FeatureNames = before.FeatureNames[:len(before.FeatureNames)-k.RandomWalk]
 	r := Reader{From: []string{path}, Label: "label", Tags: "tags", Numbers: k.Spec.NumberNames, Progress: progress}
 	return r.Each(ctx, func(x *Row) error {
@@ -91,7 +91,7 @@ func (k *Known) answers(labels map[string]int32, x *Row) error {
 	return nil
 }
 
-// described describes a target field in an error.
+// described returns the name of a target field for an error.
 func described(field string, list bool) string {
 	switch {
 	case field == "tags":
@@ -102,8 +102,8 @@ func described(field string, list bool) string {
 	return field + ", a class"
 }
 
-// features replaces the categories of nodes and edges by indicators. As there are as many numbers
-// as kinds, it checks the size of a row first.
+// features replaces the categories of nodes and edges by indicators. It checks the size of the row
+// first, because the indicators may take far more memory than the categories.
 func (k *Known) features(x *Row) (err error) {
 	if err := k.Spec.CheckTokenCount(len(x.Features)); err != nil {
 		return fmt.Errorf("features: %w", err)
@@ -125,8 +125,8 @@ func (k *Known) features(x *Row) (err error) {
 	return nil
 }
 
-// indicate replaces categories by indicators, width in total. Without categories the numbers are
-// unchanged.
+// indicate replaces categories by a total of width indicators. Without categories it returns the
+// numbers unchanged.
 func indicate(numbers []float32, categories []Category, width int) ([]float32, error) {
 	expected := len(categories)
 	if categories == nil {

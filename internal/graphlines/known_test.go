@@ -26,7 +26,7 @@ func readKnown(t *testing.T, k *Known, lines string) (out []seq.Example, err err
 	return out, err
 }
 
-// knownSpec returns a specification of graphs with two categories of a node and one of an edge.
+// knownSpec returns a specification of graphs with two categories of nodes and one of edges.
 func knownSpec(task string) *Known {
 	k := &Known{Nodes: []Category{{"kind", 3}, {"ring", 2}}, Edges: []Category{{"bond", 2}}}
 	k.Spec = seq.Spec{Task: task, FeatureNames: Indicators(k.Nodes), EdgeFeatureNames: Indicators(k.Edges)}
@@ -38,8 +38,8 @@ func knownSpec(task string) *Known {
 	return k
 }
 
-// TestKnown checks that indicators replace categories, random walks follow them, and labels are
-// names or indices, names first.
+// TestKnown checks that indicators replace categories, that random walks follow them, and that a
+// label is looked up as a name before it is used as an index.
 func TestKnown(t *testing.T) {
 	const graph = `"features": [[2, 1], [0, 0]], "edges": [[0, 1, 1], [1, 0, 0]]`
 	if names := Indicators(knownSpec(seq.MultiLabel).Nodes); !reflect.DeepEqual(names,
@@ -60,25 +60,25 @@ func TestKnown(t *testing.T) {
 		want.Features, want.Edges = features, edges
 		got, err := readKnown(t, knownSpec(task), "{"+graph+", "+answer+"}\n")
 		if err != nil || len(got) != 1 || !reflect.DeepEqual(got[0], want) {
-			t.Errorf("%s: %+v, %v, want %+v", task, got, err, want)
+			t.Errorf("%s: got %+v, error %v, want %+v", task, got, err, want)
 		}
 	}
 	k := knownSpec(seq.Regression)
 	k.RandomWalk, k.Spec.FeatureNames = 2, append(k.Spec.FeatureNames, WalkNames(2)...)
 	got, err := readKnown(t, k, "{"+graph+`, "a": 1, "b": 2}`)
 	if err != nil || !reflect.DeepEqual(got[0].Features, [][]float32{{0, 0, 1, 0, 1, 0, 1}, {1, 0, 0, 1, 0, 0, 1}}) {
-		t.Errorf("with a random walk: %+v, %v", got, err)
+		t.Errorf("with a random walk: got %+v, error %v", got, err)
 	}
 	plain := &Known{Spec: seq.Spec{Task: seq.Classification, LabelNames: []string{"x", "y"},
 		FeatureNames: []string{"u", "v"}, EdgeFeatureNames: []string{}}}
 	got, err = readKnown(t, plain, `{"features": [[2.5, 1]], "edges": [], "label": 1}`)
 	if err != nil || got[0].Label != 1 || !reflect.DeepEqual(got[0].Features, [][]float32{{2.5, 1}}) {
-		t.Errorf("without categories: %+v, %v", got, err)
+		t.Errorf("without categories: got %+v, error %v", got, err)
 	}
 }
 
-// TestKnownRefuses checks that lines that do not match the specification are errors with file and
-// line.
+// TestKnownRefuses checks that a line which does not match the specification is refused with its
+// file and line.
 func TestKnownRefuses(t *testing.T) {
 	const good = `{"features": [[2, 1], [0, 0]], "edges": [[0, 1, 1]], "label": ["x"]}`
 	for _, c := range []struct{ task, line, want string }{
@@ -110,14 +110,14 @@ func TestKnownRefuses(t *testing.T) {
 			k.RandomWalk, k.Spec.FeatureNames = walk, append(k.Spec.FeatureNames, WalkNames(walk)...)
 			_, err := readKnown(t, k, c.line+"\n")
 			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "g.jsonl:1: ") {
-				t.Errorf("%s %s, a walk of %d steps: %v, want %s", c.task, c.line, walk, err, c.want)
+				t.Errorf("%s %s, a walk of %d steps: got error %v, want %s", c.task, c.line, walk, err, c.want)
 			}
 		}
 	}
 }
 
-// TestKnownSize checks that too many nodes or edges for a row are refused before their indicators
-// are allocated, which would take far more memory than the line.
+// TestKnownSize checks that a row with too many nodes or edges is refused before its indicators are
+// allocated, because they would take far more memory than the line.
 func TestKnownSize(t *testing.T) {
 	k := &Known{Nodes: []Category{{"kind", 1 << 12}}, Edges: []Category{{"bond", 1 << 12}}}
 	k.Spec = seq.Spec{Task: seq.Regression, FeatureNames: Indicators(k.Nodes), EdgeFeatureNames: Indicators(k.Edges),
@@ -136,13 +136,13 @@ func TestKnownSize(t *testing.T) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 		if runtime.ReadMemStats(after); after.TotalAlloc-before.TotalAlloc > 64<<20 {
-			t.Errorf("%s: %d bytes were taken for a line of %d", want, after.TotalAlloc-before.TotalAlloc, len(line))
+			t.Errorf("%s: allocated %d bytes for a line of %d bytes", want, after.TotalAlloc-before.TotalAlloc, len(line))
 		}
 	}
 }
 
-// FuzzKnown reads any bytes as graphs of a specification: accepted graphs have one value of each
-// category, and known labels.
+// FuzzKnown checks that graphs accepted from arbitrary bytes have one value per category and known
+// labels.
 func FuzzKnown(f *testing.F) {
 	f.Add(`{"features": [[2, 1], [0, 0]], "edges": [[0, 1, 1]], "label": ["x", 1]}`)
 	f.Add(`{"features": [[2, 1]], "edges": [], "label": []}` + "\n" +
@@ -154,17 +154,17 @@ func FuzzKnown(f *testing.F) {
 		for _, e := range rows {
 			for _, numbers := range e.Features {
 				if len(numbers) != 5 || numbers[0]+numbers[1]+numbers[2] != 1 || numbers[3]+numbers[4] != 1 {
-					t.Fatalf("a node %v", numbers)
+					t.Fatalf("got a node with features %v", numbers)
 				}
 			}
 			for _, edge := range e.Edges {
 				if len(edge.Features) != 2 || edge.Features[0]+edge.Features[1] != 1 {
-					t.Fatalf("an edge %v", edge)
+					t.Fatalf("got an edge %v", edge)
 				}
 			}
 			for i, label := range e.Labels {
 				if label < 0 || label > 2 || i > 0 && label <= e.Labels[i-1] {
-					t.Fatalf("labels %v", e.Labels)
+					t.Fatalf("got labels %v", e.Labels)
 				}
 			}
 		}

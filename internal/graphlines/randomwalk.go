@@ -17,7 +17,7 @@ func WalkNames(steps int) (names []string) {
 	return names
 }
 
-// maxAdditions limits the work on a graph to minutes. Tests set it.
+// maxAdditions limits the work on a graph to a few minutes. Tests change it.
 var maxAdditions int64 = 30_000_000_000
 
 // keyOf returns a list of targets as the key of a map.
@@ -29,16 +29,17 @@ func keyOf(targets []int32) string {
 	return string(key)
 }
 
-// AppendWalk appends to the features of each node the probabilities that a random walk from it is at
-// the node again after 1, 2, … steps, the diagonals of (D⁻¹A)ᵏ. A step takes each outgoing edge of
-// a node with the same probability; without any, the walk ends. The probabilities describe the
-// position of a node in the graph without naming any node (Dwivedi et al., "Graph Neural Networks
-// with Learnable Structural and Positional Representations", ICLR 2022).
+// AppendWalk appends return probabilities to the features of each node: the probability that a
+// random walk from the node is at the node again after 1, 2, … steps, the diagonals of (D⁻¹A)ᵏ. A
+// step takes each outgoing edge of a node with equal probability; a walk ends at a node without
+// outgoing edges. The probabilities describe the position of a node in the graph without
+// identifying nodes (Dwivedi et al., "Graph Neural Networks with Learnable Structural and
+// Positional Representations", ICLR 2022).
 //
-// The probabilities are exact, and computed sparsely: the walks from each node follow the edges.
-// A graph takes at most steps × nodes × edges additions. It takes fewer if few nodes are within
-// reach, or if nodes have the same targets, such as the leaves of a star: after the first step they
-// share a walk. Sums are in the order of the edges. More than maxAdditions are an error.
+// The probabilities are exact. The computation is sparse and follows the edges from each node. It
+// takes at most steps × nodes × edges additions, and fewer if few nodes are within reach. Nodes
+// with the same targets, such as the leaves of a star, share a walk after the first step. Sums are
+// in the order of the edges. AppendWalk returns an error if it would need more than maxAdditions.
 func AppendWalk(ctx context.Context, features [][]float32, edges []seq.Edge, steps int) error {
 	if steps == 0 {
 		return nil
@@ -56,7 +57,7 @@ func AppendWalk(ctx context.Context, features [][]float32, edges []seq.Edge, ste
 		targets[next[e.Source]] = e.Target
 		next[e.Source]++
 	}
-	groups := make(map[string][]int32) // nodes by their targets, in order
+	groups := make(map[string][]int32) // nodes with the same targets, in order
 	var order []string
 	for from := range n {
 		key := keyOf(targets[first[from]:first[from+1]])
@@ -66,7 +67,7 @@ func AppendWalk(ctx context.Context, features [][]float32, edges []seq.Edge, ste
 		groups[key] = append(groups[key], int32(from))
 	}
 	additions := int64(0)
-	at, to := make([]float64, n), make([]float64, n) // probabilities now and after the step; 0 between walks
+	at, to := make([]float64, n), make([]float64, n) // probabilities before and after a step; all 0 between walks
 	var here, there []int32                          // nodes with nonzero probabilities, without duplicates
 	for _, key := range order {
 		alike := groups[key]
@@ -81,7 +82,7 @@ func AppendWalk(ctx context.Context, features [][]float32, edges []seq.Edge, ste
 				additions += int64(len(out))
 				p := at[i] / float64(len(out))
 				at[i] = 0
-				if p == 0 { // underflow: its targets would be listed repeatedly
+				if p == 0 { // underflow: the targets would be listed repeatedly
 					continue
 				}
 				for _, t := range out {

@@ -11,7 +11,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// undirected returns a graph of nodes without features, with edges in both directions.
+// undirected returns a graph of nodes without features, with an edge in both directions for each
+// pair.
 func undirected(nodes int, pairs ...[2]int32) *seq.Example {
 	x := &seq.Example{Features: make([][]float32, nodes)}
 	for _, p := range pairs {
@@ -20,8 +21,8 @@ func undirected(nodes int, pairs ...[2]int32) *seq.Example {
 	return x
 }
 
-// TestWalk compares return probabilities of a path, a cycle and other graphs with values computed
-// by hand.
+// TestWalk checks the return probabilities of a path, a cycle and other graphs against values
+// computed by hand.
 func TestWalk(t *testing.T) {
 	path := undirected(3, [2]int32{0, 1}, [2]int32{1, 2})
 	triangle := undirected(3, [2]int32{0, 1}, [2]int32{1, 2}, [2]int32{2, 0})
@@ -46,13 +47,13 @@ func TestWalk(t *testing.T) {
 	} {
 		if err := AppendWalk(t.Context(), c.x.Features, c.x.Edges, 4); err != nil ||
 			fmt.Sprint(c.x.Features) != c.want {
-			t.Errorf("%s: %v, %v, want %s", c.name, c.x.Features, err, c.want)
+			t.Errorf("%s: got %v, error %v, want %s", c.name, c.x.Features, err, c.want)
 		}
 	}
 }
 
-// TestWalkStar checks that the leaves of a star share their walks, as the time would otherwise grow
-// with the square of their number, and have the same probabilities as alone.
+// TestWalkStar checks that the leaves of a star share their walks, because the time would otherwise
+// grow with the square of their number, and that their probabilities are correct.
 func TestWalkStar(t *testing.T) {
 	const leaves = 100_000
 	x := undirected(leaves + 1)
@@ -65,12 +66,13 @@ func TestWalkStar(t *testing.T) {
 	for i, want := range map[int]float32{0: 1, 1: 1. / leaves, leaves: 1. / leaves} {
 		if got := x.Features[i]; len(got) != 4 || got[0] != 0 || got[1] != want || got[2] != 0 ||
 			math.Abs(float64(got[3]/want-1)) > 1e-6 {
-			t.Errorf("node %d: %v, want 0 %g 0 %g", i, got, want, want)
+			t.Errorf("node %d: got %v, want 0 %g 0 %g", i, got, want, want)
 		}
 	}
 }
 
-// TestWalkTooLong checks that a graph that needs too much work is an error that names it.
+// TestWalkTooLong checks that a graph which needs too much work is refused with an error that
+// states the work.
 func TestWalkTooLong(t *testing.T) {
 	defer func(before int64) { maxAdditions = before }(maxAdditions)
 	maxAdditions = 10
@@ -104,7 +106,7 @@ func TestWalkDense(t *testing.T) {
 	for k := range steps {
 		for i := range n {
 			if d := math.Abs(float64(x.Features[i][k]) - power[i][i]); d > 1e-6 {
-				t.Errorf("step %d, node %d: %g, want %g", k+1, i, x.Features[i][k], power[i][i])
+				t.Errorf("step %d, node %d: got %g, want %g", k+1, i, x.Features[i][k], power[i][i])
 			}
 		}
 		var next [n][n]float64
@@ -119,8 +121,8 @@ func TestWalkDense(t *testing.T) {
 	}
 }
 
-// TestWalkVanishes checks that if a probability underflows, a node is still listed once. Each node
-// of the chain has two edges onward and many to a dead end.
+// TestWalkVanishes checks that a node is listed once even if its probability underflows. Each node
+// of the chain has two edges to the next node and many to a dead end.
 func TestWalkVanishes(t *testing.T) {
 	const chain, dead, steps = 125, 3000, 125
 	x := &seq.Example{Features: make([][]float32, chain+1)}
@@ -130,8 +132,8 @@ func TestWalkVanishes(t *testing.T) {
 			x.Edges = append(x.Edges, seq.Edge{Source: i, Target: chain})
 		}
 	}
-	// A node that counted more than once would double the work with each step, and the test would
-	// not end.
+	// If a node was listed repeatedly, the work would double with each step and the test would not
+	// end.
 	must.Check(t, AppendWalk(t.Context(), x.Features, x.Edges, steps))
 }
 
@@ -140,6 +142,6 @@ func TestCancelled(t *testing.T) {
 	done, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := AppendWalk(done, make([][]float32, 2), nil, 1); err != context.Canceled {
-		t.Errorf("got error %v", err)
+		t.Errorf("got error %v, want context.Canceled", err)
 	}
 }

@@ -1,6 +1,6 @@
-// Package graphlines reads graphs from JSON lines, each an object with the features of the nodes,
-// the edges, and the targets of a model. It does not depend on the packages that read tables, so
-// that importers of tasks do not either.
+// Package graphlines reads graphs from JSON lines. Each line is an object with the features of the
+// nodes, the edges, and the targets of a model. The package does not depend on the packages that
+// read tables, so that importers of tasks do not depend on them either.
 package graphlines
 
 import (
@@ -16,19 +16,19 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Row is a graph, with its targets by name.
+// Row is a graph with the names of its targets.
 type Row struct {
 	seq.Example
-	Names   []string  // class, positive labels, or a tag for each node
-	Named   []bool    // for tags: the nodes that have one
-	List    bool      // Names was a list
-	Field   string    // the field of Names
+	Names   []string  // class, positive labels, or a tag per node
+	Named   []bool    // for tags: whether each node has a tag
+	List    bool      // whether the field of Names was a list
+	Field   string    // field of Names
 	Split   string    // text of the split field
 	Amounts []float32 // numbers to predict, in the order of Reader.Numbers
 }
 
-// Number converts the targets of a row to label numbers for a task, and reports whether all names
-// are known.
+// Number converts the target names of a row to label numbers for a task. It returns false if a name
+// is unknown.
 func (x *Row) Number(task string, labels map[string]int32) (known bool) {
 	x.Numbers = x.Amounts
 	if task == seq.Regression {
@@ -58,18 +58,18 @@ func (x *Row) Number(task string, labels map[string]int32) (known bool) {
 	return true
 }
 
-// Reader reads the rows of files, one after another.
+// Reader reads the rows of several files in order.
 type Reader struct {
 	From        []string // the files
-	Label, Tags string   // fields of a class or labels, and of a tag for each node
-	Numbers     []string // fields of numbers to predict, instead of labels
+	Label, Tags string   // fields with the class or labels of a graph, and with a tag per node
+	Numbers     []string // fields with numbers to predict, instead of labels
 	SplitField  string   // field with the split of a graph; "" reads none
 	Progress    func(bytes int64)
 
 	fields map[string]bool
 }
 
-// Each calls take with every row. An error has the file and the line.
+// Each calls take for every row. Errors have the file and the line.
 func (r *Reader) Each(ctx context.Context, take func(*Row) error) error {
 	r.fields = map[string]bool{"id": true, "features": true, "edges": true, r.Label: true, r.Tags: true}
 	for _, name := range r.Numbers {
@@ -151,7 +151,7 @@ func (r *Reader) parse(line []byte) (*Row, error) {
 	return x, r.answers(x, fields)
 }
 
-// answers reads the targets.
+// answers reads the targets of a row.
 func (r *Reader) answers(x *Row, fields map[string]json.RawMessage) (err error) {
 	for _, name := range r.Numbers {
 		var v *float32
@@ -213,7 +213,7 @@ func (x *Row) listOf(value json.RawMessage, tags bool) error {
 	return nil
 }
 
-// textOf returns a JSON string, or the JSON text of a number or boolean.
+// textOf returns the value of a JSON string, or the JSON text of a number or boolean.
 func textOf(value json.RawMessage) (string, error) {
 	if len(value) == 0 {
 		return "", errors.New("expected a text or a number, found nothing")
@@ -231,7 +231,7 @@ func textOf(value json.RawMessage) (string, error) {
 	return string(value), nil
 }
 
-// found describes a value in an error.
+// found returns a description of a value for an error.
 func found(value json.RawMessage) string {
 	if value == nil {
 		return "nothing"

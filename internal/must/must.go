@@ -1,7 +1,7 @@
-// Package must has the assertions about errors that tests share. It is a separate package because
-// the tests of every other package import it, and so it imports none of them.
+// Package must provides the assertions about errors that tests share. It imports no other package
+// of this module, because the tests of all packages import it.
 //
-// The context of an assertion names the case in its message.
+// The context of an assertion names the test case in its message.
 package must
 
 import (
@@ -19,7 +19,7 @@ func Succeed(t testing.TB, err error, context ...any) {
 	}
 }
 
-// Check fails the test, but continues, if err is not nil.
+// Check fails the test if err is not nil, but continues.
 func Check(t testing.TB, err error, context ...any) {
 	t.Helper()
 	if err != nil {
@@ -27,8 +27,8 @@ func Check(t testing.TB, err error, context ...any) {
 	}
 }
 
-// Get takes the results of a call. Its own result, called with the test, ends the test on an error
-// and returns the value otherwise:
+// Get takes the results of a call and returns a function. Called with the test, the function ends
+// the test on an error and otherwise returns the value:
 //
 //	file := must.Get(os.Open(path))(t)
 func Get[T any](value T, err error) func(t testing.TB, context ...any) T {
@@ -39,7 +39,7 @@ func Get[T any](value T, err error) func(t testing.TB, context ...any) T {
 	}
 }
 
-// Get2 is Get for a call with two results and an error.
+// Get2 is like Get for a call with two results and an error.
 func Get2[A, B any](a A, b B, err error) func(t testing.TB, context ...any) (A, B) {
 	return func(t testing.TB, context ...any) (A, B) {
 		t.Helper()
@@ -48,8 +48,8 @@ func Get2[A, B any](a A, b B, err error) func(t testing.TB, context ...any) (A, 
 	}
 }
 
-// Fail takes the results of a call, the last of which is its error. The test fails, but continues,
-// unless the error contains the text want; every error contains "":
+// Fail returns a function that takes the results of a call, the last of which is an error. It fails
+// the test, but continues, unless the error contains the text want. Every error contains "":
 //
 //	must.Fail(t, "no space left", format)(w.Close())
 func Fail(t testing.TB, want string, context ...any) func(results ...any) {
@@ -61,7 +61,7 @@ func Fail(t testing.TB, want string, context ...any) func(results ...any) {
 	}
 }
 
-// FailWith is Fail for an error that is target or wraps it.
+// FailWith is like Fail, but expects an error that is target or wraps it.
 func FailWith(t testing.TB, target error, context ...any) func(results ...any) {
 	return func(results ...any) {
 		t.Helper()
@@ -71,7 +71,7 @@ func FailWith(t testing.TB, target error, context ...any) func(results ...any) {
 	}
 }
 
-// last returns the error of a call's results.
+// last returns the last result of a call, its error.
 func last(results []any) error {
 	err, _ := results[len(results)-1].(error)
 	return err

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// recorder records the report of an assertion instead of failing the calling test.
+// recorder records the report of an assertion instead of failing the test.
 type recorder struct {
 	testing.TB
 	ended, failed string
@@ -17,7 +17,8 @@ func (r *recorder) Helper()           {}
 func (r *recorder) Fatal(args ...any) { r.ended = fmt.Sprint(args...) }
 func (r *recorder) Error(args ...any) { r.failed = fmt.Sprint(args...) }
 
-// TestAssertions checks that each assertion passes on the expected result and reports every other.
+// TestAssertions checks that each assertion passes on the expected result and reports all other
+// results.
 func TestAssertions(t *testing.T) {
 	broken := fmt.Errorf("disk full: %w", io.ErrShortWrite)
 	for name, c := range map[string]struct {

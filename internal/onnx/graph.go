@@ -1,5 +1,6 @@
-// Package onnx writes graphs of tensors as ONNX models, the Open Neural Network Exchange format,
-// which programs such as ONNX Runtime run. It is independent of the purpose of a graph.
+// Package onnx writes graphs of tensors as models in the Open Neural Network Exchange format
+// (ONNX), which programs such as ONNX Runtime execute. It does not depend on the models that are
+// exported.
 //
 // A [Graph] is built from its inputs to its outputs: each operator appends a node and returns the
 // resulting tensor. The same calls always give the same bytes.
@@ -17,7 +18,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// The versions of the files: the first of the format with bitwise operators.
+// Versions of the format and of the operators: the first with bitwise operators.
 const (
 	OpsetVersion = 18
 	irVersion    = 8
@@ -40,7 +41,7 @@ const (
 // Tensor is a tensor of a graph, by its name.
 type Tensor string
 
-// Dim is a dimension of an input or an output: a size, or a name for one that differs between runs.
+// Dim is a dimension of an input or an output: a size, or a name if the size differs between runs.
 type Dim struct {
 	size int
 	name string
@@ -49,12 +50,12 @@ type Dim struct {
 // Size returns a dimension of fixed size.
 func Size(n int) Dim { return Dim{size: n} }
 
-// Named returns a dimension whose size each run decides.
+// Named returns a dimension whose size each run determines.
 func Named(name string) Dim { return Dim{name: name} }
 
 // Graph is a graph under construction. Its zero value is an empty graph.
 type Graph struct {
-	// Scope is the prefix of the names of the following nodes, such as "layers.0/".
+	// Scope is the prefix for the names of the nodes that are appended next, such as "layers.0/".
 	Scope string
 
 	nodes, inputs, outputs message
@@ -70,24 +71,24 @@ func (g *Graph) Input(name string, t Type, doc string, shape ...Dim) Tensor {
 	return Tensor(name)
 }
 
-// Output names a tensor as an output.
+// Output declares a tensor as an output with a name.
 func (g *Graph) Output(name string, x Tensor, t Type, doc string, shape ...Dim) {
 	g.node("Identity", []Tensor{x}, []Tensor{Tensor(name)}, nil)
 	g.outputs.bytes(graphOutput, valueInfo(name, t, doc, shape))
 }
 
-// Weight returns a tensor of numbers in row-major order, which is stored on the first use of its
-// name. Only [Graph.Model] copies the numbers, so they must not change before.
+// Weight returns a tensor of numbers in row-major order. The numbers are stored at the first use of
+// the name. The caller must not change them before [Graph.Model], which copies them.
 func (g *Graph) Weight(name string, shape []int, data []float32) Tensor {
 	return g.stored(name, Float32, shape, data)
 }
 
-// Int32s returns a vector of integers, stored as by [Graph.Weight].
+// Int32s returns a vector of integers, which is stored like a [Graph.Weight].
 func (g *Graph) Int32s(name string, data []int32) Tensor {
 	return g.stored(name, Int32, []int{len(data)}, data)
 }
 
-// Int64s returns a vector of integers, stored as by [Graph.Weight].
+// Int64s returns a vector of integers, which is stored like a [Graph.Weight].
 func (g *Graph) Int64s(name string, data []int64) Tensor {
 	return g.stored(name, Int64, []int{len(data)}, data)
 }
@@ -119,7 +120,7 @@ func (g *Graph) Doubles(v ...float64) Tensor {
 	return g.constant(Float64, []int{len(v)}, littleEndian(v))
 }
 
-// constant stores each distinct constant once.
+// constant returns a constant tensor. Equal constants are stored once.
 func (g *Graph) constant(t Type, shape []int, data []byte) Tensor {
 	key := fmt.Sprint(t, shape, data)
 	if x, ok := g.constants[key]; ok {
@@ -134,8 +135,8 @@ func (g *Graph) constant(t Type, shape []int, data []byte) Tensor {
 	return Tensor(name)
 }
 
-// Scan runs a body for each slice of the vectors or matrices x along the first axis, in order, and
-// stacks the results. The body may read every tensor that precedes it.
+// Scan calls body for each slice of x along the first axis, in order, and stacks the results. x is
+// a vector or a matrix. The body may use every tensor that exists before Scan.
 func (g *Graph) Scan(x Tensor, in, out Type, body func(slice Tensor) Tensor) Tensor {
 	name := g.Scope + "Scan." + strconv.Itoa(g.made)
 	g.made++
@@ -158,12 +159,12 @@ type attribute struct {
 	value any
 }
 
-// op appends a node with one output.
+// op appends a node with one output and returns the output.
 func (g *Graph) op(operator string, in []Tensor, attributes ...attribute) Tensor {
 	return g.ops(operator, 1, in, attributes...)[0]
 }
 
-// ops appends a node with several outputs.
+// ops appends a node with several outputs and returns the outputs.
 func (g *Graph) ops(operator string, outputs int, in []Tensor, attributes ...attribute) []Tensor {
 	name := g.Scope + operator + "." + strconv.Itoa(g.made)
 	out := []Tensor{Tensor(name)}
@@ -221,7 +222,7 @@ func (a attribute) proto() (m message) {
 // Property is an entry of a model's metadata.
 type Property struct{ Key, Value string }
 
-// Model returns the file of the graph, or an error if it is too large.
+// Model returns the encoded model, or an error if it is too large.
 func (g *Graph) Model(name, doc string, metadata []Property) ([]byte, error) {
 	var m, title, opset, after message
 	title.string(graphName, name)
@@ -244,7 +245,7 @@ func (g *Graph) Model(name, doc string, metadata []Property) ([]byte, error) {
 	if n := len(m) + graph + len(after); n > maxBytes {
 		return nil, fmt.Errorf("the model has %d bytes, an ONNX file at most %d", n, maxBytes)
 	}
-	m = slices.Grow(m, graph+len(after)) // a single allocation, as the weights may be most of the available memory
+	m = slices.Grow(m, graph+len(after)) // a single allocation, because the weights may take most of the memory
 	m = append(m, g.nodes...)
 	m = append(m, title...)
 	for _, x := range g.initializers {

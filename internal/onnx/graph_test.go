@@ -13,7 +13,7 @@ import (
 	"github.com/sftseq/sftseq/internal/onnx/onnxtest"
 )
 
-// line returns a graph of a·x + b that names its weight twice.
+// line returns a graph of a·x + b that uses its weight twice.
 func line() *onnx.Graph {
 	g := &onnx.Graph{Scope: "line/"}
 	x := g.Input("x", onnx.Float32, "Any numbers.", onnx.Named("length"), onnx.Size(2))
@@ -24,13 +24,13 @@ func line() *onnx.Graph {
 	return g
 }
 
-// TestGraph checks that a file describes the graph, with each constant and each weight once, and
+// TestGraph checks that a file describes the graph, stores each constant and each weight once, and
 // always has the same bytes.
 func TestGraph(t *testing.T) {
 	file := must.Get(line().Model("line", "A line.", []onnx.Property{{"key", "value"}, {"empty", ""}}))(t)
 	again, err := line().Model("line", "A line.", []onnx.Property{{"key", "value"}, {"empty", ""}})
 	if err != nil || !bytes.Equal(file, again) {
-		t.Error("the bytes differ from one time to the next")
+		t.Error("two calls of Model give different bytes")
 	}
 	m := onnxtest.Read(t, file)
 	var operators []string
@@ -38,14 +38,14 @@ func TestGraph(t *testing.T) {
 		operators = append(operators, n.Operator)
 	}
 	if want := []string{"Mul", "Mul", "Add", "Add", "Identity"}; !slices.Equal(operators, want) {
-		t.Errorf("operators %v, want %v", operators, want)
+		t.Errorf("got operators %v, want %v", operators, want)
 	}
 	if len(m.Initializers) != 2 {
-		t.Errorf("%d tensors, want the weight and one constant", len(m.Initializers))
+		t.Errorf("got %d tensors, want the weight and one constant", len(m.Initializers))
 	}
 	if a := m.Initializers["a"]; !bytes.Equal(a.Data, []byte{0, 0, 64, 64, 0, 0, 128, 191}) ||
 		!slices.Equal(a.Shape, []uint64{2}) {
-		t.Errorf("a has shape %v and bytes %v", a.Shape, a.Data)
+		t.Errorf("got a with shape %v and bytes %v", a.Shape, a.Data)
 	}
 	if m.Opset != onnx.OpsetVersion || m.IRVersion == 0 || m.Metadata["key"] != "value" ||
 		!slices.Equal(m.Inputs, []string{"x"}) || !slices.Equal(m.Outputs, []string{"y"}) {
@@ -53,7 +53,7 @@ func TestGraph(t *testing.T) {
 	}
 }
 
-// TestConstants checks that constants that differ in type, shape or bits are distinct.
+// TestConstants checks that constants with different types, shapes or bits are stored separately.
 func TestConstants(t *testing.T) {
 	g := &onnx.Graph{}
 	seen := map[onnx.Tensor]bool{}
@@ -66,7 +66,7 @@ func TestConstants(t *testing.T) {
 	}
 }
 
-// TestMemory checks that making a file copies the weights once.
+// TestMemory checks that Model copies the weights only once.
 func TestMemory(t *testing.T) {
 	data := make([]float32, 1<<20)
 	var before, after runtime.MemStats
@@ -80,11 +80,11 @@ func TestMemory(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	must.Succeed(t, err)
 	if made := int(after.TotalAlloc - before.TotalAlloc); made > len(file)+1<<20 {
-		t.Errorf("%d bytes allocated for a file of %d", made, len(file))
+		t.Errorf("Model allocated %d bytes for a file of %d", made, len(file))
 	}
 }
 
-// TestTooLarge checks that a file that is too large is refused before it is built.
+// TestTooLarge checks that a model which is too large is refused before it is built.
 func TestTooLarge(t *testing.T) {
 	data := make([]float32, 1<<20)
 	g := &onnx.Graph{}

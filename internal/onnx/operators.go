@@ -1,89 +1,89 @@
 package onnx
 
-// The operators of opset 18 that are used. Different shapes are broadcast as in NumPy.
+// Operators of opset 18. Different shapes are broadcast as in NumPy.
 
-// Add is a + b.
+// Add returns a + b.
 func (g *Graph) Add(a, b Tensor) Tensor { return g.op("Add", []Tensor{a, b}) }
 
-// Sub is a − b.
+// Sub returns a − b.
 func (g *Graph) Sub(a, b Tensor) Tensor { return g.op("Sub", []Tensor{a, b}) }
 
-// Mul is a ∘ b.
+// Mul returns a ∘ b.
 func (g *Graph) Mul(a, b Tensor) Tensor { return g.op("Mul", []Tensor{a, b}) }
 
-// Div is a / b, of integers rounded towards zero.
+// Div returns a / b, of integers rounded towards zero.
 func (g *Graph) Div(a, b Tensor) Tensor { return g.op("Div", []Tensor{a, b}) }
 
-// Max is the larger of a and b.
+// Max returns the larger of a and b.
 func (g *Graph) Max(a, b Tensor) Tensor { return g.op("Max", []Tensor{a, b}) }
 
-// Min is the smaller of a and b.
+// Min returns the smaller of a and b.
 func (g *Graph) Min(a, b Tensor) Tensor { return g.op("Min", []Tensor{a, b}) }
 
-// BitwiseAnd is a & b, of integers.
+// BitwiseAnd returns a & b, of integers.
 func (g *Graph) BitwiseAnd(a, b Tensor) Tensor { return g.op("BitwiseAnd", []Tensor{a, b}) }
 
-// BitwiseXor is a ⊕ b, of integers.
+// BitwiseXor returns a ⊕ b, of integers.
 func (g *Graph) BitwiseXor(a, b Tensor) Tensor { return g.op("BitwiseXor", []Tensor{a, b}) }
 
-// Less is whether a < b.
+// Less returns whether a < b.
 func (g *Graph) Less(a, b Tensor) Tensor { return g.op("Less", []Tensor{a, b}) }
 
-// Equal is whether a = b.
+// Equal returns whether a = b.
 func (g *Graph) Equal(a, b Tensor) Tensor { return g.op("Equal", []Tensor{a, b}) }
 
-// Or is the logical or of two conditions.
+// Or returns the logical or of two conditions.
 func (g *Graph) Or(a, b Tensor) Tensor { return g.op("Or", []Tensor{a, b}) }
 
-// Where is a where the condition is true, b elsewhere.
+// Where returns a where the condition is true, b elsewhere.
 func (g *Graph) Where(condition, a, b Tensor) Tensor {
 	return g.op("Where", []Tensor{condition, a, b})
 }
 
-// Neg is −x.
+// Neg returns −x.
 func (g *Graph) Neg(x Tensor) Tensor { return g.op("Neg", []Tensor{x}) }
 
-// Abs is |x|.
+// Abs returns |x|.
 func (g *Graph) Abs(x Tensor) Tensor { return g.op("Abs", []Tensor{x}) }
 
-// Log is the natural logarithm.
+// Log returns the natural logarithm.
 func (g *Graph) Log(x Tensor) Tensor { return g.op("Log", []Tensor{x}) }
 
-// Sin is the sine of an angle in radians.
+// Sin returns the sine of an angle in radians.
 func (g *Graph) Sin(x Tensor) Tensor { return g.op("Sin", []Tensor{x}) }
 
-// Erf is the error function.
+// Erf returns the error function.
 func (g *Graph) Erf(x Tensor) Tensor { return g.op("Erf", []Tensor{x}) }
 
-// Relu is max(x, 0).
+// Relu returns max(x, 0).
 func (g *Graph) Relu(x Tensor) Tensor { return g.op("Relu", []Tensor{x}) }
 
-// Sigmoid is 1/(1 + exp(−x)).
+// Sigmoid returns 1/(1 + exp(−x)).
 func (g *Graph) Sigmoid(x Tensor) Tensor { return g.op("Sigmoid", []Tensor{x}) }
 
-// Softplus is log(1 + exp(x)).
+// Softplus returns log(1 + exp(x)).
 func (g *Graph) Softplus(x Tensor) Tensor { return g.op("Softplus", []Tensor{x}) }
 
-// Softmax is exp(x) divided by its sum along an axis.
+// Softmax returns exp(x) divided by its sum along an axis.
 func (g *Graph) Softmax(x Tensor, axis int) Tensor {
 	return g.op("Softmax", []Tensor{x}, attribute{"axis", axis})
 }
 
-// LayerNormalization is (x − mean)/√(variance + epsilon)·scale + bias, along the last axis.
+// LayerNormalization returns (x − mean)/√(variance + epsilon)·scale + bias, along the last axis.
 func (g *Graph) LayerNormalization(x, scale, bias Tensor, epsilon float64) Tensor {
 	return g.op("LayerNormalization", []Tensor{x, scale, bias}, attribute{"axis", -1},
 		attribute{"epsilon", float32(epsilon)})
 }
 
-// MatMul is the product of matrices, of the last two axes.
+// MatMul returns the product of matrices, of the last two axes.
 func (g *Graph) MatMul(a, b Tensor) Tensor { return g.op("MatMul", []Tensor{a, b}) }
 
-// Gemm is x·weightᵀ + bias, with x [rows, in], weight [out, in] and bias [out].
+// Gemm returns x·weightᵀ + bias, with x [rows, in], weight [out, in] and bias [out].
 func (g *Graph) Gemm(x, weight, bias Tensor) Tensor {
 	return g.op("Gemm", []Tensor{x, weight, bias}, attribute{"transB", 1})
 }
 
-// Conv is a depthwise convolution of x [1, channels, length] by weight [channels, 1, taps],
+// Conv returns a depthwise convolution of x [1, channels, length] by weight [channels, 1, taps],
 // zero-padded on both sides so that the length stays the same.
 func (g *Graph) Conv(x, weight, bias Tensor, channels, taps, dilation int) Tensor {
 	pad := taps / 2 * dilation
@@ -95,12 +95,12 @@ func (g *Graph) Conv(x, weight, bias Tensor, channels, taps, dilation int) Tenso
 // Gather returns the slices of x along its first axis at the indices.
 func (g *Graph) Gather(x, indices Tensor) Tensor { return g.op("Gather", []Tensor{x, indices}) }
 
-// ScatterElements is the vector x with values at the indices.
+// ScatterElements returns the vector x with the elements at indices replaced by values.
 func (g *Graph) ScatterElements(x, indices, values Tensor) Tensor {
 	return g.op("ScatterElements", []Tensor{x, indices, values})
 }
 
-// ScatterSums is the matrix x with values added to the rows at the indices, in order: values and
+// ScatterSums returns the matrix x with values added to the rows at indices, in order. values and
 // indices have the same shape.
 func (g *Graph) ScatterSums(x, indices, values Tensor) Tensor {
 	return g.op("ScatterElements", []Tensor{x, indices, values}, attribute{"axis", 0}, attribute{"reduction", "add"})
@@ -120,33 +120,33 @@ func (g *Graph) TopK(x, k Tensor, largest bool) (values, indices Tensor) {
 // NonZero returns the vector of indices at which a vector of conditions is true.
 func (g *Graph) NonZero(x Tensor) Tensor { return g.Reshape(g.op("NonZero", []Tensor{x}), -1) }
 
-// ReduceSum sums along an axis, which stays with size 1.
+// ReduceSum returns the sums along an axis, which keeps size 1.
 func (g *Graph) ReduceSum(x Tensor, axis int64) Tensor {
 	return g.op("ReduceSum", []Tensor{x, g.Ints(axis)})
 }
 
-// ReduceMax is the maximum along an axis, which stays with size 1.
+// ReduceMax returns the maxima along an axis, which keeps size 1.
 func (g *Graph) ReduceMax(x Tensor, axis int64) Tensor {
 	return g.op("ReduceMax", []Tensor{x, g.Ints(axis)})
 }
 
-// ReduceMean averages along an axis, which stays with size 1.
+// ReduceMean returns the means along an axis, which keeps size 1.
 func (g *Graph) ReduceMean(x Tensor, axis int64) Tensor {
 	return g.op("ReduceMean", []Tensor{x, g.Ints(axis)})
 }
 
-// Shape is the vector of the sizes of x.
+// Shape returns the vector of the sizes of x.
 func (g *Graph) Shape(x Tensor) Tensor { return g.op("Shape", []Tensor{x}) }
 
-// Reshape changes the shape of x; −1 is the remaining size, 0 keeps that of x.
+// Reshape returns x with another shape. −1 is the remaining size; 0 keeps the size of x.
 func (g *Graph) Reshape(x Tensor, shape ...int64) Tensor {
 	return g.op("Reshape", []Tensor{x, g.Ints(shape...)})
 }
 
-// ReshapeTo changes the shape of x to a vector of the graph.
+// ReshapeTo returns x with the shape in a vector of the graph.
 func (g *Graph) ReshapeTo(x, shape Tensor) Tensor { return g.op("Reshape", []Tensor{x, shape}) }
 
-// Transpose permutes the axes.
+// Transpose permutes the axes of x.
 func (g *Graph) Transpose(x Tensor, axes ...int) Tensor {
 	return g.op("Transpose", []Tensor{x}, attribute{"perm", axes})
 }
@@ -161,7 +161,7 @@ func (g *Graph) Squeeze(x Tensor, axis int64) Tensor {
 	return g.op("Squeeze", []Tensor{x, g.Ints(axis)})
 }
 
-// Slice is the part of x from one index of its first axis to before another one; both are vectors
+// Slice returns the part of x with indices from … to−1 of its first axis. from and to are vectors
 // of length 1.
 func (g *Graph) Slice(x, from, to Tensor) Tensor {
 	return g.op("Slice", []Tensor{x, from, to, g.Ints(0)})
@@ -177,13 +177,13 @@ func (g *Graph) Concat(axis int, x ...Tensor) Tensor {
 	return g.op("Concat", x, attribute{"axis", axis})
 }
 
-// Expand repeats x to a shape, a vector.
+// Expand broadcasts x to the shape in a vector.
 func (g *Graph) Expand(x, shape Tensor) Tensor { return g.op("Expand", []Tensor{x, shape}) }
 
-// Range is the vector from, from + 1, … to before the end, all scalars.
+// Range returns the vector of the integers from … to−1; from and to are scalars.
 func (g *Graph) Range(from, to Tensor) Tensor { return g.op("Range", []Tensor{from, to, g.Int(1)}) }
 
-// Cast converts the elements to another type.
+// Cast converts the elements of x to another type.
 func (g *Graph) Cast(x Tensor, t Type) Tensor {
 	return g.op("Cast", []Tensor{x}, attribute{"to", int(t)})
 }

@@ -7,7 +7,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// message is an encoded message of onnx.proto, whose fields are appended in the order of the calls.
+// message is an encoded message of onnx.proto. Methods append fields in the order of the calls.
 type message []byte
 
 func (m *message) int(field protowire.Number, v int64) {
@@ -23,7 +23,7 @@ func (m *message) bytes(field protowire.Number, v []byte) {
 	*m = append(*m, v...)
 }
 
-// begin begins a field whose content of the given bytes follows.
+// begin appends the head of a field whose content, of the given number of bytes, follows.
 func (m *message) begin(field protowire.Number, bytes int) {
 	*m = protowire.AppendVarint(protowire.AppendTag(*m, field, protowire.BytesType), uint64(bytes))
 }
@@ -34,7 +34,7 @@ func (m *message) string(field protowire.Number, v string) {
 	}
 }
 
-// The field numbers by message.
+// Field numbers by message.
 const (
 	modelIRVersion    protowire.Number = 1
 	modelProducer     protowire.Number = 2
@@ -77,7 +77,7 @@ const (
 	dimName           protowire.Number = 2
 )
 
-// The kinds of attributes.
+// Kinds of attributes.
 const (
 	kindFloat  = 1
 	kindInt    = 2
@@ -86,7 +86,7 @@ const (
 	kindInts   = 7
 )
 
-// initializer is a tensor whose elements are only copied when the file is built.
+// initializer is a tensor whose elements are copied only when the file is built.
 type initializer struct {
 	head message
 	data any // slice of numbers
@@ -109,7 +109,7 @@ func (x initializer) append(m *message) {
 	*m = appendLittleEndian(append(*m, x.head...), x.data)
 }
 
-// valueInfo describes an input or an output; a nil shape is unknown.
+// valueInfo returns the description of an input or an output; a nil shape means unknown.
 func valueInfo(name string, t Type, doc string, shape []Dim) message {
 	var dims, tensor, kind, m message
 	for _, d := range shape {

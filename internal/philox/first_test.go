@@ -12,7 +12,7 @@ func TestFirst(t *testing.T) {
 		for i, got := range dst {
 			counter[0] = uint32(e[i])
 			if want := Words(seed, counter)[0]; got != want {
-				t.Errorf("draw %d is %#x, want %#x", e[i], got, want)
+				t.Errorf("draw %d: got %#x, want %#x", e[i], got, want)
 			}
 		}
 	}

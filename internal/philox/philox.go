@@ -1,11 +1,9 @@
-// Package philox is the counter-based random number generator behind every
-// random decision of sftseq: a number is a function of (seed, counter) alone,
-// so a draw needs no state, no order and no locks, and is the same on every
-// device, in every batch and after every resume.
+// Package philox implements the counter-based random number generator behind all random decisions
+// of sftseq. A random number depends only on the seed and a counter. Draws therefore need no state,
+// order or locks, and are the same on every device, in every batch and after every resume.
 //
-// Source: Salmon, Moraes, Dror, Shaw, "Parallel Random Numbers: As Easy as
-// 1, 2, 3", SC 2011. The variant is Philox4x32-10; the use of its counter is
-// section 2 of the model's specification.
+// Source: Salmon, Moraes, Dror, Shaw, "Parallel Random Numbers: As Easy as 1, 2, 3", SC 2011. The
+// variant is Philox4x32-10. Section 2 of the model's specification defines the use of the counter.
 package philox
 
 const (
@@ -22,7 +20,7 @@ const (
 //
 //	(c0, c1, c2, c3) ← (hi(M1·c2) ⊕ c1 ⊕ k0, lo(M1·c2), hi(M0·c0) ⊕ c3 ⊕ k1, lo(M0·c0))
 //
-// and the key grows by the two Weyl constants between rounds.
+// and the key increases by the two Weyl constants between rounds.
 func Words(seed uint64, counter [4]uint32) [4]uint32 {
 	c0, c1, c2, c3 := counter[0], counter[1], counter[2], counter[3]
 	k0, k1 := uint32(seed), uint32(seed>>32)
@@ -31,8 +29,8 @@ func Words(seed uint64, counter [4]uint32) [4]uint32 {
 	return [4]uint32{c0, c1, c2, c3}
 }
 
-// lastNine are the rounds after the first. Unrolled, because the keys then cost
-// one constant addition each.
+// lastNine computes the rounds after the first. They are unrolled, because each key then costs only
+// the addition of a constant.
 func lastNine(c0, c1, c2, c3, k0, k1 uint32) (uint32, uint32, uint32, uint32) {
 	c0, c1, c2, c3 = round(c0, c1, c2, c3, k0+(weyl0&low), k1+(weyl1&low))
 	c0, c1, c2, c3 = round(c0, c1, c2, c3, k0+(2*weyl0&low), k1+(2*weyl1&low))
@@ -51,15 +49,14 @@ func round(c0, c1, c2, c3, k0, k1 uint32) (uint32, uint32, uint32, uint32) {
 	return uint32(b>>32) ^ c1 ^ k0, uint32(b), uint32(a>>32) ^ c3 ^ k1, uint32(a)
 }
 
-// Uniform returns u = ((word >> 9) + ½)·2⁻²³. The 23 bits and the half fit
-// the 24 bits of a float32, so u is exact and lies strictly between 0 and 1.
+// Uniform returns u = ((word >> 9) + ½)·2⁻²³. The 24 significant bits fit a float32, so u is exact
+// and lies strictly between 0 and 1.
 func Uniform(word uint32) float32 {
 	return (float32(word>>9) + 0.5) * (1.0 / (1 << 23))
 }
 
-// Counter returns (e, tower<<31 | layer<<8 | stream, example, step), the
-// address of one draw. tower is 0 or 1, layer < 2²³ and stream < 2⁸; e is the
-// draw's index within the stream.
+// Counter returns (e, tower<<31 | layer<<8 | stream, example, step), the counter of one draw. tower
+// is 0 or 1, layer < 2²³ and stream < 2⁸; e is the index of the draw within the stream.
 func Counter(e, tower, layer, stream, example, step uint32) [4]uint32 {
 	return [4]uint32{e, tower<<31 | layer<<8 | stream, example, step}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestGolden compares with words computed outside this program.
+// TestGolden checks words against words computed by another program.
 func TestGolden(t *testing.T) {
 	file := must.Get(os.Open("testdata/philox.jsonl"))(t)
 	defer file.Close()
@@ -34,8 +34,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestKnownAnswers are the vectors of the authors' Random123 distribution
-// (kat_vectors, philox4x32 10).
+// TestKnownAnswers checks the test vectors of the authors' Random123 distribution (kat_vectors,
+// philox4x32 10).
 func TestKnownAnswers(t *testing.T) {
 	const ones = 0xffffffff
 	for _, c := range []struct {

@@ -1,8 +1,8 @@
-// Package rope represents a text that is edited. The time of an edit, or of an access, grows with
-// the logarithm of the text's length. Positions are bytes, UTF-16 code units or characters.
+// Package rope stores a text that is edited. The time of an edit or an access grows with the
+// logarithm of the text's length. Positions are bytes, UTF-16 code units or characters.
 //
-// The text is in WTF-8: UTF-8 with lone surrogates as three bytes. Callers that count UTF-16 units
-// may split characters and join them again; all others only see UTF-8.
+// The text is in WTF-8, which is UTF-8 extended by lone surrogates of three bytes. Callers that
+// count UTF-16 units may split characters and join them again; other callers only see UTF-8.
 package rope
 
 import (
@@ -12,18 +12,18 @@ import (
 // A Rope is a text. The zero value is an empty text.
 type Rope struct{ root *node }
 
-// A leaf has at most maxLeaf bytes, and at least minLeaf unless it is the only leaf.
+// A leaf has at most maxLeaf bytes. It has at least minLeaf bytes unless it is the only leaf.
 const (
 	maxLeaf = 2048
 	minLeaf = maxLeaf / 4
 )
 
-// size is the length of a text in several units.
+// size is the length of a text in different units.
 type size struct {
 	bytes  int
 	units  int // UTF-16 code units
 	halves int // lone surrogates
-	wide   int // characters of two code units
+	wide   int // characters with two code units
 }
 
 // characters returns the number of characters.
@@ -36,27 +36,28 @@ func (s size) minus(t size) size {
 	return size{s.bytes - t.bytes, s.units - t.units, s.halves - t.halves, s.wide - t.wide}
 }
 
-// node is a leaf, which has text, or the root of two subtrees whose heights differ by at most one.
+// node is a leaf, which has text, or an inner node with two subtrees whose heights differ by at
+// most one.
 type node struct {
 	size
 	height      int
-	room        int // bytes of memory
+	room        int // allocated bytes
 	left, right *node
 	text        []byte
 }
 
 const nodeRoom = int(unsafe.Sizeof(node{}))
 
-// Len returns the length in bytes.
+// Len returns the length of the text in bytes.
 func (r *Rope) Len() int { return r.root.of().bytes }
 
-// Units returns the length in UTF-16 code units.
+// Units returns the length of the text in UTF-16 code units.
 func (r *Rope) Units() int { return r.root.of().units }
 
-// Characters returns the length in Unicode characters.
+// Characters returns the length of the text in Unicode characters.
 func (r *Rope) Characters() int { return r.root.of().characters() }
 
-// characterAt returns the byte at which a character begins.
+// characterAt returns the byte offset of a character.
 func (r *Rope) characterAt(character int) (at int) {
 	n := r.root
 	if n == nil {
@@ -76,7 +77,7 @@ func (r *Rope) characterAt(character int) (at int) {
 	return at
 }
 
-// Room returns the memory of the text in bytes.
+// Room returns the number of bytes that are allocated for the text.
 func (r *Rope) Room() int {
 	if r.root == nil {
 		return 0
@@ -137,7 +138,8 @@ func (n *node) each(f func([]byte)) {
 	}
 }
 
-// Replace replaces the bytes from start to end by text. Neither end may split a character.
+// Replace replaces bytes start … end−1 by text. start and end must be at the start of a character,
+// or at the end of the text.
 func (r *Rope) Replace(start, end int, text []byte) {
 	if r.root != nil && r.root.edit(start, end, text) {
 		return
@@ -156,7 +158,7 @@ func (r *Rope) Replace(start, end int, text []byte) {
 		between, last, rest := after.take(left)
 		tail, after = last.text[left-between.of().bytes:], rest
 	}
-	// A text that is too short for a leaf is joined with an adjacent one.
+	// A text that is too short for a leaf is joined with an adjacent leaf.
 	if few := len(head) + len(text) + len(tail); few > 0 && few < minLeaf {
 		switch {
 		case before != nil:
@@ -182,8 +184,8 @@ func concat(parts ...[]byte) []byte {
 	return out
 }
 
-// edit makes a change within one leaf, if the leaf keeps a valid length; otherwise it returns
-// false.
+// edit replaces bytes within one leaf. It returns false, without a change, if the range is not
+// within one leaf or the leaf would have an invalid length.
 func (n *node) edit(start, end int, text []byte) bool {
 	if n.left == nil {
 		length := n.bytes - (end - start) + len(text)
@@ -212,7 +214,8 @@ func (n *node) edit(start, end int, text []byte) bool {
 	return true
 }
 
-// take removes the leaf with the byte before an offset, or the first leaf, from a tree.
+// take removes a leaf from a tree: the leaf with the byte before an offset, or the first leaf. It
+// returns the leaf and the trees before and after it.
 func (n *node) take(at int) (before, leaf, after *node) {
 	if n.left == nil {
 		return nil, n, nil

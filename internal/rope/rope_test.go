@@ -11,11 +11,11 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// check compares a rope with a text of UTF-16 code units, and checks its tree.
+// check checks that a rope equals a text of UTF-16 code units, and that its tree is valid.
 func check(t *testing.T, r *Rope, want []uint16) {
 	t.Helper()
 	if text := encode(want); r.String() != string(text) || r.Len() != len(text) || r.Units() != len(want) {
-		t.Fatalf("%d bytes, %d units: %.100q; want %d, %d: %.100q", r.Len(), r.Units(), r.String(),
+		t.Fatalf("got %d bytes, %d units: %.100q; want %d, %d: %.100q", r.Len(), r.Units(), r.String(),
 			len(text), len(want), text)
 	}
 	if r.root == nil {
@@ -32,7 +32,7 @@ func check(t *testing.T, r *Rope, want []uint16) {
 		}
 	}
 	if got := r.LoneHalf(); got != lone {
-		t.Fatalf("the first lone half is at %d, want %d", got, lone)
+		t.Fatalf("LoneHalf returned %d, want %d", got, lone)
 	}
 	var walk func(n *node) (room int)
 	walk = func(n *node) int {
@@ -43,14 +43,14 @@ func check(t *testing.T, r *Rope, want []uint16) {
 			s = n.left.plus(n.right.size)
 			if d := n.left.height - n.right.height; d < -1 || d > 1 ||
 				n.height != 1+max(n.left.height, n.right.height) || n.text != nil {
-				t.Fatalf("heights %d of %d, %d", n.height, n.left.height, n.right.height)
+				t.Fatalf("a node of height %d has subtrees of heights %d and %d", n.height, n.left.height, n.right.height)
 			}
 		} else if length := len(n.text); n != r.root && length < minLeaf || length == 0 || length > maxLeaf ||
 			cap(n.text) > maxLeaf || !utf8.RuneStart(n.text[0]) {
-			t.Fatalf("a leaf of %d bytes, room for %d: %.10q", length, cap(n.text), n.text)
+			t.Fatalf("got a leaf of %d bytes with room for %d: %.10q", length, cap(n.text), n.text)
 		}
 		if n.size != s || n.room != room {
-			t.Fatalf("size %v, room %d; want %v, %d", n.size, n.room, s, room)
+			t.Fatalf("got size %v, room %d; want %v, %d", n.size, n.room, s, room)
 		}
 		return room
 	}
@@ -75,7 +75,7 @@ func encode(units []uint16) []byte {
 	return out
 }
 
-// decode is its inverse.
+// decode returns WTF-8 as UTF-16 code units.
 func decode(text []byte) []uint16 {
 	var out []uint16
 	for len(text) > 0 {
@@ -101,7 +101,7 @@ func piece(r *rand.Rand, n int, halves bool) []byte {
 		case k < 8:
 			units = utf16.AppendRune(units, '漢')
 		case k < 9:
-			units = utf16.AppendRune(units, '퟿') // its first byte equals that of surrogates
+			units = utf16.AppendRune(units, '퟿') // its first byte equals the first byte of surrogates
 		case k < 10 || !halves:
 			units = utf16.AppendRune(units, '🙂')
 		default:
@@ -111,8 +111,8 @@ func piece(r *rand.Rand, n int, halves bool) []byte {
 	return encode(units)
 }
 
-// TestReplaceUnits checks that after any splits and joins, the text equals a list of code units
-// with the same changes.
+// TestReplaceUnits checks random edits in code units, which split and join characters, against the
+// same edits of a slice of code units.
 func TestReplaceUnits(t *testing.T) {
 	testenv.Long(t, "compares thousands of edits with slices")
 	for _, length := range []int{0, 10, 3 * maxLeaf, 100 * maxLeaf} {
@@ -149,14 +149,14 @@ func TestReplaceUnits(t *testing.T) {
 			rope.ReplaceUnits(0, len(want), nil)
 			check(t, &rope, nil)
 			if rope.Room() != 0 {
-				t.Errorf("nothing takes %d bytes", rope.Room())
+				t.Errorf("an empty rope takes %d bytes, want 0", rope.Room())
 			}
 		}
 	}
 }
 
-// FuzzDocument makes changes with positions and texts from the fuzzer, in bytes and in UTF-16 code
-// units, and compares with strings.
+// FuzzDocument checks edits with positions and texts from the fuzzer, in bytes and in UTF-16 code
+// units, against the same edits of strings.
 func FuzzDocument(f *testing.F) {
 	f.Add(strings.Repeat("aé漢🙂", 1000), []byte("\x00\x10\x20\x30\x40\x50\x60\x70\x80\x90\xa0\xb0\xc0\xd0\xe0\xf0"), "🙂",
 		false)
@@ -166,7 +166,7 @@ func FuzzDocument(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, places []byte, insert string, wide bool) {
 		defer testenv.FuzzLimits(t, 1<<20+100*(1+len(places))*(len(text)+len(places)*len(insert)))()
 		units, with := decode([]byte(strings.ToValidUTF8(text, "?"))), decode([]byte(strings.ToValidUTF8(insert, "?")))
-		if wide { // lone surrogates come from input that may be one, and from splits
+		if wide { // lone surrogates come from split characters and from the inserted texts
 			for i, c := range []byte(insert) {
 				with = append(with, 0xD800+uint16(c)<<3+uint16(i)&7)
 			}
@@ -210,7 +210,7 @@ func FuzzDocument(f *testing.F) {
 	})
 }
 
-// BenchmarkReplace makes small changes throughout a text of 10 MiB.
+// BenchmarkReplace measures small edits throughout a text of 10 MiB.
 func BenchmarkReplace(b *testing.B) {
 	for _, c := range []struct{ name, text string }{{"ascii", "a"}, {"wide", "é"}} {
 		b.Run(c.name, func(b *testing.B) {

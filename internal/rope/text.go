@@ -8,23 +8,23 @@ import (
 // Unit is the unit of offsets.
 type Unit int
 
-// The units.
+// Units of offsets.
 const (
 	Bytes      Unit = iota
 	UTF16           // code units
 	Characters      // Unicode characters
 )
 
-// String names the unit in errors.
+// String returns the name of the unit for errors.
 func (u Unit) String() string { return [...]string{"bytes", "UTF-16 code units", "characters"}[u] }
 
-// Text is a rope whose offsets count one unit.
+// Text is a rope with offsets in a given unit.
 type Text struct {
 	Rope
 	Unit Unit
 }
 
-// Length returns the length in this unit.
+// Length returns the length of the text in its unit.
 func (t *Text) Length() int {
 	switch t.Unit {
 	case UTF16:
@@ -35,8 +35,8 @@ func (t *Text) Length() int {
 	return t.Len()
 }
 
-// Within checks a range that is to be replaced. In bytes it must not split a character. In UTF-16
-// it may: editors insert and delete single surrogates.
+// Within returns an error if a range cannot be replaced. In bytes, the range must not split a
+// character. In UTF-16 it may, because editors insert and delete single surrogates.
 func (t *Text) Within(start, end int) error {
 	length := t.Length()
 	if start < 0 || end < start || end > length {
@@ -50,8 +50,8 @@ func (t *Text) Within(start, end int) error {
 	return nil
 }
 
-// Edit replaces the range from start to end, which Within has accepted, by text in WTF-8. It
-// returns the position after the text.
+// Edit replaces the range start … end−1, which Within must have accepted, by text in WTF-8. It
+// returns the position after the inserted text.
 func (t *Text) Edit(start, end int, text []byte) (behind int) {
 	before := t.Length()
 	switch t.Unit {

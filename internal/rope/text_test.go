@@ -6,13 +6,13 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestText checks that each unit has its own positions, and only in bytes a range must not split a
+// TestText checks positions in each unit, and that only byte ranges are refused if they split a
 // character.
 func TestText(t *testing.T) {
 	for _, c := range []struct {
 		unit                    Unit
 		start, end, behind, len int
-		cut                     string // error of a position in the middle of 😀
+		cut                     string // error for a position in the middle of 😀
 	}{
 		{Bytes, 1, 5, 4, 5, "byte 3 is within a character"},
 		{UTF16, 1, 3, 3, 4, ""},
@@ -20,19 +20,19 @@ func TestText(t *testing.T) {
 	} {
 		x := Text{Unit: c.unit}
 		if at := x.Edit(0, 0, []byte("a😀b")); at != x.Length() || x.String() != "a😀b" {
-			t.Errorf("%q, behind it %d", x.String(), at)
+			t.Errorf("got %q and position %d after it", x.String(), at)
 		}
 		middle := (c.start + c.end) / 2
 		if err := x.Within(middle, c.end); c.cut == "" && err != nil || c.cut != "" &&
 			(err == nil || err.Error() != c.cut) {
-			t.Errorf("%v: a cut at %d: %v", c.unit, middle, err)
+			t.Errorf("%v: split at %d: got error %v", c.unit, middle, err)
 		}
 		for _, bad := range [][2]int{{-1, 0}, {2, 1}, {0, x.Length() + 1}} {
 			must.Fail(t, "expected a range within", c.unit, bad)(x.Within(bad[0], bad[1]))
 		}
 		must.Check(t, x.Within(c.start, c.end))
 		if at := x.Edit(c.start, c.end, []byte("éc")); at != c.behind || x.String() != "aécb" || x.Length() != c.len {
-			t.Errorf("%v: %q of length %d, behind the edit %d", c.unit, x.String(), x.Length(), at)
+			t.Errorf("%v: got %q of length %d, position %d after the edit", c.unit, x.String(), x.Length(), at)
 		}
 	}
 }

@@ -2,9 +2,9 @@ package rope
 
 import "unicode/utf8"
 
-// build returns a tree of a text, with leaves of about the same length.
+// build returns a tree for a text, with leaves of about equal length.
 func build(text []byte) *node {
-	const most = maxLeaf - (utf8.UTFMax - 1) // the end of a leaf moves back to the end of a character
+	const most = maxLeaf - (utf8.UTFMax - 1) // a leaf may be shorter, to end at the end of a character
 	leaves := make([]*node, (len(text)+most-1)/most)
 	start := 0
 	for i := range leaves {
@@ -48,7 +48,7 @@ func (n *node) update() {
 	n.room = nodeRoom + n.left.room + n.right.room
 }
 
-// join concatenates two trees, in time that grows with the difference of their heights.
+// join returns the concatenation of two trees. Its time grows with the difference of their heights.
 func join(a, b *node) *node {
 	switch {
 	case a == nil:
@@ -65,7 +65,7 @@ func join(a, b *node) *node {
 	return parent(a, b)
 }
 
-// balance is update for subtrees whose heights may differ by two.
+// balance updates a node whose subtrees' heights may differ by two, and rotates it if necessary.
 func (n *node) balance() *node {
 	switch d := n.left.height - n.right.height; {
 	case d > 1:
@@ -83,7 +83,8 @@ func (n *node) balance() *node {
 	return n
 }
 
-// turnLeft makes the right subtree the root (a left rotation), and turnRight the left one.
+// turnLeft makes the right subtree the root (a left rotation); turnRight makes the left subtree the
+// root.
 func (n *node) turnLeft() *node {
 	top := n.right
 	n.right, top.left = top.left, n

@@ -5,13 +5,13 @@ import (
 	"unicode/utf8"
 )
 
-// ReplaceUnits is [Rope.Replace] for positions in UTF-16 code units: the units from start to end
-// are replaced by those of text. A position within a character splits it into surrogates;
-// surrogates that meet become a character.
+// ReplaceUnits is like [Rope.Replace] for positions in UTF-16 code units. A position within a
+// character splits the character into surrogates. A high surrogate before a low surrogate becomes a
+// character.
 func (r *Rope) ReplaceUnits(start, end int, text []byte) {
 	from, cutStart := r.find(start)
 	to, cutEnd := r.find(end)
-	var head, tail []byte // the remaining surrogates of split characters, and adjacent surrogates
+	var head, tail []byte // remaining surrogates of split characters, and adjacent surrogates
 	if cutStart {
 		high, _ := utf16.EncodeRune(r.rune(from))
 		head = AppendSurrogate(nil, high)
@@ -33,8 +33,8 @@ func (r *Rope) ReplaceUnits(start, end int, text []byte) {
 	r.Replace(from, to, text)
 }
 
-// find returns the first byte of the character at a UTF-16 offset, and whether the offset is within
-// the character.
+// find returns the byte offset of the character at a UTF-16 offset. inside reports whether the
+// offset is within the character.
 func (r *Rope) find(unit int) (at int, inside bool) {
 	n := r.root
 	if n == nil {

@@ -1,6 +1,6 @@
-// Ropes contain WTF-8 (Sapin, https://simonsapin.github.io/wtf-8/): UTF-8 in which a lone
-// surrogate, which UTF-16 text may contain, is encoded in three bytes. A high surrogate followed by
-// a low one is always stored as the character that they encode, in four bytes.
+// Ropes contain WTF-8 (Sapin, https://simonsapin.github.io/wtf-8/). WTF-8 is UTF-8 in which lone
+// surrogates, which UTF-16 text may contain, are encoded in three bytes. A high surrogate before a
+// low surrogate is always stored as the character that they encode, in four bytes.
 
 package rope
 
@@ -26,12 +26,13 @@ func IsHigh(r rune) bool { return r>>10 == 0xD800>>10 }
 // IsLow reports whether r is a low surrogate.
 func IsLow(r rune) bool { return r>>10 == 0xDC00>>10 }
 
-// AppendSurrogate appends an encoded surrogate. It does not join a pair; [AppendText] does.
+// AppendSurrogate appends an encoded surrogate. Unlike [AppendText] it does not join a pair.
 func AppendSurrogate(text []byte, surrogate rune) []byte {
 	return append(text, 0xED, 0x80|byte(surrogate>>6)&0x3F, 0x80|byte(surrogate)&0x3F)
 }
 
-// AppendText appends more to text, and joins a surrogate pair that meets there.
+// AppendText appends more to text. If text ends with a high surrogate and more begins with a low
+// surrogate, it joins them.
 func AppendText(text, more []byte) []byte {
 	high, low := LastSurrogate(text), Surrogate(more)
 	if !IsHigh(high) || !IsLow(low) {
@@ -54,8 +55,8 @@ func LoneSurrogate(text []byte) int {
 	return -1
 }
 
-// CharacterLength returns the length of a character, given its first byte, in bytes and in UTF-16
-// code units.
+// CharacterLength returns the length in bytes and in UTF-16 code units of a character with the
+// given first byte.
 func CharacterLength(first byte) (bytes, units int) {
 	switch {
 	case first < utf8.RuneSelf:

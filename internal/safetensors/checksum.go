@@ -9,21 +9,21 @@ import (
 	"github.com/sftseq/sftseq/internal/atomicfile"
 )
 
-// checksumKey is the metadata key of the checksum of the whole file, computed with zeros for its
-// own digits. Other programs ignore it, and their files lack it.
+// checksumKey is the metadata key of the checksum of the whole file. The checksum is computed with
+// zeros instead of its own digits. Other programs ignore it, and their files lack it.
 const checksumKey = "sftseq.checksum"
 
-// noDigits is the checksum text in the summed bytes.
+// noDigits is the checksum text over which the checksum is computed.
 var noDigits = atomicfile.ChecksumKind + ":" + strings.Repeat("0", 32)
 
-// stated compares the checksum stated in a file with that of the bytes read so far.
+// stated compares the checksum that a file states with the checksum of the bytes read so far.
 type stated struct {
 	text, kind string
 	hash       hash.Hash
 }
 
-// statedBy returns the comparison for the checksum in a file's metadata; start is everything before
-// the data. It is nil for a file without a checksum.
+// statedBy returns the comparison for the checksum in a file's metadata; nil for a file without a
+// checksum. start is the part of the file before the data.
 func statedBy(start []byte, metadata map[string]string) (*stated, error) {
 	text, ok := metadata[checksumKey]
 	if !ok {
@@ -42,7 +42,8 @@ func statedBy(start []byte, metadata map[string]string) (*stated, error) {
 	return &stated{text, kind, hash}, nil
 }
 
-// compare returns an error unless the file, which was read to its end, has the stated checksum.
+// compare returns an error unless the bytes read, which must be the whole file, have the stated
+// checksum.
 func (s *stated) compare() error {
 	if s == nil {
 		return nil
@@ -54,7 +55,7 @@ func (s *stated) compare() error {
 	return nil
 }
 
-// withChecksum inserts the checksum into the header of a file with these tensors, which was built
+// withChecksum inserts the checksum of a file with these tensors into its header, which was built
 // with noDigits.
 func withChecksum(header []byte, tensors []Tensor) ([]byte, error) {
 	hash := atomicfile.NewChecksum()
@@ -62,13 +63,13 @@ func withChecksum(header []byte, tensors []Tensor) ([]byte, error) {
 	if err := writeData(hash, tensors); err != nil {
 		return nil, err
 	}
-	// The key distinguishes it, as quotes in other metadata are escaped.
+	// The text with quotes is unique, because quotes in other metadata are escaped.
 	value := func(text string) []byte { return fmt.Appendf(nil, `"%s":"%s"`, checksumKey, text) }
 	return bytes.Replace(header, value(noDigits), value(atomicfile.ChecksumText(atomicfile.ChecksumKind, hash)), 1), nil
 }
 
-// Stated reports whether a file states its checksum, as those of [Write] do. Files of other
-// programs do not, even if they have copied a file of Write.
+// Stated reports whether a file states its checksum. Files of [Write] do; files of other programs
+// do not, even if they were copied from a file of Write.
 func Stated(path string) (bool, error) {
 	file, err := atomicfile.OpenRegular(path)
 	if err != nil {

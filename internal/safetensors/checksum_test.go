@@ -12,7 +12,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// written returns a file as Write makes it.
+// written returns the bytes of a file that Write makes.
 func written(t testing.TB, tensors []Tensor, metadata map[string]string) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "model")
@@ -20,7 +20,7 @@ func written(t testing.TB, tensors []Tensor, metadata map[string]string) []byte 
 	return must.Get(os.ReadFile(path))(t)
 }
 
-// someTensors returns tensors of n numbers each.
+// someTensors returns tensors with n numbers each.
 func someTensors(n int) []Tensor {
 	out := []Tensor{{Name: "embed.weight", Shape: []int{n / 4, 4}}, {Name: "head.bias", Shape: []int{n}}}
 	for i := range out {
@@ -31,15 +31,15 @@ func someTensors(n int) []Tensor {
 	return out
 }
 
-// TestEveryDamagedByte changes each byte of a file in several ways. Reading then gives the original
-// content or an error.
+// TestEveryDamagedByte changes each byte of a file in several ways and checks that reading gives
+// the original content or an error.
 func TestEveryDamagedByte(t *testing.T) {
 	tensors, metadata := someTensors(64), map[string]string{"sftseq.run": `{"step":12}`, "text": noDigits}
 	whole := written(t, tensors, metadata)
 	again, back := must.Get2(readBytes(whole))(t)
 	expectTensors(t, again, tensors)
 	if len(back) != 2 || back["text"] != noDigits {
-		t.Errorf("metadata %q", back)
+		t.Errorf("got metadata %q", back)
 	}
 	random := rand.New(rand.NewPCG(16, 7))
 	same := 0
@@ -60,13 +60,13 @@ func TestEveryDamagedByte(t *testing.T) {
 			}
 		}
 	}
-	if most := 4 * len(checksumKey); same > most { // the key of the checksum itself was changed
-		t.Errorf("%d damages were not seen, want at most %d", same, most)
+	if most := 4 * len(checksumKey); same > most { // these changes damage the key of the checksum
+		t.Errorf("%d changes were not detected, want at most %d", same, most)
 	}
 }
 
-// TestChecksumRefused checks that the error says what was found, and how to read the file if it is
-// not damaged.
+// TestChecksumRefused checks that the error states both checksums and how to read the file
+// nevertheless.
 func TestChecksumRefused(t *testing.T) {
 	whole := written(t, someTensors(8), nil)
 	damaged := bytes.Clone(whole)
@@ -87,12 +87,12 @@ func TestChecksumRefused(t *testing.T) {
 	} {
 		_, _, err := readBytes(c.file)
 		if err == nil {
-			t.Errorf("%s: no error", name)
+			t.Errorf("%s: got no error", name)
 			continue
 		}
 		for _, s := range c.says {
 			if !strings.Contains(err.Error(), s) {
-				t.Errorf("%s: %q does not say %q", name, err, s)
+				t.Errorf("%s: got error %q, want it to contain %q", name, err, s)
 			}
 		}
 	}

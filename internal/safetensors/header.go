@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 )
 
-// An entry is the description of one tensor in the header.
+// An entry is the header's description of one tensor.
 type entry struct {
 	name       string
 	kind       string // F32 or I32
@@ -21,8 +21,8 @@ type entry struct {
 	begin, end int64
 }
 
-// parseHeader reads the header's JSON token by token, since encoding/json would silently drop
-// duplicate keys of a map, and checks it against the size of the data. The entries are in the order
+// parseHeader parses the header and checks it against the size of the data. It reads JSON tokens,
+// because encoding/json would silently drop duplicate keys of a map. The entries are in the order
 // of their data; kinds are the allowed dtypes.
 func parseHeader(header []byte, dataSize int64, kinds ...string) ([]entry, map[string]string, error) {
 	if !utf8.Valid(header) {
@@ -63,8 +63,8 @@ func parseHeader(header []byte, dataSize int64, kinds ...string) ([]entry, map[s
 	return entries, metadata, nil
 }
 
-// checkOffsets sorts the entries by their data and checks that each has exactly the bytes of its
-// shape and that together they cover the data.
+// checkOffsets sorts the entries by their data. It checks that each entry has as many bytes as its
+// shape requires, and that the entries cover the data without gap or overlap.
 func checkOffsets(entries []entry, dataSize int64) error {
 	sort.SliceStable(entries, func(i, j int) bool {
 		a, b := entries[i], entries[j]
@@ -116,12 +116,12 @@ func (p parser) expect(want json.Delim) error {
 	return nil
 }
 
-// maxKeys is the maximum number of keys of an object, each of which takes ten times its text in
-// memory: the checkpoint of the largest allowed model has fewer tensors.
+// maxKeys is the maximum number of keys of an object, because a key takes ten times its text in
+// memory. The checkpoint of the largest allowed model has fewer tensors.
 const maxKeys = 1 << 19
 
-// object reads { key value, … } and calls value after each key to read the value. A duplicate key
-// is an error.
+// object reads { key value, … }. It calls value to read the value of each key, and refuses
+// duplicate keys.
 func (p parser) object(value func(key string) error) error {
 	if err := p.expect('{'); err != nil {
 		return err
@@ -149,7 +149,7 @@ func (p parser) object(value func(key string) error) error {
 	return p.expect('}')
 }
 
-// integers reads [ n, … ] with at most limit numbers, 0 ≤ n ≤ 2⁶³−1.
+// integers reads [n, …] with at most limit integers in 0 … 2⁶³−1.
 func (p parser) integers(limit int) ([]int64, error) {
 	if err := p.expect('['); err != nil {
 		return nil, err
@@ -188,7 +188,7 @@ func (p parser) text() (string, error) {
 	return s, nil
 }
 
-// entry reads one tensor's object: dtype, shape and data_offsets, in any order.
+// entry reads the object of one tensor: dtype, shape and data_offsets, in any order.
 func (p parser) entry() (e entry, err error) {
 	var kind string
 	var shape, offsets []int64
@@ -243,7 +243,8 @@ func (p parser) metadata() (map[string]string, error) {
 	return m, err
 }
 
-// syntax explains an error of the JSON decoder, whose end of input is just "EOF".
+// syntax adds an explanation to errors of the JSON decoder, which only says "EOF" at the end of
+// input.
 func syntax(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return errors.New("the JSON ends too early")

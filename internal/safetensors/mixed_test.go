@@ -8,8 +8,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestMixed checks that integer tensors come back with all their bits if the reader allows them.
-// Other readers refuse them.
+// TestMixed checks that integer tensors are read with all their bits if the reader allows them, and
+// refused otherwise.
 func TestMixed(t *testing.T) {
 	want := []Tensor{
 		{Name: "bits", Type: I32, Shape: []int{2, 2}, Ints: []int32{-1 << 31, -1, 0x7fc00001, 0}},
@@ -23,10 +23,10 @@ func TestMixed(t *testing.T) {
 	}
 	shapes := must.Get(ReadMixedShapes(path))(t)
 	if len(shapes) != 2 || shapes[0].Type != I32 || shapes[1].Type != "" || shapes[0].Ints != nil {
-		t.Errorf("shapes %v", shapes)
+		t.Errorf("got shapes %v", shapes)
 	}
 	if !must.Get(Stated(path))(t) {
-		t.Error("no checksum is stated")
+		t.Error("the file states no checksum")
 	}
 	must.Fail(t, `tensor "bits": dtype: expected F32, found "I32"`)(Read(path))
 	must.Fail(t, `tensor "bits": dtype: expected F32, found "I32"`)(ReadShapes(path))

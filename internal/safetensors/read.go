@@ -10,12 +10,12 @@ import (
 	"github.com/sftseq/sftseq/internal/atomicfile"
 )
 
-// Read returns the tensors of a file, in the order of their data, and its metadata, nil if there
-// are none. Tensors of a type other than F32 are an error, and so is a wrong checksum; files of
-// other programs may have no checksum.
+// Read returns the tensors of a file in the order of their data, and its metadata, which may be
+// nil. It returns an error for tensors with types other than F32 and for a wrong checksum. Files of
+// other programs may lack a checksum.
 func Read(path string) ([]Tensor, map[string]string, error) { return readFile(path, F32) }
 
-// ReadMixed is Read for files whose tensors may also be I32.
+// ReadMixed is like Read but also accepts tensors of type I32.
 func ReadMixed(path string) ([]Tensor, map[string]string, error) { return readFile(path, F32, I32) }
 
 func readFile(path string, kinds ...string) ([]Tensor, map[string]string, error) {
@@ -34,7 +34,7 @@ func readFile(path string, kinds ...string) ([]Tensor, map[string]string, error)
 // ReadShapes returns the tensors of a file without their data, from its header alone.
 func ReadShapes(path string) ([]Tensor, error) { return readShapes(path, F32) }
 
-// ReadMixedShapes is ReadShapes for files whose tensors may also be I32.
+// ReadMixedShapes is like ReadShapes but also accepts tensors of type I32.
 func ReadMixedShapes(path string) ([]Tensor, error) { return readShapes(path, F32, I32) }
 
 func readShapes(path string, kinds ...string) ([]Tensor, error) {
@@ -65,7 +65,7 @@ func readShapes(path string, kinds ...string) ([]Tensor, error) {
 	return tensors, nil
 }
 
-// ReadMixedFrom reads the size bytes of r as ReadMixed does a file; name is what errors call it.
+// ReadMixedFrom reads the first size bytes of r like ReadMixed. Errors refer to the source as name.
 func ReadMixedFrom(r io.ReaderAt, size int64, name string) ([]Tensor, map[string]string, error) {
 	return readNamed(r, size, name, F32, I32)
 }
@@ -78,7 +78,7 @@ func readNamed(r io.ReaderAt, size int64, name string, kinds ...string) ([]Tenso
 	return tensors, metadata, nil
 }
 
-// readHeader returns everything before the data: the header's length and the header.
+// readHeader returns the part of a file before the data: the header's length and the header.
 func readHeader(r io.ReaderAt, size int64) (start []byte, err error) {
 	if size < 8 {
 		return nil, fmt.Errorf("expected a safetensors file, at least 8 bytes, found %d", size)
@@ -139,7 +139,7 @@ func read(r io.ReaderAt, size int64, kinds ...string) ([]Tensor, map[string]stri
 		return nil, nil, err
 	}
 	if delete(metadata, checksumKey); stated != nil && len(metadata) == 0 {
-		metadata = nil // Write was called with nil
+		metadata = nil // as passed to Write
 	}
 	return tensors, metadata, nil
 }
@@ -171,7 +171,7 @@ func readNumbers[T any](r io.ReaderAt, data []T, of func(uint32) T, offset int64
 	return nil
 }
 
-// readAt fills p; the size is known, so an early end means that the file was truncated meanwhile.
+// readAt fills p. An early end means that the file was truncated after its size was read.
 func readAt(r io.ReaderAt, p []byte, offset int64) error {
 	n, err := r.ReadAt(p, offset)
 	if n == len(p) {

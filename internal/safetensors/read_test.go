@@ -13,13 +13,13 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// file returns a file of the header and n bytes of data.
+// file returns the bytes of a file with the header and n bytes of data.
 func file(header string, n int) []byte {
 	b := binary.LittleEndian.AppendUint64(nil, uint64(len(header)))
 	return append(append(b, header...), make([]byte, n)...)
 }
 
-// claiming returns a file with the length field n, followed by rest.
+// claiming returns the bytes of a file with the length field n, followed by rest.
 func claiming(n uint64, rest string) []byte {
 	return append(binary.LittleEndian.AppendUint64(nil, n), rest...)
 }
@@ -28,7 +28,7 @@ func readBytes(b []byte) ([]Tensor, map[string]string, error) {
 	return readNamed(bytes.NewReader(b), int64(len(b)), "model.safetensors", F32)
 }
 
-// hostile lists files that must be refused, with texts that the error must contain.
+// hostile lists files that must be refused, and texts that the error must contain.
 var hostile = []struct {
 	name string
 	file []byte
@@ -101,31 +101,32 @@ func TestHostileFiles(t *testing.T) {
 	for _, c := range hostile {
 		tensors, metadata, err := readBytes(c.file)
 		if err == nil {
-			t.Errorf("%s: read %v, %v, want an error", c.name, tensors, metadata)
+			t.Errorf("%s: got %v, %v, want an error", c.name, tensors, metadata)
 			continue
 		}
 		if len(err.Error()) > 500 {
-			t.Errorf("%s: the error has %d bytes", c.name, len(err.Error()))
+			t.Errorf("%s: the error has %d bytes, want at most 500", c.name, len(err.Error()))
 		}
 		for _, s := range append(c.says, "model.safetensors") {
 			if !strings.Contains(err.Error(), s) {
-				t.Errorf("%s: %q does not say %q", c.name, err, s)
+				t.Errorf("%s: got error %q, want it to contain %q", c.name, err, s)
 			}
 		}
 	}
 }
 
-// TestHeaderLimit needs a file as large as the header claims, so it is sparse.
+// TestHeaderLimit checks the limit of the header with a sparse file that is as large as the header
+// claims.
 func TestHeaderLimit(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "large")
 	must.Succeed(t, os.WriteFile(path, claiming(maxHeader+1, "{"), 0o600))
 	must.Succeed(t, os.Truncate(path, maxHeader+100))
 	if _, _, err := Read(path); err == nil || !strings.Contains(err.Error(), "at most 100000000 bytes") {
-		t.Errorf("error %v, want one about the limit", err)
+		t.Errorf("got error %v, want an error about the limit", err)
 	}
 }
 
-// TestEveryTruncation checks that no prefix of a valid file is valid.
+// TestEveryTruncation checks that every prefix of a valid file is refused.
 func TestEveryTruncation(t *testing.T) {
 	whole := file(`{"a":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]}}`, 16)
 	must.Get2(readBytes(whole))(t)
@@ -134,12 +135,12 @@ func TestEveryTruncation(t *testing.T) {
 	}
 }
 
-// TestShrunkFile checks that the file is truncated after its size was read.
+// TestShrunkFile checks that a file is refused if it is truncated after its size was read.
 func TestShrunkFile(t *testing.T) {
 	whole := file(`{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}`, 8)
 	for n := range whole {
 		if _, _, err := readNamed(bytes.NewReader(whole[:n]), int64(len(whole)), "shrunk", F32); err == nil {
-			t.Errorf("%d of %d bytes were accepted", n, len(whole))
+			t.Errorf("a file with %d of %d bytes was accepted", n, len(whole))
 		}
 	}
 }
@@ -157,7 +158,7 @@ func TestUnusualButGood(t *testing.T) {
 		{Name: "b", Shape: []int{2, 1}, Data: []float32{0, -2}},
 	})
 	if len(metadata) != 1 || metadata["format"] != "pt" {
-		t.Errorf("metadata %v, want format: pt", metadata)
+		t.Errorf("got metadata %v, want format: pt", metadata)
 	}
 }
 
@@ -175,16 +176,16 @@ func TestCheckFinite(t *testing.T) {
 		bad := Tensor{Name: "bad", Shape: []int{3}, Data: []float32{0, float32(x), float32(x)}}
 		err := CheckFinite([]Tensor{good, bad})
 		if err == nil || !strings.Contains(err.Error(), `"bad"`) || !strings.Contains(err.Error(), "index 1") {
-			t.Errorf("error %v, want one naming bad and index 1", err)
+			t.Errorf("got error %v, want an error that names bad and index 1", err)
 		}
 	}
 }
 
-// expectTensors compares bits, so that NaNs are equal.
+// expectTensors checks that tensors are equal. It compares bits, so that NaNs are equal.
 func expectTensors(t *testing.T, got, want []Tensor) {
 	t.Helper()
 	if len(got) != len(want) {
-		t.Fatalf("%d tensors, want %d", len(got), len(want))
+		t.Fatalf("got %d tensors, want %d", len(got), len(want))
 	}
 	for i, w := range want {
 		g := got[i]
@@ -201,8 +202,8 @@ func expectTensors(t *testing.T, got, want []Tensor) {
 	}
 }
 
-// TestTooManyKeys checks that a header with more keys than any model has is an error before they
-// take memory.
+// TestTooManyKeys checks that a header with more keys than any model needs is refused before the
+// keys take much memory.
 func TestTooManyKeys(t *testing.T) {
 	var header strings.Builder
 	header.WriteString(`{"__metadata__":{"":""`)

@@ -9,10 +9,9 @@
 //	the rest  the data, little-endian, row-major; offsets count from its start
 //	          and cover it without gap or overlap
 //
-// A file is outside data: whatever is in it, reading ends with tensors or with
-// an error that names the file, the tensor, what was expected and what was found; and nothing is
-// allocated in proportion to a number in the file before that number has been checked
-// against the file's size.
+// Files are untrusted. Reading a malformed file gives an error that names the file, the tensor, and
+// the expected and the found value. Memory is only allocated for a number in the file after the
+// number has been checked against the file's size.
 package safetensors
 
 import (
@@ -20,8 +19,8 @@ import (
 	"math"
 )
 
-// A Tensor is a named array: Data or Ints in row-major order, its length the product
-// of Shape. An empty Shape is a single number.
+// A Tensor is a named array. Data or Ints holds its numbers in row-major order; their number is the
+// product of Shape. An empty Shape means a single number.
 type Tensor struct {
 	Name  string
 	Shape []int
@@ -38,14 +37,14 @@ const (
 
 const (
 	metadataKey = "__metadata__"
-	// maxHeader is the limit of the format's reference implementation. A model here has kilobytes.
+	// limit of the format's reference implementation; headers of this project have kilobytes
 	maxHeader = 100_000_000
 	// maxDims prevents a small header from expanding to a much larger list of dimensions.
 	maxDims = 8
 )
 
-// elements returns the product of the dimensions, or an error if one is negative, there are too
-// many, or the bytes would overflow an int64.
+// elements returns the product of the dimensions. It returns an error if there are too many
+// dimensions, one is negative, or the number of bytes overflows an int64.
 func elements(shape []int) (int64, error) {
 	if len(shape) > maxDims {
 		return 0, fmt.Errorf("shape: expected at most %d dimensions, found %d", maxDims, len(shape))
@@ -70,8 +69,7 @@ func elements(shape []int) (int64, error) {
 	return product, nil
 }
 
-// CheckFinite returns an error that names the first tensor and index with a
-// NaN or an infinity.
+// CheckFinite returns an error with the first tensor and index that holds a NaN or an infinity.
 func CheckFinite(tensors []Tensor) error {
 	for _, t := range tensors {
 		for i, x := range t.Data {

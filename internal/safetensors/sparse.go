@@ -9,13 +9,13 @@ import (
 // sparseBytes is the size from which a file is checked for holes.
 const sparseBytes = 64 << 20
 
-// 1/minStored of a large file must be stored. Some file systems do not store blocks of zeros,
-// which the moments of a checkpoint may be.
+// At least 1/minStored of a large file must be stored. The limit is low because some file systems
+// do not store blocks of zeros, which the moments in a checkpoint may contain.
 const minStored = 8
 
-// checkStored refuses a large file that consists mostly of holes: its content is missing, for
+// checkStored refuses a large file that consists mostly of holes. Its content is missing, for
 // example after an incomplete copy or download, and reading it would allocate memory for zeros. The
-// check needs Linux and a file system that reports holes.
+// check requires Linux and a file system that reports holes.
 func checkStored(file *os.File, size int64) error {
 	const seekData, seekHole = 3, 4 // constants of lseek(2) on Linux
 	if runtime.GOOS != "linux" || size < sparseBytes {
@@ -24,7 +24,7 @@ func checkStored(file *os.File, size int64) error {
 	stored := int64(0)
 	for at := int64(0); at < size; {
 		data, err := file.Seek(at, seekData)
-		if err != nil { // only a hole follows, or holes are not reported
+		if err != nil { // only a hole follows, or the file system does not report holes
 			break
 		}
 		hole, err := file.Seek(data, seekHole)
@@ -33,7 +33,7 @@ func checkStored(file *os.File, size int64) error {
 		}
 		stored, at = stored+hole-data, hole
 	}
-	if stored == 0 { // the header is never a hole: holes are not reported
+	if stored == 0 { // the header cannot be a hole, so the file system does not report holes
 		return nil
 	}
 	if stored < size/minStored {

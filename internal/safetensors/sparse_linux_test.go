@@ -10,8 +10,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestSparseFile checks that a file whose content is not stored is an error before memory is
-// allocated for it.
+// TestSparseFile checks that a file of holes is refused before memory is allocated for it.
 func TestSparseFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.safetensors")
 	const size = 64 << 30

@@ -14,9 +14,9 @@ import (
 	"github.com/sftseq/sftseq/internal/atomicfile"
 )
 
-// Write atomically replaces path by a file of the tensors, in the given order, and the metadata,
-// sorted by key, with a checksum of the whole. The bytes depend on the arguments alone. The data
-// start at a multiple of 8.
+// Write atomically replaces path by a file with the tensors in the given order, the metadata sorted
+// by key, and a checksum of the whole file. The bytes depend only on the arguments. The data begin
+// at a multiple of 8 bytes.
 func Write(path string, tensors []Tensor, metadata map[string]string) error {
 	header, err := encodeHeader(tensors, metadata)
 	if err == nil {
@@ -60,8 +60,8 @@ func writeNumbers[T any](w io.Writer, data []T, bits func(T) uint32, buffer []by
 	return nil
 }
 
-// encodeHeader returns everything before the data, the length and the padded JSON, with noDigits
-// for the checksum.
+// encodeHeader returns the part of the file before the data: the header's length and the padded
+// JSON, with noDigits as the checksum.
 func encodeHeader(tensors []Tensor, metadata map[string]string) ([]byte, error) {
 	header := append(make([]byte, 8), '{') // the length is filled in at the end
 	for key, value := range metadata {
@@ -124,7 +124,8 @@ func encodeHeader(tensors []Tensor, metadata map[string]string) ([]byte, error) 
 	return header, nil
 }
 
-// appendJSON appends a value that always marshals: strings, integers, and maps and lists of these.
+// appendJSON appends a value that cannot fail to marshal: strings, integers, and maps and lists of
+// them.
 func appendJSON(b []byte, value any) []byte {
 	buffer := bytes.NewBuffer(b)
 	encoder := json.NewEncoder(buffer)

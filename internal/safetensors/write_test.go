@@ -12,14 +12,14 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestGoldenModel reads a file of the reference implementation, and reads it again after writing
-// it.
+// TestGoldenModel checks that a file of the reference implementation is read correctly, and again
+// after Write has written its content.
 func TestGoldenModel(t *testing.T) {
 	tensors, _ := must.Get2(Read("testdata/model.safetensors"))(t)
 	must.Check(t, CheckFinite(tensors))
 	first := tensors[0]
 	if first.Name != "embed.weight" || len(first.Shape) != 2 || first.Shape[0] != 17 || first.Shape[1] != 32 {
-		t.Errorf("the first tensor is %s %v, want embed.weight [17 32]", first.Name, first.Shape)
+		t.Errorf("got %s %v as the first tensor, want embed.weight [17 32]", first.Name, first.Shape)
 	}
 	path := filepath.Join(t.TempDir(), "copy")
 	metadata := map[string]string{"z": "last", "a": "<first> & ü", "": ""}
@@ -27,17 +27,17 @@ func TestGoldenModel(t *testing.T) {
 	again, gotMetadata := must.Get2(Read(path))(t)
 	expectTensors(t, again, tensors)
 	if len(gotMetadata) != len(metadata) {
-		t.Errorf("metadata %v, want %v", gotMetadata, metadata)
+		t.Errorf("got metadata %v, want %v", gotMetadata, metadata)
 	}
 	for key, want := range metadata {
 		if gotMetadata[key] != want {
-			t.Errorf("metadata %q: %q, want %q", key, gotMetadata[key], want)
+			t.Errorf("metadata %q: got %q, want %q", key, gotMetadata[key], want)
 		}
 	}
 }
 
-// TestBytes fixes the layout: the order is the caller's, the keys of the
-// metadata are sorted, the data aligned.
+// TestBytes checks the bytes of a file: tensors in the caller's order, sorted metadata, aligned
+// data.
 func TestBytes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "model")
 	tensors := []Tensor{
@@ -55,10 +55,10 @@ func TestBytes(t *testing.T) {
 		must.Succeed(t, Write(path, tensors, map[string]string{"y": "2", "x": "1"}))
 		b := must.Get(os.ReadFile(path))(t)
 		if got := string(b[8 : len(b)-12]); got != want {
-			t.Fatalf("header\n%s, want\n%s", got, want)
+			t.Fatalf("got header\n%s, want\n%s", got, want)
 		}
 		if n := binary.LittleEndian.Uint64(b); n != uint64(len(want)) {
-			t.Errorf("length %d, want %d", n, len(want))
+			t.Errorf("got length %d, want %d", n, len(want))
 		}
 		if previous != nil && !bytes.Equal(b, previous) {
 			t.Error("two runs wrote different bytes")
@@ -67,8 +67,8 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-// TestLargerThanTheBuffers checks that numbers of every kind survive in tensors longer than a
-// chunk.
+// TestLargerThanTheBuffers checks that all kinds of numbers are preserved in tensors larger than a
+// buffer.
 func TestLargerThanTheBuffers(t *testing.T) {
 	data := make([]float32, 200_001)
 	for i := range data {
@@ -80,7 +80,7 @@ func TestLargerThanTheBuffers(t *testing.T) {
 	must.Succeed(t, Write(path, want, nil))
 	got, metadata := must.Get2(Read(path))(t)
 	if metadata != nil {
-		t.Errorf("metadata %v, want none", metadata)
+		t.Errorf("got metadata %v, want none", metadata)
 	}
 	expectTensors(t, got, want)
 }
@@ -91,7 +91,7 @@ func TestNoTensors(t *testing.T) {
 		must.Succeed(t, Write(path, nil, metadata))
 		got, back, err := Read(path)
 		if err != nil || len(got) != 0 || back != nil {
-			t.Errorf("read %v, %v, %v", got, back, err)
+			t.Errorf("got tensors %v, metadata %v, error %v", got, back, err)
 		}
 	}
 }
@@ -119,10 +119,10 @@ func TestWriteRefuses(t *testing.T) {
 	} {
 		err := Write(path, c.tensors, c.metadata)
 		if err == nil || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), path) {
-			t.Errorf("error %v, want one with %s and %s", err, c.says, path)
+			t.Errorf("got error %v, want it to contain %s and %s", err, c.says, path)
 		}
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
-		t.Errorf("left behind: %v, %v", entries, err)
+		t.Errorf("got files %v, want none; error %v", entries, err)
 	}
 }

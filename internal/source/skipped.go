@@ -9,11 +9,11 @@ import (
 	"sync"
 )
 
-// SkipReason is the reason for which a conversion skips a row. Rows are counted by Kind.
+// SkipReason is the reason why a conversion skips a row. Rows are counted by Kind.
 type SkipReason struct {
 	Kind   string
 	Detail error // error of this row; may be nil
-	Fatal  bool  // the conversion fails
+	Fatal  bool  // whether the conversion fails because of this row
 }
 
 // Skip returns a reason to skip one row.
@@ -28,24 +28,24 @@ func (r *SkipReason) String() string {
 	return r.Kind + ": " + r.Detail.Error()
 }
 
-// Skipped counts the rows that a conversion skips, by reason, with the locations of the first few,
-// and rows that it keeps but reports.
+// Skipped counts the rows that a conversion skips, by reason, with the locations of the first few.
+// It also counts rows that the conversion keeps but reports.
 type Skipped struct {
 	Read     int64
-	Reasons  map[string]*SkippedKind // by [SkipReason.Kind]
-	Repeated SkippedKind             // kept rows with the text of an earlier row
+	Reasons  map[string]*SkippedKind // keys are [SkipReason.Kind]
+	Repeated SkippedKind             // kept rows whose text occurs in an earlier row
 	// Content names the content of rows without text in reports, such as "features"; "" means
 	// "text".
 	Content string
-	// OtherLabel counts the rows of Repeated with another label, or number, than the first row of
-	// the text.
+	// OtherLabel counts the rows in Repeated whose label or number differs from the first row with
+	// the same text.
 	OtherLabel int64
-	// OtherSplit counts the rows of Repeated whose text occurs in an earlier row of another split.
+	// OtherSplit counts the rows in Repeated whose text occurs in an earlier row of another split.
 	OtherSplit SkippedKind
-	// OtherTokens counts kept rows with a new text whose tokens occur in an earlier row of another
+	// OtherTokens counts kept rows with a new text and the same tokens as an earlier row of another
 	// split.
 	OtherTokens SkippedKind
-	SameID      SkippedKind // kept rows with the id of an earlier row
+	SameID      SkippedKind // kept rows whose id occurs in an earlier row
 
 	mu    sync.Mutex // guards notes
 	notes []string   // remarks on files, one per line
@@ -54,13 +54,13 @@ type Skipped struct {
 // SkippedKind counts the rows with one kind of reason.
 type SkippedKind struct {
 	Rows   int64
-	Places []string // the first maxPlaces, each with its detail
+	Places []string // first maxPlaces locations, each with its detail
 }
 
-// maxPlaces is the number of locations that are reported for a kind.
+// maxPlaces is the maximum number of reported locations per kind.
 const maxPlaces = 3
 
-// NewSkipped returns an empty count.
+// NewSkipped returns an empty Skipped.
 func NewSkipped() *Skipped { return &Skipped{Reasons: map[string]*SkippedKind{}} }
 
 // Add counts a skipped row at a location.
@@ -76,8 +76,8 @@ func (s *Skipped) Add(place string, why *SkipReason) {
 	k.Add(func() string { return place })
 }
 
-// Note adds a remark on a file, unless it was added before: files may be read twice. Note may be called
-// concurrently.
+// Note adds a remark on a file. It ignores a remark that was already added, because files may be
+// read twice. Note may be called concurrently.
 func (s *Skipped) Note(line string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,7 +86,7 @@ func (s *Skipped) Note(line string) {
 	}
 }
 
-// Add counts a row. It calls place for the first few only.
+// Add counts a row. It calls place only for the first maxPlaces rows.
 func (k *SkippedKind) Add(place func() string) {
 	k.Rows++
 	if len(k.Places) < maxPlaces {
@@ -111,12 +111,12 @@ func (s *Skipped) Counts() map[string]int64 {
 	return out
 }
 
-// Nothing returns the error of a conversion that skipped every row.
+// Nothing returns the error for a conversion that skipped every row.
 func (s *Skipped) Nothing() error {
 	return fmt.Errorf("no row of %d can be used\n%s", s.Read, strings.TrimSpace(s.String()))
 }
 
-// String describes the skipped rows, one line per kind and location.
+// String returns a description of the skipped rows, with a line per kind and location.
 func (s *Skipped) String() string {
 	var out strings.Builder
 	write := func(k *SkippedKind, what string) {

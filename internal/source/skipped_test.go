@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestRows checks that rows are counted by reason, with the locations and details of the first
-// ones, and a note appears once.
+// TestRows checks that rows are counted by reason, with locations and details of the first few
+// rows, and that equal notes are reported once.
 func TestRows(t *testing.T) {
 	s := NewSkipped()
 	for i := range 5 {
@@ -34,10 +34,10 @@ func TestRows(t *testing.T) {
 a note
 `
 	if got := s.String(); got != want {
-		t.Errorf("found\n%s\nexpected\n%s", got, want)
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	if s.Left() != 6 || s.Counts()["no label"] != 5 ||
 		s.Nothing().Error() != "no row of 6 can be used\n"+want[:len(want)-1] {
-		t.Errorf("%d, %v, %v", s.Left(), s.Counts(), s.Nothing())
+		t.Errorf("got %d skipped rows, counts %v, error %v", s.Left(), s.Counts(), s.Nothing())
 	}
 }

@@ -25,12 +25,12 @@ type Source struct {
 	*bufio.Reader
 	Name  string // name in errors
 	file  *os.File
-	input bool // standard input, which is not closed
+	input bool // standard input, which Close does not close
 	plain bool // not compressed
 }
 
-// Open opens a file, or standard input. It reports the bytes read of the file itself to progress,
-// which may be nil; reading ends with ctx.
+// Open opens a file or standard input. It reports the number of bytes read from the file, before
+// decompression, to progress, which may be nil. Reading ends with ctx's error when ctx ends.
 func Open(ctx context.Context, path string, progress func(bytes int64)) (*Source, error) {
 	s := &Source{Name: path}
 	var err error
@@ -56,7 +56,7 @@ func (s *Source) Close() error {
 	return s.file.Close()
 }
 
-// Whole returns the file for random access; nil for a pipe or a compressed file.
+// Whole returns the file for random access; nil for a pipe and for a compressed file.
 func (s *Source) Whole() *io.SectionReader {
 	info, err := s.file.Stat()
 	if err != nil || !s.plain || !info.Mode().IsRegular() {
@@ -68,23 +68,23 @@ func (s *Source) Whole() *io.SectionReader {
 // bufferBytes is the size of the read buffer.
 const bufferBytes = 64 << 10
 
-// The first bytes of compressed data.
+// First bytes of compressed data.
 const (
 	gzipMagic = "\x1f\x8b"
 	zstdMagic = "\x28\xb5\x2f\xfd"
 )
 
-// MaxWindow is the maximum memory that a Zstandard stream may need.
+// MaxWindow is the maximum memory that a Zstandard stream may need, in bytes.
 const MaxWindow = 128 << 20
 
-// Decompress decompresses gzip or Zstandard data, recognised by their first bytes, and passes other
-// data unchanged.
+// Decompress returns a reader of decompressed data. It recognises gzip and Zstandard by their first
+// bytes, and returns other data unchanged.
 func Decompress(r io.Reader) (*bufio.Reader, error) {
 	plain, _, err := decompress(r)
 	return plain, err
 }
 
-// decompress also returns the name of the compression.
+// decompress is like Decompress and also returns the name of the compression.
 func decompress(r io.Reader) (plain *bufio.Reader, format string, err error) {
 	buffer := bufio.NewReaderSize(r, bufferBytes)
 	head, _ := buffer.Peek(len(zstdMagic))
@@ -95,7 +95,7 @@ func decompress(r io.Reader) (plain *bufio.Reader, format string, err error) {
 		inner, err = gzip.NewReader(buffer)
 	case string(head) == zstdMagic:
 		format = "Zstandard"
-		// It has nothing to close.
+		// the decoder needs no Close
 		inner, err = zstd.NewReader(buffer, zstd.WithDecoderMaxWindow(MaxWindow), zstd.WithDecoderConcurrency(1))
 	default:
 		return buffer, "", nil
@@ -106,7 +106,7 @@ func decompress(r io.Reader) (plain *bufio.Reader, format string, err error) {
 	return bufio.NewReaderSize(compressed{inner, format}, bufferBytes), format, nil
 }
 
-// compressed explains truncated data in errors.
+// compressed is a reader that adds an explanation to errors of truncated data.
 type compressed struct {
 	io.Reader
 	format string
@@ -120,7 +120,8 @@ func (c compressed) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Watch reports the bytes read to progress, which may be nil, and ends reading with ctx.
+// Watch returns a reader that reports the number of bytes read to progress, which may be nil, and
+// fails when ctx ends.
 func Watch(ctx context.Context, r io.Reader, progress func(bytes int64)) io.Reader {
 	return &watched{ctx, r, progress}
 }

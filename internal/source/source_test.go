@@ -28,8 +28,8 @@ func zstandard(t *testing.T, text string) string {
 	return string(w.EncodeAll([]byte(text), nil))
 }
 
-// TestOpen checks that compressed data are read decompressed, progress gets the bytes of the file
-// itself, and only a plain file allows random access.
+// TestOpen checks that compressed data are decompressed, that progress counts the bytes of the file
+// itself, and that only a plain file allows random access.
 func TestOpen(t *testing.T) {
 	text := strings.Repeat("a line of text\n", 20000)
 	path := filepath.Join(t.TempDir(), "x")
@@ -45,17 +45,17 @@ func TestOpen(t *testing.T) {
 			want = file
 		}
 		if got, err := io.ReadAll(s); string(got) != want || err != nil || reported != int64(len(file)) {
-			t.Errorf("%s: %d bytes of %d, reported %d of %d, %v", name, len(got), len(want), reported, len(file), err)
+			t.Errorf("%s: read %d of %d bytes, reported %d of %d, error %v", name, len(got), len(want), reported, len(file), err)
 		}
 		if whole := s.Whole(); (whole != nil) != (file == want) || whole != nil && whole.Size() != int64(len(file)) {
-			t.Errorf("%s: whole: %v", name, whole)
+			t.Errorf("%s: got %v for random access", name, whole)
 		}
 		must.Check(t, s.Close(), name)
 	}
 }
 
-// TestOpenBad checks that truncated data are an error that says so, and reading ends with its
-// context.
+// TestOpenBad checks that the error for truncated data says that they end too early, and that
+// reading ends with its context.
 func TestOpenBad(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x")
 	for file, want := range map[string]string{

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestNumberWords checks that in a line with two kinds of separators, commas stay in the words.
+// TestNumberWords checks that commas stay in the words if a line has another kind of separator.
 func TestNumberWords(t *testing.T) {
 	for line, want := range map[string]string{
 		"1 2\t3\r\n": "1|2|3", "1,2,3": "1|2|3", "1, 2 ,3": "1|2|3", "1;2; 3": "1|2|3", "0,5;1,5": "0,5|1,5",

@@ -5,27 +5,29 @@ import (
 	"slices"
 )
 
-// None stands for a row that a token does not read.
+// None is the row number in place of a row that a token does not use.
 const None = math.MaxUint32
 
-// Bags are the rows of a table that the tokens of a batch read, as tensor.EmbedBag and its backward take them.
+// Bags holds the table rows that the tokens of a batch read, in the layout of tensor.EmbedBag and
+// its backward.
 type Bags struct {
-	Rows          []uint32  // rows in use, ascending
-	Row           []int32   // for each token and group the index in Rows, or −1
-	Scale         []float32 // for each token 1/√(1 + n), n the number of rows that it reads
-	Offset, Token []int32   // the tokens that read row i of Rows are Token[Offset[i]] … Token[Offset[i+1]−1]
+	Rows          []uint32  // rows that the batch uses, ascending
+	Row           []int32   // index in Rows for each token and group, or −1
+	Scale         []float32 // 1/√(1 + n) for each token, where n is the number of its rows
+	Offset, Token []int32   // row i of Rows is read by the tokens Token[Offset[i]] … Token[Offset[i+1]−1]
 
-	keys, sorted []uint64 // row of the table, and below it the place in Row
+	keys, sorted []uint64 // table row in the high bits, index in Row in the low bits
 	counts       [1 << digitBits]int32
 }
 
-// maxRow bounds the numbers of rows, which are sorted by two digits.
+// maxRow is the limit of row numbers, which are sorted by two digits.
 const (
 	digitBits = 12
 	maxRow    = 1 << (2 * digitBits)
 )
 
-// Pack sets the bags from the rows of each token, one for each group: numbers below 2²⁴, or [None].
+// Pack sets the bags from the rows of the tokens. Each token has groups rows: numbers below 2²⁴, or
+// [None].
 func (b *Bags) Pack(rows []uint32, groups int) {
 	tokens := len(rows) / groups
 	b.Rows, b.Offset, b.Token, b.keys = b.Rows[:0], b.Offset[:0], b.Token[:0], b.keys[:0]
@@ -55,7 +57,7 @@ func (b *Bags) Pack(rows []uint32, groups int) {
 	b.Offset = append(b.Offset, int32(len(b.Token)))
 }
 
-// sort sorts the keys by the row of the table and keeps the order of those of one row.
+// sort sorts the keys by table row. It is stable.
 func (b *Bags) sort() {
 	b.sorted = slices.Grow(b.sorted[:0], len(b.keys))[:len(b.keys)]
 	for _, shift := range []int{32, 32 + digitBits} {

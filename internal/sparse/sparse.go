@@ -1,6 +1,7 @@
-// Package sparse has tables of embeddings in the host's memory, of which a batch reads few rows, such as those of
-// n-grams. A device computes with the rows that a batch reads (see [Bags] and tensor.EmbedBag); sums of gradients
-// and updates are the host's. Every sum has one order, whatever the number of threads.
+// Package sparse keeps embedding tables in the host's memory, such as tables of n-grams. A batch
+// reads only a few of their rows. A device computes with these rows (see [Bags] and
+// tensor.EmbedBag); the host sums gradients and updates the tables. Every sum has the same order
+// for any number of threads.
 package sparse
 
 import (
@@ -11,10 +12,10 @@ import (
 // Gradient is the gradient of some rows of a table.
 type Gradient struct {
 	Rows   []uint32  // ascending
-	Values []float32 // the rows, one after another
+	Values []float32 // values of the rows, concatenated
 }
 
-// Add returns a + b, of tables of one width.
+// Add returns a + b. Both must be gradients of tables with the same width.
 func Add(a, b Gradient) Gradient {
 	switch {
 	case len(a.Rows) == 0:
@@ -49,7 +50,7 @@ func Add(a, b Gradient) Gradient {
 	return out
 }
 
-// Finite reports whether the gradient has neither NaN nor an infinity.
+// Finite reports whether all numbers of the gradient are finite.
 func (g *Gradient) Finite() bool {
 	for _, v := range g.Values {
 		if v-v != 0 {
@@ -59,36 +60,36 @@ func (g *Gradient) Finite() bool {
 	return true
 }
 
-// Table is a table of embeddings with the state of its optimizer.
+// Table is an embedding table with the state of its optimizer.
 type Table struct {
 	Width   int
-	Values  []float32 // the rows, one after another
-	Squares []float32 // for each row the sum over updates of the gradient's mean square; nil without an optimizer
+	Values  []float32 // values of the rows, concatenated
+	Squares []float32 // per row, the sum over updates of the gradient's mean square; nil without an optimizer
 }
 
-// NewTable returns a table of zeros with an optimizer.
+// NewTable returns a table of zeros with optimizer state.
 func NewTable(rows, width int) *Table {
 	return &Table{Width: width, Values: make([]float32, rows*width), Squares: make([]float32, rows)}
 }
 
-// Lookup copies rows to out, one after another.
+// Lookup copies the given rows to out, in order.
 func (t *Table) Lookup(rows []uint32, out []float32) {
 	for i, r := range rows {
 		copy(out[i*t.Width:(i+1)*t.Width], t.Values[int(r)*t.Width:])
 	}
 }
 
-// epsilon is added to the mean squares of a row.
+// epsilon is added to the sum of mean squares of a row.
 const epsilon = 1e-12
 
-// Adagrad updates the rows of a gradient g, which is divided by divisor:
+// Adagrad updates the rows of a gradient g, divided by divisor:
 //
 //	s ← s + mean_c (g_c/divisor)²,  w_c ← w_c − rate·(g_c/divisor)/√(s + 10⁻¹²)
 //
-// a row having one s. Source: Duchi, Hazan and Singer, Adaptive Subgradient Methods, JMLR 2011, with one
-// accumulator for each row.
+// Each row has a single accumulator s. Source: Duchi, Hazan and Singer, Adaptive Subgradient
+// Methods, JMLR 2011, which has one accumulator per element.
 func (t *Table) Adagrad(g Gradient, divisor, rate float64, threads int) {
-	const block = 1 << 10 // rows that a thread takes together
+	const block = 1 << 10 // rows that a thread processes at a time
 	var wg sync.WaitGroup
 	for thread := range min(threads, (len(g.Rows)+block-1)/block) {
 		wg.Go(func() {
@@ -113,7 +114,7 @@ func (t *Table) adagrad(g Gradient, divisor, rate float64) {
 			continue
 		}
 		s := float64(t.Squares[r]) + sum/float64(t.Width)
-		t.Squares[r] = float32(min(s, math.MaxFloat32)) // a checkpoint with an infinity cannot be resumed
+		t.Squares[r] = float32(min(s, math.MaxFloat32)) // a checkpoint with an infinity could not be resumed
 		if s < math.MaxFloat32 {
 			s = float64(t.Squares[r])
 		}

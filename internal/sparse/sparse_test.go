@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// dense is a gradient as a whole table.
+// dense returns a gradient as a whole table of rows.
 func dense(g Gradient, rows, width int) []float32 {
 	out := make([]float32, rows*width)
 	for i, r := range g.Rows {
@@ -16,7 +16,7 @@ func dense(g Gradient, rows, width int) []float32 {
 	return out
 }
 
-// drawn is a gradient of random rows.
+// drawn returns a gradient of random rows.
 func drawn(r *rand.Rand, rows, width int) (g Gradient) {
 	for row := range rows {
 		if r.IntN(3) == 0 {
@@ -29,7 +29,7 @@ func drawn(r *rand.Rand, rows, width int) (g Gradient) {
 	return g
 }
 
-// TestAdd compares with sums of whole tables.
+// TestAdd checks the sum of gradients against the sum of whole tables.
 func TestAdd(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
@@ -38,27 +38,27 @@ func TestAdd(t *testing.T) {
 		wantA, wantB := dense(a, rows, width), dense(b, rows, width)
 		sum := Add(a, b)
 		if !slices.IsSorted(sum.Rows) || len(slices.Compact(slices.Clone(sum.Rows))) != len(sum.Rows) {
-			t.Fatalf("rows %v", sum.Rows)
+			t.Fatalf("got rows %v, want ascending distinct rows", sum.Rows)
 		}
 		if !slices.Equal(dense(a, rows, width), wantA) || !slices.Equal(dense(b, rows, width), wantB) {
-			t.Fatal("a term has changed")
+			t.Fatal("Add changed a term")
 		}
 		for i, v := range dense(sum, rows, width) {
 			if v != wantA[i]+wantB[i] {
-				t.Fatalf("element %d: %v, want %v + %v", i, v, wantA[i], wantB[i])
+				t.Fatalf("element %d: got %v, want %v + %v", i, v, wantA[i], wantB[i])
 			}
 		}
 	}
 	if bad := (Gradient{[]uint32{1}, []float32{0, float32(math.Inf(1))}}); bad.Finite() {
-		t.Error("an infinity is finite")
+		t.Error("Finite returned true for an infinity")
 	}
 	if good := (Gradient{[]uint32{1}, []float32{0, 3}}); !good.Finite() {
-		t.Error("3 is not finite")
+		t.Error("Finite returned false for 3")
 	}
 }
 
-// TestAdagrad compares several updates with the definition in double precision, and those of several threads with
-// those of one.
+// TestAdagrad checks several updates against the definition in float64, and that the number of
+// threads does not change the result.
 func TestAdagrad(t *testing.T) {
 	const rows, width = 5000, 3
 	r := rand.New(rand.NewPCG(3, 4))
@@ -82,21 +82,21 @@ func TestAdagrad(t *testing.T) {
 	}
 	for i, v := range one.Values {
 		if math.Abs(float64(v)-w[i]) > 1e-6 {
-			t.Fatalf("element %d: %v, want %v", i, v, w[i])
+			t.Fatalf("element %d: got %v, want %v", i, v, w[i])
 		}
 	}
 	if !slices.Equal(one.Values, many.Values) || !slices.Equal(one.Squares, many.Squares) {
-		t.Error("threads change the update")
+		t.Error("the number of threads changes the update")
 	}
 	out := make([]float32, 2*width)
 	one.Lookup([]uint32{4, 4999}, out)
 	if !slices.Equal(out[:width], one.Values[4*width:5*width]) || !slices.Equal(out[width:],
 		one.Values[4999*width:]) {
-		t.Errorf("rows %v", out)
+		t.Errorf("Lookup returned rows %v", out)
 	}
 }
 
-// TestBags compares with the definition.
+// TestBags checks bags against their definition.
 func TestBags(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	var b Bags
@@ -113,12 +113,12 @@ func TestBags(t *testing.T) {
 		}
 		b.Pack(rows, groups)
 		if !slices.IsSorted(b.Rows) || len(b.Offset) != len(b.Rows)+1 || len(b.Scale) != tokens {
-			t.Fatalf("%d rows, %d offsets, %d scales", len(b.Rows), len(b.Offset), len(b.Scale))
+			t.Fatalf("got %d rows, %d offsets and %d scales", len(b.Rows), len(b.Offset), len(b.Scale))
 		}
 		of := map[uint32][]int32{}
 		for i, row := range rows {
 			if at := b.Row[i]; row == None && at != -1 || row != None && b.Rows[at] != row {
-				t.Fatalf("row %d at %d", at, i)
+				t.Fatalf("got the wrong index of row %d at %d", at, i)
 			}
 			if row != None {
 				of[row] = append(of[row], int32(i/groups))
@@ -126,31 +126,31 @@ func TestBags(t *testing.T) {
 		}
 		for i, row := range b.Rows {
 			if got := b.Token[b.Offset[i]:b.Offset[i+1]]; !slices.Equal(got, of[row]) {
-				t.Fatalf("row %d: tokens %v, want %v", row, got, of[row])
+				t.Fatalf("row %d: got tokens %v, want %v", row, got, of[row])
 			}
 		}
 		for i, scale := range b.Scale {
 			n := groups - len(slices.DeleteFunc(slices.Clone(rows[i*groups:(i+1)*groups]),
 				func(v uint32) bool { return v != None }))
 			if math.Abs(float64(scale)-1/math.Sqrt(float64(1+n))) > 1e-7 {
-				t.Fatalf("scale %v of %d rows", scale, n)
+				t.Fatalf("got scale %v for %d rows", scale, n)
 			}
 		}
 		if len(of) != len(b.Rows) {
-			t.Fatalf("%d rows, want %d", len(b.Rows), len(of))
+			t.Fatalf("got %d rows, want %d", len(b.Rows), len(of))
 		}
 	}
 }
 
-// TestAdagradOverflow checks that a gradient whose mean square overflows float32 leaves a state
-// that a checkpoint can have, and moves the row by the learning rate.
+// TestAdagradOverflow checks a gradient whose mean square overflows float32. The state must stay
+// finite, as checkpoints require, and the row must move by the learning rate.
 func TestAdagradOverflow(t *testing.T) {
 	table := NewTable(1, 2)
 	table.Adagrad(Gradient{[]uint32{0}, []float32{1e30, -1e30}}, 1, 0.5, 1)
 	if s := table.Squares[0]; s != math.MaxFloat32 {
-		t.Errorf("sum of squares %v, want the largest float32", s)
+		t.Errorf("got sum of squares %v, want the largest float32", s)
 	}
 	if v := table.Values; math.Abs(float64(v[0])+0.5) > 1e-6 || math.Abs(float64(v[1])-0.5) > 1e-6 {
-		t.Errorf("values %v, want -0.5 and 0.5", v)
+		t.Errorf("got values %v, want -0.5 and 0.5", v)
 	}
 }

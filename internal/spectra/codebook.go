@@ -7,7 +7,8 @@ import (
 	"math"
 )
 
-// A Codebook is a list of spectra. The name of any spectrum is the index of the nearest one.
+// A Codebook is a list of spectra. It represents a spectrum by the index of the nearest entry, the
+// spectrum's name.
 type Codebook struct {
 	Bands  int
 	Values []float32 // [Len, Bands]
@@ -16,7 +17,7 @@ type Codebook struct {
 // maxCodebookBytes is the maximum size of an encoded codebook.
 const maxCodebookBytes = 1 << 22
 
-// Decode reads the output of [Codebook.Encode].
+// Decode returns the codebook that [Codebook.Encode] encoded.
 func Decode(text string, bands int) (Codebook, error) {
 	bytes, err := base64.StdEncoding.DecodeString(text)
 	switch {
@@ -37,7 +38,7 @@ func Decode(text string, bands int) (Codebook, error) {
 	return Codebook{bands, values}, nil
 }
 
-// Encode returns base64 of the spectra as little-endian float32.
+// Encode returns the spectra as little-endian float32 in base64.
 func (c Codebook) Encode() string {
 	var bytes []byte
 	for _, v := range c.Values {
@@ -49,10 +50,10 @@ func (c Codebook) Encode() string {
 // Len returns the number of spectra.
 func (c Codebook) Len() int { return len(c.Values) / c.Bands }
 
-// At returns a spectrum, which the caller must not change.
+// At returns entry i, which the caller must not change.
 func (c Codebook) At(i int) []float32 { return c.Values[i*c.Bands : (i+1)*c.Bands] }
 
-// Names returns the indices of the nearest codebook entries for consecutive spectra.
+// Names returns the index of the nearest entry for each of consecutive spectra.
 func (c Codebook) Names(spectra []float32) []int32 {
 	names := make([]int32, len(spectra)/c.Bands)
 	for i := range names {
@@ -61,13 +62,14 @@ func (c Codebook) Names(spectra []float32) []int32 {
 	return names
 }
 
-// nearest returns the index of the entry with the least distance, of equal ones the first.
+// nearest returns the index of the entry with the smallest distance, the first if several are
+// equal.
 func (c Codebook) nearest(spectrum []float32) int {
 	best, least := 0, float32(math.Inf(1))
 	for i := range c.Len() {
 		d := float32(0)
 		for k, v := range c.At(i) {
-			d += float32((v - spectrum[k]) * (v - spectrum[k])) // rounded, so that no CPU fuses it
+			d += float32((v - spectrum[k]) * (v - spectrum[k])) // rounded, so that the CPU does not fuse the operations
 		}
 		if d < least {
 			best, least = i, d

@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 )
 
-// A Learner finds the spectra of a codebook by k-means (Lloyd) on a uniform sample of its input
-// (reservoir sampling). It is not safe for concurrent use.
+// A Learner computes a codebook by k-means (Lloyd) on a uniform sample of its input (reservoir
+// sampling). It is not safe for concurrent use.
 type Learner struct {
 	codes  int
 	bands  int
@@ -25,10 +25,10 @@ const (
 	iterations = 20
 )
 
-// ErrNothing is returned for learning from no spectra.
+// ErrNothing is the error for learning without spectra.
 var ErrNothing = errors.New("there is nothing to learn from")
 
-// NewLearner returns a learner for a number of codes with a number of bands.
+// NewLearner returns a learner for a codebook of the given number of entries and bands.
 func NewLearner(codes, bands int) *Learner {
 	return &Learner{codes: codes, bands: bands, random: rand.New(rand.NewPCG(1, uint64(codes)))}
 }
@@ -45,7 +45,8 @@ func (l *Learner) Add(spectra []float32) {
 	}
 }
 
-// Learn finds the codebook and reports each round, or returns ctx's error.
+// Learn computes the codebook. It calls round after each round, and returns ctx's error if ctx
+// ends.
 func (l *Learner) Learn(ctx context.Context, round func(done, all int)) (Codebook, error) {
 	n := len(l.sample) / l.bands
 	if n == 0 {
@@ -69,7 +70,7 @@ func (l *Learner) Learn(ctx context.Context, round func(done, all int)) (Codeboo
 		}
 		for at, count := range counts {
 			spectrum := book.At(at)
-			if count == 0 { // an entry without spectra: choose another one
+			if count == 0 { // replace an entry without spectra
 				copy(spectrum, l.at(at*7919%n))
 				continue
 			}
@@ -82,10 +83,10 @@ func (l *Learner) Learn(ctx context.Context, round func(done, all int)) (Codeboo
 	return book, nil
 }
 
-// at returns a spectrum of the sample.
+// at returns spectrum i of the sample.
 func (l *Learner) at(i int) []float32 { return l.sample[i*l.bands : (i+1)*l.bands] }
 
-// assign finds the nearest codebook entry for each spectrum of the sample, on all CPUs.
+// assign computes the nearest codebook entry of each spectrum in the sample, on all CPUs.
 func (l *Learner) assign(ctx context.Context, near []int, book Codebook) error {
 	const chunk = 1 << 10
 	var next atomic.Int64
@@ -107,7 +108,7 @@ func (l *Learner) assign(ctx context.Context, near []int, book Codebook) error {
 	return ctx.Err()
 }
 
-// beginnings returns different spectra of the sample as initial entries.
+// beginnings returns distinct spectra of the sample as the initial entries.
 func (l *Learner) beginnings(codes int) Codebook {
 	book := Codebook{Bands: l.bands, Values: make([]float32, 0, codes*l.bands)}
 	for _, at := range l.random.Perm(len(l.sample) / l.bands)[:codes] {

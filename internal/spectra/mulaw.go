@@ -2,8 +2,8 @@ package spectra
 
 import "math"
 
-// MuLaw returns the id of a sample x from −1 to 1: the 8 bits of the µ-law, whose steps are finer
-// for softer sounds,
+// MuLaw returns the id of a sample x in −1 … 1. It encodes the sample in 8 bits by the µ-law, whose
+// steps are finer for softer sounds:
 //
 //	round(127.5 (1 + sgn(x) ln(1 + 255|x|) / ln 256))
 func MuLaw(x float32) int32 {
@@ -14,7 +14,7 @@ func MuLaw(x float32) int32 {
 // Levels is the number of ids of [MuLaw].
 const Levels = 256
 
-// Sample returns the middle of the samples with an id: the inverse of [MuLaw].
+// Sample returns the middle of the interval of samples with an id, the inverse of [MuLaw].
 func Sample(id int32) float32 { return samples[id] }
 
 var samples = func() (x [Levels]float32) {

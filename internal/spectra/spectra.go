@@ -1,6 +1,7 @@
-// Package spectra computes spectra of audio: the logarithm of the power in mel bands, of 25 ms
-// under a Hann window, every 10 ms, minus its mean over the sound, so that neither loudness nor the
-// room matters. A codebook maps each spectrum to the nearest of its entries.
+// Package spectra computes log mel spectra of audio. A spectrum is the logarithm of the power in
+// mel bands in a Hann window of 25 ms; a new window begins every 10 ms. The mean over the sound is
+// subtracted, so that loudness and room have no effect. A codebook maps each spectrum to its
+// nearest entry.
 package spectra
 
 import (
@@ -15,13 +16,14 @@ const (
 	windowSeconds = 0.025
 )
 
-// Frame returns the number of samples of a spectrum, and the distance between consecutive spectra.
+// Frame returns the number of samples in a window, and the number of samples between the starts of
+// consecutive windows.
 func Frame(rate int) (window, hop int) {
 	return int(windowSeconds * float64(rate)), int(hopSeconds * float64(rate))
 }
 
-// Of returns the consecutive spectra of a sound with the given samples per second, each with a
-// number of bands; a sound that is shorter than a window has one spectrum.
+// Of returns the consecutive spectra of a sound with rate samples per second. A sound that is
+// shorter than a window has one spectrum.
 func Of(samples []float32, rate, bands int) []float32 {
 	if len(samples) == 0 {
 		return nil
@@ -60,17 +62,18 @@ func Of(samples []float32, rate, bands int) []float32 {
 	return out
 }
 
-// melFilter has the weights of consecutive frequencies in a band.
+// melFilter holds the weights of the frequencies in a band.
 type melFilter struct {
 	first   int
 	weights []float64
 }
 
-// melFilters returns triangles of equal width on the mel scale, from 60 Hz to half the rate.
+// melFilters returns triangular filters of equal width on the mel scale, from 60 Hz to half the
+// rate.
 func melFilters(bands, size, rate int) []melFilter {
 	mel := func(hertz float64) float64 { return 2595 * math.Log10(1+hertz/700) }
 	low, high := mel(60), mel(float64(rate)/2)
-	edge := func(i int) float64 { // frequency as an index of coefficients
+	edge := func(i int) float64 { // frequency as an index of Fourier coefficients
 		m := low + (high-low)*float64(i)/float64(bands+1)
 		return 700 * (math.Pow(10, m/2595) - 1) * float64(size) / float64(rate)
 	}
@@ -82,7 +85,7 @@ func melFilters(bands, size, rate int) []melFilter {
 			x := float64(k)
 			f.weights = append(f.weights, max(0, min((x-from)/(peak-from), (to-x)/(to-peak))))
 		}
-		if len(f.weights) == 0 { // narrower than a coefficient
+		if len(f.weights) == 0 { // the band is narrower than a coefficient
 			f = melFilter{first: min(size/2, int(math.Round(peak))), weights: []float64{1}}
 		}
 		filters[b] = f

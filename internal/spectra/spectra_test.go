@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestAssign checks that every spectrum of the sample, which all CPUs share, is assigned to the
-// nearest codebook entry.
+// TestAssign checks that each spectrum of the sample, which is split over all CPUs, is assigned to
+// the nearest codebook entry.
 func TestAssign(t *testing.T) {
 	const n, bands = 5000, 24
 	random := rand.New(rand.NewPCG(1, 2))
@@ -38,7 +38,7 @@ func TestAssign(t *testing.T) {
 			}
 		}
 		if got != best {
-			t.Fatalf("spectrum %d belongs to %d, want %d", i, got, best)
+			t.Fatalf("spectrum %d was assigned to entry %d, want %d", i, got, best)
 		}
 	}
 }
@@ -59,18 +59,18 @@ func TestLearn(t *testing.T) {
 	names := book.Names(groups)
 	slices.Sort(names)
 	if !slices.Equal(names, []int32{0, 1, 2}) {
-		t.Errorf("names %v of %v", names, book)
+		t.Errorf("got names %v for codebook %v", names, book)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	must.FailWith(t, context.Canceled)(l.Learn(ctx, func(int, int) {}))
 }
 
-// TestCodebook checks that encoded codebooks are decoded, and malformed ones are refused.
+// TestCodebook checks that Decode inverts Encode and refuses malformed codebooks.
 func TestCodebook(t *testing.T) {
 	book := Codebook{2, []float32{1, -2.5, 3e-9, 4}}
 	if got, err := Decode(book.Encode(), 2); err != nil || got.Bands != 2 || !slices.Equal(got.Values, book.Values) {
-		t.Errorf("%v, %v", got, err)
+		t.Errorf("got %v, error %v", got, err)
 	}
 	for _, c := range []struct {
 		text  string
@@ -87,16 +87,16 @@ func TestCodebook(t *testing.T) {
 	}
 }
 
-// TestMuLaw checks that each id maps to a sample with this id, steps grow with loudness, and the
-// extreme ids are the loudest.
+// TestMuLaw checks that each id has a sample that maps back to it, that steps grow with loudness,
+// and that the extreme ids are the loudest samples.
 func TestMuLaw(t *testing.T) {
 	for id := range int32(Levels) {
 		if got := MuLaw(Sample(id)); got != id {
-			t.Errorf("the sample %v of id %d has id %d", Sample(id), id, got)
+			t.Errorf("the sample %v of id %d maps to id %d", Sample(id), id, got)
 		}
 	}
 	if Sample(0) != -1 || Sample(255) != 1 || Sample(255)-Sample(254) < 10*(Sample(129)-Sample(128)) {
-		t.Errorf("samples %v, %v, %v, %v, %v", Sample(0), Sample(128), Sample(129), Sample(254), Sample(255))
+		t.Errorf("got samples %v, %v, %v, %v, %v", Sample(0), Sample(128), Sample(129), Sample(254), Sample(255))
 	}
 }
 
@@ -110,10 +110,10 @@ func TestOf(t *testing.T) {
 			sum += w
 		}
 		if f.first < 0 || f.first+len(f.weights) > 129 || sum <= 0 {
-			t.Errorf("band %d: from %d, %v", b, f.first, f.weights)
+			t.Errorf("band %d: got first coefficient %d, weights %v", b, f.first, f.weights)
 		}
 	}
-	// Of two tones in succession, whose mean is 0, each has more power in its own band.
+	// Two tones in succession, with a mean of 0. Each tone must have more power in its own band.
 	var samples []float32
 	for i := range rate {
 		hertz := 440.0
@@ -138,12 +138,12 @@ func TestOf(t *testing.T) {
 		return best
 	}
 	if a, b := loudest(20), loudest(80); max(a-band(440), band(440)-a) > 1 || max(b-band(2500), band(2500)-b) > 1 {
-		t.Errorf("bands %d and %d, want %d and %d", a, b, band(440), band(2500))
+		t.Errorf("got bands %d and %d, want %d and %d", a, b, band(440), band(2500))
 	}
 	if got := Of(samples[:50], rate, bands); len(got) != bands {
-		t.Errorf("a short sound has %d numbers, want %d", len(got), bands)
+		t.Errorf("got %d numbers for a short sound, want %d", len(got), bands)
 	}
 	if got := Of(nil, rate, bands); got != nil {
-		t.Errorf("no sound has %d numbers", len(got))
+		t.Errorf("got %d numbers without samples, want none", len(got))
 	}
 }

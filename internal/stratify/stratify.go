@@ -15,23 +15,23 @@ type Share struct {
 	Part  float64
 }
 
-// MaxRows is the maximum number of distinct rows for stratification. With more rows, hashes alone
-// divide each class approximately in proportion.
+// MaxRows is the maximum number of distinct rows for stratification. In larger data sets, hashes
+// alone divide each class in approximate proportion.
 const MaxRows = 1 << 16
 
-// Strata has the hashes of distinct rows by class. The zero value is empty.
+// Strata holds the hashes of distinct rows by class. The zero value is empty.
 type Strata struct {
 	classes map[string]*stratum
 	seen    map[uint64]bool
 }
 
-// stratum has the hashes of a class's rows, which determine their split.
+// stratum holds the hashes of a class's rows. The hashes determine the splits.
 type stratum struct {
 	class  string
 	hashes []uint64
 }
 
-// Add adds a row of a class, unless another row with its hash was added before.
+// Add adds a row of a class by its hash. It ignores a hash that was added before.
 func (s *Strata) Add(class string, hash uint64) {
 	if s.seen[hash] {
 		return
@@ -51,10 +51,10 @@ func (s *Strata) Add(class string, hash uint64) {
 // Len returns the number of distinct rows.
 func (s *Strata) Len() int { return len(s.seen) }
 
-// Assign returns the split of each hash; nil if there are more than [MaxRows], or fewer than two
-// shares above 0. Each split gets its share of the rows, at least least and one, and each class is
-// divided in proportion. Rows of a class are ordered by their hashes: a row stays in its split
-// unless the shares require another one.
+// Assign returns the split of each hash. It returns nil if there are more than [MaxRows] rows, or
+// fewer than two shares above 0. Each split gets its share of the rows, but at least least rows and
+// at least one. Each class is divided in proportion. The rows of a class are ordered by hash, so
+// that a changed data set moves few rows to another split.
 func (s *Strata) Assign(shares []Share, least int) map[uint64]string {
 	shares = slices.DeleteFunc(slices.Clone(shares), func(s Share) bool { return s.Part == 0 })
 	if len(shares) < 2 || s.Len() > MaxRows {
@@ -69,9 +69,9 @@ func (s *Strata) Assign(shares []Share, least int) map[uint64]string {
 	return assign(strata, s.Len(), shares, least)
 }
 
-// assign assigns hashes to splits. The size of a split is its share of all rows, at least least and
-// one; the classes are divided in proportion, by the largest remainders. A class keeps a row in the
-// first split.
+// assign assigns hashes to splits. The size of a split is its share of all rows, but at least least
+// rows and at least one. Classes are divided in proportion, by the largest remainders. Each class
+// keeps at least one row in the first split.
 func assign(strata []*stratum, rows int, shares []Share, least int) map[uint64]string {
 	out := map[uint64]string{}
 	left := make([]int, len(strata))
@@ -95,8 +95,8 @@ func assign(strata []*stratum, rows int, shares []Share, least int) map[uint64]s
 	return out
 }
 
-// quotas divides want rows in proportion to the sizes of the strata, by the largest remainders; for
-// equal remainders the larger strata come first.
+// quotas divides want rows in proportion to the sizes of the strata, by the largest remainders.
+// Among equal remainders larger strata come first.
 func quotas(strata []*stratum, rows, want int) []int {
 	out, order := make([]int, len(strata)), make([]int, len(strata))
 	for i, s := range strata {

@@ -1,14 +1,14 @@
-// Package tensorboard writes event files, whose curves TensorBoard draws.
+// Package tensorboard writes event files, whose curves TensorBoard shows.
 //
-// A file is a list of records of TFRecord, each of them an Event of protocol buffers:
+// A file is a list of TFRecord records. Each contains an Event, a message of protocol buffers:
 //
-//	length   uint64   of the event, in bytes
-//	check    uint32   of the length's bytes
+//	length   uint64   length of the event in bytes
+//	check    uint32   check of the 8 bytes of length
 //	event    [length]byte
-//	check    uint32   of the event's bytes
+//	check    uint32   check of the event
 //
-// with numbers in little endian. A check is the CRC-32C c of the bytes, masked, as a
-// check of bytes that hold checks is a weak one:
+// Numbers are little-endian. A check is the masked CRC-32C c of the bytes. Masking avoids CRCs of
+// data that contain CRCs, which would be weak:
 //
 //	mask(c) = (c >> 15 | c << 17) + 0xa282ead8
 //
@@ -35,13 +35,13 @@ type Scalar struct {
 	Value float64
 }
 
-// Writer appends to an event file. After an error it writes nothing more.
+// Writer appends to an event file. After an error it writes no more.
 type Writer struct {
 	file *os.File
 	err  error
 }
 
-// Fields of the messages.
+// Field numbers of the messages.
 const (
 	eventWallTime, eventStep, eventFileVersion, eventSummary, eventSessionLog = 1, 2, 3, 5, 7
 
@@ -50,11 +50,11 @@ const (
 	sessionStatus        = 1
 )
 
-// sessionStart makes TensorBoard drop the steps from the event's on.
+// sessionStart makes TensorBoard drop all points from the event's step on.
 const sessionStart = 1
 
-// Create begins a new event file in dir. For a fresh run, resumed is 0. For a run resumed after a
-// step, TensorBoard drops this step and all later ones.
+// Create creates a new event file in dir. resumed is 0 for a new run. For a run that resumes after
+// a step, TensorBoard drops the points of step resumed and of later steps.
 func Create(dir string, resumed int) (*Writer, error) {
 	path, err := nextPath(dir)
 	if err != nil {
@@ -76,8 +76,8 @@ func Create(dir string, resumed int) (*Writer, error) {
 	return w, nil
 }
 
-// nextPath returns a name that sorts after existing ones: TensorBoard reads the files of a
-// directory in the order of their names, which begin with a time in seconds.
+// nextPath returns a file name that sorts after all existing names, because TensorBoard reads the
+// files of a directory in the order of their names. A name begins with a time in seconds.
 func nextPath(dir string) (string, error) {
 	const prefix = "events.out.tfevents."
 	there, err := os.ReadDir(dir)
@@ -94,7 +94,7 @@ func nextPath(dir string) (string, error) {
 	return filepath.Join(dir, fmt.Sprintf("%s%010d.sftseq", prefix, at)), nil
 }
 
-// Write adds a point at a step to each of the curves.
+// Write adds a point at a step to each curve in scalars.
 func (w *Writer) Write(step int, scalars ...Scalar) error {
 	var summary []byte
 	for _, s := range scalars {
@@ -109,7 +109,7 @@ func (w *Writer) Write(step int, scalars ...Scalar) error {
 	return w.err
 }
 
-// event appends an event with the current time and one field, text or a message.
+// event appends an event with the current time and one field, which is text or a message.
 func (w *Writer) event(step int, field protowire.Number, content []byte) {
 	if w.err != nil {
 		return
@@ -122,10 +122,10 @@ func (w *Writer) event(step int, field protowire.Number, content []byte) {
 	}
 	e = protowire.AppendTag(e, field, protowire.BytesType)
 	e = protowire.AppendBytes(e, content)
-	_, w.err = w.file.Write(record(e)) // unbuffered, so that a killed program has written it
+	_, w.err = w.file.Write(record(e)) // unbuffered, so that no event is lost if the program is killed
 }
 
-// record frames an event.
+// record returns an event as a TFRecord.
 func record(event []byte) []byte {
 	out := binary.LittleEndian.AppendUint64(nil, uint64(len(event)))
 	out = binary.LittleEndian.AppendUint32(out, masked(out))
@@ -135,13 +135,13 @@ func record(event []byte) []byte {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// masked returns the check of bytes.
+// masked returns the check (masked CRC-32C) of bytes.
 func masked(bytes []byte) uint32 {
 	c := crc32.Checksum(bytes, castagnoli)
 	return (c>>15 | c<<17) + 0xa282ead8
 }
 
-// Close syncs and closes the file. It returns the first error of all.
+// Close syncs and closes the file. It returns the first error of all calls.
 func (w *Writer) Close() error {
 	return errors.Join(w.err, w.file.Sync(), w.file.Close())
 }

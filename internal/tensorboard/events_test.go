@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// TestResume checks that a second file continues where the first was truncated, even within the
-// same second.
+// TestResume checks that the file of a resumed run continues the curves after the resumed step,
+// even within the same second.
 func TestResume(t *testing.T) {
 	dir := t.TempDir()
 	for _, resumed := range []int{0, 20, 30} {
@@ -28,15 +28,15 @@ func TestResume(t *testing.T) {
 	want := "[{10 loss/train 10} {10 accuracy/train 0.5} {20 loss/train 40} {20 accuracy/train 0.5} " +
 		"{30 loss/train 60} {30 accuracy/train 0.5} {40 loss/train 70} {40 accuracy/train 0.5}]"
 	if got != want {
-		t.Errorf("%s\nwant %s", got, want)
+		t.Errorf("got %s\nwant %s", got, want)
 	}
 }
 
-// TestRecord compares with published numbers: the check of RFC 3720 for 32 zeros, and the beginning
-// of every TensorFlow file, a version in an event of 24 bytes.
+// TestRecord checks published values: the check of 32 zeros in RFC 3720, and the first bytes of
+// every TensorFlow event file, an event of 24 bytes with the version.
 func TestRecord(t *testing.T) {
 	if c := crc32.Checksum(make([]byte, 32), castagnoli); c != 0x8a9136aa {
-		t.Errorf("CRC-32C of 32 zeros %08x", c)
+		t.Errorf("got CRC-32C %08x of 32 zeros, want 8a9136aa", c)
 	}
 	dir := t.TempDir()
 	w := must.Get(Create(dir, 0))(t)
@@ -44,7 +44,7 @@ func TestRecord(t *testing.T) {
 	text := must.Get(os.ReadFile(w.file.Name()))(t)
 	head, version := hex.EncodeToString(text[:13]), string(text[21:36])
 	if want := "1800000000000000a37f4b2209"; head != want || version != "\x1a\x0dbrain.Event:2" || len(text) != 40 {
-		t.Errorf("a file of %d bytes begins with %s, %q; want 40, %s and the version", len(text), head, version, want)
+		t.Errorf("got a file of %d bytes that begins with %s, %q; want 40 bytes, %s and the version", len(text), head, version, want)
 	}
 }
 
@@ -56,9 +56,9 @@ func TestFailures(t *testing.T) {
 	w.file.Close()
 	first := w.Write(1, Scalar{"x", 1})
 	if err := w.Close(); first == nil || !strings.Contains(err.Error(), first.Error()) {
-		t.Errorf("%v, then %v", first, err)
+		t.Errorf("got errors %v and then %v, want the first error again", first, err)
 	}
 	if !strings.Contains(first.Error(), "events.out.tfevents.") {
-		t.Errorf("%v does not name the file", first)
+		t.Errorf("got error %v, want it to name the file", first)
 	}
 }

@@ -9,19 +9,19 @@ import (
 	"time"
 )
 
-// most is the maximum CPU time for an input.
+// most is the maximum CPU time for one input.
 const most = time.Second
 
-// stuck is the time after which an input that waits without computing is aborted.
+// stuck is the time after which an input that waits without using the CPU is aborted.
 const stuck = 30 * time.Second
 
 // FuzzLimits limits the work on one input of a fuzz target to a second of CPU time and the given
-// number of allocated bytes. The returned function ends the work:
+// number of allocated bytes. The returned function ends the measurement:
 //
 //	defer testenv.FuzzLimits(t, 64<<20)()
 //
-// Work that does not end in time ends the program, with the stack of every goroutine: the fuzzer
-// keeps the input.
+// If the work takes longer, FuzzLimits ends the program and prints the stack of every goroutine, so
+// that the fuzzer keeps the input.
 func FuzzLimits(t testing.TB, bytes int) (end func()) {
 	t.Helper()
 	w := &work{began: time.Now(), busy: busyTime(), allocated: allocated()}
@@ -39,7 +39,7 @@ func FuzzLimits(t testing.TB, bytes int) (end func()) {
 	}
 }
 
-// work is the work on one input, with the program's time and memory at its start.
+// work is the work on one input, with the CPU time and memory of the program at its start.
 type work struct {
 	began     time.Time
 	busy      time.Duration
@@ -47,7 +47,7 @@ type work struct {
 	ended     atomic.Bool
 }
 
-// look ends the program if the work does not end, and otherwise checks again later.
+// look ends the program if the work takes too long, and otherwise schedules the next check.
 func (w *work) look() {
 	switch {
 	case w.ended.Load():
@@ -59,8 +59,8 @@ func (w *work) look() {
 	}
 }
 
-// allocated returns the total number of bytes that the program has allocated so far, including
-// freed ones.
+// allocated returns the total number of bytes that the program has allocated, including freed
+// bytes.
 func allocated() uint64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	metrics.Read(sample)

@@ -9,7 +9,8 @@ import (
 
 var kept []byte
 
-// TestLimits runs itself, as an input that exceeds a limit fails or ends the program.
+// TestLimits runs itself in a process, because an input that exceeds a limit fails the test or ends
+// the program.
 func TestLimits(t *testing.T) {
 	Long(t, "starts processes and waits for a limit of time")
 	const variable = "SFTSEQ_TEST_INPUT"

@@ -19,9 +19,9 @@ type CurvePoint struct {
 	Value float32
 }
 
-// TensorBoard decodes a directory's event files as TensorBoard does: in the order of their names,
-// where the start of a session drops the steps from its own on. It shares no code with the writer
-// except the varints of protocol buffers.
+// TensorBoard decodes a directory's event files as TensorBoard does. It reads them in the order of
+// their names. The start of a session drops all points from its first step on. It shares no code
+// with the writer except the varints of protocol buffers.
 func TensorBoard(t *testing.T, dir string) []CurvePoint {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(dir, "*tfevents*"))

@@ -1,8 +1,8 @@
 // Package testenv skips tests that this machine cannot run, or that this kind of run does not need.
 //
-// A test skipped because the machine lacks something is listed in the file SFTSEQ_LEFT_OUT, which
-// make test prints at its end; with CI=true it fails instead. Long and NoRace are choices of the
-// run: both skip, even with CI=true.
+// A test that is skipped because the machine lacks something is listed in the file SFTSEQ_LEFT_OUT,
+// which make test prints at its end. With CI=true the test fails instead. Long and NoRace depend on
+// the kind of run and skip even with CI=true.
 //
 // FuzzLimits limits the time and memory for an input of a fuzz target.
 package testenv
@@ -20,10 +20,10 @@ import (
 	"testing"
 )
 
-// Python is Debian's interpreter, the one that imports the packages of make deps.
+// Python is Debian's interpreter, which has the packages that make deps installs.
 const Python = "/usr/bin/python3"
 
-// Long skips a test with -short, where every package takes seconds.
+// Long skips a test if -short is set. With -short every package takes only seconds.
 func Long(t testing.TB, why string) {
 	t.Helper()
 	if testing.Short() {
@@ -39,7 +39,7 @@ func NoRace(t testing.TB, why string) {
 	}
 }
 
-// Missing skips a test whose requirements the machine lacks, and fails it with CI=true.
+// Missing skips a test because the machine lacks a requirement. With CI=true it fails the test.
 func Missing(t testing.TB, what string, err error) {
 	t.Helper()
 	if os.Getenv("CI") == "true" {
@@ -48,13 +48,13 @@ func Missing(t testing.TB, what string, err error) {
 	Unavailable(t, what, err)
 }
 
-// Unavailable is Missing for requirements that make deps cannot install. It skips even with
-// CI=true.
+// Unavailable skips a test because the machine lacks a requirement that make deps cannot install.
+// Unlike Missing it skips even with CI=true.
 func Unavailable(t testing.TB, what string, err error) {
 	t.Helper()
-	// The cache of go test depends on the variables that a test reads. A new file name repeats the
-	// skipped tests, so that each run lists them and runs those whose requirements were installed
-	// since.
+	// go test caches a result by the variables that a test reads. A new file name therefore repeats
+	// the skipped tests, so that each run lists them, or runs them if their requirements were
+	// installed meanwhile.
 	if list := os.Getenv("SFTSEQ_LEFT_OUT"); list != "" {
 		line := what + "\t" + packageName() + "\t" + t.Name() + "\n"
 		f, openErr := os.OpenFile(list, os.O_APPEND|os.O_WRONLY|os.O_CREATE, 0o666)
@@ -129,19 +129,22 @@ var importTorch = sync.OnceValue(func() error {
 	return nil
 })
 
-// A VulkanDevice is a device of package vk, whose own tests also use this package.
+// A VulkanDevice is a device of package vk. The interface avoids an import cycle, because the tests
+// of vk use this package.
 type VulkanDevice interface {
 	Close() error
 	Messages() []string
 }
 
-// NeedVulkan opens a device of package vk under the validation layer, whose messages fail the test.
+// NeedVulkan opens a device of package vk under the validation layer. Messages of the layer fail
+// the test.
 func NeedVulkan[Options any, Device VulkanDevice](t testing.TB, open func(Options) (Device, error), o Options) Device {
 	t.Helper()
 	return openVulkan(t, open, o, func(err error) { Missing(t, "Vulkan and its validation layer", err) })
 }
 
-// NeedMixed is NeedVulkan for cooperative matrices, which lavapipe has from version 26.1 on.
+// NeedMixed is like NeedVulkan for devices with cooperative matrices. lavapipe has them since
+// version 26.1.
 func NeedMixed[Options any, Device VulkanDevice](t testing.TB, open func(Options) (Device, error), o Options) Device {
 	t.Helper()
 	return openVulkan(t, open, o, func(err error) { Unavailable(t, "a GPU with cooperative matrices", err) })

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestMissing checks that a missing requirement skips a test and lists it in a file, and that with
-// CI=true the test fails.
+// TestMissing checks that a missing requirement skips a test and lists it in a file, and fails the
+// test with CI=true.
 func TestMissing(t *testing.T) {
 	if os.Getenv("SFTSEQ_MISSING") != "" {
 		t.Run("a", func(t *testing.T) { NeedPrograms(t, "sh", "no-such-program") })
@@ -26,7 +26,7 @@ func TestMissing(t *testing.T) {
 		child.Env = append(os.Environ(), "SFTSEQ_MISSING=1", "SFTSEQ_LEFT_OUT="+list, "CI="+c.ci)
 		out, err := child.CombinedOutput()
 		if failed := c.failed != ""; failed != (err != nil) {
-			t.Errorf("CI=%q: %v", c.ci, err)
+			t.Errorf("CI=%q: got error %v, want failed tests: %v", c.ci, err, failed)
 		}
 		for _, name := range strings.Fields(c.failed) {
 			if !strings.Contains(string(out), "--- FAIL: TestMissing/"+name) {
@@ -39,7 +39,7 @@ func TestMissing(t *testing.T) {
 			}
 		}
 		if got, err := os.ReadFile(list); err != nil || string(got) != c.list {
-			t.Errorf("CI=%q: %q, %v, want %q", c.ci, got, err, c.list)
+			t.Errorf("CI=%q: got list %q, error %v, want %q", c.ci, got, err, c.list)
 		}
 	}
 }
@@ -50,16 +50,16 @@ func TestChoices(t *testing.T) {
 	long := t.Run("long", func(t *testing.T) {
 		Long(t, "it takes minutes")
 		if testing.Short() {
-			t.Error("run by -short")
+			t.Error("Long did not skip the test with -short")
 		}
 	})
 	race := t.Run("race", func(t *testing.T) {
 		NoRace(t, "one thread")
 		if Race {
-			t.Error("run under the race detector")
+			t.Error("NoRace did not skip the test under the race detector")
 		}
 	})
 	if !long || !race {
-		t.Error("a choice failed a test")
+		t.Error("Long or NoRace failed a test")
 	}
 }
