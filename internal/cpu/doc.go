@@ -5,5 +5,4 @@
 // into fixed pieces, each done by one worker, so that the number of threads never changes a bit of
 // the result. Products are rounded before they are added (float32(a*b)); otherwise the compiler
 // could fuse multiplication and addition in some places only.
-// could otherwise fuse them in one place and not in another.
 package cpu

@@ -146,7 +146,6 @@ func (p *Products) Columns(n int) int {
 // Every 256 products are summed before their sum is added to the total, because one long chain of
 // float32 additions would lose precision. The order of additions depends only on K, not on other
 // rows and columns or on how A and B are stored.
-// adjacent rows and columns nor on how A and B are stored.
 func (p *Products) Mul(c Matrix, a Matrix, b Packed, init Matrix, m int) {
 	if m == 0 || b.N == 0 {
 		return

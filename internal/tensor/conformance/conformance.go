@@ -5,7 +5,6 @@
 // this package compare the references' gradients with finite differences, so that a mistake that a
 // kernel and its reference share is noticed. Memory is filled with NaN before a launch, so that a
 // kernel which reads unused rows fails.
-// NaN before a launch, so that reads of unused rows show.
 package conformance
 
 import (
