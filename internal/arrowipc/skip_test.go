@@ -13,8 +13,9 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestSkip checks that Skip skips the whole batches within the requested rows, in a file, in a
-// stream and in a file that is read by its footer, and that the remaining batches are unaffected.
+// TestSkip checks that Skip skips the whole batches within the requested rows and leaves the
+// remaining batches unaffected. The sources are a file, a stream, and a file that is read by its
+// footer.
 func TestSkip(t *testing.T) {
 	file, want := sample(t, true)
 	stream, _ := sample(t, false)

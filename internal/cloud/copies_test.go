@@ -10,7 +10,7 @@ import (
 )
 
 // TestCopies checks that copies of a file are in its split and are counted, even if they are in
-// another class, and that they do not change the splits of other files.
+// another class. They must not change the splits of other files.
 func TestCopies(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, n int) {

@@ -10,7 +10,7 @@ import (
 )
 
 // TestMissingFiles checks that listed files which do not exist are reported in the order of their
-// names, with the class of their folder, and do not count as files of the class.
+// names, with the class of their folder. They must not count as files of the class.
 func TestMissingFiles(t *testing.T) {
 	from := shapeNetPart(t)
 	train := []string{`"shape_data/02691156/a1"`}

@@ -54,7 +54,7 @@ func TestModelNet(t *testing.T) {
 }
 
 // TestModelNetLeftOut checks that clouds without a class, unlisted clouds, and listed files that do
-// not exist are left out with a reason, and that errors for invalid lists name the line.
+// not exist are left out with a reason. Errors for invalid lists must name the line.
 func TestModelNetLeftOut(t *testing.T) {
 	from := modelNet(t)
 	write(t, filepath.Join(from, "lamp/lamp_0001.txt"), "0 0 0 0 0 1\n")

@@ -62,7 +62,7 @@ func TestFarthest(t *testing.T) {
 }
 
 // TestSamePoints checks that the radius of equal points is 0 at any position, even if rounding
-// moves their mean, and that close but distinct points far from the origin have a positive radius.
+// moves their mean. Close but distinct points far from the origin must have a positive radius.
 func TestSamePoints(t *testing.T) {
 	for _, c := range []struct {
 		points []Vec

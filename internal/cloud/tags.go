@@ -38,7 +38,7 @@ func (t *tags) of(class string, parts []int) (out []int32) {
 }
 
 // sorted returns the names of all tags, sorted by class and part, and a function from provisional
-// numbers to sorted ones.
+// to sorted numbers.
 func (t *tags) sorted() (names []string, number func(int32) int32) {
 	order := slices.Clone(t.met)
 	slices.SortFunc(order, func(a, b tag) int { return cmp.Or(cmp.Compare(a.class, b.class), a.part-b.part) })

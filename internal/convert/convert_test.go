@@ -348,7 +348,7 @@ func TestRepeats(t *testing.T) {
 }
 
 // TestRepeatedLabels checks that a repeated text is counted if its class, label set, number or tags
-// differ from those of the text's first row, and is not counted if they are equal.
+// differ from the targets of the text's first row, and only then.
 func TestRepeatedLabels(t *testing.T) {
 	label := func(*Options) {}
 	for name, c := range map[string]struct {

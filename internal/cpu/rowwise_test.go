@@ -13,7 +13,7 @@ import (
 )
 
 // TestTogether checks that rowwise launches give the same bits block by block as one after the
-// other, and that exactly the launches run together which may.
+// other, and that all launches which may run together do.
 func TestTogether(t *testing.T) {
 	const d, wide, rows, capacity = 8, 24, 200, 230 // three blocks
 	p := tensor.NewProgram()

@@ -31,7 +31,7 @@ type sampler struct {
 
 func sample(r *run, k tensor.Sample) {
 	n, s := r.rows(k.Score), r.sequences(k.Batch)
-	// The pieces share the run's scratch memory, so they use none of their own worker's.
+	// The pieces share the scratch memory of the run and use no memory of their workers.
 	scratch := tensor.Bits(r.self.floats(3*n + s.n))
 	x := sampler{
 		Sample: k, sequences: s, kernels: r.device.simd, position: r.ints(k.Batch.Position),

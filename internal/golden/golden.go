@@ -25,7 +25,7 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// Files of a golden folder in addition to those of a model.
+// Files that a golden folder has in addition to the files of a model.
 const (
 	inputsFile    = "inputs.jsonl"      // labelled inputs, one per line
 	logitsFile    = "expected.jsonl"    // expected logits, one line per input

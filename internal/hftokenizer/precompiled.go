@@ -47,8 +47,8 @@ func (p *precompiled) normalize(text string) (string, error) {
 	return out.String(), nil
 }
 
-// lookup returns the replacement of the shortest prefix of text that has one. Like the library, the
-// caller replaces the whole text by it.
+// lookup returns the replacement of the shortest prefix of text that has a replacement. Like the
+// library, the caller replaces the whole text by it.
 func (p *precompiled) lookup(text string) (string, bool) {
 	at := offset(p.units[0])
 	for i := range len(text) {

@@ -52,8 +52,8 @@ func (s *Strata) Add(class string, hash uint64) {
 func (s *Strata) Len() int { return len(s.seen) }
 
 // Assign returns the split of each hash. It returns nil if there are more than [MaxRows] rows, or
-// fewer than two shares above 0. Each split gets its share of the rows, but at least least rows and
-// at least one. Each class is divided in proportion. The rows of a class are ordered by hash, so
+// fewer than two shares above 0. Each split gets its share of the rows, but no fewer than least
+// rows or one row. Each class is divided in proportion. The rows of a class are ordered by hash, so
 // that a changed data set moves few rows to another split.
 func (s *Strata) Assign(shares []Share, least int) map[uint64]string {
 	shares = slices.DeleteFunc(slices.Clone(shares), func(s Share) bool { return s.Part == 0 })
@@ -69,8 +69,8 @@ func (s *Strata) Assign(shares []Share, least int) map[uint64]string {
 	return assign(strata, s.Len(), shares, least)
 }
 
-// assign assigns hashes to splits. The size of a split is its share of all rows, but at least least
-// rows and at least one. Classes are divided in proportion, by the largest remainders. Each class
+// assign assigns hashes to splits. The size of a split is its share of all rows, but no fewer than
+// least rows or one row. Classes are divided in proportion, by the largest remainders. Each class
 // keeps at least one row in the first split.
 func assign(strata []*stratum, rows int, shares []Share, least int) map[uint64]string {
 	out := map[uint64]string{}

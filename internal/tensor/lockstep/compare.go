@@ -8,9 +8,9 @@ import (
 )
 
 // The error of an element may be at most tolerance times the sum of its size and its tensor's size,
-// plus cancelled times the size of the largest tensor that the launch wrote to the same region,
-// because cancelling terms leave their rounding errors. The size of a tensor is its root mean
-// square.
+// plus cancelled times the size of the largest tensor that the launch wrote to the same region. The
+// second term covers rounding errors that cancelling terms leave. The size of a tensor is its root
+// mean square.
 const (
 	tolerance = 2e-5
 	cancelled = 1e-6
