@@ -7,15 +7,15 @@ package simd
 // The kernels, each for AVX2 and for AVX-512:
 //
 //   - maxoutK and lilyK score K keys and n queries, a multiple of two vectors.
-//   - maxoutBackwardK and lilyBackwardK go back through the scores of K keys and n queries; rows of q, dq, k and dk have c floats, a multiple of a vector.
+//   - maxoutBackwardK and lilyBackwardK compute the backward of the scores of K keys and n queries; rows of q, dq, k and dk have c floats, a multiple of a vector.
 //   - scaleTile computes s = max(s·scale, floor) and adds its columns to sum; n is a multiple of a vector.
 //   - scaleRows multiplies each row of y by x; n is a multiple of a vector.
-//   - dotColumns multiplies the columns of a by those of b; n is a multiple of a vector.
-//   - sinusoidTile is the forward pass of a SinusoidTile, which tile points to.
-//   - sinusoidTileFar is the forward pass of a SinusoidTile, which tile points to.
-//   - sinusoidBackward is the backward pass of a SinusoidTile, which tile points to.
+//   - dotColumns computes the dot products of the columns of a and b; n is a multiple of a vector.
+//   - sinusoidTile computes the forward pass of the SinusoidTile at tile.
+//   - sinusoidTileFar computes the forward pass of the SinusoidTile at tile.
+//   - sinusoidBackward computes the backward pass of the SinusoidTile at tile.
 //   - transpose8 transposes 8 rows of 8·blocks floats.
-//   - prefetch asks for some lines of each row.
+//   - prefetch prefetches some cache lines of each row.
 
 func maxout5AVX2(n, c int, s *float32, q *float32, stride int, k *float32, ldk int)
 func maxout2AVX2(n, c int, s *float32, q *float32, stride int, k *float32, ldk int)

@@ -6,32 +6,32 @@ package simd
 
 // The kernels, each for AVX2 and for AVX-512:
 //
-//   - exp is y = eˣ.
-//   - softplus is y = log(1 + eˣ).
-//   - sigmoid is y = 1/(1 + e⁻ˣ).
-//   - add is y = a + b.
-//   - addScaled is y = a + scale·b.
-//   - scale is y = scale·x.
-//   - mix is y = weight·a + (1 − weight)·b.
+//   - exp computes y = eˣ.
+//   - softplus computes y = log(1 + eˣ).
+//   - sigmoid computes y = 1/(1 + e⁻ˣ).
+//   - add computes y = a + b.
+//   - addScaled computes y = a + scale·b.
+//   - scale computes y = scale·x.
+//   - mix computes y = weight·a + (1 − weight)·b.
 //   - mixBackward adds weight·dy to da and (1 − weight)·dy to db, and returns Σ dy·(a − b).
-//   - gelu is y = x·Φ(x).
-//   - geluBackward is dx = dy·(Φ(x) + x·φ(x)).
-//   - max returns the greatest element, −Inf if there is none. It passes over NaNs.
-//   - expSum is y = e^(x − top) for x ≤ top, and returns Σ y.
-//   - layerNorm is y = gain·(x − mean)·rstd + bias, row by row.
+//   - gelu computes y = x·Φ(x).
+//   - geluBackward computes dx = dy·(Φ(x) + x·φ(x)).
+//   - max returns the maximum, ignoring NaN; −Inf without elements.
+//   - expSum computes y = e^(x − top) for x ≤ top, and returns Σ y.
+//   - layerNorm computes y = gain·(x − mean)·rstd + bias, row by row.
 //   - layerNormBackward is dx = rstd·(g − mean(g) − x̂·mean(g·x̂)) row by row, g = gain·dy, x̂ = (x − mean)·rstd, and adds dgain = Σ dy·x̂, dbias = Σ dy.
 //   - layerNormBackwardAdd adds dx = rstd·(g − mean(g) − x̂·mean(g·x̂)) row by row, g = gain·dy, x̂ = (x − mean)·rstd, and adds dgain = Σ dy·x̂, dbias = Σ dy.
-//   - rowDot is yᵢ = xᵢ·w + bias for the rows xᵢ.
-//   - addOuter is yᵢ += aᵢ·w for the rows yᵢ.
-//   - weightedSum is y = Σᵢ aᵢ·xᵢ for the rows xᵢ.
-//   - addRows is y[at[i]·stride + c] += x[i·stride + c], 0 ≤ c < width, for one i after the other.
-//   - poolBackward is dxᵢ = aᵢ·dy and dscoreᵢ = aᵢ·Σ dy·(xᵢ − y) for the rows xᵢ.
-//   - convolution is yᵢ = bias + Σₜ weightₜ∘x[i·d + t·step …], d = len(bias), for the rows yᵢ; the step is in bytes.
+//   - rowDot computes yᵢ = xᵢ·w + bias for the rows xᵢ.
+//   - addOuter computes yᵢ += aᵢ·w for the rows yᵢ.
+//   - weightedSum computes y = Σᵢ aᵢ·xᵢ for the rows xᵢ.
+//   - addRows computes y[at[i]·stride + c] += x[i·stride + c], 0 ≤ c < width, in ascending order of i.
+//   - poolBackward computes dxᵢ = aᵢ·dy and dscoreᵢ = aᵢ·Σ dy·(xᵢ − y) for the rows xᵢ.
+//   - convolution computes yᵢ = bias + Σₜ weightₜ∘x[i·d + t·step …], d = len(bias), for the rows yᵢ; the step is in bytes.
 //   - convolutionBackward adds Σₜ weightₜ∘dy[i·d − t·step …] to the rows dxᵢ, and dyᵢ₋ₜ∘xᵢ to dweightₜ; dy begins taps − 1 steps of bytes before the first.
-//   - dropout is yᵢ = scale·xᵢ where word i of the counters has bits 9 … 31 ≥ least, else 0.
-//   - draw is wordsᵢ = the first word of Philox4x32-10 for the counter with atᵢ in place of its first word, for whole vectors; it returns how many.
+//   - dropout computes yᵢ = scale·xᵢ where word i of the counters has bits 9 … 31 ≥ least, else 0.
+//   - draw computes wordsᵢ, the first word of Philox4x32-10 for the counter with its first word replaced by atᵢ, for whole vectors; it returns the number of words.
 //   - sumSquares returns Σ x² in float64.
-//   - adamW moves the weights and both moments by one step; c is gradient scale, β1, 1−β1, β2, 1−β2, correction 1, correction 2, −learning rate, ε, 1 − decay.
+//   - adamW updates the weights and both moments in one step; c holds gradient scale, β1, 1−β1, β2, 1−β2, correction 1, correction 2, −learning rate, ε, 1 − decay.
 
 func expAVX2(y, x []float32)
 func softplusAVX2(y, x []float32)

@@ -7,7 +7,7 @@ package simd
 // The kernels, each for AVX2 and for AVX-512:
 //
 //   - gemmR computes n tiles, below each other, of R rows and up to two vectors of columns: c = a·b + init.
-//   - packRows copies k rows of two vectors, a stride apart in src.
+//   - packRows copies k rows of two vectors, which are stride floats apart in src.
 //   - packColumns copies rows of cols floats, a stride apart in src, and writes the sum of each column.
 //   - gemmNarrowR computes n tiles, below each other, of R rows and up to a vector of columns: c = a·b + init.
 

@@ -6,8 +6,8 @@ package simd
 
 // The kernels, each for AVX2 and for AVX-512:
 //
-//   - fma runs n turns of 12 independent multiplications with additions.
-//   - maxAdd runs n turns of 12 independent maxima, each added to a sum.
+//   - fma runs n iterations of 12 independent multiply-adds.
+//   - maxAdd runs n iterations of 12 independent maxima, each added to a sum.
 //   - read returns the sum of x.
 
 func fmaAVX2(n int)

@@ -8,8 +8,7 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// attention emits the kernels of sampled attention: queries are across the lanes, and keys are
-// rows.
+// attention emits the kernels of sampled attention. Queries are across the lanes, keys are rows.
 func attention(v isa) {
 	scoreTiles(v, "maxout", maxoutStep)
 	scoreTiles(v, "lily", lilyStep)
@@ -22,13 +21,13 @@ func attention(v isa) {
 	sinusoidTile(v, true)
 	sinusoidBackward(v)
 	if !v.wide() {
-		transpose(v) // both use the same one
+		transpose(v) // AVX-512 kernels use these functions, too
 		prefetch(v)
 	}
 }
 
-// scoreTiles emits s[j][r] = Σ_c score(q[c][r], k[j][c]) for as many keys as fit into registers,
-// and for the remaining ones.
+// scoreTiles emits s[j][r] = Σ_c score(q[c][r], k[j][c]), for as many keys at a time as fit into
+// registers, and for the remaining keys.
 func scoreTiles(v isa, name string, step func(v isa, q, k Op, acc, one VecVirtual)) {
 	blocks := []int{5, 2, 1}
 	if v.wide() {
@@ -44,7 +43,7 @@ func scoreTile(v isa, name string, keys int, step func(v isa, q, k Op, acc, one 
 		"maxoutK and lilyK score K keys and n queries, a multiple of two vectors.")
 	n, s, q := word("n"), word("s"), word("q")
 	stride, k, ldk := floats("stride"), word("k"), floats("ldk")
-	var rows []Mem // of the keys
+	var rows []Mem // rows of the keys
 	for j := range keys {
 		if j%3 == 0 && j > 0 {
 			p := GP64()
@@ -127,9 +126,9 @@ func scoreTile(v isa, name string, keys int, step func(v isa, q, k Op, acc, one 
 	end()
 }
 
-// broadcastOperand returns the word at m in every lane as an operand: with AVX-512 the memory
-// itself, which instructions broadcast. On some CPUs (Zen) the rate of register reads limits a
-// multiply-add next to any other instruction with two registers.
+// broadcastOperand returns an operand with the word at m in every lane. With AVX-512 it is the
+// memory itself, which instructions can broadcast. On some CPUs (Zen) the rate of register reads
+// limits a multiply-add beside other instructions with two registers.
 func (v isa) broadcastOperand(m Mem) Op {
 	if v.wide() {
 		return m
@@ -137,8 +136,8 @@ func (v isa) broadcastOperand(m Mem) Op {
 	return v.broadcast(m)
 }
 
-// maxoutStep is acc += max(q, k). The addition uses the multipliers, as maxima and additions share
-// pipes on some CPUs (Zen) and multiplying by one is exact.
+// maxoutStep emits acc += max(q, k). It adds by a multiply-add with 1, which is exact, because
+// maxima and additions share execution units on some CPUs (Zen).
 func maxoutStep(v isa, q, k Op, acc, one VecVirtual) {
 	t := v.vec()
 	if v.wide() {
@@ -149,7 +148,7 @@ func maxoutStep(v isa, q, k Op, acc, one VecVirtual) {
 	VFMADD231PS(one, t, acc)
 }
 
-// lilyStep is acc += |q+k| − |q−k|.
+// lilyStep emits acc += |q+k| − |q−k|.
 func lilyStep(v isa, q, k Op, acc, _ VecVirtual) {
 	t, u := v.vec(), v.vec()
 	if v.wide() {
@@ -165,7 +164,7 @@ func lilyStep(v isa, q, k Op, acc, _ VecVirtual) {
 	VSUBPS(u, acc, acc)
 }
 
-// scoreBackward emits, for four keys (one) and channels across the lanes,
+// scoreBackward emits, for four keys (or one) and with channels across the lanes,
 //
 //	dq[r] += Σ_j g[j][r] ∂score/∂q,  dk[j] += Σ_r g[j][r] ∂score/∂k
 //
@@ -174,7 +173,7 @@ func scoreBackward(v isa, name string, step func(v isa, j int, q, k Op, g Mem, d
 	for _, keys := range []int{4, 1} {
 		v.text(fmt.Sprintf("%sBackward%d", name, keys),
 			"func(n, c int, ds *float32, stride int, q, dq *float32, k, dk *float32)",
-			"maxoutBackwardK and lilyBackwardK go back through the scores of K keys and n queries; rows of q, dq, k and dk have c floats, a multiple of a vector.")
+			"maxoutBackwardK and lilyBackwardK compute the backward of the scores of K keys and n queries; rows of q, dq, k and dk have c floats, a multiple of a vector.")
 		n, c, g, stride, q := word("n"), floats("c"), word("ds"), floats("stride"), word("q")
 		dq, k, dk := word("dq"), word("k"), word("dk")
 		left := GP64()
@@ -233,8 +232,8 @@ func scoreBackward(v isa, name string, step func(v isa, j int, q, k Op, g Mem, d
 	}
 }
 
-// maxoutBackwardStep adds g to the query where q ≥ k, and subtracts it from the key, whose dk
-// begins with the sum of all g.
+// maxoutBackwardStep adds g to the gradient of the query where q ≥ k, and subtracts it there from
+// the gradient of the key, which initially is the sum of all g.
 func maxoutBackwardStep(v isa, j int, q, k Op, weight Mem, dq, dk, one VecVirtual) {
 	if v.wide() {
 		mask := K()
@@ -247,7 +246,7 @@ func maxoutBackwardStep(v isa, j int, q, k Op, weight Mem, dq, dk, one VecVirtua
 	mask := v.vec()
 	VCMPPS(Imm(13), k, q, mask)
 	VANDPS(g, mask, mask)
-	if j%2 == 0 { // half of the sums use the multipliers: see maxoutStep
+	if j%2 == 0 { // half of the sums use multiply-adds, see maxoutStep
 		VADDPS(mask, dq, dq)
 	} else {
 		VFMADD231PS(one, mask, dq)
@@ -255,8 +254,8 @@ func maxoutBackwardStep(v isa, j int, q, k Op, weight Mem, dq, dk, one VecVirtua
 	VFNMADD231PS(one, mask, dk)
 }
 
-// lilyBackwardStep: with v = g·sign(q+k) and u = g·sign(q−k), sign(0) = 0, the query gets v − u,
-// the key v + u.
+// lilyBackwardStep adds v − u to the gradient of the query and v + u to the gradient of the key,
+// with v = g·sign(q+k), u = g·sign(q−k) and sign(0) = 0.
 func lilyBackwardStep(v isa, _ int, q, k Op, weight Mem, dq, dk, _ VecVirtual) {
 	g := v.broadcast(weight)
 	signed := func(x VecVirtual) VecVirtual {
@@ -286,7 +285,7 @@ func lilyBackwardStep(v isa, _ int, q, k Op, weight Mem, dq, dk, _ VecVirtual) {
 	VADDPS(minus, dk, dk)
 }
 
-// scaleTile emits s = max(s·scale, floor), summed over the keys into sum.
+// scaleTile emits s = max(s·scale, floor), and adds the sum over the keys to sum.
 func scaleTile(v isa) {
 	v.text("scaleTile", "func(keys, n int, s *float32, stride int, scale, floor float32, sum *float32)",
 		"scaleTile computes s = max(s·scale, floor) and adds its columns to sum; n is a multiple of a vector.")
@@ -303,7 +302,7 @@ func scaleTile(v isa) {
 		Label("row")
 		x := v.vec()
 		VMULPS(Mem{Base: p}, scale, x)
-		VMAXPS(x, floor, x) // NaN propagates, as the second operand is returned
+		VMAXPS(x, floor, x) // gives NaN for NaN, because the instruction returns the second operand
 		VMOVUPS(x, Mem{Base: p})
 		VADDPS(x, total, total)
 		ADDQ(stride, p)
@@ -332,10 +331,10 @@ func scaleRows(v isa) {
 	end()
 }
 
-// dotColumns emits y[r] = Σ_i a[i][r]·b[i][r], i in order.
+// dotColumns emits y[r] = Σ_i a[i][r]·b[i][r], in ascending order of i.
 func dotColumns(v isa) {
 	v.text("dotColumns", "func(rows, n int, y, a, b *float32, stride int)",
-		"dotColumns multiplies the columns of a by those of b; n is a multiple of a vector.")
+		"dotColumns computes the dot products of the columns of a and b; n is a multiple of a vector.")
 	n, y, a, b, stride := floats("n"), word("y"), word("a"), word("b"), floats("stride")
 	v.columns(n, func(column Register) {
 		at, left, total := GP64(), GP64(), v.zero()
@@ -355,7 +354,7 @@ func dotColumns(v isa) {
 
 // prefetch emits a loop that prefetches each cache line of rows.
 func prefetch(v isa) {
-	v.text("prefetch", "func(rows, lines int, x *float32, stride int)", "prefetch asks for some lines of each row.")
+	v.text("prefetch", "func(rows, lines int, x *float32, stride int)", "prefetch prefetches some cache lines of each row.")
 	n, x, stride := word("rows"), word("x"), floats("stride")
 	rows("row", n, func() {
 		line, left := GP64(), GP64()
@@ -370,7 +369,7 @@ func prefetch(v isa) {
 	RET()
 }
 
-// transpose emits blocks of 8×8 floats.
+// transpose emits the transposition of blocks of 8×8 floats.
 func transpose(v isa) {
 	v.text("transpose8", "func(blocks int, dst *float32, ldd int, src *float32, lds int)",
 		"transpose8 transposes 8 rows of 8·blocks floats.")

@@ -8,21 +8,21 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// Depthwise convolutions process tiles of some rows and channels: the weights of a tap are loaded
-// once for all rows of a tile, whose sums stay in registers until the last tap. The sums of a tile
-// do not depend on each other.
+// Depthwise convolutions process tiles of some rows and channels. The weights of a tap are loaded
+// once for all rows of a tile, and the sums stay in registers until the last tap. The sums of a
+// tile are independent of each other.
 
-// tileRows is the height of a tile.
+// tileRows is the number of rows in a tile.
 const tileRows = 4
 
-// convolutions emits both directions.
+// convolutions emits the forward and the backward pass.
 func convolutions(v isa) {
 	convolution(v)
 	convolutionBackward(v)
 }
 
-// tiles emits body for n rows, with wide vectors of channels side by side: first for tiles, then
-// for single rows. After each, next advances.
+// tiles emits body for n rows and wide vectors of channels at a time: first for tiles, then for
+// single rows. After each of them it emits next to advance the pointers.
 func (v isa) tiles(n, d Register, wide int, body func(label string, s span, height int), next func(height int)) {
 	for _, height := range []int{tileRows, 1} {
 		label := fmt.Sprintf("rows%d", height)
@@ -67,7 +67,8 @@ func (v isa) tileRow(p, stride, stride3 Register, r, j int) Mem {
 	return m
 }
 
-// strides returns d, and the distances in bytes of one row and of three.
+// strides returns d, and the distances in bytes between adjacent rows and between rows that are
+// three apart.
 func strides(d Register) (stride, stride3 Register) {
 	stride, stride3 = GP64(), GP64()
 	MOVQ(d, stride)
@@ -76,7 +77,7 @@ func strides(d Register) (stride, stride3 Register) {
 	return stride, stride3
 }
 
-// skip advances pointers by the rows of a tile.
+// skip emits code that advances pointers by the rows of a tile.
 func skip(stride Register, height int, p ...Register) {
 	for _, p := range p {
 		if height == 1 {
@@ -89,7 +90,7 @@ func skip(stride Register, height int, p ...Register) {
 
 func convolution(v isa) {
 	v.text("convolution", "func(y, x, weight, bias []float32, rows, taps, step int)",
-		"convolution is yᵢ = bias + Σₜ weightₜ∘x[i·d + t·step …], d = len(bias), for the rows yᵢ; the step is in bytes.")
+		"convolution computes yᵢ = bias + Σₜ weightₜ∘x[i·d + t·step …], d = len(bias), for the rows yᵢ; the step is in bytes.")
 	y, x, weight, d := slice("y"), slice("x"), slice("weight"), length("bias")
 	n := Load(Param("rows"), GP64())
 	stride, stride3 := strides(d)
@@ -138,11 +139,11 @@ func convolutionBackward(v isa) {
 	v.text("convolutionBackward", "func(dx, dweight, dy, x, weight []float32, d, rows, taps, step int)",
 		"convolutionBackward adds Σₜ weightₜ∘dy[i·d − t·step …] to the rows dxᵢ, and dyᵢ₋ₜ∘xᵢ to dweightₜ; dy begins taps − 1 steps of bytes before the first.")
 	dx, dy, x, weight := slice("dx"), slice("dy"), slice("x"), slice("weight")
-	gradient := slice("dweight") // relative to weight
+	gradient := slice("dweight") // offset of dweight from weight
 	SUBQ(weight, gradient)
 	d, n := Load(Param("d"), GP64()), Load(Param("rows"), GP64())
 	stride, stride3 := strides(d)
-	first := Load(Param("taps"), GP64()) // the first row that the taps read
+	first := Load(Param("taps"), GP64()) // first row that the taps read
 	DECQ(first)
 	IMULQ(argument("step"), first)
 	ADDQ(first, dy)

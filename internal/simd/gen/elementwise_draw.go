@@ -8,11 +8,11 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// draw emits the first words of counters that differ in their own first word, side by side in the
-// 64-bit lanes of registers as in dropout. The caller computes the remainder.
+// draw emits the first words of Philox for counters that differ in their own first word. The
+// counters are in the 64-bit lanes of registers as in dropout. The caller computes the remainder.
 func draw(v isa) {
 	v.text("draw", "func(words []uint32, counter *[4]uint32, key *[2]uint32, at []int32) int",
-		"draw is wordsᵢ = the first word of Philox4x32-10 for the counter with atᵢ in place of its first word, for whole vectors; it returns how many.")
+		"draw computes wordsᵢ, the first word of Philox4x32-10 for the counter with its first word replaced by atᵢ, for whole vectors; it returns the number of words.")
 	words, at, left := slice("words"), slice("at"), length("words")
 	counter, key := Load(Param("counter"), GP64()), Load(Param("key"), GP64())
 	done, lanes := GP64(), v.width/2

@@ -16,15 +16,16 @@ func (v isa) philoxGroups() int {
 	return 3
 }
 
-// dropout keeps the elements of each block of four whose word of Philox4x32-10 is large enough. A
-// group of counters has one for each 64-bit lane: words are in the lower halves, where VPMULUDQ
-// reads and writes them, and the upper halves are ignored. Each iteration draws for several groups
-// side by side, as a round is one long dependency chain; the registers limit their number.
+// dropout emits dropout. It keeps an element if its word of Philox4x32-10 is large enough; each
+// block of four elements uses the four words of a counter. A group of counters has a counter in
+// each 64-bit lane. Words are in the lower halves of the lanes, where VPMULUDQ reads and writes
+// them, and the upper halves are ignored. Each iteration draws for as many groups as fit into
+// registers, because a round is a long dependency chain.
 func dropout(v isa) {
 	count := v.philoxGroups()
 	block := U32(2 * count * v.width)
 	v.text("dropout", "func(y, x []float32, counter *[4]uint32, key *[2]uint32, least uint32, scale float32)",
-		"dropout is yᵢ = scale·xᵢ where word i of the counters has bits 9 … 31 ≥ least, else 0.")
+		"dropout computes yᵢ = scale·xᵢ where word i of the counters has bits 9 … 31 ≥ least, else 0.")
 	y, x := slice("y"), slice("x")
 	counter, key := Load(Param("counter"), GP64()), Load(Param("key"), GP64())
 	e := GP32()
@@ -56,7 +57,7 @@ func dropout(v isa) {
 		}
 		return words
 	}
-	// kept scales x where its words are large enough.
+	// kept scales x where the word is large enough, and clears it elsewhere.
 	kept := func(words, u VecVirtual) {
 		scale := v.broadcast(argument("scale"))
 		least := v.broadcast(argument("least"))
@@ -92,7 +93,7 @@ func dropout(v isa) {
 	ADDQ(block, left)
 	JZ(LabelRef("end"))
 
-	// The rest: vector by vector, each with its own mask.
+	// The remaining elements: each vector has its own mask.
 	zero, full, some := GP64(), GP64(), GP64()
 	XORQ(zero, zero)
 	MOVQ(U32(v.width), full)
@@ -110,7 +111,7 @@ func dropout(v isa) {
 	end()
 }
 
-// counters returns the counter of each lane of a group, in the order that inOrder expects.
+// counters returns the counters of a group's lanes, in the order that inOrder expects.
 func counters(v isa, group int) Mem {
 	name := fmt.Sprintf("counters_%d_%d", v.width, group)
 	return data(name, func() {
@@ -123,7 +124,7 @@ func counters(v isa, group int) Mem {
 	})
 }
 
-// philoxRounds replaces the counters of some groups by their words.
+// philoxRounds replaces the counters of groups by their words.
 func philoxRounds(v isa, groups [][]VecVirtual, k []VecVirtual) {
 	for round := range 10 {
 		if round > 0 {
@@ -156,7 +157,7 @@ func philoxRound(v isa, c, k []VecVirtual) []VecVirtual {
 	return []VecVirtual{mix(c[2], c[1], k[0]), c[2], mix(c[0], c[3], k[1]), c[0]}
 }
 
-// inOrder gathers the words of each counter, in the order of counters: two vectors.
+// inOrder returns the words of the counters in order: two vectors.
 func inOrder(v isa, c []VecVirtual) []VecVirtual {
 	for i := range 2 { // pairs of lanes: w0 w0' w1 w1', w2 w2' w3 w3'
 		VSHUFPS(U8(0x88), c[2*i+1], c[2*i], c[2*i])

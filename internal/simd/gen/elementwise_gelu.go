@@ -9,11 +9,11 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// gelus emits GELU and its backward. AVX2 uses the exponential of package fmath. AVX-512 can
-// permute a table of 32 numbers in two registers, and uses piecewise polynomials with a third of
-// the instructions.
+// gelus emits GELU and its backward. AVX2 uses the exponential as in package fmath. AVX-512 can
+// permute a table of 32 numbers in two registers, and uses piecewise polynomials, which take a
+// third of the instructions.
 func gelus(v isa) {
-	v.text("gelu", "func(y, x []float32)", "gelu is y = x·Φ(x).")
+	v.text("gelu", "func(y, x []float32)", "gelu computes y = x·Φ(x).")
 	y, x := slice("y"), slice("x")
 	cdf := v.cdf()
 	v.sweep("sweep", length("y"), v.width/4, func(s span) {
@@ -25,7 +25,7 @@ func gelus(v isa) {
 	})
 	end()
 
-	v.text("geluBackward", "func(dx, dy, x []float32)", "geluBackward is dx = dy·(Φ(x) + x·φ(x)).")
+	v.text("geluBackward", "func(dx, dy, x []float32)", "geluBackward computes dx = dy·(Φ(x) + x·φ(x)).")
 	dx, dy, x := slice("dx"), slice("dy"), slice("x")
 	slope := v.geluSlope()
 	v.sweep("sweep", length("dx"), v.width/4, func(s span) {
@@ -38,7 +38,7 @@ func gelus(v isa) {
 	end()
 }
 
-// cdf returns a function that computes Φ of a span.
+// cdf returns a function that emits Φ of a span.
 func (v isa) cdf() func(s span, x Register) []VecVirtual {
 	if v.wide() {
 		return v.pieces("cdf", normalCDF)
@@ -49,7 +49,7 @@ func (v isa) cdf() func(s span, x Register) []VecVirtual {
 	}
 }
 
-// geluSlope returns a function that computes Φ(x) + x·φ(x) of a span.
+// geluSlope returns a function that emits Φ(x) + x·φ(x) of a span.
 func (v isa) geluSlope() func(s span, x Register) []VecVirtual {
 	if v.wide() {
 		return v.pieces("slope", geluSlope)
@@ -69,17 +69,18 @@ func normalCDF(x float64) float64 { return (1 + math.Erf(x/math.Sqrt2)) / 2 }
 
 func geluSlope(x float64) float64 { return normalCDF(x) + x*math.Exp(-x*x/2)/math.Sqrt(2*math.Pi) }
 
-// Piecewise approximation of a function f with f(−x) = 1 − f(x) that is 1 from the last piece on:
-// f(|x|) = ½ + p(r), r = |x| − n·pieceWidth, with a polynomial p of degree 4 for the nearest n = 0
-// … 31. The error of p is below 3e-8, less than a rounding of f.
+// Piecewise approximation of a function f with f(−x) = 1 − f(x) and f(x) = 1 from the last piece
+// on. f(|x|) = ½ + p(r), where r = |x| − n·pieceWidth, n = 0 … 31 is the nearest piece, and p is
+// its polynomial of degree 4. The error of p is below 3e-8, less than a rounding error of f.
 const (
 	pieceCount  = 32
 	pieceWidth  = 13. / 64 // few bits, so that n·pieceWidth is exact
 	pieceDegree = 4
 )
 
-// pieceCoefficients returns the coefficients of p for r⁰, r¹, … of each piece, which interpolates f
-// at the Chebyshev nodes. The first piece has no constant, so that f(0) is ½; the last is ½.
+// pieceCoefficients returns, for each piece, the coefficients of p for r⁰, r¹, …. p interpolates f
+// − ½ at the Chebyshev nodes. The first piece has no constant, so that f(0) is ½; the last piece is
+// ½.
 func pieceCoefficients(f func(float64) float64) (c [pieceDegree + 1][pieceCount]float64) {
 	for n := range pieceCount - 1 {
 		var nodes, values [pieceDegree + 1]float64
@@ -113,8 +114,8 @@ func interpolate(x, y []float64) []float64 {
 	return p
 }
 
-// pieces loads the coefficients of f into registers, once per function, and returns a function that
-// computes f of a span.
+// pieces emits code that loads the coefficients of f into registers, once per kernel. It returns a
+// function that emits f of a span.
 func (v isa) pieces(name string, f func(float64) float64) func(s span, x Register) []VecVirtual {
 	c := pieceCoefficients(f)
 	var low, high [pieceDegree + 1]VecVirtual
@@ -135,7 +136,7 @@ func (v isa) pieces(name string, f func(float64) float64) func(s span, x Registe
 		for j := range u {
 			v.and(v.wideBits(1<<31-1), u[j], a[j])
 			bound := v.splat((pieceCount - 1) * pieceWidth)
-			VMINPS(a[j], bound, a[j]) // NaN propagates, as the second operand is returned
+			VMINPS(a[j], bound, a[j]) // gives NaN for NaN, because the instruction returns the second operand
 			VBROADCASTSS(constant(1/pieceWidth), n[j])
 			VFMADD213PS(v.wideConstant(round), a[j], n[j])
 			VSUBPS(v.wideConstant(round), n[j], r[j])

@@ -16,10 +16,10 @@ func layerNorms(v isa) {
 // side is the number of partial sums of a row.
 const side = 4
 
-// perElement returns 1/n in every lane.
+// perElement returns a register with 1/n in every lane.
 func (v isa) perElement(n Register) VecVirtual {
 	f := XMM()
-	v.clear(f) // avoids a dependency on the old value
+	v.clear(f) // avoids a dependency on the old value of the register
 	VCVTSI2SSQ(n, f, f)
 	one := XMM()
 	VMOVSS(constant(1), one)
@@ -27,7 +27,7 @@ func (v isa) perElement(n Register) VecVirtual {
 	return v.spread(f)
 }
 
-// spread returns the lowest lane of x in every lane.
+// spread returns a register with the lowest lane of x in every lane.
 func (v isa) spread(x VecVirtual) VecVirtual {
 	y := v.vec()
 	VBROADCASTSS(x, y)
@@ -36,7 +36,7 @@ func (v isa) spread(x VecVirtual) VecVirtual {
 
 func layerNorm(v isa) {
 	v.text("layerNorm", "func(y, mean, rstd, x, gain, bias []float32, eps float32)",
-		"layerNorm is y = gain·(x − mean)·rstd + bias, row by row.")
+		"layerNorm computes y = gain·(x − mean)·rstd + bias, row by row.")
 	y, mean, rstd, x, gain, bias := slice("y"), slice("mean"), slice("rstd"), slice("x"), slice("gain"), slice("bias")
 	d, n := length("gain"), length("mean")
 	per, eps := v.perElement(d), v.broadcast(argument("eps"))
@@ -84,8 +84,8 @@ func layerNorm(v isa) {
 	end()
 }
 
-// layerNormBackward adds the row's terms to the parameters' gradients before it writes dx, which
-// may share the memory of dy.
+// layerNormBackward emits the backward of LayerNorm. It adds a row's terms to the parameters'
+// gradients before it writes dx, because dx may share the memory of dy.
 func layerNormBackward(v isa, accumulate bool) {
 	name, is := "layerNormBackward", "is"
 	if accumulate {
@@ -97,7 +97,7 @@ func layerNormBackward(v isa, accumulate bool) {
 	mean, rstd, gain := slice("mean"), slice("rstd"), slice("gain")
 	d, n := length("gain"), length("mean")
 	per := v.perElement(d)
-	const side = 2 // registers are scarce
+	const side = 2 // there are few registers left
 	rows("row", n, func() {
 		m, r := v.broadcast(Mem{Base: mean}), v.broadcast(Mem{Base: rstd})
 		sums, dots := v.zeros(side), v.zeros(side)
@@ -151,14 +151,14 @@ func layerNormBackward(v isa, accumulate bool) {
 	end()
 }
 
-// advance moves pointers by n float32s.
+// advance emits code that moves pointers by n float32s.
 func advance(n Register, p ...Register) {
 	for _, p := range p {
 		LEAQ(Mem{Base: p, Index: n, Scale: 4}, p)
 	}
 }
 
-// step moves pointers by one float32.
+// step emits code that moves pointers by one float32.
 func step(p ...Register) {
 	for _, p := range p {
 		ADDQ(U8(4), p)

@@ -7,9 +7,9 @@ import (
 
 // maps emits the elementwise functions.
 func maps(v isa) {
-	v.function("exp", "is y = eˣ.", v.width/8, v.exp)
-	v.function("softplus", "is y = log(1 + eˣ).", 2, v.softplus)
-	v.function("sigmoid", "is y = 1/(1 + e⁻ˣ).", 2, v.sigmoid)
+	v.function("exp", "computes y = eˣ.", v.width/8, v.exp)
+	v.function("softplus", "computes y = log(1 + eˣ).", 2, v.softplus)
+	v.function("sigmoid", "computes y = 1/(1 + e⁻ˣ).", 2, v.sigmoid)
 	add(v)
 	addScaled(v)
 	scale(v)
@@ -17,7 +17,7 @@ func maps(v isa) {
 }
 
 func add(v isa) {
-	v.text("add", "func(y, a, b []float32)", "add is y = a + b.")
+	v.text("add", "func(y, a, b []float32)", "add computes y = a + b.")
 	y, a, b := slice("y"), slice("a"), slice("b")
 	v.sweep("sweep", length("y"), 4, func(s span) {
 		u := s.load(a)
@@ -30,7 +30,7 @@ func add(v isa) {
 }
 
 func addScaled(v isa) {
-	v.text("addScaled", "func(y, a, b []float32, scale float32)", "addScaled is y = a + scale·b.")
+	v.text("addScaled", "func(y, a, b []float32, scale float32)", "addScaled computes y = a + scale·b.")
 	y, a, b := slice("y"), slice("a"), slice("b")
 	c := v.broadcast(argument("scale"))
 	v.sweep("sweep", length("y"), 4, func(s span) {
@@ -44,7 +44,7 @@ func addScaled(v isa) {
 }
 
 func scale(v isa) {
-	v.text("scale", "func(y, x []float32, scale float32)", "scale is y = scale·x.")
+	v.text("scale", "func(y, x []float32, scale float32)", "scale computes y = scale·x.")
 	y, x := slice("y"), slice("x")
 	c := v.broadcast(argument("scale"))
 	v.sweep("sweep", length("y"), 4, func(s span) {
@@ -57,7 +57,7 @@ func scale(v isa) {
 	end()
 }
 
-// mix emits the mixture of two rows and its backward.
+// mix emits the weighted mean of two rows and its backward.
 func mix(v isa) {
 	// weights returns the weight and 1 minus the weight.
 	weights := func() (w, rest VecVirtual) {
@@ -65,7 +65,7 @@ func mix(v isa) {
 		VSUBPS(w, rest, rest)
 		return w, rest
 	}
-	v.text("mix", "func(y, a, b []float32, weight float32)", "mix is y = weight·a + (1 − weight)·b.")
+	v.text("mix", "func(y, a, b []float32, weight float32)", "mix computes y = weight·a + (1 − weight)·b.")
 	y, a, b := slice("y"), slice("a"), slice("b")
 	weight, rest := weights()
 	v.sweep("sweep", length("y"), 4, func(s span) {
@@ -107,7 +107,7 @@ func mix(v isa) {
 	end()
 }
 
-// function emits y = f(x) with wide vectors side by side.
+// function emits a kernel y = f(x) that processes wide vectors at a time.
 func (v isa) function(name, doc string, wide int, f func([]VecVirtual) []VecVirtual) {
 	v.text(name, "func(y, x []float32)", name+" "+doc)
 	y, x := slice("y"), slice("x")

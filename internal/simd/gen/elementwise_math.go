@@ -8,9 +8,9 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// The elementary functions are those of package fmath, with its polynomials and coefficients, but
-// with fused products and additions. A function takes several vectors and emits each of its steps
-// for all of them, so that no step waits for the previous one.
+// The elementary functions are the functions of package fmath, with its polynomials and
+// coefficients, but with fused multiply-adds. A function takes several vectors and emits each step
+// for all of them, so that a step need not wait for the previous step.
 
 // linear returns c1·x + c0.
 func (v isa) linear(x []VecVirtual, c1, c0 float32) []VecVirtual {
@@ -22,8 +22,8 @@ func (v isa) linear(x []VecVirtual, c1, c0 float32) []VecVirtual {
 	return y
 }
 
-// pairs sets p to p·x² + c1·x + c0 for each two coefficients: a chain half as long as Horner's
-// scheme.
+// pairs sets p to p·x² + c1·x + c0 for each pair of coefficients. The dependency chain is half as
+// long as in Horner's scheme.
 func (v isa) pairs(p, x, x2 []VecVirtual, coefficients ...float32) {
 	for i := 0; i < len(coefficients); i += 2 {
 		next := v.linear(x, coefficients[i], coefficients[i+1])
@@ -58,7 +58,7 @@ func (v isa) minusAbs(x []VecVirtual) []VecVirtual {
 	return y
 }
 
-// expPolynomial returns 1 + r + r²·P(r) ≈ eʳ and the word whose low bits are n + bias, where x =
+// expPolynomial returns y = 1 + r + r²·P(r) ≈ eʳ, and a word whose low bits are n + bias, where x =
 // n·ln 2 + r. It overwrites x.
 func (v isa) expPolynomial(x []VecVirtual, bias float32) (y, n []VecVirtual) {
 	const roundToInt = 12582912
@@ -86,7 +86,7 @@ func (v isa) expPolynomial(x []VecVirtual, bias float32) (y, n []VecVirtual) {
 	return y, n
 }
 
-// The limits where eˣ becomes infinite or subnormal, which counts as 0.
+// Limits beyond which eˣ is infinite, or subnormal and treated as 0.
 const expHigh, expLow = 88.72283, -87.33654
 
 // expNegative returns eˣ for x ≤ 0 or NaN.
@@ -108,8 +108,8 @@ func (v isa) expNegative(x []VecVirtual) []VecVirtual {
 	return y
 }
 
-// exp returns eˣ. 2ⁿ itself may overflow where the result does not: n is added to the exponent, and
-// lanes where that is wrong are replaced.
+// exp returns eˣ. 2ⁿ may overflow where the result does not. Therefore n is added to the exponent,
+// and lanes where the result is then wrong are replaced.
 func (v isa) exp(x []VecVirtual) []VecVirtual {
 	low, high, beyond := make([]Op, len(x)), make([]Op, len(x)), v.vecs(len(x))
 	for j := range x {
@@ -132,13 +132,13 @@ func (v isa) exp(x []VecVirtual) []VecVirtual {
 	return y
 }
 
-// Quiet predicates of compare that are true for NaN.
+// Quiet comparison predicates that are true for NaN.
 const (
 	greaterEqualOrNaN = 0x15 // not less than
 	greaterOrNaN      = 0x16 // not less than or equal
 )
 
-// compare returns the mask of x ? b for a predicate.
+// compare returns the mask of the lanes where x and b satisfy a predicate.
 func (v isa) compare(predicate uint8, b Op, x VecVirtual) Op {
 	if v.wide() {
 		k := K()
@@ -150,7 +150,8 @@ func (v isa) compare(predicate uint8, b Op, x VecVirtual) Op {
 	return m
 }
 
-// choose returns negative where the sign bit of x is set, else positive, which may be a constant.
+// choose returns negative in lanes where the sign bit of x is set, otherwise positive, which may be
+// a constant.
 func (v isa) choose(x, negative VecVirtual, positive Op) VecVirtual {
 	y := v.vec()
 	if v.wide() {
@@ -175,7 +176,7 @@ func (v isa) softplus(x []VecVirtual) []VecVirtual {
 	y := v.log1p(z)
 	zero := v.zero()
 	for j := range x {
-		VMAXPS(x[j], zero, x[j]) // x if it is NaN
+		VMAXPS(x[j], zero, x[j]) // gives x if x is NaN
 		VADDPS(x[j], y[j], y[j])
 	}
 	return y
@@ -208,7 +209,7 @@ func (v isa) sigmoid(x []VecVirtual) []VecVirtual {
 }
 
 // normal returns Φ(x) and e^(−x²/2). The division overlaps with the exponential. x is loaded twice,
-// as registers are scarce.
+// because there are few registers.
 func (v isa) normal(load func() []VecVirtual) (cdf, e []VecVirtual) {
 	x := load()
 	t := v.minusAbs(x)

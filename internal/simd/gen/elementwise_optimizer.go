@@ -6,20 +6,20 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// optimizer emits the passes over all parameters.
+// optimizer emits the kernels that process all parameters.
 func optimizer(v isa) {
 	sumSquares(v)
 	adamW(v)
 }
 
-// sumSquares adds in float64, where the squares are exact.
+// sumSquares emits Σ x² in float64, where the squares are exact.
 func sumSquares(v isa) {
 	v.text("sumSquares", "func(x []float32) float64", "sumSquares returns Σ x² in float64.")
 	x := slice("x")
 	part := v.zeros(side)
 	v.sweep("sweep", length("x"), side/2, func(s span) {
 		for j, u := range s.load(x) {
-			// The register's halves; the order of the sum does not matter here.
+			// The halves of the register; the order of the sum does not matter here.
 			for h, half := range v.halves(u) {
 				w := v.vec()
 				VCVTPS2PD(half, w)
@@ -44,7 +44,7 @@ func (v isa) halves(x VecVirtual) [2]Register {
 	return [2]Register{x.AsX(), upper}
 }
 
-// sumDouble adds the float64s in x, like sum.
+// sumDouble returns the sum of the float64s in x, in the same order as sum.
 func (v isa) sumDouble(x []VecVirtual) Register {
 	for n := len(x); n > 1; n = (n + 1) / 2 {
 		for i := range n / 2 {
@@ -67,7 +67,7 @@ func (v isa) sumDouble(x []VecVirtual) Register {
 
 func adamW(v isa) {
 	v.text("adamW", "func(w, m, v, g []float32, c *[10]float32)",
-		"adamW moves the weights and both moments by one step; c is gradient scale, β1, 1−β1, β2, 1−β2, correction 1, correction 2, −learning rate, ε, 1 − decay.")
+		"adamW updates the weights and both moments in one step; c holds gradient scale, β1, 1−β1, β2, 1−β2, correction 1, correction 2, −learning rate, ε, 1 − decay.")
 	w, m, vs, g := slice("w"), slice("m"), slice("v"), slice("g")
 	c := Load(Param("c"), GP64())
 	at := func(i int) VecVirtual { return v.broadcast(Mem{Base: c, Disp: 4 * i}) }

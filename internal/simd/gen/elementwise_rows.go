@@ -5,7 +5,7 @@ import (
 	. "github.com/mmcloughlin/avo/operand"
 )
 
-// rowKernels emits products of matrices with vectors.
+// rowKernels emits kernels over the rows of a matrix.
 func rowKernels(v isa) {
 	rowDot(v)
 	addOuter(v)
@@ -15,7 +15,7 @@ func rowKernels(v isa) {
 }
 
 func rowDot(v isa) {
-	v.text("rowDot", "func(y, x, w []float32, bias float32)", "rowDot is yᵢ = xᵢ·w + bias for the rows xᵢ.")
+	v.text("rowDot", "func(y, x, w []float32, bias float32)", "rowDot computes yᵢ = xᵢ·w + bias for the rows xᵢ.")
 	y, x, w := slice("y"), slice("x"), slice("w")
 	d, n, bias := length("w"), length("y"), argument("bias")
 	rows("row", n, func() {
@@ -36,7 +36,7 @@ func rowDot(v isa) {
 }
 
 func addOuter(v isa) {
-	v.text("addOuter", "func(y, a, w []float32)", "addOuter is yᵢ += aᵢ·w for the rows yᵢ.")
+	v.text("addOuter", "func(y, a, w []float32)", "addOuter computes yᵢ += aᵢ·w for the rows yᵢ.")
 	y, a, w := slice("y"), slice("a"), slice("w")
 	d, n := length("w"), length("a")
 	rows("row", n, func() {
@@ -54,10 +54,10 @@ func addOuter(v isa) {
 	end()
 }
 
-// weightedSum keeps a stripe of columns in registers for all rows: an element is one chain of
-// additions, from the first row to the last.
+// weightedSum emits the weighted sum of rows. It keeps some columns in registers for all rows, so
+// that each element is a chain of additions from the first row to the last.
 func weightedSum(v isa) {
-	v.text("weightedSum", "func(y, a, x []float32)", "weightedSum is y = Σᵢ aᵢ·xᵢ for the rows xᵢ.")
+	v.text("weightedSum", "func(y, a, x []float32)", "weightedSum computes y = Σᵢ aᵢ·xᵢ for the rows xᵢ.")
 	y, a, x := slice("y"), slice("a"), slice("x")
 	d, n := length("y"), length("a")
 	stride := GP64()
@@ -91,10 +91,11 @@ func weightedSum(v isa) {
 	end()
 }
 
-// addRows adds in the order of the rows, as several may have the same target.
+// addRows emits the addition of rows to target rows, in order, because several rows may have the
+// same target.
 func addRows(v isa) {
 	v.text("addRows", "func(y, x []float32, at []int32, width, stride int)",
-		"addRows is y[at[i]·stride + c] += x[i·stride + c], 0 ≤ c < width, for one i after the other.")
+		"addRows computes y[at[i]·stride + c] += x[i·stride + c], 0 ≤ c < width, in ascending order of i.")
 	y, x, at := slice("y"), slice("x"), slice("at")
 	n := length("at")
 	width, stride := Load(Param("width"), GP64()), Load(Param("stride"), GP64())
@@ -118,7 +119,7 @@ func addRows(v isa) {
 
 func poolBackward(v isa) {
 	v.text("poolBackward", "func(dx, dscore, a, x, dy, y []float32)",
-		"poolBackward is dxᵢ = aᵢ·dy and dscoreᵢ = aᵢ·Σ dy·(xᵢ − y) for the rows xᵢ.")
+		"poolBackward computes dxᵢ = aᵢ·dy and dscoreᵢ = aᵢ·Σ dy·(xᵢ − y) for the rows xᵢ.")
 	dx, dscore, a, x, dy, y := slice("dx"), slice("dscore"), slice("a"), slice("x"), slice("dy"), slice("y")
 	d, n := length("dy"), length("a")
 	const side = 2

@@ -16,7 +16,7 @@ func softmax(v isa) {
 
 func greatest(v isa) {
 	v.text("max", "func(x []float32) float32",
-		"max returns the greatest element, −Inf if there is none. It passes over NaNs.")
+		"max returns the maximum, ignoring NaN; −Inf without elements.")
 	x := slice("x")
 	top := make([]VecVirtual, 4)
 	for j := range top {
@@ -26,7 +26,7 @@ func greatest(v isa) {
 		switch {
 		case s.mask == nil:
 			for j := range s.n {
-				VMAXPS(top[j], v.loaded(s.at(x, j)), top[j]) // top where x is NaN
+				VMAXPS(top[j], v.loaded(s.at(x, j)), top[j]) // gives top where x is NaN
 			}
 		case v.wide():
 			VMAXPS(top[0], s.load(x)[0], s.mask, top[0])
@@ -50,7 +50,7 @@ func (v isa) loaded(m Mem) VecVirtual {
 
 func expSum(v isa) {
 	v.text("expSum", "func(y, x []float32, top float32) float32",
-		"expSum is y = e^(x − top) for x ≤ top, and returns Σ y.")
+		"expSum computes y = e^(x − top) for x ≤ top, and returns Σ y.")
 	y, x := slice("y"), slice("x")
 	top := v.broadcast(argument("top"))
 	part := v.zeros(2)

@@ -8,9 +8,9 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// gemm emits the tiles of the matrix product, of every height up to the number of rows that fit
-// into registers next to two vectors of B. AVX-512 also has tiles of one vector, as a head often
-// has 16 channels.
+// gemm emits the tiles of the matrix product. Their heights are 1 up to the number of rows that fit
+// into registers beside two vectors of B. AVX-512 also has tiles of one vector, because a head
+// often has 16 channels.
 func gemm(v isa) {
 	rows := 6
 	if v.wide() {
@@ -42,7 +42,7 @@ func gemmTile(v isa, rows, vectors int) {
 	SHLQ(Imm(2), rs)
 	SHLQ(Imm(2), cs)
 
-	// Three rows share a base: base, base+rs, base+2rs.
+	// Three rows share a base register: base, base+rs, base+2rs.
 	bases := []GPVirtual{a}
 	for r := 3; r < rows; r += 3 {
 		next := GP64()
@@ -65,7 +65,7 @@ func gemmTile(v isa, rows, vectors int) {
 		}
 	}
 
-	// The result is rarely in a near cache: prefetch it.
+	// The result is rarely in a near cache, so prefetch it.
 	c := Load(Param("c"), GP64())
 	ldc := Load(Param("ldc"), GP64())
 	SHLQ(Imm(2), ldc)
@@ -124,10 +124,10 @@ func gemmTile(v isa, rows, vectors int) {
 	RET()
 }
 
-// packRows emits the copy of a panel's rows, which are already contiguous.
+// packRows emits the copy of a panel's rows, which are contiguous.
 func packRows(v isa) {
 	v.text("packRows", "func(k int, dst, src *float32, stride int)",
-		"packRows copies k rows of two vectors, a stride apart in src.")
+		"packRows copies k rows of two vectors, which are stride floats apart in src.")
 	k := Load(Param("k"), GP64())
 	dst := Load(Param("dst"), GP64())
 	src := Load(Param("src"), GP64())
@@ -147,8 +147,8 @@ func packRows(v isa) {
 	RET()
 }
 
-// gemmStore adds init to the accumulators and stores them: whole rows, or with masks where the tile
-// has fewer columns than its vectors.
+// gemmStore emits code that adds init to the accumulators and stores the sums. It stores whole
+// rows, or uses masks if the tile has fewer columns than its vectors.
 func gemmStore(v isa, acc [][]VecVirtual) {
 	vectors := len(acc[0])
 	init := Load(Param("init"), GP64())
@@ -190,7 +190,7 @@ func gemmStore(v isa, acc [][]VecVirtual) {
 	Label("done")
 }
 
-// columnMasks selects the first cols columns of two vectors.
+// columnMasks returns masks that select the first cols columns of two vectors.
 func columnMasks(v isa, cols Register) []Op {
 	low, high, bound := GP64(), GP64(), GP64()
 	MOVQ(U32(uint32(v.width)), bound)
@@ -206,8 +206,8 @@ func columnMasks(v isa, cols Register) []Op {
 	return []Op{first, v.mask(high)}
 }
 
-// packColumns emits the contiguous copy of a block of columns and the sum of each: reading y's rows
-// in place would thrash the first-level cache.
+// packColumns emits the contiguous copy of a block of columns, with the sum of each column. Reading
+// the rows of y in place would thrash the first-level cache.
 func packColumns(v isa) {
 	v.text("packColumns", "func(rows, cols int, dst, src *float32, stride int, sum *float32)",
 		"packColumns copies rows of cols floats, a stride apart in src, and writes the sum of each column.")

@@ -12,7 +12,7 @@ import (
 // isa is an instruction set: AVX2 with FMA, or AVX-512 (F, BW, DQ, VL).
 type isa struct {
 	suffix string
-	width  int // float32s per register
+	width  int // number of float32s in a register
 }
 
 var (
@@ -22,10 +22,10 @@ var (
 
 func (v isa) wide() bool { return v.width == 16 }
 
-// bytes is the size of a register.
+// bytes returns the size of a register in bytes.
 func (v isa) bytes() int { return 4 * v.width }
 
-// vec returns a fresh vector register.
+// vec returns a new vector register.
 func (v isa) vec() VecVirtual {
 	if v.wide() {
 		return ZMM()
@@ -33,7 +33,7 @@ func (v isa) vec() VecVirtual {
 	return YMM()
 }
 
-// vecs returns n fresh vector registers.
+// vecs returns n new vector registers.
 func (v isa) vecs(n int) []VecVirtual {
 	r := make([]VecVirtual, n)
 	for i := range r {
@@ -57,7 +57,7 @@ func (v isa) clear(r Op) {
 	}
 }
 
-// and and or are bitwise operations.
+// and emits the bitwise and; or emits the bitwise or.
 func (v isa) and(a, b, dst Op) {
 	if v.wide() {
 		VPANDD(a, b, dst)
@@ -74,7 +74,7 @@ func (v isa) or(a, b, dst Op) {
 	}
 }
 
-// sumLanes adds the lanes of x, halves first, into its first lane.
+// sumLanes emits the sum of the lanes of x into its first lane. It adds the halves first.
 func (v isa) sumLanes(x VecVirtual) {
 	if v.wide() {
 		h := ZMM()
@@ -95,23 +95,23 @@ func (v isa) sumLanes(x VecVirtual) {
 	VADDPS(h.AsX(), x.AsX(), x.AsX())
 }
 
-// text begins a function of this instruction set. The sentence doc may describe several functions
-// that differ in their instruction set or a number.
+// text begins a function for this instruction set. The sentence doc may describe several functions
+// that differ only in their instruction set or in a number.
 func (v isa) text(name, signature, doc string) {
 	TEXT(name+v.suffix, NOSPLIT, signature)
 	declare(name+v.suffix, signature, doc)
 }
 
-// constants has the read-only data of the file, one entry per value.
+// constants maps values to the read-only data of the file.
 var constants = map[string]Mem{}
 
-// bits returns a constant that is broadcast from memory. Floats are written as bits, as avo prints
-// F32(1) as the integer 1.
+// bits returns a constant for instructions that broadcast from memory. It writes floats as bits,
+// because avo would write F32(1) as the integer 1.
 func bits(b uint32) Mem {
 	return data(fmt.Sprintf("c%08x", b), func() { DATA(0, U32(b)) })
 }
 
-// wideBits returns a constant that fills a register, as an operand.
+// wideBits returns an operand with the constant in every lane.
 func (v isa) wideBits(b uint32) Mem {
 	return data(fmt.Sprintf("w%08x", b), func() {
 		for i := range 16 {

@@ -1,11 +1,12 @@
-// Gen writes the assembly of package simd, one family of kernels per run:
+// Gen writes the assembly of package simd, one family of kernels per call:
 //
 //	go run . -family gemm -out ../gemm_amd64.s
 //
-// The Go declarations of its functions go to ../gemm_stubs_amd64.go.
+// It writes the Go declarations of the functions to ../gemm_stubs_amd64.go.
 //
-// Every kernel is written once, for registers of any width, and emitted for each instruction set: a
-// kernel that passes the tests with AVX2 has the same structure with AVX-512.
+// The source of a kernel is independent of the width of registers and is emitted for each
+// instruction set. A kernel that passes the tests with AVX2 therefore has the same structure with
+// AVX-512.
 package main
 
 import (

@@ -2,13 +2,13 @@ package main
 
 import . "github.com/mmcloughlin/avo/build"
 
-// chains is the number of independent additions in flight: more than units times latency on any
-// CPU.
+// chains is the number of independent operations in flight. It exceeds the product of execution
+// units and latency on any CPU.
 const chains = 12
 
-// peak emits loops that measure a ceiling.
+// peak emits loops that measure peak rates.
 func peak(v isa) {
-	v.text("fma", "func(n int)", "fma runs n turns of 12 independent multiplications with additions.")
+	v.text("fma", "func(n int)", "fma runs n iterations of 12 independent multiply-adds.")
 	n := Load(Param("n"), GP64())
 	sum, a := v.zeros(chains), v.zero()
 	rows("turn", n, func() {
@@ -18,9 +18,9 @@ func peak(v isa) {
 	})
 	end()
 
-	// On some CPUs the maximum occupies the adders: a multiplication by 1 with an addition then
-	// uses the other units.
-	v.text("maxAdd", "func(n int)", "maxAdd runs n turns of 12 independent maxima, each added to a sum.")
+	// On some CPUs maxima use the adders. A multiply-add with 1 then uses the other execution
+	// units.
+	v.text("maxAdd", "func(n int)", "maxAdd runs n iterations of 12 independent maxima, each added to a sum.")
 	n = Load(Param("n"), GP64())
 	sum, q, k, one := v.zeros(chains), v.zero(), v.zero(), v.splat(1)
 	rows("turn", n, func() {

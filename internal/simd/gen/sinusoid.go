@@ -6,7 +6,7 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// The offsets of SinusoidTile's fields.
+// Offsets of the fields of SinusoidTile.
 const (
 	tileS = 24 * iota
 	tileD
@@ -36,7 +36,8 @@ const (
 	tileFloor   = tileScale + 4
 )
 
-// field loads a field of the tile, and bytesOf a field that counts float32s, in bytes.
+// field returns a register with a field of the tile. bytesOf returns a field that counts float32s,
+// converted to bytes.
 func field(tile Register, disp int) GPVirtual {
 	x := GP64()
 	MOVQ(Mem{Base: tile, Disp: disp}, x)
@@ -49,25 +50,26 @@ func bytesOf(tile Register, disp int) GPVirtual {
 	return n
 }
 
-// window returns a pointer of the tile, moved by some bytes.
+// window returns a pointer field of the tile, moved by offset bytes.
 func window(tile Register, disp int, offset Register) GPVirtual {
 	base := field(tile, disp)
 	ADDQ(offset, base)
 	return base
 }
 
-// log1pCoefficients are the coefficients of Q in log(1+m) = m + m²·Q(m), −¼ ≤ m ≤ ½: relative error
-// 2.0e-7 (minimax, by reweighted least squares).
+// log1pCoefficients are the coefficients of Q in log(1+m) = m + m²·Q(m) for −¼ ≤ m ≤ ½. The
+// relative error is 2.0e-7 (minimax, by reweighted least squares).
 var log1pCoefficients = []float32{
 	-0x1.000038p-1, 0x1.554e72p-2, -0x1.ff9350p-3, 0x1.9b8d78p-3,
 	-0x1.63107cp-3, 0x1.21ddaep-3, -0x1.13441ap-4,
 }
 
-// log1p returns log(1+y) for 0 ≤ y < 2¹²⁷. With E the exponent of 1+y over ¾ … 1½ it is log(1+m) +
-// E·ln 2 where m = y·2⁻ᴱ + (2⁻ᴱ − 1), so that small y lose no bits.
+// log1p emits log(1+y) for 0 ≤ y < 2¹²⁷. With E the exponent of 1+y relative to ¾ … 1½, it computes
+// log(1+m) + E·ln 2 with m = y·2⁻ᴱ + (2⁻ᴱ − 1), so that small y lose no bits.
 //
-// The dependency chain is long, and a CPU's reorder window is limited: the instructions of several
-// vectors are interleaved, so that one is always ready. They share the loads of the constants.
+// The dependency chain is long and a CPU's reorder window is limited. The instructions of several
+// vectors are therefore interleaved, so that an instruction is always ready. They share the loads
+// of the constants.
 func log1p(v isa, one VecVirtual, y []VecVirtual) []VecVirtual {
 	each := func(f func(i int)) {
 		for i := range y {
@@ -100,8 +102,8 @@ func log1p(v isa, one VecVirtual, y []VecVirtual) []VecVirtual {
 	return q
 }
 
-// softplusRow emits a loop over a row's queries that computes y = eᶠ·eᵍ and log(1+y) of some
-// vectors, and their offsets in a row.
+// softplusRow emits a loop over a row's queries. It computes y = eᶠ·eᵍ and log(1+y) of some
+// vectors, and calls before and after with their offsets in the row.
 func softplusRow(v isa, tile Register, label string, f, g Register, ahead *windows, before,
 	after func(x []VecVirtual, at Register)) {
 	ef, eg, end, at := window(tile, tileEF, f), window(tile, tileEG, g), bytesOf(tile, tileN), GP64()
@@ -133,11 +135,11 @@ func softplusRow(v isa, tile Register, label string, f, g Register, ahead *windo
 	Label(label + "_done")
 }
 
-// windows are the start offsets of a token's windows in F and G, in bytes.
+// windows holds the start offsets of a token's windows in F and G, in bytes.
 type windows struct{ f, g GPVirtual }
 
-// prefetch prefetches n bytes at an offset of the windows in the tables; a nil receiver does
-// nothing.
+// prefetch emits prefetches of n bytes of the tables, at an offset in the windows. A nil receiver
+// emits nothing.
 func (w *windows) prefetch(tile, at Register, n int) {
 	if w == nil {
 		return
@@ -155,7 +157,8 @@ func (w *windows) prefetch(tile, at Register, n int) {
 	}
 }
 
-// nextWindows returns the windows of the next key's top token or partner; for the last key its own.
+// nextWindows returns the windows of the next key's top token or partner. For the last key it
+// returns the key's own windows.
 func nextWindows(tile, jb Register, of int) *windows {
 	f, g, base := GP64(), GP64(), bytesOf(tile, tileKeys)
 	LEAQ(Mem{Base: jb, Disp: 4}, f)
@@ -192,7 +195,7 @@ func sinusoidKey(v isa, tile, jb Register) (p, w VecVirtual, ft, gt, fp, gp GPVi
 		f, g = GP64(), GP64()
 		MOVQ(Mem{Base: tile, Disp: of}, base)
 		MOVLQSX(Mem{Base: base, Index: jb, Scale: 1}, g)
-		if of == tilePartner { // without a partner, any window will do, with weight 0
+		if of == tilePartner { // without a partner the weight is 0, so any window can be read
 			TESTQ(g, g)
 			JGE(LabelRef("paired"))
 			XORQ(g, g)
@@ -207,14 +210,14 @@ func sinusoidKey(v isa, tile, jb Register) (p, w VecVirtual, ft, gt, fp, gp GPVi
 	return
 }
 
-// sinusoidTile emits s = max(s·scale·Rmul + Radd, floor), summed into Sum. With far, it prefetches
-// the next key's windows while it computes: for tables that exceed the near caches.
+// sinusoidTile emits s = max(s·scale·Rmul + Radd, floor), and adds the sum over the keys to Sum.
+// With far, it prefetches the next key's windows, for tables that exceed the near caches.
 func sinusoidTile(v isa, far bool) {
 	name, next := "sinusoidTile", func(jb, tile Register, of int) *windows { return nil }
 	if far {
 		name, next = "sinusoidTileFar", func(jb, tile Register, of int) *windows { return nextWindows(tile, jb, of) }
 	}
-	v.text(name, "func(tile *byte)", name+" is the forward pass of a SinusoidTile, which tile points to.")
+	v.text(name, "func(tile *byte)", name+" computes the forward pass of the SinusoidTile at tile.")
 	tile := Load(Param("tile"), GP64())
 	s, scratch, jb := field(tile, tileS), field(tile, tileScratch), GP64()
 	XORQ(jb, jb)
@@ -255,7 +258,7 @@ func sinusoidTile(v isa, far bool) {
 	x := v.vec()
 	VMULPS(lane(s), scale, x)
 	VFMADD132PS(lane(scratch), a, x) // x·Rmul + Radd
-	VMAXPS(x, floor, x)              // NaN propagates, as the second operand is returned
+	VMAXPS(x, floor, x)              // gives NaN for NaN, because the instruction returns the second operand
 	VMOVUPS(x, lane(s))
 	VADDPS(lane(sum), x, x)
 	VMOVUPS(x, lane(sum))
@@ -279,7 +282,7 @@ func nextKey(tile, s, jb Register) {
 // of p, and writes Σ_r dm.
 func sinusoidBackward(v isa) {
 	v.text("sinusoidBackward", "func(tile *byte)",
-		"sinusoidBackward is the backward pass of a SinusoidTile, which tile points to.")
+		"sinusoidBackward computes the backward pass of the SinusoidTile at tile.")
 	tile := Load(Param("tile"), GP64())
 	s, jb := field(tile, tileS), GP64()
 	XORQ(jb, jb)
@@ -325,7 +328,7 @@ func sinusoidBackward(v isa) {
 	VFMADD231PS(softP, w, mul)
 	VMULPS(addT, p, a)
 	VFMADD231PS(addP, w, a)
-	// The following code needs the differences, for the gradient of p.
+	// The gradient of p needs the differences.
 	VSUBPS(softP, softT, softT)
 	VSUBPS(addP, addT, addT)
 	m := v.vec()
@@ -380,9 +383,9 @@ func sinusoidBackward(v isa) {
 	end()
 }
 
-// sinusoidScatter emits a loop over a row's queries that adds the gradients of one token's terms to
-// the tables: dRmul is in the first row of the scratch, dRadd in the third, eᶠ·eᵍ in row
-// exponential.
+// sinusoidScatter emits a loop over a row's queries that adds the gradients of a token's terms to
+// the tables. In the scratch memory, the first row is dRmul, the third row is dRadd, and the row
+// exponential is eᶠ·eᵍ.
 func sinusoidScatter(v isa, tile Register, label string, weight VecVirtual, f, g Register, exponential int) {
 	scratch, n, y := field(tile, tileScratch), bytesOf(tile, tileN), GP64()
 	MOVQ(scratch, y)

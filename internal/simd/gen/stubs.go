@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// docs and declarations are the Go documentation and declarations of the family's functions: a
-// sentence for functions that compute the same, and a declaration for each. They are only called
+// docs holds the documentation of the family's functions, a sentence for functions that compute the
+// same. declarations holds the Go declaration of each function. The functions are only called
 // through the fields of Kernels, where go:noescape would have no effect.
 var docs, declarations []string
 

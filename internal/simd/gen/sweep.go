@@ -6,12 +6,12 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// span is the part of a slice that one step of a sweep processes: several full vectors side by
-// side, or a single one under a mask.
+// span is the part of a slice that one step of a sweep processes: several full vectors, or a single
+// vector under a mask.
 type span struct {
 	v    isa
-	i    Register // index of its first element
-	n    int      // vectors
+	i    Register // index of the first element
+	n    int      // number of vectors
 	mask Op       // nil for full vectors
 }
 
@@ -19,7 +19,7 @@ func (s span) at(p Register, j int) Mem {
 	return Mem{Base: p, Index: s.i, Scale: 4, Disp: j * s.v.bytes()}
 }
 
-// load reads the span of the slice at p; masked lanes are 0.
+// load emits loads of the span of the slice at p. Masked lanes are 0.
 func (s span) load(p Register) []VecVirtual {
 	x := s.v.vecs(s.n)
 	for j := range x {
@@ -34,8 +34,8 @@ func (s span) store(x []VecVirtual, p Register) {
 	}
 }
 
-// operands returns the values of load, as memory operands of the next instruction unless there is a
-// mask.
+// operands returns the values of the span as memory operands for the next instruction. With a mask
+// it loads them into registers.
 func (s span) operands(p Register) []Op {
 	x := make([]Op, s.n)
 	for j := range x {
@@ -47,7 +47,7 @@ func (s span) operands(p Register) []Op {
 	return x
 }
 
-// hide sets masked lanes to 0, so that they do not affect sums.
+// hide emits code that sets masked lanes to 0, so that they do not affect sums.
 func (s span) hide(x []VecVirtual) {
 	switch {
 	case s.mask == nil:
@@ -58,8 +58,8 @@ func (s span) hide(x []VecVirtual) {
 	}
 }
 
-// sweep emits body for the elements 0 … n−1: first with wide vectors side by side, then with one,
-// then for the rest under a mask. Labels begin with the given one.
+// sweep emits body for the elements 0 … n−1: first for wide vectors at a time, then for a single
+// vector, then for the remaining elements under a mask. Labels begin with label.
 func (v isa) sweep(label string, n Register, wide int, body func(span)) {
 	i, left := GP64(), GP64()
 	XORQ(i, i)
@@ -88,7 +88,7 @@ func (v isa) sweep(label string, n Register, wide int, body func(span)) {
 	Label(label + "_end")
 }
 
-// mask returns the mask of the first n lanes, 0 ≤ n ≤ the width.
+// mask returns the mask of the first n lanes, where n is at most the number of lanes.
 func (v isa) mask(n Register) Op {
 	table := GP64()
 	if v.wide() {
@@ -105,7 +105,7 @@ func (v isa) mask(n Register) Op {
 	return m
 }
 
-// load reads a vector; a nil mask loads all lanes.
+// load emits the load of a vector; a nil mask loads all lanes.
 func (v isa) load(m Mem, mask Op, x VecVirtual) {
 	switch {
 	case mask == nil:
@@ -128,7 +128,7 @@ func (v isa) store(x VecVirtual, mask Op, m Mem) {
 	}
 }
 
-// data returns a named read-only table; write fills it the first time.
+// data returns a read-only table by name. It calls write once to fill the table.
 func data(name string, write func()) Mem {
 	m, ok := constants[name]
 	if !ok {
@@ -159,14 +159,14 @@ func lowBits() Mem {
 	})
 }
 
-// sum adds everything in x, pairs of vectors first and then halves of them. The total is in every
-// lane, always by the same additions.
+// sum returns the sum of all lanes of x in every lane. It always adds in the same order: pairs of
+// vectors first, then halves of vectors.
 func (v isa) sum(x []VecVirtual) VecVirtual {
 	return v.reduce(x, func(a, b VecVirtual) { VADDPS(a, b, b) })
 }
 
-// reduce combines everything in x in the order of sum; combine sets b to the combination of a and
-// b.
+// reduce combines all lanes of x in the order of sum. combine emits code that sets b to the
+// combination of a and b.
 func (v isa) reduce(x []VecVirtual, combine func(a, b VecVirtual)) VecVirtual {
 	for n := len(x); n > 1; n = (n + 1) / 2 {
 		for i := range n / 2 {
@@ -207,8 +207,8 @@ func argument(name string) Mem {
 	return b.Addr
 }
 
-// result returns the address of the function's result. avo's own Store would emit an SSE
-// instruction, which waits for the upper halves of registers.
+// result returns the address of the function's result. avo's Store would emit an SSE instruction,
+// which waits for the upper halves of registers.
 func result() Mem {
 	b, err := ReturnIndex(0).Resolve()
 	if err != nil {
@@ -224,13 +224,14 @@ func (v isa) broadcast(m Mem) VecVirtual {
 	return r
 }
 
-// slice loads the address of a slice parameter.
+// slice returns a register with the address of a slice parameter.
 func slice(name string) Register { return Load(Param(name).Base(), GP64()) }
 
-// length loads the length of a slice parameter.
+// length returns a register with the length of a slice parameter.
 func length(name string) Register { return Load(Param(name).Len(), GP64()) }
 
-// word loads a parameter of one word, and floats one that counts float32s, in bytes.
+// word returns a register with a parameter of one word. floats returns a parameter that counts
+// float32s, converted to bytes.
 func word(name string) Register { return Load(Param(name), GP64()) }
 
 func floats(name string) Register {
@@ -239,7 +240,7 @@ func floats(name string) Register {
 	return n
 }
 
-// columns emits body for every vector of n bytes, at least one, with its offset.
+// columns emits body for every vector of n bytes, where n > 0, with its offset.
 func (v isa) columns(n Register, body func(column Register)) {
 	column := GP64()
 	XORQ(column, column)
@@ -250,7 +251,7 @@ func (v isa) columns(n Register, body func(column Register)) {
 	JLT(LabelRef("column"))
 }
 
-// rows emits a loop of n iterations, one per row; labels begin with the given one.
+// rows emits a loop of n iterations, one per row. Labels begin with label.
 func rows(label string, n Register, body func()) {
 	TESTQ(n, n)
 	JLE(LabelRef(label + "_done"))
@@ -261,7 +262,7 @@ func rows(label string, n Register, body func()) {
 	Label(label + "_done")
 }
 
-// end returns from a function.
+// end emits the return from a function.
 func end() {
 	VZEROUPPER()
 	RET()
