@@ -54,7 +54,8 @@ func TestMeasuredOfResults(t *testing.T) {
 			}
 			rows := presetRows(string(page), "["+task.Name+"]", p.Name)
 			if len(rows) != 1 || len(said) == 0 {
-				t.Errorf("%s, %s: got %q and %d table rows, want numbers and one row", task.Name, p.Name, p.Measured, len(rows))
+				t.Errorf("%s, %s: got %q and %d table rows, want numbers and one row",
+					task.Name, p.Name, p.Measured, len(rows))
 				continue
 			}
 			stated := number.FindAllString(strings.Join(rows[0][2:], " "), -1)

@@ -47,7 +47,8 @@ func TestStreamGrows(t *testing.T) {
 			k++
 		}
 		if !slices.EqualFunc(got, want[:k], array.RecordEqual) || good != ends[k] || (err == io.EOF) != (n == ends[k]) {
-			t.Errorf("truncated to %d bytes: got %d batches up to %d, error %v; want %d up to %d", n, len(got), good, err, k, ends[k])
+			t.Errorf("truncated to %d bytes: got %d batches up to %d, error %v; want %d up to %d",
+				n, len(got), good, err, k, ends[k])
 		}
 	}
 	again := slices.Concat(data, []byte(EndMarker), []byte("more"))

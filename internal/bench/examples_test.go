@@ -160,7 +160,8 @@ func TestMemoryIsLinear(t *testing.T) {
 				t.Errorf("%s, %s: four times the tokens take %.2f times the memory, want at most 6", name, what, ratio)
 			}
 			if ratio := taken(name, what, length, 4*k) / usual; ratio > 1.1 {
-				t.Errorf("%s, %s: four times the sampled tokens take %.2f times the memory, want at most 1.1", name, what, ratio)
+				t.Errorf("%s, %s: four times the sampled tokens take %.2f times the memory, want at most 1.1",
+					name, what, ratio)
 			}
 		}
 	}

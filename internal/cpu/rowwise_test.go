@@ -124,7 +124,8 @@ func TestTogether(t *testing.T) {
 			counted[k.Name] = k.Launches
 		}
 		if total > most || !maps.Equal(counted, launches) {
-			t.Errorf("%d threads: got %v s of at most %v s and launches %v, want %v", threads, total, most, counted, launches)
+			t.Errorf("%d threads: got %v s of at most %v s and launches %v, want %v",
+				threads, total, most, counted, launches)
 		}
 		if result(dev, nil); dev.StopProfile() != nil {
 			t.Errorf("%d threads: got a profile after StopProfile", threads)

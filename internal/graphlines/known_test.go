@@ -136,7 +136,8 @@ func TestKnownSize(t *testing.T) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 		if runtime.ReadMemStats(after); after.TotalAlloc-before.TotalAlloc > 64<<20 {
-			t.Errorf("%s: allocated %d bytes for a line of %d bytes", want, after.TotalAlloc-before.TotalAlloc, len(line))
+			t.Errorf("%s: allocated %d bytes for a line of %d bytes",
+				want, after.TotalAlloc-before.TotalAlloc, len(line))
 		}
 	}
 }

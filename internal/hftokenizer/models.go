@@ -124,7 +124,8 @@ func (m *unigram) encode(ids []int32, text string) ([]int32, error) {
 		})
 		if !single {
 			if m.unknown < 0 {
-				return nil, fmt.Errorf("%q is not in the vocabulary, and the tokenizer has no unknown token", text[at:at+char])
+				return nil, fmt.Errorf("%q is not in the vocabulary, and the tokenizer has no unknown token",
+					text[at:at+char])
 			}
 			better(at+char, at, m.least-unknownPenalty+here, m.unknown)
 		}

@@ -43,7 +43,8 @@ func check(t *testing.T, r *Rope, want []uint16) {
 			s = n.left.plus(n.right.size)
 			if d := n.left.height - n.right.height; d < -1 || d > 1 ||
 				n.height != 1+max(n.left.height, n.right.height) || n.text != nil {
-				t.Fatalf("a node of height %d has subtrees of heights %d and %d", n.height, n.left.height, n.right.height)
+				t.Fatalf("a node of height %d has subtrees of heights %d and %d",
+					n.height, n.left.height, n.right.height)
 			}
 		} else if length := len(n.text); n != r.root && length < minLeaf || length == 0 || length > maxLeaf ||
 			cap(n.text) > maxLeaf || !utf8.RuneStart(n.text[0]) {

@@ -15,7 +15,7 @@ package simd
 //   - sinusoidTileFar computes the forward pass of the SinusoidTile at tile.
 //   - sinusoidBackward computes the backward pass of the SinusoidTile at tile.
 //   - transpose8 transposes 8 rows of 8·blocks floats.
-//   - prefetch prefetches some cache lines of each row.
+//   - prefetch prefetches cache lines of each row.
 
 func maxout5AVX2(n, c int, s *float32, q *float32, stride int, k *float32, ldk int)
 func maxout2AVX2(n, c int, s *float32, q *float32, stride int, k *float32, ldk int)

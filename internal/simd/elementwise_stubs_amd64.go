@@ -19,7 +19,7 @@ package simd
 //   - max returns the maximum, ignoring NaN; −Inf without elements.
 //   - expSum computes y = e^(x − top) for x ≤ top, and returns Σ y.
 //   - layerNorm computes y = gain·(x − mean)·rstd + bias, row by row.
-//   - layerNormBackward is dx = rstd·(g − mean(g) − x̂·mean(g·x̂)) row by row, g = gain·dy, x̂ = (x − mean)·rstd, and adds dgain = Σ dy·x̂, dbias = Σ dy.
+//   - layerNormBackward computes dx = rstd·(g − mean(g) − x̂·mean(g·x̂)) row by row, g = gain·dy, x̂ = (x − mean)·rstd, and adds dgain = Σ dy·x̂, dbias = Σ dy.
 //   - layerNormBackwardAdd adds dx = rstd·(g − mean(g) − x̂·mean(g·x̂)) row by row, g = gain·dy, x̂ = (x − mean)·rstd, and adds dgain = Σ dy·x̂, dbias = Σ dy.
 //   - rowDot computes yᵢ = xᵢ·w + bias for the rows xᵢ.
 //   - addOuter computes yᵢ += aᵢ·w for the rows yᵢ.

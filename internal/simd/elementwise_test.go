@@ -229,7 +229,8 @@ func (c kernelCase) check(t *testing.T, k *Kernels, pool [][]float32, n, from in
 		whole, end := pool[i], begins[i]+len(x[i])
 		for j := max(0, begins[i]-100); j < min(len(whole), end+100); j++ {
 			if (j < begins[i] || j >= end) && whole[j] != untouched {
-				t.Fatalf("n %d, at %d: the kernel wrote outside slice %d, at index %d of %d", n, from, i, j-begins[i], len(x[i]))
+				t.Fatalf("n %d, at %d: the kernel wrote outside slice %d, at index %d of %d",
+					n, from, i, j-begins[i], len(x[i]))
 			}
 		}
 	}

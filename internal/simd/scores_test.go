@@ -182,7 +182,8 @@ func TestSinusoidTile(t *testing.T) {
 				closeTo(t, name+" S", got.S, want.S, 3e-6)
 				closeTo(t, name+" Sum", got.Sum, want.Sum, 1e-4)
 				if !slices.Equal(got.S, far.S) || !slices.Equal(got.Sum, far.Sum) {
-					t.Errorf("%s: Sinusoid and SinusoidFar give different bits, so results would depend on the longest sequence of a batch", name)
+					t.Errorf("%s: Sinusoid and SinusoidFar give different bits; want bits independent of the batch",
+						name)
 				}
 
 				got, want = tile.clone(), tile.clone()

@@ -44,7 +44,8 @@ func TestRecord(t *testing.T) {
 	text := must.Get(os.ReadFile(w.file.Name()))(t)
 	head, version := hex.EncodeToString(text[:13]), string(text[21:36])
 	if want := "1800000000000000a37f4b2209"; head != want || version != "\x1a\x0dbrain.Event:2" || len(text) != 40 {
-		t.Errorf("got a file of %d bytes that begins with %s, %q; want 40 bytes, %s and the version", len(text), head, version, want)
+		t.Errorf("got a file of %d bytes that begins with %s, %q; want 40 bytes, %s and the version",
+			len(text), head, version, want)
 	}
 }
 

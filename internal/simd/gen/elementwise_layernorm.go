@@ -87,12 +87,12 @@ func layerNorm(v isa) {
 // layerNormBackward emits the backward of LayerNorm. It adds a row's terms to the parameters'
 // gradients before it writes dx, because dx may share the memory of dy.
 func layerNormBackward(v isa, accumulate bool) {
-	name, is := "layerNormBackward", "is"
+	name, verb := "layerNormBackward", "computes"
 	if accumulate {
-		name, is = name+"Add", "adds"
+		name, verb = name+"Add", "adds"
 	}
 	v.text(name, "func(dx, dgain, dbias, dy, x, mean, rstd, gain []float32)",
-		name+" "+is+" dx = rstd·(g − mean(g) − x̂·mean(g·x̂)) row by row, g = gain·dy, x̂ = (x − mean)·rstd, and adds dgain = Σ dy·x̂, dbias = Σ dy.")
+		name+" "+verb+" dx = rstd·(g − mean(g) − x̂·mean(g·x̂)) row by row, g = gain·dy, x̂ = (x − mean)·rstd, and adds dgain = Σ dy·x̂, dbias = Σ dy.")
 	dx, dgain, dbias, dy, x := slice("dx"), slice("dgain"), slice("dbias"), slice("dy"), slice("x")
 	mean, rstd, gain := slice("mean"), slice("rstd"), slice("gain")
 	d, n := length("gain"), length("mean")
