@@ -72,9 +72,9 @@ func TestDictionaryLimit(t *testing.T) {
 		"replaced": {[]*message{of(first, MaxBody), of(first, MaxBody), of(first, MaxBody)},
 			[]int64{0}},
 		"continued, then replaced": {[]*message{of(first, 8), of(more, MaxBody-8), of(first, MaxBody)}, []int64{0}},
-		"replaced beside others": {[]*message{of(other, 8), of(first, MaxBody-8), of(first, 8),
+		"replaced beside another": {[]*message{of(other, 8), of(first, MaxBody-8), of(first, 8),
 			of(other, MaxBody-8)}, []int64{0, 1}},
-		"the other is replaced":      {[]*message{of(other, 8), of(first, MaxBody-8), of(other, 9)}, nil},
+		"other is replaced":          {[]*message{of(other, 8), of(first, MaxBody-8), of(other, 9)}, nil},
 		"smaller, then the old size": {[]*message{of(first, MaxBody), of(first, 8), of(other, MaxBody-7)}, nil},
 	} {
 		s := &Stream{}
