@@ -37,7 +37,7 @@ func (f files) Each(ctx context.Context, take func(*graphlines.Row) error) error
 	return nil
 }
 
-// isTable reports whether the name of a file is a name of Arrow or Parquet.
+// isTable reports whether a file is Arrow or Parquet, judging by its name.
 func isTable(path string) bool {
 	format, err := table.FormatOf(path)
 	return err == nil && (format == "arrow" || format == "parquet")

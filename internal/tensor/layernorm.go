@@ -1,7 +1,7 @@
 package tensor
 
 // LayerNorm normalises rows: Y = Gain·(X − mean)·rstd + Bias with rstd = 1/√(variance + Eps), where
-// the variance is the sum of squares divided by d.
+// the variance is the sum of squared deviations divided by d.
 type LayerNorm struct {
 	Y          *Tensor `op:"write" shape:"R,d"`
 	X          *Tensor `shape:"R,d"`

@@ -13,7 +13,7 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// TestResume checks that the file of a resumed run continues the curves after the resumed step,
+// TestResume checks that the file of a resumed run replaces the curves from the resumed step on,
 // even within the same second.
 func TestResume(t *testing.T) {
 	dir := t.TempDir()
