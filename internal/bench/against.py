@@ -14,7 +14,8 @@ import subprocess
 import sys
 import tempfile
 
-# The ways in which the PyTorch program computes the model. The machine decides which is the fastest.
+# Alternative ways in which the PyTorch program computes the model. The machine decides which of
+# them is the fastest.
 VARIANTS = [("sin", "cdist"), ("sin", "loop"), ("table", "cdist"), ("table", "loop")]
 TABLE_VARIANT = ("sin", "loop")
 TOKENS = 8 * 2048  # of the PyTorch program's batch

@@ -30,10 +30,9 @@ EOF
 
 wrong() { printf 'run.sh: %s\n' "$1" >&2 && exit 2; }
 
-# Parts in their order: seconds planned of 540, and the most that one may take as
-# long as the others keep what is planned for them. First what needs no quiet
-# machine: meanwhile PyTorch compiles its model. Then the measurements, by
-# importance.
+# Parts in order, each with its planned seconds out of 540 and its maximum seconds. A part may use
+# more than planned if the later parts keep their planned time. The first parts do not need an idle
+# machine; meanwhile PyTorch compiles its model. The measurements follow by importance.
 parts() {
 	if [ -n "$QUICK" ]; then
 		cat <<-EOF
@@ -66,7 +65,7 @@ parts() {
 	fi
 }
 
-# scaled scales a number of seconds out of 540 to the time available.
+# scaled converts seconds out of 540 to seconds of the available time.
 scaled() { echo $(($1 * TIME >= 540 ? $1 * TIME / 540 : 1)); }
 
 plan() {
@@ -83,9 +82,9 @@ print_plan() {
 
 # --- running and recording ------------------------------------------------------
 
-# within runs a command for at most the given number of seconds; sftseq with the loader
-# and driver that were found. timeout makes it a process group, and nothing of that is left
-# afterwards. In the background, as a signal to this script interrupts wait alone.
+# within runs a command for at most the given number of seconds. It runs sftseq with the loader and
+# driver that were found. timeout makes the command a process group, of which no process remains.
+# The command runs in the background, because a signal to this script only interrupts wait.
 within() {
 	local seconds=$1 begin=$SECONDS status && shift
 	[ "$seconds" -gt 0 ] || return 124
@@ -100,8 +99,9 @@ within() {
 	return "$status"
 }
 
-# stop ends groups that timeout has made, kills what does not end, and waits until that
-# has released the device. It does not wait for zombies: possibly no process reaps them.
+# stop ends process groups of timeout. It kills processes that do not end, and waits until they have
+# released the device. It does not wait for zombies, because there may be no process that reaps
+# them.
 stop() {
 	local group tenths
 	for group; do kill "$group"; done
@@ -119,26 +119,26 @@ left() { echo $((DEADLINE - SECONDS)); }
 
 quote() { printf '"%s"' "$(printf '%s' "$1" | tr -d '\000-\037' | sed 's/\\/\\\\/g; s/"/\\"/g')"; }
 
-# emit writes the JSON lines on its input to the results, with the part's name.
+# emit appends the JSON lines of its input to the results, with the name of the part.
 emit() { awk -v part="$1" 'sub(/^[{]/, "{\"part\":\"" part "\",")' >>"$OUT/results.jsonl"; }
 
-# fact writes one line of JSON: PART, then names and values.
+# fact writes a JSON line: PART, then names and values.
 fact() {
 	local part=$1 line="" && shift
 	while [ $# -gt 1 ]; do line+=",\"$1\":$2" && shift 2; done
 	printf '{%s}\n' "${line#,}" | emit "$part"
 }
 
-# note adds to the report's note on the current part.
+# note adds a text to the report's note on the current part.
 note() { NOTE+=${NOTE:+; }$1; }
 
 skip() { RESULT=skipped && note "$1"; }
 
-# run runs a command of a part in the time that the part has left. The JSON lines that
-# it prints are results. Its failure is one, too.
+# run runs a command of a part in the part's remaining time. The results are the JSON lines that the
+# command prints, or its failure.
 run() { limited "$1" "$(left)" "${@:2}"; }
 
-# limited is run, for at most the given number of seconds.
+# limited is like run, for at most the given number of seconds.
 limited() {
 	local part=$1 seconds=$2 status error line && shift 2
 	[ "$(left)" -lt "$seconds" ] && seconds=$(left)
@@ -161,10 +161,10 @@ limited() {
 	return "$status"
 }
 
-# reason is why a program ended: its last error, or its last line.
+# reason prints why a program ended: its last error, or its last line.
 reason() { { grep -E '^[A-Za-z.]*Error' "$1" || grep -v '^ *$' "$1"; } | tail -n 1 | cut -c 1-300; }
 
-# keep moves files to the end of the log.
+# keep appends files to the log and removes them.
 keep() {
 	local file
 	for file; do [ -e "$file" ] && cat "$file" >>"$OUT/log.txt" && rm "$file"; done
@@ -172,7 +172,7 @@ keep() {
 
 # --- devices and PyTorch --------------------------------------------------------
 
-# list lists the devices of sftseq, with the libraries of a directory.
+# list prints the devices that sftseq finds with the libraries of a directory.
 list() {
 	SFTSEQ=("$KIT/sftseq")
 	[ -z "$1" ] || SFTSEQ=(env "LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$1" "$KIT/sftseq")
@@ -181,9 +181,9 @@ list() {
 
 graphics() { grep -v '"missing":' | grep -qE '"kind":"(discrete|integrated|virtual)"'; }
 
-# find_driver tries the machine's loader, then the kit's with the libraries that
-# drivers need, then drivers in places that the loader does not look at. A
-# search that finds no GPU may find a driver that computes on the CPU.
+# find_driver tries the machine's Vulkan loader, then the kit's loader with the libraries that
+# drivers need, then drivers in directories that the loader does not search. If no GPU is found, it
+# may select a driver that computes on the CPU.
 find_driver() {
 	local driver libraries
 	for libraries in "" "$KIT/lib"; do list "$libraries"; graphics <"$WORK/devices" && return; done
@@ -197,7 +197,7 @@ find_driver() {
 	for libraries in "" "$KIT/lib"; do list "$libraries"; grep -q '"device":"vulkan:' "$WORK/devices" && return; done
 }
 
-# find_device reads the device's memory, kind and precisions.
+# find_device reads the memory, the kind and the precisions of the device.
 find_device() {
 	find_driver
 	local line name=$DEVICE\"
@@ -221,7 +221,8 @@ find_device() {
 	[ -n "$QUICK" ] && LISTOPS=(--length 64 --batch 1)
 }
 
-# has_peer is true if PyTorch can be measured; TORCH is its version, or why not.
+# has_peer succeeds if PyTorch can be measured. It sets TORCH to the version, or to the reason why
+# not.
 has_peer() {
 	[ -n "$TORCH" ] && return "$NO_TORCH"
 	local python other="PYTHON=path/to/python3 names another"
@@ -272,8 +273,7 @@ part_golden() {
 	for p in "${PRECISIONS[@]}"; do run golden sftseq check --golden "$WORK/golden" --device "$DEVICE" --precision "$p" --json; done
 }
 
-# part_loss trains twice on the same data, as long as there is time for, and
-# compares the losses at the end.
+# part_loss trains twice on the same data, as far as time permits, and compares the final losses.
 part_loss() {
 	local steps=1000 last=100 every=10 batch=4 p b rate begin rows
 	local shape=(--preset paper) data=()
@@ -331,8 +331,8 @@ part_kernels() {
 	for p in "${PRECISIONS[@]}"; do run kernels sftseq bench kernels --device "$DEVICE" --precision "$p" --json "${only[@]}"; done
 }
 
-# part_presets measures the other tasks of the Long Range Arena. A pair of sequences
-# counts as one of twice the length.
+# part_presets measures the other tasks of the Long Range Arena. A pair of sequences counts as one
+# sequence of twice the length.
 part_presets() {
 	local task
 	if [ -n "$QUICK" ]; then
@@ -350,7 +350,7 @@ part_lengths() {
 	model lengths --what train --batch 1 --length "$lengths" --reps 2
 }
 
-# part_peers has PyTorch run the other tasks, compiled where there is the time.
+# part_peers measures the other tasks with PyTorch, compiled if time permits.
 part_peers() {
 	has_peer || { skip "$TORCH" && return; }
 	local task
@@ -370,7 +370,7 @@ part_peers() {
 
 # --- the whole ------------------------------------------------------------------
 
-# warm compiles PyTorch's models into a cache, beside parts that are not timed.
+# warm compiles PyTorch's models into a cache while untimed parts run.
 warm() {
 	local type
 	for type in bf16 fp32; do
@@ -379,7 +379,7 @@ warm() {
 	done
 }
 
-# cool waits for that for at most the given number of seconds.
+# cool waits for warm for at most the given number of seconds.
 cool() {
 	local begin=$SECONDS group result=ok
 	[ ${#WARMING[@]} -gt 0 ] || return
@@ -398,8 +398,8 @@ report() {
 	keep "$WORK/stderr"
 }
 
-# part runs one part within its time: what is planned for it at least, and what the
-# parts after it can spare.
+# part runs a part within its time: at least its planned time, plus the time that later parts can
+# spare.
 part() {
 	local name=$1 planned=$2 limit=$3 later=$4 begin=$SECONDS seconds
 	seconds=$((END - SECONDS - later))
@@ -426,7 +426,7 @@ all() {
 	done 3< <(plan)
 }
 
-# forget removes from the results what a part has written.
+# forget removes the lines of a part from the results.
 forget() {
 	local own=$1
 	[ "$1" = info ] && own='kit|driver|devices|python'
@@ -460,7 +460,7 @@ OUT=${OUT:-results} PYTHON=${PYTHON:-python3} DEVICE=${DEVICE:-vulkan}
 END=$((TIME - TIME / 60 - 6)) # programs take a moment to end
 SFTSEQ=() WARMING=() RUNNING='' FAILED=0 TORCH='' ALONE=''
 WORK=$(mktemp -d) || exit 1
-# Caches begin empty, and this run leaves none behind.
+# Caches are empty at the start and removed at the end.
 export XDG_CACHE_HOME=$WORK/cache TORCHINDUCTOR_CACHE_DIR=$WORK/inductor TRITON_CACHE_DIR=$WORK/triton
 trap 'stop "${WARMING[@]}" $RUNNING; rm -rf "$WORK"' EXIT
 trap 'exit 1' HUP INT TERM

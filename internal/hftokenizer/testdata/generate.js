@@ -1,10 +1,9 @@
-// Makes the tokenizers of this folder and the ids that Hugging Face's library gives:
+// Writes the tokenizers in this folder, and texts with the ids that Hugging Face's library gives:
 //
 //     npm install tokenizers@0.23.2   # Apache 2.0; the Rust library with bindings for Node
 //     node generate.js
 //
-// The vocabularies are learned from the text below, which is this project's own, as all
-// texts here are (MIT).
+// The vocabularies are learned from the text below. All texts belong to this project (MIT).
 const fs = require('fs'), os = require('os'), path = require('path')
 const tk = require('tokenizers')
 
@@ -19,7 +18,7 @@ running runner ran walked walking walks singer singing sings tokenizer tokenizin
 Größe café naïve façade über El Niño São Paulo Привет мир как дела 你好 世界 日本語 テキスト 한국어
 #hash @name http://example.com/a?b=c&d=e x = y + z; if (a[i] != 0) { return -1.5e-3; }`.split(/\s+/)
 
-// A text of sentences, always the same.
+// A fixed text of sentences.
 let state = 1
 const random = n => (state = (state * 48271) % 2147483647) % n
 const corpus = Array.from({ length: 400 }, () => {
@@ -29,7 +28,7 @@ const corpus = Array.from({ length: 400 }, () => {
 const file = path.join(os.tmpdir(), 'hftokenizer-corpus.txt')
 fs.writeFileSync(file, corpus.slice(0, 300).join('\n'))
 
-// learn makes a tokenizer's JSON of a model and what prepares its text.
+// learn returns the JSON of a tokenizer with a model and its preprocessing.
 function learn(model, normalizer, preTokenizer) {
   const t = new tk.Tokenizer(model)
   if (normalizer) t.setNormalizer(normalizer)
@@ -46,14 +45,14 @@ const numbered = tokens => Object.fromEntries(tokens.map((t, i) => [t, i]))
 const cl100k = "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
 const tokenizers = {}
 
-// As GPT-2: all bytes, and an end of text.
+// Like GPT-2: all bytes, and an end-of-text token.
 const gpt2 = learn(tk.BPE.empty(), null, tk.byteLevelPreTokenizer(false))
 const missing = tk.byteLevelAlphabet().filter(s => !(s in gpt2.model.vocab))
 gpt2.model.vocab = numbered([...missing, ...byId(gpt2.model.vocab), '<|endoftext|>'])
 gpt2.added_tokens = [special(gpt2.model.vocab['<|endoftext|>'], '<|endoftext|>')]
 tokenizers.gpt2 = gpt2
 
-// As Llama 3 and Qwen: the same tokens, another expression and NFC.
+// Like Llama 3 and Qwen: the same tokens, another expression and NFC.
 const llama3 = structuredClone(gpt2)
 llama3.normalizer = { type: 'NFC' }
 llama3.pre_tokenizer = { type: 'Sequence', pretokenizers: [
@@ -62,7 +61,7 @@ llama3.pre_tokenizer = { type: 'Sequence', pretokenizers: [
 llama3.model.ignore_merges = true
 tokenizers.llama3 = llama3
 
-// As Llama 2: signs, and bytes where a sign is not known.
+// Like Llama 2: characters, and bytes for unknown characters.
 const llama2 = learn(tk.BPE.empty(), tk.sequenceNormalizer([tk.prependNormalizer('▁'), tk.replace(' ', '▁')]), tk.splitPreTokenizer('▁', 'mergedWithNext'))
 llama2.pre_tokenizer = null
 const bytes = Array.from({ length: 256 }, (_, b) => '<0x' + b.toString(16).toUpperCase().padStart(2, '0') + '>')
@@ -71,7 +70,7 @@ Object.assign(llama2.model, { unk_token: '<unk>', fuse_unk: true, byte_fallback:
 llama2.added_tokens = ['<unk>', '<s>', '</s>'].map((s, i) => special(i, s))
 tokenizers.llama2 = llama2
 
-// As BERT without capitals.
+// Like uncased BERT.
 const bert = learn(tk.WordPiece.empty(), tk.bertNormalizer({ cleanText: true, handleChineseChars: true, lowercase: true }), tk.bertPreTokenizer())
 const marks = ['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]']
 bert.model.vocab = numbered([...marks, ...byId(bert.model.vocab)])
@@ -81,7 +80,7 @@ bert.added_tokens = marks.map((s, i) => special(i, s, { lstrip: s === '[MASK]' }
 bert.post_processor = { type: 'BertProcessing', sep: ['[SEP]', 3], cls: ['[CLS]', 2] }
 tokenizers.bert = bert
 
-// As T5, with NFKC in place of SentencePiece's table.
+// Like T5, with NFKC instead of SentencePiece's table.
 const t5 = learn(tk.Unigram.empty(), tk.nfkcNormalizer(), tk.metaspacePreTokenizer())
 t5.model.vocab = [['<pad>', 0], ['</s>', 0], ['<unk>', 0], ...t5.model.vocab.filter(e => e[0] !== '<unk>')]
 t5.model.unk_id = 2
