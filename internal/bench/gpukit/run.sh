@@ -83,7 +83,7 @@ print_plan() {
 # --- running and recording ------------------------------------------------------
 
 # within runs a command for at most the given number of seconds. It runs sftseq with the loader and
-# driver that were found. timeout makes the command a process group, of which no process remains.
+# driver that were found. timeout runs the command in a process group, and the whole group is ended.
 # The command runs in the background, because a signal to this script only interrupts wait.
 within() {
 	local seconds=$1 begin=$SECONDS status && shift
