@@ -205,8 +205,8 @@ func TestConvertSplitColumn(t *testing.T) {
 	}
 }
 
-// TestConvertSplitFiles checks that convert warns before it splits files at random whose names are
-// those of splits, given as arguments or in a folder. It does not warn about other files.
+// TestConvertSplitFiles checks that convert warns before it splits files at random if the files are
+// named after splits, as arguments or in a folder. It does not warn about other files.
 func TestConvertSplitFiles(t *testing.T) {
 	for _, c := range []struct {
 		files []string

@@ -71,7 +71,7 @@ func TestForceSurvivesFailingCalls(t *testing.T) {
 		must.Check(t, must.Get(seq.OpenDataset(dir))(t).Verify(), which)
 	}
 	if failed < 12 {
-		t.Errorf("%d calls failed in turn, expected at least those of three splits and a manifest", failed)
+		t.Errorf("%d calls failed in turn, expected at least 12: three splits and a manifest", failed)
 	}
 }
 

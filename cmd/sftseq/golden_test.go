@@ -114,7 +114,7 @@ func TestEmbedGolden(t *testing.T) {
 	for i, p := range pairs {
 		if len(p.EmbeddingA) != 32 || !reflect.DeepEqual(p.EmbeddingA, a[i].Embedding) ||
 			!reflect.DeepEqual(p.EmbeddingB, b[i].Embedding) {
-			t.Errorf("line %d: the embeddings of a pair differ from those of its sequences", i+1)
+			t.Errorf("line %d: the embeddings of a pair differ from its sequences' embeddings", i+1)
 		}
 		if p.Length != a[i].Length+b[i].Length || *p.LengthB != b[i].Length {
 			t.Errorf("line %d: lengths %d, want %d and %d", i+1, p.Length, a[i].Length, b[i].Length)

@@ -91,7 +91,7 @@ func TestTrain(t *testing.T) {
 	}
 }
 
-// checkMPIJob returns the validation errors of the MPI operator, and those of the pods.
+// checkMPIJob returns the validation errors of the MPI operator and of the pods.
 func checkMPIJob(t *testing.T, change func(*kubeflow.MPIJob)) (errs, pods field.ErrorList) {
 	t.Helper()
 	var job kubeflow.MPIJob
