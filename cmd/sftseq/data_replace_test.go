@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -55,8 +56,13 @@ func TestTwoGenerate(t *testing.T) {
 			must.Check(t, generateOnce(c, task, preset, dir))
 		})
 	}
+	deadline := time.After(time.Minute)
 	for i := range logs {
-		<-logs[i].waits
+		select {
+		case <-logs[i].waits:
+		case <-deadline:
+			t.Errorf("program %d: expected the message that it waits for another program, found none", i)
+		}
 	}
 	begun.Abort()
 	group.Wait()
@@ -75,7 +81,10 @@ type waitLog struct{ waits chan struct{} }
 
 func (l *waitLog) Write(p []byte) (int, error) {
 	if strings.Contains(string(p), "waiting for another program") {
-		l.waits <- struct{}{}
+		select {
+		case l.waits <- struct{}{}:
+		default: // the test has not read the first signal yet
+		}
 	}
 	return len(p), nil
 }
