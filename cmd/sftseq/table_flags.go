@@ -47,7 +47,7 @@ const csvSafe = "csv-safe"
 
 func csvSafeFlag() cli.Flag {
 	return &cli.BoolFlag{Name: csvSafe,
-		Usage: "write ' before texts of CSV and TSV that a spreadsheet would compute (= + - @)"}
+		Usage: "write ' before texts of CSV and TSV that a spreadsheet would compute (= + - @), not numbers"}
 }
 
 // outputFormat returns the format of the output table of a flag. --csv-safe selects the variant

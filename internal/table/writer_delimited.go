@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -104,10 +105,15 @@ func (d *delimitedWriter) add(c *OutputColumn, v any) error {
 // formula, including their full-width forms.
 const formulaStarts = "=+-@\t\r\n＝＋－＠"
 
+// plainNumber matches decimal numbers, such as -5, +0.3 and -1e-7, which spreadsheets do not
+// evaluate as formulas.
+var plainNumber = regexp.MustCompile(`\A[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?\z`)
+
 // protected returns a text of a safe table, with a leading apostrophe if a spreadsheet would
-// evaluate it.
+// evaluate it. Numbers are unchanged.
 func (d *delimitedWriter) protected(field string) string {
-	if first, _ := utf8.DecodeRuneInString(field); d.safe && field != "" && strings.ContainsRune(formulaStarts, first) {
+	first, _ := utf8.DecodeRuneInString(field)
+	if d.safe && field != "" && strings.ContainsRune(formulaStarts, first) && !plainNumber.MatchString(field) {
 		return "'" + field
 	}
 	return field

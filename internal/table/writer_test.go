@@ -264,13 +264,17 @@ func TestLists(t *testing.T) {
 }
 
 // TestSafeFormat checks that in safe tables, texts and names that a spreadsheet would evaluate get
-// a leading apostrophe, but numbers and other texts do not. Other formats add no apostrophe.
+// a leading apostrophe, but numbers, texts of numbers and other texts do not. Other formats add no apostrophe.
 func TestSafeFormat(t *testing.T) {
 	columns := []OutputColumn{{Name: "=a"}, {Name: "b"}, {Name: "c", Kind: IntColumn},
 		{Name: "+d", Kind: VectorColumn, Width: 2}, {Name: "e", Kind: FloatColumn}}
 	rows := [][]any{
 		{"=1+1", "@SUM(A1)", int64(-3), []float32{-1, 2}, float32(-0.5)},
 		{"+1", "-1", nil, nil, nil},
+		{"-0.3", "-1e-7", nil, nil, nil},
+		{"+.5", "-5.", nil, nil, nil},
+		{"+1-1", "-1e", nil, nil, nil},
+		{"-5\n", "-Inf", nil, nil, nil},
 		{"\tx", "\rx", nil, nil, nil},
 		{"＝1", "\nx", nil, nil, nil},
 		{"a=1", "", nil, nil, nil},
@@ -286,7 +290,8 @@ func TestSafeFormat(t *testing.T) {
 		return out.String()
 	}
 	safe := must.Get(SafeFormat("csv"))(t)
-	want := "'=a,b,c,'+d_0,'+d_1,e\n'=1+1,'@SUM(A1),-3,-1,2,-0.5\n'+1,'-1,,,,\n'\tx,\"'\rx\",,,,\n'＝1,\"'\nx\",,,,\na=1,,,,,\n-5,'=1,,,,\n"
+	want := "'=a,b,c,'+d_0,'+d_1,e\n'=1+1,'@SUM(A1),-3,-1,2,-0.5\n+1,-1,,,,\n-0.3,-1e-7,,,,\n+.5,-5.,,,,\n'+1-1,'-1e,,,,\n\"'-5\n\",'-Inf,,,,\n" +
+		"'\tx,\"'\rx\",,,,\n'＝1,\"'\nx\",,,,\na=1,,,,,\n-5,'=1,,,,\n"
 	if got := write(safe); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
