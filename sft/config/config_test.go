@@ -143,6 +143,39 @@ func TestConfigBadValues(t *testing.T) {
 	}
 }
 
+// TestInputWindowTail checks the bounds of input_window_tail and its refusal by models of tokens and of graphs, and that
+// the key survives a write.
+func TestInputWindowTail(t *testing.T) {
+	for _, x := range []struct {
+		window config.InputWindow
+		tail   int
+		want   string
+	}{
+		{config.InputWindow{Length: 5, Policy: "head"}, 0, ""},
+		{config.InputWindow{Length: 5, Policy: "head"}, 5, ""},
+		{config.InputWindow{Length: 5, Policy: "head"}, 6, "input_window_tail: 6, expected 0 to 5"},
+		{config.InputWindow{Length: 5, Policy: "head"}, -1, "input_window_tail: -1, expected 0 to 5"},
+		{config.InputWindow{Length: 5, Policy: "error"}, 1, "input_window_tail: 1, expected 0: longer sequences"},
+	} {
+		c, err := config.Parse(configtest.ConfigText(t, map[string]any{"input_window": x.window,
+			"input_window_tail": x.tail}))
+		if x.want != "" {
+			must.Fail(t, x.want)(c, err)
+			continue
+		}
+		must.Succeed(t, err)
+		again := must.Get(config.Parse(must.Get(json.Marshal(c))(t)))(t)
+		if w := again.ReadWindow(); w != (seq.Window{Length: 5, Tail: x.tail}) {
+			t.Errorf("got the window %v, want 5 tokens with a tail of %d", w, x.tail)
+		}
+	}
+	for _, task := range []string{config.Tagging, config.FillMask} {
+		c := configtest.OfTask(configtest.TinyConfig(), task)
+		c.SetReadWindow(seq.Window{Length: 5, Tail: 2})
+		must.Fail(t, "input_window_tail: 2, expected 0: the task "+task, task)(c.Validate())
+	}
+}
+
 // TestConfigBadConvolutions checks that an error names the index, the key and the value.
 func TestConfigBadConvolutions(t *testing.T) {
 	for text, want := range map[string]string{

@@ -43,19 +43,23 @@ func TestFusion(t *testing.T) {
 			t.Errorf("class %d: %v, want %v", c, z, want)
 		}
 	}
+	one.Config.InputWindow, two.Config.InputWindowTail = &config.InputWindow{Length: 3, Policy: "head"}, 1
+	must.Fail(t, "reads the window 2:tail=1 of a row, expected a part of 3")(
+		sft.NewFusion([]*sft.Model{one, two}, f, cpu.New(1)))
 	other := modeltest.RandomModel(configtest.OfTask(configtest.TinyConfig(), config.Tagging), 1)
 	must.Fail(t, "expected one prediction for each row")(sft.NewFusion([]*sft.Model{other, other}, f, cpu.New(1)))
 }
 
-// TestFusionExplains checks that a fusion with a linear model explains both parts, and that its
-// logits equal the logits of Examples.
+// TestFusionExplains checks that a fusion with a linear model explains both parts in positions of the
+// whole row, of which the other model reads both ends, and that its logits equal the logits of
+// Examples.
 func TestFusionExplains(t *testing.T) {
 	dir, _ := modeltest.LinearDir(t, 1)
 	linear := must.Get(sft.Load(dir))(t)
 	c := configtest.TinyConfig()
 	c.VocabSize, c.PadTokenID, c.Tokenizer = linear.Config.VocabSize, linear.Config.PadTokenID, linear.Config.Tokenizer
 	c.LabelNames, c.NumLabels = linear.Config.LabelNames, linear.Config.NumLabels
-	c.InputWindow = &config.InputWindow{Length: 3, Policy: "head"}
+	c.InputWindow, c.InputWindowTail = &config.InputWindow{Length: 3, Policy: "head"}, 1
 	layers := modeltest.RandomModel(c, 1)
 	f := &sft.Fusion{Weights: []float64{0.5, 1}, Temperature: 2}
 	s := must.Get(sft.NewFusion([]*sft.Model{linear, layers}, f, cpu.New(1)))(t)
@@ -68,9 +72,19 @@ func TestFusionExplains(t *testing.T) {
 		if !slices.Equal(o.Logits, want[i].Logits) || len(o.Explanations) != 1 {
 			t.Fatalf("row %d: %+v, expected the logits %v", i, o, want[i].Logits)
 		}
-		head := rows[i]
-		head.A = head.A[:min(3, len(head.A))]
-		read := must.Get(second.Explain(t.Context(), []seq.Example{head}))(t)[0].Explanations[0]
+		ends, n := rows[i], len(rows[i].A)
+		if n > 3 {
+			ends.A = []int32{ends.A[0], ends.A[1], ends.A[n-1]}
+		}
+		read := must.Get(second.Explain(t.Context(), []seq.Example{ends}))(t)[0].Explanations[0]
+		if n > 3 {
+			for _, l := range read.Layers {
+				for j, p := range l.Positions {
+					l.Positions[j] = []int32{0, 1, int32(n - 1)}[p]
+				}
+			}
+			read.Pooling = slices.Concat(read.Pooling[:2], make([]float32, n-3), read.Pooling[2:])
+		}
 		e := o.Explanations[0]
 		if !reflect.DeepEqual(e.Layers, read.Layers) || !slices.Equal(e.Pooling, read.Pooling) {
 			t.Errorf("row %d: %+v, expected %+v", i, e, read)
