@@ -105,7 +105,7 @@ func TestPythonOfTheProgram(t *testing.T) {
 		program("", "train", "custom", "--members", member, "--data", at("data"), "--out", at(member),
 			"--device", "cpu",
 			"--steps", "8", "--hidden", "16",
-			"--sampler-noise", "always", "--drop-token", "0.2", "--input-window", "50")
+			"--sampler-noise", "always", "--drop-token", "0.2", "--input-window", "50:tail=20")
 		if member == "lexical" { // its n-grams of words need the module word_hashes
 			program("", "export", "onnx", at(member), "--output", filepath.Join(filepath.Dir(script), "model.onnx"))
 		}
