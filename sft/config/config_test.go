@@ -143,8 +143,8 @@ func TestConfigBadValues(t *testing.T) {
 	}
 }
 
-// TestInputWindowTail checks the bounds of input_window_tail and its refusal by models of tokens and of graphs, and that
-// the key survives a write.
+// TestInputWindowTail checks the bounds of input_window_tail and its refusal by models of tokens,
+// and that the key survives a write.
 func TestInputWindowTail(t *testing.T) {
 	for _, x := range []struct {
 		window config.InputWindow
