@@ -67,7 +67,8 @@ func TestOfficialFiles(t *testing.T) {
 		t.Error(err)
 	}
 	shapes := t.TempDir()
-	for _, name := range []string{cloud.ShapeNetCategories, "train_test_split"} { // writes a file train_test_split, where the importer expects a directory
+	// The importer expects a directory train_test_split, not a file.
+	for _, name := range []string{cloud.ShapeNetCategories, "train_test_split"} {
 		must.Succeed(t, os.WriteFile(filepath.Join(shapes, name), []byte("Mug\t1\n"), 0o666))
 	}
 	if err := convert(ShapeNetPart, shapes); err == nil ||

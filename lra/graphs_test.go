@@ -61,7 +61,7 @@ func TestGraphs(t *testing.T) {
 	}
 	for label, c := range graphClasses {
 		if share := alike[label] / edges[label]; rows[label] < 20 || math.Abs(share-float64(c.alike)/100) > 0.03 {
-			t.Errorf("%s: %d rows with a fraction %v of edges between nodes of the same kind, want at least 20 and %d%%",
+			t.Errorf("%s: %d rows with a fraction %v of edges between equal kinds, want at least 20 and %d%%",
 				c.name, rows[label], share, c.alike)
 		}
 	}

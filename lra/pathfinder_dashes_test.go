@@ -199,7 +199,7 @@ func readDashes(pixels []int32, marks [2]spot) (dashes []dash, atMark [2][]dash,
 		}
 	}
 	first := [2][]possibleDash{possibleDashes(pixels, marks[0], &hidden), possibleDashes(pixels, marks[1], &hidden)}
-	possible := append(append([]possibleDash{}, first[0]...), first[1]...) // before other dashes that explain the same light
+	possible := append(append([]possibleDash{}, first[0]...), first[1]...) // before dashes of equal light
 	for i := range pixels {
 		possible = append(possible, possibleDashes(pixels, spot{i / traceSide, i % traceSide}, &hidden)...)
 	}

@@ -21,7 +21,7 @@ func TestPretrainPresets(t *testing.T) {
 		{"text", seq.Classification, 25000, 1300, []string{"quick", "hour", "paper"}, 7},
 		{"reviews", seq.Classification, 25000, 1300, []string{"quick"}, 6},
 		{"retrieval", seq.Retrieval, 10000, 2000, []string{"quick", "paper"}, 10},
-		{"peptides-func", seq.Classification, 25000, 1300, []string{"quick"}, 6}, // texts under the name of a graph task
+		{"peptides-func", seq.Classification, 25000, 1300, []string{"quick"}, 6}, // texts, with a graph task's name
 		{"few", seq.Classification, 5, 10, []string{"quick"}, maxEpochs},
 	} {
 		m := &seq.Manifest{Name: c.name, Task: c.task, Tokenizer: []byte(`{"type":"byte"}`), VocabSize: 257,

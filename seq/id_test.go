@@ -71,7 +71,7 @@ func TestIDsAreNotKept(t *testing.T) {
 			}
 		}
 		if sizes[1] > sizes[0]+sizes[0]/4 {
-			t.Errorf("%s: the cache has %d bytes for a file without ids and %d for a file with ids, want about the same",
+			t.Errorf("%s: the cache has %d bytes without ids and %d with ids, want about the same",
 				task, sizes[0], sizes[1])
 		}
 	}

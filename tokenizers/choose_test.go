@@ -17,7 +17,7 @@ func sentences(r *rand.Rand, words string, rows int) (out []string) {
 			if i > 0 {
 				text.WriteByte(' ')
 			}
-			text.WriteString(list[int(float64(len(list))*r.Float64()*r.Float64())]) // words at the end of the list are rare
+			text.WriteString(list[int(float64(len(list))*r.Float64()*r.Float64())]) // the last words are rare
 			if r.IntN(9) == 0 {
 				text.WriteString([]string{".", ",", "!", "'s", "…"}[r.IntN(5)])
 			}

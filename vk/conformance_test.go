@@ -16,7 +16,7 @@ import (
 type rerun string
 
 const (
-	watched rerun = "the race detector"          // for concurrent and failing calls: it also checks pointers passed to C
+	watched rerun = "the race detector"          // concurrent and failing calls; it checks pointers passed to C
 	widths  rerun = "another width of subgroups" // for code that depends on the width
 )
 

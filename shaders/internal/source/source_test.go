@@ -23,7 +23,7 @@ func TestClosure(t *testing.T) {
 		"b.comp", "void main() {}\n",
 		"c.comp", " # include \"include/y.glsl\"\n",
 		"include/x.glsl", "#include \"y.glsl\"\n// #include \"none.glsl\"\n",
-		"include/y.glsl", "#include \"x.glsl\"\n#extension GL_KHR_cooperative_matrix : require\n", // the includes form a cycle
+		"include/y.glsl", "#include \"x.glsl\"\n#extension GL_KHR_cooperative_matrix : require\n", // a cyclic include
 		"include/z.glsl", "#error")
 	before := must.Get(Shaders(tree))(t)
 	for file, changed := range map[string]string{"a.comp": "a", "b.comp": "b", "include/x.glsl": "ac",
