@@ -25,8 +25,8 @@ type Model struct {
 	// Record converts an Arrow record of sequences to a record of results.
 	Record func(context.Context, arrow.Record) (arrow.Record, error)
 	// Longest is the number of tokens of the longest training row; 0 means unknown. Far counts the
-	// requests longer than [FarLonger] times Longest, and Most is the length of the longest of
-	// them.
+	// requests longer than [FarLonger] times Longest. Most is the number of tokens of the longest
+	// such request.
 	Longest, Far, Most int
 	// Off counts the requests whose features deviate from the training data by more than [FarOff]
 	// standard deviations.

@@ -69,8 +69,8 @@ func (b *bedWriter) Write(row []any) error {
 	return nil
 }
 
-// strandOf splits a label such as gene(+) into name and strand. The strand is "." if the label has
-// none.
+// strandOf splits a label such as gene(+) into name and strand. The strand is "." for a label
+// without a strand.
 func strandOf(label string) (name, strand string) {
 	for _, strand := range []string{"+", "-"} {
 		if name, ok := strings.CutSuffix(label, "("+strand+")"); ok && name != "" {

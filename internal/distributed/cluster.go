@@ -13,7 +13,7 @@ type Network struct {
 // ClusterFigures are times measured on one machine, in seconds.
 type ClusterFigures struct {
 	Alone    float64 `json:"seconds_per_token_alone"`    // seconds per token of a single running micro-batch
-	Together float64 `json:"seconds_per_token_together"` // the same with a micro-batch in every slot
+	Together float64 `json:"seconds_per_token_together"` // seconds per token with a running micro-batch in every slot
 	Update   float64 `json:"seconds_per_update"`
 	Copy     float64 `json:"seconds_per_word_copied"` // between the device and a new host buffer, in either direction
 	Add      float64 `json:"seconds_per_word_added"`
@@ -45,7 +45,7 @@ type ClusterStep struct {
 //
 // and each rank computes the micro-batches that [Deal] gives it:
 //
-//	compute = max(alone · tokens of its largest micro-batch, together · tokens of all of them)
+//	compute = max(alone · tokens of its largest micro-batch, together · its tokens)
 //
 // where alone is the time per token of a micro-batch that has the machine to itself, and together
 // the time per token of concurrent micro-batches in all slots of the device. The update is that of

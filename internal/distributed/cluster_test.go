@@ -73,7 +73,7 @@ func TestPredictedExchange(t *testing.T) {
 // TestFrontiersAreSent checks that a rank sends all sums of its frontier.
 func TestFrontiersAreSent(t *testing.T) {
 	// Three micro-batches on two ranks: one rank has two leaves, which may or may not be siblings,
-	// and the other rank one. Nodes 0+1 and 2 are one sum each.
+	// and the other rank has one leaf. Nodes 0+1 and 2 are single sums.
 	b := batchOf(3, 4096, 1000, 0)
 	b.MicroBatches[0] = 3 * 4096 // places 1 and 2, which are not siblings, on one rank
 	s := PredictSteps(b, ClusterFigures{}, Network{Bandwidth: 1}, []int{2})[0]

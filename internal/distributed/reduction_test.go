@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestFrontier checks that the leaves of a run equal those of its frontier. For the cuts of Deal, a
-// frontier must have at most MaxSums nodes, for any sizes of micro-batches.
+// TestFrontier checks that the frontier of a run has the same leaves as the run. For the cuts of
+// Deal, a frontier must have at most MaxSums nodes, for any sizes of micro-batches.
 func TestFrontier(t *testing.T) {
 	for leaves := 1; leaves < 40; leaves++ {
 		for lo := range leaves {

@@ -74,7 +74,7 @@ func (x *Index) commit() {
 
 // fail makes all later changes fail with err, and returns the error.
 func (x *Index) fail(err error) error {
-	err = fmt.Errorf("%s: nothing can be changed any more before a restart: %w", x.path, err)
+	err = fmt.Errorf("%s: the index cannot be changed until a restart: %w", x.path, err)
 	x.queue.Lock()
 	x.failed = err
 	x.queue.Unlock()
@@ -109,8 +109,8 @@ func (x *Index) write(group []*op) error {
 			x.unwrite()
 			return x.fail(err)
 		}
-		// One batch after the other: if a later batch were on disk and an earlier batch torn, the
-		// file would look damaged instead of torn.
+		// Write one batch after another: if a later batch were on disk and an earlier batch torn,
+		// the file would look damaged instead of torn.
 		if err := x.file.Sync(); err != nil {
 			return x.fail(err)
 		}
@@ -131,7 +131,7 @@ func (x *Index) write(group []*op) error {
 	if x.rows > compactFrom && x.rows > 2*live {
 		// The group is on disk. After an error it is unknown which file has the final name.
 		if err := x.rewrite(); err != nil {
-			x.fail(fmt.Errorf("writing it anew: %w", err))
+			x.fail(fmt.Errorf("rewriting the index: %w", err))
 		}
 	}
 	return nil

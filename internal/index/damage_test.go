@@ -111,8 +111,8 @@ func TestDropped(t *testing.T) {
 	}
 }
 
-// TestTornGroup checks a torn group of several record batches, of which a power cut may leave any
-// part. The previous group's mark shows that the torn group was not acknowledged.
+// TestTornGroup checks a torn group of several record batches. A power cut may leave any part of
+// the group. The previous group's mark shows that the torn group was not acknowledged.
 func TestTornGroup(t *testing.T) {
 	data, ends, items := indexOf(t, 2)
 	_, batch := must.Get2(encode(Options{Model: "m", Size: size}, []row{{Item: itemOf(7)}, {Item: itemOf(8)}}))(t)

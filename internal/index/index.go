@@ -75,7 +75,7 @@ type file interface {
 }
 
 // errClosed is the error of changes after Close.
-var errClosed = errors.New("it is closed")
+var errClosed = errors.New("the index is closed")
 
 // Open opens an index, or creates it if the file does not exist.
 func Open(path string, o Options) (*Index, error) {

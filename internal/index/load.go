@@ -39,10 +39,12 @@ func (x *Index) load() error {
 		return err
 	}
 	if of.Tokenizer != x.options.Tokenizer {
-		return fmt.Errorf("the index is of another model, whose tokenizer is %.200s, not %.200s: its tokens mean nothing to this one", of.Tokenizer, x.options.Tokenizer)
+		return fmt.Errorf("the index belongs to another model, whose tokenizer is %.200s, not %.200s: "+
+			"this model cannot use its tokens", of.Tokenizer, x.options.Tokenizer)
 	}
 	if of.Model != x.options.Model && x.options.Embed == nil {
-		return fmt.Errorf("the index is of another model (%.12s…, this one is %.12s…): --reembed computes it anew from its tokens", of.Model, x.options.Model)
+		return fmt.Errorf("the index belongs to another model (%.12s…, not %.12s…): --reembed recomputes the embeddings "+
+			"from the tokens of the index", of.Model, x.options.Model)
 	}
 	x.items = newTable(of.Size)
 	good, err := x.replay(stream, of.Size)
@@ -85,14 +87,15 @@ func checkTail(data []byte, good int64) error {
 	}
 	behind := ""
 	if marked(data, int64(len(data))-markBytes) {
-		behind = "in what was acknowledged"
+		behind = "in an acknowledged group"
 	} else if at := laterGroup(data, good); at >= 0 {
-		behind = fmt.Sprintf("with whole groups from byte %d on", at)
+		behind = fmt.Sprintf("before undamaged groups that begin at byte %d", at)
 	}
 	if behind == "" {
 		return nil
 	}
-	return fmt.Errorf("damaged at byte %d, %s: restore it from a copy, or cut it to %d bytes to go without the %d bytes from there on", good, behind, good, int64(len(data))-good)
+	return fmt.Errorf("damaged at byte %d, %s: restore the file from a copy, or truncate it to %d bytes, "+
+		"which drops the last %d bytes", good, behind, good, int64(len(data))-good)
 }
 
 // drop writes the bytes after the whole groups to a separate file, as an Arrow stream.
@@ -121,7 +124,8 @@ func (x *Index) drop(data []byte, good int64) error {
 		return err
 	}
 	if err := atomicfile.WriteBytes(x.kept, slices.Concat(head, tail)); err != nil {
-		return fmt.Errorf("it ends within a group that was not acknowledged, whose %d bytes cannot be kept beside it: %w", len(tail), err)
+		return fmt.Errorf("the last group is incomplete and was not acknowledged, but its %d bytes could not be copied "+
+			"to a separate file: %w", len(tail), err)
 	}
 	return nil
 }

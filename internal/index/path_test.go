@@ -75,8 +75,8 @@ func TestFailed(t *testing.T) {
 	for range 3 {
 		wait := x.Add(itemOf(2))
 		for range 2 { // repeated calls return the same error
-			if err := wait(); !errors.Is(err, os.ErrClosed) || !strings.Contains(err.Error(), "before a restart") {
-				t.Error(err)
+			if err := wait(); !errors.Is(err, os.ErrClosed) || !strings.Contains(err.Error(), "until a restart") {
+				t.Errorf("got error %v, want os.ErrClosed with a hint to restart", err)
 			}
 		}
 	}

@@ -109,13 +109,13 @@ func decode(record arrow.Record, size int) (rows []row, err error) {
 	tokens, ok4 := record.Column(3).(*array.List)
 	sums, ok5 := record.Column(4).(*array.Uint32)
 	if !ok1 || !ok2 || !ok3 || !ok4 || !ok5 {
-		return nil, fmt.Errorf("columns of other types than an index has")
+		return nil, fmt.Errorf("the columns do not have the types of an index")
 	}
 	floats, ok1 := vectors.ListValues().(*array.Float32)
 	ints, ok2 := tokens.ListValues().(*array.Int32)
 	n := int(record.NumRows())
 	if !ok1 || !ok2 || floats.Len() < n*size {
-		return nil, fmt.Errorf("columns that are damaged")
+		return nil, fmt.Errorf("the columns are damaged")
 	}
 	rows = make([]row, n)
 	for i := range rows {
@@ -123,7 +123,7 @@ func decode(record arrow.Record, size int) (rows []row, err error) {
 		rows[i] = row{Item: Item{ID: string([]byte(ids.Value(i))), Vector: floats.Float32Values()[i*size : (i+1)*size],
 			Tokens: append([]int32(nil), ints.Int32Values()[from:to]...)}, removed: removed.Value(i)}
 		if rows[i].checksum() != sums.Value(i) {
-			return nil, fmt.Errorf("row %d: its checksum does not fit", i)
+			return nil, fmt.Errorf("row %d: wrong checksum", i)
 		}
 	}
 	return rows, nil

@@ -165,7 +165,7 @@ func TestRoomOfBlankLines(t *testing.T) {
 	}
 }
 
-// FuzzReader compares the lines with those of bytes.Split.
+// FuzzReader compares the lines with the lines of bytes.Split.
 func FuzzReader(f *testing.F) {
 	for _, text := range []string{"", "a\nb", "\r\n\r\n", "a\r\n\n123456789\nb", "\xef\xbb\xbf{}\n", "\x00\n\xff\n",
 		"1234567890123\r\n8\r\r\n"} {

@@ -35,8 +35,8 @@ type Report struct {
 	Kept   int       // index in Losses of the selected epoch; -1 without validation
 }
 
-// maxRows is the maximum number of rows with features in memory. Of a larger split every second,
-// fourth, … row is used.
+// maxRows is the maximum number of rows with features in memory. Fit uses only every second,
+// fourth, … row of a larger split.
 const maxRows = 1 << 20
 
 // Fit trains a comparison on the labelled rows of train and keeps the epoch with the least loss on
@@ -118,8 +118,8 @@ func (f *fitting) parallel(n int, work func(worker, i int) error) error {
 // block is the number of rows that a thread reads at a time.
 const block = 128
 
-// blocks calls with for each labelled row whose index is a multiple of every, on all threads.
-func (f *fitting) blocks(rows Rows, every int, with func(worker, row int, e *seq.Example) error) error {
+// blocks calls visit for each labelled row whose index is a multiple of every, on all threads.
+func (f *fitting) blocks(rows Rows, every int, visit func(worker, row int, e *seq.Example) error) error {
 	n := len(rows.Lengths())
 	var reporting sync.Mutex
 	return f.parallel((n+block-1)/block, func(worker, b int) error {
@@ -135,7 +135,7 @@ func (f *fitting) blocks(rows Rows, every int, with func(worker, row int, e *seq
 			if e.Label < 0 {
 				continue
 			}
-			if err := with(worker, i, &e); err != nil {
+			if err := visit(worker, i, &e); err != nil {
 				return err
 			}
 		}
@@ -229,7 +229,7 @@ func (f *fitting) sample(rows Rows, m *Model) (*sample, error) {
 	return all, err
 }
 
-// measure sets the means and scales to those of the rows.
+// measure computes the mean and the scale of each feature over the rows.
 func (h *head) measure(s *sample) {
 	n := float64(max(1, len(s.labels)))
 	for i := range s.labels {

@@ -56,8 +56,8 @@ func (h *head) forward(x, hidden, logits []float64) {
 	}
 }
 
-// loss returns the cross-entropy of logits and sets errors to its derivatives. A single logit is
-// that of class 1 of two classes; the logit of class 0 is then 0.
+// loss returns the cross-entropy of logits and sets errors to its derivatives. A single logit
+// belongs to class 1 of two classes; the logit of class 0 is then 0.
 func loss(logits []float64, label int32, errors []float64) float64 {
 	if len(logits) == 1 {
 		z, e := logits[0], math.Exp(-math.Abs(logits[0]))

@@ -31,7 +31,7 @@ type Config struct {
 	Slots  int    `json:"slots"`        // slots per view, a power of two from 2¹⁰ to 2²²
 	Texts  int    `json:"texts"`        // number of distinct training texts
 	Hidden int    `json:"hidden_units"` // 1 to 1,024
-	// Weights multiply the logits of the n-grams and those of the comparison before they are
+	// Weights multiply the logits of the n-grams and the logits of the comparison before both are
 	// summed.
 	Weights [2]float64 `json:"weights"`
 }

@@ -47,12 +47,12 @@ func (p *Predictor) Shared(a, b []int32, most, places int) []Shared {
 	return out[:min(most, len(out))]
 }
 
-// eachPlace calls with for each n-gram of a text's first view, with its slot and its range of
+// eachPlace calls visit for each n-gram of a text's first view, with its slot and its range of
 // tokens.
-func (r *reader) eachPlace(tokens []int32, with func(slot uint32, from, to int)) {
+func (r *reader) eachPlace(tokens []int32, visit func(slot uint32, from, to int)) {
 	v := r.views[0]
 	r.unitsOf(v.units, tokens)
 	for i := 0; i+v.n <= len(r.units); i++ {
-		with(r.slot(i, v.n), r.units[i].From, r.units[i+v.n-1].To)
+		visit(r.slot(i, v.n), r.units[i].From, r.units[i+v.n-1].To)
 	}
 }

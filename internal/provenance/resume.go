@@ -72,8 +72,8 @@ func besides(dir string) string {
 	return fmt.Sprintf(", such as %s%s", strings.Join(found[:min(len(found), maxBesides)], ", "), more)
 }
 
-// Changed lists the settings or configuration entries that differ from those at the start of the
-// run. An example is "learning_rate was 0.001".
+// Changed lists the settings or configuration entries that have changed since the start of the run.
+// An example is "learning_rate was 0.001".
 func Changed(was, is any) string {
 	out, mine, other := []string(nil), fields(was), fields(is)
 	for _, key := range slices.Sorted(maps.Keys(union(mine, other))) {
@@ -100,14 +100,14 @@ func madeAllSteps(at *train.State, settings *train.Settings) bool {
 	return int(at.Next.Epoch) >= settings.Epochs
 }
 
-// Differences lists the settings of a new run that differ from those of an existing run at its
-// start, except for the seed. They include the data and the initial model. An entry has the form
-// "num_hidden_layers 2, not 3".
+// Differences lists the settings of a new run that differ from the settings at the start of an
+// existing run, except for the seed. They include the data and the initial model. An entry has the
+// form "num_hidden_layers 2, not 3".
 func Differences(begun *train.Checkpoint, was, settings train.Settings, config sft.Config,
 	data, initFrom string) []string {
 	its := *begun.Config
 	its.Extra, config.Extra = nil, nil
-	// These are fitted to the weights, not chosen by the user.
+	// These entries are fitted to the weights, not chosen by the user.
 	its.Thresholds, its.Temperature, its.SpanDecoding = config.Thresholds, config.Temperature, config.SpanDecoding
 	was.Seed = settings.Seed
 	out := append(differences(&was, &settings), differences(&its, &config)...)
@@ -144,7 +144,7 @@ func fields(x any) (m map[string]json.RawMessage) {
 	return m
 }
 
-// union returns a map with the keys of both.
+// union returns a map with the keys of both maps.
 func union(a, b map[string]json.RawMessage) map[string]json.RawMessage {
 	keys := maps.Clone(a)
 	maps.Copy(keys, b)

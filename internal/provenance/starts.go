@@ -20,7 +20,7 @@ const StartsFile = "starts.jsonl"
 // Start is a start or resumption of a run.
 type Start struct {
 	Time           time.Time `json:"time"`
-	Step           int       `json:"step"` // number of steps before
+	Step           int       `json:"step"` // number of steps before the start
 	Device         string    `json:"device"`
 	Ranks          int       `json:"ranks,omitempty"` // number of processes; absent for one
 	MPI            string    `json:"mpi,omitempty"`   // MPI library that connects the processes

@@ -17,7 +17,7 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// Error codes, which are those of JSON-RPC.
+// Error codes of JSON-RPC.
 const (
 	CodeParse    = -32700 // not JSON, or longer than --max-line
 	CodeRequest  = -32600 // JSON, but not an object with the expected fields

@@ -121,8 +121,8 @@ func (c *call) answerSequence(work batching.Work, q *sequence, w *window) *item 
 	return i
 }
 
-// wholeSequence returns a request's sequence and its window: the requested window, else that of its
-// document. nil means no window.
+// wholeSequence returns a request's sequence and its window: the requested window, or else the
+// window of the sequence's document. nil means no window.
 func (c *call) wholeSequence(path string, fields map[string]json.RawMessage) (*sequence, *window, error) {
 	q, err := c.sequence(path, fields, "")
 	if err != nil {
@@ -145,8 +145,8 @@ func (c *call) wholeSequence(path string, fields map[string]json.RawMessage) (*s
 	return q, w, nil
 }
 
-// documentWindow returns the window that the sequence's document was opened with. It is nil if
-// there is none, or if the model's task has no windows (possible after a reload).
+// documentWindow returns the window that the sequence's document was opened with. It is nil if the
+// document has no window, or if the model's task has no windows (possible after a reload).
 func (c *call) documentWindow(q *sequence) *window {
 	if q.document == nil || !c.model.task.HasWindows() {
 		return nil

@@ -92,8 +92,9 @@ func (s *session) acceptBare(m *message) bool {
 	return true
 }
 
-// borrow reserves n bytes that a line needs temporarily, in addition to its own has bytes. It waits
-// while other requests may release memory, and returns an error after bareWait.
+// borrow reserves n bytes that a line needs temporarily, besides the has bytes that the line
+// already has. It waits while other requests may release memory, and returns an error after
+// bareWait.
 func (s *session) borrow(n, has int64) *Error {
 	if limit := s.server.memory.limit; has+n > limit {
 		return fail(codeParams, nil, "the line takes more than the %d bytes of --max-memory: it needs at least %d",

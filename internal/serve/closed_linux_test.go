@@ -8,7 +8,7 @@ import (
 )
 
 // TestClosedIsGone checks that the server drops the requests of a client that closed its Unix
-// socket, and completes those of a client that closed only its sending half.
+// socket. If the client closed only its sending half, the server completes the requests.
 func TestClosedIsGone(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
 	release := hold(s)

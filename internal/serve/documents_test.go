@@ -456,7 +456,8 @@ func TestTypedByHalves(t *testing.T) {
 		c.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"sequence/didChange","params":{"uri":"u","version":%d,"changes":[{"range":{"start":%d,"end":%d},"text":"%s"}]}}`, n+1, step.start, step.end, step.text))
 		var p published
 		if decode(t, c.message().Params, &p); step.want == "" {
-			if want := fmt.Sprintf("text: the UTF-16 code unit at offset %d is half of a surrogate pair without the other", step.lone); p.Error == nil || p.Error.Message != want {
+			if want := fmt.Sprintf("text: the UTF-16 code unit at offset %d is half of a surrogate pair without the other",
+				step.lone); p.Error == nil || p.Error.Message != want {
 				t.Fatalf("step %d: got error %+v, want %s", n, p.Error, want)
 			}
 			c.refuse(n, "sequence/classify", map[string]any{"uri": "u"}, -32602, "half of a surrogate pair")

@@ -35,8 +35,8 @@ func (s *Server) LimitHeap() (stop func()) {
 	}
 }
 
-// heapLimit updates Go's memory limit after every collection. Only then is the memory of models
-// known, which is not counted and may grow.
+// heapLimit updates Go's memory limit after every collection. A collection measures the memory of
+// models, which is not counted and may grow.
 type heapLimit struct {
 	memory  *memory
 	samples []runtimemetrics.Sample

@@ -84,7 +84,7 @@ func TestHostileStreams(t *testing.T) {
 			ended, served := make(chan struct{}), make(chan int)
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			go func() { // serves the other session meanwhile
+			go func() { // serves the other session concurrently
 				for n := 0; ; n++ {
 					other.call(n, "sequence/classify", map[string]any{"tokens": []int{1, 2}}, nil)
 					select {

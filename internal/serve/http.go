@@ -17,7 +17,7 @@ import (
 
 // HTTPOptions configures HTTP.
 type HTTPOptions struct {
-	Tokens   *Tokens       // a request must have one of them; nil disables authentication
+	Tokens   *Tokens       // valid tokens for requests; nil disables authentication
 	Origins  []string      // origins whose pages may use the server from a browser; "*" for all
 	Raw      bool          // whether /v1/embeddings returns the model's vectors; otherwise they have length 1
 	Patience time.Duration // base time limit to send or read a message; 0 means usualPatience

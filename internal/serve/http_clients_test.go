@@ -43,7 +43,8 @@ func (w *web) raw(text string) string {
 
 // rawPost returns the bytes of a POST request.
 func rawPost(path, body string) string {
-	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", path, len(body), body)
+	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"+
+		"Content-Length: %d\r\n\r\n%s", path, len(body), body)
 }
 
 // TestHTTPConcurrent checks that each of 64 concurrent clients gets the right response to each

@@ -31,7 +31,7 @@ func (c *call) namedModel(name string) (any, error) {
 	return c.modelObject(), nil
 }
 
-// named returns an error unless name is the served model's.
+// named returns an error unless name is the name of the served model.
 func (c *call) named(field, name string) error {
 	switch {
 	case name == "":

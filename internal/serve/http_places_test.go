@@ -148,15 +148,16 @@ func TestHTTPBodyCounts(t *testing.T) {
 	defer close(release)
 	const size = 1<<20 + 1<<12
 	conn, body := w.dial(), `{"tokens":[1`+strings.Repeat(" ", size)+"]}"
-	fmt.Fprintf(conn, "POST /classify HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", len(body), body)
+	fmt.Fprintf(conn, "POST /classify HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"+
+		"%x\r\n%s\r\n0\r\n\r\n", len(body), body)
 	eventually(t, "no batch runs", func() bool { _, _, running := waiting(w.server); return running > 0 })
 	if used := w.server.memory.used.Load(); used < 2<<20 {
 		t.Errorf("got %d counted bytes, want at least %d of the buffer", used, 2<<20)
 	}
 }
 
-// TestEmbeddingsCount checks the memory counted for /v1/embeddings: that of sequence/embed, plus
-// the body, its elements and the params made from them.
+// TestEmbeddingsCount checks the memory counted for /v1/embeddings: the memory of sequence/embed,
+// plus the body, its elements and the params made from them.
 func TestEmbeddingsCount(t *testing.T) {
 	const n = 200
 	held := func(path, body string) func() int64 {

@@ -41,7 +41,8 @@ func (s *Server) openIndex(ctx context.Context) error {
 		return err
 	}
 	if n, kept := s.index.Dropped(); n > 0 {
-		s.log.Warn("the index ended within a group that was not yet acknowledged, as a server that is killed leaves it: it is dropped", "bytes", n, "kept", kept)
+		s.log.Warn("dropped an incomplete last group of the index that was not acknowledged, as after a crash",
+			"bytes", n, "kept", kept)
 	}
 	return nil
 }

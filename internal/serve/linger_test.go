@@ -34,7 +34,8 @@ func unread(t *testing.T, s *Server, n int) net.Conn {
 	conn.(*net.TCPConn).SetReadBuffer(1 << 15)
 	fmt.Fprintln(conn, `{"jsonrpc":"2.0","id":"i","method":"initialize"}`)
 	for i := range n {
-		fmt.Fprintf(conn, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"sequence/embed\",\"params\":{\"tokens\":[1]}}\n", i)
+		fmt.Fprintf(conn, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"sequence/embed\",\"params\":{\"tokens\":[1]}}\n",
+			i)
 	}
 	eventually(t, "some requests are not computed", func() bool { return s.stats().Sequences == int64(n) })
 	return conn

@@ -67,7 +67,8 @@ func (c *call) requestSchema(known map[string]bool, many string) schema {
 		"additionalProperties": false})
 }
 
-// responseSchema returns the schema of a response: one, or a list of results with schema one.
+// responseSchema returns the schema of a response: a single result with schema one, or a list of
+// such results.
 func responseSchema(one schema, many bool) schema {
 	if !many {
 		return one

@@ -51,8 +51,8 @@ func (s *session) pushing(n int) {
 	s.wakeFinish()
 }
 
-// publish computes the document's prediction and pushes it, unless the document changes meanwhile.
-// timer is the number of the timer that fired; a newer timer may have replaced it.
+// publish computes the document's prediction and pushes it, unless the document changes during the
+// computation. timer is the number of the timer that fired; a newer timer may have replaced it.
 func (d *document) publish(timer int) {
 	s := d.session
 	model := s.server.acquire()

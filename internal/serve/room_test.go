@@ -11,9 +11,9 @@ import (
 	"github.com/sftseq/sftseq/internal/serve/transport"
 )
 
-// TestMemoryOfReading checks that unread messages take at most half of the memory and that other
-// requests are served meanwhile. Messages above the limit get a retryable error with their id once
-// they are complete.
+// TestMemoryOfReading checks that unread messages take at most half of the memory and that the
+// server still serves other requests. Messages above the limit get a retryable error with their id
+// once they are complete.
 func TestMemoryOfReading(t *testing.T) {
 	for _, framing := range []string{transport.Lines, transport.LSP} {
 		t.Run(framing, func(t *testing.T) {

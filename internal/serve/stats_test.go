@@ -91,7 +91,7 @@ func TestIndexFails(t *testing.T) {
 	eventually(t, "the index has not failed", func() bool { return s.index.Failure() != nil })
 	for n := range 3 {
 		c.refuse(n, "retrieval/add", map[string]any{"id": "c", "tokens": []int{1}}, -32803,
-			"nothing can be changed any more before a restart")
+			"the index cannot be changed until a restart")
 	}
 	c.call(4, "retrieval/search", map[string]any{"tokens": []int{1, 2}}, nil)
 	var x struct{ Index indexStats }

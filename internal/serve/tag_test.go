@@ -85,8 +85,8 @@ func TestTagged(t *testing.T) {
 		"the task of the model is classification: use sequence/classify")
 }
 
-// TestMemoryOfTags checks the memory of a queued request of which the model reads only the head: at
-// most its message and its tokens.
+// TestMemoryOfTags checks the memory of a queued request if the model reads only the head of its
+// sequence. The request takes at most the memory of its message and its tokens.
 func TestMemoryOfTags(t *testing.T) {
 	o := testOptions(t, "tagging")
 	o.Load = func() (*Model, error) {

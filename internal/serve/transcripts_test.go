@@ -199,7 +199,8 @@ func mask(t *testing.T, message string, masked map[string]bool) string {
 	return order(d)
 }
 
-// compareBlocks compares messages with those of a page. Numbers may differ as they do between CPUs.
+// compareBlocks compares messages with the messages of a page. Numbers may differ as much as they
+// do between CPUs.
 func compareBlocks(t *testing.T, got, want []string) {
 	t.Helper()
 	want = slices.DeleteFunc(slices.Clone(want), func(s string) bool { return s == "" })

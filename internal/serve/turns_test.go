@@ -109,8 +109,8 @@ func TestEditBesideLargeTurns(t *testing.T) {
 	}
 }
 
-// TestTurnsOfAMessage checks that all parts of a large message run in large turns and those of a
-// small message in small turns.
+// TestTurnsOfAMessage checks that all parts of a large message run in large turns, and all parts of
+// a small message in small turns.
 func TestTurnsOfAMessage(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
 	x := bareSession(s)

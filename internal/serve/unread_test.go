@@ -27,7 +27,8 @@ func TestReceived(t *testing.T) {
 	io.WriteString(ours, "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\"}\n")
 	answers.Scan()
 	for i := range 3 { // the first response blocks on the reader and the other requests wait behind it
-		fmt.Fprintf(ours, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"sequence/classify\",\"params\":{\"tokens\":[1]}}\n", i)
+		fmt.Fprintf(ours, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"sequence/classify\",\"params\":{\"tokens\":[1]}}\n",
+			i)
 		eventually(t, "the first request is not computed", func() bool { return s.stats().Batches > 0 })
 	}
 	const wait = 100 * time.Millisecond
@@ -135,7 +136,8 @@ func TestBlockedWrite(t *testing.T) {
 			must.Get(bufio.NewReader(ours).ReadString('\n'))(t)
 			fmt.Fprintln(ours, `{"jsonrpc":"2.0","method":"sequence/didOpen","params":{"uri":"u","version":1,"text":"1"}}`)
 			for i := range 3 {
-				fmt.Fprintf(ours, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"sequence/classify\",\"params\":{\"tokens\":[1]}}\n", i)
+				fmt.Fprintf(ours, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"sequence/classify\",\"params\":{\"tokens\":[1]}}\n",
+					i)
 			}
 			c.end(t, s, ours, release)
 			select {

@@ -33,7 +33,8 @@ func Begin(dir string, key *Key) (part *Part, rows int64, err error) {
 	}
 	for _, s := range shards {
 		if s.Count != key.Shard.Count {
-			return nil, 0, fmt.Errorf("%s: expected parts of %d shards, found %s: give the same N (--shard %d/%d, or auto/%d), or another directory",
+			return nil, 0, fmt.Errorf("%s: expected parts of %d shards, found %s: give the same N "+
+				"(--shard %d/%d, or auto/%d), or another directory",
 				dir, key.Shard.Count, s.File(), key.Shard.Index, s.Count, s.Count)
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// eachOf calls with for each row of the validation split, truncated to the model's input.
-func eachOf(set *seq.Dataset, config *sft.Config, with func(x *seq.Example)) error {
+// eachOf calls visit for each row of the validation split, truncated to the model's input.
+func eachOf(set *seq.Dataset, config *sft.Config, visit func(x *seq.Example)) error {
 	f, err := config.OpenSplit(set, "val")
 	if err != nil {
 		return err
@@ -20,7 +20,7 @@ func eachOf(set *seq.Dataset, config *sft.Config, with func(x *seq.Example)) err
 		if err != nil {
 			return err
 		}
-		with(&x)
+		visit(&x)
 	}
 	return nil
 }

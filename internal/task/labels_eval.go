@@ -42,7 +42,7 @@ func (k *labelEvaluator) See(x *seq.Example, _ []float32, _ int64) {
 
 func (k *labelEvaluator) Report(_ context.Context, of Evaluated) (Report, error) { return k.result(of) }
 
-// result returns the metrics of the model with its thresholds, and those of the baseline.
+// result returns the metrics of the model with its thresholds, and the metrics of the baseline.
 func (k *labelEvaluator) result(of Evaluated) (*LabelsResult, error) {
 	if k.tally.Rows() == 0 {
 		return nil, fmt.Errorf("%s: no rows that were measured, at least 1 was expected", of.rowsIn())

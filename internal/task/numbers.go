@@ -85,7 +85,9 @@ func (t numbers) Columns(format string) requests.Columns {
 		return requests.JSONColumns(func(answer any) []any { return []any{answer.(predictedNumbers).Numbers} },
 			"numbers")
 	}
-	out := requests.Columns{Values: func(answer any) []any { return asColumns(answer.(predictedNumbers).Numbers.Values) }}
+	out := requests.Columns{Values: func(answer any) []any {
+		return asColumns(answer.(predictedNumbers).Numbers.Values)
+	}}
 	for _, name := range t.config.NumberNames() {
 		out.Columns = append(out.Columns, table.OutputColumn{Name: name, Kind: table.FloatColumn})
 	}

@@ -36,8 +36,8 @@ func (k *numberEvaluator) Report(ctx context.Context, of Evaluated) (Report, err
 	return k.result(ctx, of)
 }
 
-// result returns the metrics of the model and of the mean, and those of a linear model if the rows
-// are a split of a data set.
+// result returns the metrics of the model and of the mean. If the rows are a split of a data set,
+// it also returns the metrics of a linear model.
 func (k *numberEvaluator) result(ctx context.Context, of Evaluated) (*NumbersResult, error) {
 	r := &NumbersResult{Evaluated: of, Rows: k.tally.Rows()}
 	if r.Rows == 0 {

@@ -14,7 +14,7 @@ import (
 // tag for all tokens, one per token id, or one per category.
 type constantTags struct {
 	name     string
-	most     int32           // most frequent tag of all
+	most     int32           // most frequent tag of all tokens
 	of       map[int32]int32 // most frequent tag by token id; nil means the same for all
 	frequent []float32       // frequency of each part; nil if tags are not parts
 	tally    *evaluation.Tags
@@ -55,8 +55,8 @@ func (s *constantTags) baseline(config *sft.Config) TagBaseline {
 	return out
 }
 
-// newConstantTags returns the baselines from the training split of a data set, or nil if there is
-// none.
+// newConstantTags returns the baselines from the training split of a data set, or nil if the data
+// set has no training split.
 func newConstantTags(path string, config *sft.Config) ([]*constantTags, error) {
 	if info, err := os.Stat(path); path == "-" || err != nil || !info.IsDir() {
 		return nil, nil

@@ -68,7 +68,7 @@ type Evaluation interface {
 	Evaluator() Evaluator
 	// Page returns a page that measures the model for a report; nil for a task without labels.
 	Page(in PageInput) *Page
-	// Fits returns an error if the labels of rows differ from those of the model. Rows without
+	// Fits returns an error if the labels of rows differ from the model's labels. Rows without
 	// labels fit.
 	Fits(s *seq.Spec) error
 	// NeedsLabels returns an error if the rows of a file have no labels to compare with.
@@ -151,7 +151,8 @@ var tasks = map[config.Kind]func(*sft.Config) Task{
 
 // NewMistakes returns a writer in one of [table.OutputFormats], for rows with or without ids. The
 // tokenizer decodes the text of spans; nil omits the text.
-func NewMistakes(t Evaluation, to io.Writer, format string, tokenizer tokenizers.Tokenizer, ids bool) (Mistakes, error) {
+func NewMistakes(t Evaluation, to io.Writer, format string, tokenizer tokenizers.Tokenizer,
+	ids bool) (Mistakes, error) {
 	columns := []table.OutputColumn{{Name: "row", Kind: table.IntColumn}}
 	if ids {
 		columns = append([]table.OutputColumn{{Name: "id"}}, columns...)
@@ -198,8 +199,8 @@ func fitsLabels(c *sft.Config, s *seq.Spec, tasks ...string) error {
 	return nil
 }
 
-// inOrder returns a hint for an error: the option that gives rows the labels of the model in its
-// order. It returns "" if the model has no label names or too many to list.
+// inOrder returns a hint for an error: the option that makes the rows use the model's labels in the
+// model's order. It returns "" if the model has no label names or too many to list.
 func inOrder(c *sft.Config) string {
 	const most = 20
 	if c.LabelNames == nil || len(c.LabelNames) > most {
