@@ -189,11 +189,11 @@ func (s *session) writeBare() {
 			s.answered(bareMethod, l.request.ID, code, l.tokens(), l.received, compute)
 		}
 		l.model.Done()
+		s.release(l.bytes) // before pending falls, see Lend
 		s.mu.Lock()
 		s.bare.pending--
 		s.bare.tokens -= l.tokens()
 		s.mu.Unlock()
-		s.release(l.bytes)
 		s.wakeFinish()
 	}
 }

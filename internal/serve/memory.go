@@ -98,11 +98,16 @@ func (s *session) release(n int64) {
 // messages of the session may release memory: messages that are not yet accepted, and pending bare
 // lines, because a client that pipes a file cannot retry.
 func (s *session) Lend(n int64) bool {
-	for !s.lendNow(n) {
+	for {
+		// Read this before the attempt. After a failed attempt all messages may be finished, but their
+		// memory would suffice for a second attempt.
 		s.mu.Lock()
-		waits := s.bare.pending > 0
+		waits := s.bare.pending > 0 || s.handed.Load() > 0
 		s.mu.Unlock()
-		if !waits && s.handed.Load() == 0 {
+		if s.lendNow(n) {
+			return true
+		}
+		if !waits {
 			return false
 		}
 		select {
@@ -113,7 +118,6 @@ func (s *session) Lend(n int64) bool {
 			return false
 		}
 	}
-	return true
 }
 
 func (s *session) lendNow(n int64) bool {
