@@ -36,7 +36,8 @@ func CompareExplanation(t *testing.T, got sft.Explanation, want ReferenceExplana
 		for i, position := range layer.Positions {
 			x, ok := want.layers[l][position]
 			if !ok || i > 0 && layer.Positions[i-1] >= position {
-				t.Fatalf("layer %d: positions %v, want the ascending positions of %v", l, layer.Positions, want.layers[l])
+				t.Fatalf("layer %d: positions %v, want the ascending positions of %v", l, layer.Positions,
+					want.layers[l])
 			}
 			off(layer.Weights[i], x[0])
 			off(layer.Mass[i], x[1])
