@@ -83,6 +83,9 @@ func expand(name string) (files []string, err error) {
 		if files, err = within(name); err == nil && len(files) == 0 {
 			err = fmt.Errorf("%s: expected files, found none", name)
 		}
+		if err == nil {
+			err = table.CheckConfigs(name, files)
+		}
 		return files, err
 	} else if !strings.ContainsAny(name, "*?[") {
 		return nil, err

@@ -102,6 +102,26 @@ func TestFindRefuses(t *testing.T) {
 	}
 }
 
+// TestFindConfigs checks that a folder with the tables of several configurations of its card is an
+// error that names them, as without shards. The folder of one configuration is an input.
+func TestFindConfigs(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "README.md"), "---\nconfigs:\n- config_name: en\n  data_dir: en\n"+
+		"- config_name: fr\n  data_dir: fr\n---\n")
+	for _, name := range []string{"en", "fr"} {
+		write(t, filepath.Join(dir, name, "train.jsonl"), lines("x", "\n", 1))
+	}
+	for _, name := range []string{dir, dir + "/"} {
+		if in, err := Find(t.Context(), []string{name}, ""); err == nil ||
+			!strings.Contains(err.Error(), "found those of en, fr") || !strings.Contains(err.Error(), "README.md:3") {
+			t.Errorf("%s: got %v, error %v, want an error about en and fr", name, in, err)
+		}
+	}
+	if in, err := Find(t.Context(), []string{filepath.Join(dir, "en")}, ""); err != nil || len(in.Files) != 1 {
+		t.Errorf("one configuration: got %v, error %v", in, err)
+	}
+}
+
 // TestFingerprint checks that the fingerprint depends on names and contents, but not on the
 // directory.
 func TestFingerprint(t *testing.T) {

@@ -117,3 +117,20 @@ func checkConfigs(dir string, shards []string) error {
 		"or a folder that has nothing else, such as %s for %s", strings.Join(names, ", "),
 		filepath.Join(dir, hubCard), line, filepath.Join(dir, filepath.FromSlash(examples[0])), names[0])
 }
+
+// CheckConfigs returns an error if files below a folder belong to several configurations of its
+// card, unless the default configuration has all of them.
+func CheckConfigs(dir string, files []string) error {
+	var inside []string
+	for _, file := range files {
+		path, err := filepath.Rel(dir, file)
+		if err != nil {
+			return err
+		}
+		inside = append(inside, filepath.ToSlash(path))
+	}
+	if err := checkConfigs(dir, inside); err != nil {
+		return fmt.Errorf("%s: %w", dir, err)
+	}
+	return nil
+}
