@@ -179,6 +179,7 @@ func newTableInput(c *cli.Context, config *sft.Config, sequences []int, path str
 			in.Options.Copied = append(in.Options.Copied, name)
 		}
 	}
+	in.Options.Typed = in.copied() // also where checkDeclared opens the table
 	return in, in.checkDeclared(c, config)
 }
 

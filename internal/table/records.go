@@ -28,6 +28,7 @@ type records struct {
 	series   []string // columns of numbers
 	edges    []string
 	gaps     []string // columns of lists
+	copied   []string // columns of lists to return as JSON
 	// forms formats a column's values where the type alone does not determine the format.
 	forms   map[string]func(string) string
 	stored  map[string]arrow.Field       // columns whose values can be copied as [Stored]
@@ -74,6 +75,9 @@ func newRecords(name string, schema *arrow.Schema, o Options) (*records, error) 
 		}
 	}
 	for _, field := range schema.Fields() {
+		if copiesList(field, &o, first) {
+			r.copied = append(r.copied, field.Name)
+		}
 		if form := formOf(field); form != nil {
 			r.forms[field.Name] = form
 		}
@@ -173,6 +177,8 @@ func (r *records) Next(row *Row) (err error) {
 			v, err = featuresAt(column, r.at, r.limit-size)
 		case slices.Contains(r.edges, name):
 			v, err = edgesAt(column, r.at, r.limit-size)
+		case slices.Contains(r.copied, name):
+			v, err = copiedList(column, r.at, r.limit-size)
 		default:
 			v, err = valueAt(column, r.at)
 			if err == nil && !v.Null && slices.Contains(r.typed, name) {
@@ -235,30 +241,6 @@ func isTime(t arrow.DataType) bool {
 	return false
 }
 
-// isTexts reports whether t is a list of texts, whose values can be copied as JSON.
-func isTexts(t arrow.DataType) bool {
-	list, ok := t.(arrow.ListLikeType)
-	if !ok {
-		return false
-	}
-	id := list.Elem().ID()
-	return id == arrow.STRING || id == arrow.LARGE_STRING
-}
-
-// texts returns the items of a list of texts as a JSON list, with null for null.
-func texts(a arrow.Array, from, to int64) (v Value, err error) {
-	list := make([]*string, 0, to-from)
-	for i := int(from); i < int(to); i++ {
-		var text *string
-		if a.IsValid(i) {
-			text = new(a.(interface{ Value(i int) string }).Value(i))
-		}
-		list = append(list, text)
-	}
-	out, err := json.Marshal(list)
-	return Value{Text: string(out), JSON: true}, err
-}
-
 // checkColumns returns the names of all columns of a schema. It returns an error if a wanted column
 // is missing or cannot be read in the requested way.
 func checkColumns(schema *arrow.Schema, o Options) (columns []string, err error) {
@@ -287,7 +269,8 @@ func checkColumns(schema *arrow.Schema, o Options) (columns []string, err error)
 				return nil, &ColumnError{f.Name, false,
 					fmt.Errorf("column %q: expected lists of lists of whole numbers, the source and the target of an edge each, found %s", f.Name, f.Type)}
 			}
-		} else if !readable(f.Type) && !((isTime(f.Type) || isTexts(f.Type)) && slices.Contains(o.Copied, f.Name)) &&
+		} else if !readable(f.Type) && !(isTime(f.Type) && slices.Contains(o.Copied, f.Name)) &&
+			!copiesList(f, &o, 0) &&
 			!(isTime(f.Type) && slices.Contains(o.Typed, f.Name)) && !(ofItems(f.Type) && slices.Contains(o.Lists, f.Name)) {
 			_, list := f.Type.(arrow.ListLikeType)
 			if ofFeatures(f.Type) {
@@ -320,9 +303,6 @@ func valueAt(a arrow.Array, i int) (v Value, err error) {
 		return Value{Text: string(a.Value(i))}, nil
 	case array.ListLike:
 		from, to := a.ValueOffsets(i)
-		if isTexts(a.DataType()) {
-			return texts(a.ListValues(), from, to)
-		}
 		v.Tokens, err = wholeNumbers(a.ListValues(), from, to)
 		return v, err
 	default:

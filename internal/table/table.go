@@ -133,8 +133,10 @@ type Options struct {
 	Format  string   // one of [Formats]; "" derives it from the file's name
 	// Copied are the names among Columns that are only copied: JSON lists and objects keep their
 	// JSON text, and Arrow dates and times become text.
-	Copied    []string
-	Typed     []string // names among Columns whose values are also returned as [Stored]
+	Copied []string
+	// Typed are the names among Columns whose values are also returned as [Stored]. Lists that are
+	// also Copied become JSON with every element, in Arrow and Parquet.
+	Typed     []string
 	Lists     []string // columns with lists of texts instead of token ids
 	Features  []string // columns with lists of token features
 	Series    []string // columns of a series, named SeriesName(Series) in Columns
