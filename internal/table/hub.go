@@ -164,16 +164,15 @@ func (c hfClasses) keepNumbers(schema *arrow.Schema) {
 	}
 }
 
-// lists returns the columns to read as lists of texts: o.Lists, and copied columns whose items are
-// classes. Read as token ids, these columns could not contain −1.
-func (c hfClasses) lists(o *Options) []string {
-	lists := slices.Clone(o.Lists)
+// addLists adds the copied columns whose items are classes to the columns to read as lists of texts.
+// Read as token ids, these columns could not contain −1. Their items may be null.
+func (c hfClasses) addLists(o *Options) {
+	o.Lists, o.Gaps = slices.Clone(o.Lists), slices.Clone(o.Gaps)
 	for _, name := range o.Copied {
-		if c.items[name] != nil && !slices.Contains(lists, name) {
-			lists = append(lists, name)
+		if c.items[name] != nil && !slices.Contains(o.Lists, name) {
+			o.Lists, o.Gaps = append(o.Lists, name), append(o.Gaps, name)
 		}
 	}
-	return lists
 }
 
 // check returns an error if a number is not a class of the column. −1 is a missing label.

@@ -148,7 +148,7 @@ func (r *hfReader) next() (Reader, error) {
 	}
 	o := r.options
 	o.Columns, o.Format = r.wanted, "arrow"
-	o.Lists = r.part.classes.lists(&o)
+	r.part.classes.addLists(&o)
 	return Open(r.ctx, r.part.path, o)
 }
 

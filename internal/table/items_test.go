@@ -96,7 +96,7 @@ func TestItems(t *testing.T) {
 
 	// A copied column such as tags has a class name or null for each item.
 	write("hf/a.arrow", stream(arrow.PrimitiveTypes.Int64,
-		`[{"label":[1,0,-1]},{"label":[]},{"label":null},{"label":[-100,7]}]`))
+		`[{"label":[1,0,-1]},{"label":[]},{"label":null},{"label":[-100,null]}]`))
 	for _, c := range []struct {
 		options Options
 		want    []string

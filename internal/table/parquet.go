@@ -76,7 +76,7 @@ func newParquet(path string, o Options) (_ *records, err error) {
 	}
 	g.classes.keepNumbers(schema)
 	asked := o.Lists
-	o.Lists = g.classes.lists(&o)
+	g.classes.addLists(&o)
 	rows, err := newRecords(path, arrow.NewSchema(g.typed(schema.Fields()), &g.kept), o)
 	if err != nil {
 		return nil, err
