@@ -206,7 +206,7 @@ func (l *lengths) append(b *array.RecordBuilder, e *seq.Example) error {
 		values = append(values, len(e.A), len(e.B))
 	}
 	var err error
-	if l.config.Featured() {
+	if l.config.HasFeatures() {
 		if e.Features, e.Edges, err = l.config.WindowGraph(e.Features, e.Edges); err != nil {
 			return l.name(err, seq.ColumnFeatures, "")
 		}

@@ -52,7 +52,7 @@ better: 87.2 and 91.1 on ModelNet40, 78.3 and 81.3 on ShapeNetPart, 0.67 and 0.6
 Peptides-func, 0.2661 and 0.2655 (an error) on Peptides-struct, 0.20 and 0.22 on PascalVOC-SP.`,
 	func(t *training) ([]variant, error) {
 		same, none := func(*sft.Config) {}, func(m *sft.Config) { m.Relative = config.NoRelation }
-		if !t.config.Featured() {
+		if !t.config.HasFeatures() {
 			return []variant{{"relative", "relative", same}, {"none", "none", none}}, nil
 		}
 		return []variant{{"features and relation", "both", same}, {"features", "features", none},

@@ -241,7 +241,7 @@ func (m *modelBench) readLengths(c *cli.Context) (err error) {
 	} else {
 		m.lengths = []int{min(bench.DefaultLength, most)}
 	}
-	if m.config.Featured() {
+	if m.config.HasFeatures() {
 		longest := slices.Max(m.lengths)
 		most = max(most, longest)
 		m.config.MaxLength = max(most, sft.PlannedTokens(longest, longest*m.edges))

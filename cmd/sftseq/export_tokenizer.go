@@ -13,7 +13,7 @@ import (
 // exportedTokenizer returns the tokenizer of a model directory in the format of Hugging Face's
 // tokenizer.json, or nil if the format cannot express the tokenizer, such as bytes.
 func exportedTokenizer(c *sft.Config, dir string) ([]byte, error) {
-	if c.Tokenizer == nil || c.Featured() {
+	if c.Tokenizer == nil || c.HasFeatures() {
 		return nil, nil
 	}
 	t, err := tokenizers.Open(c.Tokenizer, dir)

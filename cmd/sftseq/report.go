@@ -123,7 +123,7 @@ func openReportRun(c *cli.Context, member reportRun) (r report.Run, err error) {
 	if r.Starts, err = provenance.ReadStarts(dir); err != nil {
 		return r, err
 	}
-	if r.Config.Tokenizer != nil && !r.Config.Featured() {
+	if r.Config.Tokenizer != nil && !r.Config.HasFeatures() {
 		if r.Tokenizer, err = tokenizers.Open(r.Config.Tokenizer, dir); err != nil {
 			return r, err
 		}

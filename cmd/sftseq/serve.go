@@ -221,7 +221,7 @@ func serveModel(c *cli.Context) (*serve.Model, error) {
 		single = "--index"
 	}
 	m, err := loadModels(c, single)
-	if err == nil && m.Config.Featured() && c.String("index") != "" {
+	if err == nil && m.Config.HasFeatures() && c.String("index") != "" {
 		err = fmt.Errorf("%s: the tokens of the model have features, "+
 			"but an index stores token ids: leave --index out", c.String("model"))
 	}

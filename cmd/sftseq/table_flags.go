@@ -124,7 +124,7 @@ type tableInput struct{ answer.Table }
 // newTableInput examines the input table for a model that reads single sequences or pairs.
 func newTableInput(c *cli.Context, config *sft.Config, sequences []int, path string) (*tableInput, error) {
 	in := &tableInput{answer.Table{Path: path, ID: c.String("id"), Tokens: c.IsSet("tokens"),
-		Points: config.Featured()}}
+		Points: config.HasFeatures()}}
 	in.Options = table.Options{Format: c.String("format"), MaxField: table.DefaultMaxField}
 	if c.IsSet("max-line") {
 		in.Options.MaxField = c.Int("max-line")

@@ -267,7 +267,7 @@ func relationFlags(c *cli.Context, cfg *sft.Config) error {
 	case c.IsSet("relative") && asked != cfg.Relative:
 		return usage(c, "--relative %s: the data have positions (%s), whose order has no meaning: expected %s or %s",
 			asked, strings.Join(seq.PositionNames, ", "), config.DistanceRelation, config.NoRelation)
-	case c.IsSet("sinusoid-dim") && cfg.Featured() && cfg.Relative != config.SinusoidRelation:
+	case c.IsSet("sinusoid-dim") && cfg.HasFeatures() && cfg.Relative != config.SinusoidRelation:
 		return usage(c, "--sinusoid-dim: the model's relation is %s, which has no sinusoids", cfg.Relative)
 	}
 	return nil
@@ -278,7 +278,7 @@ func startingModel(c *cli.Context, cfg *sft.Config, p provenance.Provenance) (*s
 	if err := p.Store(cfg); err != nil {
 		return nil, err
 	}
-	if init := p.Settings.EmbeddingInit; cfg.Featured() && (init == config.FourierInit || init == config.CodebookInit) {
+	if init := p.Settings.EmbeddingInit; cfg.HasFeatures() && (init == config.FourierInit || init == config.CodebookInit) {
 		return nil, fmt.Errorf("--embedding-init %s: expected tokens with ids, found tokens with features, "+
 			"which have no embeddings", init)
 	}

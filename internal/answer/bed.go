@@ -25,7 +25,7 @@ func (m *Model) newBED(to io.Writer, t *Table) (table.Writer, error) {
 	switch {
 	case !m.places:
 		found := m.config.Task
-		if m.config.Featured() {
+		if m.config.HasFeatures() {
 			found += ", whose tokens have features"
 		}
 		return nil, fmt.Errorf("BED has spans: expected predict, and a model that tags the tokens of a text, "+

@@ -52,7 +52,7 @@ func (w *Workload) Examples() []seq.Example {
 		d := draws{uint32(i)}
 		out[i] = seq.Example{Index: uint32(i), Label: d.Label(0, c.NumLabels)}
 		task.Of(c).Draw(&out[i], w.Length, d)
-		if !c.Featured() {
+		if !c.HasFeatures() {
 			out[i].A = d.tokens(c, w.Length)
 			if half := w.Length / 2; c.Sequences() == 2 {
 				out[i].A, out[i].B = out[i].A[:half], out[i].A[half:]

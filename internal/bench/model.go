@@ -82,7 +82,7 @@ func (w *Workload) fits(what string) error {
 
 // exampleWords returns the number of 4-byte words of the tokens, features and edges of an example.
 func (w *Workload) exampleWords() int64 {
-	if !w.Config.Featured() {
+	if !w.Config.HasFeatures() {
 		return int64(w.Length)
 	}
 	const slice = 6 // words of a slice header, one per token or edge

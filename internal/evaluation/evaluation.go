@@ -98,7 +98,7 @@ func (e *Evaluation) check(x *seq.Example) (err error) {
 	if err := e.Measure.check(c, x); err != nil {
 		return err
 	}
-	if c.Featured() {
+	if c.HasFeatures() {
 		x.Features, x.Edges, err = c.WindowGraph(x.Features, x.Edges)
 		return err
 	}

@@ -92,7 +92,7 @@ type Tags struct {
 // all tag names have the form CATEGORY/PART.
 func NewTags(c *sft.Config) *Tags {
 	m := &Tags{Tagging: metrics.NewTagging(c.LabelNames, c.NumLabels)}
-	if c.Featured() {
+	if c.HasFeatures() {
 		m.Parts = metrics.NewParts(c.LabelNames)
 	}
 	return m

@@ -225,7 +225,7 @@ func randomLines(c *sft.Config, lengths []int) (lines []line) {
 	for i, n := range lengths {
 		l := line{ID: i}
 		switch {
-		case c.Featured():
+		case c.HasFeatures():
 			l.Features = numbers(draw, n, len(c.FeatureNames))
 			if c.Edged() && n > 1 { // a graph of one node has no edges
 				l.Edges = numbers(draw, 3*n, 2+len(c.EdgeFeatureNames))

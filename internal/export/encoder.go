@@ -27,7 +27,7 @@ func (e *emitter) encode(input string, dim string) (*sequence, onnx.Tensor) {
 	s := &sequence{emitter: e}
 	scope := e.Scope
 	var x onnx.Tensor
-	if c.Featured() {
+	if c.HasFeatures() {
 		x = s.featured()
 	} else {
 		x = s.embedded(input, dim)

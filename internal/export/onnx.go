@@ -107,7 +107,7 @@ func metadata(c *sft.Config) (out []onnx.Property) {
 		add(key, string(text))
 	}
 	add("task", c.Task)
-	if c.Featured() {
+	if c.HasFeatures() {
 		list("feature_names", c.FeatureNames)
 	} else {
 		add("vocab_size", strconv.Itoa(c.VocabSize))

@@ -67,7 +67,7 @@ func exampleViews(c *sft.Config, d tokenizers.Tokenizer, examples []Example) ([]
 		}
 		slices.SortStableFunc(v.Likely, func(a, b likely) int { return cmp.Compare(b.Probability, a.Probability) })
 		v.Likely = v.Likely[:min(len(v.Likely), shownAnswers)]
-		if c.Featured() {
+		if c.HasFeatures() {
 			v.Sequences = append(v.Sequences, newFeaturedView(c, &e))
 			out = append(out, v)
 			continue

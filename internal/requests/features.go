@@ -21,7 +21,7 @@ import (
 func (p *Parser) fillFeatures(r *Request, fields map[string]json.RawMessage) error {
 	value := fields["features"]
 	switch {
-	case !p.Config.Featured():
+	case !p.Config.HasFeatures():
 		return Fail(CodeRequest, "features, but the model reads tokens")
 	case value == nil:
 		return Fail(CodeRequest, "expected features, %s", p.FeatureList())

@@ -137,7 +137,7 @@ func (p *Parser) fill(r *Request, line []byte) error {
 	}
 	r.Label, r.Numbers, r.Labels = bytes.Clone(fields["label"]), bytes.Clone(fields["numbers"]),
 		bytes.Clone(fields["labels"])
-	if p.Config.Featured() || fields["features"] != nil {
+	if p.Config.HasFeatures() || fields["features"] != nil {
 		return p.fillFeatures(r, fields)
 	}
 	names, err := p.sources(fields, line)

@@ -47,7 +47,7 @@ func (s *session) openBy(fields map[string]json.RawMessage, bad error, editor bo
 		return err
 	}
 	model := s.server.current()
-	if model.config.Featured() {
+	if model.config.HasFeatures() {
 		return badParam("text", featured+": expected no document")
 	}
 	if w != nil && !model.task.HasWindows() {

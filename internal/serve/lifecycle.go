@@ -132,7 +132,7 @@ func (s *session) initialize(params json.RawMessage) (any, error) {
 	s.log.Info("initialize", "client", p.ClientInfo.Name, "version", p.ClientInfo.Version)
 	var r initializeResult
 	r.ServerInfo.Name, r.ServerInfo.Version = "sftseq", s.server.options.Version
-	r.Capabilities = capabilities{PositionEncoding: encoding.name, Documents: !model.config.Featured(),
+	r.Capabilities = capabilities{PositionEncoding: encoding.name, Documents: !model.config.HasFeatures(),
 		WindowPolicies: windowPolicies}
 	if !model.task.HasWindows() {
 		r.Capabilities.WindowPolicies = []string{}

@@ -51,7 +51,7 @@ func (c *call) requestSchema(known map[string]bool, many string) schema {
 		isText := isSequence && plain != "tokens"
 		switch {
 		case name == many || slices.Contains(notOverHTTP, plain):
-		case (isGraph || isSequence) && isGraph != config.Featured():
+		case (isGraph || isSequence) && isGraph != config.HasFeatures():
 		case plain == edgesField && !config.Edged():
 		case isText && tokenizerOf(config) == nil:
 		case plain == "window" && !c.model.task.HasWindows():

@@ -36,7 +36,7 @@ func (p publication) MarshalJSON() ([]byte, error) {
 // publication returns the publication for a document's text in the version of q. err is an error of
 // reading the text.
 func (c *call) publication(q *sequence, text string, err error) publication {
-	if err == nil && c.model.config.Featured() { // possible after a reload
+	if err == nil && c.model.config.HasFeatures() { // possible after a reload
 		err = badParam("text", featured+": expected no document")
 	}
 	var a answered

@@ -124,7 +124,7 @@ func (s *session) object(params json.RawMessage, known map[string]bool) (fields 
 // sequence returns the sequence in the fields with a suffix. path precedes the field names in
 // errors. More or less than one sequence is an error.
 func (c *call) sequence(path string, fields map[string]json.RawMessage, suffix string) (*sequence, error) {
-	if c.model.config.Featured() {
+	if c.model.config.HasFeatures() {
 		return c.graph(path, fields, suffix)
 	}
 	for _, name := range []string{featuresField, edgesField} {

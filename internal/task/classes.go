@@ -60,7 +60,7 @@ func (t classes) Method() string {
 
 func (classes) Shape() any { return class{} }
 
-func (t classes) HasWindows() bool { return !t.isPair() && !t.config.Featured() }
+func (t classes) HasWindows() bool { return !t.isPair() && !t.config.HasFeatures() }
 
 func (t classes) Notification() string {
 	if t.isPair() {

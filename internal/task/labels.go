@@ -81,7 +81,7 @@ func (labels) Method() string { return "sequence/labels" }
 
 func (labels) Shape() any { return predictedLabels{} }
 
-func (t labels) HasWindows() bool { return !t.config.Featured() }
+func (t labels) HasWindows() bool { return !t.config.HasFeatures() }
 
 func (labels) Notification() string { return "sequence/publishLabels" }
 

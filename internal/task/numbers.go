@@ -98,7 +98,7 @@ func (numbers) Method() string { return "sequence/predict" }
 
 func (numbers) Shape() any { return predictedNumbers{} }
 
-func (t numbers) HasWindows() bool { return !t.config.Featured() }
+func (t numbers) HasWindows() bool { return !t.config.HasFeatures() }
 
 func (numbers) Notification() string { return "sequence/publishNumbers" }
 

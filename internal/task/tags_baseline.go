@@ -46,7 +46,7 @@ func (s *constantTags) tags(x *seq.Example) []int32 {
 // baseline returns the scores of the baseline.
 func (s *constantTags) baseline(config *sft.Config) TagBaseline {
 	out := TagBaseline{Name: s.name, Accuracy: s.tally.Accuracy(), MacroF1: s.tally.MacroF1()}
-	if !config.Featured() {
+	if !config.HasFeatures() {
 		out.SpanF1 = new(s.tally.SpanF1())
 	}
 	if p := s.tally.Parts; p != nil {
@@ -85,7 +85,7 @@ func newConstantTags(path string, config *sft.Config) ([]*constantTags, error) {
 				if label < 0 || int(label) >= config.NumLabels {
 					continue
 				}
-				if all[label]++; config.Featured() {
+				if all[label]++; config.HasFeatures() {
 					continue
 				}
 				counts := by[e.A[t]]
@@ -105,7 +105,7 @@ func newConstantTags(path string, config *sft.Config) ([]*constantTags, error) {
 		for _, n := range all {
 			most.frequent = append(most.frequent, float32(n))
 		}
-	case !config.Featured():
+	case !config.HasFeatures():
 		each := &constantTags{name: "the most frequent tag of each token", most: most.most, of: map[int32]int32{},
 			tally: evaluation.NewTags(config)}
 		for token, counts := range by {

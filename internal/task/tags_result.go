@@ -35,7 +35,7 @@ type TagScores struct {
 func scoresOf(config *sft.Config, t *evaluation.Tags) TagScores {
 	out := TagScores{Tokens: t.Tokens(), Accuracy: t.Accuracy(), MacroF1: t.MacroF1(), ByTag: t.Tags(config.LabelNames),
 		Parts: partScoresOf(t.Parts)}
-	if !config.Featured() {
+	if !config.HasFeatures() {
 		out.Spans, out.ByType = new(t.AllSpans()), t.Spans()
 	}
 	return out

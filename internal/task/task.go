@@ -141,7 +141,7 @@ var tasks = map[config.Kind]func(*sft.Config) Task{
 	config.Labels:  func(c *sft.Config) Task { return labels{labelled{c}} },
 	config.Numbers: func(c *sft.Config) Task { return numbers{labelled{c}} },
 	config.Tags: func(c *sft.Config) Task {
-		if c.Featured() {
+		if c.HasFeatures() {
 			return nodeTags{labelled{c}}
 		}
 		return spans{labelled{c}}

@@ -44,7 +44,7 @@ func TestCloudConfig(t *testing.T) {
 	c.Task = ""
 	err := c.DescribeData(seq.Spec{Task: config.Classification, LabelNames: []string{"a", "b"},
 		FeatureNames: []string{"x", "y", "z"}})
-	if err != nil || c.Relative != config.DistanceRelation || c.VocabSize != 0 || !c.Featured() {
+	if err != nil || c.Relative != config.DistanceRelation || c.VocabSize != 0 || !c.HasFeatures() {
 		t.Errorf("the data give %+v, error %v", c, err)
 	}
 	text := must.Get(json.Marshal(c))(t)

@@ -177,7 +177,7 @@ func (c *Config) DescribeData(s seq.Spec) error {
 	c.Decision, c.AutoMap = Decision{}, nil // a model to start from may have set them
 	c.VocabSize, c.PadTokenID, c.Tokenizer = s.VocabSize, s.PadID, s.Tokenizer
 	c.describeFeatures(s)
-	if c.Featured() && !c.task().takesFeatures() {
+	if c.HasFeatures() && !c.task().takesFeatures() {
 		return &Error{"task", c.Task, "one of a sequence: tokens have features"}
 	}
 	if err := o.describe(c, s); err != nil {
@@ -245,7 +245,7 @@ func (c *Config) validateSizes() error {
 			return bad(s.key, s.v, fmt.Sprintf("1 to %d", maxSize))
 		}
 	}
-	if !c.Featured() && (c.VocabSize < 1 || c.VocabSize > maxSize) {
+	if !c.HasFeatures() && (c.VocabSize < 1 || c.VocabSize > maxSize) {
 		return bad("vocab_size", c.VocabSize, fmt.Sprintf("1 to %d", maxSize))
 	}
 	return nil

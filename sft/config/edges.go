@@ -28,7 +28,7 @@ func (c *Config) validateEdges() error {
 		return &Error{"relative", EdgeRelation, "another one: there are no edges among the tokens"}
 	case !c.Edged():
 		return nil
-	case !c.Featured():
+	case !c.HasFeatures():
 		return &Error{"edge_feature_names", fmt.Sprintf("%q", c.EdgeFeatureNames),
 			"none: tokens have no features"}
 	}

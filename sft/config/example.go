@@ -13,7 +13,7 @@ func (c *Config) CheckExample(e seq.Example) error {
 		if e.B != nil {
 			return fmt.Errorf("a pair of sequences, but the model reads one")
 		}
-		if c.Featured() {
+		if c.HasFeatures() {
 			return cmp.Or(c.CheckFeatures(e.Features), c.CheckEdges(e.Edges, len(e.Features)))
 		}
 		if e.Features != nil {

@@ -18,14 +18,14 @@ const (
 // featureTokenizer is the tokenizer of models that do not read text.
 var featureTokenizer = json.RawMessage(`{"type":"none"}`)
 
-// Featured reports whether tokens have features instead of ids.
-func (c *Config) Featured() bool { return c.FeatureNames != nil }
+// HasFeatures reports whether tokens have features instead of ids.
+func (c *Config) HasFeatures() bool { return c.FeatureNames != nil }
 
 // describeFeatures sets the features of tokens from the data. Points have no order: their relation
 // is their distance, unless the configuration selects no relation.
 func (c *Config) describeFeatures(s seq.Spec) {
 	c.FeatureScales = nil
-	if c.FeatureNames = s.FeatureNames; !c.Featured() {
+	if c.FeatureNames = s.FeatureNames; !c.HasFeatures() {
 		c.Input, c.EdgeFeatureNames = "", nil
 		return
 	}
@@ -45,7 +45,7 @@ func (c *Config) validateFeatures() error {
 		return bad("relative", DistanceRelation, "another one: "+strings.Join(seq.PositionNames,
 			", ")+" are not all features of the tokens")
 	}
-	if !c.Featured() {
+	if !c.HasFeatures() {
 		if c.Input != "" {
 			return bad("input", fmt.Sprintf("%q", c.Input), "none: tokens have ids")
 		}

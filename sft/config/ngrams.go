@@ -52,7 +52,7 @@ func (c *Config) validateNGrams() error {
 		return bad("ngrams.dropout", n.Dropout, "0 ≤ rate < 1")
 	case n.Units == ngram.Words:
 		return bad("ngrams.units", n.Units, ngram.Bytes+" or "+ngram.Tokens)
-	case c.Featured():
+	case c.HasFeatures():
 		return bad("ngrams", n, "none: tokens have features, no ids")
 	case n.Units == ngram.Bytes && c.VocabSize != ByteVocabulary:
 		return bad("ngrams.units", n.Units, fmt.Sprintf("%s: the vocabulary has %d tokens, that of bytes %d",

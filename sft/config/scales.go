@@ -15,7 +15,7 @@ import (
 
 // describeScales computes mean and deviation of each feature of a series from the training split.
 func (c *Config) describeScales(set *seq.Dataset) error {
-	if c.FeatureScales = nil; !c.Featured() || c.Edged() || seq.Points(c.FeatureNames) != nil {
+	if c.FeatureScales = nil; !c.HasFeatures() || c.Edged() || seq.Points(c.FeatureNames) != nil {
 		return nil
 	}
 	if _, ok := set.Manifest.Splits["train"]; !ok {

@@ -76,7 +76,7 @@ func (c *Config) validateSpanDecoding() error {
 	switch {
 	case d == nil:
 		return nil
-	case c.Task != Tagging || c.Featured():
+	case c.Task != Tagging || c.HasFeatures():
 		return &Error{"span_decoding", fmt.Sprintf("%+v", *d), "none but for tags of a text"}
 	case !(d.SpanPenalty >= 0) || math.IsInf(d.SpanPenalty, 1):
 		return &Error{"span_decoding.span_penalty", fmt.Sprint(d.SpanPenalty), "a finite number from 0 on"}

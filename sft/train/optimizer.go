@@ -23,7 +23,7 @@ type stepper struct {
 }
 
 func newStepper(m *sft.Model, s Settings, e *model.Engine, slots int) (stepper, error) {
-	if m.Config.Featured() && (s.TokenDeletion > 0 || s.TokenReplacement > 0) {
+	if m.Config.HasFeatures() && (s.TokenDeletion > 0 || s.TokenReplacement > 0) {
 		return stepper{}, errors.New("tokens with features cannot be left out or replaced: token_deletion and token_replacement must be 0")
 	}
 	if err := s.checkPoints(m.Config); err != nil {

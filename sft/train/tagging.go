@@ -20,7 +20,7 @@ func (tagging) settings(c *config.Config, s *Settings) error {
 		switch {
 		case parts:
 			s.Select = byIoU
-		case !c.Featured() && metrics.NewTags(c.LabelNames, c.NumLabels).BIO():
+		case !c.HasFeatures() && metrics.NewTags(c.LabelNames, c.NumLabels).BIO():
 			s.Select = bySpanF1
 		}
 	}
@@ -32,7 +32,7 @@ func (tagging) settings(c *config.Config, s *Settings) error {
 		return fmt.Errorf("select is %q: expected tokens with features, whose tags are all called CATEGORY/PART", byIoU)
 	}
 	switch {
-	case !c.Featured():
+	case !c.HasFeatures():
 		some = append(some, bySpanF1)
 	case s.Select == bySpanF1:
 		return fmt.Errorf("select is %q: tokens with features have no order, and make no spans", bySpanF1)
@@ -89,7 +89,7 @@ func (m *tagMeasurement) add(logits []float32, e seq.Example) {
 func (m *tagMeasurement) report(r *EvaluationReport) {
 	r.Loss = m.loss / float64(m.tally.Tokens())
 	r.Accuracy, r.MacroF1 = new(m.tally.Accuracy()), new(m.tally.MacroF1())
-	if !m.config.Featured() {
+	if !m.config.HasFeatures() {
 		spans := m.tally.AllSpans()
 		if m.decoding != nil {
 			var d metrics.SpanDecoding
@@ -106,7 +106,7 @@ func (m *tagMeasurement) report(r *EvaluationReport) {
 // parts returns metrics of the parts of categories if the model tags tokens with features and all
 // tags have names of parts, otherwise nil.
 func parts(c *config.Config) *metrics.Parts {
-	if !c.PerToken() || !c.Featured() {
+	if !c.PerToken() || !c.HasFeatures() {
 		return nil
 	}
 	return metrics.NewParts(c.LabelNames)

@@ -28,7 +28,7 @@ func (s *Settings) addNoise(c *config.Config, examples []seq.Example, step, thre
 	out := slices.Clone(examples)
 	model.InParallel(threads, len(out), func(_, i int) {
 		e := &out[i]
-		if c.Featured() {
+		if c.HasFeatures() {
 			e.Features = s.augmented(c, *e, step)
 			return
 		}

@@ -17,7 +17,7 @@ func inputWidth(c *config.Config) int {
 
 // embed returns a row for each token: the embedding of its id, or a linear layer of its features.
 func (m *emitter) embed(pass *recordedPass) *tensor.Tensor {
-	if !m.config.Featured() {
+	if !m.config.HasFeatures() {
 		x := m.tokens("embed", m.config.HiddenSize)
 		m.Launch(tensor.Embed{Y: x, Token: m.batch.Tokens, Weight: m.weight("embed.weight")})
 		return m.addNGrams(pass, x)
@@ -48,7 +48,7 @@ func (m *emitter) embedBackward(pass *recordedPass, dx *tensor.Tensor) {
 // embedParameters returns the parameters of the embedding. The initial values of a tied embedding
 // give logits of size 1; next to embeddings of n-grams they are smaller.
 func embedParameters(c *config.Config) []parameter {
-	if c.Featured() {
+	if c.HasFeatures() {
 		return linearParameters(config.PartEmbed, "input", c.HiddenSize, inputWidth(c))
 	}
 	size := 1.0

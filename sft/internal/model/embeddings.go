@@ -14,7 +14,7 @@ import (
 func (r *Runner) Embeddings(ctx context.Context, examples []seq.Example) ([][]float32, error) {
 	err := TryInParallel(r.threads(ctx, 1), len(examples), func(i int) error {
 		err := error(nil)
-		if r.engine.Config.Featured() {
+		if r.engine.Config.HasFeatures() {
 			err = r.engine.Config.CheckExample(examples[i])
 		} else {
 			err = r.engine.Config.CheckTokens(examples[i].A)
@@ -38,7 +38,7 @@ func (r *Runner) Probe(ctx context.Context) error {
 
 // shortest returns a sequence of one token.
 func shortest(c *config.Config) seq.Example {
-	if c.Featured() {
+	if c.HasFeatures() {
 		return seq.Example{Features: [][]float32{make([]float32, len(c.FeatureNames))}}
 	}
 	var token int32

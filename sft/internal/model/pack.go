@@ -13,7 +13,7 @@ import (
 // addFeatures adds the features for the input layer and the relation of all tokens, with this
 // number of threads.
 func (p *packed) addFeatures(c *config.Config, examples []seq.Example, threads int) {
-	if !c.Featured() {
+	if !c.HasFeatures() {
 		return
 	}
 	var columns []int // coordinate columns
