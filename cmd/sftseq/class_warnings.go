@@ -35,7 +35,8 @@ func printWarnings(c *cli.Context, warnings []string) {
 // and a single class.
 func nameWarnings(m *seq.Manifest) (out []string) {
 	if alike := alikeNames(m.LabelNames); len(alike) > 0 {
-		out = append(out, fmt.Sprintf("these names look alike and are different classes: %s; where they mean the same, write one of them in the table",
+		out = append(out, fmt.Sprintf("these names look alike but are different classes: %s; if they mean the same "+
+			"class, use one spelling in the table",
 			shortList(alike, maxNamed)))
 	}
 	out = append(out, numberWarnings(m)...)
@@ -59,10 +60,11 @@ func nameWarnings(m *seq.Manifest) (out []string) {
 	}
 	filled := slices.DeleteFunc(m.SplitNames(), func(split string) bool { return m.Splits[split].Rows == 0 })
 	if len(used) == 1 && len(filled) > 1 && m.Task == seq.Tagging {
-		out = append(out, fmt.Sprintf("all tokens have one tag, %s, so train has nothing to learn", used[0]))
+		out = append(out, fmt.Sprintf("all tokens have the same tag, %s, so train has nothing to learn", used[0]))
 	}
 	if m.Task == seq.Classification && len(used) == 1 && len(filled) > 1 { // a single split may be rows for predict
-		out = append(out, fmt.Sprintf("all rows are of one class, %s, so train has nothing to learn: an accuracy of 100%% says nothing", used[0]))
+		out = append(out, fmt.Sprintf("all rows have the same class, %s, so train has nothing to learn and an "+
+			"accuracy of 100%% is meaningless", used[0]))
 	}
 	return out
 }
@@ -96,9 +98,11 @@ func singleWarning(m *seq.Manifest, used []string) string {
 	case 0:
 		return ""
 	case 1:
-		return fmt.Sprintf("1 class has fewer than 2 rows: %s; it is in no validation or test split", single[0])
+		return fmt.Sprintf("1 class has only one row, in train: %s; the validation and test splits do not measure "+
+			"it", single[0])
 	}
-	return fmt.Sprintf("%d classes have fewer than 2 rows: %s; they are in no validation or test split", len(single),
+	return fmt.Sprintf("%d classes have only one row, in train: %s; the validation and test splits do not measure "+
+		"them", len(single),
 		shortList(single, maxNamed))
 }
 
@@ -132,9 +136,9 @@ func absentWarnings(m *seq.Manifest, splits ...string) (out []string) {
 		info := m.Splits[split]
 		absent := slices.DeleteFunc(slices.Clone(used), func(name string) bool { return info.Labels[name] > 0 })
 		if info.Rows > 0 && len(absent) > 0 {
-			says := "which does not measure them"
+			says := "so it does not measure them"
 			if split == "train" {
-				says = "from which models learn"
+				says = "so models cannot learn them"
 			}
 			out = append(out, fmt.Sprintf("%d of %d %s have no %s in %s, %s: %s", len(absent), len(m.LabelNames), noun,
 				rows, split, says, shortList(absent, maxNamed)))

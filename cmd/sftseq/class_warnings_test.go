@@ -59,34 +59,36 @@ func TestClassWarnings(t *testing.T) {
 	}{
 		{"numbers in two forms", rows("train", "0", "1") + rows("val", "0", "1") + rows("test",
 			"0.0", "1.0"), nil, []string{
-			`these names look alike and are different classes: "0" and "0.0", "1" and "1.0"; where they mean the same, `,
-			"2 of 4 classes have no row in train, from which models learn: 0.0, 1.0\n"}},
+			`these names look alike but are different classes: "0" and "0.0", "1" and "1.0"; if they mean the same class, `,
+			"2 of 4 classes have no row in train, so models cannot learn them: 0.0, 1.0\n"}},
 		{"one class", rows("train", "good") + rows("val", "good") + rows("test", "good"), nil,
-			[]string{"all rows are of one class, good, so train has nothing to learn"}},
+			[]string{"all rows have the same class, good, so train has nothing to learn"}},
 		{"a class without rows", rows("train", "good", "bad") + rows("val", "good", "bad") + rows("test", "good",
 			"bad"), []string{"--labels", "bad,good,ugly"},
 			[]string{"1 of 3 classes have no row in any split: ugly\n"}},
 		{"a class that only test has", rows("train", "a", "b") + rows("val", "a", "b") + rows("test", "a", "b", "c"),
-			nil, []string{"1 of 3 classes have no row in train, from which models learn: c\n"}},
+			nil, []string{"1 of 3 classes have no row in train, so models cannot learn them: c\n"}},
 		{"a label of several that only test has", rows("train", "a", "b") + rows("val", "a", "a|b") + rows("test", "a",
 			"b|c"), []string{"--label-separator", "|"},
-			[]string{"1 of 3 classes have no row in train, from which models learn: c\n"}},
+			[]string{"1 of 3 classes have no row in train, so models cannot learn them: c\n"}},
 		{"a class of one row", rows("train", "a", "b") + "x,rare,train\n" + rows("val", "a",
 			"b") + rows("test", "a", "b"), nil,
-			[]string{"1 class has fewer than 2 rows: rare; it is in no validation or test split\n"}},
+			[]string{"1 class has only one row, in train: rare; the validation and test splits do not measure it\n"}},
 		{"a class of one row among a thousand",
 			strings.Repeat(rows("train", "a", "b"), 30) + "x,rare,train\n" + rows("val", "a", "b"), nil,
-			[]string{"1 class has fewer than 2 rows: rare; it is in no validation or test split\n"}},
+			[]string{"1 class has only one row, in train: rare; the validation and test splits do not measure it\n"}},
 		{"labels of one row", rows("train", "a", "b") + "x,rare|odd,train\n" + rows("val", "a", "b"),
 			[]string{"--label-separator", "|"},
-			[]string{"2 classes have fewer than 2 rows: odd, rare; they are in no validation or test split\n"}},
+			[]string{"2 classes have only one row, in train: odd, rare; the validation and test splits do not " +
+				"measure them\n"}},
 		{"names of missing values", rows("train", "a", "NaN") + rows("val", "a", "NaN") + rows("test", "a", "NaN"), nil,
-			[]string{"of 2 classes these names are what programs write where a value is missing: \"NaN\" (60); "}},
+			[]string{"2 classes include names that often mark a missing value: \"NaN\" (60); "}},
 		{"lost characters", rows("train", "a", "caf\ufffd") + rows("val", "a", "caf\ufffd") + rows("test", "a"), nil,
-			[]string{"the names of classes have U+FFFD, which stands for bytes that a program could not decode: \"caf\ufffd\" (40); "}},
+			[]string{"names of classes contain U+FFFD, which replaces bytes that a program could not decode: " +
+				"\"caf\ufffd\" (40); "}},
 		{"numbers beside labels", rows("train", "a", "a|3") + rows("val", "a|3"), []string{"--label-separator", "|"},
-			[]string{"1 of 2 labels are numbers, beside names: 3; ",
-				"all 40 rows of train have 1 of 2 labels, of which train has nothing to learn: a\n"}},
+			[]string{"1 of 2 labels are numbers and the others are names: 3; ",
+				"all 40 rows of train have 1 of the 2 labels, so models cannot learn these: a\n"}},
 		{"nothing", rows("train", "good", "bad") + rows("val", "good", "bad") + rows("test", "good", "bad"), nil, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -126,7 +128,7 @@ func TestTagWarnings(t *testing.T) {
 		"1", "--hidden", "8", "--k", "4", "--device", "cpu")
 	for _, output := range []string{converted, trained} {
 		contains(t, output, "warning: 1 of 4 tags have no token in any split: X\n",
-			"warning: 1 of 4 tags have no token in train, from which models learn: L\n")
+			"warning: 1 of 4 tags have no token in train, so models cannot learn them: L\n")
 	}
 }
 
@@ -146,9 +148,11 @@ func TestNumberWarnings(t *testing.T) {
 		filepath.Join(dir, "run"), "--steps",
 		"1", "--hidden", "8", "--k", "4", "--device", "cpu")
 	for _, output := range []string{converted, trained} {
-		contains(t, output, "warning: number n is 5 in all 30 rows of train, which has nothing to learn from it\n",
-			"warning: number k is stored as float32, in steps of about 2e+02 at its size, and its deviation is only ",
-			"warning: number m has the mean 14500 in test, and 14.5 with a deviation of 8.65544 in train: are its units the same?\n")
+		contains(t, output, "warning: number n is 5 in all 30 rows of train, so models cannot learn it\n",
+			"warning: number k has a standard deviation of only ", ", but float32 stores it in steps of about "+
+				"2e+02: subtract a constant\n",
+			"warning: number m has the mean 14500 in test, but 14.5 with standard deviation 8.65544 in train: check "+
+				"that both use the same units\n")
 	}
 }
 
@@ -161,7 +165,7 @@ func TestGraphWarnings(t *testing.T) {
 	}
 	_, output := exits(t, exitOK, "", "data", "convert", "graph", "--from", writeText(t, filepath.Join(dir, "g.jsonl"),
 		text), "--to", filepath.Join(dir, "data"), "--no-baselines")
-	contains(t, output, `warning: these names look alike and are different classes: "A " and "a"`)
+	contains(t, output, `warning: these names look alike but are different classes: "A " and "a"`)
 }
 
 // TestTypeWarning checks that convert and train warn of span types that occur only once, because
@@ -175,5 +179,5 @@ func TestTypeWarning(t *testing.T) {
 	_, output := exits(t, exitOK, "", "data", "convert", "--from", writeText(t, filepath.Join(dir, "g.fa"), fasta),
 		"--intervals", writeText(t, filepath.Join(dir, "b.bed"), bed),
 		"--to", filepath.Join(dir, "data"), "--no-baselines")
-	contains(t, output, "warning: 40 types for 40 spans, such as ")
+	contains(t, output, "warning: 40 types for 40 spans, for example ")
 }

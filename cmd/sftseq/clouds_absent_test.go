@@ -38,36 +38,38 @@ func TestAbsentClasses(t *testing.T) {
 	pins := filepath.Join(from, "pins")
 	writeClouds(t, pins, "header", 1)
 	_, errs := convertedClouds(t, from)
-	contains(t, errs, "warning: there is one class, pins, so train has nothing to learn: expected a folder for each class in ",
-		"warning: no row is in val, which train needs: more files, another --val-part or another --seed help",
-		"warning: no row is in test, with which eval measures: more files, another --test-part or another --seed help")
+	contains(t, errs, "warning: the only class is pins, so train has nothing to learn: expected a folder for each "+
+		"class in ",
+		"warning: the split val is empty, and train needs it: add files, or change --val-part or --seed",
+		"warning: the split test is empty, and eval needs it: add files, or change --test-part or --seed")
 	untrained := 0
 	for i := range 3 { // the bad file is in train, val and test in turn
 		writeClouds(t, pins, "header", 3)
 		writeText(t, filepath.Join(pins, fmt.Sprintf("header_%d.xyz", i)), "0 0\n")
 		_, errs := convertedClouds(t, from)
 		untrained += strings.Count(errs,
-			"warning: no row is in train, from which models learn: more files, a smaller --val-part")
+			"warning: the split train is empty, so models cannot learn: add files, or change --val-part")
 	}
 	equal(t, untrained, 1)
 	writeClouds(t, pins, "header", 20)
 	if _, errs := convertedClouds(t, from, "--val-part", "0", "--test-part", "0"); strings.Contains(errs, "warning") {
 		t.Errorf("unexpected errs:\n%s", errs)
 	}
-	if _, errs := convertedClouds(t, from, "--val-part", "0", "--test-part", "0.1"); strings.Contains(errs, "in val") ||
-		strings.Contains(errs, "in test") {
+	if _, errs := convertedClouds(t, from, "--val-part", "0", "--test-part", "0.1"); strings.Contains(errs, "split "+
+		"val") ||
+		strings.Contains(errs, "split test") {
 		t.Errorf("unexpected errs:\n%s", errs)
 	}
 	board := filepath.Join(from, "board")
 	writeClouds(t, board, "b", 1)
 	if _, errs := convertedClouds(t, from, "--seed", "1"); !strings.Contains(errs,
-		"warning: 1 of 2 classes have no row in test, which does not measure them: board\n") {
+		"warning: 1 of 2 classes have no row in test, so it does not measure them: board\n") {
 		t.Errorf("unexpected errs:\n%s", errs)
 	}
 	must.Succeed(t, os.RemoveAll(board))
 	writeClouds(t, filepath.Join(from, "test/board"), "b", 1)
 	if _, errs := convertedClouds(t, from); !strings.Contains(errs,
-		"warning: 1 of 2 classes have no row in train, from which models learn: board\n") {
+		"warning: 1 of 2 classes have no row in train, so models cannot learn them: board\n") {
 		t.Errorf("unexpected errs:\n%s", errs)
 	}
 }
@@ -80,6 +82,7 @@ func TestFoldersWithoutRows(t *testing.T) {
 	must.Succeed(t, os.MkdirAll(filepath.Join(from, "surfaces"), 0o777))
 	writeText(t, filepath.Join(from, "surfaces", "b.off"), "OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n")
 	_, errs := convertedClouds(t, from)
-	contains(t, errs, "warning: no file of 1 of 2 folders became a row, so they are not classes: surfaces\n")
-	notContains(t, errs, "there is one class")
+	contains(t, errs, "warning: no file of 1 of 2 folders could be converted, so these folders are not classes: "+
+		"surfaces\n")
+	notContains(t, errs, "the only class is")
 }

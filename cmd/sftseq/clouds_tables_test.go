@@ -112,17 +112,17 @@ func TestCloudTables(t *testing.T) {
 			"--features", "points", "--spans", "key"},
 		"reads features: expected --features COLUMN": {"predict", "--model", at("run"),
 			"--input", table, "--text", "key"},
-		"--features is missing: which column of": {"predict", "--model", at("run"), "--input", table},
-		"--tokens: the tokens of":                {"data", "head", "--tokens", at("data")},
+		"expected --series or --features with the column of": {"predict", "--model", at("run"), "--input", table},
+		"--tokens: the tokens of":                            {"data", "head", "--tokens", at("data")},
 		"--relative sinusoid_hadamard: the data have positions": {"train", "custom", "--members", "sft",
 			"--data", at("data"), "--out",
 			at("y"), "--relative", "sinusoid_hadamard"},
 		"--sinusoid-dim: the model's relation is distance": {"train", "custom", "--members", "sft",
 			"--data", at("data"), "--out",
 			at("y"), "--sinusoid-dim", "8"},
-		"--tokenizer is before cloud, whose flags": {"data", "convert", "--tokenizer", "byte", "cloud",
+		"--tokenizer: expected flags after cloud": {"data", "convert", "--tokenizer", "byte", "cloud",
 			"--from", dir, "--to", at("x")},
-		"--split is before listops, whose flags": {"data", "convert", "--split", "1,0,0", "listops",
+		"--split: expected flags after listops": {"data", "convert", "--split", "1,0,0", "listops",
 			"--from", dir, "--to", at("x")},
 		"flag provided but not defined: -text; see sftseq data ": {"data", "convert", "cloud", "--text", "a",
 			"--from", dir, "--to", at("x")},
@@ -202,15 +202,16 @@ func TestConvertCloud(t *testing.T) {
 		t.Errorf("%s: expected farthest points here and not in the other data set", manifest)
 	}
 	for want, flags := range map[string][]string{
-		"--test-part applies to files that no folder assigns": {"--test-part", "0.5"},
-		"7.off: the file cannot be read: expected ":           {"--strict"},
+		"so no files are left to sample":            {"--test-part", "0.5"},
+		"7.off: the file cannot be read: expected ": {"--strict"},
 	} {
 		args := append([]string{"data", "convert", "cloud", "--from", from, "--to", data + "2"}, flags...)
 		contains(t, failing(t, "", args...), want)
 	}
 	if status, _, errs := program(nil, "data", "convert", "--from", from, "--to", data+"3",
 		"--no-baselines"); status != 0 ||
-		!strings.Contains(errs, "were read as text: sftseq data convert cloud --from ") {
+		!strings.Contains(errs, "were read as text: convert them to point clouds with sftseq data convert cloud "+
+			"--from ") {
 		t.Errorf("as text: status %d, %s", status, errs)
 	}
 }

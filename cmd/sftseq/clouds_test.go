@@ -50,7 +50,7 @@ func TestClouds(t *testing.T) {
 		"--embedding-init fourier: expected tokens": {"train", "custom", "--members", "sft", "--data",
 			data, "--out", dir + "2",
 			"--embedding-init", "fourier"},
-		"its tokens have features, and pretrain masks": {"pretrain", "--data", data, "--out", dir + "3"},
+		"which pretrain can mask, found tokens with features": {"pretrain", "--data", data, "--out", dir + "3"},
 		"token_deletion and token_replacement must": {"train", "custom", "--members", "sft", "--data",
 			data, "--out", dir + "4",
 			"--token-deletion", "0.1"},

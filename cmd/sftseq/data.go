@@ -56,9 +56,9 @@ func noArguments(c *cli.Context) error {
 	named := ""
 	for _, name := range []string{"data", "input", "model", "out"} {
 		if slices.ContainsFunc(c.Command.Flags, func(f cli.Flag) bool { return f.Names()[0] == name }) {
-			named = fmt.Sprintf(": --%s names the input", name)
+			named = fmt.Sprintf(": pass the input with --%s", name)
 			if name == "out" {
-				named = ": what is written is named by --out"
+				named = ": pass the output path with --out"
 			}
 			break
 		}

@@ -40,13 +40,14 @@ func dataBaselines(c *cli.Context) error {
 		return err
 	}
 	if spec := set.Spec(); spec.ListsLabels() {
-		return fmt.Errorf("%s: expected one label for each row, which baselines need, found lists of labels (task %s)", dir, set.Manifest.Task)
+		return fmt.Errorf("%s: baselines need one label per row, found lists of labels (task "+
+			"%s)", dir, set.Manifest.Task)
 	}
 	if set.Manifest.NumberNames != nil {
 		return numberBaselines(c, set)
 	}
 	if len(baseline.Splits(set.Manifest)) == 0 {
-		return fmt.Errorf("%s: expected labels, and rows in the split train and in another one, which baselines need", dir)
+		return fmt.Errorf("%s: baselines need labels, and rows in train and in another split", dir)
 	}
 	results, err := storeBaselines(c, set, "")
 	if err != nil {
@@ -94,7 +95,7 @@ const leftOut = "no baselines are shown beside the accuracy"
 func storedBaseline(c *cli.Context, set *seq.Dataset, split, otherwise string) *baseline.Result {
 	r, err := baseline.Stored(set, split)
 	if err != nil {
-		fmt.Fprintf(c.App.ErrWriter, "warning: %v; %s (sftseq data baselines --data %s makes the file anew)\n", err,
+		fmt.Fprintf(c.App.ErrWriter, "warning: %v; %s (recreate the file with sftseq data baselines --data %s)\n", err,
 			otherwise, shellQuote(set.Dir))
 	}
 	return r

@@ -41,7 +41,7 @@ func numberBaselines(c *cli.Context, set *seq.Dataset) error {
 		}
 	}
 	if measured == 0 {
-		return fmt.Errorf("%s: expected rows with numbers in the split train and in another one, which baselines need", set.Dir)
+		return fmt.Errorf("%s: baselines need rows with numbers in train and in another split", set.Dir)
 	}
 	return nil
 }

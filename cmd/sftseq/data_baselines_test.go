@@ -66,7 +66,7 @@ func TestBaselinesBesideModels(t *testing.T) {
 	} {
 		if _, errs := exits(t, exitOK, "", c.args...); strings.Count(errs,
 			"warning: "+filepath.Join(data, baseline.FileName)+": expected") != 1 ||
-			!strings.Contains(errs, "; "+c.means+" (sftseq data baselines --data "+data+" makes the file anew)\n") {
+			!strings.Contains(errs, "; "+c.means+" (recreate the file with sftseq data baselines --data "+data+")\n") {
 			t.Errorf("%s beside a damaged file: %s", c.args[0], errs)
 		}
 	}
@@ -119,7 +119,7 @@ func TestTaskBaselines(t *testing.T) {
 	alone := filepath.Join(dir, "alone") // there is no training split
 	notContains(t, mustRunData(t, "convert", "listops", "--from", filepath.Join(from, "basic_test.tsv"),
 		"--to", alone), "baselines")
-	refuse(t, exitError, "expected labels, and rows in the split train and in another one", "", "data",
+	refuse(t, exitError, "baselines need labels, and rows in train and in another split", "", "data",
 		"baselines", "--data", alone)
 }
 
@@ -146,7 +146,7 @@ func TestBaselinesOfNumbers(t *testing.T) {
 	bare := filepath.Join(dir, "bare")
 	mustRunData(t, "convert", "--from", csv, "--to", bare, "--text", "sequence", "--numbers", "count", "--tokenizer",
 		"dna:1", "--split", "1,0,0")
-	refuse(t, exitError, "expected rows with numbers in the split train and in another one", "", "data",
+	refuse(t, exitError, "baselines need rows with numbers in train and in another split", "", "data",
 		"baselines", "--data", bare)
 }
 
@@ -159,7 +159,7 @@ func TestBaselinesOfUnknownNumbers(t *testing.T) {
 		output  string
 	}{
 		{"val", exitOK, "baselines of test: number y: mean of the training split MAE 0, RMSE 0; bag of tokens, ridge regression MAE 0, RMSE 0\n"},
-		{"train", exitError, "sftseq: DATA: expected rows with numbers in the split train and in another one, which baselines need\n"},
+		{"train", exitError, "sftseq: DATA: baselines need rows with numbers in train and in another split\n"},
 	} {
 		data := filepath.Join(t.TempDir(), "data")
 		b := must.Get(seq.CreateDataset(data, seq.Spec{Task: seq.Regression, Name: "rows", VocabSize: 4,

@@ -46,13 +46,13 @@ func customFlags() []cli.Flag {
 	return slices.Concat(
 		group(inputGroup,
 			&cli.StringSliceFlag{Name: "from",
-				Usage: "read `FILE` or a folder, as often as given; - is standard input (required)", TakesFile: true},
+				Usage: "read `FILE` or a folder, or standard input (-); may be given several times (required)", TakesFile: true},
 			&cli.StringFlag{Name: "text", Usage: "read the text in `COLUMN`"},
-			&cli.StringFlag{Name: "pair", Usage: "read pairs of texts, which are compared, from columns `A,B`"},
+			&cli.StringFlag{Name: "pair", Usage: "read pairs of texts to compare from columns `A,B`"},
 			&cli.StringFlag{Name: "tokens", Usage: "read lists of token ids, below --vocab, from `COLUMN`"},
 			seriesFlag(),
 			&cli.StringFlag{Name: "features",
-				Usage: "read lists of lists of numbers, those of each token, from `COLUMN`"},
+				Usage: "read a list of numbers for each token from `COLUMN`"},
 			&cli.StringFlag{Name: "id", Usage: "take the ids of rows from `COLUMN`",
 				DefaultText: "name of the record, or FILE:LINE"},
 			&cli.StringFlag{Name: "tokenizer", Value: chooseTokenizer,
@@ -72,19 +72,19 @@ func customFlags() []cli.Flag {
 		tagFlags(),
 		advanced(labelGroup,
 			&cli.StringFlag{Name: "label-separator",
-				Usage: "split the labels of a row, of which any number may hold, at `TEXT`"},
+				Usage: "predict several labels per row: split --label at `TEXT`"},
 			&cli.StringFlag{Name: "label-pattern",
-				Usage: "extract the label by `REGEX`; rows without a match are left out"},
-			&cli.StringFlag{Name: "labels", Usage: "take labels `NAME,…` in this order; rows of others are left out",
-				DefaultText: "those found, sorted"}),
+				Usage: "extract the label by `REGEX`; leave out rows without a match"},
+			&cli.StringFlag{Name: "labels", Usage: "use labels `NAME,…` in this order; leave out rows with other labels",
+				DefaultText: "all labels, sorted"}),
 		group(splitGroup,
 			&cli.StringFlag{Name: "split", Value: "0.9,0.05,0.05", Usage: "split at random into `TRAIN,VAL,TEST`"},
 			&cli.StringFlag{Name: "split-column", Usage: "take the split of a row from `COLUMN`"},
 			&cli.Float64Flag{Name: "val-part",
-				Usage: "validate on this fraction of the rows for training (--split-column)"}),
+				Usage: "move this fraction of the training rows to validation (--split-column)"}),
 		advanced(splitGroup,
 			&cli.StringFlag{Name: "split-pattern",
-				Usage: "extract the split by `REGEX`; rows without a match are left out"},
+				Usage: "extract the split by `REGEX`; leave out rows without a match"},
 			&cli.Uint64Flag{Name: "seed", Usage: "split by seed `N`"}),
 		toFlags(),
 		advanced(outputGroup,
@@ -112,7 +112,7 @@ func convertCustom(c *cli.Context) error {
 		if like := suggestCommand(c.Command.Subcommands, name); like != "" {
 			return usage(c, "unknown task %q. %s", name, like)
 		}
-		return usage(c, "expected a task (%s) or flags only, found %q: --from names the input",
+		return usage(c, "expected a task (%s) or flags only, found %q: pass the input with --from",
 			namesOf(importedTasks()), name)
 	}
 	o, err := customOptions(c)
@@ -127,7 +127,7 @@ func convertCustom(c *cli.Context) error {
 	}
 	var shown phases
 	o.Chosen = func(choice tokenizers.Choice) {
-		fmt.Fprintf(c.App.Writer, "tokenizer %s: %s (--tokenizer takes another)\n", choice.Name, choice.Reason)
+		fmt.Fprintf(c.App.Writer, "tokenizer %s: %s (choose another with --tokenizer)\n", choice.Name, choice.Reason)
 	}
 	o.Reading = func(bytes int64) { shown.of(total, "reading for the tokenizer", unitBytes).Add(bytes) }
 	o.Learning = func(done, all int) {

@@ -23,13 +23,13 @@ func checkCustom(c *cli.Context, o *convert.Options) error {
 	}
 	switch {
 	case o.Text == "" && o.Tokens == "" && o.Features == "" && o.Series == nil && o.Pair == nil:
-		return usage(c, "--text, --tokens, --series, --features or --pair is missing: which column is to be read")
+		return usage(c, "expected --text, --tokens, --series, --features or --pair with the column to read")
 	case len(sources) > 1:
 		return usage(c, "%s exclude each other", strings.Join(sources, " and "))
 	case o.Pair != nil && (len(o.Pair) != 2 || slices.Contains(o.Pair, "")):
 		return usage(c, "--pair %q: expected two columns, A,B", c.String("pair"))
 	case o.Tokens != "" && (o.Vocab < 1 || o.Vocab > math.MaxInt32):
-		return usage(c, "--vocab %d: --tokens needs the number of token ids, 1 to %d", o.Vocab, math.MaxInt32)
+		return usage(c, "--vocab %d: expected the number of token ids for --tokens, 1 to %d", o.Vocab, math.MaxInt32)
 	case o.Tokens == "" && c.IsSet("vocab"):
 		return usage(c, "--vocab needs --tokens: for text, the tokenizer sets the vocabulary")
 	case o.Tokens != "" && c.IsSet("tokenizer"):
@@ -41,11 +41,14 @@ func checkCustom(c *cli.Context, o *convert.Options) error {
 	case o.Series != nil && c.IsSet("tokenizer"):
 		return usage(c, "--series and --tokenizer exclude each other: a tokenizer reads text")
 	case o.Numbers != nil && (o.Label != "" || o.Pair != nil):
-		return usage(c, "--numbers excludes --label and --pair: a row has a class or numbers, and numbers are of one sequence")
+		return usage(c, "--numbers excludes --label and --pair: expected numbers without labels, and one sequence "+
+			"per row")
 	case o.LabelColumns != nil && (o.Label != "" || o.Labels != nil || o.Numbers != nil || o.Pair != nil):
-		return usage(c, "--label-columns excludes --label, --labels, --numbers and --pair: its columns are the labels, of one sequence")
+		return usage(c, "--label-columns excludes --label, --labels, --numbers and --pair: expected one source of "+
+			"labels, and one sequence per row")
 	case c.IsSet("label-separator") && (o.LabelSeparator == "" || o.Label == "" || o.Pair != nil):
-		return usage(c, "--label-separator %q: expected a text between the labels of the column --label, of one sequence", o.LabelSeparator)
+		return usage(c, "--label-separator %q: expected a separator that is not empty, with --label and without "+
+			"--pair", o.LabelSeparator)
 	case o.Labels != nil && o.Label == "" && o.Tags == "" && o.Spans == "" && o.Intervals == "":
 		return usage(c, "--labels needs --label")
 	case o.LabelPattern != nil && o.Label == "":
@@ -100,21 +103,24 @@ func customWarnings(c *cli.Context, m *seq.Manifest, o *convert.Options) (out []
 	}
 	switch {
 	case o.SplitColumn == "":
-		if text := emptyWarning(m, o.Shares, "more rows, another --split or another --seed help"); text != "" {
+		if text := emptyWarning(m, o.Shares, "add rows, or change --split or --seed"); text != "" {
 			out = append(out, text)
 		}
 	case rows("train") == 0:
-		out = append(out, fmt.Sprintf("no row is in train, from which models learn: the column %q has no such name",
+		out = append(out, fmt.Sprintf("the split train is empty, so models cannot learn: no row has \"train\" in "+
+			"the column %q",
 			o.SplitColumn))
 	case rows("val") == 0:
-		out = append(out, "no row is in val, which training validates on: "+
-			"--val-part takes a part of train, such as 0.1")
+		out = append(out, "the split val is empty, so train cannot validate: "+
+			"move rows of train to val with, for example, --val-part 0.1")
 	}
 	if len(m.LabelNames) == 0 && m.NumberNames == nil {
 		if o.Label != "" || o.Tags != "" || o.Spans != "" || o.Intervals != "" {
-			return append(out, "no row has a label: their source is empty or null in all rows, so train has nothing to learn, and only pretrain learns from them")
+			return append(out, "no row has a label, because the source of labels is empty or null in all rows: only "+
+				"pretrain can use this data set")
 		}
-		out = append(out, "the rows have neither labels nor numbers, so train has nothing to learn (--label or --numbers names their columns), and only pretrain learns from them")
+		out = append(out, "the rows have neither labels nor numbers: only pretrain can use this data set (train "+
+			"needs --label or --numbers with a column)")
 	}
 	if text := classWarning(m, o); text != "" {
 		out = append(out, text)
@@ -126,8 +132,8 @@ func customWarnings(c *cli.Context, m *seq.Manifest, o *convert.Options) (out []
 func missingShards(paths []string, format string) (out []string) {
 	for _, path := range paths {
 		if missing := table.MissingShard(table.Shards(path, format)); missing != "" {
-			out = append(out, fmt.Sprintf("%s is missing, as the names of the tables beside it count them: "+
-				"its rows are not read; add the file if all rows are meant", missing))
+			out = append(out, fmt.Sprintf("%s is missing between the numbered tables beside it: "+
+				"add the file if the data set should contain its rows", missing))
 		}
 	}
 	return out
@@ -145,6 +151,6 @@ func emptyWarning(m *seq.Manifest, shares []convert.Share, help string) string {
 	if empty == nil {
 		return ""
 	}
-	return fmt.Sprintf("no row is in %s: rows are assigned at random by their content and --seed; %s",
+	return fmt.Sprintf("no row was assigned to %s, because the assignment is random by content and --seed: %s",
 		strings.Join(empty, " or "), help)
 }

@@ -24,7 +24,8 @@ func parseLabels(text string) ([]string, error) {
 		err = fmt.Errorf("found %d lines", len(rows))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("expected names with commas between them, those with a comma in double quotes: %w", err)
+		return nil, fmt.Errorf("expected names separated by commas, with double quotes around a name that contains "+
+			"a comma: %w", err)
 	}
 	for i := range rows[0] {
 		rows[0][i] = strings.TrimSpace(rows[0][i])
@@ -104,13 +105,16 @@ func classWarning(m *seq.Manifest, o *convert.Options) string {
 	if len(example) > maxExampleLength {
 		example = strings.ToValidUTF8(example[:maxExampleLength], "") + "…"
 	}
-	found := fmt.Sprintf("--label %s has %d classes for %d rows, %.1f rows a class, such as %q", o.Label, classes, rows,
+	found := fmt.Sprintf("--label %s has %d classes for %d rows, %.1f rows per class, for example "+
+		"%q", o.Label, classes, rows,
 		float64(rows)/float64(classes), example)
 	switch {
 	case numbers == classes && (few || fractions > 0):
-		return found + ": these are numbers, and a model learns classes, not amounts: --numbers in place of --label predicts them, or make ranges of them, such as low and high"
+		return found + ": these labels are numbers; predict them with --numbers in place of --label, or replace " +
+			"them with ranges such as low and high"
 	case few:
-		return found + ": a model does not learn a class with few rows; --label-pattern REGEX extracts the class from a longer text, --labels NAME,… keeps only rows of those classes, or name another column"
+		return found + ": a model cannot learn a class from so few rows; extract the class from a longer text with " +
+			"--label-pattern REGEX, keep some classes with --labels NAME,…, or choose another column"
 	}
 	return ""
 }
@@ -129,8 +133,8 @@ func joinedWarning(m *seq.Manifest, o *convert.Options) string {
 		for i, name := range bracketed {
 			bracketed[i] = strconv.Quote(name)
 		}
-		return fmt.Sprintf("%d of %d classes look like lists of labels that were written as one text: %s; "+
-			"write lists of JSON, or a text such as a;b, which --label-separator ';' splits", len(bracketed),
+		return fmt.Sprintf("%d of %d classes look like lists of labels in a single string: %s; "+
+			"use JSON lists, or strings such as a;b with --label-separator ';'", len(bracketed),
 			len(m.LabelNames), shortList(bracketed, maxNamed))
 	}
 	for _, separator := range []string{";", "|", ","} {
@@ -155,7 +159,7 @@ func joinedWarning(m *seq.Manifest, o *convert.Options) string {
 		}
 		if len(joined) > 0 {
 			return fmt.Sprintf("%d of %d classes look like lists of labels: %s; "+
-				"--label-separator '%s' gives a row several labels, and none where the text is empty",
+				"split them with --label-separator '%s' (a row with an empty string then has no label)",
 				len(joined), len(m.LabelNames), shortList(joined, maxNamed), separator)
 		}
 	}
@@ -179,5 +183,6 @@ func rareWarning(m *seq.Manifest) string {
 	if len(rare) == 0 || all < manyRows {
 		return ""
 	}
-	return fmt.Sprintf("only a few of %d rows have the classes %s: a model does not learn them, and they may be wrong labels; --labels NAME,… keeps only rows of other classes", all, strings.Join(rare, ", "))
+	return fmt.Sprintf("only a few of %d rows have the classes %s: a model cannot learn them, and they may be wrong "+
+		"labels; keep only the other classes with --labels NAME,…", all, strings.Join(rare, ", "))
 }

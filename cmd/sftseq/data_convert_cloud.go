@@ -40,9 +40,9 @@ More: docs/data-clouds-graphs.md`, strings.Join(cloud.Endings(), ", ")),
 					Usage: "predict the part of each point, the last number of its line, in place of classes"}),
 			group(splitGroup,
 				&cli.Float64Flag{Name: "val-part", Value: 0.1,
-					Usage: "validate on this fraction of the files that no folder assigns to a split"},
+					Usage: "use this fraction of the files outside split folders for validation"},
 				&cli.Float64Flag{Name: "test-part", Value: 0.1,
-					Usage: "test on this fraction of the files that no folder assigns to a split"},
+					Usage: "use this fraction of the files outside split folders for testing"},
 				&cli.Uint64Flag{Name: "seed", Usage: "draw points and splits from seed `N`"}),
 			toFlags()),
 		Action: convertCloud,
@@ -81,11 +81,14 @@ func convertCloud(c *cli.Context) error {
 	free, training := files.Divided()
 	switch {
 	case len(left) > 0 && len(files.Classes) == 0:
-		return fmt.Errorf("%s: no class has %d files, expected one at least", c.String("from"), c.Int("min-files"))
+		return fmt.Errorf("%s: expected at least one class with %d files or more, found "+
+			"none", c.String("from"), c.Int("min-files"))
 	case c.IsSet("test-part") && !free:
-		return usage(c, "--test-part applies to files that no folder assigns to a split: the folders of %s assign all files", c.String("from"))
+		return usage(c, "--test-part: the folders of %s assign every file to a split, so no files are left to "+
+			"sample", c.String("from"))
 	case c.IsSet("val-part") && !free && !training:
-		return usage(c, "--val-part applies to files that no folder assigns to a split, or to files for training if no folder is for validation: the folders of %s assign all files, with some for validation or none for training", c.String("from"))
+		return usage(c, "--val-part: the folders of %s assign every file to a split, and have a validation split or "+
+			"no training split, so no files are left to sample", c.String("from"))
 	}
 	var bar *progress
 	o.Begin = func(total int64) { bar = newProgress(total, "converting "+c.String("from"), "files") }
@@ -120,7 +123,7 @@ func warnClouds(c *cli.Context, m *seq.Manifest, folders []string, free bool) {
 		unused := slices.DeleteFunc(slices.Clone(folders),
 			func(name string) bool { return slices.Contains(m.LabelNames, name) })
 		if len(unused) > 0 {
-			warn("no file of %d of %d folders became a row, so they are not classes: %s", len(unused),
+			warn("no file of %d of %d folders could be converted, so these folders are not classes: %s", len(unused),
 				len(folders), shortList(unused, 20))
 		}
 	}
@@ -130,20 +133,20 @@ func warnClouds(c *cli.Context, m *seq.Manifest, folders []string, free bool) {
 	filled := slices.DeleteFunc(m.SplitNames(), func(split string) bool { return m.Splits[split].Rows == 0 })
 	// warnClasses handles data sets with several non-empty splits
 	if len(m.LabelNames) == 1 && len(folders) == 1 && len(filled) == 1 {
-		warn("there is one class, %s, so train has nothing to learn: expected a folder for each class in %s",
+		warn("the only class is %s, so train has nothing to learn: expected a folder for each class in %s",
 			m.LabelNames[0], c.String("from"))
 	}
 	for _, split := range []string{"train", "val", "test"} {
-		help := "more files, another --" + split + "-part or another --seed help"
+		help := "add files, or change --" + split + "-part or --seed"
 		switch {
 		case m.Splits[split].Rows > 0 || split != "train" && c.Float64(split+"-part") == 0 || split == "test" && !free:
 			continue
 		case split == "train":
-			help = "more files, a smaller --val-part or --test-part, or another --seed help"
+			help = "add files, or change --val-part, --test-part or --seed"
 		}
-		needs := map[string]string{"train": "from which models learn", "val": "which train needs",
-			"test": "with which eval measures"}[split]
-		warn("no row is in %s, %s: %s", split, needs, help)
+		needs := map[string]string{"train": "so models cannot learn", "val": "and train needs it",
+			"test": "and eval needs it"}[split]
+		warn("the split %s is empty, %s: %s", split, needs, help)
 	}
 }
 
@@ -155,7 +158,7 @@ func noFlagsBefore(c *cli.Context) error {
 			continue
 		}
 		if names := above.LocalFlagNames(); len(names) > 0 && above.Command != c.Command {
-			return usage(c, "--%s is before %s, whose flags follow its name",
+			return usage(c, "--%s: expected flags after %s, found this flag before it",
 				names[0], c.Command.Name)
 		}
 	}

@@ -44,7 +44,7 @@ fields as columns. An invalid line ends the conversion. More: docs/data-clouds-g
 					Usage: "predict the label of each node: a list in `FIELD`"},
 				&cli.StringFlag{Name: "numbers", Usage: "predict the numbers in `FIELD,…`"},
 				&cli.StringFlag{Name: "labels", Usage: "take labels `NAME,…` in this order",
-					DefaultText: "those found, sorted"}),
+					DefaultText: "all labels, sorted"}),
 			group(splitGroup,
 				&cli.StringFlag{Name: "split", Value: "0.9,0.05,0.05", Usage: "split at random into `TRAIN,VAL,TEST`"},
 				&cli.StringFlag{Name: "split-field", Usage: "take the split of a graph from `FIELD`"},
@@ -65,7 +65,8 @@ func convertGraph(c *cli.Context) error {
 		Label: c.String("label"), Tags: c.String("tags"),
 		SplitField: c.String("split-field"), Seed: c.Uint64("seed"), Replace: c.Bool("force")}
 	if at := slices.IndexFunc(o.From, table.ReadOnce); at >= 0 {
-		return usage(c, "--from %s: expected a file, which is read several times; standard input and other pipes can be read once only", o.From[at])
+		return usage(c, "--from %s: expected a regular file, because graphs are read several times, found standard "+
+			"input or another pipe", o.From[at])
 	}
 	if err := checkSteps(c); err != nil {
 		return err
@@ -105,9 +106,10 @@ func convertGraph(c *cli.Context) error {
 	}
 	text := ""
 	if o.SplitField == "" {
-		text = emptyWarning(d.Manifest, o.Shares, "more rows, another --split or another --seed help")
+		text = emptyWarning(d.Manifest, o.Shares, "add rows, or change --split or --seed")
 	} else if split := firstEmpty(d.Manifest); split != "" {
-		text = fmt.Sprintf("no row is in %s, which training needs: the field %q has no such name", split, o.SplitField)
+		text = fmt.Sprintf("the split %s is empty, and training needs it: no graph has this name in the field "+
+			"%q", split, o.SplitField)
 	}
 	if text != "" {
 		fmt.Fprintf(c.App.ErrWriter, "warning: %s\n", text)

@@ -29,13 +29,14 @@ func splitsWarning(c *cli.Context, o *convert.Options) string {
 		return ""
 	}
 	if names := splitFiles(o.From, o.Format); names != nil && !c.IsSet("split") {
-		return fmt.Sprintf("the files %s are named as splits, but their rows are split again by --split: "+
-			"%s, --split-column COLUMN takes them from a column, and an explicit --split silences this warning",
+		return fmt.Sprintf("the files %s have names of splits, but their rows are split again by --split: "+
+			"%s, take the splits from a column with --split-column COLUMN, or set --split to silence this warning",
 			strings.Join(names, ", "), byName(names, o.Format))
 	}
 	for _, path := range o.From {
 		if column, name := firstSplit(c.Context, path, o); name != "" && !c.IsSet("split") {
-			return fmt.Sprintf("%s has a column %s (%q in its first row), but its rows are split again by --split: --split-column %s keeps the existing splits", path, column, name, shellQuote(column))
+			return fmt.Sprintf("%s has a column %s (%q in its first row), but its rows are split again by --split: "+
+				"keep the existing splits with --split-column %s", path, column, name, shellQuote(column))
 		}
 		if table.HubSplits(path, o.Format) != nil { // kept, unless --split is set
 			continue
@@ -53,10 +54,12 @@ func splitsWarning(c *cli.Context, o *convert.Options) string {
 		if !slices.Contains(known, "val") {
 			take += " --val-part 0.1"
 		}
-		return fmt.Sprintf("%s has the splits %s, but its rows are split again by --split: %s keeps the existing splits", path, strings.Join(names, ", "), take)
+		return fmt.Sprintf("%s has the splits %s, but its rows are split again by --split: keep the existing splits "+
+			"with %s", path, strings.Join(names, ", "), take)
 	}
 	if names := besideTrain(o.From, o.Format); names != nil && !c.IsSet("split") {
-		return fmt.Sprintf("the rows of %s are split again by --split, and %s beside it is not read: %s, and an explicit --split silences this warning",
+		return fmt.Sprintf("the rows of %s are split again by --split, and %s beside it is not read: %s, or set "+
+			"--split to silence this warning",
 			names[0], strings.Join(names[1:], ", "), byName(names, o.Format))
 	}
 	return ""
@@ -77,11 +80,11 @@ func keepSplits(c *cli.Context, o *convert.Options) {
 		return
 	}
 	o.SplitColumn = splitColumn
-	note := fmt.Sprintf("%s: the splits %s are kept", o.From[0], strings.Join(names, ", "))
+	note := fmt.Sprintf("%s: keeping the splits %s", o.From[0], strings.Join(names, ", "))
 	isVal := func(name string) bool { split, _ := seq.KnownSplit(name); return split == "val" }
 	if !c.IsSet("val-part") && !slices.ContainsFunc(names, isVal) {
 		o.Val = hubValPart
-		note += fmt.Sprintf(", and %v of the rows of train validate (--val-part)", o.Val)
+		note += fmt.Sprintf(", with %v of the rows of train moved to val (--val-part)", o.Val)
 	}
 	fmt.Fprintf(c.App.ErrWriter, "%s; --split splits the rows again\n", note)
 }
@@ -184,9 +187,10 @@ func byName(files []string, format string) string {
 	shards := table.Shards(dir, format)
 	if slices.ContainsFunc(shards, func(path string) bool { _, split, _ := splitOfFile(path); return split == "" }) ||
 		len(shards) < len(files) {
-		return fmt.Sprintf("%s takes the splits from their names, in a folder of their own that --from names", pattern)
+		return fmt.Sprintf("move these files to a folder, pass it with --from and take the splits from the file "+
+			"names with %s", pattern)
 	}
-	return fmt.Sprintf("--from %s %s takes the splits from their names", shellQuote(dir), pattern)
+	return fmt.Sprintf("take the splits from the file names with --from %s %s", shellQuote(dir), pattern)
 }
 
 // maxSplitRows and maxSplitColumns bound the rows and columns that are examined for split names.
@@ -277,7 +281,8 @@ func withoutFolders(err error, o *convert.Options, left *source.Skipped) error {
 	if left.Reasons[convert.NoLabel] == nil || o.Label != table.FolderColumns[1] || !areFolders(o.From, o.Format) {
 		return err
 	}
-	return fmt.Errorf("%w\nthe class of a file is the folder that it is in: --label path --label-pattern REGEX takes it out of its name", err)
+	return fmt.Errorf("%w\nexpected a subfolder for each class (or extract the class from file names with --label "+
+		"path --label-pattern REGEX)", err)
 }
 
 // otherTokenizer adds advice to an error if the tokenizer of --tokenizer rejects rows.
@@ -285,7 +290,8 @@ func otherTokenizer(c *cli.Context, err error, o *convert.Options, left *source.
 	if left.Reasons[convert.Refused] == nil || c.String("tokenizer") == chooseTokenizer || o.Tokenizer == nil {
 		return err
 	}
-	return fmt.Errorf("%w\n--tokenizer %s is %s: leave the flag out, which chooses a tokenizer that suits the rows, or give rows of the kind that %s reads",
+	return fmt.Errorf("%w\n--tokenizer %s is %s: omit the flag to choose a tokenizer for these rows, or use rows "+
+		"that %s accepts",
 		err, c.String("tokenizer"), tokenizers.TypeOf(o.Tokenizer), tokenizers.TypeOf(o.Tokenizer))
 }
 
@@ -298,7 +304,8 @@ func cloudsWarning(o *convert.Options) string {
 		}
 		files, err := cloud.Find(path)
 		if err == nil && files.Surfaces() {
-			return fmt.Sprintf("%s has files of points or surfaces, which were read as text: sftseq data convert cloud --from %s makes point clouds of them", path, shellQuote(path))
+			return fmt.Sprintf("%s has files of points or surfaces, which were read as text: convert them to point "+
+				"clouds with sftseq data convert cloud --from %s", path, shellQuote(path))
 		}
 	}
 	return ""

@@ -53,11 +53,11 @@ func TestConvertHub(t *testing.T) {
 		flags := []string{"--from", dir, "--text", "text", "--label", "label", "--no-baselines"}
 		d, _, errs := converted(t, append(flags, "--val-part", "0")...)
 		equal(t, rowCounts(d), "train 40, test 20")
-		contains(t, errs, dir+": the splits test, train are kept; --split splits the rows again")
+		contains(t, errs, dir+": keeping the splits test, train; --split splits the rows again")
 		notContains(t, errs, "are split again by")
 		equal(t, fmt.Sprint(d.Manifest.LabelNames), "[neg pos]")
 		d, _, errs = converted(t, flags...)
-		contains(t, errs, "are kept, and 0.1 of the rows of train validate (--val-part)")
+		contains(t, errs, "with 0.1 of the rows of train moved to val (--val-part)")
 		if d.Manifest.Splits["test"].Rows != 20 || d.Manifest.Splits["val"].Rows == 0 ||
 			d.Manifest.Splits["train"].Rows+d.Manifest.Splits["val"].Rows != 40 {
 			t.Errorf("%s: %s", name, rowCounts(d))
@@ -77,7 +77,7 @@ func TestConvertMissingShard(t *testing.T) {
 	}
 	flags := []string{"--from", dir, "--text", "text", "--label", "label", "--no-baselines"}
 	_, _, errs := converted(t, flags...)
-	contains(t, errs, filepath.Join(dir, "data", "train-00001-of-00003.parquet")+" is missing, as the names of the ")
+	contains(t, errs, filepath.Join(dir, "data", "train-00001-of-00003.parquet")+" is missing between the numbered ")
 	equal(t, strings.Count(errs, "is missing"), 1, errs)
 	hubTable(t, filepath.Join(dir, "data", "train-00001-of-00003.parquet"), 20)
 	_, _, errs = converted(t, flags...)
@@ -91,7 +91,7 @@ func TestPredictMissingShard(t *testing.T) {
 	for _, name := range []string{"train-00000-of-00003", "train-00002-of-00003"} {
 		writeText(t, filepath.Join(dir, name+".jsonl"), `{"text":"[MAX 2 9 ]"}`+"\n")
 	}
-	missing := "warning: " + filepath.Join(dir, "train-00001-of-00003.jsonl") + " is missing, as the names of the "
+	missing := "warning: " + filepath.Join(dir, "train-00001-of-00003.jsonl") + " is missing between the numbered "
 	flags := []string{"predict", "--model", goldenPath("pre"), "--input", dir, "--text", "text"}
 	for _, more := range [][]string{nil, {"--shard", "0/2", "--output", filepath.Join(t.TempDir(), "x") + "/"}} {
 		_, errs := exits(t, exitOK, "", append(flags, more...)...)

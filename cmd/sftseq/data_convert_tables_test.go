@@ -58,9 +58,11 @@ func TestConvertFlatFolder(t *testing.T) {
 	}
 	equal(t, a.Fingerprint(), b.Fingerprint())
 	contains(t, warned(t, "--from", folders),
-		"warning: "+folders+" has the splits test, train, but its rows are split again by --split: --split-column split --val-part 0.1 keeps the existing splits\n")
+		"warning: "+folders+" has the splits test, train, but its rows are split again by --split: keep the "+
+			"existing splits with --split-column split --val-part 0.1\n")
 	equal(t, warned(t, "--from", filepath.Join(folders, "train")), "")
-	want := "and 33 more\nthe class of a file is the folder that it is in: --label path --label-pattern REGEX takes it out of its name\n"
+	want := "and 33 more\nexpected a subfolder for each class (or extract the class from file names with --label " +
+		"path --label-pattern REGEX)\n"
 	_, errs = exits(t, exitError, "", "data", "convert", "--from", flat, "--to", filepath.Join(t.TempDir(), "to"))
 	equal(t, errs[max(0, len(errs)-len(want)):], want)
 }
@@ -109,7 +111,7 @@ func TestConvertRareClasses(t *testing.T) {
 	from := writeText(t, filepath.Join(t.TempDir(), "x.csv"), text.String())
 	args := []string{"--from", from, "--text", "text", "--label", "label", "--no-baselines"}
 	contains(t, warned(t, args...),
-		"warning: only a few of 1200 rows have the classes readme (2): a model does not learn them")
+		"warning: only a few of 1200 rows have the classes readme (2): a model cannot learn them")
 	notContains(t, warned(t, append(args, "--labels", "c0,c1")...), "warning")
 }
 
@@ -130,21 +132,23 @@ func TestConvertManyClasses(t *testing.T) {
 		want  string // text of the warning
 	}{
 		{func(i int) string { return fmt.Sprint(i) }, nil,
-			`--label label has 300 classes for 300 rows, 1.0 rows a class, such as "0": these are numbers`},
+			`--label label has 300 classes for 300 rows, 1.0 rows per class, for example "0": these labels are numbers`},
 		{func(i int) string { return fmt.Sprint(float64(i%30) / 4) }, nil,
-			`--label label has 30 classes for 300 rows, 10.0 rows a class, such as "0": these are numbers`},
+			`--label label has 30 classes for 300 rows, 10.0 rows per class, for example "0": these labels are numbers`},
 		{func(i int) string { return fmt.Sprintf("sample %d class=c%d", i, i%3) }, nil,
-			"a model does not learn a class with few rows; --label-pattern REGEX"},
+			"a model cannot learn a class from so few rows; extract the class from a longer text with " +
+				"--label-pattern REGEX"},
 		{func(i int) string { return fmt.Sprintf("['a%d' 'b']", i%25) }, nil,
-			"25 of 25 classes look like lists of labels that were written as one text: \"['a0' 'b']\""},
+			"25 of 25 classes look like lists of labels in a single string: \"['a0' 'b']\""},
 		{func(i int) string { return []string{`"[""a"", ""b""]"`, `"[""b""]"`}[i%2] }, nil,
-			"2 of 2 classes look like lists of labels that were written as one text: "},
+			"2 of 2 classes look like lists of labels in a single string: "},
 		{func(i int) string { return []string{`"a, b"`, "a", "b"}[i%3] }, []string{"--label-separator", ";"},
-			"1 of 3 classes look like lists of labels: \"a, b\"; --label-separator ','"},
+			"1 of 3 classes look like lists of labels: \"a, b\"; split them with --label-separator ','"},
 		{func(i int) string { return []string{"sport", "sport;weather", "weather", ""}[i%4] }, nil,
-			"1 of 3 classes look like lists of labels: \"sport;weather\"; --label-separator ';' gives"},
+			"1 of 3 classes look like lists of labels: \"sport;weather\"; split them with --label-separator ';'"},
 		{func(i int) string { return []string{`"a, b"`, `"b, c"`, `"a, c"`}[i%3] }, nil,
-			"3 of 3 classes look like lists of labels: \"a, b\", \"a, c\", \"b, c\"; --label-separator ','"},
+			"3 of 3 classes look like lists of labels: \"a, b\", \"a, c\", \"b, c\"; split them with " +
+				"--label-separator ','"},
 		{func(i int) string { return []string{"a|b", "a", "b"}[i%3] }, []string{"--label-separator", "|"}, ""},
 		{func(i int) string { return []string{`"rock, pop"`, "jazz", "a;"}[i%3] }, nil, ""},
 		{func(i int) string { return fmt.Sprintf("sample %d class=c%d", i, i%3) },
@@ -180,7 +184,8 @@ func TestConvertSplitColumn(t *testing.T) {
 	none := writeText(t, filepath.Join(dir, "none.csv"), "text,label\na,x\nb,y\n")
 	other := writeText(t, filepath.Join(dir, "other.csv"), strings.ReplaceAll(rows, ",train\n", ",0.5\n"))
 	for path, first := range map[string]string{csv: "train", lines: "validation", none: "", other: ""} {
-		want := fmt.Sprintf("warning: %s has a column split (%q in its first row), but its rows are split again by --split: --split-column split keeps the existing splits\n", path, first)
+		want := fmt.Sprintf("warning: %s has a column split (%q in its first row), but its rows are split again by "+
+			"--split: keep the existing splits with --split-column split\n", path, first)
 		if _, _, errs := converted(t, "--from", path, "--text", "text", "--label", "label"); strings.Contains(errs,
 			"has a column split") != (first != "") || first != "" && !strings.Contains(errs, want) {
 			t.Errorf("%s: %q, expected %q", path, errs, want)
@@ -190,7 +195,8 @@ func TestConvertSplitColumn(t *testing.T) {
 	phase := writeText(t, filepath.Join(dir, "phase.jsonl"),
 		`{"text":"a","label":"x","phase":"test"}`+"\n"+`{"text":"b","label":"y","phase":"train"}`+"\n")
 	for path, want := range map[string]string{
-		set: "has a column the set (\"train\" in its first row), but its rows are split again by --split: --split-column 'the set' keeps", phase: "has a column phase (\"test\" in its first row)",
+		set: "has a column the set (\"train\" in its first row), but its rows are split again by --split: keep the " +
+			"existing splits with --split-column 'the set'", phase: "has a column phase (\"test\" in its first row)",
 		writeText(t, filepath.Join(dir, "one.csv"), "text,label,of\na,x,train\nb,y,train\n"):              "",
 		writeText(t, filepath.Join(dir, "vehicles.csv"), "text,label,of\na,x,train\nb,y,test\nc,x,bus\n"): "",
 	} {
@@ -234,7 +240,7 @@ func TestConvertSplitFiles(t *testing.T) {
 			t.Errorf("the folder of %q: %q", c.files, got)
 		}
 		out := warned(t, "--from", dir, "--format", "csv", "--text", "text", "--label", "label")
-		if strings.Contains(out, "are named as splits, but their rows are split again") != c.warns {
+		if strings.Contains(out, "have names of splits, but their rows are split again") != c.warns {
 			t.Errorf("%q: %s", c.files, out)
 		}
 	}
@@ -266,9 +272,10 @@ func TestConvertBesideTrain(t *testing.T) {
 	notContains(t, errs, "split again")
 
 	folder := warned(t, append(flags, "--from", dir)...)
-	contains(t, folder, "are named as splits, but their rows are split again",
-		"--from "+dir+" --split-column path --split-pattern '"+pattern+"' takes the splits from their names")
+	contains(t, folder, "have names of splits, but their rows are split again",
+		"take the splits from the file names with --from "+dir+" --split-column path --split-pattern '"+pattern+"'")
 	writeText(t, filepath.Join(dir, "other.csv"), "text,label\na,0\n")
 	contains(t, warned(t, append(flags, "--from", train)...),
-		"--split-column path --split-pattern 'validation|train|test' takes the splits from their names, in a folder of their own that --from names")
+		"move these files to a folder, pass it with --from and take the splits from the file names with "+
+			"--split-column path --split-pattern 'validation|train|test'")
 }

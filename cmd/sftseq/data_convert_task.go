@@ -61,7 +61,7 @@ func convertTask(c *cli.Context, task *lra.Task) error {
 		return err
 	}
 	if c.Args().Present() {
-		return usage(c, "expected flags only, found %q: --from names the input", c.Args().First())
+		return usage(c, "expected flags only, found %q: pass the input with --from", c.Args().First())
 	}
 	if err := needFlags(c, "from", "to"); err != nil {
 		return err

@@ -31,16 +31,19 @@ func TestConvertWarns(t *testing.T) {
 		want []string // warnings
 	}{
 		{[]string{few, "--label", "label"},
-			[]string{few + " has a column split", "no row is in val or test: rows are assigned at random"}},
+			[]string{few + " has a column split", "no row was assigned to val or test, because the assignment is " +
+				"random"}},
 		{[]string{few, "--label", "label", "--split", "1,0,0"}, nil},
 		{[]string{few, "--label", "label", "--split-column", "split"},
-			[]string{"no row is in val, which training validates on: --val-part"}},
+			[]string{"the split val is empty, so train cannot validate: move rows of train to val with, for " +
+				"example, --val-part"}},
 		{[]string{tests, "--label", "label", "--split-column", "split"},
-			[]string{`no row is in train, from which models learn: the column "split"`}},
+			[]string{`the split train is empty, so models cannot learn: no row has "train" in the column "split"`}},
 		{[]string{many, "--label", "label", "--split", "0.4,0.3,0.3"}, nil},
 		{[]string{many, "--label", "label", "--split-column", "split"}, nil},
 		{[]string{many, "--split-column", "split"},
-			[]string{"the rows have neither labels nor numbers, so train has nothing to learn (--label"}},
+			[]string{"the rows have neither labels nor numbers: only pretrain can use this data set (train needs " +
+				"--label"}},
 		{[]string{ids, "--tokens", "ids", "--vocab", "5", "--label", "label"}, nil},
 	} {
 		args := append([]string{"data", "convert", "--to", filepath.Join(t.TempDir(), "to"), "--from"}, c.args...)

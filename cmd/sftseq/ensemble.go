@@ -47,14 +47,14 @@ func loadModels(c *cli.Context, single string) (m models, err error) {
 		return m, err
 	}
 	names := bases(members)
-	others := fmt.Sprintf("; --model takes one of the folder's models, too (%s)", shortList(names, 10))
+	others := fmt.Sprintf("; or choose one of the folder's models with --model (%s)", shortList(names, 10))
 	hashes := map[string]string{}
 	for i, member := range members {
 		one, err := load(c.Context, member)
 		if err == nil && i > 0 && m.fusion == nil {
 			if err = m.Config.SameQuestions(one.Config); m.Config.IsLinear() != one.Config.IsLinear() {
-				err = fmt.Errorf("it is a member of an ensemble with a linear model, and %s has no config.json "+
-					"with the weights: train custom --out %s --resume fits them", dir, shellQuote(dir))
+				err = fmt.Errorf("%s has no config.json with the weights of this ensemble with a linear model: "+
+					"fit them with train custom --out %s --resume", dir, shellQuote(dir))
 			}
 		}
 		if err != nil {

@@ -75,7 +75,7 @@ func TestEnsemble(t *testing.T) {
 	contains(t, printed(t, "", shard...), "nothing to do")
 	done(t, "", "predict", "--verify", "--model", out, "--output", parts)
 
-	one := out + ": expected a model, found a folder of 3 models: name one of them, such as --model '" +
+	one := out + ": expected a model, found a folder of 3 models: choose one of them, such as --model '" +
 		filepath.Join(out, "seed-1") + "' (seed-1, seed-2, seed-3)"
 	for _, c := range []refusal{
 		{"embed: " + one, []string{"embed", "--model", out}},
@@ -111,7 +111,8 @@ func TestEnsemble(t *testing.T) {
 
 	// The error about a model that does not fit the ensemble names the model.
 	for _, c := range []struct{ from, gone, want string }{
-		{goldenPath("pre"), "", "x does not fit: the number of its labels is 10, and of the first 2; --model takes one of the folder's models, too (seed-1, seed-2, seed-3, x)"},
+		{goldenPath("pre"), "", "x does not fit: the number of its labels is 10, and of the first 2; or choose one " +
+			"of the folder's models with --model (seed-1, seed-2, seed-3, x)"},
 		{goldenPath("regression"), "", "x does not fit: its task is regression, and of the first classification"},
 		{member("seed-1"), "", "x is the same as seed-1"},
 		{member("seed-1"), "model.safetensors", "x does not fit: "},

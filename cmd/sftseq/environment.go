@@ -42,7 +42,7 @@ func warnMisspeltVariables(c *cli.Context, log *slog.Logger) {
 			continue
 		}
 		if meant := nearest(longNames(c.Command.Flags), flag); meant != "" {
-			log.Warn("a variable is set that is not a flag of "+c.Command.Name, "variable", name, "did_you_mean",
+			log.Warn("an environment variable matches no flag of "+c.Command.Name, "variable", name, "did_you_mean",
 				variableOf(meant))
 		}
 	}

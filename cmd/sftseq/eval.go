@@ -58,7 +58,7 @@ func eval(c *cli.Context) error {
 		return evalShards(c)
 	}
 	if c.String("data") == "" {
-		return usage(c, "--data is missing, an Arrow file or a data set directory was expected%s",
+		return usage(c, "--data is missing: expected an Arrow file or a data set directory%s",
 			recordedHint(c.String("model")))
 	}
 	if info, err := os.Stat(c.String("data")); c.IsSet("split") && (err != nil || !info.IsDir()) {
@@ -69,7 +69,7 @@ func eval(c *cli.Context) error {
 		return usage(c, "--queries %d, expected 0 or more", queries)
 	}
 	if c.IsSet(csvSafe) && c.String("errors") == "" {
-		return usage(c, "--%s needs --errors FILE, which names the table to write", csvSafe)
+		return usage(c, "--%s needs --errors FILE with the table to write", csvSafe)
 	}
 	single := ""
 	if c.IsSet("queries") && c.Int("queries") > 0 { // ranking uses the embeddings of a single model

@@ -64,7 +64,8 @@ func (e *evalErrors) commit(c *cli.Context) error {
 		return err
 	}
 	if n := e.Left(); n > 0 {
-		fmt.Fprintf(c.App.ErrWriter, "%s: the %d worst rows; %d more are not right\n", e.path, task.MaxWorst, n)
+		fmt.Fprintf(c.App.ErrWriter, "%s: the %d worst rows; %d more misclassified rows were not "+
+			"written\n", e.path, task.MaxWorst, n)
 	}
 	return e.file.Commit()
 }

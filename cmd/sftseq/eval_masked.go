@@ -37,7 +37,8 @@ func (r *maskedResult) write(w io.Writer) error {
 func evalMasked(c *cli.Context, m models) error {
 	for _, name := range []string{"errors", "queries"} {
 		if c.IsSet(name) {
-			return usage(c, "--%s: the model %s has no classes: it was trained without labels", name, c.String("model"))
+			return usage(c, "--%s: the model %s was trained without labels, so it has no "+
+				"classes", name, c.String("model"))
 		}
 	}
 	dir := c.String("data")
@@ -46,7 +47,8 @@ func evalMasked(c *cli.Context, m models) error {
 	}
 	set, err := seq.OpenDataset(dir)
 	if err != nil {
-		return fmt.Errorf("--data: expected a data set directory, whose training split has the tokens' frequencies: %w", err)
+		return fmt.Errorf("--data: expected a data set directory, because token frequencies come from its training "+
+			"split: %w", err)
 	}
 	spec := set.Spec()
 	if err := sameTokens(m.Config, &spec); err != nil {
@@ -60,7 +62,7 @@ func evalMasked(c *cli.Context, m models) error {
 	}
 	defer file.Close()
 	if file.Len() == 0 {
-		return fmt.Errorf("%s: the split %s has no rows, at least 1 was expected", dir, r.Split)
+		return fmt.Errorf("%s: the split %s has no rows, expected at least 1", dir, r.Split)
 	}
 	scorer, release, err := openScorer(c, m)
 	if err != nil {

@@ -83,8 +83,9 @@ func warnTrainedOn(c *cli.Context, m models) {
 	for _, one := range m.all() {
 		p, err := provenance.Of(one.Config) // empty for a model of another program
 		if err == nil && slices.Contains(p.TrainedOn, split) && split != "train" && p.Data == set.Fingerprint() {
-			fmt.Fprintf(c.App.ErrWriter, "warning: a linear model was trained on the split %s, too: the results are better "+
-				"than on new rows (--split test)\n", split)
+			fmt.Fprintf(c.App.ErrWriter, "warning: a linear model was also trained on the split %s, so its results "+
+				"are too optimistic "+
+				"(evaluate with --split test)\n", split)
 		}
 	}
 }

@@ -20,7 +20,8 @@ import (
 // evalShards evaluates one shard, or reports on the parts of all shards with --verify.
 func evalShards(c *cli.Context) error {
 	if ranksOf(c) != nil {
-		return usage(c, "--shard, --verify: expected one process, as ranks share the rows of one run")
+		return usage(c, "--shard and --verify exclude ranks: expected one process, because ranks share the rows of "+
+			"one run")
 	}
 	for _, name := range []string{"errors", "queries"} {
 		if c.IsSet(name) {
@@ -31,21 +32,21 @@ func evalShards(c *cli.Context) error {
 		return reportShards(c)
 	}
 	if c.String("data") == "" {
-		return usage(c, "--data is missing, an Arrow file or a data set directory was expected")
+		return usage(c, "--data is missing: expected an Arrow file or a data set directory")
 	}
 	j, err := newShardJob(c)
 	if err != nil {
 		return err
 	}
 	if j.dir == "" {
-		return usage(c, "--output -: expected a directory of parts, which --verify reports on")
+		return usage(c, "--output -: expected a directory of parts, which --verify then evaluates")
 	}
 	m, err := loadModels(c, "")
 	if err != nil {
 		return err
 	}
 	if task.Of(m.Config).Evaluator() == nil {
-		return usage(c, "--shard: the model %s was trained without labels, and eval measures it without shards",
+		return usage(c, "--shard: the model %s was trained without labels: evaluate it without shards",
 			c.String("model"))
 	}
 	path, err := dataFile(c, m.Config)
@@ -193,7 +194,7 @@ func reportShards(c *cli.Context) error {
 		return err
 	}
 	if manifest.Failed > 0 {
-		fmt.Fprintf(c.App.ErrWriter, "warning: %d of %d rows have an error, and are left out\n",
+		fmt.Fprintf(c.App.ErrWriter, "warning: %d of %d rows have an error and were left out\n",
 			manifest.Failed, manifest.Rows)
 	}
 	return show(c, result, result.Write)

@@ -59,7 +59,8 @@ func exportONNX(c *cli.Context) error {
 	}
 	for _, own := range []string{"config.json", "model.safetensors", tokenizers.FileName} {
 		if sameFile(c.String("output"), filepath.Join(dir, own)) {
-			return usage(c, "--output %s: expected a file of its own, found one of the model", c.String("output"))
+			return usage(c, "--output %s: this would overwrite a file of the model: choose another "+
+				"path", c.String("output"))
 		}
 	}
 	file, err := export.ONNX(m)
@@ -107,7 +108,8 @@ func checkWordHashes(path string) error {
 	}
 	line, _, _ := strings.Cut(export.WordHashes, "\n")
 	if err == nil && !strings.HasPrefix(string(text), line) {
-		err = fmt.Errorf("%s: expected no such file or an earlier export, found another one: choose another folder for --output", path)
+		err = fmt.Errorf("%s: expected no file or an earlier export, found a different file: choose another folder "+
+			"for --output", path)
 	}
 	return err
 }
@@ -127,12 +129,12 @@ func exportedModel(c *cli.Context) (m *sft.Model, dir string, err error) {
 	if f != nil && len(f.Kept().Members) > 1 {
 		members := f.Kept().Members
 		layered := max(0, slices.IndexFunc(members, func(name string) bool { return name != linearMember }))
-		return nil, "", fmt.Errorf("%s: expected a model, found a folder of %d models: name one of them, such as %s "+
+		return nil, "", fmt.Errorf("%s: expected a model, found a folder of %d models: choose one of them, such as %s "+
 			"(docs/export.md#models-of-several-members)", dir, len(members), filepath.Join(dir, members[layered]))
 	}
 	m, err = readModel(c.Context, dir, "")
 	if err == nil && m.Config.IsLinear() {
-		err = fmt.Errorf("%s: a linear model is not exported yet (docs/training.md describes its files)", dir)
+		err = fmt.Errorf("%s: linear models cannot be exported yet (docs/training.md describes their files)", dir)
 	}
 	return m, dir, err
 }

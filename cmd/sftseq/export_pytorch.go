@@ -85,7 +85,7 @@ func importPyTorch(c *cli.Context) error {
 	}
 	for _, name := range []string{"config.json", "model.safetensors"} {
 		if _, err := os.Lstat(filepath.Join(out, name)); err == nil {
-			return fmt.Errorf("%s: expected no model there, found a %s: choose another folder for --output, or move the file away", out, name)
+			return fmt.Errorf("%s: the folder already has a %s: choose another --output, or move the file", out, name)
 		}
 	}
 	if err := m.Save(out); err != nil {

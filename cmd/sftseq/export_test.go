@@ -43,7 +43,7 @@ func TestExportONNX(t *testing.T) {
 	refuse(t, exitError, "cannot be replaced", "", "export", "onnx", goldenPath("pre"), "--output", dir)
 	own := t.TempDir()
 	must.Succeed(t, os.CopyFS(own, os.DirFS(goldenPath("pre"))))
-	refuse(t, exitUsage, "expected a file of its own, found one of the model", "", "export", "onnx", own, "--output",
+	refuse(t, exitUsage, "this would overwrite a file of the model", "", "export", "onnx", own, "--output",
 		filepath.Join(own, "model.safetensors"))
 	equal(t, readText(t, path), first)
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 2 {
@@ -174,7 +174,7 @@ func TestExportPyTorch(t *testing.T) {
 	if config := readText(t, filepath.Join(back, "config.json")); strings.Contains(config, "auto_map") {
 		t.Error("the imported model's config.json still has auto_map")
 	}
-	refuse(t, exitError, "expected no model there, found a config.json", "", "import", "pytorch",
+	refuse(t, exitError, "the folder already has a config.json", "", "import", "pytorch",
 		folder, "--output", back)
 	refuse(t, exitError, "expected a new folder, an empty one or an earlier export, found config.json in it", "",
 		"export", "pytorch", back, "--output", back)

@@ -59,7 +59,7 @@ func sameTokens(c *sft.Config, s *seq.Spec) error {
 }
 
 // takeTokenizer is advice on how to convert data with a model's tokenizer.
-const takeTokenizer = " (data convert --tokenizer from:MODEL reads the rows with the model's tokenizer)"
+const takeTokenizer = " (use the model's tokenizer with data convert --tokenizer from:MODEL)"
 
 // sameTokenizer returns an error if the tokenizers of a file and a model differ. nil means unknown.
 func sameTokenizer(file, model json.RawMessage) error {
@@ -77,7 +77,8 @@ func sameTokenizer(file, model json.RawMessage) error {
 	case have["type"] != want["type"]:
 		return fmt.Errorf("its tokenizer is %v, the model's is %v%s", have["type"], want["type"], takeTokenizer)
 	case !reflect.DeepEqual(have, want):
-		return fmt.Errorf("its tokenizer, %v, differs in its training rows or its settings from the model's: the same ids mean different tokens%s", have["type"], takeTokenizer)
+		return fmt.Errorf("its tokenizer, %v, differs from the model's in its training rows or settings, so token "+
+			"ids have other meanings%s", have["type"], takeTokenizer)
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func grads(c *cli.Context) error {
 		return err
 	}
 	if c.String("input") == "" || c.String("output") == "" {
-		return usage(c, "--input and --output are needed")
+		return usage(c, "--input and --output are required")
 	}
 	m, err := loadModel(c)
 	if err == nil && m.Config.IsLinear() {

@@ -48,7 +48,7 @@ func TestGraphs(t *testing.T) {
 		}
 	}
 	occurs(t, printed(t, "", "embed", "--model", dir, lines), `"embedding"`, 6)
-	refuse(t, exitError, "a table has no edges: expected lines of JSON", "", "predict", "--model", dir, "--input", test)
+	refuse(t, exitError, "tables have no edges: expected JSON lines", "", "predict", "--model", dir, "--input", test)
 	again := filepath.Join(t.TempDir(), "again")
 	printed(t, "", "data", "convert", "graph", "--from", lines, "--to", again, "--split", "0,0,1", "--labels",
 		"like,mixed,unlike", "--feature-names", "kind", "--edge-feature-names", "length")
@@ -77,7 +77,7 @@ func TestGraphs(t *testing.T) {
 		"--relative edges, expected another one: there are no edges": {"train", "custom", "--members", "sft",
 			"--data", clouds, "--out",
 			dir + "2", "--relative", "edges"},
-		"expected a file, which is read several times": {"data", "convert", "graph",
+		"expected a regular file, because graphs are read several times": {"data", "convert", "graph",
 			"--from", "-", "--to", dir + "3"},
 		"expected a degree of 1 to": {"data", "generate", "graphs", "--out",
 			dir + "4", "--degree", "99"},
@@ -110,8 +110,9 @@ func TestFewGraphs(t *testing.T) {
 		want  string
 		flags []string
 	}{
-		{"warning: no row is in val or test: rows are assigned at random by their content and --seed; more rows, another --split or another --seed help\n", []string{"--split", "0.9999,0.00005,0.00005"}},
-		{"warning: no row is in val, which training needs: the field \"part\" has no such name\n",
+		{"warning: no row was assigned to val or test, because the assignment is random by content and --seed: add " +
+			"rows, or change --split or --seed\n", []string{"--split", "0.9999,0.00005,0.00005"}},
+		{"warning: the split val is empty, and training needs it: no graph has this name in the field \"part\"\n",
 			[]string{"--split-field", "part"}},
 	} {
 		_, errs := exits(t, exitOK, "",

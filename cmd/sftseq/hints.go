@@ -39,7 +39,8 @@ func refuseTable(path string) error {
 	}
 	name := filepath.Base(path)
 	name, _, _ = strings.Cut(name, ".")
-	return fmt.Errorf("%s: expected a data set, found %s: make one of it, such as with\n  sftseq data convert --from %s --to %s --text COLUMN --label COLUMN\nand give that directory (pretrain needs no --label)",
+	return fmt.Errorf("%s: expected a data set, found %s: convert it first, such as with\n  sftseq data convert "+
+		"--from %s --to %s --text COLUMN --label COLUMN\nand pass that directory (pretrain needs no --label)",
 		path, what, shellQuote(path), shellQuote("data/"+name))
 }
 
@@ -56,7 +57,8 @@ func refuseForLines(path string) error {
 		return nil
 	}
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return fmt.Errorf("%s: expected a FILE of JSON lines, found a directory: --input DIR --text COLUMN reads folders", path)
+		return fmt.Errorf("%s: expected a FILE of JSON lines, found a directory: read folders with --input DIR "+
+			"--text COLUMN", path)
 	}
 	switch format, err := table.FormatOf(path); {
 	case err != nil:
@@ -65,10 +67,12 @@ func refuseForLines(path string) error {
 		}
 		return nil
 	case format == "arrow":
-		return fmt.Errorf("%s: expected a FILE of JSON lines, found %s: --input %s --output FILE.arrow reads it", path,
+		return fmt.Errorf("%s: expected a FILE of JSON lines, found %s: read it with --input %s --output "+
+			"FILE.arrow", path,
 			format, shellQuote(path))
 	case format != "jsonl" && format != "json" && format != "text":
-		return fmt.Errorf("%s: expected a FILE of JSON lines, found %s: --input %s --text COLUMN reads tables", path,
+		return fmt.Errorf("%s: expected a FILE of JSON lines, found %s: read tables with --input %s --text "+
+			"COLUMN", path,
 			format, shellQuote(path))
 	}
 	return nil
@@ -82,15 +86,15 @@ func linesHint(first []byte) string {
 	trimmed := bytes.TrimSpace(first)
 	switch {
 	case bytes.HasPrefix(trimmed, []byte("PAR1")), bytes.HasPrefix(trimmed, []byte("ARROW1")):
-		return "; it is a table, which --input FILE reads"
+		return "; the input is a table: read it with --input FILE"
 	case bytes.HasPrefix(trimmed, []byte("{")) && json.Valid(trimmed) && !ofLines.Match(trimmed):
-		return "; of JSON lines with other columns --input FILE --text COLUMN reads one"
+		return "; read other columns of JSON lines with --input FILE --text COLUMN"
 	case len(trimmed) == 0 || !utf8.Valid(trimmed) || trimmed[0] == '{' || trimmed[0] == '[':
 		return ""
 	case bytes.ContainsAny(trimmed, ",;\t"):
-		return "; its first line looks like that of a CSV table, which --input FILE.csv --text COLUMN reads"
+		return "; the first line looks like a CSV table: read it with --input FILE.csv --text COLUMN"
 	}
-	return "; expected JSON objects, such as {\"text\": \"…\"}, a line each: --input FILE.txt reads lines of text"
+	return "; expected one JSON object per line, such as {\"text\": \"…\"} (read lines of text with --input FILE.txt)"
 }
 
 // runsIn describes the models in subfolders of dir, as train --seeds creates, or returns "". flag
@@ -107,7 +111,7 @@ func runsIn(dir, flag string) string {
 			break
 		}
 	}
-	return fmt.Sprintf("%s: expected a model, found a folder of %d models: name one of them, such as %s%s (%s)",
+	return fmt.Sprintf("%s: expected a model, found a folder of %d models: choose one of them, such as %s%s (%s)",
 		dir, len(names), flag, shellQuote(example), shortList(names, 10))
 }
 
@@ -142,9 +146,11 @@ func recordedHint(dir string) string {
 	case err == nil:
 		return fmt.Sprintf("; %s was trained on --data %s", dir, shellQuote(data))
 	case filepath.IsAbs(data):
-		return fmt.Sprintf("; %s was trained on %s, which does not exist now: --data PATH names the data where they are", dir, shellQuote(data))
+		return fmt.Sprintf("; %s was trained on %s, which no longer exists: pass its new path with "+
+			"--data", dir, shellQuote(data))
 	}
-	return fmt.Sprintf("; %s was trained on %s, which does not exist, as seen from this directory: --data PATH names the data where they are", dir, shellQuote(data))
+	return fmt.Sprintf("; %s was trained on %s, which does not exist relative to this directory: pass its path with "+
+		"--data", dir, shellQuote(data))
 }
 
 // readRun returns the run directory that a command reads: of --model, or of the run that --resume

@@ -39,16 +39,16 @@ func TestHints(t *testing.T) {
 			" --to data/sounds", []string{"train", "custom", "--members", "sft", "--data", folder, "--out",
 			filepath.Join(dir, "out")}},
 		{"the data set is incomplete", []string{"eval", "--model", goldenPath("pre"), "--data", t.TempDir()}},
-		{runs + ": expected a model, found a folder of 2 models: name one of them, such as --model " +
+		{runs + ": expected a model, found a folder of 2 models: choose one of them, such as --model " +
 			filepath.Join(runs, "seed-1") + " (seed-1, seed-2)", []string{"info", "--model", runs}},
-		{runs + ": expected a model, found a folder of 2 models: name one of them, such as " + filepath.Join(runs,
+		{runs + ": expected a model, found a folder of 2 models: choose one of them, such as " + filepath.Join(runs,
 			"seed-1") + " (seed-1, seed-2)", []string{"export", "onnx", runs, "--output", filepath.Join(dir, "out")}},
-		{runs + ": expected a model, found a folder of 2 models: name one of them, such as " + filepath.Join(runs,
+		{runs + ": expected a model, found a folder of 2 models: choose one of them, such as " + filepath.Join(runs,
 			"seed-1") + " (seed-1, seed-2)", []string{"export", "pytorch", runs, "--output",
 			filepath.Join(dir, "out")}},
 		{folder + ": expected a file, found a directory\n", []string{"grads", "--model", goldenPath("pre"), "--input",
 			folder, "--output", filepath.Join(dir, "out")}},
-		{runs + ": expected a run directory with config.json, as sftseq train makes it: no such file or directory",
+		{runs + ": expected a run directory of sftseq train, with config.json: no such file or directory",
 			[]string{"report", "--out", filepath.Join(dir, "x.html"), runs}},
 		{"nope: no such file", []string{"data", "convert", "--from", filepath.Join(dir, "nope"), "--to",
 			filepath.Join(dir, "out"), "--text", "text"}},
@@ -56,19 +56,21 @@ func TestHints(t *testing.T) {
 	contains(t, failing(t, "", "predict", "--model", goldenPath("pre"), "a.wav"),
 		"a.wav: expected a FILE of JSON lines: a sound is a row of its own: name the folder that it is in")
 	refuseAll(t, exitUsage, nil, []refusal{
-		{"expected a FILE of JSON lines, found csv: --input '" + csv + "' --text COLUMN reads tables",
+		{"expected a FILE of JSON lines, found csv: read tables with --input '" + csv + "' --text COLUMN",
 			[]string{"predict", "--model", goldenPath("pre"), csv}},
-		{"expected a FILE of JSON lines, found arrow: --input x.arrow --output FILE.arrow reads it",
+		{"expected a FILE of JSON lines, found arrow: read it with --input x.arrow --output FILE.arrow",
 			[]string{"embed", "--model", goldenPath("pre"), "x.arrow"}},
-		{folder + ": expected a FILE of JSON lines, found a directory: --input DIR --text COLUMN reads folders",
+		{folder + ": expected a FILE of JSON lines, found a directory: read folders with --input DIR --text COLUMN",
 			[]string{"predict", "--model", goldenPath("pre"), folder}},
 	})
 	for lines, want := range map[string]string{
-		"text,label\na,x\n":            "2 of 2 lines failed; its first line looks like that of a CSV table, which --input FILE.csv --text COLUMN reads\n",
-		"text;label\n":                 "1 of 1 lines failed; its first line looks like",
-		"PAR1\x00\xff\n":               "1 of 1 lines failed; it is a table, which --input FILE reads\n",
-		"some words\n":                 `1 of 1 lines failed; expected JSON objects, such as {"text": "…"}, a line each: --input FILE.txt reads lines of text` + "\n",
-		"{\"a\":1}\n":                  "1 of 1 lines failed; of JSON lines with other columns --input FILE --text COLUMN reads one\n",
+		"text,label\na,x\n": "2 of 2 lines failed; the first line looks like a CSV table: read it with " +
+			"--input FILE.csv --text COLUMN\n",
+		"text;label\n":   "1 of 1 lines failed; its first line looks like",
+		"PAR1\x00\xff\n": "1 of 1 lines failed; the input is a table: read it with --input FILE\n",
+		"some words\n":   `1 of 1 lines failed; expected JSON objects, such as {"text": "…"}, a line each: --input FILE.txt reads lines of text` + "\n",
+		"{\"a\":1}\n": "1 of 1 lines failed; read other columns of JSON lines with --input FILE " +
+			"--text COLUMN\n",
 		"{\"bytes\":\"YQ==\"}\n":       "1 of 1 lines failed\n",
 		"{\"features\":[[1]]}\n":       "1 of 1 lines failed\n",
 		"{\"tokens\":\"a\"}\n":         "1 of 1 lines failed\n",
@@ -152,14 +154,14 @@ func TestMovedData(t *testing.T) {
 	runCustom(t, data, run, "--steps", "2", "--stop-at", "1", "--device", "cpu")
 	at := filepath.Join(t.TempDir(), "elsewhere")
 	there := "; " + run + " was trained on --data " + data
-	refuse(t, exitUsage, "--data is missing, an Arrow file or a data set directory was expected"+there+"; see",
+	refuse(t, exitUsage, "--data is missing: expected an Arrow file or a data set directory"+there+"; see",
 		"", "eval", "--model", run)
 	refuse(t, exitError, "--data: open "+at+": no such file or directory"+there+"\n", "", "eval",
 		"--model", run, "--data", at)
 	must.Succeed(t, os.Rename(data, moved))
 	hint := "; " + run + " was trained on " + data +
-		", which does not exist now: --data PATH names the data where they are"
-	refuse(t, exitUsage, "--data is missing, an Arrow file or a data set directory was expected"+hint,
+		", which no longer exists: pass its new path with --data"
+	refuse(t, exitUsage, "--data is missing: expected an Arrow file or a data set directory"+hint,
 		"", "eval", "--model", run)
 	refuseAll(t, exitError, nil, []refusal{
 		{"--data: open " + data + ": no such file or directory" + hint + "\n",

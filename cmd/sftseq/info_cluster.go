@@ -125,7 +125,8 @@ func clusterWorkload(c *cli.Context, m *sft.Model) (*bench.Workload, error) {
 	if w.Settings.Validate() != nil { // a model of another program has no settings; their values do not change the time
 		w.Settings = lra.ListOps.Presets[0].Settings
 		if !c.IsSet("batch") {
-			return nil, usage(c, "--batch is missing: the model does not say with how many rows a step it was trained")
+			return nil, usage(c, "--batch is missing: expected rows per step, because the model does not record its "+
+				"batch size")
 		}
 	}
 	w.Settings.ClassWeights = nil

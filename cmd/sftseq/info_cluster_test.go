@@ -105,7 +105,7 @@ func TestInfoClusterRefuses(t *testing.T) {
 	testenv.NoRace(t, "measures and simulates code that other tests cover")
 	refuseAll(t, exitUsage, []string{"info", "--model", goldenPath("pre")}, []refusal{
 		{"--cluster: \"4\", expected W,BANDWIDTH", []string{"--cluster", "4", "--batch", "8"}},
-		{"--batch is missing: the model does not say", []string{"--cluster", "4,1GB"}},
+		{"--batch is missing: expected rows per step", []string{"--cluster", "4,1GB"}},
 		{"--batch is 0, expected 1 to", []string{"--cluster", "4,1GB", "--batch", "0"}},
 		{"--length 99999, the model accepts 1 to 4096 tokens", []string{"--cluster", "4,1GB", "--batch",
 			"8", "--length", "99999"}},

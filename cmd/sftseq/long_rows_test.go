@@ -22,7 +22,8 @@ func TestFarLongerRows(t *testing.T) {
 	runCustom(t, data, run, "--steps", "1", "--device", "cpu")
 	long := writeText(t, filepath.Join(dir, "long.csv"), "text\n"+strings.Repeat("a", 20)+"\n"+strings.Repeat("b",
 		21)+"\n"+strings.Repeat("c", 50)+"\n")
-	const want = "warning: inputs of more than 2 times the length of all rows of training (10 tokens): 2, the longest of 50: "
+	const want = "warning: inputs more than 2 times as long as the longest training row (10 tokens): 2 (the " +
+		"longest: 50 tokens); "
 	for _, command := range []string{"predict", "embed"} {
 		_, output := exits(t, exitOK, "", command, "--model", run, "--device", "cpu", "--input", long, "--text", "text")
 		contains(t, output, want)
@@ -71,7 +72,7 @@ func TestPredictFolderOfClouds(t *testing.T) {
 	writeText(t, filepath.Join(folder, "a", "1.xyz"), "0 0 1\n1 0 0\n")
 	_, output := exits(t, exitUsage, "", "predict", "--model", run, "--input", folder, "--device", "cpu")
 	contains(t, output, "sftseq data convert cloud --from "+folder+
-		" --to DIR --val-part 0 --test-part 0 --no-baselines makes clouds of files of points, which --input DIR/train.arrow names")
+		" --to DIR --val-part 0 --test-part 0 --no-baselines, then pass --input DIR/train.arrow")
 }
 
 // TestFarOffNumbers checks that predict warns once of series in another unit than the training
@@ -90,7 +91,7 @@ func TestFarOffNumbers(t *testing.T) {
 	_, output := exits(t, exitOK, `{"features":[1000,2000,3000]}`+"\n"+
 		`{"features":[1,9,3]}`+"\n"+`{"features":[-1000]}`+
 		"\n", "predict", "--model", run, "--device", "cpu")
-	contains(t, output, "warning: inputs whose numbers are more than 10 deviations off those of training: 2: ")
+	contains(t, output, "warning: inputs with numbers more than 10 standard deviations from the training mean: 2 ")
 	_, output = exits(t, exitOK, `{"features":[1,9,3]}`+"\n", "predict", "--model", run, "--device", "cpu")
 	notContains(t, output, "warning")
 }

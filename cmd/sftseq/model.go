@@ -53,7 +53,7 @@ func modelFlags(model cli.Flag) []cli.Flag {
 func loadModel(c *cli.Context) (*sft.Model, error) {
 	dir := c.String("model")
 	if dir == "" {
-		return nil, usage(c, "--model is missing, a model directory was expected")
+		return nil, usage(c, "--model is missing: expected a model directory")
 	}
 	return readModel(c.Context, dir, "--model ")
 }

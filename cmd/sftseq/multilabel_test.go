@@ -161,7 +161,7 @@ func TestMultiLabel(t *testing.T) {
 			"--text", "sequence", "--label", "topics", "--label-columns", "a,b"},
 		"--label-separator": {"data", "convert", "--from", csv, "--to", filepath.Join(dir, "no"),
 			"--text", "sequence", "--label-separator", ";"},
-		"one label for each row": {"data", "baselines", "--data", data},
+		"baselines need one label per row": {"data", "baselines", "--data", data},
 	} {
 		contains(t, failing(t, "", args...), want)
 	}

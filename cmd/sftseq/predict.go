@@ -142,12 +142,14 @@ func answerLines(c *cli.Context, make func(*sft.Scorer) *answer.Model) error {
 	err = answerWith(c, m.Config, scorer, model, isTable)
 	if model.Far > 0 {
 		fmt.Fprintf(c.App.ErrWriter,
-			"warning: inputs of more than %d times the length of all rows of training (%d tokens): %d, the longest of %d: the model has not learned such lengths\n",
+			"warning: inputs more than %d times as long as the longest training row (%d tokens): %d (the longest: "+
+				"%d tokens); the model has not learned such lengths\n",
 			answer.FarLonger, model.Longest, model.Far, model.Most)
 	}
 	if model.Off > 0 {
 		fmt.Fprintf(c.App.ErrWriter,
-			"warning: inputs whose numbers are more than %d deviations off those of training: %d: are their units those of training (feature_scales in config.json)?\n",
+			"warning: inputs with numbers more than %d standard deviations from the training mean: %d (check their "+
+				"units against feature_scales in config.json)\n",
 			answer.FarOff, model.Off)
 	}
 	return err
@@ -180,12 +182,15 @@ func taskFor(c *cli.Context, m *sft.Config) error {
 	fills := task.Of(m).Evaluator() == nil
 	switch fill := c.Bool("fill"); {
 	case fill && !fills:
-		return fmt.Errorf("--fill: the model %s is of task %s, expected one of sftseq pretrain",
+		return fmt.Errorf("--fill: the model %s has the task %s, expected a model of sftseq pretrain",
 			c.String("model"), m.Task)
 	case fill && m.MaskTargets != nil:
-		return fmt.Errorf("--fill: the model %s predicts the spectrum around a masked sample, not the sample, so it fills no masks (pretrain --mask-targets tokens makes one that does)", c.String("model"))
+		return fmt.Errorf("--fill: the model %s predicts the spectrum around a masked sample, not the sample (train "+
+			"one that fills masks with pretrain --mask-targets tokens)", c.String("model"))
 	case !fill && fills && c.Command.Name == "predict":
-		return fmt.Errorf("the model %s was trained without labels (sftseq pretrain), and predicts none: --fill fills masks, sftseq embed gives vectors, and sftseq train --init-from learns labels", c.String("model"))
+		return fmt.Errorf("the model %s was trained without labels (sftseq pretrain), so it cannot predict them: "+
+			"fill masks with --fill, compute vectors with sftseq embed, or train on labels with sftseq train "+
+			"--init-from", c.String("model"))
 	}
 	return nil
 }

@@ -62,7 +62,7 @@ func pretrain(c *cli.Context) error {
 	}
 	if dir := c.Args().First(); dir != "" {
 		if c.IsSet("data") {
-			return usage(c, "DATA %q and --data %q name the data twice", dir, c.String("data"))
+			return usage(c, "found DATA %q and --data %q, expected one of them", dir, c.String("data"))
 		}
 		if err := c.Set("data", dir); err != nil {
 			return err
@@ -74,14 +74,16 @@ func pretrain(c *cli.Context) error {
 		}
 	}
 	if c.String("data") == "" && !c.Bool("resume") {
-		return usage(c, "DATA is missing, a data set directory was expected (sftseq data convert makes one of your tables)")
+		return usage(c, "DATA is missing: expected a data set directory (create one from tables with sftseq data "+
+			"convert)")
 	}
 	m, err := manifestOf(c)
 	if err != nil {
 		return err
 	}
 	if m.FeatureNames != nil {
-		return fmt.Errorf("%s: its tokens have features, and pretrain masks token ids: expected data of text, ids, images or sound", c.String("data"))
+		return fmt.Errorf("%s: expected tokens with ids (text, images or sound), which pretrain can mask, found "+
+			"tokens with features", c.String("data"))
 	}
 	return trainTask(c, lra.Pretrain(m))
 }

@@ -35,7 +35,7 @@ func TestPretrain(t *testing.T) {
 
 	refuse(t, exitError, "holds a run of sftseq pretrain, which sftseq train listops cannot go on with", "", "train",
 		"listops", "--out", resumed, "--resume")
-	refuse(t, exitUsage, "was trained without labels, and eval measures it without shards", "", "eval", "--model",
+	refuse(t, exitUsage, "was trained without labels: evaluate it without shards", "", "eval", "--model",
 		whole, "--data", data, "--shard", "0/2", "--output", filepath.Join(runs, "parts"))
 	labelled := done(t, "", append(small(data, filepath.Join(runs, "labelled")), "--steps", "2", "--hidden", "16",
 		"--layers", "1", "--init-from", whole)...)
@@ -94,7 +94,8 @@ func TestPretrain(t *testing.T) {
 	if text := readText(t, page); !strings.Contains(text, fmt.Sprintf(", %.4f bits per masked token", bits)) {
 		t.Error("the report of pretraining does not show the bits per masked token")
 	}
-	want := fmt.Sprintf("The run began from the model in %s, which predicted masked tokens with %.4f bits each in its validation (step ", whole, bits)
+	want := fmt.Sprintf("The run started from the model in %s, which predicted masked tokens with %.4f bits each in "+
+		"its validation (step ", whole, bits)
 	writeReport(t, page, filepath.Join(runs, "labelled"))
 	if text := readText(t, page); !strings.Contains(text, want) {
 		t.Errorf("the report lacks %q", want)
@@ -129,7 +130,7 @@ func TestPretrainRefuses(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
 	refuseAll(t, exitUsage, nil, []refusal{
 		{"DATA is missing", []string{"pretrain", "--out", out}},
-		{"name the data twice", []string{"pretrain", data, "--data", data, "--out", out}},
+		{", expected one of them", []string{"pretrain", data, "--data", data, "--out", out}},
 		{"expected one DATA", []string{"pretrain", data, data, "--out", out}},
 		{"--mask-rate 1, expected 0.001 ≤ rate", smallPretraining(data, out, "--mask-rate", "1")},
 		{"--mask-span 0.5, expected a mean", smallPretraining(data, out, "--mask-span", "0.5")},

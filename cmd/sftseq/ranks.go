@@ -64,7 +64,7 @@ func (r *ranks) first() bool { return r == nil || r.Rank() == 0 }
 
 func rankFlags() []cli.Flag {
 	return advanced(deviceGroup, &cli.DurationFlag{Name: "rank-timeout", Value: distributed.DefaultTimeout,
-		Usage: "end a run of several processes (MPI) after `TIME` without a sign of life of one"})
+		Usage: "stop an MPI run if a process has not responded for `TIME`"})
 }
 
 // together runs a command on all ranks, and ends all ranks at the first error of any rank.
@@ -222,7 +222,8 @@ func (r *ranks) compare(s *sft.Scorer, data string) error {
 		return nil
 	}
 	if data == "-" {
-		return errors.New("--data -: expected a file that all ranks see, as one process alone has standard input")
+		return errors.New("--data -: expected a file that all ranks can read, because only one process has standard " +
+			"input")
 	}
 	hash, err := hashOf(data)
 	return s.CompareRanks(r.World, map[string]string{"the data (SHA-256)": fmt.Sprintf("%x", hash)}, err)
@@ -250,6 +251,7 @@ func refuseSeveral(c *cli.Context) error {
 	if n == 1 || !slices.Contains(aloneCommands, name) {
 		return nil
 	}
-	err := fmt.Errorf("%s computes in one process, and the launcher has started %d: only train, pretrain and eval share their work", name, n)
+	err := fmt.Errorf("%s: expected one process, found %d (only train, pretrain and eval run on several "+
+		"ranks)", name, n)
 	return printedBy(err, distributed.LaunchedRank())
 }

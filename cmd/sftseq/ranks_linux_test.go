@@ -267,7 +267,7 @@ func TestRanksDiffer(t *testing.T) {
 		})
 	}
 	failsOnce(t, mpirun(t, "mpirun.openmpi", 2, program, "predict", "--model", "none"),
-		"only train, pretrain and eval share their work")
+		"only train, pretrain and eval run on several ranks")
 }
 
 // TestRanksJoinFails checks that an error while the ranks join, here a hidden /proc on rank 1, is

@@ -56,7 +56,7 @@ func reportRuns(c *cli.Context) error {
 		return usage(c, "--examples %d, expected 0 to %d", n, maxExamples)
 	}
 	if c.String("data") == "-" {
-		return usage(c, "--data -: the rows are read twice, a file or a data set directory was expected")
+		return usage(c, "--data -: expected a file or a data set directory, because the rows are read twice")
 	}
 	members, err := reportRunsOf(dirs)
 	if err != nil {
@@ -96,7 +96,8 @@ func reportRuns(c *cli.Context) error {
 	for _, r := range runs {
 		if r.Missing != "" {
 			fmt.Fprintf(c.App.ErrWriter,
-				"warning: %s: no confusion matrix, no accuracy by length and no examples: %s\n", r.Name, r.Missing)
+				"warning: %s: the report omits its confusion matrix, accuracy by length and examples: "+
+					"%s\n", r.Name, r.Missing)
 		}
 	}
 	fmt.Fprintf(c.App.ErrWriter, "%s: report of %s\n", c.String("out"), shortList(names, 20))
@@ -111,7 +112,7 @@ func openReportRun(c *cli.Context, member reportRun) (r report.Run, err error) {
 		if cause == err { // the error is about the content and names config.json
 			return r, err
 		}
-		return r, fmt.Errorf("%s: expected a run directory with config.json, as sftseq train makes it: %w", dir, cause)
+		return r, fmt.Errorf("%s: expected a run directory of sftseq train, with config.json: %w", dir, cause)
 	}
 	r.Outputs = task.CountOutputs(r.Config)
 	if r.Config.IsLinear() { // its training has no curve
@@ -131,7 +132,7 @@ func openReportRun(c *cli.Context, member reportRun) (r report.Run, err error) {
 	for _, file := range []string{"config.json", "model.safetensors", "metrics.jsonl", provenance.StartsFile,
 		tokenizers.FileName} {
 		if sameFile(c.String("out"), filepath.Join(dir, file)) {
-			return r, usage(c, "--out %s: expected a file of its own, found one of the run", c.String("out"))
+			return r, usage(c, "--out %s: this would overwrite a file of the run: choose another path", c.String("out"))
 		}
 	}
 	return r, nil

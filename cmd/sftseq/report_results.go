@@ -47,7 +47,7 @@ func addResults(c *cli.Context, r *report.Run, dir string) (err error) {
 		}()
 	}
 	if _, err := os.Stat(filepath.Join(dir, "model.safetensors")); errors.Is(err, fs.ErrNotExist) {
-		r.Missing = "the run has no model yet, which it stores with its first checkpoint"
+		r.Missing = "the run has no model yet, because it has not written a checkpoint"
 		return nil
 	}
 	m, err := load(c.Context, dir)
@@ -56,7 +56,7 @@ func addResults(c *cli.Context, r *report.Run, dir string) (err error) {
 	}
 	of := task.Of(m.Config)
 	if of.Evaluator() == nil {
-		r.Missing = "the model was trained without labels (sftseq eval says how well it predicts masked tokens)"
+		r.Missing = "the model was trained without labels (measure masked tokens with sftseq eval)"
 		return nil
 	}
 	in, err := rowsOf(c, m.Config)
@@ -104,7 +104,7 @@ func givenRows(c *cli.Context, config *sft.Config) (*reportRows, error) {
 	}
 	in, err := splitRows(c, set)
 	if p, _ := provenance.Of(config); err == nil && p.Data != set.Fingerprint() {
-		in.note = fmt.Sprintf("These rows are of %s, which is not the data that the run was trained on.", path)
+		in.note = fmt.Sprintf("These rows are from %s, not from the data set of the run.", path)
 	}
 	return in, err
 }
@@ -114,7 +114,7 @@ func givenRows(c *cli.Context, config *sft.Config) (*reportRows, error) {
 func ownRows(c *cli.Context, config *sft.Config) (*reportRows, error) {
 	p, err := provenance.Of(config)
 	if err != nil || p.Data == "" {
-		return nil, errors.New("its config.json does not say which data it was trained on (--data names some)")
+		return nil, errors.New("its config.json does not record its training data (pass a data set with --data)")
 	}
 	dir := string(p.DataDir)
 	if dir == "" { // the data set was generated into the cache
@@ -132,13 +132,14 @@ func ownRows(c *cli.Context, config *sft.Config) (*reportRows, error) {
 	}
 	set, err := seq.OpenDataset(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("the data that it was trained on is not in %s, as seen from here (--data names it)", dir)
+		return nil, fmt.Errorf("its training data does not exist at %s relative to this directory (pass the path "+
+			"with --data)", dir)
 	}
 	if err != nil {
 		return nil, err
 	}
 	if set.Fingerprint() != p.Data {
-		return nil, fmt.Errorf("%s is no longer the data that it was trained on (--data takes it all the same)", dir)
+		return nil, fmt.Errorf("%s has changed since the training (use it anyway with --data)", dir)
 	}
 	return splitRows(c, set)
 }

@@ -18,7 +18,7 @@ func describeInitialModel(config *sft.Config) string {
 	dir := string(p.InitFrom)
 	m, err := train.ReadMetrics(dir)
 	if err != nil {
-		return fmt.Sprintf("The run began from the model in %s, whose metrics are missing.", dir)
+		return fmt.Sprintf("The run started from the model in %s. The metrics of that model are missing.", dir)
 	}
 	bits := ""
 	for _, v := range m.Validation {
@@ -27,6 +27,6 @@ func describeInitialModel(config *sft.Config) string {
 				*v.BitsPerToken, v.Step)
 		}
 	}
-	return fmt.Sprintf("The run began from the model in %s%s: sftseq report %s shows how that was trained.",
+	return fmt.Sprintf("The run started from the model in %s%s. Show its training with sftseq report %s.",
 		dir, bits, shellQuote(dir))
 }

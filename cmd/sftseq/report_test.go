@@ -166,19 +166,20 @@ func TestReport(t *testing.T) {
 	}
 	contains(t, show("--split", "val", run), "split val")
 	contains(t, show("--data", filepath.Join(data, "train.arrow"), run), "train.arrow")
-	contains(t, show("--data", generated(t, "--seed", "9"), run), "not the data that the run was trained on")
+	contains(t, show("--data", generated(t, "--seed", "9"), run), "not from the data set of the run")
 	// A run in progress, and a run whose data was moved.
 	metricsPath := filepath.Join(run, "metrics.jsonl")
 	lines := readText(t, metricsPath)
 	writeText(t, metricsPath, lines+`{"kind":"train","st`)
 	contains(t, show(run), "The last line of metrics.jsonl is not complete")
 	must.Succeed(t, os.Rename(data, data+"-gone"))
-	contains(t, show(run), "No confusion matrix", "is not in "+data, "--data names it", "Curves")
+	contains(t, show(run), "No confusion matrix", "does not exist at "+data, "pass the path with --data", "Curves")
 	must.Succeed(t, os.Rename(generated(t, "--seed", "9"), data))
-	contains(t, show(run), "is no longer the data")
+	contains(t, show(run), "has changed since the training")
 	must.Succeed(t, os.Remove(filepath.Join(run, "model.safetensors")))
 	contains(t, show(run), "has no model yet")
-	contains(t, errs, "warning: run: no confusion matrix, no accuracy by length and no examples: the run has no model yet")
+	contains(t, errs, "warning: run: the report omits its confusion matrix, accuracy by length and examples: the "+
+		"run has no model yet")
 	// An error leaves the page unchanged.
 	before := readText(t, page)
 	writeText(t, metricsPath, strings.Replace(lines, `"loss"`, `"lost"`, 1))

@@ -164,7 +164,7 @@ func serveOptions(c *cli.Context) (serve.Options, error) {
 		return o, err
 	}
 	if c.String("model") == "" {
-		return o, usage(c, "--model is missing, a model directory was expected")
+		return o, usage(c, "--model is missing: expected a model directory")
 	}
 	if c.Bool("reembed") && c.String("index") == "" {
 		return o, usage(c, "--reembed needs --index")
@@ -223,7 +223,7 @@ func serveModel(c *cli.Context) (*serve.Model, error) {
 	m, err := loadModels(c, single)
 	if err == nil && m.Config.HasFeatures() && c.String("index") != "" {
 		err = fmt.Errorf("%s: the tokens of the model have features, "+
-			"but an index stores token ids: leave --index out", c.String("model"))
+			"but an index stores token ids: omit --index", c.String("model"))
 	}
 	if err == nil && m.Config.IsLinear() && c.String("index") != "" {
 		err = fmt.Errorf("--index: %w", sft.ErrLinear)
@@ -300,8 +300,8 @@ func (r *serving) addresses(c *cli.Context) error {
 			return usage(c, "--pprof %q: %w", text, err)
 		}
 		if at, err := net.ResolveTCPAddr(r.pprof.Network, r.pprof.Name); err == nil && transport.Public(at) {
-			return usage(c, "--pprof %s: profiles show the program's memory: "+
-				"expected an address of this machine, or unix:PATH", text)
+			return usage(c, "--pprof %s: expected an address of this machine, or unix:PATH, "+
+				"because profiles expose the program's memory", text)
 		}
 	}
 	return r.readHTTP(c)
@@ -345,7 +345,7 @@ func (r *serving) run(c *cli.Context) error {
 	for _, l := range listeners {
 		r.log.Info("listening", "address", l.Addr().Network()+":"+l.Addr().String())
 		if transport.Public(l.Addr()) {
-			r.log.Warn("every client that reaches this address may use the server: there is no authentication",
+			r.log.Warn("listening without authentication: every client that reaches this address can use the server",
 				"address", l.Addr().String())
 		}
 		r.work.Go(func() {

@@ -74,7 +74,7 @@ func (r *serving) readHTTP(c *cli.Context) error {
 		warnReadable(r.log, file)
 	}
 	if public && r.tokens == nil {
-		return usage(c, "--http %s: others reach this address: --http-token FILE is missing", text)
+		return usage(c, "--http %s: other machines can reach this address: expected --http-token FILE", text)
 	}
 	r.origins, err = readOrigins(c, r.tokens != nil)
 	return err
@@ -88,8 +88,8 @@ func readOrigins(c *cli.Context, token bool) ([]string, error) {
 		at, err := url.Parse(origin)
 		switch {
 		case origin == "*" && !token:
-			return nil, usage(c, "--cors-origin *: every page could use the server: "+
-				"expected origins, or --http-token FILE")
+			return nil, usage(c, "--cors-origin *: expected origins, or --http-token FILE, "+
+				"because every web page could use the server")
 		case origin != "*" && (err != nil || at.Scheme == "" || at.Host == "" || at.Scheme+"://"+at.Host != origin ||
 			strings.ToLower(origin) != origin):
 			return nil, usage(c, "--cors-origin %q: expected SCHEME://HOST[:PORT] in lower case, "+
@@ -103,17 +103,17 @@ func readOrigins(c *cli.Context, token bool) ([]string, error) {
 func (r *serving) reloadTokens() {
 	tokens, err := readTokens(r.file)
 	if err != nil {
-		r.log.Error("the tokens were not read again: the previous ones stay valid", "error", err)
+		r.log.Error("the tokens could not be reloaded: the previous tokens remain valid", "error", err)
 		return
 	}
 	r.tokens.Set(tokens...)
-	r.log.Info("the tokens were read again", "tokens", len(tokens))
+	r.log.Info("the tokens were reloaded", "tokens", len(tokens))
 }
 
 // warnReadable warns if other users of the machine can read the token file.
 func warnReadable(log *slog.Logger, file string) {
 	if info, err := os.Stat(file); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o044 != 0 {
-		log.Warn("other users can read the file of --http-token: chmod 600 makes it yours alone", "file", file,
+		log.Warn("other users can read the file of --http-token: restrict it with chmod 600", "file", file,
 			"mode", fmt.Sprintf("%04o", info.Mode().Perm()))
 	}
 }

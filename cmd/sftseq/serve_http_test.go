@@ -127,19 +127,19 @@ func TestServeHTTPFlags(t *testing.T) {
 	refuseAll(t, exitUsage, serve, []refusal{
 		{`--http "8080": expected HOST:PORT`, []string{"--http", "8080"}},
 		{"--http-token needs --http", []string{"--http-token", token("good", strings.Repeat("a", 16))}},
-		{"--http 0.0.0.0:0: others reach this address: --http-token FILE is missing",
+		{"--http 0.0.0.0:0: other machines can reach this address: expected --http-token FILE",
 			[]string{"--http", "0.0.0.0:0", "--model", filepath.Join(dir, "none")}},
 		{"others reach this address", []string{"--http", "[::]:0"}},
 		{`--http "": expected HOST:PORT`, []string{"--http", ""}},
 		{`--http-token "": expected a file`, []string{"--http", ":0", "--http-token", ""}},
 		{`--http "unix:": expected HOST:PORT`, []string{"--http", "unix:"}},
 		{"--cors-origin needs --http", []string{"--cors-origin", "https://page.example"}},
-		{"--cors-origin *: every page could use the server", []string{"--http", ":0", "--cors-origin", "*"}},
+		{"--cors-origin *: expected origins, or --http-token FILE", []string{"--http", ":0", "--cors-origin", "*"}},
 		{`--cors-origin "https://page.example/": expected SCHEME://HOST[:PORT]`,
 			[]string{"--http", ":0", "--cors-origin", "https://page.example/"}},
 		{`--cors-origin "page.example": expected SCHEME://HOST[:PORT]`,
 			[]string{"--http", ":0", "--cors-origin", "page.example"}},
-		{"--pprof 0.0.0.0:0: profiles show the program's memory", []string{"--pprof", "0.0.0.0:0"}},
+		{"--pprof 0.0.0.0:0: expected an address of this machine", []string{"--pprof", "0.0.0.0:0"}},
 		{`--log-format "xml", expected text or json`, []string{"--log-format", "xml"}},
 		{"--shutdown-delay needs --listen or --http", []string{"--shutdown-delay", "1s"}},
 	})
@@ -163,7 +163,7 @@ func TestReadableToken(t *testing.T) {
 		must.Succeed(t, os.Chmod(file, mode))
 		status, _, errs := program(nil, "serve", "--http", ":0", "--http-token", file, "--model",
 			filepath.Join(t.TempDir(), "none"))
-		warning := `msg="other users can read the file of --http-token: chmod 600 makes it yours alone" file=` + file
+		warning := `msg="other users can read the file of --http-token: restrict it with chmod 600" file=` + file
 		if status == 0 || strings.Contains(errs, warning) != warned {
 			t.Errorf("mode %04o: status %d, %s", mode, status, errs)
 		}

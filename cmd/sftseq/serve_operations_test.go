@@ -171,7 +171,7 @@ func TestServeTokensAgain(t *testing.T) {
 	}
 	expect(map[string]int{"first-client-0000": 200, "second-client-000": 200, "third-client-0000": 401})
 	write("\ufeffsecond-client-000\nthird-client-0000\n")
-	hangUp(`msg="the tokens were read again" tokens=2`)
+	hangUp(`msg="the tokens were reloaded" tokens=2`)
 	expect(map[string]int{"first-client-0000": 401, "second-client-000": 200, "third-client-0000": 200})
 	write("second-client-000\nshort\n")
 	hangUp(file + ":2: expected a token of 16 to 4096 characters, found 5")

@@ -25,7 +25,7 @@ func shardFlags() []cli.Flag {
 		&cli.StringFlag{Name: "shard", Usage: "compute shard `I/N`, I from 0, or auto, or auto/N",
 			DefaultText: "of the Slurm array or Kubernetes job, else 0/1"},
 		&cli.StringFlag{Name: "on-error",
-			Usage:       "fail at a row of a shard that cannot be used, or keep it with the error (`column`)",
+			Usage:       "at an invalid row of a shard: fail, or `column` to keep it with its error",
 			DefaultText: errorFail},
 		&cli.BoolFlag{Name: "verify", Usage: "list missing parts of --output and write its _manifest.json"},
 	)
@@ -59,7 +59,8 @@ func namesFile(out string) bool {
 // the whole input.
 func checkJob(c *cli.Context) error {
 	if variable := shard.JobVariable(os.Getenv); variable != "" && !sharded(c) && !c.IsSet("shard") {
-		return usage(c, "%s is set without a shard, so each task would read the whole input: expected --output DIR/ for the parts of all tasks, or --shard 0/1", variable)
+		return usage(c, "%s is set, but --output is not a directory, so each task would process the whole input: "+
+			"expected --output DIR/ for parts, or --shard 0/1", variable)
 	}
 	return nil
 }
@@ -74,7 +75,7 @@ type shardJob struct {
 func newShardJob(c *cli.Context) (j *shardJob, err error) {
 	j = &shardJob{strict: true}
 	if c.IsSet(csvSafe) {
-		return nil, usage(c, "--%s: the parts of shards are Arrow files, "+
+		return nil, usage(c, "--%s: expected no --shard: parts are Arrow files, "+
 			"which need no protection from spreadsheets", csvSafe)
 	}
 	if c.IsSet("shard") && c.String("shard") == "" {
@@ -89,7 +90,7 @@ func newShardJob(c *cli.Context) (j *shardJob, err error) {
 	}
 	switch out := c.String("output"); out {
 	case "":
-		return nil, usage(c, "--output is missing, a directory of parts was expected, or - for a stream of Arrow")
+		return nil, usage(c, "--output is missing: expected a directory of parts, or - for a stream of Arrow")
 	case "-":
 	default:
 		j.dir = out
@@ -99,7 +100,7 @@ func newShardJob(c *cli.Context) (j *shardJob, err error) {
 			return nil, usage(c, "--output %s: expected a directory of parts, found a file", out)
 		case err != nil && namesFile(out):
 			return nil, usage(c, "--output %s: expected a directory of parts, "+
-				"found the name of a file (%s/ names a directory)", out, out)
+				"found the name of a file (write %s/ for a directory)", out, out)
 		}
 	}
 	if j.Shard, err = shard.Parse(c.String("shard"), os.Getenv); err != nil {
@@ -150,12 +151,14 @@ func modelHash(dir string) (string, error) {
 func (j *shardJob) begin(c *cli.Context, key *shard.Key, named []string, in *shard.Input) (*shard.Part, error) {
 	for _, name := range named {
 		if liesIn(name, j.dir+"/"+j.File()) {
-			return nil, fmt.Errorf("%s: --output would be in the folder %s, whose files are read: expected another folder", j.dir, name)
+			return nil, fmt.Errorf("%s: --output would be in the folder %s, which is also the input: choose another "+
+				"folder", j.dir, name)
 		}
 	}
 	for _, f := range in.Files {
 		if liesIn(j.dir, f.Path) {
-			return nil, fmt.Errorf("%s: the input file is in --output: expected another folder for the parts, or a pattern that does not match it", f.Path)
+			return nil, fmt.Errorf("%s: this input file is in --output: choose another folder, or a pattern that "+
+				"excludes it", f.Path)
 		}
 	}
 	part, rows, err := shard.Begin(j.dir, key)
@@ -174,7 +177,7 @@ func answerShard(c *cli.Context, scorer *sft.Scorer, model *answer.Model) error 
 	named := append([]string{c.String("input")}, c.Args().Slice()...)
 	if slices.Contains(named, table.StandardInput) {
 		if len(named) > 1 || j.dir != "" || j.Count > 1 {
-			return usage(c, "--input -: standard input cannot be cut: expected --shard 0/1 --output -")
+			return usage(c, "--input -: standard input cannot be split into shards: expected --shard 0/1 --output -")
 		}
 		return answerStream(c, scorer.Config(), model, j)
 	}
@@ -327,7 +330,7 @@ func checkVerify(c *cli.Context, input string) error {
 	looksAt := []string{"verify", "output", "o", "shard", "model", input, "format", "split", "json", "device"}
 	for _, name := range c.LocalFlagNames() {
 		if !slices.Contains(looksAt, name) {
-			return usage(c, "--verify compares the parts in --output with --model and --%s alone: expected no --%s",
+			return usage(c, "--verify reads only --output, --model and --%s: expected no --%s",
 				input, name)
 		}
 	}
@@ -356,7 +359,8 @@ func verifyParts(c *cli.Context, input string, seen func(arrow.Record) error) (*
 		n, found := strings.CutPrefix(text, "auto/")
 		var err error
 		if count, err = strconv.Atoi(n); err != nil || count < 1 || !found {
-			return nil, usage(c, "--shard %q: expected auto/N with the number of shards, all of which --verify looks at", text)
+			return nil, usage(c, "--shard %q: expected auto/N with the number of shards, because --verify checks "+
+				"all of them", text)
 		}
 	}
 	var key shard.Key

@@ -83,7 +83,7 @@ func TestShardWarns(t *testing.T) {
 func TestEvalShardRanks(t *testing.T) {
 	app := &cli.App{Metadata: map[string]any{ranksKey: &ranks{}}}
 	err := evalShards(cli.NewContext(app, flag.NewFlagSet("eval", flag.ContinueOnError), nil))
-	if err == nil || !strings.Contains(err.Error(), "expected one process, as ranks share the rows of one run") {
+	if err == nil || !strings.Contains(err.Error(), "expected one process, because ranks share the rows of one run") {
 		t.Error(err)
 	}
 }

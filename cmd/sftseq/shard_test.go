@@ -240,7 +240,8 @@ func TestShardJobs(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "all.csv")
 	for _, to := range [][]string{{"--output", file}, {"--output", "-"}, nil} {
 		args := append(flags[:7:7], to...)
-		refuse(t, exitUsage, "SLURM_ARRAY_TASK_ID is set without a shard, so each task would read the whole input: expected --output DIR/ for the parts of all tasks, or --shard 0/1", "", args...)
+		refuse(t, exitUsage, "SLURM_ARRAY_TASK_ID is set, but --output is not a directory, so each task would "+
+			"process the whole input: expected --output DIR/ for parts, or --shard 0/1", "", args...)
 		succeed(t, "", append(args, "--shard", "0/1")...)
 	}
 	occurs(t, readText(t, file), "\n", 301)
@@ -278,9 +279,10 @@ func TestShardUsage(t *testing.T) {
 		{"--output needs --input", []string{"--shard", "0/2", "--output", out}},
 		{"need --input", []string{"--shard", "0/2"}},
 		{"--verify needs --output", []string{"--verify"}},
-		{"--text, --tokens or --pair is missing", []string{"--input", file, "--shard", "0/2", "--output", out}},
+		{"expected --text, --tokens or --pair with the " +
+			"column", []string{"--input", file, "--shard", "0/2", "--output", out}},
 	})
-	refuse(t, exitError, "whose files are read: expected another folder", "", "predict", "--model", model, "--input",
+	refuse(t, exitError, "which is also the input: choose another folder", "", "predict", "--model", model, "--input",
 		in, "--text", "text", "--shard", "0/2", "--output", filepath.Join(in, "parts"))
 	parts := filepath.Join(filepath.Dir(out), "other") + "/"
 	for _, name := range []string{"x.jsonl", "below/x.jsonl"} {
@@ -303,7 +305,7 @@ func TestShardUsage(t *testing.T) {
 func TestVerifyUsage(t *testing.T) {
 	dir := t.TempDir()
 	for _, c := range []refusal{
-		{"--verify compares the parts in --output with --model and --input alone: expected no --text",
+		{"--verify reads only --output, --model and --input: expected no --text",
 			[]string{"predict", "--text", "a"}},
 		{"--model and --input alone: expected no --on-error", []string{"embed", "--on-error", "column"}},
 		{"--model and --data alone: expected no --threads", []string{"eval", "--threads", "1"}},
@@ -312,7 +314,7 @@ func TestVerifyUsage(t *testing.T) {
 		{"--format needs --input", []string{"predict", "--format", "arrow"}},
 		{"x.jsonl: expected --input before more files", []string{"predict", "x.jsonl"}},
 		{"--split needs --data", []string{"eval", "--split", "val"}},
-		{`--shard "3/8": expected auto/N with the number of shards, all of which --verify looks at`,
+		{`--shard "3/8": expected auto/N with the number of shards, because --verify checks all of them`,
 			[]string{"predict", "--shard", "3/8"}},
 		{`--shard "8": expected auto/N`, []string{"predict", "--shard", "8"}},
 		{`--shard "": expected auto/N`, []string{"predict", "--shard", ""}},
@@ -370,7 +372,7 @@ func TestEvalShards(t *testing.T) {
 	}
 	out, errs := exits(t, exitOK, "", "eval", "--model", model, "--verify", "--output", dir, "--json")
 	contains(t, out, `"rows": 2,`)
-	contains(t, errs, "warning: 1 of 3 rows have an error, and are left out")
+	contains(t, errs, "warning: 1 of 3 rows have an error and were left out")
 	dir = filepath.Join(t.TempDir(), "one")
 	hasPrefix(t, succeed(t, "", "eval", "--model", model, "--data", data, "--split", "train", "--output", dir),
 		"part-00000-of-00001.arrow: ")

@@ -78,5 +78,5 @@ func siblingsWith(c *cli.Context, flag string) string {
 	if names == nil {
 		return ""
 	}
-	return fmt.Sprintf(": %s has no --%s, which is for %s", c.Command.Name, flag, strings.Join(names, ", "))
+	return fmt.Sprintf(": %s has no --%s (it is a flag of %s)", c.Command.Name, flag, strings.Join(names, ", "))
 }

@@ -26,7 +26,8 @@ func warnMissingShards(c *cli.Context, paths ...string) {
 func answerTable(c *cli.Context, config *sft.Config, model *answer.Model) error {
 	parser := model.Parser(tokenizerDir(c), c.String("input"))
 	if config.Edged() {
-		return fmt.Errorf("%s: the model reads graphs, and a table has no edges: expected lines of JSON, or an Arrow file of graphs and --output with a name that ends in .arrow", c.String("input"))
+		return fmt.Errorf("%s: the model reads graphs, and tables have no edges: expected JSON lines without "+
+			"--input, or an Arrow file of graphs with --output FILE.arrow", c.String("input"))
 	}
 	in, err := newTableInput(c, config, model.Sequences, c.String("input"))
 	if err != nil {
@@ -77,7 +78,7 @@ func answerTable(c *cli.Context, config *sft.Config, model *answer.Model) error 
 	absent.warn(c.App.ErrWriter)
 	if rows.NoSpans() {
 		fmt.Fprintf(c.App.ErrWriter,
-			"warning: the model predicts 0 spans in %d rows: sftseq eval compares it with baselines\n",
+			"warning: the model predicts 0 spans in %d rows: compare it with baselines using sftseq eval\n",
 			rows.Count-rows.Failed)
 	}
 	if rows.Failed > 0 {
@@ -104,7 +105,8 @@ func newTableOutput(c *cli.Context, model *answer.Model, in *tableInput, format 
 			return nil, nil, fmt.Errorf("%s: --output would replace --input", path)
 		}
 		if liesIn(in.Path, path) {
-			return nil, nil, fmt.Errorf("%s: --output would be in the folder --input, whose files are read: expected another folder", path)
+			return nil, nil, fmt.Errorf("%s: --output would be inside the folder of --input: choose another "+
+				"folder", path)
 		}
 		if file, err = createFile(path); err != nil {
 			return nil, nil, err
@@ -141,6 +143,6 @@ func (a *absentColumns) warn(to io.Writer) {
 		fmt.Fprintf(to, "warning: %s\n", line)
 	}
 	if a.more > 0 {
-		fmt.Fprintf(to, "warning: and %d more of other files\n", a.more)
+		fmt.Fprintf(to, "warning: and %d more about other files\n", a.more)
 	}
 }

@@ -350,7 +350,8 @@ func TestCSVSafe(t *testing.T) {
 			append(predict, "--output", at("x.parquet"), "--csv-safe")},
 		{"--csv-safe: expected a table of text, csv or tsv, found arrow", []string{"predict", at("run"), "--input",
 			filepath.Join(data, "test.arrow"), "--output", at("x.arrow"), "--csv-safe"}},
-		{"--csv-safe: the parts of shards are Arrow", append(predict, "--output", at("parts")+"/", "--csv-safe")},
+		{"--csv-safe: expected no --shard: parts are " +
+			"Arrow", append(predict, "--output", at("parts")+"/", "--csv-safe")},
 		{"--csv-safe needs --input FILE", []string{"predict", at("run"), "--csv-safe"}},
 		{"--csv-safe needs --errors FILE", evaluate},
 		{"--errors " + at("x.jsonl") + ": --csv-safe: expected a table of text, csv or tsv, found jsonl",

@@ -29,7 +29,7 @@ func tableFlags() []cli.Flag {
 			&cli.StringFlag{Name: "tokens", Usage: "read lists of token ids from `COLUMN`"},
 			seriesFlag(),
 			&cli.StringFlag{Name: "features",
-				Usage: "read lists of lists of numbers, those of each token, from `COLUMN`"},
+				Usage: "read a list of numbers for each token from `COLUMN`"},
 			&cli.StringFlag{Name: "id", Usage: "take the ids of rows from `COLUMN`",
 				DefaultText: "name of the record, or FILE:LINE"}),
 		advanced(inputGroup, formatFlags()...),
@@ -89,11 +89,11 @@ func checkTableFlags(c *cli.Context) (given bool, err error) {
 	}
 	for _, name := range append([]string{"input", "output", csvSafe}, tableNames...) {
 		if c.IsSet(name) {
-			return true, usage(c, "--%s needs --input FILE, which names the table that is read", name)
+			return true, usage(c, "--%s needs --input FILE with the table to read", name)
 		}
 	}
 	if c.IsSet("shard") || c.IsSet("on-error") {
-		return true, usage(c, "--shard and --on-error need --input, which names the files that are read")
+		return true, usage(c, "--shard and --on-error need --input with the files to read")
 	}
 	if err := refuseForLines(c.Args().First()); err != nil {
 		return false, usage(c, "%w", err)
@@ -140,7 +140,7 @@ func newTableInput(c *cli.Context, config *sft.Config, sequences []int, path str
 		if in.Points {
 			what, flags = "features", "--features COLUMN or --series"
 		}
-		return nil, usage(c, "the model %s reads %s: expected %s COLUMN, found the column %s", c.String("model"), what,
+		return nil, usage(c, "the model %s reads %s: expected %s COLUMN, found column %s", c.String("model"), what,
 			flags, strings.Join(in.Sources, ","))
 	}
 	have, err := in.columns(c)
@@ -155,13 +155,14 @@ func newTableInput(c *cli.Context, config *sft.Config, sequences []int, path str
 	}
 	switch {
 	case len(in.Sources) == 0 && in.Points && table.IsFolder(in.Path, in.Options.Format):
-		return nil, usage(c, "--input %s: the model reads features, and found a folder of files: sftseq data convert cloud --from %s --to DIR --val-part 0 --test-part 0 --no-baselines makes clouds of files of points, "+
-			"which --input DIR/train.arrow names", in.Path, shellQuote(in.Path))
+		return nil, usage(c, "--input %s: the model reads features, found a folder of files: convert files of "+
+			"points with sftseq data convert cloud --from %s --to DIR --val-part 0 --test-part 0 --no-baselines, "+
+			"then pass --input DIR/train.arrow", in.Path, shellQuote(in.Path))
 	case len(in.Sources) == 0 && in.Points:
-		return nil, usage(c, "--series or --features is missing: which column of %s is to be read?%s", in.Path,
+		return nil, usage(c, "expected --series or --features with the column of %s to read%s", in.Path,
 			listOf(have))
 	case len(in.Sources) == 0:
-		return nil, usage(c, "--text, --tokens or --pair is missing: which column of %s is to be read?%s", in.Path,
+		return nil, usage(c, "expected --text, --tokens or --pair with the column of %s to read%s", in.Path,
 			listOf(have))
 	case len(in.Sources) == 1 && !slices.Contains(sequences, 1):
 		return nil, usage(c, "the model %s compares two sequences: expected --pair A,B, found one column, %s",
@@ -188,7 +189,7 @@ func (in *tableInput) checkFormat(c *cli.Context) error {
 	if f := in.Options.Format; f != "" && !slices.Contains(table.Formats, f) {
 		hint := ""
 		if f == table.BED {
-			hint = " (which is how --input is read; --output FILE.bed writes spans as BED)"
+			hint = " (--format is the format of --input; write spans as BED with --output FILE.bed)"
 		}
 		return usage(c, "--format %q, expected one of %s%s", f, strings.Join(table.Formats, ", "), hint)
 	}
@@ -398,5 +399,5 @@ func listOf(columns []string) string {
 	if columns == nil {
 		return ""
 	}
-	return fmt.Sprintf(" It has %.500q", columns)
+	return fmt.Sprintf(", one of %.500q", columns)
 }

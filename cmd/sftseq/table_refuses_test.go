@@ -22,7 +22,7 @@ func TestTableFlags(t *testing.T) {
 	to := filepath.Join(dir, "out.csv")
 	predict := []string{"predict", "--model", goldenPath("pre")}
 	refuseAll(t, exitUsage, predict, []refusal{
-		{`which column of ` + from + ` is to be read? It has ["t" "u"]`, []string{"--input", from}},
+		{`with the column of ` + from + ` to read, one of ["t" "u"]`, []string{"--input", from}},
 		{"--text and --tokens exclude each other", []string{"--input", from, "--text", "t", "--tokens", "u"}},
 		{"--text needs --input FILE", []string{"--text", "t"}},
 		{"--output needs --input FILE", []string{"--output", to}},
@@ -51,7 +51,7 @@ func TestTableFlags(t *testing.T) {
 	must.Succeed(t, os.Mkdir(shards, 0o777))
 	shard := writeText(t, filepath.Join(shards, "a.csv"), "t\nA\n")
 	for _, to := range []string{shard, filepath.Join(shards, "sub", "..", "new.csv")} {
-		refuse(t, exitError, to+": --output would be in the folder --input", "",
+		refuse(t, exitError, to+": --output would be inside the folder of --input", "",
 			append(predict[:3:3], "--input", shards, "--text", "t", "--output", to)...)
 	}
 	equal(t, readText(t, shard), "t\nA\n")
@@ -64,7 +64,8 @@ func TestTableFlags(t *testing.T) {
 		}
 	}
 	_, errs := exits(t, exitError, "t,u\nA,B\n", predict...)
-	contains(t, errs, "2 of 2 lines failed; its first line looks like that of a CSV table, which --input FILE.csv --text COLUMN reads")
+	contains(t, errs, "2 of 2 lines failed; the first line looks like a CSV table: read it with --input FILE.csv "+
+		"--text COLUMN")
 }
 
 // TestTableBreaks checks that no output is left if the input cannot be read to its end.

@@ -163,14 +163,14 @@ func TestTagging(t *testing.T) {
 	}
 
 	for want, args := range map[string][]string{
-		"--output FILE.bed writes spans": {"predict", "--model", model, "--input", in("a.jsonl"),
+		"write spans as BED with --output FILE.bed": {"predict", "--model", model, "--input", in("a.jsonl"),
 			"--text", "text", "--format", "bed"},
 		"its task is classification": {"eval", "--model", model, "--data", in("classes")},
 		"--select loss: the run was started with other settings (": {"train", "custom", "--members", "sft",
 			"--data", in("words"), "--out",
 			in("accurate"), "--resume", "--select", "loss"},
 		`select is "auc", the area under the ROC curve, which the task tagging does not measure: expected one of accuracy (the fraction of correct predictions), loss (`: {"train", "custom", "--members", "sft", "--data", in("words"), "--select", "auc", "--out", in("no")},
-		"expected one label for each row":       {"data", "baselines", "--data", in("words")},
+		"baselines need one label per row":      {"data", "baselines", "--data", in("words")},
 		"--tags and --spans exclude each other": convert("--text", "text", "--tags", "a", "--spans", "spans"),
 		"--spans excludes --label":              convert("--text", "text", "--label", "a", "--spans", "spans"),
 		"--types needs --intervals":             convert("--text", "text", "--spans", "spans", "--types", "a"),

@@ -137,5 +137,5 @@ func shortenError(text string) string {
 	for to < len(text) && !utf8.RuneStart(text[to]) {
 		to++
 	}
-	return fmt.Sprintf("%s … (%d bytes are left out) … %s", text[:from], to-from, text[to:])
+	return fmt.Sprintf("%s … (%d bytes omitted) … %s", text[:from], to-from, text[to:])
 }

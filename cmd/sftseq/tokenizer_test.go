@@ -31,7 +31,7 @@ func TestTokenizerFrom(t *testing.T) {
 			"--steps", "2", "--batch", "8",
 			"--hidden", "8", "--k", "4"}
 	}
-	const other = "differs in its training rows"
+	const other = "differs from the model's in its training rows"
 	for _, c := range []struct {
 		args []string
 		want string // part of the error; "" expects success
@@ -44,7 +44,7 @@ func TestTokenizerFrom(t *testing.T) {
 		{[]string{"predict", "--model", at("model"), "--input", at("b/test.arrow"), "--output", at("x.arrow")}, other},
 		{append(train("b", "tuned"), "--init-from", at("model")), other},
 		{[]string{"report", "--out", at("model/config.json"), at("model")},
-			"expected a file of its own, found one of the run"},
+			"this would overwrite a file of the run"},
 		{append(train("a", "none"), "--steps", "0"), "--steps 0, expected at least 1"},
 		{[]string{"report", "--data", at("b"), "--out", at("x.html"), at("model")}, other},
 		{convert(b, "c", "from:"+at("model")), ""},
@@ -56,11 +56,14 @@ func TestTokenizerFrom(t *testing.T) {
 		{[]string{"predict", "--model", at("model"), "--input", at("e/test.arrow"), "--output", at("z.arrow")},
 			"its vocabulary has 257 tokens, the model's"},
 		{[]string{"eval", "--model", at("model"), "--data", at("e")},
-			"its tokenizer is byte, the model's is words (data convert --tokenizer from:MODEL reads the rows with the model's tokenizer)\n"},
+			"its tokenizer is byte, the model's is words (use the model's tokenizer with data convert --tokenizer " +
+				"from:MODEL)\n"},
 		{append(train("e", "none"), "--init-from", at("model")),
-			"its tokenizer is byte, the model's is words (data convert --tokenizer from:MODEL reads"},
+			"its tokenizer is byte, the model's is words (use the model's tokenizer with data convert --tokenizer " +
+				"from:MODEL"},
 		{convert(b, "none", "mulaw"),
-			"--tokenizer mulaw is mulaw: leave the flag out, which chooses a tokenizer that suits the rows, or give rows of the kind that mulaw reads\n"},
+			"--tokenizer mulaw is mulaw: omit the flag to choose a tokenizer for these rows, or use rows that mulaw " +
+				"accepts\n"},
 		{convert(b, "f", "from:"+dir), "found neither config.json nor dataset.json"},
 	} {
 		status, out, errs := program(nil, c.args...)

@@ -97,7 +97,7 @@ func trainTask(c *cli.Context, task *lra.Task) error {
 		return err
 	}
 	if c.String("out") == "" {
-		return usage(c, "--out is empty, a run directory was expected")
+		return usage(c, "--out is empty: expected a run directory")
 	}
 	if c.IsSet("stop-at") && c.Int("stop-at") < 1 {
 		return usage(c, "--stop-at %d, expected a step from 1", c.Int("stop-at"))

@@ -83,7 +83,7 @@ func TestTrainRefuses(t *testing.T) {
 		{append(tiny, fresh, "--stages", "5:last4"), 2, `"5:last4", expected STEPS:LENGTH or STEPS:firstROWS`},
 		{append(tiny, fresh, "--embedding-init", "codebook"), 1, "found the tokenizer listops"},
 		{append(tiny, fresh, "more"), 2,
-			`expected flags only, found "more": --data names the input; see sftseq train listops --help`},
+			`expected flags only, found "more": pass the input with --data; see sftseq train listops --help`},
 		{[]string{"train", "listop"}, 2, "listop"},
 	} {
 		out, errs := exits(t, c.code, "", c.args...)

@@ -69,7 +69,7 @@ func exportLexical(t *testing.T, data, model string) {
 	words := must.Get(config.Read(filepath.Join(model, "config.json")))(t).NGrams.MaxWords > 0
 	if words {
 		must.Succeed(t, os.WriteFile(module, []byte("import this\n"), 0o666))
-		refuse(t, exitError, "word_hashes.py: expected no such file or an earlier export", "", "export", "onnx", model,
+		refuse(t, exitError, "word_hashes.py: expected no file or an earlier export", "", "export", "onnx", model,
 			"--output", path)
 		must.Succeed(t, os.Remove(module))
 	}

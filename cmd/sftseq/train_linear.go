@@ -32,9 +32,9 @@ func trainLinear(c *cli.Context) error {
 	}
 	switch dir := c.String("data"); {
 	case dir == "":
-		return usage(c, "--data is missing, a data set directory was expected (sftseq data convert makes one)")
+		return usage(c, "--data is missing: expected a data set directory (create one with sftseq data convert)")
 	case c.String("out") == "":
-		return usage(c, "--out is empty, a directory was expected")
+		return usage(c, "--out is empty: expected a directory")
 	case c.IsSet("epochs") && c.Int("epochs") < 1:
 		return usage(c, "--epochs %d, expected at least 1", c.Int("epochs"))
 	}

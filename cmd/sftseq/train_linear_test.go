@@ -170,8 +170,8 @@ func TestTrainLinearRefuses(t *testing.T) {
 	refuse(t, exitUsage, "--device vulkan: a linear model runs on the CPU", "", "eval", "--model", model, "--data",
 		data, "--device", "vulkan")
 	for want, args := range map[string][]string{
-		"--queries: " + sft.ErrLinear.Error(): {"eval", "--model", model, "--data", data, "--queries", "3"},
-		"a linear model is not exported yet":  {"export", "onnx", "--output", "m.onnx", model},
+		"--queries: " + sft.ErrLinear.Error():  {"eval", "--model", model, "--data", data, "--queries", "3"},
+		"linear models cannot be exported yet": {"export", "onnx", "--output", "m.onnx", model},
 		"--index: " + sft.ErrLinear.Error(): {"serve", "--model", model, "--index",
 			filepath.Join(t.TempDir(), "i")},
 		"--cluster: " + sft.ErrLinear.Error():    {"info", "--model", model, "--cluster", "4,10Gbit"},

@@ -99,7 +99,7 @@ func (f *fusedRun) check(m *seq.Manifest) error {
 	case c.NArg() > 0:
 		return noArguments(c)
 	case c.String("out") == "":
-		return usage(c, "--out is empty, a directory was expected")
+		return usage(c, "--out is empty: expected a directory")
 	case c.IsSet("stop-at") && c.Int("stop-at") < 1:
 		return usage(c, "--stop-at %d, expected a step from 1", c.Int("stop-at"))
 	case c.IsSet("seed") && c.IsSet("seeds"):
@@ -111,7 +111,7 @@ func (f *fusedRun) check(m *seq.Manifest) error {
 		return fmt.Errorf("%s already holds a run of --members %s: --resume continues it, another --out begins a new one",
 			shellQuote(f.out), text)
 	case c.String("data") == "":
-		return usage(c, "--data is missing, a data set directory was expected (sftseq data convert makes one)")
+		return usage(c, "--data is missing: expected a data set directory (create one with sftseq data convert)")
 	case !fuses(m.Task):
 		return usage(c, "--members %s: expected one prediction for each row, found the task %s: --members %s",
 			text, m.Task, sftMember)

@@ -12,7 +12,7 @@ import (
 // is a test split, and that eval warns of results on the validation split. In a fusion the weights
 // are fitted before. A resumed finished run keeps the model.
 func TestTrainRefit(t *testing.T) {
-	const warning = "a linear model was trained on the split val, too"
+	const warning = "a linear model was also trained on the split val"
 	table := readText(t, proseTable(t, 200))
 	data := tableData(t, "reviews.csv", table, "--text", "review", "--label", "mood", "--split", "0.6,0.2,0.2")
 	untested := tableData(t, "untested.csv", table, "--text", "review", "--label", "mood", "--split", "0.8,0.2,0")

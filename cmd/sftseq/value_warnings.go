@@ -41,22 +41,27 @@ func missingWarnings(m *seq.Manifest) (out []string) {
 		}
 	}
 	if len(missing) > 0 && len(missing) < len(used) {
-		out = append(out, fmt.Sprintf("of %d classes these names are what programs write where a value is missing: %s; where they mean that, leave these rows empty or out (--labels)",
+		out = append(out, fmt.Sprintf("%d classes include names that often mark a missing value: %s; if they do, "+
+			"leave these labels empty or keep only the other classes with --labels",
 			len(used), shortList(missing, maxNamed)))
 	}
 	if len(lost) > 0 {
-		out = append(out, fmt.Sprintf("the names of classes have U+FFFD, which stands for bytes that a program could not decode: %s; write the table anew from its source", shortList(lost, maxNamed)))
+		out = append(out, fmt.Sprintf("names of classes contain U+FFFD, which replaces bytes that a program could "+
+			"not decode: %s; export the table from its source again, as UTF-8", shortList(lost, maxNamed)))
 	}
 	if m.Task != seq.MultiLabel {
 		return out
 	}
 	if len(numbers) > 0 && len(numbers) < len(used) {
-		out = append(out, fmt.Sprintf("%d of %d labels are numbers, beside names: %s; where numbers are places in a list of names, write the names", len(numbers), len(used), shortList(numbers, maxNamed)))
+		out = append(out, fmt.Sprintf("%d of %d labels are numbers and the others are names: %s; if the numbers are "+
+			"indices of a list of names, replace them with the "+
+			"names", len(numbers), len(used), shortList(numbers, maxNamed)))
 	}
 	train := m.Splits["train"]
 	always := slices.DeleteFunc(slices.Clone(used), func(name string) bool { return train.Labels[name] < train.Rows })
 	if train.Rows > 1 && len(always) > 0 {
-		out = append(out, fmt.Sprintf("all %d rows of train have %d of %d labels, of which train has nothing to learn: %s", train.Rows, len(always), len(used), shortList(always, maxNamed)))
+		out = append(out, fmt.Sprintf("all %d rows of train have %d of the %d labels, so models cannot learn these: "+
+			"%s", train.Rows, len(always), len(used), shortList(always, maxNamed)))
 	}
 	return out
 }
@@ -79,7 +84,8 @@ func typeWarnings(m *seq.Manifest, used []string) []string {
 	if types < minClasses || spans >= 2*int64(types) {
 		return nil
 	}
-	return []string{fmt.Sprintf("%d types for %d spans, such as %q: a model does not learn a type that occurs once: write the kind of a span in place of its name", types, spans, example)}
+	return []string{fmt.Sprintf("%d types for %d spans, for example %q: a model cannot learn a type that occurs "+
+		"once (label spans with their kind, not their text)", types, spans, example)}
 }
 
 // farOff is the number of train's standard deviations by which the mean of another split must
@@ -92,19 +98,21 @@ func numberWarnings(m *seq.Manifest) (out []string) {
 	for _, n := range m.Splits["train"].Numbers {
 		if n.Rows > 1 && n.Min == n.Max {
 			out = append(out, fmt.Sprintf("number %s is %.6g in all %d rows of train, "+
-				"which has nothing to learn from it",
+				"so models cannot learn it",
 				n.Name, n.Min, n.Rows))
 			continue
 		}
 		if step := max(math.Abs(float64(n.Min)),
 			math.Abs(float64(n.Max))) / (1 << 23); 100*step > float64(n.Deviation) && n.Rows > 1 {
-			out = append(out, fmt.Sprintf("number %s is stored as float32, in steps of about %.2g at its size, and its deviation is only %.6g: subtract a constant", n.Name, step, n.Deviation))
+			out = append(out, fmt.Sprintf("number %s has a standard deviation of only %.6g, but float32 stores it "+
+				"in steps of about %.2g: subtract a constant", n.Name, n.Deviation, step))
 		}
 		for _, split := range m.SplitNames() {
 			for _, other := range m.Splits[split].Numbers {
 				if other.Name == n.Name && n.Rows > 1 && other.Rows > 1 &&
 					math.Abs(other.Mean-n.Mean) > farOff*n.Deviation {
-					out = append(out, fmt.Sprintf("number %s has the mean %.6g in %s, and %.6g with a deviation of %.6g in train: are its units the same?",
+					out = append(out, fmt.Sprintf("number %s has the mean %.6g in %s, but %.6g with standard "+
+						"deviation %.6g in train: check that both use the same units",
 						n.Name, other.Mean, split, n.Mean, n.Deviation))
 				}
 			}
