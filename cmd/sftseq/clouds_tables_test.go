@@ -228,7 +228,7 @@ func TestFewFiles(t *testing.T) {
 		!strings.HasSuffix(out, "labels: pins\n") {
 		t.Fatalf("status %d, %s, %s", status, out, errs)
 	}
-	for want, least := range map[string]string{"no class has 50 files": "50",
+	for want, least := range map[string]string{"expected at least one class with 50 files": "50",
 		"--min-files 0, expected at least 1": "0"} {
 		contains(t, failing(t, "", append(convert, least, "--force")...), want)
 	}

@@ -91,7 +91,7 @@ func checkServeAsPredict(t *testing.T, dir, path string) {
 		}
 	}
 	contains(t, failing(t, "", "serve", "--model", dir, "--index", filepath.Join(t.TempDir(), "index")),
-		"leave --index out")
+		"omit --index")
 }
 
 // unlabelled removes all fields of a line except features and edges, which requests have.

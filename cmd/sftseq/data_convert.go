@@ -46,7 +46,7 @@ func customFlags() []cli.Flag {
 	return slices.Concat(
 		group(inputGroup,
 			&cli.StringSliceFlag{Name: "from",
-				Usage: "read `FILE` or a folder, or standard input (-); may be given several times (required)", TakesFile: true},
+				Usage: "read `FILE`, a folder or - (standard input); repeatable (required)", TakesFile: true},
 			&cli.StringFlag{Name: "text", Usage: "read the text in `COLUMN`"},
 			&cli.StringFlag{Name: "pair", Usage: "read pairs of texts to compare from columns `A,B`"},
 			&cli.StringFlag{Name: "tokens", Usage: "read lists of token ids, below --vocab, from `COLUMN`"},

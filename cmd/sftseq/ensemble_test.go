@@ -203,6 +203,6 @@ func TestEnsembleOfPairs(t *testing.T) {
 	if result.Models != 2 || result.Report.Rows != 20 || result.Ranking != nil {
 		t.Errorf("unexpected result: %+v", result)
 	}
-	refuse(t, exitError, "found a folder of 2 models: name one of them", "", "eval", "--model", runs,
+	refuse(t, exitError, "found a folder of 2 models: choose one of them", "", "eval", "--model", runs,
 		"--data", data, "--queries", "5")
 }

@@ -130,7 +130,7 @@ func TestFlagsOfTasks(t *testing.T) {
 		}
 	}
 	config := writeText(t, filepath.Join(t.TempDir(), "flags.json"), `{"point-rotation": "z"}`)
-	refuse(t, exitError, `unknown flag "point-rotation": listops has no --point-rotation, which is for `, "",
+	refuse(t, exitError, `unknown flag "point-rotation": listops has no --point-rotation (it is a flag of `, "",
 		"train", "listops", "--config", config, "--out", filepath.Join(t.TempDir(), "run"))
 }
 

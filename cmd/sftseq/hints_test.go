@@ -24,7 +24,7 @@ func TestHints(t *testing.T) {
 	for _, seed := range []string{"seed-1", "seed-2"} {
 		must.Succeed(t, os.CopyFS(filepath.Join(runs, seed), os.DirFS(goldenPath("pre"))))
 	}
-	make := "found a table (csv): make one of it, such as with\n  sftseq data convert --from '" + csv +
+	make := "found a table (csv): convert it first, such as with\n  sftseq data convert --from '" + csv +
 		"' --to 'data/my reviews' --text COLUMN --label COLUMN\n"
 	refuseAll(t, exitError, nil, []refusal{
 		{"--data " + csv + ": expected a data set, " + make, []string{"train", "custom", "--members",
@@ -35,7 +35,7 @@ func TestHints(t *testing.T) {
 		{csv + ": expected a data set, " + make, []string{"data", "info", csv}},
 		{csv + ": expected a data set, " + make, []string{"data", "head", csv}},
 		{csv + ": expected a data set, " + make, []string{"data", "stats", csv}},
-		{"found a folder of files: make one of it, such as with\n  sftseq data convert --from " + folder +
+		{"found a folder of files: convert it first, such as with\n  sftseq data convert --from " + folder +
 			" --to data/sounds", []string{"train", "custom", "--members", "sft", "--data", folder, "--out",
 			filepath.Join(dir, "out")}},
 		{"the data set is incomplete", []string{"eval", "--model", goldenPath("pre"), "--data", t.TempDir()}},
@@ -66,9 +66,9 @@ func TestHints(t *testing.T) {
 	for lines, want := range map[string]string{
 		"text,label\na,x\n": "2 of 2 lines failed; the first line looks like a CSV table: read it with " +
 			"--input FILE.csv --text COLUMN\n",
-		"text;label\n":   "1 of 1 lines failed; its first line looks like",
+		"text;label\n":   "1 of 1 lines failed; the first line looks like",
 		"PAR1\x00\xff\n": "1 of 1 lines failed; the input is a table: read it with --input FILE\n",
-		"some words\n":   `1 of 1 lines failed; expected JSON objects, such as {"text": "…"}, a line each: --input FILE.txt reads lines of text` + "\n",
+		"some words\n":   `1 of 1 lines failed; expected one JSON object per line, such as {"text": "…"} (read lines of text with --input FILE.txt)` + "\n",
 		"{\"a\":1}\n": "1 of 1 lines failed; read other columns of JSON lines with --input FILE " +
 			"--text COLUMN\n",
 		"{\"bytes\":\"YQ==\"}\n":       "1 of 1 lines failed\n",
@@ -180,6 +180,7 @@ func TestMovedData(t *testing.T) {
 	p.DataDir = "data/words"
 	must.Succeed(t, p.Store(cfg))
 	must.Succeed(t, os.WriteFile(filepath.Join(run, "config.json"), must.Get(json.Marshal(cfg))(t), 0o666))
-	refuse(t, exitError, "was trained on data/words, which does not exist, as seen from this directory: --data PATH",
+	refuse(t, exitError, "was trained on data/words, which does not exist relative to this directory: pass its path "+
+		"with --data",
 		"", "eval", "--model", run, "--data", at)
 }

@@ -40,7 +40,7 @@ func TestInfoMembers(t *testing.T) {
 		t.Errorf("unexpected fusion: %+v", f)
 	}
 	equal(t, f.Config.Loss, must.Get(sft.ReadFusion(out))(t).Loss)
-	refuse(t, exitError, "name one of them, such as --model "+filepath.Join(out, "lexical")+" (linear, lexical)", "",
+	refuse(t, exitError, "choose one of them, such as --model "+filepath.Join(out, "lexical")+" (linear, lexical)", "",
 		"serve", "--model", out, "--index", filepath.Join(t.TempDir(), "index"))
 	for want, dir := range map[string]string{"--cluster: " + out +
 		": expected a model, found a folder of 2 models": out,

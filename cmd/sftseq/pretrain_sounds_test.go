@@ -77,7 +77,7 @@ func TestPretrainSounds(t *testing.T) {
 		want) || cfg("labelled").MaskTargets != nil {
 		t.Errorf("%q is missing in\n%s", want, labelled)
 	}
-	refuse(t, exitError, "it fills no masks", `{"tokens":[1,2,256]}`, "predict", "--fill", "--model", whole)
+	refuse(t, exitError, "predicts the spectrum around a masked sample", `{"tokens":[1,2,256]}`, "predict", "--fill", "--model", whole)
 	refuseAll(t, exitUsage, nil, []refusal{
 		{"--mask-targets \"pitch\", expected tokens, spectra or spectra:N", small("bad", "--mask-targets", "pitch")},
 		{"--mask-targets \"spectra:1\", expected", small("bad", "--mask-targets", "spectra:1")},

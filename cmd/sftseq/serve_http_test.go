@@ -129,7 +129,7 @@ func TestServeHTTPFlags(t *testing.T) {
 		{"--http-token needs --http", []string{"--http-token", token("good", strings.Repeat("a", 16))}},
 		{"--http 0.0.0.0:0: other machines can reach this address: expected --http-token FILE",
 			[]string{"--http", "0.0.0.0:0", "--model", filepath.Join(dir, "none")}},
-		{"others reach this address", []string{"--http", "[::]:0"}},
+		{"other machines can reach this address", []string{"--http", "[::]:0"}},
 		{`--http "": expected HOST:PORT`, []string{"--http", ""}},
 		{`--http-token "": expected a file`, []string{"--http", ":0", "--http-token", ""}},
 		{`--http "unix:": expected HOST:PORT`, []string{"--http", "unix:"}},

@@ -272,9 +272,11 @@ func TestShardUsage(t *testing.T) {
 			"", "--output", out + ".csv"}},
 		{"expected a directory of parts, found a file", []string{"--input", file, "--text", "text", "--shard",
 			"0/2", "--output", file}},
-		{"standard input cannot be cut", []string{"--input", "-", "--format", "jsonl", "--text", "text", "--shard",
+		{"standard input cannot be split into " +
+			"shards", []string{"--input", "-", "--format", "jsonl", "--text", "text", "--shard",
 			"0/2", "--output", "-"}},
-		{"standard input cannot be cut", []string{"--input", "-", "--format", "jsonl", "--text", "text", "--shard",
+		{"standard input cannot be split into " +
+			"shards", []string{"--input", "-", "--format", "jsonl", "--text", "text", "--shard",
 			"0/1", "--output", out}},
 		{"--output needs --input", []string{"--shard", "0/2", "--output", out}},
 		{"need --input", []string{"--shard", "0/2"}},
@@ -288,7 +290,7 @@ func TestShardUsage(t *testing.T) {
 	for _, name := range []string{"x.jsonl", "below/x.jsonl"} {
 		os.MkdirAll(filepath.Join(parts, "below"), 0o777)
 		path := writeText(t, filepath.Join(parts, name), `{"text":"aab"}`)
-		refuse(t, exitError, path+": the input file is in --output", "", "predict", "--model", model,
+		refuse(t, exitError, path+": this input file is in --output", "", "predict", "--model", model,
 			"--input", filepath.Join(filepath.Dir(parts), filepath.Dir(name), "*.jsonl"), "--text",
 			"text", "--output", parts)
 	}
@@ -307,9 +309,9 @@ func TestVerifyUsage(t *testing.T) {
 	for _, c := range []refusal{
 		{"--verify reads only --output, --model and --input: expected no --text",
 			[]string{"predict", "--text", "a"}},
-		{"--model and --input alone: expected no --on-error", []string{"embed", "--on-error", "column"}},
-		{"--model and --data alone: expected no --threads", []string{"eval", "--threads", "1"}},
-		{"--model and --data alone: expected no --on-error", []string{"eval", "--on-error", "fail"}},
+		{"--model and --input: expected no --on-error", []string{"embed", "--on-error", "column"}},
+		{"--model and --data: expected no --threads", []string{"eval", "--threads", "1"}},
+		{"--model and --data: expected no --on-error", []string{"eval", "--on-error", "fail"}},
 		{"--errors does not apply to shards", []string{"eval", "--errors", "x.csv"}},
 		{"--format needs --input", []string{"predict", "--format", "arrow"}},
 		{"x.jsonl: expected --input before more files", []string{"predict", "x.jsonl"}},

@@ -80,7 +80,7 @@ func TestTrainFused(t *testing.T) {
 	contains(t, readText(t, page), "<h2>Members of "+out+"</h2>", ">validation accuracy</th>",
 		`<th scope="row">linear</th><td class="n">0.8</td><td class="n">100.00%</td>`,
 		"fused/sft", "120 rows of the validation split", "split test.</p>")
-	refuse(t, exitError, "name one of them, such as "+filepath.Join(out,
+	refuse(t, exitError, "choose one of them, such as "+filepath.Join(out,
 		"sft")+" (docs/export.md#models-of-several-members)", "", "export", "onnx", "--model",
 		out, "--output", "m.onnx")
 	train := []string{"train", "custom", "--members", "linear,sft", "--data", data}
