@@ -113,7 +113,7 @@ func (s *Shape) check() error {
 		return errors.New("expected points, found none")
 	}
 	if s.Normals != nil && len(s.Normals) != len(s.Points) {
-		return fmt.Errorf("%d normals, expected one of each of the %d points", len(s.Normals), len(s.Points))
+		return fmt.Errorf("found %d normals, expected one for each of the %d points", len(s.Normals), len(s.Points))
 	}
 	for _, list := range []struct {
 		name string
@@ -144,7 +144,7 @@ const (
 // fan splits a face with several corners into triangles.
 func (s *Shape) fan(corners []int) error {
 	if len(corners) > maxCorners {
-		return fmt.Errorf("a face of %d corners, expected at most %d", len(corners), maxCorners)
+		return fmt.Errorf("found a face of %d corners, expected at most %d", len(corners), maxCorners)
 	}
 	if len(s.Faces)+len(corners) > maxTriangles {
 		return fmt.Errorf("expected at most %d triangles, found more", maxTriangles)

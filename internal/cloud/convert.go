@@ -129,12 +129,12 @@ func Convert(ctx context.Context, files *Files, dir string, o Options) (*seq.Dat
 		err = c.convertAll(ctx)
 	}
 	if n := c.ignored.Rows; n > 0 {
-		c.left.Note(fmt.Sprintf("%d files: columns 4 to 6 are ignored: expected normals, whose length is 1, "+
-			"found others, such as colours, first in %s", n, c.ignored.Places[0]))
+		c.left.Note(fmt.Sprintf("%d files: columns 4 to 6 are ignored: expected normals of length 1, "+
+			"found other vectors (colours, for example), first in %s", n, c.ignored.Places[0]))
 	}
 	if n := c.far.Rows; n > 0 {
 		c.left.Note(fmt.Sprintf("%d files: a few points are more than %d times as far away as the others, "+
-			"so that dividing by the radius moves the others together, first in %s: remove such points", n, farTimes, c.far.Places[0]))
+			"so scaling by the radius shrinks the others, first in %s: remove the distant points", n, farTimes, c.far.Places[0]))
 	}
 	if err != nil {
 		return nil, c.left, err
@@ -195,16 +195,16 @@ func (c *converter) take(r *row) error {
 		c.first = r.file.relative
 	}
 	if r.why == nil && r.normals != c.normals && c.Spec != nil {
-		why := "no normals, expected some"
+		why := "no normals, expected normals"
 		if r.normals {
-			why = "normals, expected none"
+			why = "normals, expected no normals"
 		}
 		r.why = source.Skip(why, nil)
 	}
 	if r.why == nil && r.normals != c.normals {
-		why := "no normals, which the first file, %s, has"
+		why := "no normals, but the first file, %s, has normals"
 		if r.normals {
-			why = "normals, which the first file, %s, has not"
+			why = "normals, but the first file, %s, has no normals"
 		}
 		r.why = source.Skip(fmt.Sprintf(why, c.first), nil)
 	}
@@ -335,7 +335,7 @@ func (c *converter) read(ctx context.Context, f *file) row {
 	}
 	taken, err := sample(ctx, c.Points, c.random(f.relative, 1))
 	if err != nil {
-		out.why = source.Skip("no points can be taken of it", err)
+		out.why = source.Skip("no points can be sampled", err)
 		return out
 	}
 	points, directions := taken.Points, taken.Normals
@@ -344,7 +344,7 @@ func (c *converter) read(ctx context.Context, f *file) row {
 	}
 	radius := Normalize(points)
 	if math.IsInf(radius, 0) {
-		out.why = source.Skip("a cloud too large", errors.New("the square of its radius is beyond a float64"))
+		out.why = source.Skip("a cloud too large", errors.New("the square of its radius exceeds float64"))
 		return out
 	}
 	if radius == 0 && c.Points > 1 {
@@ -360,7 +360,7 @@ func (c *converter) read(ctx context.Context, f *file) row {
 			unit, ok := directions[i].Unit()
 			if !ok {
 				out.why = source.Skip("a normal without a direction",
-					fmt.Errorf("point %d: a length of %v", i, directions[i].Norm()))
+					fmt.Errorf("point %d: found a normal of length %v", i, directions[i].Norm()))
 				return out
 			}
 			row = append(row, unit.float32()...)

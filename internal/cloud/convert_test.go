@@ -191,16 +191,16 @@ func TestLeftOut(t *testing.T) {
 	}
 	report := strings.ReplaceAll(left.String(), from+"/", "")
 	const want = `1 of 11 rows left out: a normal without a direction
-  desk/6.xyz: point 0: a length of 0
+  desk/6.xyz: point 0: found a normal of length 0
 1 of 11 rows left out: no label
   lost.off: expected a file in the folder of its class
-1 of 11 rows left out: no normals, which the first file, chair/1.off, has
+1 of 11 rows left out: no normals, but the first file, chair/1.off, has normals
   desk/5.xyz
-1 of 11 rows left out: no points can be taken of it
+1 of 11 rows left out: no points can be sampled
   desk/7.off: expected a surface with a finite area above 0
 3 of 11 rows left out: the file cannot be read
   bed/4.off: line 4: "x", expected a number
-  chair/0.off: line 7: a face of "3" corners, with 2
+  chair/0.off: line 7: expected a face with "3" corners (at least 3), found 2
   desk/8.off: no such file or directory
 1 of 11 rows have the id of an earlier one, and are kept: it does not identify them
   desk/2.off
@@ -248,7 +248,7 @@ func TestIgnoredColours(t *testing.T) {
 	if err != nil || left.Left() != 0 {
 		t.Fatal(err, left)
 	}
-	want := "3 files: columns 4 to 6 are ignored: expected normals, whose length is 1, found others, such as colours, first in " + filepath.Join(from, "a/0.xyz") + ": 51 95 151 has the length 185.5\n"
+	want := "3 files: columns 4 to 6 are ignored: expected normals of length 1, found other vectors (colours, for example), first in " + filepath.Join(from, "a/0.xyz") + ": 51 95 151 has the length 185.5\n"
 	if got := left.String(); got != want || !slices.Equal(d.Manifest.FeatureNames, seq.PositionNames) {
 		t.Errorf("got %q, want %q; features %q", got, want, d.Manifest.FeatureNames)
 	}
@@ -383,7 +383,7 @@ func TestOtherFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, left, err := convert(t, from, Options{Points: 2})
-	if want := "not read: files of other kinds: 3 .step, 2 without an ending, 2 .stl, 1 .png; such files alone are in c, d\n"; err != nil || left.String() != want {
+	if want := "not read: files of other kinds: 3 .step, 2 without an ending, 2 .stl, 1 .png; folders with only such files: c, d\n"; err != nil || left.String() != want {
 		t.Errorf("got error %v, report %q, want %q", err, left, want)
 	}
 	many := t.TempDir()
@@ -392,7 +392,7 @@ func TestOtherFiles(t *testing.T) {
 	}
 	_, err = Find(many)
 	if want := "found files of other kinds: 1 .000, "; err == nil || !strings.Contains(err.Error(), want) ||
-		!strings.Contains(err.Error(), "1 .009, 10 other endings; such files alone are in f00, ") ||
+		!strings.Contains(err.Error(), "1 .009, 10 other endings; folders with only such files: f00, ") ||
 		!strings.HasSuffix(err.Error(), "f09, 10 more folders") {
 		t.Errorf("got %v, want %q", err, want)
 	}
@@ -409,7 +409,7 @@ func TestFarPoints(t *testing.T) {
 		write(t, filepath.Join(from, fmt.Sprintf("a/%d.xyz", i)), text)
 	}
 	_, left, err := convert(t, from, Options{Points: 20})
-	if want := "1 files: a few points are more than 100 times as far away as the others, so that dividing by the radius moves the others together, first in " + filepath.Join(from, "a/0.xyz") + ": "; err != nil || !strings.HasPrefix(left.String(), want) {
+	if want := "1 files: a few points are more than 100 times as far away as the others, so scaling by the radius shrinks the others, first in " + filepath.Join(from, "a/0.xyz") + ": "; err != nil || !strings.HasPrefix(left.String(), want) {
 		t.Errorf("got report %q, error %v, want %q", left, err, want)
 	}
 }

@@ -154,7 +154,7 @@ func (f *Files) Others() string {
 	if len(f.empty) == 0 {
 		return text
 	}
-	text += "; such files alone are in " + strings.Join(f.empty[:min(most, len(f.empty))], ", ")
+	text += "; folders with only such files: " + strings.Join(f.empty[:min(most, len(f.empty))], ", ")
 	if more := len(f.empty) - most; more > 0 {
 		text += fmt.Sprintf(", %d more folders", more)
 	}

@@ -49,7 +49,7 @@ func (c *converter) label(r *row) *source.SkipReason {
 func unknownPart(name, class string, names []string) error {
 	parts := slices.DeleteFunc(slices.Clone(names), func(x string) bool { return !strings.HasPrefix(x, class+"/") })
 	if len(parts) == 0 {
-		return fmt.Errorf("%q, expected a class of the task, such as that of %s", name, names[0])
+		return fmt.Errorf("%q, expected a part of a class of the task, such as %s", name, names[0])
 	}
 	return fmt.Errorf("%q, expected one of %s", name, strings.Join(parts, ", "))
 }

@@ -22,7 +22,7 @@ func TestFaceOfManyCorners(t *testing.T) {
 	} {
 		path := filepath.Join(t.TempDir(), name)
 		must.Succeed(t, os.WriteFile(path, []byte(text), 0o666))
-		must.Fail(t, "a face of 65538 corners, expected at most 65536", name)(Read(path))
+		must.Fail(t, "found a face of 65538 corners, expected at most 65536", name)(Read(path))
 	}
 	path := filepath.Join(t.TempDir(), "x.xyz")
 	must.Succeed(t, os.WriteFile(path, []byte("0 0 0\n1 1 1"+strings.Repeat(" 1", maxLine/2)+"\n"), 0o666))

@@ -64,11 +64,11 @@ func TestModelNetLeftOut(t *testing.T) {
 	}
 	_, left, err := convert(t, from, Options{Points: 5})
 	const want = `1 of 5 rows left out: no file
-  flower_pot/flower_pot_0150.txt: expected one, as modelnet40_train.txt or modelnet40_test.txt has it
+  flower_pot/flower_pot_0150.txt: the file is listed in modelnet40_train.txt or modelnet40_test.txt
 1 of 5 rows left out: no label
-  lamp/lamp_0001.txt: folder "lamp", expected one that modelnet40_shape_names.txt names
+  lamp/lamp_0001.txt: folder "lamp", expected a folder that is listed in modelnet40_shape_names.txt
 1 of 5 rows left out: no split
-  bed/bed_0003.txt: expected a cloud that is in modelnet40_train.txt or modelnet40_test.txt
+  bed/bed_0003.txt: the file is not listed in modelnet40_train.txt or modelnet40_test.txt
 1 of 5 rows have the points of an earlier one, 1 of them with another label, and are kept
   flower_pot/flower_pot_0001.txt
 1 of 5 rows have the points of a row in another split: a model that is measured with them has seen their points in training
@@ -120,7 +120,7 @@ func TestKnownLabels(t *testing.T) {
 	}
 	write(t, filepath.Join(from, "flower_pot/flower_pot_0001.txt"), "0,0,0\n1,1,1\n")
 	if _, left, err = convert(t, from, Options{Points: 5, Spec: &spec}); err != nil ||
-		!strings.Contains(left.String(), "no normals, expected some\n") {
+		!strings.Contains(left.String(), "no normals, expected normals\n") {
 		t.Error(left, err)
 	}
 	spec.LabelNames = []string{"desk"}

@@ -125,11 +125,11 @@ func (s *Shape) plyElement(e plyElement, body *plyBody) error {
 			return err
 		}
 		if !(length >= 0 && length <= float64(len(body.rest))) {
-			return fmt.Errorf("a list of %v numbers, with %d bytes left", length, len(body.rest))
+			return fmt.Errorf("a list of %v numbers exceeds the remaining %d bytes", length, len(body.rest))
 		}
 		faces := e.name == "face" && strings.HasPrefix(p.name, "vertex_ind")
 		if faces && length > maxCorners {
-			return fmt.Errorf("a face of %v corners, expected at most %d", length, maxCorners)
+			return fmt.Errorf("found a face of %v corners, expected at most %d", length, maxCorners)
 		}
 		var corners []int
 		for range int(length) {
@@ -176,7 +176,7 @@ func plyHeader(text []byte) (elements []plyElement, body *plyBody, err error) {
 		case words[0] == "element" && len(words) == 3:
 			count, err := strconv.Atoi(words[2])
 			if err != nil || count < 0 || count > len(rest) { // each element takes at least a byte
-				return nil, nil, bad("a number of elements that the file has room for")
+				return nil, nil, bad("an element count that does not exceed the remaining bytes")
 			}
 			elements = append(elements, plyElement{name: words[1], count: count})
 		case words[0] == "property" && len(elements) > 0:

@@ -73,10 +73,10 @@ func parseCategories(text []byte) (map[string]string, error) {
 	names := map[string]string{}
 	err := lines(text, func(words []string) error {
 		if len(words) != 2 {
-			return fmt.Errorf("%d words, expected a category and its folder", len(words))
+			return fmt.Errorf("found %d words, expected a category and its folder", len(words))
 		}
 		if other := names[words[1]]; other != "" {
-			return fmt.Errorf("folder %.40q is also that of %.40q", words[1], other)
+			return fmt.Errorf("folder %.40q is already the folder of %.40q", words[1], other)
 		}
 		names[words[1]] = strings.ToValidUTF8(words[0], "\uFFFD")
 		return nil

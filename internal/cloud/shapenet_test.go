@@ -154,21 +154,21 @@ func TestShapeNetLeftOut(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	const want = `1 of 7 rows left out: no file
-  03797390/m2.txt: expected one, as a list of train_test_split has it
+  03797390/m2.txt: the file is listed in a list of train_test_split
 1 of 7 rows left out: no label
-  99/x.txt: folder "99", expected one that synsetoffset2category.txt names
+  99/x.txt: folder "99", expected a folder that is listed in synsetoffset2category.txt
 1 of 7 rows left out: no split
-  03797390/m4.txt: expected a cloud that is in a list of train_test_split
+  03797390/m4.txt: the file is not listed in a list of train_test_split
 2 of 7 rows left out: the file cannot be read
   02691156/a2.txt: line 2: part "1.5", expected a whole number from 0 to 65535
-  03797390/m1.txt: line 1: 6 numbers, expected 4 or 7, as on the first line: a point, its normal if it has one, and its part
+  03797390/m1.txt: line 1: found 6 numbers, expected 4 or 7 as on the first line: a point, an optional normal, and a part
 `
 	if report := strings.ReplaceAll(left.String(), from+"/", ""); report != want {
 		t.Errorf("got\n%s\nwant\n%s", report, want)
 	}
 	for _, c := range []struct{ file, text, want string }{
-		{ShapeNetCategories, "Mug 1 2\n", "synsetoffset2category.txt: line 1: 3 words"},
-		{ShapeNetCategories, "Mug 1\nCup 1\n", `line 2: folder "1" is also that of "Mug"`},
+		{ShapeNetCategories, "Mug 1 2\n", "synsetoffset2category.txt: line 1: found 3 words"},
+		{ShapeNetCategories, "Mug 1\nCup 1\n", `line 2: folder "1" is already the folder of "Mug"`},
 		{ShapeNetCategories, "\n", "found none"},
 		{"train_test_split/shuffled_val_file_list.json", `["shape_data/03797390/m1"]`,
 			"shuffled_val_file_list.json: entry 0: 03797390/m1 is also listed for train"},

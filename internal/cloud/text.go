@@ -44,7 +44,7 @@ func lines(text []byte, f func(words []string) error) error {
 		}
 	}
 	if len(source.NumberWords(string(begun))) > 0 {
-		return fmt.Errorf("line %d: expected a line behind \\, found the end", first)
+		return fmt.Errorf("line %d: expected a line after \\, found the end", first)
 	}
 	return nil
 }
@@ -52,7 +52,7 @@ func lines(text []byte, f func(words []string) error) error {
 // vecOf parses three numbers.
 func vecOf(words []string) (v Vec, err error) {
 	if len(words) < 3 {
-		return v, fmt.Errorf("%d numbers, expected 3", len(words))
+		return v, fmt.Errorf("found %d numbers, expected 3", len(words))
 	}
 	for c := range v {
 		if v[c], err = strconv.ParseFloat(words[c], 64); err != nil && strings.Contains(words[c], ",") {
@@ -85,7 +85,7 @@ func (s *Shape) readPoints(text []byte, counted bool) error {
 		return err
 	}
 	if s.counting.counts() {
-		return fmt.Errorf("column 1 counts the lines, from %d to %g, and column 4 has fractions: expected x y z in columns 1 to 3", s.counting.first, s.Points[len(s.Points)-1][0])
+		return fmt.Errorf("column 1 contains line numbers (%d to %g), and column 4 contains fractions: expected x y z in columns 1 to 3", s.counting.first, s.Points[len(s.Points)-1][0])
 	}
 	return nil
 }
@@ -100,7 +100,7 @@ func (s *Shape) readXYZ(text []byte, counted bool) error {
 	count, last := -1, 0 // number of points that the file states, and the line of this number
 	check := func() error {
 		if found := len(s.Points) - last; count >= 0 && found != count {
-			return fmt.Errorf("expected %d points, as the line before them states, found %d", count, found)
+			return fmt.Errorf("expected %d points as stated on the line before them, found %d", count, found)
 		}
 		return nil
 	}
@@ -117,7 +117,7 @@ func (s *Shape) readXYZ(text []byte, counted bool) error {
 		}
 		has := len(words) >= 6
 		if len(s.Points) > 0 && has != (s.Normals != nil) {
-			return fmt.Errorf("%d numbers, but the previous lines differ in having a normal or not", len(words))
+			return fmt.Errorf("found %d numbers, expected a normal on either all lines or none", len(words))
 		}
 		s.Points = append(s.Points, p)
 		s.counting.see(p[0], words)
@@ -257,7 +257,7 @@ func partsOf(text []byte, counted bool) (*Shape, error) {
 			return nil
 		}
 		if len(words) != want {
-			return fmt.Errorf("%d numbers, expected %s, as on the first line: a point, its normal if it has one, and its part", len(words), expected)
+			return fmt.Errorf("found %d numbers, expected %s as on the first line: a point, an optional normal, and a part", len(words), expected)
 		}
 		number, err := strconv.ParseFloat(words[want-1], 64)
 		if err != nil || number != math.Trunc(number) || number < 0 || number >= maxParts {
@@ -267,7 +267,7 @@ func partsOf(text []byte, counted bool) (*Shape, error) {
 		return nil
 	})
 	if err == nil && len(s.Parts) != len(s.Points) {
-		err = fmt.Errorf("%d parts, expected one of each of the %d points", len(s.Parts), len(s.Points))
+		err = fmt.Errorf("found %d parts, expected one for each of the %d points", len(s.Parts), len(s.Points))
 	}
 	return s, err
 }
@@ -297,7 +297,7 @@ func readOFF(text []byte) (*Shape, error) {
 			counts, err := vecOf(append(words, "0"))
 			points, faces = int(counts[0]), int(counts[1])
 			if err == nil && (points < 1 || faces < 0) {
-				err = fmt.Errorf("%d points and %d faces", points, faces)
+				err = fmt.Errorf("found %d points and %d faces, expected at least 1 and 0", points, faces)
 			}
 			return err
 		case len(s.Points) < points:
@@ -308,7 +308,7 @@ func readOFF(text []byte) (*Shape, error) {
 			faces--
 			corners, err := indices(words[1:])
 			if n, wrong := strconv.Atoi(words[0]); err == nil && (wrong != nil || n < 3 || n > len(corners)) {
-				return fmt.Errorf("a face of %.40q corners, with %d", words[0], len(corners))
+				return fmt.Errorf("expected a face with %.40q corners (at least 3), found %d", words[0], len(corners))
 			} else if err == nil {
 				err = s.fan(corners[:n])
 			}
@@ -366,7 +366,7 @@ func readOBJ(text []byte) (*Shape, error) {
 				corners = append(corners, i-1)
 			}
 			if len(corners) < 3 {
-				return fmt.Errorf("a face of %d corners, expected at least 3", len(corners))
+				return fmt.Errorf("found a face of %d corners, expected at least 3", len(corners))
 			}
 			err = s.fan(corners)
 		}
