@@ -129,7 +129,7 @@ func TestCloudParts(t *testing.T) {
 	}
 	succeed(t, "", "predict", "--model", model, "--input", in("data/test.arrow"), "--output", in("o.arrow"))
 	for want, args := range map[string][]string{
-		"a model that tags the tokens of a text, found one of the task tagging, whose tokens": {"predict", "--model",
+		"a model that tags the tokens of a text, found a model of task tagging, whose tokens": {"predict", "--model",
 			model, "--input", lines, "--features", "features", "--output", in("o.bed")},
 		"tokens with features have no order": {"train", "custom", "--members", "sft",
 			"--data", data, "--out", in("spans"), "--select", "span-f1"},

@@ -176,7 +176,7 @@ func TestExportPyTorch(t *testing.T) {
 	}
 	refuse(t, exitError, "the folder already has a config.json", "", "import", "pytorch",
 		folder, "--output", back)
-	refuse(t, exitError, "expected a new folder, an empty one or an earlier export, found config.json in it", "",
+	refuse(t, exitError, "expected a new or empty folder, or an earlier export, found config.json in it", "",
 		"export", "pytorch", back, "--output", back)
 	refuse(t, exitError, "expected a model directory", "", "import", "pytorch", dir, "--output",
 		filepath.Join(dir, "new"))

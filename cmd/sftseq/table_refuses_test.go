@@ -45,7 +45,7 @@ func TestTableFlags(t *testing.T) {
 		{"--output would replace --input", []string{"--input", from, "--text", "t", "--output", from}},
 	})
 	runes := withConfig(t, "pre", "tokenizer", map[string]any{"type": "runes"})
-	refuse(t, exitError, "text needs a tokenizer, as tokens do not", "", "predict", "--model", runes,
+	refuse(t, exitError, "text requires a tokenizer (tokens do not)", "", "predict", "--model", runes,
 		"--input", from, "--text", "t")
 	shards := filepath.Join(dir, "shards")
 	must.Succeed(t, os.Mkdir(shards, 0o777))

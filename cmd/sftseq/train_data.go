@@ -278,7 +278,8 @@ func startingModel(c *cli.Context, cfg *sft.Config, p provenance.Provenance) (*s
 	if err := p.Store(cfg); err != nil {
 		return nil, err
 	}
-	if init := p.Settings.EmbeddingInit; cfg.HasFeatures() && (init == config.FourierInit || init == config.CodebookInit) {
+	init := p.Settings.EmbeddingInit
+	if cfg.HasFeatures() && (init == config.FourierInit || init == config.CodebookInit) {
 		return nil, fmt.Errorf("--embedding-init %s: expected tokens with ids, found tokens with features, "+
 			"which have no embeddings", init)
 	}

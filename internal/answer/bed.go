@@ -28,12 +28,12 @@ func (m *Model) newBED(to io.Writer, t *Table) (table.Writer, error) {
 		if m.config.HasFeatures() {
 			found += ", whose tokens have features"
 		}
-		return nil, fmt.Errorf("BED has spans: expected predict, and a model that tags the tokens of a text, "+
-			"found one of the task %s", found)
+		return nil, fmt.Errorf("BED output requires predict with a model that tags the tokens of a text,  "+
+			"found a model of task %s", found)
 	case t.Tokens:
-		return nil, errors.New("BED needs positions in text: expected --text, found --tokens")
+		return nil, errors.New("BED output requires positions in text: expected --text, found --tokens")
 	case len(t.Keep) > 0:
-		return nil, fmt.Errorf("BED has no place for the columns %q of --keep", t.Keep)
+		return nil, fmt.Errorf("BED output has no columns for --keep %q", t.Keep)
 	}
 	t.letters = tokenizers.TypeOf(m.config.Tokenizer) == tokenizers.DNA{}.Type()
 	return &bedWriter{bufio.NewWriterSize(to, 1<<16)}, nil
@@ -50,14 +50,14 @@ func (b *bedWriter) Write(row []any) error {
 		name = string(number)
 	}
 	if spans.Unit != requests.Characters {
-		return errors.New("BED has positions in a sequence, " +
-			"and the model's tokenizer does not provide those of its tokens")
+		return errors.New("BED output requires positions in the sequence, " +
+			"but the model's tokenizer does not provide token positions")
 	}
 	for _, s := range spans.Spans {
 		for _, field := range []string{name, s.Label} {
 			if field == "" || strings.ContainsAny(field, "\t\r\n") {
-				return fmt.Errorf("record %.40q, label %.40q: BED has no place for a name that is empty, "+
-					"or has a tab or a line break", name, s.Label)
+				return fmt.Errorf("record %.40q, label %.40q: BED requires names that are not empty  "+
+					"and have no tab or line break", name, s.Label)
 			}
 		}
 		label, strand := strandOf(s.Label)

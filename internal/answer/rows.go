@@ -234,7 +234,7 @@ func (r *tableReader) written(column string, v table.Value) (any, error) {
 	case v.JSON:
 		return json.RawMessage(v.Text), nil
 	case !utf8.ValidString(v.Text):
-		return nil, fmt.Errorf("column %s: not UTF-8, so that it cannot be written", column)
+		return nil, fmt.Errorf("column %s: cannot write text that is not valid UTF-8", column)
 	}
 	return v.Text, nil
 }

@@ -186,7 +186,7 @@ func (r *tableRow) answers(x *graphlines.Row) (err error) {
 			continue
 		}
 		if x.Field != "" {
-			return fmt.Errorf("both %s and %s, expected one of them", x.Field, name)
+			return fmt.Errorf("found both %s and %s, expected one of them", x.Field, name)
 		}
 		x.Field, x.List = name, v.Items != nil
 		switch {

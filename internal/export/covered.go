@@ -55,7 +55,7 @@ func checkCovered(c *sft.Config) error {
 		refused = append(refused, fmt.Sprintf("input_window: %q, expected error, head", w.Policy))
 	}
 	if refused != nil {
-		return fmt.Errorf("an export does not follow all of config.json: %s", strings.Join(refused, "; "))
+		return fmt.Errorf("config.json has settings that an export does not support: %s", strings.Join(refused, "; "))
 	}
 	return nil
 }
@@ -70,7 +70,7 @@ func refusedKeys(text []byte) (refused []string, err error) {
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
 		values, known := covered[key]
 		if !known {
-			refused = append(refused, key+": expected no such key")
+			refused = append(refused, key+": unknown key")
 		} else if v, isText := keys[key].(string); isText && values != nil && !slices.Contains(values, v) {
 			refused = append(refused, fmt.Sprintf("%s: %q, expected %s", key, v, strings.Join(values, ", ")))
 		}

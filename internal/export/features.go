@@ -16,7 +16,7 @@ import (
 // [length, hidden].
 func (s *sequence) featured() onnx.Tensor {
 	c := s.config
-	all := s.Input(inputFeatures, onnx.Float32, "Of each token: "+strings.Join(c.FeatureNames, ", ")+".",
+	all := s.Input(inputFeatures, onnx.Float32, "For each token: "+strings.Join(c.FeatureNames, ", ")+".",
 		onnx.Named(dimLength), onnx.Size(len(c.FeatureNames)))
 	x := s.read(all)
 	s.measure(x)
@@ -75,7 +75,7 @@ type edges struct {
 // For an end that is not a token it emits an index out of bounds.
 func (s *sequence) edges(tokens onnx.Tensor) edges {
 	names := s.config.EdgeFeatureNames
-	ends := s.Input(inputEdges, onnx.Int64, "Of each edge the positions of its source and of its target.",
+	ends := s.Input(inputEdges, onnx.Int64, "For each edge, the positions of its source and its target.",
 		onnx.Named(dimEdges), onnx.Size(2))
 	const scope = "edge_is_accepted/"
 	negative := s.Less(ends, s.Int(0)) // ONNX counts negative indices from the end
@@ -85,7 +85,7 @@ func (s *sequence) edges(tokens onnx.Tensor) edges {
 	count := s.Slice(s.Shape(ends), s.Ints(0), s.Ints(1))
 	features := s.Expand(s.Doubles(1), s.Concat(0, count, s.Ints(1)))
 	if n := len(names); n > 0 {
-		given := s.Input(inputEdgeFeatures, onnx.Float32, fmt.Sprintf("Of each edge: %s.", strings.Join(names, ", ")),
+		given := s.Input(inputEdgeFeatures, onnx.Float32, fmt.Sprintf("For each edge: %s.", strings.Join(names, ", ")),
 			onnx.Named(dimEdges), onnx.Size(n))
 		features = s.Concat(1, s.Cast(s.finite(scope, given, count, n), onnx.Float64), features)
 	}

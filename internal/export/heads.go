@@ -21,15 +21,15 @@ var exportedTasks map[string]exportedTask
 
 func init() {
 	exportedTasks = map[string]exportedTask{
-		config.Classification: {"Of each label; their softmax is the probabilities.", (*emitter).rowHead, nil},
-		config.Retrieval: {"Of each label of the pair; their softmax is the probabilities.",
+		config.Classification: {"Logits of the labels; their softmax gives the probabilities.", (*emitter).rowHead, nil},
+		config.Retrieval: {"Logits of the pair's labels; their softmax gives the probabilities.",
 			(*emitter).pairHead, nil},
-		config.MultiLabel: {"Of each label; the sigmoid of one is the probability that it holds.",
+		config.MultiLabel: {"Logits of the labels; the sigmoid of a logit is the label's probability.",
 			(*emitter).rowHead, listThresholds},
 		config.Regression: {"The standardised predictions.", (*emitter).numbersHead, listNumbers},
-		config.Tagging: {"Of each label of each token; the softmax of a row is the probabilities.",
+		config.Tagging: {"Logits of the labels for each token; the softmax of a row gives the probabilities.",
 			(*emitter).tokensHead, nil},
-		config.FillMask: {"Of each token of the vocabulary but the mask, a row for each mask; the softmax of a row is the probabilities.", (*emitter).masksHead, nil},
+		config.FillMask: {"Logits of the vocabulary's tokens except the mask, a row for each mask; the softmax of a row gives the probabilities.", (*emitter).masksHead, nil},
 	}
 }
 
@@ -109,7 +109,7 @@ func (e *emitter) masksHead() {
 	s, x := e.encode(inputTokens, dimLength)
 	positions := e.NonZero(e.Equal(s.tokens, e.Int(int64(*e.config.MaskTokenID))))
 	e.logits(e.tokenLogits(e.Gather(x, positions)), onnx.Named(dimMasks), e.labels())
-	e.Output(outputPositions, positions, onnx.Int64, "Where the masks are.", onnx.Named(dimMasks))
+	e.Output(outputPositions, positions, onnx.Int64, "Positions of the masks.", onnx.Named(dimMasks))
 	e.embedding(outputEmbedding, e.ReduceMean(x, 0))
 }
 

@@ -536,7 +536,7 @@ class SFTModel(PreTrainedModel):
         if valid.shape != x.shape[:2]:
             raise ValueError(f"attention_mask: shape {list(valid.shape)}, expected {list(x.shape[:2])}")
         if (valid[:, 1:] & ~valid[:, :-1]).any() or not valid[:, 0].all():
-            raise ValueError("attention_mask: every row must begin with at least one token, and end with its padding")
+            raise ValueError("attention_mask: expected at least one token at the start of each row, and padding only at its end")
         window = self.config.input_window
         if window and window["policy"] == "head":
             length, lengths = window["length"], valid.sum(1, keepdim=True)
@@ -591,7 +591,7 @@ class SFTModel(PreTrainedModel):
             raise ValueError(f"edges: shape {list(edges.shape)}, expected [{len(lengths)}, edges, 2]")
         padding = (edges == -1).all(-1)
         if not (padding | ((edges >= 0) & (edges < lengths[:, None, None])).all(-1)).all():
-            raise ValueError("edges: every one must lead from a token of its row to another or to itself, or be the padding -1, -1")
+            raise ValueError("edges: expected token positions within the row, or the padding -1, -1")
         if not names:
             return edges, torch.zeros(*edges.shape[:2], 0, dtype=self.input.bias.dtype, device=edges.device)
         if features.shape != (*edges.shape[:2], len(names)):

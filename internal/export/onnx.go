@@ -53,7 +53,7 @@ func ONNX(m *sft.Model) ([]byte, error) {
 		return nil, err
 	}
 	if words := fileNumbers(m); words > math.MaxInt32/wordBytes {
-		return nil, fmt.Errorf("%d numbers of 4 bytes, an ONNX file holds at most %d bytes: "+
+		return nil, fmt.Errorf("found %d numbers of 4 bytes, but an ONNX file holds at most %d bytes: "+
 			"sftseq export pytorch has no such limit", words, math.MaxInt32)
 	}
 	e := &emitter{Graph: &onnx.Graph{}, model: m, config: c}

@@ -107,7 +107,7 @@ func TestUncovered(t *testing.T) {
 	m := fresh(t, func(c *sft.Config) { mask(c) })
 	m.Config.Relative, m.Config.Pooling, m.Config.MaskTargets = "learned", "mean", &config.MaskTargets{}
 	m.Config.InputWindow = &config.InputWindow{Length: 3, Policy: "tail"}
-	want := `an export does not follow all of config.json: mask_targets: expected no such key; ` +
+	want := `config.json has settings that an export does not support: mask_targets: unknown key; ` +
 		`pooling: "mean", expected softmax, max; relative: "learned", expected sinusoid_hadamard, distance, edges, none; ` +
 		`input_window: "tail", expected error, head`
 	if _, err := ONNX(m); err == nil || err.Error() != want {
@@ -120,7 +120,7 @@ func TestUncovered(t *testing.T) {
 	must.FailWith(t, fs.ErrNotExist, "the folder of a refused model")(os.Stat(dir))
 	text := must.Get(json.Marshal(small()))(t)
 	text = append(bytes.TrimSuffix(text, []byte("}")), []byte(`,"positions":"learned"}`)...)
-	if got, err := refusedKeys(text); err != nil || !slices.Equal(got, []string{"positions: expected no such key"}) {
+	if got, err := refusedKeys(text); err != nil || !slices.Equal(got, []string{"positions: unknown key"}) {
 		t.Errorf("refused keys %q, error %v", got, err)
 	}
 }
@@ -130,5 +130,5 @@ func TestUncovered(t *testing.T) {
 func TestTooManyNumbers(t *testing.T) {
 	m := fresh(t, variants["n-grams of tokens"])
 	m.Config.NGrams.Slots = 1 << 29
-	must.Fail(t, "numbers of 4 bytes, an ONNX file holds at most 2147483647 bytes: sftseq export pytorch has no such limit")(ONNX(m))
+	must.Fail(t, "numbers of 4 bytes, but an ONNX file holds at most 2147483647 bytes: sftseq export pytorch has no such limit")(ONNX(m))
 }

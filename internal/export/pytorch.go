@@ -104,13 +104,13 @@ func checkFolder(dir string) error {
 			continue
 		}
 		if !exported || !slices.Contains(append(files, "__pycache__"), e.Name()) {
-			return fmt.Errorf("%s: expected a new folder, an empty one or an earlier export, found %s in it", dir,
+			return fmt.Errorf("%s: expected a new or empty folder, or an earlier export, found %s in it", dir,
 				e.Name())
 		}
 	}
 	path := filepath.Join(dir, weightsFile)
 	if stated, err := safetensors.Stated(path); err == nil && !stated {
-		return fmt.Errorf("%s: expected the weights of an earlier export, found those that PyTorch has written: sftseq import pytorch takes them", path)
+		return fmt.Errorf("%s: expected the weights of an earlier export, found weights written by PyTorch (sftseq import pytorch imports them)", path)
 	}
 	return nil
 }

@@ -212,12 +212,12 @@ func TestPyTorchRefuses(t *testing.T) {
 input_ids was given: the model reads features, edges, edge_features
 features: shape [2, 3, 3], expected [batch, length, 2], for mass, charge
 features: every number must be finite
-attention_mask: every row must begin with at least one token, and end with its padding
+attention_mask: expected at least one token at the start of each row, and padding only at its end
 attention_mask: shape [2, 2], expected [2, 3]
 edges is missing: the model reads features, edges, edge_features
 edges: shape [1, 1, 2], expected [2, edges, 2]
-edges: every one must lead from a token of its row to another or to itself, or be the padding -1, -1
-edges: every one must lead from a token of its row to another or to itself, or be the padding -1, -1
+edges: expected token positions within the row, or the padding -1, -1
+edges: expected token positions within the row, or the padding -1, -1
 edge_features: shape [2, 2, 2], expected [2, 1, 2], for order, length
 edge_features: every number must be finite
 `
@@ -259,7 +259,7 @@ func TestPyTorchFolder(t *testing.T) {
 	must.Succeed(t, os.Mkdir(killed, 0o777))
 	must.Succeed(t, os.WriteFile(filepath.Join(killed, "."+modelingFile+".0.tmp"), nil, 0o666))
 	must.Succeed(t, PyTorch(m, nil, killed))
-	must.Fail(t, "expected a new folder, an empty one or an earlier export, found config.json in it")(PyTorch(m, nil,
+	must.Fail(t, "expected a new or empty folder, or an earlier export, found config.json in it")(PyTorch(m, nil,
 		other))
 	must.Succeed(t, os.WriteFile(filepath.Join(dir, "notes.txt"), nil, 0o666))
 	must.Fail(t, "found notes.txt in it")(PyTorch(m, nil, dir))

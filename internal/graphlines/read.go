@@ -169,7 +169,7 @@ func (r *Reader) answers(x *Row, fields map[string]json.RawMessage) (err error) 
 			continue
 		}
 		if x.Field != "" {
-			return fmt.Errorf("both %s and %s, expected one of them", x.Field, name)
+			return fmt.Errorf("found both %s and %s, expected one of them", x.Field, name)
 		}
 		x.Field = name
 		if x.List = value[0] == '['; !x.List && name != r.Tags {

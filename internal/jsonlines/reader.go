@@ -35,7 +35,7 @@ type NoRoom struct {
 }
 
 func (e *NoRoom) Error() string {
-	return fmt.Sprintf("there is no memory for the line of %d bytes", e.Bytes)
+	return fmt.Sprintf("out of memory for the line of %d bytes", e.Bytes)
 }
 
 // Reader reads lines and skips blank lines. A line may end in CRLF; the last line may have no line

@@ -22,20 +22,20 @@ func (p *Parser) fillFeatures(r *Request, fields map[string]json.RawMessage) err
 	value := fields["features"]
 	switch {
 	case !p.Config.HasFeatures():
-		return Fail(CodeRequest, "features, but the model reads tokens")
+		return Fail(CodeRequest, "found features, but the model reads tokens")
 	case value == nil:
 		return Fail(CodeRequest, "expected features, %s", p.FeatureList())
 	}
 	for _, name := range []string{"tokens", "text", "tokens_a", "text_a", "tokens_b", "text_b"} {
 		if fields[name] != nil {
-			return Fail(CodeRequest, "both features and %s, expected one of them", name)
+			return Fail(CodeRequest, "found both features and %s, expected one of them", name)
 		}
 	}
 	switch edged := p.Config.Edged(); {
 	case edged && fields["edges"] == nil:
 		return Fail(CodeRequest, "expected edges, %s", p.EdgeList())
 	case !edged && fields["edges"] != nil:
-		return Fail(CodeRequest, "edges, but the model knows none")
+		return Fail(CodeRequest, "found edges, but the model does not use edges")
 	}
 	if place, err := p.ReadGraph(r, value, fields["edges"]); err != nil {
 		return Fail(CodeParams, "%s: %v", place, err)
@@ -88,7 +88,7 @@ func (p *Parser) features(list json.RawMessage) ([][]float32, error) {
 // SetFeatures sets the sequence of a request for a model that reads features without edges.
 func (p *Parser) SetFeatures(r *Request, features [][]float32) error {
 	if p.Config.Edged() {
-		return errors.New("the model reads graphs, and a column of features has no edges: lines of JSON and Arrow files of sequences do")
+		return errors.New("the model reads graphs, but a column of features has no edges: use JSON lines or an Arrow file of sequences")
 	}
 	_, err := p.setGraph(r, features, nil)
 	return err

@@ -35,7 +35,7 @@ func Labelled(in io.Reader, p *Parser, read func(*Request, *seq.Example) error, 
 		examples = append(examples, e)
 	}
 	if len(examples) == 0 {
-		return nil, fmt.Errorf("%s: no lines, at least 1 was expected", p.File)
+		return nil, fmt.Errorf("%s: found no lines, expected at least 1", p.File)
 	}
 	return examples, nil
 }

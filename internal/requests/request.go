@@ -196,7 +196,7 @@ func (p *Parser) sources(fields map[string]json.RawMessage, line []byte) ([]stri
 		tokens, text := "tokens"+suffix, "text"+suffix
 		switch {
 		case fields[tokens] != nil && fields[text] != nil:
-			return nil, Fail(CodeRequest, "both %s and %s, expected one of them", tokens, text)
+			return nil, Fail(CodeRequest, "found both %s and %s, expected one of them", tokens, text)
 		case fields[tokens] != nil:
 			found[i] = tokens
 		case fields[text] != nil:
@@ -206,7 +206,7 @@ func (p *Parser) sources(fields map[string]json.RawMessage, line []byte) ([]stri
 	single, a, b := found[0], found[1], found[2]
 	switch {
 	case single != "" && a+b != "":
-		return nil, Fail(CodeRequest, "both %s and %s, expected one sequence or a pair", single, a+b)
+		return nil, Fail(CodeRequest, "found both %s and %s, expected one sequence or a pair", single, a+b)
 	case single != "" && p.takes(1):
 		return []string{single}, nil
 	case a != "" && b != "" && p.takes(2):
@@ -230,7 +230,7 @@ func foundOf(line []byte, names ...string) string {
 	}
 	for quoted := range jsonlines.Members(bytes.TrimSpace(line)) {
 		if name := strings.Trim(string(quoted), `"`); slices.Contains(methodFields, name) {
-			return name + ", which only the methods of sftseq serve take"
+			return name + ", which only the methods of sftseq serve accept"
 		}
 	}
 	return "neither"
@@ -252,7 +252,7 @@ func (p *Parser) Tokenize(name string, value json.RawMessage) ([]int32, error) {
 // ReadsText returns an error if the model cannot read text.
 func (p *Parser) ReadsText() error {
 	if p.noTokenizer != nil {
-		return fmt.Errorf("text needs a tokenizer, as tokens do not: %w", p.noTokenizer)
+		return fmt.Errorf("text requires a tokenizer (tokens do not): %w", p.noTokenizer)
 	}
 	return nil
 }
@@ -260,7 +260,7 @@ func (p *Parser) ReadsText() error {
 // Encode tokenizes a text if the model has a tokenizer.
 func (p *Parser) Encode(text string) ([]int32, error) {
 	if p.noTokenizer != nil {
-		return nil, fmt.Errorf("it needs a tokenizer, as tokens do not: %w", p.noTokenizer)
+		return nil, fmt.Errorf("it requires a tokenizer (tokens do not): %w", p.noTokenizer)
 	}
 	if p.Mask == "" {
 		return p.tokenizer.Encode(text)

@@ -125,7 +125,7 @@ func NewSpans(spans []config.Span, r *Request) (Spans, error) {
 	s := Spans{Spans: spans, Unit: Tokens}
 	if r.places != nil {
 		if len(r.places) != r.Tokens() {
-			return Spans{}, Fail(CodeInternal, "the places of %d tokens are not known", r.Tokens())
+			return Spans{}, Fail(CodeInternal, "the text positions of %d tokens are unknown", r.Tokens())
 		}
 		s.Unit, s.Spans = r.unit, placed(s.Spans, r.places)
 	}

@@ -22,7 +22,7 @@ func (s *session) accept(m *message) *call {
 		return nil
 	case bytes.HasPrefix(bytes.TrimSpace(m.Body), []byte("[")) && !s.bareStream():
 		s.unread(envelope{}, fail(codeInvalidRequest, place{Line: m.Line},
-			"expected one message, found a list: there are no batches"))
+			"expected one message, found a list: batches are not supported"))
 		return nil
 	case !bytes.Contains(m.Body, []byte(`"jsonrpc"`)) && s.acceptBare(m):
 		return nil
@@ -41,7 +41,7 @@ func (s *session) accept(m *message) *call {
 	s.spoken = true
 	switch {
 	case e.response:
-		s.log.Debug("a response to nothing that was asked")
+		s.log.Debug("received a response without a request")
 		return nil
 	case e.id == nil:
 		s.notified(e)
@@ -92,7 +92,7 @@ func (s *session) notified(e envelope) {
 	f, ok := notifications[e.method]
 	if !ok {
 		if len(e.method) < 2 || e.method[:2] != "$/" {
-			s.logMessage(logWarning, "no notification %q", e.method)
+			s.logMessage(logWarning, "unknown notification %q", e.method)
 		}
 		return
 	}
@@ -115,7 +115,7 @@ func (s *session) requested(e envelope, m *message) *call {
 	}
 	switch s.life {
 	case uninitialized:
-		s.refuse(e.id, fail(codeNotInitialized, place{Found: e.method}, "%s: initialize comes first", e.method))
+		s.refuse(e.id, fail(codeNotInitialized, place{Found: e.method}, "%s: expected initialize first", e.method))
 		return nil
 	case shutDown:
 		s.refuse(e.id, fail(codeInvalidRequest, place{Found: e.method},
@@ -130,12 +130,12 @@ func (s *session) requested(e envelope, m *message) *call {
 	s.mu.Unlock()
 	if used {
 		s.refuse(e.id, fail(codeInvalidRequest, place{Field: "id", Found: jsonlines.Kind(e.id)},
-			"id: a request with the same one is not answered yet"))
+			"id: a pending request has the same id"))
 		return nil
 	}
 	if limit := s.server.options.MaxInflight; inflight >= limit {
 		s.refuse(e.id, fail(codeBusy, retry{s.server.retryAfter()},
-			"%d requests wait for an answer, at most %d may", inflight, limit))
+			"%d requests are pending, expected at most %d", inflight, limit))
 		return nil
 	}
 	c := &call{session: s, id: e.id, key: key, method: e.method, params: e.params, edits: s.edits,

@@ -77,7 +77,7 @@ func (d *document) change(fields map[string]json.RawMessage) error {
 	case err != nil:
 		return err
 	case version <= d.version:
-		return badParam("version", "expected one above %d, found %d", d.version, version)
+		return badParam("version", "expected a version above %d, found %d", d.version, version)
 	case fields["changes"] == nil:
 		return badParam("changes", "it is missing")
 	}
@@ -127,7 +127,7 @@ func (d *document) breaks(why error) error {
 	d.quiet()
 	d.drop()
 	d.broken = fail(codeFailed, edited{"uri", d.uri, &d.version},
-		"%s at version %d: %s; send the whole text, of a version above the last", d.uri,
+		"%s at version %d: %s; send the whole text with a higher version", d.uri,
 		d.version, asError(why).Message)
 	if d.session.publishes() {
 		d.push(d.session.server.current(), publication{URI: d.uri, Version: d.version,

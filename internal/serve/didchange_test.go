@@ -22,7 +22,7 @@ func TestLostChanges(t *testing.T) {
 			"version: expected a whole number, found 2.5"},
 		{"no version", change(`{"uri":"u","changes":[]}`), "version: it is missing"},
 		{"an old version", change(`{"uri":"u","version":1,"changes":[{"text":"7"}]}`),
-			"version: expected one above 1, found 1"},
+			"version: expected a version above 1, found 1"},
 		{"no end", change(`{"uri":"u","version":2,"changes":[{"range":{"start":5},"text":"7"}]}`),
 			"changes[0].range: expected start and end"},
 		{"no text", change(`{"uri":"u","version":2,"changes":[{"range":{"start":5,"end":5}}]}`),
@@ -40,13 +40,13 @@ func TestLostChanges(t *testing.T) {
 			"changes[0].range: expected a range within 10 bytes, found 5 to 500"},
 		{"no uri", change(`{"uri":5,"version":2,"changes":[{"text":"7"}]}`), "uri: expected a string, found 5"},
 		{"an empty uri", change(`{"uri":"","version":2,"changes":[{"text":"7"}]}`),
-			"uri: expected a name, found an empty one"},
+			"uri: expected a name, found an empty string"},
 		{"no name of a document", change(`{"version":2,"changes":[{"text":"7"}]}`), "uri: it is missing"},
 		{"a uri mistaken", change(`{"Uri":"u","version":2,"changes":[{"text":"7"}]}`), "uri: it is missing"},
 		{"changes twice", change(`{"uri":"u","version":2,"changes":[{"text":"7"}],"changes":[]}`),
 			"the field changes occurs twice"},
 		{"what another method has", change(`{"uri":"u","version":2,"changes":[{"text":"7"}],"text":"7"}`),
-			"text: it has no meaning here"},
+			"text: unexpected field"},
 		{"no parameters", change(`[]`), "expected a JSON object, found a list"},
 		{"an opening of nothing", `{"jsonrpc":"2.0","method":"sequence/didOpen","params":{"version":1,"text":"7"}}`,
 			"uri: it is missing"},
@@ -119,8 +119,8 @@ func TestOpenedBadly(t *testing.T) {
 	c.refuse(1, "sequence/classify", map[string]any{"uri": "u"}, -32602, "no document")
 	for _, field := range []string{"explain", "tokens", "bytes", "changes"} {
 		c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": "7", field: "x"})
-		if m := c.message(); !strings.Contains(string(m.Params), "didOpen: "+field+": it has no meaning here") {
-			t.Errorf("got %s, want an error about the unknown field", m.Params)
+		if m := c.message(); !strings.Contains(string(m.Params), "didOpen: "+field+": unexpected field") {
+			t.Errorf("got %s, want an error about the unexpected field", m.Params)
 		}
 	}
 	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": "7", "languageId": "plaintext"})
@@ -151,11 +151,11 @@ func TestWholeTextAgain(t *testing.T) {
 		full    bool // whether the server's memory is exhausted
 		why     string
 	}{
-		{2, whole, false, "version: expected one above 5, found 2"},
+		{2, whole, false, "version: expected a version above 5, found 2"},
 		{3, edit, false, ""},
-		{4, whole, false, "version: expected one above 5, found 4"},
+		{4, whole, false, "version: expected a version above 5, found 4"},
 		{6, edit, false, ""},
-		{7, whole, true, "the server keeps as much as --max-memory allows"},
+		{7, whole, true, "the server has reached --max-memory"},
 	} {
 		taken := int64(0)
 		if x.full {
@@ -165,7 +165,7 @@ func TestWholeTextAgain(t *testing.T) {
 		c.notify("sequence/didChange", map[string]any{"uri": "u", "version": x.version, "changes": []any{x.change}})
 		for n := 0; x.why != "" && n < 2; n++ {
 			if m := c.message(); !strings.Contains(string(m.Params),
-				x.why+"; send the whole text, of a version above the last") {
+				x.why+"; send the whole text with a higher version") {
 				t.Errorf("version %d: got %s, want %s", x.version, m.Params, x.why)
 			}
 		}

@@ -57,7 +57,7 @@ func (s *session) openBy(fields map[string]json.RawMessage, bad error, editor bo
 	count := len(s.documents.open)
 	s.documents.mu.Unlock()
 	if limit := s.server.options.MaxDocuments; count >= limit {
-		return fail(codeBusy, nil, "%s: %d documents are open, at most %d may be", uri, count, limit)
+		return fail(codeBusy, nil, "%s: %d documents are open, expected at most %d", uri, count, limit)
 	}
 	d := &document{session: s, uri: uri, editor: editor, window: w, text: rope.Text{Unit: s.unit}}
 	if err := s.inTurns(len(text), func() error { return d.insert("text", text, 0, 0) }); err != nil {
@@ -93,7 +93,7 @@ func documentURI(fields map[string]json.RawMessage) (string, error) {
 		return "", err
 	}
 	if uri == "" {
-		return "", badParam("uri", "expected a name, found an empty one")
+		return "", badParam("uri", "expected a name, found an empty string")
 	}
 	return uri, nil
 }

@@ -119,7 +119,7 @@ func (c *call) diagnostics(text string, out publication) []diagnostic {
 		return shown
 	case spans.Unit == requests.Tokens && len(spans.Spans) > 0:
 		return append(shown, diagnostic{Severity: severityWarning, Source: diagnosticSource,
-			Message: "the model's tokenizer does not say where tokens stand in a text"})
+			Message: "the model's tokenizer does not provide token positions in the text"})
 	}
 	offsets := make([]int, 0, 2*len(spans.Spans))
 	for _, x := range spans.Spans {

@@ -94,7 +94,7 @@ func (s *Server) makeRoom() bool {
 		return false
 	}
 	x.dismiss(fail(codeBusy, retry{s.retryAfter()},
-		"the server has as many files open as it may: this connection makes room"))
+		"the server has reached its limit of open files: this connection was closed for a new one"))
 	<-x.gone
 	return true
 }
@@ -119,7 +119,7 @@ func (s *session) endWhenIdle(after time.Duration) {
 		case <-look.C:
 			if u, _ := s.useAt(time.Now(), allowances{silent: after, unread: forever, idle: after}); u != useful {
 				s.dismiss(fail(codeBusy, retry{s.server.retryAfter()},
-					"nothing was asked for in %v, which --idle-timeout allows", after))
+					"no request arrived within the %v of --idle-timeout", after))
 				return
 			}
 		case <-s.ctx.Done():

@@ -7,7 +7,7 @@ import (
 )
 
 // featured is the reason why a model of features refuses text.
-const featured = "the tokens of the model have features, and no ids"
+const featured = "the model's tokens have features, not ids"
 
 // graph parses the point cloud or graph in fields. path precedes the field names in errors.
 func (c *call) graph(path string, fields map[string]json.RawMessage, suffix string) (*sequence, error) {
@@ -24,7 +24,7 @@ func (c *call) graph(path string, fields map[string]json.RawMessage, suffix stri
 	case edged && edges == nil:
 		return nil, badParam(path+edgesField, "it is missing: expected %s", parser.EdgeList())
 	case !edged && edges != nil:
-		return nil, badParam(path+edgesField, "the model knows no edges")
+		return nil, badParam(path+edgesField, "the model does not use edges")
 	}
 	most := parser.MemoryOf(featuresField, features) + parser.MemoryOf(edgesField, edges)
 	if err := c.reserve(most); err != nil {

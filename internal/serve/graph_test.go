@@ -39,7 +39,7 @@ func TestGraph(t *testing.T) {
 		{map[string]any{"features": []int{}}, "features: the sequence is empty"},
 		{map[string]any{"features": 5}, "features: expected a list of lists of numbers, found 5"},
 		{map[string]any{"features": [][]float64{row, row[1:]}}, "features: token 1 has 6 features, expected 7"},
-		{map[string]any{"features": [][]float64{row}, "edges": []int{}}, "edges: the model knows no edges"},
+		{map[string]any{"features": [][]float64{row}, "edges": []int{}}, "edges: the model does not use edges"},
 		{map[string]any{"features": [][]float64{row}, "text": "1"}, "text: the tokens of the model have features"},
 		{map[string]any{"features": [][]float64{row}, "window": map[string]any{"policy": "head"}},
 			"window: the tokens of the model have features"},
@@ -172,7 +172,7 @@ func TestReloadToGraphs(t *testing.T) {
 	c := dial(t, s).initialize(struct{}{})
 	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": "1 2"})
 	for _, want := range []string{`"label":`,
-		"text: the tokens of the model have features, and no ids: expected no document", `"label":`} {
+		"text: the model's tokens have features, not ids: expected no document", `"label":`} {
 		if m := c.message(); m.Method != publishClass || !strings.Contains(string(m.Params), want) {
 			t.Errorf("got %s %s, want %s", m.Method, m.Params, want)
 		}

@@ -93,7 +93,7 @@ func parseRerank(body json.RawMessage) (r rerankRequest, err error) {
 	r.field, r.cohere = "documents", true
 	if fields["texts"] != nil {
 		if fields["documents"] != nil {
-			return r, badParam("texts", "documents is there, too: expected one of them")
+			return r, badParam("texts", "expected either documents or texts, found both")
 		}
 		r.field, r.cohere = "texts", false
 	}

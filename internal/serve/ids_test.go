@@ -48,7 +48,7 @@ func TestIDsOfSequences(t *testing.T) {
 			}
 		}
 		c.refuse(9, x.method, json.RawMessage(fmt.Sprintf(`{"id":1,%q:[]}`, x.many)), codeParams,
-			"id: it belongs into each of "+x.many)
+			"id: expected inside each of "+x.many)
 	}
 }
 

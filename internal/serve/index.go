@@ -27,13 +27,13 @@ func (s *Server) openIndex(ctx context.Context) error {
 		o.Progress = func(done, total int) {
 			if done == total || time.Since(last) > logEvery {
 				last = time.Now()
-				s.log.Info("computing the index anew", "items", done, "of", total)
+				s.log.Info("recomputing the index", "items", done, "of", total)
 			}
 		}
 		o.Embed = func(tokens [][]int32) ([][]float32, error) { return m.Scorer.Embeddings(ctx, tokens) }
 	}
 	o.Failed = func(err error) {
-		s.log.Error("the index has failed: it can be searched, but takes no change until the server is started again",
+		s.log.Error("the index has failed: searches still work, but changes are refused until the server restarts",
 			"error", err)
 	}
 	var err error
@@ -41,7 +41,7 @@ func (s *Server) openIndex(ctx context.Context) error {
 		return err
 	}
 	if n, kept := s.index.Dropped(); n > 0 {
-		s.log.Warn("dropped an incomplete last group of the index that was not acknowledged, as after a crash",
+		s.log.Warn("dropped the incomplete, unacknowledged last group of the index (usual after a crash)",
 			"bytes", n, "kept", kept)
 	}
 	return nil

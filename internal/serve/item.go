@@ -68,7 +68,7 @@ func (c *call) run(many string, known map[string]bool, planned planner) (any, er
 	if list := fields[many]; list != nil {
 		for name := range fields {
 			if name != many && !slices.Contains(manyFields, name) {
-				return nil, badParam(name, "it belongs into each of %s, not beside them", many)
+				return nil, badParam(name, "expected inside each of %s, found beside them", many)
 			}
 		}
 		one := maps.Clone(known) // fields that an element may have

@@ -105,7 +105,7 @@ type capabilities struct {
 
 func (s *session) initialize(params json.RawMessage) (any, error) {
 	if s.life != uninitialized {
-		return nil, fail(codeInvalidRequest, place{Found: "initialize"}, "initialize: it was called before")
+		return nil, fail(codeInvalidRequest, place{Found: "initialize"}, "initialize: already called")
 	}
 	var p initializeParams
 	if params != nil {
@@ -155,9 +155,9 @@ func (s *session) initialize(params json.RawMessage) (any, error) {
 func (s *session) shutdown(json.RawMessage) (any, error) {
 	switch s.life {
 	case uninitialized:
-		return nil, fail(codeNotInitialized, place{Found: "shutdown"}, "shutdown: initialize comes first")
+		return nil, fail(codeNotInitialized, place{Found: "shutdown"}, "shutdown: expected initialize first")
 	case shutDown:
-		return nil, fail(codeInvalidRequest, place{Found: "shutdown"}, "shutdown: it was called before")
+		return nil, fail(codeInvalidRequest, place{Found: "shutdown"}, "shutdown: already called")
 	}
 	s.life = shutDown
 	return nil, nil
@@ -199,7 +199,7 @@ func (s *session) cancelRequest(params json.RawMessage) error {
 		return asError(err)
 	}
 	if fields["id"] == nil {
-		return badParam("id", "expected that of a request, found none")
+		return badParam("id", "expected the id of a request, found none")
 	}
 	s.mu.Lock()
 	c := s.ids[keyOf(fields["id"])]

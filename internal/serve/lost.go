@@ -15,16 +15,16 @@ func (s *Server) lost(m *served, err error) error {
 		return nil
 	}
 	if m.failed.CompareAndSwap(false, true) {
-		s.log.Error("the device is lost: opening it anew", "device", m.about.Device, "error", err)
+		s.log.Error("the device is lost: reopening it", "device", m.about.Device, "error", err)
 		s.recovering.Go(func() {
 			if err := s.reopen(); err != nil {
-				s.fail(fmt.Errorf("the device is lost, and not to be had again: %w", err))
+				s.fail(fmt.Errorf("the device is lost and could not be reopened: %w", err))
 			} else {
 				s.log.Info("the device is open again")
 			}
 		})
 	}
-	return fail(codeBusy, retry{reopening}, "the device is lost, and is being opened anew")
+	return fail(codeBusy, retry{reopening}, "the device is lost and is being reopened")
 }
 
 // reopening is the approximate time to open a device, in milliseconds.

@@ -41,7 +41,7 @@ func needsNothing(*call) string { return "" }
 
 // several is the reason why an ensemble does not support a method. Ensembles that sum logits
 // support explanations.
-const several = "several models answer together, which have no embeddings and no explanations: serve one of them"
+const several = "an ensemble has no embeddings and no explanations: serve one of its models"
 
 func needsOne(c *call) string {
 	if c.model.Scorer.Members() > 1 {

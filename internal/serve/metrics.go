@@ -35,7 +35,7 @@ func newMetrics() *metrics {
 			Help: "Responses over HTTP by status."}, []string{"status"}),
 		started: time.Now(), answers: map[string]int64{}, errors: map[int]int64{},
 		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Namespace: namespace, Name: "latency_seconds", Help: "From a request to its answer.",
+			Namespace: namespace, Name: "latency_seconds", Help: "Time from a request to its response.",
 			Buckets: []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60},
 		}, []string{"method"}),
 		sizes: prometheus.NewHistogram(prometheus.HistogramOpts{

@@ -157,10 +157,10 @@ func (c *call) operations() map[string]operation {
 		at := "/" + path.Base(name)
 		switch {
 		case slices.Contains(answers, name):
-			all[at] = operation{"answer a sequence, or each of a list", c.requestSchema(answerFields, "sequences"),
+			all[at] = operation{"predict for a sequence, or for each of a list", c.requestSchema(answerFields, "sequences"),
 				responseSchema(c.answerSchema(), true)}
 		case name == scoreMethod:
-			all[at] = operation{"answer a pair, or each of a list", c.requestSchema(scoreFields, "pairs"),
+			all[at] = operation{"predict for a pair, or for each of a list", c.requestSchema(scoreFields, "pairs"),
 				responseSchema(c.answerSchema(), true)}
 		case name == embedMethod:
 			inputs := nullable(schema{"inputs": sequencesSchema(), "normalize": ofType("boolean"),
@@ -185,7 +185,7 @@ func (c *call) operations() map[string]operation {
 	}
 	one := needsOne(c) == ""
 	if text := textSchema(); one {
-		all[embeddingsPath] = operation{"embed sequences, as OpenAI does", nullable(schema{"model": text,
+		all[embeddingsPath] = operation{"embed sequences (OpenAI's format)", nullable(schema{"model": text,
 			"input": sequencesSchema(), "encoding_format": schema{"enum": []string{floatFormat, base64Format}},
 			"dimensions": ofType("integer")}, "model", "input"), schemaOf(reflect.TypeFor[embeddingList]())}
 	}

@@ -88,11 +88,11 @@ type value struct {
 var values = []value{
 	{"sessions", "Sessions that are open.", prometheus.GaugeValue,
 		func(x *stats) float64 { return float64(x.Sessions) }},
-	{"queue_sequences", "Sequences that wait for a batch.", prometheus.GaugeValue,
+	{"queue_sequences", "Sequences waiting for a batch.", prometheus.GaugeValue,
 		func(x *stats) float64 { return float64(x.Waiting) }},
-	{"queue_tokens", "Tokens that wait for a batch.", prometheus.GaugeValue,
+	{"queue_tokens", "Tokens waiting for a batch.", prometheus.GaugeValue,
 		func(x *stats) float64 { return float64(x.Tokens) }},
-	{"batches_running", "Batches that run.", prometheus.GaugeValue,
+	{"batches_running", "Running batches.", prometheus.GaugeValue,
 		func(x *stats) float64 { return float64(x.Running) }},
 	{"memory_bytes", "Bytes kept for requests and documents.", prometheus.GaugeValue,
 		func(x *stats) float64 { return float64(x.Memory) }},
@@ -102,9 +102,9 @@ var values = []value{
 		func(x *stats) float64 { return float64(x.Sequences) }},
 	{"tokens_total", "Tokens computed.", prometheus.CounterValue,
 		func(x *stats) float64 { return float64(x.Computed) }},
-	{"computing_seconds_total", "Time that batches took, together.", prometheus.CounterValue,
+	{"computing_seconds_total", "Total computing time of all batches.", prometheus.CounterValue,
 		func(x *stats) float64 { return x.Computing }},
-	{"cancelled_total", "Sequences that nobody wanted any more.", prometheus.CounterValue,
+	{"cancelled_total", "Sequences of cancelled requests.", prometheus.CounterValue,
 		func(x *stats) float64 { return float64(x.Cancelled) }},
 }
 
@@ -114,7 +114,7 @@ var indexValues = []value{
 		func(x *stats) float64 { return float64(x.Index.Items) }},
 	{"index_bytes", "Bytes of the index on the disk.", prometheus.GaugeValue,
 		func(x *stats) float64 { return float64(x.Index.Bytes) }},
-	{"index_failed", "1 if the index takes no change until the server is started again.",
+	{"index_failed", "1 if the index refuses changes until the server restarts.",
 		prometheus.GaugeValue, func(x *stats) float64 {
 			if x.Index.Failed {
 				return 1

@@ -50,7 +50,7 @@ func (s *session) notify(method string, params any) {
 		Params  any    `json:"params"`
 	}{"2.0", method, params})
 	if err != nil {
-		s.log.Debug("a push was lost", "method", method, "error", err)
+		s.log.Debug("could not send a notification", "method", method, "error", err)
 		return
 	}
 	s.send(body)

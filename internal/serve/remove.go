@@ -24,7 +24,7 @@ func (c *call) remove() (any, error) {
 		return nil, err
 	}
 	if fields["id"] != nil && fields["ids"] != nil {
-		return nil, badParam("ids", "id is there, too: expected one of them")
+		return nil, badParam("ids", "expected either id or ids, found both")
 	}
 	var ids []string
 	add := func(path string, value json.RawMessage) error {

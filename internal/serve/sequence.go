@@ -98,7 +98,7 @@ func object(path string, text json.RawMessage, known map[string]bool) (map[strin
 		case string(value) == "null":
 			delete(fields, name)
 		case !known[name]:
-			bad = badParam(path+name, "it has no meaning here")
+			bad = badParam(path+name, "unexpected field")
 		}
 	}
 	return fields, bad
@@ -139,7 +139,7 @@ func (c *call) sequence(path string, fields map[string]json.RawMessage, suffix s
 			continue
 		}
 		if found != "" {
-			return nil, badParam(path+name, "%s is there, too: expected one of them", found)
+			return nil, badParam(path+name, "found together with %s, expected one of them", found)
 		}
 		found = name
 	}

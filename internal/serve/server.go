@@ -123,7 +123,7 @@ func (s *Server) Reload() error {
 	}
 	if s.index != nil && m.Hash != s.current().about.Hash {
 		m.Release()
-		return errors.New("the model has changed, and the index is of the old one: start again with --reembed")
+		return errors.New("the index belongs to the previous model: restart with --reembed")
 	}
 	s.mu.Lock()
 	old := s.model
@@ -205,7 +205,7 @@ func (s *Server) admit(x *session) (admitted bool, crowded string) {
 		if evicted == nil {
 			return false, crowded
 		}
-		go evicted.dismiss(s.tooMany(crowded, ": this one makes room"))
+		go evicted.dismiss(s.tooMany(crowded, ": this connection was closed for a new one"))
 	}
 	s.add(x)
 	return true, ""
@@ -271,7 +271,7 @@ func (s *Server) Drain(ctx context.Context) error {
 	if left == 0 {
 		return nil
 	}
-	return fmt.Errorf("%d requests were cancelled: they took longer than the time to drain", left)
+	return fmt.Errorf("%d requests were cancelled: they did not finish within the drain timeout", left)
 }
 
 // cancelAll cancels all requests and counts them. Requests of clients that do not read are not

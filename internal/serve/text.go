@@ -24,7 +24,7 @@ func (d *document) insert(path string, value json.RawMessage, start, end int) er
 		start = d.text.Edit(start, end, text)
 		end = start
 		if !d.hold() {
-			return errors.Join(errMemory, fail(codeBusy, nil, "the server keeps as much as --max-memory allows"))
+			return errors.Join(errMemory, fail(codeBusy, nil, "the server has reached --max-memory"))
 		}
 	}
 	return nil

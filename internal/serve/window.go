@@ -66,7 +66,7 @@ func parseWindow(path string, value json.RawMessage) (*window, error) {
 		return nil, badParam(path+".policy", "expected one of %q, found %.40q", windowPolicies, *p.Policy)
 	}
 	if w.Policy = *p.Policy; w.Stride > 0 && w.Policy != "sliding" {
-		return nil, badParam(path+".stride", "it is of sliding windows, found beside %q", w.Policy)
+		return nil, badParam(path+".stride", "expected only with the policy sliding, found with %q", w.Policy)
 	}
 	return &w, nil
 }
@@ -130,7 +130,7 @@ func (w *window) cut(c *sft.Config, q *sequence) ([]cut, error) {
 	}
 	if stride > length {
 		return nil, badParam("window.stride",
-			"expected at most the %d tokens of a window, or some were left out, found %d", length, stride)
+			"expected at most %d tokens, the length of a window, so that no token is skipped; found %d", length, stride)
 	}
 	n := len(tokens)
 	var cuts []cut

@@ -73,7 +73,7 @@ func TestBadWindows(t *testing.T) {
 		{`{"policy":"head","length":-1}`, "window.length: expected at least 1 token, found -1"},
 		{`{"policy":"head","length":"4"}`, "window.length: expected a whole number, found a string"},
 		{`{"policy":"head","size":4}`, `window: expected policy, length, stride, found "size"`},
-		{`{"policy":"tail","stride":1}`, `window.stride: it is of sliding windows, found beside "tail"`},
+		{`{"policy":"tail","stride":1}`, `window.stride: expected only with the policy sliding, found with "tail"`},
 		{`{"policy":""}`, `window.policy: expected one of ["head" "tail" "sliding"], found ""`},
 		{`{}`, "window.policy: it is missing"},
 		{`"head"`, `window: expected an object, found "head"`},

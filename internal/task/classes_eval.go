@@ -42,7 +42,7 @@ func (k *classEvaluator) Report(_ context.Context, of Evaluated) (Report, error)
 	of.Data = of.rowsIn()
 	r := k.tally.Report()
 	if r == nil {
-		return nil, fmt.Errorf("%s: no rows that were measured, at least 1 was expected", of.Data)
+		return nil, fmt.Errorf("%s: found no evaluated rows, expected at least 1", of.Data)
 	}
 	return newClassesResult(of, r, k.config.LabelNames), nil
 }
@@ -78,7 +78,7 @@ func (t classes) Page(in PageInput) *Page {
 		run *report.Run) (err error) {
 		out := &report.Results{Data: in.Name, Note: in.Note, Report: k.tally.Report(), Curves: k.tally.Curves()}
 		if out.Report == nil {
-			return fmt.Errorf("%s: no rows, at least 1 was expected", in.Path)
+			return fmt.Errorf("%s: found no rows, expected at least 1", in.Path)
 		}
 		if out.Baseline, err = in.Baseline(); err != nil {
 			return err

@@ -45,7 +45,7 @@ func (k *labelEvaluator) Report(_ context.Context, of Evaluated) (Report, error)
 // result returns the metrics of the model with its thresholds, and the metrics of the baseline.
 func (k *labelEvaluator) result(of Evaluated) (*LabelsResult, error) {
 	if k.tally.Rows() == 0 {
-		return nil, fmt.Errorf("%s: no rows that were measured, at least 1 was expected", of.rowsIn())
+		return nil, fmt.Errorf("%s: found no evaluated rows, expected at least 1", of.rowsIn())
 	}
 	thresholds := make([]float64, k.config.NumLabels)
 	for i := range thresholds {

@@ -41,7 +41,7 @@ func (k *numberEvaluator) Report(ctx context.Context, of Evaluated) (Report, err
 func (k *numberEvaluator) result(ctx context.Context, of Evaluated) (*NumbersResult, error) {
 	r := &NumbersResult{Evaluated: of, Rows: k.tally.Rows()}
 	if r.Rows == 0 {
-		return nil, fmt.Errorf("%s: no rows that were measured, at least 1 was expected", of.rowsIn())
+		return nil, fmt.Errorf("%s: found no evaluated rows, expected at least 1", of.rowsIn())
 	}
 	r.MAE = k.tally.MAE()
 	r.Loss = k.tally.Loss / float64(r.Rows*k.config.NumLabels)

@@ -44,7 +44,7 @@ func (k *tagEvaluator) Report(_ context.Context, of Evaluated) (Report, error) {
 
 func (k *tagEvaluator) result(of Evaluated) (*TagsResult, error) {
 	if k.tally.Tokens() == 0 {
-		return nil, fmt.Errorf("%s: expected tokens with a label, found none in %d rows that were measured",
+		return nil, fmt.Errorf("%s: expected labelled tokens, found none in the %d evaluated rows",
 			of.rowsIn(), k.tally.Rows)
 	}
 	r := &TagsResult{Evaluated: of, Rows: k.tally.Rows, Loss: k.tally.Loss / float64(k.tally.Tokens()), CutTags: k.cut,
@@ -79,14 +79,14 @@ func (k *tagEvaluator) Add(p *PartColumns, i int) error {
 		among = p.list(partAmong, i)
 	}
 	if len(labels) != len(tags) || len(labels) != len(among) {
-		return fmt.Errorf("%d labels, %d tags and %d among those of the category, expected as many",
+		return fmt.Errorf("found %d labels, %d tags and %d tags within the category, expected equal counts",
 			len(labels), len(tags), len(among))
 	}
 	n := int32(k.config.NumLabels)
 	known := func(tag int32) bool { return tag >= 0 && tag < n }
 	for t, label := range labels {
 		if label >= n || !known(tags[t]) || !known(among[t]) {
-			return fmt.Errorf("token %d has label %d and the tags %d and %d, the model has %d", t,
+			return fmt.Errorf("token %d has label %d and tags %d and %d, expected values below %d", t,
 				label, tags[t], among[t], n)
 		}
 	}

@@ -58,7 +58,7 @@ func (r *TagsResult) Write(w io.Writer) error {
 	out := &text{}
 	out.add("%s: %d rows, %d tokens with a label, loss %.4f", r.Title(), r.Rows, r.Tokens, r.Loss)
 	if r.CutTags > 0 {
-		out.add("%d labels more are of tokens beyond the model's input window, and are not measured", r.CutTags)
+		out.add("%d labels of tokens beyond the model's input window were not evaluated", r.CutTags)
 	}
 	switch {
 	case r.Parts != nil:

@@ -55,7 +55,7 @@ func (c *Config) SameEdges(names []string) error {
 // CheckEdges returns an error for the first invalid edge of a sequence with this number of tokens.
 func (c *Config) CheckEdges(edges []seq.Edge, tokens int) error {
 	if !c.Edged() && edges != nil {
-		return errors.New("edges, but the model knows none")
+		return errors.New("found edges, but the model does not use edges")
 	}
 	width := len(c.EdgeFeatureNames)
 	for i := range edges { // by index, because there may be millions of edges

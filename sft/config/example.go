@@ -17,7 +17,7 @@ func (c *Config) CheckExample(e seq.Example) error {
 			return cmp.Or(c.CheckFeatures(e.Features), c.CheckEdges(e.Edges, len(e.Features)))
 		}
 		if e.Features != nil {
-			return fmt.Errorf("features, but the model reads tokens")
+			return fmt.Errorf("found features, but the model reads tokens")
 		}
 		if e.Edges != nil {
 			return c.CheckEdges(e.Edges, len(e.A))

@@ -162,7 +162,7 @@ func TestCloudRefusals(t *testing.T) {
 		{scored, "the record's features are"}, {copied, `there, expected ["z"`}, {deletion, "cannot be left out"},
 		{replacement, "cannot be left out"},
 		{configtest.TinyConfig().CheckExample(seq.Example{A: []int32{1}, Features: [][]float32{{1}}}),
-			"features, but the model reads tokens"},
+			"found features, but the model reads tokens"},
 	} {
 		if x.err == nil || !strings.Contains(x.err.Error(), x.want) {
 			t.Errorf("error %v, expected %q", x.err, x.want)

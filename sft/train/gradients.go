@@ -26,7 +26,7 @@ func Gradient(ctx context.Context, m *sft.Model, device sft.Device, examples []s
 		}
 	}
 	if len(examples) == 0 {
-		return nil, 0, fmt.Errorf("no examples, at least 1 was expected")
+		return nil, 0, fmt.Errorf("found no examples, expected at least 1")
 	}
 	e, err := model.OpenEngine(m.Config, m.Weights, m.NGrams, device)
 	if err != nil {

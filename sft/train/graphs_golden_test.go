@@ -204,9 +204,9 @@ func TestGraphRefusals(t *testing.T) {
 		{check(c, seq.Edge{Features: rows[0]}, seq.Edge{Source: -1, Features: rows[0]}), "edge 1 is from -1 to 0"},
 		{check(c, seq.Edge{}), "edge 0 has 0 features, expected 2: order, length"},
 		{check(c, seq.Edge{Features: []float32{1, inf}}), "edge 0: length is +Inf"},
-		{check(&none, seq.Edge{}), "edges, but the model knows none"},
+		{check(&none, seq.Edge{}), "found edges, but the model does not use edges"},
 		{configtest.TinyConfig().CheckExample(seq.Example{A: []int32{1}, Edges: []seq.Edge{{}}}),
-			"edges, but the model knows none"},
+			"found edges, but the model does not use edges"},
 	} {
 		if x.err == nil || !strings.Contains(x.err.Error(), x.want) {
 			t.Errorf("error %v, expected %q", x.err, x.want)

@@ -76,7 +76,7 @@ func (f *lineFrames) Read() (Message, error) {
 		if isHTTP(string(head)) {
 			return Message{}, errHTTP
 		}
-		return Message{}, BadHeader{errors.New("this is LSP's framing: expected a message a line, or --framing lsp")}
+		return Message{}, BadHeader{errors.New("expected one message per line, found LSP framing (use --framing lsp)")}
 	}
 	return Message{Body: line, Line: f.r.Line(), Err: err, Head: head, Room: f.loan.handOver()}, nil
 }
@@ -105,7 +105,7 @@ type BadHeader struct{ error }
 
 // errHTTP ends a stream that starts with HTTP. Otherwise the body of a request would be read as
 // messages, and any web page can make a browser send a request to a local port.
-var errHTTP = BadHeader{errors.New("this is HTTP, which is not spoken here")}
+var errHTTP = BadHeader{errors.New("found an HTTP request, expected JSON-RPC")}
 
 // requestLine matches the first line of HTTP, or its first 500 characters if the line is long.
 var requestLine = regexp.MustCompile(`^[A-Z]+ (\S+ HTTP/|\S{500})`)
@@ -225,7 +225,7 @@ func (f *lspFrames) headerLine() (string, error) {
 			return strings.TrimSuffix(string(line), "\r"), nil
 		}
 		if line = append(line, b); line[0] == '{' {
-			return "", errors.New("expected Content-Length, found {: a message a line is --framing lines")
+			return "", errors.New("expected Content-Length, found {: use --framing lines for one message per line")
 		}
 		if len(line) > maxHeader {
 			return "", fmt.Errorf("a line of more than %d bytes", maxHeader)

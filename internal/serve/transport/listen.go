@@ -64,7 +64,7 @@ func URL(a net.Addr) string {
 func Listen(a Address) (net.Listener, error) {
 	if a.Network == "unix" {
 		if len(a.Name) > maxPath {
-			return nil, fmt.Errorf("expected a path of at most %d bytes, found one of %d", maxPath, len(a.Name))
+			return nil, fmt.Errorf("expected a path of at most %d bytes, found %d", maxPath, len(a.Name))
 		}
 		if err := removeDead(a.Name); err != nil {
 			return nil, err
