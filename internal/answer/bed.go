@@ -28,7 +28,7 @@ func (m *Model) newBED(to io.Writer, t *Table) (table.Writer, error) {
 		if m.config.HasFeatures() {
 			found += ", whose tokens have features"
 		}
-		return nil, fmt.Errorf("BED output requires predict with a model that tags the tokens of a text,  "+
+		return nil, fmt.Errorf("BED output requires predict with a model that tags the tokens of a text, "+
 			"found a model of task %s", found)
 	case t.Tokens:
 		return nil, errors.New("BED output requires positions in text: expected --text, found --tokens")
@@ -56,7 +56,7 @@ func (b *bedWriter) Write(row []any) error {
 	for _, s := range spans.Spans {
 		for _, field := range []string{name, s.Label} {
 			if field == "" || strings.ContainsAny(field, "\t\r\n") {
-				return fmt.Errorf("record %.40q, label %.40q: BED requires names that are not empty  "+
+				return fmt.Errorf("record %.40q, label %.40q: BED requires names that are not empty "+
 					"and have no tab or line break", name, s.Label)
 			}
 		}

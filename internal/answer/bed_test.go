@@ -40,14 +40,14 @@ func TestBED(t *testing.T) {
 	classes := &sft.Config{Task: config.Classification}
 	one := config.Span{Start: 1, End: 3, Label: "gene"}
 	for want, err := range map[string]error{
-		"a tab":                                write("a\tb", spans(requests.Characters, one)),
-		"that is empty":                        write("a", spans(requests.Characters, config.Span{End: 1})),
-		"does not provide those of its tokens": write("a", spans(requests.Tokens, one)),
-		"--keep":                               second(m.NewRows(&out, "bed", &Table{Keep: []string{"x"}})),
-		"--text, found --tokens":               second(m.NewRows(&out, "bed", &Table{Tokens: true})),
-		"one of the task classification": second((&Model{config: classes,
+		"no tab":                           write("a\tb", spans(requests.Characters, one)),
+		"not empty":                        write("a", spans(requests.Characters, config.Span{End: 1})),
+		"does not provide token positions": write("a", spans(requests.Tokens, one)),
+		"--keep":                           second(m.NewRows(&out, "bed", &Table{Keep: []string{"x"}})),
+		"--text, found --tokens":           second(m.NewRows(&out, "bed", &Table{Tokens: true})),
+		"a model of task classification": second((&Model{config: classes,
 			columns: predictionColumns(task.Of(classes))}).NewRows(&out, "bed", &Table{})),
-		"expected predict, and a model that": second((&Model{config: m.config, columns: embeddingColumns}).NewRows(&out,
+		"requires predict with a model": second((&Model{config: m.config, columns: embeddingColumns}).NewRows(&out,
 			"bed", &Table{})),
 	} {
 		must.Fail(t, want)(err)

@@ -21,7 +21,8 @@ var exportedTasks map[string]exportedTask
 
 func init() {
 	exportedTasks = map[string]exportedTask{
-		config.Classification: {"Logits of the labels; their softmax gives the probabilities.", (*emitter).rowHead, nil},
+		config.Classification: {"Logits of the labels; their softmax gives the probabilities.",
+			(*emitter).rowHead, nil},
 		config.Retrieval: {"Logits of the pair's labels; their softmax gives the probabilities.",
 			(*emitter).pairHead, nil},
 		config.MultiLabel: {"Logits of the labels; the sigmoid of a logit is the label's probability.",
@@ -29,7 +30,8 @@ func init() {
 		config.Regression: {"The standardised predictions.", (*emitter).numbersHead, listNumbers},
 		config.Tagging: {"Logits of the labels for each token; the softmax of a row gives the probabilities.",
 			(*emitter).tokensHead, nil},
-		config.FillMask: {"Logits of the vocabulary's tokens except the mask, a row for each mask; the softmax of a row gives the probabilities.", (*emitter).masksHead, nil},
+		config.FillMask: {"Logits of the vocabulary's tokens except the mask, a row for each mask; the softmax of a " +
+			"row gives the probabilities.", (*emitter).masksHead, nil},
 	}
 }
 

@@ -130,5 +130,6 @@ func TestUncovered(t *testing.T) {
 func TestTooManyNumbers(t *testing.T) {
 	m := fresh(t, variants["n-grams of tokens"])
 	m.Config.NGrams.Slots = 1 << 29
-	must.Fail(t, "numbers of 4 bytes, but an ONNX file holds at most 2147483647 bytes: sftseq export pytorch has no such limit")(ONNX(m))
+	must.Fail(t, "numbers of 4 bytes, but an ONNX file holds at most 2147483647 bytes: sftseq export pytorch has no "+
+		"such limit")(ONNX(m))
 }

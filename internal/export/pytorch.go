@@ -110,7 +110,8 @@ func checkFolder(dir string) error {
 	}
 	path := filepath.Join(dir, weightsFile)
 	if stated, err := safetensors.Stated(path); err == nil && !stated {
-		return fmt.Errorf("%s: expected the weights of an earlier export, found weights written by PyTorch (sftseq import pytorch imports them)", path)
+		return fmt.Errorf("%s: expected the weights of an earlier export, found weights written by PyTorch "+
+			"(sftseq import pytorch imports them)", path)
 	}
 	return nil
 }

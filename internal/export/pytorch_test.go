@@ -244,7 +244,7 @@ func TestPyTorchFolder(t *testing.T) {
 	tuned := bytes.Replace(ours, []byte(`"sftseq.checksum"`), []byte(`"sftseq.checksun"`), 1)
 	must.Succeed(t, os.WriteFile(weights, tuned, 0o666))
 	must.Fail(t, "model.safetensors: expected the weights of an earlier export, "+
-		"found those that PyTorch has written")(PyTorch(m, nil, dir))
+		"found weights written by PyTorch")(PyTorch(m, nil, dir))
 	if kept, err := os.ReadFile(weights); err != nil || !bytes.Equal(kept, tuned) {
 		t.Errorf("the export replaced weights that PyTorch has written, error %v", err)
 	}

@@ -88,7 +88,8 @@ func (p *Parser) features(list json.RawMessage) ([][]float32, error) {
 // SetFeatures sets the sequence of a request for a model that reads features without edges.
 func (p *Parser) SetFeatures(r *Request, features [][]float32) error {
 	if p.Config.Edged() {
-		return errors.New("the model reads graphs, but a column of features has no edges: use JSON lines or an Arrow file of sequences")
+		return errors.New("the model reads graphs, but a column of features has no edges: use JSON lines or an Arrow " +
+			"file of sequences")
 	}
 	_, err := p.setGraph(r, features, nil)
 	return err

@@ -36,7 +36,7 @@ func TestFeaturesOfLines(t *testing.T) {
 		`{"features":[` + good + `,[1]]}`:          "f:3: features: token 1 has 1 features, expected",
 		`{"features":[]}`:                          "f:3: features: the sequence is empty",
 		`{"features":null}`:                        "f:3: expected features, a list of",
-		`{"features":[` + good + `],"text":"a"}`:   "f:3: both features and text, expected one of them",
+		`{"features":[` + good + `],"text":"a"}`:   "f:3: found both features and text, expected one of them",
 	} {
 		if r := p.Parse([]byte(line), 3, nil); r.Failure == nil ||
 			!strings.HasPrefix(r.Failure.Message, want) || r.Features != nil {

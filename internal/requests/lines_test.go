@@ -23,7 +23,7 @@ func TestEdgesOfLines(t *testing.T) {
 	}{
 		{graphs, `{"features":[[1,2],[3,4]],"edges":[[0,1,1,0.5]]}`, ""},
 		{graphs, `{"features":[[1,2],[3,4]]}`, "f:3: expected edges, " + list},
-		{clouds, `{"features":[` + point + `],"edges":[]}`, "f:3: edges, but the model knows none"},
+		{clouds, `{"features":[` + point + `],"edges":[]}`, "f:3: found edges, but the model does not use edges"},
 	} {
 		r := c.parser.Parse([]byte(c.line), 3, nil)
 		switch {

@@ -130,5 +130,5 @@ func TestLocateLittle(t *testing.T) {
 	p.Places = true
 	r := &Request{Sequences: [][]int32{{1, 2}}, Lengths: []int{2}}
 	p.Locate(r, "a", 2)
-	must.Fail(t, "the places of 2 tokens")(NewSpans(c.Spans(tag(1, 2).Logits), r))
+	must.Fail(t, "the text positions of 2 tokens")(NewSpans(c.Spans(tag(1, 2).Logits), r))
 }

@@ -36,7 +36,7 @@ func TestCancelWithoutID(t *testing.T) {
 	for _, params := range []string{`{}`, `{"md":2}`} {
 		c.send(`{"jsonrpc":"2.0","method":"$/cancelRequest","params":` + params + `}`)
 		if m := c.message(); m.Method != "window/logMessage" ||
-			!strings.Contains(string(m.Params), "id: expected that of a request") {
+			!strings.Contains(string(m.Params), "id: expected the id of a request") {
 			t.Errorf("%s: got %s %s, want a log message about the id", params, m.Method, m.Params)
 		}
 	}

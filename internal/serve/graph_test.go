@@ -40,13 +40,13 @@ func TestGraph(t *testing.T) {
 		{map[string]any{"features": 5}, "features: expected a list of lists of numbers, found 5"},
 		{map[string]any{"features": [][]float64{row, row[1:]}}, "features: token 1 has 6 features, expected 7"},
 		{map[string]any{"features": [][]float64{row}, "edges": []int{}}, "edges: the model does not use edges"},
-		{map[string]any{"features": [][]float64{row}, "text": "1"}, "text: the tokens of the model have features"},
+		{map[string]any{"features": [][]float64{row}, "text": "1"}, "text: the model's tokens have features"},
 		{map[string]any{"features": [][]float64{row}, "window": map[string]any{"policy": "head"}},
-			"window: the tokens of the model have features"},
+			"window: the model's tokens have features"},
 		{map[string]any{"features": [][]float64{row}, "window": map[string]any{}},
-			"window: the tokens of the model have features"},
-		{map[string]any{"features": [][]float64{row}, "version": 1}, "version: the tokens of the model have features"},
-		{map[string]any{"uri": "a"}, "uri: the tokens of the model have features"},
+			"window: the model's tokens have features"},
+		{map[string]any{"features": [][]float64{row}, "version": 1}, "version: the model's tokens have features"},
+		{map[string]any{"uri": "a"}, "uri: the model's tokens have features"},
 	} {
 		c.refuse(10+id, "sequence/classify", x.params, codeParams, x.want)
 	}

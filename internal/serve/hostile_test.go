@@ -122,11 +122,11 @@ func TestHTTP(t *testing.T) {
 		maxLine       int
 		want          string
 	}{
-		{transport.Lines, "/", 1 << 20, "this is HTTP"},
-		{transport.LSP, "/a:b", 1 << 20, "this is HTTP"},
-		{transport.Lines, "/" + strings.Repeat("a", 2000), 1 << 10, "this is HTTP"}, // longer than --max-line
-		{transport.Lines, "/" + strings.Repeat("a", 600), 10, "this is HTTP"},
-		{transport.Lines, "/" + strings.Repeat("a", 2*4096), 1 << 20, "this is HTTP"}, // longer than the read buffer
+		{transport.Lines, "/", 1 << 20, "found an HTTP request"},
+		{transport.LSP, "/a:b", 1 << 20, "found an HTTP request"},
+		{transport.Lines, "/" + strings.Repeat("a", 2000), 1 << 10, "found an HTTP request"}, // longer than --max-line
+		{transport.Lines, "/" + strings.Repeat("a", 600), 10, "found an HTTP request"},
+		{transport.Lines, "/" + strings.Repeat("a", 2*4096), 1 << 20, "found an HTTP request"}, // exceeds the buffer
 		{transport.LSP, "/" + strings.Repeat("a", 2*4096), 1 << 20, "a line of more than"},
 	} {
 		o := testOptions(t, "pre")

@@ -391,7 +391,7 @@ func TestHTTPBusy(t *testing.T) {
 		r, answer := w.send("POST", "/classify", body)
 		m.give(taken)
 		expectWebError(t, fmt.Sprintf("with memory for %d bytes", left), r, answer, 429,
-			"as much as --max-memory allows", "", "rate_limit_exceeded")
+			"reached --max-memory", "", "rate_limit_exceeded")
 		if r.Header.Get("Retry-After") != "1" || r.Header.Get("Retry-After-Ms") == "" {
 			t.Errorf("got header %v, want Retry-After", r.Header)
 		}

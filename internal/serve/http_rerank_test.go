@@ -68,7 +68,7 @@ func TestRerank(t *testing.T) {
 		`{"query":["a"],"documents":["a"]}`:                  "query: expected a string, found a list",
 		`{"query":"a"}`:                                      "documents: expected a list of strings",
 		`{"query":"a","documents":[]}`:                       "documents: expected a list of strings, found an empty",
-		`{"query":"a","documents":["a"],"texts":["a"]}`:      "texts: documents is there, too",
+		`{"query":"a","documents":["a"],"texts":["a"]}`:      "texts: expected either documents or texts, found both",
 		`{"query":"a","documents":["a",5]}`:                  "documents[1]: expected a string, found 5",
 		`{"query":"a","documents":["a",{"id":5}]}`:           "documents[1].text: expected a string, found none",
 		`{"query":"a","texts":[{"text":"a"}]}`:               "texts[0]: expected a string, found an object",

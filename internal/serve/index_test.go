@@ -132,7 +132,7 @@ func TestIndexOfAnotherModel(t *testing.T) {
 	c.conn.Close()
 	<-c.ended
 	s.options.Load = load(t, "post")
-	must.Fail(t, "the model has changed", "a reload")(s.Reload())
+	must.Fail(t, "the index belongs to the previous model", "a reload")(s.Reload())
 	must.Succeed(t, s.Close())
 	o.Load = load(t, "post")
 	if s, err := New(context.Background(), o); err == nil || !strings.Contains(err.Error(), "another model") {

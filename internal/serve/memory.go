@@ -68,7 +68,7 @@ func (s *Server) tooMany(flag, outcome string) *Error {
 	if flag == "--max-memory" {
 		needs = fmt.Sprintf(" (one more needs at least %d bytes)", 2*(s.present.Load()+1)*sessionBytes)
 	}
-	return fail(codeBusy, retry{s.retryAfter()}, "the server has reached the connection limit of %s%s%s", flag, needs, outcome)
+	return fail(codeBusy, retry{s.retryAfter()}, "there are as many connections as %s allows%s%s", flag, needs, outcome)
 }
 
 // reserve reserves n bytes of the server's memory for the session, or returns false. If there are
@@ -142,7 +142,7 @@ func (s *session) TakeBack(n int64) {
 // fit, otherwise retryable.
 func (s *Server) noRoom(bytes int64) *Error {
 	if most := s.reading.limit; bytes > most {
-		return fail(codeParams, nil, "the message has %d bytes, expected at most %d, half of --max-memory  "+
+		return fail(codeParams, nil, "the message has %d bytes, expected at most %d, half of --max-memory "+
 			"(set it to at least %d)", bytes, most, 2*bytes)
 	}
 	return s.full()

@@ -157,7 +157,8 @@ func (c *call) operations() map[string]operation {
 		at := "/" + path.Base(name)
 		switch {
 		case slices.Contains(answers, name):
-			all[at] = operation{"predict for a sequence, or for each of a list", c.requestSchema(answerFields, "sequences"),
+			all[at] = operation{"predict for a sequence, or for each of a list",
+				c.requestSchema(answerFields, "sequences"),
 				responseSchema(c.answerSchema(), true)}
 		case name == scoreMethod:
 			all[at] = operation{"predict for a pair, or for each of a list", c.requestSchema(scoreFields, "pairs"),

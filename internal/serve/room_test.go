@@ -67,7 +67,7 @@ func TestMemoryOfReading(t *testing.T) {
 			}
 			other.request("alone", "model/info", map[string]any{"text": strings.Repeat("a", 8<<20)})
 			if m := other.message(); m.Error == nil || m.Error.Code != -32602 ||
-				!strings.Contains(m.Error.Message, "half of --max-memory, which needs to be at least 1677") {
+				!strings.Contains(m.Error.Message, "half of --max-memory (set it to at least 1677") {
 				t.Errorf("a message that can never fit: got error %+v, want -32602", m.Error)
 			}
 		})

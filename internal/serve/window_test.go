@@ -65,9 +65,9 @@ func TestBadWindows(t *testing.T) {
 	c := dial(t, s).initialize(struct{}{})
 	for n, x := range []struct{ window, why string }{
 		{`{"policy":"sliding","length":4,"stride":9223372036854775807}`,
-			"window.stride: expected at most the 4 tokens"},
-		{`{"policy":"sliding","length":4,"stride":5}`, "window.stride: expected at most the 4 tokens"},
-		{`{"policy":"sliding","stride":5000}`, "window.stride: expected at most the 4096 tokens"},
+			"window.stride: expected at most 4 tokens"},
+		{`{"policy":"sliding","length":4,"stride":5}`, "window.stride: expected at most 4 tokens"},
+		{`{"policy":"sliding","stride":5000}`, "window.stride: expected at most 4096 tokens"},
 		{`{"policy":"sliding","length":4,"stride":0}`, "window.stride: expected at least 1 token, found 0"},
 		{`{"policy":"head","length":0}`, "window.length: expected at least 1 token, found 0"},
 		{`{"policy":"head","length":-1}`, "window.length: expected at least 1 token, found -1"},

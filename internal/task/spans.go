@@ -28,7 +28,8 @@ func parseTags(c *sft.Config, value json.RawMessage, tokens int) ([]int32, error
 	}
 	var list []json.RawMessage
 	if err := json.Unmarshal(value, &list); err != nil || len(list) != tokens {
-		return nil, fmt.Errorf("labels: expected a list with one label for each of the %d tokens, found %.80s", tokens, value)
+		return nil, fmt.Errorf("labels: expected a list with one label for each of the %d tokens, found %.80s", tokens,
+			value)
 	}
 	out := make([]int32, tokens)
 	for i, label := range list {

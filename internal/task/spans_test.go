@@ -66,7 +66,7 @@ func TestSpans(t *testing.T) {
 	if err != nil || !slices.Equal(tags, []int32{-1, 2, 0, -1}) {
 		t.Errorf("got tags %v, error %v, want [-1 2 0 -1]", tags, err)
 	}
-	for want, value := range map[string]string{"one for each of the 2 tokens, found [1]": `[1]`,
+	for want, value := range map[string]string{"one label for each of the 2 tokens, found [1]": `[1]`,
 		"index 1: label: expected 0 to 2": `[1,3]`, "found 7": `7`} {
 		must.Fail(t, want, value)(parseTags(c, json.RawMessage(value), 2))
 	}
