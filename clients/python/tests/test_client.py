@@ -262,7 +262,7 @@ class Documents(unittest.TestCase):
             self.assertEqual((document.text, document.version), ("[MAX 2 9 ]", 2))
             with self.assertRaises(UnicodeError):
                 client.open("e", "\ud83d")
-            with self.assertRaisesRegex(ValueError, "d: it is open"):
+            with self.assertRaisesRegex(ValueError, "d: the document is already open"):
                 client.open("d", "x")
             document.close()
             with self.assertRaises(ServerError):

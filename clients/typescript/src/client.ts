@@ -230,7 +230,7 @@ export class Client {
 
   /** Opens a document. */
   async open(uri: string, text: string, window?: Window): Promise<Document> {
-    if (this.#documents.has(uri)) throw new Error(`${uri}: it is open`);
+    if (this.#documents.has(uri)) throw new Error(`${uri}: the document is already open`);
     const document = new Document({
       notify: (method, params) => this.notify(method, params),
       forget: (closed) => this.#documents.delete(closed.uri),

@@ -265,7 +265,7 @@ test('documents', async () => {
   assert.deepEqual([version, label], [3, (await shared.classify('[MAX [MIN 4 7 ] 9 ]')).label]);
   assert.equal((await shared.embed(document)).version, 3);
   await assert.rejects(document.replace(5, 50, ''), /start <= end <= 19, found 5 and 50/);
-  await assert.rejects(shared.open('d', 'x'), /d: it is open/);
+  await assert.rejects(shared.open('d', 'x'), /d: the document is already open/);
   await document.close();
   await assert.rejects(shared.classify(document), ServerError);
   const again = await shared.open('d', '[MIN 1 2 ]', { policy: 'head' });

@@ -193,7 +193,7 @@ class Client:
         text.encode()  # raises for an unpaired surrogate
         document = Document(self, uri, text)
         if self._documents.setdefault(uri, document) is not document:
-            raise ValueError(f"{uri}: it is open")
+            raise ValueError(f"{uri}: the document is already open")
         params: Dict[str, Any] = {"uri": uri, "version": document.version, "text": text}
         if window:
             params["window"] = window
