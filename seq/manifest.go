@@ -92,7 +92,7 @@ func readManifest(dir string) (*Manifest, error) {
 	m := &Manifest{}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	if err := decoder.Decode(m); err != nil {
-		return nil, fmt.Errorf("%s: byte %d: %w", path, decoder.InputOffset(), err)
+		return nil, fmt.Errorf("%s: byte %d: not the JSON of a data set: %w", path, decoder.InputOffset(), err)
 	}
 	if _, err := decoder.Token(); err != io.EOF {
 		return nil, fmt.Errorf("%s: byte %d: expected one JSON object, found more", path, decoder.InputOffset())

@@ -70,7 +70,7 @@ func ReadModelConfig(dir string) (*Config, error) {
 	path := filepath.Join(dir, model.WeightsFile)
 	if _, err := os.Stat(filepath.Join(dir, model.CheckpointFile)); err == nil {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("%s: a training run that has no model yet: go on with --resume, which writes %s",
+			return nil, fmt.Errorf("%s: a training run without a model: resume it with --resume, which writes %s",
 				dir, model.WeightsFile)
 		}
 	}

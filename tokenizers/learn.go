@@ -44,4 +44,4 @@ func NewLearner(spec json.RawMessage) (Learner, error) {
 }
 
 // errNothingLearned is the error of Learn if no text had words or sounds.
-var errNothingLearned = errors.New("there is nothing to learn from")
+var errNothingLearned = errors.New("no text or sound to learn from")

@@ -67,9 +67,9 @@ func TestFlagsAfterArguments(t *testing.T) {
 		succeed(t, "", "predict", "--model", goldenPath("pre"), line); a != b || a == "" {
 		t.Errorf("%s, want %s", a, b)
 	}
-	refuse(t, exitUsage, "not defined: -verfy. Did you mean --verify?; see sftseq data info --help", "",
+	refuse(t, exitUsage, "unknown flag --verfy. Did you mean --verify? See sftseq data info --help", "",
 		"data", "info", dir, "--verfy")
-	refuse(t, exitUsage, `invalid value "x" for flag -n`, "", "data", "head", dir, "-nx")
+	refuse(t, exitUsage, `-n "x": expected an integer`, "", "data", "head", dir, "-nx")
 }
 
 func TestVersionFlag(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 func completionCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "completion",
-		Usage:     "print a script for completion in a shell",
+		Usage:     "print a shell completion script",
 		ArgsUsage: "bash|zsh|fish|powershell",
 		UsageText: `sftseq completion bash|zsh|fish|powershell
 

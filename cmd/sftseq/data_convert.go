@@ -28,7 +28,7 @@ sftseq data convert TASK --from FILE|DIR --to DIR [flags]
 Example: sftseq data convert --from reviews.csv.gz --to data/reviews --text review --label stars
          sftseq train custom --data data/reviews`,
 		Description: `Reads CSV, TSV, JSON, Parquet, Arrow, FASTA, FASTQ, CoNLL and text, plain or compressed, from files,
-folders or standard input (-). The columns of labels say what a model predicts: a class, several
+folders or standard input (-). The flags of labels select the model's output: a class, several
 labels, numbers, or tags of tokens. Rows that cannot be used are left out and listed by reason.
 More: docs/own-data.md`,
 		Flags:  customFlags(),
@@ -78,7 +78,7 @@ func customFlags() []cli.Flag {
 			&cli.StringFlag{Name: "labels", Usage: "use labels `NAME,…` in this order; leave out rows with other labels",
 				DefaultText: "all labels, sorted"}),
 		group(splitGroup,
-			&cli.StringFlag{Name: "split", Value: "0.9,0.05,0.05", Usage: "split at random into `TRAIN,VAL,TEST`"},
+			&cli.StringFlag{Name: "split", Value: "0.9,0.05,0.05", Usage: "split at random by the fractions `TRAIN,VAL,TEST`"},
 			&cli.StringFlag{Name: "split-column", Usage: "take the split of a row from `COLUMN`"},
 			&cli.Float64Flag{Name: "val-part",
 				Usage: "move this fraction of the training rows to validation (--split-column)"}),

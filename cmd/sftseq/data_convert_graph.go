@@ -29,7 +29,7 @@ fields as columns. An invalid line ends the conversion. More: docs/data-clouds-g
 		Flags: slices.Concat(
 			group(inputGroup,
 				&cli.StringSliceFlag{Name: "from",
-					Usage:     "read `FILE` of JSON lines, Arrow or Parquet, as often as given (required)",
+					Usage:     "read `FILE` of JSON lines, Arrow or Parquet; may be repeated (required)",
 					TakesFile: true},
 				randomWalkFlag()),
 			advanced(inputGroup,

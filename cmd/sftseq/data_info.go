@@ -25,7 +25,7 @@ const (
 func dataInfoCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "info",
-		Usage:     "show what a data file or a data set is",
+		Usage:     "show the format, size and columns of a data file or a data set",
 		ArgsUsage: "FILE|DIR",
 		UsageText: "sftseq data info [--json] [--verify] FILE|DIR\n\nExample: sftseq data info --json data/listops/test.arrow",
 		Description: `Reads an Arrow file, a stream (- is standard input) or each split of a data set to the end and shows

@@ -16,7 +16,7 @@ import (
 func tagFlags() []cli.Flag {
 	return append(group(labelGroup,
 		&cli.StringFlag{Name: "tags", Usage: "predict tags of tokens or words: lists in `COLUMN`",
-			DefaultText: "tag, of CoNLL"},
+			DefaultText: "tag, for CoNLL"},
 		&cli.StringFlag{Name: "spans", Usage: "predict spans: lists of {start, end, label} in `COLUMN`"},
 		&cli.StringFlag{Name: "intervals",
 			Usage: "predict the intervals of FASTA records in `FILE`: .bed, .gff or .gtf", TakesFile: true}),

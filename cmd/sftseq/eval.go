@@ -24,7 +24,7 @@ func evalCommand() *cli.Command {
 Example: sftseq eval --model runs/listops --data data/listops
          sftseq eval --model runs/reviews --data data/reviews --split val --errors wrong.csv`,
 		Description: `Reads a split of a data set, an Arrow file or a stream, and prints the metrics of the model's task
-beside those of baselines: accuracy, F1, AUC, calibration and confusions of classes, F1 and average
+beside those of baselines: accuracy, F1, AUC, calibration and confusion matrix of classes, F1 and average
 precision of labels, F1 of spans, IoU of parts, MAE and R² of numbers, MRR and recall of pairs.
 --shard I/N --output DIR scores a part, and --verify joins the parts.
 More: docs/eval.md, docs/cluster.md`,

@@ -56,7 +56,7 @@ func TestEvalErrors(t *testing.T) {
 	}
 	refuse(t, exitUsage, "--errors -: standard output has the report", "", "eval", "--model", goldenPath("pre"),
 		"--data", in, "--errors", "-")
-	refuse(t, exitUsage, "--errors x.txt: its name does not say what it is to be", "", "eval", "--model",
+	refuse(t, exitUsage, "--errors x.txt: unknown format", "", "eval", "--model",
 		goldenPath("pre"), "--data", in, "--errors", "x.txt")
 	refuse(t, exitError, "--errors would replace --data", "", "eval", "--model", goldenPath("pre"),
 		"--data", in, "--errors", in)

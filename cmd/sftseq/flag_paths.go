@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/sftseq/sftseq/sft/config"
 )
 
 // namingFlags adds the flag's name to an action's error about a file in a flag's path: "open
@@ -16,6 +18,10 @@ import (
 func namingFlags(action cli.ActionFunc) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		err := action(c)
+		var memory *config.MemoryError
+		if errors.As(err, &memory) && memory.Reason == nil && flagCalled(c.Command.Flags, "memory") != nil {
+			err = fmt.Errorf("%w (--memory raises the limit)", err)
+		}
 		var of *fs.PathError
 		if !errors.As(err, &of) {
 			return err
@@ -31,7 +37,8 @@ func namingFlags(action cli.ActionFunc) cli.ActionFunc {
 	}
 }
 
-// flagOfPath returns the flag whose value is a path or its nearest parent, or "".
+// flagOfPath returns the flag whose value is a path or its nearest parent. It returns "" if there is
+// no such flag, or if two flags have that value.
 func flagOfPath(c *cli.Context, path string) (name string) {
 	longest := 0
 	for _, f := range c.Command.Flags {
@@ -40,6 +47,8 @@ func flagOfPath(c *cli.Context, path string) (name string) {
 				strings.HasPrefix(path, filepath.Clean(value)+string(filepath.Separator)); within &&
 				len(value) > longest {
 				name, longest = f.Names()[0], len(value)
+			} else if within && len(value) == longest && name != f.Names()[0] {
+				name = ""
 			}
 		}
 	}

@@ -69,11 +69,11 @@ func newApp() *cli.App {
 		Name:      "sftseq",
 		UsageText: "sftseq COMMAND [flags] [arguments]",
 		Usage:     "classify and embed long sequences with sampling transformers",
-		Description: `Trains SFT encoders, whose attention reads a learned sample of the tokens, and
-uses them: sequences of a million tokens fit. Commands that read a model take its directory as
---model DIR or as the first argument.
+		Description: `Trains and runs SFT encoders, whose attention reads a learned sample of the tokens,
+on sequences of up to a million tokens. Commands that read a model take its directory as --model DIR
+or as the first argument.
 
-Exit status: 0 all went well, 1 something failed, 2 the command line is wrong.
+Exit status: 0 success, 1 failure, 2 wrong command line.
 
 Example: sftseq train listops --out runs/listops
          echo '{"text":"[MAX 2 9 ]"}' | sftseq predict --model runs/listops`,
@@ -134,11 +134,18 @@ func usage(c *cli.Context, format string, args ...any) error {
 	if c.Command != nil && c.Command.HelpName != "" {
 		name = c.Command.HelpName
 	}
-	return usageError{fmt.Errorf("%w; see %s --help", fmt.Errorf(format, args...), name)}
+	err, see := fmt.Errorf(format, args...), "; see"
+	if strings.HasSuffix(err.Error(), "?") {
+		see = " See"
+	}
+	return usageError{fmt.Errorf("%w%s %s --help", err, see, name)}
 }
 
 func onUsageError(c *cli.Context, err error, _ bool) error {
-	return usage(c, "%w%s", err, suggestFlag(c, err))
+	if text := flagError(c, err); text != "" {
+		return usage(c, "%s", text)
+	}
+	return usage(c, "%w", err)
 }
 
 // unknownCommand is the action if the command is missing or unknown.

@@ -15,7 +15,7 @@ import (
 
 func lineFlags(model cli.Flag) []cli.Flag {
 	return slices.Concat(modelFlags(model), tableFlags(), shardFlags(),
-		group(inputGroup, &cli.BoolFlag{Name: "truncate", Usage: "read the head of a sequence that is too long"}),
+		group(inputGroup, &cli.BoolFlag{Name: "truncate", Usage: "truncate a sequence that is too long to its head"}),
 		advanced(inputGroup, maxLineFlag()))
 }
 
@@ -41,7 +41,7 @@ More: docs/predict.md, docs/cluster.md`,
 		Flags: slices.Concat(lineFlags(modelsFlag()),
 			group(outputGroup,
 				&cli.BoolFlag{Name: "explain",
-					Usage: "add what the model read: sampled positions, their weights, pooling, n-grams"},
+					Usage: "add the sampled positions, their weights, the pooling and the n-grams"},
 				&cli.BoolFlag{Name: "fill", Usage: "fill the masks of each line, with a model of sftseq pretrain"}),
 			advanced(outputGroup,
 				&cli.StringFlag{Name: "mask", Value: "[MASK]", Usage: "read this `TEXT` as a masked token (--fill)"},

@@ -40,10 +40,10 @@ sftseq serve --model DIR --http HOST:PORT|unix:PATH [--http-token FILE] [flags]
 Example: echo '{"text": "[MAX 2 9 ]"}' | sftseq serve --model runs/listops
          sftseq serve --model runs/listops --listen unix:/run/user/1000/sftseq
          sftseq serve --model runs/listops --http 127.0.0.1:8080`,
-		Description: `Reads JSON-RPC 2.0 with the lifecycle of LSP 3.17 from standard input and answers on standard output;
-lines as predict reads them are answered as predict does. --listen and --http serve any number of
-clients. SIGTERM drains, SIGHUP reads the model and the tokens again. Every flag may be an environment
-variable: SFTSEQ_MAX_MEMORY is --max-memory, which takes precedence.
+		Description: `Reads JSON-RPC 2.0 with the lifecycle of LSP 3.17 from standard input and writes responses to standard
+output. It also accepts the JSON lines of predict, and responds in the same format. --listen and
+--http serve any number of clients. SIGTERM drains, SIGHUP reloads the model and the tokens. Each flag
+has an environment variable, such as SFTSEQ_MAX_MEMORY; the flag takes precedence.
 
 Exit status: 0 at the end of the input, after shutdown and exit, and after SIGTERM; 1 after an exit
 without shutdown, and on failure. More: docs/protocol.md, docs/http.md, docs/operations.md`,
@@ -58,7 +58,7 @@ without shutdown, and on failure. More: docs/protocol.md, docs/http.md, docs/ope
 				&cli.StringFlag{Name: "log", Value: "info", Usage: "log from `LEVEL` on: debug, info, warn or error"},
 				&cli.StringFlag{Name: "log-format", Value: logText, Usage: "log lines of `KIND`: text or json"},
 				&cli.BoolFlag{Name: "access-log", Usage: "log a line for each response"},
-				&cli.BoolFlag{Name: "truncate", Usage: "read the head of a sequence that is too long"}),
+				&cli.BoolFlag{Name: "truncate", Usage: "truncate a sequence that is too long to its head"}),
 			advanced(serverGroup,
 				&cli.StringFlag{Name: "model-name", Usage: "name the model `NAME` to clients",
 					DefaultText: "the last element of --model"},

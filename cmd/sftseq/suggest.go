@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -44,17 +46,79 @@ func commandNames(commands []*cli.Command) (names []string) {
 	return names
 }
 
-// suggestFlag returns a suggestion for an error about an undefined flag: the sibling commands that
-// define the flag, or a flag with a similar name. It returns "" for other errors, or without a
-// similar name.
-func suggestFlag(c *cli.Context, err error) string {
-	typed, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
-	if !unknown || c.Command == nil {
+// badValue and badVariable match the library's errors about values of flags and of environment
+// variables.
+var (
+	badValue    = regexp.MustCompile(`^invalid (?:boolean )?value ("(?:[^"\\]|\\.)*") for(?: flag)? -([^: ]+): `)
+	badVariable = regexp.MustCompile(
+		`^could not parse (".*") as .* value from environment variable "(\w+)" for flag ([^: ]+): `)
+)
+
+// flagError rewords the library's errors about undefined flags, values and missing values. It
+// returns "" for other errors.
+func flagError(c *cli.Context, err error) string {
+	text := err.Error()
+	if typed, unknown := strings.CutPrefix(text, "flag provided but not defined: -"); unknown {
+		typed = strings.TrimPrefix(typed, "-")
+		return "unknown flag " + dashed(typed) + suggestFlag(c, typed)
+	}
+	if name, missing := strings.CutPrefix(text, "flag needs an argument: -"); missing {
+		return dashed(strings.TrimPrefix(name, "-")) + ": expected a value, found none"
+	}
+	if m := badValue.FindStringSubmatch(text); m != nil {
+		return fmt.Sprintf("%s %s: expected %s", dashed(m[2]), m[1], valueOf(c, m[2]))
+	}
+	if m := badVariable.FindStringSubmatch(text); m != nil {
+		return fmt.Sprintf("environment variable %s %s: expected %s", m[2], m[1], valueOf(c, m[3]))
+	}
+	return ""
+}
+
+// dashed returns a flag's name with its dashes.
+func dashed(name string) string {
+	if len(name) == 1 {
+		return "-" + name
+	}
+	return "--" + name
+}
+
+// valueOf describes the values that a flag of a command accepts.
+func valueOf(c *cli.Context, name string) string {
+	var flags []cli.Flag
+	if c.Command != nil {
+		flags = c.Command.Flags
+	}
+	switch flagCalled(flags, name).(type) {
+	case *cli.IntFlag, *cli.Int64Flag:
+		return "an integer"
+	case *cli.UintFlag, *cli.Uint64Flag:
+		return "an integer that is not negative"
+	case *cli.Float64Flag:
+		return "a number"
+	case *cli.DurationFlag:
+		return "a duration such as 30s or 5m"
+	case *cli.BoolFlag:
+		return "true or false"
+	}
+	return "another value"
+}
+
+// suggestFlag returns a suggestion for an undefined flag: the subcommands or the sibling commands
+// that define the flag, or a flag with a similar name. It returns "" without one of these.
+func suggestFlag(c *cli.Context, typed string) string {
+	if c.Command == nil {
 		return ""
 	}
-	typed = strings.TrimPrefix(typed, "-")
 	if others := siblingsWith(c, typed); others != "" {
 		return others
+	}
+	if c.Command.HelpName != c.App.Name {
+		for _, sub := range slices.Backward(c.Command.Subcommands) { // custom is the last of train
+			if flagCalled(sub.Flags, typed) != nil {
+				return fmt.Sprintf(": flags of %s follow a subcommand, such as %s %s %s", c.Command.Name,
+					c.Command.HelpName, sub.Name, dashed(typed))
+			}
+		}
 	}
 	if name := nearest(longNames(c.Command.Flags), typed); name != "" {
 		return fmt.Sprintf(". Did you mean --%s?", name)

@@ -47,7 +47,7 @@ const csvSafe = "csv-safe"
 
 func csvSafeFlag() cli.Flag {
 	return &cli.BoolFlag{Name: csvSafe,
-		Usage: "write ' before texts of CSV and TSV that a spreadsheet would compute (= + - @), not numbers"}
+		Usage: "prefix ' to CSV and TSV texts that a spreadsheet would read as formulas (= + - @)"}
 }
 
 // outputFormat returns the format of the output table of a flag. --csv-safe selects the variant

@@ -35,9 +35,9 @@ func trainCommand() *cli.Command {
 		Usage:     "train a model, or continue a run",
 		UsageText: "sftseq train TASK [flags]\n\nExample: sftseq train listops\n         sftseq train custom --data data/reviews --out runs/reviews\n         sftseq train listops --out runs/listops --resume",
 		Description: `Writes a run directory: the model that is best on the validation split, checkpoints and metrics.
-Without --data the data of ` + namesOf(generatedTasks()) + ` are generated once;
-sftseq data convert makes those of other tasks. Ctrl-C stores a checkpoint, from which --resume
-continues to the same bits. More: docs/training.md, docs/results.md, docs/own-data.md`,
+Without --data, ` + namesOf(generatedTasks()) + ` generate their data once;
+for other tasks, convert the data with sftseq data convert. Ctrl-C stores a checkpoint, from which
+--resume continues with bit-identical results. More: docs/training.md, docs/results.md, docs/own-data.md`,
 		Subcommands: trainTasks(),
 	}
 }

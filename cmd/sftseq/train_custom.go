@@ -20,8 +20,8 @@ func trainCustomCommand() *cli.Command {
 		UsageText: "sftseq train custom --data DIR [flags]\n\nExample: " + task.Import.Example +
 			"\n         sftseq train custom --data data/reviews --out runs/reviews",
 		Description: `Trains on a data set that sftseq data convert has written: a linear model of n-grams in seconds,
-then a model with layers within --time, and weights by which their logits are summed. Model, batch
-and epochs are chosen from the rows; a flag replaces each. More: docs/training.md, docs/own-data.md`,
+then a neural model within --time, and the weights of their summed logits. Model size, batch and
+epochs depend on the data, unless flags set them. More: docs/training.md, docs/own-data.md`,
 		Action: together(trainCustom),
 	}
 }

@@ -144,8 +144,8 @@ func checkTask(c *cli.Context, task *lra.Task, set *seq.Dataset) error {
 	}
 	d := set.Spec()
 	if !task.Takes(&d) || sameTokenizer(d.Tokenizer, want.Tokenizer) != nil {
-		return fmt.Errorf("--data %s: expected data of the task %s, %s; found %q, %s\nwhat is trained on data "+
-			"of your own is chosen from them: sftseq train custom --data %s",
+		return fmt.Errorf("--data %s: expected data of the task %s, %s; found %q, %s\nto train on your own "+
+			"data: sftseq train custom --data %s",
 			set.Dir, task.Name, describeSpec(&want), d.Name, describeSpec(&d), shellQuote(set.Dir))
 	}
 	if d.Name != task.Name {

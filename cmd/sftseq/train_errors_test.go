@@ -29,7 +29,7 @@ func TestTrainRefuses(t *testing.T) {
 		want string
 	}{
 		{append(tiny, trained), 1, "already contains a run"},
-		{append(tiny, foreign), 1, "config.json that does not belong to a run"},
+		{append(tiny, foreign), 1, "config.json, but no run to resume"},
 		{append(tiny, fresh, "--resume"), 1,
 			"fresh contains no run to resume: expected its last/checkpoint.safetensors, found none (--out is the directory of the run, such as " + trained + "; without --resume a new run begins there)"},
 		{append(tiny, trained, "--resume", "--k", "5"), 1,

@@ -74,7 +74,7 @@ func runFlags(task *lra.Task) []cli.Flag {
 			&cli.StringFlag{Name: "data", Usage: "train on the data set in `DIR`",
 				DefaultText: generated, TakesFile: true},
 			&cli.StringFlag{Name: "init-from",
-				Usage: "start from the weights of the model in `DIR`; a fresh head for other labels", TakesFile: true}),
+				Usage: "initialize the weights from the model in `DIR`; other labels get a new head", TakesFile: true}),
 		only(hasKind(task, labelsKind), group(trainingGroup,
 			&cli.StringFlag{Name: "seeds", DefaultText: "--seed alone",
 				Usage: "train a run for each `SEED,…` and report the mean"})),
@@ -93,7 +93,7 @@ func runFlags(task *lra.Task) []cli.Flag {
 			&cli.IntFlag{Name: "stop-at", Usage: "stop after step `STEP`; --resume continues to the same end"}),
 		deviceFlags(device.Fastest),
 		group(deviceGroup,
-			&cli.StringFlag{Name: "memory", Value: "4GiB", DefaultText: "4GiB; of a GPU all",
+			&cli.StringFlag{Name: "memory", Value: "4GiB", DefaultText: "4GiB; all of a GPU",
 				Usage: "limit memory to `SIZE`, with the same result"}),
 		rankFlags(),
 	)
@@ -113,8 +113,8 @@ func selectFlag(task *lra.Task) cli.Flag {
 	names := "accuracy (default), accuracy-1se, loss, macro-f1, auc"
 	switch {
 	case task.Name == lra.CustomName:
-		return &cli.StringFlag{Name: "select", DefaultText: "of the task",
-			Usage: "keep the model best in `METRIC`, as docs/training.md lists them"}
+		return &cli.StringFlag{Name: "select", DefaultText: "by task",
+			Usage: "save the model with the best `METRIC` of docs/training.md"}
 	case task.Kind == config.Regression:
 		names = "loss (default), r2, mae"
 	case task.Kind == config.MultiLabel:
@@ -125,7 +125,7 @@ func selectFlag(task *lra.Task) cli.Flag {
 		names = "macro-f1 (default), accuracy, loss"
 	}
 	first, _, _ := strings.Cut(names, " ")
-	return &cli.StringFlag{Name: "select", DefaultText: first, Usage: "keep the model best in `METRIC`: " + names}
+	return &cli.StringFlag{Name: "select", DefaultText: first, Usage: "save the model with the best `METRIC`: " + names}
 }
 
 // numberFlags returns the flags that override a preset's settings.
@@ -146,11 +146,11 @@ func numberFlags(task *lra.Task) []cli.Flag {
 	return slices.Concat(presets,
 		group(trainingGroup,
 			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "draw weights, order, noise and dropout from seed `N`"},
-			whole("epochs", "pass `N` times over the training split"),
-			whole("steps", "make `N` updates in place of --epochs"),
-			whole("batch", "train on `N` rows at a time"),
+			whole("epochs", "train for `N` epochs"),
+			whole("steps", "train for `N` steps, in place of --epochs"),
+			whole("batch", "train on batches of `N` rows"),
 			real("lr", "set the highest learning rate"),
-			whole("patience", "stop after `N` evaluations without a better one; 0 never does")),
+			whole("patience", "stop after `N` evaluations without improvement; 0 never stops")),
 		advanced(trainingGroup,
 			real("weight-decay", "set the weight decay of AdamW"),
 			word("schedule", "lower the learning rate by step, or over the whole run by cosine, linear or exponential"),

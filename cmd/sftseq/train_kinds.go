@@ -107,7 +107,7 @@ func membersFlags(task *lra.Task) []cli.Flag {
 		&cli.StringFlag{Name: "members", DefaultText: "by the data",
 			Usage: "train `KIND,…` and sum their logits: " + strings.Join(kinds, ", ")},
 		&cli.DurationFlag{Name: "time", DefaultText: "5m for several members",
-			Usage: "plan a number of steps that ends within `TIME`"},
+			Usage: "choose the number of steps to finish within `TIME`"},
 	}
 }
 

@@ -163,7 +163,7 @@ func TestTrainLinearRefuses(t *testing.T) {
 		{"--epochs 0, expected at least 1", []string{"--members", "linear", "--epochs", "0"}},
 	})
 	refuse(t, exitUsage, "--data is missing", "", "train", "custom", "--members", "linear")
-	refuse(t, exitError, "contains a config.json that does not belong to a run: choose another --out", "", "train", "custom",
+	refuse(t, exitError, "contains a config.json, but no run to resume: choose another --out", "", "train", "custom",
 		"--members", "linear", "--data", data, "--out", model)
 	refuse(t, exitError, "--init-from "+model+": a linear model has no layers to start from", "",
 		append(train, "--init-from", model)...)

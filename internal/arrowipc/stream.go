@@ -47,7 +47,7 @@ func (s *Stream) start() error {
 	}
 	switch {
 	case err == io.EOF || err == errFooter:
-		return errors.New("expected an Arrow IPC stream")
+		return errors.New("expected an Arrow IPC stream, found no schema message")
 	case err != nil:
 		return err
 	case first.kind != headerSchema:

@@ -58,7 +58,8 @@ func readIntervals(path string, types []string, strands bool) (*intervals, error
 	}
 	bed := strings.HasSuffix(name, ".bed")
 	if !bed && !slices.Contains([]string{".gff", ".gff2", ".gff3", ".gtf"}, filepath.Ext(name)) {
-		return nil, fmt.Errorf("%s: its name does not say what it is: expected an ending .bed, .gff, .gff2, .gff3 or .gtf", path)
+		return nil, fmt.Errorf("%s: unknown format: expected a file name that ends in .bed, .gff, .gff2, .gff3 or .gtf",
+			path)
 	}
 	in, err := source.Open(context.Background(), path, nil)
 	if err != nil {

@@ -56,8 +56,8 @@ func (c *converter) learn(ctx context.Context, learner tokenizers.Learner) error
 		if c.unlearned != nil {
 			missing += "\nnothing is learned from " + c.unlearned.Error()
 		}
-		return fmt.Errorf("tokenizer: %w: of %d rows of %s, %d are for training%s", err, read,
-			strings.Join(c.options.From, ", "), trained, missing)
+		return fmt.Errorf("tokenizer: %w: %d of %d rows of %s are in the training split%s", err, trained,
+			read, strings.Join(c.options.From, ", "), missing)
 	}
 	c.options.Tokenizer = spec
 	return nil

@@ -35,7 +35,7 @@ func CheckShares(shares []Share) error {
 		sum += s.Part
 	}
 	if math.Abs(sum-1) > 1e-9 {
-		return fmt.Errorf("the parts of the splits: expected a sum of 1, found %v", sum)
+		return fmt.Errorf("the parts of the splits: expected a sum of 1, found %.6g", sum)
 	}
 	return nil
 }

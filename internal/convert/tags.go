@@ -168,7 +168,7 @@ func (w *worker) tagged(row *table.Row, e *seq.Example) ([]int32, *source.SkipRe
 	if !text.Words {
 		if len(tags) != tokens {
 			return nil, source.Skip("the numbers of tags and tokens differ",
-				fmt.Errorf("%d tags, %d tokens", len(tags), tokens))
+				fmt.Errorf("expected %d tags, one for each token, found %d", tokens, len(tags)))
 		}
 		w.labelled = w.labelled[:0]
 		for _, tag := range tags {
@@ -181,7 +181,7 @@ func (w *worker) tagged(row *table.Row, e *seq.Example) ([]int32, *source.SkipRe
 	words := strings.Split(text.Text, " ")
 	if len(words) != len(tags) {
 		return nil, source.Skip("the numbers of tags and words differ",
-			fmt.Errorf("%d tags, %d words", len(tags), len(words)))
+			fmt.Errorf("expected %d tags, one for each word, found %d", len(words), len(tags)))
 	}
 	parts, at, between := make([]part, len(words)), 0, outside
 	for i, word := range words {

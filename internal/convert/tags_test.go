@@ -210,11 +210,11 @@ func TestTagRefusals(t *testing.T) {
 		{"a.jsonl", `{"text":["a","b"],"tags":["O"]}`, func(o *Options) {
 			o.Tags, o.Tokenizer = "tags",
 				[]byte(`{"type":"byte"}`)
-		}, "the numbers of tags and words differ\n  a.jsonl:2: 1 tags, 2 words"},
+		}, "the numbers of tags and words differ\n  a.jsonl:2: expected 2 tags, one for each word, found 1"},
 		{"a.jsonl", `{"text":"ab","tags":["O"]}`, func(o *Options) {
 			o.Tags, o.Tokenizer = "tags",
 				[]byte(`{"type":"byte"}`)
-		}, "the numbers of tags and tokens differ\n  a.jsonl:2: 1 tags, 2 tokens"},
+		}, "the numbers of tags and tokens differ\n  a.jsonl:2: expected 2 tags, one for each token, found 1"},
 		{"a.jsonl", `{"text":["a b"],"tags":["O"]}`, func(o *Options) {
 			o.Tags, o.Tokenizer = "tags",
 				[]byte(`{"type":"byte"}`)
@@ -247,7 +247,7 @@ func TestTagRefusals(t *testing.T) {
 		{"x.bed", "#\ns\t1\t2\n", "1", "x.bed:2: expected the columns chrom, start, end, name"},
 		{"x.gff3", "s\t.\tgene\t1\t3\t.\ns\t.\texon\t2\t3\t.\n", "1", "x.gff3:2: exon overlaps gene of line 1"},
 		{"x.bed", "# nothing\n", "1", "expected intervals, found none in 1 lines"},
-		{"x.txt", "", "1", "expected an ending .bed, .gff, .gff2, .gff3 or .gtf"},
+		{"x.txt", "", "1", "expected a file name that ends in .bed, .gff, .gff2, .gff3 or .gtf"},
 		{"x.bed", "s\t1\t2\tgene\n", "3", "tokenizer dna:3: each of its tokens is 3 bases, which overlap"},
 	} {
 		o := tagOptions(t, file(t, "a.fa", ">s\nACGT\n"), func(o *Options) {
@@ -341,7 +341,7 @@ func TestOneLongSentence(t *testing.T) {
 			[]Share{{Split: "train", Part: 0}, {Split: "val", Part: 1}}
 	})
 	_, _, err := Convert(t.Context(), o)
-	if err == nil || !strings.Contains(err.Error(), "of 1 rows of "+o.From[0]+", 0 are for training") ||
+	if err == nil || !strings.Contains(err.Error(), "0 of 1 rows of "+o.From[0]+" are in the training split") ||
 		!strings.Contains(err.Error(),
 			"x.conll: one sentence of 600 tokens: expected an empty line behind each sentence") {
 		t.Error(err)

@@ -30,7 +30,7 @@ func Found(dir string, from *train.Checkpoint, err error, resume, must bool) (*t
 	case errors.Is(err, os.ErrNotExist):
 		for _, name := range []string{"config.json", "model.safetensors", "metrics.jsonl"} {
 			if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
-				return nil, fmt.Errorf("%s contains a %s that does not belong to a run: choose another --out",
+				return nil, fmt.Errorf("%s contains a %s, but no run to resume: choose another --out",
 					dir, name)
 			}
 		}

@@ -26,7 +26,7 @@ const (
 )
 
 // ErrNothing is the error for learning without spectra.
-var ErrNothing = errors.New("there is nothing to learn from")
+var ErrNothing = errors.New("there are no spectra to learn from")
 
 // NewLearner returns a learner for a codebook of the given number of entries and bands.
 func NewLearner(codes, bands int) *Learner {

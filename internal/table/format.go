@@ -72,11 +72,12 @@ func FormatOf(path string) (string, error) {
 		return format, nil
 	}
 	if path == StandardInput {
-		return "", fmt.Errorf("standard input has no name that says what it is: expected --format (%s)",
+		return "", fmt.Errorf("unknown format of standard input: expected --format (%s)",
 			strings.Join(Formats, ", "))
 	}
 	if do := Stranger(path); do != "" {
 		return "", fmt.Errorf("%s: %s", path, do)
 	}
-	return "", fmt.Errorf("%s: its name does not say what it is: expected an ending such as .csv, .jsonl or .fasta, or --format (%s)", path, strings.Join(Formats, ", "))
+	return "", fmt.Errorf("%s: unknown format: expected a file name that ends in .csv, .jsonl, .fasta or another "+
+		"format's extension, or --format (%s)", path, strings.Join(Formats, ", "))
 }

@@ -431,6 +431,9 @@ func (p *plainFile) footer() ([]byte, error) {
 		return nil, err
 	}
 	p.size = info.Size()
+	if p.size == 0 {
+		return nil, errors.New("expected a Parquet file, which ends with " + parquetMagic + ", found an empty file")
+	}
 	tail := make([]byte, 4+len(parquetMagic))
 	at := info.Size() - int64(len(tail))
 	if _, err := p.file.ReadAt(tail, at); at < int64(len(parquetMagic)) || err != nil ||

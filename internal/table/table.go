@@ -310,7 +310,7 @@ func index(have, want []string) ([]int, error) {
 		case 1:
 			out = append(out, at)
 		default:
-			return nil, fmt.Errorf("column %q is there %d times", name, times)
+			return nil, fmt.Errorf("column %q occurs %d times, expected once", name, times)
 		}
 	}
 	return out, nil

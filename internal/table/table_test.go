@@ -163,7 +163,7 @@ func TestBadTables(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"x.csv", "", "x.csv: expected a row with the names of the columns, found an empty file"},
 		{"x.csv", "a,c\n1,2\n", `x.csv: column "b": expected one of ["a" "c"]`},
-		{"x.csv", "a,b,a\n1,2,3\n", `x.csv: column "a" is there 2 times`},
+		{"x.csv", "a,b,a\n1,2,3\n", `x.csv: column "a" occurs 2 times, expected once`},
 		{"x.csv", "a,b\n1,2\n3,\"" + strings.Repeat("open\n", 5000),
 			"x.csv: behind line 2: a row has more than 200 bytes: is a quote not closed?"},
 		{"x.csv", "a,b\n1,2\n3,\"open\n5,6\n7,8\n", "x.csv:3: a field in quotes is not closed, or not before line 5"},
@@ -177,8 +177,8 @@ func TestBadTables(t *testing.T) {
 		{"x.csv", zstandard(t, strings.Repeat("a,b\n1,2\n", 100))[:30],
 			"the Zstandard data end too early: the file is incomplete"},
 		{"x.jsonl", gzipped("{}\n")[:14], "x.jsonl: "},
-		{"x.doc", "", "its name does not say what it is"},
-		{"x", "", "expected an ending such as .csv"},
+		{"x.doc", "", "unknown format: expected a file name"},
+		{"x", "", "expected a file name that ends in .csv"},
 	} {
 		must.Fail(t, c.want, c.name,
 			c.text)(read(file(t, c.name, c.text), Options{Columns: []string{"a", "b"}, MaxField: 200}))
@@ -195,7 +195,7 @@ func TestBadTables(t *testing.T) {
 	}
 	must.Fail(t, `format "xml": expected one of csv, tsv, jsonl, parquet, arrow, fasta, fastq`)(read(file(t, "x",
 		"a\n"), Options{Format: "xml"}))
-	must.Fail(t, "standard input has no name that says what it is")(read(StandardInput, Options{}))
+	must.Fail(t, "unknown format of standard input")(read(StandardInput, Options{}))
 	must.Fail(t, "", "a file that is not there is read")(read("no/file.csv", Options{}))
 }
 

@@ -132,9 +132,12 @@ func (s *Settings) Validate() error {
 			fmt.Sprintf("two factors from %g to %g, the least and the largest", 1/maxPoint, maxPoint))
 	case !(s.PointShift >= 0) || s.PointShift > maxPoint:
 		return bad("point shift", s.PointShift, fmt.Sprintf("a number from 0 to %g", maxPoint))
-	case s.EvalEvery < 0 || s.LogEvery < 1 || s.Patience < 0:
-		return bad("eval-every, log-every, patience", fmt.Sprint(s.EvalEvery, s.LogEvery, s.Patience),
-			"numbers of steps that are not negative")
+	case s.EvalEvery < 0:
+		return bad("eval-every", s.EvalEvery, "a number of steps that is not negative")
+	case s.LogEvery < 1:
+		return bad("log-every", s.LogEvery, "at least 1 step")
+	case s.Patience < 0:
+		return bad("patience", s.Patience, "a number of evaluations that is not negative")
 	}
 	if s.Select != "" && !slices.Contains(Selections, s.Select) {
 		return bad("select", fmt.Sprintf("%q", s.Select), "one of "+strings.Join(Selections, ", "))
