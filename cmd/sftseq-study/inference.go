@@ -53,7 +53,7 @@ type inferencePoint struct {
 // starts as a copy of p.
 func (m *trainedModel) inferences(ctx context.Context, r *report, sampled []int, p inferencePoint) error {
 	if !task.ComparesAccuracy(m.Config) {
-		return fmt.Errorf("%s: its task is %s, expected a model that predicts a class of each row", m.dir,
+		return fmt.Errorf("%s: expected a model that predicts a class for each row, found the task %s", m.dir,
 			m.Config.Task)
 	}
 	p.Rows, p.Batch, p.Device = m.rows.Len(), inferenceBatch, m.device.Name()
@@ -68,8 +68,8 @@ func (m *trainedModel) inferences(ctx context.Context, r *report, sampled []int,
 		times, accuracies = append(times, chart.Datum{X: float64(p.K), Y: p.Seconds}),
 			append(accuracies, chart.Datum{X: float64(p.K), Y: 100 * p.Accuracy})
 	}
-	r.title = "Reading a split by sampled tokens"
-	r.charts = []chart.Chart{newChart("", sampledAxis(sampled), chart.Axis{Label: "time to read the split (s)",
+	r.title = "Evaluation of a split by sampled tokens"
+	r.charts = []chart.Chart{newChart("", sampledAxis(sampled), chart.Axis{Label: "evaluation time of the split (s)",
 		Zero: true}), newChart("", sampledAxis(sampled), chart.Axis{Label: "accuracy (%)"})}
 	addLine(&r.charts[0], 0, "", times)
 	addLine(&r.charts[1], 0, "", accuracies)

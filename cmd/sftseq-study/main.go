@@ -102,9 +102,9 @@ usage: sftseq-study STUDY [flags]
 		return err
 	}
 	_, err := fmt.Fprint(w, `
-A study prints a table, and writes its points (points.jsonl, one JSON object a line) and a
-picture into --out. Below the table stands what the paper found, and in what the set-up
-here differs. docs/paper.md has the results. STUDY --help lists the flags.
+A study prints a table, and writes its points (points.jsonl, one JSON object per line) and a
+picture to --out. Notes below the table state the paper's results and differences of the
+set-up. docs/paper.md has the results. STUDY --help lists the flags.
 `)
 	return err
 }

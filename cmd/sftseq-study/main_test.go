@@ -153,7 +153,7 @@ func TestConvergence(t *testing.T) {
 	}
 	execute(t.Context(), t, 1, pointsName+" is from an earlier run",
 		append([]string{"convergence", "--out", dir}, short...)...)
-	execute(t.Context(), t, 1, "holds a run of other data, settings or another model",
+	execute(t.Context(), t, 1, "contains a run with other data, settings or another model",
 		append([]string{"convergence", "--out", dir, "--force"}, append(short, "--steps", "4")...)...)
 }
 
@@ -302,7 +302,7 @@ func TestUsage(t *testing.T) {
 		{"--device: ", []string{"cost", "--device", "abacus"}},
 		{"--k 21: expected at most 20, the length of the longest sequence", []string{"sampling", "--data", data, "--k", "21"}},
 		{`-seeds: "1", expected different numbers`, []string{"relative", "--seeds", "1,1"}},
-		{"--model or --data is missing", []string{"similarity", "--model", golden("pre")}},
+		{"--model and --data are required", []string{"similarity", "--model", golden("pre")}},
 		{"-reps: expected a whole number from 1 to", []string{"inference", "--reps", "0"}},
 	} {
 		execute(t.Context(), t, 2, c.want, append([]string{c.args[0], "--out", dir}, c.args[1:]...)...)

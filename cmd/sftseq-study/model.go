@@ -24,7 +24,7 @@ type trainedModel struct {
 
 func (f *flags) modelFlags() *trainedModel {
 	m := &trainedModel{}
-	f.StringVar(&m.dir, "model", "", "`directory` of a trained model, such as a run of the study relative (required)")
+	f.StringVar(&m.dir, "model", "", "`directory` of a trained model, for example a run of the study relative (required)")
 	f.StringVar(&m.data, "data", "", "`directory` of a data set (required)")
 	f.StringVar(&m.split, "split", "val", "split of the data set: train, val or test")
 	f.deviceFlags(&m.runDevice, runtime.GOMAXPROCS(0))
@@ -34,7 +34,8 @@ func (f *flags) modelFlags() *trainedModel {
 // open reads the model, and opens its rows and the device.
 func (m *trainedModel) open(r *report) error {
 	if m.dir == "" || m.data == "" {
-		return usagef("--model or --data is missing: a trained model and the data that it reads were expected")
+		return usagef("--model and --data are required: expected the directories of a trained model and of its data " +
+			"set")
 	}
 	set, err := seq.OpenDataset(m.data)
 	if err != nil {

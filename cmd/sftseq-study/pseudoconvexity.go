@@ -50,7 +50,8 @@ func (p *pseudoconvexity) report(ctx context.Context, r *report) error {
 		[]chart.Chart{picture}
 	r.note(`The paper's theorem says that a layer's output is pseudoconvex in each of these blocks, also
 with GELU. A fraction above 0 inside contradicts it. Few tests may miss rare violations.`)
-	r.note("Tokens %d, width %d, %d tests of each case; the paper has no measurement of this. The theorem's layer has no norm and no sampling, and neither has this.", p.tokens, p.width, p.tests)
+	r.note("Tokens %d, width %d, %d tests of each case. The paper did not measure pseudoconvexity. As in the "+
+		"theorem, the layer has no norm and no sampling.", p.tokens, p.width, p.tests)
 	return nil
 }
 

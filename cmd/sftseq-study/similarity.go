@@ -78,7 +78,7 @@ func (m *trainedModel) similarities(ctx context.Context, r *report, rows int) er
 		progress(1)
 	}
 	if found[0][0] == nil {
-		return errors.New("every sequence has only one token, expected at least two")
+		return errors.New("expected a sequence of at least two tokens, found only sequences of one token")
 	}
 	var layers []int
 	var cosine, rank, entropy []spread
@@ -95,8 +95,8 @@ func (m *trainedModel) similarities(ctx context.Context, r *report, rows int) er
 	addBand(&ranks, 0, "by the tolerance of float32", layers, rank)
 	addBand(&ranks, 1, "by entropy", layers, entropy)
 	r.title, r.charts = "Tokens after each layer of a trained model", []chart.Chart{cosines, ranks}
-	r.note(`The paper: of a model of ModelNet40 that reads relations alone, with 1,024 tokens of 256
-channels, on 32 clouds, tokens start to be dissimilar at about layer 5, and their rank comes near 256.`)
+	r.note(`The paper: in a model that reads only relations (ModelNet40, 32 clouds of 1,024 tokens, 256
+channels), tokens become dissimilar from about layer 5, and their rank approaches 256.`)
 	r.note("Here: %s, of which %d sequences were measured; width %d.", m.describe(), len(found[0][0]), width)
 	return nil
 }

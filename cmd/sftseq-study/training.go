@@ -88,7 +88,7 @@ and plot can read them. After Ctrl-C, run the same command to resume.`,
 func (f *flags) trainingFlags() *training {
 	t := &training{seeds: []uint64{1}}
 	f.StringVar(&t.data, "data", "",
-		"`directory` of a data set of classes, such as one of sftseq data generate shapes (required)")
+		"`directory` of a data set with classes, for example of sftseq data generate shapes (required)")
 	f.count(&t.steps, "steps", 300, 1, 1<<24, "updates of a run")
 	f.Func("seeds", "train with each seed, `SEED,SEED,…` (default 1)", func(text string) error {
 		t.seeds = nil
@@ -108,7 +108,7 @@ func (f *flags) trainingFlags() *training {
 // openData opens the data set and chooses the settings from it.
 func (t *training) openData() (err error) {
 	if t.data == "" {
-		return usagef("--data is missing: a data set of classes was expected")
+		return usagef("--data is missing: expected the directory of a data set with classes")
 	}
 	if t.set, err = seq.OpenDataset(t.data); err != nil {
 		return err
@@ -126,7 +126,7 @@ func (t *training) openData() (err error) {
 		return fmt.Errorf("--data %s: %w", t.data, err)
 	}
 	if !task.ComparesAccuracy(&t.config) {
-		return fmt.Errorf("--data %s: its task is %s, expected a class for each row", t.data, t.config.Task)
+		return fmt.Errorf("--data %s: expected a class for each row, found the task %s", t.data, t.config.Task)
 	}
 	for _, split := range []string{"train", "val"} {
 		f, err := t.config.OpenSplit(t.set, split)
@@ -190,7 +190,8 @@ func (t *training) train(ctx context.Context, r *report, d tensor.Device, v vari
 		earlier := *from.Config
 		earlier.Extra = nil
 		if from.Data != data || !provenance.Same(from.Settings, settings) || !provenance.Same(earlier, config) {
-			return fmt.Errorf("%s holds a run of other data, settings or another model: choose another --out", run.dir)
+			return fmt.Errorf("%s contains a run with other data, settings or another model: choose another "+
+				"--out", run.dir)
 		}
 	}
 	p := provenance.Provenance{Sftseq: version(), Command: r.command, Preset: t.preset.Name,
@@ -225,7 +226,7 @@ func (t *training) train(ctx context.Context, r *report, d tensor.Device, v vari
 	}
 	if err := trainer.Run(ctx); err != nil {
 		if errors.Is(err, context.Canceled) {
-			return errors.New("interrupted, the checkpoint is stored; run the same command to resume")
+			return errors.New("interrupted, stored the checkpoint; run the same command to resume")
 		}
 		return err
 	}

@@ -114,10 +114,12 @@ func TestCloudTables(t *testing.T) {
 			"--input", table, "--text", "key"},
 		"expected --series or --features with the column of": {"predict", "--model", at("run"), "--input", table},
 		"--tokens: the tokens of":                            {"data", "head", "--tokens", at("data")},
-		"--relative sinusoid_hadamard: the data have positions": {"train", "custom", "--members", "sft",
+		"--relative sinusoid_hadamard: the tokens are an unordered set with " +
+			"positions": {"train", "custom", "--members", "sft",
 			"--data", at("data"), "--out",
 			at("y"), "--relative", "sinusoid_hadamard"},
-		"--sinusoid-dim: the model's relation is distance": {"train", "custom", "--members", "sft",
+		"--sinusoid-dim: expected a model with sinusoids, found the relation " +
+			"distance": {"train", "custom", "--members", "sft",
 			"--data", at("data"), "--out",
 			at("y"), "--sinusoid-dim", "8"},
 		"--tokenizer: expected flags after cloud": {"data", "convert", "--tokenizer", "byte", "cloud",

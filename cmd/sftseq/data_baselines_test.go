@@ -48,7 +48,7 @@ func TestBaselinesBesideModels(t *testing.T) {
 	succeed(t, "", append(convert, plain, "--no-baselines")...)
 	output := printed(t, "", "train", "custom", "--members", "sft", "--data", data, "--out", run,
 		"--steps", "3", "--hidden", "16")
-	contains(t, output, "baselines there: largest class (")
+	contains(t, output, "validation baselines: largest class (")
 	contains(t, succeed(t, "", "eval", "--model", run, "--data", data), "largest class (", baseline.WordNGrams)
 	contains(t, succeed(t, "", "eval", "--model", run, "--data", data, "--json"), `"majority"`)
 	notContains(t, succeed(t, "", "eval", "--model", run, "--data", plain), "largest class")

@@ -21,7 +21,7 @@ func TestEnsemble(t *testing.T) {
 	output := printed(t, "", "train", "custom", "--members", "sft", "--data", data, "--out", out, "--seeds",
 		"3,1,2", "--max-length", "64",
 		"--hidden", "8", "--steps", "6", "--batch", "16", "--eval-every", "3", "--lr", "0.05", "--warmup", "0")
-	contains(t, output, "an ensemble of them is usually more accurate: --model '"+out+"' uses all of them\n")
+	contains(t, output, "an ensemble of them is usually more accurate: use all of them with --model '"+out+"'\n")
 	contains(t, output, "--seed 2 ", " --out '"+filepath.Join(out+"-again", "seed-2")+"'")
 	together := out + ": ensemble of 3 models: seed-1, seed-2, seed-3\n"
 	predict := func(model, warned string, args ...string) []prediction {

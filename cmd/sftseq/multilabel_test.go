@@ -151,7 +151,7 @@ func TestMultiLabel(t *testing.T) {
 		"its task is classification, the model's": {"eval", "--model", model, "--data", classes},
 		`class "d", expected one of a, b`: {"train", "custom", "--members", "sft", "--data", data, "--out",
 			filepath.Join(dir, "no"), "--class-weights", weights},
-		"zero.json: all weights are 0": {"train", "custom", "--members", "sft", "--data", data, "--out",
+		"zero.json: expected at least one weight above 0": {"train", "custom", "--members", "sft", "--data", data, "--out",
 			filepath.Join(dir, "no"), "--class-weights", zero},
 		`select is "accuracy"`: {"train", "custom", "--members", "sft", "--data", data, "--out",
 			filepath.Join(dir, "no"), "--select", "accuracy"},

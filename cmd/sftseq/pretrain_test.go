@@ -33,7 +33,7 @@ func TestPretrain(t *testing.T) {
 	done(t, "", "pretrain", "--out", resumed, "--resume")
 	compareRuns(t, whole, resumed)
 
-	refuse(t, exitError, "holds a run of sftseq pretrain, which sftseq train listops cannot go on with", "", "train",
+	refuse(t, exitError, "contains a run of sftseq pretrain, which sftseq train listops cannot resume", "", "train",
 		"listops", "--out", resumed, "--resume")
 	refuse(t, exitUsage, "was trained without labels: evaluate it without shards", "", "eval", "--model",
 		whole, "--data", data, "--shard", "0/2", "--output", filepath.Join(runs, "parts"))

@@ -146,11 +146,12 @@ func TestRanksStopAt(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
 	args := append(append([]string{program}, ranked(data, out)...), "--stop-at", "3")
 	text, err := runWithin(t, mpirun(t, "mpirun.openmpi", 2, args...), time.Minute)
-	if want := "stopped at step 3, the checkpoint is stored; go on with (on any number of ranks):\n  sftseq train listops --out " + out + " --resume"; err != nil || strings.Count(text, want) != 1 {
+	if want := "stopped at step 3 and stored the checkpoint; continue with (on any number of ranks):\n  sftseq " +
+		"train listops --out " + out + " --resume"; err != nil || strings.Count(text, want) != 1 {
 		t.Errorf("%v\n%s\nexpected once: %s", err, text, want)
 	}
 	failsOnce(t, mpirun(t, "mpirun.openmpi", 2, append(args, "--resume")...),
-		"--stop-at 3: the run is at step 3 already")
+		"--stop-at 3: expected a step after 3")
 }
 
 // processesOf returns the ids of the processes whose executable is program.

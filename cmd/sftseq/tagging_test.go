@@ -148,13 +148,15 @@ func TestTagging(t *testing.T) {
 		return append([]string{"data", "convert", "--from", in("a.jsonl"), "--to", in("no")}, args...)
 	}
 	for _, x := range []struct{ data, from, want string }{
-		{"classes", model, "head.out.bias (its task is classification, there it is tagging)"},
-		{"several", model, "head.out.bias (its task is multi-label, there it is tagging)"},
-		{"numbers", in("from-classes"), "head.out.bias (its task is regression, there it is classification)"},
-		{"words", in("from-numbers"), "head.out.bias (its task is tagging, there it is regression)"},
-		{"others", in("from-classes"), "head.out.bias (of its 3 classes, 1 are among the 2 there)"},
+		{"classes", model, "head.out.bias (its task is classification, the initial model's is tagging)"},
+		{"several", model, "head.out.bias (its task is multi-label, the initial model's is tagging)"},
+		{"numbers", in("from-classes"), "head.out.bias (its task is regression, the initial model's is " +
+			"classification)"},
+		{"words", in("from-numbers"), "head.out.bias (its task is tagging, the initial model's is regression)"},
+		{"others", in("from-classes"), "head.out.bias (of its 3 classes, 1 are among the initial model's 2)"},
 		{"reordered", in("from-classes"),
-			"head.out.bias (its 2 classes are among the 2 there: data converted with --labels x,y take the head, too)"},
+			"head.out.bias (its 2 classes are among the initial model's 2: to keep the head, convert the data with " +
+				"--labels x,y)"},
 	} {
 		if output := runCustom(t, in(x.data), in("from-"+x.data), "--init-from", x.from, "--steps", "2", "--device",
 			"cpu"); !strings.Contains(output, x.want) {

@@ -222,10 +222,10 @@ func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64,
 // checkResumed returns an error for flags that contradict a run's checkpoint.
 func checkResumed(c *cli.Context, from *train.Checkpoint, started *provenance.Provenance) error {
 	if at := from.State.Step; c.IsSet("stop-at") && c.Int("stop-at") <= at {
-		return usage(c, "--stop-at %d: the run is at step %d already, expected a later one", c.Int("stop-at"), at)
+		return usage(c, "--stop-at %d: expected a step after %d, which the run has reached", c.Int("stop-at"), at)
 	}
 	if c.IsSet("init-from") && c.String("init-from") != string(started.InitFrom) {
-		return errors.New("--init-from: a resumed run has its weights already")
+		return errors.New("--init-from: a resumed run keeps its own weights: omit the flag, or choose another --out")
 	}
 	return nil
 }
@@ -316,8 +316,8 @@ func (r *trainRun) open(c *cli.Context, data *trainData, model *sft.Model, setti
 	}
 	val, err := config.OpenSplit(data.set, "val")
 	if err != nil {
-		return fmt.Errorf("validation data: %w (sftseq data convert makes a validation split: "+
-			"see --split and --val-part)", err)
+		return fmt.Errorf("validation data: %w (create a validation split with "+
+			"sftseq data convert --split or --val-part)", err)
 	}
 	r.opened = append(r.opened, val)
 	if task.Of(config).Evaluator() != nil {
@@ -332,7 +332,7 @@ func (r *trainRun) open(c *cli.Context, data *trainData, model *sft.Model, setti
 		StopAt: c.Int("stop-at"), Data: data.fingerprint, Observe: r.observe, Communicator: communicator(c),
 	})
 	if long := (*train.LengthError)(nil); errors.As(err, &long) {
-		return fmt.Errorf("%w: --max-length %d accepts it, --input-window %d reads the beginning of longer rows", err,
+		return fmt.Errorf("%w: accept it with --max-length %d, or read the beginning of longer rows with --input-window %d", err,
 			long.Tokens, long.Longest)
 	}
 	if err != nil {
@@ -433,15 +433,15 @@ func (r *trainRun) run(c *cli.Context) error {
 	}
 	if err = errors.Join(err, r.close(c)); err != nil {
 		if errors.Is(err, context.Canceled) {
-			return fmt.Errorf("stopped at step %d, the checkpoint is stored; %s", s.Step, r.resumeAdvice())
+			return fmt.Errorf("stopped at step %d and stored the checkpoint; %s", s.Step, r.resumeAdvice())
 		}
 		if device.Lost(err) {
-			return fmt.Errorf("step %d: %w; the last checkpoint is stored; %s", s.Step+1, err, r.resumeAdvice())
+			return fmt.Errorf("step %d: %w; the last checkpoint remains; %s", s.Step+1, err, r.resumeAdvice())
 		}
 		return err
 	}
 	if !r.trainer.Finished() {
-		fmt.Fprintf(r.out, "stopped at step %d, the checkpoint is stored; %s\n", s.Step, r.resumeAdvice())
+		fmt.Fprintf(r.out, "stopped at step %d and stored the checkpoint; %s\n", s.Step, r.resumeAdvice())
 		return nil
 	}
 	selected := ""
@@ -467,7 +467,7 @@ func (r *trainRun) run(c *cli.Context) error {
 		fmt.Fprintln(r.out, text)
 	}
 	if simple != "" {
-		fmt.Fprintf(r.out, "baselines there: %s\n", simple)
+		fmt.Fprintf(r.out, "validation baselines: %s\n", simple)
 	}
 	if r.member != "" {
 		return nil
@@ -483,14 +483,14 @@ func (r *trainRun) run(c *cli.Context) error {
 
 // resumeAdvice returns the command that resumes the run, with an introduction.
 func (r *trainRun) resumeAdvice() string {
-	return fmt.Sprintf("go on with%s:\n  %s", r.under, r.resume)
+	return fmt.Sprintf("continue with%s:\n  %s", r.under, r.resume)
 }
 
 // describeKernels names the kernels on which the exact bits of a run depend, besides its command.
 func describeKernels(first, last string) string {
 	if first != "" && first != last {
 		return fmt.Sprintf("computed with %s kernels at first, and with %s at the end: "+
-			"a run with only one kind has other bits", first, last)
+			"a run with one kind of kernels gives other bits", first, last)
 	}
 	if slices.ContainsFunc(simd.Levels(), func(k *simd.Kernels) bool { return k.Name == last }) {
 		return fmt.Sprintf("computed with %s kernels (%s=%s): another instruction set gives other bits",

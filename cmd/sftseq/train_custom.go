@@ -53,16 +53,18 @@ func trainCustom(c *cli.Context) error {
 		return trainLinear(c)
 	}
 	if m.NumberNames != nil && c.IsSet("class-weights") {
-		return usage(c, "--class-weights: %s has numbers to predict, and no classes", c.String("data"))
+		return usage(c, "--class-weights: expected classes, found numbers to predict in %s", c.String("data"))
 	}
 	for _, f := range regressionFlags {
 		if c.IsSet(f.name) && m.NumberNames == nil && c.String("data") != "" {
-			return usage(c, "--%s: %s has no numbers to predict (data convert --numbers)", f.name, c.String("data"))
+			return usage(c, "--%s: expected numbers to predict, found none in %s (data convert "+
+				"--numbers)", f.name, c.String("data"))
 		}
 	}
 	if m.Task == seq.Tagging && convert.MarkEnds(m.LabelNames) {
 		fmt.Fprintf(c.App.ErrWriter,
-			"warning: tags of %s mark the ends of spans (BIOES, BILOU), and spans are read as BIO: convert the data again, which converts the tags\n", c.String("data"))
+			"warning: tags of %s mark the ends of spans (BIOES, BILOU), but spans are read as BIO: convert the data "+
+				"again to convert the tags to BIO\n", c.String("data"))
 	}
 	warnClasses(c, m, "train")
 	if len(kinds) > 1 {

@@ -94,7 +94,8 @@ func repeatCommand(t *testing.T, flags ...string) {
 		status, out, errs := program(nil, c.args...)
 		if c.end == "" {
 			if status != 0 || !strings.HasPrefix(out,
-				"stopped at step "+c.args[len(c.args)-1]+", the checkpoint is stored; go on with:\n  sftseq train custom --out ") || strings.Contains(out, "repeat") {
+				"stopped at step "+c.args[len(c.args)-1]+" and stored the checkpoint; continue with:\n  sftseq "+
+					"train custom --out ") || strings.Contains(out, "repeat") {
 				t.Fatalf("%q: status %d, %s\n%s", c.args, status, out, errs)
 			}
 			continue

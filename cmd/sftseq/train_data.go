@@ -33,7 +33,7 @@ func trainingData(c *cli.Context, task *lra.Task, p *lra.Preset) (*trainData, er
 	dir := c.String("data")
 	if dir == "" && task.Generator == nil {
 		return nil, usage(c, "--data is missing: the data of %s cannot be generated; convert it first, such as "+
-			"with\n  %s\nand give that directory", task.Name, task.Import.Example)
+			"with\n  %s\nand pass that directory", task.Name, task.Import.Example)
 	}
 	if dir == "" {
 		var err error
@@ -46,7 +46,7 @@ func trainingData(c *cli.Context, task *lra.Task, p *lra.Preset) (*trainData, er
 	}
 	if err := refuseTable(dir); err != nil {
 		if task.Import != nil {
-			err = fmt.Errorf("%s: expected a data set of the task %s: make one, such as with\n  %s\nand give "+
+			err = fmt.Errorf("%s: expected a data set of the task %s: create one, such as with\n  %s\nand pass "+
 				"that directory", dir, task.Name, task.Import.Example)
 		}
 		return nil, fmt.Errorf("--data %w", err)
@@ -93,7 +93,7 @@ func makeOnce(c *cli.Context, name, dir string, rows int, generate func(progress
 			return set, err
 		}
 		if !waiting {
-			fmt.Fprintln(c.App.ErrWriter, "waiting for another program that makes it")
+			fmt.Fprintln(c.App.ErrWriter, "waiting for another program that generates it")
 		}
 		waiting = true
 		select {
@@ -122,7 +122,7 @@ func describeData(m *sft.Config, set *seq.Dataset) error {
 	}
 	if errors.Is(err, config.ErrNoLabels) {
 		return fmt.Errorf("%s has no labels (label_names in dataset.json), so there are no classes to learn: "+
-			"convert the data with --label COLUMN, where not all rows are empty", set.Dir)
+			"convert the data with --label and a column that is not empty in all rows", set.Dir)
 	}
 	var bad *config.Error
 	if err != nil && !errors.As(err, &bad) {
@@ -144,13 +144,13 @@ func checkTask(c *cli.Context, task *lra.Task, set *seq.Dataset) error {
 	}
 	d := set.Spec()
 	if !task.Takes(&d) || sameTokenizer(d.Tokenizer, want.Tokenizer) != nil {
-		return fmt.Errorf("--data %s: expected data of the task %s, %s; found %q, %s\nto train on your own "+
-			"data: sftseq train custom --data %s",
+		return fmt.Errorf("--data %s: expected data of the task %s, %s; found %q, %s\ntrain on your own data "+
+			"with sftseq train custom --data %s",
 			set.Dir, task.Name, describeSpec(&want), d.Name, describeSpec(&d), shellQuote(set.Dir))
 	}
 	if d.Name != task.Name {
 		fmt.Fprintf(c.App.ErrWriter,
-			"warning: %s holds %q, which has the %s and the classes of %s and is taken for it\n", set.Dir,
+			"warning: %s has the name %q, but the %s and the classes of %s: training it as that task\n", set.Dir,
 			d.Name, readAs(&d), task.Name)
 	}
 	return nil
@@ -198,11 +198,11 @@ func chosenPrecision(c *cli.Context) string {
 func resumeFlags(c *cli.Context, task *lra.Task, dir string, from *train.Checkpoint) (*provenance.Provenance, error) {
 	p, err := provenance.Of(from.Config)
 	if err != nil {
-		return nil, fmt.Errorf("the checkpoint does not say how its run was started: %w", err)
+		return nil, fmt.Errorf("cannot read the start command of the run from its checkpoint: %w", err)
 	}
 	if began, ok := strings.CutPrefix(p.Command, "sftseq "); ok && !strings.HasPrefix(began, commandOf(task)+" ") {
 		command, _, _ := strings.Cut(began, " --")
-		return nil, fmt.Errorf("%s holds a run of sftseq %s, which sftseq %s cannot go on with", dir,
+		return nil, fmt.Errorf("%s contains a run of sftseq %s, which sftseq %s cannot resume", dir,
 			command, commandOf(task))
 	}
 	if c.IsSet("preset") && c.String("preset") != p.Preset {
@@ -232,7 +232,7 @@ func initConfig(c *cli.Context, kind string, cfg *sft.Config, settings *train.Se
 		return nil
 	}
 	if c.IsSet("embedding-init") {
-		return usage(c, "--embedding-init and --init-from exclude each other: the other model has embeddings")
+		return usage(c, "--embedding-init and --init-from exclude each other: the initial model already has embeddings")
 	}
 	source, err := sft.ReadModelConfig(dir)
 	if err != nil {
@@ -265,10 +265,10 @@ func relationFlags(c *cli.Context, cfg *sft.Config) error {
 		return usage(c, "--relative %s: the data have edges: expected %s or %s, or %s where nodes have positions",
 			asked, config.EdgeRelation, config.NoRelation, config.DistanceRelation)
 	case c.IsSet("relative") && asked != cfg.Relative:
-		return usage(c, "--relative %s: the data have positions (%s), whose order has no meaning: expected %s or %s",
+		return usage(c, "--relative %s: the tokens are an unordered set with positions (%s): expected %s or %s",
 			asked, strings.Join(seq.PositionNames, ", "), config.DistanceRelation, config.NoRelation)
 	case c.IsSet("sinusoid-dim") && cfg.HasFeatures() && cfg.Relative != config.SinusoidRelation:
-		return usage(c, "--sinusoid-dim: the model's relation is %s, which has no sinusoids", cfg.Relative)
+		return usage(c, "--sinusoid-dim: expected a model with sinusoids, found the relation %s", cfg.Relative)
 	}
 	return nil
 }
@@ -281,7 +281,7 @@ func startingModel(c *cli.Context, cfg *sft.Config, p provenance.Provenance) (*s
 	init := p.Settings.EmbeddingInit
 	if cfg.HasFeatures() && (init == config.FourierInit || init == config.CodebookInit) {
 		return nil, fmt.Errorf("--embedding-init %s: expected tokens with ids, found tokens with features, "+
-			"which have no embeddings", init)
+			"which are not embedded", init)
 	}
 	m, err := abandonable(c.Context, func() (*sft.Model, error) { return sft.NewModel(cfg, p.Settings.Seed), nil })
 	if err != nil {
@@ -346,12 +346,12 @@ func describeStart(from string, m, source *sft.Model, fresh []config.Parameter) 
 // headReason returns the reason why a model cannot use the head of its initial model.
 func headReason(c, source *sft.Config) string {
 	if c.Task != source.Task {
-		return fmt.Sprintf(" (its task is %s, there it is %s)", c.Task, source.Task)
+		return fmt.Sprintf(" (its task is %s, the initial model's is %s)", c.Task, source.Task)
 	}
 	_, kind, here := task.Of(c).Outputs()
 	_, _, there := task.Of(source).Outputs()
 	if len(here) == 0 || len(there) == 0 {
-		return fmt.Sprintf(" (it has %d %s, there it has %d)", c.NumLabels, kind, source.NumLabels)
+		return fmt.Sprintf(" (it has %d %s, the initial model has %d)", c.NumLabels, kind, source.NumLabels)
 	}
 	known := 0
 	for _, name := range here {
@@ -360,10 +360,11 @@ func headReason(c, source *sft.Config) string {
 		}
 	}
 	if known == len(here) && c.LabelNames != nil {
-		return fmt.Sprintf(" (its %d %s are among the %d there: data converted with --labels %s take the head, too)",
+		return fmt.Sprintf(" (its %d %s are among the initial model's %d: to keep the head, convert the data with "+
+			"--labels %s)",
 			known, kind, len(there), shellQuote(joinLabels(there)))
 	}
-	return fmt.Sprintf(" (of its %d %s, %d are among the %d there)", len(here), kind, known, len(there))
+	return fmt.Sprintf(" (of its %d %s, %d are among the initial model's %d)", len(here), kind, known, len(there))
 }
 
 // resumeSettings replaces settings by the checkpoint's settings. Flags may change only the end of
@@ -385,7 +386,7 @@ func resumeSettings(c *cli.Context, settings *train.Settings, from *train.Checkp
 			was := strings.Join(slices.DeleteFunc([]string{provenance.Changed(stored, s),
 				provenance.Changed(from.Config, &m)}, func(text string) bool { return text == "" }), ", ")
 			return fmt.Errorf("--%s %v: the run was started with other settings (%s), and a resumed run "+
-				"cannot change it: leave the flag out, or begin another run with another --out", name, c.Value(name), was)
+				"cannot change them: omit the flag, or start another run with another --out", name, c.Value(name), was)
 		}
 	}
 	end := *settings
@@ -410,7 +411,8 @@ func moveEnd(c *cli.Context, task *lra.Task, dir string, settings *train.Setting
 		return p.Command, nil
 	}
 	if settings.Steps > 0 && settings.Steps < from.State.Step {
-		return "", usage(c, "--steps %d: the run has made %d steps already", settings.Steps, from.State.Step)
+		return "", usage(c, "--steps %d: expected at least %d, the finished steps of the "+
+			"run", settings.Steps, from.State.Step)
 	}
 	pinned := ""
 	if task.Name == lra.CustomName {

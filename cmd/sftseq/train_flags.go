@@ -81,7 +81,7 @@ func runFlags(task *lra.Task) []cli.Flag {
 		group(trainingGroup, membersFlags(task)...),
 		advanced(trainingGroup,
 			&cli.StringFlag{Name: "config",
-				Usage:     "read flags from a JSON `FILE` such as {\"batch\": 32}; the command line wins",
+				Usage:     "read flags from a JSON `FILE` such as {\"batch\": 32}; the command line takes precedence",
 				TakesFile: true}),
 		group(outputGroup,
 			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Value: "runs/" + task.Name,
@@ -166,7 +166,7 @@ func numberFlags(task *lra.Task) []cli.Flag {
 			selectFlag(task))),
 		only(hasKind(task, classesKind), advanced(trainingGroup,
 			&cli.BoolFlag{Name: "span-decoding",
-				Usage:       "choose how logits become spans on the validation split, where span-f1 selects",
+				Usage:       "choose how logits become spans on the validation split (--select span-f1)",
 				DefaultText: ofPreset},
 			&cli.BoolFlag{Name: "temperature-scaling",
 				Usage:       "calibrate probabilities by a temperature fitted on the validation split",
@@ -357,7 +357,8 @@ func parseStages(text string) ([]train.Stage, error) {
 		n, errN := strconv.Atoi(steps)
 		most, errMost := strconv.Atoi(rows)
 		if errN != nil || errMost != nil {
-			return nil, fmt.Errorf("--stages: %q, expected STEPS:LENGTH or STEPS:firstROWS, with commas between them, or none", word)
+			return nil, fmt.Errorf("--stages: %q, expected STEPS:LENGTH or STEPS:firstROWS, separated by commas, or "+
+				"none", word)
 		}
 		if first {
 			out = append(out, train.Stage{Steps: n, Rows: most})
@@ -388,7 +389,7 @@ func readConfigFlags(c *cli.Context) error {
 		return fmt.Errorf("%s: expected a JSON object of flags: %w", path, err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return fmt.Errorf("%s: text after the JSON object", path)
+		return fmt.Errorf("%s: expected one JSON object, found text after it", path)
 	}
 	if values == nil {
 		return fmt.Errorf("%s: expected a JSON object of flags, found null", path)

@@ -84,7 +84,7 @@ func TestTrainFused(t *testing.T) {
 		"sft")+" (docs/export.md#models-of-several-members)", "", "export", "onnx", "--model",
 		out, "--output", "m.onnx")
 	train := []string{"train", "custom", "--members", "linear,sft", "--data", data}
-	refuse(t, exitError, "already holds a model or a run: choose another --out for --members linear,sft", "",
+	refuse(t, exitError, "already contains a model or a run: choose another --out for --members linear,sft", "",
 		append(train, "--out", out)...)
 	tags := tableData(t, "tags.csv", "words,tags\na b,X O\nb a,O X\n", "--text", "words", "--tags", "tags",
 		"--split", "0.6,0.2,0.2")
@@ -125,8 +125,9 @@ func TestTrainFusedStops(t *testing.T) {
 		for _, name := range gone {
 			must.Succeed(t, os.RemoveAll(filepath.Join(out, name)))
 		}
-		refuse(t, exitError, "already holds a run of --members linear,sft: --resume continues it", "", train(data)...)
-		refuse(t, exitError, "was trained on other data than "+other, "", train(other, "--resume")...)
+		refuse(t, exitError, "already contains a run of --members linear,sft: continue it with "+
+			"--resume", "", train(data)...)
+		refuse(t, exitError, "was not trained on "+other, "", train(other, "--resume")...)
 		printed(t, "", train(data, "--resume")...)
 		equal(t, readText(t, filepath.Join(out, "config.json")), first)
 	}
@@ -137,7 +138,7 @@ func TestTrainFusedStops(t *testing.T) {
 	equal(t, readText(t, filepath.Join(out, "config.json")), first)
 	plain := filepath.Join(t.TempDir(), "plain")
 	runCustom(t, data, plain, flags[2:]...)
-	refuse(t, exitError, "already holds a model or a run", "",
+	refuse(t, exitError, "already contains a model or a run", "",
 		slices.Concat([]string{"train", "custom", "--data", data, "--out", plain, "--resume"}, flags)...)
 	if _, err := os.Stat(filepath.Join(plain, "linear")); err == nil {
 		t.Error("a refused run left a linear model")

@@ -59,7 +59,7 @@ func isText(m *seq.Manifest) bool {
 // suitsLexical returns an error if the tokens have no n-grams.
 func suitsLexical(s *seq.Spec) error {
 	if s.FeatureNames != nil {
-		return errors.New("a lexical model embeds n-grams of token ids, found rows of features")
+		return errors.New("a lexical model needs token ids, found tokens with features")
 	}
 	return nil
 }

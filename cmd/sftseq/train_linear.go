@@ -23,7 +23,7 @@ func trainLinear(c *cli.Context) error {
 	}
 	for _, f := range c.Command.Flags {
 		if name := f.Names()[0]; c.IsSet(name) && !slices.Contains(linearFlags, name) {
-			return usage(c, "--%s belongs to --members %s: a linear model has no layers and trains in seconds", name,
+			return usage(c, "--%s does not apply to a linear model (it needs --members %s)", name,
 				sftMember)
 		}
 	}
@@ -71,7 +71,7 @@ func linearDevice(c *cli.Context) error {
 	case "auto", "cpu", os.Getenv(deviceVariable):
 		return nil
 	default:
-		return usage(c, "--device %s: a linear model runs on the CPU: expected cpu or auto", name)
+		return usage(c, "--device %s: expected cpu or auto, because a linear model runs on the CPU", name)
 	}
 }
 

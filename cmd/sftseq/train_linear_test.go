@@ -156,10 +156,14 @@ func TestTrainLinearRefuses(t *testing.T) {
 	refuseAll(t, exitUsage, train, []refusal{
 		{`--members "linaer", expected one or several of linear,lexical,sft, each once`,
 			[]string{"--members", "linaer"}},
-		{"--hidden belongs to --members sft", []string{"--members", "linear", "--hidden", "8"}},
-		{"--resume belongs to --members sft", []string{"--members", "linear", "--resume"}},
-		{"--seeds belongs to --members sft", []string{"--members", "linear", "--seeds", "1,2"}},
-		{"--device vulkan: a linear model runs on the CPU", []string{"--members", "linear", "--device", "vulkan"}},
+		{"--hidden does not apply to a linear model (it needs --members " +
+			"sft)", []string{"--members", "linear", "--hidden", "8"}},
+		{"--resume does not apply to a linear model (it needs --members " +
+			"sft)", []string{"--members", "linear", "--resume"}},
+		{"--seeds does not apply to a linear model (it needs --members " +
+			"sft)", []string{"--members", "linear", "--seeds", "1,2"}},
+		{"--device vulkan: expected cpu or auto, because a linear model runs on the " +
+			"CPU", []string{"--members", "linear", "--device", "vulkan"}},
 		{"--epochs 0, expected at least 1", []string{"--members", "linear", "--epochs", "0"}},
 	})
 	refuse(t, exitUsage, "--data is missing", "", "train", "custom", "--members", "linear")
@@ -167,7 +171,8 @@ func TestTrainLinearRefuses(t *testing.T) {
 		"--members", "linear", "--data", data, "--out", model)
 	refuse(t, exitError, "--init-from "+model+": a linear model has no layers to start from", "",
 		append(train, "--init-from", model)...)
-	refuse(t, exitUsage, "--device vulkan: a linear model runs on the CPU", "", "eval", "--model", model, "--data",
+	refuse(t, exitUsage, "--device vulkan: expected cpu or auto, because a linear model runs on the "+
+		"CPU", "", "eval", "--model", model, "--data",
 		data, "--device", "vulkan")
 	for want, args := range map[string][]string{
 		"--queries: " + sft.ErrLinear.Error():  {"eval", "--model", model, "--data", data, "--queries", "3"},
@@ -184,6 +189,7 @@ func TestTrainLinearRefuses(t *testing.T) {
 	contains(t, errs, sft.ErrLinear.Error())
 	tags := tableData(t, "tags.csv", "words,tags\n"+strings.Repeat("a b,X O\n", 30), "--text", "words", "--tags",
 		"tags", "--split", "0.6,0.2,0.2")
-	refuse(t, exitError, "a linear model expects the task classification, retrieval, multi-label or regression, found tagging (--members sft trains on it)",
+	refuse(t, exitError, "a linear model expects the task classification, retrieval, multi-label or regression, "+
+		"found tagging (train with --members sft)",
 		"", "train", "custom", "--members", "linear", "--data", tags, "--out", filepath.Join(t.TempDir(), "out"))
 }

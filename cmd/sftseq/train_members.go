@@ -105,10 +105,11 @@ func (f *fusedRun) check(m *seq.Manifest) error {
 	case c.IsSet("seed") && c.IsSet("seeds"):
 		return usage(c, "--seed and --seeds exclude each other")
 	case isRun(f.out) && (fusion == nil || !c.Bool("resume")):
-		return fmt.Errorf("%s already holds a model or a run: choose another --out for --members %s",
+		return fmt.Errorf("%s already contains a model or a run: choose another --out for --members %s",
 			shellQuote(f.out), text)
 	case !c.Bool("resume") && f.begun():
-		return fmt.Errorf("%s already holds a run of --members %s: --resume continues it, another --out begins a new one",
+		return fmt.Errorf("%s already contains a run of --members %s: continue it with --resume, or choose another "+
+			"--out",
 			shellQuote(f.out), text)
 	case c.String("data") == "":
 		return usage(c, "--data is missing: expected a data set directory (create one with sftseq data convert)")
@@ -116,13 +117,13 @@ func (f *fusedRun) check(m *seq.Manifest) error {
 		return usage(c, "--members %s: expected one prediction for each row, found the task %s: --members %s",
 			text, m.Task, sftMember)
 	case m.Splits["val"].Rows == 0:
-		return fmt.Errorf("%s: expected a validation split, on which the weights of the models are fitted "+
-			"(data convert --val-part): --members %s needs none", c.String("data"), linearMember)
+		return fmt.Errorf("%s: expected a validation split to fit the weights of the models "+
+			"(create one with data convert --val-part, or use --members %s)", c.String("data"), linearMember)
 	}
 	spec := m.Spec("")
 	for _, k := range f.kinds {
 		if err := k.suited(&spec); err != nil {
-			return fmt.Errorf("%s: %w (--members %s trains on it)", c.String("data"), err, sftMember)
+			return fmt.Errorf("%s: %w (train with --members %s)", c.String("data"), err, sftMember)
 		}
 	}
 	if err := checkTime(c); err != nil {
@@ -397,7 +398,7 @@ func sameLinearRun(dir string, set *seq.Dataset) error {
 	}
 	p, err := provenance.Of(cfg)
 	if err == nil && p.Data != set.Fingerprint() {
-		err = fmt.Errorf("%s was trained on other data than %s: choose another --out",
+		err = fmt.Errorf("%s was not trained on %s: choose another --out",
 			shellQuote(dir), shellQuote(set.Dir))
 	}
 	return err

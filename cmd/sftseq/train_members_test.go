@@ -50,12 +50,12 @@ func TestTrainCustomMembers(t *testing.T) {
 	}
 	output := rows("--out", out, "--stop-at", "15")
 	contains(t, output, "linear: validation accuracy 100.00%", "lexical: ", "stopped at step 15",
-		"go on with:\n  sftseq train custom --members linear,lexical --time 3s ")
+		"continue with:\n  sftseq train custom --members linear,lexical --time 3s ")
 	noFile(t, filepath.Join(out, "config.json"))
 	output = done(t, "", "train", "custom", "--out", out, "--resume")
 	contains(t, output, "lexical: validation accuracy ", ", selected by loss ",
 		"members on the validation split (180 rows)")
-	notContains(t, output, "baselines there", "linear: validation accuracy")
+	notContains(t, output, "validation baselines", "linear: validation accuracy")
 	s := must.Get(train.LoadCheckpoint(filepath.Join(out, "lexical")))(t).Settings
 	if s.Select != "loss" || s.Patience != memberPatience || s.EvalEvery < minBetween {
 		t.Errorf("unexpected settings: %+v", s)
@@ -93,8 +93,9 @@ func TestTrainCustomAlone(t *testing.T) {
 	contains(t, output, "sftseq train custom --out "+out+" --resume")
 	output = done(t, "", "train", "custom", "--out", out, "--resume")
 	contains(t, output, "repeat with: sftseq train custom --preset quick --seed 1 --members sft --data "+data,
-		"baselines there")
-	refuse(t, exitError, out+" already holds a model or a run: choose another --out", "", "train", "custom", "--data",
+		"validation baselines")
+	refuse(t, exitError, out+" already contains a model or a run: choose another "+
+		"--out", "", "train", "custom", "--data",
 		data, "--out", out)
 	timed := filepath.Join(t.TempDir(), "timed")
 	output = runCustom(t, proseData(t, 900), timed, "--hidden", "8", "--layers", "1", "--device", "cpu",

@@ -89,7 +89,7 @@ func checkTime(c *cli.Context) error {
 	case t <= 0:
 		return usage(c, "--time %v, expected a duration such as 5m", t)
 	case !planned(c):
-		return usage(c, "--time and --steps or --epochs exclude each other: a time is planned as a number of steps")
+		return usage(c, "--time and --steps or --epochs exclude each other: --time chooses the number of steps")
 	}
 	return nil
 }

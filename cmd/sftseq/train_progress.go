@@ -84,7 +84,8 @@ func (p *trainProgress) observe(event any) {
 		p.line(fmt.Sprintf("step %d: validation %sloss %.4f%s over %d rows%s", e.Step, reached, e.Loss,
 			selectionScores(e), e.Rows, best))
 	case train.SkipReport:
-		p.line(fmt.Sprintf("step %d: no update, its gradient overflows float16; the loss is scaled by %g from now on",
+		p.line(fmt.Sprintf("step %d: skipped the update, because its gradient overflowed float16; the loss scale is "+
+			"now %g",
 			e.Step, e.LossScale))
 	case train.Warning:
 		p.line("warning: " + string(e))
@@ -128,7 +129,7 @@ func (p *trainProgress) warnLong() {
 	}
 	text := fmt.Sprintf("warning: at this speed the run takes about %s", roundTime(left))
 	if p.paper {
-		text += ": the preset paper is made for a GPU, quick and hour for two cores"
+		text += ": the preset paper needs a GPU (use quick or hour on two cores)"
 	}
 	p.line(text)
 }
@@ -203,10 +204,10 @@ func describeBest(s train.State, patience, steps int) string {
 	if s.SinceBest < minAfterBest || 2*s.BestStep > s.Step {
 		return ""
 	}
-	text := fmt.Sprintf("the model is that of step %d: none of the %d evaluations after it was better", s.BestStep,
+	text := fmt.Sprintf("the saved model is from step %d: none of the %d later evaluations was better", s.BestStep,
 		s.SinceBest)
 	if patience == 0 {
-		text += " (--patience N ends a run after N of them)"
+		text += " (end such runs earlier with --patience N)"
 	}
 	return text
 }
@@ -220,5 +221,6 @@ func describeJudges(rows int) string {
 	if rows >= fewRowsToJudge {
 		return ""
 	}
-	return fmt.Sprintf("validation has only %d rows: one of them is %.1f%% of its accuracy", rows, 100/float64(rows))
+	return fmt.Sprintf("validation has only %d rows, so one row changes the accuracy by "+
+		"%.1f%%", rows, 100/float64(rows))
 }

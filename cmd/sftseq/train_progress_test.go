@@ -36,7 +36,8 @@ func TestLongRunWarning(t *testing.T) {
 		paper bool
 		want  string
 	}{
-		{96 * time.Hour, true, "warning: at this speed the run takes about 4 days: the preset paper is made for a GPU, quick and hour for two cores\n"},
+		{96 * time.Hour, true, "warning: at this speed the run takes about 4 days: the preset paper needs a GPU " +
+			"(use quick or hour on two cores)\n"},
 		{30 * time.Hour, false, "warning: at this speed the run takes about 30h0m\n"},
 		{23 * time.Hour, true, ""},
 	} {
@@ -63,10 +64,10 @@ func TestBestLongAgo(t *testing.T) {
 			"--eval-every", "1", "--lr", "1e-30"}, flags...)
 		return exits(t, exitOK, "", args...)
 	}
-	const want = "the model is that of step 1: none of the 5 evaluations after it was better"
+	const want = "the saved model is from step 1: none of the 5 later evaluations was better"
 	out, errs := train("long", "--steps", "6", "--patience", "0")
-	contains(t, out, want+" (--patience N ends a run after N of them)\n")
-	if !regexp.MustCompile(`validation has only \d+ rows: one of them is \d+\.\d% of its accuracy\n`).MatchString(errs) {
+	contains(t, out, want+" (end such runs earlier with --patience N)\n")
+	if !regexp.MustCompile(`validation has only \d+ rows, so one row changes the accuracy by \d+\.\d%\n`).MatchString(errs) {
 		t.Errorf("unexpected output:\n%s", errs)
 	}
 	hasPrefix(t, succeed(t, "", "eval", "--model", filepath.Join(dir, "long"), "--data", data),
@@ -75,7 +76,7 @@ func TestBestLongAgo(t *testing.T) {
 		"stopped early at step 6 of 9: none of the last 5 evaluations was better (--patience 0 ") {
 		t.Errorf("unexpected output:\n%s", out)
 	}
-	if out, _ := train("short", "--steps", "3"); strings.Contains(out, "the model is that of step") {
+	if out, _ := train("short", "--steps", "3"); strings.Contains(out, "the saved model is from step") {
 		t.Errorf("unexpected output:\n%s", out)
 	}
 }

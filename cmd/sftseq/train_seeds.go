@@ -30,7 +30,8 @@ func trainSeeds(c *cli.Context, task *lra.Task) error {
 		return err
 	}
 	if isRun(c.String("out")) {
-		return fmt.Errorf("%s holds a model or a run, and --seeds trains each seed in a folder in --out: expected another --out", shellQuote(c.String("out")))
+		return fmt.Errorf("%s contains a model or a run, but --seeds needs a folder for each seed in --out: choose "+
+			"another --out", shellQuote(c.String("out")))
 	}
 	dirOf := func(seed uint64) string { return filepath.Join(c.String("out"), fmt.Sprintf("seed-%d", seed)) }
 	if !c.Bool("resume") { // find a directory in use before hours are spent on other seeds
@@ -73,7 +74,7 @@ func trainSeeds(c *cli.Context, task *lra.Task) error {
 	}
 	fmt.Fprintf(c.App.Writer, "validation %s over %d seeds: %s\n", by, len(reached), said)
 	if len(seeds) > 1 {
-		fmt.Fprintf(c.App.Writer, "an ensemble of them is usually more accurate: --model %s uses all of them\n",
+		fmt.Fprintf(c.App.Writer, "an ensemble of them is usually more accurate: use all of them with --model %s\n",
 			shellQuote(c.String("out")))
 	}
 	return nil
@@ -117,5 +118,7 @@ func checkBegun(c *cli.Context, begun *train.Checkpoint, config *sft.Config, set
 		return nil
 	}
 	was, _ := provenance.Of(begun.Config) // an unreadable provenance has no command
-	return fmt.Errorf("seed %d has not begun, and with these flags it would be trained otherwise than seed %d, which was started by\n  %s\nand has %s: give its flags beside --resume", settings.Seed, want.Seed, was.Command, strings.Join(others, "; "))
+	return fmt.Errorf("seed %d has not started, and these flags differ from those of seed %d, which was started "+
+		"by\n  %s\nand has %s: pass the same flags with "+
+		"--resume", settings.Seed, want.Seed, was.Command, strings.Join(others, "; "))
 }

@@ -31,13 +31,13 @@ func TestSeedsResumed(t *testing.T) {
 		return c.Settings
 	}
 	done(t, "", args...)
-	refuse(t, exitError, "holds a model or a run, and --seeds trains each seed in a folder in --out", "", "train",
+	refuse(t, exitError, "contains a model or a run, but --seeds needs a folder for each seed in --out", "", "train",
 		"custom", "--members", "sft", "--data", data, "--out", seed("1"), "--seeds", "1,2")
 	want := settings("2")
 	must.Succeed(t, os.RemoveAll(seed("2"))) // like a run that was stopped before seed 2
 	_, errs := exits(t, exitError, "", "train", "custom", "--members", "sft", "--seeds", "1,2",
 		"--out", out, "--resume")
-	contains(t, errs, "seed 2 has not begun", "--class-weights balanced", "hidden_size 8, not 64; ",
+	contains(t, errs, "seed 2 has not started", "--class-weights balanced", "hidden_size 8, not 64; ",
 		"select \"loss\", not nothing; ")
 	other := slices.Clone(args)
 	other[slices.Index(args, data)] = unequalData(t, "--seed", "9")

@@ -20,7 +20,7 @@ func checkSimple[R any](t *testing.T, output, model, data string, want func(r *R
 	r := new(R)
 	must.Succeed(t, json.Unmarshal([]byte(succeed(t, "", "eval", "--model", model, "--data", data, "--split", "val",
 		"--device", "cpu", "--json")), r))
-	_, line, _ := strings.Cut(output, "baselines there: ")
+	_, line, _ := strings.Cut(output, "validation baselines: ")
 	line, _, _ = strings.Cut(line, "\n")
 	equal(t, loss.ReplaceAllString(line, ""), want(r))
 }
@@ -31,7 +31,7 @@ var loss = regexp.MustCompile(` loss ([0-9.]+)`)
 // checkSimpleLoss compares the printed loss of the first baseline with want.
 func checkSimpleLoss(t *testing.T, output string, want float64) {
 	t.Helper()
-	_, line, _ := strings.Cut(output, "baselines there: ")
+	_, line, _ := strings.Cut(output, "validation baselines: ")
 	if found := loss.FindStringSubmatch(line); found == nil || found[1] != fmt.Sprintf("%.4f", want) {
 		t.Errorf("%q, expected a loss of %.4f in\n%s", found, want, output)
 	}

@@ -32,7 +32,7 @@ func TestTrainOfATaskTakesItsData(t *testing.T) {
 		writeText(t, manifest, string(must.Get(json.Marshal(keys))(t)))
 		must.Succeed(t, os.RemoveAll(out))
 		status, _, errs := program(nil, steps...)
-		if status != 0 || strings.Contains(errs, `warning: `+data+` holds "mine"`) != warned {
+		if status != 0 || strings.Contains(errs, `warning: `+data+` has the name "mine"`) != warned {
 			t.Errorf("of the name %s: status %d\n%s", name, status, errs)
 		}
 	}

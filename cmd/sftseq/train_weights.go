@@ -41,7 +41,8 @@ func classWeights(c *cli.Context, set *seq.Dataset) ([]float64, error) {
 		total += rows[i]
 	}
 	if total == 0 {
-		return nil, fmt.Errorf("--class-weights: %s does not say how many rows of each class its training split has (data convert makes it anew)", set.Dir)
+		return nil, fmt.Errorf("--class-weights: %s has no row counts of the classes of its training split (convert "+
+			"the data again)", set.Dir)
 	}
 	weights := make([]float64, len(names))
 	if from == balanced {
@@ -65,7 +66,7 @@ func classWeights(c *cli.Context, set *seq.Dataset) ([]float64, error) {
 		}
 		return weights, nil
 	}
-	return nil, fmt.Errorf("--class-weights %s: the weights of all rows add up to %g, expected a finite number above 0",
+	return nil, fmt.Errorf("--class-weights %s: expected weights with a finite sum over all rows above 0, found %g",
 		from, sum)
 }
 
@@ -73,7 +74,8 @@ func classWeights(c *cli.Context, set *seq.Dataset) ([]float64, error) {
 func sameWeights(c *cli.Context, set *seq.Dataset, from *train.Checkpoint) error {
 	weights, err := classWeights(c, set)
 	if err == nil && weights != nil && !slices.Equal(weights, from.Settings.ClassWeights) {
-		err = fmt.Errorf("--class-weights %s: the run was started with others, and a resumed run cannot change them",
+		err = fmt.Errorf("--class-weights %s: the run was started with other weights, and a resumed run cannot "+
+			"change them",
 			c.String("class-weights"))
 	}
 	return err
@@ -107,7 +109,7 @@ func readWeights(path string, names []string, weights []float64) error {
 			return fmt.Errorf("%s: class %q, expected one of %s", path, name, shortList(names, 20))
 		}
 		if w == nil || !(*w >= 0) {
-			return fmt.Errorf("%s: class %q: expected a number that is not negative", path, name)
+			return fmt.Errorf("%s: class %q: expected a number of at least 0", path, name)
 		}
 		weights[i] = *w
 	}

@@ -17,8 +17,8 @@ func labelWeights(from string, set *seq.Dataset) ([]float64, error) {
 			return nil, fmt.Errorf("--class-weights: %w", err)
 		}
 		if !slices.ContainsFunc(weights, func(w float64) bool { return w > 0 }) {
-			return nil, fmt.Errorf("--class-weights %s: all weights are 0, "+
-				"so the loss would ignore all labels: expected one above 0", from)
+			return nil, fmt.Errorf("--class-weights %s: expected at least one weight above 0, "+
+				"found only 0", from)
 		}
 		return weights, nil
 	}

@@ -80,7 +80,7 @@ func TestClassWeights(t *testing.T) {
 	}
 	// A resumed run keeps its class weights and refuses different class weights.
 	for flags, want := range map[string]string{"": "", "balanced": "",
-		file: "--class-weights " + file + ": the run was started with others"} {
+		file: "--class-weights " + file + ": the run was started with other weights"} {
 		args := []string{"train", "custom", "--members", "sft", "--out", even, "--resume", "--steps", "61"}
 		if flags != "" {
 			args = append(args, "--class-weights", flags)
@@ -103,10 +103,10 @@ func TestClassWeightsRefuses(t *testing.T) {
 		`null`:                               "expected a JSON object of classes",
 		`[1, 2]`:                             ":1: expected a JSON object of classes",
 		`{"better": 2}`:                      `class "better", expected one of bad, good`,
-		`{"bad": -1}`:                        `class "bad": expected a number that is not negative`,
-		`{"bad": null}`:                      `class "bad": expected a number that is not negative`,
-		`{"bad": 0, "good": 0}`:              "add up to 0, expected",
-		`{"bad": 9e307, "good":9}`:           "add up to +Inf, expected",
+		`{"bad": -1}`:                        `class "bad": expected a number of at least 0`,
+		`{"bad": null}`:                      `class "bad": expected a number of at least 0`,
+		`{"bad": 0, "good": 0}`:              "a finite sum over all rows above 0, found 0",
+		`{"bad": 9e307, "good":9}`:           "a finite sum over all rows above 0, found +Inf",
 	} {
 		file, out := writeText(t, filepath.Join(t.TempDir(), "weights.json"), text), filepath.Join(t.TempDir(), "run")
 		refuse(t, exitError, want, "", "train", "custom", "--members", "sft", "--data", data, "--out",
