@@ -110,7 +110,7 @@ func TestGradsRefuses(t *testing.T) {
 		{`{"tokens":[1]}`, ":1: label is missing"},
 		{`{"tokens":[1],"label":10}`, ":1: label: expected 0 to 9, found 10"},
 		{`{"tokens":[1],"label":1.5}`, "found 1.5"},
-		{`{"tokens":[1],"label":"x"}`, `found "x"`},
+		{`{"tokens":[1],"label":"x"}`, `label "x": expected an index from 0 to 9`},
 		{`{"tokens":[0],"label":1}`, ":1: tokens: token 0 at index 0"},
 	} {
 		input := writeText(t, filepath.Join(dir, "in.jsonl"), c.lines)

@@ -157,7 +157,7 @@ func TestConvertParts(t *testing.T) {
 		`"tags":["Lamp/2","Lamp/3"]`)
 	writeText(t, filepath.Join(from, "03797390", "7.txt"), "0 0 0 0 0 1\n")
 	contains(t, failing(t, "", "data", "convert", "cloud", "--from", from, "--to", to+"2", "--parts", "--strict"),
-		"7.txt: the file cannot be read: line 1: 6 numbers, expected 4 or 7")
+		"7.txt: the file cannot be read: line 1: found 6 numbers, expected 4 or 7")
 }
 
 // TestPartsExample runs the commands on parts of shapes in docs/data-clouds-graphs.md on smaller

@@ -126,7 +126,7 @@ func TestCloudTables(t *testing.T) {
 			"--from", dir, "--to", at("x")},
 		"--split: expected flags after listops": {"data", "convert", "--split", "1,0,0", "listops",
 			"--from", dir, "--to", at("x")},
-		"flag provided but not defined: -text; see sftseq data ": {"data", "convert", "cloud", "--text", "a",
+		"unknown flag --text; see sftseq data ": {"data", "convert", "cloud", "--text", "a",
 			"--from", dir, "--to", at("x")},
 	} {
 		if status, _, errs := program(nil, args...); status != exitUsage || !strings.Contains(errs, want) {

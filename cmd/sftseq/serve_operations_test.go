@@ -97,7 +97,7 @@ func TestServeEnvironment(t *testing.T) {
 	t.Setenv("SFTSEQ_MAX_INFLIGHT", "many")
 	status, _, errs := program(nil, "serve")
 	equal(t, status, exitUsage)
-	contains(t, errs, `"many"`, "SFTSEQ_MAX_INFLIGHT", "max-inflight")
+	contains(t, errs, `environment variable SFTSEQ_MAX_INFLIGHT "many": expected an integer`)
 }
 
 // TestServeEmptyVariables checks that an empty variable counts as unset, because Compose writes

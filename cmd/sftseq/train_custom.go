@@ -41,6 +41,10 @@ func trainCustom(c *cli.Context) error {
 	if err := recordedMembers(c); err != nil {
 		return err
 	}
+	// Checked before the first member is trained.
+	if _, err := lra.Custom(&seq.Manifest{}).Preset(c.String("preset")); err != nil {
+		return usage(c, "--preset: %w", err)
+	}
 	m, err := manifestOf(c)
 	if err != nil {
 		return err

@@ -205,6 +205,9 @@ func TestTrainFusedKinds(t *testing.T) {
 // requests of a single model.
 func TestTrainFusedAlone(t *testing.T) {
 	data, out := proseData(t, 100), filepath.Join(t.TempDir(), "run")
+	_, output := exits(t, exitUsage, "", "train", "custom", "--data", data, "--out", out, "--preset", "no")
+	contains(t, output, `--preset: task custom: preset "no" is not known`)
+	notContains(t, output, "linear")
 	done(t, "", "train", "custom", "--data", data, "--out", out, "--steps", "10", "--hidden", "8", "--layers", "1",
 		"--device", "cpu")
 	f := must.Get(sft.ReadFusion(out))(t)
@@ -232,7 +235,7 @@ func TestTrainFusedAlone(t *testing.T) {
 	}
 	f.Weights = []float64{0.5, 0.5}
 	must.Succeed(t, f.Save(out))
-	output, _ := exits(t, exitOK, line, "predict", "--model", out, "--explain", "--device", "cpu")
+	output, _ = exits(t, exitOK, line, "predict", "--model", out, "--explain", "--device", "cpu")
 	if e := decodeLines[prediction](t, output)[0].Explain; e == nil || e.Layers == nil || e.Linear == nil {
 		t.Errorf("both members are expected in %s", output)
 	}

@@ -24,6 +24,10 @@ func ParseLabel(c *sft.Config, value json.RawMessage) (int32, error) {
 				return int32(i), nil
 			}
 		}
+		if len(c.LabelNames) == 0 {
+			return 0, fmt.Errorf("label %q: expected an index from 0 to %d, because the model has no label names", name,
+				c.NumLabels-1)
+		}
 		return 0, fmt.Errorf("label %q: expected one of %q, or an index from 0 to %d", name, c.LabelNames,
 			c.NumLabels-1)
 	}
