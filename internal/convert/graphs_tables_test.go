@@ -278,7 +278,7 @@ func TestTablesRefused(t *testing.T) {
 		{usualColumns, `{"features":[[1,2]],"edges":[],"edge_features":[],"tags":["a","b"]}`,
 			":2: tags: expected one for each of the 1 nodes, found 2"},
 		{usualColumns, `{"features":[[1,2]],"edges":[],"edge_features":[],"label":"a","tags":["a"]}`,
-			":2: both label and tags"},
+			":2: found both label and tags"},
 		{listed, `{"features":[[1,2]],"edges":[],"edge_features":[],"label":["a",null]}`,
 			":2: column label: index 1: expected a value, found null"},
 		{columns("features", doubles, "edges", integers, "tags", text), `{"features":[[1,2]],"edges":[],"tags":"a"}`,

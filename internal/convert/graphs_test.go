@@ -171,7 +171,7 @@ func TestRefused(t *testing.T) {
 		{`{"features":[[1,2]],"edges":[],"tags":["a","b"]}`,
 			"lines.jsonl:2: tags: expected one for each of the 1 nodes, found 2"},
 		{`{"features":[[1,2]],"edges":[],"tags":"a"}`, "lines.jsonl:2: tags: expected a list"},
-		{`{"features":[[1,2]],"edges":[],"label":"a","tags":["a"]}`, "lines.jsonl:2: both label and tags"},
+		{`{"features":[[1,2]],"edges":[],"label":"a","tags":["a"]}`, "lines.jsonl:2: found both label and tags"},
 		{`{"features":[[1,2]],"edges":[],"label":{}}`, "lines.jsonl:2: label: expected a text or a number, found {}"},
 		{`[1]`, "lines.jsonl:2: "},
 		{`{"features":`, "lines.jsonl:2: "},
