@@ -13,7 +13,7 @@ import (
 // TestRefit checks that Refit equals training on the concatenated splits for the given number of
 // epochs.
 func TestRefit(t *testing.T) {
-	train, val, judge := moods(1, 400, 2), moods(2, 100, 2), moods(3, 100, 2)
+	train, val, judge := moods(1, 400, 2), moods(2, 100, 2), moods(3, 200, 2)
 	for i := range judge { // wrong labels give an early epoch the lowest loss
 		if judge[i].Label != seq.NoLabel {
 			judge[i].Label = 1 - judge[i].Label
@@ -30,8 +30,8 @@ func TestRefit(t *testing.T) {
 	both := slices.Concat(train, val)
 	m, report, err := Fit(context.Background(), c, both, judge, Options{Seed: 3})
 	want := weights(m, report, err)
-	if report.Kept == usualEpochs-1 {
-		t.Fatalf("report %+v: expected an epoch before the last", report)
+	if report.Kept == usualEpochs-1 || report.Choice.Scale == 1 {
+		t.Fatalf("report %+v: expected an epoch before the last and a scale", report)
 	}
 	if !bytes.Equal(weights(Refit(context.Background(), c, train, val, report.Choice, Options{Seed: 3})), want) {
 		t.Error("the model differs from training on the concatenated rows")
