@@ -234,7 +234,7 @@ func TestBenchConfig(t *testing.T) {
 // result for the same sizes.
 func TestBenchRuntime(t *testing.T) {
 	testenv.NoRace(t, "benchmarks code that the tests of package train cover")
-	layers := decodeLines[layerResult](t, succeed(t, "", "bench", "runtime", "--length", "128", "--reps", "1",
+	layers := decodeLines[layerResult](t, printed(t, "", "bench", "runtime", "--length", "128", "--reps", "1",
 		"--shape", "notebook", "--device", "cpu", "--json"))
 	if len(layers) != 5 || layers[0].Layer != "vanilla" || layers[0].Ratio != 1 || layers[0].Heads != 8 ||
 		layers[0].MLP != 2048 || layers[4].K != 64 || layers[4].Seconds <= 0 || layers[4].PaperSeconds != 0 {
