@@ -11,6 +11,7 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -380,6 +381,9 @@ func TestHTTPWatched(t *testing.T) {
 		r, answer := w.send("GET", path, "")
 		if r.StatusCode != 200 || !strings.Contains(answer, want) {
 			t.Errorf("%s: got %s, %.300s", path, r.Status, answer)
+		}
+		if kind := r.Header.Get("Content-Type"); !regexp.MustCompile(`^(application/json$|text/plain; )`).MatchString(kind) {
+			t.Errorf("%s: got Content-Type %q, want JSON or plain text", path, kind)
 		}
 		if r, answer := w.send("HEAD", path, ""); r.StatusCode != 200 || answer != "" {
 			t.Errorf("HEAD %s: got %s, %q, want an empty body", path, r.Status, answer)

@@ -48,6 +48,7 @@ func (s *Server) reportHealth(w http.ResponseWriter, _ *http.Request) {
 	case s.index != nil && s.index.Failure() != nil:
 		http.Error(w, "the index has failed", http.StatusServiceUnavailable)
 	default:
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		io.WriteString(w, "ok\n")
 	}
 }
