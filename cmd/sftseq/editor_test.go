@@ -15,20 +15,28 @@ import (
 )
 
 // nvimScript prints the texts that Neovim underlines after the server's response, by line and
-// column in bytes.
+// column in bytes. It prints them again after the server has ended and the file was opened anew.
 const nvimScript = `
-vim.wait(60000, function() return #vim.diagnostic.get(0) > 0 end, 20)
-local found = {}
-for _, d in ipairs(vim.diagnostic.get(0)) do
-  local line = vim.api.nvim_buf_get_lines(0, d.lnum, d.lnum + 1, false)[1]
-  table.insert(found, d.message:match('^%S+') .. ' ' .. line:sub(d.col + 1, d.end_col))
+local function show()
+  vim.wait(20000, function() return #vim.diagnostic.get(0) > 0 end, 20)
+  local found = {}
+  for _, d in ipairs(vim.diagnostic.get(0)) do
+    local line = vim.api.nvim_buf_get_lines(0, d.lnum, d.lnum + 1, false)[1]
+    table.insert(found, d.message:match('^%S+') .. ' ' .. line:sub(d.col + 1, d.end_col))
+  end
+  return found
 end
-vim.fn.writefile({ vim.fn.json_encode(found) }, vim.env.FOUND)
+local first = show()
+vim.lsp.stop_client(vim.lsp.get_active_clients(), true)
+vim.wait(20000, function() return #vim.lsp.get_active_clients() == 0 end, 20)
+vim.diagnostic.reset()
+vim.cmd('edit')
+vim.fn.writefile({ vim.fn.json_encode({ first, show() }) }, vim.env.FOUND)
 vim.cmd('qall!')
 `
 
 // TestNeovim checks that Neovim, with the lines of docs/protocol.md in init.lua, underlines the
-// spans that predict finds.
+// spans that predict finds, also after the server has ended.
 func TestNeovim(t *testing.T) {
 	testenv.NeedPrograms(t, "nvim")
 	page := readText(t, "../../docs/protocol.md")
@@ -54,7 +62,8 @@ func TestNeovim(t *testing.T) {
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("error %v, output:\n%s", err, out)
 	}
-	var got, want []string
+	var want []string
+	var got [][]string
 	must.Succeed(t, json.Unmarshal([]byte(readText(t, found)), &got))
 	var of struct {
 		Spans []struct {
@@ -67,7 +76,7 @@ func TestNeovim(t *testing.T) {
 	for _, x := range of.Spans {
 		want = append(want, x.Label+" "+string([]rune(text)[x.Start:x.End]))
 	}
-	if !slices.Equal(got, want) || len(want) == 0 {
-		t.Errorf("%q, want %q", got, want)
+	if len(got) != 2 || !slices.Equal(got[0], want) || !slices.Equal(got[1], want) || len(want) == 0 {
+		t.Errorf("%q, want %q twice", got, want)
 	}
 }
