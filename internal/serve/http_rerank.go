@@ -58,6 +58,7 @@ type rerankedDocuments struct {
 	ID      string             `json:"id"`
 	Model   string             `json:"model"`
 	Results []rerankedDocument `json:"results"`
+	Meta    struct{}           `json:"meta"` // required by Vercel's client, which reads nothing from it
 }
 
 type rerankedDocument struct {
