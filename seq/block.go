@@ -268,10 +268,10 @@ func (b *Block) check(first, second int, pair bool, e Example) error {
 		return fmt.Errorf("column %s: %w", ColumnEdges, err)
 	}
 	if b.spec.FeatureNames != nil && (first > 0 || pair) {
-		return fmt.Errorf("column %s: expected none beside features", ColumnTokens)
+		return fmt.Errorf("column %s: expected no tokens in a row with features", ColumnTokens)
 	}
 	if pair && len(b.columns) == 1 {
-		return fmt.Errorf("column %s: expected none for task %s", ColumnTokensB, b.spec.Task)
+		return fmt.Errorf("column %s: task %s has one sequence, found a second", ColumnTokensB, b.spec.Task)
 	}
 	for i, tokens := range []int{first, second}[:len(b.columns)] {
 		if tokens == 0 {

@@ -283,5 +283,5 @@ func TestAppendBytes(t *testing.T) {
 	spec := Spec{Task: Classification, VocabSize: 258, PadID: new(int32)}
 	must.Fail(t, "expected a vocabulary of 257")(NewBlock(&spec).AppendBytes("a", "", Example{}))
 	spec.VocabSize = 257
-	must.Fail(t, "expected none for task")(NewBlock(&spec).AppendBytes("a", "b", Example{}))
+	must.Fail(t, "has one sequence, found a second")(NewBlock(&spec).AppendBytes("a", "b", Example{}))
 }

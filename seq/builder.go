@@ -83,7 +83,7 @@ func checkReplaceable(manifest string) error {
 // foreignFile returns the error for an existing file that is not part of a data set of this
 // program.
 func foreignFile(path string) error {
-	return fmt.Errorf("%s: this file is not part of a data set of sftseq and is not replaced: "+
+	return fmt.Errorf("%s: refusing to replace a file that is not part of an sftseq data set: "+
 		"move it away, or choose another directory", path)
 }
 
@@ -138,7 +138,7 @@ func ExtendDataset(dir string, spec Spec, replace bool) (_ *DatasetBuilder, err 
 	have, want := d.Manifest.Spec(""), spec
 	want.Split, want.IDs = "", false // both may differ between splits
 	if !have.Schema().Equal(want.Schema()) || !have.sameMetadata(&want) {
-		return nil, fmt.Errorf("%s: expected a data set of the same task, vocabulary and labels as %s, found %s",
+		return nil, fmt.Errorf("%s: expected a data set with the task, vocabulary and labels of %s, found %s",
 			dir, want.Name, have.Name)
 	}
 	b.manifest = *d.Manifest

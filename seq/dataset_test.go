@@ -120,16 +120,16 @@ func TestBadManifest(t *testing.T) {
 		{`}}}`, `}}}{}`, "found more"},
 		{`"name"`, `"tokenizer":7,"name"`, "tokenizer: expected a JSON object"},
 		{`"checksum"`, `"rows":5,"labels":{"a":-1},"checksum"`,
-			`splits.test.labels: "a": expected 0 to 5, as the split has 5 rows, found -1`},
+			`splits.test.labels: "a": expected a count from 0 to 5 (the split has 5 rows), found -1`},
 		{`"checksum"`, `"rows":5,"labels":{"a":6},"checksum"`,
-			`splits.test.labels: "a": expected 0 to 5, as the split has 5 rows, found 6`},
+			`splits.test.labels: "a": expected a count from 0 to 5 (the split has 5 rows), found 6`},
 		{`"checksum"`, `"rows":5,"labels":{"a":3,"b":3},"checksum"`,
-			"splits.test.labels: expected counts with a sum up to 5"},
+			"splits.test.labels: expected counts with a sum of at most 5"},
 		{`"checksum"`, `"rows":-5,"checksum"`, "splits.test: negative rows -5"},
 		{`"checksum"`, `"lengths":{"p25":2,"p50":1,"max":3},"checksum"`,
-			"splits.test.lengths: expected quantiles from 0 on"},
+			"splits.test.lengths: expected ascending quantiles"},
 		{`"checksum"`, `"lengths":{"max":3,"mean":1e300},"checksum"`,
-			"splits.test.lengths: expected quantiles from 0 on"},
+			"splits.test.lengths: expected ascending quantiles"},
 	} {
 		dir := t.TempDir()
 		text := strings.Replace(good, c.old, c.new, 1)

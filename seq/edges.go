@@ -44,7 +44,7 @@ func (s *Spec) checkEdgeFeatureNames() error {
 		return fmt.Errorf("%s: %w", KeyEdgeFeatureNames, err)
 	}
 	if s.FeatureNames == nil {
-		return fmt.Errorf("%s: expected %s as well: edges connect tokens with features",
+		return fmt.Errorf("%s requires %s: edges connect tokens with features",
 			KeyEdgeFeatureNames, KeyFeatureNames)
 	}
 	return nil
@@ -76,12 +76,12 @@ func (s *Spec) checkEdgeColumns(schema *arrow.Schema) error {
 		fields, ok := schema.FieldsByName(c.name)
 		switch {
 		case !c.expected && ok:
-			return fmt.Errorf("column %s: expected %s in the schema's metadata, which names each number of an edge",
+			return fmt.Errorf("column %s: schema metadata: %s is missing, expected a name for each number of an edge",
 				c.name, KeyEdgeFeatureNames)
 		case !c.expected:
 			continue
 		case !ok:
-			return fmt.Errorf("column %s: expected with %s, found only the columns %s", c.name,
+			return fmt.Errorf("column %s is missing: %s requires it, found the columns %s", c.name,
 				KeyEdgeFeatureNames, columnNames(schema))
 		case len(fields) > 1:
 			return fmt.Errorf("column %s: expected once, found %d times", c.name, len(fields))
@@ -96,7 +96,7 @@ func (s *Spec) checkEdgeColumns(schema *arrow.Schema) error {
 // checkEdges returns an error if a row with the given number of tokens may not have these edges.
 func (s *Spec) checkEdges(edges []Edge, tokens int) error {
 	if !s.Edged() && edges != nil {
-		return fmt.Errorf("expected none, as %s names none, found %d", KeyEdgeFeatureNames, len(edges))
+		return fmt.Errorf("expected no edges without %s, found %d", KeyEdgeFeatureNames, len(edges))
 	}
 	if err := s.CheckEdgeCount(len(edges)); err != nil {
 		return err
@@ -165,7 +165,7 @@ func (r *Rows) loadEdges(spec *Spec) (err error) {
 	}
 	for i := range r.Len() {
 		if n, want := c.features.count(i), c.ends.count(i); n != want {
-			return fmt.Errorf("%s: expected the features of %d edges, found those of %d", c.features.at(r, i), want, n)
+			return fmt.Errorf("%s: expected features for %d edges, found features for %d", c.features.at(r, i), want, n)
 		}
 	}
 	return c.features.eachItem(r, func(_ int, row []float32) error { return checkFinite(row, spec.EdgeFeatureNames) })

@@ -177,7 +177,7 @@ func TestWriteEdges(t *testing.T) {
 		{spec, func(e *Example) { e.Edges[0].Features = []float32{inf} },
 			`column edges: index 0, "order": expected a finite number, found +Inf`},
 		{cloudSpec(), func(e *Example) { e.Features = [][]float32{{1, 2, 3, 4}} },
-			"column edges: expected none, as edge_feature_names names none"},
+			"column edges: expected no edges without edge_feature_names"},
 	} {
 		e := good
 		e.Edges = append([]Edge{}, good.Edges...)
@@ -217,10 +217,10 @@ func TestForeignEdges(t *testing.T) {
 		{columns(pairs, numbers), named, row(`[[0,1],[1,1]]`, `,"edge_features":[[0.5],[2]]`),
 			"[] [{0 1 [0.5]} {1 1 [2]}]"},
 		{columns(pairs), map[string]string{"feature_names": `["a"]`}, `[]`,
-			"column edges: expected edge_feature_names in the schema's metadata"},
-		{columns(pairs, numbers), plain, `[]`, "column edge_features: expected edge_feature_names"},
-		{columns(pairs), named, `[]`, "column edge_features: expected with edge_feature_names"},
-		{[]arrow.Field{features}, plain, `[]`, "column edges: expected with edge_feature_names"},
+			"column edges: schema metadata: edge_feature_names is missing"},
+		{columns(pairs, numbers), plain, `[]`, "column edge_features: schema metadata: edge_feature_names"},
+		{columns(pairs), named, `[]`, "column edge_features is missing: edge_feature_names requires it"},
+		{[]arrow.Field{features}, plain, `[]`, "column edges is missing: edge_feature_names requires it"},
 		{columns(pairs, arrow.Field{Name: "edges", Type: pairs}), plain, `[]`,
 			"column edges: expected once, found 2 times"},
 		{columns(arrow.ListOf(arrow.FixedSizeListOf(3, i32))), plain, `[]`,
@@ -230,7 +230,7 @@ func TestForeignEdges(t *testing.T) {
 		{columns(pairs, arrow.Field{Name: "edge_features", Type: arrow.ListOf(f32)}), named, `[]`,
 			"column edge_features: expected list<fixed_size_list<float32>[1]>"},
 		{columns(pairs), map[string]string{"edge_feature_names": `[]`}, `[]`,
-			"edge_feature_names: expected feature_names as well"},
+			"edge_feature_names requires feature_names"},
 		{columns(pairs), map[string]string{"feature_names": `["a"]`, "edge_feature_names": `null`}, `[]`,
 			"edge_feature_names: expected a JSON list of strings, found \"null\""},
 		{columns(pairs), map[string]string{"feature_names": `["a"]`, "edge_feature_names": `["w","w"]`}, `[]`,
@@ -245,7 +245,7 @@ func TestForeignEdges(t *testing.T) {
 			"row 1, column edges, index 0, target: expected a finite number, found null"},
 		{columns(lists), plain, row(`[[0,1],[1]]`, ""), "row 1, column edges, index 1: expected 2 numbers, found 1"},
 		{columns(pairs, numbers), named, row(`[[0,1],[1,1]]`, `,"edge_features":[[0.5]]`),
-			"row 1, column edge_features: expected the features of 2 edges, found those of 1"},
+			"row 1, column edge_features: expected features for 2 edges, found features for 1"},
 		{columns(pairs, numbers), named, row(`[[0,1]]`, `,"edge_features":[[null]]`),
 			`row 1, column edge_features, index 0, "w": expected a finite number, found null`},
 	} {

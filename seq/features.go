@@ -49,9 +49,9 @@ func (s *Spec) checkFeatureNames() error {
 	}
 	switch {
 	case s.Pair():
-		return fmt.Errorf("%s: expected none for task %s, whose sequences are tokens", KeyFeatureNames, s.Task)
+		return fmt.Errorf("%s: task %s reads token ids, not features", KeyFeatureNames, s.Task)
 	case s.VocabSize > 0 || s.PadID != nil || s.Tokenizer != nil:
-		return fmt.Errorf("%s: expected neither %s nor %s nor %s beside features, which are in place of tokens",
+		return fmt.Errorf("%s: expected no %s, %s or %s, because features replace token ids",
 			KeyFeatureNames, KeyVocabSize, KeyPadTokenID, KeyTokenizer)
 	}
 	return nil
@@ -63,19 +63,19 @@ func (s *Spec) checkFeaturesColumn(schema *arrow.Schema) error {
 	fields, ok := schema.FieldsByName(ColumnFeatures)
 	switch {
 	case s.FeatureNames == nil && ok:
-		return fmt.Errorf("column %s: expected %s in the schema's metadata, which name each number of a token",
+		return fmt.Errorf("column %s: schema metadata: %s is missing, expected a name for each number of a token",
 			ColumnFeatures, KeyFeatureNames)
 	case s.FeatureNames == nil:
 		return nil
 	case !ok:
-		return fmt.Errorf("column %s: expected with %s, found only the columns %s", ColumnFeatures,
+		return fmt.Errorf("column %s is missing: %s requires it, found the columns %s", ColumnFeatures,
 			KeyFeatureNames, columnNames(schema))
 	case len(fields) > 1:
 		return fmt.Errorf("column %s: expected once, found %d times", ColumnFeatures, len(fields))
 	}
 	for _, field := range schema.Fields() {
 		if IsTokenColumn(field.Name) {
-			return fmt.Errorf("column %s: expected none beside features", field.Name)
+			return fmt.Errorf("column %s: expected no tokens, because %s replaces them", field.Name, ColumnFeatures)
 		}
 	}
 	return checkItems(fields[0], arrow.PrimitiveTypes.Float32, len(s.FeatureNames))
@@ -85,7 +85,7 @@ func (s *Spec) checkFeaturesColumn(schema *arrow.Schema) error {
 func (s *Spec) checkFeatures(features [][]float32) error {
 	switch {
 	case s.FeatureNames == nil && features != nil:
-		return fmt.Errorf("expected none, as the data have tokens, found those of %d tokens", len(features))
+		return fmt.Errorf("expected token ids, found features of %d tokens", len(features))
 	case s.FeatureNames == nil:
 		return nil
 	case len(features) == 0:

@@ -104,11 +104,11 @@ func TestWriteFeatures(t *testing.T) {
 			"column features: index 0: expected 4 numbers, found 3"},
 		{spec, func(e *Example) { e.Features[0] = []float32{1, 2, inf, 4} },
 			`column features: index 0, "z": expected a finite number, found -Inf`},
-		{spec, func(e *Example) { e.A = []int32{1} }, "column tokens: expected none beside features"},
+		{spec, func(e *Example) { e.A = []int32{1} }, "column tokens: expected no tokens in a row with features"},
 		{tagged, func(e *Example) { e.Label, e.Labels = NoLabel, make([]int32, 99) },
 			"expected a label for each of the"},
 		{listopsSpec(), func(e *Example) { e.A = []int32{1} },
-			"column features: expected none, as the data have tokens"},
+			"column features: expected token ids, found features"},
 	} {
 		e := good
 		e.Features = append([][]float32(nil), good.Features...)
@@ -144,7 +144,7 @@ func TestForeignFeatures(t *testing.T) {
 	}{
 		{column(fixed), named, `[{"features":[[1,2]]},{"features":[[3,4],[5,6]]}]`, "[[[1 2]] [[3 4] [5 6]]]"},
 		{column(lists), named, `[{"features":[[1,2]]},{"features":[[3,4],[5,6]]}]`, "[[[1 2]] [[3 4] [5 6]]]"},
-		{column(fixed), nil, `[]`, "column features: expected feature_names in the schema's metadata"},
+		{column(fixed), nil, `[]`, "column features: schema metadata: feature_names is missing"},
 		{column(fixed), map[string]string{"feature_names": `["a"]`}, `[]`,
 			"column features: expected list<fixed_size_list<float32>[1]> or list<list<float32>>, found list"},
 		{column(arrow.ListOf(f32)), named, `[]`, "expected list<fixed_size_list<float32>[2]>"},
@@ -152,13 +152,13 @@ func TestForeignFeatures(t *testing.T) {
 			"expected list<fixed_size_list<float32>[2]>"},
 		{column(fixed, fixed), named, `[]`, "column features: expected once, found 2 times"},
 		{[]arrow.Field{{Name: "tokens", Type: arrow.ListOf(arrow.PrimitiveTypes.Int32)}}, named, `[]`,
-			"column features: expected with feature_names"},
+			"column features is missing: feature_names requires it"},
 		{append(column(fixed), arrow.Field{Name: "tokens", Type: arrow.ListOf(arrow.PrimitiveTypes.Int32)}), named,
-			`[]`, "column tokens: expected none beside features"},
+			`[]`, "column tokens: expected no tokens, because features replaces them"},
 		{column(fixed), map[string]string{"feature_names": `["a","a"]`}, `[]`, `feature_names: "a" occurs twice`},
 		{column(fixed), map[string]string{"feature_names": `[]`}, `[]`, `feature_names: expected 1 to`},
-		{column(fixed), with("vocab_size", "5"), `[]`, "feature_names: expected neither vocab_size"},
-		{column(fixed), with("task", "retrieval"), `[]`, "feature_names: expected none for task retrieval"},
+		{column(fixed), with("vocab_size", "5"), `[]`, "feature_names: expected no vocab_size"},
+		{column(fixed), with("task", "retrieval"), `[]`, "feature_names: task retrieval reads token ids"},
 		{column(fixed), named, `[{"features":[[1,2]]},{"features":null}]`,
 			"row 1, column features: expected a sequence, found null"},
 		{column(fixed), named, `[{"features":[[1,2]]},{"features":[]}]`,
@@ -217,7 +217,7 @@ func TestSlicedFeatures(t *testing.T) {
 		}
 		if item.ID() == arrow.LIST {
 			_, err := RowsOf(parse(`[{"features":[[9]]},{"features":[[1,2]]}]`).NewSlice(1, 2), &spec)
-			must.Fail(t, "expected the numbers of tokens one after another", "behind a token of another width")(err)
+			must.Fail(t, "expected contiguous tokens", "behind a token of another width")(err)
 		}
 	}
 }

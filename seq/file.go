@@ -96,7 +96,7 @@ func (f *File) scan(r *Reader) error {
 			}
 		}
 		if len(f.lengths) > math.MaxUint32 {
-			return fmt.Errorf("%s: more than %d examples", f.name, uint32(math.MaxUint32))
+			return fmt.Errorf("%s: expected at most %d examples, found more", f.name, uint32(math.MaxUint32))
 		}
 	}
 	f.first = append(f.first, int64(len(f.lengths)/f.inRow))

@@ -183,8 +183,8 @@ func (c *itemColumn[T]) checkItem(items, numbers arrow.Array, begin func(t int) 
 		return fmt.Errorf(": expected %d numbers, found %d", c.width, n)
 	}
 	if first, _ := begin(0); from != first+t*c.width {
-		return fmt.Errorf(": expected the numbers of %ss one after another, found those at %d where %d are expected",
-			c.kind.name, from, first+t*c.width)
+		return fmt.Errorf(": expected contiguous %ss with the next number at index %d, found it at %d",
+			c.kind.name, first+t*c.width, from)
 	}
 	for j := 0; numbers.NullN() > 0 && j < n; j++ {
 		if numbers.IsNull(from + j) {

@@ -59,7 +59,7 @@ func (s *Spec) checkLabels(labels []int32, tokens int) error {
 			return fmt.Errorf("index %d: %w", i, err)
 		}
 		if s.Task == MultiLabel && i > 0 && label <= labels[i-1] {
-			return fmt.Errorf("index %d: expected labels in ascending order, each once, found %d after %d", i, label,
+			return fmt.Errorf("index %d: expected distinct labels in ascending order, found %d after %d", i, label,
 				labels[i-1])
 		}
 	}

@@ -163,10 +163,10 @@ func TestBadLabelLists(t *testing.T) {
 		label  int32
 	}{
 		"index 1: expected a label from 0 to 2, found 3":                      {MultiLabel, []int32{0, 3}, NoLabel},
-		"index 0: expected a label from 0 on, found -1":                       {MultiLabel, []int32{-1, 0}, NoLabel},
-		"index 1: expected labels in ascending order, each once, found 1 aft": {MultiLabel, []int32{1, 1}, NoLabel},
+		"index 0: expected a label ≥ 0, found -1":                             {MultiLabel, []int32{-1, 0}, NoLabel},
+		"index 1: expected distinct labels in ascending order, found 1 after": {MultiLabel, []int32{1, 1}, NoLabel},
 		"expected a label for each of the 2 tokens, found 1 labels":           {Tagging, []int32{1}, NoLabel},
-		"index 1: expected a label from 0 on, found -2":                       {Tagging, []int32{0, -2}, NoLabel},
+		"index 1: expected a label ≥ 0, found -2":                             {Tagging, []int32{0, -2}, NoLabel},
 		"expected a list of labels for task tagging, found label 1":           {Tagging, nil, 1},
 		"expected no list of labels for task classification, found 1 labels":  {Classification, []int32{1}, NoLabel},
 	} {

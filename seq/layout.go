@@ -49,7 +49,7 @@ func tokenType(vocab int) arrow.DataType {
 func FirstTokenID(schema *arrow.Schema) (int32, error) {
 	text, ok := schema.Metadata().GetValue(KeyFirstTokenID)
 	if version, _ := schema.Metadata().GetValue(KeyVersion); !ok && version == VersionShifted {
-		return 0, fmt.Errorf("%s: it is missing, where %s is %q", KeyFirstTokenID, KeyVersion, version)
+		return 0, fmt.Errorf("%s is missing: required for %s %q", KeyFirstTokenID, KeyVersion, version)
 	}
 	if !ok {
 		return 0, nil

@@ -11,7 +11,7 @@ import (
 )
 
 // ErrBusy is wrapped by the error for a directory in which another program writes a data set.
-var ErrBusy = errors.New("another program is making a data set there")
+var ErrBusy = errors.New("another program is writing a data set in this directory")
 
 // lockName is the lock file of a data set directory. It exists only while a program writes there.
 const lockName = ".dataset.lock"

@@ -143,7 +143,7 @@ func (m *Manifest) validate() error {
 		}
 		if l := split.Lengths; !slices.IsSorted([]int64{0, l.Min, l.P25, l.P50, l.P75, l.P95, l.Max}) ||
 			!(l.Mean >= 0 && l.Mean <= float64(l.Max)) {
-			return fmt.Errorf("splits.%s.lengths: expected quantiles from 0 on that do not decrease and a mean up to max, found %+v", name, l)
+			return fmt.Errorf("splits.%s.lengths: expected ascending quantiles ≥ 0 and a mean between 0 and max, found %+v", name, l)
 		}
 		if err := m.checkNumbers(split); err != nil {
 			return fmt.Errorf("splits.%s.numbers: %w", name, err)
@@ -161,13 +161,13 @@ func (m *Manifest) checkLabels(split SplitInfo) error {
 	}
 	for name, n := range split.Labels {
 		if n < 0 || float64(n) > most {
-			return fmt.Errorf("%.40q: expected 0 to %.0f, as the split has %d rows, found %d",
+			return fmt.Errorf("%.40q: expected a count from 0 to %.0f (the split has %d rows), found %d",
 				name, most, split.Rows, n)
 		}
 		sum += float64(n)
 	}
 	if m.Task != MultiLabel && sum > most {
-		return fmt.Errorf("expected counts with a sum up to %.0f, as the split has %d rows, found %.0f", most,
+		return fmt.Errorf("expected counts with a sum of at most %.0f (the split has %d rows), found %.0f", most,
 			split.Rows, sum)
 	}
 	return nil
@@ -178,7 +178,7 @@ func (m *Manifest) checkNumbers(split SplitInfo) error {
 	var names []string
 	for _, n := range split.Numbers {
 		if !(n.Deviation >= 0) || math.IsInf(n.Deviation, 0) || n.Rows < 0 || n.Rows > split.Rows {
-			return fmt.Errorf("%.40q: expected a deviation from 0 on and 0 to %d rows, found %v and %d", n.Name,
+			return fmt.Errorf("%.40q: expected a deviation ≥ 0 and 0 to %d rows, found %v and %d", n.Name,
 				split.Rows, n.Deviation, n.Rows)
 		}
 		names = append(names, n.Name)

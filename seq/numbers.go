@@ -20,7 +20,7 @@ func CheckNumberNames(names []string) error {
 	}
 	for i, name := range names {
 		if name == "" {
-			return fmt.Errorf("expected names, found an empty one in %q", names)
+			return fmt.Errorf("expected names that are not empty, found %q", names)
 		}
 		if slices.Contains(names[:i], name) {
 			return fmt.Errorf("%q occurs twice", name)

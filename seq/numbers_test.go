@@ -83,8 +83,8 @@ func TestBadNumbers(t *testing.T) {
 			Numbers: []float32{1, float32(math.NaN())}},
 		`number "mass": expected a finite number, found -Inf`: {A: []int32{1}, Label: NoLabel,
 			Numbers: []float32{float32(math.Inf(-1)), 1}},
-		"expected 2 numbers, found 1":          {A: []int32{1}, Label: NoLabel, Numbers: []float32{1}},
-		"expected numbers in place of a label": {A: []int32{1}, Label: 1},
+		"expected 2 numbers, found 1":   {A: []int32{1}, Label: NoLabel, Numbers: []float32{1}},
+		"expected numbers, found label": {A: []int32{1}, Label: 1},
 	} {
 		b := NewBlock(&spec)
 		must.Fail(t, want)(b.Append(e))
@@ -101,7 +101,7 @@ func TestBadNumbers(t *testing.T) {
 			"label_names: expected at most 65536 names, found 65537"},
 		"no names":       {func(s *Spec) { s.NumberNames = nil }, "number_names: expected 1 to 1024 names, found 0"},
 		"twice":          {func(s *Spec) { s.NumberNames = []string{"a", "a"} }, `"a" occurs twice`},
-		"empty":          {func(s *Spec) { s.NumberNames = []string{""} }, "an empty one"},
+		"empty":          {func(s *Spec) { s.NumberNames = []string{""} }, "names that are not empty"},
 		"classification": {func(s *Spec) { s.Task = Classification }, "number_names: expected none"},
 	} {
 		s := numbersSpec()

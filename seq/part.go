@@ -62,7 +62,7 @@ func (p *part) Next() (arrow.Record, error) {
 	for p.left > 0 {
 		record, err := p.Stream.Next()
 		if err == io.EOF {
-			err = fmt.Errorf("expected %d more rows, found the end: was the file changed?", p.left)
+			err = fmt.Errorf("expected %d more rows, found the end of the file: another program may have changed it", p.left)
 		}
 		if err != nil {
 			return nil, err

@@ -194,10 +194,10 @@ func (r *Rows) checkLabels(spec *Spec) error {
 
 func (s *Spec) checkLabel(label int32) error {
 	if s.NumberNames != nil {
-		return fmt.Errorf("expected numbers in place of a label for task %s, found label %d", s.Task, label)
+		return fmt.Errorf("task %s: expected numbers, found label %d", s.Task, label)
 	}
 	if label < 0 {
-		return fmt.Errorf("expected a label from 0 on, found %d", label)
+		return fmt.Errorf("expected a label ≥ 0, found %d", label)
 	}
 	if s.LabelNames != nil && int(label) >= len(s.LabelNames) {
 		return fmt.Errorf("expected a label from 0 to %d, found %d", len(s.LabelNames)-1, label)
@@ -208,13 +208,13 @@ func (s *Spec) checkLabel(label int32) error {
 // checkID returns an error if a sequence may not contain the token id.
 func (s *Spec) checkID(id int32) error {
 	if id < 0 {
-		return fmt.Errorf("expected a token id from 0 on, found %d", id)
+		return fmt.Errorf("expected a token id ≥ 0, found %d", id)
 	}
 	if s.VocabSize > 0 && int(id) >= s.VocabSize {
 		return fmt.Errorf("expected a token id below the vocabulary's size %d, found %d", s.VocabSize, id)
 	}
 	if s.PadID != nil && id == *s.PadID {
-		return fmt.Errorf("the pad id %d inside a sequence", id)
+		return fmt.Errorf("expected no padding inside a sequence, found the pad id %d", id)
 	}
 	return nil
 }

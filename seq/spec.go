@@ -304,7 +304,7 @@ func (s *Spec) readMetadata(metadata arrow.Metadata) error {
 // listed in the package documentation. A type may be wider than the vocabulary needs.
 func (s *Spec) checkColumns(schema *arrow.Schema) error {
 	if schema.HasField(ColumnLabelMask) {
-		return fmt.Errorf("column %s: the name is reserved and not supported yet", ColumnLabelMask)
+		return fmt.Errorf("column %s: the name is reserved: rename the column", ColumnLabelMask)
 	}
 	if err := s.checkFeaturesColumn(schema); err != nil {
 		return err
@@ -318,7 +318,7 @@ func (s *Spec) checkColumns(schema *arrow.Schema) error {
 		}
 		fields, ok := schema.FieldsByName(name)
 		if !ok {
-			return fmt.Errorf("column %s: expected for task %s, found only the columns %s", name,
+			return fmt.Errorf("column %s is missing: task %s requires it, found the columns %s", name,
 				s.Task, columnNames(schema))
 		}
 		if len(fields) > 1 {

@@ -26,7 +26,7 @@ func ParseWindow(text string) (Window, error) {
 		}
 	}
 	if err != nil {
-		return Window{}, fmt.Errorf("%q, expected N or N:tail=M with 1 ≤ M ≤ N, such as 1024:tail=256", text)
+		return Window{}, fmt.Errorf("%q: expected N or N:tail=M with 1 ≤ M ≤ N, for example 1024:tail=256", text)
 	}
 	return w, nil
 }
@@ -39,7 +39,8 @@ func (w Window) String() string {
 	return fmt.Sprintf("%d:tail=%d", w.Length, w.Tail)
 }
 
-// parts returns the bounds of the tokens that are read of a sequence of n: those before head and those from tail on.
+// parts returns the bounds of the tokens that the window keeps of a sequence of n tokens: the
+// tokens before head and the tokens from tail on.
 func (w Window) parts(n int) (head, tail int) {
 	if w.Length == 0 || n <= w.Length {
 		return n, n
@@ -47,13 +48,13 @@ func (w Window) parts(n int) (head, tail int) {
 	return w.Length - w.Tail, n - w.Tail
 }
 
-// Count returns the number of tokens that are read of a sequence of n.
+// Count returns how many of n tokens the window keeps.
 func (w Window) Count(n int) int {
 	head, tail := w.parts(n)
 	return head + n - tail
 }
 
-// Position returns the index, in a sequence of n tokens, of the token that is read as number i.
+// Position returns the index, in a sequence of n tokens, of token i of the window.
 func (w Window) Position(i, n int) int {
 	head, tail := w.parts(n)
 	if i < head {
@@ -62,8 +63,8 @@ func (w Window) Position(i, n int) int {
 	return tail + i - head
 }
 
-// Holds reports whether every token that other reads of a sequence is read by w, too, whatever the length of the
-// sequence. Then other reads the same tokens of the sequence and of the tokens that w reads.
+// Holds reports whether w keeps every token that other keeps, for sequences of any length. Then
+// other keeps the same tokens whether or not w was applied before.
 func (w Window) Holds(other Window) bool {
 	if w.Length == 0 {
 		return true
@@ -71,8 +72,8 @@ func (w Window) Holds(other Window) bool {
 	return other.Length > 0 && other.Tail <= w.Tail && other.Length-other.Tail <= w.Length-w.Tail
 }
 
-// Cut returns the items of the tokens that a window reads, one after another. It copies them only if the window has a
-// tail and leaves items out.
+// Cut returns the items of the tokens that the window keeps. It copies the items only if the window
+// has a tail and drops tokens.
 func Cut[T any](w Window, items []T) []T {
 	head, tail := w.parts(len(items))
 	if tail == len(items) {
@@ -82,15 +83,15 @@ func Cut[T any](w Window, items []T) []T {
 	return append(append(out, items[:head]...), items[tail:]...)
 }
 
-// check refuses a malformed window, and a tail for rows whose tokens have labels or edges.
+// check returns an error for a malformed window, and for a tail if tokens have labels or edges.
 func (w Window) check(spec *Spec) error {
 	switch {
 	case w.Length < 0 || w.Tail < 0 || w.Tail > w.Length:
-		return fmt.Errorf("a window of %d tokens with a tail of %d, expected 0 ≤ tail ≤ window", w.Length, w.Tail)
+		return fmt.Errorf("input window of %d tokens with a tail of %d: expected 0 ≤ tail ≤ window", w.Length, w.Tail)
 	case w.Tail > 0 && spec.Task == Tagging:
-		return errors.New("a window with a tail, expected none: each token has a label")
+		return errors.New("input window: expected no tail, because each token has a label")
 	case w.Tail > 0 && spec.EdgeFeatureNames != nil:
-		return errors.New("a window with a tail, expected none: the tokens have edges")
+		return errors.New("input window: expected no tail, because the tokens have edges")
 	}
 	return nil
 }

@@ -20,11 +20,11 @@ func TestWriterRefusesBadRows(t *testing.T) {
 		{listopsSpec(), Example{}, "row 0, column tokens: expected at least one token"},
 		{listopsSpec(), Example{A: []int32{1, 17}},
 			"row 0, column tokens, index 1: expected a token id below the vocabulary's size 17, found 17"},
-		{listopsSpec(), Example{A: []int32{1, 2, 0}}, "index 2: the pad id 0 inside"},
-		{listopsSpec(), Example{A: []int32{-1}}, "index 0: expected a token id from 0 on, found -1"},
+		{listopsSpec(), Example{A: []int32{1, 2, 0}}, "index 2: expected no padding inside a sequence, found the pad id 0"},
+		{listopsSpec(), Example{A: []int32{-1}}, "index 0: expected a token id ≥ 0, found -1"},
 		{listopsSpec(), Example{A: []int32{1}, Label: 10}, "column label: expected a label from 0 to 9, found 10"},
-		{listopsSpec(), Example{A: []int32{1}, Label: -2}, "expected a label from 0 on, found -2"},
-		{listopsSpec(), Example{A: []int32{1}, B: []int32{1}}, "column tokens_b: expected none"},
+		{listopsSpec(), Example{A: []int32{1}, Label: -2}, "expected a label ≥ 0, found -2"},
+		{listopsSpec(), Example{A: []int32{1}, B: []int32{1}}, "column tokens_b: task classification has one sequence"},
 		{pair, Example{A: []int32{1}}, "column tokens_b: expected at least one"},
 	} {
 		w := must.Get(NewWriter(io.Discard, c.spec, FileFormat))(t)
