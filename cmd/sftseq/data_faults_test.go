@@ -91,7 +91,7 @@ func TestForceKeepsForeignTokenizer(t *testing.T) {
 	}
 	first, second := tokenizer("first.json", `{"aba":0,"u":1}`), tokenizer("second.json", `{"u":0,"bab":1}`)
 	there := writeText(t, filepath.Join(to, "tokenizer.json"), "of another program")
-	refuse(t, exitError, "tokenizer.json: this file is another tokenizer and not part of a data set", "",
+	refuse(t, exitError, "tokenizer.json: found a different tokenizer that is not part of a data set", "",
 		convert(first)...)
 	equal(t, readText(t, there), "of another program")
 	must.Succeed(t, os.Remove(there))

@@ -98,13 +98,13 @@ func TestPeptidesFunc(t *testing.T) {
 	good := readText(t, filepath.Join(from, "val.jsonl"))
 	first, _, _ := strings.Cut(good, "\n")
 	for want, line := range map[string]string{
-		"val.jsonl:2: features: node 0: atomic_num: found 119, expected a whole number from 0 to 118":   strings.Replace(first, "[[5,", "[[119,", 1),
-		"val.jsonl:2: features: node 0: found 8 numbers, expected 9":                                    strings.Replace(first, "[[5,", "[[", 1),
-		"val.jsonl:2: label: found \"tasty\", expected a number from 0 to 9, or one of":                 strings.Replace(first, `"toxic"`, `"tasty"`, 1),
-		"val.jsonl:2: label: found [\"0\" \"1\" \"0\"], expected distinct labels":                       strings.Replace(first, `[0,"toxic"]`, `[0,1,0]`, 1),
-		"val.jsonl:2: found label, a class, expected label, a list of labels":                           strings.Replace(first, `[0,"toxic"]`, `0`, 1),
-		"val.jsonl:2: edges: edge 0: bond_type: found 0.5, expected a whole number from 0 to 4":         strings.Replace(first, "[0,1,0,0,", "[0,1,0.5,0,", 1),
-		"val.jsonl:2: expected label, a class or a list of labels, or tags, a list of a label for each": strings.Replace(first, `"label"`, `"l"`, 1),
+		"val.jsonl:2: features: node 0: atomic_num: found 119, expected a whole number from 0 to 118":           strings.Replace(first, "[[5,", "[[119,", 1),
+		"val.jsonl:2: features: node 0: found 8 numbers, expected 9":                                            strings.Replace(first, "[[5,", "[[", 1),
+		"val.jsonl:2: label: found \"tasty\", expected one of":                                                  strings.Replace(first, `"toxic"`, `"tasty"`, 1),
+		"val.jsonl:2: label: found [\"0\" \"1\" \"0\"], expected distinct labels":                               strings.Replace(first, `[0,"toxic"]`, `[0,1,0]`, 1),
+		"val.jsonl:2: found label (a class), expected label (a list of labels)":                                 strings.Replace(first, `[0,"toxic"]`, `0`, 1),
+		"val.jsonl:2: edges: edge 0: bond_type: found 0.5, expected a whole number from 0 to 4":                 strings.Replace(first, "[0,1,0,0,", "[0,1,0.5,0,", 1),
+		"val.jsonl:2: expected label (a class or a list of labels) or tags (a list with a label for each node)": strings.Replace(first, `"label"`, `"l"`, 1),
 	} {
 		if line == first {
 			t.Fatalf("%s: the test case does not change the line %s", want, line)

@@ -113,7 +113,7 @@ func TestSeries(t *testing.T) {
 	for want, args := range map[string][]string{
 		"--series and --tokenizer exclude each other": {"data", "convert", "--from", in("c.csv"),
 			"--to", in("no"), "--series", "value", "--tokenizer", "byte"},
-		"a list of numbers is a series, which --series reads": {"data", "convert", "--from", in("a.jsonl"),
+		"(read a list of numbers as a series with --series)": {"data", "convert", "--from", in("a.jsonl"),
 			"--to", in("no"), "--text", "value"},
 		"--text and --series exclude each other": {"data", "convert", "--from", in("c.csv"),
 			"--to", in("no"), "--series", "value", "--text", "id"},

@@ -165,7 +165,7 @@ const (
 func (c *converter) nameSeries(ctx context.Context) error {
 	o := &c.options
 	if o.Features != "" || len(o.From) == 0 {
-		return errors.New("a series, expected from files and without other features")
+		return errors.New("a series requires files and cannot be combined with other features")
 	}
 	names, err := table.SeriesNames(ctx, o.From[0], table.Options{Series: o.Series, NotSeries: o.targets(),
 		Note: c.skipped.Note, Format: o.Format, Delimiter: o.Delimiter, MaxField: o.MaxField})
@@ -277,7 +277,7 @@ func (w *worker) unreadable(err error) *source.SkipReason {
 		return listOfLabels(w.options.Label)
 	}
 	if column != nil && column.List && column.Column == w.options.Text {
-		err = fmt.Errorf("%w; a list of numbers is a series, which --series reads", err)
+		err = fmt.Errorf("%w (read a list of numbers as a series with --series)", err)
 	}
 	if errors.Is(err, tokenizers.ErrNotUTF8) {
 		w.otherEncoding.Store(true)

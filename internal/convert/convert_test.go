@@ -418,7 +418,7 @@ func TestTooManyLabels(t *testing.T) {
 	for i := range seq.MaxLabelNames + 1 {
 		fmt.Fprintf(&text, "a,%d\n", i)
 	}
-	must.Fail(t, "too many labels: more than 65536: is the column one of classes?")(Convert(context.Background(),
+	must.Fail(t, "too many labels: expected at most 65536 classes, found more")(Convert(context.Background(),
 		options(t, file(t, "a.csv", text.String()))))
 }
 

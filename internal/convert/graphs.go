@@ -82,7 +82,7 @@ func (s *surveyed) write(ctx context.Context, dir string, o *GraphOptions) (*seq
 			return w.Write(x.Example)
 		})
 		if err == nil && rows != s.rows[split] {
-			err = fmt.Errorf("split %s: %d graphs, %d at first: %w", split, rows, s.rows[split], errChanged)
+			err = fmt.Errorf("split %s: found %d graphs, then %d: %w", split, s.rows[split], rows, errChanged)
 		}
 		if err == nil {
 			err = w.Close()
@@ -99,7 +99,7 @@ func (s *surveyed) write(ctx context.Context, dir string, o *GraphOptions) (*seq
 }
 
 // errChanged is the error for files that changed after their labels were found.
-var errChanged = errors.New("the files have changed while they were read")
+var errChanged = errors.New("the files changed while they were read")
 
 // splitOf returns the split of a graph: the value of its split field, or a split drawn by the seed
 // and the graph's nodes and edges. Equal graphs are therefore never in two splits.
@@ -208,7 +208,7 @@ func survey(ctx context.Context, o *GraphOptions) (*surveyed, error) {
 			answer, list = x.Field, x.List
 		}
 		if x.Field != answer || x.List != list {
-			return fmt.Errorf("%s: expected %s as in the first graph", x.Field, what(answer, list))
+			return fmt.Errorf("found %s, expected %s as in the first graph", what(x.Field, x.List), what(answer, list))
 		}
 		split, err := o.splitOf(x)
 		if err != nil {
@@ -266,7 +266,7 @@ func survey(ctx context.Context, o *GraphOptions) (*surveyed, error) {
 // what returns the name of a graph's field in error messages.
 func what(field string, list bool) string {
 	if list {
-		return field + ", a list,"
+		return field + " (a list)"
 	}
 	return field
 }
@@ -289,7 +289,8 @@ func (s *surveyed) describe(o *GraphOptions, x *graphlines.Row) error {
 	if len(x.Edges) > 0 {
 		edges = len(x.Edges[0].Features)
 	} else if o.EdgeFeatureNames == nil {
-		return fmt.Errorf("edges: the first graph has none, so their number of features is unknown: name the features")
+		return fmt.Errorf("edges: the first graph has no edges, so the number of edge features is unknown: " +
+			"name the edge features")
 	}
 	base := filepath.Base(o.From[0])
 	s.spec = seq.Spec{Task: seq.Classification, Name: cmp.Or(o.Name, strings.TrimSuffix(base, filepath.Ext(base))),

@@ -73,11 +73,12 @@ func isIndex(edges []seq.Edge, nodes int) bool {
 func (s *edgeSigns) describe() string {
 	switch {
 	case s.graphs > 0 && s.indices == s.graphs:
-		return fmt.Sprintf("edges of all %d graphs with edges look like a list of sources and a list of targets, as edge_index of PyTorch Geometric, "+
-			"and are read as two edges each: expected [source, target, features…] for each edge, which is the transpose", s.graphs)
+		return fmt.Sprintf("edges of all %d graphs with edges look like a list of sources and a list of targets "+
+			"(edge_index of PyTorch Geometric), but are read as two edges: "+
+			"expected [source, target, features…] for each edge (transpose edge_index)", s.graphs)
 	case s.distinct > 1 && !s.reversed:
-		return fmt.Sprintf("no edge of %d graphs has its reverse, so that a node reads only what its own edges lead to: "+
-			"where edges have no direction, write each twice, as [0, 1] and [1, 0]", s.distinct)
+		return fmt.Sprintf("no edge of %d graphs has a reverse edge, so a node reads only the targets of its edges: "+
+			"if the graphs are undirected, write each edge twice, as [0, 1] and [1, 0]", s.distinct)
 	}
 	return ""
 }

@@ -133,7 +133,7 @@ func (r *tableRow) graph() (*graphlines.Row, error) {
 	}
 	edges, ok := r.value(seq.ColumnEdges)
 	if !ok {
-		return nil, errors.New("expected edges, a list of source and target for each")
+		return nil, errors.New("expected edges, a list of source and target for each edge")
 	}
 	x := &graphlines.Row{Example: seq.Example{Label: seq.NoLabel, Features: features.Features,
 		Edges: make([]seq.Edge, len(edges.Edges))}}
@@ -143,7 +143,7 @@ func (r *tableRow) graph() (*graphlines.Row, error) {
 	if slices.Contains(r.columns, seq.ColumnEdgeFeatures) {
 		numbers, _ := r.value(seq.ColumnEdgeFeatures)
 		if len(numbers.Features) != len(x.Edges) {
-			return nil, fmt.Errorf("%s: expected the features of %d edges, found those of %d", seq.ColumnEdgeFeatures,
+			return nil, fmt.Errorf("%s: expected features of %d edges, found features of %d", seq.ColumnEdgeFeatures,
 				len(x.Edges), len(numbers.Features))
 		}
 		for i, v := range numbers.Features {
@@ -193,7 +193,7 @@ func (r *tableRow) answers(x *graphlines.Row) (err error) {
 		case name == o.Tags && !x.List:
 			return fmt.Errorf("%s: expected a list, found %.40s", name, v.Text)
 		case name == o.Tags && len(v.Items) != len(x.Features):
-			return fmt.Errorf("%s: expected one for each of the %d nodes, found %d", name,
+			return fmt.Errorf("%s: expected %d labels, one for each node, found %d", name,
 				len(x.Features), len(v.Items))
 		}
 		names := v.Items
@@ -204,7 +204,7 @@ func (r *tableRow) answers(x *graphlines.Row) (err error) {
 		for i, label := range names {
 			missing := v.Gaps != nil && v.Gaps[i]
 			if label == "" && !missing {
-				return fmt.Errorf("%s: expected a text or a number, found an empty text", name)
+				return fmt.Errorf("%s: expected a string or a number, found an empty string", name)
 			}
 			if label, err = r.named(label, missing, v.JSON); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
@@ -216,7 +216,7 @@ func (r *tableRow) answers(x *graphlines.Row) (err error) {
 		}
 	}
 	if x.Field == "" {
-		return fmt.Errorf("expected %s, a class or a list of labels, or %s, a list of a label for each node", o.Label,
+		return fmt.Errorf("expected %s (a class or a list of labels) or %s (a list with a label for each node)", o.Label,
 			o.Tags)
 	}
 	return nil
@@ -228,12 +228,12 @@ func (r *tableRow) named(label string, missing, number bool) (string, error) {
 		return strings.Clone(label), nil // label shares the memory of its row
 	}
 	if !number {
-		return "", fmt.Errorf("found %.40q, expected one of %q, from %s of the metadata", label,
+		return "", fmt.Errorf("found %.40q, expected one of %q (%s in the metadata)", label,
 			r.labels, seq.KeyLabelNames)
 	}
 	place, err := strconv.Atoi(label)
 	if err != nil || place < 0 || place >= len(r.labels) {
-		return "", fmt.Errorf("found %.40s, expected a number from 0 to %d, an index into %q of the metadata's %s",
+		return "", fmt.Errorf("found %.40s, expected an index from 0 to %d into %q (%s in the metadata)",
 			label, len(r.labels)-1, r.labels, seq.KeyLabelNames)
 	}
 	return r.labels[place], nil
@@ -290,7 +290,7 @@ func (o *GraphOptions) sameNames(t table.Reader, path string) error {
 			return err
 		}
 		if said != nil && !slices.Equal(said, *by.names) {
-			return fmt.Errorf("%s: %s: expected %q, as %s has, found %q", path, by.key, *by.names, o.From[0], said)
+			return fmt.Errorf("%s: %s: expected %q as in %s, found %q", path, by.key, *by.names, o.From[0], said)
 		}
 	}
 	return nil

@@ -209,7 +209,7 @@ func TestTableNames(t *testing.T) {
 		`{"features":[[1]],"edges":[],"label":0}, {"features":[[1]],"edges":[],"label":2}`) {
 		if _, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), usual(path)); err == nil ||
 			!strings.Contains(err.Error(),
-				`:2: label: found 2, expected a number from 0 to 1, an index into ["z" "y"] of the metadata's label_names`) {
+				`:2: label: found 2, expected an index from 0 to 1 into ["z" "y"] (label_names in the metadata)`) {
 			t.Errorf("%s: got error %v", path, err)
 		}
 	}
@@ -246,9 +246,9 @@ func TestTablesRefused(t *testing.T) {
 		{usualColumns, `{"features":[[1,2]],"edges":[[0,0]],"edge_features":[[]],"label":"a"}`,
 			":2: column edges: index 0: expected 1 features of the edge, found 0"},
 		{usualColumns, `{"features":[[1,2]],"edges":[[0,0]],"edge_features":[],"label":"a"}`,
-			":2: edge_features: expected the features of 1 edges, found those of 0"},
+			":2: edge_features: expected features of 1 edges, found features of 0"},
 		{usualColumns, `{"features":[[1,2]],"edges":[[0,0]],"label":"a"}`,
-			":2: edge_features: expected the features of 1 edges, found those of 0"},
+			":2: edge_features: expected features of 1 edges, found features of 0"},
 		{usualColumns, `{"features":[[1]],"edges":[],"edge_features":[],"label":"a"}`,
 			":2: column features: index 0: expected 2 numbers, found 1"},
 		{usualColumns, `{"features":[],"edges":[],"edge_features":[],"label":"a"}`,
@@ -270,13 +270,13 @@ func TestTablesRefused(t *testing.T) {
 		{usualColumns, `{"features":[[1,2]],"label":"a"}`, ":2: expected edges"},
 		{usualColumns, `{"edges":[],"label":"a"}`, ":2: expected features"},
 		{usualColumns, `{"features":[[1,2]],"edges":[],"edge_features":[]}`,
-			":2: expected label, a class or a list of labels, or tags"},
+			":2: expected label (a class or a list of labels) or tags"},
 		{usualColumns, `{"features":[[1,2]],"edges":[],"edge_features":[],"label":""}`,
-			":2: label: expected a text or a number, found an empty text"},
+			":2: label: expected a string or a number, found an empty string"},
 		{usualColumns, `{"features":[[1,2]],"edges":[],"edge_features":[],"tags":["a"]}`,
-			":2: tags: expected label as in the first graph"},
+			":2: found tags (a list), expected label as in the first graph"},
 		{usualColumns, `{"features":[[1,2]],"edges":[],"edge_features":[],"tags":["a","b"]}`,
-			":2: tags: expected one for each of the 1 nodes, found 2"},
+			":2: tags: expected 1 labels, one for each node, found 2"},
 		{usualColumns, `{"features":[[1,2]],"edges":[],"edge_features":[],"label":"a","tags":["a"]}`,
 			":2: found both label and tags"},
 		{listed, `{"features":[[1,2]],"edges":[],"edge_features":[],"label":["a",null]}`,
@@ -290,7 +290,7 @@ func TestTablesRefused(t *testing.T) {
 		{columns("features", doubles, "label", text), `{"features":[[1,2]],"label":"a"}`,
 			`: column "edges": expected one of ["features" "label"]`},
 		{columns("features", doubles, "edges", integers), `{"features":[[1,2]],"edges":[]}`,
-			":1: expected label, a class or a list of labels, or tags"},
+			":1: expected label (a class or a list of labels) or tags"},
 	} {
 		rows := c.row
 		if strings.HasPrefix(c.want, ":2") {
@@ -381,7 +381,7 @@ func TestTablesOfOtherNames(t *testing.T) {
 	b := file(`["charge","mass"]`, `{"features":[[2,1]],"edges":[],"label":"b"}`)
 	o := usual(a)
 	o.From = append(o.From, b)
-	want := b + `: feature_names: expected ["mass" "charge"], as ` + a + ` has, found ["charge" "mass"]`
+	want := b + `: feature_names: expected ["mass" "charge"] as in ` + a + `, found ["charge" "mass"]`
 	if _, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), o); err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}

@@ -94,8 +94,8 @@ func readIntervals(path string, types []string, strands bool) (*intervals, error
 		return nil, fmt.Errorf("%s: expected intervals, found none in %d lines%s", path, line, ofTypes(types))
 	}
 	if strands && out.stranded == 0 {
-		return nil, fmt.Errorf("%s: --strands: none of its %d intervals has a strand, + or - in column %d", path,
-			out.unstranded, strandColumn(bed)+1)
+		return nil, fmt.Errorf("%s: --strands: expected + or - in column %d, found no strand in %d intervals", path,
+			strandColumn(bed)+1, out.unstranded)
 	}
 	return out, out.sort()
 }
@@ -154,7 +154,7 @@ func (v *intervals) strandNote() string {
 	if v.unstranded == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s: intervals without a strand, whose labels have none: %d of %d", v.path,
+	return fmt.Sprintf("%s: %d of %d intervals have no strand: their labels have no suffix (+) or (-)", v.path,
 		v.unstranded, v.stranded+v.unstranded)
 }
 
@@ -171,7 +171,8 @@ func (v *intervals) blockNote() string {
 	if v.blocks == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s: intervals with several blocks (columns 10 to 12): %d: the gaps between blocks, such as introns, have the tag, too; write a line for each block to leave them out", v.path, v.blocks)
+	return fmt.Sprintf("%s: %d intervals have several blocks (columns 10 to 12): the gaps between blocks (introns, "+
+		"for example) are tagged, too; write one line per block to exclude them", v.path, v.blocks)
 }
 
 // strandColumn returns the index of the strand column.
@@ -205,7 +206,7 @@ func parseInterval(line string, bed bool) (sequence string, x interval, err erro
 		names, start, end = []string{"seqid", "source", "type", "start", "end"}, 3, 4
 	}
 	if len(fields) < len(names) {
-		return "", x, fmt.Errorf("expected the columns %s separated by tabs, found %d",
+		return "", x, fmt.Errorf("expected the tab-separated columns %s, found %d columns",
 			strings.Join(names, ", "), len(fields))
 	}
 	if x.kind = fields[2]; bed {
@@ -218,7 +219,7 @@ func parseInterval(line string, bed bool) (sequence string, x interval, err erro
 		x.start--
 	}
 	if first != nil || second != nil || x.start < 0 || x.start > x.end || !bed && x.start == x.end || x.kind == "" {
-		return "", x, fmt.Errorf("expected a start, an end behind it and a name, found %q, %q and %q",
+		return "", x, fmt.Errorf("expected a start, a larger end and a name, found %q, %q and %q",
 			fields[start], fields[end], x.kind)
 	}
 	return fields[0], x, nil
@@ -248,7 +249,8 @@ func (v *intervals) sort() error {
 		slices.SortStableFunc(list, func(a, b interval) int { return cmp.Or(a.start-b.start, a.end-b.end) })
 		for i := 1; i < len(list); i++ {
 			if a, b := &list[i-1], &list[i]; b.start < a.end {
-				return fmt.Errorf("%s: %s overlaps %s of line %d, and a base has one tag: name the types to take (--types)", b.place(v.path), b.kind, a.kind, a.line)
+				return fmt.Errorf("%s: %s overlaps %s on line %d, but a base has one tag: select the types (--types)",
+					b.place(v.path), b.kind, a.kind, a.line)
 			}
 		}
 	}
@@ -284,8 +286,8 @@ func (v *intervals) check() error {
 	case name == "":
 		return nil
 	case places == nil:
-		return fmt.Errorf("%s: no sequence is called %.80q", bad.place(v.path), name)
+		return fmt.Errorf("%s: found no sequence named %.80q", bad.place(v.path), name)
 	}
-	return fmt.Errorf("%s: %d sequences are called %.80q, at %s", bad.place(v.path), len(places), name,
+	return fmt.Errorf("%s: expected one sequence named %.80q, found %d, at %s", bad.place(v.path), name, len(places),
 		strings.Join(places[:min(len(places), 3)], ", "))
 }

@@ -63,12 +63,12 @@ func TestStrands(t *testing.T) {
 func TestStrandsOfNone(t *testing.T) {
 	_, err := readIntervals(file(t, "x.bed", "s\t0\t2\tgene\t0\ns\t2\t4\tgene\t+\n"), nil, true)
 	if err == nil || !strings.Contains(err.Error(),
-		"x.bed: --strands: none of its 2 intervals has a strand, + or - in column 6") {
+		"x.bed: --strands: expected + or - in column 6, found no strand in 2 intervals") {
 		t.Error(err)
 	}
 	v, err := readIntervals(file(t, "x.bed", "s\t0\t2\tgene\t0\t.\ns\t2\t4\tgene\t0\t+\n"), nil, true)
 	if err != nil || !strings.HasSuffix(v.strandNote(),
-		"x.bed: intervals without a strand, whose labels have none: 1 of 2") {
+		"x.bed: 1 of 2 intervals have no strand: their labels have no suffix (+) or (-)") {
 		t.Errorf("got error %v and note %s", err, v.strandNote())
 	}
 }
@@ -83,7 +83,7 @@ func TestSequencesOfOneName(t *testing.T) {
 	}
 	_, _, err := Convert(t.Context(), set("chr2\t0\t2\tg\nchr1\t1\t4\tg\n"))
 	if err == nil || !strings.Contains(err.Error(),
-		`x.bed:2: 2 sequences are called "chr1", at `+fasta+":1, "+fasta+":5") {
+		`x.bed:2: expected one sequence named "chr1", found 2, at `+fasta+":1, "+fasta+":5") {
 		t.Error(err)
 	}
 	mustConvert(t, set("chr2\t0\t2\tg\n"))

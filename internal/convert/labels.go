@@ -50,7 +50,8 @@ func (l *labels) number(name string) (int32, *source.SkipReason) {
 	}
 	if len(l.numbers) == seq.MaxLabelNames {
 		return 0, &source.SkipReason{Kind: "too many labels",
-			Detail: fmt.Errorf("more than %d: is the column one of classes? --label-pattern takes the class out of a longer text", seq.MaxLabelNames), Fatal: true}
+			Detail: fmt.Errorf("expected at most %d classes, found more (extract a class from a longer text with "+
+				"--label-pattern)", seq.MaxLabelNames), Fatal: true}
 	}
 	n = int32(len(l.numbers))
 	l.numbers[strings.Clone(name)] = n // name shares the memory of its row
@@ -61,10 +62,10 @@ func (l *labels) number(name string) (int32, *source.SkipReason) {
 func CheckLabels(names []string) error {
 	for i, name := range names {
 		if name == "" {
-			return fmt.Errorf("the labels %q: expected names, found an empty one", names)
+			return fmt.Errorf("labels %q: expected names, found an empty name", names)
 		}
 		if slices.Contains(names[:i], name) {
-			return fmt.Errorf("the labels %q: %q occurs twice", names, name)
+			return fmt.Errorf("labels %q: expected distinct names, found %q twice", names, name)
 		}
 	}
 	return nil
@@ -107,9 +108,10 @@ func sortNames(names []string) {
 const NoLabel = "no label"
 
 // Refused is the skip reason of a row whose text the tokenizer rejects.
-const Refused = "the tokenizer refuses it"
+const Refused = "the tokenizer rejects the text"
 
 // listOfLabels returns the skip reason of a row whose label is a list although rows have one class.
 func listOfLabels(column string) *source.SkipReason {
-	return source.Skip(fmt.Sprintf("a list of labels among rows of one class each, as the first label that was found says: write one, such as --label '%s[0]' of JSON; with --label-separator rows have several", column), nil)
+	return source.Skip(fmt.Sprintf("a list of labels: expected one class, as in the first row with a label "+
+		"(select an element of a JSON list with --label '%s[0]', or read several labels with --label-separator)", column), nil)
 }

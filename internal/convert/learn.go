@@ -35,7 +35,8 @@ func (c *converter) learn(ctx context.Context, learner tokenizers.Learner) error
 	read, trained := 0, 0
 	for _, path := range c.options.From {
 		if table.ReadOnce(path) {
-			return fmt.Errorf("%s: the tokenizer is learned from the rows, which are then read again: standard input and other pipes can be read once only", path)
+			return fmt.Errorf("%s: learning a tokenizer reads the rows twice: "+
+				"expected a file, found standard input or a pipe", path)
 		}
 		n, err := c.learnFile(ctx, learner, path)
 		if err != nil {
@@ -51,10 +52,10 @@ func (c *converter) learn(ctx context.Context, learner tokenizers.Learner) error
 	if err != nil {
 		missing := strings.TrimRight("\n"+c.skipped.String(), "\n") // note about columns that no row has
 		if c.unread != nil {
-			missing += "\nthe first row that cannot be read is " + c.unread.Error()
+			missing += "\nfirst unreadable row: " + c.unread.Error()
 		}
 		if c.unlearned != nil {
-			missing += "\nnothing is learned from " + c.unlearned.Error()
+			missing += "\nthe tokenizer cannot learn from " + c.unlearned.Error()
 		}
 		return fmt.Errorf("tokenizer: %w: %d of %d rows of %s are in the training split%s", err, trained,
 			read, strings.Join(c.options.From, ", "), missing)
@@ -105,7 +106,7 @@ func (c *converter) checkTokens(tokens []int32) *source.SkipReason {
 	for i, id := range tokens {
 		if id < 0 || int(id) >= c.spec.VocabSize {
 			return source.Skip("a token outside the vocabulary",
-				fmt.Errorf("%d at index %d, of %d", id, i, c.spec.VocabSize))
+				fmt.Errorf("index %d: expected 0 to %d, found %d", i, c.spec.VocabSize-1, id))
 		}
 	}
 	return nil

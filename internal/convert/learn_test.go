@@ -26,7 +26,7 @@ func TestLearned(t *testing.T) {
 	}
 	o.From, o.To = []string{"-"}, t.TempDir()
 	o.Format = "csv"
-	must.Fail(t, "standard input and other pipes can be read once only")(Convert(context.Background(), o))
+	must.Fail(t, "expected a file, found standard input or a pipe")(Convert(context.Background(), o))
 }
 
 // TestLearningIsShown checks that learning reads the files once and reports its rounds, that the
@@ -99,7 +99,7 @@ func TestLearnUnread(t *testing.T) {
 		Text: "token", Tags: "tag",
 		Tokenizer: []byte(`{"type":"words","vocab":100}`), Shares: []Share{{Split: "train", Part: 1}}})
 	if err == nil || !strings.Contains(err.Error(),
-		"the first row that cannot be read is "+from+
+		"first unreadable row: "+from+
 			":1: line 1: column 1: expected a token without a space, found \"New York\"") {
 		t.Errorf("got error %v", err)
 	}

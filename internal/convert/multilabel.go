@@ -24,11 +24,11 @@ func (o *Options) checkSeveral() error {
 	switch {
 	case o.LabelColumns != nil && (o.Label != "" || o.Labels != nil || o.Numbers != nil ||
 		o.LabelPattern != nil || o.LabelSeparator != ""):
-		return errors.New("columns of labels, expected without another label and without numbers")
+		return errors.New("label columns cannot be combined with a label or with numbers")
 	case o.LabelSeparator != "" && o.Label == "":
-		return errors.New("a separator of labels needs their column")
+		return errors.New("a label separator requires a label column")
 	case o.Pair != nil && (o.LabelColumns != nil || o.LabelSeparator != ""):
-		return errors.New("several labels, expected of single sequences")
+		return errors.New("multiple labels require single sequences, found pairs")
 	}
 	return CheckLabels(o.LabelColumns)
 }
@@ -137,8 +137,8 @@ func (w *worker) labelsOf(row *table.Row) (labels []int32, why *source.SkipReaso
 	isFlag := func(item string) bool { _, why := holdsIn(table.Value{Text: item}, ""); return why == nil }
 	if len(w.holding) < len(v.Items) && !slices.ContainsFunc(v.Items, func(item string) bool { return !isFlag(item) }) {
 		return nil, source.Skip("a list of 0 or 1 for each label",
-			fmt.Errorf("column %s: expected the names of the labels that the row has, found %.60q: "+
-				"write names, or a column for each label, which --label-columns reads", w.options.Label, v.Items))
+			fmt.Errorf("column %s: expected the names of the row's labels, found %.60q: "+
+				"write names, or one column per label (--label-columns)", w.options.Label, v.Items))
 	}
 	return w.holding, nil
 }

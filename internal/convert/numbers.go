@@ -32,8 +32,8 @@ func Number(column string, v table.Value) (float32, *source.SkipReason) {
 	switch {
 	case v.Tokens != nil:
 		return 0, source.Skip("a list of numbers",
-			fmt.Errorf("column %s: a row has one number a column: write one, such as --numbers '%s[0]' of JSON", column,
-				column))
+			fmt.Errorf("column %s: found a list, expected one number per row (select an element of a JSON list "+
+				"with --numbers '%s[0]')", column, column))
 	case v.Null || text == "":
 		return 0, source.Skip(NoNumber, fmt.Errorf("column %s: found nothing", column))
 	}

@@ -42,7 +42,7 @@ type output struct {
 const maxSplits = 64
 
 func errSplits(column string) error {
-	return fmt.Errorf("more than %d splits: is the column %q one of splits?", maxSplits, column)
+	return fmt.Errorf("column %q: expected at most %d splits, found more", column, maxSplits)
 }
 
 // write writes a chunk of converted rows. Chunks arrive in order.
@@ -211,7 +211,8 @@ func (o *output) finish(ctx context.Context) (*seq.Dataset, error) {
 	}
 	o.noteBroken()
 	if o.otherEncoding.Load() {
-		o.skipped.Note("rows are left out that are not UTF-8: write the files as UTF-8, such as with iconv -f latin1 -t utf-8")
+		o.skipped.Note("rows that are not UTF-8 are left out: convert the files to UTF-8, " +
+			"for example with iconv -f latin1 -t utf-8")
 	}
 	if o.builder == nil {
 		if !slices.ContainsFunc(o.head, func(rows *converted) bool { return len(rows.splits) > 0 }) {

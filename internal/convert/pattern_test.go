@@ -83,8 +83,8 @@ func TestListsAsLabels(t *testing.T) {
 	for _, list := range []string{`["x","y"]`, `[1,2]`, `[]`} {
 		_, skipped := mustConvert(t,
 			options(t, file(t, "x.jsonl", `{"text":"b","label":"x"}`+"\n"+`{"text":"a","label":`+list+"}\n")))
-		if !strings.Contains(skipped.String(), "1 of 2 rows left out: a list of labels among rows of one class each") ||
-			!strings.Contains(skipped.String(), "--label 'label[0]' of JSON") {
+		if !strings.Contains(skipped.String(), "1 of 2 rows left out: a list of labels: expected one class") ||
+			!strings.Contains(skipped.String(), "with --label 'label[0]'") {
 			t.Errorf("%s: got %s", list, skipped)
 		}
 	}

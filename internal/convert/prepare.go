@@ -49,20 +49,20 @@ func (o *Options) check() error {
 	case len(o.From) == 0:
 		return errors.New("expected at least one file to read, found none")
 	case sources != 1:
-		return errors.New("expected one of a column of text, one of tokens, one of features, or two of a pair")
+		return fmt.Errorf("expected one input (a text column, a token column, a feature column or a pair), found %d", sources)
 	case o.Pair != nil && len(o.Pair) != 2:
 		return fmt.Errorf("a pair: expected two columns, found %q", o.Pair)
 	case o.Numbers != nil && (o.Label != "" || o.Pair != nil):
-		return errors.New("numbers, expected without a label and of single sequences")
+		return errors.New("numbers cannot be combined with a label or a pair")
 	case !(o.Val >= 0 && o.Val < 1):
-		return fmt.Errorf("part for validation: expected 0 or more and less than 1, found %v", o.Val)
+		return fmt.Errorf("validation fraction: expected at least 0 and less than 1, found %v", o.Val)
 	case o.MaxLength < 0:
-		return fmt.Errorf("longest row: expected 0 or more tokens, found %d", o.MaxLength)
+		return fmt.Errorf("maximum length: expected at least 0 tokens, found %d", o.MaxLength)
 	}
 	for _, column := range slices.Concat([]string{o.Text, o.Tokens, o.Features}, o.Pair, o.Series) {
 		if column != "" && slices.Contains(slices.Concat([]string{o.Label, o.Tags, o.Spans}, o.Numbers,
 			o.LabelColumns), column) {
-			return fmt.Errorf("column %q: expected to be read or to be predicted, found both", column)
+			return fmt.Errorf("column %q: expected an input or a target, found both", column)
 		}
 	}
 	return o.checkSeveral()
@@ -108,7 +108,7 @@ func (c *converter) describe() error {
 		c.spec.FeatureNames = o.FeatureNames
 	}
 	if o.Tokens != "" && o.Vocab < 1 {
-		return errors.New("tokens need the size of their vocabulary")
+		return errors.New("a token column requires a vocabulary size")
 	}
 	for _, name := range []string{o.Label, o.SplitColumn} {
 		if name != "" {
@@ -156,7 +156,7 @@ func (c *converter) openAll(ctx context.Context) error {
 		t, err := table.Open(ctx, path, c.table(nil))
 		column := (*table.ColumnError)(nil)
 		if errors.As(err, &column) && column.List && column.Column == c.options.Label {
-			return fmt.Errorf("%w, or lists of texts of single sequences", err)
+			return fmt.Errorf("%w (lists of labels require single sequences)", err)
 		}
 		if err != nil {
 			return err

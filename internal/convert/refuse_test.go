@@ -15,9 +15,9 @@ func TestRefuses(t *testing.T) {
 	from := file(t, "a.csv", "text,label\na,1\n,2\n")
 	for want, change := range map[string]func(*Options){
 		"expected at least one file":                     func(o *Options) { o.From = nil },
-		"expected one of a column of text":               func(o *Options) { o.Text = "" },
+		"expected one input (a text column":              func(o *Options) { o.Text = "" },
 		"expected two columns":                           func(o *Options) { o.Text, o.Pair = "", []string{"text"} },
-		"tokens need the size":                           func(o *Options) { o.Text, o.Tokens = "", "text" },
+		"requires a vocabulary size":                     func(o *Options) { o.Text, o.Tokens = "", "text" },
 		`column "txt": expected one of ["text" "label"]`: func(o *Options) { o.Text = "txt" },
 		"no/file.csv":                                    func(o *Options) { o.From = append(o.From, "no/file.csv") },
 		"known types":                                    func(o *Options) { o.Tokenizer = []byte(`{"type":"x"}`) },
@@ -25,14 +25,14 @@ func TestRefuses(t *testing.T) {
 			o.Shares = []Share{{Split: "train",
 				Part: 0.5}}
 		},
-		"part for validation": func(o *Options) { o.Val = 1 },
-		"expected a name and a part": func(o *Options) {
+		"validation fraction": func(o *Options) { o.Val = 1 },
+		"expected a valid name and a fraction": func(o *Options) {
 			o.Shares = []Share{{Split: "../x",
 				Part: 1}}
 		},
 		"a.csv:3: empty text":                           func(o *Options) { o.Strict = true },
-		`"1" occurs twice`:                              func(o *Options) { o.Labels = []string{"1", "2", "1"} },
-		"found an empty one":                            func(o *Options) { o.Labels = []string{"1", ""} },
+		`found "1" twice`:                               func(o *Options) { o.Labels = []string{"1", "2", "1"} },
+		"found an empty name":                           func(o *Options) { o.Labels = []string{"1", ""} },
 		"no row of 2 can be used\n1 of 2 rows left out": func(o *Options) { o.Labels = []string{"3"} },
 	} {
 		o := options(t, from)

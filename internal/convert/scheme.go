@@ -147,7 +147,8 @@ func (c *converter) checkMarks(names []string) error {
 	case c.options.Tags == "":
 		return nil
 	case !c.marksEnds && MarkEnds(names):
-		return fmt.Errorf("column %s: the first rows have tags in BIO, later ones also mark the ends of spans (BIOES, BILOU): name all tags as they are in the files (--labels B-X,I-X,E-X,S-X,O)", c.options.Tags)
+		return fmt.Errorf("column %s: expected BIO tags as in the first rows, found tags that mark the ends of spans "+
+			"(BIOES, BILOU): list all tags as written in the files (--labels B-X,I-X,E-X,S-X,O)", c.options.Tags)
 	case c.options.Labels != nil:
 		return nil
 	}
@@ -162,11 +163,13 @@ func (c *converter) checkMarks(names []string) error {
 	}
 	switch {
 	case marked > 0 && plain != nil:
-		return fmt.Errorf("column %s: %s: the tag %q is neither %s nor of a span, such as B-X and I-X, as %d others are: correct it, or name all tags (--labels), each of which then stands for itself",
+		return fmt.Errorf("column %s: %s: tag %q: expected %s or a span tag (B-X, I-X), as for %d other tags: "+
+			"correct the tag, or list all tags (--labels) to read each as a class of its own",
 			c.options.Tags, c.tagPlaces.first(plain[0]), plain[0], outside, marked)
 	case marked == 0 && len(plain) > 1 &&
 		!slices.ContainsFunc(plain, func(name string) bool { return !almostBIO.MatchString(name) && name != "o" }):
-		c.skipped.Note(fmt.Sprintf("column %s: tags such as %s look like BIO in another spelling, and make no spans: expected B-X and I-X", c.options.Tags, plain[0]))
+		c.skipped.Note(fmt.Sprintf("column %s: tags such as %s resemble BIO but are not read as spans: "+
+			"expected B-X and I-X", c.options.Tags, plain[0]))
 	}
 	return nil
 }
@@ -213,6 +216,7 @@ const brokenMarks = ""
 // noteBroken reports rows with inconsistent marks in a note.
 func (c *converter) noteBroken() {
 	if n := c.broken.Load(); n > 0 {
-		c.skipped.Note(fmt.Sprintf("column %s: rows in which a span begins or ends without its mark: %d, the first at %s: it begins and ends at the tags beside it", c.options.Tags, n, c.tagPlaces.first(brokenMarks)))
+		c.skipped.Note(fmt.Sprintf("column %s: %d rows have a span without a begin or end tag, first at %s: "+
+			"the adjacent tags delimit the span", c.options.Tags, n, c.tagPlaces.first(brokenMarks)))
 	}
 }

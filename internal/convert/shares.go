@@ -30,12 +30,12 @@ func CheckShares(shares []Share) error {
 	sum := 0.0
 	for _, s := range shares {
 		if !validSplit(s.Split) || !(s.Part >= 0 && s.Part <= 1) {
-			return fmt.Errorf("split %q of %v: expected a name and a part from 0 to 1", s.Split, s.Part)
+			return fmt.Errorf("split %q with fraction %v: expected a valid name and a fraction from 0 to 1", s.Split, s.Part)
 		}
 		sum += s.Part
 	}
 	if math.Abs(sum-1) > 1e-9 {
-		return fmt.Errorf("the parts of the splits: expected a sum of 1, found %.6g", sum)
+		return fmt.Errorf("fractions of the splits: expected a sum of 1, found %.6g", sum)
 	}
 	return nil
 }

@@ -31,14 +31,14 @@ const (
 
 // signTexts are the notes for rows with a sign, including the next step.
 var signTexts = [signKinds]string{
-	"have a span that begins or ends within a word or with white space: expected characters from 0, the end not included, not bytes",
-	"have U+FFFD in their text, which stands for bytes that a program could not decode: write the table anew from its source",
-	"have numbers that are large beside their differences, which float32 does not resolve: subtract a constant, such as the first one",
-	"have normals (nx, ny, nz) whose length is not 1: expected unit vectors; name the numbers otherwise if they are something else, such as colours",
-	"of tokens end in one token that is repeated, and all have the same length: padding is read as tokens: leave it out",
-	"have numbers that programs write where one is missing, such as -999 or 1e20: leave such rows out, or write what is meant",
-	"have the name of a file as their text: files are not read by their names in a table; --from FOLDER reads the files of a folder",
-	"have a text such as b'x', which Python writes of bytes: write bytes.decode() of it",
+	"have a span that begins or ends within a word or with white space: expected offsets in characters from 0 (not bytes), with an exclusive end",
+	"have U+FFFD in their text, which replaces bytes that could not be decoded: write the table again from its source",
+	"have large numbers whose differences are too small for float32: subtract a constant (the first number, for example)",
+	"have normals (nx, ny, nz) whose length is not 1: expected unit vectors (rename features that are not normals)",
+	"of tokens end in a repeated token, and all have the same length: padding is read as tokens: remove it",
+	"have numbers that often mark a missing value, such as -999 or 1e20: remove these rows, or replace the numbers with real values",
+	"have a file name as their text, but the named files are not read: give a folder of files instead (--from FOLDER)",
+	"have a Python bytes literal (b'x') as their text: write the decoded text (bytes.decode())",
 }
 
 // signCounts counts the rows that have each sign.

@@ -40,19 +40,19 @@ func TestSigns(t *testing.T) {
 		{"the same text", `{"text":"Ann  met Bob","s":[{"start":0,"end":8,"label":"P","text":"Ann met"}]}`, spans, ""},
 		{"lost characters", `{"text":"caf�","label":"a"}`, nil, "1 of 1 rows have U+FFFD in their text"},
 		{"names of files", `{"text":"img/a 1.png","label":"a"}` + "\n" + `{"text":"a/2.png","label":"a"}` + "\n" +
-			`{"text":"a/3.PNG","label":"b"}`, nil, "2 of 3 rows have the name of a file as their text"},
+			`{"text":"a/3.PNG","label":"b"}`, nil, "2 of 3 rows have a file name as their text"},
 		{"a sentence", `{"text":"see a.png","label":"a"}` + "\n" + `{"text":"b.png","label":"a"}`, nil, ""},
-		{"bytes of Python", `{"text":"b'caf\\xc3'","label":"a"}`, nil, "1 of 1 rows have a text such as b'x'"},
+		{"bytes of Python", `{"text":"b'caf\\xc3'","label":"a"}`, nil, "1 of 1 rows have a Python bytes literal (b'x')"},
 		{"padding", `{"t":[101,7,8,102,0,0,0]}` + "\n" + `{"t":[101,7,102,0,0,0,0]}`, lists,
-			"2 of 2 rows of tokens end in one token that is repeated, and all have the same length"},
+			"2 of 2 rows of tokens end in a repeated token, and all have the same length"},
 		{"a run at the end", `{"t":[101,7,8,102,0,0,0]}` + "\n" + `{"t":[101,7,102]}`, lists, ""},
 		{"times of a clock", `{"v":[1700000000,1700000001,1700000002]}`, series,
-			"1 of 1 rows have numbers that are large beside their differences"},
-		{"small steps", `{"v":[101325.01,101325.02]}`, series, "have numbers that are large beside their differences"},
+			"1 of 1 rows have large numbers whose differences are too small for float32"},
+		{"small steps", `{"v":[101325.01,101325.02]}`, series, "have large numbers whose differences are too small for float32"},
 		{"a constant", `{"v":[5,5,5]}`, series, ""},
 		{"usual numbers", `{"v":[101325,101425,99000.5]}`, series, ""},
 		{"a missing number", `{"v":[1,2,-9999]}`, series,
-			"1 of 1 rows have numbers that programs write where one is missing"},
+			"1 of 1 rows have numbers that often mark a missing value"},
 		{"a large number", `{"v":[1,2,-9998]}`, series, ""},
 		{"colours as normals", `{"p":[[1,2,3,10,20,30],[1,0,3,0,0,0]]}`, normals,
 			"1 of 1 rows have normals (nx, ny, nz) whose length is not 1"},
@@ -85,8 +85,8 @@ func TestSpanText(t *testing.T) {
 		Shares: []Share{{Split: "train", Part: 1}}})
 	must.Succeed(t, err)
 	var kind *source.SkippedKind
-	if kind = left.Reasons["a span whose text is another"]; kind == nil || kind.Rows != 1 ||
-		!strings.Contains(kind.Places[0], from+`:1: column s: 0 to 3 is "Ann", its text says "Bob"`) {
+	if kind = left.Reasons["a span whose text differs"]; kind == nil || kind.Rows != 1 ||
+		!strings.Contains(kind.Places[0], from+`:1: column s: 0 to 3 is "Ann", expected "Bob"`) {
 		t.Errorf("got %s", left)
 	}
 }
@@ -97,7 +97,7 @@ func TestIntervalBlocks(t *testing.T) {
 	fasta, bed := filepath.Join(dir, "g.fa"), filepath.Join(dir, "b.bed")
 	must.Succeed(t, os.WriteFile(fasta, []byte(">a\nACGTACGTACGTACGT\n"), 0o666))
 	for blocks, want := range map[string]string{"2\t2,2\t0,8": bed +
-		": intervals with several blocks (columns 10 to 12): 1: ", "1\t10\t0": ""} {
+		": 1 intervals have several blocks (columns 10 to 12): ", "1\t10\t0": ""} {
 		must.Succeed(t, os.WriteFile(bed, fmt.Appendf(nil, "a\t0\t10\tg\t0\t+\t0\t10\t0\t%s\n", blocks), 0o666))
 		_, left, err := Convert(t.Context(), Options{From: []string{fasta}, To: filepath.Join(dir, "d"),
 			Text: "sequence", Intervals: bed, Tokenizer: []byte(`{"type":"dna"}`),

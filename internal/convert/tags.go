@@ -62,11 +62,11 @@ func (c *converter) checkTags() error {
 	}
 	switch {
 	case given > 1:
-		return errors.New("expected one of a column of tags, a column of spans, or a file of intervals")
+		return fmt.Errorf("expected a tag column, a span column or a file of intervals, found %d of them", given)
 	case o.Label != "" || o.Numbers != nil || o.Pair != nil:
-		return errors.New("tags, expected without a label or numbers of the row, and of single sequences")
+		return errors.New("tags cannot be combined with a label, numbers or a pair")
 	case o.Tokens+o.Features != "" && o.Tags == "":
-		return errors.New("spans and intervals need text: token ids and features have no character positions")
+		return errors.New("spans and intervals require text: token ids and features have no character positions")
 	}
 	if o.Intervals == "" {
 		c.tagsAt = len(c.columns)
@@ -135,7 +135,7 @@ func (w *worker) tagged(row *table.Row, e *seq.Example) ([]int32, *source.SkipRe
 		for _, x := range found {
 			if x.end > len(text.Text) {
 				return nil, &source.SkipReason{Kind: "an interval beyond its sequence", Fatal: true,
-					Detail: fmt.Errorf("%s: bases %d to %d, and %s has %d", x.place(w.intervals.path), x.start+1, x.end,
+					Detail: fmt.Errorf("%s: found bases %d to %d, but %s has %d bases", x.place(w.intervals.path), x.start+1, x.end,
 						w.called(row), len(text.Text))}
 			}
 			parts = append(parts, spanOf(x.start, x.end, x.kind))
@@ -203,10 +203,10 @@ func (w *worker) tagParts(text string, tokens int, parts []part, between string,
 	words bool) ([]int32, *source.SkipReason) {
 	offsets, err := tokenizers.Offsets(w.tokenizer, text)
 	if err == nil && len(offsets) != tokens {
-		err = fmt.Errorf("%d places of %d tokens", len(offsets), tokens)
+		err = fmt.Errorf("expected positions of %d tokens, found %d", tokens, len(offsets))
 	}
 	if err != nil {
-		return nil, &source.SkipReason{Kind: "tokens without a place", Detail: err, Fatal: true}
+		return nil, &source.SkipReason{Kind: "tokens without positions", Detail: err, Fatal: true}
 	}
 	w.labelled = w.labelled[:0]
 	at, begun := 0, false
@@ -240,7 +240,7 @@ func (w *worker) tagParts(text string, tokens int, parts []part, between string,
 		}
 	}
 	if rest := parts[min(at+1, len(parts)):]; !words && (len(rest) > 0 || at < len(parts) && !begun) {
-		return nil, source.Skip("a span without a token", errors.New("the last one of the row"))
+		return nil, source.Skip("a span without a token", errors.New("the last span of the row"))
 	}
 	return w.labelled, nil
 }
@@ -361,18 +361,18 @@ func spansOf(column, text, list string) ([]part, *source.SkipReason) {
 	place := tokenizers.NewCharacters(text)
 	for i, s := range spans {
 		if i > 0 && *s.Start < *spans[i-1].End {
-			return nil, bad("spans overlap", "%d to %d and %d to %d: a token has one tag", *spans[i-1].Start,
+			return nil, bad("spans overlap", "%d to %d and %d to %d, but a token has one tag", *spans[i-1].Start,
 				*spans[i-1].End, *s.Start, *s.End)
 		}
 		start, _ := place.Byte(*s.Start)
 		end, ok := place.Byte(*s.End)
 		if !ok {
-			return nil, bad("a span beyond its text", "%d to %d, the text has %d characters", *s.Start, *s.End,
+			return nil, bad("a span beyond its text", "%d to %d, but the text has %d characters", *s.Start, *s.End,
 				utf8.RuneCountInString(text))
 		}
 		if s.Text != nil && !sameWords(*s.Text, text[start:end]) {
-			return nil, bad("a span whose text is another",
-				"%d to %d is %.40q, its text says %.40q: expected characters from 0, the end not included", *s.Start,
+			return nil, bad("a span whose text differs",
+				"%d to %d is %.40q, expected %.40q: offsets count characters from 0, the end is exclusive", *s.Start,
 				*s.End, text[start:end], *s.Text)
 		}
 		out = append(out, spanOf(start, end, s.Label))

@@ -169,7 +169,7 @@ func TestMarkedEnds(t *testing.T) {
 	path := file(t, "a.jsonl", late.String())
 	_, _, err := Convert(t.Context(), tagOptions(t, path, words))
 	if err == nil || !strings.Contains(err.Error(),
-		"the first rows have tags in BIO, later ones also mark the ends of spans") {
+		"expected BIO tags as in the first rows, found tags that mark the ends of spans") {
 		t.Error(err)
 	}
 	d, _ = mustConvert(t, tagOptions(t, path, func(o *Options) { words(o); o.Labels = []string{"O", "B-X", "S-X"} }))
@@ -189,7 +189,7 @@ func TestTagRefusals(t *testing.T) {
 		want       string
 	}{
 		{"a.jsonl", `{"text":"ab","spans":[{"start":1,"end":3,"label":"X"}]}`, byteSpans,
-			"a span beyond its text\n  a.jsonl:2: column spans: 1 to 3, the text has 2 characters"},
+			"a span beyond its text\n  a.jsonl:2: column spans: 1 to 3, but the text has 2 characters"},
 		{"a.jsonl", `{"text":"abc","spans":[{"start":0,"end":2,"label":"X"},{"start":1,"end":3,"label":"Y"}]}`,
 			byteSpans, "spans overlap\n  a.jsonl:2: column spans: 0 to 2 and 1 to 3"},
 		{"a.jsonl", `{"text":"abc","spans":[{"start":2,"end":2,"label":"X"}]}`, byteSpans,
@@ -239,13 +239,13 @@ func TestTagRefusals(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ intervals, text, k, want string }{
-		{"x.bed", "s\t1\t5\tgene\n", "1", "x.bed:1: bases 2 to 5, and s has 4"},
-		{"x.bed", "s\t1\t2\tgene\nnone\t1\t2\tgene\n", "1", `x.bed:2: no sequence is called "none"`},
+		{"x.bed", "s\t1\t5\tgene\n", "1", "x.bed:1: found bases 2 to 5, but s has 4 bases"},
+		{"x.bed", "s\t1\t2\tgene\nnone\t1\t2\tgene\n", "1", `x.bed:2: found no sequence named "none"`},
 		{"x.bed", "s\t2\t2\tgene\n", "1", "expected intervals, found none in 1 lines"},
-		{"x.bed", "s\t2\t1\tgene\n", "1", "x.bed:1: expected a start, an end behind it"},
-		{"x.gff", "s\t.\tgene\t2\t1\n", "1", "x.gff:1: expected a start, an end behind it"},
-		{"x.bed", "#\ns\t1\t2\n", "1", "x.bed:2: expected the columns chrom, start, end, name"},
-		{"x.gff3", "s\t.\tgene\t1\t3\t.\ns\t.\texon\t2\t3\t.\n", "1", "x.gff3:2: exon overlaps gene of line 1"},
+		{"x.bed", "s\t2\t1\tgene\n", "1", "x.bed:1: expected a start, a larger end"},
+		{"x.gff", "s\t.\tgene\t2\t1\n", "1", "x.gff:1: expected a start, a larger end"},
+		{"x.bed", "#\ns\t1\t2\n", "1", "x.bed:2: expected the tab-separated columns chrom, start, end, name"},
+		{"x.gff3", "s\t.\tgene\t1\t3\t.\ns\t.\texon\t2\t3\t.\n", "1", "x.gff3:2: exon overlaps gene on line 1"},
 		{"x.bed", "# nothing\n", "1", "expected intervals, found none in 1 lines"},
 		{"x.txt", "", "1", "expected a file name that ends in .bed, .gff, .gff2, .gff3 or .gtf"},
 		{"x.bed", "s\t1\t2\tgene\n", "3", "tokenizer dna:3: each of its tokens is 3 bases, which overlap"},
@@ -296,10 +296,10 @@ func TestMixedTags(t *testing.T) {
 	conll := func(o *Options) { o.Text, o.Tags, o.Tokenizer = "token", "tag", []byte(`{"type":"words"}`) }
 	good := "Ann S-PER\nsaw O\nNew B-LOC\nYork E-LOC\n\n"
 	for name, text := range map[string]string{
-		`x.conll:6: the tag "s-per" is neither O nor of a span, such as B-X and I-X, as 3 others are`: good +
+		`x.conll:6: tag "s-per": expected O or a span tag (B-X, I-X), as for 3 other tags`: good +
 			"Bob s-per\nran O\n\n",
-		`x.conll:1: the tag "tag" is neither O nor of a span`: "word tag\n" + good,
-		`x.conll:1: the tag "PER" is neither`:                 "Ann PER\n\nBob B-PER\nLee I-PER\n\n",
+		`x.conll:1: tag "tag": expected O or a span tag`: "word tag\n" + good,
+		`x.conll:1: tag "PER": expected O`:               "Ann PER\n\nBob B-PER\nLee I-PER\n\n",
 	} {
 		_, _, err := Convert(t.Context(), tagOptions(t, file(t, "x.conll", text), conll))
 		if err == nil || !strings.Contains(err.Error(), name) {
@@ -309,20 +309,20 @@ func TestMixedTags(t *testing.T) {
 	named := func(o *Options) { conll(o); o.Labels = []string{"O", "PER", "B-PER", "I-PER"} }
 	mustConvert(t, tagOptions(t, file(t, "x.conll", "Ann PER\n\nBob B-PER\nLee I-PER\n\n"), named))
 	for text, want := range map[string]string{
-		"Ann b-per\nLee i-per\nran O\n\n": "tags such as b-per look like BIO in another spelling",
-		"Ann PER-B\nLee PER-I\nran O\n\n": "tags such as PER-B look like BIO",
-		"Ann b-per\nLee i-per\nran o\n\n": "tags such as b-per look like BIO",
-		"Ann B_PER\nLee I_PER\n\n":        "tags such as B_PER look like BIO",
+		"Ann b-per\nLee i-per\nran O\n\n": "tags such as b-per resemble BIO but are not read as spans",
+		"Ann PER-B\nLee PER-I\nran O\n\n": "tags such as PER-B resemble BIO",
+		"Ann b-per\nLee i-per\nran o\n\n": "tags such as b-per resemble BIO",
+		"Ann B_PER\nLee I_PER\n\n":        "tags such as B_PER resemble BIO",
 		"the DT\ncat NN\n\n":              "",
 		good:                              "",
 		"Ann B-PER\nLee E-LOC\n\n" +
-			good: "rows in which a span begins or ends without its mark: 1, the first at ",
-		good + "Lee E-LOC\n\nran O\n\nLee E-LOC\n\n":  "without its mark: 2, the first at ",
-		good + "Ann B-PER\nsaw O\n\n":                 "without its mark: 1",
-		good + "Ann B-PER\n\n":                        "without its mark: 1",
+			good: "1 rows have a span without a begin or end tag, first at ",
+		good + "Lee E-LOC\n\nran O\n\nLee E-LOC\n\n":  "2 rows have a span without a begin or end tag, first at ",
+		good + "Ann B-PER\nsaw O\n\n":                 "1 rows have a span without a begin or end tag",
+		good + "Ann B-PER\n\n":                        "1 rows have a span without a begin or end tag",
 		good + "Ann B-PER\nvan M-PER\nLee E-PER\n\n":  "",
 		"Ann B-PER\nsaw O\n\nsaw O\nLee I-PER\n\n":    "", // valid BIO if read as IOB1
-		good + "New B-LOC\nYork E-LOC\nLee I-PER\n\n": "without its mark: 1, the first at ",
+		good + "New B-LOC\nYork E-LOC\nLee I-PER\n\n": "1 rows have a span without a begin or end tag, first at ",
 	} {
 		_, skipped := mustConvert(t, tagOptions(t, file(t, "x.conll", text), conll))
 		notes := strings.ReplaceAll(skipped.String(),

@@ -27,10 +27,11 @@ func (c *converter) readTokenizer() (err error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err == nil && !bytes.Equal(there, c.file) && !o.Replace:
-		return fmt.Errorf("%s is another tokenizer: %w", path, seq.ErrExists)
+		return fmt.Errorf("%s is a different tokenizer: %w", path, seq.ErrExists)
 	case err == nil && !bytes.Equal(there, c.file):
 		if _, err := os.Stat(filepath.Join(o.To, seq.ManifestName)); errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("%s: this file is another tokenizer and not part of a data set, so it is not replaced: move it away", path)
+			return fmt.Errorf("%s: found a different tokenizer that is not part of a data set, so it is not replaced: "+
+				"move or delete the file", path)
 		}
 	}
 	return err

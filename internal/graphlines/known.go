@@ -84,8 +84,8 @@ func (k *Known) answers(labels map[string]int32, x *Row) error {
 	}
 	for i, name := range x.Names {
 		if _, ok := labels[name]; !ok && (x.Named == nil || x.Named[i]) {
-			return fmt.Errorf("%s: found %.40q, expected a number from 0 to %d, or one of %q", x.Field, name,
-				len(k.Spec.LabelNames)-1, k.Spec.LabelNames)
+			return fmt.Errorf("%s: found %.40q, expected one of %q, or an index from 0 to %d", x.Field, name,
+				k.Spec.LabelNames, len(k.Spec.LabelNames)-1)
 		}
 	}
 	return nil
@@ -95,11 +95,11 @@ func (k *Known) answers(labels map[string]int32, x *Row) error {
 func described(field string, list bool) string {
 	switch {
 	case field == "tags":
-		return "tags, a list of a label for each node"
+		return "tags (a list with a label for each node)"
 	case list:
-		return field + ", a list of labels"
+		return field + " (a list of labels)"
 	}
-	return field + ", a class"
+	return field + " (a class)"
 }
 
 // features replaces the categories of nodes and edges by indicators. It checks the size of the row

@@ -97,8 +97,8 @@ func AppendWalk(ctx context.Context, features [][]float32, edges []seq.Edge, ste
 				features[from] = append(features[from], float32(at[from]))
 			}
 			if additions > maxAdditions {
-				return fmt.Errorf("random walk: a graph of %d nodes and %d edges takes more than %d additions, "+
-					"which step %d of %d exceeds: use fewer steps", n, len(edges), maxAdditions, step+1, steps)
+				return fmt.Errorf("random walk: a graph of %d nodes and %d edges exceeds the limit of %d additions "+
+					"at step %d of %d: use fewer steps", n, len(edges), maxAdditions, step+1, steps)
 			}
 		}
 		for _, i := range here {

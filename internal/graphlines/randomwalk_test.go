@@ -77,7 +77,7 @@ func TestWalkTooLong(t *testing.T) {
 	defer func(before int64) { maxAdditions = before }(maxAdditions)
 	maxAdditions = 10
 	x := undirected(4, [2]int32{0, 1}, [2]int32{1, 2}, [2]int32{2, 3}, [2]int32{3, 0})
-	must.Fail(t, "a graph of 4 nodes and 8 edges takes more than 10 additions")(AppendWalk(t.Context(), x.Features,
+	must.Fail(t, "a graph of 4 nodes and 8 edges exceeds the limit of 10 additions")(AppendWalk(t.Context(), x.Features,
 		x.Edges, 4))
 }
 

@@ -133,7 +133,7 @@ func (r *Reader) parse(line []byte) (*Row, error) {
 		return nil, fmt.Errorf("features: %w", err)
 	}
 	if fields["edges"] == nil {
-		return nil, errors.New("expected edges, a list of source, target and features for each")
+		return nil, errors.New("expected edges, a list of source, target and features for each edge")
 	}
 	if x.Edges, err = seq.ParseEdges(fields["edges"]); err != nil {
 		return nil, fmt.Errorf("edges: %w", err)
@@ -184,7 +184,7 @@ func (r *Reader) answers(x *Row, fields map[string]json.RawMessage) (err error) 
 		}
 	}
 	if x.Field == "" {
-		return fmt.Errorf("expected %s, a class or a list of labels, or %s, a list of a label for each node", r.Label,
+		return fmt.Errorf("expected %s (a class or a list of labels) or %s (a list with a label for each node)", r.Label,
 			r.Tags)
 	}
 	return nil
@@ -208,7 +208,7 @@ func (x *Row) listOf(value json.RawMessage, tags bool) error {
 		x.Names, x.Named = append(x.Names, name), append(x.Named, !unknown)
 	}
 	if tags && len(x.Names) != len(x.Features) {
-		return fmt.Errorf("expected one for each of the %d nodes, found %d", len(x.Features), len(x.Names))
+		return fmt.Errorf("expected %d labels, one for each node, found %d", len(x.Features), len(x.Names))
 	}
 	return nil
 }
@@ -216,17 +216,17 @@ func (x *Row) listOf(value json.RawMessage, tags bool) error {
 // textOf returns the value of a JSON string, or the JSON text of a number or boolean.
 func textOf(value json.RawMessage) (string, error) {
 	if len(value) == 0 {
-		return "", errors.New("expected a text or a number, found nothing")
+		return "", errors.New("expected a string or a number, found nothing")
 	}
 	switch value[0] {
 	case '"':
 		text, err := jsonlines.Text(value)
 		if err == nil && text == "" {
-			err = errors.New("expected a text or a number, found an empty text")
+			err = errors.New("expected a string or a number, found an empty string")
 		}
 		return text, err
 	case '[', '{', 'n':
-		return "", fmt.Errorf("expected a text or a number, found %.40s", value)
+		return "", fmt.Errorf("expected a string or a number, found %.40s", value)
 	}
 	return string(value), nil
 }
