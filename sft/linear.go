@@ -1,6 +1,7 @@
 package sft
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -148,12 +149,7 @@ func (s *linearScorer) each(ctx context.Context, n int, work func(p *linearmodel
 		})
 	}
 	group.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return cmp.Or(errs...)
 }
 
 // example scores the example with index i.

@@ -9,12 +9,11 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"sync"
-	"sync/atomic"
 
 	"golang.org/x/sync/semaphore"
 
 	"github.com/sftseq/sftseq/internal/atomicfile"
+	"github.com/sftseq/sftseq/internal/parallel"
 	"github.com/sftseq/sftseq/internal/philox"
 	"github.com/sftseq/sftseq/internal/source"
 	"github.com/sftseq/sftseq/seq"
@@ -153,18 +152,12 @@ func (c *converter) convertAll(ctx context.Context) error {
 	workers := runtime.GOMAXPROCS(0)
 	for files := range slices.Chunk(c.files.list, max(1, min(4*workers, maxWaiting/c.Points))) {
 		rows := make([]row, len(files))
-		var next atomic.Int64
-		var group sync.WaitGroup
-		for range workers {
-			group.Go(func() {
-				for i := int(next.Add(1)) - 1; i < len(files) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
-					rows[i] = c.read(ctx, &files[i])
-					rows[i].split = c.split(&files[i], c.training)
-				}
-			})
-		}
-		group.Wait()
-		if err := ctx.Err(); err != nil { // some files were not read completely
+		err := parallel.Do(ctx, workers, len(files), func(_, i int) error {
+			rows[i] = c.read(ctx, &files[i])
+			rows[i].split = c.split(&files[i], c.training)
+			return ctx.Err() // the file may not have been read completely
+		})
+		if err != nil {
 			return err
 		}
 		for i := range rows {

@@ -3,6 +3,8 @@ package linear
 import (
 	"context"
 	"math"
+
+	"github.com/sftseq/sftseq/internal/parallel"
 )
 
 // Choice holds the options that the validation split selects for a model of classes or labels.
@@ -61,7 +63,7 @@ func (f *fitting) validate(ctx context.Context) (v validation, err error) {
 		sums := make([][len(scales)]float64, (len(all)+part-1)/part)
 		hits := make([]int, len(sums))
 		steps := make([]*step, f.val.workers)
-		err := f.val.parallel(ctx, len(sums), func(w, i int) error {
+		err := parallel.Do(ctx, f.val.workers, len(sums), func(w, i int) error {
 			if steps[w] == nil {
 				steps[w] = newStep(f.config, f.table, f.bias)
 			}

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/sftseq/sftseq/internal/ngram"
+	"github.com/sftseq/sftseq/internal/parallel"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -124,33 +125,6 @@ func (d *data) load(b int, x *ngram.Extractor) ([]row, error) {
 	return rows, err
 }
 
-// parallel calls work for each i < n on the worker threads, with the number of the thread.
-func (d *data) parallel(ctx context.Context, n int, work func(worker, i int) error) error {
-	var next atomic.Int64
-	var group sync.WaitGroup
-	errs := make([]error, d.workers)
-	for w := range d.workers {
-		group.Go(func() {
-			for errs[w] == nil {
-				i := int(next.Add(1)) - 1
-				if i >= n {
-					return
-				}
-				if errs[w] = ctx.Err(); errs[w] == nil {
-					errs[w] = work(w, i)
-				}
-			}
-		})
-	}
-	group.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // index builds the vocabulary of the rows.
 func (d *data) index(ctx context.Context) (err error) {
 	d.vocabulary, err = ngram.Collect(ctx, d.config.NGrams, len(d.blocks), d.workers,
@@ -185,7 +159,7 @@ func (d *data) visit(ctx context.Context, order []int, with func(rows []row) err
 	extractors := make([]*ngram.Extractor, d.workers)
 	for _, group := range d.groups(order) {
 		loaded := make([][]row, len(group))
-		err := d.parallel(ctx, len(group), func(w, i int) (err error) {
+		err := parallel.Do(ctx, d.workers, len(group), func(w, i int) (err error) {
 			if extractors[w] == nil {
 				extractors[w] = ngram.NewExtractor(d.config.NGrams)
 			}

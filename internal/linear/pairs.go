@@ -8,6 +8,7 @@ import (
 	"github.com/sftseq/sftseq/internal/metrics"
 	"github.com/sftseq/sftseq/internal/ngram"
 	"github.com/sftseq/sftseq/internal/pairs"
+	"github.com/sftseq/sftseq/internal/parallel"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -111,7 +112,7 @@ func (f *fitting) judge(ctx context.Context, m *Model, val Rows) (logits [][2][]
 	}
 	all, label := make([][2][]float32, (n+every-1)/every), make([]int32, (n+every-1)/every)
 	predictors := make([]*Predictor, f.train.workers)
-	err = f.train.parallel(ctx, len(all), func(w, i int) error {
+	err = parallel.Do(ctx, f.train.workers, len(all), func(w, i int) error {
 		if predictors[w] == nil {
 			predictors[w] = m.NewPredictor()
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 
+	"github.com/sftseq/sftseq/internal/parallel"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -69,7 +70,7 @@ func (f *fitting) standardise(ctx context.Context) error {
 		sum, squares []float64
 	}
 	of := make([]moments, len(d.blocks))
-	err := d.parallel(ctx, len(d.blocks), func(_, b int) error {
+	err := parallel.Do(ctx, d.workers, len(d.blocks), func(_, b int) error {
 		m := moments{0, make([]float64, n), make([]float64, n)}
 		err := d.each(b, func(e *seq.Example) {
 			m.rows++

@@ -2,8 +2,8 @@ package ngram
 
 import (
 	"context"
-	"sync"
-	"sync/atomic"
+
+	"github.com/sftseq/sftseq/internal/parallel"
 )
 
 // Collect builds the vocabulary of rows in blocks. each must call with for the rows of a block.
@@ -17,7 +17,7 @@ func Collect(ctx context.Context, o Options, blocks, threads int,
 	}
 	extractors := make([]*Extractor, threads)
 	pass := func(begin func(thread int), with func(thread int, x *Extractor, a, b []int32)) error {
-		return parallel(ctx, threads, blocks, func(t, block int) error {
+		return parallel.Do(ctx, threads, blocks, func(t, block int) error {
 			if extractors[t] == nil {
 				extractors[t] = NewExtractor(o)
 			}
@@ -60,31 +60,4 @@ func Collect(ctx context.Context, o Options, blocks, threads int,
 		}
 	}
 	return NewVocabulary(o, kept, used)
-}
-
-// parallel calls work for each i < n on the threads, with the number of the thread.
-func parallel(ctx context.Context, threads, n int, work func(thread, i int) error) error {
-	var next atomic.Int64
-	var group sync.WaitGroup
-	errs := make([]error, threads)
-	for t := range threads {
-		group.Go(func() {
-			for errs[t] == nil {
-				i := int(next.Add(1)) - 1
-				if i >= n {
-					return
-				}
-				if errs[t] = ctx.Err(); errs[t] == nil {
-					errs[t] = work(t, i)
-				}
-			}
-		})
-	}
-	group.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
+	"github.com/sftseq/sftseq/internal/parallel"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -88,33 +89,6 @@ type fitting struct {
 	rows    int // labelled training rows
 }
 
-// parallel calls work for each i < n on all threads, and returns the first error.
-func (f *fitting) parallel(n int, work func(worker, i int) error) error {
-	var next atomic.Int64
-	var group sync.WaitGroup
-	errs := make([]error, f.options.Threads)
-	for w := range errs {
-		group.Go(func() {
-			for errs[w] == nil {
-				i := int(next.Add(1)) - 1
-				if i >= n {
-					return
-				}
-				if errs[w] = f.ctx.Err(); errs[w] == nil {
-					errs[w] = work(w, i)
-				}
-			}
-		})
-	}
-	group.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // block is the number of rows that a thread reads at a time.
 const block = 128
 
@@ -122,7 +96,7 @@ const block = 128
 func (f *fitting) blocks(rows Rows, every int, visit func(worker, row int, e *seq.Example) error) error {
 	n := len(rows.Lengths())
 	var reporting sync.Mutex
-	return f.parallel((n+block-1)/block, func(worker, b int) error {
+	return parallel.Do(f.ctx, f.options.Threads, (n+block-1)/block, func(worker, b int) error {
 		from, to := b*block, min((b+1)*block, n)
 		for i := from; i < to; i++ {
 			if i%every != 0 {

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"math/rand/v2"
 	"runtime"
-	"sync"
-	"sync/atomic"
+
+	"github.com/sftseq/sftseq/internal/parallel"
 )
 
 // A Learner computes a codebook by k-means (Lloyd) on a uniform sample of its input (reservoir
@@ -89,23 +89,12 @@ func (l *Learner) at(i int) []float32 { return l.sample[i*l.bands : (i+1)*l.band
 // assign computes the nearest codebook entry of each spectrum in the sample, on all CPUs.
 func (l *Learner) assign(ctx context.Context, near []int, book Codebook) error {
 	const chunk = 1 << 10
-	var next atomic.Int64
-	var workers sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		workers.Go(func() {
-			for ctx.Err() == nil {
-				from := int(next.Add(chunk)) - chunk
-				if from >= len(near) {
-					return
-				}
-				for i := from; i < min(from+chunk, len(near)); i++ {
-					near[i] = book.nearest(l.at(i))
-				}
-			}
-		})
-	}
-	workers.Wait()
-	return ctx.Err()
+	return parallel.Do(ctx, runtime.GOMAXPROCS(0), (len(near)+chunk-1)/chunk, func(_, c int) error {
+		for i := c * chunk; i < min((c+1)*chunk, len(near)); i++ {
+			near[i] = book.nearest(l.at(i))
+		}
+		return nil
+	})
 }
 
 // beginnings returns distinct spectra of the sample as the initial entries.

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"sync"
 	"sync/atomic"
 )
@@ -32,10 +33,5 @@ func InParallel(threads, n int, f func(thread, i int)) {
 func TryInParallel(threads, n int, f func(i int) error) error {
 	errs := make([]error, n)
 	InParallel(threads, n, func(_, i int) { errs[i] = f(i) })
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return cmp.Or(errs...)
 }
