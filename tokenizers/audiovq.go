@@ -37,11 +37,11 @@ func newAudioVQ(spec json.RawMessage) (Tokenizer, error) {
 		return nil, err
 	}
 	if config.Rate < 1000 || config.Rate > 1<<20 {
-		return nil, fmt.Errorf("tokenizer audio-vq: expected a rate from 1000, found %d", config.Rate)
+		return nil, fmt.Errorf("tokenizer audio-vq: rate: expected 1000 to %d Hz, found %d", 1<<20, config.Rate)
 	}
 	book, err := spectra.Decode(config.Codebook, config.Bands)
 	if err != nil {
-		return nil, fmt.Errorf("tokenizer audio-vq: %w; it is learned from the training split", err)
+		return nil, fmt.Errorf("tokenizer audio-vq: %w (data convert learns the codebook from the training split)", err)
 	}
 	return &AudioVQ{config.Rate, book}, nil
 }

@@ -45,7 +45,7 @@ func (l *audioLearner) Add(text string) error {
 // Learn computes the codebook and returns the tokenizer's JSON.
 func (l *audioLearner) Learn(ctx context.Context, round func(done, all int)) (json.RawMessage, error) {
 	if l.rate != 0 && l.rate < 1000 {
-		return nil, fmt.Errorf("expected sound of at least 1000 samples a second, found %d", l.rate)
+		return nil, fmt.Errorf("expected a sampling rate of at least 1000 Hz, found %d Hz", l.rate)
 	}
 	book, err := l.learner.Learn(ctx, round)
 	if errors.Is(err, spectra.ErrNothing) {

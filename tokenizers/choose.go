@@ -24,36 +24,36 @@ func Choose(texts []string) Choice {
 	case sounds*2 > len(texts):
 		reason := "the rows are WAV files"
 		if sounds < len(texts) { // a few other files do not turn sounds into text
-			reason = fmt.Sprintf("%d of the first %d rows are WAV files, and audio-vq leaves the others out", sounds,
+			reason = fmt.Sprintf("%d of the first %d rows are WAV files; audio-vq skips the other rows", sounds,
 				len(texts))
 		}
 		return Choice{"audio-vq", json.RawMessage(`{"type":"audio-vq"}`), reason}
 	case nearlyAll(texts, isSeries):
 		return Choice{"byte", json.RawMessage(`{"type":"byte"}`),
-			"the texts are lists of numbers, which --series reads as numbers, instead of --text"}
+			"the texts are lists of numbers: use --series instead of --text to read the numbers"}
 	case nearlyAll(texts, isDNA):
-		return Choice{"dna", json.RawMessage(`{"type":"dna"}`), "the texts are bases alone"}
+		return Choice{"dna", json.RawMessage(`{"type":"dna"}`), "the texts contain only DNA bases"}
 	}
 	w := countWords(texts)
 	reason := "the texts are not prose"
 	switch series, dna := count(texts, isSeries), count(texts, isDNA); {
 	case sounds > 0:
-		reason = fmt.Sprintf("%d of the first %d rows are WAV files, which audio-vq reads, and the others are not",
+		reason = fmt.Sprintf("only %d of the first %d rows are WAV files, as audio-vq requires",
 			sounds, len(texts))
 	case series*2 > len(texts):
-		reason = fmt.Sprintf("%d of the first %d texts are lists of numbers, which --series reads, and the others are not", series, len(texts))
+		reason = fmt.Sprintf("only %d of the first %d texts are lists of numbers, as --series requires", series, len(texts))
 	case dna*2 > len(texts):
-		reason = fmt.Sprintf("%d of the first %d texts are bases, which dna reads, and the others are not", dna,
+		reason = fmt.Sprintf("only %d of the first %d texts are DNA, as dna requires", dna,
 			len(texts))
 	case nearlyAll(texts, hasBases):
-		reason = fmt.Sprintf("the texts may be DNA, but more than one in a hundred has fewer than %d bases, as words such as tag do; dna reads them", minBases)
+		reason = fmt.Sprintf("the texts may be DNA, but more than 1%% of them have fewer than %d bases and may be words: for DNA use dna", minBases)
 	case w.words < minWords:
-		reason = "there is too little text to learn words from"
+		reason = "the sample has too few words to learn a vocabulary from"
 	case w.prose():
 		return Choice{"words:20000", json.RawMessage(`{"type":"words","vocab":20000}`), fmt.Sprintf(
-			"the texts are prose: %d%% of their characters are letters, and %d%% of the words in one half of a sample are in the other", w.percent(w.letters, w.signs), w.percent(w.known, w.looked))}
+			"the texts are prose: %d%% of their characters are letters, and %d%% of the words in one half of a sample occur in the other half", w.percent(w.letters, w.chars), w.percent(w.known, w.looked))}
 	case w.hasWords():
-		reason = fmt.Sprintf("there are too few texts to learn words from: only %d%% of the words in one half of a sample are in the other", w.percent(w.known, w.looked))
+		reason = fmt.Sprintf("the texts repeat too few words to learn a vocabulary from: only %d%% of the words in one half of a sample occur in the other half", w.percent(w.known, w.looked))
 	}
 	return Choice{"byte", json.RawMessage(`{"type":"byte"}`), reason}
 }
@@ -133,7 +133,7 @@ func bases(text string) (n int, alone bool) {
 // wordCount holds statistics of the words in texts.
 type wordCount struct {
 	words          int // runs of letters and digits
-	signs, letters int // characters except white space, and letters
+	chars, letters int // characters except white space, and letters among them
 	looked, known  int // words in one half of the texts, and the words among them that also occur in the other half
 }
 
@@ -154,7 +154,7 @@ func (w *wordCount) prose() bool {
 // hasWords reports whether the texts consist of words, which need not recur.
 func (w *wordCount) hasWords() bool { return w.mostlyLetters() && w.letters <= longestMean*w.words }
 
-func (w *wordCount) mostlyLetters() bool { return w.percent(w.letters, w.signs) >= minLetters }
+func (w *wordCount) mostlyLetters() bool { return w.percent(w.letters, w.chars) >= minLetters }
 
 func (*wordCount) percent(part, whole int) int { return 100 * part / max(1, whole) }
 
@@ -165,7 +165,7 @@ func countWords(texts []string) (w wordCount) {
 	for i, text := range texts {
 		for _, r := range text {
 			if !unicode.IsSpace(r) {
-				w.signs++
+				w.chars++
 				if unicode.IsLetter(r) || unicode.IsMark(r) {
 					w.letters++
 				}

@@ -121,17 +121,17 @@ func TestChooseReason(t *testing.T) {
 		name, want string
 		texts      []string
 	}{
-		{"words that hardly come again", "there are too few texts to learn words from: only ", rare},
-		{"a few texts", "there is too little text to learn words from", sentences(r, english, 10)},
+		{"words that hardly come again", "the texts repeat too few words to learn a vocabulary from: only ", rare},
+		{"a few texts", "the sample has too few words to learn a vocabulary from", sentences(r, english, 10)},
 		{"proteins", "the texts are not prose", proteins},
-		{"short DNA", "the texts may be DNA, but more than one in a hundred has fewer than 12 bases",
+		{"short DNA", "the texts may be DNA, but more than 1% of them have fewer than 12 bases",
 			slices.Repeat([]string{"ACGTACGTAC", "ACGTACGTACGTAA"}, 500)},
 		{"WAV files and as many others",
-			"1 of the first 2 rows are WAV files, which audio-vq reads, and the others are not",
+			"only 1 of the first 2 rows are WAV files, as audio-vq requires",
 			[]string{"RIFF\x24\x00\x00\x00WAVEfmt ", "x"}},
-		{"DNA and others", "9 of the first 10 texts are bases, which dna reads, and the others are not",
+		{"DNA and others", "only 9 of the first 10 texts are DNA, as dna requires",
 			append(slices.Repeat([]string{"ACGTACGTACGTAA"}, 9), "not it")},
-		{"series and others", "9 of the first 10 texts are lists of numbers, which --series reads, and the others are not", append(slices.Repeat([]string{"0.5 1.5"}, 9), "not it")},
+		{"series and others", "only 9 of the first 10 texts are lists of numbers, as --series requires", append(slices.Repeat([]string{"0.5 1.5"}, 9), "not it")},
 	} {
 		if choice := Choose(c.texts); choice.Name != "byte" || !strings.HasPrefix(choice.Reason, c.want) {
 			t.Errorf("%s: chose %s, reason %q; want byte, reason %q", c.name, choice.Name, choice.Reason, c.want)
@@ -144,7 +144,7 @@ func TestChooseReason(t *testing.T) {
 func TestChooseSeries(t *testing.T) {
 	for text, series := range map[string]bool{"[0.1, 0.2]": true, "1 2.5\t-3e2\n": true, "0,5;1.5": true, "0.5;1": true,
 		"[1, 2, 3]": false, "0.5": false, "a 0.5": false, "": false, "[]": false} {
-		if got := strings.Contains(Choose([]string{text, text}).Reason, "--series reads"); got != series {
+		if got := strings.Contains(Choose([]string{text, text}).Reason, "use --series instead"); got != series {
 			t.Errorf("%q is a series: %v, want %v", text, got, series)
 		}
 	}

@@ -96,7 +96,7 @@ func (t DNA) Encode(text string) ([]int32, error) {
 		case noBase:
 			continue
 		case otherByte:
-			return nil, fmt.Errorf("byte %d: expected a base such as A, C, G, T or N, found %q", i, text[i])
+			return nil, fmt.Errorf("byte %d: expected a base (A, C, G, T, U or an ambiguity code such as N), found %q", i, text[i])
 		case openBase:
 			known = 0
 		default:

@@ -60,8 +60,8 @@ func (t *HF) Decode(tokens []int32) string { return t.tokenizer.Decode(tokens) }
 
 // newHF returns an error that names the file, as the JSON alone does not contain the tokenizer.
 func newHF(json.RawMessage) (Tokenizer, error) {
-	return nil, fmt.Errorf("tokenizer hf: its file %s is stored beside the data or the model; "+
-		"for tables, give the file as hf:PATH", FileName)
+	return nil, fmt.Errorf("tokenizer hf: the JSON does not contain the tokenizer, only the file %s of a data set or model does "+
+		"(for tables use hf:PATH)", FileName)
 }
 
 // Open returns the tokenizer of a data set or a model in dir. It is like [New], but also reads the
@@ -83,7 +83,7 @@ func openFile(spec json.RawMessage, dir string) (Tokenizer, []byte, error) {
 	path := filepath.Join(dir, FileName)
 	t, found, text, err := ReadFile(path)
 	if err == nil && !bytes.Equal(found, hfJSON(config.SHA256)) {
-		err = fmt.Errorf("%s: expected the tokenizer of SHA-256 %.64s, found another: %s", path, config.SHA256, found)
+		err = fmt.Errorf("%s: expected a tokenizer with SHA-256 %.64s, found %s", path, config.SHA256, found)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -104,7 +104,7 @@ func ReadFile(path string) (t Tokenizer, spec json.RawMessage, text []byte, err 
 	}
 	hf, err := hftokenizer.Parse(text)
 	if err != nil {
-		return nil, nil, nil, fmt.Errorf("%s: expected a tokenizer.json of Hugging Face's tokenizers: %w", path, err)
+		return nil, nil, nil, fmt.Errorf("%s: expected a Hugging Face tokenizer.json: %w", path, err)
 	}
 	sum := sha256.Sum256(text)
 	return &HF{hf}, hfJSON(hex.EncodeToString(sum[:])), text, nil

@@ -48,7 +48,7 @@ func TestWords(t *testing.T) {
 		t.Errorf("ids of white space %v, want none", got)
 	}
 	for spec, want := range map[string]string{
-		`{"type":"words"}`:                         "expected a vocabulary of 1 to 50000 words, found 0; it is learned",
+		`{"type":"words"}`:                         "expected a vocabulary of 1 to 50000 words, found 0 (data convert learns it",
 		`{"type":"words","words":[]}`:              "found 0",
 		`{"type":"words","words":["a","a"]}`:       `"a" occurs twice`,
 		`{"type":"words","words":"a"}`:             "expected an object",
@@ -106,7 +106,7 @@ func TestAudioVQ(t *testing.T) {
 	if len(seen) < len(sounds)-1 {
 		t.Errorf("only %d of %d sounds have distinct tokens", len(seen), len(sounds))
 	}
-	must.Fail(t, "expected 8000 samples a second, found 16000")(tok.Encode(tone(16000, 100)))
+	must.Fail(t, "expected a sampling rate of 8000 Hz, found 16000 Hz")(tok.Encode(tone(16000, 100)))
 	if got, err := tok.Encode(wav(1, 1, 16, int16(1))); err != nil || len(got) != 1 {
 		t.Errorf("one sample: ids %v, want one; error %v", got, err)
 	}
@@ -134,9 +134,9 @@ func TestAudioVQ(t *testing.T) {
 		t.Error("the same sounds give different codebooks")
 	}
 	for spec, want := range map[string]string{
-		`{"type":"audio-vq"}`: "expected a rate from 1000",
+		`{"type":"audio-vq"}`: "rate: expected 1000 to 1048576 Hz, found 0",
 		`{"type":"audio-vq","rate":8000,"bands":1,"codebook":"x"}`:        "expected base64",
-		`{"type":"audio-vq","rate":8000,"bands":1,"codebook":""}`:         "found 0 bytes; it is learned",
+		`{"type":"audio-vq","rate":8000,"bands":1,"codebook":""}`:         "found 0 bytes (data convert learns",
 		`{"type":"audio-vq","rate":8000,"bands":2,"codebook":"AAAAAA=="}`: "expected spectra of 2 bands, found 4 bytes",
 		`{"type":"audio-vq","rate":8000,"bands":1,"codebook":"AADAfw=="}`: "number 0 is NaN",
 		`{"type":"audio-vq","rate":8000,"bands":0,"codebook":"AAAAAA=="}`: "1 to 256 bands",

@@ -38,7 +38,7 @@ func newMuLaw(spec json.RawMessage) (Tokenizer, error) {
 		return MuLaw{}, nil
 	}
 	if *config.Rate < 1 {
-		return nil, fmt.Errorf("tokenizer mulaw: rate: expected 1 or more samples a second, found %d", *config.Rate)
+		return nil, fmt.Errorf("tokenizer mulaw: rate: expected at least 1 Hz, found %d", *config.Rate)
 	}
 	return MuLaw{*config.Rate}, nil
 }

@@ -48,15 +48,15 @@ func TestMuLaw(t *testing.T) {
 	one := wav(1, 1, 16, int16(0))
 	for text, want := range map[string]string{
 		"":       "expected a WAV file",
-		"text":   `expected a WAV file, which begins with RIFF and WAVE, found "text"`,
-		one[:24]: "there are no samples", one[:40]: `chunk "fmt ": expected 16 bytes, found 8`,
+		"text":   `expected a WAV file with a RIFF header, found "text"`,
+		one[:24]: "expected a data chunk, found none", one[:40]: `chunk "fmt ": expected 16 bytes, found 8`,
 		one[:len(one)-1]:                        `chunk "data": expected 2 bytes, found 1`,
-		strings.Replace(one, "fmt ", "FMT ", 1): "expected the format (fmt) before the samples",
-		wav(1, 1, 12, int16(0)):                 "found kind 1 of 12 bits",
-		wav(85, 1, 16, int16(0)):                "found kind 85 of 16 bits",
+		strings.Replace(one, "fmt ", "FMT ", 1): "expected a fmt chunk before the data chunk",
+		wav(1, 1, 12, int16(0)):                 "found format 1 with 12 bits",
+		wav(85, 1, 16, int16(0)):                "found format 85 with 16 bits",
 		wav(1, 0, 16, int16(0)):                 "0 channels",
 		strings.Replace(one, "\x40\x1f\x00\x00", "\x00\x00\x00\x40",
-			1): "expected a sampling rate of 1 to 4000000 a second, found 1073741824",
+			1): "expected a sampling rate of 1 to 4000000 Hz, found 1073741824",
 		wav(3, 1, 32, float32(math.NaN())): "sample 0 is not a number",
 	} {
 		must.Fail(t, want, text)((MuLaw{}).Encode(text))
@@ -101,7 +101,7 @@ func TestRates(t *testing.T) {
 	if _, err := tok.Encode(tone(8000, 100)); err != nil {
 		t.Error(err)
 	}
-	must.Fail(t, "expected 8000 samples a second, found 44100: resample it")(tok.Encode(tone(44100, 100)))
+	must.Fail(t, "expected a sampling rate of 8000 Hz, found 44100 Hz (resample with sox")(tok.Encode(tone(44100, 100)))
 	for _, rate := range []int{8000, 44100} {
 		if _, err := must.Get(New([]byte(`{"type":"mulaw"}`)))(t).Encode(tone(rate, 100)); err != nil {
 			t.Errorf("error without a rate: %v", err)
@@ -111,7 +111,7 @@ func TestRates(t *testing.T) {
 	if got := must.Get(l.Learn(t.Context(), nil))(t); string(got) != `{"type":"mulaw"}` {
 		t.Errorf("learned %s without sounds, want no rate", got)
 	}
-	must.Fail(t, "rate: expected 1 or more samples a second, found 0")(New([]byte(`{"type":"mulaw","rate":0}`)))
+	must.Fail(t, "rate: expected at least 1 Hz, found 0")(New([]byte(`{"type":"mulaw","rate":0}`)))
 }
 
 // FuzzWAV checks that any file gives an error or ids in the vocabulary.
@@ -135,7 +135,7 @@ func TestWAVScale(t *testing.T) {
 		return string(binary.LittleEndian.AppendUint32([]byte(head), math.Float32bits(x)))
 	}
 	if _, err := readWAV(file(-30000)); err == nil ||
-		err.Error() != "WAV: sample 0 is -30000: expected floats from -1 to 1; divide those that have the scale of integers, such as by 32768" {
+		err.Error() != "WAV: sample 0 is -30000: expected floats from -1 to 1 (divide samples with the scale of 16-bit integers by 32768)" {
 		t.Errorf("error %v, want one about sample 0", err)
 	}
 	if s, err := readWAV(file(1.25)); err != nil || s.samples[0] != 1 {

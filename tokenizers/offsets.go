@@ -44,11 +44,11 @@ func HasOffsets(t Tokenizer) error {
 		if t.K == 1 {
 			return nil
 		}
-		return fmt.Errorf("tokenizer dna:%d: each of its tokens is %d bases, which overlap those of the next, so that no token is a base of its own: expected dna:1", t.K, t.K)
+		return fmt.Errorf("tokenizer dna:%d: tokens of %d overlapping bases have no offset of a single base: expected dna:1", t.K, t.K)
 	case nil:
 		return errors.New("token ids have no text")
 	}
-	return fmt.Errorf("tokenizer %s: the positions of its tokens in a text are unknown: expected byte, words or dna:1",
+	return fmt.Errorf("tokenizer %s: token offsets are not supported: expected byte, words or dna:1",
 		t.Type())
 }
 

@@ -30,8 +30,8 @@ func TestOffsets(t *testing.T) {
 				len(tokens), err, c.want)
 		}
 	}
-	for want, x := range map[string]Tokenizer{"dna:4: each of its tokens is 4 bases": DNA{4},
-		"tokenizer mulaw: the positions of its tokens": MuLaw{}, "no text": nil} {
+	for want, x := range map[string]Tokenizer{"dna:4: tokens of 4 overlapping bases": DNA{4},
+		"tokenizer mulaw: token offsets are not supported": MuLaw{}, "no text": nil} {
 		must.Fail(t, want)(Offsets(x, "A"))
 	}
 	var got []string

@@ -146,7 +146,7 @@ func checkUTF8(text string) error {
 		}
 		at += n
 	}
-	return fmt.Errorf("%w: found byte 0x%02x at byte %d: convert the text to UTF-8 (such as with iconv -f LATIN1 -t UTF-8), or train with --tokenizer byte", ErrNotUTF8, text[at], at)
+	return fmt.Errorf("%w: found byte 0x%02x at byte %d: convert the text to UTF-8 (for example with iconv -f LATIN1 -t UTF-8), or train with --tokenizer byte", ErrNotUTF8, text[at], at)
 }
 
 // excerpt returns JSON for error messages, shortened if it is long.

@@ -149,7 +149,7 @@ func TestDNA(t *testing.T) {
 			t.Errorf("k %d: Decode(%v) = %q, want %q", c.k, got, back, c.back)
 		}
 	}
-	must.Fail(t, "byte 2: expected a base such as A, C, G, T or N, found 'E'")((DNA{1}).Encode("ACE"))
+	must.Fail(t, "byte 2: expected a base (A, C, G, T, U or an ambiguity code such as N), found 'E'")((DNA{1}).Encode("ACE"))
 	for k, vocab := range map[int]int{1: 5, 6: 4097, 11: 4194305} {
 		tok, err := New(fmt.Appendf(nil, `{"type":"dna","k":%d}`, k))
 		if err != nil || tok.VocabSize() != vocab || tok.PadID() != nil {

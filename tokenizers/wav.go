@@ -16,7 +16,7 @@ type sound struct {
 // checkRate returns an error if the sound's rate differs from the wanted rate; 0 accepts any rate.
 func (s *sound) checkRate(want int) error {
 	if want != 0 && s.rate != want {
-		return fmt.Errorf("expected %d samples a second, found %d: resample it, such as with sox IN -r %d OUT", want,
+		return fmt.Errorf("expected a sampling rate of %d Hz, found %d Hz (resample with sox IN -r %d OUT)", want,
 			s.rate, want)
 	}
 	return nil
@@ -55,7 +55,7 @@ func readWAV(text string) (*sound, error) {
 // header of a stream was written, the samples end with the file.
 func partsOfWAV(text string) (format, data string, err error) {
 	if len(text) < 12 || text[:4] != "RIFF" || text[8:12] != "WAVE" {
-		return "", "", fmt.Errorf("expected a WAV file, which begins with RIFF and WAVE, found %.12q", text)
+		return "", "", fmt.Errorf("expected a WAV file with a RIFF header, found %.12q", text)
 	}
 	rest := text[12:]
 	for len(rest) >= 8 {
@@ -71,13 +71,13 @@ func partsOfWAV(text string) (format, data string, err error) {
 		case kind == "fmt ":
 			format = rest[:length]
 		case kind == "data" && len(format) < 16:
-			return "", "", errors.New("WAV: expected the format (fmt) before the samples")
+			return "", "", errors.New("WAV: expected a fmt chunk before the data chunk, found none")
 		case kind == "data":
 			return format, rest[:length], nil
 		}
 		rest = rest[min(uint64(len(rest)), length+length%2):]
 	}
-	return "", "", errors.New("WAV: there are no samples")
+	return "", "", errors.New("WAV: expected a data chunk, found none")
 }
 
 // lengthOfPart returns the length in the header of a chunk.
@@ -115,10 +115,10 @@ func decodeWAV(format, data string) (*sound, error) {
 	}
 	sample := sampleOf(kind, bits)
 	if sample == nil || channels < 1 || channels > 64 || rate < 1 {
-		return nil, fmt.Errorf("WAV: expected integers of 8, 16, 24 or 32 bits or floats of 32, found kind %d of %d bits, %d channels at %d a second", kind, bits, channels, rate)
+		return nil, fmt.Errorf("WAV: expected 8, 16, 24 or 32-bit PCM or 32-bit floats, found format %d with %d bits, %d channels, %d Hz", kind, bits, channels, rate)
 	}
 	if rate > maxRate {
-		return nil, fmt.Errorf("WAV: expected a sampling rate of 1 to %d a second, found %d", maxRate, rate)
+		return nil, fmt.Errorf("WAV: expected a sampling rate of 1 to %d Hz, found %d Hz", maxRate, rate)
 	}
 	size := bits / 8
 	s := &sound{rate: rate, samples: make([]float32, len(data)/(size*channels))}
@@ -127,7 +127,7 @@ func decodeWAV(format, data string) (*sound, error) {
 		for range channels {
 			v := sample(data[:size])
 			if math.Abs(v) > maxFloat {
-				return nil, fmt.Errorf("WAV: sample %d is %g: expected floats from -1 to 1; divide those that have the scale of integers, such as by 32768", i, v)
+				return nil, fmt.Errorf("WAV: sample %d is %g: expected floats from -1 to 1 (divide samples with the scale of 16-bit integers by 32768)", i, v)
 			}
 			sum += v
 			data = data[size:]

@@ -37,7 +37,7 @@ func newWords(spec json.RawMessage) (Tokenizer, error) {
 		return nil, err
 	}
 	if len(config.Words) == 0 || len(config.Words) > maxWords {
-		return nil, fmt.Errorf("tokenizer words: expected a vocabulary of 1 to %d words, found %d; it is learned from the training split", maxWords, len(config.Words))
+		return nil, fmt.Errorf("tokenizer words: expected a vocabulary of 1 to %d words, found %d (data convert learns it from the training split)", maxWords, len(config.Words))
 	}
 	t := &Words{config.Words, make(map[string]int32, len(config.Words))}
 	for i, word := range config.Words {

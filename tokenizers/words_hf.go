@@ -68,16 +68,17 @@ func (t *Words) private() func() string {
 	}
 }
 
-// charsWithCase returns the characters that have a lower case but cannot be part of longer words.
-func charsWithCase() (signs []rune) {
+// charsWithCase returns the symbols and letter numbers that have a lower case. They cannot be part
+// of longer words.
+func charsWithCase() (chars []rune) {
 	for _, table := range []*unicode.RangeTable{unicode.So, unicode.Nl} {
 		for _, x := range table.R16 {
 			for r := rune(x.Lo); r <= rune(x.Hi); r += rune(x.Stride) {
 				if unicode.ToLower(r) != r {
-					signs = append(signs, r)
+					chars = append(chars, r)
 				}
 			}
 		}
 	}
-	return signs
+	return chars
 }

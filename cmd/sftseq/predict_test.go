@@ -68,7 +68,7 @@ func TestPredictLines(t *testing.T) {
 			"has 4097 tokens, the model accepts at most 4096"},
 		{"pre", `{"id":3,"text":5}`, "3", requests.CodeParams, "expected a string, found 5"},
 		{"ties", `{"id":3,"text":"ACGE"}`, "3", requests.CodeParams,
-			`byte 3: expected a base such as A, C, G, T or N, found 'E'`},
+			`byte 3: expected a base (A, C, G, T, U or an ambiguity code such as N), found 'E'`},
 		{"retrieval", `{"id":3,"tokens_a":[1],"tokens_b":[257]}`, "3", requests.CodeParams, "tokens_b: token 257"},
 	} {
 		status, out, errs := program(strings.NewReader(c.line), "predict", "--model", goldenPath(c.model))

@@ -177,9 +177,9 @@ func TestTagging(t *testing.T) {
 		"--spans excludes --label":              convert("--text", "text", "--label", "a", "--spans", "spans"),
 		"--types needs --intervals":             convert("--text", "text", "--spans", "spans", "--types", "a"),
 		"--spans needs text":                    convert("--tokens", "text", "--vocab", "9", "--spans", "spans"),
-		"the positions of its tokens in a text are unknown": convert("--text", "text", "--spans",
+		"token offsets are not supported": convert("--text", "text", "--spans",
 			"spans", "--tokenizer", "ids:9"),
-		"which overlap": convert("--text", "text", "--spans",
+		"overlapping bases": convert("--text", "text", "--spans",
 			"spans", "--tokenizer", "dna:3"),
 	} {
 		contains(t, failing(t, "", args...), want)

@@ -162,7 +162,7 @@ func newBPE(v vocabulary, merges [][2]string) (*bpe, error) {
 		right, okRight := v[tokens[1]]
 		both, ok := v[tokens[0]+tokens[1]]
 		if !okLeft || !okRight || !ok {
-			return nil, fmt.Errorf("merges[%d]: expected two tokens that are one together, found %.40q and %.40q",
+			return nil, fmt.Errorf("merges[%d]: expected two tokens whose concatenation is a token, found %.40q and %.40q",
 				rank, tokens[0], tokens[1])
 		}
 		m.merges[pair{left, right}] = merge{int32(rank), both}

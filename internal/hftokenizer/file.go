@@ -49,7 +49,7 @@ func Parse(text []byte) (*Tokenizer, error) {
 		return nil, fmt.Errorf("pre_tokenizer: %w", err)
 	}
 	if r.firstOnly && r.shortens {
-		return nil, errors.New("pre_tokenizer: Metaspace for the first word only, with a normalizer that leaves characters out, is not supported")
+		return nil, errors.New("pre_tokenizer: Metaspace with prepend_scheme \"first\" is not supported with a normalizer that removes characters")
 	}
 	vocab, err := r.model(f.Model)
 	if err != nil {
@@ -111,7 +111,7 @@ func (t *Tokenizer) name(token string, id int64) error {
 func stage[T any](r *reader, text json.RawMessage, read func(kind string, text json.RawMessage) (T, error)) (t T,
 	kind string, err error) {
 	if r.depth++; r.depth > maxDepth {
-		return t, "", fmt.Errorf("sequences are more than %d deep", maxDepth)
+		return t, "", fmt.Errorf("expected sequences nested at most %d deep, found more", maxDepth)
 	}
 	defer func() { r.depth-- }()
 	var o struct {

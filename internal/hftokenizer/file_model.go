@@ -30,7 +30,7 @@ func (r *reader) model(text json.RawMessage) (int, error) {
 	case "Unigram":
 		return r.unigram(text)
 	}
-	return 0, fmt.Errorf("%.40q is not supported; known are BPE, Unigram, WordLevel, WordPiece", k)
+	return 0, fmt.Errorf("%.40q is not supported: expected BPE, Unigram, WordLevel or WordPiece", k)
 }
 
 // modelKind returns the key "type", or for files without this key the kind that follows from their

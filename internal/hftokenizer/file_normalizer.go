@@ -72,7 +72,7 @@ func (r *reader) normalizerOf(kind string, text json.RawMessage) (normalizer, er
 		all, err := each(o.Normalizers, r.normalizer)
 		return normalizers(all), err
 	}
-	return nil, errors.New("is not supported; known are BertNormalizer, Lowercase, NFC, NFD, NFKC, NFKD, Precompiled, Prepend, Replace, Sequence, Strip, StripAccents")
+	return nil, errors.New("is not supported: expected BertNormalizer, Lowercase, NFC, NFD, NFKC, NFKD, Precompiled, Prepend, Replace, Sequence, Strip or StripAccents")
 }
 
 func readReplace(text json.RawMessage) (normalizer, error) {
@@ -90,7 +90,7 @@ func readReplace(text json.RawMessage) (normalizer, error) {
 	case p.Regex != nil && p.String == nil && *p.Regex == " {2,}" && len(o.Content) <= 3:
 		return replace{runs: true, new: o.Content}, nil
 	}
-	return nil, errors.New("pattern: expected a text that is not empty, or the expression \" {2,}\"; others are not supported")
+	return nil, errors.New("pattern: expected a String that is not empty, or the Regex \" {2,}\"")
 }
 
 func readBertNormalizer(text json.RawMessage) (normalizer, error) {

@@ -67,7 +67,7 @@ func (r *reader) splitterOf(kind string, text json.RawMessage) (splitter, error)
 		all, err := each(o.PreTokenizers, r.splitter)
 		return splitters(all), err
 	}
-	return nil, errors.New("is not supported; known are BertPreTokenizer, ByteLevel, Digits, Metaspace, Punctuation, Sequence, Split, Whitespace, WhitespaceSplit")
+	return nil, errors.New("is not supported: expected BertPreTokenizer, ByteLevel, Digits, Metaspace, Punctuation, Sequence, Split, Whitespace or WhitespaceSplit")
 }
 
 // newCut returns a cut with the named behaviour.
@@ -95,11 +95,11 @@ func readSplit(text json.RawMessage) (splitter, error) {
 	case p.Regex != nil && p.String == nil:
 		e := expression(*p.Regex)
 		if e == nil {
-			return nil, fmt.Errorf("the expression %.120q is not supported; known are those of GPT-2, cl100k and Llama 3, Qwen, o200k, Tekken and DeepSeek V3", *p.Regex)
+			return nil, fmt.Errorf("Regex %.120q is not supported: expected a pattern of GPT-2, cl100k, Llama 3, Qwen, o200k, Tekken or DeepSeek V3", *p.Regex)
 		}
 		return newCut(matches(e), o.Invert, o.Behaviour)
 	}
-	return nil, errors.New("pattern: expected a text that is not empty, or an expression")
+	return nil, errors.New("pattern: expected a String that is not empty, or a Regex")
 }
 
 func (r *reader) byteLevel(text json.RawMessage) (splitter, error) {

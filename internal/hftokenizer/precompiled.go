@@ -89,11 +89,11 @@ func readPrecompiled(text json.RawMessage) (normalizer, error) {
 		return nil, fmt.Errorf("precompiled_charsmap: expected base64: %w", err)
 	}
 	if len(bytes) < 8 {
-		return nil, errors.New("precompiled_charsmap: expected a table, found too little")
+		return nil, errors.New("precompiled_charsmap: expected a table of at least 8 bytes, found fewer")
 	}
 	size := int64(binary.LittleEndian.Uint32(bytes))
 	if bytes = bytes[4:]; size < 4 || size%4 != 0 || size > int64(len(bytes)) || !utf8.Valid(bytes[size:]) {
-		return nil, fmt.Errorf("precompiled_charsmap: expected a table of whole units and its texts, found %d bytes of %d", size, len(bytes))
+		return nil, fmt.Errorf("precompiled_charsmap: expected a table of 4-byte units and its UTF-8 texts, found a table of %d bytes with %d bytes left", size, len(bytes))
 	}
 	p := &precompiled{units: make([]uint32, size/4), texts: string(bytes[size:])}
 	for i := range p.units {
