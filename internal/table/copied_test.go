@@ -17,7 +17,7 @@ import (
 )
 
 // TestCopiedLists checks that copied lists of Arrow and Parquet become JSON with the exact text of
-// negative numbers, large numbers, floats, nulls and nested lists.
+// negative numbers, large numbers, floats, times, nulls, nested lists and structs.
 func TestCopiedLists(t *testing.T) {
 	i64, f64 := arrow.PrimitiveTypes.Int64, arrow.PrimitiveTypes.Float64
 	columns := []struct {
@@ -31,6 +31,10 @@ func TestCopiedLists(t *testing.T) {
 		{arrow.FixedWidthTypes.Boolean, `[true,null],[false]`},
 		{arrow.BinaryTypes.String, `["a<b",null],["[1"]`},
 		{arrow.FixedWidthTypes.Date32, `["2024-01-02",null],[]`},
+		{arrow.FixedWidthTypes.Timestamp_us, `["2024-01-02 03:04:05.000006Z",null],[]`},
+		{arrow.StructOf(arrow.Field{Name: "n", Type: f64, Nullable: true}, arrow.Field{Name: `t "1"`, Nullable: true,
+			Type: arrow.ListOf(arrow.FixedWidthTypes.Timestamp_ms)}),
+			`[{"n":-0.5,"t \"1\"":["2024-01-02 03:04:05Z"]},null],[{"n":null,"t \"1\"":null}]`},
 		{arrow.ListOf(f64), `[[0.5,null],null,[]],[[-1]]`},
 	}
 	var fields []arrow.Field

@@ -16,7 +16,6 @@ import (
 	"github.com/sftseq/sftseq/seq"
 
 	"github.com/apache/arrow/go/v15/arrow"
-	"github.com/apache/arrow/go/v15/arrow/ipc"
 	"github.com/apache/arrow/go/v15/parquet"
 	reader "github.com/apache/arrow/go/v15/parquet/file"
 	"github.com/apache/arrow/go/v15/parquet/metadata"
@@ -58,10 +57,7 @@ func newParquet(path string, o Options) (_ *records, err error) {
 	if err := g.open(); err != nil {
 		return nil, err
 	}
-	schema, err := g.reader.Schema()
-	if err != nil {
-		return nil, err
-	}
+	schema := arrow.NewSchema(g.typed(g.reader.Manifest.Fields), nil)
 	for i := range g.metadata.Schema.NumColumns() { // Arrow's reader returns the bytes of an interval
 		if g.metadata.Schema.Column(i).ConvertedType() == parquetschema.ConvertedTypes.Interval {
 			g.unknown[g.metadata.Schema.ColumnRoot(i).Name()] = "INTERVAL"
@@ -77,7 +73,7 @@ func newParquet(path string, o Options) (_ *records, err error) {
 	g.classes.keepNumbers(schema)
 	asked := o.Lists
 	g.classes.addLists(&o)
-	rows, err := newRecords(path, arrow.NewSchema(g.typed(schema.Fields()), &g.kept), o)
+	rows, err := newRecords(path, arrow.NewSchema(schema.Fields(), &g.kept), o)
 	if err != nil {
 		return nil, err
 	}
@@ -171,31 +167,6 @@ func (g *groups) open() error {
 	}
 	g.reader, err = pqarrow.NewFileReader(whole, pqarrow.ArrowReadProperties{BatchSize: parquetRows}, g.memory)
 	return err
-}
-
-// typed sets column types that Arrow's reader does not adopt: its extension type for UUIDs,
-// timestamps without a time zone, and times in UTC.
-func (g *groups) typed(fields []arrow.Field) []arrow.Field {
-	root := g.metadata.Schema.Root()
-	for i := range min(len(fields), root.NumFields()) {
-		switch logical := root.Field(i).LogicalType().(type) {
-		case parquetschema.UUIDLogicalType:
-			fields[i].Metadata = arrow.NewMetadata([]string{ipc.ExtensionTypeKeyName}, []string{extensionUUID})
-		case *parquetschema.TimeLogicalType:
-			if logical.IsAdjustedToUTC() {
-				fields[i].Metadata = arrow.NewMetadata([]string{keyUTC}, []string{"true"})
-			}
-		case *parquetschema.TimestampLogicalType:
-			if t, ok := fields[i].Type.(*arrow.TimestampType); ok {
-				zone := ""
-				if logical.IsAdjustedToUTC() || logical.IsFromConvertedType() { // older files lack the flag
-					zone = "UTC"
-				}
-				fields[i].Type = &arrow.TimestampType{Unit: t.Unit, TimeZone: zone}
-			}
-		}
-	}
-	return fields
 }
 
 // prepare makes Arrow's reader read the chunks of the wanted columns through [plainFile].

@@ -27,8 +27,8 @@ type records struct {
 	points   []string // columns of features
 	series   []string // columns of numbers
 	edges    []string
-	gaps     []string // columns of lists
-	copied   []string // columns of lists to return as JSON
+	gaps     []string               // columns of lists
+	copied   map[string]arrow.Field // columns of lists, structs and maps to return as JSON
 	// forms formats a column's values where the type alone does not determine the format.
 	forms   map[string]func(string) string
 	stored  map[string]arrow.Field       // columns whose values can be copied as [Stored]
@@ -68,17 +68,16 @@ func newRecords(name string, schema *arrow.Schema, o Options) (*records, error) 
 	r := &records{name: name, columns: columns, metadata: schema.Metadata(), wanted: o.Columns, lists: o.Lists,
 		points: o.Features, series: o.series,
 		edges: o.Edges, gaps: o.Gaps, limit: o.MaxField, first: first, part: o.part, left: math.MaxInt64,
-		forms: map[string]func(string) string{}, stored: storedFields(schema)}
+		copied: map[string]arrow.Field{}, forms: map[string]func(string) string{}, stored: storedFields(schema)}
 	for _, name := range o.Typed {
 		if _, ok := r.stored[name]; ok {
 			r.typed = append(r.typed, name)
 		}
 	}
 	for _, field := range schema.Fields() {
-		if copiesList(field, &o, first) {
-			r.copied = append(r.copied, field.Name)
-		}
-		if form := formOf(field); form != nil {
+		if copiesJSON(field, &o, first) {
+			r.copied[field.Name] = field
+		} else if form := formOf(field); form != nil {
 			r.forms[field.Name] = form
 		}
 	}
@@ -168,6 +167,7 @@ func (r *records) Next(row *Row) (err error) {
 		}
 		var v Value
 		var err error
+		copied, isCopied := r.copied[name]
 		switch column := r.record.Column(at[0]); {
 		case slices.Contains(r.lists, name):
 			v, err = itemsAt(column, r.at, r.limit-size, slices.Contains(r.gaps, name))
@@ -177,8 +177,8 @@ func (r *records) Next(row *Row) (err error) {
 			v, err = featuresAt(column, r.at, r.limit-size)
 		case slices.Contains(r.edges, name):
 			v, err = edgesAt(column, r.at, r.limit-size)
-		case slices.Contains(r.copied, name):
-			v, err = copiedList(column, r.at, r.limit-size)
+		case isCopied:
+			v, err = copiedJSON(copied, column, r.at, r.limit-size)
 		default:
 			v, err = valueAt(column, r.at)
 			if err == nil && !v.Null && slices.Contains(r.typed, name) {
@@ -270,7 +270,7 @@ func checkColumns(schema *arrow.Schema, o Options) (columns []string, err error)
 					fmt.Errorf("column %q: expected lists of lists of whole numbers, the source and the target of an edge each, found %s", f.Name, f.Type)}
 			}
 		} else if !readable(f.Type) && !(isTime(f.Type) && slices.Contains(o.Copied, f.Name)) &&
-			!copiesList(f, &o, 0) &&
+			!copiesJSON(f, &o, 0) &&
 			!(isTime(f.Type) && slices.Contains(o.Typed, f.Name)) && !(ofItems(f.Type) && slices.Contains(o.Lists, f.Name)) {
 			_, list := f.Type.(arrow.ListLikeType)
 			if ofFeatures(f.Type) {

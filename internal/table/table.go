@@ -134,8 +134,8 @@ type Options struct {
 	// Copied are the names among Columns that are only copied: JSON lists and objects keep their
 	// JSON text, and Arrow dates and times become text.
 	Copied []string
-	// Typed are the names among Columns whose values are also returned as [Stored]. Lists that are
-	// also Copied become JSON with every element, in Arrow and Parquet.
+	// Typed are the names among Columns whose values are also returned as [Stored]. Lists,
+	// structs and maps that are also Copied become JSON with every element, in Arrow and Parquet.
 	Typed     []string
 	Lists     []string // columns with lists of texts instead of token ids
 	Features  []string // columns with lists of token features

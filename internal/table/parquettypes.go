@@ -1,0 +1,59 @@
+package table
+
+import (
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/ipc"
+	"github.com/apache/arrow/go/v15/parquet/pqarrow"
+	parquetschema "github.com/apache/arrow/go/v15/parquet/schema"
+)
+
+// typed returns the fields of a schema, at any depth, with types that Arrow's reader does not adopt:
+// its extension type for UUIDs, timestamps without a time zone, times in UTC, and JSON and names of
+// an enumeration as text.
+func (g *groups) typed(columns []pqarrow.SchemaField) []arrow.Field {
+	var fields []arrow.Field
+	for _, c := range columns {
+		f, parts := *c.Field, g.typed(c.Children)
+		switch f.Type.(type) {
+		case *arrow.StructType:
+			f.Type = arrow.StructOf(parts...)
+		case *arrow.MapType: // its only part is the struct of key and item
+			entry := parts[0].Type.(*arrow.StructType)
+			f.Type = arrow.MapOfWithMetadata(entry.Field(0).Type, entry.Field(0).Metadata,
+				entry.Field(1).Type, entry.Field(1).Metadata)
+		case *arrow.ListType:
+			f.Type = arrow.ListOfField(parts[0])
+		default:
+			if c.IsLeaf() {
+				f = logicalField(f, g.metadata.Schema.Column(c.ColIndex).LogicalType())
+			}
+		}
+		fields = append(fields, f)
+	}
+	return fields
+}
+
+// logicalField returns a field with the type that a logical type of Parquet stands for.
+func logicalField(f arrow.Field, logical parquetschema.LogicalType) arrow.Field {
+	switch logical := logical.(type) {
+	case parquetschema.UUIDLogicalType:
+		f.Metadata = arrow.NewMetadata([]string{ipc.ExtensionTypeKeyName}, []string{extensionUUID})
+	case *parquetschema.TimeLogicalType:
+		if logical.IsAdjustedToUTC() {
+			f.Metadata = arrow.NewMetadata([]string{keyUTC}, []string{"true"})
+		}
+	case *parquetschema.TimestampLogicalType:
+		if t, ok := f.Type.(*arrow.TimestampType); ok {
+			zone := ""
+			if logical.IsAdjustedToUTC() || logical.IsFromConvertedType() { // older files lack the flag
+				zone = "UTC"
+			}
+			f.Type = &arrow.TimestampType{Unit: t.Unit, TimeZone: zone}
+		}
+	case parquetschema.JSONLogicalType, parquetschema.EnumLogicalType:
+		if f.Type.ID() == arrow.BINARY {
+			f.Type = arrow.BinaryTypes.String
+		}
+	}
+	return f
+}
