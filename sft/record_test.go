@@ -124,7 +124,7 @@ func TestScoreRefuses(t *testing.T) {
 	}
 	must.Fail(t, "row 0", "empty sequence")(s.Score(ctx, recordOf(false, []seq.Example{{}})))
 	other := array.NewRecordBuilder(memory.DefaultAllocator, arrow.NewSchema(nil, nil)).NewRecord()
-	must.Fail(t, "column tokens: expected", "no column")(s.Score(ctx, other))
+	must.Fail(t, "column tokens is missing", "no column")(s.Score(ctx, other))
 	stopped, cancel := context.WithCancel(ctx)
 	cancel()
 	must.FailWith(t, context.Canceled, "cancelled")(s.Score(stopped, recordOf(false, []seq.Example{{A: []int32{1}}})))
