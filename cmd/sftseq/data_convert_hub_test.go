@@ -112,8 +112,8 @@ func TestHubConfigsRefused(t *testing.T) {
 	for _, name := range []string{"en-train", "fr-train"} {
 		writeText(t, filepath.Join(dir, name+".csv"), "text,label\n[MAX 2 9 ],a\n")
 	}
-	want := "expected the tables of one configuration, found those of en, fr (" + filepath.Join(dir, "README.md") +
-		":3): name the files of one, or a folder that has nothing else, such as " + filepath.Join(dir, "en-train.csv")
+	want := "expected tables of one configuration, found tables of en, fr (" + filepath.Join(dir, "README.md") +
+		":3): give the files of one configuration, or a folder that contains no others, such as " + filepath.Join(dir, "en-train.csv")
 	for _, args := range [][]string{
 		{"data", "convert", "--from", dir, "--to", filepath.Join(t.TempDir(), "x"), "--text", "text", "--label",
 			"label"},
@@ -129,7 +129,7 @@ func TestHubConfigsRefused(t *testing.T) {
 func TestKeepUnreadable(t *testing.T) {
 	path := filepath.Join("..", "..", "internal", "table", "testdata", "variant.parquet")
 	for _, name := range []string{"x.jsonl", "x.parquet"} {
-		refuse(t, exitError, "found VARIANT of Parquet: write it as text, or leave it out of --keep", "",
+		refuse(t, exitError, "found VARIANT (Parquet): convert the column to text, or leave it out of --keep", "",
 			"predict", "--model", goldenPath("pre"), "--input", path, "--text", "text", "--keep", "extra", "--output",
 			filepath.Join(t.TempDir(), name))
 	}

@@ -96,7 +96,7 @@ func TestConvertKinds(t *testing.T) {
 	}
 	got, _, _ := converted(t, "--from", path("x.log", "one\n\ntwo\n"), "--split", "1,0,0")
 	equal(t, rowCounts(got), "train 2")
-	refuse(t, exitError, "a delimiter is for CSV", "", "data", "convert", "--from", path("x.jsonl", "{}\n"), "--to",
+	refuse(t, exitError, "found a delimiter for the format jsonl, expected CSV", "", "data", "convert", "--from", path("x.jsonl", "{}\n"), "--to",
 		filepath.Join(dir, "to"), "--text", "text", "--delimiter", ";")
 }
 

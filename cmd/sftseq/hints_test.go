@@ -54,7 +54,7 @@ func TestHints(t *testing.T) {
 			filepath.Join(dir, "out"), "--text", "text"}},
 	})
 	contains(t, failing(t, "", "predict", "--model", goldenPath("pre"), "a.wav"),
-		"a.wav: expected a FILE of JSON lines: a sound is a row of its own: name the folder that it is in")
+		"a.wav: expected a FILE of JSON lines: each sound file is one row: give its folder instead")
 	refuseAll(t, exitUsage, nil, []refusal{
 		{"expected a FILE of JSON lines, found csv: read tables with --input '" + csv + "' --text COLUMN",
 			[]string{"predict", "--model", goldenPath("pre"), csv}},

@@ -117,7 +117,7 @@ func TestSeries(t *testing.T) {
 			"--to", in("no"), "--text", "value"},
 		"--text and --series exclude each other": {"data", "convert", "--from", in("c.csv"),
 			"--to", in("no"), "--series", "value", "--text", "id"},
-		`columns "q*": expected some of ["id" "value" "class"]`: {"data", "convert", "--from", in("c.csv"),
+		`columns "q*": no column matches, expected some of ["id" "value" "class"]`: {"data", "convert", "--from", in("c.csv"),
 			"--to", in("no"), "--series", "q*"},
 		"reads features: expected --features COLUMN or --series COLUMN": {"predict", "--model", model, "--input",
 			in("c.csv"), "--text", "value"},

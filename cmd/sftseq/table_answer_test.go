@@ -346,15 +346,15 @@ func TestCSVSafe(t *testing.T) {
 	done(t, "", append(evaluate, "--errors", at("wrong.csv"))...)
 	hasPrefix(t, strings.Split(readText(t, at("wrong.csv")), "\n")[1], "'=id")
 	refuseAll(t, exitUsage, nil, []refusal{
-		{"--output " + at("x.parquet") + ": --csv-safe: expected a table of text, csv or tsv, found parquet",
+		{"--output " + at("x.parquet") + ": --csv-safe: expected csv or tsv, found parquet",
 			append(predict, "--output", at("x.parquet"), "--csv-safe")},
-		{"--csv-safe: expected a table of text, csv or tsv, found arrow", []string{"predict", at("run"), "--input",
+		{"--csv-safe: expected csv or tsv, found arrow", []string{"predict", at("run"), "--input",
 			filepath.Join(data, "test.arrow"), "--output", at("x.arrow"), "--csv-safe"}},
 		{"--csv-safe: expected no --shard: parts are " +
 			"Arrow", append(predict, "--output", at("parts")+"/", "--csv-safe")},
 		{"--csv-safe needs --input FILE", []string{"predict", at("run"), "--csv-safe"}},
 		{"--csv-safe needs --errors FILE", evaluate},
-		{"--errors " + at("x.jsonl") + ": --csv-safe: expected a table of text, csv or tsv, found jsonl",
+		{"--errors " + at("x.jsonl") + ": --csv-safe: expected csv or tsv, found jsonl",
 			append(evaluate, "--errors", at("x.jsonl"))},
 	})
 }

@@ -78,7 +78,7 @@ func TestAbsentColumns(t *testing.T) {
 		t.Errorf("status %d, %s", status, out)
 	}
 	for _, column := range []string{"key", "stars"} {
-		contains(t, errs, fmt.Sprintf("warning: %s: no row has the column %q; the first ones have [\"name.first\" \"t\"]\n", from, column))
+		contains(t, errs, fmt.Sprintf("warning: %s: no row has the column %q; the first rows have [\"name.first\" \"t\"]\n", from, column))
 	}
 }
 

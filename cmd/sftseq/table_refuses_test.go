@@ -73,7 +73,7 @@ func TestTableBreaks(t *testing.T) {
 	dir := t.TempDir()
 	from := writeText(t, filepath.Join(dir, "a.csv"), "t,u\n[MAX 2 9 ],B\n\"open,C\nmore,D\n")
 	to := filepath.Join(dir, "out.csv")
-	refuse(t, exitError, from+":3: a field in quotes is not closed", "", "predict", "--model", goldenPath("pre"),
+	refuse(t, exitError, from+":3: a quoted field is not closed", "", "predict", "--model", goldenPath("pre"),
 		"--input", from, "--text", "t", "--output", to)
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
 		t.Errorf("%v, %v", left, err)

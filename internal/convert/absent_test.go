@@ -16,7 +16,7 @@ func TestAbsentColumns(t *testing.T) {
 	whole := file(t, "whole.jsonl",
 		strings.Repeat("{\"id\":1}\n", 20)+"{\"text\":\"three\",\"label\":null}\n{\"text\":\"four\",\"label\":\"c\"}\n")
 	broken := file(t, "broken.jsonl", "{\"body\":\n[]\n")
-	note := fmt.Sprintf("%s: no row has the column \"label\"; the first ones have [\"Label\" \"id\" \"text\"]\n", typed)
+	note := fmt.Sprintf("%s: no row has the column \"label\"; the first rows have [\"Label\" \"id\" \"text\"]\n", typed)
 
 	o := options(t, typed, whole, broken)
 	o.Tokenizer = []byte(`{"type":"words","vocab":10}`) // a learned tokenizer reads the files twice

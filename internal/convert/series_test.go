@@ -22,13 +22,13 @@ func TestSeriesWithoutTargets(t *testing.T) {
 		steps int
 		set   Options
 	}{
-		"the series t* is 3 columns, t1 to t3, without target, tid, which the rows have for something else": {3,
+		"the series t* has 3 columns, t1 to t3, without target, tid, which other flags use": {3,
 			set(rows, func(o *Options) { o.Series, o.Numbers, o.ID = []string{"t*"}, []string{"target"}, "tid" })},
-		"the series * is 4 columns, t1 to target, without tid": {4,
+		"the series * has 4 columns, t1 to target, without tid": {4,
 			set(rows, func(o *Options) { o.Series, o.Label = []string{"*"}, "tid" })},
-		"in this order, in which t2 stands behind t10": {3,
+		"in this order, in which t2 follows t10": {3,
 			set("t1,t10,t2,y\n1,1,5,b\n2,3,4,a\n", func(o *Options) { o.Series, o.Label = []string{"t*"}, "y" })},
-		"between t1 and t3 columns are missing": {2,
+		"columns are missing between t1 and t3": {2,
 			set("t1,t3,y\n1,5,b\n2,4,a\n", func(o *Options) { o.Series, o.Label = []string{"t*"}, "y" })},
 	} {
 		d, skipped := mustConvert(t, c.set)

@@ -343,7 +343,7 @@ func TestOneLongSentence(t *testing.T) {
 	_, _, err := Convert(t.Context(), o)
 	if err == nil || !strings.Contains(err.Error(), "0 of 1 rows of "+o.From[0]+" are in the training split") ||
 		!strings.Contains(err.Error(),
-			"x.conll: one sentence of 600 tokens: expected an empty line behind each sentence") {
+			"x.conll: found one sentence of 600 tokens: expected an empty line after each sentence") {
 		t.Error(err)
 	}
 }

@@ -247,7 +247,7 @@ func TestChanged(t *testing.T) {
 		if err := r.Next(&row); err != nil || row.Values[0].Text != "x2" {
 			t.Errorf("%s: got %v, error %v, want x2", name, row, err)
 		}
-		must.Fail(t, "expected 5 rows or more, found 3", name)(r.Next(&row))
+		must.Fail(t, "expected at least 5 rows, found 3", name)(r.Next(&row))
 		r.Close()
 	}
 	text := lines("x", "\n", 3)
@@ -261,7 +261,7 @@ func TestChanged(t *testing.T) {
 			for err == nil {
 				err = r.Next(&row)
 			}
-			if want := fmt.Sprintf("expected %d bytes or more, found %d: was the file changed?", to,
+			if want := fmt.Sprintf("expected at least %d bytes, found %d: was the file changed?", to,
 				len(text)); !strings.Contains(err.Error(), want) {
 				t.Errorf("%d to %d: got error %v, want %s", from, to, err, want)
 			}

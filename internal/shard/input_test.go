@@ -85,7 +85,7 @@ func TestFindRefuses(t *testing.T) {
 		"empty": "expected files, found none", "none.jsonl": "no such file",
 		"*.json": "expected files that match, found none", "[": "no such file",
 		"x.csv": "expected a name for Arrow, Parquet or JSON lines", "data": "expected a name for Arrow, Parquet or JSON lines",
-		"x.arrow.gz": "expected Arrow that is not compressed as a whole",
+		"x.arrow.gz": "expected an uncompressed Arrow file",
 		"text.arrow": "text.arrow", "text.parquet": "expected a Parquet file", "cut.arrow": "cut.arrow",
 		"wide.jsonl": "found UTF-16",
 	} {
@@ -113,7 +113,7 @@ func TestFindConfigs(t *testing.T) {
 	}
 	for _, name := range []string{dir, dir + "/"} {
 		if in, err := Find(t.Context(), []string{name}, ""); err == nil ||
-			!strings.Contains(err.Error(), "found those of en, fr") || !strings.Contains(err.Error(), "README.md:3") {
+			!strings.Contains(err.Error(), "found tables of en, fr") || !strings.Contains(err.Error(), "README.md:3") {
 			t.Errorf("%s: got %v, error %v, want an error about en and fr", name, in, err)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 type tooMuch struct{ size, limit int }
 
 func (t *tooMuch) Error() string {
-	return fmt.Sprintf("one allocation of %d bytes, expected at most %d: is a row too long?", t.size, t.limit)
+	return fmt.Sprintf("expected allocations of at most %d bytes, found %d: is a row too long?", t.limit, t.size)
 }
 
 // allocator panics on allocations above limit bytes, because running out of memory would end the

@@ -59,7 +59,7 @@ func newCoNLL(in *source.Source, o Options) (*conllReader, error) {
 		case name == conllTag:
 			at = 0
 		case err != nil || at < 1:
-			return nil, fmt.Errorf("column %q: expected %s (the first), %s (the last) or the place of one, such as 2",
+			return nil, fmt.Errorf("column %q: expected %s (the first column), %s (the last column) or a column number from 1",
 				name, conllToken, conllTag)
 		}
 		r.wanted = append(r.wanted, at-1)
@@ -114,7 +114,8 @@ func (r *conllReader) look(words bool) error {
 		return err
 	}
 	if words && numbered && longest > 1 && r.ahead.fields > 1 {
-		return errors.New("expected words in column 1, found their numbers 1, 2 and so on in each sentence, as CoNLL-X and CoNLL-U have them: name the columns by number (--text 2 --tags 4), or the file .conllu")
+		return errors.New("expected words in column 1, found word numbers as in CoNLL-X and CoNLL-U: " +
+			"select columns by number (--text 2 --tags 4), or rename the file to end in .conllu")
 	}
 	return nil
 }
@@ -146,8 +147,9 @@ func (r *conllReader) checkTagColumn(columns []spanColumn) error {
 	if at < 0 || slices.ContainsFunc(columns[at+1:], isTag) {
 		return nil
 	}
-	return fmt.Errorf("expected tags in the last column, %d, found tags of spans in column %d alone: name it (--tags %d), or the last one (--tags %d); --text names the column of the token",
-		len(columns), at+1, at+1, len(columns))
+	return fmt.Errorf("expected span tags in the last column (%d), found them only in column %d: "+
+		"select column %d (--tags %d) or the last column (--tags %d), and the column of tokens with --text",
+		len(columns), at+1, at+1, at+1, len(columns))
 }
 
 // see records the tag of a token's line.
@@ -178,7 +180,7 @@ func (r *conllReader) Next(row *Row) error {
 		}
 		line, long, err := r.window.line(r.limit)
 		if err != nil {
-			return fmt.Errorf("%s: behind line %d: %w", r.in.Name, r.line, err)
+			return fmt.Errorf("%s: after line %d: %w", r.in.Name, r.line, err)
 		}
 		r.line++
 		if strings.TrimSpace(line) == "" && !long {
@@ -223,7 +225,7 @@ func (r *conllReader) Next(row *Row) error {
 // noteOneSentence notes that the empty lines of a file seem to be missing.
 func (r *conllReader) noteOneSentence() {
 	if r.sentences == 1 && r.tokens >= longSentence && r.note != nil {
-		r.note(fmt.Sprintf("%s: one sentence of %d tokens: expected an empty line behind each sentence", r.in.Name,
+		r.note(fmt.Sprintf("%s: found one sentence of %d tokens: expected an empty line after each sentence", r.in.Name,
 			r.tokens))
 	}
 }
@@ -274,7 +276,8 @@ func (r *conllReader) comment(line string, fields []string) (bool, error) {
 	case fields[0] == "#" && !shape.tabs:
 		return true, nil
 	}
-	return false, fmt.Errorf("found %.60q, which begins with # as a comment does and has the columns of a token, but the tag %.40q of no line before: expected a comment with a space behind #, or a token with a known tag", line, tag)
+	return false, fmt.Errorf("found %.60q, which begins with # like a comment but has the columns of a token and the "+
+		"unknown tag %.40q: expected a space after # in a comment, or a known tag of a token", line, tag)
 }
 
 // maxTags is the maximum number of recorded values of the last column.
@@ -295,7 +298,7 @@ func (r *conllReader) take(row *Row, columns [][]string, fields []string, line s
 		return
 	case bad != nil:
 	case long:
-		err = fmt.Errorf("a sentence of more than %d bytes", r.limit)
+		err = fmt.Errorf("the sentence has more than %d bytes", r.limit)
 	case !utf8.ValidString(line):
 		err = jsonlines.ErrNotUTF8
 	case len(fields) != r.fields:

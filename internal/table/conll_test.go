@@ -21,7 +21,7 @@ func TestCoNLL(t *testing.T) {
 		text string // text of the columns, or an error
 	}{
 		{5, "a b|O B-P|X Y"}, {9, "#|O|Z"}, {11, "line 11: expected 3 columns as in the first sentence, found 2"},
-		{13, "line 13: a sentence of more than 50 bytes"},
+		{13, "line 13: the sentence has more than 50 bytes"},
 		{15, "d|O|X"}, {17, "line 17: not UTF-8"}, {19, "line 19: column 1 is empty"}, {21, "last|I-P|X"},
 	} {
 		must.Succeed(t, r.Next(&row))
@@ -38,7 +38,7 @@ func TestCoNLL(t *testing.T) {
 	if err := r.Next(&row); err != io.EOF {
 		t.Errorf("got error %v at the end, want io.EOF", err)
 	}
-	must.Fail(t, `column "word": expected token (the first), tag (the last)`)(Open(t.Context(), path,
+	must.Fail(t, `column "word": expected token (the first column), tag (the last column)`)(Open(t.Context(), path,
 		Options{Columns: []string{"word"}}))
 }
 
@@ -80,7 +80,7 @@ func TestCoNLLAmbiguous(t *testing.T) {
 	defer r.Close()
 	var row Row
 	for i, want := range []string{"",
-		`line 3: found "#sentence 2", which begins with # as a comment does and has the columns of a token, but the tag "2" of no line`, ""} {
+		`line 3: found "#sentence 2", which begins with # like a comment but has the columns of a token and the unknown tag "2"`, ""} {
 		must.Succeed(t, r.Next(&row))
 		if (row.Err == nil) != (want == "") || want != "" && !strings.Contains(row.Err.Error(), want) {
 			t.Errorf("row %d: got error %v, want %q", i, row.Err, want)
@@ -92,7 +92,7 @@ func TestCoNLLAmbiguous(t *testing.T) {
 // column.
 func TestCoNLLNumbers(t *testing.T) {
 	path := file(t, "a.conll", "1\tgo\tVB\n2\tnow\tRB\n\n1\tstop\tVB\n")
-	must.Fail(t, "expected words in column 1, found their numbers 1, 2 and so on in each sentence")(Open(t.Context(),
+	must.Fail(t, "expected words in column 1, found word numbers as in CoNLL-X and CoNLL-U")(Open(t.Context(),
 		path, Options{Columns: []string{"token", "tag"}}))
 	must.Get(Open(t.Context(), path, Options{Columns: []string{"2", "3"}}))(t).Close()
 	for _, text := range []string{"1 X\n2 X\n\n7 X\n", "1 X\n\n1 X\n"} {
@@ -134,8 +134,8 @@ func TestCoNLLComments(t *testing.T) {
 // column has span tags.
 func TestCoNLLTagColumn(t *testing.T) {
 	for text, want := range map[string]string{
-		"EU B-ORG 0.99\nwon O 0.98\n":                "expected tags in the last column, 3, found tags of spans in column 2 alone: name it (--tags 2), or the last one (--tags 3)",
-		"B-ORG EU\nO won\n":                          "expected tags in the last column, 2, found tags of spans in column 1 alone",
+		"EU B-ORG 0.99\nwon O 0.98\n":                "expected span tags in the last column (3), found them only in column 2: select column 2 (--tags 2) or the last column (--tags 3)",
+		"B-ORG EU\nO won\n":                          "expected span tags in the last column (2), found them only in column 1",
 		"EU NNP B-NP B-ORG\nwon VBD B-VP O\n":        "",
 		"EU NNP B-NP\nwon VBD B-VP\n":                "",
 		"EU B-NP B-ORG x\nwon B-VP O y\n":            "", // two columns could have the tags

@@ -101,7 +101,7 @@ func appendElement(out []byte, f arrow.Field, a arrow.Array, i, limit int) ([]by
 				return nil, fmt.Errorf("index %d: %w", at-from, err)
 			}
 			if len(out) > limit {
-				return nil, fmt.Errorf("index %d: the list has more bytes than a row may have", at-from)
+				return nil, fmt.Errorf("index %d: the list exceeds the size limit of a row", at-from)
 			}
 		}
 		return append(out, ']'), nil

@@ -61,7 +61,8 @@ func (r *csvReader) fail(row *Row, fields []string, err error) error {
 	switch {
 	case errors.As(err, &bad) && bad.line > 0 && bad.err == csv.ErrQuote:
 		// An unknown number of rows may be part of a field whose quote is not closed.
-		return fmt.Errorf("%s:%d: a field in quotes is not closed, or not before line %d, column %d: write a quote within a field twice",
+		return fmt.Errorf("%s:%d: a quoted field is not closed before line %d, column %d: escape a quote within a field by "+
+			"doubling it",
 			r.in.Name, r.last, r.last+int64(bad.line), bad.column)
 	case bad != nil:
 		r.takeUneven(row, fields, err)
@@ -81,7 +82,7 @@ func (r *csvReader) read(most int) (s csvSplitter, size int, err error) {
 		r.fields = s.fields
 		switch {
 		case len(strings.TrimSuffix(strings.TrimSuffix(s.text[:size], "\n"), "\r")) > r.limit:
-			return s, 0, fmt.Errorf("behind line %d: a row has more than %d bytes: is a quote not closed?", r.last,
+			return s, 0, fmt.Errorf("after line %d: a row has more than %d bytes: is a quote not closed?", r.last,
 				r.limit)
 		case err == errIncomplete && r.window.err == nil:
 			r.window.more()

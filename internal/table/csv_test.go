@@ -91,7 +91,7 @@ func TestCSVBounds(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"x.csv", "a,b\r\n" + row + "\r\n" + row + "\n" + row, "<nil>"},
 		{"x.tsv", "a\tb\r\n" + strings.ReplaceAll(row, ",", "\t") + "\r\n", "<nil>"},
-		{"x.csv", "a,b\n1,2\nx" + row + "\n", "behind line 2: a row has more than 100 bytes"},
+		{"x.csv", "a,b\n1,2\nx" + row + "\n", "after line 2: a row has more than 100 bytes"},
 		{"x.tsv", "a\tb\nx" + strings.ReplaceAll(row, ",", "\t") + "\n", "2! the row has more than 100 bytes"},
 		{"x.csv", "a,b\n" + strings.Repeat(",", 99) + "\n", "2! expected 2 columns, found 100"},
 	} {
@@ -121,15 +121,15 @@ func TestCSVBounds(t *testing.T) {
 	if took := allocated() - before; took > 120<<20 {
 		t.Errorf("allocated %d bytes for a row of %d", took, 10<<20)
 	}
-	must.Fail(t, "names of at most 65536 columns, found 131073")(read(file(t, "x.csv", strings.Repeat(",", 1<<17)+"\n"),
+	must.Fail(t, "expected a header of at most 65536 columns, found 131073")(read(file(t, "x.csv", strings.Repeat(",", 1<<17)+"\n"),
 		Options{}))
 }
 
 // TestRepeatedHeader checks that a repeated header row, as in joined files, is an error.
 func TestRepeatedHeader(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
-		{"x.csv", "text,label\na,x\ntext,label\nb,y\n", "3! the names of the columns again, expected values"},
-		{"x.tsv", "text\tlabel\na\tx\n\"text\"\tlabel\nb\ty\n", "3! the names of the columns again, expected values"},
+		{"x.csv", "text,label\na,x\ntext,label\nb,y\n", "3! expected values, found the header again"},
+		{"x.tsv", "text\tlabel\na\tx\n\"text\"\tlabel\nb\ty\n", "3! expected values, found the header again"},
 		{"x.csv", "text,label\ntext,x\n", "<nil>"},
 		{"x.csv", "text\ntext\n", "<nil>"},
 	} {

@@ -26,7 +26,7 @@ type delimited struct {
 const maxColumns = 1 << 16
 
 // errNoHeader is the error of an empty file.
-var errNoHeader = errors.New("expected a row with the names of the columns, found an empty file")
+var errNoHeader = errors.New("expected a header with column names, found an empty file")
 
 func newDelimited(in *source.Source, o Options) delimited {
 	return delimited{in: in, window: newWindow(in), limit: o.MaxField}
@@ -36,7 +36,7 @@ func newDelimited(in *source.Source, o Options) delimited {
 // possibly fewer kept. between is the delimiter.
 func (d *delimited) nameColumns(fields []string, count int, wanted []string, between byte) (err error) {
 	if count > maxColumns {
-		return fmt.Errorf("expected a row with the names of at most %d columns, found %d", maxColumns, count)
+		return fmt.Errorf("expected a header of at most %d columns, found %d", maxColumns, count)
 	}
 	for _, name := range fields {
 		d.columns = append(d.columns, strings.Clone(name))
@@ -54,16 +54,16 @@ func (d *delimited) nameColumns(fields []string, count int, wanted []string, bet
 // noNames returns why the first row of a file may not be a header, or "".
 func noNames(columns []string) string {
 	if strings.HasPrefix(columns[0], lfsPointer) {
-		return ": the file is a pointer of Git LFS: git lfs pull gets its content"
+		return ": found a Git LFS pointer (fetch the file with git lfs pull)"
 	}
 	for _, name := range columns {
 		if strings.Contains(strings.TrimRight(name, "\r"), "\r") {
-			return ": lines end with a carriage return alone: write line feeds, such as with tr '\\r' '\\n'"
+			return ": found lines that end with carriage returns only: convert them to line feeds, for example with tr '\\r' '\\n'"
 		}
 	}
 	for _, name := range columns {
 		if _, err := strconv.ParseFloat(name, 64); err == nil || len(name) > longName {
-			return fmt.Sprintf(": the first row looks like data (%.40q): is the row with the names of the columns missing?", name)
+			return fmt.Sprintf(": the first row looks like data (%.40q): is the header with the column names missing?", name)
 		}
 	}
 	return ""
@@ -106,7 +106,7 @@ func otherDelimiter(columns, wanted []string, between byte) string {
 		if other == '\t' {
 			name = "tab"
 		}
-		return fmt.Sprintf("; its columns seem to be separated by %q, which --format csv --delimiter '%s' reads",
+		return fmt.Sprintf("; the delimiter seems to be %q: read the file with --format csv --delimiter '%s'",
 			other, name)
 	}
 	return ""
@@ -122,7 +122,7 @@ func (d *delimited) take(row *Row, fields []string, count int) {
 		return
 	}
 	if count > 1 && slices.Equal(fields, d.columns) { // a header repeated in joined files
-		d.takeUneven(row, nil, errors.New("the names of the columns again, expected values"))
+		d.takeUneven(row, nil, errors.New("expected values, found the header again"))
 		return
 	}
 	for _, at := range d.wanted {

@@ -39,7 +39,7 @@ func edgesAt(a arrow.Array, i, limit int) (v Value, err error) {
 		return v, err
 	}
 	if (to-from)*edgeBytes > limit {
-		return v, errors.New("the list has more bytes than a row may have")
+		return v, errors.New("the list exceeds the size limit of a row")
 	}
 	v.Edges = make([][2]int32, 0, to-from)
 	edges := list.ListValues().(array.ListLike)
@@ -63,7 +63,7 @@ func endsAt(edges array.ListLike, i int) (ends [2]int32, err error) {
 		return ends, err
 	}
 	if to-from != len(ends) {
-		return ends, fmt.Errorf("expected a list of source and target, found one of length %d", to-from)
+		return ends, fmt.Errorf("expected a list of source and target, found a list of length %d", to-from)
 	}
 	for n, name := range []string{"source", "target"} {
 		end, ok := wholeNumber(edges.ListValues(), from+n)

@@ -97,10 +97,10 @@ func (r *fastaReader) Next(row *Row) error {
 	}
 	switch {
 	case !utf8.ValidString(head):
-		row.fail(cmp.Or(row.Err, fmt.Errorf("its first line is %w", jsonlines.ErrNotUTF8)))
+		row.fail(cmp.Or(row.Err, fmt.Errorf("the header is %w", jsonlines.ErrNotUTF8)))
 		return nil
 	case row.Err == nil && !(utf8.Valid(sequence) && utf8.Valid(quality)):
-		row.Err = fmt.Errorf("its letters are %w", jsonlines.ErrNotUTF8)
+		row.Err = fmt.Errorf("the letters are %w", jsonlines.ErrNotUTF8)
 	}
 	id, description := cutWord(head)
 	row.Name = id // set even if the letters of the record cannot be read
@@ -176,7 +176,7 @@ func (r *fastaReader) fastqRecord() (sequence, quality []byte, bad, err error) {
 		return nil, nil, nil, fmt.Errorf("expected a line that begins with +, found %.40q", lines[1])
 	}
 	if len(lines[0]) != len(lines[2]) {
-		bad = fmt.Errorf("%d letters have %d of quality", len(lines[0]), len(lines[2]))
+		bad = fmt.Errorf("expected %d quality scores, one for each letter, found %d", len(lines[0]), len(lines[2]))
 	}
 	for {
 		head, err := r.next(r.limit)
@@ -203,7 +203,7 @@ func (r *fastaReader) next(limit int) ([]byte, error) {
 	for {
 		part, err := r.lines.ReadSlice('\n')
 		if len(line)+len(part) > limit+2 {
-			return nil, fmt.Errorf("a line of more than %d bytes", limit)
+			return nil, fmt.Errorf("the line has more than %d bytes", limit)
 		}
 		if err == nil && line == nil {
 			line = part // the common case avoids a copy

@@ -50,7 +50,7 @@ func featuresAt(a arrow.Array, i, limit int) (v Value, err error) {
 		token, err := numbersAt(tokens, t)
 		if err == nil {
 			if limit -= tokenBytes + 4*len(token); limit < 0 {
-				err = errors.New("the list has more bytes than a row may have")
+				err = errors.New("the list exceeds the size limit of a row")
 			}
 		}
 		if err != nil {
@@ -91,7 +91,7 @@ func numbersAt(list array.ListLike, i int) ([]float32, error) {
 			x = float64(n)
 		}
 		if y := float32(x); y-y != 0 {
-			return nil, fmt.Errorf("number %d: expected a finite one within float32, found %v", at-from, x)
+			return nil, fmt.Errorf("number %d: expected a finite float32, found %v", at-from, x)
 		}
 		out = append(out, float32(x))
 	}
@@ -103,7 +103,7 @@ func numbersAt(list array.ListLike, i int) ([]float32, error) {
 func within(list array.ListLike, i int) (from, to int, err error) {
 	first, end := list.ValueOffsets(i)
 	if n := int64(list.ListValues().Len()); first < 0 || first > end || end > n {
-		return 0, 0, fmt.Errorf("the file is damaged: a list from %d to %d of %d values", first, end, n)
+		return 0, 0, fmt.Errorf("the file is damaged: found list offsets %d to %d, expected at most %d", first, end, n)
 	}
 	return int(first), int(end), nil
 }

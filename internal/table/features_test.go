@@ -93,7 +93,7 @@ func TestFeatures(t *testing.T) {
 	must.Succeed(t, w.Close())
 	check(f.Name())
 	_, err = Open(context.Background(), f.Name(), Options{Columns: []string{"points"}})
-	must.Fail(t, "which --features reads", "as text")(err)
+	must.Fail(t, "(read them with --features)", "as text")(err)
 	p := create("a.parquet")
 	out := must.Get(pqarrow.NewFileWriter(schema, p, parquet.NewWriterProperties(), pqarrow.DefaultWriterProps()))(t)
 	must.Succeed(t, out.Write(record))
@@ -105,7 +105,7 @@ func TestFeatures(t *testing.T) {
 	defer limited.Close()
 	var row Row
 	if err := limited.Next(&row); err != nil || row.Err == nil ||
-		!strings.Contains(row.Err.Error(), "more bytes than a row may have") {
+		!strings.Contains(row.Err.Error(), "exceeds the size limit of a row") {
 		t.Errorf("a long row: got row error %v, error %v", row.Err, err)
 	}
 	if got := (&Row{Values: []Value{{Features: [][]float32{{1, 2}, {3}}}}}).Size(); !reflect.DeepEqual(got,

@@ -52,7 +52,7 @@ func markedAs(content []byte) string {
 // content.
 const lfsPointer = "version https://git-lfs.github.com/spec/"
 
-var errPointer = errors.New("expected a file's content, found a pointer of Git LFS: git lfs pull gets the files")
+var errPointer = errors.New("expected a file's content, found a Git LFS pointer (fetch the files with git lfs pull)")
 
 // look records findings about the content and the path of a file for noteAll.
 func (r *folderReader) look(path string, content []byte) {
@@ -103,16 +103,18 @@ func packedKind(content []byte) string {
 // noteAll writes notes about files that are probably not meant to be read unchanged.
 func (r *folderReader) noteAll() {
 	if r.marked > 0 && r.note != nil {
-		r.note(fmt.Sprintf("%s: files that begin with a byte-order mark, which is read as bytes of the row: %d (%s): write all files as UTF-8 without one, such as with iconv", r.dir, r.marked, r.firstMarked))
+		r.note(fmt.Sprintf("%s: %d files begin with a byte-order mark, which is read as part of the row (first: %s): "+
+			"convert all files to UTF-8 without a mark", r.dir, r.marked, r.firstMarked))
 	}
 	if class := r.depths[1] != "" && r.note != nil &&
 		slices.ContainsFunc(r.wanted, func(at int) bool { return at == 1 || at == 2 }); class {
-		r.note(fmt.Sprintf("%s: files lie in folders of different depths, such as %s and %s: the class of a row is the folder that the file is in, and its split the folder above", r.dir, r.depths[0], r.depths[1]))
+		r.note(fmt.Sprintf("%s: files are in folders of different depths, such as %s and %s: the class of a row is "+
+			"the folder of its file, and its split is the parent of that folder", r.dir, r.depths[0], r.depths[1]))
 	}
 	r.marked, r.depths = 0, [2]string{}
 	if r.packed > 0 && r.note != nil {
-		r.note(fmt.Sprintf("%s: compressed files and archives whose bytes are read as they are: %d (%s): decompress or unpack them, "+
-			"or let the names of gzip and Zstandard end in .gz and .zst", r.dir, r.packed, r.firstPacked))
+		r.note(fmt.Sprintf("%s: the bytes of %d compressed files or archives are read unchanged (first: %s): decompress or "+
+			"unpack them, or rename gzip and Zstandard files to end in .gz and .zst", r.dir, r.packed, r.firstPacked))
 	}
 	r.packed = 0
 }
@@ -140,20 +142,20 @@ func newFolder(ctx context.Context, dir string, o Options) (*folderReader, error
 				return fs.SkipDir
 			}
 		case entry.Type().IsRegular() && slices.Contains(unreadCompression, strings.ToLower(filepath.Ext(path))):
-			return fmt.Errorf("%s: %s: decompress it, or name a folder without it", path, Stranger(path))
+			return fmt.Errorf("%s: %s: decompress the file, or give a folder without it", path, Stranger(path))
 		case entry.Type().IsRegular():
 			r.files = append(r.files, path)
 		}
 		return nil
 	})
 	if err == nil && len(r.files) == 0 {
-		err = errors.New("expected files, in a folder for each class, found none")
+		err = errors.New("expected a folder of files for each class, found no file")
 	}
 	if o.Spread {
 		r.files = spread(r.files)
 	}
 	if len(desktop) > 0 && o.Note != nil {
-		o.Note(fmt.Sprintf("%s: files of a desktop (%s) are not rows: %d", dir, desktop[0], len(desktop)))
+		o.Note(fmt.Sprintf("%s: %d files of the desktop are left out (first: %s)", dir, len(desktop), desktop[0]))
 	}
 	return r, err
 }
@@ -175,7 +177,8 @@ func tablesBeside(dir string) string {
 	if err != nil || first == "" || other == "" {
 		return ""
 	}
-	return fmt.Sprintf("; %s beside %s has the folder be read as files, a row each: name the tables one by one (--from), or a folder that has nothing else", other, first)
+	return fmt.Sprintf("; because of %s beside %s, each file of the folder is read as a row: "+
+		"give each table with --from, or a folder that contains only tables", other, first)
 }
 
 // spread reorders files by steps of the golden section of their number, so that any number of first

@@ -30,17 +30,17 @@ var (
 // Stranger returns advice for a file that cannot be read, according to its extension, or "".
 func Stranger(path string) string {
 	if slices.Contains(unreadCompression, ending(path)) {
-		return "it is compressed in a way that is not read: expected gzip or Zstandard"
+		return "unsupported compression: expected gzip or Zstandard"
 	}
 	switch ending(path) {
 	case ".tar", ".tgz", ".zip", ".7z", ".rar", ".tbz2", ".txz":
-		return "an archive is not read: unpack it, and name the folder or the files that were in it"
+		return "archives are not supported: unpack the archive, and give its folder or files"
 	case ".wav", ".wave":
-		return "a sound is a row of its own: name the folder that it is in, whose files are a row each (--tokenizer audio-vq or mulaw reads them)"
+		return "each sound file is one row: give its folder instead (tokenizer audio-vq or mulaw)"
 	case ".mp3", ".flac", ".ogg", ".m4a", ".aac":
-		return "sound is read as WAV: convert it, and name the folder that it is in"
+		return "expected sound as WAV: convert the file, and give its folder instead"
 	case ".xls", ".xlsx", ".ods":
-		return "a spreadsheet is not read: save it as CSV"
+		return "spreadsheets are not supported: save the sheet as CSV"
 	}
 	return ""
 }
@@ -49,7 +49,7 @@ func Stranger(path string) string {
 // Unicode text does.
 func checkUTF16(in *source.Source) error {
 	if head, _ := in.Peek(2); string(head) == "\xff\xfe" || string(head) == "\xfe\xff" {
-		return errors.New("expected UTF-8, found UTF-16: write it as UTF-8, such as with iconv -f UTF-16 -t UTF-8")
+		return errors.New("expected UTF-8, found UTF-16: convert the file, for example with iconv -f UTF-16 -t UTF-8")
 	}
 	return nil
 }

@@ -38,7 +38,7 @@ func hfDataFiles(path string) (names []string, err error) {
 		}
 		var name string
 		if json.Unmarshal(file["filename"], &name) != nil || !filepath.IsLocal(name) {
-			return nil, fmt.Errorf("%s: expected names of files, found %.40q", hfState, name)
+			return nil, fmt.Errorf("%s: expected a file name, found %.40q", hfState, name)
 		}
 		names = append(names, name)
 	}
@@ -46,8 +46,8 @@ func hfDataFiles(path string) (names []string, err error) {
 }
 
 func hfSelection(path, key string, value json.RawMessage) error {
-	return fmt.Errorf("%s: %s is %.80s, which selects or changes rows of the Arrow files: expected whole files "+
-		"(load_from_disk, flatten_indices and save_to_disk of the datasets library write them)", path, key, value)
+	return fmt.Errorf("%s: %s selects or changes rows of the Arrow files (%.80s): expected whole files "+
+		"(write them with load_from_disk, flatten_indices and save_to_disk of the datasets library)", path, key, value)
 }
 
 // isEmptyJSON reports whether a value is null, false, or consists of empty lists and objects only,

@@ -16,12 +16,12 @@ import (
 // key, and that such keys with empty values are accepted.
 func TestHuggingFaceState(t *testing.T) {
 	for state, want := range map[string]string{
-		`{"_data_files":[{"filename":"a.arrow"}],"_indices_data_files":[{"filename":"i.arrow"}]}`:       "_indices_data_files is",
-		`{"_data_files":[{"filename":"a.arrow"}],"_indices_files":[{"filename":"i.arrow"}]}`:            "_indices_files is",
-		`{"_data_files":[{"filename":"a.arrow"}],"_inplace_history":[{"transforms":[["cast",[],{}]]}]}`: "_inplace_history is",
-		`{"_data_files":[{"filename":"a.arrow","skip":2,"take":2}]}`:                                    "_data_files: skip is 2",
-		`{"_data_files":[{"filename":"a.arrow","take":0}]}`:                                             "_data_files: take is 0",
-		`{"_data_files":[{"filename":"../a.arrow"}]}`:                                                   "expected names of files",
+		`{"_data_files":[{"filename":"a.arrow"}],"_indices_data_files":[{"filename":"i.arrow"}]}`:       "_indices_data_files selects or changes rows",
+		`{"_data_files":[{"filename":"a.arrow"}],"_indices_files":[{"filename":"i.arrow"}]}`:            "_indices_files selects or changes rows",
+		`{"_data_files":[{"filename":"a.arrow"}],"_inplace_history":[{"transforms":[["cast",[],{}]]}]}`: "_inplace_history selects or changes rows",
+		`{"_data_files":[{"filename":"a.arrow","skip":2,"take":2}]}`:                                    "_data_files: skip selects or changes rows of the Arrow files (2)",
+		`{"_data_files":[{"filename":"a.arrow","take":0}]}`:                                             "_data_files: take selects or changes rows of the Arrow files (0)",
+		`{"_data_files":[{"filename":"../a.arrow"}]}`:                                                   "expected a file name",
 		`{"_data_files":[{"filename":"a.arrow","skip":0,"take":null}],"_indices":null,"_indices_files":[],` +
 			`"_inplace_history":[{"transforms":[]}],"_format_columns":["text"],"_split":"train"}`: "",
 	} {
@@ -88,12 +88,12 @@ func TestFolderOfCompressedFiles(t *testing.T) {
 		}
 	}
 	must.Succeed(t, r.Close())
-	if len(notes) != 1 || !strings.Contains(notes[0], "files of a desktop (a/Thumbs.db) are not rows: 3") {
+	if len(notes) != 1 || !strings.Contains(notes[0], "3 files of the desktop are left out (first: a/Thumbs.db)") {
 		t.Errorf("got notes %q", notes)
 	}
 	write("b/4.xz", []byte("\xfd7zXZ"))
 	if _, err := Open(context.Background(), dir, how); err == nil ||
-		!strings.Contains(err.Error(), "b/4.xz: it is compressed") {
+		!strings.Contains(err.Error(), "b/4.xz: unsupported compression") {
 		t.Error(err)
 	}
 }
@@ -127,7 +127,7 @@ func TestFolderOfArchives(t *testing.T) {
 		}
 	}
 	if len(notes) != 1 || !strings.Contains(notes[0],
-		"compressed files and archives whose bytes are read as they are: 10 (a/7z: 7z): decompress or unpack them") {
+		"the bytes of 10 compressed files or archives are read unchanged (first: a/7z: 7z): decompress or unpack them") {
 		t.Errorf("got notes %q", notes)
 	}
 }
@@ -147,9 +147,9 @@ func TestFolderSigns(t *testing.T) {
 	put("b/4.txt", "%PDF-1.7")
 	put("README", "beside the classes")
 	for columns, want := range map[string][]string{
-		"content class": {"files that begin with a byte-order mark, which is read as bytes of the row: 2 (a/1.txt: UTF-16): ",
-			"files lie in folders of different depths, such as a/1.txt and a/sub/2.txt: ",
-			"compressed files and archives whose bytes are read as they are: 1 (b/4.txt: PDF)"},
+		"content class": {"2 files begin with a byte-order mark, which is read as part of the row (first: a/1.txt: UTF-16): ",
+			"files are in folders of different depths, such as a/1.txt and a/sub/2.txt: ",
+			"the bytes of 1 compressed files or archives are read unchanged (first: b/4.txt: PDF)"},
 		"content path": {"byte-order mark", "compressed files"},
 	} {
 		var notes []string
@@ -176,13 +176,13 @@ func TestFolderSigns(t *testing.T) {
 		r.Close()
 	}
 	put("p.csv", lfsPointer+"v1\noid sha256:0\n")
-	must.Fail(t, "the file is a pointer of Git LFS: git lfs pull gets its content")(Open(t.Context(),
+	must.Fail(t, "found a Git LFS pointer (fetch the file with git lfs pull)")(Open(t.Context(),
 		filepath.Join(dir, "p.csv"), Options{Columns: []string{"text"}, MaxField: 1 << 20}))
 }
 
 // TestTablesBeside checks that the error for a folder of tables and another file names that file.
 func TestTablesBeside(t *testing.T) {
-	for other, want := range map[string]string{"a.csv.bak": "; a.csv.bak beside a.csv has the folder be read as files, a row each: name the tables one by one", "b.csv": "", ".hidden": "", "notes.txt": "; notes.txt beside a.csv"} {
+	for other, want := range map[string]string{"a.csv.bak": "; because of a.csv.bak beside a.csv, each file of the folder is read as a row: give each table", "b.csv": "", ".hidden": "", "notes.txt": "; because of notes.txt beside a.csv"} {
 		dir := t.TempDir()
 		for _, name := range []string{"a.csv", other} {
 			must.Succeed(t, os.WriteFile(filepath.Join(dir, name), []byte("text,label\nx,y\n"), 0o666))

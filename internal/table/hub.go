@@ -179,7 +179,7 @@ func (c hfClasses) addLists(o *Options) {
 func (c hfClasses) check(column string, v Value) error {
 	names := c.labels[column]
 	if n, err := strconv.Atoi(v.Text); names != nil && !v.Null && (err != nil || n < -1 || n >= len(names)) {
-		return fmt.Errorf("expected a class from 0 to %d, as the file's metadata have names (%s), found %.40q",
+		return fmt.Errorf("expected a class from 0 to %d, an index of the names in the metadata (%s), found %.40q",
 			len(names)-1, keyHF, v.Text)
 	}
 	return nil

@@ -49,7 +49,7 @@ func TestClassesOfParquet(t *testing.T) {
 	got := must.Get(read(path, Options{Columns: columns, Copied: []string{"tags"}, Typed: columns}))(t)
 	tags := `["B-PER","O",null]`
 	want := "1: pos|" + tags + "|a b\n2: neg|" + tags + "|a b\n3: ∅|" + tags + "|a b\n" +
-		`4! column label: expected a class from 0 to 1, as the file's metadata have names (huggingface), found "2"`
+		`4! column label: expected a class from 0 to 1, an index of the names in the metadata (huggingface), found "2"`
 	if strings.Join(got, "\n") != want {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), want)
 	}

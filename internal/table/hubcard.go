@@ -113,8 +113,9 @@ func checkConfigs(dir string, shards []string) error {
 	if len(names) < 2 {
 		return nil
 	}
-	return fmt.Errorf("expected the tables of one configuration, found those of %s (%s:%d): name the files of one, "+
-		"or a folder that has nothing else, such as %s for %s", strings.Join(names, ", "),
+	return fmt.Errorf("expected tables of one configuration, found tables of %s (%s:%d): "+
+		"give the files of one configuration, "+
+		"or a folder that contains no others, such as %s for %s", strings.Join(names, ", "),
 		filepath.Join(dir, hubCard), line, filepath.Join(dir, filepath.FromSlash(examples[0])), names[0])
 }
 

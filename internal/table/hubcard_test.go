@@ -22,15 +22,15 @@ func TestHubConfigs(t *testing.T) {
 		files   []string
 		refused string
 	}{
-		{hubConfigs, files, "found those of en, fr (%s:4)"},
-		{strings.ReplaceAll(hubConfigs, "\n", "\r\n"), files, "found those of en, fr (%s:4)"},
+		{hubConfigs, files, "found tables of en, fr (%s:4)"},
+		{strings.ReplaceAll(hubConfigs, "\n", "\r\n"), files, "found tables of en, fr (%s:4)"},
 		{hubConfigs, files[:2], ""},
 		{"---\ndataset_info:\n- config_name: en\n- config_name: fr\n---\n", files, ""},
 		{"configs:\n- config_name: en\n- config_name: fr\n", files, ""},
 		{"---\nconfigs:\n  - config_name: en\n    data_dir: en\n  - config_name: fr\n    data_dir: ./fr\n---\n", files,
-			"found those of en, fr (%s:3)"},
+			"found tables of en, fr (%s:3)"},
 		{"---\nconfigs:\n- config_name: en\n  data_files: [\"en/*.csv\"]\n- config_name: all\n" +
-			"  data_files:\n  - \"**/*.csv\"\n---\n", files, "found those of en, all (%s:3)"},
+			"  data_files:\n  - \"**/*.csv\"\n---\n", files, "found tables of en, all (%s:3)"},
 		{"---\nconfigs:\n- config_name: en\n  data_files: en/**\n- config_name: all\n  default: true\n---\n", files,
 			""},
 		{"---\nconfigs:\n- config_name: default\n  data_files: '**/*.csv'\n- config_name: en\n---\n", files, ""},

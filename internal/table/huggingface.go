@@ -54,7 +54,7 @@ func newHF(ctx context.Context, dir string, o Options) (_ *hfReader, err error) 
 		return nil, err
 	}
 	if len(r.parts) == 0 {
-		return nil, errors.New("the data set has no Arrow files")
+		return nil, errors.New("expected a data set with Arrow files, found none")
 	}
 	for i, name := range o.Columns {
 		if name == hfSplit && r.parts[0].split != "" {
@@ -88,7 +88,7 @@ func hfParts(dir string) (parts []hfPart, err error) {
 	}
 	for _, split := range whole.Splits {
 		if !filepath.IsLocal(split) {
-			return nil, fmt.Errorf("%s: expected names of splits, found %.40q", hfSplits, split)
+			return nil, fmt.Errorf("%s: expected a split name, found %.40q", hfSplits, split)
 		}
 		more, err := hfSplitParts(filepath.Join(dir, split), split)
 		if err != nil {

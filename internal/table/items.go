@@ -64,7 +64,7 @@ func itemsAt(a arrow.Array, i, limit int, gaps bool) (v Value, err error) {
 			return Value{}, fmt.Errorf("index %d: %w", at-from, err)
 		}
 		if limit -= itemBytes + len(item.Text); limit < 0 {
-			return Value{}, fmt.Errorf("index %d: the list has more bytes than a row may have", at-from)
+			return Value{}, fmt.Errorf("index %d: the list exceeds the size limit of a row", at-from)
 		}
 		v.JSON = v.JSON || item.JSON
 		if v.Items = append(v.Items, item.Text); gaps {

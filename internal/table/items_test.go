@@ -177,9 +177,9 @@ func TestEdgesOfARow(t *testing.T) {
 		list  arrow.Array
 		limit int
 	}{
-		"more bytes than a row may have": {edges, 2*edgeBytes - 1},
-		"damaged":                        {lists(lists(ends, 0, 2, 4), 0, 3), 1 << 20},
-		"edge 1: the file is damaged":    {lists(lists(ends, 0, 2, 5), 0, 2), 1 << 20},
+		"exceeds the size limit of a row": {edges, 2*edgeBytes - 1},
+		"damaged":                         {lists(lists(ends, 0, 2, 4), 0, 3), 1 << 20},
+		"edge 1: the file is damaged":     {lists(lists(ends, 0, 2, 5), 0, 2), 1 << 20},
 	} {
 		if v, err := edgesAt(c.list, 0, c.limit); err == nil || !strings.Contains(err.Error(), want) || v.Edges != nil {
 			t.Errorf("got %v, %v; want %s", v.Edges, err, want)

@@ -96,7 +96,7 @@ func (r *listReader) next(row *Row) error {
 		return err
 	}
 	if r.closed {
-		return fmt.Errorf("expected nothing behind the list, found %q", first)
+		return fmt.Errorf("expected the end of the file after the list, found %q", first)
 	}
 	if r.list && first == ']' && r.row == 0 {
 		r.closed = true
@@ -111,7 +111,7 @@ func (r *listReader) next(row *Row) error {
 	line := r.line
 	size, err := r.readValue(first)
 	if err == io.EOF {
-		err = fmt.Errorf("the file ends within a value that begins in line %d", line)
+		err = fmt.Errorf("the file ends within a value that begins on line %d", line)
 	}
 	if err != nil {
 		return err
@@ -119,7 +119,7 @@ func (r *listReader) next(row *Row) error {
 	r.row++
 	row.begin(r.in.Name, r.row)
 	if size > int64(r.limit) {
-		row.fail(fmt.Errorf("line %d: the value has %d bytes, at most %d are accepted", line, size, r.limit))
+		row.fail(fmt.Errorf("line %d: expected at most %d bytes, found a value of %d", line, r.limit, size))
 	} else if r.columns.read(row, r.value); row.Err != nil {
 		row.Err = fmt.Errorf("line %d: %w", line, row.Err)
 	}
@@ -135,7 +135,7 @@ func (r *listReader) next(row *Row) error {
 		r.closed = true
 	case next == ',':
 		if next, err = r.skipSpace(); err == nil && next == ']' {
-			return errors.New("expected a value behind the comma, found the end of the list")
+			return errors.New("expected a value after the comma, found the end of the list")
 		}
 		if err == nil {
 			err = r.in.UnreadByte()
@@ -227,12 +227,12 @@ func (r *listReader) nest(b byte) error {
 	case '}', ']':
 		n := len(r.closers)
 		if n == 0 || r.closers[n-1] != b {
-			return fmt.Errorf("found %q where nothing is open that it closes", b)
+			return fmt.Errorf("found %q, which closes no open list or object", b)
 		}
 		r.closers = r.closers[:n-1]
 	}
 	if len(r.closers) > maxJSONDepth {
-		return fmt.Errorf("expected at most %d lists and objects within each other", maxJSONDepth)
+		return fmt.Errorf("expected at most %d nested lists and objects", maxJSONDepth)
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ func TestJSONLists(t *testing.T) {
 			[]string{`1: }],{"|\`, "2! line 4: column a: expected a string, a number or a list of numbers, found an object", "3! line 5: expected a JSON object, found 7", `4! line 5: expected a JSON object, found "a"`,
 				`5! line 5: column 8: not JSON: invalid character '"' after object key:value pair`, "6: 3|4"}, ""},
 		{`[{"a":"` + long + `"},{"a":1,"b":2}]`,
-			[]string{"1! line 1: the value has 308 bytes, at most 200 are accepted", "2: 1|2"}, ""},
+			[]string{"1! line 1: expected at most 200 bytes, found a value of 308", "2: 1|2"}, ""},
 		{"{\n \"a\": 1,\n \"b\": 2\n}\n{\"a\": 3,\n \"b\": 4}\n", []string{"1: 1|2", "2: 3|4"}, ""},
 		{"{\"a\":1,\"b\":2}\n{\"a\":3,\n\n{\"a\":5,\"b\":6}\n",
 			[]string{"1: 1|2", "2! column 7: not JSON: unexpected end of JSON input", "4: 5|6"}, ""},
@@ -41,16 +41,16 @@ func TestJSONLists(t *testing.T) {
 		{"", nil, "x.json: expected a JSON list of objects, found an empty file"},
 		{"\na,b\n", nil, `x.json: line 2: expected a JSON list of objects, or objects, found 'a'`},
 		{"[{\"a\":1,\"b\":2},\n{\"a\":3", []string{"1: 1|2"},
-			"x.json: line 2: the file ends within a value that begins in line 2"},
+			"x.json: line 2: the file ends within a value that begins on line 2"},
 		{"[{\"a\":1,\"b\":2}\n", []string{"1: 1|2"}, "x.json: line 2: the file ends within a list"},
 		{"[{\"a\":1,\"b\":2},\n", []string{"1: 1|2"}, "x.json: line 2: the file ends within a list"},
-		{"[{\"a\":1,\"b\":2},\n]", nil, "line 2: expected a value behind the comma, found the end of the list"},
+		{"[{\"a\":1,\"b\":2},\n]", nil, "line 2: expected a value after the comma, found the end of the list"},
 		{"[{\"a\":1,\"b\":2}\n{\"a\":1}]", nil, "line 2: expected a comma or the end of the list, found '{'"},
-		{"[{\"a\":1,\"b\":2}] x", []string{"1: 1|2"}, "line 1: expected nothing behind the list, found 'x'"},
-		{"[{\"a\":1,\n\"b\":[2}]", nil, "line 2: found '}' where nothing is open that it closes"},
+		{"[{\"a\":1,\"b\":2}] x", []string{"1: 1|2"}, "line 1: expected the end of the file after the list, found 'x'"},
+		{"[{\"a\":1,\n\"b\":[2}]", nil, "line 2: found '}', which closes no open list or object"},
 		{"[{\"a\":\"open\n\"}]", nil, "line 1: a string is not closed before the end of the line"},
 		{"[,]", nil, "line 1: expected a value, found a comma"},
-		{"[" + strings.Repeat("[", 20000), nil, "line 1: expected at most 10000 lists and objects within each other"},
+		{"[" + strings.Repeat("[", 20000), nil, "line 1: expected at most 10000 nested lists and objects"},
 		{"{\n\"a\":1}\n]", []string{"1: 1|∅"}, "line 3: expected an object, found ']'"},
 	} {
 		for ending, text := range map[string]string{"": c.text, ".gz": gzipped(c.text)} {
@@ -66,7 +66,7 @@ func TestJSONLists(t *testing.T) {
 	}
 	for _, line := range []string{"[", `[{"a":1},`} {
 		if got, err := read(file(t, "x.jsonl", line+"\n{\"a\":1}\n"), Options{Columns: []string{"a"}}); err != nil ||
-			len(got) != 2 || !strings.HasSuffix(got[0], "a file that is one JSON list is read with --format json") {
+			len(got) != 2 || !strings.HasSuffix(got[0], "(read a file that is a single JSON list with --format json)") {
 			t.Errorf("%q: got %q, %v", line, got, err)
 		}
 	}

@@ -38,7 +38,7 @@ func newJSONLines(in *source.Source, o Options) (*jsonReader, error) {
 func linesFrom(in *source.Source, at int64) (rest io.Reader, start int64, err error) {
 	whole := in.Whole()
 	if whole == nil {
-		return nil, 0, errors.New("expected a file that can be read here and there, found a pipe or a compressed one")
+		return nil, 0, errors.New("expected a seekable file, found a pipe or a compressed file")
 	}
 	at = min(at-1, whole.Size()) // a line may end just before
 	buffer := bufio.NewReaderSize(io.NewSectionReader(whole, at, whole.Size()-at), 1<<16)
@@ -67,7 +67,7 @@ func (r *jsonReader) Next(row *Row) error {
 		case start >= r.part.To:
 			err = io.EOF
 		case err == io.EOF && r.part.To != math.MaxInt64:
-			return fmt.Errorf("%s: expected %d bytes or more, found %d: was the file changed?",
+			return fmt.Errorf("%s: expected at least %d bytes, found %d: was the file changed?",
 				r.in.Name, r.part.To, start)
 		}
 	}
@@ -84,7 +84,7 @@ func (r *jsonReader) Next(row *Row) error {
 	}
 	r.columns.read(row, line)
 	if row.Err != nil && row.Line == 1 && beginsList(line) {
-		row.Err = fmt.Errorf("%w: a file that is one JSON list is read with --format json", row.Err)
+		row.Err = fmt.Errorf("%w (read a file that is a single JSON list with --format json)", row.Err)
 	}
 	return nil
 }
@@ -200,7 +200,7 @@ const maxListed = 20
 
 // AbsentText describes the arguments of [Options.Absent].
 func AbsentText(file, column string, found []string) string {
-	return fmt.Sprintf("%s: no row has the column %q; the first ones have %.100q", file, column,
+	return fmt.Sprintf("%s: no row has the column %q; the first rows have %.100q", file, column,
 		found[:min(len(found), maxListed)])
 }
 

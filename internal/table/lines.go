@@ -39,7 +39,7 @@ func (r *lineReader) begin(row *Row, trim func(string) string) (line string, bad
 			return "", nil, io.EOF
 		}
 		if line, long, err = r.window.line(r.limit); err != nil {
-			return "", nil, fmt.Errorf("%s: behind line %d: %w", r.in.Name, r.line, err)
+			return "", nil, fmt.Errorf("%s: after line %d: %w", r.in.Name, r.line, err)
 		}
 		line = trim(line)
 		r.line++

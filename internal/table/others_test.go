@@ -91,8 +91,8 @@ func differs(column string, got Value, want any) error {
 
 // unreadable has the columns of others that cannot be read, and the errors.
 var unreadable = map[string]string{
-	"day":    `column "day": expected text, numbers or lists of whole numbers, found date32: write it as text`,
-	"object": `column "object": expected text, numbers or lists of whole numbers, found struct<a: int32>: write it as text`,
+	"day":    `column "day": expected text, numbers or lists of whole numbers, found date32: convert the column to text`,
+	"object": `column "object": expected text, numbers or lists of whole numbers, found struct<a: int32>: convert the column to text`,
 }
 
 // TestOthers checks that files of other programs are read correctly. Unreadable columns are errors

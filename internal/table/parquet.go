@@ -37,7 +37,7 @@ const maxParquetFooter = 256 << 20
 // file must be seekable.
 func newParquet(path string, o Options) (_ *records, err error) {
 	if path == StandardInput {
-		return nil, errors.New("parquet has its contents at its end: expected a file")
+		return nil, errors.New("Parquet: expected a seekable file, found standard input")
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -67,7 +67,7 @@ func newParquet(path string, o Options) (_ *records, err error) {
 		if found := g.unknown[name]; found != "" {
 			return nil, &ColumnError{name, false,
 				fmt.Errorf("column %q: expected text, numbers or lists of whole numbers, "+
-					"found %s of Parquet: write it as text", name, found)}
+					"found %s (Parquet): convert the column to text", name, found)}
 		}
 	}
 	g.classes.keepNumbers(schema)
@@ -133,7 +133,7 @@ func (g *groups) open() error {
 		return err
 	}
 	if g.metadata.IsSetEncryptionAlgorithm() {
-		return errors.New("the file is encrypted: expected an unencrypted one")
+		return errors.New("expected an unencrypted file, found an encrypted file")
 	}
 	// Types are derived from Parquet's own schema, because the embedded Arrow schema of some
 	// programs would be decoded unchecked. Metadata on ids, features and labels from data set
@@ -155,7 +155,7 @@ func (g *groups) open() error {
 	}
 	g.kept = arrow.NewMetadata(keys, texts)
 	if hidden && g.kept.FindKey(seq.KeyFirstTokenID) < 0 {
-		return fmt.Errorf("only ARROW:schema has %s, which token ids need: write it as metadata of the file, too",
+		return fmt.Errorf("found %s only in ARROW:schema, expected it in the file's key-value metadata",
 			seq.KeyFirstTokenID)
 	}
 	g.metadata.FileMetaData.KeyValueMetadata = nil
@@ -174,7 +174,7 @@ func (g *groups) prepare() error {
 	columns := g.metadata.Schema.NumColumns()
 	for n, group := range g.metadata.RowGroups {
 		if len(group.Columns) != columns || group.NumRows < 0 {
-			return fmt.Errorf("row group %d: expected %d columns, found %d, of %d rows", n, columns,
+			return fmt.Errorf("row group %d: expected %d columns, found %d with %d rows", n, columns,
 				len(group.Columns), group.NumRows)
 		}
 		var chunks []chunkPlace
@@ -184,9 +184,9 @@ func (g *groups) prepare() error {
 			m := found.MetaData
 			switch {
 			case m == nil || found.CryptoMetadata != nil:
-				return fmt.Errorf("row group %d: column %q is encrypted: expected an unencrypted one", n, name)
+				return fmt.Errorf("row group %d: column %q: expected an unencrypted column, found an encrypted column", n, name)
 			case found.GetFilePath() != "":
-				return fmt.Errorf("row group %d: column %q is in the file %q: expected it in this one", n,
+				return fmt.Errorf("row group %d: column %q: expected values in this file, found a reference to %q", n,
 					name, found.GetFilePath())
 			case parquet.Type(m.Type) != column.PhysicalType():
 				return fmt.Errorf("row group %d: column %q: expected %s as in the schema, found %s", n, name,
@@ -201,14 +201,15 @@ func (g *groups) prepare() error {
 			switch m.Codec {
 			case codecNone, codecSnappy, codecGzip, codecBrotli, codecZstd, codecLZ4Raw:
 			default:
-				return fmt.Errorf("row group %d: column %q: compressed by %s: expected none, snappy, gzip, brotli, zstd or LZ4_RAW: write it with one of these", n, name, nameOf(codecNames, int(m.Codec)))
+				return fmt.Errorf("row group %d: column %q: expected the codec none, snappy, gzip, brotli, zstd or "+
+					"LZ4_RAW, found %s", n, name, nameOf(codecNames, int(m.Codec)))
 			}
 			start := m.DataPageOffset
 			if d := m.DictionaryPageOffset; d != nil && *d > 0 && *d < start {
 				start = *d
 			}
 			if start < int64(len(parquetMagic)) || start > g.plain.end {
-				return fmt.Errorf("row group %d: column %q: expected it before byte %d, found it at %d", n,
+				return fmt.Errorf("row group %d: column %q: expected an offset up to %d, found %d", n,
 					name, g.plain.end, start)
 			}
 			chunks = append(chunks, chunkPlace{leaf: i, start: start, chunk: chunk{name: name, codec: int(m.Codec),
@@ -266,7 +267,7 @@ func (g *groups) read() (arrow.Record, error) {
 		}
 		if record == nil {
 			if rows := g.metadata.RowGroups[g.next-1].NumRows; g.taken != rows {
-				return nil, fmt.Errorf("the file is damaged: %d rows of %d are missing", rows-g.taken, rows)
+				return nil, fmt.Errorf("the file is damaged: %d of %d rows are missing", rows-g.taken, rows)
 			}
 			g.rows = nil
 			continue
@@ -303,7 +304,7 @@ func parquetRowsOf(path string) (rows int64, err error) {
 	}
 	for n, group := range g.metadata.RowGroups {
 		if group.NumRows < 0 || group.NumRows > math.MaxInt64-rows {
-			return 0, fmt.Errorf("row group %d: %d rows", n, group.NumRows)
+			return 0, fmt.Errorf("row group %d: found a row count of %d", n, group.NumRows)
 		}
 		rows += group.NumRows
 	}
@@ -436,7 +437,7 @@ func (p *plainFile) begin(group int) {
 func (p *plainFile) ReadAt(b []byte, at int64) (int, error) {
 	c := p.open[at>>chunkBits]
 	if c == nil || at&(1<<chunkBits-1) != c.at {
-		return 0, fmt.Errorf("column %d: expected to be read in order", at>>chunkBits)
+		return 0, fmt.Errorf("column %d: expected sequential reading", at>>chunkBits)
 	}
 	n, err := io.ReadFull(c, b)
 	if err == io.ErrUnexpectedEOF { // return the bytes first: Arrow's buffer keeps an error and then stops reading

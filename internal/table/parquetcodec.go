@@ -71,7 +71,7 @@ func (f *inflater) inflate(codec int, src []byte, size int) ([]byte, error) {
 			return nil, nil
 		}
 		if size > lz4Ratio*len(src) {
-			return nil, fmt.Errorf("%d bytes cannot stand for %d", len(src), size)
+			return nil, fmt.Errorf("%d compressed bytes are too few for %d bytes", len(src), size)
 		}
 		out := make([]byte, size)
 		n, err := lz4.UncompressBlock(src, out)
@@ -100,7 +100,7 @@ func (f *inflater) inflate(codec int, src []byte, size int) ([]byte, error) {
 		return nil, err
 	}
 	if n, err := io.ReadFull(r, make([]byte, 1)); err != io.EOF {
-		return nil, errors.Join(fmt.Errorf("expected %d bytes, found %d more", size, n), err)
+		return nil, errors.Join(fmt.Errorf("expected %d bytes, found at least %d more", size, n), err)
 	}
 	return out, nil
 }
@@ -120,7 +120,7 @@ func readBytes(r io.Reader, n int64, packed int) ([]byte, error) {
 		got, err := io.ReadFull(r, buf[len(buf):cap(buf)])
 		buf = buf[:len(buf)+got]
 		if err == io.EOF || err == io.ErrUnexpectedEOF {
-			return nil, fmt.Errorf("%d bytes of %d: %w", len(buf), n, io.ErrUnexpectedEOF)
+			return nil, fmt.Errorf("found %d of %d bytes: %w", len(buf), n, io.ErrUnexpectedEOF)
 		}
 		if err != nil {
 			return nil, err

@@ -24,8 +24,8 @@ func checkDelta(data []byte, most int) (size int, err error) {
 	block, minis, total := head[0], head[1], head[2]
 	if block == 0 || block > maxDeltaBlock || minis == 0 || minis > block || block%minis != 0 ||
 		block/minis%8 != 0 || total > uint64(most) {
-		return 0, fmt.Errorf("packed numbers: blocks of %d in %d parts, %d of them where the page has %d",
-			block, minis, total, most)
+		return 0, fmt.Errorf("delta encoding: blocks of %d values in %d miniblocks, %d values in total: "+
+			"expected miniblocks of a multiple of 8 values, and at most %d values", block, minis, total, most)
 	}
 	for left := int(total) - 1; left > 0; {
 		_, n := binary.Uvarint(data[size:])
@@ -49,4 +49,4 @@ func checkDelta(data []byte, most int) (size int, err error) {
 	return size, nil
 }
 
-var errDelta = errors.New("packed numbers: the page ends within them, or they are damaged")
+var errDelta = errors.New("delta encoding: the page is truncated or damaged")

@@ -73,7 +73,7 @@ func (c *chunk) Read(b []byte) (int, error) {
 func (c *chunk) next() error {
 	h, size, err := readPageHeader(c.r, c.left)
 	if err != nil {
-		return fmt.Errorf("its header: %w", err)
+		return fmt.Errorf("header: %w", err)
 	}
 	c.left -= size
 	if err := c.check(&h); err != nil {
@@ -90,7 +90,7 @@ func (c *chunk) next() error {
 	c.left -= int64(h.compressed)
 	if h.crc != nil {
 		if sum := crc32.ChecksumIEEE(raw); *h.crc != sum {
-			return fmt.Errorf("its checksum is %08x, expected %08x", sum, *h.crc)
+			return fmt.Errorf("expected the checksum %08x, found %08x", *h.crc, sum)
 		}
 	}
 	data := raw
@@ -124,7 +124,7 @@ func (c *chunk) check(h *pageHeader) error {
 	case h.parts != 1 || h.kind != pageData && h.kind != pageDictionary && h.kind != pageDataV2:
 		return fmt.Errorf("kind %d: expected data or a dictionary", h.kind)
 	case h.compressed < 0 || int64(h.compressed) > c.left:
-		return fmt.Errorf("expected at most the %d bytes that the file has, found a length of %d", c.left, h.compressed)
+		return fmt.Errorf("expected at most the remaining %d bytes, found a length of %d", c.left, h.compressed)
 	case h.uncompressed < 0 || h.uncompressed > maxPage:
 		return fmt.Errorf("expected at most %d bytes, found %d", maxPage, h.uncompressed)
 	case h.values < 0 || h.kind != pageDictionary && int64(h.values) > c.values:
@@ -134,7 +134,7 @@ func (c *chunk) check(h *pageHeader) error {
 			h.uncompressed, h.values)
 	case h.kind == pageDictionary:
 		if h.encoding != encodingPlain && h.encoding != encodingPlainDictionary {
-			return fmt.Errorf("a dictionary encoded by %s: expected PLAIN", nameOf(encodingNames, h.encoding))
+			return fmt.Errorf("dictionary encoding: expected PLAIN, found %s", nameOf(encodingNames, h.encoding))
 		}
 		c.dictionary = int(h.values)
 		return nil
@@ -142,11 +142,11 @@ func (c *chunk) check(h *pageHeader) error {
 		levels := int64(h.definitions) + int64(h.repetitions)
 		if h.definitions < 0 || h.repetitions < 0 || levels > int64(h.uncompressed) || levels > int64(h.compressed) ||
 			h.nulls < 0 || h.nulls > h.values || h.rows < 0 {
-			return fmt.Errorf("impossible: levels of %d and %d bytes of %d, %d nulls in %d values", h.definitions,
+			return fmt.Errorf("inconsistent header: levels of %d and %d bytes in a page of %d, %d nulls in %d values", h.definitions,
 				h.repetitions, h.compressed, h.nulls, h.values)
 		}
 	case c.definitions > 0 && h.definitions != encodingRLE || c.repetitions > 0 && h.repetitions != encodingRLE:
-		return fmt.Errorf("levels encoded by %s and %s: expected RLE", nameOf(encodingNames, h.definitions),
+		return fmt.Errorf("level encodings: expected RLE, found %s and %s", nameOf(encodingNames, h.definitions),
 			nameOf(encodingNames, h.repetitions))
 	}
 	c.values -= int64(h.values)
@@ -184,7 +184,7 @@ func (c *chunk) checkData(h *pageHeader, data []byte) ([]byte, error) {
 		joined, err := joinStreams(values, c.width)
 		return append(data[:start:start], joined...), err
 	}
-	return nil, fmt.Errorf("encoded by %s, which is not known of %s", nameOf(encodingNames, h.encoding), c.kind)
+	return nil, fmt.Errorf("encoding %s is not supported for %s", nameOf(encodingNames, h.encoding), c.kind)
 }
 
 // levels returns the index of the first byte of a page's values.
@@ -198,11 +198,11 @@ func (c *chunk) levels(h *pageHeader, data []byte) (int, error) {
 			continue
 		}
 		if len(data)-at < 4 {
-			return 0, errors.New("it ends within its levels")
+			return 0, errors.New("the page ends within its levels")
 		}
 		size := int64(binary.LittleEndian.Uint32(data[at:]))
 		if at += 4; size > int64(len(data)-at) {
-			return 0, fmt.Errorf("levels of %d bytes, where %d are left", size, len(data)-at)
+			return 0, fmt.Errorf("expected levels of at most the remaining %d bytes, found a length of %d", len(data)-at, size)
 		}
 		at += int(size)
 	}
@@ -217,13 +217,13 @@ const freeWidth = 16
 // values as the bit width allows.
 func (c *chunk) checkNumbers(values []byte) error {
 	if c.dictionary < 0 {
-		return errors.New("its dictionary is missing")
+		return errors.New("the dictionary is missing")
 	}
 	if len(values) == 0 {
 		return nil
 	}
 	if width := int(values[0]); width > max(freeWidth, bits.Len(uint(c.dictionary))) {
-		return fmt.Errorf("numbers of %d bits for a dictionary of %d values", width, c.dictionary)
+		return fmt.Errorf("found indices of %d bits, too wide for a dictionary of %d values", width, c.dictionary)
 	}
 	return nil
 }
@@ -233,7 +233,7 @@ func (c *chunk) checkNumbers(values []byte) error {
 func joinStreams(values []byte, width int) ([]byte, error) {
 	n := len(values) / width
 	if n*width != len(values) {
-		return nil, fmt.Errorf("%d bytes are no values of %d", len(values), width)
+		return nil, fmt.Errorf("expected a multiple of the value size, found %d bytes for values of %d", len(values), width)
 	}
 	out := make([]byte, 0, len(values))
 	for i := range n {

@@ -68,7 +68,7 @@ func TestBadPages(t *testing.T) {
 			"kind 0"},
 		{"of headers of two kinds", nil, string(both.out) + "\x00" + four, "kind 0: expected data or a dictionary"},
 		{"longer than the file", nil, pageOf(pageData, 16, 1000, 5, []int32{4, 0, 3, 3}, four),
-			"expected at most the 16 bytes that the file has, found a length of 1000"},
+			"expected at most the remaining 16 bytes, found a length of 1000"},
 		{"of a negative length", nil, pageOf(pageData, 16, -1, 5, []int32{4, 0, 3, 3}, four), "found a length of -1"},
 		{"that is a bomb", nil, pageOf(pageData, 1<<30, 16, 5, []int32{4, 0, 3, 3}, four),
 			"expected at most 268435456 bytes, found 1073741824"},
@@ -81,38 +81,38 @@ func TestBadPages(t *testing.T) {
 			"of at most 4 values, found 5"},
 		{"of a second dictionary", nil, packed + packed, "page 1: expected a dictionary as the first page"},
 		{"of a dictionary that is packed", nil, pageOf(pageDictionary, 4, 4, 7, []int32{1, 8}, four[:4]),
-			"a dictionary encoded by RLE_DICTIONARY: expected PLAIN"},
-		{"without a dictionary", nil, dataPage(4, encodingDictionary, "\x01\x08\x00"), "its dictionary is missing"},
+			"dictionary encoding: expected PLAIN, found RLE_DICTIONARY"},
+		{"without a dictionary", nil, dataPage(4, encodingDictionary, "\x01\x08\x00"), "the dictionary is missing"},
 		{"of wide numbers", nil, packed + dataPage(4, encodingDictionary, "\x20\x08\xff\xff\xff\x7f"),
-			"numbers of 32 bits for a dictionary of 1 values"},
+			"found indices of 32 bits, too wide for a dictionary of 1 values"},
 		{"of text in numbers", nil, dataPage(4, encodingDeltaText, four),
-			"encoded by DELTA_BYTE_ARRAY, which is not known of INT32"},
-		{"of an encoding to come", nil, dataPage(4, 77, four), "encoded by number 77"},
+			"encoding DELTA_BYTE_ARRAY is not supported for INT32"},
+		{"of an encoding to come", nil, dataPage(4, 77, four), "encoding number 77"},
 		{"of packed numbers", nil, delta(128, 4, 1, 2), ""},
 		{"of more packed numbers than values", nil, delta(128, 4, 1<<40, 0),
-			"128 in 4 parts, 1099511627776 of them where the page has 4"},
+			"128 values in 4 miniblocks, 1099511627776 values in total"},
 		{"of a packed block that is a bomb", nil, delta(1<<40, 4, 4, 0), "blocks of 1099511627776"},
-		{"of packed parts that do not fit", nil, delta(128, 0, 4, 0), "blocks of 128 in 0 parts"},
-		{"that ends within packed numbers", nil, delta(128, 4, 4, 0), "the page ends within them"},
-		{"of streams that are torn", nil, dataPage(4, encodingByteStreamSplit, four[:7]), "7 bytes are no values of 4"},
+		{"of packed parts that do not fit", nil, delta(128, 0, 4, 0), "blocks of 128 values in 0 miniblocks"},
+		{"that ends within packed numbers", nil, delta(128, 4, 4, 0), "delta encoding: the page is truncated"},
+		{"of streams that are torn", nil, dataPage(4, encodingByteStreamSplit, four[:7]), "found 7 bytes for values of 4"},
 		{"of levels that are too long", func(c *chunk) { c.definitions = 1 },
-			dataPage(4, encodingPlain, "\x64\x00\x00\x00\x08\x01"), "levels of 100 bytes, where 2 are left"},
+			dataPage(4, encodingPlain, "\x64\x00\x00\x00\x08\x01"), "at most the remaining 2 bytes, found a length of 100"},
 		{"that ends within levels", func(c *chunk) { c.repetitions = 1 }, dataPage(4, encodingPlain, "\x02"),
-			"it ends within its levels"},
+			"the page ends within its levels"},
 		{"of levels that are packed", func(c *chunk) { c.definitions = 1 },
-			pageOf(pageData, 4, 4, 5, []int32{4, 0, 4, 3}, four[:4]), "levels encoded by BIT_PACKED and RLE"},
+			pageOf(pageData, 4, 4, 5, []int32{4, 0, 4, 3}, four[:4]), "level encodings: expected RLE, found BIT_PACKED and RLE"},
 		{"of version 2 whose levels are too long", nil, pageOf(pageDataV2, 4, 4, 8, []int32{4, 0, 4, 0, 3, 2},
-			four[:4]), "levels of 3 and 2 bytes of 4"},
+			four[:4]), "levels of 3 and 2 bytes in a page of 4"},
 		{"of a long snappy", func(c *chunk) { c.codec = codecSnappy }, pageOf(pageData, 16, 4, 5, []int32{4, 0, 3, 3},
 			"\xff\xff\xff\x0f"), "expected 16 bytes, found 33554431"},
 		{"of a long LZ4", func(c *chunk) { c.codec = codecLZ4Raw }, pageOf(pageData, 1<<20, 4, 5, []int32{4, 0, 3, 3},
-			"\xff\xff\xff\x0f"), "4 bytes cannot stand for 1048576"},
+			"\xff\xff\xff\x0f"), "4 compressed bytes are too few for 1048576"},
 		{"of a long zstd", func(c *chunk) { c.codec = codecZstd }, compressedPage(16, zstandard(t, four+"x")),
-			"expected 16 bytes, found 1 more"},
+			"expected 16 bytes, found at least 1 more"},
 		{"of a short zstd", func(c *chunk) { c.codec = codecZstd }, compressedPage(17, zstandard(t, four)),
-			"16 bytes of 17: unexpected EOF"},
+			"found 16 of 17 bytes: unexpected EOF"},
 		{"of a long gzip", func(c *chunk) { c.codec = codecGzip }, compressedPage(15, gzipped(four)),
-			"expected 15 bytes, found 1 more"},
+			"expected 15 bytes, found at least 1 more"},
 		{"of no gzip", func(c *chunk) { c.codec = codecGzip }, compressedPage(16, four), "invalid header"},
 		{"of no brotli", func(c *chunk) { c.codec = codecBrotli }, compressedPage(16, "\xff\xff\xff"), "brotli"},
 	} {
@@ -143,7 +143,7 @@ func compressedPage(size int32, data string) string {
 // TestPageChecksum checks that a wrong byte in a page with a checksum is detected.
 func TestPageChecksum(t *testing.T) {
 	four := strings.Repeat("\x01\x00\x00\x00", 4)
-	for sum, want := range map[uint32]string{0xad60f150: "", 1: "its checksum is"} {
+	for sum, want := range map[uint32]string{0xad60f150: "", 1: "expected the checksum"} {
 		var w thriftWriter
 		w.int32(1, pageData)
 		w.int32(2, 16)
@@ -236,9 +236,9 @@ func TestEmptyGroups(t *testing.T) {
 	}{
 		{[]emptyGroup{empty, empty}, 1, "", ""},
 		{[]emptyGroup{{0, 3}}, 1, "", `row group 1: column "ids": expected 0 values, found 3`},
-		{[]emptyGroup{{3, 3}}, 4, "", `row group 1: column "ids": expected it before byte`},
-		{[]emptyGroup{{-1, 0}}, 0, "row group 1: -1 rows", "row group 1: expected 1 columns, found 1, of -1 rows"},
-		{[]emptyGroup{{math.MaxInt64, 0}}, 0, "row group 1: 9223372036854775807 rows", "row group 1"},
+		{[]emptyGroup{{3, 3}}, 4, "", `row group 1: column "ids": expected an offset up to`},
+		{[]emptyGroup{{-1, 0}}, 0, "row group 1: found a row count of -1", "row group 1: expected 1 columns, found 1 with -1 rows"},
+		{[]emptyGroup{{math.MaxInt64, 0}}, 0, "row group 1: found a row count of 9223372036854775807", "row group 1"},
 	} {
 		path := file(t, "x.parquet", listFileAnd(5, c.groups...))
 		e, err := ExtentOf(t.Context(), path, "parquet")

@@ -61,8 +61,8 @@ func newRecords(name string, schema *arrow.Schema, o Options) (*records, error) 
 		field, _ := schema.FieldsByName(column)
 		if _, list := field[0].Type.(arrow.ListLikeType); list && first > 0 && !slices.Contains(o.Edges, column) &&
 			!seq.IsTokenColumn(column) && !slices.Contains(o.Lists, column) {
-			return nil, fmt.Errorf("column %q: of a file that stores ids minus %d (%s), expected lists named %s, %s or %s only",
-				column, first, seq.KeyFirstTokenID, seq.ColumnTokens, seq.ColumnTokensA, seq.ColumnTokensB)
+			return nil, fmt.Errorf("column %q: expected a list named %s, %s or %s in a file that stores ids minus %d (%s)",
+				column, seq.ColumnTokens, seq.ColumnTokensA, seq.ColumnTokensB, first, seq.KeyFirstTokenID)
 		}
 	}
 	r := &records{name: name, columns: columns, metadata: schema.Metadata(), wanted: o.Columns, lists: o.Lists,
@@ -136,7 +136,7 @@ func (r *records) Next(row *Row) (err error) {
 	// Arrow uses some sizes in a file without checking them.
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("%s: behind row %d: the file is damaged%s", r.name, r.row, panicText(p))
+			err = fmt.Errorf("%s: after row %d: the file is damaged%s", r.name, r.row, panicText(p))
 		}
 	}()
 	for r.record == nil || r.at == int(r.record.NumRows()) {
@@ -145,7 +145,7 @@ func (r *records) Next(row *Row) (err error) {
 		}
 		if r.record, err = r.next(); err != nil {
 			if err == io.EOF && r.part != nil {
-				err = fmt.Errorf("%s: expected %d rows or more, found %d: was the file changed?",
+				err = fmt.Errorf("%s: expected at least %d rows, found %d: was the file changed?",
 					r.name, r.part.To, r.row)
 			}
 			return err
@@ -163,7 +163,7 @@ func (r *records) Next(row *Row) (err error) {
 	for _, name := range r.wanted {
 		at := r.record.Schema().FieldIndices(name)
 		if len(at) != 1 {
-			return fmt.Errorf("%s: column %q: expected once in each part, found %d times", r.name, name, len(at))
+			return fmt.Errorf("%s: column %q: expected one column of this name in each part, found %d", r.name, name, len(at))
 		}
 		var v Value
 		var err error
@@ -258,16 +258,16 @@ func checkColumns(schema *arrow.Schema, o Options) (columns []string, err error)
 			if !ofFeatures(f.Type) && !ofEdges(f.Type) {
 				hint := ""
 				if ofNumbers(f.Type) {
-					hint = ", a series, which --series reads"
+					hint = " (read a series with --series)"
 				}
 				return nil, &ColumnError{f.Name, false,
-					fmt.Errorf("column %q: expected lists of lists of numbers, those of a token each, found %s%s",
+					fmt.Errorf("column %q: expected lists of lists of numbers, one inner list per token, found %s%s",
 						f.Name, f.Type, hint)}
 			}
 		} else if slices.Contains(o.Edges, f.Name) {
 			if !ofEdges(f.Type) {
 				return nil, &ColumnError{f.Name, false,
-					fmt.Errorf("column %q: expected lists of lists of whole numbers, the source and the target of an edge each, found %s", f.Name, f.Type)}
+					fmt.Errorf("column %q: expected lists of [source, target] with whole numbers, found %s", f.Name, f.Type)}
 			}
 		} else if !readable(f.Type) && !(isTime(f.Type) && slices.Contains(o.Copied, f.Name)) &&
 			!copiesJSON(f, &o, 0) &&
@@ -275,14 +275,16 @@ func checkColumns(schema *arrow.Schema, o Options) (columns []string, err error)
 			_, list := f.Type.(arrow.ListLikeType)
 			if ofFeatures(f.Type) {
 				return nil, &ColumnError{f.Name, list,
-					fmt.Errorf("column %q: expected text, numbers or lists of whole numbers, found features (%s), which --features reads", f.Name, f.Type)}
+					fmt.Errorf("column %q: expected text, numbers or lists of whole numbers, found features of type %s "+
+						"(read them with --features)", f.Name, f.Type)}
 			}
 			if ofNumbers(f.Type) {
 				return nil, &ColumnError{f.Name, list,
-					fmt.Errorf("column %q: expected text, numbers or lists of whole numbers, found a series (%s), which --series reads", f.Name, f.Type)}
+					fmt.Errorf("column %q: expected text, numbers or lists of whole numbers, found a series of type %s "+
+						"(read it with --series)", f.Name, f.Type)}
 			}
 			return nil, &ColumnError{f.Name, list,
-				fmt.Errorf("column %q: expected text, numbers or lists of whole numbers, found %s: write it as text",
+				fmt.Errorf("column %q: expected text, numbers or lists of whole numbers, found %s: convert the column to text",
 					f.Name, f.Type)}
 		}
 	}
@@ -318,8 +320,8 @@ func valueAt(a arrow.Array, i int) (v Value, err error) {
 func (v *Value) shift(first int32) error {
 	for i := range v.Tokens {
 		if v.Tokens[i] > math.MaxInt32-first {
-			return fmt.Errorf("index %d: expected a token id up to %d, found %d more than %d", i,
-				math.MaxInt32, first, v.Tokens[i])
+			return fmt.Errorf("index %d: expected a token id up to %d, found the stored id %d plus %d", i,
+				math.MaxInt32, v.Tokens[i], first)
 		}
 		v.Tokens[i] += first
 	}
@@ -329,7 +331,7 @@ func (v *Value) shift(first int32) error {
 // wholeNumbers returns token ids from a column of integers.
 func wholeNumbers(a arrow.Array, from, to int64) ([]int32, error) {
 	if from < 0 || from > to || to > int64(a.Len()) { // Arrow does not check offsets in a file
-		return nil, fmt.Errorf("the file is damaged: a list from %d to %d of %d numbers", from, to, a.Len())
+		return nil, fmt.Errorf("the file is damaged: found list offsets %d to %d, expected at most %d", from, to, a.Len())
 	}
 	out := make([]int32, 0, to-from)
 	for i := int(from); i < int(to); i++ {

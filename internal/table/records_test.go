@@ -188,7 +188,7 @@ func TestDamagedRecords(t *testing.T) {
 			}
 		}
 	}
-	must.Fail(t, "expected a file")(Open(context.Background(), StandardInput, Options{Format: "parquet"}))
+	must.Fail(t, "expected a seekable file")(Open(context.Background(), StandardInput, Options{Format: "parquet"}))
 }
 
 // TestHuggingFace checks that the splits of a saved directory are read in order, with class names.
@@ -231,9 +231,9 @@ func TestHuggingFace(t *testing.T) {
 	for _, c := range []struct{ file, text, want string }{
 		{"x", "", `column "words": expected one of ["text" "label"]`},
 		{"test/state.json", "", "state.json: unexpected end of JSON input"},
-		{"test/state.json", `{"_data_files":[{"filename":"../../x"}]}`, `expected names of files, found "../../x"`},
+		{"test/state.json", `{"_data_files":[{"filename":"../../x"}]}`, `expected a file name, found "../../x"`},
 		{"test/state.json", `{"_data_files":[{"filename":"x.arrow"}]}`, "x.arrow: no such file"},
-		{"test/state.json", `{}`, "the data set has no Arrow files"},
+		{"test/state.json", `{}`, "expected a data set with Arrow files, found none"},
 		{"test/state.json", `{"_data_files":[{"filename":"."}]}`, "test: expected an Arrow file, found a directory"},
 		{"test/state.json", `{"_data_files":[{"filename":"state.json"}]}`, "state.json: expected an Arrow IPC stream"},
 	} {

@@ -115,7 +115,7 @@ func TestVariant(t *testing.T) {
 	if len(rows) == 0 {
 		t.Error("got no rows")
 	}
-	must.Fail(t, "found VARIANT of Parquet")(read("testdata/variant.parquet", Options{Columns: []string{"extra"}}))
+	must.Fail(t, "found VARIANT (Parquet)")(read("testdata/variant.parquet", Options{Columns: []string{"extra"}}))
 }
 
 // TestInterval checks that a Parquet column of type INTERVAL is an error, because its bytes are not
@@ -132,7 +132,7 @@ func TestInterval(t *testing.T) {
 	must.Succeed(t, errors.Join(column.Close(), group.Close(), w.Close()))
 	path := file(t, "x.parquet", out.String())
 	for _, copied := range [][]string{nil, {"span"}} {
-		must.Fail(t, `column "span": expected text, numbers or lists of whole numbers, found INTERVAL of Parquet`)(
+		must.Fail(t, `column "span": expected text, numbers or lists of whole numbers, found INTERVAL (Parquet)`)(
 			read(path, Options{Columns: []string{"span"}, Copied: copied, Typed: copied}))
 	}
 }

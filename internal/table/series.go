@@ -71,7 +71,8 @@ func matching(ctx context.Context, file string, o Options) (columns []string, er
 		}
 		if have == nil {
 			if ReadOnce(file) {
-				return nil, fmt.Errorf("columns %q: standard input and other pipes are read once only: expected the name of each column, in place of one with *", name)
+				return nil, fmt.Errorf("columns %q: standard input and pipes can be read only once: "+
+					"list all columns instead of a pattern with *", name)
 			}
 			plain := o
 			plain.Series, plain.Columns, plain.Progress = nil, nil, nil
@@ -94,7 +95,7 @@ func matching(ctx context.Context, file string, o Options) (columns []string, er
 			}
 		}
 		if found == nil {
-			return nil, fmt.Errorf("%s: columns %q: expected some of %.500q", file, name, have)
+			return nil, fmt.Errorf("%s: columns %q: no column matches, expected some of %.500q", file, name, have)
 		}
 		columns = append(columns, found...)
 		if o.Note != nil {
@@ -103,7 +104,7 @@ func matching(ctx context.Context, file string, o Options) (columns []string, er
 	}
 	for i, column := range columns {
 		if column == "" || slices.Contains(columns[:i], column) {
-			return nil, fmt.Errorf("a series of the columns %.500q: expected names, each once", columns)
+			return nil, fmt.Errorf("series: expected distinct column names, found %.500q", columns)
 		}
 	}
 	return columns, nil
@@ -112,12 +113,12 @@ func matching(ctx context.Context, file string, o Options) (columns []string, er
 // describeMatch returns a note on the columns that match a name with *, and on the columns left
 // out.
 func describeMatch(file, name string, found, left []string) string {
-	text := fmt.Sprintf("%s: the series %s is %d columns, %s", file, name, len(found), found[0])
+	text := fmt.Sprintf("%s: the series %s has %d columns, %s", file, name, len(found), found[0])
 	if len(found) > 1 {
 		text += " to " + found[len(found)-1]
 	}
 	if left != nil {
-		text += fmt.Sprintf(", without %s, which the rows have for something else", strings.Join(left, ", "))
+		text += fmt.Sprintf(", without %s, which other flags use", strings.Join(left, ", "))
 	}
 	return text + outOfOrder(name, found)
 }
@@ -132,9 +133,9 @@ func outOfOrder(name string, columns []string) string {
 		case err != nil:
 			return "" // the columns are not numbered
 		case i > 0 && n <= last:
-			return fmt.Sprintf("; the steps are read in this order, in which %s stands behind %s", column, columns[i-1])
+			return fmt.Sprintf("; the steps are in this order, in which %s follows %s", column, columns[i-1])
 		case i > 0 && n > last+1 && missing == "":
-			missing = fmt.Sprintf("; between %s and %s columns are missing", columns[i-1], column)
+			missing = fmt.Sprintf("; columns are missing between %s and %s", columns[i-1], column)
 		}
 		last = n
 	}
@@ -199,7 +200,7 @@ func (r *seriesReader) features(values []Value) ([][]float32, error) {
 			}
 			continue
 		case missing != "": // only the last steps may be missing
-			return nil, fmt.Errorf("column %s: expected a number before that of column %s, found nothing", missing,
+			return nil, fmt.Errorf("column %s: expected a number, because column %s has one, found nothing", missing,
 				r.columns[i])
 		case list:
 			channels = append(channels, numbers)
@@ -208,9 +209,11 @@ func (r *seriesReader) features(values []Value) ([][]float32, error) {
 		}
 		switch {
 		case !list && len(values) == 1:
-			return nil, fmt.Errorf("column %s: expected a list of numbers, found one number: where steps have a column each, name all of them, such as 't*'", r.columns[i])
+			return nil, fmt.Errorf("column %s: expected a list of numbers, found a number: "+
+				"if each step has its own column, list all columns (or a pattern such as 't*')", r.columns[i])
 		case channels != nil && steps != nil:
-			return nil, fmt.Errorf("column %s: expected lists of numbers in all columns of the series, or a number in each, found both", r.columns[i])
+			return nil, fmt.Errorf("column %s: expected either lists or single numbers in all columns of the series, "+
+				"found both", r.columns[i])
 		case list && len(numbers) != len(channels[0]):
 			return nil, fmt.Errorf("column %s: expected %d numbers, as in column %s, found %d", r.columns[i],
 				len(channels[0]), r.columns[0], len(numbers))
@@ -227,7 +230,7 @@ func (r *seriesReader) features(values []Value) ([][]float32, error) {
 	}
 	length, width := len(channels[0]), len(channels)
 	if length*(tokenBytes+4*width) > r.limit {
-		return nil, fmt.Errorf("a series of %d steps takes more than %d bytes", length, r.limit)
+		return nil, fmt.Errorf("the series of %d steps exceeds the limit of %d bytes", length, r.limit)
 	}
 	out, all := make([][]float32, length), make([]float32, length*width)
 	for t := range out {
@@ -258,7 +261,7 @@ func numbersOf(v Value, limit int) (numbers []float32, list bool, err error) {
 	for word := range strings.FieldsFuncSeq(inner, source.NumberSeparator(inner)) {
 		i := len(numbers)
 		if (i+1)*(tokenBytes+4) > limit {
-			return nil, true, fmt.Errorf("a series of %d numbers or more takes more than %d bytes", i+1, limit)
+			return nil, true, fmt.Errorf("the series of at least %d numbers exceeds the limit of %d bytes", i+1, limit)
 		}
 		x, err := strconv.ParseFloat(word, 32)
 		if strings.ContainsAny(word, "_xX") || errors.Is(err, strconv.ErrSyntax) {
@@ -269,7 +272,7 @@ func numbersOf(v Value, limit int) (numbers []float32, list bool, err error) {
 			return nil, true, fmt.Errorf("number %d: expected a number%s, found %.40q", i, hint, word)
 		}
 		if y := float32(x); y-y != 0 {
-			return nil, true, fmt.Errorf("number %d: expected a finite one within float32, found %.40q", i, word)
+			return nil, true, fmt.Errorf("number %d: expected a finite float32, found %.40q", i, word)
 		}
 		numbers = append(numbers, float32(x))
 	}
@@ -336,7 +339,7 @@ func seriesAt(a arrow.Array, i, limit int) (v Value, err error) {
 	}
 	from, to, err := within(list, i)
 	if err == nil && 4*(to-from) > limit {
-		err = errors.New("the list has more bytes than a row may have")
+		err = errors.New("the list exceeds the size limit of a row")
 	}
 	if err != nil {
 		return v, err

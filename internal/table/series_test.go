@@ -52,12 +52,12 @@ func TestSeries(t *testing.T) {
 			`[[0.1] [-2] [30]] a|null b|[] c|! column v: number 1: expected a number with a decimal point, and one kind of separator between numbers, found "1,5"|[[1] [2]] e|! column v: number 1: expected a number, found null`},
 		{"a.csv", "v,id\n\"[0.1, 0.2]\",a\n[1 2\t3],b\n0.5;1;2,c\n\"0,5;1,5\",d\n\"[1, x]\",e\n7,f\n,g\n\"[1 ... 2]\",h\n\"[1, nan]\",i\n", "v",
 			`[[0.1] [0.2]] a|[[1] [2] [3]] b|[[0.5] [1] [2]] c|! column v: number 0: expected a number with a decimal point, and one kind of separator between numbers, found "0,5"|` +
-				`! column v: number 1: expected a number, found "x"|! column v: expected a list of numbers, found one number: where steps have a column each, name all of them, such as 't*'|null g|` +
-				`! column v: number 1: expected a number, found "..."|! column v: number 1: expected a finite one within float32, found "nan"`},
+				`! column v: number 1: expected a number, found "x"|! column v: expected a list of numbers, found a number: if each step has its own column, list all columns (or a pattern such as 't*')|null g|` +
+				`! column v: number 1: expected a number, found "..."|! column v: number 1: expected a finite float32, found "nan"`},
 		{"a.tsv", "id\tt1\tt2\tt3\nx\t1\t2.5\t3\ny\t1\t\t\nz\t1\t\t3\nu\t\t\t\nv\t1\tNaN\tNaN\nw\t1\t0x1\t3\n", "t*",
-			`[[1] [2.5] [3]] x|[[1]] y|! column t2: expected a number before that of column t3, found nothing|null u|[[1]] v|! column t2: number 0: expected a number, found "0x1"`},
+			`[[1] [2.5] [3]] x|[[1]] y|! column t2: expected a number, because column t3 has one, found nothing|null u|[[1]] v|! column t2: number 0: expected a number, found "0x1"`},
 		{"a.csv", "x,id,y\n1 2,a,3 4\n1 2,b,3\n1 2,c,5 6 7\n1 2,d,\n", "x,y",
-			`[[1 3] [2 4]] a|! column y: expected lists of numbers in all columns of the series, or a number in each, found both|! column y: expected 2 numbers, as in column x, found 3|! column y: expected a list of numbers, found nothing`},
+			`[[1 3] [2 4]] a|! column y: expected either lists or single numbers in all columns of the series, found both|! column y: expected 2 numbers, as in column x, found 3|! column y: expected a list of numbers, found nothing`},
 		{"a.json", `[{"x":{"l":[1,2]},"id":"a"}]`, "x.l", "[[1] [2]] a"},
 	} {
 		if got := strings.Join(seriesRows(t, file(t, c.name, c.text), Options{Series: strings.Split(c.series, ",")}),
@@ -65,8 +65,8 @@ func TestSeries(t *testing.T) {
 			t.Errorf("%s %q: got\n%s\nwant\n%s", c.name, c.text, got, c.want)
 		}
 	}
-	for want, series := range map[string]string{`columns "q*": expected some of ["t1" "id" "t2"]`: "q*",
-		"expected names, each once": "t1,t*", `column "v": expected one of`: "v"} {
+	for want, series := range map[string]string{`columns "q*": no column matches, expected some of ["t1" "id" "t2"]`: "q*",
+		"expected distinct column names": "t1,t*", `column "v": expected one of`: "v"} {
 		must.Fail(t, want)(Open(t.Context(), file(t, "a.csv", "t1,id,t2\n1,a,2\n"),
 			Options{Series: strings.Split(series, ","), Columns: []string{series, "id"}}))
 	}
@@ -91,7 +91,7 @@ func TestSeriesNames(t *testing.T) {
 func TestSeriesLimit(t *testing.T) {
 	path := file(t, "a.csv", "v,id\n"+strings.Repeat("1 ", 100)+",a\n1 2,b\n")
 	if got := seriesRows(t, path, Options{Series: []string{"v"}, MaxField: 1000}); len(got) != 2 ||
-		!strings.Contains(got[0], "takes more than 1000 bytes") || got[1] != "[[1] [2]] b" {
+		!strings.Contains(got[0], "exceeds the limit of 1000 bytes") || got[1] != "[[1] [2]] b" {
 		t.Errorf("got %q", got)
 	}
 }
@@ -113,9 +113,9 @@ func TestSeriesKept(t *testing.T) {
 // --series.
 func TestSeriesHint(t *testing.T) {
 	schema := arrow.NewSchema([]arrow.Field{{Name: "v", Type: arrow.ListOf(arrow.PrimitiveTypes.Float32)}}, nil)
-	must.Fail(t, "found a series (list<item: float32, nullable>), which --series reads")(checkColumns(schema,
+	must.Fail(t, "found a series of type list<item: float32, nullable> (read it with --series)")(checkColumns(schema,
 		Options{Columns: []string{"v"}}))
-	must.Fail(t, "found list<item: float32, nullable>, a series, which --series reads")(checkColumns(schema,
+	must.Fail(t, "found list<item: float32, nullable> (read a series with --series)")(checkColumns(schema,
 		Options{Columns: []string{"v"}, Features: []string{"v"}}))
 }
 

@@ -72,7 +72,7 @@ func TestShards(t *testing.T) {
 			[]string{"0: 1", "0: 2"}, ""},
 
 		{"others beside", "", map[string]string{"notes.md": "x", "data/0.parquet": string(parquet)}, []string{"text"},
-			nil, "DIR: expected tables of one kind, found data/0.parquet and notes.md: name files one by one"},
+			nil, "DIR: expected tables of one format, found data/0.parquet and notes.md: give each file"},
 		{"the Hub", "", map[string]string{"README.md": "x", "LICENSE": "y", ".gitattributes": "z",
 			"data/train-00000-of-00002.parquet": string(parquet), "data/test-00000-of-00001.parquet": string(parquet)},
 			[]string{"split", "text"}, append(inSplit("test", whole), inSplit("train", whole)...), ""},

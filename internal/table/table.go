@@ -187,7 +187,7 @@ func Open(ctx context.Context, path string, o Options) (Reader, error) {
 		}
 	}
 	if o.Delimiter != 0 && format != "csv" {
-		return nil, fmt.Errorf("%s: a delimiter is for CSV, the file is read as %s: expected --format csv with it",
+		return nil, fmt.Errorf("%s: found a delimiter for the format %s, expected CSV (--format csv)",
 			path, format)
 	}
 	if format == "parquet" {
@@ -236,7 +236,8 @@ func Open(ctx context.Context, path string, o Options) (Reader, error) {
 // openDirectory opens a directory as a saved data set, a folder of tables, or a folder of files.
 func openDirectory(ctx context.Context, path string, o Options) (r Reader, err error) {
 	if _, err := os.Stat(filepath.Join(path, seq.ManifestName)); err == nil {
-		return nil, fmt.Errorf("%s: expected a table or a folder of files by class, found a data set (%s): name its .arrow files", path, seq.ManifestName)
+		return nil, fmt.Errorf("%s: expected a table or a folder of files by class, found a data set (%s): "+
+			"give its .arrow files instead", path, seq.ManifestName)
 	}
 	if isHF(path) {
 		r, err = newHF(ctx, path, o)
@@ -310,7 +311,7 @@ func index(have, want []string) ([]int, error) {
 		case 1:
 			out = append(out, at)
 		default:
-			return nil, fmt.Errorf("column %q occurs %d times, expected once", name, times)
+			return nil, fmt.Errorf("column %q: expected one column of this name, found %d", name, times)
 		}
 	}
 	return out, nil

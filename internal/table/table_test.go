@@ -106,7 +106,7 @@ func TestFASTA(t *testing.T) {
 			[]string{"1: ACGTAC|one|first of all", "6: GG|two|", "8: ||", "9: T|four|"}},
 		{"x.fastq", "@r1 x y\nACGT\n+\n!!!!\n\n@r2\nAC\n+r2\n@@\n@r3\nACG\n+\n!!\n",
 			[]string{"id", "sequence", "quality"},
-			[]string{"1: r1|ACGT|!!!!", "6: r2|AC|@@", "10! 3 letters have 2 of quality"}},
+			[]string{"1: r1|ACGT|!!!!", "6: r2|AC|@@", "10! expected 3 quality scores, one for each letter, found 2"}},
 		{"x.fasta", ">long\n" + strings.Repeat("ACGTACGTAC\n", 30) + ">short\nAC\n", []string{"id", "sequence"},
 			[]string{"1! the record has more than 200 bytes", "32: short|AC"}},
 		{"x.fa", "\ufeff\n \t\n>s1\tfirst desc\nACGT AC\tGT\vA\n>s2 \tsecond\nAAAAAAAAAA CCCCCCCCCC\n",
@@ -115,7 +115,7 @@ func TestFASTA(t *testing.T) {
 		{"x.fq", "\ufeff\n@r1\tx y\nAC GT\t\n+\n!! !!\n \n@r2\u00a0z\nAC\n+\n!!\n",
 			[]string{"id", "description", "sequence", "quality"},
 			[]string{"2: r1|x y|ACGT|!!!!", "7: r2|z|AC|!!"}},
-		{"x.fna", ">\xff\nAC\n>b\nC\n", []string{"id"}, []string{"1! its first line is not UTF-8", "3: b"}},
+		{"x.fna", ">\xff\nAC\n>b\nC\n", []string{"id"}, []string{"1! the header is not UTF-8", "3: b"}},
 	} {
 		for ending, text := range map[string]string{"": c.text, ".gz": gzipped(c.text)} {
 			got, err := read(file(t, c.name+ending, text), Options{Columns: c.columns, MaxField: 200})
@@ -129,7 +129,7 @@ func TestFASTA(t *testing.T) {
 		{"x.fa", "\n\n", "found an empty file"},
 		{"x.fa", "\nACGT\n", `line 2: expected a record that begins with >, found "ACGT"`},
 		{"x.fa", "ACGT\n", `line 1: expected a record that begins with >, found "ACGT"`},
-		{"x.fa", ">a\n" + strings.Repeat("A", 300), "line 1: a line of more than 200 bytes"},
+		{"x.fa", ">a\n" + strings.Repeat("A", 300), "line 1: the line has more than 200 bytes"},
 		{"x.fq", "@a\nAC\n+\n", "line 3: unexpected EOF"},
 		{"x.fq", "@a\nAC\nAC\n!!\n", `line 4: expected a line that begins with +, found "AC"`},
 		{"x.fq", "@a\nAC\n+\n!!\nAC\n", `line 5: expected a record that begins with @, found "AC"`},
@@ -155,23 +155,23 @@ func TestFolder(t *testing.T) {
 	if err != nil || strings.Join(got, "\n") != strings.Join(want, "\n") || total != 5+4+5+201 {
 		t.Errorf("got %q, %v, %d bytes; want %q", got, err, total, want)
 	}
-	must.Fail(t, "found none")(read(t.TempDir(), Options{Columns: FolderColumns}))
+	must.Fail(t, "found no file")(read(t.TempDir(), Options{Columns: FolderColumns}))
 }
 
 func TestBadTables(t *testing.T) {
 	long := strings.Repeat("x", 300)
 	for _, c := range []struct{ name, text, want string }{
-		{"x.csv", "", "x.csv: expected a row with the names of the columns, found an empty file"},
+		{"x.csv", "", "x.csv: expected a header with column names, found an empty file"},
 		{"x.csv", "a,c\n1,2\n", `x.csv: column "b": expected one of ["a" "c"]`},
-		{"x.csv", "a,b,a\n1,2,3\n", `x.csv: column "a" occurs 2 times, expected once`},
+		{"x.csv", "a,b,a\n1,2,3\n", `x.csv: column "a": expected one column of this name, found 2`},
 		{"x.csv", "a,b\n1,2\n3,\"" + strings.Repeat("open\n", 5000),
-			"x.csv: behind line 2: a row has more than 200 bytes: is a quote not closed?"},
-		{"x.csv", "a,b\n1,2\n3,\"open\n5,6\n7,8\n", "x.csv:3: a field in quotes is not closed, or not before line 5"},
+			"x.csv: after line 2: a row has more than 200 bytes: is a quote not closed?"},
+		{"x.csv", "a,b\n1,2\n3,\"open\n5,6\n7,8\n", "x.csv:3: a quoted field is not closed before line 5"},
 		{"x.csv", "a,b\n1,2\n\"open,3\n5,6\n\"7\",8\n9,10\n",
-			"x.csv:3: a field in quotes is not closed, or not before line 5"},
-		{"x.tsv", "", "x.tsv: expected a row with the names of the columns, found an empty file"},
+			"x.csv:3: a quoted field is not closed before line 5"},
+		{"x.tsv", "", "x.tsv: expected a header with column names, found an empty file"},
 		{"x.tsv", "a\tc\n1\t2\n", `x.tsv: column "b": expected one of ["a" "c"]`},
-		{"x.tsv", "a\tb" + long + "\n", "x.tsv: the names of the columns have more than 200 bytes"},
+		{"x.tsv", "a\tb" + long + "\n", "x.tsv: the header has more than 200 bytes"},
 		{"x.csv", gzipped("a,b\n1,2\n")[:25], "the gzip data end too early: the file is incomplete"},
 		{"x.csv", "\x1f\x8b", "x.csv"},
 		{"x.csv", zstandard(t, strings.Repeat("a,b\n1,2\n", 100))[:30],

@@ -44,10 +44,11 @@ func (r *textReader) see(line string, last bool) {
 	}
 	switch {
 	case r.objects == r.lines:
-		r.note(fmt.Sprintf("%s: each line is a JSON object, and is read as text: --format jsonl reads their fields",
+		r.note(fmt.Sprintf("%s: each line is a JSON object but is read as text: read the fields with --format jsonl",
 			r.in.Name))
 	case r.labelled == r.lines:
-		r.note(fmt.Sprintf("%s: lines begin with %s, as those of fastText: the text has the label; write a table with a column for each", r.in.Name, fastTextLabel))
+		r.note(fmt.Sprintf("%s: lines begin with %s, as in fastText's format, so the text contains the label: "+
+			"write a table with one column for the text and one for the label", r.in.Name, fastTextLabel))
 	}
 	r.lines = firstLines + 1
 }

@@ -17,7 +17,7 @@ func TestText(t *testing.T) {
 		t.Errorf("got %q, %v, want %q", got, err, want)
 	}
 	if got, err := read(file(t, "x.txt.gz", gzipped(text)[:40]), Options{Columns: []string{"text"}}); err == nil ||
-		!strings.Contains(err.Error(), "x.txt.gz: behind line 5: the gzip data end too early") {
+		!strings.Contains(err.Error(), "x.txt.gz: after line 5: the gzip data end too early") {
 		t.Errorf("got %q, %v", got, err)
 	}
 	if got, err := read(file(t, "x.txt", "\n\n"), Options{Columns: []string{"text"}}); err != nil || len(got) > 0 {
@@ -36,18 +36,18 @@ func TestDelimiters(t *testing.T) {
 		{"x.csv", "a;b\n\"1;\"\"2\";3\n", ';', "2: 1;\"2|3", ""},
 		{"x.csv", "a\tb\n\"1\n\t\"\t3\n", '\t', "2: 1\n\t|3", ""},
 		{"x.csv", "a;b\n1;2\n", 0, "",
-			`x.csv: column "a": expected one of ["a;b"]; its columns seem to be separated by ';', which --format csv --delimiter ';' reads`},
+			`x.csv: column "a": expected one of ["a;b"]; the delimiter seems to be ';': read the file with --format csv --delimiter ';'`},
 		{"x.csv", "x;\"a\";b,c\n1;2\n", 0, "",
-			`x.csv: line 1: column 3: bare " in non-quoted-field; its columns seem to be separated by ';', which --format csv --delimiter ';' reads`},
+			`x.csv: line 1: column 3: bare " in non-quoted-field; the delimiter seems to be ';': read the file with --format csv --delimiter ';'`},
 		{"x.csv", "\n\"a\";\"b\"\n1;2\n", 0, "",
-			`x.csv: line 2: column 3: extraneous or missing " in quoted-field; its columns seem to be separated by ';', which --format csv --delimiter ';' reads`},
-		{"x.csv", "one|two\n1;2\n", 0, "", `separated by '|', which --format csv --delimiter '|' reads`},
-		{"x.csv", "a\tb\n1;2\n", 0, "", `--delimiter 'tab' reads`},
-		{"x.csv", "a,b\n1,2\n", ';', "", `--delimiter ',' reads`},
-		{"x.tsv", "a,b\n1,2\n", 0, "", `--delimiter ',' reads`},
+			`x.csv: line 2: column 3: extraneous or missing " in quoted-field; the delimiter seems to be ';': read the file with --format csv --delimiter ';'`},
+		{"x.csv", "one|two\n1;2\n", 0, "", `the delimiter seems to be '|': read the file with --format csv --delimiter '|'`},
+		{"x.csv", "a\tb\n1;2\n", 0, "", `--delimiter 'tab'`},
+		{"x.csv", "a,b\n1,2\n", ';', "", `--delimiter ','`},
+		{"x.tsv", "a,b\n1,2\n", 0, "", `--delimiter ','`},
 		{"x.csv", "c,d;e\n", 0, "", `["c" "d;e"]`},
 		{"x.tsv", "a\tb\n", ';', "",
-			"x.tsv: a delimiter is for CSV, the file is read as tsv: expected --format csv with it"},
+			"x.tsv: found a delimiter for the format tsv, expected CSV (--format csv)"},
 	} {
 		got, err := read(file(t, c.name, c.text), Options{Columns: []string{"a", "b"}, Delimiter: c.delimiter})
 		if strings.Join(got, "\n") != c.want || (err == nil) != (c.err == "") || err != nil &&
@@ -65,8 +65,8 @@ func TestDelimiters(t *testing.T) {
 
 // TestStrangers checks that the error for an unsupported file suggests what to do.
 func TestStrangers(t *testing.T) {
-	for name, want := range map[string]string{"x.tar.gz": "an archive is not read: unpack it", "x.zip": "an archive",
-		"x.wav": "name the folder that it is in", "x.mp3": "convert it", "x.xlsx": "save it as CSV",
+	for name, want := range map[string]string{"x.tar.gz": "archives are not supported: unpack the archive", "x.zip": "archives are not supported",
+		"x.wav": "give its folder instead", "x.mp3": "convert the file", "x.xlsx": "save the sheet as CSV",
 		"x.csv.bz2": "expected gzip or Zstandard"} {
 		if _, err := read(file(t, name, "x"), Options{}); err == nil || !strings.Contains(err.Error(), name+": ") ||
 			!strings.Contains(err.Error(), want) {
@@ -80,9 +80,9 @@ func TestStrangers(t *testing.T) {
 func TestTextOfOtherFormat(t *testing.T) {
 	object, labelled := `{"text":"a"}`+"\n", "__label__a good\n"
 	for text, want := range map[string]string{
-		strings.Repeat(object, 250):       "each line is a JSON object, and is read as text: --format jsonl reads their fields",
+		strings.Repeat(object, 250):       "each line is a JSON object but is read as text: read the fields with --format jsonl",
 		object:                            "each line is a JSON object",
-		strings.Repeat(labelled, 3):       "lines begin with __label__, as those of fastText: ",
+		strings.Repeat(labelled, 3):       "lines begin with __label__, as in fastText's format, ",
 		object + "plain\n":                "",
 		"":                                "",
 		strings.Repeat(object, 3) + "{\n": "",

@@ -26,7 +26,7 @@ func TestTokensOfDataSets(t *testing.T) {
 		{"tokens_b", "1", "2", "1: [1 256]", ""},
 		{"tokens", "0", "1", "1: [0 255]", ""},
 		{"pixels", "0", "1", "1: [0 255]", ""},
-		{"pixels", "1", "2", "", `column "pixels": of a file that stores ids minus 1`},
+		{"pixels", "1", "2", "", `column "pixels": expected a list named tokens, tokens_a or tokens_b in a file that stores ids minus 1`},
 		{"tokens", "x", "2", "", "first_token_id: expected 0 to"},
 		{"tokens", "2147483647", "2", "1! column tokens: index 1: expected a token id up to", ""},
 	} {
@@ -60,7 +60,7 @@ func TestHiddenFirstToken(t *testing.T) {
 	}
 	text = text[:plain] + strings.Repeat("x", len(seq.KeyFirstTokenID)) + text[plain+len(seq.KeyFirstTokenID):]
 	if got, err := read(file(t, "a.parquet", text), Options{Columns: []string{"tokens"}}); err == nil ||
-		!strings.Contains(err.Error(), "only ARROW:schema has first_token_id") {
+		!strings.Contains(err.Error(), "found first_token_id only in ARROW:schema") {
 		t.Errorf("got %q, %v", got, err)
 	}
 }

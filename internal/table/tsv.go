@@ -30,7 +30,7 @@ func newTSV(in *source.Source, o Options) (*tsvReader, error) {
 	case err != nil:
 		return nil, err
 	case long:
-		return nil, fmt.Errorf("the names of the columns have more than %d bytes", r.limit)
+		return nil, fmt.Errorf("the header has more than %d bytes", r.limit)
 	}
 	fields, count := r.split(header, maxColumns)
 	return r, r.nameColumns(fields, count, o.Columns, '\t')
@@ -72,7 +72,7 @@ func (r *tsvReader) Next(row *Row) error {
 	case err == io.EOF:
 		return io.EOF
 	case err != nil:
-		return fmt.Errorf("%s: behind line %d: %w", r.in.Name, r.line-1, err)
+		return fmt.Errorf("%s: after line %d: %w", r.in.Name, r.line-1, err)
 	case long:
 		row.fail(fmt.Errorf("the row has more than %d bytes", r.limit))
 		return nil

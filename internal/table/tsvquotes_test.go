@@ -73,7 +73,7 @@ func TestTSVRoundTrip(t *testing.T) {
 		for range 3 {
 			a, b, c := text(), text(), text()
 			if err := w.Write([]any{a, b, c}); err != nil {
-				must.Fail(t, "TSV would be read as several rows")(0, err)
+				must.Fail(t, "would be read as rows of 3 columns in TSV")(0, err)
 				refused++
 				continue
 			}

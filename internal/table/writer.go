@@ -77,8 +77,7 @@ const safeSuffix = "-safe"
 // that would be a formula gets a leading apostrophe.
 func SafeFormat(format string) (string, error) {
 	if format != "csv" && format != "tsv" {
-		return "", fmt.Errorf("expected a table of text, csv or tsv, found %s, whose texts no spreadsheet computes",
-			format)
+		return "", fmt.Errorf("expected csv or tsv, found %s, in which spreadsheets evaluate no formulas", format)
 	}
 	return format + safeSuffix, nil
 }
@@ -104,7 +103,7 @@ func NewWriter(w io.Writer, format string, columns []OutputColumn) (Writer, erro
 
 // kindError returns the error for a value of the wrong type, which is a programming error.
 func kindError(c *OutputColumn, v any) error {
-	return fmt.Errorf("column %s: a value of type %T does not belong there", c.Name, v)
+	return fmt.Errorf("column %s: found a value of type %T, which the column cannot store", c.Name, v)
 }
 
 // text returns the text of a value.
@@ -143,5 +142,5 @@ func (c *OutputColumn) arrowType(fixed bool) (arrow.DataType, error) {
 	case StoredColumn:
 		return c.Field.Type, nil
 	}
-	return nil, fmt.Errorf("column %s: only JSON lines can hold it", c.Name)
+	return nil, fmt.Errorf("column %s: expected JSON lines, because other formats cannot store its values", c.Name)
 }

@@ -25,9 +25,10 @@ func newDelimitedWriter(w io.Writer, comma rune, columns []OutputColumn, safe bo
 	for _, c := range columns {
 		switch c.Kind {
 		case ObjectColumn:
-			return nil, fmt.Errorf("column %s: only JSON lines can hold it", c.Name)
+			return nil, fmt.Errorf("column %s: expected JSON lines, because other formats cannot store its values", c.Name)
 		case ListColumn:
-			return nil, fmt.Errorf("column %s: a row of text has no place for a list of any length", c.Name)
+			return nil, fmt.Errorf("column %s: CSV and TSV cannot store lists of variable length: "+
+				"write JSON lines, Parquet or Arrow", c.Name)
 		case VectorColumn:
 			for i := range c.Width {
 				d.fields = append(d.fields, d.protected(fmt.Sprintf("%s_%d", c.Name, i)))
@@ -48,7 +49,8 @@ func (d *delimitedWriter) Write(row []any) error {
 		}
 	}
 	if d.w.Comma == '\t' && d.even() {
-		return fmt.Errorf("a text whose lines have as many tabs as a row of %d columns: TSV would be read as several rows, so write CSV, Parquet or JSON lines", len(d.fields))
+		return fmt.Errorf("found a text whose lines would be read as rows of %d columns in TSV: "+
+			"write CSV, Parquet or JSON lines", len(d.fields))
 	}
 	return d.w.Write(d.fields)
 }
