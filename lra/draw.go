@@ -3,6 +3,8 @@ package lra
 import (
 	"runtime"
 	"sync"
+
+	"github.com/sftseq/sftseq/internal/philox"
 )
 
 // drawAhead starts workers that draw ahead, in chunks of consecutive numbers from first on. The
@@ -53,3 +55,34 @@ func drawAhead[T any](first uint64, chunk int, worker func() func(n uint64) (T, 
 		group.Wait()
 	}
 }
+
+// random generates the random numbers of one numbered item. They are a function of only the seed
+// and the number, so items can be drawn independently. Word w of number n is word w&3 of Philox at
+// (w>>2, StreamGenerate, low 32 bits of n, high 32 bits of n).
+type random struct {
+	seed   uint64
+	number uint64
+	used   uint32
+	words  [4]uint32
+}
+
+// begin moves to the first word of the item with the given number.
+func (r *random) begin(number uint64) { r.number, r.used = number, 0 }
+
+func (r *random) word() uint32 {
+	if r.used&3 == 0 {
+		r.words = philox.Words(r.seed, [4]uint32{r.used >> 2, philox.StreamGenerate,
+			uint32(r.number), uint32(r.number >> 32)})
+	}
+	w := r.words[r.used&3]
+	r.used++
+	return w
+}
+
+// below returns a uniform integer in 0 … n−1, up to a bias of n·2⁻³².
+func (r *random) below(n int) int32 {
+	return int32(uint64(r.word()) * uint64(n) >> 32)
+}
+
+// uniform returns a uniform number in [0, 1).
+func (r *random) uniform() float32 { return philox.Uniform(r.word()) }

@@ -1,6 +1,8 @@
 package lra
 
-import "github.com/sftseq/sftseq/seq"
+import (
+	"github.com/sftseq/sftseq/seq"
+)
 
 // PascalVOC is the task of classifying each region of a photograph (Dwivedi et al. 2022) in the
 // graph of its regions.
@@ -35,4 +37,20 @@ var vocClasses = []string{
 var vocFeatures = []string{
 	"red_mean", "green_mean", "blue_mean", "red_deviation", "green_deviation", "blue_deviation",
 	"red_max", "green_max", "blue_max", "red_min", "green_min", "blue_min", "centre_0", "centre_1",
+}
+
+// vocPaper is the published configuration.
+var vocPaper = &Preset{
+	Name:        "paper",
+	Description: "published: 4 layers of 160, 600 epochs",
+	Config:      featured(4, 160, 150, 0.3, 0),
+	Settings:    stepped(600, 1e-3, 0.1, 0.9),
+}
+
+// vocQuick is a small version of the published model.
+var vocQuick = &Preset{
+	Name:        "quick",
+	Description: "a small model",
+	Config:      featuredQuick(2, 64),
+	Settings:    falling(10, 0.01),
 }

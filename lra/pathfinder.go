@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 
 	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/train"
 )
 
 // Pathfinder is the task of deciding whether two marks in an image are on the same dashed contour
@@ -33,4 +36,62 @@ that is commonly reported; 9 and 6 are the easier ones.`,
 		Example: "sftseq data generate pathfinder --out data/pathfinder --train 20000 --val 2000 --test 2000",
 		Rule:    func() Rule { rule := LRAPathfinder; return &rule },
 	},
+}
+
+// pathfinderPaper is the published configuration.
+var pathfinderPaper = &Preset{
+	Name:        "paper",
+	Description: "published: 6 layers of 128, 200 epochs",
+	Config:      with(encoder(6, 128, 512, 256), func(c *sft.Config) { c.EmbeddingDropout, c.FeedForward = 0.1, 0.2 }),
+	Settings:    published(200, 64, 0.01),
+	Data:        GenerateOptions{Train: 160000, Val: 20000, Test: 20000, Seed: 1},
+	DataName:    "pathfinder-2",
+}
+
+// pathfinderQuick trains on the easiest of the three official rules. It begins with shorter
+// contours, as a model that begins with long contours stays at chance.
+var pathfinderQuick = &Preset{
+	Name:        "quick",
+	Description: "contours of 6 dashes, the easiest split",
+	Config:      pathfinderTracer(),
+	Settings:    pathfinderQuickSettings(),
+	Data: GenerateOptions{Train: 60000, Val: 2000, Test: 2000, Seed: 1,
+		Rule: &PathfinderRule{Contour: 6, Distractors: 5, Shortest: 1}},
+	DataName: "pathfinder-quick-3",
+	Result:   &Result{73.35, "nearest class mean", 50.10, 26},
+}
+
+// pathfinderTracer returns a model whose convolutions read, around each pixel, its row, its column
+// and both diagonals. The dilations are 1, the width of the image, and the width plus and minus
+// one.
+func pathfinderTracer() sft.Config {
+	c := encoder(6, 64, 128, 16)
+	c.Relative = "none"
+	for _, dilation := range []int{1, size, size - 1, size + 1} {
+		c.Convolutions = append(c.Convolutions, config.Convolution{KernelSize: 7, Dilation: dilation})
+	}
+	return c
+}
+
+func pathfinderQuickSettings() train.Settings {
+	s := quick(1, 16, 0.01)
+	SetSchedule(&s, "cosine")
+	s.EvalEvery, s.LogEvery = 1000, 100
+	s.Stages = []train.Stage{{Steps: 1800, Rows: 30000}}
+	return s
+}
+
+// pathfinderHour is the model of pathfinderQuick on more images, to reduce overfitting.
+var pathfinderHour = &Preset{
+	Name:        "hour",
+	Description: "the same on more images",
+	Config:      pathfinderTracer(),
+	Settings: with(pathfinderQuickSettings(),
+		func(s *train.Settings) {
+			s.Stages = []train.Stage{{Steps: 1800, Rows: 34000}, {Steps: 2000, Rows: 67000}}
+		}),
+	Data: GenerateOptions{Train: 100000, Val: 2000, Test: 2000, Seed: 1,
+		Rule: &PathfinderRule{Contour: 6, Distractors: 5, Shortest: 1}},
+	DataName: "pathfinder-hour-1",
+	Result:   &Result{78.65, "nearest class mean", 49.75, 47},
 }

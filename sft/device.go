@@ -1,5 +1,9 @@
 package sft
 
+import (
+	"github.com/sftseq/sftseq/sft/internal/model"
+)
+
 // Device runs models. Package device opens devices; other implementations are refused.
 type Device interface {
 	// Name returns a description for users.
@@ -11,4 +15,31 @@ type Device interface {
 	Slots() int
 	// Close frees the device. Its users, such as a [Scorer], must not be used afterwards.
 	Close() error
+}
+
+// PlannedBytes returns the device memory for a batch of sequences of one length in this number of
+// slots: weights and activations, and for training also gradients and moments.
+func PlannedBytes(c *Config, training bool, batch, length, slots int) (int64, error) {
+	return model.PlannedBytes(c, training, batch, length, slots)
+}
+
+// PlannedTokens returns the number of tokens for which the memory of a sequence with these tokens
+// and edges is planned.
+func PlannedTokens(tokens, edges int) int { return model.PlannedTokens(tokens, edges) }
+
+// Program is the recorded pass of a model: kernel launches over tensors in an arena. Devices of
+// package device run programs.
+type Program interface {
+	// Bytes returns the memory of one run: activations and inputs, without the weights.
+	Bytes() int64
+}
+
+// Record records the forward pass of a model for this number of tokens and sequences, and with
+// training also the backward pass.
+func Record(c *Config, training bool, tokens, sequences int) (Program, error) {
+	p, err := model.RecordProgram(c, training, tokens, sequences)
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
 }

@@ -198,3 +198,6 @@ func (m *Model) CopyFrom(source *Model) (fresh []config.Parameter, err error) {
 	}
 	return fresh, nil
 }
+
+// Config is config.json: see [config.Config].
+type Config = config.Config

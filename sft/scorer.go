@@ -196,3 +196,66 @@ func (s *Scorer) Classify(ctx context.Context, tokens []int32) (Output, error) {
 	}
 	return out[0], nil
 }
+
+// Embeddings returns the pooled vector of each sequence, in their order, for example for a search
+// by cosine similarity. It is the vector u that the head reads; a model of pairs has one for each
+// sequence. It depends only on the sequence and the model. The head is not run. For a model of
+// masked tokens it is the mean of the rows of the sequence's tokens.
+func (s *Scorer) Embeddings(ctx context.Context, sequences [][]int32) ([][]float32, error) {
+	examples := make([]seq.Example, len(sequences))
+	for i, tokens := range sequences {
+		examples[i].A = tokens
+	}
+	return s.EmbedExamples(ctx, examples)
+}
+
+// EmbedExamples is [Scorer.Embeddings] for examples of one sequence, whose tokens may have
+// features.
+func (s *Scorer) EmbedExamples(ctx context.Context, examples []seq.Example) ([][]float32, error) {
+	if err := s.layered(); err != nil {
+		return nil, err
+	}
+	return s.runner.Embeddings(ctx, examples)
+}
+
+// Probe computes the shortest sequence that the model, or the first of several, accepts. An error
+// means that the device has stopped working.
+func (s *Scorer) Probe(ctx context.Context) error {
+	if l := s.withLayers(); l != nil { // without layers there is no device that could fail
+		return l.Probe(ctx)
+	}
+	return nil
+}
+
+// HiddenStates holds the rows of a sequence's tokens between layers: index 0 is the input of the
+// first layer, index l the output of layer l. Each element is [L, d], row-major. The final norm of
+// pre-norm models is not applied.
+type HiddenStates [][]float32
+
+// HiddenStates scores examples like [Scorer.Examples], with the same bits, and also returns the
+// rows of each sequence after every layer. It needs memory for all of them.
+func (s *Scorer) HiddenStates(ctx context.Context, examples []seq.Example) ([]Output, error) {
+	if err := s.layered(); err != nil {
+		return nil, err
+	}
+	return s.score(ctx, examples, model.HiddenMode)
+}
+
+// Compare returns the logits of pairs, row-major. Row i belongs to the pair of sequences with the
+// embeddings a[i] and b[i], as returned by [Scorer.Embeddings]. The logits have the same bits as
+// those of [Scorer.Examples]. Compare runs only the head, so that many pairs of few sequences are
+// cheap. A call uses one slot; several calls may run concurrently.
+func (s *Scorer) Compare(ctx context.Context, a, b [][]float32) ([]float32, error) {
+	if err := s.layered(); err != nil {
+		return nil, err
+	}
+	logits, err := s.runner.Compare(ctx, a, b)
+	if err != nil {
+		return nil, err
+	}
+	c := s.Config()
+	for at := 0; at < len(logits); at += c.NumLabels {
+		copy(logits[at:at+c.NumLabels], c.CalibratedLogits(logits[at:at+c.NumLabels]))
+	}
+	return logits, nil
+}

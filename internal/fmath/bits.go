@@ -1,6 +1,9 @@
 package fmath
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 const (
 	infinity = 0x7f800000 // bits of +Inf
@@ -24,4 +27,9 @@ func choose(x, negative, positive float32) float32 {
 func relu(x float32) float32 {
 	b := math.Float32bits(x)
 	return math.Float32frombits(b &^ uint32(int32(b)>>31))
+}
+
+// Finite reports whether all numbers are finite.
+func Finite(x []float32) bool {
+	return !slices.ContainsFunc(x, func(v float32) bool { return v-v != 0 })
 }

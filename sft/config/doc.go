@@ -5,8 +5,7 @@
 // Suggested order of reading: the keys and their groups (groups.go), reading and checks
 // (config.go), the tasks (task.go, and a file for each task such as classification.go), and parts
 // of a configuration: features and edges of tokens (features.go, scales.go, edges.go), convolutions
-// (convolution.go), the relation of two tokens (relation.go), pooling (pooling.go), the input
-// window (inputwindow.go), targets of masked tokens (masktargets.go), decoding and calibration
-// (spandecoding.go, temperature.go). example.go checks examples, same.go compares two models, and
-// parameters.go has the layout of the weights.
+// (convolution.go), pooling (pooling.go), the input window (inputwindow.go), targets of masked
+// tokens (masktargets.go), decoding and calibration (spandecoding.go, temperature.go). example.go
+// checks examples, same.go compares two models, and parameters.go has the layout of the weights.
 package config

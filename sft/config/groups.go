@@ -1,6 +1,8 @@
 package config
 
-import "encoding/json"
+import (
+	"encoding/json"
+)
 
 // Config is the content of config.json: the definition of a model except its weights. The groups
 // exist only in Go; in the file all keys are on one level. Keys that older models do not have are
@@ -127,3 +129,25 @@ type Decision struct {
 	// token.
 	SpanDecoding *SpanDecoding `json:"span_decoding,omitempty"`
 }
+
+// Values of [Config.Relative].
+const (
+	SinusoidRelation = "sinusoid_hadamard" // positions in a sequence
+	DistanceRelation = "distance"          // distances between points
+	EdgeRelation     = "edges"             // edges of a graph
+	NoRelation       = "none"
+)
+
+// Relations lists the values of [Config.Relative].
+var Relations = []string{SinusoidRelation, DistanceRelation, EdgeRelation, NoRelation}
+
+// Initialisations of embeddings other than normal.
+const (
+	FourierInit  = "fourier"  // [sft.Model.FourierEmbeddings]
+	CodebookInit = "codebook" // [sft.Model.CodebookEmbeddings]
+)
+
+// EmbeddingInits lists the initialisations of embeddings: normal draws each token independently,
+// fourier is for tokens that are levels of a quantity, codebook is for tokens that represent
+// vectors.
+var EmbeddingInits = []string{"normal", FourierInit, CodebookInit}

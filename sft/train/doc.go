@@ -5,8 +5,7 @@
 // the order of the rows (order.go), noise (tokennoise.go, augment.go), micro-batches and their
 // gradients (gradients.go), the fixed tree of their sums (tree.go), the update with AdamW
 // (optimizer.go, lossscale.go), validation and model selection (evaluation.go, selection.go,
-// training.go, and a file for each task such as classification.go), checkpoints (checkpoint.go,
-// rundir.go) and metrics (metricslog.go, metricsread.go). ranks.go and exchange.go share a run
-// among several processes. memory.go plans memory. [FitFusion] (fusion.go) fits the weights of
-// several models.
+// training.go, and a file for each task such as classification.go), checkpoints (checkpoint.go) and
+// metrics (metricslog.go, metricsread.go). ranks.go and exchange.go share a run among several
+// processes. memory.go plans memory. [FitFusion] (fusion.go) fits the weights of several models.
 package train

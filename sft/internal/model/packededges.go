@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/bits"
 
+	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -208,4 +209,90 @@ func (p *packedEdges) close(width int) {
 		at += b.joined
 	}
 	p.source, p.features = p.source[:at], p.features[:at*(width+1)]
+}
+
+// edgeInputs holds the edges of a batch as inputs of a pass: see [tensor.EdgeBias].
+type edgeInputs struct{ Index, Features *tensor.Tensor }
+
+// edgeInputs declares the inputs for edges.
+func (m *emitter) edgeInputs() *edgeInputs {
+	return &edgeInputs{
+		Index:    m.Input("edge_index", tensor.Fixed, m.shape.Tokens+1+m.shape.Edges),
+		Features: m.Input("edge_features", tensor.Fixed, m.shape.Edges, pairFeatures(m.config)),
+	}
+}
+
+// upload writes a batch's edges, of which there may be none, to the inputs in m.
+func (e *edgeInputs) upload(p *packedEdges, m tensor.Memory) error {
+	tokens := e.Index.Words() - e.Features.Shape[0]
+	for len(p.first) < tokens { // unused rows have no edges
+		p.first = append(p.first, 0)
+	}
+	if err := tensor.Upload(m, e.Index, p.first); err != nil || len(p.source) == 0 {
+		return err
+	}
+	if err := m.Write(e.Index.Offset+tokens, tensor.Bits(p.source)); err != nil {
+		return err
+	}
+	return tensor.Upload(m, e.Features, p.features)
+}
+
+// edgeRelation is the relation of two tokens of a graph: see [tensor.EdgeBias].
+type edgeRelation struct{ pairWeights }
+
+func (r *edgeRelation) forward(l *layer) tensor.RelativeBias {
+	a := &l.attn
+	return tensor.EdgeBias{Index: l.edges.Index, Features: l.edges.Features,
+		W: r.pack(l), P: a.duplet.P, Top: a.sample.Top, Partner: a.sample.Partner}
+}
+
+// edgeSorter sorts edges by source and target with a radix sort in linear time. It keeps its memory
+// for the next edges.
+type edgeSorter struct {
+	sorted, other []edgePlace
+	next          [1 << digitBits]int32
+}
+
+// digitBits is the maximum number of bits of a digit: its counts fit into the L1 cache.
+const digitBits = 11
+
+// edgePlace holds source and target of an edge as one number, and the index of the edge before
+// sorting.
+type edgePlace struct {
+	ends  uint64
+	place int32
+}
+
+// sort sorts edges by ends, numbers with this number of bits. The sort is stable.
+func (s *edgeSorter) sort(ends []uint64, bits int) {
+	s.sorted, s.other = resized(s.sorted, len(ends)), resized(s.other, len(ends))
+	for i, e := range ends {
+		s.sorted[i] = edgePlace{e, int32(i)}
+	}
+	for from, digits := 0, (bits+digitBits-1)/digitBits; digits > 0; digits-- {
+		digit := (bits - from + digits - 1) / digits
+		s.by(from, digit)
+		from += digit
+	}
+}
+
+// by sorts by a digit of ends: digit bits from bit from on. The sort is stable.
+func (s *edgeSorter) by(from, digit int) {
+	next, mask := s.next[:1<<digit], uint64(1)<<digit-1
+	clear(next)
+	for i := range s.sorted {
+		next[s.sorted[i].ends>>from&mask]++
+	}
+	at := int32(0)
+	for d, n := range next {
+		next[d] = at
+		at += n
+	}
+	other := s.other
+	for _, e := range s.sorted {
+		d := e.ends >> from & mask
+		other[next[d]] = e
+		next[d]++
+	}
+	s.sorted, s.other = other, s.sorted
 }
