@@ -104,7 +104,12 @@ func expand(name string) (files []string, err error) {
 	if files == nil {
 		return nil, fmt.Errorf("%s: expected files that match, found none", name)
 	}
-	return files, nil
+	return files, table.CheckConfigs(fixedFolder(name), files)
+}
+
+// fixedFolder returns the last folder of a pattern before its first wildcard.
+func fixedFolder(pattern string) string {
+	return filepath.Dir(pattern[:strings.IndexAny(pattern, "*?[")] + "x")
 }
 
 // within returns the files in a directory and its subdirectories. It skips hidden files, names that

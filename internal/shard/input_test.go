@@ -102,8 +102,8 @@ func TestFindRefuses(t *testing.T) {
 	}
 }
 
-// TestFindConfigs checks that a folder with the tables of several configurations of its card is an
-// error that names them, as without shards. The folder of one configuration is an input.
+// TestFindConfigs checks that a folder or a pattern with the tables of several configurations of a
+// card is an error that names them, as without shards. The files of one configuration are an input.
 func TestFindConfigs(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "README.md"), "---\nconfigs:\n- config_name: en\n  data_dir: en\n"+
@@ -111,14 +111,16 @@ func TestFindConfigs(t *testing.T) {
 	for _, name := range []string{"en", "fr"} {
 		write(t, filepath.Join(dir, name, "train.jsonl"), lines("x", "\n", 1))
 	}
-	for _, name := range []string{dir, dir + "/"} {
+	for _, name := range []string{dir, dir + "/", filepath.Join(dir, "*", "train.jsonl")} {
 		if in, err := Find(t.Context(), []string{name}, ""); err == nil ||
 			!strings.Contains(err.Error(), "found tables of en, fr") || !strings.Contains(err.Error(), "README.md:3") {
 			t.Errorf("%s: got %v, error %v, want an error about en and fr", name, in, err)
 		}
 	}
-	if in, err := Find(t.Context(), []string{filepath.Join(dir, "en")}, ""); err != nil || len(in.Files) != 1 {
-		t.Errorf("one configuration: got %v, error %v", in, err)
+	for _, name := range []string{"en", "en/*", "e*/train.jsonl"} {
+		if in, err := Find(t.Context(), []string{filepath.Join(dir, name)}, ""); err != nil || len(in.Files) != 1 {
+			t.Errorf("%s: got %v, error %v, want one file", name, in, err)
+		}
 	}
 }
 

@@ -35,12 +35,11 @@ func IsDocumentation(name string) bool {
 // hasCard reports whether a folder has a data set card, or the parent folder has a card with
 // configurations.
 func hasCard(dir string) bool {
-	info, err := os.Stat(filepath.Join(dir, hubCard))
-	if err == nil {
+	if info, err := os.Stat(filepath.Join(dir, hubCard)); err == nil {
 		return info.Mode().IsRegular()
 	}
-	dir, err = filepath.Abs(dir)
-	return err == nil && len(readHubConfigs(filepath.Dir(dir))) > 0
+	configs, _, _ := cardOf(dir)
+	return len(configs) > 0
 }
 
 // hubSplits returns the split name of each table in a folder. It returns nil unless the folder is

@@ -2,6 +2,7 @@ package table
 
 import (
 	"fmt"
+	"os"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -93,12 +94,31 @@ func (c *hubConfig) has(file string) bool {
 	})
 }
 
+// cardOf returns the configurations of a folder's card and the card's folder. If the folder has no
+// card, it may be the folder data beside the card of its parent, from which patterns then count:
+// prefix is the folder's name.
+func cardOf(dir string) (configs []hubConfig, root, prefix string) {
+	if _, err := os.Stat(filepath.Join(dir, hubCard)); err == nil {
+		return readHubConfigs(dir), dir, ""
+	}
+	full, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, dir, ""
+	}
+	return readHubConfigs(filepath.Dir(full)), filepath.Join(dir, ".."), filepath.Base(full)
+}
+
 // checkConfigs returns an error for tables of several configurations, unless the default
 // configuration has all tables.
 func checkConfigs(dir string, shards []string) error {
 	var names, examples []string
+	configs, root, prefix := cardOf(dir)
+	shards = slices.Clone(shards)
+	for i := range shards {
+		shards[i] = path.Join(prefix, shards[i])
+	}
 	line := 0
-	for _, config := range readHubConfigs(dir) {
+	for _, config := range configs {
 		files := slices.DeleteFunc(slices.Clone(shards), func(file string) bool { return !config.has(file) })
 		if config.isDefault && len(files) == len(shards) {
 			return nil
@@ -116,11 +136,11 @@ func checkConfigs(dir string, shards []string) error {
 	return fmt.Errorf("expected tables of one configuration, found tables of %s (%s:%d): "+
 		"give the files of one configuration, "+
 		"or a folder that contains no others, such as %s for %s", strings.Join(names, ", "),
-		filepath.Join(dir, hubCard), line, filepath.Join(dir, filepath.FromSlash(examples[0])), names[0])
+		filepath.Join(root, hubCard), line, filepath.Join(root, filepath.FromSlash(examples[0])), names[0])
 }
 
 // CheckConfigs returns an error if files below a folder belong to several configurations of its
-// card, unless the default configuration has all of them.
+// card or of that of its parent, unless the default configuration has all of them.
 func CheckConfigs(dir string, files []string) error {
 	var inside []string
 	for _, file := range files {

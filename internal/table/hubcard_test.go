@@ -61,3 +61,22 @@ func TestHubConfigFolder(t *testing.T) {
 		t.Errorf("got %q, want a row of test and a row of train", got)
 	}
 }
+
+// TestHubConfigsBesideData checks that the tables in the folder data beside a card are refused if
+// they belong to several configurations.
+func TestHubConfigsBesideData(t *testing.T) {
+	card := strings.NewReplacer("en/", "data/en-", "fr/", "data/fr-").Replace(hubConfigs)
+	for files, refused := range map[string]bool{"en-train-0 en-test-0": false,
+		"en-train-0 en-test-0 fr-train fr-test": true} {
+		all := map[string]string{"README.md": card}
+		for _, name := range strings.Fields(files) {
+			all["data/"+name+".csv"] = "text\na\n"
+		}
+		dir := folder(t, all)
+		_, err := read(filepath.Join(dir, "data"), Options{Columns: []string{"text"}})
+		if (err != nil) != refused || refused && !strings.Contains(err.Error(),
+			fmt.Sprintf("found tables of en, fr (%s:4)", filepath.Join(dir, "README.md"))) {
+			t.Errorf("%s: got error %v, want refused %t", files, err, refused)
+		}
+	}
+}
