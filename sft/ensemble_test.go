@@ -183,22 +183,22 @@ func TestEnsembleRefuses(t *testing.T) {
 	must.Check(t, s.Probe(ctx))
 	must.Fail(t, "", "an ensemble without models")(sft.NewEnsemble(nil, cpu.New(1)))
 	for want, change := range map[string]func(*config.Config){
-		"model 2 of the ensemble: its task is regression, and of the first classification": func(c *config.Config) { c.Task = config.Regression },
-		"the number of its labels is 3, and of the first 10":                               func(c *config.Config) { c.NumLabels = 3 },
-		"its labels, or the names": func(c *config.Config) {
+		"model 2 of the ensemble: task: expected classification as in the first model, found regression": func(c *config.Config) { c.Task = config.Regression },
+		"number of labels: expected 10 as in the first model, found 3":                                   func(c *config.Config) { c.NumLabels = 3 },
+		"its label or number names": func(c *config.Config) {
 			c.LabelNames = slices.Repeat([]string{"x"},
 				c.NumLabels)
 		},
-		"another mean or deviation":          func(c *config.Config) { c.Numbers = []config.Number{{Deviation: 3}} },
-		"its vocabulary's size is 5":         func(c *config.Config) { c.VocabSize = 5 },
-		"its tokenizer":                      func(c *config.Config) { c.Tokenizer = json.RawMessage(`{"type":"bytes"}`) },
-		"what it reads of each token is [x]": func(c *config.Config) { c.FeatureNames = []string{"x"} },
-		"what it reads of each edge is [x]":  func(c *config.Config) { c.EdgeFeatureNames = []string{"x"} },
-		"its input window is {5 head}": func(c *config.Config) {
+		"differ in mean or deviation":                            func(c *config.Config) { c.Numbers = []config.Number{{Deviation: 3}} },
+		"vocab_size: expected 17 as in the first model, found 5": func(c *config.Config) { c.VocabSize = 5 },
+		"its tokenizer": func(c *config.Config) { c.Tokenizer = json.RawMessage(`{"type":"bytes"}`) },
+		"feature_names: expected [] as in the first model, found [x]":      func(c *config.Config) { c.FeatureNames = []string{"x"} },
+		"edge_feature_names: expected [] as in the first model, found [x]": func(c *config.Config) { c.EdgeFeatureNames = []string{"x"} },
+		"as in the first model, found {5 head}": func(c *config.Config) {
 			c.InputWindow = &config.InputWindow{Length: 5,
 				Policy: "head"}
 		},
-		"the longest sequence that it accepts is 7": func(c *config.Config) { c.MaxLength = 7 },
+		"max_position_embeddings: expected 4096 as in the first model, found 7": func(c *config.Config) { c.MaxLength = 7 },
 	} {
 		first := *models[0].Config
 		first.LabelNames = slices.Repeat([]string{"y"}, first.NumLabels)

@@ -111,9 +111,9 @@ func TestEnsemble(t *testing.T) {
 
 	// The error about a model that does not fit the ensemble names the model.
 	for _, c := range []struct{ from, gone, want string }{
-		{goldenPath("pre"), "", "x does not fit: the number of its labels is 10, and of the first 2; or choose one " +
+		{goldenPath("pre"), "", "x does not fit: number of labels: expected 2 as in the first model, found 10; or choose one " +
 			"of the folder's models with --model (seed-1, seed-2, seed-3, x)"},
-		{goldenPath("regression"), "", "x does not fit: its task is regression, and of the first classification"},
+		{goldenPath("regression"), "", "x does not fit: task: expected classification as in the first model, found regression"},
 		{member("seed-1"), "", "x is the same as seed-1"},
 		{member("seed-1"), "model.safetensors", "x does not fit: "},
 		{member("seed-1"), "config.json", "x does not fit: "},

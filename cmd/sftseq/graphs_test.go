@@ -74,7 +74,7 @@ func TestGraphs(t *testing.T) {
 	printed(t, "", "data", "generate", "shapes", "--out", clouds, "--train", "0", "--val", "0",
 		"--test", "2", "--points", "4")
 	for want, args := range map[string][]string{
-		"--relative edges, expected another one: there are no edges": {"train", "custom", "--members", "sft",
+		"--relative edges, expected another value, because the tokens have no edges": {"train", "custom", "--members", "sft",
 			"--data", clouds, "--out",
 			dir + "2", "--relative", "edges"},
 		"expected a regular file, because graphs are read several times": {"data", "convert", "graph",
@@ -85,9 +85,9 @@ func TestGraphs(t *testing.T) {
 		contains(t, failing(t, "", args...), want)
 	}
 	for want, line := range map[string]string{
-		"expected edges, a list of source, target, length for each": `{"features":[[1]]}`,
-		"edge 0 is from 0 to 1, of tokens 0 to 0":                   `{"features":[[1]],"edges":[[0,1,1]]}`,
-		"edges: edge 0: source: expected a token's index":           `{"features":[[1]],"edges":[["0",0,1]]}`,
+		"expected edges, a list of source, target, length for each":   `{"features":[[1]]}`,
+		"edge 0 connects tokens 0 and 1, expected tokens from 0 to 0": `{"features":[[1]],"edges":[[0,1,1]]}`,
+		"edges: edge 0: source: expected a token's index":             `{"features":[[1]],"edges":[["0",0,1]]}`,
 	} {
 		bad := filepath.Join(t.TempDir(), "bad.jsonl")
 		must.Succeed(t, os.WriteFile(bad, []byte(line), 0o666))

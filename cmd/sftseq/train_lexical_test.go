@@ -54,7 +54,7 @@ func TestTrainLexical(t *testing.T) {
 			t.Run("onnx", func(t *testing.T) { exportLexical(t, data, lexical) })
 			refuse(t, exitError, "embeddings of n-grams there", "", "train", "custom", "--members", "sft",
 				"--data", data, "--init-from", lexical, "--ngrams", "none", "--out", filepath.Join(t.TempDir(), "o"))
-			refuse(t, exitUsage, `--ngrams: n-grams "words", expected such as tokens:1-2:2^18`, "", "train", "custom",
+			refuse(t, exitUsage, `--ngrams: n-grams "words": expected UNITS:LENGTHS[+WORDS]:SLOTS[:MINCOUNT]`, "", "train", "custom",
 				"--members", "sft", "--data", data, "--ngrams", "words", "--out", filepath.Join(t.TempDir(), "o"))
 		})
 	}

@@ -65,7 +65,7 @@ func TestMeasures(t *testing.T) {
 			"column label: expected a label, found none"},
 		{Classes{metrics.NewTally(2)}, func(x *seq.Example) { x.Label = 2 }, "column label: expected 0 to 1, found 2"},
 		{Labels{metrics.NewMultiLabel(2)}, func(x *seq.Example) { x.Labels = nil },
-			"column label: the labels are not known"},
+			"column label: found no labels"},
 		{Labels{metrics.NewMultiLabel(2)}, func(x *seq.Example) { x.Labels = []int32{2} },
 			"column label: label 2, expected 0 to 1"},
 		{&Numbers{Regression: metrics.NewRegression(2)}, func(x *seq.Example) { x.Numbers = nil },

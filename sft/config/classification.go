@@ -10,12 +10,11 @@ import (
 type classification struct{ ofRows }
 
 func (classification) describe(c *Config, s seq.Spec) error {
-	if has, takes := len(s.TokenColumns()), c.Sequences(); has != takes {
-		return &Error{"task", fmt.Sprintf("%s of %d sequences", c.Task, takes),
-			fmt.Sprintf("one of %d, as the rows of the data have", has)}
+	if has := len(s.TokenColumns()); has != c.Sequences() {
+		return &Error{"task", c.Task, fmt.Sprintf("a task for rows of %d sequences", has)}
 	}
 	if s.ListsLabels() && c.Task != s.Task {
-		return &Error{"task", c.Task, s.Task + ", as the rows of the data have lists of labels"}
+		return &Error{"task", c.Task, s.Task + ", the task of the data set"}
 	}
 	if len(s.LabelNames) == 0 {
 		return ErrNoLabels
@@ -35,11 +34,11 @@ func (classification) check(c *Config, e seq.Example) error {
 
 func (classification) validate(c *Config) error {
 	if c.MaskTargets != nil {
-		return &Error{"mask_targets", SpectrumTargets, "none, as the task is " + c.Task}
+		return &Error{"mask_targets", SpectrumTargets, "none for task " + c.Task}
 	}
 	if c.TieEmbeddings {
 		return &Error{"tie_embeddings", "true",
-			"false: the output layer of the task " + c.Task + " has no row for each token"}
+			"false, because the output layer of task " + c.Task + " has no row for each token"}
 	}
 	return nil
 }

@@ -21,14 +21,14 @@ func TestCloudConfig(t *testing.T) {
 		{func(c *config.Config) {}, ""},
 		{func(c *config.Config) { c.Relative = config.NoRelation }, ""},
 		{func(c *config.Config) { c.FeatureNames = []string{"x", "y"} },
-			"relative: distance, expected another one: x, y, z are not all features"},
+			"relative: distance, expected another value, because the tokens lack some of the features x, y, z"},
 		{func(c *config.Config) { c.VocabSize = 5 }, "vocab_size: 5, expected 0"},
 		{func(c *config.Config) { c.Input = "zeros" }, `input: "zeros", expected features, ones`},
-		{func(c *config.Config) { c.Task = config.Retrieval }, `task: "retrieval", expected one of a sequence`},
+		{func(c *config.Config) { c.Task = config.Retrieval }, `task: "retrieval", expected a task that supports features`},
 		{func(c *config.Config) { *c = *configtest.TinyConfig(); c.Input = config.OnesInput },
 			"input: \"ones\", expected none"},
 		{func(c *config.Config) { *c = *configtest.TinyConfig(); c.Relative = config.DistanceRelation },
-			"relative: distance, expected another one"},
+			"relative: distance, expected another value"},
 	} {
 		c := configtest.CloudConfig(configtest.TinyConfig())
 		s.change(c)

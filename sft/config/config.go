@@ -49,17 +49,17 @@ func Read(path string) (*Config, error) {
 // Parse decodes and checks the text of a config.json.
 func Parse(text []byte) (*Config, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
-		return nil, errors.New("the file is empty, a JSON object was expected")
+		return nil, errors.New("expected a JSON object, found an empty file")
 	}
 	var keys map[string]json.RawMessage
 	if err := json.Unmarshal(text, &keys); err != nil {
-		return nil, fmt.Errorf("not a JSON object: %w", err)
+		return nil, fmt.Errorf("expected a JSON object: %w", err)
 	}
 	switch string(keys["model_type"]) {
 	case `"` + LinearType + `"`:
 		return linearConfig(text)
 	case `"` + FusionType + `"`:
-		return nil, errors.New("it is of several models, whose logits are summed: expected one of them")
+		return nil, errors.New("expected a single model, found a fusion of several models (choose one of its members)")
 	}
 	found := topKeys(text)
 	for i, k := range found {
@@ -67,7 +67,7 @@ func Parse(text []byte) (*Config, error) {
 			return nil, fmt.Errorf("unknown key %q", k)
 		}
 		if slices.Contains(found[:i], k) {
-			return nil, fmt.Errorf("key %q is there twice", k)
+			return nil, fmt.Errorf("key %q occurs twice", k)
 		}
 	}
 	for _, k := range configKeys {
@@ -76,7 +76,7 @@ func Parse(text []byte) (*Config, error) {
 			return nil, fmt.Errorf("key %q is missing", k.Name)
 		}
 		if found && !k.Nullable && string(v) == "null" {
-			return nil, fmt.Errorf("%s: null, a value was expected", k.Name)
+			return nil, fmt.Errorf("%s: expected a value, found null", k.Name)
 		}
 	}
 	c := &Config{}
@@ -109,7 +109,7 @@ func keysOf(t reflect.Type) (keys []configKey) {
 		}
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if options != "" && options != "omitempty" && options != "omitzero" {
-			panic(fmt.Sprintf("%s.%s: the option %q of its key means nothing here", t, f.Name, options))
+			panic(fmt.Sprintf("%s.%s: unknown option %q of its key", t, f.Name, options))
 		}
 		optional := options != "" // with omitzero, an empty list is still written
 		keys = append(keys, configKey{name, optional, f.Type.Kind() == reflect.Pointer && !optional})
@@ -157,7 +157,7 @@ func (e *Error) Error() string {
 }
 
 // ErrNoLabels is the error for a classification of data without label names.
-var ErrNoLabels = errors.New("the data have no names of labels, so there are no classes to learn")
+var ErrNoLabels = errors.New("the data set has no label names, so there are no classes to predict")
 
 // DescribeData sets the values that the data determine: vocabulary, tokenizer, labels or numbers,
 // and the task if c states none. Then it validates c.
@@ -165,9 +165,9 @@ func (c *Config) DescribeData(s seq.Spec) error {
 	switch {
 	case s.FeatureNames != nil:
 	case s.VocabSize == 0:
-		return errors.New("the data state no vocabulary, which a model needs")
+		return errors.New("the data set has no vocabulary size, which a model requires")
 	case s.Tokenizer == nil:
-		return errors.New("the data state no tokenizer, which a model needs")
+		return errors.New("the data set has no tokenizer, which a model requires")
 	}
 	c.Task = cmp.Or(c.Task, s.Task)
 	o, known := tasks[c.Task]
@@ -178,7 +178,7 @@ func (c *Config) DescribeData(s seq.Spec) error {
 	c.VocabSize, c.PadTokenID, c.Tokenizer = s.VocabSize, s.PadID, s.Tokenizer
 	c.describeFeatures(s)
 	if c.HasFeatures() && !c.task().takesFeatures() {
-		return &Error{"task", c.Task, "one of a sequence: tokens have features"}
+		return &Error{"task", c.Task, "a task that supports features"}
 	}
 	if err := o.describe(c, s); err != nil {
 		return err
@@ -211,7 +211,7 @@ func (c *Config) Validate() error {
 		return err
 	}
 	if !c.MasksTokens() && c.MaskRate != 0 {
-		return bad("mask_rate", c.MaskRate, "none, as the task is not "+FillMask)
+		return bad("mask_rate", c.MaskRate, "none: only task "+FillMask+" masks tokens")
 	}
 	return nil
 }
@@ -295,10 +295,10 @@ func (c *Config) validateTokens() error {
 		return bad("pad_token_id", *c.PadTokenID, fmt.Sprintf("null or an id below vocab_size %d", c.VocabSize))
 	case c.MaskTokenID != nil && (int(*c.MaskTokenID) != c.VocabSize-1 || c.VocabSize == 1):
 		return bad("mask_token_id", *c.MaskTokenID,
-			fmt.Sprintf("the last id of at least two, of vocab_size %d", c.VocabSize))
+			fmt.Sprintf("the last id of vocab_size %d, which must be at least 2", c.VocabSize))
 	case c.MaskTokenID != nil && c.PadTokenID != nil && (*c.MaskTokenID == *c.PadTokenID || c.VocabSize == 2):
 		return bad("pad_token_id", *c.PadTokenID,
-			fmt.Sprintf("null: beside it and the mask, %d, a token must be left", *c.MaskTokenID))
+			fmt.Sprintf("null, or an id other than the mask %d and vocab_size ≥ 3", *c.MaskTokenID))
 	case len(c.LabelNames) > seq.MaxLabelNames:
 		return bad("label_names", fmt.Sprintf("%d names", len(c.LabelNames)),
 			fmt.Sprintf("at most %d", seq.MaxLabelNames))

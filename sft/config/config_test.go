@@ -79,7 +79,7 @@ func TestKeyOrder(t *testing.T) {
 // TestKeysOf checks that keysOf panics for a JSON option that it does not support.
 func TestKeysOf(t *testing.T) {
 	defer func() {
-		if text := fmt.Sprint(recover()); !strings.Contains(text, `Scale: the option "string"`) {
+		if text := fmt.Sprint(recover()); !strings.Contains(text, `Scale: unknown option "string"`) {
 			t.Error(text)
 		}
 	}()
@@ -101,7 +101,7 @@ func TestConfigMissingKeys(t *testing.T) {
 	for _, k := range config.ConfigKeys {
 		if _, err := config.Parse(configtest.ConfigText(t,
 			map[string]any{k.Name: json.RawMessage("null")})); !k.Nullable &&
-			(err == nil || !strings.Contains(err.Error(), k.Name+": null")) {
+			(err == nil || !strings.Contains(err.Error(), k.Name+": expected a value, found null")) {
 			t.Errorf("%s null: error %v", k.Name, err)
 		}
 	}
@@ -155,7 +155,7 @@ func TestInputWindowTail(t *testing.T) {
 		{config.InputWindow{Length: 5, Policy: "head"}, 5, ""},
 		{config.InputWindow{Length: 5, Policy: "head"}, 6, "input_window_tail: 6, expected 0 to 5"},
 		{config.InputWindow{Length: 5, Policy: "head"}, -1, "input_window_tail: -1, expected 0 to 5"},
-		{config.InputWindow{Length: 5, Policy: "error"}, 1, "input_window_tail: 1, expected 0: longer sequences"},
+		{config.InputWindow{Length: 5, Policy: "error"}, 1, "input_window_tail: 1, expected 0 for the policy error"},
 	} {
 		c, err := config.Parse(configtest.ConfigText(t, map[string]any{"input_window": x.window,
 			"input_window_tail": x.tail}))
@@ -172,7 +172,7 @@ func TestInputWindowTail(t *testing.T) {
 	for _, task := range []string{config.Tagging, config.FillMask} {
 		c := configtest.OfTask(configtest.TinyConfig(), task)
 		c.SetReadWindow(seq.Window{Length: 5, Tail: 2})
-		must.Fail(t, "input_window_tail: 2, expected 0: the task "+task, task)(c.Validate())
+		must.Fail(t, "input_window_tail: 2, expected 0, because task "+task, task)(c.Validate())
 	}
 }
 
@@ -215,8 +215,9 @@ func TestParseConvolutions(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"": `""`, "x": `"x"`, "5,": `""`, "5:": `"5:"`, "5:2:3": `"5:2:3"`, "5;7": `"5;7"`, "none,5": `"none"`,
-		"5,4": `"4" has taps 4`, "65": "taps 65", "-1": "taps -1", "5:0": "dilation 0",
-		"5:16777217": "dilation 16777217",
+		"5,4": `"4": taps: expected an odd number from 1 to 63, found 4`, "65": "found 65", "-1": "found -1",
+		"5:0":        "dilation: expected 1 to 16777216, found 0",
+		"5:16777217": "dilation: expected 1 to 16777216, found 16777217",
 	} {
 		if _, err := config.ParseConvolutions(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, expected %q", text, err, want)

@@ -50,7 +50,7 @@ func ParseConvolutions(text string) ([]Convolution, error) {
 			c.Dilation, err = strconv.Atoi(dilation)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%q, expected TAPS or TAPS:DILATION, such as 5 or 5:32, or none", word)
+			return nil, fmt.Errorf("%q: expected none, TAPS or TAPS:DILATION, for example 5 or 5:32", word)
 		}
 		if err := validateConvolutions([]Convolution{c}); err != nil {
 			bad := err.(*Error)
@@ -58,7 +58,7 @@ func ParseConvolutions(text string) ([]Convolution, error) {
 			if strings.HasSuffix(bad.Key, "dilation") {
 				what = "dilation"
 			}
-			return nil, fmt.Errorf("%q has %s %s, expected %s", word, what, bad.Found, bad.Expected)
+			return nil, fmt.Errorf("%q: %s: expected %s, found %s", word, what, bad.Expected, bad.Found)
 		}
 		out = append(out, c)
 	}

@@ -25,12 +25,12 @@ func (c *Config) describeEdges(s seq.Spec) {
 func (c *Config) validateEdges() error {
 	switch {
 	case !c.Edged() && c.Relative == EdgeRelation:
-		return &Error{"relative", EdgeRelation, "another one: there are no edges among the tokens"}
+		return &Error{"relative", EdgeRelation, "another value, because the tokens have no edges"}
 	case !c.Edged():
 		return nil
 	case !c.HasFeatures():
 		return &Error{"edge_feature_names", fmt.Sprintf("%q", c.EdgeFeatureNames),
-			"none: tokens have no features"}
+			"none, because tokens have no features"}
 	}
 	if err := seq.CheckEdgeFeatureNames(c.EdgeFeatureNames); err != nil {
 		return fmt.Errorf("edge_feature_names: %w", err)
@@ -43,11 +43,11 @@ func (c *Config) validateEdges() error {
 func (c *Config) SameEdges(names []string) error {
 	switch {
 	case c.Edged() && names == nil:
-		return fmt.Errorf("it has no edges, the model's have the features %q", c.EdgeFeatureNames)
+		return fmt.Errorf("expected edges with the features %q, found no edges", c.EdgeFeatureNames)
 	case !c.Edged() && names != nil:
-		return errors.New("it has edges, the model knows none")
+		return errors.New("found edges, but the model does not use edges")
 	case !slices.Equal(names, c.EdgeFeatureNames):
-		return fmt.Errorf("the features of its edges are %q, the model's %q", names, c.EdgeFeatureNames)
+		return fmt.Errorf("expected the edge features %q of the model, found %q", c.EdgeFeatureNames, names)
 	}
 	return nil
 }
@@ -72,7 +72,7 @@ func (c *Config) CheckEdges(edges []seq.Edge, tokens int) error {
 func (c *Config) badEdge(i int, e *seq.Edge, tokens int) error {
 	for _, t := range []int32{e.Source, e.Target} {
 		if t < 0 || int(t) >= tokens {
-			return fmt.Errorf("edge %d is from %d to %d, of tokens 0 to %d", i, e.Source, e.Target, tokens-1)
+			return fmt.Errorf("edge %d connects tokens %d and %d, expected tokens from 0 to %d", i, e.Source, e.Target, tokens-1)
 		}
 	}
 	if len(e.Features) != len(c.EdgeFeatureNames) {
@@ -80,7 +80,7 @@ func (c *Config) badEdge(i int, e *seq.Edge, tokens int) error {
 			strings.Join(c.EdgeFeatureNames, ", "))
 	}
 	at := slices.IndexFunc(e.Features, func(v float32) bool { return v-v != 0 })
-	return fmt.Errorf("edge %d: %s is %v, a finite number was expected", i, c.EdgeFeatureNames[at], e.Features[at])
+	return fmt.Errorf("edge %d: %s is %v, expected a finite number", i, c.EdgeFeatureNames[at], e.Features[at])
 }
 
 // WindowGraph is [Config.Window] for tokens with features and the edges between them. It drops

@@ -11,7 +11,7 @@ import (
 func (c *Config) CheckExample(e seq.Example) error {
 	if c.Sequences() == 1 {
 		if e.B != nil {
-			return fmt.Errorf("a pair of sequences, but the model reads one")
+			return fmt.Errorf("found a pair of sequences, but the model reads one sequence")
 		}
 		if c.HasFeatures() {
 			return cmp.Or(c.CheckFeatures(e.Features), c.CheckEdges(e.Edges, len(e.Features)))

@@ -42,15 +42,15 @@ func (c *Config) validateFeatures() error {
 		return &Error{key, fmt.Sprint(found), expected}
 	}
 	if c.Relative == DistanceRelation && seq.Points(c.FeatureNames) == nil {
-		return bad("relative", DistanceRelation, "another one: "+strings.Join(seq.PositionNames,
-			", ")+" are not all features of the tokens")
+		return bad("relative", DistanceRelation, "another value, because the tokens lack some of the features "+
+			strings.Join(seq.PositionNames, ", "))
 	}
 	if !c.HasFeatures() {
 		if c.Input != "" {
-			return bad("input", fmt.Sprintf("%q", c.Input), "none: tokens have ids")
+			return bad("input", fmt.Sprintf("%q", c.Input), "none, because tokens have ids")
 		}
 		if c.FeatureScales != nil {
-			return bad("feature_scales", fmt.Sprintf("%d of them", len(c.FeatureScales)), "none: tokens have ids")
+			return bad("feature_scales", fmt.Sprintf("%d scales", len(c.FeatureScales)), "none, because tokens have ids")
 		}
 		return nil
 	}
@@ -64,13 +64,13 @@ func (c *Config) validateFeatures() error {
 	case c.Input != "" && c.Input != FeaturesInput && c.Input != OnesInput:
 		return bad("input", fmt.Sprintf("%q", c.Input), FeaturesInput+", "+OnesInput)
 	case c.VocabSize != 0:
-		return bad("vocab_size", c.VocabSize, "0: tokens have features, no ids")
+		return bad("vocab_size", c.VocabSize, "0, because tokens have features instead of ids")
 	case c.PadTokenID != nil:
-		return bad("pad_token_id", *c.PadTokenID, "null: tokens have features, no ids")
+		return bad("pad_token_id", *c.PadTokenID, "null, because tokens have features instead of ids")
 	case c.MaskTokenID != nil:
-		return bad("mask_token_id", *c.MaskTokenID, "none: tokens have features, no ids")
+		return bad("mask_token_id", *c.MaskTokenID, "none, because tokens have features instead of ids")
 	case !c.task().takesFeatures():
-		return bad("task", fmt.Sprintf("%q", c.Task), "one of a sequence: tokens have features")
+		return bad("task", fmt.Sprintf("%q", c.Task), "a task that supports features")
 	}
 	return nil
 }
@@ -90,11 +90,12 @@ func (c *Config) CheckFeatures(features [][]float32) error {
 		}
 		for j, v := range row {
 			if v-v != 0 {
-				return fmt.Errorf("token %d: %s is %v, a finite number was expected", i, c.FeatureNames[j], v)
+				return fmt.Errorf("token %d: %s is %v, expected a finite number", i, c.FeatureNames[j], v)
 			}
 			if x := c.ScaledFeature(j, v); x-x != 0 {
 				s := c.FeatureScales[j]
-				return fmt.Errorf("token %d: %s is %v, expected a number within float32 once it is standardised by mean %v and deviation %v", i, c.FeatureNames[j], v, s.Mean, s.Deviation)
+				return fmt.Errorf("token %d: %s is %v, which exceeds float32 when standardised with mean %v and deviation %v",
+					i, c.FeatureNames[j], v, s.Mean, s.Deviation)
 			}
 		}
 	}

@@ -36,26 +36,26 @@ func (fillMask) describe(c *Config, s seq.Spec) error {
 func (fillMask) validate(c *Config) error {
 	switch {
 	case c.MaskTokenID == nil:
-		return &Error{"mask_token_id", "none", "that of the mask, which the task fill-mask needs"}
+		return &Error{"mask_token_id", "none", "the id of the mask token for task fill-mask"}
 	case c.MaskTargets != nil && c.DataVocabSize() != spectra.Levels:
 		return &Error{"mask_targets", SpectrumTargets,
-			fmt.Sprintf("none: tokens are no samples of sound, whose vocabulary has %d and the mask, but %d",
-				spectra.Levels, c.VocabSize)}
+			fmt.Sprintf("none: spectra require audio samples of %d levels, the vocabulary without the mask has %d tokens",
+				spectra.Levels, c.DataVocabSize())}
 	case c.MaskTargets != nil && !c.MaskTargets.Learned():
-		return &Error{"mask_targets", "names of no spectra", "those that were learned from the data"}
+		return &Error{"mask_targets", "no spectra", "spectra learned from the data"}
 	case c.MaskTargets != nil && c.TieEmbeddings:
-		return &Error{"tie_embeddings", "true", "false: embeddings belong to tokens, and the model predicts spectra"}
+		return &Error{"tie_embeddings", "true", "false, because the model predicts spectra instead of tokens"}
 	case c.MaskTargets != nil && c.NumLabels != c.MaskTargets.Len():
 		return &Error{"num_labels", fmt.Sprint(c.NumLabels),
-			fmt.Sprintf("%d, the names that mask_targets has", c.MaskTargets.Len())}
+			fmt.Sprintf("%d, the number of spectra in mask_targets", c.MaskTargets.Len())}
 	case c.MaskTargets == nil && c.NumLabels != c.VocabSize-1:
 		return &Error{"num_labels", fmt.Sprint(c.NumLabels),
-			fmt.Sprintf("%d, all tokens but the mask", c.VocabSize-1)}
+			fmt.Sprintf("%d, the number of tokens without the mask", c.VocabSize-1)}
 	case !(c.MaskRate >= minMaskRate && float32(c.MaskRate) < 1): // draws are compared in float32
 		return &Error{"mask_rate", fmt.Sprint(c.MaskRate), fmt.Sprintf("%v ≤ rate < 1", minMaskRate)}
 	case !(c.MaskSpan >= 1 && c.MaskSpan <= maxMaskSpan):
 		return &Error{"mask_span", fmt.Sprint(c.MaskSpan),
-			fmt.Sprintf("a mean number of tokens, 1 to %d", maxMaskSpan)}
+			fmt.Sprintf("a mean of 1 to %d tokens", maxMaskSpan)}
 	}
 	return nil
 }
@@ -63,7 +63,7 @@ func (fillMask) validate(c *Config) error {
 func (fillMask) check(c *Config, e seq.Example) error {
 	for i, token := range e.A {
 		if token == *c.MaskTokenID {
-			return fmt.Errorf("token %d at index %d is the mask, which no example to learn from may contain", token, i)
+			return fmt.Errorf("token %d at index %d is the mask: training examples must not contain it", token, i)
 		}
 	}
 	return nil

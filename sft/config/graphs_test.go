@@ -24,10 +24,10 @@ func TestGraphConfig(t *testing.T) {
 		{func(c *config.Config) { c.Relative = config.NoRelation }, ""},
 		{func(c *config.Config) { c.EdgeFeatureNames = []string{} }, ""},
 		{func(c *config.Config) { c.EdgeFeatureNames = nil },
-			"relative: edges, expected another one: there are no edges"},
+			"relative: edges, expected another value, because the tokens have no edges"},
 		{func(c *config.Config) { c.EdgeFeatureNames = []string{"a", "a"} }, `edge_feature_names: "a" occurs twice`},
 		{func(c *config.Config) { *c = *configtest.TinyConfig(); c.EdgeFeatureNames = []string{} },
-			"edge_feature_names: [], expected none: tokens have no features"},
+			"edge_feature_names: [], expected none, because tokens have no features"},
 	} {
 		c := configtest.GraphConfig(configtest.TinyConfig())
 		s.change(c)

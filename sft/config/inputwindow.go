@@ -69,19 +69,19 @@ func (c *Config) validateWindow() error {
 	w, tail := c.InputWindow, c.InputWindowTail
 	switch {
 	case w == nil && tail != 0:
-		return bad("input_window_tail", tail, "0: there is no input_window")
+		return bad("input_window_tail", tail, "0 without input_window")
 	case w == nil:
 		return nil
 	case w.Length < 1:
 		return bad("input_window.length", w.Length, "at least 1")
 	case w.Policy == "error" && tail != 0:
-		return bad("input_window_tail", tail, "0: longer sequences are errors")
+		return bad("input_window_tail", tail, "0 for the policy error")
 	case tail < 0 || tail > w.Length:
 		return bad("input_window_tail", tail, fmt.Sprintf("0 to %d, the length of the input window", w.Length))
 	case tail > 0 && (c.PerToken() || c.MasksTokens()):
-		return bad("input_window_tail", tail, fmt.Sprintf("0: the task %s predicts tokens, not whole rows", c.Task))
+		return bad("input_window_tail", tail, fmt.Sprintf("0, because task %s predicts tokens instead of rows", c.Task))
 	case tail > 0 && c.Edged():
-		return bad("input_window_tail", tail, "0: the tokens have edges, and no order")
+		return bad("input_window_tail", tail, "0, because tokens with edges have no order")
 	}
 	return oneOf("input_window.policy", w.Policy, "error", "head")
 }

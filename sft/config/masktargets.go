@@ -123,7 +123,7 @@ func (t *MaskTargets) Learn(ctx context.Context, each func(add func(tokens []int
 	err := each(func(tokens []int32) error {
 		for i, token := range tokens {
 			if token < 0 || token >= spectra.Levels {
-				return fmt.Errorf("token %d at index %d, expected a sample as the µ-law has it, 0 to %d",
+				return fmt.Errorf("token %d at index %d, expected a µ-law sample from 0 to %d",
 					token, i, spectra.Levels-1)
 			}
 		}

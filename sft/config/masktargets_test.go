@@ -33,7 +33,7 @@ func TestMaskTargetsInConfig(t *testing.T) {
 		"num_labels: 3":         func(c *config.Config) { c.NumLabels = 3 },
 		"tie_embeddings: true":  func(c *config.Config) { c.TieEmbeddings = true },
 		"mask_targets: spectra": func(c *config.Config) { c.VocabSize, c.MaskTokenID = 10, new(int32(9)) },
-		"none, as the task is":  func(c *config.Config) { c.Task = config.Classification },
+		"none for task":         func(c *config.Config) { c.Task = config.Classification },
 	} {
 		other := *c
 		change(&other)

@@ -25,7 +25,7 @@ func (multiLabel) targets(c *Config, e seq.Example) []float32 {
 
 func (multiLabel) describe(c *Config, s seq.Spec) error {
 	if s.Task != MultiLabel {
-		return &Error{"task", c.Task, fmt.Sprintf("%s, as the rows of the data have one answer each", s.Task)}
+		return &Error{"task", c.Task, s.Task + ", the task of the data set"}
 	}
 	return classification{}.describe(c, s)
 }
@@ -36,7 +36,7 @@ func (multiLabel) validate(c *Config) error {
 	}
 	for i, at := range c.Thresholds {
 		if !(at >= 0 && at <= 1) {
-			return &Error{fmt.Sprintf("thresholds[%d]", i), fmt.Sprint(at), "a probability, 0 to 1"}
+			return &Error{fmt.Sprintf("thresholds[%d]", i), fmt.Sprint(at), "a probability from 0 to 1"}
 		}
 	}
 	return classification{}.validate(c)
@@ -47,14 +47,14 @@ func (multiLabel) check(c *Config, e seq.Example) error { return c.CheckLabels(e
 // CheckLabels returns an error for invalid labels of a row of a multi-label task.
 func (c *Config) CheckLabels(labels []int32) error {
 	if labels == nil {
-		return fmt.Errorf("the labels are not known, expected a list of those that hold, which may be empty")
+		return fmt.Errorf("found no labels, expected the list of the row's labels, which may be empty")
 	}
 	for i, label := range labels {
 		if label < 0 || int(label) >= c.NumLabels {
 			return fmt.Errorf("label %d, expected 0 to %d", label, c.NumLabels-1)
 		}
 		if i > 0 && label <= labels[i-1] {
-			return fmt.Errorf("label %d after %d, expected labels in ascending order, each once", label, labels[i-1])
+			return fmt.Errorf("label %d after %d, expected distinct labels in ascending order", label, labels[i-1])
 		}
 	}
 	return nil

@@ -53,15 +53,15 @@ func (c *Config) validateNGrams() error {
 	case n.Units == ngram.Words:
 		return bad("ngrams.units", n.Units, ngram.Bytes+" or "+ngram.Tokens)
 	case c.HasFeatures():
-		return bad("ngrams", n, "none: tokens have features, no ids")
+		return bad("ngrams", n, "none, because tokens have features instead of ids")
 	case n.Units == ngram.Bytes && c.VocabSize != ByteVocabulary:
-		return bad("ngrams.units", n.Units, fmt.Sprintf("%s: the vocabulary has %d tokens, that of bytes %d",
+		return bad("ngrams.units", n.Units, fmt.Sprintf("%s, because the vocabulary has %d tokens, not %d as for bytes",
 			ngram.Tokens, c.VocabSize, ByteVocabulary))
 	case n.Slots > maxNGramWords/c.HiddenSize:
 		return bad("ngrams.slots", n.Slots, fmt.Sprintf("at most %d for hidden_size %d", maxNGramWords/c.HiddenSize,
 			c.HiddenSize))
 	case c.MasksTokens():
-		return bad("ngrams", n, "none for the task "+c.Task)
+		return bad("ngrams", n, "none for task "+c.Task)
 	}
 	return nil
 }
@@ -80,7 +80,8 @@ const (
 // The dropout is 0.1.
 func ParseNGrams(text string) (*NGrams, error) {
 	failed := func() (*NGrams, error) {
-		return nil, fmt.Errorf("n-grams %q, expected such as tokens:1-2:2^18 or bytes:3-6+2:2^20:2", text)
+		return nil, fmt.Errorf("n-grams %q: expected UNITS:LENGTHS[+WORDS]:SLOTS[:MINCOUNT], for example "+
+			"tokens:1-2:2^18 or bytes:3-6+2:2^20:2", text)
 	}
 	parts := strings.Split(text, ":")
 	if len(parts) != 3 && len(parts) != 4 {

@@ -26,11 +26,11 @@ func TestNGramConfig(t *testing.T) {
 		},
 		"ngrams.max_n: expected min_n": func(c *config.Config) { c.NGrams.MaxN = 0 },
 		"ngrams.units: words":          func(c *config.Config) { c.NGrams.Units = ngram.Words },
-		"ngrams.units: bytes, expected tokens: the vocabulary has 9": func(c *config.Config) {
+		"ngrams.units: bytes, expected tokens, because the vocabulary has 9": func(c *config.Config) {
 			c.NGrams.Units = ngram.Bytes
 		},
 		"ngrams.dropout: 1, expected 0": func(c *config.Config) { c.NGrams.Dropout = 1 },
-		"none for the task fill-mask": func(c *config.Config) {
+		"none for task fill-mask": func(c *config.Config) {
 			*c = *withNGrams(configtest.OfTask(configtest.TinyConfig(), config.FillMask))
 		},
 	} {
@@ -59,7 +59,7 @@ func TestParseNGrams(t *testing.T) {
 	}
 	for _, text := range []string{"", "tokens", "tokens:1-2", "tokens:1-x:2^18", "tokens:1-2:2^", "bytes:3-6+:2^18",
 		"tokens:1-2:2^18:2:2", "tokens:1-2:2^99", "tokens:1-2:2^-1"} {
-		must.Fail(t, fmt.Sprintf("n-grams %q, expected such as", text))(config.ParseNGrams(text))
+		must.Fail(t, fmt.Sprintf("n-grams %q: expected UNITS:LENGTHS", text))(config.ParseNGrams(text))
 	}
 	must.Fail(t, "slots: expected a power of two")(config.ParseNGrams("tokens:1-2:2^30"))
 }

@@ -24,12 +24,12 @@ func (c *Config) validatePooling() error {
 		return &Error{"pooling", fmt.Sprintf("%q", c.Pooling), SoftmaxPooling + ", " + MaxPooling}
 	case c.Pooling != "" && !c.Pools():
 		return &Error{"pooling", fmt.Sprintf("%q", c.Pooling),
-			"none: the head of the task " + c.Task + " reads the rows of tokens"}
+			"none, because task " + c.Task + " does not pool tokens"}
 	case c.Pooling != MaxPooling && c.PoolingSamples != 0:
 		return &Error{"pooling_samples", fmt.Sprint(c.PoolingSamples), "0: only the pooling max samples tokens"}
 	case c.PoolingSamples < 0 || c.PoolingSamples > maxSize:
 		return &Error{"pooling_samples", fmt.Sprint(c.PoolingSamples),
-			fmt.Sprintf("0 to %d, where 0 is all tokens", maxSize)}
+			fmt.Sprintf("0 to %d (0 means all tokens)", maxSize)}
 	}
 	return nil
 }

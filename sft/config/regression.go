@@ -45,12 +45,12 @@ func (regression) describe(c *Config, s seq.Spec) error {
 }
 
 // ErrNoNumbers is the error for a regression on data without names of numbers.
-var ErrNoNumbers = errors.New("the data have no names of numbers, so there are none to predict")
+var ErrNoNumbers = errors.New("the data set has no number names, so there are no numbers to predict")
 
 func (regression) validate(c *Config) error {
 	if c.TieEmbeddings {
 		return &Error{"tie_embeddings", "true",
-			"false: the output layer of the task " + c.Task + " has no row for each token"}
+			"false, because the output layer of task " + c.Task + " has no row for each token"}
 	}
 	if len(c.Numbers) != c.NumLabels {
 		return &Error{"numbers", fmt.Sprintf("%d numbers", len(c.Numbers)),
@@ -61,7 +61,7 @@ func (regression) validate(c *Config) error {
 		names = append(names, n.Name)
 		if n.Mean-n.Mean != 0 || !(n.Deviation >= 0) || math.IsInf(n.Deviation, 0) {
 			return &Error{fmt.Sprintf("numbers[%d]", i), fmt.Sprintf("mean %v, deviation %v", n.Mean,
-				n.Deviation), "a finite mean, and a finite deviation from 0 on"}
+				n.Deviation), "a finite mean and a finite deviation ≥ 0"}
 		}
 	}
 	if err := seq.CheckNumberNames(names); err != nil {
@@ -76,13 +76,14 @@ func (regression) validate(c *Config) error {
 func (regression) check(c *Config, e seq.Example) error {
 	switch {
 	case e.Numbers == nil:
-		return fmt.Errorf("no numbers, expected %d to learn from", c.NumLabels)
+		return fmt.Errorf("found no numbers, expected %d", c.NumLabels)
 	case len(e.Numbers) != c.NumLabels:
-		return fmt.Errorf("%d numbers, expected %d", len(e.Numbers), c.NumLabels)
+		return fmt.Errorf("found %d numbers, expected %d", len(e.Numbers), c.NumLabels)
 	}
 	for i, v := range c.Standardised(e) {
 		if v-v != 0 {
-			return fmt.Errorf("number %q: %v is not within the reach of float32 once it is standardised by mean %v and deviation %v", c.Numbers[i].Name, e.Numbers[i], c.Numbers[i].Mean, c.Numbers[i].Deviation)
+			return fmt.Errorf("number %q is %v, which exceeds float32 when standardised with mean %v and deviation %v",
+				c.Numbers[i].Name, e.Numbers[i], c.Numbers[i].Mean, c.Numbers[i].Deviation)
 		}
 	}
 	return nil

@@ -60,7 +60,7 @@ func TestPredictions(t *testing.T) {
 		t.Errorf("standardised numbers %v, want [0 1]", got)
 	}
 	for want, numbers := range map[string][]float32{"no numbers, expected 2": nil, "1 numbers, expected 2": {1},
-		`number "mass": 1e+30 is not within the reach`: {1e30, 1}} {
+		`number "mass" is 1e+30, which exceeds float32`: {1e30, 1}} {
 		c.Numbers[0].Deviation = 1e-30
 		must.Fail(t, want)(c.CheckLabelled(seq.Example{A: []int32{1}, Numbers: numbers}))
 	}

@@ -23,17 +23,20 @@ func (c *Config) SameQuestions(other *Config) error {
 	}
 	switch {
 	case window(c) != window(other):
-		return differs("its input window", window(c), window(other))
+		return differs("input window", window(c), window(other))
 	case c.InputWindowTail != other.InputWindowTail:
-		return differs("the tail of its input window", c.InputWindowTail, other.InputWindowTail)
+		return differs("input_window_tail", c.InputWindowTail, other.InputWindowTail)
 	case c.MaxLength != other.MaxLength:
-		return differs("the longest sequence that it accepts", c.MaxLength, other.MaxLength)
+		return differs("max_position_embeddings", c.MaxLength, other.MaxLength)
 	}
 	return nil
 }
 
-func differs(what string, a, b any) error {
-	return fmt.Errorf("%s is %v, and of the first %v", what, b, a)
+const sameTraining = "expected models of the same training data"
+
+// differs returns the error for a property that is first in the first model and found in another.
+func differs(property string, first, found any) error {
+	return fmt.Errorf("%s: expected %v as in the first model, found %v", property, first, found)
 }
 
 // SameData returns an error for the first difference in another model's data or outputs.
@@ -43,23 +46,23 @@ func (c *Config) SameData(other *Config) error {
 	}
 	switch {
 	case !c.samePredictions(other):
-		return differs("its task", c.Task, other.Task)
+		return differs("task", c.Task, other.Task)
 	case c.NumLabels != other.NumLabels:
-		return differs("the number of its labels", c.NumLabels, other.NumLabels)
+		return differs("number of labels", c.NumLabels, other.NumLabels)
 	case !c.SameAnswers(other):
-		return errors.New("its labels, or the names of its numbers, differ from those of the first")
+		return errors.New("its label or number names differ from those of the first model")
 	case !slices.EqualFunc(c.Numbers, other.Numbers, sameNumber):
-		return errors.New("its numbers have another mean or deviation than those of the first: expected models of the same training data")
+		return errors.New("its numbers differ in mean or deviation from the first model's: " + sameTraining)
 	case c.VocabSize != other.VocabSize:
-		return differs("its vocabulary's size", c.VocabSize, other.VocabSize)
+		return differs("vocab_size", c.VocabSize, other.VocabSize)
 	case !sameJSON(c.Tokenizer, other.Tokenizer):
-		return errors.New("its tokenizer is another than that of the first")
+		return errors.New("its tokenizer differs from that of the first model")
 	case !slices.Equal(c.FeatureNames, other.FeatureNames):
-		return differs("what it reads of each token", c.FeatureNames, other.FeatureNames)
+		return differs("feature_names", c.FeatureNames, other.FeatureNames)
 	case !slices.Equal(c.FeatureScales, other.FeatureScales):
-		return errors.New("its features have another mean or deviation than those of the first: expected models of the same training data")
+		return errors.New("its features differ in mean or deviation from the first model's: " + sameTraining)
 	case c.Edged() != other.Edged() || !slices.Equal(c.EdgeFeatureNames, other.EdgeFeatureNames):
-		return differs("what it reads of each edge", c.EdgeFeatureNames, other.EdgeFeatureNames)
+		return differs("edge_feature_names", c.EdgeFeatureNames, other.EdgeFeatureNames)
 	}
 	return nil
 }

@@ -74,7 +74,7 @@ func (c *Config) validateScales() error {
 		return nil
 	}
 	if len(c.FeatureScales) != len(c.FeatureNames) {
-		return bad(fmt.Sprintf("%d of them", len(c.FeatureScales)),
+		return bad(fmt.Sprintf("%d scales", len(c.FeatureScales)),
 			fmt.Sprintf("one for each of the %d feature_names", len(c.FeatureNames)))
 	}
 	for j, s := range c.FeatureScales {
@@ -83,7 +83,7 @@ func (c *Config) validateScales() error {
 		}
 		if s.Mean-s.Mean != 0 || !(s.Deviation >= 0 && s.Deviation <= math.MaxFloat64) {
 			return bad(fmt.Sprintf("mean %v, deviation %v", s.Mean, s.Deviation),
-				"finite numbers, the deviation 0 or more")
+				"finite numbers and a deviation ≥ 0")
 		}
 	}
 	return nil

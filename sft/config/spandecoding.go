@@ -77,9 +77,9 @@ func (c *Config) validateSpanDecoding() error {
 	case d == nil:
 		return nil
 	case c.Task != Tagging || c.HasFeatures():
-		return &Error{"span_decoding", fmt.Sprintf("%+v", *d), "none but for tags of a text"}
+		return &Error{"span_decoding", fmt.Sprintf("%+v", *d), "none: only models that tag text decode spans"}
 	case !(d.SpanPenalty >= 0) || math.IsInf(d.SpanPenalty, 1):
-		return &Error{"span_decoding.span_penalty", fmt.Sprint(d.SpanPenalty), "a finite number from 0 on"}
+		return &Error{"span_decoding.span_penalty", fmt.Sprint(d.SpanPenalty), "a finite number ≥ 0"}
 	case d.MaxGap < 0 || d.MaxGap > maxSpanTokens:
 		return &Error{"span_decoding.max_gap", fmt.Sprint(d.MaxGap), fmt.Sprintf("0 to %d", maxSpanTokens)}
 	case d.MinLength < 0 || d.MinLength > maxSpanTokens:
@@ -91,7 +91,7 @@ func (c *Config) validateSpanDecoding() error {
 // String describes a decoding in words.
 func (d SpanDecoding) String() string {
 	if d == (SpanDecoding{}) {
-		return "each token alone"
+		return "each token independently"
 	}
 	return fmt.Sprintf("span penalty %.3g, gaps of up to %d tokens joined, spans of less than %d tokens removed",
 		d.SpanPenalty, d.MaxGap, d.MinLength)

@@ -33,7 +33,7 @@ func TestSpanDecodingIsChecked(t *testing.T) {
 	}
 	class := configtest.TrainingConfig()
 	class.SpanDecoding = &config.SpanDecoding{}
-	must.Fail(t, "none but for tags of a text")(class.Validate())
+	must.Fail(t, "none: only models that tag text decode spans")(class.Validate())
 	names := slices.Clone(c.LabelNames)
 	must.Succeed(t, c.DescribeData(seq.Spec{Task: config.Tagging, VocabSize: 9,
 		Tokenizer:  []byte(`{"type":"ids","vocab":9}`),

@@ -15,8 +15,7 @@ func (tagging) kind() Kind { return Tags }
 func (tagging) describe(c *Config, s seq.Spec) error {
 	switch {
 	case s.Task != Tagging:
-		return fmt.Errorf("the data are of the task %s, expected %s: they have no label for each token", s.Task,
-			Tagging)
+		return fmt.Errorf("the task of the data set is %s, expected %s (a label for each token)", s.Task, Tagging)
 	case len(s.LabelNames) == 0:
 		return ErrNoLabels
 	}
@@ -31,9 +30,9 @@ func (tagging) validate(c *Config) error { return classification{}.validate(c) }
 func (tagging) check(c *Config, e seq.Example) error {
 	switch {
 	case e.Labels == nil:
-		return fmt.Errorf("no labels, expected one for each of the %d tokens", e.First())
+		return fmt.Errorf("found no labels, expected one for each of the %d tokens", e.First())
 	case len(e.Labels) != e.First():
-		return fmt.Errorf("%d labels, expected one for each of the %d tokens", len(e.Labels), e.First())
+		return fmt.Errorf("found %d labels, expected one for each of the %d tokens", len(e.Labels), e.First())
 	}
 	for i, label := range e.Labels {
 		if label != seq.NoLabel && (label < 0 || int(label) >= c.NumLabels) {

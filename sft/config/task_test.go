@@ -30,6 +30,6 @@ func TestSameKind(t *testing.T) {
 	c := configtest.TinyConfig()
 	must.Succeed(t, c.SameData(configtest.OfTask(configtest.TinyConfig(), "second")))
 	for _, task := range []string{config.Retrieval, config.MultiLabel} {
-		must.Fail(t, "its task is "+task)(c.SameData(configtest.OfTask(configtest.TinyConfig(), task)))
+		must.Fail(t, "found "+task)(c.SameData(configtest.OfTask(configtest.TinyConfig(), task)))
 	}
 }

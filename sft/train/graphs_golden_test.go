@@ -197,11 +197,11 @@ func TestGraphRefusals(t *testing.T) {
 		err  error
 		want string
 	}{
-		{scored, `the record: the features of its edges are [], the model's ["order" "length"]`},
-		{embedded, "the record: the features of its edges"},
-		{copied, "the features of its edges are"}, {without, "it has edges, the model knows none"},
-		{check(c, seq.Edge{Target: 2, Features: rows[0]}), "edge 0 is from 0 to 2, of tokens 0 to 1"},
-		{check(c, seq.Edge{Features: rows[0]}, seq.Edge{Source: -1, Features: rows[0]}), "edge 1 is from -1 to 0"},
+		{scored, `the record: expected the edge features ["order" "length"] of the model, found []`},
+		{embedded, "the record: expected the edge features"},
+		{copied, "of the model, found"}, {without, "found edges, but the model does not use edges"},
+		{check(c, seq.Edge{Target: 2, Features: rows[0]}), "edge 0 connects tokens 0 and 2, expected tokens from 0 to 1"},
+		{check(c, seq.Edge{Features: rows[0]}, seq.Edge{Source: -1, Features: rows[0]}), "edge 1 connects tokens -1 and 0"},
 		{check(c, seq.Edge{}), "edge 0 has 0 features, expected 2: order, length"},
 		{check(c, seq.Edge{Features: []float32{1, inf}}), "edge 0: length is +Inf"},
 		{check(&none, seq.Edge{}), "found edges, but the model does not use edges"},

@@ -137,7 +137,7 @@ func TestMultiLabelRefusals(t *testing.T) {
 			t.Errorf("selecting by %s on rows that all have one label: error %v", by, err)
 		}
 	}
-	for want, labels := range map[string][]int32{"not known": nil, "label 3, expected 0 to 2": {0, 3}, "label -1": {-1},
+	for want, labels := range map[string][]int32{"found no labels": nil, "label 3, expected 0 to 2": {0, 3}, "label -1": {-1},
 		"label 1 after 1": {1, 1}} {
 		e := configtest.RandomExamples(m.Config, rand.New(rand.NewPCG(1, 1)), 4)
 		e[0].Labels = labels

@@ -160,9 +160,9 @@ func TestTrainTagging(t *testing.T) {
 func TestTaggingRefusals(t *testing.T) {
 	c := configtest.OfTask(configtest.TinyConfig(), config.Tagging)
 	for want, e := range map[string]seq.Example{
-		"no labels, expected one for each of the 2 tokens":    {A: []int32{1, 2}},
-		"1 labels, expected one for each of the 2 tokens":     {A: []int32{1, 2}, Labels: []int32{1}},
-		"label 3 of token 1, expected 0 to 2, or -1 for none": {A: []int32{1, 2}, Labels: []int32{1, 3}},
+		"found no labels, expected one for each of the 2 tokens": {A: []int32{1, 2}},
+		"found 1 labels, expected one for each of the 2 tokens":  {A: []int32{1, 2}, Labels: []int32{1}},
+		"label 3 of token 1, expected 0 to 2, or -1 for none":    {A: []int32{1, 2}, Labels: []int32{1, 3}},
 	} {
 		if err := c.CheckLabelled(e); err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)
@@ -173,9 +173,9 @@ func TestTaggingRefusals(t *testing.T) {
 	}
 	spec := seq.Spec{Task: seq.Classification, VocabSize: 9, Tokenizer: []byte(`{"type":"listops"}`),
 		LabelNames: []string{"a"}}
-	must.Fail(t, "no label for each token")(c.DescribeData(spec))
+	must.Fail(t, "a label for each token")(c.DescribeData(spec))
 	c.Task, spec.Task = config.Classification, seq.Tagging
-	must.Fail(t, "as the rows of the data have lists of labels")(c.DescribeData(spec))
+	must.Fail(t, "the task of the data set")(c.DescribeData(spec))
 	c.Task = ""
 	if err := c.DescribeData(spec); err != nil || c.Task != config.Tagging {
 		t.Error(err)

@@ -65,8 +65,8 @@ func SoundConfig(t *testing.T, names int, sounds []seq.Example) *config.Config {
 	c.Task, c.MaskTargets, c.NumLayers = config.FillMask, config.NewMaskTargets(names), 1
 	spec := seq.Spec{Task: config.Classification, VocabSize: spectra.Levels,
 		Tokenizer: json.RawMessage(`{"type":"mulaw"}`)}
-	if err := c.DescribeData(spec); err == nil || !strings.Contains(err.Error(), "names of no spectra") {
-		t.Fatalf("DescribeData before Learn: error %v, want names of no spectra", err)
+	if err := c.DescribeData(spec); err == nil || !strings.Contains(err.Error(), "no spectra") {
+		t.Fatalf("DescribeData before Learn: error %v, want no spectra", err)
 	}
 	must.Succeed(t, c.MaskTargets.Learn(t.Context(), func(add func([]int32) error) error {
 		for _, e := range sounds {

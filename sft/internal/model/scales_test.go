@@ -33,13 +33,13 @@ func TestFeatureScales(t *testing.T) {
 		t.Errorf("the scales are read back as %+v", again.FeatureScales)
 	}
 	c.FeatureScales[0].Deviation = 1e-300
-	must.Fail(t, "token 0: v is 1, expected a number within float32 once it is standardised by mean 5000")(struct{}{},
+	must.Fail(t, "token 0: v is 1, which exceeds float32 when standardised with mean 5000")(struct{}{},
 		c.CheckFeatures([][]float32{{1, 7}}))
 	for want, change := range map[string]func(*config.Config){
-		"1 of them, expected one for each of the 2": func(c *config.Config) { c.FeatureScales = c.FeatureScales[:1] },
-		`"w", expected "v"`:                         func(c *config.Config) { c.FeatureScales[0].Name = "w" },
-		"deviation -1, expected finite numbers":     func(c *config.Config) { c.FeatureScales[0].Deviation = -1 },
-		"deviation NaN, expected finite numbers":    func(c *config.Config) { c.FeatureScales[0].Deviation = math.NaN() },
+		"1 scales, expected one for each of the 2": func(c *config.Config) { c.FeatureScales = c.FeatureScales[:1] },
+		`"w", expected "v"`:                        func(c *config.Config) { c.FeatureScales[0].Name = "w" },
+		"deviation -1, expected finite numbers":    func(c *config.Config) { c.FeatureScales[0].Deviation = -1 },
+		"deviation NaN, expected finite numbers":   func(c *config.Config) { c.FeatureScales[0].Deviation = math.NaN() },
 	} {
 		bad := *again
 		bad.FeatureScales = slices.Clone(again.FeatureScales)
