@@ -145,9 +145,14 @@ func TestEditor(t *testing.T) {
 	c.notify("textDocument/didChange", map[string]any{"textDocument": map[string]any{"uri": "file:///a", "version": 4},
 		"contentChanges": []any{map[string]any{"text": "x"}, map[string]any{"text": changed}}})
 	check(changed, 4)
+	c.notify("textDocument/didChange", map[string]any{"textDocument": map[string]any{"uri": "file:///a", "version": 5},
+		"contentChanges": []any{map[string]any{"text": " \n"}}})
+	if d := next(); len(d.Diagnostics) != 0 || *d.Version != 5 {
+		t.Errorf("got %+v, want no diagnostics for a blank document", d)
+	}
 	// The server asked for whole texts, so a change of a range cannot be applied. A diagnostic
 	// reports it.
-	c.notify("textDocument/didChange", map[string]any{"textDocument": map[string]any{"uri": "file:///a", "version": 5},
+	c.notify("textDocument/didChange", map[string]any{"textDocument": map[string]any{"uri": "file:///a", "version": 6},
 		"contentChanges": []any{map[string]any{"text": "x", "range": map[string]any{
 			"start": map[string]int{"line": 0, "character": 0}, "end": map[string]int{"line": 0, "character": 1}}}}})
 	if d := next(); len(d.Diagnostics) != 1 || d.Diagnostics[0].Severity != severityWarning ||

@@ -1,6 +1,9 @@
 package serve
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // schedule starts the debounce timer that classifies the document after the given time without
 // edits. The caller holds d.mu.
@@ -75,6 +78,9 @@ func (d *document) publish(timer int) {
 	var shown []diagnostic
 	if d.editor {
 		shown = c.diagnostics(text, out)
+		if err == nil && strings.TrimSpace(text) == "" {
+			out.read.Error = nil // a new file is not a mistake
+		}
 	}
 	ending := s.documents.isEnding()
 	// The lock prevents changes between this check and the push. Results of an outdated version or
