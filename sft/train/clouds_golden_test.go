@@ -74,7 +74,7 @@ func TestCloudsOfOnes(t *testing.T) {
 	c.Input, c.NumLayers, c.NumSampledTokens = config.OnesInput, 2, 9
 	m := modeltest.RandomModel(c, 12)
 	clouds := configtest.RandomClouds(c, rand.New(rand.NewPCG(3, 3)), 1, 12, 50)
-	for i, logits := range modeltest.ScoreAll(t, m, clouds) {
+	for i, logits := range scoreAll(t, m, clouds) {
 		want, _ := modeltest.NewReference(m).Example(clouds[i])
 		for j, v := range logits {
 			if !(math.Abs(float64(v)-want[j]) <= 1e-5) {
@@ -126,8 +126,8 @@ func TestCloudSymmetries(t *testing.T) {
 		c.Input, c.NumSampledTokens, c.NumLayers = s.input, s.k, 2
 		m := modeltest.RandomModel(c, 11)
 		clouds := configtest.RandomClouds(c, random, 33, 64, 7)
-		before, after := modeltest.ScoreAll(t, m, clouds),
-			modeltest.ScoreAll(t, m, movedClouds(c, clouds, s.move, s.order))
+		before, after := scoreAll(t, m, clouds),
+			scoreAll(t, m, movedClouds(c, clouds, s.move, s.order))
 		worst := 0.0
 		for i := range before {
 			for j, v := range before[i] {

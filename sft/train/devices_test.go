@@ -137,7 +137,7 @@ func (s *Stepper) apart(t *testing.T, other *Stepper, examples []seq.Example, st
 	h, otherLoss := other.gradient(t, examples, step)
 	a.loss = math.Abs(loss-otherLoss) / 1e-5
 	for _, q := range s.model.Parameters.List {
-		diff, norm := modeltest.Norms(s.model.Parameters.Slice(h, q), s.model.Parameters.Slice(g, q))
+		diff, norm := norms(s.model.Parameters.Slice(h, q), s.model.Parameters.Slice(g, q))
 		n := float64(len(examples)) // the gradient is a sum over the examples
 		if off := diff / n / (1e-3*norm/n + 1e-6); off > a.gradient {
 			a.gradient, a.tensor = off, q.Name
@@ -296,8 +296,8 @@ func TestResumeElsewhere(t *testing.T) {
 			for _, c := range []*Checkpoint{got, want} {
 				copy(m.Parameters.Slice(c.weights, idle), m.Parameters.Slice(m.Weights, idle))
 			}
-			off, _ := modeltest.Norms(got.weights, want.weights)
-			change, _ := modeltest.Norms(m.Weights, want.weights)
+			off, _ := norms(got.weights, want.weights)
+			change, _ := norms(m.Weights, want.weights)
 			t.Logf("weights changed by %.2e, off by %.1e", change, off)
 			if !warned || got.State.Step != want.State.Step || !(off <= 1e-3*change) {
 				t.Errorf("warned %v, want true; step %d, want %d; weights off by %.1e after a change of %.1e", warned,

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"flag"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -97,7 +98,7 @@ func writeFillMask(t *testing.T, dir string, change func(c *config.Config)) {
 	c := configtest.GoldenConfig(config.FillMask)
 	c.NumLabels, c.MaskTokenID = 17, new(int32(17))
 	change(c)
-	writeGolden(t, dir, c, configtest.GoldenSequences(), modeltest.Reference.FillMaskLoss)
+	writeGolden(t, dir, c, goldenSequences(), modeltest.Reference.FillMaskLoss)
 }
 
 // writeGolden writes a golden folder with results of the float64 reference. Its gradients are
@@ -223,4 +224,17 @@ func saveExpected(r modeltest.Reference, t *testing.T, path string, m *sft.Model
 		out = append(out, x)
 	}
 	must.Succeed(t, safetensors.Write(path, out, nil))
+}
+
+// goldenSequences returns five sequences of 1 to 40 tokens, without labels.
+func goldenSequences() (out []seq.Example) {
+	random := rand.New(rand.NewPCG(6, 1))
+	for i, n := range []int{1, 5, 16, 40, 27} {
+		e := seq.Example{Index: uint32(i)}
+		for range n {
+			e.A = append(e.A, 1+random.Int32N(16))
+		}
+		out = append(out, e)
+	}
+	return out
 }

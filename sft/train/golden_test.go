@@ -52,7 +52,7 @@ func compareGradients(t *testing.T, p *config.Parameters, got []float32, path st
 			t.Errorf("no tensor %q", w.Name)
 			continue
 		}
-		diff, norm := modeltest.Norms(p.Slice(got, q), w.Data)
+		diff, norm := norms(p.Slice(got, q), w.Data)
 		worst = max(worst, diff/(1e-3*norm+1e-6))
 		if !(diff <= 1e-3*norm+1e-6) {
 			t.Errorf("%s: off by %.2e of norm %.2e", w.Name, diff, norm)
@@ -127,7 +127,7 @@ func compareChange(t *testing.T, m *sft.Model, after []float32, dir string) {
 	grads, _ := must.Get2(safetensors.Read(filepath.Join(dir, "grads_step0.safetensors")))(t)
 	gradNorm := map[string]float64{}
 	for _, g := range grads {
-		_, gradNorm[g.Name] = modeltest.Norms(g.Data, g.Data)
+		_, gradNorm[g.Name] = norms(g.Data, g.Data)
 	}
 	compared := 0
 	for _, w := range want {
@@ -140,7 +140,7 @@ func compareChange(t *testing.T, m *sft.Model, after []float32, dir string) {
 		for i, b := range before {
 			change[i], expected[i] = now[i]-b, w.Data[i]-b
 		}
-		diff, norm := modeltest.Norms(change, expected)
+		diff, norm := norms(change, expected)
 		if !(diff <= 1e-2*norm) {
 			t.Errorf("%s: change off by %.2e of %.2e", w.Name, diff, norm)
 		}
@@ -149,4 +149,14 @@ func compareChange(t *testing.T, m *sft.Model, after []float32, dir string) {
 	if compared < len(want)*3/4 {
 		t.Errorf("only %d of %d tensors compared", compared, len(want))
 	}
+}
+
+// norms returns the norms of got − want and of want.
+func norms(got, want []float32) (diff, norm float64) {
+	for i := range want {
+		d := float64(got[i]) - float64(want[i])
+		diff += d * d
+		norm += float64(want[i]) * float64(want[i])
+	}
+	return math.Sqrt(diff), math.Sqrt(norm)
 }

@@ -131,7 +131,7 @@ func TestGraphSymmetry(t *testing.T) {
 	m := modeltest.RandomModel(c, 11)
 	random := rand.New(rand.NewPCG(5, 5))
 	graphs := configtest.RandomGraphs(c, random, 33, 64, 7)
-	before := modeltest.ScoreAll(t, m, graphs)
+	before := scoreAll(t, m, graphs)
 	for _, s := range []struct {
 		name string
 		move func(e seq.Example) seq.Example
@@ -162,7 +162,7 @@ func TestGraphSymmetry(t *testing.T) {
 		for _, e := range graphs {
 			moved = append(moved, s.move(e))
 		}
-		after, worst := modeltest.ScoreAll(t, m, moved), 0.0
+		after, worst := scoreAll(t, m, moved), 0.0
 		for i := range before {
 			for j, v := range before[i] {
 				worst = max(worst, math.Abs(float64(v-after[i][j])))

@@ -9,6 +9,7 @@ import (
 	"github.com/sftseq/sftseq/internal/cpu"
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 	"github.com/sftseq/sftseq/sft/config"
 	"github.com/sftseq/sftseq/sft/internal/configtest"
@@ -86,8 +87,8 @@ func TestMaxPoolingOrder(t *testing.T) {
 		c.NumSampledTokens, c.NumLayers, c.Pooling, c.PoolingSamples = 64, 2, config.MaxPooling, n
 		m := modeltest.RandomModel(c, 11)
 		clouds := configtest.RandomClouds(c, random, 33, 64, 7)
-		before := modeltest.ScoreAll(t, m, clouds)
-		after := modeltest.ScoreAll(t, m, movedClouds(c, clouds, func([]float32, bool) {}, random.Perm))
+		before := scoreAll(t, m, clouds)
+		after := scoreAll(t, m, movedClouds(c, clouds, func([]float32, bool) {}, random.Perm))
 		for i := range before {
 			for j, v := range before[i] {
 				if !(math.Abs(float64(v-after[i][j])) <= 1e-5) {
@@ -98,7 +99,7 @@ func TestMaxPoolingOrder(t *testing.T) {
 		other := slices.Clone(clouds)
 		other[1].Features = slices.Clone(other[1].Features)
 		other[1].Features[0] = other[1].Features[1]
-		if x := modeltest.ScoreAll(t, m, other)[1]; slices.Equal(x, before[1]) {
+		if x := scoreAll(t, m, other)[1]; slices.Equal(x, before[1]) {
 			t.Errorf("%d sampled: a different cloud has the same logits %v", n, x)
 		}
 	}
@@ -147,8 +148,18 @@ func TestMaxPoolingLearns(t *testing.T) {
 	if loss := meanLoss(t, after, clouds); !(loss < before/2) {
 		t.Errorf("loss %v before training, %v after, want less than half", before, loss)
 	}
-	moved, _ := modeltest.Norms(after.Parameters.Slice(after.Weights, scores), first)
+	moved, _ := norms(after.Parameters.Slice(after.Weights, scores), first)
 	if moved == 0 {
 		t.Error("training did not change the sampler's weights")
 	}
+}
+
+// scoreAll returns the logits of each example, computed by a new scorer.
+func scoreAll(t *testing.T, m *sft.Model, examples []seq.Example) (logits [][]float32) {
+	t.Helper()
+	out := must.Get(modeltest.NewTestScorer(t, m).Examples(t.Context(), examples))(t)
+	for _, o := range out {
+		logits = append(logits, o.Logits)
+	}
+	return logits
 }

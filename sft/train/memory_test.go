@@ -31,7 +31,7 @@ func TestOwnMemory(t *testing.T) {
 	if n, err := slots(d, length, 0); n != 3 || err != nil {
 		t.Errorf("%d slots, want 3; error %v", n, err)
 	}
-	several := configtest.Together{Card: d}
+	several := batchedCard{Card: d}
 	if n, err := slots(several, length, 0); n != 12 || err != nil {
 		t.Errorf("%d slots, want 12 (3 slots of 4 micro-batches); error %v", n, err)
 	}
@@ -84,7 +84,7 @@ func TestForwardFits(t *testing.T) {
 	}
 	const most = 1 << 12
 	room := words(most, most/model.MinTokens)
-	for name, d := range map[string]configtest.Limited{
+	for name, d := range map[string]limitedCard{
 		"all":    {Card: configtest.Card{Device: cpu.New(2), Limit: 1 << 40}, Most: 1 << 40},
 		"device": {Card: configtest.Card{Device: cpu.New(2), Limit: 1 << 40}, Most: room},
 		"memory": {Card: configtest.Card{Device: cpu.New(2), Limit: 2 * int64(room) * model.WordBytes}, Most: 1 << 40},
@@ -110,7 +110,7 @@ func TestForwardFits(t *testing.T) {
 				return
 			}
 			var full *config.MemoryError
-			if !errors.As(err, &full) || errors.Is(err, configtest.ErrLimited) != (name == "device") ||
+			if !errors.As(err, &full) || errors.Is(err, errLimited) != (name == "device") ||
 				full.Fits < most || full.Fits >= len(long) {
 				t.Fatalf("error %v, want a memory error with the length that fits", err)
 			}
@@ -123,3 +123,25 @@ func TestForwardFits(t *testing.T) {
 		})
 	}
 }
+
+// batchedCard is a card that runs four micro-batches together.
+type batchedCard struct{ configtest.Card }
+
+func (batchedCard) Together() int { return 4 }
+
+// limitedCard is a card that refuses programs with more than Most words of activations.
+type limitedCard struct {
+	configtest.Card
+	Most int
+}
+
+var errLimited = errors.New("too wide")
+
+func (d limitedCard) Scratch(p *tensor.Program) (int, error) {
+	if p.Words(tensor.Arena) > d.Most {
+		return 0, errLimited
+	}
+	return 0, nil
+}
+
+func (d limitedCard) ForwardTokens() int { return 1 << 16 }

@@ -15,15 +15,16 @@ import (
 	"github.com/sftseq/sftseq/internal/safetensors"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/internal/tensor/lockstep"
+	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/sft"
-	"github.com/sftseq/sftseq/sft/internal/configtest"
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
+	"github.com/sftseq/sftseq/vk"
 )
 
 // inMixedPrecision runs f for each folder on Vulkan in mixed precision. It skips the test on
 // devices without cooperative matrices. lavapipe has them from Mesa 26.1 on.
 func inMixedPrecision(t *testing.T, folders []string, f func(t *testing.T, name string, device tensor.Device)) {
-	device := configtest.VulkanMixed(t)
+	device := vulkanMixed(t)
 	t.Log(device.Name())
 	for _, name := range folders {
 		t.Run(name, func(t *testing.T) { f(t, name, device) })
@@ -89,7 +90,7 @@ func compareMixedGradients(t *testing.T, m *sft.Model, got []float32, path strin
 	want, _ := must.Get2(safetensors.Read(path))(t)
 	var all, off float64
 	for _, w := range want {
-		_, norm := modeltest.Norms(w.Data, w.Data)
+		_, norm := norms(w.Data, w.Data)
 		all = math.Hypot(all, norm)
 	}
 	worst, where := 0.0, ""
@@ -98,7 +99,7 @@ func compareMixedGradients(t *testing.T, m *sft.Model, got []float32, path strin
 		if !ok {
 			t.Fatalf("no tensor %q", w.Name)
 		}
-		diff, norm := modeltest.Norms(m.Parameters.Slice(got, p), w.Data)
+		diff, norm := norms(m.Parameters.Slice(got, p), w.Data)
 		off = math.Hypot(off, diff)
 		relative := diff / (norm + 1e-3*all)
 		if !(relative <= mixedTensorTolerance) {
@@ -167,7 +168,7 @@ func TestMixedTraining(t *testing.T) {
 // TestMixedOverflow checks that a float16 overflow is detected, not clamped, and that the scale is
 // halved until no value overflows.
 func TestMixedOverflow(t *testing.T) {
-	device := configtest.VulkanMixed(t)
+	device := vulkanMixed(t)
 	if !scalesLoss(device) {
 		t.Skip(device.Name(), ": its operands have the range of float32")
 	}
@@ -222,4 +223,10 @@ func TestGivenChoices(t *testing.T) {
 		len(others.Flips()) == 0 || !again.Equal(&others) {
 		t.Error("replaying other choices does not change the logits")
 	}
+}
+
+// vulkanMixed opens the machine's best device with mixed precision.
+func vulkanMixed(t testing.TB) tensor.Device {
+	t.Helper()
+	return testenv.NeedMixed(t, vk.Open, vk.Options{Mixed: true}).(tensor.Device)
 }

@@ -23,7 +23,7 @@ var multiLabelFolders = map[string]func(c *config.Config){
 func writeMultiLabel(t *testing.T, dir string, change func(c *config.Config)) {
 	c := configtest.GoldenConfig(config.MultiLabel)
 	change(c)
-	examples := configtest.GoldenSequences()
+	examples := goldenSequences()
 	random := rand.New(rand.NewPCG(9, 1))
 	for i := range examples {
 		examples[i].Labels = []int32{}

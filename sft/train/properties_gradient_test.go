@@ -132,7 +132,7 @@ func compareDifference(t *testing.T, m *sft.Model, p config.Parameter, gradient 
 // compareRange is compareDifference for weights w with the gradient g.
 func compareRange(t *testing.T, name string, w, g []float32, loss func() float64) int {
 	t.Helper()
-	_, norm := modeltest.Norms(g, g)
+	_, norm := norms(g, g)
 	const h, noise = 2e-3, 1e-4 // losses have an error of about 1e-7
 	kept := slices.Clone(w)
 	at := func(step float64) float64 {

@@ -25,7 +25,7 @@ var regressionFolders = map[string]func(c *config.Config){
 func writeRegression(t *testing.T, dir string, change func(c *config.Config)) {
 	c := configtest.GoldenConfig(config.Regression)
 	change(c)
-	examples := configtest.GoldenSequences()
+	examples := goldenSequences()
 	random := rand.New(rand.NewPCG(8, 1))
 	for i := range examples {
 		for _, n := range c.Numbers {

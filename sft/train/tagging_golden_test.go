@@ -26,7 +26,7 @@ func writeTagging(t *testing.T, dir string, change func(c *config.Config)) {
 	c := configtest.GoldenConfig(config.Tagging)
 	c.Tokenizer = []byte(taggingWords)
 	change(c)
-	examples := configtest.GoldenSequences()
+	examples := goldenSequences()
 	random := rand.New(rand.NewPCG(8, 2))
 	for i := range examples {
 		for range examples[i].A {

@@ -44,7 +44,7 @@ func writtenSplits(t *testing.T, task string, trainRows int, length func(random 
 	t.Helper()
 	dir := t.TempDir()
 	c := configtest.OfTask(configtest.TinyConfig(), task)
-	b, err := seq.CreateDataset(dir, seq.Spec{Task: configtest.DataTask(c), Name: "tiny", VocabSize: 9,
+	b, err := seq.CreateDataset(dir, seq.Spec{Task: dataTask(c), Name: "tiny", VocabSize: 9,
 		NumberNames: c.NumberNames(), LabelNames: c.LabelNames}, false)
 	must.Succeed(t, err)
 	random := rand.New(rand.NewPCG(1, 7))
@@ -336,4 +336,21 @@ func TestAnotherHasTrained(t *testing.T) {
 			t.Errorf("%s: the other program's checkpoint is overwritten, error %v", what, err)
 		}
 	}
+}
+
+// dataTask returns the task of a data set with the labels of [RandomExamples]. Data for fill-mask
+// models have classes, which the model ignores.
+func dataTask(c *config.Config) string {
+	switch c.Kind() {
+	case config.Numbers:
+		return seq.Regression
+	case config.Labels:
+		return seq.MultiLabel
+	case config.Tags:
+		return seq.Tagging
+	}
+	if c.Sequences() == 2 {
+		return seq.Retrieval
+	}
+	return seq.Classification
 }

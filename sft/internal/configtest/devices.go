@@ -1,7 +1,6 @@
 package configtest
 
 import (
-	"errors"
 	"os"
 	"testing"
 
@@ -20,12 +19,6 @@ func Vulkan(t testing.TB) tensor.Device {
 		t.Skip("left out with SFTSEQ_SIMD: no kernel of Vulkan depends on it")
 	}
 	return testenv.NeedVulkan(t, vk.Open, vk.Options{}).(tensor.Device)
-}
-
-// VulkanMixed opens the machine's best device with mixed precision.
-func VulkanMixed(t testing.TB) tensor.Device {
-	t.Helper()
-	return testenv.NeedMixed(t, vk.Open, vk.Options{Mixed: true}).(tensor.Device)
 }
 
 // OnEveryDevice runs f for each folder on each SIMD level of this machine and on Vulkan. With
@@ -58,31 +51,9 @@ type Card struct {
 	Beside int
 }
 
-// Together is a card that runs four micro-batches together.
-type Together struct{ Card }
-
-func (Together) Together() int { return 4 }
-
 func (d Card) Budget() int64 { return d.Limit }
 
 func (d Card) Scratch(*tensor.Program) (words int, err error) { return d.Beside, nil }
-
-// Limited is a card that refuses programs with more than Most words of activations.
-type Limited struct {
-	Card
-	Most int
-}
-
-var ErrLimited = errors.New("too wide")
-
-func (d Limited) Scratch(p *tensor.Program) (int, error) {
-	if p.Words(tensor.Arena) > d.Most {
-		return 0, ErrLimited
-	}
-	return 0, nil
-}
-
-func (d Limited) ForwardTokens() int { return 1 << 16 }
 
 // OnEveryKind runs f with devices whose results have the same bits: the CPU with one, two and three
 // threads, and, without -short, Vulkan.

@@ -8,19 +8,6 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// GoldenSequences returns five sequences of 1 to 40 tokens, without labels.
-func GoldenSequences() (out []seq.Example) {
-	random := rand.New(rand.NewPCG(6, 1))
-	for i, n := range []int{1, 5, 16, 40, 27} {
-		e := seq.Example{Index: uint32(i)}
-		for range n {
-			e.A = append(e.A, 1+random.Int32N(16))
-		}
-		out = append(out, e)
-	}
-	return out
-}
-
 // RandomExamples returns one random example per length, with the labels that the task of c needs.
 func RandomExamples(c *config.Config, random *rand.Rand, lengths ...int) []seq.Example {
 	vocabulary := c.VocabSize
@@ -59,21 +46,4 @@ func RandomExamples(c *config.Config, random *rand.Rand, lengths ...int) []seq.E
 		out = append(out, e)
 	}
 	return out
-}
-
-// DataTask returns the task of a data set with the labels of [RandomExamples]. Data for fill-mask
-// models have classes, which the model ignores.
-func DataTask(c *config.Config) string {
-	switch c.Kind() {
-	case config.Numbers:
-		return seq.Regression
-	case config.Labels:
-		return seq.MultiLabel
-	case config.Tags:
-		return seq.Tagging
-	}
-	if c.Sequences() == 2 {
-		return seq.Retrieval
-	}
-	return seq.Classification
 }

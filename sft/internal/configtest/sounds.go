@@ -13,9 +13,9 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// soundRate is the sampling rate in Hz. SoundBands is the number of mel bands of a spectrum.
+// SoundRate is the sampling rate in Hz. SoundBands is the number of mel bands of a spectrum.
 const (
-	soundRate  = 8000
+	SoundRate  = 8000
 	SoundBands = 24
 )
 
@@ -28,17 +28,6 @@ func TargetsOf(c *config.Config, e seq.Example) []int32 {
 	return c.MaskTargets.At(e.A, all)
 }
 
-// CodebookOf decodes the spectra that config.json stores for targets.
-func CodebookOf(t *testing.T, targets *config.MaskTargets) spectra.Codebook {
-	t.Helper()
-	var stored struct {
-		Bands    int
-		Codebook string
-	}
-	must.Succeed(t, json.Unmarshal(must.Get(json.Marshal(targets))(t), &stored))
-	return must.Get(spectra.Decode(stored.Codebook, stored.Bands))(t)
-}
-
 // Tones returns one sound per length in samples. The second half of a sound has another pitch.
 func Tones(random *rand.Rand, lengths ...int) (out []seq.Example) {
 	for row, n := range lengths {
@@ -49,7 +38,7 @@ func Tones(random *rand.Rand, lengths ...int) (out []seq.Example) {
 			if i > n/2 {
 				hertz = high
 			}
-			x := 0.5*math.Sin(2*math.Pi*hertz*float64(i)/soundRate) + 0.02*random.NormFloat64()
+			x := 0.5*math.Sin(2*math.Pi*hertz*float64(i)/SoundRate) + 0.02*random.NormFloat64()
 			e.A[i] = spectra.MuLaw(float32(x))
 		}
 		out = append(out, e)
@@ -78,36 +67,4 @@ func SoundConfig(t *testing.T, names int, sounds []seq.Example) *config.Config {
 	}, func(int, int) {}))
 	must.Succeed(t, c.DescribeData(spec))
 	return c
-}
-
-// SpectrumAt computes the log-mel spectrum of a frame by its definition: a direct DFT and triangular
-// mel filters.
-func SpectrumAt(tokens []int32, frame int) []float64 {
-	const window, hop, size = 200, 80, 256
-	out := make([]float64, SoundBands)
-	mel := func(hertz float64) float64 { return 2595 * math.Log10(1+hertz/700) }
-	width := (mel(soundRate/2) - mel(60)) / (SoundBands + 1)
-	edge := func(i int) float64 {
-		return 700 * (math.Pow(10, (mel(60)+width*float64(i))/2595) - 1) * size / soundRate
-	}
-	for k := range size/2 + 1 {
-		re, im := 0.0, 0.0
-		for i := range window {
-			if frame*hop+i < len(tokens) {
-				y := float64(tokens[frame*hop+i])/127.5 - 1
-				x := math.Copysign((math.Pow(256, math.Abs(y))-1)/255,
-					y) * math.Pow(math.Sin(math.Pi*(float64(i)+0.5)/window), 2)
-				angle := 2 * math.Pi * float64(k*i) / size
-				re, im = re+x*math.Cos(angle), im-x*math.Sin(angle)
-			}
-		}
-		for b := range out {
-			from, peak, to, at := edge(b), edge(b+1), edge(b+2), float64(k)
-			out[b] += max(0, min((at-from)/(peak-from), (to-at)/(to-peak))) * (re*re + im*im)
-		}
-	}
-	for b := range out {
-		out[b] = math.Log(out[b] + 1e-6)
-	}
-	return out
 }

@@ -1,10 +1,14 @@
 package model
 
 import (
+	"encoding/json"
 	"math"
 	"math/rand/v2"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/internal/spectra"
+	"github.com/sftseq/sftseq/sft/config"
 	"github.com/sftseq/sftseq/sft/internal/configtest"
 )
 
@@ -16,13 +20,13 @@ func TestMaskTargets(t *testing.T) {
 	if c.NumLabels != 7 || c.VocabSize != 257 {
 		t.Fatalf("%d labels, vocabulary %d; want 7 and 257", c.NumLabels, c.VocabSize)
 	}
-	seen, book := map[int32]bool{}, configtest.CodebookOf(t, c.MaskTargets)
+	seen, book := map[int32]bool{}, codebookOf(t, c.MaskTargets)
 	for _, e := range sounds {
 		frames := 1 + max(0, len(e.A)-200)/80
 		mean := make([]float64, configtest.SoundBands)
 		rows := make([][]float64, frames)
 		for f := range rows {
-			rows[f] = configtest.SpectrumAt(e.A, f)
+			rows[f] = spectrumAt(e.A, f)
 			for b, v := range rows[f] {
 				mean[b] += v / float64(frames)
 			}
@@ -89,4 +93,47 @@ func TestMaskTargetsShares(t *testing.T) {
 		t.Errorf("fraction of targets %.3f, want 0.5; masks among them %.3f, want 0.1; %d tokens changed, want 0",
 			targets, masked, others)
 	}
+}
+
+// codebookOf decodes the spectra that config.json stores for targets.
+func codebookOf(t *testing.T, targets *config.MaskTargets) spectra.Codebook {
+	t.Helper()
+	var stored struct {
+		Bands    int
+		Codebook string
+	}
+	must.Succeed(t, json.Unmarshal(must.Get(json.Marshal(targets))(t), &stored))
+	return must.Get(spectra.Decode(stored.Codebook, stored.Bands))(t)
+}
+
+// spectrumAt computes the log-mel spectrum of a frame by its definition: a direct DFT and triangular
+// mel filters.
+func spectrumAt(tokens []int32, frame int) []float64 {
+	const window, hop, size = 200, 80, 256
+	out := make([]float64, configtest.SoundBands)
+	mel := func(hertz float64) float64 { return 2595 * math.Log10(1+hertz/700) }
+	width := (mel(configtest.SoundRate/2) - mel(60)) / (configtest.SoundBands + 1)
+	edge := func(i int) float64 {
+		return 700 * (math.Pow(10, (mel(60)+width*float64(i))/2595) - 1) * size / configtest.SoundRate
+	}
+	for k := range size/2 + 1 {
+		re, im := 0.0, 0.0
+		for i := range window {
+			if frame*hop+i < len(tokens) {
+				y := float64(tokens[frame*hop+i])/127.5 - 1
+				x := math.Copysign((math.Pow(256, math.Abs(y))-1)/255,
+					y) * math.Pow(math.Sin(math.Pi*(float64(i)+0.5)/window), 2)
+				angle := 2 * math.Pi * float64(k*i) / size
+				re, im = re+x*math.Cos(angle), im-x*math.Sin(angle)
+			}
+		}
+		for b := range out {
+			from, peak, to, at := edge(b), edge(b+1), edge(b+2), float64(k)
+			out[b] += max(0, min((at-from)/(peak-from), (to-at)/(to-peak))) * (re*re + im*im)
+		}
+	}
+	for b := range out {
+		out[b] = math.Log(out[b] + 1e-6)
+	}
+	return out
 }

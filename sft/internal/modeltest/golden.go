@@ -3,7 +3,6 @@ package modeltest
 import (
 	"bufio"
 	"encoding/json"
-	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -83,13 +82,4 @@ func LoadGolden(t *testing.T, name string) (*sft.Model, []seq.Example) {
 	dir := filepath.Join(GoldenDir, name)
 	m := must.Get(sft.Load(dir))(t)
 	return m, goldenExamples(t, dir)
-}
-
-func Norms(got, want []float32) (diff, norm float64) {
-	for i := range want {
-		d := float64(got[i]) - float64(want[i])
-		diff += d * d
-		norm += float64(want[i]) * float64(want[i])
-	}
-	return math.Sqrt(diff), math.Sqrt(norm)
 }

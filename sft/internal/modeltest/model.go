@@ -16,16 +16,6 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// ScoreAll returns the logits of each example, computed by a new scorer.
-func ScoreAll(t *testing.T, m *sft.Model, examples []seq.Example) (logits [][]float32) {
-	t.Helper()
-	out := must.Get(NewTestScorer(t, m).Examples(t.Context(), examples))(t)
-	for _, o := range out {
-		logits = append(logits, o.Logits)
-	}
-	return logits
-}
-
 func ReadFiles(t *testing.T, paths ...string) string {
 	t.Helper()
 	var all strings.Builder
