@@ -2,7 +2,6 @@ package seq
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"sort"
@@ -68,11 +67,7 @@ func openRandom(r *Reader, window Window, inRow int) (*File, error) {
 }
 
 func (f *File) scan(r *Reader) error {
-	for {
-		rows, err := r.Next()
-		if err == io.EOF {
-			break
-		}
+	for rows, err := range r.All() {
 		if err != nil {
 			return err
 		}

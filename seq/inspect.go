@@ -1,8 +1,6 @@
 package seq
 
 import (
-	"io"
-
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
@@ -24,11 +22,7 @@ type Info struct {
 func Inspect(r *Reader) (*Info, error) {
 	info := &Info{Spec: r.Spec(), Schema: r.Schema(), IsFile: r.IsFile()}
 	summary := NewSummary(info.Spec)
-	for {
-		rows, err := r.Next()
-		if err == io.EOF {
-			break
-		}
+	for rows, err := range r.All() {
 		if err != nil {
 			return nil, err
 		}

@@ -3,6 +3,7 @@ package seq
 import (
 	"fmt"
 	"io"
+	"iter"
 	"os"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -90,6 +91,18 @@ func (r *Reader) Next() (*Rows, error) {
 	}
 	r.err = err
 	return rows, err
+}
+
+// All returns the remaining record batches. The iteration ends after an error.
+func (r *Reader) All() iter.Seq2[*Rows, error] {
+	return func(yield func(*Rows, error) bool) {
+		for {
+			rows, err := r.Next()
+			if err == io.EOF || !yield(rows, err) || err != nil {
+				return
+			}
+		}
+	}
 }
 
 func (r *Reader) next() (*Rows, error) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 
@@ -52,11 +51,7 @@ func answerArrow(c *cli.Context, config *sft.Config, answer recordFunc) error {
 	}
 	p := newProgress(0, "scoring "+name, "rows")
 	defer p.Finish()
-	for {
-		rows, err := in.Next()
-		if err == io.EOF {
-			break
-		}
+	for rows, err := range in.All() {
 		if err != nil {
 			return err
 		}

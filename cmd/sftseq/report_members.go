@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 
 	"github.com/urfave/cli/v2"
@@ -113,11 +112,7 @@ func measureMembers(c *cli.Context, f *sft.Fusion, dir string,
 	t := newMemberTally(f, s)
 	p := newProgress(rows.rows, "evaluating members", "rows")
 	defer p.Finish()
-	for {
-		block, err := in.Next()
-		if err == io.EOF {
-			break
-		}
+	for block, err := range in.All() {
 		if err != nil {
 			return nil, err
 		}

@@ -5,7 +5,6 @@ package evaluation
 import (
 	"context"
 	"fmt"
-	"io"
 
 	"github.com/sftseq/sftseq/internal/requests"
 	"github.com/sftseq/sftseq/seq"
@@ -29,11 +28,7 @@ type Evaluation struct {
 
 // Run measures all rows of in. It passes the number of measured rows to done.
 func (e *Evaluation) Run(ctx context.Context, in *seq.Reader, done func(int64)) error {
-	for {
-		rows, err := in.Next()
-		if err == io.EOF {
-			return nil
-		}
+	for rows, err := range in.All() {
 		if err != nil {
 			return err
 		}
@@ -46,6 +41,7 @@ func (e *Evaluation) Run(ctx context.Context, in *seq.Reader, done func(int64)) 
 			done(int64(n))
 		}
 	}
+	return nil
 }
 
 // piece measures the rows from index at that fit into a batch, and returns their number.

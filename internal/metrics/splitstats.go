@@ -1,7 +1,6 @@
 package metrics
 
 import (
-	"io"
 	"maps"
 	"math"
 	"slices"
@@ -33,11 +32,7 @@ type Bin struct {
 func SplitStats(name string, r *seq.Reader) (Stats, error) {
 	defer r.Close()
 	summary, counts := seq.NewSummary(r.Spec()), map[int]int64{} // rows by bin
-	for {
-		rows, err := r.Next()
-		if err == io.EOF {
-			break
-		}
+	for rows, err := range r.All() {
 		if err != nil {
 			return Stats{}, err
 		}

@@ -1,7 +1,6 @@
 package task
 
 import (
-	"io"
 	"os"
 	"slices"
 
@@ -71,11 +70,7 @@ func newConstantTags(path string, config *sft.Config) ([]*constantTags, error) {
 	}
 	defer in.Close()
 	all, by := make([]int64, config.NumLabels), map[int32][]int64{}
-	for {
-		rows, err := in.Next()
-		if err == io.EOF {
-			break
-		}
+	for rows, err := range in.All() {
 		if err != nil {
 			return nil, err
 		}

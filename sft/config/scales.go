@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"io"
 	"math"
 
 	"github.com/sftseq/sftseq/seq"
@@ -27,11 +26,7 @@ func (c *Config) describeScales(set *seq.Dataset) error {
 	}
 	defer r.Close()
 	scales := make([]running, len(c.FeatureNames))
-	for {
-		rows, err := r.Next()
-		if err == io.EOF {
-			break
-		}
+	for rows, err := range r.All() {
 		if err != nil {
 			return err
 		}
