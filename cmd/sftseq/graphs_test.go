@@ -85,9 +85,9 @@ func TestGraphs(t *testing.T) {
 		contains(t, failing(t, "", args...), want)
 	}
 	for want, line := range map[string]string{
-		"expected edges, a list of source, target, length for each":   `{"features":[[1]]}`,
-		"edge 0 connects tokens 0 and 1, expected tokens from 0 to 0": `{"features":[[1]],"edges":[[0,1,1]]}`,
-		"edges: edge 0: source: expected a token's index":             `{"features":[[1]],"edges":[["0",0,1]]}`,
+		"expected edges, a list of source, target, length for each edge": `{"features":[[1]]}`,
+		"edge 0 connects tokens 0 and 1, expected tokens from 0 to 0":    `{"features":[[1]],"edges":[[0,1,1]]}`,
+		"edges: edge 0: source: expected a token's index":                `{"features":[[1]],"edges":[["0",0,1]]}`,
 	} {
 		bad := filepath.Join(t.TempDir(), "bad.jsonl")
 		must.Succeed(t, os.WriteFile(bad, []byte(line), 0o666))

@@ -47,7 +47,7 @@ func checkSchema(schema flatTable) error {
 		return err
 	}
 	if endianness != 0 {
-		return errors.New("expected a little-endian file, found a big-endian one")
+		return errors.New("expected a little-endian file, found a big-endian file")
 	}
 	w := schemaWalk{columns: maxColumns, bytes: maxMetadata}
 	if err := w.fields(schema, 1, maxDepth); err != nil {
@@ -65,10 +65,10 @@ func (w *schemaWalk) fields(parent flatTable, slot, depth int) error {
 		return err
 	}
 	if depth == 0 && count > 0 {
-		return fmt.Errorf("schema is nested more than %d deep", maxDepth)
+		return fmt.Errorf("schema: expected fields nested at most %d deep, found more", maxDepth)
 	}
 	if w.columns -= count; w.columns < 0 {
-		return fmt.Errorf("schema has more than %d fields", maxColumns)
+		return fmt.Errorf("schema: expected at most %d fields, found more", maxColumns)
 	}
 	for i := range count {
 		field, err := flatTableAt(parent.buf, start+4*i)
@@ -113,7 +113,7 @@ func (w *schemaWalk) text(t flatTable, slot int) error {
 		return err
 	}
 	if w.bytes -= length; w.bytes < 0 {
-		return fmt.Errorf("schema has more than %d bytes of text", maxMetadata)
+		return fmt.Errorf("schema: expected at most %d bytes of text, found more", maxMetadata)
 	}
 	return nil
 }
@@ -166,7 +166,7 @@ func checkBatch(batch flatTable, body []byte) (size int64, err error) {
 			}
 		}
 		if size += (length + 63) &^ 63; size > MaxBody {
-			return 0, fmt.Errorf("the buffers take more than the limit of %d bytes", MaxBody)
+			return 0, fmt.Errorf("the buffers exceed the limit of %d bytes", MaxBody)
 		}
 	}
 	return size, nil
@@ -183,7 +183,7 @@ func checkViews(batch flatTable, buffers int) error {
 	for i := range count {
 		n := batch.int64At(start + 8*i)
 		if n < 0 || n > left {
-			return fmt.Errorf("view %d: found %d buffers, expected at most the %d of %d that are left", i, n, left,
+			return fmt.Errorf("view %d: found %d buffers, expected at most the remaining %d of %d", i, n, left,
 				buffers)
 		}
 		left -= n

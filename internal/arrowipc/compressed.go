@@ -25,7 +25,7 @@ func compression(batch flatTable) (int64, error) {
 	}
 	codec, err := table.int(0, 1)
 	if err == nil && codec != codecLZ4 && codec != codecZSTD {
-		err = fmt.Errorf("compressed with codec %d: expected no compression, LZ4 or ZSTD", codec)
+		err = fmt.Errorf("expected no compression, LZ4 or ZSTD, found codec %d", codec)
 	}
 	return codec, err
 }
@@ -35,7 +35,7 @@ func compression(batch flatTable) (int64, error) {
 // the headers of blocks and frames limit the size and the memory.
 func inflated(buffer []byte, codec int64) (int64, error) {
 	if len(buffer) < 8 {
-		return 0, fmt.Errorf("expected at least the 8 bytes of its size, found %d", len(buffer))
+		return 0, fmt.Errorf("expected at least the 8 bytes of the decompressed size, found %d", len(buffer))
 	}
 	size := int64(binary.LittleEndian.Uint64(buffer))
 	packed := int64(len(buffer) - 8)
@@ -43,7 +43,7 @@ func inflated(buffer []byte, codec int64) (int64, error) {
 		return packed, nil
 	}
 	if size < 0 || size > MaxBody || codec == codecLZ4 && size > 255*packed {
-		return 0, fmt.Errorf("states %d bytes after decompression, which %d bytes cannot hold", size, packed)
+		return 0, fmt.Errorf("the stated size of %d bytes exceeds the maximum of %d compressed bytes", size, packed)
 	}
 	if codec == codecZSTD {
 		most, err := zstdMost(buffer[8:], size)
@@ -51,7 +51,7 @@ func inflated(buffer []byte, codec int64) (int64, error) {
 			return 0, err
 		}
 		if size > most {
-			return 0, fmt.Errorf("states %d bytes after decompression, its blocks hold at most %d", size, most)
+			return 0, fmt.Errorf("the stated size of %d bytes exceeds the %d bytes of the compressed blocks", size, most)
 		}
 	}
 	return size, nil
@@ -78,7 +78,7 @@ func zstdMost(frames []byte, size int64) (most int64, err error) {
 		}
 		holds := head.FrameContentSize
 		if head.WindowSize > maxWindow || head.HasFCS && (holds > uint64(size) || first && holds != uint64(size)) {
-			return 0, fmt.Errorf("states %d bytes after decompression, its frame %d and a window of %d", size,
+			return 0, fmt.Errorf("the stated size of %d bytes contradicts the frame (size %d, window %d)", size,
 				head.FrameContentSize, head.WindowSize)
 		}
 		frames = frames[head.HeaderSize:]

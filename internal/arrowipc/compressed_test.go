@@ -35,7 +35,7 @@ func TestCompressed(t *testing.T) {
 		}
 		for _, size := range []uint64{1 << 63, 1 << 40, 1 << 29} {
 			binary.LittleEndian.PutUint64(data[at:], size)
-			must.Fail(t, "after decompression", name, "size", size)(readAll(data))
+			must.Fail(t, "the stated size of", name, "size", size)(readAll(data))
 		}
 	}
 }
@@ -43,9 +43,9 @@ func TestCompressed(t *testing.T) {
 // TestZSTDWindow checks that a frame which needs too much memory is refused.
 func TestZSTDWindow(t *testing.T) {
 	for text, want := range map[string]string{
-		"\x28\xb5\x2f\xfd\x00\xc8":                          "a window of 34359738368", // 2^35
-		"\x28\xb5\x2f\xfd\xa0\x00\x00\x00\x10":              "its frame 268435456",
-		"\x28\xb5\x2f\xfd\xa0\x05\x00\x00\x00\x23\x03\x00x": "its frame 5 ", // the block states 100
+		"\x28\xb5\x2f\xfd\x00\xc8":                          "window 34359738368)", // 2^35
+		"\x28\xb5\x2f\xfd\xa0\x00\x00\x00\x10":              "frame (size 268435456",
+		"\x28\xb5\x2f\xfd\xa0\x05\x00\x00\x00\x23\x03\x00x": "contradicts the frame (size 5,", // the block states 100
 		"\x28\xb5\x2f":       "",
 		"not a frame at all": "",
 	} {
@@ -95,10 +95,10 @@ func TestZSTDBlocks(t *testing.T) {
 	const size = 512 << 20
 	const frame = "\x28\xb5\x2f\xfd\xa0\x00\x00\x00\x20\x29\x00\x00abcde"
 	buffer := append(binary.LittleEndian.AppendUint64(nil, size), frame...)
-	must.Fail(t, "states 536870912 bytes after decompression, its blocks hold at most 5")(inflated(buffer, codecZSTD))
+	must.Fail(t, "the stated size of 536870912 bytes exceeds the 5 bytes of the compressed blocks")(inflated(buffer, codecZSTD))
 	// The same frame after frames without content.
 	for _, front := range []string{"\x50\x2a\x4d\x18\x00\x00\x00\x00", "\x28\xb5\x2f\xfd\x00\x00\x01\x00\x00"} {
 		buffer := append(binary.LittleEndian.AppendUint64(nil, 5), front+frame...)
-		must.Fail(t, "its frame 536870912", "behind", front)(inflated(buffer, codecZSTD))
+		must.Fail(t, "frame (size 536870912", "behind", front)(inflated(buffer, codecZSTD))
 	}
 }

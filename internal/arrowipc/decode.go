@@ -64,7 +64,7 @@ func checkColumnLengths(schema *arrow.Schema, batch *message) error {
 	node := 0
 	for _, field := range schema.Fields() {
 		if node >= count {
-			return fmt.Errorf("column %.40q: its length is missing", field.Name)
+			return fmt.Errorf("column %.40q: the length is missing", field.Name)
 		}
 		if length := batch.header.int64At(start + 16*node); length != rows {
 			return fmt.Errorf("column %.40q: expected %d rows, found %d", field.Name, rows, length)
@@ -138,7 +138,7 @@ type allowance struct {
 // Allocate returns size bytes. It panics if they exceed the limit.
 func (a *allowance) Allocate(size int) []byte {
 	if size < 0 || int64(size) > a.left {
-		panic(fmt.Sprintf("it needs %d bytes, %d are left", size, a.left))
+		panic(fmt.Sprintf("an allocation of %d bytes exceeds the remaining %d bytes of the limit", size, a.left))
 	}
 	a.left -= int64(size)
 	return a.GoAllocator.Allocate(size)

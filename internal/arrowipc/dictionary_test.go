@@ -90,7 +90,7 @@ func TestDictionaryLimit(t *testing.T) {
 		}
 		switch {
 		case c.kept == nil:
-			must.Fail(t, "the dictionaries take more than the limit of 1073741824 bytes", name)(err)
+			must.Fail(t, "the dictionaries exceed the limit of 1073741824 bytes", name)(err)
 		case err != nil || !slices.Equal(ids, c.kept):
 			t.Errorf("%s: got dictionaries %v and error %v, want %v", name, ids, err, c.kept)
 		}

@@ -112,8 +112,8 @@ func plainBlocks(footer []byte) ([]block, error) {
 // readFooter reads the schema and the locations of all messages of a file, dictionaries first.
 func readFooter(whole *io.SectionReader) (schema *message, blocks []block, err error) {
 	if whole == nil {
-		return nil, nil, errors.New("the file has its schema only at its end: " +
-			"expected a seekable file, found a pipe or a compressed one")
+		return nil, nil, errors.New("the schema is only in the footer: " +
+			"expected a seekable file, found a pipe or a compressed file")
 	}
 	end := whole.Size() - int64(fileEnd)
 	tail := make([]byte, fileEnd)
@@ -162,8 +162,8 @@ func blocksOf(footer []byte, slot int) ([]block, error) {
 		b := block{offset: table.int64At(at), meta: int64(int32(meta)), body: table.int64At(at + 16)}
 		blocks[i] = b
 		if b.offset < last || b.meta < 8 || b.body < 0 || b.body > MaxBody {
-			return nil, fmt.Errorf("block %d: expected it behind byte %d, found offset %d, metadata %d, body %d", i,
-				last, b.offset, b.meta, b.body)
+			return nil, fmt.Errorf("block %d: expected an offset from %d, metadata of at least 8 bytes and a body of 0 to %d "+
+				"bytes, found offset %d, metadata %d, body %d", i, last, MaxBody, b.offset, b.meta, b.body)
 		}
 		last = b.end()
 	}

@@ -97,7 +97,7 @@ func TestFooterLeads(t *testing.T) {
 	} {
 		data := footerOnly(t)
 		damage(blocksIn(t, footerIn(t, data), footerBatches))
-		must.Fail(t, "footer: block 1: expected it behind byte",
+		must.Fail(t, "footer: block 1: expected an offset from",
 			name)(NewFileOrStream(bytes.NewReader(data), section(data)))
 	}
 }

@@ -41,12 +41,12 @@ func (m *message) sum() uint64 { return xxh3.HashSeed(m.body, xxh3.Hash(m.meta))
 var (
 	errNoSchema     = errors.New("expected a schema as the first message, found a record batch")
 	errSecondSchema = errors.New("expected a record batch, found a second schema")
-	errDictionaries = errors.New("dictionary-encoded columns are not supported: expected plain ones")
+	errDictionaries = errors.New("dictionary-encoded columns are not supported: expected plain columns")
 )
 
 // errFooter is returned instead of a message at the start of a file's footer, which lacks a
 // continuation marker.
-var errFooter = errors.New("no message but the footer")
+var errFooter = errors.New("expected a message, found the footer")
 
 // A framer splits a byte stream into messages.
 type framer struct {
@@ -151,7 +151,7 @@ func (f *framer) complete(m *message) (err error) {
 // end returns io.EOF after a stream's end marker, or an error if more bytes follow.
 func (f *framer) end() error {
 	if n, err := io.ReadFull(f.r, make([]byte, 1)); n > 0 || err != io.EOF {
-		return errors.Join(errors.New("expected nothing after the stream's end marker, found more"), err)
+		return errors.Join(errors.New("expected the end of the file after the stream's end marker, found more data"), err)
 	}
 	return io.EOF
 }

@@ -25,11 +25,11 @@ func NewReader(r io.Reader) (*Reader, error) {
 	head, err := buffer.Peek(len(fileStart))
 	switch {
 	case len(head) == 0 && (err == nil || err == io.EOF):
-		return nil, errors.New("expected an Arrow IPC file or stream, found nothing: the file is empty")
+		return nil, errors.New("expected an Arrow IPC file or stream, found an empty file")
 	case err != nil && err != io.EOF:
 		return nil, err
 	case string(head) != fileStart && (len(head) < len(fileStart) || string(head[:4]) != Continuation):
-		return nil, fmt.Errorf("expected an Arrow IPC file or stream, found something that begins with %q", head)
+		return nil, fmt.Errorf("expected an Arrow IPC file or stream, found data that begins with %q", head)
 	}
 	reader := &Reader{frames: newFramer(buffer, false)}
 	return reader, reader.start()
@@ -94,7 +94,7 @@ func (r *Reader) finish(end error) error {
 	case end == errFooter:
 		return fmt.Errorf("expected a message, found bytes %q", r.frames.head)
 	case !r.frames.ended:
-		return fmt.Errorf("the stream ends without its end marker; it was cut off: %w", io.ErrUnexpectedEOF)
+		return fmt.Errorf("the stream is truncated: expected an end marker: %w", io.ErrUnexpectedEOF)
 	}
 	return r.frames.end()
 }

@@ -174,10 +174,10 @@ func section(data []byte) *io.SectionReader {
 // TestNotArrow checks that the error for a file in another format shows its first bytes.
 func TestNotArrow(t *testing.T) {
 	for _, c := range []struct{ data, want string }{
-		{"", "the file is empty"},
+		{"", "found an empty file"},
 		{"A", `begins with "A"`},
 		{"Source\tTarget\n( [MAX 1 ) ] )\t1\n",
-			`expected an Arrow IPC file or stream, found something that begins with "Source\tT"`},
+			`expected an Arrow IPC file or stream, found data that begins with "Source\tT"`},
 		{"ARROW1", "begins with"},
 		{"ARROW1\x00\x00", "schema: found none"},
 		{"ARROW1\x00\x00\xff\xff\xff\xff\x00\x00\x00\x00", "schema: found none"},

@@ -25,7 +25,7 @@ func checkColumn(a arrow.Array) error {
 	data := a.Data()
 	buffers, rows := data.Buffers(), data.Offset()+data.Len()
 	if len(buffers) > 0 && buffers[0] != nil && 8*buffers[0].Len() < rows {
-		return fmt.Errorf("%d bytes say which of %d rows are missing", buffers[0].Len(), rows)
+		return fmt.Errorf("validity bitmap: found %d bytes, too few for %d rows", buffers[0].Len(), rows)
 	}
 	switch a := a.(type) {
 	case *array.Dictionary:
@@ -34,14 +34,14 @@ func checkColumn(a arrow.Array) error {
 		}
 		for i := range a.Len() {
 			if n := a.Dictionary().Len(); a.IsValid(i) && (a.GetValueIndex(i) < 0 || a.GetValueIndex(i) >= n) {
-				return fmt.Errorf("row %d: value %d of a dictionary of %d", i, a.GetValueIndex(i), n)
+				return fmt.Errorf("row %d: expected a dictionary index from 0 to %d, found %d", i, n-1, a.GetValueIndex(i))
 			}
 		}
 		return checkColumn(a.Dictionary())
 	case *array.FixedSizeList:
 		width := int64(a.DataType().(*arrow.FixedSizeListType).Len())
 		if have := a.ListValues().Len(); width < 0 || int64(rows) > 0 && width > int64(have)/int64(rows) {
-			return fmt.Errorf("%d values for %d rows of %d", have, rows, width)
+			return fmt.Errorf("found %d values, too few for %d rows of %d values", have, rows, width)
 		}
 		return checkColumn(a.ListValues())
 	case *array.List:
@@ -59,7 +59,7 @@ func checkColumn(a arrow.Array) error {
 	case *array.Struct:
 		for i := range a.NumField() {
 			if have := a.Field(i).Len(); have < data.Len() {
-				return fmt.Errorf("%d values for %d rows", have, data.Len())
+				return fmt.Errorf("found %d values, too few for %d rows", have, data.Len())
 			}
 			if err := checkColumn(a.Field(i)); err != nil {
 				return err
@@ -98,12 +98,12 @@ func checkOffsets[T int32 | int64](data arrow.ArrayData, cast func([]byte) []T, 
 	}
 	end := data.Offset() + data.Len()
 	if len(offsets) <= end {
-		return fmt.Errorf("%d offsets for %d rows", len(offsets), end)
+		return fmt.Errorf("found %d offsets, too few for %d rows", len(offsets), end)
 	}
 	last := T(0)
 	for i, offset := range offsets[data.Offset() : end+1] {
 		if offset < last || int64(offset) > int64(limit) {
-			return fmt.Errorf("row %d: its values begin at %d, expected %d to %d", i, offset, last, limit)
+			return fmt.Errorf("row %d: expected an offset from %d to %d, found %d", i, last, limit, offset)
 		}
 		last = offset
 	}
@@ -114,7 +114,7 @@ func checkOffsets[T int32 | int64](data arrow.ArrayData, cast func([]byte) []T, 
 func checkViewed(a array.ViewLike, buffers []*memory.Buffer) error {
 	if b := a.Data().Buffers()[1]; a.Len() > 0 &&
 		(b == nil || b.Len()/arrow.ViewHeaderSizeBytes < a.Data().Offset()+a.Len()) {
-		return errors.New("the buffer of the rows is too short")
+		return errors.New("the buffer of views is too short for the rows")
 	}
 	for i := range a.Len() {
 		h := a.ValueHeader(i)
@@ -140,7 +140,7 @@ func checkWidth(data arrow.ArrayData, t arrow.DataType) error {
 		have = b.Len()
 	}
 	if fixed.BitWidth() > 0 && 8*int64(have)/int64(fixed.BitWidth()) < int64(rows) {
-		return fmt.Errorf("%d bytes for %d rows of %d bits", have, rows, fixed.BitWidth())
+		return fmt.Errorf("found %d bytes, too few for %d rows of %d bits", have, rows, fixed.BitWidth())
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 // number of skipped rows. It reads only the metadata of the batches. The source must be seekable.
 func (s *Stream) Skip(rows int64) (skipped int64, err error) {
 	if s.whole == nil {
-		return 0, errors.New("expected a seekable file, found a pipe or a compressed one")
+		return 0, errors.New("expected a seekable file, found a pipe or a compressed file")
 	}
 	for {
 		m, err := s.batch()
@@ -25,7 +25,7 @@ func (s *Stream) Skip(rows int64) (skipped int64, err error) {
 		}
 		n, err := m.header.int(0, 8)
 		if err == nil && (n < 0 || n > math.MaxInt64-skipped) {
-			err = fmt.Errorf("a record batch of %d rows, after %d others", n, skipped)
+			err = fmt.Errorf("invalid row count %d of a record batch after %d rows", n, skipped)
 		}
 		if err != nil || n > rows-skipped {
 			return skipped, err

@@ -73,9 +73,9 @@ func TestSkipRefuses(t *testing.T) {
 func TestSkipCounts(t *testing.T) {
 	for _, isFile := range []bool{true, false} {
 		good, _ := sample(t, isFile)
-		for rows, want := range map[int64]string{-1: "a record batch of -1 rows",
-			math.MinInt64: "a record batch of -9223372036854775808 rows",
-			math.MaxInt64: "a record batch of 9223372036854775807 rows, after 3 others", math.MaxInt64 - 3: ""} {
+		for rows, want := range map[int64]string{-1: "invalid row count -1 of a record batch",
+			math.MinInt64: "invalid row count -9223372036854775808 of a record batch",
+			math.MaxInt64: "invalid row count 9223372036854775807 of a record batch after 3 rows", math.MaxInt64 - 3: ""} {
 			data := bytes.Clone(good)
 			s := must.Get(NewFileOrStream(bytes.NewReader(data), section(data)))(t)
 			must.Get(s.Skip(3))(t)

@@ -129,7 +129,7 @@ func (s *Stream) batch() (*message, error) {
 		case err == errFooter && s.frames.isFile:
 			return nil, s.finish()
 		case err == errFooter:
-			return nil, errors.New("expected a message, found something else")
+			return nil, fmt.Errorf("expected a message, found bytes %q", s.frames.head)
 		case err == io.EOF && s.blocks != nil:
 			return nil, io.EOF
 		case err == io.EOF && s.frames.ended && s.exact:
@@ -184,7 +184,7 @@ func (s *Stream) keep(m *message) error {
 		})
 	}
 	if s.held += m.decoded; s.held > MaxBody {
-		return fmt.Errorf("the dictionaries take more than the limit of %d bytes", MaxBody)
+		return fmt.Errorf("the dictionaries exceed the limit of %d bytes", MaxBody)
 	}
 	s.dictionaries = append(s.dictionaries, dictionary{m, id})
 	return nil

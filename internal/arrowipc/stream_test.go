@@ -95,7 +95,7 @@ func TestFooterOnly(t *testing.T) {
 	if got, err := rest(s); err != nil || !slices.EqualFunc(got, want, array.RecordEqual) {
 		t.Errorf("got %v, error %v", got, err)
 	}
-	must.Fail(t, "the file has its schema only at its end",
+	must.Fail(t, "the schema is only in the footer",
 		"through a pipe")(NewFileOrStream(bytes.NewReader(data), nil))
 	for n := len(fileStart); n < len(data); n++ {
 		if s, err := NewFileOrStream(bytes.NewReader(data[:n]), section(data[:n])); err == nil {

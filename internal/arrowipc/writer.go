@@ -30,7 +30,7 @@ func (c *countingWriter) Write(p []byte) (int, error) {
 // Seek returns the current position and refuses all other positions.
 func (c *countingWriter) Seek(offset int64, whence int) (int64, error) {
 	if offset != 0 || whence != io.SeekCurrent {
-		return 0, fmt.Errorf("seek to %d (%d): the output is written in order", offset, whence)
+		return 0, fmt.Errorf("seek to %d (%d): expected sequential output", offset, whence)
 	}
 	return c.pos, nil
 }

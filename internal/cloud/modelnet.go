@@ -74,7 +74,7 @@ func parseModels(text []byte, split string, classes, splits map[string]string) e
 	return lines(text, func(words []string) error {
 		class := words[0][:max(0, strings.LastIndexByte(words[0], '_'))]
 		if len(words) != 1 || classes[class] == "" || !folderName(words[0]) {
-			return fmt.Errorf("%.60q, expected CLASS_NUMBER, with a class that %s has",
+			return fmt.Errorf("%.60q, expected CLASS_NUMBER, with a class that %s lists",
 				strings.Join(words, " "), ModelNetClasses)
 		}
 		key := class + "/" + words[0]

@@ -85,7 +85,7 @@ func TestModelNetLeftOut(t *testing.T) {
 		{ModelNetClasses, "\n", "expected the names of classes, found none"},
 		{"modelnet40_train.txt", "bed_0002\nsofa\n", `modelnet40_train.txt: line 2: "sofa", expected CLASS_NUMBER`},
 		{"modelnet40_train.txt", "lamp_0001\n",
-			`line 1: "lamp_0001", expected CLASS_NUMBER, with a class that modelnet40_shape_names.txt has`},
+			`line 1: "lamp_0001", expected CLASS_NUMBER, with a class that modelnet40_shape_names.txt lists`},
 		{"modelnet40_train.txt", "bed_/../1\n", `line 1: "bed_/../1", expected CLASS_NUMBER`},
 		{"modelnet40_test.txt", "flower_pot_0001\n", "flower_pot_0001 is also listed for train"},
 	} {

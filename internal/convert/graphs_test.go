@@ -155,7 +155,7 @@ func TestRefused(t *testing.T) {
 		{`{"features":[[1,null]],"edges":[],"label":"a"}`,
 			"lines.jsonl:2: features: index 0: number 1: expected a number, found"},
 		{`{"features":[[1,1e99]],"edges":[],"label":"a"}`,
-			"lines.jsonl:2: features: index 0: number 1: expected one within float32"},
+			"lines.jsonl:2: features: index 0: number 1: expected a finite float32"},
 		{`{"features":[[1,2]],"edges":[[0,0,1e99]],"label":"a"}`,
 			"lines.jsonl:2: edges: edge 0: feature 0: expected a number within float32, found 1e99"},
 		{`{"features":[[1,2]],"edges":[[0.5,0,1]],"label":"a"}`,

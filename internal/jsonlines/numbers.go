@@ -42,7 +42,7 @@ func appendNumbers(to []float32, list []byte) ([]float32, error) {
 		}
 		x, err := strconv.ParseFloat(string(number), 32)
 		if err != nil {
-			return nil, fmt.Errorf("number %d: expected one within float32, found %s", len(to)-first, Kind(number))
+			return nil, fmt.Errorf("number %d: expected a finite float32, found %s", len(to)-first, Kind(number))
 		}
 		to = append(to, float32(x))
 	}

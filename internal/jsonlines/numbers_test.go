@@ -19,7 +19,7 @@ func TestFeatures(t *testing.T) {
 	for value, want := range map[string]string{
 		`[[1,2],[3,null]]`: "index 1: number 1: expected a number, found null",
 		`[[1,2],null]`:     "index 1: expected a list of numbers, found null",
-		`[[1,1e39]]`:       "index 0: number 1: expected one within float32, found 1e39",
+		`[[1,1e39]]`:       "index 0: number 1: expected a finite float32, found 1e39",
 		`[[true]]`:         "index 0: number 0: expected a number, found true",
 		`[["1"]]`:          `index 0: number 0: expected a number, found "1"`,
 		`[[[1]]]`:          "index 0: number 0: expected a number, found a list",

@@ -50,7 +50,7 @@ func (p *Parser) FeatureList() string {
 
 // EdgeList describes the expected list of edges, for errors.
 func (p *Parser) EdgeList() string {
-	return fmt.Sprintf("a list of %s for each",
+	return fmt.Sprintf("a list of %s for each edge",
 		strings.Join(append([]string{"source", "target"}, p.Config.EdgeFeatureNames...), ", "))
 }
 

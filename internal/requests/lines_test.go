@@ -16,7 +16,7 @@ func TestEdgesOfLines(t *testing.T) {
 	graphs, _ := graphParser(t)
 	clouds := NewParser(must.Get(config.Read("../../sft/testdata/golden/clouds/config.json"))(t), "", "f", 1)
 	point := "[" + strings.TrimSuffix(strings.Repeat("1,", len(clouds.Config.FeatureNames)), ",") + "]"
-	list := "a list of source, target, " + strings.Join(graphs.Config.EdgeFeatureNames, ", ") + " for each"
+	list := "a list of source, target, " + strings.Join(graphs.Config.EdgeFeatureNames, ", ") + " for each edge"
 	for _, c := range []struct {
 		parser     *Parser
 		line, want string

@@ -230,7 +230,7 @@ func foundOf(line []byte, names ...string) string {
 	}
 	for quoted := range jsonlines.Members(bytes.TrimSpace(line)) {
 		if name := strings.Trim(string(quoted), `"`); slices.Contains(methodFields, name) {
-			return name + ", which only the methods of sftseq serve accept"
+			return name + " (only the methods of sftseq serve accept it)"
 		}
 	}
 	return "neither"

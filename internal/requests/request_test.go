@@ -63,7 +63,7 @@ func TestRequestOutlivesLine(t *testing.T) {
 func TestFieldsOfMethods(t *testing.T) {
 	cfg := must.Get(config.Read("../../sft/testdata/golden/pre/config.json"))(t)
 	p := NewParser(cfg, "", "f", 1)
-	const expected = "f:1: expected tokens or text, found bytes, which only the methods of sftseq serve accept"
+	const expected = "f:1: expected tokens or text, found bytes (only the methods of sftseq serve accept it)"
 	if r := p.Parse([]byte(`{"id":3,"bytes":"W01BWCAyIDkgXQ=="}`), 1, nil); r.Failure == nil ||
 		r.Failure.Message != expected || string(r.ID) != "3" {
 		t.Errorf("id %s: got failure %+v", r.ID, r.Failure)

@@ -159,7 +159,7 @@ func readRows(path string, o Options) (rows []*Row, err error) {
 func TestFooterOnly(t *testing.T) {
 	for _, name := range []string{"polars-newest.arrow", "javascript-utf8.arrow"} {
 		text := must.Get(os.ReadFile(filepath.Join("testdata", "others", name)))(t)
-		must.Fail(t, "the file has its schema only at its end: expected a seekable file, found a pipe or a compressed one",
+		must.Fail(t, "the schema is only in the footer: expected a seekable file, found a pipe or a compressed file",
 			name)(read(file(t, "x.arrow.gz", gzipped(string(text))), Options{Columns: []string{"text"}}))
 	}
 }
