@@ -11,7 +11,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -135,26 +134,7 @@ func checkInstallation(t *testing.T, archives, version string) {
 	}
 }
 
-var (
-	shellBlock = regexp.MustCompile("(?ms)^```sh\n(.*?)^```$")
-	unitBlock  = regexp.MustCompile("(?ms)^```ini\n(.*?)^```$")
-)
-
-// TestUnit checks the systemd unit in docs/install.md with systemd-analyze verify.
-func TestUnit(t *testing.T) {
-	testenv.NeedPrograms(t, "systemd-analyze")
-	blocks := unitBlock.FindAllSubmatch(read(t, filepath.Join(root, "docs/install.md")), -1)
-	if len(blocks) != 1 {
-		t.Fatalf("docs/install.md has %d units, expected 1", len(blocks))
-	}
-	path := filepath.Join(t.TempDir(), "sftseq.service")
-	unit := bytes.ReplaceAll(blocks[0][1], []byte("/usr/local/bin/sftseq"), []byte("/bin/true"))
-	must.Succeed(t, os.WriteFile(path, unit, 0o666))
-	if out, err := exec.Command("systemd-analyze", "verify", "--man=no", path).CombinedOutput(); err != nil ||
-		len(out) > 0 {
-		t.Errorf("systemd-analyze verify: %v\n%s", err, out)
-	}
-}
+var shellBlock = regexp.MustCompile("(?ms)^```sh\n(.*?)^```$")
 
 func expectVersion(t *testing.T, r release, want string) {
 	t.Helper()
