@@ -21,9 +21,9 @@ func TestCompareRefuses(t *testing.T) {
 		a, b   [][]float32
 		want   string
 	}{
-		{configtest.TinyConfig(), [][]float32{v}, [][]float32{v}, "a model of pairs was expected"},
-		{pairs, [][]float32{v, v}, [][]float32{v}, "2 first embeddings, but 1 second"},
-		{pairs, [][]float32{v, v}, [][]float32{v, v[1:]}, "pair 1: an embedding of 5, 6 was expected"},
+		{configtest.TinyConfig(), [][]float32{v}, [][]float32{v}, "expected a model of pairs"},
+		{pairs, [][]float32{v, v}, [][]float32{v}, "2 first and 1 second embeddings"},
+		{pairs, [][]float32{v, v}, [][]float32{v, v[1:]}, "pair 1: found an embedding of 5 numbers, expected 6"},
 	} {
 		s := modeltest.NewTestScorer(t, modeltest.RandomModel(c.config, 1))
 		must.Fail(t, c.want)(s.Compare(t.Context(), c.a, c.b))

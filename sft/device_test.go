@@ -24,8 +24,8 @@ func (idle) Close() error { return nil }
 // well.
 func TestForeignDevice(t *testing.T) {
 	m := modeltest.RandomModel(configtest.TinyConfig(), 1)
-	for want, d := range map[string]sft.Device{"computes nothing (sft_test.idle)": idle{},
-		"computes nothing (<nil>)": nil} {
+	for want, d := range map[string]sft.Device{"the device (sft_test.idle) cannot compute": idle{},
+		"the device (<nil>) cannot compute": nil} {
 		must.Fail(t, want, d)(sft.NewScorer(m, d))
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 // ErrEnsemble is the error for calls that need a single model: explanations, embeddings, hidden
 // states and filled masks.
-var ErrEnsemble = errors.New("an ensemble of several models answers, and does no more: expected a single model")
+var ErrEnsemble = errors.New("an ensemble only predicts: expected a single model for explanations, embeddings, hidden states or masks")
 
 // NewEnsemble returns a scorer that averages the predictions of several models. With p_m the
 // probability of a class, of a label or of a token's tag by model m of M,
@@ -32,7 +32,7 @@ var ErrEnsemble = errors.New("an ensemble of several models answers, and does no
 // Estimation using Deep Ensembles", NeurIPS 2017.
 func NewEnsemble(models []*Model, device Device) (*Scorer, error) {
 	if len(models) == 0 {
-		return nil, errors.New("an ensemble of no models: expected one at least")
+		return nil, errors.New("ensemble: expected at least one model, found none")
 	}
 	for i, m := range models[1:] {
 		if err := models[0].Config.SameQuestions(m.Config); err != nil {

@@ -24,7 +24,7 @@ func (s *Scorer) Fill(ctx context.Context, sequences [][]int32) ([][][]float32, 
 		return nil, fmt.Errorf("the model's task is %s, expected %s", c.Task, config.FillMask)
 	}
 	if c.MaskTargets != nil {
-		return nil, errors.New("the model predicts the spectrum around a masked sample, not the sample, and fills no masks")
+		return nil, errors.New("the model predicts the spectrum around a masked sample instead of the sample, so it cannot fill masks")
 	}
 	out := make([][][]float32, len(sequences))
 	var masked []seq.Example

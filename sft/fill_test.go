@@ -134,14 +134,14 @@ func TestCopyFromFillMask(t *testing.T) {
 			err)
 	}
 	other := configtest.TinyConfig()
-	must.Fail(t, "a vocabulary of 8 tokens there, expected 9",
+	must.Fail(t, "a vocabulary of 8 tokens, expected 9",
 		"a vocabulary of another token")(sft.NewModel(other, 1).CopyFrom(pretrained))
 	for want, change := range map[string]func(*config.Config){
-		fmt.Sprintf("hidden_size is %d there, expected %d", c.HiddenSize,
+		fmt.Sprintf("the initial model has hidden_size %d, expected %d", c.HiddenSize,
 			2*c.HiddenSize): func(c *config.Config) { c.HiddenSize *= 2 },
-		fmt.Sprintf("num_hidden_layers is %d there, expected %d", c.NumLayers,
+		fmt.Sprintf("the initial model has num_hidden_layers %d, expected %d", c.NumLayers,
 			c.NumLayers+1): func(c *config.Config) { c.NumLayers++ },
-		fmt.Sprintf("intermediate_size is %d there, expected %d", c.IntermediateSize,
+		fmt.Sprintf("the initial model has intermediate_size %d, expected %d", c.IntermediateSize,
 			4): func(c *config.Config) { c.IntermediateSize = 4 },
 	} {
 		wider := c

@@ -100,13 +100,13 @@ func (f *Fusion) validate() error {
 	seen := map[string]bool{}
 	for _, name := range f.Members {
 		if name == "" || name[0] == '.' || filepath.Base(name) != name || seen[name] {
-			return bad("members", fmt.Sprintf("%q", name), "different names of folders beside config.json")
+			return bad("members", fmt.Sprintf("%q", name), "distinct names of folders next to config.json")
 		}
 		seen[name] = true
 	}
 	for i, p := range f.Thresholds {
 		if !(p >= 0 && p <= 1) {
-			return bad(fmt.Sprintf("thresholds[%d]", i), p, "a probability, 0 to 1")
+			return bad(fmt.Sprintf("thresholds[%d]", i), p, "a probability from 0 to 1")
 		}
 	}
 	sum := 0.0
@@ -117,7 +117,7 @@ func (f *Fusion) validate() error {
 		sum += w
 	}
 	if sum == 0 {
-		return bad("weights", "only zeros", "a weight above 0")
+		return bad("weights", "only zeros", "at least one weight above 0")
 	}
 	return nil
 }
@@ -157,7 +157,7 @@ func (f *Fusion) Kept() *Fusion {
 // with layers becomes a scorer with all abilities of the model.
 func NewFusion(models []*Model, f *Fusion, device Device) (*Scorer, error) {
 	if len(models) != len(f.Weights) {
-		return nil, fmt.Errorf("%d models, expected one for each of the %d weights", len(models), len(f.Weights))
+		return nil, fmt.Errorf("found %d models, expected one for each of the %d weights", len(models), len(f.Weights))
 	}
 	for i, m := range models {
 		if err := fuses(models[0].Config, m.Config); err != nil {
@@ -165,8 +165,8 @@ func NewFusion(models []*Model, f *Fusion, device Device) (*Scorer, error) {
 		}
 		first, other := models[0].Config.ReadWindow(), m.Config.ReadWindow() // callers cut rows by the first
 		if other.Tail > 0 && !first.Holds(other) {
-			return nil, fmt.Errorf("model %d of the fusion reads the window %s of a row, expected a part of %s, "+
-				"which the first model reads", i+1, other, first)
+			return nil, fmt.Errorf("model %d of the fusion reads the window %s of a row, expected a part of "+
+				"the first model's window %s", i+1, other, first)
 		}
 	}
 	if n := len(f.Thresholds); f.Thresholds != nil && n != models[0].Config.NumLabels {

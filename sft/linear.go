@@ -20,10 +20,10 @@ import (
 )
 
 // ErrLinear is the error for calls that need layers: embeddings, hidden states and masked tokens.
-var ErrLinear = errors.New("a linear model predicts, and has no layers for more: expected a model of sftseq train without --members linear")
+var ErrLinear = errors.New("a linear model has no layers for embeddings, hidden states or masks: expected a model trained without --members linear")
 
 // errLinearRanks is the error for several ranks with a linear model.
-var errLinearRanks = errors.New("a linear model predicts in one process: expected no --ranks")
+var errLinearRanks = errors.New("a linear model predicts in a single process: remove --ranks")
 
 // loadLinear reads a linear model.
 func loadLinear(dir string, c *Config) (*Model, error) {

@@ -70,7 +70,7 @@ func ReadModelConfig(dir string) (*Config, error) {
 	path := filepath.Join(dir, model.WeightsFile)
 	if _, err := os.Stat(filepath.Join(dir, model.CheckpointFile)); err == nil {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("%s: a training run without a model: resume it with --resume, which writes %s",
+			return nil, fmt.Errorf("%s contains a training run without %s: resume the run with --resume",
 				dir, model.WeightsFile)
 		}
 	}
@@ -146,15 +146,15 @@ func (m *Model) SaveRange(path string, words []float32) error {
 func (m *Model) CopyFrom(source *Model) (fresh []config.Parameter, err error) {
 	have, want := source.Config.DataVocabSize(), m.Config.DataVocabSize()
 	if have != want {
-		return nil, fmt.Errorf("a vocabulary of %d tokens there, expected %d", have, want)
+		return nil, fmt.Errorf("the initial model has a vocabulary of %d tokens, expected %d", have, want)
 	}
 	sameHead := m.Config.Task == source.Config.Task && m.Config.SameAnswers(source.Config)
 	if source.Config.NGrams != nil {
-		return nil, fmt.Errorf("a model with embeddings of n-grams there, expected one without ngrams in its %s",
+		return nil, fmt.Errorf("the initial model has embeddings of n-grams, expected a model without ngrams in its %s",
 			model.ConfigFile)
 	}
 	if there, here := source.Config.FeatureNames, m.Config.FeatureNames; !slices.Equal(there, here) {
-		return nil, fmt.Errorf("features %q there, expected %q", there, here)
+		return nil, fmt.Errorf("the initial model has the features %q, expected %q", there, here)
 	}
 	if err := m.Config.SameEdges(source.Config.EdgeFeatureNames); err != nil {
 		return nil, err
@@ -168,7 +168,7 @@ func (m *Model) CopyFrom(source *Model) (fresh []config.Parameter, err error) {
 		{"num_hidden_layers", source.Config.NumLayers, m.Config.NumLayers},
 		{"intermediate_size", source.Config.IntermediateSize, m.Config.IntermediateSize}} {
 		if size.there != size.here {
-			return nil, fmt.Errorf("%s is %d there, expected %d", size.name, size.there, size.here)
+			return nil, fmt.Errorf("the initial model has %s %d, expected %d", size.name, size.there, size.here)
 		}
 	}
 	for _, p := range m.Parameters.List {
@@ -183,14 +183,14 @@ func (m *Model) CopyFrom(source *Model) (fresh []config.Parameter, err error) {
 		case same:
 			copy(m.Parameters.Slice(m.Weights, p), source.Parameters.Slice(source.Weights, q))
 		case !ok:
-			return nil, fmt.Errorf("tensor %q is not there, expected one of shape %v", p.Name, p.Shape)
+			return nil, fmt.Errorf("the initial model has no tensor %q, expected shape %v", p.Name, p.Shape)
 		default:
-			return nil, fmt.Errorf("tensor %q has shape %v there, expected %v", p.Name, q.Shape, p.Shape)
+			return nil, fmt.Errorf("tensor %q has shape %v in the initial model, expected %v", p.Name, q.Shape, p.Shape)
 		}
 	}
 	for _, q := range source.Parameters.List {
 		if _, ok := m.Parameters.Lookup(q.Name); !ok && q.Part != config.PartHead {
-			return nil, fmt.Errorf("tensor %q is there, the new model has none of that name", q.Name)
+			return nil, fmt.Errorf("the initial model has a tensor %q, but the new model has none", q.Name)
 		}
 	}
 	if sameHead {

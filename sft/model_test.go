@@ -329,7 +329,7 @@ func TestCopyFrom(t *testing.T) {
 		}
 	}
 	c.HiddenSize = 8
-	must.Fail(t, "hidden_size is 6 there, expected 8", "another width")(sft.NewModel(c, 2).CopyFrom(source))
+	must.Fail(t, "hidden_size 6, expected 8", "another width")(sft.NewModel(c, 2).CopyFrom(source))
 	with := configtest.TinyConfig()
 	with.Convolutions = []config.Convolution{{KernelSize: 5, Dilation: 1}}
 	for _, c := range [][2]*config.Config{{with, configtest.TinyConfig()}, {configtest.TinyConfig(), with}} {

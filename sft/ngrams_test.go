@@ -128,6 +128,6 @@ func TestNGramFiles(t *testing.T) {
 	must.Succeed(t, modeltest.RandomModel(plain, 1).Save(dir))
 	must.Succeed(t, c.Write(filepath.Join(dir, model.ConfigFile)))
 	must.Fail(t, `"ngrams.used_slots" is missing`)(sft.Load(dir))
-	must.Fail(t, "they were not collected")(sft.NewScorer(sft.NewModel(c, 1), cpu.New(1)))
-	must.Fail(t, "embeddings of n-grams there")(sft.NewModel(plain, 1).CopyFrom(m))
+	must.Fail(t, "were not collected")(sft.NewScorer(sft.NewModel(c, 1), cpu.New(1)))
+	must.Fail(t, "the initial model has embeddings of n-grams")(sft.NewModel(plain, 1).CopyFrom(m))
 }

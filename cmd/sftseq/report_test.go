@@ -183,7 +183,7 @@ func TestReport(t *testing.T) {
 	// An error leaves the page unchanged.
 	before := readText(t, page)
 	writeText(t, metricsPath, strings.Replace(lines, `"loss"`, `"lost"`, 1))
-	refuse(t, exitError, metricsPath+`:1: a line of kind train without the key "loss"`, "",
+	refuse(t, exitError, metricsPath+`:1: line of kind train: the key "loss" is missing`, "",
 		"report", "--out", page, run)
 	refuse(t, exitUsage, "no run directory", "", "report", "--out", page)
 	refuse(t, exitUsage, "--examples -1", "", "report", "--examples", "-1", run)

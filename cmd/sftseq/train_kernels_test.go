@@ -35,7 +35,7 @@ func TestTrainNamesKernels(t *testing.T) {
 	if best == "go" { // a CPU without assembly continues with the same kernels
 		contains(t, after, "computed with go kernels (SFTSEQ_SIMD=go): another")
 	} else {
-		contains(t, after, "warning: the run was computed with",
+		contains(t, after, "warning: the run used",
 			"computed with go kernels at first, and with "+best+" at the end")
 	}
 }

@@ -23,7 +23,7 @@ func (s *Settings) augments() bool {
 // x, y and z.
 func (s *Settings) checkPoints(c *config.Config) error {
 	if s.augments() && seq.Points(c.FeatureNames) == nil {
-		return errors.New("the tokens have no features x, y and z: point_scale, point_stretch, point_rotation and point_shift are of points")
+		return errors.New("point_scale, point_stretch, point_rotation and point_shift require tokens with the features x, y and z")
 	}
 	return nil
 }

@@ -221,7 +221,7 @@ func TestAugmentationOfOthers(t *testing.T) {
 		s := runSettings()
 		s.TokenDeletion, s.TokenReplacement = 0, 0
 		set(&s)
-		must.Fail(t, "no features x, y and z",
+		must.Fail(t, "require tokens with the features x, y and z",
 			name)(NewStepper(modeltest.RandomModel(configtest.TinyConfig(), 1), s, cpu.New(1), 9, 0))
 	}
 	for want, set := range map[string]func(*Settings){

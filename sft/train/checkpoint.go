@@ -54,15 +54,15 @@ func (s *State) validate(o *order, c *config.Config) error {
 	switch {
 	case s.Step < 0 || s.Update < 0 || s.Update > s.Step || s.BestStep < 0 || s.SinceBest < 0 || s.Evaluated < 0 ||
 		s.Evaluated > s.Step || s.MetricsBytes < 0:
-		return fmt.Errorf("a state of step %d, update %d, best step %d, evaluated %d: these cannot be", s.Step,
+		return fmt.Errorf("inconsistent state: step %d, update %d, best step %d, evaluated %d", s.Step,
 			s.Update, s.BestStep, s.Evaluated)
 	case !s.LossScale.valid():
-		return fmt.Errorf("a loss scale of %v, good for %d steps: expected a power of two from 1, and 0 to %d steps",
+		return fmt.Errorf("loss scale %v after %d good steps: expected a power of two ≥ 1, and 0 to %d steps",
 			s.LossScale.Factor, s.LossScale.Good, goodSteps-1)
 	case s.Next.Batch < 0 || s.Next.Batch >= o.all.PerEpoch():
 		return fmt.Errorf("batch %d, expected 0 to %d", s.Next.Batch, o.all.PerEpoch()-1)
 	case len(s.Interval.DeadRows) != 0 && len(s.Interval.DeadRows) != c.NumLayers:
-		return fmt.Errorf("counts of %d layers, expected %d", len(s.Interval.DeadRows), c.NumLayers)
+		return fmt.Errorf("counts of dead rows for %d layers, expected %d", len(s.Interval.DeadRows), c.NumLayers)
 	}
 	return nil
 }

@@ -19,10 +19,10 @@ func (classification) settings(c *config.Config, s *Settings) error {
 		}
 	}
 	if n := len(s.ClassWeights); n > 0 && n != c.NumLabels {
-		return fmt.Errorf("%d weights of classes, the model has %d classes", n, c.NumLabels)
+		return fmt.Errorf("found %d class weights, expected one for each of the %d classes", n, c.NumLabels)
 	}
 	if len(s.ClassWeights) > 0 && c.Loss() != config.CrossEntropy {
-		return fmt.Errorf("weights of classes, expected none: the loss of the task %s has no term for each class", c.Task)
+		return fmt.Errorf("expected no class weights: the loss of task %s has no term for each class", c.Task)
 	}
 	return nil
 }

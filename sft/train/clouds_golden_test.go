@@ -159,8 +159,8 @@ func TestCloudRefusals(t *testing.T) {
 		err  error
 		want string
 	}{
-		{scored, "the record's features are"}, {copied, `there, expected ["z"`}, {deletion, "cannot be left out"},
-		{replacement, "cannot be left out"},
+		{scored, "the record's features are"}, {copied, `the initial model has the features`}, {deletion, "must be 0 for tokens with features"},
+		{replacement, "must be 0 for tokens with features"},
 		{configtest.TinyConfig().CheckExample(seq.Example{A: []int32{1}, Features: [][]float32{{1}}}),
 			"found features, but the model reads tokens"},
 	} {

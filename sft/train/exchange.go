@@ -47,7 +47,8 @@ func newExchange(c sft.Communicator, e *model.Engine, sums int) (*exchange, erro
 		return nil, nil
 	}
 	if words := int64(sums) * int64(e.Params.Words); words > math.MaxInt32 {
-		return nil, fmt.Errorf("%d parameters are too many for several ranks: one of them may send %d sums of gradients at once, %d words, and MPI counts at most %d; expected a smaller model, rows of more equal lengths, or one process",
+		return nil, fmt.Errorf("%d parameters are too many for several ranks: a rank may send %d gradient sums in one "+
+			"message, %d words, and MPI allows at most %d (train a smaller model, rows of similar lengths, or one process)",
 			e.Params.Words, sums, words, math.MaxInt32)
 	}
 	x := &exchange{Communicator: c, engine: e}

@@ -21,7 +21,7 @@ func (fillMask) settings(c *config.Config, s *Settings) error {
 	}
 	switch {
 	case len(s.ClassWeights) > 0:
-		return errors.New("weights of classes, expected none: the task fill-mask has no classes")
+		return errors.New("expected no class weights: task fill-mask has no classes")
 	case s.TokenReplacement > 0:
 		return fmt.Errorf("token replacement is %v, expected 0: the model would learn to predict tokens that are not in the row", s.TokenReplacement)
 	}

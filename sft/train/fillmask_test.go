@@ -160,7 +160,7 @@ func TestFillMaskRefusals(t *testing.T) {
 		"a mask among the tokens")(Gradient(t.Context(), m, cpu.New(1), examples))
 	for want, change := range map[string]func(s *Settings){
 		`select is "auc"`:          func(s *Settings) { s.Select = "auc" },
-		"weights of classes":       func(s *Settings) { s.ClassWeights = []float64{1, 2} },
+		"no class weights":         func(s *Settings) { s.ClassWeights = []float64{1, 2} },
 		"token replacement is 0.1": func(s *Settings) { s.TokenReplacement = 0.1 },
 	} {
 		settings := runSettings()

@@ -98,7 +98,7 @@ type NonFiniteError struct {
 }
 
 func (e *NonFiniteError) Error() string {
-	return fmt.Sprintf("step %d: the loss is %v; first bad tensor %q; examples (rows of the training data) %v", e.Step,
+	return fmt.Sprintf("step %d: the loss is %v; first tensor that is not finite: %q; rows of the training data: %v", e.Step,
 		e.Loss, e.Tensor, e.Examples)
 }
 

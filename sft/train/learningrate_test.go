@@ -164,11 +164,11 @@ func TestMovedEnd(t *testing.T) {
 		steps, first int // end of the run, and first step after the resume
 	}{
 		{"later, on the way", linear, 4, func(s *Settings) { s.Epochs = 4 },
-			"the run ends at step 16 and not at 8 any more, and its learning rate falls to that end: after step 4 it goes on with 0.0075, where it would have been 0.005", 16, 4},
+			"the run now ends at step 16 instead of 8, which changes the learning-rate schedule: after step 4 the learning rate is 0.0075 instead of 0.005", 16, 4},
 		{"later, from the end", linear, 8, func(s *Settings) { s.Steps = 10 },
-			"after step 8 it goes on with 0.002, where it would have been 0", 10, 8},
+			"after step 8 the learning rate is 0.002 instead of 0", 10, 8},
 		{"sooner", cosine, 3, func(s *Settings) { s.Steps = 4 },
-			"after step 3 it goes on with 0.001464, where it would have been 0.006913", 4, 3},
+			"after step 3 the learning rate is 0.001464 instead of 0.006913", 4, 3},
 		{"the same end as a number of steps", cosine, 3, func(s *Settings) { s.Steps = 8 }, "", 8, 3},
 		{"not moved", cosine, 3, func(s *Settings) {}, "", 8, 3},
 		{"another schedule", "", 3, func(s *Settings) { s.Epochs = 3 }, "", 12, 3},

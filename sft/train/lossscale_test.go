@@ -284,5 +284,5 @@ func TestResumeLossScale(t *testing.T) {
 		}
 	}
 	c.State.LossScale.Factor = 3
-	must.Fail(t, "loss scale of 3", "a scale of 3")(NewTrainer(nil, s, cpu.New(1), train, val, c, options(dir, nil)))
+	must.Fail(t, "loss scale 3", "a scale of 3")(NewTrainer(nil, s, cpu.New(1), train, val, c, options(dir, nil)))
 }

@@ -23,6 +23,6 @@ func TestMaskTargetsAgainstReference(t *testing.T) {
 	if err != nil || tokens < 50 || math.Abs(loss-want) > 1e-5 {
 		t.Errorf("loss %v of %d masked tokens, expected %v; %v", loss, tokens, want, err)
 	}
-	must.Fail(t, "and fills no masks",
+	must.Fail(t, "so it cannot fill masks",
 		"filled")(modeltest.NewScorerOf(t, m, cpu.New(1)).Fill(t.Context(), [][]int32{{1, 2, 256}}))
 }

@@ -37,7 +37,8 @@ func openMetrics(dir string, s *State) (m *metricsLog, warning string, err error
 	kept, left := linesUpTo(text[:min(int64(len(text)), s.MetricsBytes)], s)
 	if left > 0 || int64(len(kept)) != s.MetricsBytes {
 		kept, left = linesUpTo(text, s) // inserted bytes may have moved lines beyond the recorded length
-		warning = fmt.Sprintf("%s was damaged after the checkpoint of step %d was stored: expected %d bytes of lines up to there, found %d. They are written anew, and %d lines that cannot be read are left out; the run itself is whole",
+		warning = fmt.Sprintf("%s was damaged after the checkpoint of step %d: expected %d bytes of lines up to this "+
+			"step, found %d; the file was rewritten without %d unreadable lines, and the run is not affected",
 			path, s.Step, s.MetricsBytes, len(kept), left)
 		if err := atomicfile.WriteBytes(path, kept); err != nil {
 			return nil, "", err

@@ -85,7 +85,7 @@ func (m *Metrics) add(line []byte) (place metricsPlace, err error) {
 	}
 	for _, key := range metricsKeys[place.Kind] {
 		if found[key] == nil || string(found[key]) == "null" {
-			return place, fmt.Errorf("a line of kind %s without the key %q", place.Kind, key)
+			return place, fmt.Errorf("line of kind %s: the key %q is missing", place.Kind, key)
 		}
 	}
 	if place.Step < 1 && metricsKeys[place.Kind] != nil {

@@ -79,7 +79,7 @@ func TestReadMetrics(t *testing.T) {
 func TestReadMetricsRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		"{\n": "expected a JSON object",
-		strings.Replace(trainLine(4), `"loss":4.5,`, "", 1):          `kind train without the key "loss"`,
+		strings.Replace(trainLine(4), `"loss":4.5,`, "", 1):          `kind train: the key "loss" is missing`,
 		strings.Replace(trainLine(4), `"loss":4.5`, `"loss":"x"`, 1): "loss",
 		strings.Replace(trainLine(4), `"step":4`, `"step":0`, 1):     "step 0, expected at least 1",
 		`{"step":4}` + "\n": `"kind" is missing`,

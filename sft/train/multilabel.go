@@ -18,7 +18,7 @@ func (multiLabel) settings(c *config.Config, s *Settings) error {
 		return err
 	}
 	if n := len(s.ClassWeights); n > 0 && n != c.NumLabels {
-		return fmt.Errorf("%d weights of labels, the model has %d labels", n, c.NumLabels)
+		return fmt.Errorf("found %d label weights, expected one for each of the %d labels", n, c.NumLabels)
 	}
 	return nil
 }
@@ -77,5 +77,6 @@ func checkHolding(s *Settings, val *seq.File) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("select: %s needs a label that some of the %d rows of the validation split have and others do not, found none", s.Select, val.Len())
+	return fmt.Errorf("select: %s needs a label that some, but not all, of the %d validation rows have, found none",
+		s.Select, val.Len())
 }

@@ -113,8 +113,8 @@ func TestLabelWeights(t *testing.T) {
 func TestMultiLabelRefusals(t *testing.T) {
 	m := modeltest.RandomModel(configtest.OfTask(configtest.TinyConfig(), config.MultiLabel), 1)
 	for want, change := range map[string]func(s *Settings){
-		`select is "auc"`:     func(s *Settings) { s.Select = byAUC },
-		"2 weights of labels": func(s *Settings) { s.ClassWeights = []float64{1, 2} },
+		`select is "auc"`:       func(s *Settings) { s.Select = byAUC },
+		"found 2 label weights": func(s *Settings) { s.ClassWeights = []float64{1, 2} },
 	} {
 		settings := runSettings()
 		change(&settings)

@@ -59,11 +59,11 @@ func (s ngramSums) decode(nodes []distributed.Node, width int, text []byte) erro
 	}
 	for _, node := range nodes {
 		if len(text) < 8 {
-			return fmt.Errorf("sums of n-grams: %d bytes are left for a node", len(text))
+			return fmt.Errorf("sums of n-grams: expected at least 8 bytes for a node, found %d", len(text))
 		}
 		n := binary.LittleEndian.Uint64(text)
 		if text = text[8:]; n > uint64(len(text)/(4*(1+width))) {
-			return fmt.Errorf("sums of n-grams: %d rows in %d bytes", n, len(text))
+			return fmt.Errorf("sums of n-grams: %d rows exceed the remaining %d bytes", n, len(text))
 		}
 		rows := words(int(n))
 		s[node] = sparse.Gradient{Rows: rows, Values: tensor.As[float32](words(int(n) * width))}

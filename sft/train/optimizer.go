@@ -24,7 +24,7 @@ type stepper struct {
 
 func newStepper(m *sft.Model, s Settings, e *model.Engine, slots int) (stepper, error) {
 	if m.Config.HasFeatures() && (s.TokenDeletion > 0 || s.TokenReplacement > 0) {
-		return stepper{}, errors.New("tokens with features cannot be left out or replaced: token_deletion and token_replacement must be 0")
+		return stepper{}, errors.New("token_deletion and token_replacement must be 0 for tokens with features")
 	}
 	if err := s.checkPoints(m.Config); err != nil {
 		return stepper{}, err
@@ -68,7 +68,7 @@ func (s *stepper) update(ctx context.Context, examples []seq.Example, step, t in
 
 // badGradient returns an error that names the first tensor whose gradient is not finite.
 func (s *stepper) badGradient(b *batchGradient, examples []seq.Example, step int) error {
-	e := &NonFiniteError{Step: step, Tensor: "the sum of squares of the gradient overflows"}
+	e := &NonFiniteError{Step: step, Tensor: "sum of squares of the gradient"}
 	for _, x := range examples {
 		e.Examples = append(e.Examples, x.Index)
 	}

@@ -31,7 +31,7 @@ func newOrder(lengths []int32, s Settings) (*order, error) {
 	step := 0
 	for i, g := range s.Stages {
 		if g.Rows > len(lengths) {
-			return nil, fmt.Errorf("stage %d trains on the first %d rows, and the training data has %d",
+			return nil, fmt.Errorf("stage %d trains on the first %d rows, but the training data has only %d",
 				i+1, g.Rows, len(lengths))
 		}
 		part := stage{first: step, end: step + g.Steps}
@@ -44,7 +44,7 @@ func newOrder(lengths []int32, s Settings) (*order, error) {
 			}
 		}
 		if len(short) == 0 {
-			return nil, fmt.Errorf("stage %d trains on rows of at most %d tokens, and the training data has none", i+1,
+			return nil, fmt.Errorf("stage %d trains on rows of at most %d tokens, but the training data has none", i+1,
 				g.Length)
 		}
 		if part.batches, err = seq.NewBatches(short, s.Batch, s.Seed); err != nil {

@@ -12,7 +12,7 @@ func TestStages(t *testing.T) {
 	lengths := []int32{9, 2, 7, 3, 8, 1, 6, 4, 5, 10}
 	s := runSettings()
 	s.Stages = []Stage{{Steps: 1, Length: 3}, {Steps: 1, Rows: 11}}
-	must.Fail(t, "stage 2 trains on the first 11 rows, and the training data has 10",
+	must.Fail(t, "stage 2 trains on the first 11 rows, but the training data has only 10",
 		"more rows than there are")(newOrder(lengths, s))
 	for _, c := range []struct {
 		stage Stage

@@ -20,7 +20,7 @@ func (t *Trainer) identity() (map[string]string, error) {
 	settings, err := json.Marshal(t.settings)
 	maps.Copy(out, map[string]string{
 		"settings":                         string(settings),
-		"the data (their fingerprint)":     t.options.Data,
+		"the fingerprint of the data":      t.options.Data,
 		"rows for training and validation": fmt.Sprintf("%d and %d", t.train.Len(), t.val.Len()),
 		"the step":                         fmt.Sprint(t.state.Step),
 		"the step to stop at":              fmt.Sprint(t.options.StopAt),
@@ -39,7 +39,7 @@ func differing(hashes []uint64, step int) error {
 	for r, h := range hashes {
 		if h != hashes[0] {
 			return &distributed.Error{Rank: r,
-				Err: fmt.Errorf("step %d: its weights are not those of rank 0 any more (%016x, %016x): it computes otherwise", step, h, hashes[0])}
+				Err: fmt.Errorf("step %d: its weights (hash %016x) differ from those of rank 0 (%016x)", step, h, hashes[0])}
 		}
 	}
 	return nil

@@ -271,7 +271,7 @@ func TestRanksDiffer(t *testing.T) {
 			}
 		}}
 	for rank, err := range r.run(t, 4) {
-		must.Fail(t, `rank 2 differs from rank 0 in the data (their fingerprint): it has others, rank 0 has tiny`,
+		must.Fail(t, `rank 2 differs from rank 0 in the fingerprint of the data: it has others, rank 0 has tiny`,
 			"rank", rank)(err)
 	}
 	r.change = func(rank int, o *Options) { o.StopAt = 4 + rank }

@@ -19,7 +19,7 @@ func (regression) settings(c *config.Config, s *Settings) error {
 		return err
 	}
 	if len(s.ClassWeights) > 0 {
-		return fmt.Errorf("weights of classes, expected none: the task %s has no classes", c.Task)
+		return fmt.Errorf("expected no class weights: task %s has no classes", c.Task)
 	}
 	return nil
 }
@@ -82,5 +82,6 @@ func checkVariance(val *seq.File) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("select: R² (%s) needs rows of different numbers in the validation split, found %d rows of %v alone", byR2, val.Len(), first.Numbers)
+	return fmt.Errorf("select: R² (%s) needs validation rows with different numbers, found %d rows with the numbers %v",
+		byR2, val.Len(), first.Numbers)
 }

@@ -67,8 +67,8 @@ func TestTrainRegression(t *testing.T) {
 func TestRegressionRefusals(t *testing.T) {
 	m := modeltest.RandomModel(configtest.OfTask(configtest.TinyConfig(), config.Regression), 1)
 	for want, change := range map[string]func(s *Settings){
-		`select is "auc"`:    func(s *Settings) { s.Select = "auc" },
-		"weights of classes": func(s *Settings) { s.ClassWeights = []float64{1, 2} },
+		`select is "auc"`:  func(s *Settings) { s.Select = "auc" },
+		"no class weights": func(s *Settings) { s.ClassWeights = []float64{1, 2} },
 	} {
 		settings := runSettings()
 		change(&settings)

@@ -126,10 +126,10 @@ func (s *Settings) Validate() error {
 		return bad("token replacement", s.TokenReplacement, "0 ≤ rate < 1")
 	case !factors(s.PointScale):
 		return bad("point scale", s.PointScale,
-			fmt.Sprintf("two factors from %g to %g, the least and the largest", 1/maxPoint, maxPoint))
+			fmt.Sprintf("two factors from %g to %g in ascending order", 1/maxPoint, maxPoint))
 	case !factors(s.PointStretch):
 		return bad("point stretch", s.PointStretch,
-			fmt.Sprintf("two factors from %g to %g, the least and the largest", 1/maxPoint, maxPoint))
+			fmt.Sprintf("two factors from %g to %g in ascending order", 1/maxPoint, maxPoint))
 	case !(s.PointShift >= 0) || s.PointShift > maxPoint:
 		return bad("point shift", s.PointShift, fmt.Sprintf("a number from 0 to %g", maxPoint))
 	case s.EvalEvery < 0:
@@ -159,14 +159,14 @@ func (s *Settings) Validate() error {
 		case g.Steps < 1:
 			return bad("the number of steps of a stage", g.Steps, "at least 1")
 		case g.Length != 0 && g.Rows != 0:
-			return bad("a stage", fmt.Sprintf("on rows of at most %d tokens and on the first %d",
-				g.Length, g.Rows), "one of them")
+			return bad("a stage", fmt.Sprintf("limited to rows of at most %d tokens and to the first %d rows",
+				g.Length, g.Rows), "one limit")
 		case g.Rows < 0:
-			return bad("a stage", fmt.Sprintf("on the first %d rows", g.Rows), "at least 1")
+			return bad("a stage", fmt.Sprintf("limited to the first %d rows", g.Rows), "at least 1")
 		case g.Length < 0:
-			return bad("a stage", fmt.Sprintf("on rows of at most %d tokens", g.Length), "at least 1")
+			return bad("a stage", fmt.Sprintf("limited to rows of at most %d tokens", g.Length), "at least 1")
 		case g.Rows == 0 && g.Length == 0:
-			return bad("a stage", "on no rows", "a number of them, or of their tokens, from 1")
+			return bad("a stage", "not limited", "a maximum number of rows or of tokens")
 		}
 	}
 	return s.validateRate()

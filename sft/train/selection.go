@@ -57,7 +57,7 @@ func measured(c *config.Config, by string, some ...string) error {
 	if slices.Contains(some, by) {
 		return nil
 	}
-	return fmt.Errorf("select is %q, %s, which the task %s does not measure: expected one of %s", by, measures[by],
+	return fmt.Errorf("select is %q (%s), but task %s does not measure it: expected one of %s", by, measures[by],
 		c.Task, DescribeSelections(some))
 }
 
@@ -148,5 +148,6 @@ func checkSelection(s *Settings, val *seq.File) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("select: the area under the curve (auc) needs rows of two classes in the validation split, found %d of class %d alone", val.Len(), first.Label)
+	return fmt.Errorf("select: the area under the curve (auc) needs validation rows of two classes, found only %d of class %d",
+		val.Len(), first.Label)
 }

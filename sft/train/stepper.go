@@ -57,7 +57,7 @@ func (s *Stepper) Close() { s.engine.Close() }
 // only on the Index of an example and the number of the step.
 func (s *Stepper) Step(ctx context.Context, examples []seq.Example) (loss float64, err error) {
 	if n := len(examples); n < 1 || n > s.settings.Batch {
-		return 0, fmt.Errorf("%d examples, expected 1 to %d", n, s.settings.Batch)
+		return 0, fmt.Errorf("found %d examples, expected 1 to %d", n, s.settings.Batch)
 	}
 	err = model.TryInParallel(s.engine.Threads(1), len(examples), func(i int) error {
 		e := examples[i]
@@ -65,10 +65,10 @@ func (s *Stepper) Step(ctx context.Context, examples []seq.Example) (loss float6
 			return fmt.Errorf("example %d: %w", i, err)
 		}
 		if n := max(e.First(), len(e.B)); n > s.length {
-			return fmt.Errorf("example %d: %d tokens, memory was planned for %d", i, n, s.length)
+			return fmt.Errorf("example %d: found %d tokens, expected at most the planned %d", i, n, s.length)
 		}
 		if n := model.PlannedLength(e); n > s.length {
-			return fmt.Errorf("example %d: %d edges, which take the memory of %d tokens; it was planned for %d", i,
+			return fmt.Errorf("example %d: %d edges need the memory of %d tokens, expected at most the planned %d", i,
 				len(e.Edges), n, s.length)
 		}
 		return nil

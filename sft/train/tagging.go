@@ -29,19 +29,19 @@ func (tagging) settings(c *config.Config, s *Settings) error {
 	case parts:
 		some = append(some, byIoU)
 	case s.Select == byIoU:
-		return fmt.Errorf("select is %q: expected tokens with features, whose tags are all called CATEGORY/PART", byIoU)
+		return fmt.Errorf("select is %q: expected tokens with features and tags named CATEGORY/PART", byIoU)
 	}
 	switch {
 	case !c.HasFeatures():
 		some = append(some, bySpanF1)
 	case s.Select == bySpanF1:
-		return fmt.Errorf("select is %q: tokens with features have no order, and make no spans", bySpanF1)
+		return fmt.Errorf("select is %q: tokens with features have no order and therefore no spans", bySpanF1)
 	}
 	if err := measured(c, s.Select, some...); err != nil {
 		return err
 	}
 	if n := len(s.ClassWeights); n > 0 && n != c.NumLabels {
-		return fmt.Errorf("%d weights of classes, the model has %d tags", n, c.NumLabels)
+		return fmt.Errorf("found %d class weights, expected one for each of the %d tags", n, c.NumLabels)
 	}
 	return nil
 }

@@ -168,7 +168,7 @@ func TestTaggingRefusals(t *testing.T) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
-	for want, s := range map[string]Settings{`F1 of the classes, labels or tags), span-f1 (the F1 of spans)`: {Select: byAUC}, "2 weights of classes": {ClassWeights: []float64{1, 2}}} {
+	for want, s := range map[string]Settings{`F1 of the classes, labels or tags), span-f1 (the F1 of spans)`: {Select: byAUC}, "found 2 class weights": {ClassWeights: []float64{1, 2}}} {
 		must.Fail(t, want)(trainingOf(c).settings(c, &s))
 	}
 	spec := seq.Spec{Task: seq.Classification, VocabSize: 9, Tokenizer: []byte(`{"type":"listops"}`),

@@ -94,7 +94,7 @@ func newTrainer(m *sft.Model, s Settings, device sft.Device, train, val *seq.Fil
 	t := &Trainer{options: o, train: train, val: val, now: time.Now, started: time.Now()}
 	if from != nil {
 		if from.Data != o.Data {
-			return nil, fmt.Errorf("the checkpoint was trained on other data: %s, here is %s", from.Data, o.Data)
+			return nil, fmt.Errorf("the checkpoint was trained on other data: fingerprint %s, expected %s", from.Data, o.Data)
 		}
 		t.state, t.kernels = from.State, from.Kernels
 		m = &sft.Model{Config: from.Config, Parameters: model.NewParameters(from.Config), Weights: from.weights,
@@ -171,9 +171,9 @@ func sameRun(dir string, from *Checkpoint) error {
 	case err != nil:
 		return fmt.Errorf("%s: the checkpoint has changed: %w", dir, err)
 	case from == nil:
-		return fmt.Errorf("%s holds a run already, which another program has just begun: go on with it, or choose another directory", dir)
+		return fmt.Errorf("%s: another program has just started a run in this directory: resume that run, or choose another directory", dir)
 	case now.State.Step != from.State.Step || !slices.Equal(now.weights, from.weights):
-		return fmt.Errorf("%s: another program has trained there, from step %d to %d: go on with that", dir,
+		return fmt.Errorf("%s: another program has continued this run from step %d to %d: resume from its checkpoint", dir,
 			from.State.Step, now.State.Step)
 	}
 	return nil
@@ -187,7 +187,7 @@ func (t *Trainer) start(from *Checkpoint) error {
 			return err
 		}
 	} else if kernels := t.engine.Device.Kernels(); from.Kernels != kernels && !t.Finished() {
-		t.observe(Warning(fmt.Sprintf("the run was computed with %q kernels so far and goes on with %q: its bits may differ from those of an uninterrupted run", from.Kernels, kernels)))
+		t.observe(Warning(fmt.Sprintf("the run used %q kernels so far and continues with %q kernels: the last bits of results may differ from an uninterrupted run", from.Kernels, kernels)))
 	}
 	if from != nil {
 		t.warnMovedEnd(&from.Settings)
@@ -218,7 +218,8 @@ func (t *Trainer) warnMovedEnd(before *Settings) {
 	if !t.settings.FollowsEnd() || was == is || t.Finished() {
 		return
 	}
-	t.observe(Warning(fmt.Sprintf("the run ends at step %d and not at %d any more, and its learning rate falls to that end: after step %d it goes on with %.4g, where it would have been %.4g",
+	t.observe(Warning(fmt.Sprintf("the run now ends at step %d instead of %d, which changes the learning-rate schedule: "+
+		"after step %d the learning rate is %.4g instead of %.4g",
 		is, was, t.state.Step, t.settings.learningRate(&t.state, is), before.learningRate(&t.state, was))))
 }
 

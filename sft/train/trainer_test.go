@@ -216,7 +216,7 @@ func TestNonFinite(t *testing.T) {
 			for i := range m.Parameters.Slice(m.Weights, p) {
 				m.Weights[p.Offset+i] *= 1e25
 			}
-		}, "overflows", false},
+		}, "sum of squares", false},
 		"learning rate": {func(m *sft.Model, s *Settings) { s.LearningRate, s.Warmup = 1e37, "0" }, "", true},
 	} {
 		m, s, dir := modeltest.RandomModel(configtest.TrainingConfig(), 1), runSettings(), t.TempDir()

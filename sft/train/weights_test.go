@@ -108,9 +108,9 @@ func TestClassWeightsOfTheLoss(t *testing.T) {
 func TestClassWeightsRefuses(t *testing.T) {
 	train, val := splits(t, config.Classification)
 	for want, weight := range map[string][]float64{
-		"the model has 3 classes":    {1, 2},
-		"the weight of class 1 is":   {1, -1, 1},
-		"the weight of class 2 is +": {1, 1, math.Inf(1)},
+		"expected one for each of the 3 classes": {1, 2},
+		"the weight of class 1 is":               {1, -1, 1},
+		"the weight of class 2 is +":             {1, 1, math.Inf(1)},
 	} {
 		s := runSettings()
 		s.ClassWeights = weight

@@ -13,10 +13,10 @@ import (
 func (r *Runner) Compare(ctx context.Context, a, b [][]float32) ([]float32, error) {
 	e := r.engine
 	if e.Config.Sequences() != 2 {
-		return nil, errors.New("the model classifies one sequence, a model of pairs was expected")
+		return nil, errors.New("the model classifies single sequences, expected a model of pairs")
 	}
 	if len(a) != len(b) {
-		return nil, fmt.Errorf("%d first embeddings, but %d second ones", len(a), len(b))
+		return nil, fmt.Errorf("found %d first and %d second embeddings, expected equal numbers", len(a), len(b))
 	}
 	// A pair needs less memory than four tokens.
 	size := max(1, r.PassTokens()/4)
@@ -43,7 +43,7 @@ func (r *Runner) Compare(ctx context.Context, a, b [][]float32) ([]float32, erro
 		for i := at; i < end; i++ {
 			for _, v := range [][]float32{a[i], b[i]} {
 				if len(v) != e.Config.HiddenSize {
-					return nil, fmt.Errorf("pair %d: an embedding of %d, %d was expected", i,
+					return nil, fmt.Errorf("pair %d: found an embedding of %d numbers, expected %d", i,
 						len(v), e.Config.HiddenSize)
 				}
 				rows = append(rows, v...)

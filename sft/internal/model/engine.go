@@ -18,7 +18,7 @@ func computing(d any) (tensor.Device, error) {
 	if c, ok := d.(tensor.Device); ok {
 		return c, nil
 	}
-	return nil, fmt.Errorf("a device that computes nothing (%T), expected one that package device opens", d)
+	return nil, fmt.Errorf("the device (%T) cannot compute: expected a device opened by package device", d)
 }
 
 // Engine runs passes of one model on one device. All slots share its weights, and each slot has its

@@ -24,8 +24,8 @@ type NGrams struct {
 }
 
 // errNoNGrams is the error for a model whose n-grams were not collected.
-var errNoNGrams = errors.New("the model's configuration has n-grams, and they were not collected: " +
-	"call Model.CollectNGrams")
+var errNoNGrams = errors.New("the n-grams of the model were not collected: " +
+	"call Model.CollectNGrams first")
 
 // NewNGrams returns the n-grams of a configuration with the table t, whose memory it shares.
 func NewNGrams(c *config.Config, t *config.NGramTable) (*NGrams, error) {

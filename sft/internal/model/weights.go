@@ -90,7 +90,7 @@ func CheckSize(size int64, c *config.Config) error {
 	least := 4 * (words(embedParameters(c)) + float64(c.NumLayers)*words(layerParameters(c, "")) +
 		words(objectiveOf(c).parameters(c)))
 	if least > float64(size) {
-		return fmt.Errorf("%d bytes, but %s describes a model of at least %.0f", size, ConfigFile, least)
+		return fmt.Errorf("found %d bytes, but %s describes a model of at least %.0f bytes", size, ConfigFile, least)
 	}
 	return nil
 }
