@@ -97,7 +97,7 @@ func (s *session) acceptBare(m *message) bool {
 // bareWait.
 func (s *session) borrow(n, has int64) *Error {
 	if limit := s.server.memory.limit; has+n > limit {
-		return fail(codeParams, nil, "the line takes more than the %d bytes of --max-memory: it needs at least %d",
+		return fail(codeParams, nil, "the line exceeds the %d bytes of --max-memory: it needs at least %d",
 			limit, has+n)
 	}
 	for late := time.Now().Add(bareWait); !s.reserve(n); {

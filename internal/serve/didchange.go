@@ -79,7 +79,7 @@ func (d *document) change(fields map[string]json.RawMessage) error {
 	case version <= d.version:
 		return badParam("version", "expected a version above %d, found %d", d.version, version)
 	case fields["changes"] == nil:
-		return badParam("changes", "it is missing")
+		return badParam("changes", "expected a list, found none")
 	}
 	d.renew(version)
 	return d.session.inTurns(len(fields["changes"]), func() error {
@@ -146,7 +146,7 @@ func (d *document) apply(path string, params json.RawMessage) error {
 	case err != nil:
 		return err
 	case fields["text"] == nil:
-		return badParam(path+".text", "it is missing")
+		return badParam(path+".text", "expected a string, found none")
 	case fields["text"][0] != '"':
 		return badParam(path+".text", "expected a string, found %s", jsonlines.Kind(fields["text"]))
 	case fields["range"] != nil && d.broken != nil:

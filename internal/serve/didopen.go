@@ -38,7 +38,7 @@ func (s *session) openBy(fields map[string]json.RawMessage, bad error, editor bo
 	text := fields["text"]
 	switch {
 	case text == nil:
-		return badParam("text", "it is missing")
+		return badParam("text", "expected a string, found none")
 	case text[0] != '"':
 		return badParam("text", "expected a string, found %s", jsonlines.Kind(text))
 	}
@@ -87,7 +87,7 @@ func (s *session) openBy(fields map[string]json.RawMessage, bad error, editor bo
 func documentURI(fields map[string]json.RawMessage) (string, error) {
 	var uri string
 	if fields["uri"] == nil {
-		return "", badParam("uri", "it is missing")
+		return "", badParam("uri", "expected a string, found none")
 	}
 	if err := unmarshal("uri", fields["uri"], &uri, "a string"); err != nil {
 		return "", err
@@ -101,7 +101,7 @@ func documentURI(fields map[string]json.RawMessage) (string, error) {
 // documentVersion returns the version of a document.
 func documentVersion(fields map[string]json.RawMessage) (int64, error) {
 	if fields["version"] == nil {
-		return 0, badParam("version", "it is missing")
+		return 0, badParam("version", "expected a whole number, found none")
 	}
 	var version int64
 	return version, unmarshal("version", fields["version"], &version, "a whole number")

@@ -79,7 +79,7 @@ func (s *session) fromEditor(params json.RawMessage, known map[string]bool) (map
 		return nil, err
 	}
 	if outer["textDocument"] == nil {
-		return nil, badParam("textDocument", "it is missing")
+		return nil, badParam("textDocument", "expected an object, found none")
 	}
 	fields, err := s.object(outer["textDocument"], known)
 	if changes := outer["contentChanges"]; fields != nil && changes != nil {

@@ -166,7 +166,7 @@ func TestEditor(t *testing.T) {
 	}
 	c.notify("textDocument/didOpen", map[string]any{"uri": "file:///a"})
 	if m := c.message(); m.Method != "window/logMessage" ||
-		!strings.Contains(string(m.Params), "textDocument: it is missing") {
+		!strings.Contains(string(m.Params), "textDocument: expected an object, found none") {
 		t.Errorf("got %s, want a log message about textDocument", m.Params)
 	}
 	other := dial(t, start(t, testOptions(t, "pre")))

@@ -20,9 +20,9 @@ func (c *call) graph(path string, fields map[string]json.RawMessage, suffix stri
 	features, edges, parser := fields[featuresField], fields[edgesField], c.model.parser
 	switch edged := c.model.config.Edged(); {
 	case features == nil:
-		return nil, badParam(q.field, "it is missing: expected %s", parser.FeatureList())
+		return nil, badParam(q.field, "expected %s, found none", parser.FeatureList())
 	case edged && edges == nil:
-		return nil, badParam(path+edgesField, "it is missing: expected %s", parser.EdgeList())
+		return nil, badParam(path+edgesField, "expected %s, found none", parser.EdgeList())
 	case !edged && edges != nil:
 		return nil, badParam(path+edgesField, "the model does not use edges")
 	}

@@ -35,7 +35,7 @@ func TestGraph(t *testing.T) {
 		params map[string]any
 		want   string
 	}{
-		{map[string]any{}, "features: it is missing: expected a list of heat, nx, ny, nz, x, y, z for each token"},
+		{map[string]any{}, "features: expected a list of heat, nx, ny, nz, x, y, z for each token, found none"},
 		{map[string]any{"features": []int{}}, "features: the sequence is empty"},
 		{map[string]any{"features": 5}, "features: expected a list of lists of numbers, found 5"},
 		{map[string]any{"features": [][]float64{row, row[1:]}}, "features: token 1 has 6 features, expected 7"},
@@ -55,15 +55,15 @@ func TestGraph(t *testing.T) {
 		t.Errorf("got %s %s, want an error", m.Method, m.Params)
 	}
 	tokens := dial(t, start(t, testOptions(t, "pre"))).initialize(nil)
-	tokens.refuse(1, "sequence/classify", cloud, codeParams, "features: the model reads tokens")
+	tokens.refuse(1, "sequence/classify", cloud, codeParams, "features: found features or edges, but the model reads tokens")
 	tokens.refuse(2, "sequence/classify", map[string]any{"text": "1", "edges": []int{}}, codeParams,
-		"edges: the model reads tokens")
+		"edges: found features or edges, but the model reads tokens")
 	s.memory.limit = 100_000
 	c.refuse(30, "sequence/classify", map[string]any{"features": slices.Repeat([][]float64{row}, 5000)}, codeParams,
-		"the request takes more than the 100000 bytes of --max-memory: it needs at least 340106")
+		"the request exceeds the 100000 bytes of --max-memory: it needs at least 340106")
 	graphs := dial(t, start(t, testOptions(t, "graphs"))).initialize(nil)
 	graphs.refuse(1, "sequence/classify", map[string]any{"features": []int{}}, codeParams,
-		"edges: it is missing: expected a list of source, target, ")
+		"edges: expected a list of source, target, ")
 	eventually(t, "memory is still counted", func() bool { return s.memory.used.Load() == 0 })
 }
 

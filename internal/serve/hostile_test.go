@@ -127,7 +127,7 @@ func TestHTTP(t *testing.T) {
 		{transport.Lines, "/" + strings.Repeat("a", 2000), 1 << 10, "found an HTTP request"}, // longer than --max-line
 		{transport.Lines, "/" + strings.Repeat("a", 600), 10, "found an HTTP request"},
 		{transport.Lines, "/" + strings.Repeat("a", 2*4096), 1 << 20, "found an HTTP request"}, // exceeds the buffer
-		{transport.LSP, "/" + strings.Repeat("a", 2*4096), 1 << 20, "a line of more than"},
+		{transport.LSP, "/" + strings.Repeat("a", 2*4096), 1 << 20, "the line has more than"},
 	} {
 		o := testOptions(t, "pre")
 		o.Framing, o.MaxLine = c.framing, c.maxLine
@@ -260,7 +260,7 @@ func TestEndsEarly(t *testing.T) {
 	defer typed.Close()
 	go fmt.Fprintf(typed, "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"processId\":%d}}\n",
 		gone.Process.Pid)
-	must.Fail(t, fmt.Sprintf("process %d is gone", gone.Process.Pid))(s.Serve("dead client process", in, io.Discard,
+	must.Fail(t, fmt.Sprintf("process %d has ended", gone.Process.Pid))(s.Serve("dead client process", in, io.Discard,
 		true))
 	_, closed := io.Pipe()
 	closed.Close()

@@ -349,7 +349,7 @@ func TestHTTPCrowded(t *testing.T) {
 	silent := []net.Conn{w.dial(), w.dial()}
 	eventually(t, "the connections are not admitted", func() bool { return w.server.stats().Sessions == 2 })
 	answer := w.raw(rawPost("/classify", `{"tokens":[1]}`))
-	if !strings.HasPrefix(answer, "HTTP/1.1 429 ") || !strings.Contains(answer, "--max-clients allows") {
+	if !strings.HasPrefix(answer, "HTTP/1.1 429 ") || !strings.Contains(answer, "the connection limit of --max-clients") {
 		t.Errorf("got %q, want 429", answer)
 	}
 	if n := w.server.stats().Errors["-32000"]; n != 1 {

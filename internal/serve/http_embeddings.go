@@ -111,7 +111,7 @@ func (r *embeddingsRequest) read(name string, input json.RawMessage) error {
 				jsonlines.Kind(element))
 		}
 		if want := map[string]byte{"text": '"', "tokens": '['}[r.field]; kind != want {
-			return badParam(fmt.Sprintf("%s[%d]", name, n), "expected %s, as the first, found %s",
+			return badParam(fmt.Sprintf("%s[%d]", name, n), "expected %s like the first element, found %s",
 				map[byte]string{'"': "a string", '[': "a list of token ids"}[want], jsonlines.Kind(element))
 		}
 		if n == maxMany {
@@ -208,7 +208,7 @@ func (c *call) parseList(parse func() error) error {
 // has read. unit scales the vectors to length 1.
 func (c *call) vectors(r *embeddingsRequest, unit bool) (vectors [][]float32, tokens int, err error) {
 	if d := r.dimensions; d != nil && *d != c.model.config.HiddenSize {
-		return nil, 0, badParam("dimensions", "the model's vectors have %d, found %d", c.model.config.HiddenSize, *d)
+		return nil, 0, badParam("dimensions", "expected the model's %d dimensions, found %d", c.model.config.HiddenSize, *d)
 	}
 	if err := c.reserve(int64(r.bytes())); err != nil {
 		return nil, 0, err

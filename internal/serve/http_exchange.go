@@ -155,12 +155,12 @@ func (x *exchange) read() (m transport.Message, refused *webError) {
 		return m, asWebError(errStopped)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return m, webFailure(http.StatusRequestTimeout, "", "",
-			"the body came too slowly: expected %d bytes a second", x.gateway.options.Pace)
+			"the body arrived too slowly: expected at least %d bytes per second", x.gateway.options.Pace)
 	case err != nil:
 		return m, webFailure(http.StatusBadRequest, "", "", "the body could not be read: %v", err)
 	case len(m.Body) == 0:
 		x.conn.session.TakeBack(m.Room)
-		return m, webFailure(http.StatusBadRequest, "", "", "expected an object of JSON, found an empty body")
+		return m, webFailure(http.StatusBadRequest, "", "", "expected a JSON object, found an empty body")
 	}
 	return m, x.accepted(m)
 }

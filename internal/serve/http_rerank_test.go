@@ -175,7 +175,7 @@ func TestInputs(t *testing.T) {
 		`{"inputs":["1",""]}`:                                     "inputs[1]: the sequence is empty",
 		`{"inputs":"1","normalize":1}`:                            "normalize: expected true or false, found 1",
 		`{"inputs":"1","prompt_name":"query"}`:                    "prompt_name: the model has no prompts",
-		`{"inputs":"1","dimensions":8}`:                           "dimensions: the model's vectors have 32, found 8",
+		`{"inputs":"1","dimensions":8}`:                           "dimensions: expected the model's 32 dimensions, found 8",
 		`{"inputs":["1"],"inputs":["2"]}`:                         "inputs occurs twice",
 		`{"text":"\"inputs\"","sequences":[]}`:                    "text",
 		`{"inputs":["1"` + strings.Repeat(`,"1"`, maxMany) + `]}`: "inputs: expected at most 16384 sequences",

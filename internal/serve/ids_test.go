@@ -62,6 +62,6 @@ func TestMemoryOfIDs(t *testing.T) {
 		o.MaxMemory = 150_000
 		c := dial(t, start(t, o)).initialize(nil)
 		c.refuse(1, x[0], json.RawMessage(fmt.Sprintf(`{"id":%q,%s}`, strings.Repeat("x", 100_000), x[1])), codeParams,
-			"the request takes more than the 150000 bytes of --max-memory")
+			"the request exceeds the 150000 bytes of --max-memory")
 	}
 }

@@ -53,7 +53,7 @@ const logEvery = 2 * time.Second
 // itemID parses the id of an item: a string, or a number, whose text becomes the id.
 func itemID(path string, value []byte) (string, error) {
 	if value == nil {
-		return "", badParam(path, "it is missing")
+		return "", badParam(path, "expected a string or a number, found none")
 	}
 	var id string
 	if value[0] != '"' {

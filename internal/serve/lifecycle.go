@@ -62,7 +62,7 @@ func negotiate(encodings []string, usual positionEncoding) (positionEncoding, er
 		}
 	}
 	if len(encodings) > 0 {
-		return usual, badParam("capabilities.general.positionEncodings", "expected one of %q among them", names)
+		return usual, badParam("capabilities.general.positionEncodings", "expected a list with at least one of %q", names)
 	}
 	return usual, nil
 }
@@ -167,7 +167,7 @@ func (s *session) shutdown(json.RawMessage) (any, error) {
 func (s *session) exit() {
 	s.exited = true
 	if s.life != shutDown {
-		s.end(over("the client left without shutdown"))
+		s.end(over("the client sent exit without shutdown"))
 	}
 	s.documents.close() // the client no longer needs their classes
 }
@@ -182,7 +182,7 @@ func (s *session) watch(process int) {
 			select {
 			case <-tick.C:
 				if !alive(process) {
-					s.end(over("the client's process %d is gone", process))
+					s.end(over("the client's process %d has ended", process))
 					return
 				}
 			case <-s.ctx.Done():

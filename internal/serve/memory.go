@@ -68,7 +68,7 @@ func (s *Server) tooMany(flag, outcome string) *Error {
 	if flag == "--max-memory" {
 		needs = fmt.Sprintf(" (one more needs at least %d bytes)", 2*(s.present.Load()+1)*sessionBytes)
 	}
-	return fail(codeBusy, retry{s.retryAfter()}, "there are as many connections as %s allows%s%s", flag, needs, outcome)
+	return fail(codeBusy, retry{s.retryAfter()}, "the server has reached the connection limit of %s%s%s", flag, needs, outcome)
 }
 
 // reserve reserves n bytes of the server's memory for the session, or returns false. If there are
@@ -161,7 +161,7 @@ func (c *call) reserve(n int64) error {
 	s := c.session.server
 	if c.bytes+n > s.memory.limit {
 		return errors.Join(errMemory, fail(codeParams, place{Field: wholeParams},
-			"the request takes more than the %d bytes of --max-memory: it needs at least %d", s.memory.limit,
+			"the request exceeds the %d bytes of --max-memory: it needs at least %d", s.memory.limit,
 			c.bytes+n))
 	}
 	if !c.session.reserve(n) {

@@ -66,7 +66,7 @@ func (m *served) refuses(method string) string {
 
 func needsIndex(c *call) string {
 	if c.session.server.index == nil {
-		return "there is no index: start the server with --index"
+		return "the server has no index: start it with --index"
 	}
 	return ""
 }

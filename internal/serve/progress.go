@@ -21,7 +21,7 @@ type progress struct {
 func (c *call) newProgress(fields map[string]json.RawMessage) (*progress, error) {
 	for _, name := range manyFields {
 		if _, web := c.session.frames.(silence); web && fields[name] != nil {
-			return nil, badParam(name, "HTTP has one answer: progress and partial results are JSON-RPC's")
+			return nil, badParam(name, "HTTP returns a single response: progress and partial results require JSON-RPC")
 		}
 		if t := fields[name]; t != nil && t[0] != '"' && t[0] != '-' && (t[0] < '0' || t[0] > '9') {
 			return nil, badParam(name, "expected a string or a number, found %s", jsonlines.Kind(t))

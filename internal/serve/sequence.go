@@ -129,7 +129,7 @@ func (c *call) sequence(path string, fields map[string]json.RawMessage, suffix s
 	}
 	for _, name := range []string{featuresField, edgesField} {
 		if fields[name] != nil {
-			return nil, badParam(path+name, "the model reads tokens")
+			return nil, badParam(path+name, "found features or edges, but the model reads tokens")
 		}
 	}
 	found := ""

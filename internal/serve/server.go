@@ -174,7 +174,7 @@ func (s *Server) Serve(name string, r io.Reader, w io.Writer, stdio bool) error 
 	select {
 	case err = <-ended:
 	case <-x.overdue():
-		err = fmt.Errorf("%w; its client does not read", context.Cause(x.ctx))
+		err = fmt.Errorf("%w; the client does not read responses", context.Cause(x.ctx))
 	}
 	x.log.Debug("session ends", "error", err)
 	return err
@@ -266,7 +266,7 @@ func (s *Server) Drain(ctx context.Context) error {
 		}
 	}
 	if blocked > 0 {
-		s.log.Warn("clients did not read", "sessions", blocked)
+		s.log.Warn("clients did not read responses", "sessions", blocked)
 	}
 	if left == 0 {
 		return nil

@@ -232,7 +232,7 @@ func (s *session) finish() {
 		case <-s.oneAnswered:
 		case <-look.C:
 			if transport.Closed(s.input) {
-				s.end(over("the client is gone"))
+				s.end(over("the client has disconnected"))
 			}
 		case <-s.ctx.Done():
 			return

@@ -61,7 +61,7 @@ func parseWindow(path string, value json.RawMessage) (*window, error) {
 	}
 	switch {
 	case p.Policy == nil:
-		return nil, badParam(path+".policy", "it is missing: expected one of %q", windowPolicies)
+		return nil, badParam(path+".policy", "expected one of %q, found none", windowPolicies)
 	case !slices.Contains(windowPolicies, *p.Policy):
 		return nil, badParam(path+".policy", "expected one of %q, found %.40q", windowPolicies, *p.Policy)
 	}
@@ -143,8 +143,8 @@ func (w *window) cut(c *sft.Config, q *sequence) ([]cut, error) {
 		cuts = []cut{tokensCut(n-length, tokens[n-length:])}
 	default:
 		if count := (n-length-1)/stride + 2; count > maxWindows {
-			return nil, badParam("window.stride", "%d tokens make %d windows, at most %d are allowed", n, count,
-				maxWindows)
+			return nil, badParam("window.stride", "expected at most %d windows, found %d for %d tokens", maxWindows,
+				count, n)
 		}
 		for at := 0; at+length < n; at += stride {
 			cuts = append(cuts, tokensCut(at, tokens[at:at+length]))

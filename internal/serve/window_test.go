@@ -56,7 +56,7 @@ func TestTooManyWindows(t *testing.T) {
 		t.Errorf("got %d windows, error %v, want maxWindows", len(cuts), err)
 	}
 	q.tokens = append(q.tokens, 1)
-	must.Fail(t, "4097 windows")(w.cut(s.current().config, q))
+	must.Fail(t, "expected at most 4096 windows, found 4097")(w.cut(s.current().config, q))
 }
 
 // TestBadWindows checks the errors for invalid windows, in requests and in sequence/didOpen.
@@ -75,7 +75,7 @@ func TestBadWindows(t *testing.T) {
 		{`{"policy":"head","size":4}`, `window: expected policy, length, stride, found "size"`},
 		{`{"policy":"tail","stride":1}`, `window.stride: expected only with the policy sliding, found with "tail"`},
 		{`{"policy":""}`, `window.policy: expected one of ["head" "tail" "sliding"], found ""`},
-		{`{}`, "window.policy: it is missing"},
+		{`{}`, "window.policy: expected one of"},
 		{`"head"`, `window: expected an object, found "head"`},
 	} {
 		w := json.RawMessage(x.window)

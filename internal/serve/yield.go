@@ -42,7 +42,7 @@ func (s *session) yield(work int) error {
 		s.turn = fair.Turn{}
 	}
 	if s.ctx.Err() == nil && transport.Closed(s.input) {
-		s.end(over("the client is gone"))
+		s.end(over("the client has disconnected"))
 	}
 	if !s.ending() {
 		var err error

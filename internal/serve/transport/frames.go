@@ -228,7 +228,7 @@ func (f *lspFrames) headerLine() (string, error) {
 			return "", errors.New("expected Content-Length, found {: use --framing lines for one message per line")
 		}
 		if len(line) > maxHeader {
-			return "", fmt.Errorf("a line of more than %d bytes", maxHeader)
+			return "", fmt.Errorf("the line has more than %d bytes", maxHeader)
 		}
 	}
 }
