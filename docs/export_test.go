@@ -31,3 +31,18 @@ func TestExportPage(t *testing.T) {
 		t.Error("the training step did not change a weight")
 	}
 }
+
+// TestIgnoredFiles checks that git ignores the models and the token that commands of these pages
+// write in a clone: they make no version dirty, and nobody commits the token.
+func TestIgnoredFiles(t *testing.T) {
+	testenv.NeedPrograms(t, "git")
+	testenv.NeedFile(t, "a clone", filepath.Join(root, ".git"))
+	for _, name := range []string{"token", "listops.onnx", "listops.tokenizer.json", "examples/web/model.onnx",
+		"examples/web/model.tokenizer.json"} {
+		c := exec.CommandContext(t.Context(), "git", "check-ignore", name)
+		c.Dir = root
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Errorf("%s: git does not ignore the file: %v %s", name, err, out)
+		}
+	}
+}
