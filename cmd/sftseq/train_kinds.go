@@ -76,12 +76,13 @@ func lexicalFlags(m *seq.Manifest) [][2]string {
 	if tokenizers.TypeOf(m.Tokenizer) == (tokenizers.Byte{}).Type() {
 		ngrams = "bytes:3-6+2:2^20"
 	}
-	epochs := 1
-	if m.Splits["train"].Rows < lexicalRows {
-		epochs = lexicalEpochs
-	}
-	return [][2]string{{"ngrams", ngrams}, {"epochs", strconv.Itoa(epochs)}, {"batch", "16"}, {"lr", "0.002"},
+	flags := [][2]string{{"ngrams", ngrams}, {"epochs", "1"}, {"batch", "16"}, {"lr", "0.002"},
 		{"schedule", "linear"}, {"final-rate", "0.02"}, {"convolutions", "7"}, {"k", "16"}}
+	if m.Splits["train"].Rows < lexicalRows { // accuracy often increases again after some evaluations
+		flags[1][1] = strconv.Itoa(lexicalEpochs)
+		flags = append(flags, [2]string{"patience", "0"})
+	}
+	return flags
 }
 
 // suited returns an error if the kind cannot be trained on the data.

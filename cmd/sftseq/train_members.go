@@ -274,7 +274,7 @@ func (f *fusedRun) kindFlags(c *cli.Context, m *seq.Manifest, k *memberKind) err
 
 // planMember sets the flags that depend on the available time and on the fusion.
 func (f *fusedRun) planMember(c *cli.Context, m *seq.Manifest, i int, one *member) error {
-	if err := setUnset(c, [][2]string{{"select", "loss"}, {"patience", fmt.Sprint(memberPatience)}}); err != nil {
+	if err := setUnset(c, [][2]string{{"select", memberSelection(m)}, {"patience", fmt.Sprint(memberPatience)}}); err != nil {
 		return err
 	}
 	if planned(f.Context) {
@@ -287,6 +287,16 @@ func (f *fusedRun) planMember(c *cli.Context, m *seq.Manifest, i int, one *membe
 	rows := m.Splits["train"].Rows
 	return setUnset(c, [][2]string{{"eval-every",
 		fmt.Sprint(evalEvery(&s, rows, m.Splits["val"].Rows, stepsOf(&s, rows)))}})
+}
+
+// memberSelection returns the metric that selects a member's weights. The fusion scales logits, so
+// that the loss of scaled logits counts where the task has it.
+func memberSelection(m *seq.Manifest) string {
+	switch m.Task {
+	case config.Classification, config.Retrieval, config.MultiLabel:
+		return train.ScaledLoss
+	}
+	return "loss"
 }
 
 // begunOf returns the checkpoint of a started run of the same kind, or nil.

@@ -53,11 +53,11 @@ func TestTrainCustomMembers(t *testing.T) {
 		"continue with:\n  sftseq train custom --members linear,lexical --time 3s ")
 	noFile(t, filepath.Join(out, "config.json"))
 	output = done(t, "", "train", "custom", "--out", out, "--resume")
-	contains(t, output, "lexical: validation accuracy ", ", selected by loss ",
+	contains(t, output, "lexical: validation accuracy ", ", selected by scaled-loss ",
 		"members on the validation split (180 rows)")
 	notContains(t, output, "validation baselines", "linear: validation accuracy")
 	s := must.Get(train.LoadCheckpoint(filepath.Join(out, "lexical")))(t).Settings
-	if s.Select != "loss" || s.Patience != memberPatience || s.EvalEvery < minBetween {
+	if s.Select != train.ScaledLoss || s.Patience != 0 || s.EvalEvery < minBetween {
 		t.Errorf("unexpected settings: %+v", s)
 	}
 	command := regexp.MustCompile(`repeat with: sftseq (.*)`).FindStringSubmatch(output)

@@ -23,10 +23,10 @@ type FusionScore struct {
 	Accuracy float64 `json:"accuracy,omitempty"` // accuracy for classes; 0 for other outputs
 }
 
-// Fit fits the weights, given a prior, and the temperature of the sum. With at least 100 rows, the
-// loss of the sum must be lower than the loss of each single scaled model, by more than the
-// standard error of the difference. Otherwise all other models get the weight 0 and need not run.
-// If every weight would be 0, the prior is kept.
+// Fit fits the weights, given a prior, and the temperature of the sum.
+// With at least 100 rows, the loss of the sum must be lower than the loss of each single scaled
+// model. Otherwise all other models get the weight 0 and need not run. If every weight would be 0,
+// the prior is kept.
 func (f *Fusion) Fit(prior []float64) *FusionFit {
 	if f.kind == FusedNumbers { // numbers have no temperature
 		prior = normalised(prior)
@@ -46,7 +46,7 @@ func (f *Fusion) Fit(prior []float64) *FusionFit {
 			score, alone, temperature = s, w, t
 		}
 	}
-	if len(f.rows) >= minFusionRows && !gains(f.losses(alone, temperature), f.losses(fit.Weights, fit.Temperature)) {
+	if len(f.rows) >= minFusionRows && fit.Sum.Loss >= score.Loss {
 		fit.Sum, fit.Weights, fit.Temperature = score, alone, temperature
 	}
 	if f.kind == FusedLabels {
@@ -72,19 +72,6 @@ func (f *Fusion) scale(model int) float64 {
 		return w
 	}
 	return 1
-}
-
-// gains reports whether the mean loss decreases from before to after by more than the standard
-// error of the mean difference.
-func gains(before, after []float64) bool {
-	n, sum, squares := float64(len(before)), 0.0, 0.0
-	for i := range before {
-		d := before[i] - after[i]
-		sum += d
-		squares += d * d
-	}
-	mean := sum / n
-	return mean > math.Sqrt(max(0, squares/n-mean*mean)/n)
 }
 
 // normalised returns the weights divided by their sum.
@@ -142,12 +129,6 @@ func (f *Fusion) score(weights []float64, temperature float64) FusionScore {
 	t := FusionTally{Kind: f.kind}
 	f.sums(weights, temperature, func(r *fusionRow, z []float32) { t.Add(z, r.truth) })
 	return t.Score()
-}
-
-// losses returns the loss of each row.
-func (f *Fusion) losses(weights []float64, temperature float64) (out []float64) {
-	f.sums(weights, temperature, func(r *fusionRow, z []float32) { out = append(out, f.kind.loss(z, r.truth)) })
-	return out
 }
 
 // FusionTally computes the scores of a model, or of a sum of models, row by row.

@@ -78,6 +78,22 @@ func (s *LogitSample) Temperature() float64 {
 	return math.Exp(-(low + high) / 2)
 }
 
+// Loss returns the mean cross-entropy of softmax(logits/temperature) on the rows, and 0 without rows.
+func (s *LogitSample) Loss(temperature float64) float64 {
+	if len(s.classes) == 0 {
+		return 0
+	}
+	n, sum := len(s.logits)/len(s.classes), 0.0
+	z := make([]float32, n)
+	for i, class := range s.classes {
+		for c := range z {
+			z[c] = float32(float64(s.logits[i*n+c]) / temperature)
+		}
+		sum += CrossEntropy(z, int(class))
+	}
+	return sum / float64(len(s.classes))
+}
+
 // slopeOf returns the derivative with respect to b of the cross-entropy of a row's logits b·z: Σ
 // p_c z_c − z_class.
 func slopeOf(logits []float32, class int, b float64) float64 {

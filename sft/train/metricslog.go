@@ -133,6 +133,9 @@ type EvaluationReport struct {
 	// Loss is the mean cross-entropy without class weights, or the mean loss of a number or a
 	// label.
 	Loss float64 `json:"loss"`
+	// ScaledLoss is the loss of logits divided by the best temperature for these rows. It is nil
+	// unless it selects the model.
+	ScaledLoss *float64 `json:"scaled_loss,omitempty"`
 	// BitsPerToken is the loss of masked tokens in bits. Accuracy and MacroF1 are metrics of
 	// classes. All three are nil for other tasks.
 	BitsPerToken *float64 `json:"bits_per_token,omitempty"`

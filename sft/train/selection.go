@@ -29,8 +29,14 @@ const (
 // Trees", 1984. It avoids overconfident models that the rows cannot distinguish from others.
 const OneStandardError = "accuracy-1se"
 
+// ScaledLoss selects the evaluation with the lowest mean loss of logits that are divided by the best
+// temperature. Unlike [byLoss], it does not prefer the early weights of a model that grows
+// overconfident: temperature scaling and the fitted weight of a fusion remove the overconfidence.
+const ScaledLoss = "scaled-loss"
+
 // Selections lists the values of Settings.Select.
-var Selections = []string{byAccuracy, byLoss, byMacroF1, byAUC, byR2, byMAE, byMAP, bySpanF1, byIoU, OneStandardError}
+var Selections = []string{byAccuracy, byLoss, byMacroF1, byAUC, byR2, byMAE, byMAP, bySpanF1, byIoU,
+	OneStandardError, ScaledLoss}
 
 // measures describes each of [Selections].
 var measures = map[string]string{
@@ -38,6 +44,7 @@ var measures = map[string]string{
 	byMacroF1: "the mean F1 of the classes, labels or tags",
 	byAUC:     "the area under the ROC curve", byR2: "the coefficient of determination R²",
 	byMAE:            "the mean absolute error",
+	ScaledLoss:       "the mean loss after temperature scaling",
 	OneStandardError: "the least loss within one standard error of the best accuracy",
 	byMAP:            "the mean average precision of the labels", bySpanF1: "the F1 of spans",
 	byIoU: "the mean intersection over union of parts",
@@ -66,6 +73,8 @@ func (r *EvaluationReport) value() float64 {
 	switch r.SelectedBy {
 	case byLoss:
 		return r.Loss
+	case ScaledLoss:
+		return *r.ScaledLoss
 	case byMacroF1:
 		return *r.MacroF1
 	case bySpanF1:
@@ -97,7 +106,7 @@ func (r *EvaluationReport) better(s *State) bool {
 		top := max(best, *r.Accuracy)
 		from := top - math.Sqrt(top*(1-top)/float64(r.Rows))
 		return *r.Accuracy >= from && (s.Best < from || r.Loss < s.BestLoss)
-	case r.SelectedBy == byMAE:
+	case r.SelectedBy == byMAE || r.SelectedBy == ScaledLoss:
 		return r.value() < best || r.value() == best && r.Loss < s.BestLoss
 	case r.SelectedBy == "":
 		best = s.Best

@@ -9,13 +9,14 @@ import (
 
 	"github.com/sftseq/sftseq/internal/cpu"
 	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft/config"
 	"github.com/sftseq/sftseq/sft/internal/configtest"
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
 // ofClasses lists the selections of classification models.
-var ofClasses = Selections[:slices.Index(Selections, byR2)]
+var ofClasses = []string{byAccuracy, byLoss, byMacroF1, ScaledLoss, byAUC}
 
 // TestSelection checks that the saved model is from the evaluation with the best value of the
 // metric. Of equal values the lowest loss wins. Different metrics save different models.
@@ -33,7 +34,8 @@ func TestSelection(t *testing.T) {
 		value := func(r EvaluationReport) float64 {
 			return map[string]func() float64{
 				"": func() float64 { return *r.Accuracy }, "loss": func() float64 { return -r.Loss },
-				"macro-f1": func() float64 { return *r.MacroF1 }, "auc": func() float64 { return *r.AUC },
+				"scaled-loss": func() float64 { return -*r.ScaledLoss },
+				"macro-f1":    func() float64 { return *r.MacroF1 }, "auc": func() float64 { return *r.AUC },
 			}[by]()
 		}
 		for i, r := range reports {
@@ -168,6 +170,37 @@ func TestLeastError(t *testing.T) {
 		if c.want {
 			s.keep(r)
 		}
+	}
+}
+
+// TestScaledLoss checks that an overconfident model replaces an earlier one if its logits have the
+// lower loss at their best temperature.
+func TestScaledLoss(t *testing.T) {
+	model := configtest.TrainingConfig()
+	settings := &Settings{Select: ScaledLoss}
+	evaluate := func(logits ...[]float32) *EvaluationReport {
+		m := classification{}.measure(model, settings)
+		for row, z := range logits {
+			m.add(z, seq.Example{Label: int32(row % 2)})
+		}
+		r := &EvaluationReport{Step: 1, SelectedBy: ScaledLoss}
+		m.report(r)
+		return r
+	}
+	early := evaluate([]float32{0.5, 0}, []float32{0, 0.5}, []float32{0, 0.5}, []float32{0, 0.5}, []float32{0.5, 0},
+		[]float32{0.5, 0})
+	late := evaluate([]float32{9, 0}, []float32{0, 9}, []float32{9, 0}, []float32{0, 9}, []float32{0, 9}, []float32{0, 9})
+	if !(late.Loss > 2*early.Loss) || !(*late.ScaledLoss < *early.ScaledLoss) {
+		t.Fatalf("losses %g, %g and scaled %g, %g: expected more and less", early.Loss, late.Loss, *early.ScaledLoss,
+			*late.ScaledLoss)
+	}
+	var s State
+	s.keep(early)
+	if !late.better(&s) {
+		t.Error("the lower scaled loss is not better")
+	}
+	if s.keep(late); early.better(&s) {
+		t.Error("the higher scaled loss is better")
 	}
 }
 

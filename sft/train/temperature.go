@@ -10,12 +10,19 @@ import (
 type calibrating interface{ temperature() float64 }
 
 // newLogitSample returns storage for the logits that fit the temperature, or nil if the settings
-// fit none.
+// need none.
 func newLogitSample(s *Settings) *metrics.LogitSample {
-	if !s.TemperatureScaling {
+	if !s.TemperatureScaling && s.Select != ScaledLoss {
 		return nil
 	}
 	return &metrics.LogitSample{}
+}
+
+// scale computes the loss of the scaled logits if it selects the model.
+func (r *EvaluationReport) scale(s *metrics.LogitSample) {
+	if r.SelectedBy == ScaledLoss {
+		r.ScaledLoss = new(s.Loss(s.Temperature()))
+	}
 }
 
 // calibrate sets the temperature of the saved model. It converts the thresholds, which are
