@@ -1,6 +1,7 @@
 package lra
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"iter"
@@ -76,17 +77,13 @@ func errSplitOfDirectory(dir, split string) error {
 
 // convertFile converts a file and adds it as a split to a data set, which may have other splits.
 func convertFile(spec seq.Spec, from, dir string, options ConvertOptions, read importer) (*seq.Dataset, error) {
-	split := options.Split
-	if split == "" {
-		split = "test"
-	}
 	options.begin(sizeOf(from))
 	b, err := seq.ExtendDataset(dir, spec, options.Replace)
 	if err != nil {
 		return nil, err
 	}
 	defer b.Abort()
-	return writeFiles(b, options, []splitFile{{split, from}}, read)
+	return writeFiles(b, options, []splitFile{{cmp.Or(options.Split, "test"), from}}, read)
 }
 
 func writeFiles(b *seq.DatasetBuilder, options ConvertOptions, files []splitFile, read importer) (*seq.Dataset, error) {

@@ -4,6 +4,7 @@
 package lra
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -61,9 +62,7 @@ func (t *Task) Convert(ctx context.Context, from, dir string, options ConvertOpt
 	if err != nil {
 		return nil, err
 	}
-	if options.Points == 0 {
-		options.Points = t.Import.Points
-	}
+	options.Points = cmp.Or(options.Points, t.Import.Points)
 	return t.Import.convert(ctx, spec, from, dir, options)
 }
 

@@ -8,6 +8,7 @@ package vk
 import "C"
 
 import (
+	"cmp"
 	"fmt"
 	"unsafe"
 
@@ -49,11 +50,7 @@ func (d *gpu) newStopwatch(steps []step) (*stopwatch, error) {
 	}
 	w := &stopwatch{device: d}
 	for _, s := range steps {
-		name := s.shader
-		if name == "" {
-			name = "zero"
-		}
-		w.shaders = append(w.shaders, name)
+		w.shaders = append(w.shaders, cmp.Or(s.shader, "zero"))
 	}
 	return w, d.check("create timestamps", C.shim_queries_create(d.shim, C.uint32_t(len(steps)+1), &w.queries))
 }

@@ -122,9 +122,7 @@ func measureBaselines(c *cli.Context, set *seq.Dataset, hint string, splits ...s
 		}
 		bar.Add(rows)
 	}, splits...)
-	if bar != nil {
-		bar.Finish()
-	}
+	bar.Finish()
 	return results, err
 }
 

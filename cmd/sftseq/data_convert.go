@@ -151,9 +151,7 @@ func convertCustom(c *cli.Context) error {
 	for _, n := range d.Manifest.Splits["train"].Numbers {
 		_, err = fmt.Fprintf(c.App.Writer, "number %s of train: %s\n", n.Name, describeNumber(n))
 	}
-	for _, text := range customWarnings(c, d.Manifest, &o) {
-		fmt.Fprintf(c.App.ErrWriter, "warning: %s\n", text)
-	}
+	printWarnings(c, customWarnings(c, d.Manifest, &o))
 	warnClasses(c, d.Manifest, "train")
 	return errors.Join(err, newBaselines(c, d))
 }

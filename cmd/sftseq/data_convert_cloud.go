@@ -94,9 +94,7 @@ func convertCloud(c *cli.Context) error {
 	o.Begin = func(total int64) { bar = newProgress(total, "converting "+c.String("from"), "files") }
 	o.Progress = func(done int64) { bar.Add(done) }
 	d, rows, err := cloud.Convert(c.Context, files, c.String("to"), o)
-	if bar != nil {
-		bar.Finish()
-	}
+	bar.Finish()
 	if err == nil {
 		fmt.Fprint(c.App.ErrWriter, rows)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -77,10 +78,7 @@ func convertTask(c *cli.Context, task *lra.Task) error {
 	if err := checkSteps(c); err != nil {
 		return err
 	}
-	unit := task.Import.Unit
-	if unit == "" {
-		unit = unitBytes
-	}
+	unit := cmp.Or(task.Import.Unit, unitBytes)
 	var bar *progress
 	left := ""
 	d, err := task.Convert(c.Context, c.String("from"), c.String("to"), lra.ConvertOptions{
@@ -90,9 +88,7 @@ func convertTask(c *cli.Context, task *lra.Task) error {
 		Progress: func(done int64) { bar.Add(done) },
 		LeftOut:  func(text string) { left = text },
 	})
-	if bar != nil {
-		bar.Finish()
-	}
+	bar.Finish()
 	if err == nil {
 		fmt.Fprint(c.App.ErrWriter, left)
 	}
@@ -104,9 +100,6 @@ func reportTask(c *cli.Context, task *lra.Task, d *seq.Dataset, err error) error
 	if err := reportDataset(c, d, err); err != nil {
 		return err
 	}
-	for _, text := range task.Differences(d.Manifest) {
-		fmt.Fprintf(c.App.ErrWriter, "warning: %s\n", text)
-	}
-	printWarnings(c, absentWarnings(d.Manifest, "train", "val", "test"))
+	printWarnings(c, append(task.Differences(d.Manifest), absentWarnings(d.Manifest, "train", "val", "test")...))
 	return newBaselines(c, d)
 }

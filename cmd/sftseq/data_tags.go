@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -41,9 +42,7 @@ func tagOptions(c *cli.Context, o *convert.Options) error {
 	}
 	if o.Format == "conll" || o.Format == "" && len(o.From) > 0 &&
 		!slices.ContainsFunc(o.From, func(p string) bool { return !conll(p) }) {
-		if o.Text == "" {
-			o.Text = "token"
-		}
+		o.Text = cmp.Or(o.Text, "token")
 		if o.Tags == "" && o.Label == "" {
 			o.Tags = "tag"
 		}

@@ -85,6 +85,9 @@ func (p *progress) Add(n int64) {
 
 // Finish ends the bar. If progress lines were written, Finish writes a line with the total.
 func (p *progress) Finish() {
+	if p == nil {
+		return
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.bar != nil {

@@ -17,9 +17,7 @@ import (
 
 // warnMissingShards warns of folders of numbered tables in which a number is missing.
 func warnMissingShards(c *cli.Context, paths ...string) {
-	for _, text := range missingShards(paths, c.String("format")) {
-		fmt.Fprintf(c.App.ErrWriter, "warning: %s\n", text)
-	}
+	printWarnings(c, missingShards(paths, c.String("format")))
 }
 
 // answerTable reads --input row by row, and writes a row of predictions for each row to --output.

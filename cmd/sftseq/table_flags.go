@@ -334,9 +334,7 @@ func (in *tableInput) keepTypes(c *cli.Context, paths []string, format string) e
 	if err != nil {
 		return in.keepError(err)
 	}
-	for _, line := range types.Differ {
-		fmt.Fprintf(c.App.ErrWriter, "warning: %s\n", line)
-	}
+	printWarnings(c, types.Differ)
 	in.Types = types.Fields
 	return nil
 }

@@ -121,9 +121,7 @@ func (f *linearFit) trained(rows string, fit fitter) (*linear.Model, *linear.Rep
 		bar.Add(int64(rows))
 	}
 	m, report, err := fit(o)
-	if bar != nil {
-		bar.Finish()
-	}
+	bar.Finish()
 	switch {
 	case errors.Is(err, linear.ErrNothingToLearn):
 		return nil, nil, fmt.Errorf("%s: %w", f.set.Dir, err)

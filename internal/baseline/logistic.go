@@ -2,7 +2,8 @@ package baseline
 
 import (
 	"math"
-	"slices"
+
+	"github.com/sftseq/sftseq/internal/metrics"
 )
 
 // logistic is softmax regression, p(c | x) ∝ exp(w_c·x + b_c). AdaGrad (Duchi, Hazan and Singer,
@@ -52,15 +53,7 @@ func (l *logistic) train(w *work, rows [][]feature, labels []int32, updates int)
 // step updates the weights by the gradient of −ln p(label | row).
 func (l *logistic) step(row []feature, label int, p []float64) {
 	l.scores(row, p)
-	top := slices.Max(p)
-	sum := 0.0
-	for c, v := range p {
-		p[c] = math.Exp(v - top)
-		sum += p[c]
-	}
-	for c := range p {
-		p[c] /= sum
-	}
+	metrics.SoftmaxInto(p, p)
 	p[label]--
 	for _, f := range row {
 		l.update(int(f.bucket), p, f.weight)

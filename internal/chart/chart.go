@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -76,11 +77,7 @@ func (c Chart) Scene() *Scene {
 
 // description returns an alternative text for screen readers.
 func (c *Chart) description() string {
-	name := c.Name
-	if name == "" {
-		name = c.Y.Label
-	}
-	return name + " over " + c.X.Label
+	return cmp.Or(c.Name, c.Y.Label) + " over " + c.X.Label
 }
 
 // draw adds the chart's shapes to a scene, with the top left corner at at.

@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"cmp"
 	"fmt"
 	"image/color"
 	"io"
@@ -89,9 +90,7 @@ func (p *painter) at(q Point) vg.Point { return vg.Point{X: length(q.X), Y: leng
 
 // color sets the colour to an ink blended with white by its opacity.
 func (p *painter) color(i Ink, opacity float64) {
-	if opacity == 0 {
-		opacity = 1
-	}
+	opacity = cmp.Or(opacity, 1)
 	mix := func(c uint8) uint8 { return uint8(math.Round(255 + opacity*(float64(c)-255))) }
 	p.SetColor(color.RGBA{mix(i.Color.R), mix(i.Color.G), mix(i.Color.B), 0xff})
 }

@@ -166,6 +166,7 @@ static int mpi_end_pulse(int rounds) {
 import "C"
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -190,9 +191,7 @@ type World struct {
 // JoinMPI connects this process with the others of its job. A process can have only one World.
 func JoinMPI(o MPIOptions) (*World, error) {
 	w := &World{timeout: o.Timeout, calls: make(chan func())}
-	if w.timeout == 0 {
-		w.timeout = DefaultTimeout
-	}
+	w.timeout = cmp.Or(w.timeout, DefaultTimeout)
 	opened := make(chan error)
 	go func() {
 		runtime.LockOSThread()

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/sftseq/sftseq/internal/onnx"
@@ -135,10 +136,7 @@ func (e *emitter) numbers(logits onnx.Tensor) onnx.Tensor {
 	var mean, deviation []float64
 	for _, n := range e.config.Numbers {
 		mean = append(mean, n.Mean)
-		if n.Deviation == 0 {
-			n.Deviation = 1
-		}
-		deviation = append(deviation, n.Deviation)
+		deviation = append(deviation, cmp.Or(n.Deviation, 1))
 	}
 	scaled := e.Mul(e.Cast(logits, onnx.Float64), e.Doubles(deviation...))
 	y := e.Add(scaled, e.Doubles(mean...))

@@ -110,9 +110,7 @@ func (f *fitting) logistic(ctx context.Context, m *Model) error {
 	columns := f.config.columns()
 	f.bias = make([]parameter, columns)
 	f.kept = make([]float32, 0, len(f.table)+columns)
-	if f.Epochs == 0 {
-		f.Epochs = usualEpochs
-	}
+	f.Epochs = cmp.Or(f.Epochs, usualEpochs)
 	if f.Rate == 0 {
 		f.Rate = otherUnitsRate
 		if f.config.NGrams.Units == ngram.Words {

@@ -161,7 +161,7 @@ func (f *Fusion) at(w, prior []float64) (value float64, gradient []float64, hess
 			continue
 		}
 		class := int(r.truth.Labels[0])
-		value += softmaxOf(z, p) - z[class]
+		value += SoftmaxInto(p, z) - z[class]
 		for m := range w {
 			means[m] = 0
 			for c := range p {
@@ -231,8 +231,8 @@ func (r *fusionRow) sum(w, z []float64) {
 	}
 }
 
-// softmaxOf writes the softmax of z to p and returns log Σ exp z.
-func softmaxOf(z, p []float64) float64 {
+// SoftmaxInto writes the softmax of z to p, which may be z, and returns log Σ exp z.
+func SoftmaxInto(p, z []float64) float64 {
 	top := z[0]
 	for _, v := range z {
 		top = max(top, v)

@@ -76,15 +76,11 @@ func (t *Tally) Add(class int, logits []float32, length int) error {
 
 // Softmax returns the probability of each class, computed in float64.
 func Softmax(logits []float32) []float64 {
-	top := float64(slices.Max(logits))
-	p, sum := make([]float64, len(logits)), 0.0
+	p := make([]float64, len(logits))
 	for i, v := range logits {
-		p[i] = math.Exp(float64(v) - top)
-		sum += p[i]
+		p[i] = float64(v)
 	}
-	for i := range p {
-		p[i] /= sum
-	}
+	SoftmaxInto(p, p)
 	return p
 }
 

@@ -1,6 +1,7 @@
 package pairs
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"math"
@@ -47,9 +48,7 @@ func Fit(ctx context.Context, c Config, train, val Rows, o Options) (*Model, *Re
 	if err := c.Validate(); err != nil {
 		return nil, nil, err
 	}
-	if o.Threads == 0 {
-		o.Threads = runtime.GOMAXPROCS(0)
-	}
+	o.Threads = cmp.Or(o.Threads, runtime.GOMAXPROCS(0))
 	f := &fitting{ctx: ctx, options: o, config: c}
 	m := &Model{Config: c, texts: make([][]int32, len(views[c.Units]))}
 	for v := range m.texts {

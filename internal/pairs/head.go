@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"sync"
+
+	"github.com/sftseq/sftseq/internal/metrics"
 )
 
 // head is a perceptron with one hidden layer of rectified linear units.
@@ -68,19 +70,9 @@ func loss(logits []float64, label int32, errors []float64) float64 {
 		errors[0] = p - float64(label)
 		return math.Log1p(e) + max(0, z) - z*float64(label)
 	}
-	top, sum := math.Inf(-1), 0.0
-	for _, z := range logits {
-		top = max(top, z)
-	}
-	for k, z := range logits {
-		errors[k] = math.Exp(z - top)
-		sum += errors[k]
-	}
-	for k := range errors {
-		errors[k] /= sum
-	}
+	norm := metrics.SoftmaxInto(errors, logits)
 	errors[label]--
-	return math.Log(sum) + top - logits[label]
+	return norm - logits[label]
 }
 
 // backward adds the gradient of a row's loss to gradient.

@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -179,10 +180,7 @@ func missingIn(dir string, count int) (of int, missing []int, err error) {
 	}
 	there := map[int]bool{}
 	for _, s := range shards {
-		if count == 0 {
-			count = s.Count
-		}
-		if s.Count != count {
+		if count = cmp.Or(count, s.Count); s.Count != count {
 			return 0, nil, fmt.Errorf("%s: expected parts of %d shards, found %s", dir, count, s.File())
 		}
 		there[s.Index] = true

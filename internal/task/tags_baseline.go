@@ -113,11 +113,5 @@ func newConstantTags(path string, config *sft.Config) ([]*constantTags, error) {
 
 // mostFrequent returns the index of the largest count, the first of equal counts.
 func mostFrequent(counts []int64) int32 {
-	best := 0
-	for i, n := range counts {
-		if n > counts[best] {
-			best = i
-		}
-	}
-	return int32(best)
+	return int32(slices.Index(counts, slices.Max(counts)))
 }

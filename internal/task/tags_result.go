@@ -1,6 +1,7 @@
 package task
 
 import (
+	"cmp"
 	"io"
 
 	"github.com/sftseq/sftseq/internal/evaluation"
@@ -102,9 +103,7 @@ func (r *TagsResult) writeSpans(out *text) {
 	out.add("%-20s  %9s  %9s  %9s  %9s  %9s  %10s  %9s", "spans", "precision", "recall", "F1", "labels", "answers",
 		"F1 IoU≥0.5", "token F1")
 	for _, s := range append([]metrics.SpanScore{*r.Spans}, r.ByType[:min(len(r.ByType), maxTypes)]...) {
-		if s.Type == "" {
-			s.Type = "all"
-		}
+		s.Type = cmp.Or(s.Type, "all")
 		out.add("%-20s  %9.4f  %9.4f  %9.4f  %9d  %9d  %10.4f  %9.4f", s.Type, s.Precision, s.Recall, s.F1, s.Spans,
 			s.Answers, s.Overlap.F1, s.Tokens.F1)
 	}

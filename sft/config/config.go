@@ -85,9 +85,7 @@ func Parse(text []byte) (*Config, error) {
 	if err := d.Decode(c); err != nil {
 		return nil, err
 	}
-	if c.SamplerNoise == "" {
-		c.SamplerNoise = "train"
-	}
+	c.SamplerNoise = cmp.Or(c.SamplerNoise, "train")
 	return c, c.Validate()
 }
 

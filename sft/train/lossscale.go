@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/sftseq/sftseq/internal/tensor"
@@ -31,9 +32,7 @@ func (s lossScale) on(d tensor.Device) lossScale {
 	if !scalesLoss(d) {
 		return lossScale{}
 	}
-	if s.Factor == 0 {
-		s.Factor = firstLossScale
-	}
+	s.Factor = cmp.Or(s.Factor, firstLossScale)
 	return s
 }
 
