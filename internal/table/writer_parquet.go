@@ -18,8 +18,9 @@ import (
 type parquetWriter struct{ out *parquetout.Writer }
 
 func newParquetWriter(w io.Writer, schema *arrow.Schema) (recordFile, error) {
+	// Arrow's default for the root, REPEATED, makes hyparquet expect levels that the pages lack.
 	properties := parquet.NewWriterProperties(parquet.WithCompression(compress.Codecs.Snappy),
-		parquet.WithDictionaryDefault(false))
+		parquet.WithDictionaryDefault(false), parquet.WithRootRepetition(parquet.Repetitions.Required))
 	own, err := pqarrow.ToParquet(schema, properties, pqarrow.DefaultWriterProps())
 	if err != nil {
 		return nil, err

@@ -15,6 +15,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 	"github.com/apache/arrow/go/v15/arrow/memory"
+	"github.com/apache/arrow/go/v15/parquet"
 	parquetfile "github.com/apache/arrow/go/v15/parquet/file"
 	"github.com/apache/arrow/go/v15/parquet/pqarrow"
 
@@ -106,8 +107,15 @@ func parquetRecords(t *testing.T, text []byte) (groups int, record arrow.Record)
 	return p.NumRowGroups(), array.NewRecord(table.Schema(), columns, table.NumRows())
 }
 
+// TestParquet checks that Parquet has the rows, and a root that is not repeated: hyparquet counts the
+// root as a level of lists.
 func TestParquet(t *testing.T) {
-	groups, record := parquetRecords(t, written(t, "parquet", columns, rows))
+	text := written(t, "parquet", columns, rows)
+	groups, record := parquetRecords(t, text)
+	file := must.Get(parquetfile.NewParquetReader(bytes.NewReader(text)))(t)
+	if root := file.MetaData().Schema.Root().RepetitionType(); root != parquet.Repetitions.Required {
+		t.Errorf("the root is %s, want %s", root, parquet.Repetitions.Required)
+	}
 	if got := printed(t, record); got != wantRecords || groups != 1 {
 		t.Errorf("got %d row groups and\n%s\nwant\n%s", groups, got, wantRecords)
 	}
