@@ -247,7 +247,7 @@ func DescribeRun(c *sft.Config, s *train.Settings) string {
 		text += ", embeddings " + s.EmbeddingInit
 	}
 	if s.TokenDeletion > 0 || s.TokenReplacement > 0 {
-		text += fmt.Sprintf(", of the tokens %g%% left out and %g%% replaced",
+		text += fmt.Sprintf(", %g%% of tokens dropped and %g%% replaced",
 			100*s.TokenDeletion, 100*s.TokenReplacement)
 	}
 	return text

@@ -55,7 +55,7 @@ const trainDraws = 1 << 40
 // Generate writes a complete synthetic data set into the directory dir, one split after the other.
 func (t *Task) Generate(ctx context.Context, dir string, options GenerateOptions) (*seq.Dataset, error) {
 	if t.Generator == nil {
-		return nil, fmt.Errorf("task %s: its data cannot be generated", t.Name)
+		return nil, fmt.Errorf("task %s: expected a task with a generator", t.Name)
 	}
 	rule := options.Rule
 	if rule == nil {

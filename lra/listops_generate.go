@@ -72,8 +72,9 @@ func listOpsRows(ctx context.Context, seed, first uint64, rule ListOpsRule,
 				}
 			}
 			if without += drawsPerChunk; without > drawsWithoutRow {
-				yield(listOpsRow{}, fmt.Errorf("listops: no new expression with more than %d and fewer than %d tokens in %d draws; %d were found: widen the lengths or ask for fewer rows",
-					rule.MinLength, rule.MaxLength, drawsWithoutRow, len(seen)))
+				yield(listOpsRow{}, fmt.Errorf("listops: found %d distinct expressions with more than %d and fewer than %d tokens, "+
+					"and no other in %d draws: widen the lengths or request fewer rows",
+					len(seen), rule.MinLength, rule.MaxLength, drawsWithoutRow))
 				return
 			}
 		}

@@ -119,7 +119,7 @@ func parseListOpsLine(line string, verify bool) (tokens []int32, label int32, co
 	}
 	if slices.Contains(tokens, tokenizers.ListOpsUnknown) {
 		column, word := unknownWord(source)
-		return nil, 0, column, fmt.Errorf("expected the words of ListOps, found %.20q", word)
+		return nil, 0, column, fmt.Errorf("expected a token of ListOps, found %.20q", word)
 	}
 	if !verify {
 		return tokens, label, 0, nil

@@ -231,7 +231,7 @@ func TestGenerateErrors(t *testing.T) {
 			MaxDepth: 3, MaxArgs: 3}},
 		"listops: training split: lengths: expected": {Train: 1, Rule: &ListOpsRule{MaxLength: 100, MaxDepth: 10,
 			MaxArgs: 10, Train: &ListOpsRule{}}},
-		"ask for fewer rows": {Train: 600, Rule: &ListOpsRule{MinLength: 3, MaxLength: 5,
+		"request fewer rows": {Train: 600, Rule: &ListOpsRule{MinLength: 3, MaxLength: 5,
 			MaxDepth: 2, MaxArgs: 2}},
 		"splits: expected at least": {},
 	} {

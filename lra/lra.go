@@ -56,7 +56,7 @@ type Importer struct {
 // a directory, or a single file for one split.
 func (t *Task) Convert(ctx context.Context, from, dir string, options ConvertOptions) (*seq.Dataset, error) {
 	if t.Import == nil {
-		return nil, fmt.Errorf("task %s: it has no files to import", t.Name)
+		return nil, fmt.Errorf("task %s: expected a task with official files to convert", t.Name)
 	}
 	spec, err := t.Spec()
 	if err != nil {

@@ -28,10 +28,10 @@ func TestTasks(t *testing.T) {
 		if task.Import == nil && task.Generator == nil {
 			t.Errorf("%s: its data can be neither imported nor generated", task.Name)
 		}
-		must.Fail(t, "cannot be generated", task.Name,
+		must.Fail(t, "expected a task with a generator", task.Name,
 			"without a generator")((&Task{Name: task.Name}).Generate(context.Background(),
 			t.TempDir(), GenerateOptions{}))
-		must.Fail(t, "no files to import", task.Name,
+		must.Fail(t, "expected a task with official files to convert", task.Name,
 			"without an importer")((&Task{Name: task.Name}).Convert(context.Background(), "",
 			t.TempDir(), ConvertOptions{}))
 	}

@@ -14,7 +14,7 @@ const imagesPerChunk = 32
 func (r *PathfinderRule) Options() []Option {
 	return []Option{
 		{Name: "contour", Usage: "draw contours of `N` dashes", Value: &r.Contour},
-		{Name: "distractors", Usage: "draw `N` short contours besides the two", Value: &r.Distractors},
+		{Name: "distractors", Usage: "draw `N` short contours in addition to the two long ones", Value: &r.Distractors},
 		{Name: "train-shortest", Usage: "order training rows for train --stages, from contours of `N` dashes up; 0 disables it", Value: &r.Shortest},
 	}
 }

@@ -65,7 +65,7 @@ func convertPathfinder(ctx context.Context, spec seq.Spec, from, dir string,
 func pathfinderImages(ctx context.Context, dir string) (images []pathfinderImage, total int64, err error) {
 	files, err := filepath.Glob(filepath.Join(dir, "metadata", "*.npy"))
 	if err != nil || len(files) == 0 {
-		return nil, 0, fmt.Errorf("%s: expected metadata/0.npy and more, found none", dir)
+		return nil, 0, fmt.Errorf("%s: expected metadata files such as metadata/0.npy, found none", dir)
 	}
 	number := func(path string) int {
 		n, err := strconv.Atoi(strings.TrimSuffix(filepath.Base(path), ".npy"))

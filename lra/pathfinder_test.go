@@ -253,7 +253,7 @@ func TestPathfinderOfficial(t *testing.T) {
 
 func TestBadPathfinder(t *testing.T) {
 	for name, c := range map[string]struct{ file, text, want string }{
-		"no metadata": {"metadata", "", "expected metadata/0.npy"},
+		"no metadata": {"metadata", "", "expected metadata files such as metadata/0.npy"},
 		"a label": {"metadata/0.npy", "imgs/0 sample_0.png 0 2\n",
 			`0.npy:1: expected the label 0 or 1, found "2"`},
 		"too few fields": {"metadata/0.npy", "imgs/0 sample_0.png\n",

@@ -25,8 +25,8 @@ func (t *Task) Differences(m *seq.Manifest) (out []string) {
 			rows, there = rows+info.Rows, there || ok
 		}
 		if there && rows != p.Rows {
-			out = append(out, fmt.Sprintf("%s: found %d rows, the task has %d: results on them are not comparable",
-				strings.Join(p.Splits, " and "), rows, p.Rows))
+			out = append(out, fmt.Sprintf("%s: expected the %d rows of the published task, found %d: "+
+				"results are not comparable with published results", strings.Join(p.Splits, " and "), p.Rows, rows))
 		}
 	}
 	return out

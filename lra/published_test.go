@@ -136,7 +136,7 @@ func TestDifferences(t *testing.T) {
 		{map[string]int64{"test": 2468}, ""},
 		{map[string]int64{"train": 9843}, ""},
 		{map[string]int64{"train": 8843, "val": 999, "test": 2467},
-			"train and val: found 9842 rows, the task has 9843: results on them are not comparable\ntest: found 2467 rows, the task has 2468: results on them are not comparable"},
+			"train and val: expected the 9843 rows of the published task, found 9842: results are not comparable with published results\ntest: expected the 2468 rows of the published task, found 2467: results are not comparable with published results"},
 	} {
 		if got := strings.Join(ModelNet40.Differences(rows(c.of)), "\n"); got != c.want {
 			t.Errorf("%v: differences %q, want %q", c.of, got, c.want)

@@ -94,7 +94,8 @@ func readDocuments(ctx context.Context, base string, options ConvertOptions) (ma
 	if path == "" {
 		var err error
 		if path, err = findOfficial(base, "docs.tsv"); err != nil {
-			return nil, fmt.Errorf("%w: it has the documents' texts; --docs names another file, a directory or an archive of them", err)
+			return nil, fmt.Errorf("%w: expected the texts of the documents "+
+				"(give another file, a directory or an archive with --docs)", err)
 		}
 	}
 	documents := map[string]string{}
@@ -127,7 +128,7 @@ func readDocuments(ctx context.Context, base string, options ConvertOptions) (ma
 	return documents, eachLine(ctx, path, options.Progress, func(line string) error {
 		id, text, ok := strings.Cut(line, "\t")
 		if _, again := documents[id]; !ok || id == "" || again {
-			return errors.New("expected a new id, a tab and a text")
+			return errors.New("expected an id that is not a duplicate, a tab and a text")
 		}
 		documents[id] = text
 		return nil

@@ -138,7 +138,7 @@ func TestBadPairs(t *testing.T) {
 		"ids in five": {ids, "x.test.only_ids.tsv", "1\ta\tb\tx\ty\n",
 			"x.test.only_ids.tsv:1: expected 3 fields"},
 		"a document twice": {ids, "docs.tsv", "a\tone\na\ttwo\n",
-			"docs.tsv:2: expected a new id, a tab and a text"},
+			"docs.tsv:2: expected an id that is not a duplicate, a tab and a text"},
 		"no documents":      {ids, "docs.tsv", "\x00", ""},
 		"two sets of pairs": {ids, "y.train.only_ids.tsv", "1\ta\tb\n", "found 2"},
 	} {

@@ -12,7 +12,7 @@ import (
 // replace ModelNet40.
 var Shapes = &Task{
 	Name:        "shapes",
-	Description: "The class of a generated solid, one of nine, turned at random, read as a cloud of points with normals.",
+	Description: "The class of a generated solid, one of nine, rotated at random, read as a cloud of points with normals.",
 	Kind:        seq.Classification,
 	Labels:      shapeNames(),
 	Features:    slices.Concat(seq.PositionNames, seq.NormalNames),
@@ -21,7 +21,7 @@ var Shapes = &Task{
 	Generator: &Generator{
 		Usage: "generate point clouds of nine kinds of solids",
 		Description: `Draws points, uniform on the surfaces of balls, bolts, boxes, cones, cylinders, dumbbells,
-mugs, tables and tori of random sizes, with normals, turned at random. The columns x, y, z,
+mugs, tables and tori of random sizes, with normals, rotated at random. The columns x, y, z,
 nx, ny and nz are the features of a point. The same seed gives the same files.`,
 		Example: "sftseq data generate shapes --out data/shapes",
 		Rule:    func() Rule { rule := UsualShapes; return &rule },
@@ -32,7 +32,7 @@ nx, ny and nz are the features of a point. The same seed gives the same files.`,
 // belongs to. Its generated data replace ShapeNetPart.
 var ShapeParts = &Task{
 	Name:        "shape-parts",
-	Description: "The part of each point of a generated solid, turned at random, read as a cloud of points with normals.",
+	Description: "The part of each point of a generated solid, rotated at random, read as a cloud of points with normals.",
 	Kind:        seq.Tagging,
 	Labels:      partNames(),
 	Features:    slices.Concat(seq.PositionNames, seq.NormalNames),

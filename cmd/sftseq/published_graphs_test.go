@@ -61,7 +61,7 @@ func convertPublished(t *testing.T, task, from string, more ...string) string {
 	status, output, errs := program(nil,
 		append([]string{"data", "convert", task, "--from", from, "--to", data}, more...)...)
 	if status != 0 || !strings.Contains(output, "train.arrow: 24 rows of 4 to 6 tokens") ||
-		strings.Count(errs, "rows, the task has") != 3 {
+		strings.Count(errs, "rows of the published task, found") != 3 {
 		t.Fatalf("status %d\n%s%s", status, output, errs)
 	}
 	return data
