@@ -54,7 +54,7 @@ func newAttentionShape(r *recorder, k tensor.Attention) attentionShape {
 		a.relation, a.table, a.features = edgeRelation, a.tokens+1, b.PairFeatures()
 		a.tables = []operand{read(b.Features), read(b.W), read(b.Index), read(b.P), read(b.Top), read(b.Partner)}
 		if a.features > maxFeatures {
-			r.err = fmt.Errorf("edges of %d features and a constant one: a Vulkan device takes at most %d",
+			r.err = fmt.Errorf("edges of %d features: expected at most %d on a Vulkan device",
 				a.features-1, maxFeatures-1)
 		}
 	default:
@@ -64,7 +64,7 @@ func newAttentionShape(r *recorder, k tensor.Attention) attentionShape {
 		a.most = min(a.most, k.Most)
 	}
 	if a.channels > maxChannels {
-		r.err = fmt.Errorf("heads of %d channels: a Vulkan device takes at most %d", a.channels, maxChannels)
+		r.err = fmt.Errorf("heads of %d channels: expected at most %d on a Vulkan device", a.channels, maxChannels)
 	}
 	a.tile = a.tileOf(tileVectors)
 	return a

@@ -32,10 +32,10 @@ func (x *executable) bind(mem tensor.Binding) (*bound, error) {
 		}
 		v, ok := m.(*memory)
 		if !ok || v.device != x.device {
-			return nil, fmt.Errorf("vk: region %d is the memory of another device", s)
+			return nil, fmt.Errorf("vk: region %d belongs to another device", s)
 		}
 		if v.block == nil {
-			return nil, fmt.Errorf("vk: region %d is memory that was freed", s)
+			return nil, fmt.Errorf("vk: the memory of region %d was freed", s)
 		}
 		b.memory[s] = v
 		if need := x.program.Words(tensor.Region(s)); v.words < need {

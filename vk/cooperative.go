@@ -62,7 +62,7 @@ func chooseMixed(shapes []CooperativeShape, f cooperativeFeatures) (*mixed, erro
 	case !f.matrices:
 		return nil, errors.New("it has no cooperative matrices (" + cooperativeExtension + ")")
 	case !f.memoryModel || !f.float16:
-		return nil, errors.New("it lacks vulkanMemoryModel, vulkanMemoryModelDeviceScope or shaderFloat16, which products of cooperative matrices need")
+		return nil, errors.New("it does not support all of vulkanMemoryModel, vulkanMemoryModelDeviceScope and shaderFloat16")
 	}
 	best := map[bool]cooperative{} // largest shape; the key is whether it uses bfloat16
 	for _, s := range shapes {
@@ -76,7 +76,8 @@ func chooseMixed(shapes []CooperativeShape, f cooperativeFeatures) (*mixed, erro
 	precise, wide := best[false], best[true]
 	switch {
 	case precise.size() == 0 && wide.size() == 0:
-		return nil, fmt.Errorf("of its %d kinds of cooperative matrices (sftseq devices lists them) none has 16-bit operands, float32 sums and a size that divides the tiles of products", len(shapes))
+		return nil, fmt.Errorf("none of its %d kinds of cooperative matrices has 16-bit operands, float32 sums and a size "+
+			"that divides the tiles (sftseq devices lists them)", len(shapes))
 	case precise.size() == 0:
 		precise = wide
 	case wide.size() == 0:

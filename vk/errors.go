@@ -17,9 +17,10 @@ type LostError struct {
 
 func (e *LostError) Error() string {
 	if e.Silent {
-		return fmt.Sprintf("the device %s was given up: it has not finished within %v (a kernel log, dmesg, may say why)", e.Device, timeout)
+		return fmt.Sprintf("the device %s did not finish within %v (see the kernel log, dmesg, for the reason)",
+			e.Device, timeout)
 	}
-	return fmt.Sprintf("the device %s was lost: its driver crashed or reset it (a kernel log, dmesg, may say why)",
+	return fmt.Sprintf("the device %s was lost: its driver crashed or reset it (see the kernel log, dmesg, for the reason)",
 		e.Device)
 }
 
@@ -32,12 +33,12 @@ type MemoryError struct {
 }
 
 func (e *MemoryError) Error() string {
-	s := fmt.Sprintf("the device %s has no room for another %s", e.Device, mebibytes(e.Bytes))
+	s := fmt.Sprintf("the device %s cannot allocate %s", e.Device, mebibytes(e.Bytes))
 	if e.Free > 0 {
-		s += fmt.Sprintf(", %s are left", mebibytes(e.Free))
+		s += fmt.Sprintf(", %s are free", mebibytes(e.Free))
 	}
 	if e.Limit > 0 {
-		s += fmt.Sprintf(", and it gives at most %s in one piece", mebibytes(e.Limit))
+		s += fmt.Sprintf(", an allocation is limited to %s", mebibytes(e.Limit))
 	}
 	return s
 }

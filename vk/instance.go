@@ -47,7 +47,8 @@ func openInstance() (*instance, error) {
 	validate := C.int(0)
 	if validating() {
 		if !slices.Contains(lines(C.shim_layers()), validationLayer) {
-			return nil, fmt.Errorf("SFTSEQ_VK_VALIDATE is set, but there is no layer %s; Debian has it in vulkan-validationlayers", validationLayer)
+			return nil, fmt.Errorf("SFTSEQ_VK_VALIDATE is set, but the layer %s is not installed "+
+				"(Debian, Ubuntu: apt install vulkan-validationlayers)", validationLayer)
 		}
 		validate = 1
 	}
@@ -66,7 +67,7 @@ func openInstance() (*instance, error) {
 	if validate != 0 {
 		if i.debug = C.shim_debug_open(handle); i.debug == nil {
 			i.close()
-			return nil, fmt.Errorf("the validation layer takes no messenger")
+			return nil, fmt.Errorf("the validation layer did not create a debug messenger")
 		}
 	}
 	return i, nil

@@ -170,10 +170,10 @@ func (m *memory) within(offset, n int) error {
 		return err
 	}
 	if m.block == nil {
-		return errors.New("vk: memory that was freed")
+		return errors.New("vk: the memory was freed")
 	}
 	if offset < 0 || offset+n > m.words {
-		return fmt.Errorf("vk: words %d … %d of a memory of %d", offset, offset+n, m.words)
+		return fmt.Errorf("vk: words %d … %d exceed a memory of %d words", offset, offset+n, m.words)
 	}
 	return nil
 }

@@ -149,8 +149,8 @@ func TestOutOfMemory(t *testing.T) {
 	}{
 		{-1, []string{"-1 words"}},
 		{1 << 62, []string{"words of memory: expected 0 to"}},
-		{heap/4 + 1, []string{"has no room for another " + mebibytes(heap+256)}},
-		{1 << 40, []string{"has no room for another 4194304.0 MiB"}},
+		{heap/4 + 1, []string{"cannot allocate " + mebibytes(heap+256)}},
+		{1 << 40, []string{"cannot allocate 4194304.0 MiB"}},
 	} {
 		m, err := d.Allocate(int(c.words))
 		if err == nil {

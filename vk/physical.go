@@ -212,7 +212,7 @@ func (p *physical) queryQueue(i *instance) {
 	found := C.shim_query_queue(unsafe.Pointer(i.vk), unsafe.Pointer(p.vk), &bits, &queues)
 	p.family, p.limits.timestampBits, p.queues = uint32(found), int(bits), int(queues)
 	if found < 0 {
-		p.info.Missing = "it has no queue that computes"
+		p.info.Missing = "it has no compute queue"
 	}
 }
 
@@ -222,16 +222,16 @@ func (p *physical) judge(operations, stages uint32) {
 	switch {
 	case p.info.Missing != "":
 	case p.api < uint32(vulkan.MakeVersion(1, 2, 0)):
-		p.info.Missing = "it offers Vulkan " + p.info.API + ", 1.2 is needed"
+		p.info.Missing = "it supports Vulkan " + p.info.API + ", expected at least 1.2"
 	case operations&basicAndArithmeticAndBallot != basicAndArithmeticAndBallot || stages&computeStage == 0:
-		p.info.Missing = "its subgroups cannot add"
+		p.info.Missing = "its subgroups do not support arithmetic and ballots"
 	case p.limits.maxInvocations < 256:
-		p.info.Missing = fmt.Sprintf("its workgroups have at most %d invocations, 256 are needed",
+		p.info.Missing = fmt.Sprintf("its workgroups have at most %d invocations, expected 256",
 			p.limits.maxInvocations)
 	case p.limits.sharedBytes < 32<<10:
-		p.info.Missing = fmt.Sprintf("its workgroups share %d KiB, 32 are needed", p.limits.sharedBytes>>10)
+		p.info.Missing = fmt.Sprintf("its workgroups share %d KiB, expected 32", p.limits.sharedBytes>>10)
 	case p.limits.buffers < 19:
-		p.info.Missing = fmt.Sprintf("its shaders have at most %d operands, 19 are needed", p.limits.buffers)
+		p.info.Missing = fmt.Sprintf("its shaders have at most %d storage buffers, expected 19", p.limits.buffers)
 	}
 }
 

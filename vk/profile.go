@@ -46,7 +46,7 @@ type stopwatch struct {
 
 func (d *gpu) newStopwatch(steps []step) (*stopwatch, error) {
 	if d.limits.timestampBits == 0 {
-		return nil, fmt.Errorf("the device %s cannot time its work", d.physical.info.Name)
+		return nil, fmt.Errorf("the device %s has no timestamps, so it cannot be profiled", d.physical.info.Name)
 	}
 	w := &stopwatch{device: d}
 	for _, s := range steps {

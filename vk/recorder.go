@@ -117,7 +117,7 @@ func (r *recorder) fits() error {
 	}{{"activations", r.program.Words(tensor.Arena)}, {"inputs", r.program.Words(tensor.Inputs)},
 		{"intermediate sums", r.memory.size}} {
 		if bytes := 4 * int64(m.words); bytes > limit {
-			return fmt.Errorf("%s for %s: the device %s allocates at most %s in one piece",
+			return fmt.Errorf("%s for %s: an allocation of the device %s is limited to %s",
 				mebibytes(bytes), m.what, r.device.physical.info.Name, mebibytes(limit))
 		}
 	}
@@ -153,7 +153,7 @@ func (r *recorder) dispatch(d dispatch) {
 func (d *gpu) takes(s dispatch) error {
 	for _, o := range s.operands {
 		if bytes := 4 * int64(o.Words()); bytes > d.limits.maxRange {
-			return fmt.Errorf("%s: %v has %s, an operand on the device %s has at most %s",
+			return fmt.Errorf("%s: %v has %s, but an operand on the device %s is limited to %s",
 				s.shader, o.Tensor, mebibytes(bytes), d.physical.info.Name, mebibytes(d.limits.maxRange))
 		}
 	}

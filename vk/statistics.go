@@ -45,7 +45,7 @@ func (c *compiler) open(mixed bool) error {
 	case p.info.Missing != "":
 		return fmt.Errorf("the device %s cannot be used: %s", p.info.Name, p.info.Missing)
 	case !slices.Contains(p.extensions, statisticsExtension):
-		return fmt.Errorf("the device %s lacks %s", p.info.Name, statisticsExtension)
+		return fmt.Errorf("the device %s does not support %s", p.info.Name, statisticsExtension)
 	}
 	wanted := C.shim_features{statistics: 1, subgroup_size_control: p.features.subgroup_size_control}
 	if mixed {

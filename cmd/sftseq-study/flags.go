@@ -92,7 +92,7 @@ func (f *flags) list(to *[]int, name string, value []int, low, high int, usage s
 		for word := range strings.SplitSeq(text, ",") {
 			n, err := strconv.Atoi(strings.TrimSpace(word))
 			if err != nil || n < low || n > high || slices.Contains(out, n) {
-				return fmt.Errorf("%q, expected different whole numbers from %d to %d separated by commas", word,
+				return fmt.Errorf("%q: expected distinct whole numbers from %d to %d, separated by commas", word,
 					low, high)
 			}
 			out = append(out, n)

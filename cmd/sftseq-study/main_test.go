@@ -151,7 +151,7 @@ func TestConvergence(t *testing.T) {
 	if after, err := os.Stat(model); err != nil || !after.ModTime().Equal(before.ModTime()) {
 		t.Errorf("a complete run was trained again (%v)", err)
 	}
-	execute(t.Context(), t, 1, pointsName+" is from an earlier run",
+	execute(t.Context(), t, 1, pointsName+" already exists from an earlier run",
 		append([]string{"convergence", "--out", dir}, short...)...)
 	execute(t.Context(), t, 1, "contains a run with other data, settings or another model",
 		append([]string{"convergence", "--out", dir, "--force"}, append(short, "--steps", "4")...)...)
@@ -295,13 +295,13 @@ func TestUsage(t *testing.T) {
 		{"flag provided but not defined: -wide", []string{"rank", "--wide"}},
 		{"-layers: expected a whole number from 1 to", []string{"rank", "--layers", "0"}},
 		{"-threads: expected a whole number from 1 to", []string{"rank", "--threads", "-1"}},
-		{`-tokens: "x", expected different whole numbers`, []string{"gradients", "--tokens", "64,x"}},
+		{`-tokens: "x": expected distinct whole numbers`, []string{"gradients", "--tokens", "64,x"}},
 		{"--tokens: a slope needs at least two", []string{"gradients", "--tokens", "64"}},
-		{"-k: \"0\", expected different whole numbers from 1 to 1024", []string{"cost", "--k", "0"}},
+		{"-k: \"0\": expected distinct whole numbers from 1 to 1024", []string{"cost", "--k", "0"}},
 		{"--data is missing", []string{"relative"}},
 		{"--device: ", []string{"cost", "--device", "abacus"}},
 		{"--k 21: expected at most 20, the length of the longest sequence", []string{"sampling", "--data", data, "--k", "21"}},
-		{`-seeds: "1", expected different numbers`, []string{"relative", "--seeds", "1,1"}},
+		{`-seeds: "1": expected distinct numbers`, []string{"relative", "--seeds", "1,1"}},
 		{"--model and --data are required", []string{"similarity", "--model", golden("pre")}},
 		{"-reps: expected a whole number from 1 to", []string{"inference", "--reps", "0"}},
 	} {

@@ -47,7 +47,7 @@ func (r *report) refuseEarlier(force bool) error {
 	if err != nil {
 		return err
 	}
-	return fmt.Errorf("%s is from an earlier run: choose another --out, or replace it with --force", path)
+	return fmt.Errorf("%s already exists from an earlier run: choose another --out, or replace it with --force", path)
 }
 
 // add adds a point, and a row to the table unless row is empty.

@@ -88,14 +88,14 @@ and plot can read them. After Ctrl-C, run the same command to resume.`,
 func (f *flags) trainingFlags() *training {
 	t := &training{seeds: []uint64{1}}
 	f.StringVar(&t.data, "data", "",
-		"`directory` of a data set with classes, for example of sftseq data generate shapes (required)")
+		"`directory` of a data set with classes, for example from sftseq data generate shapes (required)")
 	f.count(&t.steps, "steps", 300, 1, 1<<24, "updates of a run")
 	f.Func("seeds", "train with each seed, `SEED,SEED,…` (default 1)", func(text string) error {
 		t.seeds = nil
 		for word := range strings.SplitSeq(text, ",") {
 			seed, err := strconv.ParseUint(strings.TrimSpace(word), 10, 64)
 			if err != nil || slices.Contains(t.seeds, seed) {
-				return fmt.Errorf("%q, expected different numbers separated by commas", word)
+				return fmt.Errorf("%q: expected distinct numbers, separated by commas", word)
 			}
 			t.seeds = append(t.seeds, seed)
 		}

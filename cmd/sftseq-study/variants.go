@@ -42,7 +42,7 @@ More tokens learn faster; 50% end no better than 25% in the test; 0.4% is "reaso
 		return out, nil
 	})
 
-var relativeStudy = trainingStudy("relative", "accuracy with and without a relation of tokens",
+var relativeStudy = trainingStudy("relative", "accuracy with and without a relative position encoding",
 	`Trains a model with the relation of the data and a model without it. Point clouds have
 coordinates and normals as features. For them the study trains three models, which read both,
 only the features, and only the relation.`,

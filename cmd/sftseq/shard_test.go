@@ -294,7 +294,7 @@ func TestShardUsage(t *testing.T) {
 			"--input", filepath.Join(filepath.Dir(parts), filepath.Dir(name), "*.jsonl"), "--text",
 			"text", "--output", parts)
 	}
-	refuse(t, exitError, "Arrow, Parquet or JSON lines", "", "predict", "--model", model, "--input",
+	refuse(t, exitError, "Arrow, Parquet or JSON Lines", "", "predict", "--model", model, "--input",
 		filepath.Join(model, "*"), "--text", "text", "--shard", "0/2", "--output", out)
 	if made, err := filepath.Glob(out + "*"); err != nil || len(made) > 0 {
 		t.Errorf("%q were written, want no parts", made)

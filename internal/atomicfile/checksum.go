@@ -48,6 +48,6 @@ func ChecksumLike(checksum string) (kind string, h hash.Hash, err error) {
 			return kind, h, nil
 		}
 	}
-	return "", nil, fmt.Errorf("checksum: expected a kind and hexadecimal digits, such as %s: and 32, found %.80q",
+	return "", nil, fmt.Errorf("checksum: expected KIND:DIGITS, for example %s: and 32 hexadecimal digits, found %.80q",
 		ChecksumKind, checksum)
 }

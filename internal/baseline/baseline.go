@@ -54,7 +54,7 @@ func measure(ctx context.Context, set *seq.Dataset, splits []string, most limits
 		return nil, errors.New("a baseline needs a training split with rows")
 	}
 	if len(m.LabelNames) == 0 || m.Task == seq.MultiLabel || m.Task == seq.Tagging {
-		return nil, errors.New("a baseline needs one label of each row")
+		return nil, errors.New("a baseline needs one label per row")
 	}
 	out := make([]Result, len(splits))
 	for i, split := range splits {

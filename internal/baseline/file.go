@@ -28,7 +28,7 @@ func Store(set *seq.Dataset, results []Result) error {
 	if there, err := atomicfile.ReadRegular(path, maxFile); err == nil {
 		var s stored
 		if err := json.Unmarshal(there, &s); json.Valid(there) && (err != nil || s.Data == "") {
-			return fmt.Errorf("%s: this file is not of sftseq data baselines and is not replaced: move it away", path)
+			return fmt.Errorf("%s: refusing to replace a file that sftseq data baselines did not write: move it away", path)
 		}
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -56,7 +56,7 @@ func Stored(set *seq.Dataset, split string) (*Result, error) {
 	}
 	var s stored
 	if err := json.Unmarshal(text, &s); err != nil {
-		return nil, fmt.Errorf("%s: expected JSON as sftseq data baselines writes it: %w", path, err)
+		return nil, fmt.Errorf("%s: expected the JSON of sftseq data baselines: %w", path, err)
 	}
 	at := slices.IndexFunc(s.Results, func(r Result) bool { return r.Split == split })
 	if s.Data != set.Fingerprint() || at < 0 {

@@ -46,7 +46,7 @@ func TestStore(t *testing.T) {
 	must.Succeed(t, Store(damaged, results))
 	foreign := []byte(`{"baselines": "of another program"}`)
 	must.Succeed(t, os.WriteFile(filepath.Join(damaged.Dir, FileName), foreign, 0o666))
-	must.Fail(t, FileName+": this file is not of sftseq data baselines",
+	must.Fail(t, FileName+": refusing to replace a file that sftseq data baselines did not write",
 		"a file of another program")(Store(damaged, results))
 }
 

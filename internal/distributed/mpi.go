@@ -76,5 +76,5 @@ var knownMPI = []string{"Open MPI v4.", "Open MPI v5.", "MPICH Version:",
 // sizeError returns the error for a launcher and a library that disagree about the number of
 // processes.
 func sizeError(launched, size int, version string) error {
-	return fmt.Errorf("the launcher has started %d processes, but %s connects %d: expected the library of that launcher (%s names another; with srun, --mpi=pmix or --mpi=pmi2)", launched, version, size, MPIVariable)
+	return fmt.Errorf("the launcher started %d processes, but %s connects %d: expected the launcher's MPI library (choose it with %s, or with srun use --mpi=pmix or --mpi=pmi2)", launched, version, size, MPIVariable)
 }

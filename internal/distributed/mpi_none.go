@@ -7,7 +7,7 @@ import "errors"
 // World represents the processes of a job; this program supports only one process.
 type World struct{}
 
-var errNone = errors.New("this program was built without MPI (which needs Linux and cgo): expected to be started once, and not by mpirun or srun")
+var errNone = errors.New("this program was built without MPI, which requires Linux and cgo: start a single process without mpirun or srun")
 
 // JoinMPI returns an error.
 func JoinMPI(MPIOptions) (*World, error) { return nil, errNone }

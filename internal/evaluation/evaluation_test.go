@@ -67,7 +67,7 @@ func TestRefused(t *testing.T) {
 		got = append(got, fmt.Sprint(x.Index, " of ", length, " ", err))
 	}
 	must.Check(t, run())
-	want := []string{"0 of 3", "1 of 3 metrics: logits [", "2 of 9 the sequence has 9 tokens",
+	want := []string{"0 of 3", "1 of 3 metrics: expected finite logits, found [", "2 of 9 the sequence has 9 tokens",
 		"3 of 4 column label: expected a label", "4 of 5"}
 	if !slices.EqualFunc(got, want, strings.HasPrefix) {
 		t.Errorf("got refused rows %q, want %q", got, want)

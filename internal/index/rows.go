@@ -109,7 +109,7 @@ func decode(record arrow.Record, size int) (rows []row, err error) {
 	tokens, ok4 := record.Column(3).(*array.List)
 	sums, ok5 := record.Column(4).(*array.Uint32)
 	if !ok1 || !ok2 || !ok3 || !ok4 || !ok5 {
-		return nil, fmt.Errorf("the columns do not have the types of an index")
+		return nil, fmt.Errorf("the column types are not those of an index")
 	}
 	floats, ok1 := vectors.ListValues().(*array.Float32)
 	ints, ok2 := tokens.ListValues().(*array.Int32)

@@ -71,7 +71,7 @@ const tasks = "classification, retrieval, multi-label or regression"
 func Suited(s *seq.Spec) error {
 	switch n := len(s.LabelNames); {
 	case s.FeatureNames != nil:
-		return errors.New("a linear model of n-grams reads tokens, found rows of features")
+		return errors.New("a linear model of n-grams: expected tokens, found features")
 	case s.Task == seq.Regression:
 		if n := len(s.NumberNames); n > MaxColumns {
 			return fmt.Errorf("a linear model predicts at most %d numbers, found %d", MaxColumns, n)
@@ -120,7 +120,7 @@ func ParseConfig(text []byte) (*Config, error) {
 		return nil, fmt.Errorf("expected the JSON object of a linear model: %w", err)
 	}
 	if d.More() {
-		return nil, errors.New("expected one JSON object, found more behind it")
+		return nil, errors.New("expected one JSON object, found more after it")
 	}
 	return c, c.Validate()
 }
@@ -158,7 +158,7 @@ func (c *Config) Validate() error {
 	}
 	for i, v := range c.Numbers {
 		if v.Name == "" || slices.ContainsFunc(c.Numbers[:i], func(o Number) bool { return o.Name == v.Name }) {
-			return fmt.Errorf("numbers: expected names that differ, found %q", v.Name)
+			return fmt.Errorf("numbers: expected distinct names, found %q twice", v.Name)
 		}
 		if !(v.Deviation > 0) || math.IsInf(v.Deviation, 0) || math.IsNaN(v.Mean) || math.IsInf(v.Mean, 0) {
 			const wrong = "numbers: %s: expected a mean and a positive deviation, found %v and %v"

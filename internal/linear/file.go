@@ -161,13 +161,13 @@ func (c *Config) checkShapes(found []safetensors.Tensor) error {
 		case found[at].Type != w.Type:
 			return fmt.Errorf("tensor %q: expected %s, found %s", w.Name, kind(w.Type), kind(found[at].Type))
 		case !slices.Equal(found[at].Shape, w.Shape):
-			const wrong = "tensor %q: expected the shape %v as config.json says, found %v"
+			const wrong = "tensor %q: expected the shape %v as stated in config.json, found %v"
 			return fmt.Errorf(wrong, w.Name, w.Shape, found[at].Shape)
 		}
 	}
 	for _, t := range found {
 		if !slices.ContainsFunc(wanted, func(w safetensors.Tensor) bool { return w.Name == t.Name }) {
-			return fmt.Errorf("tensor %q: a linear model has none of this name", t.Name)
+			return fmt.Errorf("tensor %q is not part of a linear model", t.Name)
 		}
 	}
 	return nil

@@ -66,7 +66,7 @@ func TestHostileConfig(t *testing.T) {
 		{`"slots": 1024`, `"slots": 1099511627776`,
 			"ngrams: slots: expected a power of two from 1024 to 16777216, found 1099511627776"},
 		{`"slots": 1024`, `"slots": 2048`,
-			`tensor "used_slots": expected the shape [64] as config.json says, found [32]`},
+			`tensor "used_slots": expected the shape [64] as stated in config.json, found [32]`},
 		{`"slots": 1024`, `"slots": 1000`, "ngrams: slots: expected a power of two"},
 		{`"max_n": 2`, `"max_n": 9`, "ngrams: max_n: expected min_n, which is 1, to 8, found 9"},
 		{`"min_count": 1`, `"min_count": 2`, `tensor "kept_cells" is missing`},
@@ -80,7 +80,7 @@ func TestHostileConfig(t *testing.T) {
 		{`"vocab_size": 257`, `"vocab_size": 0`, "vocab_size: expected at least 1"},
 		{`"vocab_size": 257`, `"vocab_size": 257, "hidden_size": 8`, `unknown field "hidden_size"`},
 		{`"vocab_size": 257`, `"vocab_size": "x"`, "expected the JSON object of a linear model"},
-		{text, text + "{}", "found more behind it"},
+		{text, text + "{}", "found more after it"},
 		{text, "", "expected the JSON object"},
 	} {
 		if !strings.Contains(text, c.from) {
@@ -104,7 +104,7 @@ func TestHostileTensors(t *testing.T) {
 	rows := m.Features()
 	for says, change := range map[string]func(ts []safetensors.Tensor) []safetensors.Tensor{
 		`tensor "bias" is missing`: func(ts []safetensors.Tensor) []safetensors.Tensor { return ts[:3] },
-		`tensor "other": a linear model has none of this name`: func(ts []safetensors.Tensor) []safetensors.Tensor {
+		`tensor "other" is not part of a linear model`: func(ts []safetensors.Tensor) []safetensors.Tensor {
 			return append(ts, safetensors.Tensor{Name: "other", Shape: []int{0}})
 		},
 		`tensor "bias": expected finite numbers, found NaN`: func(ts []safetensors.Tensor) []safetensors.Tensor {
@@ -126,7 +126,7 @@ func TestHostileTensors(t *testing.T) {
 			ts[3].Type, ts[3].Data, ts[3].Ints = safetensors.I32, nil, []int32{1}
 			return ts
 		},
-		`tensor "kept_cells": a linear model has none of this name`: func(ts []safetensors.Tensor) []safetensors.Tensor {
+		`tensor "kept_cells" is not part of a linear model`: func(ts []safetensors.Tensor) []safetensors.Tensor {
 			return append(ts, safetensors.Tensor{Name: keptTensor, Type: safetensors.I32,
 				Shape: []int{1}, Ints: []int32{1}})
 		},

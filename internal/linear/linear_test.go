@@ -278,7 +278,7 @@ func TestDocument(t *testing.T) {
 // TestSuited checks the errors for unsupported data, and that many columns reduce the slots.
 func TestSuited(t *testing.T) {
 	for says, s := range map[string]*seq.Spec{
-		"reads tokens, found rows of features": {Task: seq.Classification, FeatureNames: []string{"x"},
+		"expected tokens, found features": {Task: seq.Classification, FeatureNames: []string{"x"},
 			LabelNames: []string{"a", "b"}},
 		"expects the task classification, retrieval, multi-label or regression, found tagging": {Task: seq.Tagging,
 			LabelNames: []string{"a", "b"}},

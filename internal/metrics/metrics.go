@@ -49,10 +49,10 @@ func NewTally(classes int) *Tally {
 // finite.
 func (t *Tally) Add(class int, logits []float32, length int) error {
 	if class < 0 || class >= t.classes || len(logits) != t.classes {
-		return fmt.Errorf("metrics: class %d with %d logits in a tally of %d classes", class, len(logits), t.classes)
+		return fmt.Errorf("metrics: class %d with %d logits, expected the %d classes of the tally", class, len(logits), t.classes)
 	}
 	if slices.ContainsFunc(logits, func(v float32) bool { return v-v != 0 }) { // infinite or NaN
-		return fmt.Errorf("metrics: logits %v, expected finite numbers", logits)
+		return fmt.Errorf("metrics: expected finite logits, found %v", logits)
 	}
 	p, answer := Softmax(logits), slices.Index(logits, slices.Max(logits))
 	t.confusion[confused{class, answer}]++

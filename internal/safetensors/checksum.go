@@ -49,7 +49,7 @@ func (s *stated) compare() error {
 		return nil
 	}
 	if found := atomicfile.ChecksumText(s.kind, s.hash); found != s.text {
-		return fmt.Errorf("expected the checksum %s, as the file itself states, found %s: it is damaged, or another program has changed it and kept %q in its %s",
+		return fmt.Errorf("expected the checksum %s stated in the file, found %s: the file is damaged, or another program changed it and kept %q in its %s",
 			s.text, found, checksumKey, metadataKey)
 	}
 	return nil

@@ -78,12 +78,12 @@ func TestChecksumRefused(t *testing.T) {
 		"damaged": {damaged, []string{"model.safetensors", "expected the checksum xxh128:", "found xxh128:",
 			`kept "sftseq.checksum" in its __metadata__`}},
 		"other kind": {bytes.Replace(whole, []byte("xxh128"), []byte("xxh999"), 1),
-			[]string{"sftseq.checksum", "expected a kind"}},
+			[]string{"sftseq.checksum", "expected KIND:DIGITS"}},
 		"in two ways": {file(`{"__metadata__":{"sftseq.checksum":"xxh128:`+strings.Repeat("0",
 			32)+`","x":"`+strings.Repeat("0", 32)+`"}}`, 0), []string{"once in the header, found it 2 times"}},
 		"in disguise": {file(`{"__metadata__":{"sftseq.checksum":"xxh128:\u0061`+strings.Repeat("0", 31)+`"}}`, 0),
 			[]string{"found it 0 times"}},
-		"not a number": {file(`{"__metadata__":{"sftseq.checksum":"later"}}`, 0), []string{"expected a kind"}},
+		"not a number": {file(`{"__metadata__":{"sftseq.checksum":"later"}}`, 0), []string{"expected KIND:DIGITS"}},
 	} {
 		_, _, err := readBytes(c.file)
 		if err == nil {

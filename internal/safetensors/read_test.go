@@ -36,9 +36,9 @@ var hostile = []struct {
 }{
 	{"empty", nil, []string{"at least 8 bytes", "found 0"}},
 	{"seven bytes", make([]byte, 7), []string{"found 7"}},
-	{"header of 2^63", claiming(1<<63, "{}"), []string{"other 2 bytes", "9223372036854775808"}},
+	{"header of 2^63", claiming(1<<63, "{}"), []string{"remaining 2 bytes", "9223372036854775808"}},
 	{"header of 2^64-1", claiming(1<<64-1, "{}"), []string{"18446744073709551615"}},
-	{"header longer than the file", claiming(3, "{}"), []string{"other 2 bytes", "length of 3"}},
+	{"header longer than the file", claiming(3, "{}"), []string{"remaining 2 bytes", "found 3"}},
 	{"no header", file("", 0), []string{"JSON object"}},
 	{"list", file("[]", 0), []string{"JSON object", `"[]"`}},
 	{"leading space", file(" {}", 0), []string{"JSON object"}},

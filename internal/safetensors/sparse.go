@@ -37,7 +37,7 @@ func checkStored(file *os.File, size int64) error {
 		return nil
 	}
 	if stored < size/minStored {
-		return fmt.Errorf("%d bytes, of which %d are stored and the others are holes: the file is incomplete, copy or download it again", size, stored)
+		return fmt.Errorf("only %d of %d bytes are stored, the rest are holes: the file is incomplete, copy or download it again", stored, size)
 	}
 	return nil
 }

@@ -62,7 +62,7 @@ func keyOf(schema *arrow.Schema) (k Key, err error) {
 	for _, f := range k.fields() {
 		at := m.FindKey(f.name)
 		if at < 0 {
-			return k, fmt.Errorf("schema metadata: expected %s, found %q: it is no part of a job", f.name, m.Keys())
+			return k, fmt.Errorf("schema metadata: expected %s, found %q: the file is not part of a job", f.name, m.Keys())
 		}
 		values[f.name] = m.Values()[at]
 	}

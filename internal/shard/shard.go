@@ -136,8 +136,8 @@ func jobOf(environment func(string) string) (*job, error) {
 					slurmID)
 			}
 			if last != none && (last-first)/step+1 != count || (j.index-first)%step != 0 {
-				return Shard{}, fmt.Errorf("the array has %d tasks from %d to %d, some between are missing: "+
-					"expected --shard auto/N, with the number of shards", count, first, last)
+				return Shard{}, fmt.Errorf("the array has only %d of the tasks from %d to %d: "+
+					"expected --shard auto/N with the number of shards", count, first, last)
 			}
 			s := Shard{(j.index - first) / step, count}
 			return s, s.check()

@@ -29,8 +29,8 @@ func TestParse(t *testing.T) {
 			"3/4"},
 		{"auto/8", slurm("5", "2", "3", "5", "1"), "5/8"}, // --array=3,5, a second run of two shards
 		{"auto/8", slurm("8", "8", "1", "8", "1"), "SLURM_ARRAY_TASK_ID is 8: expected 0 to 7"},
-		{"", slurm("5", "2", "3", "5", "1"), "some between are missing: expected --shard auto/N"},
-		{"", slurm("13", "3", "10", "14", "2"), "some between are missing: expected --shard auto/N"}, // variables of another array
+		{"", slurm("5", "2", "3", "5", "1"), ": expected --shard auto/N"},
+		{"", slurm("13", "3", "10", "14", "2"), ": expected --shard auto/N"}, // variables of another array
 		{"", map[string]string{"SLURM_ARRAY_TASK_ID": "4"}, "but not SLURM_ARRAY_TASK_COUNT: expected --shard auto/N"},
 		{"", slurm("x", "2", "3", "5", "1"), `SLURM_ARRAY_TASK_ID is "x": expected a number`},
 		{"auto/8", kubernetes, "3/8"},
