@@ -79,7 +79,7 @@ func TestCloudParts(t *testing.T) {
 	writeReport(t, page, "--examples", "4", model)
 	text := readText(t, page)
 	contains(t, text, fmt.Sprintf("%.4f", result.Parts.InstanceIoU), fmt.Sprintf("%.4f", *result.Baselines[0].ClassIoU),
-		"24 points.", "bolt/head: ", "answered by the model",
+		"24 points.", "bolt/head: ", "predicted by the model",
 		fmt.Sprintf(`<th scope="row">%s</th><td class="n">%d</td><td class="n">%.4f</td>`,
 			result.Parts.Categories[0].Category, result.Parts.Categories[0].Shapes, result.Parts.Categories[0].IoU))
 	checkNodeTags(t, text, model, data)

@@ -87,7 +87,7 @@ func TestRegression(t *testing.T) {
 	checkNumberErrors(t, model, data, "count", "length")
 	done(t, "", "report", model, "--out", filepath.Join(dir, "report.html"))
 	text := readText(t, filepath.Join(dir, "report.html"))
-	contains(t, text, "ridge regression", "mean of the training split", "predictions of count over what they should be",
+	contains(t, text, "ridge regression", "mean of the training split", "predictions of count over the true values",
 		"predictions of length", ", predicted as ", "in the units of the data", "regression, 2 numbers")
 	equal(t, strings.Count(text, ", predicted as "), 2*result.Rows, result.Rows)
 	runCustom(t, data, filepath.Join(dir, "more"), "--init-from", model, "--steps", "2", "--device", "cpu")

@@ -171,7 +171,7 @@ func TestReport(t *testing.T) {
 	metricsPath := filepath.Join(run, "metrics.jsonl")
 	lines := readText(t, metricsPath)
 	writeText(t, metricsPath, lines+`{"kind":"train","st`)
-	contains(t, show(run), "The last line of metrics.jsonl is not complete")
+	contains(t, show(run), "The last line of metrics.jsonl is incomplete")
 	must.Succeed(t, os.Rename(data, data+"-gone"))
 	contains(t, show(run), "No confusion matrix", "does not exist at "+data, "pass the path with --data", "Curves")
 	must.Succeed(t, os.Rename(generated(t, "--seed", "9"), data))

@@ -60,9 +60,9 @@ func TestTrainLinear(t *testing.T) {
 	}
 	page := filepath.Join(t.TempDir(), "r.html")
 	exits(t, exitOK, "", "report", "--out", page, model)
-	contains(t, readText(t, page), "A linear model of n-grams", "accuracy 100.00%", "“wonderful” ",
+	contains(t, readText(t, page), "Linear models have no training curve", "accuracy 100.00%", "“wonderful” ",
 		"background:rgb(var(--sampled) / 0.75)")
-	notContains(t, readText(t, page), "<h2>Curves</h2>", "Each layer attends", "has not been measured yet")
+	notContains(t, readText(t, page), "<h2>Curves</h2>", "Each layer attends", "has not been evaluated yet")
 	table := filepath.Join(t.TempDir(), "out.csv")
 	succeed(t, "", "predict", "--model", model, "--input", writeText(t, filepath.Join(t.TempDir(), "in.csv"),
 		"review\na boring plot\n"), "--text", "review", "--output", table)

@@ -10,8 +10,8 @@ import (
 )
 
 // Rule describes the selection of a Picker to the reader of a page.
-const Rule = "The rows are chosen by a rule: the classes take turns, in the order of their labels, " +
-	"and each gives by turns the first of its rows that is predicted correctly and the first that is not."
+const Rule = "The rows are chosen by a rule: the classes take turns in the order of their labels, and each " +
+	"alternately contributes its first correctly and its first wrongly predicted row."
 
 // Picker selects example rows of an evaluation.
 type Picker struct {

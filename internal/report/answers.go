@@ -72,8 +72,8 @@ func newAnswers(r Run, run int) *answers {
 		table("", all)
 	} else {
 		worst, frequent := report.Chosen(shownClasses)
-		table("Those with the least F1", worst)
-		table("Those with the most rows", frequent)
+		table("Classes with the lowest F1", worst)
+		table("Classes with the most rows", frequent)
 		shown := map[int]bool{}
 		for _, i := range append(worst, frequent...) {
 			shown[i] = true
@@ -103,7 +103,7 @@ var reference = chart.Style{Ink: chart.NoteInk, Dash: []float64{4, 4}, Width: 1.
 
 // reliability draws accuracy against confidence, and a histogram of the confidence.
 func reliability(bins []metrics.CalibrationBin, rows int, style chart.Style) (diagram, counts template.HTML) {
-	confidence := chart.Axis{Label: "confidence (%): probability of the answer", Low: 0, High: 100}
+	confidence := chart.Axis{Label: "confidence (%): probability of the prediction", Low: 0, High: 100}
 	c := chart.Chart{X: confidence, Y: chart.Axis{Label: "accuracy (%)", Low: 0, High: 100}, Width: 360, Height: 290}
 	n := chart.Chart{X: confidence, Y: chart.Axis{Label: "rows (%)", Zero: true}, Width: 360, Height: 150}
 	line := chart.Series{Style: chart.Style{Ink: style.Ink, Shape: chart.Circle}}
@@ -130,14 +130,14 @@ func newCurvesView(curves []metrics.Curve, classes int, name func(int) string) *
 	styles := []chart.Style{}
 	if classes == 2 {
 		shown = curves[len(curves)-1:]
-		v.Note = fmt.Sprintf("The probability of %s against every threshold.", name(shown[0].Class))
+		v.Note = fmt.Sprintf("All thresholds of the probability of %s.", name(shown[0].Class))
 	} else {
 		worst := slices.Clone(curves)
 		slices.SortStableFunc(worst, func(a, b metrics.Curve) int { return cmp.Compare(a.AUC, b.AUC) })
 		shown = append(worst[:min(len(worst), maxCurves)], metrics.MeanCurve(curves))
-		v.Note = "Each class's probability against every threshold, the class against the rest; the macro mean weighs all classes the same."
+		v.Note = "All thresholds of each class's probability (one-vs-rest); the macro mean weights all classes equally."
 		if left := len(curves) - maxCurves; left > 0 {
-			v.Note += fmt.Sprintf(" Shown are the %d classes with the least area under ROC, %d are not.",
+			v.Note += fmt.Sprintf(" The %d classes with the smallest area under ROC are shown, %d are not.",
 				maxCurves, left)
 		}
 	}

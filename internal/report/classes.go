@@ -63,7 +63,7 @@ func newClasses(c *sft.Config, r *metrics.Report) *classes {
 		for answer, n := range counts {
 			part := float64(n) / float64(max(1, rows))
 			row.Cells = append(row.Cells, classCell{Count: n, Part: fmt.Sprintf("%.3f", part), Dark: part > 0.55,
-				Title: fmt.Sprintf("%d of %d rows of %s answered %s (%.1f%%)", n, rows, name(label),
+				Title: fmt.Sprintf("%d of %d rows of %s predicted as %s (%.1f%%)", n, rows, name(label),
 					name(answer), 100*part)})
 		}
 		out.Rows = append(out.Rows, row)

@@ -37,28 +37,28 @@ var quantities = []struct {
 	{"Loss", "loss", "Mean over the rows of an interval in training, and over the validation split.", true, false,
 		func(r train.StepReport) float64 { return r.Loss },
 		func(r train.EvaluationReport) float64 { return r.Loss }, nil},
-	{"Accuracy", "accuracy (%)", "Part of the rows, or tokens, whose class is answered.", true, false,
+	{"Accuracy", "accuracy (%)", "Fraction of the rows or tokens whose class is predicted correctly.", true, false,
 		func(r train.StepReport) float64 { return percent(r.Accuracy) },
 		func(r train.EvaluationReport) float64 { return percent(r.Accuracy) }, baselineAccuracy},
 	{"Macro F1", "macro F1 (%)",
-		"Mean of the labels, with the thresholds that are best on the validation split at that step.", true, false,
+		"Mean over the labels, with the best thresholds on the validation split at each step.", true, false,
 		nothing, func(r train.EvaluationReport) float64 {
 			if r.Thresholds == nil { // classes show accuracy instead
 				return math.NaN()
 			}
 			return percent(r.MacroF1)
 		}, nil},
-	{"Mean average precision", "average precision (%)", "Mean of the labels, over all thresholds.", true, false,
+	{"Mean average precision", "average precision (%)", "Mean over the labels.", true, false,
 		nothing, func(r train.EvaluationReport) float64 { return percent(r.MAP) }, nil},
-	{"Span F1", "F1 (%)", "Of the spans of the validation split: start, end and type must be right.", true, false,
+	{"Span F1", "F1 (%)", "Spans of the validation split; start, end and type must match.", true, false,
 		nothing, func(r train.EvaluationReport) float64 { return percent(r.SpanF1) }, nil},
-	{"Part IoU", "IoU (%)", "Mean over the shapes of the validation split, of each the mean over the parts of its category.", true, false,
+	{"Part IoU", "IoU (%)", "Mean over the validation shapes of the mean over the parts of their category.", true, false,
 		nothing, func(r train.EvaluationReport) float64 { return percent(r.InstanceIoU) }, nil},
 	{"Learning rate", "learning rate", "At the last step of an interval.", false, false,
 		func(r train.StepReport) float64 { return r.LearningRate }, nil, nil},
 	{"Gradient norm", "norm", "Mean over an interval, before clipping.", false, true,
 		func(r train.StepReport) float64 { return r.GradNorm }, nil, nil},
-	{"Speed", "tokens/s", "Tokens trained on in a second, without evaluations.", false, false,
+	{"Speed", "tokens/s", "Training tokens per second, without evaluations.", false, false,
 		func(r train.StepReport) float64 { return r.TokensPerS }, nil, nil},
 }
 

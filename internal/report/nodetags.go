@@ -180,7 +180,7 @@ func newNodeTagExampleView(c *sft.Config, e *NodeTagExample) nodeTagExampleView 
 		v.Panels = append(v.Panels, drawingPanel{name, p.Scene()})
 	}
 	add("labels", func(i int) (chart.Ink, bool) { return inks[e.Labels[i]], e.Labels[i] >= 0 })
-	add("answered by the model", func(i int) (chart.Ink, bool) { return inks[e.Answers[i]], e.Labels[i] >= 0 })
+	add("predicted by the model", func(i int) (chart.Ink, bool) { return inks[e.Answers[i]], e.Labels[i] >= 0 })
 	add("wrong predictions", func(i int) (chart.Ink, bool) {
 		return wrongInk, e.Labels[i] >= 0 &&
 			e.Labels[i] != e.Answers[i]

@@ -47,7 +47,7 @@ func (s scatter) Picture() template.HTML {
 	name := s.Name
 	s.Name = ""
 	out := s.Scene()
-	out.Name = "predictions of " + name + " over what they should be"
+	out.Name = "predictions of " + name + " over the true values"
 	return out.Inline()
 }
 
@@ -68,11 +68,11 @@ func scatters(r Run, run int) (out []scatter) {
 		}
 		right := chart.Series{Style: chart.Style{Ink: chart.FrameInk, Dash: []float64{5, 4}, Width: 1.2},
 			Points: []chart.Datum{{X: low, Y: low}, {X: high, Y: high}}}
-		s := scatter{Caption: "Each mark is a row; on the dashed line the prediction is right.",
+		s := scatter{Caption: "Each mark is a row; predictions on the dashed line are correct.",
 			Chart: chart.Chart{Name: n.Name, X: chart.Axis{Label: n.Name}, Y: chart.Axis{Label: "predicted"},
 				Series: []chart.Series{right, rows}, Width: wideWidth, Height: wideHeight}}
 		if len(n.Points) < r.Numbers.Rows {
-			s.Caption = fmt.Sprintf("Each mark is one of %d of the %d rows; on the dashed line the prediction is right.", len(n.Points), r.Numbers.Rows)
+			s.Caption = fmt.Sprintf("Each mark is one of %d of the %d rows; predictions on the dashed line are correct.", len(n.Points), r.Numbers.Rows)
 		}
 		out = append(out, s)
 	}

@@ -222,16 +222,16 @@ func summarize(r Run) summary {
 		}
 		s.Best = fmt.Sprintf("%s (step %d, the best in %s)", reached, best.Step, by)
 	} else if r.Config.IsLinear() {
-		s.Notes = append(s.Notes, "A linear model of n-grams, whose training has no curve.")
+		s.Notes = append(s.Notes, "Linear models have no training curve.")
 	} else {
-		s.Notes = append(s.Notes, "The validation split has not been measured yet.")
+		s.Notes = append(s.Notes, "The validation split has not been evaluated yet.")
 	}
 	if m.Torn {
 		s.Notes = append(s.Notes,
-			"The last line of metrics.jsonl is not complete and is left out: the run is still writing it, or was killed.")
+			"The last line of metrics.jsonl is incomplete and was skipped: the run is still writing it, or was killed.")
 	}
 	if n := len(m.Skipped); n > 0 {
-		s.Notes = append(s.Notes, fmt.Sprintf("%d steps made no update, as their gradient overflowed float16.", n))
+		s.Notes = append(s.Notes, fmt.Sprintf("%d steps made no update because their gradient overflowed float16.", n))
 	}
 	return s
 }

@@ -107,7 +107,7 @@ func TestNothingFromOutside(t *testing.T) {
 	if !strings.Contains(text, "Row 7, a<b>.wav: ") {
 		t.Error("the page lacks the name of the example's row")
 	}
-	if !strings.Contains(text, "metrics.jsonl is not complete") || !strings.Contains(text, "no examples: "+hostile) {
+	if !strings.Contains(text, "metrics.jsonl is incomplete") || !strings.Contains(text, "no examples: "+hostile) {
 		t.Error("the page lacks the reason for missing examples")
 	}
 	// Each byte of the example is a separate span. Together, the spans are the text.
@@ -169,7 +169,7 @@ func TestBeginning(t *testing.T) {
 	r := testRun(t, "new", 16)
 	text := elements(t, write(t, Run{Name: "new", Config: r.Config, Metrics: &train.Metrics{}, Missing: "none"}),
 		func(*html.Node) {})
-	if !strings.Contains(text, "no line of training or validation yet") {
+	if !strings.Contains(text, "has no training or validation metrics yet") {
 		t.Error("the page lacks the note that there are no metrics")
 	}
 }

@@ -125,7 +125,7 @@ func TestTags(t *testing.T) {
 	}
 	for _, want := range []string{
 		"3 tags", "50.00% of the tokens, span F1 0.3750 (step 20, the best in span-f1)", "By another rule.",
-		"the most frequent tag", "0.6667", "17 labels more",
+		"the most frequent tag", "0.6667", "17 labels of tokens beyond",
 		"Row 7, " + hostile + ": 0 spans found, 1 missed, 0 wrong", hostile + ", missed", "all spans",
 	} {
 		if !strings.Contains(text, want) {
