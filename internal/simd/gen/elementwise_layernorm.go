@@ -69,10 +69,7 @@ func layerNorm(v isa) {
 
 		v.sweep("norm", d, side, func(s span) {
 			u, b := s.load(x), s.load(bias)
-			for j := range u {
-				VSUBPS(m, u[j], u[j])
-				VMULPS(r, u[j], u[j])
-			}
+			standardise(u, m, r)
 			for j, g := range s.operands(gain) {
 				VFMADD231PS(g, u[j], b[j])
 			}
@@ -103,10 +100,7 @@ func layerNormBackward(v isa, accumulate bool) {
 		sums, dots := v.zeros(side), v.zeros(side)
 		v.sweep("sums", d, side, func(s span) {
 			h, g := s.load(x), s.load(dy)
-			for j := range h {
-				VSUBPS(m, h[j], h[j])
-				VMULPS(r, h[j], h[j])
-			}
+			standardise(h, m, r)
 			a := s.load(dgain)
 			v.fuse(g, h, a)
 			s.store(a, dgain)
@@ -129,10 +123,7 @@ func layerNormBackward(v isa, accumulate bool) {
 		}
 		v.sweep("dx", d, side, func(s span) {
 			h, g := s.load(x), s.load(dy)
-			for j := range h {
-				VSUBPS(m, h[j], h[j])
-				VMULPS(r, h[j], h[j])
-			}
+			standardise(h, m, r)
 			for j, w := range s.operands(gain) {
 				VMULPS(w, g[j], g[j])
 				VFMSUB213PS(b, r, g[j])
@@ -149,6 +140,14 @@ func layerNormBackward(v isa, accumulate bool) {
 		step(mean, rstd)
 	})
 	end()
+}
+
+// standardise computes x = (x − mean)·rstd.
+func standardise(x []VecVirtual, mean, rstd Op) {
+	for j := range x {
+		VSUBPS(mean, x[j], x[j])
+		VMULPS(rstd, x[j], x[j])
+	}
 }
 
 // advance emits code that moves pointers by n float32s.

@@ -35,15 +35,12 @@ func gemmTile(v isa, rows, vectors int) {
 		"func(n, k int, a *float32, rs, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc, cols int)",
 		name+"R computes n tiles, below each other, of R rows and up to "+columns+" of columns: c = a·b + init.")
 	Label("tile")
-	k := Load(Param("k"), GP64()).(GPVirtual)
-	a := Load(Param("a"), GP64()).(GPVirtual)
-	rs := Load(Param("rs"), GP64()).(GPVirtual)
-	cs := Load(Param("cs"), GP64()).(GPVirtual)
+	k, a, rs, cs := word("k"), word("a"), word("rs"), word("cs")
 	SHLQ(Imm(2), rs)
 	SHLQ(Imm(2), cs)
 
 	// Three rows share a base register: base, base+rs, base+2rs.
-	bases := []GPVirtual{a}
+	bases := []Register{a}
 	for r := 3; r < rows; r += 3 {
 		next := GP64()
 		LEAQ(Mem{Base: bases[len(bases)-1], Index: rs, Scale: 2}, next)
@@ -66,9 +63,7 @@ func gemmTile(v isa, rows, vectors int) {
 	}
 
 	// The result is rarely in a near cache, so prefetch it.
-	c := Load(Param("c"), GP64())
-	ldc := Load(Param("ldc"), GP64())
-	SHLQ(Imm(2), ldc)
+	c, ldc := word("c"), floats("ldc")
 	for r := range rows {
 		for line := 0; line < vectors*v.bytes(); line += 64 {
 			PREFETCHT0(Mem{Base: c, Disp: line})
@@ -78,9 +73,7 @@ func gemmTile(v isa, rows, vectors int) {
 		}
 	}
 
-	b := Load(Param("b"), GP64()).(GPVirtual)
-	ldb := Load(Param("ldb"), GP64()).(GPVirtual)
-	SHLQ(Imm(2), ldb)
+	b, ldb := word("b"), floats("ldb")
 	step := func() {
 		right := v.vecs(vectors)
 		for i := range right {
@@ -120,19 +113,14 @@ func gemmTile(v isa, rows, vectors int) {
 	}
 	DECQ(argument("n"))
 	JNZ(LabelRef("tile"))
-	VZEROUPPER()
-	RET()
+	end()
 }
 
 // packRows emits the copy of a panel's rows, which are contiguous.
 func packRows(v isa) {
 	v.text("packRows", "func(k int, dst, src *float32, stride int)",
 		"packRows copies k rows of two vectors, which are stride floats apart in src.")
-	k := Load(Param("k"), GP64())
-	dst := Load(Param("dst"), GP64())
-	src := Load(Param("src"), GP64())
-	stride := Load(Param("stride"), GP64())
-	SHLQ(Imm(2), stride)
+	k, dst, src, stride := word("k"), word("dst"), word("src"), floats("stride")
 	Label("row")
 	x, y := v.vec(), v.vec()
 	VMOVUPS(Mem{Base: src}, x)
@@ -143,21 +131,16 @@ func packRows(v isa) {
 	ADDQ(U32(uint32(2*v.bytes())), dst)
 	DECQ(k)
 	JNZ(LabelRef("row"))
-	VZEROUPPER()
-	RET()
+	end()
 }
 
 // gemmStore emits code that adds init to the accumulators and stores the sums. It stores whole
 // rows, or uses masks if the tile has fewer columns than its vectors.
 func gemmStore(v isa, acc [][]VecVirtual) {
 	vectors := len(acc[0])
-	init := Load(Param("init"), GP64())
-	is := Load(Param("is"), GP64())
-	SHLQ(Imm(2), is)
-	c := Load(Param("c"), GP64())
-	ldc := Load(Param("ldc"), GP64())
-	SHLQ(Imm(2), ldc)
-	cols := Load(Param("cols"), GP64())
+	init, is := word("init"), floats("is")
+	c, ldc := word("c"), floats("ldc")
+	cols := word("cols")
 	each := func(move func(from, to Mem, sum VecVirtual, i int)) {
 		for r := range acc {
 			for i := range vectors {
@@ -211,17 +194,10 @@ func columnMasks(v isa, cols Register) []Op {
 func packColumns(v isa) {
 	v.text("packColumns", "func(rows, cols int, dst, src *float32, stride int, sum *float32)",
 		"packColumns copies rows of cols floats, a stride apart in src, and writes the sum of each column.")
-	cols := Load(Param("cols"), GP64())
-	stride := Load(Param("stride"), GP64())
-	SHLQ(Imm(2), stride)
+	cols, stride := word("cols"), floats("stride")
 	v.sweep("columns", cols, 4, func(s span) {
-		rows := Load(Param("rows"), GP64())
-		dst := Load(Param("dst"), GP64())
-		src := Load(Param("src"), GP64())
-		sums := v.vecs(s.n)
-		for _, x := range sums {
-			v.clear(x)
-		}
+		rows, dst, src := word("rows"), word("dst"), word("src")
+		sums := v.zeros(s.n)
 		label := fmt.Sprintf("rows%d", s.n)
 		if s.mask != nil {
 			label = "rowsMasked"
@@ -236,9 +212,7 @@ func packColumns(v isa) {
 		LEAQ(Mem{Base: dst, Index: cols, Scale: 4}, dst)
 		DECQ(rows)
 		JNZ(LabelRef(label))
-		sum := Load(Param("sum"), GP64())
-		s.store(sums, sum)
+		s.store(sums, word("sum"))
 	})
-	VZEROUPPER()
-	RET()
+	end()
 }
