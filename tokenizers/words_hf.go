@@ -2,6 +2,7 @@ package tokenizers
 
 import (
 	"encoding/json"
+	"maps"
 	"unicode"
 )
 
@@ -23,9 +24,7 @@ func (t *Words) TokenizerJSON() ([]byte, error) {
 	// Σ is replaced because JavaScript has another lower case for a Σ at the end of a word.
 	normalizers := []stage{replace("İ", "i"), replace("Σ", "σ")}
 	vocab := map[string]int32{"[PAD]": 0, "[UNK]": unknownWord}
-	for word, id := range t.ids {
-		vocab[word] = id
-	}
+	maps.Copy(vocab, t.ids)
 	private := t.private()
 	var unused string
 	for _, char := range charsWithCase() {

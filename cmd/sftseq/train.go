@@ -395,8 +395,7 @@ func (r *trainRun) close(c *cli.Context) (err error) {
 // checkpointOf returns the checkpoint to resume, or nil for a new run. Rank 0 reads it for all ranks.
 func checkpointOf(c *cli.Context, dir string) (*train.Checkpoint, error) {
 	from, err := loadCheckpoint(c, dir)
-	var known *distributed.Error
-	if errors.As(err, &known) {
+	if _, ok := errors.AsType[*distributed.Error](err); ok {
 		return nil, err
 	}
 	r := ranksOf(c)

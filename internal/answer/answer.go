@@ -169,8 +169,7 @@ func Filler(scorer *sft.Scorer, tokenizer tokenizers.Tokenizer, candidates int) 
 
 // orFailure returns a reply, or the failure that replaces it.
 func orFailure[R any](reply R, err error) any {
-	var f *requests.Failure
-	if errors.As(err, &f) {
+	if f, ok := errors.AsType[*requests.Failure](err); ok {
 		return f
 	}
 	return reply

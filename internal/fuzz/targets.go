@@ -75,8 +75,7 @@ func declared(path string) (names []string, err error) {
 
 // withStderr adds the standard error of a program to its error.
 func withStderr(err error) error {
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return fmt.Errorf("%w: %s", err, bytes.TrimSpace(exit.Stderr))
 	}
 	return err

@@ -35,9 +35,8 @@ func Fields(line []byte, known map[string]bool) (map[string]json.RawMessage, err
 		}
 	}
 	if !json.Valid(line) {
-		var syntax *json.SyntaxError
 		err := json.Unmarshal(line, new(json.RawMessage))
-		if errors.As(err, &syntax) {
+		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 			return nil, notJSON("column %d: not JSON: %v", syntax.Offset, err)
 		}
 		return nil, notJSON("not JSON: %v", err)

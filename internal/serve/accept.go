@@ -52,8 +52,7 @@ func (s *session) accept(m *message) *call {
 
 // whyUnread returns the error for a message without a body.
 func (s *session) whyUnread(m *message) *Error {
-	var none *jsonlines.NoRoom
-	if errors.As(m.Err, &none) {
+	if none, ok := errors.AsType[*jsonlines.NoRoom](m.Err); ok {
 		return s.server.noRoom(none.Bytes)
 	}
 	return fail(codeParse, place{Line: m.Line}, "the message is longer than the %d bytes of --max-line",

@@ -122,8 +122,7 @@ const bareWait = 10 * time.Second
 func (s *session) refuseBare(m *message) {
 	model := s.server.acquire()
 	r := model.parser.With(s.name, 1, 2).Parse(nil, m.Line, m.Err)
-	var none *jsonlines.NoRoom
-	if errors.As(m.Err, &none) {
+	if none, ok := errors.AsType[*jsonlines.NoRoom](m.Err); ok {
 		r.Failure.Code = s.server.noRoom(none.Bytes).Code
 	}
 	s.queueBare(&bareLine{request: r, model: model, received: m.received})

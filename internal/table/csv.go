@@ -32,8 +32,7 @@ func newCSV(in *source.Source, o Options) (*csvReader, error) {
 	if err == io.EOF {
 		return nil, errNoHeader
 	}
-	var bad *csvError
-	if errors.As(err, &bad) { // a quote within a field may result from a wrong delimiter
+	if _, ok := errors.AsType[*csvError](err); ok { // a quote within a field may result from a wrong delimiter
 		return nil, fmt.Errorf("line %d: %w%s", r.last, err, otherDelimiter([]string{header}, o.Columns, r.comma))
 	}
 	if err != nil {
