@@ -72,10 +72,11 @@ func trainMembers(c *cli.Context, m *seq.Manifest, kinds []*memberKind) error {
 	if c.IsSet("time") {
 		f.ends = time.Now().Add(c.Duration("time"))
 	}
-	if err := f.check(m); err != nil {
-		return err
+	err := f.check(m)
+	if err == nil {
+		err = f.plan(m)
 	}
-	if err := f.plan(m); err != nil {
+	if err = ranksOf(c).agree(err); err != nil { // no rank writes before all have checked --out
 		return err
 	}
 	if err := f.trainLinear(); err != nil {
@@ -274,7 +275,7 @@ func (f *fusedRun) kindFlags(c *cli.Context, m *seq.Manifest, k *memberKind) err
 
 // planMember sets the flags that depend on the available time and on the fusion.
 func (f *fusedRun) planMember(c *cli.Context, m *seq.Manifest, i int, one *member) error {
-	if err := setUnset(c, [][2]string{{"select", memberSelection(m)}, {"patience", fmt.Sprint(memberPatience)}}); err != nil {
+	if err := setUnset(c, [][2]string{{"select", memberSelection(&config.Config{Task: m.Task})}, {"patience", fmt.Sprint(memberPatience)}}); err != nil {
 		return err
 	}
 	if planned(f.Context) {
@@ -290,10 +291,9 @@ func (f *fusedRun) planMember(c *cli.Context, m *seq.Manifest, i int, one *membe
 }
 
 // memberSelection returns the metric that selects a member's weights. The fusion scales logits, so
-// that the loss of scaled logits counts where the task has it.
-func memberSelection(m *seq.Manifest) string {
-	switch m.Task {
-	case config.Classification, config.Retrieval, config.MultiLabel:
+// it is the loss of scaled logits where the task measures it.
+func memberSelection(c *config.Config) string {
+	if train.Measures(c, train.ScaledLoss) {
 		return train.ScaledLoss
 	}
 	return "loss"
@@ -383,6 +383,14 @@ func (r *ranks) onFirst(f func() error) (err error) {
 	}
 	if r.first() {
 		err = f()
+	}
+	return r.agree(err)
+}
+
+// agree waits for all ranks and returns the same error on each if any rank has one.
+func (r *ranks) agree(err error) error {
+	if r == nil {
+		return err
 	}
 	_, err = distributed.Agree(r.World, err, 0)
 	return err

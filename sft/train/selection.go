@@ -68,6 +68,11 @@ func measured(c *config.Config, by string, some ...string) error {
 		c.Task, DescribeSelections(some))
 }
 
+// Measures reports whether the task of c has a metric of [Selections].
+func Measures(c *config.Config, metric string) bool {
+	return trainingOf(c).settings(c, &Settings{Select: metric}) == nil
+}
+
 // value returns the evaluation's value of the metric that selects the model.
 func (r *EvaluationReport) value() float64 {
 	switch r.SelectedBy {
