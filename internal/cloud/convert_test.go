@@ -202,7 +202,7 @@ func TestLeftOut(t *testing.T) {
   bed/4.off: line 4: "x", expected a number
   chair/0.off: line 7: expected a face with "3" corners (at least 3), found 2
   desk/8.off: no such file or directory
-1 of 11 rows have the id of an earlier one, and are kept: it does not identify them
+1 of 11 rows repeat the id of an earlier row, and are kept: their ids are not unique
   desk/2.off
 `
 	if report != want {

@@ -69,9 +69,9 @@ func TestModelNetLeftOut(t *testing.T) {
   lamp/lamp_0001.txt: folder "lamp", expected a folder that is listed in modelnet40_shape_names.txt
 1 of 5 rows left out: no split
   bed/bed_0003.txt: the file is not listed in modelnet40_train.txt or modelnet40_test.txt
-1 of 5 rows have the points of an earlier one, 1 of them with another label, and are kept
+1 of 5 rows repeat the points of an earlier row, 1 of them with another label, and are kept
   flower_pot/flower_pot_0001.txt
-1 of 5 rows have the points of a row in another split: a model that is measured with them has seen their points in training
+1 of 5 rows have the points of a row in another split: a model evaluated on them has seen their points in training
   flower_pot/flower_pot_0001.txt
 `
 	if report := strings.ReplaceAll(left.String(), from+"/", ""); err != nil || report != want {

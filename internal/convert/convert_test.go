@@ -290,7 +290,7 @@ func TestRepeated(t *testing.T) {
 		t.Errorf("got repeated texts %+v of %d rows", skipped.Repeated, len(contents(t, d)))
 	}
 	if text := skipped.String(); !strings.Contains(text,
-		"4 of 10 rows have the text of an earlier one, 2 of them with another label, and are kept\n  "+from+":4\n") ||
+		"4 of 10 rows repeat the text of an earlier row, 2 of them with another label, and are kept\n  "+from+":4\n") ||
 		!strings.Contains(text, "and 1 more") {
 		t.Error(text)
 	}
@@ -380,7 +380,7 @@ func TestRepeatedLabels(t *testing.T) {
 	}
 	o = options(t, file(t, "a.fasta", ">1 x\nAC\n>2 y\nAC\n"))
 	o.Text, o.Label = "sequence", "description"
-	const want = "1 of 2 rows have the sequence of an earlier one, 1 of them with another label, and are kept\n"
+	const want = "1 of 2 rows repeat the sequence of an earlier row, 1 of them with another label, and are kept\n"
 	if _, skipped := mustConvert(t, o); !strings.HasPrefix(skipped.String(), want) {
 		t.Errorf("FASTA: %s, want %s", skipped, want)
 	}

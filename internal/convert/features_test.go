@@ -58,7 +58,7 @@ func TestFeatures(t *testing.T) {
   a:7: found "x"
 1 of 10 rows left out: the row cannot be read
   a:3: column points: index 0: number 2: expected a number, found null
-1 of 10 rows have the features of an earlier one, 1 of them with another label, and are kept
+1 of 10 rows repeat the features of an earlier row, 1 of them with another label, and are kept
   a:9
 `
 	if report != want {

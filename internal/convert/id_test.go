@@ -115,7 +115,7 @@ func TestSameIDs(t *testing.T) {
 	o := options(t, from)
 	o.ID = "key"
 	d, skipped := mustConvert(t, o)
-	want := "2 of 7 rows have the id of an earlier one, and are kept: it does not identify them\n  " +
+	want := "2 of 7 rows repeat the id of an earlier row, and are kept: their ids are not unique\n  " +
 		from + ":4\n  " + from + ":8\n"
 	if got := skipped.String(); !strings.Contains(got, want) {
 		t.Errorf("%s\nlacks %s", got, want)

@@ -137,17 +137,17 @@ func (s *Skipped) String() string {
 		if s.OtherLabel > 0 {
 			other = fmt.Sprintf(", %d of them with another label", s.OtherLabel)
 		}
-		write(&s.Repeated, "have the "+content+" of an earlier one"+other+", and are kept")
+		write(&s.Repeated, "repeat the "+content+" of an earlier row"+other+", and are kept")
 	}
 	if s.OtherSplit.Rows > 0 {
 		write(&s.OtherSplit, "have the "+content+
-			" of a row in another split: a model that is measured with them has seen their "+content+" in training")
+			" of a row in another split: a model evaluated on them has seen their "+content+" in training")
 	}
 	if s.OtherTokens.Rows > 0 {
-		write(&s.OtherTokens, "have the tokens of a row in another split, and another text, such as in upper case, or a pair in the other order: a model that is measured with them has seen their tokens in training")
+		write(&s.OtherTokens, "have the tokens of a row in another split, but another text (such as upper case) or order of a pair: a model evaluated on them has seen their tokens in training")
 	}
 	if s.SameID.Rows > 0 {
-		write(&s.SameID, "have the id of an earlier one, and are kept: it does not identify them")
+		write(&s.SameID, "repeat the id of an earlier row, and are kept: their ids are not unique")
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

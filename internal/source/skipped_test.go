@@ -27,9 +27,9 @@ func TestRows(t *testing.T) {
   a.csv:1
   a.csv:2
   and 2 more
-1 of 6 rows have the text of an earlier one, and are kept
+1 of 6 rows repeat the text of an earlier row, and are kept
   c.csv:1
-1 of 6 rows have the id of an earlier one, and are kept: it does not identify them
+1 of 6 rows repeat the id of an earlier row, and are kept: their ids are not unique
   c.csv:2
 a note
 `
