@@ -32,14 +32,18 @@ func IsDocumentation(name string) bool {
 	return lower == "readme.md" || stem == "license" || stem == "licence" || lower == "dataset_infos.json"
 }
 
-// hasCard reports whether a folder has a data set card, or the parent folder has a card with
-// configurations.
+// hasCard reports whether a folder has a data set card, or the parent folder has a card with YAML,
+// which the README.md of other projects lacks.
 func hasCard(dir string) bool {
 	if info, err := os.Stat(filepath.Join(dir, hubCard)); err == nil {
 		return info.Mode().IsRegular()
 	}
-	configs, _, _ := cardOf(dir)
-	return len(configs) > 0
+	full, err := filepath.Abs(dir)
+	if err != nil {
+		return false
+	}
+	_, ok := readCard(filepath.Dir(full))
+	return ok
 }
 
 // hubSplits returns the split name of each table in a folder. It returns nil unless the folder is

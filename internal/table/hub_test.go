@@ -3,6 +3,7 @@ package table
 import (
 	"bytes"
 	"errors"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -96,6 +97,18 @@ func TestHubSplits(t *testing.T) {
 		}
 		if got := HubSplits(folder(t, all), ""); got != nil {
 			t.Errorf("%q: got %q, want nil", files, got)
+		}
+	}
+}
+
+// TestHubSplitsBesideCard checks that the folder data beside a data set card has splits. The README.md
+// of another project has no YAML, and is not a card.
+func TestHubSplitsBesideCard(t *testing.T) {
+	for card, want := range map[string]string{"---\nlicense: mit\n---\n# Reviews\n": "test train", "# A project\n": ""} {
+		dir := folder(t, map[string]string{"README.md": card, "data/train-00000-of-00001.parquet": "x",
+			"data/test-00000-of-00001.parquet": "x"})
+		if got := HubSplits(filepath.Join(dir, "data"), ""); !equalFold(got, want) {
+			t.Errorf("%q: got %q, want %q", card, got, want)
 		}
 	}
 }

@@ -26,22 +26,29 @@ type hubConfig struct {
 // maxCard is the maximum size of a card in bytes.
 const maxCard = 1 << 20
 
-// readHubConfigs returns the configurations that a folder's card lists under configs, in YAML
-// between two --- lines. It returns nil if the card cannot be read.
+// readCard returns the YAML of a folder's card, which is between two --- lines. It returns false if
+// the folder has no card with YAML.
+func readCard(dir string) (card string, ok bool) {
+	text, err := atomicfile.ReadRegular(filepath.Join(dir, hubCard), maxCard)
+	if err != nil {
+		return "", false
+	}
+	card = strings.ReplaceAll(strings.TrimPrefix(string(text), "\ufeff"), "\r\n", "\n")
+	card, found := strings.CutPrefix(card, "---\n")
+	card, _, closed := strings.Cut(card, "\n---")
+	return card, found && closed
+}
+
+// readHubConfigs returns the configurations that a folder's card lists under configs. It returns nil
+// if the card cannot be read.
 //
 // Source: https://huggingface.co/docs/hub/datasets-manual-configuration
 func readHubConfigs(dir string) (configs []hubConfig) {
-	text, err := atomicfile.ReadRegular(filepath.Join(dir, hubCard), maxCard)
-	if err != nil {
-		return nil
-	}
-	card := strings.ReplaceAll(strings.TrimPrefix(string(text), "\ufeff"), "\r\n", "\n")
-	card, found := strings.CutPrefix(card, "---\n")
-	card, _, closed := strings.Cut(card, "\n---")
+	card, ok := readCard(dir)
 	var listed struct {
 		Configs []yaml.Node `yaml:"configs"`
 	}
-	if !found || !closed || yaml.Unmarshal([]byte("\n"+card), &listed) != nil { // with the line numbers of the file
+	if !ok || yaml.Unmarshal([]byte("\n"+card), &listed) != nil { // with the line numbers of the file
 		return nil
 	}
 	for _, node := range listed.Configs {
