@@ -62,8 +62,8 @@ func refuseForLines(path string) error {
 	}
 	switch format, err := table.FormatOf(path); {
 	case err != nil:
-		if do := table.Stranger(path); do != "" {
-			return fmt.Errorf("%s: expected a FILE of JSON lines: %s", path, do)
+		if advice := table.UnsupportedAdvice(path); advice != "" {
+			return fmt.Errorf("%s: expected a FILE of JSON lines: %s", path, advice)
 		}
 		return nil
 	case format == "arrow":

@@ -52,7 +52,7 @@ func sharded(c *cli.Context) bool {
 // format.
 func namesFile(out string) bool {
 	_, err := table.FormatOf(out)
-	return (err == nil || table.Stranger(out) != "") && !strings.HasSuffix(out, "/")
+	return (err == nil || table.UnsupportedAdvice(out) != "") && !strings.HasSuffix(out, "/")
 }
 
 // checkJob returns an error for a task of a job without a shard, because each task would process

@@ -232,7 +232,7 @@ func (c *converter) readTokens(ctx context.Context) error {
 // tokens. Its label is an index into c.labels.
 func (w *worker) example(row *table.Row) (e seq.Example, split string, why *source.SkipReason) {
 	if w.intervals != nil {
-		w.intervals.see(w.called(row), row.File, row.Line)
+		w.intervals.see(w.sequenceName(row), row.File, row.Line)
 	}
 	if row.Err != nil {
 		return e, "", w.unreadable(row.Err)

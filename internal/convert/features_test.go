@@ -46,7 +46,7 @@ func TestFeatures(t *testing.T) {
 	report := strings.ReplaceAll(left.String(), path, "a")
 	const want = `1 of 10 rows left out: empty features
   a:5
-1 of 10 rows left out: it does not fit into a data set
+1 of 10 rows left out: the row does not fit into a data set
   a:4: column features: index 0: expected 3 numbers, found 2
 1 of 10 rows left out: more than 2 tokens
   a:10: found 3

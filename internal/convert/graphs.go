@@ -34,7 +34,7 @@ type GraphOptions struct {
 	Replace                        bool              // replace a complete data set
 	Note                           func(text string) // receives notes on unusual edges; may be nil
 
-	said    []string          // metadata keys with names in the first table
+	stated  []string          // metadata keys with names in the first table
 	divided map[uint64]string // splits of a small data set by graph key; nil means random splits by key
 }
 
@@ -208,7 +208,8 @@ func survey(ctx context.Context, o *GraphOptions) (*surveyed, error) {
 			answer, list = x.Field, x.List
 		}
 		if x.Field != answer || x.List != list {
-			return fmt.Errorf("found %s, expected %s as in the first graph", what(x.Field, x.List), what(answer, list))
+			return fmt.Errorf("found %s, expected %s as in the first graph", fieldName(x.Field, x.List),
+				fieldName(answer, list))
 		}
 		split, err := o.splitOf(x)
 		if err != nil {
@@ -263,8 +264,8 @@ func survey(ctx context.Context, o *GraphOptions) (*surveyed, error) {
 	return s, nil
 }
 
-// what returns the name of a graph's field in error messages.
-func what(field string, list bool) string {
+// fieldName returns the name of a graph's field in error messages.
+func fieldName(field string, list bool) string {
 	if list {
 		return field + " (a list)"
 	}

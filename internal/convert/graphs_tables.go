@@ -258,7 +258,7 @@ func (o *GraphOptions) nameByTable(ctx context.Context) error {
 			return err
 		}
 		if *by.names != nil {
-			o.said = append(o.said, by.key)
+			o.stated = append(o.stated, by.key)
 		}
 	}
 	if o.EdgeFeatureNames == nil && !slices.Contains(t.Columns(), seq.ColumnEdgeFeatures) {
@@ -282,15 +282,15 @@ func (o *GraphOptions) named() []keyed {
 // because the features would be mixed up.
 func (o *GraphOptions) sameNames(t table.Reader, path string) error {
 	for _, by := range o.named() {
-		if by.key == seq.KeyLabelNames || !slices.Contains(o.said, by.key) {
+		if by.key == seq.KeyLabelNames || !slices.Contains(o.stated, by.key) {
 			continue
 		}
-		var said []string
-		if err := table.MetadataNames(t, path, by.key, &said); err != nil {
+		var names []string
+		if err := table.MetadataNames(t, path, by.key, &names); err != nil {
 			return err
 		}
-		if said != nil && !slices.Equal(said, *by.names) {
-			return fmt.Errorf("%s: %s: expected %q as in %s, found %q", path, by.key, *by.names, o.From[0], said)
+		if names != nil && !slices.Equal(names, *by.names) {
+			return fmt.Errorf("%s: %s: expected %q as in %s, found %q", path, by.key, *by.names, o.From[0], names)
 		}
 	}
 	return nil

@@ -92,21 +92,21 @@ func (c *converter) labelAt() int {
 // labelsOf returns the provisional numbers of a row's labels, in ascending order. The next call
 // reuses their memory.
 func (w *worker) labelsOf(row *table.Row) (labels []int32, why *source.SkipReason) {
-	w.holding = w.holding[:0]
-	if w.holding == nil {
-		w.holding = []int32{} // nil would mean unknown labels
+	w.rowLabels = w.rowLabels[:0]
+	if w.rowLabels == nil {
+		w.rowLabels = []int32{} // nil would mean unknown labels
 	}
 	if names := w.options.LabelColumns; names != nil {
 		for i, v := range row.Values[w.labelAt():][:len(names)] {
-			holds, why := holdsIn(v, names[i])
+			has, why := hasLabel(v, names[i])
 			if why != nil {
 				return nil, why
 			}
-			if holds {
-				w.holding = append(w.holding, int32(i))
+			if has {
+				w.rowLabels = append(w.rowLabels, int32(i))
 			}
 		}
-		return w.holding, nil
+		return w.rowLabels, nil
 	}
 	v := row.Values[w.labelAt()]
 	items := v.Items
@@ -130,21 +130,21 @@ func (w *worker) labelsOf(row *table.Row) (labels []int32, why *source.SkipReaso
 		if why != nil {
 			return nil, why
 		}
-		w.holding = append(w.holding, n)
+		w.rowLabels = append(w.rowLabels, n)
 	}
-	slices.Sort(w.holding)
-	w.holding = slices.Compact(w.holding)
-	isFlag := func(item string) bool { _, why := holdsIn(table.Value{Text: item}, ""); return why == nil }
-	if len(w.holding) < len(v.Items) && !slices.ContainsFunc(v.Items, func(item string) bool { return !isFlag(item) }) {
+	slices.Sort(w.rowLabels)
+	w.rowLabels = slices.Compact(w.rowLabels)
+	isFlag := func(item string) bool { _, why := hasLabel(table.Value{Text: item}, ""); return why == nil }
+	if len(w.rowLabels) < len(v.Items) && !slices.ContainsFunc(v.Items, func(item string) bool { return !isFlag(item) }) {
 		return nil, source.Skip("a list of 0 or 1 for each label",
 			fmt.Errorf("column %s: expected the names of the row's labels, found %.60q: "+
 				"write names, or one column per label (--label-columns)", w.options.Label, v.Items))
 	}
-	return w.holding, nil
+	return w.rowLabels, nil
 }
 
-// holdsIn reads whether a label column has 1 (the row has the label) or 0.
-func holdsIn(v table.Value, column string) (bool, *source.SkipReason) {
+// hasLabel reports whether a label column has 1 (the row has the label) or 0.
+func hasLabel(v table.Value, column string) (bool, *source.SkipReason) {
 	text := strings.TrimSpace(v.Text)
 	if v.Null || text == "" {
 		return false, source.Skip(NoLabel, fmt.Errorf("column %s: found nothing", column))

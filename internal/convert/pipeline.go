@@ -206,7 +206,7 @@ type worker struct {
 	text          []byte            // text of a row
 	digest        [sha256.Size]byte // hash of a row's first text, if it determines the split
 	numbers       []float32         // numbers of a row
-	holding       []int32           // labels of a row
+	rowLabels     []int32           // labels of a row
 	labelled      []int32           // tags of a row
 	known         map[string]int32  // labels that this worker has seen, to avoid the lock of c.labels
 	signs         signs             // signs of a row
@@ -270,7 +270,7 @@ func (w *worker) add(out *converted, row *table.Row, e seq.Example, split string
 		err = block.AppendBytes(texts[firstText].Text, texts[secondText].Text, e)
 	}
 	if err != nil {
-		return source.Skip("it does not fit into a data set", err)
+		return source.Skip("the row does not fit into a data set", err)
 	}
 	if block.Rows() == 1 {
 		split = strings.Clone(split) // split shares the memory of its row

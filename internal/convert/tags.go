@@ -115,8 +115,8 @@ func (c *converter) words(row *table.Row) {
 	*v = table.Value{Text: strings.Join(words, " "), Words: true}
 }
 
-// called returns the name of a row's sequence, by which intervals refer to it.
-func (w *worker) called(row *table.Row) string {
+// sequenceName returns the name of a row's sequence, by which intervals refer to it.
+func (w *worker) sequenceName(row *table.Row) string {
 	id, _ := w.names.ID(row, w.idAt)
 	return id.Text
 }
@@ -130,13 +130,13 @@ func (w *worker) tagged(row *table.Row, e *seq.Example) ([]int32, *source.SkipRe
 		tokens = len(text.Text)
 	}
 	if w.intervals != nil {
-		found := w.intervals.by[w.called(row)]
+		found := w.intervals.by[w.sequenceName(row)]
 		parts := make([]part, 0, len(found))
 		for _, x := range found {
 			if x.end > len(text.Text) {
 				return nil, &source.SkipReason{Kind: "an interval beyond its sequence", Fatal: true,
 					Detail: fmt.Errorf("%s: found bases %d to %d, but %s has %d bases", x.place(w.intervals.path), x.start+1, x.end,
-						w.called(row), len(text.Text))}
+						w.sequenceName(row), len(text.Text))}
 			}
 			parts = append(parts, spanOf(x.start, x.end, x.kind))
 		}

@@ -22,13 +22,13 @@ func (c *converter) readTokenizer() (err error) {
 		return err
 	}
 	path := filepath.Join(o.To, tokenizers.FileName)
-	there, err := atomicfile.ReadRegular(path, hftokenizer.MaxFile)
+	existing, err := atomicfile.ReadRegular(path, hftokenizer.MaxFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
-	case err == nil && !bytes.Equal(there, c.file) && !o.Replace:
+	case err == nil && !bytes.Equal(existing, c.file) && !o.Replace:
 		return fmt.Errorf("%s is a different tokenizer: %w", path, seq.ErrExists)
-	case err == nil && !bytes.Equal(there, c.file):
+	case err == nil && !bytes.Equal(existing, c.file):
 		if _, err := os.Stat(filepath.Join(o.To, seq.ManifestName)); errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("%s: found a different tokenizer that is not part of a data set, so it is not replaced: "+
 				"move or delete the file", path)

@@ -54,8 +54,8 @@ const lfsPointer = "version https://git-lfs.github.com/spec/"
 
 var errPointer = errors.New("expected a file's content, found a Git LFS pointer (fetch the files with git lfs pull)")
 
-// look records findings about the content and the path of a file for noteAll.
-func (r *folderReader) look(path string, content []byte) {
+// inspect records findings about the content and the path of a file for noteAll.
+func (r *folderReader) inspect(path string, content []byte) {
 	if kind := packedKind(content); kind != "" {
 		if r.packed++; r.packed == 1 {
 			r.firstPacked = path + ": " + kind
@@ -142,7 +142,7 @@ func newFolder(ctx context.Context, dir string, o Options) (*folderReader, error
 				return fs.SkipDir
 			}
 		case entry.Type().IsRegular() && slices.Contains(unreadCompression, strings.ToLower(filepath.Ext(path))):
-			return fmt.Errorf("%s: %s: decompress the file, or give a folder without it", path, Stranger(path))
+			return fmt.Errorf("%s: %s: decompress the file, or give a folder without it", path, UnsupportedAdvice(path))
 		case entry.Type().IsRegular():
 			r.files = append(r.files, path)
 		}
@@ -225,7 +225,7 @@ func (r *folderReader) Next(row *Row) error {
 		row.fail(errPointer)
 		return nil
 	}
-	r.look(path, content)
+	r.inspect(path, content)
 	folders := strings.Split(path, "/")
 	all := []string{string(content), "", "", path}
 	for i := 1; i <= 2 && i < len(folders); i++ {

@@ -27,8 +27,8 @@ var (
 	unreadCompression = []string{".bz2", ".xz", ".lz4", ".br", ".lzma", ".z"}
 )
 
-// Stranger returns advice for a file that cannot be read, according to its extension, or "".
-func Stranger(path string) string {
+// UnsupportedAdvice returns advice for a file that cannot be read, according to its extension, or "".
+func UnsupportedAdvice(path string) string {
 	if slices.Contains(unreadCompression, ending(path)) {
 		return "unsupported compression: expected gzip or Zstandard"
 	}
@@ -75,8 +75,8 @@ func FormatOf(path string) (string, error) {
 		return "", fmt.Errorf("unknown format of standard input: expected --format (%s)",
 			strings.Join(Formats, ", "))
 	}
-	if do := Stranger(path); do != "" {
-		return "", fmt.Errorf("%s: %s", path, do)
+	if advice := UnsupportedAdvice(path); advice != "" {
+		return "", fmt.Errorf("%s: %s", path, advice)
 	}
 	return "", fmt.Errorf("%s: unknown format: expected a file name that ends in .csv, .jsonl, .fasta or another "+
 		"format's extension, or --format (%s)", path, strings.Join(Formats, ", "))
