@@ -76,11 +76,15 @@ func (t *Tally) Add(class int, logits []float32, length int) error {
 
 // Softmax returns the probability of each class, computed in float64.
 func Softmax(logits []float32) []float64 {
-	p := make([]float64, len(logits))
+	top := float64(slices.Max(logits))
+	p, sum := make([]float64, len(logits)), 0.0
 	for i, v := range logits {
-		p[i] = float64(v)
+		p[i] = math.Exp(float64(v) - top)
+		sum += p[i]
 	}
-	SoftmaxInto(p, p)
+	for i := range p {
+		p[i] /= sum
+	}
 	return p
 }
 
