@@ -46,8 +46,6 @@ func TestFeatures(t *testing.T) {
 	report := strings.ReplaceAll(left.String(), path, "a")
 	const want = `1 of 10 rows left out: empty features
   a:5
-1 of 10 rows left out: the row does not fit into a data set
-  a:4: column features: index 0: expected 3 numbers, found 2
 1 of 10 rows left out: more than 2 tokens
   a:10: found 3
 1 of 10 rows left out: no features
@@ -58,6 +56,8 @@ func TestFeatures(t *testing.T) {
   a:7: found "x"
 1 of 10 rows left out: the row cannot be read
   a:3: column points: index 0: number 2: expected a number, found null
+1 of 10 rows left out: the row does not fit into a data set
+  a:4: column features: index 0: expected 3 numbers, found 2
 1 of 10 rows repeat the features of an earlier row, 1 of them with another label, and are kept
   a:9
 `
