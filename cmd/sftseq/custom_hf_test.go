@@ -48,9 +48,9 @@ func TestCustomHF(t *testing.T) {
 	writeText(t, filepath.Join(model, "tokenizer.json"),
 		readText(t, filepath.Join("..", "..", "internal", "hftokenizer", "testdata", "t5.json")))
 	contains(t, failing(t, `{"text":"good"}`, "predict", "--model", model),
-		"expected the tokenizer of SHA-256", "tokenizer.json")
+		"expected a tokenizer with SHA-256", "tokenizer.json")
 	writeText(t, file, "{")
-	refuse(t, exitError, file+": expected a tokenizer.json of Hugging Face's tokenizers", "", convert...)
+	refuse(t, exitError, file+": expected a Hugging Face tokenizer.json", "", convert...)
 	refuse(t, exitError, "nowhere.json", "", append(convert[:len(convert)-1:len(convert)-1], "hf:nowhere.json")...)
 	refuse(t, exitUsage, "expected the path", "", append(convert[:len(convert)-1:len(convert)-1], "hf:")...)
 	noFile(t, data)

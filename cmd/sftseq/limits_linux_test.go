@@ -106,7 +106,7 @@ func TestMemoryOfHostileFiles(t *testing.T) {
 			"expected a sequence of at most 1024 stages, found more"},
 		"a sampling rate": {append([]string{"data", "convert", "--from", filepath.Dir(file("wav/x.wav", sound)),
 			"--tokenizer", "audio-vq"}, to...),
-			"x.wav: WAV: expected a sampling rate of 1 to 4000000 a second, found 1073741824"},
+			"x.wav: WAV: expected a sampling rate of 1 to 4000000 Hz, found 1073741824"},
 		"--init-from": {[]string{"train", "custom", "--members", "sft", "--data", data, "--init-from", model, "--out",
 			filepath.Join(dir, "run")}, "model.safetensors: "},
 		"--model": {[]string{"eval", "--model", model, "--data", data}, "model.safetensors: "},
