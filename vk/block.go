@@ -63,12 +63,12 @@ func (h *heap) fill(b *block, host bool) error {
 		&need, &types)); err != nil {
 		return err
 	}
-	wanted, liked := vulkan.MemoryPropertyDeviceLocalBit, vulkan.MemoryPropertyFlagBits(0)
+	required, preferred := vulkan.MemoryPropertyDeviceLocalBit, vulkan.MemoryPropertyFlagBits(0)
 	if host {
-		wanted, liked = vulkan.MemoryPropertyHostVisibleBit|vulkan.MemoryPropertyHostCoherentBit,
+		required, preferred = vulkan.MemoryPropertyHostVisibleBit|vulkan.MemoryPropertyHostCoherentBit,
 			vulkan.MemoryPropertyHostCachedBit
 	}
-	b.kind = d.physical.memoryType(uint32(types), wanted, liked)
+	b.kind = d.physical.memoryType(uint32(types), required, preferred)
 	if int64(need) > d.physical.heapBytes(b.kind) { // drivers are not required to check the size
 		return errFull
 	}

@@ -94,14 +94,16 @@ type Options struct {
 
 // ErrUnavailable is wrapped by the errors of [Devices] and [Open] on a machine without Vulkan.
 // Their texts name the missing component and how to install it.
-var ErrUnavailable = errors.New("no Vulkan")
+var ErrUnavailable = errors.New("Vulkan is unavailable")
 
 // errNoDriver is the error if the Vulkan loader finds no driver.
-var errNoDriver = fmt.Errorf("%w: its loader finds no driver; "+
+var errNoDriver = fmt.Errorf("%w: the loader found no driver; "+
 	"install the driver of the GPU, or Mesa's (Debian, Ubuntu: apt install mesa-vulkan-drivers)", ErrUnavailable)
 
-// errNoLoader returns the error for a Vulkan loader whose library cannot be opened.
-func errNoLoader(why string) error {
-	return fmt.Errorf("%w: its loader libvulkan.so.1 cannot be opened (%s); "+
-		"install it and a driver (Debian, Ubuntu: apt install libvulkan1 mesa-vulkan-drivers)", ErrUnavailable, why)
+// errNoLoader returns the error for a Vulkan loader whose library cannot be opened. The reason is
+// the message of the system's dynamic linker.
+func errNoLoader(loader, reason string) error {
+	return fmt.Errorf("%w: cannot open the loader %s: %s; "+
+		"install a loader and a driver (Debian, Ubuntu: apt install libvulkan1 mesa-vulkan-drivers)",
+		ErrUnavailable, loader, reason)
 }

@@ -31,7 +31,7 @@ var load = sync.OnceValue(func() error {
 	if name := os.Getenv(loaderVariable); name != "" {
 		names = []string{name}
 	}
-	var first string
+	var firstErr string
 	for _, name := range names {
 		c := C.CString(name)
 		var message *C.char
@@ -41,12 +41,13 @@ var load = sync.OnceValue(func() error {
 			vulkan.SetGetInstanceProcAddr(at)
 			return vulkan.Init()
 		}
-		if first == "" {
-			first = C.GoString(message)
+		if firstErr == "" {
+			firstErr = C.GoString(message)
 		}
 	}
-	if name := os.Getenv(loaderVariable); name != "" {
-		first += "; " + loaderVariable + " names it"
+	loader := names[0]
+	if os.Getenv(loaderVariable) != "" {
+		loader += ", set by " + loaderVariable
 	}
-	return errNoLoader(first)
+	return errNoLoader(loader, firstErr)
 })

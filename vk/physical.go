@@ -235,11 +235,11 @@ func (p *physical) judge(operations, stages uint32) {
 	}
 }
 
-// memoryType returns the first allowed memory type with the wanted and the liked properties.
-// Without such a type, it returns the first allowed type with the wanted properties, or else the
+// memoryType returns the first allowed memory type with the required and the preferred properties.
+// Without such a type, it returns the first allowed type with the required properties, or else the
 // first allowed type.
-func (p *physical) memoryType(allowed uint32, wanted, liked vulkan.MemoryPropertyFlagBits) uint32 {
-	for _, flags := range []vulkan.MemoryPropertyFlagBits{wanted | liked, wanted} {
+func (p *physical) memoryType(allowed uint32, required, preferred vulkan.MemoryPropertyFlagBits) uint32 {
+	for _, flags := range []vulkan.MemoryPropertyFlagBits{required | preferred, required} {
 		for n := range p.memory.MemoryTypeCount {
 			if allowed&(1<<n) != 0 &&
 				vulkan.MemoryPropertyFlagBits(p.memory.MemoryTypes[n].PropertyFlags)&flags == flags {

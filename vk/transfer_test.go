@@ -84,7 +84,7 @@ func TestManySmallWrites(t *testing.T) {
 	}
 }
 
-// TestWriters checks that several goroutines may write and read separate memories concurrently.
+// TestWriters checks that several goroutines may write and read separate allocations concurrently.
 func TestWriters(t *testing.T) {
 	d := open(t, Options{}, watched)
 	const words = stagingBytes/4/3 + 5

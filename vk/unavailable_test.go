@@ -29,17 +29,17 @@ func TestUnavailable(t *testing.T) {
 	if err := load(); err != nil {
 		missing(t, err)
 	}
-	noDriver := []string{"finds no driver", "apt install mesa-vulkan-drivers"}
+	noDriver := []string{"the loader found no driver", "apt install mesa-vulkan-drivers"}
 	broken := filepath.Join(t.TempDir(), "icd.json")
 	must.Succeed(t, os.WriteFile(broken,
 		[]byte(`{"file_format_version": "1.0.0", "ICD": {"library_path": "/nowhere/driver.so", "api_version": "1.3.0"}}`), 0o666))
 	drivers := func(path string) []string { return []string{"VK_DRIVER_FILES=" + path, "VK_ICD_FILENAMES=" + path} }
 	for name, c := range map[string]struct{ environment, want []string }{
 		"no loader": {[]string{"SFTSEQ_VK_LOADER=/nowhere/libvulkan.so.1"},
-			[]string{"libvulkan.so.1 cannot be opened", "No such file", "SFTSEQ_VK_LOADER names it",
+			[]string{"cannot open the loader /nowhere/libvulkan.so.1, set by SFTSEQ_VK_LOADER: ", "No such file",
 				"apt install libvulkan1"}},
 		"another library": {[]string{"SFTSEQ_VK_LOADER=libm.so.6"},
-			[]string{"cannot be opened", "vkGetInstanceProcAddr", "apt install libvulkan1"}},
+			[]string{"cannot open the loader libm.so.6", "vkGetInstanceProcAddr", "apt install libvulkan1"}},
 		"no driver":           {drivers("/nowhere/icd.json"), noDriver},
 		"a driver not there":  {drivers(broken), noDriver},
 		"no hardware for one": {drivers("/usr/share/vulkan/icd.d/radeon_icd.x86_64.json"), noDriver},
@@ -52,7 +52,8 @@ func TestUnavailable(t *testing.T) {
 				t.Fatalf("%v: %s", err, out)
 			}
 			text := string(out)
-			for _, want := range append(c.want, "devices: [] true no Vulkan: ", "open: true true no Vulkan: ") {
+			for _, want := range append(c.want, "devices: [] true Vulkan is unavailable: ",
+				"open: true true Vulkan is unavailable: ") {
 				if !strings.Contains(text, want) {
 					t.Errorf("the output lacks %q:\n%s", want, text)
 				}

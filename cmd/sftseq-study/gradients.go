@@ -12,9 +12,9 @@ import (
 var gradientsStudy = &study{
 	name:    "gradients",
 	summary: "how gradients grow with the number of tokens",
-	help: `Computes the squared norms of the gradients of attention by W_V and by W_Q in float64 for random
-weights and tokens, in the paper's simplest case (query and key of a token are scalars, the
-leak is a constant), and fits a line to their logarithms.`,
+	help: `Computes the squared norms of the gradients of attention with respect to W_V and W_Q in float64
+for random weights and tokens, in the paper's simplest case (query and key of a token are
+scalars, the leak is a constant), and fits a line to their logarithms.`,
 	columns: []string{"tokens", "‖∂Sa/∂W_V‖²", "‖∂Sa/∂W_Q‖²"},
 	prepare: func(f *flags) measurement {
 		g := &gradients{leak: 1}
@@ -46,13 +46,13 @@ func (g *gradients) report(ctx context.Context, r *report) error {
 	value, query := slopes(points)
 	picture := newChart("", chart.Axis{Label: "tokens", Logarithmic: true},
 		chart.Axis{Label: "squared norm", Logarithmic: true})
-	addBand(&picture, 0, fmt.Sprintf("by W_V, slope %.2f", value), g.sizes, values)
-	addBand(&picture, 1, fmt.Sprintf("by W_Q, slope %.2f", query), g.sizes, queries)
+	addBand(&picture, 0, fmt.Sprintf("W_V, slope %.2f", value), g.sizes, values)
+	addBand(&picture, 1, fmt.Sprintf("W_Q, slope %.2f", query), g.sizes, queries)
 	r.title, r.charts = "Squared norm of the gradient of attention", []chart.Chart{picture}
-	r.note("slope over the number of tokens, both in logarithms: by W_V %.2f, by W_Q %.2f", value, query)
-	r.note(`The paper's theorem says Θ(n) by W_V, slope 1, and Θ(1) by W_Q, slope 0. Its proof of the
-second omits the products of different tokens.`)
-	r.note("The paper has no numbers: sizes, width, leak and draws were chosen here.")
+	r.note("slope of log squared norm over log tokens: W_V %.2f, W_Q %.2f", value, query)
+	r.note(`The paper's theorem states Θ(n) for W_V, slope 1, and Θ(1) for W_Q, slope 0. Its proof for W_Q
+omits the products of different tokens.`)
+	r.note("The paper gives no numbers: the sizes, width, leak and draws are this study's choice.")
 	return nil
 }
 

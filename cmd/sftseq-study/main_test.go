@@ -62,7 +62,7 @@ func TestDraws(t *testing.T) {
 	sizes := []string{"--tokens", "64,256", "--draws", "3"}
 	table, points := measured[gradientPoint](t, dir, "gradients", sizes...)
 	if len(points) != 2 || points[1].Tokens != 256 || points[1].Draws != 3 ||
-		points[0].Value.Min > points[0].Value.Mean || !strings.Contains(table, "by W_V ") {
+		points[0].Value.Min > points[0].Value.Mean || !strings.Contains(table, ": W_V ") {
 		t.Errorf("%+v\n%s", points, table)
 	}
 	if _, again := measured[gradientPoint](t, dir, "gradients",

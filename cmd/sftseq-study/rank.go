@@ -18,8 +18,8 @@ var rankStudy = &study{
 float64, for each probability function. After each layer it computes three ranks of the
 matrix of all tokens: with the tolerance of float32, as in the paper, with a tenth of this
 tolerance, and the entropy rank, which needs no tolerance. The paper's size, --layers 100 --draws 30,
-takes more than an hour of one core.`,
-	columns: []string{"probability", "layer", "rank", "by a tenth", "entropy rank"},
+takes more than an hour on one core.`,
+	columns: []string{"probability", "layer", "rank", "rank, tolerance/10", "entropy rank"},
 	prepare: func(f *flags) measurement {
 		m := &rankMeasurement{probabilities: []string{leakyReLU, relu, softmax}}
 		f.count(&m.tokens, "tokens", 256, 1, 1<<14, "tokens")
@@ -37,8 +37,8 @@ func (r *rankMeasurement) report(ctx context.Context, to *report) error {
 		return err
 	}
 	layer := chart.Axis{Label: "layer"}
-	ranks, entropies := newChart("Rank by the tolerance of float32", layer, chart.Axis{Label: "rank", Zero: true}),
-		newChart("Rank by entropy", layer, chart.Axis{Label: "rank"})
+	ranks, entropies := newChart("Rank with the tolerance of float32", layer, chart.Axis{Label: "rank", Zero: true}),
+		newChart("Entropy rank", layer, chart.Axis{Label: "rank"})
 	for n := range r.probabilities {
 		var layers []int
 		var rank, entropy []spread
@@ -95,7 +95,7 @@ type rankMeasurement struct {
 type rankPoint struct {
 	Probability string `json:"probability"`
 	Layer       int    `json:"layer"`      // from 1
-	Single      spread `json:"rank"`       // by the tolerance of float32, as in the paper
+	Single      spread `json:"rank"`       // with the tolerance of float32, as in the paper
 	Tenth       spread `json:"rank_tenth"` // with a tenth of that tolerance
 	Entropy     spread `json:"entropy_rank"`
 	Draws       int    `json:"draws"`

@@ -36,7 +36,7 @@ func advice(config *sft.Config, dir string, longest int, improving bool) string 
 		return without + flags + " --out " + shellQuote(filepath.Clean(dir)+suffix)
 	}
 	if improving && p.Settings.Steps > 0 {
-		return "; the last evaluation was the best: train longer first, such as without --steps: " +
+		return "; the validation score was still improving: train longer first, for example without --steps: " +
 			try("-longer", "", "steps", "epochs")
 	}
 	var out []string

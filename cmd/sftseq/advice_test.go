@@ -35,7 +35,7 @@ func TestAdviceCommand(t *testing.T) {
 		}
 		p.Settings.Steps = 6
 		must.Succeed(t, p.Store(config))
-		want = "; the last evaluation was the best: train longer first, such as without --steps: sftseq train custom --seed 1 --data d --hidden 8 --out " + shellQuote(dir+"-longer")
+		want = "; the validation score was still improving: train longer first, for example without --steps: sftseq train custom --seed 1 --data d --hidden 8 --out " + shellQuote(dir+"-longer")
 		if got := advice(config, dir, 0, true); got != want {
 			t.Errorf("%s\nwant %s", got, want)
 		}

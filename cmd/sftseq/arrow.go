@@ -20,9 +20,9 @@ import (
 // recordFunc returns a record of predictions for a record of sequences.
 type recordFunc func(context.Context, arrow.Record) (arrow.Record, error)
 
-// answerArrow reads --input in batches and writes --output, which becomes visible when it is
-// complete.
-func answerArrow(c *cli.Context, config *sft.Config, answer recordFunc) error {
+// predictArrow reads --input in batches and writes the predictions to --output, which becomes
+// visible when it is complete.
+func predictArrow(c *cli.Context, config *sft.Config, predict recordFunc) error {
 	in, name, err := openArrow(c)
 	if err != nil {
 		return err
@@ -30,7 +30,7 @@ func answerArrow(c *cli.Context, config *sft.Config, answer recordFunc) error {
 	defer in.Close()
 	// Try a record without rows first, to report a schema that does not fit the model or an
 	// unwritable output before any work is done.
-	empty, err := answerRecord(c.Context, withoutRows(in.Schema()), answer)
+	empty, err := predictRecord(c.Context, withoutRows(in.Schema()), predict)
 	if err == nil {
 		err = sameTokens(config, in.Spec())
 	}
@@ -55,7 +55,7 @@ func answerArrow(c *cli.Context, config *sft.Config, answer recordFunc) error {
 		if err != nil {
 			return err
 		}
-		record, err := answerRecord(c.Context, rows.Record(), answer)
+		record, err := predictRecord(c.Context, rows.Record(), predict)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, atRow(err, rows.First()))
 		}
@@ -115,9 +115,9 @@ func openArrow(c *cli.Context) (r *seq.Reader, name string, err error) {
 	return r, name, err
 }
 
-// answerRecord predicts a record, and copies its id column, if any, to the result.
-func answerRecord(ctx context.Context, record arrow.Record, answer recordFunc) (arrow.Record, error) {
-	out, err := answer(ctx, record)
+// predictRecord computes the predictions for record and copies its id column, if it has one.
+func predictRecord(ctx context.Context, record arrow.Record, predict recordFunc) (arrow.Record, error) {
+	out, err := predict(ctx, record)
 	if err != nil {
 		return nil, err
 	}
@@ -131,8 +131,8 @@ func answerRecord(ctx context.Context, record arrow.Record, answer recordFunc) (
 	return array.NewRecord(arrow.NewSchema(fields, &metadata), columns, out.NumRows()), nil
 }
 
-// atRow replaces the row number in an error by the number in the file. first is the file's number
-// of the record's first row.
+// atRow replaces the row index in an error, which counts from the start of the record, by the index
+// in the file. first is the index in the file of the record's first row.
 func atRow(err error, first int64) error {
 	var e *sft.RowError
 	if !errors.As(err, &e) {

@@ -161,7 +161,7 @@ func answerWith(c *cli.Context, config *sft.Config, scorer *sft.Scorer, model *a
 	case isTable && sharded(c):
 		return answerShard(c, scorer, model)
 	case isTable && copiesArrow(c):
-		return answerArrow(c, config, model.Record)
+		return predictArrow(c, config, model.Record)
 	case isTable:
 		return answerTable(c, config, model)
 	}

@@ -208,7 +208,7 @@ func TestBaselineIsBetter(t *testing.T) {
 		return lines[len(lines)-1]
 	}
 	short := last(printed(t, "", append(train, "--out", dir+"-short", "--steps", "1")...))
-	contains(t, short, "; the last evaluation was the best: train longer first, such as without --steps: sftseq train custom ")
+	contains(t, short, "; the validation score was still improving: train longer first, for example without --steps: sftseq train custom ")
 	line := last(printed(t, "", append(train, "--out", dir, "--epochs", "1")...))
 	contains(t, line, "on the validation split word n-grams, logistic regression (100.00%) is better than the model (",
 		"; try: sftseq train custom ")

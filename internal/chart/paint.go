@@ -51,7 +51,8 @@ func (s *Scene) Write(w io.Writer, format string) error {
 		_, err := c.WriteTo(w)
 		return err
 	}
-	return fmt.Errorf("a picture as %q: expected %s", format, strings.Join(Formats, ", "))
+	return fmt.Errorf("picture format %q: expected %s or %s", format,
+		strings.Join(Formats[:len(Formats)-1], ", "), Formats[len(Formats)-1])
 }
 
 // painter draws shapes on a canvas whose origin is at the bottom left.

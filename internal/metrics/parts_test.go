@@ -96,17 +96,17 @@ func TestPartNames(t *testing.T) {
 func TestPartProperties(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	categories := map[string][]int32{"mug": {0, 3}, "bolt": {1, 2, 4}}
-	iou := func(labels, answers []int32) float64 {
+	iou := func(labels, predictions []int32) float64 {
 		p := NewParts(partsOfTest)
-		p.Add(labels, answers)
+		p.Add(labels, predictions)
 		return p.InstanceIoU()
 	}
 	for range 300 {
 		parts := categories[[]string{"mug", "bolt"}[r.IntN(2)]]
-		labels, answers := make([]int32, 1+r.IntN(12)), []int32(nil)
+		labels, predictions := make([]int32, 1+r.IntN(12)), []int32(nil)
 		for i := range labels {
 			labels[i] = parts[r.IntN(len(parts))]
-			answers = append(answers, parts[r.IntN(len(parts))])
+			predictions = append(predictions, parts[r.IntN(len(parts))])
 			if i > 0 && r.IntN(5) == 0 {
 				labels[i] = -1
 			}
@@ -115,10 +115,10 @@ func TestPartProperties(t *testing.T) {
 		for _, part := range parts {
 			both, either := map[int]bool{}, map[int]bool{}
 			for i, label := range labels {
-				if label >= 0 && (label == part || answers[i] == part) {
+				if label >= 0 && (label == part || predictions[i] == part) {
 					either[i] = true
 				}
-				if label == part && answers[i] == part {
+				if label == part && predictions[i] == part {
 					both[i] = true
 				}
 			}
@@ -128,24 +128,24 @@ func TestPartProperties(t *testing.T) {
 				want += float64(len(both)) / float64(len(either))
 			}
 		}
-		got := iou(labels, answers)
+		got := iou(labels, predictions)
 		if want /= float64(len(parts)); math.Abs(got-want) > 1e-12 {
-			t.Fatalf("labels %v, answers %v: got IoU %v, want %v", labels, answers, got, want)
+			t.Fatalf("labels %v, predictions %v: got IoU %v, want %v", labels, predictions, got, want)
 		}
 		if self := iou(labels, labels); self != 1 {
 			t.Fatalf("labels %v: got IoU %v of the labels with themselves, want 1", labels, self)
 		}
-		a, b := slices.Clone(labels), slices.Clone(answers)
+		a, b := slices.Clone(labels), slices.Clone(predictions)
 		r.Shuffle(len(a), func(i, j int) { a[i], a[j], b[i], b[j] = a[j], a[i], b[j], b[i] })
 		if other := iou(a, b); math.Abs(other-got) > 1e-12 {
-			t.Fatalf("labels %v, answers %v: got IoU %v after a permutation, %v before", labels, answers, other, got)
+			t.Fatalf("labels %v, predictions %v: got IoU %v after a permutation, %v before", labels, predictions, other, got)
 		}
 		for i, label := range labels {
-			if label >= 0 && answers[i] == label {
-				worse := slices.Clone(answers)
+			if label >= 0 && predictions[i] == label {
+				worse := slices.Clone(predictions)
 				worse[i] = parts[(slices.Index(parts, label)+1)%len(parts)]
 				if iou(labels, worse) >= got {
-					t.Fatalf("labels %v, answers %v: IoU %v, not less after another mistake", labels, answers, got)
+					t.Fatalf("labels %v, predictions %v: IoU %v, not less after another mistake", labels, predictions, got)
 				}
 			}
 		}

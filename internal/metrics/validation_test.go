@@ -35,9 +35,9 @@ func TestValidationIsTally(t *testing.T) {
 	}
 }
 
-// TestAUCOneAgainstTheRest compares AUC with a count over all pairs of rows, also for logits whose
+// TestAUCOneVsRest compares AUC with a count over all pairs of rows, also for logits whose
 // probabilities round to 1.
-func TestAUCOneAgainstTheRest(t *testing.T) {
+func TestAUCOneVsRest(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	const classes, rows = 4, 60
 	for _, size := range []float32{1, 30} {

@@ -43,9 +43,9 @@ func TestEnding(t *testing.T) {
 	}
 }
 
-// TestEndingWords checks that n-grams of words end at the last byte of a word, whatever precedes
-// it, and have other hashes than n-grams of bytes. The n-grams of a row are those that end at its
-// tokens.
+// TestEndingWords checks that word n-grams end at the last byte of a word, whatever precedes it, and
+// that their hashes differ from those of byte n-grams. A row's n-grams are the n-grams that end at
+// its tokens.
 func TestEndingWords(t *testing.T) {
 	o := Options{Units: Bytes, MinN: 3, MaxN: 3, MaxWords: 2, Slots: MinSlots, MinCount: 1}
 	must.Succeed(t, o.Validate())
@@ -154,7 +154,7 @@ func TestMaxWords(t *testing.T) {
 	good := Options{Bytes, 3, 6, 1 << 18, 2, 2}
 	must.Succeed(t, good.Validate())
 	if good.Orders() != 6 {
-		t.Errorf("%d lengths of n-grams, expected 4 and 2", good.Orders())
+		t.Errorf("Orders() = %d, want 6: 4 lengths of byte n-grams and 2 of word n-grams", good.Orders())
 	}
 	words := good
 	words.Units = Words

@@ -23,9 +23,9 @@ func randomTokens(r *rand.Rand, n int) []int32 {
 	return tokens
 }
 
-// TestBatchesChangeNoBit checks that other requests in the batch do not change a result: logits and
+// TestBatchingIsBitExact checks that other requests in the batch do not change a result: logits and
 // embeddings equal those of the scorer for the sequence alone, bit for bit.
-func TestBatchesChangeNoBit(t *testing.T) {
+func TestBatchingIsBitExact(t *testing.T) {
 	for _, budget := range []int{0, 50, 700} {
 		o := testOptions(t, "pre")
 		o.MaxBatchTokens = budget
@@ -110,7 +110,7 @@ func TestCancel(t *testing.T) {
 	}
 	b.request("x", "sequence/classify", map[string]any{"tokens": []int{4}})
 	b.request("y", "sequence/classify", map[string]any{"tokens": []int{5}})
-	eventually(t, "two batches do not run", func() bool { _, _, running := waiting(s); return running == 2 })
+	eventually(t, "fewer than two batches are running", func() bool { _, _, running := waiting(s); return running == 2 })
 	for i := range 20 {
 		a.notify("$/cancelRequest", map[string]any{"id": i})
 		if m := a.answer(i); m.Error == nil || m.Error.Code != -32800 {
@@ -144,7 +144,7 @@ func TestCancelStopsBatch(t *testing.T) {
 	if m := c.answer(1); m.Error == nil || m.Error.Code != -32800 {
 		t.Fatalf("got %+v, want error -32800", m)
 	}
-	eventually(t, "the batch goes on", func() bool { jobs, _, running := waiting(s); return running+jobs == 0 })
+	eventually(t, "the batch is still running", func() bool { jobs, _, running := waiting(s); return running+jobs == 0 })
 }
 
 // TestReload checks that started requests complete with the old model, later requests use the new
@@ -177,21 +177,21 @@ func TestReload(t *testing.T) {
 	c.closeWrite()
 	messages, err := c.end()
 	must.Check(t, err)
-	said := map[string][]float32{} // logits by request id; "" holds the pushed logits of the document
+	logitsByID := map[string][]float32{} // the ID "" holds the pushed logits of the document
 	for _, text := range messages {
 		var m struct {
 			ID             json.RawMessage
 			Result, Params struct{ Logits []float32 }
 		}
 		decode(t, []byte(text), &m)
-		said[string(m.ID)] = append(said[string(m.ID)], append(m.Result.Logits, m.Params.Logits...)...)
+		logitsByID[string(m.ID)] = append(logitsByID[string(m.ID)], append(m.Result.Logits, m.Params.Logits...)...)
 	}
 	now := logits(t, s, []int32{1, 2})
-	if !slices.Equal(said["1"], want) || !slices.Equal(said["2"], now) || slices.Equal(want, now) {
-		t.Errorf("got logits %v, want %v of the old model for 1 and %v of the new model for 2", said, want, now)
+	if !slices.Equal(logitsByID["1"], want) || !slices.Equal(logitsByID["2"], now) || slices.Equal(want, now) {
+		t.Errorf("got logits %v, want %v of the old model for 1 and %v of the new model for 2", logitsByID, want, now)
 	}
-	if !slices.Equal(said[""], said["3"]) { // pushed only once
-		t.Errorf("document: pushed logits %v, want %v", said[""], said["3"])
+	if !slices.Equal(logitsByID[""], logitsByID["3"]) { // pushed only once
+		t.Errorf("document: pushed logits %v, want %v", logitsByID[""], logitsByID["3"])
 	}
 	eventually(t, "the old model is not released", func() bool { return released.Load() == 1 })
 }

@@ -40,8 +40,8 @@ func fit(w *Tensor, f *sinusoid.Frequencies) {
 }
 
 // SinusoidBackward is the adjoint of F and G in [Sinusoid]. DF and DG have the layouts of F and G,
-// and already include the gradients through E. An entry of DF counts for the absolute value of its
-// difference:
+// and already include the gradients through E. F is even in t, so the entries of DF for t and −t
+// both contribute to the frequency terms of |t|:
 //
 //	DW_r[2c]   = ½ Σ_t (DF[r, t+n−1] − DG[r, t]) cos(ω_c t)
 //	DW_r[2c+1] = ½ Σ_t (DF[r, t+n−1] + DG[r, t]) cos(ω_c t)

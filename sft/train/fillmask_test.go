@@ -91,14 +91,14 @@ func TestFillMaskAgainstReference(t *testing.T) {
 	})
 }
 
-// TestFillMaskBatchesChangeNoBit checks that an example's loss, in training and in evaluation,
+// TestFillMaskBatchingIsBitExact checks that an example's loss, in training and in evaluation,
 // depends only on its row and the step: other examples of the batch and the number of threads
 // change no bit.
-func TestFillMaskBatchesChangeNoBit(t *testing.T) {
-	configtest.OnEveryKind(t, testFillMaskBatchesChangeNoBit)
+func TestFillMaskBatchingIsBitExact(t *testing.T) {
+	configtest.OnEveryKind(t, testFillMaskBatchingIsBitExact)
 }
 
-func testFillMaskBatchesChangeNoBit(t *testing.T, devices ...tensor.Device) {
+func testFillMaskBatchingIsBitExact(t *testing.T, devices ...tensor.Device) {
 	c := configtest.OfTask(configtest.TrainingConfig(), config.FillMask)
 	c.TieEmbeddings = true
 	m := modeltest.RandomModel(c, 2)

@@ -18,11 +18,11 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// TestBatchesChangeNoBit checks that a sequence has the same outputs alone and in any batch, in any
+// TestBatchingIsBitExact checks that a sequence has the same outputs alone and in any batch, in any
 // order, and with any number of threads.
-func TestBatchesChangeNoBit(t *testing.T) { configtest.OnEveryKind(t, testBatchesChangeNoBit) }
+func TestBatchingIsBitExact(t *testing.T) { configtest.OnEveryKind(t, testBatchingIsBitExact) }
 
-func testBatchesChangeNoBit(t *testing.T, devices ...tensor.Device) {
+func testBatchingIsBitExact(t *testing.T, devices ...tensor.Device) {
 	for i, c := range configtest.RandomConfigs() {
 		if i%5 != 0 && len(devices) == 1 {
 			continue // every configuration compiles its own programs

@@ -21,13 +21,13 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// TestTaggingBatchesChangeNoBit checks that an example's logits, embedding and loss are the same
+// TestTaggingBatchingIsBitExact checks that an example's logits, embedding and loss are the same
 // alone and in any batch, with any number of threads. Tokens without a label have no loss.
-func TestTaggingBatchesChangeNoBit(t *testing.T) {
-	configtest.OnEveryKind(t, testTaggingBatchesChangeNoBit)
+func TestTaggingBatchingIsBitExact(t *testing.T) {
+	configtest.OnEveryKind(t, testTaggingBatchingIsBitExact)
 }
 
-func testTaggingBatchesChangeNoBit(t *testing.T, devices ...tensor.Device) {
+func testTaggingBatchingIsBitExact(t *testing.T, devices ...tensor.Device) {
 	for _, norm := range []string{"pre", "post"} {
 		c := configtest.OfTask(configtest.TrainingConfig(), config.Tagging)
 		c.NormPosition = norm
