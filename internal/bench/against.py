@@ -70,7 +70,7 @@ def model(options):
     for what in FIGURES:
         ratios = [a / b for a, b in zip(ours[what], theirs[what])]
         rows.append([what, f"{statistics.median(ours[what]):.0f}", f"{statistics.median(theirs[what]):.0f}", *spread(ratios)])
-    table(["what", "tokens/s", "PyTorch tokens/s", "ratio", "least", "most"], rows)
+    table(["what", "tokens/s", "PyTorch tokens/s", "ratio", "minimum", "maximum"], rows)
 
 
 def runtime(options):
@@ -85,7 +85,7 @@ def runtime(options):
             sft = f"{1e3 * statistics.median(seconds[name] for _, seconds in pairs):.1f} ms"
         ratios = [a / b for a, b in zip(ours, transformer)]
         rows.append([layer["layer"], layer["relative"], str(layer["k"]), f"{1e3 * statistics.median(ours):.1f} ms", *spread(ratios), sft])
-    table(["layer", "relative", "k", "time", "to PyTorch's transformer", "least", "most", "PyTorch's SFT"], rows)
+    table(["layer", "relative", "k", "time", "ratio to PyTorch's transformer", "minimum", "maximum", "SFT in PyTorch"], rows)
     print(f"\nA layer of PyTorch's transformer takes {1e3 * statistics.median(transformer):.1f} ms.")
 
 
