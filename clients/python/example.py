@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What a client of `sftseq serve` can do. It needs a model that classifies.
+"""Shows the features of a client of `sftseq serve`. Needs a classifier.
 
     make build
     PYTHONPATH=clients/python/src python3 clients/python/example.py ./sftseq runs/listops
 
-or for one of many clients of a server:
+or connect to a running server, which may have other clients:
 
     ./sftseq serve --model runs/listops --listen unix:sftseq.sock &
     PYTHONPATH=clients/python/src python3 clients/python/example.py unix:sftseq.sock
@@ -19,25 +19,25 @@ def main(client):
     model = client.model
     print(f"model: {model['name']}, labels {model['labels']}")
     if model["task"] != "classification":
-        sys.exit("this example wants a model that classifies")
+        sys.exit("this example needs a classifier")
 
-    answer = client.classify("[MAX 2 9 ]")
-    print(f"classify: {answer['label']} of {answer['length']} tokens")
+    result = client.classify("[MAX 2 9 ]")
+    print(f"classify: {result['label']} of {result['length']} tokens")
 
     # A stream of sequences. A failed sequence yields its error.
     many = ["[MIN 4 7 ]", [], "[SM 5 [MED 1 2 3 ] 8 ]"]
-    for n, answer in enumerate(client.classify_each(many)):
-        print(f"many: {n}", answer.message if isinstance(answer, ServerError) else answer["label"])
+    for n, result in enumerate(client.classify_each(many)):
+        print(f"many: {n}", result.message if isinstance(result, ServerError) else result["label"])
 
     # The same in one request, with progress in tokens.
     client.request(
         "sequence/classify",
         {"sequences": [{"text": many[0]}, {"tokens": []}, {"text": many[2]}]},
         on_progress=lambda v: print("progress:", v.get("message", v["kind"])),
-        on_results=lambda v: print("came:", *(r["index"] for r in v["results"])),
+        on_results=lambda v: print("partial results:", *(r["index"] for r in v["results"])),
     ).result()
 
-    # A long request, which is cancelled.
+    # Cancel a long request.
     long = {"sequences": [{"tokens": [1] * min(4096, model["longestLength"])}] * 200}
     future = client.request("sequence/classify", long)
     future.cancel()

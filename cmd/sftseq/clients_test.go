@@ -216,9 +216,9 @@ many: 0 $1
 many: 1 tokens: the sequence is empty, at least 1 token was expected
 many: 2 $2
 progress: begin
-came: 0
-came: 1
-came: 2
+partial results: 0
+partial results: 1
+partial results: 2
 progress: end
 cancel: -32800: cancelled by the client
 pushed: version 1, label $0

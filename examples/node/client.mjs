@@ -33,7 +33,7 @@ const { model, capabilities } = await connection.sendRequest('initialize', {
 await connection.sendNotification('initialized', {});
 console.log(`model: ${model.name}, labels ${model.labels.join(' ')}, positions ${capabilities.positionEncoding}`);
 if (model.task !== 'classification') {
-  console.error('this example wants a model that classifies');
+  console.error('this example needs a classifier');
   process.exit(1);
 }
 

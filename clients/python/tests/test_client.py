@@ -1,7 +1,7 @@
 """Runs the client against the program.
 
-SFTSEQ_PROGRAM is its path, SFTSEQ_GOLDEN a folder of small models. By default the program is built from the clone that
-this file is in, and the models are the clone's.
+SFTSEQ_PROGRAM is the path of the program and SFTSEQ_GOLDEN a folder of small models. By default the tests build the
+program from the clone that contains this file, and use the clone's models.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ from sftseq import Client, ServerError  # noqa: E402
 
 
 def built():
-    """The program of the clone, in a folder that is removed at the end."""
+    """Builds the program of the clone in a temporary folder and returns its path."""
     folder = tempfile.TemporaryDirectory()
     unittest.addModuleCleanup(folder.cleanup)
     path = os.path.join(folder.name, "sftseq")
@@ -43,7 +43,7 @@ def start(model, *flags, **options):
 
 
 def program(command, model, *lines):
-    """What a command of the program says of lines."""
+    """Returns the JSON objects that a command of the program prints for the lines, without ids."""
     text = "".join(json.dumps(line) + "\n" for line in lines)
     run = subprocess.run([PROGRAM, command, "--model", GOLDEN / model], input=text, capture_output=True, text=True, check=True)
     return [{k: v for k, v in json.loads(line).items() if k != "id"} for line in run.stdout.splitlines()]
@@ -51,7 +51,7 @@ def program(command, model, *lines):
 
 @contextlib.contextmanager
 def listening(model, *flags):
-    """A server at a socket, whose address is given."""
+    """Runs a server and yields its process, its Unix address and its TCP address."""
     with tempfile.TemporaryDirectory() as folder:
         address = f"unix:{folder}/s"
         command = [PROGRAM, "serve", "--model", GOLDEN / model, "--listen", address, "--listen", "tcp:127.0.0.1:0", *flags]
@@ -60,7 +60,7 @@ def listening(model, *flags):
         while not tcp:
             line = server.stderr.readline()
             if not line:
-                raise RuntimeError("the server has ended")
+                raise RuntimeError("the server exited before it listened")
             tcp = re.search(r"address=(tcp:\S+)", line)
         drained = threading.Thread(target=server.stderr.read)
         drained.start()
@@ -73,7 +73,7 @@ def listening(model, *flags):
             server.stderr.close()
 
 
-class Answers(unittest.TestCase):
+class Results(unittest.TestCase):
     def test_classify_as_predict(self):
         text, tokens = "[MAX 2 9 ]", [12, 3, 10, 15, 7]
         want = program("predict", "pre", {"text": text}, {"tokens": tokens})
@@ -182,7 +182,7 @@ class Streams(unittest.TestCase):
             stream.close()
             self.assertEqual(client.classify([1])["length"], 1)
 
-    def test_a_loop_that_ends_takes_back_the_rest(self):
+    def test_leaving_the_loop_cancels_pending_requests(self):
         with start("pre") as client:
             for _ in client.classify_each([[1] * 4096] * 64):
                 break
@@ -191,9 +191,9 @@ class Streams(unittest.TestCase):
                     break
                 time.sleep(0.02)
             else:
-                self.fail("nothing was cancelled")
+                self.fail("no request was cancelled after 4 s")
 
-    def test_a_busy_server_is_asked_again(self):
+    def test_retry_when_busy(self):
         with start("pre", "--max-inflight", "2") as client:
             got = list(client.classify_each(([1 + n % 16, 3] for n in range(200)), ahead=50))
             self.assertEqual(sum("label" in a for a in got), 200)
@@ -245,10 +245,10 @@ class Documents(unittest.TestCase):
     def test_other_tasks(self):
         for model, ask, names in (("regression", "predict", ["numbers"]), ("multilabel", "labels", ["labels", "probabilities"])):
             with start(model) as client, client.open("d", "[MAX 2 9 ]") as document:
-                told, want = document.wait(60), getattr(client, ask)("[MAX 2 9 ]")
-                self.assertEqual([told[name] for name in names], [want[name] for name in names])
+                published, want = document.wait(60), getattr(client, ask)("[MAX 2 9 ]")
+                self.assertEqual([published[name] for name in names], [want[name] for name in names])
 
-    def test_what_is_wrong(self):
+    def test_invalid_documents(self):
         with start("pre") as client:
             document = client.open("d", "")
             with self.assertRaisesRegex(ServerError, "empty"):
@@ -270,7 +270,7 @@ class Documents(unittest.TestCase):
             with client.open("d", "[MIN 1 2 ]", window={"policy": "head"}) as again:
                 self.assertEqual(again.wait(60)["version"], 1)
 
-    def test_a_model_that_tells_nothing(self):
+    def test_model_without_published_results(self):
         with start("fill_mask") as client, client.open("d", "x") as document, self.assertRaises(TimeoutError):
             document.wait(0.3)
 
@@ -310,7 +310,7 @@ class Connections(unittest.TestCase):
             with self.assertRaises(ConnectionError):
                 document.replace(0, 0, " ")
 
-    def test_a_server_that_dies_is_not_waited_for(self):
+    def test_wait_ends_when_the_server_dies(self):
         with listening("pre", "--debounce", "10m") as (server, unix, _), contextlib.ExitStack() as stack:
             client = stack.enter_context(Client.connect(unix))
             document = client.open("d", "1")
@@ -319,7 +319,7 @@ class Connections(unittest.TestCase):
             with self.assertRaises(ConnectionError):
                 document.wait(60)
 
-    def test_an_exception_ends_the_server_at_once(self):
+    def test_exception_stops_the_server_immediately(self):
         began = time.monotonic()
         with self.assertRaises(KeyError), start("pre") as client:
             window = {"policy": "sliding", "length": 2048, "stride": 1}  # work for minutes

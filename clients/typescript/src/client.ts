@@ -34,7 +34,7 @@ export interface Reading extends Windowed {
   explain?: boolean;
 }
 
-/** The number of pending requests of a stream, and a signal that ends it: the loop throws the signal's reason. */
+/** The maximum number of pending requests of a stream, and a signal that ends the stream: the loop throws the signal's reason. */
 export interface Ahead {
   ahead?: number;
   signal?: AbortSignal;
@@ -57,7 +57,7 @@ export class Client {
   readonly model!: Model;
   /** The methods of docs/protocol.md that the model supports. */
   readonly methods!: string[];
-  /** The connection, for messages without a method here. */
+  /** The JSON-RPC connection, for messages that have no method in this class. */
   readonly connection: MessageConnection;
   #documents = new Map<string, Document>();
   #lost = false;
@@ -65,7 +65,7 @@ export class Client {
 
   private constructor(input: Readable, output: Writable, private readonly ended: Promise<number | undefined>, patience = 60_000) {
     this.#patience = patience;
-    output.on('error', () => {}); // the failing write reports it
+    output.on('error', () => {}); // the failing write reports the error
     this.connection = createMessageConnection(new StreamMessageReader(input), new StreamMessageWriter(output), NullLogger);
     this.connection.onError(() => {});
     this.connection.onClose(() => {
@@ -73,21 +73,21 @@ export class Client {
       this.connection.dispose(); // rejects the pending requests
       for (const document of this.#documents.values()) document.lose();
     });
-    for (const said of ['Classification', 'Spans', 'Numbers', 'Labels']) {
-      this.connection.onNotification(`sequence/publish${said}`, (pushed: Pushed) => this.#documents.get(pushed.uri)?.publish(pushed));
+    for (const kind of ['Classification', 'Spans', 'Numbers', 'Labels']) {
+      this.connection.onNotification(`sequence/publish${kind}`, (pushed: Pushed) => this.#documents.get(pushed.uri)?.publish(pushed));
     }
     this.connection.onNotification('window/logMessage', ({ message }: { message: string }) => console.error('sftseq:', message));
     this.connection.listen();
   }
 
-  /** Starts `sftseq serve` for a model directory, with further flags. close stops it. */
+  /** Starts `sftseq serve` for a model directory, with further flags. close() stops the server. */
   static async start(model: string, { program = 'sftseq', flags = [], patience }: { program?: string; flags?: readonly string[] } & Patience = {}): Promise<Client> {
     const server = spawn(program, ['serve', '--model', model, '--framing', 'lsp', ...flags], { stdio: ['pipe', 'pipe', 'inherit'] });
     await once(server, 'spawn');
     return new Client(server.stdout, server.stdin, exitOf(server), patience).#initialize();
   }
 
-  /** Connects to a server at unix:PATH or tcp:HOST:PORT, which needs --framing lsp. */
+  /** Connects to a server at unix:PATH or tcp:HOST:PORT. The server must run with --framing lsp. */
   static async connect(address: string, { patience }: Patience = {}): Promise<Client> {
     const [, path, host, port] = /^(?:unix:(.+)|tcp:(.*):(\d+))$/.exec(address) ?? [];
     if (!path && !port) throw new TypeError(`address: expected unix:PATH or tcp:HOST:PORT, found ${JSON.stringify(address)}`);
@@ -109,11 +109,11 @@ export class Client {
     } catch (error) {
       const status = error instanceof ConnectionLost ? await this.ended : undefined;
       this.connection.dispose();
-      throw status === undefined ? error : new ConnectionLost(`the server has ended with status ${status}`);
+      throw status === undefined ? error : new ConnectionLost(`the server exited with status ${status}`);
     }
   }
 
-  /** Closes the session after all responses. Resolves to the exit status of a server that start has started. */
+  /** Closes the session after all responses. Resolves to the exit status if start() launched the server, otherwise undefined. */
   async close(): Promise<number | undefined> {
     if (!this.#lost) {
       try {
@@ -180,7 +180,7 @@ export class Client {
     return this.#each('sequence/labels', sequences, (s) => reading(s, options), options);
   }
 
-  /** Yields the spans of each sequence, or its tags. */
+  /** Yields the spans or the tags of each sequence. */
   tagEach(sequences: Items<Graph>, options?: Ahead): AsyncGenerator<Tags | ServerError, void>;
   tagEach(sequences: Items<Exclude<Sequence, Graph>>, options?: Ahead): AsyncGenerator<Spans | ServerError, void>;
   tagEach(sequences: Items<Sequence>, options: Ahead = {}): AsyncGenerator<Spans | Tags | ServerError, void> {
@@ -306,22 +306,22 @@ export class Client {
     setMaxListeners(0, abort.signal); // each request listens
     const cancel = () => abort.abort(signal?.reason);
     signal?.addEventListener('abort', cancel);
-    const underWay: Promise<R | ServerError>[] = [];
+    const pending: Promise<R | ServerError>[] = [];
     let next: Promise<IteratorResult<T>> | undefined;
     let more = true;
     try {
       for (;;) {
         signal?.throwIfAborted();
-        if (more && !next && underWay.length < ahead) next = handled((async () => source.next())());
-        if (next && (underWay.length === 0 || await first(next, underWay[0]))) {
+        if (more && !next && pending.length < ahead) next = handled((async () => source.next())());
+        if (next && (pending.length === 0 || await first(next, pending[0]))) {
           const { done, value } = await unlessAborted(next, signal);
           next = undefined;
           if (done) more = false;
-          else underWay.push(handled(this.request<R>(method, params(value), abort).catch(asValue)));
-        } else if (underWay.length > 0) {
-          const answer = await underWay.shift()!; // which an abort cancels
+          else pending.push(handled(this.request<R>(method, params(value), abort).catch(asValue)));
+        } else if (pending.length > 0) {
+          const result = await pending.shift()!; // an abort cancels this request
           signal?.throwIfAborted();
-          yield answer;
+          yield result;
         } else {
           return;
         }
@@ -339,7 +339,7 @@ function first(a: Promise<unknown>, b: Promise<unknown>): Promise<boolean> {
   return Promise.race([a.then(() => true), b.then(() => false)]);
 }
 
-/** Waits for a promise, or throws the reason of a signal that aborts before. */
+/** Waits for a promise. Throws the reason of the signal if the signal aborts first. */
 async function unlessAborted<T>(promise: Promise<T>, signal?: AbortSignal): Promise<T> {
   if (!signal) return promise;
   let abort!: () => void;
@@ -368,7 +368,7 @@ async function exitOf(server: ChildProcess): Promise<number | undefined> {
   return status ?? undefined;
 }
 
-/** The fields of a sequence. */
+/** Returns the request fields of a sequence. */
 function fields(sequence: Sequence, suffix = ''): Params {
   if (typeof sequence === 'string') return { [`text${suffix}`]: sequence };
   if ('uri' in sequence) return { [`uri${suffix}`]: sequence.uri, [`version${suffix}`]: sequence.version };

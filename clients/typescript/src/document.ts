@@ -8,8 +8,8 @@ export interface Editing {
 }
 
 /**
- * An open document, which the server classifies or tags after a pause in editing. Offsets are those
- * of JavaScript strings. Every method of the client accepts a document as a sequence; the result is
+ * An open document, which the server classifies or tags after a pause in editing. Offsets count
+ * UTF-16 code units, as in JavaScript strings. Every method of the client accepts a document as a sequence; the result is
  * for the version at the time of the request.
  */
 export class Document implements OpenDocument {

@@ -9,7 +9,7 @@ export interface OpenDocument {
 /** A sequence: text, the bytes of a text, token ids, an open document, or a point cloud or graph. */
 export type Sequence = string | Uint8Array | readonly number[] | Int32Array | OpenDocument | Graph;
 
-/** A point cloud or a graph: the features of each token, and edges, each a source, a target and its features. */
+/** A point cloud or a graph: the features of each token, and edges. An edge is its source, its target and its features. */
 export interface Graph {
   features: readonly (readonly number[])[];
   edges?: readonly (readonly number[])[];
@@ -18,14 +18,14 @@ export interface Graph {
 /** Two sequences to compare. */
 export type Pair = readonly [Sequence, Sequence];
 
-/** The part to read of a sequence longer than the model's limit; lengths are in tokens. */
+/** The part of a sequence to read if the sequence is longer than the model's limit. length and stride are in tokens. */
 export interface Window {
   policy: 'head' | 'tail' | 'sliding';
   length?: number;
   stride?: number;
 }
 
-/** The part that was read, if the request had a window: from start to end, in count windows. */
+/** The part that the model read, if the request had a window: the tokens from start to end, in count windows. */
 export interface WindowRead {
   policy: string;
   start: number;
@@ -34,10 +34,10 @@ export interface WindowRead {
 }
 
 /** The common fields of results for one sequence. */
-export interface Answer {
+export interface SequenceResult {
   /** The length in tokens. */
   length: number;
-  /** Tokens that the model has read, if it may cut the sequence. */
+  /** Tokens that the model read, if it may truncate the sequence. */
   used?: number;
   /** The URI of a document. */
   uri?: string;
@@ -50,8 +50,8 @@ export interface Explanation {
   pooling: number[];
 }
 
-/** The class of a sequence. */
-export interface Classification extends Answer {
+/** The class predicted for a sequence. */
+export interface Classification extends SequenceResult {
   label: string | number;
   logits: number[];
   probabilities: number[];
@@ -60,7 +60,7 @@ export interface Classification extends Answer {
   windows?: { start: number; end: number; label: string | number; logits: number[]; probabilities: number[]; explain?: Explanation }[];
 }
 
-/** The class of a pair. */
+/** The class predicted for a pair. */
 export interface Score {
   label: string | number;
   logits: number[];
@@ -74,19 +74,19 @@ export interface Score {
 }
 
 /** The embedding of a sequence. */
-export interface Embedding extends Answer {
+export interface Embedding extends SequenceResult {
   embedding: number[];
 }
 
-/** The numbers of a sequence, by name. */
-export interface Numbers extends Answer {
+/** The numbers predicted for a sequence, by name. */
+export interface Numbers extends SequenceResult {
   numbers: Record<string, number>;
   window?: WindowRead;
   windows?: { start: number; end: number; numbers: Record<string, number> }[];
 }
 
 /** The predicted labels of a sequence, and the probability of each label. */
-export interface Labels extends Answer {
+export interface Labels extends SequenceResult {
   labels: (string | number)[];
   probabilities: Record<string, number>;
   window?: WindowRead;
@@ -94,13 +94,13 @@ export interface Labels extends Answer {
 }
 
 /** The spans of a sequence from start to end, exclusive, in offsets of JavaScript strings (text.slice) or tokens. */
-export interface Spans extends Answer {
+export interface Spans extends SequenceResult {
   spans: { start: number; end: number; label: string; score: number }[];
   unit: 'utf-16' | 'tokens';
 }
 
 /** The tag of each point of a cloud, or of each node of a graph, and its probability. */
-export interface Tags extends Answer {
+export interface Tags extends SequenceResult {
   tags: (string | number)[];
   scores: number[];
 }
@@ -123,7 +123,7 @@ export interface Pushed {
 }
 
 /** An item that is in the index and on disk. */
-export interface Added extends Answer {
+export interface Added extends SequenceResult {
   id: string;
 }
 
@@ -133,7 +133,7 @@ export interface Removed {
   unknown: string[];
 }
 
-/** The nearest items of a sequence, the best first. */
+/** The items nearest to a sequence, best first. */
 export interface Found {
   items: { id: string; cosine: number; lexical?: number; score?: number }[];
   length: number;

@@ -1,6 +1,6 @@
-// Runs the client against the program: SFTSEQ_PROGRAM is its path, SFTSEQ_GOLDEN a folder of small models. By default
-// the program is built from the clone that this file is in, and the models are the clone's. npm test builds the client
-// before.
+// Runs the client against the program. SFTSEQ_PROGRAM is the path of the program and SFTSEQ_GOLDEN a folder of small
+// models. By default the tests build the program from the clone that contains this file, and use the clone's models.
+// npm test builds the client first.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -22,7 +22,7 @@ after(async () => {
   rmSync(folder, { recursive: true });
 });
 
-// built is the program of the clone.
+// built builds the program of the clone and returns its path.
 function built() {
   const path = join(folder, 'sftseq');
   const { status, stderr } = spawnSync('go', ['build', '-o', path, './cmd/sftseq'], { cwd: clone, encoding: 'utf8' });
@@ -36,11 +36,11 @@ async function start(model, { flags = [], ...options } = {}) {
   return client;
 }
 
-// The session that most tests have.
+// The session that most tests share.
 const shared = await start('pre');
 
-// says is what a command of the program says of sequences.
-function says(command, model, ...sequences) {
+// printed returns the JSON objects that a command of the program prints for the sequences, without ids.
+function printed(command, model, ...sequences) {
   const input = sequences.map((s) => JSON.stringify(s)).join('\n');
   const { status, stdout } = spawnSync(program, [command, '--model', join(golden, model)], { input, encoding: 'utf8' });
   assert.equal(status, 0);
@@ -50,7 +50,7 @@ function says(command, model, ...sequences) {
   });
 }
 
-// listening runs a server, and returns it with its addresses.
+// listening runs a server, and returns its process and its addresses.
 async function listening(model) {
   const unix = `unix:${join(mkdtempSync(join(folder, 's')), 's')}`;
   const server = spawn(program, ['serve', '--model', join(golden, model), '--framing', 'lsp', '--listen', unix, '--listen', 'tcp:127.0.0.1:0'], { stdio: ['ignore', 'ignore', 'pipe'] });
@@ -72,12 +72,12 @@ const long = Array(4096).fill(1);
 
 test('classify as predict, embed as embed', async () => {
   const text = '[MAX 2 9 ]', tokens = [12, 3, 10, 15, 7];
-  const want = says('predict', 'pre', { text }, { tokens });
+  const want = printed('predict', 'pre', { text }, { tokens });
   assert.deepEqual(await shared.classify(text), want[0]);
   assert.deepEqual(await shared.classify(new TextEncoder().encode(text)), want[0]);
   assert.deepEqual(await shared.classify(tokens), want[1]);
   assert.deepEqual(await shared.classify(Int32Array.from(tokens)), want[1]);
-  assert.deepEqual(await shared.embed(text), says('embed', 'pre', { text })[0]);
+  assert.deepEqual(await shared.embed(text), printed('embed', 'pre', { text })[0]);
   assert.equal((await shared.classify(text, { explain: true })).explain.layers.length, shared.model.layers);
   const tail = await shared.classify(tokens, { window: { policy: 'tail', length: 4 } });
   assert.deepEqual([tail.window.start, tail.length], [1, 5]);
@@ -87,13 +87,13 @@ test('models of other tasks', async () => {
   const tokens = [1, 2, 3, 4];
   for (const [model, ask] of [['regression', 'predict'], ['multilabel', 'labels'], ['tagging', 'tag']]) {
     const client = await start(model);
-    const want = says('predict', model, { tokens });
+    const want = printed('predict', model, { tokens });
     assert.deepEqual(await client[ask](tokens), want[0]);
     assert.deepEqual(await collect(client[`${ask}Each`]([tokens])), want);
     if (model !== 'tagging') {
-      const told = await (await client.open('d', '[MAX 2 9 ]')).wait(60_000);
+      const published = await (await client.open('d', '[MAX 2 9 ]')).wait(60_000);
       const { numbers, labels, probabilities } = await client[ask]('[MAX 2 9 ]');
-      assert.deepEqual([told.numbers, told.labels, told.probabilities], [numbers, labels, probabilities]);
+      assert.deepEqual([published.numbers, published.labels, published.probabilities], [numbers, labels, probabilities]);
     } else {
       const document = await client.open('note', 'Zoë 😀 met Ann');
       await document.wait(60_000);
@@ -110,8 +110,8 @@ test('clouds and graphs as predict', async () => {
   const graph = { features: [[1.5, 0], [0.5, -1]], edges: [[0, 1, 1, 0.5]] };
   for (const [model, sequence] of [['clouds', cloud], ['graphs', graph]]) {
     const client = await start(model);
-    assert.deepEqual(await client.classify(sequence), says('predict', model, sequence)[0]);
-    assert.deepEqual(await client.embed(sequence), says('embed', model, sequence)[0]);
+    assert.deepEqual(await client.classify(sequence), printed('predict', model, sequence)[0]);
+    assert.deepEqual(await client.embed(sequence), printed('embed', model, sequence)[0]);
     assert.equal(await client.close(), 0);
   }
 });
@@ -121,7 +121,7 @@ test('tags as predict', { skip: !existsSync(join(golden, 'parts')) && 'go test -
   const graph = { features: [[1.5, 0], [0.5, -1], [1, 1]], edges: [[0, 1, 1, 0.5]] };
   for (const [model, sequence, count] of [['parts', cloud, 2], ['nodes', graph, 3]]) {
     const client = await start(model);
-    const want = says('predict', model, sequence);
+    const want = printed('predict', model, sequence);
     assert.deepEqual(await client.tag(sequence), want[0]);
     assert.deepEqual(await collect(client.tagEach([sequence])), want);
     assert.deepEqual([want[0].tags.length, want[0].scores.length, want[0].length], [count, count, count]);
@@ -144,7 +144,7 @@ test('windows of models of other tasks', async () => {
 
 test('pairs', async () => {
   const client = await start('retrieval');
-  const want = says('predict', 'retrieval', { text_a: 'one', tokens_b: [5, 6] });
+  const want = printed('predict', 'retrieval', { text_a: 'one', tokens_b: [5, 6] });
   assert.deepEqual(await client.score('one', [5, 6]), want[0]);
   const [good, bad] = await collect(client.scoreEach([['one', [5, 6]], ['', 'x']]));
   assert.deepEqual(good, want[0]);
@@ -164,9 +164,9 @@ test('an index', async () => {
   assert.deepEqual(await client.info(), client.model);
 });
 
-test('a stream keeps the order, with errors in their places', async () => {
+test('a stream yields results and errors in order', async () => {
   const sequences = Array.from({ length: 300 }, (_, n) => (n % 7 ? Array(1 + n % 50).fill(1 + n % 16) : []));
-  const want = says('predict', 'pre', ...sequences.filter((s) => s.length).map((tokens) => ({ tokens })));
+  const want = printed('predict', 'pre', ...sequences.filter((s) => s.length).map((tokens) => ({ tokens })));
   async function* later() {
     for (const [n, s] of sequences.entries()) {
       if (n % 40 === 0) await sleep(1);
@@ -180,7 +180,7 @@ test('a stream keeps the order, with errors in their places', async () => {
   }
 });
 
-test('a stream takes no more than it may', async () => {
+test('a stream reads at most ahead items', async () => {
   let taken = 0;
   function* endless() {
     for (;;) yield [1 + taken++ % 16];
@@ -196,7 +196,7 @@ test('a stream takes no more than it may', async () => {
   assert.throws(() => shared.embedEach([], { ahead: 0 }), /ahead: expected at least 1, found 0/);
 });
 
-test('an answer comes while the source waits for it', async () => {
+test('a result arrives while the source waits for it', async () => {
   const answers = [];
   async function* dialogue() {
     yield [1];
@@ -207,7 +207,7 @@ test('an answer comes while the source waits for it', async () => {
   assert.deepEqual(answers, [1, 1]);
 });
 
-test('a source that fails is the error of its loop', async () => {
+test('the loop throws the error of a failing source', async () => {
   function* broken() {
     yield [1];
     throw new Error('no more');
@@ -215,7 +215,7 @@ test('a source that fails is the error of its loop', async () => {
   await assert.rejects(collect(shared.classifyEach(broken())), /no more/);
 });
 
-test('who stops takes back what is under way', async () => {
+test('leaving the loop cancels pending requests', async () => {
   const before = (await shared.stats()).cancelled;
   for await (const _ of shared.classifyEach(Array(64).fill(long))) break;
   while ((await shared.stats()).cancelled === before) await sleep(20);
@@ -245,7 +245,7 @@ test('a signal ends a stream', async () => {
   await assert.rejects(collect(shared.embedEach(silent, { signal: AbortSignal.timeout(50) })), { name: 'TimeoutError' });
 });
 
-test('a busy server is asked again', async () => {
+test('requests are retried while the server is busy', async () => {
   const client = await start('pre', { flags: ['--max-inflight', '2'] });
   const got = await collect(client.classifyEach(Array.from({ length: 100 }, (_, n) => [1 + n % 16, 3]), { ahead: 50 }));
   assert.equal(got.filter((a) => 'label' in a).length, 100);
@@ -282,7 +282,7 @@ test('errors', async () => {
   await assert.rejects(shared.score('1', '2'), { code: -32601 });
   assert.ok(!shared.methods.includes('retrieval/score'));
   await assert.rejects(Client.start('model', { program: '/no/such/program' }), { code: 'ENOENT' });
-  await assert.rejects(Client.start('no/model', { program }), (e) => e instanceof ConnectionLost && /ended with status 1/.test(e.message));
+  await assert.rejects(Client.start('no/model', { program }), (e) => e instanceof ConnectionLost && /exited with status 1/.test(e.message));
   await assert.rejects(Client.connect('unix:/no/such/socket'), { code: 'ENOENT' });
   for (const address of ['', 'unix:', 'tcp:host', 'tcp:host:port', 'http://host']) {
     await assert.rejects(Client.connect(address), /expected unix:PATH or tcp:HOST:PORT/);

@@ -10,7 +10,7 @@ from concurrent.futures import Future
 from typing import Any, Callable, Deque, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple, TypeVar, Union, overload
 from typing import Sequence as Items
 
-from .connection import Connection, ServerError, hello
+from .connection import Connection, ServerError, initialize_params
 from .document import Document
 from .types import (
     Added,
@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 log = logging.getLogger("sftseq")
 
-#: The number of pending requests of a stream.
+#: The maximum number of pending requests of a stream.
 AHEAD = 64
 
 
@@ -43,7 +43,7 @@ class Client:
     """A session with a server. Its methods are thread-safe.
 
     If the server is busy, the methods retry for `patience` seconds. An invalid request raises
-    ServerError. ConnectionError means that the connection is lost.
+    ServerError. A lost connection raises ConnectionError.
 
     Each method for one sequence has a variant `..._each` for an iterable, which yields results in
     order. At most `ahead` requests are pending, and the next element is read when a result is
@@ -52,23 +52,23 @@ class Client:
     def __init__(self, connection: Connection, patience: float = 60) -> None:
         self.connection, self.patience = connection, patience
         self._documents: Dict[str, Document] = {}
-        for said in ("Classification", "Spans", "Numbers", "Labels"):
-            connection.handlers["sequence/publish" + said] = self._pushed
+        for kind in ("Classification", "Spans", "Numbers", "Labels"):
+            connection.handlers["sequence/publish" + kind] = self._pushed
         connection.handlers["window/logMessage"] = lambda params: log.warning("%s", params["message"])
-        connection.handlers["error"] = lambda e: log.error("to a message that could not be read: %s", e)
+        connection.handlers["error"] = lambda e: log.error("the server could not read a message: %s", e)
         connection.handlers[""] = self._lost
         try:
-            answer = connection.request("initialize", hello()).result()
+            result = connection.request("initialize", initialize_params()).result()
             connection.notify("initialized", {})
         except BaseException:
             connection.close(shutdown=False)
             raise
-        self.model: Model = answer["model"]
-        self.methods: List[str] = answer["capabilities"]["methods"]  # supported by the model
+        self.model: Model = result["model"]
+        self.methods: List[str] = result["capabilities"]["methods"]  # supported by the model
 
     @classmethod
     def start(cls, model: str, *flags: str, program: str = "sftseq", patience: float = 60) -> Client:
-        """Starts `sftseq serve` for a model directory, with further flags. close stops it."""
+        """Starts `sftseq serve` for a model directory, with further flags. close() stops the server."""
         return cls(Connection.start(program, "serve", "--model", model, *flags), patience)
 
     @classmethod
@@ -77,7 +77,7 @@ class Client:
         return cls(Connection.connect(address), patience)
 
     def close(self) -> Optional[int]:
-        """Closes the session after all responses. Returns the exit status of a server that start has started."""
+        """Closes the session after all responses. Returns the exit status if start() launched the server, otherwise None."""
         return self.connection.close()
 
     def __enter__(self) -> Client:
@@ -90,15 +90,15 @@ class Client:
 
     def classify(self, sequence: Sequence, window: Optional[Window] = None, explain: bool = False) -> Classification:
         """Returns the class of a sequence, or of a window of it."""
-        return self._ask("sequence/classify", _read(sequence, window, explain))
+        return self._call("sequence/classify", _read(sequence, window, explain))
 
     def predict(self, sequence: Sequence, window: Optional[Window] = None) -> Numbers:
         """Returns the numbers of a sequence, or of a window of it."""
-        return self._ask("sequence/predict", _read(sequence, window))
+        return self._call("sequence/predict", _read(sequence, window))
 
     def labels(self, sequence: Sequence, window: Optional[Window] = None) -> Labels:
         """Returns the predicted labels of a sequence, or of a window of it."""
-        return self._ask("sequence/labels", _read(sequence, window))
+        return self._call("sequence/labels", _read(sequence, window))
 
     @overload
     def tag(self, sequence: Graph) -> Tags: ...
@@ -108,15 +108,15 @@ class Client:
 
     def tag(self, sequence: Sequence) -> Union[Spans, Tags]:
         """Returns the spans of a sequence of tokens, or the tag of each point of a cloud or node of a graph."""
-        return self._ask("sequence/tag", _of(sequence))
+        return self._call("sequence/tag", _of(sequence))
 
     def embed(self, sequence: Sequence) -> Embedding:
         """Returns the embedding of a sequence."""
-        return self._ask("sequence/embed", _of(sequence))
+        return self._call("sequence/embed", _of(sequence))
 
     def score(self, a: Sequence, b: Sequence, explain: bool = False) -> Score:
         """Returns the class of a pair."""
-        return self._ask("retrieval/score", _pair(a, b, explain))
+        return self._call("retrieval/score", _pair(a, b, explain))
 
     # Methods for iterables.
 
@@ -139,7 +139,7 @@ class Client:
         return self._each("sequence/labels", sequences, lambda s: _read(s, window), ahead)
 
     def tag_each(self, sequences: Iterable[Sequence], ahead: int = AHEAD) -> Iterator[Union[Spans, Tags, ServerError]]:
-        """Yields the spans of each sequence, or its tags."""
+        """Yields the spans or the tags of each sequence."""
         return self._each("sequence/tag", sequences, _of, ahead)
 
     def embed_each(self, sequences: Iterable[Sequence], ahead: int = AHEAD) -> Iterator[Union[Embedding, ServerError]]:
@@ -156,7 +156,7 @@ class Client:
 
     def add(self, id: Union[str, int], sequence: Sequence) -> Added:
         """Adds a sequence to the index, or replaces the item with the same id."""
-        return self._ask("retrieval/add", {"id": id, **_of(sequence)})
+        return self._call("retrieval/add", {"id": id, **_of(sequence)})
 
     def add_each(
         self, items: Iterable[Tuple[Union[str, int], Sequence]], ahead: int = AHEAD
@@ -166,19 +166,19 @@ class Client:
 
     def remove(self, *ids: Union[str, int]) -> Removed:
         """Removes items from the index."""
-        return self._ask("retrieval/remove", {"ids": list(ids)})
+        return self._call("retrieval/remove", {"ids": list(ids)})
 
     def search(self, sequence: Sequence, k: int = 10, rescore: int = 0, lexical: float = 0) -> Found:
         """Returns the k items with the largest (1 - lexical) * cosine + lexical * (score of shared words).
 
-        A pair model scores the first `rescore` of them again.
+        A pair model reranks the first `rescore` items.
         """
         params: Dict[str, Any] = {"k": k, **_of(sequence)}
         if rescore:
             params["rescore"] = rescore
         if lexical:
             params["lexical"] = lexical
-        return self._ask("retrieval/search", params)
+        return self._call("retrieval/search", params)
 
     def search_each(
         self, sequences: Iterable[Sequence], k: int = 10, ahead: int = AHEAD
@@ -189,7 +189,7 @@ class Client:
     # Documents and other methods.
 
     def open(self, uri: str, text: str, window: Optional[Window] = None) -> Document:
-        """Opens a document. Its close, or the end of its with statement, closes it."""
+        """Opens a document. Its close(), or the end of its with statement, closes the document."""
         text.encode()  # raises for an unpaired surrogate
         document = Document(self, uri, text)
         if self._documents.setdefault(uri, document) is not document:
@@ -205,26 +205,26 @@ class Client:
         return document
 
     def forget(self, document: Document) -> bool:
-        """Removes a document from the open ones. Returns False if it was not open."""
+        """Removes a document from the open documents. Returns False if it was not open."""
         return self._documents.pop(document.uri, None) is not None
 
     def info(self) -> Model:
         """Returns the current model, which the server may have reloaded."""
-        return self._ask("model/info", None)
+        return self._call("model/info", None)
 
     def stats(self) -> Dict[str, Any]:
         """Returns statistics of the server."""
-        return self._ask("server/stats", None)
+        return self._call("server/stats", None)
 
     def request(self, method: str, params: Optional[Dict[str, Any]] = None, **handlers: Callable[[Any], None]) -> Future[Any]:
         """Sends a request of any method of docs/protocol.md, without waiting: see Connection.request."""
         return self.connection.request(method, params, **handlers)
 
-    def _ask(self, method: str, params: Optional[Dict[str, Any]]) -> Any:
-        return self._answer(self.connection.request(method, params), method, params)
+    def _call(self, method: str, params: Optional[Dict[str, Any]]) -> Any:
+        return self._result(self.connection.request(method, params), method, params)
 
-    def _answer(self, future: Future[Any], method: str, params: Optional[Dict[str, Any]]) -> Any:
-        """Returns the result, and retries while the server is busy."""
+    def _result(self, future: Future[Any], method: str, params: Optional[Dict[str, Any]]) -> Any:
+        """Returns the result of a request, and retries while the server is busy."""
         until = time.monotonic() + self.patience
         while True:
             try:
@@ -242,28 +242,28 @@ class Client:
         return self._stream(method, iter(items), params, ahead)
 
     def _stream(self, method: str, items: Iterator[T], params: Callable[[T], Dict[str, Any]], ahead: int) -> Iterator[Any]:
-        under_way: Deque[Tuple[Future[Any], Dict[str, Any]]] = deque()
+        pending: Deque[Tuple[Future[Any], Dict[str, Any]]] = deque()
         more = True
         try:
             while True:
-                while more and len(under_way) < ahead:
+                while more and len(pending) < ahead:
                     try:
-                        asked = params(next(items))
+                        request_params = params(next(items))
                     except StopIteration:
                         more = False
                         break
-                    under_way.append((self.connection.request(method, asked), asked))
-                if not under_way:
+                    pending.append((self.connection.request(method, request_params), request_params))
+                if not pending:
                     return
-                future, asked = under_way.popleft()
-                answer: Any
+                future, request_params = pending.popleft()
+                result: Any
                 try:
-                    answer = self._answer(future, method, asked)
+                    result = self._result(future, method, request_params)
                 except ServerError as e:
-                    answer = e
-                yield answer
+                    result = e
+                yield result
         finally:  # also if the caller leaves the loop early
-            for future, _ in under_way:
+            for future, _ in pending:
                 future.cancel()
 
     def _pushed(self, params: Dict[str, Any]) -> None:
@@ -276,7 +276,7 @@ class Client:
 
 
 def _of(sequence: Sequence, suffix: str = "") -> Dict[str, Any]:
-    """The fields of a sequence."""
+    """Returns the request fields of a sequence."""
     if isinstance(sequence, str):
         return {"text" + suffix: sequence}
     if isinstance(sequence, (bytes, bytearray)):
@@ -289,7 +289,7 @@ def _of(sequence: Sequence, suffix: str = "") -> Dict[str, Any]:
 
 
 def _read(sequence: Sequence, window: Optional[Window], explain: bool = False) -> Dict[str, Any]:
-    """The fields of a sequence and its window."""
+    """Returns the request fields of a sequence, a window and explain."""
     params = _of(sequence)
     if window:
         params["window"] = window

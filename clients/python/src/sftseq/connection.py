@@ -1,4 +1,4 @@
-"""JSON-RPC 2.0, one message a line, over a pipe or a socket."""
+"""JSON-RPC 2.0 over a pipe or a socket, with one message per line."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ class Connection:
     """A stream of messages. It is thread-safe, and responses may arrive in any order."""
 
     def __init__(self, reader: BinaryIO, writer: BinaryIO, process: Optional[subprocess.Popen[bytes]] = None) -> None:
-        self.handlers: Dict[str, Handler] = {}  # of notifications, called by the reading thread
+        self.handlers: Dict[str, Handler] = {}  # by notification method; the reading thread calls them
         self._reader, self._writer, self._process = reader, writer, process
         self._numbers = itertools.count(1)
         self._calls: Dict[int, Future[Any]] = {}
         self._progress: Dict[str, Handler] = {}  # by token
         self._writing = threading.Lock()
-        self._over: Optional[str] = None  # reason of the end, once the connection has ended
+        self._close_reason: Optional[str] = None  # why the connection closed; None while it is open
         self._listener = threading.Thread(target=self._listen, daemon=True)
         self._listener.start()
 
@@ -84,8 +84,8 @@ class Connection:
         on_results: Optional[Handler] = None,
     ) -> Future[Any]:
         """Sends a request and returns a future, whose cancel cancels the request. on_progress
-        receives the progress. on_results receives the results of a list one by one; the response
-        then has none. The reading thread calls both, so they must not wait for responses."""
+        receives progress reports. on_results receives the results of a list one by one; the response
+        then contains no results. The reading thread calls both, so they must not wait for responses."""
         number = next(self._numbers)
         future = _Call(self, number)
         for name, handler in (("workDoneToken", on_progress), ("partialResultToken", on_results)):
@@ -100,8 +100,8 @@ class Connection:
         except Exception:
             self._calls.pop(number, None)
             raise
-        if self._over:  # the connection may have ended before the call was registered
-            self._lose(number)
+        if self._close_reason:  # the connection may have ended before the call was registered
+            self._fail_call(number)
         return future
 
     def notify(self, method: str, params: Optional[Dict[str, Any]] = None) -> None:
@@ -109,12 +109,12 @@ class Connection:
         self._send({"method": method}, params)
 
     def close(self, shutdown: bool = True) -> Optional[int]:
-        """Closes the connection, and returns the exit status of a server that start has started.
-        Without shutdown the pending requests are cancelled."""
+        """Closes the connection, and returns the exit status if start() launched the server, otherwise
+        None. Without shutdown the pending requests are cancelled."""
         try:
-            if shutdown and not self._over:
+            if shutdown and not self._close_reason:
                 self.request("shutdown").result()
-            if not self._over:
+            if not self._close_reason:
                 self.notify("exit")
         except (OSError, ValueError):
             pass  # the connection is lost, and so is buffered output
@@ -131,31 +131,31 @@ class Connection:
             message["params"] = params
         line = json.dumps({"jsonrpc": "2.0", **message}, allow_nan=False).encode() + b"\n"
         with self._writing:
-            if self._over:
-                raise ConnectionError(self._over)
+            if self._close_reason:
+                raise ConnectionError(self._close_reason)
             try:
                 self._writer.write(line)
                 self._writer.flush()
             except OSError as e:
-                raise ConnectionError(self._over or f"the server is gone: {e}") from e
+                raise ConnectionError(self._close_reason or f"the server is gone: {e}") from e
 
     def _listen(self) -> None:
-        why = "the server is gone"
+        reason = "the server is gone"
         try:
             for line in self._reader:
                 self._receive(json.loads(line))
         except Exception as e:
-            why = f"reading from the server: {e!r}"
+            reason = f"reading from the server: {e!r}"
         finally:
             if self._process:
                 try:
-                    why = f"the server has ended with status {self._process.wait(timeout=1)}"
+                    reason = f"the server exited with status {self._process.wait(timeout=1)}"
                 except subprocess.TimeoutExpired:
                     pass
-            self._over = why
+            self._close_reason = reason
             for number in list(self._calls):
-                self._lose(number)
-            self._call_handler(self.handlers.get(""), why)
+                self._fail_call(number)
+            self._call_handler(self.handlers.get(""), reason)
 
     def _receive(self, message: Dict[str, Any]) -> None:
         params: Any = message.get("params")
@@ -177,9 +177,9 @@ class Connection:
             except Exception:  # an error of the caller must not end the connection
                 log.exception("a handler failed")
 
-    def _lose(self, number: int) -> None:
+    def _fail_call(self, number: int) -> None:
         if future := self._calls.pop(number, None):
-            future.set_exception(ConnectionError(self._over))
+            future.set_exception(ConnectionError(self._close_reason))
 
 
 class _Call(Future):  # type: ignore[type-arg]
@@ -201,6 +201,6 @@ class _Call(Future):  # type: ignore[type-arg]
         return True
 
 
-def hello() -> Dict[str, Any]:
-    """The params of initialize. With processId a server that this process has started ends with it."""
+def initialize_params() -> Dict[str, Any]:
+    """Returns the params of initialize. The server exits when the process processId exits."""
     return {"processId": os.getpid(), "clientInfo": {"name": "sftseq-client"}, "capabilities": {"general": {"positionEncodings": ["utf-32"]}}}

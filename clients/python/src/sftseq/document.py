@@ -26,10 +26,10 @@ class Document:
     def __init__(self, client: _Editing, uri: str, text: str) -> None:
         self.uri, self.text, self.version = uri, text, 1
         self._client = client
-        self._editing = threading.Lock()  # held by the threads of the caller
+        self._editing = threading.Lock()  # held by calling threads
         self._changed = threading.Condition()  # also held by the reading thread, which must not wait for a write
         self._pushed: Optional[Dict[str, Any]] = None  # the last published result
-        self._over: Optional[str] = None  # reason of the end, once the connection has ended
+        self._close_reason: Optional[str] = None  # why the connection closed; None while it is open
 
     def replace(self, start: int, end: int, text: str) -> None:
         """Replaces the characters from start to end, exclusive."""
@@ -57,8 +57,8 @@ class Document:
         until = None if timeout is None else time.monotonic() + timeout
         with self._changed:
             while self._pushed is None or self._pushed["version"] != self.version:
-                if self._over:
-                    raise ConnectionError(self._over)
+                if self._close_reason:
+                    raise ConnectionError(self._close_reason)
                 left = None if until is None else until - time.monotonic()
                 if left is not None and left <= 0:
                     raise TimeoutError(f"{self.uri}: no result for version {self.version} in {timeout} s")
@@ -79,10 +79,10 @@ class Document:
             self._pushed = params
             self._changed.notify_all()
 
-    def lost(self, why: str) -> None:
-        """Ends all waits, because the connection has ended."""
+    def lost(self, reason: str) -> None:
+        """Ends all waits, because the connection is closed."""
         with self._changed:
-            self._over = why
+            self._close_reason = reason
             self._changed.notify_all()
 
     def __enter__(self) -> Document:

@@ -19,7 +19,7 @@ class _Graph(TypedDict):
 
 
 class Graph(_Graph, total=False):
-    """A point cloud, or a graph with its edges: each a source, a target and its features."""
+    """A point cloud or a graph. An edge is its source, its target and its features."""
 
     edges: Items[Items[float]]
 
@@ -36,7 +36,7 @@ class _Window(TypedDict):
 
 
 class Window(_Window, total=False):
-    """The part to read of a sequence longer than the model's limit."""
+    """The part of a sequence to read if the sequence is longer than the model's limit."""
 
     length: int  # tokens
     stride: int  # distance of sliding windows, in tokens
@@ -46,19 +46,19 @@ class _Sizes(TypedDict):
     length: int  # in tokens
 
 
-class _Answer(_Sizes, total=False):
-    used: int  # tokens that the model has read, if it may cut the sequence
+class _Result(_Sizes, total=False):
+    used: int  # tokens that the model read, if it may truncate the sequence
     uri: str  # URI of a document
     version: int
 
 
-class _Windowed(_Answer, total=False):
+class _Windowed(_Result, total=False):
     window: Dict[str, Any]  # the part that was read, if the request had a window
     windows: List[Dict[str, Any]]  # the results of sliding windows
 
 
 class Classification(_Windowed, total=False):
-    """The class of a sequence."""
+    """The class predicted for a sequence."""
 
     label: Union[str, int]
     logits: List[float]
@@ -67,7 +67,7 @@ class Classification(_Windowed, total=False):
 
 
 class Score(_Sizes, total=False):
-    """The class of a pair."""
+    """The class predicted for a pair."""
 
     label: Union[str, int]
     logits: List[float]
@@ -79,14 +79,14 @@ class Score(_Sizes, total=False):
     explain_b: Dict[str, Any]
 
 
-class Embedding(_Answer):
+class Embedding(_Result):
     """The embedding of a sequence."""
 
     embedding: List[float]
 
 
 class Numbers(_Windowed):
-    """The numbers of a sequence, by name."""
+    """The numbers predicted for a sequence, by name."""
 
     numbers: Dict[str, float]
 
@@ -107,21 +107,21 @@ class Span(TypedDict):
     score: float
 
 
-class Spans(_Answer):
+class Spans(_Result):
     """The spans of a sequence. The unit is characters of the str, or tokens."""
 
     spans: List[Span]
     unit: str
 
 
-class Tags(_Answer):
+class Tags(_Result):
     """The tag of each point of a cloud, or of each node of a graph, and its probability."""
 
     tags: List[Union[str, int]]
     scores: List[float]
 
 
-class Added(_Answer):
+class Added(_Result):
     """An item that is in the index and on disk."""
 
     id: str
@@ -143,11 +143,11 @@ class FoundItem(_FoundItem, total=False):
     """An item of the index."""
 
     lexical: float  # score of the shared words, if the request has a weight for it
-    score: float  # score of the pair, if it was rescored
+    score: float  # score of the pair, if the item was rescored
 
 
 class Found(_Sizes):
-    """The nearest items of a sequence, the best first."""
+    """The items nearest to a sequence, best first."""
 
     items: List[FoundItem]
 
