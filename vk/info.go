@@ -94,7 +94,7 @@ type Options struct {
 
 // ErrUnavailable is wrapped by the errors of [Devices] and [Open] on a machine without Vulkan.
 // Their texts name the missing component and how to install it.
-var ErrUnavailable = errors.New("Vulkan is unavailable")
+var ErrUnavailable = errors.New("no Vulkan device is available")
 
 // errNoDriver is the error if the Vulkan loader finds no driver.
 var errNoDriver = fmt.Errorf("%w: the loader found no driver; "+

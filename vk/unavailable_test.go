@@ -52,8 +52,8 @@ func TestUnavailable(t *testing.T) {
 				t.Fatalf("%v: %s", err, out)
 			}
 			text := string(out)
-			for _, want := range append(c.want, "devices: [] true Vulkan is unavailable: ",
-				"open: true true Vulkan is unavailable: ") {
+			for _, want := range append(c.want, "devices: [] true no Vulkan device is available: ",
+				"open: true true no Vulkan device is available: ") {
 				if !strings.Contains(text, want) {
 					t.Errorf("the output lacks %q:\n%s", want, text)
 				}

@@ -178,7 +178,7 @@ func TestWithoutVulkan(t *testing.T) {
 			if err == nil || strings.Contains(out, `"logits"`) {
 				t.Errorf("%q: %s: %s", c.variable, name, out)
 			}
-			for _, want := range append(c.want, "Vulkan is unavailable") {
+			for _, want := range append(c.want, "no Vulkan device is available") {
 				contains(t, out, want)
 				contains(t, list, want)
 			}

@@ -95,7 +95,7 @@ func readSplit(text json.RawMessage) (splitter, error) {
 	case p.Regex != nil && p.String == nil:
 		e := expression(*p.Regex)
 		if e == nil {
-			return nil, fmt.Errorf("Regex %.120q is not supported: expected a pattern of GPT-2, cl100k, Llama 3, Qwen, o200k, Tekken or DeepSeek V3", *p.Regex)
+			return nil, fmt.Errorf("the expression %.120q is not supported: expected a pattern of GPT-2, cl100k, Llama 3, Qwen, o200k, Tekken or DeepSeek V3", *p.Regex)
 		}
 		return newCut(matches(e), o.Invert, o.Behaviour)
 	}

@@ -144,7 +144,7 @@ func TestRefuses(t *testing.T) {
 		word(`"normalizer":{"type":"Precompiled","precompiled_charsmap":"AAAA"},`):                   "expected a table of at least 8 bytes",
 		word(`"normalizer":{"type":"Precompiled","precompiled_charsmap":"/////wAAAAA="},`):           "expected a table",
 		word(`"pre_tokenizer":{"type":"UnicodeScripts"},`):                                           `pre_tokenizer: "UnicodeScripts": is not supported`,
-		word(`"pre_tokenizer":{"type":"Split","pattern":{"Regex":"(a+)+$"},"behavior":"Isolated"},`): `Regex "(a+)+$" is not supported`,
+		word(`"pre_tokenizer":{"type":"Split","pattern":{"Regex":"(a+)+$"},"behavior":"Isolated"},`): `the expression "(a+)+$" is not supported`,
 		word(`"pre_tokenizer":{"type":"Split","pattern":{"String":"a"},"behavior":"isolated"},`):     "behavior",
 		word(`"pre_tokenizer":` + strings.Repeat(`{"type":"Sequence","pretokenizers":[`,
 			99) + strings.Repeat("]}", 99) + ","): "deep",

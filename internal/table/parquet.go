@@ -37,7 +37,7 @@ const maxParquetFooter = 256 << 20
 // file must be seekable.
 func newParquet(path string, o Options) (_ *records, err error) {
 	if path == StandardInput {
-		return nil, errors.New("Parquet: expected a seekable file, found standard input")
+		return nil, errors.New("expected a seekable Parquet file, found standard input")
 	}
 	f, err := os.Open(path)
 	if err != nil {
