@@ -67,8 +67,8 @@ func (t *Words) private() func() string {
 	}
 }
 
-// charsWithCase returns the symbols and letter numbers that have a lower case. They cannot be part
-// of longer words.
+// charsWithCase returns the symbols and letter numbers that have a lower case. Longer words cannot
+// contain them.
 func charsWithCase() (chars []rune) {
 	for _, table := range []*unicode.RangeTable{unicode.So, unicode.Nl} {
 		for _, x := range table.R16 {

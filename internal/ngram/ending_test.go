@@ -43,8 +43,8 @@ func TestEnding(t *testing.T) {
 	}
 }
 
-// TestEndingWords checks that word n-grams end at the last byte of a word, whatever precedes it, and
-// that their hashes differ from those of byte n-grams. A row's n-grams are the n-grams that end at
+// TestEndingWords checks that word n-grams end at the last byte of a word, whatever precedes it.
+// Their hashes differ from the hashes of byte n-grams. A row's n-grams are the n-grams that end at
 // its tokens.
 func TestEndingWords(t *testing.T) {
 	o := Options{Units: Bytes, MinN: 3, MaxN: 3, MaxWords: 2, Slots: MinSlots, MinCount: 1}

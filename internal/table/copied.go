@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/internal/jsonlines"
 )
 
-// isCopiedList reports whether t is a list whose values can be copied as JSON: lists of any depth
-// of texts, numbers, booleans, dates, times, structs or maps.
+// isCopiedList reports whether t is a list whose values can be copied as JSON. Lists may be nested,
+// and contain texts, numbers, booleans, dates, times, structs or maps.
 func isCopiedList(t arrow.DataType) bool {
 	switch t.(type) {
 	case *arrow.ListType, *arrow.LargeListType, *arrow.FixedSizeListType:

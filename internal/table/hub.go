@@ -32,8 +32,8 @@ func IsDocumentation(name string) bool {
 	return lower == "readme.md" || stem == "license" || stem == "licence" || lower == "dataset_infos.json"
 }
 
-// hasCard reports whether a folder has a data set card, or the parent folder has a card with YAML,
-// which the README.md of other projects lacks.
+// hasCard reports whether a folder has a data set card, or its parent folder has a card with YAML.
+// Without YAML the parent's README.md belongs to some other project.
 func hasCard(dir string) bool {
 	if info, err := os.Stat(filepath.Join(dir, hubCard)); err == nil {
 		return info.Mode().IsRegular()

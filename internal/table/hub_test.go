@@ -101,8 +101,8 @@ func TestHubSplits(t *testing.T) {
 	}
 }
 
-// TestHubSplitsBesideCard checks that the folder data beside a data set card has splits. The README.md
-// of another project has no YAML, and is not a card.
+// TestHubSplitsBesideCard checks that the folder data beside a data set card has splits. A README.md
+// without YAML is not a card.
 func TestHubSplitsBesideCard(t *testing.T) {
 	for card, want := range map[string]string{"---\nlicense: mit\n---\n# Reviews\n": "test train", "# A project\n": ""} {
 		dir := folder(t, map[string]string{"README.md": card, "data/train-00000-of-00001.parquet": "x",

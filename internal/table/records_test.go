@@ -188,7 +188,7 @@ func TestDamagedRecords(t *testing.T) {
 			}
 		}
 	}
-	must.Fail(t, "expected a seekable file")(Open(context.Background(), StandardInput, Options{Format: "parquet"}))
+	must.Fail(t, "expected a seekable Parquet file")(Open(context.Background(), StandardInput, Options{Format: "parquet"}))
 }
 
 // TestHuggingFace checks that the splits of a saved directory are read in order, with class names.

@@ -3,6 +3,7 @@ package train
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -201,6 +202,35 @@ func TestScaledLoss(t *testing.T) {
 	}
 	if s.keep(late); early.better(&s) {
 		t.Error("the higher scaled loss is better")
+	}
+}
+
+// TestScaledLossOfLabels checks that scaling the logits of several labels changes the loss, and not
+// the scaled loss.
+func TestScaledLossOfLabels(t *testing.T) {
+	model := configtest.OfTask(configtest.TrainingConfig(), config.MultiLabel)
+	evaluate := func(scale float32) *EvaluationReport {
+		m := multiLabel{}.measure(model, &Settings{Select: ScaledLoss})
+		for row := range 12 {
+			logits := make([]float32, model.NumLabels)
+			for i := range logits {
+				logits[i] = -2 * scale
+			}
+			label := row % model.NumLabels
+			if logits[label] = 2 * scale; row%3 == 0 { // a false label
+				label = (label + 1) % model.NumLabels
+			}
+			m.add(logits, seq.Example{Labels: []int32{int32(label)}})
+		}
+		r := &EvaluationReport{SelectedBy: ScaledLoss}
+		m.report(r)
+		return r
+	}
+	one, three := evaluate(1), evaluate(3)
+	if difference := math.Abs(*one.ScaledLoss - *three.ScaledLoss); difference > 1e-6 || !(one.Loss < three.Loss) ||
+		!(*three.ScaledLoss < three.Loss) {
+		t.Errorf("losses %g, %g and scaled %g, %g: expected equal scaled losses", one.Loss, three.Loss, *one.ScaledLoss,
+			*three.ScaledLoss)
 	}
 }
 
