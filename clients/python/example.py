@@ -29,7 +29,7 @@ def main(client):
     for n, result in enumerate(client.classify_each(many)):
         print(f"many: {n}", result.message if isinstance(result, ServerError) else result["label"])
 
-    # The same in one request, with progress in tokens.
+    # Classify the same sequences in one request, with progress in tokens.
     client.request(
         "sequence/classify",
         {"sequences": [{"text": many[0]}, {"tokens": []}, {"text": many[2]}]},

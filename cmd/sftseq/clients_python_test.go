@@ -37,7 +37,7 @@ func TestPythonClient(t *testing.T) {
 	t.Run("tests of a clone", func(t *testing.T) { // the variables are not set
 		testenv.NeedPrograms(t, "go")
 		_, errs, err := runClient(t, "", []string{"env", "PYTHONDONTWRITEBYTECODE=1", "python3"}, "-m", "unittest",
-			"discover", "-s", filepath.Join(source, "tests"), "-k", "classify_as_predict", "-k", "tags_as_predict")
+			"discover", "-s", filepath.Join(source, "tests"), "-k", "classify_returns", "-k", "tags_return")
 		if err != nil || !regexp.MustCompile(`Ran 2 tests.*\s+OK \(skipped=1\)`).MatchString(errs) {
 			t.Errorf("error %v, output:\n%s", err, errs)
 		}

@@ -26,7 +26,7 @@ func TestTypeScriptClient(t *testing.T) {
 	t.Run("of a clone", func(t *testing.T) { // the variables are not set
 		testenv.NeedPrograms(t, "npm", "go")
 		out := client(t, "", []string{"npm", "test", "--prefix", source, "--"}, "--test-reporter=tap",
-			"--test-name-pattern", "^(classify as predict|tags as predict)")
+			"--test-name-pattern", "^(classify and embed return|tag of clouds)")
 		if !regexp.MustCompile(`(?m)^# pass 1$`).MatchString(out) ||
 			!regexp.MustCompile(`(?m)^# fail 0$`).MatchString(out) {
 			t.Errorf("unexpected output:\n%s", out)

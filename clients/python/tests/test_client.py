@@ -24,8 +24,8 @@ sys.path.insert(0, str(CLONE / "clients/python/src"))
 from sftseq import Client, ServerError  # noqa: E402
 
 
-def built():
-    """Builds the program of the clone in a temporary folder and returns its path."""
+def build_program():
+    """Builds the program from the clone in a temporary folder and returns its path."""
     folder = tempfile.TemporaryDirectory()
     unittest.addModuleCleanup(folder.cleanup)
     path = os.path.join(folder.name, "sftseq")
@@ -33,7 +33,7 @@ def built():
     return path
 
 
-PROGRAM = os.environ.get("SFTSEQ_PROGRAM") or built()
+PROGRAM = os.environ.get("SFTSEQ_PROGRAM") or build_program()
 GOLDEN = pathlib.Path(os.environ.get("SFTSEQ_GOLDEN") or CLONE / "sft/testdata/golden").resolve()
 README = pathlib.Path(__file__).parent.parent / "README.md"
 
@@ -42,7 +42,7 @@ def start(model, *flags, **options):
     return Client.start(str(GOLDEN / model), "--log", "error", "--debounce", "50ms", *flags, program=PROGRAM, **options)
 
 
-def program(command, model, *lines):
+def program_output(command, model, *lines):
     """Returns the JSON objects that a command of the program prints for the lines, without ids."""
     text = "".join(json.dumps(line) + "\n" for line in lines)
     run = subprocess.run([PROGRAM, command, "--model", GOLDEN / model], input=text, capture_output=True, text=True, check=True)
@@ -50,7 +50,7 @@ def program(command, model, *lines):
 
 
 @contextlib.contextmanager
-def listening(model, *flags):
+def start_server(model, *flags):
     """Runs a server and yields its process, its Unix address and its TCP address."""
     with tempfile.TemporaryDirectory() as folder:
         address = f"unix:{folder}/s"
@@ -74,9 +74,9 @@ def listening(model, *flags):
 
 
 class Results(unittest.TestCase):
-    def test_classify_as_predict(self):
+    def test_classify_returns_output_of_predict(self):
         text, tokens = "[MAX 2 9 ]", [12, 3, 10, 15, 7]
-        want = program("predict", "pre", {"text": text}, {"tokens": tokens})
+        want = program_output("predict", "pre", {"text": text}, {"tokens": tokens})
         with start("pre") as client:
             self.assertEqual([client.classify(text), client.classify(tokens)], want)
             self.assertEqual(client.classify(text.encode()), want[0])
@@ -87,13 +87,13 @@ class Results(unittest.TestCase):
             self.assertEqual((tail["window"]["start"], tail["length"]), (1, 5))
             self.assertEqual(client.close(), 0)
 
-    def test_embed_as_embed(self):
-        want = program("embed", "pre", {"text": "[MAX 2 9 ]"})
+    def test_embed_returns_output_of_embed(self):
+        want = program_output("embed", "pre", {"text": "[MAX 2 9 ]"})
         with start("pre") as client:
             self.assertEqual([client.embed("[MAX 2 9 ]")], want)
 
-    def test_score_as_predict(self):
-        want = program("predict", "retrieval", {"text_a": "one", "tokens_b": [5, 6]})
+    def test_score_returns_output_of_predict(self):
+        want = program_output("predict", "retrieval", {"text_a": "one", "tokens_b": [5, 6]})
         with start("retrieval") as client:
             self.assertEqual([client.score("one", [5, 6])], want)
             self.assertIn("explain_b", client.score("one", "two", explain=True))
@@ -101,43 +101,44 @@ class Results(unittest.TestCase):
             self.assertEqual(pairs[0], want[0])
             self.assertEqual(pairs[1].code, -32602)
 
-    def test_other_tasks_as_predict(self):
+    def test_other_tasks_return_output_of_predict(self):
         tokens = [1, 2, 3, 4]
-        for model, ask in (("regression", Client.predict), ("multilabel", Client.labels), ("tagging", Client.tag)):
+        for model, method in (("regression", Client.predict), ("multilabel", Client.labels), ("tagging", Client.tag)):
             with self.subTest(model), start(model) as client:
-                self.assertEqual([ask(client, tokens)], program("predict", model, {"tokens": tokens}))
+                self.assertEqual([method(client, tokens)], program_output("predict", model, {"tokens": tokens}))
         for model, each in (("regression", Client.predict_each), ("multilabel", Client.labels_each), ("tagging", Client.tag_each)):
             with self.subTest(model), start(model) as client:
-                self.assertEqual(list(each(client, [tokens])), program("predict", model, {"tokens": tokens}))
+                self.assertEqual(list(each(client, [tokens])), program_output("predict", model, {"tokens": tokens}))
 
-    def test_clouds_and_graphs_as_predict(self):
+    def test_clouds_and_graphs_return_output_of_predict(self):
         cloud = {"features": [[0.5, 0, 0, 1, 0.1, 0.2, 0.3], [0.25, 0, 1, 0, -0.1, 0.4, 0]]}
         graph = {"features": [[1.5, 0], [0.5, -1]], "edges": [[0, 1, 1, 0.5]]}
         for model, sequence in (("clouds", cloud), ("graphs", graph)):
             with self.subTest(model), start(model) as client:
-                self.assertEqual([client.classify(sequence)], program("predict", model, sequence))
-                self.assertEqual([client.embed(sequence)], program("embed", model, sequence))
+                self.assertEqual([client.classify(sequence)], program_output("predict", model, sequence))
+                self.assertEqual([client.embed(sequence)], program_output("embed", model, sequence))
 
     @unittest.skipUnless((GOLDEN / "parts").exists(), "go test -run TestPythonClient makes the models")
-    def test_tags_as_predict(self):
+    def test_tags_return_output_of_predict(self):
         cloud = {"features": [[0.5, 0, 0, 1, 0.1, 0.2, 0.3], [0.25, 0, 1, 0, -0.1, 0.4, 0]]}
         graph = {"features": [[1.5, 0], [0.5, -1], [1, 1]], "edges": [[0, 1, 1, 0.5]]}
         for model, sequence, count in (("parts", cloud, 2), ("nodes", graph, 3)):
             with self.subTest(model), start(model) as client:
-                want = program("predict", model, sequence)
+                want = program_output("predict", model, sequence)
                 self.assertEqual([client.tag(sequence)], want)
                 self.assertEqual(list(client.tag_each([sequence])), want)
                 self.assertEqual([len(want[0]["tags"]), len(want[0]["scores"]), want[0]["length"]], [count] * 3)
 
-    def test_windows_of_other_tasks(self):
+    def test_sliding_windows_of_other_tasks(self):
         tokens, sliding = [1, 2, 3, 4, 5], {"policy": "sliding", "length": 4, "stride": 1}
-        for model, ask, each, field in (
+        for model, method, each, field in (
             ("regression", Client.predict, Client.predict_each, "numbers"),
             ("multilabel", Client.labels, Client.labels_each, "labels"),
         ):
             with self.subTest(model), start(model) as client:
-                whole = ask(client, tokens, window=sliding)
-                self.assertEqual([w[field] for w in whole["windows"]], [ask(client, tokens[:4])[field], ask(client, tokens[1:])[field]])
+                whole = method(client, tokens, window=sliding)
+                want = [method(client, tokens[:4])[field], method(client, tokens[1:])[field]]
+                self.assertEqual([w[field] for w in whole["windows"]], want)
                 self.assertEqual(list(each(client, [tokens], window=sliding)), [whole])
 
     def test_index(self):
@@ -155,30 +156,30 @@ class Results(unittest.TestCase):
 class Streams(unittest.TestCase):
     def test_in_order_with_errors(self):
         sequences = [[1 + n % 16] * (1 + n % 50) if n % 7 else [] for n in range(500)]
-        want = program("predict", "pre", *({"tokens": s} for s in sequences if s))
+        want = program_output("predict", "pre", *({"tokens": s} for s in sequences if s))
         with start("pre") as client:
             got = list(client.classify_each(iter(sequences), ahead=16))
         self.assertEqual([a for a in got if not isinstance(a, ServerError)], want)
         self.assertEqual([n for n, a in enumerate(got) if isinstance(a, ServerError)], list(range(0, 500, 7)))
 
-    def test_back_pressure(self):
-        taken = 0
+    def test_stream_reads_at_most_ahead_elements(self):
+        read_count = 0
 
         def endless():
-            nonlocal taken
+            nonlocal read_count
             for n in itertools.count():
-                taken += 1
+                read_count += 1
                 yield [1 + n % 16]
 
         with start("pre") as client:
             stream = client.embed_each(endless(), ahead=8)
-            self.assertEqual(taken, 0)
+            self.assertEqual(read_count, 0)
             next(stream)
             time.sleep(0.2)
-            self.assertEqual(taken, 8)
+            self.assertEqual(read_count, 8)
             for _ in range(20):
                 next(stream)
-            self.assertEqual(taken, 28)
+            self.assertEqual(read_count, 28)
             stream.close()
             self.assertEqual(client.classify([1])["length"], 1)
 
@@ -205,12 +206,12 @@ class Streams(unittest.TestCase):
             self.assertGreater(busy.exception.retry_after, 0)
             first.cancel()
 
-    def test_bad_limits(self):
+    def test_ahead_below_one_is_rejected(self):
         with start("pre") as client, self.assertRaisesRegex(ValueError, "ahead: expected at least 1, found 0"):
             client.classify_each([], ahead=0)
 
-    def test_threads(self):
-        want = program("predict", "pre", *({"tokens": [n, 3]} for n in range(1, 17)))
+    def test_concurrent_requests_of_threads(self):
+        want = program_output("predict", "pre", *({"tokens": [n, 3]} for n in range(1, 17)))
         with start("pre") as client:
             wrong = []
 
@@ -243,9 +244,9 @@ class Documents(unittest.TestCase):
             self.assertEqual(document.wait(60)["version"], 4)
 
     def test_other_tasks(self):
-        for model, ask, names in (("regression", "predict", ["numbers"]), ("multilabel", "labels", ["labels", "probabilities"])):
+        for model, method, names in (("regression", "predict", ["numbers"]), ("multilabel", "labels", ["labels", "probabilities"])):
             with start(model) as client, client.open("d", "[MAX 2 9 ]") as document:
-                published, want = document.wait(60), getattr(client, ask)("[MAX 2 9 ]")
+                published, want = document.wait(60), getattr(client, method)("[MAX 2 9 ]")
                 self.assertEqual([published[name] for name in names], [want[name] for name in names])
 
     def test_invalid_documents(self):
@@ -277,7 +278,7 @@ class Documents(unittest.TestCase):
 
 class Connections(unittest.TestCase):
     def test_sockets(self):
-        with listening("pre") as (_, unix, tcp):
+        with start_server("pre") as (_, unix, tcp):
             with Client.connect(unix) as a, Client.connect(tcp) as b:
                 self.assertEqual(a.classify([1]), b.classify([1]))
                 self.assertIsNone(a.close())
@@ -296,7 +297,7 @@ class Connections(unittest.TestCase):
             Client.start("model", program="/no/such/program")
 
     def test_a_server_that_dies(self):
-        with listening("pre") as (server, unix, _), contextlib.ExitStack() as stack:
+        with start_server("pre") as (server, unix, _), contextlib.ExitStack() as stack:
             client = stack.enter_context(Client.connect(unix))
             document = client.open("d", "[MAX 2 9 ]")
             document.wait(60)
@@ -311,7 +312,7 @@ class Connections(unittest.TestCase):
                 document.replace(0, 0, " ")
 
     def test_wait_ends_when_the_server_dies(self):
-        with listening("pre", "--debounce", "10m") as (server, unix, _), contextlib.ExitStack() as stack:
+        with start_server("pre", "--debounce", "10m") as (server, unix, _), contextlib.ExitStack() as stack:
             client = stack.enter_context(Client.connect(unix))
             document = client.open("d", "1")
             client.classify([1])
@@ -346,7 +347,7 @@ class Connections(unittest.TestCase):
                 client.request("sequence/classify", {"tokens": [float("nan")]})
 
 
-class Page(unittest.TestCase):
+class Readme(unittest.TestCase):
     def test_examples_run(self):
         blocks = re.findall(r"```python\n(.*?)```", README.read_text(), re.S)
         self.assertGreaterEqual(len(blocks), 5)

@@ -8,14 +8,15 @@ import {
   StreamMessageReader, StreamMessageWriter,
 } from 'vscode-jsonrpc/node';
 import { Document } from './document.js';
-import { ConnectionLost, converted, ServerError } from './errors.js';
+import { ConnectionLost, convertError, ServerError } from './errors.js';
 import type {
-  Added, Classification, Embedding, Found, Graph, Labels, Model, Numbers, Pair, Pushed, Removed, Score, Sequence,
-  Spans, Tags, Window,
+  AddResult, Classification, Embedding, Graph, Labels, Model, Numbers, Pair, PublishedResult, RemoveResult, Score,
+  SearchResult, Sequence, Spans, Tags, Window,
 } from './types.js';
 
-/** How long to retry while the server is busy, in milliseconds (60,000 by default). */
-export interface Patience {
+/** Options for retries while the server is busy. */
+export interface RetryOptions {
+  /** The maximum total time of retries, in milliseconds (60,000 by default). */
   patience?: number;
 }
 
@@ -25,18 +26,20 @@ export interface Abortable {
 }
 
 /** The part of a sequence to read. */
-export interface Windowed {
+export interface WindowOptions {
   window?: Window;
 }
 
-/** The part of a sequence to read, and whether to explain the prediction. */
-export interface Reading extends Windowed {
+/** The part of a sequence to read, and whether the result contains an explanation. */
+export interface PredictOptions extends WindowOptions {
   explain?: boolean;
 }
 
-/** The maximum number of pending requests of a stream, and a signal that ends the stream: the loop throws the signal's reason. */
-export interface Ahead {
+/** Options of a stream of requests. */
+export interface StreamOptions {
+  /** The maximum number of pending requests (64 by default). */
   ahead?: number;
+  /** A signal that ends the stream: the loop throws the signal's reason. */
   signal?: AbortSignal;
 }
 
@@ -47,10 +50,10 @@ type Params = Record<string, unknown>;
  * A session with a server. If the server is busy, the methods retry for `patience` milliseconds. An
  * invalid request throws ServerError. A lost connection throws ConnectionLost.
  *
- * Each method for one sequence has a variant …Each for an iterable, asynchronous or not, which yields
- * results in order. At most `ahead` requests (64 by default) are pending, and the next element is read
- * when a result is consumed (backpressure). A failed element yields its ServerError instead of
- * throwing it.
+ * Each method for one sequence has a variant …Each, which takes an iterable, asynchronous or not, and
+ * yields results in order. At most `ahead` requests (64 by default) are pending, and the next element
+ * is read when a result is consumed (backpressure). If the request of an element fails, the stream
+ * yields the ServerError instead of throwing it.
  */
 export class Client {
   /** The model of the server. */
@@ -71,24 +74,24 @@ export class Client {
     this.connection.onClose(() => {
       this.#lost = true;
       this.connection.dispose(); // rejects the pending requests
-      for (const document of this.#documents.values()) document.lose();
+      for (const document of this.#documents.values()) document.disconnect();
     });
     for (const kind of ['Classification', 'Spans', 'Numbers', 'Labels']) {
-      this.connection.onNotification(`sequence/publish${kind}`, (pushed: Pushed) => this.#documents.get(pushed.uri)?.publish(pushed));
+      this.connection.onNotification(`sequence/publish${kind}`, (result: PublishedResult) => this.#documents.get(result.uri)?.publish(result));
     }
     this.connection.onNotification('window/logMessage', ({ message }: { message: string }) => console.error('sftseq:', message));
     this.connection.listen();
   }
 
   /** Starts `sftseq serve` for a model directory, with further flags. close() stops the server. */
-  static async start(model: string, { program = 'sftseq', flags = [], patience }: { program?: string; flags?: readonly string[] } & Patience = {}): Promise<Client> {
+  static async start(model: string, { program = 'sftseq', flags = [], patience }: { program?: string; flags?: readonly string[] } & RetryOptions = {}): Promise<Client> {
     const server = spawn(program, ['serve', '--model', model, '--framing', 'lsp', ...flags], { stdio: ['pipe', 'pipe', 'inherit'] });
     await once(server, 'spawn');
-    return new Client(server.stdout, server.stdin, exitOf(server), patience).#initialize();
+    return new Client(server.stdout, server.stdin, exitStatus(server), patience).#initialize();
   }
 
   /** Connects to a server at unix:PATH or tcp:HOST:PORT. The server must run with --framing lsp. */
-  static async connect(address: string, { patience }: Patience = {}): Promise<Client> {
+  static async connect(address: string, { patience }: RetryOptions = {}): Promise<Client> {
     const [, path, host, port] = /^(?:unix:(.+)|tcp:(.*):(\d+))$/.exec(address) ?? [];
     if (!path && !port) throw new TypeError(`address: expected unix:PATH or tcp:HOST:PORT, found ${JSON.stringify(address)}`);
     const socket: Socket = path ? connect(path) : connect(Number(port), host.replace(/^\[|\]$/g, '') || '127.0.0.1');
@@ -133,18 +136,18 @@ export class Client {
   }
 
   /** Returns the class of a sequence, or of a window of it. */
-  classify(sequence: Sequence, options: Reading & Abortable = {}): Promise<Classification> {
-    return this.request('sequence/classify', reading(sequence, options), options);
+  classify(sequence: Sequence, options: PredictOptions & Abortable = {}): Promise<Classification> {
+    return this.request('sequence/classify', predictParams(sequence, options), options);
   }
 
   /** Returns the numbers of a sequence, or of a window of it. */
-  predict(sequence: Sequence, options: Windowed & Abortable = {}): Promise<Numbers> {
-    return this.request('sequence/predict', reading(sequence, options), options);
+  predict(sequence: Sequence, options: WindowOptions & Abortable = {}): Promise<Numbers> {
+    return this.request('sequence/predict', predictParams(sequence, options), options);
   }
 
   /** Returns the predicted labels of a sequence, or of a window of it. */
-  labels(sequence: Sequence, options: Windowed & Abortable = {}): Promise<Labels> {
-    return this.request('sequence/labels', reading(sequence, options), options);
+  labels(sequence: Sequence, options: WindowOptions & Abortable = {}): Promise<Labels> {
+    return this.request('sequence/labels', predictParams(sequence, options), options);
   }
 
   /** Returns the spans of a sequence of tokens, or the tag of each point of a cloud or node of a graph. */
@@ -152,63 +155,63 @@ export class Client {
   tag(sequence: Exclude<Sequence, Graph>, options?: Abortable): Promise<Spans>;
   tag(sequence: Sequence, options?: Abortable): Promise<Spans | Tags>;
   tag(sequence: Sequence, options: Abortable = {}): Promise<Spans | Tags> {
-    return this.request('sequence/tag', fields(sequence), options);
+    return this.request('sequence/tag', sequenceParams(sequence), options);
   }
 
   /** Returns the embedding of a sequence. */
   embed(sequence: Sequence, options: Abortable = {}): Promise<Embedding> {
-    return this.request('sequence/embed', fields(sequence), options);
+    return this.request('sequence/embed', sequenceParams(sequence), options);
   }
 
   /** Returns the class of a pair. */
   score(a: Sequence, b: Sequence, options: { explain?: boolean } & Abortable = {}): Promise<Score> {
-    return this.request('retrieval/score', paired([a, b], options.explain), options);
+    return this.request('retrieval/score', pairParams([a, b], options.explain), options);
   }
 
   /** Yields the class of each sequence. */
-  classifyEach(sequences: Items<Sequence>, options: Reading & Ahead = {}): AsyncGenerator<Classification | ServerError, void> {
-    return this.#each('sequence/classify', sequences, (s) => reading(s, options), options);
+  classifyEach(sequences: Items<Sequence>, options: PredictOptions & StreamOptions = {}): AsyncGenerator<Classification | ServerError, void> {
+    return this.#each('sequence/classify', sequences, (s) => predictParams(s, options), options);
   }
 
   /** Yields the numbers of each sequence. */
-  predictEach(sequences: Items<Sequence>, options: Windowed & Ahead = {}): AsyncGenerator<Numbers | ServerError, void> {
-    return this.#each('sequence/predict', sequences, (s) => reading(s, options), options);
+  predictEach(sequences: Items<Sequence>, options: WindowOptions & StreamOptions = {}): AsyncGenerator<Numbers | ServerError, void> {
+    return this.#each('sequence/predict', sequences, (s) => predictParams(s, options), options);
   }
 
   /** Yields the predicted labels of each sequence. */
-  labelsEach(sequences: Items<Sequence>, options: Windowed & Ahead = {}): AsyncGenerator<Labels | ServerError, void> {
-    return this.#each('sequence/labels', sequences, (s) => reading(s, options), options);
+  labelsEach(sequences: Items<Sequence>, options: WindowOptions & StreamOptions = {}): AsyncGenerator<Labels | ServerError, void> {
+    return this.#each('sequence/labels', sequences, (s) => predictParams(s, options), options);
   }
 
   /** Yields the spans or the tags of each sequence. */
-  tagEach(sequences: Items<Graph>, options?: Ahead): AsyncGenerator<Tags | ServerError, void>;
-  tagEach(sequences: Items<Exclude<Sequence, Graph>>, options?: Ahead): AsyncGenerator<Spans | ServerError, void>;
-  tagEach(sequences: Items<Sequence>, options: Ahead = {}): AsyncGenerator<Spans | Tags | ServerError, void> {
-    return this.#each('sequence/tag', sequences, fields, options);
+  tagEach(sequences: Items<Graph>, options?: StreamOptions): AsyncGenerator<Tags | ServerError, void>;
+  tagEach(sequences: Items<Exclude<Sequence, Graph>>, options?: StreamOptions): AsyncGenerator<Spans | ServerError, void>;
+  tagEach(sequences: Items<Sequence>, options: StreamOptions = {}): AsyncGenerator<Spans | Tags | ServerError, void> {
+    return this.#each('sequence/tag', sequences, sequenceParams, options);
   }
 
   /** Yields the embedding of each sequence. */
-  embedEach(sequences: Items<Sequence>, options: Ahead = {}): AsyncGenerator<Embedding | ServerError, void> {
-    return this.#each('sequence/embed', sequences, fields, options);
+  embedEach(sequences: Items<Sequence>, options: StreamOptions = {}): AsyncGenerator<Embedding | ServerError, void> {
+    return this.#each('sequence/embed', sequences, sequenceParams, options);
   }
 
   /** Yields the class of each pair. */
-  scoreEach(pairs: Items<Pair>, options: { explain?: boolean } & Ahead = {}): AsyncGenerator<Score | ServerError, void> {
-    return this.#each('retrieval/score', pairs, (pair) => paired(pair, options.explain), options);
+  scoreEach(pairs: Items<Pair>, options: { explain?: boolean } & StreamOptions = {}): AsyncGenerator<Score | ServerError, void> {
+    return this.#each('retrieval/score', pairs, (pair) => pairParams(pair, options.explain), options);
   }
 
   /** Adds a sequence to the index, or replaces the item with the same id. */
-  add(id: string | number, sequence: Sequence, options: Abortable = {}): Promise<Added> {
-    return this.request('retrieval/add', { id, ...fields(sequence) }, options);
+  add(id: string | number, sequence: Sequence, options: Abortable = {}): Promise<AddResult> {
+    return this.request('retrieval/add', { id, ...sequenceParams(sequence) }, options);
   }
 
   /** Adds pairs of an id and a sequence to the index. Ids must be distinct, because the order may change. */
-  addEach(items: Items<readonly [string | number, Sequence]>, options: Ahead = {}): AsyncGenerator<Added | ServerError, void> {
-    return this.#each('retrieval/add', items, ([id, sequence]) => ({ id, ...fields(sequence) }), options);
+  addEach(items: Items<readonly [string | number, Sequence]>, options: StreamOptions = {}): AsyncGenerator<AddResult | ServerError, void> {
+    return this.#each('retrieval/add', items, ([id, sequence]) => ({ id, ...sequenceParams(sequence) }), options);
   }
 
   /** Removes items from the index. */
-  remove(...ids: (string | number)[]): Promise<Removed> {
+  remove(...ids: (string | number)[]): Promise<RemoveResult> {
     return this.request('retrieval/remove', { ids });
   }
 
@@ -219,13 +222,13 @@ export class Client {
   search(
     sequence: Sequence,
     { k, rescore, lexical, signal }: { k?: number; rescore?: number; lexical?: number } & Abortable = {},
-  ): Promise<Found> {
-    return this.request('retrieval/search', { k, rescore, lexical, ...fields(sequence) }, { signal });
+  ): Promise<SearchResult> {
+    return this.request('retrieval/search', { k, rescore, lexical, ...sequenceParams(sequence) }, { signal });
   }
 
   /** Yields the k nearest items of each sequence. */
-  searchEach(sequences: Items<Sequence>, { k, ...options }: { k?: number } & Ahead = {}): AsyncGenerator<Found | ServerError, void> {
-    return this.#each('retrieval/search', sequences, (s) => ({ k, ...fields(s) }), options);
+  searchEach(sequences: Items<Sequence>, { k, ...options }: { k?: number } & StreamOptions = {}): AsyncGenerator<SearchResult | ServerError, void> {
+    return this.#each('retrieval/search', sequences, (s) => ({ k, ...sequenceParams(s) }), options);
   }
 
   /** Opens a document. */
@@ -257,13 +260,13 @@ export class Client {
 
   /** Sends a request of any method of docs/protocol.md, and retries while the server is busy. */
   async request<T>(method: string, params?: object, { signal }: Abortable = {}): Promise<T> {
-    const until = performance.now() + this.#patience;
+    const deadline = performance.now() + this.#patience;
     for (;;) {
       try {
         return await this.#send(method, params, signal) as T;
       } catch (error) {
         const after = error instanceof ServerError ? error.retryAfter : undefined;
-        if (after === undefined || signal?.aborted || performance.now() + after > until) throw error;
+        if (after === undefined || signal?.aborted || performance.now() + after > deadline) throw error;
         await sleep(after);
       }
     }
@@ -275,7 +278,7 @@ export class Client {
     try {
       await this.connection.sendNotification(method, ParameterStructures.byName, ...(params ? [params] : []));
     } catch (error) {
-      throw converted(error);
+      throw convertError(error);
     }
   }
 
@@ -288,14 +291,14 @@ export class Client {
     try {
       return await (params ? this.connection.sendRequest(method, params, source.token) : this.connection.sendRequest(method, source.token));
     } catch (error) {
-      throw converted(error);
+      throw convertError(error);
     } finally {
       signal?.removeEventListener('abort', cancel);
       source.dispose();
     }
   }
 
-  #each<T, R>(method: string, items: Items<T>, params: (item: T) => Params, { ahead = 64, signal }: Ahead): AsyncGenerator<R | ServerError, void> {
+  #each<T, R>(method: string, items: Items<T>, params: (item: T) => Params, { ahead = 64, signal }: StreamOptions): AsyncGenerator<R | ServerError, void> {
     if (!(ahead >= 1)) throw new RangeError(`ahead: expected at least 1, found ${ahead}`);
     return this.#stream(method, items, params, ahead, signal);
   }
@@ -312,12 +315,12 @@ export class Client {
     try {
       for (;;) {
         signal?.throwIfAborted();
-        if (more && !next && pending.length < ahead) next = handled((async () => source.next())());
-        if (next && (pending.length === 0 || await first(next, pending[0]))) {
+        if (more && !next && pending.length < ahead) next = markHandled((async () => source.next())());
+        if (next && (pending.length === 0 || await settlesFirst(next, pending[0]))) {
           const { done, value } = await unlessAborted(next, signal);
           next = undefined;
           if (done) more = false;
-          else pending.push(handled(this.request<R>(method, params(value), abort).catch(asValue)));
+          else pending.push(markHandled(this.request<R>(method, params(value), abort).catch(asValue)));
         } else if (pending.length > 0) {
           const result = await pending.shift()!; // an abort cancels this request
           signal?.throwIfAborted();
@@ -329,13 +332,13 @@ export class Client {
     } finally { // also if the caller leaves the loop early
       signal?.removeEventListener('abort', cancel);
       abort.abort();
-      if (more) handled((async () => source.return?.())()); // not awaited: the source may never return
+      if (more) markHandled((async () => source.return?.())()); // not awaited: the source may never return
     }
   }
 }
 
-/** Resolves to whether a settles before b, or true if both have settled. */
-function first(a: Promise<unknown>, b: Promise<unknown>): Promise<boolean> {
+/** Resolves to true if a settles before b, or if both have settled. */
+function settlesFirst(a: Promise<unknown>, b: Promise<unknown>): Promise<boolean> {
   return Promise.race([a.then(() => true), b.then(() => false)]);
 }
 
@@ -352,24 +355,26 @@ async function unlessAborted<T>(promise: Promise<T>, signal?: AbortSignal): Prom
   }
 }
 
-/** Marks the rejection of a promise as handled. */
-function handled<T>(promise: Promise<T>): Promise<T> {
+/** Marks the rejection of a promise as handled, so that Node.js does not report it before the promise is awaited. */
+function markHandled<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {});
   return promise;
 }
 
+/** Returns a ServerError as a value, and throws any other error. */
 function asValue(error: unknown): ServerError {
   if (error instanceof ServerError) return error;
   throw error;
 }
 
-async function exitOf(server: ChildProcess): Promise<number | undefined> {
+/** Resolves to the exit status of a process, or to undefined if a signal killed the process. */
+async function exitStatus(server: ChildProcess): Promise<number | undefined> {
   const [status] = await once(server, 'exit');
   return status ?? undefined;
 }
 
-/** Returns the request fields of a sequence. */
-function fields(sequence: Sequence, suffix = ''): Params {
+/** Returns the request fields for a sequence. The suffix names the side of a pair: _a or _b. */
+function sequenceParams(sequence: Sequence, suffix = ''): Params {
   if (typeof sequence === 'string') return { [`text${suffix}`]: sequence };
   if ('uri' in sequence) return { [`uri${suffix}`]: sequence.uri, [`version${suffix}`]: sequence.version };
   if (sequence instanceof Uint8Array) return { [`bytes${suffix}`]: Buffer.from(sequence).toString('base64') };
@@ -377,10 +382,12 @@ function fields(sequence: Sequence, suffix = ''): Params {
   return { [`tokens${suffix}`]: Array.from(sequence) };
 }
 
-function reading(sequence: Sequence, { window, explain }: Reading): Params {
-  return { ...fields(sequence), window, explain };
+/** Returns the request fields for a sequence and the options of a prediction. */
+function predictParams(sequence: Sequence, { window, explain }: PredictOptions): Params {
+  return { ...sequenceParams(sequence), window, explain };
 }
 
-function paired([a, b]: Pair, explain?: boolean): Params {
-  return { ...fields(a, '_a'), ...fields(b, '_b'), explain };
+/** Returns the request fields for a pair. */
+function pairParams([a, b]: Pair, explain?: boolean): Params {
+  return { ...sequenceParams(a, '_a'), ...sequenceParams(b, '_b'), explain };
 }

@@ -1,25 +1,25 @@
 import { ConnectionLost, ServerError } from './errors.js';
-import type { OpenDocument, Pushed } from './types.js';
+import type { OpenDocument, PublishedResult } from './types.js';
 
 /** The part of a client that a document uses. */
-export interface Editing {
+export interface DocumentClient {
   notify(method: string, params: object): Promise<void>;
   forget(document: Document): boolean;
 }
 
 /**
  * An open document, which the server classifies or tags after a pause in editing. Offsets count
- * UTF-16 code units, as in JavaScript strings. Every method of the client accepts a document as a sequence; the result is
- * for the version at the time of the request.
+ * UTF-16 code units, as in JavaScript strings. Every method of the client accepts a document as a
+ * sequence. The result describes the document's version at the time of the request.
  */
 export class Document implements OpenDocument {
   #version = 1;
   #text: string;
-  #pushed?: Pushed;
+  #published?: PublishedResult;
   #lost?: ConnectionLost;
   #waiting = new Set<() => void>();
 
-  constructor(private readonly client: Editing, readonly uri: string, text: string) {
+  constructor(private readonly client: DocumentClient, readonly uri: string, text: string) {
     this.#text = text;
   }
 
@@ -36,8 +36,8 @@ export class Document implements OpenDocument {
     if (!(Number.isInteger(start) && Number.isInteger(end) && 0 <= start && start <= end && end <= this.#text.length)) {
       throw new RangeError(`expected 0 <= start <= end <= ${this.#text.length}, found ${start} and ${end}`);
     }
-    const whole = this.#text.slice(0, start) + text + this.#text.slice(end);
-    return this.#change({ range: { start, end }, text }, whole);
+    const newText = this.#text.slice(0, start) + text + this.#text.slice(end);
+    return this.#change({ range: { start, end }, text }, newText);
   }
 
   /** Replaces the whole text. */
@@ -46,7 +46,7 @@ export class Document implements OpenDocument {
   }
 
   #change(change: object, text: string): Promise<void> {
-    this.#text = text; // before the message: changes that are not awaited keep their order
+    this.#text = text; // before sending, so that the next change, which may not wait for this one, starts from this text
     this.#version++;
     return this.client.notify('sequence/didChange', { uri: this.uri, version: this.#version, changes: [change] });
   }
@@ -56,9 +56,9 @@ export class Document implements OpenDocument {
    * invalid document, and an Error after timeout milliseconds. Pair models and models without labels
    * publish nothing.
    */
-  async wait(timeout?: number): Promise<Pushed> {
+  async wait(timeout?: number): Promise<PublishedResult> {
     const signal = timeout === undefined ? undefined : AbortSignal.timeout(timeout);
-    while (this.#pushed?.version !== this.#version) {
+    while (this.#published?.version !== this.#version) {
       if (this.#lost) throw this.#lost;
       if (signal?.aborted) throw new Error(`${this.uri}: no result for version ${this.#version} in ${timeout} ms`);
       await new Promise<void>((resolve) => {
@@ -71,9 +71,9 @@ export class Document implements OpenDocument {
         signal?.addEventListener('abort', wake);
       });
     }
-    const pushed = this.#pushed!;
-    if (pushed.error) throw new ServerError(pushed.error.code, pushed.error.message, pushed.error.data);
-    return pushed;
+    const result = this.#published!;
+    if (result.error) throw new ServerError(result.error.code, result.error.message, result.error.data);
+    return result;
   }
 
   /** Closes the document. The server frees its text. */
@@ -82,13 +82,13 @@ export class Document implements OpenDocument {
   }
 
   /** Stores a published result. */
-  publish(pushed: Pushed): void {
-    this.#pushed = pushed;
+  publish(result: PublishedResult): void {
+    this.#published = result;
     for (const wake of [...this.#waiting]) wake();
   }
 
   /** Ends all waits, because the connection is lost. */
-  lose(): void {
+  disconnect(): void {
     this.#lost = new ConnectionLost();
     for (const wake of [...this.#waiting]) wake();
   }

@@ -16,7 +16,7 @@ export class ServerError extends Error {
   }
 }
 
-/** The connection is lost. */
+/** The error of requests and notifications after the connection has ended. */
 export class ConnectionLost extends Error {
   constructor(message = 'the server is gone') {
     super(message);
@@ -24,13 +24,13 @@ export class ConnectionLost extends Error {
   }
 }
 
-/** Error codes of vscode-jsonrpc itself. */
+/** Error codes with which vscode-jsonrpc reports a lost connection. The server never sends them. */
 const ownCodes = new Set<number>([
   ErrorCodes.PendingResponseRejected, ErrorCodes.ConnectionInactive, ErrorCodes.MessageWriteError, ErrorCodes.MessageReadError,
 ]);
 
-/** Converts an error of vscode-jsonrpc to ServerError or ConnectionLost. */
-export function converted(error: unknown): unknown {
+/** Converts an error of vscode-jsonrpc to ServerError or ConnectionLost. Returns any other error unchanged. */
+export function convertError(error: unknown): unknown {
   if (error instanceof ResponseError) {
     return ownCodes.has(error.code) ? new ConnectionLost() : new ServerError(error.code, error.message, error.data);
   }

@@ -1,4 +1,4 @@
-export { Client, type Abortable, type Ahead, type Patience, type Reading, type Windowed } from './client.js';
+export { Client, type Abortable, type PredictOptions, type RetryOptions, type StreamOptions, type WindowOptions } from './client.js';
 export { Document } from './document.js';
 export { ConnectionLost, ServerError } from './errors.js';
 export type * from './types.js';

@@ -1,4 +1,4 @@
-// Parameters and results. docs/protocol.md of sftseq has every field.
+// Types of request parameters and results. docs/protocol.md of sftseq describes every field.
 
 /** An open document, such as the class Document. */
 export interface OpenDocument {
@@ -25,7 +25,7 @@ export interface Window {
   stride?: number;
 }
 
-/** The part that the model read, if the request had a window: the tokens from start to end, in count windows. */
+/** The tokens from start to end, exclusive, that the model read in count windows. Present if the request had a window. */
 export interface WindowRead {
   policy: string;
   start: number;
@@ -37,14 +37,14 @@ export interface WindowRead {
 export interface SequenceResult {
   /** The length in tokens. */
   length: number;
-  /** Tokens that the model read, if it may truncate the sequence. */
+  /** The number of tokens that the model read, if it may truncate the sequence. */
   used?: number;
   /** The URI of a document. */
   uri?: string;
   version?: number;
 }
 
-/** The sampled tokens and the attention that they received. */
+/** The tokens that each layer sampled, and their attention weights. */
 export interface Explanation {
   layers: { positions: number[]; weights: number[]; mass: number[] }[];
   pooling: number[];
@@ -106,7 +106,7 @@ export interface Tags extends SequenceResult {
 }
 
 /** A published result for a document: its class, spans, numbers or labels. */
-export interface Pushed {
+export interface PublishedResult {
   uri: string;
   version: number;
   label?: string | number;
@@ -123,18 +123,18 @@ export interface Pushed {
 }
 
 /** An item that is in the index and on disk. */
-export interface Added extends SequenceResult {
+export interface AddResult extends SequenceResult {
   id: string;
 }
 
 /** The result of a removal. */
-export interface Removed {
+export interface RemoveResult {
   removed: number;
   unknown: string[];
 }
 
 /** The items nearest to a sequence, best first. */
-export interface Found {
+export interface SearchResult {
   items: { id: string; cosine: number; lexical?: number; score?: number }[];
   length: number;
 }

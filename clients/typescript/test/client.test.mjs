@@ -12,18 +12,18 @@ import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, ConnectionLost, ServerError } from 'sftseq-client';
 
-const here = resolve(import.meta.dirname, '..'), clone = resolve(here, '../..');
+const packageDir = resolve(import.meta.dirname, '..'), clone = resolve(packageDir, '../..');
 const folder = mkdtempSync(join(tmpdir(), 'sftseq'));
-const program = resolve(process.env.SFTSEQ_PROGRAM ?? built());
+const program = resolve(process.env.SFTSEQ_PROGRAM ?? buildProgram());
 const golden = resolve(process.env.SFTSEQ_GOLDEN ?? join(clone, 'sft/testdata/golden'));
-const left = new Set();
+const openClients = new Set();
 after(async () => {
-  for (const client of left) await client.close();
+  for (const client of openClients) await client.close();
   rmSync(folder, { recursive: true });
 });
 
-// built builds the program of the clone and returns its path.
-function built() {
+// buildProgram builds the program from the clone and returns its path.
+function buildProgram() {
   const path = join(folder, 'sftseq');
   const { status, stderr } = spawnSync('go', ['build', '-o', path, './cmd/sftseq'], { cwd: clone, encoding: 'utf8' });
   assert.equal(status, 0, stderr);
@@ -32,26 +32,26 @@ function built() {
 
 async function start(model, { flags = [], ...options } = {}) {
   const client = await Client.start(join(golden, model), { program, flags: ['--log', 'error', '--debounce', '50ms', ...flags], ...options });
-  left.add(client);
+  openClients.add(client);
   return client;
 }
 
 // The session that most tests share.
 const shared = await start('pre');
 
-// printed returns the JSON objects that a command of the program prints for the sequences, without ids.
-function printed(command, model, ...sequences) {
+// programOutput returns the JSON objects that a command of the program prints for the sequences, without ids.
+function programOutput(command, model, ...sequences) {
   const input = sequences.map((s) => JSON.stringify(s)).join('\n');
   const { status, stdout } = spawnSync(program, [command, '--model', join(golden, model)], { input, encoding: 'utf8' });
   assert.equal(status, 0);
   return stdout.trimEnd().split('\n').map((line) => {
-    const { id, ...answer } = JSON.parse(line);
-    return answer;
+    const { id, ...result } = JSON.parse(line);
+    return result;
   });
 }
 
-// listening runs a server, and returns its process and its addresses.
-async function listening(model) {
+// startServer runs a server, and returns its process and its addresses.
+async function startServer(model) {
   const unix = `unix:${join(mkdtempSync(join(folder, 's')), 's')}`;
   const server = spawn(program, ['serve', '--model', join(golden, model), '--framing', 'lsp', '--listen', unix, '--listen', 'tcp:127.0.0.1:0'], { stdio: ['ignore', 'ignore', 'pipe'] });
   const lines = createInterface({ input: server.stderr });
@@ -62,37 +62,37 @@ async function listening(model) {
   return { server, unix, tcp };
 }
 
-async function collect(answers) {
-  const all = [];
-  for await (const answer of answers) all.push(answer);
-  return all;
+async function collect(results) {
+  const collected = [];
+  for await (const result of results) collected.push(result);
+  return collected;
 }
 
-const long = Array(4096).fill(1);
+const longSequence = Array(4096).fill(1);
 
-test('classify as predict, embed as embed', async () => {
+test('classify and embed return the output of the commands predict and embed', async () => {
   const text = '[MAX 2 9 ]', tokens = [12, 3, 10, 15, 7];
-  const want = printed('predict', 'pre', { text }, { tokens });
+  const want = programOutput('predict', 'pre', { text }, { tokens });
   assert.deepEqual(await shared.classify(text), want[0]);
   assert.deepEqual(await shared.classify(new TextEncoder().encode(text)), want[0]);
   assert.deepEqual(await shared.classify(tokens), want[1]);
   assert.deepEqual(await shared.classify(Int32Array.from(tokens)), want[1]);
-  assert.deepEqual(await shared.embed(text), printed('embed', 'pre', { text })[0]);
+  assert.deepEqual(await shared.embed(text), programOutput('embed', 'pre', { text })[0]);
   assert.equal((await shared.classify(text, { explain: true })).explain.layers.length, shared.model.layers);
   const tail = await shared.classify(tokens, { window: { policy: 'tail', length: 4 } });
   assert.deepEqual([tail.window.start, tail.length], [1, 5]);
 });
 
-test('models of other tasks', async () => {
+test('predict, labels and tag return the output of the command predict', async () => {
   const tokens = [1, 2, 3, 4];
-  for (const [model, ask] of [['regression', 'predict'], ['multilabel', 'labels'], ['tagging', 'tag']]) {
+  for (const [model, method] of [['regression', 'predict'], ['multilabel', 'labels'], ['tagging', 'tag']]) {
     const client = await start(model);
-    const want = printed('predict', model, { tokens });
-    assert.deepEqual(await client[ask](tokens), want[0]);
-    assert.deepEqual(await collect(client[`${ask}Each`]([tokens])), want);
+    const want = programOutput('predict', model, { tokens });
+    assert.deepEqual(await client[method](tokens), want[0]);
+    assert.deepEqual(await collect(client[`${method}Each`]([tokens])), want);
     if (model !== 'tagging') {
       const published = await (await client.open('d', '[MAX 2 9 ]')).wait(60_000);
-      const { numbers, labels, probabilities } = await client[ask]('[MAX 2 9 ]');
+      const { numbers, labels, probabilities } = await client[method]('[MAX 2 9 ]');
       assert.deepEqual([published.numbers, published.labels, published.probabilities], [numbers, labels, probabilities]);
     } else {
       const document = await client.open('note', 'Zoë 😀 met Ann');
@@ -105,23 +105,24 @@ test('models of other tasks', async () => {
   }
 });
 
-test('clouds and graphs as predict', async () => {
+test('classify and embed of clouds and graphs return the output of the commands', async () => {
   const cloud = { features: [[0.5, 0, 0, 1, 0.1, 0.2, 0.3], [0.25, 0, 1, 0, -0.1, 0.4, 0]] };
   const graph = { features: [[1.5, 0], [0.5, -1]], edges: [[0, 1, 1, 0.5]] };
   for (const [model, sequence] of [['clouds', cloud], ['graphs', graph]]) {
     const client = await start(model);
-    assert.deepEqual(await client.classify(sequence), printed('predict', model, sequence)[0]);
-    assert.deepEqual(await client.embed(sequence), printed('embed', model, sequence)[0]);
+    assert.deepEqual(await client.classify(sequence), programOutput('predict', model, sequence)[0]);
+    assert.deepEqual(await client.embed(sequence), programOutput('embed', model, sequence)[0]);
     assert.equal(await client.close(), 0);
   }
 });
 
-test('tags as predict', { skip: !existsSync(join(golden, 'parts')) && 'go test -run TestTypeScriptClient makes the models' }, async () => {
+const noTagModels = !existsSync(join(golden, 'parts')) && 'go test -run TestTypeScriptClient makes the models';
+test('tag of clouds and graphs returns the output of the command predict', { skip: noTagModels }, async () => {
   const cloud = { features: [[0.5, 0, 0, 1, 0.1, 0.2, 0.3], [0.25, 0, 1, 0, -0.1, 0.4, 0]] };
   const graph = { features: [[1.5, 0], [0.5, -1], [1, 1]], edges: [[0, 1, 1, 0.5]] };
   for (const [model, sequence, count] of [['parts', cloud, 2], ['nodes', graph, 3]]) {
     const client = await start(model);
-    const want = printed('predict', model, sequence);
+    const want = programOutput('predict', model, sequence);
     assert.deepEqual(await client.tag(sequence), want[0]);
     assert.deepEqual(await collect(client.tagEach([sequence])), want);
     assert.deepEqual([want[0].tags.length, want[0].scores.length, want[0].length], [count, count, count]);
@@ -129,29 +130,29 @@ test('tags as predict', { skip: !existsSync(join(golden, 'parts')) && 'go test -
   }
 });
 
-test('windows of models of other tasks', async () => {
+test('predict and labels return the result of each sliding window', async () => {
   const tokens = [1, 2, 3, 4, 5];
   const window = { policy: 'sliding', length: 4, stride: 1 };
-  for (const [model, ask, field] of [['regression', 'predict', 'numbers'], ['multilabel', 'labels', 'labels']]) {
+  for (const [model, method, field] of [['regression', 'predict', 'numbers'], ['multilabel', 'labels', 'labels']]) {
     const client = await start(model);
-    const whole = await client[ask](tokens, { window });
-    const each = [await client[ask](tokens.slice(0, 4)), await client[ask](tokens.slice(1))];
-    assert.deepEqual(whole.windows.map((w) => w[field]), each.map((answer) => answer[field]));
-    assert.deepEqual(await collect(client[`${ask}Each`]([tokens], { window })), [whole]);
+    const whole = await client[method](tokens, { window });
+    const each = [await client[method](tokens.slice(0, 4)), await client[method](tokens.slice(1))];
+    assert.deepEqual(whole.windows.map((w) => w[field]), each.map((result) => result[field]));
+    assert.deepEqual(await collect(client[`${method}Each`]([tokens], { window })), [whole]);
     assert.equal(await client.close(), 0);
   }
 });
 
-test('pairs', async () => {
+test('score returns the output of the command predict', async () => {
   const client = await start('retrieval');
-  const want = printed('predict', 'retrieval', { text_a: 'one', tokens_b: [5, 6] });
+  const want = programOutput('predict', 'retrieval', { text_a: 'one', tokens_b: [5, 6] });
   assert.deepEqual(await client.score('one', [5, 6]), want[0]);
   const [good, bad] = await collect(client.scoreEach([['one', [5, 6]], ['', 'x']]));
   assert.deepEqual(good, want[0]);
   assert.equal(bad.code, -32602);
 });
 
-test('an index', async () => {
+test('add, search and remove use the index', async () => {
   const client = await start('pre', { flags: ['--index', join(folder, 'i.arrow')] });
   assert.equal((await client.add('a', [1, 2, 3])).id, 'a');
   const added = await collect(client.addEach([0, 1, 2, 3].map((n) => [n, [4 + n, 9]])));
@@ -166,14 +167,14 @@ test('an index', async () => {
 
 test('a stream yields results and errors in order', async () => {
   const sequences = Array.from({ length: 300 }, (_, n) => (n % 7 ? Array(1 + n % 50).fill(1 + n % 16) : []));
-  const want = printed('predict', 'pre', ...sequences.filter((s) => s.length).map((tokens) => ({ tokens })));
-  async function* later() {
+  const want = programOutput('predict', 'pre', ...sequences.filter((s) => s.length).map((tokens) => ({ tokens })));
+  async function* slowly() {
     for (const [n, s] of sequences.entries()) {
       if (n % 40 === 0) await sleep(1);
       yield s;
     }
   }
-  for (const source of [sequences, later()]) {
+  for (const source of [sequences, slowly()]) {
     const got = await collect(shared.classifyEach(source, { ahead: 16 }));
     assert.deepEqual(got.filter((a) => !(a instanceof ServerError)), want);
     got.forEach((a, n) => assert.equal(a instanceof ServerError, n % 7 === 0));
@@ -197,14 +198,14 @@ test('a stream reads at most ahead items', async () => {
 });
 
 test('a result arrives while the source waits for it', async () => {
-  const answers = [];
+  const results = [];
   async function* dialogue() {
     yield [1];
-    while (answers.length === 0) await sleep(5);
+    while (results.length === 0) await sleep(5);
     yield [2];
   }
-  for await (const answer of shared.classifyEach(dialogue())) answers.push(answer.length);
-  assert.deepEqual(answers, [1, 1]);
+  for await (const result of shared.classifyEach(dialogue())) results.push(result.length);
+  assert.deepEqual(results, [1, 1]);
 });
 
 test('the loop throws the error of a failing source', async () => {
@@ -217,13 +218,13 @@ test('the loop throws the error of a failing source', async () => {
 
 test('leaving the loop cancels pending requests', async () => {
   const before = (await shared.stats()).cancelled;
-  for await (const _ of shared.classifyEach(Array(64).fill(long))) break;
+  for await (const _ of shared.classifyEach(Array(64).fill(longSequence))) break;
   while ((await shared.stats()).cancelled === before) await sleep(20);
   const abort = new AbortController();
-  const pending = shared.classify(long, { signal: abort.signal });
+  const pending = shared.classify(longSequence, { signal: abort.signal });
   abort.abort();
   await pending.catch(({ code }) => assert.equal(code, -32800)); // or it was ready
-  await assert.rejects(shared.request('sequence/classify', { sequences: Array(64).fill({ tokens: long }) }, { signal: AbortSignal.timeout(50) }), { code: -32800 });
+  await assert.rejects(shared.request('sequence/classify', { sequences: Array(64).fill({ tokens: longSequence }) }, { signal: AbortSignal.timeout(50) }), { code: -32800 });
 });
 
 test('a signal ends a stream', async () => {
@@ -232,13 +233,13 @@ test('a signal ends a stream', async () => {
   const before = (await shared.stats()).cancelled;
   let got = 0;
   await assert.rejects(async () => {
-    for await (const _ of shared.classifyEach(Array(64).fill(long), { signal: abort.signal })) {
+    for await (const _ of shared.classifyEach(Array(64).fill(longSequence), { signal: abort.signal })) {
       if (++got === 2) abort.abort(reason);
     }
   }, (error) => error === reason);
   assert.equal(got, 2);
   while ((await shared.stats()).cancelled === before) await sleep(20);
-  // A signal that was aborted before reads nothing, and one that aborts while the source waits ends the loop.
+  // An aborted signal prevents the first read. A signal that aborts while the source waits ends the loop.
   const unread = { next: () => assert.fail('the source is read'), [Symbol.iterator]() { return this; } };
   await assert.rejects(collect(shared.embedEach(unread, { signal: abort.signal })), (error) => error === reason);
   const silent = { next: () => new Promise(() => {}), [Symbol.asyncIterator]() { return this; } };
@@ -251,12 +252,12 @@ test('requests are retried while the server is busy', async () => {
   assert.equal(got.filter((a) => 'label' in a).length, 100);
   assert.ok((await client.stats()).errors['-32000'] > 0);
   const hasty = await start('pre', { flags: ['--max-inflight', '1'], patience: 0 });
-  const first = hasty.request('sequence/classify', { sequences: Array(50).fill({ tokens: long }) });
+  const first = hasty.request('sequence/classify', { sequences: Array(50).fill({ tokens: longSequence }) });
   await assert.rejects(hasty.classify([1]), ({ retryAfter }) => retryAfter > 0);
   await first;
 });
 
-test('documents', async () => {
+test('edits of a document are published', async () => {
   const document = await shared.open('d', '');
   await assert.rejects(document.wait(60_000), /empty/);
   document.set('[MAX 2 9 ]');
@@ -275,7 +276,7 @@ test('documents', async () => {
   await again.close();
 });
 
-test('errors', async () => {
+test('invalid requests and addresses are rejected', async () => {
   for (const sequence of [[99], [], '', '\ud83d']) {
     await assert.rejects(shared.classify(sequence), (e) => e instanceof ServerError && e.code === -32602 && e.retryAfter === undefined);
   }
@@ -289,14 +290,14 @@ test('errors', async () => {
   }
 });
 
-test('sockets, and a server that dies', async () => {
-  const { server, unix, tcp } = await listening('pre');
+test('clients connect by Unix and TCP sockets, and report that the server died', async () => {
+  const { server, unix, tcp } = await startServer('pre');
   const [a, b] = [await Client.connect(unix), await Client.connect(tcp)];
   assert.deepEqual(await a.classify([1]), await b.classify([1]));
   assert.equal(await a.close(), undefined);
   const document = await b.open('d', '[MAX 2 9 ]');
   await document.wait(60_000);
-  const pending = b.request('sequence/classify', { sequences: Array(50).fill({ tokens: long }) });
+  const pending = b.request('sequence/classify', { sequences: Array(50).fill({ tokens: longSequence }) });
   const failed = assert.rejects(pending, ConnectionLost);
   server.kill('SIGKILL');
   await failed;
@@ -306,8 +307,8 @@ test('sockets, and a server that dies', async () => {
   await b.close();
 });
 
-test('the examples of README.md', async () => {
-  const blocks = [...readFileSync(join(here, 'README.md'), 'utf8').matchAll(/```js\n(.*?)```/gs)].map(([, code]) => code);
+test('the examples of README.md run', async () => {
+  const blocks = [...readFileSync(join(packageDir, 'README.md'), 'utf8').matchAll(/```js\n(.*?)```/gs)].map(([, code]) => code);
   assert.ok(blocks.length >= 5);
   for (const name of ['runs', 'bin']) mkdirSync(join(folder, name));
   symlinkSync(join(golden, 'pre'), join(folder, 'runs/listops'));
@@ -316,7 +317,7 @@ test('the examples of README.md', async () => {
   const server = spawn('sftseq', ['serve', '--model', 'runs/listops', '--framing', 'lsp', '--listen', 'unix:sftseq.sock', '--index', 'items.arrow'], { ...options, stdio: ['ignore', 'ignore', 'pipe'] });
   await once(createInterface({ input: server.stderr }), 'line');
   for (const [n, code] of blocks.entries()) {
-    const file = join(here, 'dist', `example${n}.mjs`); // within the package, which then finds itself
+    const file = join(packageDir, 'dist', `example${n}.mjs`); // within the package, which then finds itself
     writeFileSync(file, code);
     const { status, stdout, stderr } = spawnSync(process.execPath, [file], options);
     rmSync(file);

@@ -13,18 +13,18 @@ from typing import Sequence as Items
 from .connection import Connection, ServerError, initialize_params
 from .document import Document
 from .types import (
-    Added,
+    AddResult,
     Classification,
     Embedding,
-    Found,
     Graph,
     Labels,
     Model,
     Numbers,
     OpenDocument,
     Pair,
-    Removed,
+    RemoveResult,
     Score,
+    SearchResult,
     Sequence,
     Spans,
     Tags,
@@ -45,18 +45,19 @@ class Client:
     If the server is busy, the methods retry for `patience` seconds. An invalid request raises
     ServerError. A lost connection raises ConnectionError.
 
-    Each method for one sequence has a variant `..._each` for an iterable, which yields results in
-    order. At most `ahead` requests are pending, and the next element is read when a result is
-    consumed (backpressure). A failed element yields its ServerError instead of raising it."""
+    Each method for one sequence has a variant `..._each`, which takes an iterable and yields results
+    in order. At most `ahead` requests are pending, and the next element is read when a result is
+    consumed (backpressure). If the request of an element fails, the iterator yields the ServerError
+    instead of raising it."""
 
     def __init__(self, connection: Connection, patience: float = 60) -> None:
         self.connection, self.patience = connection, patience
         self._documents: Dict[str, Document] = {}
         for kind in ("Classification", "Spans", "Numbers", "Labels"):
-            connection.handlers["sequence/publish" + kind] = self._pushed
+            connection.handlers["sequence/publish" + kind] = self._on_publish
         connection.handlers["window/logMessage"] = lambda params: log.warning("%s", params["message"])
         connection.handlers["error"] = lambda e: log.error("the server could not read a message: %s", e)
-        connection.handlers[""] = self._lost
+        connection.handlers[""] = self._on_close
         try:
             result = connection.request("initialize", initialize_params()).result()
             connection.notify("initialized", {})
@@ -90,15 +91,15 @@ class Client:
 
     def classify(self, sequence: Sequence, window: Optional[Window] = None, explain: bool = False) -> Classification:
         """Returns the class of a sequence, or of a window of it."""
-        return self._call("sequence/classify", _read(sequence, window, explain))
+        return self._call("sequence/classify", _predict_params(sequence, window, explain))
 
     def predict(self, sequence: Sequence, window: Optional[Window] = None) -> Numbers:
         """Returns the numbers of a sequence, or of a window of it."""
-        return self._call("sequence/predict", _read(sequence, window))
+        return self._call("sequence/predict", _predict_params(sequence, window))
 
     def labels(self, sequence: Sequence, window: Optional[Window] = None) -> Labels:
         """Returns the predicted labels of a sequence, or of a window of it."""
-        return self._call("sequence/labels", _read(sequence, window))
+        return self._call("sequence/labels", _predict_params(sequence, window))
 
     @overload
     def tag(self, sequence: Graph) -> Tags: ...
@@ -108,15 +109,15 @@ class Client:
 
     def tag(self, sequence: Sequence) -> Union[Spans, Tags]:
         """Returns the spans of a sequence of tokens, or the tag of each point of a cloud or node of a graph."""
-        return self._call("sequence/tag", _of(sequence))
+        return self._call("sequence/tag", _sequence_params(sequence))
 
     def embed(self, sequence: Sequence) -> Embedding:
         """Returns the embedding of a sequence."""
-        return self._call("sequence/embed", _of(sequence))
+        return self._call("sequence/embed", _sequence_params(sequence))
 
     def score(self, a: Sequence, b: Sequence, explain: bool = False) -> Score:
         """Returns the class of a pair."""
-        return self._call("retrieval/score", _pair(a, b, explain))
+        return self._call("retrieval/score", _pair_params(a, b, explain))
 
     # Methods for iterables.
 
@@ -124,56 +125,56 @@ class Client:
         self, sequences: Iterable[Sequence], window: Optional[Window] = None, explain: bool = False, ahead: int = AHEAD
     ) -> Iterator[Union[Classification, ServerError]]:
         """Yields the class of each sequence."""
-        return self._each("sequence/classify", sequences, lambda s: _read(s, window, explain), ahead)
+        return self._each("sequence/classify", sequences, lambda s: _predict_params(s, window, explain), ahead)
 
     def predict_each(
         self, sequences: Iterable[Sequence], window: Optional[Window] = None, ahead: int = AHEAD
     ) -> Iterator[Union[Numbers, ServerError]]:
         """Yields the numbers of each sequence."""
-        return self._each("sequence/predict", sequences, lambda s: _read(s, window), ahead)
+        return self._each("sequence/predict", sequences, lambda s: _predict_params(s, window), ahead)
 
     def labels_each(
         self, sequences: Iterable[Sequence], window: Optional[Window] = None, ahead: int = AHEAD
     ) -> Iterator[Union[Labels, ServerError]]:
         """Yields the predicted labels of each sequence."""
-        return self._each("sequence/labels", sequences, lambda s: _read(s, window), ahead)
+        return self._each("sequence/labels", sequences, lambda s: _predict_params(s, window), ahead)
 
     def tag_each(self, sequences: Iterable[Sequence], ahead: int = AHEAD) -> Iterator[Union[Spans, Tags, ServerError]]:
         """Yields the spans or the tags of each sequence."""
-        return self._each("sequence/tag", sequences, _of, ahead)
+        return self._each("sequence/tag", sequences, _sequence_params, ahead)
 
     def embed_each(self, sequences: Iterable[Sequence], ahead: int = AHEAD) -> Iterator[Union[Embedding, ServerError]]:
         """Yields the embedding of each sequence."""
-        return self._each("sequence/embed", sequences, _of, ahead)
+        return self._each("sequence/embed", sequences, _sequence_params, ahead)
 
     def score_each(
         self, pairs: Iterable[Pair], explain: bool = False, ahead: int = AHEAD
     ) -> Iterator[Union[Score, ServerError]]:
         """Yields the class of each pair."""
-        return self._each("retrieval/score", pairs, lambda pair: _pair(*pair, explain), ahead)
+        return self._each("retrieval/score", pairs, lambda pair: _pair_params(*pair, explain), ahead)
 
     # Methods of the embedding index.
 
-    def add(self, id: Union[str, int], sequence: Sequence) -> Added:
+    def add(self, id: Union[str, int], sequence: Sequence) -> AddResult:
         """Adds a sequence to the index, or replaces the item with the same id."""
-        return self._call("retrieval/add", {"id": id, **_of(sequence)})
+        return self._call("retrieval/add", {"id": id, **_sequence_params(sequence)})
 
     def add_each(
         self, items: Iterable[Tuple[Union[str, int], Sequence]], ahead: int = AHEAD
-    ) -> Iterator[Union[Added, ServerError]]:
+    ) -> Iterator[Union[AddResult, ServerError]]:
         """Adds pairs of an id and a sequence to the index. Ids must be distinct, because the order may change."""
-        return self._each("retrieval/add", items, lambda item: {"id": item[0], **_of(item[1])}, ahead)
+        return self._each("retrieval/add", items, lambda item: {"id": item[0], **_sequence_params(item[1])}, ahead)
 
-    def remove(self, *ids: Union[str, int]) -> Removed:
+    def remove(self, *ids: Union[str, int]) -> RemoveResult:
         """Removes items from the index."""
         return self._call("retrieval/remove", {"ids": list(ids)})
 
-    def search(self, sequence: Sequence, k: int = 10, rescore: int = 0, lexical: float = 0) -> Found:
+    def search(self, sequence: Sequence, k: int = 10, rescore: int = 0, lexical: float = 0) -> SearchResult:
         """Returns the k items with the largest (1 - lexical) * cosine + lexical * (score of shared words).
 
         A pair model reranks the first `rescore` items.
         """
-        params: Dict[str, Any] = {"k": k, **_of(sequence)}
+        params: Dict[str, Any] = {"k": k, **_sequence_params(sequence)}
         if rescore:
             params["rescore"] = rescore
         if lexical:
@@ -182,14 +183,14 @@ class Client:
 
     def search_each(
         self, sequences: Iterable[Sequence], k: int = 10, ahead: int = AHEAD
-    ) -> Iterator[Union[Found, ServerError]]:
+    ) -> Iterator[Union[SearchResult, ServerError]]:
         """Yields the k nearest items of each sequence."""
-        return self._each("retrieval/search", sequences, lambda s: {"k": k, **_of(s)}, ahead)
+        return self._each("retrieval/search", sequences, lambda s: {"k": k, **_sequence_params(s)}, ahead)
 
     # Documents and other methods.
 
     def open(self, uri: str, text: str, window: Optional[Window] = None) -> Document:
-        """Opens a document. Its close(), or the end of its with statement, closes the document."""
+        """Opens a document. Document.close(), or the end of a with statement, closes it."""
         text.encode()  # raises for an unpaired surrogate
         document = Document(self, uri, text)
         if self._documents.setdefault(uri, document) is not document:
@@ -224,14 +225,14 @@ class Client:
         return self._result(self.connection.request(method, params), method, params)
 
     def _result(self, future: Future[Any], method: str, params: Optional[Dict[str, Any]]) -> Any:
-        """Returns the result of a request, and retries while the server is busy."""
-        until = time.monotonic() + self.patience
+        """Waits for the result of a request, and retries while the server is busy, for at most self.patience seconds."""
+        deadline = time.monotonic() + self.patience
         while True:
             try:
                 return future.result()
             except ServerError as e:
                 wait = e.retry_after
-                if wait is None or time.monotonic() + wait > until:
+                if wait is None or time.monotonic() + wait > deadline:
                     raise
                 time.sleep(wait)
                 future = self.connection.request(method, params)
@@ -266,17 +267,17 @@ class Client:
             for future, _ in pending:
                 future.cancel()
 
-    def _pushed(self, params: Dict[str, Any]) -> None:
+    def _on_publish(self, params: Dict[str, Any]) -> None:
         if document := self._documents.get(params["uri"]):
-            document.pushed(params)
+            document.publish(params)
 
-    def _lost(self, why: str) -> None:
+    def _on_close(self, reason: str) -> None:
         for document in list(self._documents.values()):
-            document.lost(why)
+            document.disconnect(reason)
 
 
-def _of(sequence: Sequence, suffix: str = "") -> Dict[str, Any]:
-    """Returns the request fields of a sequence."""
+def _sequence_params(sequence: Sequence, suffix: str = "") -> Dict[str, Any]:
+    """Returns the request fields for a sequence. The suffix names the side of a pair: _a or _b."""
     if isinstance(sequence, str):
         return {"text" + suffix: sequence}
     if isinstance(sequence, (bytes, bytearray)):
@@ -288,9 +289,9 @@ def _of(sequence: Sequence, suffix: str = "") -> Dict[str, Any]:
     return {"tokens" + suffix: [int(token) for token in sequence]}
 
 
-def _read(sequence: Sequence, window: Optional[Window], explain: bool = False) -> Dict[str, Any]:
-    """Returns the request fields of a sequence, a window and explain."""
-    params = _of(sequence)
+def _predict_params(sequence: Sequence, window: Optional[Window], explain: bool = False) -> Dict[str, Any]:
+    """Returns the request fields for a sequence and the options of a prediction."""
+    params = _sequence_params(sequence)
     if window:
         params["window"] = window
     if explain:
@@ -298,8 +299,9 @@ def _read(sequence: Sequence, window: Optional[Window], explain: bool = False) -
     return params
 
 
-def _pair(a: Sequence, b: Sequence, explain: bool) -> Dict[str, Any]:
-    params = {**_of(a, "_a"), **_of(b, "_b")}
+def _pair_params(a: Sequence, b: Sequence, explain: bool) -> Dict[str, Any]:
+    """Returns the request fields for a pair."""
+    params = {**_sequence_params(a, "_a"), **_sequence_params(b, "_b")}
     if explain:
         params["explain"] = True
     return params

@@ -37,15 +37,15 @@ class ServerError(Exception):
 
 
 class Connection:
-    """A stream of messages. It is thread-safe, and responses may arrive in any order."""
+    """A connection to a server. It is thread-safe, and responses may arrive in any order."""
 
     def __init__(self, reader: BinaryIO, writer: BinaryIO, process: Optional[subprocess.Popen[bytes]] = None) -> None:
         self.handlers: Dict[str, Handler] = {}  # by notification method; the reading thread calls them
         self._reader, self._writer, self._process = reader, writer, process
-        self._numbers = itertools.count(1)
+        self._request_ids = itertools.count(1)
         self._calls: Dict[int, Future[Any]] = {}
         self._progress: Dict[str, Handler] = {}  # by token
-        self._writing = threading.Lock()
+        self._write_lock = threading.Lock()
         self._close_reason: Optional[str] = None  # why the connection closed; None while it is open
         self._listener = threading.Thread(target=self._listen, daemon=True)
         self._listener.start()
@@ -83,25 +83,27 @@ class Connection:
         on_progress: Optional[Handler] = None,
         on_results: Optional[Handler] = None,
     ) -> Future[Any]:
-        """Sends a request and returns a future, whose cancel cancels the request. on_progress
-        receives progress reports. on_results receives the results of a list one by one; the response
-        then contains no results. The reading thread calls both, so they must not wait for responses."""
-        number = next(self._numbers)
-        future = _Call(self, number)
+        """Sends a request and returns a future, whose cancel() cancels the request.
+
+        on_progress receives progress reports. on_results receives the partial results of a list, and the
+        response then contains no results. The reading thread calls both handlers, so they must not wait for
+        responses."""
+        request_id = next(self._request_ids)
+        future = _Call(self, request_id)
         for name, handler in (("workDoneToken", on_progress), ("partialResultToken", on_results)):
             if handler:
-                token = f"{name} {number}"
+                token = f"{name} {request_id}"
                 params = {**(params or {}), name: token}
                 self._progress[token] = handler
                 future.add_done_callback(lambda _, token=token: self._progress.pop(token))
-        self._calls[number] = future
+        self._calls[request_id] = future
         try:
-            self._send({"id": number, "method": method}, params)
+            self._send({"id": request_id, "method": method}, params)
         except Exception:
-            self._calls.pop(number, None)
+            self._calls.pop(request_id, None)
             raise
         if self._close_reason:  # the connection may have ended before the call was registered
-            self._fail_call(number)
+            self._fail_call(request_id)
         return future
 
     def notify(self, method: str, params: Optional[Dict[str, Any]] = None) -> None:
@@ -117,7 +119,7 @@ class Connection:
             if not self._close_reason:
                 self.notify("exit")
         except (OSError, ValueError):
-            pass  # the connection is lost, and so is buffered output
+            pass  # the connection is lost already
         self._listener.join()
         for file in (self._writer, self._reader):
             try:
@@ -130,7 +132,7 @@ class Connection:
         if params is not None:
             message["params"] = params
         line = json.dumps({"jsonrpc": "2.0", **message}, allow_nan=False).encode() + b"\n"
-        with self._writing:
+        with self._write_lock:
             if self._close_reason:
                 raise ConnectionError(self._close_reason)
             try:
@@ -153,8 +155,8 @@ class Connection:
                 except subprocess.TimeoutExpired:
                     pass
             self._close_reason = reason
-            for number in list(self._calls):
-                self._fail_call(number)
+            for request_id in list(self._calls):
+                self._fail_call(request_id)
             self._call_handler(self.handlers.get(""), reason)
 
     def _receive(self, message: Dict[str, Any]) -> None:
@@ -177,30 +179,30 @@ class Connection:
             except Exception:  # an error of the caller must not end the connection
                 log.exception("a handler failed")
 
-    def _fail_call(self, number: int) -> None:
-        if future := self._calls.pop(number, None):
+    def _fail_call(self, request_id: int) -> None:
+        if future := self._calls.pop(request_id, None):
             future.set_exception(ConnectionError(self._close_reason))
 
 
 class _Call(Future):  # type: ignore[type-arg]
-    """A request that was sent. Every request gets a response, also when cancelled."""
+    """A pending request. The server responds to cancelled requests as well."""
 
-    def __init__(self, connection: Connection, number: int) -> None:
+    def __init__(self, connection: Connection, request_id: int) -> None:
         super().__init__()
         self.set_running_or_notify_cancel()
-        self._connection, self._number = connection, number
+        self._connection, self._request_id = connection, request_id
 
     def cancel(self) -> bool:
         """Cancels the request, which then fails with -32800, or succeeds if its result was ready."""
         if self.done():
             return False
         try:
-            self._connection.notify("$/cancelRequest", {"id": self._number})
+            self._connection.notify("$/cancelRequest", {"id": self._request_id})
         except ConnectionError:
             return False
         return True
 
 
 def initialize_params() -> Dict[str, Any]:
-    """Returns the params of initialize. The server exits when the process processId exits."""
+    """Returns the params of initialize. The server exits after the process with the id processId has exited."""
     return {"processId": os.getpid(), "clientInfo": {"name": "sftseq-client"}, "capabilities": {"general": {"positionEncodings": ["utf-32"]}}}

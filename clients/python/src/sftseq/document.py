@@ -9,7 +9,7 @@ from typing import Any, Dict, Optional, Protocol
 from .connection import Connection, ServerError
 
 
-class _Editing(Protocol):
+class _DocumentClient(Protocol):
     """The part of a client that a document uses."""
 
     connection: Connection
@@ -20,15 +20,15 @@ class _Editing(Protocol):
 class Document:
     """An open document. Offsets are characters of the str.
 
-    Every method of the client accepts a document as a sequence; the result is for the version
-    at the time of the request."""
+    Every method of the client accepts a document as a sequence. The result describes the document's
+    version at the time of the request."""
 
-    def __init__(self, client: _Editing, uri: str, text: str) -> None:
+    def __init__(self, client: _DocumentClient, uri: str, text: str) -> None:
         self.uri, self.text, self.version = uri, text, 1
         self._client = client
         self._editing = threading.Lock()  # held by calling threads
         self._changed = threading.Condition()  # also held by the reading thread, which must not wait for a write
-        self._pushed: Optional[Dict[str, Any]] = None  # the last published result
+        self._published: Optional[Dict[str, Any]] = None  # the last published result
         self._close_reason: Optional[str] = None  # why the connection closed; None while it is open
 
     def replace(self, start: int, end: int, text: str) -> None:
@@ -54,32 +54,32 @@ class Document:
         """Waits until the server publishes the class, spans, numbers or labels of the last version,
         after a pause in editing. Raises TimeoutError after timeout seconds, and ServerError for an
         invalid document. Pair models and models without labels publish nothing."""
-        until = None if timeout is None else time.monotonic() + timeout
+        deadline = None if timeout is None else time.monotonic() + timeout
         with self._changed:
-            while self._pushed is None or self._pushed["version"] != self.version:
+            while self._published is None or self._published["version"] != self.version:
                 if self._close_reason:
                     raise ConnectionError(self._close_reason)
-                left = None if until is None else until - time.monotonic()
-                if left is not None and left <= 0:
+                remaining = None if deadline is None else deadline - time.monotonic()
+                if remaining is not None and remaining <= 0:
                     raise TimeoutError(f"{self.uri}: no result for version {self.version} in {timeout} s")
-                self._changed.wait(left)
-            pushed = self._pushed
-        if "error" in pushed:
-            raise ServerError(**pushed["error"])
-        return pushed
+                self._changed.wait(remaining)
+            result = self._published
+        if "error" in result:
+            raise ServerError(**result["error"])
+        return result
 
     def close(self) -> None:
         """Closes the document. The server frees its text."""
         if self._client.forget(self):
             self._client.connection.notify("sequence/didClose", {"uri": self.uri})
 
-    def pushed(self, params: Dict[str, Any]) -> None:
+    def publish(self, params: Dict[str, Any]) -> None:
         """Stores a published result."""
         with self._changed:
-            self._pushed = params
+            self._published = params
             self._changed.notify_all()
 
-    def lost(self, reason: str) -> None:
+    def disconnect(self, reason: str) -> None:
         """Ends all waits, because the connection is closed."""
         with self._changed:
             self._close_reason = reason

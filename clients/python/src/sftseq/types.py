@@ -1,4 +1,4 @@
-"""Parameters and results. docs/protocol.md of sftseq has every field."""
+"""Types of request parameters and results. docs/protocol.md of sftseq describes every field."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Sequence as Items
 
 @runtime_checkable
 class OpenDocument(Protocol):
-    """An open document, such as Client.open returns."""
+    """An open document, such as the class Document."""
 
     uri: str
     version: int
@@ -47,17 +47,17 @@ class _Sizes(TypedDict):
 
 
 class _Result(_Sizes, total=False):
-    used: int  # tokens that the model read, if it may truncate the sequence
+    used: int  # number of tokens that the model read, if it may truncate the sequence
     uri: str  # URI of a document
     version: int
 
 
-class _Windowed(_Result, total=False):
+class _WindowResult(_Result, total=False):
     window: Dict[str, Any]  # the part that was read, if the request had a window
     windows: List[Dict[str, Any]]  # the results of sliding windows
 
 
-class Classification(_Windowed, total=False):
+class Classification(_WindowResult, total=False):
     """The class predicted for a sequence."""
 
     label: Union[str, int]
@@ -85,13 +85,13 @@ class Embedding(_Result):
     embedding: List[float]
 
 
-class Numbers(_Windowed):
+class Numbers(_WindowResult):
     """The numbers predicted for a sequence, by name."""
 
     numbers: Dict[str, float]
 
 
-class Labels(_Windowed):
+class Labels(_WindowResult):
     """The predicted labels of a sequence, and the probability of each label."""
 
     labels: List[Union[str, int]]
@@ -121,35 +121,35 @@ class Tags(_Result):
     scores: List[float]
 
 
-class Added(_Result):
+class AddResult(_Result):
     """An item that is in the index and on disk."""
 
     id: str
 
 
-class Removed(TypedDict):
+class RemoveResult(TypedDict):
     """The result of a removal."""
 
     removed: int
     unknown: List[str]
 
 
-class _FoundItem(TypedDict):
+class _SearchItem(TypedDict):
     id: str
     cosine: float
 
 
-class FoundItem(_FoundItem, total=False):
+class SearchItem(_SearchItem, total=False):
     """An item of the index."""
 
     lexical: float  # score of the shared words, if the request has a weight for it
     score: float  # score of the pair, if the item was rescored
 
 
-class Found(_Sizes):
+class SearchResult(_Sizes):
     """The items nearest to a sequence, best first."""
 
-    items: List[FoundItem]
+    items: List[SearchItem]
 
 
 class _Model(TypedDict):
