@@ -6,7 +6,7 @@ import (
 )
 
 // classification handles predictions of one class for a sequence or a pair.
-type classification struct{ ofRows }
+type classification struct{ defaultTraits }
 
 func (classification) columns(c *Config) []arrow.Field {
 	return []arrow.Field{

@@ -7,7 +7,7 @@
 // configuration of a model, and package train trains models.
 //
 // Suggested order of reading: a model and its directory (model.go, linear.go), its outputs
-// (scorer.go, answers.go), explanations (explain.go), masked tokens (fill.go), Arrow records
+// (scorer.go, outputkind.go), explanations (explain.go), masked tokens (fill.go), Arrow records
 // (record.go), several models (ensemble.go, fusion.go) and several processes (shared.go).
 // classification.go, multilabel.go, regression.go and tagging.go have the predictions of each task.
 // Package internal/model records the model as programs.

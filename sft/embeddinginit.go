@@ -9,9 +9,9 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
-// finestLevels is the highest frequency of Fourier embeddings, in radians over the range of levels:
+// maxFrequency is the highest frequency of Fourier embeddings, in radians over the range of levels:
 // its period is about a tenth of the range.
-const finestLevels = 64
+const maxFrequency = 64
 
 // FourierEmbeddings replaces initial embeddings by embeddings of levels. Token v of a vocabulary of
 // V is the level t = v/(V−1), and its embedding is
@@ -31,7 +31,7 @@ func (m *Model) FourierEmbeddings() {
 	for e := range x {
 		level, pair := e/channels, e%channels/2
 		ratio := float64(pair) / float64(max(1, (channels-1)/2))
-		angle := math.Pow(finestLevels, ratio) * float64(level) / float64(max(1, levels-1))
+		angle := math.Pow(maxFrequency, ratio) * float64(level) / float64(max(1, levels-1))
 		if e%channels%2 == 0 {
 			x[e] = float32(math.Sqrt2 * math.Sin(angle))
 		} else {

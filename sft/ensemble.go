@@ -24,8 +24,8 @@ var ErrEnsemble = errors.New("an ensemble only predicts: expected a single model
 // the models' numbers. Models of the same data with different seeds err on different examples, so
 // that their mean usually errs on fewer. Time and memory are the sums over the models.
 //
-// A label is predicted from the probability [MeanThresholds] on. The models must have the same
-// inputs and outputs ([config.Config.SameQuestions]) but may differ in size. The rest of
+// A label is predicted if its mean probability reaches [MeanThresholds]. The models must have the
+// same inputs and outputs ([config.Config.SameQuestions]) but may differ in size. The rest of
 // [Scorer.Config] is the first model's. An ensemble of one model is that model.
 //
 // Source: Lakshminarayanan, Pritzel, Blundell, "Simple and Scalable Predictive Uncertainty
@@ -44,8 +44,8 @@ func NewEnsemble(models []*Model, device Device) (*Scorer, error) {
 	return newMembers(models, &first, device)
 }
 
-// newMembers copies several models to a device. The first model gets the configuration first, the
-// scorer's.
+// newMembers copies several models to a device. The configuration first replaces the first model's
+// and is the scorer's.
 func newMembers(models []*Model, first *Config, device Device) (*Scorer, error) {
 	var s *Scorer
 	for i, m := range models {
@@ -53,7 +53,7 @@ func newMembers(models []*Model, first *Config, device Device) (*Scorer, error) 
 			m = &Model{Config: first, Parameters: m.Parameters, Weights: m.Weights, NGrams: m.NGrams,
 				linear: m.linear}
 		}
-		one, err := newSharedScorer(m, device, len(models))
+		member, err := newSharedScorer(m, device, len(models))
 		if err != nil {
 			if s != nil {
 				s.Close()
@@ -61,9 +61,9 @@ func newMembers(models []*Model, first *Config, device Device) (*Scorer, error) 
 			return nil, err
 		}
 		if s == nil {
-			s = one
+			s = member
 		} else {
-			s.others = append(s.others, one)
+			s.others = append(s.others, member)
 		}
 	}
 	return s, nil
@@ -94,12 +94,12 @@ func MeanThresholds(models []*Model) []float64 {
 
 // MemberOutputs returns the outputs of each model.
 func (s *Scorer) MemberOutputs(ctx context.Context, examples []seq.Example) (all [][]Output, err error) {
-	for _, one := range append([]*Scorer{s}, s.others...) {
-		read := examples
+	for _, member := range append([]*Scorer{s}, s.others...) {
+		inputs := examples
 		if s.fusion != nil {
-			read = window(one.Config(), examples)
+			inputs = truncate(member.Config(), examples)
 		}
-		outputs, err := one.score(ctx, read, model.InferMode)
+		outputs, err := member.score(ctx, inputs, model.InferMode)
 		if err != nil {
 			return nil, err
 		}
@@ -123,7 +123,7 @@ func (s *Scorer) ensemble(ctx context.Context, examples []seq.Example) ([]Output
 // Combine returns one output per example from the outputs of all models, as [Scorer.MemberOutputs]
 // returns them.
 func (s *Scorer) Combine(all [][]Output) []Output {
-	o := answersOf(s.Config())
+	kind := outputKindOf(s.Config())
 	out := make([]Output, len(all[0]))
 	logits := make([][]float32, len(all))
 	for i := range out {
@@ -133,9 +133,9 @@ func (s *Scorer) Combine(all [][]Output) []Output {
 		if s.fusion != nil {
 			out[i].Logits = s.fusion.Sum(logits)
 		} else {
-			out[i].Logits = o.mean(s.Config(), logits)
+			out[i].Logits = kind.mean(s.Config(), logits)
 		}
-		out[i].Numbers = o.numbers(s.Config(), out[i].Logits)
+		out[i].Numbers = kind.numbers(s.Config(), out[i].Logits)
 	}
 	return out
 }
@@ -185,16 +185,16 @@ func softplus(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.
 
 // logMeanExp returns log(1/n Σ_j exp(x_j)).
 func logMeanExp(n int, x func(j int) float64) float64 {
-	most := math.Inf(-1)
+	largest := math.Inf(-1)
 	for j := range n {
-		most = max(most, x(j))
+		largest = max(largest, x(j))
 	}
-	if math.IsInf(most, 0) || math.IsNaN(most) {
-		return most
+	if math.IsInf(largest, 0) || math.IsNaN(largest) {
+		return largest
 	}
 	var sum float64
 	for j := range n {
-		sum += math.Exp(x(j) - most)
+		sum += math.Exp(x(j) - largest)
 	}
-	return most + math.Log(sum/float64(n))
+	return largest + math.Log(sum/float64(n))
 }

@@ -28,18 +28,18 @@ var ensembleFolders = []string{"pre", "retrieval", "regression", "multilabel", "
 func siblings(t *testing.T, folder string) ([]*sft.Model, []seq.Example) {
 	t.Helper()
 	m, examples := modeltest.LoadGolden(t, folder)
-	all := []*sft.Model{m}
-	draw := rand.New(rand.NewPCG(7, 8))
+	models := []*sft.Model{m}
+	random := rand.New(rand.NewPCG(7, 8))
 	for range 2 {
 		c := *m.Config
 		o := &sft.Model{Config: &c, Parameters: m.Parameters, Weights: slices.Clone(m.Weights)}
 		for i := range o.Weights {
-			o.Weights[i] += float32(0.1 * draw.NormFloat64())
+			o.Weights[i] += float32(0.1 * random.NormFloat64())
 		}
-		all = append(all, o)
+		models = append(models, o)
 	}
-	all[2].Config.NumSampledTokens = 3
-	return all, examples
+	models[2].Config.NumSampledTokens = 3
+	return models, examples
 }
 
 func ensembleOf(t *testing.T, models ...*sft.Model) *sft.Scorer {
@@ -49,9 +49,9 @@ func ensembleOf(t *testing.T, models ...*sft.Model) *sft.Scorer {
 	return s
 }
 
-// meanAnswer computes the prediction of an ensemble by its definition.
-func meanAnswer(c *config.Config, outputs []sft.Output) (probabilities []float64, numbers []float64) {
-	of := func(logits []float32) []float64 {
+// meanPrediction computes the mean of the probabilities or numbers of several models.
+func meanPrediction(c *config.Config, outputs []sft.Output) (probabilities []float64, numbers []float64) {
+	predictions := func(logits []float32) []float64 {
 		out := make([]float64, len(logits))
 		switch c.Kind() {
 		case config.Numbers:
@@ -77,7 +77,7 @@ func meanAnswer(c *config.Config, outputs []sft.Output) (probabilities []float64
 		return out
 	}
 	for _, o := range outputs {
-		for i, p := range of(o.Logits) {
+		for i, p := range predictions(o.Logits) {
 			if len(probabilities) == i {
 				probabilities = append(probabilities, 0)
 			}
@@ -101,24 +101,24 @@ func TestEnsemble(t *testing.T) {
 		c := models[0].Config
 		s := ensembleOf(t, models...)
 		got := must.Get(s.Examples(t.Context(), examples))(t)
-		each := make([][]sft.Output, len(models))
+		outputs := make([][]sft.Output, len(models))
 		for i, m := range models {
-			each[i] = must.Get(ensembleOf(t, m).Examples(t.Context(), examples))(t)
+			outputs[i] = must.Get(ensembleOf(t, m).Examples(t.Context(), examples))(t)
 		}
 		for i, o := range got {
-			probabilities, numbers := meanAnswer(c, []sft.Output{each[0][i], each[1][i], each[2][i]})
-			if reflect.DeepEqual(each[0][i].Logits, each[1][i].Logits) ||
-				reflect.DeepEqual(each[0][i].Logits, each[2][i].Logits) {
+			probabilities, numbers := meanPrediction(c, []sft.Output{outputs[0][i], outputs[1][i], outputs[2][i]})
+			if reflect.DeepEqual(outputs[0][i].Logits, outputs[1][i].Logits) ||
+				reflect.DeepEqual(outputs[0][i].Logits, outputs[2][i].Logits) {
 				t.Fatalf("%s: two models of the test predict the same", folder)
 			}
-			predicted, _ := meanAnswer(c, []sft.Output{o})
-			if len(o.Logits) != len(each[0][i].Logits) || len(o.Numbers) != len(numbers) || o.Embeddings != nil {
-				t.Fatalf("%s, example %d: %d logits, %d numbers, %d embeddings", folder, i, len(o.Logits),
-					len(o.Numbers), len(o.Embeddings))
+			predicted, _ := meanPrediction(c, []sft.Output{o})
+			if len(o.Logits) != len(outputs[0][i].Logits) || len(o.Numbers) != len(numbers) || o.Embeddings != nil {
+				t.Fatalf("%s, example %d: %d logits, want %d; %d numbers, want %d; %d embeddings, want 0", folder, i,
+					len(o.Logits), len(outputs[0][i].Logits), len(o.Numbers), len(numbers), len(o.Embeddings))
 			}
 			for j, p := range probabilities {
 				if !(math.Abs(predicted[j]-p) <= 1e-6*(1+math.Abs(p))) {
-					t.Errorf("%s, example %d: %v of %d, expected %v", folder, i, predicted[j], j, p)
+					t.Errorf("%s, example %d: prediction %d is %v, expected %v", folder, i, j, predicted[j], p)
 				}
 			}
 			for j, n := range numbers {
@@ -127,7 +127,7 @@ func TestEnsemble(t *testing.T) {
 				}
 			}
 		}
-		if one, err := s.Examples(t.Context(), examples[1:2]); err != nil || !reflect.DeepEqual(one[0], got[1]) {
+		if alone, err := s.Examples(t.Context(), examples[1:2]); err != nil || !reflect.DeepEqual(alone[0], got[1]) {
 			t.Errorf("%s: an example alone has different outputs, error %v", folder, err)
 		}
 		ranked := make([][]sft.Output, 2)
@@ -208,10 +208,10 @@ func TestEnsembleRefuses(t *testing.T) {
 		c.Tokenizer = json.RawMessage(strings.ReplaceAll(string(c.Tokenizer), ":", " :\n"))
 		must.Succeed(t, first.SameQuestions(&c))
 		change(&c)
-		weights := func(c *config.Config) *sft.Model {
+		newModel := func(c *config.Config) *sft.Model {
 			return &sft.Model{Config: c, Parameters: models[0].Parameters, Weights: models[0].Weights}
 		}
-		if _, err := sft.NewEnsemble([]*sft.Model{weights(&first), weights(&c)}, cpu.New(1)); err == nil ||
+		if _, err := sft.NewEnsemble([]*sft.Model{newModel(&first), newModel(&c)}, cpu.New(1)); err == nil ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, expected %q", err, want)
 		}
@@ -231,7 +231,7 @@ func TestProbe(t *testing.T) {
 // TestMeanThresholds checks that thresholds are averaged, with 0.5 for a model without thresholds,
 // and that equal thresholds keep their bits.
 func TestMeanThresholds(t *testing.T) {
-	of := func(thresholds ...float64) *sft.Model {
+	withThresholds := func(thresholds ...float64) *sft.Model {
 		return &sft.Model{Config: &config.Config{
 			Head:     config.Head{NumLabels: 2},
 			Decision: config.Decision{Thresholds: thresholds},
@@ -241,10 +241,10 @@ func TestMeanThresholds(t *testing.T) {
 		models []*sft.Model
 		want   []float64
 	}{
-		{[]*sft.Model{of(), of()}, nil},
-		{[]*sft.Model{of(0.25, 1), of(0.75, 0)}, []float64{0.5, 0.5}},
-		{[]*sft.Model{of(), of(0.25, 1)}, []float64{0.375, 0.75}},
-		{[]*sft.Model{of(0.1, 0.7), of(0.1, 0.7), of(0.1, 0.7)}, []float64{0.1, 0.7}},
+		{[]*sft.Model{withThresholds(), withThresholds()}, nil},
+		{[]*sft.Model{withThresholds(0.25, 1), withThresholds(0.75, 0)}, []float64{0.5, 0.5}},
+		{[]*sft.Model{withThresholds(), withThresholds(0.25, 1)}, []float64{0.375, 0.75}},
+		{[]*sft.Model{withThresholds(0.1, 0.7), withThresholds(0.1, 0.7), withThresholds(0.1, 0.7)}, []float64{0.1, 0.7}},
 	} {
 		if got := sft.MeanThresholds(c.models); !slices.Equal(got, c.want) {
 			t.Errorf("thresholds %v, expected %v", got, c.want)

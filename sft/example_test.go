@@ -26,12 +26,12 @@ func Example() {
 	}
 	ctx := context.Background()
 
-	answer, err := scorer.Classify(ctx, []int32{10, 13, 6, 15, 3})
+	output, err := scorer.Classify(ctx, []int32{10, 13, 6, 15, 3})
 	if err != nil {
 		log.Fatal(err)
 	}
-	label := sft.Argmax(answer.Logits)
-	fmt.Printf("label %v with probability %.3f\n", model.Config.Label(label), sft.Probabilities(answer.Logits)[label])
+	label := sft.Argmax(output.Logits)
+	fmt.Printf("label %v with probability %.3f\n", model.Config.Label(label), sft.Probabilities(output.Logits)[label])
 
 	vectors, err := scorer.Embeddings(ctx, [][]int32{{10, 13, 6, 15, 3}, {7, 2}})
 	if err != nil {

@@ -87,20 +87,20 @@ func (s *Scorer) Explain(ctx context.Context, examples []seq.Example) ([]Output,
 	for i := range out {
 		out[i].Explanations = make([]Explanation, s.Config().Sequences())
 	}
-	layered := false
-	for m, one := range append([]*Scorer{s}, s.others...) {
-		read, scale := examples, 1.0
+	layersExplained := false
+	for m, member := range append([]*Scorer{s}, s.others...) {
+		inputs, scale := examples, 1.0
 		if s.fusion != nil {
-			read, scale = window(one.Config(), examples), s.fusion.Weights[m]/s.fusion.Temperature
+			inputs, scale = truncate(member.Config(), examples), s.fusion.Weights[m]/s.fusion.Temperature
 		}
 		switch {
-		case one.linear != nil:
-			err = one.linear.explain(ctx, read, out, scale)
-		case !layered:
-			layered = true
-			err = one.explainLayers(ctx, read, out)
+		case member.linear != nil:
+			err = member.linear.explain(ctx, inputs, out, scale)
+		case !layersExplained:
+			layersExplained = true
+			err = member.explainLayers(ctx, inputs, out)
 			if s.fusion != nil {
-				widenLayers(memberWindow(one.Config()), examples, out)
+				widenLayers(memberWindow(member.Config()), examples, out)
 			}
 		}
 		if err != nil {
@@ -181,7 +181,7 @@ func (s *Scorer) explainLayers(ctx context.Context, examples []seq.Example, out 
 // ExplanationNumbers returns an upper bound of the numbers in the explanation of a sequence with
 // this number of tokens.
 func (s *Scorer) ExplanationNumbers(tokens int) (n int) {
-	if l := s.withLayers(); l != nil {
+	if l := s.layeredRunner(); l != nil {
 		c := l.Config()
 		n += tokens + 3*min(tokens, 2*c.NumSampledTokens)*c.NumLayers
 	}
@@ -194,17 +194,17 @@ func (s *Scorer) ExplanationNumbers(tokens int) (n int) {
 // explanationOf sorts the tokens that each layer sampled by their positions.
 func explanationOf(x model.ExplainedSequence) Explanation {
 	e := Explanation{Pooling: x.Pooling}
-	for _, read := range x.Layers {
-		e.Layers = append(e.Layers, explainLayer(read))
+	for _, sampled := range x.Layers {
+		e.Layers = append(e.Layers, explainLayer(sampled))
 	}
 	return e
 }
 
-func explainLayer(read []model.SampledToken) LayerExplanation {
-	slices.SortFunc(read, func(a, b model.SampledToken) int { return cmp.Compare(a.Position, b.Position) })
-	n := len(read)
+func explainLayer(sampled []model.SampledToken) LayerExplanation {
+	slices.SortFunc(sampled, func(a, b model.SampledToken) int { return cmp.Compare(a.Position, b.Position) })
+	n := len(sampled)
 	e := LayerExplanation{Positions: make([]int32, n), Weights: make([]float32, n), Mass: make([]float32, n)}
-	for i, t := range read {
+	for i, t := range sampled {
 		e.Positions[i], e.Weights[i], e.Mass[i] = t.Position, float32(t.Weight), float32(t.Weight*t.Mass)
 	}
 	return e

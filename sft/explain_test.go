@@ -23,8 +23,8 @@ import (
 
 // referenceOutput holds the reference's results for an example.
 type referenceOutput struct {
-	logits []float64
-	read   []modeltest.ReferenceExplanation
+	logits       []float64
+	explanations []modeltest.ReferenceExplanation
 }
 
 // referenceOutputs caches the results of golden folders between tests, because each takes seconds.
@@ -38,7 +38,7 @@ func referenceOf(t *testing.T, folder string) []referenceOutput {
 	m, examples := modeltest.LoadGolden(t, folder)
 	r, out := modeltest.NewReference(m), make([]referenceOutput, len(examples))
 	for i, e := range examples {
-		out[i].logits, out[i].read = r.Example(e)
+		out[i].logits, out[i].explanations = r.Example(e)
 	}
 	referenceOutputs[folder] = out
 	return out
@@ -73,7 +73,7 @@ func TestExplain(t *testing.T) {
 		m, examples := modeltest.LoadGolden(t, name)
 		reference, worst := referenceOf(t, name), 0.0
 		for i, o := range modeltest.Explain(t, modeltest.NewScorerOf(t, m, device), examples) {
-			want := reference[i].read
+			want := reference[i].explanations
 			if len(o.Explanations) != len(want) {
 				t.Fatalf("example %d: %d explanations, expected %d", i, len(o.Explanations), len(want))
 			}

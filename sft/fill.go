@@ -28,20 +28,20 @@ func (s *Scorer) Fill(ctx context.Context, sequences [][]int32) ([][][]float32, 
 	}
 	out := make([][][]float32, len(sequences))
 	var masked []seq.Example
-	var of []int // sequence of each element of masked
+	var sequenceOf []int // sequence of each element of masked
 	for i, tokens := range sequences {
 		if err := c.CheckTokens(tokens); err != nil {
 			return nil, fmt.Errorf("sequence %d: %w", i, err)
 		}
 		if len(model.Masks(c, tokens)) > 0 {
-			masked, of = append(masked, seq.Example{A: tokens}), append(of, i)
+			masked, sequenceOf = append(masked, seq.Example{A: tokens}), append(sequenceOf, i)
 		}
 	}
 	err := s.runner.Results(ctx, masked, model.FillMode, func(at, n int, r *model.Result) {
 		logits := slices.Collect(slices.Chunk(r.Logits, c.NumLabels))
 		for i := at; i < at+n; i++ {
 			masks := len(model.Masks(c, masked[i].A))
-			out[of[i]], logits = logits[:masks:masks], logits[masks:]
+			out[sequenceOf[i]], logits = logits[:masks:masks], logits[masks:]
 		}
 	})
 	if err != nil {
@@ -57,12 +57,12 @@ func (s *Scorer) MaskedLosses(ctx context.Context, c Communicator, examples []se
 	if err := s.layered(); err != nil {
 		return nil, err
 	}
-	of := s.Config()
-	if of.Task != config.FillMask {
-		return nil, fmt.Errorf("the model's task is %s, expected %s", of.Task, config.FillMask)
+	cfg := s.Config()
+	if cfg.Task != config.FillMask {
+		return nil, fmt.Errorf("the model's task is %s, expected %s", cfg.Task, config.FillMask)
 	}
 	for i, e := range examples {
-		if err := of.CheckLabelled(e); err != nil {
+		if err := cfg.CheckLabelled(e); err != nil {
 			return nil, fmt.Errorf("example %d: %w", i, err)
 		}
 	}

@@ -40,11 +40,11 @@ func testFillAgainstReference(t *testing.T, devices ...tensor.Device) {
 	testenv.NoRace(t, "compares with slow loops in float64")
 	for _, c := range configtest.FillMaskConfigs() {
 		m := modeltest.RandomModel(c, 3)
-		s, exact, sequences := modeltest.NewScorerOf(t, m, devices[0]), modeltest.NewReference(m), maskedSequences(c)
-		together := must.Get(s.Fill(t.Context(), sequences))(t)
+		s, reference, sequences := modeltest.NewScorerOf(t, m, devices[0]), modeltest.NewReference(m), maskedSequences(c)
+		batch := must.Get(s.Fill(t.Context(), sequences))(t)
 		embeddings := must.Get(s.Embeddings(t.Context(), sequences))(t)
 		for i, tokens := range sequences {
-			x, mean, n := exact.Normed(tokens), make([]float64, c.HiddenSize), 0
+			x, mean, n := reference.Normed(tokens), make([]float64, c.HiddenSize), 0
 			for at, row := range x {
 				for j, v := range row {
 					mean[j] += v / float64(len(x))
@@ -52,15 +52,15 @@ func testFillAgainstReference(t *testing.T, devices ...tensor.Device) {
 				if tokens[at] != *c.MaskTokenID {
 					continue
 				}
-				for v, want := range exact.MaskedLogits(row) {
-					if got := together[i][n][v]; math.Abs(float64(got)-want) > 1e-4 {
+				for v, want := range reference.MaskedLogits(row) {
+					if got := batch[i][n][v]; math.Abs(float64(got)-want) > 1e-4 {
 						t.Fatalf("sequence %d, token %d, logit %d: %v, expected %v", i, at, v, got, want)
 					}
 				}
 				n++
 			}
-			if len(together[i]) != n {
-				t.Errorf("sequence %d: %d masks filled, expected %d", i, len(together[i]), n)
+			if len(batch[i]) != n {
+				t.Errorf("sequence %d: %d masks filled, expected %d", i, len(batch[i]), n)
 			}
 			for j, want := range mean {
 				if got := embeddings[i][j]; math.Abs(float64(got)-want) > 1e-4 {
@@ -68,7 +68,7 @@ func testFillAgainstReference(t *testing.T, devices ...tensor.Device) {
 				}
 			}
 			alone, err := s.Fill(t.Context(), [][]int32{tokens})
-			if err != nil || !slices.EqualFunc(alone[0], together[i], slices.Equal) {
+			if err != nil || !slices.EqualFunc(alone[0], batch[i], slices.Equal) {
 				t.Errorf("sequence %d: different predictions alone, error %v", i, err)
 			}
 		}
@@ -108,18 +108,18 @@ func TestCopyFromFillMask(t *testing.T) {
 		fresh := must.Get(m.CopyFrom(source))(t)
 		const d, tokens = 6, 8
 		for _, p := range m.Parameters.List {
-			now, want := m.Parameters.Slice(m.Weights, p), m.Parameters.Slice(before, p)
+			got, want := m.Parameters.Slice(m.Weights, p), m.Parameters.Slice(before, p)
 			if p.Part != config.PartHead {
 				q, _ := source.Parameters.Lookup(p.Name)
 				want = slices.Clone(want)
 				copy(want, source.Parameters.Slice(source.Weights, q))
 			}
-			if !slices.Equal(now, want) {
+			if !slices.Equal(got, want) {
 				t.Errorf("%s from %s: %s has wrong values", m.Config.Task, source.Config.Task, p.Name)
 			}
-			named := slices.ContainsFunc(fresh, func(f config.Parameter) bool { return f.Name == p.Name })
-			if named != (p.Part == config.PartHead) {
-				t.Errorf("%s from %s: %s is returned as fresh: %t", m.Config.Task, source.Config.Task, p.Name, named)
+			isFresh := slices.ContainsFunc(fresh, func(f config.Parameter) bool { return f.Name == p.Name })
+			if isFresh != (p.Part == config.PartHead) {
+				t.Errorf("%s from %s: %s is returned as fresh: %t", m.Config.Task, source.Config.Task, p.Name, isFresh)
 			}
 		}
 		p, _ := m.Parameters.Lookup("embed.weight")

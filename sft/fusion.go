@@ -153,14 +153,14 @@ func (f *Fusion) Kept() *Fusion {
 	return &kept
 }
 
-// NewFusion copies the models of a fusion to a device, in the order of its members. A single model
-// with layers becomes a scorer with all abilities of the model.
+// NewFusion copies the models of a fusion to a device, in the order of its members. The scorer of a
+// single model with layers supports every method, also those that an ensemble refuses.
 func NewFusion(models []*Model, f *Fusion, device Device) (*Scorer, error) {
 	if len(models) != len(f.Weights) {
 		return nil, fmt.Errorf("found %d models, expected one for each of the %d weights", len(models), len(f.Weights))
 	}
 	for i, m := range models {
-		if err := fuses(models[0].Config, m.Config); err != nil {
+		if err := checkMember(models[0].Config, m.Config); err != nil {
 			return nil, fmt.Errorf("model %d of the fusion: %w", i+1, err)
 		}
 		first, other := models[0].Config.ReadWindow(), m.Config.ReadWindow() // callers cut rows by the first
@@ -206,8 +206,9 @@ func (f *Fusion) Apply(m *Model) {
 	}
 }
 
-// fuses returns an error if the logits of another model cannot be added to those of this model.
-func fuses(c *Config, other *Config) error {
+// checkMember returns an error if the logits of another model cannot be added to those of this
+// model.
+func checkMember(c *Config, other *Config) error {
 	if c.PerToken() || c.MasksTokens() {
 		return fmt.Errorf("its task is %s: expected one prediction for each row", c.Task)
 	}
@@ -227,16 +228,16 @@ func (f *Fusion) Sum(logits [][]float32) []float32 {
 	return out
 }
 
-// memberWindow returns the window through which a member of a fusion reads sequences. It truncates
-// instead of refusing long sequences.
+// memberWindow returns the window through which a member of a fusion reads sequences. The window
+// truncates long sequences, also if the member's configuration refuses them.
 func memberWindow(c *Config) seq.Window {
-	cut := *c
-	cut.Truncate()
-	return cut.ReadWindow()
+	truncating := *c
+	truncating.Truncate()
+	return truncating.ReadWindow()
 }
 
-// window truncates the sequences of examples to the tokens that the model reads.
-func window(c *Config, examples []seq.Example) []seq.Example {
+// truncate shortens the sequences of examples to the tokens that the model reads.
+func truncate(c *Config, examples []seq.Example) []seq.Example {
 	w, out := memberWindow(c), make([]seq.Example, len(examples))
 	for i, e := range examples {
 		e.A, e.B = seq.Cut(w, e.A), seq.Cut(w, e.B)

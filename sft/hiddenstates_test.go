@@ -47,16 +47,16 @@ func compareHiddenStates(t *testing.T, m *sft.Model, tokens []int32, states sft.
 	}
 	r := modeltest.NewReference(m)
 	for l, rows := range states {
-		cut := *m.Config
-		cut.NumLayers = l
-		r.Config = &cut
+		truncated := *m.Config
+		truncated.NumLayers = l
+		r.Config = &truncated
 		want, _ := r.Layers(tokens)
-		if len(rows) != len(tokens)*cut.HiddenSize {
+		if len(rows) != len(tokens)*truncated.HiddenSize {
 			t.Fatalf("layer %d: %d numbers for %d tokens", l, len(rows), len(tokens))
 		}
 		for i, v := range rows {
-			if w := want[i/cut.HiddenSize][i%cut.HiddenSize]; !(math.Abs(float64(v)-w) <= 1e-4*(1+math.Abs(w))) {
-				t.Fatalf("layer %d, token %d: %v, expected %v", l, i/cut.HiddenSize, v, w)
+			if w := want[i/truncated.HiddenSize][i%truncated.HiddenSize]; !(math.Abs(float64(v)-w) <= 1e-4*(1+math.Abs(w))) {
+				t.Fatalf("layer %d, token %d: %v, expected %v", l, i/truncated.HiddenSize, v, w)
 			}
 		}
 	}

@@ -80,11 +80,11 @@ func newLinearScorer(m *Model) *Scorer {
 
 func (s *linearScorer) threads() int { return runtime.GOMAXPROCS(0) }
 
-// examples scores examples.
-func (s *linearScorer) examples(ctx context.Context, examples []seq.Example) ([]Output, error) {
+// score returns the output of each example.
+func (s *linearScorer) score(ctx context.Context, examples []seq.Example) ([]Output, error) {
 	out := make([]Output, len(examples))
-	err := s.each(ctx, len(examples), func(p *linearmodel.Predictor, i int) (err error) {
-		out[i], err = s.example(p, &examples[i], i)
+	err := s.forEach(ctx, len(examples), func(p *linearmodel.Predictor, i int) (err error) {
+		out[i], err = s.scoreOne(p, &examples[i], i)
 		return err
 	})
 	if err != nil {
@@ -96,7 +96,7 @@ func (s *linearScorer) examples(ctx context.Context, examples []seq.Example) ([]
 // explain adds explanations of each sequence to the outputs of examples. It multiplies
 // contributions by scale.
 func (s *linearScorer) explain(ctx context.Context, examples []seq.Example, out []Output, scale float64) error {
-	return s.each(ctx, len(examples), func(p *linearmodel.Predictor, i int) error {
+	return s.forEach(ctx, len(examples), func(p *linearmodel.Predictor, i int) error {
 		output := 0
 		if out[i].Numbers == nil {
 			output = Argmax(out[i].Logits)
@@ -120,9 +120,9 @@ func nGramsOf(all []linearmodel.NGram, scale float64) []NGramExplanation {
 	return out
 }
 
-// each calls work for each of n examples on all threads, or on one thread if other work is more
+// forEach calls work for each of n examples on all threads, or on one thread if other work is more
 // urgent.
-func (s *linearScorer) each(ctx context.Context, n int, work func(p *linearmodel.Predictor, i int) error) error {
+func (s *linearScorer) forEach(ctx context.Context, n int, work func(p *linearmodel.Predictor, i int) error) error {
 	threads := min(s.threads(), (n+linearPart-1)/linearPart)
 	if tensor.IsUrgent(ctx) || tensor.IsPatient(ctx) {
 		threads = min(threads, 1)
@@ -152,14 +152,14 @@ func (s *linearScorer) each(ctx context.Context, n int, work func(p *linearmodel
 	return cmp.Or(errs...)
 }
 
-// example scores the example with index i.
-func (s *linearScorer) example(p *linearmodel.Predictor, e *seq.Example, i int) (out Output, err error) {
+// scoreOne returns the output of the example with index i.
+func (s *linearScorer) scoreOne(p *linearmodel.Predictor, e *seq.Example, i int) (out Output, err error) {
 	if err := s.config.CheckExample(*e); err != nil {
 		return out, fmt.Errorf("example %d: %w", i, err)
 	}
 	for _, z := range p.Logits(e) {
 		out.Logits = append(out.Logits, float32(z))
 	}
-	out.Numbers = answersOf(s.config).numbers(s.config, out.Logits)
+	out.Numbers = outputKindOf(s.config).numbers(s.config, out.Logits)
 	return out, nil
 }

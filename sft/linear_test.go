@@ -33,7 +33,7 @@ func TestLinear(t *testing.T) {
 	}
 	s := must.Get(sft.NewScorer(m, nil))(t)
 	defer s.Close()
-	rows, p, right := modeltest.NewInMemory(2, 500, 3), l.NewPredictor(), 0
+	rows, p, correct := modeltest.NewInMemory(2, 500, 3), l.NewPredictor(), 0
 	for _, ctx := range []context.Context{context.Background(), sft.Urgent(context.Background())} {
 		for i, o := range must.Get(s.Examples(ctx, rows))(t) {
 			want := p.Logits(&rows[i])
@@ -43,12 +43,12 @@ func TestLinear(t *testing.T) {
 				}
 			}
 			if o.Logits[rows[i].Label] == slices.Max(o.Logits) {
-				right++
+				correct++
 			}
 		}
 	}
-	if right < 980 {
-		t.Errorf("%d of 1000 predictions are correct, want at least 980", right)
+	if correct < 980 {
+		t.Errorf("%d of 1000 predictions are correct, want at least 980", correct)
 	}
 	must.Succeed(t, s.Probe(context.Background()))
 	if s.Kernels() != config.LinearType || s.Slots() < 1 || s.PassTokens() < 1 || s.Preemptive() {
@@ -82,11 +82,11 @@ func TestLinearRefuses(t *testing.T) {
 		}
 		scorer.Close()
 	}
-	both := must.Get(sft.NewEnsemble(models, nil))(t)
-	must.FailWith(t, sft.ErrEnsemble)(both.Explain(context.Background(), []seq.Example{{A: []int32{1}}}))
-	out := must.Get(both.Examples(context.Background(), modeltest.NewInMemory(3, 20, 3)))(t)
-	if len(out) != 20 || both.Members() != 2 || len(out[0].Logits) != 3 {
-		t.Errorf("%d outputs of %d models", len(out), both.Members())
+	ensemble := must.Get(sft.NewEnsemble(models, nil))(t)
+	must.FailWith(t, sft.ErrEnsemble)(ensemble.Explain(context.Background(), []seq.Example{{A: []int32{1}}}))
+	out := must.Get(ensemble.Examples(context.Background(), modeltest.NewInMemory(3, 20, 3)))(t)
+	if len(out) != 20 || ensemble.Members() != 2 || len(out[0].Logits) != 3 {
+		t.Errorf("%d outputs of %d models", len(out), ensemble.Members())
 	}
 	must.Fail(t, "the first")(sft.NewEnsemble([]*sft.Model{models[0], must.Get(sft.Load("testdata/golden/pre"))(t)},
 		tensor.Device(nil)))
@@ -137,14 +137,14 @@ func TestLinearExplain(t *testing.T) {
 // TestWriteWeights checks that WriteWeights writes the weights, and the same bytes after loading a
 // model again.
 func TestWriteWeights(t *testing.T) {
-	of := func(dir string) string {
+	weightsOf := func(dir string) string {
 		var out bytes.Buffer
 		must.Succeed(t, must.Get(sft.Load(dir))(t).WriteWeights(&out))
 		return out.String()
 	}
 	first, _ := modeltest.LinearDir(t, 1)
 	other, _ := modeltest.LinearDir(t, 2)
-	if a, b := of(first), of(other); a != of(first) || a == b || len(a) < 1000 {
+	if a, b := weightsOf(first), weightsOf(other); a != weightsOf(first) || a == b || len(a) < 1000 {
 		t.Errorf("two models write %d and %d bytes, want different and reproducible weights", len(a), len(b))
 	}
 	m := must.Get(sft.Load("testdata/golden/pre"))(t)

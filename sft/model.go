@@ -140,21 +140,21 @@ func (m *Model) SaveRange(path string, words []float32) error {
 }
 
 // CopyFrom initialises m with the weights of source: every tensor with the same name and shape, and
-// the embeddings of all tokens except the mask, which one of the models may lack. The encoders must
-// match. m takes the scales of features from source. A head with other outputs
+// the embeddings of all tokens except the mask, which only one of the models may have. The encoders
+// must match. m takes the scales of features from source. A head with other outputs
 // ([config.Config.SameAnswers]) keeps its initial weights, and CopyFrom returns its parameters.
 func (m *Model) CopyFrom(source *Model) (fresh []config.Parameter, err error) {
-	have, want := source.Config.DataVocabSize(), m.Config.DataVocabSize()
-	if have != want {
-		return nil, fmt.Errorf("the initial model has a vocabulary of %d tokens, expected %d", have, want)
+	got, want := source.Config.DataVocabSize(), m.Config.DataVocabSize()
+	if got != want {
+		return nil, fmt.Errorf("the initial model has a vocabulary of %d tokens, expected %d", got, want)
 	}
 	sameHead := m.Config.Task == source.Config.Task && m.Config.SameAnswers(source.Config)
 	if source.Config.NGrams != nil {
 		return nil, fmt.Errorf("the initial model has embeddings of n-grams, expected a model without ngrams in its %s",
 			model.ConfigFile)
 	}
-	if there, here := source.Config.FeatureNames, m.Config.FeatureNames; !slices.Equal(there, here) {
-		return nil, fmt.Errorf("the initial model has the features %q, expected %q", there, here)
+	if got, want := source.Config.FeatureNames, m.Config.FeatureNames; !slices.Equal(got, want) {
+		return nil, fmt.Errorf("the initial model has the features %q, expected %q", got, want)
 	}
 	if err := m.Config.SameEdges(source.Config.EdgeFeatureNames); err != nil {
 		return nil, err
@@ -162,13 +162,13 @@ func (m *Model) CopyFrom(source *Model) (fresh []config.Parameter, err error) {
 	// The input layer was trained on features with these scales.
 	m.Config.FeatureScales = source.Config.FeatureScales
 	for _, size := range []struct {
-		name        string
-		there, here int
+		name      string
+		got, want int
 	}{{"hidden_size", source.Config.HiddenSize, m.Config.HiddenSize},
 		{"num_hidden_layers", source.Config.NumLayers, m.Config.NumLayers},
 		{"intermediate_size", source.Config.IntermediateSize, m.Config.IntermediateSize}} {
-		if size.there != size.here {
-			return nil, fmt.Errorf("the initial model has %s %d, expected %d", size.name, size.there, size.here)
+		if size.got != size.want {
+			return nil, fmt.Errorf("the initial model has %s %d, expected %d", size.name, size.got, size.want)
 		}
 	}
 	for _, p := range m.Parameters.List {

@@ -25,7 +25,7 @@ func TestSaveAndLoad(t *testing.T) {
 	for _, task := range config.Tasks() {
 		for _, norm := range []string{"pre", "post"} {
 			c := configtest.FullConfig()
-			if c.Task != task { // FullConfig fills masks
+			if c.Task != task { // FullConfig has the task fill-mask
 				configtest.OfTask(c, task)
 			}
 			c.Task, c.NormPosition, c.TieEmbeddings = task, norm, task == config.FillMask && norm == "pre"
@@ -54,7 +54,7 @@ func TestLoadErrors(t *testing.T) {
 	c := configtest.TinyConfig()
 	c.NumLayers = 1
 	m := modeltest.RandomModel(c, 1)
-	whole := model.TensorsOf(m.Parameters, m.Weights, "")
+	tensors := model.TensorsOf(m.Parameters, m.Weights, "")
 	find := func(ts []safetensors.Tensor, name string) *safetensors.Tensor {
 		for i := range ts {
 			if ts[i].Name == name {
@@ -93,7 +93,7 @@ func TestLoadErrors(t *testing.T) {
 		must.Succeed(t, c.Write(filepath.Join(dir, model.ConfigFile)))
 		path := filepath.Join(dir, model.WeightsFile)
 		var copied []safetensors.Tensor
-		for _, x := range whole {
+		for _, x := range tensors {
 			x.Data = slices.Clone(x.Data)
 			copied = append(copied, x)
 		}
@@ -107,6 +107,7 @@ func TestLoadErrors(t *testing.T) {
 	}
 }
 
+// poison returns a change that sets the third value of the named tensor to v.
 func poison(name string, v float64,
 	find func([]safetensors.Tensor, string) *safetensors.Tensor) func([]safetensors.Tensor) []safetensors.Tensor {
 	return func(ts []safetensors.Tensor) []safetensors.Tensor {
@@ -118,21 +119,21 @@ func poison(name string, v float64,
 // TestLoadHostileSizes checks that sizes that exceed the weights file are refused before memory is
 // allocated.
 func TestLoadHostileSizes(t *testing.T) {
-	const most = 1 << 24
+	const huge = 1 << 24
 	for name, change := range map[string]func(c *config.Config){
-		"vocabulary": func(c *config.Config) { c.VocabSize = most },
-		"labels":     func(c *config.Config) { c.NumLabels = most },
-		"width":      func(c *config.Config) { c.HiddenSize = most },
-		"layers":     func(c *config.Config) { c.NumLayers = most },
-		"mlp":        func(c *config.Config) { c.IntermediateSize = most },
-		"sinusoid":   func(c *config.Config) { c.SinusoidDim = most },
+		"vocabulary": func(c *config.Config) { c.VocabSize = huge },
+		"labels":     func(c *config.Config) { c.NumLabels = huge },
+		"width":      func(c *config.Config) { c.HiddenSize = huge },
+		"layers":     func(c *config.Config) { c.NumLayers = huge },
+		"mlp":        func(c *config.Config) { c.IntermediateSize = huge },
+		"sinusoid":   func(c *config.Config) { c.SinusoidDim = huge },
 		"convolutions": func(c *config.Config) {
 			c.NumLayers, c.Convolutions = 4096,
 				slices.Repeat([]config.Convolution{{KernelSize: 63, Dilation: 1}}, 1<<10)
 		},
 		"everything": func(c *config.Config) {
-			c.VocabSize, c.NumLabels, c.HiddenSize, c.NumHeads, c.NumLayers, c.IntermediateSize, c.SinusoidDim = most,
-				most, most, most, most, most, most
+			c.VocabSize, c.NumLabels, c.HiddenSize, c.NumHeads, c.NumLayers, c.IntermediateSize, c.SinusoidDim = huge,
+				huge, huge, huge, huge, huge, huge
 		},
 	} {
 		dir, m := t.TempDir(), modeltest.RandomModel(configtest.TinyConfig(), 1)
@@ -144,14 +145,14 @@ func TestLoadHostileSizes(t *testing.T) {
 		_, err := sft.Load(dir)
 		runtime.ReadMemStats(&after)
 		must.Fail(t, dir, name)(err)
-		if took := after.TotalAlloc - before.TotalAlloc; took > 8<<20 {
-			t.Errorf("%s: Load allocated %d bytes, want at most 8 MiB", name, took)
+		if allocated := after.TotalAlloc - before.TotalAlloc; allocated > 8<<20 {
+			t.Errorf("%s: Load allocated %d bytes, want at most 8 MiB", name, allocated)
 		}
 	}
 }
 
 // TestModelConfigOfAnotherModel checks that ReadModelConfig compares the sizes of config.json with
-// the header of the weights file, also if the file is large enough.
+// the header of the weights file, even if the file is large enough.
 func TestModelConfigOfAnotherModel(t *testing.T) {
 	dir, m := t.TempDir(), modeltest.RandomModel(configtest.TinyConfig(), 1)
 	must.Succeed(t, m.Save(dir))
@@ -235,10 +236,10 @@ func TestCodebookEmbeddings(t *testing.T) {
 	}
 	for a := range tokens {
 		for b := range a {
-			var between, want float64
+			var distance, want float64
 			for e := range c.HiddenSize {
 				d := float64(x[a*c.HiddenSize+e] - x[b*c.HiddenSize+e])
-				between += d * d / float64(c.HiddenSize)
+				distance += d * d / float64(c.HiddenSize)
 			}
 			for j := range n {
 				var mean, variance float64
@@ -250,8 +251,8 @@ func TestCodebookEmbeddings(t *testing.T) {
 				}
 				want += math.Pow(float64(vectors[a*n+j]-vectors[b*n+j]), 2) / variance / n
 			}
-			if math.Abs(between-want) > 0.15*want {
-				t.Errorf("the distance of tokens %d and %d is %v, expected about %v", a, b, between, want)
+			if math.Abs(distance-want) > 0.15*want {
+				t.Errorf("the distance of tokens %d and %d is %v, expected about %v", a, b, distance, want)
 			}
 		}
 	}
@@ -271,13 +272,13 @@ func TestCopyFrom(t *testing.T) {
 	c := configtest.TinyConfig()
 	c.NumLabels = 5
 	m := sft.NewModel(c, 2)
-	fresh := slices.Clone(m.Weights)
-	kept := must.Get(m.CopyFrom(source))(t)
-	if len(kept) != 4 || kept[0].Name != "head.pool.weight" || kept[3].Name != "head.out.bias" {
-		t.Errorf("fresh parameters %v, want the 4 of the head", kept)
+	initial := slices.Clone(m.Weights)
+	fresh := must.Get(m.CopyFrom(source))(t)
+	if len(fresh) != 4 || fresh[0].Name != "head.pool.weight" || fresh[3].Name != "head.out.bias" {
+		t.Errorf("fresh parameters %v, want the 4 of the head", fresh)
 	}
 	for _, p := range m.Parameters.List {
-		want := m.Parameters.Slice(fresh, p)
+		want := m.Parameters.Slice(initial, p)
 		if p.Part != config.PartHead {
 			q, _ := source.Parameters.Lookup(p.Name)
 			want = source.Parameters.Slice(source.Weights, q)
@@ -286,11 +287,11 @@ func TestCopyFrom(t *testing.T) {
 			t.Errorf("%s has wrong values", p.Name)
 		}
 	}
-	for task, all := range map[string]bool{config.Classification: true, config.MultiLabel: false, config.Tagging: false,
+	for task, copiesAll := range map[string]bool{config.Classification: true, config.MultiLabel: false, config.Tagging: false,
 		config.Regression: false} {
 		c := configtest.OfTask(configtest.TinyConfig(), task)
-		if kept, err := sft.NewModel(c, 2).CopyFrom(source); err != nil || (len(kept) == 0) != all {
-			t.Errorf("%s from %s: fresh parameters %v, error %v", task, source.Config.Task, kept, err)
+		if fresh, err := sft.NewModel(c, 2).CopyFrom(source); err != nil || (len(fresh) == 0) != copiesAll {
+			t.Errorf("%s from %s: fresh parameters %v, error %v", task, source.Config.Task, fresh, err)
 		}
 	}
 	named, others := *configtest.TinyConfig(), *configtest.TinyConfig()
@@ -302,9 +303,9 @@ func TestCopyFrom(t *testing.T) {
 		config *config.Config
 		fresh  int
 	}{{&named, 0}, {configtest.TinyConfig(), 0}, {&others, 4}} {
-		if kept, err := sft.NewModel(x.config, 2).CopyFrom(sft.NewModel(&named, 1)); err != nil ||
-			len(kept) != x.fresh {
-			t.Errorf("labels %q: fresh parameters %v, error %v", x.config.LabelNames, kept, err)
+		if fresh, err := sft.NewModel(x.config, 2).CopyFrom(sft.NewModel(&named, 1)); err != nil ||
+			len(fresh) != x.fresh {
+			t.Errorf("labels %q: fresh parameters %v, error %v", x.config.LabelNames, fresh, err)
 		}
 	}
 	from, to := configtest.OfTask(configtest.TinyConfig(), config.Regression),
@@ -314,8 +315,8 @@ func TestCopyFrom(t *testing.T) {
 		to.Numbers[i].Mean, to.Numbers[i].Deviation = -4, 0.5
 	}
 	before, after := modeltest.RandomModel(from, 1), sft.NewModel(to, 2)
-	if kept, err := after.CopyFrom(before); err != nil || len(kept) != 0 {
-		t.Errorf("numbers with another scale: fresh parameters %v, error %v", kept, err)
+	if fresh, err := after.CopyFrom(before); err != nil || len(fresh) != 0 {
+		t.Errorf("numbers with another scale: fresh parameters %v, error %v", fresh, err)
 	}
 	predictions := func(m *sft.Model) []float32 {
 		s := must.Get(sft.NewScorer(m, cpu.New(1)))(t)
@@ -330,9 +331,9 @@ func TestCopyFrom(t *testing.T) {
 	}
 	c.HiddenSize = 8
 	must.Fail(t, "hidden_size 6, expected 8", "another width")(sft.NewModel(c, 2).CopyFrom(source))
-	with := configtest.TinyConfig()
-	with.Convolutions = []config.Convolution{{KernelSize: 5, Dilation: 1}}
-	for _, c := range [][2]*config.Config{{with, configtest.TinyConfig()}, {configtest.TinyConfig(), with}} {
+	convolutional := configtest.TinyConfig()
+	convolutional.Convolutions = []config.Convolution{{KernelSize: 5, Dilation: 1}}
+	for _, c := range [][2]*config.Config{{convolutional, configtest.TinyConfig()}, {configtest.TinyConfig(), convolutional}} {
 		if _, err := sft.NewModel(c[0], 2).CopyFrom(sft.NewModel(c[1], 1)); err == nil ||
 			!strings.Contains(err.Error(), "layers.0.conv.0.weight") {
 			t.Errorf("convolutions %v from %v: error %v", c[0].Convolutions, c[1].Convolutions, err)

@@ -6,7 +6,7 @@ import (
 )
 
 // multiLabel handles predictions of any number of labels.
-type multiLabel struct{ ofRows }
+type multiLabel struct{ defaultTraits }
 
 func (multiLabel) mean(_ *Config, logits [][]float32) []float32 { return meanOfLabels(logits) }
 

@@ -71,8 +71,8 @@ func TestNGramsMatter(t *testing.T) {
 	}
 	m.NGrams.Weights[int(row)*c.HiddenSize]++
 	after := modeltest.Score(t, modeltest.NewScorerOf(t, m, cpu.New(2)), examples)
-	for i, moved := range []bool{true, false, true} {
-		if slices.Equal(before[i].Logits, after[i].Logits) == moved {
+	for i, changed := range []bool{true, false, true} {
+		if slices.Equal(before[i].Logits, after[i].Logits) == changed {
 			t.Errorf("example %d: logits %v, after the change %v", i, before[i].Logits, after[i].Logits)
 		}
 	}
@@ -85,14 +85,14 @@ func TestNGramFiles(t *testing.T) {
 	c.NGrams = configtest.TokenNGrams()
 	m, dir := modeltest.RandomModel(c, 3), t.TempDir()
 	must.Succeed(t, m.Save(dir))
-	again := must.Get(sft.Load(dir))(t)
-	if !slices.Equal(again.NGrams.Weights, m.NGrams.Weights) || !slices.Equal(again.NGrams.Used,
-		m.NGrams.Used) || *again.Config.NGrams != *c.NGrams {
+	loaded := must.Get(sft.Load(dir))(t)
+	if !slices.Equal(loaded.NGrams.Weights, m.NGrams.Weights) || !slices.Equal(loaded.NGrams.Used,
+		m.NGrams.Used) || *loaded.Config.NGrams != *c.NGrams {
 		t.Error("the loaded model differs from the saved model")
 	}
 	path := filepath.Join(dir, model.WeightsFile)
 	tensors, _ := must.Get2(safetensors.ReadMixed(path))(t)
-	for says, change := range map[string]func(tensors []safetensors.Tensor) []safetensors.Tensor{
+	for want, change := range map[string]func(tensors []safetensors.Tensor) []safetensors.Tensor{
 		`tensor "ngrams.weight" is missing`: func(x []safetensors.Tensor) []safetensors.Tensor {
 			return slices.DeleteFunc(x, func(t safetensors.Tensor) bool { return t.Name == model.NGramWeight })
 		},
@@ -122,7 +122,7 @@ func TestNGramFiles(t *testing.T) {
 		},
 	} {
 		must.Succeed(t, safetensors.Write(path, change(slices.Clone(tensors)), nil))
-		must.Fail(t, says)(sft.Load(dir))
+		must.Fail(t, want)(sft.Load(dir))
 	}
 	plain := configtest.TinyConfig()
 	must.Succeed(t, modeltest.RandomModel(plain, 1).Save(dir))

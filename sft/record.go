@@ -39,14 +39,14 @@ func (e *RowError) Unwrap() error { return e.Err }
 var errNonFinite = errors.New("the model's output is not finite")
 
 // Score predicts the rows of a record with the column tokens, features, or tokens_a and tokens_b
-// for a model of pairs (see [seq]). The result has one row for each:
+// for a model of pairs (see [seq]). The result has one row per row of the record:
 //
 //	label           int32
 //	logits          fixed_size_list<float32>
 //	probabilities   fixed_size_list<float32>
-//	length          int32, of the sequence or of both of a pair
+//	length          int32, tokens of the sequence, or of both sequences of a pair
 //	length_a, length_b   int32, pairs only
-//	used            int32, only with an input window: the tokens read
+//	used            int32, tokens in the input window; only with an input window
 //
 // For a regression, instead of the first three columns:
 //
@@ -54,7 +54,7 @@ var errNonFinite = errors.New("the model's output is not finite")
 //
 // For multi-label, instead of the first column:
 //
-//	labels          list<int32>, those whose probability reaches their threshold
+//	labels          list<int32>, labels whose probability reaches their threshold
 //
 // For tagging, instead of the first three columns, the tag of each token and its probability:
 //
@@ -68,7 +68,7 @@ func (s *Scorer) Score(ctx context.Context, record arrow.Record) (arrow.Record, 
 	if err := c.CheckAnswers(); err != nil {
 		return nil, err
 	}
-	o := answersOf(c)
+	kind := outputKindOf(c)
 	spec, err := seq.SpecOf(record.Schema())
 	if err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func (s *Scorer) Score(ctx context.Context, record arrow.Record) (arrow.Record, 
 	if len(spec.TokenColumns()) != c.Sequences() {
 		return nil, fmt.Errorf("the record's task is %s, the model's is %s", spec.Task, c.Task)
 	}
-	return s.record(ctx, record, spec, o.columns(c),
+	return s.mapRecord(ctx, record, spec, kind.columns(c),
 		func(b *array.RecordBuilder, first int, examples []seq.Example) error {
 			outputs, err := s.Examples(ctx, examples)
 			if err != nil {
@@ -86,7 +86,7 @@ func (s *Scorer) Score(ctx context.Context, record arrow.Record) (arrow.Record, 
 				if !fmath.Finite(out.Logits) {
 					return &RowError{Row: first + i, Err: errNonFinite}
 				}
-				o.append(c, b, out.Logits)
+				kind.append(c, b, out.Logits)
 			}
 			return nil
 		})
@@ -104,7 +104,7 @@ func (s *Scorer) Embed(ctx context.Context, record arrow.Record) (arrow.Record, 
 	for _, name := range suffixed("embedding", spec.Pair()) {
 		fields = append(fields, arrow.Field{Name: name, Type: vector(s.Config().HiddenSize)})
 	}
-	return s.record(ctx, record, spec, fields, func(b *array.RecordBuilder, first int, examples []seq.Example) error {
+	return s.mapRecord(ctx, record, spec, fields, func(b *array.RecordBuilder, first int, examples []seq.Example) error {
 		var sequences []seq.Example
 		for _, e := range examples {
 			sequences = append(sequences, seq.Example{A: e.A, Features: e.Features, Edges: e.Edges})
@@ -123,9 +123,9 @@ func (s *Scorer) Embed(ctx context.Context, record arrow.Record) (arrow.Record, 
 	})
 }
 
-// record returns a result with one row per row of a record: the columns that fill appends for each
-// piece, and the lengths.
-func (s *Scorer) record(ctx context.Context, record arrow.Record, spec *seq.Spec, fields []arrow.Field,
+// mapRecord returns a result with one row per row of a record: the columns that fill appends for
+// each piece, and the lengths.
+func (s *Scorer) mapRecord(ctx context.Context, record arrow.Record, spec *seq.Spec, fields []arrow.Field,
 	fill func(b *array.RecordBuilder, first int, examples []seq.Example) error) (arrow.Record, error) {
 	if want := s.Config().FeatureNames; !slices.Equal(spec.FeatureNames, want) {
 		return nil, fmt.Errorf("the record's features are %q, the model's %q", spec.FeatureNames, want)
@@ -161,9 +161,9 @@ func (s *Scorer) record(ctx context.Context, record arrow.Record, spec *seq.Spec
 
 func (s *Scorer) metadata() arrow.Metadata {
 	c := s.Config()
-	key, names := ofRows{}.columnNames(c)
-	if c.CheckAnswers() == nil { // models without predictions have embeddings, too
-		key, names = answersOf(c).columnNames(c)
+	key, names := defaultTraits{}.columnNames(c)
+	if c.CheckAnswers() == nil { // Embed also accepts models without predictions
+		key, names = outputKindOf(c).columnNames(c)
 	}
 	if names == nil {
 		return arrow.Metadata{}
@@ -208,14 +208,14 @@ func (l *lengths) append(b *array.RecordBuilder, e *seq.Example) error {
 	var err error
 	if l.config.HasFeatures() {
 		if e.Features, e.Edges, err = l.config.WindowGraph(e.Features, e.Edges); err != nil {
-			return l.name(err, seq.ColumnFeatures, "")
+			return l.wrap(err, seq.ColumnFeatures, "")
 		}
 	} else if e.A, err = l.config.Window(e.A); err != nil {
-		return l.name(err, seq.ColumnTokens, seq.ColumnTokensA)
+		return l.wrap(err, seq.ColumnTokens, seq.ColumnTokensA)
 	}
 	if l.pair {
 		if e.B, err = l.config.Window(e.B); err != nil {
-			return l.name(err, "", seq.ColumnTokensB)
+			return l.wrap(err, "", seq.ColumnTokensB)
 		}
 	}
 	values = append(values, e.Length())
@@ -225,8 +225,8 @@ func (l *lengths) append(b *array.RecordBuilder, e *seq.Example) error {
 	return nil
 }
 
-// name adds the name of the column to an error.
-func (l *lengths) name(err error, single, pair string) error {
+// wrap adds the name of the column to an error.
+func (l *lengths) wrap(err error, single, pair string) error {
 	if l.pair {
 		single = pair
 	}

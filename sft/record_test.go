@@ -85,7 +85,7 @@ func compareRow(t *testing.T, i int, e seq.Example, want sft.Output, scores, emb
 		t.Errorf("row %d: logits %v, want %v", i, got, want.Logits)
 	}
 	if got := vectorAt(t, scores, "probabilities", i); !reflect.DeepEqual(got, sft.Probabilities(want.Logits)) {
-		t.Errorf("row %d: probabilities %v", i, got)
+		t.Errorf("row %d: probabilities %v, want %v", i, got, sft.Probabilities(want.Logits))
 	}
 	if intAt(scores, "label", i) != sft.Argmax(want.Logits) || intAt(scores, "length", i) != e.Length() ||
 		intAt(embeddings, "length", i) != e.Length() {
@@ -130,7 +130,9 @@ func TestScoreRefuses(t *testing.T) {
 	must.FailWith(t, context.Canceled, "cancelled")(s.Score(stopped, recordOf(false, []seq.Example{{A: []int32{1}}})))
 }
 
-func TestScoreReadsTheHead(t *testing.T) {
+// TestScoreTruncates checks that a record's sequences are truncated to the maximum length, and that
+// the columns report the lengths before and after truncation.
+func TestScoreTruncates(t *testing.T) {
 	m, _ := modeltest.LoadGolden(t, "retrieval")
 	m.Config.MaxLength = 4
 	m.Config.Truncate()
@@ -139,10 +141,10 @@ func TestScoreReadsTheHead(t *testing.T) {
 	got := must.Get(s.Score(ctx, recordOf(true, []seq.Example{long})))(t)
 	want := must.Get(s.Examples(ctx, []seq.Example{{A: long.A[:4], B: long.B}}))(t)
 	if !reflect.DeepEqual(vectorAt(t, got, "logits", 0), want[0].Logits) {
-		t.Error("the logits differ from those of the head of the sequence")
+		t.Error("the logits differ from the logits of the first 4 tokens")
 	}
 	if intAt(got, "length", 0) != 8 || intAt(got, "length_a", 0) != 6 || intAt(got, "used", 0) != 6 {
-		t.Errorf("lengths %d, %d, used %d", intAt(got, "length", 0), intAt(got, "length_a", 0), intAt(got, "used", 0))
+		t.Errorf("lengths %d, %d, used %d; want 8, 6, 6", intAt(got, "length", 0), intAt(got, "length_a", 0), intAt(got, "used", 0))
 	}
 }
 
@@ -160,11 +162,11 @@ func TestEmbeddings(t *testing.T) {
 	}
 	got, err := s.Embeddings(ctx, sequences)
 	if err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("embeddings together differ, error %v", err)
+		t.Errorf("the embeddings of a batch differ from the pairs' embeddings, error %v", err)
 	}
 	for i := range sequences {
-		one, err := s.Embeddings(ctx, sequences[i:i+1])
-		if err != nil || !reflect.DeepEqual(one, want[i:i+1]) {
+		alone, err := s.Embeddings(ctx, sequences[i:i+1])
+		if err != nil || !reflect.DeepEqual(alone, want[i:i+1]) {
 			t.Errorf("the embedding of sequence %d alone differs, error %v", i, err)
 		}
 	}

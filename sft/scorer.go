@@ -28,7 +28,7 @@ func Probabilities(logits []float32) []float32 {
 type Scorer struct {
 	runner *model.Runner
 	linear *linearScorer // linear model, without a runner; otherwise nil
-	others []*Scorer     // further models of an ensemble
+	others []*Scorer     // the ensemble's models after the first
 	fusion *Fusion       // weights of the summed logits; nil means the mean of probabilities
 }
 
@@ -82,7 +82,7 @@ func (s *Scorer) Config() *Config {
 
 // Kernels returns the name of the kernels. Results have the same bits for equal names.
 func (s *Scorer) Kernels() string {
-	if l := s.withLayers(); l != nil {
+	if l := s.layeredRunner(); l != nil {
 		return l.Kernels()
 	}
 	return config.LinearType
@@ -91,30 +91,31 @@ func (s *Scorer) Kernels() string {
 // Preemptive reports whether the device computes urgent passes before others. A context from
 // [Urgent] makes the passes of a call urgent.
 func (s *Scorer) Preemptive() bool {
-	l := s.withLayers()
+	l := s.layeredRunner()
 	return l != nil && l.Preemptive()
 }
 
 // withLayers returns the runner of the first model with layers, or nil if all models are linear.
-func (s *Scorer) withLayers() *model.Runner {
-	for _, one := range append([]*Scorer{s}, s.others...) {
-		if one.runner != nil {
-			return one.runner
+func (s *Scorer) layeredRunner() *model.Runner {
+	for _, member := range append([]*Scorer{s}, s.others...) {
+		if member.runner != nil {
+			return member.runner
 		}
 	}
 	return nil
 }
 
-// Reserve makes a CPU device leave n cores to the rest of the program, if it has more than one.
+// Reserve makes a CPU device leave n cores to the rest of the program. The device keeps at least
+// one.
 func (s *Scorer) Reserve(n int) {
-	if l := s.withLayers(); l != nil {
+	if l := s.layeredRunner(); l != nil {
 		l.Reserve(n)
 	}
 }
 
 // Slots returns the number of passes that run concurrently.
 func (s *Scorer) Slots() int {
-	if l := s.withLayers(); l != nil {
+	if l := s.layeredRunner(); l != nil {
 		return l.SlotCount()
 	}
 	return s.linear.threads()
@@ -123,7 +124,7 @@ func (s *Scorer) Slots() int {
 // PassTokens returns the maximum number of tokens that share a pass. Sequences with at most this
 // total are computed together, unless some are very short.
 func (s *Scorer) PassTokens() int {
-	if l := s.withLayers(); l != nil {
+	if l := s.layeredRunner(); l != nil {
 		return l.PassTokens()
 	}
 	return linearTokens
@@ -146,13 +147,14 @@ func (s *Scorer) Examples(ctx context.Context, examples []seq.Example) ([]Output
 	return s.score(ctx, examples, model.InferMode)
 }
 
-// score runs passes of a mode with predictions.
+// score predicts the examples. The mode decides whether outputs also have explanations or hidden
+// states.
 func (s *Scorer) score(ctx context.Context, examples []seq.Example, mode model.PassMode) ([]Output, error) {
 	if err := s.Config().CheckAnswers(); err != nil {
 		return nil, err
 	}
 	if s.linear != nil {
-		return s.linear.examples(ctx, examples)
+		return s.linear.score(ctx, examples)
 	}
 	out := make([]Output, len(examples))
 	err := s.runner.Results(ctx, examples, mode,
@@ -170,7 +172,7 @@ func (s *Scorer) split(r *model.Result, examples []seq.Example, out []Output) {
 	for i := range out {
 		n := c.LogitCount(examples[i])
 		out[i].Logits, logits = c.CalibratedLogits(logits[:n:n]), logits[n:]
-		out[i].Numbers = answersOf(c).numbers(c, out[i].Logits)
+		out[i].Numbers = outputKindOf(c).numbers(c, out[i].Logits)
 		for t := range towers {
 			at := (i*towers + t) * d
 			out[i].Embeddings = append(out[i].Embeddings, r.Pooled[at:at+d])
@@ -221,7 +223,7 @@ func (s *Scorer) EmbedExamples(ctx context.Context, examples []seq.Example) ([][
 // Probe computes the shortest sequence that the model, or the first of several, accepts. An error
 // means that the device has stopped working.
 func (s *Scorer) Probe(ctx context.Context) error {
-	if l := s.withLayers(); l != nil { // without layers there is no device that could fail
+	if l := s.layeredRunner(); l != nil { // without layers there is no device that could fail
 		return l.Probe(ctx)
 	}
 	return nil

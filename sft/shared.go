@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
-// SharedExamples is [Scorer.Examples], shared by all ranks: each scores a part, and all return all
-// outputs.
+// SharedExamples is [Scorer.Examples], shared by all ranks: each rank scores a part of the
+// examples, and every rank returns all outputs.
 func (s *Scorer) SharedExamples(ctx context.Context, c Communicator, examples []seq.Example) ([]Output, error) {
 	config := s.Config()
 	embeddings := config.Sequences() * config.HiddenSize
@@ -47,9 +47,9 @@ func (s *Scorer) CompareRanks(c Communicator, data map[string]string, err error)
 	if s.linear != nil {
 		return distributed.Compare(c, nil, cmp.Or(err, errLinearRanks))
 	}
-	mine, failed := s.runner.Identity()
+	identity, failed := s.runner.Identity()
 	if failed == nil {
-		mine["how many models there are"] = strconv.Itoa(s.Members())
+		identity["how many models there are"] = strconv.Itoa(s.Members())
 	}
 	for i, o := range s.others {
 		if failed != nil {
@@ -58,13 +58,13 @@ func (s *Scorer) CompareRanks(c Communicator, data map[string]string, err error)
 		var other map[string]string
 		other, failed = o.runner.Identity()
 		for name, value := range other {
-			mine[fmt.Sprintf("%s, of model %d", name, i+2)] = value
+			identity[fmt.Sprintf("%s, of model %d", name, i+2)] = value
 		}
 	}
 	if failed == nil {
-		maps.Copy(mine, data)
+		maps.Copy(identity, data)
 	}
-	return distributed.Compare(c, mine, cmp.Or(err, failed))
+	return distributed.Compare(c, identity, cmp.Or(err, failed))
 }
 
 // SharedEmbeddings is [Scorer.Embeddings], shared by all ranks.
@@ -75,7 +75,7 @@ func (s *Scorer) SharedEmbeddings(ctx context.Context, c Communicator, sequences
 		})
 }
 
-// sizes returns the number of numbers of each example.
+// sizes returns the number of floats in the result of each example.
 func sizes(examples []seq.Example, numbers func(seq.Example) int) (out []int) {
 	for _, e := range examples {
 		out = append(out, numbers(e))

@@ -8,7 +8,7 @@ import (
 )
 
 // tagging handles predictions of one label per token.
-type tagging struct{ ofRows }
+type tagging struct{ defaultTraits }
 
 func (tagging) mean(c *Config, logits [][]float32) []float32 {
 	return meanOfClasses(c.NumLabels, logits)

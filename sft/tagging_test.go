@@ -30,7 +30,7 @@ func TestTaggingRecord(t *testing.T) {
 		tags := labels.ListValues().(*array.Int32).Int32Values()[from:to]
 		p := probabilities.ListValues().(*array.Float32).Float32Values()[from:to]
 		if !slices.Equal(tags, m.Config.TagsOf(want[i].Logits)) || intAt(r, "length", i) != len(e.A) {
-			t.Errorf("row %d: tags %v", i, tags)
+			t.Errorf("row %d: tags %v, want %v", i, tags, m.Config.TagsOf(want[i].Logits))
 		}
 		for at, tag := range tags {
 			if all := sft.Probabilities(want[i].Logits[at*3 : at*3+3]); p[at] != all[tag] || p[at] < 1.0/3 {
@@ -39,7 +39,7 @@ func TestTaggingRecord(t *testing.T) {
 		}
 	}
 	if names, _ := r.Schema().Metadata().GetValue(seq.KeyLabelNames); names != `["O","B-X","I-X"]` {
-		t.Errorf("names %s", names)
+		t.Errorf("label names %s in the metadata, want O, B-X and I-X", names)
 	}
 	if spans := m.Config.Spans(append(slices.Repeat([]float32{0, 5, 0}, 2), 0, 0, 5)); len(spans) != 2 ||
 		spans[1].Start != 1 || spans[1].End != 3 || spans[1].Label != "X" ||

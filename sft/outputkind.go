@@ -8,19 +8,19 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// answers handles the predictions of a kind in records and ensembles. A prediction has one logit
-// for each of [config.Config.NumLabels]; with tagging, each token has that number of logits.
-type answers interface {
+// outputKind handles predictions of one [config.Kind] in records and ensembles. A prediction has
+// [config.Config.NumLabels] logits; with tagging, each token has this number of logits.
+type outputKind interface {
 	// columns returns the columns of predictions in a record, and append appends a prediction.
 	columns(c *Config) []arrow.Field
 	append(c *Config, b *array.RecordBuilder, logits []float32)
 	// mean returns the prediction of an ensemble from the logits of each model.
 	mean(c *Config, logits [][]float32) []float32
-	answerTraits
+	outputTraits
 }
 
-// answerTraits are the methods for which most kinds use [ofRows].
-type answerTraits interface {
+// outputTraits holds the methods that most kinds share: see [defaultTraits].
+type outputTraits interface {
 	// numbers returns predictions in the units of the data, or nil if the kind has no numbers.
 	numbers(c *Config, logits []float32) []float32
 	// columnNames returns the key in a record's metadata for the names of the logits, and the
@@ -28,23 +28,24 @@ type answerTraits interface {
 	columnNames(c *Config) (key string, names []string)
 }
 
-// ofRows implements answerTraits for most kinds.
-type ofRows struct{}
+// defaultTraits implements outputTraits for kinds other than numbers.
+type defaultTraits struct{}
 
-func (ofRows) numbers(*Config, []float32) []float32 { return nil }
+func (defaultTraits) numbers(*Config, []float32) []float32 { return nil }
 
-func (ofRows) columnNames(c *Config) (key string, names []string) {
+func (defaultTraits) columnNames(c *Config) (key string, names []string) {
 	return seq.KeyLabelNames, c.LabelNames
 }
 
-// answersByKind has no entry for [config.MaskedTokens], which have no prediction for a whole
-// sequence.
-var answersByKind = map[config.Kind]answers{
+// outputKinds holds the implementation for each kind. [config.MaskedTokens] has no entry, because
+// it has no prediction for a whole sequence.
+var outputKinds = map[config.Kind]outputKind{
 	config.Classes: classification{},
 	config.Labels:  multiLabel{},
 	config.Numbers: regression{},
 	config.Tags:    tagging{},
 }
 
-// answersOf returns the answers of a model that [config.Config.CheckAnswers] accepts.
-func answersOf(c *Config) answers { return answersByKind[c.Kind()] }
+// outputKindOf returns the output kind of a model, or nil if [config.Config.CheckAnswers] refuses
+// the model.
+func outputKindOf(c *Config) outputKind { return outputKinds[c.Kind()] }

@@ -1,0 +1,18 @@
+package sft
+
+import (
+	"testing"
+
+	"github.com/sftseq/sftseq/sft/config"
+)
+
+// TestOutputKinds checks that outputKinds has an entry for exactly the kinds of predictions
+// for whole sequences.
+func TestOutputKinds(t *testing.T) {
+	for _, task := range config.Tasks() {
+		c := &Config{Task: task}
+		if got, want := outputKindOf(c) != nil, c.CheckAnswers() == nil; got != want {
+			t.Errorf("%s: has an output kind: %t, expected %t", task, got, want)
+		}
+	}
+}
