@@ -276,7 +276,7 @@ func (j *shardJob) write(c *cli.Context, config *sft.Config, model *answer.Model
 		return 0, err
 	}
 	absent := &absentColumns{}
-	from.Options.Absent = absent.add
+	from.Options.MissingColumn = absent.add
 	in, err := open()
 	if err != nil {
 		return 0, err

@@ -43,7 +43,7 @@ func answerTable(c *cli.Context, config *sft.Config, model *answer.Model) error 
 		return err
 	}
 	absent := &absentColumns{}
-	in.Options.Absent = absent.add
+	in.Options.MissingColumn = absent.add
 	t, err := table.Open(c.Context, in.Path, in.Options)
 	if err != nil {
 		return in.keepError(err)
@@ -133,7 +133,7 @@ func (a *absentColumns) add(file, column string, found []string) {
 		a.more++
 		return
 	}
-	a.first = append(a.first, table.AbsentText(file, column, found))
+	a.first = append(a.first, table.MissingColumnText(file, column, found))
 }
 
 func (a *absentColumns) warn(to io.Writer) {

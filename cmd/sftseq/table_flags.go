@@ -334,7 +334,7 @@ func (in *tableInput) keepTypes(c *cli.Context, paths []string, format string) e
 	if err != nil {
 		return in.keepError(err)
 	}
-	printWarnings(c, types.Differ)
+	printWarnings(c, types.Conflicts)
 	in.Types = types.Fields
 	return nil
 }

@@ -95,7 +95,7 @@ func (r *tableReader) read(ctx context.Context, t table.Reader, rows chan<- *tab
 // request converts a row to a request. For an invalid row the result has its location and all
 // readable columns.
 func (r *tableReader) request(row *table.Row) *tableRow {
-	out := &tableRow{Request: &requests.Request{}, place: row.Place(), name: r.names.Of(row),
+	out := &tableRow{Request: &requests.Request{}, place: row.Position(), name: r.names.RowName(row),
 		kept: make([]any, len(r.Keep))}
 	err := row.Err
 	if row.Uneven {

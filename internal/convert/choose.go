@@ -39,7 +39,7 @@ func (c *converter) chooseTokenizer(ctx context.Context) error {
 // sample reads the texts of the first rows of a file.
 func (c *converter) sample(ctx context.Context, path string) ([]string, error) {
 	how := c.table(nil)
-	how.Absent = nil // the conversion reports absent columns later, after all rows
+	how.MissingColumn = nil // the conversion reports absent columns later, after all rows
 	how.Spread = true
 	t, err := table.Open(ctx, path, how)
 	if err != nil {

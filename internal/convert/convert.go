@@ -189,12 +189,12 @@ func (c *converter) table(progress func(bytes int64)) table.Options {
 	return table.Options{Columns: c.columns, Series: c.options.Series, NotSeries: c.options.targets(), Copied: copied,
 		Features: features, Lists: c.options.lists(), Format: c.options.Format,
 		Delimiter: c.options.Delimiter, MaxField: c.options.MaxField, Progress: progress,
-		Absent: c.noteAbsent, Note: c.skipped.Note}
+		MissingColumn: c.noteAbsent, Note: c.skipped.Note}
 }
 
 // noteAbsent records a column that no row of a file has, and the existing columns.
 func (c *converter) noteAbsent(file, column string, found []string) {
-	c.skipped.Note(table.AbsentText(file, column, found))
+	c.skipped.Note(table.MissingColumnText(file, column, found))
 }
 
 // readTokens reads or learns the tokenizer.
@@ -273,10 +273,10 @@ func (w *worker) example(row *table.Row) (e seq.Example, split string, why *sour
 // unreadable returns the skip reason of a row that cannot be read.
 func (w *worker) unreadable(err error) *source.SkipReason {
 	var column *table.ColumnError
-	if errors.As(err, &column) && column.List && column.Column == w.options.Label && !w.manyLabels() {
+	if errors.As(err, &column) && column.IsList && column.Column == w.options.Label && !w.manyLabels() {
 		return listOfLabels(w.options.Label)
 	}
-	if column != nil && column.List && column.Column == w.options.Text {
+	if column != nil && column.IsList && column.Column == w.options.Text {
 		err = fmt.Errorf("%w (read a list of numbers as a series with --series)", err)
 	}
 	if errors.Is(err, tokenizers.ErrNotUTF8) {

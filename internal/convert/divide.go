@@ -45,7 +45,7 @@ func (c *converter) divide(ctx context.Context) error {
 // divideFile adds the texts of a file without predetermined splits.
 func (c *converter) divideFile(ctx context.Context, path string, strata *stratify.Strata) error {
 	how := c.table(nil)
-	how.Absent = nil // the conversion reports absent columns
+	how.MissingColumn = nil // the conversion reports absent columns
 	t, err := table.Open(ctx, path, how)
 	if err != nil {
 		return err

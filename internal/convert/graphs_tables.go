@@ -94,7 +94,7 @@ func (f files) table(ctx context.Context, path string, take func(*graphlines.Row
 			err = take(x)
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", in.Place(), err)
+			return fmt.Errorf("%s: %w", in.Position(), err)
 		}
 	}
 }

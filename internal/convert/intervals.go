@@ -24,7 +24,7 @@ type interval struct {
 	line       int64
 }
 
-func (x *interval) place(path string) string { return table.Place(path, x.line) }
+func (x *interval) place(path string) string { return table.Position(path, x.line) }
 
 // intervals holds the intervals that a file lists, by sequence name.
 type intervals struct {
@@ -81,7 +81,7 @@ func readIntervals(path string, types []string, strands bool) (*intervals, error
 			break
 		}
 		if err := r.add(text, line); err != nil {
-			return nil, fmt.Errorf("%s: %w", table.Place(path, line), err)
+			return nil, fmt.Errorf("%s: %w", table.Position(path, line), err)
 		}
 	}
 	if err := lines.Err(); err != nil {
@@ -264,7 +264,7 @@ func (v *intervals) see(name, file string, line int64) {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.seen[strings.Clone(name)] = append(v.seen[name], table.Place(file, line))
+	v.seen[strings.Clone(name)] = append(v.seen[name], table.Position(file, line))
 }
 
 // check returns an error if intervals name a sequence that is missing, or ambiguous because several

@@ -84,7 +84,7 @@ func (c *converter) learnFile(ctx context.Context, learner tokenizers.Learner, p
 		}
 		if c.words(&row); row.Err != nil {
 			if c.unread == nil {
-				c.unread = fmt.Errorf("%s: %w", row.Place(), row.Err)
+				c.unread = fmt.Errorf("%s: %w", row.Position(), row.Err)
 			}
 			continue
 		}
@@ -93,7 +93,7 @@ func (c *converter) learnFile(ctx context.Context, learner tokenizers.Learner, p
 			n[1]++
 			for _, v := range c.texts(&row) {
 				if err := learner.Add(v.Text); err != nil && c.unlearned == nil {
-					c.unlearned = fmt.Errorf("%s: %w", row.Place(), err)
+					c.unlearned = fmt.Errorf("%s: %w", row.Position(), err)
 				}
 			}
 		}

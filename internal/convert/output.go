@@ -61,7 +61,7 @@ func (o *output) write(j *chunk) error {
 		o.skipped.Add(l.place, l.why)
 	}
 	for _, k := range j.kept {
-		place := func() string { return table.Place(k.file, k.line) }
+		place := func() string { return table.Position(k.file, k.line) }
 		o.signs.add(k.signs, place)
 		if before, first := o.seen.add(k.text, o.splitTag(k.split)); before {
 			o.skipped.Repeated.Add(place)

@@ -241,10 +241,10 @@ func (w *worker) convert(j *chunk) {
 			continue
 		}
 		if w.options.Strict || why.Fatal {
-			out.failure = fmt.Errorf("%s: %v", row.Place(), why)
+			out.failure = fmt.Errorf("%s: %v", row.Position(), why)
 			break
 		}
-		out.left = append(out.left, left{row.Place(), why})
+		out.left = append(out.left, left{row.Position(), why})
 	}
 	for i := range j.rows { // do not keep the rows' input in memory
 		values := j.rows[i].Values

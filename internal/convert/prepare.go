@@ -155,7 +155,7 @@ func (c *converter) openAll(ctx context.Context) error {
 		}
 		t, err := table.Open(ctx, path, c.table(nil))
 		column := (*table.ColumnError)(nil)
-		if errors.As(err, &column) && column.List && column.Column == c.options.Label {
+		if errors.As(err, &column) && column.IsList && column.Column == c.options.Label {
 			return fmt.Errorf("%w (lists of labels require single sequences)", err)
 		}
 		if err != nil {

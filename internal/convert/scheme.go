@@ -207,7 +207,7 @@ func (p *tagPlaces) first(tag string) string { return p.places[tag].text }
 
 // placeOf returns the location of a row among all files.
 func (c *converter) placeOf(row *table.Row) tagPlace {
-	return tagPlace{slices.Index(c.options.From, row.File), row.Line, row.Place()}
+	return tagPlace{slices.Index(c.options.From, row.File), row.Line, row.Position()}
 }
 
 // brokenMarks is the key in [tagPlaces] for rows with inconsistent marks.

@@ -112,7 +112,7 @@ func (c *converter) words(row *table.Row) {
 			return
 		}
 	}
-	*v = table.Value{Text: strings.Join(words, " "), Words: true}
+	*v = table.Value{Text: strings.Join(words, " "), IsWords: true}
 }
 
 // sequenceName returns the name of a row's sequence, by which intervals refer to it.
@@ -165,7 +165,7 @@ func (w *worker) tagged(row *table.Row, e *seq.Example) ([]int32, *source.SkipRe
 			w.tagPlaces.see(strings.Clone(tag), w.placeOf(row))
 		}
 	}
-	if !text.Words {
+	if !text.IsWords {
 		if len(tags) != tokens {
 			return nil, source.Skip("the numbers of tags and tokens differ",
 				fmt.Errorf("expected %d tags, one for each token, found %d", tokens, len(tags)))
@@ -281,7 +281,7 @@ func (c *converter) writtenTags(v table.Value) (tags []string, why *source.SkipR
 		for _, n := range v.Tokens {
 			tags = append(tags, strconv.Itoa(int(n)))
 		}
-	case strings.HasPrefix(v.Text, "[") && !v.Words:
+	case strings.HasPrefix(v.Text, "[") && !v.IsWords:
 		var list []any
 		decoder := json.NewDecoder(strings.NewReader(v.Text))
 		decoder.UseNumber()
@@ -302,7 +302,7 @@ func (c *converter) writtenTags(v table.Value) (tags []string, why *source.SkipR
 						i, x))
 			}
 		}
-	case v.Words:
+	case v.IsWords:
 		tags = strings.Fields(v.Text)
 	default:
 		if tags = strings.Fields(v.Text); slices.Equal(tags, []string{noTag}) {

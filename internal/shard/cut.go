@@ -37,13 +37,13 @@ func (f *File) cut(at int64) int64 {
 	switch {
 	case f.Rows >= 0:
 		end = f.Rows
-	case f.Whole:
+	case f.Compressed:
 		end = math.MaxInt64 // end of the decompressed content
 	}
 	switch {
 	case at <= 0:
 		return 0
-	case at >= f.Bytes, f.Whole:
+	case at >= f.Bytes, f.Compressed:
 		return end
 	case f.Rows >= 0: // ⌈at·R/S⌉
 		return f.Rows - scale(f.Rows, f.Bytes-at, f.Bytes)

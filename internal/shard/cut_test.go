@@ -88,10 +88,10 @@ func rowsOf(t *testing.T, parts []table.Part) (rows []string) {
 		}
 		must.Succeed(t, err)
 		if row.Err != nil {
-			rows = append(rows, fmt.Sprint(row.Place(), " ", row.Err))
+			rows = append(rows, fmt.Sprint(row.Position(), " ", row.Err))
 			continue
 		}
-		rows = append(rows, fmt.Sprint(row.Place(), " ", row.Values[0].Text))
+		rows = append(rows, fmt.Sprint(row.Position(), " ", row.Values[0].Text))
 	}
 }
 

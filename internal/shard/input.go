@@ -159,7 +159,7 @@ func (in *Input) Fingerprint() (string, error) {
 	h := sha256.New()
 	names := table.NewNames(in.Named)
 	for _, f := range in.Files {
-		fmt.Fprintf(h, "%q %s %d %d\n", names.Of(&table.Row{File: f.Path}), f.Format, f.Bytes, f.Rows)
+		fmt.Fprintf(h, "%q %s %d %d\n", names.RowName(&table.Row{File: f.Path}), f.Format, f.Bytes, f.Rows)
 		if err := f.sample(h); err != nil {
 			return "", err
 		}

@@ -6,10 +6,10 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
-// tooMuch is the panic value of an allocation that exceeds the limit.
-type tooMuch struct{ size, limit int }
+// allocationError is the panic value of an allocation that exceeds the limit.
+type allocationError struct{ size, limit int }
 
-func (t *tooMuch) Error() string {
+func (t *allocationError) Error() string {
 	return fmt.Sprintf("expected allocations of at most %d bytes, found %d: is a row too long?", t.limit, t.size)
 }
 
@@ -22,7 +22,7 @@ type allocator struct {
 
 func (a *allocator) check(size int) {
 	if size > a.limit {
-		panic(&tooMuch{size, a.limit})
+		panic(&allocationError{size, a.limit})
 	}
 }
 

@@ -25,7 +25,7 @@ func newArrow(in *source.Source, o Options) (*records, error) {
 		if err != nil {
 			return nil, err
 		}
-		r.drop = o.part.From - skipped
+		r.skip = o.part.From - skipped
 	}
 	r.close, r.next = in.Close, func() (arrow.Record, error) {
 		record, err := stream.Next()

@@ -64,7 +64,7 @@ func TestBadRows(t *testing.T) {
 		if strings.HasSuffix(c.name, "a") || strings.HasSuffix(c.name, "q") {
 			columns = []string{"id", "sequence"}
 		}
-		got, err := read(file(t, c.name, c.text), Options{Columns: columns, MaxField: 1 << 16})
+		got, err := readText(writeFile(t, c.name, c.text), Options{Columns: columns, MaxField: 1 << 16})
 		if (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
 			t.Errorf("%s: got error %v, want %q", c.name, err, c.err)
 		}
@@ -84,7 +84,7 @@ func TestLongFields(t *testing.T) {
 		if name == "x.fa" {
 			columns = []string{"sequence", "id"}
 		}
-		rows, err := readRows(file(t, name, text), Options{Columns: columns})
+		rows, err := readRows(writeFile(t, name, text), Options{Columns: columns})
 		if err != nil || len(rows) != 1 || rows[0].Err != nil || rows[0].Values[0].Text != long ||
 			rows[0].Values[1].Text != "1" {
 			t.Errorf("%s: got %d rows, %v, want the long field", name, len(rows), err)
@@ -103,14 +103,14 @@ func TestTruncated(t *testing.T) {
 	for name, whole := range map[string]string{"x.csv.gz": gzipped(text.String()),
 		"x.csv.zst": zstandard(t, text.String())} {
 		for n := 4; n < len(whole); n += 7 {
-			rows, err := readRows(file(t, name, whole[:n]), Options{Columns: []string{"a"}})
+			rows, err := readRows(writeFile(t, name, whole[:n]), Options{Columns: []string{"a"}})
 			if err == nil || err == io.EOF || !strings.Contains(err.Error(), name) {
 				t.Errorf("%s, %d of %d bytes: got %d rows and error %v", name, n, len(whole), len(rows), err)
 			}
 		}
 		damaged := []byte(whole)
 		damaged[len(damaged)-2] ^= 1 // a byte of the checksum or of the length
-		if rows, err := readRows(file(t, name, string(damaged)), Options{Columns: []string{"a"}}); err == nil ||
+		if rows, err := readRows(writeFile(t, name, string(damaged)), Options{Columns: []string{"a"}}); err == nil ||
 			!strings.Contains(err.Error(), name) {
 			t.Errorf("%s: got %d rows despite a wrong checksum, error %v", name, len(rows), err)
 		}
@@ -119,7 +119,7 @@ func TestTruncated(t *testing.T) {
 		"polars-uncompressed.arrow", "duckdb-gzip.parquet"} {
 		whole := must.Get(os.ReadFile(filepath.Join("testdata", "others", name)))(t)
 		for n := 0; n < len(whole); n += 1 + len(whole)/100 {
-			if rows, err := readRows(file(t, name, string(whole[:n])),
+			if rows, err := readRows(writeFile(t, name, string(whole[:n])),
 				Options{Columns: []string{"whole"}}); err == nil || !strings.Contains(err.Error(), name) {
 				t.Errorf("%s, %d of %d bytes: got %d rows and error %v", name, n, len(whole), len(rows), err)
 			}

@@ -30,8 +30,8 @@ type conllReader struct {
 	wanted []int // wanted columns, counted from 0; −1 is the last
 	line   int64
 	fields int             // columns of the first token; 0 before that token
-	ahead  conllShape      // shape of the tokens at the beginning of the file
-	last   map[string]bool // some values of the last column
+	shape  conllShape      // shape of the first tokens, read ahead; fields is 0 without tokens
+	tags   map[string]bool // values of the last column, at most maxTags
 	// universal reports whether the file is CoNLL-U, whose first column numbers the words. There, a
 	// token is the word's form, and its tag the universal part of speech.
 	universal bool
@@ -48,23 +48,23 @@ func newCoNLL(in *source.Source, o Options) (*conllReader, error) {
 	r := &conllReader{in: in, window: newWindow(in), limit: o.MaxField,
 		universal: strings.Contains(strings.ToLower(in.Name), ".conllu"), note: o.Note}
 	for _, name := range o.Columns {
-		at, err := strconv.Atoi(name)
+		number, err := strconv.Atoi(name)
 		switch {
 		case name == conllToken && r.universal:
-			at = 2
+			number = 2
 		case name == conllTag && r.universal:
-			at = 4
+			number = 4
 		case name == conllToken:
-			at = 1
+			number = 1
 		case name == conllTag:
-			at = 0
-		case err != nil || at < 1:
+			number = 0
+		case err != nil || number < 1:
 			return nil, fmt.Errorf("column %q: expected %s (the first column), %s (the last column) or a column number from 1",
 				name, conllToken, conllTag)
 		}
-		r.wanted = append(r.wanted, at-1)
+		r.wanted = append(r.wanted, number-1)
 	}
-	return r, r.look(slices.Contains(o.Columns, conllToken))
+	return r, r.detectShape(slices.Contains(o.Columns, conllToken))
 }
 
 // conllShape is the number of columns of a token's line and whether tabs separate them.
@@ -73,15 +73,16 @@ type conllShape struct {
 	tabs   bool
 }
 
+// shapeOf returns the shape of a line with the given columns.
 func shapeOf(line string, fields []string) conllShape {
 	return conllShape{len(fields), strings.ContainsRune(line, '\t')}
 }
 
-// look determines the shape of token lines from the beginning of the file, because a line that
-// begins with # can be a token or a comment. If words are read, look returns an error if the first
-// column numbers the words.
-func (r *conllReader) look(words bool) error {
-	r.last = map[string]bool{}
+// detectShape determines the shape of token lines from the beginning of the file, because a
+// line that begins with # can be a token or a comment. If words are read and the first column
+// numbers the words, detectShape returns an error.
+func (r *conllReader) detectShape(words bool) error {
+	r.tags = map[string]bool{}
 	if r.universal {
 		return nil
 	}
@@ -99,8 +100,8 @@ func (r *conllReader) look(words bool) error {
 		}
 		at++
 		longest, numbered = max(longest, at), numbered && fields[0] == strconv.Itoa(at)
-		if r.ahead.fields == 0 {
-			r.ahead = shapeOf(line, fields)
+		if r.shape.fields == 0 {
+			r.shape = shapeOf(line, fields)
 			spans = make([]spanColumn, len(fields))
 		}
 		if len(fields) == len(spans) {
@@ -113,7 +114,7 @@ func (r *conllReader) look(words bool) error {
 	if err := r.checkTagColumn(spans); err != nil {
 		return err
 	}
-	if words && numbered && longest > 1 && r.ahead.fields > 1 {
+	if words && numbered && longest > 1 && r.shape.fields > 1 {
 		return errors.New("expected words in column 1, found word numbers as in CoNLL-X and CoNLL-U: " +
 			"select columns by number (--text 2 --tags 4), or rename the file to end in .conllu")
 	}
@@ -122,27 +123,28 @@ func (r *conllReader) look(words bool) error {
 
 // spanColumn counts the kinds of values in a column.
 type spanColumn struct {
-	begun, like, other int // tags such as B-X, all span tags, and other values
+	begins, spans, others int // number of tags such as B-X, of all span tags, and of other values
 }
 
+// see counts a value.
 func (s *spanColumn) see(field string) {
 	switch {
-	case !likeBIO(field):
-		s.other++
+	case !isSpanTag(field):
+		s.others++
 		return
 	case strings.HasPrefix(field, "B-"):
-		s.begun++
+		s.begins++
 	}
-	s.like++
+	s.spans++
 }
 
 // checkTagColumn returns an error if tags would be read from the last column although it has no
 // span tags and exactly one other column consists of span tags.
 func (r *conllReader) checkTagColumn(columns []spanColumn) error {
-	if !slices.Contains(r.wanted, -1) || len(columns) == 0 || columns[len(columns)-1].like > 0 {
+	if !slices.Contains(r.wanted, -1) || len(columns) == 0 || columns[len(columns)-1].spans > 0 {
 		return nil
 	}
-	isTag := func(s spanColumn) bool { return s.begun > 0 && s.other == 0 }
+	isTag := func(s spanColumn) bool { return s.begins > 0 && s.others == 0 }
 	at := slices.IndexFunc(columns, isTag)
 	if at < 0 || slices.ContainsFunc(columns[at+1:], isTag) {
 		return nil
@@ -154,13 +156,13 @@ func (r *conllReader) checkTagColumn(columns []spanColumn) error {
 
 // see records the tag of a token's line.
 func (r *conllReader) see(fields []string) {
-	if tag := fields[len(fields)-1]; len(r.last) < maxTags && !r.last[tag] {
-		r.last[strings.Clone(tag)] = true // cloned, because the line's memory is reused
+	if tag := fields[len(fields)-1]; len(r.tags) < maxTags && !r.tags[tag] {
+		r.tags[strings.Clone(tag)] = true // cloned, because the line's memory is reused
 	}
 }
 
-// likeBIO reports whether a tag is a span tag: O, or a tag such as B-PER.
-func likeBIO(tag string) bool {
+// isSpanTag reports whether a tag is a span tag: O, or a tag such as B-PER.
+func isSpanTag(tag string) bool {
 	return tag == "O" || len(tag) > 2 && tag[1] == '-' && strings.ContainsRune("BIESLUMW", rune(tag[0]))
 }
 
@@ -171,7 +173,7 @@ func (r *conllReader) Columns() []string { return []string{conllToken, conllTag}
 func (r *conllReader) Next(row *Row) error {
 	var columns [][]string
 	for size := 0; ; {
-		if r.window.text == "" && r.window.last() {
+		if r.window.text == "" && r.window.atEnd() {
 			if columns == nil {
 				r.noteOneSentence()
 				return io.EOF
@@ -190,13 +192,13 @@ func (r *conllReader) Next(row *Row) error {
 			break
 		}
 		fields := fieldsOf(line)
-		if r.universal && !r.word(fields) {
+		if r.universal && !r.isWord(fields) {
 			continue
 		}
 		var bad error
 		if columns == nil {
 			skip := false
-			if skip, bad = r.comment(line, fields); skip {
+			if skip, bad = r.isComment(line, fields); skip {
 				continue
 			}
 			row.begin(r.in.Name, r.line)
@@ -206,8 +208,8 @@ func (r *conllReader) Next(row *Row) error {
 		if err := r.checkColumns(fields, long); err != nil {
 			return fmt.Errorf("%s:%d: %w", r.in.Name, r.line, err)
 		}
-		r.take(row, columns, fields, line, long || size > r.limit, bad)
-		row.whole = size
+		r.addToken(row, columns, fields, line, long || size > r.limit, bad)
+		row.shared = size
 	}
 	if r.sentences++; r.sentences == 1 && len(columns) > 0 {
 		r.tokens = len(columns[0])
@@ -217,7 +219,7 @@ func (r *conllReader) Next(row *Row) error {
 		return nil
 	}
 	for _, words := range columns {
-		row.Values = append(row.Values, Value{Text: strings.Join(words, " "), Words: true})
+		row.Values = append(row.Values, Value{Text: strings.Join(words, " "), IsWords: true})
 	}
 	return nil
 }
@@ -230,9 +232,9 @@ func (r *conllReader) noteOneSentence() {
 	}
 }
 
-// word reports whether a line of CoNLL-U is a word, not a comment, a range of words such as 1-2, or
-// an empty node such as 2.1.
-func (r *conllReader) word(fields []string) bool {
+// isWord reports whether a line of CoNLL-U is a word, not a comment, a range of words such as 1-2,
+// or an empty node such as 2.1.
+func (r *conllReader) isWord(fields []string) bool {
 	return len(fields) == 0 || fields[0] == "" || fields[0][0] != '#' && !strings.ContainsAny(fields[0], "-.")
 }
 
@@ -253,10 +255,10 @@ func (r *conllReader) checkColumns(fields []string, long bool) error {
 	return nil
 }
 
-// comment reports whether a line before a sentence is not a token: a document mark, or a comment
+// isComment reports whether a line before a sentence is not a token: a document mark, or a comment
 // that begins with #. A comment lacks the columns of a token, or has # alone in the first column
 // and a tag of no other line. An ambiguous line is an error.
-func (r *conllReader) comment(line string, fields []string) (bool, error) {
+func (r *conllReader) isComment(line string, fields []string) (bool, error) {
 	if len(fields) == 0 || fields[0] == "-DOCSTART-" {
 		return len(fields) > 0, nil
 	}
@@ -265,13 +267,13 @@ func (r *conllReader) comment(line string, fields []string) (bool, error) {
 	}
 	tag := fields[len(fields)-1]
 	switch shape := shapeOf(line, fields); {
-	case r.ahead.fields > 0 &&
-		shape != r.ahead, shape.fields < 2, slices.ContainsFunc(fields, func(f string) bool {
+	case r.shape.fields > 0 &&
+		shape != r.shape, shape.fields < 2, slices.ContainsFunc(fields, func(f string) bool {
 		return f == "" ||
 			strings.ContainsRune(f, ' ')
 	}):
 		return true, nil
-	case r.last[tag], likeBIO(tag):
+	case r.tags[tag], isSpanTag(tag):
 		return false, nil
 	case fields[0] == "#" && !shape.tabs:
 		return true, nil
@@ -283,9 +285,9 @@ func (r *conllReader) comment(line string, fields []string) (bool, error) {
 // maxTags is the maximum number of recorded values of the last column.
 const maxTags = 1 << 12
 
-// take adds a line to the row's columns, or sets the row's error. bad is a previous error of the
-// row.
-func (r *conllReader) take(row *Row, columns [][]string, fields []string, line string, long bool, bad error) {
+// addToken adds a line to the row's columns, or sets the row's error. bad is a previous error of
+// the row.
+func (r *conllReader) addToken(row *Row, columns [][]string, fields []string, line string, long bool, bad error) {
 	if r.fields == 0 && !long {
 		r.fields = len(fields)
 	}

@@ -11,7 +11,7 @@ import (
 // TestCoNLL checks that a sentence is a row at the line of its first token. A bad sentence is
 // reported with its line, and the next sentence is read.
 func TestCoNLL(t *testing.T) {
-	path := file(t, "a.conll", "\ufeff-DOCSTART- -X- O\n\n# text = a b\n\na X O\r\nb\tY\tB-P\n   \n\n# Z O\n\nc X\n\n"+
+	path := writeFile(t, "a.conll", "\ufeff-DOCSTART- -X- O\n\n# text = a b\n\na X O\r\nb\tY\tB-P\n   \n\n# Z O\n\nc X\n\n"+
 		strings.Repeat("x", 99)+"\n\nd X O\n\n\xff X O\n\n\tX\tO\n\nlast X I-P")
 	r := must.Get(Open(t.Context(), path, Options{Columns: []string{"token", "tag", "2"}, MaxField: 50}))(t)
 	defer r.Close()
@@ -45,7 +45,7 @@ func TestCoNLL(t *testing.T) {
 // TestCoNLLU checks that the words of CoNLL-U are read by form and part of speech, without ranges
 // and empty nodes.
 func TestCoNLLU(t *testing.T) {
-	path := file(t, "a.conllu",
+	path := writeFile(t, "a.conllu",
 		"# text = one two three four five six seven eight\n1-2\tvamos\t_\t_\n1\tvamo\tir\tVERB\n2\ts\tnos\tPRON\n2.1\tno\tno\tADV\n# in between\n3\t#\t#\tSYM\n")
 	r := must.Get(Open(t.Context(), path, Options{Columns: []string{"token", "tag"}}))(t)
 	defer r.Close()
@@ -63,7 +63,8 @@ func TestCoNLLColumns(t *testing.T) {
 		"a.conll:2: expected a column 9, found 3 columns":         {"\na X O\n", "9"},
 		"a.conll:1: expected a token and its tag, found 1 column": {"a\nb\n", "tag"},
 	} {
-		r := must.Get(Open(t.Context(), file(t, "a.conll", c.text), Options{Columns: []string{"token", c.column}}))(t)
+		r := must.Get(Open(t.Context(), writeFile(t, "a.conll", c.text),
+			Options{Columns: []string{"token", c.column}}))(t)
 		var row Row
 		if err := r.Next(&row); err == nil || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("got error %v, want %s", err, want)
@@ -72,10 +73,10 @@ func TestCoNLLColumns(t *testing.T) {
 	}
 }
 
-// TestCoNLLAmbiguous checks that an ambiguous line is an error of its sentence, with the line
-// number.
+// TestCoNLLAmbiguous checks that a line that may be a token or a comment is an error of its
+// sentence, with the line number.
 func TestCoNLLAmbiguous(t *testing.T) {
-	r := must.Get(Open(t.Context(), file(t, "a.conll", "go VB\n\n#sentence 2\nnow RB\n\nstop VB\n"),
+	r := must.Get(Open(t.Context(), writeFile(t, "a.conll", "go VB\n\n#sentence 2\nnow RB\n\nstop VB\n"),
 		Options{Columns: []string{"token", "tag"}}))(t)
 	defer r.Close()
 	var row Row
@@ -88,15 +89,16 @@ func TestCoNLLAmbiguous(t *testing.T) {
 	}
 }
 
-// TestCoNLLNumbers checks that a first column that numbers the words is rejected as the token
-// column.
+// TestCoNLLNumbers checks that the first column is rejected as the column of tokens if it numbers
+// the words.
 func TestCoNLLNumbers(t *testing.T) {
-	path := file(t, "a.conll", "1\tgo\tVB\n2\tnow\tRB\n\n1\tstop\tVB\n")
+	path := writeFile(t, "a.conll", "1\tgo\tVB\n2\tnow\tRB\n\n1\tstop\tVB\n")
 	must.Fail(t, "expected words in column 1, found word numbers as in CoNLL-X and CoNLL-U")(Open(t.Context(),
 		path, Options{Columns: []string{"token", "tag"}}))
 	must.Get(Open(t.Context(), path, Options{Columns: []string{"2", "3"}}))(t).Close()
 	for _, text := range []string{"1 X\n2 X\n\n7 X\n", "1 X\n\n1 X\n"} {
-		must.Get(Open(t.Context(), file(t, "a.conll", text), Options{Columns: []string{"token", "tag"}}))(t).Close()
+		must.Get(Open(t.Context(), writeFile(t, "a.conll", text),
+			Options{Columns: []string{"token", "tag"}}))(t).Close()
 	}
 }
 
@@ -113,7 +115,7 @@ func TestCoNLLComments(t *testing.T) {
 		"four columns": {"#tag\tNN\tI-NP\tS-PER\nis\tVB\tI-VP\tO\n\n# a\tb\tc\td e\n#x\t\tI-NP\tO\nit\tNN\tI-NP\tB-PER\n", "#tag is|it"},
 		"spaces":       {"# newdoc\na O\n\n# newdoc\nb O\n\n# O\nc O\n", "a|b|# c"},
 	} {
-		r, err := Open(t.Context(), file(t, "a.conll", c.text), Options{Columns: []string{"token", "tag"}})
+		r, err := Open(t.Context(), writeFile(t, "a.conll", c.text), Options{Columns: []string{"token", "tag"}})
 		must.Succeed(t, err)
 		var row Row
 		var found []string
@@ -142,7 +144,7 @@ func TestCoNLLTagColumn(t *testing.T) {
 		"EU NNP\nwon VBD\n":                          "",
 		"EU B-ORG 0.99\nB-12 O 0.98\nwon VBD 0.97\n": "",
 	} {
-		path := file(t, "a.conll", text)
+		path := writeFile(t, "a.conll", text)
 		r, err := Open(t.Context(), path, Options{Columns: []string{"token", "tag"}})
 		if want == "" {
 			must.Succeed(t, err)
@@ -162,7 +164,7 @@ func TestCoNLLTagColumn(t *testing.T) {
 
 // TestCoNLLWhiteSpace checks that white space other than spaces and tabs is part of a token.
 func TestCoNLLWhiteSpace(t *testing.T) {
-	r := must.Get(Open(t.Context(), file(t, "a.conll", "5\u00a0000 B-NUM\nkm\u3000x  O\n"),
+	r := must.Get(Open(t.Context(), writeFile(t, "a.conll", "5\u00a0000 B-NUM\nkm\u3000x  O\n"),
 		Options{Columns: []string{"token", "tag"}}))(t)
 	defer r.Close()
 	var row Row

@@ -46,7 +46,7 @@ func isCopiedStruct(t arrow.DataType) bool {
 }
 
 // copiedJSON returns a list, struct or map of field f as JSON, in which every number has its exact
-// text. Parts may be null. JSON has no NaN and no infinities, which therefore become strings. More
+// text. Elements may be null. JSON has no NaN and no infinities, so they become strings. More
 // than limit bytes are an error.
 func copiedJSON(f arrow.Field, a arrow.Array, i, limit int) (Value, error) {
 	if a.IsNull(i) {
@@ -63,7 +63,7 @@ func appendElement(out []byte, f arrow.Field, a arrow.Array, i, limit int) ([]by
 	}
 	switch a := a.(type) {
 	case *array.Map:
-		from, to, err := within(a, i)
+		from, to, err := listBounds(a, i)
 		if err != nil {
 			return nil, err
 		}
@@ -87,7 +87,7 @@ func appendElement(out []byte, f arrow.Field, a arrow.Array, i, limit int) ([]by
 		}
 		return append(out, '}'), nil
 	case array.ListLike:
-		from, to, err := within(a, i)
+		from, to, err := listBounds(a, i)
 		if err != nil {
 			return nil, err
 		}
@@ -140,7 +140,7 @@ func leafAt(f arrow.Field, a arrow.Array, i int) (Value, error) {
 	if err != nil || v.Null {
 		return v, err
 	}
-	if form := formOf(f); form != nil {
+	if form := formatterOf(f); form != nil {
 		v.Text = form(v.Text)
 	}
 	if !utf8.ValidString(v.Text) { // bytes
@@ -154,7 +154,7 @@ func appendText(out []byte, text string) []byte {
 	var quoted bytes.Buffer
 	encoder := json.NewEncoder(&quoted)
 	encoder.SetEscapeHTML(false)
-	encoder.Encode(text) // writes to memory: without error
+	encoder.Encode(text) // a write to memory cannot fail
 	return append(out, bytes.TrimSuffix(quoted.Bytes(), []byte("\n"))...)
 }
 
@@ -163,9 +163,9 @@ func isTexts(t arrow.DataType) bool {
 	return isCopiedList(t) && arrow.IsBaseBinary(t.(arrow.ListLikeType).Elem().ID())
 }
 
-// copiesJSON reports whether a column is only copied, and is a list, struct or map that is returned
-// as JSON. Other columns than lists of texts are copied only for an output that keeps types. Token
-// ids that the file stores relative to a first id are read as token ids.
+// copiesJSON reports whether a column is copied as JSON: a list of texts, or any list, struct or
+// map if the output keeps types. It returns false if first, the first token id, is not 0, because
+// lists are then token ids stored relative to first.
 func copiesJSON(f arrow.Field, o *Options, first int32) bool {
 	return first == 0 && slices.Contains(o.Copied, f.Name) &&
 		(isTexts(f.Type) || (isCopiedList(f.Type) || isCopiedStruct(f.Type)) && slices.Contains(o.Typed, f.Name))

@@ -60,7 +60,7 @@ func TestCopiedLists(t *testing.T) {
 	must.Succeed(t, p.Write(record))
 	must.Succeed(t, p.Close())
 	for name, data := range map[string]string{"a.arrow": stream.String(), "a.parquet": stored.String()} {
-		path := file(t, name, data)
+		path := writeFile(t, name, data)
 		for i, c := range columns {
 			column := names[i : i+1]
 			r, err := Open(t.Context(), path, Options{Columns: column, Copied: column, Typed: column})

@@ -16,10 +16,10 @@ import (
 // conversion.
 type csvReader struct {
 	delimited
-	comma  byte     // delimiter
-	fields []string // fields of a row
-	line   int64    // line of the next row
-	last   int64    // line of the previous row
+	comma    byte     // delimiter
+	fields   []string // fields of a row
+	line     int64    // line of the next row
+	previous int64    // line of the previous row
 }
 
 func newCSV(in *source.Source, o Options) (*csvReader, error) {
@@ -33,7 +33,7 @@ func newCSV(in *source.Source, o Options) (*csvReader, error) {
 		return nil, errNoHeader
 	}
 	if _, ok := errors.AsType[*csvError](err); ok { // a quote within a field may result from a wrong delimiter
-		return nil, fmt.Errorf("line %d: %w%s", r.last, err, otherDelimiter([]string{header}, o.Columns, r.comma))
+		return nil, fmt.Errorf("line %d: %w%s", r.previous, err, delimiterHint([]string{header}, o.Columns, r.comma))
 	}
 	if err != nil {
 		return nil, err
@@ -44,12 +44,12 @@ func newCSV(in *source.Source, o Options) (*csvReader, error) {
 // Next returns the next row.
 func (r *csvReader) Next(row *Row) error {
 	s, size, err := r.read(len(r.columns))
-	row.begin(r.in.Name, r.last)
-	row.whole = size
+	row.begin(r.in.Name, r.previous)
+	row.shared = size
 	if err != nil {
 		return r.fail(row, s.fields, err)
 	}
-	r.take(row, s.fields, s.count)
+	r.setFields(row, s.fields, s.count)
 	return nil
 }
 
@@ -62,9 +62,9 @@ func (r *csvReader) fail(row *Row, fields []string, err error) error {
 		// An unknown number of rows may be part of a field whose quote is not closed.
 		return fmt.Errorf("%s:%d: a quoted field is not closed before line %d, column %d: escape a quote within a field by "+
 			"doubling it",
-			r.in.Name, r.last, r.last+int64(bad.line), bad.column)
+			r.in.Name, r.previous, r.previous+int64(bad.line), bad.column)
 	case bad != nil:
-		r.takeUneven(row, fields, err)
+		r.setUneven(row, fields, err)
 		return nil
 	case err == io.EOF:
 		return io.EOF
@@ -72,27 +72,28 @@ func (r *csvReader) fail(row *Row, fields []string, err error) error {
 	return fmt.Errorf("%s: %w", r.in.Name, err)
 }
 
-// read returns the fields of the next row that is not empty, and its size in bytes. It keeps at
-// most most fields.
-func (r *csvReader) read(most int) (s csvSplitter, size int, err error) {
+// read returns the next row that is not empty, with at most maxFields fields, and its size in
+// bytes.
+func (r *csvReader) read(maxFields int) (s csvSplitter, size int, err error) {
 	for {
-		s = csvSplitter{text: r.window.text, comma: r.comma, last: r.window.last(), most: most, fields: r.fields[:0]}
+		s = csvSplitter{text: r.window.text, comma: r.comma, last: r.window.atEnd(), maxFields: maxFields,
+			fields: r.fields[:0]}
 		size, err = s.split()
 		r.fields = s.fields
 		switch {
 		case len(strings.TrimSuffix(strings.TrimSuffix(s.text[:size], "\n"), "\r")) > r.limit:
-			return s, 0, fmt.Errorf("after line %d: a row has more than %d bytes: is a quote not closed?", r.last,
+			return s, 0, fmt.Errorf("after line %d: a row has more than %d bytes: is a quote not closed?", r.previous,
 				r.limit)
 		case err == errIncomplete && r.window.err == nil:
-			r.window.more()
+			r.window.readMore()
 			continue
 		case err == errIncomplete: // at the end of the file, the row cannot become complete
 			return s, 0, r.window.err
 		case size == 0:
 			return s, 0, io.EOF
 		}
-		r.last = r.line
-		r.line += int64(1 + s.inner)
+		r.previous = r.line
+		r.line += int64(1 + s.lineEnds)
 		r.window.skip(size)
 		if s.count > 0 || err != nil {
 			return s, size, err

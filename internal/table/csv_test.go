@@ -14,7 +14,7 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// csvRows returns the rows of a text and its final error, as read by csvReader in blocks of at
+// csvRows returns the rows of a text and its final error, as csvReader reads them in blocks of at
 // least the given size.
 func csvRows(text string, comma byte, block int) (rows []string) {
 	r := &csvReader{comma: comma,
@@ -25,17 +25,18 @@ func csvRows(text string, comma byte, block int) (rows []string) {
 		var bad *csvError
 		switch {
 		case errors.As(err, &bad):
-			rows = append(rows, fmt.Sprintf("%d! %d:%d %v", r.last, r.last+int64(bad.line), bad.column, bad.err))
+			rows = append(rows, fmt.Sprintf("%d! %d:%d %v", r.previous, r.previous+int64(bad.line), bad.column,
+				bad.err))
 		case err != nil:
 			return append(rows, err.Error())
 		default:
-			rows = append(rows, fmt.Sprintf("%d: %q", r.last, s.fields))
+			rows = append(rows, fmt.Sprintf("%d: %q", r.previous, s.fields))
 		}
 	}
 }
 
-// theirRows returns the rows of a text and its final error, as read by encoding/csv.
-func theirRows(text string, comma byte) (rows []string) {
+// stdlibRows returns the rows of a text and its final error, as encoding/csv reads them.
+func stdlibRows(text string, comma byte) (rows []string) {
 	r := csv.NewReader(strings.NewReader(text))
 	r.Comma = rune(comma)
 	r.FieldsPerRecord = -1
@@ -75,7 +76,7 @@ func FuzzCSV(f *testing.F) {
 		if d, err := ParseDelimiter(string(rune(comma))); err != nil || d != comma {
 			return // not a delimiter
 		}
-		want := theirRows(text, comma)
+		want := stdlibRows(text, comma)
 		for _, block := range []int{1, 3, blockBytes} {
 			if found := csvRows(text, comma, block); !slices.Equal(found, want) {
 				t.Errorf("%q in blocks of %d:\ngot\n%s\nwant\n%s", text, block, found, want)
@@ -95,8 +96,8 @@ func TestCSVBounds(t *testing.T) {
 		{"x.tsv", "a\tb\nx" + strings.ReplaceAll(row, ",", "\t") + "\n", "2! the row has more than 100 bytes"},
 		{"x.csv", "a,b\n" + strings.Repeat(",", 99) + "\n", "2! expected 2 columns, found 100"},
 	} {
-		path := file(t, c.name, c.text)
-		rows, err := read(path, Options{Columns: []string{"a", "b"}, MaxField: 100})
+		path := writeFile(t, c.name, c.text)
+		rows, err := readText(path, Options{Columns: []string{"a", "b"}, MaxField: 100})
 		if got := fmt.Sprint(err, rows); !strings.Contains(got, c.want) || c.want == "<nil>" &&
 			strings.Contains(got, "!") {
 			t.Errorf("%q: got %s, want %q", c.text, got, c.want)
@@ -114,14 +115,16 @@ func TestCSVBounds(t *testing.T) {
 		}
 	}
 	before := allocated()
-	wide := file(t, "x.csv", "a,b\n"+strings.Repeat(",", 10<<20)+"\n1,2\n")
-	if rows, err := read(wide, Options{Columns: []string{"a", "b"}, MaxField: 64 << 20}); err != nil || len(rows) != 2 {
+	wide := writeFile(t, "x.csv", "a,b\n"+strings.Repeat(",", 10<<20)+"\n1,2\n")
+	if rows, err := readText(wide, Options{Columns: []string{"a", "b"}, MaxField: 64 << 20}); err != nil ||
+		len(rows) != 2 {
 		t.Errorf("got rows %q, %v, want 2 rows", rows, err)
 	}
 	if took := allocated() - before; took > 120<<20 {
-		t.Errorf("allocated %d bytes for a row of %d", took, 10<<20)
+		t.Errorf("got %d allocated bytes for a row of %d, want at most 120 MiB", took, 10<<20)
 	}
-	must.Fail(t, "expected a header of at most 65536 columns, found 131073")(read(file(t, "x.csv", strings.Repeat(",", 1<<17)+"\n"),
+	must.Fail(t, "expected a header of at most 65536 columns, found 131073")(readText(writeFile(t, "x.csv",
+		strings.Repeat(",", 1<<17)+"\n"),
 		Options{}))
 }
 
@@ -133,7 +136,7 @@ func TestRepeatedHeader(t *testing.T) {
 		{"x.csv", "text,label\ntext,x\n", "<nil>"},
 		{"x.csv", "text\ntext\n", "<nil>"},
 	} {
-		rows, err := read(file(t, c.name, c.text), Options{Columns: []string{"text"}})
+		rows, err := readText(writeFile(t, c.name, c.text), Options{Columns: []string{"text"}})
 		if got := fmt.Sprint(err, rows); !strings.Contains(got, c.want) || c.want == "<nil>" &&
 			strings.Contains(got, "!") {
 			t.Errorf("%q: got %s, want %q", c.text, got, c.want)

@@ -9,16 +9,16 @@ import (
 
 // csvSplitter splits the first row of a text into the fields that encoding/csv would return.
 type csvSplitter struct {
-	text   string
-	comma  byte     // delimiter
-	last   bool     // whether the text is the end of the file
-	most   int      // maximum number of kept fields; further fields are only counted
-	fields []string // fields found so far
-	count  int      // number of fields; 0 for an empty line
-	inner  int      // number of line ends within fields
+	text      string
+	comma     byte     // delimiter
+	last      bool     // whether the text is the end of the file
+	maxFields int      // maximum number of kept fields; further fields are only counted
+	fields    []string // fields found so far
+	count     int      // number of fields; 0 for an empty line
+	lineEnds  int      // number of line ends within fields
 
-	at  int // start of the next field
-	eol int // end of the line that contains at
+	start int // start of the next field
+	eol   int // end of the line that contains start
 }
 
 // errIncomplete means that the row may continue after the text.
@@ -41,10 +41,10 @@ func (s *csvSplitter) split() (size int, err error) {
 	}
 	more := strings.TrimSuffix(s.text[:s.eol], "\r") != ""
 	for more && err == nil {
-		if s.at < s.eol && s.text[s.at] == '"' {
-			more, err = s.quoted()
+		if s.start < s.eol && s.text[s.start] == '"' {
+			more, err = s.readQuoted()
 		} else {
-			more, err = s.plain()
+			more, err = s.readPlain()
 		}
 	}
 	if err == errIncomplete {
@@ -53,12 +53,12 @@ func (s *csvSplitter) split() (size int, err error) {
 	return min(s.eol+1, len(s.text)), err
 }
 
-// findEOL sets eol to the end of the line that contains at.
+// findEOL sets eol to the end of the line that contains start.
 func (s *csvSplitter) findEOL() error {
-	i := strings.IndexByte(s.text[s.at:], '\n')
+	i := strings.IndexByte(s.text[s.start:], '\n')
 	switch {
 	case i >= 0:
-		s.eol = s.at + i
+		s.eol = s.start + i
 	case !s.last:
 		return errIncomplete
 	default:
@@ -67,9 +67,9 @@ func (s *csvSplitter) findEOL() error {
 	return nil
 }
 
-// plain reads an unquoted field, and reports whether another field follows.
-func (s *csvSplitter) plain() (more bool, err error) {
-	field := s.text[s.at:s.eol]
+// readPlain reads an unquoted field, and reports whether another field follows.
+func (s *csvSplitter) readPlain() (more bool, err error) {
+	field := s.text[s.start:s.eol]
 	comma := strings.IndexByte(field, s.comma)
 	if comma >= 0 {
 		field = field[:comma]
@@ -77,42 +77,42 @@ func (s *csvSplitter) plain() (more bool, err error) {
 		field = strings.TrimSuffix(field, "\r")
 	}
 	if quote := strings.IndexByte(field, '"'); quote >= 0 {
-		return false, s.wrong(s.at+quote, csv.ErrBareQuote)
+		return false, s.errorAt(s.start+quote, csv.ErrBareQuote)
 	}
 	s.add(field)
-	s.at += comma + 1
+	s.start += comma + 1
 	return comma >= 0, nil
 }
 
-// quoted reads a quoted field, and reports whether another field follows.
-func (s *csvSplitter) quoted() (more bool, err error) {
-	start, doubled := s.at+1, false
-	for s.at = start; ; s.at += 2 {
-		i := strings.IndexByte(s.text[s.at:], '"')
+// readQuoted reads a quoted field, and reports whether another field follows.
+func (s *csvSplitter) readQuoted() (more bool, err error) {
+	begin, doubled := s.start+1, false
+	for s.start = begin; ; s.start += 2 {
+		i := strings.IndexByte(s.text[s.start:], '"')
 		if i < 0 {
 			if !s.last {
 				return false, errIncomplete
 			}
 			s.eol = len(s.text)
-			return false, s.wrong(s.eol, csv.ErrQuote)
+			return false, s.errorAt(s.eol, csv.ErrQuote)
 		}
-		if s.at += i; !strings.HasPrefix(s.text[s.at+1:], `"`) {
+		if s.start += i; !strings.HasPrefix(s.text[s.start+1:], `"`) {
 			break
 		}
 		doubled = true
 	}
-	field := s.text[start:s.at]
-	lines := s.at > s.eol // whether lines end within the field
+	field := s.text[begin:s.start]
+	lines := s.start > s.eol // whether lines end within the field
 	if lines {
-		s.inner += strings.Count(field, "\n")
+		s.lineEnds += strings.Count(field, "\n")
 		if err := s.findEOL(); err != nil {
 			return false, err
 		}
 	}
-	rest := s.text[s.at+1 : s.eol]
+	rest := s.text[s.start+1 : s.eol]
 	more = rest != "" && rest[0] == s.comma
 	if !more && strings.TrimSuffix(rest, "\r") != "" {
-		return false, s.wrong(s.at, csv.ErrQuote)
+		return false, s.errorAt(s.start, csv.ErrQuote)
 	}
 	if doubled {
 		field = strings.ReplaceAll(field, `""`, `"`)
@@ -121,19 +121,19 @@ func (s *csvSplitter) quoted() (more bool, err error) {
 		field = strings.ReplaceAll(field, "\r\n", "\n")
 	}
 	s.add(field)
-	s.at += 2
+	s.start += 2
 	return more, nil
 }
 
 func (s *csvSplitter) add(field string) {
-	if s.count++; s.count <= s.most {
+	if s.count++; s.count <= s.maxFields {
 		s.fields = append(s.fields, field)
 	}
 }
 
-// wrong returns an error at a position. An error at the end of the text is located at the end of
+// errorAt returns an error at a position. An error at the end of the text is located at the end of
 // the last non-empty line. A line end counts as one byte, as in encoding/csv.
-func (s *csvSplitter) wrong(at int, err error) error {
+func (s *csvSplitter) errorAt(at int, err error) error {
 	before := s.text[:at]
 	if at == len(s.text) {
 		text := strings.TrimSuffix(before, "\r") // as encoding/csv reads a text's end

@@ -17,9 +17,9 @@ import (
 func TestDamagedArrow(t *testing.T) {
 	columns := []string{"text", "word", "whole", "small", "huge", "real", "yes", "ids", "pixels", "bytes"}
 	path := filepath.Join(t.TempDir(), "x")
-	damages := 400
+	trials := 400
 	if testing.Short() {
-		damages = 40
+		trials = 40
 	}
 	read := func() error {
 		in, err := Open(t.Context(), path, Options{Columns: columns, Format: "arrow", MaxField: 1 << 20})
@@ -33,15 +33,15 @@ func TestDamagedArrow(t *testing.T) {
 		}
 		return err
 	}
-	files, refused := 0, 0
-	for _, name := range others(t) {
+	files, rejected := 0, 0
+	for _, name := range otherFiles(t) {
 		if !slices.Contains([]string{".arrow", ".arrows"}, filepath.Ext(name)) {
 			continue
 		}
 		files++
 		whole := must.Get(os.ReadFile(name))(t)
 		random := rand.New(rand.NewPCG(16, uint64(files)))
-		for range damages {
+		for range trials {
 			at, flip := random.IntN(len(whole)), byte(1+random.IntN(255))
 			damaged := slices.Clone(whole)
 			damaged[at] ^= flip
@@ -50,15 +50,16 @@ func TestDamagedArrow(t *testing.T) {
 			if err == io.EOF {
 				continue
 			}
-			refused++
+			rejected++
 			if text := err.Error(); strings.Contains(text, "runtime error") || strings.Contains(text, "out of range") ||
 				!strings.Contains(text, path) {
 				t.Errorf("%s: byte %d xor %#x: got error %v", filepath.Base(name), at, flip, err)
 			}
 		}
 	}
-	if files < 10 || refused < files*damages/10 {
-		t.Errorf("detected %d of %d damages of %d files", refused, files*damages, files)
+	if files < 10 || rejected < files*trials/10 {
+		t.Errorf("got errors for %d of %d damaged copies of %d files, want a tenth of them", rejected, files*trials,
+			files)
 	}
 }
 
@@ -66,7 +67,7 @@ func TestDamagedArrow(t *testing.T) {
 // the damage and are not recovered runtime errors.
 func TestDamagedParquet(t *testing.T) {
 	var whole []byte
-	for _, name := range others(t) {
+	for _, name := range otherFiles(t) {
 		if content := must.Get(os.ReadFile(name))(t); filepath.Ext(name) == ".parquet" &&
 			(whole == nil || len(content) < len(whole)) {
 			whole = content
@@ -76,7 +77,7 @@ func TestDamagedParquet(t *testing.T) {
 	if testing.Short() {
 		step = 5
 	}
-	refused := 0
+	rejected := 0
 	for bit := 0; bit < 8*len(whole); bit += step {
 		damaged := slices.Clone(whole)
 		damaged[bit/8] ^= 1 << (bit % 8)
@@ -91,13 +92,13 @@ func TestDamagedParquet(t *testing.T) {
 		if err == io.EOF {
 			continue
 		}
-		refused++
+		rejected++
 		if text := err.Error(); strings.Contains(text, "runtime error") || strings.Contains(text, "out of range") ||
 			!strings.Contains(text, path) {
 			t.Fatalf("bit %d of %d: got error %v", bit, 8*len(whole), err)
 		}
 	}
-	if refused < 8*len(whole)/step/20 {
-		t.Errorf("detected %d of %d damages", refused, 8*len(whole)/step)
+	if rejected < 8*len(whole)/step/20 {
+		t.Errorf("got errors for %d of %d damaged copies, want a twentieth of them", rejected, 8*len(whole)/step)
 	}
 }

@@ -32,27 +32,27 @@ func newDelimited(in *source.Source, o Options) delimited {
 	return delimited{in: in, window: newWindow(in), limit: o.MaxField}
 }
 
-// nameColumns sets the columns from the fields of the first row, of which count were found and
-// possibly fewer kept. between is the delimiter.
-func (d *delimited) nameColumns(fields []string, count int, wanted []string, between byte) (err error) {
+// nameColumns sets the columns from the fields of the first row. The row has count fields, of which
+// fields may hold only the first.
+func (d *delimited) nameColumns(fields []string, count int, wanted []string, delimiter byte) (err error) {
 	if count > maxColumns {
 		return fmt.Errorf("expected a header of at most %d columns, found %d", maxColumns, count)
 	}
 	for _, name := range fields {
 		d.columns = append(d.columns, strings.Clone(name))
 	}
-	if d.wanted, err = index(d.columns, wanted); err != nil {
-		hint := otherDelimiter(d.columns, wanted, between)
+	if d.wanted, err = columnIndices(d.columns, wanted); err != nil {
+		hint := delimiterHint(d.columns, wanted, delimiter)
 		if hint == "" {
-			hint = noNames(d.columns)
+			hint = headerHint(d.columns)
 		}
 		err = fmt.Errorf("%w%s", err, hint)
 	}
 	return err
 }
 
-// noNames returns why the first row of a file may not be a header, or "".
-func noNames(columns []string) string {
+// headerHint returns the reason why the first row of a file may not be a header, or "".
+func headerHint(columns []string) string {
 	if strings.HasPrefix(columns[0], lfsPointer) {
 		return ": found a Git LFS pointer (fetch the file with git lfs pull)"
 	}
@@ -87,19 +87,19 @@ func ParseDelimiter(text string) (byte, error) {
 	return text[0], nil
 }
 
-// otherDelimiter returns a hint if the first row lacks the wanted columns but would have them with
+// delimiterHint returns a hint if the first row lacks the wanted columns but would have them with
 // a different delimiter, or "".
-func otherDelimiter(columns, wanted []string, between byte) string {
-	header := strings.Join(columns, string(between))
+func delimiterHint(columns, wanted []string, delimiter byte) string {
+	header := strings.Join(columns, string(delimiter))
 	for _, other := range []byte{';', '\t', '|', ','} {
-		if other == between || !strings.Contains(header, string(other)) {
+		if other == delimiter || !strings.Contains(header, string(other)) {
 			continue
 		}
 		var found []string
 		for field := range strings.SplitSeq(header, string(other)) {
-			found = append(found, unquoted(strings.TrimSpace(field)))
+			found = append(found, unquote(strings.TrimSpace(field)))
 		}
-		if _, err := index(found, wanted); err != nil && len(columns) > 1 {
+		if _, err := columnIndices(found, wanted); err != nil && len(columns) > 1 {
 			continue // several columns, and another delimiter does not yield the wanted columns either
 		}
 		name := string(other)
@@ -115,14 +115,14 @@ func otherDelimiter(columns, wanted []string, between byte) string {
 // Columns returns the names in the first row.
 func (d *delimited) Columns() []string { return d.columns }
 
-// take sets a row to its fields, of which count were found and possibly fewer kept.
-func (d *delimited) take(row *Row, fields []string, count int) {
+// setFields sets the values of a row of count fields, of which fields may hold only the first.
+func (d *delimited) setFields(row *Row, fields []string, count int) {
 	if count != len(d.columns) {
-		d.takeUneven(row, fields, fmt.Errorf("expected %d columns, found %d", len(d.columns), count))
+		d.setUneven(row, fields, fmt.Errorf("expected %d columns, found %d", len(d.columns), count))
 		return
 	}
 	if count > 1 && slices.Equal(fields, d.columns) { // a header repeated in joined files
-		d.takeUneven(row, nil, errors.New("expected values, found the header again"))
+		d.setUneven(row, nil, errors.New("expected values, found the header again"))
 		return
 	}
 	for _, at := range d.wanted {
@@ -134,9 +134,9 @@ func (d *delimited) take(row *Row, fields []string, count int) {
 	}
 }
 
-// takeUneven sets a row to fields and an error. Fields before the error stay, because they identify
-// the row.
-func (d *delimited) takeUneven(row *Row, fields []string, err error) {
+// setUneven sets the values and the error of a malformed row. The row keeps the fields before the
+// error, because they may identify it.
+func (d *delimited) setUneven(row *Row, fields []string, err error) {
 	row.Err, row.Uneven = err, true
 	for _, at := range d.wanted {
 		v := Value{Null: true}

@@ -12,11 +12,11 @@ import (
 // edgeBytes is the memory of an edge, two 32-bit integers.
 const edgeBytes = 8
 
-// ofEdges reports whether t is a list of lists of integers.
-func ofEdges(t arrow.DataType) bool { return ofLists(t, arrow.IsInteger) }
+// isEdgeList reports whether t is a list of lists of integers.
+func isEdgeList(t arrow.DataType) bool { return isNestedList(t, arrow.IsInteger) }
 
-// ofLists reports whether t is a list of lists of a type that number accepts.
-func ofLists(t arrow.DataType, number func(arrow.Type) bool) bool {
+// isNestedList reports whether t is a list of lists whose elements have a type that number accepts.
+func isNestedList(t arrow.DataType, number func(arrow.Type) bool) bool {
 	list, ok := t.(arrow.ListLikeType)
 	if !ok {
 		return false
@@ -34,7 +34,7 @@ func edgesAt(a arrow.Array, i, limit int) (v Value, err error) {
 	if a.IsNull(i) {
 		return Value{Null: true}, nil
 	}
-	from, to, err := within(list, i)
+	from, to, err := listBounds(list, i)
 	if err != nil {
 		return v, err
 	}
@@ -58,7 +58,7 @@ func endsAt(edges array.ListLike, i int) (ends [2]int32, err error) {
 	if edges.IsNull(i) {
 		return ends, errors.New("expected a list of source and target, found null")
 	}
-	from, to, err := within(edges, i)
+	from, to, err := listBounds(edges, i)
 	if err != nil {
 		return ends, err
 	}
@@ -66,7 +66,7 @@ func endsAt(edges array.ListLike, i int) (ends [2]int32, err error) {
 		return ends, fmt.Errorf("expected a list of source and target, found a list of length %d", to-from)
 	}
 	for n, name := range []string{"source", "target"} {
-		end, ok := wholeNumber(edges.ListValues(), from+n)
+		end, ok := integerAt(edges.ListValues(), from+n)
 		if !ok || end < math.MinInt32 || end > math.MaxInt32 {
 			return ends, fmt.Errorf("%s: expected a token's index, an integer from 0, found %s", name,
 				edges.ListValues().ValueStr(from+n))

@@ -26,8 +26,9 @@ var (
 // fastaLetters is the index of the first column of letters.
 const fastaLetters = 2
 
-// fastaReader reads FASTA or FASTQ records. A FASTA record begins with a line of > and ends before
-// the next. A FASTQ record has the lines @, letters, + and qualities.
+// fastaReader reads FASTA or FASTQ records. A FASTA record begins with a line that starts with >
+// and ends before the next such line. A FASTQ record has four lines: @ and a header, letters, +,
+// and qualities.
 type fastaReader struct {
 	in     *source.Source
 	lines  *bufio.Reader
@@ -35,35 +36,36 @@ type fastaReader struct {
 	fastq  bool
 	wanted []int
 	line   int64 // number of the last line read
-	head   []byte
+	header []byte
 }
 
 func newFASTA(in *source.Source, fastq bool, o Options) (*fastaReader, error) {
 	r := &fastaReader{in: in, lines: bufio.NewReaderSize(in, 1<<16), limit: o.MaxField, fastq: fastq}
 	var err error
-	if r.wanted, err = index(r.Columns(), o.Columns); err != nil {
+	if r.wanted, err = columnIndices(r.Columns(), o.Columns); err != nil {
 		return nil, err
 	}
 	if mark, _ := r.lines.Peek(len(byteOrderMark)); string(mark) == byteOrderMark {
 		r.lines.Discard(len(byteOrderMark)) // Peek has buffered the bytes, so Discard cannot fail
 	}
-	for len(r.head) == 0 {
-		if r.head, err = r.next(r.limit); err == io.EOF {
+	for len(r.header) == 0 {
+		if r.header, err = r.nextLine(r.limit); err == io.EOF {
 			return nil, errors.New("expected records, found an empty file")
 		}
 		if err != nil {
 			return nil, err
 		}
-		r.head = bytes.TrimSpace(r.head)
+		r.header = bytes.TrimSpace(r.header)
 	}
-	if r.head[0] != r.mark() {
-		return nil, fmt.Errorf("line %d: expected a record that begins with %c, found %.40q", r.line, r.mark(), r.head)
+	if r.header[0] != r.recordStart() {
+		return nil, fmt.Errorf("line %d: expected a record that begins with %c, found %.40q", r.line, r.recordStart(),
+			r.header)
 	}
 	return r, nil
 }
 
-// mark returns the first character of a record.
-func (r *fastaReader) mark() byte {
+// recordStart returns the first character of a record.
+func (r *fastaReader) recordStart() byte {
 	if r.fastq {
 		return '@'
 	}
@@ -80,11 +82,11 @@ func (r *fastaReader) Columns() []string {
 
 // Next returns the next record.
 func (r *fastaReader) Next(row *Row) error {
-	if r.head == nil {
+	if r.header == nil {
 		return io.EOF
 	}
 	row.begin(r.in.Name, r.line)
-	head := string(r.head[1:])
+	head := string(r.header[1:])
 	var sequence, quality []byte
 	var err error
 	if r.fastq {
@@ -104,9 +106,9 @@ func (r *fastaReader) Next(row *Row) error {
 	}
 	id, description := cutWord(head)
 	row.Name = id // set even if the letters of the record cannot be read
-	all := []string{id, description, string(sequence), string(quality)}
+	values := []string{id, description, string(sequence), string(quality)}
 	for _, at := range r.wanted {
-		v := Value{Text: all[at]}
+		v := Value{Text: values[at]}
 		if at >= fastaLetters && row.Err != nil {
 			row.setNull(&v, row.Err)
 		}
@@ -115,24 +117,25 @@ func (r *fastaReader) Next(row *Row) error {
 	return nil
 }
 
-// fastaRecord reads letters up to the next record. r.head is then the first line of that record.
+// fastaRecord reads letters up to the next record, and keeps the next record's first line in
+// r.header. bad is an error of the record, err an error of the file.
 func (r *fastaReader) fastaRecord() (sequence []byte, bad, err error) {
 	for {
-		line, err := r.next(r.limit)
+		line, err := r.nextLine(r.limit)
 		if err == io.EOF {
-			r.head = nil
+			r.header = nil
 			return sequence, bad, nil
 		}
 		if err != nil {
 			return nil, nil, err
 		}
 		if len(line) > 0 && line[0] == '>' {
-			r.head = bytes.Clone(line)
+			r.header = bytes.Clone(line)
 			return sequence, bad, nil
 		}
 		if len(sequence)+len(line) > r.limit {
 			bad = fmt.Errorf("the record has more than %d bytes", r.limit)
-			continue // to the next one
+			continue // skip to the next record
 		}
 		if len(line) > 0 && line[0] != ';' { // a comment
 			sequence = appendLetters(sequence, line)
@@ -158,12 +161,13 @@ func cutWord(head string) (word, rest string) {
 	return head, ""
 }
 
-// fastqRecord reads the other three lines of a record, and the first line of the next record. Its
-// errors are final, because the start of the next record is unknown.
+// fastqRecord reads the second to fourth line of a record, and keeps the next record's first line
+// in r.header. bad is an error of the record. err is final, because the start of the next record is
+// unknown.
 func (r *fastaReader) fastqRecord() (sequence, quality []byte, bad, err error) {
 	var lines [3][]byte
 	for i := range lines {
-		line, err := r.next(r.limit)
+		line, err := r.nextLine(r.limit)
 		if err == io.EOF {
 			err = io.ErrUnexpectedEOF
 		}
@@ -179,10 +183,10 @@ func (r *fastaReader) fastqRecord() (sequence, quality []byte, bad, err error) {
 		bad = fmt.Errorf("expected %d quality scores, one for each letter, found %d", len(lines[0]), len(lines[2]))
 	}
 	for {
-		head, err := r.next(r.limit)
+		head, err := r.nextLine(r.limit)
 		switch {
 		case err == io.EOF:
-			r.head = nil
+			r.header = nil
 			return lines[0], lines[2], bad, nil
 		case err != nil:
 			return nil, nil, nil, err
@@ -191,14 +195,14 @@ func (r *fastaReader) fastqRecord() (sequence, quality []byte, bad, err error) {
 		case head[0] != '@':
 			return nil, nil, nil, fmt.Errorf("expected a record that begins with @, found %.40q", head)
 		}
-		r.head = bytes.Clone(head)
+		r.header = bytes.Clone(head)
 		return lines[0], lines[2], bad, nil
 	}
 }
 
-// next returns a line of at most limit bytes without its line end. The bytes are valid until the
-// next call.
-func (r *fastaReader) next(limit int) ([]byte, error) {
+// nextLine returns a line of at most limit bytes without its line end. The bytes are valid until
+// the next call.
+func (r *fastaReader) nextLine(limit int) ([]byte, error) {
 	var line []byte
 	for {
 		part, err := r.lines.ReadSlice('\n')

@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/internal/jsonlines"
 )
 
-// featuresOf parses features from a JSON list.
-func featuresOf(list []byte) (v Value, err error) {
+// parseFeatures parses features from a JSON list.
+func parseFeatures(list []byte) (v Value, err error) {
 	v.Features, err = jsonlines.Features(list)
 	return v, err
 }
@@ -19,6 +19,7 @@ func featuresOf(list []byte) (v Value, err error) {
 // tokenBytes is the memory of a token besides its features, in bytes.
 const tokenBytes = 24
 
+// featureBytes returns the memory of features in bytes.
 func featureBytes(features [][]float32) (n int) {
 	for _, token := range features {
 		n += tokenBytes + 4*len(token)
@@ -26,9 +27,9 @@ func featureBytes(features [][]float32) (n int) {
 	return n
 }
 
-// ofFeatures reports whether t is a list of lists of floating-point numbers.
-func ofFeatures(t arrow.DataType) bool {
-	return ofLists(t, func(number arrow.Type) bool { return number == arrow.FLOAT32 || number == arrow.FLOAT64 })
+// isFeatureList reports whether t is a list of lists of floating-point numbers.
+func isFeatureList(t arrow.DataType) bool {
+	return isNestedList(t, func(number arrow.Type) bool { return number == arrow.FLOAT32 || number == arrow.FLOAT64 })
 }
 
 // featuresAt returns the features of row i of a column. More than limit bytes are an error.
@@ -40,7 +41,7 @@ func featuresAt(a arrow.Array, i, limit int) (v Value, err error) {
 	if a.IsNull(i) {
 		return Value{Null: true}, nil
 	}
-	from, to, err := within(list, i)
+	from, to, err := listBounds(list, i)
 	if err != nil {
 		return v, err
 	}
@@ -66,7 +67,7 @@ func numbersAt(list array.ListLike, i int) ([]float32, error) {
 	if list.IsNull(i) {
 		return nil, errors.New("expected a list of numbers, found null")
 	}
-	from, to, err := within(list, i)
+	from, to, err := listBounds(list, i)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +85,7 @@ func numbersAt(list array.ListLike, i int) ([]float32, error) {
 		case *array.Uint64:
 			x = float64(a.Value(at))
 		default:
-			n, ok := wholeNumber(a, at)
+			n, ok := integerAt(a, at)
 			if !ok {
 				return nil, fmt.Errorf("expected numbers, found %s", a.DataType())
 			}
@@ -98,9 +99,9 @@ func numbersAt(list array.ListLike, i int) ([]float32, error) {
 	return out, nil
 }
 
-// within returns the bounds of list i. It checks them, because Arrow does not validate offsets read
-// from a file.
-func within(list array.ListLike, i int) (from, to int, err error) {
+// listBounds returns the bounds of list i. It checks them, because Arrow does not validate offsets
+// read from a file.
+func listBounds(list array.ListLike, i int) (from, to int, err error) {
 	first, end := list.ValueOffsets(i)
 	if n := int64(list.ListValues().Len()); first < 0 || first > end || end > n {
 		return 0, 0, fmt.Errorf("the file is damaged: found list offsets %d to %d, expected at most %d", first, end, n)

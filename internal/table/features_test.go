@@ -33,8 +33,8 @@ var featureLines = []struct{ json, want string }{
 	{`{"points":[[1e39,2]]}`, "column points: index 0: number 0: expected "},
 }
 
-// featuresIn returns the values of the column points.
-func featuresIn(t *testing.T, path string) (rows []string) {
+// readFeatures returns the values of the column points.
+func readFeatures(t *testing.T, path string) (rows []string) {
 	t.Helper()
 	r, err := Open(context.Background(), path, Options{Columns: []string{"points"}, Features: []string{"points"}})
 	must.Succeed(t, err)
@@ -66,7 +66,7 @@ func TestFeatures(t *testing.T) {
 		lines = append(lines, l.json)
 	}
 	check := func(path string) {
-		got := featuresIn(t, path)
+		got := readFeatures(t, path)
 		if len(got) != len(featureLines) {
 			t.Fatalf("%s: got %d rows", path, len(got))
 		}
@@ -106,7 +106,7 @@ func TestFeatures(t *testing.T) {
 	var row Row
 	if err := limited.Next(&row); err != nil || row.Err == nil ||
 		!strings.Contains(row.Err.Error(), "exceeds the size limit of a row") {
-		t.Errorf("a long row: got row error %v, error %v", row.Err, err)
+		t.Errorf("a row beyond the limit: got row error %v, error %v", row.Err, err)
 	}
 	if got := (&Row{Values: []Value{{Features: [][]float32{{1, 2}, {3}}}}}).Size(); !reflect.DeepEqual(got,
 		2*tokenBytes+12) {

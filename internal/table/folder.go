@@ -16,7 +16,7 @@ import (
 )
 
 // FolderColumns are the columns of a folder of files: a file's content, the name of its folder, the
-// name of the parent folder, and its path within the whole.
+// name of the parent folder, and its path within the folder that is read.
 var FolderColumns = []string{"content", "class", "split", "path"}
 
 // folderReader reads a folder of files, one row per file, in the order of their paths: CLASS/FILE,
@@ -34,11 +34,11 @@ type folderReader struct {
 	firstPacked string    // first packed file and its kind
 	marked      int       // number of files that begin with a byte-order mark
 	firstMarked string    // first marked file and its encoding
-	depths      [2]string // two files in folders of different depths: the first file and another one
+	depths      [2]string // two files in folders of different depths: the first file, and a file at a different depth
 }
 
-// markedAs returns the encoding of the byte-order mark of content, or "" without one.
-func markedAs(content []byte) string {
+// markEncoding returns the encoding of the byte-order mark of content, or "" without one.
+func markEncoding(content []byte) string {
 	for _, m := range []struct{ bytes, encoding string }{{"\xef\xbb\xbf", "UTF-8"}, {"\xff\xfe", "UTF-16"},
 		{"\xfe\xff", "UTF-16"}} {
 		if strings.HasPrefix(string(content[:min(len(content), 3)]), m.bytes) {
@@ -61,7 +61,7 @@ func (r *folderReader) inspect(path string, content []byte) {
 			r.firstPacked = path + ": " + kind
 		}
 	}
-	if encoding := markedAs(content); encoding != "" {
+	if encoding := markEncoding(content); encoding != "" {
 		if r.marked++; r.marked == 1 {
 			r.firstMarked = path + ": " + encoding
 		}
@@ -75,7 +75,7 @@ func (r *folderReader) inspect(path string, content []byte) {
 	}
 }
 
-// magics are the first bytes of compressed files and archives.
+// magics are the first bytes of compressed files, archives and media files.
 var magics = []struct{ bytes, kind string }{
 	{"\x1f\x8b\x08", "gzip"}, {"\x28\xb5\x2f\xfd", "Zstandard"}, {"\xfd7zXZ\x00", "xz"}, {"BZh", "bzip2"},
 	{"\x04\x22\x4d\x18", "LZ4"},
@@ -100,8 +100,8 @@ func packedKind(content []byte) string {
 	return ""
 }
 
-// noteAll writes notes about files that are probably not meant to be read unchanged.
-func (r *folderReader) noteAll() {
+// writeNotes writes notes about files that are probably not meant to be read unchanged.
+func (r *folderReader) writeNotes() {
 	if r.marked > 0 && r.note != nil {
 		r.note(fmt.Sprintf("%s: %d files begin with a byte-order mark, which is read as part of the row (first: %s): "+
 			"convert all files to UTF-8 without a mark", r.dir, r.marked, r.firstMarked))
@@ -127,8 +127,8 @@ func isDesktopFile(name string) bool { return slices.Contains(desktopFiles, stri
 func newFolder(ctx context.Context, dir string, o Options) (*folderReader, error) {
 	r := &folderReader{ctx: ctx, dir: dir, limit: o.MaxField, report: o.Progress, note: o.Note}
 	var err error
-	if r.wanted, err = index(FolderColumns, o.Columns); err != nil {
-		return nil, fmt.Errorf("%w%s", err, tablesBeside(dir))
+	if r.wanted, err = columnIndices(FolderColumns, o.Columns); err != nil {
+		return nil, fmt.Errorf("%w%s", err, tablesHint(dir))
 	}
 	var desktop []string
 	err = fs.WalkDir(os.DirFS(dir), ".", func(path string, entry fs.DirEntry, err error) error {
@@ -141,7 +141,7 @@ func newFolder(ctx context.Context, dir string, o Options) (*folderReader, error
 			if entry.IsDir() {
 				return fs.SkipDir
 			}
-		case entry.Type().IsRegular() && slices.Contains(unreadCompression, strings.ToLower(filepath.Ext(path))):
+		case entry.Type().IsRegular() && slices.Contains(unsupportedCompressions, strings.ToLower(filepath.Ext(path))):
 			return fmt.Errorf("%s: %s: decompress the file, or give a folder without it", path, UnsupportedAdvice(path))
 		case entry.Type().IsRegular():
 			r.files = append(r.files, path)
@@ -160,9 +160,9 @@ func newFolder(ctx context.Context, dir string, o Options) (*folderReader, error
 	return r, err
 }
 
-// tablesBeside returns a hint if a folder has tables but another file makes it a folder of files,
+// tablesHint returns a hint if a folder has tables but another file makes it a folder of files,
 // or "".
-func tablesBeside(dir string) string {
+func tablesHint(dir string) string {
 	entries, err := os.ReadDir(dir)
 	first, other := "", ""
 	for _, e := range entries {
@@ -181,8 +181,8 @@ func tablesBeside(dir string) string {
 		"give each table with --from, or a folder that contains only tables", other, first)
 }
 
-// spread reorders files by steps of the golden section of their number, so that any number of first
-// files is evenly distributed among all files.
+// spread reorders n files so that every prefix is evenly distributed among them: it takes steps of
+// about n divided by the golden ratio, modulo n.
 func spread(files []string) []string {
 	const golden = 0.6180339887498949
 	n := len(files)
@@ -210,7 +210,7 @@ func (r *folderReader) Columns() []string { return FolderColumns }
 // Next returns the next file.
 func (r *folderReader) Next(row *Row) error {
 	if len(r.files) == 0 {
-		r.noteAll()
+		r.writeNotes()
 		return io.EOF
 	}
 	path := r.files[0]
@@ -227,12 +227,12 @@ func (r *folderReader) Next(row *Row) error {
 	}
 	r.inspect(path, content)
 	folders := strings.Split(path, "/")
-	all := []string{string(content), "", "", path}
+	values := []string{string(content), "", "", path}
 	for i := 1; i <= 2 && i < len(folders); i++ {
-		all[i] = folders[len(folders)-1-i]
+		values[i] = folders[len(folders)-1-i]
 	}
 	for _, at := range r.wanted {
-		row.Values = append(row.Values, Value{Text: all[at]})
+		row.Values = append(row.Values, Value{Text: values[at]})
 	}
 	return nil
 }
@@ -246,17 +246,18 @@ func (r *folderReader) read(path string) ([]byte, error) {
 			return nil, err
 		}
 		defer file.Close()
-		return r.whole(file)
+		return r.readAll(file)
 	}
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	return r.whole(source.Watch(r.ctx, file, r.report))
+	return r.readAll(source.Watch(r.ctx, file, r.report))
 }
 
-func (r *folderReader) whole(in io.Reader) ([]byte, error) {
+// readAll returns the content of a file, or an error if it has more than r.limit bytes.
+func (r *folderReader) readAll(in io.Reader) ([]byte, error) {
 	content, err := io.ReadAll(io.LimitReader(in, int64(r.limit)+1))
 	if err == nil && len(content) > r.limit {
 		err = fmt.Errorf("the file has more than %d bytes", r.limit)

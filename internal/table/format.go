@@ -23,16 +23,16 @@ var extensions = map[string]string{".csv": "csv", ".tsv": "tsv", ".tab": "tsv", 
 
 // Extensions of compressed files.
 var (
-	compressions      = []string{".gz", ".zst", ".zstd"} // decompressed
-	unreadCompression = []string{".bz2", ".xz", ".lz4", ".br", ".lzma", ".z"}
+	compressions            = []string{".gz", ".zst", ".zstd"} // decompressed
+	unsupportedCompressions = []string{".bz2", ".xz", ".lz4", ".br", ".lzma", ".z"}
 )
 
-// UnsupportedAdvice returns advice for a file that cannot be read, according to its extension, or "".
+// UnsupportedAdvice returns what to do about a file whose extension is not supported, or "".
 func UnsupportedAdvice(path string) string {
-	if slices.Contains(unreadCompression, ending(path)) {
+	if slices.Contains(unsupportedCompressions, extension(path)) {
 		return "unsupported compression: expected gzip or Zstandard"
 	}
-	switch ending(path) {
+	switch extension(path) {
 	case ".tar", ".tgz", ".zip", ".7z", ".rar", ".tbz2", ".txz":
 		return "archives are not supported: unpack the archive, and give its folder or files"
 	case ".wav", ".wave":
@@ -54,8 +54,8 @@ func checkUTF16(in *source.Source) error {
 	return nil
 }
 
-// ending returns the extension of a file name in lower case, ignoring a compression extension.
-func ending(path string) string {
+// extension returns the extension of a file name in lower case, ignoring a compression extension.
+func extension(path string) string {
 	name := strings.ToLower(filepath.Base(path))
 	for _, c := range compressions {
 		name = strings.TrimSuffix(name, c)
@@ -64,7 +64,7 @@ func ending(path string) string {
 }
 
 // formatOfName returns the format of a file according to its name, or "".
-func formatOfName(path string) string { return extensions[ending(path)] }
+func formatOfName(path string) string { return extensions[extension(path)] }
 
 // FormatOf returns the format of a file according to its name, ignoring a compression extension.
 func FormatOf(path string) (string, error) {

@@ -13,9 +13,9 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// walk reads a table to its end or first error. It checks that rows have a value for each column
-// and that line numbers increase.
-func walk(t *testing.T, path string, o Options) {
+// readToEnd reads a table to its end or first error. It checks that rows have a value for each
+// column and that line numbers increase.
+func readToEnd(t *testing.T, path string, o Options) {
 	r, err := Open(context.Background(), path, o)
 	if err != nil {
 		return
@@ -33,10 +33,10 @@ func walk(t *testing.T, path string, o Options) {
 	}
 }
 
-// fuzzOthers fuzzes a format, seeded with files of other programs, reading one column or all.
-func fuzzOthers(f *testing.F, format string, endings ...string) {
+// fuzzOtherFiles fuzzes a format, seeded with files of other programs, reading one column or all.
+func fuzzOtherFiles(f *testing.F, format string, endings ...string) {
 	columns := []string{"text", "word", "whole", "small", "huge", "real", "yes", "ids", "pixels", "bytes"}
-	for _, path := range others(f) {
+	for _, path := range otherFiles(f) {
 		text := must.Get(os.ReadFile(path))(f)
 		if slices.Contains(endings, filepath.Ext(path)) && len(text) < 10<<10 {
 			f.Add(string(text), uint8(len(columns)))
@@ -51,7 +51,7 @@ func fuzzOthers(f *testing.F, format string, endings ...string) {
 		if n := int(column); n < len(columns) {
 			wanted = columns[n : n+1]
 		}
-		walk(t, path, Options{Columns: wanted, Format: format, MaxField: 1 << 20})
+		readToEnd(t, path, Options{Columns: wanted, Format: format, MaxField: 1 << 20})
 	})
 }
 
@@ -65,9 +65,9 @@ func allocated() uint64 {
 	return stats.TotalAlloc
 }
 
-func FuzzParquet(f *testing.F) { fuzzOthers(f, "parquet", ".parquet") }
+func FuzzParquet(f *testing.F) { fuzzOtherFiles(f, "parquet", ".parquet") }
 
-func FuzzArrow(f *testing.F) { fuzzOthers(f, "arrow", ".arrow", ".arrows") }
+func FuzzArrow(f *testing.F) { fuzzOtherFiles(f, "arrow", ".arrow", ".arrows") }
 
 // FuzzCompressed checks that reading arbitrary compressed data terminates without a panic.
 func FuzzCompressed(f *testing.F) {
@@ -81,7 +81,7 @@ func FuzzCompressed(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, format uint8) {
 		defer testenv.FuzzLimits(t, maxAllocated+200*len(text))()
 		must.Succeed(t, os.WriteFile(path, []byte(text), 0o666))
-		walk(t, path, Options{Columns: []string{"a", "b"},
+		readToEnd(t, path, Options{Columns: []string{"a", "b"},
 			Format: []string{"csv", "tsv", "jsonl"}[format%3], MaxField: 1 << 16})
 	})
 }

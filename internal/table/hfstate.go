@@ -21,7 +21,7 @@ func hfDataFiles(path string) (names []string, err error) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(state)) {
 		if !slices.Contains(hfNeutral, key) && !isEmptyJSON(state[key]) {
-			return nil, hfSelection(path, key, state[key])
+			return nil, selectionError(path, key, state[key])
 		}
 	}
 	var files []map[string]json.RawMessage
@@ -33,7 +33,7 @@ func hfDataFiles(path string) (names []string, err error) {
 	for _, file := range files {
 		for _, key := range slices.Sorted(maps.Keys(file)) {
 			if key != "filename" && !(key == "skip" && string(file[key]) == "0") && !isEmptyJSON(file[key]) {
-				return nil, hfSelection(path, "_data_files: "+key, file[key])
+				return nil, selectionError(path, "_data_files: "+key, file[key])
 			}
 		}
 		var name string
@@ -45,7 +45,8 @@ func hfDataFiles(path string) (names []string, err error) {
 	return names, nil
 }
 
-func hfSelection(path, key string, value json.RawMessage) error {
+// selectionError returns the error for a key that selects or changes rows.
+func selectionError(path, key string, value json.RawMessage) error {
 	return fmt.Errorf("%s: %s selects or changes rows of the Arrow files (%.80s): expected whole files "+
 		"(write them with load_from_disk, flatten_indices and save_to_disk of the datasets library)", path, key, value)
 }
@@ -80,8 +81,8 @@ type hfFeature struct {
 	Items json.RawMessage `json:"feature"` // type of a list's items
 }
 
-// hfFeatureOf parses a feature. [X] is short for a list of X.
-func hfFeatureOf(text json.RawMessage) (f hfFeature) {
+// parseHFFeature parses the JSON of a feature. The short form [X] means a list of X.
+func parseHFFeature(text json.RawMessage) (f hfFeature) {
 	var short []json.RawMessage
 	if json.Unmarshal(text, &short) == nil && len(short) == 1 {
 		return hfFeature{Type: "List", Items: short[0]}

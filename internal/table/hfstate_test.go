@@ -78,8 +78,9 @@ func TestFolderOfCompressedFiles(t *testing.T) {
 		write(name, []byte("x"))
 	}
 	var notes []string
-	how := Options{Columns: []string{"content"}, MaxField: 100, Note: func(line string) { notes = append(notes, line) }}
-	r := must.Get(Open(context.Background(), dir, how))(t)
+	options := Options{Columns: []string{"content"}, MaxField: 100,
+		Note: func(line string) { notes = append(notes, line) }}
+	r := must.Get(Open(context.Background(), dir, options))(t)
 	var row Row
 	for _, want := range []string{"one", "two", "three"} {
 		must.Succeed(t, r.Next(&row))
@@ -89,12 +90,12 @@ func TestFolderOfCompressedFiles(t *testing.T) {
 	}
 	must.Succeed(t, r.Close())
 	if len(notes) != 1 || !strings.Contains(notes[0], "3 files of the desktop are left out (first: a/Thumbs.db)") {
-		t.Errorf("got notes %q", notes)
+		t.Errorf("got notes %q, want one on 3 files", notes)
 	}
 	write("b/4.xz", []byte("\xfd7zXZ"))
-	if _, err := Open(context.Background(), dir, how); err == nil ||
+	if _, err := Open(context.Background(), dir, options); err == nil ||
 		!strings.Contains(err.Error(), "b/4.xz: unsupported compression") {
-		t.Error(err)
+		t.Errorf("got error %v, want unsupported compression", err)
 	}
 }
 
@@ -132,9 +133,9 @@ func TestFolderOfArchives(t *testing.T) {
 	}
 }
 
-// TestFolderSigns checks that notes or errors name byte-order marks, folders of different depths
-// and Git LFS pointers.
-func TestFolderSigns(t *testing.T) {
+// TestFolderNotes checks the notes on byte-order marks and folders of different depths, and the
+// error for a Git LFS pointer.
+func TestFolderNotes(t *testing.T) {
 	dir := t.TempDir()
 	put := func(name, content string) {
 		path := filepath.Join(dir, name)
@@ -160,8 +161,8 @@ func TestFolderSigns(t *testing.T) {
 		for r.Next(&row) == nil {
 			if row.Err != nil {
 				failed++
-				if row.Err != errPointer || !strings.HasSuffix(row.Place(), "b/3.txt") {
-					t.Errorf("%s: got error %v, want errPointer", row.Place(), row.Err)
+				if row.Err != errPointer || !strings.HasSuffix(row.Position(), "b/3.txt") {
+					t.Errorf("%s: got error %v, want errPointer", row.Position(), row.Err)
 				}
 			}
 		}
@@ -180,8 +181,8 @@ func TestFolderSigns(t *testing.T) {
 		filepath.Join(dir, "p.csv"), Options{Columns: []string{"text"}, MaxField: 1 << 20}))
 }
 
-// TestTablesBeside checks that the error for a folder of tables and another file names that file.
-func TestTablesBeside(t *testing.T) {
+// TestTablesHint checks that the error for a folder of tables and another file names that file.
+func TestTablesHint(t *testing.T) {
 	for other, want := range map[string]string{"a.csv.bak": "; because of a.csv.bak beside a.csv, each file of the folder is read as a row: give each table", "b.csv": "", ".hidden": "", "notes.txt": "; because of notes.txt beside a.csv"} {
 		dir := t.TempDir()
 		for _, name := range []string{"a.csv", other} {

@@ -69,8 +69,8 @@ func isBinary(path string) bool {
 	return slices.Contains([]string{"parquet", "arrow"}, formatOfName(path))
 }
 
-// splitName returns the word of a table's name, first or last, that names a split, or else its
-// folder's name if it does, or "".
+// splitName returns the split that a table's name contains as its first or last word. Otherwise, it
+// returns the name of the folder if it is a split, or "".
 func splitName(shard string) string {
 	base, _, _ := strings.Cut(path.Base(shard), ".")
 	words := strings.FieldsFunc(base, func(r rune) bool { return strings.ContainsRune("-_ ", r) })
@@ -128,8 +128,8 @@ type hfClasses struct {
 func newHFClasses(features map[string]json.RawMessage) hfClasses {
 	c := hfClasses{map[string][]string{}, map[string][]string{}}
 	for column, text := range features {
-		if feature := hfFeatureOf(text); feature.Items != nil {
-			c.items[column] = hfFeatureOf(feature.Items).classes()
+		if feature := parseHFFeature(text); feature.Items != nil {
+			c.items[column] = parseHFFeature(feature.Items).classes()
 		} else {
 			c.labels[column] = feature.classes()
 		}
@@ -143,20 +143,20 @@ const keyHF = "huggingface"
 // parseHFClasses parses the metadata value of keyHF: {"info": {"features": {"label": {"names": […],
 // "_type": "ClassLabel"}}}}.
 func parseHFClasses(text string) hfClasses {
-	var said struct {
+	var metadata struct {
 		Info struct {
 			Features map[string]json.RawMessage `json:"features"`
 		} `json:"info"`
 	}
-	if json.Unmarshal([]byte(text), &said) != nil {
+	if json.Unmarshal([]byte(text), &metadata) != nil {
 		return hfClasses{} // written by another program
 	}
-	return newHFClasses(said.Info.Features)
+	return newHFClasses(metadata.Info.Features)
 }
 
-// keepNumbers removes the names of columns that are not integers, because such columns cannot have
+// keepIntegers removes the names of columns that are not integers, because such columns cannot have
 // classes.
-func (c hfClasses) keepNumbers(schema *arrow.Schema) {
+func (c hfClasses) keepIntegers(schema *arrow.Schema) {
 	for _, f := range schema.Fields() {
 		if !arrow.IsInteger(f.Type.ID()) {
 			delete(c.labels, f.Name)
@@ -178,7 +178,7 @@ func (c hfClasses) addLists(o *Options) {
 	}
 }
 
-// check returns an error if a number is not a class of the column. −1 is a missing label.
+// check returns an error if a value is not a class number of its column. −1 means a missing label.
 func (c hfClasses) check(column string, v Value) error {
 	names := c.labels[column]
 	if n, err := strconv.Atoi(v.Text); names != nil && !v.Null && (err != nil || n < -1 || n >= len(names)) {
@@ -188,14 +188,15 @@ func (c hfClasses) check(column string, v Value) error {
 	return nil
 }
 
-// name replaces class numbers in a value of a column by their names.
-func (c hfClasses) name(column string, v *Value, isList bool) (err error) {
+// replaceNumbers replaces the class numbers in a value by class names. isList means that the column
+// was requested as a list; other lists become JSON.
+func (c hfClasses) replaceNumbers(column string, v *Value, isList bool) (err error) {
 	if names := c.labels[column]; names != nil && !v.Null {
 		*v = className(names, *v)
 	}
 	if names := c.items[column]; names != nil && v.Items != nil {
 		if isList {
-			*v = namesOf(names, *v)
+			*v = itemNames(names, *v)
 		} else {
 			*v, err = copiedNames(names, *v)
 		}

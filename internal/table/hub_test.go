@@ -45,16 +45,16 @@ const hubFeatures = `{"info":{"features":{"text":{"dtype":"string","_type":"Valu
 // class numbers. A number without a name is an error of its row. Names of other columns and
 // malformed names are ignored.
 func TestClassesOfParquet(t *testing.T) {
-	path := file(t, "x.parquet", hubFile(t, hubFeatures, 1, 0, -1, 2))
+	path := writeFile(t, "x.parquet", hubFile(t, hubFeatures, 1, 0, -1, 2))
 	columns := []string{"label", "tags", "text"}
-	got := must.Get(read(path, Options{Columns: columns, Copied: []string{"tags"}, Typed: columns}))(t)
+	got := must.Get(readText(path, Options{Columns: columns, Copied: []string{"tags"}, Typed: columns}))(t)
 	tags := `["B-PER","O",null]`
 	want := "1: pos|" + tags + "|a b\n2: neg|" + tags + "|a b\n3: ∅|" + tags + "|a b\n" +
 		`4! column label: expected a class from 0 to 1, an index of the names in the metadata (huggingface), found "2"`
 	if strings.Join(got, "\n") != want {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), want)
 	}
-	got = must.Get(read(path, Options{Columns: []string{"tags"}, Lists: []string{"tags"}}))(t)
+	got = must.Get(readText(path, Options{Columns: []string{"tags"}, Lists: []string{"tags"}}))(t)
 	if strings.Contains(got[0], "B-PER") { // a missing label makes all labels of the row missing
 		t.Errorf("got %q, want missing labels", got)
 	}
@@ -64,8 +64,8 @@ func TestClassesOfParquet(t *testing.T) {
 	}
 	for _, features := range []string{"x", `{"info":{"features":{"text":{"names":["a"],"_type":"ClassLabel"}}}}`,
 		`{"info":null}`, `{"info":{"features":{"label":{"names":["a"],"_type":"Value"}}}}`} {
-		path := file(t, "x.parquet", hubFile(t, features, 1))
-		if got := must.Get(read(path, Options{Columns: []string{"label", "text"}}))(t); got[0] != "1: 1|a b" {
+		path := writeFile(t, "x.parquet", hubFile(t, features, 1))
+		if got := must.Get(readText(path, Options{Columns: []string{"label", "text"}}))(t); got[0] != "1: 1|a b" {
 			t.Errorf("%s: got %q, want class numbers", features, got)
 		}
 	}
@@ -84,7 +84,7 @@ func TestHubSplits(t *testing.T) {
 		for _, name := range files {
 			all[name] = "x"
 		}
-		if got := Splits(folder(t, all), ""); !equalFold(got, want) {
+		if got := Splits(writeFolder(t, all), ""); !sameNames(got, want) {
 			t.Errorf("%q: got %q, want %s", files, got, want)
 		}
 	}
@@ -95,7 +95,7 @@ func TestHubSplits(t *testing.T) {
 		for _, name := range files {
 			all[name] = "x"
 		}
-		if got := HubSplits(folder(t, all), ""); got != nil {
+		if got := HubSplits(writeFolder(t, all), ""); got != nil {
 			t.Errorf("%q: got %q, want nil", files, got)
 		}
 	}
@@ -105,16 +105,16 @@ func TestHubSplits(t *testing.T) {
 // without YAML is not a card.
 func TestHubSplitsBesideCard(t *testing.T) {
 	for card, want := range map[string]string{"---\nlicense: mit\n---\n# Reviews\n": "test train", "# A project\n": ""} {
-		dir := folder(t, map[string]string{"README.md": card, "data/train-00000-of-00001.parquet": "x",
+		dir := writeFolder(t, map[string]string{"README.md": card, "data/train-00000-of-00001.parquet": "x",
 			"data/test-00000-of-00001.parquet": "x"})
-		if got := HubSplits(filepath.Join(dir, "data"), ""); !equalFold(got, want) {
+		if got := HubSplits(filepath.Join(dir, "data"), ""); !sameNames(got, want) {
 			t.Errorf("%q: got %q, want %q", card, got, want)
 		}
 	}
 }
 
-// equalFold compares names with a space-separated list, in any order.
-func equalFold(names []string, want string) bool {
+// sameNames compares names with a space-separated list, in any order.
+func sameNames(names []string, want string) bool {
 	words := strings.Fields(want)
 	if len(names) != len(words) {
 		return false

@@ -90,20 +90,20 @@ func hubPatterns(node *yaml.Node) (patterns []string) {
 	return patterns
 }
 
-// globs replaces wildcards in file patterns by regular expressions.
-var globs = strings.NewReplacer(`\*\*/`, `(.*/)?`, `\*\*`, `.*`, `\*`, `[^/]*`, `\?`, `[^/]`)
+// globReplacer replaces wildcards in file patterns by regular expressions.
+var globReplacer = strings.NewReplacer(`\*\*/`, `(.*/)?`, `\*\*`, `.*`, `\*`, `[^/]*`, `\?`, `[^/]`)
 
-// has reports whether a file of the folder belongs to the configuration.
-func (c *hubConfig) has(file string) bool {
+// contains reports whether a file of the folder belongs to the configuration.
+func (c *hubConfig) contains(file string) bool {
 	return len(c.patterns) == 0 || slices.ContainsFunc(c.patterns, func(pattern string) bool {
-		matched, err := regexp.MatchString("^"+globs.Replace(regexp.QuoteMeta(path.Clean(pattern)))+"$", file)
+		matched, err := regexp.MatchString("^"+globReplacer.Replace(regexp.QuoteMeta(path.Clean(pattern)))+"$", file)
 		return matched && err == nil
 	})
 }
 
 // cardOf returns the configurations of a folder's card and the card's folder. If the folder has no
-// card, it may be the folder data beside the card of its parent, from which patterns then count:
-// prefix is the folder's name.
+// card, it may be the folder data beside its parent's card. The patterns are then relative to the
+// parent, and prefix is the folder's name.
 func cardOf(dir string) (configs []hubConfig, root, prefix string) {
 	if _, err := os.Stat(filepath.Join(dir, hubCard)); err == nil {
 		return readHubConfigs(dir), dir, ""
@@ -126,7 +126,7 @@ func checkConfigs(dir string, shards []string) error {
 	}
 	line := 0
 	for _, config := range configs {
-		files := slices.DeleteFunc(slices.Clone(shards), func(file string) bool { return !config.has(file) })
+		files := slices.DeleteFunc(slices.Clone(shards), func(file string) bool { return !config.contains(file) })
 		if config.isDefault && len(files) == len(shards) {
 			return nil
 		}
@@ -147,17 +147,17 @@ func checkConfigs(dir string, shards []string) error {
 }
 
 // CheckConfigs returns an error if files below a folder belong to several configurations of its
-// card or of that of its parent, unless the default configuration has all of them.
+// card or of its parent's card, unless the default configuration has all of them.
 func CheckConfigs(dir string, files []string) error {
-	var inside []string
+	var relative []string
 	for _, file := range files {
 		path, err := filepath.Rel(dir, file)
 		if err != nil {
 			return err
 		}
-		inside = append(inside, filepath.ToSlash(path))
+		relative = append(relative, filepath.ToSlash(path))
 	}
-	if err := checkConfigs(dir, inside); err != nil {
+	if err := checkConfigs(dir, relative); err != nil {
 		return fmt.Errorf("%s: %w", dir, err)
 	}
 	return nil

@@ -39,8 +39,8 @@ func TestHubConfigs(t *testing.T) {
 		for _, name := range test.files {
 			all[name] = "text\na\n"
 		}
-		dir := folder(t, all)
-		_, err := read(dir, Options{Columns: []string{"text"}})
+		dir := writeFolder(t, all)
+		_, err := readText(dir, Options{Columns: []string{"text"}})
 		want := test.refused
 		if want != "" {
 			want = fmt.Sprintf(want, filepath.Join(dir, "README.md"))
@@ -54,9 +54,9 @@ func TestHubConfigs(t *testing.T) {
 // TestHubConfigFolder checks that the folder of one configuration has splits, although the card is
 // in the parent folder.
 func TestHubConfigFolder(t *testing.T) {
-	dir := folder(t, map[string]string{"README.md": hubConfigs, "en/train-0.csv": "text\na\n",
+	dir := writeFolder(t, map[string]string{"README.md": hubConfigs, "en/train-0.csv": "text\na\n",
 		"en/test-0.csv": "text\nb\n", "fr/train.csv": "text\nc\n"})
-	got := must.Get(read(filepath.Join(dir, "en"), Options{Columns: []string{"text", "split"}}))(t)
+	got := must.Get(readText(filepath.Join(dir, "en"), Options{Columns: []string{"text", "split"}}))(t)
 	if strings.Join(got, "\n") != "2: b|test\n2: a|train" {
 		t.Errorf("got %q, want a row of test and a row of train", got)
 	}
@@ -66,17 +66,17 @@ func TestHubConfigFolder(t *testing.T) {
 // they belong to several configurations.
 func TestHubConfigsBesideData(t *testing.T) {
 	card := strings.NewReplacer("en/", "data/en-", "fr/", "data/fr-").Replace(hubConfigs)
-	for files, refused := range map[string]bool{"en-train-0 en-test-0": false,
+	for files, rejected := range map[string]bool{"en-train-0 en-test-0": false,
 		"en-train-0 en-test-0 fr-train fr-test": true} {
 		all := map[string]string{"README.md": card}
 		for _, name := range strings.Fields(files) {
 			all["data/"+name+".csv"] = "text\na\n"
 		}
-		dir := folder(t, all)
-		_, err := read(filepath.Join(dir, "data"), Options{Columns: []string{"text"}})
-		if (err != nil) != refused || refused && !strings.Contains(err.Error(),
+		dir := writeFolder(t, all)
+		_, err := readText(filepath.Join(dir, "data"), Options{Columns: []string{"text"}})
+		if (err != nil) != rejected || rejected && !strings.Contains(err.Error(),
 			fmt.Sprintf("found tables of en, fr (%s:4)", filepath.Join(dir, "README.md"))) {
-			t.Errorf("%s: got error %v, want refused %t", files, err, refused)
+			t.Errorf("%s: got error %v, want refused %t", files, err, rejected)
 		}
 	}
 }

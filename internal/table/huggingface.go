@@ -99,6 +99,7 @@ func hfParts(dir string) (parts []hfPart, err error) {
 	return parts, nil
 }
 
+// hfSplitParts returns the streams of a split, or of a directory without splits.
 func hfSplitParts(dir, split string) (parts []hfPart, err error) {
 	var info struct {
 		Features map[string]json.RawMessage `json:"features"`
@@ -117,9 +118,10 @@ func hfSplitParts(dir, split string) (parts []hfPart, err error) {
 	return parts, nil
 }
 
-// maxHFState bounds the size of JSON files in bytes, well above the usual sizes.
+// maxHFState is the maximum number of bytes read from a JSON file, well above the usual sizes.
 const maxHFState = 64 << 20
 
+// readJSON decodes a JSON file.
 func readJSON(path string, into any) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -161,7 +163,8 @@ func (r *hfReader) Next(row *Row) (err error) {
 		return err
 	}
 	for i, name := range r.wanted {
-		if err := r.part.classes.name(name, &row.Values[i], slices.Contains(r.options.Lists, name)); err != nil {
+		if err := r.part.classes.replaceNumbers(name, &row.Values[i],
+			slices.Contains(r.options.Lists, name)); err != nil {
 			return err
 		}
 	}
@@ -169,8 +172,8 @@ func (r *hfReader) Next(row *Row) (err error) {
 	return nil
 }
 
-// namesOf returns the class names of a list of numbers, or null if a number is not a class.
-func namesOf(names []string, v Value) Value {
+// itemNames returns the class names of a list of numbers, or null if a number is not a class.
+func itemNames(names []string, v Value) Value {
 	out := Value{Items: []string{}}
 	for _, item := range v.Items {
 		name := className(names, Value{Text: item})

@@ -51,40 +51,40 @@ func FuzzHuggingFace(f *testing.F) {
 	write(f, "train/a.arrow", stream.String())
 	f.Fuzz(func(t *testing.T, info, state, splits string) {
 		defer testenv.FuzzLimits(t, maxAllocated+200*(len(info)+len(state)+len(splits)))()
-		for _, place := range []string{"", "train/"} {
-			write(t, place+hfFeatures, info)
-			write(t, place+hfState, state)
+		for _, folder := range []string{"", "train/"} {
+			write(t, folder+hfFeatures, info)
+			write(t, folder+hfState, state)
 		}
 		if write(t, hfSplits, splits); splits == "" {
 			must.Succeed(t, os.Remove(filepath.Join(dir, hfSplits)))
 		}
-		wrong := func(err error) {
+		checkError := func(err error) {
 			if !strings.Contains(err.Error(), dir) {
-				t.Fatalf("the error does not name the directory: %v", err)
+				t.Fatalf("got error %v, want the directory in it", err)
 			}
 		}
 		r, err := Open(context.Background(), dir, Options{Columns: []string{"text", "label"}})
 		if err != nil {
-			wrong(err)
+			checkError(err)
 			return
 		}
 		defer r.Close()
 		names, named := classNames(t, info)
 		var row Row
-		for range 1000 { // a stream may be named as often as one likes
+		for range 1000 { // state.json may name the same stream any number of times
 			if err := r.Next(&row); err == io.EOF {
 				return
 			} else if err != nil {
-				wrong(err)
+				checkError(err)
 				return
 			}
 			number, class := row.Values[0].Text, row.Values[1]
 			at := slices.Index([]string{"0", "1"}, number)
 			switch {
 			case !named && class.Text != number, named && (at < 0 || at >= len(names)) && number != "7" && !class.Null:
-				t.Fatalf("label %s is %+v", number, class)
+				t.Fatalf("label %s: got %+v", number, class)
 			case named && at >= 0 && at < len(names) && class.Text != names[at]:
-				t.Fatalf("label %s is %+v, expected %q", number, class, names[at])
+				t.Fatalf("label %s: got %+v, want %q", number, class, names[at])
 			}
 		}
 	})
@@ -94,7 +94,7 @@ func FuzzHuggingFace(f *testing.F) {
 func classNames(t *testing.T, info string) (names []string, named bool) {
 	var all struct{ Features map[string]json.RawMessage }
 	if err := json.Unmarshal([]byte(info), &all); err != nil {
-		t.Fatalf("invalid JSON was accepted: %q", info)
+		t.Fatalf("%q: got no error for invalid JSON", info)
 	}
 	var feature struct {
 		Type  string `json:"_type"`

@@ -12,9 +12,9 @@ import (
 	"github.com/sftseq/sftseq/internal/jsonlines"
 )
 
-// itemsOf returns the elements of a JSON list as texts. Elements are strings, numbers or booleans;
-// numbers and booleans keep their JSON text.
-func itemsOf(list json.RawMessage) (v Value, err error) {
+// parseItems returns the elements of a JSON list as texts. Elements are strings, numbers or
+// booleans; numbers and booleans keep their JSON text.
+func parseItems(list json.RawMessage) (v Value, err error) {
 	v.Items = []string{}
 	for element := range jsonlines.Elements(list) {
 		if slices.Contains([]byte("[{n"), element[0]) { // a list, an object or null
@@ -30,8 +30,8 @@ func itemsOf(list json.RawMessage) (v Value, err error) {
 	return v, nil
 }
 
-// ofItems reports whether t is a list of texts, numbers or booleans.
-func ofItems(t arrow.DataType) bool {
+// isItemList reports whether t is a list of texts, numbers or booleans.
+func isItemList(t arrow.DataType) bool {
 	list, ok := t.(arrow.ListLikeType)
 	if !ok {
 		return false
@@ -44,20 +44,20 @@ func ofItems(t arrow.DataType) bool {
 const itemBytes = 16
 
 // itemsAt returns the texts of row i of a column of lists. More than limit bytes are an error.
-// Elements may be null if gaps is set.
-func itemsAt(a arrow.Array, i, limit int, gaps bool) (v Value, err error) {
+// Elements may be null if nullable is set.
+func itemsAt(a arrow.Array, i, limit int, nullable bool) (v Value, err error) {
 	list, ok := a.(array.ListLike)
 	if !ok || a.IsNull(i) {
 		return valueAt(a, i)
 	}
-	from, to, err := within(list, i)
+	from, to, err := listBounds(list, i)
 	if err != nil {
 		return v, err
 	}
 	v.Items = []string{}
 	for at := from; at < to; at++ {
 		item, err := valueAt(list.ListValues(), at)
-		if err == nil && item.Null && !gaps {
+		if err == nil && item.Null && !nullable {
 			err = errors.New("expected a value, found null")
 		}
 		if err != nil {
@@ -67,7 +67,7 @@ func itemsAt(a arrow.Array, i, limit int, gaps bool) (v Value, err error) {
 			return Value{}, fmt.Errorf("index %d: the list exceeds the size limit of a row", at-from)
 		}
 		v.JSON = v.JSON || item.JSON
-		if v.Items = append(v.Items, item.Text); gaps {
+		if v.Items = append(v.Items, item.Text); nullable {
 			v.Gaps = append(v.Gaps, item.Null)
 		}
 	}

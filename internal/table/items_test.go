@@ -20,8 +20,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// itemsIn returns the values of the column label, read as lists.
-func itemsIn(t *testing.T, path string) (rows []string) {
+// readItems returns the values of the column label, read as lists.
+func readItems(t *testing.T, path string) (rows []string) {
 	t.Helper()
 	r := must.Get(Open(context.Background(), path, Options{Columns: []string{"label"}, Lists: []string{"label"}}))(t)
 	defer r.Close()
@@ -60,7 +60,7 @@ func TestItems(t *testing.T) {
 	want := []string{`["a" "b c"]`, `["1" "true"]`, "[]", "x", "none",
 		"column label: index 0: expected a string, a number, true or false, found null",
 		`column label: index 0: expected a string, a number, true or false, found ["a"]`}
-	got := itemsIn(t, write("x.jsonl", lines))
+	got := readItems(t, write("x.jsonl", lines))
 	for i, w := range want {
 		if len(got) != len(want) || got[i] != w {
 			t.Fatalf("row %d: got %q, want %q", i, got, want)
@@ -78,19 +78,19 @@ func TestItems(t *testing.T) {
 		return out.String()
 	}
 	texts := stream(arrow.BinaryTypes.String, `[{"label":["a","b"]},{"label":[]},{"label":null},{"label":["a",null]}]`)
-	if got := itemsIn(t, write("x.arrow", texts)); !slices.Equal(got,
+	if got := readItems(t, write("x.arrow", texts)); !slices.Equal(got,
 		[]string{`["a" "b"]`, "[]", "none", "column label: index 1: expected a value, found null"}) {
 		t.Errorf("got %q", got)
 	}
 	numbers := stream(arrow.PrimitiveTypes.Int64, `[{"label":[1,0]},{"label":[]},{"label":[7]}]`)
-	if got := itemsIn(t, write("y.arrow", numbers)); !slices.Equal(got, []string{`["1" "0"]`, "[]", `["7"]`}) {
+	if got := readItems(t, write("y.arrow", numbers)); !slices.Equal(got, []string{`["1" "0"]`, "[]", `["7"]`}) {
 		t.Errorf("got %q", got)
 	}
 	write("hf/dataset_info.json",
 		`{"features":{"label":{"feature":{"names":["neg","pos"],"_type":"ClassLabel"},"length":-1,"_type":"Sequence"}}}`)
 	write("hf/state.json", `{"_data_files":[{"filename":"a.arrow"}],"_split":"train"}`)
 	write("hf/a.arrow", numbers)
-	if got := itemsIn(t, filepath.Join(dir, "hf")); !slices.Equal(got, []string{`["pos" "neg"]`, "[]", "none"}) {
+	if got := readItems(t, filepath.Join(dir, "hf")); !slices.Equal(got, []string{`["pos" "neg"]`, "[]", "none"}) {
 		t.Errorf("got %q, want class names", got)
 	}
 
@@ -127,8 +127,8 @@ func TestItems(t *testing.T) {
 	}
 }
 
-// TestItemsShareText checks that a list whose items share one text is limited by the sum of the
-// item sizes, not by the file size.
+// TestItemsShareText checks that the limit of a list applies to the sum of its items' sizes, even
+// if all items share one text.
 func TestItemsShareText(t *testing.T) {
 	const items = 1 << 16
 	words := array.NewStringBuilder(memory.DefaultAllocator)
@@ -140,16 +140,16 @@ func TestItemsShareText(t *testing.T) {
 	offsets := memory.NewBufferBytes(arrow.Int32Traits.CastToBytes([]int32{0, items}))
 	list := array.NewListData(array.NewData(arrow.ListOf(kind), 1, []*memory.Buffer{nil, offsets},
 		[]arrow.ArrayData{values.Data()}, 0, 0))
-	for limit, refused := range map[int]bool{items*(itemBytes+1<<10) - 1: true, items * (itemBytes + 1<<10): false} {
+	for limit, rejected := range map[int]bool{items*(itemBytes+1<<10) - 1: true, items * (itemBytes + 1<<10): false} {
 		v, err := itemsAt(list, 0, limit, false)
-		if refused != (err != nil) || refused != (v.Items == nil) {
-			t.Errorf("limit of %d bytes: got %d items, %v", limit, len(v.Items), err)
+		if rejected != (err != nil) || rejected != (v.Items == nil) {
+			t.Errorf("limit of %d bytes: got %d items, %v, want rejected %t", limit, len(v.Items), err, rejected)
 		}
 	}
 }
 
-// TestWholeFeatures checks that integers of any size can be features.
-func TestWholeFeatures(t *testing.T) {
+// TestIntegerFeatures checks that integers of any size can be features.
+func TestIntegerFeatures(t *testing.T) {
 	b := array.NewListBuilder(memory.DefaultAllocator, arrow.PrimitiveTypes.Uint64)
 	b.Append(true)
 	b.ValueBuilder().(*array.Uint64Builder).AppendValues([]uint64{3, math.MaxUint64}, nil)
@@ -158,8 +158,8 @@ func TestWholeFeatures(t *testing.T) {
 	}
 }
 
-// TestEdgesOfARow checks that a list of edges beyond the byte limit is an error, and that list
-// offsets beyond the values of a damaged file are errors.
+// TestEdgesOfARow checks that a list of edges beyond the byte limit is an error, and so are list
+// offsets beyond the values, as in a damaged file.
 func TestEdgesOfARow(t *testing.T) {
 	lists := func(values arrow.Array, offsets ...int32) arrow.Array {
 		buffer := memory.NewBufferBytes(arrow.Int32Traits.CastToBytes(offsets))

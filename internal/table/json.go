@@ -16,7 +16,7 @@ import (
 type listReader struct {
 	in      *source.Source
 	columns *jsonColumns
-	list    bool
+	isList  bool
 	limit   int // maximum bytes of a value
 	row     int64
 	line    int64 // current line
@@ -46,7 +46,7 @@ func newJSON(in *source.Source, o Options) (Reader, error) {
 	}
 	switch {
 	case first == '[':
-		r.list = true
+		r.isList = true
 		return r, nil
 	case first != '{':
 		return nil, fmt.Errorf("line %d: expected a JSON list of objects, or objects, found %q", r.line, first)
@@ -54,14 +54,15 @@ func newJSON(in *source.Source, o Options) (Reader, error) {
 	if err := in.UnreadByte(); err != nil {
 		return nil, err
 	}
-	if oneLine(in) && r.line == 1 {
+	if firstObjectOnLine(in) && r.line == 1 {
 		return newJSONLines(in, o)
 	}
 	return r, nil
 }
 
-// oneLine reports whether the first object ends with its line, as far as the buffer shows.
-func oneLine(in *source.Source) bool {
+// firstObjectOnLine reports whether the first object ends with its line. It returns true for a line
+// that is longer than the buffer.
+func firstObjectOnLine(in *source.Source) bool {
 	if _, err := in.Peek(1); err != nil {
 		return false
 	}
@@ -77,7 +78,7 @@ func (r *listReader) Columns() []string { return nil }
 func (r *listReader) Next(row *Row) error {
 	err := r.next(row)
 	switch {
-	case err == io.EOF && r.more():
+	case err == io.EOF && r.isOpen():
 		return fmt.Errorf("%s: line %d: the file ends within a list", r.in.Name, r.line)
 	case err == io.EOF:
 		r.columns.reportMissing()
@@ -87,9 +88,10 @@ func (r *listReader) Next(row *Row) error {
 	return err
 }
 
-// more reports whether the file must not end yet, because its list is open.
-func (r *listReader) more() bool { return r.list && !r.closed }
+// isOpen reports whether the list has not ended, so that the end of the file is an error.
+func (r *listReader) isOpen() bool { return r.isList && !r.closed }
 
+// next reads the next value into row, without the file name in errors.
 func (r *listReader) next(row *Row) error {
 	first, err := r.skipSpace()
 	if err != nil {
@@ -98,14 +100,14 @@ func (r *listReader) next(row *Row) error {
 	if r.closed {
 		return fmt.Errorf("expected the end of the file after the list, found %q", first)
 	}
-	if r.list && first == ']' && r.row == 0 {
+	if r.isList && first == ']' && r.row == 0 {
 		r.closed = true
 		return r.next(row)
 	}
 	switch {
-	case r.list && first == ',':
+	case r.isList && first == ',':
 		return errors.New("expected a value, found a comma")
-	case !r.list && first != '{':
+	case !r.isList && first != '{':
 		return fmt.Errorf("expected an object, found %q", first)
 	}
 	line := r.line
@@ -123,11 +125,11 @@ func (r *listReader) next(row *Row) error {
 	} else if r.columns.read(row, r.value); row.Err != nil {
 		row.Err = fmt.Errorf("line %d: %w", line, row.Err)
 	}
-	if !r.list {
+	if !r.isList {
 		return nil
 	}
 	switch next, err := r.skipSpace(); {
-	case err == io.EOF: // the next call returns it
+	case err == io.EOF: // the next call returns io.EOF
 		return nil
 	case err != nil:
 		return err
@@ -190,12 +192,12 @@ func (r *listReader) readValue(first byte) (size int64, err error) {
 		case b == '"':
 			inString = true
 		default:
-			if err := r.nest(b); err != nil {
+			if err := r.updateNesting(b); err != nil {
 				return 0, err
 			}
 		}
 		if !inString && len(r.closers) == 0 {
-			if ended, err := r.atEnd(b); ended || err != nil {
+			if ended, err := r.endsValue(b); ended || err != nil {
 				return size, err
 			}
 		}
@@ -217,8 +219,8 @@ func (r *listReader) readValue(first byte) (size int64, err error) {
 // keptValue is the maximum capacity of a value buffer that is kept for the next value.
 const keptValue = 1 << 20
 
-// nest updates the open lists and objects by a delimiter.
-func (r *listReader) nest(b byte) error {
+// updateNesting opens or closes a list or an object if b is a bracket or brace.
+func (r *listReader) updateNesting(b byte) error {
 	switch b {
 	case '{':
 		r.closers = append(r.closers, '}')
@@ -237,9 +239,9 @@ func (r *listReader) nest(b byte) error {
 	return nil
 }
 
-// atEnd reports whether a value ends with byte b when no list or object is open. Objects, lists and
-// strings end with their delimiter; a word or a number ends before white space or a delimiter.
-func (r *listReader) atEnd(b byte) (bool, error) {
+// endsValue reports whether a value ends with byte b when no list or object is open. Objects, lists
+// and strings end with their delimiter; a word or a number ends before white space or a delimiter.
+func (r *listReader) endsValue(b byte) (bool, error) {
 	if b == '}' || b == ']' || b == '"' {
 		return true, nil
 	}

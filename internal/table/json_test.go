@@ -54,7 +54,8 @@ func TestJSONLists(t *testing.T) {
 		{"{\n\"a\":1}\n]", []string{"1: 1|∅"}, "line 3: expected an object, found ']'"},
 	} {
 		for ending, text := range map[string]string{"": c.text, ".gz": gzipped(c.text)} {
-			got, err := read(file(t, "x.json"+ending, text), Options{Columns: []string{"a", "b"}, MaxField: 200})
+			got, err := readText(writeFile(t, "x.json"+ending, text),
+				Options{Columns: []string{"a", "b"}, MaxField: 200})
 			wrong := strings.Replace(c.err, "x.json", "x.json"+ending, 1)
 			if (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), wrong) {
 				t.Errorf("%.60q: got error %v, want %q", text, err, wrong)
@@ -65,44 +66,45 @@ func TestJSONLists(t *testing.T) {
 		}
 	}
 	for _, line := range []string{"[", `[{"a":1},`} {
-		if got, err := read(file(t, "x.jsonl", line+"\n{\"a\":1}\n"), Options{Columns: []string{"a"}}); err != nil ||
+		if got, err := readText(writeFile(t, "x.jsonl", line+"\n{\"a\":1}\n"),
+			Options{Columns: []string{"a"}}); err != nil ||
 			len(got) != 2 || !strings.HasSuffix(got[0], "(read a file that is a single JSON list with --format json)") {
 			t.Errorf("%q: got %q, %v", line, got, err)
 		}
 	}
 }
 
-// blocks is a reader of n repetitions of text.
-type blocks struct {
+// repeatedText is a reader of n repetitions of text.
+type repeatedText struct {
 	n    int
 	text string
-	left string
+	rest string
 }
 
-func (r *blocks) Read(b []byte) (int, error) {
-	if r.left == "" {
+func (r *repeatedText) Read(b []byte) (int, error) {
+	if r.rest == "" {
 		if r.n--; r.n < 0 {
 			return 0, io.EOF
 		}
-		r.left = r.text
+		r.rest = r.text
 	}
-	n := copy(b, r.left)
-	r.left = r.left[n:]
+	n := copy(b, r.rest)
+	r.rest = r.rest[n:]
 	return n, nil
 }
 
-// TestJSONListMemory checks that a value beyond the limit allocates at most the limit, and that a
-// long list allocates no more than its rows.
+// TestJSONListMemory checks that the memory of a value beyond the limit is bounded, and that a long
+// list is not kept in memory.
 func TestJSONListMemory(t *testing.T) {
 	for _, c := range []struct {
-		name string
-		text io.Reader
-		rows int
-		most uint64 // maximum allocated bytes
+		name     string
+		text     io.Reader
+		rows     int
+		maxBytes uint64 // maximum allocated bytes
 	}{
 		{"a long value", io.MultiReader(strings.NewReader(`[{"a":"`),
-			&blocks{n: 1000, text: strings.Repeat("x", 50000)}, strings.NewReader(`"},{"a":"x"}]`)), 2, 4 << 20},
-		{"many values", io.MultiReader(strings.NewReader("["), &blocks{n: 2000, text: strings.Repeat("12,", 10)},
+			&repeatedText{n: 1000, text: strings.Repeat("x", 50000)}, strings.NewReader(`"},{"a":"x"}]`)), 2, 4 << 20},
+		{"many values", io.MultiReader(strings.NewReader("["), &repeatedText{n: 2000, text: strings.Repeat("12,", 10)},
 			strings.NewReader("{}]")), 20001, 64 << 20},
 	} {
 		in := must.Get(source.Decompress(c.text))(t)
@@ -112,8 +114,8 @@ func TestJSONListMemory(t *testing.T) {
 		for row := (Row{}); err == nil; rows++ {
 			err = r.Next(&row)
 		}
-		if took := allocated() - before; err != io.EOF || rows-1 != c.rows || took > c.most {
-			t.Errorf("%s: got %d rows, %v, %d allocated bytes", c.name, rows-1, err, took)
+		if allocation := allocated() - before; err != io.EOF || rows-1 != c.rows || allocation > c.maxBytes {
+			t.Errorf("%s: got %d rows, %v, %d allocated bytes", c.name, rows-1, err, allocation)
 		}
 	}
 }
@@ -131,7 +133,7 @@ func TestJSONPaths(t *testing.T) {
 		"doc[body]": "∅",
 	} {
 		for name, text := range map[string]string{"x.jsonl": object + "\n", "x.json": "[" + object + "]"} {
-			got, err := read(file(t, name, text), Options{Columns: []string{path}})
+			got, err := readText(writeFile(t, name, text), Options{Columns: []string{path}})
 			if err != nil || len(got) != 1 || got[0] != "1: "+want {
 				t.Errorf("%s of %s: got %q, %v, want %q", path, name, got, err, want)
 			}
@@ -139,20 +141,21 @@ func TestJSONPaths(t *testing.T) {
 	}
 	var found []string
 	absent := func(_, column string, columns []string) { found = append(columns, column) }
-	must.Get(read(file(t, "x.json", "["+object+"]"), Options{Columns: []string{"doc.body", "body"}, Absent: absent}))(t)
+	must.Get(readText(writeFile(t, "x.json", "["+object+"]"),
+		Options{Columns: []string{"doc.body", "body"}, MissingColumn: absent}))(t)
 	if want := []string{"[0]", "a.b", "a.b", "a.c.d", "a.c.d", "doc.body", "doc.n.deep", "empty", "messages[0].content",
 		"messages[0].role", "x", "body"}; !slices.Equal(found, slices.Compact(want)) {
 		t.Errorf("got columns %q, want %q", found, want)
 	}
 	var list *ColumnError
-	rows, err := readRows(file(t, "x.jsonl", `{"a":["x","y"]}`), Options{Columns: []string{"a"}})
-	if err != nil || len(rows) != 1 || !errors.As(rows[0].Err, &list) || !list.List || list.Column != "a" {
+	rows, err := readRows(writeFile(t, "x.jsonl", `{"a":["x","y"]}`), Options{Columns: []string{"a"}})
+	if err != nil || len(rows) != 1 || !errors.As(rows[0].Err, &list) || !list.IsList || list.Column != "a" {
 		t.Errorf("got %+v, %v, want a ColumnError of a list", rows, err)
 	}
 }
 
-// theirPath returns the value at a path in a value decoded by encoding/json.
-func theirPath(value any, path string) any {
+// stdlibPath returns the value at a path in a value decoded by encoding/json.
+func stdlibPath(value any, path string) any {
 	switch value := value.(type) {
 	case map[string]any:
 		if v, ok := value[path]; ok && v != nil {
@@ -160,7 +163,7 @@ func theirPath(value any, path string) any {
 		}
 		for i := range path {
 			if i > 0 && path[i] == '.' || path[i] == '[' && i > 0 {
-				return theirPath(value[path[:i]], strings.TrimPrefix(path[i:], "."))
+				return stdlibPath(value[path[:i]], strings.TrimPrefix(path[i:], "."))
 			}
 		}
 	case []any:
@@ -178,7 +181,7 @@ func theirPath(value any, path string) any {
 		if end == len(path) {
 			return value[n]
 		}
-		return theirPath(value[n], strings.TrimPrefix(path[end:], "."))
+		return stdlibPath(value[n], strings.TrimPrefix(path[end:], "."))
 	}
 	return nil
 }
@@ -205,9 +208,9 @@ func FuzzJSONPath(f *testing.F) {
 		if json.Unmarshal([]byte(object), &fields) != nil {
 			return
 		}
-		found, err := follow(fields, path)
+		found, err := lookUp(fields, path)
 		if err != nil {
-			return // a duplicate key
+			return // the object has a duplicate key
 		}
 		var got any
 		if found != nil {
@@ -215,7 +218,7 @@ func FuzzJSONPath(f *testing.F) {
 			inner.UseNumber()
 			must.Succeed(t, inner.Decode(&got))
 		}
-		if want := theirPath(whole, path); !reflect.DeepEqual(got, want) {
+		if want := stdlibPath(whole, path); !reflect.DeepEqual(got, want) {
 			t.Errorf("%q of %s: got %v, want %v", path, object, got, want)
 		}
 	})
@@ -228,7 +231,7 @@ func FuzzJSONList(f *testing.F) {
 		`[{"a":{"b":"}"}}]x`, "{\n\"a\":1}{\n\"a\":2}", "{\"a\":1}\n{\"a\":2}", `["\u005d",{}]`, `[1,,2]`, `[[[[]]]]`} {
 		f.Add(text)
 	}
-	path := file(f, "x.json", "")
+	path := writeFile(f, "x.json", "")
 	f.Fuzz(func(t *testing.T, text string) {
 		defer testenv.FuzzLimits(t, 4<<20+2000*len(text))()
 		must.Succeed(t, os.WriteFile(path, []byte(text), 0o666))

@@ -102,17 +102,17 @@ func (r *jsonReader) Close() error { return r.in.Close() }
 // jsonColumns extracts columns from JSON objects. Values are strings, numbers, booleans, or lists
 // of integers. Numbers and booleans are returned as text.
 type jsonColumns struct {
-	file    string
-	columns []string
-	copied  []string
-	lists   []string
-	points  []string        // columns of features
-	series  []string        // columns of numbers
-	known   map[string]bool // first keys of the column paths
-	absent  func(file, column string, found []string)
-	missing map[string]bool // columns absent from all rows so far
-	objects int             // number of rows
-	found   []string        // columns of the first rows
+	file          string
+	columns       []string
+	copied        []string
+	lists         []string
+	features      []string        // columns of token features
+	series        []string        // columns of lists of numbers
+	keys          map[string]bool // first keys of the column paths
+	missingColumn func(file, column string, found []string)
+	missing       map[string]bool // columns absent from all rows so far
+	objects       int             // number of rows
+	found         []string        // columns of the first rows
 }
 
 // firstRows is the number of rows whose columns are recorded for error messages.
@@ -120,11 +120,12 @@ const firstRows = 10
 
 func newJSONColumns(file string, o Options) *jsonColumns {
 	c := &jsonColumns{file: file, columns: slices.Clone(o.Columns), copied: o.Copied, lists: o.Lists,
-		points: o.Features, series: o.series, known: map[string]bool{}, absent: o.Absent, missing: map[string]bool{}}
+		features: o.Features, series: o.series, keys: map[string]bool{}, missingColumn: o.MissingColumn,
+		missing: map[string]bool{}}
 	for _, name := range o.Columns {
 		c.missing[name] = true
 		for _, key := range pathKeys(name) {
-			c.known[key] = true
+			c.keys[key] = true
 		}
 	}
 	return c
@@ -132,27 +133,27 @@ func newJSONColumns(file string, o Options) *jsonColumns {
 
 // read sets a row to the columns of a JSON object.
 func (c *jsonColumns) read(row *Row, object []byte) {
-	fields, err := jsonlines.Fields(object, c.known)
+	fields, err := jsonlines.Fields(object, c.keys)
 	if err != nil {
 		row.fail(err)
 		return
 	}
-	c.look(object)
+	c.recordColumns(object)
 	for _, name := range c.columns {
-		field, err := follow(fields, name)
+		field, err := lookUp(fields, name)
 		if field != nil {
 			delete(c.missing, name)
 		}
 		var v Value
 		if err == nil && len(field) > 0 && field[0] == '[' && slices.Contains(c.series, name) {
-			v, err = seriesOf(field)
+			v, err = parseSeries(field)
 		} else if err == nil && len(field) > 0 && (field[0] == '[' || field[0] == '{') &&
 			slices.Contains(c.copied, name) {
-			v, err = asItStands(field)
+			v, err = compactJSON(field)
 		} else if err == nil && len(field) > 0 && field[0] == '[' && slices.Contains(c.lists, name) {
-			v, err = itemsOf(field)
-		} else if err == nil && len(field) > 0 && field[0] == '[' && slices.Contains(c.points, name) {
-			v, err = featuresOf(field)
+			v, err = parseItems(field)
+		} else if err == nil && len(field) > 0 && field[0] == '[' && slices.Contains(c.features, name) {
+			v, err = parseFeatures(field)
 		} else if err == nil {
 			v, err = valueOf(field)
 		}
@@ -163,8 +164,8 @@ func (c *jsonColumns) read(row *Row, object []byte) {
 	}
 }
 
-// look records the columns of the first rows while a wanted column is missing.
-func (c *jsonColumns) look(object []byte) {
+// recordColumns records the columns of the first rows while a wanted column is missing.
+func (c *jsonColumns) recordColumns(object []byte) {
 	if len(c.missing) == 0 {
 		return
 	}
@@ -178,18 +179,18 @@ func (c *jsonColumns) look(object []byte) {
 
 // reportMissing reports wanted columns that no row has.
 func (c *jsonColumns) reportMissing() {
-	if c.objects == 0 || c.absent == nil {
+	if c.objects == 0 || c.missingColumn == nil {
 		return
 	}
 	for _, name := range c.columns {
 		if c.missing[name] {
-			c.absent(c.file, name, c.found)
+			c.missingColumn(c.file, name, c.found)
 		}
 	}
 }
 
-// asItStands returns a list or an object as JSON in one line.
-func asItStands(field json.RawMessage) (Value, error) {
+// compactJSON returns a list or an object as JSON in one line.
+func compactJSON(field json.RawMessage) (Value, error) {
 	var line bytes.Buffer
 	err := json.Compact(&line, field)
 	return Value{Text: line.String(), JSON: true}, err
@@ -198,8 +199,8 @@ func asItStands(field json.RawMessage) (Value, error) {
 // maxListed is the maximum number of existing columns in the error for a missing column.
 const maxListed = 20
 
-// AbsentText describes the arguments of [Options.Absent].
-func AbsentText(file, column string, found []string) string {
+// MissingColumnText formats the arguments of [Options.MissingColumn] as a message.
+func MissingColumnText(file, column string, found []string) string {
 	return fmt.Sprintf("%s: no row has the column %q; the first rows have %.100q", file, column,
 		found[:min(len(found), maxListed)])
 }
@@ -214,7 +215,7 @@ func valueOf(field json.RawMessage) (v Value, err error) {
 		v.Text, err = jsonlines.Text(field)
 	case '[':
 		if v.Tokens, err = jsonlines.Tokens(field); v.Tokens == nil {
-			v.Tokens = []int32{} // a list all the same
+			v.Tokens = []int32{} // nil would mean that the value is not a list
 		}
 	case '{':
 		err = errors.New("expected a string, a number or a list of numbers, found an object")

@@ -40,9 +40,9 @@ func pathKeys(path string) []string {
 	return []string{path, step}
 }
 
-// follow returns the value at a path in an object with the given fields, or nil if it does not
+// lookUp returns the value at a path in an object with the given fields, or nil if it does not
 // exist.
-func follow(fields map[string]json.RawMessage, path string) (json.RawMessage, error) {
+func lookUp(fields map[string]json.RawMessage, path string) (json.RawMessage, error) {
 	if value := fields[path]; value != nil {
 		return value, nil
 	}
@@ -50,11 +50,11 @@ func follow(fields map[string]json.RawMessage, path string) (json.RawMessage, er
 	if !more || fields[step] == nil {
 		return nil, nil
 	}
-	return followInto(fields[step], rest)
+	return lookUpIn(fields[step], rest)
 }
 
-// followInto returns the value at a path in a value.
-func followInto(value json.RawMessage, path string) (json.RawMessage, error) {
+// lookUpIn returns the value at a path in an object or a list, or nil if it does not exist.
+func lookUpIn(value json.RawMessage, path string) (json.RawMessage, error) {
 	switch value[0] {
 	case '{':
 		keys := map[string]bool{}
@@ -65,7 +65,7 @@ func followInto(value json.RawMessage, path string) (json.RawMessage, error) {
 		if err != nil {
 			return nil, err
 		}
-		return follow(fields, path)
+		return lookUp(fields, path)
 	case '[':
 		step, rest, more := cutPath(path)
 		at, err := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(step, "["), "]"))
@@ -81,7 +81,7 @@ func followInto(value json.RawMessage, path string) (json.RawMessage, error) {
 		if found == nil || !more {
 			return found, nil
 		}
-		return followInto(found, rest)
+		return lookUpIn(found, rest)
 	}
 	return nil, nil
 }
@@ -104,13 +104,13 @@ const maxSteps = 3
 
 // paths returns the paths of an object's values that may be columns, in the order of their keys,
 // for error messages.
-func paths(object []byte, before string, steps int) (out []string) {
+func paths(object []byte, prefix string, steps int) (out []string) {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(object, &fields) != nil {
 		return nil
 	}
 	for key, value := range fields {
-		key = before + key
+		key = prefix + key
 		if steps < maxSteps && value[0] == '{' {
 			if inner := paths(value, key+".", steps+1); inner != nil {
 				out = append(out, inner...)

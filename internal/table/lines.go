@@ -20,7 +20,7 @@ type lineReader struct {
 }
 
 func newLineReader(in *source.Source, o Options, columns []string) (lineReader, error) {
-	wanted, err := index(columns, o.Columns)
+	wanted, err := columnIndices(columns, o.Columns)
 	return lineReader{in: in, window: newWindow(in), limit: o.MaxField, columns: columns, wanted: wanted}, err
 }
 
@@ -35,7 +35,7 @@ func (r *lineReader) Close() error { return r.in.Close() }
 func (r *lineReader) begin(row *Row, trim func(string) string) (line string, bad, err error) {
 	long := false
 	for line == "" && !long {
-		if r.window.text == "" && r.window.last() {
+		if r.window.text == "" && r.window.atEnd() {
 			return "", nil, io.EOF
 		}
 		if line, long, err = r.window.line(r.limit); err != nil {
@@ -45,7 +45,7 @@ func (r *lineReader) begin(row *Row, trim func(string) string) (line string, bad
 		r.line++
 	}
 	row.begin(r.in.Name, r.line)
-	row.whole = len(line)
+	row.shared = len(line)
 	switch {
 	case long:
 		bad = fmt.Errorf("the line has more than %d bytes", r.limit)

@@ -43,19 +43,20 @@ func NewNames(paths []string) *Names {
 	return n
 }
 
-// ID returns the id of a row: the text in column at, or else the result of [Names.Of]. at is -1
-// without an id column. own reports whether the id is a name and not a position.
-func (n *Names) ID(row *Row, at int) (id Value, own bool) {
-	if at >= 0 && at < len(row.Values) {
-		if v := row.Values[at]; v.Text != "" {
+// ID returns the id of a row: the text at index column of its values, or else the result of
+// [Names.RowName]. column is -1 without an id column. isName reports whether the id is a name and
+// not a position.
+func (n *Names) ID(row *Row, column int) (id Value, isName bool) {
+	if column >= 0 && column < len(row.Values) {
+		if v := row.Values[column]; v.Text != "" {
 			return v, true
 		}
 	}
-	return Value{Text: n.Of(row)}, row.Name != ""
+	return Value{Text: n.RowName(row)}, row.Name != ""
 }
 
-// Of returns the name of a row: the record's own name, or its file and line, or byte.
-func (n *Names) Of(row *Row) string {
+// RowName returns the name of the record, or FILE:LINE, or FILE@BYTE in a part of JSON lines.
+func (n *Names) RowName(row *Row) string {
 	if row.Name != "" {
 		return row.Name
 	}
@@ -69,6 +70,7 @@ func (n *Names) Of(row *Row) string {
 	return strings.ToValidUTF8(name, "\uFFFD")
 }
 
+// file returns the name of a file without the folders above the requested paths.
 func (n *Names) file(path string) string {
 	if short, ok := n.files[path]; ok {
 		return short

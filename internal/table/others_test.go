@@ -19,8 +19,9 @@ import (
 	"github.com/sftseq/sftseq/internal/source"
 )
 
-// others returns the paths of tables that other programs wrote; see testdata/others/README.md.
-func others(t testing.TB) []string {
+// otherFiles returns the paths of the tables written by other programs; see
+// testdata/others/README.md.
+func otherFiles(t testing.TB) []string {
 	t.Helper()
 	var paths []string
 	for _, pattern := range []string{"*.parquet", "*.arrow", "*.arrows"} {
@@ -33,9 +34,9 @@ func others(t testing.TB) []string {
 	return paths
 }
 
-// expected returns the rows of a file of others, read by the standard library from the JSON lines
-// from which the file was made.
-func expected(t testing.TB, name string) (rows []map[string]any) {
+// expectedRows returns the rows that a file of otherFiles should have. encoding/json reads them
+// from the JSON lines from which the file was made.
+func expectedRows(t testing.TB, name string) (rows []map[string]any) {
 	t.Helper()
 	from := "kinds.jsonl"
 	if strings.Contains(name, "many") || strings.Contains(name, "lengths") || strings.Contains(name, "prefixes") {
@@ -53,8 +54,8 @@ func expected(t testing.TB, name string) (rows []map[string]any) {
 	return rows
 }
 
-// differs returns an error if a value is not the expected value.
-func differs(column string, got Value, want any) error {
+// checkValue returns an error if a value differs from the expected value, decoded by encoding/json.
+func checkValue(column string, got Value, want any) error {
 	switch want := want.(type) {
 	case nil:
 		if got.Null {
@@ -89,26 +90,26 @@ func differs(column string, got Value, want any) error {
 	return fmt.Errorf("%+v, want %v", got, want)
 }
 
-// unreadable has the columns of others that cannot be read, and the errors.
-var unreadable = map[string]string{
+// unreadableColumns maps the columns of otherFiles that cannot be read to their errors.
+var unreadableColumns = map[string]string{
 	"day":    `column "day": expected text, numbers or lists of whole numbers, found date32: convert the column to text`,
 	"object": `column "object": expected text, numbers or lists of whole numbers, found struct<a: int32>: convert the column to text`,
 }
 
-// TestOthers checks that files of other programs are read correctly. Unreadable columns are errors
-// that name their type, except dates that are only copied.
-func TestOthers(t *testing.T) {
-	for _, path := range others(t) {
+// TestOtherFiles checks that files of other programs are read correctly. Unreadable columns are
+// errors that name their type, except dates that are only copied.
+func TestOtherFiles(t *testing.T) {
+	for _, path := range otherFiles(t) {
 		name := filepath.Base(path)
-		rows := expected(t, name)
+		rows := expectedRows(t, name)
 		columns := columnsOf(t, path)
-		for column, want := range unreadable {
+		for column, want := range unreadableColumns {
 			if !slices.Contains(columns, column) {
 				continue
 			}
-			must.Fail(t, want, name)(read(path, Options{Columns: []string{column}}))
+			must.Fail(t, want, name)(readText(path, Options{Columns: []string{column}}))
 		}
-		columns = slices.DeleteFunc(columns, func(c string) bool { return unreadable[c] != "" && c != "day" })
+		columns = slices.DeleteFunc(columns, func(c string) bool { return unreadableColumns[c] != "" && c != "day" })
 		got, err := readRows(path, Options{Columns: columns, Copied: []string{"day"}})
 		if err != nil || len(got) != len(rows) {
 			t.Errorf("%s: got %d of %d rows, %v", name, len(got), len(rows), err)
@@ -120,7 +121,7 @@ func TestOthers(t *testing.T) {
 				continue
 			}
 			for k, column := range columns {
-				must.Succeed(t, differs(column, row.Values[k], rows[i][column]), name, "row", i+1, "column", column)
+				must.Succeed(t, checkValue(column, row.Values[k], rows[i][column]), name, "row", i+1, "column", column)
 			}
 		}
 	}
@@ -160,7 +161,7 @@ func TestFooterOnly(t *testing.T) {
 	for _, name := range []string{"polars-newest.arrow", "javascript-utf8.arrow"} {
 		text := must.Get(os.ReadFile(filepath.Join("testdata", "others", name)))(t)
 		must.Fail(t, "the schema is only in the footer: expected a seekable file, found a pipe or a compressed file",
-			name)(read(file(t, "x.arrow.gz", gzipped(string(text))), Options{Columns: []string{"text"}}))
+			name)(readText(writeFile(t, "x.arrow.gz", gzipped(string(text))), Options{Columns: []string{"text"}}))
 	}
 }
 
@@ -168,11 +169,11 @@ func TestFooterOnly(t *testing.T) {
 // file, because the footer has the number of batches.
 func TestMissingBatches(t *testing.T) {
 	text := must.Get(os.ReadFile(filepath.Join("testdata", "others", "polars-zstd.arrow")))(t)
-	second := 16 + int(binary.LittleEndian.Uint32(text[12:])) // message
+	second := 16 + int(binary.LittleEndian.Uint32(text[12:])) // offset of the second message
 	for at, zero := range map[int][]byte{second: {0}, second + 4: {0, 0, 0, 0}} {
 		damaged := slices.Clone(text)
 		copy(damaged[at:], zero)
-		rows, err := readRows(file(t, "x.arrow", string(damaged)), Options{Columns: []string{"text"}})
+		rows, err := readRows(writeFile(t, "x.arrow", string(damaged)), Options{Columns: []string{"text"}})
 		if err == nil || !strings.Contains(err.Error(), "footer: expected 0 record batches as in the file, found 1") {
 			t.Errorf("byte %d: got %d rows, %v", at, len(rows), err)
 		}

@@ -49,7 +49,7 @@ func newParquet(path string, o Options) (_ *records, err error) {
 		}
 	}()
 	defer func() {
-		if p := recover(); p != nil { // errors that the checks below have not found
+		if p := recover(); p != nil { // damage that the checks below do not find
 			err = fmt.Errorf("the file is damaged%s", panicText(p))
 		}
 	}()
@@ -57,7 +57,7 @@ func newParquet(path string, o Options) (_ *records, err error) {
 	if err := g.open(); err != nil {
 		return nil, err
 	}
-	schema := arrow.NewSchema(g.typed(g.reader.Manifest.Fields), nil)
+	schema := arrow.NewSchema(g.convertFields(g.reader.Manifest.Fields), nil)
 	for i := range g.metadata.Schema.NumColumns() { // Arrow's reader returns the bytes of an interval
 		if g.metadata.Schema.Column(i).ConvertedType() == parquetschema.ConvertedTypes.Interval {
 			g.unknown[g.metadata.Schema.ColumnRoot(i).Name()] = "INTERVAL"
@@ -70,14 +70,14 @@ func newParquet(path string, o Options) (_ *records, err error) {
 					"found %s (Parquet): convert the column to text", name, found)}
 		}
 	}
-	g.classes.keepNumbers(schema)
-	asked := o.Lists
+	g.classes.keepIntegers(schema)
+	requestedLists := o.Lists
 	g.classes.addLists(&o)
 	rows, err := newRecords(path, arrow.NewSchema(schema.Fields(), &g.kept), o)
 	if err != nil {
 		return nil, err
 	}
-	rows.nameClasses(g.classes, asked)
+	rows.nameClasses(g.classes, requestedLists)
 	for i := range g.metadata.Schema.NumColumns() {
 		if slices.Contains(o.Columns, g.metadata.Schema.ColumnRoot(i).Name()) {
 			g.leaves = append(g.leaves, i)
@@ -87,7 +87,7 @@ func newParquet(path string, o Options) (_ *records, err error) {
 		return nil, err
 	}
 	if o.part != nil {
-		rows.drop = g.skipTo(o.part.From)
+		rows.skip = g.skipTo(o.part.From)
 	}
 	rows.close, rows.next = f.Close, func() (arrow.Record, error) {
 		record, err := g.read()
@@ -113,8 +113,8 @@ type groups struct {
 	next     int
 	rows     pqarrow.RecordReader // nil between row groups
 	batch    int64                // rows per record
-	taken    int64                // rows of the group returned so far
-	skip     int64                // rows to read again and discard
+	returned int64                // rows of the row group returned so far
+	skip     int64                // rows already returned, to discard after a restart of the group
 	rowsRead int64                // rows read so far in all groups
 	progress func(bytes int64)    // may be nil
 	reported int64                // bytes reported so far
@@ -177,7 +177,7 @@ func (g *groups) prepare() error {
 			return fmt.Errorf("row group %d: expected %d columns, found %d with %d rows", n, columns,
 				len(group.Columns), group.NumRows)
 		}
-		var chunks []chunkPlace
+		var chunks []chunkLocation
 		for _, i := range g.leaves {
 			column := g.metadata.Schema.Column(i)
 			found, name := group.Columns[i], g.metadata.Schema.ColumnRoot(i).Name()
@@ -212,7 +212,7 @@ func (g *groups) prepare() error {
 				return fmt.Errorf("row group %d: column %q: expected an offset up to %d, found %d", n,
 					name, g.plain.end, start)
 			}
-			chunks = append(chunks, chunkPlace{leaf: i, start: start, chunk: chunk{name: name, codec: int(m.Codec),
+			chunks = append(chunks, chunkLocation{leaf: i, start: start, chunk: chunk{name: name, codec: int(m.Codec),
 				kind: column.PhysicalType(), width: widthOf(column.PhysicalType(), column.TypeLength()),
 				definitions: int(column.MaxDefinitionLevel()), repetitions: int(column.MaxRepetitionLevel()),
 				values: m.NumValues, dictionary: -1}})
@@ -237,6 +237,7 @@ func widthOf(t parquet.Type, length int) int {
 	return 0
 }
 
+// read returns the next record, or io.EOF after the last.
 func (g *groups) read() (arrow.Record, error) {
 	for {
 		if g.rows == nil {
@@ -245,7 +246,7 @@ func (g *groups) read() (arrow.Record, error) {
 				return nil, io.EOF
 			}
 			g.next++
-			g.taken = 0
+			g.returned = 0
 			rows := g.metadata.RowGroups[g.next-1].NumRows
 			if rows == 0 {
 				continue
@@ -255,8 +256,8 @@ func (g *groups) read() (arrow.Record, error) {
 			}
 		}
 		record, err := g.record()
-		var much *tooMuch
-		if errors.As(err, &much) && g.batch > 1 { // a few rows may be as long as all others together
+		var tooLarge *allocationError
+		if errors.As(err, &tooLarge) && g.batch > 1 { // retry with fewer rows: a few rows may take most of the memory
 			if err := g.begin(max(1, g.batch/16)); err != nil {
 				return nil, err
 			}
@@ -266,8 +267,8 @@ func (g *groups) read() (arrow.Record, error) {
 			return nil, err
 		}
 		if record == nil {
-			if rows := g.metadata.RowGroups[g.next-1].NumRows; g.taken != rows {
-				return nil, fmt.Errorf("the file is damaged: %d of %d rows are missing", rows-g.taken, rows)
+			if rows := g.metadata.RowGroups[g.next-1].NumRows; g.returned != rows {
+				return nil, fmt.Errorf("the file is damaged: %d of %d rows are missing", rows-g.returned, rows)
 			}
 			g.rows = nil
 			continue
@@ -278,7 +279,7 @@ func (g *groups) read() (arrow.Record, error) {
 			record = record.NewSlice(n, record.NumRows())
 		}
 		if record.NumRows() > 0 {
-			g.taken += record.NumRows()
+			g.returned += record.NumRows()
 			g.rowsRead += record.NumRows()
 			g.report(float64(g.rowsRead) / float64(max(1, g.metadata.NumRows)))
 			return record, nil
@@ -286,8 +287,8 @@ func (g *groups) read() (arrow.Record, error) {
 	}
 }
 
-// parquetRowsOf returns the number of rows of a Parquet file.
-func parquetRowsOf(path string) (rows int64, err error) {
+// countParquetRows returns the number of rows of a Parquet file.
+func countParquetRows(path string) (rows int64, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return 0, err
@@ -322,8 +323,8 @@ func (g *groups) skipTo(row int64) int64 {
 
 // report reports progress as a fraction of the rows. It does not count bytes, because unwanted
 // columns are not read and other columns may be read twice.
-func (g *groups) report(part float64) {
-	if now := int64(min(1, part) * float64(g.plain.size)); g.progress != nil && now > g.reported {
+func (g *groups) report(fraction float64) {
+	if now := int64(min(1, fraction) * float64(g.plain.size)); g.progress != nil && now > g.reported {
 		g.progress(now - g.reported)
 		g.reported = now
 	}
@@ -331,7 +332,7 @@ func (g *groups) report(part float64) {
 
 // begin starts reading the rest of the row group in records of batch rows.
 func (g *groups) begin(batch int64) (err error) {
-	g.batch, g.skip = batch, g.taken
+	g.batch, g.skip = batch, g.returned
 	g.plain.begin(g.next - 1)
 	g.reader.Props.BatchSize = batch
 	group := g.reader.ParquetReader().MetaData().RowGroup(g.next - 1)
@@ -352,11 +353,11 @@ func (g *groups) begin(batch int64) (err error) {
 func (g *groups) record() (record arrow.Record, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			much, ok := p.(*tooMuch)
+			tooLarge, ok := p.(*allocationError)
 			if !ok {
 				panic(p)
 			}
-			record, err = nil, much
+			record, err = nil, tooLarge
 		}
 	}()
 	for {
@@ -380,17 +381,18 @@ func (g *groups) record() (record arrow.Record, err error) {
 // from byte i<<[chunkBits] on.
 type plainFile struct {
 	file   *os.File
-	size   int64          // bytes of the file
-	end    int64          // end of the pages
-	groups [][]chunkPlace // wanted columns of each row group
+	size   int64             // bytes of the file
+	end    int64             // end of the pages
+	groups [][]chunkLocation // wanted columns of each row group
 	open   map[int64]*chunk
 	err    error // first error
 }
 
+// chunkBits is the number of bits of a position within a column in the offsets of [plainFile].
 const chunkBits = 40
 
-// chunkPlace is a column chunk and its position in the file.
-type chunkPlace struct {
+// chunkLocation is a column chunk and its position in the file.
+type chunkLocation struct {
 	leaf  int
 	start int64
 	chunk chunk
@@ -425,11 +427,11 @@ func (p *plainFile) footer() ([]byte, error) {
 // begin opens the chunks of a row group.
 func (p *plainFile) begin(group int) {
 	p.open = map[int64]*chunk{}
-	for _, place := range p.groups[group] {
-		c := place.chunk
-		c.left = p.end - place.start
-		c.r = bufio.NewReaderSize(io.NewSectionReader(p.file, place.start, c.left), 1<<16)
-		p.open[int64(place.leaf)] = &c
+	for _, location := range p.groups[group] {
+		c := location.chunk
+		c.remaining = p.end - location.start
+		c.r = bufio.NewReaderSize(io.NewSectionReader(p.file, location.start, c.remaining), 1<<16)
+		p.open[int64(location.leaf)] = &c
 	}
 }
 

@@ -22,23 +22,22 @@ type pageHeader struct {
 	definitions, repetitions int32 // encodings of the levels; in version 2, their sizes in bytes
 	nulls, rows              int32 // version 2 only
 	plain                    bool  // version 2: the values are not compressed
-	parts                    int   // number of type-specific headers
+	typeHeaders              int   // number of type-specific headers
 }
 
 // maxPageHeader is the maximum size of a header in bytes, enough for statistics of long texts.
 const maxPageHeader = 16 << 20
 
-// readPageHeader reads a page header, and returns its size in bytes. left bytes remain in the
-// chunk.
-func readPageHeader(r *bufio.Reader, left int64) (h pageHeader, size int64, err error) {
-	limit := min(left, maxPageHeader)
+// readPageHeader reads a page header of at most remaining bytes, and returns its size in bytes.
+func readPageHeader(r *bufio.Reader, remaining int64) (h pageHeader, size int64, err error) {
+	limit := min(remaining, maxPageHeader)
 	t := &thrift{r, limit}
-	numbers := func(into ...*int32) error {
+	readNumbers := func(into ...*int32) error {
 		for _, p := range into {
 			*p = -1
 		}
 		h.plain = false
-		h.parts++
+		h.typeHeaders++
 		return t.fields(1, func(id int, kind byte) (bool, error) {
 			switch {
 			case id == 7 && len(into) == 6:
@@ -67,32 +66,32 @@ func readPageHeader(r *bufio.Reader, left int64) (h pageHeader, size int64, err 
 			unsigned := uint32(sum)
 			h.crc = &unsigned
 		case 5:
-			err = numbers(&h.values, &h.encoding, &h.definitions, &h.repetitions)
+			err = readNumbers(&h.values, &h.encoding, &h.definitions, &h.repetitions)
 		case 7:
-			err = numbers(&h.values, &h.encoding)
+			err = readNumbers(&h.values, &h.encoding)
 		case 8:
-			err = numbers(&h.values, &h.nulls, &h.rows, &h.encoding, &h.definitions, &h.repetitions)
+			err = readNumbers(&h.values, &h.nulls, &h.rows, &h.encoding, &h.definitions, &h.repetitions)
 		default:
 			return false, nil
 		}
 		return true, err
 	})
-	return h, limit - t.left, err
+	return h, limit - t.remaining, err
 }
 
-// write returns the encoded header of the same page without compression.
-func (h *pageHeader) write() []byte {
+// encode returns the Thrift encoding of the header of the same page without compression.
+func (h *pageHeader) encode() []byte {
 	var w thriftWriter
 	w.int32(1, h.kind)
 	w.int32(2, h.uncompressed)
 	w.int32(3, h.uncompressed)
 	switch h.kind {
 	case pageData:
-		w.structure(5, h.values, h.encoding, h.definitions, h.repetitions)
+		w.writeStruct(5, h.values, h.encoding, h.definitions, h.repetitions)
 	case pageDictionary:
-		w.structure(7, h.values, h.encoding)
+		w.writeStruct(7, h.values, h.encoding)
 	case pageDataV2:
-		w.structure(8, h.values, h.nulls, h.rows, h.encoding, h.definitions, h.repetitions)
+		w.writeStruct(8, h.values, h.nulls, h.rows, h.encoding, h.definitions, h.repetitions)
 		w.out = append(w.out[:len(w.out)-1], 1<<4|thriftFalse, 0) // field 7: not compressed
 	}
 	return append(w.out, 0)
@@ -103,7 +102,7 @@ func (h *pageHeader) write() []byte {
 // not know, by top-level column, and hides these types from Arrow's reader.
 func checkFooter(footer []byte) (unknown map[string]string, err error) {
 	t := &thrift{bufio.NewReader(bytes.NewReader(footer)), int64(len(footer))}
-	at := func() int { return len(footer) - int(t.left) }
+	offset := func() int { return len(footer) - int(t.remaining) }
 	unknown = map[string]string{}
 	return unknown, t.fields(0, func(id int, kind byte) (bool, error) {
 		if id != 2 || kind != thriftList {
@@ -122,19 +121,19 @@ func checkFooter(footer []byte) (unknown map[string]string, err error) {
 				switch {
 				case id == 4 && kind == thriftBinary:
 					size, err := t.varint()
-					from := at()
+					from := offset()
 					if err == nil {
 						err = t.discard(size)
 					}
 					if err == nil {
-						name = string(footer[from:at()])
+						name = string(footer[from:offset()])
 					}
 					return true, err
 				case id == 5:
 					children, err = t.int32(kind)
 					return true, err
 				case id == logicalTypeField && kind == thriftStruct:
-					head := at() - 1
+					head := offset() - 1
 					if logical, err = t.unknownType(); err == nil && logical != "" {
 						hideField(footer, head)
 					}

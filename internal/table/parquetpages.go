@@ -39,7 +39,7 @@ type chunk struct {
 	repetitions int
 
 	r          *bufio.Reader
-	left       int64 // remaining bytes of the file
+	remaining  int64 // remaining bytes of the file
 	values     int64 // remaining values
 	dictionary int   // number of dictionary values; -1 before the dictionary
 	inflater   inflater
@@ -71,11 +71,11 @@ func (c *chunk) Read(b []byte) (int, error) {
 
 // next reads the next page into ready.
 func (c *chunk) next() error {
-	h, size, err := readPageHeader(c.r, c.left)
+	h, size, err := readPageHeader(c.r, c.remaining)
 	if err != nil {
 		return fmt.Errorf("header: %w", err)
 	}
-	c.left -= size
+	c.remaining -= size
 	if err := c.check(&h); err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (c *chunk) next() error {
 	if _, err := io.ReadFull(c.r, raw); err != nil {
 		return err
 	}
-	c.left -= int64(h.compressed)
+	c.remaining -= int64(h.compressed)
 	if h.crc != nil {
 		if sum := crc32.ChecksumIEEE(raw); *h.crc != sum {
 			return fmt.Errorf("expected the checksum %08x, found %08x", *h.crc, sum)
@@ -114,17 +114,17 @@ func (c *chunk) next() error {
 	if data, err = c.checkData(&h, data); err != nil {
 		return err
 	}
-	c.ready = [2][]byte{h.write(), data}
+	c.ready = [2][]byte{h.encode(), data}
 	return nil
 }
 
 // check returns an error if a page header is invalid.
 func (c *chunk) check(h *pageHeader) error {
 	switch {
-	case h.parts != 1 || h.kind != pageData && h.kind != pageDictionary && h.kind != pageDataV2:
+	case h.typeHeaders != 1 || h.kind != pageData && h.kind != pageDictionary && h.kind != pageDataV2:
 		return fmt.Errorf("kind %d: expected data or a dictionary", h.kind)
-	case h.compressed < 0 || int64(h.compressed) > c.left:
-		return fmt.Errorf("expected at most the remaining %d bytes, found a length of %d", c.left, h.compressed)
+	case h.compressed < 0 || int64(h.compressed) > c.remaining:
+		return fmt.Errorf("expected at most the remaining %d bytes, found a length of %d", c.remaining, h.compressed)
 	case h.uncompressed < 0 || h.uncompressed > maxPage:
 		return fmt.Errorf("expected at most %d bytes, found %d", maxPage, h.uncompressed)
 	case h.values < 0 || h.kind != pageDictionary && int64(h.values) > c.values:
@@ -169,7 +169,7 @@ func (c *chunk) checkData(h *pageHeader, data []byte) ([]byte, error) {
 	case h.encoding == encodingPlain, h.encoding == encodingRLE && c.kind == parquet.Types.Boolean:
 		return data, nil
 	case h.encoding == encodingPlainDictionary || h.encoding == encodingDictionary:
-		return data, c.checkNumbers(values)
+		return data, c.checkIndices(values)
 	case h.encoding == encodingDelta && integer, h.encoding == encodingDeltaLengths && text:
 		_, err := checkDelta(values, int(h.values))
 		return data, err
@@ -193,8 +193,8 @@ func (c *chunk) levels(h *pageHeader, data []byte) (int, error) {
 		return int(h.definitions) + int(h.repetitions), nil
 	}
 	at := 0
-	for _, highest := range []int{c.repetitions, c.definitions} {
-		if highest == 0 {
+	for _, maxLevel := range []int{c.repetitions, c.definitions} {
+		if maxLevel == 0 {
 			continue
 		}
 		if len(data)-at < 4 {
@@ -209,20 +209,20 @@ func (c *chunk) levels(h *pageHeader, data []byte) (int, error) {
 	return at, nil
 }
 
-// freeWidth is the bit width of dictionary indices for which Arrow's decoder may allocate memory
-// unchecked.
-const freeWidth = 16
+// maxUncheckedWidth is the bit width of dictionary indices up to which Arrow's decoder allocates
+// little memory, so that the width is not checked.
+const maxUncheckedWidth = 16
 
-// checkNumbers checks the dictionary indices of a page, because Arrow's decoder allocates as many
-// values as the bit width allows.
-func (c *chunk) checkNumbers(values []byte) error {
+// checkIndices checks the bit width of a page's dictionary indices, because Arrow's decoder
+// allocates as many values as the width can address.
+func (c *chunk) checkIndices(values []byte) error {
 	if c.dictionary < 0 {
 		return errors.New("the dictionary is missing")
 	}
 	if len(values) == 0 {
 		return nil
 	}
-	if width := int(values[0]); width > max(freeWidth, bits.Len(uint(c.dictionary))) {
+	if width := int(values[0]); width > max(maxUncheckedWidth, bits.Len(uint(c.dictionary))) {
 		return fmt.Errorf("found indices of %d bits, too wide for a dictionary of %d values", width, c.dictionary)
 	}
 	return nil

@@ -25,13 +25,14 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// pageOf returns a page with an arbitrary header.
+// pageOf returns a page with the given header fields. part is the id of the type-specific header,
+// and numbers are its fields.
 func pageOf(kind, uncompressed, compressed int32, part byte, numbers []int32, data string) string {
 	var w thriftWriter
 	w.int32(1, kind)
 	w.int32(2, uncompressed)
 	w.int32(3, compressed)
-	w.structure(part, numbers...)
+	w.writeStruct(part, numbers...)
 	return string(w.out) + "\x00" + data
 }
 
@@ -41,6 +42,7 @@ func dataPage(values, encoding int32, data string) string {
 		[]int32{values, encoding, encodingRLE, encodingRLE}, data)
 }
 
+// uvarints returns integers as unsigned LEB128.
 func uvarints(values ...uint64) (out string) {
 	for _, v := range values {
 		out += string(binary.AppendUvarint(nil, v))
@@ -48,94 +50,97 @@ func uvarints(values ...uint64) (out string) {
 	return out
 }
 
-// TestBadPages checks that the claims of a page header are compared with the page before memory is
-// allocated.
+// TestBadPages checks that the sizes and counts that a page header claims are verified before
+// memory is allocated.
 func TestBadPages(t *testing.T) {
 	four := strings.Repeat("\x01\x00\x00\x00", 4)
 	packed := pageOf(pageDictionary, 4, 4, 7, []int32{1, encodingPlain}, four[:4])
 	both := thriftWriter{out: []byte(strings.TrimSuffix(dataPage(4, encodingPlain, ""), "\x00")), id: 5}
-	both.structure(7, 1, encodingPlain)
+	both.writeStruct(7, 1, encodingPlain)
 	delta := func(numbers ...uint64) string { return dataPage(4, encodingDelta, uvarints(numbers...)) }
 	for _, c := range []struct {
-		what   string
+		name   string
 		change func(*chunk)
 		text   string
 		want   string
 	}{
-		{"as it should be", nil, dataPage(4, encodingPlain, four), ""},
-		{"of an index", nil, pageOf(1, 4, 4, 6, nil, four), "kind 1: expected data or a dictionary"},
-		{"without a header of its kind", nil, string((&thriftWriter{out: []byte{0x15, 0, 0x15, 8, 0x15, 8, 0}}).out),
+		{"valid", nil, dataPage(4, encodingPlain, four), ""},
+		{"index page", nil, pageOf(1, 4, 4, 6, nil, four), "kind 1: expected data or a dictionary"},
+		{"no type-specific header", nil, string((&thriftWriter{out: []byte{0x15, 0, 0x15, 8, 0x15, 8, 0}}).out),
 			"kind 0"},
-		{"of headers of two kinds", nil, string(both.out) + "\x00" + four, "kind 0: expected data or a dictionary"},
+		{"two type-specific headers", nil, string(both.out) + "\x00" + four, "kind 0: expected data or a dictionary"},
 		{"longer than the file", nil, pageOf(pageData, 16, 1000, 5, []int32{4, 0, 3, 3}, four),
 			"expected at most the remaining 16 bytes, found a length of 1000"},
-		{"of a negative length", nil, pageOf(pageData, 16, -1, 5, []int32{4, 0, 3, 3}, four), "found a length of -1"},
-		{"that is a bomb", nil, pageOf(pageData, 1<<30, 16, 5, []int32{4, 0, 3, 3}, four),
+		{"negative length", nil, pageOf(pageData, 16, -1, 5, []int32{4, 0, 3, 3}, four), "found a length of -1"},
+		{"decompression bomb", nil, pageOf(pageData, 1<<30, 16, 5, []int32{4, 0, 3, 3}, four),
 			"expected at most 268435456 bytes, found 1073741824"},
-		{"of a size that is not its", nil, pageOf(pageData, 20, 16, 5, []int32{4, 0, 3, 3}, four),
+		{"wrong uncompressed size", nil, pageOf(pageData, 20, 16, 5, []int32{4, 0, 3, 3}, four),
 			"expected 20 bytes, found 16"},
-		{"of too many values", nil, dataPage(5, encodingPlain, four),
+		{"too many values", nil, dataPage(5, encodingPlain, four),
 			"expected at most the 4 values of the row group, found 5"},
-		{"of negative values", nil, dataPage(-5, encodingPlain, four), "found -5"},
-		{"of a dictionary of too many values", nil, pageOf(pageDictionary, 4, 4, 7, []int32{5, 0}, four[:4]),
+		{"negative number of values", nil, dataPage(-5, encodingPlain, four), "found -5"},
+		{"dictionary with too many values", nil, pageOf(pageDictionary, 4, 4, 7, []int32{5, 0}, four[:4]),
 			"of at most 4 values, found 5"},
-		{"of a second dictionary", nil, packed + packed, "page 1: expected a dictionary as the first page"},
-		{"of a dictionary that is packed", nil, pageOf(pageDictionary, 4, 4, 7, []int32{1, 8}, four[:4]),
+		{"second dictionary", nil, packed + packed, "page 1: expected a dictionary as the first page"},
+		{"dictionary in a dictionary encoding", nil, pageOf(pageDictionary, 4, 4, 7, []int32{1, 8}, four[:4]),
 			"dictionary encoding: expected PLAIN, found RLE_DICTIONARY"},
-		{"without a dictionary", nil, dataPage(4, encodingDictionary, "\x01\x08\x00"), "the dictionary is missing"},
-		{"of wide numbers", nil, packed + dataPage(4, encodingDictionary, "\x20\x08\xff\xff\xff\x7f"),
+		{"missing dictionary", nil, dataPage(4, encodingDictionary, "\x01\x08\x00"), "the dictionary is missing"},
+		{"dictionary indices too wide", nil, packed + dataPage(4, encodingDictionary, "\x20\x08\xff\xff\xff\x7f"),
 			"found indices of 32 bits, too wide for a dictionary of 1 values"},
-		{"of text in numbers", nil, dataPage(4, encodingDeltaText, four),
+		{"text encoding of integers", nil, dataPage(4, encodingDeltaText, four),
 			"encoding DELTA_BYTE_ARRAY is not supported for INT32"},
-		{"of an encoding to come", nil, dataPage(4, 77, four), "encoding number 77"},
-		{"of packed numbers", nil, delta(128, 4, 1, 2), ""},
-		{"of more packed numbers than values", nil, delta(128, 4, 1<<40, 0),
+		{"unknown encoding", nil, dataPage(4, 77, four), "encoding number 77"},
+		{"delta encoding", nil, delta(128, 4, 1, 2), ""},
+		{"delta encoding with too many values", nil, delta(128, 4, 1<<40, 0),
 			"128 values in 4 miniblocks, 1099511627776 values in total"},
-		{"of a packed block that is a bomb", nil, delta(1<<40, 4, 4, 0), "blocks of 1099511627776"},
-		{"of packed parts that do not fit", nil, delta(128, 0, 4, 0), "blocks of 128 values in 0 miniblocks"},
-		{"that ends within packed numbers", nil, delta(128, 4, 4, 0), "delta encoding: the page is truncated"},
-		{"of streams that are torn", nil, dataPage(4, encodingByteStreamSplit, four[:7]), "found 7 bytes for values of 4"},
-		{"of levels that are too long", func(c *chunk) { c.definitions = 1 },
+		{"delta encoding with a huge block", nil, delta(1<<40, 4, 4, 0), "blocks of 1099511627776"},
+		{"delta encoding without miniblocks", nil, delta(128, 0, 4, 0), "blocks of 128 values in 0 miniblocks"},
+		{"truncated delta encoding", nil, delta(128, 4, 4, 0), "delta encoding: the page is truncated"},
+		{"truncated byte streams", nil, dataPage(4, encodingByteStreamSplit, four[:7]),
+			"found 7 bytes for values of 4"},
+		{"levels too long", func(c *chunk) { c.definitions = 1 },
 			dataPage(4, encodingPlain, "\x64\x00\x00\x00\x08\x01"), "at most the remaining 2 bytes, found a length of 100"},
-		{"that ends within levels", func(c *chunk) { c.repetitions = 1 }, dataPage(4, encodingPlain, "\x02"),
+		{"truncated levels", func(c *chunk) { c.repetitions = 1 }, dataPage(4, encodingPlain, "\x02"),
 			"the page ends within its levels"},
-		{"of levels that are packed", func(c *chunk) { c.definitions = 1 },
+		{"levels in BIT_PACKED", func(c *chunk) { c.definitions = 1 },
 			pageOf(pageData, 4, 4, 5, []int32{4, 0, 4, 3}, four[:4]), "level encodings: expected RLE, found BIT_PACKED and RLE"},
-		{"of version 2 whose levels are too long", nil, pageOf(pageDataV2, 4, 4, 8, []int32{4, 0, 4, 0, 3, 2},
+		{"version 2 with levels too long", nil, pageOf(pageDataV2, 4, 4, 8, []int32{4, 0, 4, 0, 3, 2},
 			four[:4]), "levels of 3 and 2 bytes in a page of 4"},
-		{"of a long snappy", func(c *chunk) { c.codec = codecSnappy }, pageOf(pageData, 16, 4, 5, []int32{4, 0, 3, 3},
+		{"Snappy too long", func(c *chunk) { c.codec = codecSnappy }, pageOf(pageData, 16, 4, 5, []int32{4, 0, 3, 3},
 			"\xff\xff\xff\x0f"), "expected 16 bytes, found 33554431"},
-		{"of a long LZ4", func(c *chunk) { c.codec = codecLZ4Raw }, pageOf(pageData, 1<<20, 4, 5, []int32{4, 0, 3, 3},
+		{"LZ4 too long", func(c *chunk) { c.codec = codecLZ4Raw }, pageOf(pageData, 1<<20, 4, 5, []int32{4, 0, 3, 3},
 			"\xff\xff\xff\x0f"), "4 compressed bytes are too few for 1048576"},
-		{"of a long zstd", func(c *chunk) { c.codec = codecZstd }, compressedPage(16, zstandard(t, four+"x")),
+		{"Zstandard too long", func(c *chunk) { c.codec = codecZstd }, compressedPage(16, zstandard(t, four+"x")),
 			"expected 16 bytes, found at least 1 more"},
-		{"of a short zstd", func(c *chunk) { c.codec = codecZstd }, compressedPage(17, zstandard(t, four)),
+		{"Zstandard too short", func(c *chunk) { c.codec = codecZstd }, compressedPage(17, zstandard(t, four)),
 			"found 16 of 17 bytes: unexpected EOF"},
-		{"of a long gzip", func(c *chunk) { c.codec = codecGzip }, compressedPage(15, gzipped(four)),
+		{"gzip too long", func(c *chunk) { c.codec = codecGzip }, compressedPage(15, gzipped(four)),
 			"expected 15 bytes, found at least 1 more"},
-		{"of no gzip", func(c *chunk) { c.codec = codecGzip }, compressedPage(16, four), "invalid header"},
-		{"of no brotli", func(c *chunk) { c.codec = codecBrotli }, compressedPage(16, "\xff\xff\xff"), "brotli"},
+		{"not gzip", func(c *chunk) { c.codec = codecGzip }, compressedPage(16, four), "invalid header"},
+		{"not Brotli", func(c *chunk) { c.codec = codecBrotli }, compressedPage(16, "\xff\xff\xff"), "brotli"},
 	} {
-		r := &chunk{name: "a", kind: parquet.Types.Int32, width: 4, values: 4, dictionary: -1, left: int64(len(c.text)),
-			r: bufio.NewReader(strings.NewReader(c.text))}
+		r := &chunk{name: "a", kind: parquet.Types.Int32, width: 4, values: 4, dictionary: -1,
+			remaining: int64(len(c.text)),
+			r:         bufio.NewReader(strings.NewReader(c.text))}
 		if c.change != nil {
 			c.change(r)
 		}
 		before := allocated()
 		_, err := io.ReadAll(r)
 		if took := allocated() - before; took > 16<<20 {
-			t.Errorf("a page %s: allocated %d bytes", c.what, took)
+			t.Errorf("%s: allocated %d bytes", c.name, took)
 		}
 		if c.want == "" && err == nil {
 			continue
 		}
 		if err == nil || c.want == "" || !strings.Contains(err.Error(), c.want) ||
 			!strings.HasPrefix(err.Error(), `column "a": page `) {
-			t.Errorf("a page %s: got error %v, want %q", c.what, err, c.want)
+			t.Errorf("%s: got error %v, want %q", c.name, err, c.want)
 		}
 	}
 }
 
+// compressedPage returns a page of compressed data that claims size uncompressed bytes.
 func compressedPage(size int32, data string) string {
 	return pageOf(pageData, size, int32(len(data)), 5, []int32{4, 0, 3, 3}, data)
 }
@@ -149,9 +154,9 @@ func TestPageChecksum(t *testing.T) {
 		w.int32(2, 16)
 		w.int32(3, 16)
 		w.int32(4, int32(sum))
-		w.structure(5, 4, encodingPlain, encodingRLE, encodingRLE)
+		w.writeStruct(5, 4, encodingPlain, encodingRLE, encodingRLE)
 		text := string(w.out) + "\x00" + four
-		_, err := io.ReadAll(&chunk{kind: parquet.Types.Int32, values: 4, left: int64(len(text)),
+		_, err := io.ReadAll(&chunk{kind: parquet.Types.Int32, values: 4, remaining: int64(len(text)),
 			r: bufio.NewReader(strings.NewReader(text))})
 		if (want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%08x: got error %v, want %q", sum, err, want)
@@ -195,7 +200,7 @@ func thriftOf(fields ...any) []byte {
 // bytes.
 func listFile(n int64) string { return listFileAnd(n) }
 
-// listFileAnd returns a listFile with additional row groups that claim rows but have no pages.
+// listFileAnd returns listFile(n) with additional row groups that claim rows but have no pages.
 func listFileAnd(n int64, groups ...emptyGroup) string {
 	run := func(count int64, value string) string { return uvarints(uint64(count)<<1) + value }
 	levels := func(runs string) string {
@@ -229,10 +234,10 @@ type emptyGroup struct{ rows, values int64 }
 func TestEmptyGroups(t *testing.T) {
 	empty := emptyGroup{0, 0}
 	for _, c := range []struct {
-		groups []emptyGroup
-		rows   int64 // number of rows in the metadata
-		of     string
-		read   string
+		groups    []emptyGroup
+		rows      int64 // number of rows in the metadata
+		extentErr string
+		readErr   string
 	}{
 		{[]emptyGroup{empty, empty}, 1, "", ""},
 		{[]emptyGroup{{0, 3}}, 1, "", `row group 1: column "ids": expected 0 values, found 3`},
@@ -240,24 +245,24 @@ func TestEmptyGroups(t *testing.T) {
 		{[]emptyGroup{{-1, 0}}, 0, "row group 1: found a row count of -1", "row group 1: expected 1 columns, found 1 with -1 rows"},
 		{[]emptyGroup{{math.MaxInt64, 0}}, 0, "row group 1: found a row count of 9223372036854775807", "row group 1"},
 	} {
-		path := file(t, "x.parquet", listFileAnd(5, c.groups...))
+		path := writeFile(t, "x.parquet", listFileAnd(5, c.groups...))
 		e, err := ExtentOf(t.Context(), path, "parquet")
-		if c.of == "" && (err != nil || e.Rows != c.rows) || c.of != "" &&
-			(err == nil || !strings.Contains(err.Error(), path+": "+c.of)) {
+		if c.extentErr == "" && (err != nil || e.Rows != c.rows) || c.extentErr != "" &&
+			(err == nil || !strings.Contains(err.Error(), path+": "+c.extentErr)) {
 			t.Errorf("%v: got %d rows, %v", c.groups, e.Rows, err)
 		}
-		got, err := read(path, Options{Columns: []string{"ids"}})
-		if c.read == "" && (err != nil || len(got) != 1 || got[0] != "1: [7 7 7 7 7]") || c.read != "" &&
-			(err == nil || !strings.Contains(err.Error(), c.read)) {
+		got, err := readText(path, Options{Columns: []string{"ids"}})
+		if c.readErr == "" && (err != nil || len(got) != 1 || got[0] != "1: [7 7 7 7 7]") || c.readErr != "" &&
+			(err == nil || !strings.Contains(err.Error(), c.readErr)) {
 			t.Errorf("%v: got %q, %v", c.groups, got, err)
 		}
 	}
 }
 
-// TestListBomb checks that a few bytes that encode a very long list are rejected before the list
-// takes memory.
+// TestListBomb checks that a file of a few bytes that encodes a very long list is rejected before
+// memory is allocated for the list.
 func TestListBomb(t *testing.T) {
-	if got, err := read(file(t, "x.parquet", listFile(5)), Options{Columns: []string{"ids"}}); err != nil ||
+	if got, err := readText(writeFile(t, "x.parquet", listFile(5)), Options{Columns: []string{"ids"}}); err != nil ||
 		len(got) != 1 || got[0] != "1: [7 7 7 7 7]" {
 		t.Fatalf("got %q, %v, want a list of 5", got, err)
 	}
@@ -265,9 +270,9 @@ func TestListBomb(t *testing.T) {
 		if testing.Short() && n == 1<<30 {
 			continue // takes a second
 		}
-		path := file(t, "x.parquet", listFile(n))
+		path := writeFile(t, "x.parquet", listFile(n))
 		before := allocated()
-		got, err := read(path, Options{Columns: []string{"ids"}, MaxField: 1 << 16})
+		got, err := readText(path, Options{Columns: []string{"ids"}, MaxField: 1 << 16})
 		if took := allocated() - before; took > 2<<30 {
 			t.Errorf("%d numbers: allocated %d bytes", n, took)
 		}
@@ -335,7 +340,7 @@ func TestPageSizes(t *testing.T) {
 					parquet.WithDictionaryDefault(dictionary)), pqarrow.DefaultWriterProps())
 			must.Succeed(t, err)
 			must.Succeed(t, errors.Join(w.Write(b.NewRecord()), w.Close()))
-			rows, err := readRows(file(t, "x.parquet", out.String()), Options{Columns: []string{"text"}})
+			rows, err := readRows(writeFile(t, "x.parquet", out.String()), Options{Columns: []string{"text"}})
 			if err != nil || len(rows) != c.rows {
 				t.Errorf("%v, dictionary %v: got %d rows, %v", c, dictionary, len(rows), err)
 				continue
@@ -362,7 +367,7 @@ func TestBadFooters(t *testing.T) {
 		return append([]byte{4<<4 | thriftList, 0xf0 | kind}, uvarints(1<<32)...)
 	}
 	nested := bytes.Repeat([]byte{1<<4 | thriftStruct}, 100)
-	for what, c := range map[string]struct {
+	for name, c := range map[string]struct {
 		footer []byte
 		want   string
 	}{
@@ -372,14 +377,14 @@ func TestBadFooters(t *testing.T) {
 		"a long map":             {append([]byte{4<<4 | thriftMap}, uvarints(1<<32, 0x55)...), "metadata is damaged"},
 		"endless structs":        {nested, "metadata is damaged"},
 		"an unknown kind":        {[]byte{4<<4 | 14}, "metadata is damaged"},
-		"nothing":                {nil, "metadata is damaged"},
+		"an empty footer":        {nil, "metadata is damaged"},
 		"too many children":      {thriftOf(int32(1), [][]byte{thriftOf(nil, nil, nil, "a", int32(-5))}), "element 0"},
 		"no root":                {thriftOf(int32(1), [][]byte{thriftOf(nil, nil, nil, "a"), element}), "element 1"},
 		"deep columns":           {thriftOf(int32(1), deep), ""},
 	} {
 		if _, err := checkFooter(c.footer); (c.want == "") != (err == nil) || err != nil &&
 			!strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: got error %v, want %q", what, err, c.want)
+			t.Errorf("%s: got error %v, want %q", name, err, c.want)
 		}
 	}
 	good := listFile(5)
@@ -390,32 +395,32 @@ func TestBadFooters(t *testing.T) {
 		{"PAR1\xff\xff\xff\x7fPAR1", "metadata: expected at most 4 bytes, found a length of 2147483647"},
 		{good[:len(good)-1], "expected a Parquet file"},
 	} {
-		must.Fail(t, c.want, c.text)(read(file(t, "x.parquet", c.text), Options{Columns: []string{"ids"}}))
+		must.Fail(t, c.want, c.text)(readText(writeFile(t, "x.parquet", c.text), Options{Columns: []string{"ids"}}))
 	}
 }
 
-// TestDamagedOthers checks that a wrong byte anywhere in a file of others is an error that names
-// the file, or leaves the number of rows unchanged. It must neither panic nor allocate memory for
+// TestDamagedOtherFiles checks that a wrong byte anywhere in a file is an error that names the
+// file, or leaves the number of rows unchanged. Reading must not panic or allocate memory for
 // claimed sizes.
-func TestDamagedOthers(t *testing.T) {
-	places := 150
+func TestDamagedOtherFiles(t *testing.T) {
+	positions := 150
 	if testing.Short() {
-		places = 15
+		positions = 15
 	}
 	for _, name := range []string{"duckdb-v2.parquet", "duckdb-snappy.parquet", "polars-lz4.parquet",
 		"rust-split.parquet", "rust-prefixes.parquet", "rust-v2.parquet", "polars-zstd.arrow",
 		"javascript-utf8.arrow", "polars-lz4.arrows"} {
 		from := filepath.Join("testdata", "others", name)
 		text := must.Get(os.ReadFile(from))(t)
-		rows, columns := len(expected(t, name)), columnsOf(t, from)
+		rows, columns := len(expectedRows(t, name)), columnsOf(t, from)
 		columns = columns[:min(12, len(columns))] // all except the unreadable columns
-		path, failed := file(t, name, ""), 0
-		for at := 0; at < len(text); at += 1 + len(text)/places {
+		path, failed := writeFile(t, name, ""), 0
+		for at := 0; at < len(text); at += 1 + len(text)/positions {
 			damaged := bytes.Clone(text)
 			damaged[at] ^= 1<<(at%8) | 1<<(at/8%8)
 			must.Succeed(t, os.WriteFile(path, damaged, 0o666))
 			before := allocated()
-			got, err := read(path, Options{Columns: columns})
+			got, err := readText(path, Options{Columns: columns})
 			if took := allocated() - before; took > 64<<20 {
 				t.Errorf("%s, byte %d: allocated %d bytes, error %v", name, at, took, err)
 			}

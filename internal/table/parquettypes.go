@@ -7,22 +7,22 @@ import (
 	parquetschema "github.com/apache/arrow/go/v15/parquet/schema"
 )
 
-// typed returns the fields of a schema, at any depth, with types that Arrow's reader does not adopt:
-// its extension type for UUIDs, timestamps without a time zone, times in UTC, and JSON and names of
-// an enumeration as text.
-func (g *groups) typed(columns []pqarrow.SchemaField) []arrow.Field {
+// convertFields returns the fields of a schema with the types that Arrow's reader ignores, at any
+// depth: the extension type for UUIDs, timestamps without a time zone, times in UTC, and text for
+// JSON and enumerations.
+func (g *groups) convertFields(columns []pqarrow.SchemaField) []arrow.Field {
 	var fields []arrow.Field
 	for _, c := range columns {
-		f, parts := *c.Field, g.typed(c.Children)
+		f, children := *c.Field, g.convertFields(c.Children)
 		switch f.Type.(type) {
 		case *arrow.StructType:
-			f.Type = arrow.StructOf(parts...)
+			f.Type = arrow.StructOf(children...)
 		case *arrow.MapType: // its only part is the struct of key and item
-			entry := parts[0].Type.(*arrow.StructType)
+			entry := children[0].Type.(*arrow.StructType)
 			f.Type = arrow.MapOfWithMetadata(entry.Field(0).Type, entry.Field(0).Metadata,
 				entry.Field(1).Type, entry.Field(1).Metadata)
 		case *arrow.ListType:
-			f.Type = arrow.ListOfField(parts[0])
+			f.Type = arrow.ListOfField(children[0])
 		default:
 			if c.IsLeaf() {
 				f = logicalField(f, g.metadata.Schema.Column(c.ColIndex).LogicalType())

@@ -62,9 +62,9 @@ func (r *Parts) Next(row *Row) error { return r.read(row) }
 
 // Extent describes how a file can be divided into parts.
 type Extent struct {
-	Bytes int64 // number of rows of Arrow and Parquet files; otherwise -1
-	Rows  int64 // rows of Arrow and Parquet files; otherwise -1
-	Whole bool  // the file is compressed, so it cannot be divided
+	Bytes      int64 // size of the file
+	Rows       int64 // rows of Arrow and Parquet files; otherwise -1
+	Compressed bool  // the file is compressed, so it cannot be divided
 }
 
 // ExtentOf returns the extent of an Arrow, Parquet or JSON lines file. It reads the row counts of
@@ -79,8 +79,8 @@ func ExtentOf(ctx context.Context, path, format string) (e Extent, err error) {
 	}
 	e = Extent{Bytes: info.Size(), Rows: -1}
 	if format == "parquet" {
-		e.Rows, err = parquetRowsOf(path)
-		return e, named(path, err)
+		e.Rows, err = countParquetRows(path)
+		return e, addPath(path, err)
 	}
 	in, err := source.Open(ctx, path, nil)
 	if err != nil {
@@ -88,12 +88,12 @@ func ExtentOf(ctx context.Context, path, format string) (e Extent, err error) {
 	}
 	defer in.Close()
 	if err := checkUTF16(in); err != nil {
-		return Extent{}, named(path, err)
+		return Extent{}, addPath(path, err)
 	}
 	whole := in.Whole()
 	switch {
 	case format == "jsonl":
-		e.Whole = whole == nil
+		e.Compressed = whole == nil
 		return e, nil
 	case format != "arrow":
 		return Extent{}, fmt.Errorf("%s: expected Arrow, Parquet or JSON lines, found %s", path, format)
@@ -104,5 +104,5 @@ func ExtentOf(ctx context.Context, path, format string) (e Extent, err error) {
 	if err == nil {
 		e.Rows, err = stream.Skip(math.MaxInt64)
 	}
-	return e, named(path, err)
+	return e, addPath(path, err)
 }

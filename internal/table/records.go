@@ -24,27 +24,27 @@ type records struct {
 	metadata arrow.Metadata // metadata of the schema
 	wanted   []string
 	lists    []string
-	points   []string // columns of features
-	series   []string // columns of numbers
+	features []string // columns of token features
+	series   []string // columns of lists of numbers
 	edges    []string
-	gaps     []string               // columns of lists
+	nullable []string               // columns of lists whose elements may be null
 	copied   map[string]arrow.Field // columns of lists, structs and maps to return as JSON
-	// forms formats a column's values where the type alone does not determine the format.
-	forms   map[string]func(string) string
-	stored  map[string]arrow.Field       // columns whose values can be copied as [Stored]
-	classes hfClasses                    // class names in the file's metadata
-	asked   []string                     // columns requested as lists of texts
-	typed   []string                     // wanted columns with Value.Stored
-	limit   int                          // maximum bytes of a row
-	next    func() (arrow.Record, error) // io.EOF after the last
-	record  arrow.Record                 // current record, or nil
-	first   int32                        // first token id: ids are stored relative to it
-	at      int                          // next row of record
-	row     int64
-	part    *Part // nil for all rows
-	left    int64 // number of rows still to read
-	drop    int64 // number of rows to skip first
-	close   func() error
+	// formatters formats a column's values where the type alone does not determine the format.
+	formatters     map[string]func(string) string
+	stored         map[string]arrow.Field       // columns whose values can be copied as [Stored]
+	classes        hfClasses                    // class names in the file's metadata
+	requestedLists []string                     // columns requested as lists of texts
+	typed          []string                     // wanted columns with Value.Stored
+	limit          int                          // maximum bytes of a row
+	next           func() (arrow.Record, error) // io.EOF after the last
+	record         arrow.Record                 // current record, or nil
+	firstID        int32                        // first token id: ids are stored relative to it
+	nextRow        int                          // next row of record
+	row            int64
+	part           *Part // nil for all rows
+	remaining      int64 // number of rows still to read
+	skip           int64 // number of rows to skip first
+	close          func() error
 }
 
 // newRecords returns a reader of the wanted columns of a schema. The caller sets next and close.
@@ -66,9 +66,9 @@ func newRecords(name string, schema *arrow.Schema, o Options) (*records, error) 
 		}
 	}
 	r := &records{name: name, columns: columns, metadata: schema.Metadata(), wanted: o.Columns, lists: o.Lists,
-		points: o.Features, series: o.series,
-		edges: o.Edges, gaps: o.Gaps, limit: o.MaxField, first: first, part: o.part, left: math.MaxInt64,
-		copied: map[string]arrow.Field{}, forms: map[string]func(string) string{}, stored: storedFields(schema)}
+		features: o.Features, series: o.series,
+		edges: o.Edges, nullable: o.Gaps, limit: o.MaxField, firstID: first, part: o.part, remaining: math.MaxInt64,
+		copied: map[string]arrow.Field{}, formatters: map[string]func(string) string{}, stored: storedFields(schema)}
 	for _, name := range o.Typed {
 		if _, ok := r.stored[name]; ok {
 			r.typed = append(r.typed, name)
@@ -77,20 +77,20 @@ func newRecords(name string, schema *arrow.Schema, o Options) (*records, error) 
 	for _, field := range schema.Fields() {
 		if copiesJSON(field, &o, first) {
 			r.copied[field.Name] = field
-		} else if form := formOf(field); form != nil {
-			r.forms[field.Name] = form
+		} else if form := formatterOf(field); form != nil {
+			r.formatters[field.Name] = form
 		}
 	}
 	if o.part != nil {
-		r.row, r.left = o.part.From, o.part.To-o.part.From
+		r.row, r.remaining = o.part.From, o.part.To-o.part.From
 	}
 	return r, nil
 }
 
-// nameClasses makes the class names of integer columns replace their numbers. asked has the columns
-// requested as lists of texts; other lists of classes are copied.
-func (r *records) nameClasses(c hfClasses, asked []string) {
-	r.classes, r.asked = c, asked
+// nameClasses sets the class names that replace the numbers in integer columns. requestedLists are
+// the columns requested as lists of texts; other lists of classes are copied.
+func (r *records) nameClasses(c hfClasses, requestedLists []string) {
+	r.classes, r.requestedLists = c, requestedLists
 	for name, names := range c.labels {
 		if names != nil {
 			delete(r.stored, name)
@@ -139,8 +139,8 @@ func (r *records) Next(row *Row) (err error) {
 			err = fmt.Errorf("%s: after row %d: the file is damaged%s", r.name, r.row, panicText(p))
 		}
 	}()
-	for r.record == nil || r.at == int(r.record.NumRows()) {
-		if r.left == 0 {
+	for r.record == nil || r.nextRow == int(r.record.NumRows()) {
+		if r.remaining == 0 {
 			return io.EOF
 		}
 		if r.record, err = r.next(); err != nil {
@@ -150,13 +150,13 @@ func (r *records) Next(row *Row) (err error) {
 			}
 			return err
 		}
-		r.at = int(min(r.drop, r.record.NumRows()))
-		r.drop -= int64(r.at)
+		r.nextRow = int(min(r.skip, r.record.NumRows()))
+		r.skip -= int64(r.nextRow)
 	}
-	if r.left == 0 {
+	if r.remaining == 0 {
 		return io.EOF
 	}
-	r.left--
+	r.remaining--
 	r.row++
 	row.begin(r.name, r.row)
 	size := 0
@@ -170,31 +170,31 @@ func (r *records) Next(row *Row) (err error) {
 		copied, isCopied := r.copied[name]
 		switch column := r.record.Column(at[0]); {
 		case slices.Contains(r.lists, name):
-			v, err = itemsAt(column, r.at, r.limit-size, slices.Contains(r.gaps, name))
+			v, err = itemsAt(column, r.nextRow, r.limit-size, slices.Contains(r.nullable, name))
 		case slices.Contains(r.series, name):
-			v, err = seriesAt(column, r.at, r.limit-size)
-		case slices.Contains(r.points, name):
-			v, err = featuresAt(column, r.at, r.limit-size)
+			v, err = seriesAt(column, r.nextRow, r.limit-size)
+		case slices.Contains(r.features, name):
+			v, err = featuresAt(column, r.nextRow, r.limit-size)
 		case slices.Contains(r.edges, name):
-			v, err = edgesAt(column, r.at, r.limit-size)
+			v, err = edgesAt(column, r.nextRow, r.limit-size)
 		case isCopied:
-			v, err = copiedJSON(copied, column, r.at, r.limit-size)
+			v, err = copiedJSON(copied, column, r.nextRow, r.limit-size)
 		default:
-			v, err = valueAt(column, r.at)
+			v, err = valueAt(column, r.nextRow)
 			if err == nil && !v.Null && slices.Contains(r.typed, name) {
-				v.Stored = storedAt(column, r.at)
+				v.Stored = storedAt(column, r.nextRow)
 			}
 		}
-		if form := r.forms[name]; form != nil && err == nil && !v.Null {
+		if form := r.formatters[name]; form != nil && err == nil && !v.Null {
 			v.Text = form(v.Text)
 		}
 		if err == nil {
 			if err = r.classes.check(name, v); err == nil {
-				err = r.classes.name(name, &v, slices.Contains(r.asked, name))
+				err = r.classes.replaceNumbers(name, &v, slices.Contains(r.requestedLists, name))
 			}
 		}
 		if err == nil && seq.IsTokenColumn(name) {
-			err = v.shift(r.first)
+			err = v.shift(r.firstID)
 		}
 		for _, item := range v.Items {
 			size += itemBytes + len(item)
@@ -209,7 +209,7 @@ func (r *records) Next(row *Row) (err error) {
 		}
 		row.Values = append(row.Values, v)
 	}
-	r.at++
+	r.nextRow++
 	return nil
 }
 
@@ -247,17 +247,17 @@ func checkColumns(schema *arrow.Schema, o Options) (columns []string, err error)
 	for _, f := range schema.Fields() {
 		columns = append(columns, f.Name)
 	}
-	at, err := index(columns, o.Columns)
+	at, err := columnIndices(columns, o.Columns)
 	if err != nil {
 		return nil, err
 	}
 	for _, i := range at {
-		if f := schema.Field(i); slices.Contains(o.series, f.Name) && ofNumbers(f.Type) {
+		if f := schema.Field(i); slices.Contains(o.series, f.Name) && isNumberList(f.Type) {
 			continue
 		} else if slices.Contains(o.Features, f.Name) {
-			if !ofFeatures(f.Type) && !ofEdges(f.Type) {
+			if !isFeatureList(f.Type) && !isEdgeList(f.Type) {
 				hint := ""
-				if ofNumbers(f.Type) {
+				if isNumberList(f.Type) {
 					hint = " (read a series with --series)"
 				}
 				return nil, &ColumnError{f.Name, false,
@@ -265,20 +265,21 @@ func checkColumns(schema *arrow.Schema, o Options) (columns []string, err error)
 						f.Name, f.Type, hint)}
 			}
 		} else if slices.Contains(o.Edges, f.Name) {
-			if !ofEdges(f.Type) {
+			if !isEdgeList(f.Type) {
 				return nil, &ColumnError{f.Name, false,
 					fmt.Errorf("column %q: expected lists of [source, target] with whole numbers, found %s", f.Name, f.Type)}
 			}
 		} else if !readable(f.Type) && !(isTime(f.Type) && slices.Contains(o.Copied, f.Name)) &&
 			!copiesJSON(f, &o, 0) &&
-			!(isTime(f.Type) && slices.Contains(o.Typed, f.Name)) && !(ofItems(f.Type) && slices.Contains(o.Lists, f.Name)) {
+			!(isTime(f.Type) && slices.Contains(o.Typed, f.Name)) &&
+			!(isItemList(f.Type) && slices.Contains(o.Lists, f.Name)) {
 			_, list := f.Type.(arrow.ListLikeType)
-			if ofFeatures(f.Type) {
+			if isFeatureList(f.Type) {
 				return nil, &ColumnError{f.Name, list,
 					fmt.Errorf("column %q: expected text, numbers or lists of whole numbers, found features of type %s "+
 						"(read them with --features)", f.Name, f.Type)}
 			}
-			if ofNumbers(f.Type) {
+			if isNumberList(f.Type) {
 				return nil, &ColumnError{f.Name, list,
 					fmt.Errorf("column %q: expected text, numbers or lists of whole numbers, found a series of type %s "+
 						"(read it with --series)", f.Name, f.Type)}
@@ -305,7 +306,7 @@ func valueAt(a arrow.Array, i int) (v Value, err error) {
 		return Value{Text: string(a.Value(i))}, nil
 	case array.ListLike:
 		from, to := a.ValueOffsets(i)
-		v.Tokens, err = wholeNumbers(a.ListValues(), from, to)
+		v.Tokens, err = tokenIDs(a.ListValues(), from, to)
 		return v, err
 	default:
 		v.Text, v.JSON = scalarText(a, i), !isTime(a.DataType())
@@ -317,25 +318,25 @@ func valueAt(a arrow.Array, i int) (v Value, err error) {
 }
 
 // shift converts stored ids into token ids by adding first.
-func (v *Value) shift(first int32) error {
+func (v *Value) shift(firstID int32) error {
 	for i := range v.Tokens {
-		if v.Tokens[i] > math.MaxInt32-first {
+		if v.Tokens[i] > math.MaxInt32-firstID {
 			return fmt.Errorf("index %d: expected a token id up to %d, found the stored id %d plus %d", i,
-				math.MaxInt32, v.Tokens[i], first)
+				math.MaxInt32, v.Tokens[i], firstID)
 		}
-		v.Tokens[i] += first
+		v.Tokens[i] += firstID
 	}
 	return nil
 }
 
-// wholeNumbers returns token ids from a column of integers.
-func wholeNumbers(a arrow.Array, from, to int64) ([]int32, error) {
+// tokenIDs returns the integers with indices from ≤ i < to of a column as token ids.
+func tokenIDs(a arrow.Array, from, to int64) ([]int32, error) {
 	if from < 0 || from > to || to > int64(a.Len()) { // Arrow does not check offsets in a file
 		return nil, fmt.Errorf("the file is damaged: found list offsets %d to %d, expected at most %d", from, to, a.Len())
 	}
 	out := make([]int32, 0, to-from)
 	for i := int(from); i < int(to); i++ {
-		n, ok := wholeNumber(a, i)
+		n, ok := integerAt(a, i)
 		if !ok || n < 0 || n > math.MaxInt32 {
 			return nil, fmt.Errorf("index %d: expected a token id from 0 to %d, found %s", i-int(from),
 				math.MaxInt32, a.ValueStr(i))
@@ -345,7 +346,9 @@ func wholeNumbers(a arrow.Array, from, to int64) ([]int32, error) {
 	return out, nil
 }
 
-func wholeNumber(a arrow.Array, i int) (int64, bool) {
+// integerAt returns value i of a column of integers. It returns false if the value is null or the
+// column has a different type.
+func integerAt(a arrow.Array, i int) (int64, bool) {
 	if a.IsNull(i) {
 		return 0, false
 	}

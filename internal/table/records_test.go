@@ -21,9 +21,9 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// kinds returns a record batch with a column of every readable type, and of one unreadable type.
-// Row 1 is null in all columns.
-func kinds(t testing.TB) arrow.Record {
+// kindsRecord returns a record batch with a column of every readable type, and of one unreadable
+// type. Row 1 is null in all columns.
+func kindsRecord(t testing.TB) arrow.Record {
 	t.Helper()
 	schema := arrow.NewSchema([]arrow.Field{
 		{Name: "text", Type: arrow.BinaryTypes.String, Nullable: true},
@@ -76,7 +76,7 @@ func kinds(t testing.TB) arrow.Record {
 // arrowText returns record batches as an Arrow IPC file or stream.
 func arrowText(t testing.TB, stream bool, batches int, options ...ipc.Option) string {
 	t.Helper()
-	record := kinds(t)
+	record := kindsRecord(t)
 	defer record.Release()
 	path := filepath.Join(t.TempDir(), "x")
 	f, err := os.Create(path)
@@ -103,7 +103,7 @@ func arrowText(t testing.TB, stream bool, batches int, options ...ipc.Option) st
 // parquetText returns record batches as a Parquet file with a row group per batch.
 func parquetText(t testing.TB, batches int, codec compress.Compression, dictionary bool) string {
 	t.Helper()
-	record := kinds(t)
+	record := kindsRecord(t)
 	defer record.Release()
 	var out bytes.Buffer
 	w, err := pqarrow.NewFileWriter(record.Schema(), &out, parquet.NewWriterProperties(parquet.WithCompression(codec),
@@ -138,12 +138,12 @@ func TestRecords(t *testing.T) {
 		}
 	}
 	for name, text := range files {
-		path := file(t, name, text)
-		got, err := read(path, Options{Columns: columns})
+		path := writeFile(t, name, text)
+		got, err := readText(path, Options{Columns: columns})
 		if err != nil || strings.Join(got, "\n") != strings.Join(want, "\n") {
 			t.Errorf("%s: %v, got\n%q, want\n%q", name, err, got, want)
 		}
-		if got, err := read(path, Options{Columns: []string{"word", "text"}}); err != nil || len(got) != 9 ||
+		if got, err := readText(path, Options{Columns: []string{"word", "text"}}); err != nil || len(got) != 9 ||
 			got[2] != "3: dog|é 2" {
 			t.Errorf("%s: got %q, %v", name, got, err)
 		}
@@ -152,7 +152,7 @@ func TestRecords(t *testing.T) {
 			want string
 		}{{"object", `column "object": expected text, numbers or lists`},
 			{"no", `column "no": expected one of ["text"`}} {
-			if _, err := read(path, Options{Columns: []string{c.column}}); err == nil ||
+			if _, err := readText(path, Options{Columns: []string{c.column}}); err == nil ||
 				!strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), name) {
 				t.Errorf("%s: got error %v, want %q", name, err, c.want)
 			}
@@ -170,8 +170,8 @@ func TestDamagedRecords(t *testing.T) {
 		for at := 0; at < len(text); at += 1 + len(text)/300 {
 			damaged := []byte(text)
 			damaged[at] ^= 0xff
-			path := file(t, name, string(damaged))
-			if _, err := read(path, Options{Columns: columns}); err != nil {
+			path := writeFile(t, name, string(damaged))
+			if _, err := readText(path, Options{Columns: columns}); err != nil {
 				failed++
 				if !strings.Contains(err.Error(), name) {
 					t.Errorf("%s, byte %d: got error %v", name, at, err)
@@ -182,7 +182,7 @@ func TestDamagedRecords(t *testing.T) {
 			t.Errorf("%s: no damage was detected", name)
 		}
 		for _, length := range []int{0, 5, 20, len(text) / 2, len(text) * 9 / 10} {
-			if rows, err := read(file(t, name, text[:length]), Options{Columns: columns}); err == nil &&
+			if rows, err := readText(writeFile(t, name, text[:length]), Options{Columns: columns}); err == nil &&
 				len(rows) == 6 && length < len(text)/2 {
 				t.Errorf("%s: got rows from %d bytes: %q", name, length, rows)
 			}
@@ -218,13 +218,13 @@ func TestHuggingFace(t *testing.T) {
 	write("test/dataset_info.json", info)
 	write("test/state.json", `{"_data_files":[{"filename":"c.arrow"}]}`)
 	write("test/c.arrow", stream(`[{"text":"fourth","label":1}]`))
-	got, err := read(dir, Options{Columns: []string{"split", "text", "label", "split"}})
+	got, err := readText(dir, Options{Columns: []string{"split", "text", "label", "split"}})
 	want := []string{"1: train|first|pos|train", "2: train|second|∅|train", "1: train|third|neg|train",
 		"1: test|fourth|pos|test"}
 	if err != nil || strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got %q, %v; want %q", got, err, want)
 	}
-	got, err = read(filepath.Join(dir, "test"), Options{Columns: []string{"text"}})
+	got, err = readText(filepath.Join(dir, "test"), Options{Columns: []string{"text"}})
 	if err != nil || len(got) != 1 || got[0] != "1: fourth" {
 		t.Errorf("a split: got %q, %v", got, err)
 	}
@@ -238,6 +238,6 @@ func TestHuggingFace(t *testing.T) {
 		{"test/state.json", `{"_data_files":[{"filename":"state.json"}]}`, "state.json: expected an Arrow IPC stream"},
 	} {
 		write(c.file, c.text)
-		must.Fail(t, c.want)(read(filepath.Join(dir, "test"), Options{Columns: []string{"words"}}))
+		must.Fail(t, c.want)(readText(filepath.Join(dir, "test"), Options{Columns: []string{"words"}}))
 	}
 }

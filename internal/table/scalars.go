@@ -20,9 +20,9 @@ const extensionUUID = "arrow.uuid"
 // uuidBytes is the length of a stored UUID.
 const uuidBytes = 16
 
-// formOf returns the function that formats values of a column, or nil if the type alone determines
-// the format. A timestamp has a time zone only if its column has one.
-func formOf(f arrow.Field) func(string) string {
+// formatterOf returns the function that formats values of a column, or nil if the type alone
+// determines the format. A timestamp has a time zone only if its column has one.
+func formatterOf(f arrow.Field) func(string) string {
 	if isUUID(f) {
 		return uuidText
 	}

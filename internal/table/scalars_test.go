@@ -55,7 +55,7 @@ func TestScalars(t *testing.T) {
 	w := ipc.NewWriter(&out, ipc.WithSchema(s))
 	must.Succeed(t, w.Write(b.NewRecord()))
 	must.Succeed(t, w.Close())
-	got := must.Get(read(file(t, "x.arrows", out.String()), Options{
+	got := must.Get(readText(writeFile(t, "x.arrows", out.String()), Options{
 		Columns: []string{"f64", "f32", "f16", "d128", "d256", "thousands", "uuid", "naive", "utc", "zone"},
 		Copied:  []string{"naive", "utc", "zone"}}))(t)
 	times := "2024-01-02 03:04:05.678|2024-01-02 03:04:05.678Z|2024-01-02 05:04:05+0200"
@@ -97,13 +97,13 @@ func TestUnknownTypes(t *testing.T) {
 		{"\x7c\x11\x1c\x4c\x00\x00\x00", "a time of an unknown unit"},
 		{"", "a logical type without a name"},
 	} {
-		path := file(t, "x.parquet", typedFile(c.logical))
-		if rows, err := read(path, Options{Columns: []string{"text"}}); err != nil || len(rows) > 0 {
+		path := writeFile(t, "x.parquet", typedFile(c.logical))
+		if rows, err := readText(path, Options{Columns: []string{"text"}}); err != nil || len(rows) > 0 {
 			t.Errorf("%s: got %q, %v", c.want, rows, err)
 		}
 		for _, name := range []string{"bytes", "group"} {
 			must.Fail(t, `column "`+name+`": expected text, numbers or lists of whole numbers, found `+
-				c.want)(read(path, Options{Columns: []string{name}}))
+				c.want)(readText(path, Options{Columns: []string{name}}))
 		}
 	}
 }
@@ -111,11 +111,11 @@ func TestUnknownTypes(t *testing.T) {
 // TestVariant checks that a text column written by DuckDB is read although another column is a
 // VARIANT.
 func TestVariant(t *testing.T) {
-	rows := must.Get(read("testdata/variant.parquet", Options{Columns: []string{"text"}}))(t)
+	rows := must.Get(readText("testdata/variant.parquet", Options{Columns: []string{"text"}}))(t)
 	if len(rows) == 0 {
 		t.Error("got no rows")
 	}
-	must.Fail(t, "found VARIANT (Parquet)")(read("testdata/variant.parquet", Options{Columns: []string{"extra"}}))
+	must.Fail(t, "found VARIANT (Parquet)")(readText("testdata/variant.parquet", Options{Columns: []string{"extra"}}))
 }
 
 // TestInterval checks that a Parquet column of type INTERVAL is an error, because its bytes are not
@@ -130,10 +130,10 @@ func TestInterval(t *testing.T) {
 	column := must.Get(group.NextColumn())(t).(*pqfile.FixedLenByteArrayColumnChunkWriter)
 	must.Get(column.WriteBatch([]parquet.FixedLenByteArray{make([]byte, 12)}, nil, nil))(t)
 	must.Succeed(t, errors.Join(column.Close(), group.Close(), w.Close()))
-	path := file(t, "x.parquet", out.String())
+	path := writeFile(t, "x.parquet", out.String())
 	for _, copied := range [][]string{nil, {"span"}} {
 		must.Fail(t, `column "span": expected text, numbers or lists of whole numbers, found INTERVAL (Parquet)`)(
-			read(path, Options{Columns: []string{"span"}, Copied: copied, Typed: copied}))
+			readText(path, Options{Columns: []string{"span"}, Copied: copied, Typed: copied}))
 	}
 }
 
@@ -141,12 +141,12 @@ func TestInterval(t *testing.T) {
 // read as text.
 func TestParquetTypes(t *testing.T) {
 	for _, lists := range [][]string{nil, {"u"}} { // classes are also read with Lists
-		rows := must.Get(read("testdata/uuid.parquet", Options{Columns: []string{"u"}, Lists: lists}))(t)
+		rows := must.Get(readText("testdata/uuid.parquet", Options{Columns: []string{"u"}, Lists: lists}))(t)
 		if want := "1: 00000000-0000-4000-8000-000000000000"; rows[0] != want {
 			t.Errorf("got %q, want %q", rows[0], want)
 		}
 	}
-	rows := must.Get(read("testdata/naive-timestamp.parquet",
+	rows := must.Get(readText("testdata/naive-timestamp.parquet",
 		Options{Columns: []string{"ts", "tz"}, Copied: []string{"ts", "tz"}}))(t)
 	if ts, tz, _ := strings.Cut(rows[0], "|"); ts != "1: 2024-01-02 03:04:05.678" || !strings.HasSuffix(tz, "Z") {
 		t.Errorf("got %q", rows[0])

@@ -31,10 +31,10 @@ const StepsName = "value"
 // seriesReader combines the columns of a series into features.
 type seriesReader struct {
 	Reader
-	columns []string // columns of the series
-	at      []int    // indices of the wanted columns that are the series
-	limit   int      // maximum bytes of a series
-	row     Row
+	columns       []string // columns of the series
+	seriesIndices []int    // indices of the wanted columns that are the series
+	limit         int      // maximum bytes of a series
+	row           Row
 }
 
 // openSeries opens a table with columns of a series.
@@ -43,14 +43,14 @@ func openSeries(ctx context.Context, path string, o Options) (Reader, error) {
 	inner := o
 	inner.Series, inner.Columns = nil, nil
 	var err error
-	if r.columns, err = matching(ctx, path, o); err != nil {
+	if r.columns, err = matchColumns(ctx, path, o); err != nil {
 		return nil, err
 	}
 	name := SeriesName(o.Series)
 	inner.Columns = append(inner.Columns, r.columns...)
 	for i, column := range o.Columns {
 		if column == name {
-			r.at = append(r.at, i)
+			r.seriesIndices = append(r.seriesIndices, i)
 		} else {
 			inner.Columns = append(inner.Columns, column)
 		}
@@ -60,16 +60,16 @@ func openSeries(ctx context.Context, path string, o Options) (Reader, error) {
 	return r, err
 }
 
-// matching returns the columns of a series in order, including the columns that match a name with
-// *.
-func matching(ctx context.Context, file string, o Options) (columns []string, err error) {
-	var have []string
+// matchColumns returns the columns of a series in order. A name with * stands for all columns that
+// it matches.
+func matchColumns(ctx context.Context, file string, o Options) (columns []string, err error) {
+	var existing []string
 	for _, name := range o.Series {
 		if !strings.Contains(name, "*") {
 			columns = append(columns, name)
 			continue
 		}
-		if have == nil {
+		if existing == nil {
 			if ReadOnce(file) {
 				return nil, fmt.Errorf("columns %q: standard input and pipes can be read only once: "+
 					"list all columns instead of a pattern with *", name)
@@ -80,26 +80,26 @@ func matching(ctx context.Context, file string, o Options) (columns []string, er
 			if err != nil {
 				return nil, err
 			}
-			have = slices.Clone(t.Columns())
+			existing = slices.Clone(t.Columns())
 			if err := t.Close(); err != nil {
 				return nil, err
 			}
 		}
-		var found, left []string
-		for _, column := range have {
+		var found, excluded []string
+		for _, column := range existing {
 			switch ok, _ := path.Match(name, column); {
 			case ok && slices.Contains(o.NotSeries, column):
-				left = append(left, column)
+				excluded = append(excluded, column)
 			case ok:
 				found = append(found, column)
 			}
 		}
 		if found == nil {
-			return nil, fmt.Errorf("%s: columns %q: no column matches, expected some of %.500q", file, name, have)
+			return nil, fmt.Errorf("%s: columns %q: no column matches, expected some of %.500q", file, name, existing)
 		}
 		columns = append(columns, found...)
 		if o.Note != nil {
-			o.Note(describeMatch(file, name, found, left))
+			o.Note(describeMatch(file, name, found, excluded))
 		}
 	}
 	for i, column := range columns {
@@ -110,25 +110,25 @@ func matching(ctx context.Context, file string, o Options) (columns []string, er
 	return columns, nil
 }
 
-// describeMatch returns a note on the columns that match a name with *, and on the columns left
-// out.
-func describeMatch(file, name string, found, left []string) string {
+// describeMatch returns a note on the columns that match a name with *, and on matching
+// columns that are excluded.
+func describeMatch(file, name string, found, excluded []string) string {
 	text := fmt.Sprintf("%s: the series %s has %d columns, %s", file, name, len(found), found[0])
 	if len(found) > 1 {
 		text += " to " + found[len(found)-1]
 	}
-	if left != nil {
-		text += fmt.Sprintf(", without %s, which other flags use", strings.Join(left, ", "))
+	if excluded != nil {
+		text += fmt.Sprintf(", without %s, which other flags use", strings.Join(excluded, ", "))
 	}
-	return text + outOfOrder(name, found)
+	return text + describeOrder(name, found)
 }
 
-// outOfOrder returns a note if the numbers in the place of * do not increase by one, or "".
-func outOfOrder(name string, columns []string) string {
-	before, behind, _ := strings.Cut(name, "*")
+// describeOrder returns a note if the numbers in the place of * do not increase by one, or "".
+func describeOrder(name string, columns []string) string {
+	prefix, suffix, _ := strings.Cut(name, "*")
 	missing, last := "", 0
 	for i, column := range columns {
-		n, err := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(column, before), behind))
+		n, err := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(column, prefix), suffix))
 		switch {
 		case err != nil:
 			return "" // the columns are not numbered
@@ -167,10 +167,10 @@ func (r *seriesReader) Next(row *Row) error {
 		series.Null = true
 	}
 	for _, v := range r.row.Values[len(r.columns):] {
-		for slices.Contains(r.at, len(row.Values)) {
+		for slices.Contains(r.seriesIndices, len(row.Values)) {
 			row.Values = append(row.Values, series)
 		}
-		if v.Features != nil { // a series column that is also a wanted column
+		if v.Features != nil { // the column is requested both in the series and by itself
 			text, err := json.Marshal(v.Features[0])
 			if v = (Value{Text: string(text), JSON: true}); err != nil {
 				row.setNull(&v, err)
@@ -178,13 +178,13 @@ func (r *seriesReader) Next(row *Row) error {
 		}
 		row.Values = append(row.Values, v)
 	}
-	for slices.Contains(r.at, len(row.Values)) {
+	for slices.Contains(r.seriesIndices, len(row.Values)) {
 		row.Values = append(row.Values, series)
 	}
 	return nil
 }
 
-// features returns the numbers of each step, or nil if the row has none.
+// features returns the numbers of each step, one per channel, or nil if the row has no series.
 func (r *seriesReader) features(values []Value) ([][]float32, error) {
 	var channels [][]float32
 	var steps []float32
@@ -311,8 +311,8 @@ func SeriesNames(ctx context.Context, path string, o Options) ([]string, error) 
 	}
 }
 
-// seriesOf parses a JSON list of numbers.
-func seriesOf(list []byte) (v Value, err error) {
+// parseSeries parses a JSON list of numbers.
+func parseSeries(list []byte) (v Value, err error) {
 	numbers, err := jsonlines.Numbers(list)
 	if numbers == nil {
 		numbers = []float32{}
@@ -320,8 +320,8 @@ func seriesOf(list []byte) (v Value, err error) {
 	return Value{Features: [][]float32{numbers}}, err
 }
 
-// ofNumbers reports whether t is a list of numbers.
-func ofNumbers(t arrow.DataType) bool {
+// isNumberList reports whether t is a list of numbers.
+func isNumberList(t arrow.DataType) bool {
 	list, ok := t.(arrow.ListLikeType)
 	return ok && (arrow.IsInteger(list.Elem().ID()) || list.Elem().ID() == arrow.FLOAT32 ||
 		list.Elem().ID() == arrow.FLOAT64)
@@ -337,7 +337,7 @@ func seriesAt(a arrow.Array, i, limit int) (v Value, err error) {
 	if a.IsNull(i) {
 		return Value{Null: true}, nil
 	}
-	from, to, err := within(list, i)
+	from, to, err := listBounds(list, i)
 	if err == nil && 4*(to-from) > limit {
 		err = errors.New("the list exceeds the size limit of a row")
 	}

@@ -60,14 +60,15 @@ func TestSeries(t *testing.T) {
 			`[[1 3] [2 4]] a|! column y: expected either lists or single numbers in all columns of the series, found both|! column y: expected 2 numbers, as in column x, found 3|! column y: expected a list of numbers, found nothing`},
 		{"a.json", `[{"x":{"l":[1,2]},"id":"a"}]`, "x.l", "[[1] [2]] a"},
 	} {
-		if got := strings.Join(seriesRows(t, file(t, c.name, c.text), Options{Series: strings.Split(c.series, ",")}),
+		if got := strings.Join(seriesRows(t, writeFile(t, c.name, c.text),
+			Options{Series: strings.Split(c.series, ",")}),
 			"|"); got != c.want {
 			t.Errorf("%s %q: got\n%s\nwant\n%s", c.name, c.text, got, c.want)
 		}
 	}
 	for want, series := range map[string]string{`columns "q*": no column matches, expected some of ["t1" "id" "t2"]`: "q*",
 		"expected distinct column names": "t1,t*", `column "v": expected one of`: "v"} {
-		must.Fail(t, want)(Open(t.Context(), file(t, "a.csv", "t1,id,t2\n1,a,2\n"),
+		must.Fail(t, want)(Open(t.Context(), writeFile(t, "a.csv", "t1,id,t2\n1,a,2\n"),
 			Options{Series: strings.Split(series, ","), Columns: []string{series, "id"}}))
 	}
 }
@@ -78,7 +79,7 @@ func TestSeriesNames(t *testing.T) {
 		{"v,w\n1 2,3 4\n", "v", "v"}, {"v,w\n,\n1 2,3 4\n", "v,w", "v w"}, {"v,w\n1,2\n", "w,v", "value"},
 		{"t1,t2\n1,2\n", "t*", "value"}, {"ax,ay\n1 2,3 4\n", "a*", "ax ay"}, {"v,w\n", "v,w", "value"},
 	} {
-		got := must.Get(SeriesNames(t.Context(), file(t, "a.csv", c.text),
+		got := must.Get(SeriesNames(t.Context(), writeFile(t, "a.csv", c.text),
 			Options{Series: strings.Split(c.series, ",")}))(t)
 		if strings.Join(got, " ") != c.want {
 			t.Errorf("%q, %s: got %q, want %q", c.text, c.series, got, c.want)
@@ -89,7 +90,7 @@ func TestSeriesNames(t *testing.T) {
 // TestSeriesLimit checks that the memory of the numbers, not the length of the text, limits a
 // series.
 func TestSeriesLimit(t *testing.T) {
-	path := file(t, "a.csv", "v,id\n"+strings.Repeat("1 ", 100)+",a\n1 2,b\n")
+	path := writeFile(t, "a.csv", "v,id\n"+strings.Repeat("1 ", 100)+",a\n1 2,b\n")
 	if got := seriesRows(t, path, Options{Series: []string{"v"}, MaxField: 1000}); len(got) != 2 ||
 		!strings.Contains(got[0], "exceeds the limit of 1000 bytes") || got[1] != "[[1] [2]] b" {
 		t.Errorf("got %q", got)
@@ -98,7 +99,7 @@ func TestSeriesLimit(t *testing.T) {
 
 // TestSeriesKept checks that a series column that is also wanted is returned as a JSON list.
 func TestSeriesKept(t *testing.T) {
-	r := must.Get(Open(t.Context(), file(t, "a.jsonl", `{"v":[1,2.5]}`),
+	r := must.Get(Open(t.Context(), writeFile(t, "a.jsonl", `{"v":[1,2.5]}`),
 		Options{Series: []string{"v", "w"}, Columns: []string{"w", "v,w", "v"}}))(t)
 	defer r.Close()
 	var row Row

@@ -20,15 +20,15 @@ const shardPath = "path"
 // shardsReader reads the tables of a folder as a single table, in the order of their names.
 type shardsReader struct {
 	chain
-	ctx     context.Context // cancels reading
-	dir     string
-	options Options
-	columns []string
-	at      []int             // indices of the path among the values
-	splits  map[string]string // split names by shard, or nil
-	splitAt []int             // indices of the split among the values
-	shards  []string          // paths of unread shards, relative to dir
-	shard   string
+	ctx          context.Context // cancels reading
+	dir          string
+	options      Options
+	columns      []string
+	pathIndices  []int             // indices of the path among the values
+	splits       map[string]string // split names by shard, or nil
+	splitIndices []int             // indices of the split among the values
+	shards       []string          // paths of unread shards, relative to dir
+	shard        string
 }
 
 func newShards(ctx context.Context, dir string, shards []string, o Options) (Reader, error) {
@@ -37,28 +37,28 @@ func newShards(ctx context.Context, dir string, shards []string, o Options) (Rea
 	}
 	r := &shardsReader{ctx: ctx, dir: dir, options: o, shards: shards}
 	r.options.Columns = nil
-	first, err := r.next() // to learn the names of its columns
+	first, err := r.next() // only for its column names
 	if err != nil {
 		return nil, err
 	}
-	own := first.Columns()
+	existing := first.Columns()
 	if err := first.Close(); err != nil {
 		return nil, err
 	}
 	r.splits = hubSplits(hasCard(dir), shards)
-	if own == nil || slices.Contains(own, hfSplit) {
+	if existing == nil || slices.Contains(existing, hfSplit) {
 		r.splits = nil
 	}
 	for i, name := range o.Columns {
 		if name == hfSplit && r.splits != nil {
-			r.splitAt = append(r.splitAt, i)
-		} else if name == shardPath && own != nil && !slices.Contains(own, name) {
-			r.at = append(r.at, i)
+			r.splitIndices = append(r.splitIndices, i)
+		} else if name == shardPath && existing != nil && !slices.Contains(existing, name) {
+			r.pathIndices = append(r.pathIndices, i)
 		} else {
 			r.options.Columns = append(r.options.Columns, name)
 		}
 	}
-	if r.columns = slices.Clone(own); own != nil && !slices.Contains(own, shardPath) {
+	if r.columns = slices.Clone(existing); existing != nil && !slices.Contains(existing, shardPath) {
 		r.columns = append(r.columns, shardPath)
 	}
 	if r.splits != nil {
@@ -85,10 +85,11 @@ func (r *shardsReader) Columns() []string { return r.columns }
 func (r *shardsReader) Next(row *Row) error {
 	err := r.chain.read(row)
 	if err == nil && len(row.Values) == len(r.options.Columns) { // also if a value of the row has an error
-		for i := range len(r.at) + len(r.splitAt) + len(r.options.Columns) { // ascending: insertions move later values
-			if slices.Contains(r.at, i) {
+		// ascending: insertions move later values
+		for i := range len(r.pathIndices) + len(r.splitIndices) + len(r.options.Columns) {
+			if slices.Contains(r.pathIndices, i) {
 				row.insert([]int{i}, r.shard)
-			} else if slices.Contains(r.splitAt, i) {
+			} else if slices.Contains(r.splitIndices, i) {
 				row.insert([]int{i}, r.splits[r.shard])
 			}
 		}
@@ -96,11 +97,12 @@ func (r *shardsReader) Next(row *Row) error {
 	return err
 }
 
-// findShards returns the files of a folder in the order of their names if they are tables. They are
-// tables if a format is given or if all names have the extension of the same format. Text files do
-// not qualify, nor do tables in subfolders except Parquet and Arrow, because such files may be rows
-// by class. Other files beside Parquet or Arrow tables are an error, because their bytes cannot be
-// meant as rows. Documentation files are skipped.
+// findShards returns the files of a folder in the order of their names if they are tables, or nil.
+// They are tables if a format is given, or if all names have the extension of the same format. Text
+// files do not qualify, nor do tables in subfolders except Parquet and Arrow, because a folder of
+// such files may have a row per file. Files of another format beside Parquet or Arrow tables are an
+// error, because reading Parquet or Arrow files as rows is never intended. Documentation files are
+// skipped.
 func findShards(dir, format string) (shards []string, _ error) {
 	shards = []string{}
 	first, nested := map[string]string{}, false // an example file of each format
@@ -109,7 +111,8 @@ func findShards(dir, format string) (shards []string, _ error) {
 		switch {
 		case err != nil:
 			return err
-		case path != "." && (strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || isDesktopFile(name)): // hidden, and Spark's _SUCCESS
+		case path != "." && (strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") ||
+			isDesktopFile(name)): // Spark writes _SUCCESS
 			if entry.IsDir() {
 				return fs.SkipDir
 			}

@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// folder writes files to a new directory and returns its path.
-func folder(t testing.TB, files map[string]string) string {
+// writeFolder writes files to a new directory and returns its path.
+func writeFolder(t testing.TB, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
@@ -21,8 +21,8 @@ func folder(t testing.TB, files map[string]string) string {
 	return dir
 }
 
-// inSplit inserts the name of a split before the first value of each row.
-func inSplit(split string, rows []string) (out []string) {
+// addSplit inserts the name of a split before the first value of each row.
+func addSplit(split string, rows []string) (out []string) {
 	for _, row := range rows {
 		line, values, _ := strings.Cut(row, ": ")
 		out = append(out, line+": "+split+"|"+values)
@@ -30,11 +30,11 @@ func inSplit(split string, rows []string) (out []string) {
 	return out
 }
 
-// TestShards checks that a folder of tables of one format is read as a single table in the order of
-// the names, and that other folders have a row per file.
+// TestShards checks that a folder of tables of one format is read as a single table, in the
+// order of file names, and that other folders have a row per file.
 func TestShards(t *testing.T) {
 	parquet := must.Get(os.ReadFile(filepath.Join("testdata", "others", "duckdb-v2.parquet")))(t)
-	whole, err := read(filepath.Join("testdata", "others", "duckdb-v2.parquet"), Options{Columns: []string{"text"}})
+	whole, err := readText(filepath.Join("testdata", "others", "duckdb-v2.parquet"), Options{Columns: []string{"text"}})
 	must.Succeed(t, err)
 	for _, c := range []struct {
 		name, format string
@@ -45,9 +45,9 @@ func TestShards(t *testing.T) {
 	}{
 		{"CSV", "", map[string]string{"b.csv": "b,a\n3,4\n", "a.csv": "a,b\n1,2\n", "c.csv.gz": gzipped("a,b\n5,6\n"),
 			".hidden": "x", "_SUCCESS": ""}, []string{"a", "b"}, []string{"2: 1|2", "2: 4|3", "2: 5|6"}, ""},
-		{"the shard's name", "", map[string]string{"train-0.csv": "a\n1\n", "test-0.csv": "a\n2\n"},
+		{"path of the shard", "", map[string]string{"train-0.csv": "a\n1\n", "test-0.csv": "a\n2\n"},
 			[]string{"path", "a"}, []string{"2: test-0.csv|2", "2: train-0.csv|1"}, ""},
-		{"the shard's name twice", "", map[string]string{"a.csv": "a\n1\n"}, []string{"path", "a", "path"},
+		{"path of the shard, requested twice", "", map[string]string{"a.csv": "a\n1\n"}, []string{"path", "a", "path"},
 			[]string{"2: a.csv|1|a.csv"}, ""},
 		{"a column called path", "", map[string]string{"0.csv": "a,path\n1,x\n"},
 			[]string{"path"}, []string{"2: x"}, ""},
@@ -57,7 +57,7 @@ func TestShards(t *testing.T) {
 			[]string{"1: 1", "1: 2"}, ""},
 		{"Parquet", "", map[string]string{"x=1/0.parquet": string(parquet), "x=2/0.parquet": string(parquet)},
 			[]string{"text"}, append(whole[:len(whole):len(whole)], whole...), ""},
-		{"no endings", "csv", map[string]string{"part-0": "a\n1\n", "part-1": "a\n2\n"}, []string{"a"},
+		{"no extensions", "csv", map[string]string{"part-0": "a\n1\n", "part-1": "a\n2\n"}, []string{"a"},
 			[]string{"2: 1", "2: 2"}, ""},
 		{"text", "text", map[string]string{"a.txt": "one\n", "b.txt": "two\n"}, []string{"text", "file", "path"},
 			[]string{"1: one|a.txt|a.txt", "1: two|b.txt|b.txt"}, ""},
@@ -68,19 +68,20 @@ func TestShards(t *testing.T) {
 			[]string{"0: woof|a.txt"}, ""},
 		{"tables by class", "", map[string]string{"run/1.csv": "1", "walk/1.csv": "2"}, []string{"content", "class"},
 			[]string{"0: 1|run", "0: 2|walk"}, ""},
-		{"several kinds", "", map[string]string{"1.csv": "1", "2.tsv": "2"}, []string{"content"},
+		{"several formats", "", map[string]string{"1.csv": "1", "2.tsv": "2"}, []string{"content"},
 			[]string{"0: 1", "0: 2"}, ""},
 
-		{"others beside", "", map[string]string{"notes.md": "x", "data/0.parquet": string(parquet)}, []string{"text"},
+		{"another format beside Parquet", "", map[string]string{"notes.md": "x", "data/0.parquet": string(parquet)},
+			[]string{"text"},
 			nil, "DIR: expected tables of one format, found data/0.parquet and notes.md: give each file"},
-		{"the Hub", "", map[string]string{"README.md": "x", "LICENSE": "y", ".gitattributes": "z",
+		{"Hub with Parquet", "", map[string]string{"README.md": "x", "LICENSE": "y", ".gitattributes": "z",
 			"data/train-00000-of-00002.parquet": string(parquet), "data/test-00000-of-00001.parquet": string(parquet)},
-			[]string{"split", "text"}, append(inSplit("test", whole), inSplit("train", whole)...), ""},
-		{"the Hub's CSV", "", map[string]string{"README.md": "x", "train.csv": "a\n1\n", "validation.csv": "a\n2\n"},
+			[]string{"split", "text"}, append(addSplit("test", whole), addSplit("train", whole)...), ""},
+		{"Hub with CSV", "", map[string]string{"README.md": "x", "train.csv": "a\n1\n", "validation.csv": "a\n2\n"},
 			[]string{"a", "split"}, []string{"2: 1|train", "2: 2|validation"}, ""},
-		{"the Hub's folders", "", map[string]string{"train/0.parquet": string(parquet),
+		{"Hub with split folders", "", map[string]string{"train/0.parquet": string(parquet),
 			"test/0.parquet": string(parquet)}, []string{"split", "text"},
-			append(inSplit("test", whole), inSplit("train", whole)...), ""},
+			append(addSplit("test", whole), addSplit("train", whole)...), ""},
 		{"folders of CSV", "", map[string]string{"README.md": "x", "train/0.csv": "a\n1\n", "test/0.csv": "a\n2\n"},
 			[]string{"path", "a", "split"}, []string{"2: test/0.csv|2|test", "2: train/0.csv|1|train"}, ""},
 		{"a column called split", "", map[string]string{"README.md": "x", "train.csv": "split\n1\n",
@@ -90,14 +91,15 @@ func TestShards(t *testing.T) {
 			[]string{"0: x", "0: y"}, ""},
 		{"a column that a shard lacks", "", map[string]string{"1.csv": "a\n1\n", "2.csv": "b\n1\n"}, []string{"a"},
 			[]string{"2: 1"}, "DIR/2.csv: column \"a\": expected one of"},
-		{"a column that none has", "", map[string]string{"1.csv": "a\n1\n"}, []string{"b"}, nil,
+		{"a missing column", "", map[string]string{"1.csv": "a\n1\n"}, []string{"b"}, nil,
 			"DIR/1.csv: column \"b\": expected one of"},
-		{"a shard that is none", "", map[string]string{"1.parquet": string(parquet), "2.parquet": "PAR1"},
+		{"a shard that is not Parquet", "", map[string]string{"1.parquet": string(parquet), "2.parquet": "PAR1"},
 			[]string{"text"}, whole, "DIR/2.parquet: expected a Parquet file"},
-		{"nothing", "csv", map[string]string{".x": ""}, []string{"a"}, nil, "DIR: expected tables, found no file"},
+		{"an empty folder", "csv", map[string]string{".x": ""}, []string{"a"}, nil,
+			"DIR: expected tables, found no file"},
 	} {
-		dir := folder(t, c.files)
-		got, err := read(dir, Options{Columns: c.columns, Format: c.format})
+		dir := writeFolder(t, c.files)
+		got, err := readText(dir, Options{Columns: c.columns, Format: c.format})
 		if strings.Join(got, "\n") != strings.Join(c.want, "\n") {
 			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
 		}
@@ -106,10 +108,10 @@ func TestShards(t *testing.T) {
 			t.Errorf("%s: got error %v, want %q", c.name, err, c.err)
 		}
 		if err != nil && strings.Count(err.Error(), dir) != 1 {
-			t.Errorf("%s: the error names the folder several times: %v", c.name, err)
+			t.Errorf("%s: got error %v, want the folder once", c.name, err)
 		}
 		if files := c.columns[0] == "content"; files != IsFolder(dir, c.format) && c.err == "" {
-			t.Errorf("%s: IsFolder did not return %v", c.name, files)
+			t.Errorf("%s: IsFolder: got %v, want %v", c.name, !files, files)
 		}
 	}
 }
@@ -120,8 +122,8 @@ func TestProgressOfBytes(t *testing.T) {
 	const others = "testdata/others/"
 	list := "[" + strings.Repeat("{\"text\":\"x\"},\n", 50000) + "{}]"
 	for _, path := range []string{others + "duckdb-many.parquet", others + "polars-many.parquet",
-		others + "duckdb-zstd.parquet", file(t, "x.json", list), file(t, "x.json.gz", gzipped(list)),
-		file(t, "x.txt", list)} {
+		others + "duckdb-zstd.parquet", writeFile(t, "x.json", list), writeFile(t, "x.json.gz", gzipped(list)),
+		writeFile(t, "x.txt", list)} {
 		info := must.Get(os.Stat(path))(t)
 		var reported, calls int64
 		rows, err := readRows(path, Options{Columns: []string{"text"}, Progress: func(n int64) {
@@ -138,12 +140,13 @@ func TestProgressOfBytes(t *testing.T) {
 	}
 }
 
-// TestBadRowsOfShards checks that a row without a value has its other values and the shard's name.
+// TestBadRowsOfShards checks that a malformed row of a shard keeps its valid values and the path of
+// its shard.
 func TestBadRowsOfShards(t *testing.T) {
-	dir := folder(t, map[string]string{"a.csv": "id,text\n1,\xff\n2\n"})
+	dir := writeFolder(t, map[string]string{"a.csv": "id,text\n1,\xff\n2\n"})
 	rows, err := readRows(dir, Options{Columns: []string{"path", "text", "id"}})
 	if err != nil || len(rows) != 2 {
-		t.Fatal(rows, err)
+		t.Fatalf("got %v, %v, want 2 rows", rows, err)
 	}
 	if got := rows[0].Values; rows[0].Err == nil || len(got) != 3 || got[0].Text != "a.csv" ||
 		!got[1].Null || got[2].Text != "1" {

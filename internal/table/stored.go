@@ -60,9 +60,9 @@ func parquetStores(t arrow.DataType) bool {
 // StoredTypes has the types of columns that have the same type in all files of a table.
 type StoredTypes struct {
 	Fields map[string]arrow.Field
-	// Differ has a note on each column whose types differ between files, and whose values are
+	// Conflicts has a note on each column whose types differ between files, and whose values are
 	// therefore copied as text.
-	Differ []string
+	Conflicts []string
 }
 
 // NewStoredTypes returns the types of the given columns in the files, or folders of files, of a
@@ -75,7 +75,7 @@ func NewStoredTypes(ctx context.Context, paths []string, format string, columns 
 		return s, nil
 	}
 	first := map[string]string{} // first file with each column
-	without := map[string]bool{} // columns that are copied as text
+	asText := map[string]bool{}  // columns that are copied as text
 	for _, file := range tableFiles(paths, format) {
 		if file.format != "parquet" && file.format != "arrow" || ReadOnce(file.path) {
 			return &StoredTypes{}, nil
@@ -90,23 +90,23 @@ func NewStoredTypes(ctx context.Context, paths []string, format string, columns 
 		}
 		for _, name := range columns {
 			f, ok := fields[name]
-			known, had := s.Fields[name]
+			known, seen := s.Fields[name]
 			switch {
-			case without[name]:
-			case file.named[name], !ok && !had, ok && parquet && !parquetStores(f.Type):
-				without[name] = true
-			case !had:
+			case asText[name]:
+			case file.classColumns[name], !ok && !seen, ok && parquet && !parquetStores(f.Type):
+				asText[name] = true
+			case !seen:
 				s.Fields[name], first[name] = f, file.path
 			case !ok || !arrow.TypeEqual(known.Type, f.Type) || !known.Metadata.Equal(f.Metadata):
 				found := "text"
 				if ok {
 					found = f.Type.String()
 				}
-				without[name] = true
-				s.Differ = append(s.Differ, fmt.Sprintf("column %s is %s in %s and %s in %s: its values are "+
+				asText[name] = true
+				s.Conflicts = append(s.Conflicts, fmt.Sprintf("column %s is %s in %s and %s in %s: its values are "+
 					"copied as text (cast it to one type to keep it)", name, known.Type, first[name], found, file.path))
 			}
-			if without[name] {
+			if asText[name] {
 				delete(s.Fields, name)
 			}
 		}
@@ -131,7 +131,7 @@ func StreamTypes(t Reader, columns []string, parquet bool) map[string]arrow.Fiel
 // tableFile is a file of a table, and its columns that are read as class names.
 type tableFile struct {
 	path, format string
-	named        map[string]bool
+	classColumns map[string]bool
 }
 
 // tableFiles returns the files of a table.
@@ -144,11 +144,11 @@ func tableFiles(paths []string, format string) (files []tableFile) {
 		if isHF(path) {
 			parts, _ := hfParts(path) // error ignored, because the table was opened before
 			for _, p := range parts {
-				named := map[string]bool{}
+				classColumns := map[string]bool{}
 				for name, names := range p.classes.labels {
-					named[name] = names != nil
+					classColumns[name] = names != nil
 				}
-				files = append(files, tableFile{p.path, "arrow", named})
+				files = append(files, tableFile{p.path, "arrow", classColumns})
 			}
 			continue
 		}

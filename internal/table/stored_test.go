@@ -124,7 +124,7 @@ func storedRows(t *testing.T, path string, names []string) (rows [][]Value, type
 // to Arrow, and that their text is exact.
 func TestStored(t *testing.T) {
 	text, names := storedTable(t)
-	want, types := storedRows(t, file(t, "x.arrows", text), names)
+	want, types := storedRows(t, writeFile(t, "x.arrows", text), names)
 	for i, c := range storedColumns {
 		if len(types[names[i]].Name) == 0 {
 			t.Errorf("%s: got no stored type", c.field.Type)
@@ -142,7 +142,7 @@ func TestStored(t *testing.T) {
 			t.Errorf("%s: got %v, want null", c.field.Type, v)
 		}
 	}
-	from := file(t, "x.arrows", text)
+	from := writeFile(t, "x.arrows", text)
 	for _, format := range []string{"arrow", "parquet"} {
 		rows, types := storedRows(t, from, names)
 		var columns []OutputColumn
@@ -161,7 +161,7 @@ func TestStored(t *testing.T) {
 			}
 			values = append(values, out)
 		}
-		from = file(t, "x."+format, string(written(t, format, columns, values)))
+		from = writeFile(t, "x."+format, string(writeTable(t, format, columns, values)))
 		got, found := storedRows(t, from, names)
 		for i, name := range names {
 			a, b := types[name], found[name]
@@ -194,7 +194,7 @@ func TestStoredTypes(t *testing.T) {
 		for _, f := range fields {
 			columns = append(columns, OutputColumn{Name: f.Name, Kind: StoredColumn, Field: f})
 		}
-		must.Succeed(t, os.WriteFile(path, written(t, "arrow", columns, nil), 0o666))
+		must.Succeed(t, os.WriteFile(path, writeTable(t, "arrow", columns, nil), 0o666))
 	}
 	dir := t.TempDir()
 	same := arrow.Field{Name: "same", Type: arrow.PrimitiveTypes.Int32}
@@ -204,16 +204,17 @@ func TestStoredTypes(t *testing.T) {
 	for _, parquet := range []bool{false, true} {
 		s := must.Get(NewStoredTypes(t.Context(), []string{dir}, "",
 			[]string{"same", "large", "x", "path"}, parquet))(t)
-		if len(s.Differ) != 1 || !strings.Contains(s.Differ[0], "column x is int32 in "+filepath.Join(dir, "a.arrow")+
-			" and int64 in "+filepath.Join(dir, "b.arrow")) {
-			t.Errorf("got notes %q, want one on column x", s.Differ)
+		if len(s.Conflicts) != 1 || !strings.Contains(s.Conflicts[0],
+			"column x is int32 in "+filepath.Join(dir, "a.arrow")+
+				" and int64 in "+filepath.Join(dir, "b.arrow")) {
+			t.Errorf("got notes %q, want one on column x", s.Conflicts)
 		}
 		if _, ok := s.Fields["large"]; ok == parquet || s.Fields["same"].Type != same.Type ||
 			s.Fields["x"].Type != nil {
 			t.Errorf("parquet %v: got fields %v", parquet, s.Fields)
 		}
 	}
-	csv := file(t, "x.csv", "same\n1\n")
+	csv := writeFile(t, "x.csv", "same\n1\n")
 	s := must.Get(NewStoredTypes(t.Context(), []string{filepath.Join(dir, "a.arrow"), csv}, "",
 		[]string{"same"}, false))(t)
 	if len(s.Fields) > 0 {

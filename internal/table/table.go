@@ -3,7 +3,7 @@
 // [Open] reads CSV, TSV, JSON lines, JSON lists, text lines, CoNLL, Arrow, FASTA and FASTQ from
 // files or standard input, optionally compressed by gzip or Zstandard. It also reads Parquet,
 // directories of Hugging Face data sets, folders of such tables, and folders of files. A row that
-// cannot be read is reported with its place, and reading continues after it if possible.
+// cannot be read is reported with its position, and reading continues after it if possible.
 //
 // [Writer] writes JSON lines, CSV, TSV, Parquet and Arrow.
 package table
@@ -33,7 +33,7 @@ type Row struct {
 	Err    error // error of the row, which has no values or only the valid values
 	Uneven bool  // the number of fields differs from the number of columns; values up to the error are valid
 
-	whole int // bytes of the row in memory that its values share
+	shared int // bytes of memory that the values share
 }
 
 // begin resets the row for reading the next row.
@@ -52,9 +52,9 @@ func (r *Row) setNull(v *Value, err error) {
 	}
 }
 
-// insert inserts a text at the given indices of the values, in ascending order.
-func (r *Row) insert(places []int, text string) {
-	for _, at := range places {
+// insert inserts a text at each of the given indices. The indices ascend and count inserted values.
+func (r *Row) insert(indices []int, text string) {
+	for _, at := range indices {
 		r.Values = slices.Insert(r.Values, at, Value{Text: text})
 	}
 }
@@ -69,19 +69,19 @@ func (r *Row) Size() int {
 		}
 		n += featureBytes(v.Features) + edgeBytes*len(v.Edges)
 	}
-	return max(n, r.whole)
+	return max(n, r.shared)
 }
 
-// Place returns the position of a row: FILE:LINE, FILE, or FILE@BYTE in a part of JSON lines.
-func (r *Row) Place() string {
+// Position returns the position of a row: FILE:LINE, FILE, or FILE@BYTE in a part of JSON lines.
+func (r *Row) Position() string {
 	if r.Byte > 0 {
 		return fmt.Sprintf("%s@%d", r.File, r.Byte)
 	}
-	return Place(r.File, r.Line)
+	return Position(r.File, r.Line)
 }
 
-// Place returns the position of a row as FILE:LINE, or FILE if line is 0.
-func Place(file string, line int64) string {
+// Position returns the position of a row as FILE:LINE, or FILE if line is 0.
+func Position(file string, line int64) string {
 	if line == 0 {
 		return file
 	}
@@ -98,7 +98,7 @@ type Value struct {
 	Edges    [][2]int32 // instead of Text, for lists in columns of [Options].Edges
 	Gaps     []bool     // null elements of Items, in columns of [Options].Gaps
 	Null     bool       // whether the value is missing
-	Words    bool       // whether Text is words separated by spaces, each of which may have a tag
+	IsWords  bool       // whether Text is a list of words separated by spaces, each of which may have a tag
 	// JSON reports whether Text, or Items, is valid JSON: a number, a boolean, or a value copied
 	// because of [Options].Copied.
 	JSON   bool
@@ -108,7 +108,7 @@ type Value struct {
 // ColumnError is an error of a value, or of all values, of a column.
 type ColumnError struct {
 	Column string
-	List   bool  // the value is a list
+	IsList bool  // the value is a list
 	Err    error // includes the column's name
 }
 
@@ -148,11 +148,11 @@ type Options struct {
 	Delimiter byte              // delimiter of CSV; 0 means a comma
 	MaxField  int               // maximum bytes of a row
 	Progress  func(bytes int64) // called with the number of bytes read since the last call; may be nil
-	// Absent, if not nil, is called at the end of a file whose rows can have different columns. It
-	// receives a requested column that no row has, and the columns of the first rows.
-	Absent func(file, column string, found []string)
-	Note   func(line string) // called with notes on files; may be nil
-	Spread bool              // read the files of a folder in an order whose beginning is a sample of all files
+	// MissingColumn, if not nil, is called at the end of a file whose rows can have different
+	// columns. It receives a requested column that no row has, and the columns of the first rows.
+	MissingColumn func(file, column string, found []string)
+	Note          func(line string) // called with notes on files; may be nil
+	Spread        bool              // read the files of a folder in an order whose beginning is a sample of all files
 
 	part   *Part    // part of the rows; nil means all rows
 	series []string // columns with lists of numbers
@@ -193,7 +193,7 @@ func Open(ctx context.Context, path string, o Options) (Reader, error) {
 	if format == "parquet" {
 		r, err := newParquet(path, o)
 		if err != nil {
-			return nil, named(path, err)
+			return nil, addPath(path, err)
 		}
 		return r, nil
 	}
@@ -249,13 +249,14 @@ func openDirectory(ctx context.Context, path string, o Options) (r Reader, err e
 		r, err = newFolder(ctx, path, o)
 	}
 	if err != nil {
-		return nil, named(path, err)
+		return nil, addPath(path, err)
 	}
 	return r, nil
 }
 
-// named adds a path to an error, unless the error already begins with that path or a file in it.
-func named(path string, err error) error {
+// addPath prefixes an error with a path, unless the error already begins with that path or a file
+// in it.
+func addPath(path string, err error) error {
 	var known *fs.PathError
 	switch {
 	case err == nil:
@@ -284,34 +285,34 @@ func IsFolder(path, format string) bool {
 	return err == nil && shards == nil
 }
 
-// listed returns names for an error message, shortened if there are many.
-func listed(names []string) string {
-	const most, longest = 40, 100
-	text := fmt.Sprintf("%.*q", longest, names[:min(len(names), most)])
-	if more := len(names) - most; more > 0 {
+// quoteNames returns quoted names for an error message. It shortens long names and long lists.
+func quoteNames(names []string) string {
+	const maxNames, maxLength = 40, 100
+	text := fmt.Sprintf("%.*q", maxLength, names[:min(len(names), maxNames)])
+	if more := len(names) - maxNames; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text
 }
 
-// index returns the indices of the wanted columns among the existing columns. Missing and duplicate
-// columns are errors.
-func index(have, want []string) ([]int, error) {
+// columnIndices returns the indices of the wanted columns among the existing columns. Missing and
+// duplicate columns are errors.
+func columnIndices(existing, wanted []string) ([]int, error) {
 	var out []int
-	for _, name := range want {
-		at, times := -1, 0
-		for i, column := range have {
+	for _, name := range wanted {
+		at, count := -1, 0
+		for i, column := range existing {
 			if column == name {
-				at, times = i, times+1
+				at, count = i, count+1
 			}
 		}
-		switch times {
+		switch count {
 		case 0:
-			return nil, fmt.Errorf("column %q: expected one of %s", name, listed(have))
+			return nil, fmt.Errorf("column %q: expected one of %s", name, quoteNames(existing))
 		case 1:
 			out = append(out, at)
 		default:
-			return nil, fmt.Errorf("column %q: expected one column of this name, found %d", name, times)
+			return nil, fmt.Errorf("column %q: expected one column of this name, found %d", name, count)
 		}
 	}
 	return out, nil

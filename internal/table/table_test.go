@@ -16,16 +16,16 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// file writes a file and returns its path.
-func file(t testing.TB, name, text string) string {
+// writeFile writes a file and returns its path.
+func writeFile(t testing.TB, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
 	must.Succeed(t, os.WriteFile(path, []byte(text), 0o666))
 	return path
 }
 
-// read returns each row as "line: value|value", or "line! error" for a bad row.
-func read(path string, o Options) (rows []string, err error) {
+// readText returns each row as "line: value|value", or "line! error" for a bad row.
+func readText(path string, o Options) (rows []string, err error) {
 	found, err := readRows(path, o)
 	for _, row := range found {
 		if row.Err != nil {
@@ -48,6 +48,7 @@ func read(path string, o Options) (rows []string, err error) {
 	return rows, err
 }
 
+// gzipped returns a text compressed by gzip.
 func gzipped(text string) string {
 	var out bytes.Buffer
 	w := gzip.NewWriter(&out)
@@ -56,12 +57,15 @@ func gzipped(text string) string {
 	return out.String()
 }
 
+// zstandard returns a text compressed by Zstandard.
 func zstandard(t testing.TB, text string) string {
 	t.Helper()
 	w := must.Get(zstd.NewWriter(nil))(t)
 	return string(w.EncodeAll([]byte(text), nil))
 }
 
+// TestFormats checks the rows of CSV, TSV and JSON lines, each also compressed by gzip and
+// Zstandard.
 func TestFormats(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
@@ -87,7 +91,7 @@ func TestFormats(t *testing.T) {
 				"6: x|y"}},
 	} {
 		for ending, text := range map[string]string{"": c.text, ".gz": gzipped(c.text), ".zst": zstandard(t, c.text)} {
-			got, err := read(file(t, c.name+ending, text), Options{Columns: []string{"a", "b"}})
+			got, err := readText(writeFile(t, c.name+ending, text), Options{Columns: []string{"a", "b"}})
 			if err != nil || strings.Join(got, "\n") != strings.Join(c.want, "\n") {
 				t.Errorf("%s%s %q: got %q, %v; want %q", c.name, ending, c.text, got, err, c.want)
 			}
@@ -95,6 +99,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
+// TestFASTA checks the records of FASTA and FASTQ, and the errors for malformed files.
 func TestFASTA(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
@@ -118,7 +123,7 @@ func TestFASTA(t *testing.T) {
 		{"x.fna", ">\xff\nAC\n>b\nC\n", []string{"id"}, []string{"1! the header is not UTF-8", "3: b"}},
 	} {
 		for ending, text := range map[string]string{"": c.text, ".gz": gzipped(c.text)} {
-			got, err := read(file(t, c.name+ending, text), Options{Columns: c.columns, MaxField: 200})
+			got, err := readText(writeFile(t, c.name+ending, text), Options{Columns: c.columns, MaxField: 200})
 			if err != nil || strings.Join(got, "\n") != strings.Join(c.want, "\n") {
 				t.Errorf("%s%s %.60q: got %q, %v; want %q", c.name, ending, c.text, got, err, c.want)
 			}
@@ -135,10 +140,12 @@ func TestFASTA(t *testing.T) {
 		{"x.fq", "@a\nAC\n+\n!!\nAC\n", `line 5: expected a record that begins with @, found "AC"`},
 	} {
 		must.Fail(t, c.want, c.name,
-			c.text)(read(file(t, c.name, c.text), Options{Columns: []string{"sequence"}, MaxField: 200}))
+			c.text)(readText(writeFile(t, c.name, c.text), Options{Columns: []string{"sequence"}, MaxField: 200}))
 	}
 }
 
+// TestFolder checks that a folder has a row per file, without hidden files, and that a file beyond
+// the limit is an error of its row.
 func TestFolder(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"train/dog/b.txt": "woof\xff", "train/dog/a.txt": "wuff",
@@ -149,15 +156,17 @@ func TestFolder(t *testing.T) {
 		must.Succeed(t, os.WriteFile(path, []byte(text), 0o666))
 	}
 	total := int64(0)
-	got, err := read(dir, Options{Columns: FolderColumns, MaxField: 200, Progress: func(n int64) { total += n }})
+	got, err := readText(dir, Options{Columns: FolderColumns, MaxField: 200, Progress: func(n int64) { total += n }})
 	want := []string{"0: alone|||cat.txt", "0: |cat|test|test/cat/a.txt", "0! the file has more than 200 bytes",
 		"0: wuff|dog|train|train/dog/a.txt", "0: woof\xff|dog|train|train/dog/b.txt"}
 	if err != nil || strings.Join(got, "\n") != strings.Join(want, "\n") || total != 5+4+5+201 {
 		t.Errorf("got %q, %v, %d bytes; want %q", got, err, total, want)
 	}
-	must.Fail(t, "found no file")(read(t.TempDir(), Options{Columns: FolderColumns}))
+	must.Fail(t, "found no file")(readText(t.TempDir(), Options{Columns: FolderColumns}))
 }
 
+// TestBadTables checks that the error for a file that cannot be read names the file and the
+// problem.
 func TestBadTables(t *testing.T) {
 	long := strings.Repeat("x", 300)
 	for _, c := range []struct{ name, text, want string }{
@@ -181,22 +190,23 @@ func TestBadTables(t *testing.T) {
 		{"x", "", "expected a file name that ends in .csv"},
 	} {
 		must.Fail(t, c.want, c.name,
-			c.text)(read(file(t, c.name, c.text), Options{Columns: []string{"a", "b"}, MaxField: 200}))
+			c.text)(readText(writeFile(t, c.name, c.text), Options{Columns: []string{"a", "b"}, MaxField: 200}))
 	}
-	if got, err := read(file(t, "x.jsonl", `{"a":"`+long+"\"}\n{\"a\":1,\"b\":2}\n"),
+	if got, err := readText(writeFile(t, "x.jsonl", `{"a":"`+long+"\"}\n{\"a\":1,\"b\":2}\n"),
 		Options{Columns: []string{"a", "b"}, MaxField: 200}); err != nil || len(got) != 2 ||
 		!strings.Contains(got[0], "the line has 309 bytes, at most 200") || got[1] != "2: 1|2" {
 		t.Errorf("got %q, %v", got, err)
 	}
-	if got, err := read(file(t, "x.tsv", "a\tb\n1\t2\n"+long+"\t"+long+"\n3\t4"),
+	if got, err := readText(writeFile(t, "x.tsv", "a\tb\n1\t2\n"+long+"\t"+long+"\n3\t4"),
 		Options{Columns: []string{"a", "b"}, MaxField: 200}); err != nil ||
 		!slices.Equal(got, []string{"2: 1|2", "3! the row has more than 200 bytes", "4: 3|4"}) {
 		t.Errorf("got %q, %v", got, err)
 	}
-	must.Fail(t, `format "xml": expected one of csv, tsv, jsonl, parquet, arrow, fasta, fastq`)(read(file(t, "x",
+	must.Fail(t, `format "xml": expected one of csv, tsv, jsonl, parquet, arrow, fasta, fastq`)(readText(writeFile(t,
+		"x",
 		"a\n"), Options{Format: "xml"}))
-	must.Fail(t, "unknown format of standard input")(read(StandardInput, Options{}))
-	must.Fail(t, "", "a file that is not there is read")(read("no/file.csv", Options{}))
+	must.Fail(t, "unknown format of standard input")(readText(StandardInput, Options{}))
+	must.Fail(t, "", "a missing file")(readText("no/file.csv", Options{}))
 }
 
 // FuzzTable checks that reading any file terminates without a panic, with a value for each column
@@ -212,7 +222,7 @@ func FuzzTable(f *testing.F) {
 	f.Add("one\r\n\n\xfftwo", uint8(8))
 	f.Add("a X O\n\n# b\n#\tc\n\n", uint8(9))
 	f.Add("CC ethane\r\n\n C\tmethane 1\n\xff", uint8(10))
-	path := file(f, "x", "")
+	path := writeFile(f, "x", "")
 	f.Fuzz(func(t *testing.T, text string, format uint8) {
 		defer testenv.FuzzLimits(t, maxAllocated+200*len(text))()
 		must.Succeed(t, os.WriteFile(path, []byte(text), 0o666))
@@ -227,6 +237,6 @@ func FuzzTable(f *testing.F) {
 		if kind == "conll" {
 			columns = []string{"token", "tag", "2"}
 		}
-		walk(t, path, Options{Columns: columns, Format: kind, MaxField: 1 << 16})
+		readToEnd(t, path, Options{Columns: columns, Format: kind, MaxField: 1 << 16})
 	})
 }

@@ -24,9 +24,9 @@ type textReader struct {
 // firstLines is the number of lines that decide whether a text has a different format.
 const firstLines = 100
 
-// see checks whether lines have a different format. After the first lines, or at the end of a
-// shorter file, it writes a note if so.
-func (r *textReader) see(line string, last bool) {
+// checkFormat counts lines in a different format. After the first lines, or at the end of a shorter
+// file, it writes a note if all lines have that format.
+func (r *textReader) checkFormat(line string, last bool) {
 	if r.note == nil || r.lines > firstLines {
 		return
 	}
@@ -66,11 +66,11 @@ func (r *textReader) Next(row *Row) error {
 	line, bad, err := r.begin(row, func(line string) string { return line })
 	if err != nil {
 		if err == io.EOF {
-			r.see("", true)
+			r.checkFormat("", true)
 		}
 		return err
 	}
-	r.see(line, false)
+	r.checkFormat(line, false)
 	row.Err = bad
 	for _, at := range r.wanted {
 		v := Value{Text: line}

@@ -12,15 +12,17 @@ func TestText(t *testing.T) {
 	text := "\xef\xbb\xbffirst, \"line\"\r\n\n \xff\n" + strings.Repeat("x", 300) + "\n\n\nlast\tone"
 	want := []string{"1: x.log|first, \"line\"|1", "3! not UTF-8",
 		"4! the line has more than 200 bytes", "7: x.log|last\tone|7"}
-	got, err := read(file(t, "x.log", text), Options{Columns: []string{"file", "text", "line"}, MaxField: 200})
+	got, err := readText(writeFile(t, "x.log", text), Options{Columns: []string{"file", "text", "line"}, MaxField: 200})
 	if err != nil || strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got %q, %v, want %q", got, err, want)
 	}
-	if got, err := read(file(t, "x.txt.gz", gzipped(text)[:40]), Options{Columns: []string{"text"}}); err == nil ||
+	if got, err := readText(writeFile(t, "x.txt.gz", gzipped(text)[:40]),
+		Options{Columns: []string{"text"}}); err == nil ||
 		!strings.Contains(err.Error(), "x.txt.gz: after line 5: the gzip data end too early") {
 		t.Errorf("got %q, %v", got, err)
 	}
-	if got, err := read(file(t, "x.txt", "\n\n"), Options{Columns: []string{"text"}}); err != nil || len(got) > 0 {
+	if got, err := readText(writeFile(t, "x.txt", "\n\n"), Options{Columns: []string{"text"}}); err != nil ||
+		len(got) > 0 {
 		t.Errorf("got %q, %v, want no rows", got, err)
 	}
 }
@@ -49,7 +51,7 @@ func TestDelimiters(t *testing.T) {
 		{"x.tsv", "a\tb\n", ';', "",
 			"x.tsv: found a delimiter for the format tsv, expected CSV (--format csv)"},
 	} {
-		got, err := read(file(t, c.name, c.text), Options{Columns: []string{"a", "b"}, Delimiter: c.delimiter})
+		got, err := readText(writeFile(t, c.name, c.text), Options{Columns: []string{"a", "b"}, Delimiter: c.delimiter})
 		if strings.Join(got, "\n") != c.want || (err == nil) != (c.err == "") || err != nil &&
 			!strings.HasSuffix(err.Error(), c.err) {
 			t.Errorf("%q: got %q, %v, want %q, %q", c.text, got, err, c.want, c.err)
@@ -63,12 +65,13 @@ func TestDelimiters(t *testing.T) {
 	}
 }
 
-// TestStrangers checks that the error for an unsupported file suggests what to do.
-func TestStrangers(t *testing.T) {
+// TestUnsupportedFiles checks that the error for an unsupported file suggests what to do.
+func TestUnsupportedFiles(t *testing.T) {
 	for name, want := range map[string]string{"x.tar.gz": "archives are not supported: unpack the archive", "x.zip": "archives are not supported",
 		"x.wav": "give its folder instead", "x.mp3": "convert the file", "x.xlsx": "save the sheet as CSV",
 		"x.csv.bz2": "expected gzip or Zstandard"} {
-		if _, err := read(file(t, name, "x"), Options{}); err == nil || !strings.Contains(err.Error(), name+": ") ||
+		if _, err := readText(writeFile(t, name, "x"), Options{}); err == nil ||
+			!strings.Contains(err.Error(), name+": ") ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got error %v, want %q", name, err, want)
 		}
@@ -88,7 +91,7 @@ func TestTextOfOtherFormat(t *testing.T) {
 		strings.Repeat(object, 3) + "{\n": "",
 	} {
 		var notes []string
-		path := file(t, "a.txt", text)
+		path := writeFile(t, "a.txt", text)
 		r := must.Get(Open(t.Context(), path, Options{Columns: []string{"text"}, MaxField: 1 << 20,
 			Note: func(line string) { notes = append(notes, line) }}))(t)
 		var row Row

@@ -32,12 +32,13 @@ var errThrift = errors.New("metadata is damaged")
 // thrift decodes Thrift's compact protocol within bounds. Generated code would allocate whatever
 // length a list claims.
 type thrift struct {
-	r    *bufio.Reader
-	left int64 // maximum number of bytes still to read
+	r         *bufio.Reader
+	remaining int64 // maximum number of bytes still to read
 }
 
+// byte reads a byte.
 func (t *thrift) byte() (byte, error) {
-	if t.left--; t.left < 0 {
+	if t.remaining--; t.remaining < 0 {
 		return 0, errThrift
 	}
 	b, err := t.r.ReadByte()
@@ -47,6 +48,7 @@ func (t *thrift) byte() (byte, error) {
 	return b, err
 }
 
+// varint reads an unsigned LEB128 integer.
 func (t *thrift) varint() (v uint64, err error) {
 	for shift := 0; shift < 64; shift += 7 {
 		b, err := t.byte()
@@ -69,11 +71,12 @@ func (t *thrift) int32(kind byte) (int32, error) {
 	return int32(uint32(v)>>1) ^ -int32(uint32(v)&1), err
 }
 
+// discard skips n bytes.
 func (t *thrift) discard(n uint64) error {
-	if n > uint64(max(t.left, 0)) {
+	if n > uint64(max(t.remaining, 0)) {
 		return errThrift
 	}
-	t.left -= int64(n)
+	t.remaining -= int64(n)
 	_, err := t.r.Discard(int(n))
 	if err == io.EOF {
 		err = io.ErrUnexpectedEOF
@@ -127,12 +130,13 @@ func (t *thrift) elements() (n uint64, kind byte, err error) {
 	if n = uint64(head >> 4); n == 15 {
 		n, err = t.varint()
 	}
-	if err == nil && n > uint64(max(t.left, 0)) {
+	if err == nil && n > uint64(max(t.remaining, 0)) {
 		err = errThrift
 	}
 	return n, head & 0x0f, err
 }
 
+// skip skips a value of a type code.
 func (t *thrift) skip(kind byte, depth int) error {
 	switch kind {
 	case thriftTrue, thriftFalse:
@@ -165,7 +169,7 @@ func (t *thrift) skip(kind byte, depth int) error {
 		if err != nil {
 			return err
 		}
-		if n > uint64(max(t.left, 0)) {
+		if n > uint64(max(t.remaining, 0)) {
 			return errThrift
 		}
 		return t.skipAll(n, depth, kinds>>4, kinds&0x0f)
@@ -210,8 +214,8 @@ func (w *thriftWriter) int32(id byte, v int32) {
 	w.out = binary.AppendUvarint(w.out, uint64(uint32(v<<1)^uint32(v>>31)))
 }
 
-// structure writes a struct field with the given numbers as its fields 1, 2, ….
-func (w *thriftWriter) structure(id byte, numbers ...int32) {
+// writeStruct writes a struct field with the given numbers as its fields 1, 2, ….
+func (w *thriftWriter) writeStruct(id byte, numbers ...int32) {
 	w.field(id, thriftStruct)
 	inner := thriftWriter{out: w.out}
 	for i, v := range numbers {

@@ -35,7 +35,7 @@ func TestTokensOfDataSets(t *testing.T) {
 			&metadata)
 		for name, text := range map[string]string{"train.arrow": arrowTokens(t, schema),
 			"train.parquet": parquetTokens(t, schema)} {
-			got, err := read(file(t, name, text), Options{Columns: []string{c.column}})
+			got, err := readText(writeFile(t, name, text), Options{Columns: []string{c.column}})
 			if c.problem != "" {
 				if err == nil || !strings.Contains(err.Error(), c.problem) {
 					t.Errorf("%s: %s from %s: got %q, %v", name, c.column, c.first, got, err)
@@ -59,7 +59,7 @@ func TestHiddenFirstToken(t *testing.T) {
 		t.Fatal("the file's metadata has no first_token_id")
 	}
 	text = text[:plain] + strings.Repeat("x", len(seq.KeyFirstTokenID)) + text[plain+len(seq.KeyFirstTokenID):]
-	if got, err := read(file(t, "a.parquet", text), Options{Columns: []string{"tokens"}}); err == nil ||
+	if got, err := readText(writeFile(t, "a.parquet", text), Options{Columns: []string{"tokens"}}); err == nil ||
 		!strings.Contains(err.Error(), "found first_token_id only in ARROW:schema") {
 		t.Errorf("got %q, %v", got, err)
 	}
@@ -95,8 +95,9 @@ func parquetTokens(t *testing.T, schema *arrow.Schema) string {
 	return out.String()
 }
 
-// TestDataSetIsNoFolder checks that a data set directory is not read as a folder of files by class.
-func TestDataSetIsNoFolder(t *testing.T) {
-	path := file(t, seq.ManifestName, "{}")
-	must.Fail(t, "found a data set (dataset.json)")(read(filepath.Dir(path), Options{Columns: []string{"content"}}))
+// TestDataSetIsNotFolder checks that a data set directory is not read as a folder of files by
+// class.
+func TestDataSetIsNotFolder(t *testing.T) {
+	path := writeFile(t, seq.ManifestName, "{}")
+	must.Fail(t, "found a data set (dataset.json)")(readText(filepath.Dir(path), Options{Columns: []string{"content"}}))
 }

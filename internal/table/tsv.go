@@ -11,9 +11,9 @@ import (
 // tsvReader reads lines of tab-separated fields. The first line names the columns. A field between
 // double quotes, whose inner quotes are doubled, is unquoted; all other quotes are literal.
 //
-// A quoted field may contain tabs and line ends. They are part of the field only if its lines by
-// themselves have the wrong number of fields and the whole has a field for each column. Otherwise
-// each line is a row. [delimitedWriter] writes no text that this rule would change.
+// A quoted field may contain tabs and line ends. They are part of the field only if the separate
+// lines have the wrong number of fields and the joined lines have a field for each column.
+// Otherwise, each line is a row. [delimitedWriter] writes no text that this rule would change.
 type tsvReader struct {
 	delimited
 	fields []string // fields of a row
@@ -23,7 +23,7 @@ type tsvReader struct {
 
 func newTSV(in *source.Source, o Options) (*tsvReader, error) {
 	r := &tsvReader{delimited: newDelimited(in, o)}
-	header, long, err := r.next()
+	header, long, err := r.nextLine()
 	switch {
 	case err == io.EOF:
 		return nil, errNoHeader
@@ -36,11 +36,11 @@ func newTSV(in *source.Source, o Options) (*tsvReader, error) {
 	return r, r.nameColumns(fields, count, o.Columns, '\t')
 }
 
-// next returns the next non-empty line without its line end. A line beyond the limit is skipped,
-// and long is true.
-func (r *tsvReader) next() (line string, long bool, err error) {
+// nextLine returns the next non-empty line without its line end. A line beyond the limit is
+// skipped, and long is true.
+func (r *tsvReader) nextLine() (line string, long bool, err error) {
 	for line == "" && !long {
-		if r.window.text == "" && r.window.last() {
+		if r.window.text == "" && r.window.atEnd() {
 			return "", false, io.EOF
 		}
 		r.line++
@@ -51,22 +51,22 @@ func (r *tsvReader) next() (line string, long bool, err error) {
 	return line, long, nil
 }
 
-// split returns at most most fields of a line, and the number of all its fields.
-func (r *tsvReader) split(line string, most int) (fields []string, count int) {
+// split returns the first maxFields fields of a line, and the number of all its fields.
+func (r *tsvReader) split(line string, maxFields int) (fields []string, count int) {
 	count = strings.Count(line, "\t") + 1
 	r.fields = r.fields[:0]
 	for field := range strings.SplitSeq(line, "\t") {
-		if len(r.fields) == most {
+		if len(r.fields) == maxFields {
 			break
 		}
-		r.fields = append(r.fields, unquoted(field))
+		r.fields = append(r.fields, unquote(field))
 	}
 	return r.fields, count
 }
 
 // Next returns the next row.
 func (r *tsvReader) Next(row *Row) error {
-	line, long, err := r.next()
+	line, long, err := r.nextLine()
 	row.begin(r.in.Name, r.line)
 	switch {
 	case err == io.EOF:
@@ -77,19 +77,19 @@ func (r *tsvReader) Next(row *Row) error {
 		row.fail(fmt.Errorf("the row has more than %d bytes", r.limit))
 		return nil
 	}
-	row.whole = len(line)
+	row.shared = len(line)
 	fields, count := r.split(line, len(r.columns))
-	if whole, lines, ok := r.quoted(line, count); ok {
+	if whole, lines, ok := r.readQuoted(line, count); ok {
 		fields, count = r.joined, len(r.joined)
 		r.line += int64(lines)
-		row.whole = whole
+		row.shared = whole
 	}
-	r.take(row, fields, count)
+	r.setFields(row, fields, count)
 	return nil
 }
 
-// unquoted returns the content of a quoted field, and other fields unchanged.
-func unquoted(field string) string {
+// unquote returns the content of a quoted field, and other fields unchanged.
+func unquote(field string) string {
 	if len(field) < 2 || field[0] != '"' || field[len(field)-1] != '"' {
 		return field
 	}

@@ -2,34 +2,34 @@ package table
 
 import "strings"
 
-// quoted reads a line with count fields and following lines as one row with quoted tabs or line
-// ends, if they form one. It returns the row's bytes and the number of lines after the first. The
-// fields are in joined.
-func (r *tsvReader) quoted(line string, count int) (bytes, lines int, ok bool) {
+// readQuoted reads a line with count fields, and the following lines, as one row with quoted tabs
+// or line ends. It returns the row's bytes and the number of lines after the first, and stores the
+// fields in r.joined. ok is false if the lines do not form such a row.
+func (r *tsvReader) readQuoted(line string, count int) (bytes, lines int, ok bool) {
 	if !strings.HasPrefix(line, `"`) && !strings.Contains(line, "\t\"") {
 		return 0, 0, false
 	}
-	even := count == len(r.columns) // whether each line is a row by itself
+	rowsByLine := count == len(r.columns) // whether each line is a row by itself
 	fields, open := quotedFields(line, r.joined[:0])
 	r.joined = fields
 	if !open {
-		return len(line), 0, !even && len(fields) == len(r.columns)
+		return len(line), 0, !rowsByLine && len(fields) == len(r.columns)
 	}
 	size, end := 0, 0 // size and end of the text to search
 	for open {
-		if size, ok = r.closing(size); !ok {
+		if size, ok = r.findClosingQuote(size); !ok {
 			return 0, 0, false
 		}
 		for end = strings.IndexByte(r.window.text[size:], '\n'); end < 0; end = strings.IndexByte(r.window.text[size:],
 			'\n') {
-			if r.window.last() {
+			if r.window.atEnd() {
 				end = len(r.window.text) - size
 				break
 			}
 			if r.window.err != nil || len(r.window.text) > r.limit {
 				return 0, 0, false
 			}
-			r.window.more()
+			r.window.readMore()
 		}
 		end += size
 		_, open = quotedFields(strings.TrimSuffix(r.window.text[size:end], "\r"), nil)
@@ -38,11 +38,11 @@ func (r *tsvReader) quoted(line string, count int) (bytes, lines int, ok bool) {
 	text := line + "\n"
 	for next := range strings.SplitSeq(r.window.text[:end], "\n") {
 		next = strings.TrimSuffix(next, "\r")
-		even = even && (next == "" || strings.Count(next, "\t")+1 == len(r.columns))
+		rowsByLine = rowsByLine && (next == "" || strings.Count(next, "\t")+1 == len(r.columns))
 		lines++
 	}
 	text += strings.TrimSuffix(strings.ReplaceAll(r.window.text[:end], "\r\n", "\n"), "\r")
-	if r.joined, open = quotedFields(text, r.joined[:0]); even || open ||
+	if r.joined, open = quotedFields(text, r.joined[:0]); rowsByLine || open ||
 		len(r.joined) != len(r.columns) || len(text) > r.limit {
 		return 0, 0, false
 	}
@@ -50,18 +50,18 @@ func (r *tsvReader) quoted(line string, count int) (bytes, lines int, ok bool) {
 	return len(text), lines, true
 }
 
-// closing returns the index after the quote that closes a field, searching from index at. It
-// returns false if the opening quote is literal.
-func (r *tsvReader) closing(at int) (behind int, ok bool) {
+// findClosingQuote returns the index after the quote that closes a field, searching from index at.
+// It returns false if the opening quote is literal.
+func (r *tsvReader) findClosingQuote(at int) (end int, ok bool) {
 	for {
 		w := r.window
 		i := strings.IndexByte(w.text[at:], '"')
-		known := i >= 0 && at+i+2 < len(w.text) || w.last() // whether the characters after the quote have been read
+		known := i >= 0 && at+i+2 < len(w.text) || w.atEnd() // whether the characters after the quote have been read
 		switch {
 		case !known && (w.err != nil || len(w.text) > r.limit), known && i < 0:
 			return 0, false
 		case !known:
-			w.more()
+			w.readMore()
 			continue
 		}
 		switch at += i + 1; {

@@ -32,10 +32,10 @@ func TestTSVQuotes(t *testing.T) {
 		{"b\ta\nx\t\"open\nrest\ny\tz\n", []string{"2: \"open|x", "3! expected 2 columns, found 1", "4: z|y"}},
 		{"b\ta\nx\t\"open\nre\"st\ny\tz\n", []string{"2: \"open|x", "3! expected 2 columns, found 1", "4: z|y"}},
 	} {
-		for _, block := range []int{1, 3, blockBytes} { // block sizes at which the window ends anywhere
+		for _, block := range []int{1, 3, blockBytes} { // small blocks end the window at every position
 			r := &tsvReader{delimited: delimited{in: &source.Source{Name: "x.tsv"}, limit: 200,
 				window: &window{in: strings.NewReader(c.text), block: block, piece: make([]byte, 64)}}}
-			header := must.Get(func() (string, error) { line, _, err := r.next(); return line, err }())(t)
+			header := must.Get(func() (string, error) { line, _, err := r.nextLine(); return line, err }())(t)
 			fields, count := r.split(header, maxColumns)
 			must.Succeed(t, r.nameColumns(fields, count, []string{"a", "b"}, '\t'))
 			var got []string
@@ -65,7 +65,7 @@ func TestTSVRoundTrip(t *testing.T) {
 		}
 		return out.String()
 	}
-	refused := 0
+	rejected := 0
 	for range 3000 {
 		var out bytes.Buffer
 		w := must.Get(NewWriter(&out, "tsv", []OutputColumn{{Name: "a"}, {Name: "b"}, {Name: "c"}}))(t)
@@ -74,13 +74,14 @@ func TestTSVRoundTrip(t *testing.T) {
 			a, b, c := text(), text(), text()
 			if err := w.Write([]any{a, b, c}); err != nil {
 				must.Fail(t, "would be read as rows of 3 columns in TSV")(0, err)
-				refused++
+				rejected++
 				continue
 			}
 			want = append(want, a+"|"+b+"|"+c)
 		}
 		must.Succeed(t, w.Close())
-		rows, err := read(file(t, "x.tsv", out.String()), Options{Columns: []string{"a", "b", "c"}, MaxField: 1 << 16})
+		rows, err := readText(writeFile(t, "x.tsv", out.String()),
+			Options{Columns: []string{"a", "b", "c"}, MaxField: 1 << 16})
 		must.Succeed(t, err)
 		for i, row := range rows { // without the line number
 			_, rows[i], _ = strings.Cut(row, ": ")
@@ -89,7 +90,7 @@ func TestTSVRoundTrip(t *testing.T) {
 			t.Fatalf("%q: got %q, want %q", out.String(), rows, want)
 		}
 	}
-	if refused == 0 || refused > 900 {
-		t.Errorf("got %d of 9000 rows rejected, want 1 to 900", refused)
+	if rejected == 0 || rejected > 900 {
+		t.Errorf("got %d of 9000 rows rejected, want 1 to 900", rejected)
 	}
 }

@@ -23,7 +23,7 @@ const (
 
 func newWindow(in io.Reader) *window {
 	w := &window{in: in, block: blockBytes, piece: make([]byte, pieceBytes)}
-	w.more()
+	w.readMore()
 	w.text = strings.TrimPrefix(w.text, byteOrderMark)
 	return w
 }
@@ -31,20 +31,20 @@ func newWindow(in io.Reader) *window {
 // byteOrderMark is UTF-8's byte-order mark, with which some programs begin a text.
 const byteOrderMark = "\xef\xbb\xbf"
 
-// more reads a block, or as many bytes as the window has. The window doubles so that a long row is
-// not scanned too often.
-func (w *window) more() {
+// readMore reads a block, or as many bytes as the window has if it is larger. The window thus
+// doubles, which bounds how often a long row is scanned again.
+func (w *window) readMore() {
 	n := max(w.block, len(w.text))
 	var text strings.Builder
 	text.Grow(len(w.text) + n)
 	text.WriteString(w.text)
-	for stuck := 0; n > 0 && w.err == nil; {
+	for emptyReads := 0; n > 0 && w.err == nil; {
 		var got int
 		got, w.err = w.in.Read(w.piece[:min(n, len(w.piece))])
 		text.Write(w.piece[:got])
 		if n -= got; got > 0 {
-			stuck = 0
-		} else if stuck++; stuck == 100 && w.err == nil {
+			emptyReads = 0
+		} else if emptyReads++; emptyReads == 100 && w.err == nil {
 			w.err = io.ErrNoProgress
 		}
 	}
@@ -57,7 +57,7 @@ func (w *window) line(limit int) (line string, long bool, err error) {
 	for {
 		end := strings.IndexByte(w.text, '\n')
 		switch {
-		case end >= 0 || w.last():
+		case end >= 0 || w.atEnd():
 			if end < 0 {
 				end = len(w.text)
 			}
@@ -72,12 +72,12 @@ func (w *window) line(limit int) (line string, long bool, err error) {
 		case len(w.text) > limit+len("\r"):
 			w.text, long = "", true
 		}
-		w.more()
+		w.readMore()
 	}
 }
 
 // skip discards the first n bytes.
 func (w *window) skip(n int) { w.text = w.text[n:] }
 
-// last reports whether the window reaches the end of the text.
-func (w *window) last() bool { return w.err == io.EOF }
+// atEnd reports whether the window reaches the end of the text.
+func (w *window) atEnd() bool { return w.err == io.EOF }

@@ -117,8 +117,9 @@ func text(c *OutputColumn, v any) (string, error) {
 	return "", kindError(c, v)
 }
 
-// number formats a number as in JSON and CSV: the shortest text that parses to the same number.
-func number(v float32) string { return strconv.FormatFloat(float64(v), 'g', -1, 32) }
+// formatFloat formats a number as in JSON and CSV: the shortest text that parses to the same
+// number.
+func formatFloat(v float32) string { return strconv.FormatFloat(float64(v), 'g', -1, 32) }
 
 // ArrowType returns a column's type in an Arrow file.
 func (c *OutputColumn) ArrowType() (arrow.DataType, error) { return c.arrowType(true) }

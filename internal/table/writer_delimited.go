@@ -31,10 +31,10 @@ func newDelimitedWriter(w io.Writer, comma rune, columns []OutputColumn, safe bo
 				"write JSON lines, Parquet or Arrow", c.Name)
 		case VectorColumn:
 			for i := range c.Width {
-				d.fields = append(d.fields, d.protected(fmt.Sprintf("%s_%d", c.Name, i)))
+				d.fields = append(d.fields, d.protect(fmt.Sprintf("%s_%d", c.Name, i)))
 			}
 		default:
-			d.fields = append(d.fields, d.protected(c.Name))
+			d.fields = append(d.fields, d.protect(c.Name))
 		}
 	}
 	return d, d.w.Write(d.fields)
@@ -48,15 +48,15 @@ func (d *delimitedWriter) Write(row []any) error {
 			return err
 		}
 	}
-	if d.w.Comma == '\t' && d.even() {
+	if d.w.Comma == '\t' && d.rowsByLine() {
 		return fmt.Errorf("found a text whose lines would be read as rows of %d columns in TSV: "+
 			"write CSV, Parquet or JSON lines", len(d.fields))
 	}
 	return d.w.Write(d.fields)
 }
 
-// even reports whether each line of a multi-line row would be read as a row; see [tsvReader].
-func (d *delimitedWriter) even() bool {
+// rowsByLine reports whether [tsvReader] would read each line of a multi-line row as a row.
+func (d *delimitedWriter) rowsByLine() bool {
 	lines := strings.Split(strings.Join(d.fields, "\t"), "\n")
 	if len(lines) == 1 {
 		return false
@@ -69,6 +69,7 @@ func (d *delimitedWriter) even() bool {
 	return strings.Count(lines[0], "\t")+1 == len(d.fields)
 }
 
+// add appends the fields of a value.
 func (d *delimitedWriter) add(c *OutputColumn, v any) error {
 	field := ""
 	switch v := v.(type) {
@@ -76,13 +77,13 @@ func (d *delimitedWriter) add(c *OutputColumn, v any) error {
 	case int64:
 		field = strconv.FormatInt(v, 10)
 	case float32:
-		field = number(v)
+		field = formatFloat(v)
 	case []float32:
 		if len(v) != c.Width {
 			return kindError(c, v)
 		}
 		for _, x := range v {
-			d.fields = append(d.fields, number(x))
+			d.fields = append(d.fields, formatFloat(x))
 		}
 		return nil
 	default:
@@ -91,7 +92,7 @@ func (d *delimitedWriter) add(c *OutputColumn, v any) error {
 			return err
 		}
 		if _, isText := v.(string); isText { // JSON cannot begin like a formula, except for numbers
-			field = d.protected(field)
+			field = d.protect(field)
 		}
 	}
 	d.fields = append(d.fields, field)
@@ -111,9 +112,9 @@ const formulaStarts = "=+-@\t\r\n＝＋－＠"
 // evaluate as formulas.
 var plainNumber = regexp.MustCompile(`\A[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?\z`)
 
-// protected returns a text of a safe table, with a leading apostrophe if a spreadsheet would
-// evaluate it. Numbers are unchanged.
-func (d *delimitedWriter) protected(field string) string {
+// protect returns a text, with a leading apostrophe if the table is safe and a spreadsheet would
+// evaluate the text. Numbers are unchanged.
+func (d *delimitedWriter) protect(field string) string {
 	first, _ := utf8.DecodeRuneInString(field)
 	if d.safe && field != "" && strings.ContainsRune(formulaStarts, first) && !plainNumber.MatchString(field) {
 		return "'" + field

@@ -19,7 +19,7 @@ type recordWriter struct {
 	schema  *arrow.Schema
 	builder *array.RecordBuilder
 	out     recordFile
-	to      *watched
+	to      *errorRecorder
 	format  recordFormat
 	rows    int
 	size    int // approximate bytes of the collected rows
@@ -40,13 +40,13 @@ type recordFormat struct {
 	open  func(io.Writer, *arrow.Schema) (recordFile, error)
 }
 
-// watched records the first write error, because Arrow does not always return it.
-type watched struct {
+// errorRecorder records the first write error, because Arrow does not always return it.
+type errorRecorder struct {
 	io.Writer
 	err error
 }
 
-func (w *watched) Write(p []byte) (int, error) {
+func (w *errorRecorder) Write(p []byte) (int, error) {
 	n, err := w.Writer.Write(p)
 	if err != nil && w.err == nil {
 		w.err = err
@@ -83,7 +83,7 @@ func NewArrowWriter(w io.Writer, columns []OutputColumn, metadata *arrow.Metadat
 
 func newRecordWriter(w io.Writer, columns []OutputColumn, metadata *arrow.Metadata,
 	format recordFormat) (*recordWriter, error) {
-	var fields, built []arrow.Field
+	var fields, builderFields []arrow.Field
 	for i := range columns {
 		kind, err := columns[i].arrowType(format.fixed)
 		if err != nil {
@@ -95,13 +95,13 @@ func newRecordWriter(w io.Writer, columns []OutputColumn, metadata *arrow.Metada
 			kind.ID() != arrow.BOOL {
 			f.Type = &arrow.FixedSizeBinaryType{ByteWidth: fixed.Bytes()} // holds the bytes of any fixed-width type
 		}
-		built = append(built, f)
+		builderFields = append(builderFields, f)
 	}
 	schema := arrow.NewSchema(fields, metadata)
 	r := &recordWriter{columns: columns, schema: schema,
-		builder: array.NewRecordBuilder(memory.DefaultAllocator, arrow.NewSchema(built, nil)),
-		format:  format, to: &watched{Writer: w}}
-	return r, r.contain(func() (err error) {
+		builder: array.NewRecordBuilder(memory.DefaultAllocator, arrow.NewSchema(builderFields, nil)),
+		format:  format, to: &errorRecorder{Writer: w}}
+	return r, r.recoverPanic(func() (err error) {
 		r.out, err = format.open(r.to, schema)
 		return err
 	})
@@ -120,6 +120,7 @@ func (r *recordWriter) Write(row []any) error {
 	return nil
 }
 
+// add appends a value to a column of the batch.
 func (r *recordWriter) add(c *OutputColumn, to array.Builder, v any) error {
 	r.size += 4
 	switch to := to.(type) {
@@ -200,11 +201,12 @@ func (r *recordWriter) write() error {
 	}
 	record := array.NewRecord(r.schema, columns, built.NumRows())
 	r.rows, r.size = 0, 0
-	return r.contain(func() error { return r.out.Write(record) })
+	return r.recoverPanic(func() error { return r.out.Write(record) })
 }
 
-// contain calls do and turns a panic into an error, because Arrow panics on some write errors.
-func (r *recordWriter) contain(do func() error) (err error) {
+// recoverPanic calls do and turns a panic into an error, because Arrow panics on some write errors.
+// It prefers the error of the underlying writer.
+func (r *recordWriter) recoverPanic(do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%v", p)
@@ -230,5 +232,5 @@ func (r *recordWriter) Close() error {
 	if err := r.write(); err != nil {
 		return err
 	}
-	return r.contain(r.out.Close)
+	return r.recoverPanic(r.out.Close)
 }

@@ -23,17 +23,19 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-var columns = []OutputColumn{{Name: "id"}, {Name: "a \"name\"", Kind: IntColumn}, {Name: "p", Kind: FloatColumn},
+// outputColumns are the columns of outputRows, of every kind that all formats can store.
+var outputColumns = []OutputColumn{{Name: "id"}, {Name: "a \"name\"", Kind: IntColumn}, {Name: "p", Kind: FloatColumn},
 	{Name: "v", Kind: VectorColumn, Width: 2}, {Name: "error", Omit: true}}
 
-var rows = [][]any{
+var outputRows = [][]any{
 	{"k1", int64(-7), float32(0.1), []float32{1e-20, 2}, nil},
 	{"<a,\tb\n\"é\">", nil, nil, nil, "wrong"},
 	{json.RawMessage("12.50"), int64(1) << 40, float32(1), []float32{0, -0.5}, nil},
 	{json.RawMessage("NaN"), nil, nil, nil, nil},
 }
 
-func written(t *testing.T, format string, columns []OutputColumn, rows [][]any) []byte {
+// writeTable returns a table with the rows in a format.
+func writeTable(t *testing.T, format string, columns []OutputColumn, rows [][]any) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	w := must.Get(NewWriter(&out, format, columns))(t)
@@ -61,7 +63,7 @@ NaN,,,,,
 `,
 		"tsv": "id\t\"a \"\"name\"\"\"\tp\tv_0\tv_1\terror\nk1\t-7\t0.1\t1e-20\t2\t\n\"<a,\tb\n\"\"é\"\">\"\t\t\t\t\twrong\n12.50\t1099511627776\t1\t0\t-0.5\t\nNaN\t\t\t\t\t\n",
 	} {
-		if got := string(written(t, format, columns, rows)); got != want {
+		if got := string(writeTable(t, format, outputColumns, outputRows)); got != want {
 			t.Errorf("%s: got\n%s\nwant\n%s", format, got, want)
 		}
 	}
@@ -70,7 +72,8 @@ NaN,,,,,
 // wantRecords are the rows as Arrow formats them.
 const wantRecords = `[{"a \"name\"":-7,"error":null,"id":"k1","p":0.1,"v":[1e-20,2]},{"a \"name\"":null,"error":"wrong","id":"<a,\tb\n\"é\">","p":null,"v":null},{"a \"name\"":1099511627776,"error":null,"id":"12.50","p":1,"v":[0,-0.5]},{"a \"name\"":null,"error":null,"id":"NaN","p":null,"v":null}]`
 
-func printed(t *testing.T, record arrow.Record) string {
+// recordJSON returns a record as JSON with sorted keys.
+func recordJSON(t *testing.T, record arrow.Record) string {
 	t.Helper()
 	text := must.Get(record.MarshalJSON())(t)
 	var all any
@@ -82,10 +85,11 @@ func printed(t *testing.T, record arrow.Record) string {
 	return strings.TrimSpace(out.String())
 }
 
+// TestArrow checks the rows and the type of vectors in an Arrow file.
 func TestArrow(t *testing.T) {
-	r := must.Get(ipc.NewFileReader(bytes.NewReader(written(t, "arrow", columns, rows))))(t)
+	r := must.Get(ipc.NewFileReader(bytes.NewReader(writeTable(t, "arrow", outputColumns, outputRows))))(t)
 	record := must.Get(r.Record(0))(t)
-	if got := printed(t, record); got != wantRecords || r.NumRecords() != 1 {
+	if got := recordJSON(t, record); got != wantRecords || r.NumRecords() != 1 {
 		t.Errorf("got\n%s\nwant\n%s", got, wantRecords)
 	}
 	if _, ok := r.Schema().Field(3).Type.(*arrow.FixedSizeListType); !ok {
@@ -110,76 +114,77 @@ func parquetRecords(t *testing.T, text []byte) (groups int, record arrow.Record)
 // TestParquet checks that Parquet has the rows, and a root that is not repeated: hyparquet counts the
 // root as a level of lists.
 func TestParquet(t *testing.T) {
-	text := written(t, "parquet", columns, rows)
+	text := writeTable(t, "parquet", outputColumns, outputRows)
 	groups, record := parquetRecords(t, text)
 	file := must.Get(parquetfile.NewParquetReader(bytes.NewReader(text)))(t)
 	if root := file.MetaData().Schema.Root().RepetitionType(); root != parquet.Repetitions.Required {
 		t.Errorf("the root is %s, want %s", root, parquet.Repetitions.Required)
 	}
-	if got := printed(t, record); got != wantRecords || groups != 1 {
+	if got := recordJSON(t, record); got != wantRecords || groups != 1 {
 		t.Errorf("got %d row groups and\n%s\nwant\n%s", groups, got, wantRecords)
 	}
 }
 
-// TestMany checks that the rows of several batches are complete and in order, that a file without
-// rows has columns, and that writer memory does not grow.
-func TestMany(t *testing.T) {
+// TestManyRows checks that the rows of several batches are complete and in order, that a file
+// without rows has columns, and that writer memory does not grow.
+func TestManyRows(t *testing.T) {
 	testenv.Long(t, "writes 240 MB in each format")
 	var many [][]any
 	for i := range 1<<16 + 5 {
 		many = append(many, []any{fmt.Sprint(i), int64(i), float32(i), []float32{float32(i), 0}, nil})
 	}
-	groups, record := parquetRecords(t, written(t, "parquet", columns, many))
+	groups, record := parquetRecords(t, writeTable(t, "parquet", outputColumns, many))
 	numbers := record.Column(1).(*array.Int64)
 	for i := range many {
 		if numbers.Value(i) != int64(i) {
-			t.Fatalf("row %d: got %d", i, numbers.Value(i))
+			t.Fatalf("row %d: got %d, want the row number", i, numbers.Value(i))
 		}
 	}
 	if groups != 2 || int(record.NumRows()) != len(many) {
-		t.Errorf("got %d row groups and %d rows", groups, record.NumRows())
+		t.Errorf("got %d row groups and %d rows, want 2 and all", groups, record.NumRows())
 	}
 	for _, format := range OutputFormats {
-		if text := written(t, format, columns, nil); len(text) == 0 && format != "jsonl" {
+		if text := writeTable(t, format, outputColumns, nil); len(text) == 0 && format != "jsonl" {
 			t.Errorf("%s: got an empty file without rows", format)
 		}
 		heap := func(rows int) uint64 {
-			w := must.Get(NewWriter(io.Discard, format, columns))(t)
+			w := must.Get(NewWriter(io.Discard, format, outputColumns))(t)
 			long := strings.Repeat("a", 1<<20)
 			for range rows {
 				must.Succeed(t, w.Write([]any{long, nil, nil, nil, nil}))
 			}
 			var stats runtime.MemStats
 			runtime.GC()
-			runtime.GC() // the first collection leaves the memory of pools
+			runtime.GC() // the first collection keeps the memory of sync.Pool
 			runtime.ReadMemStats(&stats)
 			runtime.KeepAlive(w)
 			return stats.HeapAlloc
 		}
-		if few, most := heap(40), heap(200); most > few+48<<20 {
-			t.Errorf("%s: the heap is %d bytes after 40 MiB and %d after 200", format, few, most)
+		if few, more := heap(40), heap(200); more > few+48<<20 {
+			t.Errorf("%s: got a heap of %d bytes after 40 MiB and %d after 200 MiB, want at most 48 MiB more", format,
+				few, more)
 		}
 	}
 }
 
-// failing is a writer that fails after a number of bytes, like a full disk.
-type failing struct{ left int }
+// failingWriter is a writer that fails after a number of bytes, like a full disk.
+type failingWriter struct{ remaining int }
 
-func (f *failing) Write(p []byte) (int, error) {
-	if f.left -= len(p); f.left < 0 {
+func (f *failingWriter) Write(p []byte) (int, error) {
+	if f.remaining -= len(p); f.remaining < 0 {
 		return 0, errors.New("no space left")
 	}
 	return len(p), nil
 }
 
-// TestErrors checks that a failing output is an error at whichever write it fails, and that a value
-// of the wrong type is an error.
-func TestErrors(t *testing.T) {
+// TestWriteErrors checks that a failed write is returned as an error wherever it occurs in the
+// file, and that a value of the wrong type is an error.
+func TestWriteErrors(t *testing.T) {
 	for _, format := range OutputFormats {
-		whole := len(written(t, format, columns, rows))
-		for left := 0; left < whole; left += 7 {
-			w, err := NewWriter(&failing{left}, format, columns)
-			for _, row := range rows {
+		whole := len(writeTable(t, format, outputColumns, outputRows))
+		for limit := 0; limit < whole; limit += 7 {
+			w, err := NewWriter(&failingWriter{limit}, format, outputColumns)
+			for _, row := range outputRows {
 				if err == nil {
 					err = w.Write(row)
 				}
@@ -188,21 +193,22 @@ func TestErrors(t *testing.T) {
 				err = w.Close()
 			}
 			if err == nil || !strings.Contains(err.Error(), "no space left") {
-				t.Fatalf("%s: %d of %d bytes: got error %v", format, left, whole, err)
+				t.Fatalf("%s: %d of %d bytes: got error %v", format, limit, whole, err)
 			}
 		}
 		if format == "jsonl" {
 			continue
 		}
-		w := must.Get(NewWriter(io.Discard, format, columns))(t)
+		w := must.Get(NewWriter(io.Discard, format, outputColumns))(t)
 		must.Fail(t, "column id: found a value of type bool", format)(w.Write([]any{true, nil, nil, nil, nil}))
 		if _, err := NewWriter(io.Discard, format, []OutputColumn{{Name: "x", Kind: ObjectColumn}}); err == nil {
-			t.Errorf("%s: accepts an object column", format)
+			t.Errorf("%s: got no error for an object column", format)
 		}
 	}
 }
 
-func TestFormatOf(t *testing.T) {
+// TestOutputFormat checks the format of each file name extension.
+func TestOutputFormat(t *testing.T) {
 	for path, want := range map[string]string{"": "jsonl", "-": "jsonl", "a.CSV": "csv", "b/c.tab": "tsv",
 		"x.pq": "parquet", "x.feather": "arrow", "x.ndjson": "jsonl", "x": "", "x.csv.gz": ""} {
 		if got, err := OutputFormat(path); got != want || (err == nil) != (want != "") {
@@ -225,7 +231,7 @@ func TestArrowStream(t *testing.T) {
 		<-flushed
 		done <- errors.Join(err, w.Write([]any{"b"}), w.Close(), to.Close())
 	}()
-	late := time.AfterFunc(5*time.Second, func() { to.CloseWithError(errors.New("what was flushed does not come")) })
+	late := time.AfterFunc(5*time.Second, func() { to.CloseWithError(errors.New("no flushed row within 5 seconds")) })
 	defer late.Stop()
 	r := must.Get(ipc.NewReader(from))(t)
 	for i, want := range []string{"a", "b"} {
@@ -242,11 +248,12 @@ func TestArrowStream(t *testing.T) {
 	must.Check(t, <-done)
 }
 
-// TestLists checks that lists of any length differ from vectors, and that text formats reject
+// TestWriteLists checks that lists of any length differ from vectors, and that text formats reject
 // lists.
-func TestLists(t *testing.T) {
+func TestWriteLists(t *testing.T) {
 	lists := []OutputColumn{{Name: "id"}, {Name: "l", Kind: ListColumn}}
-	if got, want := string(written(t, "jsonl", lists, [][]any{{"a", []int32{1, -2, 3}}, {"b", []int32{}}, {"c", nil}})), `{"id":"a","l":[1,-2,3]}
+	if got, want := string(writeTable(t, "jsonl", lists, [][]any{{"a", []int32{1, -2, 3}}, {"b", []int32{}},
+		{"c", nil}})), `{"id":"a","l":[1,-2,3]}
 {"id":"b","l":[]}
 {"id":"c","l":null}
 `; got != want {
@@ -255,18 +262,19 @@ func TestLists(t *testing.T) {
 	for _, format := range []string{"csv", "tsv"} {
 		must.Fail(t, "column l: CSV and TSV cannot store lists", format)(NewWriter(io.Discard, format, lists))
 	}
-	r, err := ipc.NewFileReader(bytes.NewReader(written(t, "arrow", lists,
+	r, err := ipc.NewFileReader(bytes.NewReader(writeTable(t, "arrow", lists,
 		[][]any{{"a", []int32{1, -2, 3}}, {"b", []int32{}}, {"c", nil}})))
 	must.Succeed(t, err)
 	defer r.Close()
 	record := must.Get(r.Record(0))(t)
-	if got, want := printed(t, record), `[{"id":"a","l":[1,-2,3]},{"id":"b","l":[]},{"id":"c","l":null}]`; got != want {
+	if got, want := recordJSON(t, record),
+		`[{"id":"a","l":[1,-2,3]},{"id":"b","l":[]},{"id":"c","l":null}]`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	for kind, v := range map[ColumnKind]any{ListColumn: []float32{1, 2}, VectorColumn: []int32{1, 2}} {
 		w := must.Get(NewWriter(io.Discard, "arrow", []OutputColumn{{Name: "x", Kind: kind, Width: 2}}))(t)
 		if err := w.Write([]any{v}); err == nil {
-			t.Errorf("%T: accepted in a column of a different kind", v)
+			t.Errorf("%T: got no error in a column of a different kind", v)
 		}
 	}
 }
