@@ -22,8 +22,8 @@ tables. Needs the CPU, or a GPU that times its kernels.`,
 	columns: []string{"part", "k", "paper (10⁹)", "full (10⁹)", "time", "10⁹/s"},
 	prepare: func(f *flags) measurement {
 		c := &costs{}
-		f.list(&c.sampled, "k", []int{1024, 512, 256, 128, 64}, 1, bench.TableLength, "numbers of sampled tokens")
-		f.count(&c.reps, "reps", 5, 1, 1<<20, "timed runs; medians are printed")
+		f.intListFlag(&c.sampled, "k", []int{1024, 512, 256, 128, 64}, 1, bench.TableLength, "numbers of sampled tokens")
+		f.intFlag(&c.reps, "reps", 5, 1, 1<<20, "timed runs; medians are printed")
 		f.deviceFlags(&c.runDevice, 1)
 		return c.report
 	},
@@ -32,16 +32,16 @@ tables. Needs the CPU, or a GPU that times its kernels.`,
 // costSequences is the number of sequences for which the formulas reproduce the paper's counts.
 const costSequences = 2
 
-// A costPart is a part of a layer. Its operations are counted for two sequences. A multiply-add
-// counts as two operations, and so does the maximum with its addition.
+// costPart is a part of a layer. Its operations are counted for two sequences. A multiply-add counts
+// as two operations, and so does a maximum followed by an addition.
 type costPart struct {
-	name       string
-	operations func(n, k, d, h float64) float64 // multiply-adds; k sampled tokens, d channels, h heads
-	counted    bool                             // whether the formula reproduces the paper's numbers
-	// printed maps the sampled fraction of the tokens to the paper's numbers in 10⁹ that no formula
+	name         string
+	operations   func(n, k, d, h float64) float64 // for n tokens, k sampled tokens, d channels, h heads
+	matchesPaper bool                             // whether the formula reproduces the paper's numbers
+	// paperCounts maps the sampled fraction of the tokens to the paper's numbers in 10⁹ that no formula
 	// explains, for 1,024 tokens of 256 channels.
-	printed map[float64]float64
-	seconds func(p *bench.LayerParts) float64 // nil: contained in another part
+	paperCounts map[float64]float64
+	seconds     func(p *bench.LayerParts) float64 // nil if another part contains the time
 }
 
 // costParts lists the parts in the order of the paper's table, followed by the parts that the table
@@ -51,24 +51,24 @@ type costPart struct {
 // scores and the mixtures of token pairs, but not the search for the largest scores.
 var costParts = []costPart{
 	{name: "sampling", operations: func(n, k, d, _ float64) float64 { return costSequences * (2*n*d + 3*k*d) },
-		printed: map[float64]float64{1: 0.0037, 0.5: 0.0037, 0.25: 0.0037, 0.125: 0.0037, 0.0625: 0.0037},
-		seconds: func(p *bench.LayerParts) float64 { return p.Sampling }},
-	{name: "Q", operations: tokenProjection, counted: true, seconds: func(p *bench.LayerParts) float64 { return p.Q }},
-	{name: "K", operations: sampledProjection, counted: true,
+		paperCounts: map[float64]float64{1: 0.0037, 0.5: 0.0037, 0.25: 0.0037, 0.125: 0.0037, 0.0625: 0.0037},
+		seconds:     func(p *bench.LayerParts) float64 { return p.Sampling }},
+	{name: "Q", operations: tokenProjection, matchesPaper: true, seconds: func(p *bench.LayerParts) float64 { return p.Q }},
+	{name: "K", operations: sampledProjection, matchesPaper: true,
 		seconds: func(p *bench.LayerParts) float64 { return p.K }},
-	{name: "V", operations: sampledProjection, counted: true,
+	{name: "V", operations: sampledProjection, matchesPaper: true,
 		seconds: func(p *bench.LayerParts) float64 { return p.V }},
-	{name: "C", operations: func(_, k, d, h float64) float64 { return 4 * k * d * h }, counted: true,
+	{name: "C", operations: func(_, k, d, h float64) float64 { return 4 * k * d * h }, matchesPaper: true,
 		seconds: func(p *bench.LayerParts) float64 { return p.C }},
-	{name: "relative", operations: func(n, k, _, h float64) float64 { return 16 * n * k * h }, counted: true,
+	{name: "relative", operations: func(n, k, _, h float64) float64 { return 16 * n * k * h }, matchesPaper: true,
 		seconds: func(p *bench.LayerParts) float64 { return p.Relative }},
-	{name: "W_cat", operations: tokenProjection, counted: true,
+	{name: "W_cat", operations: tokenProjection, matchesPaper: true,
 		seconds: func(p *bench.LayerParts) float64 { return p.Out }},
 	{name: "remainder", operations: func(n, k, _, h float64) float64 { return costSequences * 4 * n * k * h },
-		printed: map[float64]float64{1: 0.044, 0.5: 0.022, 0.25: 0.009, 0.125: 0.004, 0.0625: 0.002}},
+		paperCounts: map[float64]float64{1: 0.044, 0.5: 0.022, 0.25: 0.009, 0.125: 0.004, 0.0625: 0.002}},
 	{name: "maxout and PV", operations: func(n, k, d, _ float64) float64 { return 2 * 4 * n * k * d },
 		seconds: func(p *bench.LayerParts) float64 { return p.Pairs }},
-	{name: "MLP", operations: func(n, _, d, _ float64) float64 { return 32 * n * d * d }, counted: true,
+	{name: "MLP", operations: func(n, _, d, _ float64) float64 { return 32 * n * d * d }, matchesPaper: true,
 		seconds: func(p *bench.LayerParts) float64 { return p.MLP }},
 }
 
@@ -77,20 +77,20 @@ func sampledProjection(_, k, d, _ float64) float64 { return 4 * k * d * d }
 
 // paper returns the number of operations in the paper, or 0 if the paper does not print the part.
 func (p *costPart) paper(n, k, d, h float64) float64 {
-	if p.counted {
+	if p.matchesPaper {
 		return p.operations(n, k, d, h)
 	}
-	return 1e9 * p.printed[k/n]
+	return 1e9 * p.paperCounts[k/n]
 }
 
-// costPoint is the result for a part of a layer.
+// costPoint is the result for a part of a layer with k sampled tokens.
 type costPoint struct {
 	Part    string  `json:"part"`
 	Tokens  int     `json:"tokens"`
 	K       int     `json:"k"`
 	Paper   float64 `json:"paper_operations,omitempty"` // printed or by formula; 0 if omitted
 	Full    float64 `json:"operations"`
-	Seconds float64 `json:"seconds,omitempty"` // 0 if contained in another part
+	Seconds float64 `json:"seconds,omitempty"` // 0 if another part contains the time
 	Device  string  `json:"device"`
 	Threads int     `json:"threads"`
 }
@@ -119,11 +119,11 @@ func (c *costs) report(ctx context.Context, r *report) (err error) {
 		}
 		progress(1)
 		for i, part := range costParts {
-			size := func(count func(n, k, d, h float64) float64) float64 {
-				return count(float64(bench.TableLength), float64(k), width, float64(shape.Heads))
+			evaluate := func(formula func(n, k, d, h float64) float64) float64 {
+				return formula(float64(bench.TableLength), float64(k), width, float64(shape.Heads))
 			}
-			p := costPoint{Part: part.name, Tokens: bench.TableLength, K: k, Paper: size(part.paper),
-				Full: size(part.operations), Device: d.Name(), Threads: c.threads}
+			p := costPoint{Part: part.name, Tokens: bench.TableLength, K: k, Paper: evaluate(part.paper),
+				Full: evaluate(part.operations), Device: d.Name(), Threads: c.threads}
 			row := []string{part.name, strconv.Itoa(k), "", fmt.Sprintf("%.4f", p.Full/1e9), "", ""}
 			if p.Paper > 0 {
 				row[2] = fmt.Sprintf("%.4f", p.Paper/1e9)

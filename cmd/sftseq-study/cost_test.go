@@ -16,8 +16,8 @@ func TestCost(t *testing.T) {
 			"relative": row.relative, "MLP": 2.2}
 		for _, part := range costParts {
 			want, ok := printed[part.name]
-			if ok != part.counted {
-				t.Errorf("%s: counted %v, expected %v", part.name, part.counted, ok)
+			if ok != part.matchesPaper {
+				t.Errorf("%s: counted %v, expected %v", part.name, part.matchesPaper, ok)
 			}
 			digits := row.digits
 			if part.name == "MLP" {

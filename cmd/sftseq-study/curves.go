@@ -6,7 +6,7 @@ import (
 	"github.com/sftseq/sftseq/internal/chart"
 )
 
-// curve is a metric of a run at some steps.
+// curve is a metric of a run at the steps at which it was measured.
 type curve struct {
 	steps  []int
 	values []float64
@@ -43,15 +43,15 @@ func band(curves []curve) (steps []int, values []spread) {
 	if len(curves) == 0 {
 		return nil, nil
 	}
-	for at, step := range curves[0].steps {
-		found := []float64{100 * curves[0].values[at]}
+	for first, step := range curves[0].steps {
+		percents := []float64{100 * curves[0].values[first]}
 		for _, c := range curves[1:] {
 			if i := slices.Index(c.steps, step); i >= 0 {
-				found = append(found, 100*c.values[i])
+				percents = append(percents, 100*c.values[i])
 			}
 		}
-		if len(found) == len(curves) {
-			steps, values = append(steps, step), append(values, spreadOf(found))
+		if len(percents) == len(curves) {
+			steps, values = append(steps, step), append(values, newSpread(percents))
 		}
 	}
 	return steps, values
@@ -75,8 +75,8 @@ func (r *report) addCurves(variants []variant, runs []trainedRun) {
 	r.charts = []chart.Chart{newChart("Training, running maximum", step, accuracy),
 		newChart("Validation, running maximum", step, accuracy), newChart("Validation", step, accuracy)}
 	for n, v := range variants {
-		var drawn [3][]curve
-		var ends [3][]float64
+		var panels [3][]curve
+		var finals [3][]float64
 		for _, run := range runs {
 			if run.variant != v.name {
 				continue
@@ -84,14 +84,14 @@ func (r *report) addCurves(variants []variant, runs []trainedRun) {
 			r.addCurve(run, "training", run.training)
 			r.addCurve(run, "validation", run.validation)
 			for i, c := range []curve{run.training.runningMaximum(), run.validation.runningMaximum(), run.validation} {
-				drawn[i], ends[i] = append(drawn[i], c), append(ends[i], 100*c.last())
+				panels[i], finals[i] = append(panels[i], c), append(finals[i], 100*c.last())
 			}
 		}
 		row := []string{v.name}
 		for i := range r.charts {
-			steps, values := band(drawn[i])
+			steps, values := band(panels[i])
 			addBand(&r.charts[i], n, v.name, steps, values)
-			row = append(row, spreadOf(ends[i]).text("%.2f%%"))
+			row = append(row, newSpread(finals[i]).text("%.2f%%"))
 		}
 		r.rows = append(r.rows, row)
 	}
@@ -99,7 +99,7 @@ func (r *report) addCurves(variants []variant, runs []trainedRun) {
 
 func (r *report) addCurve(run trainedRun, split string, c curve) {
 	best := c.runningMaximum()
-	for i, at := range c.steps {
-		r.add(curvePoint{run.variant, run.seed, split, at, c.values[i], best.values[i]})
+	for i, step := range c.steps {
+		r.add(curvePoint{run.variant, run.seed, split, step, c.values[i], best.values[i]})
 	}
 }

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestCurves checks running maxima, and the band of several curves at their common steps.
+// TestCurves checks the running maximum of a curve, and the band of several curves at their common
+// steps.
 func TestCurves(t *testing.T) {
 	a := curve{[]int{10, 20, 30}, []float64{0.5, 0.25, 0.75}}
 	if m := a.runningMaximum(); !slices.Equal(m.values, []float64{0.5, 0.5, 0.75}) ||

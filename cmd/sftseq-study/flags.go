@@ -41,8 +41,8 @@ func (f *flags) drawFlags(seed *uint64, threads *int) {
 	f.threadsFlag(threads, runtime.GOMAXPROCS(0))
 }
 
-func (f *flags) threadsFlag(to *int, value int) {
-	f.count(to, "threads", value, 1, device.MaxThreads, "CPU threads")
+func (f *flags) threadsFlag(p *int, value int) {
+	f.intFlag(p, "threads", value, 1, device.MaxThreads, "CPU threads")
 }
 
 // runDevice is the device on which a study runs a model.
@@ -71,21 +71,21 @@ func (d *runDevice) open(r *report) (tensor.Device, error) {
 }
 
 // count defines a flag for a whole number from low to high.
-func (f *flags) count(to *int, name string, value, low, high int, usage string) {
-	*to = value
+func (f *flags) intFlag(p *int, name string, value, low, high int, usage string) {
+	*p = value
 	f.Func(name, fmt.Sprintf("%s (default %d)", usage, value), func(word string) error {
 		n, err := strconv.Atoi(word)
 		if err != nil || n < low || n > high {
 			return fmt.Errorf("expected a whole number from %d to %d", low, high)
 		}
-		*to = n
+		*p = n
 		return nil
 	})
 }
 
 // list defines a flag for distinct whole numbers from low to high, separated by commas.
-func (f *flags) list(to *[]int, name string, value []int, low, high int, usage string) {
-	*to = value
+func (f *flags) intListFlag(p *[]int, name string, value []int, low, high int, usage string) {
+	*p = value
 	words := strings.Trim(strings.ReplaceAll(fmt.Sprint(value), " ", ","), "[]")
 	f.Func(name, fmt.Sprintf("%s, `N,N,…` (default %s)", usage, words), func(text string) error {
 		var out []int
@@ -97,12 +97,12 @@ func (f *flags) list(to *[]int, name string, value []int, low, high int, usage s
 			}
 			out = append(out, n)
 		}
-		*to = out
+		*p = out
 		return nil
 	})
 }
 
 // sampledTokens defines the flag --k.
-func (f *flags) sampledTokens(to *[]int, value ...int) {
-	f.list(to, "k", value, 1, math.MaxInt32, "numbers of sampled tokens")
+func (f *flags) sampledTokensFlag(p *[]int, value ...int) {
+	f.intListFlag(p, "k", value, 1, math.MaxInt32, "numbers of sampled tokens")
 }

@@ -18,9 +18,9 @@ scalars, the leak is a constant), and fits a line to their logarithms.`,
 	columns: []string{"tokens", "‖∂Sa/∂W_V‖²", "‖∂Sa/∂W_Q‖²"},
 	prepare: func(f *flags) measurement {
 		g := &gradients{leak: 1}
-		f.list(&g.sizes, "tokens", []int{64, 128, 256, 512, 1024, 2048, 4096}, 1, 1<<24, "numbers of tokens")
-		f.count(&g.width, "width", 16, 1, 4096, "channels of a token")
-		f.count(&g.draws, "draws", 10, 1, 1<<20, "draws for each number of tokens")
+		f.intListFlag(&g.sizes, "tokens", []int{64, 128, 256, 512, 1024, 2048, 4096}, 1, 1<<24, "numbers of tokens")
+		f.intFlag(&g.width, "width", 16, 1, 4096, "channels of a token")
+		f.intFlag(&g.draws, "draws", 10, 1, 1<<20, "draws for each number of tokens")
 		f.drawFlags(&g.seed, &g.threads)
 		return g.report
 	},
@@ -93,7 +93,7 @@ func (g *gradients) run(ctx context.Context, progress func(n int)) ([]gradientPo
 	var out []gradientPoint
 	for _, n := range g.sizes {
 		value, query := make([]float64, g.draws), make([]float64, g.draws)
-		err := each(ctx, g.draws, g.threads, func(ctx context.Context, i int) (err error) {
+		err := forEach(ctx, g.draws, g.threads, func(ctx context.Context, i int) (err error) {
 			a := newScalarAttention(draws{g.seed, uint32(i), uint32(n)}, n, g.width, g.leak)
 			value[i], query[i], err = a.gradientNorms(ctx, progress)
 			return err
@@ -101,7 +101,7 @@ func (g *gradients) run(ctx context.Context, progress func(n int)) ([]gradientPo
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, gradientPoint{n, spreadOf(value), spreadOf(query), g.draws, g.width, g.leak, g.seed})
+		out = append(out, gradientPoint{n, newSpread(value), newSpread(query), g.draws, g.width, g.leak, g.seed})
 	}
 	return out, nil
 }
@@ -118,7 +118,7 @@ func slopes(points []gradientPoint) (value, query float64) {
 
 // slope returns the slope of the least-squares line through the points.
 func slope(x, y []float64) float64 {
-	mx, my := spreadOf(x).Mean, spreadOf(y).Mean
+	mx, my := newSpread(x).Mean, newSpread(y).Mean
 	var xy, xx float64
 	for i := range x {
 		xy += (x[i] - mx) * (y[i] - my)

@@ -106,11 +106,11 @@ func TestSpreadOf(t *testing.T) {
 		for i := range values {
 			values[i] = 2
 		}
-		if s := spreadOf(values); s != (spread{2, 2, 2}) {
+		if s := newSpread(values); s != (spread{2, 2, 2}) {
 			t.Errorf("spread of %d twos: %+v", n, s)
 		}
 	}
-	if s := spreadOf([]float64{3, -1, 4}); s != (spread{2, -1, 4}) {
+	if s := newSpread([]float64{3, -1, 4}); s != (spread{2, -1, 4}) {
 		t.Errorf("spread of 3, -1, 4: %+v", s)
 	}
 }

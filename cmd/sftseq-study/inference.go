@@ -27,10 +27,10 @@ change.`, inferenceBatch),
 		m := f.modelFlags()
 		var sampled []int
 		var reps int
-		f.sampledTokens(&sampled, 4, 64, 128, 256, 512)
-		f.count(&reps, "reps", 3, 1, 1<<20, "timed passes over the split; the median is printed")
+		f.sampledTokensFlag(&sampled, 4, 64, 128, 256, 512)
+		f.intFlag(&reps, "reps", 3, 1, 1<<20, "timed passes over the split; the median is printed")
 		return m.measurement(func(ctx context.Context, r *report) error {
-			return m.inferences(ctx, r, sampled, inferencePoint{Reps: reps, Threads: m.threads})
+			return m.compareInference(ctx, r, sampled, inferencePoint{Reps: reps, Threads: m.threads})
 		})
 	},
 }
@@ -51,7 +51,7 @@ type inferencePoint struct {
 
 // inferences measures the speed and the accuracy for each number of sampled tokens. Every point
 // starts as a copy of p.
-func (m *trainedModel) inferences(ctx context.Context, r *report, sampled []int, p inferencePoint) error {
+func (m *trainedModel) compareInference(ctx context.Context, r *report, sampled []int, p inferencePoint) error {
 	if !task.ComparesAccuracy(m.Config) {
 		return fmt.Errorf("%s: expected a model that predicts a class for each row, found the task %s", m.dir,
 			m.Config.Task)
@@ -60,7 +60,7 @@ func (m *trainedModel) inferences(ctx context.Context, r *report, sampled []int,
 	var times, accuracies []chart.Datum
 	progress := r.progress(len(sampled)*(p.Reps+1)*p.Rows, "rows")
 	for _, p.K = range sampled {
-		if err := m.inference(ctx, &p, progress); err != nil {
+		if err := m.measureInference(ctx, &p, progress); err != nil {
 			return err
 		}
 		r.add(p, strconv.Itoa(p.K), bench.FormatSeconds(p.Seconds), bench.FormatRate(p.TokensPerSec),
@@ -82,7 +82,7 @@ func (m *trainedModel) inferences(ctx context.Context, r *report, sampled []int,
 
 // inference measures the model with p.K sampled tokens: it reads the split p.Reps times, after a
 // warm-up.
-func (m *trainedModel) inference(ctx context.Context, p *inferencePoint, progress func(n int)) error {
+func (m *trainedModel) measureInference(ctx context.Context, p *inferencePoint, progress func(n int)) error {
 	config := *m.Config
 	config.NumSampledTokens = p.K
 	if err := config.Validate(); err != nil {
@@ -95,20 +95,20 @@ func (m *trainedModel) inference(ctx context.Context, p *inferencePoint, progres
 	defer scorer.Close()
 	var correct, tokens int
 	var loss float64
-	once := func(ctx context.Context) error {
+	pass := func(ctx context.Context) error {
 		correct, tokens, loss = 0, 0, 0
-		for at := 0; at < p.Rows; at += inferenceBatch {
-			examples, err := m.examples(at, inferenceBatch)
+		for first := 0; first < p.Rows; first += inferenceBatch {
+			examples, err := m.examples(first, inferenceBatch)
 			if err != nil {
 				return err
 			}
 			out, err := scorer.Examples(ctx, examples)
 			if err != nil {
-				return fmt.Errorf("rows from %d: %w", at, err)
+				return fmt.Errorf("rows from %d: %w", first, err)
 			}
 			for i, e := range examples {
 				if e.Label < 0 || int(e.Label) >= len(out[i].Logits) {
-					return fmt.Errorf("row %d: label %d, expected one of the model's %d classes", at+i,
+					return fmt.Errorf("row %d: label %d, expected one of the model's %d classes", first+i,
 						e.Label, len(out[i].Logits))
 				}
 				tokens += e.Length()
@@ -121,10 +121,10 @@ func (m *trainedModel) inference(ctx context.Context, p *inferencePoint, progres
 		}
 		return nil
 	}
-	if err := once(ctx); err != nil { // warms up
+	if err := pass(ctx); err != nil { // warms up
 		return err
 	}
-	if p.Seconds, err = bench.Seconds(ctx, once, p.Reps, 0); err != nil {
+	if p.Seconds, err = bench.Seconds(ctx, pass, p.Reps, 0); err != nil {
 		return err
 	}
 	p.TokensPerSec, p.Accuracy, p.Loss = float64(tokens)/p.Seconds,

@@ -59,14 +59,14 @@ func runStudy(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 	if len(args) == 0 {
 		return usagef("expected the name of a study, found none; see --help")
 	}
-	at := slices.IndexFunc(studies, func(s *study) bool { return s.name == args[0] })
+	i := slices.IndexFunc(studies, func(s *study) bool { return s.name == args[0] })
 	switch {
 	case slices.Contains([]string{"-h", "-help", "--help", "help"}, args[0]):
 		return writeHelp(stdout)
-	case at < 0:
+	case i < 0:
 		return usagef("unknown study %q; see --help", args[0])
 	}
-	s := studies[at]
+	s := studies[i]
 	f := newFlags(s.name)
 	measure := s.prepare(f)
 	switch err := f.Parse(args[1:]); {
@@ -78,7 +78,7 @@ func runStudy(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 		return usagef("%s: unexpected argument %q", s.name, f.Arg(0))
 	}
 	r := &report{study: s, command: "sftseq-study " + strings.Join(args, " "), dir: f.out, log: stderr}
-	if err := r.refuseEarlier(f.force); err != nil {
+	if err := r.checkOutput(f.force); err != nil {
 		return err
 	}
 	if err := measure(ctx, r); err != nil {

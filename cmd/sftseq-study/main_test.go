@@ -18,8 +18,8 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// measured runs a study with --out dir and returns its table and its points.
-func measured[T any](t *testing.T, dir, name string, args ...string) (table string, points []T) {
+// runMeasurement runs a study with --out dir and returns its table and its points.
+func runMeasurement[T any](t *testing.T, dir, name string, args ...string) (table string, points []T) {
 	t.Helper()
 	table = execute(t.Context(), t, 0, "",
 		append([]string{name, "--out", dir, "--threads", "1", "--force"}, args...)...)
@@ -55,31 +55,31 @@ func execute(ctx context.Context, t *testing.T, status int, want string, args ..
 	return out.String()
 }
 
-// TestDraws checks that the studies without a model write a point for each row, and that the points
+// TestStudiesWithoutModel checks that the studies without a model write a point for each row, and that the points
 // depend only on the seed.
-func TestDraws(t *testing.T) {
+func TestStudiesWithoutModel(t *testing.T) {
 	dir := t.TempDir()
 	sizes := []string{"--tokens", "64,256", "--draws", "3"}
-	table, points := measured[gradientPoint](t, dir, "gradients", sizes...)
+	table, points := runMeasurement[gradientPoint](t, dir, "gradients", sizes...)
 	if len(points) != 2 || points[1].Tokens != 256 || points[1].Draws != 3 ||
 		points[0].Value.Min > points[0].Value.Mean || !strings.Contains(table, ": W_V ") {
 		t.Errorf("%+v\n%s", points, table)
 	}
-	if _, again := measured[gradientPoint](t, dir, "gradients",
+	if _, again := runMeasurement[gradientPoint](t, dir, "gradients",
 		append(sizes, "--threads", "3")...); !slices.Equal(again, points) {
 		t.Errorf("three threads: %+v, one thread: %+v", again, points)
 	}
-	if _, other := measured[gradientPoint](t, dir, "gradients",
+	if _, other := runMeasurement[gradientPoint](t, dir, "gradients",
 		append(sizes, "--seed", "2")...); slices.Equal(other, points) {
 		t.Error("another seed has the same points")
 	}
-	table, ranks := measured[rankPoint](t, t.TempDir(), "rank", "--tokens", "24", "--width", "16",
+	table, ranks := runMeasurement[rankPoint](t, t.TempDir(), "rank", "--tokens", "24", "--width", "16",
 		"--layers", "30", "--draws", "1")
 	if len(ranks) != 3*30 || strings.Count(table, "\nsoftmax") != 7 || ranks[0].Probability != leakyReLU ||
 		ranks[0].Single.Mean < 2 || ranks[89].Single.Mean != 1 {
 		t.Errorf("%d points, %+v\n%s", len(ranks), ranks, table)
 	}
-	table, tests := measured[pseudoconvexityPoint](t, t.TempDir(), "pseudoconvexity", "--tests", "60")
+	table, tests := runMeasurement[pseudoconvexityPoint](t, t.TempDir(), "pseudoconvexity", "--tests", "60")
 	if len(tests) != len(pseudoconvexityCases) || tests[0].Inside != 0 || tests[0].Anywhere == 0 ||
 		tests[0].Tests != 60 || !strings.Contains(table, "W_Q, W_K  dot, heads 1") {
 		t.Errorf("%+v\n%s", tests, table)
@@ -89,12 +89,12 @@ func TestDraws(t *testing.T) {
 // TestCosts checks that each part has a time, and an operation count of the paper if the paper has
 // a formula.
 func TestCosts(t *testing.T) {
-	table, parts := measured[costPoint](t, t.TempDir(), "cost", "--k", "32", "--reps", "1", "--device", "cpu")
+	table, parts := runMeasurement[costPoint](t, t.TempDir(), "cost", "--k", "32", "--reps", "1", "--device", "cpu")
 	if len(parts) != len(costParts) {
 		t.Fatalf("%+v\n%s", parts, table)
 	}
 	for i, p := range parts {
-		if (p.Paper > 0) != costParts[i].counted || p.Full <= 0 ||
+		if (p.Paper > 0) != costParts[i].matchesPaper || p.Full <= 0 ||
 			(p.Seconds > 0) == (p.Part == "remainder") && p.Part != "relative" {
 			t.Errorf("%+v", p)
 		}
@@ -113,8 +113,8 @@ func smallShapes(t *testing.T) string {
 	return dir
 }
 
-// configOf reads the configuration of a run in a directory.
-func configOf(t *testing.T, dir, run string) *sft.Config {
+// readRunConfig reads the configuration of a run in a directory.
+func readRunConfig(t *testing.T, dir, run string) *sft.Config {
 	t.Helper()
 	c, err := config.Read(filepath.Join(dir, "runs", run, "seed-1", "config.json"))
 	must(t, err)
@@ -124,8 +124,8 @@ func configOf(t *testing.T, dir, run string) *sft.Config {
 // TestConvergence checks that the study trains three models. A complete run is not trained again,
 // and a run with different settings is refused.
 func TestConvergence(t *testing.T) {
-	dir, short := t.TempDir(), []string{"--data", smallShapes(t), "--steps", "3", "--device", "cpu"}
-	table, points := measured[curvePoint](t, dir, "convergence", short...)
+	dir, args := t.TempDir(), []string{"--data", smallShapes(t), "--steps", "3", "--device", "cpu"}
+	table, points := runMeasurement[curvePoint](t, dir, "convergence", args...)
 	if len(points) != 3*2*3 || !strings.Contains(table, "\nsoftmax, dot, relative ") {
 		t.Errorf("%+v\n%s", points, table)
 	}
@@ -137,7 +137,7 @@ func TestConvergence(t *testing.T) {
 	}
 	for run, want := range map[string][3]string{"leaky": {"maxout", "leaky_relu", config.DistanceRelation},
 		"softmax": {"dot", "softmax", config.DistanceRelation}, "vanilla": {"dot", "softmax", config.NoRelation}} {
-		if c := configOf(t, dir, run); [3]string{c.Score, c.Probability, c.Relative} != want ||
+		if c := readRunConfig(t, dir, run); [3]string{c.Score, c.Probability, c.Relative} != want ||
 			c.NumSampledTokens != 20 {
 			t.Errorf("%s: %s, %s, %s, %d sampled", run, c.Score, c.Probability, c.Relative, c.NumSampledTokens)
 		}
@@ -145,40 +145,40 @@ func TestConvergence(t *testing.T) {
 	model := filepath.Join(dir, "runs", "leaky", "seed-1", "model.safetensors")
 	before, err := os.Stat(model)
 	must(t, err)
-	if _, again := measured[curvePoint](t, dir, "convergence", short...); !slices.Equal(again, points) {
+	if _, again := runMeasurement[curvePoint](t, dir, "convergence", args...); !slices.Equal(again, points) {
 		t.Error("the same command returned different points")
 	}
 	if after, err := os.Stat(model); err != nil || !after.ModTime().Equal(before.ModTime()) {
 		t.Errorf("a complete run was trained again (%v)", err)
 	}
 	execute(t.Context(), t, 1, pointsName+" already exists from an earlier run",
-		append([]string{"convergence", "--out", dir}, short...)...)
+		append([]string{"convergence", "--out", dir}, args...)...)
 	execute(t.Context(), t, 1, "contains a run with other data, settings or another model",
-		append([]string{"convergence", "--out", dir, "--force"}, append(short, "--steps", "4")...)...)
+		append([]string{"convergence", "--out", dir, "--force"}, append(args, "--steps", "4")...)...)
 }
 
 // TestSampling checks that the study trains a model for each number of sampled tokens and each
 // seed.
 func TestSampling(t *testing.T) {
 	dir := t.TempDir()
-	table, points := measured[curvePoint](t, dir, "sampling", "--data", smallShapes(t), "--steps", "3", "--k", "2,20",
+	table, points := runMeasurement[curvePoint](t, dir, "sampling", "--data", smallShapes(t), "--steps", "3", "--k", "2,20",
 		"--seeds", "1,2", "--device", "cpu")
 	if len(points) != 2*2*2*3 || !strings.Contains(table, "\nk 2 (10%)  ") ||
-		configOf(t, dir, "k-2").NumSampledTokens != 2 || configOf(t, dir, "k-20").NumSampledTokens != 20 {
+		readRunConfig(t, dir, "k-2").NumSampledTokens != 2 || readRunConfig(t, dir, "k-20").NumSampledTokens != 20 {
 		t.Errorf("%+v\n%s", points, table)
 	}
 }
 
-// TestModels checks that the relative study trains three models after an interruption, and that the
-// similarity and inference studies measure one of the models.
-func TestModels(t *testing.T) {
+// TestStudiesOfTrainedModels checks that the relative study trains three models after an
+// interruption, and that the similarity and inference studies measure one of the models.
+func TestStudiesOfTrainedModels(t *testing.T) {
 	dir, data := t.TempDir(), smallShapes(t)
 	relative := []string{"--data", data, "--steps", "3", "--device", "cpu"}
 	stopped, cancel := context.WithCancel(t.Context())
 	cancel()
 	execute(stopped, t, 1, "run the same command to resume", append([]string{"relative", "--out", dir}, relative...)...)
-	_, points := measured[curvePoint](t, dir, "relative", relative...)
-	both, features, relation := configOf(t, dir, "both"), configOf(t, dir, "features"), configOf(t, dir, "relation")
+	_, points := runMeasurement[curvePoint](t, dir, "relative", relative...)
+	both, features, relation := readRunConfig(t, dir, "both"), readRunConfig(t, dir, "features"), readRunConfig(t, dir, "relation")
 	if len(points) != 3*2*3 || both.Relative != config.DistanceRelation || both.Input == relation.Input ||
 		relation.Input != config.OnesInput || features.Relative != config.NoRelation ||
 		relation.Relative != config.DistanceRelation {
@@ -186,8 +186,8 @@ func TestModels(t *testing.T) {
 	}
 
 	model := filepath.Join(dir, "runs", "relation", "seed-1")
-	read := []string{"--model", model, "--data", data, "--device", "cpu"}
-	_, layers := measured[similarityPoint](t, t.TempDir(), "similarity", append(read, "--rows", "5")...)
+	modelArgs := []string{"--model", model, "--data", data, "--device", "cpu"}
+	_, layers := runMeasurement[similarityPoint](t, t.TempDir(), "similarity", append(modelArgs, "--rows", "5")...)
 	if len(layers) != 4 || layers[0].Sequences != 5 {
 		t.Fatalf("%+v", layers)
 	}
@@ -206,15 +206,15 @@ func TestModels(t *testing.T) {
 		}
 	}
 	trained := "16" // sampled tokens: the clouds are short
-	_, times := measured[inferencePoint](t, t.TempDir(), "inference",
-		append(read, "--k", "2,"+trained, "--reps", "1")...)
+	_, times := runMeasurement[inferencePoint](t, t.TempDir(), "inference",
+		append(modelArgs, "--k", "2,"+trained, "--reps", "1")...)
 	if len(times) != 2 || times[0].K != 2 || times[0].Seconds <= 0 || times[1].Rows != 12 ||
 		times[1].Accuracy != *best.Accuracy ||
 		math.Abs(times[1].Loss-best.Loss) > 1e-7 || math.Abs(times[0].Loss-best.Loss) < 1e-6 {
 		t.Errorf("%+v, want the validation accuracy %v and loss %v", times, *best.Accuracy, best.Loss)
 	}
-	if _, test := measured[inferencePoint](t, t.TempDir(), "inference",
-		append(read, "--k", "2", "--reps", "1", "--split", "test")...); test[0].Rows != 6 {
+	if _, test := runMeasurement[inferencePoint](t, t.TempDir(), "inference",
+		append(modelArgs, "--k", "2", "--reps", "1", "--split", "test")...); test[0].Rows != 6 {
 		t.Errorf("%+v", test)
 	}
 	execute(t.Context(), t, 1, "row 1: label -1, expected one of the model's", "inference", "--model", model, "--data",

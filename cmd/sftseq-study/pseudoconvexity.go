@@ -9,6 +9,7 @@ import (
 	"github.com/sftseq/sftseq/internal/chart"
 )
 
+// pseudoconvexityStudy counts violations of pseudoconvexity in random layers.
 var pseudoconvexityStudy = &study{
 	name:    "pseudoconvexity",
 	summary: "whether a layer is pseudoconvex in its weights",
@@ -20,7 +21,7 @@ its side (for the dot product, no ReLU). "Anywhere" counts all pairs. Gradients 
 	columns: []string{"weights", "layer", "inside", "anywhere"},
 	prepare: func(f *flags) measurement {
 		p := &pseudoconvexity{cases: pseudoconvexityCases, tokens: 4, width: 4}
-		f.count(&p.tests, "tests", 20000, 1, 1<<24, "pairs of weights of each case")
+		f.intFlag(&p.tests, "tests", 20000, 1, 1<<24, "pairs of weights of each case")
 		f.drawFlags(&p.seed, &p.threads)
 		return p.report
 	},
@@ -56,15 +57,15 @@ with GELU. A fraction above 0 inside contradicts it. Few tests may miss rare vio
 }
 
 // pseudoconvexity tests whether an entry f of a layer's output is pseudoconvex in a block of its
-// weights, as the paper's theorem states: ⟨∇f(W₁), W₂ − W₁⟩ > 0 implies f(W₂) ≥ f(W₁). It draws W₁
-// and W₂ and counts violations in two ways. For the first count W₁ and W₂ are in the same orthant:
-// no max and no ReLU of the layer changes its side between them. The second count has no such
-// condition.
+// weights, as the paper's theorem states: ⟨∇f(W₁), W₂ − W₁⟩ > 0 implies f(W₂) ≥ f(W₁). It draws
+// pairs W₁, W₂ that satisfy the premise, and counts the pairs with f(W₂) < f(W₁), twice: first for
+// pairs in the same orthant, where every max and every ReLU of the layer selects the same operand
+// at W₁ and at W₂, then for pairs without this restriction.
 type pseudoconvexity struct {
 	seed   uint64
 	tokens int
 	width  int
-	tests  int // pairs of weights with a positive product in each case
+	tests  int // pairs W₁, W₂ with ⟨∇f(W₁), W₂ − W₁⟩ > 0 in each case and count
 	cases  []pseudoconvexityCase
 
 	threads int // does not affect the results
@@ -89,7 +90,7 @@ type pseudoconvexityCase struct {
 	Block       string `json:"block"`
 	Score       string `json:"score"`
 	Heads       int    `json:"heads"`
-	FeedForward bool   `json:"feed_forward"` // GELU and the second linear layer follow
+	FeedForward bool   `json:"feed_forward"` // f is computed after GELU and the second linear layer
 }
 
 // pseudoconvexityCases lists the cases of the paper's theorems, and cases that the theorems
@@ -127,24 +128,24 @@ func (p *pseudoconvexity) run(ctx context.Context, progress func(n int)) ([]pseu
 	var out []pseudoconvexityPoint
 	for n, k := range p.cases {
 		var violated [2]int
-		for place, inside := range []bool{true, false} {
-			found := make([]bool, p.tests)
-			err := each(ctx, p.tests, p.threads, func(ctx context.Context, i int) (err error) {
-				found[i], err = p.test(ctx, k, uint32(2*n+place), uint32(i), inside)
+		for mode, inside := range []bool{true, false} {
+			violations := make([]bool, p.tests)
+			err := forEach(ctx, p.tests, p.threads, func(ctx context.Context, i int) (err error) {
+				violations[i], err = p.test(ctx, k, uint32(2*n+mode), uint32(i), inside)
 				progress(1)
 				return err
 			})
 			if err != nil {
 				return nil, err
 			}
-			for _, f := range found {
-				if f {
-					violated[place]++
+			for _, isViolation := range violations {
+				if isViolation {
+					violated[mode]++
 				}
 			}
 		}
-		part := func(n int) float64 { return float64(n) / float64(p.tests) }
-		out = append(out, pseudoconvexityPoint{k, part(violated[0]), part(violated[1]), p.tests,
+		fraction := func(n int) float64 { return float64(n) / float64(p.tests) }
+		out = append(out, pseudoconvexityPoint{k, fraction(violated[0]), fraction(violated[1]), p.tests,
 			p.tokens, p.width, p.seed})
 	}
 	return out, nil
@@ -154,8 +155,9 @@ func (p *pseudoconvexity) run(ctx context.Context, progress func(n int)) ([]pseu
 // Rounding errors are smaller.
 const pseudoconvexityTolerance = 1e-9
 
-// test draws layers and weights until the product is positive, and reports whether f is smaller at
-// W₂. The arguments step and example select the random numbers.
+// test draws layers and weights until ⟨∇f(W₁), W₂ − W₁⟩ > 0, and reports whether f(W₂) < f(W₁). If
+// inside is set, W₂ is in the orthant of W₁. The arguments step and example select the random
+// numbers.
 func (p *pseudoconvexity) test(ctx context.Context, k pseudoconvexityCase, step, example uint32,
 	inside bool) (bool, error) {
 	for try := uint32(0); ; try++ {
@@ -165,13 +167,13 @@ func (p *pseudoconvexity) test(ctx context.Context, k pseudoconvexityCase, step,
 		r := draws{p.seed, example, step<<16 | try}
 		l := newSmallLayer(r, k, p.tokens, p.width)
 		w, deviation := l.block(k.Block)
-		to, part := make([]float64, len(w)), 1.0
-		r.normals(pseudoTarget, to, deviation)
+		target, fraction := make([]float64, len(w)), 1.0
+		r.normals(pseudoTarget, target, deviation)
 		if inside {
-			part = l.within(k.Block, to) * r.uniform(pseudoPart, 0)
+			fraction = l.fractionInOrthant(k.Block, target) * r.uniform(pseudoFraction, 0)
 		}
-		for i, v := range to {
-			w[i].d = part * (v - w[i].v)
+		for i, v := range target {
+			w[i].d = fraction * (v - w[i].v)
 		}
 		f := l.forward()
 		if f.d <= pseudoconvexityTolerance {

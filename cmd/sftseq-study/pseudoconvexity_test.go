@@ -18,7 +18,7 @@ func TestSmallLayer(t *testing.T) {
 			w, deviation := l.block(k.Block)
 			direction := make([]float64, len(w))
 			r.normals(pseudoTarget, direction, deviation)
-			at := func(step float64) float64 {
+			valueAt := func(step float64) float64 {
 				l := newSmallLayer(r, k, 4, 4)
 				w, _ := l.block(k.Block)
 				for i, v := range direction {
@@ -30,37 +30,37 @@ func TestSmallLayer(t *testing.T) {
 				w[i].d = v
 			}
 			const step = 1e-6
-			if got, want := l.forward().d, (at(step)-at(-step))/(2*step); math.Abs(got-want) > 1e-6*(1+math.Abs(want)) {
+			if got, want := l.forward().d, (valueAt(step)-valueAt(-step))/(2*step); math.Abs(got-want) > 1e-6*(1+math.Abs(want)) {
 				t.Errorf("%v, draw %d: derivative %v, difference quotient %v", k, example, got, want)
 			}
 		}
 	}
 }
 
-// TestWithin checks that all weights on the part of the path that within returns are in the same
-// orthant.
-func TestWithin(t *testing.T) {
+// TestFractionInOrthant checks that all weights on the returned fraction of the path are in the same
+// orthant, and that the weights of the layer are restored.
+func TestFractionInOrthant(t *testing.T) {
 	shorter := 0
 	for _, k := range pseudoconvexityCases {
 		for example := range uint32(50) {
 			r := draws{9, example, 0}
 			l := newSmallLayer(r, k, 4, 4)
 			w, deviation := l.block(k.Block)
-			from, to := slices.Clone(w), make([]float64, len(w))
-			r.normals(pseudoTarget, to, deviation)
-			begin, part := l.sides(), l.within(k.Block, to)
+			from, target := slices.Clone(w), make([]float64, len(w))
+			r.normals(pseudoTarget, target, deviation)
+			start, fraction := l.orthant(), l.fractionInOrthant(k.Block, target)
 			if !slices.Equal(w, from) {
 				t.Fatalf("%v: the weights were changed", k)
 			}
-			if part < 1 {
+			if fraction < 1 {
 				shorter++
 			}
 			for step := range 101 {
 				for i := range w {
-					w[i].v = from[i].v + part*float64(step)/100*(to[i]-from[i].v)
+					w[i].v = from[i].v + fraction*float64(step)/100*(target[i]-from[i].v)
 				}
-				if !slices.Equal(l.sides(), begin) {
-					t.Fatalf("%v: a sign changes after %d%% of the fraction %v", k, step, part)
+				if !slices.Equal(l.orthant(), start) {
+					t.Fatalf("%v: a sign changes after %d%% of the fraction %v", k, step, fraction)
 				}
 			}
 		}

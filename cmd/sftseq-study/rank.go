@@ -22,17 +22,17 @@ takes more than an hour on one core.`,
 	columns: []string{"probability", "layer", "rank", "rank, tolerance/10", "entropy rank"},
 	prepare: func(f *flags) measurement {
 		m := &rankMeasurement{probabilities: []string{leakyReLU, relu, softmax}}
-		f.count(&m.tokens, "tokens", 256, 1, 1<<14, "tokens")
-		f.count(&m.width, "width", 512, 1, 1<<14, "channels of a token")
-		f.count(&m.layers, "layers", 20, 1, 1<<14, "layers")
-		f.count(&m.draws, "draws", 2, 1, 1<<14, "draws of all weights")
+		f.intFlag(&m.tokens, "tokens", 256, 1, 1<<14, "tokens")
+		f.intFlag(&m.width, "width", 512, 1, 1<<14, "channels of a token")
+		f.intFlag(&m.layers, "layers", 20, 1, 1<<14, "layers")
+		f.intFlag(&m.draws, "draws", 2, 1, 1<<14, "draws of all weights")
 		f.drawFlags(&m.seed, &m.threads)
 		return m.report
 	},
 }
 
-func (r *rankMeasurement) report(ctx context.Context, to *report) error {
-	points, err := r.run(ctx, to.progress(len(r.probabilities)*r.draws*r.layers, "layers"))
+func (r *rankMeasurement) report(ctx context.Context, out *report) error {
+	points, err := r.run(ctx, out.progress(len(r.probabilities)*r.draws*r.layers, "layers"))
 	if err != nil {
 		return err
 	}
@@ -48,16 +48,16 @@ func (r *rankMeasurement) report(ctx context.Context, to *report) error {
 				row = []string{p.Probability, strconv.Itoa(p.Layer), p.Single.text("%.3g"),
 					p.Tenth.text("%.3g"), p.Entropy.text("%.4f")}
 			}
-			to.add(p, row...)
+			out.add(p, row...)
 			layers, rank, entropy = append(layers, p.Layer), append(rank, p.Single), append(entropy, p.Entropy)
 		}
 		addBand(&ranks, n, r.probabilities[n], layers, rank)
 		addBand(&entropies, n, r.probabilities[n], layers, entropy)
 	}
-	to.title, to.charts = "Rank of identical tokens after random layers", []chart.Chart{ranks, entropies}
-	to.note(`The paper (Figs. 3 and 8) draws a rank that "gradually gains" with the leaky probability and
+	out.title, out.charts = "Rank of identical tokens after random layers", []chart.Chart{ranks, entropies}
+	out.note(`The paper (Figs. 3 and 8) draws a rank that "gradually gains" with the leaky probability and
 is "still small" after 1 to 20 layers.`)
-	to.note("The paper: 256 tokens, width 512, 100 layers, 30 draws, float32. Here: %d tokens, width %d, %d layers, draws %d, float64.", r.tokens, r.width, r.layers, r.draws)
+	out.note("The paper: 256 tokens, width 512, 100 layers, 30 draws, float32. Here: %d tokens, width %d, %d layers, draws %d, float64.", r.tokens, r.width, r.layers, r.draws)
 	return nil
 }
 
@@ -66,7 +66,7 @@ func shownLayer(layer, layers int) bool {
 	return layers <= 12 || layer == layers || slices.Contains([]int{1, 2, 3, 5}, layer) || layer%10 == 0
 }
 
-// Probability functions of attention. The paper uses the first.
+// Probability functions of attention. The paper uses leakyReLU.
 const (
 	leakyReLU = "leaky_relu"
 	relu      = "relu"
@@ -112,7 +112,7 @@ func (r *rankMeasurement) run(ctx context.Context, progress func(n int)) (out []
 		for l := range spectra {
 			spectra[l] = make([]spectrum, r.draws)
 		}
-		err := each(ctx, r.draws, r.threads, func(ctx context.Context, i int) (err error) {
+		err := forEach(ctx, r.draws, r.threads, func(ctx context.Context, i int) (err error) {
 			d := draws{seed: r.seed, example: uint32(i)}
 			x := identicalTokens(d, r.tokens, r.width)
 			for l := range spectra {
@@ -121,7 +121,7 @@ func (r *rankMeasurement) run(ctx context.Context, progress func(n int)) (out []
 				}
 				d.step = uint32(l + 1)
 				x = randomLayer(d, x, relation, probability)
-				if spectra[l][i], err = spectrumOf(x); err != nil {
+				if spectra[l][i], err = newSpectrum(x); err != nil {
 					return err
 				}
 				progress(1)
@@ -138,7 +138,7 @@ func (r *rankMeasurement) run(ctx context.Context, progress func(n int)) (out []
 					append(tenth, float64(s.rank(singlePrecision/10)))
 				entropy = append(entropy, s.entropyRank())
 			}
-			out = append(out, rankPoint{probability, l + 1, spreadOf(single), spreadOf(tenth), spreadOf(entropy),
+			out = append(out, rankPoint{probability, l + 1, newSpread(single), newSpread(tenth), newSpread(entropy),
 				r.draws, r.tokens, r.width, r.seed})
 		}
 	}
@@ -173,10 +173,10 @@ func identicalTokens(d draws, tokens, width int) *mat.Dense {
 // randomLayer applies one layer with random weights to x.
 func randomLayer(r draws, x, relation *mat.Dense, probability string) *mat.Dense {
 	n, d := x.Dims()
-	linear := func(what uint32, x *mat.Dense, out int) *mat.Dense {
+	linear := func(stream uint32, x *mat.Dense, out int) *mat.Dense {
 		_, in := x.Dims()
 		var y mat.Dense
-		y.Mul(x, r.matrix(what, in, out, 1/math.Sqrt(float64(in))))
+		y.Mul(x, r.matrix(stream, in, out, 1/math.Sqrt(float64(in))))
 		return &y
 	}
 	q, k := linear(rankQuery, x, d), linear(rankKey, x, d)
@@ -231,13 +231,13 @@ const probabilityEpsilon = 1e-9
 func normalise(a []float64, probability string, leak float64) {
 	sum := leak + probabilityEpsilon
 	if probability == softmax {
-		top := a[0]
+		maxScore := a[0]
 		for _, v := range a {
-			top = max(top, v)
+			maxScore = max(maxScore, v)
 		}
 		sum = 0
 		for j, v := range a {
-			a[j] = math.Exp(v - top)
+			a[j] = math.Exp(v - maxScore)
 			sum += a[j]
 		}
 	} else {

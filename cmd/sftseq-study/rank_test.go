@@ -25,7 +25,7 @@ func TestSpectrum(t *testing.T) {
 			math.Exp(1e-6 - 1e-6*math.Log(1e-6))},
 		{"a value within the rounding error", mat.NewDense(2, 2, []float64{1, 0, 0, 1e-7}), 1, 1, 1},
 	} {
-		s, err := spectrumOf(c.m)
+		s, err := newSpectrum(c.m)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,7 +50,7 @@ func TestSpectrumOfAlikeRows(t *testing.T) {
 				x.Set(i, c, x.At(i, c)+v)
 			}
 		}
-		s, err := spectrumOf(x)
+		s, err := newSpectrum(x)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -37,8 +37,8 @@ type report struct {
 	notes  []string // below the table
 }
 
-// refuseEarlier returns an error if the directory contains a complete study.
-func (r *report) refuseEarlier(force bool) error {
+// checkOutput returns an error if the directory contains a complete study and force is not set.
+func (r *report) checkOutput(force bool) error {
 	path := filepath.Join(r.dir, pointsName)
 	_, err := os.Stat(path)
 	if force || errors.Is(err, fs.ErrNotExist) {
@@ -120,9 +120,9 @@ type spread struct {
 	Max  float64 `json:"max"`
 }
 
-// spreadOf summarises at least one value. It divides the sum once, so that the mean of equal whole
+// newSpread summarises at least one value. It divides the sum once, so that the mean of equal whole
 // numbers is exact.
-func spreadOf(values []float64) spread {
+func newSpread(values []float64) spread {
 	s := spread{Min: slices.Min(values), Max: slices.Max(values)}
 	for _, v := range values {
 		s.Mean += v
@@ -170,9 +170,9 @@ func addBand(c *chart.Chart, n int, name string, x []int, values []spread) {
 	var mean, low, high []chart.Datum
 	differ := false
 	for i, s := range values {
-		at := float64(x[i])
-		mean, low, high = append(mean, chart.Datum{X: at, Y: s.Mean}), append(low, chart.Datum{X: at, Y: s.Min}),
-			append(high, chart.Datum{X: at, Y: s.Max})
+		x0 := float64(x[i])
+		mean, low, high = append(mean, chart.Datum{X: x0, Y: s.Mean}), append(low, chart.Datum{X: x0, Y: s.Min}),
+			append(high, chart.Datum{X: x0, Y: s.Max})
 		differ = differ || s.Min < s.Max
 	}
 	style := chart.StyleOf(n)

@@ -23,9 +23,9 @@ the first layer.`,
 	columns: []string{"layer", "cosine", "rank", "entropy rank"},
 	prepare: func(f *flags) measurement {
 		m, rows := f.modelFlags(), 0
-		f.count(&rows, "rows", 32, 1, 1<<20, "rows to measure")
+		f.intFlag(&rows, "rows", 32, 1, 1<<20, "rows to measure")
 		return m.measurement(func(ctx context.Context, r *report) error {
-			return m.similarities(ctx, r,
+			return m.measureSimilarity(ctx, r,
 				min(rows, m.rows.Len()))
 		})
 	},
@@ -41,16 +41,16 @@ type similarityPoint struct {
 	Sequences int    `json:"sequences"`
 }
 
-// similarities measures the first rows of the split. It skips sequences of one token, which have no
+// measureSimilarity measures the first rows of the split. It skips sequences of one token, which have no
 // pairs.
-func (m *trainedModel) similarities(ctx context.Context, r *report, rows int) error {
+func (m *trainedModel) measureSimilarity(ctx context.Context, r *report, rows int) error {
 	scorer, err := sft.NewScorer(m.Model, m.device)
 	if err != nil {
 		return err
 	}
 	defer scorer.Close()
 	width := m.Config.HiddenSize
-	found := make([][3][]float64, m.Config.NumLayers+1) // cosine, rank and entropy rank of each layer
+	measures := make([][3][]float64, m.Config.NumLayers+1) // cosine, rank and entropy rank of each layer
 	progress := r.progress(rows, "rows")
 	for i := range rows {
 		examples, err := m.examples(i, 1)
@@ -66,24 +66,24 @@ func (m *trainedModel) similarities(ctx context.Context, r *report, rows int) er
 				continue
 			}
 			for l, state := range states {
-				s, err := similarityOf(state, width)
+				s, err := tokenSimilarity(state, width)
 				if err != nil {
 					return fmt.Errorf("row %d, layer %d: %w", i, l, err)
 				}
 				for n, v := range s {
-					found[l][n] = append(found[l][n], v)
+					measures[l][n] = append(measures[l][n], v)
 				}
 			}
 		}
 		progress(1)
 	}
-	if found[0][0] == nil {
+	if measures[0][0] == nil {
 		return errors.New("expected a sequence of at least two tokens, found only sequences of one token")
 	}
 	var layers []int
 	var cosine, rank, entropy []spread
-	for l, values := range found {
-		p := similarityPoint{l, spreadOf(values[0]), spreadOf(values[1]), spreadOf(values[2]), width, len(values[0])}
+	for l, values := range measures {
+		p := similarityPoint{l, newSpread(values[0]), newSpread(values[1]), newSpread(values[2]), width, len(values[0])}
 		r.add(p, strconv.Itoa(l), p.Cosine.text("%.4f"), p.Rank.text("%.3g"), p.Entropy.text("%.2f"))
 		layers, cosine, rank, entropy = append(layers, l), append(cosine, p.Cosine), append(rank, p.Rank),
 			append(entropy, p.Entropy)
@@ -97,35 +97,35 @@ func (m *trainedModel) similarities(ctx context.Context, r *report, rows int) er
 	r.title, r.charts = "Tokens after each layer of a trained model", []chart.Chart{cosines, ranks}
 	r.note(`The paper: in a model that reads only relations (ModelNet40, 32 clouds of 1,024 tokens, 256
 channels), tokens become dissimilar from about layer 5, and their rank approaches 256.`)
-	r.note("Here: %s, of which %d sequences were measured; width %d.", m.describe(), len(found[0][0]), width)
+	r.note("Here: %s, of which %d sequences were measured; width %d.", m.describe(), len(measures[0][0]), width)
 	return nil
 }
 
-// similarityOf measures at least two rows of width channels. It returns the mean cosine over all
+// tokenSimilarity measures at least two rows of width channels. It returns the mean cosine over all
 // pairs, the rank with the tolerance of float32, and the entropy rank. With unit vectors u the mean
 // cosine is (‖Σ u_i‖² − n) / (n(n − 1)). The cosine with a row of zeros is 0.
-func similarityOf(rows []float32, width int) (out [3]float64, err error) {
+func tokenSimilarity(rows []float32, width int) (out [3]float64, err error) {
 	n := len(rows) / width
 	m := mat.NewDense(n, width, nil)
-	sum, units := make([]float64, width), 0
+	sum, nonzero := make([]float64, width), 0
 	for i := range n {
 		row := m.RawRowView(i)
 		for c := range row {
 			row[c] = float64(rows[i*width+c])
 		}
-		size := math.Sqrt(dot(row, row))
-		if size == 0 {
+		norm := math.Sqrt(dot(row, row))
+		if norm == 0 {
 			continue
 		}
-		units++
+		nonzero++
 		for c, v := range row {
-			sum[c] += v / size
+			sum[c] += v / norm
 		}
 	}
-	s, err := spectrumOf(m)
+	s, err := newSpectrum(m)
 	if err != nil {
 		return out, err
 	}
 	pairs := float64(n) * float64(n-1)
-	return [3]float64{(dot(sum, sum) - float64(units)) / pairs, float64(s.rank(singlePrecision)), s.entropyRank()}, nil
+	return [3]float64{(dot(sum, sum) - float64(nonzero)) / pairs, float64(s.rank(singlePrecision)), s.entropyRank()}, nil
 }

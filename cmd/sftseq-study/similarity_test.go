@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestSimilarity checks rows with known cosines.
+// TestSimilarity checks the mean cosine and the rank of rows with known values.
 func TestSimilarity(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -20,7 +20,7 @@ func TestSimilarity(t *testing.T) {
 		{"two alike, one apart", []float32{1, 0, 1, 0, 0, 1}, 1.0 / 3, 2},
 		{"a row of zeros", []float32{1, 0, 1, 0, 0, 0}, 1.0 / 3, 1},
 	} {
-		s, err := similarityOf(c.rows, 2)
+		s, err := tokenSimilarity(c.rows, 2)
 		if err != nil {
 			t.Fatal(err)
 		}

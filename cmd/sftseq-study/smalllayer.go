@@ -19,8 +19,8 @@ func (a dual) gelu() dual {
 	return dual{gelu(a.v), slope * a.d}
 }
 
-// larger returns the larger of two numbers, or a if they are equal.
-func larger(a, b dual) dual {
+// maxDual returns the larger of two numbers, or a if they are equal.
+func maxDual(a, b dual) dual {
 	if a.v >= b.v {
 		return a
 	}
@@ -40,8 +40,8 @@ func product(x, w []dual, in, out int) []dual {
 	return y
 }
 
-// smallLayer is one layer on a few tokens, in which every token is a key, with an entry f of its
-// output. Its attention is the paper's,
+// smallLayer is one layer on a few tokens, in which every token is a key, for computing one entry f
+// of its output. Its attention is the paper's,
 //
 //	A_ij = Score(q_i, k_j)/√dh · softplus(u·E_ij + a) + v·E_ij + b
 //	Y = X + concat_h(P V) W_O,  P_ij = ReLU(A_ij) / (Σ_l ReLU(A_il) + Σ_r softplus(C_r) + 1e-9)
@@ -74,16 +74,16 @@ const (
 	pseudoFirst
 	pseudoSecond
 	pseudoTarget
-	pseudoPart
+	pseudoFraction
 )
 
 func newSmallLayer(r draws, k pseudoconvexityCase, tokens, width int) *smallLayer {
 	n, d, h := tokens, width, k.Heads
 	l := &smallLayer{n: n, d: d, heads: h, score: k.Score, feedForward: k.FeedForward}
 	in := 1 / math.Sqrt(float64(d))
-	draw := func(what uint32, size int, deviation float64) []dual {
+	draw := func(stream uint32, size int, deviation float64) []dual {
 		x, out := make([]float64, size), make([]dual, size)
-		r.normals(what, x, deviation)
+		r.normals(stream, x, deviation)
 		for i, v := range x {
 			out[i].v = v
 		}
@@ -124,7 +124,7 @@ func (l *smallLayer) scores() (a, q, k []dual) {
 				if l.score == dotScore {
 					m = m.plus(q[c].times(k[j*d+c]))
 				} else {
-					m = m.plus(larger(q[c], k[j*d+c]))
+					m = m.plus(maxDual(q[c], k[j*d+c]))
 				}
 			}
 			m = m.over(dual{v: math.Sqrt(float64(dh))})
@@ -139,8 +139,8 @@ func (l *smallLayer) scores() (a, q, k []dual) {
 func (l *smallLayer) forward() dual {
 	n, d, dh := l.n, l.d, l.d/l.heads
 	a, _, _ := l.scores()
-	for at := range a {
-		a[at] = larger(dual{}, a[at])
+	for i := range a {
+		a[i] = maxDual(dual{}, a[i])
 	}
 	leak, v, o := product(l.x, l.leak, d, l.heads), product(l.x, l.value, d, d), make([]dual, d)
 	for h := range l.heads {
@@ -169,52 +169,52 @@ func (l *smallLayer) forward() dual {
 	return f
 }
 
-// sides returns the signs that identify an orthant: the signs of q − k, which select the operand of
-// each maximum, and the signs of A.
-func (l *smallLayer) sides() (out []bool) {
+// orthant returns the signs that identify an orthant: the signs of q − k, which select the operand
+// of each maximum, and the signs of A.
+func (l *smallLayer) orthant() (out []bool) {
 	a, q, k := l.scores()
 	for _, a := range a {
 		out = append(out, a.v > 0)
 	}
-	for at, k := range k {
+	for i, k := range k {
 		if l.score == maxoutScore {
-			out = append(out, q[at%l.d].v >= k.v)
+			out = append(out, q[i%l.d].v >= k.v)
 		}
 	}
 	return out
 }
 
-// within returns the largest fraction of the path to other weights, up to 1, on which no sign in
-// sides changes. On the path q, k and maxout's A are affine, and A is monotone in R_mul: the end
-// alone decides. A of the dot product is quadratic and may change its sign twice, so the path is
-// searched in steps.
-func (l *smallLayer) within(block string, to []float64) float64 {
+// fractionInOrthant returns the largest fraction, up to 1, of the straight path from the block's
+// weights to target on which the orthant does not change. On this path q, k and maxout's A are
+// affine, and A is monotone in R_mul, so it suffices to compare the orthants of the two ends. A of
+// the dot product is quadratic and may change its sign twice, so its path is searched in steps.
+func (l *smallLayer) fractionInOrthant(block string, target []float64) float64 {
 	w, _ := l.block(block)
-	from, begin := slices.Clone(w), l.sides()
+	from, start := slices.Clone(w), l.orthant()
 	defer copy(w, from)
-	same := func(part float64) bool {
-		for i, v := range to {
-			w[i].v = from[i].v + part*(v-from[i].v)
+	inOrthant := func(fraction float64) bool {
+		for i, v := range target {
+			w[i].v = from[i].v + fraction*(v-from[i].v)
 		}
-		return slices.Equal(l.sides(), begin)
+		return slices.Equal(l.orthant(), start)
 	}
 	const steps, halvings = 32, 20
 	low, high := 0.0, 1.0
 	if l.score == dotScore {
 		for i := 1; i <= steps; i++ {
-			if high = float64(i) / steps; !same(high) {
+			if high = float64(i) / steps; !inOrthant(high) {
 				break
 			}
 			low = high
 		}
-	} else if same(1) {
+	} else if inOrthant(1) {
 		return 1
 	}
 	for range halvings {
 		if low == high {
 			break
 		}
-		if middle := (low + high) / 2; same(middle) {
+		if middle := (low + high) / 2; inOrthant(middle) {
 			low = middle
 		} else {
 			high = middle

@@ -8,23 +8,23 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// singlePrecision is the precision of float32. As in PyTorch and NumPy, a singular value counts
-// towards the rank if it exceeds the product of the precision, the larger side of the matrix and
-// the largest singular value.
+// singlePrecision is the precision of float32. Like PyTorch and NumPy, rank counts a singular value
+// if it exceeds the product of the precision, the larger side of the matrix and the largest
+// singular value.
 const singlePrecision = 0x1p-23 // 1.19e-7
 
 // spectrum contains the singular values of a matrix in descending order.
 type spectrum struct {
 	values []float64
-	side   int
+	side   int // larger of the numbers of rows and columns
 }
 
-// spectrumOf computes the singular values of a matrix as the square roots of the eigenvalues of its
+// newSpectrum computes the singular values of a matrix as the square roots of the eigenvalues of its
 // Gram matrix. The eigenvalues are exact to about 1e-16 of the largest. Singular values below
 // spectrumFloor are set to 0. Gonum's singular value decomposition is more precise, but
 // occasionally wrong for nearly equal rows. For a matrix whose rows differ by 1e-14, its second
 // singular value was 7e-4 of the first.
-func spectrumOf(m *mat.Dense) (spectrum, error) {
+func newSpectrum(m *mat.Dense) (spectrum, error) {
 	rows, columns := m.Dims()
 	product := mat.NewSymDense(min(rows, columns), nil)
 	if rows <= columns {

@@ -40,10 +40,11 @@ type training struct {
 	preset   *lra.Preset
 	config   sft.Config // configuration of the preset, for the data
 	settings train.Settings
-	longest  int // tokens of the longest sequence within the input window
+	longest  int // length of the longest sequence in tokens, after truncation to the input window
 }
 
-// variant is a model that a study trains: the preset's model with a change.
+// variant is a model that a study trains: the preset's model after change has modified its
+// configuration.
 type variant struct {
 	name   string
 	dir    string // folder of its runs
@@ -69,7 +70,7 @@ and plot can read them. After Ctrl-C, run the same command to resume.`,
 		prepare: func(f *flags) measurement {
 			t := f.trainingFlags()
 			if name == "sampling" {
-				f.sampledTokens(&t.sampled, 4, 64, 128, 256, 512)
+				f.sampledTokensFlag(&t.sampled, 4, 64, 128, 256, 512)
 			}
 			return func(ctx context.Context, r *report) error {
 				if err := t.openData(); err != nil {
@@ -89,7 +90,7 @@ func (f *flags) trainingFlags() *training {
 	t := &training{seeds: []uint64{1}}
 	f.StringVar(&t.data, "data", "",
 		"`directory` of a data set with classes, for example from sftseq data generate shapes (required)")
-	f.count(&t.steps, "steps", 300, 1, 1<<24, "updates of a run")
+	f.intFlag(&t.steps, "steps", 300, 1, 1<<24, "updates of a run")
 	f.Func("seeds", "train with each seed, `SEED,SEED,…` (default 1)", func(text string) error {
 		t.seeds = nil
 		for word := range strings.SplitSeq(text, ",") {
@@ -171,7 +172,8 @@ func (t *training) compare(ctx context.Context, r *report, variants []variant) (
 	return nil
 }
 
-// train trains one model or resumes its run. It only reads a complete run.
+// train trains a variant with run.seed in run.dir, or resumes the run in this directory, and sets the
+// accuracies of run. A run that is already complete is not trained again.
 func (t *training) train(ctx context.Context, r *report, d tensor.Device, v variant, run *trainedRun) (err error) {
 	config, settings := t.config, t.settings
 	settings.Seed = run.seed

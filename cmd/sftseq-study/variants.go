@@ -7,6 +7,7 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
+// convergenceStudy compares three attention variants (the paper's Fig. 6).
 var convergenceStudy = trainingStudy("convergence", "learning curves of the paper's attention and of softmax",
 	`Trains three models that differ only in their attention and sample every token: leaky
 probability, maxout score and relative encoding; softmax, dot product and relative encoding;
@@ -26,6 +27,7 @@ on ModelNet40 over 256 epochs; it gives no numbers and no variance over seeds.`,
 		}, nil
 	})
 
+// samplingStudy compares models with different numbers of sampled tokens (the paper's Fig. 7).
 var samplingStudy = trainingStudy("sampling", "learning curves for each number of sampled tokens",
 	"Trains a model for each number of sampled tokens.",
 	"Learning curves by sampled tokens",
@@ -43,6 +45,7 @@ Sampling more tokens speeds up learning. The final test accuracy with 50% is no 
 		return out, nil
 	})
 
+// relativeStudy compares models with and without relative positions (the paper's Table 5).
 var relativeStudy = trainingStudy("relative", "accuracy with and without a relative position encoding",
 	`Trains a model with the data set's relative position encoding and a model without one. Point
 clouds have coordinates and normals as features. For them the study trains three models: one
@@ -53,10 +56,10 @@ positions.`,
 positions better: 87.2 and 91.1 on ModelNet40, 78.3 and 81.3 on ShapeNetPart, 0.67 and 0.69 on
 Peptides-func, 0.2661 and 0.2655 (an error) on Peptides-struct, 0.20 and 0.22 on PascalVOC-SP.`,
 	func(t *training) ([]variant, error) {
-		same, none := func(*sft.Config) {}, func(m *sft.Config) { m.Relative = config.NoRelation }
+		unchanged, noRelation := func(*sft.Config) {}, func(m *sft.Config) { m.Relative = config.NoRelation }
 		if !t.config.HasFeatures() {
-			return []variant{{"relative", "relative", same}, {"none", "none", none}}, nil
+			return []variant{{"relative", "relative", unchanged}, {"none", "none", noRelation}}, nil
 		}
-		return []variant{{"features and relation", "both", same}, {"features", "features", none},
+		return []variant{{"features and relation", "both", unchanged}, {"features", "features", noRelation},
 			{"relation", "relation", func(m *sft.Config) { m.Input = config.OnesInput }}}, nil
 	})

@@ -150,7 +150,7 @@ func (m *modelBench) measure(c *cli.Context, what string, length, batch int) (be
 	}
 	defer release()
 	w := m.workload(d, length, batch)
-	w.Memory = memoryOn(c, d, m.memory)
+	w.Memory = deviceMemoryLimit(c, d, m.memory)
 	got, err := w.Measure(c.Context, what, m.reps, m.profile)
 	if err != nil {
 		return bench.ModelResult{}, err

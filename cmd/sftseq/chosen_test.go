@@ -38,7 +38,7 @@ func TestChosenPresets(t *testing.T) {
 			Splits: map[string]seq.SplitInfo{"train": c.train}}
 		config, settings := custom(t, m, append(strings.Fields(c.flags), "--patience", "0",
 			"--temperature-scaling=false")...)
-		settings.Select = selection(settings.Select, task.Kind)
+		settings.Select = storedSelection(settings.Select, task.Kind)
 		equal(t, config, preset.Config, c.task, c.preset)
 		equal(t, settings, preset.Settings, c.task, c.preset)
 	}

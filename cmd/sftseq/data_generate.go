@@ -88,7 +88,7 @@ func generate(c *cli.Context, task *lra.Task) error {
 		*o.Value = c.Int(o.Name)
 	}
 	if err := options.Rule.Validate(); err != nil {
-		return usage(c, "%s: %w", strings.TrimSpace(givenFlags(c, names...)), err)
+		return usage(c, "%s: %w", strings.TrimSpace(formatSetFlags(c, names...)), err)
 	}
 	bar := newProgress(int64(options.Train)+int64(options.Val)+int64(options.Test), "generating "+task.Name, "rows")
 	options.Progress = bar.Add

@@ -165,7 +165,7 @@ func simulate(c *cli.Context, m *sft.Model) (*clusterInfo, error) {
 		return nil, err
 	}
 	defer closeDevice(c, d)
-	w.Device, w.Memory = d, memoryOn(c, d, w.Memory)
+	w.Device, w.Memory = d, deviceMemoryLimit(c, d, w.Memory)
 	measurement := bench.ClusterMeasurement{Workload: w}
 	found, err := figures(c.Context, c.App.ErrWriter, measurement)
 	if err != nil {

@@ -154,13 +154,13 @@ func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64,
 		return nil, err
 	}
 	r := &trainRun{dir: dir, out: c.App.Writer, progress: newTrainProgress(c.App.ErrWriter),
-		resume: resumption(c, task, "", dir)}
+		resume: resumeCommand(c, task, "", dir)}
 	if ranksOf(c) != nil {
 		r.under = " (on any number of ranks)"
 	}
 	var started *provenance.Provenance
 	if from == nil {
-		r.reproduce = reproduction(c, task, dir, seed)
+		r.reproduce = reproduceCommand(c, task, dir, seed)
 	} else {
 		if started, err = resumeFlags(c, task, dir, from); err != nil {
 			return nil, err
@@ -210,7 +210,7 @@ func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64,
 	if err := resumeSettings(c, &settings, from); err != nil {
 		return nil, err
 	}
-	if err := sameWeights(c, data.set, from); err != nil {
+	if err := checkWeights(c, data.set, from); err != nil {
 		return nil, err
 	}
 	if r.reproduce, err = moveEnd(c, task, dir, &settings, from, started); err != nil {
@@ -244,7 +244,7 @@ func flaggedSettings(c *cli.Context, task *lra.Task, preset *lra.Preset,
 	if err := applyTrainFlags(c, &settings, &config); err != nil {
 		return settings, config, err
 	}
-	settings.Select = selection(settings.Select, task.Kind)
+	settings.Select = storedSelection(settings.Select, task.Kind)
 	if err := settings.Validate(); err != nil {
 		return settings, config, usage(c, "%w", err)
 	}
@@ -260,7 +260,7 @@ func (r *trainRun) freshModel(c *cli.Context, task *lra.Task, preset string, dat
 	if !published(task) {
 		describeCustom(c, data.set.Manifest, config, settings)
 	}
-	if err := checkBegun(c, begun, config, settings, data.fingerprint); err != nil {
+	if err := checkSameFlags(c, begun, config, settings, data.fingerprint); err != nil {
 		return nil, err
 	}
 	if err := data.set.CheckSplit("train"); err != nil {
@@ -328,7 +328,7 @@ func (r *trainRun) open(c *cli.Context, data *trainData, model *sft.Model, setti
 		}
 	}
 	r.trainer, err = train.NewTrainer(model, settings, r.device, rows, val, from, train.Options{
-		Dir: r.dir, Memory: memoryOn(c, r.device, memory), SaveEvery: c.Duration("save-every"),
+		Dir: r.dir, Memory: deviceMemoryLimit(c, r.device, memory), SaveEvery: c.Duration("save-every"),
 		StopAt: c.Int("stop-at"), Data: data.fingerprint, Observe: r.observe, Communicator: communicator(c),
 	})
 	if long := (*train.LengthError)(nil); errors.As(err, &long) {
@@ -340,7 +340,7 @@ func (r *trainRun) open(c *cli.Context, data *trainData, model *sft.Model, setti
 	}
 	r.opened = append(r.opened, r.trainer)
 	r.progress.begin(r.trainer, r.device.Name()+ranksOf(c).describe())
-	if text := describeJudges(val.Len()); text != "" && task.Of(config).ComparedBy(r.trainer.Settings().Select) == "" {
+	if text := describeResolution(val.Len()); text != "" && task.Of(config).ComparedBy(r.trainer.Settings().Select) == "" {
 		r.progress.line(text)
 	}
 	if !ranksOf(c).first() {

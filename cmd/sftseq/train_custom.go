@@ -38,7 +38,7 @@ func trainCustom(c *cli.Context) error {
 	if err := readConfigFlags(c); err != nil { // the file may set --members
 		return err
 	}
-	if err := recordedMembers(c); err != nil {
+	if err := setRecordedData(c); err != nil {
 		return err
 	}
 	// Checked before the first member is trained.
@@ -49,7 +49,7 @@ func trainCustom(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	kinds, err := chosenKinds(c, m)
+	kinds, err := selectKinds(c, m)
 	if err != nil {
 		return err
 	}

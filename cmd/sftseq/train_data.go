@@ -371,7 +371,7 @@ func headReason(c, source *sft.Config) string {
 // the run; any other difference is an error.
 func resumeSettings(c *cli.Context, settings *train.Settings, from *train.Checkpoint) error {
 	stored := from.Settings
-	for _, name := range numberNames(c) {
+	for _, name := range settingsFlagNames(c) {
 		if !c.IsSet(name) || name == "steps" || name == "epochs" || name == "preset" {
 			continue
 		}
@@ -421,6 +421,6 @@ func moveEnd(c *cli.Context, task *lra.Task, dir string, settings *train.Setting
 		}
 	}
 	err := p.MoveEnd(from, settings, fmt.Sprintf("sftseq %s --out %s --resume%s", commandOf(task), repeatDir(c, dir),
-		givenFlags(c, "device", "precision")), pinned)
+		formatSetFlags(c, "device", "precision")), pinned)
 	return p.Command, err
 }

@@ -28,7 +28,7 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// kind is a property of a task's data on which a flag depends. "" means none.
+// kind is a property of a task's data on which a flag depends. A flag of kind "" applies to all tasks.
 type kind string
 
 const (
@@ -41,10 +41,11 @@ const (
 	masksKind    kind = "masks" // masked tokens to predict, instead of labels
 )
 
-// hasKind reports whether a task may have data of a kind. For train custom, the data are not yet known.
-func hasKind(task *lra.Task, of kind) bool {
+// hasKind reports whether a task may have data of kind k. Train custom may have data of any kind,
+// because its data set is not known before the flags are parsed.
+func hasKind(task *lra.Task, k kind) bool {
 	custom, pretrains := task.Name == lra.CustomName, task.Name == lra.PretrainName
-	switch of {
+	switch k {
 	case "":
 		return true
 	case masksKind:
@@ -128,8 +129,8 @@ func selectFlag(task *lra.Task) cli.Flag {
 	return &cli.StringFlag{Name: "select", DefaultText: first, Usage: "save the model with the best `METRIC`: " + names}
 }
 
-// numberFlags returns the flags that override a preset's settings.
-func numberFlags(task *lra.Task) []cli.Flag {
+// settingsFlags returns the flags that override a preset's settings.
+func settingsFlags(task *lra.Task) []cli.Flag {
 	whole := func(name, usage string) cli.Flag {
 		return &cli.IntFlag{Name: name, Usage: usage, DefaultText: ofPreset}
 	}
@@ -198,14 +199,14 @@ func numberFlags(task *lra.Task) []cli.Flag {
 }
 
 func trainFlags(task *lra.Task) []cli.Flag {
-	return append(numberFlags(task), runFlags(task)...)
+	return append(settingsFlags(task), runFlags(task)...)
 }
 
-// numberNames returns the names of a command's flags that affect the result of a run.
-func numberNames(c *cli.Context) (names []string) {
-	others := append(runFlags(lra.Custom(&seq.Manifest{})), cli.HelpFlag, helpAllFlag())
+// settingsFlagNames returns the names of a command's flags that affect the result of a run.
+func settingsFlagNames(c *cli.Context) (names []string) {
+	runNames := append(runFlags(lra.Custom(&seq.Manifest{})), cli.HelpFlag, helpAllFlag())
 	for _, f := range c.Command.Flags {
-		if name := f.Names()[0]; flagCalled(others, name) == nil {
+		if name := f.Names()[0]; flagCalled(runNames, name) == nil {
 			names = append(names, name)
 		}
 	}
@@ -214,7 +215,7 @@ func numberNames(c *cli.Context) (names []string) {
 
 // applyTrainFlags applies the flags that are set to the settings and the configuration.
 func applyTrainFlags(c *cli.Context, s *train.Settings, m *sft.Config) error {
-	for _, name := range numberNames(c) {
+	for _, name := range settingsFlagNames(c) {
 		if c.IsSet(name) {
 			if err := applyTrainFlag(c, name, s, m); err != nil {
 				return err
@@ -238,7 +239,7 @@ func applyTrainFlags(c *cli.Context, s *train.Settings, m *sft.Config) error {
 
 // applyTrainFlag applies one flag to the settings or the configuration.
 func applyTrainFlag(c *cli.Context, name string, s *train.Settings, m *sft.Config) (err error) {
-	place := map[string]any{
+	field := map[string]any{
 		"epochs": &s.Epochs, "steps": &s.Steps, "batch": &s.Batch, "step-size": &s.StepSize, "eval-every": &s.EvalEvery,
 		"span-decoding": &s.SpanDecoding, "temperature-scaling": &s.TemperatureScaling, "log-every": &s.LogEvery,
 		"patience": &s.Patience, "warmup": &s.Warmup,
@@ -248,12 +249,12 @@ func applyTrainFlag(c *cli.Context, name string, s *train.Settings, m *sft.Confi
 	}[name]
 	for _, f := range slices.Concat(architectureFlags, maskFlags, regressionFlags) {
 		if f.name == name {
-			place = configValue(m, f.key)
+			field = configValue(m, f.key)
 		}
 	}
 	switch {
-	case place != nil:
-		reflect.ValueOf(place).Elem().Set(reflect.ValueOf(c.Value(name))) // the flag's value has the type of the field
+	case field != nil:
+		reflect.ValueOf(field).Elem().Set(reflect.ValueOf(c.Value(name))) // the flag's value has the type of the field
 	case name == "input-window":
 		w, err := seq.ParseWindow(c.String(name))
 		if err != nil {
@@ -272,7 +273,7 @@ func applyTrainFlag(c *cli.Context, name string, s *train.Settings, m *sft.Confi
 		if s.Select = c.String(name); !slices.Contains(train.Selections, s.Select) {
 			return usage(c, "--select %q, expected one of %s", s.Select, train.DescribeSelections(train.Selections))
 		}
-		s.Select = selection(s.Select, m.Task)
+		s.Select = storedSelection(s.Select, m.Task)
 	case name == "point-scale":
 		if s.PointScale, err = parseFactors(c.String(name)); err != nil {
 			return usage(c, "--%s: %w", name, err)
@@ -282,9 +283,9 @@ func applyTrainFlag(c *cli.Context, name string, s *train.Settings, m *sft.Confi
 			return usage(c, "--%s: %w", name, err)
 		}
 	case name == "point-rotation":
-		s.PointRotation, err = chosen(c, name, train.Rotations)
+		s.PointRotation, err = enumValue(c, name, train.Rotations)
 	case name == "embedding-init":
-		s.EmbeddingInit, err = chosen(c, name, config.EmbeddingInits)
+		s.EmbeddingInit, err = enumValue(c, name, config.EmbeddingInits)
 	case name == "schedule":
 		if !slices.Contains(train.Schedules, c.String(name)) {
 			return usage(c, "--schedule %q, expected one of %s", c.String(name), strings.Join(train.Schedules, ", "))
@@ -309,9 +310,9 @@ func applyTrainFlag(c *cli.Context, name string, s *train.Settings, m *sft.Confi
 	return err
 }
 
-// chosen returns the value of a flag, or "" for the first of the allowed values, as in runs stored
-// before the flag existed.
-func chosen(c *cli.Context, name string, values []string) (string, error) {
+// enumValue returns the value of a flag, or an error unless values has it. The first value is the
+// default and is returned as "", which is its representation in runs stored before the flag existed.
+func enumValue(c *cli.Context, name string, values []string) (string, error) {
 	value := c.String(name)
 	if !slices.Contains(values, value) {
 		return "", usage(c, "--%s %q, expected one of %s", name, value, strings.Join(values, ", "))
@@ -322,13 +323,13 @@ func chosen(c *cli.Context, name string, values []string) (string, error) {
 	return value, nil
 }
 
-// selection returns the selection metric as stored in settings: for classes, accuracy is stored as
-// "", as in runs stored before the flag existed.
-func selection(by, task string) string {
-	if by == train.Selections[0] && (task == config.Classification || task == config.Retrieval) {
+// storedSelection returns the selection metric in the form that settings store. For classes,
+// accuracy is stored as "", like in runs stored before the flag existed.
+func storedSelection(metric, task string) string {
+	if metric == train.Selections[0] && (task == config.Classification || task == config.Retrieval) {
 		return ""
 	}
-	return by
+	return metric
 }
 
 // parseFactors parses LEAST:MOST or none.
@@ -352,18 +353,18 @@ func parseStages(text string) ([]train.Stage, error) {
 	}
 	var out []train.Stage
 	for _, word := range strings.Split(text, ",") {
-		steps, which, _ := strings.Cut(word, ":")
-		rows, first := strings.CutPrefix(which, "first")
+		steps, bound, _ := strings.Cut(word, ":")
+		rows, first := strings.CutPrefix(bound, "first")
 		n, errN := strconv.Atoi(steps)
-		most, errMost := strconv.Atoi(rows)
-		if errN != nil || errMost != nil {
+		limit, errLimit := strconv.Atoi(rows)
+		if errN != nil || errLimit != nil {
 			return nil, fmt.Errorf("--stages: %q, expected STEPS:LENGTH or STEPS:firstROWS, separated by commas, or "+
 				"none", word)
 		}
 		if first {
-			out = append(out, train.Stage{Steps: n, Rows: most})
+			out = append(out, train.Stage{Steps: n, Rows: limit})
 		} else {
-			out = append(out, train.Stage{Steps: n, Length: most})
+			out = append(out, train.Stage{Steps: n, Length: limit})
 		}
 	}
 	return out, nil
@@ -414,7 +415,7 @@ func readConfigFlags(c *cli.Context) error {
 	return nil
 }
 
-// memoryLimit parses --memory, and sets the garbage collector's limit.
+// memoryLimit returns --memory in bytes, and sets it as the memory limit of the garbage collector.
 func memoryLimit(c *cli.Context) (int64, error) {
 	n, err := humanize.ParseBytes(c.String("memory"))
 	if err != nil || n == 0 || n > 1<<60 {
@@ -424,9 +425,9 @@ func memoryLimit(c *cli.Context) (int64, error) {
 	return int64(n), nil
 }
 
-// memoryOn returns the memory limit on a device. A device with its own memory has no limit unless
-// --memory is set.
-func memoryOn(c *cli.Context, d tensor.Device, limit int64) int64 {
+// deviceMemoryLimit returns the memory limit of a run on a device in bytes, or 0 for no limit. A
+// device with its own memory has no limit unless --memory is set.
+func deviceMemoryLimit(c *cli.Context, d tensor.Device, limit int64) int64 {
 	if _, own := tensor.Capability[tensor.OwnMemory](d); own && !c.IsSet("memory") {
 		return 0
 	}
@@ -441,16 +442,16 @@ func commandOf(task *lra.Task) string {
 	return "train " + task.Name
 }
 
-// reproduction returns the command that repeats a run.
-func reproduction(c *cli.Context, task *lra.Task, dir string, seed uint64) string {
+// reproduceCommand returns the command that repeats a run.
+func reproduceCommand(c *cli.Context, task *lra.Task, dir string, seed uint64) string {
 	names := []string{"members", "data", "init-from", "device", "precision"}
-	for _, name := range numberNames(c) {
+	for _, name := range settingsFlagNames(c) {
 		if !slices.Contains([]string{"preset", "seed", "epochs", "steps"}, name) {
 			names = append(names, name)
 		}
 	}
 	return fmt.Sprintf("sftseq %s --preset %s --seed %d%s --out %s%s", commandOf(task), c.String("preset"), seed,
-		givenFlags(c, names...), repeatDir(c, dir), givenFlags(c, "epochs", "steps"))
+		formatSetFlags(c, names...), repeatDir(c, dir), formatSetFlags(c, "epochs", "steps"))
 }
 
 // repeatDir returns the output directory for repeating a run.
@@ -461,20 +462,20 @@ func repeatDir(c *cli.Context, dir string) string {
 	return shellQuote(filepath.Clean(dir) + "-again")
 }
 
-// resumption returns the command that resumes the run in --out on the same device. seeds is the
-// value of --seeds, or "". With seeds, the command repeats the flags, which seeds that have not
-// started need.
-func resumption(c *cli.Context, task *lra.Task, seeds, dir string) string {
+// resumeCommand returns the command that resumes the run in --out on the same device. seeds is the
+// value of --seeds, or "". With seeds, the command repeats the other flags, because seeds that have
+// not started have no checkpoint with their settings.
+func resumeCommand(c *cli.Context, task *lra.Task, seeds, dir string) string {
 	if seeds != "" {
-		seeds = " --seeds " + shellQuote(seeds) + givenFlags(c,
-			append([]string{"members", "data", "init-from"}, numberNames(c)...)...)
+		seeds = " --seeds " + shellQuote(seeds) + formatSetFlags(c,
+			append([]string{"members", "data", "init-from"}, settingsFlagNames(c)...)...)
 	}
 	return fmt.Sprintf("sftseq %s%s --out %s --resume%s", commandOf(task), seeds, shellQuote(dir),
-		givenFlags(c, "device", "precision", "threads", "memory", "tensorboard"))
+		formatSetFlags(c, "device", "precision", "threads", "memory", "tensorboard"))
 }
 
-// givenFlags formats the named flags that are set, quoted for a shell.
-func givenFlags(c *cli.Context, names ...string) string {
+// formatSetFlags formats the named flags that are set, quoted for a shell.
+func formatSetFlags(c *cli.Context, names ...string) string {
 	var out strings.Builder
 	for _, name := range names {
 		if !c.IsSet(name) {

@@ -24,7 +24,7 @@ func (f *fusedRun) fuse() error {
 	}
 	text := describeFusion(fusion, f.out) + fmt.Sprintf("evaluate with: sftseq eval --model %s --data %s\n",
 		shellQuote(f.out), shellQuote(f.set.Dir))
-	if command := f.reproduction(); command != "" {
+	if command := f.reproduceCommand(); command != "" {
 		text += f.kernels + "\nrepeat with: " + command + "\n"
 	}
 	_, err = fmt.Fprint(f.App.Writer, text)
@@ -40,18 +40,18 @@ func (f *fusedRun) fitWeights() (*sft.Fusion, error) {
 	defer rows.Close()
 	var members []train.Member
 	if f.kinds[0].linear {
-		m, err := f.fittedLinear()
+		m, err := f.loadOrFitLinear()
 		if err != nil {
 			return nil, err
 		}
 		members = append(members, train.Member{Name: linearMember, Model: m})
 	}
-	for _, one := range f.members {
-		m, err := load(f.Context.Context, filepath.Join(f.out, one.name))
+	for _, member := range f.members {
+		m, err := load(f.Context.Context, filepath.Join(f.out, member.name))
 		if err != nil {
 			return nil, err
 		}
-		members = append(members, train.Member{Name: one.name, Model: m})
+		members = append(members, train.Member{Name: member.name, Model: m})
 	}
 	d, err := openDevice(f.Context)
 	if err != nil {
@@ -64,9 +64,9 @@ func (f *fusedRun) fitWeights() (*sft.Fusion, error) {
 	return fusion, err
 }
 
-// fittedLinear returns the linear model of the training split only. It retrains that model if the
-// saved model is already refitted.
-func (f *fusedRun) fittedLinear() (*sft.Model, error) {
+// loadOrFitLinear returns the linear model that was trained on the training split only. It trains
+// this model again if the saved model was also trained on the validation split.
+func (f *fusedRun) loadOrFitLinear() (*sft.Model, error) {
 	if linearRecord(f.out).TrainedOn == nil {
 		return load(f.Context.Context, f.linearDir())
 	}

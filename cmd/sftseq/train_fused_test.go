@@ -39,10 +39,10 @@ func TestTrainFused(t *testing.T) {
 	must.Succeed(t, f.Save(out))
 
 	lines := `{"id":1,"text":"the film was wonderful"}` + "\n" + `{"id":2,"text":"a boring plot"}` + "\n"
-	const together = ": ensemble of 2 models: linear, sft\n"
-	answers, errs := exits(t, exitOK, lines, "predict", "--model", out, "--device", "cpu")
-	equal(t, errs, out+together)
-	got := decodeLines[prediction](t, answers)
+	const suffix = ": ensemble of 2 models: linear, sft\n"
+	predictions, errs := exits(t, exitOK, lines, "predict", "--model", out, "--device", "cpu")
+	equal(t, errs, out+suffix)
+	got := decodeLines[prediction](t, predictions)
 	var members [][]prediction
 	for _, name := range f.Members {
 		members = append(members,
@@ -61,7 +61,7 @@ func TestTrainFused(t *testing.T) {
 		}
 	}
 	served, _ := exits(t, exitOK, lines, "serve", "--model", out, "--device", "cpu", "--log", "error")
-	equal(t, served, answers)
+	equal(t, served, predictions)
 	contains(t, printed(t, "", "eval", "--model", out, "--data", data, "--device", "cpu"),
 		out+" (2 models together) on ", "accuracy  100.00%", "\nmembers\n  linear  accuracy 100.00%  loss 0.0",
 		"  weight 0.8\n  sft     accuracy ", "  weight 0.5\n  sum     accuracy 100.00%  loss ")
@@ -69,7 +69,7 @@ func TestTrainFused(t *testing.T) {
 	r := decode[task.ClassesResult](t, found)
 	if m := r.Members; len(m) != 3 || m[0].Accuracy != 1 || m[2].Name != sumName ||
 		math.Abs(m[2].Loss-r.Loss) > 1e-9 {
-		t.Errorf("%+v", r.Members)
+		t.Errorf("members %+v, want an exact linear model and a sum with the loss %v", r.Members, r.Loss)
 	}
 	parts := filepath.Join(t.TempDir(), "parts")
 	printed(t, "", "eval", "--model", out, "--data", data, "--device", "cpu", "--shard", "0/1", "--output", parts)
@@ -121,8 +121,8 @@ func TestTrainFusedStops(t *testing.T) {
 	output := runCustom(t, data, out, flags...)
 	contains(t, output, "repeat with: sftseq train custom --preset quick --seed 1 --members linear,sft --data "+data)
 	first := readText(t, filepath.Join(out, "config.json"))
-	for _, gone := range [][]string{{"config.json"}, {"config.json", "sft"}} {
-		for _, name := range gone {
+	for _, removed := range [][]string{{"config.json"}, {"config.json", "sft"}} {
+		for _, name := range removed {
 			must.Succeed(t, os.RemoveAll(filepath.Join(out, name)))
 		}
 		refuse(t, exitError, "already contains a run of --members linear,sft: continue it with "+
@@ -188,13 +188,13 @@ func TestTrainFusedKinds(t *testing.T) {
 		if f.Loss > min(f.Losses[0], f.Losses[1]) || f.Accuracies != nil ||
 			(kind == "labels") != (len(f.Thresholds) == 3) ||
 			kind == "numbers" && f.Temperature != 1 {
-			t.Errorf("%s: %+v", kind, f)
+			t.Errorf("%s: unexpected fusion: %+v", kind, f)
 		}
 		f.Weights = []float64{0.7, 0.3}
 		must.Succeed(t, f.Save(out))
 		line := `{"text":"w1 goal w4"}` + "\n"
-		answer, _ := exits(t, exitOK, line, "predict", "--model", out, "--device", "cpu")
-		contains(t, answer, c.want)
+		predictions, _ := exits(t, exitOK, line, "predict", "--model", out, "--device", "cpu")
+		contains(t, predictions, c.want)
 		output, _ = exits(t, exitOK, "", "eval", "--model", out, "--data", data, "--device", "cpu")
 		contains(t, output, "(2 models together)", "\nmembers\n  linear   loss 0.", "  weight 0.7\n  lexical  loss ")
 	}

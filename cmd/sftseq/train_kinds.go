@@ -32,22 +32,22 @@ const (
 type memberKind struct {
 	name, usage string
 	linear      bool // the model has no layers
-	// standard reports whether the default of --members includes this kind for the data.
-	standard func(*seq.Manifest) bool
-	// suits returns an error if the kind cannot be trained on the data. nil means that all data
-	// suit.
-	suits func(*seq.Spec) error
+	// isDefault reports whether the default of --members includes this kind for the data.
+	isDefault func(*seq.Manifest) bool
+	// check returns an error if the kind cannot be trained on the data. If check is nil, the kind
+	// can be trained on all data.
+	check func(*seq.Spec) error
 	// flags returns flags of train custom and their values, for a model with layers. Explicit flags
 	// take precedence.
 	flags func(*seq.Manifest) [][2]string
 }
 
-// memberKinds has the kinds in the order of their training.
+// memberKinds lists the kinds in the order in which they are trained.
 var memberKinds = []*memberKind{
-	{name: linearMember, usage: "n-grams", linear: true, suits: linear.Suited,
-		standard: func(*seq.Manifest) bool { return true }},
-	{name: lexicalMember, usage: "n-grams in layers", suits: suitsLexical, flags: lexicalFlags, standard: isText},
-	{name: sftMember, usage: "layers", standard: func(m *seq.Manifest) bool { return !isText(m) }},
+	{name: linearMember, usage: "n-grams", linear: true, check: linear.Suited,
+		isDefault: func(*seq.Manifest) bool { return true }},
+	{name: lexicalMember, usage: "n-grams in layers", check: checkLexicalData, flags: lexicalFlags, isDefault: isText},
+	{name: sftMember, usage: "layers", isDefault: func(m *seq.Manifest) bool { return !isText(m) }},
 }
 
 // isText reports whether the tokens are text. Single words carry most of the meaning of text,
@@ -56,8 +56,8 @@ func isText(m *seq.Manifest) bool {
 	return slices.Contains([]string{"byte", "hf", "words"}, tokenizers.TypeOf(m.Tokenizer))
 }
 
-// suitsLexical returns an error if the tokens have no n-grams.
-func suitsLexical(s *seq.Spec) error {
+// checkLexicalData returns an error if the tokens have no ids, and therefore no n-grams.
+func checkLexicalData(s *seq.Spec) error {
 	if s.FeatureNames != nil {
 		return errors.New("a lexical model needs token ids, found tokens with features")
 	}
@@ -85,16 +85,16 @@ func lexicalFlags(m *seq.Manifest) [][2]string {
 	return flags
 }
 
-// suited returns an error if the kind cannot be trained on the data.
-func (k *memberKind) suited(s *seq.Spec) error {
-	if k.suits == nil {
+// checkData returns an error if the kind cannot be trained on the data.
+func (k *memberKind) checkData(s *seq.Spec) error {
+	if k.check == nil {
 		return nil
 	}
-	return k.suits(s)
+	return k.check(s)
 }
 
-// plannedTime is the default of --time.
-const plannedTime = 5 * time.Minute
+// defaultTime is the default of --time.
+const defaultTime = 5 * time.Minute
 
 func membersFlags(task *lra.Task) []cli.Flag {
 	if task.Name != lra.CustomName {
@@ -121,37 +121,38 @@ func joinKinds(kinds []*memberKind) string {
 	return strings.Join(names, ",")
 }
 
-// chosenKinds returns the kinds of --members. Without the flag, it returns the kinds of the models
+// selectKinds returns the kinds of --members. Without the flag, it returns the kinds of the models
 // that --resume finds in --out, or the default kinds of the data. A single kind is trained in --out
 // itself.
-func chosenKinds(c *cli.Context, m *seq.Manifest) ([]*memberKind, error) {
+func selectKinds(c *cli.Context, m *seq.Manifest) ([]*memberKind, error) {
 	out := c.String("out")
 	switch resumed := c.Bool("resume"); {
 	case c.IsSet("members"):
 		return parseKinds(c, c.String("members"))
 	case resumed && isPlainRun(out):
-		return []*memberKind{kindCalled(sftMember)}, nil
+		return []*memberKind{findKind(sftMember)}, nil
 	case resumed && linearRecord(out).Members != "":
 		return parseKinds(c, linearRecord(out).Members)
-	case resumed && begunKinds(out) != nil:
-		return begunKinds(out), nil
+	case resumed && startedKinds(out) != nil:
+		return startedKinds(out), nil
 	}
 	spec := m.Spec("")
 	kinds := slices.DeleteFunc(slices.Clone(memberKinds), func(k *memberKind) bool {
-		return !k.standard(m) || k.suited(&spec) != nil
+		return !k.isDefault(m) || k.checkData(&spec) != nil
 	})
-	if m.Splits == nil || !kinds[0].linear || !fuses(m.Task) {
-		return []*memberKind{kindCalled(sftMember)}, nil
+	if m.Splits == nil || !kinds[0].linear || !canFuse(m.Task) {
+		return []*memberKind{findKind(sftMember)}, nil
 	}
 	return kinds, nil
 }
 
-// fuses reports whether the logits of a task's models can be summed.
-func fuses(task string) bool {
+// canFuse reports whether the logits of a task's models can be summed.
+func canFuse(task string) bool {
 	return slices.Contains([]string{seq.Classification, seq.Retrieval, seq.MultiLabel, seq.Regression}, task)
 }
 
-// linearRecord returns the provenance of a fusion's linear model, or an empty one.
+// linearRecord returns the provenance of the linear model of the fusion in out, or an empty
+// provenance if there is no such model.
 func linearRecord(out string) (p provenance.Provenance) {
 	if cfg, err := config.Read(filepath.Join(out, linearMember, "config.json")); err == nil {
 		p, _ = provenance.Of(cfg)
@@ -171,7 +172,7 @@ func parseKinds(c *cli.Context, text string) ([]*memberKind, error) {
 	return kinds, nil
 }
 
-func kindCalled(name string) *memberKind {
+func findKind(name string) *memberKind {
 	return memberKinds[slices.IndexFunc(memberKinds, func(k *memberKind) bool { return k.name == name })]
 }
 
@@ -186,9 +187,9 @@ func isPlainRun(dir string) bool {
 	return false
 }
 
-// begunKinds returns the kinds of the models in a directory's folders, or nil unless one has
-// layers.
-func begunKinds(dir string) []*memberKind {
+// startedKinds returns the kinds of the models in a directory's folders, or nil unless at least one
+// of the models has layers.
+func startedKinds(dir string) []*memberKind {
 	kinds := slices.DeleteFunc(slices.Clone(memberKinds), func(k *memberKind) bool {
 		paths, _ := filepath.Glob(filepath.Join(escapeGlob(dir), k.name+"*"))
 		return !slices.ContainsFunc(paths, func(path string) bool {

@@ -42,7 +42,7 @@ func TestTrainLexical(t *testing.T) {
 			var i struct{ Parameters []part }
 			must.Succeed(t, json.Unmarshal([]byte(printed(t, "", "info", "--model", lexical, "--json")), &i))
 			if p := i.Parameters[len(i.Parameters)-2]; p.Name != "n-grams" || p.Count < 100*c.HiddenSize {
-				t.Errorf("%+v", i.Parameters)
+				t.Errorf("parameters %+v, want a part of n-grams", i.Parameters)
 			}
 			contains(t, printed(t, "", "info", "--model", lexical), "embeddings of n-grams: ", " of memory")
 			contains(t, printed(t, "", "eval", "--model", lexical, "--data", data, "--device", "cpu"), "accuracy")

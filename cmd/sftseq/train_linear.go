@@ -82,7 +82,7 @@ func linearCommand(c *cli.Context, out string) string {
 		names = append(names, "epochs")
 	}
 	return fmt.Sprintf("sftseq train custom --members %s --seed %d%s --out %s", linearMember, c.Uint64("seed"),
-		givenFlags(c, names...), repeatDir(c, out))
+		formatSetFlags(c, names...), repeatDir(c, out))
 }
 
 // reportLinear prints the result of a run.
@@ -95,21 +95,21 @@ func reportLinear(c *cli.Context, set *seq.Dataset, report *linear.Report, out s
 
 // describeLinear formats the validation result.
 func describeLinear(report *linear.Report) string {
-	said := "no validation"
+	text := "no validation"
 	if p := report.Pairs; p != nil {
 		return fmt.Sprintf("validation accuracy %.2f%%, loss %.4f (n-grams %.4f, comparison %.4f)", 100*report.Accuracy,
 			p.Sum, p.NGrams, p.Comparison)
 	}
 	if report.Kept >= 0 {
-		said = fmt.Sprintf("validation loss %.4f", report.Losses[report.Kept])
+		text = fmt.Sprintf("validation loss %.4f", report.Losses[report.Kept])
 		if report.Measured > 0 {
-			said = fmt.Sprintf("validation accuracy %.2f%%, loss %.4f", 100*report.Accuracy, report.Losses[report.Kept])
+			text = fmt.Sprintf("validation accuracy %.2f%%, loss %.4f", 100*report.Accuracy, report.Losses[report.Kept])
 		}
 		if report.Penalty > 0 {
-			said += fmt.Sprintf(" (penalty %g)", report.Penalty)
+			text += fmt.Sprintf(" (penalty %g)", report.Penalty)
 		} else {
-			said += fmt.Sprintf(" (epoch %d of %d)", report.Kept+1, len(report.Losses))
+			text += fmt.Sprintf(" (epoch %d of %d)", report.Kept+1, len(report.Losses))
 		}
 	}
-	return said
+	return text
 }

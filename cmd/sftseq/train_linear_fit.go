@@ -53,21 +53,21 @@ func (f *linearFit) fit() (*linear.Model, *linear.Report, error) {
 		return nil, nil, err
 	}
 	defer rows.Close()
-	var judge linear.Rows
+	var validation linear.Rows
 	if f.set.Manifest.Splits["val"].Rows > 0 {
 		val, err := f.set.Open("val")
 		if err != nil {
 			return nil, nil, err
 		}
 		defer val.Close()
-		judge = val
+		validation = val
 	} else {
 		fmt.Fprintln(f.App.ErrWriter,
 			"warning: the data have no validation split, so the last epoch is kept (create one with data convert "+
 				"--val-part)")
 	}
-	m, report, err := f.trained("", func(o linear.Options) (*linear.Model, *linear.Report, error) {
-		return linear.Fit(f.Context.Context, f.config, rows, judge, o)
+	m, report, err := f.runFit("", func(o linear.Options) (*linear.Model, *linear.Report, error) {
+		return linear.Fit(f.Context.Context, f.config, rows, validation, o)
 	})
 	if err == nil {
 		f.record.Linear = report.Choice
@@ -95,7 +95,7 @@ func (f *linearFit) refit(choice linear.Choice) (*linear.Model, error) {
 		return nil, err
 	}
 	defer val.Close()
-	m, _, err := f.trained(" with those of the validation split",
+	m, _, err := f.runFit(" with those of the validation split",
 		func(o linear.Options) (*linear.Model, *linear.Report, error) {
 			return linear.Refit(f.Context.Context, f.config, rows, val, choice, o)
 		})
@@ -106,9 +106,9 @@ func (f *linearFit) refit(choice linear.Choice) (*linear.Model, error) {
 // fitter trains a linear model.
 type fitter func(linear.Options) (*linear.Model, *linear.Report, error)
 
-// trained trains with the options of the flags, and prints the size of the model.
-func (f *linearFit) trained(rows string, fit fitter) (*linear.Model, *linear.Report, error) {
-	begun := time.Now()
+// runFit calls fit with the options of the flags, and prints the size of the model.
+func (f *linearFit) runFit(rows string, fit fitter) (*linear.Model, *linear.Report, error) {
+	start := time.Now()
 	o := linear.Options{Rate: f.rate, Seed: f.Uint64("seed"), Threads: f.Int("threads")}
 	if f.String("members") == linearMember {
 		o.Epochs = f.Int("epochs")
@@ -128,20 +128,20 @@ func (f *linearFit) trained(rows string, fit fitter) (*linear.Model, *linear.Rep
 	case err != nil:
 		return nil, nil, err
 	}
-	fmt.Fprintf(f.App.ErrWriter, "linear model of %d rows%s: %s, %.1f s\n", report.Rows, rows, partsOf(m),
-		time.Since(begun).Seconds())
+	fmt.Fprintf(f.App.ErrWriter, "linear model of %d rows%s: %s, %.1f s\n", report.Rows, rows, describeParts(m),
+		time.Since(start).Seconds())
 	return m, report, nil
 }
 
-// partsOf describes the parts of a linear model.
-func partsOf(m *linear.Model) string {
-	o := m.Config.NGrams
-	units := string(o.Units)
+// describeParts describes the parts of a linear model.
+func describeParts(m *linear.Model) string {
+	nGrams := m.Config.NGrams
+	units := string(nGrams.Units)
 	if p := m.Config.Pairs; p != nil {
 		return fmt.Sprintf("a comparison of %d texts (weight %.2f) and %d n-grams of 1 to %d %s (weight %.2f)", p.Texts,
-			p.Weights[1], m.Features(), o.MaxN, units, p.Weights[0])
+			p.Weights[1], m.Features(), nGrams.MaxN, units, p.Weights[0])
 	}
-	return fmt.Sprintf("%d n-grams of 1 to %d %s", m.Features(), o.MaxN, units)
+	return fmt.Sprintf("%d n-grams of 1 to %d %s", m.Features(), nGrams.MaxN, units)
 }
 
 // save writes the directory of a model.

@@ -36,12 +36,12 @@ func TestTrainLinear(t *testing.T) {
 		readText(t, filepath.Join(model, "model.safetensors")))
 
 	lines := `{"id":1,"text":"the film was wonderful"}` + "\n" + `{"id":2,"text":"a boring plot"}` + "\n"
-	answers := succeed(t, lines, "predict", "--model", model)
-	got := decodeLines[prediction](t, answers)
+	predictions := succeed(t, lines, "predict", "--model", model)
+	got := decodeLines[prediction](t, predictions)
 	if len(got) != 2 || got[0].Label != "good" || got[1].Label != "bad" || got[0].Probabilities[1] < 0.7 {
-		t.Errorf("unexpected output:\n%s", answers)
+		t.Errorf("unexpected output:\n%s", predictions)
 	}
-	equal(t, succeed(t, lines, "serve", "--model", model, "--log", "error"), answers)
+	equal(t, succeed(t, lines, "serve", "--model", model, "--log", "error"), predictions)
 	request := `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}` + "\n" +
 		`{"jsonrpc":"2.0","id":1,"method":"sequence/classify","params":{"text":"the film was wonderful"}}` + "\n" +
 		`{"jsonrpc":"2.0","id":2,"method":"sequence/embed","params":{"text":"the film"}}` + "\n" +
@@ -138,12 +138,12 @@ func TestTrainLinearPairs(t *testing.T) {
 	contains(t, succeed(t, "", "eval", "--model", model, "--data", data), "accuracy  100.00%")
 	lines := `{"text_a":"the film Xab12 here","text_b":"a plot of Xab12"}` + "\n" +
 		`{"text_a":"the film Xab12 here","text_b":"a plot of Xcd99"}` + "\n"
-	answers := succeed(t, lines, "predict", "--model", model)
-	got := decodeLines[prediction](t, answers)
+	predictions := succeed(t, lines, "predict", "--model", model)
+	got := decodeLines[prediction](t, predictions)
 	if len(got) != 2 || got[0].Label != "1" || got[1].Label != "0" {
-		t.Errorf("unexpected output:\n%s", answers)
+		t.Errorf("unexpected output:\n%s", predictions)
 	}
-	equal(t, succeed(t, lines, "serve", "--model", model, "--log", "error"), answers)
+	equal(t, succeed(t, lines, "serve", "--model", model, "--log", "error"), predictions)
 }
 
 // TestTrainLinearRefuses checks that errors for unsupported uses of a linear model name the flag or

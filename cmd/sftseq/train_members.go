@@ -56,21 +56,21 @@ type member struct {
 // fusedRun is a run of several models whose logits are summed.
 type fusedRun struct {
 	*cli.Context
-	kinds   []*memberKind
-	out     string
-	set     *seq.Dataset
-	members []*member
-	ends    time.Time // time at which --time ends
-	kernels string    // sentence on the kernels of the last model with layers
+	kinds    []*memberKind
+	out      string
+	set      *seq.Dataset
+	members  []*member
+	deadline time.Time // time at which --time ends
+	kernels  string    // sentence on the kernels of the last model with layers
 }
 
 // trainMembers trains models in folders of --out, the linear model first, and fits the weights of
 // their summed logits. --resume continues a stopped run.
 func trainMembers(c *cli.Context, m *seq.Manifest, kinds []*memberKind) error {
 	f := &fusedRun{Context: c, kinds: kinds, out: filepath.Clean(c.String("out"))}
-	f.ends = time.Now().Add(plannedTime)
+	f.deadline = time.Now().Add(defaultTime)
 	if c.IsSet("time") {
-		f.ends = time.Now().Add(c.Duration("time"))
+		f.deadline = time.Now().Add(c.Duration("time"))
 	}
 	err := f.check(m)
 	if err == nil {
@@ -82,12 +82,12 @@ func trainMembers(c *cli.Context, m *seq.Manifest, kinds []*memberKind) error {
 	if err := f.trainLinear(); err != nil {
 		return err
 	}
-	for i, one := range f.members {
-		if finished, err := f.trainMember(m, i, one); err != nil || !finished {
+	for i, member := range f.members {
+		if finished, err := f.trainMember(m, i, member); err != nil || !finished {
 			return err
 		}
 	}
-	return ranksOf(c).onFirst(f.fuse)
+	return ranksOf(c).runOnFirst(f.fuse)
 }
 
 // check returns an error for flags, folders or data that cannot be used.
@@ -108,13 +108,13 @@ func (f *fusedRun) check(m *seq.Manifest) error {
 	case isRun(f.out) && (fusion == nil || !c.Bool("resume")):
 		return fmt.Errorf("%s already contains a model or a run: choose another --out for --members %s",
 			shellQuote(f.out), text)
-	case !c.Bool("resume") && f.begun():
+	case !c.Bool("resume") && f.hasStarted():
 		return fmt.Errorf("%s already contains a run of --members %s: continue it with --resume, or choose another "+
 			"--out",
 			shellQuote(f.out), text)
 	case c.String("data") == "":
 		return usage(c, "--data is missing: expected a data set directory (create one with sftseq data convert)")
-	case !fuses(m.Task):
+	case !canFuse(m.Task):
 		return usage(c, "--members %s: expected one prediction for each row, found the task %s: --members %s",
 			text, m.Task, sftMember)
 	case m.Splits["val"].Rows == 0:
@@ -123,7 +123,7 @@ func (f *fusedRun) check(m *seq.Manifest) error {
 	}
 	spec := m.Spec("")
 	for _, k := range f.kinds {
-		if err := k.suited(&spec); err != nil {
+		if err := k.checkData(&spec); err != nil {
 			return fmt.Errorf("%s: %w (train with --members %s)", c.String("data"), err, sftMember)
 		}
 	}
@@ -134,15 +134,15 @@ func (f *fusedRun) check(m *seq.Manifest) error {
 		return err
 	}
 	if dir := f.linearDir(); isRun(dir) {
-		return sameLinearRun(dir, f.set)
+		return checkLinearRun(dir, f.set)
 	}
 	return nil
 }
 
 func (f *fusedRun) linearDir() string { return filepath.Join(f.out, linearMember) }
 
-// begun reports whether --out has the folder of at least one model of the run.
-func (f *fusedRun) begun() bool { return isRun(f.linearDir()) || begunKinds(f.out) != nil }
+// hasStarted reports whether --out has the folder of at least one model of the run.
+func (f *fusedRun) hasStarted() bool { return isRun(f.linearDir()) || startedKinds(f.out) != nil }
 
 // seedsOf returns the seeds of --seeds, or the seed of --seed.
 func seedsOf(c *cli.Context) ([]uint64, error) {
@@ -175,7 +175,7 @@ func (f *fusedRun) plan(m *seq.Manifest) error {
 		if err == nil {
 			err = errors.Join(c.Set("members", k.name), c.Set("seeds", ""))
 		}
-		if err == nil && !(f.Bool("resume") && slices.Contains(begunKinds(f.out), k)) { // checkpoints record the flags
+		if err == nil && !(f.Bool("resume") && slices.Contains(startedKinds(f.out), k)) { // checkpoints record the flags
 			err = f.kindFlags(c, m, k)
 		}
 		if err != nil {
@@ -201,7 +201,7 @@ func (f *fusedRun) trainLinear() error {
 	if !f.kinds[0].linear {
 		return nil
 	}
-	return ranksOf(f.Context).onFirst(func() error {
+	return ranksOf(f.Context).runOnFirst(func() error {
 		dir := f.linearDir()
 		if isRun(dir) {
 			return nil
@@ -225,9 +225,9 @@ func (f *fusedRun) trainLinear() error {
 
 // trainMember trains a model with layers to its end, or continues its run. finished is false if
 // --stop-at ended the run.
-func (f *fusedRun) trainMember(m *seq.Manifest, i int, one *member) (finished bool, err error) {
-	c, dir := one.c, filepath.Join(f.out, one.name)
-	begun, err := f.begunOf(one)
+func (f *fusedRun) trainMember(m *seq.Manifest, i int, next *member) (finished bool, err error) {
+	c, dir := next.c, filepath.Join(f.out, next.name)
+	started, err := f.startedCheckpoint(next.kind)
 	if err != nil {
 		return false, err
 	}
@@ -236,25 +236,25 @@ func (f *fusedRun) trainMember(m *seq.Manifest, i int, one *member) (finished bo
 		return false, err
 	}
 	if !resumed {
-		if err := f.kindFlags(c, m, one.kind); err != nil {
+		if err := f.kindFlags(c, m, next.kind); err != nil {
 			return false, err
 		}
 	}
 	switch {
 	case resumed:
-	case begun != nil:
-		err = setUnset(c, recordedFlags(&begun.Settings))
+	case started != nil:
+		err = setUnset(c, recordedFlags(&started.Settings))
 	default:
-		err = f.planMember(c, m, i, one)
+		err = f.planMember(c, m, i, next)
 	}
 	if err != nil {
 		return false, err
 	}
-	r, err := newTrainRun(c, lra.CustomRun(m, runFlagsOf(c)), dir, one.seed, begun)
+	r, err := newTrainRun(c, lra.CustomRun(m, runFlagsOf(c)), dir, next.seed, started)
 	if err != nil {
 		return false, err
 	}
-	r.member, r.resume = one.name, f.resumption()
+	r.member, r.resume = next.name, f.resumeCommand()
 	if err := r.run(c); err != nil {
 		return false, err
 	}
@@ -274,13 +274,13 @@ func (f *fusedRun) kindFlags(c *cli.Context, m *seq.Manifest, k *memberKind) err
 }
 
 // planMember sets the flags that depend on the available time and on the fusion.
-func (f *fusedRun) planMember(c *cli.Context, m *seq.Manifest, i int, one *member) error {
+func (f *fusedRun) planMember(c *cli.Context, m *seq.Manifest, i int, next *member) error {
 	if err := setUnset(c, [][2]string{{"select", memberSelection(&config.Config{Task: m.Task})}, {"patience", fmt.Sprint(memberPatience)}}); err != nil {
 		return err
 	}
-	if planned(f.Context) {
-		left := max(0, time.Until(f.ends)) / time.Duration(len(f.members)-i)
-		if err := planSteps(c, m, one.seed, one.kind.name, left); err != nil {
+	if plansSteps(f.Context) {
+		remaining := max(0, time.Until(f.deadline)) / time.Duration(len(f.members)-i)
+		if err := planSteps(c, m, next.seed, next.kind.name, remaining); err != nil {
 			return err
 		}
 	}
@@ -299,10 +299,10 @@ func memberSelection(c *config.Config) string {
 	return "loss"
 }
 
-// begunOf returns the checkpoint of a started run of the same kind, or nil.
-func (f *fusedRun) begunOf(one *member) (*train.Checkpoint, error) {
+// startedCheckpoint returns the checkpoint of a started run of the kind, with any seed, or nil.
+func (f *fusedRun) startedCheckpoint(kind *memberKind) (*train.Checkpoint, error) {
 	for _, other := range f.members {
-		if other.kind != one.kind {
+		if other.kind != kind {
 			continue
 		}
 		from, err := loadCheckpoint(f.Context, filepath.Join(f.out, other.name))
@@ -323,20 +323,20 @@ func recordedFlags(s *train.Settings) [][2]string {
 		{"eval-every", fmt.Sprint(s.EvalEvery)}}
 }
 
-// resumption returns the command that continues the run.
-func (f *fusedRun) resumption() string {
-	names := append([]string{"seeds", "time", "data", "init-from"}, numberNames(f.Context)...)
+// resumeCommand returns the command that resumes the run.
+func (f *fusedRun) resumeCommand() string {
+	names := append([]string{"seeds", "time", "data", "init-from"}, settingsFlagNames(f.Context)...)
 	return fmt.Sprintf("sftseq train custom --members %s%s --out %s --resume%s", joinKinds(f.kinds),
-		givenFlags(f.Context, names...), shellQuote(f.out),
-		givenFlags(f.Context, "device", "precision", "threads", "memory", "tensorboard"))
+		formatSetFlags(f.Context, names...), shellQuote(f.out),
+		formatSetFlags(f.Context, "device", "precision", "threads", "memory", "tensorboard"))
 }
 
 // seedFlag matches the flag --seed in a command.
 var seedFlag = regexp.MustCompile(` --seed \d+`)
 
-// reproduction returns the command that repeats the run, derived from the recorded command of the
+// reproduceCommand returns the command that repeats the run, derived from the recorded command of the
 // first model with layers. It returns "" if the models' flags differ by more than the seed.
-func (f *fusedRun) reproduction() string {
+func (f *fusedRun) reproduceCommand() string {
 	first := f.members[0]
 	if slices.ContainsFunc(f.members, func(m *member) bool { return m.kind != first.kind }) {
 		return ""
@@ -357,8 +357,8 @@ func (f *fusedRun) reproduction() string {
 	return before + " --out " + shellQuote(f.out+"-again") + shellWord.ReplaceAllString(after, "")
 }
 
-// recordedMembers sets --data of a resumed fusion to the path that a member recorded.
-func recordedMembers(c *cli.Context) error {
+// setRecordedData sets --data of a resumed fusion to the path that a member recorded.
+func setRecordedData(c *cli.Context) error {
 	if !c.Bool("resume") || c.String("data") != "" || isPlainRun(c.String("out")) {
 		return nil
 	}
@@ -376,8 +376,8 @@ func recordedMembers(c *cli.Context) error {
 	return nil
 }
 
-// onFirst runs f on the first rank, while the other ranks wait.
-func (r *ranks) onFirst(f func() error) (err error) {
+// runOnFirst runs f on the first rank, while the other ranks wait.
+func (r *ranks) runOnFirst(f func() error) (err error) {
 	if r == nil {
 		return f()
 	}
@@ -396,20 +396,20 @@ func (r *ranks) agree(err error) error {
 	return err
 }
 
-// ofFirst returns the first rank's word on all ranks.
-func (r *ranks) ofFirst(word uint64) (uint64, error) {
+// broadcast returns the first rank's value on all ranks.
+func (r *ranks) broadcast(value uint64) (uint64, error) {
 	if r == nil {
-		return word, nil
+		return value, nil
 	}
-	words, err := distributed.Agree(r.World, nil, word)
+	values, err := distributed.Agree(r.World, nil, value)
 	if err != nil {
 		return 0, err
 	}
-	return words[0], nil
+	return values[0], nil
 }
 
-// sameLinearRun returns an error if the linear model in dir was trained on different data.
-func sameLinearRun(dir string, set *seq.Dataset) error {
+// checkLinearRun returns an error if the linear model in dir was trained on different data.
+func checkLinearRun(dir string, set *seq.Dataset) error {
 	cfg, err := config.Read(filepath.Join(dir, "config.json"))
 	if err != nil {
 		return err

@@ -57,7 +57,7 @@ func TestTrainCustomMembers(t *testing.T) {
 		"members on the validation split (180 rows)")
 	notContains(t, output, "validation baselines", "linear: validation accuracy")
 	s := must.Get(train.LoadCheckpoint(filepath.Join(out, "lexical")))(t).Settings
-	if s.Select != train.ScaledLoss || s.Patience != 0 || s.EvalEvery < minBetween {
+	if s.Select != train.ScaledLoss || s.Patience != 0 || s.EvalEvery < minEvalEvery {
 		t.Errorf("unexpected settings: %+v", s)
 	}
 	command := regexp.MustCompile(`repeat with: sftseq (.*)`).FindStringSubmatch(output)
@@ -112,8 +112,8 @@ func TestTrainCustomAlone(t *testing.T) {
 }
 
 // TestTrainFusedSeeds checks that --seeds trains one linear model and a transformer for each seed.
-// The transformers share the prior weight. A seed that had not begun when the run was stopped gets
-// the number of steps of the other seeds.
+// The transformers share the prior weight. When --resume starts a missing seed, the seed gets the
+// number of steps of the other seeds.
 func TestTrainFusedSeeds(t *testing.T) {
 	data, out := proseData(t, 100), filepath.Join(t.TempDir(), "run")
 	rows := []string{"train", "custom", "--data", data, "--out", out, "--hidden", "8", "--layers", "1", "--device",
@@ -137,8 +137,8 @@ func TestTrainFusedSeeds(t *testing.T) {
 	done(t, "", append(rows, "--resume")...)
 	equal(t, settings("lexical-2"), want)
 	lines := `{"text":"a wonderful film"}` + "\n"
-	answers, _ := exits(t, exitOK, lines, "predict", "--model", out, "--device", "cpu")
-	contains(t, answers, `"label":"`)
+	predictions, _ := exits(t, exitOK, lines, "predict", "--model", out, "--device", "cpu")
+	contains(t, predictions, `"label":"`)
 }
 
 // TestKillsOfFusions kills runs of several members at random moments and resumes them. The models,
@@ -151,7 +151,7 @@ func TestKillsOfFusions(t *testing.T) {
 		return append([]string{"train", "custom", "--data", data, "--out", out, "--steps", "60", "--hidden", "8",
 			"--layers", "1", "--save-every", "1ms", "--seeds", "1,2"}, more...)
 	}
-	took := timed(t, program, flags(whole)...)
+	duration := timed(t, program, flags(whole)...)
 	k, runs := newKiller(t, 7), 0
 	next := func(more ...string) []string {
 		args := flags(resumed, more...)
@@ -161,7 +161,7 @@ func TestKillsOfFusions(t *testing.T) {
 		return args
 	}
 	for try := 0; k.wantsMore(t); try++ {
-		if k.run(t, took*2/3, program, next("--threads", []string{"1", "2", "3"}[try%3])...) {
+		if k.run(t, duration*2/3, program, next("--threads", []string{"1", "2", "3"}[try%3])...) {
 			runs++
 			sameFusion(t, whole, resumed, "lexical-1", "lexical-2")
 			must.Succeed(t, os.RemoveAll(resumed))
@@ -178,11 +178,11 @@ func TestPlanSteps(t *testing.T) {
 	m := &seq.Manifest{Task: seq.Classification, Splits: map[string]seq.SplitInfo{"train": {Rows: 20000},
 		"val": {Rows: 2000}}}
 	task := func(steps int) *lra.Task { return lra.CustomRun(m, lra.RunFlags{Batch: 16, Steps: steps}) }
-	p := &lengthPlan{task: task, rows: 20000, judged: 2000,
-		pace: pace{step: 10 * time.Millisecond, evaluation: time.Second}}
+	p := &lengthPlan{task: task, rows: 20000, validationRows: 2000,
+		times: stepTimes{step: 10 * time.Millisecond, evaluation: time.Second}}
 	for within, want := range map[time.Duration]int{time.Second: minSteps, time.Hour: 50000,
 		100 * time.Second: 8500} {
-		got := p.steps(50000, within)
+		got := p.maxSteps(50000, within)
 		if got != want {
 			t.Errorf("%d steps in %v, expected %d", got, within, want)
 		}
@@ -190,14 +190,14 @@ func TestPlanSteps(t *testing.T) {
 			t.Errorf("%d steps take %v of %v", got, p.timeOf(got), within)
 		}
 	}
-	equal(t, p.steps(4, time.Second), 4)
+	equal(t, p.maxSteps(4, time.Second), 4)
 }
 
-// TestPaceWatch checks that the time per token excludes the first step, and that the run is stopped
-// once it is measured.
-func TestPaceWatch(t *testing.T) {
+// TestStepTimer checks that the time per token excludes the first step, and that the timer stops
+// the run after enough measured steps.
+func TestStepTimer(t *testing.T) {
 	stopped := 0
-	w := &paceWatch{during: time.Hour, steps: 3, stop: func() { stopped++ }}
+	w := &stepTimer{duration: time.Hour, maxSteps: 3, stop: func() { stopped++ }}
 	state := func(tokens int) train.State {
 		s := train.State{}
 		s.Interval.Tokens = tokens
@@ -207,7 +207,7 @@ func TestPaceWatch(t *testing.T) {
 	if w.perToken() != 0 {
 		t.Error("a time per token was measured in the first step")
 	}
-	w.began = w.began.Add(-time.Second)
+	w.start = w.start.Add(-time.Second)
 	w.observe(train.StepReport{Tokens: 1500})
 	w.observe(state(500))
 	if p := w.perToken(); stopped != 1 || p < 1e6 || p > 2e6 {
@@ -222,7 +222,7 @@ func TestStandardMembers(t *testing.T) {
 		m := &seq.Manifest{Tokenizer: json.RawMessage(`{"type":"` + tokenizer + `"}`)}
 		var names []string
 		for _, k := range memberKinds {
-			if k.standard(m) {
+			if k.isDefault(m) {
 				names = append(names, k.name)
 			}
 		}

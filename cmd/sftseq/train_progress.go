@@ -11,19 +11,19 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// plainInterval is the interval of lines without a terminal.
+// plainInterval is the time between two progress lines if the output is not a terminal.
 const plainInterval = 10 * time.Second
 
 // trainProgress shows the progress of a run: a bar on a terminal, otherwise lines.
 type trainProgress struct {
-	out    io.Writer
-	bar    *progressbar.ProgressBar // nil if plain lines are written
-	steps  int
-	left   func() (time.Duration, bool) // the trainer's estimate
-	last   time.Time
-	state  train.StepReport
-	paper  bool // the preset is the published preset, which is meant for a GPU
-	warned bool // the warning about a long run was printed
+	out      io.Writer
+	bar      *progressbar.ProgressBar // nil if plain lines are written
+	steps    int
+	timeLeft func() (time.Duration, bool) // the trainer's estimate
+	lastLine time.Time
+	state    train.StepReport
+	paper    bool // the preset is the published preset, which is meant for a GPU
+	warned   bool // the warning about a long run was printed
 	// frequencies is the cross-entropy of the token frequencies on masked tokens in bits, or 0
 	// without masked tokens.
 	frequencies float64
@@ -32,9 +32,9 @@ type trainProgress struct {
 func newTrainProgress(out io.Writer) *trainProgress { return &trainProgress{out: out} }
 
 // begin prints the device, the number of ranks and the length of the run.
-func (p *trainProgress) begin(t *train.Trainer, on string) {
-	p.steps, p.left, p.last = t.Steps(), t.Left, time.Now()
-	fmt.Fprintf(p.out, "%s, %d steps", on, p.steps)
+func (p *trainProgress) begin(t *train.Trainer, hardware string) {
+	p.steps, p.timeLeft, p.lastLine = t.Steps(), t.Left, time.Now()
+	fmt.Fprintf(p.out, "%s, %d steps", hardware, p.steps)
 	if first := t.State().Step; first > 0 {
 		fmt.Fprintf(p.out, ", resumed at step %d", first)
 	}
@@ -62,26 +62,26 @@ func (p *trainProgress) observe(event any) {
 		p.state = e
 		p.step(e.Step)
 	case train.EvaluationReport:
-		reached := ""
+		scores := ""
 		switch {
 		case e.Accuracy != nil:
-			reached = fmt.Sprintf("accuracy %.2f%%, ", 100**e.Accuracy)
+			scores = fmt.Sprintf("accuracy %.2f%%, ", 100**e.Accuracy)
 			if e.SpanF1 != nil || e.InstanceIoU != nil {
-				reached = "token " + reached
+				scores = "token " + scores
 			}
 		case e.Thresholds != nil:
-			reached = fmt.Sprintf("macro F1 %s, mean average precision %s, ",
+			scores = fmt.Sprintf("macro F1 %s, mean average precision %s, ",
 				task.OrNone(e.MacroF1), task.OrNone(e.MAP))
 		case e.R2 != nil:
-			reached = fmt.Sprintf("R² %.4f, ", *e.R2)
+			scores = fmt.Sprintf("R² %.4f, ", *e.R2)
 		case e.BitsPerToken != nil:
-			reached = fmt.Sprintf("bits per token %.4f (by frequencies %.4f), ", *e.BitsPerToken, p.frequencies)
+			scores = fmt.Sprintf("bits per token %.4f (by frequencies %.4f), ", *e.BitsPerToken, p.frequencies)
 		}
 		best := ""
 		if e.Best {
 			best = ", the best so far"
 		}
-		p.line(fmt.Sprintf("step %d: validation %sloss %.4f%s over %d rows%s", e.Step, reached, e.Loss,
+		p.line(fmt.Sprintf("step %d: validation %sloss %.4f%s over %d rows%s", e.Step, scores, e.Loss,
 			selectionScores(e), e.Rows, best))
 	case train.SkipReport:
 		p.line(fmt.Sprintf("step %d: skipped the update, because its gradient overflowed float16; the loss scale is "+
@@ -92,7 +92,7 @@ func (p *trainProgress) observe(event any) {
 	case train.EvaluationProgress:
 		if p.bar != nil {
 			p.bar.Describe(fmt.Sprintf("validation %d/%d", e.Done, e.Rows))
-		} else if time.Since(p.last) >= plainInterval {
+		} else if time.Since(p.lastLine) >= plainInterval {
 			p.line(fmt.Sprintf("validation %d/%d rows", e.Done, e.Rows))
 		}
 	}
@@ -120,7 +120,7 @@ const longRun = 24 * time.Hour
 
 // warnLong prints a warning, once, when the estimated duration of a run is long.
 func (p *trainProgress) warnLong() {
-	left, known := p.left()
+	left, known := p.timeLeft()
 	if p.warned || !known {
 		return
 	}
@@ -155,15 +155,15 @@ func (p *trainProgress) step(n int) {
 		_ = p.bar.Set(n)
 		return
 	}
-	if time.Since(p.last) < plainInterval && n < p.steps {
+	if time.Since(p.lastLine) < plainInterval && n < p.steps {
 		return
 	}
 	p.line(fmt.Sprintf("step %d/%d  %s", n, p.steps, text))
 }
 
-// remaining formats the time left, as in "8m20s left".
+// remaining formats the remaining time, such as "8m20s left".
 func (p *trainProgress) remaining() string {
-	left, known := p.left()
+	left, known := p.timeLeft()
 	if !known {
 		return "time left unknown"
 	}
@@ -176,7 +176,7 @@ func (p *trainProgress) line(text string) {
 		_ = p.bar.Clear()
 	}
 	fmt.Fprintln(p.out, text)
-	p.last = time.Now()
+	p.lastLine = time.Now()
 }
 
 func (p *trainProgress) finish() {
@@ -192,7 +192,7 @@ func thousands(v float64) string {
 	return fmt.Sprintf("%.1fk", v/1000)
 }
 
-// minAfterBest is the number of evaluations after the best from which they are mentioned.
+// minAfterBest is the number of evaluations after the best from which describeBest mentions them.
 const minAfterBest = 3
 
 // describeBest describes a run that --patience stopped early, or a run whose best model is from its
@@ -212,13 +212,13 @@ func describeBest(s train.State, patience, steps int) string {
 	return text
 }
 
-// fewRowsToJudge is the number of validation rows below which an accuracy is coarse.
-const fewRowsToJudge = 100
+// fewValidationRows is the number of validation rows below which an accuracy is coarse.
+const fewValidationRows = 100
 
-// describeJudges describes the resolution of an accuracy on few validation rows, or returns "" for
+// describeResolution describes the resolution of an accuracy on few validation rows, or returns "" for
 // many rows.
-func describeJudges(rows int) string {
-	if rows >= fewRowsToJudge {
+func describeResolution(rows int) string {
+	if rows >= fewValidationRows {
 		return ""
 	}
 	return fmt.Sprintf("validation has only %d rows, so one row changes the accuracy by "+

@@ -17,7 +17,7 @@ func TestTimeLeftIsShown(t *testing.T) {
 	for _, bar := range []bool{false, true} {
 		var out strings.Builder
 		p := newTrainProgress(&out)
-		p.steps, p.left, p.last = 4, left, time.Now()
+		p.steps, p.timeLeft, p.lastLine = 4, left, time.Now()
 		if bar {
 			p.bar = newTrainBar(&out, p.steps)
 		}
@@ -44,7 +44,7 @@ func TestLongRunWarning(t *testing.T) {
 		var out strings.Builder
 		p := newTrainProgress(&out)
 		known := false
-		p.steps, p.paper, p.left, p.last = 400, c.paper,
+		p.steps, p.paper, p.timeLeft, p.lastLine = 400, c.paper,
 			func() (time.Duration, bool) { return c.left, known }, time.Now()
 		p.observe(train.StepReport{Step: 0})
 		known = true

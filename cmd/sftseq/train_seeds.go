@@ -41,38 +41,38 @@ func trainSeeds(c *cli.Context, task *lra.Task) error {
 			}
 		}
 	}
-	begun, err := firstBegun(c, seeds, dirOf)
+	started, err := firstStarted(c, seeds, dirOf)
 	if err != nil {
 		return err
 	}
-	var reached []float64
-	var by string
+	var scores []float64
+	var metric string
 	for _, seed := range seeds {
 		fmt.Fprintf(c.App.ErrWriter, "seed %d\n", seed)
-		r, err := newTrainRun(c, task, dirOf(seed), seed, begun)
+		r, err := newTrainRun(c, task, dirOf(seed), seed, started)
 		if err != nil {
 			return err
 		}
-		r.resume = resumption(c, task, c.String("seeds"), c.String("out"))
+		r.resume = resumeCommand(c, task, c.String("seeds"), c.String("out"))
 		if err := r.run(c); err != nil {
 			return err
 		}
 		name, value := r.compared()
-		by, reached = name, append(reached, value)
+		metric, scores = name, append(scores, value)
 	}
 	var mean, deviation float64
-	for _, v := range reached {
-		mean += v / float64(len(reached))
+	for _, v := range scores {
+		mean += v / float64(len(scores))
 	}
-	for _, v := range reached {
+	for _, v := range scores {
 		deviation += (v - mean) * (v - mean)
 	}
-	deviation = math.Sqrt(deviation / max(1, float64(len(reached)-1)))
-	said := fmt.Sprintf("mean %.4f, standard deviation %.4f", mean, deviation)
-	if by == "accuracy" {
-		said = fmt.Sprintf("mean %.2f%%, standard deviation %.2f%%", 100*mean, 100*deviation)
+	deviation = math.Sqrt(deviation / max(1, float64(len(scores)-1)))
+	summary := fmt.Sprintf("mean %.4f, standard deviation %.4f", mean, deviation)
+	if metric == "accuracy" {
+		summary = fmt.Sprintf("mean %.2f%%, standard deviation %.2f%%", 100*mean, 100*deviation)
 	}
-	fmt.Fprintf(c.App.Writer, "validation %s over %d seeds: %s\n", by, len(reached), said)
+	fmt.Fprintf(c.App.Writer, "validation %s over %d seeds: %s\n", metric, len(scores), summary)
 	if len(seeds) > 1 {
 		fmt.Fprintf(c.App.Writer, "an ensemble of them is usually more accurate: use all of them with --model %s\n",
 			shellQuote(c.String("out")))
@@ -80,8 +80,8 @@ func trainSeeds(c *cli.Context, task *lra.Task) error {
 	return nil
 }
 
-// firstBegun returns the checkpoint of the first started seed that --resume continues, or nil.
-func firstBegun(c *cli.Context, seeds []uint64, dirOf func(uint64) string) (*train.Checkpoint, error) {
+// firstStarted returns the checkpoint of the first started seed that --resume continues, or nil.
+func firstStarted(c *cli.Context, seeds []uint64, dirOf func(uint64) string) (*train.Checkpoint, error) {
 	if !c.Bool("resume") {
 		return nil, nil
 	}
@@ -102,23 +102,23 @@ func loadCheckpoint(c *cli.Context, dir string) (*train.Checkpoint, error) {
 	return train.LoadCheckpoint(dir)
 }
 
-// checkBegun returns an error if a seed would start with settings that differ from a started
-// seed's, because a mean over different runs is meaningless.
-func checkBegun(c *cli.Context, begun *train.Checkpoint, config *sft.Config, settings *train.Settings,
+// checkSameFlags returns an error if a seed would start with other settings than a seed that has
+// already started, because a mean over different runs is meaningless.
+func checkSameFlags(c *cli.Context, started *train.Checkpoint, config *sft.Config, settings *train.Settings,
 	data string) error {
-	if begun == nil {
+	if started == nil {
 		return nil
 	}
 	want := *settings
-	if err := resumeSettings(c, &want, begun); err != nil { // the stored settings, with a new end if flags set one
+	if err := resumeSettings(c, &want, started); err != nil { // the stored settings, with a new end if flags set one
 		return err
 	}
-	others := provenance.Differences(begun, want, *settings, *config, data, c.String("init-from"))
-	if len(others) == 0 {
+	differences := provenance.Differences(started, want, *settings, *config, data, c.String("init-from"))
+	if len(differences) == 0 {
 		return nil
 	}
-	was, _ := provenance.Of(begun.Config) // an unreadable provenance has no command
+	was, _ := provenance.Of(started.Config) // an unreadable provenance has no command
 	return fmt.Errorf("seed %d has not started, and these flags differ from those of seed %d, which was started "+
 		"by\n  %s\nand has %s: pass the same flags with "+
-		"--resume", settings.Seed, want.Seed, was.Command, strings.Join(others, "; "))
+		"--resume", settings.Seed, want.Seed, was.Command, strings.Join(differences, "; "))
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// TestSeedsResumed checks that a seed that had not begun when a run of several seeds was stopped is
-// trained with the settings of the other seeds, or refused.
+// TestSeedsResumed checks that --resume starts a missing seed with the settings of the started
+// seeds, and refuses other settings and other data.
 func TestSeedsResumed(t *testing.T) {
 	data, out := unequalData(t), filepath.Join(t.TempDir(), "runs")
 	args := []string{"train", "custom", "--members", "sft", "--data", data, "--out", out, "--seeds", "1,2",

@@ -23,15 +23,15 @@ func (r *trainRun) baselineScores(c *cli.Context) (text, better string) {
 	if !ranksOf(c).first() {
 		return "", ""
 	}
-	said, err := task.Of(r.config).Baselines(c.Context, r.set, r.trainer.Settings().Select)
+	scores, err := task.Of(r.config).Baselines(c.Context, r.set, r.trainer.Settings().Select)
 	if err != nil {
 		fmt.Fprintf(c.App.ErrWriter, "warning: baselines were not measured: %v\n", err)
 	}
 	var texts []string
-	for _, s := range said {
+	for _, s := range scores {
 		texts = append(texts, s.Text)
 	}
-	return strings.Join(texts, ", "), task.Ahead(said, r.modelScore(), r.showModelScore)
+	return strings.Join(texts, ", "), task.Ahead(scores, r.modelScore(), r.showModelScore)
 }
 
 // modelScore returns the score of the saved model in the metric of the task's baselines. An unknown
@@ -41,12 +41,12 @@ func (r *trainRun) modelScore() float64 {
 	if err != nil {
 		return math.NaN()
 	}
-	at := slices.IndexFunc(m.Validation,
+	i := slices.IndexFunc(m.Validation,
 		func(e train.EvaluationReport) bool { return e.Step == r.trainer.State().BestStep })
-	if at < 0 {
+	if i < 0 {
 		return math.NaN()
 	}
-	e := &m.Validation[at]
+	e := &m.Validation[i]
 	for _, v := range []*float64{negative(e.MAE, e.SelectedBy == "mae"), e.R2, e.InstanceIoU,
 		e.SpanF1, e.MAP, e.MacroF1} {
 		if v != nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestTrainOfATaskTakesItsData checks that the presets of a published task refuse data of another
+// TestTrainTaskRefusesOtherData checks that the presets of a published task refuse data of another
 // kind, and warn if the data only has another name.
-func TestTrainOfATaskTakesItsData(t *testing.T) {
+func TestTrainTaskRefusesOtherData(t *testing.T) {
 	reviews, out := customData(t, "--label", "mood", "--tokenizer", "byte"), filepath.Join(t.TempDir(), "run")
 	for task, want := range map[string]string{
 		"listops": `expected data of the task listops, classification with the tokenizer listops and the classes "0, 1, 2, 3, 4, 5, 6, 7, 8, 9"; found "data", classification with the tokenizer byte and the classes "bad, good"`,
@@ -33,7 +33,7 @@ func TestTrainOfATaskTakesItsData(t *testing.T) {
 		must.Succeed(t, os.RemoveAll(out))
 		status, _, errs := program(nil, steps...)
 		if status != 0 || strings.Contains(errs, `warning: `+data+` has the name "mine"`) != warned {
-			t.Errorf("of the name %s: status %d\n%s", name, status, errs)
+			t.Errorf("data set named %s: status %d, want 0, and a warning %v:\n%s", name, status, warned, errs)
 		}
 	}
 }

@@ -56,7 +56,7 @@ func TestTensorBoard(t *testing.T) {
 	for _, p := range points {
 		want[fmt.Sprint(p.Step, p.Tag, p.Value)]--
 	}
-	for what, n := range want {
-		equal(t, n, 0, what)
+	for point, n := range want {
+		equal(t, n, 0, point)
 	}
 }

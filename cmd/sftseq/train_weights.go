@@ -70,8 +70,9 @@ func classWeights(c *cli.Context, set *seq.Dataset) ([]float64, error) {
 		from, sum)
 }
 
-// sameWeights returns an error if the weights differ from the weights with which a run was started.
-func sameWeights(c *cli.Context, set *seq.Dataset, from *train.Checkpoint) error {
+// checkWeights returns an error if --class-weights differs from the weights with which a run was
+// started.
+func checkWeights(c *cli.Context, set *seq.Dataset, from *train.Checkpoint) error {
 	weights, err := classWeights(c, set)
 	if err == nil && weights != nil && !slices.Equal(weights, from.Settings.ClassWeights) {
 		err = fmt.Errorf("--class-weights %s: the run was started with other weights, and a resumed run cannot "+

@@ -43,7 +43,7 @@ func TestClassWeights(t *testing.T) {
 		}
 		return dir, errs
 	}
-	answers := func(dir string) (bad, good int) {
+	predictions := func(dir string) (bad, good int) {
 		t.Helper()
 		lines := ""
 		for i := range 40 {
@@ -60,12 +60,12 @@ func TestClassWeights(t *testing.T) {
 		return bad, good
 	}
 	plain, errs := runOf()
-	if bad, good := answers(plain); bad+good != 40 || bad > 20 || strings.Contains(errs, "class weights") {
+	if bad, good := predictions(plain); bad+good != 40 || bad > 20 || strings.Contains(errs, "class weights") {
 		t.Errorf("without weights the model predicts bad %d times, good %d times\n%s", bad, good, errs)
 	}
 	file := writeText(t, filepath.Join(t.TempDir(), "weights.json"), `{"good": 0}`)
 	weighted, errs := runOf("--class-weights", file)
-	if bad, good := answers(weighted); good > 0 || bad != 40 || !strings.Contains(errs, "class weights: bad ") {
+	if bad, good := predictions(weighted); good > 0 || bad != 40 || !strings.Contains(errs, "class weights: bad ") {
 		t.Errorf("with weight on bad alone the model predicts bad %d times, good %d times\n%s", bad, good, errs)
 	}
 

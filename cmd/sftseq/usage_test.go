@@ -185,8 +185,8 @@ func TestSuggestions(t *testing.T) {
 	})
 }
 
-// TestPresetsOfHelp checks that the help of --preset names exactly the presets of the task.
-func TestPresetsOfHelp(t *testing.T) {
+// TestPresetHelp checks that the help of --preset names exactly the presets of the task.
+func TestPresetHelp(t *testing.T) {
 	for _, task := range lra.Tasks() {
 		help := succeed(t, "", "train", task.Name, "--help-all")
 		_, line, _ := strings.Cut(help, "--preset NAME")

@@ -28,13 +28,13 @@ func missingWarnings(m *seq.Manifest) (out []string) {
 		}
 		return rows
 	}
-	var missing, lost, numbers []string
+	var missing, undecodable, numbers []string
 	for _, name := range used {
 		if slices.Contains(missingNames, name) {
 			missing = append(missing, fmt.Sprintf("%q (%d)", name, count(name)))
 		}
 		if strings.ContainsRune(name, utf8.RuneError) {
-			lost = append(lost, fmt.Sprintf("%q (%d)", name, count(name)))
+			undecodable = append(undecodable, fmt.Sprintf("%q (%d)", name, count(name)))
 		}
 		if _, err := strconv.ParseFloat(name, 64); err == nil {
 			numbers = append(numbers, name)
@@ -45,9 +45,9 @@ func missingWarnings(m *seq.Manifest) (out []string) {
 			"leave these labels empty or keep only the other classes with --labels",
 			len(used), shortList(missing, maxNamed)))
 	}
-	if len(lost) > 0 {
+	if len(undecodable) > 0 {
 		out = append(out, fmt.Sprintf("names of classes contain U+FFFD, which replaces bytes that a program could "+
-			"not decode: %s; export the table from its source again, as UTF-8", shortList(lost, maxNamed)))
+			"not decode: %s; export the table from its source again, as UTF-8", shortList(undecodable, maxNamed)))
 	}
 	if m.Task != seq.MultiLabel {
 		return out
@@ -88,9 +88,9 @@ func typeWarnings(m *seq.Manifest, used []string) []string {
 		"once (label spans with their kind, not their text)", types, spans, example)}
 }
 
-// farOff is the number of train's standard deviations by which the mean of another split must
-// differ to cause a warning about units.
-const farOff = 5
+// maxMeanShift is the largest difference between the means of a number in two splits, in standard
+// deviations of train, that causes no warning about units.
+const maxMeanShift = 5
 
 // numberWarnings warns of numbers that are constant in train, and of numbers whose mean in another
 // split is far from the mean in train.
@@ -110,7 +110,7 @@ func numberWarnings(m *seq.Manifest) (out []string) {
 		for _, split := range m.SplitNames() {
 			for _, other := range m.Splits[split].Numbers {
 				if other.Name == n.Name && n.Rows > 1 && other.Rows > 1 &&
-					math.Abs(other.Mean-n.Mean) > farOff*n.Deviation {
+					math.Abs(other.Mean-n.Mean) > maxMeanShift*n.Deviation {
 					out = append(out, fmt.Sprintf("number %s has the mean %.6g in %s, but %.6g with standard "+
 						"deviation %.6g in train: check that both use the same units",
 						n.Name, other.Mean, split, n.Mean, n.Deviation))

@@ -106,5 +106,5 @@ func buildInfo() versionInfo {
 	return i
 }
 
-// version identifies the program in its output.
+// version returns the text that identifies the program in its output and in provenance.
 func version() string { return buildInfo().String() }

@@ -53,12 +53,12 @@ func TestTerminal(t *testing.T) {
 			t.Fatal("the terminal did not reach its end")
 		}
 		shown = strings.ReplaceAll(shown, "\r\n", "\n") // a terminal ends lines with \r\n
-		if status != 0 || obeyed(shown) || len(shown) < 100 {
+		if status != 0 || hasControls(shown) || len(shown) < 100 {
 			t.Errorf("%q: status %d, %.300q", args[:2], status, shown)
 		}
 		_, piped, _ := program(nil, args...)
 		equal(t, shown, escapeControls([]byte(piped)), piped)
-		if args[1] != "stats" && !obeyed(piped) {
+		if args[1] != "stats" && !hasControls(piped) {
 			t.Errorf("%q: the piped text has no characters to escape", args[:2])
 		}
 	}

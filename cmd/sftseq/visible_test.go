@@ -17,8 +17,8 @@ import (
 // screen, overwrite the line and change the writing direction.
 const hostileText = "\x1b]0;owned\x07\x1b[2Jgood\rbad\u009b31m\x7f\u202eabc\u2066"
 
-// obeyed reports whether the text contains characters that must not reach a terminal.
-func obeyed(text string) bool {
+// hasControls reports whether the text contains characters that must not reach a terminal.
+func hasControls(text string) bool {
 	return strings.ContainsAny(text, "\x1b\x07\x00\r\u009b\x7f\u202e\u2066")
 }
 
@@ -37,7 +37,7 @@ func hostileData(t *testing.T) (dir string) {
 	dir = filepath.Join(root, "set\x1b[31m")
 	_, errs := exits(t, exitOK, "", "data", "convert", "--from", from, "--to", dir, "--text", "text", "--label",
 		"label", "--id", "id", "--split", "0.6,0.2,0.2")
-	if obeyed(errs) {
+	if hasControls(errs) {
 		t.Errorf("converting: %q", errs)
 	}
 	return dir
@@ -56,7 +56,7 @@ func TestHostileNames(t *testing.T) {
 		{hostileText}, {"data", "info", strings.Repeat("long/", 5000)},
 	} {
 		status, _, errs := program(nil, args...)
-		if status == 0 || obeyed(errs) || len(errs) > 2*maxErrorBytes {
+		if status == 0 || hasControls(errs) || len(errs) > 2*maxErrorBytes {
 			t.Errorf("%.60q: status %d, %d bytes: %.300q", args, status, len(errs), errs)
 		}
 	}
