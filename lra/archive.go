@@ -12,17 +12,17 @@ import (
 	"github.com/sftseq/sftseq/internal/source"
 )
 
-// eachFile calls read for every file of a directory or of a tar archive, which may be compressed by
-// gzip. A file's name is relative to the root, with / as the separator. The files of an archive are
-// in any order.
-func eachFile(ctx context.Context, from string, progress func(bytes int64),
+// walkFiles calls read for every file of a directory or of a tar archive, which may be compressed by
+// gzip. The name is the file's path relative to the root, with / as the separator. The files of an
+// archive are in any order.
+func walkFiles(ctx context.Context, from string, progress func(bytes int64),
 	read func(name string, r io.Reader) error) error {
-	whole, err := isDir(from)
+	directory, err := isDir(from)
 	if err != nil {
 		return err
 	}
-	if !whole {
-		return eachMember(ctx, from, progress, read)
+	if !directory {
+		return walkArchive(ctx, from, progress, read)
 	}
 	return fs.WalkDir(os.DirFS(from), ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.Type().IsRegular() {
@@ -37,8 +37,8 @@ func eachFile(ctx context.Context, from string, progress func(bytes int64),
 	})
 }
 
-// eachMember implements eachFile for an archive.
-func eachMember(ctx context.Context, from string, progress func(bytes int64),
+// walkArchive implements walkFiles for an archive.
+func walkArchive(ctx context.Context, from string, progress func(bytes int64),
 	read func(name string, r io.Reader) error) error {
 	s, err := source.Open(ctx, from, progress)
 	if err != nil {

@@ -36,11 +36,11 @@ func tarOf(t testing.TB, members []member) []byte {
 // FuzzReviews checks that the order of files in an archive does not change the imported reviews.
 // Each review is in one split, with its text and its class.
 func FuzzReviews(f *testing.F) {
-	var whole strings.Builder
+	var lines strings.Builder
 	for name, text := range reviews() {
-		fmt.Fprintf(&whole, "%s\t%s\n", name, strings.ReplaceAll(text, "\n", " "))
+		fmt.Fprintf(&lines, "%s\t%s\n", name, strings.ReplaceAll(text, "\n", " "))
 	}
-	f.Add(whole.String())
+	f.Add(lines.String())
 	f.Add("train/pos/0_9.txt\ta\ntrain/pos/0_8.txt\tb\ntrain/pos/1_1.txt\td\ntrain/urls_pos.txt\thttp://film/38 http://film/39\ntest/neg/0_1.txt\tc\n")
 	f.Add("train/pos/0_9.txt\ta\nx/train/pos/0_9.txt\tb\ntrain/urls_pos.txt\tu\ny/train/urls_pos.txt\tv\ntest/neg/0_1.txt\tc\ntrain/neg/0_1.txt\td\ntrain/urls_neg.txt\thttp://film/39\n")
 	f.Add("test/neg/0_1.txt\t\n")
@@ -48,7 +48,7 @@ func FuzzReviews(f *testing.F) {
 	read := func(t *testing.T, members []member) (map[string][]seq.Example, error) {
 		must.Succeed(t, os.WriteFile(path, tarOf(t, members), 0o666))
 		data := imdb{from: path, films: map[bool][]string{}}
-		err := eachFile(t.Context(), path, nil, data.read)
+		err := walkFiles(t.Context(), path, nil, data.read)
 		var splits map[string][]review
 		if err == nil {
 			splits, err = data.splits()
@@ -80,19 +80,19 @@ func FuzzReviews(f *testing.F) {
 			return
 		}
 		splits, err := read(t, members)
-		back := slices.Clone(members)
-		slices.Reverse(back)
-		again, wrong := read(t, back)
-		if (err == nil) != (wrong == nil) || fmt.Sprint(splits) != fmt.Sprint(again) {
-			t.Fatalf("splits %v, error %v; with the files in reverse order %v, %v", splits, err, again, wrong)
+		reversed := slices.Clone(members)
+		slices.Reverse(reversed)
+		again, reversedErr := read(t, reversed)
+		if (err == nil) != (reversedErr == nil) || fmt.Sprint(splits) != fmt.Sprint(again) {
+			t.Fatalf("splits %v, error %v; with the files in reverse order %v, %v", splits, err, again, reversedErr)
 		}
 		for name, rows := range splits {
 			for _, e := range rows {
-				at := slices.IndexFunc(members, func(m member) bool {
+				index := slices.IndexFunc(members, func(m member) bool {
 					return strings.HasSuffix("/"+m.name, "/"+e.ID) &&
 						m.text == string(bytesOf(e.A))
 				})
-				if at < 0 || (name == "test") != strings.HasPrefix(e.ID, "test/") ||
+				if index < 0 || (name == "test") != strings.HasPrefix(e.ID, "test/") ||
 					(e.Label == 1) != strings.Contains(e.ID, "/pos/") {
 					t.Fatalf("split %s has review %s with label %d and text %q, which is not in the archive", name,
 						e.ID, e.Label, bytesOf(e.A))
@@ -134,7 +134,7 @@ func FuzzArchive(f *testing.F) {
 			}
 		}
 		data := imdb{from: path, films: map[bool][]string{}}
-		if err := eachFile(t.Context(), path, nil, data.read); err != nil &&
+		if err := walkFiles(t.Context(), path, nil, data.read); err != nil &&
 			!strings.HasPrefix(err.Error(), path+": ") {
 			t.Fatalf("the error does not begin with the file: %v", err)
 		}

@@ -11,15 +11,15 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// cloudsForValidation is the fraction of the training shapes that become validation shapes, for
+// validationFraction is the fraction of the training shapes that become validation shapes, for
 // tasks without a validation split.
-const cloudsForValidation = 0.1
+const validationFraction = 0.1
 
 // convertModelNet converts the release of ModelNet40 that consists of points.
 func convertModelNet(ctx context.Context, spec seq.Spec, from, dir string,
 	options ConvertOptions) (*seq.Dataset, error) {
 	return convertClouds(ctx, spec, from, dir, options, []string{cloud.ModelNetClasses},
-		cloud.Options{ValPart: cloudsForValidation})
+		cloud.Options{ValPart: validationFraction})
 }
 
 // convertShapeNetPart converts ShapeNetPart, whose release includes a validation split.
@@ -42,13 +42,13 @@ func convertClouds(ctx context.Context, spec seq.Spec, from, dir string, options
 		return nil, err
 	}
 	for _, name := range lists {
-		folder, err := isDir(filepath.Join(from, name))
+		directory, err := isDir(filepath.Join(from, name))
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil, fmt.Errorf("%s: %s is missing", from, name)
 		case err != nil:
 			return nil, err
-		case folder:
+		case directory:
 			return nil, fmt.Errorf("%s: expected a file %s, found a directory", from, name)
 		}
 	}
@@ -58,9 +58,9 @@ func convertClouds(ctx context.Context, spec seq.Spec, from, dir string, options
 	}
 	o.Points, o.Seed, o.Spec, o.Replace = options.Points, options.Seed, &spec, options.Replace
 	o.Begin, o.Progress = options.Begin, options.Progress
-	d, left, err := cloud.Convert(ctx, files, dir, o)
+	d, skipped, err := cloud.Convert(ctx, files, dir, o)
 	if err == nil && options.LeftOut != nil {
-		options.LeftOut(left.String())
+		options.LeftOut(skipped.String())
 	}
 	return d, err
 }

@@ -35,9 +35,9 @@ func modelNetFolder(t *testing.T, lamps int) string {
 	return from
 }
 
-// TestCloudsForValidation checks that the validation split gets about a tenth of the training
+// TestModelNetValidationSplit checks that the validation split gets about a tenth of the training
 // shapes and no test shape.
-func TestCloudsForValidation(t *testing.T) {
+func TestModelNetValidationSplit(t *testing.T) {
 	d, err := ModelNet40.Convert(context.Background(), modelNetFolder(t, 400), t.TempDir(), ConvertOptions{Points: 1})
 	must.Succeed(t, err)
 	s := d.Manifest.Splits
@@ -49,8 +49,8 @@ func TestCloudsForValidation(t *testing.T) {
 	}
 }
 
-// TestOfficialFiles checks that the error for a nonexistent official file states that it is
-// missing, and that another error states the system's reason.
+// TestOfficialFiles checks that the error for a nonexistent official file states that the file is
+// missing, and that any other error states the system's reason.
 func TestOfficialFiles(t *testing.T) {
 	convert := func(task *Task, from string) error {
 		_, err := task.Convert(context.Background(), from, t.TempDir(), ConvertOptions{Points: 1})
@@ -59,12 +59,12 @@ func TestOfficialFiles(t *testing.T) {
 	from := modelNetFolder(t, 1)
 	must.Succeed(t, os.Remove(filepath.Join(from, cloud.ModelNetClasses)))
 	if err := convert(ModelNet40, from); err == nil || err.Error() != from+": modelnet40_shape_names.txt is missing" {
-		t.Error(err)
+		t.Errorf("without modelnet40_shape_names.txt: error %v, want one that states that it is missing", err)
 	}
 	must.Succeed(t, os.Mkdir(filepath.Join(from, cloud.ModelNetClasses), 0o777))
 	if err := convert(ModelNet40, from); err == nil ||
 		err.Error() != from+": expected a file modelnet40_shape_names.txt, found a directory" {
-		t.Error(err)
+		t.Errorf("with a directory as the list of classes: error %v, want one that expects a file", err)
 	}
 	shapes := t.TempDir()
 	// The importer expects a directory train_test_split, not a file.
@@ -73,10 +73,10 @@ func TestOfficialFiles(t *testing.T) {
 	}
 	if err := convert(ShapeNetPart, shapes); err == nil ||
 		!strings.HasSuffix(err.Error(), "train_test_split/shuffled_train_file_list.json: not a directory") {
-		t.Error(err)
+		t.Errorf("with a file train_test_split: error %v, want one that ends with %q", err, "not a directory")
 	}
 	if _, err := findOfficial(filepath.Join(shapes, "train_test_split"), "x.tsv"); err == nil ||
 		!strings.HasSuffix(err.Error(), "x.tsv: not a directory") {
-		t.Error(err)
+		t.Errorf("findOfficial in a file: error %v, want one that ends with %q", err, "x.tsv: not a directory")
 	}
 }

@@ -40,11 +40,11 @@ type importer func(path string) rows
 // If from is a single file, convertFiles adds it as a split to the data set in dir.
 func convertFiles(spec seq.Spec, from, dir string, options ConvertOptions, files []splitFile,
 	read importer) (*seq.Dataset, error) {
-	whole, err := isDir(from)
+	directory, err := isDir(from)
 	if err != nil {
 		return nil, err
 	}
-	if !whole {
+	if !directory {
 		return convertFile(spec, from, dir, options, read)
 	}
 	if options.Split != "" {
@@ -87,6 +87,7 @@ func convertFile(spec seq.Spec, from, dir string, options ConvertOptions, read i
 	return writeFiles(b, options, []splitFile{{cmp.Or(options.Split, "test"), from}}, read)
 }
 
+// writeFiles writes each file as a split and completes the data set. The provenance names the files.
 func writeFiles(b *seq.DatasetBuilder, options ConvertOptions, files []splitFile, read importer) (*seq.Dataset, error) {
 	provenance := map[string]any{}
 	for _, f := range files {
@@ -135,8 +136,8 @@ func limit(next func() (seq.Example, error, bool), n int) rows {
 	}
 }
 
-// counted returns the same rows, and reports their number to progress.
-func counted(read rows, progress func(int64)) rows {
+// withProgress returns the rows of read and calls progress(1) for each row.
+func withProgress(read rows, progress func(int64)) rows {
 	return func(yield func(seq.Example, error) bool) {
 		for e, err := range read {
 			if err == nil && progress != nil {

@@ -17,8 +17,8 @@ import (
 // CustomName is the name of the task that [Custom] returns.
 const CustomName = "custom"
 
-// Custom returns the task of a user's data set. Its kind, tokenizer and labels are those of the
-// manifest. Its only preset is chosen for the data.
+// Custom returns the task of a user's data set. The manifest determines its kind, tokenizer, labels
+// and only preset.
 func Custom(m *seq.Manifest) *Task { return CustomRun(m, RunFlags{}) }
 
 // RunFlags are the flags that affect the settings of [CustomRun]. A zero means that the data
@@ -41,7 +41,7 @@ func CustomRun(m *seq.Manifest, f RunFlags) *Task {
 		Kind:        m.Task,
 		Tokenizer:   m.Tokenizer,
 		Labels:      m.LabelNames,
-		Presets:     []*Preset{ownData(m, f)},
+		Presets:     []*Preset{userPreset(m, f)},
 		Import:      &Importer{Example: "sftseq data convert --from reviews.csv --to data/reviews --text review --label stars"},
 	}
 }
@@ -50,24 +50,24 @@ func CustomRun(m *seq.Manifest, f RunFlags) *Task {
 // data sets. docs/adr/0017-settings-from-the-data.md lists the experiments, and docs/results.md the
 // accuracy on pairs of texts.
 const (
-	maxSteps       = 15000
-	tokensOfRun    = 200e6 // tokens per run: half an hour on two cores
-	tokensCompared = 60e6  // tokens per run for pairs of texts in words, which use a wider model
-	tokensHeard    = 100e6 // tokens per run for audio samples, whose convolutions cost more
-	fewRows        = 20000 // training splits with fewer rows are soon overfitted
-	minEpochs      = 2
-	maxEpochs      = 60
-	maxVaried      = 100  // maximum epochs if noise varies the rows in each epoch
-	evaluations    = 15   // evaluations per run
-	warmupSteps    = 100  // warmup steps for runs of at least ten times this number
-	finalRate      = 0.1  // final rate of an exponential decay, as a fraction of the peak rate
-	longRow        = 2048 // a long row has more tokens
+	maxSteps              = 15000
+	runTokens             = 200e6 // tokens per run: half an hour on two cores
+	pairTokens            = 60e6  // tokens per run for pairs of texts in words, which use a wider model
+	audioTokens           = 100e6 // tokens per run for audio samples, whose convolutions cost more
+	minRowsWithoutDropout = 20000 // models overfit smaller training splits without dropout
+	minEpochs             = 2
+	maxEpochs             = 60
+	maxNoisyEpochs        = 100  // maximum epochs if noise varies the rows in each epoch
+	evaluations           = 15   // evaluations per run
+	warmupSteps           = 100  // warmup steps for runs of at least ten times this number
+	finalRate             = 0.1  // final rate of an exponential decay, as a fraction of the peak rate
+	longRow               = 2048 // maximum tokens of a short row
 )
 
-// ownData returns customPreset's preset with safeguards for users' data. The learning rate decays
+// userPreset returns customPreset's preset with safeguards for users' data. The learning rate decays
 // over the length of the run, and training stops early. Among models of about the best accuracy,
 // the model with the least loss is saved. Its probabilities are calibrated.
-func ownData(m *seq.Manifest, f RunFlags) *Preset {
+func userPreset(m *seq.Manifest, f RunFlags) *Preset {
 	p := customPreset(m, f)
 	s := &p.Settings
 	if rows := int(m.Splits["val"].Rows); f.Epochs > 0 || f.Steps > 0 { // a short run has few evaluations
@@ -90,9 +90,9 @@ func ownData(m *seq.Manifest, f RunFlags) *Preset {
 // customPreset returns a preset for the data whose training takes about half an hour on two cores.
 // It uses many small batches, which train better than few large batches. The number of sampled
 // tokens is about the length of a short row. The learning rate decays, usually to a tenth, and
-// small training splits get dropout. Evaluation also samples tokens at random: the tokens with the
-// best scores may all be equal, such as the loudest samples of a sound. A model that was trained on
-// random samples then predicts wrong classes.
+// small training splits get dropout. Evaluation samples tokens at random, as training does. The
+// tokens with the highest scores may be almost equal, such as the loudest samples of a sound, and a
+// model that was trained on random samples misclassifies them.
 func customPreset(m *seq.Manifest, f RunFlags) *Preset {
 	train := m.Splits["train"]
 	if w := int64(f.InputWindow); w > 0 {
@@ -100,21 +100,21 @@ func customPreset(m *seq.Manifest, f RunFlags) *Preset {
 		l.P50, l.P95, l.Mean = min(l.P50, w), min(l.P95, w), min(l.Mean, float64(w))
 	}
 	length := max(1, int(train.Lengths.P50))
-	c, s := encoder(2, 64, 128, min(64, max(16, powerOfTwo(length)))), quick(0, 16, 0.01)
+	c, s := encoderConfig(2, 64, 128, min(64, max(16, powerOfTwo(length)))), quickSettings(0, 16, 0.01)
 	if length > longRow {
 		s.Batch = 8
 	}
-	tokens, most := tokensOfRun, maxEpochs
+	tokens, epochLimit := runTokens, maxEpochs
 	switch kind := tokenizers.TypeOf(m.Tokenizer); {
 	case kind == new(tokenizers.Words).Type() && m.Task == seq.Retrieval:
-		pairsOfWords(&c, &s)
-		tokens = tokensCompared
+		setTextPairs(&c, &s)
+		tokens = pairTokens
 	case kind == new(tokenizers.AudioVQ).Type():
-		spectra(&c, &s)
-		most = maxVaried
+		setSpectra(&c, &s)
+		epochLimit = maxNoisyEpochs
 	case kind == new(tokenizers.MuLaw).Type():
-		samples(&c, &s)
-		tokens = tokensHeard
+		setSamples(&c, &s)
+		tokens = audioTokens
 	case kind == new(tokenizers.Pixel).Type():
 		s.EmbeddingInit = config.FourierInit
 	}
@@ -126,23 +126,23 @@ func customPreset(m *seq.Manifest, f RunFlags) *Preset {
 	}
 	c.SamplerNoise = "always"
 	if m.EdgeFeatureNames != nil { // a node that is not sampled would be missing as a neighbour
-		for most := int(train.Lengths.P95); c.NumSampledTokens < min(64, most); {
+		for length := int(train.Lengths.P95); c.NumSampledTokens < min(64, length); {
 			c.NumSampledTokens *= 2
 		}
 	}
 	if m.FeatureNames != nil {
-		features(&c, &s)
+		setFeatures(&c, &s)
 	}
 	if !unordered(m) {
-		c.Convolutions = neighbours(m.Tokenizer, length)
+		c.Convolutions = convolutionsFor(m.Tokenizer, length)
 	}
 	// A regression on features adds up measurements. Dropout would remove some of the terms.
-	if train.Rows < fewRows && (m.FeatureNames == nil || m.Task != seq.Regression) {
+	if train.Rows < minRowsWithoutDropout && (m.FeatureNames == nil || m.Task != seq.Regression) {
 		c.EmbeddingDropout, c.FeedForward = 0.1, 0.2
 	}
 	rows := max(1, float64(train.Rows))
 	epochs := min(tokens/(rows*max(1, train.Lengths.Mean)), float64(maxSteps*s.Batch)/rows)
-	s.Epochs = min(most, max(minEpochs, int(epochs)))
+	s.Epochs = min(epochLimit, max(minEpochs, int(epochs)))
 	if f.Epochs > 0 {
 		s.Epochs = f.Epochs
 	}
@@ -166,32 +166,32 @@ func stepsOf(s *train.Settings, rows int64) int {
 	return s.Epochs * int(math.Ceil(max(1, float64(rows))/float64(s.Batch)))
 }
 
-// pairsOfWords changes the settings for pairs of texts in words. The words that both texts share
-// matter most, as for the cosine of two bags of words. The model therefore has one wide layer whose
+// setTextPairs changes the settings for pairs of texts in words. The words that both texts share
+// matter most, like in the cosine of two bags of words. The model therefore has one wide layer whose
 // branches begin at zero, so that the initial embedding of a text is the mean of its word
 // embeddings.
-func pairsOfWords(c *sft.Config, s *train.Settings) {
-	*c = encoder(1, 256, 256, 16)
+func setTextPairs(c *sft.Config, s *train.Settings) {
+	*c = encoderConfig(1, 256, 256, 16)
 	c.ResidualScale = true
 	s.Batch *= 2
-	fallsToNothing(s)
+	setCosineDecay(s)
 }
 
-// spectra changes the settings for audio spectra. A sound keeps its class when some spectra are
+// setSpectra changes the settings for audio spectra. A sound keeps its class when some spectra are
 // missing or wrong, so the settings add such noise to augment small data sets.
-func spectra(c *sft.Config, s *train.Settings) {
+func setSpectra(c *sft.Config, s *train.Settings) {
 	c.NumLayers = 3
 	s.TokenDeletion, s.TokenReplacement = 0.3, 0.15
 	s.EmbeddingInit = config.CodebookInit
-	fallsToNothing(s)
+	setCosineDecay(s)
 }
 
-// samples changes the settings for audio samples, whose ids are levels.
-func samples(c *sft.Config, s *train.Settings) {
+// setSamples changes the settings for audio samples, whose ids are levels.
+func setSamples(c *sft.Config, s *train.Settings) {
 	c.NumLayers, c.NumSampledTokens = 3, 16
 	s.TokenDeletion, s.TokenReplacement = 0.02, 0.05
 	s.EmbeddingInit = config.FourierInit
-	fallsToNothing(s)
+	setCosineDecay(s)
 }
 
 // unordered reports whether the tokens are points or nodes, whose order has no meaning. Other
@@ -200,23 +200,23 @@ func unordered(m *seq.Manifest) bool {
 	return m.EdgeFeatureNames != nil || seq.Points(m.FeatureNames) != nil
 }
 
-// features changes the settings for points and nodes. Convolutions are off, as adjacent tokens are
-// not neighbours. A third layer extends the reach over edges.
-func features(c *sft.Config, s *train.Settings) {
+// setFeatures changes the settings for tokens with features. A third layer lets information travel
+// over three edges.
+func setFeatures(c *sft.Config, s *train.Settings) {
 	c.NumLayers = 3
-	fallsToNothing(s)
+	setCosineDecay(s)
 }
 
-// fallsToNothing sets a high learning rate that decays to zero along half a cosine.
-func fallsToNothing(s *train.Settings) {
+// setCosineDecay sets a peak learning rate of 2e-3 that decays to zero along half a cosine.
+func setCosineDecay(s *train.Settings) {
 	s.LearningRate = 2e-3
 	SetSchedule(s, "cosine")
 }
 
-// neighbours returns the convolutions through which a layer reads the tokens around each token. In
+// convolutionsFor returns the convolutions through which a layer reads the tokens around each token. In
 // long rows they also read distant tokens. It returns none for words, where convolutions did not
 // improve the accuracy.
-func neighbours(tokenizer json.RawMessage, length int) []config.Convolution {
+func convolutionsFor(tokenizer json.RawMessage, length int) []config.Convolution {
 	switch kind := tokenizers.TypeOf(tokenizer); {
 	case kind == new(tokenizers.Words).Type():
 		return nil

@@ -41,7 +41,7 @@ func TestCustomPreset(t *testing.T) {
 		if p.Config.NumSampledTokens != c.k || p.Settings.Batch != c.batch || p.Settings.Epochs != c.epochs ||
 			p.Config.FeedForward != c.dropout || p.Config.SamplerNoise != "always" ||
 			config.FormatConvolutions(p.Config.Convolutions) != c.convolutions {
-			t.Errorf("%d rows of %d tokens: unexpected preset %s", c.rows, c.length, p.Description)
+			t.Errorf("%d rows of %d tokens: preset %s, want %+v", c.rows, c.length, p.Description, c)
 		}
 		s := p.Settings
 		if noisy := kind == "audio-vq" || kind == "mulaw"; (s.Schedule == "cosine") != (noisy || pairs) ||
@@ -49,9 +49,9 @@ func TestCustomPreset(t *testing.T) {
 			t.Errorf("%s: schedule %q, %g of the tokens left out, %g replaced", c.tokenizer, s.Schedule,
 				s.TokenDeletion, s.TokenReplacement)
 		}
-		if begin := map[string]string{"mulaw": "fourier", "pixel": "fourier",
-			"audio-vq": "codebook"}[kind]; s.EmbeddingInit != begin {
-			t.Errorf("%s: initial embeddings %q, want %q", c.tokenizer, s.EmbeddingInit, begin)
+		if wantInit := map[string]string{"mulaw": "fourier", "pixel": "fourier",
+			"audio-vq": "codebook"}[kind]; s.EmbeddingInit != wantInit {
+			t.Errorf("%s: initial embeddings %q, want %q", c.tokenizer, s.EmbeddingInit, wantInit)
 		}
 		if p.Config.ResidualScale != pairs || (p.Config.HiddenSize > 64) != pairs {
 			t.Errorf("%s: residual scale and width of %+v, want both only for pairs", c.tokenizer, p.Config)
@@ -64,10 +64,10 @@ func TestCustomPreset(t *testing.T) {
 			t.Errorf("%d rows of %d tokens: patience %d, select %q, temperature scaling %t", c.rows, c.length,
 				s.Patience, s.Select, s.TemperatureScaling)
 		}
-		paper := customPreset(m, RunFlags{}).Settings // settings without the safeguards for users' data
-		if paper.Patience != 0 || paper.TemperatureScaling || paper.Select != "" || !paper.FollowsEnd() &&
-			math.Abs(math.Pow(paper.DecayRate, float64(paper.Epochs/paper.StepSize))-0.1) > 0.02 {
-			t.Errorf("%d rows of %d tokens, without safeguards: settings %+v", c.rows, c.length, paper)
+		unguarded := customPreset(m, RunFlags{}).Settings // settings without the safeguards for users' data
+		if unguarded.Patience != 0 || unguarded.TemperatureScaling || unguarded.Select != "" || !unguarded.FollowsEnd() &&
+			math.Abs(math.Pow(unguarded.DecayRate, float64(unguarded.Epochs/unguarded.StepSize))-0.1) > 0.02 {
+			t.Errorf("%d rows of %d tokens, without safeguards: settings %+v", c.rows, c.length, unguarded)
 		}
 		must.Check(t, p.Settings.Validate(), c.rows, "rows of", c.length, "tokens")
 		p.Config.Task, p.Config.VocabSize, p.Config.NumLabels = task, 257, 2
@@ -106,7 +106,7 @@ func TestCustomRunFollowsFlags(t *testing.T) {
 		if config.FormatConvolutions(p.Config.Convolutions) != c.convolutions || s.Batch != c.batch ||
 			s.Epochs != c.epochs || s.Schedule != c.schedule || s.EvalEvery != c.evalEvery || steps != c.steps ||
 			s.StepSize != c.stepSize {
-			t.Errorf("%+v: %s; %+v", c.flags, p.Description, s)
+			t.Errorf("%+v: preset %s with the settings %+v, want %+v", c.flags, p.Description, s, c)
 		}
 		if end := math.Pow(s.DecayRate, float64(s.Epochs/max(1, s.StepSize))); c.schedule == "" &&
 			math.Abs(end-0.1) > 0.001 {
@@ -144,8 +144,8 @@ func TestCustomSeries(t *testing.T) {
 		m := &seq.Manifest{Task: seq.Classification, FeatureNames: []string{"volts"}, Splits: map[string]seq.SplitInfo{
 			"train": {Rows: 2000, Lengths: seq.Quantiles{P50: length, Mean: float64(length)}}}}
 		if c := Custom(m).Presets[0].Config; config.FormatConvolutions(c.Convolutions) != want || c.NumLayers != 3 {
-			t.Errorf("length %v: convolutions %s, %d layers", length,
-				config.FormatConvolutions(c.Convolutions), c.NumLayers)
+			t.Errorf("length %v: convolutions %s, %d layers, want %s, 3 layers", length,
+				config.FormatConvolutions(c.Convolutions), c.NumLayers, want)
 		}
 	}
 }

@@ -9,7 +9,8 @@ import (
 
 // drawAhead starts workers that draw ahead, in chunks of consecutive numbers from first on. The
 // returned channel yields a channel per chunk, in order, with the draws for which the draw function
-// returned true. Each worker gets its own draw function from worker.
+// returned true. Each worker gets its own draw function from worker. The returned function stops the
+// workers.
 func drawAhead[T any](first uint64, chunk int, worker func() func(n uint64) (T, bool)) (<-chan chan []T, func()) {
 	type job struct {
 		first  uint64
@@ -69,6 +70,7 @@ type random struct {
 // begin moves to the first word of the item with the given number.
 func (r *random) begin(number uint64) { r.number, r.used = number, 0 }
 
+// word returns the next random word.
 func (r *random) word() uint32 {
 	if r.used&3 == 0 {
 		r.words = philox.Words(r.seed, [4]uint32{r.used >> 2, philox.StreamGenerate,

@@ -7,6 +7,8 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
+// FuzzEvaluate checks that a text that can be evaluated has a value from 0 to 9, and that its tokens
+// have the same value.
 func FuzzEvaluate(f *testing.F) {
 	f.Add("( ( ( [MAX 2 ) [MED 9 1 ] ) ] )")
 	f.Add("[SM [MIN [FIRST 9 X [LAST 1 2 ] ]")
@@ -27,6 +29,7 @@ func FuzzEvaluate(f *testing.F) {
 	})
 }
 
+// FuzzTSV checks that each imported label is the value of the row's expression.
 func FuzzTSV(f *testing.F) {
 	f.Add(tsv)
 	f.Add(compress(tsv))

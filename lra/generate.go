@@ -23,19 +23,19 @@ type Rule interface {
 	// Validate returns an error if the rule cannot draw any row.
 	Validate() error
 
-	// draw returns endless sequences of rows, which end only with an error. Others yields the
-	// validation rows and then the test rows. If training is nil, others yields the training rows
-	// first.
+	// draw returns sequences of rows that end only with an error. The sequence others yields the
+	// validation rows and then the test rows. If training is nil, others begins with the training
+	// rows.
 	draw(ctx context.Context, seed uint64, train, val int) (training, others rows)
 	// provenance returns the entries about the rule for the manifest.
 	provenance() map[string]any
 }
 
-// Option is a number or a switch of a rule, with the name and the usage of its flag.
+// Option is an integer or boolean parameter of a rule, with the name and the help text of its flag.
 type Option struct {
 	Name, Usage string
-	Value       *int  // nil for a switch
-	On          *bool // nil for a number
+	Value       *int  // nil for a boolean
+	On          *bool // nil for an integer
 }
 
 // GenerateOptions configure Generate.
@@ -48,9 +48,9 @@ type GenerateOptions struct {
 	Provenance       map[string]string // further entries, such as the program's version
 }
 
-// trainDraws is the number of the first draw for a training split with a separate rule. It is so
+// firstTrainDraw is the number of the first draw for a training split with a separate rule. It is so
 // large that the draws never overlap those of the other splits.
-const trainDraws = 1 << 40
+const firstTrainDraw = 1 << 40
 
 // Generate writes a complete synthetic data set into the directory dir, one split after the other.
 func (t *Task) Generate(ctx context.Context, dir string, options GenerateOptions) (*seq.Dataset, error) {
@@ -96,7 +96,7 @@ func (t *Task) Generate(ctx context.Context, dir string, options GenerateOptions
 		if split.rows == 0 {
 			continue
 		}
-		if err := writeSplit(b, split.name, counted(limit(split.next, split.rows), options.Progress)); err != nil {
+		if err := writeSplit(b, split.name, withProgress(limit(split.next, split.rows), options.Progress)); err != nil {
 			return nil, err
 		}
 	}
@@ -127,5 +127,5 @@ func Generated(name string) (*Task, seq.Spec) {
 	}
 	lengths := seq.Quantiles{Min: int64(shortest), P50: int64(shortest+longest) / 2, P95: int64(longest),
 		Max: int64(longest), Mean: float64(shortest+longest) / 2}
-	return Custom(described(spec, int64(rows), lengths)), spec
+	return Custom(manifestFor(spec, int64(rows), lengths)), spec
 }

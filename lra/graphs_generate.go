@@ -16,8 +16,8 @@ type GraphsOptions struct {
 	Nodes            int // nodes of the largest graphs; the smallest graphs have half of them
 	Degree           int // average number of undirected edges per node
 	Seed             uint64
-	Replace          bool             // true allows replacing a complete data set
-	Progress         func(rows int64) // called with the number of added rows; may be nil
+	Replace          bool                  // true allows replacing a complete data set
+	Progress         func(generator int64) // called with the number of added rows; may be nil
 }
 
 // UsualGraphs are the default options.
@@ -41,12 +41,12 @@ func (o *GraphsOptions) Validate() error {
 	case o.Degree < 1 || o.Degree > o.Nodes/8:
 		return fmt.Errorf("expected a degree of 1 to an eighth of the %d nodes, found %d", o.Nodes, o.Degree)
 	}
-	return o.rows().check()
+	return o.generator().check()
 }
 
-// rows returns the splits and rows that the options describe.
-func (o *GraphsOptions) rows() *numbered {
-	return &numbered{o.Train, o.Val, o.Test, o.Replace, o.Progress, o.graph}
+// generator returns the generator of the data set that the options describe.
+func (o *GraphsOptions) generator() *splitGenerator {
+	return &splitGenerator{o.Train, o.Val, o.Test, o.Replace, o.Progress, o.graph}
 }
 
 // GenerateGraphs writes a data set of graphs. Half of a graph's nodes are of one kind, half of a
@@ -58,7 +58,7 @@ func GenerateGraphs(ctx context.Context, dir string, o GraphsOptions) (*seq.Data
 	if err := o.Validate(); err != nil {
 		return nil, fmt.Errorf("%s: %w", GraphsName, err)
 	}
-	return o.rows().write(ctx, dir, graphsSpec(), map[string]any{"generator": GraphsName, "seed": o.Seed,
+	return o.generator().write(ctx, dir, graphsSpec(), map[string]any{"generator": GraphsName, "seed": o.Seed,
 		"nodes": o.Nodes, "degree": o.Degree})
 }
 

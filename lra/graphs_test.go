@@ -50,7 +50,7 @@ func TestGraphs(t *testing.T) {
 			}
 		}
 		for ends, length := range seen {
-			if back, ok := seen[[2]int32{ends[1], ends[0]}]; !ok || back != length || ends[0] == ends[1] {
+			if reverse, ok := seen[[2]int32{ends[1], ends[0]}]; !ok || reverse != length || ends[0] == ends[1] {
 				t.Fatalf("graph %d: edge %v has no edge in the opposite direction with the same features", i, ends)
 			}
 		}
@@ -60,15 +60,15 @@ func TestGraphs(t *testing.T) {
 		rows[e.Label]++
 	}
 	for label, c := range graphClasses {
-		if share := alike[label] / edges[label]; rows[label] < 20 || math.Abs(share-float64(c.alike)/100) > 0.03 {
+		if fraction := alike[label] / edges[label]; rows[label] < 20 || math.Abs(fraction-float64(c.alike)/100) > 0.03 {
 			t.Errorf("%s: %d rows with a fraction %v of edges between equal kinds, want at least 20 and %d%%",
-				c.name, rows[label], share, c.alike)
+				c.name, rows[label], fraction, c.alike)
 		}
 	}
 }
 
-// TestGraphsRefused checks that GenerateGraphs refuses options that cannot draw any graph.
-func TestGraphsRefused(t *testing.T) {
+// TestGraphsInvalidOptions checks that GenerateGraphs refuses options that cannot draw any graph.
+func TestGraphsInvalidOptions(t *testing.T) {
 	for _, o := range []GraphsOptions{{}, {Train: 1}, {Train: -1, Nodes: 32, Degree: 4}, {Nodes: 32, Degree: 4},
 		{Train: 1, Nodes: 32, Degree: 5}, {Train: 1, Nodes: maxNodes + 1, Degree: 1}} {
 		dir := filepath.Join(t.TempDir(), "data")

@@ -27,16 +27,16 @@ func firstIDs(t *testing.T, d *seq.Dataset, split string) (ids []string) {
 // TestImportedIDs checks that the id of a review is its file, and that the id of an image is its
 // file and record number.
 func TestImportedIDs(t *testing.T) {
-	files := map[string]string{"test_batch.bin": batch(3)}
+	files := map[string]string{"test_batch.bin": cifarBatch(3)}
 	for i := range 5 {
-		files["data_batch_"+string(rune('1'+i))+".bin"] = batch(4)
+		files["data_batch_"+string(rune('1'+i))+".bin"] = cifarBatch(4)
 	}
-	images := must.Get(Image.Convert(context.Background(), folder(t, files), t.TempDir(), ConvertOptions{}))(t)
+	images := must.Get(Image.Convert(context.Background(), writeDir(t, files), t.TempDir(), ConvertOptions{}))(t)
 	if got := fmt.Sprint(firstIDs(t, images, "val"),
 		firstIDs(t, images, "test")); got != "[data_batch_5.bin:2 data_batch_5.bin:3] [test_batch.bin:0 test_batch.bin:1 test_batch.bin:2]" {
 		t.Errorf("ids of images: %s", got)
 	}
-	texts, err := Text.Convert(context.Background(), archive(t, reviews(), "aclImdb/"), t.TempDir(), ConvertOptions{})
+	texts, err := Text.Convert(context.Background(), writeArchive(t, reviews(), "aclImdb/"), t.TempDir(), ConvertOptions{})
 	must.Succeed(t, err)
 	for split, from := range map[string]string{"train": "train", "val": "train", "test": "test"} {
 		seen := map[string]bool{}

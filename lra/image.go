@@ -35,7 +35,8 @@ test split unless --split says otherwise.`,
 // imageClasses lists the classes in the order of their labels.
 var imageClasses = []string{"airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"}
 
-// imagePixels is the number of pixels of an image. A record is a label byte, followed by pixels.
+// Sizes of an image in pixels, and of gray and RGB records in bytes. A record is a label byte,
+// followed by the pixels.
 const (
 	imagePixels = 32 * 32
 	grayRecord  = 1 + imagePixels
@@ -51,8 +52,8 @@ func grayLevel(r, g, b byte) byte {
 	return byte(float32(v * 255.5))
 }
 
-// image returns a record's row: its label and its gray pixels.
-func image(record []byte) (seq.Example, error) {
+// decodeImage returns a record's row: its label and its gray pixels.
+func decodeImage(record []byte) (seq.Example, error) {
 	if int(record[0]) >= len(imageClasses) {
 		return seq.Example{}, fmt.Errorf("expected a label from 0 to %d, found %d", len(imageClasses)-1, record[0])
 	}
@@ -72,10 +73,10 @@ func image(record []byte) (seq.Example, error) {
 var imagePaper = &Preset{
 	Name:        "paper",
 	Description: "published: 8 layers of 128, 50 epochs",
-	Config: with(encoder(8, 128, 512, 256), func(c *sft.Config) {
+	Config: modified(encoderConfig(8, 128, 512, 256), func(c *sft.Config) {
 		c.DropToken, c.AttentionDropout, c.EmbeddingDropout, c.FeedForward = 0.3, 0.1, 0.1, 0.2
 	}),
-	Settings: published(50, 64, 0.02),
+	Settings: paperSettings(50, 64, 0.02),
 }
 
 // imageQuick is a small version of the published model. Its layers also read the pixels around each
@@ -98,14 +99,14 @@ var imageHour = &Preset{
 }
 
 func imageQuickConfig() sft.Config {
-	c := encoder(4, 64, 128, 16)
+	c := encoderConfig(4, 64, 128, 16)
 	c.Convolutions = []config.Convolution{{KernelSize: 5, Dilation: 1}, {KernelSize: 5, Dilation: 32}}
 	c.FeedForward = 0.1
 	return c
 }
 
 func imageSettings(epochs int) train.Settings {
-	s := falling(epochs, 0.02)
+	s := cosineSettings(epochs, 0.02)
 	s.LearningRate, s.EmbeddingInit = 3e-3, config.FourierInit
 	return s
 }

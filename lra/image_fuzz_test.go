@@ -65,7 +65,7 @@ func FuzzCIFAR(f *testing.F) {
 			n++
 		}
 		if n*size != len(text) || size == 0 {
-			t.Fatalf("%d records of %d bytes from a file of %d bytes", n, size, len(text))
+			t.Fatalf("read %d records of %d bytes, want all %d bytes of the file", n, size, len(text))
 		}
 	})
 }
@@ -92,20 +92,20 @@ func grayPixels(pixels []byte) (out []int32) {
 // FuzzPNG checks that reading any PNG file as an image of Pathfinder returns 32×32 gray pixels or
 // an error. The same pixels, written as a gray PNG, must be read back unchanged.
 func FuzzPNG(f *testing.F) {
-	encoded := func(t testing.TB, of picture.Image) []byte {
+	encode := func(t testing.TB, img picture.Image) []byte {
 		var out bytes.Buffer
-		must.Succeed(t, png.Encode(&out, of))
+		must.Succeed(t, png.Encode(&out, img))
 		return out.Bytes()
 	}
-	whole := picture.Rect(0, 0, size, size)
-	gray, deep, colours, palette := picture.NewGray(whole), picture.NewGray16(whole), picture.NewNRGBA(whole),
-		picture.NewPaletted(whole, color.Palette{color.Black, color.White})
+	bounds := picture.Rect(0, 0, size, size)
+	gray, deep, colours, palette := picture.NewGray(bounds), picture.NewGray16(bounds), picture.NewNRGBA(bounds),
+		picture.NewPaletted(bounds, color.Palette{color.Black, color.White})
 	for i := range size * size {
 		gray.Pix[i], palette.Pix[i] = byte(i), byte(i%3/2)
 		deep.Pix[2*i], colours.Pix[4*i], colours.Pix[4*i+3] = byte(i), byte(i*i), byte(i/2)
 	}
-	for _, of := range []picture.Image{gray, deep, colours, palette, picture.NewGray(picture.Rect(0, 0, size, 1))} {
-		text := encoded(f, of)
+	for _, img := range []picture.Image{gray, deep, colours, palette, picture.NewGray(picture.Rect(0, 0, size, 1))} {
+		text := encode(f, img)
 		f.Add(text)
 		f.Add(text[:len(text)/2])
 	}
@@ -126,14 +126,14 @@ func FuzzPNG(f *testing.F) {
 		if err != nil {
 			return
 		}
-		again := picture.NewGray(whole)
+		again := picture.NewGray(bounds)
 		for i, v := range e.A {
 			again.Pix[i] = byte(v)
 			if v < 0 || v > 255 {
 				t.Fatalf("pixel %d is %d, want 0 to 255", i, v)
 			}
 		}
-		if b, err := read(t, encoded(t, again)); err != nil || len(e.A) != size*size || e.Label != 1 ||
+		if b, err := read(t, encode(t, again)); err != nil || len(e.A) != size*size || e.Label != 1 ||
 			!slices.Equal(b.A, e.A) {
 			t.Fatalf("%d pixels, label %d; read again: %v", len(e.A), e.Label, err)
 		}
@@ -169,8 +169,8 @@ func FuzzPathfinder(f *testing.F) {
 		}
 		lines := strings.Split(text, "\n")
 		for _, i := range images {
-			inside, err := filepath.Rel(dir, i.path)
-			if err != nil || !filepath.IsLocal(inside) {
+			relative, err := filepath.Rel(dir, i.path)
+			if err != nil || !filepath.IsLocal(relative) {
 				t.Fatalf("%q is not below %q", i.path, dir)
 			}
 			info, err := os.Stat(i.path)
@@ -178,13 +178,13 @@ func FuzzPathfinder(f *testing.F) {
 				t.Fatalf("%q is not a file", i.path)
 			}
 			total -= info.Size()
-			for { // find the line of this image behind the line of the previous image
+			for { // the image's line must follow the line of the previous image
 				if len(lines) == 0 {
 					t.Fatalf("no further line names %q with label %d", i.path, i.label)
 				}
 				fields := strings.Fields(lines[0])
 				lines = lines[1:]
-				if len(fields) > 3 && filepath.Join(fields[0], fields[1]) == inside &&
+				if len(fields) > 3 && filepath.Join(fields[0], fields[1]) == relative &&
 					fields[3] == fmt.Sprint(i.label) {
 					break
 				}

@@ -23,11 +23,11 @@ var imageLayouts = []struct{ train, test []string }{
 // directory's training images becomes the validation split.
 func convertImage(ctx context.Context, spec seq.Spec, from, dir string, options ConvertOptions) (*seq.Dataset, error) {
 	spec.IDs = true
-	whole, err := isDir(from)
+	directory, err := isDir(from)
 	if err != nil {
 		return nil, err
 	}
-	if !whole {
+	if !directory {
 		return convertFile(spec, from, dir, options,
 			func(path string) rows { return imageRows(ctx, options.Progress, path) })
 	}
@@ -88,9 +88,9 @@ func imageRows(ctx context.Context, progress func(int64), paths ...string) rows 
 			for i := range n {
 				var e seq.Example
 				if _, err = io.ReadFull(s, record); err == nil {
-					e, err = image(record)
+					e, err = decodeImage(record)
 				}
-				e.ID = fmt.Sprintf("%s:%d", filepath.Base(path), i) // the location in the format of errors
+				e.ID = fmt.Sprintf("%s:%d", filepath.Base(path), i) // the same numbering as in error messages
 				if err != nil {
 					err = fmt.Errorf("%s: record %d: %w", path, i, err)
 				}

@@ -15,8 +15,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// each calls the function row for every row of a split.
-func each(t testing.TB, d *seq.Dataset, split string, row func(seq.Example)) {
+// forEachRow calls the function row for every row of a split.
+func forEachRow(t testing.TB, d *seq.Dataset, split string, row func(seq.Example)) {
 	t.Helper()
 	f := must.Get(d.Open(split))(t)
 	defer f.Close()
@@ -57,9 +57,9 @@ func TestImageOfficial(t *testing.T) {
 	}
 	train, test := sha256.New(), sha256.New()
 	var first []byte
-	each(t, d, "train", func(e seq.Example) { train.Write(grayRecordOf(e)) })
-	each(t, d, "val", func(e seq.Example) { train.Write(grayRecordOf(e)) })
-	each(t, d, "test", func(e seq.Example) {
+	forEachRow(t, d, "train", func(e seq.Example) { train.Write(grayRecordOf(e)) })
+	forEachRow(t, d, "val", func(e seq.Example) { train.Write(grayRecordOf(e)) })
+	forEachRow(t, d, "test", func(e seq.Example) {
 		test.Write(grayRecordOf(e))
 		if len(first) < 1000*grayRecord {
 			first = append(first, grayRecordOf(e)...)
@@ -79,14 +79,14 @@ func TestImageOfficial(t *testing.T) {
 		t.TempDir(), ConvertOptions{})
 	must.Succeed(t, err)
 	var gray []byte
-	each(t, d, "test", func(e seq.Example) { gray = append(gray, grayRecordOf(e)...) })
+	forEachRow(t, d, "test", func(e seq.Example) { gray = append(gray, grayRecordOf(e)...) })
 	if len(gray) != 1000*grayRecord || string(gray) != string(first) {
 		t.Error("the first 1,000 colour images differ from the first gray images")
 	}
 }
 
-// batch returns n colour records. Image i has label i%10 and pixels of a single colour.
-func batch(n int) string {
+// cifarBatch returns n colour records. Image i has label i%10 and pixels of a single colour.
+func cifarBatch(n int) string {
 	var out strings.Builder
 	for i := range n {
 		out.WriteByte(byte(i % 10))
@@ -97,7 +97,8 @@ func batch(n int) string {
 	return out.String()
 }
 
-func folder(t testing.TB, files map[string]string) string {
+// writeDir writes the files, by relative path, into a temporary directory and returns its path.
+func writeDir(t testing.TB, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
@@ -110,18 +111,19 @@ func folder(t testing.TB, files map[string]string) string {
 // TestImageBatches checks that the official files are read in their order, and that the last tenth
 // becomes the validation split.
 func TestImageBatches(t *testing.T) {
-	files := map[string]string{"test_batch.bin": batch(3)}
+	files := map[string]string{"test_batch.bin": cifarBatch(3)}
 	for i := range 5 {
-		files["data_batch_"+string(rune('1'+i))+".bin"] = batch(4 + i)
+		files["data_batch_"+string(rune('1'+i))+".bin"] = cifarBatch(4 + i)
 	}
-	d := must.Get(Image.Convert(context.Background(), folder(t, files), t.TempDir(), ConvertOptions{}))(t)
+	d := must.Get(Image.Convert(context.Background(), writeDir(t, files), t.TempDir(), ConvertOptions{}))(t)
 	var labels []int32
 	for _, split := range []string{"train", "val", "test"} {
-		each(t, d, split, func(e seq.Example) { labels = append(labels, e.Label) })
+		forEachRow(t, d, split, func(e seq.Example) { labels = append(labels, e.Label) })
 	}
 	want := []int32{0, 1, 2, 3, 0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5, 6, 0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2}
 	if len(labels) != len(want) || d.Manifest.Splits["val"].Rows != 3 {
-		t.Fatalf("labels %v, %d validation rows; want 3 of them", labels, d.Manifest.Splits["val"].Rows)
+		t.Fatalf("labels %v, %d validation rows; want %d labels, 3 validation rows", labels,
+			d.Manifest.Splits["val"].Rows, len(want))
 	}
 	for i := range want {
 		if labels[i] != want[i] {
@@ -130,6 +132,8 @@ func TestImageBatches(t *testing.T) {
 	}
 }
 
+// TestBadImages checks that the error for an invalid directory of images names the file and the
+// defect.
 func TestBadImages(t *testing.T) {
 	gray := strings.Repeat("\x01", grayRecord)
 	for name, c := range map[string]struct {
@@ -155,7 +159,7 @@ func TestBadImages(t *testing.T) {
 		if name == "a split of many" {
 			o.Split = "val"
 		}
-		must.Fail(t, c.want, name)(Image.Convert(context.Background(), folder(t, c.files), t.TempDir(), o))
+		must.Fail(t, c.want, name)(Image.Convert(context.Background(), writeDir(t, c.files), t.TempDir(), o))
 	}
 }
 

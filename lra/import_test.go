@@ -16,11 +16,13 @@ import (
 
 const tsv = "Source\tTarget\n( ( ( [MAX 2 ) 9 ) ] )\t9\n( ( [SM 7 ) ] )\t7\n"
 
+// imported is a row that readTSV returns.
 type imported struct {
 	tokens []int32
 	label  int32
 }
 
+// readTSV returns the rows of an official file of ListOps with the given content.
 func readTSV(text string, verify bool) (rows []imported, err error) {
 	err = ReadListOpsTSV(strings.NewReader(text), "x.tsv", verify, func(tokens []int32, label int32) error {
 		rows = append(rows, imported{tokens, label})
@@ -37,16 +39,19 @@ func compress(text string) string {
 	return out.String()
 }
 
+// TestReadTSV checks that compression and line ends do not change the rows.
 func TestReadTSV(t *testing.T) {
 	want := []imported{{[]int32{12, 3, 10, 15}, 9}, {[]int32{14, 8, 15}, 7}}
 	for _, text := range []string{tsv, compress(tsv), strings.ReplaceAll(tsv, "\n", "\r\n"),
 		strings.TrimSuffix(tsv, "\n")} {
 		if got, err := readTSV(text, true); err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("%q: rows %v, error %v", text, got, err)
+			t.Errorf("%q: rows %v, error %v; want %v", text, got, err, want)
 		}
 	}
 }
 
+// TestBadTSV checks that an error states line, column and defect, and that labels are compared only
+// if requested.
 func TestBadTSV(t *testing.T) {
 	const head = "Source\tTarget\n"
 	for _, c := range []struct{ text, want string }{
@@ -71,10 +76,12 @@ func TestBadTSV(t *testing.T) {
 		}
 	}
 	if rows, err := readTSV(head+"[MAX 2 9 ]\t8\n", false); err != nil || len(rows) != 1 {
-		t.Errorf("without verification: rows %v, error %v", rows, err)
+		t.Errorf("without verification: rows %v, error %v; want one row", rows, err)
 	}
 }
 
+// TestConvert checks the conversion of a directory: the rows per split, the progress, and errors for
+// an existing data set, a split name and a missing file.
 func TestConvert(t *testing.T) {
 	from, to := t.TempDir(), t.TempDir()
 	for i, name := range []string{"basic_train.tsv", "basic_val.tsv.gz", "basic_test.tsv"} {
@@ -105,6 +112,8 @@ func TestConvert(t *testing.T) {
 		ConvertOptions{Replace: true}))
 }
 
+// TestConvertSingleFiles checks that single files are added as splits, and that a failed conversion
+// keeps the data set.
 func TestConvertSingleFiles(t *testing.T) {
 	from, to := filepath.Join(t.TempDir(), "x.tsv"), t.TempDir()
 	must.Succeed(t, os.WriteFile(from, []byte(tsv), 0o666))

@@ -95,8 +95,8 @@ func (r *ListOpsRule) Validate() error {
 var listOpsPaper = &Preset{
 	Name:        "paper",
 	Description: "published: 6 layers of 128, 96,000 expressions, 50 epochs",
-	Config:      with(encoder(6, 128, 512, 256), func(c *sft.Config) { c.EmbeddingDropout, c.FeedForward = 0.1, 0.2 }),
-	Settings:    published(50, 64, 0.01),
+	Config:      modified(encoderConfig(6, 128, 512, 256), func(c *sft.Config) { c.EmbeddingDropout, c.FeedForward = 0.1, 0.2 }),
+	Settings:    paperSettings(50, 64, 0.01),
 	Data:        GenerateOptions{Train: 96000, Val: 2000, Test: 2000, Seed: 1},
 	DataName:    "listops-lra-1",
 }
@@ -112,7 +112,7 @@ var listOpsQuick = &Preset{
 	Name:        "quick",
 	Description: "a small model, on short expressions first",
 	Config:      listOpsQuickConfig(),
-	Settings: with(falling(1, 0.01), func(s *train.Settings) {
+	Settings: modified(cosineSettings(1, 0.01), func(s *train.Settings) {
 		s.Steps, s.EvalEvery = 14000, 3500
 		s.Stages = []train.Stage{{Steps: 8000, Length: 160}, {Steps: 3000, Length: 400}, {Steps: 1500, Length: 1000}}
 	}),
@@ -124,7 +124,7 @@ var listOpsQuick = &Preset{
 }
 
 func listOpsQuickConfig() sft.Config {
-	c := encoder(4, 64, 128, 32)
+	c := encoderConfig(4, 64, 128, 32)
 	c.Convolutions = []config.Convolution{{KernelSize: 5, Dilation: 1}}
 	return c
 }
@@ -134,8 +134,8 @@ func listOpsQuickConfig() sft.Config {
 var listOpsHour = &Preset{
 	Name:        "hour",
 	Description: "a deeper model, on more expressions",
-	Config:      with(listOpsQuickConfig(), func(c *sft.Config) { c.NumLayers = 6 }),
-	Settings: with(falling(1, 0.01), func(s *train.Settings) {
+	Config:      modified(listOpsQuickConfig(), func(c *sft.Config) { c.NumLayers = 6 }),
+	Settings: modified(cosineSettings(1, 0.01), func(s *train.Settings) {
 		s.Steps, s.EvalEvery = 31500, 3500
 		s.Stages = []train.Stage{{Steps: 20000, Length: 160}, {Steps: 6000, Length: 400}, {Steps: 3000, Length: 1000}}
 	}),

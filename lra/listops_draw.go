@@ -25,7 +25,7 @@ type listOpsRow struct {
 func (d *listOpsDraw) draw(n uint64) (row listOpsRow, ok bool) {
 	d.begin(n)
 	d.tokens = d.tokens[:0]
-	if !d.tree(1) || len(d.tokens) <= d.rule.MinLength {
+	if !d.appendTree(1) || len(d.tokens) <= d.rule.MinLength {
 		return row, false
 	}
 	label, err := d.machine.evaluate(d.tokens)
@@ -42,26 +42,27 @@ func (d *listOpsDraw) draw(n uint64) (row listOpsRow, ok bool) {
 	return row, true
 }
 
-// tree appends a tree whose root has the given depth. It returns false as soon as the whole
-// expression is too long for the rule, which saves time.
-func (d *listOpsDraw) tree(depth int) bool {
+// appendTree appends a tree whose root has the given depth. It returns false as soon as the
+// expression is too long for the rule, which saves drawing the rest.
+func (d *listOpsDraw) appendTree(depth int) bool {
 	if depth >= d.rule.MaxDepth || d.uniform() > operatorProbability {
-		return d.add(tokenizers.ListOpsDigit + d.below(10))
+		return d.appendToken(tokenizers.ListOpsDigit + d.below(10))
 	}
 	op := d.below(4)
 	args := 2 + d.below(d.rule.MaxArgs-1)
-	if !d.add(tokenizers.ListOpsMin + op) {
+	if !d.appendToken(tokenizers.ListOpsMin + op) {
 		return false
 	}
 	for range args {
-		if !d.tree(depth + 1) {
+		if !d.appendTree(depth + 1) {
 			return false
 		}
 	}
-	return d.add(tokenizers.ListOpsClose)
+	return d.appendToken(tokenizers.ListOpsClose)
 }
 
-func (d *listOpsDraw) add(token int32) bool {
+// appendToken appends a token. It returns false if the expression is then too long for the rule.
+func (d *listOpsDraw) appendToken(token int32) bool {
 	d.tokens = append(d.tokens, token)
 	return len(d.tokens) < d.rule.MaxLength
 }

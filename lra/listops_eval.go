@@ -39,8 +39,8 @@ type openOperator struct {
 	args int // index in values of the operator's first argument
 }
 
-// begin processes an opening word.
-func (m *listOpsMachine) begin(op operator) error {
+// pushOperator opens an operator.
+func (m *listOpsMachine) pushOperator(op operator) error {
 	if m.complete() {
 		return fmt.Errorf("expected the end after a complete expression, found %s", operatorNames[op])
 	}
@@ -48,8 +48,8 @@ func (m *listOpsMachine) begin(op operator) error {
 	return nil
 }
 
-// digit processes a leaf.
-func (m *listOpsMachine) digit(d int8) error {
+// pushDigit adds a digit to the arguments of the last open operator.
+func (m *listOpsMachine) pushDigit(d int8) error {
 	if m.complete() {
 		return fmt.Errorf("expected the end after a complete expression, found %d", d)
 	}
@@ -57,8 +57,8 @@ func (m *listOpsMachine) digit(d int8) error {
 	return nil
 }
 
-// end processes a closing word. It replaces the operator's arguments by its value.
-func (m *listOpsMachine) end() error {
+// reduce closes the last open operator and replaces its arguments by its value.
+func (m *listOpsMachine) reduce() error {
 	if len(m.open) == 0 {
 		return fmt.Errorf("] without an open operator")
 	}
@@ -73,6 +73,7 @@ func (m *listOpsMachine) end() error {
 	return nil
 }
 
+// complete reports whether the machine has processed a complete expression.
 func (m *listOpsMachine) complete() bool { return len(m.open) == 0 && len(m.values) > 0 }
 
 // result returns the value of the whole expression.
@@ -121,19 +122,19 @@ func apply(op operator, args []int8) int8 {
 // *ExpressionError.
 func EvaluateListOps(text string) (int32, error) {
 	var m listOpsMachine
-	for at := 0; at < len(text); {
-		if isSeparator(text[at]) {
-			at++
+	for start := 0; start < len(text); {
+		if isSeparator(text[start]) {
+			start++
 			continue
 		}
-		end := at
+		end := start
 		for end < len(text) && !isSeparator(text[end]) {
 			end++
 		}
-		if err := m.word(text[at:end]); err != nil {
-			return 0, &ExpressionError{at + 1, err}
+		if err := m.process(text[start:end]); err != nil {
+			return 0, &ExpressionError{start + 1, err}
 		}
-		at = end
+		start = end
 	}
 	value, err := m.result()
 	if err != nil {
@@ -158,18 +159,19 @@ func isSeparator(c byte) bool { return c == '(' || c == ')' || isSpace(c) }
 
 func isSpace(c byte) bool { return strings.IndexByte(" \t\n\v\f\r", c) >= 0 }
 
-func (m *listOpsMachine) word(word string) error {
-	if len(word) == 1 && word[0] >= '0' && word[0] <= '9' {
-		return m.digit(int8(word[0] - '0'))
+// process processes a word of an expression in text.
+func (m *listOpsMachine) process(text string) error {
+	if len(text) == 1 && text[0] >= '0' && text[0] <= '9' {
+		return m.pushDigit(int8(text[0] - '0'))
 	}
-	if word == "]" || word == "X" {
-		return m.end()
+	if text == "]" || text == "X" {
+		return m.reduce()
 	}
-	op, ok := operators[word]
+	op, ok := operators[text]
 	if !ok {
-		return fmt.Errorf("expected a digit, an operator such as [MAX, or ], found %.20q", word)
+		return fmt.Errorf("expected a digit, an operator such as [MAX, or ], found %.20q", text)
 	}
-	return m.begin(op)
+	return m.pushOperator(op)
 }
 
 // evaluate returns the value of an expression in token ids of the tokenizer "listops". An error
@@ -180,11 +182,11 @@ func (m *listOpsMachine) evaluate(tokens []int32) (int32, error) {
 		var err error
 		switch {
 		case id >= tokenizers.ListOpsDigit && id < tokenizers.ListOpsDigit+10:
-			err = m.digit(int8(id - tokenizers.ListOpsDigit))
+			err = m.pushDigit(int8(id - tokenizers.ListOpsDigit))
 		case id >= tokenizers.ListOpsMin && id <= tokenizers.ListOpsSm:
-			err = m.begin(operator(id - tokenizers.ListOpsMin))
+			err = m.pushOperator(operator(id - tokenizers.ListOpsMin))
 		case id == tokenizers.ListOpsClose:
-			err = m.end()
+			err = m.reduce()
 		default:
 			err = fmt.Errorf("expected a digit, an operator or ], found id %d", id)
 		}

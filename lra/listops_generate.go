@@ -11,16 +11,16 @@ import (
 // drawsPerChunk is the number of draws in a worker's chunk. It does not affect the result.
 const drawsPerChunk = 1024
 
-// drawsWithoutRow is the number of consecutive discarded draws after which generation fails. The
+// maxDrawsWithoutRow is the number of consecutive discarded draws after which generation fails. The
 // rule of the Long Range Arena keeps one draw in twelve.
-const drawsWithoutRow = 1 << 22
+const maxDrawsWithoutRow = 1 << 22
 
 // draw returns rows of distinct expressions.
 func (r *ListOpsRule) draw(ctx context.Context, seed uint64, _, _ int) (training, others rows) {
 	seen := map[[16]byte]struct{}{}
-	others = examples(listOpsRows(ctx, seed, 0, *r, seen))
+	others = toExamples(listOpsRows(ctx, seed, 0, *r, seen))
 	if r.Train != nil {
-		training = examples(listOpsRows(ctx, seed, trainDraws, *r.Train, seen))
+		training = toExamples(listOpsRows(ctx, seed, firstTrainDraw, *r.Train, seen))
 	}
 	return training, others
 }
@@ -33,8 +33,8 @@ func (r *ListOpsRule) provenance() map[string]any {
 	return p
 }
 
-// examples returns the rows of kept draws.
-func examples(draws iter.Seq2[listOpsRow, error]) rows {
+// toExamples returns the rows of kept draws.
+func toExamples(draws iter.Seq2[listOpsRow, error]) rows {
 	return func(yield func(seq.Example, error) bool) {
 		for d, err := range draws {
 			if !yield(seq.Example{A: d.tokens, Label: d.label}, err) {
@@ -55,7 +55,7 @@ func listOpsRows(ctx context.Context, seed, first uint64, rule ListOpsRule,
 			return d.draw
 		})
 		defer stop()
-		without := 0
+		drawsSinceRow := 0
 		for {
 			if err := ctx.Err(); err != nil {
 				yield(listOpsRow{}, err)
@@ -66,15 +66,15 @@ func listOpsRows(ctx context.Context, seed, first uint64, rule ListOpsRule,
 					continue
 				}
 				seen[row.key] = struct{}{}
-				without = 0
+				drawsSinceRow = 0
 				if !yield(row, nil) {
 					return
 				}
 			}
-			if without += drawsPerChunk; without > drawsWithoutRow {
+			if drawsSinceRow += drawsPerChunk; drawsSinceRow > maxDrawsWithoutRow {
 				yield(listOpsRow{}, fmt.Errorf("listops: found %d distinct expressions with more than %d and fewer than %d tokens, "+
 					"and no other in %d draws: widen the lengths or request fewer rows",
-					len(seen), rule.MinLength, rule.MaxLength, drawsWithoutRow))
+					len(seen), rule.MinLength, rule.MaxLength, maxDrawsWithoutRow))
 				return
 			}
 		}

@@ -24,8 +24,8 @@ const listOpsHeader = "Source\tTarget"
 // officialSplits lists the splits and their official files.
 var officialSplits = []splitFile{{"train", "basic_train.tsv"}, {"val", "basic_val.tsv"}, {"test", "basic_test.tsv"}}
 
-// convertListOps converts basic_{train,val,test}.tsv (or .tsv.gz) of a directory. If from is a
-// single file, it is added as a split to a data set, which may have other splits.
+// convertListOps converts basic_{train,val,test}.tsv (or .tsv.gz) of a directory. A single file is
+// added as a split to a data set, which may have other splits.
 func convertListOps(ctx context.Context, spec seq.Spec, from, dir string,
 	options ConvertOptions) (*seq.Dataset, error) {
 	return convertFiles(spec, from, dir, options, officialSplits, func(path string) rows {
@@ -136,18 +136,18 @@ func parseListOpsLine(line string, verify bool) (tokens []int32, label int32, co
 
 // unknownWord returns the first word of source that has no token, and its position.
 func unknownWord(source string) (column int, word string) {
-	for at := 0; at < len(source); {
-		end := at + 1
-		if !isSpace(source[at]) {
+	for start := 0; start < len(source); {
+		end := start + 1
+		if !isSpace(source[start]) {
 			for end < len(source) && !isSpace(source[end]) {
 				end++
 			}
-			if tokens, _ := (tokenizers.ListOps{}).Encode(source[at:end]); slices.Contains(tokens,
+			if tokens, _ := (tokenizers.ListOps{}).Encode(source[start:end]); slices.Contains(tokens,
 				tokenizers.ListOpsUnknown) {
-				return at + 1, source[at:end]
+				return start + 1, source[start:end]
 			}
 		}
-		at = end
+		start = end
 	}
 	return 1, source
 }

@@ -19,6 +19,8 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
+// TestEvaluate checks values and errors of expressions in text, and that their tokens have the same
+// values.
 func TestEvaluate(t *testing.T) {
 	for text, want := range map[string]int32{
 		"7": 7, "( 7 )": 7,
@@ -57,6 +59,7 @@ func TestEvaluate(t *testing.T) {
 	must.Fail(t, "index 2")(new(listOpsMachine).evaluate([]int32{12, 3, 16, 15}))
 }
 
+// TestHostileNesting checks that a million nested operators do not overflow the stack.
 func TestHostileNesting(t *testing.T) {
 	deep := strings.Repeat("[MAX ", 1<<20)
 	must.Fail(t, "")(EvaluateListOps(deep))
@@ -91,8 +94,8 @@ func TestOriginalLabels(t *testing.T) {
 	}
 }
 
-// sample returns the first n kept draws, and the number of draws up to the last of them.
-func sample(n int, rule ListOpsRule) (rows []listOpsRow, draws int) {
+// drawSample returns the first n kept draws, and the number of draws up to the last of them.
+func drawSample(n int, rule ListOpsRule) (rows []listOpsRow, draws int) {
 	d := listOpsDraw{random: random{seed: 1}, rule: rule}
 	for len(rows) < n {
 		if row, ok := d.draw(uint64(draws)); ok {
@@ -103,23 +106,23 @@ func sample(n int, rule ListOpsRule) (rows []listOpsRow, draws int) {
 	return rows, draws
 }
 
-// TestDistribution checks that statistics of the draws are within four standard deviations of the
+// TestListOpsDistribution checks that statistics of the draws are within four standard deviations of the
 // published statistics.
-func TestDistribution(t *testing.T) {
+func TestListOpsDistribution(t *testing.T) {
 	n := 20000
 	if testing.Short() {
 		n = 5000
 	}
-	rows, draws := sample(n, LRAListOps)
-	within := func(what string, got, want, deviation float64) {
+	rows, draws := drawSample(n, LRAListOps)
+	checkWithin := func(name string, got, want, deviation float64) {
 		t.Helper()
 		if math.Abs(got-want) > 4*deviation {
-			t.Errorf("%s: %.4f, want %.4f ± %.4f", what, got, want, deviation)
+			t.Errorf("%s: %.4f, want %.4f ± %.4f", name, got, want, deviation)
 		}
 	}
 	// The published fractions are exact up to rounding.
-	share := func(p float64, n int) float64 { return math.Sqrt(p*(1-p)/float64(n)) + 0.0003 }
-	within("kept draws", float64(n)/float64(draws), 0.082, share(0.082, draws))
+	deviation := func(p float64, n int) float64 { return math.Sqrt(p*(1-p)/float64(n)) + 0.0003 }
+	checkWithin("kept draws", float64(n)/float64(draws), 0.082, deviation(0.082, draws))
 
 	var lengths []int
 	var labels [10]int
@@ -136,27 +139,27 @@ func TestDistribution(t *testing.T) {
 	if lengths[0] <= 500 || lengths[n-1] >= 2000 {
 		t.Errorf("lengths %d to %d, want 501 to 1999", lengths[0], lengths[n-1])
 	}
-	below := func(limit int) float64 {
-		at, _ := slices.BinarySearch(lengths, limit+1)
-		return float64(at) / float64(n)
+	fractionUpTo := func(limit int) float64 {
+		count, _ := slices.BinarySearch(lengths, limit+1)
+		return float64(count) / float64(n)
 	}
 	// The published quartiles are from a sample of 20,000.
-	quartile := func(p float64) float64 { return share(p, n) + share(p, 20000) }
-	within("rows up to 701", below(701), 0.25, quartile(0.25))
-	within("rows up to 949", below(949), 0.5, quartile(0.5))
-	within("rows up to 1305", below(1305), 0.75, quartile(0.75))
-	within("majority class", float64(slices.Max(labels[:]))/float64(n), 0.171, share(0.171, n)+share(0.171, 20000))
-	right := 0
+	quartile := func(p float64) float64 { return deviation(p, n) + deviation(p, 20000) }
+	checkWithin("rows up to 701", fractionUpTo(701), 0.25, quartile(0.25))
+	checkWithin("rows up to 949", fractionUpTo(949), 0.5, quartile(0.5))
+	checkWithin("rows up to 1305", fractionUpTo(1305), 0.75, quartile(0.75))
+	checkWithin("majority class", float64(slices.Max(labels[:]))/float64(n), 0.171, deviation(0.171, n)+deviation(0.171, 20000))
+	correct := 0
 	for _, counts := range roots {
-		right += slices.Max(counts[:])
+		correct += slices.Max(counts[:])
 	}
-	within("root operator only", float64(right)/float64(n), 0.367, share(0.367, n)+share(0.367, 20000))
+	checkWithin("root operator only", float64(correct)/float64(n), 0.367, deviation(0.367, n)+deviation(0.367, 20000))
 }
 
 // TestDrawsArePinned checks that the same seed gives the same data in every version.
 func TestDrawsArePinned(t *testing.T) {
 	rule := ListOpsRule{MinLength: 5, MaxLength: 16, MaxDepth: 4, MaxArgs: 4}
-	rows, _ := sample(4, rule)
+	rows, _ := drawSample(4, rule)
 	var got []string
 	for _, row := range rows {
 		got = append(got, fmt.Sprint(tokenizers.ListOps{}.Decode(row.tokens), " = ", row.label))
@@ -171,6 +174,7 @@ var pinnedDraws = []string{
 	"[MAX [SM 6 7 1 ] 3 ] = 4", "[MED 2 [MAX 7 7 3 2 ] ] = 4",
 }
 
+// TestGenerateDoesNotDependOnThreads checks that the number of threads does not change the data.
 func TestGenerateDoesNotDependOnThreads(t *testing.T) {
 	options := GenerateOptions{Train: 300, Val: 20, Test: 20, Seed: 3, Rule: &ListOpsRule{MinLength: 10, MaxLength: 100,
 		MaxDepth: 10, MaxArgs: 10}}
@@ -187,6 +191,8 @@ func TestGenerateDoesNotDependOnThreads(t *testing.T) {
 	}
 }
 
+// TestGenerate checks that generated rows follow the rule, are distinct and have correct labels, and
+// that a split without rows is not written.
 func TestGenerate(t *testing.T) {
 	var rows int64
 	dir := t.TempDir()
@@ -216,6 +222,7 @@ func TestGenerate(t *testing.T) {
 	}
 }
 
+// TestGenerateErrors checks the errors for impossible options and a cancelled context.
 func TestGenerateErrors(t *testing.T) {
 	for want, options := range map[string]GenerateOptions{
 		"listops: train: expected 0 rows or more": {Train: -1},

@@ -14,7 +14,7 @@ var ModelNet40 = &Task{
 	Labels:      modelNetClasses,
 	Features:    slices.Concat(seq.PositionNames, seq.NormalNames),
 	Rows:        []PublishedRows{{[]string{"train", "val"}, 9843}, {[]string{"test"}, 2468}},
-	Presets:     cloudPresets(8, 0.5, maximum),
+	Presets:     cloudPresets(8, 0.5, setMaxPooling),
 	Import: &Importer{
 		Usage: "convert modelnet40_normal_resampled, a directory",
 		Description: `Reads the folders of the classes with files such as airplane/airplane_0001.txt, of lines

@@ -21,31 +21,31 @@ func numberedRows(ctx context.Context, split uint64, row func(number uint64) seq
 	}
 }
 
-// firstOf returns the first n of an endless sequence of rows.
-func firstOf(n int, of rows) rows {
+// firstOf returns the first n rows of an endless sequence.
+func firstOf(n int, all rows) rows {
 	return func(yield func(seq.Example, error) bool) {
 		if n == 0 {
 			return
 		}
-		left := n
-		for e, err := range of {
-			if left--; !yield(e, err) || left == 0 {
+		remaining := n
+		for e, err := range all {
+			if remaining--; !yield(e, err) || remaining == 0 {
 				return
 			}
 		}
 	}
 }
 
-// numbered describes splits of generated rows that belong to no task.
-type numbered struct {
+// splitGenerator writes the splits of a generated data set that belongs to no task.
+type splitGenerator struct {
 	train, val, test int // rows per split; a split without rows is not written
 	replace          bool
 	progress         func(rows int64) // called with the number of added rows; may be nil
 	row              func(number uint64) seq.Example
 }
 
-// check returns an error if the splits cannot be drawn.
-func (n *numbered) check() error {
+// check returns an error if a number of rows is negative or all are 0.
+func (n *splitGenerator) check() error {
 	for _, rows := range []int{n.train, n.val, n.test} {
 		if rows < 0 {
 			return fmt.Errorf("expected 0 rows or more, found %d", rows)
@@ -57,8 +57,8 @@ func (n *numbered) check() error {
 	return nil
 }
 
-// write writes a data set of the rows.
-func (n *numbered) write(ctx context.Context, dir string, spec seq.Spec,
+// write draws the rows and writes them as a data set.
+func (n *splitGenerator) write(ctx context.Context, dir string, spec seq.Spec,
 	provenance map[string]any) (*seq.Dataset, error) {
 	b, err := seq.CreateDataset(dir, spec, n.replace)
 	if err != nil {
@@ -72,7 +72,7 @@ func (n *numbered) write(ctx context.Context, dir string, spec seq.Spec,
 		if split.rows == 0 {
 			continue
 		}
-		if err := writeSplit(b, split.name, counted(firstOf(split.rows, numberedRows(ctx, uint64(i), n.row)),
+		if err := writeSplit(b, split.name, withProgress(firstOf(split.rows, numberedRows(ctx, uint64(i), n.row)),
 			n.progress)); err != nil {
 			return nil, err
 		}

@@ -43,14 +43,14 @@ var vocFeatures = []string{
 var vocPaper = &Preset{
 	Name:        "paper",
 	Description: "published: 4 layers of 160, 600 epochs",
-	Config:      featured(4, 160, 150, 0.3, 0),
-	Settings:    stepped(600, 1e-3, 0.1, 0.9),
+	Config:      cloudConfig(4, 160, 150, 0.3, 0),
+	Settings:    paperCloudSettings(600, 1e-3, 0.1, 0.9),
 }
 
 // vocQuick is a small version of the published model.
 var vocQuick = &Preset{
 	Name:        "quick",
 	Description: "a small model",
-	Config:      featuredQuick(2, 64),
-	Settings:    falling(10, 0.01),
+	Config:      cloudQuickConfig(2, 64),
+	Settings:    cosineSettings(10, 0.01),
 }

@@ -42,8 +42,8 @@ that is commonly reported; 9 and 6 are the easier ones.`,
 var pathfinderPaper = &Preset{
 	Name:        "paper",
 	Description: "published: 6 layers of 128, 200 epochs",
-	Config:      with(encoder(6, 128, 512, 256), func(c *sft.Config) { c.EmbeddingDropout, c.FeedForward = 0.1, 0.2 }),
-	Settings:    published(200, 64, 0.01),
+	Config:      modified(encoderConfig(6, 128, 512, 256), func(c *sft.Config) { c.EmbeddingDropout, c.FeedForward = 0.1, 0.2 }),
+	Settings:    paperSettings(200, 64, 0.01),
 	Data:        GenerateOptions{Train: 160000, Val: 20000, Test: 20000, Seed: 1},
 	DataName:    "pathfinder-2",
 }
@@ -65,7 +65,7 @@ var pathfinderQuick = &Preset{
 // and both diagonals. The dilations are 1, the width of the image, and the width plus and minus
 // one.
 func pathfinderTracer() sft.Config {
-	c := encoder(6, 64, 128, 16)
+	c := encoderConfig(6, 64, 128, 16)
 	c.Relative = "none"
 	for _, dilation := range []int{1, size, size - 1, size + 1} {
 		c.Convolutions = append(c.Convolutions, config.Convolution{KernelSize: 7, Dilation: dilation})
@@ -74,7 +74,7 @@ func pathfinderTracer() sft.Config {
 }
 
 func pathfinderQuickSettings() train.Settings {
-	s := quick(1, 16, 0.01)
+	s := quickSettings(1, 16, 0.01)
 	SetSchedule(&s, "cosine")
 	s.EvalEvery, s.LogEvery = 1000, 100
 	s.Stages = []train.Stage{{Steps: 1800, Rows: 30000}}
@@ -86,7 +86,7 @@ var pathfinderHour = &Preset{
 	Name:        "hour",
 	Description: "the same on more images",
 	Config:      pathfinderTracer(),
-	Settings: with(pathfinderQuickSettings(),
+	Settings: modified(pathfinderQuickSettings(),
 		func(s *train.Settings) {
 			s.Stages = []train.Stage{{Steps: 1800, Rows: 34000}, {Steps: 2000, Rows: 67000}}
 		}),

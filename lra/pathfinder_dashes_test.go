@@ -11,10 +11,10 @@ const (
 	traceSide      = 32
 	traceTolerance = 3  // maximum levels between a pixel and the dash that explains it
 	traceDim       = 20 // darker pixels are ringing of the filter
-	traceLeast     = 60 // minimum levels that a dash must explain
+	traceMinLight  = 60 // minimum levels that a dash must explain
 )
 
-// spot is a pixel: row and column.
+// spot is a pixel or a difference of two pixels: row and column.
 type spot [2]int
 
 func (s spot) plus(o spot) spot   { return spot{s[0] + o[0], s[1] + o[1]} }
@@ -45,11 +45,11 @@ func readMarks(pixels []int32) (marks [2]spot, ok bool) {
 	white := 0
 	var centres []spot
 	for i, v := range pixels {
-		all := true
+		isMark := true
 		for _, p := range markPixels(spot{i / traceSide, i % traceSide}) {
-			all = all && pixels[p.index()] == 255
+			isMark = isMark && pixels[p.index()] == 255
 		}
-		if all {
+		if isMark {
 			centres = append(centres, spot{i / traceSide, i % traceSide})
 		}
 		if v == 255 {
@@ -83,8 +83,8 @@ func (d dash) along() spot     { return d[0].to(d[1]) }
 // dashPixel is the level that a dash adds to a pixel. The pixel is relative to the start of the
 // dash.
 type dashPixel struct {
-	at    spot
-	level float64
+	offset spot
+	level  float64
 }
 
 // dashShapes maps the end of a dash, relative to its start, to the pixels of the dash. It has the
@@ -148,7 +148,8 @@ type possibleDash struct {
 	explains []int // pixels that are exactly as bright as the dash
 }
 
-// light returns the sum of the levels that the dash explains outside the explained pixels.
+// light returns the sum of the levels of the pixels that only this dash explains: the pixels in
+// explained do not count.
 func (d *possibleDash) light(pixels []int32, explained *spots) (sum float64) {
 	for _, i := range d.explains {
 		if !explained[i] {
@@ -170,7 +171,7 @@ func possibleDashes(pixels []int32, from spot, hidden *spots) (all []possibleDas
 			}
 			d := possibleDash{dash: dash{from, from.plus(to)}}
 			for _, s := range dashShapes[to] {
-				p := from.plus(s.at)
+				p := from.plus(s.offset)
 				if !p.inImage() || hidden[p.index()] {
 					continue
 				}
@@ -189,33 +190,33 @@ func possibleDashes(pixels []int32, from spot, hidden *spots) (all []possibleDas
 }
 
 // readDashes explains an image by few dashes: it repeatedly takes the dash that explains the most
-// light. One dash ends at each mark, which may hide the dash. For these dashes it returns all
-// candidates, each with the light that it explains less than the best candidate.
-func readDashes(pixels []int32, marks [2]spot) (dashes []dash, atMark [2][]dash, dark [2][]float64) {
+// light. One dash ends at each mark, which may hide the dash. For each mark, readDashes returns all
+// candidates for this dash, and how much less light each candidate explains than the best one.
+func readDashes(pixels []int32, marks [2]spot) (dashes []dash, atMark [2][]dash, deficits [2][]float64) {
 	var hidden, explained spots
 	for _, m := range marks {
 		for _, p := range markPixels(m) {
 			hidden[p.index()] = true
 		}
 	}
-	first := [2][]possibleDash{possibleDashes(pixels, marks[0], &hidden), possibleDashes(pixels, marks[1], &hidden)}
-	possible := append(append([]possibleDash{}, first[0]...), first[1]...) // before dashes of equal light
+	markDashes := [2][]possibleDash{possibleDashes(pixels, marks[0], &hidden), possibleDashes(pixels, marks[1], &hidden)}
+	candidates := append(append([]possibleDash{}, markDashes[0]...), markDashes[1]...) // before dashes of equal light
 	for i := range pixels {
-		possible = append(possible, possibleDashes(pixels, spot{i / traceSide, i % traceSide}, &hidden)...)
+		candidates = append(candidates, possibleDashes(pixels, spot{i / traceSide, i % traceSide}, &hidden)...)
 	}
 	var chosen []possibleDash
 	for {
-		best, most := -1, 0.
-		for i := range possible {
-			if light := possible[i].light(pixels, &explained); light > most {
-				best, most = i, light
+		best, maxLight := -1, 0.
+		for i := range candidates {
+			if light := candidates[i].light(pixels, &explained); light > maxLight {
+				best, maxLight = i, light
 			}
 		}
-		if most < traceLeast {
+		if maxLight < traceMinLight {
 			break
 		}
-		chosen, dashes = append(chosen, possible[best]), append(dashes, possible[best].dash)
-		for _, p := range possible[best].explains {
+		chosen, dashes = append(chosen, candidates[best]), append(dashes, candidates[best].dash)
+		for _, p := range candidates[best].explains {
 			explained[p] = true
 		}
 	}
@@ -228,14 +229,14 @@ func readDashes(pixels []int32, marks [2]spot) (dashes []dash, atMark [2][]dash,
 				}
 			}
 		}
-		most := 0.
-		for i := range first[m] {
-			most = max(most, first[m][i].light(pixels, &elsewhere))
+		maxLight := 0.
+		for i := range markDashes[m] {
+			maxLight = max(maxLight, markDashes[m][i].light(pixels, &elsewhere))
 		}
-		for i := range first[m] {
-			atMark[m] = append(atMark[m], first[m][i].dash)
-			dark[m] = append(dark[m], most-first[m][i].light(pixels, &elsewhere))
+		for i := range markDashes[m] {
+			atMark[m] = append(atMark[m], markDashes[m][i].dash)
+			deficits[m] = append(deficits[m], maxLight-markDashes[m][i].light(pixels, &elsewhere))
 		}
 	}
-	return dashes, atMark, dark
+	return dashes, atMark, deficits
 }

@@ -27,8 +27,8 @@ const (
 	continuity   = 1.0 // sharpness of the turns of a contour
 	markerRadius = 1.5
 	contrast     = 1.5 // contrast of every dash: brightness must not distinguish contours
-	freeBelow    = 0.3 // maximum value of the mask at the start of a contour
-	touching     = 1.8 // masks overlap at pixels where their sum is at least this value
+	maxStartMask = 0.3 // maximum value of the mask at the start of a contour
+	overlapSum   = 1.8 // sum of two masks from which their dashes overlap
 	minWeight    = 1e-4
 	paddleTries  = 3
 	snakeTries   = 5
@@ -45,8 +45,8 @@ type pathfinderDraw struct {
 	mask    grid // area occupied by dashes, except the last dash of each contour
 }
 
-// bordered is the area that the padding occupies.
-var bordered = func() (g grid) {
+// borderMask is the mask of an image without dashes: 1 in the padding, 0 elsewhere.
+var borderMask = func() (g grid) {
 	for y := range size {
 		for x := range size {
 			if p := (point{y, x}); !p.inside(padding) {
@@ -60,7 +60,7 @@ var bordered = func() (g grid) {
 // snake is a growing contour.
 type snake struct {
 	origin, head, pivot point
-	angle               float64
+	randomAngle         float64
 	last                *paddle // last dash, at lastAt; the mask does not include it yet
 	lastAt              point
 }
@@ -69,7 +69,7 @@ type snake struct {
 func (d *pathfinderDraw) draw(n uint64) seq.Example {
 	d.begin(n)
 	var pair [2]snake
-	for restarts := 0; !d.pair(&pair); restarts++ {
+	for restarts := 0; !d.drawPair(&pair); restarts++ {
 		if restarts == maxRestarts {
 			panic("lra: no two contours of Pathfinder fit into an image")
 		}
@@ -78,25 +78,25 @@ func (d *pathfinderDraw) draw(n uint64) seq.Example {
 		d.commit(&pair[i])
 	}
 	for range d.rule.Distractors {
-		if !d.distractor() {
+		if !d.drawDistractor() {
 			break
 		}
 	}
-	label, one := d.below(2), d.below(2)
-	other := one
+	label, first := d.below(2), d.below(2)
+	second := first
 	if label == 0 {
-		other = 1 - one
+		second = 1 - first
 	}
-	d.disc(pair[one].origin)
-	d.disc(pair[other].head)
+	d.drawMark(pair[first].origin)
+	d.drawMark(pair[second].head)
 	return seq.Example{A: d.pixels(), Label: label}
 }
 
-// pair draws the two contours, alternately dash by dash. It returns false if they do not fit.
-func (d *pathfinderDraw) pair(pair *[2]snake) bool {
-	d.image, d.mask = grid{}, bordered
-	angle := d.angle()
-	tail, ok := d.seed(angle, 2*seedDistance, 1)
+// drawPair draws the two contours, alternately dash by dash. It returns false if they do not fit.
+func (d *pathfinderDraw) drawPair(pair *[2]snake) bool {
+	d.image, d.mask = grid{}, borderMask
+	angle := d.randomAngle()
+	tail, ok := d.chooseStart(angle, 2*seedDistance, 1)
 	if !ok {
 		return false
 	}
@@ -104,14 +104,14 @@ func (d *pathfinderDraw) pair(pair *[2]snake) bool {
 	a := 2 * math.Pi * float64(d.uniform())
 	second := point{tail.y + int(math.Round(seedDistance*math.Sin(a))),
 		tail.x + int(math.Round(seedDistance*math.Cos(a)))}
-	angle = d.angle()
+	angle = d.randomAngle()
 	if !second.inside(padding) || !second.step(paddleLength, angle).inside(padding) {
 		return false
 	}
 	d.start(&pair[1], second, angle)
 	for range d.rule.Contour - 1 {
 		for i := range pair {
-			if !d.grow(&pair[i]) {
+			if !d.addDash(&pair[i]) {
 				return false
 			}
 		}
@@ -119,13 +119,13 @@ func (d *pathfinderDraw) pair(pair *[2]snake) bool {
 	return true
 }
 
-// distractor draws a short contour, or nothing if the contour does not fit. It returns false if
+// drawDistractor draws a short contour, or nothing if the contour does not fit. It returns false if
 // there is no room for any distractor.
-func (d *pathfinderDraw) distractor() bool {
+func (d *pathfinderDraw) drawDistractor() bool {
 	image, mask := d.image, d.mask
 	for range snakeTries {
-		angle := d.angle()
-		tail, ok := d.seed(angle, padding, freeCells)
+		angle := d.randomAngle()
+		tail, ok := d.chooseStart(angle, padding, freeCells)
 		if !ok {
 			return false
 		}
@@ -133,7 +133,7 @@ func (d *pathfinderDraw) distractor() bool {
 		d.start(&s, tail, angle)
 		fits := true
 		for i := 1; i < d.rule.Contour/3 && fits; i++ {
-			fits = d.grow(&s)
+			fits = d.addDash(&s)
 		}
 		if fits {
 			d.commit(&s)
@@ -144,31 +144,33 @@ func (d *pathfinderDraw) distractor() bool {
 	return true
 }
 
-// angle returns a random angle of whole degrees, in radians.
-func (d *pathfinderDraw) angle() float64 { return float64(d.below(360)) * math.Pi / 180 }
+// randomAngle returns a random angle of whole degrees, in radians.
+func (d *pathfinderDraw) randomAngle() float64 { return float64(d.below(360)) * math.Pi / 180 }
 
-// seed returns a random pixel where a contour in the given direction can start, away from the
-// border and from existing dashes. It returns false if fewer than least pixels are possible.
-func (d *pathfinderDraw) seed(angle float64, border, least int) (point, bool) {
+// chooseStart returns a random pixel where a contour in the given direction can start, away from the
+// border and from existing dashes. It returns false if fewer than minFree pixels are possible.
+func (d *pathfinderDraw) chooseStart(angle float64, border, minFree int) (point, bool) {
 	var free []point
 	for y := range size {
 		for x := range size {
 			tail := point{y, x}
-			if d.free(tail, tail.step(paddleLength, angle), border) {
+			if d.isFree(tail, tail.step(paddleLength, angle), border) {
 				free = append(free, tail)
 			}
 		}
 	}
-	if len(free) < least {
+	if len(free) < minFree {
 		return point{}, false
 	}
 	return free[d.below(len(free))], true
 }
 
-func (d *pathfinderDraw) free(tail, head point, border int) bool {
+// isFree reports whether a dash from tail to head stays away from the border and from existing
+// dashes.
+func (d *pathfinderDraw) isFree(tail, head point, border int) bool {
 	for _, p := range lineTo(head.minus(tail)) {
 		p = p.plus(tail)
-		if !p.inside(border) || *d.mask.at(p) > freeBelow {
+		if !p.inside(border) || *d.mask.at(p) > maxStartMask {
 			return false
 		}
 	}
@@ -178,16 +180,16 @@ func (d *pathfinderDraw) free(tail, head point, border int) bool {
 // start draws the first dash of a contour.
 func (d *pathfinderDraw) start(s *snake, tail point, angle float64) {
 	head := tail.step(paddleLength, angle)
-	*s = snake{origin: tail, head: head, angle: angle, last: d.paddle(tail, head), lastAt: tail}
+	*s = snake{origin: tail, head: head, randomAngle: angle, last: d.paddle(tail, head), lastAt: tail}
 	s.pivot = head.step(paddleLength+paddleMargin, angle+math.Pi)
 	d.stamp(s.last, tail)
 }
 
-// grow adds a dash to a contour. The head of the dash is on a ring around its start; straight and
+// addDash adds a dash to a contour. The head of the dash is on a ring around its start; straight and
 // free directions are more likely. It returns false if there is no room.
-func (d *pathfinderDraw) grow(s *snake) bool {
-	pivot := s.pivot.step(paddleLength+2*paddleMargin, s.angle)
-	heads, angles, weights, sum := d.ring(pivot, s.angle)
+func (d *pathfinderDraw) addDash(s *snake) bool {
+	pivot := s.pivot.step(paddleLength+2*paddleMargin, s.randomAngle)
+	heads, angles, weights, sum := d.possibleHeads(pivot, s.randomAngle)
 	if sum < minWeight {
 		return false
 	}
@@ -199,20 +201,20 @@ func (d *pathfinderDraw) grow(s *snake) bool {
 		head, angle := heads[i], angles[i]
 		tail := head.step(paddleLength, angle+math.Pi)
 		p := d.paddle(tail, head)
-		if d.touches(p, tail) {
+		if d.overlaps(p, tail) {
 			continue
 		}
 		d.commit(s)
-		s.head, s.pivot, s.angle, s.last, s.lastAt = head, pivot, angle, p, tail
+		s.head, s.pivot, s.randomAngle, s.last, s.lastAt = head, pivot, angle, p, tail
 		d.stamp(p, tail)
 		return true
 	}
 	return false
 }
 
-// ring returns the possible heads of the next dash: pixels on a circle around the pivot, with their
+// possibleHeads returns the possible heads of the next dash: pixels on a circle around the pivot, with their
 // directions and weights.
-func (d *pathfinderDraw) ring(pivot point, angle float64) (heads []point, angles []float64,
+func (d *pathfinderDraw) possibleHeads(pivot point, angle float64) (heads []point, angles []float64,
 	weights []float32, sum float32) {
 	const radius = paddleLength + paddleMargin
 	n := int(math.Floor(2 * math.Pi * radius)) // steps of one pixel
@@ -227,23 +229,23 @@ func (d *pathfinderDraw) ring(pivot point, angle float64) (heads []point, angles
 		seen[head] = true
 		turn := math.Abs(math.Remainder(phi-angle, 2*math.Pi))
 		c := math.Cos(min(continuity*turn, math.Pi/2))
-		w := float32(c*c) * (1 - d.crowded(head))
+		w := float32(c*c) * (1 - d.maxMaskNear(head))
 		heads, angles, weights, sum = append(heads, head), append(angles, phi), append(weights, w), sum+w
 	}
 	return heads, angles, weights, sum
 }
 
-// crowded returns the largest value of the mask within the margin of a pixel.
-func (d *pathfinderDraw) crowded(p point) float32 {
-	most := float32(0)
+// maxMaskNear returns the largest value of the mask within the margin of a pixel.
+func (d *pathfinderDraw) maxMaskNear(p point) float32 {
+	highest := float32(0)
 	for dy := -paddleMargin; dy <= paddleMargin; dy++ {
 		for dx := -paddleMargin; dx <= paddleMargin; dx++ {
 			if q := p.plus(point{dy, dx}); dy*dy+dx*dx <= paddleMargin*paddleMargin && q.inside(0) {
-				most = max(most, *d.mask.at(q))
+				highest = max(highest, *d.mask.at(q))
 			}
 		}
 	}
-	return most
+	return highest
 }
 
 // paddle returns the dash from one pixel to another.
@@ -260,30 +262,30 @@ func (d *pathfinderDraw) paddle(tail, head point) *paddle {
 	return p
 }
 
-// stamp adds the pixels of a dash to the image.
+// stamp draws a dash into the image. Where dashes overlap, the brighter pixel remains.
 func (d *pathfinderDraw) stamp(p *paddle, tail point) {
-	p.image.each(tail, func(at point, v float32) {
+	p.image.forEachPixel(tail, func(at point, v float32) {
 		pixel := d.image.at(at)
 		*pixel = max(*pixel, contrast*v)
 	})
 }
 
-// touches reports whether a dash overlaps the area of other dashes.
-func (d *pathfinderDraw) touches(p *paddle, tail point) (yes bool) {
-	p.mask.each(tail, func(at point, v float32) { yes = yes || *d.mask.at(at)+v >= touching })
-	return yes
+// overlaps reports whether a dash overlaps the area of other dashes.
+func (d *pathfinderDraw) overlaps(p *paddle, tail point) (overlap bool) {
+	p.mask.forEachPixel(tail, func(at point, v float32) { overlap = overlap || *d.mask.at(at)+v >= overlapSum })
+	return overlap
 }
 
 // commit adds the area of a contour's last dash to the mask.
 func (d *pathfinderDraw) commit(s *snake) {
-	s.last.mask.each(s.lastAt, func(at point, v float32) {
+	s.last.mask.forEachPixel(s.lastAt, func(at point, v float32) {
 		cell := d.mask.at(at)
 		*cell = max(*cell, v)
 	})
 }
 
-// disc draws a mark at p.
-func (d *pathfinderDraw) disc(p point) {
+// drawMark draws a mark at p.
+func (d *pathfinderDraw) drawMark(p point) {
 	for y := range size {
 		for x := range size {
 			if dy, dx := float64(y-p.y), float64(x-p.x); dy*dy+dx*dx <= markerRadius*markerRadius {

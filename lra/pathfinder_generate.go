@@ -38,8 +38,8 @@ func (r *PathfinderRule) Validate() error {
 func (r *PathfinderRule) draw(ctx context.Context, seed uint64, train, _ int) (training, others rows) {
 	others = pathfinderRows(ctx, seed, 0, func(uint64) PathfinderRule { return *r })
 	if r.Shortest > 0 {
-		training = pathfinderRows(ctx, seed, trainDraws, func(n uint64) PathfinderRule {
-			return r.easier(int(n-trainDraws), train)
+		training = pathfinderRows(ctx, seed, firstTrainDraw, func(n uint64) PathfinderRule {
+			return r.ruleForRow(int(n-firstTrainDraw), train)
 		})
 	}
 	return training, others
@@ -53,10 +53,10 @@ func (r *PathfinderRule) provenance() map[string]any {
 	return p
 }
 
-// easier returns the rule of row n of a training split with the given number of rows. The contours
+// ruleForRow returns the rule of row n of a training split with the given number of rows. The contours
 // have r.Shortest dashes at first and r.Contour dashes at the end, each length for an equal number
 // of rows. The number of distractors cycles from 0 to r.Distractors.
-func (r *PathfinderRule) easier(n, rows int) PathfinderRule {
+func (r *PathfinderRule) ruleForRow(n, rows int) PathfinderRule {
 	n = min(n, rows-1) // workers draw more rows than requested
 	return PathfinderRule{Contour: r.Shortest + n*(r.Contour-r.Shortest+1)/rows, Distractors: n % (r.Distractors + 1)}
 }

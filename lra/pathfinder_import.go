@@ -25,9 +25,11 @@ type pathfinderImage struct {
 	label int32
 }
 
+// convertPathfinder converts an official folder. The first 80% of the images become the training
+// split, the next 10% the validation split and the last 10% the test split.
 func convertPathfinder(ctx context.Context, spec seq.Spec, from, dir string,
 	options ConvertOptions) (*seq.Dataset, error) {
-	if whole, err := isDir(from); err != nil || !whole {
+	if directory, err := isDir(from); err != nil || !directory {
 		if err == nil {
 			err = fmt.Errorf("%s: expected a directory with metadata/ and images", from)
 		}
@@ -76,7 +78,7 @@ func pathfinderImages(ctx context.Context, dir string) (images []pathfinderImage
 	}
 	slices.SortFunc(files, func(a, b string) int { return cmp.Or(number(a)-number(b), strings.Compare(a, b)) })
 	for _, file := range files {
-		err := eachLine(ctx, file, nil, func(line string) error {
+		err := forEachLine(ctx, file, nil, func(line string) error {
 			image, err := parsePathfinder(line)
 			if err != nil {
 				return err
@@ -123,6 +125,7 @@ func parsePathfinder(line string) (image pathfinderImage, err error) {
 // maxImage is the maximum size of an image file in bytes, much larger than real files.
 const maxImage = 1 << 20
 
+// readPathfinder returns the rows of the images. An error names the image's file.
 func readPathfinder(ctx context.Context, images []pathfinderImage, progress func(int64)) rows {
 	return func(yield func(seq.Example, error) bool) {
 		for _, i := range images {
@@ -137,6 +140,7 @@ func readPathfinder(ctx context.Context, images []pathfinderImage, progress func
 	}
 }
 
+// read decodes the image's file.
 func (i *pathfinderImage) read(ctx context.Context, progress func(int64)) (e seq.Example, err error) {
 	file, err := os.Open(i.path)
 	if err != nil {

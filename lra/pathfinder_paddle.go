@@ -32,12 +32,12 @@ type patch struct {
 	values []float32
 }
 
-// each calls the function with for every pixel of the image that a patch at p covers.
-func (t *patch) each(p point, with func(at point, v float32)) {
+// forEachPixel calls visit for every pixel of the image where a patch at p is not zero.
+func (t *patch) forEachPixel(p point, visit func(at point, v float32)) {
 	side := 2*t.reach + 1
 	for i, v := range t.values {
 		if at := p.plus(point{i/side - t.reach, i%side - t.reach}); v != 0 && at.inside(0) {
-			with(at, v)
+			visit(at, v)
 		}
 	}
 }
@@ -105,21 +105,21 @@ func shrink(fine []float32, side int) []float32 {
 	rows := make([]float32, side*small) // reduced along x first
 	for y := range side {
 		for x := range small {
-			rows[y*small+x] = filtered(func(i int) float32 { return fine[y*side+i] }, x, side)
+			rows[y*small+x] = filter(func(i int) float32 { return fine[y*side+i] }, x, side)
 		}
 	}
 	out := make([]float32, small*small)
 	for y := range small {
 		for x := range small {
-			v := filtered(func(i int) float32 { return rows[i*small+x] }, y, side)
+			v := filter(func(i int) float32 { return rows[i*small+x] }, y, side)
 			out[y*small+x] = min(1, max(0, v))
 		}
 	}
 	return out
 }
 
-// filtered returns output i of the filter for a line of n fine values.
-func filtered(fine func(int) float32, i, n int) float32 {
+// filter returns output i of the filter for a line of n fine values.
+func filter(fine func(int) float32, i, n int) float32 {
 	centre := (float64(i) + 0.5) * antialias
 	var sum, weights float64
 	for j := max(0, int(centre)-3*antialias); j < min(n, int(centre)+3*antialias); j++ {

@@ -12,9 +12,9 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// drawnImages draws n images, or the number in SFTSEQ_PATHFINDER_IMAGES, and calls see for each
-// image.
-func drawnImages(t *testing.T, seed uint64, n int, rule PathfinderRule, see func(n int, e seq.Example)) int {
+// drawImages draws n images, or the number in SFTSEQ_PATHFINDER_IMAGES, and calls visit for each
+// image. It returns the number of images.
+func drawImages(t *testing.T, seed uint64, n int, rule PathfinderRule, visit func(n int, e seq.Example)) int {
 	t.Helper()
 	if testing.Short() {
 		n /= 4
@@ -24,7 +24,7 @@ func drawnImages(t *testing.T, seed uint64, n int, rule PathfinderRule, see func
 	}
 	d := pathfinderDraw{random: random{seed: seed}, rule: rule}
 	for i := range n {
-		see(i, d.draw(uint64(i)))
+		visit(i, d.draw(uint64(i)))
 	}
 	return n
 }
@@ -42,35 +42,35 @@ func TestPathfinderTraced(t *testing.T) {
 		name        string
 		distractors int
 		images      int
-		least       float64
+		minAccuracy float64
 	}{{"without distractors", 0, 60, 0.92}, {"with distractors", 5, 30, 0.85}} {
 		t.Run(c.name, func(t *testing.T) {
 			rule := LRAPathfinder
 			rule.Distractors = c.distractors
-			var of, right [2]int
-			whole, steps, wide, sharp := 0, 0, 0, 0
-			n := drawnImages(t, 11, c.images, rule, func(n int, e seq.Example) {
+			var total, correct [2]int
+			complete, steps, wide, sharp := 0, 0, 0, 0
+			n := drawImages(t, 11, c.images, rule, func(n int, e seq.Example) {
 				marks, ok := readMarks(e.A)
 				if !ok {
 					t.Errorf("image %d has no two marks", n)
 					return
 				}
 				tracer := newTracer(e.A, marks)
-				best := tracer.read()
-				of[e.Label]++
-				if readingLabel(best) != e.Label {
+				best := tracer.search()
+				total[e.Label]++
+				if predictLabel(best) != e.Label {
 					t.Logf("image %d: label %d, readings cost %.1f and %.1f", n, e.Label, best[0].cost, best[1].cost)
 					return
 				}
-				right[e.Label]++
+				correct[e.Label]++
 				contours := best[e.Label].contours
 				if contours[0].n == contourDashes && contours[1].n == contourDashes {
-					whole++
+					complete++
 				}
 				for _, contour := range contours {
 					for i := 1; i < contour.n; i++ {
-						a, b := tracer.dashes[contour.way[i-1]].dash, tracer.dashes[contour.way[i]].dash
-						gap, turn := linkOf(a, b)
+						a, b := tracer.dashes[contour.path[i-1]].dash, tracer.dashes[contour.path[i]].dash
+						gap, turn := gapAndTurn(a, b)
 						steps++
 						if gap > 3 {
 							wide++
@@ -81,26 +81,26 @@ func TestPathfinderTraced(t *testing.T) {
 					}
 				}
 			})
-			accuracy := float64(right[0]+right[1]) / float64(n)
+			accuracy := float64(correct[0]+correct[1]) / float64(n)
 			t.Logf("%d images: accuracy %.4f; apart %d of %d, joined %d of %d; both contours of 14 dashes in %d of %d",
-				n, accuracy, right[0], of[0], right[1], of[1], whole, right[0]+right[1])
+				n, accuracy, correct[0], total[0], correct[1], total[1], complete, correct[0]+correct[1])
 			t.Logf("of %d steps, %.3f are wider than 3 px, %.3f turn by more than 60°", steps,
 				float64(wide)/float64(steps), float64(sharp)/float64(steps))
-			if accuracy < c.least {
-				t.Errorf("accuracy of the tracer %.3f, want at least %.2f", accuracy, c.least)
+			if accuracy < c.minAccuracy {
+				t.Errorf("accuracy of the tracer %.3f, want at least %.2f", accuracy, c.minAccuracy)
 			}
-			for l := range of {
-				if float64(right[l]) < (c.least-0.08)*float64(of[l]) {
-					t.Errorf("label %d: only %d of %d images are classified correctly", l, right[l], of[l])
+			for l := range total {
+				if float64(correct[l]) < (c.minAccuracy-0.08)*float64(total[l]) {
+					t.Errorf("label %d: only %d of %d images are classified correctly", l, correct[l], total[l])
 				}
 			}
 		})
 	}
 }
 
-// linkOf returns the gap between the nearest ends of two dashes in pixels, and the angle between
+// gapAndTurn returns the gap between the nearest ends of two dashes in pixels, and the angle between
 // the dashes.
-func linkOf(a, b dash) (gap, turn float64) {
+func gapAndTurn(a, b dash) (gap, turn float64) {
 	gap = math.Inf(1)
 	for _, a := range []dash{a, a.backwards()} {
 		for _, b := range []dash{b, b.backwards()} {
@@ -117,11 +117,11 @@ func linkOf(a, b dash) (gap, turn float64) {
 // 12, 2,472 are joined, the median number of dashes is 47 of 48, and the AUC of every measure of
 // brightness is within 0.013 of one half, where chance is within 0.008.
 func TestPathfinderPixels(t *testing.T) {
-	const most = 2*contourDashes + 5*(contourDashes/3) // maximum number of dashes
+	const maxDashes = 2*contourDashes + 5*(contourDashes/3) // maximum number of dashes
 	var dashes []int
 	var labels []float64
 	statistics := map[string][]float64{}
-	n := drawnImages(t, 12, 300, LRAPathfinder, func(n int, e seq.Example) {
+	n := drawImages(t, 12, 300, LRAPathfinder, func(n int, e seq.Example) {
 		marks, ok := readMarks(e.A)
 		if !ok {
 			t.Fatalf("image %d has no two marks", n)
@@ -129,40 +129,40 @@ func TestPathfinderPixels(t *testing.T) {
 		for name, value := range brightness(e.A, marks) {
 			statistics[name] = append(statistics[name], value)
 		}
-		read, _, _ := readDashes(e.A, marks)
-		dashes, labels = append(dashes, len(read)), append(labels, float64(e.Label))
+		found, _, _ := readDashes(e.A, marks)
+		dashes, labels = append(dashes, len(found)), append(labels, float64(e.Label))
 	})
 	joined := 0.
 	for _, l := range labels {
 		joined += l
 	}
 	t.Logf("%d images, %v joined", n, joined)
-	if off := math.Abs(joined - float64(n)/2); off > 1.5*math.Sqrt(float64(n)) {
+	if deviation := math.Abs(joined - float64(n)/2); deviation > 1.5*math.Sqrt(float64(n)) {
 		t.Errorf("%v of %d images are joined, want about half", joined, n)
 	}
 	slices.Sort(dashes)
 	t.Logf("dashes: %d to %d, median %d, 1%% %d, 99%% %d, of %d", dashes[0], dashes[n-1], dashes[n/2],
-		dashes[n/100], dashes[n*99/100], most)
+		dashes[n/100], dashes[n*99/100], maxDashes)
 	// Marks hide some of the dashes that end there, and dashes may hide other dashes.
-	if dashes[n/2] < most-2 || dashes[n*99/100] > most+1 {
-		t.Errorf("median %d dashes, 99%% quantile %d, want about %d", dashes[n/2], dashes[n*99/100], most)
+	if dashes[n/2] < maxDashes-2 || dashes[n*99/100] > maxDashes+1 {
+		t.Errorf("median %d dashes, 99%% quantile %d, want about %d", dashes[n/2], dashes[n*99/100], maxDashes)
 	}
-	spread := math.Sqrt(float64(n+1) / (12 * joined * (float64(n) - joined)))
+	stdError := math.Sqrt(float64(n+1) / (12 * joined * (float64(n) - joined)))
 	for name, values := range statistics {
-		area := rankArea(values, labels)
-		t.Logf("%s: AUC %.4f ± %.4f for the label", name, area, spread)
-		if math.Abs(area-0.5) > 3.5*spread {
-			t.Errorf("%s predicts the label: AUC %.4f ± %.4f", name, area, spread)
+		auc := rocAUC(values, labels)
+		t.Logf("%s: AUC %.4f ± %.4f for the label", name, auc, stdError)
+		if math.Abs(auc-0.5) > 3.5*stdError {
+			t.Errorf("%s predicts the label: AUC %.4f ± %.4f, want 0.5", name, auc, stdError)
 		}
 	}
 }
 
 // brightness returns statistics of an image's levels that ignore its contours.
 func brightness(pixels []int32, marks [2]spot) map[string]float64 {
-	dark := slices.Clone(pixels)
-	slices.Sort(dark)
-	white, _ := slices.BinarySearch(dark, 255)
-	dark = dark[:white]
+	levels := slices.Clone(pixels)
+	slices.Sort(levels)
+	white, _ := slices.BinarySearch(levels, 255)
+	levels = levels[:white]
 	sum, bright, near := 0., 0., 0.
 	for i, v := range pixels {
 		sum += float64(v)
@@ -177,8 +177,8 @@ func brightness(pixels []int32, marks [2]spot) map[string]float64 {
 	return map[string]float64{
 		"mean level":              sum,
 		"pixels above 100":        bright,
-		"brightest dash":          float64(dark[len(dark)-1]),
-		"level of the 50th pixel": float64(dark[len(dark)-50]),
+		"brightest dash":          float64(levels[len(levels)-1]),
+		"level of the 50th pixel": float64(levels[len(levels)-50]),
 		"brightest near a mark":   near,
 	}
 }
@@ -189,56 +189,57 @@ func brightness(pixels []int32, marks [2]spot) map[string]float64 {
 // 0.504.
 func TestPathfinderBrightness(t *testing.T) {
 	var levels, traced []float64
-	left, four := map[int]int{}, 0
-	n := drawnImages(t, 13, 24, LRAPathfinder, func(n int, e seq.Example) {
+	imagesByRemaining, complete := map[int]int{}, 0
+	n := drawImages(t, 13, 24, LRAPathfinder, func(n int, e seq.Example) {
 		marks, ok := readMarks(e.A)
 		if !ok {
 			t.Fatalf("image %d has no two marks", n)
 		}
 		tracer := newTracer(e.A, marks)
-		best := tracer.read()
+		best := tracer.search()
 		var used uint64
-		for _, contour := range best[readingLabel(best)].contours {
-			for _, i := range contour.way[:contour.n] {
+		for _, contour := range best[predictLabel(best)].contours {
+			for _, i := range contour.path[:contour.n] {
 				used |= tracer.dashes[i].bits
 			}
 		}
-		rest := 0
+		remaining := 0
 		for _, d := range tracer.dashes {
 			if d.mark >= 0 || d.dash[0] == marks[0] || d.dash[0] == marks[1] ||
 				d.dash[1] == marks[0] || d.dash[1] == marks[1] {
 				continue
 			}
-			of := 0.
+			isTraced := 0.
 			if d.bits&used != 0 {
-				of = 1
+				isTraced = 1
 			} else {
-				rest++
+				remaining++
 			}
 			level := max(e.A[d.dash[0].index()], e.A[d.dash[1].index()])
 			if level < 255 {
-				levels, traced = append(levels, float64(level)), append(traced, of)
+				levels, traced = append(levels, float64(level)), append(traced, isTraced)
 			}
 		}
-		left[rest]++
-		if rest == 5*(contourDashes/3) {
-			four++
+		imagesByRemaining[remaining]++
+		if remaining == 5*(contourDashes/3) {
+			complete++
 		}
 	})
-	a := rankArea(levels, traced)
+	auc := rocAUC(levels, traced)
 	t.Logf("brightness of %d dashes: AUC %.4f for being traced; images by remaining dashes: %v", len(levels),
-		a, left)
-	if math.Abs(a-0.5) > 0.06 {
-		t.Errorf("brightness distinguishes contours from distractors: AUC %.3f", a)
+		auc, imagesByRemaining)
+	if math.Abs(auc-0.5) > 0.06 {
+		t.Errorf("brightness distinguishes contours from distractors: AUC %.3f, want 0.5 ± 0.06", auc)
 	}
-	if 2*four < n {
-		t.Errorf("%d of %d images have five distractors of four dashes: %v", four, n, left)
+	if 2*complete < n {
+		t.Errorf("%d of %d images have five distractors of four dashes, want at least half: %v", complete, n,
+			imagesByRemaining)
 	}
 }
 
-// rankArea returns the area under the ROC curve (Mann-Whitney): the probability that a value with
+// rocAUC returns the area under the ROC curve (Mann-Whitney): the probability that a value with
 // label 1 is larger than a value with label 0. Ties count half.
-func rankArea(values, labels []float64) float64 {
+func rocAUC(values, labels []float64) float64 {
 	order := make([]int, len(values))
 	for i := range order {
 		order[i] = i

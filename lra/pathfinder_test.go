@@ -56,7 +56,7 @@ func TestPathfinderDraw(t *testing.T) {
 			}
 		}
 	}
-	if off := math.Abs(float64(joined) - float64(n)/2); off > 3*math.Sqrt(float64(n))/2 {
+	if deviation := math.Abs(float64(joined) - float64(n)/2); deviation > 3*math.Sqrt(float64(n))/2 {
 		t.Errorf("%d of %d images are joined, want about half", joined, n)
 	}
 }
@@ -74,19 +74,19 @@ func TestPathfinderLabel(t *testing.T) {
 		again := pathfinderDraw{random: random{seed: 4}, rule: LRAPathfinder}
 		again.begin(n)
 		var pair [2]snake
-		for !again.pair(&pair) {
+		for !again.drawPair(&pair) {
 		}
 		marks := discs(e.A)
 		if len(marks) != 2 || pair[0].head == pair[1].head {
 			continue // marks touch, or both contours end at the same pixel, as their last dashes are not compared
 		}
 		found := int32(-1)
-		for one := range pair {
-			for other := range pair {
-				if slices.Contains(marks, pair[one].origin) && slices.Contains(marks, pair[other].head) &&
-					pair[one].origin != pair[other].head {
+		for i := range pair {
+			for j := range pair {
+				if slices.Contains(marks, pair[i].origin) && slices.Contains(marks, pair[j].head) &&
+					pair[i].origin != pair[j].head {
 					found = 0
-					if one == other {
+					if i == j {
 						found = 1
 					}
 				}
@@ -111,13 +111,13 @@ func discs(pixels []int32) (centres []point) {
 	white := func(y, x int) bool { return point{y, x}.inside(0) && pixels[y*size+x] == 255 }
 	for y := range size {
 		for x := range size {
-			all := true
+			isMark := true
 			for dy := -1; dy <= 1; dy++ {
 				for dx := -1; dx <= 1; dx++ {
-					all = all && white(y+dy, x+dx)
+					isMark = isMark && white(y+dy, x+dx)
 				}
 			}
-			if all {
+			if isMark {
 				centres = append(centres, point{y, x})
 			}
 		}
@@ -139,7 +139,7 @@ func TestPathfinderGenerate(t *testing.T) {
 		}
 		var pixels []int32
 		for _, split := range d.Manifest.SplitNames() {
-			each(t, d, split, func(e seq.Example) { pixels = append(append(pixels, e.Label), e.A...) })
+			forEachRow(t, d, split, func(e seq.Example) { pixels = append(append(pixels, e.Label), e.A...) })
 		}
 		all = append(all, pixels)
 	}
@@ -159,7 +159,7 @@ func TestPathfinderGenerate(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, err := Pathfinder.Generate(ctx, t.TempDir(), GenerateOptions{Train: 100}); err != context.Canceled {
-		t.Errorf("error %v", err)
+		t.Errorf("error %v, want Canceled", err)
 	}
 }
 
@@ -171,10 +171,10 @@ func TestPathfinderEasyFirst(t *testing.T) {
 		Rule: &PathfinderRule{Contour: 14, Distractors: 5, Shortest: 6}}
 	d := must.Get(Pathfinder.Generate(context.Background(), t.TempDir(), o))(t)
 	n, perLength := 0, map[int]int{}
-	each(t, d, "train", func(e seq.Example) {
+	forEachRow(t, d, "train", func(e seq.Example) {
 		rule := PathfinderRule{Contour: 6 + n*9/rows, Distractors: n % 6}
 		perLength[rule.Contour]++
-		if want := drawPathfinder(seed, trainDraws+uint64(n), rule); e.Label != want.Label ||
+		if want := drawPathfinder(seed, firstTrainDraw+uint64(n), rule); e.Label != want.Label ||
 			!slices.Equal(e.A, want.A) {
 			t.Errorf("row %d differs from the image of %+v", n, rule)
 		}
@@ -185,16 +185,16 @@ func TestPathfinderEasyFirst(t *testing.T) {
 	}
 	number := uint64(0)
 	for _, split := range []string{"val", "test"} {
-		each(t, d, split, func(e seq.Example) {
+		forEachRow(t, d, split, func(e seq.Example) {
 			if want := drawPathfinder(seed, number, LRAPathfinder); e.Label != want.Label ||
 				!slices.Equal(e.A, want.A) {
-				t.Errorf("%s: image %d is not what the rule draws", split, number)
+				t.Errorf("%s: image %d differs from the image that the rule draws", split, number)
 			}
 			number++
 		})
 	}
 	if got := fmt.Sprint(d.Manifest.Provenance["train_shortest"]); got != "6" {
-		t.Errorf("train_shortest in the manifest: %s", got)
+		t.Errorf("train_shortest in the manifest: %s, want 6", got)
 	}
 }
 
@@ -229,8 +229,10 @@ func officialPathfinder(t testing.TB) map[string]string {
 	return files
 }
 
+// TestPathfinderOfficial checks that the images of an official folder are imported in the order of
+// the metadata, without the empty file.
 func TestPathfinderOfficial(t *testing.T) {
-	d, err := Pathfinder.Convert(context.Background(), folder(t, officialPathfinder(t)), t.TempDir(), ConvertOptions{})
+	d, err := Pathfinder.Convert(context.Background(), writeDir(t, officialPathfinder(t)), t.TempDir(), ConvertOptions{})
 	must.Succeed(t, err)
 	want := 0
 	for split, rows := range map[string]int64{"train": 25, "val": 2, "test": 2} {
@@ -239,18 +241,21 @@ func TestPathfinderOfficial(t *testing.T) {
 		}
 	}
 	for _, split := range []string{"train", "val", "test"} {
-		each(t, d, split, func(e seq.Example) {
+		forEachRow(t, d, split, func(e seq.Example) {
 			if want == 13 {
 				want++ // skip the empty file
 			}
 			if e.A[0] != int32(want) || e.A[1] != int32(255-want) || e.Label != int32(want%2) || len(e.A) != size*size {
-				t.Errorf("image %d: label %d, %v", want, e.Label, e.A[:3])
+				t.Errorf("image %d: label %d, first pixels %v; want label %d, pixels %d and %d", want, e.Label, e.A[:3],
+					want%2, want, 255-want)
 			}
 			want++
 		})
 	}
 }
 
+// TestBadPathfinder checks that the error for an invalid official folder names the file and the
+// defect.
 func TestBadPathfinder(t *testing.T) {
 	for name, c := range map[string]struct{ file, text, want string }{
 		"no metadata": {"metadata", "", "expected metadata files such as metadata/0.npy"},
@@ -258,8 +263,8 @@ func TestBadPathfinder(t *testing.T) {
 			`0.npy:1: expected the label 0 or 1, found "2"`},
 		"too few fields": {"metadata/0.npy", "imgs/0 sample_0.png\n",
 			"0.npy:1: expected folder, file, number and label, found 2 fields"},
-		"no image":  {"metadata/0.npy", "imgs/0 sample_77.png 0 1\n", "sample_77.png: no such file"},
-		"a way out": {"metadata/0.npy", "../../etc passwd 0 1\n", "0.npy:1: expected a file below the folder"},
+		"no image":                {"metadata/0.npy", "imgs/0 sample_77.png 0 1\n", "sample_77.png: no such file"},
+		"path outside the folder": {"metadata/0.npy", "../../etc passwd 0 1\n", "0.npy:1: expected a file below the folder"},
 		"another size": {"imgs/0/sample_0.png", imageFile(t, 1, 33),
 			"sample_0.png: expected 32×32 pixels, found 33×32"},
 		"no picture":     {"imgs/0/sample_0.png", "this is text and no picture", "sample_0.png: png: invalid format"},
@@ -275,7 +280,7 @@ func TestBadPathfinder(t *testing.T) {
 		} else {
 			files[c.file] = c.text
 		}
-		must.Fail(t, c.want, name)(Pathfinder.Convert(context.Background(), folder(t, files),
+		must.Fail(t, c.want, name)(Pathfinder.Convert(context.Background(), writeDir(t, files),
 			t.TempDir(), ConvertOptions{}))
 	}
 	file := filepath.Join(t.TempDir(), "x")

@@ -7,12 +7,12 @@ import (
 )
 
 // Parameters of the tracer. The cost of a step from dash to dash is −ln of its probability, up to a
-// constant. The length and the turns of a step are assumed to be normally distributed. The rule
-// rounds the coordinates of a step up, so a step is half a pixel too long downwards and to the
-// right. No limit on gap or turn of a dash of two pixels fits all steps.
+// constant. The tracer assumes a normal distribution of the length and of the turns of a step. The
+// rule rounds the coordinates of a step up, so a step is half a pixel too long downwards and to the
+// right. Fixed limits on gap and turn would exclude some of the steps.
 const (
 	contourDashes = 14
-	stepUp        = 0.5  // px, added to either coordinate of a step
+	roundingBias  = 0.5  // px, added to either coordinate of a step
 	stepLength    = 3.65 // px between the middles of adjacent dashes: L + 2m, minus the effect of turns
 	stepSpread    = 0.6  // px, standard deviation of the length of a step
 	turnSpread    = 0.5  // radians, standard deviation of a turn between a dash and a step
@@ -20,8 +20,8 @@ const (
 	maxLink       = 14.0 // maximum cost of a link
 	shortCost     = 4.0  // cost of each missing dash of a contour
 	darkCost      = 1. / 60
-	seedApart     = 7.0 // px between the starts of the contours
-	seedCost      = 3.0 // cost of another distance between the starts
+	startDistance = 7.0 // px between the starts of the contours
+	startCost     = 3.0 // cost of another distance between the starts
 	tracedChains  = 60  // number of chains followed at a time
 )
 
@@ -48,7 +48,7 @@ type tracer struct {
 
 func newTracer(pixels []int32, marks [2]spot) *tracer {
 	t := &tracer{marks: marks}
-	dashes, atMark, dark := readDashes(pixels, marks)
+	dashes, atMark, deficits := readDashes(pixels, marks)
 	dashes = dashes[:min(len(dashes), 62)]
 	for i, d := range dashes {
 		t.dashes = append(t.dashes, tracedDash{dash: d, bits: 1 << i, mark: -1})
@@ -61,7 +61,7 @@ func newTracer(pixels []int32, marks [2]spot) *tracer {
 					bits |= 1 << j
 				}
 			}
-			t.dashes = append(t.dashes, tracedDash{dash: d, bits: bits, mark: m, cost: darkCost * dark[m][i]})
+			t.dashes = append(t.dashes, tracedDash{dash: d, bits: bits, mark: m, cost: darkCost * deficits[m][i]})
 		}
 	}
 	for i := range t.dashes {
@@ -91,18 +91,18 @@ func (t *tracer) link(i, j int) {
 			if far == 0 {
 				b = b.backwards()
 			}
-			for way, up := range [2]float64{stepUp, -stepUp} {
-				if cost := stepCost(a, b, up); cost < maxLink {
-					from.steps[way][end] = append(from.steps[way][end], contourStep{j, far, cost + to.cost})
+			for direction, bias := range [2]float64{roundingBias, -roundingBias} {
+				if cost := stepCost(a, b, bias); cost < maxLink {
+					from.steps[direction][end] = append(from.steps[direction][end], contourStep{j, far, cost + to.cost})
 				}
 			}
 		}
 	}
 }
 
-func stepCost(a, b dash, up float64) float64 {
-	y := float64(b[0][0]+b[1][0]-a[0][0]-a[1][0])/2 - up
-	x := float64(b[0][1]+b[1][1]-a[0][1]-a[1][1])/2 - up
+func stepCost(a, b dash, bias float64) float64 {
+	y := float64(b[0][0]+b[1][0]-a[0][0]-a[1][0])/2 - bias
+	x := float64(b[0][1]+b[1][1]-a[0][1]-a[1][1])/2 - bias
 	length := (math.Hypot(y, x) - stepLength) / stepSpread
 	before := math.Remainder(math.Atan2(y, x)-a.along().direction(), 2*math.Pi) / turnSpread
 	after := math.Remainder(math.Atan2(y, x)-b.along().direction(), 2*math.Pi) / turnSpread
@@ -116,24 +116,24 @@ type chain struct {
 	begin spot
 	end   int // end of the last dash where the path continues
 	n     int // number of dashes
-	way   [contourDashes]uint8
+	path  [contourDashes]uint8
 }
 
-func (c *chain) last() int { return int(c.way[c.n-1]) }
+func (c *chain) last() int { return int(c.path[c.n-1]) }
 
 // with returns the chain extended by a dash.
 func (c chain) with(dash int, d *tracedDash, end int, cost float64) chain {
-	c.way[c.n] = uint8(dash)
+	c.path[c.n] = uint8(dash)
 	c.used, c.end, c.cost, c.n = c.used|d.bits, end, c.cost+cost, c.n+1
 	return c
 }
 
-// short returns the cost of the chain as a complete contour.
-func (c *chain) short() float64 { return c.cost + shortCost*float64(contourDashes-c.n) }
+// contourCost returns the cost of the chain as a whole contour, with the cost of missing dashes.
+func (c *chain) contourCost() float64 { return c.cost + shortCost*float64(contourDashes-c.n) }
 
-// starts returns chains of one unused dash. They begin at the given mark or, if mark is −1,
+// startChains returns chains of one unused dash. They begin at the given mark or, if mark is −1,
 // anywhere.
-func (t *tracer) starts(mark int, used uint64) (all []chain) {
+func (t *tracer) startChains(mark int, used uint64) (all []chain) {
 	for i := range t.dashes {
 		d := &t.dashes[i]
 		if d.mark != mark || d.bits&used != 0 {
@@ -147,15 +147,16 @@ func (t *tracer) starts(mark int, used uint64) (all []chain) {
 	return all
 }
 
-// follow extends chains dash by dash while they cost less than the limit, and keeps the cheapest.
+// extendChains extends chains dash by dash while they cost less than the limit, and keeps the
+// cheapest.
 // It returns the cheapest chains that end at the other mark, and the cheapest that end elsewhere.
-func (t *tracer) follow(from []chain, way int, limit float64) (joined, apart []chain) {
+func (t *tracer) extendChains(from []chain, direction int, limit float64) (joined, apart []chain) {
 	for len(from) > 0 {
 		var next []chain
 		for _, c := range from {
 			d := &t.dashes[c.last()]
 			end := c
-			end.cost = c.short()
+			end.cost = c.contourCost()
 			if c.n > 1 && d.mark >= 0 {
 				joined = append(joined, end)
 				continue
@@ -166,7 +167,7 @@ func (t *tracer) follow(from []chain, way int, limit float64) (joined, apart []c
 			if c.n == contourDashes {
 				continue
 			}
-			for _, s := range d.steps[way][c.end] {
+			for _, s := range d.steps[direction][c.end] {
 				if e := &t.dashes[s.dash]; c.used&e.bits == 0 && c.cost+s.cost < limit {
 					next = append(next, c.with(s.dash, e, s.end, s.cost))
 				}
@@ -181,7 +182,7 @@ func (t *tracer) follow(from []chain, way int, limit float64) (joined, apart []c
 // the same end.
 func cheapest(chains []chain, n int) (best []chain) {
 	slices.SortFunc(chains, func(a, b chain) int {
-		return cmp.Or(cmp.Compare(a.cost, b.cost), slices.Compare(a.way[:], b.way[:]), a.end-b.end)
+		return cmp.Or(cmp.Compare(a.cost, b.cost), slices.Compare(a.path[:], b.path[:]), a.end-b.end)
 	})
 	for _, c := range chains {
 		if len(best) < n && !slices.ContainsFunc(best, func(o chain) bool {
@@ -200,24 +201,24 @@ type reading struct {
 	contours [2]chain
 }
 
-// read returns the best reading with the marks apart, and the best reading with the marks joined.
-func (t *tracer) read() (best [2]reading) {
+// search returns the best reading with the marks apart, and the best reading with the marks joined.
+func (t *tracer) search() (best [2]reading) {
 	for label := range best {
 		best[label].cost = 4 * shortCost * contourDashes
 	}
-	for way := range 2 { // 0: along the growth from the first mark, 1: against the growth
-		joined, apart := t.follow(t.starts(0, 0), way, best[0].cost)
+	for direction := range 2 { // 0: along the growth from the first mark, 1: against the growth
+		joined, apart := t.extendChains(t.startChains(0, 0), direction, best[0].cost)
 		for label, firsts := range [2][]chain{apart, joined} {
 			b := &best[label]
 			for _, c := range firsts {
-				mark, back := 1, 1-way
+				mark, secondDirection := 1, 1-direction
 				if label == 1 {
-					mark, back = -1, 0
+					mark, secondDirection = -1, 0
 				}
-				_, seconds := t.follow(t.starts(mark, c.used), back, b.cost-c.cost)
+				_, seconds := t.extendChains(t.startChains(mark, c.used), secondDirection, b.cost-c.cost)
 				seconds = append(seconds, chain{cost: shortCost * contourDashes})
 				for _, s := range seconds {
-					if cost := c.cost + s.cost + t.seedsCost(way, label, &c, &s); cost < b.cost {
+					if cost := c.cost + s.cost + t.startDistanceCost(direction, label, &c, &s); cost < b.cost {
 						*b = reading{cost, [2]chain{c, s}}
 					}
 				}
@@ -227,28 +228,28 @@ func (t *tracer) read() (best [2]reading) {
 	return best
 }
 
-// seedsCost returns the cost of the distance between the starts of two contours. One start is at
+// startDistanceCost returns the cost of the distance between the starts of two contours. One start is at
 // the first mark if the first contour is traced along its growth, and at the other end otherwise.
-func (t *tracer) seedsCost(way, label int, first, second *chain) float64 {
+func (t *tracer) startDistanceCost(direction, label int, first, second *chain) float64 {
 	if second.n == 0 {
-		return seedCost
+		return startCost
 	}
 	other := []spot{t.end(second), second.begin}
 	if label == 0 {
-		other = []spot{t.end([2]*chain{second, first}[way])}
+		other = []spot{t.end([2]*chain{second, first}[direction])}
 	}
 	for _, o := range other {
-		if math.Abs(t.marks[way].to(o).length()-seedApart) < 0.6 { // the rule rounds the distance to a pixel
+		if math.Abs(t.marks[direction].to(o).length()-startDistance) < 0.6 { // the rule rounds the distance to a pixel
 			return 0
 		}
 	}
-	return seedCost
+	return startCost
 }
 
 func (t *tracer) end(c *chain) spot { return t.dashes[c.last()].dash[c.end] }
 
-// readingLabel returns the label of the better reading.
-func readingLabel(best [2]reading) int32 {
+// predictLabel returns the label of the better reading.
+func predictLabel(best [2]reading) int32 {
 	if best[1].cost < best[0].cost {
 		return 1
 	}

@@ -51,67 +51,67 @@ func (t *Task) Preset(name string) (*Preset, error) {
 		strings.Join(names, ", "))
 }
 
-// encoder returns the paper's model in the given size, with four heads per layer. The last argument
+// encoderConfig returns the paper's model in the given size, with four heads per layer. The last argument
 // is the number of sampled tokens.
-func encoder(layers, hidden, intermediate, sampled int) sft.Config {
+func encoderConfig(layers, hidden, intermediate, sampled int) sft.Config {
 	c := baseConfig()
 	c.NumLayers, c.NumHeads, c.HiddenSize, c.SinusoidDim, c.IntermediateSize = layers, 4, hidden, hidden, intermediate
 	c.NumSampledTokens = sampled
 	return c
 }
 
-// featured returns the paper's model of clouds and graphs in the given size. It has sixteen heads,
+// cloudConfig returns the paper's model of clouds and graphs in the given size. It has sixteen heads,
 // and layer norms after the branches.
-func featured(layers, hidden, sampled int, dropToken, embeddingDropout float64) sft.Config {
-	c := encoder(layers, hidden, 4*hidden, sampled)
+func cloudConfig(layers, hidden, sampled int, dropToken, embeddingDropout float64) sft.Config {
+	c := encoderConfig(layers, hidden, 4*hidden, sampled)
 	c.NumHeads, c.NormPosition = 16, "post"
 	c.DropToken, c.AttentionDropout, c.EmbeddingDropout, c.FeedForward = dropToken, 0.1, embeddingDropout, 0.2
 	return c
 }
 
-// featuredQuick returns a small version of the model of featured. It also samples at random in
-// evaluation, as the tokens with the best scores may all be equal, see [Custom].
-func featuredQuick(layers, sampled int) sft.Config {
-	c := encoder(layers, 64, 128, sampled)
+// cloudQuickConfig returns a small version of the model of cloudConfig. It samples at random in
+// evaluation too; customPreset gives the reason.
+func cloudQuickConfig(layers, sampled int) sft.Config {
+	c := encoderConfig(layers, 64, 128, sampled)
 	c.SamplerNoise, c.EmbeddingDropout, c.FeedForward = "always", 0.1, 0.2
 	return c
 }
 
-// invariant returns the model in a rotation-invariant version, which reads only distances between
+// rotationInvariant returns the model in a rotation-invariant version, which reads only distances between
 // points.
-func invariant(c sft.Config) sft.Config {
+func rotationInvariant(c sft.Config) sft.Config {
 	c.Input = config.OnesInput
 	return c
 }
 
-// with returns a changed copy of a configuration or settings.
-func with[T any](x T, change func(*T)) T {
+// modified returns a copy of x after change.
+func modified[T any](x T, change func(*T)) T {
 	change(&x)
 	return x
 }
 
-// published returns the settings that the paper's runs share.
-func published(epochs, batch int, weightDecay float64) train.Settings {
+// paperSettings returns the settings that the paper's runs share.
+func paperSettings(epochs, batch int, weightDecay float64) train.Settings {
 	return train.Settings{Epochs: epochs, Batch: batch, LearningRate: 1e-3, WeightDecay: weightDecay,
 		StepSize: 20, DecayRate: 0.9,
 		MaxGradNorm: 1, Warmup: "untuned", LogEvery: 10}
 }
 
-// stepped returns the settings that the paper's runs on clouds and graphs share.
-func stepped(epochs int, rate, weightDecay, decayRate float64) train.Settings {
-	s := published(epochs, 32, weightDecay)
+// paperCloudSettings returns the settings that the paper's runs on clouds and graphs share.
+func paperCloudSettings(epochs int, rate, weightDecay, decayRate float64) train.Settings {
+	s := paperSettings(epochs, 32, weightDecay)
 	s.LearningRate, s.StepSize, s.DecayRate = rate, 30, decayRate
 	return s
 }
 
-// scaledPoints returns the settings with the paper's random scaling of clouds in training.
-func scaledPoints(s train.Settings) train.Settings {
+// withPointScale returns the settings with the paper's random scaling of clouds in training.
+func withPointScale(s train.Settings) train.Settings {
 	s.PointScale = []float64{0.6, 1.4}
 	return s
 }
 
-// turnedPoints returns the settings with random rotations of clouds about the z axis in training.
-func turnedPoints(s train.Settings) train.Settings {
+// withPointRotation returns the settings with random rotations of clouds about the z axis in training.
+func withPointRotation(s train.Settings) train.Settings {
 	s.PointRotation = "z"
 	return s
 }
@@ -128,8 +128,8 @@ func SetSchedule(s *train.Settings, schedule string) {
 	switch ends := s.FollowsEnd(); {
 	case ends:
 		s.StepSize, s.DecayRate = 0, 0
-	case followed:
-		paper := published(1, 1, 0)
+	case followed: // back to the paper's step decay
+		paper := paperSettings(1, 1, 0)
 		s.FinalRate, s.StepSize, s.DecayRate = 0, paper.StepSize, paper.DecayRate
 	}
 	if !s.FollowsEnd() {
@@ -137,18 +137,18 @@ func SetSchedule(s *train.Settings, schedule string) {
 	}
 }
 
-// quick returns the settings for a small model on a CPU, with smaller batches and a short warmup.
-func quick(epochs, batch int, weightDecay float64) train.Settings {
-	s := published(epochs, batch, weightDecay)
+// quickSettings returns the settings for a small model on a CPU, with smaller batches and a short warmup.
+func quickSettings(epochs, batch int, weightDecay float64) train.Settings {
+	s := paperSettings(epochs, batch, weightDecay)
 	s.Warmup, s.LogEvery = "100", 50
 	return s
 }
 
-// falling returns the settings for small models with a learning rate that decays along half a
-// cosine. The rate may begin higher than a constant rate, and the loss does not oscillate at the
-// end.
-func falling(epochs int, weightDecay float64) train.Settings {
-	s := quick(epochs, 16, weightDecay)
+// cosineSettings returns the settings for small models with a learning rate that decays to zero
+// along half a cosine. The rate can begin higher than in paperSettings, and the loss does not
+// oscillate at the end.
+func cosineSettings(epochs int, weightDecay float64) train.Settings {
+	s := quickSettings(epochs, 16, weightDecay)
 	s.LearningRate, s.Warmup = 2e-3, "300"
 	SetSchedule(&s, "cosine")
 	return s
@@ -166,26 +166,25 @@ func baseConfig() sft.Config {
 	}
 }
 
-// chosen returns a preset of a task with the settings that [Custom] chooses for the data. The
-// function change then sets some of them to values that were measured. The manifest describes the
-// task's data.
-func chosen(data *seq.Manifest, name, description string, change func(*sft.Config, *train.Settings)) *Preset {
+// tunedPreset returns a preset with the settings that [Custom] chooses for the task's data, which
+// the manifest describes. The function change then sets values that were found by measurement.
+func tunedPreset(data *seq.Manifest, name, description string, change func(*sft.Config, *train.Settings)) *Preset {
 	p := customPreset(data, RunFlags{})
 	p.Name, p.Description = name, description
 	change(&p.Config, &p.Settings)
 	return p
 }
 
-// clouds returns the manifest of a data set with the given number of training clouds, all with the
+// cloudsManifest returns the manifest of a data set with the given number of training clouds, all with the
 // same number of points.
-func clouds(rows, points int64) *seq.Manifest {
-	return described(seq.Spec{Task: seq.Classification, FeatureNames: seq.PositionNames}, rows,
+func cloudsManifest(rows, points int64) *seq.Manifest {
+	return manifestFor(seq.Spec{Task: seq.Classification, FeatureNames: seq.PositionNames}, rows,
 		seq.Quantiles{P50: points, P95: points, Mean: float64(points)})
 }
 
-// described returns the manifest of a data set with the given specification and number of training
+// manifestFor returns the manifest of a data set with the given specification and number of training
 // rows.
-func described(s seq.Spec, rows int64, lengths seq.Quantiles) *seq.Manifest {
+func manifestFor(s seq.Spec, rows int64, lengths seq.Quantiles) *seq.Manifest {
 	return &seq.Manifest{Task: s.Task, Name: s.Name, LabelNames: s.LabelNames, NumberNames: s.NumberNames,
 		FeatureNames: s.FeatureNames, EdgeFeatureNames: s.EdgeFeatureNames,
 		Splits: map[string]seq.SplitInfo{"train": {Rows: rows, Lengths: lengths}}}

@@ -12,8 +12,8 @@ import (
 // TestSetSchedule checks every change of schedule: the settings stay valid and keep no parameter of
 // the old schedule. Setting the same schedule changes nothing.
 func TestSetSchedule(t *testing.T) {
-	of := func(schedule string) train.Settings {
-		s := published(3, 4, 0.01)
+	settings := func(schedule string) train.Settings {
+		s := paperSettings(3, 4, 0.01)
 		s.StepSize, s.DecayRate = 3, 0.7
 		if schedule != "step" {
 			s.Schedule, s.StepSize, s.DecayRate, s.FinalRate = schedule, 0, 0, 0.2
@@ -22,7 +22,7 @@ func TestSetSchedule(t *testing.T) {
 	}
 	for _, from := range train.Schedules {
 		for _, to := range train.Schedules {
-			s, before := of(from), of(from)
+			s, before := settings(from), settings(from)
 			SetSchedule(&s, to)
 			wantStep, wantDecay, wantFinal := before.StepSize, before.DecayRate, before.FinalRate
 			switch {
@@ -53,7 +53,7 @@ var unpublishedTasks = map[string]string{"shapes": "quick", "shape-parts": "quic
 // TestPresets checks that every preset has a valid model for its task and a valid run, whose stages
 // end before the run does. No two data sets have the same name.
 func TestPresets(t *testing.T) {
-	drawn := map[string]bool{}
+	dataNames := map[string]bool{}
 	for _, name := range Names() {
 		task := must.Get(Lookup(name))(t)
 		spec := must.Get(task.Spec())(t)
@@ -72,10 +72,10 @@ func TestPresets(t *testing.T) {
 					t.Errorf("%s %s: the run ends before its stages do", name, p.Name)
 				}
 			}
-			if p.DataName != "" && drawn[p.DataName] {
+			if p.DataName != "" && dataNames[p.DataName] {
 				t.Errorf("%s %s: another preset has a data set with the same name %s", name, p.Name, p.DataName)
 			}
-			drawn[p.DataName] = true
+			dataNames[p.DataName] = true
 			if p.Description == "" || (p.DataName == "") != (p.Data.Train == 0) {
 				t.Errorf("%s %s: no description, or a name of data without a size in %+v", name, p.Name, p)
 			}
@@ -91,9 +91,9 @@ func TestPresets(t *testing.T) {
 	}
 }
 
-// TestPathfinderReads checks that the convolutions of a layer reach three pixels in each direction:
+// TestPathfinderConvolutionsReach checks that the convolutions of a layer reach three pixels in each direction:
 // along the row, the column and the diagonals.
-func TestPathfinderReads(t *testing.T) {
+func TestPathfinderConvolutionsReach(t *testing.T) {
 	read := map[int]bool{}
 	for _, c := range pathfinderQuick.Config.Convolutions {
 		for tap := -(c.KernelSize / 2); tap <= c.KernelSize/2; tap++ {
@@ -109,9 +109,9 @@ func TestPathfinderReads(t *testing.T) {
 	}
 }
 
-// TestPaperOfCloudsAndGraphs checks that the published presets of clouds and graphs equal the
+// TestPaperPresets checks that the published presets of clouds and graphs equal the
 // paper's table.
-func TestPaperOfCloudsAndGraphs(t *testing.T) {
+func TestPaperPresets(t *testing.T) {
 	for _, c := range []struct {
 		task, preset              string
 		epochs                    int
@@ -136,11 +136,12 @@ func TestPaperOfCloudsAndGraphs(t *testing.T) {
 		m, s := preset.Config, preset.Settings
 		if s.Epochs != c.epochs || s.LearningRate != c.rate || s.WeightDecay != c.weightDecay || s.Batch != 32 ||
 			s.StepSize != 30 || s.DecayRate != c.decay || s.MaxGradNorm != c.maxNorm || s.PointRotation != c.rotation {
-			t.Errorf("%s %s: %+v", c.task, c.preset, s)
+			t.Errorf("%s %s: settings %+v, want %+v", c.task, c.preset, s, c)
 		}
 		if want := []float64{.6, 1.4}; slices.Equal(s.PointScale, want) != c.cloud || s.PointShift != 0 ||
 			s.Schedule != "" || s.Steps != 0 {
-			t.Errorf("%s %s: %+v", c.task, c.preset, s)
+			t.Errorf("%s %s: settings %+v, want the point scale %v only for clouds, no shift, schedule or steps", c.task,
+				c.preset, s, want)
 		}
 		if m.NumSampledTokens != c.sampled || m.DropToken != c.dropToken || m.HiddenSize != c.hidden ||
 			m.NumLayers != c.layers || m.NumHeads != 16 || m.IntermediateSize != 4*c.hidden ||
@@ -150,7 +151,8 @@ func TestPaperOfCloudsAndGraphs(t *testing.T) {
 		}
 		if published := c.task == "modelnet40"; (m.Pooling == config.MaxPooling) != published ||
 			(m.PoolingSamples == 512) != published {
-			t.Errorf("%s %s: pooling %q of %d", c.task, c.preset, m.Pooling, m.PoolingSamples)
+			t.Errorf("%s %s: pooling %q of %d, want the maximum of 512 only for modelnet40", c.task, c.preset, m.Pooling,
+				m.PoolingSamples)
 		}
 		spec := must.Get(task.Spec())(t)
 		if err := m.DescribeData(spec); err != nil || m.RegressionLoss != "" {

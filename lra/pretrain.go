@@ -12,8 +12,8 @@ import (
 // PretrainName is the name of the task that [Pretrain] returns.
 const PretrainName = "pretrain"
 
-// SpectrumNames is the number of spectra that a model of audio samples distinguishes: about the
-// number of sounds in a language and of transitions between sounds.
+// SpectrumNames is the number of classes of spectra that a model of audio samples predicts: about
+// the number of sounds in a language plus the transitions between sounds.
 const SpectrumNames = 64
 
 // Pretrain returns the task of predicting masked tokens in the sequences of any data set. Its
@@ -21,9 +21,9 @@ const SpectrumNames = 64
 // no dropout: every token is a target, so overfitting is unlikely. Masked audio samples are trained
 // to predict their spectrum, with dropout and noise.
 func Pretrain(m *seq.Manifest) *Task {
-	of := Custom(m)
-	if at := slices.IndexFunc(Tasks(), func(t *Task) bool { return t.Name == m.Name && t.Tokenizer != nil }); at >= 0 {
-		of = Tasks()[at]
+	source := Custom(m)
+	if i := slices.IndexFunc(Tasks(), func(t *Task) bool { return t.Name == m.Name && t.Tokenizer != nil }); i >= 0 {
+		source = Tasks()[i]
 	}
 	task := &Task{
 		Name:        PretrainName,
@@ -32,11 +32,11 @@ func Pretrain(m *seq.Manifest) *Task {
 		Tokenizer:   m.Tokenizer,
 		Import:      &Importer{Example: "sftseq data convert --from logs.jsonl --to data/logs --text line"},
 	}
-	for _, p := range of.Presets {
+	for _, p := range source.Presets {
 		p := *p
 		c := &p.Config
-		length, rows := readRows(m, c)
-		s := quick(0, batchOf(length), 0.01)
+		length, rows := trainingSize(m, c)
+		s := quickSettings(0, batchOf(length), 0.01)
 		c.Task = config.FillMask
 		if tokenizers.TypeOf(m.Tokenizer) == new(tokenizers.MuLaw).Type() {
 			c.MaskTargets = config.NewMaskTargets(SpectrumNames) // keeps the dropout, as there are few targets
@@ -45,8 +45,8 @@ func Pretrain(m *seq.Manifest) *Task {
 			c.DropToken, c.AttentionDropout, c.EmbeddingDropout, c.FeedForward = 0, 0, 0, 0
 		}
 		s.EmbeddingInit = p.Settings.EmbeddingInit
-		fallsToNothing(&s)
-		epochs := min(tokensOfRun/length, float64(maxSteps*s.Batch)) / rows
+		setCosineDecay(&s)
+		epochs := min(runTokens/length, float64(maxSteps*s.Batch)) / rows
 		s.Epochs = min(maxEpochs, max(minEpochs, int(epochs)))
 		s.EvalEvery = max(1, s.Epochs*int(rows)/s.Batch/evaluations)
 		p.Settings, p.Result = s, nil
@@ -56,9 +56,9 @@ func Pretrain(m *seq.Manifest) *Task {
 	return task
 }
 
-// readRows returns the mean number of tokens that the model reads per sequence, and the number of
+// trainingSize returns the mean number of tokens that the model reads per sequence, and the number of
 // sequences in the training split.
-func readRows(m *seq.Manifest, c *sft.Config) (length, rows float64) {
+func trainingSize(m *seq.Manifest, c *sft.Config) (length, rows float64) {
 	train := m.Splits["train"]
 	length, rows = train.Lengths.Mean, float64(train.Rows)
 	if m.Task == seq.Retrieval {
@@ -73,6 +73,6 @@ func readRows(m *seq.Manifest, c *sft.Config) (length, rows float64) {
 // batchOf returns the number of sequences per batch: at least 16, and more if they are short, as a
 // step has a fixed cost of a few thousand tokens.
 func batchOf(length float64) int {
-	const tokens, most = 16384, 256
-	return max(16, min(most, powerOfTwo(int(tokens/length))))
+	const tokens, maxBatch = 16384, 256
+	return max(16, min(maxBatch, powerOfTwo(int(tokens/length))))
 }

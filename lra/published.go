@@ -19,12 +19,12 @@ type PublishedRows struct {
 // published number. Results on such splits are not comparable.
 func (t *Task) Differences(m *seq.Manifest) (out []string) {
 	for _, p := range t.Rows {
-		rows, there := int64(0), false
+		rows, exists := int64(0), false
 		for _, split := range p.Splits {
 			info, ok := m.Splits[split]
-			rows, there = rows+info.Rows, there || ok
+			rows, exists = rows+info.Rows, exists || ok
 		}
-		if there && rows != p.Rows {
+		if exists && rows != p.Rows {
 			out = append(out, fmt.Sprintf("%s: expected the %d rows of the published task, found %d: "+
 				"results are not comparable with published results", strings.Join(p.Splits, " and "), p.Rows, rows))
 		}
@@ -32,8 +32,8 @@ func (t *Task) Differences(m *seq.Manifest) (out []string) {
 	return out
 }
 
-// Takes reports whether data have the task's kind, labels and features. The name does not matter.
-func (t *Task) Takes(s *seq.Spec) bool {
+// Matches reports whether data have the task's kind, labels and features. The name does not matter.
+func (t *Task) Matches(s *seq.Spec) bool {
 	features := len(t.Features)
 	if t.Import != nil && t.Import.Walks && len(s.FeatureNames) > features &&
 		slices.Equal(s.FeatureNames[features:], graphlines.WalkNames(len(s.FeatureNames)-features)) {

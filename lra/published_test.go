@@ -76,9 +76,9 @@ func TestPublishedNames(t *testing.T) {
 	}
 }
 
-// TestTakes checks that kind, labels and features determine whether data belong to a task.
+// TestMatches checks that kind, labels and features determine whether data belong to a task.
 // Additional features of a random walk are allowed.
-func TestTakes(t *testing.T) {
+func TestMatches(t *testing.T) {
 	spec := func(task *Task, change func(*seq.Spec)) *seq.Spec {
 		s := must.Get(task.Spec())(t)
 		change(&s)
@@ -89,7 +89,7 @@ func TestTakes(t *testing.T) {
 	}
 	for _, c := range []struct {
 		task *Task
-		of   *seq.Spec
+		spec *seq.Spec
 		want bool
 	}{
 		{Text, spec(Text, func(*seq.Spec) {}), true},
@@ -111,8 +111,8 @@ func TestTakes(t *testing.T) {
 		{PascalVOC, spec(PascalVOC,
 			func(s *seq.Spec) { s.EdgeFeatureNames = []string{"border_pixels", "mean_gradient"} }), false},
 	} {
-		if got := c.task.Takes(c.of); got != c.want {
-			t.Errorf("%s takes %s with %d features: %v, want %v", c.task.Name, c.of.Name, len(c.of.FeatureNames), got,
+		if got := c.task.Matches(c.spec); got != c.want {
+			t.Errorf("%s matches %s with %d features: %v, want %v", c.task.Name, c.spec.Name, len(c.spec.FeatureNames), got,
 				c.want)
 		}
 	}

@@ -26,14 +26,16 @@ const idsSuffix = ".only_ids.tsv"
 // maxPair is the maximum length of a line in bytes. Two papers have about 60,000.
 const maxPair = 1 << 26
 
+// convertRetrieval converts a directory of pairs, or a single file as one split. The pairs include
+// their texts or refer to documents by id.
 func convertRetrieval(ctx context.Context, spec seq.Spec, from, dir string,
 	options ConvertOptions) (*seq.Dataset, error) {
-	whole, err := isDir(from)
+	directory, err := isDir(from)
 	if err != nil {
 		return nil, err
 	}
 	base, files := filepath.Dir(from), []splitFile{{"", from}}
-	if whole {
+	if directory {
 		base = from
 		if files, err = pairFiles(from); err != nil {
 			return nil, err
@@ -51,7 +53,7 @@ func convertRetrieval(ctx context.Context, spec seq.Spec, from, dir string,
 		}
 		pairs.folder = commonFolder(pairs.documents)
 	}
-	if whole {
+	if directory {
 		return convertFiles(spec, from, dir, options, files, pairs.rows)
 	}
 	return convertFile(spec, from, dir, options, pairs.rows)
@@ -99,12 +101,12 @@ func readDocuments(ctx context.Context, base string, options ConvertOptions) (ma
 		}
 	}
 	documents := map[string]string{}
-	whole, err := isDir(path)
+	directory, err := isDir(path)
 	if err != nil {
 		return nil, err
 	}
-	if whole || isArchive(path) {
-		err = eachFile(ctx, path, options.Progress, func(name string, r io.Reader) error {
+	if directory || isArchive(path) {
+		err = walkFiles(ctx, path, options.Progress, func(name string, r io.Reader) error {
 			id, ok := strings.CutSuffix(name, ".txt")
 			if !ok {
 				return nil
@@ -117,7 +119,7 @@ func readDocuments(ctx context.Context, base string, options ConvertOptions) (ma
 				return fmt.Errorf("%s: %s: expected at most %d bytes", path, name, maxPair)
 			}
 			id = strings.TrimPrefix(id, "./")
-			if _, again := documents[id]; again {
+			if _, duplicate := documents[id]; duplicate {
 				return fmt.Errorf("%s: %s: duplicate document", path, name)
 			}
 			documents[id] = string(text)
@@ -125,9 +127,9 @@ func readDocuments(ctx context.Context, base string, options ConvertOptions) (ma
 		})
 		return documents, err
 	}
-	return documents, eachLine(ctx, path, options.Progress, func(line string) error {
+	return documents, forEachLine(ctx, path, options.Progress, func(line string) error {
 		id, text, ok := strings.Cut(line, "\t")
-		if _, again := documents[id]; !ok || id == "" || again {
+		if _, duplicate := documents[id]; !ok || id == "" || duplicate {
 			return errors.New("expected an id that is not a duplicate, a tab and a text")
 		}
 		documents[id] = text
@@ -135,7 +137,7 @@ func readDocuments(ctx context.Context, base string, options ConvertOptions) (ma
 	})
 }
 
-// commonFolder returns the folder of all documents, or "" if they are in several folders.
+// commonFolder returns the top folder that the ids of all documents share, or "".
 func commonFolder(documents map[string]string) string {
 	folder := ""
 	for id := range documents {
@@ -148,7 +150,7 @@ func commonFolder(documents map[string]string) string {
 	return folder
 }
 
-// isArchive reports whether the name of a file is that of an archive.
+// isArchive reports whether the file's name has the extension of a tar archive.
 func isArchive(path string) bool {
 	name := officialName(path)
 	return strings.HasSuffix(name, ".tar") || strings.HasSuffix(name, ".tgz")
@@ -165,8 +167,8 @@ type pairReader struct {
 // rows returns the pairs of a file.
 func (p *pairReader) rows(path string) rows {
 	return rowsOf(func(row func(seq.Example) error) error {
-		return eachLine(p.ctx, path, p.options.Progress, func(line string) error {
-			e, err := p.pair(line)
+		return forEachLine(p.ctx, path, p.options.Progress, func(line string) error {
+			e, err := p.parsePair(line)
 			if err != nil {
 				return err
 			}
@@ -175,8 +177,8 @@ func (p *pairReader) rows(path string) rows {
 	})
 }
 
-// pair parses a line: label, two ids and, unless the reader has documents, two texts.
-func (p *pairReader) pair(line string) (e seq.Example, err error) {
+// parsePair parses a line: label, two ids and, unless the reader has documents, two texts.
+func (p *pairReader) parsePair(line string) (e seq.Example, err error) {
 	fields := strings.Split(line, "\t")
 	want := 5
 	if p.documents != nil {
@@ -220,8 +222,8 @@ func (p *pairReader) document(id string) (string, error) {
 	return text, nil
 }
 
-// eachLine calls read for every line of a file. Errors name the file and the line.
-func eachLine(ctx context.Context, path string, progress func(int64), read func(line string) error) error {
+// forEachLine calls read for every line of a file. Errors name the file and the line.
+func forEachLine(ctx context.Context, path string, progress func(int64), read func(line string) error) error {
 	s, err := source.Open(ctx, path, progress)
 	if err != nil {
 		return err

@@ -57,7 +57,7 @@ func TestRetrievalSubstitutes(t *testing.T) {
 				continue // the other splits test reading ids and documents
 			}
 			h := sha256.New()
-			each(t, d, name, func(e seq.Example) {
+			forEachRow(t, d, name, func(e seq.Example) {
 				h.Write([]byte{byte(e.Label)})
 				for _, tokens := range [][]int32{e.A, e.B} {
 					binary.Write(h, binary.LittleEndian, uint32(len(tokens)))
@@ -71,7 +71,8 @@ func TestRetrievalSubstitutes(t *testing.T) {
 	}
 }
 
-func pairs() map[string]string {
+// officialPairFiles returns small files in the official layout, one of them compressed.
+func officialPairFiles() map[string]string {
 	return map[string]string{
 		"new_aan_pairs.train.tsv": "1.0\ta\tb\tfirst \"quoted\ttext\n0.0\ta\tc\tfirst\tthird\r\n",
 		"new_aan_pairs.eval.tsv":  "1\ta\tb\tx\ty\n",
@@ -79,14 +80,15 @@ func pairs() map[string]string {
 	}
 }
 
+// TestRetrieval checks that the official files become the expected rows.
 func TestRetrieval(t *testing.T) {
-	d := must.Get(Retrieval.Convert(context.Background(), folder(t, pairs()), t.TempDir(), ConvertOptions{}))(t)
+	d := must.Get(Retrieval.Convert(context.Background(), writeDir(t, officialPairFiles()), t.TempDir(), ConvertOptions{}))(t)
 	if d.Manifest.Name != "retrieval" {
 		t.Errorf("name of the official pairs %s, want retrieval", d.Manifest.Name)
 	}
 	var got []string
 	for _, split := range []string{"train", "val", "test"} {
-		each(t, d, split, func(e seq.Example) {
+		forEachRow(t, d, split, func(e seq.Example) {
 			got = append(got, Retrieval.Labels[e.Label]+" "+string(bytesOf(e.A))+"|"+string(bytesOf(e.B)))
 		})
 	}
@@ -103,10 +105,10 @@ func TestRetrievalIDs(t *testing.T) {
 	texts := map[string]string{"d/1.txt": "one", "d/2.txt": "two", "e/README": "no document"}
 	var sums []string
 	for _, docs := range []string{
-		filepath.Join(folder(t, map[string]string{"y.tsv": "d/1\tone\nd/2\ttwo\n"}), "y.tsv"),
-		folder(t, texts), archive(t, texts, "top/"),
+		filepath.Join(writeDir(t, map[string]string{"y.tsv": "d/1\tone\nd/2\ttwo\n"}), "y.tsv"),
+		writeDir(t, texts), writeArchive(t, texts, "top/"),
 	} {
-		d, err := Retrieval.Convert(context.Background(), folder(t, ids), t.TempDir(), ConvertOptions{Documents: docs})
+		d, err := Retrieval.Convert(context.Background(), writeDir(t, ids), t.TempDir(), ConvertOptions{Documents: docs})
 		must.Succeed(t, err)
 		sums = append(sums, d.Manifest.Name+d.Manifest.Splits["train"].Checksum)
 	}
@@ -115,6 +117,7 @@ func TestRetrievalIDs(t *testing.T) {
 	}
 }
 
+// TestBadPairs checks that the error for invalid pairs names the file, the line and the defect.
 func TestBadPairs(t *testing.T) {
 	ids := map[string]string{"x.train.only_ids.tsv": "1\ta\tb\n", "x.eval.only_ids.tsv": "1\ta\tb\n",
 		"x.test.only_ids.tsv": "1\ta\tb\n", "docs.tsv": "a\tone\nb\ttwo\n"}
@@ -124,18 +127,18 @@ func TestBadPairs(t *testing.T) {
 		text string
 		want string
 	}{
-		"a label": {pairs(), "new_aan_pairs.eval.tsv", "1\ta\tb\tx\ty\n2\ta\tb\tx\ty\n",
+		"a label": {officialPairFiles(), "new_aan_pairs.eval.tsv", "1\ta\tb\tx\ty\n2\ta\tb\tx\ty\n",
 			`new_aan_pairs.eval.tsv:2: expected the label 0 or 1, found "2"`},
-		"too few fields": {pairs(), "new_aan_pairs.eval.tsv", "1\ta\tb\tx\n",
+		"too few fields": {officialPairFiles(), "new_aan_pairs.eval.tsv", "1\ta\tb\tx\n",
 			"new_aan_pairs.eval.tsv:1: expected 5 fields between tabs, found 4"},
-		"too many fields": {pairs(), "new_aan_pairs.eval.tsv", "1\ta\tb\tx\ty\tz\n",
+		"too many fields": {officialPairFiles(), "new_aan_pairs.eval.tsv", "1\ta\tb\tx\ty\tz\n",
 			"new_aan_pairs.eval.tsv:1: expected 5 fields between tabs, found 6"},
-		"an empty text": {pairs(), "new_aan_pairs.eval.tsv", "1\ta\tb\tx\t\n",
+		"an empty text": {officialPairFiles(), "new_aan_pairs.eval.tsv", "1\ta\tb\tx\t\n",
 			`new_aan_pairs.eval.tsv:1: the text of "b" is empty`},
-		"an empty file": {pairs(), "new_aan_pairs.eval.tsv", "", "new_aan_pairs.eval.tsv: the file is empty"},
+		"an empty file": {officialPairFiles(), "new_aan_pairs.eval.tsv", "", "new_aan_pairs.eval.tsv: the file is empty"},
 		"an unknown id": {ids, "x.test.only_ids.tsv", "1\ta\tc\n",
 			`x.test.only_ids.tsv:1: document "c" is missing among the 2`},
-		"ids in five": {ids, "x.test.only_ids.tsv", "1\ta\tb\tx\ty\n",
+		"ids and texts": {ids, "x.test.only_ids.tsv", "1\ta\tb\tx\ty\n",
 			"x.test.only_ids.tsv:1: expected 3 fields"},
 		"a document twice": {ids, "docs.tsv", "a\tone\na\ttwo\n",
 			"docs.tsv:2: expected an id that is not a duplicate, a tab and a text"},
@@ -147,13 +150,13 @@ func TestBadPairs(t *testing.T) {
 			files[k] = v
 		}
 		files[c.file] = c.text
-		must.Fail(t, c.want, name)(Retrieval.Convert(context.Background(), folder(t, files),
+		must.Fail(t, c.want, name)(Retrieval.Convert(context.Background(), writeDir(t, files),
 			t.TempDir(), ConvertOptions{}))
 	}
 	delete(ids, "docs.tsv")
-	if _, err := Retrieval.Convert(context.Background(), folder(t, ids), t.TempDir(), ConvertOptions{}); err == nil ||
+	if _, err := Retrieval.Convert(context.Background(), writeDir(t, ids), t.TempDir(), ConvertOptions{}); err == nil ||
 		!strings.Contains(err.Error(), "docs.tsv is missing") || !strings.Contains(err.Error(), "--docs") {
-		t.Errorf("error %v, want one about docs.tsv and --docs", err)
+		t.Errorf("error %v, want one that names docs.tsv and --docs", err)
 	}
 }
 

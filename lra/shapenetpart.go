@@ -16,7 +16,7 @@ var ShapeNetPart = &Task{
 	Labels:      shapeNetParts(),
 	Features:    slices.Concat(seq.PositionNames, seq.NormalNames),
 	Rows:        []PublishedRows{{[]string{"train"}, 12137}, {[]string{"val"}, 1870}, {[]string{"test"}, 2874}},
-	Presets:     cloudPresets(3, 0.2, eachPoint),
+	Presets:     cloudPresets(3, 0.2, noPooling),
 	Import: &Importer{
 		Usage: "convert shapenetcore_partanno_segmentation_benchmark_v0_normal, a directory",
 		Description: `Reads folders with files of lines x y z nx ny nz part, synsetoffset2category.txt, which names

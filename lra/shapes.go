@@ -52,7 +52,7 @@ has a tag, the solid and its part, such as mug/handle. The same seed gives the s
 func shapePresets(dataName string, rule ShapesRule, measured string) []*Preset {
 	const rows = 2000
 	rule.Points, rule.Noise = UsualShapes.Points, UsualShapes.Noise
-	p := chosen(clouds(rows, int64(UsualShapes.Points)), "quick",
+	p := tunedPreset(cloudsManifest(rows, int64(UsualShapes.Points)), "quick",
 		"a small model, on 2,000 clouds of 256 points that training turns at random; there is no larger preset",
 		func(_ *sft.Config, s *train.Settings) {
 			s.Epochs, s.PointRotation = 12, "any"

@@ -9,12 +9,12 @@ import (
 // vec is a point or a direction.
 type vec = cloud.Vec
 
-// surface is a piece of a shape's surface, and belongs to one part of the shape. Function at maps
-// two uniform numbers in [0, 1) to a uniform point of the piece and its normal.
+// surface is a piece of a shape's surface, and belongs to one part of the shape. The function
+// pointAt maps two uniform numbers in [0, 1) to a uniform point of the piece and its normal.
 type surface struct {
-	part int
-	area float64
-	at   func(u, v float64) (point, normal vec)
+	part    int
+	area    float64
+	pointAt func(u, v float64) (point, normal vec)
 }
 
 // disc returns a disc perpendicular to z. Its normal points up if up is 1, and down if up is −1.
@@ -26,16 +26,16 @@ func disc(part int, center vec, radius, up float64) surface {
 	}}
 }
 
-// tube returns the side of a cylinder along z; center is in the middle of its height.
-func tube(part int, center vec, radius, height float64) surface {
+// cylinderSide returns the side of a cylinder along z; center is in the middle of its height.
+func cylinderSide(part int, center vec, radius, height float64) surface {
 	return surface{part, 2 * math.Pi * radius * height, func(u, v float64) (vec, vec) {
 		sin, cos := math.Sincos(2 * math.Pi * u)
 		return center.Plus(vec{radius * cos, radius * sin, (v - 0.5) * height}), vec{cos, sin, 0}
 	}}
 }
 
-// funnel returns the side of a cone along z whose base is at the origin.
-func funnel(part int, radius, height float64) surface {
+// coneSide returns the side of a cone along z whose base is at the origin.
+func coneSide(part int, radius, height float64) surface {
 	slant := math.Hypot(radius, height)
 	return surface{part, math.Pi * radius * slant, func(u, v float64) (vec, vec) {
 		sin, cos := math.Sincos(2 * math.Pi * u)
@@ -45,8 +45,8 @@ func funnel(part int, radius, height float64) surface {
 	}}
 }
 
-// ball returns a sphere.
-func ball(part int, center vec, radius float64) surface {
+// sphere returns a sphere.
+func sphere(part int, center vec, radius float64) surface {
 	return surface{part, 4 * math.Pi * radius * radius, func(u, v float64) (vec, vec) {
 		sin, cos := math.Sincos(2 * math.Pi * u)
 		z := 2*v - 1
@@ -56,9 +56,9 @@ func ball(part int, center vec, radius float64) surface {
 	}}
 }
 
-// ring returns a part of a torus in the plane of x and z. The part has the given arc in radians,
+// torusArc returns a part of a torus in the plane of x and z. The part has the given arc in radians,
 // which begins at −z and turns towards x.
-func ring(part int, center vec, radius, thickness, arc float64) surface {
+func torusArc(part int, center vec, radius, thickness, arc float64) surface {
 	return surface{part, arc * radius * 2 * math.Pi * thickness, func(u, v float64) (vec, vec) {
 		// The outer side has more area: the cumulative distribution of the angle around the tube is
 		// (φ + (t/R)·sin φ)/2π, which Newton's method inverts.
@@ -91,14 +91,15 @@ func cuboid(part int, center, size vec) (out []surface) {
 	return out
 }
 
-// rod returns a closed cylinder along z.
-func rod(side, cap int, center vec, radius, height float64) []surface {
-	return []surface{tube(side, center, radius, height),
+// closedCylinder returns a closed cylinder along z.
+func closedCylinder(side, cap int, center vec, radius, height float64) []surface {
+	return []surface{cylinderSide(side, center, radius, height),
 		disc(cap, center.Plus(vec{0, 0, height / 2}), radius, 1),
 		disc(cap, center.Plus(vec{0, 0, -height / 2}), radius, -1)}
 }
 
-// shape is a class of solids: its parts, and a function that returns a surface of random size.
+// shape is a class of solids: its parts, and a function that returns the surfaces of a solid of
+// random size. The function between returns a uniform number in [lo, hi).
 type shape struct {
 	name  string
 	parts []string
@@ -107,10 +108,10 @@ type shape struct {
 
 // shapes lists the classes in the order of their labels.
 var shapes = []shape{
-	{"ball", []string{"ball"}, func(func(lo, hi float64) float64) []surface { return []surface{ball(0, vec{}, 1)} }},
+	{"ball", []string{"ball"}, func(func(lo, hi float64) float64) []surface { return []surface{sphere(0, vec{}, 1)} }},
 	{"bolt", []string{"head", "shaft"}, func(between func(lo, hi float64) float64) []surface {
 		head, r, l := between(0.2, 0.4), between(0.2, 0.35), between(0.8, 1.6)
-		return append(rod(0, 0, vec{0, 0, head / 2}, between(0.5, 0.7), head), tube(1, vec{0, 0, -l / 2}, r, l),
+		return append(closedCylinder(0, 0, vec{0, 0, head / 2}, between(0.5, 0.7), head), cylinderSide(1, vec{0, 0, -l / 2}, r, l),
 			disc(1, vec{0, 0, -l}, r, -1))
 	}},
 	{"box", []string{"box"}, func(between func(lo, hi float64) float64) []surface {
@@ -118,20 +119,20 @@ var shapes = []shape{
 	}},
 	{"cone", []string{"side", "base"}, func(between func(lo, hi float64) float64) []surface {
 		r := between(0.4, 0.8)
-		return []surface{funnel(0, r, between(0.8, 1.6)), disc(1, vec{}, r, -1)}
+		return []surface{coneSide(0, r, between(0.8, 1.6)), disc(1, vec{}, r, -1)}
 	}},
 	{"cylinder", []string{"side", "cap"}, func(between func(lo, hi float64) float64) []surface {
-		return rod(0, 1, vec{}, between(0.3, 0.6), between(0.8, 1.6))
+		return closedCylinder(0, 1, vec{}, between(0.3, 0.6), between(0.8, 1.6))
 	}},
 	{"dumbbell", []string{"weight", "bar"}, func(between func(lo, hi float64) float64) []surface {
 		l, r := between(0.8, 1.4), between(0.25, 0.4)
-		return []surface{ball(0, vec{0, 0, l / 2}, r), ball(0, vec{0, 0, -l / 2}, r),
-			tube(1, vec{}, between(0.05, 0.12), l-2*r)}
+		return []surface{sphere(0, vec{0, 0, l / 2}, r), sphere(0, vec{0, 0, -l / 2}, r),
+			cylinderSide(1, vec{}, between(0.05, 0.12), l-2*r)}
 	}},
 	{"mug", []string{"body", "handle"}, func(between func(lo, hi float64) float64) []surface {
 		r, h := between(0.4, 0.6), between(0.8, 1.2)
-		return []surface{tube(0, vec{}, r, h), disc(0, vec{0, 0, -h / 2}, r, -1),
-			ring(1, vec{r, 0, 0}, h*between(0.25, 0.35), between(0.05, 0.1), math.Pi)}
+		return []surface{cylinderSide(0, vec{}, r, h), disc(0, vec{0, 0, -h / 2}, r, -1),
+			torusArc(1, vec{r, 0, 0}, h*between(0.25, 0.35), between(0.05, 0.1), math.Pi)}
 	}},
 	{"table", []string{"top", "leg"}, func(between func(lo, hi float64) float64) []surface {
 		w, d, h, leg := between(0.8, 1.4), between(0.6, 1), between(0.5, 0.9), between(0.06, 0.12)
@@ -144,6 +145,6 @@ var shapes = []shape{
 		return out
 	}},
 	{"torus", []string{"ring"}, func(between func(lo, hi float64) float64) []surface {
-		return []surface{ring(0, vec{}, 1, between(0.15, 0.45), 2*math.Pi)}
+		return []surface{torusArc(0, vec{}, 1, between(0.15, 0.45), 2*math.Pi)}
 	}},
 }

@@ -49,8 +49,8 @@ func (r *ShapesRule) draw(ctx context.Context, seed uint64, _, val int) (trainin
 		return numberedRows(ctx, n, func(number uint64) seq.Example { return r.cloud(seed, number) })
 	}
 	return split(0), func(yield func(seq.Example, error) bool) {
-		for _, of := range []rows{firstOf(val, split(1)), split(2)} {
-			for e, err := range of {
+		for _, part := range []rows{firstOf(val, split(1)), split(2)} {
+			for e, err := range part {
 				if !yield(e, err) {
 					return
 				}
@@ -65,10 +65,10 @@ func (r *ShapesRule) provenance() map[string]any {
 
 // cloud returns the cloud with the given number.
 func (r *ShapesRule) cloud(seed, number uint64) seq.Example {
-	drawn := &random{seed: seed}
-	drawn.begin(number)
-	uniform := func() float64 { return float64(drawn.uniform()) }
-	label := drawn.below(len(shapes))
+	rng := &random{seed: seed}
+	rng.begin(number)
+	uniform := func() float64 { return float64(rng.uniform()) }
+	label := rng.below(len(shapes))
 	pieces := shapes[label].draw(func(lo, hi float64) float64 { return lo + (hi-lo)*uniform() })
 	total := 0.0
 	for _, p := range pieces {
@@ -82,23 +82,23 @@ func (r *ShapesRule) cloud(seed, number uint64) seq.Example {
 	if r.parts {
 		e.Label = seq.NoLabel
 	}
-	first := int32(0) // first tag of the shape's parts
+	firstTag := int32(0) // first tag of the shape's parts
 	for _, s := range shapes[:label] {
-		first += int32(len(s.parts))
+		firstTag += int32(len(s.parts))
 	}
 	points, normals := make([]vec, r.Points), make([]vec, r.Points)
 	for i := range points {
-		at, left := pieces[len(pieces)-1], uniform()*total
+		piece, remaining := pieces[len(pieces)-1], uniform()*total
 		for _, p := range pieces {
-			if left -= p.area; left < 0 {
-				at = p
+			if remaining -= p.area; remaining < 0 {
+				piece = p
 				break
 			}
 		}
-		p, n := at.at(uniform(), uniform())
+		p, n := piece.pointAt(uniform(), uniform())
 		points[i], normals[i] = turn.apply(p), turn.apply(n)
 		if r.parts {
-			e.Labels = append(e.Labels, first+int32(at.part))
+			e.Labels = append(e.Labels, firstTag+int32(piece.part))
 		}
 	}
 	cloud.Normalize(points)
@@ -121,6 +121,7 @@ type matrix [3]vec
 
 var identity = matrix{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}
 
+// apply returns the rotated vector.
 func (m matrix) apply(v vec) (out vec) {
 	for i, row := range m {
 		out[i] = row[0]*v[0] + row[1]*v[1] + row[2]*v[2]

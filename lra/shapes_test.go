@@ -52,9 +52,9 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// TestShapesOfSplits checks that a row is a function of the seed, the split and the row's index,
+// TestShapesSplitSizes checks that a row is a function of the seed, the split and the row's index,
 // and does not depend on the sizes of the splits.
-func TestShapesOfSplits(t *testing.T) {
+func TestShapesSplitSizes(t *testing.T) {
 	rule := ShapesRule{Points: 12, Noise: 10}
 	for _, rows := range [][3]int{{2, 3, 4}, {5, 0, 2}, {0, 6, 1}} {
 		d, err := Shapes.Generate(t.Context(), filepath.Join(t.TempDir(), "data"),
@@ -133,26 +133,26 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestSurfaces checks by finite differences that normals are perpendicular to the surface and that
-// points are uniform: the map scales areas everywhere by the surface's area.
+// TestSurfaces checks by finite differences that normals are perpendicular to the surface, and that
+// points are uniform: pointAt must scale areas by the same factor everywhere, the surface's area.
 func TestSurfaces(t *testing.T) {
 	for _, s := range shapes {
 		for i, p := range s.draw(func(lo, hi float64) float64 { return (lo + hi) / 2 }) {
 			if p.part < 0 || p.part >= len(s.parts) {
 				t.Errorf("%s: surface %d has the invalid part %d", s.name, i, p.part)
 			}
-			for _, at := range [][2]float64{{0.2, 0.3}, {0.7, 0.6}, {0.45, 0.9}} {
+			for _, uv := range [][2]float64{{0.2, 0.3}, {0.7, 0.6}, {0.45, 0.9}} {
 				const h = 1e-5
-				_, n := p.at(at[0], at[1])
-				along := func(du, dv float64) vec {
-					a, _ := p.at(at[0]+du, at[1]+dv)
-					b, _ := p.at(at[0]-du, at[1]-dv)
+				_, n := p.pointAt(uv[0], uv[1])
+				derivative := func(du, dv float64) vec {
+					a, _ := p.pointAt(uv[0]+du, uv[1]+dv)
+					b, _ := p.pointAt(uv[0]-du, uv[1]-dv)
 					return a.Plus(b.Times(-1)).Times(1 / (2 * h))
 				}
-				u, v := along(h, 0), along(0, h)
+				u, v := derivative(h, 0), derivative(0, h)
 				cross := u.Cross(v)
-				straight := math.Abs(cross[0]*n[0] + cross[1]*n[1] + cross[2]*n[2])
-				if math.Abs(straight-cross.Norm()) > 1e-4*cross.Norm() {
+				projection := math.Abs(cross[0]*n[0] + cross[1]*n[1] + cross[2]*n[2])
+				if math.Abs(projection-cross.Norm()) > 1e-4*cross.Norm() {
 					t.Errorf("%s, surface %d: the normal %v is not perpendicular to the surface", s.name, i, n)
 				}
 				if math.Abs(cross.Norm()-p.area) > 0.01*p.area {
@@ -164,8 +164,9 @@ func TestSurfaces(t *testing.T) {
 	}
 }
 
-// TestShapesRefused checks that Validate refuses rules that cannot draw any cloud.
-func TestShapesRefused(t *testing.T) {
+// TestShapesInvalidRules checks that Generate refuses rules that cannot draw any cloud, and writes
+// no data set.
+func TestShapesInvalidRules(t *testing.T) {
 	for _, o := range []GenerateOptions{{Rule: &ShapesRule{Points: 5}}, {Train: 1, Rule: &ShapesRule{}},
 		{Train: -1, Rule: &ShapesRule{Points: 5}}, {Train: 1, Rule: &ShapesRule{Points: 5, Noise: -1}},
 		{Train: 1, Rule: &ShapesRule{Points: cloud.MaxPoints + 1}}} {

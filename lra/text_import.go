@@ -48,9 +48,10 @@ var (
 // maxReview is the maximum size of a review in bytes. The longest real review has 13,704.
 const maxReview = 1 << 20
 
-// filmsForValidation is the fraction of films whose training reviews become the validation split.
-const filmsForValidation = 0.1
+// validationFilms is the fraction of films whose training reviews become the validation split.
+const validationFilms = 0.1
 
+// convertText converts IMDb's release, a directory or an archive.
 func convertText(ctx context.Context, spec seq.Spec, from, dir string, options ConvertOptions) (*seq.Dataset, error) {
 	if options.Split != "" {
 		return nil, errSplitOfDirectory(from, options.Split)
@@ -63,7 +64,7 @@ func convertText(ctx context.Context, spec seq.Spec, from, dir string, options C
 	}
 	defer b.Abort()
 	data := imdb{from: from, films: map[bool][]string{}}
-	if err := eachFile(ctx, from, options.Progress, data.read); err != nil {
+	if err := walkFiles(ctx, from, options.Progress, data.read); err != nil {
 		return nil, err
 	}
 	splits, err := data.splits()
@@ -129,15 +130,15 @@ func (d *imdb) splits() (map[string][]review, error) {
 		if r.train {
 			films := d.films[r.positive]
 			if r.number >= len(films) {
-				of := "neg"
+				polarity := "neg"
 				if r.positive {
-					of = "pos"
+					polarity = "pos"
 				}
 				return nil, fmt.Errorf("%s: train/urls_%s.txt: expected the film of review %d, found %d films", d.from,
-					of, r.number, len(films))
+					polarity, r.number, len(films))
 			}
 			split = "train"
-			if fractionOf(strings.TrimSuffix(films[r.number], "\r")) < filmsForValidation {
+			if fractionOf(strings.TrimSuffix(films[r.number], "\r")) < validationFilms {
 				split = "val"
 			}
 		}
@@ -151,6 +152,7 @@ func (d *imdb) splits() (map[string][]review, error) {
 	return splits, nil
 }
 
+// rows returns the rows of reviews.
 func (d *imdb) rows(reviews []review) rows {
 	return func(yield func(seq.Example, error) bool) {
 		for _, r := range reviews {

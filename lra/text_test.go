@@ -41,7 +41,7 @@ func TestTextOfficial(t *testing.T) {
 				want.positive)
 		}
 		h := sha256.New()
-		each(t, d, split, func(e seq.Example) {
+		forEachRow(t, d, split, func(e seq.Example) {
 			h.Write([]byte{byte(e.Label)})
 			binary.Write(h, binary.LittleEndian, uint32(len(e.A)))
 			for _, id := range e.A {
@@ -69,11 +69,12 @@ func reviews() map[string]string {
 	return files
 }
 
-func archive(t testing.TB, files map[string]string, prefix string) string {
+// writeArchive writes a compressed tar archive of the files, in random order, and returns its path.
+func writeArchive(t testing.TB, files map[string]string, prefix string) string {
 	t.Helper()
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
-	for name, text := range files { // maps have a random order
+	for name, text := range files {
 		must.Succeed(t, w.WriteHeader(&tar.Header{Name: prefix + name, Mode: 0o600, Size: int64(len(text))}))
 		w.Write([]byte(text))
 	}
@@ -88,13 +89,13 @@ func archive(t testing.TB, files map[string]string, prefix string) string {
 func TestText(t *testing.T) {
 	files := reviews()
 	var sums []string
-	for _, from := range []string{folder(t, files), archive(t, files, "aclImdb/"), archive(t, files, "./")} {
+	for _, from := range []string{writeDir(t, files), writeArchive(t, files, "aclImdb/"), writeArchive(t, files, "./")} {
 		d := must.Get(Text.Convert(context.Background(), from, t.TempDir(), ConvertOptions{}))(t)
 		sums = append(sums, d.Manifest.Splits["train"].Checksum+d.Manifest.Splits["val"].Checksum+
 			d.Manifest.Splits["test"].Checksum)
 		films := map[string]string{}
 		for _, split := range []string{"train", "val"} {
-			each(t, d, split, func(e seq.Example) {
+			forEachRow(t, d, split, func(e seq.Example) {
 				var polarity string
 				var number int
 				text := string(bytesOf(e.A))
@@ -118,6 +119,7 @@ func TestText(t *testing.T) {
 	}
 }
 
+// bytesOf decodes tokens of the byte tokenizer.
 func bytesOf(tokens []int32) []byte {
 	out := make([]byte, len(tokens))
 	for i, id := range tokens {
@@ -126,6 +128,8 @@ func bytesOf(tokens []int32) []byte {
 	return out
 }
 
+// TestBadText checks that the error for invalid reviews names the file and the defect, and that no
+// data set is written.
 func TestBadText(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(files map[string]string)
@@ -138,20 +142,20 @@ func TestBadText(t *testing.T) {
 			"train/urls_neg.txt: expected the film of review 0, found 0 films"},
 		"too few films": {func(f map[string]string) { f["train/urls_pos.txt"] = "a\nb\n" },
 			"train/urls_pos.txt: expected the film of review 2, found 2 films"},
-		"an empty one": {func(f map[string]string) { f["train/pos/3_9.txt"] = "" },
+		"an empty review": {func(f map[string]string) { f["train/pos/3_9.txt"] = "" },
 			"train/pos/3_9.txt: the review is empty"},
-		"a huge one": {func(f map[string]string) { f["train/pos/3_9.txt"] = strings.Repeat("a", maxReview+1) },
+		"a huge review": {func(f map[string]string) { f["train/pos/3_9.txt"] = strings.Repeat("a", maxReview+1) },
 			"train/pos/3_9.txt: expected at most"},
 	} {
 		files := reviews()
 		c.change(files)
 		to := t.TempDir()
-		must.Fail(t, c.want, name)(Text.Convert(context.Background(), folder(t, files), to, ConvertOptions{}))
-		if left, _ := os.ReadDir(to); len(left) != 0 {
-			t.Errorf("%s: found the files %v", name, left)
+		must.Fail(t, c.want, name)(Text.Convert(context.Background(), writeDir(t, files), to, ConvertOptions{}))
+		if files, _ := os.ReadDir(to); len(files) != 0 {
+			t.Errorf("%s: found the files %v, want none", name, files)
 		}
 	}
-	path := archive(t, reviews(), "")
+	path := writeArchive(t, reviews(), "")
 	text := must.Get(os.ReadFile(path))(t)
 	must.Succeed(t, os.WriteFile(path, text[:len(text)/2], 0o666))
 	if _, err := Text.Convert(context.Background(), path, t.TempDir(), ConvertOptions{}); err == nil ||

@@ -143,7 +143,7 @@ func checkTask(c *cli.Context, task *lra.Task, set *seq.Dataset) error {
 		return err
 	}
 	d := set.Spec()
-	if !task.Takes(&d) || sameTokenizer(d.Tokenizer, want.Tokenizer) != nil {
+	if !task.Matches(&d) || sameTokenizer(d.Tokenizer, want.Tokenizer) != nil {
 		return fmt.Errorf("--data %s: expected data of the task %s, %s; found %q, %s\ntrain on your own data "+
 			"with sftseq train custom --data %s",
 			set.Dir, task.Name, describeSpec(&want), d.Name, describeSpec(&d), shellQuote(set.Dir))
