@@ -22,6 +22,9 @@ const (
 	audioCodes = 1024
 )
 
+// minAudioRate is the minimum sampling rate in Hz. Lower rates have too few samples per window.
+const minAudioRate = 1000
+
 // audioSpec is the JSON of an audio-vq tokenizer.
 type audioSpec struct {
 	Type     string `json:"type"`
@@ -36,8 +39,9 @@ func newAudioVQ(spec json.RawMessage) (Tokenizer, error) {
 	if err := decode(spec, &config); err != nil {
 		return nil, err
 	}
-	if config.Rate < 1000 || config.Rate > 1<<20 {
-		return nil, fmt.Errorf("tokenizer audio-vq: rate: expected 1000 to %d Hz, found %d", 1<<20, config.Rate)
+	if config.Rate < minAudioRate || config.Rate > 1<<20 {
+		return nil, fmt.Errorf("tokenizer audio-vq: rate: expected %d to %d Hz, found %d", minAudioRate, 1<<20,
+			config.Rate)
 	}
 	book, err := spectra.Decode(config.Codebook, config.Bands)
 	if err != nil {

@@ -9,10 +9,20 @@ import (
 	"github.com/sftseq/sftseq/internal/spectra"
 )
 
-// audioLearner learns a codebook of spectra.
+// maxLearnedRates is the maximum number of sampling rates for which a learner holds a sample, which
+// bounds its memory.
+const maxLearnedRates = 8
+
+// audioLearner learns a codebook of spectra from the sounds of the most frequent sampling rate.
 type audioLearner struct {
-	rate    int // sampling rate of the first sound; sounds of other rates are skipped
-	learner *spectra.Learner
+	vocab int
+	rates []*rateLearner // in the order in which the rates first occur
+}
+
+// rateLearner holds a sample of the spectra of the sounds with one sampling rate.
+type rateLearner struct {
+	*spectra.Learner
+	rate, sounds int
 }
 
 // newAudioLearner returns the learner for a JSON such as {"type": "audio-vq", "vocab": 1024}.
@@ -27,32 +37,64 @@ func newAudioLearner(spec json.RawMessage) (Learner, error) {
 	if config.Vocab < 2 || config.Vocab > 4096 {
 		return nil, fmt.Errorf("tokenizer audio-vq: vocab: expected 2 to 4096, found %d", config.Vocab)
 	}
-	return &audioLearner{learner: spectra.NewLearner(config.Vocab, audioBands)}, nil
+	return &audioLearner{vocab: config.Vocab}, nil
 }
 
-// Add adds the spectra of a WAV file. It skips a file whose sampling rate differs from the first
-// file's.
+// Add adds the spectra of a WAV file to the sample of its sampling rate.
 func (l *audioLearner) Add(text string) error {
 	s, err := readWAV(text)
-	if err != nil || l.rate != 0 && s.rate != l.rate {
+	if err != nil || len(s.samples) == 0 {
 		return err
 	}
-	l.rate = s.rate
-	l.learner.Add(spectra.Of(s.samples, s.rate, audioBands))
+	r := l.at(s.rate)
+	r.sounds++
+	if s.rate >= minAudioRate {
+		r.Add(spectra.Of(s.samples, s.rate, audioBands))
+	}
 	return nil
 }
 
-// Learn computes the codebook and returns the tokenizer's JSON.
-func (l *audioLearner) Learn(ctx context.Context, round func(done, all int)) (json.RawMessage, error) {
-	if l.rate != 0 && l.rate < 1000 {
-		return nil, fmt.Errorf("expected a sampling rate of at least 1000 Hz, found %d Hz", l.rate)
+// at returns the learner of a sampling rate. If there are too many rates, a new rate replaces the
+// latest of the rates with the fewest sounds.
+func (l *audioLearner) at(rate int) *rateLearner {
+	least := 0
+	for i, r := range l.rates {
+		if r.rate == rate {
+			return r
+		}
+		if r.sounds <= l.rates[least].sounds {
+			least = i
+		}
 	}
-	book, err := l.learner.Learn(ctx, round)
+	if len(l.rates) == maxLearnedRates {
+		l.rates = append(l.rates[:least], l.rates[least+1:]...)
+	}
+	r := &rateLearner{Learner: spectra.NewLearner(l.vocab, audioBands), rate: rate}
+	l.rates = append(l.rates, r)
+	return r
+}
+
+// Learn computes the codebook and returns the tokenizer's JSON. Of equally frequent rates, it
+// selects the rate that occurs first.
+func (l *audioLearner) Learn(ctx context.Context, round func(done, all int)) (json.RawMessage, error) {
+	if l.rates == nil {
+		return nil, errNothingLearned
+	}
+	most := l.rates[0]
+	for _, r := range l.rates {
+		if r.sounds > most.sounds {
+			most = r
+		}
+	}
+	if most.rate < minAudioRate {
+		return nil, fmt.Errorf("expected a sampling rate of at least %d Hz, found %d Hz", minAudioRate, most.rate)
+	}
+	book, err := most.Learner.Learn(ctx, round)
 	if errors.Is(err, spectra.ErrNothing) {
 		return nil, errNothingLearned
 	}
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(audioSpec{"audio-vq", l.rate, book.Bands, book.Encode()})
+	return json.Marshal(audioSpec{"audio-vq", most.rate, book.Bands, book.Encode()})
 }

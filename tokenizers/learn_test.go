@@ -150,6 +150,33 @@ func TestAudioVQ(t *testing.T) {
 	}
 }
 
+// TestAudioVQRates checks that the codebook is learned from the most frequent sampling rate, as if
+// there were no sounds of other rates, and that many rates do not displace it.
+func TestAudioVQRates(t *testing.T) {
+	const spec = `{"type":"audio-vq","vocab":4}`
+	common := []string{tone(8000, 200), tone(8000, 900), tone(8000, 2000)}
+	want := learned(t, spec, common...).(*AudioVQ)
+	var rare []string
+	for i := range 2 * maxLearnedRates {
+		rare = append(rare, tone(9000+i, 300))
+	}
+	for name, sounds := range map[string][]string{
+		"first":  append([]string{tone(44100, 440)}, common...),
+		"equal":  append(slices.Clone(common), tone(16000, 200), tone(16000, 300), tone(16000, 400)),
+		"many":   slices.Concat(common[:2], rare, common[2:]),
+		"silent": append([]string{"RIFF", wav(1, 1, 16)}, common...),
+	} {
+		got := learned(t, spec, sounds...).(*AudioVQ)
+		if got.rate != 8000 || !slices.Equal(got.Codebook(), want.Codebook()) {
+			t.Errorf("%s: rate %d, equal codebook %t; want 8000 and the codebook of the frequent rate", name, got.rate,
+				slices.Equal(got.Codebook(), want.Codebook()))
+		}
+	}
+	l := must.Get(NewLearner(json.RawMessage(spec)))(t)
+	l.Add(tone(20, 1)) // windows of this rate have no samples
+	must.Fail(t, "expected a sampling rate of at least 1000 Hz, found 20 Hz")(l.Learn(t.Context(), func(int, int) {}))
+}
+
 // TestWordsLearnedAreKeptAlone checks that a learner keeps only the words in memory, not the texts
 // that contain them.
 func TestWordsLearnedAreKeptAlone(t *testing.T) {

@@ -33,7 +33,7 @@ func benchKernels(c *cli.Context) error {
 	kernels := slices.DeleteFunc(bench.Kernels(),
 		func(k bench.Kernel) bool { return !strings.Contains(k.Name, c.String("only")) })
 	if len(kernels) == 0 {
-		return usage(c, "--only %q: no such kernel", c.String("only"))
+		return usage(c, "--only %q: expected a part of a kernel's name", c.String("only"))
 	}
 	report := newResults(c, 2, "kernel", "size", "time", "rate", "of the ceiling")
 	progress := newBenchProgress(c.App.ErrWriter, len(kernels)+1)

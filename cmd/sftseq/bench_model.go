@@ -195,10 +195,10 @@ func newModelBench(c *cli.Context) (*modelBench, error) {
 	case bench.Forward, bench.Train:
 		m.what = []string{what}
 	default:
-		return nil, usage(c, "--what %q, expected forward, train or both", what)
+		return nil, badFlag(c, "what", "forward, train or both")
 	}
 	if m.reps < 1 {
-		return nil, usage(c, "--reps %d, expected at least 1", m.reps)
+		return nil, badFlag(c, "reps", "at least 1")
 	}
 	var err error
 	if m.config, m.settings, err = benchConfig(c.String("config")); err != nil {
@@ -219,7 +219,7 @@ func newModelBench(c *cli.Context) (*modelBench, error) {
 	case c.IsSet("edges-per-node") && !m.config.Edged():
 		return nil, usage(c, "--edges-per-node: tokens of %s have no edges", c.String("config"))
 	case m.edges < 0 || m.edges > 1<<16:
-		return nil, usage(c, "--edges-per-node %d, expected 0 to %d", m.edges, 1<<16)
+		return nil, badFlag(c, "edges-per-node", "0 to %d", 1<<16)
 	}
 	if m.memory, err = memoryLimit(c); err != nil {
 		return nil, err
@@ -248,7 +248,7 @@ func (m *modelBench) readLengths(c *cli.Context) (err error) {
 	}
 	for _, n := range m.lengths {
 		if n > most || n < least {
-			return usage(c, "--length %d, the model accepts %d to %d tokens", n, least, most)
+			return usage(c, "--length %d: expected %d to %d tokens, which the model accepts", n, least, most)
 		}
 	}
 	if err := checkPicture(c, "plot"); err != nil {

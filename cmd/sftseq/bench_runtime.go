@@ -64,7 +64,7 @@ type runtimeBench struct {
 func countFlag(c *cli.Context, name string, low, high int) (int, error) {
 	n := c.Int(name)
 	if n < low || n > high {
-		return 0, usage(c, "--%s %d, expected %d to %d", name, n, low, high)
+		return 0, badFlag(c, name, "%d to %d", low, high)
 	}
 	return n, nil
 }
@@ -75,7 +75,7 @@ func benchRuntime(c *cli.Context) error {
 	}
 	shape, ok := bench.LayerShapes[c.String("shape")]
 	if !ok {
-		return usage(c, "--shape %q, expected usual or notebook", c.String("shape"))
+		return badFlag(c, "shape", "usual or notebook")
 	}
 	length, err := countFlag(c, "length", 64, 1<<20)
 	if err != nil {

@@ -51,7 +51,7 @@ func check(c *cli.Context) error {
 		cases += len(s.Cases)
 	}
 	if cases == 0 {
-		return usage(c, "--only %q: no such kernel, expected a part of %s", c.String("only"),
+		return usage(c, "--only %q: expected a part of %s", c.String("only"),
 			strings.Join(conformance.Kernels(), ", "))
 	}
 	d, err := openDevice(c)

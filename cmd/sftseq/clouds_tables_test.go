@@ -231,7 +231,7 @@ func TestFewFiles(t *testing.T) {
 		t.Fatalf("status %d, %s, %s", status, out, errs)
 	}
 	for want, least := range map[string]string{"expected at least one class with 50 files": "50",
-		"--min-files 0, expected at least 1": "0"} {
+		"--min-files 0: expected at least 1": "0"} {
 		contains(t, failing(t, "", append(convert, least, "--force")...), want)
 	}
 }

@@ -74,3 +74,29 @@ func TestTrainSounds(t *testing.T) {
 	equal(t, embeddings("from", "--init-from", filepath.Join(dir, "normal")), normal)
 	equal(t, must.Get(train.LoadCheckpoint(filepath.Join(dir, "from")))(t).Settings.EmbeddingInit, "")
 }
+
+// TestConvertRates checks that data convert learns from the most frequent sampling rate, even if
+// the first file has another rate, and that it warns if it leaves out more files than it keeps.
+func TestConvertRates(t *testing.T) {
+	dir := t.TempDir()
+	sounds := filepath.Join(dir, "sounds")
+	for n := range 9 {
+		class := filepath.Join(sounds, []string{"up", "down"}[n%2])
+		must.Succeed(t, os.MkdirAll(class, 0o777))
+		writeText(t, filepath.Join(class, fmt.Sprintf("%d.wav", n)), chirp(float64(300+100*n), 900))
+	}
+	other := strings.Replace(chirp(300, 900), "\x40\x1f\x00\x00", "\x44\xac\x00\x00", 1) // 44.1 kHz
+	writeText(t, filepath.Join(sounds, "down", "0.wav"), other)
+	convert := func(to string) (output, errs string) {
+		return exits(t, 0, "", "data", "convert", "--from", sounds, "--to", filepath.Join(dir, to), "--tokenizer",
+			"audio-vq:4", "--no-baselines")
+	}
+	_, errs := convert("most")
+	contains(t, errs, "1 of 10 rows left out", "expected a sampling rate of 8000 Hz, found 44100 Hz")
+	notContains(t, errs, "warning: 1 of 10")
+	for n := range 11 {
+		writeText(t, filepath.Join(sounds, "up", fmt.Sprintf("z%d.wav", n)), "RIFF")
+	}
+	_, errs = convert("few")
+	contains(t, errs, "warning: 12 of 21 rows were left out, so the data set has only 9")
+}

@@ -48,7 +48,7 @@ func completion(c *cli.Context) error {
 		}
 		script = strings.TrimRight(text, "\n") + "\n"
 	default:
-		return usage(c, "unknown shell %q, expected one of "+shells, shell)
+		return usage(c, "unknown shell %q: expected one of "+shells, shell)
 	}
 	_, err := io.WriteString(c.App.Writer, script)
 	return err

@@ -151,6 +151,9 @@ func convertCustom(c *cli.Context) error {
 	for _, n := range d.Manifest.Splits["train"].Numbers {
 		_, err = fmt.Fprintf(c.App.Writer, "number %s of train: %s\n", n.Name, describeNumber(n))
 	}
+	if text := leftOutWarning(&o, left); text != "" {
+		printWarnings(c, []string{text})
+	}
 	printWarnings(c, customWarnings(c, d.Manifest, &o))
 	warnClasses(c, d.Manifest, "train")
 	return errors.Join(err, newBaselines(c, d))

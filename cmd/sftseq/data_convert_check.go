@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sftseq/sftseq/internal/convert"
+	"github.com/sftseq/sftseq/internal/source"
 	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -27,9 +28,9 @@ func checkCustom(c *cli.Context, o *convert.Options) error {
 	case len(sources) > 1:
 		return usage(c, "%s exclude each other", strings.Join(sources, " and "))
 	case o.Pair != nil && (len(o.Pair) != 2 || slices.Contains(o.Pair, "")):
-		return usage(c, "--pair %q: expected two columns, A,B", c.String("pair"))
+		return badFlag(c, "pair", "two columns, A,B")
 	case o.Tokens != "" && (o.Vocab < 1 || o.Vocab > math.MaxInt32):
-		return usage(c, "--vocab %d: expected the number of token ids for --tokens, 1 to %d", o.Vocab, math.MaxInt32)
+		return badFlag(c, "vocab", "the number of token ids for --tokens, 1 to %d", math.MaxInt32)
 	case o.Tokens == "" && c.IsSet("vocab"):
 		return usage(c, "--vocab needs --tokens: for text, the tokenizer sets the vocabulary")
 	case o.Tokens != "" && c.IsSet("tokenizer"):
@@ -47,8 +48,8 @@ func checkCustom(c *cli.Context, o *convert.Options) error {
 		return usage(c, "--label-columns excludes --label, --labels, --numbers and --pair: expected one source of "+
 			"labels, and one sequence per row")
 	case c.IsSet("label-separator") && (o.LabelSeparator == "" || o.Label == "" || o.Pair != nil):
-		return usage(c, "--label-separator %q: expected a separator that is not empty, with --label and without "+
-			"--pair", o.LabelSeparator)
+		return badFlag(c, "label-separator", "a separator that is not empty, with --label and without "+
+			"--pair")
 	case o.Labels != nil && o.Label == "" && o.Tags == "" && o.Spans == "" && o.Intervals == "":
 		return usage(c, "--labels needs --label")
 	case o.LabelPattern != nil && o.Label == "":
@@ -56,15 +57,15 @@ func checkCustom(c *cli.Context, o *convert.Options) error {
 	case o.SplitPattern != nil && o.SplitColumn == "":
 		return usage(c, "--split-pattern needs --split-column")
 	case o.Format != "" && !slices.Contains(table.Formats, o.Format):
-		return usage(c, "--format %q, expected one of %s", o.Format, strings.Join(table.Formats, ", "))
+		return badFlag(c, "format", "one of %s", strings.Join(table.Formats, ", "))
 	case o.MaxLength < 0:
-		return usage(c, "--max-length %d, expected 0 (no limit) or more", o.MaxLength)
+		return badFlag(c, "max-length", "0 (no limit) or more")
 	case c.IsSet("split") && o.SplitColumn != "":
 		return usage(c, "--split and --split-column exclude each other")
 	case c.IsSet("val-part") && o.SplitColumn == "":
 		return usage(c, "--val-part needs --split-column")
 	case !(o.Val >= 0 && o.Val < 1):
-		return usage(c, "--val-part %v, expected 0 or more and less than 1", o.Val)
+		return badFlag(c, "val-part", "0 or more and less than 1")
 	}
 	if err := checkTags(c, o); err != nil {
 		return err
@@ -126,6 +127,17 @@ func customWarnings(c *cli.Context, m *seq.Manifest, o *convert.Options) (out []
 		out = append(out, text)
 	}
 	return out
+}
+
+// leftOutWarning returns a warning if more rows were left out than kept, or "". Flags that choose
+// rows may leave out most rows on purpose.
+func leftOutWarning(o *convert.Options, left *source.Skipped) string {
+	chosen := o.LabelPattern != nil || o.SplitPattern != nil || o.Labels != nil || o.MaxLength > 0
+	if n := left.Left(); !chosen && 2*n > left.Read {
+		return fmt.Sprintf("%d of %d rows were left out, so the data set has only %d: the reasons are listed above "+
+			"(--strict stops at the first such row)", n, left.Read, left.Read-n)
+	}
+	return ""
 }
 
 // missingShards returns a warning for each folder of numbered tables in which a number is missing.

@@ -71,7 +71,7 @@ func convertCloud(c *cli.Context) error {
 		return err
 	}
 	if n := c.Int("min-files"); n < 1 {
-		return usage(c, "--min-files %d, expected at least 1", n)
+		return badFlag(c, "min-files", "at least 1")
 	}
 	left := files.AtLeast(c.Int("min-files"))
 	if len(left) > 0 {

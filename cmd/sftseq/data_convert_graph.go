@@ -137,7 +137,7 @@ func randomWalkFlag() cli.Flag {
 // checkSteps returns an error if the number of random-walk steps is out of range.
 func checkSteps(c *cli.Context) error {
 	if n := c.Int("random-walk"); c.IsSet("random-walk") && (n < 1 || n > maxSteps) {
-		return usage(c, "--random-walk %d: expected 1 to %d steps", n, maxSteps)
+		return badFlag(c, "random-walk", "1 to %d steps", maxSteps)
 	}
 	return nil
 }

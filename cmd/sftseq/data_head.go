@@ -53,7 +53,7 @@ func dataHead(c *cli.Context) error {
 		return usage(c, "expected one FILE or DIR, found %d arguments", c.NArg())
 	}
 	if c.Int("rows") < 0 {
-		return usage(c, "--rows %d, expected 0 or more", c.Int("rows"))
+		return badFlag(c, "rows", "0 or more")
 	}
 	path := c.Args().First()
 	if err := refuseTable(path); err != nil {

@@ -58,11 +58,10 @@ func fromVariable(o device.Options, err error) error {
 func openDevice(c *cli.Context) (tensor.Device, error) {
 	o := deviceOptions(c)
 	if o.Threads < 0 || o.Threads > device.MaxThreads {
-		return nil, usage(c, "--threads %d, expected 0 (all) to %d", o.Threads, device.MaxThreads)
+		return nil, badFlag(c, "threads", "0 (all) to %d", device.MaxThreads)
 	}
 	if o.Precision != "" && !slices.Contains(device.Precisions(), string(o.Precision)) {
-		return nil, usage(c, "--precision %q, expected one of: %s", o.Precision,
-			strings.Join(device.Precisions(), ", "))
+		return nil, badFlag(c, "precision", "one of: %s", strings.Join(device.Precisions(), ", "))
 	}
 	if err := o.Validate(); err != nil {
 		return nil, usage(c, "--device: %w", fromVariable(o, err))

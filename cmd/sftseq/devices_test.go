@@ -91,7 +91,7 @@ func TestCheck(t *testing.T) {
 		!strings.Contains(out, "\nsumsquares ") {
 		t.Errorf("unexpected output:\n%s", out)
 	}
-	refuse(t, exitUsage, `--only "abacus": no such kernel, expected a part of `+strings.Join(conformance.Kernels(),
+	refuse(t, exitUsage, `--only "abacus": expected a part of `+strings.Join(conformance.Kernels(),
 		", ")+"; see", "", "check", "--only", "abacus")
 	refuse(t, exitUsage, "unknown device", "", "check", "--device", "abacus")
 }

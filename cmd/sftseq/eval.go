@@ -66,7 +66,7 @@ func eval(c *cli.Context) error {
 			c.String("split"), c.String("data"))
 	}
 	if queries := c.Int("queries"); queries < 0 {
-		return usage(c, "--queries %d, expected 0 or more", queries)
+		return badFlag(c, "queries", "0 or more")
 	}
 	if c.IsSet(csvSafe) && c.String("errors") == "" {
 		return usage(c, "--%s needs --errors FILE with the table to write", csvSafe)

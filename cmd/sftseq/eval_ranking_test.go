@@ -200,6 +200,6 @@ func TestEvalRankingAbsent(t *testing.T) {
 	equal(t, rankingOf(t, "--model", goldenPath("pre"), "--data", in), nil)
 	refuse(t, 2, "has the task classification and 10 outputs, expected retrieval with 2 classes", "", "eval", "--model",
 		goldenPath("pre"), "--data", in, "--queries", "5")
-	refuse(t, 2, "--queries -1, expected 0 or more", "", "eval", "--model", goldenPath("retrieval"),
+	refuse(t, 2, "--queries -1: expected 0 or more", "", "eval", "--model", goldenPath("retrieval"),
 		"--data", path, "--queries", "-1")
 }

@@ -38,7 +38,7 @@ func healthAction(c *cli.Context) error {
 		return usage(c, "expected one URL, found %d arguments", c.NArg())
 	}
 	if d := c.Duration("timeout"); d <= 0 {
-		return usage(c, "--timeout %v, expected more than 0", d)
+		return badFlag(c, "timeout", "more than 0")
 	}
 	target, client, err := healthTarget(c.Args().First())
 	if err != nil {
@@ -80,7 +80,7 @@ func healthTarget(text string) (string, *http.Client, error) {
 	}
 	at, err := url.Parse(text)
 	if err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https" {
-		return "", nil, fmt.Errorf("URL %q, expected http://HOST:PORT, https://HOST:PORT or unix:PATH", text)
+		return "", nil, fmt.Errorf("URL %q: expected http://HOST:PORT, https://HOST:PORT or unix:PATH", text)
 	}
 	if at.Path == "" || at.Path == "/" {
 		at.Path = "/healthz"

@@ -48,14 +48,14 @@ type cluster struct {
 func parseCluster(text string) (*cluster, error) {
 	words := strings.Split(text, ",")
 	if len(words) < 2 || len(words) > 3 {
-		return nil, fmt.Errorf("%q, expected W,BANDWIDTH or W,BANDWIDTH,LATENCY, such as 64,10Gbit,50us", text)
+		return nil, fmt.Errorf("expected W,BANDWIDTH or W,BANDWIDTH,LATENCY, such as 64,10Gbit,50us")
 	}
 	for i := range words {
 		words[i] = strings.TrimSpace(words[i])
 	}
 	n, err := strconv.Atoi(words[0])
 	if err != nil || n < 1 || n > maxRanks {
-		return nil, fmt.Errorf("%q ranks, expected a number from 1 to %d", words[0], maxRanks)
+		return nil, fmt.Errorf("ranks %q: expected a number from 1 to %d", words[0], maxRanks)
 	}
 	out := &cluster{ranks: n, network: distributed.Network{Latency: defaultLatency.Seconds()}}
 	if out.network.Bandwidth, err = parseBandwidth(words[1]); err != nil {
@@ -64,7 +64,7 @@ func parseCluster(text string) (*cluster, error) {
 	if len(words) == 3 {
 		latency, err := time.ParseDuration(words[2])
 		if err != nil || latency < 0 || latency > time.Second {
-			return nil, fmt.Errorf("latency %q, expected a time from 0s to 1s, such as 2us or 50us", words[2])
+			return nil, fmt.Errorf("latency %q: expected a time from 0s to 1s, such as 2us or 50us", words[2])
 		}
 		out.network.Latency = latency.Seconds()
 	}
@@ -78,7 +78,7 @@ var bandwidth = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?)(?:([kKMGT]?)(bit)|([k
 // parseBandwidth parses a bandwidth such as 10Gbit, 1.2GB or 900MiB/s, and returns bytes per
 // second.
 func parseBandwidth(text string) (float64, error) {
-	expected := fmt.Errorf("bandwidth %q, expected the rate at which a rank sends, "+
+	expected := fmt.Errorf("bandwidth %q: expected the rate at which a rank sends, "+
 		"such as 10Gbit (bits) or 1GB (bytes)", text)
 	m := bandwidth.FindStringSubmatch(text)
 	if m == nil {
@@ -143,7 +143,7 @@ func clusterWorkload(c *cli.Context, m *sft.Model) (*bench.Workload, error) {
 		w.Length = c.Int("length")
 	}
 	if w.Length < least || w.Length > most {
-		return nil, usage(c, "--length %d, the model accepts %d to %d tokens", w.Length, least, most)
+		return nil, usage(c, "--length %d: expected %d to %d tokens, which the model accepts", w.Length, least, most)
 	}
 	var err error
 	w.Memory, err = memoryLimit(c)
@@ -154,7 +154,7 @@ func clusterWorkload(c *cli.Context, m *sft.Model) (*bench.Workload, error) {
 func simulate(c *cli.Context, m *sft.Model) (*clusterInfo, error) {
 	asked, err := parseCluster(c.String("cluster"))
 	if err != nil {
-		return nil, usage(c, "--cluster: %w", err)
+		return nil, usage(c, "--cluster %q: %w", c.String("cluster"), err)
 	}
 	w, err := clusterWorkload(c, m)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -141,6 +142,25 @@ func usage(c *cli.Context, format string, args ...any) error {
 	return usageError{fmt.Errorf("%w%s %s --help", err, see, name)}
 }
 
+// badFlag returns the usage error for a flag with an unsuitable value. If an environment variable
+// has set the flag, the error names the variable.
+func badFlag(c *cli.Context, name, expected string, args ...any) error {
+	value := c.Value(name)
+	text := fmt.Sprint(value)
+	set := dashed(name) + " "
+	if f, ok := flagCalled(c.Command.Flags, name).(cli.DocGenerationFlag); ok {
+		for _, variable := range f.GetEnvVars() {
+			if os.Getenv(variable) == text && text != "" {
+				set = variable + "="
+			}
+		}
+	}
+	if _, ok := value.(string); ok {
+		text = strconv.Quote(text)
+	}
+	return usage(c, "%s%s: expected %s", set, text, fmt.Sprintf(expected, args...))
+}
+
 func onUsageError(c *cli.Context, err error, _ bool) error {
 	if text := flagError(c, err); text != "" {
 		return usage(c, "%s", text)
@@ -164,7 +184,7 @@ func unknownCommand(c *cli.Context) error {
 	if like := suggestCommand(c.Command.Subcommands, name); like != "" {
 		return usage(c, "unknown command %q. %s", name, like)
 	}
-	return usage(c, "unknown command %q, expected one of %s", name, commands)
+	return usage(c, "unknown command %q: expected one of %s", name, commands)
 }
 
 // needFlags returns an error if one of the flags is missing. It replaces package cli's required

@@ -169,7 +169,7 @@ func maxLineFlag() cli.Flag {
 
 func checkMaxLine(c *cli.Context) error {
 	if n := c.Int("max-line"); n < 1 || n > 1<<30 {
-		return usage(c, "--max-line %d, expected 1 to %d", n, 1<<30)
+		return badFlag(c, "max-line", "1 to %d", 1<<30)
 	}
 	return nil
 }

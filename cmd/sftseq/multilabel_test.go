@@ -149,7 +149,7 @@ func TestMultiLabel(t *testing.T) {
 	for want, args := range map[string][]string{
 		"expected retrieval with 2 classes":       {"eval", "--model", model, "--data", data, "--queries", "3"},
 		"its task is classification, the model's": {"eval", "--model", model, "--data", classes},
-		`class "d", expected one of a, b`: {"train", "custom", "--members", "sft", "--data", data, "--out",
+		`class "d": expected one of a, b`: {"train", "custom", "--members", "sft", "--data", data, "--out",
 			filepath.Join(dir, "no"), "--class-weights", weights},
 		"zero.json: expected at least one weight above 0": {"train", "custom", "--members", "sft", "--data", data, "--out",
 			filepath.Join(dir, "no"), "--class-weights", zero},

@@ -63,9 +63,9 @@ func predict(c *cli.Context) error {
 	case !fill && (c.IsSet("mask") || c.IsSet("candidates")):
 		return usage(c, "--mask and --candidates belong to --fill")
 	case c.String("mask") == "":
-		return usage(c, "--mask \"\", expected the text that stands for a masked token")
+		return usage(c, "--mask \"\": expected the text that stands for a masked token")
 	case c.Int("candidates") < 1:
-		return usage(c, "--candidates %d, expected a number from 1", c.Int("candidates"))
+		return badFlag(c, "candidates", "a number from 1")
 	case !fill:
 		return answerLines(c, func(s *sft.Scorer) *answer.Model {
 			return answer.Predictor(task.Of(s.Config()), s,

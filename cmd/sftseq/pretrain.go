@@ -70,7 +70,7 @@ func pretrain(c *cli.Context) error {
 	}
 	for _, f := range maskFlags {
 		if v, ok := c.Value(f.name).(float64); ok && c.IsSet(f.name) && v == 0 { // 0 would mean the default
-			return usage(c, "--%s 0, expected a number above 0", f.name)
+			return badFlag(c, f.name, "a number above 0")
 		}
 	}
 	if c.String("data") == "" && !c.Bool("resume") {
@@ -112,7 +112,7 @@ func parseMaskTargets(text string) (names int, err error) {
 		names, err = strconv.Atoi(count)
 	}
 	if kind != config.SpectrumTargets || err != nil || names < 2 || names > maxTargets {
-		return 0, fmt.Errorf("%q, expected tokens, spectra or spectra:N, N from 2 to %d", text, maxTargets)
+		return 0, fmt.Errorf("%q: expected tokens, spectra or spectra:N, N from 2 to %d", text, maxTargets)
 	}
 	return names, nil
 }

@@ -79,8 +79,8 @@ func TestPretrainSounds(t *testing.T) {
 	}
 	refuse(t, exitError, "predicts the spectrum around a masked sample", `{"tokens":[1,2,256]}`, "predict", "--fill", "--model", whole)
 	refuseAll(t, exitUsage, nil, []refusal{
-		{"--mask-targets \"pitch\", expected tokens, spectra or spectra:N", small("bad", "--mask-targets", "pitch")},
-		{"--mask-targets \"spectra:1\", expected", small("bad", "--mask-targets", "spectra:1")},
+		{"--mask-targets \"pitch\": expected tokens, spectra or spectra:N", small("bad", "--mask-targets", "pitch")},
+		{"--mask-targets \"spectra:1\": expected", small("bad", "--mask-targets", "spectra:1")},
 		{"found the tokenizer listops", smallPretraining(generated(t), filepath.Join(runs, "bad"),
 			"--mask-targets", "spectra")},
 	})

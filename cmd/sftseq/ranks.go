@@ -89,7 +89,7 @@ func together(action cli.ActionFunc) cli.ActionFunc {
 // join connects this process with the other ranks.
 func join(c *cli.Context) (*ranks, error) {
 	if t := c.Duration("rank-timeout"); t < time.Second {
-		return nil, usage(c, "--rank-timeout %v, expected at least 1s", t)
+		return nil, badFlag(c, "rank-timeout", "at least 1s")
 	}
 	w, err := distributed.JoinMPI(distributed.MPIOptions{Timeout: c.Duration("rank-timeout")})
 	if err != nil {

@@ -100,7 +100,7 @@ func TestRegression(t *testing.T) {
 	contains(t, readText(t, filepath.Join(squared, "config.json")), `"regression_loss": "squared"`)
 
 	for want, args := range map[string][]string{
-		"--regression-loss \"cubic\", expected smooth_l1, squared": {"train", "custom", "--members",
+		"--regression-loss \"cubic\": expected smooth_l1, squared": {"train", "custom", "--members",
 			"sft", "--data", data, "--out",
 			filepath.Join(dir, "no"), "--regression-loss", "cubic"},
 		"--class-weights: ": {"train", "custom", "--members", "sft", "--data", data, "--out", filepath.Join(dir, "no"),

@@ -53,7 +53,7 @@ func reportRuns(c *cli.Context) error {
 		return err
 	}
 	if n := c.Int("examples"); n < 0 || n > maxExamples {
-		return usage(c, "--examples %d, expected 0 to %d", n, maxExamples)
+		return badFlag(c, "examples", "0 to %d", maxExamples)
 	}
 	if c.String("data") == "-" {
 		return usage(c, "--data -: expected a file or a data set directory, because the rows are read twice")

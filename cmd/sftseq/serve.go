@@ -125,11 +125,11 @@ func serveOptions(c *cli.Context) (serve.Options, error) {
 		return o, err
 	}
 	if f := c.String("framing"); f != transport.Lines && f != transport.LSP {
-		return o, usage(c, "--framing %q, expected %s or %s", f, transport.Lines, transport.LSP)
+		return o, badFlag(c, "framing", "%s or %s", transport.Lines, transport.LSP)
 	}
 	for _, name := range []string{"max-inflight", "max-documents"} {
 		if n := c.Int(name); n < 1 || n > 1<<30 {
-			return o, usage(c, "--%s %d, expected 1 to %d", name, n, 1<<30)
+			return o, badFlag(c, name, "1 to %d", 1<<30)
 		}
 	}
 	line, err := size(c, "max-line", 1, 1<<30)
@@ -141,12 +141,12 @@ func serveOptions(c *cli.Context) (serve.Options, error) {
 		return o, err
 	}
 	if n := c.Int("max-batch-tokens"); n < 0 || c.IsSet("max-batch-tokens") && n == 0 {
-		return o, usage(c, "--max-batch-tokens %d, expected at least 1", n)
+		return o, badFlag(c, "max-batch-tokens", "at least 1")
 	}
 	clients := serve.DefaultClients()
 	if c.IsSet("max-clients") {
 		if clients = c.Int("max-clients"); clients < 1 || clients > serve.MaxClients {
-			return o, usage(c, "--max-clients %d, expected 1 to %d", clients, serve.MaxClients)
+			return o, badFlag(c, "max-clients", "1 to %d", serve.MaxClients)
 		}
 	}
 	for _, name := range []string{"max-clients", "idle-timeout", "shutdown-delay"} {
@@ -156,7 +156,7 @@ func serveOptions(c *cli.Context) (serve.Options, error) {
 	}
 	for _, name := range []string{"max-wait", "debounce", "drain", "idle-timeout", "shutdown-delay"} {
 		if d := c.Duration(name); d < 0 {
-			return o, usage(c, "--%s %v, expected 0 or more", name, d)
+			return o, badFlag(c, name, "0s or more")
 		}
 	}
 	log, err := serverLog(c)
@@ -191,7 +191,7 @@ const (
 func serverLog(c *cli.Context) (*slog.Logger, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(c.String("log"))); err != nil {
-		return nil, usage(c, "--log %q, expected debug, info, warn or error", c.String("log"))
+		return nil, badFlag(c, "log", "debug, info, warn or error")
 	}
 	options := &slog.HandlerOptions{Level: level}
 	switch format := c.String("log-format"); format {
@@ -200,7 +200,7 @@ func serverLog(c *cli.Context) (*slog.Logger, error) {
 	case logJSON:
 		return slog.New(slog.NewJSONHandler(c.App.ErrWriter, options)), nil
 	default:
-		return nil, usage(c, "--log-format %q, expected %s or %s", format, logText, logJSON)
+		return nil, badFlag(c, "log-format", "%s or %s", logText, logJSON)
 	}
 }
 
@@ -208,8 +208,7 @@ func serverLog(c *cli.Context) (*slog.Logger, error) {
 func size(c *cli.Context, name string, least, most uint64) (int64, error) {
 	n, err := humanize.ParseBytes(c.String(name))
 	if err != nil || n < least || n > most {
-		return 0, usage(c, "--%s %q, expected %s to %s", name, c.String(name),
-			humanize.IBytes(least), humanize.IBytes(most))
+		return 0, badFlag(c, name, "%s to %s", humanize.IBytes(least), humanize.IBytes(most))
 	}
 	return int64(n), nil
 }

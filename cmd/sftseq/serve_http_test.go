@@ -140,7 +140,7 @@ func TestServeHTTPFlags(t *testing.T) {
 		{`--cors-origin "page.example": expected SCHEME://HOST[:PORT]`,
 			[]string{"--http", ":0", "--cors-origin", "page.example"}},
 		{"--pprof 0.0.0.0:0: expected an address of this machine", []string{"--pprof", "0.0.0.0:0"}},
-		{`--log-format "xml", expected text or json`, []string{"--log-format", "xml"}},
+		{`--log-format "xml": expected text or json`, []string{"--log-format", "xml"}},
 		{"--shutdown-delay needs --listen or --http", []string{"--shutdown-delay", "1s"}},
 	})
 	refuseAll(t, exitError, serve, []refusal{

@@ -218,8 +218,8 @@ func TestHealthCommand(t *testing.T) {
 	})
 	refuseAll(t, exitUsage, []string{"health"}, []refusal{
 		{"expected one URL, found 0 arguments", nil},
-		{`URL "127.0.0.1:8080", expected http://HOST:PORT`, []string{"127.0.0.1:8080"}},
-		{"--timeout 0s, expected more than 0", []string{tcp.url, "--timeout", "0s"}},
+		{`URL "127.0.0.1:8080": expected http://HOST:PORT`, []string{"127.0.0.1:8080"}},
+		{"--timeout 0s: expected more than 0", []string{tcp.url, "--timeout", "0s"}},
 	})
 }
 

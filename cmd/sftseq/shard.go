@@ -86,7 +86,7 @@ func newShardJob(c *cli.Context) (j *shardJob, err error) {
 	case errorColumn:
 		j.strict = false
 	default:
-		return nil, usage(c, "--on-error %q, expected fail or column", c.String("on-error"))
+		return nil, badFlag(c, "on-error", "fail or column")
 	}
 	switch out := c.String("output"); out {
 	case "":
@@ -359,8 +359,8 @@ func verifyParts(c *cli.Context, input string, seen func(arrow.Record) error) (*
 		n, found := strings.CutPrefix(text, "auto/")
 		var err error
 		if count, err = strconv.Atoi(n); err != nil || count < 1 || !found {
-			return nil, usage(c, "--shard %q: expected auto/N with the number of shards, because --verify checks "+
-				"all of them", text)
+			return nil, badFlag(c, "shard", "auto/N with the number of shards, because --verify checks "+
+				"all of them")
 		}
 	}
 	var key shard.Key

@@ -256,7 +256,7 @@ func TestShardUsage(t *testing.T) {
 	refuseAll(t, exitUsage, []string{"predict", "--model", model}, []refusal{
 		{"--output is missing", []string{"--input", file, "--text", "text", "--shard", "0/2"}},
 		{"I from 0 to N-1", []string{"--input", file, "--text", "text", "--shard", "2/2", "--output", out}},
-		{`--on-error "skip", expected fail or column`, []string{"--input", file, "--text", "text", "--on-error",
+		{`--on-error "skip": expected fail or column`, []string{"--input", file, "--text", "text", "--on-error",
 			"skip", "--output", out}},
 		{"expected a directory of parts, found the name of a file", []string{"--input", file, "--text", "text",
 			"--shard", "0/2", "--output", out + ".arrow"}},

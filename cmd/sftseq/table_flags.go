@@ -191,7 +191,7 @@ func (in *tableInput) checkFormat(c *cli.Context) error {
 		if f == table.BED {
 			hint = " (--format is the format of --input; write spans as BED with --output FILE.bed)"
 		}
-		return usage(c, "--format %q, expected one of %s%s", f, strings.Join(table.Formats, ", "), hint)
+		return badFlag(c, "format", "one of %s%s", strings.Join(table.Formats, ", "), hint)
 	}
 	if _, err := outputFormat(c, "output"); err != nil && !sharded(c) {
 		return usage(c, "--output %s: %w", c.String("output"), err)
@@ -224,7 +224,7 @@ func (in *tableInput) findSources(c *cli.Context) error {
 	}
 	if c.String("pair") != "" {
 		if in.Sources = strings.Split(c.String("pair"), ","); len(in.Sources) != 2 || slices.Contains(in.Sources, "") {
-			return usage(c, "--pair %q: expected two columns, A,B", c.String("pair"))
+			return badFlag(c, "pair", "two columns, A,B")
 		}
 	}
 	if c.String("series") != "" {
@@ -279,7 +279,7 @@ func (in *tableInput) kept(c *cli.Context, have []string) (keep []string, err er
 		return nil, nil
 	case text != "all" || slices.Contains(have, "all"):
 		if keep = strings.Split(text, ","); slices.Contains(keep, "") {
-			return nil, usage(c, "--keep %q: expected columns, A,B, or all", text)
+			return nil, badFlag(c, "keep", "columns, A,B, or all")
 		}
 	case have == nil:
 		return nil, usage(c, "--keep all: the columns of %s are unknown until it is read: "+

@@ -45,7 +45,7 @@ func TestTokenizerFrom(t *testing.T) {
 		{append(train("b", "tuned"), "--init-from", at("model")), other},
 		{[]string{"report", "--out", at("model/config.json"), at("model")},
 			"this would overwrite a file of the run"},
-		{append(train("a", "none"), "--steps", "0"), "--steps 0, expected at least 1"},
+		{append(train("a", "none"), "--steps", "0"), "--steps 0: expected at least 1"},
 		{[]string{"report", "--data", at("b"), "--out", at("x.html"), at("model")}, other},
 		{convert(b, "c", "from:"+at("model")), ""},
 		{[]string{"eval", "--model", at("model"), "--data", at("c")}, ""},

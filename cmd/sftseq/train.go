@@ -100,7 +100,7 @@ func trainTask(c *cli.Context, task *lra.Task) error {
 		return usage(c, "--out is empty: expected a run directory")
 	}
 	if c.IsSet("stop-at") && c.Int("stop-at") < 1 {
-		return usage(c, "--stop-at %d, expected a step from 1", c.Int("stop-at"))
+		return badFlag(c, "stop-at", "a step from 1")
 	}
 	if _, err := task.Preset(c.String("preset")); err != nil {
 		return usage(c, "--preset: %w", err)
@@ -222,7 +222,7 @@ func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64,
 // checkResumed returns an error for flags that contradict a run's checkpoint.
 func checkResumed(c *cli.Context, from *train.Checkpoint, started *provenance.Provenance) error {
 	if at := from.State.Step; c.IsSet("stop-at") && c.Int("stop-at") <= at {
-		return usage(c, "--stop-at %d: expected a step after %d, which the run has reached", c.Int("stop-at"), at)
+		return badFlag(c, "stop-at", "a step after %d, which the run has reached", at)
 	}
 	if c.IsSet("init-from") && c.String("init-from") != string(started.InitFrom) {
 		return errors.New("--init-from: a resumed run keeps its own weights: omit the flag, or choose another --out")

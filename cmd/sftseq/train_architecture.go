@@ -119,5 +119,5 @@ func modelUsage(c *cli.Context, err error) error {
 	if flag == "" {
 		return err
 	}
-	return usage(c, "%s %s, expected %s", flag, bad.Found, bad.Expected)
+	return usage(c, "%s %s: expected %s", flag, bad.Found, bad.Expected)
 }

@@ -138,15 +138,15 @@ func TestSamplerNoise(t *testing.T) {
 func TestModelFlags(t *testing.T) {
 	data, out := customData(t, "--label", "mood"), filepath.Join(t.TempDir(), "run")
 	for _, c := range []struct{ flag, value, want string }{
-		{"--hidden", "17", "--hidden 17, expected a multiple of"},
-		{"-k", "0", "-k 0, expected 1 to"},
-		{"--layers", "-1", "--layers -1, expected 1 to"},
-		{"--max-length", "0", "--max-length 0, expected 1 to"},
-		{"--input-window", "-1", "--input-window -1, expected at least 1"},
+		{"--hidden", "17", "--hidden 17: expected a multiple of"},
+		{"-k", "0", "-k 0: expected 1 to"},
+		{"--layers", "-1", "--layers -1: expected 1 to"},
+		{"--max-length", "0", "--max-length 0: expected 1 to"},
+		{"--input-window", "-1", "--input-window -1: expected at least 1"},
 		{"--input-window", "5:tail=6", `--input-window "5:tail=6": expected N or N:tail=M with 1 ≤ M ≤ N`},
-		{"--drop-token", "1", "--drop-token 1, expected 0 ≤ rate < 1"},
-		{"--norm", "x", `--norm "x", expected pre, post`},
-		{"--sampler-noise", "x", `--sampler-noise "x", expected train, always`},
+		{"--drop-token", "1", "--drop-token 1: expected 0 ≤ rate < 1"},
+		{"--norm", "x", `--norm "x": expected pre, post`},
+		{"--sampler-noise", "x", `--sampler-noise "x": expected train, always`},
 	} {
 		refuse(t, exitUsage, c.want, "", "train", "custom", "--members", "sft", "--data", data,
 			"--out", out, c.flag, c.value)

@@ -411,8 +411,8 @@ func moveEnd(c *cli.Context, task *lra.Task, dir string, settings *train.Setting
 		return p.Command, nil
 	}
 	if settings.Steps > 0 && settings.Steps < from.State.Step {
-		return "", usage(c, "--steps %d: expected at least %d, the finished steps of the "+
-			"run", settings.Steps, from.State.Step)
+		return "", badFlag(c, "steps", "at least %d, the finished steps of the "+
+			"run", from.State.Step)
 	}
 	pinned := ""
 	if task.Name == lra.CustomName {

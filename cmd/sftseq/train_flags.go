@@ -223,7 +223,7 @@ func applyTrainFlags(c *cli.Context, s *train.Settings, m *sft.Config) error {
 		}
 	}
 	if c.IsSet("steps") && s.Steps < 1 {
-		return usage(c, "--steps %d, expected at least 1", s.Steps)
+		return badFlag(c, "steps", "at least 1")
 	}
 	if c.IsSet("epochs") && !c.IsSet("steps") {
 		s.Steps = 0
@@ -271,16 +271,16 @@ func applyTrainFlag(c *cli.Context, name string, s *train.Settings, m *sft.Confi
 		}
 	case name == "select":
 		if s.Select = c.String(name); !slices.Contains(train.Selections, s.Select) {
-			return usage(c, "--select %q, expected one of %s", s.Select, train.DescribeSelections(train.Selections))
+			return badFlag(c, "select", "one of %s", train.DescribeSelections(train.Selections))
 		}
 		s.Select = storedSelection(s.Select, m.Task)
 	case name == "point-scale":
 		if s.PointScale, err = parseFactors(c.String(name)); err != nil {
-			return usage(c, "--%s: %w", name, err)
+			return usage(c, "--%s %q: %w", name, c.String(name), err)
 		}
 	case name == "point-stretch":
 		if s.PointStretch, err = parseFactors(c.String(name)); err != nil {
-			return usage(c, "--%s: %w", name, err)
+			return usage(c, "--%s %q: %w", name, c.String(name), err)
 		}
 	case name == "point-rotation":
 		s.PointRotation, err = enumValue(c, name, train.Rotations)
@@ -288,7 +288,7 @@ func applyTrainFlag(c *cli.Context, name string, s *train.Settings, m *sft.Confi
 		s.EmbeddingInit, err = enumValue(c, name, config.EmbeddingInits)
 	case name == "schedule":
 		if !slices.Contains(train.Schedules, c.String(name)) {
-			return usage(c, "--schedule %q, expected one of %s", c.String(name), strings.Join(train.Schedules, ", "))
+			return badFlag(c, "schedule", "one of %s", strings.Join(train.Schedules, ", "))
 		}
 		lra.SetSchedule(s, c.String(name))
 	case name == "ngrams":
@@ -304,7 +304,7 @@ func applyTrainFlag(c *cli.Context, name string, s *train.Settings, m *sft.Confi
 		}
 	case name == "stages":
 		if s.Stages, err = parseStages(c.String(name)); err != nil {
-			return usage(c, "%w", err)
+			return usage(c, "--%s %q: %w", name, c.String(name), err)
 		}
 	}
 	return err
@@ -315,7 +315,7 @@ func applyTrainFlag(c *cli.Context, name string, s *train.Settings, m *sft.Confi
 func enumValue(c *cli.Context, name string, values []string) (string, error) {
 	value := c.String(name)
 	if !slices.Contains(values, value) {
-		return "", usage(c, "--%s %q, expected one of %s", name, value, strings.Join(values, ", "))
+		return "", badFlag(c, name, "one of %s", strings.Join(values, ", "))
 	}
 	if value == values[0] {
 		return "", nil
@@ -332,7 +332,7 @@ func storedSelection(metric, task string) string {
 	return metric
 }
 
-// parseFactors parses LEAST:MOST or none.
+// parseFactors parses MIN:MAX or none.
 func parseFactors(text string) ([]float64, error) {
 	if text == "none" {
 		return nil, nil
@@ -341,7 +341,7 @@ func parseFactors(text string) ([]float64, error) {
 	low, errLow := strconv.ParseFloat(least, 64)
 	high, errHigh := strconv.ParseFloat(most, 64)
 	if errLow != nil || errHigh != nil {
-		return nil, fmt.Errorf("%q, expected LEAST:MOST, such as 0.6:1.4, or none", text)
+		return nil, fmt.Errorf("expected MIN:MAX, such as 0.6:1.4, or none")
 	}
 	return []float64{low, high}, nil
 }
@@ -358,8 +358,8 @@ func parseStages(text string) ([]train.Stage, error) {
 		n, errN := strconv.Atoi(steps)
 		limit, errLimit := strconv.Atoi(rows)
 		if errN != nil || errLimit != nil {
-			return nil, fmt.Errorf("--stages: %q, expected STEPS:LENGTH or STEPS:firstROWS, separated by commas, or "+
-				"none", word)
+			return nil, fmt.Errorf("expected STEPS:LENGTH or STEPS:firstROWS, separated by commas, or none, "+
+				"found %q", word)
 		}
 		if first {
 			out = append(out, train.Stage{Steps: n, Rows: limit})
@@ -403,7 +403,7 @@ func readConfigFlags(c *cli.Context) error {
 		switch v.(type) {
 		case string, json.Number, bool:
 		default:
-			return fmt.Errorf("%s: %s: %v, expected a string, a number, true or false", path, name, v)
+			return fmt.Errorf("%s: %s %v: expected a string, a number, true or false", path, name, v)
 		}
 		if c.IsSet(name) {
 			continue
@@ -419,7 +419,7 @@ func readConfigFlags(c *cli.Context) error {
 func memoryLimit(c *cli.Context) (int64, error) {
 	n, err := humanize.ParseBytes(c.String("memory"))
 	if err != nil || n == 0 || n > 1<<60 {
-		return 0, usage(c, "--memory %q: expected a size such as 4GiB", c.String("memory"))
+		return 0, badFlag(c, "memory", "a size such as 4GiB")
 	}
 	debug.SetMemoryLimit(int64(n))
 	return int64(n), nil

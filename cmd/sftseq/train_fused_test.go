@@ -110,9 +110,16 @@ func TestTrainFusedStops(t *testing.T) {
 	train := func(data string, more ...string) []string {
 		return slices.Concat([]string{"train", "custom", "--data", data, "--out", out}, flags, more)
 	}
-	for want, args := range map[string][]string{"--stop-at -3, expected a step from 1": {"--stop-at", "-3"},
-		`found "extra"`: {"extra"}} {
+	for want, args := range map[string][]string{"--stop-at -3: expected a step from 1": {"--stop-at", "-3"},
+		`found "extra"`: {"extra"}, "--threads -1: expected 0": {"--threads", "-1"},
+		`--memory "lots": expected a size`: {"--memory", "lots"}, "--device": {"--device", "tpu"},
+		`--precision "fp8": expected`: {"--precision", "fp8"}} {
 		_, errs := exits(t, exitUsage, "", train(data, args...)...)
+		contains(t, errs, want)
+	}
+	for want, args := range map[string][]string{"memory": {"--memory", "1KiB"},
+		"no-model": {"--init-from", filepath.Join(t.TempDir(), "no-model")}} {
+		_, errs := exits(t, exitError, "", train(data, args...)...)
 		contains(t, errs, want)
 	}
 	if _, err := os.Stat(out); err == nil {

@@ -36,7 +36,7 @@ func trainLinear(c *cli.Context) error {
 	case c.String("out") == "":
 		return usage(c, "--out is empty: expected a directory")
 	case c.IsSet("epochs") && c.Int("epochs") < 1:
-		return usage(c, "--epochs %d, expected at least 1", c.Int("epochs"))
+		return badFlag(c, "epochs", "at least 1")
 	}
 	set, err := seq.OpenDataset(c.String("data"))
 	if err != nil {

@@ -154,7 +154,7 @@ func TestTrainLinearRefuses(t *testing.T) {
 	model, _ := linearModel(t, data)
 	train := []string{"train", "custom", "--data", data, "--out", filepath.Join(t.TempDir(), "out")}
 	refuseAll(t, exitUsage, train, []refusal{
-		{`--members "linaer", expected one or several of linear,lexical,sft, each once`,
+		{`--members "linaer": expected one or several of linear,lexical,sft, each once`,
 			[]string{"--members", "linaer"}},
 		{"--hidden does not apply to a linear model (it needs --members " +
 			"sft)", []string{"--members", "linear", "--hidden", "8"}},
@@ -164,7 +164,7 @@ func TestTrainLinearRefuses(t *testing.T) {
 			"sft)", []string{"--members", "linear", "--seeds", "1,2"}},
 		{"--device vulkan: expected cpu or auto, because a linear model runs on the " +
 			"CPU", []string{"--members", "linear", "--device", "vulkan"}},
-		{"--epochs 0, expected at least 1", []string{"--members", "linear", "--epochs", "0"}},
+		{"--epochs 0: expected at least 1", []string{"--members", "linear", "--epochs", "0"}},
 	})
 	refuse(t, exitUsage, "--data is missing", "", "train", "custom", "--members", "linear")
 	refuse(t, exitError, "contains a config.json, but no run to resume: choose another --out", "", "train", "custom",

@@ -79,6 +79,9 @@ func trainMembers(c *cli.Context, m *seq.Manifest, kinds []*memberKind) error {
 	if err = ranksOf(c).agree(err); err != nil { // no rank writes before all have checked --out
 		return err
 	}
+	if err := f.prepareAll(m); err != nil {
+		return err
+	}
 	if err := f.trainLinear(); err != nil {
 		return err
 	}
@@ -88,6 +91,31 @@ func trainMembers(c *cli.Context, m *seq.Manifest, kinds []*memberKind) error {
 		}
 	}
 	return ranksOf(c).runOnFirst(f.fuse)
+}
+
+// prepareAll prepares a run of each kind of model with layers, and discards it. Errors in flags such
+// as --device, --memory or --init-from are therefore reported before any model is trained.
+func (f *fusedRun) prepareAll(m *seq.Manifest) error {
+	if f.Bool("resume") && f.hasStarted() {
+		return nil // the first attempt prepared all kinds
+	}
+	for _, k := range f.kinds {
+		if k.linear {
+			continue
+		}
+		first := f.members[slices.IndexFunc(f.members, func(m *member) bool { return m.kind == k })]
+		c, err := memberContext(first.c)
+		if err == nil {
+			err = c.Set("resume", "false")
+		}
+		if err == nil {
+			err = prepare(c, lra.CustomRun(m, runFlagsOf(c)), first.seed)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // check returns an error for flags, folders or data that cannot be used.
@@ -102,7 +130,7 @@ func (f *fusedRun) check(m *seq.Manifest) error {
 	case c.String("out") == "":
 		return usage(c, "--out is empty: expected a directory")
 	case c.IsSet("stop-at") && c.Int("stop-at") < 1:
-		return usage(c, "--stop-at %d, expected a step from 1", c.Int("stop-at"))
+		return badFlag(c, "stop-at", "a step from 1")
 	case c.IsSet("seed") && c.IsSet("seeds"):
 		return usage(c, "--seed and --seeds exclude each other")
 	case isRun(f.out) && (fusion == nil || !c.Bool("resume")):
@@ -153,7 +181,7 @@ func seedsOf(c *cli.Context) ([]uint64, error) {
 	for _, word := range strings.Split(c.String("seeds"), ",") {
 		seed, err := strconv.ParseUint(strings.TrimSpace(word), 10, 64)
 		if err != nil || slices.Contains(seeds, seed) {
-			return nil, usage(c, "--seeds: %q, expected different numbers separated by commas", word)
+			return nil, badFlag(c, "seeds", "different numbers separated by commas, found %q", word)
 		}
 		seeds = append(seeds, seed)
 	}

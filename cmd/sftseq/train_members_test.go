@@ -103,11 +103,11 @@ func TestTrainCustomAlone(t *testing.T) {
 	contains(t, output, " steps of about ", " fit into the remaining ", "repeat with: ", " --steps ")
 	refuseAll(t, exitUsage, []string{"train", "custom", "--data", data, "--out", filepath.Join(t.TempDir(), "no")},
 		[]refusal{
-			{"--time 0s, expected a duration such as 5m", []string{"--time", "0s"}},
+			{"--time 0s: expected a duration such as 5m", []string{"--time", "0s"}},
 			{"--time and --steps or --epochs exclude each other", []string{"--time", "1m", "--steps", "3"}},
 			{"--time and --steps or --epochs exclude each other", []string{"--time", "1m", "--epochs", "3", "--members",
 				"sft"}},
-			{`--members "sft,sft", expected one or several of`, []string{"--members", "sft,sft"}},
+			{`--members "sft,sft": expected one or several of`, []string{"--members", "sft,sft"}},
 		})
 }
 

@@ -88,7 +88,7 @@ func checkTime(c *cli.Context) error {
 	case !c.IsSet("time"):
 		return nil
 	case t <= 0:
-		return usage(c, "--time %v, expected a duration such as 5m", t)
+		return badFlag(c, "time", "a duration such as 5m")
 	case !plansSteps(c):
 		return usage(c, "--time and --steps or --epochs exclude each other: --time chooses the number of steps")
 	}
@@ -140,9 +140,7 @@ func measureSteps(c *cli.Context, task *lra.Task, seed uint64, steps int, durati
 		return p, err
 	}
 	defer os.RemoveAll(dir)
-	stderr, stdout := c.App.ErrWriter, c.App.Writer // the real run prints its settings and warnings
-	c.App.ErrWriter, c.App.Writer = io.Discard, io.Discard
-	defer func() { c.App.ErrWriter, c.App.Writer = stderr, stdout }()
+	defer silence(c)()
 	r, err := newTrainRun(c, task, filepath.Join(dir, "run"), seed, nil)
 	if err != nil {
 		return p, err
@@ -166,6 +164,30 @@ func measureSteps(c *cli.Context, task *lra.Task, seed uint64, steps int, durati
 	perToken = math.Float64frombits(bits)
 	return stepTimes{step: time.Duration(perToken * train),
 		evaluation: time.Duration(evaluationCost * perToken * validation)}, nil
+}
+
+// prepare prepares a run in a temporary directory and discards it. It returns the errors that a real
+// run reports before its first step.
+func prepare(c *cli.Context, task *lra.Task, seed uint64) error {
+	dir, err := os.MkdirTemp("", "sftseq-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	defer silence(c)()
+	r, err := newTrainRun(c, task, filepath.Join(dir, "run"), seed, nil)
+	if err != nil {
+		return err
+	}
+	return r.close(c)
+}
+
+// silence discards the output of a discarded run, because the real run prints its settings and
+// warnings again. It returns a function that restores the output.
+func silence(c *cli.Context) (restore func()) {
+	stderr, stdout := c.App.ErrWriter, c.App.Writer
+	c.App.ErrWriter, c.App.Writer = io.Discard, io.Discard
+	return func() { c.App.ErrWriter, c.App.Writer = stderr, stdout }
 }
 
 // tokens returns the mean number of tokens per batch, and the number of tokens of the validation

@@ -107,7 +107,7 @@ func readWeights(path string, names []string, weights []float64) error {
 	for name, w := range values {
 		i := slices.Index(names, name)
 		if i < 0 {
-			return fmt.Errorf("%s: class %q, expected one of %s", path, name, shortList(names, 20))
+			return fmt.Errorf("%s: class %q: expected one of %s", path, name, shortList(names, 20))
 		}
 		if w == nil || !(*w >= 0) {
 			return fmt.Errorf("%s: class %q: expected a number of at least 0", path, name)

@@ -102,7 +102,7 @@ func TestClassWeightsRefuses(t *testing.T) {
 		`{"bad": 2,` + "\n" + `"good": "x"}`: ":2: expected a JSON object of classes",
 		`null`:                               "expected a JSON object of classes",
 		`[1, 2]`:                             ":1: expected a JSON object of classes",
-		`{"better": 2}`:                      `class "better", expected one of bad, good`,
+		`{"better": 2}`:                      `class "better": expected one of bad, good`,
 		`{"bad": -1}`:                        `class "bad": expected a number of at least 0`,
 		`{"bad": null}`:                      `class "bad": expected a number of at least 0`,
 		`{"bad": 0, "good": 0}`:              "a finite sum over all rows above 0, found 0",
