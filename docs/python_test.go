@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -101,18 +102,19 @@ func TestPythonOfTheProgram(t *testing.T) {
 	program("", "data", "convert", "--from", at("reviews.csv"), "--to", at("data"), "--text",
 		"review", "--label", "stars",
 		"--tokenizer", "byte", "--split", "0.5,0.25,0.25")
-	for _, member := range []string{"sft", "lexical"} {
-		program("", "train", "custom", "--members", member, "--data", at("data"), "--out", at(member),
-			"--device", "cpu",
-			"--steps", "8", "--hidden", "16",
-			"--sampler-noise", "always", "--drop-token", "0.2", "--input-window", "50:tail=20")
-		if member == "lexical" { // its n-grams of words need the module word_hashes
-			program("", "export", "onnx", at(member), "--output", filepath.Join(filepath.Dir(script), "model.onnx"))
+	for _, flags := range [][]string{{"--members", "sft"}, {"--members", "lexical"},
+		{"--members", "sft", "--k", "0"}} {
+		model := at(strings.Join(flags[1:], ""))
+		program("", slices.Concat([]string{"train", "custom", "--data", at("data"), "--out", model, "--device", "cpu",
+			"--steps", "8", "--hidden", "16", "--sampler-noise", "always", "--drop-token", "0.2",
+			"--input-window", "50:tail=20"}, flags)...)
+		if flags[1] == "lexical" { // its n-grams of words need the module word_hashes
+			program("", "export", "onnx", model, "--output", filepath.Join(filepath.Dir(script), "model.onnx"))
 		}
-		want := logitLines(t, strings.NewReader(program(inputs, "predict", "--model", at(member), "--device", "cpu")))
+		want := logitLines(t, strings.NewReader(program(inputs, "predict", "--model", model, "--device", "cpu")))
 		input := must.Get(os.Open(at("inputs.jsonl")))(t)
 		defer input.Close()
-		compareLines(t, logitLines(t, strings.NewReader(runPython(t, input, script, at(member)))), want)
+		compareLines(t, logitLines(t, strings.NewReader(runPython(t, input, script, model))), want)
 	}
 }
 

@@ -170,23 +170,24 @@ func operations(c *sft.Config, length int) []part {
 		taps += float64(v.KernelSize)
 	}
 	parts := []struct {
-		name  string
-		count float64
+		name    string
+		count   float64
+		attends bool // part of attention
 	}{
-		{"convolutions", layers * d * taps},
-		{"sampler", layers * d},
-		{"projections", layers * (2*d*d + (2*d*d+d*h)*k/n)},
-		{"attention", layers * 2 * k * d},
-		{"relative", relative},
-		{"mlp", layers * 2 * d * float64(c.IntermediateSize)},
-		{"head", c.HeadOperations(length)},
+		{"convolutions", layers * d * taps, false},
+		{"sampler", layers * d, true},
+		{"projections", layers * (2*d*d + (2*d*d+d*h)*k/n), true},
+		{"attention", layers * 2 * k * d, true},
+		{"relative", relative, true},
+		{"mlp", layers * 2 * d * float64(c.IntermediateSize), false},
+		{"head", c.HeadOperations(length), false},
 	}
 	var out []part
 	total := 0.0
-	if taps == 0 {
-		parts = parts[1:]
-	}
 	for _, p := range parts {
+		if p.name == "convolutions" && taps == 0 || p.attends && !c.HasAttention() {
+			continue
+		}
 		out = append(out, part{p.name, int(p.count + .5)})
 		total += p.count
 	}

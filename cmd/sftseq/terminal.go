@@ -57,6 +57,7 @@ func (v *terminalWriter) Finish() {
 // escapeControls escapes all characters that a terminal would interpret.
 func escapeControls(text []byte) string {
 	var out strings.Builder
+	out.Grow(len(text))
 	for len(text) > 0 {
 		r, n := utf8.DecodeRune(text)
 		switch {

@@ -255,6 +255,9 @@ func applyTrainFlag(c *cli.Context, name string, s *train.Settings, m *sft.Confi
 	switch {
 	case field != nil:
 		reflect.ValueOf(field).Elem().Set(reflect.ValueOf(c.Value(name))) // the flag's value has the type of the field
+		if name == "k" && !m.HasAttention() && !c.IsSet("relative") {
+			m.Relative = config.NoRelation
+		}
 	case name == "input-window":
 		w, err := seq.ParseWindow(c.String(name))
 		if err != nil {

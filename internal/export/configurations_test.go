@@ -26,6 +26,13 @@ var variants = map[string]func(*sft.Config){
 	"noise":          func(c *sft.Config) { c.SamplerNoise = "always" },
 	"large seed":     func(c *sft.Config) { c.SamplerSeed = math.MaxUint64 },
 	"one key":        func(c *sft.Config) { c.NumSampledTokens = 1 },
+	"no attention": func(c *sft.Config) {
+		c.NumSampledTokens, c.Relative, c.Convolutions = 0, "none", []config.Convolution{{KernelSize: 3, Dilation: 2}}
+	},
+	"no attention, maximum of a sample": func(c *sft.Config) {
+		c.NumSampledTokens, c.Relative, c.NormPosition = 0, "none", "post"
+		c.Pooling, c.PoolingSamples, c.SamplerNoise = config.MaxPooling, 5, "always"
+	},
 	"wide kernel": func(c *sft.Config) {
 		c.Convolutions = []config.Convolution{{KernelSize: 3, Dilation: 1000}, {KernelSize: 1, Dilation: 1}}
 	},

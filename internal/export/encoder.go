@@ -32,7 +32,9 @@ func (e *emitter) encode(input string, dim string) (*sequence, onnx.Tensor) {
 	} else {
 		x = s.embedded(input, dim)
 	}
-	s.block()
+	if c.HasAttention() {
+		s.block()
+	}
 	s.random()
 	for l := range c.NumLayers {
 		e.Scope = fmt.Sprintf("%slayers.%d/", scope, l)
@@ -138,7 +140,9 @@ func (s *sequence) layer(x onnx.Tensor, l int) onnx.Tensor {
 		at := fmt.Sprintf("%sconv.%d.", name, n)
 		branch(at+"norm", func(y onnx.Tensor) onnx.Tensor { return s.gelu(s.convolution(at, y, n)) })
 	}
-	branch(name+"norm1", func(y onnx.Tensor) onnx.Tensor { return scaled(s.attention(name, y, l)) })
+	if s.config.HasAttention() {
+		branch(name+"norm1", func(y onnx.Tensor) onnx.Tensor { return scaled(s.attention(name, y, l)) })
+	}
 	branch(name+"norm2", func(y onnx.Tensor) onnx.Tensor {
 		return scaled(s.linear(name+"mlp.fc2", s.gelu(s.linear(name+"mlp.fc1", y))))
 	})

@@ -379,10 +379,12 @@ class Layer(nn.Module):
         super().__init__()
         d, self.config, self.pre = c.hidden_size, c, c.norm_position == "pre"
         self.conv = nn.ModuleList(self.convolution(c, v) for v in c.convolutions)
-        self.sampler = Sampler(c, index, c.num_sampled_tokens)
-        self.attn = Attention(c)
+        if c.num_sampled_tokens:  # 0: no attention
+            self.sampler = Sampler(c, index, c.num_sampled_tokens)
+            self.attn = Attention(c)
+            self.norm1 = nn.LayerNorm(d, eps=c.layer_norm_eps)
         self.mlp = nn.ModuleDict({"fc1": Affine((c.intermediate_size, d), c.intermediate_size), "fc2": Affine((d, c.intermediate_size), d)})
-        self.norm1, self.norm2 = (nn.LayerNorm(d, eps=c.layer_norm_eps) for _ in range(2))
+        self.norm2 = nn.LayerNorm(d, eps=c.layer_norm_eps)
         if c.residual_scale:
             self.residual_scale = nn.Parameter(torch.zeros(1))
 
@@ -397,7 +399,8 @@ class Layer(nn.Module):
         for m, v in zip(self.conv, c.convolutions):
             x = self.branch(x, m.norm, lambda y: F.gelu(self.convolve(y, m, v, valid)))
             alike.split(self.windows(alike.first, v, valid))
-        x = self.branch(x, self.norm1, lambda y: scale * self.attention(y, valid, alike, relation))
+        if c.num_sampled_tokens:
+            x = self.branch(x, self.norm1, lambda y: scale * self.attention(y, valid, alike, relation))
         return self.branch(x, self.norm2, lambda y: scale * self.feed_forward(y))
 
     def branch(self, x, norm, f):

@@ -98,7 +98,7 @@ type address struct {
 	stream uint32
 }
 
-// random draws the words of all layers together: int64 [addresses, length].
+// random draws the words of all samplers together: int64 [addresses, length].
 func (s *sequence) random() {
 	streams := []uint32{philox.StreamTie, philox.StreamPartner}
 	if s.config.SamplerNoise == "always" {
@@ -106,11 +106,17 @@ func (s *sequence) random() {
 	}
 	s.row = map[address]int{}
 	var second []int64
-	layers := s.config.NumLayers
-	if s.config.PoolingSamples > 0 {
-		layers++ // the pooling of the head
+	first, end := 0, s.config.NumLayers
+	if !s.config.HasAttention() {
+		first = end
 	}
-	for layer := range layers {
+	if s.config.PoolingSamples > 0 {
+		end++ // the pooling of the head
+	}
+	if first == end {
+		return
+	}
+	for layer := first; layer < end; layer++ {
 		for _, stream := range streams {
 			s.row[address{layer, stream}] = len(second)
 			second = append(second, int64(philox.Counter(0, 0, uint32(layer), stream, 0, 0)[1]))

@@ -98,6 +98,7 @@ type view struct {
 	Examples bool
 	Rule     Rule
 	Layered  bool // whether a model has layers, and so a training curve
+	Attends  bool // whether the layers of a model have attention
 }
 
 // runView is a run with its style and its parts of the page.
@@ -152,6 +153,7 @@ func Write(w io.Writer, runs []Run, rule Rule) error {
 		}
 		v.Measured = v.Measured || rv.Summary.Measured != none
 		v.Layered = v.Layered || !r.Config.IsLinear()
+		v.Attends = v.Attends || !r.Config.IsLinear() && r.Config.HasAttention()
 		v.Runs = append(v.Runs, rv)
 	}
 	v.Title = "Training report: " + strings.Join(names, ", ")

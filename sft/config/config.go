@@ -214,6 +214,9 @@ func (c *Config) Validate() error {
 	return nil
 }
 
+// HasAttention reports whether the layers have attention.
+func (c *Config) HasAttention() bool { return c.NumSampledTokens > 0 }
+
 func (c *Config) validateTask() error { return oneOf("task", c.Task, Tasks()...) }
 
 func bad(key string, found any, expected string) error {
@@ -230,17 +233,17 @@ func oneOf(key, v string, values ...string) error {
 
 func (c *Config) validateSizes() error {
 	for _, s := range []struct {
-		key string
-		v   int
+		key    string
+		v, min int
 	}{
-		{"num_labels", c.NumLabels}, {"hidden_size", c.HiddenSize},
-		{"num_hidden_layers", c.NumLayers}, {"num_attention_heads", c.NumHeads},
-		{"intermediate_size", c.IntermediateSize},
-		{"num_sampled_tokens", c.NumSampledTokens}, {"max_position_embeddings", c.MaxLength},
-		{"sinusoid_dim", c.SinusoidDim},
+		{"num_labels", c.NumLabels, 1}, {"hidden_size", c.HiddenSize, 1},
+		{"num_hidden_layers", c.NumLayers, 1}, {"num_attention_heads", c.NumHeads, 1},
+		{"intermediate_size", c.IntermediateSize, 1},
+		{"num_sampled_tokens", c.NumSampledTokens, 0}, {"max_position_embeddings", c.MaxLength, 1},
+		{"sinusoid_dim", c.SinusoidDim, 1},
 	} {
-		if s.v < 1 || s.v > maxSize {
-			return bad(s.key, s.v, fmt.Sprintf("1 to %d", maxSize))
+		if s.v < s.min || s.v > maxSize {
+			return bad(s.key, s.v, fmt.Sprintf("%d to %d", s.min, maxSize))
 		}
 	}
 	if !c.HasFeatures() && (c.VocabSize < 1 || c.VocabSize > maxSize) {
@@ -273,6 +276,8 @@ func (c *Config) validateShapes() error {
 		return bad("num_hidden_layers", c.NumLayers, fmt.Sprintf("1 to %d", layers))
 	case c.ModelType != "sft":
 		return bad("model_type", fmt.Sprintf("%q", c.ModelType), `"sft"`)
+	case !c.HasAttention() && c.Relative != NoRelation:
+		return bad("relative", fmt.Sprintf("%q", c.Relative), NoRelation+", because num_sampled_tokens is 0")
 	case c.HiddenSize%c.NumHeads != 0:
 		return bad("hidden_size", c.HiddenSize, fmt.Sprintf("a multiple of the %d heads", c.NumHeads))
 	case c.SinusoidDim%2 != 0 || c.SinusoidDim > sinusoid.MaxDim:

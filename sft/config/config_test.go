@@ -121,7 +121,7 @@ func TestConfigBadValues(t *testing.T) {
 		{"num_labels", 0}, {"hidden_size", 7},
 		{"hidden_size", 0}, {"num_hidden_layers", 0}, {"num_attention_heads", 0}, {"hidden_size", 5},
 		{"intermediate_size", 0},
-		{"num_sampled_tokens", 0}, {"max_position_embeddings", 0}, {"sinusoid_dim", 3},
+		{"num_sampled_tokens", -1}, {"max_position_embeddings", 0}, {"sinusoid_dim", 3},
 		{"sinusoid_dim", 0}, {"sinusoid_base", 1},
 		{"sinusoid_base", -100}, {"sinusoid_base", 1e13}, {"sinusoid_base", json.RawMessage("1e999")},
 		{"layer_norm_eps", 0}, {"layer_norm_eps", 1},
@@ -140,6 +140,17 @@ func TestConfigBadValues(t *testing.T) {
 		{"num_labels", json.RawMessage("99999999999999999999")},
 	} {
 		must.Fail(t, c.key, c.key, c.value)(config.Parse(configtest.ConfigText(t, map[string]any{c.key: c.value})))
+	}
+}
+
+// TestNoAttention checks that layers without attention have no relative encoding.
+func TestNoAttention(t *testing.T) {
+	keys := map[string]any{"num_sampled_tokens": 0}
+	must.Fail(t, `relative: "sinusoid_hadamard", expected none, because num_sampled_tokens is 0`)(
+		config.Parse(configtest.ConfigText(t, keys)))
+	keys["relative"] = config.NoRelation
+	if c := must.Get(config.Parse(configtest.ConfigText(t, keys)))(t); c.HasAttention() {
+		t.Error("num_sampled_tokens 0: got a model with attention")
 	}
 }
 

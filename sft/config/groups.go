@@ -77,6 +77,8 @@ type Attention struct {
 
 // Sampler defines how a layer selects the tokens that it attends to.
 type Sampler struct {
+	// NumSampledTokens is the number of tokens that a layer attends to. 0 means layers without
+	// attention, which require [NoRelation].
 	NumSampledTokens int    `json:"num_sampled_tokens"`
 	SamplerSeed      uint64 `json:"sampler_seed"`
 	SamplerNoise     string `json:"sampler_noise,omitempty"` // train (default), always

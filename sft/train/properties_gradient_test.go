@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -39,12 +40,19 @@ func TestGradientAgainstDifferences(t *testing.T) {
 		{"pre", "dot", "relu", "none", nil, config.MaxPooling, 0},
 		// Samples all tokens, because a sample could change.
 		{"post", "maxout", "leaky_relu", "sinusoid_hadamard", nil, config.MaxPooling, 100},
+		// No probability means no attention.
+		{"pre", "maxout", "", "none", []config.Convolution{{KernelSize: 3, Dilation: 2}}, "", 0},
+		{"post", "maxout", "", "none", nil, config.MaxPooling, 100},
 	} {
 		for _, task := range config.Tasks() {
 			c := configtest.OfTask(configtest.TinyConfig(), task)
-			c.NormPosition, c.Score, c.Probability, c.Relative = s.norm, s.score, s.probability, s.relative
+			c.NormPosition, c.Score, c.Relative = s.norm, s.score, s.relative
+			c.Probability = cmp.Or(s.probability, c.Probability)
 			if c.Convolutions = s.convolutions; c.Convolutions != nil {
 				c.NumSampledTokens = 100 // all tokens, because a sample could change
+			}
+			if s.probability == "" {
+				c.NumSampledTokens = 0
 			}
 			if c.Pooling, c.PoolingSamples = s.pooling, s.samples; s.pooling != "" && !c.Pools() {
 				continue
@@ -56,7 +64,7 @@ func TestGradientAgainstDifferences(t *testing.T) {
 				c.NGrams = configtest.TokenNGrams()
 			}
 			c.NumLayers = 1 // the sample of a second layer could change
-			t.Run(fmt.Sprintf("%s %s %s %s", task, s.score, s.norm, s.pooling),
+			t.Run(fmt.Sprintf("%s %s %s %s %s", task, s.score, s.probability, s.norm, s.pooling),
 				func(t *testing.T) { compareDifferences(t, c) })
 		}
 	}

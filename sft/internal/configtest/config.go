@@ -133,7 +133,7 @@ func Switches(c *config.Config) (out []reflect.Value) {
 }
 
 // RandomConfigs returns one configuration for each combination of score, probability and relative
-// position bias. Most other keys are random.
+// position bias, and two without attention. Most other keys are random.
 func RandomConfigs() []*config.Config {
 	random := rand.New(rand.NewPCG(5, 6))
 	pick := func(s ...string) string { return s[random.IntN(len(s))] }
@@ -160,6 +160,13 @@ func RandomConfigs() []*config.Config {
 				out = append(out, c)
 			}
 		}
+	}
+	for i, norm := range []string{"pre", "post"} { // without attention
+		c := TinyConfig()
+		c.NumSampledTokens, c.Relative, c.NormPosition, c.ResidualScale = 0, config.NoRelation, norm, i == 0
+		c.Convolutions = [][]config.Convolution{{{KernelSize: 3, Dilation: 2}}, nil}[i]
+		c.Pooling, c.PoolingSamples = []string{"", config.MaxPooling}[i], []int{0, 7}[i]
+		out = append(out, c)
 	}
 	return out
 }

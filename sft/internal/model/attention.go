@@ -15,8 +15,11 @@ type attention struct {
 	forward  tensor.Attention
 }
 
-// attentionParameters returns the parameters of the attention block.
+// attentionParameters returns the parameters of the attention block, none without attention.
 func attentionParameters(c *config.Config, name string) []parameter {
+	if !c.HasAttention() {
+		return nil
+	}
 	d, h := c.HiddenSize, c.NumHeads
 	out := rowDotParameters(config.PartSampler, name+"sampler", d)
 	for _, n := range []string{"q", "k", "v", "o"} {
@@ -114,10 +117,10 @@ func (l *layer) productsBackward(do *tensor.Tensor) tensor.AttentionBackward {
 	return back
 }
 
-// CountedLayers returns the number of layers whose dead attention rows training counts. It is 0 for
-// softmax, which has none.
+// CountedLayers returns the number of layers whose dead attention rows training counts. It is 0
+// without attention, and for softmax, which has no dead rows.
 func CountedLayers(c *config.Config) int {
-	if probabilities[c.Probability] == tensor.Softmax {
+	if !c.HasAttention() || probabilities[c.Probability] == tensor.Softmax {
 		return 0
 	}
 	return c.NumLayers

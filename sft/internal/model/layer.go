@@ -13,7 +13,7 @@ import (
 //	pre-norm   x ← x + Attn(LN1(x)),  x ← x + MLP(LN2(x))
 //	post-norm  x ← LN1(x + Attn(x)),  x ← LN2(x + MLP(x))
 //
-// after its convolution branches, if it has any.
+// after its convolution branches, if it has any. Without attention it has only the second branch.
 //
 // The fields hold the tensors of the forward pass that the backward pass reads.
 type layer struct {
@@ -34,8 +34,11 @@ func layerParameters(c *config.Config, name string) []parameter {
 	d := c.HiddenSize
 	out := slices.Concat(convolutionParameters(c, name), attentionParameters(c, name),
 		linearParameters(config.PartMLP, name+"mlp.fc1", c.IntermediateSize, d),
-		linearParameters(config.PartMLP, name+"mlp.fc2", d, c.IntermediateSize),
-		normParameters(name+"norm1", d), normParameters(name+"norm2", d))
+		linearParameters(config.PartMLP, name+"mlp.fc2", d, c.IntermediateSize))
+	if c.HasAttention() {
+		out = append(out, normParameters(name+"norm1", d)...)
+	}
+	out = append(out, normParameters(name+"norm2", d)...)
 	if c.ResidualScale {
 		out = append(out, parameter{Name: name + "residual_scale", Shape: []int{1}, Part: config.PartResidual})
 	}
@@ -46,37 +49,46 @@ func (l *layer) pre() bool { return l.config.NormPosition == "pre" }
 
 func (l *layer) forward(x *tensor.Tensor) *tensor.Tensor {
 	x = l.convolutionBranches(x)
+	if l.config.HasAttention() {
+		x = l.branch("1", x, &l.norm1, l.attention, &l.attnOut)
+	}
+	return l.branch("2", x, &l.norm2, l.feedForward, &l.mlpOut)
+}
+
+// branch adds a residual branch to x, with its norm before or after. n is the number of the branch
+// in the names of its tensors.
+func (l *layer) branch(n string, x *tensor.Tensor, norm *norm, f func(x *tensor.Tensor) *tensor.Tensor,
+	kept **tensor.Tensor) *tensor.Tensor {
 	if l.pre() {
 		var h *tensor.Tensor
-		h, l.norm1 = l.norm(l.name+"norm1", x)
-		x = l.residual("residual1", x, l.attention(h), &l.attnOut)
-		h, l.norm2 = l.norm(l.name+"norm2", x)
-		return l.residual("residual2", x, l.feedForward(h), &l.mlpOut)
+		h, *norm = l.norm(l.name+"norm"+n, x)
+		return l.residual("residual"+n, x, f(h), kept)
 	}
-	x = l.residual("residual1", x, l.attention(x), &l.attnOut)
-	x, l.norm1 = l.norm(l.name+"norm1", x)
-	x = l.residual("residual2", x, l.feedForward(x), &l.mlpOut)
-	x, l.norm2 = l.norm(l.name+"norm2", x)
+	x = l.residual("residual"+n, x, f(x), kept)
+	x, *norm = l.norm(l.name+"norm"+n, x)
 	return x
 }
 
 // backward takes the gradient of the layer's output and returns the gradient of its input. The
 // gradient of the residual stream stays in the same tensor.
 func (l *layer) backward(dx *tensor.Tensor) *tensor.Tensor {
-	if l.pre() {
-		dh := l.feedForwardBackward(l.residualBackward(dx, l.mlpOut))
-		l.normBackward(l.norm2, dx, dh, true)
-		dh = l.attentionBackward(l.residualBackward(dx, l.attnOut))
-		l.normBackward(l.norm1, dx, dh, true)
-		l.convolutionsBackward(dx)
-		return dx
+	l.branchBackward(dx, l.norm2, l.feedForwardBackward, l.mlpOut)
+	if l.config.HasAttention() {
+		l.branchBackward(dx, l.norm1, l.attentionBackward, l.attnOut)
 	}
-	l.normBackward(l.norm2, dx, dx, false)
-	l.Launch(addTo(dx, l.feedForwardBackward(l.residualBackward(dx, l.mlpOut))))
-	l.normBackward(l.norm1, dx, dx, false)
-	l.Launch(addTo(dx, l.attentionBackward(l.residualBackward(dx, l.attnOut))))
 	l.convolutionsBackward(dx)
 	return dx
+}
+
+// branchBackward replaces dx, the gradient of a branch's output, by the gradient of its input.
+func (l *layer) branchBackward(dx *tensor.Tensor, norm norm, f func(dy *tensor.Tensor) *tensor.Tensor,
+	branch *tensor.Tensor) {
+	if l.pre() {
+		l.normBackward(norm, dx, f(l.residualBackward(dx, branch)), true)
+		return
+	}
+	l.normBackward(norm, dx, dx, false)
+	l.Launch(addTo(dx, f(l.residualBackward(dx, branch))))
 }
 
 func addTo(y, x *tensor.Tensor) tensor.Kernel { return tensor.Add{Y: y, A: y, B: x} }

@@ -118,7 +118,7 @@ func newPass(c *config.Config, params *config.Parameters, shape passShape, mode 
 		if s := layers[l].attn.forward.DeadRows; s != nil {
 			pass.DeadRows = append(pass.DeadRows, s)
 		}
-		if pass.explained != nil {
+		if pass.explained != nil && c.HasAttention() {
 			pass.explained.layer(layers[l])
 		}
 	}

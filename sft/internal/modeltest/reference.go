@@ -155,11 +155,16 @@ func (r Reference) Layers(tokens []int32) (x [][]float64, read ReferenceExplanat
 		x = r.convolutions(name, x)
 		norm1 := func(v []float64) []float64 { return r.norm(name+"norm1", v) }
 		norm2 := func(v []float64) []float64 { return r.norm(name+"norm2", v) }
-		if r.NormPosition == "pre" {
+		switch {
+		case r.NormPosition == "pre" && r.NumSampledTokens > 0:
 			x = sum64(x, attention(each(x, norm1)))
 			x = sum64(x, mlp(each(x, norm2)))
-		} else {
+		case r.NormPosition == "pre":
+			x = sum64(x, mlp(each(x, norm2)))
+		case r.NumSampledTokens > 0:
 			x = each(sum64(x, attention(x)), norm1)
+			x = each(sum64(x, mlp(x)), norm2)
+		default:
 			x = each(sum64(x, mlp(x)), norm2)
 		}
 	}
