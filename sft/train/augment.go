@@ -13,27 +13,27 @@ import (
 // any axis.
 var Rotations = []string{"none", "z", "any"}
 
-// augments reports whether training changes point clouds.
-func (s *Settings) augments() bool {
-	turned := s.PointRotation != "" && s.PointRotation != Rotations[0]
-	return len(s.PointScale) > 0 || len(s.PointStretch) > 0 || turned || s.PointShift > 0
+// augmentsPoints reports whether training changes point clouds.
+func (s *Settings) augmentsPoints() bool {
+	rotates := s.PointRotation != "" && s.PointRotation != Rotations[0]
+	return len(s.PointScale) > 0 || len(s.PointStretch) > 0 || rotates || s.PointShift > 0
 }
 
 // checkPoints returns an error if the settings augment point clouds and the tokens have no features
 // x, y and z.
 func (s *Settings) checkPoints(c *config.Config) error {
-	if s.augments() && seq.Points(c.FeatureNames) == nil {
+	if s.augmentsPoints() && seq.Points(c.FeatureNames) == nil {
 		return errors.New("point_scale, point_stretch, point_rotation and point_shift require tokens with the features x, y and z")
 	}
 	return nil
 }
 
-// augmented returns the features of e after augmentation. A point x becomes s·R·D·x + t: s is
+// augmentPoints returns the features of e after augmentation. A point x becomes s·R·D·x + t: s is
 // uniform within PointScale, R is a random rotation of the kind PointRotation, D is diagonal with
 // entries uniform within PointStretch, and each coordinate of t is uniform from −PointShift to
 // PointShift. A normal n becomes R·D⁻¹·n, scaled to its old length. All four are functions of
 // (seed, row, step) only. Other features do not change, and neither does e.
-func (s *Settings) augmented(c *config.Config, e seq.Example, step int) [][]float32 {
+func (s *Settings) augmentPoints(c *config.Config, e seq.Example, step int) [][]float32 {
 	draw := func(n uint32) [4]float64 {
 		var out [4]float64
 		for i, w := range philox.Words(s.Seed, philox.Counter(n, 0, 0, philox.StreamNoise, e.Index, uint32(step))) {
@@ -49,18 +49,18 @@ func (s *Settings) augmented(c *config.Config, e seq.Example, step int) [][]floa
 	for i := range shift {
 		shift[i] = float64(s.PointShift * (float64(2*first[1+i]) - 1))
 	}
-	turn, stretch := s.rotation(draw), s.stretch(draw)
-	at := seq.Points(c.FeatureNames)
+	rotation, stretch := s.rotation(draw), s.stretch(draw)
+	columns := seq.Points(c.FeatureNames)
 	width := len(c.FeatureNames)
 	values, out := make([]float32, len(e.Features)*width), make([][]float32, len(e.Features))
 	for i, row := range e.Features {
 		out[i] = values[i*width : (i+1)*width : (i+1)*width]
 		copy(out[i], row)
-		stretch.points(out[i], at[:3])
-		turn.apply(out[i], at[:3], scale, shift)
-		if normals := at[3:]; len(normals) > 0 {
+		stretch.points(out[i], columns[:3])
+		rotation.apply(out[i], columns[:3], scale, shift)
+		if normals := columns[3:]; len(normals) > 0 {
 			stretch.normals(out[i], normals)
-			turn.apply(out[i], normals, 1, [3]float64{})
+			rotation.apply(out[i], normals, 1, [3]float64{})
 		}
 	}
 	return out
@@ -82,20 +82,20 @@ func (s *Settings) stretch(draw func(uint32) [4]float64) stretch {
 // stretch holds one factor per axis.
 type stretch []float64
 
-func (s stretch) points(row []float32, at []int) {
+func (s stretch) points(row []float32, columns []int) {
 	for i, f := range s {
-		row[at[i]] = float32(float64(row[at[i]]) * f)
+		row[columns[i]] = float32(float64(row[columns[i]]) * f)
 	}
 }
 
 // normals transforms the normal of a row as the stretched surface and keeps the normal's length.
-func (s stretch) normals(row []float32, at []int) {
+func (s stretch) normals(row []float32, columns []int) {
 	if s == nil {
 		return
 	}
 	var before, after float64
 	for i, f := range s {
-		n := float64(row[at[i]])
+		n := float64(row[columns[i]])
 		before, after = before+float64(n*n), after+float64(n/f*(n/f))
 	}
 	if !(after > 0) {
@@ -103,7 +103,7 @@ func (s stretch) normals(row []float32, at []int) {
 	}
 	length := math.Sqrt(before / after)
 	for i, f := range s {
-		row[at[i]] = float32(float64(row[at[i]]) / f * length)
+		row[columns[i]] = float32(float64(row[columns[i]]) / f * length)
 	}
 }
 
@@ -111,43 +111,43 @@ func (s stretch) normals(row []float32, at []int) {
 func (s *Settings) rotation(draw func(uint32) [4]float64) rotation {
 	switch s.PointRotation {
 	case "z":
-		a, _ := onDisc(draw, 1, 0)
-		r := math.Sqrt(squared(a))
+		a, _ := drawOnDisc(draw, 1, 0)
+		r := math.Sqrt(squaredNorm(a))
 		sin, cos := a[1]/r, a[0]/r
 		return rotation{{cos, -sin, 0}, {sin, cos, 0}, {0, 0, 1}}
 	case "any":
-		a, n := onDisc(draw, 1, 0)
-		b, _ := onDisc(draw, n, 2)
-		return ofQuaternion(a, b)
+		a, n := drawOnDisc(draw, 1, 0)
+		b, _ := drawOnDisc(draw, n, 2)
+		return quaternionRotation(a, b)
 	}
 	return rotation{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}
 }
 
-// onDisc draws a uniform point of the unit disc by rejection: the first draw, from n on, whose
+// drawOnDisc draws a uniform point of the unit disc by rejection: the first draw, from n on, whose
 // words at index word and word+1 are a point on the disc. It avoids sine and cosine, whose last
 // bits differ between CPUs. next is the number of the following draw.
-func onDisc(draw func(uint32) [4]float64, n uint32, word int) (p [2]float64, next uint32) {
+func drawOnDisc(draw func(uint32) [4]float64, n uint32, word int) (p [2]float64, next uint32) {
 	for ; ; n++ {
 		w := draw(n)
 		p = [2]float64{float64(2*w[word]) - 1, float64(2*w[word+1]) - 1}
-		if r := squared(p); r < 1 && r > 1e-12 {
+		if r := squaredNorm(p); r < 1 && r > 1e-12 {
 			return p, n + 1
 		}
 	}
 }
 
-func squared(p [2]float64) float64 { return float64(p[0]*p[0]) + float64(p[1]*p[1]) }
+func squaredNorm(p [2]float64) float64 { return float64(p[0]*p[0]) + float64(p[1]*p[1]) }
 
 // rotation is a 3×3 matrix. Products are rounded before they are added, to keep the compiler from
 // fusing the two operations: all CPUs compute the same bits.
 type rotation [3][3]float64
 
-// ofQuaternion returns a uniform random rotation if a and b are uniform on the unit disc.
+// quaternionRotation returns a uniform random rotation if a and b are uniform on the unit disc.
 //
 // Source: Marsaglia, "Choosing a Point from the Surface of a Sphere", Annals of Mathematical
 // Statistics 43, 1972.
-func ofQuaternion(a, b [2]float64) rotation {
-	f := math.Sqrt((1 - squared(a)) / squared(b))
+func quaternionRotation(a, b [2]float64) rotation {
+	f := math.Sqrt((1 - squaredNorm(a)) / squaredNorm(b))
 	w, x, y, z := a[0], a[1], float64(b[0]*f), float64(b[1]*f)
 	twice := func(p, q, r, s float64) float64 { return 2 * (float64(p*q) + float64(r*s)) }
 	return rotation{
@@ -157,11 +157,11 @@ func ofQuaternion(a, b [2]float64) rotation {
 	}
 }
 
-// apply rotates, scales and shifts the vector in the columns at of a row.
-func (m *rotation) apply(row []float32, at []int, scale float64, shift [3]float64) {
-	v := [3]float64{float64(row[at[0]]), float64(row[at[1]]), float64(row[at[2]])}
+// apply rotates, scales and shifts the vector in three columns of a row.
+func (m *rotation) apply(row []float32, columns []int, scale float64, shift [3]float64) {
+	v := [3]float64{float64(row[columns[0]]), float64(row[columns[1]]), float64(row[columns[2]])}
 	for i, r := range m {
-		turned := float64(r[0]*v[0]) + float64(r[1]*v[1]) + float64(r[2]*v[2])
-		row[at[i]] = float32(float64(scale*turned) + shift[i])
+		rotated := float64(r[0]*v[0]) + float64(r[1]*v[1]) + float64(r[2]*v[2])
+		row[columns[i]] = float32(float64(scale*rotated) + shift[i])
 	}
 }

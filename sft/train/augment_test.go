@@ -32,7 +32,7 @@ func pointRows(n int) (*config.Config, seq.Example) {
 	return c, e
 }
 
-func threeOf(c *config.Config, row []float32, names ...string) (v [3]float64) {
+func vectorOf(c *config.Config, row []float32, names ...string) (v [3]float64) {
 	for i, name := range names {
 		v[i] = float64(row[slices.Index(c.FeatureNames, name)])
 	}
@@ -41,15 +41,15 @@ func threeOf(c *config.Config, row []float32, names ...string) (v [3]float64) {
 
 func dot(a, b [3]float64) float64 { return a[0]*b[0] + a[1]*b[1] + a[2]*b[2] }
 
-func minus(a, b [3]float64) [3]float64 { return [3]float64{a[0] - b[0], a[1] - b[1], a[2] - b[2]} }
+func sub(a, b [3]float64) [3]float64 { return [3]float64{a[0] - b[0], a[1] - b[1], a[2] - b[2]} }
 
-// TestAugmented checks that one factor within the bounds scales all distances, and that normals
-// turn with the points and keep their length. Handedness and other features do not change. A
+// TestAugmentPoints checks that one factor within the bounds scales all distances, and that normals
+// rotate with the points and keep their length. Handedness and other features do not change. A
 // rotation about z keeps the z coordinates. The result depends on row, step and seed only.
-func TestAugmented(t *testing.T) {
+func TestAugmentPoints(t *testing.T) {
 	c, e := pointRows(9)
 	before := slices.Clone(e.Features[0])
-	least, most := math.Inf(1), 0.0
+	minFactor, maxFactor := math.Inf(1), 0.0
 	for step := range 200 {
 		s := Settings{Seed: 5, PointScale: []float64{0.6, 1.4},
 			PointRotation: []string{"z", "any"}[step%2], PointShift: 0.1}
@@ -57,37 +57,37 @@ func TestAugmented(t *testing.T) {
 		if again := s.addNoise(c, []seq.Example{e}, step, 2)[0].Features; !slices.EqualFunc(got, again, slices.Equal) {
 			t.Fatalf("step %d: the points depend on the other examples of the batch", step)
 		}
-		a, b := threeOf(c, e.Features[1], "x", "y", "z"), threeOf(c, e.Features[2], "x", "y", "z")
-		p, q := threeOf(c, got[1], "x", "y", "z"), threeOf(c, got[2], "x", "y", "z")
-		factor := math.Sqrt(dot(minus(p, q), minus(p, q)) / dot(minus(a, b), minus(a, b)))
-		least, most = min(least, factor), max(most, factor)
-		close := func(what string, got, want float64) {
+		a, b := vectorOf(c, e.Features[1], "x", "y", "z"), vectorOf(c, e.Features[2], "x", "y", "z")
+		p, q := vectorOf(c, got[1], "x", "y", "z"), vectorOf(c, got[2], "x", "y", "z")
+		factor := math.Sqrt(dot(sub(p, q), sub(p, q)) / dot(sub(a, b), sub(a, b)))
+		minFactor, maxFactor = min(minFactor, factor), max(maxFactor, factor)
+		checkClose := func(name string, got, want float64) {
 			if math.Abs(got-want) > 1e-5 {
-				t.Errorf("step %d: %s is %g, want %g", step, what, got, want)
+				t.Errorf("step %d: %s is %g, want %g", step, name, got, want)
 			}
 		}
-		n, m := threeOf(c, e.Features[1], "nx", "ny", "nz"), threeOf(c, got[1], "nx", "ny", "nz")
-		close("the length of a normal", dot(m, m), dot(n, n))
-		close("a normal along an edge", dot(m, minus(p, q)), factor*dot(n, minus(a, b)))
-		u, v := threeOf(c, e.Features[3], "nx", "ny", "nz"), threeOf(c, e.Features[4], "nx", "ny", "nz")
-		x, y := threeOf(c, got[3], "nx", "ny", "nz"), threeOf(c, got[4], "nx", "ny", "nz")
+		n, m := vectorOf(c, e.Features[1], "nx", "ny", "nz"), vectorOf(c, got[1], "nx", "ny", "nz")
+		checkClose("the length of a normal", dot(m, m), dot(n, n))
+		checkClose("a normal along an edge", dot(m, sub(p, q)), factor*dot(n, sub(a, b)))
+		u, v := vectorOf(c, e.Features[3], "nx", "ny", "nz"), vectorOf(c, e.Features[4], "nx", "ny", "nz")
+		x, y := vectorOf(c, got[3], "nx", "ny", "nz"), vectorOf(c, got[4], "nx", "ny", "nz")
 		triple := func(a, b, c [3]float64) float64 {
 			return dot(a, [3]float64{b[1]*c[2] - b[2]*c[1], b[2]*c[0] - b[0]*c[2], b[0]*c[1] - b[1]*c[0]})
 		}
-		close("orientation", triple(m, x, y), triple(n, u, v))
+		checkClose("orientation", triple(m, x, y), triple(n, u, v))
 		if s.PointRotation == "z" {
-			close("the height of an edge", p[2]-q[2], factor*(a[2]-b[2]))
-			close("the height of a normal", m[2], n[2])
+			checkClose("the height of an edge", p[2]-q[2], factor*(a[2]-b[2]))
+			checkClose("the height of a normal", m[2], n[2])
 		}
 		if heat := slices.Index(c.FeatureNames, "heat"); got[1][heat] != e.Features[1][heat] {
 			t.Fatalf("step %d: the feature heat changed", step)
 		}
 	}
-	if least < 0.6-1e-5 || most > 1.4+1e-5 || least > 0.62 || most < 1.38 {
-		t.Errorf("factors from %g to %g, want 0.6 to 1.4", least, most)
+	if minFactor < 0.6-1e-5 || maxFactor > 1.4+1e-5 || minFactor > 0.62 || maxFactor < 1.38 {
+		t.Errorf("factors from %g to %g, want 0.6 to 1.4", minFactor, maxFactor)
 	}
 	if !slices.Equal(before, e.Features[0]) {
-		t.Error("augmented changed its argument")
+		t.Error("addNoise changed its argument")
 	}
 }
 
@@ -95,46 +95,46 @@ func TestAugmented(t *testing.T) {
 // follows the stretch. Normals must stay perpendicular to the surface and keep their length.
 func TestStretch(t *testing.T) {
 	c, e := pointRows(3)
-	n := threeOf(c, e.Features[0], "nx", "ny", "nz")
-	along := [3]float64{n[1], -n[0], 0} // perpendicular to n
+	n := vectorOf(c, e.Features[0], "nx", "ny", "nz")
+	tangent := [3]float64{n[1], -n[0], 0} // perpendicular to n
 	for i, name := range []string{"x", "y", "z"} {
 		at := slices.Index(c.FeatureNames, name)
-		e.Features[1][at] = e.Features[0][at] + float32(along[i])
+		e.Features[1][at] = e.Features[0][at] + float32(tangent[i])
 	}
-	least, most := math.Inf(1), 0.0
+	minFactor, maxFactor := math.Inf(1), 0.0
 	for step := range 300 {
 		s := Settings{Seed: 5, PointStretch: []float64{0.5, 2}}
-		got := s.augmented(c, e, step)
+		got := s.augmentPoints(c, e, step)
 		var factors [3]float64
-		p, q := threeOf(c, e.Features[2], "x", "y", "z"), threeOf(c, got[2], "x", "y", "z")
+		p, q := vectorOf(c, e.Features[2], "x", "y", "z"), vectorOf(c, got[2], "x", "y", "z")
 		for i := range factors {
 			factors[i] = q[i] / p[i]
-			least, most = min(least, factors[i]), max(most, factors[i])
+			minFactor, maxFactor = min(minFactor, factors[i]), max(maxFactor, factors[i])
 		}
 		if factors[0] == factors[1] || factors[1] == factors[2] {
 			t.Fatalf("step %d: factors %v, want three different factors", step, factors)
 		}
-		m := threeOf(c, got[0], "nx", "ny", "nz")
-		edge := minus(threeOf(c, got[1], "x", "y", "z"), threeOf(c, got[0], "x", "y", "z"))
+		m := vectorOf(c, got[0], "nx", "ny", "nz")
+		edge := sub(vectorOf(c, got[1], "x", "y", "z"), vectorOf(c, got[0], "x", "y", "z"))
 		if math.Abs(dot(m, edge)) > 1e-5 || math.Abs(dot(m, m)-dot(n, n)) > 1e-5 {
 			t.Errorf("step %d: the normal has length² %g, want %g, and the product %g with an edge, want 0", step,
 				dot(m, m), dot(n, n), dot(m, edge))
 		}
 		s.PointScale, s.PointStretch = []float64{0.5, 2}, nil
-		if scaled := threeOf(c, s.augmented(c, e, step)[2], "x", "y", "z"); math.Abs(scaled[0]/p[0]-factors[0]) < 1e-6 {
+		if scaled := vectorOf(c, s.augmentPoints(c, e, step)[2], "x", "y", "z"); math.Abs(scaled[0]/p[0]-factors[0]) < 1e-6 {
 			t.Fatalf("step %d: scale and stretch draw the same factor", step)
 		}
 		s.PointScale, s.PointStretch, s.PointRotation = nil, []float64{0.5, 2}, "z"
-		if turned := threeOf(c, s.augmented(c, e, step)[2], "x", "y", "z"); math.Abs(turned[2]-q[2]) > 1e-5 ||
-			math.Abs(dot(turned, turned)-dot(q, q)) > 1e-4 {
-			t.Errorf("step %d: %v rotated about z is %v, want the same z and length", step, q, turned)
+		if rotated := vectorOf(c, s.augmentPoints(c, e, step)[2], "x", "y", "z"); math.Abs(rotated[2]-q[2]) > 1e-5 ||
+			math.Abs(dot(rotated, rotated)-dot(q, q)) > 1e-4 {
+			t.Errorf("step %d: %v rotated about z is %v, want the same z and length", step, q, rotated)
 		}
 	}
-	if least < 0.5-1e-5 || most > 2+1e-5 || least > 0.52 || most < 1.95 {
-		t.Errorf("factors from %g to %g, want 0.5 to 2", least, most)
+	if minFactor < 0.5-1e-5 || maxFactor > 2+1e-5 || minFactor > 0.52 || maxFactor < 1.95 {
+		t.Errorf("factors from %g to %g, want 0.5 to 2", minFactor, maxFactor)
 	}
 	zero := make([]float32, len(c.FeatureNames)) // a point without a normal
-	if got := (&Settings{PointStretch: []float64{0.5, 2}}).augmented(c, seq.Example{Features: [][]float32{zero}},
+	if got := (&Settings{PointStretch: []float64{0.5, 2}}).augmentPoints(c, seq.Example{Features: [][]float32{zero}},
 		1)[0]; !slices.Equal(got, zero) {
 		t.Errorf("a point of zeros becomes %v, want zeros", got)
 	}
@@ -150,7 +150,7 @@ func TestRotationsAreUniform(t *testing.T) {
 		s := Settings{Seed: 2, PointRotation: by}
 		var mean, square [3]float64
 		for step := range n {
-			v := threeOf(c, s.augmented(c, seq.Example{Index: 1, Features: [][]float32{{1, 0, 0}}}, step)[0], "x",
+			v := vectorOf(c, s.augmentPoints(c, seq.Example{Index: 1, Features: [][]float32{{1, 0, 0}}}, step)[0], "x",
 				"y", "z")
 			for i := range v {
 				mean[i] += v[i] / n
@@ -168,13 +168,13 @@ func TestRotationsAreUniform(t *testing.T) {
 		}
 	}
 	s := Settings{Seed: 2, PointShift: 0.5}
-	var mean, square, most float64
+	var mean, square, maximum float64
 	for step := range n {
-		v := float64(s.augmented(c, seq.Example{Features: [][]float32{{0, 0, 0}}}, step)[0][1])
-		mean, square, most = mean+v/n, square+v*v/n, max(most, math.Abs(v))
+		v := float64(s.augmentPoints(c, seq.Example{Features: [][]float32{{0, 0, 0}}}, step)[0][1])
+		mean, square, maximum = mean+v/n, square+v*v/n, max(maximum, math.Abs(v))
 	}
-	if math.Abs(mean) > 0.01 || math.Abs(square-0.25/3) > 0.003 || most > 0.5 || most < 0.49 {
-		t.Errorf("shifts have mean %g, mean square %g, maximum %g; want 0, 1/48, 0.5", mean, square, most)
+	if math.Abs(mean) > 0.01 || math.Abs(square-0.25/3) > 0.003 || maximum > 0.5 || maximum < 0.49 {
+		t.Errorf("shifts have mean %g, mean square %g, maximum %g; want 0, 1/48, 0.5", mean, square, maximum)
 	}
 }
 
@@ -183,26 +183,26 @@ func TestRotationsAreUniform(t *testing.T) {
 func TestAugmentationsDiffer(t *testing.T) {
 	c := &config.Config{Inputs: config.Inputs{FeatureNames: []string{"x", "y", "z"}}}
 	s := Settings{Seed: 1, PointScale: []float64{1, 2}, PointRotation: "z", PointShift: 1}
-	at := func(s Settings, row uint32, step int) []float32 {
-		return s.augmented(c, seq.Example{Index: row, Features: [][]float32{{1, 0, 0}}}, step)[0]
+	augment := func(s Settings, row uint32, step int) []float32 {
+		return s.augmentPoints(c, seq.Example{Index: row, Features: [][]float32{{1, 0, 0}}}, step)[0]
 	}
 	other := s
 	other.Seed = 2
-	first := at(s, 1, 1)
-	for name, p := range map[string][]float32{"row": at(s, 2, 1), "step": at(s, 1, 2), "seed": at(other, 1, 1)} {
+	first := augment(s, 1, 1)
+	for name, p := range map[string][]float32{"row": augment(s, 2, 1), "step": augment(s, 1, 2), "seed": augment(other, 1, 1)} {
 		if slices.Equal(p, first) {
 			t.Errorf("a different %s gives the same point", name)
 		}
 	}
 	shift := Settings{Seed: 1, PointShift: 1}
-	if p := at(shift, 1, 1); p[0]-1 == p[1] || p[1] == p[2] {
+	if p := augment(shift, 1, 1); p[0]-1 == p[1] || p[1] == p[2] {
 		t.Errorf("axes share a shift: %v", p)
 	}
 	var product, scales, angles float64 // the correlation of the factor and the angle
 	const n = 2000
-	turned := Settings{Seed: 1, PointScale: []float64{1, 2}, PointRotation: "z"}
+	rotating := Settings{Seed: 1, PointScale: []float64{1, 2}, PointRotation: "z"}
 	for step := range n {
-		p := at(turned, 1, step)
+		p := augment(rotating, 1, step)
 		scale, angle := math.Hypot(float64(p[0]), float64(p[1]))-1.5, math.Atan2(float64(p[1]), float64(p[0]))
 		product, scales, angles = product+scale*angle, scales+scale*scale, angles+angle*angle
 	}
@@ -211,9 +211,9 @@ func TestAugmentationsDiffer(t *testing.T) {
 	}
 }
 
-// TestAugmentationOfOthers checks that Validate rejects malformed bounds and that tokens without
+// TestAugmentationRefusals checks that Validate rejects malformed bounds and that tokens without
 // coordinates are refused.
-func TestAugmentationOfOthers(t *testing.T) {
+func TestAugmentationRefusals(t *testing.T) {
 	for name, set := range map[string]func(*Settings){
 		"scale":    func(s *Settings) { s.PointScale = []float64{1, 2} },
 		"rotation": func(s *Settings) { s.PointRotation = "z" }, "shift": func(s *Settings) { s.PointShift = 1 },

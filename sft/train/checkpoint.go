@@ -59,8 +59,8 @@ func (s *State) validate(o *order, c *config.Config) error {
 	case !s.LossScale.valid():
 		return fmt.Errorf("loss scale %v after %d good steps: expected a power of two ≥ 1, and 0 to %d steps",
 			s.LossScale.Factor, s.LossScale.Good, goodSteps-1)
-	case s.Next.Batch < 0 || s.Next.Batch >= o.all.PerEpoch():
-		return fmt.Errorf("batch %d, expected 0 to %d", s.Next.Batch, o.all.PerEpoch()-1)
+	case s.Next.Batch < 0 || s.Next.Batch >= o.epochs.PerEpoch():
+		return fmt.Errorf("batch %d, expected 0 to %d", s.Next.Batch, o.epochs.PerEpoch()-1)
 	case len(s.Interval.DeadRows) != 0 && len(s.Interval.DeadRows) != c.NumLayers:
 		return fmt.Errorf("counts of dead rows for %d layers, expected %d", len(s.Interval.DeadRows), c.NumLayers)
 	}
@@ -134,13 +134,13 @@ func (t *Trainer) save() error {
 	if err := t.saveState(); err != nil {
 		return err
 	}
-	return t.saveUnjudged()
+	return t.saveUnevaluated()
 }
 
-// saveUnjudged also writes the checkpoint's weights as the run's model until the first evaluation.
-// The run then has a model from its first checkpoint on. The first evaluation always replaces this
-// model.
-func (t *Trainer) saveUnjudged() error {
+// saveUnevaluated also writes the checkpoint's weights as the run's model until the first
+// evaluation. The run then has a model from its first checkpoint on. The first evaluation always
+// replaces this model.
+func (t *Trainer) saveUnevaluated() error {
 	if t.state.BestStep > 0 {
 		return nil
 	}

@@ -14,7 +14,7 @@ type classification struct{}
 
 func (classification) settings(c *config.Config, s *Settings) error {
 	if s.Select != "" {
-		if err := measured(c, s.Select, byAccuracy, byLoss, byMacroF1, byAUC, OneStandardError, ScaledLoss); err != nil {
+		if err := checkSelectable(c, s.Select, byAccuracy, byLoss, byMacroF1, byAUC, OneStandardError, ScaledLoss); err != nil {
 			return err
 		}
 	}
@@ -34,7 +34,7 @@ func (classification) weight(s *Settings, e seq.Example) float64 {
 	return s.ClassWeights[e.Label]
 }
 
-func (classification) answered(logits []float32, e seq.Example) bool {
+func (classification) isCorrect(logits []float32, e seq.Example) bool {
 	return sft.Argmax(logits) == int(e.Label)
 }
 
@@ -63,7 +63,7 @@ func (m *classMeasurement) add(head []float32, e seq.Example) {
 
 func (m *classMeasurement) report(r *EvaluationReport) {
 	r.Loss = m.loss / float64(m.rows*m.config.LossTerms())
-	r.scale(m.sample)
+	r.setScaledLoss(m.sample)
 	r.Accuracy, r.MacroF1 = new(m.tally.Accuracy()), new(m.tally.MacroF1())
 	if auc, ok := m.tally.AUC(); ok {
 		r.AUC = &auc

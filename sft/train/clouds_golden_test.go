@@ -44,9 +44,9 @@ func writeClouds(t *testing.T, dir string, change func(c *config.Config)) {
 		modeltest.Reference.ClassificationLoss)
 }
 
-// movedClouds returns the clouds with points and normals transformed by move and, if order is not
-// nil, reordered.
-func movedClouds(c *config.Config, clouds []seq.Example, move func(v []float32, direction bool),
+// transformClouds returns the clouds with points and normals transformed by move and, if order is
+// not nil, reordered.
+func transformClouds(c *config.Config, clouds []seq.Example, move func(v []float32, direction bool),
 	order func(n int) []int) (out []seq.Example) {
 	columns := seq.Points(c.FeatureNames)
 	for _, e := range clouds {
@@ -95,9 +95,9 @@ func TestCloudSymmetries(t *testing.T) {
 		return out
 	}
 	random := rand.New(rand.NewPCG(5, 5))
-	stay := func([]float32, bool) {}
+	identity := func([]float32, bool) {}
 	sin, cos := math.Sincos(1.1)
-	turn := func(v []float32, _ bool) {
+	rotate := func(v []float32, _ bool) {
 		x, y, z := float64(v[0]), float64(v[1]), float64(v[2])
 		x, y = cos*x-sin*y, sin*x+cos*y
 		y, z = cos*y-sin*z, sin*y+cos*z
@@ -116,18 +116,18 @@ func TestCloudSymmetries(t *testing.T) {
 		order func(int) []int
 		same  bool
 	}{
-		{"turned", config.OnesInput, 9, turn, inOrder, true},
+		{"turned", config.OnesInput, 9, rotate, inOrder, true},
 		{"shifted", config.OnesInput, 9, shift, inOrder, true},
-		{"in another order", config.OnesInput, 64, stay, random.Perm, true},
-		{"in another order, with features", config.FeaturesInput, 64, stay, random.Perm, true},
-		{"rotated, with features", config.FeaturesInput, 9, turn, inOrder, false},
+		{"in another order", config.OnesInput, 64, identity, random.Perm, true},
+		{"in another order, with features", config.FeaturesInput, 64, identity, random.Perm, true},
+		{"rotated, with features", config.FeaturesInput, 9, rotate, inOrder, false},
 	} {
 		c := configtest.CloudConfig(configtest.GoldenConfig(config.Classification))
 		c.Input, c.NumSampledTokens, c.NumLayers = s.input, s.k, 2
 		m := modeltest.RandomModel(c, 11)
 		clouds := configtest.RandomClouds(c, random, 33, 64, 7)
 		before, after := scoreAll(t, m, clouds),
-			scoreAll(t, m, movedClouds(c, clouds, s.move, s.order))
+			scoreAll(t, m, transformClouds(c, clouds, s.move, s.order))
 		worst := 0.0
 		for i := range before {
 			for j, v := range before[i] {

@@ -29,7 +29,7 @@ func stored(c *Checkpoint) (text string, words []float32) {
 // TestDamagedRun changes single bytes of a run's model and checkpoint. Reading must return the
 // stored values or an error that names the file.
 func TestDamagedRun(t *testing.T) {
-	train, val := splits(t, config.Classification)
+	train, val := tinySplits(t, config.Classification)
 	dir, settings := t.TempDir(), runSettings()
 	settings.Epochs = 1
 	must.Succeed(t, trainNew(t, modeltest.RandomModel(configtest.TrainingConfig(), 1), settings,
@@ -59,7 +59,7 @@ func TestDamagedRun(t *testing.T) {
 		}},
 	} {
 		path := filepath.Join(dir, file.name)
-		whole := must.Get(os.ReadFile(path))(t)
+		original := must.Get(os.ReadFile(path))(t)
 		read := func(name string, damaged []byte) error {
 			must.Succeed(t, os.WriteFile(path, damaged, 0o666))
 			same, err := file.same()
@@ -73,18 +73,18 @@ func TestDamagedRun(t *testing.T) {
 		}
 		random := rand.New(rand.NewPCG(16, uint64(len(file.name))))
 		for range damages {
-			at := random.IntN(len(whole))
-			damaged := bytes.Clone(whole)
+			at := random.IntN(len(original))
+			damaged := bytes.Clone(original)
 			damaged[at] ^= byte(1 + random.IntN(255))
 			read("damaged", damaged)
 		}
 		// Old files have no checksum.
-		before := regexp.MustCompile(`"sftseq.checksum":"xxh128:[0-9a-f]{32}",?`).ReplaceAllFunc(whole,
+		before := regexp.MustCompile(`"sftseq.checksum":"xxh128:[0-9a-f]{32}",?`).ReplaceAllFunc(original,
 			func(b []byte) []byte { return bytes.Repeat([]byte(" "), len(b)) })
-		if bytes.Equal(before, whole) {
+		if bytes.Equal(before, original) {
 			t.Errorf("%s: the file has no checksum", path)
 		}
 		must.Check(t, read("without a checksum", before))
-		must.Succeed(t, os.WriteFile(path, whole, 0o666))
+		must.Succeed(t, os.WriteFile(path, original, 0o666))
 	}
 }

@@ -70,8 +70,8 @@ func newSmallStepper(t *testing.T, device tensor.Device) *Stepper {
 	return must.Get(NewStepper(smallModel(), smallSettings(), device, 200, 0))(t)
 }
 
-// words reads all words of a block of device memory.
-func words(t *testing.T, m tensor.Memory) []float32 {
+// readWords returns all words of a block of device memory.
+func readWords(t *testing.T, m tensor.Memory) []float32 {
 	t.Helper()
 	w := make([]float32, m.Words())
 	must.Succeed(t, m.Read(0, tensor.Bits(w)))
@@ -87,7 +87,7 @@ func (s *Stepper) gradient(t *testing.T, examples []seq.Example, step int) (g []
 	for _, v := range b.loss {
 		loss += float64(v) / float64(len(examples))
 	}
-	return words(t, b.gradient), loss
+	return readWords(t, b.gradient), loss
 }
 
 // choices returns the tokens that the sampler of each layer selects in a step.
@@ -123,16 +123,16 @@ func flips(first, second []*lockstep.Choice) []lockstep.Flip {
 	return all
 }
 
-// apart is the difference of two devices' results as a fraction of the tolerance: 1e-5 for the mean
-// loss, 1e-3 for the norm of a tensor's gradient.
-type apart struct {
+// deviation is the difference of two devices' results as a fraction of the tolerance: 1e-5 for the
+// mean loss, 1e-3 for the norm of a tensor's gradient.
+type deviation struct {
 	loss, gradient float64
 	tensor         string
 }
 
-func (s *Stepper) apart(t *testing.T, other *Stepper, examples []seq.Example, step int) (a apart) {
+func (s *Stepper) deviationFrom(t *testing.T, other *Stepper, examples []seq.Example, step int) (a deviation) {
 	t.Helper()
-	must.Succeed(t, other.engine.Weights.Write(0, tensor.Bits(words(t, s.engine.Weights))))
+	must.Succeed(t, other.engine.Weights.Write(0, tensor.Bits(readWords(t, s.engine.Weights))))
 	g, loss := s.gradient(t, examples, step)
 	h, otherLoss := other.gradient(t, examples, step)
 	a.loss = math.Abs(loss-otherLoss) / 1e-5
@@ -152,22 +152,22 @@ func (s *Stepper) apart(t *testing.T, other *Stepper, examples []seq.Example, st
 // rare.
 func TestLockStep(t *testing.T) {
 	vulkan := configtest.Vulkan(t)
-	one, other := newSmallStepper(t, cpu.New(2)), newSmallStepper(t, vulkan)
+	onCPU, onVulkan := newSmallStepper(t, cpu.New(2)), newSmallStepper(t, vulkan)
 	checked := newSmallStepper(t, lockstep.New(cpu.New(2), vulkan))
 	steps := 80
 	if testing.Short() {
 		steps = 20
 	}
-	var worst apart
-	decided := 0
+	var worst deviation
+	roundingSteps := 0
 	for step := range steps {
-		examples := smallBatch(one.model.Config, step)
-		a := one.apart(t, other, examples, step)
+		examples := smallBatch(onCPU.model.Config, step)
+		a := onCPU.deviationFrom(t, onVulkan, examples, step)
 		if a.loss <= 1 && a.gradient <= 1 {
 			worst.loss, worst.gradient = max(worst.loss, a.loss), max(worst.gradient, a.gradient)
 		} else {
-			decided++
-			found := flips(one.choices(t, examples, step), other.choices(t, examples, step))
+			roundingSteps++
+			found := flips(onCPU.choices(t, examples, step), onVulkan.choices(t, examples, step))
 			for _, f := range found {
 				t.Logf("step %d: %v", step, f)
 				if !f.Rounding() {
@@ -178,18 +178,18 @@ func TestLockStep(t *testing.T) {
 				t.Logf("step %d: a kink in %s: %.1f of the tolerance", step, a.tensor, a.gradient)
 				// lockstep checks each launch by itself and names a wrong one. Losses have no
 				// kinks.
-				if one.apart(t, checked, examples, step); a.loss > 1 || a.gradient > 20 {
+				if onCPU.deviationFrom(t, checked, examples, step); a.loss > 1 || a.gradient > 20 {
 					t.Errorf("step %d: %+v, want a loss within 1 and a gradient within 20 tolerances", step, a)
 				}
 			}
 		}
-		must.Get(one.Step(t.Context(), examples))(t)
+		must.Get(onCPU.Step(t.Context(), examples))(t)
 	}
 	t.Logf("%d steps: losses within %.2f, gradients within %.2f of the tolerance, without %d steps that "+
 		"rounding decided",
-		steps, worst.loss, worst.gradient, decided)
-	if decided > 2 {
-		t.Errorf("rounding decided %d of %d steps, want at most 2", decided, steps)
+		steps, worst.loss, worst.gradient, roundingSteps)
+	if roundingSteps > 2 {
+		t.Errorf("rounding decided %d of %d steps, want at most 2", roundingSteps, steps)
 	}
 }
 
@@ -252,13 +252,13 @@ func TestSameSeedSameBits(t *testing.T) {
 // TestResumeElsewhere checks that a run resumed on another device warns and ends near the weights
 // of an uninterrupted run.
 func TestResumeElsewhere(t *testing.T) {
-	train, val := splits(t, config.Classification)
+	train, val := tinySplits(t, config.Classification)
 	s := runSettings()
 	s.EvalEvery = 6
-	straight := t.TempDir()
+	uninterrupted := t.TempDir()
 	must.Succeed(t, trainNew(t, modeltest.RandomModel(configtest.TrainingConfig(), 1), s,
-		options(straight, nil), cpu.New(2), train, val))
-	want := must.Get(LoadCheckpoint(straight))(t)
+		options(uninterrupted, nil), cpu.New(2), train, val))
+	want := must.Get(LoadCheckpoint(uninterrupted))(t)
 	vulkan := configtest.Vulkan(t)
 	for name, devices := range map[string][2]tensor.Device{"to Vulkan": {cpu.New(2), vulkan},
 		"from Vulkan": {vulkan, cpu.New(2)}} {

@@ -18,22 +18,22 @@ const evaluationRows = 64
 const evaluationTokens = 16 * model.MicroBatchTokens
 
 // evaluate measures the validation split and saves the model if it is the best so far in the metric
-// Settings.Select. With equal values the lower loss wins.
+// Settings.Select. With equal values, the lower loss decides.
 func (t *Trainer) evaluate(ctx context.Context) error {
 	r := EvaluationReport{Kind: "validation", Step: t.state.Step, Epoch: t.epochs(), Rows: t.val.Len(),
 		SelectedBy: t.settings.Select}
-	began := t.now()
+	start := t.now()
 	v := trainingOf(t.model.Config).measure(t.model.Config, &t.settings)
 	done := 0
-	together := evaluationRows
+	batchRows := evaluationRows
 	if t.model.Config.PerToken() { // the outputs grow with the rows
 		_, longest := t.val.Longest()
-		together = max(1, min(together, evaluationTokens/max(1, longest)))
+		batchRows = max(1, min(batchRows, evaluationTokens/max(1, longest)))
 	}
 	if c := t.options.Communicator; c != nil {
-		together *= c.Size()
+		batchRows *= c.Size()
 	}
-	for _, rows := range seq.Sequential(r.Rows, together) {
+	for _, rows := range seq.Sequential(r.Rows, batchRows) {
 		examples, err := t.examples(t.val, rows)
 		if err != nil {
 			return err
@@ -53,12 +53,12 @@ func (t *Trainer) evaluate(ctx context.Context) error {
 	}
 	v.report(&r)
 	r.Best = r.better(&t.state)
-	t.state.see(&r)
-	if k, ok := v.(calibrating); ok && r.Best && t.settings.TemperatureScaling {
+	t.state.updateBestAccuracy(&r)
+	if k, ok := v.(calibrator); ok && r.Best && t.settings.TemperatureScaling {
 		r.calibrate(k.temperature())
 	}
 	r.Seconds = t.now().Sub(t.started).Seconds()
-	t.pace.evaluated(t.now().Sub(began))
+	t.throughput.addEvaluation(t.now().Sub(start))
 	if err := t.metrics.write(r); err != nil {
 		return err
 	}
@@ -98,7 +98,8 @@ func (t *Trainer) badValidation(e seq.Example) error {
 type EvaluationProgress struct{ Done, Rows int }
 
 // keepDecision copies the thresholds, temperature and span decoding of an evaluation to the model's
-// configuration. It replaces the configuration by a copy: the caller's does not change.
+// configuration. It replaces the configuration by a copy: the caller's configuration does not
+// change.
 func (t *Trainer) keepDecision(r *EvaluationReport) {
 	if r.Thresholds == nil && r.Temperature == 0 && r.SpanDecoding == nil {
 		return

@@ -23,7 +23,7 @@ import (
 type exchange struct {
 	sft.Communicator
 	engine *model.Engine
-	shares *blocks       // for sums over a rank's share of the words
+	shares *blocks       // memory for sums over this rank's share of the words
 	spent  time.Duration // time in exchanges since the last line of metrics, waiting included
 	steps  int           // steps since the last line of metrics
 	busy   int           // ranks with micro-batches, summed over these steps
@@ -97,7 +97,7 @@ func (x *exchange) finish(ctx context.Context, t *tree, gs [][]seq.Example, resu
 	if err != nil {
 		return err
 	}
-	if err := differing(hashes, step); err != nil {
+	if err := checkHashes(hashes, step); err != nil {
 		return err
 	}
 	cuts := deal(gs, x.Size())
@@ -106,20 +106,20 @@ func (x *exchange) finish(ctx context.Context, t *tree, gs [][]seq.Example, resu
 	for r := range x.Size() {
 		x.busy += min(1, cuts[r+1]-cuts[r])
 	}
-	sum, err := x.add(context.WithoutCancel(ctx), t, len(gs), cuts)
-	return x.gather(t, sum, gs, cuts, results, err)
+	sum, err := x.reduceScatter(context.WithoutCancel(ctx), t, len(gs), cuts)
+	return x.allGather(t, sum, gs, cuts, results, err)
 }
 
-// add returns this rank's share of the sum of all micro-batches. After a failure a rank still takes
-// part in every collective call and returns the error at the end.
-func (x *exchange) add(ctx context.Context, t *tree, leaves int, cuts []int) ([]uint32, error) {
-	mine := distributed.Frontier(leaves, cuts[x.Rank()], cuts[x.Rank()+1])
+// reduceScatter returns this rank's share of the sum of all micro-batches. After a failure a rank
+// still takes part in every collective call and returns the error at the end.
+func (x *exchange) reduceScatter(ctx context.Context, t *tree, leaves int, cuts []int) ([]uint32, error) {
+	nodes := distributed.Frontier(leaves, cuts[x.Rank()], cuts[x.Rank()+1])
 	sendCounts, receiveCounts := make([]int, x.Size()), make([]int, x.Size())
-	send := make([]uint32, len(mine)*x.engine.Params.Words)
+	send := make([]uint32, len(nodes)*x.engine.Params.Words)
 	at, total := 0, 0
 	var failed error
 	for r := range x.Size() {
-		for _, n := range mine {
+		for _, n := range nodes {
 			block := t.ready[n]
 			if block == nil {
 				block = t.root
@@ -129,7 +129,7 @@ func (x *exchange) add(ctx context.Context, t *tree, leaves int, cuts []int) ([]
 			}
 			at += x.words(r)
 		}
-		sendCounts[r] = len(mine) * x.words(r)
+		sendCounts[r] = len(nodes) * x.words(r)
 		receiveCounts[r] = len(distributed.Frontier(leaves, cuts[r], cuts[r+1])) * x.words(x.Rank())
 		total += receiveCounts[r]
 	}
@@ -163,9 +163,9 @@ func (x *exchange) add(ctx context.Context, t *tree, leaves int, cuts []int) ([]
 	return sum, shares.root.Read(0, sum)
 }
 
-// gather collects the shares of all ranks in the root of the tree, and all results. The first word
-// of a rank's message reports its failure.
-func (x *exchange) gather(t *tree, sum []uint32, gs [][]seq.Example, cuts []int,
+// allGather collects the shares of all ranks in the root of the tree, and all results. The first
+// word of a rank's message reports its failure.
+func (x *exchange) allGather(t *tree, sum []uint32, gs [][]seq.Example, cuts []int,
 	results []*model.Result, failed error) error {
 	c := x.engine.Config
 	counts, total := make([]int, x.Size()), 0
@@ -191,12 +191,12 @@ func (x *exchange) gather(t *tree, sum []uint32, gs [][]seq.Example, cuts []int,
 	if err := x.AllGather(send, all, counts); err != nil {
 		return err
 	}
-	bad := false
+	anyFailed := false
 	for r, at := 0, 0; r < x.Size(); r++ {
-		bad = bad || all[at] != 0
+		anyFailed = anyFailed || all[at] != 0
 		at += counts[r]
 	}
-	if bad {
+	if anyFailed {
 		return model.Agree(x, failed)
 	}
 	t.abandon()

@@ -101,7 +101,7 @@ func onRank1(d watched) func(rank int) tensor.Device {
 // TestRanksDrift changes the weights of one rank. The next comparison must name that rank before
 // the run stores its weights again.
 func TestRanksDrift(t *testing.T) {
-	train, val := splits(t, config.Classification)
+	train, val := tinySplits(t, config.Classification)
 	s := runSettings()
 	s.Epochs, s.EvalEvery, s.LogEvery = 60, 1000, 50
 	updates := 0
@@ -141,34 +141,34 @@ func TestRanksDrift(t *testing.T) {
 func TestRanksFailInExchange(t *testing.T) {
 	train, val := manyMicroBatches(t, config.Classification)
 	config := configtest.TrainingConfig()
-	all := model.NewParameters(config).Words
-	share := (all + 2) / 3
-	gone := errors.New("the device is gone")
-	third := func(n *atomic.Int64) error {
+	total := model.NewParameters(config).Words
+	share := (total + 2) / 3
+	errGone := errors.New("the device is gone")
+	failThird := func(n *atomic.Int64) error {
 		if n.Add(1) == 3 {
-			return gone
+			return errGone
 		}
 		return nil
 	}
-	moved := func(n *atomic.Int64, writes bool) watched {
+	failMove := func(n *atomic.Int64, writes bool) watched {
 		return watched{move: func(m tensor.Memory, write bool, offset, words int) error {
-			if write == writes && m.Words() == all && offset > 0 { // a rank's part
-				return third(n)
+			if write == writes && m.Words() == total && offset > 0 { // a rank's part
+				return failThird(n)
 			}
 			return nil
 		}}
 	}
 	for name, d := range map[string]func(n *atomic.Int64) watched{
-		"reading the sums": func(n *atomic.Int64) watched { return moved(n, false) },
+		"reading the sums": func(n *atomic.Int64) watched { return failMove(n, false) },
 		"adding a share": func(n *atomic.Int64) watched {
 			return watched{run: func(p *tensor.Program) error {
 				if isMerge(p, share) {
-					return third(n)
+					return failThird(n)
 				}
 				return nil
 			}}
 		},
-		"writing the shares": func(n *atomic.Int64) watched { return moved(n, true) },
+		"writing the shares": func(n *atomic.Int64) watched { return failMove(n, true) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := &ranksRun{train: train, val: val, config: config, settings: ranksSettings(), dir: t.TempDir(),
@@ -188,22 +188,22 @@ func TestRanksStopInExchange(t *testing.T) {
 	train, val := manyMicroBatches(t, config.Classification)
 	config := configtest.TrainingConfig()
 	share := (model.NewParameters(config).Words + 2) / 3
-	whole := &ranksRun{train: train, val: val, config: config, settings: ranksSettings(), dir: t.TempDir()}
-	must.Succeed(t, errors.Join(whole.run(t, 1)...))
-	for name, where := range map[string]func(p *tensor.Program) bool{
+	uninterrupted := &ranksRun{train: train, val: val, config: config, settings: ranksSettings(), dir: t.TempDir()}
+	must.Succeed(t, errors.Join(uninterrupted.run(t, 1)...))
+	for name, stopsAt := range map[string]func(p *tensor.Program) bool{
 		"adding a share": func(p *tensor.Program) bool { return isMerge(p, share) },
 		"the update":     isUpdate,
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			n, updates, step := 0, 0, 0
-			r := *whole
+			r := *uninterrupted
 			r.dir = t.TempDir()
 			r.device = onRank1(watched{run: func(p *tensor.Program) error {
 				if isUpdate(p) {
 					updates++
 				}
-				if where(p) {
+				if stopsAt(p) {
 					if n++; n == 3 {
 						cancel()
 						if step = updates; !isUpdate(p) {
@@ -227,7 +227,7 @@ func TestRanksStopInExchange(t *testing.T) {
 			}
 			r.device, r.context = nil, nil
 			must.Succeed(t, errors.Join(r.run(t, 2)...))
-			compareOutcomes(t, outcomeOf(t, r.dir), outcomeOf(t, whole.dir))
+			compareOutcomes(t, outcomeOf(t, r.dir), outcomeOf(t, uninterrupted.dir))
 		})
 	}
 }

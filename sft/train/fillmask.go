@@ -16,7 +16,7 @@ type fillMask struct{}
 
 func (fillMask) settings(c *config.Config, s *Settings) error {
 	s.Select = cmp.Or(s.Select, byLoss)
-	if err := measured(c, s.Select, byLoss); err != nil {
+	if err := checkSelectable(c, s.Select, byLoss); err != nil {
 		return err
 	}
 	switch {

@@ -108,7 +108,7 @@ func writeGolden(t *testing.T, dir string, c *config.Config, examples []seq.Exam
 	lossOf func(modeltest.Reference, []seq.Example) (float64, int)) {
 	m := modeltest.RandomModel(c, 5)
 	var inputs, expected bytes.Buffer
-	line := func(to *bytes.Buffer, v any) {
+	writeLine := func(to *bytes.Buffer, v any) {
 		text := must.Get(json.Marshal(v))(t)
 		to.Write(append(text, '\n'))
 	}
@@ -129,16 +129,16 @@ func writeGolden(t *testing.T, dir string, c *config.Config, examples []seq.Exam
 			delete(input, "label")
 			input["labels"] = e.Labels
 		}
-		line(&inputs, input)
+		writeLine(&inputs, input)
 	}
 	must.Succeed(t, m.Save(dir))
-	write := func(name string, text []byte) {
+	writeFile := func(name string, text []byte) {
 		must.Succeed(t, os.WriteFile(filepath.Join(dir, name), text, 0o666))
 	}
-	write("inputs.jsonl", inputs.Bytes())
-	document := func(name string, v any) {
+	writeFile("inputs.jsonl", inputs.Bytes())
+	writeDocument := func(name string, v any) {
 		text := must.Get(json.MarshalIndent(v, "", " "))(t)
-		write(name, append(text, '\n'))
+		writeFile(name, append(text, '\n'))
 	}
 	r := modeltest.NewReference(m)
 	differences := func() map[string][]float64 {
@@ -146,7 +146,7 @@ func writeGolden(t *testing.T, dir string, c *config.Config, examples []seq.Exam
 	}
 	if !strings.HasPrefix(filepath.Base(dir), "train_") {
 		loss, terms := lossOf(r, examples)
-		document("expected_loss.json", map[string]any{"loss": loss, "terms": terms})
+		writeDocument("expected_loss.json", map[string]any{"loss": loss, "terms": terms})
 		if model.RowLogits(c) > 0 || c.Task == config.Tagging {
 			for i, e := range examples {
 				var logits []float64
@@ -155,11 +155,11 @@ func writeGolden(t *testing.T, dir string, c *config.Config, examples []seq.Exam
 				} else {
 					logits, _ = r.Example(e)
 				}
-				line(&expected, map[string]any{"id": i, "logits": logits})
+				writeLine(&expected, map[string]any{"id": i, "logits": logits})
 			}
-			write("expected.jsonl", expected.Bytes())
+			writeFile("expected.jsonl", expected.Bytes())
 		}
-		saveExpected(r, t, filepath.Join(dir, "grads.safetensors"), m, differences())
+		saveTensors(r, t, filepath.Join(dir, "grads.safetensors"), m, differences())
 		return
 	}
 	var x goldenTraining
@@ -171,18 +171,18 @@ func writeGolden(t *testing.T, dir string, c *config.Config, examples []seq.Exam
 		loss, _ := lossOf(r, examples)
 		g := differences()
 		if step == 0 {
-			saveExpected(r, t, filepath.Join(dir, "grads_step0.safetensors"), m, g)
+			saveTensors(r, t, filepath.Join(dir, "grads_step0.safetensors"), m, g)
 		}
-		norm := stepOfDefinition(r, m, g, m1, m2, step+1, &x)
+		norm := referenceAdamW(r, m, g, m1, m2, step+1, &x)
 		x.Steps = append(x.Steps, goldenStep{loss, norm})
 	}
-	saveExpected(r, t, filepath.Join(dir, "model_after.safetensors"), m, r.Weights)
-	document("expected.json", x)
+	saveTensors(r, t, filepath.Join(dir, "model_after.safetensors"), m, r.Weights)
+	writeDocument("expected.json", x)
 }
 
-// stepOfDefinition makes one AdamW update in float64 and returns the gradient's norm before
+// referenceAdamW makes one AdamW update in float64 and returns the gradient's norm before
 // clipping.
-func stepOfDefinition(r modeltest.Reference, m *sft.Model, g, m1, m2 map[string][]float64, t int,
+func referenceAdamW(r modeltest.Reference, m *sft.Model, g, m1, m2 map[string][]float64, t int,
 	x *goldenTraining) (norm float64) {
 	for _, p := range m.Parameters.List {
 		for _, e := range g[p.Name] {
@@ -210,8 +210,8 @@ func stepOfDefinition(r modeltest.Reference, m *sft.Model, g, m1, m2 map[string]
 	return norm
 }
 
-// saveExpected writes the float64 values of all parameters to a safetensors file.
-func saveExpected(r modeltest.Reference, t *testing.T, path string, m *sft.Model, words map[string][]float64) {
+// saveTensors writes the float64 values of all parameters to a safetensors file.
+func saveTensors(r modeltest.Reference, t *testing.T, path string, m *sft.Model, words map[string][]float64) {
 	var out []safetensors.Tensor
 	for _, p := range m.Parameters.List {
 		x := safetensors.Tensor{Name: p.Name, Shape: p.Shape}
@@ -219,7 +219,7 @@ func saveExpected(r modeltest.Reference, t *testing.T, path string, m *sft.Model
 			x.Data = append(x.Data, float32(v))
 		}
 		if len(x.Data) != p.Size() {
-			t.Fatalf("%s: %d numbers", p.Name, len(x.Data))
+			t.Fatalf("%s: %d numbers, want %d", p.Name, len(x.Data), p.Size())
 		}
 		out = append(out, x)
 	}

@@ -30,9 +30,9 @@ type slope struct {
 
 // fillMaskSlopes returns derivatives for some weights of each tensor, by central differences.
 func fillMaskSlopes(m *sft.Model, examples []seq.Example) (out []slope) {
-	exact, random := modeltest.NewReference(m), rand.New(rand.NewPCG(2, 1))
+	reference, random := modeltest.NewReference(m), rand.New(rand.NewPCG(2, 1))
 	for _, p := range m.Parameters.List {
-		w := exact.Weights[p.Name]
+		w := reference.Weights[p.Name]
 		for n := range 8 {
 			i := random.IntN(len(w))
 			if n == 0 {
@@ -43,7 +43,7 @@ func fillMaskSlopes(m *sft.Model, examples []seq.Example) (out []slope) {
 				kept := w[i]
 				defer func() { w[i] = kept }()
 				w[i] += step
-				loss, _ := exact.FillMaskLoss(examples)
+				loss, _ := reference.FillMaskLoss(examples)
 				return loss
 			}
 			out = append(out, slope{p, i, (at(h) - at(-h)) / (2 * h)})
@@ -61,7 +61,7 @@ func TestFillMaskAgainstReference(t *testing.T) {
 		loss     float64
 		slopes   []slope
 	}
-	var expected []expectation // shared by all devices: differences take long
+	var expected []expectation // shared by all devices, because finite differences take long
 	for _, c := range configtest.FillMaskConfigs() {
 		m := modeltest.RandomModel(c, 3)
 		examples := configtest.RandomExamples(c, rand.New(rand.NewPCG(8, 8)), 9, 3, 1, 40, 12)
@@ -110,15 +110,15 @@ func testFillMaskBatchingIsBitExact(t *testing.T, devices ...tensor.Device) {
 			t.Errorf("%d slots on %s: the loss has other bits than with one slot", 1+i, device.Name())
 		}
 	}
-	measuredOf := func(examples ...seq.Example) [][]float32 {
-		return measuredBy(t, m, devices[0], examples)
+	measure := func(examples ...seq.Example) [][]float32 {
+		return measureOn(t, m, devices[0], examples)
 	}
-	together := measuredOf(examples...)
+	together := measure(examples...)
 	for i, e := range examples {
 		if _, alone := gradientOf(t, m, 1, devices[0], examples[i:i+1], model.TrainMode); alone.loss[0] != all.loss[i] {
 			t.Errorf("example %d: loss %v alone, %v in a batch", i, alone.loss[0], all.loss[i])
 		}
-		if alone := measuredOf(e); alone[0][0] != together[i][0] {
+		if alone := measure(e); alone[0][0] != together[i][0] {
 			t.Errorf("example %d: the evaluation has the loss %v alone, %v in a batch", i, alone[0][0], together[i][0])
 		}
 	}
@@ -172,7 +172,7 @@ func TestFillMaskRefusals(t *testing.T) {
 // TestTrainFillMask trains on rows of repeated tokens. The loss selects the model, and lines of
 // metrics have bits per token and no accuracy.
 func TestTrainFillMask(t *testing.T) {
-	train, val := splits(t, config.FillMask)
+	train, val := tinySplits(t, config.FillMask)
 	c := configtest.OfTask(configtest.TinyConfig(), config.FillMask)
 	settings := runSettings()
 	settings.Epochs, settings.LearningRate = 30, 0.02

@@ -19,10 +19,10 @@ import (
 )
 
 // TestFusion checks that a fusion's logits are the weighted sum of its models' logits divided by
-// the temperature. Each model reads its own input window. The fitted sum has no larger loss than
-// the best member.
+// the temperature. Each model reads its own input window. The loss of the fitted sum is at most the
+// best member's.
 func TestFusion(t *testing.T) {
-	_, val := splits(t, config.Classification)
+	_, val := tinySplits(t, config.Classification)
 	one, two := modeltest.RandomModel(configtest.TinyConfig(), 1), modeltest.RandomModel(configtest.TinyConfig(), 2)
 	two.Config.InputWindow = &config.InputWindow{Length: 2, Policy: "head"}
 	f := must.Get(FitFusion(t.Context(), []Member{{"one", one}, {"two", two}}, val, cpu.New(2), nil))(t)
@@ -50,9 +50,8 @@ func TestFusion(t *testing.T) {
 	must.Fail(t, "expected one prediction for each row")(sft.NewFusion([]*sft.Model{other, other}, f, cpu.New(1)))
 }
 
-// TestFusionExplains checks that a fusion with a linear model explains both parts in positions of the
-// whole row, of which the other model reads both ends, and that its logits equal the logits of
-// Examples.
+// TestFusionExplains checks that a fusion of a linear model and a model that reads both ends of a
+// row explains both models in positions of the whole row. Its logits equal the logits of Examples.
 func TestFusionExplains(t *testing.T) {
 	dir, _ := modeltest.LinearDir(t, 1)
 	linear := must.Get(sft.Load(dir))(t)
@@ -76,18 +75,18 @@ func TestFusionExplains(t *testing.T) {
 		if n > 3 {
 			ends.A = []int32{ends.A[0], ends.A[1], ends.A[n-1]}
 		}
-		read := must.Get(second.Explain(t.Context(), []seq.Example{ends}))(t)[0].Explanations[0]
+		windowed := must.Get(second.Explain(t.Context(), []seq.Example{ends}))(t)[0].Explanations[0]
 		if n > 3 {
-			for _, l := range read.Layers {
+			for _, l := range windowed.Layers {
 				for j, p := range l.Positions {
 					l.Positions[j] = []int32{0, 1, int32(n - 1)}[p]
 				}
 			}
-			read.Pooling = slices.Concat(read.Pooling[:2], make([]float32, n-3), read.Pooling[2:])
+			windowed.Pooling = slices.Concat(windowed.Pooling[:2], make([]float32, n-3), windowed.Pooling[2:])
 		}
 		e := o.Explanations[0]
-		if !reflect.DeepEqual(e.Layers, read.Layers) || !slices.Equal(e.Pooling, read.Pooling) {
-			t.Errorf("row %d: %+v, expected %+v", i, e, read)
+		if !reflect.DeepEqual(e.Layers, windowed.Layers) || !slices.Equal(e.Pooling, windowed.Pooling) {
+			t.Errorf("row %d: %+v, expected %+v", i, e, windowed)
 		}
 		alone := must.Get(first.Explain(t.Context(), rows[i:i+1]))(t)[0]
 		if e.Linear.Output != sft.Argmax(o.Logits) {
@@ -103,9 +102,9 @@ func TestFusionExplains(t *testing.T) {
 			}
 		}
 	}
-	both := must.Get(sft.NewEnsemble([]*sft.Model{layers, modeltest.RandomModel(c, 2)}, cpu.New(1)))(t)
-	defer both.Close()
-	must.FailWith(t, sft.ErrEnsemble)(both.Explain(t.Context(), rows))
+	ensemble := must.Get(sft.NewEnsemble([]*sft.Model{layers, modeltest.RandomModel(c, 2)}, cpu.New(1)))(t)
+	defer ensemble.Close()
+	must.FailWith(t, sft.ErrEnsemble)(ensemble.Explain(t.Context(), rows))
 }
 
 // TestFusionFile checks that a written fusion is read back, and that errors for invalid values name
@@ -158,7 +157,7 @@ func TestFusionDevice(t *testing.T) {
 
 // TestFitFusionNonFinite checks that the error for overflowing logits names the member and the row.
 func TestFitFusionNonFinite(t *testing.T) {
-	_, rows := splits(t, config.Classification)
+	_, rows := tinySplits(t, config.Classification)
 	c := configtest.TinyConfig()
 	good, bad := modeltest.RandomModel(c, 1), modeltest.RandomModel(c, 2)
 	for i := range bad.Weights {

@@ -106,11 +106,11 @@ func testGoldenTraining(t *testing.T, name string, device tensor.Device) {
 			loss += float64(v) / float64(b.divisor)
 		}
 		for _, v := range []struct {
-			what      string
+			name      string
 			got, want float64
 		}{{"loss", loss, want.Loss}, {"gradient norm", norm, want.GradNorm}} {
 			if !(math.Abs(v.got-v.want) <= 1e-4*v.want) {
-				t.Errorf("step %d: %s %v, expected %v", step, v.what, v.got, v.want)
+				t.Errorf("step %d: %s %v, expected %v", step, v.name, v.got, v.want)
 			}
 		}
 	}
@@ -132,13 +132,13 @@ func compareChange(t *testing.T, m *sft.Model, after []float32, dir string) {
 	compared := 0
 	for _, w := range want {
 		q, _ := m.Parameters.Lookup(w.Name)
-		before, now := m.Parameters.Slice(m.Weights, q), m.Parameters.Slice(after, q)
+		before, current := m.Parameters.Slice(m.Weights, q), m.Parameters.Slice(after, q)
 		if gradNorm[w.Name] < 1e-6 {
 			continue
 		}
 		change, expected := make([]float32, len(before)), make([]float32, len(before))
 		for i, b := range before {
-			change[i], expected[i] = now[i]-b, w.Data[i]-b
+			change[i], expected[i] = current[i]-b, w.Data[i]-b
 		}
 		diff, norm := norms(change, expected)
 		if !(diff <= 1e-2*norm) {

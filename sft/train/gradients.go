@@ -38,8 +38,8 @@ func Gradient(ctx context.Context, m *sft.Model, device sft.Device, examples []s
 		return nil, 0, err
 	}
 	gradient = make([]float32, m.Parameters.Words)
-	for scale := (lossScale{}).on(e.Device); ; scale = scale.after(true) {
-		a.scale = scale.of()
+	for scale := (lossScale{}).forDevice(e.Device); ; scale = scale.after(true) {
+		a.scale = scale.value()
 		b, err := a.run(ctx, examples, model.Drawing{Mode: model.EvaluateMode, Seed: m.Config.SamplerSeed})
 		if err != nil {
 			return nil, 0, err
@@ -120,9 +120,9 @@ func (a *accumulator) run(ctx context.Context, examples []seq.Example, d model.D
 	tree := newTree(a.blocks, len(gs))
 	results := make([]*model.Result, len(gs))
 	from, to := a.ranks.share(gs)
-	together := a.together(to - from)
+	groupSize := a.groupSize(to - from)
 	next := make(chan int, len(gs))
-	for i := from; i < to; i = (i/together + 1) * together {
+	for i := from; i < to; i = (i/groupSize + 1) * groupSize {
 		next <- i
 	}
 	close(next)
@@ -141,7 +141,7 @@ func (a *accumulator) run(ctx context.Context, examples []seq.Example, d model.D
 				if ctx.Err() != nil {
 					return
 				}
-				end := min((i/together+1)*together, to)
+				end := min((i/groupSize+1)*groupSize, to)
 				if err := a.microBatches(ctx, group, tree, i, gs[i:end], results[i:end], factors, d); err != nil {
 					cancel(err)
 					return
@@ -180,11 +180,11 @@ func (a *accumulator) run(ctx context.Context, examples []seq.Example, d model.D
 	return b, nil
 }
 
-// together returns the number of micro-batches that run together. It is the size of a group of
+// groupSize returns the number of micro-batches that run together. It is the size of a group of
 // slots, reduced so that every group has work.
-func (a *accumulator) together(microBatches int) int {
-	each := (microBatches + len(a.groups) - 1) / len(a.groups)
-	return min(len(a.groups[0]), powerOfTwo(each))
+func (a *accumulator) groupSize(microBatches int) int {
+	perGroup := (microBatches + len(a.groups) - 1) / len(a.groups)
+	return min(len(a.groups[0]), powerOfTwo(perGroup))
 }
 
 // microBatches computes micro-batches first, first+1, … together in a group of slots, and adds
@@ -193,7 +193,7 @@ func (a *accumulator) microBatches(ctx context.Context, group []*model.Slot, t *
 	examples [][]seq.Example,
 	results []*model.Result, factors model.LossFactors, d model.Drawing) (err error) {
 	group = group[:len(examples)]
-	whole := wholeSum(first, len(group), t.leaves)
+	whole := isSubtree(first, len(group), t.leaves)
 	for i, l := range group {
 		if l.Memory[tensor.Gradients], err = a.block(l, i > 0 && whole); err != nil {
 			err = fmt.Errorf("memory for gradients: %w", err)
@@ -235,9 +235,9 @@ func (a *accumulator) block(l *model.Slot, keeps bool) (m tensor.Memory, err err
 	return l.Gradient, err
 }
 
-// wholeSum reports whether the tree with this number of leaves adds up the n leaves from first on
+// isSubtree reports whether the tree with this number of leaves adds up the n leaves from first on
 // before it adds other leaves.
-func wholeSum(first, n, leaves int) bool {
+func isSubtree(first, n, leaves int) bool {
 	size := powerOfTwo(n)
 	return first%size == 0 && (n == size || first+n == leaves)
 }

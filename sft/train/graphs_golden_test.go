@@ -138,13 +138,13 @@ func TestGraphSymmetry(t *testing.T) {
 		same bool
 	}{
 		{"in another order", func(e seq.Example) seq.Example {
-			place := random.Perm(len(e.Features))
+			position := random.Perm(len(e.Features))
 			moved := seq.Example{Features: make([][]float32, len(e.Features))}
 			for i, row := range e.Features {
-				moved.Features[place[i]] = row
+				moved.Features[position[i]] = row
 			}
 			for _, edge := range e.Edges {
-				edge.Source, edge.Target = int32(place[edge.Source]), int32(place[edge.Target])
+				edge.Source, edge.Target = int32(position[edge.Source]), int32(position[edge.Target])
 				moved.Edges = append(moved.Edges, edge)
 			}
 			return moved

@@ -31,20 +31,20 @@ func (s *Settings) validateRate() error {
 	if s.Schedule != "" && !slices.Contains(Schedules, s.Schedule) {
 		return bad("schedule", fmt.Sprintf("%q", s.Schedule), "one of "+strings.Join(Schedules, ", "))
 	}
-	switch ends := s.FollowsEnd(); {
-	case ends && s.StepSize != 0:
+	switch followsEnd := s.FollowsEnd(); {
+	case followsEnd && s.StepSize != 0:
 		return bad("step size", s.StepSize, "none: the schedule is "+s.Schedule)
-	case ends && s.DecayRate != 0:
+	case followsEnd && s.DecayRate != 0:
 		return bad("decay rate", s.DecayRate, "none: the schedule is "+s.Schedule)
-	case ends && !(s.FinalRate >= 0 && s.FinalRate <= 1):
+	case followsEnd && !(s.FinalRate >= 0 && s.FinalRate <= 1):
 		return bad("final rate", s.FinalRate, "0 ≤ rate ≤ 1, a fraction of the learning rate")
 	case s.Schedule == exponential && s.FinalRate == 0:
 		return bad("final rate", s.FinalRate, "0 < rate ≤ 1: the schedule is exponential")
-	case !ends && s.FinalRate != 0:
+	case !followsEnd && s.FinalRate != 0:
 		return bad("final rate", s.FinalRate, "none: the schedule is step")
-	case !ends && s.StepSize < 1:
+	case !followsEnd && s.StepSize < 1:
 		return bad("step size", s.StepSize, "at least 1 epoch")
-	case !ends && !(s.DecayRate > 0 && s.DecayRate <= 1):
+	case !followsEnd && !(s.DecayRate > 0 && s.DecayRate <= 1):
 		return bad("decay rate", s.DecayRate, "0 < rate ≤ 1")
 	}
 	_, err := s.warmup(1)
@@ -53,12 +53,12 @@ func (s *Settings) validateRate() error {
 
 // learningRate returns the learning rate of the next step of a run with this number of steps.
 // Warm-up counts updates, as AdamW does; the schedule counts steps, as the length of a run does.
-func (s *Settings) learningRate(at *State, steps int) float64 {
-	warm, err := s.warmup(at.Update + 1)
+func (s *Settings) learningRate(state *State, steps int) float64 {
+	warm, err := s.warmup(state.Update + 1)
 	if err != nil {
 		panic(err) // Validate has checked the warm-up
 	}
-	return s.LearningRate * warm * s.decay(int(at.Next.Epoch), min(1, float64(at.Step)/float64(steps)))
+	return s.LearningRate * warm * s.decay(int(state.Next.Epoch), min(1, float64(state.Step)/float64(steps)))
 }
 
 // warmup returns the factor of update t, counted from 1: min(1, t(1−β2)/2) for "untuned", min(1,
@@ -80,15 +80,15 @@ func (s *Settings) warmup(t int) (float64, error) {
 // decay returns the schedule's factor in an epoch, counted from 0, after the fraction done of the
 // run's steps. It is 1 at the beginning of a run.
 func (s *Settings) decay(epoch int, done float64) float64 {
-	left := 1 - done
+	remaining := 1 - done
 	switch s.Schedule {
 	case cosine:
-		left = (1 + math.Cos(math.Pi*done)) / 2
+		remaining = (1 + math.Cos(math.Pi*done)) / 2
 	case linear:
 	case exponential:
 		return math.Pow(s.FinalRate, done)
 	default:
 		return math.Pow(s.DecayRate, float64(epoch/s.StepSize))
 	}
-	return s.FinalRate + float64((1-s.FinalRate)*left)
+	return s.FinalRate + float64((1-s.FinalRate)*remaining)
 }

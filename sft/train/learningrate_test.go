@@ -84,10 +84,10 @@ func TestFallingRates(t *testing.T) {
 	for _, final := range []float64{0, 0.01, 0.5} {
 		before := [2]float64{2, 2}
 		for step := range steps {
-			part := float64(step) / steps
-			half := math.Cos(math.Pi * part / 2)
+			fraction := float64(step) / steps
+			half := math.Cos(math.Pi * fraction / 2)
 			// cos²(x/2) = (1 + cos x)/2
-			for i, want := range []float64{final + (1-final)*half*half, final*part + 1*(1-part)} {
+			for i, want := range []float64{final + (1-final)*half*half, final*fraction + 1*(1-fraction)} {
 				s := fallingSettings([]string{cosine, linear}[i], final, "0")
 				got := s.learningRate(&State{Step: step, Update: step / 2}, steps) / s.LearningRate
 				if math.Abs(got-want) > 1e-14 || !(got < before[i]) {
@@ -119,10 +119,10 @@ func rates(t *testing.T, dir string, s Settings, from *Checkpoint, stopAt int, t
 	return rates, warnings
 }
 
-// TestRatesOfRun checks the learning rates in metrics.jsonl for runs with stages and epochs, and for
-// runs with a number of steps.
+// TestRatesOfRun checks the learning rates in metrics.jsonl for runs with stages and epochs, and
+// for runs with a number of steps.
 func TestRatesOfRun(t *testing.T) {
-	train, val := splits(t, config.Classification) // 4 batches per epoch
+	train, val := tinySplits(t, config.Classification) // 4 batches per epoch
 	for _, c := range []struct {
 		name   string
 		change func(s *Settings)
@@ -154,7 +154,7 @@ func TestRatesOfRun(t *testing.T) {
 // TestMovedEnd checks that a resumed run with a new length continues on the schedule of this
 // length, after a warning. A schedule that does not depend on the length gives no warning.
 func TestMovedEnd(t *testing.T) {
-	train, val := splits(t, config.Classification)
+	train, val := tinySplits(t, config.Classification)
 	for _, c := range []struct {
 		name         string
 		schedule     string
@@ -202,7 +202,7 @@ func TestMovedEnd(t *testing.T) {
 // TestStopAt checks that a run stopped at several steps and resumed writes the same files as an
 // uninterrupted run.
 func TestStopAt(t *testing.T) {
-	train, val := splits(t, config.Classification)
+	train, val := tinySplits(t, config.Classification)
 	s, whole, parts := fallingSettings(cosine, 0.1, "3"), t.TempDir(), t.TempDir()
 	rates(t, whole, s, nil, 100, train, val)
 	var from *Checkpoint

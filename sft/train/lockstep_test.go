@@ -72,9 +72,9 @@ func TestCheckedStep(t *testing.T) {
 // runs.
 type broken struct {
 	tensor.Device
-	kernel string
-	output int
-	done   *tensor.Tensor // changed tensor
+	kernel  string
+	output  int
+	changed *tensor.Tensor // nil until the kernel has run
 }
 
 func (d *broken) Prepare(p *tensor.Program) (tensor.Executable, error) {
@@ -90,16 +90,16 @@ type brokenRun struct {
 func (x brokenRun) Run(ctx context.Context, mem tensor.Binding, from, to int) error {
 	return x.Inspect(ctx, mem, from, to, func(k tensor.Kernel) error {
 		d := x.device
-		if d.done != nil || tensor.Name(k) != d.kernel || d.output >= len(tensor.Writes(k)) {
+		if d.changed != nil || tensor.Name(k) != d.kernel || d.output >= len(tensor.Writes(k)) {
 			return nil
 		}
-		d.done = tensor.Writes(k)[d.output]
+		d.changed = tensor.Writes(k)[d.output]
 		var v [1]float32
-		err := tensor.Download(mem[d.done.Region], d.done, v[:])
-		if v[0] = 2*v[0] + 1; d.done.Int {
+		err := tensor.Download(mem[d.changed.Region], d.changed, v[:])
+		if v[0] = 2*v[0] + 1; d.changed.Int {
 			tensor.Bits(v[:])[0]++
 		}
-		return errors.Join(err, tensor.Upload(mem[d.done.Region], d.done, v[:]))
+		return errors.Join(err, tensor.Upload(mem[d.changed.Region], d.changed, v[:]))
 	})
 }
 
@@ -117,12 +117,12 @@ func TestCheckingNames(t *testing.T) {
 		for output := 0; ; output++ {
 			d := &broken{Device: cpu.New(2), kernel: kernel, output: output}
 			_, err := checkedSteps(t, config.Retrieval, "post", 1, lockstep.New(cpu.New(2), d), lengths...)
-			if d.done == nil {
+			if d.changed == nil {
 				break
 			}
 			var e *lockstep.Difference
-			if !errors.As(err, &e) || e.Kernel != kernel || e.Tensor != d.done {
-				t.Errorf("%s: %v is wrong; error %v", kernel, d.done, err)
+			if !errors.As(err, &e) || e.Kernel != kernel || e.Tensor != d.changed {
+				t.Errorf("%s: %v is wrong; error %v", kernel, d.changed, err)
 			}
 		}
 	}

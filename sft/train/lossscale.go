@@ -27,8 +27,8 @@ func scalesLoss(d tensor.Device) bool {
 	return ok && s.LossScaling()
 }
 
-// on returns the scale to continue with on device d.
-func (s lossScale) on(d tensor.Device) lossScale {
+// forDevice returns the scale with which a run continues on device d.
+func (s lossScale) forDevice(d tensor.Device) lossScale {
 	if !scalesLoss(d) {
 		return lossScale{}
 	}
@@ -36,8 +36,8 @@ func (s lossScale) on(d tensor.Device) lossScale {
 	return s
 }
 
-// of returns the factor of the loss.
-func (s lossScale) of() float64 { return max(s.Factor, 1) }
+// value returns the factor of the loss, 1 without loss scaling.
+func (s lossScale) value() float64 { return max(s.Factor, 1) }
 
 // after returns the scale after a step.
 func (s lossScale) after(skipped bool) lossScale {

@@ -56,8 +56,10 @@ func (x narrowRun) Run(ctx context.Context, mem tensor.Binding, from, to int) er
 	return mem[tensor.Gradients].Write(7, tensor.Bits([]float32{float32(math.Inf(1))}))
 }
 
+// TestLossScale checks that the factor doubles after goodSteps steps, halves after an overflow down
+// to 1, and is 0 on devices without loss scaling.
 func TestLossScale(t *testing.T) {
-	s := lossScale{}.on(narrow{})
+	s := lossScale{}.forDevice(narrow{})
 	for range goodSteps - 1 {
 		s = s.after(false)
 	}
@@ -77,10 +79,10 @@ func TestLossScale(t *testing.T) {
 		}
 		s = s.after(true)
 	}
-	if s.Factor != 1 || s.mayHalve() || s.of() != 1 {
+	if s.Factor != 1 || s.mayHalve() || s.value() != 1 {
 		t.Errorf("after all halvings %+v, want the factor 1", s)
 	}
-	if s = s.on(cpu.New(1)); s != (lossScale{}) || s.after(false) != s || s.of() != 1 || s.mayHalve() {
+	if s = s.forDevice(cpu.New(1)); s != (lossScale{}) || s.after(false) != s || s.value() != 1 || s.mayHalve() {
 		t.Errorf("on a device without loss scaling: %+v, want zero", s)
 	}
 	for _, s := range []lossScale{{}, {1, 0}, {1 << 40, goodSteps - 1}} {
@@ -100,7 +102,7 @@ func TestLossScale(t *testing.T) {
 // of two, and the update divides by it.
 func TestLossScaleChangesNoBit(t *testing.T) {
 	for _, task := range []string{config.Classification, config.Retrieval} {
-		train, val := splits(t, task)
+		train, val := tinySplits(t, task)
 		c := configtest.TrainingConfig()
 		c.Task = task
 		dirs := []string{t.TempDir(), t.TempDir()}
@@ -131,7 +133,7 @@ func TestLossScaleChangesNoBit(t *testing.T) {
 // TestSkippedSteps checks that a step whose gradient overflows counts for the random numbers and
 // the batches, but not for AdamW and the warm-up.
 func TestSkippedSteps(t *testing.T) {
-	train, val := splits(t, config.Classification)
+	train, val := tinySplits(t, config.Classification)
 	s, dir := runSettings(), t.TempDir()
 	m := modeltest.RandomModel(configtest.TrainingConfig(), 1)
 	fresh := slices.Clone(m.Weights)
@@ -146,17 +148,17 @@ func TestSkippedSteps(t *testing.T) {
 		}
 	}), narrow{cpu.New(2), 1 << 13}, train, val))
 	if !slices.Equal(skipped, []SkipReport{{"skipped", 1, 1 << 14}, {"skipped", 2, 1 << 13}}) {
-		t.Errorf("skipped: %+v", skipped)
+		t.Errorf("skipped steps %+v, want steps 1 and 2 with scales 1<<14 and 1<<13", skipped)
 	}
 	if l := lines[0]; l.Skipped != 2 || l.LossScale != 1<<13 || !(l.GradNorm > 0) || lines[1].Skipped != 0 {
-		t.Errorf("metrics: %+v", lines)
+		t.Errorf("metrics %+v, want 2 skipped steps and scale 1<<13 in the first line, none in the second", lines)
 	}
 	if log := modeltest.ReadFiles(t, filepath.Join(dir, metricsFile)); strings.Count(log, `"kind":"skipped"`) != 2 {
-		t.Errorf("metrics:\n%s", log)
+		t.Errorf("metrics\n%swant 2 lines of skipped steps", log)
 	}
 	c := must.Get(LoadCheckpoint(dir))(t)
 	if c.State.Step != 8 || c.State.Update != 6 || c.State.LossScale != (lossScale{1 << 13, 6}) {
-		t.Errorf("state %+v", c.State)
+		t.Errorf("state %+v, want step 8, update 6, scale 1<<13 after 6 good steps", c.State)
 	}
 
 	// An equivalent run without a scale.
@@ -184,7 +186,7 @@ func TestSkippedSteps(t *testing.T) {
 
 // TestLossScaleEnds checks that a gradient that overflows with a factor of 1 is an error.
 func TestLossScaleEnds(t *testing.T) {
-	train, val := splits(t, config.Classification)
+	train, val := tinySplits(t, config.Classification)
 	s, dir, skipped := runSettings(), t.TempDir(), 0
 	s.Epochs, s.EvalEvery = 10, 100
 	err := trainNew(t, modeltest.RandomModel(configtest.TrainingConfig(), 1), s, options(dir, func(event any) {
@@ -215,7 +217,7 @@ func TestLossScaleEnds(t *testing.T) {
 // TestResumeLossScale interrupts a run whose scale doubles, overflows and halves. Resumed at any
 // step, it must write the same files as an uninterrupted run.
 func TestResumeLossScale(t *testing.T) {
-	train, val := splits(t, config.Classification)
+	train, val := tinySplits(t, config.Classification)
 	s := runSettings()
 	// begin creates a run at step 0 whose scale doubles after the next step.
 	begin := func() (string, *Checkpoint) {
@@ -237,9 +239,9 @@ func TestResumeLossScale(t *testing.T) {
 		defer tr.Close()
 		return tr.Run(ctx)
 	}
-	straight, from := begin()
-	must.Succeed(t, resume(t.Context(), straight, from, cpu.New(2)))
-	want := outcomeOf(t, straight)
+	uninterrupted, from := begin()
+	must.Succeed(t, resume(t.Context(), uninterrupted, from, cpu.New(2)))
+	want := outcomeOf(t, uninterrupted)
 	var state State
 	must.Succeed(t, json.Unmarshal([]byte(want.state), &state))
 	if state.Step != 8 || state.Update != 7 || state.LossScale != (lossScale{1 << 13, 4}) ||
@@ -254,7 +256,7 @@ func TestResumeLossScale(t *testing.T) {
 	for {
 		ctx, cancel := context.WithCancel(t.Context())
 		d := interrupting{cpu.New(1 + random.IntN(3)), new(atomic.Int64), cancel}
-		d.left.Store(1 + random.Int64N(130))
+		d.remaining.Store(1 + random.Int64N(130))
 		err := resume(ctx, dir, from, d)
 		cancel()
 		if err == nil {
@@ -279,7 +281,7 @@ func TestResumeLossScale(t *testing.T) {
 		must.Check(t, tr.save())
 		tr.Close()
 		c = must.Get(LoadCheckpoint(dir))(t)
-		if want := (lossScale{}).on(d); c.State.LossScale != want {
+		if want := (lossScale{}).forDevice(d); c.State.LossScale != want {
 			t.Errorf("%+v, expected %+v", c.State.LossScale, want)
 		}
 	}

@@ -88,7 +88,7 @@ func TestMaxPoolingOrder(t *testing.T) {
 		m := modeltest.RandomModel(c, 11)
 		clouds := configtest.RandomClouds(c, random, 33, 64, 7)
 		before := scoreAll(t, m, clouds)
-		after := scoreAll(t, m, movedClouds(c, clouds, func([]float32, bool) {}, random.Perm))
+		after := scoreAll(t, m, transformClouds(c, clouds, func([]float32, bool) {}, random.Perm))
 		for i := range before {
 			for j, v := range before[i] {
 				if !(math.Abs(float64(v-after[i][j])) <= 1e-5) {
@@ -144,7 +144,7 @@ func TestMaxPoolingLearns(t *testing.T) {
 		must.Get(stepper.Step(t.Context(), clouds))(t)
 	}
 	after := &sft.Model{Config: c, Parameters: m.Parameters,
-		Weights: words(t, stepper.engine.Weights)[:m.Parameters.Words]}
+		Weights: readWords(t, stepper.engine.Weights)[:m.Parameters.Words]}
 	if loss := meanLoss(t, after, clouds); !(loss < before/2) {
 		t.Errorf("loss %v before training, %v after, want less than half", before, loss)
 	}

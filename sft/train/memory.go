@@ -14,16 +14,17 @@ const reservedBytes = 256 << 20
 
 // planSlots returns the number of concurrent micro-batches: the device's slots, or fewer if the
 // limit in bytes requires it. A limit of 0 means the device's own memory. Where several
-// micro-batches run together in a slot, they take at most half of the limit: the device's loss by
-// rounded allocations grows with their number. The plan is for the largest micro-batches that the
-// rows can form. Before it returns an error, planSlots shortens the evaluation passes. sums is the
-// largest number of sums that a rank contributes to an exchange, 0 for a single process.
-// exchange, 0 for a single process.
+// micro-batches run together in a slot, they take at most half of the limit, because the
+// memory that the device loses by rounding up allocations grows with their number. The plan is for the
+// largest micro-batches that the rows can form. Before it returns an error, planSlots shortens the
+// evaluation passes. sums is the largest number of sums that a rank contributes to an exchange, 0
+// for a single process.
 func planSlots(e *model.Engine, train, val []int32, batch int, limit int64, sums int) (int, error) {
 	// Weights, two moments, the copies of these three in a checkpoint, and the weights packed for
 	// the forward and the backward products.
 	blocks := int64(e.Params.Words) * model.WordBytes
-	fixed := int64(reservedBytes) + 8*blocks + 2*e.NGrams.Bytes() // the table, and the table of a loaded checkpoint
+	// The n-gram table counts twice: a loaded checkpoint has a copy.
+	fixed := int64(reservedBytes) + 8*blocks + 2*e.NGrams.Bytes()
 	if own, ok := tensor.Capability[tensor.OwnMemory](e.Device); ok {
 		fixed = 3 * blocks // the weights are already allocated
 		if free := own.Budget() + blocks; limit == 0 || free < limit {
@@ -37,13 +38,13 @@ func planSlots(e *model.Engine, train, val []int32, batch int, limit int64, sums
 	// A slot needs its gradient and the gradients that wait for their siblings in the tree, for
 	// sequences up to longest. Evaluation uses the device's number of slots.
 	slot := func(longest int32) (training, evaluating int64, err error) {
-		tokens, sequences := model.LargestMicroBatch(cut(train, longest), batch)
+		tokens, sequences := model.LargestMicroBatch(lengthRange(train, longest), batch)
 		trainWords, err := model.PassWords(e.Config, e.Params, e.Device, model.TrainMode, tokens,
 			sequences, e.Edges*tokens)
 		if err != nil {
 			return 0, 0, err
 		}
-		tokens, sequences = largestPass(cut(val, longest), evaluationRows, limits.Size)
+		tokens, sequences = largestPass(lengthRange(val, longest), evaluationRows, limits.Size)
 		inferWords, err := model.PassWords(e.Config, e.Params, e.Device, evaluation, tokens, sequences,
 			max(model.PlannedEdges, e.Edges)*tokens)
 		return int64(trainWords)*model.WordBytes + int64(1+bits.Len(uint(batch)))*blocks,
@@ -76,13 +77,13 @@ func planSlots(e *model.Engine, train, val []int32, batch int, limit int64, sums
 	return slots, nil
 }
 
-// cut returns the minimum and the maximum of lengths, each at most bound.
-func cut(lengths []int32, bound int32) []int32 {
+// lengthRange returns the minimum and the maximum of lengths, each at most bound.
+func lengthRange(lengths []int32, bound int32) []int32 {
 	return []int32{min(slices.Min(lengths), bound), min(slices.Max(lengths), bound)}
 }
 
-// readLengths returns the lengths of rows after token noise, which may leave a single token.
-func (s *Settings) readLengths(rows []int32) []int32 {
+// lengthsWithNoise returns the lengths of rows after token noise, which may leave a single token.
+func (s *Settings) lengthsWithNoise(rows []int32) []int32 {
 	if s.TokenDeletion == 0 {
 		return rows
 	}

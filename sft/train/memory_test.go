@@ -31,8 +31,8 @@ func TestOwnMemory(t *testing.T) {
 	if n, err := slots(d, length, 0); n != 3 || err != nil {
 		t.Errorf("%d slots, want 3; error %v", n, err)
 	}
-	several := batchedCard{Card: d}
-	if n, err := slots(several, length, 0); n != 12 || err != nil {
+	batched := batchedCard{Card: d}
+	if n, err := slots(batched, length, 0); n != 12 || err != nil {
 		t.Errorf("%d slots, want 12 (3 slots of 4 micro-batches); error %v", n, err)
 	}
 	d.Limit = 1 << 20
@@ -52,8 +52,8 @@ func TestOwnMemory(t *testing.T) {
 	if n, err := slots(d, full.Fits, 0); n != 1 || err != nil {
 		t.Errorf("%d tokens: %d slots, want 1; error %v", full.Fits, n, err)
 	}
-	several.Limit = 8 * d.Limit
-	if n, err := slots(several, full.Fits, 0); n <= 3 || n > 8 || err != nil { // the memory has room for 12
+	batched.Limit = 8 * d.Limit
+	if n, err := slots(batched, full.Fits, 0); n <= 3 || n > 8 || err != nil { // the memory has room for 12
 		t.Errorf("%d slots, want 4 to 8 in half of the memory; error %v", n, err)
 	}
 	if _, err := slots(d, full.Fits+1, 0); !errors.As(err, &full) {
@@ -82,18 +82,18 @@ func TestForwardFits(t *testing.T) {
 	words := func(tokens, examples int) int {
 		return must.Get(model.PassWords(m.Config, m.Parameters, nil, model.InferMode, tokens, examples, 0))(t)
 	}
-	const most = 1 << 12
-	room := words(most, most/model.MinTokens)
+	const limit = 1 << 12
+	room := words(limit, limit/model.MinTokens)
 	for name, d := range map[string]limitedCard{
-		"all":    {Card: configtest.Card{Device: cpu.New(2), Limit: 1 << 40}, Most: 1 << 40},
-		"device": {Card: configtest.Card{Device: cpu.New(2), Limit: 1 << 40}, Most: room},
-		"memory": {Card: configtest.Card{Device: cpu.New(2), Limit: 2 * int64(room) * model.WordBytes}, Most: 1 << 40},
+		"all":    {Card: configtest.Card{Device: cpu.New(2), Limit: 1 << 40}, MaxWords: 1 << 40},
+		"device": {Card: configtest.Card{Device: cpu.New(2), Limit: 1 << 40}, MaxWords: room},
+		"memory": {Card: configtest.Card{Device: cpu.New(2), Limit: 2 * int64(room) * model.WordBytes}, MaxWords: 1 << 40},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := sft.NewScorer(m, d)
 			must.Succeed(t, err)
 			defer s.Close()
-			want := most
+			want := limit
 			if name == "all" {
 				want = d.ForwardTokens()
 			}
@@ -101,7 +101,7 @@ func TestForwardFits(t *testing.T) {
 				t.Errorf("passes of %d tokens, expected %d", got, want)
 			}
 			long := make([]int32, m.Config.MaxLength)
-			if len(long) <= most {
+			if len(long) <= limit {
 				t.Fatalf("the longest sequence has %d tokens, too few for this test", len(long))
 			}
 			_, err = s.Classify(t.Context(), long)
@@ -111,7 +111,7 @@ func TestForwardFits(t *testing.T) {
 			}
 			var full *config.MemoryError
 			if !errors.As(err, &full) || errors.Is(err, errLimited) != (name == "device") ||
-				full.Fits < most || full.Fits >= len(long) {
+				full.Fits < limit || full.Fits >= len(long) {
 				t.Fatalf("error %v, want a memory error with the length that fits", err)
 			}
 			if _, err := s.Classify(t.Context(), long[:full.Fits]); err != nil {
@@ -132,13 +132,13 @@ func (batchedCard) Together() int { return 4 }
 // limitedCard is a card that refuses programs with more than Most words of activations.
 type limitedCard struct {
 	configtest.Card
-	Most int
+	MaxWords int
 }
 
 var errLimited = errors.New("too wide")
 
 func (d limitedCard) Scratch(p *tensor.Program) (int, error) {
-	if p.Words(tensor.Arena) > d.Most {
+	if p.Words(tensor.Arena) > d.MaxWords {
 		return 0, errLimited
 	}
 	return 0, nil

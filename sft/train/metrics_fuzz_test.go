@@ -26,11 +26,11 @@ func FuzzMetrics(f *testing.F) {
 	}
 	dir := f.TempDir()
 	path := filepath.Join(dir, metricsFile)
-	place := regexp.MustCompile(`^` + regexp.QuoteMeta(path) + `:[1-9][0-9]*: `)
+	prefix := regexp.MustCompile(`^` + regexp.QuoteMeta(path) + `:[1-9][0-9]*: `)
 	read := func(t *testing.T, text []byte) (*Metrics, error) {
 		must.Succeed(t, os.WriteFile(path, text, 0o666))
 		m, err := ReadMetrics(dir)
-		if err != nil && !place.MatchString(err.Error()) {
+		if err != nil && !prefix.MatchString(err.Error()) {
 			t.Fatalf("the error does not begin with file and line: %v", err)
 		}
 		return m, err
@@ -41,10 +41,10 @@ func FuzzMetrics(f *testing.F) {
 		if err != nil {
 			return
 		}
-		whole := metricsText(t, m)
-		again, err := read(t, whole)
-		if err != nil || again.Torn || !bytes.Equal(metricsText(t, again), whole) {
-			t.Fatalf("%s was read back as %+v, %v", whole, again, err)
+		written := metricsText(t, m)
+		again, err := read(t, written)
+		if err != nil || again.Torn || !bytes.Equal(metricsText(t, again), written) {
+			t.Fatalf("%s was read back as %+v, %v", written, again, err)
 		}
 	})
 }

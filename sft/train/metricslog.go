@@ -34,12 +34,12 @@ func openMetrics(dir string, s *State) (m *metricsLog, warning string, err error
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, "", err
 	}
-	kept, left := linesUpTo(text[:min(int64(len(text)), s.MetricsBytes)], s)
-	if left > 0 || int64(len(kept)) != s.MetricsBytes {
-		kept, left = linesUpTo(text, s) // inserted bytes may have moved lines beyond the recorded length
+	kept, unreadable := linesUpTo(text[:min(int64(len(text)), s.MetricsBytes)], s)
+	if unreadable > 0 || int64(len(kept)) != s.MetricsBytes {
+		kept, unreadable = linesUpTo(text, s) // inserted bytes may have moved lines beyond the recorded length
 		warning = fmt.Sprintf("%s was damaged after the checkpoint of step %d: expected %d bytes of lines up to this "+
 			"step, found %d; the file was rewritten without %d unreadable lines, and the run is not affected",
-			path, s.Step, s.MetricsBytes, len(kept), left)
+			path, s.Step, s.MetricsBytes, len(kept), unreadable)
 		if err := atomicfile.WriteBytes(path, kept); err != nil {
 			return nil, "", err
 		}
@@ -60,21 +60,21 @@ func openMetrics(dir string, s *State) (m *metricsLog, warning string, err error
 }
 
 // linesUpTo returns the lines up to the step of s, and the number of lines that cannot be read.
-func linesUpTo(text []byte, s *State) (kept []byte, left int) {
+func linesUpTo(text []byte, s *State) (kept []byte, unreadable int) {
 	last := 0
 	for line := range bytes.Lines(text) {
-		place, err := new(Metrics).add(line)
+		header, err := new(Metrics).add(line)
 		switch {
-		case err != nil || line[len(line)-1] != '\n' || metricsKeys[place.Kind] == nil || place.Step < last:
-			left++
-		case place.Step <= s.Step && (place.Kind != "validation" || place.Step <= s.Evaluated):
-			kept, last = append(kept, line...), place.Step
+		case err != nil || line[len(line)-1] != '\n' || metricsKeys[header.Kind] == nil || header.Step < last:
+			unreadable++
+		case header.Step <= s.Step && (header.Kind != "validation" || header.Step <= s.Evaluated):
+			kept, last = append(kept, line...), header.Step
 		}
 	}
-	return kept, left
+	return kept, unreadable
 }
 
-// write appends a line. A nil log, as on ranks other than 0, discards it.
+// write appends a line. A nil log discards the line: ranks other than 0 have no log.
 func (m *metricsLog) write(line any) error {
 	if m == nil {
 		return nil

@@ -20,12 +20,12 @@ import (
 // TestDamagedMetrics damages metrics.jsonl in many ways. A resumed run must end with the same
 // weights, warn about the damage and keep all readable lines.
 func TestDamagedMetrics(t *testing.T) {
-	train, val := splits(t, config.Classification)
+	train, val := tinySplits(t, config.Classification)
 	settings := runSettings()
-	straight, dir := t.TempDir(), t.TempDir()
+	uninterrupted, dir := t.TempDir(), t.TempDir()
 	must.Succeed(t, trainNew(t, modeltest.RandomModel(configtest.TrainingConfig(), 1), settings,
-		options(straight, nil), cpu.New(1), train, val))
-	want := outcomeOf(t, straight)
+		options(uninterrupted, nil), cpu.New(1), train, val))
+	want := outcomeOf(t, uninterrupted)
 
 	// This run stops after its first evaluation.
 	ctx, cancel := context.WithCancel(t.Context())
@@ -89,16 +89,16 @@ func TestDamagedMetrics(t *testing.T) {
 		must.Succeed(t, tr.Run(t.Context()), name)
 		tr.Close()
 		got := outcomeOf(t, dir)
-		have := strings.Count(got.metrics, "\n")
+		count := strings.Count(got.metrics, "\n")
 		for line := range strings.Lines(got.metrics) {
 			// the damage may remove a digit
 			if !strings.Contains(want.metrics, line) && !strings.Contains(name, "without byte") {
 				t.Errorf("%s: the uninterrupted run has no line %s", name, line)
 			}
 		}
-		if most := strings.Count(want.metrics, "\n"); have > most || have < most-len(lines) ||
-			name != "gone" && have < most-2 {
-			t.Errorf("%s: %d of %d lines are left", name, have, most)
+		if total := strings.Count(want.metrics, "\n"); count > total || count < total-len(lines) ||
+			name != "gone" && count < total-2 {
+			t.Errorf("%s: %d of %d lines are left", name, count, total)
 		}
 		got.metrics = want.metrics
 		compareOutcomes(t, got, want)

@@ -65,51 +65,51 @@ var metricsKeys = map[string][]string{
 	"validation": {"step", "epoch", "loss", "rows"},
 }
 
-// metricsPlace holds the keys that every line has.
-type metricsPlace struct {
+// lineHeader holds the keys that every line has.
+type lineHeader struct {
 	Kind string `json:"kind"`
 	Step int    `json:"step"`
 }
 
 // add parses a line and appends it to m.
-func (m *Metrics) add(line []byte) (place metricsPlace, err error) {
+func (m *Metrics) add(line []byte) (header lineHeader, err error) {
 	var found map[string]json.RawMessage
 	if err := json.Unmarshal(line, &found); err != nil {
-		return place, fmt.Errorf("expected a JSON object: %w", err)
+		return header, fmt.Errorf("expected a JSON object: %w", err)
 	}
-	if err := json.Unmarshal(line, &place); err != nil {
-		return place, err
+	if err := json.Unmarshal(line, &header); err != nil {
+		return header, err
 	}
-	if place.Kind == "" {
-		return place, errors.New(`the key "kind" is missing`)
+	if header.Kind == "" {
+		return header, errors.New(`the key "kind" is missing`)
 	}
-	for _, key := range metricsKeys[place.Kind] {
+	for _, key := range metricsKeys[header.Kind] {
 		if found[key] == nil || string(found[key]) == "null" {
-			return place, fmt.Errorf("line of kind %s: the key %q is missing", place.Kind, key)
+			return header, fmt.Errorf("line of kind %s: the key %q is missing", header.Kind, key)
 		}
 	}
-	if place.Step < 1 && metricsKeys[place.Kind] != nil {
-		return place, fmt.Errorf("step %d, expected at least 1", place.Step)
+	if header.Step < 1 && metricsKeys[header.Kind] != nil {
+		return header, fmt.Errorf("step %d, expected at least 1", header.Step)
 	}
-	switch place.Kind {
+	switch header.Kind {
 	case "skipped":
-		m.rewind(place.Step, 0)
-		return place, appendLine(&m.Skipped, line)
+		m.rewind(header.Step, 0)
+		return header, appendLine(&m.Skipped, line)
 	case "train":
-		m.rewind(place.Step, 1)
-		return place, appendLine(&m.Train, line)
+		m.rewind(header.Step, 1)
+		return header, appendLine(&m.Train, line)
 	case "validation":
-		m.rewind(place.Step, 2)
-		return place, appendLine(&m.Validation, line)
+		m.rewind(header.Step, 2)
+		return header, appendLine(&m.Validation, line)
 	}
-	return place, nil
+	return header, nil
 }
 
 // rewind drops the lines that do not precede a line of this step and order. A step's lines are
 // written in the order skipped, train, validation.
 func (m *Metrics) rewind(step, order int) {
-	end := func(lines, place int, at func(int) int) int {
-		return sort.Search(lines, func(i int) bool { return at(i) > step || at(i) == step && place >= order })
+	end := func(lines, kindOrder int, stepAt func(int) int) int {
+		return sort.Search(lines, func(i int) bool { return stepAt(i) > step || stepAt(i) == step && kindOrder >= order })
 	}
 	m.Skipped = m.Skipped[:end(len(m.Skipped), 0, func(i int) int { return m.Skipped[i].Step })]
 	m.Train = m.Train[:end(len(m.Train), 1, func(i int) int { return m.Train[i].Step })]

@@ -25,8 +25,8 @@ func readMetricsText(t *testing.T, text string) (*Metrics, error) {
 	return ReadMetrics(dir)
 }
 
-// places lists a run's lines as letter and step: t for train, v for validation, s for skipped.
-func places(m *Metrics) (out string) {
+// listLines lists a run's lines as letter and step: t for train, v for validation, s for skipped.
+func listLines(m *Metrics) (out string) {
 	for _, r := range m.Skipped {
 		out += fmt.Sprintf("s%d ", r.Step)
 	}
@@ -65,7 +65,7 @@ func TestReadMetrics(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		if got := places(m); got != c.want || m.Torn != c.torn {
+		if got := listLines(m); got != c.want || m.Torn != c.torn {
 			t.Errorf("%s: %q, torn %v; want %q, %v", c.name, got, m.Torn, c.want, c.torn)
 		}
 	}

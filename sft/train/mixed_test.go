@@ -21,9 +21,9 @@ import (
 	"github.com/sftseq/sftseq/vk"
 )
 
-// inMixedPrecision runs f for each folder on Vulkan in mixed precision. It skips the test on
+// runMixedPrecision runs f for each folder on Vulkan in mixed precision. It skips the test on
 // devices without cooperative matrices. lavapipe has them from Mesa 26.1 on.
-func inMixedPrecision(t *testing.T, folders []string, f func(t *testing.T, name string, device tensor.Device)) {
+func runMixedPrecision(t *testing.T, folders []string, f func(t *testing.T, name string, device tensor.Device)) {
 	device := vulkanMixed(t)
 	t.Log(device.Name())
 	for _, name := range folders {
@@ -31,15 +31,15 @@ func inMixedPrecision(t *testing.T, folders []string, f func(t *testing.T, name 
 	}
 }
 
-// givenByCPU runs compute on the CPU in float32, and then on d with the tokens that the CPU
+// withCPUChoices runs compute on the CPU in float32, and then on d with the tokens that the CPU
 // sampled.
-func givenByCPU[T any](t *testing.T, d tensor.Device, compute func(d tensor.Device) (T, error)) T {
+func withCPUChoices[T any](t *testing.T, d tensor.Device, compute func(d tensor.Device) (T, error)) T {
 	t.Helper()
 	var c lockstep.Choices
 	must.Get(compute(c.Record(cpu.New(2))))(t)
 	got := must.Get(compute(c.Give(d)))(t)
 	for _, f := range c.Flips() {
-		t.Log("without the given choices: ", f)
+		t.Log("without the CPU's choices: ", f)
 	}
 	return got
 }
@@ -47,9 +47,9 @@ func givenByCPU[T any](t *testing.T, d tensor.Device, compute func(d tensor.Devi
 // TestMixedGoldenLogits checks that logits in half precision, with the CPU's sampled tokens, differ
 // only by the rounding of the operands of products.
 func TestMixedGoldenLogits(t *testing.T) {
-	inMixedPrecision(t, modeltest.EvaluationFolders(), func(t *testing.T, name string, device tensor.Device) {
+	runMixedPrecision(t, modeltest.EvaluationFolders(), func(t *testing.T, name string, device tensor.Device) {
 		m, examples := modeltest.LoadGolden(t, name)
-		out := givenByCPU(t, device, func(d tensor.Device) ([]sft.Output, error) {
+		out := withCPUChoices(t, device, func(d tensor.Device) ([]sft.Output, error) {
 			s, err := sft.NewScorer(m, d)
 			if err != nil {
 				return nil, err
@@ -88,37 +88,37 @@ const (
 func compareMixedGradients(t *testing.T, m *sft.Model, got []float32, path string) {
 	t.Helper()
 	want, _ := must.Get2(safetensors.Read(path))(t)
-	var all, off float64
+	var wantNorm, difference float64
 	for _, w := range want {
 		_, norm := norms(w.Data, w.Data)
-		all = math.Hypot(all, norm)
+		wantNorm = math.Hypot(wantNorm, norm)
 	}
-	worst, where := 0.0, ""
+	worst, worstTensor := 0.0, ""
 	for _, w := range want {
 		p, ok := m.Parameters.Lookup(w.Name)
 		if !ok {
 			t.Fatalf("no tensor %q", w.Name)
 		}
 		diff, norm := norms(m.Parameters.Slice(got, p), w.Data)
-		off = math.Hypot(off, diff)
-		relative := diff / (norm + 1e-3*all)
+		difference = math.Hypot(difference, diff)
+		relative := diff / (norm + 1e-3*wantNorm)
 		if !(relative <= mixedTensorTolerance) {
 			t.Errorf("%s: off by %.2e of norm %.2e", w.Name, diff, norm)
 		}
 		if relative > worst {
-			worst, where = relative, w.Name
+			worst, worstTensor = relative, w.Name
 		}
 	}
-	t.Logf("the gradient is off by %.1e, %s by %.1e", off/all, where, worst)
-	if !(off <= mixedGradientTolerance*all) {
-		t.Errorf("the gradient is off by %.2e of norm %.2e", off, all)
+	t.Logf("the gradient is off by %.1e, %s by %.1e", difference/wantNorm, worstTensor, worst)
+	if !(difference <= mixedGradientTolerance*wantNorm) {
+		t.Errorf("the gradient is off by %.2e of norm %.2e", difference, wantNorm)
 	}
 }
 
 func TestMixedGoldenGradients(t *testing.T) {
-	inMixedPrecision(t, modeltest.EvaluationFolders(), func(t *testing.T, name string, device tensor.Device) {
+	runMixedPrecision(t, modeltest.EvaluationFolders(), func(t *testing.T, name string, device tensor.Device) {
 		m, examples := modeltest.LoadGolden(t, name)
-		g := givenByCPU(t, device, func(d tensor.Device) ([]float32, error) {
+		g := withCPUChoices(t, device, func(d tensor.Device) ([]float32, error) {
 			g, _, err := Gradient(context.Background(), m, d, examples)
 			return g, err
 		})
@@ -128,7 +128,7 @@ func TestMixedGoldenGradients(t *testing.T) {
 
 // TestMixedTraining makes the golden steps with their updates in mixed precision.
 func TestMixedTraining(t *testing.T) {
-	inMixedPrecision(t, []string{"train", "train_retrieval"}, func(t *testing.T, name string, device tensor.Device) {
+	runMixedPrecision(t, []string{"train", "train_retrieval"}, func(t *testing.T, name string, device tensor.Device) {
 		m, examples := modeltest.LoadGolden(t, name)
 		var expected struct {
 			Settings Settings                 `json:"settings"`
@@ -138,7 +138,7 @@ func TestMixedTraining(t *testing.T) {
 		must.Succeed(t, json.Unmarshal(text, &expected))
 		s := expected.Settings
 		s.Batch, s.Epochs, s.StepSize, s.DecayRate, s.Warmup, s.LogEvery = len(examples), 1, 1, 1, "0", 1
-		losses := givenByCPU(t, device, func(d tensor.Device) (losses []float64, err error) {
+		losses := withCPUChoices(t, device, func(d tensor.Device) (losses []float64, err error) {
 			st, err := NewStepper(m, s, d, 300, 0)
 			if err != nil {
 				return nil, err
@@ -152,7 +152,7 @@ func TestMixedTraining(t *testing.T) {
 			}
 			if st.updates != st.steps {
 				t.Errorf("%d updates in %d steps, want an update per step; the loss scale is %v", st.updates, st.steps,
-					st.scale.of())
+					st.scale.value())
 			}
 			return losses, nil
 		})

@@ -14,7 +14,7 @@ type multiLabel struct{}
 
 func (multiLabel) settings(c *config.Config, s *Settings) error {
 	s.Select = cmp.Or(s.Select, byLoss)
-	if err := measured(c, s.Select, byLoss, byMacroF1, byMAP, ScaledLoss); err != nil {
+	if err := checkSelectable(c, s.Select, byLoss, byMacroF1, byMAP, ScaledLoss); err != nil {
 		return err
 	}
 	if n := len(s.ClassWeights); n > 0 && n != c.NumLabels {
@@ -54,12 +54,12 @@ func (m *labelsMeasurement) report(r *EvaluationReport) {
 	r.Thresholds = m.tally.Thresholds()
 	x := m.tally.Report(r.Thresholds)
 	r.Loss, r.MicroF1, r.MacroF1, r.MAP = x.Loss, x.MicroF1, x.MacroF1, x.MeanAveragePrecision
-	r.scale(m.sample)
+	r.setScaledLoss(m.sample)
 }
 
-// checkHolding returns an error if a multi-label validation split does not define the metric that
-// selects the model.
-func checkHolding(s *Settings, val *seq.File) error {
+// checkLabelCounts returns an error if a multi-label validation split does not define the
+// metric that selects the model.
+func checkLabelCounts(s *Settings, val *seq.File) error {
 	if val.Spec().Task != config.MultiLabel {
 		return nil
 	}

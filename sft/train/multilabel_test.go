@@ -22,7 +22,7 @@ import (
 // TestTrainMultiLabel checks that training reduces the loss, and that the saved model has the
 // weights and the thresholds of the best evaluation: its metrics equal the reported ones.
 func TestTrainMultiLabel(t *testing.T) {
-	train, val := splits(t, config.MultiLabel)
+	train, val := tinySplits(t, config.MultiLabel)
 	for _, by := range []string{"", byMacroF1, byMAP} {
 		settings := runSettings()
 		settings.Epochs, settings.LearningRate, settings.Select = 20, 0.01, by
@@ -30,7 +30,7 @@ func TestTrainMultiLabel(t *testing.T) {
 		dir := t.TempDir()
 		config := configtest.OfTask(configtest.TinyConfig(), config.MultiLabel)
 		must.Succeed(t, trainNew(t, sft.NewModel(config, 1), settings,
-			options(dir, keeping(&reports)), cpu.New(2), train, val))
+			options(dir, collectReports(&reports)), cpu.New(2), train, val))
 		if config.Thresholds != nil {
 			t.Error("the caller's configuration was changed")
 		}
@@ -125,7 +125,7 @@ func TestMultiLabelRefusals(t *testing.T) {
 	must.Fail(t, "does not measure",
 		"average precision of classes")(NewStepper(modeltest.RandomModel(configtest.TinyConfig(), 1),
 		settings, cpu.New(1), 10, 0))
-	_, val := splits(t, config.MultiLabel)
+	_, val := tinySplits(t, config.MultiLabel)
 	for _, by := range []string{byLoss, byMacroF1, byMAP} {
 		must.Check(t, checkSelection(&Settings{Select: by}, val), by)
 		none := labelledSplit(t, []int32{}, []int32{})
@@ -165,7 +165,7 @@ func labelledSplit(t *testing.T, rows ...[]int32) *seq.File {
 // After a resume the saved weights must have the thresholds of their own evaluation, not those of
 // the checkpoint.
 func TestThresholdsAfterAKill(t *testing.T) {
-	train, val := splits(t, config.MultiLabel)
+	train, val := tinySplits(t, config.MultiLabel)
 	run := func(dir string, from *Checkpoint, stopAt int) {
 		t.Helper()
 		s := runSettings()

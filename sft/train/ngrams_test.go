@@ -47,7 +47,7 @@ func TestNGramSums(t *testing.T) {
 // TestCollectNGrams checks that the table has a zero embedding for each n-gram of the training
 // rows, from both sequences of a pair.
 func TestCollectNGrams(t *testing.T) {
-	train, _ := splits(t, config.Retrieval)
+	train, _ := tinySplits(t, config.Retrieval)
 	c := configtest.OfTask(configtest.TinyConfig(), config.Retrieval)
 	c.NGrams = &config.NGrams{Units: ngram.Tokens, MinN: 1, MaxN: 2, Slots: 1 << 12, MinCount: 2}
 	m := sft.NewModel(c, 1)

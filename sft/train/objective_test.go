@@ -15,20 +15,20 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// manyAnswers is a classification whose summed loss is divided by answersEach per example, as if
+// manyTerms is a classification whose summed loss is divided by termsPerExample per example, as if
 // each example had several predictions.
-type manyAnswers struct{ model.Objective }
+type manyTerms struct{ model.Objective }
 
-const answersEach = 4 // a power of two: dividing by it is exact
+const termsPerExample = 4 // a power of two: dividing by it is exact
 
-func (manyAnswers) Divisor(_ *config.Config, batch []seq.Example, _ model.Drawing) int {
-	return answersEach * len(batch)
+func (manyTerms) Divisor(_ *config.Config, batch []seq.Example, _ model.Drawing) int {
+	return termsPerExample * len(batch)
 }
 
 // TestDivisor checks that loss and gradient are divided by the objective's divisor, and the number
 // of correct predictions by the number of examples.
 func TestDivisor(t *testing.T) {
-	train, val := splits(t, config.Classification)
+	train, val := tinySplits(t, config.Classification)
 	linesOf := func() (lines []StepReport) {
 		config, settings := configtest.TrainingConfig(), runSettings()
 		settings.LearningRate = 0
@@ -39,17 +39,17 @@ func TestDivisor(t *testing.T) {
 		}), cpu.New(2), train, val))
 		return lines
 	}
-	one, usual := linesOf(), model.Objectives[config.Classes]
-	model.Objectives[config.Classes] = manyAnswers{usual}
-	t.Cleanup(func() { model.Objectives[config.Classes] = usual })
+	one, original := linesOf(), model.Objectives[config.Classes]
+	model.Objectives[config.Classes] = manyTerms{original}
+	t.Cleanup(func() { model.Objectives[config.Classes] = original })
 	many := linesOf()
 	if len(one) < 2 || len(many) != len(one) {
 		t.Fatalf("%d and %d lines", len(one), len(many))
 	}
 	for i, r := range many {
-		if *r.Accuracy != *one[i].Accuracy || r.Loss != one[i].Loss/answersEach ||
-			math.Abs(r.GradNorm/one[i].GradNorm*answersEach-1) > 1e-6 {
-			t.Errorf("line %d: accuracy %v, loss %v, norm %v; with one answer each %v, %v, %v",
+		if *r.Accuracy != *one[i].Accuracy || r.Loss != one[i].Loss/termsPerExample ||
+			math.Abs(r.GradNorm/one[i].GradNorm*termsPerExample-1) > 1e-6 {
+			t.Errorf("line %d: accuracy %v, loss %v, norm %v; with one term per example %v, %v, %v",
 				i, *r.Accuracy, r.Loss, r.GradNorm, *one[i].Accuracy, one[i].Loss, one[i].GradNorm)
 		}
 	}

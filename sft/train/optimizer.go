@@ -44,7 +44,7 @@ func newStepper(m *sft.Model, s Settings, e *model.Engine, slots int) (stepper, 
 // the loss scale can be halved.
 func (s *stepper) update(ctx context.Context, examples []seq.Example, step, t int, rate float64,
 	scale lossScale) (*batchGradient, error) {
-	s.gradients.scale, s.optimizer.scale = scale.of(), scale.of()
+	s.gradients.scale, s.optimizer.scale = scale.value(), scale.value()
 	b, err := s.gradients.run(ctx, examples,
 		model.Drawing{Mode: model.TrainMode, Seed: s.settings.Seed, Step: uint32(step)})
 	if err != nil {
@@ -61,7 +61,7 @@ func (s *stepper) update(ctx context.Context, examples []seq.Example, step, t in
 		return nil, s.badGradient(b, examples, step)
 	}
 	if n := s.engine.NGrams; n != nil && !b.skipped && rate > 0 {
-		n.Adagrad(b.ngrams, scale.of(), ngramRate*rate/s.settings.LearningRate, runtime.GOMAXPROCS(0))
+		n.Adagrad(b.ngrams, scale.value(), ngramRate*rate/s.settings.LearningRate, runtime.GOMAXPROCS(0))
 	}
 	return b, nil
 }

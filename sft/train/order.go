@@ -9,7 +9,7 @@ import (
 // order maps each step to its rows: first the stages of short rows, if the settings have any, then
 // epochs of all rows. It depends only on the settings and the lengths.
 type order struct {
-	all    *seq.Batches
+	epochs *seq.Batches
 	stages []stage
 	mean   float64 // mean number of tokens of a step after the stages
 }
@@ -27,7 +27,7 @@ func newOrder(lengths []int32, s Settings) (*order, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &order{all: all, mean: float64(total(lengths)) / float64(all.PerEpoch())}
+	o := &order{epochs: all, mean: float64(total(lengths)) / float64(all.PerEpoch())}
 	step := 0
 	for i, g := range s.Stages {
 		if g.Rows > len(lengths) {
@@ -38,7 +38,7 @@ func newOrder(lengths []int32, s Settings) (*order, error) {
 		step = part.end
 		var short []int32
 		for row, n := range lengths {
-			if g.has(row, int(n)) {
+			if g.includes(row, int(n)) {
 				short = append(short, n)
 				part.rows = append(part.rows, uint32(row))
 			}
@@ -56,15 +56,15 @@ func newOrder(lengths []int32, s Settings) (*order, error) {
 	return o, nil
 }
 
-// has reports whether a stage trains on the row with this index and n tokens.
-func (g Stage) has(row, n int) bool { return row < g.Rows || n <= g.Length }
+// includes reports whether a stage trains on the row with this index and n tokens.
+func (g Stage) includes(row, n int) bool { return row < g.Rows || n <= g.Length }
 
 // steps returns the number of steps of a run, including the stages.
 func (o *order) steps(s *Settings) int {
 	if s.Steps > 0 {
 		return s.Steps
 	}
-	return s.StageSteps() + s.Epochs*o.all.PerEpoch()
+	return s.StageSteps() + s.Epochs*o.epochs.PerEpoch()
 }
 
 // stageEpochs is the number of epochs reserved for each stage: stages and the epochs of all rows
@@ -78,14 +78,14 @@ func (o *order) batch(s State) []uint32 {
 			continue
 		}
 		n, at := g.batches.PerEpoch(), s.Step-g.first
-		picks := g.batches.At(seq.Position{Epoch: stageEpochs*uint32(i+1) + uint32(at/n), Batch: at % n})
-		rows := make([]uint32, len(picks))
-		for i, p := range picks {
+		indices := g.batches.At(seq.Position{Epoch: stageEpochs*uint32(i+1) + uint32(at/n), Batch: at % n})
+		rows := make([]uint32, len(indices))
+		for i, p := range indices {
 			rows[i] = g.rows[p]
 		}
 		return rows
 	}
-	return o.all.At(s.Next)
+	return o.epochs.At(s.Next)
 }
 
 // next returns the position in the epochs of all rows after the step of s.
@@ -93,7 +93,7 @@ func (o *order) next(s State) seq.Position {
 	if n := len(o.stages); n > 0 && s.Step < o.stages[n-1].end {
 		return s.Next
 	}
-	return o.all.Next(s.Next)
+	return o.epochs.Next(s.Next)
 }
 
 // tokens estimates the number of tokens in the steps from ≤ step < to. It uses the mean of all

@@ -111,7 +111,7 @@ func meanLoss(t *testing.T, m *sft.Model, examples []seq.Example) float64 {
 func meanLossOn(t *testing.T, m *sft.Model, device tensor.Device, examples []seq.Example) float64 {
 	t.Helper()
 	tally := trainingOf(m.Config).measure(m.Config, &Settings{})
-	for i, x := range measuredBy(t, m, device, examples) {
+	for i, x := range measureOn(t, m, device, examples) {
 		tally.add(x, examples[i])
 	}
 	var r EvaluationReport
@@ -119,8 +119,8 @@ func meanLossOn(t *testing.T, m *sft.Model, device tensor.Device, examples []seq
 	return r.Loss
 }
 
-// measuredBy returns the outputs of an evaluation's passes for each example.
-func measuredBy(t *testing.T, m *sft.Model, device tensor.Device, examples []seq.Example) [][]float32 {
+// measureOn returns the outputs of an evaluation's passes for each example.
+func measureOn(t *testing.T, m *sft.Model, device tensor.Device, examples []seq.Example) [][]float32 {
 	t.Helper()
 	r := must.Get(model.OpenRunner(m.Config, m.Weights, m.NGrams, device, 1))(t)
 	t.Cleanup(r.Close)
@@ -182,7 +182,7 @@ func testAllTokensDropped(t *testing.T, devices ...tensor.Device) {
 		t.Errorf("dropping all tokens differs from dropping none; losses %v", b.loss)
 	}
 	all.DropToken = 0.5
-	if some, _ := gradientOf(t, with, 1, devices[0], examples, model.TrainMode); slices.Equal(some, want) {
+	if half, _ := gradientOf(t, with, 1, devices[0], examples, model.TrainMode); slices.Equal(half, want) {
 		t.Error("dropping half of the tokens does not change the gradient")
 	}
 }

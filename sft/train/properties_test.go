@@ -131,11 +131,11 @@ func TestGradientOfMicroBatches(t *testing.T) { configtest.OnEveryKind(t, testGr
 func testGradientOfMicroBatches(t *testing.T, devices ...tensor.Device) {
 	// The tree has leaves and inner nodes without a sibling.
 	lengths := []int{4000, 200, 5, 90, 3900, 4096, 4000, 100, 1, 2, 4100, 4097}
-	groupsOf := map[string]int{config.Classification: 5, config.Retrieval: 6}
+	microBatchesOf := map[string]int{config.Classification: 5, config.Retrieval: 6}
 	if len(devices) == 1 { // Vulkan takes long
-		lengths, groupsOf = lengths[6:], map[string]int{config.Classification: 3}
+		lengths, microBatchesOf = lengths[6:], map[string]int{config.Classification: 3}
 	}
-	for task, want := range groupsOf {
+	for task, want := range microBatchesOf {
 		c := configtest.TrainingConfig()
 		c.Task, c.HiddenSize, c.NumSampledTokens = task, 4, 3
 		c.NGrams = configtest.TokenNGrams()
@@ -183,20 +183,22 @@ func denseRows(g sparse.Gradient, words, width int) []float32 {
 // addTree sums the slices pairwise until a single slice is left.
 func addTree(x [][]float32) []float32 {
 	for len(x) > 1 {
-		var up [][]float32
+		var sums [][]float32
 		for i := 0; i < len(x); i += 2 {
 			if i+1 < len(x) {
 				for j, v := range x[i+1] {
 					x[i][j] += v
 				}
 			}
-			up = append(up, x[i])
+			sums = append(sums, x[i])
 		}
-		x = up
+		x = sums
 	}
 	return x[0]
 }
 
+// TestMicroBatches checks that micro-batches hold all examples in order, and that each except the
+// last ends with the example that reaches the maximum number of tokens.
 func TestMicroBatches(t *testing.T) {
 	random := rand.New(rand.NewPCG(2, 2))
 	for range 200 {

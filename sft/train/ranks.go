@@ -30,12 +30,13 @@ func (t *Trainer) identity() (map[string]string, error) {
 
 // compareRanks returns an error if the ranks would not compute the same run.
 func (t *Trainer) compareRanks() error {
-	mine, err := t.identity()
-	return distributed.Compare(t.options.Communicator, mine, err)
+	properties, err := t.identity()
+	return distributed.Compare(t.options.Communicator, properties, err)
 }
 
-// differing returns, on every rank, an error for the first rank whose weights differ from rank 0's.
-func differing(hashes []uint64, step int) error {
+// checkHashes returns, on every rank, an error for the first rank whose weights differ from rank
+// 0's.
+func checkHashes(hashes []uint64, step int) error {
 	for r, h := range hashes {
 		if h != hashes[0] {
 			return &distributed.Error{Rank: r,

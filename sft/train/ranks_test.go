@@ -29,7 +29,7 @@ import (
 // micro-batches.
 func manyMicroBatches(t *testing.T, task string) (train, val *seq.File) {
 	t.Helper()
-	return writtenSplits(t, task, 23, func(random *rand.Rand, split string, i int) int {
+	return writeSplits(t, task, 23, func(random *rand.Rand, split string, i int) int {
 		if split == "train" && i%7 > 0 {
 			return 1500 + random.IntN(4000)
 		}
@@ -120,10 +120,10 @@ func TestRanks(t *testing.T) {
 			if settings.TokenDeletion = 0.1; task != config.FillMask {
 				settings.TokenReplacement = 0.1
 			}
-			straight := t.TempDir()
+			uninterrupted := t.TempDir()
 			must.Succeed(t, trainNew(t, modeltest.RandomModel(small, 1), settings,
-				options(straight, nil), cpu.New(2), train, val))
-			want := outcomeOf(t, straight)
+				options(uninterrupted, nil), cpu.New(2), train, val))
+			want := outcomeOf(t, uninterrupted)
 			for _, ranks := range []int{1, 2, 3, 4, 7} {
 				r := &ranksRun{train: train, val: val, config: small, settings: settings, dir: t.TempDir()}
 				must.Succeed(t, errors.Join(r.run(t, ranks)...), ranks, "ranks")
@@ -176,13 +176,13 @@ func TestRanksStop(t *testing.T) {
 	for finished := false; !finished; stops++ {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		stopper := random.IntN(3)
-		left := new(atomic.Int64)
-		left.Store(random.Int64N(300))
+		remaining := new(atomic.Int64)
+		remaining.Store(random.Int64N(300))
 		r.device = func(rank int) tensor.Device {
 			if rank != stopper {
 				return cpu.New(1)
 			}
-			return interrupting{cpu.New(2), left, func() { cancel(errors.New("a signal")) }}
+			return interrupting{cpu.New(2), remaining, func() { cancel(errors.New("a signal")) }}
 		}
 		r.context = func(rank int) context.Context {
 			if rank == stopper {
@@ -209,7 +209,7 @@ func TestRanksStop(t *testing.T) {
 // failing is a device whose programs fail after a number of launches.
 type failing struct {
 	tensor.Device
-	left *atomic.Int64
+	remaining *atomic.Int64
 }
 
 func (d failing) Prepare(p *tensor.Program) (tensor.Executable, error) {
@@ -224,7 +224,7 @@ type failingRun struct {
 
 func (x failingRun) Run(ctx context.Context, mem tensor.Binding, from, to int) error {
 	return x.Inspect(ctx, mem, from, to, func(tensor.Kernel) error {
-		if x.device.left.Add(-1) <= 0 {
+		if x.device.remaining.Add(-1) <= 0 {
 			return errors.New("the device is gone")
 		}
 		return nil
@@ -239,18 +239,18 @@ func TestRanksFail(t *testing.T) {
 	random := rand.New(rand.NewPCG(2, 2))
 	for range 12 {
 		r.dir = t.TempDir()
-		bad, left := random.IntN(3), new(atomic.Int64)
-		left.Store(random.Int64N(400))
+		failingRank, remaining := random.IntN(3), new(atomic.Int64)
+		remaining.Store(random.Int64N(400))
 		r.device = func(rank int) tensor.Device {
-			if rank != bad {
+			if rank != failingRank {
 				return cpu.New(1)
 			}
-			return failing{cpu.New(1), left}
+			return failing{cpu.New(1), remaining}
 		}
 		for rank, err := range r.run(t, 3) {
-			if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("rank %d: ", bad)) ||
+			if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("rank %d: ", failingRank)) ||
 				!strings.Contains(err.Error(), "the device is gone") {
-				t.Errorf("rank %d fails, rank %d returns the error %v", bad, rank, err)
+				t.Errorf("rank %d fails, rank %d returns the error %v", failingRank, rank, err)
 			}
 		}
 		if _, err := LoadCheckpoint(r.dir); err != nil {

@@ -15,7 +15,7 @@ type regression struct{}
 
 func (regression) settings(c *config.Config, s *Settings) error {
 	s.Select = cmp.Or(s.Select, byLoss)
-	if err := measured(c, s.Select, byLoss, byR2, byMAE); err != nil {
+	if err := checkSelectable(c, s.Select, byLoss, byR2, byMAE); err != nil {
 		return err
 	}
 	if len(s.ClassWeights) > 0 {

@@ -17,7 +17,7 @@ import (
 // TestTrainRegression checks that loss or R² selects the best evaluation, and that the reports are
 // in the units of the data.
 func TestTrainRegression(t *testing.T) {
-	train, val := splits(t, config.Regression)
+	train, val := tinySplits(t, config.Regression)
 	for _, by := range []string{"", byR2} {
 		settings := runSettings()
 		settings.Epochs, settings.LearningRate, settings.Select = 20, 0.01, by
@@ -25,7 +25,7 @@ func TestTrainRegression(t *testing.T) {
 		dir := t.TempDir()
 		must.Succeed(t, trainNew(t, sft.NewModel(configtest.OfTask(configtest.TinyConfig(), config.Regression), 1),
 			settings,
-			options(dir, keeping(&reports)), cpu.New(2), train, val))
+			options(dir, collectReports(&reports)), cpu.New(2), train, val))
 		best := 0
 		for i, r := range reports {
 			better := i == 0 || by == "" && r.Loss < reports[best].Loss || by == byR2 && *r.R2 > *reports[best].R2

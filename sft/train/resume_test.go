@@ -27,8 +27,8 @@ import (
 // update or an evaluation.
 type interrupting struct {
 	tensor.Device
-	left   *atomic.Int64
-	cancel func()
+	remaining *atomic.Int64
+	cancel    func()
 }
 
 func (d interrupting) Prepare(p *tensor.Program) (tensor.Executable, error) {
@@ -43,7 +43,7 @@ type interruptingRun struct {
 
 func (x interruptingRun) Run(ctx context.Context, mem tensor.Binding, from, to int) error {
 	return x.Inspect(ctx, mem, from, to, func(tensor.Kernel) error {
-		if x.device.left.Add(-1) == 0 {
+		if x.device.remaining.Add(-1) == 0 {
 			x.device.cancel()
 		}
 		return nil
@@ -135,11 +135,11 @@ func TestResume(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			config, settings := configtest.TrainingConfig(), runSettings()
 			c.change(config, &settings)
-			train, val := splits(t, config.Task)
-			straight := t.TempDir()
+			train, val := tinySplits(t, config.Task)
+			uninterrupted := t.TempDir()
 			must.Succeed(t, trainNew(t, modeltest.RandomModel(config, 1), settings,
-				options(straight, nil), cpu.New(2), train, val))
-			want := outcomeOf(t, straight)
+				options(uninterrupted, nil), cpu.New(2), train, val))
+			want := outcomeOf(t, uninterrupted)
 
 			random := rand.New(rand.NewPCG(3, uint64(len(c.name))))
 			dir := t.TempDir()
@@ -148,7 +148,7 @@ func TestResume(t *testing.T) {
 			for attempt := 0; ; attempt++ {
 				ctx, cancel := context.WithCancel(context.Background())
 				device := interrupting{cpu.New(1 + random.IntN(3)), new(atomic.Int64), cancel}
-				device.left.Store(1 + random.Int64N(130))
+				device.remaining.Store(1 + random.Int64N(130))
 				o := options(dir, nil)
 				o.Memory = []int64{0, 300 << 20, 1 << 30}[random.IntN(3)]
 				tr, err := NewTrainer(modeltest.RandomModel(config, 1), settings, device, train, val, from, o)
@@ -217,11 +217,11 @@ func compareOutcomes(t *testing.T, got, want outcome) {
 
 // TestInterruptedEvaluation checks that a resumed run makes the evaluation that was interrupted.
 func TestInterruptedEvaluation(t *testing.T) {
-	train, val := splits(t, "classification")
+	train, val := tinySplits(t, "classification")
 	settings := runSettings()
-	straight, dir := t.TempDir(), t.TempDir()
+	uninterrupted, dir := t.TempDir(), t.TempDir()
 	must.Succeed(t, trainNew(t, modeltest.RandomModel(configtest.TrainingConfig(), 1), settings,
-		options(straight, nil), cpu.New(1), train, val))
+		options(uninterrupted, nil), cpu.New(1), train, val))
 	var from *Checkpoint
 	interrupted := map[int]bool{} // steps of the interrupted evaluations
 	for {
@@ -250,7 +250,7 @@ func TestInterruptedEvaluation(t *testing.T) {
 	if len(interrupted) < 3 {
 		t.Errorf("%d evaluations were interrupted, want at least 3", len(interrupted))
 	}
-	compareOutcomes(t, outcomeOf(t, dir), outcomeOf(t, straight))
+	compareOutcomes(t, outcomeOf(t, dir), outcomeOf(t, uninterrupted))
 }
 
 // TestRateAfterResume checks that tokens before an interruption count in the interval's averages,
@@ -258,7 +258,7 @@ func TestInterruptedEvaluation(t *testing.T) {
 func TestRateAfterResume(t *testing.T) {
 	config, settings := configtest.TrainingConfig(), runSettings()
 	settings.LogEvery = 100
-	train, val := splits(t, config.Task)
+	train, val := tinySplits(t, config.Task)
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -278,9 +278,9 @@ func TestRateAfterResume(t *testing.T) {
 	defer cancel()
 	o.Observe = func(event any) {
 		if s, ok := event.(State); ok {
-			if before == 0 || int(second.pace.interval.tokens) != s.Interval.Tokens-before {
+			if before == 0 || int(second.throughput.interval.tokens) != s.Interval.Tokens-before {
 				t.Errorf("the rate counts %v tokens; the interval has %d tokens, %d of them before the stop",
-					second.pace.interval.tokens, s.Interval.Tokens, before)
+					second.throughput.interval.tokens, s.Interval.Tokens, before)
 			}
 			cancel()
 		}
@@ -294,7 +294,7 @@ func TestRateAfterResume(t *testing.T) {
 // TestModelBeforeEvaluation checks that a run has a model from its first checkpoint on. Until the
 // first evaluation the model has the checkpoint's weights, and a resume restores a lost file.
 func TestModelBeforeEvaluation(t *testing.T) {
-	train, val := splits(t, config.Classification)
+	train, val := tinySplits(t, config.Classification)
 	settings, dir := runSettings(), t.TempDir()
 	settings.EvalEvery, settings.LearningRate, settings.Warmup = 6, 0.05, "0"
 	compare := func(step int, same bool) {
@@ -306,8 +306,8 @@ func TestModelBeforeEvaluation(t *testing.T) {
 				!same)
 		}
 	}
-	// until runs to a step and stops.
-	until := func(step int, from *Checkpoint, begun func()) {
+	// runUntil trains up to a step and stops. It calls started before the first step.
+	runUntil := func(step int, from *Checkpoint, started func()) {
 		t.Helper()
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
@@ -326,7 +326,7 @@ func TestModelBeforeEvaluation(t *testing.T) {
 				}
 			}))
 		must.Succeed(t, err)
-		begun()
+		started()
 		if err := errors.Join(tr.Run(ctx), tr.Close()); !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
 		}
@@ -335,16 +335,16 @@ func TestModelBeforeEvaluation(t *testing.T) {
 		t.Helper()
 		return must.Get(LoadCheckpoint(dir))(t)
 	}
-	until(2, nil, func() { compare(0, true) })
+	runUntil(2, nil, func() { compare(0, true) })
 	compare(2, true)
-	// As after a kill between checkpoint and model.
+	// Simulate a kill between the writes of checkpoint and model.
 	if err := os.Remove(filepath.Join(dir, model.WeightsFile)); err != nil {
 		t.Fatal(err)
 	}
-	until(4, resume(), func() { compare(2, true) })
+	runUntil(4, resume(), func() { compare(2, true) })
 	compare(4, true)
-	until(6, resume(), func() {})
+	runUntil(6, resume(), func() {})
 	compare(6, true) // first evaluation
-	until(7, resume(), func() {})
+	runUntil(7, resume(), func() {})
 	compare(7, false)
 }

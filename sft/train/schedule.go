@@ -82,12 +82,12 @@ func (s *Settings) StageSteps() int {
 	return n
 }
 
-// maxBatch limits the batch size. It exceeds what fits into memory, and keeps arithmetic on batches
-// within int.
+// maxBatch limits the batch size. It exceeds every batch that fits into memory, and keeps
+// arithmetic on batches within int.
 const maxBatch = 1 << 24
 
-// factors reports whether x is empty or a valid minimum and maximum factor for points.
-func factors(x []float64) bool {
+// validFactors reports whether x is empty or a valid minimum and maximum factor for points.
+func validFactors(x []float64) bool {
 	return len(x) == 0 || len(x) == 2 && x[0] >= 1/maxPoint && x[1] >= x[0] && x[1] <= maxPoint
 }
 
@@ -124,10 +124,10 @@ func (s *Settings) Validate() error {
 		return bad("token deletion", s.TokenDeletion, "0 ≤ rate < 1")
 	case !(s.TokenReplacement >= 0 && float32(s.TokenReplacement) < 1):
 		return bad("token replacement", s.TokenReplacement, "0 ≤ rate < 1")
-	case !factors(s.PointScale):
+	case !validFactors(s.PointScale):
 		return bad("point scale", s.PointScale,
 			fmt.Sprintf("two factors from %g to %g in ascending order", 1/maxPoint, maxPoint))
-	case !factors(s.PointStretch):
+	case !validFactors(s.PointStretch):
 		return bad("point stretch", s.PointStretch,
 			fmt.Sprintf("two factors from %g to %g in ascending order", 1/maxPoint, maxPoint))
 	case !(s.PointShift >= 0) || s.PointShift > maxPoint:

@@ -20,17 +20,17 @@ const (
 	byMAE      = "mae" // mean absolute error, averaged over the numbers
 	byMAP      = "map" // mean average precision of multi-label rows
 	bySpanF1   = "span-f1"
-	byIoU      = "iou" // mean over shapes of the intersection over union of their parts
+	byIoU      = "iou" // intersection over union of the parts of a shape, averaged over the shapes
 )
 
-// OneStandardError selects the evaluation with the lowest loss among those whose accuracy is within
-// one standard error, √(a(1 − a)/rows), of the best accuracy a so far. This is the
+// OneStandardError selects the evaluation with the lowest loss among evaluations whose accuracy is
+// within one standard error, √(a(1 − a)/rows), of the best accuracy a so far. This is the
 // one-standard-error rule of Breiman, Friedman, Olshen and Stone, "Classification and Regression
 // Trees", 1984. It avoids overconfident models that the rows cannot distinguish from others.
 const OneStandardError = "accuracy-1se"
 
-// ScaledLoss selects the evaluation with the lowest mean loss of logits that are divided by the best
-// temperature. Unlike [byLoss], it does not prefer the early weights of a model that grows
+// ScaledLoss selects the evaluation with the lowest mean loss of logits that are divided by the
+// best temperature. Unlike [byLoss], it does not prefer the early weights of a model that grows
 // overconfident: temperature scaling and the fitted weight of a fusion remove the overconfidence.
 const ScaledLoss = "scaled-loss"
 
@@ -38,8 +38,8 @@ const ScaledLoss = "scaled-loss"
 var Selections = []string{byAccuracy, byLoss, byMacroF1, byAUC, byR2, byMAE, byMAP, bySpanF1, byIoU,
 	OneStandardError, ScaledLoss}
 
-// measures describes each of [Selections].
-var measures = map[string]string{
+// selectionDescriptions describes each of [Selections].
+var selectionDescriptions = map[string]string{
 	byAccuracy: "the fraction of correct predictions", byLoss: "the mean loss",
 	byMacroF1: "the mean F1 of the classes, labels or tags",
 	byAUC:     "the area under the ROC curve", byR2: "the coefficient of determination R²",
@@ -54,18 +54,18 @@ var measures = map[string]string{
 func DescribeSelections(names []string) string {
 	var out []string
 	for _, by := range names {
-		out = append(out, fmt.Sprintf("%s (%s)", by, measures[by]))
+		out = append(out, fmt.Sprintf("%s (%s)", by, selectionDescriptions[by]))
 	}
 	return strings.Join(out, ", ")
 }
 
-// measured returns an error unless by is one of some, the metrics that the task measures.
-func measured(c *config.Config, by string, some ...string) error {
-	if slices.Contains(some, by) {
+// checkSelectable returns an error unless the metric by is one of allowed, the metrics of the task.
+func checkSelectable(c *config.Config, by string, allowed ...string) error {
+	if slices.Contains(allowed, by) {
 		return nil
 	}
-	return fmt.Errorf("select is %q (%s), but task %s does not measure it: expected one of %s", by, measures[by],
-		c.Task, DescribeSelections(some))
+	return fmt.Errorf("select is %q (%s), but task %s does not measure it: expected one of %s", by, selectionDescriptions[by],
+		c.Task, DescribeSelections(allowed))
 }
 
 // Measures reports whether the task of c has a metric of [Selections].
@@ -99,7 +99,8 @@ func (r *EvaluationReport) value() float64 {
 }
 
 // better reports whether an evaluation is better than the saved model's. On a few hundred rows many
-// evaluations have equal values: then the lowest loss wins, and the earliest of equal losses.
+// evaluations have equal values: then better prefers the lowest loss, and the earliest of equal
+// losses.
 func (r *EvaluationReport) better(s *State) bool {
 	best := s.Selected
 	switch {
@@ -109,8 +110,8 @@ func (r *EvaluationReport) better(s *State) bool {
 		return r.Loss < best
 	case r.SelectedBy == OneStandardError:
 		top := max(best, *r.Accuracy)
-		from := top - math.Sqrt(top*(1-top)/float64(r.Rows))
-		return *r.Accuracy >= from && (s.Best < from || r.Loss < s.BestLoss)
+		threshold := top - math.Sqrt(top*(1-top)/float64(r.Rows))
+		return *r.Accuracy >= threshold && (s.Best < threshold || r.Loss < s.BestLoss)
 	case r.SelectedBy == byMAE || r.SelectedBy == ScaledLoss:
 		return r.value() < best || r.value() == best && r.Loss < s.BestLoss
 	case r.SelectedBy == "":
@@ -119,8 +120,9 @@ func (r *EvaluationReport) better(s *State) bool {
 	return r.value() > best || r.value() == best && r.Loss < s.BestLoss
 }
 
-// see updates the best accuracy, with which [OneStandardError] compares later evaluations.
-func (s *State) see(r *EvaluationReport) {
+// updateBestAccuracy updates the best accuracy, with which [OneStandardError] compares later
+// evaluations.
+func (s *State) updateBestAccuracy(r *EvaluationReport) {
 	if r.SelectedBy == OneStandardError {
 		s.Selected = max(s.Selected, *r.Accuracy)
 	}
@@ -142,7 +144,7 @@ func (s *State) keep(r *EvaluationReport) {
 func checkSelection(s *Settings, val *seq.File) error {
 	switch s.Select {
 	case byMacroF1, byMAP:
-		return checkHolding(s, val)
+		return checkLabelCounts(s, val)
 	case byR2:
 		return checkVariance(val)
 	case byAUC:

@@ -16,21 +16,21 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// ofClasses lists the selections of classification models.
-var ofClasses = []string{byAccuracy, byLoss, byMacroF1, ScaledLoss, byAUC}
+// classSelections lists the selections of classification models.
+var classSelections = []string{byAccuracy, byLoss, byMacroF1, ScaledLoss, byAUC}
 
 // TestSelection checks that the saved model is from the evaluation with the best value of the
-// metric. Of equal values the lowest loss wins. Different metrics save different models.
+// metric. With equal values, the lowest loss decides. Different metrics save different models.
 func TestSelection(t *testing.T) {
-	train, val := splits(t, config.Classification)
-	kept := map[int]bool{}
-	for _, by := range append([]string{""}, ofClasses[1:]...) {
+	train, val := tinySplits(t, config.Classification)
+	savedSteps := map[int]bool{}
+	for _, by := range append([]string{""}, classSelections[1:]...) {
 		s := runSettings()
 		s.LearningRate, s.EvalEvery, s.Epochs, s.Select = 0.05, 1, 6, by
 		dir := t.TempDir()
 		var reports []EvaluationReport
 		must.Succeed(t, trainNew(t, modeltest.RandomModel(configtest.TrainingConfig(), 1), s,
-			options(dir, keeping(&reports)), cpu.New(1), train, val))
+			options(dir, collectReports(&reports)), cpu.New(1), train, val))
 		best := 0
 		value := func(r EvaluationReport) float64 {
 			return map[string]func() float64{
@@ -54,21 +54,21 @@ func TestSelection(t *testing.T) {
 			c.State.Selected != reports[best].value() {
 			t.Errorf("%q: state %+v, the best is %+v", by, c.State, reports[best])
 		}
-		kept[c.State.BestStep] = true
+		savedSteps[c.State.BestStep] = true
 	}
-	if len(kept) < 3 {
-		t.Errorf("the metrics select the steps %v, the test needs three different ones", kept)
+	if len(savedSteps) < 3 {
+		t.Errorf("the metrics select the steps %v, the test needs three different ones", savedSteps)
 	}
 }
 
 // TestEqualEvaluations checks that of equal evaluations the lowest loss is saved, and of equal
 // losses the first. It includes a state of an old run, which has no loss.
 func TestEqualEvaluations(t *testing.T) {
-	area, share := 0.75, 0.75
+	auc, score := 0.75, 0.75
 	for _, by := range []string{"", byMacroF1, byAUC} {
 		report := func(step int, loss float64) *EvaluationReport {
-			return &EvaluationReport{Step: step, SelectedBy: by, Accuracy: &share,
-				MacroF1: &share, AUC: &area, Loss: loss}
+			return &EvaluationReport{Step: step, SelectedBy: by, Accuracy: &score,
+				MacroF1: &score, AUC: &auc, Loss: loss}
 		}
 		var s State
 		for step, loss := range []float64{0.5, 0.6, 0.4, 0.4, 0.7} {
@@ -82,11 +82,11 @@ func TestEqualEvaluations(t *testing.T) {
 				s.BestStep, s.BestLoss, s.SinceBest)
 		}
 		worse := report(6, 0.1)
-		share, area = 0.7, 0.7
+		score, auc = 0.7, 0.7
 		if worse.better(&s) {
 			t.Errorf("%q: an evaluation with a lower loss and a worse value is better", by)
 		}
-		share, area = 0.75, 0.75
+		score, auc = 0.75, 0.75
 		s.BestLoss = 0
 		if report(7, 0.1).better(&s) {
 			t.Errorf("%q: an equal evaluation replaces a state without a loss", by)
@@ -97,13 +97,13 @@ func TestEqualEvaluations(t *testing.T) {
 // TestSelectionNeedsTwoClasses checks that a validation split that does not define the area under
 // the curve is an error before the first step.
 func TestSelectionNeedsTwoClasses(t *testing.T) {
-	train, val := splits(t, config.Classification)
+	train, val := tinySplits(t, config.Classification)
 	s := runSettings()
-	for _, by := range ofClasses {
+	for _, by := range classSelections {
 		s.Select = by
 		must.Check(t, checkSelection(&s, val), by)
 	}
-	one := oneClass(t)
+	one := oneClassSplit(t)
 	must.Fail(t, "two classes", "auc of one class")(checkSelection(&s, one))
 	if tr, err := NewTrainer(modeltest.RandomModel(configtest.TrainingConfig(), 1), s, cpu.New(1), train, one, nil,
 		options(t.TempDir(), nil)); err == nil {
@@ -115,13 +115,13 @@ func TestSelectionNeedsTwoClasses(t *testing.T) {
 
 // TestSelectionAfterResume checks that a resumed run remembers the best value of the metric.
 func TestSelectionAfterResume(t *testing.T) {
-	train, val := splits(t, config.Classification)
+	train, val := tinySplits(t, config.Classification)
 	s := runSettings()
 	s.LearningRate, s.EvalEvery, s.Epochs, s.Select = 0.05, 1, 6, byLoss
-	straight, dir := t.TempDir(), t.TempDir()
+	uninterrupted, dir := t.TempDir(), t.TempDir()
 	var bests []int
 	must.Succeed(t, trainNew(t, modeltest.RandomModel(configtest.TrainingConfig(), 1), s,
-		options(straight, func(event any) {
+		options(uninterrupted, func(event any) {
 			if r, ok := event.(EvaluationReport); ok && r.Best {
 				bests = append(bests, r.Step)
 			}
@@ -149,12 +149,12 @@ func TestSelectionAfterResume(t *testing.T) {
 	if slices.Max(bests) == 24 {
 		t.Error("the last evaluation is the best: the test needs a worse one")
 	}
-	compareOutcomes(t, outcomeOf(t, dir), outcomeOf(t, straight))
+	compareOutcomes(t, outcomeOf(t, dir), outcomeOf(t, uninterrupted))
 }
 
-// TestLeastError checks that the smallest mean absolute error is best, and of equal errors the
+// TestSelectionByMAE checks that the smallest mean absolute error is best, and of equal errors the
 // lowest loss.
-func TestLeastError(t *testing.T) {
+func TestSelectionByMAE(t *testing.T) {
 	report := func(step int, mae, loss float64) *EvaluationReport {
 		return &EvaluationReport{Step: step, SelectedBy: byMAE, MAE: &mae, Loss: loss}
 	}
@@ -258,12 +258,12 @@ func TestOneStandardError(t *testing.T) {
 			t.Errorf("evaluation %d, accuracy %g and loss %g: kept %t, expected %t", i+1,
 				c.accuracy, c.loss, got, c.kept)
 		}
-		s.see(r)
+		s.updateBestAccuracy(r)
 		if c.kept {
 			s.keep(r)
 		}
 	}
 	if s.Selected != 0.93 || s.Best != 0.92 || s.BestStep != 8 {
-		t.Errorf("state %+v", s)
+		t.Errorf("state %+v, want selected 0.93, best accuracy 0.92 at step 8", s)
 	}
 }

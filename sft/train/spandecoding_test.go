@@ -15,26 +15,26 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// TestSpanDecodingOfKeptModel checks that the saved model has the decoding chosen on the validation
-// split and the span F1 of the metrics, also with a temperature. The choice does not change the
-// weights.
-func TestSpanDecodingOfKeptModel(t *testing.T) {
-	train, val := splits(t, config.Tagging)
+// TestSpanDecodingOfSavedModel checks that the saved model has the decoding chosen on the
+// validation split and the span F1 of the metrics, also with a temperature. The choice does not
+// change the weights.
+func TestSpanDecodingOfSavedModel(t *testing.T) {
+	train, val := tinySplits(t, config.Tagging)
 	run := func(change func(s *Settings)) (*sft.Model, EvaluationReport) {
 		s := runSettings()
 		s.Epochs, s.Select = 3, bySpanF1
 		change(&s)
 		dir, small := t.TempDir(), configtest.TrainingConfig()
 		small.Task = config.Tagging
-		var kept EvaluationReport
+		var best EvaluationReport
 		o := options(dir, nil)
 		o.Observe = func(e any) {
 			if r, ok := e.(EvaluationReport); ok && r.Best {
-				kept = r
+				best = r
 			}
 		}
 		must.Succeed(t, trainNew(t, modeltest.RandomModel(small, 1), s, o, cpu.New(1), train, val))
-		return must.Get(sft.Load(dir))(t), kept
+		return must.Get(sft.Load(dir))(t), best
 	}
 	plain, report := run(func(*Settings) {})
 	if plain.Config.SpanDecoding != nil || report.SpanDecoding != nil {

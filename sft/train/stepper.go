@@ -47,7 +47,7 @@ func NewStepper(m *sft.Model, s Settings, device sft.Device, length int, memory 
 		e.Close()
 		return nil, err
 	}
-	return &Stepper{stepper: t, length: length, scale: lossScale{}.on(e.Device)}, nil
+	return &Stepper{stepper: t, length: length, scale: lossScale{}.forDevice(e.Device)}, nil
 }
 
 // Close frees the device's memory.

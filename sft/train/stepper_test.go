@@ -17,10 +17,10 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// TestStepperIsTrainer checks that a stepper with the trainer's batches has the trainer's weights,
-// bit by bit.
-func TestStepperIsTrainer(t *testing.T) {
-	train, val := splits(t, config.Classification)
+// TestStepperMatchesTrainer checks that a stepper with the trainer's batches has the trainer's
+// weights, bit by bit.
+func TestStepperMatchesTrainer(t *testing.T) {
+	train, val := tinySplits(t, config.Classification)
 	s := runSettings()
 	s.Steps, s.EvalEvery = 3, 100
 	m := modeltest.RandomModel(configtest.TrainingConfig(), 1)
@@ -50,6 +50,8 @@ func TestStepperIsTrainer(t *testing.T) {
 	}
 }
 
+// TestStepperErrors checks the errors for sequences that do not fit into memory, an unknown label
+// and an invalid batch size.
 func TestStepperErrors(t *testing.T) {
 	m, s := modeltest.RandomModel(configtest.TrainingConfig(), 1), runSettings()
 	var full *config.MemoryError
@@ -58,7 +60,7 @@ func TestStepperErrors(t *testing.T) {
 		t.Errorf("error %v with %+v, want a memory error for 4096 tokens", err, full)
 	}
 	st := must.Get(NewStepper(m, s, cpu.New(1), 8, 0))(t)
-	train, _ := splits(t, config.Classification)
+	train, _ := tinySplits(t, config.Classification)
 	e := must.Get(train.Example(0))(t)
 	e.Label = int32(m.Config.NumLabels)
 	must.Fail(t, "", "a label that the model does not have")(st.Step(t.Context(), []seq.Example{e}))

@@ -24,20 +24,20 @@ func (tagging) settings(c *config.Config, s *Settings) error {
 			s.Select = bySpanF1
 		}
 	}
-	some := []string{byAccuracy, byLoss, byMacroF1}
+	selections := []string{byAccuracy, byLoss, byMacroF1}
 	switch {
 	case parts:
-		some = append(some, byIoU)
+		selections = append(selections, byIoU)
 	case s.Select == byIoU:
 		return fmt.Errorf("select is %q: expected tokens with features and tags named CATEGORY/PART", byIoU)
 	}
 	switch {
 	case !c.HasFeatures():
-		some = append(some, bySpanF1)
+		selections = append(selections, bySpanF1)
 	case s.Select == bySpanF1:
 		return fmt.Errorf("select is %q: tokens with features have no order and therefore no spans", bySpanF1)
 	}
-	if err := measured(c, s.Select, some...); err != nil {
+	if err := checkSelectable(c, s.Select, selections...); err != nil {
 		return err
 	}
 	if n := len(s.ClassWeights); n > 0 && n != c.NumLabels {

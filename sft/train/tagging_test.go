@@ -86,16 +86,16 @@ func TestTaggingWeights(t *testing.T) {
 	sum, device := make([]float64, m.Parameters.Words), cpu.New(2)
 	want := make([]float64, len(examples))
 	for label, w := range weight { // weighted sum of the gradients of each label
-		some := slices.Clone(examples)
-		for i := range some {
-			some[i].Labels = slices.Clone(some[i].Labels)
-			for t, l := range some[i].Labels {
+		single := slices.Clone(examples)
+		for i := range single {
+			single[i].Labels = slices.Clone(single[i].Labels)
+			for t, l := range single[i].Labels {
 				if l != int32(label) {
-					some[i].Labels[t] = seq.NoLabel
+					single[i].Labels[t] = seq.NoLabel
 				}
 			}
 		}
-		g, b := gradientOf(t, m, 1, device, some, model.EvaluateMode)
+		g, b := gradientOf(t, m, 1, device, single, model.EvaluateMode)
 		for i, v := range g {
 			sum[i] += w * float64(v)
 		}
@@ -120,7 +120,7 @@ func TestTaggingWeights(t *testing.T) {
 // TestTrainTagging trains on tags that follow from the tokens. The best evaluation is saved, and
 // the saved model has the reported metrics.
 func TestTrainTagging(t *testing.T) {
-	train, val := splits(t, config.Tagging)
+	train, val := tinySplits(t, config.Tagging)
 	for _, by := range []string{"", byMacroF1, byAccuracy} {
 		settings := runSettings()
 		settings.Epochs, settings.LearningRate, settings.Select = 12, 0.02, by
@@ -128,7 +128,7 @@ func TestTrainTagging(t *testing.T) {
 		dir := t.TempDir()
 		must.Succeed(t, trainNew(t, sft.NewModel(configtest.OfTask(configtest.TinyConfig(), config.Tagging), 1),
 			settings,
-			options(dir, keeping(&reports)), cpu.New(2), train, val))
+			options(dir, collectReports(&reports)), cpu.New(2), train, val))
 		last := 0
 		for i, r := range reports {
 			if r.Best {

@@ -6,8 +6,8 @@ import (
 	"github.com/sftseq/sftseq/internal/metrics"
 )
 
-// calibrating is a measurement that fits the temperature of its logits.
-type calibrating interface{ temperature() float64 }
+// calibrator is a measurement that fits the temperature of its logits.
+type calibrator interface{ temperature() float64 }
 
 // newLogitSample returns storage for the logits that fit the temperature, or nil if the settings
 // need none.
@@ -18,8 +18,8 @@ func newLogitSample(s *Settings) *metrics.LogitSample {
 	return &metrics.LogitSample{}
 }
 
-// scale computes the loss of the scaled logits if it selects the model.
-func (r *EvaluationReport) scale(s *metrics.LogitSample) {
+// setScaledLoss computes ScaledLoss if it selects the model.
+func (r *EvaluationReport) setScaledLoss(s *metrics.LogitSample) {
 	if r.SelectedBy == ScaledLoss {
 		r.ScaledLoss = new(s.Loss(s.Temperature()))
 	}

@@ -17,13 +17,13 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// TestTemperatureOfKeptModel checks that the saved model of every task with probabilities has the
+// TestTemperatureOfSavedModel checks that the saved model of every task with probabilities has the
 // best temperature on the validation split, with unchanged weights, and that its scorer divides by
 // it. Calibrated logits have a lower loss, and their own best temperature is 1.
-func TestTemperatureOfKeptModel(t *testing.T) {
-	inside := false
+func TestTemperatureOfSavedModel(t *testing.T) {
+	anyInterior := false
 	for _, task := range []string{config.Classification, config.Retrieval} {
-		train, val := splits(t, task)
+		train, val := tinySplits(t, task)
 		var models []*sft.Model
 		for _, scaling := range []bool{false, true} {
 			s := runSettings()
@@ -40,7 +40,7 @@ func TestTemperatureOfKeptModel(t *testing.T) {
 			t.Fatalf("%s: temperatures %g and %g", task, plain.Config.Temperature, scaled.Config.Temperature)
 		}
 		var loss [2]float64
-		var again metrics.LogitSample
+		var calibrated metrics.LogitSample
 		for i, m := range models {
 			scorer := must.Get(sft.NewScorer(m, cpu.New(1)))(t)
 			for row := range val.Len() {
@@ -48,19 +48,19 @@ func TestTemperatureOfKeptModel(t *testing.T) {
 				out := must.Get(scorer.Examples(context.Background(), []seq.Example{e}))(t)[0]
 				loss[i] += metrics.CrossEntropy(out.Logits, int(e.Label))
 				if m == scaled {
-					again.Add(int(e.Label), out.Logits)
+					calibrated.Add(int(e.Label), out.Logits)
 				}
 			}
 			scorer.Close()
 		}
 		interior := scaled.Config.Temperature < 0.99*metrics.MaxTemperature
-		inside = inside || interior
-		if !(loss[1] < loss[0]) || interior && math.Abs(again.Temperature()-1) > 1e-4 {
+		anyInterior = anyInterior || interior
+		if !(loss[1] < loss[0]) || interior && math.Abs(calibrated.Temperature()-1) > 1e-4 {
 			t.Errorf("%s: loss %g, with temperature %g loss %g; the best of the calibrated logits is %g", task, loss[0],
-				scaled.Config.Temperature, loss[1], again.Temperature())
+				scaled.Config.Temperature, loss[1], calibrated.Temperature())
 		}
 	}
-	if !inside {
+	if !anyInterior {
 		t.Error("every fitted temperature is at a bound: the test needs one between them")
 	}
 }
@@ -75,21 +75,21 @@ func TestTemperatureEverywhere(t *testing.T) {
 	warm.Temperature = 4
 	hot := &sft.Model{Config: &warm, Parameters: m.Parameters, Weights: m.Weights}
 	x := []seq.Example{{A: []int32{1, 2, 3}, B: []int32{3, 1}}}
-	all := func(m *sft.Model) (logits [][]float32) {
+	allLogits := func(m *sft.Model) (logits [][]float32) {
 		s := must.Get(sft.NewScorer(m, cpu.New(1)))(t)
 		defer s.Close()
 		ctx := context.Background()
-		both := must.Get(sft.NewEnsemble([]*sft.Model{m, m}, cpu.New(1)))(t)
-		defer both.Close()
+		ensemble := must.Get(sft.NewEnsemble([]*sft.Model{m, m}, cpu.New(1)))(t)
+		defer ensemble.Close()
 		a, b := must.Get(s.Embeddings(ctx, [][]int32{x[0].A}))(t), must.Get(s.Embeddings(ctx, [][]int32{x[0].B}))(t)
 		logits = append(logits, must.Get(s.Examples(ctx, x))(t)[0].Logits, must.Get(s.Compare(ctx, a, b))(t),
 			must.Get(s.Explain(ctx, x))(t)[0].Logits)
-		for _, p := range metrics.Softmax(must.Get(both.Examples(ctx, x))(t)[0].Logits) {
+		for _, p := range metrics.Softmax(must.Get(ensemble.Examples(ctx, x))(t)[0].Logits) {
 			logits = append(logits, []float32{float32(p)})
 		}
 		return logits
 	}
-	cold, got := all(m), all(hot)
+	cold, got := allLogits(m), allLogits(hot)
 	for i := range 3 {
 		for j, z := range cold[i] {
 			if got[i][j] != z/4 {
@@ -122,7 +122,7 @@ func TestCalibratedThresholds(t *testing.T) {
 // TestTemperatureOfLabels checks that a multi-label model also gets a temperature, and that its
 // thresholds predict the same labels.
 func TestTemperatureOfLabels(t *testing.T) {
-	train, val := splits(t, config.MultiLabel)
+	train, val := tinySplits(t, config.MultiLabel)
 	var models []*sft.Model
 	for _, scaling := range []bool{false, true} {
 		s := runSettings()

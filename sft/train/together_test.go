@@ -38,7 +38,7 @@ func testTogether(t *testing.T, devices ...tensor.Device) {
 		examples := configtest.RandomExamples(c, rand.New(rand.NewPCG(2, uint64(n))), lengths...)
 		want, alone := gradientOf(t, m, 1, devices[0], examples, model.TrainMode)
 		b := must.Get(a.run(t.Context(), examples, model.Drawing{Mode: model.TrainMode, Seed: 11, Step: 3}))(t)
-		if !slices.Equal(words(t, b.gradient), want) || !slices.Equal(b.loss, alone.loss) ||
+		if !slices.Equal(readWords(t, b.gradient), want) || !slices.Equal(b.loss, alone.loss) ||
 			!slices.Equal(b.deadRows, alone.deadRows) {
 			t.Errorf("%d micro-batches: the results differ from those of one at a time", n)
 		}
@@ -74,48 +74,48 @@ func TestTogetherFails(t *testing.T) {
 	want, _ := gradientOf(t, m, 1, cpu.New(1), examples, model.TrainMode)
 	failure := errors.New("enough")
 	for _, n := range []int64{1, 2, 5, 8, 11} {
-		for what, fails := range map[string]func(run, allocation *atomic.Int64){
+		for name, setFailure := range map[string]func(run, allocation *atomic.Int64){
 			"run":        func(run, _ *atomic.Int64) { run.Store(n) },
 			"allocation": func(_, allocation *atomic.Int64) { allocation.Store(n) },
 		} {
 			var run, allocation atomic.Int64 // number of calls up to the failing one
-			left := func(n *atomic.Int64) error {
+			failAtZero := func(n *atomic.Int64) error {
 				if n.Add(-1) == 0 {
 					return failure
 				}
 				return nil
 			}
-			d := unreliable{watched{Device: cpu.New(2), run: func(*tensor.Program) error { return left(&run) }},
-				func() error { return left(&allocation) }}
+			d := unreliable{watched{Device: cpu.New(2), run: func(*tensor.Program) error { return failAtZero(&run) }},
+				func() error { return failAtZero(&allocation) }}
 			e := must.Get(model.NewEngine(m.Config, m.Weights, d))(t)
 			a := must.Get(newAccumulator(e, 8))(t)
-			fails(&run, &allocation)
+			setFailure(&run, &allocation)
 			for batch := range 2 {
 				b, err := a.run(t.Context(), examples, model.Drawing{Mode: model.TrainMode, Seed: 11, Step: 3})
 				switch {
 				case err == nil:
-					if !slices.Equal(words(t, b.gradient), want) {
-						t.Errorf("%s %d, batch %d: the gradient differs", what, n, batch)
+					if !slices.Equal(readWords(t, b.gradient), want) {
+						t.Errorf("%s %d, batch %d: the gradient differs", name, n, batch)
 					}
 					a.blocks.release(b.gradient)
 				case batch > 0 || !errors.Is(err, failure):
-					t.Errorf("%s %d, batch %d: %v", what, n, batch, err)
+					t.Errorf("%s %d, batch %d: %v", name, n, batch, err)
 				}
-				there := map[tensor.Memory]int{}
+				balance := map[tensor.Memory]int{}
 				for m := range e.Memory {
 					if m.Words() == e.Params.Words && m != e.Weights {
-						there[m]++
+						balance[m]++
 					}
 				}
 				for m := range a.blocks.kept {
-					there[m]--
+					balance[m]--
 				}
 				for _, m := range a.blocks.free {
-					there[m]--
+					balance[m]--
 				}
-				for _, n := range there {
+				for _, n := range balance {
 					if n != 0 {
-						t.Errorf("%s %d, batch %d: a block is missing or twice in the pool", what, n, batch)
+						t.Errorf("%s %d, batch %d: a block is missing or twice in the pool", name, n, batch)
 						break
 					}
 				}
@@ -125,19 +125,19 @@ func TestTogetherFails(t *testing.T) {
 	}
 }
 
-// TestTogetherOf checks that the sizes of groups are powers of two and that every group has work,
-// and compares wholeSum with a simulated tree.
-func TestTogetherOf(t *testing.T) {
+// TestGroupSize checks that the sizes of groups are powers of two and that every group has work,
+// and compares isSubtree with a simulated tree.
+func TestGroupSize(t *testing.T) {
 	a := &accumulator{groups: [][]*model.Slot{make([]*model.Slot, 8), make([]*model.Slot, 8)}}
 	for n, want := range map[int]int{0: 1, 1: 1, 2: 1, 3: 2, 5: 4, 7: 4, 8: 4, 9: 8, 16: 8, 17: 8, 100: 8} {
-		if got := a.together(n); got != want {
+		if got := a.groupSize(n); got != want {
 			t.Errorf("%d micro-batches: %d together, expected %d", n, got, want)
 		}
 	}
 	for leaves := 1; leaves <= 16; leaves++ {
 		for first := range leaves {
 			for n := 1; first+n <= leaves; n++ {
-				if got, want := wholeSum(first, n, leaves), addsUp(first, n, leaves); got && !want {
+				if got, want := isSubtree(first, n, leaves), formsSubtree(first, n, leaves); got && !want {
 					t.Errorf("wholeSum is true for leaves %d … %d of %d", first, first+n-1, leaves)
 				} else if want && !got && n > 1 && first%8 == 0 {
 					t.Errorf("wholeSum is false for leaves %d … %d of %d", first, first+n-1, leaves)
@@ -147,8 +147,9 @@ func TestTogetherOf(t *testing.T) {
 	}
 }
 
-// addsUp reports whether a tree adds the leaves to a single sum in the block of the first leaf.
-func addsUp(first, n, leaves int) bool {
+// formsSubtree reports whether a tree adds the leaves to a single sum in the block of the first
+// leaf.
+func formsSubtree(first, n, leaves int) bool {
 	blocks := map[distributed.Node]int{}
 	for i := first; i < first+n; i++ {
 		at := distributed.Node{Index: i}

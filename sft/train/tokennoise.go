@@ -11,9 +11,9 @@ import (
 
 // addNoise returns the examples with random noise for training. It drops each token with
 // probability TokenDeletion and replaces each remaining token by a random token of the vocabulary
-// with probability TokenReplacement. A row that would lose all tokens does not change. Each step
-// reads another part of a row, which reduces overfitting on small data sets. Point clouds are
-// augmented instead: rotated, scaled and shifted.
+// with probability TokenReplacement. A row that would lose all tokens does not change. Different
+// steps train on different parts of a row, which reduces overfitting on small data sets. Point
+// clouds are augmented instead: rotated, scaled and shifted.
 //
 // The noise of a token depends only on (seed, row, step, position), not on the batch or a resume.
 // The examples passed in do not change.
@@ -22,28 +22,28 @@ import (
 // Methods for Text Classification", ACL 2015 (word dropout); Xie et al., "Data Noising as Smoothing
 // in Neural Network Language Models", ICLR 2017 (replacement).
 func (s *Settings) addNoise(c *config.Config, examples []seq.Example, step, threads int) []seq.Example {
-	if s.TokenDeletion == 0 && s.TokenReplacement == 0 && !s.augments() {
+	if s.TokenDeletion == 0 && s.TokenReplacement == 0 && !s.augmentsPoints() {
 		return examples
 	}
 	out := slices.Clone(examples)
 	model.InParallel(threads, len(out), func(_, i int) {
 		e := &out[i]
 		if c.HasFeatures() {
-			e.Features = s.augmented(c, *e, step)
+			e.Features = s.augmentPoints(c, *e, step)
 			return
 		}
 		counter := philox.Counter(0, 0, 0, philox.StreamNoise, e.Index, uint32(step))
 		if c.PerToken() { // for other tasks, Labels belong to the row
-			e.Labels = s.kept(e.Labels, counter)
+			e.Labels = s.keepLabels(e.Labels, counter)
 		}
-		e.A = s.noised(c, e.A, counter)
-		e.B = s.noised(c, e.B, philox.Counter(0, 1, 0, philox.StreamNoise, e.Index, uint32(step)))
+		e.A = s.addTokenNoise(c, e.A, counter)
+		e.B = s.addTokenNoise(c, e.B, philox.Counter(0, 1, 0, philox.StreamNoise, e.Index, uint32(step)))
 	})
 	return out
 }
 
-// noised returns a sequence with noise. counter is the random counter of its first token.
-func (s *Settings) noised(c *config.Config, tokens []int32, counter [4]uint32) []int32 {
+// addTokenNoise returns a sequence with noise. counter is the random counter of its first token.
+func (s *Settings) addTokenNoise(c *config.Config, tokens []int32, counter [4]uint32) []int32 {
 	if tokens == nil { // a row without a second sequence
 		return nil
 	}
@@ -66,8 +66,8 @@ func (s *Settings) noised(c *config.Config, tokens []int32, counter [4]uint32) [
 	return out
 }
 
-// kept returns the labels of the remaining tokens. A replaced token keeps its label.
-func (s *Settings) kept(labels []int32, counter [4]uint32) []int32 {
+// keepLabels returns the labels of the remaining tokens. A replaced token keeps its label.
+func (s *Settings) keepLabels(labels []int32, counter [4]uint32) []int32 {
 	var out []int32
 	for i, label := range labels {
 		counter[0] = uint32(i)

@@ -28,23 +28,23 @@ func TestDeletion(t *testing.T) {
 	}, Settings{Seed: 3, TokenDeletion: 0.3}
 	batch := []seq.Example{{Index: 5, A: ascending, B: ascending, Label: 1}, {Index: 6, A: ascending}}
 	before := slices.Clone(batch)
-	of := func(step int, batch ...seq.Example) []seq.Example { return s.addNoise(c, batch, step, 2) }
-	got := of(7, batch...)
+	withNoise := func(step int, batch ...seq.Example) []seq.Example { return s.addNoise(c, batch, step, 2) }
+	got := withNoise(7, batch...)
 	if !reflect.DeepEqual(batch, before) {
 		t.Error("addNoise changed its argument")
 	}
 	for _, a := range [][]int32{got[0].A, got[0].B, got[1].A} {
-		if part := 1 - float64(len(a))/length; math.Abs(part-0.3) > 0.02 || !slices.IsSorted(a) {
-			t.Errorf("a fraction of %.3f is dropped, want 0.3; in order: %t", part, slices.IsSorted(a))
+		if dropped := 1 - float64(len(a))/length; math.Abs(dropped-0.3) > 0.02 || !slices.IsSorted(a) {
+			t.Errorf("a fraction of %.3f is dropped, want 0.3; in order: %t", dropped, slices.IsSorted(a))
 		}
 	}
 	if got[1].B != nil || got[0].Label != 1 || got[0].Index != 5 {
 		t.Errorf("second sequence %v, label %d, index %d; want none, 1, 5", got[1].B, got[0].Label, got[0].Index)
 	}
-	if !reflect.DeepEqual(of(7, batch[1]), got[1:]) {
+	if !reflect.DeepEqual(withNoise(7, batch[1]), got[1:]) {
 		t.Error("a row drops different tokens alone and in a batch")
 	}
-	for name, other := range map[string][]int32{"another step": of(8, batch[1])[0].A, "another row": got[0].A} {
+	for name, other := range map[string][]int32{"another step": withNoise(8, batch[1])[0].A, "another row": got[0].A} {
 		if slices.Equal(other, got[1].A) {
 			t.Errorf("%s drops the same tokens", name)
 		}
@@ -53,7 +53,7 @@ func TestDeletion(t *testing.T) {
 		t.Error("both sequences of a pair drop the same tokens")
 	}
 	s.TokenDeletion = 0
-	if !reflect.DeepEqual(of(7, batch...), before) {
+	if !reflect.DeepEqual(withNoise(7, batch...), before) {
 		t.Error("a rate of 0 drops tokens")
 	}
 }
@@ -68,29 +68,29 @@ func TestReplacement(t *testing.T) {
 			Inputs: config.Inputs{VocabSize: vocabulary},
 		},
 			Settings{Seed: 3, TokenReplacement: 0.4}
-		any := vocabulary
+		choices := vocabulary
 		if pad >= 0 {
 			c.PadTokenID = &pad
-			any--
+			choices--
 		}
 		got := s.addNoise(c, []seq.Example{{A: slices.Repeat([]int32{own}, length)}}, 2, 2)[0].A
 		if len(got) != length {
 			t.Errorf("padding %d: %d of %d tokens are left, want all", pad, len(got), length)
 		}
-		shares := make([]float64, vocabulary)
+		frequencies := make([]float64, vocabulary)
 		for _, token := range got {
-			shares[token] += 1.0 / length
+			frequencies[token] += 1.0 / length
 		}
-		for token, share := range shares {
-			want := 0.4 / float64(any)
+		for token, frequency := range frequencies {
+			want := 0.4 / float64(choices)
 			switch int32(token) {
 			case own:
 				want += 0.6
 			case pad:
 				want = 0
 			}
-			if math.Abs(share-want) > 0.01 || want == 0 && share > 0 {
-				t.Errorf("padding %d: token %d has a share of %.4f, want %.4f", pad, token, share, want)
+			if math.Abs(frequency-want) > 0.01 || want == 0 && frequency > 0 {
+				t.Errorf("padding %d: token %d has a share of %.4f, want %.4f", pad, token, frequency, want)
 			}
 		}
 	}
@@ -110,7 +110,7 @@ func TestDeletionOfAll(t *testing.T) {
 
 // TestTrainWithNoise checks that a run trains on the remaining tokens and counts only them.
 func TestTrainWithNoise(t *testing.T) {
-	train, val := splits(t, config.Classification)
+	train, val := tinySplits(t, config.Classification)
 	tokens := func(rate float64) (n int) {
 		s := runSettings()
 		s.Epochs, s.TokenDeletion = 1, rate

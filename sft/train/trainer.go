@@ -23,8 +23,8 @@ type Options struct {
 	Dir       string // path of the run directory
 	Memory    int64  // bytes; 0 means no limit
 	SaveEvery time.Duration
-	// step after which Run stores a checkpoint and returns as if interrupted; 0 means the end of
-	// the run
+	// StopAt is the step after which Run stores a checkpoint and returns; 0 means the end of the
+	// run.
 	StopAt  int
 	Data    string // fingerprint of the data set, compared on resume
 	Observe func(event any)
@@ -50,7 +50,7 @@ type Trainer struct {
 	now        func() time.Time // time.Now
 	started    time.Time
 	saved      time.Time
-	pace       pace
+	throughput throughput
 	kernels    string // instruction set of the checkpoint
 }
 
@@ -85,7 +85,7 @@ func NewTrainer(m *sft.Model, s Settings, device sft.Device, train, val *seq.Fil
 	return t, nil
 }
 
-// newTrainer returns a trainer without files.
+// newTrainer returns a trainer that has not opened the run directory.
 func newTrainer(m *sft.Model, s Settings, device sft.Device, train, val *seq.File, from *Checkpoint,
 	o Options) (_ *Trainer, err error) {
 	if err := s.Validate(); err != nil {
@@ -128,8 +128,8 @@ func newTrainer(m *sft.Model, s Settings, device sft.Device, train, val *seq.Fil
 			return nil, fmt.Errorf("the checkpoint: %w", err)
 		}
 	}
-	t.state.LossScale = t.state.LossScale.on(e.Device)
-	lengths := s.readLengths(train.Lengths())
+	t.state.LossScale = t.state.LossScale.forDevice(e.Device)
+	lengths := s.lengthsWithNoise(train.Lengths())
 	sums := maxSums(o.Communicator, lengths, s.Batch)
 	e.Edges = max(train.EdgesPerToken(), val.EdgesPerToken())
 	slots, err := planSlots(e, lengths, val.Lengths(), s.Batch, o.Memory, sums)
@@ -154,17 +154,17 @@ func (t *Trainer) openRun(from *Checkpoint) (err error) {
 	if t.lock, err = openRunDirectory(t.options.Dir); err != nil {
 		return err
 	}
-	if err := sameRun(t.options.Dir, from); err != nil {
+	if err := checkSameRun(t.options.Dir, from); err != nil {
 		return err
 	}
 	return t.start(from)
 }
 
-// sameRun returns an error if the directory no longer holds the expected checkpoint, or no
-// checkpoint for a new run. It is called with the lock held, because another program may have
-// trained there since the checkpoint was read.
-func sameRun(dir string, from *Checkpoint) error {
-	now, err := LoadCheckpoint(dir)
+// checkSameRun returns an error if the directory's checkpoint differs from the expected one. from
+// is nil for a new run, which expects no checkpoint. The caller holds the lock: another program may
+// have trained in the directory since the caller read the checkpoint.
+func checkSameRun(dir string, from *Checkpoint) error {
+	current, err := LoadCheckpoint(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && from == nil:
 		return nil
@@ -172,9 +172,9 @@ func sameRun(dir string, from *Checkpoint) error {
 		return fmt.Errorf("%s: the checkpoint has changed: %w", dir, err)
 	case from == nil:
 		return fmt.Errorf("%s: another program has just started a run in this directory: resume that run, or choose another directory", dir)
-	case now.State.Step != from.State.Step || !slices.Equal(now.weights, from.weights):
+	case current.State.Step != from.State.Step || !slices.Equal(current.weights, from.weights):
 		return fmt.Errorf("%s: another program has continued this run from step %d to %d: resume from its checkpoint", dir,
-			from.State.Step, now.State.Step)
+			from.State.Step, current.State.Step)
 	}
 	return nil
 }
@@ -206,7 +206,7 @@ func (t *Trainer) start(from *Checkpoint) error {
 			return err
 		}
 	}
-	if err := t.saveUnjudged(); err != nil { // weights precede config.json, which marks a complete model
+	if err := t.saveUnevaluated(); err != nil { // weights precede config.json, which marks a complete model
 		return err
 	}
 	return t.configToWrite().Write(filepath.Join(t.options.Dir, model.ConfigFile))
@@ -214,13 +214,13 @@ func (t *Trainer) start(from *Checkpoint) error {
 
 // warnMovedEnd warns if the learning rate jumps because the length of the run has changed.
 func (t *Trainer) warnMovedEnd(before *Settings) {
-	was, is := t.order.steps(before), t.Steps()
-	if !t.settings.FollowsEnd() || was == is || t.Finished() {
+	oldEnd, newEnd := t.order.steps(before), t.Steps()
+	if !t.settings.FollowsEnd() || oldEnd == newEnd || t.Finished() {
 		return
 	}
 	t.observe(Warning(fmt.Sprintf("the run now ends at step %d instead of %d, which changes the learning-rate schedule: "+
 		"after step %d the learning rate is %.4g instead of %.4g",
-		is, was, t.state.Step, t.settings.learningRate(&t.state, is), before.learningRate(&t.state, was))))
+		newEnd, oldEnd, t.state.Step, t.settings.learningRate(&t.state, newEnd), before.learningRate(&t.state, oldEnd))))
 }
 
 // Warning is sent to the observer if a run can continue but the user should know about a problem.
@@ -283,7 +283,7 @@ func (t *Trainer) Run(ctx context.Context) error {
 	switch {
 	case c == nil:
 		return err
-	// All ranks know of the cancellation, but not whether each has stored its part.
+	// All ranks know of the cancellation, but not whether rank 0 has stored the checkpoint.
 	case errors.Is(err, context.Canceled):
 		return cmp.Or(model.Agree(c, nil), err)
 	case model.Agreed(err):
@@ -368,7 +368,7 @@ func (t *Trainer) step(ctx context.Context) error {
 		return nil // the run was interrupted before this evaluation
 	}
 	// The clock runs only during steps: tokens per second exclude evaluations and checkpoints.
-	began := t.now()
+	start := t.now()
 	examples, err := t.examples(t.train, t.order.batch(t.state))
 	if err != nil {
 		return err
@@ -381,7 +381,7 @@ func (t *Trainer) step(ctx context.Context) error {
 	}
 	before := t.state.Interval.Tokens
 	t.state.Interval.add(b, examples, t.model.Config, &t.settings)
-	t.pace.trained(t.state.Interval.Tokens-before, t.now().Sub(began))
+	t.throughput.addStep(t.state.Interval.Tokens-before, t.now().Sub(start))
 	t.state.Next = t.order.next(t.state)
 	t.state.Step++
 	t.state.LossScale = t.state.LossScale.after(b.skipped)
@@ -432,11 +432,11 @@ func (t *Trainer) examples(f *seq.File, rows []uint32) ([]seq.Example, error) {
 // any.
 func (w *interval) add(b *batchGradient, examples []seq.Example, c *config.Config, s *Settings) {
 	o, n := trainingOf(c), model.RowLogits(c)
-	a, labels := o.(labelling)
+	a, hasLabels := o.(labelling)
 	for i, e := range examples {
 		w.Loss += o.weight(s, e) * float64(b.loss[i])
 		w.Tokens += e.Length()
-		if labels && a.answered(c.Logits(b.logits[i*n:(i+1)*n]), e) {
+		if hasLabels && a.isCorrect(c.Logits(b.logits[i*n:(i+1)*n]), e) {
 			w.Correct++
 		}
 	}
@@ -463,22 +463,22 @@ func (t *Trainer) log(rate float64) error {
 		Loss: w.Loss / float64(w.Divisor), LearningRate: rate,
 		GradNorm: w.GradNorm / float64(max(1, w.Steps-w.Skipped)), Skipped: w.Skipped,
 		LossScale: t.state.LossScale.Factor,
-		Tokens:    w.Tokens, Ranks: t.gradients.ranks.report(t.pace.interval.time),
-		Seconds: t.now().Sub(t.started).Seconds(), TokensPerS: t.pace.interval.perSecond()}
+		Tokens:    w.Tokens, Ranks: t.gradients.ranks.report(t.throughput.interval.time),
+		Seconds: t.now().Sub(t.started).Seconds(), TokensPerS: t.throughput.interval.perSecond()}
 	if _, ok := trainingOf(t.model.Config).(labelling); ok {
 		r.Accuracy = new(float64(w.Correct) / float64(w.Examples))
 	}
 	for _, n := range w.DeadRows {
 		r.DeadRows = append(r.DeadRows, float64(n)/float64(w.Tokens*t.model.Config.NumHeads))
 	}
-	t.pace.interval = spent{}
+	t.throughput.interval = tokenRate{}
 	t.state.Interval = interval{}
 	return t.report(r)
 }
 
 // epochs returns the number of passes over the data, with a fraction.
 func (t *Trainer) epochs() float64 {
-	return float64(t.state.Next.Epoch) + float64(t.state.Next.Batch)/float64(t.order.all.PerEpoch())
+	return float64(t.state.Next.Epoch) + float64(t.state.Next.Batch)/float64(t.order.epochs.PerEpoch())
 }
 
 func (t *Trainer) observe(event any) {

@@ -25,10 +25,10 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// splits writes a tiny data set and opens it. One training row is longer than a micro-batch.
-func splits(t *testing.T, task string) (train, val *seq.File) {
+// tinySplits writes a tiny data set and opens it. One training row is longer than a micro-batch.
+func tinySplits(t *testing.T, task string) (train, val *seq.File) {
 	t.Helper()
-	return writtenSplits(t, task, 14, func(random *rand.Rand, split string, i int) int {
+	return writeSplits(t, task, 14, func(random *rand.Rand, split string, i int) int {
 		n := 1 + random.IntN(12)
 		if split == "train" && i == 5 {
 			n = 4200
@@ -37,9 +37,9 @@ func splits(t *testing.T, task string) (train, val *seq.File) {
 	})
 }
 
-// writtenSplits writes a data set with rows of the given lengths and opens it. The first token of a
+// writeSplits writes a data set with rows of the given lengths and opens it. The first token of a
 // row determines its label.
-func writtenSplits(t *testing.T, task string, trainRows int, length func(random *rand.Rand, split string,
+func writeSplits(t *testing.T, task string, trainRows int, length func(random *rand.Rand, split string,
 	i int) int) (train, val *seq.File) {
 	t.Helper()
 	dir := t.TempDir()
@@ -77,8 +77,8 @@ func writtenSplits(t *testing.T, task string, trainRows int, length func(random 
 	return open("train"), open("val")
 }
 
-// oneClass returns a split whose rows all have the same class.
-func oneClass(t *testing.T) *seq.File {
+// oneClassSplit returns a split whose rows all have the same class.
+func oneClassSplit(t *testing.T) *seq.File {
 	t.Helper()
 	b := must.Get(seq.CreateDataset(t.TempDir(), seq.Spec{Task: config.Classification, Name: "one",
 		VocabSize: 9}, false))(t)
@@ -93,8 +93,8 @@ func oneClass(t *testing.T) *seq.File {
 	return f
 }
 
-// keeping returns an event handler that appends evaluation reports to a list.
-func keeping(reports *[]EvaluationReport) func(event any) {
+// collectReports returns an event handler that appends evaluation reports to a list.
+func collectReports(reports *[]EvaluationReport) func(event any) {
 	return func(event any) {
 		if r, ok := event.(EvaluationReport); ok {
 			*reports = append(*reports, r)
@@ -124,7 +124,7 @@ func trainNew(t *testing.T, m *sft.Model, s Settings, o Options, device tensor.D
 // TestPatience checks that the run ends after the given number of evaluations without an
 // improvement, and that of equal evaluations the earliest stays the best.
 func TestPatience(t *testing.T) {
-	train, val := splits(t, config.Classification)
+	train, val := tinySplits(t, config.Classification)
 	s := runSettings()
 	s.LearningRate, s.Epochs, s.EvalEvery, s.Patience = 0, 100, 2, 3
 	var bests []bool
@@ -144,9 +144,9 @@ func TestPatience(t *testing.T) {
 }
 
 // TestBestModel checks that model.safetensors has the weights of the evaluation with the highest
-// accuracy, of equal accuracies with the lowest loss.
+// accuracy. With equal accuracies, the lowest loss decides.
 func TestBestModel(t *testing.T) {
-	train, val := splits(t, config.Classification)
+	train, val := tinySplits(t, config.Classification)
 	s := runSettings()
 	s.LearningRate, s.EvalEvery, s.Epochs = 0.05, 1, 5
 	dir := t.TempDir()
@@ -201,7 +201,7 @@ func TestBestModel(t *testing.T) {
 // TestNonFinite checks that the error of a diverged run names the step, the tensor and the rows,
 // and that the run keeps the last finite checkpoint.
 func TestNonFinite(t *testing.T) {
-	train, val := splits(t, config.Classification)
+	train, val := tinySplits(t, config.Classification)
 	for name, c := range map[string]struct {
 		change func(m *sft.Model, s *Settings)
 		tensor string
@@ -252,18 +252,18 @@ func fill(x []float32, v float32) {
 // within a pair. The limit does not apply to the length of both sequences together.
 func TestLongSequence(t *testing.T) {
 	for _, task := range []string{config.Classification, config.Retrieval} {
-		train, val := splits(t, task)
+		train, val := tinySplits(t, task)
 		row, longest := train.Longest()
-		for most, ok := range map[int]bool{longest: true, longest - 1: false} {
+		for limit, ok := range map[int]bool{longest: true, longest - 1: false} {
 			c := configtest.TrainingConfig()
-			c.Task, c.MaxLength = task, most
+			c.Task, c.MaxLength = task, limit
 			tr, err := NewTrainer(modeltest.RandomModel(c, 1), runSettings(), cpu.New(1), train, val, nil,
 				options(t.TempDir(), nil))
 			if err == nil {
 				tr.Close()
 			}
-			if want := fmt.Sprintf("%s: row %d has %d tokens in one sequence, the model accepts at most %d (max_position_embeddings)", train.Name(), row, longest, most); (err == nil) != ok || err != nil && err.Error() != want {
-				t.Errorf("%s, at most %d of %d tokens: %v", task, most, longest, err)
+			if want := fmt.Sprintf("%s: row %d has %d tokens in one sequence, the model accepts at most %d (max_position_embeddings)", train.Name(), row, longest, limit); (err == nil) != ok || err != nil && err.Error() != want {
+				t.Errorf("%s, at most %d of %d tokens: %v", task, limit, longest, err)
 			}
 		}
 		if task == config.Retrieval && int(slices.Max(train.Lengths())) <= longest {
@@ -273,8 +273,8 @@ func TestLongSequence(t *testing.T) {
 }
 
 func TestTrainerRefuses(t *testing.T) {
-	train, val := splits(t, config.Classification)
-	new := func(s Settings, o Options, from *Checkpoint) error {
+	train, val := tinySplits(t, config.Classification)
+	newRun := func(s Settings, o Options, from *Checkpoint) error {
 		tr, err := NewTrainer(modeltest.RandomModel(configtest.TrainingConfig(), 1), s, cpu.New(2), train, val, from, o)
 		if err == nil {
 			tr.Close()
@@ -283,7 +283,7 @@ func TestTrainerRefuses(t *testing.T) {
 	}
 	o := options(t.TempDir(), nil)
 	o.Memory = 1 << 20
-	err := new(runSettings(), o, nil)
+	err := newRun(runSettings(), o, nil)
 	if err == nil || !strings.Contains(err.Error(), "1 MiB of memory allowed") ||
 		!strings.Contains(err.Error(), "4200 tokens") {
 		t.Fatalf("with 1 MiB of memory: error %v, want a memory error", err)
@@ -291,49 +291,49 @@ func TestTrainerRefuses(t *testing.T) {
 	var needed int64
 	must.Get(fmt.Sscanf(err.Error()[strings.Index(err.Error(), "needs"):], "needs %d MiB", &needed))(t, err)
 	o.Memory = needed << 20
-	must.Check(t, new(runSettings(), o, nil), "with the", needed, "MiB that the error states")
+	must.Check(t, newRun(runSettings(), o, nil), "with the", needed, "MiB that the error states")
 	o.Dir = t.TempDir()
 	o.Memory = (needed - 1) << 20
-	must.Fail(t, "", "with 1 MiB less than the", needed, "MiB it needs")(new(runSettings(), o, nil))
+	must.Fail(t, "", "with 1 MiB less than the", needed, "MiB it needs")(newRun(runSettings(), o, nil))
 	o.Memory = 0
 	s := runSettings()
 	s.Batch = 0
-	must.Fail(t, "batch", "bad settings")(new(s, o, nil))
+	must.Fail(t, "batch", "bad settings")(newRun(s, o, nil))
 	poisoned := modeltest.RandomModel(configtest.TrainingConfig(), 1)
 	p, _ := poisoned.Parameters.Lookup("layers.0.attn.k.bias")
 	poisoned.Parameters.Slice(poisoned.Weights, p)[1] = float32(math.NaN())
 	must.Fail(t, p.Name, "a weight that is NaN")(NewTrainer(poisoned, runSettings(), cpu.New(1), train, val, nil, o))
 	other := &Checkpoint{Settings: runSettings(), Config: configtest.TrainingConfig(), Data: "other"}
-	must.Fail(t, "other data", "other data")(new(runSettings(), o, other))
+	must.Fail(t, "other data", "other data")(newRun(runSettings(), o, other))
 	held := must.Get(NewTrainer(modeltest.RandomModel(configtest.TrainingConfig(), 1), runSettings(),
 		cpu.New(1), train, val, nil, o))(t)
 	defer held.Close()
-	must.Fail(t, "another program", "a directory in use")(new(runSettings(), o, nil))
+	must.Fail(t, "another program", "a directory in use")(newRun(runSettings(), o, nil))
 }
 
-// TestAnotherHasTrained checks that a trainer does not change a run that another program began or
-// continued after the trainer read the directory.
-func TestAnotherHasTrained(t *testing.T) {
-	train, val := splits(t, config.Classification)
+// TestAnotherProgramHasTrained checks that a trainer does not change a run that another program
+// began or continued after the trainer read the directory.
+func TestAnotherProgramHasTrained(t *testing.T) {
+	train, val := tinySplits(t, config.Classification)
 	o, s := options(t.TempDir(), nil), runSettings()
-	new := func(from *Checkpoint) (*Trainer, error) {
+	openTrainer := func(from *Checkpoint) (*Trainer, error) {
 		m := modeltest.RandomModel(configtest.TrainingConfig(), 1)
 		if from != nil {
 			m = nil
 		}
 		return NewTrainer(m, s, cpu.New(1), train, val, from, o)
 	}
-	first := must.Get(new(nil))(t)
+	first := must.Get(openTrainer(nil))(t)
 	early := must.Get(LoadCheckpoint(o.Dir))(t)
 	must.Succeed(t, errors.Join(first.Run(context.Background()), first.Close()))
 	ended := must.Get(os.ReadFile(filepath.Join(o.Dir, model.CheckpointFile)))(t)
-	for what, from := range map[string]*Checkpoint{"a fresh run": nil, "an older checkpoint": early} {
-		if tr, err := new(from); err == nil {
+	for name, from := range map[string]*Checkpoint{"a fresh run": nil, "an older checkpoint": early} {
+		if tr, err := openTrainer(from); err == nil {
 			tr.Close()
-			t.Errorf("%s: no error", what)
+			t.Errorf("%s: no error", name)
 		}
 		if now, err := os.ReadFile(filepath.Join(o.Dir, model.CheckpointFile)); err != nil || !bytes.Equal(now, ended) {
-			t.Errorf("%s: the other program's checkpoint is overwritten, error %v", what, err)
+			t.Errorf("%s: the other program's checkpoint is overwritten, error %v", name, err)
 		}
 	}
 }

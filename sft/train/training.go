@@ -19,12 +19,12 @@ type training interface {
 // labelling is the training of a task that predicts labels.
 type labelling interface {
 	training
-	// answered reports whether the prediction is correct.
-	answered(logits []float32, e seq.Example) bool
+	// isCorrect reports whether the prediction is correct.
+	isCorrect(logits []float32, e seq.Example) bool
 }
 
-// measurement accumulates the outputs of an evaluation and reports metrics. An output is the logits
-// of an example, or in lossMode its loss.
+// measurement accumulates the outputs of an evaluation and reports metrics. An output holds the
+// logits of an example, or in [model.LossMode] its loss.
 type measurement interface {
 	add(x []float32, e seq.Example)
 	report(r *EvaluationReport)

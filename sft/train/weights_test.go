@@ -17,7 +17,7 @@ import (
 // TestClassWeightsOfTheGradient checks that the gradient of a batch is the weighted sum of the
 // gradients of each class, over several micro-batches.
 func TestClassWeightsOfTheGradient(t *testing.T) {
-	train, _ := splits(t, config.Classification)
+	train, _ := tinySplits(t, config.Classification)
 	m := modeltest.RandomModel(configtest.TrainingConfig(), 1)
 	var examples []seq.Example
 	for row := range train.Len() {
@@ -63,7 +63,7 @@ func TestClassWeightsOfTheGradient(t *testing.T) {
 // TestClassWeightsOfTheLoss checks that a line of training metrics has the weighted loss, and an
 // evaluation the unweighted loss.
 func TestClassWeightsOfTheLoss(t *testing.T) {
-	train, val := splits(t, config.Classification)
+	train, val := tinySplits(t, config.Classification)
 	s := runSettings()
 	s.LearningRate, s.Steps, s.LogEvery, s.EvalEvery = 0, 4, 1, 4
 	type losses struct{ train, val []float64 }
@@ -106,7 +106,7 @@ func TestClassWeightsOfTheLoss(t *testing.T) {
 
 // TestClassWeightsRefuses checks the errors for invalid class weights.
 func TestClassWeightsRefuses(t *testing.T) {
-	train, val := splits(t, config.Classification)
+	train, val := tinySplits(t, config.Classification)
 	for want, weight := range map[string][]float64{
 		"expected one for each of the 3 classes": {1, 2},
 		"the weight of class 1 is":               {1, -1, 1},

@@ -16,7 +16,7 @@ import (
 // TestRateWithoutEvaluations checks that tokens per second exclude the time of evaluations and
 // checkpoints. Each call of the clock advances it by a second, and a step makes two calls.
 func TestRateWithoutEvaluations(t *testing.T) {
-	train, val := splits(t, config.Classification)
+	train, val := tinySplits(t, config.Classification)
 	s := runSettings()
 	s.EvalEvery = 2
 	now := time.Now()
@@ -50,7 +50,7 @@ func TestRateWithoutEvaluations(t *testing.T) {
 // TestRateIsFinite checks that tokens per second are finite, as JSON requires, if the clock does
 // not advance.
 func TestRateIsFinite(t *testing.T) {
-	s := spent{tokens: 10}
+	s := tokenRate{tokens: 10}
 	if v := s.perSecond(); math.IsInf(v, 0) || math.IsNaN(v) {
 		t.Errorf("%v tokens per second, want a finite number", v)
 	}
@@ -59,15 +59,15 @@ func TestRateIsFinite(t *testing.T) {
 // TestTimeLeft simulates a millisecond per token and two hours per evaluation. At the end of an
 // epoch the estimate must be exact, although the steps of the stage are shorter than later ones.
 func TestTimeLeft(t *testing.T) {
-	train, val := splits(t, config.Classification)
+	train, val := tinySplits(t, config.Classification)
 	s := runSettings()
 	s.Stages, s.Epochs, s.EvalEvery, s.LogEvery = []Stage{{Steps: 4, Length: 12}}, 3, 0, 1000
 	perEpoch := time.Duration(total(train.Lengths())) * time.Millisecond
-	guess := time.Duration(float64(total(val.Lengths())) * forwardShare * float64(time.Millisecond))
+	estimate := time.Duration(float64(total(val.Lengths())) * forwardCost * float64(time.Millisecond))
 	const evaluation = 2 * time.Hour
 	want := map[int]time.Duration{ // by step: the end of the stage, then the ends of epochs before their evaluations
-		4:  3*perEpoch + 3*guess,
-		8:  2*perEpoch + 3*guess,
+		4:  3*perEpoch + 3*estimate,
+		8:  2*perEpoch + 3*estimate,
 		12: 1*perEpoch + 2*evaluation,
 	}
 	var tr *Trainer
@@ -79,18 +79,18 @@ func TestTimeLeft(t *testing.T) {
 			case EvaluationProgress:
 				evaluating += evaluation / 2 // 70 rows are scored in pieces of 64
 			case State:
-				left, known := tr.Left()
+				remaining, known := tr.Left()
 				if !known {
 					t.Errorf("step %d: Left has no estimate", e.Step)
 				}
 				if w, ok := want[e.Step]; ok {
 					checked++
-					if (left - w).Abs() > time.Millisecond {
-						t.Errorf("step %d: %v left, expected %v", e.Step, left, w)
+					if (remaining - w).Abs() > time.Millisecond {
+						t.Errorf("step %d: %v left, expected %v", e.Step, remaining, w)
 					}
 				}
-				if e.Step < 4 && left < 2*perEpoch {
-					t.Errorf("step %d: %v left, want at least two epochs of %v", e.Step, left, perEpoch)
+				if e.Step < 4 && remaining < 2*perEpoch {
+					t.Errorf("step %d: %v left, want at least two epochs of %v", e.Step, remaining, perEpoch)
 				}
 			}
 		}))
@@ -108,40 +108,41 @@ func TestTimeLeft(t *testing.T) {
 	}
 }
 
-// TestEvaluationsLeft compares evaluationsLeft with the number of evaluations that a run makes.
-func TestEvaluationsLeft(t *testing.T) {
-	train, val := splits(t, config.Classification)
+// TestRemainingEvaluations compares remainingEvaluations with the number of evaluations that a run
+// makes.
+func TestRemainingEvaluations(t *testing.T) {
+	train, val := tinySplits(t, config.Classification)
 	for name, change := range map[string]func(s *Settings){
 		"by steps":            func(s *Settings) {},
-		"by steps, no rest":   func(s *Settings) { s.EvalEvery = 4 },
+		"by steps, evenly":    func(s *Settings) { s.EvalEvery = 4 },
 		"by epochs":           func(s *Settings) { s.EvalEvery = 0 },
 		"within a stage":      func(s *Settings) { s.Stages, s.EvalEvery = []Stage{{Steps: 3, Length: 8}}, 2 },
 		"epochs after stages": func(s *Settings) { s.Stages, s.EvalEvery = []Stage{{Steps: 3, Length: 8}}, 0 },
-		"a stage is all": func(s *Settings) {
+		"only a stage": func(s *Settings) {
 			s.Stages, s.EvalEvery,
 				s.Steps = []Stage{{Steps: 3, Length: 8}}, 0, 2
 		},
 	} {
 		s := runSettings()
 		change(&s)
-		var left []int
+		var remaining []int
 		var tr *Trainer
 		tr, err := NewTrainer(modeltest.RandomModel(configtest.TrainingConfig(), 1), s, cpu.New(2), train, val, nil,
 			options(t.TempDir(), func(event any) {
 				if _, ok := event.(EvaluationReport); ok {
-					left = append(left, tr.evaluationsLeft())
+					remaining = append(remaining, tr.remainingEvaluations())
 				}
 			}))
 		must.Succeed(t, err)
-		first := tr.evaluationsLeft()
+		first := tr.remainingEvaluations()
 		must.Succeed(t, errors.Join(tr.Run(t.Context()), tr.Close()))
-		for i, n := range left {
-			if n != len(left)-1-i {
-				t.Errorf("%s: %d left after evaluation %d of %d", name, n, i+1, len(left))
+		for i, n := range remaining {
+			if n != len(remaining)-1-i {
+				t.Errorf("%s: %d left after evaluation %d of %d", name, n, i+1, len(remaining))
 			}
 		}
-		if first != len(left) {
-			t.Errorf("%s: %d evaluations left at the beginning, but the run made %d", name, first, len(left))
+		if first != len(remaining) {
+			t.Errorf("%s: %d evaluations left at the beginning, but the run made %d", name, first, len(remaining))
 		}
 	}
 }
@@ -149,12 +150,12 @@ func TestEvaluationsLeft(t *testing.T) {
 // TestTimeLeftAfterSleep checks that a step during which the machine slept for hours hardly changes
 // the estimate, and that the estimate follows a permanent change of speed within minutes.
 func TestTimeLeftAfterSleep(t *testing.T) {
-	p := pace{}
+	p := throughput{}
 	perStep := func() time.Duration { return time.Duration(100 * float64(p.recent.time) / p.recent.tokens) }
 	for range 1000 {
-		p.trained(100, 50*time.Millisecond)
+		p.addStep(100, 50*time.Millisecond)
 	}
-	p.trained(100, 8*time.Hour)
+	p.addStep(100, 8*time.Hour)
 	if got := perStep(); got > 60*time.Millisecond {
 		t.Errorf("after eight hours of sleep the estimate for a step of 50 ms is %v, want at most 60 ms", got)
 	}
@@ -162,13 +163,13 @@ func TestTimeLeftAfterSleep(t *testing.T) {
 		t.Errorf("the interval of the metrics has %v, want at least 8 h", got)
 	}
 	for _, d := range []time.Duration{4, 6, 8 * 3600, 5} {
-		p.evaluated(d * time.Second)
+		p.addEvaluation(d * time.Second)
 	}
 	if p.evaluations != 4 || p.evaluating != 20*time.Second {
 		t.Errorf("%d evaluations took %v, want 4 with a mean of 5 s", p.evaluations, p.evaluating)
 	}
 	for range 180 {
-		p.trained(100, time.Second)
+		p.addStep(100, time.Second)
 	}
 	if got := perStep(); got < 800*time.Millisecond {
 		t.Errorf("after three minutes of steps of 1 s the estimate is %v, want at least 800 ms", got)

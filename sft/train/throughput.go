@@ -1,0 +1,93 @@
+package train
+
+import (
+	"math"
+	"time"
+)
+
+// throughput measures the training speed of this process. It excludes the steps before a resume,
+// because they may have run on another machine.
+type throughput struct {
+	interval    tokenRate // training since the last line of metrics
+	recent      tokenRate // all training, weighted towards recent steps
+	evaluations int
+	evaluating  time.Duration
+}
+
+// tokenRate is a number of tokens and the time that training on them took.
+type tokenRate struct {
+	tokens float64
+	time   time.Duration
+}
+
+func (s *tokenRate) add(tokens int, d time.Duration) {
+	s.tokens += float64(tokens)
+	s.time += d
+}
+
+// perSecond returns tokens per second, always finite because JSON has no infinity.
+func (s *tokenRate) perSecond() float64 { return s.tokens / max(s.time, 1).Seconds() }
+
+// averagingTime is the time constant of the moving average of the speed. The average follows
+// changes of the speed by stages of short rows and by the machine's load.
+const averagingTime = 30 * time.Second
+
+// outlierFactor limits the time of a step, as a multiple of the expected time: a longer step means
+// that the machine slept or the process was stopped.
+const outlierFactor = 20
+
+// addStep adds a training step with its tokens and its duration.
+func (p *throughput) addStep(tokens int, d time.Duration) {
+	p.interval.add(tokens, d)
+	if p.recent.time > 0 && p.recent.tokens > 0 {
+		expected := float64(tokens) / p.recent.tokens * float64(p.recent.time)
+		d = time.Duration(min(float64(d), outlierFactor*expected))
+	}
+	keep := math.Exp(-float64(max(d, 0)) / float64(averagingTime))
+	p.recent = tokenRate{keep * p.recent.tokens, time.Duration(keep * float64(p.recent.time))}
+	p.recent.add(tokens, d)
+}
+
+// addEvaluation adds the duration of an evaluation. If it is an outlier, because the machine slept,
+// addEvaluation adds the mean of the earlier evaluations instead.
+func (p *throughput) addEvaluation(d time.Duration) {
+	if n := p.evaluations; n > 0 && d > outlierFactor*p.evaluating/time.Duration(n) {
+		d = p.evaluating / time.Duration(n)
+	}
+	p.evaluations++
+	p.evaluating += d
+}
+
+// forwardCost is the approximate cost of scoring a token relative to training on it: a backward
+// pass costs twice a forward pass. Left uses forwardCost until the first evaluation has been timed.
+const forwardCost = 1. / 3
+
+// Left estimates the time to the end of the run, evaluations included. It returns false before the
+// first step, because no speed is known. The estimate weights steps by their tokens: steps of a
+// stage of short rows take less time. Early stopping by patience is not included.
+func (t *Trainer) Left() (time.Duration, bool) {
+	if t.throughput.recent.time <= 0 || t.throughput.recent.tokens == 0 {
+		return 0, false
+	}
+	perToken := float64(t.throughput.recent.time) / t.throughput.recent.tokens
+	evaluation := forwardCost * perToken * float64(total(t.val.Lengths()))
+	if n := t.throughput.evaluations; n > 0 {
+		evaluation = float64(t.throughput.evaluating) / float64(n)
+	}
+	return time.Duration(perToken*t.order.tokens(t.state.Step,
+		t.Steps()) + evaluation*float64(t.remainingEvaluations())), true
+}
+
+// remainingEvaluations returns the number of remaining evaluations.
+func (t *Trainer) remainingEvaluations() int {
+	first, every := 0, t.settings.EvalEvery
+	if every == 0 {
+		first, every = t.settings.StageSteps(), t.order.epochs.PerEpoch()
+	}
+	upTo := func(step int) int { return max(0, step-first) / every }
+	n := upTo(t.Steps()) - upTo(t.state.Evaluated)
+	if end := t.Steps(); end > t.state.Evaluated && (end <= first || (end-first)%every != 0) {
+		n++ // evaluation at the end of the run
+	}
+	return n
+}
