@@ -25,8 +25,8 @@ var ErrEnsemble = errors.New("an ensemble only predicts: expected a single model
 // that their mean usually errs on fewer. Time and memory are the sums over the models.
 //
 // A label is predicted if its mean probability reaches [MeanThresholds]. The models must have the
-// same inputs and outputs ([config.Config.SameQuestions]) but may differ in size. The rest of
-// [Scorer.Config] is the first model's. An ensemble of one model is that model.
+// same inputs and outputs ([config.Config.SameInputsAndOutputs]) but may differ in size. The
+// rest of [Scorer.Config] is the first model's. An ensemble of one model is that model.
 //
 // Source: Lakshminarayanan, Pritzel, Blundell, "Simple and Scalable Predictive Uncertainty
 // Estimation using Deep Ensembles", NeurIPS 2017.
@@ -35,7 +35,7 @@ func NewEnsemble(models []*Model, device Device) (*Scorer, error) {
 		return nil, errors.New("ensemble: expected at least one model, found none")
 	}
 	for i, m := range models[1:] {
-		if err := models[0].Config.SameQuestions(m.Config); err != nil {
+		if err := models[0].Config.SameInputsAndOutputs(m.Config); err != nil {
 			return nil, fmt.Errorf("model %d of the ensemble: %w", i+2, err)
 		}
 	}
@@ -110,7 +110,7 @@ func (s *Scorer) MemberOutputs(ctx context.Context, examples []seq.Example) (all
 
 // ensemble scores examples with all models.
 func (s *Scorer) ensemble(ctx context.Context, examples []seq.Example) ([]Output, error) {
-	if err := s.Config().CheckAnswers(); err != nil {
+	if err := s.Config().CheckHasPredictions(); err != nil {
 		return nil, err
 	}
 	all, err := s.MemberOutputs(ctx, examples)

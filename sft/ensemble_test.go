@@ -206,7 +206,7 @@ func TestEnsembleRefuses(t *testing.T) {
 		c := first
 		// Differs only in white space.
 		c.Tokenizer = json.RawMessage(strings.ReplaceAll(string(c.Tokenizer), ":", " :\n"))
-		must.Succeed(t, first.SameQuestions(&c))
+		must.Succeed(t, first.SameInputsAndOutputs(&c))
 		change(&c)
 		newModel := func(c *config.Config) *sft.Model {
 			return &sft.Model{Config: c, Parameters: models[0].Parameters, Weights: models[0].Weights}

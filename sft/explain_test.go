@@ -158,7 +158,7 @@ func TestExplainRefuses(t *testing.T) {
 // TestExplainTags checks that a tagging model has the explanation of a classifier with the same
 // layers, and the same logits with and without explanation.
 func TestExplainTags(t *testing.T) {
-	m := modeltest.RandomModel(configtest.OfTask(configtest.TinyConfig(), config.Tagging), 1)
+	m := modeltest.RandomModel(configtest.WithTask(configtest.TinyConfig(), config.Tagging), 1)
 	classes := sft.NewModel(configtest.TinyConfig(), 2)
 	must.Get(classes.CopyFrom(m))(t)
 	examples := []seq.Example{{A: []int32{1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5}},

@@ -79,7 +79,7 @@ func testFillAgainstReference(t *testing.T, devices ...tensor.Device) {
 func TestFillRefusals(t *testing.T) {
 	labels := modeltest.NewScorerOf(t, modeltest.RandomModel(configtest.TinyConfig(), 1), cpu.New(1))
 	must.Fail(t, "task is classification, expected fill-mask")(labels.Fill(t.Context(), [][]int32{{1}}))
-	s := modeltest.NewScorerOf(t, modeltest.RandomModel(configtest.OfTask(configtest.TinyConfig(), config.FillMask), 1),
+	s := modeltest.NewScorerOf(t, modeltest.RandomModel(configtest.WithTask(configtest.TinyConfig(), config.FillMask), 1),
 		cpu.New(1))
 	must.Fail(t, "sequence 1: token 9 at index 0 is outside the vocabulary")(s.Fill(t.Context(),
 		[][]int32{{1, 8}, {9}}))
@@ -92,7 +92,7 @@ func TestFillRefusals(t *testing.T) {
 // except its head and the mask. A model of masked tokens copies everything from a classifier except
 // its head.
 func TestCopyFromFillMask(t *testing.T) {
-	pretrained := modeltest.RandomModel(configtest.OfTask(configtest.TinyConfig(), config.FillMask), 1)
+	pretrained := modeltest.RandomModel(configtest.WithTask(configtest.TinyConfig(), config.FillMask), 1)
 	spec := seq.Spec{Task: config.Classification, Tokenizer: pretrained.Config.Tokenizer, VocabSize: 8,
 		LabelNames: []string{"a", "b", "c"}}
 	c := *pretrained.Config

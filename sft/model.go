@@ -142,13 +142,13 @@ func (m *Model) SaveRange(path string, words []float32) error {
 // CopyFrom initialises m with the weights of source: every tensor with the same name and shape, and
 // the embeddings of all tokens except the mask, which only one of the models may have. The encoders
 // must match. m takes the scales of features from source. A head with other outputs
-// ([config.Config.SameAnswers]) keeps its initial weights, and CopyFrom returns its parameters.
+// ([config.Config.SameOutputs]) keeps its initial weights, and CopyFrom returns its parameters.
 func (m *Model) CopyFrom(source *Model) (fresh []config.Parameter, err error) {
 	got, want := source.Config.DataVocabSize(), m.Config.DataVocabSize()
 	if got != want {
 		return nil, fmt.Errorf("the initial model has a vocabulary of %d tokens, expected %d", got, want)
 	}
-	sameHead := m.Config.Task == source.Config.Task && m.Config.SameAnswers(source.Config)
+	sameHead := m.Config.Task == source.Config.Task && m.Config.SameOutputs(source.Config)
 	if source.Config.NGrams != nil {
 		return nil, fmt.Errorf("the initial model has embeddings of n-grams, expected a model without ngrams in its %s",
 			model.ConfigFile)

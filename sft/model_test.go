@@ -26,7 +26,7 @@ func TestSaveAndLoad(t *testing.T) {
 		for _, norm := range []string{"pre", "post"} {
 			c := configtest.FullConfig()
 			if c.Task != task { // FullConfig has the task fill-mask
-				configtest.OfTask(c, task)
+				configtest.WithTask(c, task)
 			}
 			c.Task, c.NormPosition, c.TieEmbeddings = task, norm, task == config.FillMask && norm == "pre"
 			if task != config.FillMask {
@@ -289,7 +289,7 @@ func TestCopyFrom(t *testing.T) {
 	}
 	for task, copiesAll := range map[string]bool{config.Classification: true, config.MultiLabel: false, config.Tagging: false,
 		config.Regression: false} {
-		c := configtest.OfTask(configtest.TinyConfig(), task)
+		c := configtest.WithTask(configtest.TinyConfig(), task)
 		if fresh, err := sft.NewModel(c, 2).CopyFrom(source); err != nil || (len(fresh) == 0) != copiesAll {
 			t.Errorf("%s from %s: fresh parameters %v, error %v", task, source.Config.Task, fresh, err)
 		}
@@ -308,8 +308,8 @@ func TestCopyFrom(t *testing.T) {
 			t.Errorf("labels %q: fresh parameters %v, error %v", x.config.LabelNames, fresh, err)
 		}
 	}
-	from, to := configtest.OfTask(configtest.TinyConfig(), config.Regression),
-		configtest.OfTask(configtest.TinyConfig(), config.Regression)
+	from, to := configtest.WithTask(configtest.TinyConfig(), config.Regression),
+		configtest.WithTask(configtest.TinyConfig(), config.Regression)
 	for i := range from.Numbers {
 		from.Numbers[i].Mean, from.Numbers[i].Deviation = 3, 2
 		to.Numbers[i].Mean, to.Numbers[i].Deviation = -4, 0.5

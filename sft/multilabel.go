@@ -19,7 +19,7 @@ func (multiLabel) columns(c *Config) []arrow.Field {
 }
 
 func (multiLabel) append(c *Config, b *array.RecordBuilder, logits []float32) {
-	labels, probabilities := c.Holding(logits)
+	labels, probabilities := c.PredictedLabels(logits)
 	list := b.Field(0).(*array.ListBuilder)
 	list.Append(true)
 	list.ValueBuilder().(*array.Int32Builder).AppendValues(labels, nil)

@@ -25,7 +25,7 @@ func TestNGramLogits(t *testing.T) { configtest.OnEveryKind(t, testNGramLogits) 
 
 func testNGramLogits(t *testing.T, devices ...tensor.Device) {
 	for _, task := range []string{config.Classification, config.Retrieval} {
-		c := configtest.OfTask(configtest.TinyConfig(), task)
+		c := configtest.WithTask(configtest.TinyConfig(), task)
 		c.NGrams = configtest.TokenNGrams()
 		m := modeltest.RandomModel(c, 3)
 		examples := configtest.RandomExamples(c, rand.New(rand.NewPCG(4, 1)), 1, 9, 40)

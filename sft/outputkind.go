@@ -46,6 +46,6 @@ var outputKinds = map[config.Kind]outputKind{
 	config.Tags:    tagging{},
 }
 
-// outputKindOf returns the output kind of a model, or nil if [config.Config.CheckAnswers] refuses
-// the model.
+// outputKindOf returns the output kind of a model, or nil if [config.Config.CheckHasPredictions]
+// refuses the model.
 func outputKindOf(c *Config) outputKind { return outputKinds[c.Kind()] }

@@ -11,7 +11,7 @@ import (
 func TestOutputKinds(t *testing.T) {
 	for _, task := range config.Tasks() {
 		c := &Config{Task: task}
-		if got, want := outputKindOf(c) != nil, c.CheckAnswers() == nil; got != want {
+		if got, want := outputKindOf(c) != nil, c.CheckHasPredictions() == nil; got != want {
 			t.Errorf("%s: has an output kind: %t, expected %t", task, got, want)
 		}
 	}

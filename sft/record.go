@@ -65,7 +65,7 @@ var errNonFinite = errors.New("the model's output is not finite")
 // model does not accept is a [*RowError]. Score is safe for concurrent use.
 func (s *Scorer) Score(ctx context.Context, record arrow.Record) (arrow.Record, error) {
 	c := s.Config()
-	if err := c.CheckAnswers(); err != nil {
+	if err := c.CheckHasPredictions(); err != nil {
 		return nil, err
 	}
 	kind := outputKindOf(c)
@@ -162,7 +162,7 @@ func (s *Scorer) mapRecord(ctx context.Context, record arrow.Record, spec *seq.S
 func (s *Scorer) metadata() arrow.Metadata {
 	c := s.Config()
 	key, names := defaultTraits{}.columnNames(c)
-	if c.CheckAnswers() == nil { // Embed also accepts models without predictions
+	if c.CheckHasPredictions() == nil { // Embed also accepts models without predictions
 		key, names = outputKindOf(c).columnNames(c)
 	}
 	if names == nil {

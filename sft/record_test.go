@@ -178,7 +178,7 @@ func TestEmbeddings(t *testing.T) {
 func TestEmbedRecordsOfEveryTask(t *testing.T) {
 	for _, task := range []string{config.Classification, config.Regression, config.MultiLabel, config.Tagging,
 		config.FillMask} {
-		c := configtest.OfTask(configtest.TinyConfig(), task)
+		c := configtest.WithTask(configtest.TinyConfig(), task)
 		s := modeltest.NewTestScorer(t, modeltest.RandomModel(c, 1))
 		examples := []seq.Example{{A: []int32{1, 2, 3}}, {A: []int32{4}}}
 		want := must.Get(s.EmbedExamples(t.Context(), examples))(t)

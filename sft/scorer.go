@@ -150,7 +150,7 @@ func (s *Scorer) Examples(ctx context.Context, examples []seq.Example) ([]Output
 // score predicts the examples. The mode decides whether outputs also have explanations or hidden
 // states.
 func (s *Scorer) score(ctx context.Context, examples []seq.Example, mode model.PassMode) ([]Output, error) {
-	if err := s.Config().CheckAnswers(); err != nil {
+	if err := s.Config().CheckHasPredictions(); err != nil {
 		return nil, err
 	}
 	if s.linear != nil {

@@ -19,7 +19,7 @@ import (
 
 // TestTaggingRecord checks that a record has the tag of each token and its probability.
 func TestTaggingRecord(t *testing.T) {
-	m := modeltest.RandomModel(configtest.OfTask(configtest.TinyConfig(), config.Tagging), 4)
+	m := modeltest.RandomModel(configtest.WithTask(configtest.TinyConfig(), config.Tagging), 4)
 	examples := configtest.RandomExamples(m.Config, rand.New(rand.NewPCG(1, 2)), 3, 40, 1)
 	s := modeltest.NewScorerOf(t, m, cpu.New(1))
 	want := modeltest.Score(t, s, examples)

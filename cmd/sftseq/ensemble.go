@@ -52,7 +52,7 @@ func loadModels(c *cli.Context, single string) (m models, err error) {
 	for i, member := range members {
 		one, err := load(c.Context, member)
 		if err == nil && i > 0 && m.fusion == nil {
-			if err = m.Config.SameQuestions(one.Config); m.Config.IsLinear() != one.Config.IsLinear() {
+			if err = m.Config.SameInputsAndOutputs(one.Config); m.Config.IsLinear() != one.Config.IsLinear() {
 				err = fmt.Errorf("%s has no config.json with the weights of this ensemble with a linear model: "+
 					"fit them with train custom --out %s --resume", dir, shellQuote(dir))
 			}

@@ -39,7 +39,7 @@ func newEvalErrors(c *cli.Context, config *sft.Config, data string, spec *seq.Sp
 	}
 	var tokenizer tokenizers.Tokenizer
 	of := task.Of(config)
-	if of.HasPlaces() {
+	if of.HasPositions() {
 		if tokenizer, err = tokenizers.Open(config.Tokenizer, tokenizerDir(c)); err != nil {
 			return nil, err
 		}
@@ -63,7 +63,7 @@ func (e *evalErrors) commit(c *cli.Context) error {
 	if err := e.Close(); err != nil {
 		return err
 	}
-	if n := e.Left(); n > 0 {
+	if n := e.Omitted(); n > 0 {
 		fmt.Fprintf(c.App.ErrWriter, "%s: the %d worst rows; %d more misclassified rows were not "+
 			"written\n", e.path, task.MaxWorst, n)
 	}

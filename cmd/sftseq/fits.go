@@ -34,7 +34,7 @@ func fits(c *sft.Config, s *seq.Spec) error {
 	if err := sameTokens(c, s); err != nil {
 		return err
 	}
-	return task.Of(c).Fits(s)
+	return task.Of(c).CheckLabels(s)
 }
 
 // checkRows returns an error if a model cannot read the rows, or if they have no targets to
@@ -43,7 +43,7 @@ func checkRows(c *sft.Config, s *seq.Spec, path, model string) error {
 	if err := fits(c, s); err != nil {
 		return fmt.Errorf("%s does not fit the model %s: %w", path, model, err)
 	}
-	return task.Of(c).NeedsLabels(s, path)
+	return task.Of(c).RequireLabels(s, path)
 }
 
 // sameTokens returns an error if a file's token ids differ from the model's.

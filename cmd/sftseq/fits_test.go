@@ -35,7 +35,7 @@ func TestFits(t *testing.T) {
 			Head:   config.Head{NumLabels: 1, Numbers: []config.Number{{Name: "size"}}}},
 	} {
 		must.Check(t, fits(c, classes))
-		if err := task.Of(c).NeedsLabels(classes, "x"); err == nil || err.Error() != want {
+		if err := task.Of(c).RequireLabels(classes, "x"); err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}

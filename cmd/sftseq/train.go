@@ -340,7 +340,7 @@ func (r *trainRun) open(c *cli.Context, data *trainData, model *sft.Model, setti
 	}
 	r.opened = append(r.opened, r.trainer)
 	r.progress.begin(r.trainer, r.device.Name()+ranksOf(c).describe())
-	if text := describeResolution(val.Len()); text != "" && task.Of(config).ComparedBy(r.trainer.Settings().Select) == "" {
+	if text := describeResolution(val.Len()); text != "" && task.Of(config).ComparisonMetric(r.trainer.Settings().Select) == "" {
 		r.progress.line(text)
 	}
 	if !ranksOf(c).first() {
@@ -416,7 +416,7 @@ func checkpointOf(c *cli.Context, dir string) (*train.Checkpoint, error) {
 // single-label classes, otherwise the metric that selected the saved model.
 func (r *trainRun) compared() (by string, value float64) {
 	s := r.trainer.State()
-	if by := task.Of(r.config).ComparedBy(r.trainer.Settings().Select); by != "" {
+	if by := task.Of(r.config).ComparisonMetric(r.trainer.Settings().Select); by != "" {
 		return by, s.Selected
 	}
 	return "accuracy", s.Best

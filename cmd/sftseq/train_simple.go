@@ -18,7 +18,7 @@ import (
 // seconds. A failure does not fail the run.
 func (r *trainRun) baselineScores(c *cli.Context) (text, better string) {
 	if r.baseline != nil {
-		return r.baseline.String(), task.Ahead(task.Accuracies(r.baseline), r.trainer.State().Best, task.AsPercent)
+		return r.baseline.String(), task.DescribeBetterBaseline(task.Accuracies(r.baseline), r.trainer.State().Best, task.AsPercent)
 	}
 	if !ranksOf(c).first() {
 		return "", ""
@@ -31,7 +31,7 @@ func (r *trainRun) baselineScores(c *cli.Context) (text, better string) {
 	for _, s := range scores {
 		texts = append(texts, s.Text)
 	}
-	return strings.Join(texts, ", "), task.Ahead(scores, r.modelScore(), r.showModelScore)
+	return strings.Join(texts, ", "), task.DescribeBetterBaseline(scores, r.modelScore(), r.showModelScore)
 }
 
 // modelScore returns the score of the saved model in the metric of the task's baselines. An unknown
@@ -67,5 +67,5 @@ func negative(v *float64, applies bool) *float64 {
 
 // showModelScore formats a score returned by modelScore.
 func (r *trainRun) showModelScore(v float64) string {
-	return task.Of(r.config).ShowScore(v, r.trainer.Settings().Select)
+	return task.Of(r.config).FormatScore(v, r.trainer.Settings().Select)
 }

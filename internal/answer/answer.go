@@ -81,8 +81,8 @@ type Task interface {
 	requests.Task
 	// Columns returns the columns of a reply in a table of the given format.
 	Columns(format string) requests.Columns
-	// HasPlaces reports whether replies are [requests.Spans], which have positions in the text.
-	HasPlaces() bool
+	// HasPositions reports whether replies are [requests.Spans], which have positions in the text.
+	HasPositions() bool
 }
 
 // Predictor returns a model that replies with predictions: a [requests.Reply], with an explanation
@@ -93,7 +93,7 @@ func Predictor(t Task, scorer *sft.Scorer, explain bool) *Model {
 		score = scorer.Explain
 	}
 	return &Model{Sequences: []int{c.Sequences()}, Record: scorer.Score, config: c,
-		columns: predictionColumns(t), places: t.HasPlaces(),
+		columns: predictionColumns(t), places: t.HasPositions(),
 		answer: func(ctx context.Context, batch []*requests.Request) ([]any, error) {
 			examples := make([]seq.Example, len(batch))
 			for i, r := range batch {

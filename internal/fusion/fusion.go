@@ -1,4 +1,4 @@
-// Package fusion takes from the rows of each task what metrics.Fusion compares the outputs of models with.
+// Package fusion converts the labels of each task's rows to the targets of metrics.Fusion.
 package fusion
 
 import (
@@ -7,7 +7,7 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// Kind is the kind of outputs of a model that predicts for whole rows.
+// Kind returns the kind of outputs of a model that predicts whole rows.
 func Kind(c *config.Config) metrics.FusionKind {
 	switch {
 	case c.IsMultiLabel():
@@ -18,7 +18,8 @@ func Kind(c *config.Config) metrics.FusionKind {
 	return metrics.FusedClasses
 }
 
-// Truth returns the class, the labels or the standardised numbers of a row; false if they are unknown.
+// Truth returns the class, the labels or the standardised numbers of a row. It returns false if the
+// row has none.
 func Truth(c *config.Config, e seq.Example) (metrics.Truth, bool) {
 	switch Kind(c) {
 	case metrics.FusedLabels:

@@ -48,11 +48,11 @@ func (t *Tally) perClass() []Class {
 	return out
 }
 
-func ratio(part, of int64) *float64 {
-	if of == 0 {
+func ratio(part, whole int64) *float64 {
+	if whole == 0 {
 		return nil
 	}
-	v := float64(part) / float64(of)
+	v := float64(part) / float64(whole)
 	return &v
 }
 

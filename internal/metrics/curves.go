@@ -92,12 +92,12 @@ func (t *Tally) ranked(class int) []rankedRow {
 			out[i].odds = -r.margin
 		}
 	}
-	byOdds(out)
+	sortByOdds(out)
 	return out
 }
 
-// byOdds sorts rows in descending order of their odds.
-func byOdds(rows []rankedRow) {
+// sortByOdds sorts rows in descending order of their odds.
+func sortByOdds(rows []rankedRow) {
 	slices.SortFunc(rows, func(a, b rankedRow) int { return cmp.Compare(b.odds, a.odds) })
 }
 
@@ -109,8 +109,8 @@ func newCurve(class int, rows []rankedRow, positives int) *Curve {
 	return measureCurve(class, rows, positives, true)
 }
 
-// areas returns a curve without its points, whose memory grows with the number of rows.
-func areas(class int, rows []rankedRow, positives int) *Curve {
+// curveAreas returns a curve without its points, whose memory grows with the number of rows.
+func curveAreas(class int, rows []rankedRow, positives int) *Curve {
 	return measureCurve(class, rows, positives, false)
 }
 
@@ -135,12 +135,12 @@ func measureCurve(class int, rows []rankedRow, positives int, points bool) *Curv
 		if !points {
 			continue
 		}
-		rate, kept := float64(others)/float64(negatives), c.ROC[len(c.ROC)-1]
-		if len(rows) > maxPoints && i < len(rows) && rate-kept.X < 1./maxPoints && recall-kept.Y < 1./maxPoints {
+		rate, last := float64(others)/float64(negatives), c.ROC[len(c.ROC)-1]
+		if len(rows) > maxPoints && i < len(rows) && rate-last.X < 1./maxPoints && recall-last.Y < 1./maxPoints {
 			continue
 		}
 		c.ROC = append(c.ROC, CurvePoint{rate, recall})
-		c.PR = append(c.PR, CurvePoint{kept.Y, precision}, CurvePoint{recall, precision})
+		c.PR = append(c.PR, CurvePoint{last.Y, precision}, CurvePoint{recall, precision})
 	}
 	c.AUC = won / (float64(positives) * float64(negatives))
 	return c

@@ -294,7 +294,7 @@ func TestInfiniteLogits(t *testing.T) {
 // TestCurveOfNaN checks that newCurve returns even if some odds are NaN.
 func TestCurveOfNaN(t *testing.T) {
 	rows := []rankedRow{{math.NaN(), true}, {1, false}, {math.NaN(), false}, {0, true}}
-	byOdds(rows)
+	sortByOdds(rows)
 	if c := newCurve(1, rows, 2); len(c.ROC) != 4 {
 		t.Errorf("got %d points, want 4: the origin, 1, 0 and NaN", len(c.ROC))
 	}

@@ -25,7 +25,7 @@ type Fusion struct {
 	models, outputs int
 	kind            FusionKind
 	rows            []fusionRow
-	every, seen     int
+	stride, seen    int // Add keeps one of stride rows; seen counts all
 }
 
 // FusionKind is the kind of the outputs of a [Fusion]. It determines the loss of a row.
@@ -51,12 +51,12 @@ type fusionRow struct {
 
 // NewFusion returns a Fusion for the given number of models and of outputs per model.
 func NewFusion(models, outputs int, kind FusionKind) *Fusion {
-	return &Fusion{models: models, outputs: outputs, kind: kind, every: 1}
+	return &Fusion{models: models, outputs: outputs, kind: kind, stride: 1}
 }
 
 // Add adds a row: the outputs of each model and the target.
 func (f *Fusion) Add(outputs [][]float32, truth Truth) {
-	if f.seen++; (f.seen-1)%f.every != 0 {
+	if f.seen++; (f.seen-1)%f.stride != 0 {
 		return
 	}
 	r := fusionRow{truth: truth}
@@ -71,7 +71,7 @@ func (f *Fusion) Add(outputs [][]float32, truth Truth) {
 			kept++
 		}
 		clear(f.rows[kept:])
-		f.rows, f.every = f.rows[:kept], 2*f.every
+		f.rows, f.stride = f.rows[:kept], 2*f.stride
 	}
 }
 
@@ -87,27 +87,27 @@ func (f *Fusion) Weights(prior []float64) []float64 {
 	if len(f.rows) < minFusionRows {
 		return w
 	}
-	value, gradient, hessian := f.at(w, prior)
+	value, gradient, hessian := f.objective(w, prior)
 	for range 100 {
 		step := newtonStep(w, gradient, hessian)
 		next, size := make([]float64, len(w)), 1.0
-		var better float64
+		var nextValue float64
 		var g []float64
 		var h *mat.SymDense
 		for range 40 {
 			for m := range w {
 				next[m] = max(0, w[m]-size*step[m])
 			}
-			if better, g, h = f.at(next, prior); better < value {
+			if nextValue, g, h = f.objective(next, prior); nextValue < value {
 				break
 			}
 			size /= 2
 		}
-		if !(better < value) {
+		if !(nextValue < value) {
 			break
 		}
-		done := value-better < 1e-12*(1+math.Abs(value))
-		value, gradient, hessian, w = better, g, h, next
+		done := value-nextValue < 1e-12*(1+math.Abs(value))
+		value, gradient, hessian, w = nextValue, g, h, next
 		if done {
 			break
 		}
@@ -147,17 +147,17 @@ func newtonStep(w, gradient []float64, hessian *mat.SymDense) []float64 {
 	return step
 }
 
-// at returns the objective at w, its gradient and its Hessian.
-func (f *Fusion) at(w, prior []float64) (value float64, gradient []float64, hessian *mat.SymDense) {
+// objective returns the objective at w, its gradient and its Hessian.
+func (f *Fusion) objective(w, prior []float64) (value float64, gradient []float64, hessian *mat.SymDense) {
 	n := float64(len(f.rows))
 	gradient, hessian = make([]float64, f.models), mat.NewSymDense(f.models, nil)
 	h := make([]float64, f.models*f.models)
 	z, p, means := make([]float64, f.outputs), make([]float64, f.outputs), make([]float64, f.models)
 	for _, r := range f.rows {
-		of := func(m, c int) float64 { return float64(r.outputs[m*f.outputs+c]) }
+		output := func(m, c int) float64 { return float64(r.outputs[m*f.outputs+c]) }
 		r.sum(w, z)
 		if f.kind != FusedClasses {
-			value += f.addEach(r, z, gradient, h, of)
+			value += f.addOutputs(r, z, gradient, h, output)
 			continue
 		}
 		class := int(r.truth.Labels[0])
@@ -165,15 +165,15 @@ func (f *Fusion) at(w, prior []float64) (value float64, gradient []float64, hess
 		for m := range w {
 			means[m] = 0
 			for c := range p {
-				means[m] += p[c] * of(m, c)
+				means[m] += p[c] * output(m, c)
 			}
-			gradient[m] += means[m] - of(m, class)
+			gradient[m] += means[m] - output(m, class)
 		}
 		for m := range w {
 			for k := range m + 1 {
 				sum := 0.0
 				for c := range p {
-					sum += p[c] * of(m, c) * of(k, c)
+					sum += p[c] * output(m, c) * output(k, c)
 				}
 				h[m*f.models+k] += sum - means[m]*means[k]
 			}
@@ -192,9 +192,9 @@ func (f *Fusion) at(w, prior []float64) (value float64, gradient []float64, hess
 	return value, gradient, hessian
 }
 
-// addEach adds the losses of a row's labels or numbers to the gradient and the Hessian, and returns
-// their sum. Each label or number depends on a single output.
-func (f *Fusion) addEach(r fusionRow, z, gradient, h []float64, of func(m, c int) float64) (value float64) {
+// addOutputs adds the losses of a row's labels or numbers to the gradient and the Hessian, and
+// returns their sum. Each label or number depends on a single output.
+func (f *Fusion) addOutputs(r fusionRow, z, gradient, h []float64, output func(m, c int) float64) (value float64) {
 	labels := r.truth.Labels
 	for c := range z {
 		var loss, slope, curvature float64
@@ -212,9 +212,9 @@ func (f *Fusion) addEach(r fusionRow, z, gradient, h []float64, of func(m, c int
 		}
 		value += loss
 		for m := range f.models {
-			gradient[m] += slope * of(m, c)
+			gradient[m] += slope * output(m, c)
 			for k := range m + 1 {
-				h[m*f.models+k] += curvature * of(m, c) * of(k, c)
+				h[m*f.models+k] += curvature * output(m, c) * output(k, c)
 			}
 		}
 	}

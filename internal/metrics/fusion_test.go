@@ -9,9 +9,9 @@ import (
 // kinds has all kinds of outputs.
 var kinds = []FusionKind{FusedClasses, FusedLabels, FusedNumbers}
 
-// drawnFusion returns a Fusion of three models. The first model's outputs determine the targets,
+// randomFusion returns a Fusion of three models. The first model's outputs determine the targets,
 // the second model's outputs are noise, and the third model's are the negative of the first's.
-func drawnFusion(rows, outputs int, kind FusionKind) *Fusion {
+func randomFusion(rows, outputs int, kind FusionKind) *Fusion {
 	random := rand.New(rand.NewPCG(1, 2))
 	f := NewFusion(3, outputs, kind)
 	for range rows {
@@ -49,15 +49,15 @@ func drawnFusion(rows, outputs int, kind FusionKind) *Fusion {
 func TestFusionDerivatives(t *testing.T) {
 	prior := []float64{0.6, 0.3, 0.1}
 	for _, kind := range kinds {
-		f := drawnFusion(150, 4, kind)
+		f := randomFusion(150, 4, kind)
 		w := []float64{0.8, 0.2, 0.4}
-		_, gradient, hessian := f.at(w, prior)
+		_, gradient, hessian := f.objective(w, prior)
 		const step = 1e-5
 		for m := range w {
 			up, down := append([]float64(nil), w...), append([]float64(nil), w...)
 			up[m], down[m] = w[m]+step, w[m]-step
-			high, above, _ := f.at(up, prior)
-			low, below, _ := f.at(down, prior)
+			high, above, _ := f.objective(up, prior)
+			low, below, _ := f.objective(down, prior)
 			if want := (high - low) / (2 * step); math.Abs(gradient[m]-want) > 1e-8 {
 				t.Errorf("kind %v: gradient %d is %v, want the finite difference %v", kind, m, gradient[m], want)
 			}
@@ -77,9 +77,9 @@ func TestFusionDerivatives(t *testing.T) {
 func TestFusionWeights(t *testing.T) {
 	prior := []float64{0.6, 0.3, 0.1}
 	for _, kind := range kinds {
-		f := drawnFusion(3000, 4, kind)
+		f := randomFusion(3000, 4, kind)
 		w := f.Weights(prior)
-		_, gradient, _ := f.at(w, prior)
+		_, gradient, _ := f.objective(w, prior)
 		for m := range w {
 			if w[m] < 0 || w[m] > 0 && math.Abs(gradient[m]) > 1e-6 || w[m] == 0 && gradient[m] < -1e-6 {
 				t.Errorf("kind %v: weight %v violates the KKT conditions with the gradient %v", kind, w[m], gradient[m])
@@ -88,7 +88,7 @@ func TestFusionWeights(t *testing.T) {
 		if !(w[0] > 1 && w[1] < 0.1 && w[2] == 0) {
 			t.Errorf("kind %v: got weights %v, want > 1, < 0.1 and 0", kind, w)
 		}
-		few := drawnFusion(99, 4, kind).Weights(prior)
+		few := randomFusion(99, 4, kind).Weights(prior)
 		for m := range few {
 			if few[m] != prior[m] {
 				t.Errorf("kind %v: got weights %v for 99 rows, want the prior", kind, few)
@@ -101,14 +101,14 @@ func TestFusionWeights(t *testing.T) {
 // equal to those of fewer rows.
 func TestFusionSample(t *testing.T) {
 	prior := []float64{0.6, 0.3, 0.1}
-	f := drawnFusion(200_000, 4, FusedClasses)
+	f := randomFusion(200_000, 4, FusedClasses)
 	if n := len(f.rows) * f.models * f.outputs; n > maxSampled || n < maxSampled/4 {
 		t.Errorf("got %d logits, want between maxSampled/4 and maxSampled", n)
 	}
-	some, few := f.Weights(prior), drawnFusion(20_000, 4, FusedClasses).Weights(prior)
-	for m := range some {
-		if math.Abs(some[m]-few[m]) > 0.1 {
-			t.Errorf("got weights %v for 200,000 rows, want about %v, as for 20,000 rows", some, few)
+	many, few := f.Weights(prior), randomFusion(20_000, 4, FusedClasses).Weights(prior)
+	for m := range many {
+		if math.Abs(many[m]-few[m]) > 0.1 {
+			t.Errorf("got weights %v for 200,000 rows, want about %v, as for 20,000 rows", many, few)
 		}
 	}
 }
@@ -117,7 +117,7 @@ func TestFusionSample(t *testing.T) {
 // each model. Few rows keep the prior, which is normalised for numbers.
 func TestFusionFit(t *testing.T) {
 	for _, kind := range kinds {
-		both := NewFusion(2, 3, kind)
+		fusion := NewFusion(2, 3, kind)
 		random := rand.New(rand.NewPCG(3, 4))
 		for range 2000 {
 			z, truth, best := [][]float32{make([]float32, 3), make([]float32, 3)}, Truth{}, 0
@@ -138,9 +138,9 @@ func TestFusionFit(t *testing.T) {
 			case FusedNumbers:
 				truth.Numbers = sum[:]
 			}
-			both.Add(z, truth)
+			fusion.Add(z, truth)
 		}
-		fit := both.Fit([]float64{0.6, 0.3})
+		fit := fusion.Fit([]float64{0.6, 0.3})
 		if s := fit.Sum; fit.Rows != 2000 || !(s.Loss < 0.9*min(fit.Members[0].Loss, fit.Members[1].Loss)) ||
 			kind == FusedClasses && !(s.Accuracy > fit.Members[0].Accuracy+0.05) ||
 			math.Abs(fit.Weights[0]/fit.Weights[1]-1) > 0.2 {
@@ -149,7 +149,7 @@ func TestFusionFit(t *testing.T) {
 		if (fit.Thresholds != nil) != (kind == FusedLabels) || kind == FusedNumbers && fit.Temperature != 1 {
 			t.Errorf("kind %v: got %+v, want thresholds only for labels, temperature 1 for numbers", kind, fit)
 		}
-		few := drawnFusion(99, 4, kind).Fit([]float64{0.6, 0.3, 0.3})
+		few := randomFusion(99, 4, kind).Fit([]float64{0.6, 0.3, 0.3})
 		want := []float64{0.6, 0.3, 0.3}
 		if kind == FusedNumbers {
 			want = []float64{0.5, 0.25, 0.25}

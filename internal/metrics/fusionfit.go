@@ -29,7 +29,7 @@ type FusionScore struct {
 // the prior is kept.
 func (f *Fusion) Fit(prior []float64) *FusionFit {
 	if f.kind == FusedNumbers { // numbers have no temperature
-		prior = normalised(prior)
+		prior = normalise(prior)
 	}
 	fit := &FusionFit{Weights: f.Weights(prior), Rows: len(f.rows)}
 	if slices.Max(fit.Weights) == 0 {
@@ -37,17 +37,17 @@ func (f *Fusion) Fit(prior []float64) *FusionFit {
 	}
 	fit.Temperature = f.temperature(fit.Weights)
 	fit.Sum = f.score(fit.Weights, fit.Temperature)
-	score, alone, temperature := FusionScore{Loss: math.Inf(1)}, []float64(nil), 1.0
+	score, weights, temperature := FusionScore{Loss: math.Inf(1)}, []float64(nil), 1.0
 	for m := range f.models {
-		fit.Members = append(fit.Members, f.score(f.alone(m, 1), 1))
-		w := f.alone(m, f.scale(m))
+		fit.Members = append(fit.Members, f.score(f.singleWeights(m, 1), 1))
+		w := f.singleWeights(m, f.bestScale(m))
 		t := f.temperature(w)
 		if s := f.score(w, t); s.Loss < score.Loss {
-			score, alone, temperature = s, w, t
+			score, weights, temperature = s, w, t
 		}
 	}
 	if len(f.rows) >= minFusionRows && fit.Sum.Loss >= score.Loss {
-		fit.Sum, fit.Weights, fit.Temperature = score, alone, temperature
+		fit.Sum, fit.Weights, fit.Temperature = score, weights, temperature
 	}
 	if f.kind == FusedLabels {
 		fit.Thresholds = f.thresholds(fit.Weights, fit.Temperature)
@@ -55,27 +55,27 @@ func (f *Fusion) Fit(prior []float64) *FusionFit {
 	return fit
 }
 
-// alone returns weights that are 0 except for the given model.
-func (f *Fusion) alone(model int, weight float64) []float64 {
+// singleWeights returns weights that are 0 except for the given model.
+func (f *Fusion) singleWeights(model int, weight float64) []float64 {
 	w := make([]float64, f.models)
 	w[model] = weight
 	return w
 }
 
-// scale returns the best weight of a single model, fitted with the prior 1.
-func (f *Fusion) scale(model int) float64 {
-	one := NewFusion(1, f.outputs, f.kind)
+// bestScale returns the best weight of a single model, fitted with the prior 1.
+func (f *Fusion) bestScale(model int) float64 {
+	single := NewFusion(1, f.outputs, f.kind)
 	for _, r := range f.rows {
-		one.rows = append(one.rows, fusionRow{r.outputs[model*f.outputs : (model+1)*f.outputs], r.truth})
+		single.rows = append(single.rows, fusionRow{r.outputs[model*f.outputs : (model+1)*f.outputs], r.truth})
 	}
-	if w := one.Weights([]float64{1})[0]; w > 0 {
+	if w := single.Weights([]float64{1})[0]; w > 0 {
 		return w
 	}
 	return 1
 }
 
-// normalised returns the weights divided by their sum.
-func normalised(w []float64) []float64 {
+// normalise returns the weights divided by their sum.
+func normalise(w []float64) []float64 {
 	sum := 0.0
 	for _, v := range w {
 		sum += v
@@ -87,9 +87,9 @@ func normalised(w []float64) []float64 {
 	return out
 }
 
-// sums calls each with every row and the weighted sum of its models' outputs, divided by the
+// forEachSum calls visit with every row and the weighted sum of its models' outputs, divided by the
 // temperature.
-func (f *Fusion) sums(weights []float64, temperature float64, each func(r *fusionRow, z []float32)) {
+func (f *Fusion) forEachSum(weights []float64, temperature float64, visit func(r *fusionRow, z []float32)) {
 	sum := make([]float64, f.outputs)
 	for i := range f.rows {
 		f.rows[i].sum(weights, sum)
@@ -97,7 +97,7 @@ func (f *Fusion) sums(weights []float64, temperature float64, each func(r *fusio
 		for c, v := range sum {
 			z[c] = float32(v / temperature)
 		}
-		each(&f.rows[i], z)
+		visit(&f.rows[i], z)
 	}
 }
 
@@ -107,7 +107,7 @@ func (f *Fusion) temperature(weights []float64) float64 {
 		return 1
 	}
 	sample := &LogitSample{}
-	f.sums(weights, 1, func(r *fusionRow, z []float32) {
+	f.forEachSum(weights, 1, func(r *fusionRow, z []float32) {
 		if f.kind == FusedClasses {
 			sample.Add(int(r.truth.Labels[0]), z)
 			return
@@ -127,7 +127,7 @@ func (f *Fusion) temperature(weights []float64) float64 {
 // score returns the scores of the weighted sums.
 func (f *Fusion) score(weights []float64, temperature float64) FusionScore {
 	t := FusionTally{Kind: f.kind}
-	f.sums(weights, temperature, func(r *fusionRow, z []float32) { t.Add(z, r.truth) })
+	f.forEachSum(weights, temperature, func(r *fusionRow, z []float32) { t.Add(z, r.truth) })
 	return t.Score()
 }
 
@@ -175,6 +175,6 @@ func (k FusionKind) loss(z []float32, truth Truth) (sum float64) {
 // thresholds returns the thresholds that maximise the F1 of each label.
 func (f *Fusion) thresholds(weights []float64, temperature float64) []float64 {
 	tally := NewMultiLabel(f.outputs)
-	f.sums(weights, temperature, func(r *fusionRow, z []float32) { tally.Add(z, r.truth.Labels) })
+	f.forEachSum(weights, temperature, func(r *fusionRow, z []float32) { tally.Add(z, r.truth.Labels) })
 	return tally.Thresholds()
 }

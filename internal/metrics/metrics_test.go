@@ -57,6 +57,8 @@ func TestTwoClasses(t *testing.T) {
 	}
 }
 
+// TestThreeClasses checks the scores of classes with and without rows against values computed by
+// hand.
 func TestThreeClasses(t *testing.T) {
 	r := tally(t, 4, []struct {
 		class, length int
@@ -86,6 +88,8 @@ func TestThreeClasses(t *testing.T) {
 	}
 }
 
+// TestByLength checks that length bins have about equally many rows, and that rows of equal length
+// are in the same bin.
 func TestByLength(t *testing.T) {
 	y := NewTally(2)
 	for i := range 10 {
@@ -98,7 +102,9 @@ func TestByLength(t *testing.T) {
 	}
 }
 
-func TestEdges(t *testing.T) {
+// TestInvalidRows checks that Add rejects invalid classes and logits, and that a report without
+// rows is nil.
+func TestInvalidRows(t *testing.T) {
 	if r := NewTally(2).Report(); r != nil {
 		t.Errorf("got report %v without rows, want nil", r)
 	}
@@ -134,6 +140,6 @@ func TestSparseConfusion(t *testing.T) {
 		t.Errorf("got mistakes %v, want %v", r.Mistakes(), want)
 	}
 	if k := r.Classes[15_999]; k.Rows != 0 || k.Answered != 2 || r.Classes[3].Rows != 3 || r.Accuracy != 0.25 {
-		t.Errorf("got class %+v and accuracy %g", k, r.Accuracy)
+		t.Errorf("got class %+v and accuracy %g, want 2 predictions without rows and accuracy 0.25", k, r.Accuracy)
 	}
 }

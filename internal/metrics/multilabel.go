@@ -13,10 +13,10 @@ const DefaultThreshold = 0.5
 // bytes per row and label, and 4 bytes per true label. Consecutive rows with equal logits, such as
 // those of label frequencies, share memory.
 type MultiLabel struct {
-	labels  int
-	logits  [][]float32 // logits of each row, by label
-	holding [][]int32   // true labels of each row
-	loss    float64
+	labels     int
+	logits     [][]float32 // logits of each row, by label
+	trueLabels [][]int32   // true labels of each row
+	loss       float64
 }
 
 // MultiLabelReport has the scores of multi-label predictions. An undefined score is nil.
@@ -53,29 +53,29 @@ type LabelReport struct {
 func NewMultiLabel(labels int) *MultiLabel { return &MultiLabel{labels: labels} }
 
 // Add adds a row: the model's logits, which must be finite, and the true labels in ascending order.
-func (m *MultiLabel) Add(logits []float32, holding []int32) {
-	var kept []float32
+func (m *MultiLabel) Add(logits []float32, trueLabels []int32) {
+	var stored []float32
 	if n := len(m.logits); n > 0 && slices.Equal(m.logits[n-1], logits) {
-		kept = m.logits[n-1]
+		stored = m.logits[n-1]
 	} else {
-		kept = slices.Clone(logits)
+		stored = slices.Clone(logits)
 	}
-	m.logits, m.holding = append(m.logits, kept), append(m.holding, holding)
-	m.loss += BinaryCrossEntropy(logits, holding)
+	m.logits, m.trueLabels = append(m.logits, stored), append(m.trueLabels, trueLabels)
+	m.loss += BinaryCrossEntropy(logits, trueLabels)
 }
 
 // Rows returns the number of added rows.
-func (m *MultiLabel) Rows() int { return len(m.holding) }
+func (m *MultiLabel) Rows() int { return len(m.trueLabels) }
 
 // Loss returns the mean binary cross-entropy over rows and labels.
-func (m *MultiLabel) Loss() float64 { return m.loss / float64(len(m.holding)*m.labels) }
+func (m *MultiLabel) Loss() float64 { return m.loss / float64(len(m.trueLabels)*m.labels) }
 
 // BinaryCrossEntropy returns the sum over the labels of −log p, where p is the predicted
-// probability of the label's true state. holding has the true labels in ascending order.
-func BinaryCrossEntropy(logits []float32, holding []int32) (loss float64) {
+// probability of the label's true state. trueLabels has the true labels in ascending order.
+func BinaryCrossEntropy(logits []float32, trueLabels []int32) (loss float64) {
 	for c, logit := range logits {
 		z := float64(logit)
-		if _, holds := slices.BinarySearch(holding, int32(c)); holds {
+		if _, hasLabel := slices.BinarySearch(trueLabels, int32(c)); hasLabel {
 			z = -z
 		}
 		loss += max(z, 0) + math.Log1p(math.Exp(-math.Abs(z)))
@@ -90,14 +90,14 @@ func Sigmoid(logit float32) float32 { return float32(1 / (1 + math.Exp(-float64(
 // ranked returns the rows in descending order of a label's logit, and the number of rows with the
 // label.
 func (m *MultiLabel) ranked(label int) (rows []rankedRow, positives int) {
-	rows = make([]rankedRow, len(m.holding))
-	for i, holding := range m.holding {
+	rows = make([]rankedRow, len(m.trueLabels))
+	for i, trueLabels := range m.trueLabels {
 		rows[i].odds = float64(m.logits[i][label])
-		if _, rows[i].positive = slices.BinarySearch(holding, int32(label)); rows[i].positive {
+		if _, rows[i].positive = slices.BinarySearch(trueLabels, int32(label)); rows[i].positive {
 			positives++
 		}
 	}
-	byOdds(rows)
+	sortByOdds(rows)
 	return rows, positives
 }
 
@@ -108,12 +108,14 @@ func (m *MultiLabel) Thresholds() []float64 {
 	out := make([]float64, m.labels)
 	for label := range out {
 		rows, positives := m.ranked(label)
-		out[label] = threshold(rows, positives)
+		out[label] = bestThreshold(rows, positives)
 	}
 	return out
 }
 
-func threshold(rows []rankedRow, positives int) float64 {
+// bestThreshold returns the threshold with the largest F1 for one label. rows is in descending
+// order of odds, and positives is the number of rows with the label.
+func bestThreshold(rows []rankedRow, positives int) float64 {
 	best, bestHits, bestSum := DefaultThreshold, 0, 1 // F1 = 2·hits / (rows predicted + rows with the label)
 	hits := 0
 	for i, r := range rows {
@@ -139,43 +141,43 @@ func threshold(rows []rankedRow, positives int) float64 {
 // Report returns the scores of the added rows, at least one, where a label is predicted at or above
 // its threshold.
 func (m *MultiLabel) Report(thresholds []float64) *MultiLabelReport {
-	r := &MultiLabelReport{Rows: len(m.holding), Loss: m.Loss()}
-	wrong := make([]bool, len(m.holding))
+	r := &MultiLabelReport{Rows: len(m.trueLabels), Loss: m.Loss()}
+	wrong := make([]bool, len(m.trueLabels))
 	var hits, sum int64
 	var f1s, precisions []*float64
-	for label, at := range thresholds {
-		k := LabelReport{Threshold: at}
-		var both int64
-		for i, holding := range m.holding {
-			_, holds := slices.BinarySearch(holding, int32(label))
-			answered := float64(Sigmoid(m.logits[i][label])) >= at
-			if holds {
+	for label, threshold := range thresholds {
+		k := LabelReport{Threshold: threshold}
+		var labelHits int64
+		for i, trueLabels := range m.trueLabels {
+			_, hasLabel := slices.BinarySearch(trueLabels, int32(label))
+			predicted := float64(Sigmoid(m.logits[i][label])) >= threshold
+			if hasLabel {
 				k.Rows++
 			}
-			if answered {
+			if predicted {
 				k.Answered++
 			}
-			if holds && answered {
-				both++
+			if hasLabel && predicted {
+				labelHits++
 			}
-			wrong[i] = wrong[i] || holds != answered
+			wrong[i] = wrong[i] || hasLabel != predicted
 		}
-		k.Precision, k.Recall, k.F1 = ratio(both, k.Answered), ratio(both, k.Rows), ratio(2*both, k.Rows+k.Answered)
+		k.Precision, k.Recall, k.F1 = ratio(labelHits, k.Answered), ratio(labelHits, k.Rows), ratio(2*labelHits, k.Rows+k.Answered)
 		if rows, positives := m.ranked(label); positives > 0 && positives < len(rows) {
-			k.AveragePrecision = &areas(label, rows, positives).AveragePrecision
+			k.AveragePrecision = &curveAreas(label, rows, positives).AveragePrecision
 		}
-		hits, sum = hits+both, sum+k.Rows+k.Answered
+		hits, sum = hits+labelHits, sum+k.Rows+k.Answered
 		f1s, precisions = append(f1s, k.F1), append(precisions, k.AveragePrecision)
 		r.Labels = append(r.Labels, k)
 	}
 	r.MicroF1, r.MacroF1, r.MeanAveragePrecision = ratio(2*hits, sum), meanDefined(f1s), meanDefined(precisions)
-	right := 0
+	correct := 0
 	for _, w := range wrong {
 		if !w {
-			right++
+			correct++
 		}
 	}
-	r.ExactMatch = float64(right) / float64(len(wrong))
+	r.ExactMatch = float64(correct) / float64(len(wrong))
 	return r
 }
 

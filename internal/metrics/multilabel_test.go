@@ -12,21 +12,21 @@ import (
 func TestMultiLabel(t *testing.T) {
 	m := NewMultiLabel(3)
 	for _, r := range []struct {
-		logits  []float32
-		holding []int32
+		logits     []float32
+		trueLabels []int32
 	}{
 		{[]float32{2, -1, -5}, []int32{0}},
 		{[]float32{1, 3, -5}, []int32{1}},
 		{[]float32{-1, -2, -5}, []int32{0, 1}},
 		{[]float32{-3, -4, -5}, []int32{}},
 	} {
-		m.Add(r.logits, r.holding)
+		m.Add(r.logits, r.trueLabels)
 	}
 	r := m.Report([]float64{0.5, 0.5, 0.5})
-	near := func(what string, got *float64, want float64) {
+	near := func(name string, got *float64, want float64) {
 		t.Helper()
 		if got == nil || math.Abs(*got-want) > 1e-12 {
-			t.Errorf("%s: got %v, want %v", what, got, want)
+			t.Errorf("%s: got %v, want %v", name, got, want)
 		}
 	}
 	// Label 0: true in rows 0 and 2, predicted in rows 0 and 1. Label 1: true in rows 1 and 2,
@@ -47,7 +47,7 @@ func TestMultiLabel(t *testing.T) {
 	want := 0.0
 	for i, z := range slices.Concat(m.logits...) {
 		p := 1 / (1 + math.Exp(-float64(z)))
-		if slices.Contains(m.holding[i/3], int32(i%3)) {
+		if slices.Contains(m.trueLabels[i/3], int32(i%3)) {
 			want -= math.Log(p) / 12
 		} else {
 			want -= math.Log(1-p) / 12
@@ -61,7 +61,7 @@ func TestMultiLabel(t *testing.T) {
 	got := m.Thresholds()
 	between := func(a, b float32) float64 { return (float64(Sigmoid(a)) + float64(Sigmoid(b))) / 2 }
 	if !slices.Equal(got, []float64{between(-1, -3), between(-2, -4), 0.5}) {
-		t.Errorf("got thresholds %v", got)
+		t.Errorf("got thresholds %v, want the midpoints of adjacent probabilities and 0.5", got)
 	}
 }
 
@@ -78,11 +78,11 @@ func TestThresholds(t *testing.T) {
 	for range 200 {
 		m := NewMultiLabel(1)
 		for range 1 + random.IntN(30) {
-			var holding []int32
+			var trueLabels []int32
 			if random.IntN(3) == 0 {
-				holding = []int32{0}
+				trueLabels = []int32{0}
 			}
-			m.Add([]float32{float32(random.IntN(9)) - 4 + float32(len(holding))}, holding)
+			m.Add([]float32{float32(random.IntN(9)) - 4 + float32(len(trueLabels))}, trueLabels)
 		}
 		chosen := m.Thresholds()[0]
 		if !(chosen > 0 && chosen < 1) {
@@ -124,8 +124,8 @@ func TestMemoryOfManyLabels(t *testing.T) {
 	}
 	before := heap()
 	r := m.Report(thresholds)
-	if took := int64(heap()) - int64(before); took > 1<<20 || r.MeanAveragePrecision == nil {
-		t.Errorf("a report of %d labels keeps %d bytes, want at most 1 MiB", labels, took)
+	if kept := int64(heap()) - int64(before); kept > 1<<20 || r.MeanAveragePrecision == nil {
+		t.Errorf("a report of %d labels keeps %d bytes, want at most 1 MiB", labels, kept)
 	}
 	runtime.KeepAlive(m)
 	runtime.KeepAlive(r)

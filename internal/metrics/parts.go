@@ -21,11 +21,11 @@ import (
 // 2017, section 5.1.
 type Parts struct {
 	categories []string // sorted
-	of         []int    // the category of each tag
+	category   []int    // index in categories, by tag
 	parts      [][]int32
 	shapes     []int64   // number of shapes by category
 	sums       []float64 // sum of the shapes' IoU by category
-	all        int64     // number of shapes
+	shapeCount int64     // number of shapes
 	sum        float64   // sum of the shapes' IoU
 	hits       int64
 	points     int64 // number of labelled points
@@ -34,7 +34,7 @@ type Parts struct {
 // NewParts returns an empty Parts for tags with the given names, or nil unless every name has the
 // form CATEGORY/PART.
 func NewParts(names []string) *Parts {
-	p := &Parts{of: make([]int, len(names))}
+	p := &Parts{category: make([]int, len(names))}
 	for _, name := range names {
 		category, ok := categoryOf(name)
 		if !ok {
@@ -52,7 +52,7 @@ func NewParts(names []string) *Parts {
 	for tag, name := range names {
 		category, _ := categoryOf(name)
 		at, _ := slices.BinarySearch(p.categories, category)
-		p.of[tag], p.parts[at] = at, append(p.parts[at], int32(tag))
+		p.category[tag], p.parts[at] = at, append(p.parts[at], int32(tag))
 	}
 	return p
 }
@@ -68,8 +68,8 @@ func categoryOf(name string) (string, bool) {
 // ascending order. Points without a label have a negative label.
 func (p *Parts) allowed(labels []int32) (categories []int, parts []int32) {
 	for _, label := range labels {
-		if label >= 0 && !slices.Contains(categories, p.of[label]) {
-			categories = append(categories, p.of[label])
+		if label >= 0 && !slices.Contains(categories, p.category[label]) {
+			categories = append(categories, p.category[label])
 		}
 	}
 	slices.Sort(categories)
@@ -93,57 +93,57 @@ func (p *Parts) Category(labels []int32) string {
 // Among returns the predicted part of each point: the tag with the largest logit among the parts of
 // the labels' categories. Without labels, all parts are candidates. logits has one value per tag
 // for each point.
-func (p *Parts) Among(labels []int32, logits []float32) (answers []int32) {
+func (p *Parts) Among(labels []int32, logits []float32) (predictions []int32) {
 	_, parts := p.allowed(labels)
 	if parts == nil {
-		for tag := range p.of {
+		for tag := range p.category {
 			parts = append(parts, int32(tag))
 		}
 	}
-	for row := range slices.Chunk(logits, len(p.of)) {
+	for row := range slices.Chunk(logits, len(p.category)) {
 		best := parts[0]
 		for _, part := range parts[1:] {
 			if row[part] > row[best] {
 				best = part
 			}
 		}
-		answers = append(answers, best)
+		predictions = append(predictions, best)
 	}
-	return answers
+	return predictions
 }
 
 // Add adds a shape: the label of each point, negative if missing, and the predictions of
 // [Parts.Among]. A shape without labels is ignored.
-func (p *Parts) Add(labels, answers []int32) {
+func (p *Parts) Add(labels, predictions []int32) {
 	categories, parts := p.allowed(labels)
 	if categories == nil {
 		return
 	}
-	both, either := make([]int64, len(p.of)), make([]int64, len(p.of))
+	intersection, union := make([]int64, len(p.category)), make([]int64, len(p.category))
 	for i, label := range labels {
 		if label < 0 {
 			continue
 		}
 		p.points++
-		either[label]++
-		if answers[i] == label {
+		union[label]++
+		if predictions[i] == label {
 			p.hits++
-			both[label]++
+			intersection[label]++
 		} else {
-			either[answers[i]]++
+			union[predictions[i]]++
 		}
 	}
 	mean := func(parts []int32) (sum float64) {
 		for _, part := range parts {
-			if either[part] == 0 {
+			if union[part] == 0 {
 				sum++
 			} else {
-				sum += float64(both[part]) / float64(either[part])
+				sum += float64(intersection[part]) / float64(union[part])
 			}
 		}
 		return sum / float64(len(parts))
 	}
-	p.all++
+	p.shapeCount++
 	p.sum += mean(parts)
 	for _, c := range categories {
 		p.shapes[c]++
@@ -152,13 +152,13 @@ func (p *Parts) Add(labels, answers []int32) {
 }
 
 // Shapes returns the number of added shapes.
-func (p *Parts) Shapes() int64 { return p.all }
+func (p *Parts) Shapes() int64 { return p.shapeCount }
 
 // Accuracy returns the fraction of labelled points whose part is predicted correctly.
 func (p *Parts) Accuracy() float64 { return float64(p.hits) / float64(max(1, p.points)) }
 
 // InstanceIoU returns the mean IoU over the shapes.
-func (p *Parts) InstanceIoU() float64 { return p.sum / float64(max(1, p.all)) }
+func (p *Parts) InstanceIoU() float64 { return p.sum / float64(max(1, p.shapeCount)) }
 
 // ClassIoU returns the mean over the categories that occur of their mean IoU over shapes.
 func (p *Parts) ClassIoU() (sum float64) {

@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-// partsOfTest has the tags of two categories, not in sorted order.
-var partsOfTest = []string{"mug/body", "bolt/head", "bolt/shaft", "mug/handle", "bolt/nut"}
+// partNames has the tags of two categories, not in sorted order.
+var partNames = []string{"mug/body", "bolt/head", "bolt/shaft", "mug/handle", "bolt/nut"}
 
 // TestPartIoU compares scores with values computed by hand.
 func TestPartIoU(t *testing.T) {
-	p := NewParts(partsOfTest)
+	p := NewParts(partNames)
 	// A mug: the body has an IoU of 2/4, the handle of 1/3.
 	p.Add([]int32{0, 0, 0, 3, 3}, []int32{0, 0, 3, 3, 0})
 	// A correctly predicted bolt without a nut. The unlabelled point is ignored.
@@ -39,13 +39,13 @@ func TestPartIoU(t *testing.T) {
 	}
 	// A scene with a mug and a bolt: five parts, with the nut absent, and one shape of each
 	// category.
-	scene := NewParts(partsOfTest)
+	scene := NewParts(partNames)
 	scene.Add([]int32{0, 3, 1, 2}, []int32{0, 3, 2, 2})
 	if got, want := scene.InstanceIoU(), (1+1+0+0.5+1)/5; math.Abs(got-want) > 1e-15 || scene.Shapes() != 1 ||
 		len(scene.Categories()) != 2 {
 		t.Errorf("a scene: got instance IoU %v over %d shapes, want %v", got, scene.Shapes(), want)
 	}
-	if empty := NewParts(partsOfTest); empty.InstanceIoU() != 0 || empty.ClassIoU() != 0 || empty.Accuracy() != 0 {
+	if empty := NewParts(partNames); empty.InstanceIoU() != 0 || empty.ClassIoU() != 0 || empty.Accuracy() != 0 {
 		t.Error("got scores above 0 without shapes")
 	}
 }
@@ -53,7 +53,7 @@ func TestPartIoU(t *testing.T) {
 // TestPartsAmong checks that the prediction is the largest logit among the parts of the labels'
 // categories only.
 func TestPartsAmong(t *testing.T) {
-	p := NewParts(partsOfTest)
+	p := NewParts(partNames)
 	logits := []float32{9, 1, 2, 3, 0, 5, 7, 1, 8, 7}
 	for _, c := range []struct{ labels, want []int32 }{
 		{[]int32{1, -1}, []int32{2, 1}},
@@ -70,7 +70,7 @@ func TestPartsAmong(t *testing.T) {
 // TestPartCategory checks that Category returns the category of a shape's labels, and all
 // categories of a scene.
 func TestPartCategory(t *testing.T) {
-	p := NewParts(partsOfTest)
+	p := NewParts(partNames)
 	for want, labels := range map[string][]int32{"mug": {-1, 3, 0}, "bolt": {4}, "bolt, mug": {0, -1, 1, 2}, "": {-1}} {
 		if got := p.Category(labels); got != want {
 			t.Errorf("labels %v: got %q, want %q", labels, got, want)
@@ -97,7 +97,7 @@ func TestPartProperties(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	categories := map[string][]int32{"mug": {0, 3}, "bolt": {1, 2, 4}}
 	iou := func(labels, predictions []int32) float64 {
-		p := NewParts(partsOfTest)
+		p := NewParts(partNames)
 		p.Add(labels, predictions)
 		return p.InstanceIoU()
 	}
@@ -113,19 +113,19 @@ func TestPartProperties(t *testing.T) {
 		}
 		want := 0.0
 		for _, part := range parts {
-			both, either := map[int]bool{}, map[int]bool{}
+			intersection, union := map[int]bool{}, map[int]bool{}
 			for i, label := range labels {
 				if label >= 0 && (label == part || predictions[i] == part) {
-					either[i] = true
+					union[i] = true
 				}
 				if label == part && predictions[i] == part {
-					both[i] = true
+					intersection[i] = true
 				}
 			}
-			if len(either) == 0 {
+			if len(union) == 0 {
 				want++
 			} else {
-				want += float64(len(both)) / float64(len(either))
+				want += float64(len(intersection)) / float64(len(union))
 			}
 		}
 		got := iou(labels, predictions)

@@ -57,7 +57,7 @@ func TestRankOfTies(t *testing.T) {
 		relevant := random.Perm(len(scores))[:1+random.IntN(len(scores))]
 		var want Ranked
 		orders := 0.0
-		eachOrder(len(scores), func(order []int) {
+		forEachOrder(len(scores), func(order []int) {
 			order = slices.Clone(order)
 			slices.SortStableFunc(order, func(a, b int) int { return int(scores[b] - scores[a]) })
 			first := slices.IndexFunc(order, func(i int) bool { return slices.Contains(relevant, i) })
@@ -82,8 +82,8 @@ func TestRankOfTies(t *testing.T) {
 	}
 }
 
-// eachOrder calls f with every permutation of 0 … n−1 (Heap's algorithm).
-func eachOrder(n int, f func([]int)) {
+// forEachOrder calls f with every permutation of 0 … n−1 (Heap's algorithm).
+func forEachOrder(n int, f func([]int)) {
 	order := make([]int, n)
 	for i := range order {
 		order[i] = i

@@ -9,7 +9,7 @@ func TestRegressionMean(t *testing.T) {
 	r.Add([]float32{1, 5}, []float32{2, 5})
 	r.Add([]float32{3, 9}, []float32{0, 5})
 	if n := r.Numbers(); n[0].MAE != 2 || n[1].MAE != 2 || !near(n[0].RMSE*n[0].RMSE, 5) || n[1].Defined {
-		t.Errorf("got errors %+v", n)
+		t.Errorf("got errors %+v, want MAE 2 for both, RMSE √5 for the first, no R² for the second", n)
 	}
 	r.Add([]float32{4, 5}, []float32{1, 5})
 	if mean := r.MAE(); !near(mean, (7./3+4./3)/2) {

@@ -52,7 +52,7 @@ func (t *Tags) viterbi(penalty float64, logits []float32) []int32 {
 		row := logits[i*n : (i+1)*n]
 		sum, last = last, sum
 		for tag, k := range t.kind {
-			score, kind := 0.0, kinds.of[tag]
+			score, kind := 0.0, kinds.byTag[tag]
 			if i > 0 {
 				score = last[bestOf[i-1]]
 			}
@@ -67,16 +67,16 @@ func (t *Tags) viterbi(penalty float64, logits []float32) []int32 {
 			sum[tag] = score + float64(row[tag])
 		}
 		bestOf[i] = 0
-		in := bestIn[i*kinds.count : (i+1)*kinds.count]
-		for kind := range in {
-			in[kind] = -1
+		bestInType := bestIn[i*kinds.count : (i+1)*kinds.count]
+		for kind := range bestInType {
+			bestInType[kind] = -1
 		}
 		for tag, s := range sum {
 			if s > sum[bestOf[i]] {
 				bestOf[i] = int32(tag)
 			}
-			if kind := kinds.of[tag]; in[kind] < 0 || s > sum[in[kind]] {
-				in[kind] = int32(tag)
+			if kind := kinds.byTag[tag]; bestInType[kind] < 0 || s > sum[bestInType[kind]] {
+				bestInType[kind] = int32(tag)
 			}
 		}
 	}
@@ -87,7 +87,7 @@ func (t *Tags) viterbi(penalty float64, logits []float32) []int32 {
 			return tags
 		}
 		if continues[i*n+int(tag)] {
-			tag = bestIn[(i-1)*kinds.count+int(kinds.of[tag])]
+			tag = bestIn[(i-1)*kinds.count+int(kinds.byTag[tag])]
 		} else {
 			tag = bestOf[i-1]
 		}
@@ -96,19 +96,19 @@ func (t *Tags) viterbi(penalty float64, logits []float32) []int32 {
 
 // tagTypes numbers the types of tags. All tags outside of spans share one type.
 type tagTypes struct {
-	of    []int32 // type number by tag
+	byTag []int32 // number of the type of each tag
 	count int
 }
 
 func (t *Tags) types() tagTypes {
-	out := tagTypes{of: make([]int32, len(t.kind))}
+	out := tagTypes{byTag: make([]int32, len(t.kind))}
 	number := map[tagKind]int32{}
 	for i, k := range t.kind {
 		k.begins = false
 		if _, known := number[k]; !known {
 			number[k] = int32(len(number))
 		}
-		out.of[i] = number[k]
+		out.byTag[i] = number[k]
 	}
 	out.count = len(number)
 	return out
@@ -120,7 +120,7 @@ func (t *Tags) smooth(tags []int32, maxGap, minLength int) {
 	if out < 0 || maxGap <= 0 && minLength <= 1 {
 		return
 	}
-	for _, s := range t.joined(t.Spans(tags), maxGap) {
+	for _, s := range t.mergeSpans(t.Spans(tags), maxGap) {
 		if s.End-s.Start < minLength {
 			for i := s.Start; i < s.End; i++ {
 				tags[i] = out
@@ -129,18 +129,18 @@ func (t *Tags) smooth(tags []int32, maxGap, minLength int) {
 		}
 		for i := s.Start + 1; i < s.End; i++ {
 			if k := t.kind[tags[i]]; k.outside || k.begins {
-				tags[i] = t.continuing(s.Type)
+				tags[i] = t.continuingTag(s.Type)
 			}
 		}
 	}
 }
 
-// joined merges consecutive spans of one type with at most maxGap tokens between them; 0 merges
+// mergeSpans merges consecutive spans of one type with at most maxGap tokens between them; 0 merges
 // none. Types without a continuing tag are not merged.
-func (t *Tags) joined(spans []Span, maxGap int) (out []Span) {
+func (t *Tags) mergeSpans(spans []Span, maxGap int) (out []Span) {
 	for _, s := range spans {
 		if last := len(out) - 1; maxGap > 0 && last >= 0 && out[last].Type == s.Type &&
-			s.Start-out[last].End <= maxGap && t.continuing(s.Type) >= 0 {
+			s.Start-out[last].End <= maxGap && t.continuingTag(s.Type) >= 0 {
 			out[last].End = s.End
 			continue
 		}
@@ -149,9 +149,9 @@ func (t *Tags) joined(spans []Span, maxGap int) (out []Span) {
 	return out
 }
 
-// continuing returns the tag that continues spans of a type, or -1.
-func (t *Tags) continuing(kind string) int32 {
-	return int32(slices.IndexFunc(t.kind, func(k tagKind) bool { return !k.outside && !k.begins && k.of == kind }))
+// continuingTag returns the tag that continues spans of a type, or -1.
+func (t *Tags) continuingTag(kind string) int32 {
+	return int32(slices.IndexFunc(t.kind, func(k tagKind) bool { return !k.outside && !k.begins && k.spanType == kind }))
 }
 
 // Argmax returns the index of the largest value, the first if several tie.
@@ -201,21 +201,21 @@ func NewDecodingChoice(names []string, n int) *DecodingChoice {
 // Add adds a sequence: the label of each token, negative if missing, and the logits of each token.
 func (c *DecodingChoice) Add(labels []int32, logits []float32) {
 	want := c.tags.SpansAmong(labels, labels)
-	some := slices.ContainsFunc(labels, func(label int32) bool { return label < 0 })
-	before := SpanDecoding{SpanPenalty: math.NaN()}
+	hasUnlabelled := slices.ContainsFunc(labels, func(label int32) bool { return label < 0 })
+	previous := SpanDecoding{SpanPenalty: math.NaN()}
 	var path []int32
 	var spans, joined []Span
 	for i, d := range c.decodings {
-		if d.SpanPenalty != before.SpanPenalty {
+		if d.SpanPenalty != previous.SpanPenalty {
 			path = c.tags.viterbi(d.SpanPenalty, logits)
 			spans = c.tags.Spans(path)
 		}
-		if d.SpanPenalty != before.SpanPenalty || d.MaxGap != before.MaxGap {
-			joined = c.tags.joined(spans, d.MaxGap)
+		if d.SpanPenalty != previous.SpanPenalty || d.MaxGap != previous.MaxGap {
+			joined = c.tags.mergeSpans(spans, d.MaxGap)
 		}
-		before = d
+		previous = d
 		var got []Span
-		if some { // unlabelled tokens are removed before spans are formed
+		if hasUnlabelled { // unlabelled tokens are removed before spans are formed
 			tags := slices.Clone(path)
 			c.tags.smooth(tags, d.MaxGap, d.MinLength)
 			got = c.tags.SpansAmong(labels, tags)
@@ -223,10 +223,10 @@ func (c *DecodingChoice) Add(labels []int32, logits []float32) {
 			got = slices.DeleteFunc(slices.Clone(joined), func(s Span) bool { return s.End-s.Start < d.MinLength })
 		}
 		n := &c.counts[i]
-		n.labels, n.answers = n.labels+int64(len(want)), n.answers+int64(len(got))
-		eachMatch(want, got, func(label, answer Span) {
-			if n.overlap++; label == answer {
-				n.both++
+		n.labels, n.predictions = n.labels+int64(len(want)), n.predictions+int64(len(got))
+		forEachMatch(want, got, func(label, prediction Span) {
+			if n.overlap++; label == prediction {
+				n.exact++
 			}
 		})
 	}
@@ -234,11 +234,11 @@ func (c *DecodingChoice) Add(labels []int32, logits []float32) {
 
 // Best returns the selected decoding and the score of its spans. SpanScore.Tokens is not computed.
 func (c *DecodingChoice) Best() (SpanDecoding, SpanScore) {
-	best, most := 0, -1.0
+	best, bestMean := 0, -1.0
 	for i, n := range c.counts {
 		s := n.score("")
-		if mean := (s.F1 + s.Overlap.F1) / 2; mean > most {
-			best, most = i, mean
+		if mean := (s.F1 + s.Overlap.F1) / 2; mean > bestMean {
+			best, bestMean = i, mean
 		}
 	}
 	return c.decodings[best], c.counts[best].score("")

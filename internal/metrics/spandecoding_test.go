@@ -77,8 +77,8 @@ func TestSmooth(t *testing.T) {
 // TestMatches checks the number of span pairs at IoU ≥ 0.5.
 func TestMatches(t *testing.T) {
 	for _, c := range []struct {
-		labels, answers []Span
-		want            int
+		labels, predictions []Span
+		want                int
 	}{
 		{[]Span{{0, 4, "X"}}, []Span{{0, 2, "X"}}, 1},
 		{[]Span{{0, 4, "X"}}, []Span{{0, 2, "X"}, {2, 4, "X"}}, 1}, // each span matches once
@@ -89,9 +89,9 @@ func TestMatches(t *testing.T) {
 		{[]Span{{4, 8, "X"}, {9, 12, "X"}}, []Span{{0, 3, "X"}, {5, 8, "X"}, {8, 12, "X"}}, 2},
 	} {
 		found := 0
-		eachMatch(c.labels, c.answers, func(_, _ Span) { found++ })
+		forEachMatch(c.labels, c.predictions, func(_, _ Span) { found++ })
 		if found != c.want {
-			t.Errorf("%v and %v: got %d pairs, want %d", c.labels, c.answers, found, c.want)
+			t.Errorf("%v and %v: got %d pairs, want %d", c.labels, c.predictions, found, c.want)
 		}
 	}
 }
@@ -101,10 +101,10 @@ func TestMatches(t *testing.T) {
 func TestDecodingChoice(t *testing.T) {
 	names := []string{"O", "B-X", "I-X"}
 	labels := make([]int32, 2000)
-	for _, at := range []int{100, 700, 1300} {
-		labels[at] = 1
+	for _, start := range []int{100, 700, 1300} {
+		labels[start] = 1
 		for i := range 400 {
-			labels[at+1+i] = 2
+			labels[start+1+i] = 2
 		}
 	}
 	logits := make([]float32, 3*len(labels))
@@ -139,11 +139,11 @@ func TestDecodingChoice(t *testing.T) {
 func TestChoiceCounts(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	for _, names := range [][]string{{"O", "B-X", "I-X", "B-Y"}, {"a", "O", "b"}, {"a", "b"}} {
-		for _, least := range []int{0, -1} {
+		for _, minLabel := range []int{0, -1} {
 			n, tokens := len(names), 400
 			labels, logits := make([]int32, tokens), make([]float32, tokens*n)
 			for i := range labels {
-				labels[i] = int32(least + random.IntN(n-least))
+				labels[i] = int32(minLabel + random.IntN(n-minLabel))
 				if i%20 != 0 && labels[i] >= 0 && labels[i-1] >= 0 {
 					labels[i] = labels[i-1]
 				}

@@ -14,7 +14,8 @@ type Stats struct {
 	Rows    int64            `json:"rows"`
 	Lengths seq.Quantiles    `json:"lengths"`
 	Labels  map[string]int64 `json:"labels"`
-	// tagging: number of labelled and unlabelled tokens; Labels counts these
+	// Tokens is the number of labelled and unlabelled tokens, for tagging. Labels then counts
+	// tokens.
 	Tokens    int64               `json:"tokens,omitempty"`
 	PerRow    []int64             `json:"labels_per_row,omitempty"` // multi-label: number of rows by number of labels
 	Numbers   []seq.NumberSummary `json:"numbers,omitempty"`        // regression
@@ -48,8 +49,8 @@ func SplitStats(name string, r *seq.Reader) (Stats, error) {
 			s.Tokens += n
 		}
 	}
-	for _, at := range slices.Sorted(maps.Keys(counts)) {
-		s.Histogram = append(s.Histogram, Bin{binEdges[at], binEdges[at+1], counts[at]})
+	for _, bin := range slices.Sorted(maps.Keys(counts)) {
+		s.Histogram = append(s.Histogram, Bin{binEdges[bin], binEdges[bin+1], counts[bin]})
 	}
 	return s, nil
 }
@@ -67,9 +68,9 @@ var binEdges = func() (edges []int64) {
 
 // binOf returns the index of the bin of a length.
 func binOf(length int64) int {
-	at, found := slices.BinarySearch(binEdges, max(1, length))
+	bin, found := slices.BinarySearch(binEdges, max(1, length))
 	if !found {
-		at--
+		bin--
 	}
-	return at
+	return bin
 }

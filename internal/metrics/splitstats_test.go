@@ -5,8 +5,8 @@ import "testing"
 // TestBins checks that every length lies between the edges of its bin.
 func TestBins(t *testing.T) {
 	for length := int64(1); length < 1<<20; length += 1 + length/50 {
-		if at := binOf(length); binEdges[at] > length || binEdges[at+1] <= length {
-			t.Fatalf("length %d: got the bin from %d to %d", length, binEdges[at], binEdges[at+1])
+		if bin := binOf(length); binEdges[bin] > length || binEdges[bin+1] <= length {
+			t.Fatalf("length %d: got the bin from %d to %d", length, binEdges[bin], binEdges[bin+1])
 		}
 	}
 }

@@ -23,7 +23,7 @@ type Tags struct {
 
 type tagKind struct {
 	outside, begins bool
-	of              string // the type
+	spanType        string
 }
 
 // outside is the tag of tokens that are not part of a span.
@@ -39,7 +39,7 @@ func NewTags(names []string, n int) *Tags {
 		if i < len(names) {
 			name = names[i]
 		}
-		t.kind[i] = tagKind{outside: name == outside, of: name}
+		t.kind[i] = tagKind{outside: name == outside, spanType: name}
 		if name == outside || strings.HasPrefix(name, "B-") || strings.HasPrefix(name, "I-") {
 			prefixed++
 		}
@@ -50,7 +50,7 @@ func NewTags(names []string, n int) *Tags {
 	}
 	for i := range t.kind {
 		if k := &t.kind[i]; !k.outside {
-			k.begins, k.of = k.of[0] == 'B', k.of[2:]
+			k.begins, k.spanType = k.spanType[0] == 'B', k.spanType[2:]
 		}
 	}
 	return t
@@ -79,12 +79,12 @@ func (t *Tags) Spans(tags []int32) (out []Span) {
 	open := false
 	for i, tag := range tags {
 		k := t.kind[tag]
-		if open && !k.outside && !k.begins && k.of == out[len(out)-1].Type {
+		if open && !k.outside && !k.begins && k.spanType == out[len(out)-1].Type {
 			out[len(out)-1].End++
 			continue
 		}
 		if open = !k.outside; open {
-			out = append(out, Span{i, i + 1, k.of})
+			out = append(out, Span{i, i + 1, k.spanType})
 		}
 	}
 	return out
@@ -93,16 +93,16 @@ func (t *Tags) Spans(tags []int32) (out []Span) {
 // SpansAmong returns the spans of the labelled tokens. Tokens with a negative label are removed
 // before spans are formed, but positions count all tokens.
 func (t *Tags) SpansAmong(labels, tags []int32) []Span {
-	var among []int32
-	var at []int
+	var labelledTags []int32
+	var positions []int
 	for i, label := range labels {
 		if label >= 0 {
-			among, at = append(among, tags[i]), append(at, i)
+			labelledTags, positions = append(labelledTags, tags[i]), append(positions, i)
 		}
 	}
-	out := t.Spans(among)
+	out := t.Spans(labelledTags)
 	for i, s := range out {
-		out[i].Start, out[i].End = at[s.Start], at[s.End-1]+1
+		out[i].Start, out[i].End = positions[s.Start], positions[s.End-1]+1
 	}
 	return out
 }
@@ -111,81 +111,82 @@ func (t *Tags) SpansAmong(labels, tags []int32) []Span {
 // predictions before spans are formed, because a word of several tokens may have its label at the
 // first token only.
 type Tagging struct {
-	tags                  *Tags
-	hits, labels, answers []int64 // by tag
-	spans                 map[string]*spanCounts
+	tags                      *Tags
+	hits, labels, predictions []int64 // by tag
+	spans                     map[string]*spanCounts
 }
 
 type spanCounts struct {
-	both, overlap, labels, answers        int64 // numbers of spans; overlap counts matches at IoU ≥ 0.5
-	tokensBoth, tokenLabels, tokenAnswers int64
+	exact, overlap, labels, predictions         int64 // numbers of spans; overlap counts matches at IoU ≥ 0.5
+	tokenMatches, tokenLabels, tokenPredictions int64
 }
 
 // NewTagging returns an empty Tagging for n tags with the given names.
 func NewTagging(names []string, n int) *Tagging {
 	return &Tagging{tags: NewTags(names, n), hits: make([]int64, n), labels: make([]int64, n),
-		answers: make([]int64, n), spans: map[string]*spanCounts{}}
+		predictions: make([]int64, n), spans: map[string]*spanCounts{}}
 }
 
 // Add adds a sequence: the label of each token, negative if missing, and the predicted tags.
-func (t *Tagging) Add(labels, answers []int32) {
+func (t *Tagging) Add(labels, predictions []int32) {
 	for i, label := range labels {
 		if label < 0 {
 			continue
 		}
 		t.labels[label]++
-		t.answers[answers[i]]++
-		if label == answers[i] {
+		t.predictions[predictions[i]]++
+		if label == predictions[i] {
 			t.hits[label]++
 		}
 	}
-	want, got := t.tags.SpansAmong(labels, labels), t.tags.SpansAmong(labels, answers)
+	want, got := t.tags.SpansAmong(labels, labels), t.tags.SpansAmong(labels, predictions)
 	for _, s := range want {
 		t.countsOf(s.Type).labels++
 	}
 	for _, s := range got {
-		t.countsOf(s.Type).answers++
+		t.countsOf(s.Type).predictions++
 	}
-	eachMatch(want, got, func(label, answer Span) {
+	forEachMatch(want, got, func(label, prediction Span) {
 		c := t.countsOf(label.Type)
-		if c.overlap++; label == answer {
-			c.both++
+		if c.overlap++; label == prediction {
+			c.exact++
 		}
 	})
-	t.addTokens(labels, answers)
+	t.addTokens(labels, predictions)
 }
 
 // addTokens counts the tokens within spans by type.
-func (t *Tagging) addTokens(labels, answers []int32) {
+func (t *Tagging) addTokens(labels, predictions []int32) {
 	for i, label := range labels {
 		if label < 0 {
 			continue
 		}
-		a, b := t.tags.kind[label], t.tags.kind[answers[i]]
+		a, b := t.tags.kind[label], t.tags.kind[predictions[i]]
 		if !a.outside {
-			t.countsOf(a.of).tokenLabels++
+			t.countsOf(a.spanType).tokenLabels++
 		}
 		if !b.outside {
-			t.countsOf(b.of).tokenAnswers++
+			t.countsOf(b.spanType).tokenPredictions++
 		}
-		if !a.outside && !b.outside && a.of == b.of {
-			t.countsOf(a.of).tokensBoth++
+		if !a.outside && !b.outside && a.spanType == b.spanType {
+			t.countsOf(a.spanType).tokenMatches++
 		}
 	}
 }
 
-// eachMatch calls found with each pair of spans of one type whose IoU is at least 0.5, in ascending
-// order. Each span is in at most one pair. The spans of each list must be sorted and disjoint.
-func eachMatch(labels, answers []Span, found func(label, answer Span)) {
+// forEachMatch calls found with each pair of spans of one type whose IoU is at least 0.5, in
+// ascending order. Each span is in at most one pair. The spans of each list must be sorted and
+// disjoint.
+func forEachMatch(labels, predictions []Span, found func(label, prediction Span)) {
 	at := 0
 	for _, l := range labels {
-		for at < len(answers) && answers[at].End <= l.Start {
+		for at < len(predictions) && predictions[at].End <= l.Start {
 			at++
 		}
-		for i := at; i < len(answers) && answers[i].Start < l.End; i++ {
-			a := answers[i]
-			both := min(a.End, l.End) - max(a.Start, l.Start)
-			if a.Type == l.Type && 2*both >= max(a.End, l.End)-min(a.Start, l.Start) {
+		for i := at; i < len(predictions) && predictions[i].Start < l.End; i++ {
+			a := predictions[i]
+			overlap := min(a.End, l.End) - max(a.Start, l.Start)
+			if a.Type == l.Type && 2*overlap >= max(a.End, l.End)-min(a.Start, l.Start) {
 				found(l, a)
 				at = i + 1
 				break
@@ -216,7 +217,7 @@ func (t *Tagging) Accuracy() float64 { return t.validation().Accuracy() }
 func (t *Tagging) MacroF1() float64 { return t.validation().MacroF1() }
 
 func (t *Tagging) validation() *Validation {
-	return &Validation{hits: t.hits, labels: t.labels, answers: t.answers}
+	return &Validation{hits: t.hits, labels: t.labels, predictions: t.predictions}
 }
 
 // SpanScore has the span scores of a type. A predicted span is correct if start, end and type are
@@ -237,14 +238,14 @@ type F1Score struct {
 	F1        float64 `json:"f1"`        // harmonic mean, 2·correct / (labels + predictions)
 }
 
-func f1Score(right, labels, answers int64) F1Score {
-	ratio := func(n, of int64) float64 { return float64(n) / float64(max(1, of)) }
-	return F1Score{ratio(right, answers), ratio(right, labels), ratio(2*right, labels+answers)}
+func f1Score(correct, labels, predictions int64) F1Score {
+	ratio := func(part, whole int64) float64 { return float64(part) / float64(max(1, whole)) }
+	return F1Score{ratio(correct, predictions), ratio(correct, labels), ratio(2*correct, labels+predictions)}
 }
 
 func (c spanCounts) score(kind string) SpanScore {
-	return SpanScore{kind, f1Score(c.both, c.labels, c.answers), c.labels, c.answers,
-		f1Score(c.overlap, c.labels, c.answers), f1Score(c.tokensBoth, c.tokenLabels, c.tokenAnswers)}
+	return SpanScore{kind, f1Score(c.exact, c.labels, c.predictions), c.labels, c.predictions,
+		f1Score(c.overlap, c.labels, c.predictions), f1Score(c.tokenMatches, c.tokenLabels, c.tokenPredictions)}
 }
 
 // Spans returns the span scores of each type that occurs, sorted by type.
@@ -259,10 +260,10 @@ func (t *Tagging) Spans() (out []SpanScore) {
 func (t *Tagging) AllSpans() SpanScore {
 	var sum spanCounts
 	for _, c := range t.spans {
-		sum.both, sum.overlap = sum.both+c.both, sum.overlap+c.overlap
-		sum.labels, sum.answers = sum.labels+c.labels, sum.answers+c.answers
-		sum.tokensBoth, sum.tokenLabels, sum.tokenAnswers = sum.tokensBoth+c.tokensBoth, sum.tokenLabels+c.tokenLabels,
-			sum.tokenAnswers+c.tokenAnswers
+		sum.exact, sum.overlap = sum.exact+c.exact, sum.overlap+c.overlap
+		sum.labels, sum.predictions = sum.labels+c.labels, sum.predictions+c.predictions
+		sum.tokenMatches, sum.tokenLabels, sum.tokenPredictions = sum.tokenMatches+c.tokenMatches, sum.tokenLabels+c.tokenLabels,
+			sum.tokenPredictions+c.tokenPredictions
 	}
 	return sum.score("")
 }
@@ -281,7 +282,7 @@ type TagScore struct {
 // Tags returns the scores of each tag that occurs.
 func (t *Tagging) Tags(names []string) (out []TagScore) {
 	for i, hits := range t.hits {
-		if n := t.labels[i] + t.answers[i]; n > 0 {
+		if n := t.labels[i] + t.predictions[i]; n > 0 {
 			name := strconv.Itoa(i)
 			if i < len(names) {
 				name = cmp.Or(names[i], name)

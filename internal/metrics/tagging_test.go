@@ -39,7 +39,7 @@ func TestTagSpans(t *testing.T) {
 		t.Errorf("predictions: got %s, want %s", got, want)
 	}
 	if !NewTags(bio, 5).BIO() || NewTags([]string{"O"}, 1).BIO() || NewTags([]string{"O", "noun"}, 2).BIO() {
-		t.Error("BIO reports a wrong result")
+		t.Error("BIO: want true for BIO tags, false for O alone and for other tags")
 	}
 }
 
@@ -68,11 +68,11 @@ func TestTagging(t *testing.T) {
 	}
 	if all := x.AllSpans(); all != (SpanScore{"", F1Score{0.5, 0.5, 0.5}, 4, 4, F1Score{0.75, 0.75, 0.75},
 		F1Score{5.0 / 6, 5.0 / 7, 10.0 / 13}}) || x.SpanF1() != 0.5 {
-		t.Errorf("all types: got %+v", all)
+		t.Errorf("all types: got %+v, want F1 0.5 over 4 spans", all)
 	}
 	if tags := x.Tags(names); len(tags) != 4 || tags[3] != (TagScore{3, "B-LOC", 0, 1}) ||
 		tags[1] != (TagScore{1, "B-PER", 6.0 / 7, 3}) {
-		t.Errorf("got tag scores %+v", tags)
+		t.Errorf("got tag scores %+v, want 4 tags, F1 6/7 for B-PER and 0 for B-LOC", tags)
 	}
 	if empty := NewTagging(names, 4); empty.SpanF1() != 0 {
 		t.Error("got a span F1 above 0 without spans")

@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// MinTemperature and MaxTemperature bound the result of [LogitSample.Temperature]. The optimum approaches 0 if almost
-// all rows are classified correctly, and infinity if the logits carry no information.
+// MinTemperature and MaxTemperature bound the result of [LogitSample.Temperature]. The optimum
+// approaches 0 if almost all rows are classified correctly, and infinity if the logits carry no
+// information.
 const (
 	MinTemperature = 0.25
 	MaxTemperature = 64.0
@@ -15,13 +16,13 @@ const (
 // maxSampled bounds the logits that a sample keeps.
 const maxSampled = 1 << 20
 
-// LogitSample keeps the logits and classes of rows. When it exceeds maxSampled logits, it drops every second row
-// and keeps half the rows that follow. The same rows in the same order give the same sample. A nil sample keeps
-// nothing.
+// LogitSample keeps the logits and classes of rows. When it exceeds maxSampled logits, it drops
+// every second row and keeps half the rows that follow. The same rows in the same order give the
+// same sample. A nil sample keeps nothing.
 type LogitSample struct {
 	logits  []float32
 	classes []int32
-	every   int // one of every … rows is kept
+	every   int // Add keeps the first of this many rows
 	seen    int // number of added rows
 }
 
@@ -78,7 +79,8 @@ func (s *LogitSample) Temperature() float64 {
 	return math.Exp(-(low + high) / 2)
 }
 
-// Loss returns the mean cross-entropy of softmax(logits/temperature) on the rows, and 0 without rows.
+// Loss returns the mean cross-entropy of softmax(logits/temperature) on the rows, and 0 without
+// rows.
 func (s *LogitSample) Loss(temperature float64) float64 {
 	if len(s.classes) == 0 {
 		return 0

@@ -24,9 +24,9 @@ func TestTemperature(t *testing.T) {
 	}
 }
 
-// TestLeastTemperature checks that no nearby temperature has a smaller cross-entropy with three
+// TestTemperatureIsOptimal checks that no nearby temperature has a smaller cross-entropy with three
 // classes.
-func TestLeastTemperature(t *testing.T) {
+func TestTemperatureIsOptimal(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	var s LogitSample
 	for range 500 {
@@ -52,10 +52,10 @@ func TestLeastTemperature(t *testing.T) {
 		}
 		return sum
 	}
-	at := s.Temperature()
-	if !(loss(at) < loss(1.02*at) && loss(at) < loss(at/1.02) && loss(at) < loss(1)) {
-		t.Errorf("temperature %g: loss %g, nearby %g and %g, at temperature 1 %g", at, loss(at),
-			loss(at/1.02), loss(1.02*at), loss(1))
+	best := s.Temperature()
+	if !(loss(best) < loss(1.02*best) && loss(best) < loss(best/1.02) && loss(best) < loss(1)) {
+		t.Errorf("temperature %g: loss %g, nearby %g and %g, at temperature 1 %g", best, loss(best),
+			loss(best/1.02), loss(1.02*best), loss(1))
 	}
 }
 
@@ -64,15 +64,15 @@ func TestLeastTemperature(t *testing.T) {
 func TestTemperatureBounds(t *testing.T) {
 	var none *LogitSample
 	none.Add(0, []float32{1, 2})
-	right, against := &LogitSample{}, &LogitSample{}
+	correct, wrong := &LogitSample{}, &LogitSample{}
 	for range 10 {
-		right.Add(0, []float32{1, 0})
-		against.Add(1, []float32{1, 0})
+		correct.Add(0, []float32{1, 0})
+		wrong.Add(1, []float32{1, 0})
 	}
 	for _, c := range []struct {
 		sample *LogitSample
 		want   float64
-	}{{none, 1}, {&LogitSample{}, 1}, {right, 1}, {against, MaxTemperature}} {
+	}{{none, 1}, {&LogitSample{}, 1}, {correct, 1}, {wrong, MaxTemperature}} {
 		if got := c.sample.Temperature(); math.Abs(got/c.want-1) > 1e-9 {
 			t.Errorf("%+v: got %g, want %g", c.sample, got, c.want)
 		}

@@ -6,7 +6,7 @@ import "slices"
 // stores no confusion matrix, because there may be many classes. AUC takes 8 bytes per row with two
 // classes. With more classes it takes 8 bytes per row and class, and is computed on request only.
 type Validation struct {
-	hits, labels, answers []int64 // by class
+	hits, labels, predictions []int64 // by class
 
 	// odds has the log odds of each class for AUC, or of the second class only with two classes. It
 	// is nil if AUC is not computed.
@@ -17,7 +17,7 @@ type Validation struct {
 // NewValidation returns an empty Validation. With two classes, AUC is always computed; with more,
 // only if auc is set.
 func NewValidation(classes int, auc bool) *Validation {
-	v := &Validation{hits: make([]int64, classes), labels: make([]int64, classes), answers: make([]int64, classes)}
+	v := &Validation{hits: make([]int64, classes), labels: make([]int64, classes), predictions: make([]int64, classes)}
 	switch {
 	case classes == 2:
 		v.odds = make([][]float64, 1)
@@ -30,10 +30,10 @@ func NewValidation(classes int, auc bool) *Validation {
 // Add adds a row: its class and the model's logits, which must be finite. The prediction is the
 // class with the largest logit, the first if several tie.
 func (v *Validation) Add(class int, logits []float32) {
-	answer := slices.Index(logits, slices.Max(logits))
+	prediction := slices.Index(logits, slices.Max(logits))
 	v.labels[class]++
-	v.answers[answer]++
-	if answer == class {
+	v.predictions[prediction]++
+	if prediction == class {
 		v.hits[class]++
 	}
 	if v.odds == nil {
@@ -63,7 +63,7 @@ func (v *Validation) Accuracy() float64 {
 func (v *Validation) MacroF1() float64 {
 	sum, occurring := 0.0, 0
 	for c, hits := range v.hits {
-		if n := v.labels[c] + v.answers[c]; n > 0 {
+		if n := v.labels[c] + v.predictions[c]; n > 0 {
 			occurring++
 			sum += 2 * float64(hits) / float64(n)
 		}
@@ -90,8 +90,8 @@ func (v *Validation) AUC() (float64, bool) {
 			}
 		}
 		if positives > 0 && positives < len(rows) {
-			byOdds(rows)
-			sum += areas(c, rows, positives).AUC
+			sortByOdds(rows)
+			sum += curveAreas(c, rows, positives).AUC
 			defined++
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestValidationIsTally checks that Validation and Tally compute the same metrics.
-func TestValidationIsTally(t *testing.T) {
+// TestValidationMatchesTally checks that Validation and Tally compute the same metrics.
+func TestValidationMatchesTally(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, classes := range []int{1, 2, 5} {
 		v, y := NewValidation(classes, false), NewTally(classes)

@@ -12,11 +12,11 @@ import (
 // Task is the part of a task that the server uses. Package task has an implementation for each task.
 type Task interface {
 	requests.Task
-	// AnswerNumbers returns the memory of a response to a request of the given number of tokens, in numbers
-	// of 16 bytes.
-	AnswerNumbers(tokens int) int
-	// HasPlaces reports whether predictions have positions in the text.
-	HasPlaces() bool
+	// ResponseNumbers returns the memory of a response to a request of the given number of tokens,
+	// in numbers of 16 bytes.
+	ResponseNumbers(tokens int) int
+	// HasPositions reports whether predictions have positions in the text.
+	HasPositions() bool
 	// Method returns the task's JSON-RPC method. Notification returns the notification that pushes
 	// a document's prediction, or "" if the task has none.
 	Method() string
@@ -167,11 +167,11 @@ func (c *call) wholeItem(work batching.Work, q *sequence, w *window) (*item, []c
 	if err != nil {
 		return nil, nil, err
 	}
-	i := &item{work: work, read: []*sequence{q}, numbers: c.model.task.AnswerNumbers(cuts[0].First()) + idNumbers(q.id)}
+	i := &item{work: work, read: []*sequence{q}, numbers: c.model.task.ResponseNumbers(cuts[0].First()) + idNumbers(q.id)}
 	for _, cut := range cuts {
 		i.examples = append(i.examples, cut.Example)
 		if w != nil {
-			i.numbers += c.model.task.AnswerNumbers(cut.First()) + windowNumbers
+			i.numbers += c.model.task.ResponseNumbers(cut.First()) + windowNumbers
 		}
 		if work == batching.Explain {
 			tokens := cut.First()

@@ -87,7 +87,7 @@ func (s *session) acceptBare(m *message) bool {
 		r.Failure = &requests.Failure{Code: requests.CodeRequest, Message: model.refuses(bareMethod)}
 	}
 	size := int64(len(r.ID)+len(r.Label)) + r.Bytes() + jobBytes +
-		numberBytes*int64(model.task.AnswerNumbers(r.Tokens()))
+		numberBytes*int64(model.task.ResponseNumbers(r.Tokens()))
 	s.queueBare(&bareLine{request: r, model: model, bytes: size, received: m.received})
 	return true
 }

@@ -61,7 +61,7 @@ type linePosition struct {
 }
 
 // hasDiagnostics reports whether the model predicts spans of texts.
-func (m *served) hasDiagnostics() bool { return m.task.HasPlaces() && !m.config.HasFeatures() }
+func (m *served) hasDiagnostics() bool { return m.task.HasPositions() && !m.config.HasFeatures() }
 
 // editorParts are the supported fields of textDocument/did… notifications.
 var editorParts = map[string]bool{"textDocument": true, "contentChanges": true}

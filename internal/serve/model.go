@@ -50,7 +50,7 @@ func (s *Server) newServed(m *Model) *served {
 	c := m.Scorer.Config()
 	x := &served{Model: batching.Model{Scorer: m.Scorer, Release: m.Release}, about: m, task: m.Task, config: c,
 		parser: requests.NewParser(c, m.Dir, "", 1, 2)}
-	x.parser.Places = m.Task.HasPlaces()
+	x.parser.Places = m.Task.HasPositions()
 	x.Lost = func(err error) error { return s.lost(x, err) }
 	return x
 }

@@ -11,7 +11,9 @@ import (
 )
 
 // needsText reports whether the call's result has positions in the text.
-func (c *call) needsText() bool { return c.model.task.HasPlaces() && c.method == c.model.task.Method() }
+func (c *call) needsText() bool {
+	return c.model.task.HasPositions() && c.method == c.model.task.Method()
+}
 
 // placesUnit returns the unit of positions in the session's results.
 func (s *session) placesUnit() string { return cmp.Or(s.places, requests.Characters) }

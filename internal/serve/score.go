@@ -35,7 +35,7 @@ func (c *call) scorePair(a *sequence, path string, fields map[string]json.RawMes
 		return &item{err: err}
 	}
 	model := c.model
-	numbers := c.model.task.AnswerNumbers(r.Tokens()) + idNumbers(a.id)
+	numbers := c.model.task.ResponseNumbers(r.Tokens()) + idNumbers(a.id)
 	if what == batching.Explain {
 		for i, tokens := range r.Sequences {
 			numbers += model.Scorer.ExplanationNumbers(c.explainedTokens(len(tokens), r.Lengths[i]))

@@ -98,7 +98,7 @@ func (c *call) rescore(items []foundItem, q *sequence, query []int32, hits []ind
 	if len(hits) == 0 {
 		return nil
 	}
-	pairs := &item{work: batching.Classify, read: []*sequence{q}, numbers: len(hits) * c.model.task.AnswerNumbers(0)}
+	pairs := &item{work: batching.Classify, read: []*sequence{q}, numbers: len(hits) * c.model.task.ResponseNumbers(0)}
 	for _, h := range hits {
 		pairs.examples = append(pairs.examples, seq.Example{A: query, B: h.Tokens, Label: seq.NoLabel})
 	}

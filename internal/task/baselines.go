@@ -8,8 +8,8 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// eachOf calls visit for each row of the validation split, truncated to the model's input.
-func eachOf(set *seq.Dataset, config *sft.Config, visit func(x *seq.Example)) error {
+// forEachRow calls visit for each row of the validation split, truncated to the model's input.
+func forEachRow(set *seq.Dataset, config *sft.Config, visit func(x *seq.Example)) error {
 	f, err := config.OpenSplit(set, "val")
 	if err != nil {
 		return err
@@ -41,20 +41,20 @@ func (t nodeTags) Baselines(_ context.Context, set *seq.Dataset, _ string) ([]Sc
 }
 
 // tagBaselines returns the scores of the most frequent tags on the validation split.
-func tagBaselines(set *seq.Dataset, config *sft.Config) (said []Score, err error) {
-	simple, err := newConstantTags(set.Dir, config)
+func tagBaselines(set *seq.Dataset, config *sft.Config) (scores []Score, err error) {
+	baselines, err := newConstantTags(set.Dir, config)
 	if err != nil {
 		return nil, err
 	}
-	err = eachOf(set, config, func(x *seq.Example) {
+	err = forEachRow(set, config, func(x *seq.Example) {
 		if x.Labels == nil {
 			return
 		}
-		for _, s := range simple {
-			s.see(x)
+		for _, s := range baselines {
+			s.measure(x)
 		}
 	})
-	for _, s := range simple {
+	for _, s := range baselines {
 		if b := s.baseline(config); s.tally.Tokens() > 0 {
 			text, value := fmt.Sprintf("%s %.2f%% macro F1 %.4f", b.Name, 100*b.Accuracy, b.MacroF1), b.MacroF1
 			if b.SpanF1 != nil {
@@ -65,8 +65,8 @@ func tagBaselines(set *seq.Dataset, config *sft.Config) (said []Score, err error
 				text += fmt.Sprintf(" instance IoU %.4f", *b.InstanceIoU)
 				value = *b.InstanceIoU
 			}
-			said = append(said, Score{b.Name, text, value})
+			scores = append(scores, Score{b.Name, text, value})
 		}
 	}
-	return said, err
+	return scores, err
 }

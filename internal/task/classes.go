@@ -9,7 +9,7 @@ import (
 )
 
 // classes is the task of a model that classifies a sequence or a pair.
-type classes struct{ labelled }
+type classes struct{ commonTask }
 
 // class is the response to a request for a class.
 type class struct {
@@ -34,7 +34,7 @@ func (t classes) Answer(_ *requests.Request, o sft.Output) (any, error) {
 	return class{t.config.Label(sft.Argmax(o.Logits)), o.Logits, sft.Probabilities(o.Logits)}, nil
 }
 
-func (t classes) AnswerNumbers(int) int { return logitNumbers(t.config) }
+func (t classes) ResponseNumbers(int) int { return logitNumbers(t.config) }
 
 // Columns returns the columns of the class, by name or number, and of each class's probability.
 func (t classes) Columns(format string) requests.Columns {
@@ -100,12 +100,12 @@ func (w *wrongClasses) See(x *seq.Example, _ int, logits []float32) {
 	w.write(x.ID, x.Index, append(values, asColumns(sft.Probabilities(logits))...)...)
 }
 
-func (t classes) Fits(s *seq.Spec) error {
-	return fitsLabels(t.config, s, seq.Classification, seq.Retrieval)
+func (t classes) CheckLabels(s *seq.Spec) error {
+	return checkLabels(t.config, s, seq.Classification, seq.Retrieval)
 }
 
 func (t classes) Outputs() (one, many string, names []string) {
 	return "class", "classes", t.config.LabelNames
 }
 
-func (classes) ComparedBy(string) string { return "" }
+func (classes) ComparisonMetric(string) string { return "" }

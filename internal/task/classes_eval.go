@@ -14,7 +14,7 @@ import (
 
 // classEvaluator measures predicted classes. For models of pairs it also ranks documents.
 type classEvaluator struct {
-	aloneEvaluator
+	baseEvaluator
 	config    *sft.Config
 	tally     *metrics.Tally
 	documents *evaluation.Documents
@@ -38,13 +38,13 @@ func (k *classEvaluator) Begin(in *Input) error {
 
 func (k *classEvaluator) Measure() evaluation.Measure { return evaluation.Classes{Tally: k.tally} }
 
-func (k *classEvaluator) Report(_ context.Context, of Evaluated) (Report, error) {
-	of.Data = of.rowsIn()
+func (k *classEvaluator) Report(_ context.Context, evaluated Evaluated) (Report, error) {
+	evaluated.Data = evaluated.rowsIn()
 	r := k.tally.Report()
 	if r == nil {
-		return nil, fmt.Errorf("%s: found no evaluated rows, expected at least 1", of.Data)
+		return nil, fmt.Errorf("%s: found no evaluated rows, expected at least 1", evaluated.Data)
 	}
-	return newClassesResult(of, r, k.config.LabelNames), nil
+	return newClassesResult(evaluated, r, k.config.LabelNames), nil
 }
 
 func (k *classEvaluator) Finish(ctx context.Context, in *Input, report Report) (err error) {
@@ -65,7 +65,7 @@ func (k *classEvaluator) Values(x *seq.Example, logits []float32, _ int64) []any
 }
 
 func (k *classEvaluator) Add(p *PartColumns, i int) error {
-	return k.tally.Add(int(p.whole(partLabel, i)), p.vector(partLogits, i), int(p.whole(PartLength, i)))
+	return k.tally.Add(int(p.integer(partLabel, i)), p.vector(partLogits, i), int(p.integer(PartLength, i)))
 }
 
 // Evaluator returns an evaluator of classes, which also ranks documents for models of pairs.

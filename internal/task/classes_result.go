@@ -12,8 +12,8 @@ import (
 )
 
 // newClassesResult returns a result with the names of the classes in r.
-func newClassesResult(of Evaluated, r *metrics.Report, names []string) *ClassesResult {
-	e := &ClassesResult{Evaluated: of, Report: r, names: names}
+func newClassesResult(evaluated Evaluated, r *metrics.Report, names []string) *ClassesResult {
+	e := &ClassesResult{Evaluated: evaluated, Report: r, names: names}
 	for i := range r.Classes {
 		r.Classes[i].Name = e.name(i)
 	}
@@ -64,7 +64,7 @@ func (e *ClassesResult) Write(w io.Writer) error {
 		return err
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	if err := errors.Join(t.to(table), table.Flush()); err != nil || e.Baseline == nil {
+	if err := errors.Join(t.writeTo(table), table.Flush()); err != nil || e.Baseline == nil {
 		return err
 	}
 	return e.advise(w, Accuracies(e.Baseline), e.Accuracy, AsPercent)

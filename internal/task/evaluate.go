@@ -102,12 +102,12 @@ type Trained struct {
 	Unfinished bool `json:"unfinished,omitempty"` // training has not ended
 }
 
-// aloneEvaluator implements Begin, See and Finish for evaluators without baselines.
-type aloneEvaluator struct{}
+// baseEvaluator implements Begin, See and Finish for evaluators without baselines.
+type baseEvaluator struct{}
 
-func (aloneEvaluator) Begin(*Input) error                           { return nil }
-func (aloneEvaluator) See(*seq.Example, []float32, int64)           {}
-func (aloneEvaluator) Finish(context.Context, *Input, Report) error { return nil }
+func (baseEvaluator) Begin(*Input) error                           { return nil }
+func (baseEvaluator) See(*seq.Example, []float32, int64)           {}
+func (baseEvaluator) Finish(context.Context, *Input, Report) error { return nil }
 
 // Run measures rows with the evaluator. It also calls e.Seen if it is set.
 func Run(ctx context.Context, kind Evaluator, e *evaluation.Evaluation, rows *seq.Reader, done func(int64)) error {
@@ -132,7 +132,7 @@ type text struct{ bytes.Buffer }
 
 func (t *text) add(format string, args ...any) { fmt.Fprintf(t, format+"\n", args...) }
 
-func (t *text) to(w io.Writer) error {
+func (t *text) writeTo(w io.Writer) error {
 	_, err := w.Write(t.Bytes())
 	return err
 }

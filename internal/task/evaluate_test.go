@@ -33,7 +33,7 @@ func TestEvalManyClasses(t *testing.T) {
 	worst, frequent, found := strings.Cut(text, "the classes with the most rows:")
 	if !found || !strings.Contains(frequent, "30 of 50 classes are not shown; --json has all") ||
 		strings.Contains(text, "→") {
-		t.Error(text)
+		t.Errorf("want the most frequent classes, the number of omitted classes and no confusion matrix in\n%s", text)
 	}
 	for c := range classes {
 		word := fmt.Sprintf("class-%d ", c)

@@ -15,7 +15,7 @@ import (
 )
 
 // labels is the multi-label task: a sequence has any number of labels.
-type labels struct{ labelled }
+type labels struct{ commonTask }
 
 // predictedLabels is the prediction for a sequence: the labels with a probability of at least their
 // threshold.
@@ -48,9 +48,9 @@ func (t labels) parse(value json.RawMessage) ([]int32, error) {
 }
 
 func (t labels) Answer(_ *requests.Request, o sft.Output) (any, error) {
-	holding, probabilities := t.config.Holding(o.Logits)
+	predicted, probabilities := t.config.PredictedLabels(o.Logits)
 	out := predictedLabels{Labels: []any{}, Probabilities: requests.NamedNumbers{Values: probabilities}}
-	for _, label := range holding {
+	for _, label := range predicted {
 		out.Labels = append(out.Labels, t.config.Label(int(label)))
 	}
 	for label := range probabilities {
@@ -59,7 +59,7 @@ func (t labels) Answer(_ *requests.Request, o sft.Output) (any, error) {
 	return out, nil
 }
 
-func (t labels) AnswerNumbers(int) int { return logitNumbers(t.config) }
+func (t labels) ResponseNumbers(int) int { return logitNumbers(t.config) }
 
 // Columns returns a column with all predicted labels and a probability column per label.
 func (t labels) Columns(format string) requests.Columns {
@@ -69,11 +69,11 @@ func (t labels) Columns(format string) requests.Columns {
 			return []any{a.Labels, a.Probabilities}
 		}, "labels", "probabilities")
 	}
-	form := labelsFormIn(t.config, format)
-	columns := append([]table.OutputColumn{form.column("labels")}, probabilityColumns(t.config)...)
+	labelsFormat := labelsFormatIn(t.config, format)
+	columns := append([]table.OutputColumn{labelsFormat.column("labels")}, probabilityColumns(t.config)...)
 	return requests.Columns{Columns: columns, Values: func(answer any) []any {
 		a := answer.(predictedLabels)
-		return append([]any{form.join(a.Labels)}, asColumns(a.Probabilities.Values)...)
+		return append([]any{labelsFormat.join(a.Labels)}, asColumns(a.Probabilities.Values)...)
 	}}
 }
 
@@ -89,17 +89,17 @@ func (labels) Notification() string { return "sequence/publishLabels" }
 // text is a JSON list instead.
 const labelSeparator = ";"
 
-// labelsForm is the representation of a row's labels in a table.
-type labelsForm int
+// labelsFormat is the representation of a row's labels in a table.
+type labelsFormat int
 
 const (
-	labelsObject labelsForm = iota // a JSON list
-	labelsText                     // names with a separator, as text
-	labelsList                     // names in a JSON list, as text
+	labelsObject labelsFormat = iota // a JSON list
+	labelsText                       // names with a separator, as text
+	labelsList                       // names in a JSON list, as text
 )
 
-// labelsFormIn returns the representation for an output format.
-func labelsFormIn(c *sft.Config, format string) labelsForm {
+// labelsFormatIn returns the representation for an output format.
+func labelsFormatIn(c *sft.Config, format string) labelsFormat {
 	switch {
 	case format == "jsonl":
 		return labelsObject
@@ -109,15 +109,15 @@ func labelsFormIn(c *sft.Config, format string) labelsForm {
 	return labelsText
 }
 
-func (f labelsForm) column(name string) table.OutputColumn {
+func (f labelsFormat) column(name string) table.OutputColumn {
 	if f == labelsObject {
 		return table.OutputColumn{Name: name, Kind: table.ObjectColumn}
 	}
 	return table.OutputColumn{Name: name}
 }
 
-// of returns the column value for labels.
-func (f labelsForm) of(c *sft.Config, labels []int32) any {
+// value returns the column value for labels.
+func (f labelsFormat) value(c *sft.Config, labels []int32) any {
 	names := make([]any, len(labels))
 	for i, label := range labels {
 		names[i] = c.Label(int(label))
@@ -126,7 +126,7 @@ func (f labelsForm) of(c *sft.Config, labels []int32) any {
 }
 
 // join returns the column value for names of labels, or their numbers if they have no names.
-func (f labelsForm) join(names []any) any {
+func (f labelsFormat) join(names []any) any {
 	switch f {
 	case labelsObject:
 		return names
@@ -142,22 +142,22 @@ func (f labelsForm) join(names []any) any {
 
 // mistakes returns a writer that ranks rows by the number of wrong labels, then by their mean loss.
 func (t labels) mistakes(format string, _ tokenizers.Tokenizer) ([]table.OutputColumn, func(mistakeWriter) Mistakes) {
-	c, form := t.config, labelsFormIn(t.config, format)
+	c, form := t.config, labelsFormatIn(t.config, format)
 	columns := []table.OutputColumn{form.column("labels"), form.column("predicted"),
 		{Name: "wrong", Kind: table.IntColumn}, {Name: "loss", Kind: table.FloatColumn}}
 	rank := func(x *seq.Example, logits []float32) [2]float64 {
-		holding, _ := c.Holding(logits)
+		predicted, _ := c.PredictedLabels(logits)
 		wrong := 0
 		for label := range int32(c.NumLabels) {
-			if slices.Contains(holding, label) != slices.Contains(x.Labels, label) {
+			if slices.Contains(predicted, label) != slices.Contains(x.Labels, label) {
 				wrong++
 			}
 		}
 		return [2]float64{float64(wrong), metrics.BinaryCrossEntropy(logits, x.Labels) / float64(c.NumLabels)}
 	}
 	values := func(r *worstRow) []any {
-		holding, probabilities := c.Holding(r.logits)
-		return append([]any{form.of(c, r.labels), form.of(c, holding), int64(r.rank[0]), float32(r.rank[1])},
+		predicted, probabilities := c.PredictedLabels(r.logits)
+		return append([]any{form.value(c, r.labels), form.value(c, predicted), int64(r.rank[0]), float32(r.rank[1])},
 			asColumns(probabilities)...)
 	}
 	return append(columns, probabilityColumns(c)...), func(w mistakeWriter) Mistakes {
@@ -167,7 +167,7 @@ func (t labels) mistakes(format string, _ tokenizers.Tokenizer) ([]table.OutputC
 
 func (labels) HasAccuracy() bool { return false }
 
-func (t labels) Fits(s *seq.Spec) error { return fitsLabels(t.config, s, seq.MultiLabel) }
+func (t labels) CheckLabels(s *seq.Spec) error { return checkLabels(t.config, s, seq.MultiLabel) }
 
 func (t labels) Outputs() (one, many string, names []string) {
 	return "label", "labels", t.config.LabelNames

@@ -16,47 +16,49 @@ import (
 
 // labelEvaluator measures the predictions of a multi-label model.
 type labelEvaluator struct {
-	aloneEvaluator
-	config        *sft.Config
-	tally, simple *metrics.MultiLabel
-	frequent      []float32 // logits of the labels' frequencies in training; nil if unknown
+	baseEvaluator
+	config          *sft.Config
+	tally, baseline *metrics.MultiLabel
+	frequencyLogits []float32 // logits of the labels' frequencies in training; nil if unknown
 }
 
 func newLabelEvaluator(c *sft.Config) *labelEvaluator {
 	return &labelEvaluator{config: c, tally: metrics.NewMultiLabel(c.NumLabels),
-		simple: metrics.NewMultiLabel(c.NumLabels)}
+		baseline: metrics.NewMultiLabel(c.NumLabels)}
 }
 
 func (k *labelEvaluator) Begin(in *Input) error {
-	k.frequent = logitsOf(frequenciesOf(in.Data))
+	k.frequencyLogits = logitsOf(frequenciesOf(in.Data))
 	return nil
 }
 
 func (k *labelEvaluator) Measure() evaluation.Measure { return evaluation.Labels{MultiLabel: k.tally} }
 
 func (k *labelEvaluator) See(x *seq.Example, _ []float32, _ int64) {
-	if k.frequent != nil {
-		k.simple.Add(k.frequent, x.Labels)
+	if k.frequencyLogits != nil {
+		k.baseline.Add(k.frequencyLogits, x.Labels)
 	}
 }
 
-func (k *labelEvaluator) Report(_ context.Context, of Evaluated) (Report, error) { return k.result(of) }
+func (k *labelEvaluator) Report(_ context.Context, evaluated Evaluated) (Report, error) {
+	return k.result(evaluated)
+}
 
 // result returns the metrics of the model with its thresholds, and the metrics of the baseline.
-func (k *labelEvaluator) result(of Evaluated) (*LabelsResult, error) {
+func (k *labelEvaluator) result(evaluated Evaluated) (*LabelsResult, error) {
 	if k.tally.Rows() == 0 {
-		return nil, fmt.Errorf("%s: found no evaluated rows, expected at least 1", of.rowsIn())
+		return nil, fmt.Errorf("%s: found no evaluated rows, expected at least 1", evaluated.rowsIn())
 	}
 	thresholds := make([]float64, k.config.NumLabels)
 	for i := range thresholds {
 		thresholds[i] = k.config.Threshold(i)
 	}
-	r := &LabelsResult{Evaluated: of, MultiLabelReport: k.tally.Report(thresholds)}
+	r := &LabelsResult{Evaluated: evaluated, MultiLabelReport: k.tally.Report(thresholds)}
 	for i := range r.Labels {
 		r.Labels[i].Name = fmt.Sprint(k.config.Label(i))
 	}
-	if k.frequent != nil {
-		r.simple = k.simple.Report(halves(k.config.NumLabels))
+	if k.frequencyLogits != nil {
+		r.simple = k.baseline.Report(halves(k.config.NumLabels))
 		r.Frequencies = &LabelsBaseline{r.simple.MicroF1, r.simple.MacroF1,
 			r.simple.MeanAveragePrecision, r.simple.ExactMatch}
 	}
@@ -86,7 +88,7 @@ func (t labels) Evaluator() Evaluator { return newLabelEvaluator(t.config) }
 // Page returns a page that measures multi-label predictions.
 func (t labels) Page(in PageInput) *Page {
 	k := newLabelEvaluator(t.config)
-	k.frequent = logitsOf(frequenciesOf(in.Dir))
+	k.frequencyLogits = logitsOf(frequenciesOf(in.Dir))
 	return &Page{Evaluator: k, Fill: func(_ context.Context, _ *sft.Scorer, run *report.Run) error {
 		r, err := k.result(in.evaluated())
 		if err != nil {
@@ -115,27 +117,27 @@ func (t labels) Baselines(_ context.Context, set *seq.Dataset, _ string) ([]Scor
 	if len(frequencies) != config.NumLabels {
 		return nil, nil
 	}
-	always := logitsOf(frequencies)
+	logits := logitsOf(frequencies)
 	simple := metrics.NewMultiLabel(config.NumLabels)
-	err := eachOf(set, config, func(x *seq.Example) {
+	err := forEachRow(set, config, func(x *seq.Example) {
 		if x.Labels != nil {
-			simple.Add(always, x.Labels)
+			simple.Add(logits, x.Labels)
 		}
 	})
 	if err != nil || simple.Rows() == 0 {
 		return nil, err
 	}
-	said := fmt.Sprintf("frequencies of the labels loss %.4f", simple.Loss())
+	text := fmt.Sprintf("frequencies of the labels loss %.4f", simple.Loss())
 	report, value := simple.Report(halves(config.NumLabels)), math.NaN()
 	if report.MacroF1 != nil {
-		said += fmt.Sprintf(" macro F1 %.4f", *report.MacroF1)
+		text += fmt.Sprintf(" macro F1 %.4f", *report.MacroF1)
 		value = *report.MacroF1
 	}
 	if report.MeanAveragePrecision != nil {
-		said += fmt.Sprintf(" mean average precision %.4f", *report.MeanAveragePrecision)
+		text += fmt.Sprintf(" mean average precision %.4f", *report.MeanAveragePrecision)
 		value = *report.MeanAveragePrecision
 	}
-	return []Score{{frequenciesName, said, value}}, nil
+	return []Score{{frequenciesName, text, value}}, nil
 }
 
 // logitsOf returns the logits of probabilities, clipped to ±40.

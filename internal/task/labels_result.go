@@ -39,11 +39,11 @@ func (r *LabelsResult) Write(w io.Writer) error {
 		head += "  frequencies of training"
 	}
 	out.add("%s", head)
-	row := func(name string, of func(b *LabelsBaseline) string) {
+	row := func(name string, value func(b *LabelsBaseline) string) {
 		line := fmt.Sprintf("%-24s  %10s", name,
-			of(&LabelsBaseline{r.MicroF1, r.MacroF1, r.MeanAveragePrecision, r.ExactMatch}))
+			value(&LabelsBaseline{r.MicroF1, r.MacroF1, r.MeanAveragePrecision, r.ExactMatch}))
 		if r.Frequencies != nil {
-			line += fmt.Sprintf("  %23s", of(r.Frequencies))
+			line += fmt.Sprintf("  %23s", value(r.Frequencies))
 		}
 		out.add("%s", line)
 	}
@@ -62,7 +62,7 @@ func (r *LabelsResult) Write(w io.Writer) error {
 	if more := len(shown) - maxLabels; more > 0 {
 		out.add("and %d labels of fewer rows (--json has all)", more)
 	}
-	err := out.to(w)
+	err := out.writeTo(w)
 	switch b := r.Frequencies; {
 	case err != nil || b == nil:
 		return err

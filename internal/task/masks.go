@@ -12,15 +12,15 @@ import (
 
 // masks is the task of a masked-token model. It embeds sequences and predicts nothing for a whole
 // sequence.
-type masks struct{ labelled }
+type masks struct{ commonTask }
 
-var errNoAnswer = errors.New("the model was trained without labels, and predicts none")
+var errNoPrediction = errors.New("the model was trained without labels, and predicts none")
 
 func (masks) ReadLabels(*requests.Request, *seq.Example) error { return nil }
 
-func (masks) Answer(*requests.Request, sft.Output) (any, error) { return nil, errNoAnswer }
+func (masks) Answer(*requests.Request, sft.Output) (any, error) { return nil, errNoPrediction }
 
-func (masks) AnswerNumbers(int) int { return 0 }
+func (masks) ResponseNumbers(int) int { return 0 }
 
 func (masks) Columns(string) requests.Columns { return requests.Columns{} }
 
@@ -47,8 +47,8 @@ func (masks) Page(PageInput) *Page { return nil }
 
 func (masks) HasAccuracy() bool { return false }
 
-func (masks) Fits(*seq.Spec) error { return nil }
+func (masks) CheckLabels(*seq.Spec) error { return nil }
 
 func (masks) Outputs() (one, many string, names []string) { return "token", "tokens", nil }
 
-func (masks) ComparedBy(string) string { return "loss" }
+func (masks) ComparisonMetric(string) string { return "loss" }

@@ -15,8 +15,8 @@ import (
 type Mistakes interface {
 	// See is called with each row, truncated to the model's input, and writes its mistakes.
 	See(x *seq.Example, length int, logits []float32)
-	// Left returns the number of wrong rows that are not written.
-	Left() int
+	// Omitted returns the number of wrong rows that are not written.
+	Omitted() int
 	// Close completes the table. It returns the error of the first row that could not be written.
 	Close() error
 }
@@ -43,7 +43,7 @@ func (w *mistakeWriter) write(id string, row uint32, values ...any) {
 	w.err = w.out.Write(append(own, values...))
 }
 
-func (w *mistakeWriter) Left() int { return 0 }
+func (w *mistakeWriter) Omitted() int { return 0 }
 
 func (w *mistakeWriter) Close() error {
 	if w.err != nil {

@@ -31,8 +31,9 @@ func TestWorstRows(t *testing.T) {
 	must.Succeed(t, m.Close())
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	if lines[0] != "id,row,deviations,number,actual_n,predicted_n" || len(lines) != MaxWorst+1 ||
-		m.Left() != rows-2-MaxWorst {
-		t.Fatalf("got header %q, %d lines, %d rows left", lines[0], len(lines), m.Left())
+		m.Omitted() != rows-2-MaxWorst {
+		t.Fatalf("got header %q, %d lines, %d omitted rows; want %d lines, %d omitted rows", lines[0], len(lines),
+			m.Omitted(), MaxWorst+1, rows-2-MaxWorst)
 	}
 	before := -1
 	for i, line := range lines[1:] {

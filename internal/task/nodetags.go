@@ -10,7 +10,7 @@ import (
 
 // nodeTags is the task of a model that tags points and nodes. Their order has no meaning, so tags
 // do not form spans.
-type nodeTags struct{ labelled }
+type nodeTags struct{ commonTask }
 
 // predictedTags is the prediction for a graph or point cloud: a tag per token.
 type predictedTags struct {
@@ -33,7 +33,7 @@ func (t nodeTags) Answer(_ *requests.Request, o sft.Output) (any, error) {
 	return out, nil
 }
 
-func (t nodeTags) AnswerNumbers(tokens int) int { return tagNumbers(t.config, tokens) }
+func (t nodeTags) ResponseNumbers(tokens int) int { return tagNumbers(t.config, tokens) }
 
 // Columns returns the columns of tags and of their probabilities, as JSON lists.
 func (t nodeTags) Columns(format string) requests.Columns {
@@ -78,9 +78,9 @@ func (m *tagMistakes) See(x *seq.Example, _ int, logits []float32) {
 	}
 }
 
-func (t nodeTags) Fits(s *seq.Spec) error { return fitsLabels(t.config, s, seq.Tagging) }
+func (t nodeTags) CheckLabels(s *seq.Spec) error { return checkLabels(t.config, s, seq.Tagging) }
 
-func (nodeTags) NeedsLabels(s *seq.Spec, path string) error { return isTagged(s, path) }
+func (nodeTags) RequireLabels(s *seq.Spec, path string) error { return checkTagged(s, path) }
 
 func (t nodeTags) Outputs() (one, many string, names []string) {
 	return "tag", "tags", t.config.LabelNames

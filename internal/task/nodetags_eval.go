@@ -17,13 +17,13 @@ func (t nodeTags) Evaluator() Evaluator { return newTagEvaluator(t.config) }
 func (t nodeTags) Page(in PageInput) *Page {
 	k, pick := newTagEvaluator(t.config), evaluation.NewNodeTagPicker(t.config, in.Examples)
 	parts, among := k.tally.Parts, metrics.NewTagging(t.config.LabelNames, t.config.NumLabels)
-	see := func(x *seq.Example, length int, logits []float32) {
+	count := func(x *seq.Example, length int, logits []float32) {
 		pick.See(x, length, logits)
 		if parts != nil {
 			among.Add(x.Labels, parts.Among(x.Labels, logits))
 		}
 	}
-	return &Page{Evaluator: k, Seen: see, begin: func() error { return k.compare(in.Dir) },
+	return &Page{Evaluator: k, Seen: count, begin: func() error { return k.addBaselines(in.Dir) },
 		Fill: func(_ context.Context, _ *sft.Scorer, run *report.Run) error {
 			r, err := k.result(in.evaluated())
 			if err != nil {
@@ -44,8 +44,8 @@ func (t nodeTags) Page(in PageInput) *Page {
 				out.Lines = append(out.Lines, report.NodeTagLine{Of: b.Name, Accuracy: b.Accuracy, MacroF1: b.MacroF1,
 					InstanceIoU: b.InstanceIoU, ClassIoU: b.ClassIoU})
 			}
-			simpleScores := make([]TagScores, len(k.simple))
-			for i, s := range k.simple {
+			simpleScores := make([]TagScores, len(k.baselines))
+			for i, s := range k.baselines {
 				simpleScores[i] = scoresOf(t.config, s.tally)
 			}
 			for _, t := range r.ByTag {

@@ -16,7 +16,7 @@ import (
 )
 
 // numbers is the task of a regression model.
-type numbers struct{ labelled }
+type numbers struct{ commonTask }
 
 // predictedNumbers is the prediction for a sequence.
 type predictedNumbers struct {
@@ -77,7 +77,7 @@ func (t numbers) Answer(_ *requests.Request, o sft.Output) (any, error) {
 		Values: t.config.Predictions(o.Logits)}}, nil
 }
 
-func (t numbers) AnswerNumbers(int) int { return logitNumbers(t.config) }
+func (t numbers) ResponseNumbers(int) int { return logitNumbers(t.config) }
 
 // Columns returns a column per number.
 func (t numbers) Columns(format string) requests.Columns {
@@ -113,21 +113,21 @@ func (t numbers) mistakes(string, tokenizers.Tokenizer) ([]table.OutputColumn, f
 		columns = append(columns, table.OutputColumn{Name: "actual_" + name, Kind: table.FloatColumn},
 			table.OutputColumn{Name: "predicted_" + name, Kind: table.FloatColumn})
 	}
-	furthest := func(numbers, logits []float32) (at int, distance float64) {
+	largestDeviation := func(numbers, logits []float32) (index int, distance float64) {
 		for i, d := range c.Deviations(logits, numbers) {
 			if d := math.Abs(d); d > distance {
-				at, distance = i, d
+				index, distance = i, d
 			}
 		}
-		return at, distance
+		return index, distance
 	}
 	rank := func(x *seq.Example, logits []float32) [2]float64 {
-		_, distance := furthest(x.Numbers, logits)
+		_, distance := largestDeviation(x.Numbers, logits)
 		return [2]float64{distance}
 	}
 	values := func(r *worstRow) []any {
-		at, distance := furthest(r.number, r.logits)
-		out := []any{float32(distance), c.Numbers[at].Name}
+		index, distance := largestDeviation(r.number, r.logits)
+		out := []any{float32(distance), c.Numbers[index].Name}
 		for i, predicted := range c.Predictions(r.logits) {
 			out = append(out, r.number[i], predicted)
 		}
@@ -138,24 +138,24 @@ func (t numbers) mistakes(string, tokenizers.Tokenizer) ([]table.OutputColumn, f
 
 func (numbers) HasAccuracy() bool { return false }
 
-func (numbers) ShowScore(v float64, metric string) string {
+func (numbers) FormatScore(v float64, metric string) string {
 	if metric == "mae" {
 		return fmt.Sprintf("MAE %.4f", -v)
 	}
 	return fmt.Sprintf("R² %.4f", v)
 }
 
-func (t numbers) Fits(s *seq.Spec) error {
+func (t numbers) CheckLabels(s *seq.Spec) error {
 	switch {
 	case s.LabelNames != nil:
-		return otherTask(t.config, s)
+		return taskMismatch(t.config, s)
 	case s.NumberNames != nil && !slices.Equal(s.NumberNames, t.config.NumberNames()):
 		return fmt.Errorf("its numbers are %q, the model's %q", s.NumberNames, t.config.NumberNames())
 	}
 	return nil
 }
 
-func (t numbers) NeedsLabels(s *seq.Spec, path string) error {
+func (t numbers) RequireLabels(s *seq.Spec, path string) error {
 	if s.NumberNames == nil {
 		return fmt.Errorf("%s: expected the numbers %q to compare with, found none", path, t.config.NumberNames())
 	}

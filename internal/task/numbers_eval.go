@@ -16,51 +16,53 @@ import (
 
 // numberEvaluator measures predicted numbers and, as a baseline, the mean of the training split.
 type numberEvaluator struct {
-	aloneEvaluator
-	config *sft.Config
-	tally  *evaluation.Numbers
-	mean   *metrics.Regression
-	always []float32 // mean of the training split, which is predicted for logits of 0
+	baseEvaluator
+	config   *sft.Config
+	tally    *evaluation.Numbers
+	mean     *metrics.Regression
+	constant []float32 // mean of the training split, the prediction for logits of 0
 }
 
 func newNumberEvaluator(c *sft.Config) *numberEvaluator {
 	return &numberEvaluator{config: c, tally: &evaluation.Numbers{Regression: metrics.NewRegression(c.NumLabels)},
-		mean: metrics.NewRegression(c.NumLabels), always: c.Predictions(make([]float32, c.NumLabels))}
+		mean: metrics.NewRegression(c.NumLabels), constant: c.Predictions(make([]float32, c.NumLabels))}
 }
 
 func (k *numberEvaluator) Measure() evaluation.Measure { return k.tally }
 
-func (k *numberEvaluator) See(x *seq.Example, _ []float32, _ int64) { k.mean.Add(k.always, x.Numbers) }
+func (k *numberEvaluator) See(x *seq.Example, _ []float32, _ int64) {
+	k.mean.Add(k.constant, x.Numbers)
+}
 
-func (k *numberEvaluator) Report(ctx context.Context, of Evaluated) (Report, error) {
-	return k.result(ctx, of)
+func (k *numberEvaluator) Report(ctx context.Context, evaluated Evaluated) (Report, error) {
+	return k.result(ctx, evaluated)
 }
 
 // result returns the metrics of the model and of the mean. If the rows are a split of a data set,
 // it also returns the metrics of a linear model.
-func (k *numberEvaluator) result(ctx context.Context, of Evaluated) (*NumbersResult, error) {
-	r := &NumbersResult{Evaluated: of, Rows: k.tally.Rows()}
+func (k *numberEvaluator) result(ctx context.Context, evaluated Evaluated) (*NumbersResult, error) {
+	r := &NumbersResult{Evaluated: evaluated, Rows: k.tally.Rows()}
 	if r.Rows == 0 {
-		return nil, fmt.Errorf("%s: found no evaluated rows, expected at least 1", of.rowsIn())
+		return nil, fmt.Errorf("%s: found no evaluated rows, expected at least 1", evaluated.rowsIn())
 	}
 	r.MAE = k.tally.MAE()
 	r.Loss = k.tally.Loss / float64(r.Rows*k.config.NumLabels)
 	if r2, ok := k.tally.R2(); ok {
 		r.R2 = &r2
 	}
-	simple := k.mean.Numbers()
+	baselines := k.mean.Numbers()
 	for i, n := range k.tally.Numbers() {
 		x := NumberResult{Name: k.config.Numbers[i].Name, MAE: n.MAE, RMSE: n.RMSE,
-			Mean: NumberBaseline{MAE: simple[i].MAE, RMSE: simple[i].RMSE}}
+			Mean: NumberBaseline{MAE: baselines[i].MAE, RMSE: baselines[i].RMSE}}
 		if n.Defined {
-			x.R2, x.Mean.R2 = &n.R2, &simple[i].R2
+			x.R2, x.Mean.R2 = &n.R2, &baselines[i].R2
 		}
 		r.Numbers = append(r.Numbers, x)
 	}
-	if of.Split == "" {
+	if evaluated.Split == "" {
 		return r, nil
 	}
-	return r, r.measureLinear(ctx, of.Data, k.config.ReadWindow())
+	return r, r.measureLinear(ctx, evaluated.Data, k.config.ReadWindow())
 }
 
 func (k *numberEvaluator) Columns() []table.OutputColumn {
@@ -75,7 +77,7 @@ func (k *numberEvaluator) Values(x *seq.Example, logits []float32, _ int64) []an
 func (k *numberEvaluator) Add(p *PartColumns, i int) error {
 	numbers := p.vector(partNumbers, i)
 	k.tally.Count(k.config, numbers, p.vector(partLogits, i))
-	k.mean.Add(k.always, numbers)
+	k.mean.Add(k.constant, numbers)
 	return nil
 }
 
@@ -85,10 +87,10 @@ func (t numbers) Evaluator() Evaluator { return newNumberEvaluator(t.config) }
 // Page returns a page that measures numbers and keeps some rows for the plots.
 func (t numbers) Page(in PageInput) *Page {
 	out := &report.Numbers{Data: in.Name, Note: in.Note, Numbers: make([]report.Number, t.config.NumLabels)}
-	every := max(1, int((in.Rows+report.MaxPoints-1)/report.MaxPoints)) // 1 if the number of rows is unknown
+	stride := max(1, int((in.Rows+report.MaxPoints-1)/report.MaxPoints)) // 1 if the number of rows is unknown
 	k := newNumberEvaluator(t.config)
-	see := func(x *seq.Example, _ int, logits []float32) {
-		if out.Rows++; (out.Rows-1)%every != 0 || len(out.Numbers[0].Points) == report.MaxPoints {
+	collectPoints := func(x *seq.Example, _ int, logits []float32) {
+		if out.Rows++; (out.Rows-1)%stride != 0 || len(out.Numbers[0].Points) == report.MaxPoints {
 			return
 		}
 		for i, predicted := range t.config.Predictions(logits) {
@@ -96,7 +98,7 @@ func (t numbers) Page(in PageInput) *Page {
 			n.Points = append(n.Points, report.NumberPoint{Number: x.Numbers[i], Predicted: predicted})
 		}
 	}
-	return &Page{Evaluator: k, Seen: see, Fill: func(ctx context.Context, _ *sft.Scorer, run *report.Run) error {
+	return &Page{Evaluator: k, Seen: collectPoints, Fill: func(ctx context.Context, _ *sft.Scorer, run *report.Run) error {
 		r, err := k.result(ctx, in.evaluated())
 		if err != nil {
 			return err
@@ -119,16 +121,16 @@ func (t numbers) Page(in PageInput) *Page {
 func (t numbers) Baselines(ctx context.Context, set *seq.Dataset, by string) ([]Score, error) {
 	config := t.config
 	mean := &evaluation.Numbers{Regression: metrics.NewRegression(config.NumLabels)}
-	always := make([]float32, config.NumLabels) // the mean, standardised
-	err := eachOf(set, config, func(x *seq.Example) {
+	zeros := make([]float32, config.NumLabels) // the mean, standardised
+	err := forEachRow(set, config, func(x *seq.Example) {
 		if x.Numbers != nil {
-			mean.Count(config, x.Numbers, always)
+			mean.Count(config, x.Numbers, zeros)
 		}
 	})
 	if err != nil || mean.Rows() == 0 {
 		return nil, err
 	}
-	reached := func(mae, r2 float64, defined bool) (out string) {
+	describe := func(mae, r2 float64, defined bool) (out string) {
 		if defined {
 			out += fmt.Sprintf(" R² %.4f", r2)
 		}
@@ -147,12 +149,12 @@ func (t numbers) Baselines(ctx context.Context, set *seq.Dataset, by string) ([]
 		return math.NaN()
 	}
 	r2, defined := mean.R2()
-	said := []Score{{TrainingMean, fmt.Sprintf("%s loss %.4f%s", TrainingMean,
-		mean.Loss/float64(mean.Rows()*config.NumLabels), reached(mean.MAE(), r2, defined)),
+	scores := []Score{{TrainingMean, fmt.Sprintf("%s loss %.4f%s", TrainingMean,
+		mean.Loss/float64(mean.Rows()*config.NumLabels), describe(mean.MAE(), r2, defined)),
 		value(mean.MAE(), r2, defined)}}
 	linear, err := baseline.Ridge(ctx, set, "val", config.ReadWindow())
 	if err != nil || linear == nil {
-		return said, err
+		return scores, err
 	}
 	mae, sum, n := 0.0, 0.0, 0
 	for _, x := range linear {
@@ -160,9 +162,9 @@ func (t numbers) Baselines(ctx context.Context, set *seq.Dataset, by string) ([]
 			sum, n = sum+x.R2, n+1
 		}
 	}
-	if r2 := sum / float64(max(1, n)); reached(mae, r2, n > 0) != "" {
+	if r2 := sum / float64(max(1, n)); describe(mae, r2, n > 0) != "" {
 		name := baseline.RidgeName(set.Manifest)
-		said = append(said, Score{name, name + reached(mae, r2, n > 0), value(mae, r2, n > 0)})
+		scores = append(scores, Score{name, name + describe(mae, r2, n > 0), value(mae, r2, n > 0)})
 	}
-	return said, nil
+	return scores, nil
 }

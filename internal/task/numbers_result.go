@@ -60,7 +60,7 @@ func (r *NumbersResult) Write(w io.Writer) error {
 		}
 		out.add("%-20s  %-36s  %12.6g  %12.6g  %8s", "", TrainingMean, n.Mean.MAE, n.Mean.RMSE, OrNone(n.Mean.R2))
 	}
-	if err := out.to(w); err != nil {
+	if err := out.writeTo(w); err != nil {
 		return err
 	}
 	return r.advise(w, r.baselines(), OrNaN(r.R2), Named("R²"))

@@ -18,7 +18,7 @@ func TestNumbersOfLines(t *testing.T) {
 	examples, err := requests.Labelled(strings.NewReader(`{"tokens":[1],"numbers":[0.5,-2]}`), p,
 		Of(cfg).ReadLabels, 1<<10)
 	if err != nil || len(examples) != 1 || len(examples[0].Numbers) != 2 || examples[0].Numbers[1] != -2 {
-		t.Errorf("got %+v, error %v", examples, err)
+		t.Errorf("got %+v, error %v, want one example with the numbers 0.5 and -2", examples, err)
 	}
 	named, err := requests.Labelled(strings.NewReader(`{"tokens":[1],"numbers":{"charge":-2,"other":null,"mass":0.5}}`),
 		p, Of(cfg).ReadLabels, 1<<10)

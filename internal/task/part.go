@@ -29,9 +29,9 @@ func AddPart(kind Evaluator, record arrow.Record) error {
 	if err != nil {
 		return err
 	}
-	answered := p.columns[kind.Columns()[0].Name]
+	first := p.columns[kind.Columns()[0].Name]
 	for i := range int(record.NumRows()) {
-		if answered.IsNull(i) {
+		if first.IsNull(i) {
 			continue
 		}
 		if err := kind.Add(p, i); err != nil {
@@ -61,11 +61,11 @@ func newPartColumns(record arrow.Record, columns []table.OutputColumn) (*PartCol
 	return p, nil
 }
 
-func (p *PartColumns) whole(name string, i int) int64 {
+func (p *PartColumns) integer(name string, i int) int64 {
 	return p.columns[name].(*array.Int64).Value(i)
 }
 
-func (p *PartColumns) real(name string, i int) float32 {
+func (p *PartColumns) float(name string, i int) float32 {
 	return p.columns[name].(*array.Float32).Value(i)
 }
 

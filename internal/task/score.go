@@ -15,10 +15,10 @@ type Score struct {
 	Value      float64 // larger is better; NaN if undefined on these rows
 }
 
-// Ahead returns a sentence that the best baseline is better than, or equal to, the model with score
-// own. It returns "" if the model is better than all baselines, or if both scores are 1, the
-// maximum.
-func Ahead(scores []Score, own float64, show func(v float64) string) string {
+// DescribeBetterBaseline returns a sentence that the best baseline is better than, or equal to, the
+// model with score own. It returns "" if the model is better than all baselines, or if both scores
+// are 1, the maximum.
+func DescribeBetterBaseline(scores []Score, own float64, show func(v float64) string) string {
 	var best Score
 	for _, s := range scores {
 		if s.Value >= own && (best.Name == "" || s.Value > best.Value) {
@@ -42,7 +42,7 @@ func (e Evaluated) advise(w io.Writer, scores []Score, own float64, show func(v 
 			return s.Name == baseline.WordNGrams || s.Name == baseline.TokenNGrams
 		})
 	}
-	better := Ahead(scores, own, show)
+	better := DescribeBetterBaseline(scores, own, show)
 	if better == "" {
 		return nil
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // spans is the task of a model that tags tokens in a sequence, where tags form spans.
-type spans struct{ labelled }
+type spans struct{ commonTask }
 
 func (t spans) ReadLabels(r *requests.Request, e *seq.Example) (err error) {
 	e.Labels, err = parseTags(t.config, r.Labels, e.First())
@@ -49,7 +49,7 @@ func (t spans) Answer(r *requests.Request, o sft.Output) (any, error) {
 	return requests.NewSpans(t.config.Spans(o.Logits), r)
 }
 
-func (t spans) AnswerNumbers(tokens int) int { return tagNumbers(t.config, tokens) }
+func (t spans) ResponseNumbers(tokens int) int { return tagNumbers(t.config, tokens) }
 
 // tagNumbers returns the memory of a prediction in numbers: four per span and the logits, which
 // count twice if the decoding compares paths.
@@ -82,7 +82,7 @@ func (t spans) Columns(format string) requests.Columns {
 		}}
 }
 
-func (spans) HasPlaces() bool { return true }
+func (spans) HasPositions() bool { return true }
 
 func (spans) Method() string { return "sequence/tag" }
 
@@ -127,9 +127,9 @@ func (m *spanMistakes) add(x *seq.Example, mistake string, spans, others []metri
 	}
 }
 
-func (t spans) Fits(s *seq.Spec) error { return fitsLabels(t.config, s, seq.Tagging) }
+func (t spans) CheckLabels(s *seq.Spec) error { return checkLabels(t.config, s, seq.Tagging) }
 
-func (spans) NeedsLabels(s *seq.Spec, path string) error { return isTagged(s, path) }
+func (spans) RequireLabels(s *seq.Spec, path string) error { return checkTagged(s, path) }
 
 func (t spans) Outputs() (one, many string, names []string) {
 	return "tag", "tags", t.config.LabelNames

@@ -14,7 +14,7 @@ func (t spans) Evaluator() Evaluator { return newTagEvaluator(t.config) }
 // Page returns a page that measures spans and keeps some rows to show.
 func (t spans) Page(in PageInput) *Page {
 	k, pick := newTagEvaluator(t.config), evaluation.NewTagPicker(t.config, in.Examples)
-	return &Page{Evaluator: k, Seen: pick.See, begin: func() error { return k.compare(in.Dir) },
+	return &Page{Evaluator: k, Seen: pick.See, begin: func() error { return k.addBaselines(in.Dir) },
 		Fill: func(_ context.Context, _ *sft.Scorer, run *report.Run) error {
 			r, err := k.result(in.evaluated())
 			if err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // tag returns the output of a model that predicts the given tags with certainty.
-func tag(tags ...int) (o sft.Output) {
+func outputOf(tags ...int) (o sft.Output) {
 	for _, tag := range tags {
 		row := []float32{-99, -99, -99}
 		row[tag] = 99
@@ -56,7 +56,7 @@ func TestSpans(t *testing.T) {
 		if r.Failure != nil {
 			t.Fatal(r.Failure)
 		}
-		s, err := requests.NewReply(Of(c), c, r, tag(x.tags...))
+		s, err := requests.NewReply(Of(c), c, r, outputOf(x.tags...))
 		text, _ := json.Marshal(s)
 		if err != nil || string(text) != x.want {
 			t.Errorf("%s: got %s, error %v, want %s", x.line, text, err, x.want)
@@ -70,7 +70,7 @@ func TestSpans(t *testing.T) {
 		"index 1: label: expected 0 to 2": `[1,3]`, "found 7": `7`} {
 		must.Fail(t, want, value)(parseTags(c, json.RawMessage(value), 2))
 	}
-	o := tag(0)
+	o := outputOf(0)
 	o.Logits[1] = float32(math.NaN())
 	must.Fail(t, "not finite")(requests.NewReply(Of(c), c, p.Parse([]byte(`{"text":"a"}`), 1, nil), o))
 }

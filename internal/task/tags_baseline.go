@@ -12,30 +12,30 @@ import (
 // constantTags is a baseline that predicts the most frequent tag in the training split: the same
 // tag for all tokens, one per token id, or one per category.
 type constantTags struct {
-	name     string
-	most     int32           // most frequent tag of all tokens
-	of       map[int32]int32 // most frequent tag by token id; nil means the same for all
-	frequent []float32       // frequency of each part; nil if tags are not parts
-	tally    *evaluation.Tags
+	name            string
+	tag             int32           // most frequent tag of all tokens
+	byToken         map[int32]int32 // most frequent tag by token id; nil means the same tag for all tokens
+	partFrequencies []float32       // frequency of each part; nil if tags are not parts
+	tally           *evaluation.Tags
 }
 
-// see measures the baseline on a row.
-func (s *constantTags) see(x *seq.Example) {
+// measure adds the predictions of the baseline for a row.
+func (s *constantTags) measure(x *seq.Example) {
 	tags := s.tags(x)
 	s.tally.Count(x.Labels, tags, tags, 0)
 }
 
 func (s *constantTags) tags(x *seq.Example) []int32 {
-	if s.frequent != nil {
-		return s.tally.Among(x.Labels, slices.Repeat(s.frequent, len(x.Labels)))
+	if s.partFrequencies != nil {
+		return s.tally.Among(x.Labels, slices.Repeat(s.partFrequencies, len(x.Labels)))
 	}
 	out := make([]int32, len(x.Labels))
 	for i := range out {
-		out[i] = s.most
-		if s.of == nil {
+		out[i] = s.tag
+		if s.byToken == nil {
 			continue
 		}
-		if tag, ok := s.of[x.A[i]]; ok {
+		if tag, ok := s.byToken[x.A[i]]; ok {
 			out[i] = tag
 		}
 	}
@@ -69,7 +69,7 @@ func newConstantTags(path string, config *sft.Config) ([]*constantTags, error) {
 		return nil, err
 	}
 	defer in.Close()
-	all, by := make([]int64, config.NumLabels), map[int32][]int64{}
+	counts, byToken := make([]int64, config.NumLabels), map[int32][]int64{}
 	for rows, err := range in.All() {
 		if err != nil {
 			return nil, err
@@ -80,35 +80,35 @@ func newConstantTags(path string, config *sft.Config) ([]*constantTags, error) {
 				if label < 0 || int(label) >= config.NumLabels {
 					continue
 				}
-				if all[label]++; config.HasFeatures() {
+				if counts[label]++; config.HasFeatures() {
 					continue
 				}
-				counts := by[e.A[t]]
-				if counts == nil {
-					counts = make([]int64, config.NumLabels)
-					by[e.A[t]] = counts
+				tokenCounts := byToken[e.A[t]]
+				if tokenCounts == nil {
+					tokenCounts = make([]int64, config.NumLabels)
+					byToken[e.A[t]] = tokenCounts
 				}
-				counts[label]++
+				tokenCounts[label]++
 			}
 		}
 	}
-	most := &constantTags{name: "the most frequent tag", most: mostFrequent(all)}
-	most.tally = evaluation.NewTags(config)
+	single := &constantTags{name: "the most frequent tag", tag: mostFrequent(counts)}
+	single.tally = evaluation.NewTags(config)
 	switch {
-	case most.tally.Parts != nil:
-		most.name = "the most frequent part of the category"
-		for _, n := range all {
-			most.frequent = append(most.frequent, float32(n))
+	case single.tally.Parts != nil:
+		single.name = "the most frequent part of the category"
+		for _, n := range counts {
+			single.partFrequencies = append(single.partFrequencies, float32(n))
 		}
 	case !config.HasFeatures():
-		each := &constantTags{name: "the most frequent tag of each token", most: most.most, of: map[int32]int32{},
+		perToken := &constantTags{name: "the most frequent tag of each token", tag: single.tag, byToken: map[int32]int32{},
 			tally: evaluation.NewTags(config)}
-		for token, counts := range by {
-			each.of[token] = mostFrequent(counts)
+		for token, counts := range byToken {
+			perToken.byToken[token] = mostFrequent(counts)
 		}
-		return []*constantTags{most, each}, nil
+		return []*constantTags{single, perToken}, nil
 	}
-	return []*constantTags{most}, nil
+	return []*constantTags{single}, nil
 }
 
 // mostFrequent returns the index of the largest count, the first of equal counts.

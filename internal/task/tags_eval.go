@@ -12,22 +12,22 @@ import (
 
 // tagEvaluator measures the predicted tags of tokens.
 type tagEvaluator struct {
-	aloneEvaluator
-	config *sft.Config
-	tally  *evaluation.Tags
-	simple []*constantTags
-	cut    int64
+	baseEvaluator
+	config    *sft.Config
+	tally     *evaluation.Tags
+	baselines []*constantTags
+	cut       int64
 }
 
 func newTagEvaluator(c *sft.Config) *tagEvaluator {
 	return &tagEvaluator{config: c, tally: evaluation.NewTags(c)}
 }
 
-func (k *tagEvaluator) Begin(in *Input) error { return k.compare(in.Data) }
+func (k *tagEvaluator) Begin(in *Input) error { return k.addBaselines(in.Data) }
 
-// compare adds the baselines from the training split of a data set.
-func (k *tagEvaluator) compare(data string) (err error) {
-	k.simple, err = newConstantTags(data, k.config)
+// addBaselines adds the baselines from the training split of a data set.
+func (k *tagEvaluator) addBaselines(data string) (err error) {
+	k.baselines, err = newConstantTags(data, k.config)
 	return err
 }
 
@@ -35,21 +35,23 @@ func (k *tagEvaluator) Measure() evaluation.Measure { return k.tally }
 
 func (k *tagEvaluator) See(x *seq.Example, _ []float32, cutTags int64) {
 	k.cut += cutTags
-	for _, s := range k.simple {
-		s.see(x)
+	for _, s := range k.baselines {
+		s.measure(x)
 	}
 }
 
-func (k *tagEvaluator) Report(_ context.Context, of Evaluated) (Report, error) { return k.result(of) }
+func (k *tagEvaluator) Report(_ context.Context, evaluated Evaluated) (Report, error) {
+	return k.result(evaluated)
+}
 
-func (k *tagEvaluator) result(of Evaluated) (*TagsResult, error) {
+func (k *tagEvaluator) result(evaluated Evaluated) (*TagsResult, error) {
 	if k.tally.Tokens() == 0 {
 		return nil, fmt.Errorf("%s: expected labelled tokens, found none in the %d evaluated rows",
-			of.rowsIn(), k.tally.Rows)
+			evaluated.rowsIn(), k.tally.Rows)
 	}
-	r := &TagsResult{Evaluated: of, Rows: k.tally.Rows, Loss: k.tally.Loss / float64(k.tally.Tokens()), CutTags: k.cut,
+	r := &TagsResult{Evaluated: evaluated, Rows: k.tally.Rows, Loss: k.tally.Loss / float64(k.tally.Tokens()), CutTags: k.cut,
 		TagScores: scoresOf(k.config, k.tally)}
-	for _, s := range k.simple {
+	for _, s := range k.baselines {
 		r.Baselines = append(r.Baselines, s.baseline(k.config))
 	}
 	return r, nil
@@ -74,23 +76,23 @@ func (k *tagEvaluator) Values(x *seq.Example, logits []float32, cutTags int64) [
 
 func (k *tagEvaluator) Add(p *PartColumns, i int) error {
 	labels, tags := p.list(partLabels, i), p.list(partTags, i)
-	among := tags
+	inCategory := tags
 	if k.tally.Parts != nil {
-		among = p.list(partAmong, i)
+		inCategory = p.list(partAmong, i)
 	}
-	if len(labels) != len(tags) || len(labels) != len(among) {
+	if len(labels) != len(tags) || len(labels) != len(inCategory) {
 		return fmt.Errorf("found %d labels, %d tags and %d tags within the category, expected equal counts",
-			len(labels), len(tags), len(among))
+			len(labels), len(tags), len(inCategory))
 	}
 	n := int32(k.config.NumLabels)
 	known := func(tag int32) bool { return tag >= 0 && tag < n }
 	for t, label := range labels {
-		if label >= n || !known(tags[t]) || !known(among[t]) {
+		if label >= n || !known(tags[t]) || !known(inCategory[t]) {
 			return fmt.Errorf("token %d has label %d and tags %d and %d, expected values below %d", t,
-				label, tags[t], among[t], n)
+				label, tags[t], inCategory[t], n)
 		}
 	}
-	k.tally.Count(labels, tags, among, p.real(partLoss, i))
-	k.cut += p.whole(partCut, i)
+	k.tally.Count(labels, tags, inCategory, p.float(partLoss, i))
+	k.cut += p.integer(partCut, i)
 	return nil
 }

@@ -69,7 +69,7 @@ func (r *TagsResult) Write(w io.Writer) error {
 	default:
 		r.writeSpans(out)
 	}
-	if err := out.to(w); err != nil {
+	if err := out.writeTo(w); err != nil {
 		return err
 	}
 	return r.writeAdvice(w)
@@ -77,20 +77,20 @@ func (r *TagsResult) Write(w io.Writer) error {
 
 // writeAdvice compares the model with the baselines in the main metric of the tags.
 func (r *TagsResult) writeAdvice(w io.Writer) error {
-	measure, own := "macro F1", r.MacroF1
-	of := func(b *TagBaseline) float64 { return b.MacroF1 }
+	metric, modelScore := "macro F1", r.MacroF1
+	baselineScore := func(b *TagBaseline) float64 { return b.MacroF1 }
 	switch {
 	case r.Parts != nil:
-		measure, own, of = "instance IoU", r.Parts.InstanceIoU,
+		metric, modelScore, baselineScore = "instance IoU", r.Parts.InstanceIoU,
 			func(b *TagBaseline) float64 { return OrNaN(b.InstanceIoU) }
 	case r.Spans != nil:
-		measure, own, of = "span F1", r.Spans.F1, func(b *TagBaseline) float64 { return OrNaN(b.SpanF1) }
+		metric, modelScore, baselineScore = "span F1", r.Spans.F1, func(b *TagBaseline) float64 { return OrNaN(b.SpanF1) }
 	}
 	var scores []Score
 	for i := range r.Baselines {
-		scores = append(scores, Score{Name: r.Baselines[i].Name, Value: of(&r.Baselines[i])})
+		scores = append(scores, Score{Name: r.Baselines[i].Name, Value: baselineScore(&r.Baselines[i])})
 	}
-	return r.advise(w, scores, own, Named(measure))
+	return r.advise(w, scores, modelScore, Named(metric))
 }
 
 // writeSpans prints the scores of spans.

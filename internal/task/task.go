@@ -34,29 +34,29 @@ type Replies interface {
 	requests.Task
 	// ReadLabels sets the labels or numbers of an example from a request.
 	ReadLabels(r *requests.Request, e *seq.Example) error
-	// AnswerNumbers returns the memory of an answer to a request of the given number of tokens, in
-	// numbers of 16 bytes.
-	AnswerNumbers(tokens int) int
-	// Columns returns the columns of an answer in a table of the given format.
+	// ResponseNumbers returns the memory of a response to a request of the given number of tokens,
+	// in numbers of 16 bytes.
+	ResponseNumbers(tokens int) int
+	// Columns returns the columns of a response in a table of the given format.
 	Columns(format string) requests.Columns
-	// HasPlaces reports whether an answer has positions in the text, see [requests.Parser].
-	HasPlaces() bool
+	// HasPositions reports whether a response has positions in the text, see [requests.Parser].
+	HasPositions() bool
 }
 
 // Methods describes the task in the server's protocol.
 type Methods interface {
 	// Method returns the JSON-RPC method of the task.
 	Method() string
-	// Shape returns an empty answer, from which the JSON schema is generated; nil for a task
-	// without answers.
+	// Shape returns an empty response, from which the JSON schema is generated; nil for a task
+	// without predictions.
 	Shape() any
-	// HasWindows reports whether the answers to windows of a sequence can be combined, by the mean
-	// of their logits.
+	// HasWindows reports whether the predictions for windows of a sequence can be combined, by the
+	// mean of their logits.
 	HasWindows() bool
-	// Notification returns the JSON-RPC notification that pushes the answer for a document; ""
+	// Notification returns the JSON-RPC notification that pushes the prediction for a document; ""
 	// means none.
 	Notification() string
-	// Published returns the part of an answer that a notification contains.
+	// Published returns the part of a response that a notification contains.
 	Published(answer any) any
 	// Labels returns the names or numbers of the labels; nil for a task without labels.
 	Labels() []any
@@ -68,11 +68,11 @@ type Evaluation interface {
 	Evaluator() Evaluator
 	// Page returns a page that measures the model for a report; nil for a task without labels.
 	Page(in PageInput) *Page
-	// Fits returns an error if the labels of rows differ from the model's labels. Rows without
-	// labels fit.
-	Fits(s *seq.Spec) error
-	// NeedsLabels returns an error if the rows of a file have no labels to compare with.
-	NeedsLabels(s *seq.Spec, path string) error
+	// CheckLabels returns an error if the labels of rows differ from the model's labels. Rows
+	// without labels fit.
+	CheckLabels(s *seq.Spec) error
+	// RequireLabels returns an error if the rows of a file have no labels to compare with.
+	RequireLabels(s *seq.Spec, path string) error
 	mistakes(format string, tokenizer tokenizers.Tokenizer) ([]table.OutputColumn, func(mistakeWriter) Mistakes)
 }
 
@@ -81,35 +81,36 @@ type Comparison interface {
 	// HasAccuracy reports whether each example or token has a single label to compare the
 	// prediction with.
 	HasAccuracy() bool
-	// ComparedBy returns the validation metric by which runs are compared, for models selected by
-	// the given metric; "" means accuracy.
-	ComparedBy(metric string) string
+	// ComparisonMetric returns the validation metric by which runs are compared, for models
+	// selected by the given metric; "" means accuracy.
+	ComparisonMetric(metric string) string
 	// Baselines returns the scores of baselines on the validation split, in the metric that
 	// selected the model. It returns nil for classes, whose baselines are stored with the data set.
 	Baselines(ctx context.Context, set *seq.Dataset, metric string) ([]Score, error)
-	// ShowScore formats a score with the name of its metric.
-	ShowScore(v float64, metric string) string
+	// FormatScore formats a score with the name of its metric.
+	FormatScore(v float64, metric string) string
 }
 
 // Examples describe the labels of a model.
 type Examples interface {
-	// Draw adds random labels to an example with the given number of tokens, which has a random label already.
+	// Draw adds random labels to an example with the given number of tokens, which has a random
+	// label already.
 	Draw(e *seq.Example, tokens int, d Draws)
 	// Outputs returns the singular and plural name of an output, and the names of all outputs or
 	// nil.
 	Outputs() (one, many string, names []string)
 }
 
-// labelled implements the methods that most tasks share.
-type labelled struct{ config *sft.Config }
+// commonTask implements the methods that most tasks share.
+type commonTask struct{ config *sft.Config }
 
-func (labelled) HasPlaces() bool { return false }
+func (commonTask) HasPositions() bool { return false }
 
-func (labelled) HasWindows() bool { return false }
+func (commonTask) HasWindows() bool { return false }
 
-func (labelled) Published(answer any) any { return answer }
+func (commonTask) Published(answer any) any { return answer }
 
-func (t labelled) Labels() []any {
+func (t commonTask) Labels() []any {
 	labels := make([]any, t.config.NumLabels)
 	for i := range labels {
 		labels[i] = t.config.Label(i)
@@ -117,15 +118,15 @@ func (t labelled) Labels() []any {
 	return labels
 }
 
-func (labelled) NeedsLabels(*seq.Spec, string) error { return nil }
+func (commonTask) RequireLabels(*seq.Spec, string) error { return nil }
 
-func (labelled) HasAccuracy() bool { return true }
+func (commonTask) HasAccuracy() bool { return true }
 
-func (labelled) ComparedBy(metric string) string { return metric }
+func (commonTask) ComparisonMetric(metric string) string { return metric }
 
-func (labelled) ShowScore(v float64, _ string) string { return fmt.Sprintf("%.4f", v) }
+func (commonTask) FormatScore(v float64, _ string) string { return fmt.Sprintf("%.4f", v) }
 
-func (labelled) Draw(*seq.Example, int, Draws) {}
+func (commonTask) Draw(*seq.Example, int, Draws) {}
 
 // Draws returns the random numbers of an example.
 type Draws interface {
@@ -137,16 +138,16 @@ type Draws interface {
 func Of(c *sft.Config) Task { return tasks[c.Kind()](c) }
 
 var tasks = map[config.Kind]func(*sft.Config) Task{
-	config.Classes: func(c *sft.Config) Task { return classes{labelled{c}} },
-	config.Labels:  func(c *sft.Config) Task { return labels{labelled{c}} },
-	config.Numbers: func(c *sft.Config) Task { return numbers{labelled{c}} },
+	config.Classes: func(c *sft.Config) Task { return classes{commonTask{c}} },
+	config.Labels:  func(c *sft.Config) Task { return labels{commonTask{c}} },
+	config.Numbers: func(c *sft.Config) Task { return numbers{commonTask{c}} },
 	config.Tags: func(c *sft.Config) Task {
 		if c.HasFeatures() {
-			return nodeTags{labelled{c}}
+			return nodeTags{commonTask{c}}
 		}
-		return spans{labelled{c}}
+		return spans{commonTask{c}}
 	},
-	config.MaskedTokens: func(c *sft.Config) Task { return masks{labelled{c}} },
+	config.MaskedTokens: func(c *sft.Config) Task { return masks{commonTask{c}} },
 }
 
 // NewMistakes returns a writer in one of [table.OutputFormats], for rows with or without ids. The
@@ -157,16 +158,16 @@ func NewMistakes(t Evaluation, to io.Writer, format string, tokenizer tokenizers
 	if ids {
 		columns = append([]table.OutputColumn{{Name: "id"}}, columns...)
 	}
-	own, make := t.mistakes(format, tokenizer)
+	own, newMistakes := t.mistakes(format, tokenizer)
 	out, err := table.NewWriter(to, format, append(columns, own...))
 	if err != nil {
 		return nil, err
 	}
-	return make(mistakeWriter{out: out, ids: ids}), nil
+	return newMistakes(mistakeWriter{out: out, ids: ids}), nil
 }
 
 // ComparesAccuracy reports whether models are compared by accuracy, as classifiers are.
-func ComparesAccuracy(c *sft.Config) bool { return Of(c).ComparedBy(c.Task) == "" }
+func ComparesAccuracy(c *sft.Config) bool { return Of(c).ComparisonMetric(c.Task) == "" }
 
 // CountOutputs returns the number of a model's outputs with their name, such as "10 classes".
 func CountOutputs(c *sft.Config) string {
@@ -177,40 +178,40 @@ func CountOutputs(c *sft.Config) string {
 	return fmt.Sprintf("%d %s", c.NumLabels, many)
 }
 
-// otherTask returns the error for rows whose task differs from the model's.
-func otherTask(c *sft.Config, s *seq.Spec) error {
+// taskMismatch returns the error for rows whose task differs from the model's.
+func taskMismatch(c *sft.Config, s *seq.Spec) error {
 	return fmt.Errorf("its task is %s, the model's is %s", s.Task, c.Task)
 }
 
-// fitsLabels returns an error if the rows' task is not one of tasks, or if their label names differ
-// from the model's.
-func fitsLabels(c *sft.Config, s *seq.Spec, tasks ...string) error {
+// checkLabels returns an error if the rows' task is not one of tasks, or if their label names
+// differ from the model's.
+func checkLabels(c *sft.Config, s *seq.Spec, tasks ...string) error {
 	if s.NumberNames != nil || s.LabelNames != nil && !slices.Contains(tasks, s.Task) {
-		return otherTask(c, s)
+		return taskMismatch(c, s)
 	}
 	if s.LabelNames != nil && len(s.LabelNames) != c.NumLabels {
-		return fmt.Errorf("it has %d labels, the model %d%s", len(s.LabelNames), c.NumLabels, inOrder(c))
+		return fmt.Errorf("it has %d labels, the model %d%s", len(s.LabelNames), c.NumLabels, labelsHint(c))
 	}
 	for i, name := range s.LabelNames {
 		if c.LabelNames != nil && c.LabelNames[i] != name {
-			return fmt.Errorf("its label %d is %q, the model's is %q%s", i, name, c.LabelNames[i], inOrder(c))
+			return fmt.Errorf("its label %d is %q, the model's is %q%s", i, name, c.LabelNames[i], labelsHint(c))
 		}
 	}
 	return nil
 }
 
-// inOrder returns a hint for an error: the option that makes the rows use the model's labels in the
-// model's order. It returns "" if the model has no label names or too many to list.
-func inOrder(c *sft.Config) string {
-	const most = 20
-	if c.LabelNames == nil || len(c.LabelNames) > most {
+// labelsHint returns a hint for an error: the option that makes the rows use the model's labels in
+// the model's order. It returns "" if the model has no label names or too many to list.
+func labelsHint(c *sft.Config) string {
+	const maxListed = 20
+	if c.LabelNames == nil || len(c.LabelNames) > maxListed {
 		return ""
 	}
 	return fmt.Sprintf(" (data convert --labels %q has the model's labels)", strings.Join(c.LabelNames, ","))
 }
 
-// isTagged returns an error if the rows have no label per token.
-func isTagged(s *seq.Spec, path string) error {
+// checkTagged returns an error if the rows have no label per token.
+func checkTagged(s *seq.Spec, path string) error {
 	if s.Task != seq.Tagging {
 		return fmt.Errorf("%s: expected a label for each token (task %s), found task %s", path, seq.Tagging, s.Task)
 	}

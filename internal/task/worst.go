@@ -68,7 +68,7 @@ func (w *worstRows) See(x *seq.Example, _ int, logits []float32) {
 	heap.Push(&w.rows, r)
 }
 
-func (w *worstRows) Left() int { return w.wrong - len(w.rows) }
+func (w *worstRows) Omitted() int { return w.wrong - len(w.rows) }
 
 func (w *worstRows) Close() error {
 	slices.SortFunc(w.rows, (*worstRow).worse)

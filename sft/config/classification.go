@@ -7,11 +7,11 @@ import (
 )
 
 // classification is the task of predicting one class for a sequence.
-type classification struct{ ofRows }
+type classification struct{ defaultTraits }
 
 func (classification) describe(c *Config, s seq.Spec) error {
-	if has := len(s.TokenColumns()); has != c.Sequences() {
-		return &Error{"task", c.Task, fmt.Sprintf("a task for rows of %d sequences", has)}
+	if sequences := len(s.TokenColumns()); sequences != c.Sequences() {
+		return &Error{"task", c.Task, fmt.Sprintf("a task for rows of %d sequences", sequences)}
 	}
 	if s.ListsLabels() && c.Task != s.Task {
 		return &Error{"task", c.Task, s.Task + ", the task of the data set"}
@@ -20,8 +20,8 @@ func (classification) describe(c *Config, s seq.Spec) error {
 		return ErrNoLabels
 	}
 	c.LabelNames, c.NumLabels = s.LabelNames, len(s.LabelNames)
-	c.Numbers, c.RegressionLoss = nil, "" // a regression may be the start
-	c.Masking = Masking{}                 // a model of masked tokens may be the start
+	c.Numbers, c.RegressionLoss = nil, "" // c may come from a regression
+	c.Masking = Masking{}                 // c may come from a model of masked tokens
 	return nil
 }
 
@@ -48,4 +48,4 @@ type retrieval struct{ classification }
 
 func (retrieval) sequences() int { return 2 }
 
-func (retrieval) takesFeatures() bool { return false }
+func (retrieval) supportsFeatures() bool { return false }

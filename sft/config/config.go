@@ -175,7 +175,7 @@ func (c *Config) DescribeData(s seq.Spec) error {
 	c.Decision, c.AutoMap = Decision{}, nil // a model to start from may have set them
 	c.VocabSize, c.PadTokenID, c.Tokenizer = s.VocabSize, s.PadID, s.Tokenizer
 	c.describeFeatures(s)
-	if c.HasFeatures() && !c.task().takesFeatures() {
+	if c.HasFeatures() && !c.task().supportsFeatures() {
 		return &Error{"task", c.Task, "a task that supports features"}
 	}
 	if err := o.describe(c, s); err != nil {
@@ -270,10 +270,10 @@ func (c *Config) validateRates() error {
 // validateShapes returns an error for sizes that do not fit together, and for other types of
 // models.
 func (c *Config) validateShapes() error {
-	const layers = 4096 // memory limits the layers, not the random numbers
+	const maxLayers = 4096 // memory limits the layers, not the random numbers
 	switch {
-	case c.NumLayers > layers:
-		return bad("num_hidden_layers", c.NumLayers, fmt.Sprintf("1 to %d", layers))
+	case c.NumLayers > maxLayers:
+		return bad("num_hidden_layers", c.NumLayers, fmt.Sprintf("1 to %d", maxLayers))
 	case c.ModelType != "sft":
 		return bad("model_type", fmt.Sprintf("%q", c.ModelType), `"sft"`)
 	case !c.HasAttention() && c.Relative != NoRelation:

@@ -19,6 +19,7 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/configtest"
 )
 
+// TestConfigDefaults checks that Parse sets the default of a missing optional key.
 func TestConfigDefaults(t *testing.T) {
 	c := must.Get(config.Parse(configtest.ConfigText(t, map[string]any{"sampler_noise": nil})))(t)
 	if want := configtest.TinyConfig(); !reflect.DeepEqual(c, want) {
@@ -80,7 +81,7 @@ func TestKeyOrder(t *testing.T) {
 func TestKeysOf(t *testing.T) {
 	defer func() {
 		if text := fmt.Sprint(recover()); !strings.Contains(text, `Scale: unknown option "string"`) {
-			t.Error(text)
+			t.Errorf("panic %q, want the field and the unknown option", text)
 		}
 	}()
 	config.KeysOf(reflect.TypeFor[struct {
@@ -181,7 +182,7 @@ func TestInputWindowTail(t *testing.T) {
 		}
 	}
 	for _, task := range []string{config.Tagging, config.FillMask} {
-		c := configtest.OfTask(configtest.TinyConfig(), task)
+		c := configtest.WithTask(configtest.TinyConfig(), task)
 		c.SetReadWindow(seq.Window{Length: 5, Tail: 2})
 		must.Fail(t, "input_window_tail: 2, expected 0, because task "+task, task)(c.Validate())
 	}

@@ -54,11 +54,11 @@ func ParseConvolutions(text string) ([]Convolution, error) {
 		}
 		if err := validateConvolutions([]Convolution{c}); err != nil {
 			bad := err.(*Error)
-			what := "taps"
+			field := "taps"
 			if strings.HasSuffix(bad.Key, "dilation") {
-				what = "dilation"
+				field = "dilation"
 			}
-			return nil, fmt.Errorf("%q: %s: expected %s, found %s", word, what, bad.Expected, bad.Found)
+			return nil, fmt.Errorf("%q: %s: expected %s, found %s", word, field, bad.Expected, bad.Found)
 		}
 		out = append(out, c)
 	}

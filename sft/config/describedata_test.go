@@ -16,28 +16,28 @@ import (
 func TestDescribeData(t *testing.T) {
 	t.Cleanup(config.AddTask("second", config.Classification)) // reads the same rows
 	full := seq.Spec{VocabSize: 9, Tokenizer: json.RawMessage(`{"type":"listops"}`), LabelNames: []string{"a", "b"}}
-	of := func(task string, change func(*seq.Spec)) seq.Spec {
+	newSpec := func(task string, change func(*seq.Spec)) seq.Spec {
 		s := full
 		s.Task = task
 		change(&s)
 		return s
 	}
-	same := func(*seq.Spec) {}
+	unchanged := func(*seq.Spec) {}
 	for _, c := range []struct {
 		stated string
 		data   seq.Spec
 		want   string // task, or a part of the error
 	}{
-		{"", of(config.Classification, same), config.Classification},
-		{"", of(config.Retrieval, same), config.Retrieval},
-		{config.Classification, of(config.Classification, same), config.Classification},
-		{"second", of(config.Classification, same), "second"},
-		{"second", of(config.Retrieval, same), "task: second, expected a task for rows of 2 sequences"},
-		{config.Retrieval, of(config.Classification, same), "task: retrieval, expected a task for rows of 1 sequences"},
-		{"ranking", of(config.Classification, same), `task: "ranking", expected ` + strings.Join(config.Tasks(), ", ")},
-		{"", of(config.Classification, func(s *seq.Spec) { s.LabelNames = nil }), config.ErrNoLabels.Error()},
-		{"", of(config.Classification, func(s *seq.Spec) { s.VocabSize = 0 }), "no vocabulary"},
-		{"", of(config.Classification, func(s *seq.Spec) { s.Tokenizer = nil }), "no tokenizer"},
+		{"", newSpec(config.Classification, unchanged), config.Classification},
+		{"", newSpec(config.Retrieval, unchanged), config.Retrieval},
+		{config.Classification, newSpec(config.Classification, unchanged), config.Classification},
+		{"second", newSpec(config.Classification, unchanged), "second"},
+		{"second", newSpec(config.Retrieval, unchanged), "task: second, expected a task for rows of 2 sequences"},
+		{config.Retrieval, newSpec(config.Classification, unchanged), "task: retrieval, expected a task for rows of 1 sequences"},
+		{"ranking", newSpec(config.Classification, unchanged), `task: "ranking", expected ` + strings.Join(config.Tasks(), ", ")},
+		{"", newSpec(config.Classification, func(s *seq.Spec) { s.LabelNames = nil }), config.ErrNoLabels.Error()},
+		{"", newSpec(config.Classification, func(s *seq.Spec) { s.VocabSize = 0 }), "no vocabulary"},
+		{"", newSpec(config.Classification, func(s *seq.Spec) { s.Tokenizer = nil }), "no tokenizer"},
 	} {
 		m := configtest.TinyConfig()
 		m.Task = c.stated

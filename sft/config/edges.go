@@ -86,12 +86,12 @@ func (c *Config) badEdge(i int, e *seq.Edge, tokens int) error {
 // WindowGraph is [Config.Window] for tokens with features and the edges between them. It drops
 // edges to tokens outside the window.
 func (c *Config) WindowGraph(features [][]float32, edges []seq.Edge) ([][]float32, []seq.Edge, error) {
-	read, err := c.WindowFeatures(features)
+	window, err := c.WindowFeatures(features)
 	if err == nil {
 		err = c.CheckEdges(edges, len(features))
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	return read, seq.EdgesWithin(edges, len(read)), nil
+	return window, seq.EdgesWithin(edges, len(window)), nil
 }

@@ -69,7 +69,7 @@ func (c *Config) validateFeatures() error {
 		return bad("pad_token_id", *c.PadTokenID, "null, because tokens have features instead of ids")
 	case c.MaskTokenID != nil:
 		return bad("mask_token_id", *c.MaskTokenID, "none, because tokens have features instead of ids")
-	case !c.task().takesFeatures():
+	case !c.task().supportsFeatures():
 		return bad("task", fmt.Sprintf("%q", c.Task), "a task that supports features")
 	}
 	return nil

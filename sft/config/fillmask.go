@@ -8,7 +8,7 @@ import (
 )
 
 // fillMask is the task of predicting masked tokens.
-type fillMask struct{ ofRows }
+type fillMask struct{ defaultTraits }
 
 func (fillMask) kind() Kind { return MaskedTokens }
 
@@ -26,8 +26,8 @@ func (fillMask) describe(c *Config, s seq.Spec) error {
 	}
 	if c.MaskSpan == 0 {
 		c.MaskSpan = 1
-		if s.VocabSize <= smallTokens {
-			c.MaskSpan = smallTokensSpan
+		if s.VocabSize <= smallVocabulary {
+			c.MaskSpan = smallVocabularySpan
 		}
 	}
 	return nil
@@ -73,18 +73,18 @@ func (fillMask) headOperations(c *Config, _ int) float64 {
 	return float64(c.HiddenSize) * float64(c.NumLabels) * c.MaskRate
 }
 
-func (fillMask) takesFeatures() bool { return false }
+func (fillMask) supportsFeatures() bool { return false }
 
 // Defaults of fill-mask models. With a small vocabulary, such as bytes, spans are masked, because
 // two neighbours reveal a single masked byte.
 const (
-	maskRate        = 0.15
-	smallTokens     = 1024 // maximum size of a vocabulary whose tokens are masked in spans
-	smallTokensSpan = 3
+	maskRate            = 0.15
+	smallVocabulary     = 1024 // maximum size of a vocabulary whose tokens are masked in spans
+	smallVocabularySpan = 3
 )
 
-// Limits of masking. A lower rate or longer spans would leave too little to learn, and the room of
-// a pass is planned for the expected number of masked tokens.
+// Limits of masking. A lower rate or longer spans would leave too few targets to learn from, and
+// the memory of a pass is planned for the expected number of masked tokens.
 const (
 	minMaskRate = 0.001
 	maxMaskSpan = 1000

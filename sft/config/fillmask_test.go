@@ -38,7 +38,7 @@ func TestDescribeFillMask(t *testing.T) {
 		"tie_embeddings: true":   func(c *config.Config) { c.Task, c.TieEmbeddings = config.Classification, true },
 		"mask_token_id: 0, expe": func(c *config.Config) { c.VocabSize, c.MaskTokenID = 1, new(int32(0)) },
 	} {
-		c := configtest.OfTask(configtest.TinyConfig(), config.FillMask)
+		c := configtest.WithTask(configtest.TinyConfig(), config.FillMask)
 		change(c)
 		must.Fail(t, want)(c.Validate())
 	}

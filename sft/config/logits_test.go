@@ -45,7 +45,7 @@ func TestLossOfLogits(t *testing.T) {
 		t.Errorf("LossOfLogits returns %v, LossOf %v", got, want)
 	}
 	if got := c.Predictions(logits); got[0] != 3 || math.Abs(float64(got[1])-4) > 1e-6 || !slices.Equal(logits, kept) {
-		t.Errorf("predictions %v of the logits %v", got, logits)
+		t.Errorf("predictions %v of the logits %v, want [3 4] and unchanged logits", got, logits)
 	}
 }
 

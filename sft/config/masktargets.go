@@ -114,13 +114,13 @@ func (t *MaskTargets) At(tokens, positions []int32) []int32 {
 // targetBands is the number of bands of a spectrum.
 const targetBands = 24
 
-// Learn computes the spectra by k-means on the sequences of the training split, which each passes
-// to add one by one. round receives the number of finished rounds and of all rounds. If the
+// Learn computes the spectra by k-means on the sequences of the training split, which visit passes
+// to add one by one. progress receives the number of finished rounds and of all rounds. If the
 // sequences have fewer different spectra than targets, Learn reduces the number of targets.
-func (t *MaskTargets) Learn(ctx context.Context, each func(add func(tokens []int32) error) error,
-	round func(done, all int)) error {
+func (t *MaskTargets) Learn(ctx context.Context, visit func(add func(tokens []int32) error) error,
+	progress func(done, all int)) error {
 	learner := spectra.NewLearner(t.names, targetBands)
-	err := each(func(tokens []int32) error {
+	err := visit(func(tokens []int32) error {
 		for i, token := range tokens {
 			if token < 0 || token >= spectra.Levels {
 				return fmt.Errorf("token %d at index %d, expected a µ-law sample from 0 to %d",
@@ -133,7 +133,7 @@ func (t *MaskTargets) Learn(ctx context.Context, each func(add func(tokens []int
 	if err != nil {
 		return err
 	}
-	book, err := learner.Learn(ctx, round)
+	book, err := learner.Learn(ctx, progress)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // multiLabel is the task of predicting any number of labels for a sequence.
-type multiLabel struct{ ofRows }
+type multiLabel struct{ defaultTraits }
 
 func (multiLabel) kind() Kind { return Labels }
 
@@ -34,9 +34,9 @@ func (multiLabel) validate(c *Config) error {
 	if n := len(c.Thresholds); c.Thresholds != nil && n != c.NumLabels {
 		return &Error{"thresholds", fmt.Sprintf("%d thresholds", n), fmt.Sprintf("num_labels %d", c.NumLabels)}
 	}
-	for i, at := range c.Thresholds {
-		if !(at >= 0 && at <= 1) {
-			return &Error{fmt.Sprintf("thresholds[%d]", i), fmt.Sprint(at), "a probability from 0 to 1"}
+	for i, threshold := range c.Thresholds {
+		if !(threshold >= 0 && threshold <= 1) {
+			return &Error{fmt.Sprintf("thresholds[%d]", i), fmt.Sprint(threshold), "a probability from 0 to 1"}
 		}
 	}
 	return classification{}.validate(c)
@@ -68,9 +68,9 @@ func (c *Config) Threshold(label int) float64 {
 	return c.Thresholds[label]
 }
 
-// Holding returns the labels that a multi-label model predicts from logits, ascending, and the
-// probability of every label.
-func (c *Config) Holding(logits []float32) (labels []int32, probabilities []float32) {
+// PredictedLabels returns the labels that a multi-label model predicts from logits, ascending, and
+// the probability of every label.
+func (c *Config) PredictedLabels(logits []float32) (labels []int32, probabilities []float32) {
 	labels, probabilities = []int32{}, make([]float32, len(logits))
 	for i, z := range logits {
 		probabilities[i] = metrics.Sigmoid(z)

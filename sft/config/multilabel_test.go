@@ -47,21 +47,21 @@ func TestMultiLabelConfig(t *testing.T) {
 		"thresholds[0]: 1.5":   func(c *config.Config) { c.Thresholds = []float64{1.5, 0, 1} },
 		"tie_embeddings: true": func(c *config.Config) { c.TieEmbeddings = true },
 	} {
-		c := configtest.OfTask(configtest.TinyConfig(), config.MultiLabel)
+		c := configtest.WithTask(configtest.TinyConfig(), config.MultiLabel)
 		change(c)
 		must.Fail(t, want)(c.Validate())
 	}
 }
 
-// TestHolding checks that a label is predicted if its probability reaches its threshold.
-func TestHolding(t *testing.T) {
-	c := configtest.OfTask(configtest.TinyConfig(), config.MultiLabel)
-	labels, p := c.Holding([]float32{0, -1e-3, 90})
+// TestPredictedLabels checks that a label is predicted if its probability reaches its threshold.
+func TestPredictedLabels(t *testing.T) {
+	c := configtest.WithTask(configtest.TinyConfig(), config.MultiLabel)
+	labels, p := c.PredictedLabels([]float32{0, -1e-3, 90})
 	if !slices.Equal(labels, []int32{0, 2}) || p[0] != 0.5 || p[2] != 1 {
-		t.Errorf("labels %v, probabilities %v", labels, p)
+		t.Errorf("labels %v, probabilities %v; want labels [0 2], probabilities 0.5 and 1", labels, p)
 	}
 	c.Thresholds = []float64{0.5001, 0.25, 1}
-	if labels, _ := c.Holding([]float32{0, -1, -90}); !slices.Equal(labels, []int32{1}) {
+	if labels, _ := c.PredictedLabels([]float32{0, -1, -90}); !slices.Equal(labels, []int32{1}) {
 		t.Errorf("labels %v, want [1]", labels)
 	}
 }

@@ -20,7 +20,8 @@ type NGrams struct {
 	MinN  int    `json:"min_n"` // minimum length in units
 	MaxN  int    `json:"max_n"` // maximum length in units, at most 8
 	Slots int    `json:"slots"` // a power of two from 2¹⁰ to 2²⁴
-	// Approximate minimum number of training sequences with the n-gram; 1 keeps all.
+	// MinCount is the approximate minimum number of training sequences with the n-gram; 1 keeps
+	// all.
 	MinCount int `json:"min_count"`
 	MaxWords int `json:"max_words,omitempty"` // for bytes: also n-grams of up to MaxWords words
 	// Dropout is the probability that training drops an n-gram of a token.
@@ -75,39 +76,39 @@ const (
 // ParseNGrams parses the text that [NGrams.String] returns:
 //
 //	tokens:1-2:2^18       the tokens themselves and pairs of neighbours, in 2¹⁸ slots
-//	bytes:3-6+2:2^20:5    3 to 6 bytes, and up to 2 words, those of 5 training sequences or more
+//	bytes:3-6+2:2^20:5    3 to 6 bytes, and up to 2 words, that occur in at least 5 training sequences
 //
 // The dropout is 0.1.
 func ParseNGrams(text string) (*NGrams, error) {
-	failed := func() (*NGrams, error) {
+	invalid := func() (*NGrams, error) {
 		return nil, fmt.Errorf("n-grams %q: expected UNITS:LENGTHS[+WORDS]:SLOTS[:MINCOUNT], for example "+
 			"tokens:1-2:2^18 or bytes:3-6+2:2^20:2", text)
 	}
 	parts := strings.Split(text, ":")
 	if len(parts) != 3 && len(parts) != 4 {
-		return failed()
+		return invalid()
 	}
 	n := &NGrams{Units: parts[0], MinCount: defaultMinCount, Dropout: defaultNGramDropout}
 	lengths, words, hasWords := strings.Cut(parts[1], "+")
-	least, most, isRange := strings.Cut(lengths, "-")
+	minN, maxN, isRange := strings.Cut(lengths, "-")
 	if !isRange {
-		most = least
+		maxN = minN
 	}
 	slots, isPower := strings.CutPrefix(parts[2], "2^")
-	read := func(text string, to *int) bool {
+	parse := func(text string, to *int) bool {
 		v, err := strconv.Atoi(text)
 		*to = v
 		return err == nil
 	}
-	ok := read(least, &n.MinN) && read(most, &n.MaxN) && read(slots, &n.Slots)
+	ok := parse(minN, &n.MinN) && parse(maxN, &n.MaxN) && parse(slots, &n.Slots)
 	if hasWords {
-		ok = ok && read(words, &n.MaxWords)
+		ok = ok && parse(words, &n.MaxWords)
 	}
 	if len(parts) == 4 {
-		ok = ok && read(parts[3], &n.MinCount)
+		ok = ok && parse(parts[3], &n.MinCount)
 	}
 	if !ok || isPower && (n.Slots < 0 || n.Slots > 40) {
-		return failed()
+		return invalid()
 	}
 	if isPower {
 		n.Slots = 1 << n.Slots

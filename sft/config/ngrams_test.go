@@ -17,7 +17,7 @@ func withNGrams(c *config.Config) *config.Config {
 
 // TestNGramConfig checks that errors for invalid values name the key, before memory is allocated.
 func TestNGramConfig(t *testing.T) {
-	for says, change := range map[string]func(c *config.Config){
+	for want, change := range map[string]func(c *config.Config){
 		"ngrams.slots: expected a power of two from 1024 to 16777216, found 1099511627776": func(c *config.Config) {
 			c.NGrams.Slots = 1 << 40
 		},
@@ -31,14 +31,14 @@ func TestNGramConfig(t *testing.T) {
 		},
 		"ngrams.dropout: 1, expected 0": func(c *config.Config) { c.NGrams.Dropout = 1 },
 		"none for task fill-mask": func(c *config.Config) {
-			*c = *withNGrams(configtest.OfTask(configtest.TinyConfig(), config.FillMask))
+			*c = *withNGrams(configtest.WithTask(configtest.TinyConfig(), config.FillMask))
 		},
 	} {
 		c := configtest.TinyConfig()
 		c.NGrams = configtest.TokenNGrams()
 		must.Succeed(t, c.Validate())
 		change(c)
-		must.Fail(t, says)(c.Validate())
+		must.Fail(t, want)(c.Validate())
 	}
 }
 

@@ -27,9 +27,12 @@ func TestMaxPoolingConfig(t *testing.T) {
 			"pooling_samples: -1, expected 0 to 16777216"},
 		{func(c *config.Config) { c.Pooling, c.PoolingSamples = config.MaxPooling, 1<<24+1 },
 			"pooling_samples: 16777217, expected 0 to 16777216"},
-		{func(c *config.Config) { *c = *configtest.OfTask(c, config.Tagging); c.Pooling = config.MaxPooling },
+		{func(c *config.Config) { *c = *configtest.WithTask(c, config.Tagging); c.Pooling = config.MaxPooling },
 			`pooling: "max", expected none, because task tagging`},
-		{func(c *config.Config) { *c = *configtest.OfTask(c, config.FillMask); c.Pooling = config.SoftmaxPooling },
+		{func(c *config.Config) {
+			*c = *configtest.WithTask(c, config.FillMask)
+			c.Pooling = config.SoftmaxPooling
+		},
 			`pooling: "softmax", expected none, because task fill-mask`},
 	} {
 		c := configtest.TinyConfig()

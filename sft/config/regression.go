@@ -23,7 +23,7 @@ type Number struct {
 }
 
 // regression is the task of predicting numbers of a sequence.
-type regression struct{ ofRows }
+type regression struct{ defaultTraits }
 
 func (regression) kind() Kind { return Numbers }
 
@@ -40,7 +40,7 @@ func (regression) describe(c *Config, s seq.Spec) error {
 		c.Numbers = append(c.Numbers, Number{Name: name, Deviation: 1})
 	}
 	c.LabelNames, c.NumLabels = nil, len(c.Numbers)
-	c.Masking = Masking{} // a model of masked tokens may be the start
+	c.Masking = Masking{} // c may come from a model of masked tokens
 	return nil
 }
 
@@ -108,6 +108,7 @@ func (c *Config) Deviations(logits, numbers []float32) []float64 {
 	return out
 }
 
+// Divisor returns the deviation, or 1 if the deviation is 0.
 func (n Number) Divisor() float64 {
 	if n.Deviation == 0 {
 		return 1

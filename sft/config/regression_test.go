@@ -38,7 +38,7 @@ func TestRegressionConfig(t *testing.T) {
 		"regression_loss: \"l1": func(c *config.Config) { c.RegressionLoss = "l1" },
 		"tie_embeddings: true":  func(c *config.Config) { c.TieEmbeddings = true },
 	} {
-		c := configtest.OfTask(configtest.TinyConfig(), config.Regression)
+		c := configtest.WithTask(configtest.TinyConfig(), config.Regression)
 		change(c)
 		must.Fail(t, want)(c.Validate())
 	}
@@ -46,7 +46,7 @@ func TestRegressionConfig(t *testing.T) {
 
 // TestPredictions checks that predictions are in the units of the data and within float32.
 func TestPredictions(t *testing.T) {
-	c := configtest.OfTask(configtest.TinyConfig(), config.Regression)
+	c := configtest.WithTask(configtest.TinyConfig(), config.Regression)
 	c.Numbers[1].Deviation = 0 // all rows have the same number
 	if got := c.Predictions([]float32{-2, 3}); !slices.Equal(got, []float32{-0.5, -97}) {
 		t.Errorf("predictions %v, want [-0.5 -97]", got)

@@ -9,9 +9,9 @@ import (
 	"slices"
 )
 
-// SameQuestions returns an error for the first difference in input or output of another model,
-// which prevents the two from predicting together.
-func (c *Config) SameQuestions(other *Config) error {
+// SameInputsAndOutputs returns an error for the first difference in input or output of another
+// model, which prevents the two from predicting together.
+func (c *Config) SameInputsAndOutputs(other *Config) error {
 	window := func(c *Config) InputWindow {
 		if c.InputWindow == nil {
 			return InputWindow{}
@@ -23,46 +23,47 @@ func (c *Config) SameQuestions(other *Config) error {
 	}
 	switch {
 	case window(c) != window(other):
-		return differs("input window", window(c), window(other))
+		return differenceError("input window", window(c), window(other))
 	case c.InputWindowTail != other.InputWindowTail:
-		return differs("input_window_tail", c.InputWindowTail, other.InputWindowTail)
+		return differenceError("input_window_tail", c.InputWindowTail, other.InputWindowTail)
 	case c.MaxLength != other.MaxLength:
-		return differs("max_position_embeddings", c.MaxLength, other.MaxLength)
+		return differenceError("max_position_embeddings", c.MaxLength, other.MaxLength)
 	}
 	return nil
 }
 
 const sameTraining = "expected models of the same training data"
 
-// differs returns the error for a property that is first in the first model and found in another.
-func differs(property string, first, found any) error {
+// differenceError returns the error for a property that is first in the first model and found in
+// another.
+func differenceError(property string, first, found any) error {
 	return fmt.Errorf("%s: expected %v as in the first model, found %v", property, first, found)
 }
 
 // SameData returns an error for the first difference in another model's data or outputs.
 func (c *Config) SameData(other *Config) error {
-	if err := c.CheckAnswers(); err != nil {
+	if err := c.CheckHasPredictions(); err != nil {
 		return err
 	}
 	switch {
 	case !c.samePredictions(other):
-		return differs("task", c.Task, other.Task)
+		return differenceError("task", c.Task, other.Task)
 	case c.NumLabels != other.NumLabels:
-		return differs("number of labels", c.NumLabels, other.NumLabels)
-	case !c.SameAnswers(other):
+		return differenceError("number of labels", c.NumLabels, other.NumLabels)
+	case !c.SameOutputs(other):
 		return errors.New("its label or number names differ from those of the first model")
 	case !slices.EqualFunc(c.Numbers, other.Numbers, sameNumber):
 		return errors.New("its numbers differ in mean or deviation from the first model's: " + sameTraining)
 	case c.VocabSize != other.VocabSize:
-		return differs("vocab_size", c.VocabSize, other.VocabSize)
+		return differenceError("vocab_size", c.VocabSize, other.VocabSize)
 	case !sameJSON(c.Tokenizer, other.Tokenizer):
 		return errors.New("its tokenizer differs from that of the first model")
 	case !slices.Equal(c.FeatureNames, other.FeatureNames):
-		return differs("feature_names", c.FeatureNames, other.FeatureNames)
+		return differenceError("feature_names", c.FeatureNames, other.FeatureNames)
 	case !slices.Equal(c.FeatureScales, other.FeatureScales):
 		return errors.New("its features differ in mean or deviation from the first model's: " + sameTraining)
 	case c.Edged() != other.Edged() || !slices.Equal(c.EdgeFeatureNames, other.EdgeFeatureNames):
-		return differs("edge_feature_names", c.EdgeFeatureNames, other.EdgeFeatureNames)
+		return differenceError("edge_feature_names", c.EdgeFeatureNames, other.EdgeFeatureNames)
 	}
 	return nil
 }
@@ -76,10 +77,10 @@ func sameJSON(a, b json.RawMessage) bool {
 	return bytes.Equal(x.Bytes(), y.Bytes())
 }
 
-// SameAnswers reports whether predictions of two models have the same meaning: the same kind,
+// SameOutputs reports whether predictions of two models have the same meaning: the same kind,
 // number of sequences, and labels or numbers in the same order. Labels without names are compared
 // by their number.
-func (c *Config) SameAnswers(other *Config) bool {
+func (c *Config) SameOutputs(other *Config) bool {
 	named := c.LabelNames != nil && other.LabelNames != nil
 	return c.samePredictions(other) && c.NumLabels == other.NumLabels &&
 		(!named || slices.Equal(c.LabelNames, other.LabelNames)) && c.MaskTargets.same(other.MaskTargets) &&

@@ -25,7 +25,7 @@ func (c *Config) describeScales(set *seq.Dataset) error {
 		return err
 	}
 	defer r.Close()
-	scales := make([]running, len(c.FeatureNames))
+	scales := make([]runningMoments, len(c.FeatureNames))
 	for rows, err := range r.All() {
 		if err != nil {
 			return err
@@ -45,20 +45,20 @@ func (c *Config) describeScales(set *seq.Dataset) error {
 	return nil
 }
 
-// running computes the mean and the sum of squared differences of a stream of numbers.
+// runningMoments computes the mean and the sum of squared differences of a stream of numbers.
 //
 // Source: Welford, "Note on a Method for Calculating Corrected Sums of Squares and Products",
 // Technometrics 1962.
-type running struct{ n, mean, squares float64 }
+type runningMoments struct{ n, mean, squares float64 }
 
-func (r *running) add(x float64) {
+func (r *runningMoments) add(x float64) {
 	r.n++
 	before := x - r.mean
 	r.mean += before / r.n
 	r.squares += before * (x - r.mean)
 }
 
-func (r *running) deviation() float64 { return math.Sqrt(r.squares / max(1, r.n)) }
+func (r *runningMoments) deviation() float64 { return math.Sqrt(r.squares / max(1, r.n)) }
 
 // validateScales returns an error if the scales do not match the features.
 func (c *Config) validateScales() error {

@@ -15,7 +15,7 @@ import (
 // TestSpanDecodingIsChecked checks the errors for invalid decodings, and that a model that starts
 // from another one does not keep its decoding.
 func TestSpanDecodingIsChecked(t *testing.T) {
-	c := configtest.OfTask(configtest.TrainingConfig(), config.Tagging)
+	c := configtest.WithTask(configtest.TrainingConfig(), config.Tagging)
 	for key, bad := range map[string]config.SpanDecoding{
 		"span_decoding.span_penalty": {SpanPenalty: -1}, "span_decoding.max_gap": {MaxGap: -1},
 		"span_decoding.min_length": {MinLength: 1 << 40},

@@ -8,7 +8,7 @@ import (
 )
 
 // tagging is the task of predicting one label for each token.
-type tagging struct{ ofRows }
+type tagging struct{ defaultTraits }
 
 func (tagging) kind() Kind { return Tags }
 
@@ -21,7 +21,7 @@ func (tagging) describe(c *Config, s seq.Spec) error {
 	}
 	c.LabelNames, c.NumLabels = s.LabelNames, len(s.LabelNames)
 	c.Numbers, c.RegressionLoss = nil, ""
-	c.Masking = Masking{} // a model of masked tokens may be the start
+	c.Masking = Masking{} // c may come from a model of masked tokens
 	return nil
 }
 

@@ -20,13 +20,13 @@ type task interface {
 	taskTraits
 }
 
-// taskTraits are the methods for which most tasks use [ofRows].
+// taskTraits holds the methods that most tasks share: see [defaultTraits].
 type taskTraits interface {
 	kind() Kind
 	// sequences returns the number of sequences of an example. They share the encoder.
 	sequences() int
-	// takesFeatures reports whether tokens may have features instead of ids.
-	takesFeatures() bool
+	// supportsFeatures reports whether tokens may have features instead of ids.
+	supportsFeatures() bool
 	// headOperations returns the multiply-adds of the head per token of a sequence.
 	headOperations(c *Config, length int) float64
 	// loss returns the loss of a row of logits. targets returns the numbers that it compares with
@@ -54,25 +54,25 @@ const (
 	MaskedTokens Kind = "masked tokens" // no prediction for a whole row
 )
 
-// ofRows has the traits of tasks with one class per row.
-type ofRows struct{}
+// defaultTraits implements taskTraits for tasks with one class per row.
+type defaultTraits struct{}
 
-func (ofRows) kind() Kind { return Classes }
+func (defaultTraits) kind() Kind { return Classes }
 
-func (ofRows) sequences() int { return 1 }
+func (defaultTraits) sequences() int { return 1 }
 
-func (ofRows) takesFeatures() bool { return true }
+func (defaultTraits) supportsFeatures() bool { return true }
 
-func (ofRows) loss() Loss { return CrossEntropy }
+func (defaultTraits) loss() Loss { return CrossEntropy }
 
-func (ofRows) targets(*Config, seq.Example) []float32 { return nil }
+func (defaultTraits) targets(*Config, seq.Example) []float32 { return nil }
 
-func (ofRows) logits(_ *Config, head []float32) []float32 { return head }
+func (defaultTraits) logits(_ *Config, head []float32) []float32 { return head }
 
-func (ofRows) head(_ *Config, logits []float32) []float32 { return logits }
+func (defaultTraits) head(_ *Config, logits []float32) []float32 { return logits }
 
 // headOperations counts two multiply-adds per channel for the pooling.
-func (ofRows) headOperations(c *Config, length int) float64 {
+func (defaultTraits) headOperations(c *Config, length int) float64 {
 	d := float64(c.HiddenSize)
 	head := 2*d + d*float64(c.NumLabels)/float64(length)
 	if c.Sequences() == 2 {
@@ -135,8 +135,8 @@ func (c *Config) LogitCount(e seq.Example) int {
 	return c.NumLabels
 }
 
-// CheckAnswers returns an error if the model does not predict whole sequences.
-func (c *Config) CheckAnswers() error {
+// CheckHasPredictions returns an error if the model does not predict whole sequences.
+func (c *Config) CheckHasPredictions() error {
 	if c.MasksTokens() {
 		return fmt.Errorf("a model of the task %s predicts masked tokens, not whole sequences", c.Task)
 	}

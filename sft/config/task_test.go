@@ -28,8 +28,8 @@ func TestUnknownTask(t *testing.T) {
 func TestSameKind(t *testing.T) {
 	t.Cleanup(config.AddTask("second", config.Classification))
 	c := configtest.TinyConfig()
-	must.Succeed(t, c.SameData(configtest.OfTask(configtest.TinyConfig(), "second")))
+	must.Succeed(t, c.SameData(configtest.WithTask(configtest.TinyConfig(), "second")))
 	for _, task := range []string{config.Retrieval, config.MultiLabel} {
-		must.Fail(t, "found "+task)(c.SameData(configtest.OfTask(configtest.TinyConfig(), task)))
+		must.Fail(t, "found "+task)(c.SameData(configtest.WithTask(configtest.TinyConfig(), task)))
 	}
 }

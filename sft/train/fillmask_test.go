@@ -99,7 +99,7 @@ func TestFillMaskBatchingIsBitExact(t *testing.T) {
 }
 
 func testFillMaskBatchingIsBitExact(t *testing.T, devices ...tensor.Device) {
-	c := configtest.OfTask(configtest.TrainingConfig(), config.FillMask)
+	c := configtest.WithTask(configtest.TrainingConfig(), config.FillMask)
 	c.TieEmbeddings = true
 	m := modeltest.RandomModel(c, 2)
 	examples := configtest.RandomExamples(c, rand.New(rand.NewPCG(4, 4)), 50, 1, 70, 4096, 33)
@@ -127,7 +127,7 @@ func testFillMaskBatchingIsBitExact(t *testing.T, devices ...tensor.Device) {
 // TestFillMaskMemory checks that the planned memory of a training step includes the logits of the
 // masked tokens.
 func TestFillMaskMemory(t *testing.T) {
-	c := configtest.ManyTokens()
+	c := configtest.LargeVocabularyConfig()
 	for _, mib := range []int64{400, 1000} { // the plan reserves 256 MiB
 		s, err := NewStepper(sft.NewModel(c, 1), runSettings(), cpu.New(1), 4000, mib<<20)
 		var memory *config.MemoryError
@@ -143,7 +143,7 @@ func TestFillMaskMemory(t *testing.T) {
 // TestFillMaskRefusals checks the errors for operations and settings that the task does not
 // support.
 func TestFillMaskRefusals(t *testing.T) {
-	c := configtest.OfTask(configtest.TinyConfig(), config.FillMask)
+	c := configtest.WithTask(configtest.TinyConfig(), config.FillMask)
 	m := modeltest.RandomModel(c, 1)
 	s := modeltest.NewScorerOf(t, m, cpu.New(1))
 	examples := configtest.RandomExamples(c, rand.New(rand.NewPCG(1, 1)), 5)
@@ -173,7 +173,7 @@ func TestFillMaskRefusals(t *testing.T) {
 // metrics have bits per token and no accuracy.
 func TestTrainFillMask(t *testing.T) {
 	train, val := tinySplits(t, config.FillMask)
-	c := configtest.OfTask(configtest.TinyConfig(), config.FillMask)
+	c := configtest.WithTask(configtest.TinyConfig(), config.FillMask)
 	settings := runSettings()
 	settings.Epochs, settings.LearningRate = 30, 0.02
 	var lines []StepReport

@@ -22,7 +22,7 @@ import (
 // checkedSteps makes training steps with every source of randomness and returns the weights.
 func checkedSteps(t *testing.T, task, norm string, steps int, device tensor.Device, lengths ...int) ([]float32, error) {
 	t.Helper()
-	c := configtest.OfTask(configtest.TrainingConfig(), task)
+	c := configtest.WithTask(configtest.TrainingConfig(), task)
 	c.NormPosition, c.NumLayers, c.TieEmbeddings = norm, 2, task == config.FillMask && norm == "pre"
 	if task == config.Classification {
 		c.NGrams = configtest.TokenNGrams()

@@ -24,7 +24,7 @@ func TestMaxPooling(t *testing.T) {
 	var names []string
 	for _, task := range []string{config.Classification, config.Retrieval, config.Regression, config.MultiLabel} {
 		for _, n := range []int{0, 1, 3, 11, 1000} {
-			c := configtest.OfTask(configtest.TinyConfig(), task)
+			c := configtest.WithTask(configtest.TinyConfig(), task)
 			c.NormPosition, c.Pooling, c.PoolingSamples = []string{"pre", "post"}[n%2], config.MaxPooling, n
 			name := task + " " + c.NormPosition + " " + map[int]string{0: "all", 1: "one", 3: "three", 11: "eleven",
 				1000: "more than there are"}[n]

@@ -65,7 +65,7 @@ func TestOwnMemory(t *testing.T) {
 	if n, err := slots(d, fits, 0); n != 1 || err != nil {
 		t.Errorf("%d slots, want 1; error %v", n, err)
 	}
-	d.Beside = 1
+	d.ScratchWords = 1
 	if _, err := slots(d, fits, 0); !errors.As(err, &full) {
 		t.Errorf("error %v, want a memory error", err)
 	}

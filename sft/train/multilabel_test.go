@@ -28,7 +28,7 @@ func TestTrainMultiLabel(t *testing.T) {
 		settings.Epochs, settings.LearningRate, settings.Select = 20, 0.01, by
 		var reports []EvaluationReport
 		dir := t.TempDir()
-		config := configtest.OfTask(configtest.TinyConfig(), config.MultiLabel)
+		config := configtest.WithTask(configtest.TinyConfig(), config.MultiLabel)
 		must.Succeed(t, trainNew(t, sft.NewModel(config, 1), settings,
 			options(dir, collectReports(&reports)), cpu.New(2), train, val))
 		if config.Thresholds != nil {
@@ -79,7 +79,7 @@ func TestTrainMultiLabel(t *testing.T) {
 // TestLabelWeights checks that the weight of a label multiplies the loss terms of the rows with
 // this label, in the gradient and in the reported loss.
 func TestLabelWeights(t *testing.T) {
-	c := configtest.OfTask(configtest.TinyConfig(), config.MultiLabel)
+	c := configtest.WithTask(configtest.TinyConfig(), config.MultiLabel)
 	c.NumLayers = 1
 	m := modeltest.RandomModel(c, 3)
 	examples := configtest.RandomExamples(c, rand.New(rand.NewPCG(8, 8)), 9, 3, 8)
@@ -111,7 +111,7 @@ func TestLabelWeights(t *testing.T) {
 // TestMultiLabelRefusals checks the errors for settings that the task does not support and for rows
 // that it cannot train on.
 func TestMultiLabelRefusals(t *testing.T) {
-	m := modeltest.RandomModel(configtest.OfTask(configtest.TinyConfig(), config.MultiLabel), 1)
+	m := modeltest.RandomModel(configtest.WithTask(configtest.TinyConfig(), config.MultiLabel), 1)
 	for want, change := range map[string]func(s *Settings){
 		`select is "auc"`:       func(s *Settings) { s.Select = byAUC },
 		"found 2 label weights": func(s *Settings) { s.ClassWeights = []float64{1, 2} },
@@ -172,7 +172,7 @@ func TestThresholdsAfterAKill(t *testing.T) {
 		s.Epochs, s.Select = 20, byMAP
 		o := options(dir, nil)
 		o.StopAt = stopAt
-		tr := must.Get(NewTrainer(sft.NewModel(configtest.OfTask(configtest.TinyConfig(), config.MultiLabel), 1), s,
+		tr := must.Get(NewTrainer(sft.NewModel(configtest.WithTask(configtest.TinyConfig(), config.MultiLabel), 1), s,
 			cpu.New(1), train, val, from, o))(t)
 		defer tr.Close()
 		must.Succeed(t, tr.Run(t.Context()))

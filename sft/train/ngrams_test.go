@@ -48,7 +48,7 @@ func TestNGramSums(t *testing.T) {
 // rows, from both sequences of a pair.
 func TestCollectNGrams(t *testing.T) {
 	train, _ := tinySplits(t, config.Retrieval)
-	c := configtest.OfTask(configtest.TinyConfig(), config.Retrieval)
+	c := configtest.WithTask(configtest.TinyConfig(), config.Retrieval)
 	c.NGrams = &config.NGrams{Units: ngram.Tokens, MinN: 1, MaxN: 2, Slots: 1 << 12, MinCount: 2}
 	m := sft.NewModel(c, 1)
 	must.Succeed(t, m.CollectNGrams(t.Context(), train))

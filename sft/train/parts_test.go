@@ -17,7 +17,7 @@ import (
 
 // partsConfig returns a tagging model for the parts of two categories.
 func partsConfig() *config.Config {
-	c := configtest.CloudConfig(configtest.OfTask(configtest.TinyConfig(), config.Tagging))
+	c := configtest.CloudConfig(configtest.WithTask(configtest.TinyConfig(), config.Tagging))
 	c.FeatureNames, c.Input = seq.PositionNames, ""
 	c.LabelNames, c.NumLabels = []string{"mug/body", "mug/handle", "bolt/head", "bolt/shaft"}, 4
 	return c
@@ -91,7 +91,7 @@ func testTrainParts(t *testing.T, devices ...tensor.Device) {
 func TestPartsSelection(t *testing.T) {
 	others := partsConfig()
 	others.LabelNames = []string{"O", "B-X", "I-X", "B-Y"}
-	text := configtest.OfTask(configtest.TinyConfig(), config.Tagging)
+	text := configtest.WithTask(configtest.TinyConfig(), config.Tagging)
 	text.LabelNames = []string{"a/b", "a/c", "b/d"}
 	for _, s := range []struct {
 		c        *config.Config

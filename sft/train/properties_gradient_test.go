@@ -45,7 +45,7 @@ func TestGradientAgainstDifferences(t *testing.T) {
 		{"post", "maxout", "", "none", nil, config.MaxPooling, 100},
 	} {
 		for _, task := range config.Tasks() {
-			c := configtest.OfTask(configtest.TinyConfig(), task)
+			c := configtest.WithTask(configtest.TinyConfig(), task)
 			c.NormPosition, c.Score, c.Relative = s.norm, s.score, s.relative
 			c.Probability = cmp.Or(s.probability, c.Probability)
 			if c.Convolutions = s.convolutions; c.Convolutions != nil {

@@ -110,7 +110,7 @@ func TestRanks(t *testing.T) {
 			if testing.Short() && task != config.Classification {
 				t.Skip("takes long")
 			}
-			small := configtest.OfTask(configtest.TrainingConfig(), task)
+			small := configtest.WithTask(configtest.TrainingConfig(), task)
 			if task == config.Classification || task == config.Retrieval {
 				small.NGrams = configtest.TokenNGrams()
 			}

@@ -23,7 +23,7 @@ func TestTrainRegression(t *testing.T) {
 		settings.Epochs, settings.LearningRate, settings.Select = 20, 0.01, by
 		var reports []EvaluationReport
 		dir := t.TempDir()
-		must.Succeed(t, trainNew(t, sft.NewModel(configtest.OfTask(configtest.TinyConfig(), config.Regression), 1),
+		must.Succeed(t, trainNew(t, sft.NewModel(configtest.WithTask(configtest.TinyConfig(), config.Regression), 1),
 			settings,
 			options(dir, collectReports(&reports)), cpu.New(2), train, val))
 		best := 0
@@ -65,7 +65,7 @@ func TestTrainRegression(t *testing.T) {
 
 // TestRegressionRefusals checks the errors for settings that the task does not support.
 func TestRegressionRefusals(t *testing.T) {
-	m := modeltest.RandomModel(configtest.OfTask(configtest.TinyConfig(), config.Regression), 1)
+	m := modeltest.RandomModel(configtest.WithTask(configtest.TinyConfig(), config.Regression), 1)
 	for want, change := range map[string]func(s *Settings){
 		`select is "auc"`:  func(s *Settings) { s.Select = "auc" },
 		"no class weights": func(s *Settings) { s.ClassWeights = []float64{1, 2} },

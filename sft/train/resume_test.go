@@ -115,19 +115,19 @@ func TestResume(t *testing.T) {
 				[]Stage{{Steps: 2, Length: 12}}
 		}},
 		{"masked tokens", func(c *config.Config, s *Settings) {
-			configtest.OfTask(c, config.FillMask)
+			configtest.WithTask(c, config.FillMask)
 			c.TieEmbeddings, s.Epochs, s.Patience, s.TokenDeletion = true, 1, 2, 0.2
 		}},
 		{"regression", func(c *config.Config, s *Settings) {
-			configtest.OfTask(c, config.Regression)
+			configtest.WithTask(c, config.Regression)
 			s.Epochs, s.Patience, s.Select = 1, 2, byR2
 		}},
 		{"several labels", func(c *config.Config, s *Settings) {
-			configtest.OfTask(c, config.MultiLabel)
+			configtest.WithTask(c, config.MultiLabel)
 			s.Epochs, s.Patience, s.Select, s.ClassWeights = 1, 2, byMacroF1, []float64{0.5, 1, 4}
 		}},
 		{"tagging", func(c *config.Config, s *Settings) {
-			configtest.OfTask(c, config.Tagging)
+			configtest.WithTask(c, config.Tagging)
 			s.ClassWeights, s.Epochs, s.Patience, s.TokenDeletion = []float64{0.3, 2, 0.7}, 1, 2, 0.2
 		}},
 		{"retrieval", func(c *config.Config, s *Settings) { c.Task, s.Epochs, s.Patience = config.Retrieval, 1, 2 }},

@@ -208,7 +208,7 @@ func TestScaledLoss(t *testing.T) {
 // TestScaledLossOfLabels checks that scaling the logits of several labels changes the loss, and not
 // the scaled loss.
 func TestScaledLossOfLabels(t *testing.T) {
-	model := configtest.OfTask(configtest.TrainingConfig(), config.MultiLabel)
+	model := configtest.WithTask(configtest.TrainingConfig(), config.MultiLabel)
 	evaluate := func(scale float32) *EvaluationReport {
 		m := multiLabel{}.measure(model, &Settings{Select: ScaledLoss})
 		for row := range 12 {

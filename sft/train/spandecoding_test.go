@@ -63,7 +63,7 @@ func TestSpanDecodingOfSavedModel(t *testing.T) {
 // TestDecodedSpans checks that spans and tags follow the model's decoding, and that the temperature
 // scales the span penalty.
 func TestDecodedSpans(t *testing.T) {
-	c := configtest.OfTask(configtest.TrainingConfig(), config.Tagging)
+	c := configtest.WithTask(configtest.TrainingConfig(), config.Tagging)
 	c.LabelNames, c.NumLabels = []string{"O", "B-X", "I-X"}, 3
 	logits := []float32{0, 3, 0, 0, 0, 2, 1, 0, 0, 0, 0, 2, 0, 0, 2, 3, 0, 0, 0, 1, 0, 3, 0, 0}
 	if got := fmt.Sprint(c.TagsOf(logits)); got != "[1 2 0 2 2 0 1 0]" || len(c.Spans(logits)) != 3 {

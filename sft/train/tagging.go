@@ -46,7 +46,7 @@ func (tagging) settings(c *config.Config, s *Settings) error {
 	return nil
 }
 
-// weight returns 1: the kernel weights the losses of tokens (weigh).
+// weight returns 1: model.tagging.weightLosses weights the losses of tokens.
 func (tagging) weight(*Settings, seq.Example) float64 { return 1 }
 
 func (tagging) measure(c *config.Config, s *Settings) measurement {

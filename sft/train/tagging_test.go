@@ -29,7 +29,7 @@ func TestTaggingBatchingIsBitExact(t *testing.T) {
 
 func testTaggingBatchingIsBitExact(t *testing.T, devices ...tensor.Device) {
 	for _, norm := range []string{"pre", "post"} {
-		c := configtest.OfTask(configtest.TrainingConfig(), config.Tagging)
+		c := configtest.WithTask(configtest.TrainingConfig(), config.Tagging)
 		c.NormPosition = norm
 		m := modeltest.RandomModel(c, 2)
 		examples := configtest.RandomExamples(c, rand.New(rand.NewPCG(4, 4)), 50, 1, 70, 4096, 33, 900)
@@ -57,7 +57,7 @@ func testTaggingBatchingIsBitExact(t *testing.T, devices ...tensor.Device) {
 func TestTaggingWithoutLabels(t *testing.T) { configtest.OnEveryKind(t, testTaggingWithoutLabels) }
 
 func testTaggingWithoutLabels(t *testing.T, devices ...tensor.Device) {
-	c := configtest.OfTask(configtest.TrainingConfig(), config.Tagging)
+	c := configtest.WithTask(configtest.TrainingConfig(), config.Tagging)
 	m := modeltest.RandomModel(c, 2)
 	examples := configtest.RandomExamples(c, rand.New(rand.NewPCG(4, 4)), 4096, 4096, 70)
 	for i := range examples[:2] {
@@ -80,7 +80,7 @@ func testTaggingWithoutLabels(t *testing.T, devices ...tensor.Device) {
 // TestTaggingWeights checks that label weights multiply the losses that a step reports and their
 // gradient.
 func TestTaggingWeights(t *testing.T) {
-	c := configtest.OfTask(configtest.TinyConfig(), config.Tagging)
+	c := configtest.WithTask(configtest.TinyConfig(), config.Tagging)
 	m, weight := modeltest.RandomModel(c, 3), []float64{0.25, 1, 3}
 	examples := configtest.RandomExamples(c, rand.New(rand.NewPCG(8, 8)), 9, 3, 1, 40)
 	sum, device := make([]float64, m.Parameters.Words), cpu.New(2)
@@ -126,7 +126,7 @@ func TestTrainTagging(t *testing.T) {
 		settings.Epochs, settings.LearningRate, settings.Select = 12, 0.02, by
 		var reports []EvaluationReport
 		dir := t.TempDir()
-		must.Succeed(t, trainNew(t, sft.NewModel(configtest.OfTask(configtest.TinyConfig(), config.Tagging), 1),
+		must.Succeed(t, trainNew(t, sft.NewModel(configtest.WithTask(configtest.TinyConfig(), config.Tagging), 1),
 			settings,
 			options(dir, collectReports(&reports)), cpu.New(2), train, val))
 		last := 0
@@ -158,7 +158,7 @@ func TestTrainTagging(t *testing.T) {
 
 // TestTaggingRefusals checks the errors for examples and settings that the task does not support.
 func TestTaggingRefusals(t *testing.T) {
-	c := configtest.OfTask(configtest.TinyConfig(), config.Tagging)
+	c := configtest.WithTask(configtest.TinyConfig(), config.Tagging)
 	for want, e := range map[string]seq.Example{
 		"found no labels, expected one for each of the 2 tokens": {A: []int32{1, 2}},
 		"found 1 labels, expected one for each of the 2 tokens":  {A: []int32{1, 2}, Labels: []int32{1}},
@@ -182,7 +182,7 @@ func TestTaggingRefusals(t *testing.T) {
 	}
 	train, val := unlabelledTokens(t)
 	for _, f := range [][2]*seq.File{{train, val}, {val, train}} {
-		_, err := NewTrainer(sft.NewModel(configtest.OfTask(configtest.TinyConfig(), config.Tagging), 1), runSettings(),
+		_, err := NewTrainer(sft.NewModel(configtest.WithTask(configtest.TinyConfig(), config.Tagging), 1), runSettings(),
 			cpu.New(1), f[0], f[1], nil,
 			options(t.TempDir(), nil))
 		must.Fail(t, ".arrow: no token has a label in its 3 rows")(err)
@@ -221,7 +221,7 @@ func openSplits(t *testing.T, b *seq.DatasetBuilder) (train, val *seq.File) {
 // TestTaggingOfRanks checks that several ranks return the same outputs as one process for examples
 // of different lengths, which have different numbers of logits.
 func TestTaggingOfRanks(t *testing.T) {
-	m := modeltest.RandomModel(configtest.OfTask(configtest.TinyConfig(), config.Tagging), 4)
+	m := modeltest.RandomModel(configtest.WithTask(configtest.TinyConfig(), config.Tagging), 4)
 	examples := configtest.RandomExamples(m.Config, rand.New(rand.NewPCG(1, 2)), 3, 40, 1, 17, 90)
 	want := modeltest.Score(t, modeltest.NewScorerOf(t, m, cpu.New(1)), examples)
 	got := make([][]sft.Output, 3)

@@ -129,7 +129,7 @@ func TestTemperatureOfLabels(t *testing.T) {
 		s.LearningRate, s.Epochs, s.TemperatureScaling = 0.05, 4, scaling
 		dir := t.TempDir()
 		must.Succeed(t, trainNew(t,
-			modeltest.RandomModel(configtest.OfTask(configtest.TrainingConfig(), config.MultiLabel), 1), s,
+			modeltest.RandomModel(configtest.WithTask(configtest.TrainingConfig(), config.MultiLabel), 1), s,
 			options(dir, nil), cpu.New(1), train, val))
 		models = append(models, must.Get(sft.Load(dir))(t))
 	}
@@ -142,7 +142,7 @@ func TestTemperatureOfLabels(t *testing.T) {
 		scorer := must.Get(sft.NewScorer(m, cpu.New(1)))(t)
 		for row := range val.Len() {
 			e := must.Get(val.Example(row))(t)
-			found, _ := m.Config.Holding(must.Get(scorer.Examples(t.Context(), []seq.Example{e}))(t)[0].Logits)
+			found, _ := m.Config.PredictedLabels(must.Get(scorer.Examples(t.Context(), []seq.Example{e}))(t)[0].Logits)
 			labels[i] = append(labels[i], found)
 		}
 		scorer.Close()

@@ -56,7 +56,7 @@ func (s *Settings) addTokenNoise(c *config.Config, tokens []int32, counter [4]ui
 			continue
 		}
 		if philox.Uniform(w[1]) < replacement {
-			token = model.AnyToken(c, w[2])
+			token = model.RandomToken(c, w[2])
 		}
 		out = append(out, token)
 	}

@@ -43,7 +43,7 @@ func writeSplits(t *testing.T, task string, trainRows int, length func(random *r
 	i int) int) (train, val *seq.File) {
 	t.Helper()
 	dir := t.TempDir()
-	c := configtest.OfTask(configtest.TinyConfig(), task)
+	c := configtest.WithTask(configtest.TinyConfig(), task)
 	b, err := seq.CreateDataset(dir, seq.Spec{Task: dataTask(c), Name: "tiny", VocabSize: 9,
 		NumberNames: c.NumberNames(), LabelNames: c.LabelNames}, false)
 	must.Succeed(t, err)

@@ -33,7 +33,7 @@ func ConfigText(t testing.TB, change map[string]any) []byte {
 
 // FullConfig returns a configuration with every key set.
 func FullConfig() *config.Config {
-	c := OfTask(TinyConfig(), config.FillMask)
+	c := WithTask(TinyConfig(), config.FillMask)
 	c.PadTokenID, c.LabelNames, c.InputWindow = new(int32(0)), strings.Split("abcdefgh", ""),
 		&config.InputWindow{Length: 10, Policy: "head"}
 	c.Convolutions = []config.Convolution{{KernelSize: 5, Dilation: 1}, {KernelSize: 3, Dilation: 32}}
@@ -58,7 +58,7 @@ func FullConfig() *config.Config {
 // GoldenConfig returns a small model of a task with a vocabulary of 18 ids: padding, 16 tokens and
 // a mask.
 func GoldenConfig(task string) *config.Config {
-	c := OfTask(TinyConfig(), task)
+	c := WithTask(TinyConfig(), task)
 	c.VocabSize, c.PadTokenID = 18, new(int32(0))
 	c.HiddenSize, c.NumHeads, c.NumLayers, c.IntermediateSize, c.SinusoidDim, c.SinusoidBase = 8, 2, 1, 12, 6, 10000
 	c.MaxLength, c.SamplerSeed = 4096, 20240812
@@ -70,7 +70,7 @@ func GoldenConfig(task string) *config.Config {
 func FillMaskConfigs() (out []*config.Config) {
 	for _, norm := range []string{"pre", "post"} {
 		for _, tied := range []bool{false, true} {
-			c := OfTask(TinyConfig(), config.FillMask)
+			c := WithTask(TinyConfig(), config.FillMask)
 			c.NormPosition, c.TieEmbeddings, c.NumLayers = norm, tied, 1
 			out = append(out, c)
 		}
@@ -78,10 +78,10 @@ func FillMaskConfigs() (out []*config.Config) {
 	return out
 }
 
-// ManyTokens returns a fill-mask model with a vocabulary of 20,001 ids. The logits take most of its
-// memory.
-func ManyTokens() *config.Config {
-	c := OfTask(TinyConfig(), config.FillMask)
+// LargeVocabularyConfig returns a fill-mask model with a vocabulary of 20,001 ids. The logits take
+// most of its memory.
+func LargeVocabularyConfig() *config.Config {
+	c := WithTask(TinyConfig(), config.FillMask)
 	c.VocabSize, c.NumLabels, c.MaskTokenID = 20001, 20000, new(int32(20000))
 	c.MaskRate = 0.15
 	return c
@@ -102,8 +102,9 @@ func TinyConfig() *config.Config {
 	}
 }
 
-// OfTask changes c to a model of the task, with the labels or numbers of its kind of predictions, and returns c.
-func OfTask(c *config.Config, task string) *config.Config {
+// WithTask changes c to a model of the task, with the labels or numbers of its kind of predictions,
+// and returns c.
+func WithTask(c *config.Config, task string) *config.Config {
 	c.Task = task
 	switch c.Kind() {
 	case config.MaskedTokens:

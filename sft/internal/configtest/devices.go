@@ -43,17 +43,17 @@ func OnEveryDevice(t *testing.T, folders []string, f func(t *testing.T, name str
 	})
 }
 
-// Card is a device with its own memory: Limit bytes, and Beside words of scratch memory per
+// Card is a device with its own memory: Limit bytes, and ScratchWords of scratch memory per
 // program.
 type Card struct {
 	tensor.Device
-	Limit  int64
-	Beside int
+	Limit        int64
+	ScratchWords int
 }
 
 func (d Card) Budget() int64 { return d.Limit }
 
-func (d Card) Scratch(*tensor.Program) (words int, err error) { return d.Beside, nil }
+func (d Card) Scratch(*tensor.Program) (words int, err error) { return d.ScratchWords, nil }
 
 // OnEveryKind runs f with devices whose results have the same bits: the CPU with one, two and three
 // threads, and, without -short, Vulkan.

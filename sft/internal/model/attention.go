@@ -38,7 +38,7 @@ func (l *layer) attention(x *tensor.Tensor) *tensor.Tensor {
 	// scores.
 	q := l.linear(l.name+"attn.q", x)
 	l.dropout(q, q, l.index, philox.StreamDropoutQ, c.AttentionDropout)
-	a.sampling = sampling{rows: tensor.Sampled, most: c.NumSampledTokens, layer: l.index, batch: l.batch}
+	a.sampling = sampling{rows: tensor.Sampled, maxDuplets: c.NumSampledTokens, layer: l.index, batch: l.batch}
 	l.sampler(l.name, &a.sampling, x)
 	k := l.linear(l.name+"attn.k", a.duplet.Y)
 	v := l.linear(l.name+"attn.v", a.duplet.Y)
@@ -90,7 +90,7 @@ func (l *layer) attentionBackward(dy *tensor.Tensor) *tensor.Tensor {
 		l.Launch(tensor.LeakBackward{DC: dc, DY: back.DLeak, C: a.leak.C, Count: a.sample.Count, Batch: l.batch})
 		l.linearBackward(l.name+"attn.leak", dduplet, dc, a.duplet.Y, true)
 	} else {
-		l.unused(l.name + "attn.leak")
+		l.zeroGradients(l.name + "attn.leak")
 	}
 
 	dx := l.like(a.in, l.name+"attn.in.grad")

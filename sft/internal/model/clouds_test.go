@@ -13,7 +13,7 @@ import (
 // TestCloudTags checks that the targets of a batch of tagged clouds are the rows of the tagged
 // points.
 func TestCloudTags(t *testing.T) {
-	c := configtest.OfTask(configtest.TinyConfig(), config.Tagging)
+	c := configtest.WithTask(configtest.TinyConfig(), config.Tagging)
 	c.NumLabels = 3
 	configtest.CloudConfig(c)
 	clouds := configtest.RandomClouds(c, rand.New(rand.NewPCG(4, 4)), 2, 3)

@@ -31,7 +31,7 @@ func (r *Runner) Compare(ctx context.Context, a, b [][]float32) ([]float32, erro
 		return nil, context.Cause(ctx)
 	}
 	defer func() { r.slots <- l }()
-	if err := l.fit(p); err != nil {
+	if err := l.ensureCapacity(p); err != nil {
 		return nil, fmt.Errorf("memory for a batch of %d pairs: %w", size, err)
 	}
 	n := e.Config.NumLabels

@@ -24,7 +24,7 @@ func convolutionParameters(c *config.Config, name string) (out []parameter) {
 		name := fmt.Sprintf("%sconv.%d.", name, n)
 		out = append(out,
 			parameter{Name: name + "weight", Shape: []int{v.KernelSize, c.HiddenSize}, Decay: true,
-				Part: config.PartConvolutions, fresh: uniformBy(v.KernelSize)},
+				Part: config.PartConvolutions, initializer: uniformFanIn(v.KernelSize)},
 			parameter{Name: name + "bias", Shape: []int{c.HiddenSize}, Part: config.PartConvolutions})
 		out = append(out, normParameters(name+"norm", c.HiddenSize)...)
 	}

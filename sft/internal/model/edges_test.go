@@ -18,9 +18,9 @@ func packEdges(edges []seq.Edge, n, width int) *packedEdges {
 	return &p
 }
 
-// TestEdgesOfTheSameEnds checks that parallel edges are joined: features are added, however large,
+// TestParallelEdges checks that parallel edges are joined: features are added, however large,
 // and the last number counts the edges.
-func TestEdgesOfTheSameEnds(t *testing.T) {
+func TestParallelEdges(t *testing.T) {
 	p := packEdges([]seq.Edge{
 		{Source: 1, Target: 0, Features: []float32{3e38}},
 		{Source: 0, Target: 0, Features: []float32{0.5}},

@@ -60,5 +60,5 @@ func embedParameters(c *config.Config) []parameter {
 	}
 	return []parameter{{Name: "embed.weight", Shape: []int{c.VocabSize, c.HiddenSize},
 		Decay: true, Part: config.PartEmbed,
-		fresh: func(d draws, e int) float64 { return size * d.Normal(e) }}}
+		initializer: func(d draws, e int) float64 { return size * d.Normal(e) }}}
 }

@@ -27,17 +27,17 @@ func (r *Runner) Embeddings(ctx context.Context, examples []seq.Example) ([][]fl
 	if err != nil {
 		return nil, err
 	}
-	return r.embedded(ctx, examples)
+	return r.embedExamples(ctx, examples)
 }
 
 // Probe computes the embedding of the shortest sequence that the model accepts.
 func (r *Runner) Probe(ctx context.Context) error {
-	_, err := r.embedded(ctx, []seq.Example{shortest(r.engine.Config)})
+	_, err := r.embedExamples(ctx, []seq.Example{shortestExample(r.engine.Config)})
 	return err
 }
 
-// shortest returns a sequence of one token.
-func shortest(c *config.Config) seq.Example {
+// shortestExample returns a sequence of one token.
+func shortestExample(c *config.Config) seq.Example {
 	if c.HasFeatures() {
 		return seq.Example{Features: [][]float32{make([]float32, len(c.FeatureNames))}}
 	}
@@ -48,10 +48,10 @@ func shortest(c *config.Config) seq.Example {
 	return seq.Example{A: []int32{token}}
 }
 
-// embedded returns the pooled vectors of examples that CheckExample has accepted.
-func (r *Runner) embedded(ctx context.Context, examples []seq.Example) ([][]float32, error) {
+// embedExamples returns the pooled vectors of examples that CheckExample has accepted.
+func (r *Runner) embedExamples(ctx context.Context, examples []seq.Example) ([][]float32, error) {
 	out := make([][]float32, len(examples))
-	err := r.eachPass(ctx, examples, InferMode, func(ctx context.Context, l *Slot, at int, g []seq.Example) error {
+	err := r.forEachPass(ctx, examples, InferMode, func(ctx context.Context, l *Slot, at int, g []seq.Example) error {
 		pooled, err := l.embed(ctx, g)
 		if err != nil {
 			return err

@@ -21,14 +21,14 @@ type emitter struct {
 	shape       passShape
 	mode        PassMode
 
-	begun map[string]bool // gradients that a launch has assigned
-	terms []tensor.Add    // pending gradient sums, computed by the next launch
+	assigned map[string]bool // gradients that a launch has assigned
+	terms    []tensor.Add    // pending gradient sums, computed by the next launch
 }
 
 func newEmitter(c *config.Config, params *config.Parameters, shape passShape, mode PassMode) *emitter {
 	p := tensor.NewProgram()
 	return &emitter{Program: p, config: c, params: params, shape: shape, mode: mode,
-		batch: tensor.NewBatch(p, shape.Tokens, shape.Sequences), begun: map[string]bool{}}
+		batch: tensor.NewBatch(p, shape.Tokens, shape.Sequences), assigned: map[string]bool{}}
 }
 
 // Launch records a launch, followed by the additions of its pending terms to their gradients.
@@ -82,8 +82,8 @@ func (m *emitter) weight(name string) *tensor.Tensor {
 // the first use this is the gradient itself; for later uses it is a term, which Launch adds. A pass
 // may therefore use a parameter any number of times.
 func (m *emitter) gradient(name string) *tensor.Tensor {
-	g, begun := m.sum(name)
-	if !begun {
+	g, assigned := m.sum(name)
+	if !assigned {
 		return g
 	}
 	term := m.like(g, g.Name+".term")
@@ -91,16 +91,16 @@ func (m *emitter) gradient(name string) *tensor.Tensor {
 	return term
 }
 
-// sum returns the gradient of a parameter for a launch that can accumulate. If begun is true, an
+// sum returns the gradient of a parameter for a launch that can accumulate. If assigned is true, an
 // earlier launch has assigned the gradient and the launch must add to it.
-func (m *emitter) sum(name string) (g *tensor.Tensor, begun bool) {
-	begun = m.begun[name]
-	m.begun[name] = true
-	return parameterTensor(m.params, tensor.Gradients, name), begun
+func (m *emitter) sum(name string) (g *tensor.Tensor, assigned bool) {
+	assigned = m.assigned[name]
+	m.assigned[name] = true
+	return parameterTensor(m.params, tensor.Gradients, name), assigned
 }
 
-// unused clears the gradients of a parameter that the configuration does not use.
-func (m *emitter) unused(name string) {
+// zeroGradients clears the gradients of a parameter that the configuration does not use.
+func (m *emitter) zeroGradients(name string) {
 	m.Launch(tensor.Zero{Y: m.gradient(name + ".weight")})
 	m.Launch(tensor.Zero{Y: m.gradient(name + ".bias")})
 }
@@ -108,8 +108,8 @@ func (m *emitter) unused(name string) {
 // linearParameters returns weight and bias of a linear layer.
 func linearParameters(part config.Part, name string, out, in int) []parameter {
 	return []parameter{
-		{Name: name + ".weight", Shape: []int{out, in}, Decay: true, Part: part, fresh: uniformBy(in)},
-		{Name: name + ".bias", Shape: []int{out}, Part: part, fresh: uniformBy(in)},
+		{Name: name + ".weight", Shape: []int{out, in}, Decay: true, Part: part, initializer: uniformFanIn(in)},
+		{Name: name + ".bias", Shape: []int{out}, Part: part, initializer: uniformFanIn(in)},
 	}
 }
 
@@ -130,7 +130,7 @@ func (m *emitter) linearBackward(name string, dx, dy, x *tensor.Tensor, accumula
 // normParameters returns weight and bias of a LayerNorm.
 func normParameters(name string, d int) []parameter {
 	return []parameter{
-		{Name: name + ".weight", Shape: []int{d}, Part: config.PartNorms, fresh: constant(1)},
+		{Name: name + ".weight", Shape: []int{d}, Part: config.PartNorms, initializer: constant(1)},
 		{Name: name + ".bias", Shape: []int{d}, Part: config.PartNorms},
 	}
 }
@@ -161,7 +161,7 @@ func (m *emitter) normBackward(n norm, dx, dy *tensor.Tensor, accumulate bool) {
 func rowDotParameters(part config.Part, name string, d int) []parameter {
 	return []parameter{
 		{Name: name + ".weight", Shape: []int{d}, Decay: true, Part: part,
-			fresh: func(draw draws, e int) float64 { return draw.Normal(e) / math.Sqrt(float64(d)) }},
+			initializer: func(draw draws, e int) float64 { return draw.Normal(e) / math.Sqrt(float64(d)) }},
 		{Name: name + ".bias", Shape: []int{1}, Part: part},
 	}
 }

@@ -37,17 +37,17 @@ func newTied(random *rand.Rand) *tied {
 func (m *tied) loss(w []float64) (loss float64) {
 	row := func(v int32) []float64 { return w[int(v)*m.hidden:][:m.hidden] }
 	crossEntropy := func(x []float64, label int32) float64 {
-		sum, its := 0.0, 0.0
+		sum, labelLogit := 0.0, 0.0
 		for v := range m.vocab {
 			z := w[m.params.List[1].Offset+v]
 			for c, e := range row(int32(v)) {
 				z += x[c] * e
 			}
 			if sum += math.Exp(z); v == int(label) {
-				its = z
+				labelLogit = z
 			}
 		}
-		return math.Log(sum) - its
+		return math.Log(sum) - labelLogit
 	}
 	for t, token := range m.tokens {
 		x := row(token)
@@ -157,9 +157,9 @@ func testTiedWeights(t *testing.T, devices ...tensor.Device) {
 func TestGradientsAreAssigned(t *testing.T) {
 	configs := configtest.RandomConfigs()
 	for _, task := range config.Tasks() {
-		configs = append(configs, configtest.OfTask(configtest.TrainingConfig(), task))
+		configs = append(configs, configtest.WithTask(configtest.TrainingConfig(), task))
 	}
-	tied := configtest.OfTask(configtest.TrainingConfig(), config.FillMask)
+	tied := configtest.WithTask(configtest.TrainingConfig(), config.FillMask)
 	tied.TieEmbeddings = true
 	configs = append(configs, tied)
 	for _, c := range configs {

@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// computing returns the tensor.Device of a device, or an error if it cannot compute.
-func computing(d any) (tensor.Device, error) {
+// computingDevice returns the tensor.Device of a device, or an error if it cannot compute.
+func computingDevice(d any) (tensor.Device, error) {
 	if c, ok := d.(tensor.Device); ok {
 		return c, nil
 	}
@@ -54,8 +54,8 @@ type preparedPass struct {
 // maxPasses limits the number of cached programs.
 const maxPasses = 64
 
-func NewEngine(c *config.Config, weights []float32, on any) (*Engine, error) {
-	device, err := computing(on)
+func NewEngine(c *config.Config, weights []float32, d any) (*Engine, error) {
+	device, err := computingDevice(d)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func NewEngine(c *config.Config, weights []float32, on any) (*Engine, error) {
 }
 
 // OpenEngine returns the engine of a model with an optional table of n-grams.
-func OpenEngine(c *config.Config, weights []float32, ngrams *config.NGramTable, on any) (*Engine, error) {
+func OpenEngine(c *config.Config, weights []float32, ngrams *config.NGramTable, d any) (*Engine, error) {
 	var table *NGrams
 	if c.NGrams != nil {
 		var err error
@@ -89,7 +89,7 @@ func OpenEngine(c *config.Config, weights []float32, ngrams *config.NGramTable, 
 			return nil, err
 		}
 	}
-	e, err := NewEngine(c, weights, on)
+	e, err := NewEngine(c, weights, d)
 	if err == nil {
 		e.NGrams = table
 	}
@@ -175,11 +175,11 @@ func (e *Engine) Slot() *Slot {
 // pass that computes them.
 func (l *Slot) Load(sequences int, examples []seq.Example, d Drawing) (*preparedPass, error) {
 	l.batch.pack(l.engine.Config, sequences, examples, d, l.Packers)
-	return l.place(d)
+	return l.upload(d)
 }
 
-// fit enlarges the slot's memory to the size that pass p needs.
-func (l *Slot) fit(p *preparedPass) (err error) {
+// ensureCapacity enlarges the slot's memory to the size that pass p needs.
+func (l *Slot) ensureCapacity(p *preparedPass) (err error) {
 	for _, s := range []tensor.Region{tensor.Arena, tensor.Inputs} {
 		need := p.Program.Words(s)
 		if l.Memory[s] != nil && l.Memory[s].Words() >= need {
@@ -196,19 +196,19 @@ func (l *Slot) fit(p *preparedPass) (err error) {
 	return nil
 }
 
-// place writes the packed batch to the slot's memory and returns its pass.
-func (l *Slot) place(d Drawing) (*preparedPass, error) {
+// upload writes the packed batch to the slot's memory and returns its pass.
+func (l *Slot) upload(d Drawing) (*preparedPass, error) {
 	p, err := l.engine.pass(l.batch.shape(l.engine.Config), d.Mode)
 	if err != nil {
 		return nil, err
 	}
-	return p, l.placeIn(p, d)
+	return p, l.uploadFor(p, d)
 }
 
-// placeIn is place for a given pass with room for the batch.
-func (l *Slot) placeIn(p *preparedPass, d Drawing) error {
+// uploadFor is upload for a given pass with room for the batch.
+func (l *Slot) uploadFor(p *preparedPass, d Drawing) error {
 	b := &l.batch
-	if err := l.fit(p); err != nil {
+	if err := l.ensureCapacity(p); err != nil {
 		return fmt.Errorf("memory for a batch of %d tokens: %w", b.counts.Tokens, err)
 	}
 	if p.Scale != nil {
@@ -290,7 +290,7 @@ func (l *Slot) results(p *preparedPass, b *packed) (*Result, error) {
 		if err := tensor.Download(arena, p.Loss, losses); err != nil {
 			return nil, err
 		}
-		objectiveOf(c).weigh(b, losses, l.Weight)
+		objectiveOf(c).weightLosses(b, losses, l.Weight)
 		r.Loss = b.sums(losses)
 	}
 	return r, nil

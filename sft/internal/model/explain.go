@@ -14,13 +14,13 @@ type explained struct {
 	share    *tensor.Tensor // [B, d] input: 1/(h·L) in all channels of a sequence
 	gradient *tensor.Tensor // [T, d]: the share of each token's sequence
 	layers   []explainedLayer
-	pooling  weighing // nil if the head reads each token
+	pooling  weigher // nil if the head reads each token
 }
 
-// weighing reports each token's weight in the vector that the head reads.
-type weighing interface {
-	// kept lists the tensors that weights reads.
-	kept() []*tensor.Tensor
+// weigher reports each token's weight in the vector that the head reads.
+type weigher interface {
+	// keptTensors lists the tensors that weights reads.
+	keptTensors() []*tensor.Tensor
 	// weights returns the weights of all tokens of a computed batch.
 	weights(b *packed, arena tensor.Memory) ([]float32, error)
 }
@@ -56,9 +56,9 @@ func (x *explained) layer(l *layer) {
 }
 
 // pool keeps the tensors that the weights of the pooling depend on.
-func (x *explained) pool(m *emitter, p weighing) {
+func (x *explained) pool(m *emitter, p weigher) {
 	x.pooling = p
-	for _, t := range p.kept() {
+	for _, t := range p.keptTensors() {
 		m.Keep(t)
 	}
 }
@@ -97,15 +97,15 @@ func (x *explained) read(b *packed, arena tensor.Memory) ([]ExplainedSequence, e
 			return nil, err
 		}
 		for i := range out {
-			var read []SampledToken
+			var sampled []SampledToken
 			for j := b.sampleOffset[i]; j < b.sampleOffset[i]+count[i]; j++ {
 				mass := x.mass(received, int(j))
-				read = append(read, SampledToken{top[j], float64(p[j]), mass})
+				sampled = append(sampled, SampledToken{top[j], float64(p[j]), mass})
 				if partner[j] >= 0 {
-					read = append(read, SampledToken{partner[j], 1 - float64(p[j]), mass})
+					sampled = append(sampled, SampledToken{partner[j], 1 - float64(p[j]), mass})
 				}
 			}
-			out[i].Layers = append(out[i].Layers, read)
+			out[i].Layers = append(out[i].Layers, sampled)
 		}
 	}
 	return out, nil

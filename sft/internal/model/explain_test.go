@@ -18,8 +18,8 @@ func TestExplainMemory(t *testing.T) {
 		return p.Program.Words(tensor.Arena) + p.Program.Words(tensor.Inputs)
 	}
 	const n = 1 << 16
-	one, two := words(n), words(2*n)
-	if two > 2*one || one > n*c.NumSampledTokens/4 {
-		t.Errorf("%d words for %d tokens, %d words for twice the tokens", one, n, two)
+	single, double := words(n), words(2*n)
+	if double > 2*single || single > n*c.NumSampledTokens/4 {
+		t.Errorf("%d words for %d tokens, %d words for twice the tokens", single, n, double)
 	}
 }

@@ -21,7 +21,7 @@ import (
 //
 // Source: Devlin, Chang, Lee, Toutanova, "BERT: Pre-training of Deep Bidirectional
 // Transformers for Language Understanding", NAACL 2019.
-type fillMask struct{ ofRows }
+type fillMask struct{ defaultTraits }
 
 func (fillMask) parameters(c *config.Config) (out []parameter) {
 	if c.NormPosition == "pre" {
@@ -121,17 +121,17 @@ func (fillMask) evaluation() PassMode { return LossMode }
 // pack adds the target tokens of an example and returns its tokens, masked for training and
 // evaluation.
 func (fillMask) pack(p *packed, c *config.Config, e seq.Example, d Drawing) []int32 {
-	var read, positions []int32
+	var input, positions []int32
 	switch {
 	case d.Mode.loss():
-		read, positions = MaskTokens(c, e.A, e.Index, d)
+		input, positions = MaskTokens(c, e.A, e.Index, d)
 	case p.fills:
-		read, positions = e.A, Masks(c, e.A)
+		input, positions = e.A, Masks(c, e.A)
 	default:
 		return e.A
 	}
 	from := len(p.tokens)
-	for range read {
+	for range input {
 		p.targetOf = append(p.targetOf, tensor.NoRow)
 	}
 	for _, t := range positions {
@@ -143,7 +143,7 @@ func (fillMask) pack(p *packed, c *config.Config, e seq.Example, d Drawing) []in
 	} else {
 		p.label = append(p.label, TokenTargets(c, e.A, positions)...)
 	}
-	return read
+	return input
 }
 
 // read returns the number of logits rows: one per mask token of the input.

@@ -16,7 +16,7 @@ import (
 // TestFillMemory checks that a pass that fills masks has room for their number and for no more
 // tokens than without masks, and that its planned memory is sufficient.
 func TestFillMemory(t *testing.T) {
-	c := configtest.OfTask(configtest.TinyConfig(), config.FillMask)
+	c := configtest.WithTask(configtest.TinyConfig(), config.FillMask)
 	c.MaskRate = 0.001
 	for masks, want := range map[int]int{1: 64, 1000: 1024} {
 		tokens := slices.Repeat([]int32{3}, 1000)
@@ -39,7 +39,7 @@ func TestFillMemory(t *testing.T) {
 // TestFillMaskCapacity checks that a pass has room for more target tokens than expected, and that
 // the memory plan includes their logits.
 func TestFillMaskCapacity(t *testing.T) {
-	c := configtest.ManyTokens()
+	c := configtest.LargeVocabularyConfig()
 	b := packOne(c, configtest.RandomExamples(c, rand.New(rand.NewPCG(1, 1)), 4000), Drawing{Mode: TrainMode})
 	usual := b.shape(c)
 	room := objectiveOf(c).targetCapacity(c, usual.Tokens, usual.Sequences)

@@ -22,11 +22,11 @@ func (h *linearHead) backward(dlogits *tensor.Tensor) *tensor.Tensor {
 // pairHead reads two pooled rows per example.
 type pairHead struct {
 	linearHead
-	pooled, features, hidden *tensor.Tensor
+	pooledReadout, features, hidden *tensor.Tensor
 }
 
 func (h *pairHead) forward(pooled *tensor.Tensor) *tensor.Tensor {
-	h.pooled = pooled
+	h.pooledReadout = pooled
 	h.features = h.Temp("pair", tensor.Examples, h.capacity(tensor.Examples), 4*h.config.HiddenSize)
 	h.Launch(tensor.PairFeatures{Y: h.features, X: pooled})
 	h.hidden = h.linear("head.hidden", h.features)
@@ -40,8 +40,8 @@ func (h *pairHead) backward(dlogits *tensor.Tensor) *tensor.Tensor {
 	h.Launch(tensor.GELUBackward{DX: d, DY: d, X: h.hidden})
 	df := h.like(h.features, "pair.grad")
 	h.linearBackward("head.hidden", df, d, h.features, false)
-	d = h.like(h.pooled, "pooled.grad")
-	h.Launch(tensor.PairFeaturesBackward{DX: d, DY: df, X: h.pooled})
+	d = h.like(h.pooledReadout, "pooled.grad")
+	h.Launch(tensor.PairFeaturesBackward{DX: d, DY: df, X: h.pooledReadout})
 	return d
 }
 

@@ -4,8 +4,9 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// hide keeps rows, the input of a layer or the output of the last, in HiddenMode.
-func (p *recordedPass) hide(m *emitter, rows *tensor.Tensor) {
+// keepHidden keeps rows for the results of a pass in HiddenMode: the input of the first layer, or
+// the output of a layer.
+func (p *recordedPass) keepHidden(m *emitter, rows *tensor.Tensor) {
 	if m.mode == HiddenMode {
 		m.Keep(rows)
 		p.hidden = append(p.hidden, rows)

@@ -15,12 +15,12 @@ func Initialize(c *config.Config, seed uint64) []float32 {
 	params := NewParameters(c)
 	words := make([]float32, params.Words)
 	i := 0
-	eachParameter(c, func(p parameter) {
-		if p.fresh != nil {
+	forEachParameter(c, func(p parameter) {
+		if p.initializer != nil {
 			d := DrawsOf(seed, i)
 			x := params.Slice(words, params.List[i])
 			for e := range x {
-				x[e] = float32(p.fresh(d, e))
+				x[e] = float32(p.initializer(d, e))
 			}
 		}
 		i++
@@ -28,17 +28,17 @@ func Initialize(c *config.Config, seed uint64) []float32 {
 	return words
 }
 
-// fresh returns the initial value of element e of a parameter; nil means 0.
-type fresh func(d draws, e int) float64
+// initializer returns the initial value of element e of a parameter; nil means 0.
+type initializer func(d draws, e int) float64
 
-// uniformBy draws uniform values in ±1/√n.
-func uniformBy(n int) fresh {
+// uniformFanIn draws uniform values in ±1/√n.
+func uniformFanIn(n int) initializer {
 	bound := 1 / math.Sqrt(float64(n))
 	return func(d draws, e int) float64 { return bound * (2*d.uniform(e) - 1) }
 }
 
 // constant returns v for every element.
-func constant(v float64) fresh { return func(draws, int) float64 { return v } }
+func constant(v float64) initializer { return func(draws, int) float64 { return v } }
 
 // draws returns random number e of a parameter, uniform on 0 to 1 or normal.
 type draws struct{ uniform, Normal func(e int) float64 }

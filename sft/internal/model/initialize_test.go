@@ -50,14 +50,14 @@ func TestInitialize(t *testing.T) {
 	}
 }
 
-// TestFreshSpread checks the distributions that Initialize states: uniform values reach nearly to
-// their bound, normal values have the stated mean square.
-func TestFreshSpread(t *testing.T) {
+// TestInitialDistributions checks the distributions that Initialize states: uniform values reach
+// nearly to their bound, normal values have the stated mean square.
+func TestInitialDistributions(t *testing.T) {
 	c := configtest.TinyConfig()
 	c.VocabSize, c.HiddenSize, c.NumHeads, c.IntermediateSize, c.SinusoidDim = 90, 64, 4, 32, 48
 	c.Convolutions = []config.Convolution{{KernelSize: 5, Dilation: 1}}
 	p, words := NewParameters(c), Initialize(c, 1)
-	of := func(name string) []float32 {
+	valuesOf := func(name string) []float32 {
 		q, ok := p.Lookup(name)
 		if !ok {
 			t.Fatalf("no parameter %s", name)
@@ -68,7 +68,7 @@ func TestFreshSpread(t *testing.T) {
 		"layers.0.attn.q.bias":    64,
 		"layers.0.mlp.fc2.weight": 32, "layers.0.mlp.fc2.bias": 32, "head.out.weight": 64} {
 		largest := 0.0
-		for _, v := range of(name) {
+		for _, v := range valuesOf(name) {
 			largest = max(largest, math.Abs(float64(v)))
 		}
 		if bound := 1 / math.Sqrt(in); largest > bound || largest < 0.9*bound {
@@ -79,7 +79,7 @@ func TestFreshSpread(t *testing.T) {
 		"head.pool.weight":             1.0 / 64,
 		"layers.0.attn.rel_mul.weight": 0.02 * 0.02, "layers.0.attn.rel_add.weight": 0.02 * 0.02} {
 		mean, square := 0.0, 0.0
-		x := of(name)
+		x := valuesOf(name)
 		for _, v := range x {
 			mean += float64(v) / float64(len(x))
 			square += float64(v) * float64(v) / float64(len(x))

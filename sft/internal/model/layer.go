@@ -58,13 +58,13 @@ func (l *layer) forward(x *tensor.Tensor) *tensor.Tensor {
 // branch adds a residual branch to x, with its norm before or after. n is the number of the branch
 // in the names of its tensors.
 func (l *layer) branch(n string, x *tensor.Tensor, norm *norm, f func(x *tensor.Tensor) *tensor.Tensor,
-	kept **tensor.Tensor) *tensor.Tensor {
+	saved **tensor.Tensor) *tensor.Tensor {
 	if l.pre() {
 		var h *tensor.Tensor
 		h, *norm = l.norm(l.name+"norm"+n, x)
-		return l.residual("residual"+n, x, f(h), kept)
+		return l.residual("residual"+n, x, f(h), saved)
 	}
-	x = l.residual("residual"+n, x, f(x), kept)
+	x = l.residual("residual"+n, x, f(x), saved)
 	x, *norm = l.norm(l.name+"norm"+n, x)
 	return x
 }
@@ -94,11 +94,11 @@ func (l *layer) branchBackward(dx *tensor.Tensor, norm norm, f func(dy *tensor.T
 func addTo(y, x *tensor.Tensor) tensor.Kernel { return tensor.Add{Y: y, A: y, B: x} }
 
 // residual adds a branch to the stream, multiplied by the layer's residual scale if it has one. It
-// stores the branch in kept if the backward pass reads it.
-func (l *layer) residual(name string, x, branch *tensor.Tensor, kept **tensor.Tensor) *tensor.Tensor {
+// stores the branch in saved if the backward pass reads it.
+func (l *layer) residual(name string, x, branch *tensor.Tensor, saved **tensor.Tensor) *tensor.Tensor {
 	y := l.like(x, l.name+name)
 	if l.config.ResidualScale {
-		*kept = branch
+		*saved = branch
 		l.Launch(tensor.ResidualScale{Y: y, A: x, B: branch, Scale: l.weight(l.name + "residual_scale")})
 	} else {
 		l.Launch(tensor.Add{Y: y, A: x, B: branch})
@@ -113,9 +113,9 @@ func (l *layer) residualBackward(dx, branch *tensor.Tensor) *tensor.Tensor {
 		return dx
 	}
 	db := l.like(dx, l.name+"branch.grad")
-	dscale, begun := l.sum(l.name + "residual_scale")
+	dscale, assigned := l.sum(l.name + "residual_scale")
 	l.Launch(tensor.ResidualScaleBackward{DB: db, DScale: dscale,
-		DY: dx, B: branch, Scale: l.weight(l.name + "residual_scale"), Accumulate: begun})
+		DY: dx, B: branch, Scale: l.weight(l.name + "residual_scale"), Accumulate: assigned})
 	return db
 }
 

@@ -11,22 +11,22 @@ import (
 // Fractions of the target tokens that are replaced by the mask and by a random token. The other
 // targets stay unchanged: otherwise a model would learn nothing about tokens that are not masked.
 const (
-	readAsMask = 0.8
-	readAsAny  = 0.1
+	replaceByMask   = 0.8
+	replaceByRandom = 0.1
 )
 
-// targetsReadAsMask replaces readAsMask if targets are classes instead of tokens. It is lower
+// targetsReplaceByMask replaces replaceByMask if targets are classes instead of tokens. It is lower
 // because a visible token does not reveal its class, and the model should also predict classes of
 // visible tokens.
-const targetsReadAsMask = 0.1
+const targetsReplaceByMask = 0.1
 
-// readShares returns the fractions of the target tokens that are replaced by the mask and by a
-// random token.
-func readShares(c *config.Config) (asMask, asAny float32) {
+// replacementRates returns the fractions of the target tokens that are replaced by the mask and by
+// a random token.
+func replacementRates(c *config.Config) (asMask, asAny float32) {
 	if c.MaskTargets != nil {
-		return targetsReadAsMask, 0
+		return targetsReplaceByMask, 0
 	}
-	return readAsMask, readAsAny
+	return replaceByMask, replaceByRandom
 }
 
 // Drawing determines the random numbers of a pass, together with the example and the position in
@@ -61,7 +61,7 @@ func (d Drawing) mask(row uint32) [4]uint32 {
 // Spans", TACL 2020 (spans of geometric lengths).
 func maskedPositions(c *config.Config, n int, row uint32, d Drawing) (positions []int32) {
 	r, s := c.MaskRate, c.MaskSpan
-	goesOn := float32(1 - 1/s)
+	continues := float32(1 - 1/s)
 	begins := float32(r / (s - float64(r*(s-1))))
 	counter := d.mask(row)
 	covered := false
@@ -71,7 +71,7 @@ func maskedPositions(c *config.Config, n int, row uint32, d Drawing) (positions 
 		switch {
 		case t == 0:
 			covered = philox.Uniform(w[1]) < float32(r)
-		case covered && philox.Uniform(w[0]) < goesOn:
+		case covered && philox.Uniform(w[0]) < continues:
 		default:
 			covered = philox.Uniform(w[1]) < begins
 		}
@@ -87,21 +87,21 @@ func maskedPositions(c *config.Config, n int, row uint32, d Drawing) (positions 
 }
 
 // MaskTokens returns the tokens of a row after masking, and the positions of the target tokens.
-func MaskTokens(c *config.Config, tokens []int32, row uint32, d Drawing) (read, positions []int32) {
-	read, positions = slices.Clone(tokens), maskedPositions(c, len(tokens), row, d)
-	asMask, asAny := readShares(c)
+func MaskTokens(c *config.Config, tokens []int32, row uint32, d Drawing) (masked, positions []int32) {
+	masked, positions = slices.Clone(tokens), maskedPositions(c, len(tokens), row, d)
+	asMask, asAny := replacementRates(c)
 	counter := d.mask(row)
 	for _, t := range positions {
 		counter[0] = uint32(t)
 		w := philox.Words(d.Seed, counter)
 		switch u := philox.Uniform(w[2]); {
 		case u < asMask:
-			read[t] = *c.MaskTokenID
+			masked[t] = *c.MaskTokenID
 		case u < asMask+asAny:
-			read[t] = AnyToken(c, w[3])
+			masked[t] = RandomToken(c, w[3])
 		}
 	}
-	return read, positions
+	return masked, positions
 }
 
 // Masks returns the positions of mask tokens.
@@ -136,9 +136,9 @@ func TokenTargets(c *config.Config, tokens, positions []int32) []int32 {
 	return out
 }
 
-// AnyToken maps a random word to a uniform token of the vocabulary, excluding the padding and the
-// mask, which is the last token.
-func AnyToken(c *config.Config, word uint32) int32 {
+// RandomToken maps a random word to a uniform token of the vocabulary, excluding the padding and
+// the mask, which is the last token.
+func RandomToken(c *config.Config, word uint32) int32 {
 	n := c.VocabSize
 	if c.MaskTokenID != nil {
 		n--

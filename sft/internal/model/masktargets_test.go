@@ -72,15 +72,15 @@ func TestMaskTargets(t *testing.T) {
 	}
 }
 
-// TestMaskTargetsShares checks that half of the tokens are targets, that a tenth of the targets
+// TestMaskTargetsFractions checks that half of the tokens are targets, that a tenth of the targets
 // become the mask, and that other tokens do not change.
-func TestMaskTargetsShares(t *testing.T) {
+func TestMaskTargetsFractions(t *testing.T) {
 	sounds := configtest.Tones(rand.New(rand.NewPCG(4, 5)), 20000)
 	c := configtest.SoundConfig(t, 4, sounds)
 	e := sounds[0]
-	read, positions := MaskTokens(c, e.A, e.Index, Drawing{Mode: TrainMode, Seed: 3, Step: 2})
+	tokens, positions := MaskTokens(c, e.A, e.Index, Drawing{Mode: TrainMode, Seed: 3, Step: 2})
 	masks, others := 0, 0
-	for i, token := range read {
+	for i, token := range tokens {
 		switch {
 		case token == *c.MaskTokenID:
 			masks++
@@ -106,8 +106,8 @@ func codebookOf(t *testing.T, targets *config.MaskTargets) spectra.Codebook {
 	return must.Get(spectra.Decode(stored.Codebook, stored.Bands))(t)
 }
 
-// spectrumAt computes the log-mel spectrum of a frame by its definition: a direct DFT and triangular
-// mel filters.
+// spectrumAt computes the log-mel spectrum of a frame by its definition: a direct DFT and
+// triangular mel filters.
 func spectrumAt(tokens []int32, frame int) []float64 {
 	const window, hop, size = 200, 80, 256
 	out := make([]float64, configtest.SoundBands)

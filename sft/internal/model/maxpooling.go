@@ -17,9 +17,9 @@ import (
 // dropped tokens. Its random numbers have the layer index after the last layer. The gradient of u_c
 // goes to the first row with the maximum, and through the duplet's weight to the scores.
 //
-// Source: "Sampling Foundational Transformer", reproducibility, the head for ModelNet40; for
-// the maximum over all tokens Qi, Su, Mo, Guibas, "PointNet: Deep Learning on Point Sets for 3D Classification and
-// Segmentation", CVPR 2017.
+// Source: "Sampling Foundational Transformer", reproducibility, the head for ModelNet40; for the
+// maximum over all tokens Qi, Su, Mo, Guibas, "PointNet: Deep Learning on Point Sets for 3D
+// Classification and Segmentation", CVPR 2017.
 type maxPooling struct {
 	*emitter
 	pass   *recordedPass
@@ -42,7 +42,7 @@ func (p *maxPooling) forward(x *tensor.Tensor) *tensor.Tensor {
 		p.pass.PoolOffset = p.Input("pool_offset", tensor.Fixed, p.shape.Sequences+1)
 		batch := *p.batch
 		batch.SampleOffset = p.pass.PoolOffset
-		p.sample = &sampling{rows: tensor.Pooled, most: c.PoolingSamples, layer: c.NumLayers, batch: &batch}
+		p.sample = &sampling{rows: tensor.Pooled, maxDuplets: c.PoolingSamples, layer: c.NumLayers, batch: &batch}
 		p.sampler("head.", p.sample, x)
 		p.pool.X, p.pool.First, p.pool.Count = p.sample.duplet.Y, batch.SampleOffset, p.sample.sample.Count
 	}
@@ -67,7 +67,7 @@ func (p *maxPooling) backward(du *tensor.Tensor) *tensor.Tensor {
 	return dx
 }
 
-func (p *maxPooling) kept() []*tensor.Tensor {
+func (p *maxPooling) keptTensors() []*tensor.Tensor {
 	if p.sample == nil {
 		return []*tensor.Tensor{p.pool.Arg}
 	}

@@ -103,7 +103,7 @@ func (p *packedNGrams) close() {
 
 // upload writes the n-grams to the inputs of a pass.
 func (in *ngramInputs) upload(p *packedNGrams, m tensor.Memory) error {
-	p.values = resized(p.values, len(p.Rows)*p.table.Width)
+	p.values = resize(p.values, len(p.Rows)*p.table.Width)
 	p.table.Lookup(p.Rows, p.values)
 	for len(p.Offset) < in.Table.Shape[0]+1 { // no token reads the remaining rows
 		p.Offset = append(p.Offset, int32(len(p.Token)))

@@ -56,15 +56,15 @@ func CollectNGrams(ctx context.Context, c *config.Config, train *seq.File) (*con
 	}
 	const block = 256 // rows per task of a thread
 	v, err := ngram.Collect(ctx, ngramOptions(c.NGrams), (train.Len()+block-1)/block, runtime.GOMAXPROCS(0),
-		func(b int, with func(a, b []int32)) error {
+		func(b int, add func(a, b []int32)) error {
 			for i := b * block; i < min(train.Len(), (b+1)*block); i++ {
 				e, err := train.Example(i)
 				if err != nil {
 					return err
 				}
-				with(e.A, nil)
+				add(e.A, nil)
 				if e.B != nil { // both sides of a pair share the embeddings
-					with(e.B, nil)
+					add(e.B, nil)
 				}
 			}
 			return nil
@@ -140,7 +140,7 @@ func ReadNGrams(c *config.Config, tensors []safetensors.Tensor, optimizer bool) 
 	if optimizer {
 		wanted = append(wanted, safetensors.Tensor{Name: ngramSquares, Shape: wanted[len(wanted)-1].Shape[:1]})
 	}
-	of := map[string]safetensors.Tensor{}
+	byName := map[string]safetensors.Tensor{}
 	for _, w := range wanted {
 		at := slices.IndexFunc(tensors, func(t safetensors.Tensor) bool { return t.Name == w.Name })
 		if at < 0 {
@@ -153,15 +153,15 @@ func ReadNGrams(c *config.Config, tensors []safetensors.Tensor, optimizer bool) 
 		if err := safetensors.CheckFinite([]safetensors.Tensor{t}); err != nil {
 			return nil, err
 		}
-		of[w.Name] = t
+		byName[w.Name] = t
 	}
-	t := &config.NGramTable{Kept: of[ngramKept].Ints, Used: of[ngramUsed].Ints, Weights: of[NGramWeight].Data,
-		Squares: of[ngramSquares].Data}
+	t := &config.NGramTable{Kept: byName[ngramKept].Ints, Used: byName[ngramUsed].Ints, Weights: byName[NGramWeight].Data,
+		Squares: byName[ngramSquares].Data}
 	v, err := ngram.NewVocabulary(ngramOptions(c.NGrams), t.Kept, t.Used)
 	if err != nil {
 		return nil, err
 	}
-	if found := of[NGramWeight].Shape[0]; found != v.Size() {
+	if found := byName[NGramWeight].Shape[0]; found != v.Size() {
 		return nil, fmt.Errorf("tensor %q: expected a row for each of the %d slots in %s, found %d rows", NGramWeight,
 			v.Size(), ngramUsed, found)
 	}

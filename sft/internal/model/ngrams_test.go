@@ -31,7 +31,7 @@ func TestNGramDropout(t *testing.T) {
 		p.pack(c, 1, examples, d, 1)
 		return slices.Clone(p.ngrams.features)
 	}
-	none := func(rows []uint32) (n int) {
+	countDropped := func(rows []uint32) (n int) {
 		for _, r := range rows {
 			if r == ngram.NoFeature {
 				n++
@@ -40,15 +40,15 @@ func TestNGramDropout(t *testing.T) {
 		return n
 	}
 	all := rows(examples, Drawing{Mode: EvaluateMode, Seed: 1, Step: 7})
-	some := rows(examples, Drawing{Mode: TrainMode, Seed: 1, Step: 7})
-	found := len(all) - none(all)
-	if left := float64(none(some)-none(all)) / float64(found); found < 400 || math.Abs(left-0.3) > 0.06 {
-		t.Errorf("%d n-grams, a fraction of %.2f is dropped, want 0.3", found, left)
+	training := rows(examples, Drawing{Mode: TrainMode, Seed: 1, Step: 7})
+	found := len(all) - countDropped(all)
+	if dropped := float64(countDropped(training)-countDropped(all)) / float64(found); found < 400 || math.Abs(dropped-0.3) > 0.06 {
+		t.Errorf("%d n-grams, a fraction of %.2f is dropped, want 0.3", found, dropped)
 	}
-	if alone := rows(examples[1:], Drawing{Mode: TrainMode, Seed: 1, Step: 7}); !slices.Equal(alone, some[800:]) {
+	if alone := rows(examples[1:], Drawing{Mode: TrainMode, Seed: 1, Step: 7}); !slices.Equal(alone, training[800:]) {
 		t.Error("another example in the batch changes the dropped n-grams")
 	}
-	if next := rows(examples, Drawing{Mode: TrainMode, Seed: 1, Step: 8}); slices.Equal(next, some) {
+	if next := rows(examples, Drawing{Mode: TrainMode, Seed: 1, Step: 8}); slices.Equal(next, training) {
 		t.Error("two steps drop the same n-grams")
 	}
 }

@@ -24,7 +24,7 @@ type Objective interface {
 	objectiveTraits
 }
 
-// objectiveTraits are the methods for which most objectives use [ofRows].
+// objectiveTraits holds the methods that most objectives share: see [defaultTraits].
 type objectiveTraits interface {
 	// read returns the number of rows of pooled sequences and of logits to download after a pass.
 	read(p *recordedPass, b *packed) (pooled, logits int)
@@ -32,28 +32,28 @@ type objectiveTraits interface {
 	targetCapacity(c *config.Config, tokens, sequences int) int
 	// lossFactors combines a loss scale and the weights of classes or labels.
 	lossFactors(c *config.Config, scale float64, weight []float64) LossFactors
-	// weigh multiplies losses by the weights of labels, if the loss kernel does not.
-	weigh(b *packed, losses []float32, weight []float64)
+	// weightLosses multiplies losses by the weights of labels, if the loss kernel does not.
+	weightLosses(b *packed, losses []float32, weight []float64)
 	// adopt converts the head of new weights, copied from a model with the configuration source, to
 	// c.
 	adopt(c *config.Config, p *config.Parameters, weights []float32, source *config.Config)
 }
 
-// ofRows implements objectiveTraits for most objectives.
-type ofRows struct{}
+// defaultTraits implements objectiveTraits for most objectives.
+type defaultTraits struct{}
 
-func (ofRows) targetCapacity(*config.Config, int, int) int { return 0 }
+func (defaultTraits) targetCapacity(*config.Config, int, int) int { return 0 }
 
-func (ofRows) lossFactors(c *config.Config, scale float64, weight []float64) LossFactors {
+func (defaultTraits) lossFactors(c *config.Config, scale float64, weight []float64) LossFactors {
 	return LossFactors{scale: lossScales(c.NumLabels, scale, weight)}
 }
 
-func (ofRows) weigh(*packed, []float32, []float64) {}
+func (defaultTraits) weightLosses(*packed, []float32, []float64) {}
 
-func (ofRows) adopt(*config.Config, *config.Parameters, []float32, *config.Config) {}
+func (defaultTraits) adopt(*config.Config, *config.Parameters, []float32, *config.Config) {}
 
 // read returns one row per sequence and one row of logits per example.
-func (ofRows) read(_ *recordedPass, b *packed) (pooled, logits int) {
+func (defaultTraits) read(_ *recordedPass, b *packed) (pooled, logits int) {
 	return len(b.example), int(b.counts.Examples)
 }
 

@@ -21,7 +21,7 @@ func (p *packed) addFeatures(c *config.Config, examples []seq.Example, threads i
 		columns = seq.Points(c.FeatureNames)
 	}
 	tokens := len(p.position)
-	p.features, p.points = resized(p.features, tokens*inputWidth(c)), resized(p.points, tokens*len(columns))
+	p.features, p.points = resize(p.features, tokens*inputWidth(c)), resize(p.points, tokens*len(columns))
 	InParallel(threads, len(examples),
 		func(_, i int) { p.setFeatures(c, columns, examples[i].Features, int(p.offset[i])) })
 	if c.Relative == config.EdgeRelation {
@@ -85,8 +85,8 @@ func (p *packed) reset() {
 	p.edges.first, p.edges.source, p.edges.features = p.edges.first[:0], p.edges.source[:0], p.edges.features[:0]
 }
 
-// resized returns a slice of n undefined values in the memory of x if it is large enough.
-func resized[T any](x []T, n int) []T { return slices.Grow(x[:0], n)[:n] }
+// resize returns a slice of n undefined values in the memory of x if it is large enough.
+func resize[T any](x []T, n int) []T { return slices.Grow(x[:0], n)[:n] }
 
 // pack fills the batch with examples of one or two sequences, with this number of threads. In
 // training, a sequence's random numbers depend on its example and its side of a pair. Otherwise

@@ -18,12 +18,12 @@ type packedEdges struct {
 	first, source []int32
 	features      []float32 // the last feature counts the joined edges
 
-	chunks  []edgeChunk
-	blocks  []edgeBlock
-	counts  []int32      // edges of each chunk in each block of its graph; later, the position of the next edge
-	ends    []uint64     // edges by block: the target within the block above, the source in the low bits
-	given   []float32    // features of edges by block
-	sorters []edgeSorter // one for each thread
+	chunks   []edgeChunk
+	blocks   []edgeBlock
+	counts   []int32      // edges of each chunk in each block of its graph; later, the position of the next edge
+	ends     []uint64     // edges by block: the target within the block above, the source in the low bits
+	unsorted []float32    // features of edges by block
+	sorters  []edgeSorter // one for each thread
 }
 
 // edgeChunk is a run of a graph's edges in their original order.
@@ -50,17 +50,17 @@ const (
 
 // pack packs the edges of graphs whose tokens begin at offset. Each edge has width features.
 func (p *packedEdges) pack(graphs []seq.Example, offset []int32, width, threads int) {
-	p.cut(graphs, offset)
+	p.partition(graphs, offset)
 	InParallel(threads, len(p.chunks), func(_, i int) { p.count(&p.chunks[i]) })
-	edges := p.lay()
-	p.ends, p.given = resized(p.ends, edges), resized(p.given, edges*width)
+	edges := p.assignOffsets()
+	p.ends, p.unsorted = resize(p.ends, edges), resize(p.unsorted, edges*width)
 	InParallel(threads, len(p.chunks), func(_, i int) {
 		if c := &p.chunks[i]; c.blocks > 1 {
-			p.put(c, width)
+			p.distribute(c, width)
 		}
 	})
-	p.first, p.source, p.features = resized(p.first, int(offset[len(graphs)])+1), resized(p.source, edges),
-		resized(p.features, edges*(width+1))
+	p.first, p.source, p.features = resize(p.first, int(offset[len(graphs)])+1), resize(p.source, edges),
+		resize(p.features, edges*(width+1))
 	p.first[0] = 0
 	for len(p.sorters) < max(1, threads) {
 		p.sorters = append(p.sorters, edgeSorter{})
@@ -68,16 +68,16 @@ func (p *packedEdges) pack(graphs []seq.Example, offset []int32, width, threads 
 	InParallel(threads, len(p.blocks), func(thread, i int) {
 		b := &p.blocks[i]
 		if c := &p.chunks[b.chunk]; c.blocks == 1 { // the edges fit into the cache for sorting
-			p.put(c, width)
+			p.distribute(c, width)
 		}
 		p.sort(&p.sorters[thread], b, width)
 	})
 	clear(p.chunks) // releases the examples' edges
-	p.close(width)
+	p.compact(width)
 }
 
-// cut lists the chunks and the blocks of the graphs. Each graph has at least one of both.
-func (p *packedEdges) cut(graphs []seq.Example, offset []int32) {
+// partition lists the chunks and the blocks of the graphs. Each graph has at least one of both.
+func (p *packedEdges) partition(graphs []seq.Example, offset []int32) {
 	p.chunks, p.blocks = p.chunks[:0], p.blocks[:0]
 	counts := 0
 	for i := range graphs {
@@ -98,7 +98,7 @@ func (p *packedEdges) cut(graphs []seq.Example, offset []int32) {
 			counts += c.blocks
 		}
 	}
-	p.counts = resized(p.counts, counts)
+	p.counts = resize(p.counts, counts)
 }
 
 // count counts the edges of a chunk in each block.
@@ -114,9 +114,9 @@ func (p *packedEdges) count(c *edgeChunk) {
 	}
 }
 
-// lay sets where each block begins and where each chunk puts its edges: the edges of a block keep
-// their order. It returns the total number of edges.
-func (p *packedEdges) lay() int {
+// assignOffsets sets where each block begins and where each chunk puts its edges: the edges of a
+// block keep their order. It returns the total number of edges.
+func (p *packedEdges) assignOffsets() int {
 	at := 0
 	for chunks := p.chunks; len(chunks) > 0; {
 		n := 1
@@ -139,9 +139,9 @@ func (p *packedEdges) lay() int {
 	return at
 }
 
-// put copies the edges of a chunk to their blocks. It reads them sequentially, because millions of
-// edges do not fit into a cache.
-func (p *packedEdges) put(c *edgeChunk, width int) {
+// distribute copies the edges of a chunk to their blocks. It reads them sequentially, because
+// millions of edges do not fit into a cache.
+func (p *packedEdges) distribute(c *edgeChunk, width int) {
 	next, mask, sourceBits := p.counts[c.counts:][:c.blocks], uint64(1)<<c.blockBits-1, p.blocks[c.block].sourceBits
 	for i := range c.edges {
 		e := &c.edges[i]
@@ -149,7 +149,7 @@ func (p *packedEdges) put(c *edgeChunk, width int) {
 		at := int(*block)
 		*block++
 		p.ends[at] = uint64(e.Target)&mask<<sourceBits | uint64(e.Source)
-		copy(p.given[at*width:][:width], e.Features)
+		copy(p.unsorted[at*width:][:width], e.Features)
 	}
 }
 
@@ -157,7 +157,7 @@ func (p *packedEdges) put(c *edgeChunk, width int) {
 func (p *packedEdges) sort(s *edgeSorter, b *edgeBlock, width int) {
 	s.sort(p.ends[b.from:][:b.n], b.sourceBits+bits.Len(uint(b.tokens-1)))
 	// ends[t] becomes the end of the edges into token t.
-	given, ends := p.given[b.from*width:][:b.n*width], p.first[b.token+1:][:b.tokens]
+	given, ends := p.unsorted[b.from*width:][:b.n*width], p.first[b.token+1:][:b.tokens]
 	at, target, sources := b.from, 0, uint64(1)<<b.sourceBits-1
 	for i := 0; i < len(s.sorted); at++ {
 		e := s.sorted[i]
@@ -166,7 +166,7 @@ func (p *packedEdges) sort(s *edgeSorter, b *edgeBlock, width int) {
 		}
 		p.source[at] = int32(e.ends & sources)
 		row := p.features[at*(width+1):][:width+1]
-		for c, v := range given[int(e.place)*width:][:width] {
+		for c, v := range given[int(e.index)*width:][:width] {
 			row[c] = 0 + v // removes the sign of a zero, as a sum does
 		}
 		from := i
@@ -184,19 +184,19 @@ func (p *packedEdges) sort(s *edgeSorter, b *edgeBlock, width int) {
 
 // joinEdges adds the features of parallel edges in their order. Each feature is finite, but the sum
 // may overflow.
-func joinEdges(row []float32, edges []edgePlace, given []float32) {
+func joinEdges(row []float32, edges []sortedEdge, given []float32) {
 	for c := range row {
 		sum := 0.0
 		for _, e := range edges {
-			sum += float64(given[int(e.place)*len(row)+c])
+			sum += float64(given[int(e.index)*len(row)+c])
 		}
 		row[c] = float32(max(-math.MaxFloat32, min(sum, math.MaxFloat32)))
 	}
 }
 
-// close moves the edges of each block to the end of the previous block, because joined edges leave
-// gaps.
-func (p *packedEdges) close(width int) {
+// compact moves the edges of each block to the end of the previous block, because joined edges
+// leave gaps.
+func (p *packedEdges) compact(width int) {
 	at := 0
 	for _, b := range p.blocks {
 		if moved := b.from - at; moved > 0 {
@@ -249,35 +249,35 @@ func (r *edgeRelation) forward(l *layer) tensor.RelativeBias {
 // edgeSorter sorts edges by source and target with a radix sort in linear time. It keeps its memory
 // for the next edges.
 type edgeSorter struct {
-	sorted, other []edgePlace
+	sorted, other []sortedEdge
 	next          [1 << digitBits]int32
 }
 
 // digitBits is the maximum number of bits of a digit: its counts fit into the L1 cache.
 const digitBits = 11
 
-// edgePlace holds source and target of an edge as one number, and the index of the edge before
+// sortedEdge holds source and target of an edge as one number, and the index of the edge before
 // sorting.
-type edgePlace struct {
+type sortedEdge struct {
 	ends  uint64
-	place int32
+	index int32
 }
 
 // sort sorts edges by ends, numbers with this number of bits. The sort is stable.
 func (s *edgeSorter) sort(ends []uint64, bits int) {
-	s.sorted, s.other = resized(s.sorted, len(ends)), resized(s.other, len(ends))
+	s.sorted, s.other = resize(s.sorted, len(ends)), resize(s.other, len(ends))
 	for i, e := range ends {
-		s.sorted[i] = edgePlace{e, int32(i)}
+		s.sorted[i] = sortedEdge{e, int32(i)}
 	}
 	for from, digits := 0, (bits+digitBits-1)/digitBits; digits > 0; digits-- {
 		digit := (bits - from + digits - 1) / digits
-		s.by(from, digit)
+		s.sortByDigit(from, digit)
 		from += digit
 	}
 }
 
-// by sorts by a digit of ends: digit bits from bit from on. The sort is stable.
-func (s *edgeSorter) by(from, digit int) {
+// sortByDigit sorts by the bits of ends from bit from on, digit bits in number. The sort is stable.
+func (s *edgeSorter) sortByDigit(from, digit int) {
 	next, mask := s.next[:1<<digit], uint64(1)<<digit-1
 	clear(next)
 	for i := range s.sorted {

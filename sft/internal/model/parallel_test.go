@@ -11,17 +11,17 @@ import (
 func TestInParallel(t *testing.T) {
 	for _, threads := range []int{0, 1, 2, 5} {
 		for _, n := range []int{0, 1, 3, 1000} {
-			calls, strange := make([]atomic.Int32, n), atomic.Int32{}
+			calls, invalid := make([]atomic.Int32, n), atomic.Int32{}
 			InParallel(threads, n, func(thread, i int) {
 				calls[i].Add(1)
 				if thread < 0 || thread >= max(1, threads) {
-					strange.Add(1)
+					invalid.Add(1)
 				}
 			})
 			for i := range calls {
-				if got := calls[i].Load(); got != 1 || strange.Load() > 0 {
+				if got := calls[i].Load(); got != 1 || invalid.Load() > 0 {
 					t.Fatalf("%d threads: %d of %d was called %d times; %d calls with an invalid thread", threads,
-						i, n, got, strange.Load())
+						i, n, got, invalid.Load())
 				}
 			}
 			want := "<nil>"

@@ -9,19 +9,19 @@ import (
 
 // parameter is a tensor of a model with its initial values.
 type parameter struct {
-	Name  string
-	Shape []int
-	Decay bool // weight decay applies
-	Part  config.Part
-	fresh fresh
+	Name        string
+	Shape       []int
+	Decay       bool // weight decay applies
+	Part        config.Part
+	initializer initializer
 }
 
 // size returns the number of elements.
 func (p parameter) size() int { return config.Parameter{Shape: p.Shape}.Size() }
 
-// eachParameter calls f with the tensors that a configuration needs, in the order of the model. It
-// builds no list, because a malicious configuration may have very many.
-func eachParameter(c *config.Config, f func(parameter)) {
+// forEachParameter calls f with the tensors that a configuration needs, in the order of the model.
+// It builds no list, because a malicious configuration may have very many.
+func forEachParameter(c *config.Config, f func(parameter)) {
 	for _, p := range embedParameters(c) {
 		f(p)
 	}
@@ -38,7 +38,7 @@ func eachParameter(c *config.Config, f func(parameter)) {
 // NewParameters lists the tensors that a configuration needs.
 func NewParameters(c *config.Config) *config.Parameters {
 	var list []config.Parameter
-	eachParameter(c, func(p parameter) {
+	forEachParameter(c, func(p parameter) {
 		list = append(list, config.Parameter{Name: p.Name, Shape: p.Shape, Decay: p.Decay, Part: p.Part})
 	})
 	return config.LayoutParameters(list)

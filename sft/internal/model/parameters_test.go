@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/configtest"
 )
 
-// TestTensorsOfTheSpecification compares names and shapes of the tensors with the specification.
-func TestTensorsOfTheSpecification(t *testing.T) {
+// TestParameterShapes compares names and shapes of the tensors with the specification.
+func TestParameterShapes(t *testing.T) {
 	c := configtest.TinyConfig()
 	c.NumLayers, c.Task, c.ResidualScale = 1, config.Retrieval, true
 	c.Convolutions = []config.Convolution{{KernelSize: 5, Dilation: 1}, {KernelSize: 3, Dilation: 32}}
@@ -47,8 +47,8 @@ func TestTensorsOfTheSpecification(t *testing.T) {
 	c.Relative, c.ResidualScale, c.NormPosition, c.Task, c.Convolutions = "none", false, "post",
 		config.Classification, nil
 	for name := range want {
-		for _, gone := range []string{"rel_", "residual_scale", "final_norm", "head.hidden", "conv."} {
-			if strings.Contains(name, gone) {
+		for _, removed := range []string{"rel_", "residual_scale", "final_norm", "head.hidden", "conv."} {
+			if strings.Contains(name, removed) {
 				delete(want, name)
 			}
 		}

@@ -34,8 +34,8 @@ type passShape struct {
 	Edges                      int // edges of the packed graphs
 }
 
-// with returns the smallest shape with the capacity of both s and o.
-func (s passShape) with(o passShape) passShape {
+// union returns the smallest shape with the capacity of both s and o.
+func (s passShape) union(o passShape) passShape {
 	return passShape{max(s.Tokens, o.Tokens), max(s.Sequences, o.Sequences), max(s.Sampled, o.Sampled),
 		max(s.Masks, o.Masks), max(s.Edges, o.Edges)}
 }
@@ -108,13 +108,13 @@ func newPass(c *config.Config, params *config.Parameters, shape passShape, mode 
 	if mode == ExplainMode {
 		pass.explained = m.explain()
 	}
-	pass.hide(m, x)
+	pass.keepHidden(m, x)
 	layers := make([]*layer, c.NumLayers)
 	for l := range layers {
 		m.Segment(fmt.Sprintf("layer %d", l))
 		layers[l] = &layer{emitter: m, index: l, name: fmt.Sprintf("layers.%d.", l)}
 		x = layers[l].forward(x)
-		pass.hide(m, x)
+		pass.keepHidden(m, x)
 		if s := layers[l].attn.forward.DeadRows; s != nil {
 			pass.DeadRows = append(pass.DeadRows, s)
 		}
@@ -125,7 +125,7 @@ func newPass(c *config.Config, params *config.Parameters, shape passShape, mode 
 	m.Segment("readout")
 	readout, head := objectiveOf(c).readout(m, pass), objectiveOf(c).head(m)
 	rows := readout.forward(x)
-	if p, ok := readout.(pooled); ok {
+	if p, ok := readout.(pooledReadout); ok {
 		pass.Pooled = rows
 		m.Keep(rows)
 		if pass.explained != nil {

@@ -5,14 +5,14 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// pooled is the readout of an objective whose head reads one row per sequence.
-type pooled interface {
+// pooledReadout is the readout of an objective whose head reads one row per sequence.
+type pooledReadout interface {
 	readout
-	weighing
+	weigher
 }
 
-// pooled returns the pooling that the configuration selects.
-func (m *emitter) pooled(p *recordedPass) readout {
+// pooledReadout returns the pooling that the configuration selects.
+func (m *emitter) pooledReadout(p *recordedPass) readout {
 	if m.config.Pooling == config.MaxPooling {
 		return &maxPooling{emitter: m, pass: p}
 	}
@@ -83,7 +83,7 @@ func (p *pooling) backward(du *tensor.Tensor) *tensor.Tensor {
 	return dx
 }
 
-func (p *pooling) kept() []*tensor.Tensor { return []*tensor.Tensor{p.pool.A} }
+func (p *pooling) keptTensors() []*tensor.Tensor { return []*tensor.Tensor{p.pool.A} }
 
 func (p *pooling) weights(b *packed, arena tensor.Memory) ([]float32, error) {
 	a := make([]float32, b.counts.Tokens)

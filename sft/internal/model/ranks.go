@@ -49,20 +49,20 @@ func Agreed(err error) bool {
 func Shared(ctx context.Context, c distributed.Communicator, numbers []int, compute func(from, to int) ([][]float32,
 	error)) ([][]float32, error) {
 	n, total := len(numbers), 0
-	at := func(r int) int { return n * r / c.Size() }
-	mine, err := compute(at(c.Rank()), at(c.Rank()+1))
+	offset := func(r int) int { return n * r / c.Size() }
+	own, err := compute(offset(c.Rank()), offset(c.Rank()+1))
 	if err := Agree(c, Stopped(ctx, err)); err != nil {
 		return nil, err
 	}
 	counts := make([]int, c.Size())
 	for r := range counts {
-		for _, m := range numbers[at(r):at(r+1)] {
+		for _, m := range numbers[offset(r):offset(r+1)] {
 			counts[r] += m
 		}
 		total += counts[r]
 	}
 	all := make([]float32, total)
-	if err := c.AllGather(tensor.Bits(slices.Concat(mine...)), tensor.Bits(all), counts); err != nil {
+	if err := c.AllGather(tensor.Bits(slices.Concat(own...)), tensor.Bits(all), counts); err != nil {
 		return nil, err
 	}
 	out := make([][]float32, n)

@@ -55,7 +55,7 @@ func relationParameters(c *config.Config, name string) (out []parameter) {
 	}
 	for _, relative := range []struct {
 		name string
-		bias fresh
+		bias initializer
 	}{
 		{"attn.rel_mul", constant(math.Log(math.E - 1))}, // softplus(b) = 1
 		{"attn.rel_add", nil},
@@ -63,9 +63,9 @@ func relationParameters(c *config.Config, name string) (out []parameter) {
 		out = append(out,
 			parameter{Name: name + relative.name + ".weight", Shape: []int{c.NumHeads, n},
 				Decay: true, Part: config.PartRelative,
-				fresh: func(d draws, e int) float64 { return 0.02 * d.Normal(e) }},
+				initializer: func(d draws, e int) float64 { return 0.02 * d.Normal(e) }},
 			parameter{Name: name + relative.name + ".bias", Shape: []int{c.NumHeads},
-				Part: config.PartRelative, fresh: relative.bias})
+				Part: config.PartRelative, initializer: relative.bias})
 	}
 	return out
 }

@@ -25,7 +25,7 @@ import (
 // with y the [config.Config.LossTargets]. The sum over a batch is divided by its number of terms:
 // one per example, or one per target. w_c is an element of [train.Settings.ClassWeights], or 1. h
 // is [config.SmoothL1] (Girshick, "Fast R-CNN", ICCV 2015) or [config.Squared].
-type rows struct{ ofRows }
+type rows struct{ defaultTraits }
 
 func (rows) parameters(c *config.Config) []parameter {
 	out := poolingParameters(c)
@@ -35,7 +35,7 @@ func (rows) parameters(c *config.Config) []parameter {
 	return append(out, linearParameters(config.PartHead, "head.out", c.NumLabels, c.HiddenSize)...)
 }
 
-func (rows) readout(m *emitter, p *recordedPass) readout { return m.pooled(p) }
+func (rows) readout(m *emitter, p *recordedPass) readout { return m.pooledReadout(p) }
 
 func (rows) head(m *emitter) head {
 	if m.config.Sequences() == 2 {
@@ -88,7 +88,7 @@ func (rows) lossFactors(c *config.Config, scale float64, weight []float64) LossF
 	if c.Loss() == config.BinaryCrossEntropy {
 		return LossFactors{lossScales(c.NumLabels, scale, nil), lossScales(c.NumLabels, 1, weight)}
 	}
-	return ofRows{}.lossFactors(c, scale, weight)
+	return defaultTraits{}.lossFactors(c, scale, weight)
 }
 
 // adopt changes the last layer so that it predicts the same numbers in the units of the data. The

@@ -81,7 +81,7 @@ func (r *Runner) Results(ctx context.Context, examples []seq.Example, mode PassM
 	if err != nil {
 		return err
 	}
-	return r.eachPass(ctx, examples, mode, func(ctx context.Context, l *Slot, at int, g []seq.Example) error {
+	return r.forEachPass(ctx, examples, mode, func(ctx context.Context, l *Slot, at int, g []seq.Example) error {
 		x, err := l.run(ctx, g, Drawing{Mode: mode, Seed: r.engine.Config.SamplerSeed})
 		if err == nil {
 			f(at, len(g), x)
@@ -133,9 +133,9 @@ func (r *Runner) SharedMeasured(ctx context.Context, c distributed.Communicator,
 	})
 }
 
-// eachPass splits examples into passes of a mode and calls f for each with its own slot and the
+// forEachPass splits examples into passes of a mode and calls f for each with its own slot and the
 // index of its first example. Several calls run concurrently. The first error stops the others.
-func (r *Runner) eachPass(ctx context.Context, examples []seq.Example, mode PassMode,
+func (r *Runner) forEachPass(ctx context.Context, examples []seq.Example, mode PassMode,
 	f func(ctx context.Context, l *Slot, at int, g []seq.Example) error) error {
 	plan := r.Limits(mode)
 	if err := r.admit(plan, mode, examples); err != nil {

@@ -6,10 +6,10 @@ import (
 
 // sampling is a learned sample of the tokens of each sequence, for a layer or for a pooling.
 type sampling struct {
-	rows  tensor.Axis   // axis of the sampled rows
-	most  int           // maximum number of duplets per sequence
-	layer int           // layer number in the addresses of random numbers
-	batch *tensor.Batch // batch whose SampleOffset belongs to the sampled rows
+	rows       tensor.Axis   // axis of the sampled rows
+	maxDuplets int           // maximum number of duplets per sequence
+	layer      int           // layer number in the addresses of random numbers
+	batch      *tensor.Batch // batch whose SampleOffset belongs to the sampled rows
 
 	sample tensor.Sample
 	duplet tensor.Duplet
@@ -22,7 +22,7 @@ func (m *emitter) sampler(name string, s *sampling, x *tensor.Tensor) {
 		Noised: m.tokens(name+"sampler.noised", 1), Top: m.TempInts(name+"top", s.rows, n, 1),
 		Partner: m.TempInts(name+"partner", s.rows, n, 1),
 		Count:   m.TempInts(name+"count", tensor.Sequences, m.shape.Sequences),
-		Score:   m.rowDot(name+"sampler", x), Batch: s.batch, K: s.most, Layer: uint32(s.layer),
+		Score:   m.rowDot(name+"sampler", x), Batch: s.batch, K: s.maxDuplets, Layer: uint32(s.layer),
 		Noise: m.mode == TrainMode || m.config.SamplerNoise == "always",
 	}
 	if m.mode == TrainMode {

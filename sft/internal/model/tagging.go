@@ -18,7 +18,7 @@ import (
 //
 // Source: Devlin, Chang, Lee, Toutanova, "BERT: Pre-training of Deep Bidirectional
 // Transformers for Language Understanding", NAACL 2019, section 5.3.
-type tagging struct{ ofRows }
+type tagging struct{ defaultTraits }
 
 func (tagging) parameters(c *config.Config) []parameter { return fillMask{}.parameters(c) }
 
@@ -92,8 +92,8 @@ func (tagging) pack(p *packed, _ *config.Config, e seq.Example, d Drawing) []int
 	return e.A
 }
 
-// weigh multiplies the loss of each token by the weight of its label.
-func (tagging) weigh(b *packed, losses []float32, weight []float64) {
+// weightLosses multiplies the loss of each token by the weight of its label.
+func (tagging) weightLosses(b *packed, losses []float32, weight []float64) {
 	if len(weight) == 0 {
 		return
 	}

@@ -15,7 +15,7 @@ func RunTogether(ctx context.Context, slots []*Slot, examples [][]seq.Example, r
 	var shape passShape
 	for i, l := range slots {
 		l.batch.pack(e.Config, e.Config.Sequences(), examples[i], d, l.Packers)
-		shape = shape.with(l.batch.shape(e.Config))
+		shape = shape.union(l.batch.shape(e.Config))
 	}
 	p, err := e.pass(shape, d.Mode)
 	if err != nil {
@@ -23,7 +23,7 @@ func RunTogether(ctx context.Context, slots []*Slot, examples [][]seq.Example, r
 	}
 	mems := make([]tensor.Binding, len(slots))
 	for i, l := range slots {
-		if err := l.placeIn(p, d); err != nil {
+		if err := l.uploadFor(p, d); err != nil {
 			return err
 		}
 		mems[i] = l.Memory
@@ -45,7 +45,7 @@ var errFound = errors.New("found")
 // Diagnose repeats a micro-batch launch by launch and returns the name of the first tensor with a
 // value that is not finite.
 func (l *Slot) Diagnose(ctx context.Context, examples []seq.Example, d Drawing) (name string, err error) {
-	if name, bad := l.badWeight(); bad {
+	if name, bad := l.nonFiniteWeight(); bad {
 		return name, nil
 	}
 	p, err := l.Load(l.engine.Config.Sequences(), examples, d)
@@ -81,7 +81,7 @@ func (l *Slot) Diagnose(ctx context.Context, examples []seq.Example, d Drawing) 
 	return name, nil
 }
 
-func (l *Slot) badWeight() (string, bool) {
+func (l *Slot) nonFiniteWeight() (string, bool) {
 	w := make([]float32, l.engine.Params.Words)
 	if l.engine.Weights.Read(0, tensor.Bits(w)) != nil {
 		return "", false

@@ -87,10 +87,10 @@ func CheckSize(size int64, c *config.Config) error {
 		}
 		return n
 	}
-	least := 4 * (words(embedParameters(c)) + float64(c.NumLayers)*words(layerParameters(c, "")) +
+	minBytes := 4 * (words(embedParameters(c)) + float64(c.NumLayers)*words(layerParameters(c, "")) +
 		words(objectiveOf(c).parameters(c)))
-	if least > float64(size) {
-		return fmt.Errorf("found %d bytes, but %s describes a model of at least %.0f bytes", size, ConfigFile, least)
+	if minBytes > float64(size) {
+		return fmt.Errorf("found %d bytes, but %s describes a model of at least %.0f bytes", size, ConfigFile, minBytes)
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
+// Explain returns the outputs of a scorer with explanations.
 func Explain(t *testing.T, s *sft.Scorer, examples []seq.Example) []sft.Output {
 	t.Helper()
 	return must.Get(s.Explain(context.Background(), examples))(t)
@@ -20,13 +21,13 @@ func Explain(t *testing.T, s *sft.Scorer, examples []seq.Example) []sft.Output {
 // sizes or positions end the test.
 func CompareExplanation(t *testing.T, got sft.Explanation, want ReferenceExplanation) (worst float64) {
 	t.Helper()
-	off := func(x float32, y float64) { worst = max(worst, math.Abs(float64(x)-y)) }
+	compare := func(x float32, y float64) { worst = max(worst, math.Abs(float64(x)-y)) }
 	if len(got.Layers) != len(want.layers) || len(got.Pooling) != len(want.pooling) {
 		t.Fatalf("%d layers, %d tokens, want %d, %d", len(got.Layers), len(got.Pooling),
 			len(want.layers), len(want.pooling))
 	}
 	for i, a := range want.pooling {
-		off(got.Pooling[i], a)
+		compare(got.Pooling[i], a)
 	}
 	for l, layer := range got.Layers {
 		if len(layer.Positions) != len(want.layers[l]) || len(layer.Weights) != len(layer.Positions) ||
@@ -39,8 +40,8 @@ func CompareExplanation(t *testing.T, got sft.Explanation, want ReferenceExplana
 				t.Fatalf("layer %d: positions %v, want the ascending positions of %v", l, layer.Positions,
 					want.layers[l])
 			}
-			off(layer.Weights[i], x[0])
-			off(layer.Mass[i], x[1])
+			compare(layer.Weights[i], x[0])
+			compare(layer.Mass[i], x[1])
 		}
 	}
 	return worst

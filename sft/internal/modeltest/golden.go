@@ -45,6 +45,7 @@ type goldenLine struct {
 	Logits   []float64   `json:"logits"`
 }
 
+// GoldenLines reads a JSON Lines file of a golden folder.
 func GoldenLines(t *testing.T, path string) []goldenLine {
 	t.Helper()
 	f := must.Get(os.Open(path))(t)
@@ -77,6 +78,7 @@ func goldenExamples(t *testing.T, dir string) []seq.Example {
 	return out
 }
 
+// LoadGolden returns the model and the examples of a golden folder.
 func LoadGolden(t *testing.T, name string) (*sft.Model, []seq.Example) {
 	t.Helper()
 	dir := filepath.Join(GoldenDir, name)

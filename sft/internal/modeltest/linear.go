@@ -23,6 +23,7 @@ func (r inMemory) Lengths() (out []int32) {
 
 func (r inMemory) Example(i int) (seq.Example, error) { return r[i], nil }
 
+// NewInMemory returns n random rows of the given number of classes.
 func NewInMemory(seed uint64, n, classes int) (out inMemory) {
 	r := rand.New(rand.NewPCG(seed, 1))
 	for range n {

@@ -56,8 +56,8 @@ func (r Reference) maskedLoss(e seq.Example) (loss float64, tokens int) {
 	if r.Training != nil {
 		d, r.row = *r.Training, e.Index
 	}
-	read, positions := model.MaskTokens(r.Config, e.A, e.Index, d)
-	x := r.Normed(read)
+	masked, positions := model.MaskTokens(r.Config, e.A, e.Index, d)
+	x := r.Normed(masked)
 	for _, t := range positions {
 		logits, sum := r.MaskedLogits(x[t]), 0.0
 		for _, v := range logits {
@@ -94,6 +94,7 @@ func (r Reference) MaskedLogits(row []float64) []float64 {
 	return logits
 }
 
+// MultiLabelLoss is [Reference.WeightedMultiLabelLoss] with weights of 1.
 func (r Reference) MultiLabelLoss(examples []seq.Example) (mean float64, terms int) {
 	return r.WeightedMultiLabelLoss(examples, slices.Repeat([]float64{1}, r.NumLabels))
 }

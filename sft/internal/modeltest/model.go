@@ -16,6 +16,7 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
+// ReadFiles returns the concatenated contents of files.
 func ReadFiles(t *testing.T, paths ...string) string {
 	t.Helper()
 	var all strings.Builder
@@ -59,16 +60,19 @@ func randomNGrams(c *config.Config, random *rand.Rand) *config.NGramTable {
 	return t
 }
 
+// Score returns the outputs of a scorer for examples.
 func Score(t *testing.T, s *sft.Scorer, examples []seq.Example) []sft.Output {
 	t.Helper()
 	return must.Get(s.Examples(context.Background(), examples))(t)
 }
 
+// NewScorerOf returns a scorer of m on a device.
 func NewScorerOf(t *testing.T, m *sft.Model, device tensor.Device) *sft.Scorer {
 	t.Helper()
 	return must.Get(sft.NewScorer(m, device))(t)
 }
 
+// NewTestScorer returns a scorer of m on two CPU threads.
 func NewTestScorer(t *testing.T, m *sft.Model) *sft.Scorer {
 	t.Helper()
 	return must.Get(sft.NewScorer(m, cpu.New(2)))(t)

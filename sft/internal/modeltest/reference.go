@@ -91,6 +91,7 @@ type Reference struct {
 	vocabulary *ngram.Vocabulary // vocabulary of the table of n-grams
 }
 
+// NewReference returns the reference of a model, with a copy of its weights.
 func NewReference(m *sft.Model) Reference {
 	r := Reference{Config: m.Config, Weights: map[string][]float64{}}
 	for _, p := range m.Parameters.List {
@@ -103,7 +104,7 @@ func NewReference(m *sft.Model) Reference {
 }
 
 // Example returns the logits of an example and an explanation of each of its sequences.
-func (r Reference) Example(e seq.Example) (logits []float64, read []ReferenceExplanation) {
+func (r Reference) Example(e seq.Example) (logits []float64, explanations []ReferenceExplanation) {
 	r.features, r.pairs = e.Features, configtest.PairsOf(r.Config, e)
 	u, first := r.sequence(e.A)
 	if r.Sequences() == 1 {
@@ -128,7 +129,7 @@ type ReferenceExplanation struct {
 }
 
 // Layers returns the rows of all tokens after the last layer, and the explanation of the layers.
-func (r Reference) Layers(tokens []int32) (x [][]float64, read ReferenceExplanation) {
+func (r Reference) Layers(tokens []int32) (x [][]float64, explanation ReferenceExplanation) {
 	d := r.HiddenSize
 	x = make([][]float64, len(tokens))
 	for i, token := range tokens {
@@ -144,11 +145,11 @@ func (r Reference) Layers(tokens []int32) (x [][]float64, read ReferenceExplanat
 		name := fmt.Sprintf("layers.%d.", l)
 		attention := func(x [][]float64) [][]float64 {
 			y, mass := r.attention(l, name, x)
-			read.layers = append(read.layers, mass)
+			explanation.layers = append(explanation.layers, mass)
 			return y
 		}
 		mlp := func(x [][]float64) [][]float64 {
-			return each(x, func(v []float64) []float64 {
+			return mapRows(x, func(v []float64) []float64 {
 				return r.linear(name+"mlp.fc2", gelu64(r.linear(name+"mlp.fc1", v)))
 			})
 		}
@@ -157,46 +158,46 @@ func (r Reference) Layers(tokens []int32) (x [][]float64, read ReferenceExplanat
 		norm2 := func(v []float64) []float64 { return r.norm(name+"norm2", v) }
 		switch {
 		case r.NormPosition == "pre" && r.NumSampledTokens > 0:
-			x = sum64(x, attention(each(x, norm1)))
-			x = sum64(x, mlp(each(x, norm2)))
+			x = sum64(x, attention(mapRows(x, norm1)))
+			x = sum64(x, mlp(mapRows(x, norm2)))
 		case r.NormPosition == "pre":
-			x = sum64(x, mlp(each(x, norm2)))
+			x = sum64(x, mlp(mapRows(x, norm2)))
 		case r.NumSampledTokens > 0:
-			x = each(sum64(x, attention(x)), norm1)
-			x = each(sum64(x, mlp(x)), norm2)
+			x = mapRows(sum64(x, attention(x)), norm1)
+			x = mapRows(sum64(x, mlp(x)), norm2)
 		default:
-			x = each(sum64(x, mlp(x)), norm2)
+			x = mapRows(sum64(x, mlp(x)), norm2)
 		}
 	}
-	return x, read
+	return x, explanation
 }
 
-func (r Reference) sequence(tokens []int32) (pooled []float64, read ReferenceExplanation) {
-	x, read := r.Layers(tokens)
+func (r Reference) sequence(tokens []int32) (pooled []float64, explanation ReferenceExplanation) {
+	x, explanation := r.Layers(tokens)
 	if r.NormPosition == "pre" {
-		x = each(x, func(v []float64) []float64 { return r.norm("final_norm", v) })
+		x = mapRows(x, func(v []float64) []float64 { return r.norm("final_norm", v) })
 	}
 	if r.Pooling == config.MaxPooling {
-		return r.maximum(x, read)
+		return r.maxPool(x, explanation)
 	}
 	total := 0.0
 	for _, v := range x {
-		read.pooling = append(read.pooling, math.Exp(r.linear("head.pool", v)[0]))
-		total += read.pooling[len(read.pooling)-1]
+		explanation.pooling = append(explanation.pooling, math.Exp(r.linear("head.pool", v)[0]))
+		total += explanation.pooling[len(explanation.pooling)-1]
 	}
 	pooled = make([]float64, r.HiddenSize)
 	for i, v := range x {
-		read.pooling[i] /= total
+		explanation.pooling[i] /= total
 		for c := range v {
-			pooled[c] += read.pooling[i] * v[c]
+			pooled[c] += explanation.pooling[i] * v[c]
 		}
 	}
-	return pooled, read
+	return pooled, explanation
 }
 
-// maximum returns the maximum of each channel over the tokens, or over a sample of PoolingSamples
+// maxPool returns the maximum of each channel over the tokens, or over a sample of PoolingSamples
 // tokens. It adds each token's share of the channels to the explanation.
-func (r Reference) maximum(x [][]float64, read ReferenceExplanation) (pooled []float64, _ ReferenceExplanation) {
+func (r Reference) maxPool(x [][]float64, explanation ReferenceExplanation) (pooled []float64, _ ReferenceExplanation) {
 	var rows []duplet
 	if r.PoolingSamples > 0 {
 		var score []float64
@@ -209,26 +210,26 @@ func (r Reference) maximum(x [][]float64, read ReferenceExplanation) (pooled []f
 			rows = append(rows, duplet{t, -1, 1})
 		}
 	}
-	read.pooling = make([]float64, len(x))
+	explanation.pooling = make([]float64, len(x))
 	for c := range r.HiddenSize {
-		var of duplet
-		most := math.Inf(-1)
+		var largest duplet
+		maximum := math.Inf(-1)
 		for _, s := range rows {
-			if v := r.mixed(x, s)[c]; v > most {
-				most, of = v, s
+			if v := r.mixDuplet(x, s)[c]; v > maximum {
+				maximum, largest = v, s
 			}
 		}
-		pooled = append(pooled, most)
-		read.pooling[of.top] += of.p / float64(r.HiddenSize)
-		if of.partner >= 0 {
-			read.pooling[of.partner] += (1 - of.p) / float64(r.HiddenSize)
+		pooled = append(pooled, maximum)
+		explanation.pooling[largest.top] += largest.p / float64(r.HiddenSize)
+		if largest.partner >= 0 {
+			explanation.pooling[largest.partner] += (1 - largest.p) / float64(r.HiddenSize)
 		}
 	}
-	return pooled, read
+	return pooled, explanation
 }
 
-// mixed returns the row of duplet s: p·x[top] + (1−p)·x[partner].
-func (r Reference) mixed(x [][]float64, s duplet) []float64 {
+// mixDuplet returns the row of duplet s: p·x[top] + (1−p)·x[partner].
+func (r Reference) mixDuplet(x [][]float64, s duplet) []float64 {
 	mixed := make([]float64, r.HiddenSize)
 	for c := range mixed {
 		mixed[c] = s.p * x[s.top][c]
@@ -246,7 +247,7 @@ func (r Reference) convolutions(name string, x [][]float64) [][]float64 {
 		norm := func(v []float64) []float64 { return r.norm(name+".norm", v) }
 		in := x
 		if r.NormPosition == "pre" {
-			in = each(x, norm)
+			in = mapRows(x, norm)
 		}
 		var y [][]float64
 		for i := range in {
@@ -261,7 +262,7 @@ func (r Reference) convolutions(name string, x [][]float64) [][]float64 {
 			y = append(y, gelu64(z))
 		}
 		if x = sum64(x, y); r.NormPosition != "pre" {
-			x = each(x, norm)
+			x = mapRows(x, norm)
 		}
 	}
 	return x
@@ -334,7 +335,7 @@ func (r Reference) attention(layer int, name string, x [][]float64) ([][]float64
 		q, o = append(q, r.linear(name+"attn.q", row)), append(o, make([]float64, r.HiddenSize))
 	}
 	for _, s := range duplets {
-		mixed := r.mixed(x, s)
+		mixed := r.mixDuplet(x, s)
 		k, v = append(k, r.linear(name+"attn.k", mixed)), append(v, r.linear(name+"attn.v", mixed))
 		leak = append(leak, r.linear(name+"attn.leak", mixed))
 	}
@@ -350,7 +351,7 @@ func (r Reference) attention(layer int, name string, x [][]float64) ([][]float64
 			a := make([]float64, len(duplets))
 			for j, s := range duplets {
 				mul, add := r.relativeBias(name, head, i, s)
-				a[j] = r.meet(q[i][from:from+dh], k[j][from:from+dh])/math.Sqrt(float64(dh))*mul + add
+				a[j] = r.queryKeyScore(q[i][from:from+dh], k[j][from:from+dh])/math.Sqrt(float64(dh))*mul + add
 			}
 			for j, p := range r.probabilities(a, leaked) {
 				for c := from; c < from+dh; c++ {
@@ -370,11 +371,11 @@ func (r Reference) attention(layer int, name string, x [][]float64) ([][]float64
 			}
 		}
 	}
-	return each(o, func(v []float64) []float64 { return r.linear(name+"attn.o", v) }), received
+	return mapRows(o, func(v []float64) []float64 { return r.linear(name+"attn.o", v) }), received
 }
 
-// meet returns the score of a query and a key before scaling.
-func (r Reference) meet(q, k []float64) (m float64) {
+// queryKeyScore returns the score of a query and a key before scaling.
+func (r Reference) queryKeyScore(q, k []float64) (m float64) {
 	for c := range q {
 		switch r.Score {
 		case "maxout":
@@ -462,7 +463,7 @@ func (r Reference) norm(name string, x []float64) []float64 {
 	return y
 }
 
-func each(x [][]float64, f func([]float64) []float64) (y [][]float64) {
+func mapRows(x [][]float64, f func([]float64) []float64) (y [][]float64) {
 	for _, v := range x {
 		y = append(y, f(v))
 	}
