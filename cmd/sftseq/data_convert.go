@@ -126,11 +126,11 @@ func convertCustom(c *cli.Context) error {
 		}
 	}
 	var shown phases
-	o.Chosen = func(choice tokenizers.Choice) {
+	o.TokenizerChosen = func(choice tokenizers.Choice) {
 		fmt.Fprintf(c.App.Writer, "tokenizer %s: %s (choose another with --tokenizer)\n", choice.Name, choice.Reason)
 	}
-	o.Reading = func(bytes int64) { shown.of(total, "reading for the tokenizer", unitBytes).Add(bytes) }
-	o.Learning = func(done, all int) {
+	o.TokenizerProgress = func(bytes int64) { shown.of(total, "reading for the tokenizer", unitBytes).Add(bytes) }
+	o.TokenizerRounds = func(done, all int) {
 		bar := shown.of(int64(all), "learning the tokenizer", "rounds")
 		bar.Add(min(1, int64(done))) // done is 0 in the first call
 	}
@@ -218,7 +218,7 @@ func customOptions(c *cli.Context) (o convert.Options, err error) {
 			return o, usage(c, "--delimiter: %w", err)
 		}
 	}
-	if o.Shares, err = parseShares(c.String("split")); err != nil {
+	if o.SplitFractions, err = parseShares(c.String("split")); err != nil {
 		return o, usage(c, "--split %q: %w", c.String("split"), err)
 	}
 	if err := tagOptions(c, &o); err != nil {
@@ -247,7 +247,7 @@ func areFolders(paths []string, format string) bool {
 }
 
 // parseShares parses the fractions of train, val and test.
-func parseShares(text string) (shares []convert.Share, err error) {
+func parseShares(text string) (shares []convert.SplitFraction, err error) {
 	names := []string{"train", "val", "test"}
 	parts := strings.Split(text, ",")
 	if len(parts) != len(names) {
@@ -258,7 +258,7 @@ func parseShares(text string) (shares []convert.Share, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("expected a number, found %q", part)
 		}
-		shares = append(shares, convert.Share{Split: names[i], Part: v})
+		shares = append(shares, convert.SplitFraction{Split: names[i], Fraction: v})
 	}
 	return shares, nil
 }

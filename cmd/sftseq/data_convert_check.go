@@ -70,7 +70,7 @@ func checkCustom(c *cli.Context, o *convert.Options) error {
 	if err := checkTags(c, o); err != nil {
 		return err
 	}
-	if err := convert.CheckShares(o.Shares); err != nil {
+	if err := convert.CheckSplitFractions(o.SplitFractions); err != nil {
 		return usage(c, "--split %q: %w", c.String("split"), err)
 	}
 	if o.Features != "" {
@@ -104,7 +104,7 @@ func customWarnings(c *cli.Context, m *seq.Manifest, o *convert.Options) (out []
 	}
 	switch {
 	case o.SplitColumn == "":
-		if text := emptyWarning(m, o.Shares, "add rows, or change --split or --seed"); text != "" {
+		if text := emptyWarning(m, o.SplitFractions, "add rows, or change --split or --seed"); text != "" {
 			out = append(out, text)
 		}
 	case rows("train") == 0:
@@ -153,10 +153,10 @@ func missingShards(paths []string, format string) (out []string) {
 
 // emptyWarning returns a warning, with a remedy, about splits that are empty despite their shares,
 // or "".
-func emptyWarning(m *seq.Manifest, shares []convert.Share, help string) string {
+func emptyWarning(m *seq.Manifest, shares []convert.SplitFraction, help string) string {
 	var empty []string
 	for _, share := range shares {
-		if share.Part > 0 && m.Splits[share.Split].Rows == 0 {
+		if share.Fraction > 0 && m.Splits[share.Split].Rows == 0 {
 			empty = append(empty, share.Split)
 		}
 	}

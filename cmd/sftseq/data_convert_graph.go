@@ -96,7 +96,7 @@ func convertGraph(c *cli.Context) error {
 			return usage(c, "--labels: %w", err)
 		}
 	}
-	if o.Shares, err = parseShares(c.String("split")); err != nil {
+	if o.SplitFractions, err = parseShares(c.String("split")); err != nil {
 		return usage(c, "--split %q: %w", c.String("split"), err)
 	}
 	o.Note = func(text string) { fmt.Fprintf(c.App.ErrWriter, "warning: %s\n", text) }
@@ -106,7 +106,7 @@ func convertGraph(c *cli.Context) error {
 	}
 	text := ""
 	if o.SplitField == "" {
-		text = emptyWarning(d.Manifest, o.Shares, "add rows, or change --split or --seed")
+		text = emptyWarning(d.Manifest, o.SplitFractions, "add rows, or change --split or --seed")
 	} else if split := firstEmpty(d.Manifest); split != "" {
 		text = fmt.Sprintf("the split %s is empty, and training needs it: no graph has this name in the field "+
 			"%q", split, o.SplitField)

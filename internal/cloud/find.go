@@ -217,8 +217,8 @@ func (c *converter) divide() {
 			strata.Add(f.class, keyOf(c.chance(f)))
 		}
 	}
-	c.divided = strata.Assign([]stratify.Share{{Split: "train", Part: 1 - c.ValPart - c.TestPart},
-		{Split: "val", Part: c.ValPart}, {Split: "test", Part: c.TestPart}}, 0)
+	c.divided = strata.Assign([]stratify.SplitFraction{{Split: "train", Fraction: 1 - c.ValPart - c.TestPart},
+		{Split: "val", Fraction: c.ValPart}, {Split: "test", Fraction: c.TestPart}}, 0)
 }
 
 // NoClass is the skip reason of a file outside class folders.

@@ -38,52 +38,52 @@ func BenchmarkCSV(b *testing.B) {
 			for i := 0; text.Len() < 64<<20; i++ {
 				text.WriteString(row(i))
 			}
-			path := file(b, "a.csv", text.String())
+			path := writeFile(b, "a.csv", text.String())
 			b.SetBytes(int64(text.Len()))
-			var plain, spared []float64
+			var simple, reusing []float64
 			for b.Loop() {
 				first := readCSV(b, path, false)
 				second := readCSV(b, path, true)
-				o := options(b, path)
-				o.Shares, o.To = nil, filepath.Join(b.TempDir(), "data")
+				o := textOptions(b, path)
+				o.SplitFractions, o.To = nil, filepath.Join(b.TempDir(), "data")
 				start := time.Now()
 				if _, _, err := Convert(context.Background(), o); err != nil {
 					b.Fatal(err)
 				}
 				took := time.Since(start)
-				plain = append(plain, first.Seconds()/took.Seconds())
-				spared = append(spared, second.Seconds()/took.Seconds())
+				simple = append(simple, first.Seconds()/took.Seconds())
+				reusing = append(reusing, second.Seconds()/took.Seconds())
 				if err := os.RemoveAll(o.To); err != nil {
 					b.Fatal(err)
 				}
 			}
-			slices.Sort(plain)
-			slices.Sort(spared)
-			b.ReportMetric(plain[len(plain)/2], "of-csv")
-			b.ReportMetric(spared[len(spared)/2], "of-csv-reused")
+			slices.Sort(simple)
+			slices.Sort(reusing)
+			b.ReportMetric(simple[len(simple)/2], "of-csv")
+			b.ReportMetric(reusing[len(reusing)/2], "of-csv-reused")
 		})
 	}
 }
 
 // words returns a text of about length bytes.
 func words(seed, length int) string {
-	known := strings.Fields("attention from every token to a learned sample of tokens linear in the length")
+	vocabulary := strings.Fields("attention from every token to a learned sample of tokens linear in the length")
 	var text []byte
 	for state := uint64(seed) + 1; len(text) < length; {
 		state = state*6364136223846793005 + 1442695040888963407
-		text = append(append(text, known[(state>>40)%uint64(len(known))]...), ' ')
+		text = append(append(text, vocabulary[(state>>40)%uint64(len(vocabulary))]...), ' ')
 	}
 	return string(text)
 }
 
-// readCSV returns the time that encoding/csv takes to read a file. If spared is set, the reader
+// readCSV returns the time that encoding/csv takes to read a file. If reuse is set, the reader
 // uses a large buffer and reuses its records.
-func readCSV(b *testing.B, path string, spared bool) time.Duration {
+func readCSV(b *testing.B, path string, reuse bool) time.Duration {
 	start := time.Now()
 	in, err := os.Open(path)
 	must.Succeed(b, err)
 	r := csv.NewReader(in)
-	if spared {
+	if reuse {
 		r = csv.NewReader(bufio.NewReaderSize(in, 1<<16))
 		r.ReuseRecord = true
 	}

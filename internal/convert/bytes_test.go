@@ -29,16 +29,16 @@ func TestBinaryColumns(t *testing.T) {
 	w := ipc.NewWriter(&out, ipc.WithSchema(s))
 	must.Succeed(t, w.Write(b.NewRecord()))
 	must.Succeed(t, w.Close())
-	path := file(t, "a.arrows", out.String())
+	path := writeFile(t, "a.arrows", out.String())
 	for _, c := range []struct {
 		tokenizer string
-		left      int64
+		want      int64
 	}{{`{"type": "byte"}`, 3}, {`{"type": "words", "vocab": 10}`, 4}} {
-		o := options(t, path)
+		o := textOptions(t, path)
 		o.Tokenizer = []byte(c.tokenizer)
-		if _, skipped := mustConvert(t, o); skipped.Read != 5 || skipped.Left() != c.left {
+		if _, skipped := mustConvert(t, o); skipped.Read != 5 || skipped.Left() != c.want {
 			t.Errorf("%s: %d of %d rows left out, want %d of 5: %v", c.tokenizer, skipped.Left(),
-				skipped.Read, c.left, skipped)
+				skipped.Read, c.want, skipped)
 		}
 	}
 }

@@ -30,18 +30,18 @@ func (c *converter) chooseTokenizer(ctx context.Context) error {
 		}
 	}
 	c.options.Tokenizer = choice.Spec
-	if c.options.Chosen != nil {
-		c.options.Chosen(choice)
+	if c.options.TokenizerChosen != nil {
+		c.options.TokenizerChosen(choice)
 	}
 	return nil
 }
 
 // sample reads the texts of the first rows of a file.
 func (c *converter) sample(ctx context.Context, path string) ([]string, error) {
-	how := c.table(nil)
-	how.MissingColumn = nil // the conversion reports absent columns later, after all rows
-	how.Spread = true
-	t, err := table.Open(ctx, path, how)
+	options := c.tableOptions(nil)
+	options.MissingColumn = nil // the conversion reports missing columns after all rows
+	options.Spread = true
+	t, err := table.Open(ctx, path, options)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func (c *converter) sample(ctx context.Context, path string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if c.words(&row); row.Err != nil {
+		if c.joinWords(&row); row.Err != nil {
 			continue
 		}
 		for _, v := range c.texts(&row) {

@@ -52,41 +52,42 @@ type Options struct {
 	ID            string   // column with row ids; "" means the record name if there is one, otherwise the location
 
 	LabelColumns   []string // columns of 0 and 1, one per label, instead of Label
-	LabelSeparator string   // separates the labels in the column Label; "": only lists have several labels
+	LabelSeparator string   // separates the labels in the column Label; "" means that only lists have several labels
 
 	LabelPattern *regexp.Regexp // extracts the class from the label; nil takes the whole label
 
 	// JSON of the tokenizer for text. A learned tokenizer reads the files twice. nil chooses a
 	// tokenizer that suits the texts
-	Tokenizer     []byte
-	TokenizerFile string                  // tokenizer.json to use instead, stored with the data
-	Chosen        func(tokenizers.Choice) // receives the chosen tokenizer; may be nil
-	Vocab         int                     // size of the vocabulary of Tokens
+	Tokenizer       []byte
+	TokenizerFile   string                  // tokenizer.json to use instead, stored with the data
+	TokenizerChosen func(tokenizers.Choice) // receives the chosen tokenizer; may be nil
+	Vocab           int                     // size of the vocabulary of Tokens
 
-	Shares       []Share        // shares of the splits; nil means [DefaultShares]
-	SplitColumn  string         // column with the split of a row, instead of shares
-	SplitPattern *regexp.Regexp // extracts the split from SplitColumn; nil takes the whole value
-	Val          float64        // fraction of the train rows of SplitColumn to use for validation
-	Seed         uint64         // seed of the random splits
-	MaxLength    int            // rows with more tokens are left out; 0 means no limit
+	SplitFractions []SplitFraction // nil means [DefaultSplitFractions]
+	SplitColumn    string          // column with the split of a row, instead of random splits
+	SplitPattern   *regexp.Regexp  // extracts the split from SplitColumn; nil takes the whole value
+	Val            float64         // fraction of the train rows of SplitColumn to use for validation
+	Seed           uint64          // seed of the random splits
+	MaxLength      int             // rows with more tokens are left out; 0 means no limit
 
 	Strict   bool // a row that cannot be used is an error
 	Replace  bool // replace a complete data set
 	MaxField int  // maximum bytes of a row; 0 means table.DefaultMaxField
 
 	// Callbacks for progress; each may be nil.
-	Reading  func(bytes int64)   // bytes of the files that were read to learn a tokenizer
-	Learning func(done, all int) // finished and total rounds of a tokenizer that is learned in rounds
-	Progress func(bytes int64)   // converted bytes of the files
+	TokenizerProgress func(bytes int64)   // bytes of the files that were read to learn a tokenizer
+	TokenizerRounds   func(done, all int) // finished and total rounds of learning a tokenizer
+	Progress          func(bytes int64)   // converted bytes of the files
 
-	head int // bytes to keep before the files are begun, for tests; 0 means headBytes
+	head int // bytes to keep in memory before the files are begun, for tests; 0 means headBytes
 }
 
-// Share is a split and its fraction of the rows.
-type Share = stratify.Share
+// SplitFraction is a split and its fraction of the rows.
+type SplitFraction = stratify.SplitFraction
 
-// DefaultShares are the default splits.
-var DefaultShares = []Share{{Split: "train", Part: 0.9}, {Split: "val", Part: 0.05}, {Split: "test", Part: 0.05}}
+// DefaultSplitFractions are the default splits and their fractions.
+var DefaultSplitFractions = []SplitFraction{{Split: "train", Fraction: 0.9}, {Split: "val", Fraction: 0.05},
+	{Split: "test", Fraction: 0.05}}
 
 // Convert writes the data set. The returned report of skipped rows is also valid if Convert returns
 // an error.
@@ -96,13 +97,14 @@ func Convert(ctx context.Context, o Options) (*seq.Dataset, *source.Skipped, err
 		return nil, c.skipped, err
 	}
 	c.skipped.Content = o.content()
-	if err := c.divide(ctx); err != nil {
+	if err := c.assignSplits(ctx); err != nil {
 		return nil, c.skipped, err
 	}
 	if err := c.readTokens(ctx); err != nil {
 		return nil, c.skipped, err
 	}
-	out := output{converter: c, splits: map[string]*seq.SplitWriter{}, found: map[string]bool{}, seen: newRepeats()}
+	out := output{converter: c, splits: map[string]*seq.SplitWriter{}, splitsFound: map[string]bool{},
+		texts: newRepeats()}
 	defer out.abort()
 	if err := c.convertAll(ctx, out.write); err != nil {
 		return nil, c.skipped, err
@@ -125,34 +127,34 @@ func (o *Options) content() string {
 
 // converter is a running conversion.
 type converter struct {
-	options   Options
-	columns   []string   // columns to read
-	splitAt   int        // index of the split column in columns, if there is one
-	idAt      int        // index of the id column in columns; -1 without ids
-	tagsAt    int        // index of the column of tags or spans
-	intervals *intervals // intervals of sequences; nil without intervals
-	names     *table.Names
-	tokenizer tokenizers.Tokenizer
-	bytes     bool   // the tokens are the bytes of the text
-	file      []byte // file of the tokenizer; nil if the tokenizer has no file
-	spec      seq.Spec
-	labels    labels
-	decided   bool // whether the first rows have determined if rows have one label or several
-	marksEnds bool // the tags mark the ends of spans
-	tagPlaces tagPlaces
-	broken    atomic.Int64 // number of rows with inconsistent marks of spans
+	options       Options
+	columns       []string   // columns to read
+	splitAt       int        // index of the split column in columns, if there is one
+	idAt          int        // index of the id column in columns; -1 without ids
+	tagsAt        int        // index of the column of tags or spans
+	intervals     *intervals // intervals of sequences; nil without intervals
+	names         *table.Names
+	tokenizer     tokenizers.Tokenizer
+	bytes         bool   // the tokens are the bytes of the text
+	file          []byte // file of the tokenizer; nil if the tokenizer has no file
+	spec          seq.Spec
+	labels        labels
+	labelsDecided bool // whether the first rows have determined if rows have one label or several
+	hasEndMarks   bool // the tags mark the ends of spans
+	tagPositions  tagPositions
+	inconsistent  atomic.Int64 // number of rows with inconsistent span tags
 
 	otherEncoding atomic.Bool // set if a row was left out because its text is not UTF-8
-	// marksDecided is set once marksEnds is known.
-	marksDecided bool
-	skipped      *source.Skipped
-	divided      map[uint64]string // splits by the hash of a text; nil if shares alone decide
+	// marksDecided is set once hasEndMarks is known.
+	marksDecided   bool
+	skipped        *source.Skipped
+	assignedSplits map[uint64]string // splits by the hash of a text; nil if the hash and the fractions decide
 	// reason why the first unreadable row for learning a tokenizer cannot be read; nil if all rows
 	// are readable
-	unread error
+	firstUnreadable error
 	// reason why the first unsuitable text for learning a tokenizer was skipped; nil if no text was
 	// skipped
-	unlearned error
+	firstUnsuitable error
 }
 
 // Indices of columns.
@@ -173,10 +175,10 @@ func (c *converter) nameSeries(ctx context.Context) error {
 	return err
 }
 
-// table returns the options for reading tables.
-func (c *converter) table(progress func(bytes int64)) table.Options {
+// tableOptions returns the options for reading tables.
+func (c *converter) tableOptions(progress func(bytes int64)) table.Options {
 	var copied []string // lists of JSON
-	if c.options.tags() {
+	if c.options.isTagging() {
 		copied = []string{c.options.Tags + c.options.Spans}
 		if c.options.Tags != "" && c.options.Text != "" {
 			copied = append(copied, c.options.Text)
@@ -187,13 +189,13 @@ func (c *converter) table(progress func(bytes int64)) table.Options {
 		features = []string{c.options.Features}
 	}
 	return table.Options{Columns: c.columns, Series: c.options.Series, NotSeries: c.options.targets(), Copied: copied,
-		Features: features, Lists: c.options.lists(), Format: c.options.Format,
+		Features: features, Lists: c.options.labelLists(), Format: c.options.Format,
 		Delimiter: c.options.Delimiter, MaxField: c.options.MaxField, Progress: progress,
-		MissingColumn: c.noteAbsent, Note: c.skipped.Note}
+		MissingColumn: c.noteMissingColumn, Note: c.skipped.Note}
 }
 
-// noteAbsent records a column that no row of a file has, and the existing columns.
-func (c *converter) noteAbsent(file, column string, found []string) {
+// noteMissingColumn records a column that no row of a file has, and the existing columns.
+func (c *converter) noteMissingColumn(file, column string, found []string) {
 	c.skipped.Note(table.MissingColumnText(file, column, found))
 }
 
@@ -230,50 +232,50 @@ func (c *converter) readTokens(ctx context.Context) error {
 
 // example converts a row to an example. Its tokens are valid until the next row, except for byte
 // tokens. Its label is an index into c.labels.
-func (w *worker) example(row *table.Row) (e seq.Example, split string, why *source.SkipReason) {
+func (w *worker) example(row *table.Row) (e seq.Example, split string, reason *source.SkipReason) {
 	if w.intervals != nil {
-		w.intervals.see(w.sequenceName(row), row.File, row.Line)
+		w.intervals.recordSequence(w.sequenceName(row), row.File, row.Line)
 	}
 	if row.Err != nil {
 		return e, "", w.unreadable(row.Err)
 	}
 	for i, v := range w.texts(row) {
-		if why = w.checkText(v); why == nil && w.options.Features != "" {
+		if reason = w.checkText(v); reason == nil && w.options.Features != "" {
 			e.Features = v.Features
-			why = w.checkLength(len(v.Features))
-		} else if why == nil && w.bytes {
-			why = w.checkLength(len(v.Text))
-		} else if why == nil {
-			why = w.encode(&e, i, v)
+			reason = w.checkLength(len(v.Features))
+		} else if reason == nil && w.bytes {
+			reason = w.checkLength(len(v.Text))
+		} else if reason == nil {
+			reason = w.encode(&e, i, v)
 		}
-		if why != nil {
-			return e, "", why
+		if reason != nil {
+			return e, "", reason
 		}
 	}
-	if split, why = w.split(row); why != nil {
-		return e, "", why
+	if split, reason = w.split(row); reason != nil {
+		return e, "", reason
 	}
 	e.Label = seq.NoLabel
 	if names := w.options.Numbers; names != nil {
-		e.Numbers, why = w.numbersOf(row.Values[len(w.texts(row)):][:len(names)])
+		e.Numbers, reason = w.numbersOf(row.Values[len(w.texts(row)):][:len(names)])
 	}
 	switch {
-	case w.options.tags():
-		if why == nil {
-			e.Labels, why = w.tagged(row, &e)
+	case w.options.isTagging():
+		if reason == nil {
+			e.Labels, reason = w.tokenTags(row, &e)
 		}
-	case w.manyLabels():
-		e.Labels, why = w.labelsOf(row)
+	case w.isMultiLabel():
+		e.Labels, reason = w.labelsOf(row)
 	case w.options.Label != "":
-		e.Label, why = w.label(row.Values[len(w.texts(row))]) // last, so that skipped rows add no class
+		e.Label, reason = w.label(row.Values[len(w.texts(row))]) // last, so that skipped rows add no class
 	}
-	return e, split, why
+	return e, split, reason
 }
 
-// unreadable returns the skip reason of a row that cannot be read.
+// unreadable returns the skip reason of a row with the error err.
 func (w *worker) unreadable(err error) *source.SkipReason {
 	var column *table.ColumnError
-	if errors.As(err, &column) && column.IsList && column.Column == w.options.Label && !w.manyLabels() {
+	if errors.As(err, &column) && column.IsList && column.Column == w.options.Label && !w.isMultiLabel() {
 		return listOfLabels(w.options.Label)
 	}
 	if column != nil && column.IsList && column.Column == w.options.Text {
@@ -286,17 +288,17 @@ func (w *worker) unreadable(err error) *source.SkipReason {
 }
 
 // encode tokenizes one of a row's texts.
-func (w *worker) encode(e *seq.Example, i int, v table.Value) (why *source.SkipReason) {
+func (w *worker) encode(e *seq.Example, i int, v table.Value) (reason *source.SkipReason) {
 	into, scratch := &e.A, &w.first
 	if i == secondText {
 		into, scratch = &e.B, &w.second
 	}
-	*into, why = w.tokens(v, (*scratch)[:0])
+	*into, reason = w.tokens(v, (*scratch)[:0])
 	*scratch = *into
-	return why
+	return reason
 }
 
-// texts returns the first values of a row: one text, or the two of a pair.
+// texts returns the input values of a row: one text, or the two texts of a pair.
 func (c *converter) texts(row *table.Row) []table.Value {
 	if c.options.Pair != nil {
 		return row.Values[:2]
@@ -307,10 +309,10 @@ func (c *converter) texts(row *table.Row) []table.Value {
 // split returns the split of a row.
 func (w *worker) split(row *table.Row) (string, *source.SkipReason) {
 	o := &w.options
-	shares := o.Shares
+	fractions := o.SplitFractions
 	if o.SplitColumn != "" {
 		name := row.Values[w.splitAt].Text
-		part, ok := taken(o.SplitPattern, name)
+		part, ok := extract(o.SplitPattern, name)
 		if !ok {
 			return "", unmatched("split", o.SplitPattern, name)
 		}
@@ -321,25 +323,26 @@ func (w *worker) split(row *table.Row) (string, *source.SkipReason) {
 		if split != "train" {
 			return split, nil
 		}
-		shares = o.valShares()
+		fractions = o.valFractions()
 	}
 	w.digest = digestOf(o.Seed, row.Values[firstText], &w.text)
-	if split, ok := w.divided[binary.BigEndian.Uint64(w.digest[:])]; ok {
+	if split, ok := w.assignedSplits[binary.BigEndian.Uint64(w.digest[:])]; ok {
 		return split, nil
 	}
-	return shareOf(shares, w.digest), nil
+	return drawSplit(fractions, w.digest), nil
 }
 
-// valShares returns the shares for the train rows of SplitColumn.
-func (o *Options) valShares() []Share {
-	return []Share{{Split: "train", Part: 1 - o.Val}, {Split: "val", Part: o.Val}}
+// valFractions returns the fractions of train and validation among the train rows of SplitColumn.
+func (o *Options) valFractions() []SplitFraction {
+	return []SplitFraction{{Split: "train", Fraction: 1 - o.Val}, {Split: "val", Fraction: o.Val}}
 }
 
-// checkText returns a skip reason if a value is not of the required kind.
+// checkText returns a skip reason if a value is missing or is not a text, a list of tokens or
+// features, whichever the options require.
 func (c *converter) checkText(v table.Value) *source.SkipReason {
 	switch {
 	case v.Null:
-		return source.Skip("no "+c.reads(), nil)
+		return source.Skip("no "+c.inputName(), nil)
 	case c.options.Features != "" && v.Features == nil:
 		return source.Skip("no list of features", fmt.Errorf("found %.40q", v.Text))
 	case c.options.Features != "":
@@ -352,8 +355,8 @@ func (c *converter) checkText(v table.Value) *source.SkipReason {
 	return nil
 }
 
-// reads names the inputs that the rows of a data set provide.
-func (c *converter) reads() string {
+// inputName returns the name of a row's input in skip reasons: "features" or "text".
+func (c *converter) inputName() string {
 	if c.options.Features != "" {
 		return "features"
 	}
@@ -363,10 +366,10 @@ func (c *converter) reads() string {
 // checkLength returns a skip reason for an invalid number of tokens.
 func (c *converter) checkLength(n int) *source.SkipReason {
 	if n == 0 {
-		return source.Skip("empty "+c.reads(), nil)
+		return source.Skip("empty "+c.inputName(), nil)
 	}
-	if most := c.options.MaxLength; most > 0 && n > most {
-		return source.Skip(fmt.Sprintf("more than %d tokens", most), fmt.Errorf("found %d", n))
+	if maxLength := c.options.MaxLength; maxLength > 0 && n > maxLength {
+		return source.Skip(fmt.Sprintf("more than %d tokens", maxLength), fmt.Errorf("found %d", n))
 	}
 	return nil
 }
@@ -374,8 +377,8 @@ func (c *converter) checkLength(n int) *source.SkipReason {
 // tokens returns the tokens of a value. It uses the memory of buf if its capacity suffices.
 func (c *converter) tokens(v table.Value, buf []int32) ([]int32, *source.SkipReason) {
 	if c.tokenizer == nil {
-		if why := c.checkTokens(v.Tokens); why != nil {
-			return buf, why
+		if reason := c.checkTokens(v.Tokens); reason != nil {
+			return buf, reason
 		}
 		return append(buf, v.Tokens...), c.checkLength(len(v.Tokens))
 	}
@@ -395,7 +398,7 @@ func (w *worker) label(v table.Value) (int32, *source.SkipReason) {
 	if v.Tokens != nil || v.Items != nil {
 		return 0, listOfLabels(w.options.Label)
 	}
-	text, ok := taken(w.options.LabelPattern, v.Text)
+	text, ok := extract(w.options.LabelPattern, v.Text)
 	if text = strings.TrimSpace(text); v.Null || text == "" && ok {
 		return 0, source.Skip(NoLabel, nil)
 	}
@@ -405,9 +408,9 @@ func (w *worker) label(v table.Value) (int32, *source.SkipReason) {
 	if n, ok := w.known[text]; ok {
 		return n, nil
 	}
-	n, why := w.labels.number(text)
-	if why == nil {
+	n, reason := w.labels.number(text)
+	if reason == nil {
 		w.known[strings.Clone(text)] = n // text shares the memory of its row
 	}
-	return n, why
+	return n, reason
 }

@@ -18,17 +18,18 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-func file(t testing.TB, name, text string) string {
+// writeFile writes a file to a new directory and returns its path.
+func writeFile(t testing.TB, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
 	must.Succeed(t, os.WriteFile(path, []byte(text), 0o666))
 	return path
 }
 
-// options returns the options for a table of text with labels.
-func options(t testing.TB, from ...string) Options {
+// textOptions returns the options for a table of text with labels.
+func textOptions(t testing.TB, from ...string) Options {
 	return Options{From: from, To: filepath.Join(t.TempDir(), "set"), Name: "own", Text: "text", Label: "label",
-		Tokenizer: []byte(`{"type":"byte"}`), Shares: []Share{{Split: "train", Part: 1}}}
+		Tokenizer: []byte(`{"type":"byte"}`), SplitFractions: []SplitFraction{{Split: "train", Fraction: 1}}}
 }
 
 // contents returns the rows of all splits: "train: text (label)".
@@ -60,6 +61,7 @@ func contents(t testing.TB, d *seq.Dataset) (rows []string) {
 	return rows
 }
 
+// mustConvert calls Convert and fails the test on an error.
 func mustConvert(t testing.TB, o Options) (*seq.Dataset, *source.Skipped) {
 	t.Helper()
 	return must.Get2(Convert(context.Background(), o))(t)
@@ -68,10 +70,10 @@ func mustConvert(t testing.TB, o Options) (*seq.Dataset, *source.Skipped) {
 // TestConvert checks that rows of several files and formats keep their order and that labels are
 // sorted. Unusable rows must be counted with their locations and must not add a label.
 func TestConvert(t *testing.T) {
-	csv := file(t, "a.csv", "label,text\npear,one\napple,two\nfig,\n,three\npear,\"mul\nti\"\nbroken\n")
-	json := file(t, "b.jsonl",
+	csv := writeFile(t, "a.csv", "label,text\npear,one\napple,two\nfig,\n,three\npear,\"mul\nti\"\nbroken\n")
+	json := writeFile(t, "b.jsonl",
 		"{\"text\":\"four\",\"label\":\"quince\"}\n{\"label\":\"grape\"}\n{\"text\":[1],\"label\":\"grape\"}\n{\"text\":\"five\",\"label\":\"apple\"}\n")
-	d, skipped := mustConvert(t, options(t, csv, json))
+	d, skipped := mustConvert(t, textOptions(t, csv, json))
 	want := []string{"train: one (pear)", "train: two (apple)", "train: mul\nti (pear)",
 		"train: four (quince)", "train: five (apple)"}
 	if got := contents(t, d); !slices.Equal(got, want) {
@@ -88,7 +90,7 @@ func TestConvert(t *testing.T) {
 		"1 of 10 rows left out: the row cannot be read\n  " + csv + ":8: expected 2 columns, found 1\n",
 	} {
 		if !strings.Contains(report, line) {
-			t.Errorf("%s\nlacks %s", report, line)
+			t.Errorf("got report %s, want %s in it", report, line)
 		}
 	}
 	if skipped.Left() != 5 || skipped.Read != 10 {
@@ -99,42 +101,42 @@ func TestConvert(t *testing.T) {
 // TestLabels checks that numeric labels are sorted by value, and that given names keep their order
 // and exclude all other labels.
 func TestLabels(t *testing.T) {
-	from := file(t, "a.csv", "label,text\n10,a\n9,b\n-1,c\n10,d\n")
-	d, _ := mustConvert(t, options(t, from))
+	from := writeFile(t, "a.csv", "label,text\n10,a\n9,b\n-1,c\n10,d\n")
+	d, _ := mustConvert(t, textOptions(t, from))
 	if !slices.Equal(d.Manifest.LabelNames, []string{"-1", "9", "10"}) {
 		t.Errorf("got labels %q, want -1, 9 and 10", d.Manifest.LabelNames)
 	}
-	o := options(t, from)
+	o := textOptions(t, from)
 	o.Labels = []string{"10", "9", "8"}
 	d, skipped := mustConvert(t, o)
 	if got := contents(t, d); !slices.Equal(got, []string{"train: a (10)", "train: b (9)", "train: d (10)"}) ||
 		!slices.Equal(d.Manifest.LabelNames, o.Labels) {
-		t.Errorf("got rows %q and labels %q", got, d.Manifest.LabelNames)
+		t.Errorf("got rows %q and labels %q, want the rows labelled 10 and 9", got, d.Manifest.LabelNames)
 	}
 	if k := skipped.Reasons["an unknown label"]; k == nil || k.Rows != 1 ||
 		!strings.HasSuffix(k.Places[0], `a.csv:4: found "-1"`) {
 		t.Errorf("got %v", skipped)
 	}
-	o = options(t, from)
+	o = textOptions(t, from)
 	o.Label = ""
 	if d, _ = mustConvert(t, o); d.Manifest.LabelNames != nil || len(contents(t, d)) != 4 {
 		t.Errorf("without labels: got rows %q", contents(t, d))
 	}
 }
 
-// TestShares checks that equal texts are always in the same split, that the splits have about the
-// requested sizes, and that another seed gives other splits.
-func TestShares(t *testing.T) {
+// TestSplitFractions checks that equal texts are always in the same split, that the splits have
+// about the requested sizes, and that another seed gives other splits.
+func TestSplitFractions(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("text,label\n")
 	for i := range 6000 {
 		fmt.Fprintf(&text, "row %d,%d\n", i%3000, i%7)
 	}
-	from := file(t, "a.csv", text.String())
-	var all []string
+	from := writeFile(t, "a.csv", text.String())
+	var results []string
 	for _, seed := range []uint64{0, 1} {
-		o := options(t, from)
-		o.Shares, o.Seed = nil, seed
+		o := textOptions(t, from)
+		o.SplitFractions, o.Seed = nil, seed
 		d, _ := mustConvert(t, o)
 		splits := map[string]string{}
 		for _, row := range contents(t, d) {
@@ -153,10 +155,10 @@ func TestShares(t *testing.T) {
 			count["val"] > 200 || count["test"] < 100 {
 			t.Errorf("got split sizes %v", count)
 		}
-		all = append(all, fmt.Sprint(slices.Sorted(maps.Keys(count)), d.Manifest.Splits["val"].Checksum))
+		results = append(results, fmt.Sprint(slices.Sorted(maps.Keys(count)), d.Manifest.Splits["val"].Checksum))
 	}
-	if all[0] == all[1] {
-		t.Error("another seed gives the same splits")
+	if results[0] == results[1] {
+		t.Error("got equal splits for two seeds, want different splits")
 	}
 }
 
@@ -167,10 +169,10 @@ func TestDeterministic(t *testing.T) {
 	for i := range 3000 {
 		fmt.Fprintf(&text, "row %d %s,class %d\n", i, strings.Repeat("x", i%50), (i*7919)%13)
 	}
-	from, sums := file(t, "a.csv", text.String()), map[string]bool{}
+	from, sums := writeFile(t, "a.csv", text.String()), map[string]bool{}
 	for range 4 {
-		o := options(t, from)
-		o.Shares = nil
+		o := textOptions(t, from)
+		o.SplitFractions = nil
 		d, _ := mustConvert(t, o)
 		sums[d.Fingerprint()] = true
 	}
@@ -187,14 +189,14 @@ func TestLateLabels(t *testing.T) {
 	for i := range 30000 { // more than one chunk
 		fmt.Fprintf(&text, "row %d,class %d\n", i, 9-i/3000)
 	}
-	from, sums := file(t, "a.csv", text.String()), map[string]bool{}
+	from, sums := writeFile(t, "a.csv", text.String()), map[string]bool{}
 	for _, head := range []int{1, 100 << 10, headBytes} {
-		o := options(t, from)
-		o.Shares, o.head = nil, head
+		o := textOptions(t, from)
+		o.SplitFractions, o.head = nil, head
 		d, _ := mustConvert(t, o)
 		sums[d.Fingerprint()] = true
 		if len(contents(t, d)) != 30000 || len(d.Manifest.LabelNames) != 10 || d.Manifest.LabelNames[0] != "class 0" {
-			t.Errorf("head of %d bytes: %v", head, d.Manifest)
+			t.Errorf("head of %d bytes: got manifest %v, want 30000 rows and 10 sorted labels", head, d.Manifest)
 		}
 		if files, _ := os.ReadDir(o.To); len(files) != 4 {
 			t.Errorf("got files %v, want 4 files", files)
@@ -203,17 +205,17 @@ func TestLateLabels(t *testing.T) {
 	if len(sums) != 1 {
 		t.Errorf("got %d different data sets, want 1", len(sums))
 	}
-	o := options(t, file(t, "a.csv", text.String()+",\n"))
+	o := textOptions(t, writeFile(t, "a.csv", text.String()+",\n"))
 	o.head, o.Strict = 1, true
 	must.Fail(t, "a.csv:30002: empty text")(Convert(context.Background(), o))
-	must.Fail(t, "", "a directory is left")(os.Stat(o.To))
+	must.Fail(t, "", "the directory remains")(os.Stat(o.To))
 }
 
-// TestFailureKeepsTheOld checks that a failed replacement leaves the old data set unchanged.
-func TestFailureKeepsTheOld(t *testing.T) {
-	o := options(t, file(t, "a.csv", "text,label\na,1\nb,2\n"))
+// TestFailedReplacement checks that a failed replacement leaves the old data set unchanged.
+func TestFailedReplacement(t *testing.T) {
+	o := textOptions(t, writeFile(t, "a.csv", "text,label\na,1\nb,2\n"))
 	before, _ := mustConvert(t, o)
-	o.From = []string{file(t, "b.csv", "text,label\n"+strings.Repeat("a,1\n", 2*chunkRows)+",2\n")}
+	o.From = []string{writeFile(t, "b.csv", "text,label\n"+strings.Repeat("a,1\n", 2*chunkRows)+",2\n")}
 	o.Strict, o.Replace, o.head = true, true, 1
 	if _, _, err := Convert(context.Background(), o); err == nil {
 		t.Fatal("Convert returned no error")
@@ -222,28 +224,28 @@ func TestFailureKeepsTheOld(t *testing.T) {
 	cancel()
 	o.Strict = false
 	out := output{converter: &converter{options: o, skipped: source.NewSkipped(), labels: newLabels(nil)},
-		splits: map[string]*seq.SplitWriter{}, found: map[string]bool{}, seen: newRepeats()}
+		splits: map[string]*seq.SplitWriter{}, splitsFound: map[string]bool{}, texts: newRepeats()}
 	out.spec = seq.Spec{Task: seq.Classification, VocabSize: 257}
 	block := seq.NewBlock(&out.spec)
 	must.Succeed(t, block.Append(seq.Example{A: []int32{1}, Label: seq.NoLabel}))
 	must.Succeed(t, out.write(&chunk{out: &converted{rows: 1, splits: []string{"train"},
 		blocks: map[string]*seq.Block{"train": block}}}))
-	if _, err := out.finish(ctx); !errors.Is(err, context.Canceled) { // cancelled at its end
+	if _, err := out.finish(ctx); !errors.Is(err, context.Canceled) { // the context is cancelled before finish
 		t.Errorf("got error %v, want context.Canceled", err)
 	}
 	out.abort()
 	after, err := seq.OpenDataset(o.To)
 	if err != nil || after.Fingerprint() != before.Fingerprint() {
-		t.Errorf("the old data set has changed; error %v", err)
+		t.Errorf("got a changed data set and error %v, want the old data set", err)
 	}
 }
 
-// TestReadErrorIsLast checks that the rows before a read error are always reported in the same way,
-// and an earlier unusable row comes first.
+// TestReadErrorIsLast checks that the rows before a read error are always counted. In strict mode,
+// an earlier unusable row is the error instead.
 func TestReadErrorIsLast(t *testing.T) {
-	from := file(t, "a.csv", "text,label\n,1\n"+strings.Repeat("a,1\n", 3*chunkRows)+"\"open,2\nb,1\n")
+	from := writeFile(t, "a.csv", "text,label\n,1\n"+strings.Repeat("a,1\n", 3*chunkRows)+"\"open,2\nb,1\n")
 	for range 3 {
-		o := options(t, from)
+		o := textOptions(t, from)
 		if _, skipped, err := Convert(context.Background(), o); err == nil ||
 			!strings.Contains(err.Error(), "is not closed") || skipped.Read != 3*chunkRows+1 || skipped.Left() != 1 {
 			t.Errorf("got %d rows and error %v", skipped.Read, err)
@@ -259,7 +261,7 @@ func TestCancelWhileInputWaits(t *testing.T) {
 	defer w.Close()
 	os.Stdin = r // not restored, because the abandoned reader may still use it
 	must.Get(w.WriteString("text,label\na,1\n"))(t)
-	o := options(t, "-")
+	o := textOptions(t, "-")
 	o.Format = "csv"
 	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 	defer cancel()
@@ -269,11 +271,11 @@ func TestCancelWhileInputWaits(t *testing.T) {
 
 // TestReplacedSplits checks that replacing a data set removes its old splits and leftover files.
 func TestReplacedSplits(t *testing.T) {
-	o := options(t, file(t, "a.csv", "text,label,part\na,1,train\nb,2,test\n"))
+	o := textOptions(t, writeFile(t, "a.csv", "text,label,part\na,1,train\nb,2,test\n"))
 	o.SplitColumn = "part"
 	mustConvert(t, o)
 	must.Succeed(t, os.WriteFile(filepath.Join(o.To, ".val.arrow.1x2y.tmp"), nil, 0o666))
-	o.From, o.Replace = []string{file(t, "a.csv", "text,label,part\na,1,train\n")}, true
+	o.From, o.Replace = []string{writeFile(t, "a.csv", "text,label,part\na,1,train\n")}, true
 	mustConvert(t, o)
 	files, err := os.ReadDir(o.To)
 	if err != nil || len(files) != 2 {
@@ -283,8 +285,8 @@ func TestReplacedSplits(t *testing.T) {
 
 // TestRepeated checks that repeated texts are kept and are counted with their locations.
 func TestRepeated(t *testing.T) {
-	from := file(t, "a.csv", "text,label\na,1\nb,1\na,2\nc,1\na,1\n,1\n,1\nb,1\nd,1\na,3\n")
-	d, skipped := mustConvert(t, options(t, from))
+	from := writeFile(t, "a.csv", "text,label\na,1\nb,1\na,2\nc,1\na,1\n,1\n,1\nb,1\nd,1\na,3\n")
+	d, skipped := mustConvert(t, textOptions(t, from))
 	want := []string{from + ":4", from + ":6", from + ":9"}
 	if skipped.Repeated.Rows != 4 || !slices.Equal(skipped.Repeated.Places, want) || len(contents(t, d)) != 8 {
 		t.Errorf("got repeated texts %+v of %d rows", skipped.Repeated, len(contents(t, d)))
@@ -294,13 +296,13 @@ func TestRepeated(t *testing.T) {
 		!strings.Contains(text, "and 1 more") {
 		t.Error(text)
 	}
-	o := options(t, file(t, "a.csv", "q,a,label\nx,y,1\nx,z,1\nx,y,2\n"))
+	o := textOptions(t, writeFile(t, "a.csv", "q,a,label\nx,y,1\nx,z,1\nx,y,2\n"))
 	o.Text, o.Pair = "", []string{"q", "a"}
 	if _, skipped := mustConvert(t, o); skipped.Repeated.Rows != 1 {
 		t.Errorf("pairs: got repeated texts %+v, want 1", skipped.Repeated)
 	}
-	// Rows with a split column have no digest; an old one must not be used.
-	o = options(t, file(t, "a.csv", "text,label,part\na,1,train\nb,1,test\nc,1,test\nb,2,train\n"))
+	// Rows with a split column have no digest. The digest of an earlier row must not be reused.
+	o = textOptions(t, writeFile(t, "a.csv", "text,label,part\na,1,train\nb,1,test\nc,1,test\nb,2,train\n"))
 	o.SplitColumn = "part"
 	if _, skipped := mustConvert(t, o); skipped.Repeated.Rows != 1 ||
 		!strings.HasSuffix(skipped.Repeated.Places[0], "a.csv:5") {
@@ -316,7 +318,7 @@ func TestOtherSplit(t *testing.T) {
 		"text,label,part\na,1,train\na,2,train\nb,1,val\nc,2,test\nc,2,test\n":  0,
 		"text,label,part\na,1,test\na,2,train\nb,1,val\nc,2,train\nb,2,test\n":  2,
 	} {
-		o := options(t, file(t, "a.csv", table))
+		o := textOptions(t, writeFile(t, "a.csv", table))
 		o.SplitColumn = "part"
 		_, skipped := mustConvert(t, o)
 		if skipped.OtherSplit.Rows != want {
@@ -337,12 +339,12 @@ func TestRepeats(t *testing.T) {
 	for i := range hashes {
 		hashes[i] = random.Uint64()
 		if before, _ := r.add(hashes[i], i%maxSplits); before {
-			t.Fatalf("hash %d is new, but add reports it as known", i)
+			t.Fatalf("hash %d: got known, want new", i)
 		}
 	}
 	for i, h := range hashes {
 		if before, first := r.add(h, maxSplits-1); before != (i < maxTexts) || before && first != i%maxSplits {
-			t.Fatalf("hash %d of at most %d: got known %v with tag %d", i, maxTexts, before, first)
+			t.Fatalf("hash %d of at most %d known hashes: got known %v with tag %d", i, maxTexts, before, first)
 		}
 	}
 }
@@ -352,9 +354,9 @@ func TestRepeats(t *testing.T) {
 func TestRepeatedLabels(t *testing.T) {
 	label := func(*Options) {}
 	for name, c := range map[string]struct {
-		table string
-		with  func(*Options)
-		want  int64
+		table  string
+		change func(*Options)
+		want   int64
 	}{
 		"classes":       {"text,label\na,1\na,2\na,1\nb,2\nb,2\n", label, 1},
 		"a class often": {"text,label\na,1\n" + strings.Repeat("a,1\na,2\n", 30), label, 30},
@@ -366,19 +368,19 @@ func TestRepeatedLabels(t *testing.T) {
 		"no labels":         {"text,label\na,1\na,2\n", func(o *Options) { o.Label = "" }, 0},
 		"a column of split": {"text,label,part\na,1,train\na,2,test\n", func(o *Options) { o.SplitColumn = "part" }, 1},
 	} {
-		o := options(t, file(t, "a.csv", c.table))
-		c.with(&o)
+		o := textOptions(t, writeFile(t, "a.csv", c.table))
+		c.change(&o)
 		if _, skipped := mustConvert(t, o); skipped.OtherLabel != c.want {
 			t.Errorf("%s: %d rows with another label, want %d", name, skipped.OtherLabel, c.want)
 		}
 	}
-	o := options(t, file(t, "a.jsonl", strings.Repeat(`{"text":["a","b"],"tags":["B-X","O"]}`+"\n",
+	o := textOptions(t, writeFile(t, "a.jsonl", strings.Repeat(`{"text":["a","b"],"tags":["B-X","O"]}`+"\n",
 		2)+`{"text":["a","b"],"tags":["B-X","B-X"]}`))
 	o.Label, o.Tags = "", "tags"
 	if _, skipped := mustConvert(t, o); skipped.Repeated.Rows != 2 || skipped.OtherLabel != 1 {
 		t.Errorf("tags: %d rows with another label of %d, want 1 of 2", skipped.OtherLabel, skipped.Repeated.Rows)
 	}
-	o = options(t, file(t, "a.fasta", ">1 x\nAC\n>2 y\nAC\n"))
+	o = textOptions(t, writeFile(t, "a.fasta", ">1 x\nAC\n>2 y\nAC\n"))
 	o.Text, o.Label = "sequence", "description"
 	const want = "1 of 2 rows repeat the sequence of an earlier row, 1 of them with another label, and are kept\n"
 	if _, skipped := mustConvert(t, o); !strings.HasPrefix(skipped.String(), want) {
@@ -419,12 +421,12 @@ func TestTooManyLabels(t *testing.T) {
 		fmt.Fprintf(&text, "a,%d\n", i)
 	}
 	must.Fail(t, "too many labels: expected at most 65536 classes, found more")(Convert(context.Background(),
-		options(t, file(t, "a.csv", text.String()))))
+		textOptions(t, writeFile(t, "a.csv", text.String()))))
 }
 
-// TestKinds checks the conversion of pairs, of lists of tokens and of split columns.
-func TestKinds(t *testing.T) {
-	o := options(t, file(t, "a.csv",
+// TestInputs checks the conversion of pairs with a split column, and of lists of tokens.
+func TestInputs(t *testing.T) {
+	o := textOptions(t, writeFile(t, "a.csv",
 		"q,a,label,part\nx,y,1,train\nx,z,0,validation\nu,v,1,test\nu,,1,test\nw,w,1,no such/split\n"))
 	o.Text, o.Pair, o.SplitColumn = "", []string{"q", "a"}, "part"
 	d, skipped := mustConvert(t, o)
@@ -439,7 +441,7 @@ func TestKinds(t *testing.T) {
 	if d, _ = mustConvert(t, o); d.Manifest.Splits["val"].Rows < 1 || d.Manifest.Splits["test"].Rows != 1 {
 		t.Errorf("half of the train rows for validation: got %q", contents(t, d))
 	}
-	o = options(t, file(t, "a.jsonl",
+	o = textOptions(t, writeFile(t, "a.jsonl",
 		"{\"ids\":[98,99],\"label\":true}\n{\"ids\":[300],\"label\":false}\n{\"ids\":\"b\",\"label\":true}\n{\"ids\":[98,99,100],\"label\":false}\n"))
 	o.Text, o.Tokens, o.Vocab, o.MaxLength = "", "ids", 257, 2
 	d, skipped = mustConvert(t, o)
@@ -448,7 +450,7 @@ func TestKinds(t *testing.T) {
 	}
 	for _, kind := range []string{"a token outside the vocabulary", "no list of tokens", "more than 2 tokens"} {
 		if skipped.Reasons[kind] == nil {
-			t.Errorf("%v\nlacks %s", skipped, kind)
+			t.Errorf("got report %v, want %s in it", skipped, kind)
 		}
 	}
 }

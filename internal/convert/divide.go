@@ -11,42 +11,42 @@ import (
 	"github.com/sftseq/sftseq/internal/table"
 )
 
-// The validation and the test split of the default shares have at least minRows rows, but at most
-// 1/minPart of all rows.
+// With the default fractions, the validation split and the test split have at least minRows rows,
+// but this minimum is at most 1/minRowsDivisor of all rows.
 const (
-	minPart = 10 // maximum fraction of the data, as a divisor
-	minRows = 50
+	minRowsDivisor = 10
+	minRows        = 50
 )
 
-// divide assigns the texts of a small data set to splits, stratified by class.
-func (c *converter) divide(ctx context.Context) error {
-	shares := c.options.Shares
+// assignSplits assigns the texts of a small data set to splits, stratified by class.
+func (c *converter) assignSplits(ctx context.Context) error {
+	fractions := c.options.SplitFractions
 	if c.options.SplitColumn != "" {
-		shares = c.options.valShares()
+		fractions = c.options.valFractions()
 	}
-	least := 0
-	if slices.Equal(shares, DefaultShares) {
-		least = minRows
+	minSplitRows := 0
+	if slices.Equal(fractions, DefaultSplitFractions) {
+		minSplitRows = minRows
 	}
-	filled := slices.DeleteFunc(slices.Clone(shares), func(s Share) bool { return s.Part == 0 })
+	filled := slices.DeleteFunc(slices.Clone(fractions), func(s SplitFraction) bool { return s.Fraction == 0 })
 	if len(filled) < 2 || slices.ContainsFunc(c.options.From, table.ReadOnce) {
 		return nil
 	}
 	var strata stratify.Strata
 	for _, path := range c.options.From {
-		if err := c.divideFile(ctx, path, &strata); err != nil || strata.Len() > stratify.MaxRows {
+		if err := c.addStrata(ctx, path, &strata); err != nil || strata.Len() > stratify.MaxRows {
 			return err
 		}
 	}
-	c.divided = strata.Assign(shares, min(least, strata.Len()/minPart))
+	c.assignedSplits = strata.Assign(fractions, min(minSplitRows, strata.Len()/minRowsDivisor))
 	return nil
 }
 
-// divideFile adds the texts of a file without predetermined splits.
-func (c *converter) divideFile(ctx context.Context, path string, strata *stratify.Strata) error {
-	how := c.table(nil)
-	how.MissingColumn = nil // the conversion reports absent columns
-	t, err := table.Open(ctx, path, how)
+// addStrata adds the hashes of a file's texts to strata, except texts with a split of their own.
+func (c *converter) addStrata(ctx context.Context, path string, strata *stratify.Strata) error {
+	options := c.tableOptions(nil)
+	options.MissingColumn = nil // the conversion reports missing columns
+	t, err := table.Open(ctx, path, options)
 	if err != nil {
 		return err
 	}
@@ -59,11 +59,11 @@ func (c *converter) divideFile(ctx context.Context, path string, strata *stratif
 		} else if err != nil {
 			return err
 		}
-		if c.words(&row); row.Err != nil || row.Values[firstText].Null {
+		if c.joinWords(&row); row.Err != nil || row.Values[firstText].Null {
 			continue
 		}
 		w.digest = [len(w.digest)]byte{}
-		if _, why := w.split(&row); why != nil || w.digest == [len(w.digest)]byte{} {
+		if _, reason := w.split(&row); reason != nil || w.digest == [len(w.digest)]byte{} {
 			continue
 		}
 		if class, ok := c.classOf(&row); ok {
@@ -76,13 +76,13 @@ func (c *converter) divideFile(ctx context.Context, path string, strata *stratif
 // classOf returns the class by which a row's split is stratified; "" for rows without classes. It
 // returns false if the row has no valid class and is left out.
 func (c *converter) classOf(row *table.Row) (string, bool) {
-	if c.options.Label == "" || c.options.Numbers != nil || c.options.tags() {
+	if c.options.Label == "" || c.options.Numbers != nil || c.options.isTagging() {
 		return "", true
 	}
 	v := row.Values[len(c.texts(row))]
 	if v.Items != nil || v.Tokens != nil || v.Null {
-		return "", c.manyLabels()
+		return "", c.isMultiLabel()
 	}
-	text, ok := taken(c.options.LabelPattern, v.Text)
+	text, ok := extract(c.options.LabelPattern, v.Text)
 	return strings.TrimSpace(text), ok && strings.TrimSpace(text) != ""
 }

@@ -10,11 +10,11 @@ import (
 )
 
 // TestDivide checks that small data sets are stratified by class and that equal texts are in the
-// same split. Splits must have the size of their shares, or the minimum size.
+// same split. Splits must have their fraction of the rows, or the minimum size.
 func TestDivide(t *testing.T) {
 	for _, c := range []struct {
 		rows   int
-		shares []Share
+		shares []SplitFraction
 		val    float64 // fraction of the train rows of a split column
 		want   string  // rows of train, val and test, then rows of class b in them; b is a fifth of all rows
 	}{
@@ -22,13 +22,17 @@ func TestDivide(t *testing.T) {
 		{500, nil, 0, "400 50 50, b 80 10 10"},
 		{2000, nil, 0, "1800 100 100, b 360 20 20"},
 		{10, nil, 0, "8 1 1, b 2 0 0"},
-		{80, []Share{{Split: "train", Part: 0.5}, {Split: "val", Part: 0.25}, {Split: "test", Part: 0.25}}, 0,
+		{80, []SplitFraction{{Split: "train", Fraction: 0.5}, {Split: "val", Fraction: 0.25},
+			{Split: "test", Fraction: 0.25}}, 0,
 			"40 20 20, b 8 4 4"},
-		{80, []Share{{Split: "train", Part: 0.9}, {Split: "val", Part: 0.1}, {Split: "test", Part: 0}}, 0,
+		{80, []SplitFraction{{Split: "train", Fraction: 0.9}, {Split: "val", Fraction: 0.1},
+			{Split: "test", Fraction: 0}}, 0,
 			"72 8 0, b 14 2 0"},
-		{80, []Share{{Split: "train", Part: 0}, {Split: "val", Part: 0.5}, {Split: "test", Part: 0.5}}, 0,
+		{80, []SplitFraction{{Split: "train", Fraction: 0}, {Split: "val", Fraction: 0.5},
+			{Split: "test", Fraction: 0.5}}, 0,
 			"0 40 40, b 0 8 8"},
-		{3, []Share{{Split: "train", Part: 0}, {Split: "val", Part: 0}, {Split: "test", Part: 1}}, 0, "0 0 3, b 0 0 0"},
+		{3, []SplitFraction{{Split: "train", Fraction: 0}, {Split: "val", Fraction: 0}, {Split: "test", Fraction: 1}},
+			0, "0 0 3, b 0 0 0"},
 		{80, nil, 0.25, "60 20 0, b 12 4 0"},
 	} {
 		var text strings.Builder
@@ -36,8 +40,8 @@ func TestDivide(t *testing.T) {
 		for i := range c.rows {
 			fmt.Fprintf(&text, "row %d,%c,train\n", i, "aaaab"[i%5])
 		}
-		o := options(t, file(t, "a.csv", text.String()))
-		o.Label, o.Shares = "label", c.shares
+		o := textOptions(t, writeFile(t, "a.csv", text.String()))
+		o.Label, o.SplitFractions = "label", c.shares
 		if c.val > 0 {
 			o.SplitColumn, o.Val = "part", c.val
 		}

@@ -11,7 +11,7 @@ import (
 // TestFeatures checks that rows of features have labels, ids and splits like rows of text, and that
 // unusable rows are counted with their locations.
 func TestFeatures(t *testing.T) {
-	path := file(t, "a.jsonl", `{"key":"p","points":[[0,0,1],[1,2,3]],"class":"pear"}
+	path := writeFile(t, "a.jsonl", `{"key":"p","points":[[0,0,1],[1,2,3]],"class":"pear"}
 {"key":"q","points":[[0,0,2]],"class":"apple"}
 {"key":"r","points":[[0,0,null]],"class":"fig"}
 {"key":"s","points":[[0,0]],"class":"pear"}
@@ -22,10 +22,10 @@ func TestFeatures(t *testing.T) {
 {"key":"x","points":[[0,0,2]],"class":"pear"}
 {"key":"y","points":[[1,1,1],[2,2,2],[3,3,3]],"class":"pear"}
 `)
-	o := options(t, path)
+	o := textOptions(t, path)
 	o.Text, o.Tokenizer, o.Features, o.FeatureNames, o.Label, o.ID, o.MaxLength = "", nil, "points",
 		[]string{"x", "y", "z"}, "class", "key", 2
-	d, left := mustConvert(t, o)
+	d, skipped := mustConvert(t, o)
 	if m := d.Manifest; !reflect.DeepEqual(m.LabelNames, []string{"apple", "pear"}) ||
 		!reflect.DeepEqual(m.FeatureNames, o.FeatureNames) || m.VocabSize != 0 {
 		t.Errorf("got %+v", m)
@@ -34,7 +34,7 @@ func TestFeatures(t *testing.T) {
 	defer r.Close()
 	rows, err := r.Next()
 	if err != nil || rows.Len() != 3 {
-		t.Fatal(rows, err)
+		t.Fatalf("got %v and error %v, want 3 rows", rows, err)
 	}
 	if e := rows.Example(0); e.ID != "p" || e.Label != 1 ||
 		!reflect.DeepEqual(e.Features, [][]float32{{0, 0, 1}, {1, 2, 3}}) {
@@ -43,7 +43,7 @@ func TestFeatures(t *testing.T) {
 	if e := rows.Example(2); e.ID != "x" || e.Label != 1 {
 		t.Errorf("got %+v", e)
 	}
-	report := strings.ReplaceAll(left.String(), path, "a")
+	report := strings.ReplaceAll(skipped.String(), path, "a")
 	const want = `1 of 10 rows left out: empty features
   a:5
 1 of 10 rows left out: more than 2 tokens
@@ -62,16 +62,17 @@ func TestFeatures(t *testing.T) {
   a:9
 `
 	if report != want {
-		t.Errorf("found\n%s\nexpected\n%s", report, want)
+		t.Errorf("got report\n%s\nwant\n%s", report, want)
 	}
 	var lines []string
 	for i := range 200 {
 		lines = append(lines, `{"points":[[`+strings.Repeat("1", i%9+1)+`,`+strings.Repeat("2",
 			i%13+1)+`,3]],"class":"a"}`)
 	}
-	o = options(t, file(t, "b.jsonl", strings.Join(lines, "\n")))
-	o.Text, o.Tokenizer, o.Features, o.FeatureNames, o.Label, o.Shares = "", nil, "points", []string{"x", "y", "z"},
-		"class", []Share{{Split: "train", Part: 0.5}, {Split: "val", Part: 0.5}}
+	o = textOptions(t, writeFile(t, "b.jsonl", strings.Join(lines, "\n")))
+	o.Text, o.Tokenizer, o.Features, o.FeatureNames, o.Label, o.SplitFractions = "", nil, "points",
+		[]string{"x", "y", "z"},
+		"class", []SplitFraction{{Split: "train", Fraction: 0.5}, {Split: "val", Fraction: 0.5}}
 	if d, _ := mustConvert(t, o); d.Manifest.Splits["val"].Rows < 50 || d.Manifest.Splits["train"].Rows < 50 {
 		t.Errorf("got %+v", d.Manifest.Splits)
 	}

@@ -29,26 +29,26 @@ type GraphOptions struct {
 	FeatureNames, EdgeFeatureNames []string // nil means names of a table, or f0, f1, … and e0, e1, …
 	RandomWalk                     int      // steps of random walks whose return probabilities become features
 	SplitField                     string   // field with the split of a graph; "" means random splits
-	Shares                         []Share
+	SplitFractions                 []SplitFraction
 	Seed                           uint64
 	Replace                        bool              // replace a complete data set
 	Note                           func(text string) // receives notes on unusual edges; may be nil
 
-	stated  []string          // metadata keys with names in the first table
-	divided map[uint64]string // splits of a small data set by graph key; nil means random splits by key
+	metadataKeys   []string          // metadata keys from which the first table set names
+	assignedSplits map[uint64]string // splits of a small data set by graph key; nil means random splits by key
 }
 
-// ConvertGraphs writes a data set of graphs. It reads the files once to find their labels, and once
-// more for each split that it writes. The error for an invalid graph names the file and the line or
-// row.
+// ConvertGraphs writes a data set of graphs. It reads the files once to find their labels, and
+// again for each split that it writes. The error for an invalid graph names the file and the line
+// or row.
 func ConvertGraphs(ctx context.Context, dir string, o GraphOptions) (*seq.Dataset, error) {
-	if err := CheckShares(o.Shares); err != nil {
+	if err := CheckSplitFractions(o.SplitFractions); err != nil {
 		return nil, err
 	}
 	if err := o.nameByTable(ctx); err != nil {
 		return nil, err
 	}
-	s, err := survey(ctx, &o)
+	s, err := summarize(ctx, &o)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func ConvertGraphs(ctx context.Context, dir string, o GraphOptions) (*seq.Datase
 }
 
 // write reads the files again for each split and writes the data set.
-func (s *surveyed) write(ctx context.Context, dir string, o *GraphOptions) (*seq.Dataset, error) {
+func (s *graphSummary) write(ctx context.Context, dir string, o *GraphOptions) (*seq.Dataset, error) {
 	b, err := seq.CreateDataset(dir, s.spec, o.Replace)
 	if err != nil {
 		return nil, err
@@ -91,11 +91,11 @@ func (s *surveyed) write(ctx context.Context, dir string, o *GraphOptions) (*seq
 			return nil, err
 		}
 	}
-	made := map[string]any{"source": o.From, "seed": o.Seed}
+	provenance := map[string]any{"source": o.From, "seed": o.Seed}
 	if o.RandomWalk > 0 {
-		made["random_walk"] = o.RandomWalk
+		provenance["random_walk"] = o.RandomWalk
 	}
-	return b.Finish(made)
+	return b.Finish(provenance)
 }
 
 // errChanged is the error for files that changed after their labels were found.
@@ -112,20 +112,20 @@ func (o *GraphOptions) splitOf(x *graphlines.Row) (string, error) {
 		return split, nil
 	}
 	key, u := o.keyOf(x)
-	if split, ok := o.divided[key]; ok {
+	if split, ok := o.assignedSplits[key]; ok {
 		return split, nil
 	}
 	last := ""
-	for _, s := range o.Shares {
-		if s.Part > 0 {
+	for _, s := range o.SplitFractions {
+		if s.Fraction > 0 {
 			last = s.Split
 		}
-		if u < s.Part {
+		if u < s.Fraction {
 			return s.Split, nil
 		}
-		u -= s.Part
+		u -= s.Fraction
 	}
-	return last, nil // rounding may leave the sum of the shares below 1
+	return last, nil // rounding may leave the sum of the fractions below 1
 }
 
 // keyOf returns a hash of the seed and a graph's nodes and edges, and the same hash as a fraction
@@ -136,24 +136,24 @@ func (o *GraphOptions) keyOf(x *graphlines.Row) (uint64, float64) {
 	return uint64(words[0])<<32 | uint64(words[1]), float64(philox.Uniform(words[0]))
 }
 
-// divide stratifies the splits of a small data set and recounts their rows. rows has the number of
-// graphs for each key.
-func (s *surveyed) divide(o *GraphOptions, strata *stratify.Strata, rows map[uint64]int) {
-	least := 0
-	if slices.Equal(o.Shares, DefaultShares) {
-		least = min(minRows, strata.Len()/minPart)
+// assignSplits stratifies the splits of a small data set and recounts their rows. rows has the
+// number of graphs for each key.
+func (s *graphSummary) assignSplits(o *GraphOptions, strata *stratify.Strata, rows map[uint64]int) {
+	minSplitRows := 0
+	if slices.Equal(o.SplitFractions, DefaultSplitFractions) {
+		minSplitRows = min(minRows, strata.Len()/minRowsDivisor)
 	}
-	if o.divided = strata.Assign(o.Shares, least); o.divided == nil {
+	if o.assignedSplits = strata.Assign(o.SplitFractions, minSplitRows); o.assignedSplits == nil {
 		return
 	}
 	clear(s.rows)
 	for key, n := range rows {
-		s.rows[o.divided[key]] += n
+		s.rows[o.assignedSplits[key]] += n
 	}
 }
 
 // classOf returns the class by which a graph's split is stratified; "" for graphs without a class.
-func (s *surveyed) classOf(x *graphlines.Row) string {
+func (s *graphSummary) classOf(x *graphlines.Row) string {
 	if s.spec.Task == seq.Classification && len(x.Names) == 1 {
 		return x.Names[0]
 	}
@@ -186,17 +186,17 @@ func hashOf(x *graphlines.Row) uint64 {
 	return h.Sum64()
 }
 
-// surveyed is the summary of the graphs in files.
-type surveyed struct {
+// graphSummary is the summary of the graphs in files.
+type graphSummary struct {
 	spec   seq.Spec
 	rows   map[string]int // number of rows in each split
 	labels map[string]int32
 }
 
-// survey reads all files and returns the summary of their graphs.
-func survey(ctx context.Context, o *GraphOptions) (*surveyed, error) {
-	s := &surveyed{rows: map[string]int{}, labels: map[string]int32{}}
-	answer, list := "", false
+// summarize reads all files and returns the summary of their graphs.
+func summarize(ctx context.Context, o *GraphOptions) (*graphSummary, error) {
+	s := &graphSummary{rows: map[string]int{}, labels: map[string]int32{}}
+	field, list := "", false
 	var strata stratify.Strata
 	var signs edgeSigns
 	keys := map[uint64]int{} // number of graphs with each key
@@ -205,17 +205,17 @@ func survey(ctx context.Context, o *GraphOptions) (*surveyed, error) {
 			if err := s.describe(o, x); err != nil {
 				return err
 			}
-			answer, list = x.Field, x.List
+			field, list = x.Field, x.List
 		}
-		if x.Field != answer || x.List != list {
+		if x.Field != field || x.List != list {
 			return fmt.Errorf("found %s, expected %s as in the first graph", fieldName(x.Field, x.List),
-				fieldName(answer, list))
+				fieldName(field, list))
 		}
 		split, err := o.splitOf(x)
 		if err != nil {
 			return err
 		}
-		signs.see(x.Edges, len(x.Features))
+		signs.count(x.Edges, len(x.Features))
 		s.rows[split]++
 		if o.SplitField == "" && strata.Len() <= stratify.MaxRows {
 			key, _ := o.keyOf(x)
@@ -244,7 +244,7 @@ func survey(ctx context.Context, o *GraphOptions) (*surveyed, error) {
 		o.Note(text)
 	}
 	if o.SplitField == "" {
-		s.divide(o, &strata, keys)
+		s.assignSplits(o, &strata, keys)
 	}
 	s.spec.FeatureNames = append(slices.Clip(s.spec.FeatureNames), graphlines.WalkNames(o.RandomWalk)...)
 	if err := s.spec.Validate(); err != nil {
@@ -252,7 +252,7 @@ func survey(ctx context.Context, o *GraphOptions) (*surveyed, error) {
 	}
 	if o.Numbers == nil {
 		if s.spec.LabelNames = o.Labels; o.Labels == nil {
-			s.spec.LabelNames = sorted(s.labels)
+			s.spec.LabelNames = sortedLabels(s.labels)
 		}
 		if s.spec.LabelNames == nil {
 			return nil, fmt.Errorf("%s: expected labels, found none", strings.Join(o.From, ", "))
@@ -273,8 +273,8 @@ func fieldName(field string, list bool) string {
 }
 
 // describe derives the specification of the data set from the first graph.
-func (s *surveyed) describe(o *GraphOptions, x *graphlines.Row) error {
-	named := func(names []string, prefix string, width int) []string {
+func (s *graphSummary) describe(o *GraphOptions, x *graphlines.Row) error {
+	defaultNames := func(names []string, prefix string, width int) []string {
 		if names == nil {
 			names = []string{}
 			for i := range width {
@@ -295,7 +295,8 @@ func (s *surveyed) describe(o *GraphOptions, x *graphlines.Row) error {
 	}
 	base := filepath.Base(o.From[0])
 	s.spec = seq.Spec{Task: seq.Classification, Name: cmp.Or(o.Name, strings.TrimSuffix(base, filepath.Ext(base))),
-		FeatureNames: named(o.FeatureNames, "f", width), EdgeFeatureNames: named(o.EdgeFeatureNames, "e", edges)}
+		FeatureNames:     defaultNames(o.FeatureNames, "f", width),
+		EdgeFeatureNames: defaultNames(o.EdgeFeatureNames, "e", edges)}
 	switch {
 	case o.Numbers != nil:
 		s.spec.Task, s.spec.NumberNames = seq.Regression, o.Numbers
@@ -308,14 +309,14 @@ func (s *surveyed) describe(o *GraphOptions, x *graphlines.Row) error {
 }
 
 // check returns an error if a row cannot be written. It runs before any file is written.
-func (s *surveyed) check(x *graphlines.Row) error {
+func (s *graphSummary) check(x *graphlines.Row) error {
 	unlabelled := x.Example
 	unlabelled.Numbers = x.Amounts
 	return seq.NewBlock(&s.spec).Append(unlabelled)
 }
 
 // splits returns the names of the splits that have rows, in the order train, val, test, others.
-func (s *surveyed) splits() (names []string) {
+func (s *graphSummary) splits() (names []string) {
 	order := func(name string) int { return slices.Index([]string{"test", "val", "train"}, name) }
 	for name := range s.rows {
 		names = append(names, name)
@@ -327,8 +328,9 @@ func (s *surveyed) splits() (names []string) {
 	return names
 }
 
-// sorted returns the names of labels in order: by value if all are integers, otherwise as text.
-func sorted(labels map[string]int32) (names []string) {
+// sortedLabels returns the names of labels in order: by value if all are integers, otherwise as
+// text.
+func sortedLabels(labels map[string]int32) (names []string) {
 	numeric := true
 	value := func(name string) int {
 		n, err := strconv.Atoi(name)

@@ -15,8 +15,8 @@ type edgeSigns struct {
 	pairs    map[[2]int32]bool
 }
 
-// see counts the signs in the edges of one graph, which has the given number of nodes.
-func (s *edgeSigns) see(edges []seq.Edge, nodes int) {
+// count counts the signs in the edges of one graph, which has the given number of nodes.
+func (s *edgeSigns) count(edges []seq.Edge, nodes int) {
 	if len(edges) == 0 {
 		return
 	}

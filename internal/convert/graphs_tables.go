@@ -18,19 +18,19 @@ import (
 // files reads graphs from files of JSON lines, Arrow or Parquet.
 type files struct{ options *GraphOptions }
 
-// Each calls take with each graph of all files, in order.
-func (f files) Each(ctx context.Context, take func(*graphlines.Row) error) error {
+// Each calls visit with each graph of all files, in order.
+func (f files) Each(ctx context.Context, visit func(*graphlines.Row) error) error {
 	o := f.options
 	for _, path := range o.From {
 		if isTable(path) {
-			if err := f.table(ctx, path, take); err != nil {
+			if err := f.table(ctx, path, visit); err != nil {
 				return err
 			}
 			continue
 		}
 		lines := graphlines.Reader{From: []string{path}, Label: o.Label, Tags: o.Tags, Numbers: o.Numbers,
 			SplitField: o.SplitField}
-		if err := lines.Each(ctx, take); err != nil {
+		if err := lines.Each(ctx, visit); err != nil {
 			return err
 		}
 	}
@@ -43,24 +43,24 @@ func isTable(path string) bool {
 	return err == nil && (format == "arrow" || format == "parquet")
 }
 
-// table reads the graphs of a table. It has a column for each field of JSON lines; the features of
-// edges are in the column edge_features.
-func (f files) table(ctx context.Context, path string, take func(*graphlines.Row) error) error {
-	have, err := columnsOf(ctx, path)
+// table reads the graphs of a table, which has a column for each field of JSON lines. The
+// features of edges are in the column edge_features.
+func (f files) table(ctx context.Context, path string, visit func(*graphlines.Row) error) error {
+	existing, err := columnsOf(ctx, path)
 	if err != nil {
 		return err
 	}
 	o := f.options
 	columns := []string{seq.ColumnFeatures, seq.ColumnEdges}
-	maybe := []string{seq.ColumnEdgeFeatures, seq.ColumnID, o.Label, o.Tags}
+	optional := []string{seq.ColumnEdgeFeatures, seq.ColumnID, o.Label, o.Tags}
 	if o.Numbers != nil {
-		columns, maybe = append(columns, o.Numbers...), maybe[:2]
+		columns, optional = append(columns, o.Numbers...), optional[:2]
 	}
 	if o.SplitField != "" {
 		columns = append(columns, o.SplitField)
 	}
-	for _, name := range maybe {
-		if slices.Contains(have, name) && !slices.Contains(columns, name) {
+	for _, name := range optional {
+		if slices.Contains(existing, name) && !slices.Contains(columns, name) {
 			columns = append(columns, name)
 		}
 	}
@@ -72,7 +72,7 @@ func (f files) table(ctx context.Context, path string, take func(*graphlines.Row
 		return err
 	}
 	defer t.Close()
-	if err := o.sameNames(t, path); err != nil {
+	if err := o.checkNames(t, path); err != nil {
 		return err
 	}
 	var labels []string // names of numeric labels
@@ -91,7 +91,7 @@ func (f files) table(ctx context.Context, path string, take func(*graphlines.Row
 		}
 		x, err := (&tableRow{&in, columns, labels, o}).graph()
 		if err = cmp.Or(in.Err, err); err == nil {
-			err = take(x)
+			err = visit(x)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", in.Position(), err)
@@ -153,23 +153,23 @@ func (r *tableRow) graph() (*graphlines.Row, error) {
 		}
 	}
 	if id, ok := r.value(seq.ColumnID); ok {
-		x.ID = strings.Clone(id.Text) // v shares the memory of its row
+		x.ID = strings.Clone(id.Text) // id shares the memory of its row
 	}
 	if name := r.options.SplitField; name != "" {
 		split, _ := r.value(name)
 		x.Split = strings.Clone(split.Text)
 	}
-	return x, r.answers(x)
+	return x, r.readTargets(x)
 }
 
-// answers reads the targets of a row into x.
-func (r *tableRow) answers(x *graphlines.Row) (err error) {
+// readTargets sets the labels or numbers of x from the row.
+func (r *tableRow) readTargets(x *graphlines.Row) (err error) {
 	o := r.options
 	for _, name := range o.Numbers {
 		v, _ := r.value(name)
-		number, why := Number(name, v)
-		if why != nil {
-			return errors.New(why.String())
+		number, reason := Number(name, v)
+		if reason != nil {
+			return errors.New(reason.String())
 		}
 		x.Amounts = append(x.Amounts, number)
 	}
@@ -222,7 +222,8 @@ func (r *tableRow) answers(x *graphlines.Row) (err error) {
 	return nil
 }
 
-// named returns the name of a label. A number is an index if the metadata have label names.
+// named returns the name of a label. If the metadata have label names, a number is an index into
+// them.
 func (r *tableRow) named(label string, missing, number bool) (string, error) {
 	if r.labels == nil || missing || !number && slices.Contains(r.labels, label) {
 		return strings.Clone(label), nil // label shares the memory of its row
@@ -231,12 +232,12 @@ func (r *tableRow) named(label string, missing, number bool) (string, error) {
 		return "", fmt.Errorf("found %.40q, expected one of %q (%s in the metadata)", label,
 			r.labels, seq.KeyLabelNames)
 	}
-	place, err := strconv.Atoi(label)
-	if err != nil || place < 0 || place >= len(r.labels) {
+	index, err := strconv.Atoi(label)
+	if err != nil || index < 0 || index >= len(r.labels) {
 		return "", fmt.Errorf("found %.40s, expected an index from 0 to %d into %q (%s in the metadata)",
 			label, len(r.labels)-1, r.labels, seq.KeyLabelNames)
 	}
-	return r.labels[place], nil
+	return r.labels[index], nil
 }
 
 // nameByTable sets names of features and labels that the options lack from the metadata of the
@@ -250,15 +251,15 @@ func (o *GraphOptions) nameByTable(ctx context.Context) error {
 		return err
 	}
 	defer t.Close()
-	for _, by := range o.named() {
-		if *by.names != nil || by.key == seq.KeyLabelNames && o.Numbers != nil {
+	for _, option := range o.named() {
+		if *option.names != nil || option.key == seq.KeyLabelNames && o.Numbers != nil {
 			continue
 		}
-		if err := table.MetadataNames(t, o.From[0], by.key, by.names); err != nil {
+		if err := table.MetadataNames(t, o.From[0], option.key, option.names); err != nil {
 			return err
 		}
-		if *by.names != nil {
-			o.stated = append(o.stated, by.key)
+		if *option.names != nil {
+			o.metadataKeys = append(o.metadataKeys, option.key)
 		}
 	}
 	if o.EdgeFeatureNames == nil && !slices.Contains(t.Columns(), seq.ColumnEdgeFeatures) {
@@ -267,30 +268,32 @@ func (o *GraphOptions) nameByTable(ctx context.Context) error {
 	return nil
 }
 
-// keyed is an option with names, and the metadata key of a table that may set it.
-type keyed struct {
+// namedOption is an option that lists names, and the metadata key of a table that may set it.
+type namedOption struct {
 	key   string
 	names *[]string
 }
 
-func (o *GraphOptions) named() []keyed {
-	return []keyed{{seq.KeyFeatureNames, &o.FeatureNames}, {seq.KeyEdgeFeatureNames, &o.EdgeFeatureNames},
+// named returns the options that the metadata of a table may set.
+func (o *GraphOptions) named() []namedOption {
+	return []namedOption{{seq.KeyFeatureNames, &o.FeatureNames}, {seq.KeyEdgeFeatureNames, &o.EdgeFeatureNames},
 		{seq.KeyLabelNames, &o.Labels}}
 }
 
-// sameNames returns an error if a table's feature names differ from the names in the first table,
+// checkNames returns an error if a table's feature names differ from the names in the first table,
 // because the features would be mixed up.
-func (o *GraphOptions) sameNames(t table.Reader, path string) error {
-	for _, by := range o.named() {
-		if by.key == seq.KeyLabelNames || !slices.Contains(o.stated, by.key) {
+func (o *GraphOptions) checkNames(t table.Reader, path string) error {
+	for _, option := range o.named() {
+		if option.key == seq.KeyLabelNames || !slices.Contains(o.metadataKeys, option.key) {
 			continue
 		}
 		var names []string
-		if err := table.MetadataNames(t, path, by.key, &names); err != nil {
+		if err := table.MetadataNames(t, path, option.key, &names); err != nil {
 			return err
 		}
-		if names != nil && !slices.Equal(names, *by.names) {
-			return fmt.Errorf("%s: %s: expected %q as in %s, found %q", path, by.key, *by.names, o.From[0], names)
+		if names != nil && !slices.Equal(names, *option.names) {
+			return fmt.Errorf("%s: %s: expected %q as in %s, found %q", path, option.key, *option.names, o.From[0],
+				names)
 		}
 	}
 	return nil

@@ -38,8 +38,9 @@ func columns(pairs ...any) (fields []arrow.Field) {
 	return fields
 }
 
-// tables writes rows as an Arrow file, an Arrow stream and a Parquet file, and returns their paths.
-func tables(t testing.TB, schema *arrow.Schema, rows string) (paths []string) {
+// writeTables writes rows as an Arrow file, an Arrow stream and a Parquet file, and returns their
+// paths.
+func writeTables(t testing.TB, schema *arrow.Schema, rows string) (paths []string) {
 	t.Helper()
 	record, _, err := array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader("["+rows+"]"))
 	if err != nil {
@@ -122,7 +123,7 @@ func TestTables(t *testing.T) {
 			func(o *GraphOptions) { o.Numbers, o.RandomWalk, o.EdgeFeatureNames = []string{"a", "b"}, 2, []string{} }},
 	} {
 		convert := func(path string) *seq.Dataset {
-			o := usual(path)
+			o := graphOptions(path)
 			c.change(&o)
 			d, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), o)
 			if err != nil {
@@ -130,8 +131,8 @@ func TestTables(t *testing.T) {
 			}
 			return d
 		}
-		want := convert(write(t, c.lines))
-		for _, path := range tables(t, arrow.NewSchema(c.columns, nil), c.rows) {
+		want := convert(writeLines(t, c.lines))
+		for _, path := range writeTables(t, arrow.NewSchema(c.columns, nil), c.rows) {
 			got := convert(path)
 			a, b := got.Spec(), want.Spec()
 			a.Name, b.Name = "", ""
@@ -139,7 +140,7 @@ func TestTables(t *testing.T) {
 				t.Errorf("%s: got %+v, want %+v", path, a, b)
 			}
 			for split := range want.Manifest.Splits {
-				if x, y := withIDs(t, got, split), withIDs(t, want, split); x != y {
+				if x, y := rowsAndIDs(t, got, split), rowsAndIDs(t, want, split); x != y {
 					t.Errorf("%s: %s\n%s\nwant\n%s", path, split, x, y)
 				}
 			}
@@ -147,15 +148,15 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// withIDs returns the rows of a split as text, including their ids.
-func withIDs(t *testing.T, d *seq.Dataset, split string) string {
+// rowsAndIDs returns the rows of a split as text, including their ids.
+func rowsAndIDs(t *testing.T, d *seq.Dataset, split string) string {
 	t.Helper()
 	r, err := d.Reader(split)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	out := written(t, d, split)
+	out := rowTexts(t, d, split)
 	for {
 		rows, err := r.Next()
 		if err == io.EOF {
@@ -173,12 +174,13 @@ func withIDs(t *testing.T, d *seq.Dataset, split string) string {
 // TestTableNames checks that features are named by the options, or otherwise by the metadata of the
 // first table.
 func TestTableNames(t *testing.T) {
-	said := arrow.NewMetadata([]string{seq.KeyFeatureNames, seq.KeyEdgeFeatureNames}, []string{`["mass"]`, `["order"]`})
+	metadata := arrow.NewMetadata([]string{seq.KeyFeatureNames, seq.KeyEdgeFeatureNames},
+		[]string{`["mass"]`, `["order"]`})
 	schema := arrow.NewSchema(columns("features", singles, "edges", endPairs, "edge_features", singles, "label", text),
-		&said)
-	for _, path := range tables(t, schema, `{"features":[[1]],"edges":[],"edge_features":[],"label":"a"}`) {
+		&metadata)
+	for _, path := range writeTables(t, schema, `{"features":[[1]],"edges":[],"edge_features":[],"label":"a"}`) {
 		for _, names := range [][]string{nil, {"x"}} {
-			o := usual(path)
+			o := graphOptions(path)
 			o.FeatureNames = names
 			d, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), o)
 			if err != nil {
@@ -196,41 +198,41 @@ func TestTableNames(t *testing.T) {
 	labelled := arrow.NewMetadata([]string{seq.KeyLabelNames}, []string{`["z","y"]`})
 	numbered := arrow.NewSchema(columns("features", singles, "edges", endPairs, "label", arrow.PrimitiveTypes.Int32),
 		&labelled)
-	for _, path := range tables(t, numbered, `{"features":[[1]],"edges":[],"label":1}`) {
-		d, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), usual(path))
+	for _, path := range writeTables(t, numbered, `{"features":[[1]],"edges":[],"label":1}`) {
+		d, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), graphOptions(path))
 		if err != nil {
 			t.Fatalf("%s: %v", path, err)
 		}
-		if got := fmt.Sprint(d.Manifest.LabelNames, written(t, d, "train")); got != "[z y] [[[1]] [] 1 [] []]" {
+		if got := fmt.Sprint(d.Manifest.LabelNames, rowTexts(t, d, "train")); got != "[z y] [[[1]] [] 1 [] []]" {
 			t.Errorf("labels named in the metadata: got %s", got)
 		}
 	}
-	for _, path := range tables(t, numbered,
+	for _, path := range writeTables(t, numbered,
 		`{"features":[[1]],"edges":[],"label":0}, {"features":[[1]],"edges":[],"label":2}`) {
-		if _, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), usual(path)); err == nil ||
+		if _, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), graphOptions(path)); err == nil ||
 			!strings.Contains(err.Error(),
 				`:2: label: found 2, expected an index from 0 to 1 into ["z" "y"] (label_names in the metadata)`) {
 			t.Errorf("%s: got error %v", path, err)
 		}
 	}
 	bare := arrow.NewSchema(columns("features", singles, "edges", endPairs, "label", text), nil)
-	for _, path := range tables(t, bare,
+	for _, path := range writeTables(t, bare,
 		`{"features":[[1]],"edges":[],"label":"a"}, {"features":[[1],[2]],"edges":[[0,1]],"label":"b"}`) {
-		if _, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), usual(path)); err != nil {
+		if _, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), graphOptions(path)); err != nil {
 			t.Errorf("edges without features, no edge in the first graph: %v", err)
 		}
 	}
 	broken := arrow.NewMetadata([]string{seq.KeyFeatureNames}, []string{`{}`})
-	path := tables(t, arrow.NewSchema(schema.Fields(), &broken),
+	path := writeTables(t, arrow.NewSchema(schema.Fields(), &broken),
 		`{"features":[[1]],"edges":[],"edge_features":[],"label":"a"}`)[0]
-	if _, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), usual(path)); err == nil ||
+	if _, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), graphOptions(path)); err == nil ||
 		!strings.Contains(err.Error(), "graphs.arrow: feature_names: expected a JSON list of strings, found \"{}\"") {
 		t.Error(err)
 	}
 }
 
-// TestTablesRefused checks that errors name the file and the row, and that no data set remains.
-func TestTablesRefused(t *testing.T) {
+// TestInvalidTables checks that errors name the file and the row, and that no data set remains.
+func TestInvalidTables(t *testing.T) {
 	usualColumns := columns("features", doubles, "edges", integers, "edge_features", doubles,
 		"label", text, "tags", texts)
 	listed := columns("features", doubles, "edges", integers, "edge_features", doubles, "label", texts)
@@ -299,9 +301,9 @@ func TestTablesRefused(t *testing.T) {
 				rows = strings.Replace(rows, `"label":"a"`, `"label":["a"]`, 1)
 			}
 		}
-		for _, path := range tables(t, arrow.NewSchema(c.columns, nil), rows) {
+		for _, path := range writeTables(t, arrow.NewSchema(c.columns, nil), rows) {
 			dir := filepath.Join(t.TempDir(), "data")
-			_, err := ConvertGraphs(t.Context(), dir, usual(path))
+			_, err := ConvertGraphs(t.Context(), dir, graphOptions(path))
 			if err == nil || !strings.Contains(err.Error(), filepath.Base(path)+c.want) {
 				t.Errorf("%s: got %v, want %s", c.row, err, c.want)
 			}
@@ -310,7 +312,7 @@ func TestTablesRefused(t *testing.T) {
 			}
 		}
 	}
-	o := usual(tables(t, arrow.NewSchema(columns("features", doubles, "edges", integers, "a", text), nil),
+	o := graphOptions(writeTables(t, arrow.NewSchema(columns("features", doubles, "edges", integers, "a", text), nil),
 		`{"features":[[1,2]],"edges":[],"a":"much"}`)...)
 	o.Numbers = []string{"a"}
 	if _, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), o); err == nil ||
@@ -326,7 +328,7 @@ func FuzzTables(f *testing.F) {
 		columns("features", integers, "edges", integers, "edge_features", doubles, "label", texts, "tags", texts),
 	} {
 		rows := `{"features":[[1],[2]],"edges":[[0,1]],"edge_features":[[3]],"tags":["C",null]}, {"features":[[1]],"edges":[],"edge_features":[],"tags":["N"]}`
-		for _, path := range tables(f, arrow.NewSchema(c, nil), rows)[:2] {
+		for _, path := range writeTables(f, arrow.NewSchema(c, nil), rows)[:2] {
 			file, err := os.ReadFile(path)
 			if err != nil {
 				f.Fatal(err)
@@ -354,14 +356,14 @@ func TestTableOfDataSet(t *testing.T) {
 			t.Fatal(err)
 		}
 		convert := func(path, tags string) (string, string) {
-			o := usual(path)
+			o := graphOptions(path)
 			o.Tags = tags
 			dir := filepath.Join(t.TempDir(), "data")
 			d, err := ConvertGraphs(t.Context(), dir, o)
 			if err != nil {
 				t.Fatalf("%s: %v", path, err)
 			}
-			return filepath.Join(dir, "train.arrow"), fmt.Sprint(d.Manifest.LabelNames, written(t, d, "train"))
+			return filepath.Join(dir, "train.arrow"), fmt.Sprint(d.Manifest.LabelNames, rowTexts(t, d, "train"))
 		}
 		file, want := convert(path, "tags")
 		if _, got := convert(file, c.tags); got != want {
@@ -370,16 +372,17 @@ func TestTableOfDataSet(t *testing.T) {
 	}
 }
 
-// TestTablesOfOtherNames checks that tables with different feature names give an error that lists
-// both, unless the options name the features.
-func TestTablesOfOtherNames(t *testing.T) {
+// TestDifferentFeatureNames checks that tables with different feature names give an error that
+// lists both, unless the options name the features.
+func TestDifferentFeatureNames(t *testing.T) {
 	file := func(names, row string) string {
 		m := arrow.NewMetadata([]string{seq.KeyFeatureNames}, []string{names})
-		return tables(t, arrow.NewSchema(columns("features", singles, "edges", endPairs, "label", text), &m), row)[0]
+		return writeTables(t, arrow.NewSchema(columns("features", singles, "edges", endPairs, "label", text), &m),
+			row)[0]
 	}
 	a := file(`["mass","charge"]`, `{"features":[[1,2]],"edges":[],"label":"a"}`)
 	b := file(`["charge","mass"]`, `{"features":[[2,1]],"edges":[],"label":"b"}`)
-	o := usual(a)
+	o := graphOptions(a)
 	o.From = append(o.From, b)
 	want := b + `: feature_names: expected ["mass" "charge"] as in ` + a + `, found ["charge" "mass"]`
 	if _, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), o); err == nil || err.Error() != want {
@@ -391,16 +394,16 @@ func TestTablesOfOtherNames(t *testing.T) {
 	}
 }
 
-// TestTablesWithoutValues checks that a column with only null values gives no targets, whatever its
+// TestNullColumn checks that a column with only null values gives no targets, whatever its
 // type.
-func TestTablesWithoutValues(t *testing.T) {
+func TestNullColumn(t *testing.T) {
 	schema := arrow.NewSchema(columns("features", singles, "edges", endPairs, "label", arrow.Null, "tags", texts), nil)
-	path := tables(t, schema, `{"features":[[1]],"edges":[],"tags":["a"]}`)[0]
-	d, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), usual(path))
+	path := writeTables(t, schema, `{"features":[[1]],"edges":[],"tags":["a"]}`)[0]
+	d, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), graphOptions(path))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := written(t, d, "train"); d.Manifest.Task != seq.Tagging || fmt.Sprint(got) != "[[[1]] [] -1 [0] []]" {
+	if got := rowTexts(t, d, "train"); d.Manifest.Task != seq.Tagging || fmt.Sprint(got) != "[[[1]] [] -1 [0] []]" {
 		t.Errorf("got task %s and rows %s", d.Manifest.Task, got)
 	}
 }

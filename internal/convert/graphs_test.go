@@ -14,13 +14,14 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// usual returns the default options of the convert command.
-func usual(from ...string) GraphOptions {
-	return GraphOptions{From: from, Label: "label", Tags: "tags", Shares: []Share{{Split: "train", Part: 1}}}
+// graphOptions returns the default options of the convert command, with all graphs in train.
+func graphOptions(from ...string) GraphOptions {
+	return GraphOptions{From: from, Label: "label", Tags: "tags",
+		SplitFractions: []SplitFraction{{Split: "train", Fraction: 1}}}
 }
 
-// write writes lines to a file and returns its path.
-func write(t testing.TB, lines string) string {
+// writeLines writes lines to a file and returns its path.
+func writeLines(t testing.TB, lines string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "lines.jsonl")
 	if err := os.WriteFile(path, []byte(lines), 0o666); err != nil {
@@ -29,8 +30,8 @@ func write(t testing.TB, lines string) string {
 	return path
 }
 
-// written returns the rows of a split as texts.
-func written(t *testing.T, d *seq.Dataset, split string) (out []string) {
+// rowTexts returns the rows of a split as texts.
+func rowTexts(t *testing.T, d *seq.Dataset, split string) (out []string) {
 	t.Helper()
 	f, err := d.Open(split)
 	if err != nil {
@@ -74,14 +75,14 @@ func TestConvertGraphs(t *testing.T) {
 			}, seq.Regression, "[]",
 			[]string{"[[1]] [] -1 [] [-1 2.5]"}},
 	} {
-		o := usual(write(t, c.lines))
+		o := graphOptions(writeLines(t, c.lines))
 		c.change(&o)
 		d, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), o)
 		if err != nil {
 			t.Errorf("%s: %v", c.lines, err)
 			continue
 		}
-		if got := written(t, d, "train"); d.Manifest.Task != c.task || fmt.Sprint(d.Manifest.LabelNames) != c.labels ||
+		if got := rowTexts(t, d, "train"); d.Manifest.Task != c.task || fmt.Sprint(d.Manifest.LabelNames) != c.labels ||
 			strings.Join(got, "\n") != strings.Join(c.want, "\n") {
 			t.Errorf("%s: got task %s, labels %v and rows\n%s", c.lines, d.Manifest.Task, d.Manifest.LabelNames,
 				strings.Join(got, "\n"))
@@ -92,33 +93,35 @@ func TestConvertGraphs(t *testing.T) {
 // TestSplits checks that the split field determines the split of a graph. Without a split field,
 // the seed and the graph determine it, so that equal graphs are in the same split.
 func TestSplits(t *testing.T) {
-	path := write(t, `{"features":[[1]],"edges":[[0,0]],"label":"a","part":"training"}
+	path := writeLines(t, `{"features":[[1]],"edges":[[0,0]],"label":"a","part":"training"}
 {"features":[[2]],"edges":[[0,0]],"label":"b","part":"dev"}`)
-	o := usual(path)
+	o := graphOptions(path)
 	o.SplitField = "part"
 	d, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), o)
-	if err != nil || len(written(t, d, "train")) != 1 || len(written(t, d, "val")) != 1 {
+	if err != nil || len(rowTexts(t, d, "train")) != 1 || len(rowTexts(t, d, "val")) != 1 {
 		t.Errorf("got %+v and error %v, want one graph in each of train and val", d, err)
 	}
 	var lines strings.Builder
 	for i := range 400 {
-		form := []string{`{"features":[[%d]],"edges":[[0,0]],"label":"a"}`, `{"label": "a", "features": [[%d.0]], "edges": [[0, 0]]}`}[i%2] // the same graph
+		form := []string{`{"features":[[%d]],"edges":[[0,0]],"label":"a"}`,
+			`{"label": "a", "features": [[%d.0]], "edges": [[0, 0]]}`}[i%2] // two notations of the same graph
 		fmt.Fprintf(&lines, form+"\n", i/2)
 	}
-	o = usual(write(t, lines.String()))
-	o.Shares = []Share{{Split: "train", Part: 0.5}, {Split: "val", Part: 0}, {Split: "test", Part: 0.5}}
+	o = graphOptions(writeLines(t, lines.String()))
+	o.SplitFractions = []SplitFraction{{Split: "train", Fraction: 0.5}, {Split: "val", Fraction: 0},
+		{Split: "test", Fraction: 0.5}}
 	d, err = ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	train := written(t, d, "train")
-	if n := len(train); n < 120 || n > 280 || n%2 != 0 || n+len(written(t, d, "test")) != 400 {
-		t.Errorf("%d of 400 graphs are in train, want about 200", n)
+	train := rowTexts(t, d, "train")
+	if n := len(train); n < 120 || n > 280 || n%2 != 0 || n+len(rowTexts(t, d, "test")) != 400 {
+		t.Errorf("got %d of 400 graphs in train, want an even number of about 200", n)
 	}
 	o.Seed++
 	if other, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), o); err != nil ||
 		other.Fingerprint() == d.Fingerprint() {
-		t.Errorf("another seed has the same splits: %v", err)
+		t.Errorf("another seed: got equal splits or error %v, want different splits", err)
 	}
 }
 
@@ -129,8 +132,8 @@ func TestStratifiedGraphs(t *testing.T) {
 	for i := range 80 {
 		fmt.Fprintf(&lines, `{"features":[[%d]],"edges":[[0,0]],"label":"%c"}`+"\n", i, "aaaab"[i%5])
 	}
-	o := usual(write(t, lines.String()))
-	o.Shares = DefaultShares
+	o := graphOptions(writeLines(t, lines.String()))
+	o.SplitFractions = DefaultSplitFractions
 	d := must.Get(ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), o))(t)
 	for split, want := range map[string][2]int64{"train": {64, 12}, "val": {8, 2}, "test": {8, 2}} {
 		if s := d.Manifest.Splits[split]; s.Rows != want[0] || s.Labels["b"] != want[1] {
@@ -139,8 +142,8 @@ func TestStratifiedGraphs(t *testing.T) {
 	}
 }
 
-// TestRefused checks that errors name the line, and that no data set remains.
-func TestRefused(t *testing.T) {
+// TestInvalidGraphs checks that errors name the line, and that no data set remains.
+func TestInvalidGraphs(t *testing.T) {
 	const good = `{"features":[[1,2]],"edges":[[0,0,3]],"label":"a"}` + "\n"
 	for _, c := range []struct{ line, want string }{
 		{`{"features":[[1,2]],"edges":[[0,1,3]],"label":"a"}`,
@@ -177,7 +180,7 @@ func TestRefused(t *testing.T) {
 		{`{"features":`, "lines.jsonl:2: "},
 	} {
 		dir := filepath.Join(t.TempDir(), "data")
-		_, err := ConvertGraphs(t.Context(), dir, usual(write(t, good+c.line)))
+		_, err := ConvertGraphs(t.Context(), dir, graphOptions(writeLines(t, good+c.line)))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %s", c.line, err, c.want)
 		}
@@ -185,17 +188,17 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s: a data set remains after the error", c.line)
 		}
 	}
-	if _, err := ConvertGraphs(t.Context(), t.TempDir(), usual(write(t, ""))); err == nil ||
+	if _, err := ConvertGraphs(t.Context(), t.TempDir(), graphOptions(writeLines(t, ""))); err == nil ||
 		!strings.Contains(err.Error(), "found none") {
 		t.Errorf("empty file: got error %v", err)
 	}
-	o := usual(write(t, good))
+	o := graphOptions(writeLines(t, good))
 	o.Labels = []string{"b"}
 	if _, err := ConvertGraphs(t.Context(), t.TempDir(), o); err == nil ||
 		!strings.Contains(err.Error(), `lines.jsonl:1: label: expected one of ["b"], found "a"`) {
 		t.Errorf("unlisted label: got error %v", err)
 	}
-	o = usual(write(t, `{"features":[[1,2]],"edges":[],"n":"x"}`))
+	o = graphOptions(writeLines(t, `{"features":[[1,2]],"edges":[],"n":"x"}`))
 	o.Numbers, o.EdgeFeatureNames = []string{"n"}, []string{}
 	if _, err := ConvertGraphs(t.Context(), t.TempDir(), o); err == nil ||
 		!strings.Contains(err.Error(), "lines.jsonl:1: n: expected a number") {
@@ -209,7 +212,7 @@ func TestHash(t *testing.T) {
 		return &graphlines.Row{Example: seq.Example{Features: [][]float32{{1, 2}, {3, 4}},
 			Edges: []seq.Edge{{Source: 0, Target: 1, Features: []float32{5}}}}}
 	}
-	seen := map[uint64]string{hashOf(graph()): "none"}
+	seen := map[uint64]string{hashOf(graph()): "no change"}
 	for name, change := range map[string]func(x *graphlines.Row){
 		"feature":      func(x *graphlines.Row) { x.Features[1][0] = 9 },
 		"source":       func(x *graphlines.Row) { x.Edges[0].Source = 1 },
@@ -220,8 +223,8 @@ func TestHash(t *testing.T) {
 	} {
 		x := graph()
 		change(x)
-		if other, there := seen[hashOf(x)]; there {
-			t.Errorf("%s has the hash of %s", name, other)
+		if other, found := seen[hashOf(x)]; found {
+			t.Errorf("%s: got the hash of %s, want another hash", name, other)
 		}
 		seen[hashOf(x)] = name
 	}
@@ -235,8 +238,8 @@ func TestChanged(t *testing.T) {
 		"other label": line + strings.Replace(line, `"a"`, `"b"`, 1),
 		"no label":    line + strings.Replace(line, `"a"`, `[]`, 1),
 	} {
-		o := usual(write(t, line+line))
-		s, err := survey(t.Context(), &o)
+		o := graphOptions(writeLines(t, line+line))
+		s, err := summarize(t.Context(), &o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -271,7 +274,7 @@ func fuzzConvert(f *testing.F, name string) {
 		if err := os.WriteFile(path, file, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		o := usual(path)
+		o := graphOptions(path)
 		o.Replace = true
 		d, err := ConvertGraphs(t.Context(), filepath.Join(dir, "data"), o)
 		if err != nil {
@@ -283,8 +286,8 @@ func fuzzConvert(f *testing.F, name string) {
 	})
 }
 
-// TestGraphSigns checks that one note is reported for edges that look like an edge_index, and for
-// undirected edges that are listed in one direction only.
+// TestGraphSigns checks that a single note is reported if edges look like an edge_index, or if no
+// edge has a reverse edge.
 func TestGraphSigns(t *testing.T) {
 	const nodes = `"features":[[1],[2],[3],[4]],"label":"a"`
 	for _, c := range []struct{ name, lines, want string }{
@@ -293,18 +296,20 @@ func TestGraphSigns(t *testing.T) {
 			"edges of all 2 graphs with edges look like a list of sources and a list of targets"},
 		{"two edges with features", `{` + nodes + `,"edges":[[0,1,0.5],[1,0,0.5]]}`, ""},
 		{"two edges with a kind", `{` + nodes + `,"edges":[[0,1,7],[1,0,7]]}`, ""},
-		{"written once", `{` + nodes + `,"edges":[[0,1],[1,2]]}` + "\n" + `{` + nodes + `,"edges":[[2,3],[0,0]]}`,
+		{"each edge in one direction", `{` + nodes + `,"edges":[[0,1],[1,2]]}` + "\n" + `{` + nodes +
+			`,"edges":[[2,3],[0,0]]}`,
 			"no edge of 2 graphs has a reverse edge"},
-		{"written twice", `{` + nodes + `,"edges":[[0,1],[1,2],[2,1]]}` + "\n" + `{` + nodes + `,"edges":[[2,3]]}`, ""},
+		{"an edge in both directions", `{` + nodes + `,"edges":[[0,1],[1,2],[2,1]]}` + "\n" + `{` + nodes +
+			`,"edges":[[2,3]]}`, ""},
 		{"without edges", `{` + nodes + `,"edges":[[0,0]]}` + "\n" + `{` + nodes + `,"edges":[]}`, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			o := usual(write(t, c.lines+"\n"))
-			o.Shares = DefaultShares
-			var said []string
-			o.Note = func(text string) { said = append(said, text) }
+			o := graphOptions(writeLines(t, c.lines+"\n"))
+			o.SplitFractions = DefaultSplitFractions
+			var notes []string
+			o.Note = func(text string) { notes = append(notes, text) }
 			must.Get(ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "d"), o))(t)
-			if got := strings.Join(said, "\n"); !strings.HasPrefix(got, c.want) || (c.want == "") != (got == "") {
+			if got := strings.Join(notes, "\n"); !strings.HasPrefix(got, c.want) || (c.want == "") != (got == "") {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})

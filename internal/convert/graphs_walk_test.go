@@ -13,8 +13,8 @@ func TestWalkOption(t *testing.T) {
 	for i := range 40 {
 		lines += fmt.Sprintf(`{"features":[[%d],[3]],"edges":[[0,1],[1,0]],"label":"a"}`+"\n", i)
 	}
-	o := usual(write(t, lines))
-	o.Shares = []Share{{Split: "train", Part: 0.5}, {Split: "test", Part: 0.5}}
+	o := graphOptions(writeLines(t, lines))
+	o.SplitFractions = []SplitFraction{{Split: "train", Fraction: 0.5}, {Split: "test", Fraction: 0.5}}
 	without, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), o)
 	if err != nil {
 		t.Fatal(err)
@@ -25,9 +25,9 @@ func TestWalkOption(t *testing.T) {
 		with.Manifest.Splits["test"].Rows != without.Manifest.Splits["test"].Rows {
 		t.Fatalf("got %+v and error %v", with, err)
 	}
-	a, b := written(t, without, "test"), written(t, with, "test")
+	a, b := rowTexts(t, without, "test"), rowTexts(t, with, "test")
 	if a[0] == b[0] {
-		t.Errorf("%s has no return probabilities", b[0])
+		t.Errorf("got %s without return probabilities", b[0])
 	}
 	var f int
 	fmt.Sscanf(a[0], "[[%d]", &f)
@@ -36,6 +36,6 @@ func TestWalkOption(t *testing.T) {
 	}
 	o.FeatureNames = []string{"rw1"}
 	if _, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), o); err == nil {
-		t.Error("ConvertGraphs accepts a duplicate feature name")
+		t.Error("got no error for a duplicate feature name")
 	}
 }

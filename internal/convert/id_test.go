@@ -35,9 +35,9 @@ func idsOf(t *testing.T, d *seq.Dataset, split string) (ids []string) {
 // TestIDs checks that the id of a row is the value of its id column, otherwise the name of its
 // record or file, otherwise its location. Skipped rows must not shift the ids of later rows.
 func TestIDs(t *testing.T) {
-	csv := file(t, "a.csv", "key,label,text\nk1,x,one\nk2,x,\n,y,\"mul\nti\"\nk4,x,four\n")
-	other := file(t, "b.jsonl", "{\"text\":\"five\",\"label\":\"x\",\"key\":7}\n{\"text\":\"six\",\"label\":\"x\"}\n")
-	fasta := file(t, "c.fa", ">s1 first\nAC\n>s2\nGT\n>\nGG\n")
+	csv := writeFile(t, "a.csv", "key,label,text\nk1,x,one\nk2,x,\n,y,\"mul\nti\"\nk4,x,four\n")
+	other := writeFile(t, "b.jsonl", "{\"text\":\"five\",\"label\":\"x\",\"key\":7}\n{\"text\":\"six\",\"label\":\"x\"}\n")
+	fasta := writeFile(t, "c.fa", ">s1 first\nAC\n>s2\nGT\n>\nGG\n")
 	sounds := t.TempDir()
 	for _, name := range []string{"dog/1.wav", "cat/1.wav", "cat/2\xff.wav"} {
 		os.MkdirAll(filepath.Join(sounds, filepath.Dir(name)), 0o777)
@@ -45,19 +45,19 @@ func TestIDs(t *testing.T) {
 	}
 	within := []string{"cat/1.wav", "cat/2\uFFFD.wav", "dog/1.wav"}
 	for _, c := range []struct {
-		name string
-		set  func(o *Options)
-		from []string
-		want []string
+		name   string
+		change func(o *Options)
+		from   []string
+		want   []string
 	}{
-		{"places", func(*Options) {}, []string{csv, other}, []string{"a.csv:2", "a.csv:4", "a.csv:6",
+		{"locations", func(*Options) {}, []string{csv, other}, []string{"a.csv:2", "a.csv:4", "a.csv:6",
 			"b.jsonl:1", "b.jsonl:2"}},
-		{"a column", func(o *Options) { o.ID = "key" }, []string{csv, other},
+		{"id column", func(o *Options) { o.ID = "key" }, []string{csv, other},
 			[]string{"k1", "a.csv:4", "k4", "7", "b.jsonl:2"}},
-		{"the label", func(o *Options) { o.ID = "label" }, []string{csv}, []string{"x", "y", "x"}},
-		{"with a column of splits", func(o *Options) { o.ID, o.SplitColumn, o.Label = "key", "label", "" },
+		{"id column is the label", func(o *Options) { o.ID = "label" }, []string{csv}, []string{"x", "y", "x"}},
+		{"split column", func(o *Options) { o.ID, o.SplitColumn, o.Label = "key", "label", "" },
 			[]string{other}, []string{"7", "b.jsonl:2"}},
-		{"of a pair", func(o *Options) { o.ID, o.Pair, o.Text = "key", []string{"text", "text"}, "" }, []string{csv},
+		{"pair", func(o *Options) { o.ID, o.Pair, o.Text = "key", []string{"text", "text"}, "" }, []string{csv},
 			[]string{"k1", "a.csv:4", "k4"}},
 		{"the same file twice", func(*Options) {}, []string{other, other},
 			[]string{other + ":1", other + ":2", other + ":1", other + ":2"}},
@@ -73,15 +73,15 @@ func TestIDs(t *testing.T) {
 		{"two folders", func(o *Options) { o.Text, o.Label = "content", "" },
 			[]string{sounds + "/cat", sounds + "/dog"}, []string{"cat/1.wav", "cat/2\uFFFD.wav", "dog/1.wav"}},
 	} {
-		o := options(t, c.from...)
-		c.set(&o)
+		o := textOptions(t, c.from...)
+		c.change(&o)
 		split := "train"
 		if o.SplitColumn != "" {
 			split = "x"
 		}
 		d, _ := mustConvert(t, o)
 		if got := idsOf(t, d, split); !slices.Equal(got, c.want) {
-			t.Errorf("%s: ids %q, want %q", c.name, got, c.want)
+			t.Errorf("%s: got ids %q, want %q", c.name, got, c.want)
 		}
 	}
 }
@@ -96,7 +96,7 @@ func TestIDsOfLateLabels(t *testing.T) {
 		fmt.Fprintf(&text, "a text of some bytes %d,%d,k%d\n", i, 100-i/19000, i)
 		want = append(want, fmt.Sprintf("k%d", i))
 	}
-	o := options(t, file(t, "a.csv", text.String()))
+	o := textOptions(t, writeFile(t, "a.csv", text.String()))
 	o.ID, o.head = "key", 1
 	d, skipped := mustConvert(t, o)
 	if got := idsOf(t, d, "train"); !slices.Equal(got, want) ||
@@ -111,19 +111,19 @@ func TestIDsOfLateLabels(t *testing.T) {
 // TestSameIDs checks that rows with duplicate ids are kept and are counted with their locations,
 // and that locations used as ids are unique.
 func TestSameIDs(t *testing.T) {
-	from := file(t, "a.csv", "key,label,text\nk,x,one\nj,x,two\nk,x,three\n,x,four\n,x,five\nk,x,\nk,x,six\n")
-	o := options(t, from)
+	from := writeFile(t, "a.csv", "key,label,text\nk,x,one\nj,x,two\nk,x,three\n,x,four\n,x,five\nk,x,\nk,x,six\n")
+	o := textOptions(t, from)
 	o.ID = "key"
 	d, skipped := mustConvert(t, o)
 	want := "2 of 7 rows repeat the id of an earlier row, and are kept: their ids are not unique\n  " +
 		from + ":4\n  " + from + ":8\n"
 	if got := skipped.String(); !strings.Contains(got, want) {
-		t.Errorf("%s\nlacks %s", got, want)
+		t.Errorf("got report %s, want %s in it", got, want)
 	}
 	if got := idsOf(t, d, "train"); !slices.Equal(got, []string{"k", "j", "k", "a.csv:5", "a.csv:6", "k"}) {
 		t.Errorf("got ids %q", got)
 	}
-	o = options(t, from)
+	o = textOptions(t, from)
 	o.ID = "absent"
 	must.Fail(t, `column "absent": expected one of`)(Convert(context.Background(), o))
 }

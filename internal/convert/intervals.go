@@ -24,15 +24,15 @@ type interval struct {
 	line       int64
 }
 
-func (x *interval) place(path string) string { return table.Position(path, x.line) }
+func (x *interval) position(path string) string { return table.Position(path, x.line) }
 
 // intervals holds the intervals that a file lists, by sequence name.
 type intervals struct {
-	path string
-	by   map[string][]interval
+	path       string
+	bySequence map[string][]interval
 
-	mu   sync.Mutex
-	seen map[string][]string // locations of each sequence in the converted files
+	mu        sync.Mutex
+	positions map[string][]string // locations of each sequence in the converted files
 
 	stranded, unstranded int // number of intervals with and without a strand, if strands are read
 	blocks               int // number of BED intervals with several blocks
@@ -41,7 +41,7 @@ type intervals struct {
 // maxLine is the maximum length of a line of intervals in bytes.
 const maxLine = 1 << 20
 
-// readIntervals reads a file of intervals in a format that follows from its extension. BED has the
+// readIntervals reads a file of intervals. The extension determines the format. BED has the
 // columns chrom, start, end and name, counts from 0 and excludes the end. GFF and GTF have seqid,
 // source, type, start and end, count from 1 and include the end.
 //
@@ -53,8 +53,8 @@ const maxLine = 1 << 20
 // https://github.com/The-Sequence-Ontology/Specifications/blob/master/gff3.md.
 func readIntervals(path string, types []string, strands bool) (*intervals, error) {
 	name := strings.ToLower(path)
-	for _, packed := range []string{".gz", ".zst"} {
-		name = strings.TrimSuffix(name, packed)
+	for _, extension := range []string{".gz", ".zst"} {
+		name = strings.TrimSuffix(name, extension)
 	}
 	bed := strings.HasSuffix(name, ".bed")
 	if !bed && !slices.Contains([]string{".gff", ".gff2", ".gff3", ".gtf"}, filepath.Ext(name)) {
@@ -66,7 +66,7 @@ func readIntervals(path string, types []string, strands bool) (*intervals, error
 		return nil, err
 	}
 	defer in.Close()
-	out := &intervals{path: path, by: map[string][]interval{}, seen: map[string][]string{}}
+	out := &intervals{path: path, bySequence: map[string][]interval{}, positions: map[string][]string{}}
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxLine)
 	r := intervalReader{out, bed, strands, types, map[string]string{}}
@@ -90,8 +90,8 @@ func readIntervals(path string, types []string, strands bool) (*intervals, error
 		}
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if len(out.by) == 0 {
-		return nil, fmt.Errorf("%s: expected intervals, found none in %d lines%s", path, line, ofTypes(types))
+	if len(out.bySequence) == 0 {
+		return nil, fmt.Errorf("%s: expected intervals, found none in %d lines%s", path, line, typesText(types))
 	}
 	if strands && out.stranded == 0 {
 		return nil, fmt.Errorf("%s: --strands: expected + or - in column %d, found no strand in %d intervals", path,
@@ -108,12 +108,13 @@ type intervalReader struct {
 	names        map[string]string // copies of names; a substring would keep its whole line in memory
 }
 
+// add parses a line and adds its interval, if any.
 func (r *intervalReader) add(text string, line int64) error {
 	if strings.TrimSpace(text) == "" || text[0] == '#' {
 		return nil
 	}
 	sequence, x, err := parseInterval(text, r.bed)
-	if err != nil && r.bed && ofBrowser(text) { // a sequence may be named like a line for genome browsers
+	if err != nil && r.bed && isBrowserLine(text) { // tested after parsing, because a sequence may be named track
 		return nil
 	}
 	if err != nil {
@@ -137,15 +138,15 @@ func (r *intervalReader) add(text string, line int64) error {
 		fields[blockCount] != "0" {
 		r.blocks++
 	}
-	own := func(name string) string {
+	intern := func(name string) string {
 		if _, ok := r.names[name]; !ok {
 			name = strings.Clone(name)
 			r.names[name] = name
 		}
 		return r.names[name]
 	}
-	x.line, x.kind, sequence = line, own(x.kind), own(sequence)
-	r.by[sequence] = append(r.by[sequence], x)
+	x.line, x.kind, sequence = line, intern(x.kind), intern(sequence)
+	r.bySequence[sequence] = append(r.bySequence[sequence], x)
 	return nil
 }
 
@@ -183,8 +184,9 @@ func strandColumn(bed bool) int {
 	return 6
 }
 
-// ofBrowser reports whether a line of BED is an instruction for genome browsers.
-func ofBrowser(line string) bool {
+// isBrowserLine reports whether a line of BED is a track or browser line, which configures genome
+// browsers.
+func isBrowserLine(line string) bool {
 	first := line
 	if end := strings.IndexAny(line, " \t"); end >= 0 {
 		first = line[:end]
@@ -192,13 +194,14 @@ func ofBrowser(line string) bool {
 	return first == "track" || first == "browser"
 }
 
-func ofTypes(types []string) string {
+func typesText(types []string) string {
 	if types == nil {
 		return ""
 	}
 	return fmt.Sprintf(" of the types %q", types)
 }
 
+// parseInterval parses the columns of a line.
 func parseInterval(line string, bed bool) (sequence string, x interval, err error) {
 	fields := strings.Split(line, "\t")
 	names, start, end := []string{"chrom", "start", "end", "name"}, 1, 2
@@ -244,27 +247,27 @@ func strandOf(line string, bed bool) (string, error) {
 
 // sort sorts the intervals of each sequence.
 func (v *intervals) sort() error {
-	for _, name := range slices.Sorted(maps.Keys(v.by)) {
-		list := v.by[name]
+	for _, name := range slices.Sorted(maps.Keys(v.bySequence)) {
+		list := v.bySequence[name]
 		slices.SortStableFunc(list, func(a, b interval) int { return cmp.Or(a.start-b.start, a.end-b.end) })
 		for i := 1; i < len(list); i++ {
 			if a, b := &list[i-1], &list[i]; b.start < a.end {
 				return fmt.Errorf("%s: %s overlaps %s on line %d, but a base has one tag: select the types (--types)",
-					b.place(v.path), b.kind, a.kind, a.line)
+					b.position(v.path), b.kind, a.kind, a.line)
 			}
 		}
 	}
 	return nil
 }
 
-// see records the location of a sequence.
-func (v *intervals) see(name, file string, line int64) {
-	if v.by[name] == nil {
+// recordSequence records the location of a sequence.
+func (v *intervals) recordSequence(name, file string, line int64) {
+	if v.bySequence[name] == nil {
 		return
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.seen[strings.Clone(name)] = append(v.seen[name], table.Position(file, line))
+	v.positions[strings.Clone(name)] = append(v.positions[name], table.Position(file, line))
 }
 
 // check returns an error if intervals name a sequence that is missing, or ambiguous because several
@@ -275,19 +278,20 @@ func (v *intervals) check() error {
 	}
 	var bad interval
 	var name string
-	for n, list := range v.by {
+	for n, list := range v.bySequence {
 		x := slices.MinFunc(list, func(a, b interval) int { return int(a.line - b.line) })
-		if len(v.seen[n]) != 1 && (name == "" || x.line < bad.line) {
+		if len(v.positions[n]) != 1 && (name == "" || x.line < bad.line) {
 			bad, name = x, n
 		}
 	}
-	places := slices.Sorted(slices.Values(v.seen[name]))
+	positions := slices.Sorted(slices.Values(v.positions[name]))
 	switch {
 	case name == "":
 		return nil
-	case places == nil:
-		return fmt.Errorf("%s: found no sequence named %.80q", bad.place(v.path), name)
+	case positions == nil:
+		return fmt.Errorf("%s: found no sequence named %.80q", bad.position(v.path), name)
 	}
-	return fmt.Errorf("%s: expected one sequence named %.80q, found %d, at %s", bad.place(v.path), name, len(places),
-		strings.Join(places[:min(len(places), 3)], ", "))
+	return fmt.Errorf("%s: expected one sequence named %.80q, found %d, at %s", bad.position(v.path), name,
+		len(positions),
+		strings.Join(positions[:min(len(positions), 3)], ", "))
 }

@@ -14,19 +14,19 @@ func TestIntervalMemory(t *testing.T) {
 	for i := range lines {
 		fmt.Fprintf(&text, "s%[1]d\t.\tgene%[1]d\t1\t2\t.\t+\t.\t%[2]s\n", i, strings.Repeat("x", long))
 	}
-	path := file(t, "x.gff", text.String())
+	path := writeFile(t, "x.gff", text.String())
 	text.Reset()
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	v, err := readIntervals(path, nil, false)
-	if err != nil || len(v.by) != lines {
+	if err != nil || len(v.bySequence) != lines {
 		t.Fatal(err)
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)
 	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > lines*long/4 {
-		t.Errorf("%d intervals take %d bytes", lines, grown)
+		t.Errorf("got %d bytes for %d intervals, want less than a quarter of the file", grown, lines)
 	}
 	runtime.KeepAlive(v)
 }
@@ -39,12 +39,12 @@ func TestStrands(t *testing.T) {
 		"x.gff": "s\t.\tgene\t1\t2\t.\t+\t.\tx\ns\t.\tgene\t3\t4\t.\t-\t.\tx\ns\t.\tgene\t5\t6\t.\t?\t.\tx\ns\t.\tgene\t7\t8\n",
 	} {
 		for strands, want := range map[bool]string{true: "gene(+) gene(-) gene gene", false: "gene gene gene gene"} {
-			v, err := readIntervals(file(t, name, text), []string{"gene"}, strands)
+			v, err := readIntervals(writeFile(t, name, text), []string{"gene"}, strands)
 			if err != nil {
 				t.Fatal(err)
 			}
 			var kinds []string
-			for _, x := range v.by["s"] {
+			for _, x := range v.bySequence["s"] {
 				kinds = append(kinds, x.kind)
 			}
 			if got := strings.Join(kinds, " "); got != want {
@@ -52,33 +52,34 @@ func TestStrands(t *testing.T) {
 			}
 		}
 	}
-	_, err := readIntervals(file(t, "y.bed", "s\t0\t2\tgene\t0\t+\ns\t2\t4\tgene\t0\tplus\n"), nil, true)
+	_, err := readIntervals(writeFile(t, "y.bed", "s\t0\t2\tgene\t0\t+\ns\t2\t4\tgene\t0\tplus\n"), nil, true)
 	if err == nil || !strings.Contains(err.Error(), `y.bed:2: column 6, the strand: expected +, - or ., found "plus"`) {
 		t.Errorf("got error %v", err)
 	}
 }
 
-// TestStrandsOfNone checks that a file without any strand is refused, and that a file with some
+// TestMissingStrands checks that a file without any strand is refused, and that a file with some
 // missing strands gets a note.
-func TestStrandsOfNone(t *testing.T) {
-	_, err := readIntervals(file(t, "x.bed", "s\t0\t2\tgene\t0\ns\t2\t4\tgene\t+\n"), nil, true)
+func TestMissingStrands(t *testing.T) {
+	_, err := readIntervals(writeFile(t, "x.bed", "s\t0\t2\tgene\t0\ns\t2\t4\tgene\t+\n"), nil, true)
 	if err == nil || !strings.Contains(err.Error(),
 		"x.bed: --strands: expected + or - in column 6, found no strand in 2 intervals") {
 		t.Error(err)
 	}
-	v, err := readIntervals(file(t, "x.bed", "s\t0\t2\tgene\t0\t.\ns\t2\t4\tgene\t0\t+\n"), nil, true)
+	v, err := readIntervals(writeFile(t, "x.bed", "s\t0\t2\tgene\t0\t.\ns\t2\t4\tgene\t0\t+\n"), nil, true)
 	if err != nil || !strings.HasSuffix(v.strandNote(),
 		"x.bed: 1 of 2 intervals have no strand: their labels have no suffix (+) or (-)") {
 		t.Errorf("got error %v and note %s", err, v.strandNote())
 	}
 }
 
-// TestSequencesOfOneName checks that intervals are refused if two sequences have their name.
-func TestSequencesOfOneName(t *testing.T) {
-	fasta := file(t, "x.fa", ">chr1\nACGTACGTA\n>chr2\nACGT\n>chr1\nACGTACGTAA\n")
+// TestAmbiguousSequence checks that an interval is an error if two sequences have the name to which
+// it refers.
+func TestAmbiguousSequence(t *testing.T) {
+	fasta := writeFile(t, "x.fa", ">chr1\nACGTACGTA\n>chr2\nACGT\n>chr1\nACGTACGTAA\n")
 	set := func(bed string) Options {
 		return tagOptions(t, fasta, func(o *Options) {
-			o.Text, o.Tokenizer, o.Intervals = "sequence", []byte(`{"type":"dna"}`), file(t, "x.bed", bed)
+			o.Text, o.Tokenizer, o.Intervals = "sequence", []byte(`{"type":"dna"}`), writeFile(t, "x.bed", bed)
 		})
 	}
 	_, _, err := Convert(t.Context(), set("chr2\t0\t2\tg\nchr1\t1\t4\tg\n"))

@@ -71,7 +71,7 @@ func CheckLabels(names []string) error {
 	return nil
 }
 
-// sorted returns the names in their final order, and a table from provisional to final numbers.
+// sorted returns the names in their final order, and the final number of each provisional number.
 func (l *labels) sorted() (names []string, final []int32) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -84,8 +84,8 @@ func (l *labels) sorted() (names []string, final []int32) {
 		sortNames(order)
 	}
 	final = make([]int32, len(names))
-	for at, name := range order {
-		final[l.numbers[name]] = int32(at)
+	for i, name := range order {
+		final[l.numbers[name]] = int32(i)
 	}
 	return order, final
 }

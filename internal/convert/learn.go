@@ -11,8 +11,8 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// learnTokenizer makes the tokenizer from its JSON, and learns it from rows if necessary. Without
-// JSON it chooses a tokenizer by looking at rows.
+// learnTokenizer creates the tokenizer from its JSON, and learns it from rows if necessary. Without
+// JSON, it chooses a tokenizer that suits the first rows.
 func (c *converter) learnTokenizer(ctx context.Context) error {
 	if c.options.Tokenizer == nil {
 		if err := c.chooseTokenizer(ctx); err != nil {
@@ -44,18 +44,18 @@ func (c *converter) learn(ctx context.Context, learner tokenizers.Learner) error
 		}
 		read, trained = read+n[0], trained+n[1]
 	}
-	round := c.options.Learning
+	round := c.options.TokenizerRounds
 	if round == nil {
 		round = func(int, int) {}
 	}
 	spec, err := learner.Learn(ctx, round)
 	if err != nil {
-		missing := strings.TrimRight("\n"+c.skipped.String(), "\n") // note about columns that no row has
-		if c.unread != nil {
-			missing += "\nfirst unreadable row: " + c.unread.Error()
+		missing := strings.TrimRight("\n"+c.skipped.String(), "\n") // a note on missing columns may explain the error
+		if c.firstUnreadable != nil {
+			missing += "\nfirst unreadable row: " + c.firstUnreadable.Error()
 		}
-		if c.unlearned != nil {
-			missing += "\nthe tokenizer cannot learn from " + c.unlearned.Error()
+		if c.firstUnsuitable != nil {
+			missing += "\nthe tokenizer cannot learn from " + c.firstUnsuitable.Error()
 		}
 		return fmt.Errorf("tokenizer: %w: %d of %d rows of %s are in the training split%s", err, trained,
 			read, strings.Join(c.options.From, ", "), missing)
@@ -64,10 +64,10 @@ func (c *converter) learn(ctx context.Context, learner tokenizers.Learner) error
 	return nil
 }
 
-// learnFile passes the training texts of a file to learner. It returns the number of readable rows,
-// and the number of rows that are for training.
+// learnFile passes the training texts of a file to learner. n is the number of readable rows, and
+// the number of training rows among them.
 func (c *converter) learnFile(ctx context.Context, learner tokenizers.Learner, path string) (n [2]int, err error) {
-	t, err := table.Open(ctx, path, c.table(c.options.Reading))
+	t, err := table.Open(ctx, path, c.tableOptions(c.options.TokenizerProgress))
 	if err != nil {
 		return n, err
 	}
@@ -82,18 +82,18 @@ func (c *converter) learnFile(ctx context.Context, learner tokenizers.Learner, p
 		if err != nil {
 			return n, err
 		}
-		if c.words(&row); row.Err != nil {
-			if c.unread == nil {
-				c.unread = fmt.Errorf("%s: %w", row.Position(), row.Err)
+		if c.joinWords(&row); row.Err != nil {
+			if c.firstUnreadable == nil {
+				c.firstUnreadable = fmt.Errorf("%s: %w", row.Position(), row.Err)
 			}
 			continue
 		}
 		n[0]++
-		if split, why := w.split(&row); why == nil && split == "train" {
+		if split, reason := w.split(&row); reason == nil && split == "train" {
 			n[1]++
 			for _, v := range c.texts(&row) {
-				if err := learner.Add(v.Text); err != nil && c.unlearned == nil {
-					c.unlearned = fmt.Errorf("%s: %w", row.Position(), err)
+				if err := learner.Add(v.Text); err != nil && c.firstUnsuitable == nil {
+					c.firstUnsuitable = fmt.Errorf("%s: %w", row.Position(), err)
 				}
 			}
 		}

@@ -18,7 +18,8 @@ import (
 // TestLearned checks that a tokenizer is learned from the training split only and is stored in the
 // data set.
 func TestLearned(t *testing.T) {
-	o := options(t, file(t, "a.csv", "text,label,split\nred green red,1,train\nblue,0,test\nred blue,0,validation\n"))
+	o := textOptions(t, writeFile(t, "a.csv",
+		"text,label,split\nred green red,1,train\nblue,0,test\nred blue,0,validation\n"))
 	o.SplitColumn, o.Tokenizer = "split", []byte(`{"type":"words"}`)
 	d, _ := mustConvert(t, o)
 	if string(d.Manifest.Tokenizer) != `{"type":"words","words":["red","green"]}` || d.Manifest.VocabSize != 4 {
@@ -29,9 +30,9 @@ func TestLearned(t *testing.T) {
 	must.Fail(t, "expected a file, found standard input or a pipe")(Convert(context.Background(), o))
 }
 
-// TestLearningIsShown checks that learning reads the files once and reports its rounds, that the
+// TestLearningProgress checks that learning reads the files once and reports its rounds, that the
 // conversion reads the files once more, and that all callbacks are optional.
-func TestLearningIsShown(t *testing.T) {
+func TestLearningProgress(t *testing.T) {
 	dir := t.TempDir()
 	size := int64(0)
 	for i := range 8 {
@@ -40,14 +41,15 @@ func TestLearningIsShown(t *testing.T) {
 		must.Succeed(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d_%d.wav", i%2, i)), sound, 0o666))
 	}
 	o := Options{From: []string{dir}, To: t.TempDir(), Text: "content", Label: "path",
-		LabelPattern: regexp.MustCompile("[01]"),
-		Shares:       []Share{{Split: "train", Part: 1}}, Tokenizer: []byte(`{"type":"audio-vq","vocab":4}`)}
+		LabelPattern:   regexp.MustCompile("[01]"),
+		SplitFractions: []SplitFraction{{Split: "train", Fraction: 1}},
+		Tokenizer:      []byte(`{"type":"audio-vq","vocab":4}`)}
 	mustConvert(t, o)
 	var read, converted int64
 	var rounds, all []int
 	o.To = t.TempDir()
-	o.Reading = func(bytes int64) { read += bytes }
-	o.Learning = func(done, of int) { rounds, all = append(rounds, done), append(all, of) }
+	o.TokenizerProgress = func(bytes int64) { read += bytes }
+	o.TokenizerRounds = func(done, of int) { rounds, all = append(rounds, done), append(all, of) }
 	o.Progress = func(bytes int64) { converted += bytes }
 	mustConvert(t, o)
 	if read != size || converted != size {
@@ -82,22 +84,23 @@ func TestStrayFilesBesideWAV(t *testing.T) {
 		must.Succeed(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o666))
 		chosen := tokenizers.Choice{}
 		o := Options{From: []string{dir}, To: t.TempDir(), Text: "content", Label: "class",
-			Chosen: func(c tokenizers.Choice) { chosen = c }}
-		_, left := mustConvert(t, o)
-		if chosen.Name != "audio-vq" || left.Left() != 1 || left.Read != 21 {
+			TokenizerChosen: func(c tokenizers.Choice) { chosen = c }}
+		_, skipped := mustConvert(t, o)
+		if chosen.Name != "audio-vq" || skipped.Left() != 1 || skipped.Read != 21 {
 			t.Errorf("%s: got tokenizer %s (%s) and %d of %d rows left out", name, chosen.Name, chosen.Reason,
-				left.Left(), left.Read)
+				skipped.Left(), skipped.Read)
 		}
 	}
 }
 
-// TestLearnUnread checks that an error for a tokenizer without readable rows has the location and
-// the reason of the first unreadable row.
-func TestLearnUnread(t *testing.T) {
-	from := file(t, "a.conll", "New York\tB-LOC\nis\tO\n")
+// TestLearnUnreadable checks that an error for a tokenizer without readable rows has the location
+// and the reason of the first unreadable row.
+func TestLearnUnreadable(t *testing.T) {
+	from := writeFile(t, "a.conll", "New York\tB-LOC\nis\tO\n")
 	_, _, err := Convert(t.Context(), Options{From: []string{from}, To: filepath.Join(t.TempDir(), "d"),
 		Text: "token", Tags: "tag",
-		Tokenizer: []byte(`{"type":"words","vocab":100}`), Shares: []Share{{Split: "train", Part: 1}}})
+		Tokenizer: []byte(`{"type":"words","vocab":100}`), SplitFractions: []SplitFraction{{Split: "train",
+			Fraction: 1}}})
 	if err == nil || !strings.Contains(err.Error(),
 		"first unreadable row: "+from+
 			":1: line 1: column 1: expected a token without a space, found \"New York\"") {

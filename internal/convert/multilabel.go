@@ -19,8 +19,8 @@ import (
 // firstLabels is the maximum number of rows that are searched for the first label.
 const firstLabels = 1000
 
-// checkSeveral returns an error for inconsistent multi-label options.
-func (o *Options) checkSeveral() error {
+// checkMultiLabel returns an error for inconsistent multi-label options.
+func (o *Options) checkMultiLabel() error {
 	switch {
 	case o.LabelColumns != nil && (o.Label != "" || o.Labels != nil || o.Numbers != nil ||
 		o.LabelPattern != nil || o.LabelSeparator != ""):
@@ -33,16 +33,16 @@ func (o *Options) checkSeveral() error {
 	return CheckLabels(o.LabelColumns)
 }
 
-// lists returns the columns whose lists are sets of labels.
-func (o *Options) lists() []string {
+// labelLists returns the columns whose lists are sets of labels.
+func (o *Options) labelLists() []string {
 	if o.Label == "" || o.Pair != nil {
 		return nil
 	}
 	return []string{o.Label}
 }
 
-// decideBy inspects the first rows of a table to find whether the data are multi-label.
-func (c *converter) decideBy(t table.Reader) error {
+// decideFromTable decides from the first rows of a table whether the data are multi-label.
+func (c *converter) decideFromTable(t table.Reader) error {
 	var row table.Row
 	for range firstLabels {
 		switch err := t.Next(&row); {
@@ -57,8 +57,8 @@ func (c *converter) decideBy(t table.Reader) error {
 	return nil
 }
 
-// decide makes the task multi-label if a row's label is a list, and reports whether the row has a
-// label at all. The conversion reports a row that cannot be read.
+// decide makes the task multi-label if a row's label is a list. It returns false if the row has no
+// label, or cannot be read, which the conversion reports later.
 func (c *converter) decide(row *table.Row) bool {
 	if row.Err != nil || c.labelAt() >= len(row.Values) || row.Values[c.labelAt()].Null {
 		return false
@@ -66,19 +66,19 @@ func (c *converter) decide(row *table.Row) bool {
 	if row.Values[c.labelAt()].Items != nil {
 		c.spec.Task = seq.MultiLabel
 	}
-	c.decided = true
+	c.labelsDecided = true
 	return true
 }
 
-// decideAtLast inspects the first chunk of input that cannot be read twice, before a worker
-// processes the chunk.
-func (c *converter) decideAtLast(rows []table.Row) {
+// decideFromChunk decides from the first chunk if the input cannot be read twice. It runs before a
+// worker processes the chunk.
+func (c *converter) decideFromChunk(rows []table.Row) {
 	for i := range rows {
-		if c.decided || c.decide(&rows[i]) {
+		if c.labelsDecided || c.decide(&rows[i]) {
 			break
 		}
 	}
-	c.decided = true
+	c.labelsDecided = true
 }
 
 // labelAt returns the index of the label column, or of the first label column.
@@ -91,16 +91,16 @@ func (c *converter) labelAt() int {
 
 // labelsOf returns the provisional numbers of a row's labels, in ascending order. The next call
 // reuses their memory.
-func (w *worker) labelsOf(row *table.Row) (labels []int32, why *source.SkipReason) {
+func (w *worker) labelsOf(row *table.Row) (labels []int32, reason *source.SkipReason) {
 	w.rowLabels = w.rowLabels[:0]
 	if w.rowLabels == nil {
 		w.rowLabels = []int32{} // nil would mean unknown labels
 	}
 	if names := w.options.LabelColumns; names != nil {
 		for i, v := range row.Values[w.labelAt():][:len(names)] {
-			has, why := hasLabel(v, names[i])
-			if why != nil {
-				return nil, why
+			has, reason := hasLabel(v, names[i])
+			if reason != nil {
+				return nil, reason
 			}
 			if has {
 				w.rowLabels = append(w.rowLabels, int32(i))
@@ -126,15 +126,15 @@ func (w *worker) labelsOf(row *table.Row) (labels []int32, why *source.SkipReaso
 		if strings.TrimSpace(item) == "" {
 			continue // "a;;b" and "" have an empty label
 		}
-		n, why := w.label(table.Value{Text: item})
-		if why != nil {
-			return nil, why
+		n, reason := w.label(table.Value{Text: item})
+		if reason != nil {
+			return nil, reason
 		}
 		w.rowLabels = append(w.rowLabels, n)
 	}
 	slices.Sort(w.rowLabels)
 	w.rowLabels = slices.Compact(w.rowLabels)
-	isFlag := func(item string) bool { _, why := hasLabel(table.Value{Text: item}, ""); return why == nil }
+	isFlag := func(item string) bool { _, reason := hasLabel(table.Value{Text: item}, ""); return reason == nil }
 	if len(w.rowLabels) < len(v.Items) && !slices.ContainsFunc(v.Items, func(item string) bool { return !isFlag(item) }) {
 		return nil, source.Skip("a list of 0 or 1 for each label",
 			fmt.Errorf("column %s: expected the names of the row's labels, found %.60q: "+
@@ -163,5 +163,5 @@ func hasLabel(v table.Value, column string) (bool, *source.SkipReason) {
 	return x == 1, nil
 }
 
-// manyLabels reports whether the data are multi-label.
-func (c *converter) manyLabels() bool { return c.spec.Task == seq.MultiLabel }
+// isMultiLabel reports whether the data are multi-label.
+func (c *converter) isMultiLabel() bool { return c.spec.Task == seq.MultiLabel }

@@ -11,9 +11,9 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestManyLabelsOfAPipe checks that multi-label data are also recognised in input that can only be
+// TestMultiLabelPipe checks that multi-label data are also recognised in input that can only be
 // read once.
-func TestManyLabelsOfAPipe(t *testing.T) {
+func TestMultiLabelPipe(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"text":"a"}` + "\n" + `{"text":"b","label":["x"]}` + "\n": seq.MultiLabel,
 		`{"text":"b","label":"x"}` + "\n":                           seq.Classification,
@@ -22,7 +22,7 @@ func TestManyLabelsOfAPipe(t *testing.T) {
 		must.Succeed(t, syscall.Mkfifo(pipe, 0o600))
 		written := make(chan error, 1)
 		go func() { written <- os.WriteFile(pipe, []byte(text), 0) }()
-		d, _ := mustConvert(t, options(t, pipe))
+		d, _ := mustConvert(t, textOptions(t, pipe))
 		must.Succeed(t, <-written)
 		if d.Manifest.Task != want || !slices.Equal(d.Manifest.LabelNames, []string{"x"}) {
 			t.Errorf("%s: got task %s and labels %q", text, d.Manifest.Task, d.Manifest.LabelNames)

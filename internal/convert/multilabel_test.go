@@ -19,8 +19,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// holdings returns the labels of each row of train, as in "x y".
-func holdings(t *testing.T, d *seq.Dataset) (rows []string) {
+// rowLabels returns the labels of each row of train, as in "x y".
+func rowLabels(t *testing.T, d *seq.Dataset) (rows []string) {
 	t.Helper()
 	f := must.Get(d.Open("train"))(t)
 	defer f.Close()
@@ -38,9 +38,9 @@ func holdings(t *testing.T, d *seq.Dataset) (rows []string) {
 	return rows
 }
 
-// listsOf writes a table of texts and lists of labels as Arrow and as Parquet, and returns the
+// writeLists writes a table of texts and lists of labels as Arrow and as Parquet, and returns the
 // paths.
-func listsOf(t *testing.T) (asArrow, asParquet string) {
+func writeLists(t *testing.T) (asArrow, asParquet string) {
 	t.Helper()
 	schema := arrow.NewSchema([]arrow.Field{{Name: "text", Type: arrow.BinaryTypes.String},
 		{Name: "label", Type: arrow.ListOf(arrow.BinaryTypes.String), Nullable: true}}, nil)
@@ -69,49 +69,50 @@ func listsOf(t *testing.T) (asArrow, asParquet string) {
 	return asArrow, asParquet
 }
 
-// TestManyLabels checks that lists, a column with a separator, and columns of 0 and 1 give the same
+// TestMultiLabel checks that lists, a column with a separator, and columns of 0 and 1 give the same
 // data set. A row may have no label, but not an unknown label.
-func TestManyLabels(t *testing.T) {
-	asArrow, asParquet := listsOf(t)
+func TestMultiLabel(t *testing.T) {
+	asArrow, asParquet := writeLists(t)
 	for name, set := range map[string]struct {
 		from   string
 		change func(o *Options)
-		left   string
+		report string
 	}{
-		"JSON": {file(t, "x.jsonl",
+		"JSON": {writeFile(t, "x.jsonl",
 			`{"text":"a"}`+"\n"+`{"text":"b","label":["y","x","y"]}`+"\n"+`{"text":"c","label":[]}`+"\n"+
 				`{"text":"d","label":null}`+"\n"+`{"text":"e","label":"z"}`+"\n"), nil,
 			"2 of 5 rows left out: no label"},
 		"Arrow":   {asArrow, nil, "1 of 4 rows left out: no label"},
 		"Parquet": {asParquet, nil, "1 of 4 rows left out: no label"},
-		"separator": {file(t, "x.csv", "text,label\na,y; x;\nb,\nc,z\n"),
+		"separator": {writeFile(t, "x.csv", "text,label\na,y; x;\nb,\nc,z\n"),
 			func(o *Options) { o.LabelSeparator = ";" }, ""},
-		"columns": {file(t, "y.csv", "text,x,y,z\na,1,True,0\nb,0,0.0,false\nc,,1,1\nd,0,0,1\ne,0,2,0\n"),
+		"columns": {writeFile(t, "y.csv", "text,x,y,z\na,1,True,0\nb,0,0.0,false\nc,,1,1\nd,0,0,1\ne,0,2,0\n"),
 			func(o *Options) { o.Label, o.LabelColumns = "", []string{"x", "y", "z"} },
 			"1 of 5 rows left out: neither 0 nor 1"},
 	} {
-		o := options(t, set.from)
+		o := textOptions(t, set.from)
 		if set.change != nil {
 			set.change(&o)
 		}
 		o.head = 1 // begin the files before all labels are known
 		d, skipped := mustConvert(t, o)
-		if got := holdings(t, d); d.Manifest.Task != seq.MultiLabel || !slices.Equal(got, []string{"x y", "", "z"}) {
+		if got := rowLabels(t, d); d.Manifest.Task != seq.MultiLabel || !slices.Equal(got, []string{"x y", "", "z"}) {
 			t.Errorf("%s: got task %s and labels %q", name, d.Manifest.Task, got)
 		}
 		if !slices.Equal(d.Manifest.LabelNames, []string{"x", "y", "z"}) {
 			t.Errorf("%s: got label names %q, want x, y and z", name, d.Manifest.LabelNames)
 		}
-		if !strings.Contains(skipped.String(), set.left) {
-			t.Errorf("%s: got %s, want %s", name, skipped, set.left)
+		if !strings.Contains(skipped.String(), set.report) {
+			t.Errorf("%s: got %s, want %s", name, skipped, set.report)
 		}
 	}
-	o := options(t, file(t, "x.csv", "text,label\na,x;w\nb,x\n"))
+	o := textOptions(t, writeFile(t, "x.csv", "text,label\na,x;w\nb,x\n"))
 	o.LabelSeparator, o.Labels, o.Strict = ";", []string{"x", "y"}, true
 	must.Fail(t, `x.csv:2: an unknown label: found "w"`)(Convert(context.Background(), o))
 	for _, list := range []string{`["x",null]`, `[["x"]]`, `[{"x":1}]`} {
 		_, skipped := mustConvert(t,
-			options(t, file(t, "x.jsonl", `{"text":"a","label":["x"]}`+"\n"+`{"text":"b","label":`+list+"}\n")))
+			textOptions(t, writeFile(t, "x.jsonl",
+				`{"text":"a","label":["x"]}`+"\n"+`{"text":"b","label":`+list+"}\n")))
 		if !strings.Contains(skipped.String(), "1 of 2 rows left out: the row cannot be read") ||
 			!strings.Contains(skipped.String(), "x.jsonl:2") {
 			t.Errorf("%s: got %s", list, skipped)
@@ -119,23 +120,23 @@ func TestManyLabels(t *testing.T) {
 	}
 }
 
-// TestListsThatAreNoLabels checks that a row is left out if its list of labels has an empty text,
+// TestInvalidLabelLists checks that a row is left out if its list of labels has an empty text,
 // or 0 or 1 per label.
-func TestListsThatAreNoLabels(t *testing.T) {
+func TestInvalidLabelLists(t *testing.T) {
 	for list, want := range map[string]string{
 		`["x",""]`:           `an empty label in a list`,
 		`["x"," "]`:          `an empty label in a list`,
 		`[1,0,0]`:            `a list of 0 or 1 for each label`,
 		`[true,false,false]`: `a list of 0 or 1 for each label`,
 	} {
-		from := write(t, `{"text":"a","label":["x","y"]}`+"\n"+`{"text":"b","label":`+list+"}\n")
-		_, left, err := Convert(t.Context(), Options{From: []string{from}, To: filepath.Join(t.TempDir(), "d"),
+		from := writeLines(t, `{"text":"a","label":["x","y"]}`+"\n"+`{"text":"b","label":`+list+"}\n")
+		_, skipped, err := Convert(t.Context(), Options{From: []string{from}, To: filepath.Join(t.TempDir(), "d"),
 			Text: "text", Label: "label",
-			Tokenizer: []byte(`{"type":"byte"}`), Shares: []Share{{Split: "train", Part: 1}}})
+			Tokenizer: []byte(`{"type":"byte"}`), SplitFractions: []SplitFraction{{Split: "train", Fraction: 1}}})
 		must.Succeed(t, err)
-		if k := left.Reasons[want]; k == nil || k.Rows != 1 ||
+		if k := skipped.Reasons[want]; k == nil || k.Rows != 1 ||
 			!strings.HasPrefix(k.Places[0], from+":2: column label: ") {
-			t.Errorf("%s: got %s, want %s", list, left, want)
+			t.Errorf("%s: got %s, want %s", list, skipped, want)
 		}
 	}
 }

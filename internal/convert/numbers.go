@@ -17,9 +17,9 @@ const NoNumber = "no number"
 func (w *worker) numbersOf(values []table.Value) ([]float32, *source.SkipReason) {
 	w.numbers = w.numbers[:0]
 	for i, v := range values {
-		x, why := Number(w.options.Numbers[i], v)
-		if why != nil {
-			return nil, why
+		x, reason := Number(w.options.Numbers[i], v)
+		if reason != nil {
+			return nil, reason
 		}
 		w.numbers = append(w.numbers, x)
 	}
@@ -47,8 +47,8 @@ func Number(column string, v table.Value) (float32, *source.SkipReason) {
 	return float32(x), nil
 }
 
-// parseNumber parses a decimal number. It refuses other number literals of Go, such as 12_34 and
-// 0x1p4, because in tables they are ids and similar texts.
+// parseNumber parses a decimal number. It rejects Go's literals such as 12_34 and 0x1p4, because in
+// tables such texts are ids.
 func parseNumber(text string, bits int) (float64, error) {
 	if strings.ContainsAny(text, "_xX") {
 		return 0, strconv.ErrSyntax

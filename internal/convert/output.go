@@ -22,25 +22,26 @@ const headBytes = 16 << 20
 // output writes a data set as rows arrive.
 type output struct {
 	*converter
-	head     []*converted // converted chunks that are not written yet
-	held     int          // bytes in head
-	builder  *seq.DatasetBuilder
-	names    []string // label names when the files were begun
-	final    []int32  // maps provisional label numbers in blocks to label numbers in the files
-	splits   map[string]*seq.SplitWriter
-	found    map[string]bool // splits with rows
-	seen     repeats         // texts, tagged with their split's index in tags
-	labelled repeats         // texts with their labels; empty before the first label
-	tags     []string        // splits in order of first occurrence
-	ids      repeats         // hashes of ids; empty before the first id
-	read     repeats         // hashes of tokens, tagged with their split's index in tags; empty before the first
-	signs    signCounts
+	head        []*converted // converted chunks that are not written yet
+	headSize    int          // bytes in head
+	builder     *seq.DatasetBuilder
+	names       []string // label names when the files were begun
+	final       []int32  // maps provisional label numbers in blocks to label numbers in the files
+	splits      map[string]*seq.SplitWriter
+	splitsFound map[string]bool // splits with rows
+	texts       repeats         // hashes of texts, tagged with their split's index in tags
+	labelled    repeats         // hashes of texts with their labels; empty before the first label
+	tags        []string        // splits in order of first occurrence
+	ids         repeats         // hashes of ids; empty before the first id
+	tokens      repeats         // hashes of tokens, tagged with their split's index in tags; empty before the first
+	signs       signCounts
 }
 
 // maxSplits is the maximum number of splits; a column with more values is probably the wrong
 // column.
 const maxSplits = 64
 
+// errSplits returns the error for more than maxSplits splits.
 func errSplits(column string) error {
 	return fmt.Errorf("column %q: expected at most %d splits, found more", column, maxSplits)
 }
@@ -53,20 +54,20 @@ func (o *output) write(j *chunk) error {
 	}
 	o.skipped.Read += rows.rows
 	for _, split := range rows.splits {
-		if o.found[split] = true; len(o.found) > maxSplits {
+		if o.splitsFound[split] = true; len(o.splitsFound) > maxSplits {
 			return errSplits(o.options.SplitColumn)
 		}
 	}
-	for _, l := range rows.left {
-		o.skipped.Add(l.place, l.why)
+	for _, l := range rows.skippedRow {
+		o.skipped.Add(l.position, l.reason)
 	}
-	for _, k := range j.kept {
-		place := func() string { return table.Position(k.file, k.line) }
-		o.signs.add(k.signs, place)
-		if before, first := o.seen.add(k.text, o.splitTag(k.split)); before {
-			o.skipped.Repeated.Add(place)
+	for _, k := range j.keptRow {
+		position := func() string { return table.Position(k.file, k.line) }
+		o.signs.add(k.signs, position)
+		if before, first := o.texts.add(k.text, o.splitTag(k.split)); before {
+			o.skipped.Repeated.Add(position)
 			if o.tags[first] != k.split {
-				o.skipped.OtherSplit.Add(place)
+				o.skipped.OtherSplit.Add(position)
 			}
 			if k.label != 0 && o.isOtherLabel(k.label, otherLabel) {
 				o.skipped.OtherLabel++
@@ -75,7 +76,7 @@ func (o *output) write(j *chunk) error {
 			if k.label != 0 {
 				o.isOtherLabel(k.label, firstLabel)
 			}
-			o.seeTokens(&k, place)
+			o.countSharedTokens(&k, position)
 		}
 		if k.id == 0 {
 			continue
@@ -84,18 +85,18 @@ func (o *output) write(j *chunk) error {
 			o.ids = newRepeats()
 		}
 		if before, _ := o.ids.add(k.id, 0); before {
-			o.skipped.SameID.Add(place)
+			o.skipped.SameID.Add(position)
 		}
 	}
-	rows.left = nil
+	rows.skippedRow = nil
 	if o.builder != nil {
 		return o.writeBlocks(rows)
 	}
 	o.head = append(o.head, rows)
 	for _, b := range rows.blocks {
-		o.held += b.Bytes()
+		o.headSize += b.Bytes()
 	}
-	if o.held < o.options.head {
+	if o.headSize < o.options.head {
 		return nil
 	}
 	return o.begin()
@@ -118,18 +119,18 @@ func (o *output) isOtherLabel(hash uint64, tag int) bool {
 	return first == otherLabel && (before || !full)
 }
 
-// seeTokens counts a row if an earlier row with another text has the same tokens and exactly one of
-// the two rows is in train.
-func (o *output) seeTokens(k *kept, place func() string) {
-	if k.read == 0 {
+// countSharedTokens counts a row if an earlier row with another text has the same tokens, and
+// exactly one of the two rows is in train.
+func (o *output) countSharedTokens(k *keptRow, position func() string) {
+	if k.readAll == 0 {
 		return
 	}
-	if o.read.slots == nil {
-		o.read = newRepeats()
+	if o.tokens.slots == nil {
+		o.tokens = newRepeats()
 	}
-	if before, first := o.read.add(k.read, o.splitTag(k.split)); before && o.tags[first] != k.split &&
+	if before, first := o.tokens.add(k.readAll, o.splitTag(k.split)); before && o.tags[first] != k.split &&
 		(o.tags[first] == "train" || k.split == "train") {
-		o.skipped.OtherTokens.Add(place)
+		o.skipped.OtherTokens.Add(position)
 	}
 }
 
@@ -175,7 +176,7 @@ func (o *output) writeBlocks(rows *converted) error {
 			o.splits[split] = out
 		}
 		block := rows.blocks[split]
-		block.Relabel(o.early)
+		block.Relabel(o.earlyNumber)
 		if err := out.WriteBlock(block); err != nil {
 			return err
 		}
@@ -183,17 +184,17 @@ func (o *output) writeBlocks(rows *converted) error {
 	return nil
 }
 
-// early maps a provisional label number to its number in the files. A label that was found after
-// the files were begun keeps its provisional number, which is larger than all numbers in the files.
-func (o *output) early(label int32) int32 {
+// earlyNumber maps a provisional label number to its number in the files. A label found after the
+// files were begun keeps its provisional number, which is larger than the mapped numbers.
+func (o *output) earlyNumber(label int32) int32 {
 	if int(label) < len(o.final) {
 		return o.final[label]
 	}
 	return label
 }
 
-// nothing returns the error for a data set without rows.
-func (o *output) nothing() error {
+// noRows returns the error for a data set without rows.
+func (o *output) noRows() error {
 	if o.skipped.Read == 0 {
 		return fmt.Errorf("%s: expected rows, found none", strings.Join(o.options.From, ", "))
 	}
@@ -209,14 +210,14 @@ func (o *output) finish(ctx context.Context) (*seq.Dataset, error) {
 	if err := o.checkMarks(names); err != nil {
 		return nil, err
 	}
-	o.noteBroken()
+	o.noteInconsistentMarks()
 	if o.otherEncoding.Load() {
 		o.skipped.Note("rows that are not UTF-8 are left out: convert the files to UTF-8, " +
 			"for example with iconv -f latin1 -t utf-8")
 	}
 	if o.builder == nil {
 		if !slices.ContainsFunc(o.head, func(rows *converted) bool { return len(rows.splits) > 0 }) {
-			return nil, o.nothing()
+			return nil, o.noRows()
 		}
 		if err := o.begin(); err != nil {
 			return nil, err
@@ -237,20 +238,21 @@ func (o *output) finish(ctx context.Context) (*seq.Dataset, error) {
 	}
 	d, err := o.builder.Finish(o.provenance())
 	if err == nil {
-		o.signs.note(o.skipped, ofOneLength(d.Manifest))
+		o.signs.note(o.skipped, sameLength(d.Manifest))
 	}
 	return d, err
 }
 
-// ofOneLength reports whether the data have several rows, all with the same number of tokens.
-func ofOneLength(m *seq.Manifest) bool {
-	rows, least, most := int64(0), math.MaxInt, 0
+// sameLength reports whether the data have several rows, all with the same number of tokens.
+func sameLength(m *seq.Manifest) bool {
+	rows, minLength, maxLength := int64(0), math.MaxInt, 0
 	for _, s := range m.Splits {
 		if s.Rows > 0 {
-			rows, least, most = rows+s.Rows, min(least, int(s.Lengths.Min)), max(most, int(s.Lengths.Max))
+			rows, minLength, maxLength = rows+s.Rows, min(minLength, int(s.Lengths.Min)),
+				max(maxLength, int(s.Lengths.Max))
 		}
 	}
-	return rows > 1 && least == most
+	return rows > 1 && minLength == maxLength
 }
 
 // renameLabels rewrites the files with the names of all labels if new labels were found after the
@@ -260,11 +262,11 @@ func (o *output) renameLabels(ctx context.Context) error {
 	if len(names) == len(o.names) {
 		return nil
 	}
-	found := make([]int32, len(names)) // maps label numbers in the files to provisional numbers
+	provisional := make([]int32, len(names)) // maps label numbers in the files to provisional numbers
 	for number := range final {
-		found[o.early(int32(number))] = int32(number)
+		provisional[o.earlyNumber(int32(number))] = int32(number)
 	}
-	return o.builder.RenameLabels(ctx, names, func(label int32) int32 { return final[found[label]] })
+	return o.builder.RenameLabels(ctx, names, func(label int32) int32 { return final[provisional[label]] })
 }
 
 // provenance returns the options that are needed to reproduce the data.
@@ -281,7 +283,7 @@ func (o *output) provenance() map[string]any {
 		p["split_pattern"] = pattern.String()
 	}
 	if o.options.SplitColumn == "" {
-		p["split_seed"], p["shares"] = o.options.Seed, o.options.Shares
+		p["split_seed"], p["shares"] = o.options.Seed, o.options.SplitFractions
 	}
 	return p
 }

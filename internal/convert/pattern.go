@@ -7,21 +7,22 @@ import (
 	"github.com/sftseq/sftseq/internal/source"
 )
 
-// taken extracts a part of a text by a pattern. It returns the name of the first named group that
-// matches, otherwise the text of the first group, or the whole match if the pattern has no groups.
-// Without a pattern it returns the text.
-func taken(pattern *regexp.Regexp, text string) (string, bool) {
+// extract returns the part of a text that a pattern selects: the name of the first named group that
+// matches, otherwise the text of the first group that matches, or the whole match if the pattern
+// has no groups. Without a pattern, it returns the text. It returns false if the pattern does not
+// match.
+func extract(pattern *regexp.Regexp, text string) (string, bool) {
 	if pattern == nil {
 		return text, true
 	}
-	at := pattern.FindStringSubmatchIndex(text)
-	if at == nil {
+	bounds := pattern.FindStringSubmatchIndex(text)
+	if bounds == nil {
 		return "", false
 	}
 	group := -1 // the first group that matches
 	for i, name := range pattern.SubexpNames() {
 		switch {
-		case i == 0 || at[2*i] < 0:
+		case i == 0 || bounds[2*i] < 0:
 		case name != "":
 			return name, true
 		case group < 0:
@@ -30,14 +31,14 @@ func taken(pattern *regexp.Regexp, text string) (string, bool) {
 	}
 	switch {
 	case group > 0:
-		return text[at[2*group]:at[2*group+1]], true
+		return text[bounds[2*group]:bounds[2*group+1]], true
 	case pattern.NumSubexp() > 0:
 		return "", true
 	}
-	return text[at[0]:at[1]], true
+	return text[bounds[0]:bounds[1]], true
 }
 
 // unmatched returns the skip reason of a row whose text does not match a pattern.
-func unmatched(what string, pattern *regexp.Regexp, text string) *source.SkipReason {
-	return source.Skip(fmt.Sprintf("the %s does not match %s", what, pattern), fmt.Errorf("found %.60q", text))
+func unmatched(field string, pattern *regexp.Regexp, text string) *source.SkipReason {
+	return source.Skip(fmt.Sprintf("the %s does not match %s", field, pattern), fmt.Errorf("found %.60q", text))
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/sftseq/sftseq/internal/table"
 )
 
-func TestTaken(t *testing.T) {
+// TestExtract checks which part of a text a pattern selects.
+func TestExtract(t *testing.T) {
 	for _, c := range []struct {
 		pattern, text, want string
 		ok                  bool
@@ -32,7 +33,7 @@ func TestTaken(t *testing.T) {
 		if c.pattern != "" {
 			pattern = regexp.MustCompile(c.pattern)
 		}
-		if got, ok := taken(pattern, c.text); got != c.want || ok != c.ok {
+		if got, ok := extract(pattern, c.text); got != c.want || ok != c.ok {
 			t.Errorf("%s of %q: got %q, %v, want %q, %v", c.pattern, c.text, got, ok, c.want, c.ok)
 		}
 	}
@@ -41,8 +42,8 @@ func TestTaken(t *testing.T) {
 // TestPatterns checks that classes and splits are extracted from texts, and that rows which do not
 // match are left out and counted by reason.
 func TestPatterns(t *testing.T) {
-	from := file(t, "x.csv", "text,label\na,0_a_1.wav\nb,1_a_12.wav\nc,2_b_4.wav\nd,readme\ne,_a_9.wav\nf,1_c_x.wav\n")
-	o := options(t, from)
+	from := writeFile(t, "x.csv", "text,label\na,0_a_1.wav\nb,1_a_12.wav\nc,2_b_4.wav\nd,readme\ne,_a_9.wav\nf,1_c_x.wav\n")
+	o := textOptions(t, from)
 	o.SplitColumn, o.LabelPattern, o.SplitPattern = "label", regexp.MustCompile(`^([0-9]*)_`),
 		regexp.MustCompile(`(?<test>_[0-4]\.wav$)|(?<train>_\d+\.wav$)`)
 	d, skipped := mustConvert(t, o)
@@ -65,16 +66,16 @@ func TestPatterns(t *testing.T) {
 
 // TestKnownLabels checks that a worker caches classes, not the texts from which they are extracted.
 func TestKnownLabels(t *testing.T) {
-	o := options(t)
+	o := textOptions(t)
 	o.LabelPattern = regexp.MustCompile(`^\d`)
 	w := worker{converter: &converter{options: o, labels: newLabels(nil)}, known: map[string]int32{}}
 	for i := range 1000 {
-		if _, why := w.label(table.Value{Text: fmt.Sprintf("%d_speaker.wav", i)}); why != nil {
-			t.Fatal(why)
+		if _, reason := w.label(table.Value{Text: fmt.Sprintf("%d_speaker.wav", i)}); reason != nil {
+			t.Fatal(reason)
 		}
 	}
 	if len(w.known) != 10 || len(w.labels.numbers) != 10 {
-		t.Errorf("%d classes are cached and %d have a number, want 10 of each", len(w.known), len(w.labels.numbers))
+		t.Errorf("got %d cached and %d numbered classes, want 10 of each", len(w.known), len(w.labels.numbers))
 	}
 }
 
@@ -82,7 +83,7 @@ func TestKnownLabels(t *testing.T) {
 func TestListsAsLabels(t *testing.T) {
 	for _, list := range []string{`["x","y"]`, `[1,2]`, `[]`} {
 		_, skipped := mustConvert(t,
-			options(t, file(t, "x.jsonl", `{"text":"b","label":"x"}`+"\n"+`{"text":"a","label":`+list+"}\n")))
+			textOptions(t, writeFile(t, "x.jsonl", `{"text":"b","label":"x"}`+"\n"+`{"text":"a","label":`+list+"}\n")))
 		if !strings.Contains(skipped.String(), "1 of 2 rows left out: a list of labels: expected one class") ||
 			!strings.Contains(skipped.String(), "with --label 'label[0]'") {
 			t.Errorf("%s: got %s", list, skipped)

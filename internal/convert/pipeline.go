@@ -28,38 +28,38 @@ const (
 // chunk is a sequence of consecutive rows. done receives a value when a worker has converted the
 // rows. The memory of a chunk is reused.
 type chunk struct {
-	rows []table.Row
-	kept []kept
-	out  *converted
-	done chan struct{}
+	rows    []table.Row
+	keptRow []keptRow
+	out     *converted
+	done    chan struct{}
 }
 
 // converted is the result of a chunk.
 type converted struct {
-	rows    int64
-	splits  []string // splits of the blocks, in order of first occurrence
-	blocks  map[string]*seq.Block
-	left    []left
-	failure error // error that ends the conversion
+	rows       int64
+	splits     []string // splits of the blocks, in order of first occurrence
+	blocks     map[string]*seq.Block
+	skippedRow []skippedRow
+	failure    error // error that ends the conversion
 }
 
-// kept holds the location of a usable row and hashes of its text, label and id.
-type kept struct {
+// keptRow holds the location of a usable row and hashes of its text, label and id.
+type keptRow struct {
 	file string
 	line int64
 	// split is the split of the row.
-	split string
-	text  uint64
-	label uint64 // hash of the text with the row's label, labels or numbers; 0 without a label
-	id    uint64 // hash of the row's own id; 0 without an id
-	read  uint64 // hash of the tokens if different texts may have the same tokens; otherwise 0
-	signs signs
+	split   string
+	text    uint64
+	label   uint64 // hash of the text with the row's label, labels or numbers; 0 without a label
+	id      uint64 // hash of the row's id; 0 if the id is only its location
+	readAll uint64 // hash of the tokens if different texts may have the same tokens; otherwise 0
+	signs   signs
 }
 
-// left holds the location of a row that is left out, and the reason.
-type left struct {
-	place string
-	why   *source.SkipReason
+// skippedRow holds the location of a row that is left out, and the reason.
+type skippedRow struct {
+	position string
+	reason   *source.SkipReason
 }
 
 // convertAll reads all rows, converts them on all CPUs, and passes the chunks to write in order.
@@ -77,7 +77,7 @@ func (c *converter) convertAll(ctx context.Context, write func(*chunk) error) er
 	go func() {
 		defer close(chunks)
 		defer close(jobs)
-		c.read(ctx, free, chunks, jobs)
+		c.readAll(ctx, free, chunks, jobs)
 	}()
 	var group sync.WaitGroup
 	for range workers {
@@ -119,55 +119,55 @@ func until[T any](ctx context.Context, c <-chan T) iter.Seq[T] {
 	}
 }
 
-// read sends the rows of all files in chunks. A read error is sent as the last chunk, so that the
-// rows before it are always reported in the same way.
-func (c *converter) read(ctx context.Context, free <-chan *chunk, chunks, jobs chan<- *chunk) {
-	hand := func(to chan<- *chunk, j *chunk) {
+// readAll sends the rows of all files in chunks. A read error is sent as the last chunk, so that
+// the rows before it are always reported in the same way.
+func (c *converter) readAll(ctx context.Context, free <-chan *chunk, chunks, jobs chan<- *chunk) {
+	send := func(to chan<- *chunk, j *chunk) {
 		select {
 		case to <- j:
 		case <-ctx.Done():
 		}
 	}
-	next := func() *chunk {
+	nextChunk := func() *chunk {
 		for j := range until(ctx, free) {
 			j.rows = j.rows[:0]
 			return j
 		}
 		return &chunk{done: make(chan struct{}, 1)} // the context is done, so no chunk will become free
 	}
-	j, size := next(), 0
-	pass := func() {
-		c.decideAtLast(j.rows)
+	j, size := nextChunk(), 0
+	flush := func() {
+		c.decideFromChunk(j.rows)
 		c.decideMarks(j.rows)
-		hand(chunks, j)
-		hand(jobs, j)
-		j, size = next(), 0
+		send(chunks, j)
+		send(jobs, j)
+		j, size = nextChunk(), 0
 	}
 	for _, path := range c.options.From {
-		err := c.readFile(ctx, path, func() *table.Row { return j.spare(len(c.columns)) }, func(row *table.Row) {
-			c.words(row)
+		err := c.readFile(ctx, path, func() *table.Row { return j.nextRow(len(c.columns)) }, func(row *table.Row) {
+			c.joinWords(row)
 			j.rows = j.rows[:len(j.rows)+1]
 			if size += row.Size(); len(j.rows) >= chunkRows || size >= chunkBytes {
-				pass()
+				flush()
 			}
 		})
 		if err != nil {
-			pass()
+			flush()
 			j.out = &converted{failure: err}
 			j.done <- struct{}{}
-			hand(chunks, j)
+			send(chunks, j)
 			return
 		}
 	}
 	if len(j.rows) > 0 {
-		pass()
+		flush()
 	}
 }
 
-// readFile reads each row of a file into the memory that next returns, and calls take after each
+// readFile reads each row of a file into the memory that next returns, and calls visit after each
 // row.
-func (c *converter) readFile(ctx context.Context, path string, next func() *table.Row, take func(*table.Row)) error {
-	t, err := table.Open(ctx, path, c.table(c.options.Progress))
+func (c *converter) readFile(ctx context.Context, path string, next func() *table.Row, visit func(*table.Row)) error {
+	t, err := table.Open(ctx, path, c.tableOptions(c.options.Progress))
 	if err != nil {
 		return err
 	}
@@ -181,13 +181,13 @@ func (c *converter) readFile(ctx context.Context, path string, next func() *tabl
 			t.Close()
 			return err
 		}
-		take(row)
+		visit(row)
 	}
 	return t.Close()
 }
 
-// spare returns the row after the last used row, with memory from an earlier use.
-func (j *chunk) spare(columns int) *table.Row {
+// nextRow returns the row after the last row of the chunk. It reuses the memory of an earlier row.
+func (j *chunk) nextRow(columns int) *table.Row {
 	n := len(j.rows)
 	if n == cap(j.rows) {
 		j.rows = append(j.rows, table.Row{})[:n]
@@ -218,42 +218,42 @@ var textSeed = maphash.MakeSeed()
 // convert converts the rows of a chunk to tokens.
 func (w *worker) convert(j *chunk) {
 	out := &converted{rows: int64(len(j.rows)), blocks: map[string]*seq.Block{}}
-	j.out, j.kept = out, j.kept[:0]
+	j.out, j.keptRow = out, j.keptRow[:0]
 	for i := range j.rows {
 		row := &j.rows[i]
 		w.signs = 0
-		e, split, why := w.example(row)
-		own := false
-		if why == nil {
+		e, split, reason := w.example(row)
+		isName := false
+		if reason == nil {
 			var id table.Value
-			id, own = w.names.ID(row, w.idAt)
+			id, isName = w.names.ID(row, w.idAt)
 			e.ID = id.Text
-			why = w.add(out, row, e, split)
+			reason = w.appendRow(out, row, e, split)
 		}
-		if why == nil {
-			w.look(row, &e)
-			k := kept{file: row.File, line: row.Line, split: split, text: w.hash(row), signs: w.signs}
-			k.label, k.read = w.hashLabel(k.text, &e), w.hashTokens(row, &e)
-			if own {
+		if reason == nil {
+			w.detectSigns(row, &e)
+			k := keptRow{file: row.File, line: row.Line, split: split, text: w.hashTexts(row), signs: w.signs}
+			k.label, k.readAll = w.hashLabel(k.text, &e), w.hashTokens(row, &e)
+			if isName {
 				k.id = maphash.String(textSeed, e.ID)
 			}
-			j.kept = append(j.kept, k)
+			j.keptRow = append(j.keptRow, k)
 			continue
 		}
-		if w.options.Strict || why.Fatal {
-			out.failure = fmt.Errorf("%s: %v", row.Position(), why)
+		if w.options.Strict || reason.Fatal {
+			out.failure = fmt.Errorf("%s: %v", row.Position(), reason)
 			break
 		}
-		out.left = append(out.left, left{row.Position(), why})
+		out.skippedRow = append(out.skippedRow, skippedRow{row.Position(), reason})
 	}
 	for i := range j.rows { // do not keep the rows' input in memory
 		values := j.rows[i].Values
-		clear(values[:cap(values)]) // including values of a row that failed at a later column
+		clear(values[:cap(values)]) // also the values before the error of a malformed row
 	}
 }
 
-// add appends a row to the block of its split.
-func (w *worker) add(out *converted, row *table.Row, e seq.Example, split string) *source.SkipReason {
+// appendRow appends a row to the block of its split.
+func (w *worker) appendRow(out *converted, row *table.Row, e seq.Example, split string) *source.SkipReason {
 	block := out.blocks[split]
 	if block == nil {
 		if len(out.splits) == maxSplits { // each split takes memory
@@ -280,9 +280,9 @@ func (w *worker) add(out *converted, row *table.Row, e seq.Example, split string
 	return nil
 }
 
-// hash returns a hash of all texts of a row. For a single text it consists of the bits of the
+// hashTexts returns a hash of all texts of a row. For a single text it consists of the bits of the
 // digest after the 64 bits that determine the split.
-func (w *worker) hash(row *table.Row) uint64 {
+func (w *worker) hashTexts(row *table.Row) uint64 {
 	texts := w.texts(row)
 	if len(texts) == 1 && w.options.SplitColumn == "" {
 		return binary.LittleEndian.Uint64(w.digest[8:])
@@ -323,14 +323,14 @@ func (w *worker) hashTokens(row *table.Row, e *seq.Example) (sum uint64) {
 		}
 		return sum
 	case len(texts) == 2:
-		return w.hashOf(e.A) + w.hashOf(e.B)
+		return w.hashSequence(e.A) + w.hashSequence(e.B)
 	}
-	return w.hashOf(e.A)
+	return w.hashSequence(e.A)
 }
 
-// hashOf returns a hash of tokens. It processes two tokens per step; maphash would need them copied
-// to bytes, and this copy costs more than a simple tokenizer.
-func (w *worker) hashOf(tokens []int32) uint64 {
+// hashSequence returns a hash of tokens. It processes two tokens per step; maphash would need them
+// copied to bytes, and this copy costs more than a simple tokenizer.
+func (w *worker) hashSequence(tokens []int32) uint64 {
 	const odd = 0x9E3779B97F4A7C15 // 2⁶⁴ divided by the golden ratio
 	hash := uint64(len(tokens))
 	mix := func(word uint64) { hash = bits.RotateLeft64((hash^word)*odd, 29) }

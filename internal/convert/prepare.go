@@ -20,8 +20,8 @@ func (c *converter) prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	if o.Shares == nil {
-		o.Shares = DefaultShares
+	if o.SplitFractions == nil {
+		o.SplitFractions = DefaultSplitFractions
 	}
 	if o.head == 0 {
 		o.head = headBytes
@@ -37,11 +37,11 @@ func (c *converter) prepare(ctx context.Context) error {
 	return c.openAll(ctx)
 }
 
-// check returns an error for inconsistent options.
+// check returns an error for missing or inconsistent options.
 func (o *Options) check() error {
 	sources := 0
-	for _, given := range []bool{o.Text != "", o.Tokens != "", o.Features != "", o.Pair != nil} {
-		if given {
+	for _, isSet := range []bool{o.Text != "", o.Tokens != "", o.Features != "", o.Pair != nil} {
+		if isSet {
 			sources++
 		}
 	}
@@ -65,7 +65,7 @@ func (o *Options) check() error {
 			return fmt.Errorf("column %q: expected an input or a target, found both", column)
 		}
 	}
-	return o.checkSeveral()
+	return o.checkMultiLabel()
 }
 
 // targets returns the columns that are not inputs of a model.
@@ -78,8 +78,8 @@ func (o *Options) targets() (out []string) {
 	return out
 }
 
-// describe sets the task and the columns to read. The column Label or SplitColumn is last, except
-// for the id column.
+// describe sets the task and the columns to read. SplitColumn, or else Label, is the last column
+// before the id column.
 func (c *converter) describe() error {
 	o := &c.options
 	c.spec = seq.Spec{Task: seq.Classification, Name: o.Name, IDs: true}
@@ -95,7 +95,7 @@ func (c *converter) describe() error {
 		c.columns, c.spec.Task, c.spec.NumberNames = append(c.columns, o.Numbers...), seq.Regression, o.Numbers
 	}
 	c.columns = append(c.columns, o.LabelColumns...)
-	if o.tags() {
+	if o.isTagging() {
 		if err := c.checkTags(); err != nil {
 			return err
 		}
@@ -132,7 +132,7 @@ func (c *converter) nameLabels() error {
 	}
 	c.labels = newLabels(o.Labels)
 	if o.Tags != "" && o.Labels != nil {
-		if c.decideMarksBy(o.Labels); c.marksEnds {
+		if c.decideMarksFrom(o.Labels); c.hasEndMarks {
 			c.labels = newLabels(namesInBIO(o.Labels))
 		}
 	}
@@ -142,8 +142,8 @@ func (c *converter) nameLabels() error {
 	if o.LabelColumns != nil || o.LabelSeparator != "" {
 		c.spec.Task = seq.MultiLabel
 	}
-	c.decided = c.manyLabels() || o.lists() == nil
-	return CheckShares(o.Shares)
+	c.labelsDecided = c.isMultiLabel() || o.labelLists() == nil
+	return CheckSplitFractions(o.SplitFractions)
 }
 
 // openAll opens each input once, so that an error in a late file is found before hours of work on
@@ -153,7 +153,7 @@ func (c *converter) openAll(ctx context.Context) error {
 		if table.ReadOnce(path) {
 			continue
 		}
-		t, err := table.Open(ctx, path, c.table(nil))
+		t, err := table.Open(ctx, path, c.tableOptions(nil))
 		column := (*table.ColumnError)(nil)
 		if errors.As(err, &column) && column.IsList && column.Column == c.options.Label {
 			return fmt.Errorf("%w (lists of labels require single sequences)", err)
@@ -161,8 +161,8 @@ func (c *converter) openAll(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if !c.decided {
-			err = c.decideBy(t)
+		if !c.labelsDecided {
+			err = c.decideFromTable(t)
 		}
 		if err := errors.Join(err, t.Close()); err != nil {
 			return err

@@ -10,9 +10,10 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestRefuses checks that inconsistent options are refused before any file is read or written.
-func TestRefuses(t *testing.T) {
-	from := file(t, "a.csv", "text,label\na,1\n,2\n")
+// TestInvalidOptions checks that invalid options, and rows that make the conversion fail, leave no
+// directory.
+func TestInvalidOptions(t *testing.T) {
+	from := writeFile(t, "a.csv", "text,label\na,1\n,2\n")
 	for want, change := range map[string]func(*Options){
 		"expected at least one file":                     func(o *Options) { o.From = nil },
 		"expected one input (a text column":              func(o *Options) { o.Text = "" },
@@ -22,25 +23,25 @@ func TestRefuses(t *testing.T) {
 		"no/file.csv":                                    func(o *Options) { o.From = append(o.From, "no/file.csv") },
 		"known types":                                    func(o *Options) { o.Tokenizer = []byte(`{"type":"x"}`) },
 		"expected a sum of 1, found 0.5": func(o *Options) {
-			o.Shares = []Share{{Split: "train",
-				Part: 0.5}}
+			o.SplitFractions = []SplitFraction{{Split: "train",
+				Fraction: 0.5}}
 		},
 		"validation fraction": func(o *Options) { o.Val = 1 },
 		"expected a valid name and a fraction": func(o *Options) {
-			o.Shares = []Share{{Split: "../x",
-				Part: 1}}
+			o.SplitFractions = []SplitFraction{{Split: "../x",
+				Fraction: 1}}
 		},
 		"a.csv:3: empty text":                           func(o *Options) { o.Strict = true },
 		`found "1" twice`:                               func(o *Options) { o.Labels = []string{"1", "2", "1"} },
 		"found an empty name":                           func(o *Options) { o.Labels = []string{"1", ""} },
 		"no row of 2 can be used\n1 of 2 rows left out": func(o *Options) { o.Labels = []string{"3"} },
 	} {
-		o := options(t, from)
+		o := textOptions(t, from)
 		change(&o)
 		must.Fail(t, want)(Convert(context.Background(), o))
-		must.Fail(t, "", want, "a directory is left")(os.Stat(o.To))
+		must.Fail(t, "", want, "the directory remains")(os.Stat(o.To))
 	}
-	o := options(t, from)
+	o := textOptions(t, from)
 	mustConvert(t, o)
 	must.FailWith(t, seq.ErrExists)(Convert(context.Background(), o))
 	o.Replace = true
@@ -49,16 +50,16 @@ func TestRefuses(t *testing.T) {
 	cancel()
 	o.To = t.TempDir()
 	must.FailWith(t, context.Canceled)(Convert(ctx, o))
-	if left, _ := os.ReadDir(o.To); len(left) != 0 {
-		t.Errorf("got files %v, want none", left)
+	if files, _ := os.ReadDir(o.To); len(files) != 0 {
+		t.Errorf("got files %v, want none", files)
 	}
 }
 
 // TestNoRows checks that the error for a file without rows names the file.
 func TestNoRows(t *testing.T) {
 	for name, text := range map[string]string{"h.csv": "text,label\n", "e.jsonl": "", "e.conll": ""} {
-		path := file(t, name, text)
-		o := options(t, path)
+		path := writeFile(t, name, text)
+		o := textOptions(t, path)
 		if name == "e.conll" {
 			o.Text, o.Label, o.Tags, o.Tokenizer = "token", "", "tag", []byte(`{"type":"words"}`)
 		}
@@ -77,7 +78,7 @@ func TestOtherEncoding(t *testing.T) {
 		"a.jsonl": "{\"text\":\"caf\xe9\",\"label\":\"x\"}\n{\"text\":\"cafe\",\"label\":\"y\"}\n",
 		"b.csv":   "text,label\ncafe,x\ncafe,y\n",
 	} {
-		_, skipped := mustConvert(t, options(t, file(t, name, text)))
+		_, skipped := mustConvert(t, textOptions(t, writeFile(t, name, text)))
 		if got := strings.Contains(skipped.String(), "iconv -f latin1 -t utf-8"); got != (name != "b.csv") {
 			t.Errorf("%s: got %s", name, skipped)
 		}

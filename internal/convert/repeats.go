@@ -2,8 +2,8 @@ package convert
 
 import "slices"
 
-// repeats finds repeated texts or ids by their hashes. It remembers the first [maxTexts] distinct
-// hashes, so that its memory does not grow with the number of rows.
+// repeats is a hash table that finds repeated texts or ids by their hashes. It stores the first
+// [maxTexts] distinct hashes, so that its memory does not grow with the number of rows.
 type repeats struct {
 	slots []uint64 // open addressing; 0 is a free slot, the low [tagBits] bits are a tag
 	used  int
@@ -18,7 +18,7 @@ const (
 	maxTexts   = maxSlots * 3 / 4
 )
 
-// tagBits suffices for maxSplits tags and the value of a free slot.
+// tagBits is enough for maxSplits tags and the value 0 of a free slot.
 const tagBits = 7
 
 func newRepeats() repeats { return repeats{slots: make([]uint64, maxSlots)[:firstSlots]} }

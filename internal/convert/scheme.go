@@ -13,8 +13,8 @@ import (
 )
 
 // Tags of spans are read in the scheme BIO. Other schemes also mark the last token of a span and
-// spans of a single token; if these marks were read as types, two adjacent spans would become one.
-// They are converted:
+// spans of a single token. Without conversion, two adjacent spans could become one. They are
+// converted:
 //
 //	BIOES  B-X I-X E-X, S-X
 //	BILOU  B-X I-X L-X, U-X
@@ -31,7 +31,7 @@ const (
 	marks   = "BIMELSUW"
 )
 
-// markOf returns the mark of a tag and its type.
+// markOf returns the mark and the type of a tag such as B-X. ok is false for other tags.
 func markOf(tag string) (mark, kind string, ok bool) {
 	mark, kind, ok = strings.Cut(tag, "-")
 	return mark, kind, ok && len(mark) == 1 && strings.Contains(marks, mark) && kind != ""
@@ -56,8 +56,8 @@ func MarkEnds(tags []string) bool {
 			others++
 		}
 	}
-	for _, of := range found {
-		if strings.ContainsAny(of, onlyBIO) && strings.Trim(of, onlyBIO) != "" {
+	for _, typeMarks := range found {
+		if strings.ContainsAny(typeMarks, onlyBIO) && strings.Trim(typeMarks, onlyBIO) != "" {
 			return true
 		}
 	}
@@ -67,21 +67,21 @@ func MarkEnds(tags []string) bool {
 // toBIO converts the tags of a row in place. A span ends at its end mark. A new span begins where
 // the type changes, even without a begin mark. toBIO returns the index of the first token where a
 // span begins or ends without its mark, or -1.
-func toBIO(tags []string) (broken int) {
+func toBIO(tags []string) (inconsistent int) {
 	open := "" // type of the span that the next token may continue
-	broken = -1
+	inconsistent = -1
 	for i, tag := range tags {
 		mark, kind, ok := markOf(tag)
-		begun := ok && strings.Contains(begins, mark)
-		continues := ok && !begun && kind == open
-		if broken < 0 && !continues && tag != "" && (open != "" || ok && !begun) {
-			broken = i
+		isBegin := ok && strings.Contains(begins, mark)
+		continues := ok && !isBegin && kind == open
+		if inconsistent < 0 && !continues && tag != "" && (open != "" || ok && !isBegin) {
+			inconsistent = i
 		}
 		if !ok {
 			open = ""
 			continue
 		}
-		if open != kind || begun {
+		if open != kind || isBegin {
 			tags[i] = "B-" + kind
 		} else {
 			tags[i] = "I-" + kind
@@ -90,10 +90,10 @@ func toBIO(tags []string) (broken int) {
 			open = ""
 		}
 	}
-	if broken < 0 && open != "" {
-		broken = len(tags) - 1
+	if inconsistent < 0 && open != "" {
+		inconsistent = len(tags) - 1
 	}
-	return broken
+	return inconsistent
 }
 
 // namesInBIO returns the names of labels in BIO, without duplicates.
@@ -129,12 +129,13 @@ func (c *converter) decideMarks(rows []table.Row) {
 			}
 		}
 	}
-	c.decideMarksBy(slices.Sorted(maps.Keys(found)))
+	c.decideMarksFrom(slices.Sorted(maps.Keys(found)))
 }
 
-func (c *converter) decideMarksBy(tags []string) {
+// decideMarksFrom determines the scheme from all tags found so far.
+func (c *converter) decideMarksFrom(tags []string) {
 	c.marksDecided = true
-	if c.marksEnds = MarkEnds(tags); c.marksEnds {
+	if c.hasEndMarks = MarkEnds(tags); c.hasEndMarks {
 		c.skipped.Note(fmt.Sprintf("column %s: the tags mark the ends of spans (BIOES, BILOU): E-X, L-X and M-X become I-X; S-X, U-X and W-X become B-X", c.options.Tags))
 	}
 }
@@ -146,7 +147,7 @@ func (c *converter) checkMarks(names []string) error {
 	switch {
 	case c.options.Tags == "":
 		return nil
-	case !c.marksEnds && MarkEnds(names):
+	case !c.hasEndMarks && MarkEnds(names):
 		return fmt.Errorf("column %s: expected BIO tags as in the first rows, found tags that mark the ends of spans "+
 			"(BIOES, BILOU): list all tags as written in the files (--labels B-X,I-X,E-X,S-X,O)", c.options.Tags)
 	case c.options.Labels != nil:
@@ -165,7 +166,7 @@ func (c *converter) checkMarks(names []string) error {
 	case marked > 0 && plain != nil:
 		return fmt.Errorf("column %s: %s: tag %q: expected %s or a span tag (B-X, I-X), as for %d other tags: "+
 			"correct the tag, or list all tags (--labels) to read each as a class of its own",
-			c.options.Tags, c.tagPlaces.first(plain[0]), plain[0], outside, marked)
+			c.options.Tags, c.tagPositions.first(plain[0]), plain[0], outside, marked)
 	case marked == 0 && len(plain) > 1 &&
 		!slices.ContainsFunc(plain, func(name string) bool { return !almostBIO.MatchString(name) && name != "o" }):
 		c.skipped.Note(fmt.Sprintf("column %s: tags such as %s resemble BIO but are not read as spans: "+
@@ -177,46 +178,47 @@ func (c *converter) checkMarks(names []string) error {
 // almostBIO matches tags that mark spans in an unsupported way.
 var almostBIO = regexp.MustCompile(`^(?i)([bilouems][-_:/|. ].+|.+[-_:/|. ][bilouems])$`)
 
-// tagPlaces holds the location of the first row with each tag. Concurrent workers share it.
-type tagPlaces struct {
-	mu     sync.Mutex
-	places map[string]tagPlace
+// tagPositions holds the location of the first row with each tag. Concurrent workers share it.
+type tagPositions struct {
+	mu        sync.Mutex
+	positions map[string]rowPosition
 }
 
-// tagPlace is the location of a row: the index of its file, its line, and the location as text.
-type tagPlace struct {
+// rowPosition is the location of a row: the index of its file, its line, and the location as text.
+type rowPosition struct {
 	file int
 	line int64
 	text string
 }
 
-// see records the location of a row with a tag, and keeps the first location in input order.
-func (p *tagPlaces) see(tag string, at tagPlace) {
+// record records the location of a row with a tag, and keeps the first location in input order.
+func (p *tagPositions) record(tag string, position rowPosition) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.places == nil {
-		p.places = map[string]tagPlace{}
+	if p.positions == nil {
+		p.positions = map[string]rowPosition{}
 	}
-	was, ok := p.places[tag]
-	if !ok || cmp.Or(cmp.Compare(at.file, was.file), cmp.Compare(at.line, was.line)) < 0 {
-		p.places[tag] = at
+	earlier, ok := p.positions[tag]
+	if !ok || cmp.Or(cmp.Compare(position.file, earlier.file), cmp.Compare(position.line, earlier.line)) < 0 {
+		p.positions[tag] = position
 	}
 }
 
-func (p *tagPlaces) first(tag string) string { return p.places[tag].text }
+// first returns the location of the first row with a tag.
+func (p *tagPositions) first(tag string) string { return p.positions[tag].text }
 
-// placeOf returns the location of a row among all files.
-func (c *converter) placeOf(row *table.Row) tagPlace {
-	return tagPlace{slices.Index(c.options.From, row.File), row.Line, row.Position()}
+// positionOf returns the location of a row among all files.
+func (c *converter) positionOf(row *table.Row) rowPosition {
+	return rowPosition{slices.Index(c.options.From, row.File), row.Line, row.Position()}
 }
 
-// brokenMarks is the key in [tagPlaces] for rows with inconsistent marks.
-const brokenMarks = ""
+// inconsistentMarks is the key in [tagPositions] for rows with inconsistent marks.
+const inconsistentMarks = ""
 
-// noteBroken reports rows with inconsistent marks in a note.
-func (c *converter) noteBroken() {
-	if n := c.broken.Load(); n > 0 {
+// noteInconsistentMarks reports rows with inconsistent marks in a note.
+func (c *converter) noteInconsistentMarks() {
+	if n := c.inconsistent.Load(); n > 0 {
 		c.skipped.Note(fmt.Sprintf("column %s: %d rows have a span without a begin or end tag, first at %s: "+
-			"the adjacent tags delimit the span", c.options.Tags, n, c.tagPlaces.first(brokenMarks)))
+			"the adjacent tags delimit the span", c.options.Tags, n, c.tagPositions.first(inconsistentMarks)))
 	}
 }

@@ -12,7 +12,7 @@ import (
 // refused.
 func TestSeriesWithoutTargets(t *testing.T) {
 	set := func(table string, change func(o *Options)) Options {
-		o := options(t, file(t, "x.csv", table))
+		o := textOptions(t, writeFile(t, "x.csv", table))
 		o.Text, o.Tokenizer, o.Label = "", nil, ""
 		change(&o)
 		return o

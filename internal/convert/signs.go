@@ -13,7 +13,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// signs is a bit set of signs that a row may have been misinterpreted.
+// signs is a bit set of indications that a row was misinterpreted.
 type signs uint8
 
 // Signs of misinterpretation.
@@ -46,10 +46,11 @@ type signCounts struct {
 	kinds [signKinds]source.SkippedKind
 }
 
-func (c *signCounts) add(s signs, place func() string) {
+// add counts a row with the signs s.
+func (c *signCounts) add(s signs, position func() string) {
 	for kind := range c.kinds {
 		if s&(1<<kind) != 0 {
-			c.kinds[kind].Add(place)
+			c.kinds[kind].Add(position)
 		}
 	}
 }
@@ -59,9 +60,9 @@ func (c *signCounts) add(s signs, place func() string) {
 func (c *signCounts) note(left *source.Skipped, padded bool) {
 	for kind := range c.kinds {
 		k := &c.kinds[kind]
-		most := 2*k.Rows > left.Read-left.Left()
-		if said := k.Rows > 0 && (1<<kind != signPadded || padded) &&
-			(1<<kind&(signPath|signBytes) == 0 || most); said {
+		common := 2*k.Rows > left.Read-left.Left()
+		if report := k.Rows > 0 && (1<<kind != signPadded || padded) &&
+			(1<<kind&(signPath|signBytes) == 0 || common); report {
 			left.Note(fmt.Sprintf("%d of %d rows %s; the first is %s", k.Rows, left.Read, signTexts[kind], k.Places[0]))
 		}
 	}
@@ -78,8 +79,8 @@ func normalAt(names []string) int {
 	return at
 }
 
-// look sets w.signs to the signs of a row that was converted to an example.
-func (w *worker) look(row *table.Row, e *seq.Example) {
+// detectSigns sets w.signs to the signs of a row that was converted to an example.
+func (w *worker) detectSigns(row *table.Row, e *seq.Example) {
 	if slices.ContainsFunc(e.Numbers, isMissing) ||
 		slices.ContainsFunc(e.Features, func(f []float32) bool { return slices.ContainsFunc(f, isMissing) }) {
 		w.signs |= signMissing
@@ -135,12 +136,12 @@ func isRounded(features [][]float32) bool {
 		return false
 	}
 	for c := range features[0] {
-		least, most := float64(features[0][c]), float64(features[0][c])
+		lowest, highest := float64(features[0][c]), float64(features[0][c])
 		for _, f := range features {
-			least, most = min(least, float64(f[c])), max(most, float64(f[c]))
+			lowest, highest = min(lowest, float64(f[c])), max(highest, float64(f[c]))
 		}
-		size := max(-least, most)
-		if most-least < 100*step*size && (most > least || size >= whole) {
+		size := max(-lowest, highest)
+		if highest-lowest < 100*step*size && (highest > lowest || size >= whole) {
 			return true
 		}
 	}

@@ -27,26 +27,28 @@ func TestSigns(t *testing.T) {
 		change     func(o *Options)
 		want       string // "" means no note
 	}{
-		{"ends that are included", `{"text":"Ann met Bob","s":[{"start":0,"end":2,"label":"P"}]}`, spans,
+		{"inclusive ends", `{"text":"Ann met Bob","s":[{"start":0,"end":2,"label":"P"}]}`, spans,
 			"1 of 1 rows have a span that begins or ends within a word"},
-		{"places from 1", `{"text":"Ann met Bob","s":[{"start":1,"end":3,"label":"P"}]}`, spans,
+		{"offsets from 1", `{"text":"Ann met Bob","s":[{"start":1,"end":3,"label":"P"}]}`, spans,
 			"have a span that begins or ends within a word"},
 		{"white space", `{"text":"Ann met Bob","s":[{"start":3,"end":8,"label":"P"}]}`, spans,
 			"have a span that begins or ends within a word"},
-		{"bytes", `{"text":"Zoë met Bob x","s":[{"start":9,"end":12,"label":"P"}]}`, spans,
+		{"offsets in bytes", `{"text":"Zoë met Bob x","s":[{"start":9,"end":12,"label":"P"}]}`, spans,
 			"have a span that begins or ends within a word"},
 		{"whole words", `{"text":"Ann met Bob, 5kg","s":[{"start":8,"end":11,"label":"P"},{"start":14,"end":16,"label":"U"}]}`, spans, ""},
-		{"a script without spaces", `{"text":"東京都は","s":[{"start":0,"end":2,"label":"P"}]}`, spans, ""},
-		{"the same text", `{"text":"Ann  met Bob","s":[{"start":0,"end":8,"label":"P","text":"Ann met"}]}`, spans, ""},
+		{"script without spaces", `{"text":"東京都は","s":[{"start":0,"end":2,"label":"P"}]}`, spans, ""},
+		{"equal text of the span", `{"text":"Ann  met Bob","s":[{"start":0,"end":8,"label":"P","text":"Ann met"}]}`,
+			spans, ""},
 		{"lost characters", `{"text":"caf�","label":"a"}`, nil, "1 of 1 rows have U+FFFD in their text"},
-		{"names of files", `{"text":"img/a 1.png","label":"a"}` + "\n" + `{"text":"a/2.png","label":"a"}` + "\n" +
+		{"file names", `{"text":"img/a 1.png","label":"a"}` + "\n" + `{"text":"a/2.png","label":"a"}` + "\n" +
 			`{"text":"a/3.PNG","label":"b"}`, nil, "2 of 3 rows have a file name as their text"},
 		{"a sentence", `{"text":"see a.png","label":"a"}` + "\n" + `{"text":"b.png","label":"a"}`, nil, ""},
-		{"bytes of Python", `{"text":"b'caf\\xc3'","label":"a"}`, nil, "1 of 1 rows have a Python bytes literal (b'x')"},
+		{"Python bytes literal", `{"text":"b'caf\\xc3'","label":"a"}`, nil,
+			"1 of 1 rows have a Python bytes literal (b'x')"},
 		{"padding", `{"t":[101,7,8,102,0,0,0]}` + "\n" + `{"t":[101,7,102,0,0,0,0]}`, lists,
 			"2 of 2 rows of tokens end in a repeated token, and all have the same length"},
-		{"a run at the end", `{"t":[101,7,8,102,0,0,0]}` + "\n" + `{"t":[101,7,102]}`, lists, ""},
-		{"times of a clock", `{"v":[1700000000,1700000001,1700000002]}`, series,
+		{"repeated tokens without padding", `{"t":[101,7,8,102,0,0,0]}` + "\n" + `{"t":[101,7,102]}`, lists, ""},
+		{"timestamps", `{"v":[1700000000,1700000001,1700000002]}`, series,
 			"1 of 1 rows have large numbers whose differences are too small for float32"},
 		{"small steps", `{"v":[101325.01,101325.02]}`, series, "have large numbers whose differences are too small for float32"},
 		{"a constant", `{"v":[5,5,5]}`, series, ""},
@@ -59,16 +61,17 @@ func TestSigns(t *testing.T) {
 		{"normals", `{"p":[[1,2,3,1,0,0],[1,0,3,0,0,0]]}`, normals, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			o := Options{From: []string{write(t, c.rows+"\n")}, To: filepath.Join(t.TempDir(), "d"),
+			o := Options{From: []string{writeLines(t, c.rows+"\n")}, To: filepath.Join(t.TempDir(), "d"),
 				Text: "text", Label: "label",
-				Tokenizer: []byte(`{"type":"byte"}`), Shares: []Share{{Split: "train", Part: 1}}}
+				Tokenizer: []byte(`{"type":"byte"}`), SplitFractions: []SplitFraction{{Split: "train", Fraction: 1}}}
 			if c.change != nil {
 				c.change(&o)
 			}
-			_, left, err := Convert(t.Context(), o)
+			_, skipped, err := Convert(t.Context(), o)
 			must.Succeed(t, err)
-			if got := left.String(); !strings.Contains(got, c.want) || (c.want == "") != (got == "") || c.want != "" &&
-				!strings.Contains(got, "; the first is "+o.From[0]+":") {
+			if got := skipped.String(); !strings.Contains(got, c.want) || (c.want == "") != (got == "") ||
+				c.want != "" &&
+					!strings.Contains(got, "; the first is "+o.From[0]+":") {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
@@ -78,16 +81,16 @@ func TestSigns(t *testing.T) {
 // TestSpanText checks that a row is left out if the stated text of a span differs from the text at
 // its positions.
 func TestSpanText(t *testing.T) {
-	from := write(t, `{"text":"Ann met Bob","s":[{"start":0,"end":3,"label":"P","text":"Bob"}]}`+"\n"+
+	from := writeLines(t, `{"text":"Ann met Bob","s":[{"start":0,"end":3,"label":"P","text":"Bob"}]}`+"\n"+
 		`{"text":"Ann met Bob","s":[{"start":8,"end":11,"label":"P","text":"Bob"}]}`+"\n")
-	_, left, err := Convert(t.Context(), Options{From: []string{from}, To: filepath.Join(t.TempDir(), "d"),
+	_, skipped, err := Convert(t.Context(), Options{From: []string{from}, To: filepath.Join(t.TempDir(), "d"),
 		Text: "text", Spans: "s", Tokenizer: []byte(`{"type":"byte"}`),
-		Shares: []Share{{Split: "train", Part: 1}}})
+		SplitFractions: []SplitFraction{{Split: "train", Fraction: 1}}})
 	must.Succeed(t, err)
 	var kind *source.SkippedKind
-	if kind = left.Reasons["a span whose text differs"]; kind == nil || kind.Rows != 1 ||
+	if kind = skipped.Reasons["a span whose text differs"]; kind == nil || kind.Rows != 1 ||
 		!strings.Contains(kind.Places[0], from+`:1: column s: 0 to 3 is "Ann", expected "Bob"`) {
-		t.Errorf("got %s", left)
+		t.Errorf("got %s", skipped)
 	}
 }
 
@@ -99,11 +102,11 @@ func TestIntervalBlocks(t *testing.T) {
 	for blocks, want := range map[string]string{"2\t2,2\t0,8": bed +
 		": 1 intervals have several blocks (columns 10 to 12): ", "1\t10\t0": ""} {
 		must.Succeed(t, os.WriteFile(bed, fmt.Appendf(nil, "a\t0\t10\tg\t0\t+\t0\t10\t0\t%s\n", blocks), 0o666))
-		_, left, err := Convert(t.Context(), Options{From: []string{fasta}, To: filepath.Join(dir, "d"),
+		_, skipped, err := Convert(t.Context(), Options{From: []string{fasta}, To: filepath.Join(dir, "d"),
 			Text: "sequence", Intervals: bed, Tokenizer: []byte(`{"type":"dna"}`),
-			Shares: []Share{{Split: "train", Part: 1}}, Replace: true})
+			SplitFractions: []SplitFraction{{Split: "train", Fraction: 1}}, Replace: true})
 		must.Succeed(t, err)
-		if got := left.String(); !strings.HasPrefix(got, want) || (want == "") != (got == "") {
+		if got := skipped.String(); !strings.HasPrefix(got, want) || (want == "") != (got == "") {
 			t.Errorf("%s: got %q, want %q", blocks, got, want)
 		}
 	}
@@ -116,13 +119,13 @@ func TestOtherTokens(t *testing.T) {
 		`{"text":"Good film","split":"train"}` + "\n" + `{"text":"good  FILM","split":"test"}` + "\n" +
 		`{"text":"bad film","split":"train"}` + "\n" + `{"text":"BAD film","split":"train"}` + "\n"
 	for tokenizer, want := range map[string]int64{`{"type":"words","vocab":9}`: 1, `{"type":"byte"}`: 0} {
-		from := write(t, strings.ReplaceAll(rows, "  ", " "))
-		_, left, err := Convert(t.Context(), Options{From: []string{from}, To: filepath.Join(t.TempDir(), "d"),
+		from := writeLines(t, strings.ReplaceAll(rows, "  ", " "))
+		_, skipped, err := Convert(t.Context(), Options{From: []string{from}, To: filepath.Join(t.TempDir(), "d"),
 			Text: "text", SplitColumn: "split", Tokenizer: []byte(tokenizer)})
 		must.Succeed(t, err)
-		if left.OtherTokens.Rows != want || want > 0 && (left.OtherTokens.Places[0] != from+":4" ||
-			!strings.Contains(left.String(), "1 of 6 rows have the tokens of a row in another split")) {
-			t.Errorf("%s: got %s", tokenizer, left)
+		if skipped.OtherTokens.Rows != want || want > 0 && (skipped.OtherTokens.Places[0] != from+":4" ||
+			!strings.Contains(skipped.String(), "1 of 6 rows have the tokens of a row in another split")) {
+			t.Errorf("%s: got %s", tokenizer, skipped)
 		}
 	}
 }
@@ -130,12 +133,12 @@ func TestOtherTokens(t *testing.T) {
 // TestOtherOrder checks that a pair is counted if another split has the same two texts in reverse
 // order.
 func TestOtherOrder(t *testing.T) {
-	from := write(t, `{"a":"x","b":"y","l":0,"split":"train"}`+"\n"+`{"a":"y","b":"x","l":0,"split":"test"}`+"\n"+
+	from := writeLines(t, `{"a":"x","b":"y","l":0,"split":"train"}`+"\n"+`{"a":"y","b":"x","l":0,"split":"test"}`+"\n"+
 		`{"a":"y","b":"z","l":1,"split":"test"}`+"\n")
-	_, left, err := Convert(t.Context(), Options{From: []string{from}, To: filepath.Join(t.TempDir(), "d"),
+	_, skipped, err := Convert(t.Context(), Options{From: []string{from}, To: filepath.Join(t.TempDir(), "d"),
 		Pair: []string{"a", "b"}, Label: "l", SplitColumn: "split", Tokenizer: []byte(`{"type":"byte"}`)})
 	must.Succeed(t, err)
-	if left.OtherTokens.Rows != 1 || left.OtherTokens.Places[0] != from+":2" {
-		t.Errorf("got %s", left)
+	if skipped.OtherTokens.Rows != 1 || skipped.OtherTokens.Places[0] != from+":2" {
+		t.Errorf("got %s", skipped)
 	}
 }

@@ -19,50 +19,50 @@ import (
 // outside is the tag of a token outside of all spans.
 const outside = "O"
 
-// noTag is the notation for no tag in a text of tags, like null in a JSON list. A text that is only
-// noTag means that the row has no tags.
+// noTag is the word in a text of tags that means no tag, like null in a JSON list. A text of only
+// this word means that the row has no tags.
 const noTag = "null"
 
 // NoTags is the skip reason of a row without tags.
 const NoTags = "no tags"
 
-// tags reports whether each token has its own label.
-func (o *Options) tags() bool { return o.Tags != "" || o.Spans != "" || o.Intervals != "" }
+// isTagging reports whether each token has its own label.
+func (o *Options) isTagging() bool { return o.Tags != "" || o.Spans != "" || o.Intervals != "" }
 
-// part is a byte range [start, end) of a text with one tag: a word or a span.
-type part struct {
+// taggedRange is a byte range [start, end) of a text with one tag: a word or a span.
+type taggedRange struct {
 	start, end int
 	tag        string // tag of its first token; "" means no label
 	inner      string // tag of its other tokens
 }
 
-// continued returns the tag of the next token in the same span: I-X after B-X, otherwise the tag
+// innerTag returns the tag of the next token in the same span: I-X after B-X, otherwise the tag
 // itself.
-func continued(tag string) string {
+func innerTag(tag string) string {
 	if kind, ok := strings.CutPrefix(tag, "B-"); ok {
 		return "I-" + kind
 	}
 	return tag
 }
 
-// goesOn reports whether a tag continues the span of the previous one. (In IOB1, I-X also begins a
-// span.)
-func goesOn(before, tag string) bool {
-	return strings.HasPrefix(tag, "I-") && continued(before) == tag
+// continuesSpan reports whether a tag continues the span of the previous tag. (In IOB1, I-X also
+// begins a span.)
+func continuesSpan(before, tag string) bool {
+	return strings.HasPrefix(tag, "I-") && innerTag(before) == tag
 }
 
 // checkTags returns an error for inconsistent options, before any file is read.
 func (c *converter) checkTags() error {
 	o := &c.options
-	given := 0
+	count := 0
 	for _, name := range []string{o.Tags, o.Spans, o.Intervals} {
 		if name != "" {
-			given++
+			count++
 		}
 	}
 	switch {
-	case given > 1:
-		return fmt.Errorf("expected a tag column, a span column or a file of intervals, found %d of them", given)
+	case count > 1:
+		return fmt.Errorf("expected a tag column, a span column or a file of intervals, found %d of them", count)
 	case o.Label != "" || o.Numbers != nil || o.Pair != nil:
 		return errors.New("tags cannot be combined with a label, numbers or a pair")
 	case o.Tokens+o.Features != "" && o.Tags == "":
@@ -85,9 +85,9 @@ func (c *converter) checkTags() error {
 	return nil
 }
 
-// words joins a JSON list of words to a text, with a space between words. For a sequence with
+// joinWords joins a JSON list of words to a text, with a space between words. For a sequence with
 // intervals it removes white space, because interval positions count only letters.
-func (c *converter) words(row *table.Row) {
+func (c *converter) joinWords(row *table.Row) {
 	if c.options.Intervals != "" && len(row.Values) > 0 {
 		v := &row.Values[firstText]
 		v.Text = tokenizers.Letters(v.Text)
@@ -121,21 +121,22 @@ func (w *worker) sequenceName(row *table.Row) string {
 	return id.Text
 }
 
-// tagged returns the provisional numbers of the tags of a row's tokens. The next call reuses their
-// memory.
-func (w *worker) tagged(row *table.Row, e *seq.Example) ([]int32, *source.SkipReason) {
+// tokenTags returns the provisional numbers of the tags of a row's tokens. The next call reuses
+// their memory.
+func (w *worker) tokenTags(row *table.Row, e *seq.Example) ([]int32, *source.SkipReason) {
 	o, text := &w.options, row.Values[firstText]
 	tokens := e.First()
 	if w.bytes {
 		tokens = len(text.Text)
 	}
 	if w.intervals != nil {
-		found := w.intervals.by[w.sequenceName(row)]
-		parts := make([]part, 0, len(found))
+		found := w.intervals.bySequence[w.sequenceName(row)]
+		parts := make([]taggedRange, 0, len(found))
 		for _, x := range found {
 			if x.end > len(text.Text) {
 				return nil, &source.SkipReason{Kind: "an interval beyond its sequence", Fatal: true,
-					Detail: fmt.Errorf("%s: found bases %d to %d, but %s has %d bases", x.place(w.intervals.path), x.start+1, x.end,
+					Detail: fmt.Errorf("%s: found bases %d to %d, but %s has %d bases", x.position(w.intervals.path),
+						x.start+1, x.end,
 						w.sequenceName(row), len(text.Text))}
 			}
 			parts = append(parts, spanOf(x.start, x.end, x.kind))
@@ -147,22 +148,22 @@ func (w *worker) tagged(row *table.Row, e *seq.Example) ([]int32, *source.SkipRe
 		return nil, source.Skip(NoTags, fmt.Errorf("column %s: found nothing", o.Tags+o.Spans))
 	}
 	if o.Spans != "" {
-		parts, why := spansOf(o.Spans, text.Text, v.Text)
-		if why != nil {
-			return nil, why
+		parts, reason := spansOf(o.Spans, text.Text, v.Text)
+		if reason != nil {
+			return nil, reason
 		}
-		if beginsOrEndsBetween(text.Text, parts) {
+		if hasMisalignedSpan(text.Text, parts) {
 			w.signs |= signSpan
 		}
 		return w.tagParts(text.Text, tokens, parts, outside, false)
 	}
-	tags, why := w.tagNames(row)
-	if why != nil {
-		return nil, why
+	tags, reason := w.tagNames(row)
+	if reason != nil {
+		return nil, reason
 	}
 	for _, tag := range tags {
 		if _, known := w.known[tag]; !known {
-			w.tagPlaces.see(strings.Clone(tag), w.placeOf(row))
+			w.tagPositions.record(strings.Clone(tag), w.positionOf(row))
 		}
 	}
 	if !text.IsWords {
@@ -172,8 +173,8 @@ func (w *worker) tagged(row *table.Row, e *seq.Example) ([]int32, *source.SkipRe
 		}
 		w.labelled = w.labelled[:0]
 		for _, tag := range tags {
-			if why := w.appendTag(tag); why != nil {
-				return nil, why
+			if reason := w.appendTag(tag); reason != nil {
+				return nil, reason
 			}
 		}
 		return w.labelled, nil
@@ -183,23 +184,25 @@ func (w *worker) tagged(row *table.Row, e *seq.Example) ([]int32, *source.SkipRe
 		return nil, source.Skip("the numbers of tags and words differ",
 			fmt.Errorf("expected %d tags, one for each word, found %d", len(words), len(tags)))
 	}
-	parts, at, between := make([]part, len(words)), 0, outside
+	parts, at, between := make([]taggedRange, len(words)), 0, outside
 	for i, word := range words {
 		if kind, _, ok := strings.Cut(tags[i], "-"); tags[i] != outside && !(ok && (kind == "B" || kind == "I")) {
 			between = "" // the tags do not cover the text between words
 		}
-		parts[i] = part{at, at + len(word), tags[i], continued(tags[i])}
+		parts[i] = taggedRange{at, at + len(word), tags[i], innerTag(tags[i])}
 		at += len(word) + 1
 	}
 	return w.tagParts(text.Text, tokens, parts, between, true)
 }
 
 // spanOf returns the part for a span of the given kind, tagged in BIO.
-func spanOf(start, end int, kind string) part { return part{start, end, "B-" + kind, "I-" + kind} }
+func spanOf(start, end int, kind string) taggedRange {
+	return taggedRange{start, end, "B-" + kind, "I-" + kind}
+}
 
 // tagParts tags the tokens of a text by its parts, which are in order. Text between two words of
 // the same span continues the span. Other text between words has the tag in the argument between.
-func (w *worker) tagParts(text string, tokens int, parts []part, between string,
+func (w *worker) tagParts(text string, tokens int, parts []taggedRange, between string,
 	words bool) ([]int32, *source.SkipReason) {
 	offsets, err := tokenizers.Offsets(w.tokenizer, text)
 	if err == nil && len(offsets) != tokens {
@@ -231,12 +234,12 @@ func (w *worker) tagParts(text string, tokens int, parts []part, between string,
 			}
 			begun = true
 		case words:
-			if at > 0 && at < len(parts) && goesOn(parts[at-1].tag, parts[at].tag) {
+			if at > 0 && at < len(parts) && continuesSpan(parts[at-1].tag, parts[at].tag) {
 				tag = parts[at].tag
 			}
 		}
-		if why := w.appendTag(tag); why != nil {
-			return nil, why
+		if reason := w.appendTag(tag); reason != nil {
+			return nil, reason
 		}
 	}
 	if rest := parts[min(at+1, len(parts)):]; !words && (len(rest) > 0 || at < len(parts) && !begun) {
@@ -253,9 +256,9 @@ func (w *worker) appendTag(tag string) *source.SkipReason {
 	}
 	n, ok := w.known[tag]
 	if !ok {
-		var why *source.SkipReason
-		if n, why = w.labels.number(tag); why != nil {
-			return why
+		var reason *source.SkipReason
+		if n, reason = w.labels.number(tag); reason != nil {
+			return reason
 		}
 		w.known[strings.Clone(tag)] = n
 	}
@@ -264,18 +267,18 @@ func (w *worker) appendTag(tag string) *source.SkipReason {
 }
 
 // tagNames returns the tags of a row, converted to BIO if they mark spans.
-func (c *converter) tagNames(row *table.Row) (tags []string, why *source.SkipReason) {
-	if tags, why = c.writtenTags(row.Values[c.tagsAt]); c.marksEnds && toBIO(tags) >= 0 {
-		c.broken.Add(1)
-		c.tagPlaces.see(brokenMarks, c.placeOf(row))
+func (c *converter) tagNames(row *table.Row) (tags []string, reason *source.SkipReason) {
+	if tags, reason = c.writtenTags(row.Values[c.tagsAt]); c.hasEndMarks && toBIO(tags) >= 0 {
+		c.inconsistent.Add(1)
+		c.tagPositions.record(inconsistentMarks, c.positionOf(row))
 	}
-	return tags, why
+	return tags, reason
 }
 
 // writtenTags returns the tags of a row in the notation of its table. They are a JSON list of
 // names, numbers and null (no tag), or words separated by spaces. Integers that are not label names
 // are indices into the given label names.
-func (c *converter) writtenTags(v table.Value) (tags []string, why *source.SkipReason) {
+func (c *converter) writtenTags(v table.Value) (tags []string, reason *source.SkipReason) {
 	switch {
 	case v.Tokens != nil:
 		for _, n := range v.Tokens {
@@ -329,8 +332,8 @@ func (c *converter) writtenTags(v table.Value) (tags []string, why *source.SkipR
 
 // spansOf parses a JSON list of objects with the keys start and end, in characters of the text, and
 // label.
-func spansOf(column, text, list string) ([]part, *source.SkipReason) {
-	bad := func(kind, format string, a ...any) *source.SkipReason {
+func spansOf(column, text, list string) ([]taggedRange, *source.SkipReason) {
+	skip := func(kind, format string, a ...any) *source.SkipReason {
 		return source.Skip(kind, fmt.Errorf("column %s: "+format, append([]any{column}, a...)...))
 	}
 	var spans []struct {
@@ -339,14 +342,14 @@ func spansOf(column, text, list string) ([]part, *source.SkipReason) {
 		Text       *string // text of the span, which some files contain as well
 	}
 	if err := json.Unmarshal([]byte(list), &spans); err != nil {
-		return nil, bad("no list of spans", `expected [{"start": 0, "end": 5, "label": "PER"}], found %.60q`, list)
+		return nil, skip("no list of spans", `expected [{"start": 0, "end": 5, "label": "PER"}], found %.60q`, list)
 	}
 	if spans == nil { // the list is null
-		return nil, bad(NoTags, "found nothing")
+		return nil, skip(NoTags, "found nothing")
 	}
 	for i, s := range spans {
 		if s.Start == nil || s.End == nil || s.Label == "" || *s.Start < 0 || *s.Start >= *s.End {
-			return nil, bad("no list of spans", "span %d: expected start, a larger end and a label, found %.80s",
+			return nil, skip("no list of spans", "span %d: expected start, a larger end and a label, found %.80s",
 				i, list)
 		}
 	}
@@ -357,21 +360,21 @@ func spansOf(column, text, list string) ([]part, *source.SkipReason) {
 	}) int {
 		return *a.Start - *b.Start
 	})
-	var out []part
-	place := tokenizers.NewCharacters(text)
+	var out []taggedRange
+	characters := tokenizers.NewCharacters(text)
 	for i, s := range spans {
 		if i > 0 && *s.Start < *spans[i-1].End {
-			return nil, bad("spans overlap", "%d to %d and %d to %d, but a token has one tag", *spans[i-1].Start,
+			return nil, skip("spans overlap", "%d to %d and %d to %d, but a token has one tag", *spans[i-1].Start,
 				*spans[i-1].End, *s.Start, *s.End)
 		}
-		start, _ := place.Byte(*s.Start)
-		end, ok := place.Byte(*s.End)
+		start, _ := characters.Byte(*s.Start)
+		end, ok := characters.Byte(*s.End)
 		if !ok {
-			return nil, bad("a span beyond its text", "%d to %d, but the text has %d characters", *s.Start, *s.End,
+			return nil, skip("a span beyond its text", "%d to %d, but the text has %d characters", *s.Start, *s.End,
 				utf8.RuneCountInString(text))
 		}
 		if s.Text != nil && !sameWords(*s.Text, text[start:end]) {
-			return nil, bad("a span whose text differs",
+			return nil, skip("a span whose text differs",
 				"%d to %d is %.40q, expected %.40q: offsets count characters from 0, the end is exclusive", *s.Start,
 				*s.End, text[start:end], *s.Text)
 		}
@@ -387,15 +390,16 @@ func sameWords(a, b string) bool { return slices.Equal(strings.Fields(a), string
 // by spaces.
 func cutsWord(text string, at int) bool {
 	before, _ := utf8.DecodeLastRuneInString(text[:at])
-	behind, _ := utf8.DecodeRuneInString(text[at:])
-	return unicode.In(before, spacedScripts...) && unicode.In(behind, spacedScripts...)
+	after, _ := utf8.DecodeRuneInString(text[at:])
+	return unicode.In(before, spacedScripts...) && unicode.In(after, spacedScripts...)
 }
 
+// spacedScripts are the scripts that separate words by spaces.
 var spacedScripts = []*unicode.RangeTable{unicode.Latin, unicode.Greek, unicode.Cyrillic}
 
-// beginsOrEndsBetween reports whether a span begins or ends within a word, or with white space.
-func beginsOrEndsBetween(text string, spans []part) bool {
-	return slices.ContainsFunc(spans, func(p part) bool {
+// hasMisalignedSpan reports whether a span begins or ends within a word, or with white space.
+func hasMisalignedSpan(text string, spans []taggedRange) bool {
+	return slices.ContainsFunc(spans, func(p taggedRange) bool {
 		inner := text[p.start:p.end]
 		return cutsWord(text, p.start) || cutsWord(text, p.end) || strings.TrimSpace(inner) != inner
 	})

@@ -24,7 +24,7 @@ import (
 // tagOptions returns the options for a table of tags. All rows are in one split.
 func tagOptions(t *testing.T, from string, change func(*Options)) Options {
 	o := Options{From: []string{from}, To: filepath.Join(t.TempDir(), "set"), Name: "own", Text: "text",
-		Shares: []Share{{Split: "train", Part: 1}}}
+		SplitFractions: []SplitFraction{{Split: "train", Fraction: 1}}}
 	change(&o)
 	return o
 }
@@ -57,7 +57,7 @@ func TestTags(t *testing.T) {
 	spans := func(o *Options) { o.Spans, o.Tokenizer = "spans", []byte(`{"type":"words"}`) }
 	intervals := func(name, text string) func(o *Options) {
 		return func(o *Options) {
-			o.Text, o.Tokenizer, o.Intervals = "sequence", []byte(`{"type":"dna"}`), file(t, name, text)
+			o.Text, o.Tokenizer, o.Intervals = "sequence", []byte(`{"type":"dna"}`), writeFile(t, name, text)
 		}
 	}
 	for _, c := range []struct {
@@ -144,7 +144,7 @@ func TestTags(t *testing.T) {
 			o.IntervalTypes = []string{"exon"}
 		}, "A/O C/O G/B-exon T/O"},
 	} {
-		d, skipped := mustConvert(t, tagOptions(t, file(t, c.name, c.text), c.change))
+		d, skipped := mustConvert(t, tagOptions(t, writeFile(t, c.name, c.text), c.change))
 		if got := strings.Join(tagRows(t, d), "|"); got != c.want || skipped.Left() != 0 {
 			t.Errorf("%s %q:\n%s, want\n%s\n%s", c.name, c.text, got, c.want, skipped)
 		}
@@ -161,12 +161,12 @@ func TestMarkedEnds(t *testing.T) {
 		fmt.Fprintf(&late, "{\"text\":[\"a\",\"b%d\"],\"tags\":[\"O\",\"%s-X\"]}\n", i, []string{"B", "S"}[i/19_999])
 	}
 	words := func(o *Options) { o.Tags, o.Tokenizer = "tags", []byte(`{"type":"words"}`) }
-	d, skipped := mustConvert(t, tagOptions(t, file(t, "a.jsonl", bioes.String()), words))
+	d, skipped := mustConvert(t, tagOptions(t, writeFile(t, "a.jsonl", bioes.String()), words))
 	if got := skipped.String(); !slices.Equal(d.Manifest.LabelNames, []string{"B-X"}) ||
 		strings.Count(got, "the tags mark the ends of spans (BIOES, BILOU)") != 1 {
 		t.Errorf("got labels %q and report %s", d.Manifest.LabelNames, got)
 	}
-	path := file(t, "a.jsonl", late.String())
+	path := writeFile(t, "a.jsonl", late.String())
 	_, _, err := Convert(t.Context(), tagOptions(t, path, words))
 	if err == nil || !strings.Contains(err.Error(),
 		"expected BIO tags as in the first rows, found tags that mark the ends of spans") {
@@ -178,9 +178,9 @@ func TestMarkedEnds(t *testing.T) {
 	}
 }
 
-// TestTagRefusals checks that a row which cannot be tagged is left out with its location and
+// TestSkippedTags checks that a row which cannot be tagged is left out with its location and
 // reason, or is an error.
-func TestTagRefusals(t *testing.T) {
+func TestSkippedTags(t *testing.T) {
 	byteSpans := func(o *Options) { o.Spans, o.Tokenizer = "spans", []byte(`{"type":"byte"}`) }
 	good := `{"text":"ok","spans":[],"tags":["x","y"]}` + "\n"
 	for _, c := range []struct {
@@ -227,7 +227,7 @@ func TestTagRefusals(t *testing.T) {
 				[]byte(`{"type":"byte"}`)
 		}, "line 4: expected 2 columns as in the first sentence, found 3"},
 	} {
-		path, text := file(t, c.name, c.text), c.text
+		path, text := writeFile(t, c.name, c.text), c.text
 		if c.name == "a.jsonl" {
 			text = good + text
 			must.Succeed(t, os.WriteFile(path, []byte(text), 0o666))
@@ -250,12 +250,12 @@ func TestTagRefusals(t *testing.T) {
 		{"x.txt", "", "1", "expected a file name that ends in .bed, .gff, .gff2, .gff3 or .gtf"},
 		{"x.bed", "s\t1\t2\tgene\n", "3", "tokenizer dna:3: tokens of 3 overlapping bases"},
 	} {
-		o := tagOptions(t, file(t, "a.fa", ">s\nACGT\n"), func(o *Options) {
+		o := tagOptions(t, writeFile(t, "a.fa", ">s\nACGT\n"), func(o *Options) {
 			o.Text, o.Tokenizer, o.Intervals = "sequence", []byte(`{"type":"dna","k":`+c.k+`}`),
-				file(t, c.intervals, c.text)
+				writeFile(t, c.intervals, c.text)
 		})
 		must.Fail(t, c.want, c.text)(Convert(context.Background(), o))
-		must.Fail(t, "", c.text, "something was written")(os.Stat(o.To))
+		must.Fail(t, "", c.text, "the directory exists")(os.Stat(o.To))
 	}
 }
 
@@ -301,13 +301,13 @@ func TestMixedTags(t *testing.T) {
 		`x.conll:1: tag "tag": expected O or a span tag`: "word tag\n" + good,
 		`x.conll:1: tag "PER": expected O`:               "Ann PER\n\nBob B-PER\nLee I-PER\n\n",
 	} {
-		_, _, err := Convert(t.Context(), tagOptions(t, file(t, "x.conll", text), conll))
+		_, _, err := Convert(t.Context(), tagOptions(t, writeFile(t, "x.conll", text), conll))
 		if err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("got %v, want %s", err, name)
 		}
 	}
 	named := func(o *Options) { conll(o); o.Labels = []string{"O", "PER", "B-PER", "I-PER"} }
-	mustConvert(t, tagOptions(t, file(t, "x.conll", "Ann PER\n\nBob B-PER\nLee I-PER\n\n"), named))
+	mustConvert(t, tagOptions(t, writeFile(t, "x.conll", "Ann PER\n\nBob B-PER\nLee I-PER\n\n"), named))
 	for text, want := range map[string]string{
 		"Ann b-per\nLee i-per\nran O\n\n": "tags such as b-per resemble BIO but are not read as spans",
 		"Ann PER-B\nLee PER-I\nran O\n\n": "tags such as PER-B resemble BIO",
@@ -324,7 +324,7 @@ func TestMixedTags(t *testing.T) {
 		"Ann B-PER\nsaw O\n\nsaw O\nLee I-PER\n\n":    "", // valid BIO if read as IOB1
 		good + "New B-LOC\nYork E-LOC\nLee I-PER\n\n": "1 rows have a span without a begin or end tag, first at ",
 	} {
-		_, skipped := mustConvert(t, tagOptions(t, file(t, "x.conll", text), conll))
+		_, skipped := mustConvert(t, tagOptions(t, writeFile(t, "x.conll", text), conll))
 		notes := strings.ReplaceAll(skipped.String(),
 			"column tag: the tags mark the ends of spans (BIOES, BILOU): E-X, L-X and M-X become I-X; S-X, U-X and W-X become B-X", "")
 		if want == "" && strings.Contains(notes, "column tag") || !strings.Contains(notes, want) {
@@ -336,9 +336,9 @@ func TestMixedTags(t *testing.T) {
 // TestOneLongSentence checks that a file without empty lines is read as a single row, and that the
 // error of a tokenizer without training rows mentions it.
 func TestOneLongSentence(t *testing.T) {
-	o := tagOptions(t, file(t, "x.conll", strings.Repeat("Ann B-PER\nsaw O\n", 300)), func(o *Options) {
-		o.Text, o.Tags, o.Tokenizer, o.Shares = "token", "tag", []byte(`{"type":"words"}`),
-			[]Share{{Split: "train", Part: 0}, {Split: "val", Part: 1}}
+	o := tagOptions(t, writeFile(t, "x.conll", strings.Repeat("Ann B-PER\nsaw O\n", 300)), func(o *Options) {
+		o.Text, o.Tags, o.Tokenizer, o.SplitFractions = "token", "tag", []byte(`{"type":"words"}`),
+			[]SplitFraction{{Split: "train", Fraction: 0}, {Split: "val", Fraction: 1}}
 	})
 	_, _, err := Convert(t.Context(), o)
 	if err == nil || !strings.Contains(err.Error(), "0 of 1 rows of "+o.From[0]+" are in the training split") ||

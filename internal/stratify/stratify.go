@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// Share is a split and its fraction of the rows.
-type Share struct {
-	Split string
-	Part  float64
+// SplitFraction is a split and its fraction of the rows.
+type SplitFraction struct {
+	Split    string
+	Fraction float64 `json:"Part"`
 }
 
 // MaxRows is the maximum number of distinct rows for stratification. In larger data sets, hashes
@@ -52,12 +52,12 @@ func (s *Strata) Add(class string, hash uint64) {
 func (s *Strata) Len() int { return len(s.seen) }
 
 // Assign returns the split of each hash. It returns nil if there are more than [MaxRows] rows, or
-// fewer than two shares above 0. Each split gets its share of the rows, but no fewer than least
-// rows or one row. Each class is divided in proportion. The rows of a class are ordered by hash, so
-// that a changed data set moves few rows to another split.
-func (s *Strata) Assign(shares []Share, least int) map[uint64]string {
-	shares = slices.DeleteFunc(slices.Clone(shares), func(s Share) bool { return s.Part == 0 })
-	if len(shares) < 2 || s.Len() > MaxRows {
+// fewer than two fractions above 0. Each split gets its fraction of the rows, but at least minRows
+// rows and one row. Each class is divided in proportion. The rows of a class are ordered by hash,
+// so that a changed data set moves few rows to another split.
+func (s *Strata) Assign(fractions []SplitFraction, minRows int) map[uint64]string {
+	fractions = slices.DeleteFunc(slices.Clone(fractions), func(s SplitFraction) bool { return s.Fraction == 0 })
+	if len(fractions) < 2 || s.Len() > MaxRows {
 		return nil
 	}
 	var strata []*stratum
@@ -66,48 +66,48 @@ func (s *Strata) Assign(shares []Share, least int) map[uint64]string {
 		strata = append(strata, x)
 	}
 	slices.SortFunc(strata, func(a, b *stratum) int { return cmp.Compare(a.class, b.class) })
-	return assign(strata, s.Len(), shares, least)
+	return assign(strata, s.Len(), fractions, minRows)
 }
 
-// assign assigns hashes to splits. The size of a split is its share of all rows, but no fewer than
-// least rows or one row. Classes are divided in proportion, by the largest remainders. Each class
-// keeps at least one row in the first split.
-func assign(strata []*stratum, rows int, shares []Share, least int) map[uint64]string {
+// assign assigns hashes to splits. The size of a split is its fraction of all rows, but at least
+// minRows rows and one row. Classes are divided in proportion, by the largest remainders. Each
+// class keeps at least one row in the first split.
+func assign(strata []*stratum, rows int, fractions []SplitFraction, minRows int) map[uint64]string {
 	out := map[uint64]string{}
-	left := make([]int, len(strata))
+	remaining := make([]int, len(strata))
 	for i, s := range strata {
-		left[i] = len(s.hashes)
+		remaining[i] = len(s.hashes)
 	}
-	for at := len(shares) - 1; at > 0; at-- {
-		want := max(1, least, int(math.Round(shares[at].Part*float64(rows))))
-		for i, n := range quotas(strata, rows, want) {
-			for ; n > 0 && left[i] > 1; n-- {
-				left[i]--
-				out[strata[i].hashes[left[i]]] = shares[at].Split
+	for at := len(fractions) - 1; at > 0; at-- {
+		size := max(1, minRows, int(math.Round(fractions[at].Fraction*float64(rows))))
+		for i, n := range quotas(strata, rows, size) {
+			for ; n > 0 && remaining[i] > 1; n-- {
+				remaining[i]--
+				out[strata[i].hashes[remaining[i]]] = fractions[at].Split
 			}
 		}
 	}
 	for i, s := range strata {
-		for _, hash := range s.hashes[:left[i]] {
-			out[hash] = shares[0].Split
+		for _, hash := range s.hashes[:remaining[i]] {
+			out[hash] = fractions[0].Split
 		}
 	}
 	return out
 }
 
-// quotas divides want rows in proportion to the sizes of the strata, by the largest remainders.
-// Among equal remainders larger strata come first.
-func quotas(strata []*stratum, rows, want int) []int {
+// quotas divides total rows in proportion to the sizes of the strata, by the largest remainders.
+// Among equal remainders, larger strata come first.
+func quotas(strata []*stratum, rows, total int) []int {
 	out, order := make([]int, len(strata)), make([]int, len(strata))
 	for i, s := range strata {
 		order[i] = i
-		out[i] = want * len(s.hashes) / rows
+		out[i] = total * len(s.hashes) / rows
 	}
 	slices.SortStableFunc(order, func(a, b int) int {
 		x, y := len(strata[a].hashes), len(strata[b].hashes)
-		return cmp.Or(cmp.Compare(want*y%rows, want*x%rows), cmp.Compare(y, x))
+		return cmp.Or(cmp.Compare(total*y%rows, total*x%rows), cmp.Compare(y, x))
 	})
-	missing := want
+	missing := total
 	for _, n := range out {
 		missing -= n
 	}

@@ -14,6 +14,7 @@ import (
 // splitName matches valid names of splits, which are also file names.
 var splitName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 
+// validSplit reports whether a name can name a split.
 func validSplit(name string) bool { return splitName.MatchString(name) }
 
 // splitOf returns the canonical name of a split, for instance "val" for "validation".
@@ -25,14 +26,16 @@ func splitOf(name string) string {
 	return split
 }
 
-// CheckShares returns an error for invalid shares.
-func CheckShares(shares []Share) error {
+// CheckSplitFractions returns an error unless the names are valid and the fractions have a sum of
+// 1.
+func CheckSplitFractions(fractions []SplitFraction) error {
 	sum := 0.0
-	for _, s := range shares {
-		if !validSplit(s.Split) || !(s.Part >= 0 && s.Part <= 1) {
-			return fmt.Errorf("split %q with fraction %v: expected a valid name and a fraction from 0 to 1", s.Split, s.Part)
+	for _, s := range fractions {
+		if !validSplit(s.Split) || !(s.Fraction >= 0 && s.Fraction <= 1) {
+			return fmt.Errorf("split %q with fraction %v: expected a valid name and a fraction from 0 to 1", s.Split,
+				s.Fraction)
 		}
-		sum += s.Part
+		sum += s.Fraction
 	}
 	if math.Abs(sum-1) > 1e-9 {
 		return fmt.Errorf("fractions of the splits: expected a sum of 1, found %.6g", sum)
@@ -46,19 +49,19 @@ func digestOf(seed uint64, text table.Value, buf *[]byte) [sha256.Size]byte {
 	return sha256.Sum256(*buf)
 }
 
-// shareOf returns the split of a text. The first 64 bits of its digest, read as a fraction, select
-// the split.
-func shareOf(shares []Share, sum [sha256.Size]byte) string {
-	u := float64(binary.BigEndian.Uint64(sum[:])) / (1 << 64)
-	for _, s := range shares {
-		if u < s.Part {
+// drawSplit returns the split of a text. The first 64 bits of its digest, read as a fraction in [0,
+// 1), select the split.
+func drawSplit(fractions []SplitFraction, digest [sha256.Size]byte) string {
+	u := float64(binary.BigEndian.Uint64(digest[:])) / (1 << 64)
+	for _, s := range fractions {
+		if u < s.Fraction {
 			return s.Split
 		}
-		u -= s.Part
+		u -= s.Fraction
 	}
-	for i := len(shares) - 1; ; i-- { // rounding may leave the sum of the shares below 1
-		if shares[i].Part > 0 {
-			return shares[i].Split
+	for i := len(fractions) - 1; ; i-- { // rounding may leave the sum of the fractions below 1
+		if fractions[i].Fraction > 0 {
+			return fractions[i].Split
 		}
 	}
 }
