@@ -59,6 +59,7 @@ func checkSchema(schema flatTable) error {
 // A schemaWalk holds the remaining budget of fields and of bytes of text.
 type schemaWalk struct{ columns, bytes int }
 
+// fields counts the fields in a slot of a schema or field, and their children.
 func (w *schemaWalk) fields(parent flatTable, slot, depth int) error {
 	start, count, err := parent.vector(slot, 4)
 	if err != nil {
@@ -88,6 +89,7 @@ func (w *schemaWalk) fields(parent flatTable, slot, depth int) error {
 	return nil
 }
 
+// keyValues counts the text of metadata.
 func (w *schemaWalk) keyValues(parent flatTable, slot int) error {
 	start, count, err := parent.vector(slot, 4)
 	if err != nil {
@@ -107,6 +109,7 @@ func (w *schemaWalk) keyValues(parent flatTable, slot int) error {
 	return nil
 }
 
+// text counts the bytes of a text.
 func (w *schemaWalk) text(t flatTable, slot int) error {
 	_, length, err := t.vector(slot, 1)
 	if err != nil {
@@ -161,7 +164,7 @@ func checkBatch(batch flatTable, body []byte) (size int64, err error) {
 			return 0, fmt.Errorf("the buffers together exceed the body of %d bytes", len(body))
 		}
 		if codec != codecNone && length > 0 {
-			if length, err = inflated(body[offset:offset+length], codec); err != nil {
+			if length, err = decompressedSize(body[offset:offset+length], codec); err != nil {
 				return 0, fmt.Errorf("buffer %d: %w", i, err)
 			}
 		}
@@ -179,14 +182,14 @@ func checkViews(batch flatTable, buffers int) error {
 	if err != nil {
 		return err
 	}
-	left := int64(buffers)
+	remaining := int64(buffers)
 	for i := range count {
 		n := batch.int64At(start + 8*i)
-		if n < 0 || n > left {
-			return fmt.Errorf("view %d: found %d buffers, expected at most the remaining %d of %d", i, n, left,
+		if n < 0 || n > remaining {
+			return fmt.Errorf("view %d: found %d buffers, expected at most the remaining %d of %d", i, n, remaining,
 				buffers)
 		}
-		left -= n
+		remaining -= n
 	}
 	return nil
 }

@@ -30,54 +30,55 @@ func compression(batch flatTable) (int64, error) {
 	return codec, err
 }
 
-// inflated returns the size that the first eight bytes of a compressed buffer state. It returns an
-// error if the compressed data cannot have this size. LZ4 compresses by at most 255 to 1. For ZSTD,
-// the headers of blocks and frames limit the size and the memory.
-func inflated(buffer []byte, codec int64) (int64, error) {
+// decompressedSize returns the size that the first eight bytes of a compressed buffer state. It
+// returns an error if the compressed data cannot have this size. LZ4 compresses by at most 255 to
+// 1. For ZSTD, the headers of blocks and frames limit the size and the memory.
+func decompressedSize(buffer []byte, codec int64) (int64, error) {
 	if len(buffer) < 8 {
 		return 0, fmt.Errorf("expected at least the 8 bytes of the decompressed size, found %d", len(buffer))
 	}
 	size := int64(binary.LittleEndian.Uint64(buffer))
-	packed := int64(len(buffer) - 8)
+	compressed := int64(len(buffer) - 8)
 	if size == -1 { // stored uncompressed
-		return packed, nil
+		return compressed, nil
 	}
-	if size < 0 || size > MaxBody || codec == codecLZ4 && size > 255*packed {
-		return 0, fmt.Errorf("the stated size of %d bytes exceeds the maximum of %d compressed bytes", size, packed)
+	if size < 0 || size > MaxBody || codec == codecLZ4 && size > 255*compressed {
+		return 0, fmt.Errorf("the stated size of %d bytes exceeds the maximum of %d compressed bytes", size, compressed)
 	}
 	if codec == codecZSTD {
-		most, err := zstdMost(buffer[8:], size)
+		maxSize, err := maxZSTDSize(buffer[8:], size)
 		if err != nil {
 			return 0, err
 		}
-		if size > most {
-			return 0, fmt.Errorf("the stated size of %d bytes exceeds the %d bytes of the compressed blocks", size, most)
+		if size > maxSize {
+			return 0, fmt.Errorf("the stated size of %d bytes exceeds the %d bytes of the compressed blocks", size,
+				maxSize)
 		}
 	}
 	return size, nil
 }
 
-// zstdMost returns the maximum size of ZSTD frames that the headers of their blocks allow (RFC
+// maxZSTDSize returns the maximum size of ZSTD frames that the headers of their blocks allow (RFC
 // 8878, section 3.1.1.2). size is the stated size of all frames together. Truncated or damaged
-// frames count up to the damage. zstdMost returns an error if a frame needs more memory than its
+// frames count up to the damage. maxZSTDSize returns an error if a frame needs more memory than its
 // result and maxWindow.
-func zstdMost(frames []byte, size int64) (most int64, err error) {
+func maxZSTDSize(frames []byte, size int64) (maxSize int64, err error) {
 	const (
-		blockHead = 3
-		blockMost = 128 << 10
-		raw       = 0
-		repeated  = 1 // a single byte that is repeated
-		reserved  = 3
+		blockHeader = 3
+		maxBlock    = 128 << 10
+		raw         = 0
+		repeated    = 1 // a single byte that is repeated
+		reserved    = 3
 	)
 	for first := true; ; first = false {
 		var head zstd.Header
 		if err := head.Decode(frames); err != nil && first {
 			return 0, err
 		} else if err != nil {
-			return most, nil
+			return maxSize, nil
 		}
-		holds := head.FrameContentSize
-		if head.WindowSize > maxWindow || head.HasFCS && (holds > uint64(size) || first && holds != uint64(size)) {
+		content := head.FrameContentSize
+		if head.WindowSize > maxWindow || head.HasFCS && (content > uint64(size) || first && content != uint64(size)) {
 			return 0, fmt.Errorf("the stated size of %d bytes contradicts the frame (size %d, window %d)", size,
 				head.FrameContentSize, head.WindowSize)
 		}
@@ -87,26 +88,26 @@ func zstdMost(frames []byte, size int64) (most int64, err error) {
 			continue
 		}
 		for last := false; !last; {
-			if len(frames) < blockHead {
-				return most, nil
+			if len(frames) < blockHeader {
+				return maxSize, nil
 			}
 			h := uint32(frames[0]) | uint32(frames[1])<<8 | uint32(frames[2])<<16
 			kind, bytes := h>>1&3, int(h>>3)
-			last, frames = h&1 != 0, frames[blockHead:]
-			packed, holds := bytes, blockMost
+			last, frames = h&1 != 0, frames[blockHeader:]
+			compressed, content := bytes, maxBlock
 			switch kind {
 			case raw:
-				holds = min(bytes, blockMost)
+				content = min(bytes, maxBlock)
 			case repeated:
-				packed, holds = 1, min(bytes, blockMost)
+				compressed, content = 1, min(bytes, maxBlock)
 			case reserved:
-				return most, nil
+				return maxSize, nil
 			}
-			most += int64(holds)
-			if packed > len(frames) {
-				return most, nil
+			maxSize += int64(content)
+			if compressed > len(frames) {
+				return maxSize, nil
 			}
-			frames = frames[packed:]
+			frames = frames[compressed:]
 		}
 		if head.HasCheckSum {
 			frames = frames[min(4, len(frames)):]

@@ -24,7 +24,7 @@ func TestCompressed(t *testing.T) {
 	json := `[{"tokens":[` + strings.Repeat("7,", 5000) + `8]}]`
 	for name, codec := range map[string]ipc.Option{"LZ4": ipc.WithLZ4(), "ZSTD": ipc.WithZstd()} {
 		record, _ := must.Get2(array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader(json)))(t)
-		data := written(t, false, []arrow.Record{record}, codec)
+		data := writeRecords(t, false, []arrow.Record{record}, codec)
 		if got, err := readAll(data); err != nil || len(got) != 1 || !array.RecordEqual(got[0], record) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -50,7 +50,7 @@ func TestZSTDWindow(t *testing.T) {
 		"not a frame at all": "",
 	} {
 		buffer := append(binary.LittleEndian.AppendUint64(nil, 100), text...)
-		must.Fail(t, want, text)(inflated(buffer, codecZSTD))
+		must.Fail(t, want, text)(decompressedSize(buffer, codecZSTD))
 	}
 }
 
@@ -70,7 +70,7 @@ func TestZSTDBlocks(t *testing.T) {
 			frame := w.EncodeAll(text, nil)
 			w.Close()
 			maxOf := func(frames []byte) int64 {
-				n, err := zstdMost(frames, int64(len(text)))
+				n, err := maxZSTDSize(frames, int64(len(text)))
 				if err != nil && len(frames) > 20 {
 					t.Errorf("%s: %v", name, err)
 				}
@@ -95,10 +95,10 @@ func TestZSTDBlocks(t *testing.T) {
 	const size = 512 << 20
 	const frame = "\x28\xb5\x2f\xfd\xa0\x00\x00\x00\x20\x29\x00\x00abcde"
 	buffer := append(binary.LittleEndian.AppendUint64(nil, size), frame...)
-	must.Fail(t, "the stated size of 536870912 bytes exceeds the 5 bytes of the compressed blocks")(inflated(buffer, codecZSTD))
+	must.Fail(t, "the stated size of 536870912 bytes exceeds the 5 bytes of the compressed blocks")(decompressedSize(buffer, codecZSTD))
 	// The same frame after frames without content.
 	for _, front := range []string{"\x50\x2a\x4d\x18\x00\x00\x00\x00", "\x28\xb5\x2f\xfd\x00\x00\x01\x00\x00"} {
 		buffer := append(binary.LittleEndian.AppendUint64(nil, 5), front+frame...)
-		must.Fail(t, "frame (size 536870912", "behind", front)(inflated(buffer, codecZSTD))
+		must.Fail(t, "frame (size 536870912", "behind", front)(decompressedSize(buffer, codecZSTD))
 	}
 }

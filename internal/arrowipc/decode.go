@@ -30,10 +30,10 @@ func decodeSchema(schema *message) (result *arrow.Schema, err error) {
 func decodeBatch(schema, batch *message, dictionaries ...*message) (record arrow.Record, err error) {
 	defer Contain(&err)
 	defer explainDecoder(&err)
-	mem := &allowance{left: batch.decoded + 1<<20}
+	mem := &allowance{remaining: batch.decoded + 1<<20}
 	messages := queue{schema}
 	for _, d := range dictionaries {
-		mem.left += d.decoded
+		mem.remaining += d.decoded
 		messages = append(messages, d)
 	}
 	messages = append(messages, batch)
@@ -100,7 +100,8 @@ func Contain(err *error) {
 // errDamaged is the error for a message on which Arrow panics.
 var errDamaged = errors.New("the message is damaged: its metadata and its buffers contradict each other")
 
-// explainDecoder is deferred. It recovers a panic inside Arrow and sets err to errDamaged.
+// explainDecoder replaces an error in which Arrow reports a recovered runtime error by errDamaged.
+// It must be deferred.
 func explainDecoder(err *error) {
 	if *err != nil && strings.Contains((*err).Error(), "runtime error") {
 		*err = errDamaged
@@ -132,15 +133,15 @@ func (q *queue) Release() {}
 // out of memory ends. It panics at the limit; Contain recovers the panic.
 type allowance struct {
 	memory.GoAllocator
-	left int64
+	remaining int64
 }
 
 // Allocate returns size bytes. It panics if they exceed the limit.
 func (a *allowance) Allocate(size int) []byte {
-	if size < 0 || int64(size) > a.left {
-		panic(fmt.Sprintf("an allocation of %d bytes exceeds the remaining %d bytes of the limit", size, a.left))
+	if size < 0 || int64(size) > a.remaining {
+		panic(fmt.Sprintf("an allocation of %d bytes exceeds the remaining %d bytes of the limit", size, a.remaining))
 	}
-	a.left -= int64(size)
+	a.remaining -= int64(size)
 	return a.GoAllocator.Allocate(size)
 }
 

@@ -51,7 +51,7 @@ func dictionaryMessages(t *testing.T, data []byte) (out []*message) {
 // TestDictionaryLimit checks that all dictionaries to which a batch may refer share one limit. A
 // replacement must release the memory of its predecessor, and a continuation must add to it.
 func TestDictionaryLimit(t *testing.T) {
-	found := dictionaryMessages(t, written(t, false, wordBatches(t), ipc.WithDictionaryDeltas(true)))
+	found := dictionaryMessages(t, writeRecords(t, false, wordBatches(t), ipc.WithDictionaryDeltas(true)))
 	if len(found) != 4 {
 		t.Fatalf("got %d dictionaries, want 4", len(found))
 	}
@@ -81,7 +81,7 @@ func TestDictionaryLimit(t *testing.T) {
 		var err error
 		for _, m := range c.messages {
 			if err == nil {
-				err = s.keep(m)
+				err = s.addDictionary(m)
 			}
 		}
 		var ids []int64
@@ -101,13 +101,14 @@ func TestDictionaryLimit(t *testing.T) {
 func TestDictionaryHeader(t *testing.T) {
 	for _, slot := range []int{0, 2} { // id and continuation
 		found := 0
-		for _, m := range dictionaryMessages(t, written(t, false, wordBatches(t), ipc.WithDictionaryDeltas(true))) {
+		for _, m := range dictionaryMessages(t, writeRecords(t, false, wordBatches(t),
+			ipc.WithDictionaryDeltas(true))) {
 			if _, ok, _ := m.header.field(slot, 1); !ok {
 				continue // the field is absent and has its default
 			}
 			at := m.header.vtable + 4 + 2*slot
 			m.meta[at], m.meta[at+1] = 0xff, 0xff
-			if err := (&Stream{}).keep(m); err != errFlat {
+			if err := (&Stream{}).addDictionary(m); err != errFlat {
 				t.Errorf("field %d: got error %v, want errFlat", slot, err)
 			}
 			found++

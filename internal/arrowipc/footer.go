@@ -86,9 +86,9 @@ func footerSize(end []byte, before int64) (int64, error) {
 		return 0, fmt.Errorf("expected a footer that ends with %s; the file was cut off or is damaged: %w",
 			magic, io.ErrUnexpectedEOF)
 	}
-	size, most := int64(binary.LittleEndian.Uint32(end)), min(before, maxFooter)
-	if size > most {
-		return 0, fmt.Errorf("footer length: expected at most %d, found %d", most, size)
+	size, maxSize := int64(binary.LittleEndian.Uint32(end)), min(before, maxFooter)
+	if size > maxSize {
+		return 0, fmt.Errorf("footer length: expected at most %d, found %d", maxSize, size)
 	}
 	return size, nil
 }

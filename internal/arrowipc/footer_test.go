@@ -86,8 +86,9 @@ func TestFooterOfStream(t *testing.T) {
 	must.Fail(t, "footer: expected 2 record batches as in the file, found 1")(rest(s))
 }
 
-// TestFooterLeads checks that a footer is refused if its blocks overlap or exceed the maximum body.
-func TestFooterLeads(t *testing.T) {
+// TestFooterBlocks checks that a footer is refused if its blocks overlap or exceed the maximum
+// body.
+func TestFooterBlocks(t *testing.T) {
 	for name, damage := range map[string]func(blocks []byte){
 		"the first batch twice": func(b []byte) { copy(b[secondOffset:], b[4:4+8]) },
 		"within the first":      func(b []byte) { addTo(b[secondOffset:], -8) },

@@ -157,7 +157,7 @@ func (f *framer) end() error {
 }
 
 // read returns exactly n bytes. Its memory grows with the bytes that arrive, not with n.
-func (f *framer) read(n int64, what string) ([]byte, error) {
+func (f *framer) read(n int64, part string) ([]byte, error) {
 	buf := make([]byte, 0, min(n, 1<<20))
 	for int64(len(buf)) < n {
 		if len(buf) == cap(buf) {
@@ -169,7 +169,7 @@ func (f *framer) read(n int64, what string) ([]byte, error) {
 		f.offset += int64(got)
 		buf = buf[:len(buf)+got]
 		if err != nil {
-			return nil, truncated(err, fmt.Sprintf("%s of %d bytes", what, n))
+			return nil, truncated(err, fmt.Sprintf("%s of %d bytes", part, n))
 		}
 	}
 	return buf, nil
@@ -177,9 +177,9 @@ func (f *framer) read(n int64, what string) ([]byte, error) {
 
 // truncated converts an end of the source to an error that names the truncated part. It returns
 // other errors unchanged.
-func truncated(err error, what string) error {
+func truncated(err error, part string) error {
 	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
-		return fmt.Errorf("the file ends within %s: %w", what, io.ErrUnexpectedEOF)
+		return fmt.Errorf("the file ends within %s: %w", part, io.ErrUnexpectedEOF)
 	}
-	return fmt.Errorf("reading %s: %w", what, err)
+	return fmt.Errorf("reading %s: %w", part, err)
 }

@@ -32,7 +32,7 @@ func FuzzReader(f *testing.F) {
 		f.Add(data)
 	}
 	f.Add(footerOnly(f))
-	for _, data := range others(f) {
+	for _, data := range otherFiles(f) {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -17,8 +17,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// written returns records encoded as a file or as a stream.
-func written(t testing.TB, isFile bool, records []arrow.Record, options ...ipc.Option) []byte {
+// writeRecords returns records encoded as a file or as a stream.
+func writeRecords(t testing.TB, isFile bool, records []arrow.Record, options ...ipc.Option) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	var w interface {
@@ -56,7 +56,7 @@ func sample(t testing.TB, isFile bool) ([]byte, []arrow.Record) {
 		record, _ := must.Get2(array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader(rows)))(t)
 		records = append(records, record)
 	}
-	return written(t, isFile, records), records
+	return writeRecords(t, isFile, records), records
 }
 
 // readAll returns all records of a file or stream.
@@ -135,9 +135,9 @@ func TestBitFlips(t *testing.T) {
 	}
 }
 
-// TestAbsurdSizes checks that a huge number at any aligned word neither panics nor allocates much
+// TestHugeSizes checks that a huge number at any aligned word neither panics nor allocates much
 // memory.
-func TestAbsurdSizes(t *testing.T) {
+func TestHugeSizes(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	reads := 0

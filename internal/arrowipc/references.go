@@ -40,8 +40,8 @@ func checkColumn(a arrow.Array) error {
 		return checkColumn(a.Dictionary())
 	case *array.FixedSizeList:
 		width := int64(a.DataType().(*arrow.FixedSizeListType).Len())
-		if have := a.ListValues().Len(); width < 0 || int64(rows) > 0 && width > int64(have)/int64(rows) {
-			return fmt.Errorf("found %d values, too few for %d rows of %d values", have, rows, width)
+		if found := a.ListValues().Len(); width < 0 || int64(rows) > 0 && width > int64(found)/int64(rows) {
+			return fmt.Errorf("found %d values, too few for %d rows of %d values", found, rows, width)
 		}
 		return checkColumn(a.ListValues())
 	case *array.List:
@@ -58,8 +58,8 @@ func checkColumn(a arrow.Array) error {
 		return checkViewed(a, buffers[2:])
 	case *array.Struct:
 		for i := range a.NumField() {
-			if have := a.Field(i).Len(); have < data.Len() {
-				return fmt.Errorf("found %d values, too few for %d rows", have, data.Len())
+			if found := a.Field(i).Len(); found < data.Len() {
+				return fmt.Errorf("found %d values, too few for %d rows", found, data.Len())
 			}
 			if err := checkColumn(a.Field(i)); err != nil {
 				return err
@@ -135,12 +135,12 @@ func checkWidth(data arrow.ArrayData, t arrow.DataType) error {
 	if !ok || len(data.Buffers()) < 2 || data.Len() == 0 {
 		return nil
 	}
-	have, rows := 0, data.Offset()+data.Len()
+	found, rows := 0, data.Offset()+data.Len()
 	if b := data.Buffers()[1]; b != nil {
-		have = b.Len()
+		found = b.Len()
 	}
-	if fixed.BitWidth() > 0 && 8*int64(have)/int64(fixed.BitWidth()) < int64(rows) {
-		return fmt.Errorf("found %d bytes, too few for %d rows of %d bits", have, rows, fixed.BitWidth())
+	if fixed.BitWidth() > 0 && 8*int64(found)/int64(fixed.BitWidth()) < int64(rows) {
+		return fmt.Errorf("found %d bytes, too few for %d rows of %d bits", found, rows, fixed.BitWidth())
 	}
 	return nil
 }

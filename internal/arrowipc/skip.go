@@ -30,25 +30,25 @@ func (s *Stream) Skip(rows int64) (skipped int64, err error) {
 		if err != nil || n > rows-skipped {
 			return skipped, err
 		}
-		if err := s.pass(m); err != nil {
+		if err := s.skipBody(m); err != nil {
 			return skipped, err
 		}
 		skipped += n
 	}
 }
 
-// pass skips the body of the pending batch.
-func (s *Stream) pass(m *message) error {
-	s.ahead = nil
+// skipBody skips the body of the pending batch.
+func (s *Stream) skipBody(m *message) error {
+	s.pending = nil
 	s.frames.offset += m.size
 	left := s.whole.Size() - s.frames.offset
 	if left < 0 {
 		return truncated(io.ErrUnexpectedEOF, fmt.Sprintf("a message's body of %d bytes", m.size))
 	}
-	s.frames.r = bufio.NewReaderSize(io.NewSectionReader(s.whole, s.frames.offset, left), passBytes)
+	s.frames.r = bufio.NewReaderSize(io.NewSectionReader(s.whole, s.frames.offset, left), skipBytes)
 	return nil
 }
 
-// passBytes is the number of bytes read after a skipped body. They usually contain the metadata of
+// skipBytes is the number of bytes read after a skipped body. They usually contain the metadata of
 // the next message.
-const passBytes = 4 << 10
+const skipBytes = 4 << 10

@@ -46,9 +46,9 @@ func TestSkip(t *testing.T) {
 	}
 }
 
-// TestSkipRefuses checks that Skip returns an error for truncated sources, even if only bodies are
+// TestSkipErrors checks that Skip returns an error for truncated sources, even if only bodies are
 // missing, and for pipes.
-func TestSkipRefuses(t *testing.T) {
+func TestSkipErrors(t *testing.T) {
 	for _, isFile := range []bool{true, false} {
 		data, _ := sample(t, isFile)
 		for n := len(fileStart); n < len(data); n++ {

@@ -13,17 +13,17 @@ import (
 // A Stream reads the record batches of an Arrow IPC stream or file with any schema, including
 // dictionaries. It reads a truncated stream up to its last complete message.
 type Stream struct {
-	frames       framer
-	exact        bool // whether bytes after the end are an error, except for the footer of a file
-	batches      int  // number of batches that were read
-	whole        *io.SectionReader
-	blocks       []block  // remaining blocks if the footer is used; otherwise nil
-	ahead        *message // batch whose body is not read yet
-	ended        bool     // all batches were skipped and the end was checked
-	schema       *message
-	dictionaries []dictionary // dictionaries to which the next batch may refer
-	held         int64        // size of the dictionaries in bytes
-	arrow        *arrow.Schema
+	frames          framer
+	exact           bool // whether bytes after the end are an error, except for the footer of a file
+	batches         int  // number of batches that were read
+	whole           *io.SectionReader
+	blocks          []block  // remaining blocks if the footer is used; otherwise nil
+	pending         *message // batch whose body is not read yet
+	ended           bool     // all batches were skipped and the end was checked
+	schema          *message
+	dictionaries    []dictionary // dictionaries to which the next batch may refer
+	dictionaryBytes int64        // size of the dictionaries in bytes
+	arrow           *arrow.Schema
 }
 
 // NewStream reads the schema of a stream. It ignores bytes after the end marker.
@@ -106,7 +106,7 @@ func (s *Stream) Next() (arrow.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.ahead = nil
+	s.pending = nil
 	if err := s.frames.complete(m); err != nil {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func (s *Stream) batch() (*message, error) {
 	if s.ended {
 		return nil, io.EOF
 	}
-	for s.ahead == nil {
+	for s.pending == nil {
 		m, err := s.message()
 		switch {
 		case err == errFooter && s.frames.isFile:
@@ -142,7 +142,7 @@ func (s *Stream) batch() (*message, error) {
 			if err := s.frames.complete(m); err != nil {
 				return nil, err
 			}
-			if err := s.keep(m); err != nil {
+			if err := s.addDictionary(m); err != nil {
 				return nil, err
 			}
 		case m.kind != headerBatch:
@@ -152,10 +152,10 @@ func (s *Stream) batch() (*message, error) {
 			return nil, errSecondSchema
 		default:
 			s.batches++
-			s.ahead = m
+			s.pending = m
 		}
 	}
-	return s.ahead, nil
+	return s.pending, nil
 }
 
 // dictionary is a message with values to which batches refer by index.
@@ -164,9 +164,9 @@ type dictionary struct {
 	id int64
 }
 
-// keep adds a dictionary. It replaces the dictionary with the same id unless it is a continuation;
-// some programs write a dictionary before each batch.
-func (s *Stream) keep(m *message) error {
+// addDictionary adds a dictionary. It replaces the dictionary with the same id unless it is a
+// continuation; some programs write a dictionary before each batch.
+func (s *Stream) addDictionary(m *message) error {
 	id, err := m.header.int(0, 8)
 	if err != nil {
 		return err
@@ -178,12 +178,12 @@ func (s *Stream) keep(m *message) error {
 	if delta == 0 {
 		s.dictionaries = slices.DeleteFunc(s.dictionaries, func(d dictionary) bool {
 			if d.id == id {
-				s.held -= d.decoded
+				s.dictionaryBytes -= d.decoded
 			}
 			return d.id == id
 		})
 	}
-	if s.held += m.decoded; s.held > MaxBody {
+	if s.dictionaryBytes += m.decoded; s.dictionaryBytes > MaxBody {
 		return fmt.Errorf("the dictionaries exceed the limit of %d bytes", MaxBody)
 	}
 	s.dictionaries = append(s.dictionaries, dictionary{m, id})

@@ -117,7 +117,7 @@ func TestDictionaries(t *testing.T) {
 		}
 		want = append(want, b.NewRecord())
 	}
-	data := written(t, false, want, ipc.WithDictionaryDeltas(true))
+	data := writeRecords(t, false, want, ipc.WithDictionaryDeltas(true))
 	s := must.Get(NewFileOrStream(bytes.NewReader(data), nil))(t)
 	got, err := rest(s)
 	if err != nil || len(got) != len(want) {
@@ -133,8 +133,8 @@ func TestDictionaries(t *testing.T) {
 	must.Fail(t, "dictionary-encoded columns are not supported")(readAll(data))
 }
 
-// others returns small files and streams that other programs wrote.
-func others(t testing.TB) (data [][]byte) {
+// otherFiles returns small files and streams that other programs wrote.
+func otherFiles(t testing.TB) (data [][]byte) {
 	paths, err := filepath.Glob("../table/testdata/others/*.arrow*")
 	if err != nil || len(paths) < 10 {
 		t.Fatalf("got files %v, error %v", paths, err)
@@ -148,9 +148,9 @@ func others(t testing.TB) (data [][]byte) {
 	return data
 }
 
-// TestOthers checks that files and streams of other programs are read to their end.
-func TestOthers(t *testing.T) {
-	for i, data := range others(t) {
+// TestOtherFiles checks that files and streams of other programs are read to their end.
+func TestOtherFiles(t *testing.T) {
+	for i, data := range otherFiles(t) {
 		s, err := NewFileOrStream(bytes.NewReader(data), section(data))
 		if err != nil {
 			t.Errorf("source %d: %v", i, err)

@@ -117,9 +117,9 @@ func (s *Shape) check() error {
 	}
 	for _, list := range []struct {
 		name string
-		of   []Vec
+		vecs []Vec
 	}{{"point", s.Points}, {"normal", s.Normals}} {
-		for i, v := range list.of {
+		for i, v := range list.vecs {
 			if n := v.Norm(); n-n != 0 {
 				return fmt.Errorf("%s %d: %v, expected finite numbers whose squares are finite", list.name, i, v)
 			}

@@ -16,6 +16,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
+// write writes a file, creates its folder if needed, and returns the path.
 func write(t *testing.T, path, text string) string {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
@@ -113,9 +114,9 @@ func TestUnreadable(t *testing.T) {
 			`line 1: found the column names ["z" "y" "x"], expected x, y and z for columns 1 to 3`},
 		{"a.txt", "id,x,y,z\n0,0,0,1\n",
 			`line 1: found the column names ["id" "x" "y" "z"], expected x, y and z for columns 1 to 3`},
-		{"b.xyz", numbered(1, "0.5 2 %d.25"),
+		{"b.xyz", numberedLines(1, "0.5 2 %d.25"),
 			"column 1 contains line numbers (1 to 9), and column 4 contains fractions: expected x y z in columns 1 to 3"},
-		{"b.pts", "9\n" + numbered(0, "0.5 2 %d.25 7 8 9"), "column 1 contains line numbers (0 to 8)"},
+		{"b.pts", "9\n" + numberedLines(0, "0.5 2 %d.25 7 8 9"), "column 1 contains line numbers (0 to 8)"},
 		{"a.obj", "g nothing\n", "expected points, found none"},
 		{"a.xyz", "0 0 1\n1 2 3 1 0 0\n", "line 2: found 6 numbers, expected a normal on"},
 		{"a.xyz", "0,134;0,847;0,764\n",
@@ -227,7 +228,7 @@ func TestSample(t *testing.T) {
 	}
 	for _, n := range counts {
 		if math.Abs(float64(n)-1000) > 130 {
-			t.Errorf("the quarters have %v of 4000 points, want about 1000 each", counts)
+			t.Errorf("got %v of 4000 points in the quarters, want about 1000 each", counts)
 		}
 	}
 	s := &Shape{Points: []Vec{{0.5, 0.5, 0}, {0, 0, 0}, {1, 0, 0}, {0.1, 0.1, 0}, {1, 1, 0}, {0, 1, 0}, {0, 0, 0}}}
@@ -237,7 +238,7 @@ func TestSample(t *testing.T) {
 			taken[i] = true
 		}
 		if len(taken) != 5 || !taken[2] || !taken[4] || !taken[5] || !taken[1] && !taken[6] && !taken[3] {
-			t.Errorf("selected the points %v", taken)
+			t.Errorf("got the points %v, want the corners", taken)
 		}
 	}
 	if got := farthest(t, &Shape{Points: make([]Vec, 4)}, 3, random); len(got) != 3 || got[0] == got[1] ||
@@ -261,8 +262,9 @@ func TestSample(t *testing.T) {
 	}
 }
 
-// numbered returns nine lines that begin with consecutive numbers, the first of which is first.
-func numbered(first int, behind string) (text string) {
+// numberedLines returns nine lines that begin with consecutive numbers, the first of which is
+// first.
+func numberedLines(first int, behind string) (text string) {
 	for i := range 9 {
 		text += fmt.Sprintf("%d "+behind+"\n", first+i, i)
 	}
@@ -273,9 +275,9 @@ func numbered(first int, behind string) (text string) {
 // the fourth column cannot be a coordinate.
 func TestCountedPoints(t *testing.T) {
 	for _, behind := range []string{"2 0.%d", "0.5 2 %d", "0.5 2 0.%d5"} {
-		text := numbered(1, behind)
+		text := numberedLines(1, behind)
 		if behind == "0.5 2 0.%d5" {
-			text = numbered(3, behind)
+			text = numberedLines(3, behind)
 		}
 		if _, err := Read(write(t, filepath.Join(t.TempDir(), "a.xyz"), text)); err != nil {
 			t.Errorf("%q: got error %v", text, err)

@@ -73,28 +73,28 @@ type row struct {
 	ignored string             // ignored columns, see Shape
 	points  uint64             // hash of the file's points
 	far     bool               // whether a few points far from all others determine the radius
-	why     *source.SkipReason // reason why the file is left out; nil for usable files
+	reason  *source.SkipReason // reason why the file is left out; nil for usable files
 }
 
 // converter is a running conversion.
 type converter struct {
 	Options
-	files    *Files
-	dir      string
-	left     *source.Skipped
-	builder  *seq.DatasetBuilder // nil before the first row
-	splits   map[string]*seq.SplitWriter
-	written  map[uint64]*file // first written file with each hash of points
-	normals  bool             // whether the rows have normals, which the first row determines
-	first    string           // relative path of the first file that became a row
-	used     map[string]bool
-	ids      map[string]bool
-	tags     tags
-	ignored  source.SkippedKind  // files with ignored columns
-	far      source.SkippedKind  // files in which a few far points determine the radius
-	divided  map[uint64]string   // splits of small data sets by the file's key
-	training bool                // whether some training files are used for validation
-	reading  *semaphore.Weighted // limits the total size of the files being read, in bytes
+	files          *Files
+	dir            string
+	skipped        *source.Skipped
+	builder        *seq.DatasetBuilder // nil before the first row
+	splits         map[string]*seq.SplitWriter
+	written        map[uint64]*file // first written file with each hash of points
+	normals        bool             // whether the rows have normals, which the first row determines
+	first          string           // relative path of the first file that became a row
+	used           map[string]bool
+	ids            map[string]bool
+	tags           tags
+	ignored        source.SkippedKind  // files with ignored columns
+	far            source.SkippedKind  // files in which a few far points determine the radius
+	assignedSplits map[uint64]string   // splits of small data sets by the file's key
+	training       bool                // whether some training files are used for validation
+	reading        *semaphore.Weighted // limits the total size of the files being read, in bytes
 }
 
 // Convert writes a data set with a cloud per file. If no folder determines a file's split, its name
@@ -102,7 +102,7 @@ type converter struct {
 // radius. If the first usable file has normals or faces, all rows must have normals. The returned
 // report of skipped files is also valid if Convert returns an error.
 func Convert(ctx context.Context, files *Files, dir string, o Options) (*seq.Dataset, *source.Skipped, error) {
-	c := &converter{Options: o, files: files, dir: dir, left: source.NewSkipped(),
+	c := &converter{Options: o, files: files, dir: dir, skipped: source.NewSkipped(),
 		splits:  map[string]*seq.SplitWriter{},
 		written: map[uint64]*file{}, used: map[string]bool{}, ids: map[string]bool{},
 		reading: semaphore.NewWeighted(maxBytes)}
@@ -111,14 +111,14 @@ func Convert(ctx context.Context, files *Files, dir string, o Options) (*seq.Dat
 			c.builder.Abort()
 		}
 	}()
-	c.left.Content = "points"
+	c.skipped.Content = "points"
 	err := o.Validate()
 	if err == nil {
 		_, c.training = files.Divided()
 		err = c.findCopies(ctx)
 		c.divide()
 		if text := files.Others(); text != "" {
-			c.left.Note("not read: " + text)
+			c.skipped.Note("not read: " + text)
 		}
 	}
 	if err == nil {
@@ -128,18 +128,18 @@ func Convert(ctx context.Context, files *Files, dir string, o Options) (*seq.Dat
 		err = c.convertAll(ctx)
 	}
 	if n := c.ignored.Rows; n > 0 {
-		c.left.Note(fmt.Sprintf("%d files: columns 4 to 6 are ignored: expected normals of length 1, "+
+		c.skipped.Note(fmt.Sprintf("%d files: columns 4 to 6 are ignored: expected normals of length 1, "+
 			"found other vectors (colours, for example), first in %s", n, c.ignored.Places[0]))
 	}
 	if n := c.far.Rows; n > 0 {
-		c.left.Note(fmt.Sprintf("%d files: a few points are more than %d times as far away as the others, "+
+		c.skipped.Note(fmt.Sprintf("%d files: a few points are more than %d times as far away as the others, "+
 			"so scaling by the radius shrinks the others, first in %s: remove the distant points", n, farTimes, c.far.Places[0]))
 	}
 	if err != nil {
-		return nil, c.left, err
+		return nil, c.skipped, err
 	}
 	d, err := c.finish(ctx)
-	return d, c.left, err
+	return d, c.skipped, err
 }
 
 // maxWaiting is the maximum total number of points in rows that wait to be written.
@@ -161,7 +161,7 @@ func (c *converter) convertAll(ctx context.Context) error {
 			return err
 		}
 		for i := range rows {
-			if err := errors.Join(ctx.Err(), c.take(&rows[i])); err != nil {
+			if err := errors.Join(ctx.Err(), c.writeRow(&rows[i])); err != nil {
 				return err
 			}
 		}
@@ -172,46 +172,46 @@ func (c *converter) convertAll(ctx context.Context) error {
 	return nil
 }
 
-// take writes a row, or counts its file as unusable.
-func (c *converter) take(r *row) error {
-	c.left.Read++
+// writeRow writes a row, or counts its file as unusable.
+func (c *converter) writeRow(r *row) error {
+	c.skipped.Read++
 	if r.far {
 		c.far.Add(func() string { return r.file.path })
 	}
 	if r.ignored != "" {
 		c.ignored.Add(func() string { return r.file.path + ": " + r.ignored })
 	}
-	if r.why == nil && c.builder == nil {
+	if r.reason == nil && c.builder == nil {
 		if err := c.begin(r.normals); err != nil {
 			return err
 		}
 		c.first = r.file.relative
 	}
-	if r.why == nil && r.normals != c.normals && c.Spec != nil {
-		why := "no normals, expected normals"
+	if r.reason == nil && r.normals != c.normals && c.Spec != nil {
+		message := "no normals, expected normals"
 		if r.normals {
-			why = "normals, expected no normals"
+			message = "normals, expected no normals"
 		}
-		r.why = source.Skip(why, nil)
+		r.reason = source.Skip(message, nil)
 	}
-	if r.why == nil && r.normals != c.normals {
-		why := "no normals, but the first file, %s, has normals"
+	if r.reason == nil && r.normals != c.normals {
+		message := "no normals, but the first file, %s, has normals"
 		if r.normals {
-			why = "normals, but the first file, %s, has no normals"
+			message = "normals, but the first file, %s, has no normals"
 		}
-		r.why = source.Skip(fmt.Sprintf(why, c.first), nil)
+		r.reason = source.Skip(fmt.Sprintf(message, c.first), nil)
 	}
-	if r.why == nil {
-		r.why = c.label(r)
+	if r.reason == nil {
+		r.reason = c.label(r)
 	}
-	if r.why != nil && c.Strict {
-		return fmt.Errorf("%s: %v", r.file.path, r.why)
+	if r.reason != nil && c.Strict {
+		return fmt.Errorf("%s: %v", r.file.path, r.reason)
 	}
-	if r.why != nil {
-		c.left.Add(r.file.path, r.why)
+	if r.reason != nil {
+		c.skipped.Add(r.file.path, r.reason)
 		return nil
 	}
-	c.follow(r)
+	c.adoptSplit(r)
 	w := c.splits[r.split]
 	if w == nil {
 		var err error
@@ -224,7 +224,7 @@ func (c *converter) take(r *row) error {
 		return fmt.Errorf("%s: %w", r.file.path, err)
 	}
 	if id := r.example.ID; c.ids[id] {
-		c.left.SameID.Add(func() string { return r.file.path })
+		c.skipped.SameID.Add(func() string { return r.file.path })
 	} else {
 		c.ids[id] = true
 	}
@@ -256,7 +256,7 @@ func (c *converter) begin(normals bool) (err error) {
 // finish completes the data set with the classes that occur in its rows.
 func (c *converter) finish(ctx context.Context) (*seq.Dataset, error) {
 	if len(c.splits) == 0 {
-		return nil, fmt.Errorf("%s: %w", c.files.from, c.left.Nothing())
+		return nil, fmt.Errorf("%s: %w", c.files.from, c.skipped.Nothing())
 	}
 	if c.Spec == nil {
 		if err := c.renameLabels(ctx); err != nil {
@@ -272,7 +272,7 @@ func (c *converter) finish(ctx context.Context) (*seq.Dataset, error) {
 	}
 	provenance := map[string]any{"source": c.files.from, "points": c.Points, "seed": c.Seed,
 		"val_part": c.ValPart, "test_part": c.TestPart,
-		"rows": c.left.Read, "left_out": c.left.Counts()}
+		"rows": c.skipped.Read, "left_out": c.skipped.Counts()}
 	if c.Parts {
 		provenance["parts"] = true
 	}
@@ -301,7 +301,7 @@ func (o *Options) random(name string, first uint32) func() float64 {
 // read returns the row of a file.
 func (c *converter) read(ctx context.Context, f *file) row {
 	out := row{file: f}
-	if out.why = f.unused(); out.why != nil {
+	if out.reason = f.unused(); out.reason != nil {
 		return out
 	}
 	readers := formats
@@ -315,7 +315,7 @@ func (c *converter) read(ctx context.Context, f *file) row {
 	defer c.reading.Release(size)
 	s, err := read(f.path, readers)
 	if err != nil {
-		out.why = source.Skip("the file cannot be read", atomicfile.Cause(err))
+		out.reason = source.Skip("the file cannot be read", atomicfile.Cause(err))
 		return out
 	}
 	out.ignored, out.points = s.ignored, s.hashOfPoints()
@@ -328,7 +328,7 @@ func (c *converter) read(ctx context.Context, f *file) row {
 	}
 	taken, err := sample(ctx, c.Points, c.random(f.relative, 1))
 	if err != nil {
-		out.why = source.Skip("no points can be sampled", err)
+		out.reason = source.Skip("no points can be sampled", err)
 		return out
 	}
 	points, directions := taken.Points, taken.Normals
@@ -337,11 +337,11 @@ func (c *converter) read(ctx context.Context, f *file) row {
 	}
 	radius := Normalize(points)
 	if math.IsInf(radius, 0) {
-		out.why = source.Skip("a cloud too large", errors.New("the square of its radius exceeds float64"))
+		out.reason = source.Skip("a cloud too large", errors.New("the square of its radius exceeds float64"))
 		return out
 	}
 	if radius == 0 && c.Points > 1 {
-		out.why = source.Skip("a cloud without a size", errors.New("all its points are equal"))
+		out.reason = source.Skip("a cloud without a size", errors.New("all its points are equal"))
 		return out
 	}
 	out.far = hasFar(points)
@@ -352,7 +352,7 @@ func (c *converter) read(ctx context.Context, f *file) row {
 		if out.normals {
 			unit, ok := directions[i].Unit()
 			if !ok {
-				out.why = source.Skip("a normal without a direction",
+				out.reason = source.Skip("a normal without a direction",
 					fmt.Errorf("point %d: found a normal of length %v", i, directions[i].Norm()))
 				return out
 			}
@@ -366,26 +366,26 @@ func (c *converter) read(ctx context.Context, f *file) row {
 // A few far points determine the radius of a cloud if nine tenths of its points are within
 // 1/farTimes of the radius.
 const (
-	farTimes = 100
-	minOfFar = 10 // minimum number of points to report
+	farTimes     = 100
+	minFarPoints = 10 // minimum number of points to report
 )
 
-// hasFar reports whether a few points of a cloud of radius 1 are far from all others.
+// hasFar reports whether a few points of a cloud of radius 1 are far from the other points.
 func hasFar(points []Vec) bool {
 	near := 0
-	middle := points[0]
-	for c := range middle {
-		of := make([]float64, len(points))
+	median := points[0]
+	for c := range median {
+		coordinates := make([]float64, len(points))
 		for i, p := range points {
-			of[i] = p[c]
+			coordinates[i] = p[c]
 		}
-		slices.Sort(of)
-		middle[c] = of[len(of)/2]
+		slices.Sort(coordinates)
+		median[c] = coordinates[len(coordinates)/2]
 	}
 	for _, p := range points {
-		if p.Minus(middle).Norm() < 1.0/farTimes {
+		if p.Minus(median).Norm() < 1.0/farTimes {
 			near++
 		}
 	}
-	return len(points) >= minOfFar && 10*near >= 9*len(points)
+	return len(points) >= minFarPoints && 10*near >= 9*len(points)
 }

@@ -111,9 +111,9 @@ func TestConvert(t *testing.T) {
 // validation files. Files without a split folder must be distributed over all three splits. The
 // split of a file must not depend on other files.
 func TestValidation(t *testing.T) {
-	var official, free []string
+	var official, unassigned []string
 	for i := range 300 {
-		free = append(free, fmt.Sprintf("chair/%d.off", i))
+		unassigned = append(unassigned, fmt.Sprintf("chair/%d.off", i))
 		official = append(official, fmt.Sprintf("chair/train/%d.off", i))
 	}
 	official = append(official, "chair/test/0.off", "chair/test/1.off")
@@ -139,7 +139,7 @@ func TestValidation(t *testing.T) {
 		count(d, "val") != 1 {
 		t.Errorf("with a validation folder: got %+v, error %v", d.Manifest.Splits, err)
 	}
-	if d, _, err = convert(t, folder(t, free...), o); err != nil {
+	if d, _, err = convert(t, folder(t, unassigned...), o); err != nil {
 		t.Fatal(err)
 	}
 	if val, test := count(d, "val"), count(d, "test"); val < 30 || val > 90 || test < 60 || test > 120 ||
@@ -222,9 +222,9 @@ func TestLeftOut(t *testing.T) {
 	}
 }
 
-// TestPlace checks that a cloud of several equal points is left out because it has no size, but a
-// cloud of a single point is kept.
-func TestPlace(t *testing.T) {
+// TestEqualPoints checks that a cloud of several equal points is left out because it has no size,
+// but a cloud of a single point is kept.
+func TestEqualPoints(t *testing.T) {
 	from := t.TempDir()
 	write(t, filepath.Join(from, "a/train/pair.xyz"), "1 1 1\n1 1 9\n")
 	write(t, filepath.Join(from, "b/train/place.xyz"), "1 1 1\n1 1 1\n")
@@ -276,9 +276,9 @@ func TestNormals(t *testing.T) {
 	}
 }
 
-// TestAtLeast checks that classes with few files are left out, and that listed files which do not
-// exist do not count.
-func TestAtLeast(t *testing.T) {
+// TestFilesAtLeast checks that classes with few files are left out, and that listed files which do
+// not exist do not count.
+func TestFilesAtLeast(t *testing.T) {
 	files := &Files{Classes: []string{"chair", "desk"}}
 	for i := range 3 {
 		files.list = append(files.list, file{relative: fmt.Sprintf("chair/%d.off", i), class: "chair"},
@@ -330,14 +330,14 @@ func TestBounds(t *testing.T) {
 	cancel()
 	<-read
 	c.reading.Release(12)
-	if r := c.read(t.Context(), &files.list[at]); r.why != nil || len(r.example.Features) != 2 ||
+	if r := c.read(t.Context(), &files.list[at]); r.reason != nil || len(r.example.Features) != 2 ||
 		!c.reading.TryAcquire(20) {
-		t.Errorf("got row %+v, reason %v", r, r.why)
+		t.Errorf("got row %+v, reason %v", r, r.reason)
 	}
 	c.reading.Release(20)
 	write(t, names[0], "0 0\n")
-	if r := c.read(t.Context(), &files.list[at]); r.why == nil || !c.reading.TryAcquire(20) {
-		t.Errorf("an unreadable file does not release its memory: %v", r.why)
+	if r := c.read(t.Context(), &files.list[at]); r.reason == nil || !c.reading.TryAcquire(20) {
+		t.Errorf("an unreadable file does not release its memory: %v", r.reason)
 	}
 
 	ctx, cancel = context.WithCancel(t.Context())

@@ -76,9 +76,9 @@ func (s *Shape) hashOfPoints() (sum uint64) {
 	return sum + uint64(len(s.Points))
 }
 
-// follow moves a row to the split of an earlier row with the same points, unless a folder
+// adoptSplit moves a row to the split of an earlier row with the same points, unless a folder
 // determines its split.
-func (c *converter) follow(r *row) {
+func (c *converter) adoptSplit(r *row) {
 	before := c.written[r.points]
 	if c.Spec != nil || before == nil || before.split == r.split {
 		return
@@ -99,11 +99,11 @@ func (c *converter) countCopy(r *row) {
 		return
 	}
 	place := func() string { return r.file.path }
-	c.left.Repeated.Add(place)
+	c.skipped.Repeated.Add(place)
 	if before.class != r.file.class && !c.Parts {
-		c.left.OtherLabel++
+		c.skipped.OtherLabel++
 	}
 	if before.split != r.split {
-		c.left.OtherSplit.Add(place)
+		c.skipped.OtherSplit.Add(place)
 	}
 }

@@ -135,7 +135,7 @@ func (f *Files) Len() int { return len(f.list) }
 // Others returns a description of the unsupported files in class folders, by extension, and of the
 // folders with only such files; "" if all files are supported.
 func (f *Files) Others() string {
-	const most = 10
+	const maxListed = 10
 	endings := slices.SortedFunc(maps.Keys(f.others), func(a, b string) int {
 		return cmp.Or(cmp.Compare(f.others[b], f.others[a]), strings.Compare(a, b))
 	})
@@ -144,8 +144,8 @@ func (f *Files) Others() string {
 	}
 	var each []string
 	for i, ending := range endings {
-		if i == most {
-			each = append(each, fmt.Sprintf("%d other endings", len(endings)-most))
+		if i == maxListed {
+			each = append(each, fmt.Sprintf("%d other endings", len(endings)-maxListed))
 			break
 		}
 		each = append(each, fmt.Sprintf("%d %s", f.others[ending], cmp.Or(ending, "without an ending")))
@@ -154,8 +154,8 @@ func (f *Files) Others() string {
 	if len(f.empty) == 0 {
 		return text
 	}
-	text += "; folders with only such files: " + strings.Join(f.empty[:min(most, len(f.empty))], ", ")
-	if more := len(f.empty) - most; more > 0 {
+	text += "; folders with only such files: " + strings.Join(f.empty[:min(maxListed, len(f.empty))], ", ")
+	if more := len(f.empty) - maxListed; more > 0 {
 		text += fmt.Sprintf(", %d more folders", more)
 	}
 	return text
@@ -167,9 +167,9 @@ func (f *Files) Surfaces() bool {
 		func(file file) bool { return !strings.EqualFold(filepath.Ext(file.path), ".txt") })
 }
 
-// Divided reports whether splits must be assigned: any reports whether a file has no split folder,
-// training whether validation files must be taken from the training files. Files that are left out
-// before reading do not count.
+// Divided reports whether splits must be assigned. any is true if a file has no split folder, and
+// training is true if validation files must be taken from the training files. Files that are left
+// out before they are read do not count.
 func (f *Files) Divided() (any, training bool) {
 	has := map[string]bool{}
 	for i := range f.list {
@@ -183,7 +183,7 @@ func (f *Files) Divided() (any, training bool) {
 // split returns the split of a file. If training is set, some training files are assigned to
 // validation.
 func (c *converter) split(f *file, training bool) string {
-	if split, ok := c.divided[keyOf(c.chance(f))]; ok && f.split == "" {
+	if split, ok := c.assignedSplits[keyOf(c.chance(f))]; ok && f.split == "" {
 		return split
 	}
 	switch u := c.chance(f)(); {
@@ -217,7 +217,7 @@ func (c *converter) divide() {
 			strata.Add(f.class, keyOf(c.chance(f)))
 		}
 	}
-	c.divided = strata.Assign([]stratify.SplitFraction{{Split: "train", Fraction: 1 - c.ValPart - c.TestPart},
+	c.assignedSplits = strata.Assign([]stratify.SplitFraction{{Split: "train", Fraction: 1 - c.ValPart - c.TestPart},
 		{Split: "val", Fraction: c.ValPart}, {Split: "test", Fraction: c.TestPart}}, 0)
 }
 
@@ -241,8 +241,8 @@ func (f *Files) AtLeast(n int) (left []string) {
 			left = append(left, class)
 		}
 	}
-	gone := func(class string) bool { return slices.Contains(left, class) }
-	f.Classes = slices.DeleteFunc(f.Classes, gone)
-	f.list = slices.DeleteFunc(f.list, func(x file) bool { return gone(x.class) })
+	isExcluded := func(class string) bool { return slices.Contains(left, class) }
+	f.Classes = slices.DeleteFunc(f.Classes, isExcluded)
+	f.list = slices.DeleteFunc(f.list, func(x file) bool { return isExcluded(x.class) })
 	return left
 }

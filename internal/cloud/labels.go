@@ -26,7 +26,7 @@ func (c *converter) label(r *row) *source.SkipReason {
 		}
 		return nil
 	case c.Spec == nil:
-		r.example.Label, r.example.Labels = seq.NoLabel, c.tags.of(r.file.class, r.parts)
+		r.example.Label, r.example.Labels = seq.NoLabel, c.tags.numbersOf(r.file.class, r.parts)
 		return nil
 	}
 	r.example.Label, r.example.Labels = seq.NoLabel, make([]int32, len(r.parts))

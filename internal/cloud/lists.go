@@ -12,13 +12,13 @@ import (
 	"github.com/sftseq/sftseq/internal/source"
 )
 
-// arrange assigns categories and splits to files that have list files. categories maps folders to
-// categories and comes from the file called named. splits maps folder/name to splits and comes from
-// the files called lists; nil keeps the splits. Files without a category or split are left out, as
-// are listed files that do not exist.
-func (f *Files) arrange(categories map[string]string, named string, splits map[string]string, lists string) {
+// applyLists assigns categories and splits to files that have list files. categories maps folders
+// to categories and comes from the file called named. splits maps folder/name to splits and comes
+// from the files called lists; nil keeps the splits. Files without a category or split are left
+// out, as are listed files that do not exist.
+func (f *Files) applyLists(categories map[string]string, named string, splits map[string]string, lists string) {
 	f.Classes = nil
-	there := map[string]bool{}
+	found := map[string]bool{}
 	for i := range f.list {
 		x := &f.list[i]
 		name, ok := categories[x.class]
@@ -27,7 +27,7 @@ func (f *Files) arrange(categories map[string]string, named string, splits map[s
 			continue
 		}
 		key := x.id()
-		there[key] = true
+		found[key] = true
 		if x.class = name; splits != nil {
 			if x.split = splits[key]; x.split == "" {
 				x.left = source.Skip("no split", fmt.Errorf("the file is not listed in %s", lists))
@@ -38,7 +38,7 @@ func (f *Files) arrange(categories map[string]string, named string, splits map[s
 		}
 	}
 	for key, split := range splits {
-		if !there[key] {
+		if !found[key] {
 			folder, _, _ := strings.Cut(key, "/")
 			f.list = append(f.list, file{path: filepath.Join(f.from, filepath.FromSlash(key)) + ".txt",
 				relative: key + ".txt", class: categories[folder], split: split,

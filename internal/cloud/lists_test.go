@@ -80,15 +80,15 @@ func TestDivided(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if free, training := files.Divided(); free || !training {
-		t.Errorf("Divided returned %v, %v, want false, true", free, training)
+	if unassigned, training := files.Divided(); unassigned || !training {
+		t.Errorf("Divided returned %v, %v, want false, true", unassigned, training)
 	}
 	plain := t.TempDir()
 	write(t, filepath.Join(plain, "a/0.xyz"), "0 0 0\n")
 	if files, err = Find(plain); err != nil {
 		t.Fatal(err)
 	}
-	if free, _ := files.Divided(); !free {
+	if unassigned, _ := files.Divided(); !unassigned {
 		t.Error("Divided returned false for a file without a split folder")
 	}
 }

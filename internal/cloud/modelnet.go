@@ -44,7 +44,7 @@ func (f *Files) modelNet() error {
 			return fmt.Errorf("%s: %w", filepath.Join(f.from, name), err)
 		}
 	}
-	f.arrange(classes, ModelNetClasses, splits,
+	f.applyLists(classes, ModelNetClasses, splits,
 		fmt.Sprintf(modelNetLists, "train")+" or "+fmt.Sprintf(modelNetLists, "test"))
 	return nil
 }

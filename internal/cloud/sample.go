@@ -14,15 +14,16 @@ func (s *Shape) Sample(ctx context.Context, n int, random func() float64) (*Shap
 	if s.Faces != nil {
 		return s.onSurface(n, random)
 	}
-	places, err := s.farthest(ctx, n, random)
+	indices, err := s.farthest(ctx, n, random)
 	if err != nil {
 		return nil, err
 	}
-	return s.of(places), nil
+	return s.subset(indices), nil
 }
 
-// denser is the number of points that Farthest draws from a surface per point that it keeps.
-const denser = 8
+// oversampling is the number of points that Farthest draws from a surface for each point that it
+// keeps.
+const oversampling = 8
 
 // Farthest returns n points that are far from each other, also for a surface. It selects them by
 // farthest point sampling from a denser uniform sample, so that thin parts get more points than
@@ -30,15 +31,15 @@ const denser = 8
 func (s *Shape) Farthest(ctx context.Context, n int, random func() float64) (*Shape, error) {
 	if s.Faces != nil {
 		var err error
-		if s, err = s.onSurface(denser*n, random); err != nil {
+		if s, err = s.onSurface(oversampling*n, random); err != nil {
 			return nil, err
 		}
 	}
-	places, err := s.farthest(ctx, n, random)
+	indices, err := s.farthest(ctx, n, random)
 	if err != nil {
 		return nil, err
 	}
-	return s.of(places), nil
+	return s.subset(indices), nil
 }
 
 // Draw returns n points. It samples a surface like [Shape.Sample], and draws from a point set at
@@ -51,13 +52,13 @@ func (s *Shape) Draw(_ context.Context, n int, random func() float64) (*Shape, e
 	for i := range drawn {
 		drawn[i] = min(int(random()*float64(len(s.Points))), len(s.Points)-1)
 	}
-	return s.of(drawn), nil
+	return s.subset(drawn), nil
 }
 
-// of returns the shape with only the points at the given indices, with their normals and parts.
-func (s *Shape) of(places []int) *Shape {
+// subset returns the shape with only the points at the given indices, with their normals and parts.
+func (s *Shape) subset(indices []int) *Shape {
 	out := &Shape{}
-	for _, i := range places {
+	for _, i := range indices {
 		out.Points = append(out.Points, s.Points[i])
 		if s.Normals != nil {
 			out.Normals = append(out.Normals, s.Normals[i])
@@ -111,27 +112,27 @@ func (s *Shape) onSurface(n int, random func() float64) (*Shape, error) {
 }
 
 // farthest selects a random point, and then repeatedly the point that is farthest from all selected
-// points, the first one if several are equally far. It returns the indices of the points.
+// points. Of equally far points, it selects the first. It returns the indices of the points.
 //
 // Source: Eldar, Lindenbaum, Porat and Zeevi, "The Farthest Point Strategy for Progressive
 // Image Sampling", IEEE Transactions on Image Processing 6, 1997.
-func (s *Shape) farthest(ctx context.Context, n int, random func() float64) (taken []int, err error) {
+func (s *Shape) farthest(ctx context.Context, n int, random func() float64) (selected []int, err error) {
 	if n >= len(s.Points) {
 		for i := range s.Points {
-			taken = append(taken, i)
+			selected = append(selected, i)
 		}
-		return taken, nil
+		return selected, nil
 	}
 	nearest := make([]float64, len(s.Points)) // squared distance to the nearest selected point
 	for i := range nearest {
 		nearest[i] = math.Inf(1)
 	}
 	next := min(int(random()*float64(len(s.Points))), len(s.Points)-1)
-	for len(taken) < n {
+	for len(selected) < n {
 		if err := ctx.Err(); err != nil { // a step takes long for ten million points
 			return nil, err
 		}
-		taken = append(taken, next)
+		selected = append(selected, next)
 		nearest[next] = -1 // exclude this point, but not other points at the same position
 		at, farthest := s.Points[next], -1.0
 		for i, p := range s.Points {
@@ -142,5 +143,5 @@ func (s *Shape) farthest(ctx context.Context, n int, random func() float64) (tak
 			}
 		}
 	}
-	return taken, nil
+	return selected, nil
 }

@@ -33,7 +33,7 @@ func (f *Files) shapeNet() error {
 	if err != nil {
 		return err
 	}
-	f.arrange(names, ShapeNetCategories, splits, "a list of train_test_split")
+	f.applyLists(names, ShapeNetCategories, splits, "a list of train_test_split")
 	return nil
 }
 

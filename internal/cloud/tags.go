@@ -9,7 +9,7 @@ import (
 // tags assigns provisional numbers to the tags of points in the order of their first occurrence. A
 // tag is a class and a part.
 type tags struct {
-	met    []tag
+	order  []tag
 	number map[tag]int32
 }
 
@@ -21,16 +21,16 @@ type tag struct {
 // String returns the name of a tag.
 func (x tag) String() string { return fmt.Sprintf("%s/%d", x.class, x.part) }
 
-// of returns the provisional numbers of the tags of points of a class with the given parts.
-func (t *tags) of(class string, parts []int) (out []int32) {
+// numbersOf returns the provisional numbers of the tags of a class's points with the given parts.
+func (t *tags) numbersOf(class string, parts []int) (out []int32) {
 	if t.number == nil {
 		t.number = map[tag]int32{}
 	}
 	for _, part := range parts {
 		x := tag{class, part}
 		if _, ok := t.number[x]; !ok {
-			t.number[x] = int32(len(t.met))
-			t.met = append(t.met, x)
+			t.number[x] = int32(len(t.order))
+			t.order = append(t.order, x)
 		}
 		out = append(out, t.number[x])
 	}
@@ -40,12 +40,12 @@ func (t *tags) of(class string, parts []int) (out []int32) {
 // sorted returns the names of all tags, sorted by class and part, and a function from provisional
 // to sorted numbers.
 func (t *tags) sorted() (names []string, number func(int32) int32) {
-	order := slices.Clone(t.met)
-	slices.SortFunc(order, func(a, b tag) int { return cmp.Or(cmp.Compare(a.class, b.class), a.part-b.part) })
-	at := make([]int32, len(order))
-	for i, x := range order {
+	sorted := slices.Clone(t.order)
+	slices.SortFunc(sorted, func(a, b tag) int { return cmp.Or(cmp.Compare(a.class, b.class), a.part-b.part) })
+	at := make([]int32, len(sorted))
+	for i, x := range sorted {
 		names = append(names, x.String())
 		at[t.number[x]] = int32(i)
 	}
-	return names, func(met int32) int32 { return at[met] }
+	return names, func(provisional int32) int32 { return at[provisional] }
 }

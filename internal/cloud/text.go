@@ -20,37 +20,37 @@ const maxLine = 32 * maxCorners
 // #. It adds the line number to errors. A line that ends in \ continues on the next line, as in
 // OBJ.
 func lines(text []byte, f func(words []string) error) error {
-	var begun []byte // first part of a continued line
+	var continued []byte // first part of a continued line
 	n, first := 0, 0
 	for line := range bytes.Lines(text) {
 		n++
-		if len(begun)+len(line) > maxLine {
-			return fmt.Errorf("line %d: %d bytes, expected at most %d", n, len(begun)+len(line), maxLine)
+		if len(continued)+len(line) > maxLine {
+			return fmt.Errorf("line %d: %d bytes, expected at most %d", n, len(continued)+len(line), maxLine)
 		}
 		plain, _, _ := strings.Cut(string(line), "#")
-		if len(begun) == 0 {
+		if len(continued) == 0 {
 			first = n
 		}
 		if more, ok := strings.CutSuffix(strings.TrimSpace(plain), "\\"); ok {
-			begun = append(append(begun, more...), ' ')
+			continued = append(append(continued, more...), ' ')
 			continue
 		}
-		words := source.NumberWords(string(begun) + plain)
-		if begun = begun[:0]; len(words) == 0 {
+		words := source.NumberWords(string(continued) + plain)
+		if continued = continued[:0]; len(words) == 0 {
 			continue
 		}
 		if err := f(words); err != nil {
 			return fmt.Errorf("line %d: %w", first, err)
 		}
 	}
-	if len(source.NumberWords(string(begun))) > 0 {
+	if len(source.NumberWords(string(continued))) > 0 {
 		return fmt.Errorf("line %d: expected a line after \\, found the end", first)
 	}
 	return nil
 }
 
-// vecOf parses three numbers.
-func vecOf(words []string) (v Vec, err error) {
+// parseVec parses three numbers.
+func parseVec(words []string) (v Vec, err error) {
 	if len(words) < 3 {
 		return v, fmt.Errorf("found %d numbers, expected 3", len(words))
 	}
@@ -84,18 +84,20 @@ func (s *Shape) readPoints(text []byte, counted bool) error {
 	if err := s.readXYZ(text, counted); err != nil {
 		return err
 	}
-	if s.counting.counts() {
+	if s.counting.isLineNumber() {
 		return fmt.Errorf("column 1 contains line numbers (%d to %g), and column 4 contains fractions: expected x y z in columns 1 to 3", s.counting.first, s.Points[len(s.Points)-1][0])
 	}
 	return nil
 }
 
+// readXYZ reads lines of points with optional normals. If counted is set, lines with a single
+// integer are numbers of points.
 func (s *Shape) readXYZ(text []byte, counted bool) error {
 	text, err := withoutNames(text)
 	if err != nil {
 		return err
 	}
-	var normals, behind normals
+	var normals, normals7to9 normals
 	var columns7to9 []Vec
 	count, last := -1, 0 // number of points that the file states, and the line of this number
 	check := func() error {
@@ -111,7 +113,7 @@ func (s *Shape) readXYZ(text []byte, counted bool) error {
 			count, last = n, len(s.Points)
 			return err
 		}
-		p, err := vecOf(words)
+		p, err := parseVec(words)
 		if err != nil {
 			return err
 		}
@@ -120,19 +122,19 @@ func (s *Shape) readXYZ(text []byte, counted bool) error {
 			return fmt.Errorf("found %d numbers, expected a normal on either all lines or none", len(words))
 		}
 		s.Points = append(s.Points, p)
-		s.counting.see(p[0], words)
+		s.counting.add(p[0], words)
 		if has {
-			n, err := vecOf(words[3:])
+			n, err := parseVec(words[3:])
 			if err != nil {
 				return err
 			}
 			s.Normals = append(s.Normals, n)
-			normals.see(n)
+			normals.add(n)
 		}
 		if len(words) >= 9 && len(columns7to9) == len(s.Points)-1 {
-			if n, err := vecOf(words[6:]); err == nil {
+			if n, err := parseVec(words[6:]); err == nil {
 				columns7to9 = append(columns7to9, n)
-				behind.see(n)
+				normals7to9.add(n)
 			}
 		}
 		return nil
@@ -141,8 +143,8 @@ func (s *Shape) readXYZ(text []byte, counted bool) error {
 		err = check()
 	}
 	if s.Normals != nil && !normals.areUnit() {
-		s.Normals, s.ignored = nil, normals.other()
-		if len(columns7to9) == len(s.Points) && behind.areUnit() {
+		s.Normals, s.ignored = nil, normals.describe()
+		if len(columns7to9) == len(s.Points) && normals7to9.areUnit() {
 			s.Normals = columns7to9
 		}
 	}
@@ -153,15 +155,16 @@ func (s *Shape) readXYZ(text []byte, counted bool) error {
 // three columns and the fourth may be a coordinate.
 type counting struct {
 	first, lines int
-	no           bool // the first column does not count the lines
+	broken       bool // a line's first column is not the next integer
 	fractions    bool // column 4 has fractions
 }
 
-func (c *counting) see(x float64, words []string) {
+// add checks the first coordinate and the words of the next line.
+func (c *counting) add(x float64, words []string) {
 	if c.lines == 0 {
 		c.first = int(x)
 	}
-	c.no = c.no || len(words) < 4 || c.first != 0 && c.first != 1 || x != float64(c.first+c.lines)
+	c.broken = c.broken || len(words) < 4 || c.first != 0 && c.first != 1 || x != float64(c.first+c.lines)
 	c.fractions = c.fractions || len(words) > 3 && strings.Contains(words[3], ".")
 	c.lines++
 }
@@ -169,7 +172,8 @@ func (c *counting) see(x float64, words []string) {
 // minCounted is the number of consecutive integers that is unlikely to occur by chance.
 const minCounted = 8
 
-func (c *counting) counts() bool { return !c.no && c.fractions && c.lines >= minCounted }
+// isLineNumber reports whether the first column is probably a line number.
+func (c *counting) isLineNumber() bool { return !c.broken && c.fractions && c.lines >= minCounted }
 
 // withoutNames replaces a first line of column names, also after # or //, by an empty line, so that
 // line numbers do not change. The first three columns must be called x, y and z.
@@ -205,7 +209,8 @@ type normals struct {
 	off  Vec // first vector whose length is neither 1 nor 0
 }
 
-func (n *normals) see(v Vec) {
+// add checks the next vector.
+func (n *normals) add(v Vec) {
 	switch length := v.Norm(); {
 	case length > 0.9 && length < 1.1:
 		n.unit++
@@ -217,8 +222,8 @@ func (n *normals) see(v Vec) {
 // areUnit reports whether all vectors have length 1, except points without a normal.
 func (n *normals) areUnit() bool { return n.unit > 0 && n.off == Vec{} }
 
-// other returns a description of vectors that are not normals.
-func (n *normals) other() string {
+// describe returns a description of vectors that are not normals.
+func (n *normals) describe() string {
 	if n.off == (Vec{}) {
 		return "0 0 0 in every line"
 	}
@@ -230,12 +235,13 @@ const maxParts = 1 << 16
 
 // readParts reads points like readXYZ, with an integer part in the last column: x y z part, x y z
 // nx ny nz part, or x y z r g b nx ny nz part.
-func readParts(text []byte) (*Shape, error) { return partsOf(text, false) }
+func readParts(text []byte) (*Shape, error) { return readWithParts(text, false) }
 
 // readPTSParts reads lines like readParts. The first line may be the number of points.
-func readPTSParts(text []byte) (*Shape, error) { return partsOf(text, true) }
+func readPTSParts(text []byte) (*Shape, error) { return readWithParts(text, true) }
 
-func partsOf(text []byte, counted bool) (*Shape, error) {
+// readWithParts reads points and the part in the last column.
+func readWithParts(text []byte, counted bool) (*Shape, error) {
 	s := &Shape{}
 	err := s.readXYZ(text, counted)
 	if err == nil && s.ignored != "" && s.Normals == nil {
@@ -280,12 +286,12 @@ func readOFF(text []byte) (*Shape, error) {
 	points, faces, header := -1, 0, false
 	err := lines(text, func(words []string) error {
 		if !header {
-			before, behind, ok := strings.Cut(words[0], "OFF")
-			if !ok || !slices.Contains([]string{"", "C", "N", "CN", "ST", "STC", "STN", "STCN"}, before) {
+			prefix, counts, ok := strings.Cut(words[0], "OFF")
+			if !ok || !slices.Contains([]string{"", "C", "N", "CN", "ST", "STC", "STN", "STCN"}, prefix) {
 				return fmt.Errorf("%.40q, expected OFF", words[0])
 			}
 			header = true
-			if words[0] = behind; behind == "" { // some files have the counts on the same line as OFF
+			if words[0] = counts; counts == "" { // some files have the counts on the same line as OFF
 				words = words[1:]
 			}
 			if len(words) == 0 {
@@ -294,14 +300,14 @@ func readOFF(text []byte) (*Shape, error) {
 		}
 		switch {
 		case points < 0:
-			counts, err := vecOf(append(words, "0"))
+			counts, err := parseVec(append(words, "0"))
 			points, faces = int(counts[0]), int(counts[1])
 			if err == nil && (points < 1 || faces < 0) {
 				err = fmt.Errorf("found %d points and %d faces, expected at least 1 and 0", points, faces)
 			}
 			return err
 		case len(s.Points) < points:
-			p, err := vecOf(words)
+			p, err := parseVec(words)
 			s.Points = append(s.Points, p)
 			return err
 		case faces > 0:
@@ -347,10 +353,10 @@ func readOBJ(text []byte) (*Shape, error) {
 		var v Vec
 		switch words[0] {
 		case "v":
-			v, err = vecOf(words[1:])
+			v, err = parseVec(words[1:])
 			s.Points = append(s.Points, v)
 		case "vn":
-			v, err = vecOf(words[1:])
+			v, err = parseVec(words[1:])
 			s.Normals = append(s.Normals, v)
 		case "f":
 			var corners []int

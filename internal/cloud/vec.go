@@ -44,8 +44,8 @@ func (a Vec) float32() []float32 { return []float32{float32(a[0]), float32(a[1])
 // closer together, the rounding error of their mean is about as large as their distances from it.
 const minExtent = 1e-13
 
-// atOnePlace reports whether all points are equal up to rounding.
-func atOnePlace(points []Vec) bool {
+// areEqual reports whether all points are equal up to rounding.
+func areEqual(points []Vec) bool {
 	low, high := points[0], points[0]
 	for _, p := range points {
 		for k, x := range p {
@@ -64,7 +64,7 @@ func atOnePlace(points []Vec) bool {
 // returns this distance. If all points are equal up to rounding, it returns 0 and moves them to the
 // origin.
 func Normalize(points []Vec) (radius float64) {
-	if len(points) == 0 || atOnePlace(points) {
+	if len(points) == 0 || areEqual(points) {
 		clear(points)
 		return 0
 	}

@@ -34,10 +34,11 @@ type Known struct {
 	RandomWalk   int        // number of return probabilities in the features of a node
 }
 
-// Read calls take for each graph of a file. The targets are in the field label or tags, or in
+// Read calls visit for each graph of a file. The targets are in the field label or tags, or in
 // fields named like the numbers. A label is a name, or an index into the label names. The error for
 // an invalid line has the file and the line. progress may be nil.
-func (k *Known) Read(ctx context.Context, path string, progress func(bytes int64), take func(seq.Example) error) error {
+func (k *Known) Read(ctx context.Context, path string, progress func(bytes int64),
+	visit func(seq.Example) error) error {
 	labels := map[string]int32{}
 	for i := range k.Spec.LabelNames {
 		labels[strconv.Itoa(i)] = int32(i)
@@ -49,7 +50,7 @@ func (k *Known) Read(ctx context.Context, path string, progress func(bytes int64
 	before.FeatureNames = before.FeatureNames[:len(before.FeatureNames)-k.RandomWalk]
 	r := Reader{From: []string{path}, Label: "label", Tags: "tags", Numbers: k.Spec.NumberNames, Progress: progress}
 	return r.Each(ctx, func(x *Row) error {
-		if err := k.answers(labels, x); err != nil {
+		if err := k.setTargets(labels, x); err != nil {
 			return err
 		}
 		if err := k.features(x); err != nil {
@@ -61,19 +62,19 @@ func (k *Known) Read(ctx context.Context, path string, progress func(bytes int64
 		if err := AppendWalk(ctx, x.Features, x.Edges, k.RandomWalk); err != nil { // requires valid edges
 			return err
 		}
-		return take(x.Example)
+		return visit(x.Example)
 	})
 }
 
-// answers sets the targets of a row.
-func (k *Known) answers(labels map[string]int32, x *Row) error {
+// setTargets sets the targets of a row.
+func (k *Known) setTargets(labels map[string]int32, x *Row) error {
 	if k.Spec.Task != seq.Regression {
-		answer, list := "label", k.Spec.Task == seq.MultiLabel
+		field, list := "label", k.Spec.Task == seq.MultiLabel
 		if k.Spec.Task == seq.Tagging {
-			answer, list = "tags", true
+			field, list = "tags", true
 		}
-		if x.Field != answer || x.List != list {
-			return fmt.Errorf("found %s, expected %s", described(x.Field, x.List), described(answer, list))
+		if x.Field != field || x.List != list {
+			return fmt.Errorf("found %s, expected %s", describeField(x.Field, x.List), describeField(field, list))
 		}
 	}
 	if x.Number(k.Spec.Task, labels) {
@@ -91,8 +92,8 @@ func (k *Known) answers(labels map[string]int32, x *Row) error {
 	return nil
 }
 
-// described returns the name of a target field for an error.
-func described(field string, list bool) string {
+// describeField returns the name of a target field for an error.
+func describeField(field string, list bool) string {
 	switch {
 	case field == "tags":
 		return "tags (a list with a label for each node)"

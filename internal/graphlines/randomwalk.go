@@ -68,16 +68,16 @@ func AppendWalk(ctx context.Context, features [][]float32, edges []seq.Edge, ste
 	}
 	additions := int64(0)
 	at, to := make([]float64, n), make([]float64, n) // probabilities before and after a step; all 0 between walks
-	var here, there []int32                          // nodes with nonzero probabilities, without duplicates
+	var active, reached []int32                      // nodes with nonzero probabilities, without duplicates
 	for _, key := range order {
-		alike := groups[key]
-		at[alike[0]], here = 1, append(here[:0], alike[0])
+		group := groups[key]
+		at[group[0]], active = 1, append(active[:0], group[0])
 		for step := range steps {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			there = there[:0]
-			for _, i := range here {
+			reached = reached[:0]
+			for _, i := range active {
 				out := targets[first[i]:first[i+1]]
 				additions += int64(len(out))
 				p := at[i] / float64(len(out))
@@ -87,13 +87,13 @@ func AppendWalk(ctx context.Context, features [][]float32, edges []seq.Edge, ste
 				}
 				for _, t := range out {
 					if to[t] == 0 {
-						there = append(there, t)
+						reached = append(reached, t)
 					}
 					to[t] += p
 				}
 			}
-			at, to, here, there = to, at, there, here
-			for _, from := range alike {
+			at, to, active, reached = to, at, reached, active
+			for _, from := range group {
 				features[from] = append(features[from], float32(at[from]))
 			}
 			if additions > maxAdditions {
@@ -101,7 +101,7 @@ func AppendWalk(ctx context.Context, features [][]float32, edges []seq.Edge, ste
 					"at step %d of %d: use fewer steps", n, len(edges), maxAdditions, step+1, steps)
 			}
 		}
-		for _, i := range here {
+		for _, i := range active {
 			at[i] = 0
 		}
 	}

@@ -69,8 +69,8 @@ type Reader struct {
 	fields map[string]bool
 }
 
-// Each calls take for every row. Errors have the file and the line.
-func (r *Reader) Each(ctx context.Context, take func(*Row) error) error {
+// Each calls visit for every row. Errors have the file and the line.
+func (r *Reader) Each(ctx context.Context, visit func(*Row) error) error {
 	r.fields = map[string]bool{"id": true, "features": true, "edges": true, r.Label: true, r.Tags: true}
 	for _, name := range r.Numbers {
 		r.fields[name] = true
@@ -79,14 +79,14 @@ func (r *Reader) Each(ctx context.Context, take func(*Row) error) error {
 		r.fields[r.SplitField] = true
 	}
 	for _, path := range r.From {
-		if err := r.file(ctx, path, take); err != nil {
+		if err := r.file(ctx, path, visit); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *Reader) file(ctx context.Context, path string, take func(*Row) error) error {
+func (r *Reader) file(ctx context.Context, path string, visit func(*Row) error) error {
 	in, err := source.Open(ctx, path, r.Progress)
 	if err != nil {
 		return err
@@ -103,7 +103,7 @@ func (r *Reader) file(ctx context.Context, path string, take func(*Row) error) e
 			x, err = r.parse(line)
 		}
 		if err == nil {
-			err = take(x)
+			err = visit(x)
 		}
 		if err != nil {
 			if ctx.Err() != nil {
@@ -148,11 +148,11 @@ func (r *Reader) parse(line []byte) (*Row, error) {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	return x, r.answers(x, fields)
+	return x, r.readTargets(x, fields)
 }
 
-// answers reads the targets of a row.
-func (r *Reader) answers(x *Row, fields map[string]json.RawMessage) (err error) {
+// readTargets reads the targets of a row.
+func (r *Reader) readTargets(x *Row, fields map[string]json.RawMessage) (err error) {
 	for _, name := range r.Numbers {
 		var v *float32
 		if fields[name] == nil || json.Unmarshal(fields[name], &v) != nil || v == nil {

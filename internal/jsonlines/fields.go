@@ -80,9 +80,9 @@ func Kind(value []byte) string {
 	case '[':
 		return "a list"
 	}
-	const most = 30
-	if len(value) > most {
-		return string(bytes.ToValidUTF8(value[:most], nil)) + "…"
+	const maxBytes = 30
+	if len(value) > maxBytes {
+		return string(bytes.ToValidUTF8(value[:maxBytes], nil)) + "…"
 	}
 	return string(value)
 }

@@ -45,15 +45,15 @@ type Reader struct {
 	// refuse. The reader does not return granted memory.
 	Room func(bytes int) bool
 
-	r     *bufio.Reader
-	limit int
-	line  int
-	start int64 // offset of the line
-	end   int64 // offset of the end of the line
-	buf   []byte
-	full  [][]byte // the blocks of a long line before buf
-	kept  int      // bytes of the line in full and buf
-	asked int      // bytes that were granted for the line
+	r       *bufio.Reader
+	limit   int
+	line    int
+	start   int64 // offset of the line
+	end     int64 // offset of the end of the line
+	buf     []byte
+	full    [][]byte // the blocks of a long line before buf
+	kept    int      // bytes of the line in full and buf
+	granted int      // bytes that were granted for the line
 }
 
 const (
@@ -89,7 +89,7 @@ func (r *Reader) Start() int64 { return r.start }
 // until the next call. After a [*TooLong] or a [*NoRoom], Next continues with the following line;
 // any other error is final.
 func (r *Reader) Next() ([]byte, error) {
-	r.asked = Free // blank lines reuse the memory of earlier ones
+	r.granted = Free // blank lines reuse the memory of earlier ones
 	for {
 		line, err := r.read()
 		if err != nil {
@@ -115,7 +115,7 @@ func (r *Reader) read() ([]byte, error) {
 		part, err := r.r.ReadSlice('\n')
 		length += int64(len(part))
 		r.end += int64(len(part))
-		if head == nil && !r.keeps(len(part)) {
+		if head == nil && !r.reserve(len(part)) {
 			first := r.buf
 			if len(r.full) > 0 {
 				first = r.full[0]
@@ -168,18 +168,19 @@ func (r *Reader) join() {
 	r.buf, r.full = append(whole, r.buf...), nil
 }
 
-// keeps reports whether the line may grow by n bytes.
-func (r *Reader) keeps(n int) bool {
+// reserve requests memory for n more bytes of the line. It returns false if the limit or Room
+// refuses them.
+func (r *Reader) reserve(n int) bool {
 	n += r.kept
 	// The line's end, up to two bytes, does not count.
 	if n > r.limit+2 {
 		return false
 	}
-	for r.Room != nil && r.asked < n {
+	for r.Room != nil && r.granted < n {
 		if !r.Room(Free) {
 			return false
 		}
-		r.asked += Free
+		r.granted += Free
 	}
 	return true
 }

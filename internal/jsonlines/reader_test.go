@@ -33,6 +33,7 @@ func read(r *Reader) ([]string, error) {
 	}
 }
 
+// TestReader checks line numbers, line ends, blank lines and lines above the limit.
 func TestReader(t *testing.T) {
 	for _, c := range []struct {
 		text string
@@ -66,6 +67,7 @@ func TestReader(t *testing.T) {
 	}
 }
 
+// TestReaderReportsFailure checks that the lines before a read error are returned.
 func TestReaderReportsFailure(t *testing.T) {
 	broken := errors.New("broken")
 	r := NewReader(io.MultiReader(strings.NewReader("a\nb"), iotest.ErrReader(broken)), 8)
@@ -85,6 +87,7 @@ func (b repeated) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// TestLongLineTakesLittleMemory checks that the memory of a line above the limit is bounded.
 func TestLongLineTakesLittleMemory(t *testing.T) {
 	in := io.MultiReader(io.LimitReader(repeated('x'), 100e6), strings.NewReader("\nb\n"))
 	r := NewReader(in, 1<<16)

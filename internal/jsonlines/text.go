@@ -59,9 +59,9 @@ func Chunks(value json.RawMessage, size int) iter.Seq[[]byte] {
 	}
 }
 
-// unquote appends the content of a string up to about most bytes, and returns the rest.
-func unquote(out, quoted []byte, most int) (text, rest []byte) {
-	for room := most - len(out); len(quoted) > 0 && room >= utf8.UTFMax; room = most - len(out) {
+// unquote appends the content of a string until out has about limit bytes, and returns the rest.
+func unquote(out, quoted []byte, limit int) (text, rest []byte) {
+	for room := limit - len(out); len(quoted) > 0 && room >= utf8.UTFMax; room = limit - len(out) {
 		run := bytes.IndexByte(quoted, '\\')
 		if run < 0 {
 			run = len(quoted)
@@ -83,16 +83,16 @@ func unquote(out, quoted []byte, most int) (text, rest []byte) {
 // unescape appends the character of the escape sequence at the beginning of a text, and returns the
 // rest.
 func unescape(out, quoted []byte) (text, rest []byte) {
-	const plain, meant = `"\/bfnrt`, "\"\\/\b\f\n\r\t"
-	if at := bytes.IndexByte([]byte(plain), quoted[1]); at >= 0 {
-		return append(out, meant[at]), quoted[2:]
+	const escapes, characters = `"\/bfnrt`, "\"\\/\b\f\n\r\t"
+	if at := bytes.IndexByte([]byte(escapes), quoted[1]); at >= 0 {
+		return append(out, characters[at]), quoted[2:]
 	}
-	c := escaped(quoted)
+	c := codeUnit(quoted)
 	quoted = quoted[escapeBytes:]
 	if !utf16.IsSurrogate(c) {
 		return utf8.AppendRune(out, c), quoted
 	}
-	if pair := utf16.DecodeRune(c, escaped(quoted)); pair != utf8.RuneError {
+	if pair := utf16.DecodeRune(c, codeUnit(quoted)); pair != utf8.RuneError {
 		return utf8.AppendRune(out, pair), quoted[escapeBytes:]
 	}
 	return rope.AppendSurrogate(out, c), quoted
@@ -101,8 +101,8 @@ func unescape(out, quoted []byte) (text, rest []byte) {
 // escapeBytes is the length of an escape such as \u00e9.
 const escapeBytes = len(`\u0000`)
 
-// escaped returns the code unit of a \u escape at the beginning of a text, or -1.
-func escaped(text []byte) rune {
+// codeUnit returns the code unit of a \u escape at the beginning of a text, or -1.
+func codeUnit(text []byte) rune {
 	if len(text) < escapeBytes || text[0] != '\\' || text[1] != 'u' {
 		return -1
 	}

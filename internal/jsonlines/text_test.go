@@ -15,7 +15,7 @@ import (
 
 // TestText checks that surrogate pairs become characters and that lone surrogates are errors.
 func TestText(t *testing.T) {
-	for _, c := range []struct{ value, text, why string }{
+	for _, c := range []struct{ value, text, err string }{
 		{`""`, "", ""},
 		{`"aé\u00e9\n\/🙂"`, "aéé\n/🙂", ""},
 		{`"\ud83d\ude42"`, "🙂", ""},
@@ -30,8 +30,8 @@ func TestText(t *testing.T) {
 		{`{}`, "", `expected a string, found an object`},
 	} {
 		text, err := Text(json.RawMessage(c.value))
-		if text != c.text || (err == nil) != (c.why == "") || err != nil && !strings.Contains(err.Error(), c.why) {
-			t.Errorf("%s: got %q, error %v, want %q, error %s", c.value, text, err, c.text, c.why)
+		if text != c.text || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
+			t.Errorf("%s: got %q, error %v, want %q, error %s", c.value, text, err, c.text, c.err)
 		}
 	}
 	if text := AppendText([]byte("x"),

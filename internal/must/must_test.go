@@ -24,7 +24,7 @@ func TestAssertions(t *testing.T) {
 	for name, c := range map[string]struct {
 		assert        func(t testing.TB, err error)
 		ended, failed string // report for the error broken
-		ofNil         string // report for nil
+		onNil         string // report for nil
 	}{
 		"Succeed": {func(t testing.TB, err error) { Succeed(t, err, "case") }, "case" + broken.Error(), "", ""},
 		"Check":   {func(t testing.TB, err error) { Check(t, err) }, "", broken.Error(), ""},
@@ -50,12 +50,12 @@ func TestAssertions(t *testing.T) {
 		"FailWith another": {func(t testing.TB, err error) { FailWith(t, io.EOF)(err) }, "",
 			"found the error disk full: short write, expected EOF", "found the error <nil>, expected EOF"},
 	} {
-		r, ofNil := &recorder{}, &recorder{}
+		r, onNil := &recorder{}, &recorder{}
 		c.assert(r, broken)
-		c.assert(ofNil, error(nil))
-		if r.ended != c.ended || r.failed != c.failed || ofNil.ended != "" || ofNil.failed != c.ofNil {
-			t.Error(name, errors.Join(errors.New(r.ended), errors.New(r.failed), errors.New(ofNil.ended),
-				errors.New(ofNil.failed)))
+		c.assert(onNil, error(nil))
+		if r.ended != c.ended || r.failed != c.failed || onNil.ended != "" || onNil.failed != c.onNil {
+			t.Error(name, errors.Join(errors.New(r.ended), errors.New(r.failed), errors.New(onNil.ended),
+				errors.New(onNil.failed)))
 		}
 	}
 }

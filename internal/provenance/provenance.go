@@ -54,22 +54,22 @@ func (p *Provenance) JSON() (json.RawMessage, error) { return json.Marshal(p) }
 // endFlags matches the flags for the length of a run, at the end of a command.
 var endFlags = regexp.MustCompile(`( --(epochs|steps)[ =][0-9]+)+$`)
 
-// MoveEnd changes the end of a resumed run and makes its command repeat the whole run. goOn is the
-// command that resumes. If the run had already reached its end, it was evaluated there, so the new
-// command runs to the old end and then resumes. If the learning rate depends on the end, the
+// MoveEnd changes the end of a resumed run and makes its command repeat the whole run. resume is
+// the command that resumes. If the run had already reached its end, it was evaluated there, so the
+// new command runs to the old end and then resumes. If the learning rate depends on the end, the
 // earlier steps followed the old end, so the new command stops at this step and resumes. Otherwise
 // the new command has the new end and pinned: flags for settings that a run of the new length would
 // choose differently.
-func (p *Provenance) MoveEnd(from *train.Checkpoint, settings *train.Settings, goOn, pinned string) error {
+func (p *Provenance) MoveEnd(from *train.Checkpoint, settings *train.Settings, resume, pinned string) error {
 	end := fmt.Sprintf(" --epochs %d", settings.Epochs)
 	if settings.Steps > 0 {
 		end = fmt.Sprintf(" --steps %d", settings.Steps)
 	}
 	switch at, old := &from.State, &from.Settings; {
 	case madeAllSteps(at, old):
-		p.Command += " && " + goOn + end
+		p.Command += " && " + resume + end
 	case old.FollowsEnd() && at.Step > 0:
-		p.Command += fmt.Sprintf(" --stop-at %d && %s%s", at.Step, goOn, end)
+		p.Command += fmt.Sprintf(" --stop-at %d && %s%s", at.Step, resume, end)
 	default:
 		p.Command = strings.TrimSuffix(endFlags.ReplaceAllString(p.Command, ""), pinned) + pinned + end
 	}

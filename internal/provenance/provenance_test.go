@@ -16,6 +16,7 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
+// TestPath checks that any path keeps its bytes in JSON.
 func TestPath(t *testing.T) {
 	for _, name := range []string{"\xff\xfe", "it's\xe9", "größe", "", "plain/dir", `{"base64":"YQ=="}`} {
 		text := must.Get(json.Marshal(struct{ P Path }{Path(name)}))(t)
@@ -33,7 +34,7 @@ func TestPath(t *testing.T) {
 
 // TestMoveEnd checks that the command of a run with a moved end repeats the whole run.
 func TestMoveEnd(t *testing.T) {
-	const goOn = "sftseq train custom --out again --resume"
+	const resume = "sftseq train custom --out again --resume"
 	at := func(step, epoch int) train.State {
 		s := train.State{Step: step}
 		s.Next.Epoch = uint32(epoch)
@@ -59,17 +60,17 @@ func TestMoveEnd(t *testing.T) {
 		{"chosen by the length, moved again", "train --step-size 2 --steps 10", at(5, 0), train.Settings{Steps: 10},
 			train.Settings{Steps: 20}, "train --step-size 2 --steps 20", " --step-size 2"},
 		{"at its end, in steps", "train --steps 10", at(10, 0), train.Settings{Steps: 10}, train.Settings{Steps: 20},
-			"train --steps 10 && " + goOn + " --steps 20", ""},
+			"train --steps 10 && " + resume + " --steps 20", ""},
 		{"at its end, in epochs", "train", at(10, 2), train.Settings{Epochs: 2}, train.Settings{Epochs: 3},
-			"train && " + goOn + " --epochs 3", ""},
+			"train && " + resume + " --epochs 3", ""},
 		{"the rate follows the end", "train --steps 10", at(5, 0), train.Settings{Steps: 10, Schedule: "cosine"},
-			train.Settings{Steps: 20}, "train --steps 10 --stop-at 5 && " + goOn + " --steps 20", ""},
+			train.Settings{Steps: 20}, "train --steps 10 --stop-at 5 && " + resume + " --steps 20", ""},
 		{"the rate follows the end, before the first step", "train --steps 10", at(0, 0),
 			train.Settings{Steps: 10, Schedule: "cosine"}, train.Settings{Steps: 20}, "train --steps 20", ""},
 	} {
 		from := &train.Checkpoint{Config: &sft.Config{}, State: c.state, Settings: c.old}
 		p := Provenance{Command: c.command, Settings: c.old}
-		must.Succeed(t, p.MoveEnd(from, &c.new, goOn, c.pinned))
+		must.Succeed(t, p.MoveEnd(from, &c.new, resume, c.pinned))
 		stored, err := Of(from.Config)
 		if err != nil || stored.Command != c.want || p.Command != c.want || !Same(stored.Settings, c.new) {
 			t.Errorf("%s: got %q, stored %q with %+v, want %q; error %v", c.name, p.Command, stored.Command,
@@ -87,6 +88,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
+// TestDifferences checks which settings of a new run are listed as different.
 func TestDifferences(t *testing.T) {
 	config := sft.Config{
 		Extra:   []byte(`{"init_from":"base"}`),

@@ -20,13 +20,13 @@ import (
 // Found returns the checkpoint of the run in a directory, or nil if there is none. from and err are
 // the results of loading the checkpoint. A directory with a run is an error unless the run is
 // resumed, because runs are not overwritten. A directory without a run is an error if resume and
-// must are set; when several runs are resumed, some may be missing.
-func Found(dir string, from *train.Checkpoint, err error, resume, must bool) (*train.Checkpoint, error) {
+// required are set. When several runs are resumed, some may be missing.
+func Found(dir string, from *train.Checkpoint, err error, resume, required bool) (*train.Checkpoint, error) {
 	switch {
 	case err == nil && !resume:
 		return nil, fmt.Errorf("%s already contains a run: resume it with --resume, or choose another --out", dir)
-	case errors.Is(err, os.ErrNotExist) && resume && must:
-		return nil, fmt.Errorf("%s contains no run to resume: expected its %s, found none (--out is the directory of the run%s; without --resume a new run begins there)", dir, train.CheckpointFile, besides(dir))
+	case errors.Is(err, os.ErrNotExist) && resume && required:
+		return nil, fmt.Errorf("%s contains no run to resume: expected its %s, found none (--out is the directory of the run%s; without --resume a new run begins there)", dir, train.CheckpointFile, otherRuns(dir))
 	case errors.Is(err, os.ErrNotExist):
 		for _, name := range []string{"config.json", "model.safetensors", "metrics.jsonl"} {
 			if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
@@ -44,11 +44,11 @@ func Found(dir string, from *train.Checkpoint, err error, resume, must bool) (*t
 	return from, err
 }
 
-// maxBesides is the maximum number of other runs that an error names.
-const maxBesides = 5
+// maxOtherRuns is the maximum number of other runs that an error names.
+const maxOtherRuns = 5
 
-// besides returns a hint with the runs in the directory and next to it, or "".
-func besides(dir string) string {
+// otherRuns returns a hint with the runs in the directory and next to it, or "".
+func otherRuns(dir string) string {
 	var found []string
 	for _, folder := range []string{dir, filepath.Dir(filepath.Clean(dir))} {
 		entries, err := os.ReadDir(folder)
@@ -66,10 +66,10 @@ func besides(dir string) string {
 		return ""
 	}
 	more := ""
-	if n := len(found) - maxBesides; n > 0 {
+	if n := len(found) - maxOtherRuns; n > 0 {
 		more = fmt.Sprintf(" and %d more", n)
 	}
-	return fmt.Sprintf(", such as %s%s", strings.Join(found[:min(len(found), maxBesides)], ", "), more)
+	return fmt.Sprintf(", such as %s%s", strings.Join(found[:min(len(found), maxOtherRuns)], ", "), more)
 }
 
 // Changed lists the settings or configuration entries that have changed since the start of the run.
@@ -86,8 +86,8 @@ func Changed(was, is any) string {
 
 // Ended reports whether a run has made its last step, or was stopped by --patience, and was
 // evaluated at this step.
-func Ended(of *train.Checkpoint) bool {
-	at, settings := &of.State, &of.Settings
+func Ended(checkpoint *train.Checkpoint) bool {
+	at, settings := &checkpoint.State, &checkpoint.Settings
 	patient := settings.Patience > 0 && at.SinceBest >= settings.Patience
 	return at.Evaluated == at.Step && (patient || madeAllSteps(at, settings))
 }
@@ -105,12 +105,13 @@ func madeAllSteps(at *train.State, settings *train.Settings) bool {
 // form "num_hidden_layers 2, not 3".
 func Differences(begun *train.Checkpoint, was, settings train.Settings, config sft.Config,
 	data, initFrom string) []string {
-	its := *begun.Config
-	its.Extra, config.Extra = nil, nil
+	begunConfig := *begun.Config
+	begunConfig.Extra, config.Extra = nil, nil
 	// These entries are fitted to the weights, not chosen by the user.
-	its.Thresholds, its.Temperature, its.SpanDecoding = config.Thresholds, config.Temperature, config.SpanDecoding
+	begunConfig.Thresholds, begunConfig.Temperature, begunConfig.SpanDecoding = config.Thresholds, config.Temperature,
+		config.SpanDecoding
 	was.Seed = settings.Seed
-	out := append(differences(&was, &settings), differences(&its, &config)...)
+	out := append(differences(&was, &settings), differences(&begunConfig, &config)...)
 	if data != begun.Data {
 		out = append(out, "other data")
 	}

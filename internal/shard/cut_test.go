@@ -95,7 +95,7 @@ func rowsOf(t *testing.T, parts []table.Part) (rows []string) {
 	}
 }
 
-func zipped(text string) string {
+func gzipped(text string) string {
 	var out bytes.Buffer
 	w := gzip.NewWriter(&out)
 	io.WriteString(w, text)
@@ -124,7 +124,7 @@ func contents(t *testing.T) map[string]struct {
 		"j-empty.jsonl":   {"", 0},
 		"k-bad.jsonl":     {"{\n" + lines("k", "\n", 4) + "}", 6},
 		"l-long.jsonl":    {`{"text":"` + strings.Repeat("l", 200000) + "\"}\n" + lines("l", "\n", 2), 3},
-		"m-gzip.jsonl.gz": {zipped(lines("m", "\n", 40)), 40},
+		"m-gzip.jsonl.gz": {gzipped(lines("m", "\n", 40)), 40},
 		"n-none.arrow":    {batches(t, "file", "n"), 0},
 		"o-none.parquet":  {batches(t, "parquet", "o"), 0},
 		"p-one.arrow":     {batches(t, "file", "p", 1), 1},
@@ -155,26 +155,26 @@ func TestCut(t *testing.T) {
 		}
 		for _, n := range counts {
 			var got []string
-			most := 0
+			largest := 0
 			for i := range n {
-				own := rowsOf(t, in.Cut(Shard{i, n}))
-				most = max(most, len(own))
-				got = append(got, own...)
+				part := rowsOf(t, in.Cut(Shard{i, n}))
+				largest = max(largest, len(part))
+				got = append(got, part...)
 			}
 			if !slices.Equal(got, want) {
 				t.Errorf("%s: %d shards: got %d rows, which differ from the %d rows of one shard", path, n, len(got),
 					len(want))
 			}
-			if filepath.Ext(path) == ".parquet" && most > rows/n+1 {
-				t.Errorf("%s: %d shards: got a shard with %d of %d rows", path, n, most, rows)
+			if filepath.Ext(path) == ".parquet" && largest > rows/n+1 {
+				t.Errorf("%s: %d shards: got a shard with %d of %d rows", path, n, largest, rows)
 			}
 		}
 	}
 }
 
-// TestPlaces checks that rows keep their locations in the file: row numbers, or byte offsets from 1
-// for JSON lines.
-func TestPlaces(t *testing.T) {
+// TestPositions checks that rows keep their locations in the file: row numbers, or byte offsets
+// from 1 for JSON lines.
+func TestPositions(t *testing.T) {
 	text := lines("d", "\r\n", 9)
 	path := write(t, filepath.Join(t.TempDir(), "d.jsonl"), text)
 	in := must.Get(Find(t.Context(), []string{path}, ""))(t)

@@ -80,7 +80,7 @@ func expand(name string) (files []string, err error) {
 		if !info.IsDir() {
 			return []string{filepath.Clean(name)}, nil
 		}
-		if files, err = within(name); err == nil && len(files) == 0 {
+		if files, err = filesIn(name); err == nil && len(files) == 0 {
 			err = fmt.Errorf("%s: expected files, found none", name)
 		}
 		if err == nil {
@@ -112,10 +112,10 @@ func fixedFolder(pattern string) string {
 	return filepath.Dir(pattern[:strings.IndexAny(pattern, "*?[")] + "x")
 }
 
-// within returns the files in a directory and its subdirectories. It skips hidden files, names that
-// begin with _ (Spark's), and documentation of tables. It follows links to files; a link to a
-// folder is an error, because it may lead to a cycle.
-func within(dir string) (files []string, err error) {
+// filesIn returns the files in a directory and its subdirectories. It skips hidden files,
+// names that begin with _ (Spark's), and documentation of tables. It follows links to files; a link
+// to a folder is an error, because it may lead to a cycle.
+func filesIn(dir string) (files []string, err error) {
 	dir = filepath.Clean(dir) + string(filepath.Separator) // the separator makes Walk follow a link
 	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		name := entry.Name()
@@ -176,7 +176,7 @@ func (f *File) sample(to io.Writer) error {
 	defer file.Close()
 	if f.Bytes <= pieces*pieceBytes {
 		if _, err = io.CopyN(to, file, f.Bytes); err == io.EOF {
-			err = f.shorter()
+			err = f.errShorter()
 		}
 		return err
 	}
@@ -187,7 +187,7 @@ func (f *File) sample(to io.Writer) error {
 			at = f.Bytes - pieceBytes
 		}
 		if _, err := file.ReadAt(piece, at); err == io.EOF {
-			return f.shorter()
+			return f.errShorter()
 		} else if err != nil {
 			return err
 		}
@@ -198,7 +198,7 @@ func (f *File) sample(to io.Writer) error {
 	return nil
 }
 
-func (f *File) shorter() error {
+func (f *File) errShorter() error {
 	return fmt.Errorf("%s: expected %d bytes as before, found fewer: the file was changed", f.Path, f.Bytes)
 }
 

@@ -72,12 +72,12 @@ func TestLinkedFolders(t *testing.T) {
 	}
 }
 
-// TestFindRefuses checks the errors for files that cannot be split.
-func TestFindRefuses(t *testing.T) {
+// TestFindErrors checks the errors for files that cannot be split.
+func TestFindErrors(t *testing.T) {
 	dir := t.TempDir()
 	os.Mkdir(filepath.Join(dir, "empty"), 0o777)
 	for name, text := range map[string]string{"x.csv": "a\n", "data": "{}\n",
-		"x.arrow.gz": zipped(batches(t, "file", "x", 1)), "text.arrow": "text", "text.parquet": "text",
+		"x.arrow.gz": gzipped(batches(t, "file", "x", 1)), "text.arrow": "text", "text.parquet": "text",
 		"cut.arrow": batches(t, "file", "x", 9)[:300], "wide.jsonl": "\xff\xfe{\x00"} {
 		write(t, filepath.Join(dir, name), text)
 	}

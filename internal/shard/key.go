@@ -29,7 +29,7 @@ const (
 // field is a field of a key.
 type field struct {
 	name, value string
-	what        string // name in errors
+	label       string // name in errors
 }
 
 func (k *Key) fields() []field {
@@ -75,13 +75,13 @@ func keyOf(schema *arrow.Schema) (k Key, err error) {
 }
 
 // Differences lists the fields of a key that differ from the expected key. It skips fields that
-// expected leaves empty, and the fields named in but.
-func (k *Key) Differences(expected *Key, but ...string) string {
+// expected leaves empty, and the ignored fields.
+func (k *Key) Differences(expected *Key, ignored ...string) string {
 	var out []string
 	found, want := k.fields(), expected.fields()
 	for i, f := range found {
-		if f.value != want[i].value && !slices.Contains(but, f.name) && want[i].value != "" {
-			out = append(out, fmt.Sprintf("%s: expected %s, found %s", f.what, want[i].value, f.value))
+		if f.value != want[i].value && !slices.Contains(ignored, f.name) && want[i].value != "" {
+			out = append(out, fmt.Sprintf("%s: expected %s, found %s", f.label, want[i].value, f.value))
 		}
 	}
 	return strings.Join(out, "; ")

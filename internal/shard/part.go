@@ -39,7 +39,7 @@ func Begin(dir string, key *Key) (part *Part, rows int64, err error) {
 		}
 	}
 	path := filepath.Join(dir, key.Shard.File())
-	if rows, err = there(path, key); err == nil {
+	if rows, err = checkExisting(path, key); err == nil {
 		return nil, rows, atomicfile.Clean(path)
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return nil, 0, err
@@ -49,9 +49,9 @@ func Begin(dir string, key *Key) (part *Part, rows int64, err error) {
 	return part, 0, err
 }
 
-// there returns the number of rows of an existing part, which must have the key.
-func there(path string, key *Key) (rows int64, err error) {
-	found, rows, err := look(path)
+// checkExisting returns the number of rows of an existing part, which must have the key.
+func checkExisting(path string, key *Key) (rows int64, err error) {
+	found, rows, err := readPart(path)
 	if err != nil {
 		return 0, err
 	}
@@ -67,7 +67,7 @@ func there(path string, key *Key) (rows int64, err error) {
 func (p *Part) Commit() error {
 	err := p.File.CommitNew()
 	if errors.Is(err, fs.ErrExist) {
-		_, err = there(p.path, p.key)
+		_, err = checkExisting(p.path, p.key)
 	}
 	if err != nil {
 		return err
@@ -79,15 +79,15 @@ func (p *Part) Commit() error {
 func partsIn(dir string) (shards []Shard, err error) {
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {
-		if s, ok := ofFile(e.Name()); ok {
+		if s, ok := shardOfFile(e.Name()); ok {
 			shards = append(shards, s)
 		}
 	}
 	return shards, err
 }
 
-// look returns the key of a part and its number of rows.
-func look(path string) (key Key, rows int64, err error) {
+// readPart returns the key of a part and its number of rows.
+func readPart(path string) (key Key, rows int64, err error) {
 	r, err := open(path)
 	if err != nil {
 		return key, 0, err
@@ -104,7 +104,7 @@ func damaged(path string, err error) error {
 	if err == nil || errors.As(err, &system) {
 		return err
 	}
-	s, _ := ofFile(filepath.Base(path))
+	s, _ := shardOfFile(filepath.Base(path))
 	return fmt.Errorf("%s: %w: remove it, and run shard %v again", path, err, s)
 }
 

@@ -29,8 +29,8 @@ const partEnding = ".arrow"
 
 var fileName = regexp.MustCompile(`^part-([0-9]{5})-of-([0-9]{5,6})\.arrow$`)
 
-// ofFile returns the shard for the name of a part.
-func ofFile(name string) (s Shard, ok bool) {
+// shardOfFile returns the shard for the name of a part.
+func shardOfFile(name string) (s Shard, ok bool) {
 	m := fileName.FindStringSubmatch(name)
 	if m == nil {
 		return s, false

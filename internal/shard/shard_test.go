@@ -61,13 +61,13 @@ func TestFile(t *testing.T) {
 		if got := s.File(); got != want {
 			t.Errorf("%v: got %s", s, got)
 		}
-		if got, ok := ofFile(want); !ok || got != s {
+		if got, ok := shardOfFile(want); !ok || got != s {
 			t.Errorf("%s: got %v, %v", want, got, ok)
 		}
 	}
 	for _, name := range []string{"part-00008-of-00008.arrow", "part-00000-of-00000.arrow",
 		".part-00003-of-00008.arrow.3k.tmp", "part-3-of-8.arrow", "part-00003-of-000008.arrow", "_manifest.json"} {
-		if s, ok := ofFile(name); ok {
+		if s, ok := shardOfFile(name); ok {
 			t.Errorf("%s: got %v, want no shard", name, s)
 		}
 	}

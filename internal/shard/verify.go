@@ -83,7 +83,7 @@ func Verify(dir string, count int, expected Key, seen func(arrow.Record) error) 
 		return nil, err
 	}
 	if missing == nil {
-		if err := ofAnotherJob(filepath.Join(dir, Shard{0, count}.File()), &expected); err != nil {
+		if err := checkJob(filepath.Join(dir, Shard{0, count}.File()), &expected); err != nil {
 			return nil, err
 		}
 	}
@@ -102,7 +102,7 @@ func Verify(dir string, count int, expected Key, seen func(arrow.Record) error) 
 		}
 		part := ManifestPart{File: expected.Shard.File()}
 		if d := r.key.Differences(&expected); d != "" {
-			err = notOfTheJob(r.file.Name(), d)
+			err = errOtherJob(r.file.Name(), d)
 		} else {
 			err = r.count(&part, seen)
 		}
@@ -128,21 +128,21 @@ func Verify(dir string, count int, expected Key, seen func(arrow.Record) error) 
 	})
 }
 
-// ofAnotherJob returns an error if a part belongs to another job than expected. It returns nil if
+// checkJob returns an error if a part belongs to another job than expected. It returns nil if
 // the part cannot be read.
-func ofAnotherJob(path string, expected *Key) error {
+func checkJob(path string, expected *Key) error {
 	r, err := open(path)
 	if err != nil {
 		return nil
 	}
 	defer r.file.Close()
 	if d := r.key.Differences(expected, keyShard); d != "" {
-		return notOfTheJob(path, d)
+		return errOtherJob(path, d)
 	}
 	return nil
 }
 
-func notOfTheJob(path, differences string) error {
+func errOtherJob(path, differences string) error {
 	return fmt.Errorf("%s: not of the job: %s", path, differences)
 }
 
@@ -170,26 +170,26 @@ func (r *reader) count(part *ManifestPart, seen func(arrow.Record) error) error 
 }
 
 // missingIn returns the number of shards of a job, and the shards without a part in the directory.
-func missingIn(dir string, count int) (of int, missing []int, err error) {
+func missingIn(dir string, count int) (shards int, missing []int, err error) {
 	if count > maxCount {
 		return 0, nil, fmt.Errorf("%d shards: expected at most %d", count, maxCount)
 	}
-	shards, err := partsIn(dir)
+	parts, err := partsIn(dir)
 	if err != nil {
 		return 0, nil, err
 	}
-	there := map[int]bool{}
-	for _, s := range shards {
+	exists := map[int]bool{}
+	for _, s := range parts {
 		if count = cmp.Or(count, s.Count); s.Count != count {
 			return 0, nil, fmt.Errorf("%s: expected parts of %d shards, found %s", dir, count, s.File())
 		}
-		there[s.Index] = true
+		exists[s.Index] = true
 	}
 	if count == 0 {
 		return 0, nil, fmt.Errorf("%s: expected parts such as %s, found none", dir, Shard{0, 8}.File())
 	}
 	for i := range count {
-		if !there[i] {
+		if !exists[i] {
 			missing = append(missing, i)
 		}
 	}

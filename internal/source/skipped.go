@@ -64,16 +64,16 @@ const maxPlaces = 3
 func NewSkipped() *Skipped { return &Skipped{Reasons: map[string]*SkippedKind{}} }
 
 // Add counts a skipped row at a location.
-func (s *Skipped) Add(place string, why *SkipReason) {
-	k := s.Reasons[why.Kind]
+func (s *Skipped) Add(position string, reason *SkipReason) {
+	k := s.Reasons[reason.Kind]
 	if k == nil {
 		k = &SkippedKind{}
-		s.Reasons[why.Kind] = k
+		s.Reasons[reason.Kind] = k
 	}
-	if why.Detail != nil {
-		place += ": " + why.Detail.Error()
+	if reason.Detail != nil {
+		position += ": " + reason.Detail.Error()
 	}
-	k.Add(func() string { return place })
+	k.Add(func() string { return position })
 }
 
 // Note adds a remark on a file. It ignores a remark that was already added, because files may be
@@ -86,11 +86,11 @@ func (s *Skipped) Note(line string) {
 	}
 }
 
-// Add counts a row. It calls place only for the first maxPlaces rows.
-func (k *SkippedKind) Add(place func() string) {
+// Add counts a row. It calls position only for the first maxPlaces rows.
+func (k *SkippedKind) Add(position func() string) {
 	k.Rows++
 	if len(k.Places) < maxPlaces {
-		k.Places = append(k.Places, place())
+		k.Places = append(k.Places, position())
 	}
 }
 
@@ -119,8 +119,8 @@ func (s *Skipped) Nothing() error {
 // String returns a description of the skipped rows, with a line per kind and location.
 func (s *Skipped) String() string {
 	var out strings.Builder
-	write := func(k *SkippedKind, what string) {
-		fmt.Fprintf(&out, "%d of %d rows %s\n", k.Rows, s.Read, what)
+	write := func(k *SkippedKind, text string) {
+		fmt.Fprintf(&out, "%d of %d rows %s\n", k.Rows, s.Read, text)
 		for _, p := range k.Places {
 			fmt.Fprintf(&out, "  %s\n", p)
 		}

@@ -126,6 +126,7 @@ func Watch(ctx context.Context, r io.Reader, progress func(bytes int64)) io.Read
 	return &watched{ctx, r, progress}
 }
 
+// watched is the reader of Watch.
 type watched struct {
 	ctx      context.Context
 	in       io.Reader

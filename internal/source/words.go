@@ -9,21 +9,21 @@ func NumberWords(line string) []string { return strings.FieldsFunc(line, NumberS
 
 // NumberSeparator returns a function that reports whether a character separates words of the line.
 func NumberSeparator(line string) func(rune) bool {
-	between := " \t\r\n,;"
-	if strings.Contains(line, ";") || strings.Contains(line, ",") && spaced(line) {
-		between = " \t\r\n;"
+	separators := " \t\r\n,;"
+	if strings.Contains(line, ";") || strings.Contains(line, ",") && hasSpaces(line) {
+		separators = " \t\r\n;"
 	}
-	return func(r rune) bool { return strings.ContainsRune(between, r) }
+	return func(r rune) bool { return strings.ContainsRune(separators, r) }
 }
 
-// spaced reports whether words are separated by white space without an adjacent comma.
-func spaced(line string) bool {
-	before := ","
+// hasSpaces reports whether words are separated by white space without an adjacent comma.
+func hasSpaces(line string) bool {
+	previous := ","
 	for field := range strings.FieldsSeq(line) {
-		if !strings.HasSuffix(before, ",") && !strings.HasPrefix(field, ",") {
+		if !strings.HasSuffix(previous, ",") && !strings.HasPrefix(field, ",") {
 			return true
 		}
-		before = field
+		previous = field
 	}
 	return false
 }
