@@ -10,7 +10,7 @@ import (
 )
 
 // request sends an HTTP request and returns the status and the body of the response.
-func (s attacked) request(client *http.Client, path, token, body string) (status int, answer []byte, err error) {
+func (s attackedProcess) request(client *http.Client, path, token, body string) (status int, answer []byte, err error) {
 	r, err := http.NewRequest("POST", "http://"+s.web+path, strings.NewReader(body))
 	if err != nil {
 		return 0, nil, err
@@ -27,7 +27,7 @@ func (s attacked) request(client *http.Client, path, token, body string) (status
 }
 
 // honestHTTP does the same as honest over HTTP, on one connection.
-func honestHTTP(tb testing.TB, server attacked, n int) []time.Duration {
+func honestHTTP(tb testing.TB, server attackedProcess, n int) []time.Duration {
 	tb.Helper()
 	client := &http.Client{Transport: &http.Transport{}, Timeout: time.Minute}
 	defer client.CloseIdleConnections()

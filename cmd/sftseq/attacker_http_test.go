@@ -32,7 +32,7 @@ var (
 
 // checkAttackRequests checks that the server responds to each request of the attackers with the expected
 // status.
-func checkAttackRequests(t *testing.T, server attacked) {
+func checkAttackRequests(t *testing.T, server attackedProcess) {
 	t.Helper()
 	for _, r := range append(broken, longText, largeBody, wrongToken, vectors) {
 		if status, answer, err := server.request(http.DefaultClient, r.path, r.token, r.body); err != nil ||

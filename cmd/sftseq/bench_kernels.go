@@ -45,7 +45,7 @@ func benchKernels(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		return report.note(map[string]any{"ceilings": ceilings, "threads": benchThreads(c), "device": d.Name(),
+		return report.writeJSON(map[string]any{"ceilings": ceilings, "threads": benchThreads(c), "device": d.Name(),
 			"precision": precisionOf(d)})
 	}); err != nil {
 		return err

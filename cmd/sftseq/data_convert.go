@@ -171,7 +171,7 @@ func customOptions(c *cli.Context) (o convert.Options, err error) {
 	if err := needFlags(c, "from", "to"); err != nil {
 		return o, err
 	}
-	row, err := size(c, "max-row", 1<<10, 1<<30)
+	row, err := sizeFlag(c, "max-row", 1<<10, 1<<30)
 	if err != nil {
 		return o, err
 	}

@@ -98,7 +98,7 @@ func runProxy(t *testing.T, port int, env []string, command ...string) {
 // checkProxy checks that a proxy with TLS forwards requests, with the client's address and a
 // request id for the access log. A body beyond the proxy's limit gets one of the statuses in
 // tooLong.
-func checkProxy(t *testing.T, port int, server *operated, tooLong ...int) {
+func checkProxy(t *testing.T, port int, server *testServer, tooLong ...int) {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true,
 		ServerName: "localhost"}}, Timeout: time.Minute}
@@ -131,7 +131,7 @@ func checkProxy(t *testing.T, port int, server *operated, tooLong ...int) {
 
 // eachProxied runs a test with a server on a Unix socket and with a server on a TCP port, for which
 // socket is "". The test gets a folder and a port for the proxy.
-func eachProxied(t *testing.T, test func(t *testing.T, dir, socket string, port int, server *operated)) {
+func eachProxied(t *testing.T, test func(t *testing.T, dir, socket string, port int, server *testServer)) {
 	for _, over := range []string{"unix", "tcp"} {
 		t.Run(over, func(t *testing.T) {
 			dir, socket, address := t.TempDir(), "", "127.0.0.1:0"
@@ -148,7 +148,7 @@ func eachProxied(t *testing.T, test func(t *testing.T, dir, socket string, port 
 // Unix socket and to a TCP port.
 func TestNginx(t *testing.T) {
 	testenv.NeedPrograms(t, "nginx")
-	eachProxied(t, func(t *testing.T, dir, socket string, port int, server *operated) {
+	eachProxied(t, func(t *testing.T, dir, socket string, port int, server *testServer) {
 		cert, key := certificate(t, dir)
 		conf := deployed(t, "nginx.conf", "unix:/run/sftseq/http.sock", strings.TrimPrefix(server.url, "http://"),
 			"listen 443 ssl", fmt.Sprintf("listen 127.0.0.1:%d ssl", port), "/etc/ssl/model.example.pem", cert,
@@ -172,7 +172,7 @@ func TestNginx(t *testing.T) {
 // Unix socket and to a TCP port.
 func TestCaddy(t *testing.T) {
 	testenv.NeedPrograms(t, "caddy")
-	eachProxied(t, func(t *testing.T, dir, socket string, port int, server *operated) {
+	eachProxied(t, func(t *testing.T, dir, socket string, port int, server *testServer) {
 		upstream := strings.TrimPrefix(server.url, "http://")
 		if socket != "" {
 			upstream = "unix/" + socket

@@ -59,7 +59,7 @@ func devices(c *cli.Context) error {
 	}
 	if unavailable != nil {
 		notes = append(notes, unavailable.Error())
-		if err := report.note(map[string]string{"unavailable": unavailable.Error()}); err != nil {
+		if err := report.writeJSON(map[string]string{"unavailable": unavailable.Error()}); err != nil {
 			return err
 		}
 	}

@@ -28,7 +28,7 @@ func TestEnsemble(t *testing.T) {
 		t.Helper()
 		lines := `{"text":"7"}` + "\n" + `{"text":"123"}` + "\n"
 		output, errs := exits(t, exitOK, lines, append(args, "--model", model)...)
-		if compiling.ReplaceAllString(errs, "") != warned {
+		if compileMessage.ReplaceAllString(errs, "") != warned {
 			t.Fatalf("unexpected output:\n%s", errs)
 		}
 		var replies []prediction

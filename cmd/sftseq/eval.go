@@ -46,7 +46,7 @@ More: docs/eval.md, docs/cluster.md`,
 				&cli.IntFlag{Name: "queries", Value: defaultQueries,
 					Usage: "rank the documents of pairs for `N` queries; 0 ranks none"}),
 			rankFlags()),
-		Action: together(eval),
+		Action: onAllRanks(eval),
 	}
 }
 

@@ -65,7 +65,7 @@ func openEvalRows(c *cli.Context, m models) (*evalRows, error) {
 			return nil, err
 		}
 	}
-	r.score, r.embed = ranks.scoring(scorer)
+	r.score, r.embed = ranks.scoreFunctions(scorer)
 	if ranks == nil && m.fusion != nil && !m.alone() {
 		r.members = newMemberTally(m.fusion, scorer)
 		r.score = r.members.examples

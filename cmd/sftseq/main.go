@@ -91,7 +91,7 @@ Example: sftseq train listops --out runs/listops
 			gradsCommand(), exportCommand(), importCommand(), infoCommand(), devicesCommand(),
 			checkCommand(), benchCommand(),
 			plotCommand(), reportCommand(), versionCommand(), completionCommand(), manCommand()},
-		Before:         refuseSeveral,
+		Before:         checkSingleProcess,
 		Action:         helping(unknownCommand),
 		OnUsageError:   onUsageError,
 		ExitErrHandler: func(*cli.Context, error) {}, // run prints each error once

@@ -30,7 +30,7 @@ Example: sftseq data convert --from logs.jsonl --to data/logs --text line
 flag replaces each. train --init-from fine-tunes the model, embed and serve embed with it, and
 predict --fill fills masks. More: docs/pretraining.md, docs/training.md`,
 		Flags:  pretrainFlags(),
-		Action: together(pretrain),
+		Action: onAllRanks(pretrain),
 	}
 }
 

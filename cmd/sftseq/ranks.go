@@ -25,8 +25,8 @@ import (
 // files.
 type ranks struct {
 	*distributed.World
-	local   int // index of this process among the processes of its machine
-	sharing int // processes on the same cores, including this process
+	local    int // index of this process among the processes of its machine
+	sharedBy int // number of processes that share the cores of this process, including itself
 }
 
 // ranksKey is the key of the ranks in the application's metadata.
@@ -67,8 +67,8 @@ func rankFlags() []cli.Flag {
 		Usage: "stop an MPI run if a process has not responded for `TIME`"})
 }
 
-// together runs a command on all ranks, and ends all ranks at the first error of any rank.
-func together(action cli.ActionFunc) cli.ActionFunc {
+// onAllRanks runs a command on all ranks, and ends all ranks at the first error of any rank.
+func onAllRanks(action cli.ActionFunc) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		if distributed.Launched() == 1 {
 			return action(c)
@@ -78,9 +78,9 @@ func together(action cli.ActionFunc) cli.ActionFunc {
 			return err
 		}
 		c.App.Metadata[ranksKey] = r
-		err = r.conclude(action(c))
-		if failed := r.Close(); failed != nil {
-			return errors.Join(err, failed)
+		err = r.exchangeErrors(action(c))
+		if closeErr := r.Close(); closeErr != nil {
+			return errors.Join(err, closeErr)
 		}
 		return printedBy(err, r.Rank())
 	}
@@ -96,12 +96,12 @@ func join(c *cli.Context) (*ranks, error) {
 		return nil, err
 	}
 	r := &ranks{World: w}
-	host, cores, err := place()
-	all, err := distributed.Gather(w, []byte(host+"\n"+cores), err)
+	host, cores, err := hostAndCores()
+	places, err := distributed.Gather(w, []byte(host+"\n"+cores), err)
 	if err != nil {
 		return nil, errors.Join(printedBy(err, w.Rank()), w.Close())
 	}
-	for other, text := range all {
+	for other, text := range places {
 		itsHost, itsCores, _ := strings.Cut(string(text), "\n")
 		if itsHost != host {
 			continue
@@ -110,7 +110,7 @@ func join(c *cli.Context) (*ranks, error) {
 			r.local++
 		}
 		if itsCores == cores {
-			r.sharing++
+			r.sharedBy++
 		}
 	}
 	if !r.first() {
@@ -119,8 +119,8 @@ func join(c *cli.Context) (*ranks, error) {
 	return r, nil
 }
 
-// place returns the host name and the list of cores that this process may use.
-func place() (host, cores string, err error) {
+// hostAndCores returns the host name and the list of cores that this process may use.
+func hostAndCores() (host, cores string, err error) {
 	if host, err = os.Hostname(); err != nil {
 		return "", "", err
 	}
@@ -133,33 +133,34 @@ func place() (host, cores string, err error) {
 	return host, cores, err
 }
 
-// threads returns the default number of threads: this process's share of its cores.
+// threads returns the default number of threads: the number of usable cores divided by the number
+// of processes that share them.
 func (r *ranks) threads() int {
 	if r == nil {
 		return usableCores
 	}
-	return max(1, usableCores/r.sharing)
+	return max(1, usableCores/r.sharedBy)
 }
 
-// conclude exchanges the results of all ranks, and returns the error of the run. An error of this
+// exchangeErrors exchanges the results of all ranks, and returns the error of the run. An error of this
 // rank is returned unchanged.
-func (r *ranks) conclude(err error) error {
-	var known *distributed.Error
-	if !errors.As(err, &known) {
+func (r *ranks) exchangeErrors(err error) error {
+	var rankErr *distributed.Error
+	if !errors.As(err, &rankErr) {
 		// The error of a stopped command includes advice. The other ranks must not take the
 		// error for a cancellation.
-		mine := err
+		reported := err
 		if errors.Is(err, context.Canceled) {
-			mine = errors.New(err.Error())
+			reported = errors.New(err.Error())
 		}
-		_, failed := distributed.Agree(r.World, mine, 0)
+		_, failed := distributed.Agree(r.World, reported, 0)
 		switch {
 		case failed == nil:
 			return nil
-		case !errors.As(failed, &known): // the other ranks are unreachable
+		case !errors.As(failed, &rankErr): // the other ranks are unreachable
 			return fmt.Errorf("rank %d: %w", r.Rank(), cmp.Or(err, failed))
-		case known.Rank != r.Rank():
-			err = known
+		case rankErr.Rank != r.Rank():
+			err = rankErr
 		}
 	}
 	return err
@@ -179,22 +180,22 @@ func printedBy(err error, rank int) error {
 	return printedError{err}
 }
 
-// inTurn runs f on rank 0, then on one rank of each other machine, then on the remaining ranks.
-// These ranks find the files made by the first rank of their machine.
+// inTurn runs f on rank 0, then on one rank of each other machine, then on the remaining ranks, so
+// that a remaining rank finds the files that an earlier rank of its machine has written.
 func (r *ranks) inTurn(f func() error) error {
 	if r == nil {
 		return f()
 	}
-	mine := 2
+	group := 2
 	switch {
 	case r.Rank() == 0:
-		mine = 0
+		group = 0
 	case r.local == 0:
-		mine = 1
+		group = 1
 	}
 	for turn := range 3 {
 		var err error
-		if turn == mine {
+		if turn == group {
 			err = f()
 		}
 		if _, err := distributed.Agree(r.World, err, 0); err != nil {
@@ -204,8 +205,8 @@ func (r *ranks) inTurn(f func() error) error {
 	return nil
 }
 
-// scoring returns functions that score and embed rows on all ranks together.
-func (r *ranks) scoring(s *sft.Scorer) (func(context.Context, []seq.Example) ([]sft.Output, error), evaluation.Embed) {
+// scoreFunctions returns functions that score and embed rows on all ranks together.
+func (r *ranks) scoreFunctions(s *sft.Scorer) (func(context.Context, []seq.Example) ([]sft.Output, error), evaluation.Embed) {
 	if r == nil {
 		return s.Examples, s.Embeddings
 	}
@@ -241,14 +242,14 @@ func hashOf(path string) ([]byte, error) {
 	return h.Sum(nil), err
 }
 
-// aloneCommands are the commands that run in a single process.
-var aloneCommands = []string{"data", "predict", "embed", "serve", "grads", "check", "bench", "plot", "report"}
+// singleProcessCommands are the commands that run in a single process.
+var singleProcessCommands = []string{"data", "predict", "embed", "serve", "grads", "check", "bench", "plot", "report"}
 
-// refuseSeveral returns an error if a launcher has started several processes of a command that
+// checkSingleProcess returns an error if a launcher has started several processes of a command that
 // cannot share its work.
-func refuseSeveral(c *cli.Context) error {
+func checkSingleProcess(c *cli.Context) error {
 	n, name := distributed.Launched(), c.Args().First()
-	if n == 1 || !slices.Contains(aloneCommands, name) {
+	if n == 1 || !slices.Contains(singleProcessCommands, name) {
 		return nil
 	}
 	err := fmt.Errorf("%s: expected one process, found %d (only train, pretrain and eval run on several "+

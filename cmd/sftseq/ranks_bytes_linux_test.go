@@ -15,8 +15,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// sent returns the number of bytes that a host's network interface has transmitted.
-func (n *network) sent(t *testing.T, host int) float64 {
+// bytesSent returns the number of bytes that a host's network interface has transmitted.
+func (n *network) bytesSent(t *testing.T, host int) float64 {
 	t.Helper()
 	out := must.Get(exec.Command("ip", "netns", "exec", fmt.Sprintf("sftseq-host%d", host), "cat",
 		fmt.Sprintf("/sys/class/net/sfteth%d/statistics/tx_bytes", host)).Output())(t)
@@ -39,7 +39,7 @@ func TestBytesOfRanks(t *testing.T) {
 		out = filepath.Join(t.TempDir(), "out")
 		before := make([]float64, ranks)
 		for r := range before {
-			before[r] = net.sent(t, r+1)
+			before[r] = net.bytesSent(t, r+1)
 		}
 		text, err := runWithin(t, net.mpirun(t, ranks, program, "train", "listops", "--data", data, "--out", out,
 			"--stages", "none", "--steps", strconv.Itoa(steps), "--batch", "36",
@@ -49,7 +49,7 @@ func TestBytesOfRanks(t *testing.T) {
 			t.Fatalf("error %v, output:\n%s", err, text)
 		}
 		for r := range before {
-			bytes = append(bytes, net.sent(t, r+1)-before[r])
+			bytes = append(bytes, net.bytesSent(t, r+1)-before[r])
 		}
 		return bytes, out
 	}

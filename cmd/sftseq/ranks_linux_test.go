@@ -65,8 +65,8 @@ func failsOnce(t *testing.T, c *exec.Cmd, want string) {
 	}
 }
 
-// ranked returns the arguments of a run whose batches keep three to five ranks busy.
-func ranked(data, out string) []string {
+// rankArgs returns the arguments of a run whose batches keep three to five ranks busy.
+func rankArgs(data, out string) []string {
 	args := small(data, out)
 	args[slices.Index(args, "--steps")+1], args[slices.Index(args, "--eval-every")+1] = "24", "10"
 	return args
@@ -78,7 +78,7 @@ var rankRun = sync.OnceValues(func() (output []byte, err error) {
 	data, whole := rankPaths()
 	generate := []string{"data", "generate", "listops", "--out", data, "--train", "120", "--val", "70", "--test", "20",
 		"--min-length", "200", "--max-length", "600"}
-	for _, args := range [][]string{generate, ranked(data, whole)} {
+	for _, args := range [][]string{generate, rankArgs(data, whole)} {
 		if output, err = exec.Command(filepath.Join(builtDir, "sftseq"), args...).CombinedOutput(); err != nil {
 			break
 		}
@@ -86,7 +86,7 @@ var rankRun = sync.OnceValues(func() (output []byte, err error) {
 	return output, err
 })
 
-func rankPaths() (data, whole string) {
+func rankPaths() (data, run string) {
 	return filepath.Join(builtDir, "rank-data"), filepath.Join(builtDir, "rank-run")
 }
 
@@ -110,7 +110,7 @@ func TestRanksOfMPI(t *testing.T) {
 	for launcher := range launchers {
 		for _, ranks := range []int{1, 2, 3} {
 			out := filepath.Join(t.TempDir(), "out")
-			text, err := runWithin(t, mpirun(t, launcher, ranks, append([]string{program}, ranked(data, out)...)...),
+			text, err := runWithin(t, mpirun(t, launcher, ranks, append([]string{program}, rankArgs(data, out)...)...),
 				2*time.Minute)
 			if err != nil {
 				t.Fatalf("%s, %d ranks: %v\n%s", launcher, ranks, err, text)
@@ -144,7 +144,7 @@ func TestRanksOfMPI(t *testing.T) {
 func TestRanksStopAt(t *testing.T) {
 	program, data, _ := rankData(t)
 	out := filepath.Join(t.TempDir(), "out")
-	args := append(append([]string{program}, ranked(data, out)...), "--stop-at", "3")
+	args := append(append([]string{program}, rankArgs(data, out)...), "--stop-at", "3")
 	text, err := runWithin(t, mpirun(t, "mpirun.openmpi", 2, args...), time.Minute)
 	if want := "stopped at step 3 and stored the checkpoint; continue with (on any number of ranks):\n  sftseq " +
 		"train listops --out " + out + " --resume"; err != nil || strings.Count(text, want) != 1 {
@@ -176,7 +176,7 @@ func TestKillsOfRanks(t *testing.T) {
 	resumed := filepath.Join(t.TempDir(), "resumed")
 	k := newKiller(t, 5)
 	for try := 0; ; try++ {
-		args := append([]string{program}, ranked(data, resumed)...)
+		args := append([]string{program}, rankArgs(data, resumed)...)
 		if _, err := os.Stat(filepath.Join(resumed, "last", "checkpoint.safetensors")); err == nil {
 			args = append(args, "--resume")
 		}
@@ -185,11 +185,11 @@ func TestKillsOfRanks(t *testing.T) {
 		c := mpirun(t, launcher, ranks, args...)
 		if k.wantsMore(t) {
 			after := time.Duration(k.random.Float64() * float64(4*time.Second))
-			which := k.random.Float64()
+			victim := k.random.Float64()
 			go func() {
 				time.Sleep(after)
 				if found := processesOf(t, program); len(found) > 0 {
-					_ = syscall.Kill(found[int(which*float64(len(found)))], syscall.SIGKILL)
+					_ = syscall.Kill(found[int(victim*float64(len(found)))], syscall.SIGKILL)
 				}
 			}()
 		}
@@ -203,21 +203,21 @@ func TestKillsOfRanks(t *testing.T) {
 			continue
 		}
 		k.killed++
-		if left := processesOf(t, program); len(left) > 0 {
-			t.Fatalf("%s left %d processes behind\n%s", launcher, len(left), text)
+		if remaining := processesOf(t, program); len(remaining) > 0 {
+			t.Fatalf("%s left %d processes behind\n%s", launcher, len(remaining), text)
 		}
 	}
 	compareRuns(t, whole, resumed)
 }
 
 // TestRanksDiffer checks that the error names a rank whose data, settings, kernels or program
-// differ from rank 0's, and that nothing is written.
+// differ from those of rank 0, and that no rank writes a file.
 func TestRanksDiffer(t *testing.T) {
 	program, data, _ := rankData(t)
 	others := smallData(t)
 	t.Parallel()
 	out := filepath.Join(t.TempDir(), "out")
-	first := append([]string{"-n", "2", program}, ranked(data, out)...)
+	first := append([]string{"-n", "2", program}, rankArgs(data, out)...)
 	used := must.Get(simd.Best())(t)
 	kernels := simd.Levels() // SFTSEQ_SIMD may have chosen any of them for this test
 	other := kernels[len(kernels)-1]
@@ -228,13 +228,13 @@ func TestRanksDiffer(t *testing.T) {
 		second []string
 		want   string
 	}{
-		"data": {append([]string{"-n", "1", program}, ranked(others, out)...),
+		"data": {append([]string{"-n", "1", program}, rankArgs(others, out)...),
 			"rank 2 differs from rank 0 in rows for training and validation"},
-		"settings": {append(append([]string{"-n", "1", program}, ranked(data, out)...), "--lr", "0.5"),
+		"settings": {append(append([]string{"-n", "1", program}, rankArgs(data, out)...), "--lr", "0.5"),
 			"rank 2 differs from rank 0 in settings"},
 		"instructions": {append([]string{"-n", "1", "env", simd.Variable + "=" + other.Name, program},
-			ranked(data, out)...), "rank 2 differs from rank 0 in kernels: it has " + other.Name},
-		"missing data": {append([]string{"-n", "1", program}, ranked(filepath.Join(data, "missing"), out)...),
+			rankArgs(data, out)...), "rank 2 differs from rank 0 in kernels: it has " + other.Name},
+		"missing data": {append([]string{"-n", "1", program}, rankArgs(filepath.Join(data, "missing"), out)...),
 			"sftseq: rank 2: stat " + filepath.Join(data, "missing")},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -304,7 +304,7 @@ func TestRanksFullDisk(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = exec.Command("umount", disk).Run() })
 	out, ballast := filepath.Join(disk, "out"), filepath.Join(disk, "ballast")
-	c := mpirun(t, "mpirun.openmpi", 3, append([]string{program}, ranked(data, out)...)...)
+	c := mpirun(t, "mpirun.openmpi", 3, append([]string{program}, rankArgs(data, out)...)...)
 	go func() {
 		for range 600 {
 			if _, err := os.Stat(filepath.Join(out, "last", "checkpoint.safetensors")); err == nil {
@@ -319,7 +319,7 @@ func TestRanksFullDisk(t *testing.T) {
 		t.Fatalf("error %v, output:\n%s", err, text)
 	}
 	must.Succeed(t, os.Remove(ballast))
-	if text, err := runWithin(t, mpirun(t, "mpirun.openmpi", 2, append(append([]string{program}, ranked(data, out)...),
+	if text, err := runWithin(t, mpirun(t, "mpirun.openmpi", 2, append(append([]string{program}, rankArgs(data, out)...),
 		"--resume")...), time.Minute); err != nil {
 		t.Fatalf("error %v, output:\n%s", err, text)
 	}
@@ -347,13 +347,13 @@ func newNetwork(t *testing.T, hosts int) *network {
 		n.ip(t, fmt.Sprintf("-n sftseq-host%d addr add 10.77.0.%d/24 dev sfteth%d", i, i, i))
 		n.ip(t, fmt.Sprintf("-n sftseq-host%d link set sfteth%d up", i, i))
 		n.ip(t, fmt.Sprintf("-n sftseq-host%d link set lo up", i))
-		// A daemon gets no probes while mpirun's request to end is in flight, and mpirun waits for
+		// TCP sends no keepalive probes while mpirun's request to end is in flight, and mpirun waits for
 		// the daemon until TCP stops retransmitting: with this setting for seconds instead of 15
 		// minutes.
-		again := exec.Command("ip", "netns", "exec", fmt.Sprintf("sftseq-host%d", i), "sh", "-c",
+		setRetries := exec.Command("ip", "netns", "exec", fmt.Sprintf("sftseq-host%d", i), "sh", "-c",
 			"echo 4 > /proc/sys/net/ipv4/tcp_retries2")
-		if out, err := again.CombinedOutput(); err != nil {
-			t.Fatalf("%v: %v: %s", again, err, out)
+		if out, err := setRetries.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v: %s", setRetries, err, out)
 		}
 	}
 	return n
@@ -371,8 +371,8 @@ func (n *network) ip(t *testing.T, command string) {
 func (n *network) remove() {
 	for i := 1; i <= n.hosts; i++ {
 		host := fmt.Sprintf("sftseq-host%d", i)
-		left, _ := exec.Command("ip", "netns", "pids", host).Output()
-		for pid := range strings.FieldsSeq(string(left)) {
+		pids, _ := exec.Command("ip", "netns", "pids", host).Output()
+		for pid := range strings.FieldsSeq(string(pids)) {
 			if id, err := strconv.Atoi(pid); err == nil {
 				_ = syscall.Kill(id, syscall.SIGKILL)
 			}
@@ -420,7 +420,7 @@ func TestRanksOfHosts(t *testing.T) {
 	net := newNetwork(t, 3)
 	for hosts := 1; hosts <= 3; hosts++ {
 		out := filepath.Join(t.TempDir(), "out")
-		text, err := runWithin(t, net.mpirun(t, hosts, append([]string{program}, ranked(data, out)...)...),
+		text, err := runWithin(t, net.mpirun(t, hosts, append([]string{program}, rankArgs(data, out)...)...),
 			2*time.Minute)
 		if err != nil {
 			t.Fatalf("%d hosts: %v\n%s", hosts, err, text)
@@ -429,9 +429,9 @@ func TestRanksOfHosts(t *testing.T) {
 	}
 
 	out := filepath.Join(t.TempDir(), "out")
-	args := append(ranked(data, out), "--rank-timeout", "3s")
+	args := append(rankArgs(data, out), "--rank-timeout", "3s")
 	args[slices.Index(args, "--steps")+1] = "4000"
-	began, stored := time.Now(), filepath.Join(out, "last", "checkpoint.safetensors")
+	start, stored := time.Now(), filepath.Join(out, "last", "checkpoint.safetensors")
 	cutAt := make(chan time.Time, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -447,14 +447,14 @@ func TestRanksOfHosts(t *testing.T) {
 	}()
 	text, err := runWithin(t, net.mpirun(t, 3, append([]string{program}, args...)...), 2*time.Minute)
 	if err == nil || !strings.Contains(text, "not responded for 3s") {
-		t.Fatalf("%v after %v\n%s", err, time.Since(began), text)
+		t.Fatalf("%v after %v\n%s", err, time.Since(start), text)
 	}
 	select {
 	case cut := <-cutAt:
-		took := time.Since(cut)
-		t.Logf("the job ended %v after the cut", took)
-		if took > 30*time.Second {
-			t.Errorf("the job ended %v after the cut\n%s", took, text)
+		elapsed := time.Since(cut)
+		t.Logf("the job ended %v after the cut", elapsed)
+		if elapsed > 30*time.Second {
+			t.Errorf("the job ended %v after the cut\n%s", elapsed, text)
 		}
 	default:
 		t.Errorf("the job ended before the cut\n%s", text)

@@ -47,13 +47,13 @@ func TestRegression(t *testing.T) {
 		"--output", filepath.Join(dir, "o.csv"))
 	if first := strings.SplitN(readText(t, filepath.Join(dir, "o.csv")), "\n", 3); !strings.HasPrefix(first[0],
 		"id,input_count,count,length") || !strings.HasPrefix(first[1], "s0,") {
-		t.Errorf("%s", strings.Join(first[:2], "\n"))
+		t.Errorf("unexpected header or first row of the CSV output:\n%s", strings.Join(first[:2], "\n"))
 	}
 	jsonl := done(t, "", "predict", "--model", model, "--input", csv, "--text", "sequence", "--output",
 		filepath.Join(dir, "o.jsonl")) + "\n"
 	if text := readText(t, filepath.Join(dir, "o.jsonl")); !strings.Contains(strings.SplitN(text, "\n",
 		2)[0], `"numbers":{"count":`) {
-		t.Errorf("%s%s", jsonl, strings.SplitN(text, "\n", 2)[0])
+		t.Errorf("expected numbers in the first line of the JSON output: %s%s", jsonl, strings.SplitN(text, "\n", 2)[0])
 	}
 
 	file := filepath.Join(data, "test.arrow")

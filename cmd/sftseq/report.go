@@ -58,7 +58,7 @@ func reportRuns(c *cli.Context) error {
 	if c.String("data") == "-" {
 		return usage(c, "--data -: expected a file or a data set directory, because the rows are read twice")
 	}
-	members, err := reportRunsOf(dirs)
+	members, err := expandFusions(dirs)
 	if err != nil {
 		return err
 	}
@@ -105,37 +105,37 @@ func reportRuns(c *cli.Context) error {
 }
 
 // openReportRun reads the files of a run, and checks that the page does not replace any of them.
-func openReportRun(c *cli.Context, member reportRun) (r report.Run, err error) {
-	r, dir := report.Run{Name: member.name}, member.dir
-	if r.Config, err = config.Read(filepath.Join(dir, "config.json")); err != nil {
+func openReportRun(c *cli.Context, member reportRun) (run report.Run, err error) {
+	run, dir := report.Run{Name: member.name}, member.dir
+	if run.Config, err = config.Read(filepath.Join(dir, "config.json")); err != nil {
 		cause := atomicfile.Cause(err)
 		if cause == err { // the error is about the content and names config.json
-			return r, err
+			return run, err
 		}
-		return r, fmt.Errorf("%s: expected a run directory of sftseq train, with config.json: %w", dir, cause)
+		return run, fmt.Errorf("%s: expected a run directory of sftseq train, with config.json: %w", dir, cause)
 	}
-	r.Outputs = task.CountOutputs(r.Config)
-	if r.Config.IsLinear() { // its training has no curve
-		r.Metrics = &train.Metrics{}
-	} else if r.Metrics, err = train.ReadMetrics(dir); err != nil {
-		return r, err
+	run.Outputs = task.CountOutputs(run.Config)
+	if run.Config.IsLinear() { // its training has no curve
+		run.Metrics = &train.Metrics{}
+	} else if run.Metrics, err = train.ReadMetrics(dir); err != nil {
+		return run, err
 	}
-	r.Began = describeInitialModel(r.Config)
-	if r.Starts, err = provenance.ReadStarts(dir); err != nil {
-		return r, err
+	run.Began = describeInitialModel(run.Config)
+	if run.Starts, err = provenance.ReadStarts(dir); err != nil {
+		return run, err
 	}
-	if r.Config.Tokenizer != nil && !r.Config.HasFeatures() {
-		if r.Tokenizer, err = tokenizers.Open(r.Config.Tokenizer, dir); err != nil {
-			return r, err
+	if run.Config.Tokenizer != nil && !run.Config.HasFeatures() {
+		if run.Tokenizer, err = tokenizers.Open(run.Config.Tokenizer, dir); err != nil {
+			return run, err
 		}
 	}
 	for _, file := range []string{"config.json", "model.safetensors", "metrics.jsonl", provenance.StartsFile,
 		tokenizers.FileName} {
 		if sameFile(c.String("out"), filepath.Join(dir, file)) {
-			return r, usage(c, "--out %s: this would overwrite a file of the run: choose another path", c.String("out"))
+			return run, usage(c, "--out %s: this would overwrite a file of the run: choose another path", c.String("out"))
 		}
 	}
-	return r, nil
+	return run, nil
 }
 
 // runNames returns the last elements of the directories, or whole paths if last elements are equal.

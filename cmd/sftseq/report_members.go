@@ -18,9 +18,9 @@ import (
 // whose members are listed with the run, or "".
 type reportRun struct{ dir, name, fusion string }
 
-// reportRunsOf replaces the folder of a fusion by its members. Members with layers come first,
+// expandFusions replaces the folder of a fusion by its members. Members with layers come first,
 // because they have learning curves.
-func reportRunsOf(dirs []string) (out []reportRun, err error) {
+func expandFusions(dirs []string) (out []reportRun, err error) {
 	names := runNames(dirs)
 	for i, dir := range dirs {
 		f, err := sft.ReadFusion(dir)
@@ -101,25 +101,25 @@ func measureMembers(c *cli.Context, f *sft.Fusion, dir string,
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
 	defer s.Close()
-	in, err := rows.open()
+	reader, err := rows.open()
 	if err != nil {
 		return nil, err
 	}
-	defer in.Close()
-	if err := checkRows(s.Config(), in.Spec(), rows.path, dir); err != nil {
+	defer reader.Close()
+	if err := checkRows(s.Config(), reader.Spec(), rows.path, dir); err != nil {
 		return nil, err
 	}
 	t := newMemberTally(f, s)
 	p := newProgress(rows.rows, "evaluating members", "rows")
 	defer p.Finish()
-	for block, err := range in.All() {
+	for block, err := range reader.All() {
 		if err != nil {
 			return nil, err
 		}
-		const part = 256
-		for at := 0; at < block.Len(); at += part {
+		const batch = 256
+		for first := 0; first < block.Len(); first += batch {
 			var examples []seq.Example
-			for i := at; i < min(at+part, block.Len()); i++ {
+			for i := first; i < min(first+batch, block.Len()); i++ {
 				examples = append(examples, block.Example(i))
 			}
 			if _, err := t.examples(c.Context, examples); err != nil {

@@ -13,30 +13,30 @@ import (
 )
 
 // tagCounts counts the points that have a tag as label, as prediction, and as both.
-type tagCounts struct{ labels, answers, both int }
+type tagCounts struct{ labels, predictions, both int }
 
-func (c tagCounts) f1() float64 { return 2 * float64(c.both) / float64(max(1, c.labels+c.answers)) }
+func (c tagCounts) f1() float64 { return 2 * float64(c.both) / float64(max(1, c.labels+c.predictions)) }
 
 // iou returns the intersection over union of labels and predictions; 1 for a part without either.
 func (c tagCounts) iou() float64 {
-	if either := c.labels + c.answers - c.both; either > 0 {
+	if either := c.labels + c.predictions - c.both; either > 0 {
 		return float64(c.both) / float64(either)
 	}
 	return 1
 }
 
 // countTags adds the labels and predictions of a shape to the counts of their tags.
-func countTags(into map[int32]tagCounts, labels, answers []int32) {
+func countTags(counts map[int32]tagCounts, labels, predictions []int32) {
 	for i, label := range labels {
-		l := into[label]
+		l := counts[label]
 		l.labels++
-		if answers[i] == label {
+		if predictions[i] == label {
 			l.both++
 		}
-		into[label] = l
-		a := into[answers[i]]
-		a.answers++
-		into[answers[i]] = a
+		counts[label] = l
+		a := counts[predictions[i]]
+		a.predictions++
+		counts[predictions[i]] = a
 	}
 }
 
@@ -48,9 +48,9 @@ func checkNodeTags(t *testing.T, page, model, data string) {
 	set := must.Get(seq.OpenDataset(data))(t)
 	names := set.Manifest.LabelNames
 	category := func(tag int32) string { return names[tag][:strings.LastIndex(names[tag], "/")] }
-	parts := func(of string) (out []int32) {
+	parts := func(shapeCategory string) (out []int32) {
 		for tag := range names {
-			if category(int32(tag)) == of {
+			if category(int32(tag)) == shapeCategory {
 				out = append(out, int32(tag))
 			}
 		}
@@ -71,32 +71,32 @@ func checkNodeTags(t *testing.T, page, model, data string) {
 	tags := [2]map[int32]tagCounts{{}, {}} // counts for the model and for the most frequent parts
 	sums, shapes := map[string][2]float64{}, map[string]int{}
 	for i, e := range rows {
-		of := category(e.Labels[0])
-		allowed := parts(of)
+		shapeCategory := category(e.Labels[0])
+		allowed := parts(shapeCategory)
 		best := func(scores []float32) int32 {
-			at := allowed[0]
+			best := allowed[0]
 			for _, tag := range allowed {
-				if scores[tag] > scores[at] {
-					at = tag
+				if scores[tag] > scores[best] {
+					best = tag
 				}
 			}
-			return at
+			return best
 		}
-		var answers [2][]int32
+		var predictions [2][]int32
 		for point := range e.Labels {
-			answers[0] = append(answers[0], best(outputs[i].Logits[point*len(names):][:len(names)]))
-			answers[1] = append(answers[1], best(frequent))
+			predictions[0] = append(predictions[0], best(outputs[i].Logits[point*len(names):][:len(names)]))
+			predictions[1] = append(predictions[1], best(frequent))
 		}
-		sum := sums[of]
-		for who := range answers {
-			countTags(tags[who], e.Labels, answers[who])
+		sum := sums[shapeCategory]
+		for predictor := range predictions {
+			countTags(tags[predictor], e.Labels, predictions[predictor])
 			shape := map[int32]tagCounts{}
-			countTags(shape, e.Labels, answers[who])
+			countTags(shape, e.Labels, predictions[predictor])
 			for _, part := range allowed {
-				sum[who] += shape[part].iou() / float64(len(allowed))
+				sum[predictor] += shape[part].iou() / float64(len(allowed))
 			}
 		}
-		sums[of], shapes[of] = sum, shapes[of]+1
+		sums[shapeCategory], shapes[shapeCategory] = sum, shapes[shapeCategory]+1
 	}
 	row := func(name string, count int, scores ...float64) string {
 		out := fmt.Sprintf(`<tr><th scope="row">%s</th><td class="n">%d</td>`, name, count)
@@ -105,8 +105,8 @@ func checkNodeTags(t *testing.T, page, model, data string) {
 		}
 		return out + "</tr>"
 	}
-	for of, n := range shapes {
-		contains(t, page, row(of, n, sums[of][0]/float64(n), sums[of][1]/float64(n)))
+	for shapeCategory, n := range shapes {
+		contains(t, page, row(shapeCategory, n, sums[shapeCategory][0]/float64(n), sums[shapeCategory][1]/float64(n)))
 	}
 	for tag, count := range tags[0] {
 		contains(t, page, row(names[tag], count.labels, count.f1(), tags[1][tag].f1()))

@@ -20,7 +20,7 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// reportRows are the rows on which a run's model is measured.
+// reportRows are the rows on which a report evaluates the model of a run.
 type reportRows struct {
 	path, name string
 	rows       int64 // 0 if unknown
@@ -37,7 +37,8 @@ func (r *reportRows) open() (*seq.Reader, error) {
 	return r.set.Reader(r.split)
 }
 
-// addResults measures a run's model and explains some rows, or records the reason why it cannot.
+// addResults evaluates a run's model and explains some rows, or sets r.Missing to the reason why
+// there are no results.
 func addResults(c *cli.Context, r *report.Run, dir string) (err error) {
 	if c.String("data") != "" {
 		defer func() {
@@ -54,8 +55,8 @@ func addResults(c *cli.Context, r *report.Run, dir string) (err error) {
 	if err != nil {
 		return err
 	}
-	of := task.Of(m.Config)
-	if of.Evaluator() == nil {
+	kind := task.Of(m.Config)
+	if kind.Evaluator() == nil {
 		r.Missing = "the model was trained without labels (measure masked tokens with sftseq eval)"
 		return nil
 	}
@@ -67,7 +68,7 @@ func addResults(c *cli.Context, r *report.Run, dir string) (err error) {
 	if err != nil {
 		return err
 	}
-	page := of.Page(task.PageInput{Path: in.path, Name: in.name, Note: in.note, Dir: in.dir,
+	page := kind.Page(task.PageInput{Path: in.path, Name: in.name, Note: in.note, Dir: in.dir,
 		Split: in.split, Rows: in.rows,
 		Examples: c.Int("examples"), Baseline: func() (*baseline.Result, error) { return in.baseline(c) }})
 	return in.score(c, m, dir, func(e *evaluation.Evaluation, rows *seq.Reader, done func(int64)) error {
@@ -87,13 +88,13 @@ func (r *reportRows) baseline(c *cli.Context) (*baseline.Result, error) {
 // rowsOf returns the rows of --data, or rows of the run's data set.
 func rowsOf(c *cli.Context, config *sft.Config) (*reportRows, error) {
 	if c.String("data") != "" {
-		return givenRows(c, config)
+		return dataFlagRows(c, config)
 	}
-	return ownRows(c, config)
+	return recordedRows(c, config)
 }
 
-// givenRows returns the rows of --data.
-func givenRows(c *cli.Context, config *sft.Config) (*reportRows, error) {
+// dataFlagRows returns the rows of --data.
+func dataFlagRows(c *cli.Context, config *sft.Config) (*reportRows, error) {
 	path := c.String("data")
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
 		return &reportRows{path: path, name: path}, nil // opening the path reports the error
@@ -109,9 +110,9 @@ func givenRows(c *cli.Context, config *sft.Config) (*reportRows, error) {
 	return in, err
 }
 
-// ownRows returns rows of the data set on which a run was trained. If they are
+// recordedRows returns rows of the data set on which a run was trained. If they are
 // unavailable, the error has the reason, and the page omits the results.
-func ownRows(c *cli.Context, config *sft.Config) (*reportRows, error) {
+func recordedRows(c *cli.Context, config *sft.Config) (*reportRows, error) {
 	p, err := provenance.Of(config)
 	if err != nil || p.Data == "" {
 		return nil, errors.New("its config.json does not record its training data (pass a data set with --data)")

@@ -9,7 +9,7 @@ import (
 )
 
 // describeInitialModel describes a run's initial model and how well that model predicted masked
-// tokens, or returns "".
+// tokens. It returns "" for a run that started from random weights.
 func describeInitialModel(config *sft.Config) string {
 	p, err := provenance.Of(config)
 	if err != nil || p.InitFrom == "" {

@@ -38,14 +38,14 @@ func writeReport(t *testing.T, page string, args ...string) string {
 // cut off or overlaps another text.
 func TestReportInBrowser(t *testing.T) {
 	testenv.NeedPrograms(t, "chromium")
-	one, data := listopsRun(t)
-	other := filepath.Join(t.TempDir(), "other")
-	smallRun(t, data, other, "--steps", "30", "--seed", "6")
+	run1, data := listopsRun(t)
+	run2 := filepath.Join(t.TempDir(), "other")
+	smallRun(t, data, run2, "--steps", "30", "--seed", "6")
 	curves := filepath.Join(t.TempDir(), "curves.html")
-	writeReport(t, curves, "--examples", "4", one, other)
+	writeReport(t, curves, "--examples", "4", run1, run2)
 
 	standalone := filepath.Join(t.TempDir(), "curves.svg")
-	done(t, "", "plot", "--output", standalone, one, other)
+	done(t, "", "plot", "--output", standalone, run1, run2)
 
 	data = filepath.Join(t.TempDir(), "pathfinder")
 	mustRunData(t, "generate", "pathfinder", "--out", data, "--train", "8", "--val", "2", "--test", "4",
@@ -80,9 +80,9 @@ func checkPage(t *testing.T, b *browser, page string, images, drawings int) {
 	for _, e := range b.open(address) {
 		switch e.Method {
 		case "Network.requestWillBeSent":
-			var asked struct{ Request struct{ URL string } }
-			must.Succeed(t, json.Unmarshal(e.Params, &asked))
-			if u := asked.Request.URL; u != address && !strings.HasPrefix(u, "data:") {
+			var request struct{ Request struct{ URL string } }
+			must.Succeed(t, json.Unmarshal(e.Params, &request))
+			if u := request.Request.URL; u != address && !strings.HasPrefix(u, "data:") {
 				t.Errorf("the page requests %s", u)
 			}
 		case "Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded", "Network.loadingFailed":

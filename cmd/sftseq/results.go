@@ -9,11 +9,11 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// results prints results: as JSON lines immediately, or as a table at the end.
+// results prints measurements, either immediately as JSON lines or as a table at the end.
 type results struct {
 	json bool
 	out  io.Writer
-	text int // number of text columns, which are left-aligned; number columns follow
+	text int // number of text columns, which are left-aligned and precede the columns of numbers
 	rows [][]string
 }
 
@@ -24,11 +24,11 @@ func newResults(c *cli.Context, text int, columns ...string) *results {
 // add adds a result and its table row.
 func (r *results) add(value any, row ...string) error {
 	r.rows = append(r.rows, row)
-	return r.note(value)
+	return r.writeJSON(value)
 }
 
-// note prints a value without a table row if JSON is requested.
-func (r *results) note(value any) error {
+// writeJSON prints a value without a table row if JSON is requested.
+func (r *results) writeJSON(value any) error {
 	if !r.json {
 		return nil
 	}

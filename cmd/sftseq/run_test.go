@@ -84,15 +84,15 @@ func program(stdin io.Reader, args ...string) (status int, stdout, stderr string
 	return status, out.String(), errs.String()
 }
 
-// compiling matches the message that the first test on a device prints.
-var compiling = regexp.MustCompile(`(?m)^compiling kernels for .*\n`)
+// compileMessage matches the message that the first test on a device prints.
+var compileMessage = regexp.MustCompile(`(?m)^compiling kernels for .*\n`)
 
 // succeed runs the program, expects status 0 and an empty standard error, and returns standard
 // output.
 func succeed(t *testing.T, stdin string, args ...string) string {
 	t.Helper()
 	status, out, errs := program(strings.NewReader(stdin), args...)
-	if errs = compiling.ReplaceAllString(errs, ""); status != 0 || errs != "" {
+	if errs = compileMessage.ReplaceAllString(errs, ""); status != 0 || errs != "" {
 		t.Fatalf("sftseq %s: status %d\n%s", strings.Join(args, " "), status, errs)
 	}
 	return out

@@ -31,11 +31,11 @@ func newEightShards(t *testing.T) *eightShards {
 	program, model := built(t), moodModel(t)
 	in, _ := shardInput(t)
 	command := []string{program, "predict", "--model", model, "--input", in, "--text", "text", "--output"}
-	one := filepath.Join(t.TempDir(), "one")
-	timed(t, program, append(command[1:len(command):len(command)], one, "--shard", "0/1")...)
+	unsharded := filepath.Join(t.TempDir(), "one")
+	timed(t, program, append(command[1:len(command):len(command)], unsharded, "--shard", "0/1")...)
 	s := &eightShards{dir: filepath.Join(t.TempDir(), "parts")}
 	s.command = append(command, s.dir)
-	s.want, _ = partRows(t, one)
+	s.want, _ = partRows(t, unsharded)
 	return s
 }
 
@@ -50,8 +50,8 @@ func (s *eightShards) parts(t *testing.T) map[string]time.Time {
 	return out
 }
 
-// reach waits until at least the given number of parts exist.
-func (s *eightShards) reach(t *testing.T, parts int) {
+// waitForParts waits until at least the given number of parts exist.
+func (s *eightShards) waitForParts(t *testing.T, parts int) {
 	t.Helper()
 	await(t, time.Minute, func() bool { return len(s.parts(t)) >= parts }, "parts are missing")
 }
@@ -61,8 +61,8 @@ func (s *eightShards) reach(t *testing.T, parts int) {
 func (s *eightShards) check(t *testing.T, before map[string]time.Time) {
 	t.Helper()
 	after := s.parts(t)
-	for path, made := range before {
-		if !after[path].Equal(made) {
+	for path, modified := range before {
+		if !after[path].Equal(modified) {
 			t.Errorf("%s was written twice", path)
 		}
 	}
@@ -86,12 +86,12 @@ func TestShardsOfParallel(t *testing.T) {
 	}
 	c := parallel()
 	must.Succeed(t, c.Start())
-	s.reach(t, 3)
+	s.waitForParts(t, 3)
 	for _, pid := range append(processesOf(t, s.command[0]), c.Process.Pid) { // jobs run in their own process groups
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
 	if err := c.Wait(); err == nil {
-		t.Fatal("parallel exited with success, expected it to be killed")
+		t.Fatal("parallel exited with status 0, want an end by SIGKILL")
 	}
 	time.Sleep(200 * time.Millisecond) // a job that parallel had just started may still finish
 	before := s.parts(t)
@@ -197,7 +197,7 @@ func (s *slurm) drain(t *testing.T) {
 	await(t, time.Minute, func() bool {
 		queue, err := s.command("squeue", "--noheader").Output()
 		return err == nil && len(queue) == 0
-	}, "jobs are there still")
+	}, "jobs remain in the queue")
 }
 
 // TestShardsOfSlurm runs eight shards as a Slurm array, cancels it midway and submits it again. The
@@ -212,7 +212,7 @@ func TestShardsOfSlurm(t *testing.T) {
 		return cluster.command("sbatch", args...)
 	}
 	job := must.Get(submit().Output())(t)
-	s.reach(t, 3)
+	s.waitForParts(t, 3)
 	if out, err := cluster.command("scancel", "--signal=KILL",
 		strings.TrimSpace(string(job))).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -233,7 +233,7 @@ func TestRanksOfSlurm(t *testing.T) {
 	cluster := newSlurm(t)
 	program, data, whole := rankData(t)
 	out := filepath.Join(t.TempDir(), "out")
-	c := cluster.command("srun", append([]string{"--mpi=pmix", "--ntasks=2", program}, ranked(data, out)...)...)
+	c := cluster.command("srun", append([]string{"--mpi=pmix", "--ntasks=2", program}, rankArgs(data, out)...)...)
 	c.Env = append(c.Env, "OMPI_MCA_btl=self,vader,tcp")
 	text, err := runWithin(t, c, 2*time.Minute)
 	if err != nil || !strings.Contains(text, "of 2 ranks busy") {

@@ -35,7 +35,7 @@ func seriesRow(random *rand.Rand, up bool) (values []string) {
 func TestSeries(t *testing.T) {
 	testenv.NoRace(t, "trains with code that the tests of package train cover")
 	dir := t.TempDir()
-	in := func(name string) string { return filepath.Join(dir, name) }
+	path := func(name string) string { return filepath.Join(dir, name) }
 	random := rand.New(rand.NewPCG(1, 2))
 	var lists, text, steps strings.Builder
 	text.WriteString("id,value,class\n")
@@ -50,40 +50,40 @@ func TestSeries(t *testing.T) {
 		fmt.Fprintf(&text, "r%d,[%s],%s\n", i, strings.Join(values, " "), class)
 		fmt.Fprintf(&steps, "\nr%d,%s,%s", i, class, strings.Join(values, ","))
 	}
-	tables := map[string]string{"value": writeText(t, in("a.jsonl"), lists.String()),
-		"t*": writeText(t, in("b.csv"), steps.String())}
-	writeText(t, in("c.csv"), text.String())
+	tables := map[string]string{"value": writeText(t, path("a.jsonl"), lists.String()),
+		"t*": writeText(t, path("b.csv"), steps.String())}
+	writeText(t, path("c.csv"), text.String())
 	for series, table := range tables {
-		data := in(filepath.Base(table)) + "-data"
+		data := path(filepath.Base(table)) + "-data"
 		done(t, "", "data", "convert", "--from", table, "--to", data, "--name", "s", "--series", series, "--label",
 			"class", "--id", "id", "--split", "0.6,0.2,0.2", "--no-baselines")
 	}
 	for _, split := range []string{"train", "val", "test"} {
-		a, b := must.Get(os.ReadFile(filepath.Join(in("a.jsonl-data"), split+".arrow")))(t),
-			must.Get(os.ReadFile(filepath.Join(in("b.csv-data"), split+".arrow")))(t)
+		a, b := must.Get(os.ReadFile(filepath.Join(path("a.jsonl-data"), split+".arrow")))(t),
+			must.Get(os.ReadFile(filepath.Join(path("b.csv-data"), split+".arrow")))(t)
 		if string(a) != string(b) {
 			t.Errorf("%s: the files from lists and from columns of steps differ", split)
 		}
 	}
-	model := in("model")
-	if output := runCustom(t, in("a.jsonl-data"), model, "--epochs", "12", "--device",
+	model := path("model")
+	if output := runCustom(t, path("a.jsonl-data"), model, "--epochs", "12", "--device",
 		"cpu"); !strings.Contains(output, "convolutions 7") {
 		t.Errorf("unexpected output:\n%s", output)
 	}
 	var result struct{ Accuracy float64 }
-	if err := json.Unmarshal([]byte(done(t, "", "eval", "--model", model, "--data", in("a.jsonl-data"), "--json")),
+	if err := json.Unmarshal([]byte(done(t, "", "eval", "--model", model, "--data", path("a.jsonl-data"), "--json")),
 		&result); err != nil || result.Accuracy < 0.95 {
 		t.Errorf("unexpected result %+v, error %v", result, err)
 	}
 	var first string
-	for _, c := range [][2]string{{in("a.jsonl"), "value"}, {in("b.csv"), "t*"}, {in("c.csv"), "value"},
-		{in("a.jsonl-data/test.arrow"), ""}} {
-		args := []string{"predict", "--model", model, "--input", c[0], "--output", in("out.csv")}
+	for _, c := range [][2]string{{path("a.jsonl"), "value"}, {path("b.csv"), "t*"}, {path("c.csv"), "value"},
+		{path("a.jsonl-data/test.arrow"), ""}} {
+		args := []string{"predict", "--model", model, "--input", c[0], "--output", path("out.csv")}
 		if c[1] != "" {
 			args = append(args, "--series", c[1], "--id", "id")
 		}
 		done(t, "", args...)
-		got := readText(t, in("out.csv"))
+		got := readText(t, path("out.csv"))
 		switch {
 		case c[1] == "":
 			contains(t, got, "up", "down")
@@ -94,10 +94,10 @@ func TestSeries(t *testing.T) {
 			t.Errorf("%s: the predictions differ from those for a.jsonl", c[0])
 		}
 	}
-	done(t, "", "predict", "--model", model, "--input", in("a.jsonl"), "--series", "value", "--keep", "value",
-		"--output", in("kept.jsonl"))
+	done(t, "", "predict", "--model", model, "--input", path("a.jsonl"), "--series", "value", "--keep", "value",
+		"--output", path("kept.jsonl"))
 	var kept struct{ Value, Original []float64 }
-	line, _, _ := strings.Cut(readText(t, in("kept.jsonl")), "\n")
+	line, _, _ := strings.Cut(readText(t, path("kept.jsonl")), "\n")
 	original, _, _ := strings.Cut(strings.Replace(lists.String(), "value", "original", 1), "\n")
 	if err := errors.Join(json.Unmarshal([]byte(line), &kept), json.Unmarshal([]byte(original), &kept)); err != nil ||
 		len(kept.Value) != 40 || !slices.Equal(kept.Value, kept.Original) {
@@ -111,18 +111,18 @@ func TestSeries(t *testing.T) {
 		t.Errorf("%s, and %s", a, b)
 	}
 	for want, args := range map[string][]string{
-		"--series and --tokenizer exclude each other": {"data", "convert", "--from", in("c.csv"),
-			"--to", in("no"), "--series", "value", "--tokenizer", "byte"},
-		"(read a list of numbers as a series with --series)": {"data", "convert", "--from", in("a.jsonl"),
-			"--to", in("no"), "--text", "value"},
-		"--text and --series exclude each other": {"data", "convert", "--from", in("c.csv"),
-			"--to", in("no"), "--series", "value", "--text", "id"},
-		`columns "q*": no column matches, expected some of ["id" "value" "class"]`: {"data", "convert", "--from", in("c.csv"),
-			"--to", in("no"), "--series", "q*"},
+		"--series and --tokenizer exclude each other": {"data", "convert", "--from", path("c.csv"),
+			"--to", path("no"), "--series", "value", "--tokenizer", "byte"},
+		"(read a list of numbers as a series with --series)": {"data", "convert", "--from", path("a.jsonl"),
+			"--to", path("no"), "--text", "value"},
+		"--text and --series exclude each other": {"data", "convert", "--from", path("c.csv"),
+			"--to", path("no"), "--series", "value", "--text", "id"},
+		`columns "q*": no column matches, expected some of ["id" "value" "class"]`: {"data", "convert", "--from", path("c.csv"),
+			"--to", path("no"), "--series", "q*"},
 		"reads features: expected --features COLUMN or --series COLUMN": {"predict", "--model", model, "--input",
-			in("c.csv"), "--text", "value"},
+			path("c.csv"), "--text", "value"},
 		"--series and --features exclude each other": {"predict", "--model", model, "--input",
-			in("c.csv"), "--features", "value", "--series", "value"},
+			path("c.csv"), "--features", "value", "--series", "value"},
 	} {
 		contains(t, failing(t, "", args...), want)
 	}

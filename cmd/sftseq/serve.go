@@ -104,11 +104,11 @@ func serveAction(c *cli.Context) error {
 	runtime.GOMAXPROCS(2*usableCores + 8)
 	defer runtime.GOMAXPROCS(usableCores)
 	warnMisspeltVariables(c, options.Log)
-	r := &serving{log: options.Log, drain: c.Duration("drain"), delay: c.Duration("shutdown-delay"),
+	r := &serving{log: options.Log, drainTimeout: c.Duration("drain"), shutdownDelay: c.Duration("shutdown-delay"),
 		raw: !c.Bool("normalize")}
-	stop := r.signals()
+	stop := r.handleSignals()
 	defer stop()
-	if err := r.addresses(c); err != nil {
+	if err := r.parseAddresses(c); err != nil {
 		return err
 	}
 	if r.server, err = serve.New(c.Context, options); err != nil {
@@ -132,11 +132,11 @@ func serveOptions(c *cli.Context) (serve.Options, error) {
 			return o, badFlag(c, name, "1 to %d", 1<<30)
 		}
 	}
-	line, err := size(c, "max-line", 1, 1<<30)
+	line, err := sizeFlag(c, "max-line", 1, 1<<30)
 	if err != nil {
 		return o, err
 	}
-	memory, err := size(c, "max-memory", 1<<20, 1<<50)
+	memory, err := sizeFlag(c, "max-memory", 1<<20, 1<<50)
 	if err != nil {
 		return o, err
 	}
@@ -187,7 +187,7 @@ const (
 	logJSON = "json"
 )
 
-// serverLog returns the log that --log and --log-format ask for.
+// serverLog returns a logger with the level of --log and the format of --log-format.
 func serverLog(c *cli.Context) (*slog.Logger, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(c.String("log"))); err != nil {
@@ -204,11 +204,11 @@ func serverLog(c *cli.Context) (*slog.Logger, error) {
 	}
 }
 
-// size parses a size flag such as 16MiB, and checks its range.
-func size(c *cli.Context, name string, least, most uint64) (int64, error) {
+// sizeFlag parses a size flag such as 16MiB, and checks its range.
+func sizeFlag(c *cli.Context, name string, minSize, maxSize uint64) (int64, error) {
 	n, err := humanize.ParseBytes(c.String(name))
-	if err != nil || n < least || n > most {
-		return 0, badFlag(c, name, "%s to %s", humanize.IBytes(least), humanize.IBytes(most))
+	if err != nil || n < minSize || n > maxSize {
+		return 0, badFlag(c, name, "%s to %s", humanize.IBytes(minSize), humanize.IBytes(maxSize))
 	}
 	return int64(n), nil
 }
@@ -252,34 +252,34 @@ func modelName(c *cli.Context) string {
 		return name
 	}
 	dir := c.String("model")
-	if whole, err := filepath.Abs(dir); err == nil {
-		dir = whole
+	if absolute, err := filepath.Abs(dir); err == nil {
+		dir = absolute
 	}
 	return filepath.Base(dir)
 }
 
 // serving is a server and its listeners.
 type serving struct {
-	server  *serve.Server
-	log     *slog.Logger
-	drain   time.Duration
-	listen  []transport.Address
-	metrics transport.Address // address of --metrics; an empty name means that metrics are not served
-	http    transport.Address // address of --http; an empty name means that HTTP is not served
-	pprof   transport.Address // address of --pprof; an empty name means that profiles are not served
-	delay   time.Duration     // value of --shutdown-delay
-	tokens  *serve.Tokens     // nil without --http-token
-	file    string            // value of --http-token
-	origins []string          // values of --cors-origin
-	raw     bool              // do not normalise the vectors of /v1/embeddings
-	work    sync.WaitGroup
+	server        *serve.Server
+	log           *slog.Logger
+	drainTimeout  time.Duration
+	listen        []transport.Address
+	metrics       transport.Address // address of --metrics; an empty name means that metrics are not served
+	http          transport.Address // address of --http; an empty name means that HTTP is not served
+	pprof         transport.Address // address of --pprof; an empty name means that profiles are not served
+	shutdownDelay time.Duration     // value of --shutdown-delay
+	tokens        *serve.Tokens     // nil without --http-token
+	tokenFile     string            // value of --http-token
+	origins       []string          // values of --cors-origin
+	raw           bool              // do not normalise the vectors of /v1/embeddings
+	listening     sync.WaitGroup
 
-	open      atomic.Bool // true except while the server starts or stops
+	ready     atomic.Bool // true except while the server starts or stops
 	reloading sync.Mutex  // held while the model is reloaded
 }
 
-// addresses parses --listen and --metrics.
-func (r *serving) addresses(c *cli.Context) error {
+// parseAddresses parses the flags with addresses: --listen, --metrics, --pprof and --http.
+func (r *serving) parseAddresses(c *cli.Context) error {
 	for _, text := range c.StringSlice("listen") {
 		a, err := transport.ParseAddress(text)
 		if err != nil {
@@ -298,7 +298,7 @@ func (r *serving) addresses(c *cli.Context) error {
 		if r.pprof, err = transport.ParseHTTP(text); err != nil {
 			return usage(c, "--pprof %q: %w", text, err)
 		}
-		if at, err := net.ResolveTCPAddr(r.pprof.Network, r.pprof.Name); err == nil && transport.Public(at) {
+		if addr, err := net.ResolveTCPAddr(r.pprof.Network, r.pprof.Name); err == nil && transport.Public(addr) {
 			return usage(c, "--pprof %s: expected an address of this machine, or unix:PATH, "+
 				"because profiles expose the program's memory", text)
 		}
@@ -308,7 +308,7 @@ func (r *serving) addresses(c *cli.Context) error {
 
 // run serves until the input ends or the program is asked to stop.
 func (r *serving) run(c *cli.Context) error {
-	defer r.work.Wait()
+	defer r.listening.Wait()
 	// Clients are also accepted during --shutdown-delay.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(c.Context))
 	defer cancel()
@@ -326,17 +326,17 @@ func (r *serving) run(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	web, err := r.listenHTTP()
+	httpListener, err := r.listenHTTP()
 	if err != nil {
 		closeAll(listeners)
 		return err
 	}
-	r.open.Store(true)
-	defer r.shut()
+	r.ready.Store(true)
+	defer r.stopReloading()
 	ended := make(chan error, len(listeners)+2)
-	if web != nil {
-		r.work.Go(func() {
-			if err := r.serveHTTP(ctx, web); err != nil {
+	if httpListener != nil {
+		r.listening.Go(func() {
+			if err := r.serveHTTP(ctx, httpListener); err != nil {
 				ended <- err
 			}
 		})
@@ -347,57 +347,57 @@ func (r *serving) run(c *cli.Context) error {
 			r.log.Warn("listening without authentication: every client that reaches this address can use the server",
 				"address", l.Addr().String())
 		}
-		r.work.Go(func() {
+		r.listening.Go(func() {
 			if err := r.server.ServeListener(ctx, l); err != nil {
 				ended <- err
 			}
 		})
 	}
-	if len(listeners) == 0 && web == nil {
+	if len(listeners) == 0 && httpListener == nil {
 		if f, ok := c.App.Reader.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 			fmt.Fprintln(c.App.ErrWriter, `Type a line such as {"text": "…"}; Ctrl-D ends.`)
 		}
 		go func() { ended <- r.server.Serve("standard input", c.App.Reader, c.App.Writer, true) }()
 	}
-	var broken error
+	var failure error
 	select {
 	case err := <-ended:
 		return err
-	case broken = <-r.server.Failed():
-		r.log.Error("stopping", "error", broken)
+	case failure = <-r.server.Failed():
+		r.log.Error("stopping", "error", failure)
 	case <-c.Context.Done():
-		if r.delay > 0 {
-			r.log.Info("stopping soon: /healthz reports 503", "delay", r.delay)
+		if r.shutdownDelay > 0 {
+			r.log.Info("stopping soon: /healthz reports 503", "delay", r.shutdownDelay)
 			r.server.Leave()
 			select {
-			case <-time.After(r.delay):
-			case broken = <-r.server.Failed():
+			case <-time.After(r.shutdownDelay):
+			case failure = <-r.server.Failed():
 			}
 		}
 	}
-	r.open.Store(false)
-	r.log.Info("draining", "deadline", r.drain)
+	r.ready.Store(false)
+	r.log.Info("draining", "deadline", r.drainTimeout)
 	cancel() // accept no further clients
-	deadline, done := context.WithTimeout(context.Background(), r.drain)
+	deadline, done := context.WithTimeout(context.Background(), r.drainTimeout)
 	defer done()
-	return errors.Join(broken, r.server.Drain(deadline))
+	return errors.Join(failure, r.server.Drain(deadline))
 }
 
 // listenAll listens at all addresses, or returns an error without any listener.
 func (r *serving) listenAll() ([]net.Listener, error) {
-	var all []net.Listener
+	var listeners []net.Listener
 	for _, a := range r.listen {
 		l, err := transport.Listen(a)
 		if err != nil {
-			closeAll(all)
+			closeAll(listeners)
 			if op := (*net.OpError)(nil); errors.As(err, &op) {
 				err = op.Err // without the address
 			}
 			return nil, fmt.Errorf("--listen %s:%s: %w", a.Network, a.Name, atomicfile.Cause(err))
 		}
-		all = append(all, l)
+		listeners = append(listeners, l)
 	}
-	return all, nil
+	return listeners, nil
 }
 
 func closeAll(listeners []net.Listener) {
@@ -432,10 +432,10 @@ func (r *serving) serveProfiles() (stop func(), err error) {
 	return serve.ServeProfiles(l), nil
 }
 
-// signals handles SIGHUP and SIGPIPE until stop is called. SIGHUP reloads the model, and is ignored
+// handleSignals handles SIGHUP and SIGPIPE until stop is called. SIGHUP reloads the model, and is ignored
 // while the server starts or drains. SIGPIPE is ignored, because it would silently end the program
 // when its output is closed.
-func (r *serving) signals() (stop func()) {
+func (r *serving) handleSignals() (stop func()) {
 	signal.Ignore(syscall.SIGPIPE)
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
@@ -453,9 +453,9 @@ func (r *serving) signals() (stop func()) {
 	}
 }
 
-// shut makes reload ignore further SIGHUPs, and waits for a running reload.
-func (r *serving) shut() {
-	r.open.Store(false)
+// stopReloading waits for a running reload, and makes later calls of reload do nothing.
+func (r *serving) stopReloading() {
+	r.ready.Store(false)
 	r.reloading.Lock()
 	defer r.reloading.Unlock()
 }
@@ -465,7 +465,7 @@ func (r *serving) shut() {
 func (r *serving) reload() {
 	r.reloading.Lock()
 	defer r.reloading.Unlock()
-	if !r.open.Load() {
+	if !r.ready.Load() {
 		r.log.Warn("SIGHUP is ignored while the server starts or stops")
 		return
 	}

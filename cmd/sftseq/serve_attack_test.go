@@ -26,11 +26,11 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// BenchmarkAttack measures how long an honest client waits for the class of a short text, with and
-// without each attack in turns. It reports the median, the 99th percentile and their ratios to the
-// times without an attack. Server, attackers and honest client are separate processes. The attack
-// "nothing" only keeps the machine busy. On a machine with other load the percentiles differ
-// between runs.
+// BenchmarkAttack measures how long an honest client waits for the class of a short text,
+// alternately without and with each attack. It reports the median, the 99th percentile and their
+// ratios to the times without an attack. Server, attackers and honest client are separate
+// processes. The attack "nothing" only keeps the machine busy. On a machine with other load the
+// percentiles differ between runs.
 //
 //	go test ./cmd/sftseq -run '^$' -bench Attack -benchtime 1000x
 //
@@ -41,25 +41,25 @@ func BenchmarkAttack(b *testing.B) {
 	raisePriority()
 	for _, a := range attacks {
 		b.Run(a.name, func(b *testing.B) {
-			honest := honest
+			honest := honestLatencies
 			if a.http {
 				honest = honestHTTP
 			}
-			var alone, beside []time.Duration
-			const turns = 5
-			for turn := range turns {
-				n := b.N*(turn+1)/turns - b.N*turn/turns
+			var alone, duringAttack []time.Duration
+			const rounds = 5
+			for round := range rounds {
+				n := b.N*(round+1)/rounds - b.N*round/rounds
 				time.Sleep(500 * time.Millisecond) // lets the last attack end
 				alone = append(alone, honest(b, server, n)...)
 				stop := attack(b, server, a.name)
-				beside = append(beside, honest(b, server, n)...)
+				duringAttack = append(duringAttack, honest(b, server, n)...)
 				stop()
 			}
-			report := func(part int, unit string) {
-				before, with := percentile(alone, part), percentile(beside, part)
+			report := func(percent int, unit string) {
+				before, during := percentile(alone, percent), percentile(duringAttack, percent)
 				b.ReportMetric(float64(before.Microseconds())/1000, "alone-"+unit+"-ms")
-				b.ReportMetric(float64(with.Microseconds())/1000, unit+"-ms")
-				b.ReportMetric(float64(with)/float64(before), unit+"-ratio")
+				b.ReportMetric(float64(during.Microseconds())/1000, unit+"-ms")
+				b.ReportMetric(float64(during)/float64(before), unit+"-ratio")
 			}
 			report(50, "p50")
 			report(99, "p99")
@@ -85,24 +85,24 @@ func TestAttacks(t *testing.T) {
 	server := attackedServer(t, 10_000) // the largest count that a search may request
 	checkAttackRequests(t, server)
 	for _, a := range attacks {
-		honest := honest
+		honest := honestLatencies
 		if a.http {
 			honest = honestHTTP
 		}
 		stop := attack(t, server, a.name)
-		waits := honest(t, server, 6)
+		latencies := honest(t, server, 6)
 		stop()
-		t.Logf("%-15s median %v, longest %v", a.name, percentile(waits, 50), percentile(waits, 100))
+		t.Logf("%-15s median %v, longest %v", a.name, percentile(latencies, 50), percentile(latencies, 100))
 	}
 }
 
-func percentile(d []time.Duration, part int) time.Duration {
+func percentile(d []time.Duration, percent int) time.Duration {
 	d = slices.Sorted(slices.Values(d))
-	return d[(len(d)-1)*part/100]
+	return d[(len(d)-1)*percent/100]
 }
 
-// An attacked is a server that runs as a separate process.
-type attacked struct {
+// attackedProcess is a server that runs as a separate process.
+type attackedProcess struct {
 	socket string // JSON-RPC socket
 	web    string // HTTP address, HOST:PORT
 	pid    int
@@ -114,7 +114,7 @@ const httpToken = "of-honest-clients"
 
 // attackedServer starts a server with the text task's quick model, random weights and an index of
 // count items.
-func attackedServer(tb testing.TB, count int, flags ...string) attacked {
+func attackedServer(tb testing.TB, count int, flags ...string) attackedProcess {
 	tb.Helper()
 	config, _ := must.Get2(benchConfig(lra.Text.Name))(tb)
 	config.NumLayers, config.HiddenSize, config.SinusoidDim, config.IntermediateSize,
@@ -127,9 +127,9 @@ func attackedServer(tb testing.TB, count int, flags ...string) attacked {
 	fillIndex(tb, items, count, saved)
 	token := filepath.Join(dir, "token")
 	must.Succeed(tb, os.WriteFile(token, []byte(httpToken), 0o600))
-	free := must.Get(net.Listen("tcp", "127.0.0.1:0"))(tb)
-	free.Close()
-	socket, web := filepath.Join(dir, "socket"), free.Addr().String()
+	vacant := must.Get(net.Listen("tcp", "127.0.0.1:0"))(tb)
+	vacant.Close()
+	socket, web := filepath.Join(dir, "socket"), vacant.Addr().String()
 	c := exec.Command(built(tb), append([]string{"serve", "--model", dir, "--index", items, "--listen",
 		"unix:" + socket, "--http", web, "--http-token", token, "--log", "warn", "--device", "cpu"}, flags...)...)
 	log := filepath.Join(dir, "log") // a file, because reading a pipe would take CPU time from this process
@@ -160,7 +160,7 @@ func attackedServer(tb testing.TB, count int, flags ...string) attacked {
 			return err == nil
 		}, "the server does not listen")
 	}
-	return attacked{socket, web, c.Process.Pid, log}
+	return attackedProcess{socket, web, c.Process.Pid, log}
 }
 
 // fillIndex writes an index of count random vectors for the model m.
@@ -184,7 +184,7 @@ func fillIndex(tb testing.TB, path string, count int, m *sft.Model) {
 
 // attack starts the attackers in a separate process and returns after they have begun. stop kills
 // them.
-func attack(tb testing.TB, server attacked, name string) (stop func()) {
+func attack(tb testing.TB, server attackedProcess, name string) (stop func()) {
 	tb.Helper()
 	c := exec.Command(os.Args[0], name)
 	c.Env = append(os.Environ(), attackVariable+"="+server.socket+" "+server.web)
@@ -195,7 +195,8 @@ func attack(tb testing.TB, server attacked, name string) (stop func()) {
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
 		tb.Fatalf("the attackers: %q, %v", line, err)
 	}
-	// Attackers would run on their own machines: here they must not take cores from the server.
+	// Real attackers run on their own machines, so the attackers of this test must not take cores
+	// from the server.
 	must.Succeed(tb, syscall.Setpriority(syscall.PRIO_PGRP, c.Process.Pid, 19))
 	time.Sleep(300 * time.Millisecond)
 	stop = sync.OnceFunc(func() {
@@ -209,15 +210,15 @@ func attack(tb testing.TB, server attacked, name string) (stop func()) {
 // shortText is the text that honest clients classify.
 var shortText = strings.Repeat("a short text ", 8)
 
-// honest classifies n short texts sequentially and returns the latency of each request.
-func honest(tb testing.TB, server attacked, n int) []time.Duration {
+// honestLatencies classifies n short texts sequentially and returns the latency of each request.
+func honestLatencies(tb testing.TB, server attackedProcess, n int) []time.Duration {
 	tb.Helper()
 	conn := must.Get(net.Dial("unix", server.socket))(tb)
 	defer conn.Close()
 	in := bufio.NewReader(conn)
-	ask := func(message string) time.Duration {
+	request := func(message string) time.Duration {
 		conn.SetDeadline(time.Now().Add(time.Minute))
-		began := time.Now()
+		start := time.Now()
 		if _, err := io.WriteString(conn, message+"\n"); err != nil {
 			tb.Fatal(err)
 		}
@@ -225,14 +226,14 @@ func honest(tb testing.TB, server attacked, n int) []time.Duration {
 		if err != nil || strings.Contains(line, `"error"`) {
 			tb.Fatalf("the honest client got %.300s, %v", line, err)
 		}
-		return time.Since(began)
+		return time.Since(start)
 	}
-	ask(`{"jsonrpc":"2.0","id":0,"method":"initialize"}`)
-	waits := make([]time.Duration, n)
-	for i := range waits {
-		waits[i] = ask(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"sequence/classify","params":{"text":%q}}`, i+1,
+	request(`{"jsonrpc":"2.0","id":0,"method":"initialize"}`)
+	latencies := make([]time.Duration, n)
+	for i := range latencies {
+		latencies[i] = request(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"sequence/classify","params":{"text":%q}}`, i+1,
 			shortText))
 		time.Sleep(20 * time.Millisecond)
 	}
-	return waits
+	return latencies
 }

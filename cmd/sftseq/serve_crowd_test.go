@@ -11,10 +11,10 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// TestNodeCrowd sends 40 concurrent requests from Node's fetch to a server of 4 clients. Each
+// TestNodeConcurrentRequests sends 40 concurrent requests from Node's fetch to a server of 4 clients. Each
 // request gets a response or status 429. Node may hang on a connection that is reset before its
 // request.
-func TestNodeCrowd(t *testing.T) {
+func TestNodeConcurrentRequests(t *testing.T) {
 	testenv.NeedPrograms(t, "node")
 	o := operate(t, "--model", goldenPath("pre"), "--http", "127.0.0.1:0", "--max-clients", "4")
 	out := client(t, "", []string{"node", "--input-type=module", "-e"}, fmt.Sprintf(`

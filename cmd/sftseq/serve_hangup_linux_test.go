@@ -36,10 +36,10 @@ func TestServeHangup(t *testing.T) {
 	in, out := pipes(t, c)
 	// Wait until the server opens the file.
 	await(t, time.Minute, func() bool { return lease(unix.F_GETLEASE, 0) != unix.F_WRLCK }, &errs)
-	hangup := func(when int) {
+	hangup := func(count int) {
 		t.Helper()
 		c.Process.Signal(syscall.SIGHUP)
-		await(t, 5*time.Second, func() bool { return strings.Count(errs.String(), "SIGHUP is ignored") >= when },
+		await(t, 5*time.Second, func() bool { return strings.Count(errs.String(), "SIGHUP is ignored") >= count },
 			&errs)
 	}
 	hangup(1)
@@ -50,9 +50,9 @@ func TestServeHangup(t *testing.T) {
 		fmt.Fprintf(in, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"sequence/classify\",\"params\":{\"tokens\":[1%s]}}\n", i, strings.Repeat(",2", 4000))
 	}
 	fmt.Fprintln(in, `{"jsonrpc":"2.0","id":-2,"method":"model/info"}`)
-	answers := 0
+	responses := 0
 	for out.Scan() {
-		if answers++; strings.Contains(out.Text(), `"id":-2,`) { // all earlier requests are accepted
+		if responses++; strings.Contains(out.Text(), `"id":-2,`) { // all earlier requests are accepted
 			c.Process.Signal(syscall.SIGTERM)
 			for !strings.Contains(errs.String(), "draining") {
 				time.Sleep(time.Millisecond)
@@ -60,7 +60,7 @@ func TestServeHangup(t *testing.T) {
 			hangup(2)
 		}
 	}
-	if err := c.Wait(); err != nil || answers != n+2 {
-		t.Errorf("%v, %d answers of %d\n%s", err, answers, n+2, errs.String())
+	if err := c.Wait(); err != nil || responses != n+2 {
+		t.Errorf("error %v, %d responses, want %d\n%s", err, responses, n+2, errs.String())
 	}
 }

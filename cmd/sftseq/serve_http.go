@@ -39,8 +39,8 @@ const (
 	maxTokens = 16 << 20
 )
 
-// readHTTP parses --http and --http-token. Serving other machines requires a token. A host name is
-// resolved now.
+// readHTTP parses --http, --http-token and --cors-origin, and resolves a host name in --http. An
+// address that other machines can reach requires a token.
 func (r *serving) readHTTP(c *cli.Context) error {
 	text, file := c.String("http"), c.String("http-token")
 	switch {
@@ -59,18 +59,18 @@ func (r *serving) readHTTP(c *cli.Context) error {
 	}
 	public := false
 	if r.http.Network != "unix" {
-		at, err := net.ResolveTCPAddr(r.http.Network, r.http.Name)
+		addr, err := net.ResolveTCPAddr(r.http.Network, r.http.Name)
 		if err != nil {
 			return fmt.Errorf("--http %s: %w", r.http.Name, err)
 		}
-		r.http.Name, public = at.String(), transport.Public(at)
+		r.http.Name, public = addr.String(), transport.Public(addr)
 	}
 	if file != "" {
 		tokens, err := readTokens(file)
 		if err != nil {
 			return fmt.Errorf("--http-token: %w", err)
 		}
-		r.tokens, r.file = serve.NewTokens(tokens...), file
+		r.tokens, r.tokenFile = serve.NewTokens(tokens...), file
 		warnReadable(r.log, file)
 	}
 	if public && r.tokens == nil {
@@ -85,12 +85,12 @@ func (r *serving) readHTTP(c *cli.Context) error {
 func readOrigins(c *cli.Context, token bool) ([]string, error) {
 	origins := c.StringSlice("cors-origin")
 	for _, origin := range origins {
-		at, err := url.Parse(origin)
+		u, err := url.Parse(origin)
 		switch {
 		case origin == "*" && !token:
 			return nil, usage(c, "--cors-origin *: expected origins, or --http-token FILE, "+
 				"because every web page could use the server")
-		case origin != "*" && (err != nil || at.Scheme == "" || at.Host == "" || at.Scheme+"://"+at.Host != origin ||
+		case origin != "*" && (err != nil || u.Scheme == "" || u.Host == "" || u.Scheme+"://"+u.Host != origin ||
 			strings.ToLower(origin) != origin):
 			return nil, usage(c, "--cors-origin %q: expected SCHEME://HOST[:PORT] in lower case, "+
 				"as browsers send it, or *", origin)
@@ -101,7 +101,7 @@ func readOrigins(c *cli.Context, token bool) ([]string, error) {
 
 // reloadTokens reads the file of --http-token again.
 func (r *serving) reloadTokens() {
-	tokens, err := readTokens(r.file)
+	tokens, err := readTokens(r.tokenFile)
 	if err != nil {
 		r.log.Error("the tokens could not be reloaded: the previous tokens remain valid", "error", err)
 		return
@@ -131,10 +131,10 @@ func readTokens(file string) (tokens []string, err error) {
 		if token == "" {
 			continue
 		}
-		strange := func(c rune) bool { return c <= ' ' || c > '~' }
-		if at := strings.IndexFunc(token, strange); at >= 0 {
+		invalid := func(c rune) bool { return c <= ' ' || c > '~' }
+		if column := strings.IndexFunc(token, invalid); column >= 0 {
 			return nil, fmt.Errorf("%s:%d: expected a token of visible ASCII, found another character at column %d",
-				file, row, at+1)
+				file, row, column+1)
 		}
 		if n := len(token); n < minToken || n > maxToken {
 			return nil, fmt.Errorf("%s:%d: expected a token of %d to %d characters, found %d", file, row, minToken,

@@ -21,7 +21,7 @@ import (
 // It checks that each request gets one response with the expected status. Vectors have the same
 // bits as before the load.
 type mixedLoad struct {
-	server  attacked
+	server  attackedProcess
 	client  *http.Client
 	texts   []string // texts of 4 to 3,848 bytes
 	vectors [][]byte
@@ -29,7 +29,7 @@ type mixedLoad struct {
 	sent    atomic.Int64
 }
 
-func newMixedLoad(tb testing.TB, server attacked) *mixedLoad {
+func newMixedLoad(tb testing.TB, server attackedProcess) *mixedLoad {
 	tb.Helper()
 	m := &mixedLoad{server: server, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64},
 		Timeout: time.Minute}, texts: make([]string, 32), r: rand.New(rand.NewPCG(1, 2))}
@@ -46,11 +46,11 @@ func newMixedLoad(tb testing.TB, server attacked) *mixedLoad {
 func (m *mixedLoad) embed(tb testing.TB, i int) []byte {
 	m.sent.Add(1)
 	text, _ := json.Marshal(m.texts[i])
-	status, answer, err := m.server.request(m.client, "/embed", httpToken, fmt.Sprintf(`{"text":%s}`, text))
+	status, body, err := m.server.request(m.client, "/embed", httpToken, fmt.Sprintf(`{"text":%s}`, text))
 	if err != nil || status != 200 {
-		tb.Errorf("/embed: %d %.300s, %v", status, answer, err)
+		tb.Errorf("/embed: %d %.300s, %v", status, body, err)
 	}
-	return answer
+	return body
 }
 
 // mixedKinds lists the requests other than embedding a text.
@@ -85,10 +85,10 @@ func (m *mixedLoad) send(tb testing.TB, n int) {
 				}
 				m.sent.Add(1)
 				kind := mixedKinds[r.IntN(len(mixedKinds))]
-				if status, answer, err := m.server.request(m.client, kind.path, kind.token, kind.body); err != nil ||
+				if status, body, err := m.server.request(m.client, kind.path, kind.token, kind.body); err != nil ||
 					status != kind.status {
 					tb.Errorf("%s %s: %d %.300s, %v, want %d", kind.path, kind.body, status,
-						answer, err, kind.status)
+						body, err, kind.status)
 				}
 			}
 		})
@@ -115,25 +115,25 @@ func (m *mixedLoad) checkLog(tb testing.TB) {
 		}
 		lines = len(all)
 		return lines >= int(m.sent.Load())
-	}, "lines of the access log")
+	}, "the access log lacks lines")
 	if n := int(m.sent.Load()); lines != n || len(ids) != n {
-		tb.Errorf("%d lines of %d ids, want %d", lines, len(ids), n)
+		tb.Errorf("%d lines with %d different ids, want %d of each", lines, len(ids), n)
 	}
 }
 
-// TestAccessLogOfMany checks that the access log has one line for each request of 64 concurrent
+// TestAccessLogConcurrent checks that the access log has one line for each request of 64 concurrent
 // clients.
-func TestAccessLogOfMany(t *testing.T) {
+func TestAccessLogConcurrent(t *testing.T) {
 	testenv.Long(t, "builds the program")
 	m := newMixedLoad(t, attackedServer(t, 100, "--log", "info", "--access-log"))
 	m.send(t, 2000)
 	m.checkLog(t)
 }
 
-// BenchmarkAccessLog compares the throughput of servers with and without the access log. Each kind
-// serves b.N requests. Two servers of each kind take turns in 20 rounds. They start in the order
-// logged, silent, silent, logged because the start order affects their speed. Ratio is the median
-// over the rounds.
+// BenchmarkAccessLog compares the throughput of servers with and without the access log. Two
+// servers of each kind together serve b.N requests, alternately in 20 rounds. They start in the
+// order logged, silent, silent, logged because the start order affects their speed. The metric ratio
+// is the median over the rounds of the time without the log divided by the time with the log.
 //
 //	go test ./cmd/sftseq -run '^$' -bench AccessLog -benchtime 100000x -timeout 60m
 func BenchmarkAccessLog(b *testing.B) {
@@ -152,15 +152,15 @@ func BenchmarkAccessLog(b *testing.B) {
 	var half float64
 	b.ResetTimer()
 	for round := range rounds {
-		took := map[bool]time.Duration{}
+		elapsed := map[bool]time.Duration{}
 		for turn := range servers {
-			which := (turn + round) % len(servers)
-			began := time.Now()
-			servers[which].send(b, b.N*(round+1)/(2*rounds)-b.N*round/(2*rounds))
-			took[logs[which]] += time.Since(began)
+			i := (turn + round) % len(servers)
+			start := time.Now()
+			servers[i].send(b, b.N*(round+1)/(2*rounds)-b.N*round/(2*rounds))
+			elapsed[logs[i]] += time.Since(start)
 		}
-		logged, silent = logged+took[true], silent+took[false]
-		ratios = append(ratios, took[false].Seconds()/took[true].Seconds())
+		logged, silent = logged+elapsed[true], silent+elapsed[false]
+		ratios = append(ratios, elapsed[false].Seconds()/elapsed[true].Seconds())
 		if round == rounds/2 {
 			half = servers[0].memory(b)
 		}

@@ -87,7 +87,7 @@ func TestOpenAIClient(t *testing.T) {
 	}
 	for i, w := range want {
 		if w != "" && lines[i] != w {
-			t.Errorf("%s\nexpected %s", lines[i], w)
+			t.Errorf("line %d of the client's output: %s\nwant %s", i, lines[i], w)
 		}
 	}
 	for i, line := range lines[1:3] {
@@ -96,7 +96,7 @@ func TestOpenAIClient(t *testing.T) {
 		text, ok := strings.CutPrefix(line, fmt.Sprintf("embedding %d: ", i))
 		if !ok || json.Unmarshal([]byte(text), &got) != nil || json.Unmarshal([]byte(embedded[i]), &w) != nil ||
 			!slices.Equal(got, w.Embedding) {
-			t.Errorf("%s\nexpected %s", line, embedded[i])
+			t.Errorf("embedding of the client: %s\nwant the output of embed: %s", line, embedded[i])
 		}
 	}
 }
@@ -116,6 +116,7 @@ func TestServeHTTPToken(t *testing.T) {
 	}
 }
 
+// TestServeHTTPFlags checks the errors for invalid flags of HTTP and invalid token files.
 func TestServeHTTPFlags(t *testing.T) {
 	model, dir := goldenPath("pre"), t.TempDir()
 	token := func(name, text string) string {

@@ -47,11 +47,11 @@ func TestServeCost(t *testing.T) {
 			t.Fatalf("%s: %v\n%s", command, err, errs.String())
 		}
 		if got := strings.Count(out.String(), `"logits"`); got != n {
-			t.Fatalf("%s: %d answers\n%.500s", command, got, out.String())
+			t.Fatalf("%s: %d responses, want %d\n%.500s", command, got, n, out.String())
 		}
-		took := c.ProcessState.UserTime() + c.ProcessState.SystemTime()
-		t.Logf("%s: %.0f tokens per second of CPU time", command, float64(tokens)/took.Seconds())
-		return took
+		cpuTime := c.ProcessState.UserTime() + c.ProcessState.SystemTime()
+		t.Logf("%s: %.0f tokens per second of CPU time", command, float64(tokens)/cpuTime.Seconds())
+		return cpuTime
 	}
 	inflight := fmt.Sprint("--max-inflight=", n)
 	before := cost(lines.String(), "predict")
@@ -59,7 +59,7 @@ func TestServeCost(t *testing.T) {
 	bare := cost(lines.String(), "serve")
 	after := cost(lines.String(), "predict")
 	predict := (before + after) / 2
-	t.Logf("of predict's rate: requests %.3f, bare lines %.3f", predict.Seconds()/served.Seconds(),
+	t.Logf("throughput relative to predict: requests %.3f, lines of predict %.3f", predict.Seconds()/served.Seconds(),
 		predict.Seconds()/bare.Seconds())
 }
 
@@ -75,23 +75,23 @@ func TestServeLatency(t *testing.T) {
 	for name, model := range map[string]string{"small": goldenPath("pre"), "listops": preset} {
 		c := exec.Command(path, "serve", "--log", "error", "--model", model)
 		in, out := pipes(t, c)
-		ask := func(text string) (took time.Duration) {
-			began := time.Now()
+		request := func(text string) (latencies time.Duration) {
+			start := time.Now()
 			fmt.Fprintln(in, text)
 			if !out.Scan() || !strings.Contains(out.Text(), `"result"`) {
 				t.Fatalf("%.300s: %.300s", text, out.Text())
 			}
-			return time.Since(began)
+			return time.Since(start)
 		}
-		ask(`{"jsonrpc":"2.0","id":0,"method":"initialize"}`)
+		request(`{"jsonrpc":"2.0","id":0,"method":"initialize"}`)
 		for _, length := range []int{10, 100, 500, 1000, 2000} {
 			const n = 101
-			var took []time.Duration
+			var latencies []time.Duration
 			for range n {
-				took = append(took, ask(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"sequence/classify","params":{"tokens":[1%s]}}`, strings.Repeat(",7", length-1))))
+				latencies = append(latencies, request(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"sequence/classify","params":{"tokens":[1%s]}}`, strings.Repeat(",7", length-1))))
 			}
-			slices.Sort(took)
-			t.Logf("%s, %4d tokens: median %v, p99 %v", name, length, took[n/2], took[n*99/100])
+			slices.Sort(latencies)
+			t.Logf("%s, %4d tokens: median %v, p99 %v", name, length, latencies[n/2], latencies[n*99/100])
 		}
 		in.Close()
 		must.Check(t, c.Wait())

@@ -34,7 +34,7 @@ func TestServeMemory(t *testing.T) {
 		}},
 		{"openings", func(c *editor, _ int) { c.open(length * 3 / 4) }},
 		{"texts", func(c *editor, _ int) { // long texts in requests
-			c.send(`{"jsonrpc":"2.0","id":%d,"method":"sequence/classify","params":{"text":"%s"}}`, c.next(),
+			c.send(`{"jsonrpc":"2.0","id":%d,"method":"sequence/classify","params":{"text":"%s"}}`, c.nextID(),
 				strings.Repeat("7 ", length/4))
 		}},
 		{"lines", func(c *editor, _ int) { c.send(`{"text":"%s"}`, strings.Repeat("7 ", length/4)) }},
@@ -49,36 +49,36 @@ func TestServeMemory(t *testing.T) {
 				"--max-memory", fmt.Sprint(limit), "--debounce", "20ms")
 			untilListening(t, server)
 
-			warm := newEditor(t, socket) // allocates the memory of the model's forward passes
-			warm.send(`{"jsonrpc":"2.0","id":%d,"method":"sequence/classify","params":{"text":"%s"}}`, warm.next(),
+			warmup := newEditor(t, socket) // allocates the memory of the model's forward passes
+			warmup.send(`{"jsonrpc":"2.0","id":%d,"method":"sequence/classify","params":{"text":"%s"}}`, warmup.nextID(),
 				strings.Repeat("7 ", 4000))
-			warm.finish()
+			warmup.finish()
 			idle := resident(t, server.Process.Pid, "VmRSS")
-			var working sync.WaitGroup
+			var running sync.WaitGroup
 			var editors []*editor
 			for range clients {
 				e := newEditor(t, socket)
 				editors = append(editors, e)
-				working.Go(func() {
+				running.Go(func() {
 					for round := range rounds {
 						c.act(e, round)
 						e.finish()
 					}
 				})
 			}
-			working.Wait()
-			good := 0
+			running.Wait()
+			accepted := 0
 			for _, e := range editors {
-				good += e.good
+				accepted += e.accepted
 			}
-			beyond := resident(t, server.Process.Pid, "VmHWM") - idle
-			t.Logf("%d MiB beyond %d MiB; %d answers", beyond>>20, idle>>20, good)
-			if beyond > limit*3/2 {
+			additional := resident(t, server.Process.Pid, "VmHWM") - idle
+			t.Logf("%d MiB beyond %d MiB; %d answers", additional>>20, idle>>20, accepted)
+			if additional > limit*3/2 {
 				t.Errorf("%d MiB beyond the %d MiB of an idle server, at most %d are allowed",
-					beyond>>20, idle>>20, limit*3/2>>20)
+					additional>>20, idle>>20, limit*3/2>>20)
 			}
-			if beyond < limit/4 || good < clients*rounds/4 {
-				t.Errorf("%d MiB and %d responses: the load is too small for the test", beyond>>20, good)
+			if additional < limit/4 || accepted < clients*rounds/4 {
+				t.Errorf("%d MiB and %d responses: the load is too small for the test", additional>>20, accepted)
 			}
 		})
 	}
@@ -99,26 +99,26 @@ func resident(t testing.TB, pid int, name string) int64 {
 
 // editor is a client with one open document.
 type editor struct {
-	t       *testing.T
-	conn    net.Conn
-	in      *bufio.Reader
-	number  int
-	version int
-	length  int
-	good    int // rounds that were not refused
+	t        *testing.T
+	conn     net.Conn
+	in       *bufio.Reader
+	lastID   int
+	version  int
+	length   int
+	accepted int // rounds in which the server refused no message
 }
 
 func newEditor(t *testing.T, socket string) *editor {
 	conn := must.Get(net.Dial("unix", socket))(t)
 	t.Cleanup(func() { conn.Close() })
 	e := &editor{t: t, conn: conn, in: bufio.NewReader(conn)}
-	e.send(`{"jsonrpc":"2.0","id":%d,"method":"initialize","params":{}}`, e.next())
+	e.send(`{"jsonrpc":"2.0","id":%d,"method":"initialize","params":{}}`, e.nextID())
 	e.finish()
-	e.good = 0
+	e.accepted = 0
 	return e
 }
 
-func (e *editor) next() int { e.number++; return e.number }
+func (e *editor) nextID() int { e.lastID++; return e.lastID }
 
 func (e *editor) send(format string, args ...any) {
 	if _, err := fmt.Fprintf(e.conn, format+"\n", args...); err != nil {
@@ -136,8 +136,8 @@ func (e *editor) open(length int) {
 func (e *editor) change(n int) {
 	var changes strings.Builder
 	for i := range n {
-		at := i * 7919 % e.length
-		fmt.Fprintf(&changes, `,{"range":{"start":%d,"end":%d},"text":"%s"}`, at, min(e.length, at+100),
+		start := i * 7919 % e.length
+		fmt.Fprintf(&changes, `,{"range":{"start":%d,"end":%d},"text":"%s"}`, start, min(e.length, start+100),
 			strings.Repeat("7 ", 50))
 	}
 	e.version++
@@ -149,7 +149,7 @@ func (e *editor) change(n int) {
 // finish waits until the server has processed all messages, and counts the round as good if none
 // was refused.
 func (e *editor) finish() {
-	last := e.next()
+	last := e.nextID()
 	e.send(`{"jsonrpc":"2.0","id":%d,"method":"model/info"}`, last)
 	refused := false
 	for {
@@ -171,6 +171,6 @@ func (e *editor) finish() {
 		}
 	}
 	if !refused {
-		e.good++
+		e.accepted++
 	}
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// operated is an HTTP server in the test's process.
-type operated struct {
+// testServer is an HTTP server in the test's process.
+type testServer struct {
 	url    string
 	logs   *lockedBuffer
 	cancel context.CancelFunc // has the effect of SIGTERM
@@ -29,10 +29,10 @@ type operated struct {
 }
 
 // operate runs serve with the given flags until the test ends.
-func operate(t *testing.T, flags ...string) *operated {
+func operate(t *testing.T, flags ...string) *testServer {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	o := &operated{logs: &lockedBuffer{}, cancel: cancel, status: make(chan int, 1)}
+	o := &testServer{logs: &lockedBuffer{}, cancel: cancel, status: make(chan int, 1)}
 	go func() {
 		o.status <- run(ctx, append([]string{"sftseq", "serve"}, flags...), strings.NewReader(""), io.Discard, o.logs)
 	}()
@@ -48,9 +48,9 @@ func operate(t *testing.T, flags ...string) *operated {
 	return o
 }
 
-// ask sends a GET request and returns its status and body. An empty token sends no Authorization
+// get sends a GET request and returns its status and body. An empty token sends no Authorization
 // header.
-func (o *operated) ask(t *testing.T, path, token string) (int, string) {
+func (o *testServer) get(t *testing.T, path, token string) (int, string) {
 	t.Helper()
 	r := must.Get(http.NewRequest("GET", o.url+path, nil))(t)
 	if token != "" {
@@ -76,7 +76,7 @@ func TestServeEnvironment(t *testing.T) {
 		t.Setenv(name, value)
 	}
 	o := operate(t)
-	if _, text := o.ask(t, "/v1/models", "first-client-0000"); !strings.Contains(text, `"id":"of-the-environment"`) {
+	if _, text := o.get(t, "/v1/models", "first-client-0000"); !strings.Contains(text, `"id":"of-the-environment"`) {
 		t.Errorf("unexpected output:\n%s", text)
 	}
 	await(t, 10*time.Second, func() bool { return strings.Contains(o.logs.String(), `"path":"/v1/models"`) }, o.logs)
@@ -91,7 +91,7 @@ func TestServeEnvironment(t *testing.T) {
 		}
 	}
 	over := operate(t, "--model-name", "of-the-command-line")
-	if _, text := over.ask(t, "/v1/models", "first-client-0000"); !strings.Contains(text, `"id":"of-the-command-line"`) {
+	if _, text := over.get(t, "/v1/models", "first-client-0000"); !strings.Contains(text, `"id":"of-the-command-line"`) {
 		t.Errorf("unexpected output:\n%s", text)
 	}
 	t.Setenv("SFTSEQ_MAX_INFLIGHT", "many")
@@ -134,8 +134,8 @@ func TestServeEmptyVariables(t *testing.T) {
 	contains(t, errs, `--http-token "": expected a file`)
 }
 
-// TestVariablesOfFlags checks that the help names the environment variable of each flag of serve.
-func TestVariablesOfFlags(t *testing.T) {
+// TestFlagVariables checks that the help names the environment variable of each flag of serve.
+func TestFlagVariables(t *testing.T) {
 	help := succeed(t, "", "serve", "--help-all")
 	for _, f := range serveCommand().Flags {
 		name := f.Names()[0]
@@ -145,9 +145,9 @@ func TestVariablesOfFlags(t *testing.T) {
 	}
 }
 
-// TestServeTokensAgain checks that SIGHUP reloads the token file, and that a malformed file leaves
+// TestServeReloadTokens checks that SIGHUP reloads the token file, and that a malformed file leaves
 // the tokens unchanged.
-func TestServeTokensAgain(t *testing.T) {
+func TestServeReloadTokens(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "tokens")
 	write := func(text string) { must.Succeed(t, os.WriteFile(file, []byte(text), 0o600)) }
 	write("first-client-0000\r\n\r\nsecond-client-000")
@@ -155,7 +155,7 @@ func TestServeTokensAgain(t *testing.T) {
 	expect := func(want map[string]int) {
 		t.Helper()
 		for token, status := range want {
-			if got, _ := o.ask(t, "/info", token); got != status {
+			if got, _ := o.get(t, "/info", token); got != status {
 				t.Errorf("%s: %d, want %d", token, got, status)
 			}
 		}
@@ -165,8 +165,8 @@ func TestServeTokensAgain(t *testing.T) {
 		before := len(o.logs.String())
 		must.Succeed(t, syscall.Kill(os.Getpid(), syscall.SIGHUP))
 		await(t, 30*time.Second, func() bool {
-			now := o.logs.String()[before:]
-			return strings.Contains(now, want) && strings.Contains(now, "the model was loaded again")
+			added := o.logs.String()[before:]
+			return strings.Contains(added, want) && strings.Contains(added, "the model was loaded again")
 		}, o.logs)
 	}
 	expect(map[string]int{"first-client-0000": 200, "second-client-000": 200, "third-client-0000": 401})
@@ -182,18 +182,18 @@ func TestServeTokensAgain(t *testing.T) {
 // the server still serves requests.
 func TestServeShutdownDelay(t *testing.T) {
 	o := operate(t, "--model", goldenPath("pre"), "--http", "127.0.0.1:0", "--shutdown-delay", "3s")
-	if status, _ := o.ask(t, "/healthz", ""); status != 200 {
+	if status, _ := o.get(t, "/healthz", ""); status != 200 {
 		t.Errorf("before SIGTERM: status %d, want 200", status)
 	}
-	began := time.Now()
+	start := time.Now()
 	o.cancel()
-	await(t, 10*time.Second, func() bool { status, _ := o.ask(t, "/healthz", ""); return status == 503 }, o.logs)
-	if status, _ := o.ask(t, "/info", ""); status != 200 {
+	await(t, 10*time.Second, func() bool { status, _ := o.get(t, "/healthz", ""); return status == 503 }, o.logs)
+	if status, _ := o.get(t, "/info", ""); status != 200 {
 		t.Errorf("during the delay: status %d, want 200", status)
 	}
 	equal(t, <-o.status, exitOK, o.logs.String())
-	if took := time.Since(began); took < 3*time.Second {
-		t.Errorf("the server exited after %v, want at least 3s", took)
+	if elapsed := time.Since(start); elapsed < 3*time.Second {
+		t.Errorf("the server exited after %v, want at least 3s", elapsed)
 	}
 	o.status = nil
 }

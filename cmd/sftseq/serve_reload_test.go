@@ -22,17 +22,17 @@ func TestServeDamagedModel(t *testing.T) {
 	dir := t.TempDir()
 	must.Succeed(t, m.Save(dir)) // the current format has a checksum
 	weights := filepath.Join(dir, "model.safetensors")
-	whole := must.Get(os.ReadFile(weights))(t)
+	intact := must.Get(os.ReadFile(weights))(t)
 	in, input := io.Pipe()
-	answers, out := io.Pipe()
+	output, out := io.Pipe()
 	var logs lockedBuffer
 	status := make(chan int, 1)
 	go func() {
 		status <- run(t.Context(), []string{"sftseq", "serve", "--model", dir}, in, out, &logs)
 		out.Close()
 	}()
-	lines := bufio.NewScanner(answers)
-	ask := func() string {
+	lines := bufio.NewScanner(output)
+	classify := func() string {
 		t.Helper()
 		fmt.Fprintln(input, `{"id":"x","text":"[MAX 2 9 ]"}`)
 		if !lines.Scan() {
@@ -47,8 +47,8 @@ func TestServeDamagedModel(t *testing.T) {
 		await(t, 30*time.Second, func() bool { return strings.Contains(logs.String()[before:], want) }, &logs)
 		return logs.String()[before:]
 	}
-	want := ask()
-	damaged := append([]byte(nil), whole...)
+	want := classify()
+	damaged := append([]byte(nil), intact...)
 	damaged[len(damaged)-5] ^= 0x10 // a byte of a weight
 	for round := range 2 {
 		must.Succeed(t, os.WriteFile(weights, damaged, 0o666))
@@ -56,10 +56,10 @@ func TestServeDamagedModel(t *testing.T) {
 			!strings.Contains(log, "expected the checksum xxh128:") {
 			t.Errorf("round %d: %s", round, log)
 		}
-		equal(t, ask(), want, round)
-		must.Succeed(t, os.WriteFile(weights, whole, 0o666))
+		equal(t, classify(), want, round)
+		must.Succeed(t, os.WriteFile(weights, intact, 0o666))
 		hangUp("the model was loaded again")
-		equal(t, ask(), want, round)
+		equal(t, classify(), want, round)
 	}
 	input.Close()
 	equal(t, <-status, exitOK)

@@ -52,6 +52,7 @@ func TestServeAsPredict(t *testing.T) {
 	}
 }
 
+// TestServeFlags checks the errors for invalid flags of serve.
 func TestServeFlags(t *testing.T) {
 	refuse(t, exitUsage, "--model is missing", "", "serve")
 	refuse(t, exitError, "no/model", "", "serve", "--model", "no/model")
@@ -81,7 +82,7 @@ func TestServeFlags(t *testing.T) {
 }
 
 // TestServeProcess tests sockets, metrics and signals of a server process. Under load the server
-// gets the signals to reload the model and then to stop. Every accepted request gets a response.
+// receives SIGHUP, which reloads the model, and then SIGTERM. Every accepted request gets a response.
 func TestServeProcess(t *testing.T) {
 	path := built(t)
 	socket := filepath.Join(t.TempDir(), "s")
@@ -97,7 +98,7 @@ func TestServeProcess(t *testing.T) {
 	for range 4 {
 		conn := must.Get(net.Dial("unix", socket))(t)
 		accepted.Add(1)
-		clients.Go(func() { hammer(t, conn, accepted.Done) })
+		clients.Go(func() { sendRequests(t, conn, accepted.Done) })
 	}
 	time.Sleep(100 * time.Millisecond)
 	c.Process.Signal(syscall.SIGHUP)
@@ -115,24 +116,24 @@ func TestServeProcess(t *testing.T) {
 	must.Check(t, c.Wait())
 }
 
-// hammer sends 300 requests sequentially, 100 concurrently, and last a model/info request, which
+// sendRequests sends 300 requests sequentially, 100 concurrently, and last a model/info request, which
 // the server answers out of order. Its response shows that all requests were accepted. Each request
 // must get one response, whichever signal the server gets.
-func hammer(t *testing.T, conn net.Conn, accepted func()) {
+func sendRequests(t *testing.T, conn net.Conn, accepted func()) {
 	defer conn.Close()
-	const paced, burst = 300, 100
-	const last = paced + burst + 1
+	const sequential, burst = 300, 100
+	const last = sequential + burst + 1
 	go func() {
 		fmt.Fprintln(conn, `{"jsonrpc":"2.0","id":0,"method":"initialize"}`)
 		w := bufio.NewWriter(conn)
 		for i := 1; i < last; i++ {
 			length := i % 200
-			if i > paced {
+			if i > sequential {
 				length = 300
 			}
 			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%d,"method":"sequence/classify","params":{"tokens":[%d,2%s]}}`+"\n",
 				i, 1+i%16, strings.Repeat(",5", length))
-			if i <= paced {
+			if i <= sequential {
 				w.Flush()
 				time.Sleep(time.Millisecond)
 			}
@@ -140,24 +141,25 @@ func hammer(t *testing.T, conn net.Conn, accepted func()) {
 		fmt.Fprintf(w, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"model/info\"}\n", last)
 		w.Flush()
 	}()
-	answered, before := map[int]bool{}, 0
+	responses, before := map[int]bool{}, 0
 	lines := bufio.NewScanner(conn)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		var id int
-		if _, err := fmt.Sscanf(lines.Text(), `{"jsonrpc":"2.0","id":%d,`, &id); err != nil || answered[id] ||
+		if _, err := fmt.Sscanf(lines.Text(), `{"jsonrpc":"2.0","id":%d,`, &id); err != nil || responses[id] ||
 			strings.Contains(lines.Text(), `"error"`) {
 			t.Errorf("%.300q", lines.Text())
 			continue
 		}
-		answered[id] = true
+		responses[id] = true
 		if id == last {
-			before = len(answered)
+			before = len(responses)
 			accepted()
 		}
 	}
-	if len(answered) != last+1 || before > last-burst/2 {
-		t.Errorf("%d answers of %d, %d of them before the signal to stop", len(answered), last+1, before)
+	if len(responses) != last+1 || before > last-burst/2 {
+		t.Errorf("%d responses, want %d; %d of them before SIGTERM, want at most %d", len(responses), last+1, before,
+			last-burst/2)
 	}
 }
 

@@ -56,7 +56,7 @@ func trainTasks() []*cli.Command {
 				strings.TrimSuffix(task.Description[1:], "."),
 			Description: describePresets(task), Flags: trainFlags(task),
 			UsageText: fmt.Sprintf("sftseq train %s [flags]\n\nExample: %s", name, example),
-			Action:    together(func(c *cli.Context) error { return trainTask(c, task) }),
+			Action:    onAllRanks(func(c *cli.Context) error { return trainTask(c, task) }),
 		})
 	}
 	return append(out, trainCustomCommand())

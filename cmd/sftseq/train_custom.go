@@ -22,7 +22,7 @@ func trainCustomCommand() *cli.Command {
 		Description: `Trains on a data set that sftseq data convert has written: a linear model of n-grams in seconds,
 then a neural model within --time, and the weights of their summed logits. Model size, batch and
 epochs depend on the data, unless flags set them. More: docs/training.md, docs/own-data.md`,
-		Action: together(trainCustom),
+		Action: onAllRanks(trainCustom),
 	}
 }
 
