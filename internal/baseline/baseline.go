@@ -78,14 +78,14 @@ func measure(ctx context.Context, set *seq.Dataset, splits []string, most limits
 	return out, nil
 }
 
-// work measures baselines and reports its progress.
+// work measures the baselines of one data set and reports its progress.
 type work struct {
 	ctx      context.Context
 	set      *seq.Dataset
 	progress func(rows int64)
 }
 
-// done reports n more rows.
+// done adds n rows to the reported progress.
 func (w *work) done(n int) {
 	if w.progress != nil {
 		w.progress(int64(n))

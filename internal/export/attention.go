@@ -27,7 +27,7 @@ func (s *sequence) attention(name string, x onnx.Tensor, layer int) onnx.Tensor 
 	return s.linear(name+"attn.o", o)
 }
 
-// mix returns p·a + (1−p)·b.
+// mix returns p·a + (1−p)·b, the weighted mean of a top token and its partner.
 func (e *emitter) mix(p, a, b onnx.Tensor) onnx.Tensor {
 	return e.Add(e.Mul(p, a), e.Mul(e.Sub(e.Float(1), p), b))
 }

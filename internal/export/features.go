@@ -42,7 +42,8 @@ func (s *sequence) featured() onnx.Tensor {
 	return s.linear("input", x)
 }
 
-// standardised returns the features as the input layer reads them.
+// standardised returns the features minus their means and divided by their deviations, or unchanged
+// if the configuration has no scales.
 func (s *sequence) standardised(x onnx.Tensor) onnx.Tensor {
 	var means, deviations []float64
 	for _, n := range s.config.FeatureScales {

@@ -13,8 +13,8 @@ import (
 type exportedTask struct {
 	logits string // description of the logits
 	heads  func(e *emitter)
-	// properties adds the lists of a configuration that a program needs together with the graph;
-	// nil means none.
+	// properties adds the metadata that a program needs for this task, as lists. It is nil if the
+	// task needs none.
 	properties func(c *sft.Config, list func(key string, v any))
 }
 

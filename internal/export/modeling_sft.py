@@ -3,15 +3,15 @@
     from modeling_sft import SFTModel
     model = SFTModel.from_folder("FOLDER")
     output = model(input_ids, attention_mask)  # [batch, length], right-padded; without a mask all ids are tokens
-    output = model(features=features, attention_mask=mask)  # of points and nodes: [batch, length, feature_names]
+    output = model(features=features, attention_mask=mask)  # points and nodes: [batch, length, feature_names]
 
-A model of graphs also takes edges, int64 [batch, edges, 2], the source and the target of each, and, where they have
-features, edge_features [batch, edges, edge_feature_names]. Rows of edges that are -1 are padding.
+A model of graphs also takes edges, int64 [batch, edges, 2], with the source and the target of each edge. If edges have
+features, the model takes edge_features [batch, edges, edge_feature_names], too. Edges -1, -1 are padding.
 
-The names, shapes and values of the parameters are those of model.safetensors. A model in evaluation (model.eval())
-answers as sftseq predict does, but for rounding. In training it draws noise and dropout as config.json says, from
-PyTorch's generator. Where the package transformers is installed, AutoModel loads the folder, with
-trust_remote_code=True; nothing but PyTorch is needed.
+The parameters have the names, shapes and values of model.safetensors. In evaluation mode (model.eval()) the outputs
+equal those of sftseq predict up to rounding. In training mode PyTorch's generator draws the noise and the dropout
+that config.json configures. The module depends on PyTorch only. If the package transformers is installed, AutoModel
+can load the folder with trust_remote_code=True.
 """
 
 import json
@@ -41,7 +41,7 @@ except ImportError:
 
 
 class SFTConfig(PretrainedConfig):
-    """The keys of config.json; those that a file lacks have the values that they stand for."""
+    """The keys of config.json. Keys that a file does not contain have default values."""
 
     model_type = "sft"
 
@@ -58,8 +58,8 @@ class SFTConfig(PretrainedConfig):
 
 
 class Output(NamedTuple):
-    """Logits [batch, labels], of tagging and fill-mask [batch, length, labels]; embeddings [batch, hidden]; of a
-    regression numbers [batch, labels], in the units of the data."""
+    """Logits [batch, labels], or [batch, length, labels] for tagging and fill-mask; embeddings [batch, hidden]; for
+    regression the predicted numbers [batch, labels] in the units of the data."""
 
     logits: Tensor
     embedding: Tensor
@@ -68,7 +68,7 @@ class Output(NamedTuple):
 
 
 class Affine(nn.Module):
-    """A weight and a bias, of the shapes that config.json implies."""
+    """A linear layer with a weight and a bias of the given shapes. Without a weight it only has the bias."""
 
     def __init__(self, weight, bias):
         super().__init__()
@@ -80,21 +80,21 @@ class Affine(nn.Module):
 
 
 TIE, PARTNER, GUMBEL = 3, 1, 0  # streams of random words
-POINTS = ("x", "y", "z"), ("nx", "ny", "nz")  # the features that are positions, and normals
+POINTS = ("x", "y", "z"), ("nx", "ny", "nz")  # names of the features with positions, and with normals
 
 
 def pair_features(c):
-    """How many features of a pair of tokens a relation weighs, of each head."""
+    """Returns the number of features of a pair of tokens that the relative encoding reads per head."""
     if c.relative == "distance":
         return 1 + all(name in c.feature_names for name in POINTS[1])
     return len(c.edge_feature_names) + 1 if c.relative == "edges" else c.sinusoid_dim
 
 
 def philox(seed: int, layer: int, stream: int, n: int, device) -> Tensor:
-    """The first words of Philox4x32-10 at the counters (position, layer << 8 | stream, 0, 0): int64 [n]."""
+    """Returns the first words of Philox4x32-10 at the counters (position, layer << 8 | stream, 0, 0): int64 [n]."""
     low, half = 0xFFFFFFFF, 0xFFFF
 
-    def product(x, m):  # both halves of its 64 bits, without overflow
+    def product(x, m):  # high and low 32 bits of x * m, computed without overflow
         t = (x & half) * m
         u = (x >> 16) * m + (t >> 16)
         return u >> 16, (u & half) << 16 | t & half
@@ -109,17 +109,17 @@ def philox(seed: int, layer: int, stream: int, n: int, device) -> Tensor:
 
 
 def signed(h):
-    """A number modulo 2^64 as int64 holds it."""
+    """Converts a number modulo 2^64 to the int64 number with the same bits."""
     return (h + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
 def shifted(x: Tensor, n: int) -> Tensor:
-    """x >> n of numbers modulo 2^64 in int64, n > 0."""
+    """Returns the logical right shift x >> n of 64-bit words stored as int64, for n > 0."""
     return (x >> n) & ((1 << 64 - n) - 1)
 
 
 def mixed(x: Tensor, parts) -> Tensor:
-    """x ^= x >> n and x *= factor in turns, modulo 2^64."""
+    """Applies x ^= x >> n and x *= factor, modulo 2^64, for each (n, factor) in parts."""
     for n, factor in parts:
         x = x ^ shifted(x, n)
         x = x * signed(factor)
@@ -127,7 +127,7 @@ def mixed(x: Tensor, parts) -> Tensor:
 
 
 def bits(x: Tensor) -> Tensor:
-    """How many bits of the lower 32 are set."""
+    """Returns the number of set bits among the lower 32 bits."""
     x = (x & 0x55555555) + (x >> 1 & 0x55555555)
     x = (x & 0x33333333) + (x >> 2 & 0x33333333)
     x = (x & 0x0F0F0F0F) + (x >> 4 & 0x0F0F0F0F)
@@ -138,8 +138,8 @@ def bits(x: Tensor) -> Tensor:
 
 
 class NGrams(nn.Module):
-    """Embeddings of the hashed n-grams that end at each token. Of each slot that occurs there is a row, in ascending order;
-    an n-gram has one if its slot occurs and its cell is kept, of two sets that are stored as bits of int32 numbers."""
+    """Embeddings of the hashed n-grams that end at each token. The weight has a row for each used slot, in ascending order.
+    An n-gram has an embedding if its slot is used and its cell is kept. used_slots and kept_cells are bitmaps of int32 words."""
 
     MULTIPLIER, MIX = 0x9E3779B97F4A7C15, ((33, 0xFF51AFD7ED558CCD), (33, 0xC4CEB9FE1A85EC53), (33, 1))
 
@@ -152,14 +152,15 @@ class NGrams(nn.Module):
             self.register_buffer("kept_cells", torch.zeros(1 << 19, dtype=torch.int32))
 
     def units(self, ids):
-        """The XXH3-64 of each id: of the byte that it stands for, beside n-grams of words in lower case, or of the id in four bytes."""
+        """Returns the XXH3-64 of each id: of its byte if units are bytes (in lower case with n-grams of words), else of the
+        id as four bytes."""
         if self.keys["units"] == "bytes":
             byte = (ids - 1) & 255
             if self.keys.get("max_words"):
                 byte = byte + 32 * ((byte >= 65) & (byte <= 90))
             h = (byte << 16 | byte << 24 | byte | 1 << 8) ^ 0x87275A9B
             h = mixed(h, ((33, 0xC2B2AE3D27D4EB4F), (29, 0x165667B19E3779F9), (32, 1)))
-            return torch.where(ids == 0, torch.full_like(h, 0x2D06800538D394C2), h)  # the id 0 stands for no byte
+            return torch.where(ids == 0, torch.full_like(h, 0x2D06800538D394C2), h)  # the id 0 is the hash of no bytes
         h = (ids & 0xFFFFFFFF | ids << 32) ^ signed(0xC73AB174C5ECD5A2)
         h = h ^ (h << 49 | shifted(h, 15)) ^ (h << 24 | shifted(h, 40))
         h = h * signed(0x9FB21C651E98DF25)
@@ -167,7 +168,8 @@ class NGrams(nn.Module):
         return mixed(h * signed(0x9FB21C651E98DF25), ((28, 1),))
 
     def hashed(self, units, least, most, more):
-        """The row of each n-gram of least to most units [..., units], the last of which is here, or -1: a list by n."""
+        """Returns a list with a tensor [..., units] for each length n from least to most: the row of the n-gram that ends at
+        each unit, or -1 if there is none. The length n enters the hash as n + more."""
         out, h = [], units
         for n in range(1, most + 1):
             if n > 1:
@@ -178,7 +180,7 @@ class NGrams(nn.Module):
         return out
 
     def row(self, h):
-        """The row of an n-gram by its hash, or -1."""
+        """Returns the rows of n-grams with the hashes h, or -1 for n-grams without an embedding."""
         slot = shifted(h, 65 - self.keys["slots"].bit_length())
         used = self.used_slots.long() & 0xFFFFFFFF
         word, bit = used[slot >> 5], 1 << (slot & 31)
@@ -191,7 +193,7 @@ class NGrams(nn.Module):
         return torch.where(there, row, -torch.ones_like(row))
 
     def rows(self, ids, valid):
-        """The rows that each token reads, or -1: [batch, length, n-grams of different lengths]."""
+        """Returns the rows of the n-grams that end at each token, or -1: [batch, length, n-gram lengths]."""
         n, words = self.keys, self.keys.get("max_words", 0)
         rows = self.hashed(self.units(ids), n["min_n"], n["max_n"], 0)
         columns = [torch.full_like(ids, -1) for _ in range(words)]
@@ -213,7 +215,7 @@ class NGrams(nn.Module):
 
 
 def row_sums(x: Tensor) -> Tensor:
-    """Sums over the last axis by a tree of halves: equal rows have sums equal to the bit."""
+    """Sums over the last axis by adding halves, so that equal rows have bit-identical sums."""
     while x.shape[-1] > 1:
         n = x.shape[-1] // 2
         x = torch.cat([x[..., :n] + x[..., n : 2 * n], x[..., 2 * n :]], -1)
@@ -221,8 +223,9 @@ def row_sums(x: Tensor) -> Tensor:
 
 
 class Alike:
-    """Which tokens of a sequence are known to have equal rows: of each the first of them [batch, length]. Processors may
-    round equal rows of a product differently, by their places; with the score of this first one, scores tie."""
+    """Groups of tokens with equal rows. first [batch, length] is the position of the first token of each token's group.
+    Hardware may round equal rows of a matrix product differently, depending on their positions. All tokens of a group
+    therefore get the score of its first token, so that their scores tie."""
 
     def __init__(self, columns, training):
         self.first, self.distinct = torch.zeros(columns.shape[:2], dtype=torch.int64, device=columns.device), False
@@ -232,15 +235,15 @@ class Alike:
             self.split(columns)
 
     def split_all(self):
-        """No two tokens are alike any more."""
+        """Puts each token into a group of its own."""
         self.distinct, self.first = True, torch.arange(self.first.shape[1], device=self.first.device).expand_as(self.first)
 
     @torch.no_grad()
     def split(self, columns):
-        """Tokens whose columns [batch, length, columns] differ are alike no more."""
+        """Splits groups so that all tokens of a group have equal columns [batch, length, columns]."""
         if self.distinct or columns.shape[2] == 0:
             return
-        if columns.dtype not in (torch.float32, torch.float64):  # which hold ids and places of less than 2^24, too
+        if columns.dtype not in (torch.float32, torch.float64):  # float32 represents ids and positions below 2^24 exactly
             columns = columns.float()
         batch, length = self.first.shape
         row = torch.arange(batch, device=columns.device)[:, None]
@@ -250,13 +253,13 @@ class Alike:
         self.first = first.view(batch, length) - row * length
 
     def scores(self, score):
-        """Those that tie; the gradient of each goes to its own token."""
+        """Returns the scores after replacing each by the score of its group. Gradients still flow to each token's own score."""
         return score.gather(1, self.first).detach() + (score - score.detach())
 
 
 def sample(c, layer, most, score, valid, training):
-    """Positions of at most so many sampled tokens and of their partners [batch, keys], a partner being the token itself
-    where there is none; the duplets' weights; and which keys there are."""
+    """Samples at most `most` tokens of each sequence. Returns the positions of the sampled tokens and of their partners
+    [batch, keys] (a token without a partner is its own partner), the weights of the duplets, and a mask of valid keys."""
     length = score.shape[1]
     words = lambda stream: philox(c.sampler_seed, layer, stream, length, score.device)
     if training:
@@ -273,11 +276,11 @@ def sample(c, layer, most, score, valid, training):
         rank = torch.arange(most, device=score.device)
         ascending = lambda at, there: torch.where(there, at, length).sort(1).values
 
-        # By falling score, then tie key, then position.
+        # Order by descending score, then tie key, then position.
         by_tie = words(TIE).sort(dim=0, stable=True).indices
         falling = score.masked_fill(~valid, -math.inf)[:, by_tie].sort(dim=1, descending=True, stable=True).indices
         top = ascending(by_tie[falling[:, :most]], rank < keys)
-        # The others by partner key, then position: the sampled ones and those that do not count go behind.
+        # Order the other tokens by partner key, then position. Sampled and invalid tokens get the largest key.
         taken = torch.zeros(len(score), length + 1, dtype=torch.bool, device=score.device).scatter(1, top, True)[:, :length]
         behind = torch.where(taken | ~valid, 1 << 32, words(PARTNER))
         partner = ascending(behind.sort(dim=1, stable=True).indices[:, :most], rank < pairs)
@@ -289,7 +292,7 @@ def sample(c, layer, most, score, valid, training):
 
 
 class Sampler(Affine):
-    """Scores of tokens, a sample by them, and the rows of its duplets: each a token mixed with its partner."""
+    """Scores the tokens, samples tokens by score and returns the rows of the duplets. A duplet mixes a token with its partner."""
 
     def __init__(self, c, layer, most):
         super().__init__(c.hidden_size, 1)
@@ -303,7 +306,7 @@ class Sampler(Affine):
 
 
 class Sinusoid:
-    """The relation of places: sin and cos of positions and frequencies in turns, computed in float64."""
+    """The relation of positions: alternating sines and cosines of position times frequency, computed in float64."""
 
     def __init__(self, c, length, like):
         frequency = c.sinusoid_base ** (-torch.arange(0, c.sinusoid_dim, 2, dtype=torch.float64, device=like.device) / c.sinusoid_dim)
@@ -311,20 +314,20 @@ class Sinusoid:
         self.sines = torch.stack([phase.sin(), phase.cos()], 2).flatten(1).to(like.dtype)  # [length, sinusoid_dim]
 
     def among(self, at, there, alike):
-        """What a weight and a bias of each head make of all tokens and those at some places: [batch, heads, length, keys].
-        Tokens that it tells apart are alike no more."""
+        """Returns a function of a linear layer r for the relation between all tokens and the tokens at the positions `at`:
+        [batch, heads, length, keys]. It splits the groups of alike whose tokens the relation distinguishes."""
         alike.split_all()
         other = self.sines[at].transpose(1, 2)[:, None]
         return lambda r: (self.sines * r.weight[:, None]) @ other + r.bias[:, None, None]
 
 
 def weigh(pairs, r):
-    """A weight and a bias of each head, of features of pairs [batch, length, keys, features]: [batch, heads, length, keys]."""
+    """Applies the linear layer r to the features of pairs [batch, length, keys, features]: [batch, heads, length, keys]."""
     return F.linear(pairs, r.weight, r.bias).permute(0, 3, 1, 2)
 
 
 class Distance:
-    """The relation of points: the squared distance of two, and the product of their normals if they have any."""
+    """The relation of points: the squared distance of two points, and the dot product of their normals if they have normals."""
 
     def __init__(self, c, features):
         column = {name: features[..., i] for i, name in enumerate(c.feature_names)}
@@ -338,17 +341,17 @@ class Distance:
 
 
 class Edges:
-    """The relation of nodes: the features of the edge from one to the other, and 1 for there being one; zeros without."""
+    """The relation of nodes: the summed features of the edges between two nodes, and the number of edges; zeros without an edge."""
 
     def __init__(self, edges, features, length):
-        self.length, self.dtype, there = length, features.dtype, ((edges >= 0) & (edges < length)).all(-1)  # not the padding, nor beyond the window
+        self.length, self.dtype, there = length, features.dtype, ((edges >= 0) & (edges < length)).all(-1)  # neither padding nor outside the window
         self.source, self.target = torch.where(there[..., None], edges, length).unbind(-1)
         self.features = F.pad(features, (0, 1), value=1.0).double()
 
     def among(self, at, there, alike):
         batch, keys, length = *at.shape, self.length
         with torch.no_grad():
-            # Which key a token is, if any. Edges of the same source and target are added.
+            # place is the index of each token's key, or keys if the token is no key. Parallel edges are summed.
             place = torch.full((batch, length + 1), keys, device=at.device)
             place = place.scatter(1, torch.where(there, at, length), torch.arange(keys, device=at.device).expand(batch, keys))
             place[:, length] = keys
@@ -363,7 +366,7 @@ class Edges:
 
 
 class Attention(nn.Module):
-    """Every token attends to a sample of the tokens, in duplets of one of a large score and a random one."""
+    """The parameters of attention from every token to a sample of duplets, which mix a top token with a random partner."""
 
     def __init__(self, c):
         super().__init__()
@@ -412,7 +415,7 @@ class Layer(nn.Module):
         return F.conv1d(x, m.weight.t()[:, None], m.bias, padding=reach, dilation=v["dilation"], groups=x.shape[1]).transpose(1, 2)
 
     def windows(self, first, v, valid):
-        """What a convolution reads of each token, by the first that is alike, -1 outside the sequence: [batch, length, kernel]."""
+        """Returns the groups of the tokens in the window of each token, -1 outside the sequence: [batch, length, kernel]."""
         reach = v["kernel_size"] // 2 * v["dilation"]
         padded = F.pad(torch.where(valid, first, -1), (reach, reach), value=-1)
         return torch.stack([padded[:, i * v["dilation"] :][:, : first.shape[1]] for i in range(v["kernel_size"])], -1)
@@ -450,7 +453,7 @@ class Layer(nn.Module):
         return self.dropout(m.o(o.transpose(1, 2).reshape(batch, length, d)), c.embedding_dropout)
 
     def products(self, q, k):
-        """The scores of queries and keys, added up channel by channel: nothing is as large as length × keys × channels."""
+        """Returns the scores of queries and keys. They are summed channel by channel to avoid a tensor of length × keys × channels."""
         if self.config.score == "dot":
             return q @ k.transpose(2, 3)
         total, lily = 0.0, self.config.score == "lily"
@@ -462,7 +465,7 @@ class Layer(nn.Module):
 
 
 def read_tensors(path):
-    """The tensors of a file model.safetensors, by their names."""
+    """Reads the tensors of a file model.safetensors into a dict by name."""
     with open(path, "rb") as f:
         size = int.from_bytes(f.read(8), "little")
         header, data = json.loads(f.read(size)), bytearray(f.read())
@@ -495,7 +498,7 @@ class SFTModel(PreTrainedModel):
             self.final_norm = nn.LayerNorm(d, eps=c.layer_norm_eps)
         self.head = nn.ModuleDict({"out": Affine(None if c.tie_embeddings else (c.num_labels, d), c.num_labels)})
         self.temperature = c.temperature if c.task not in ("regression", "fill-mask") else 1.0
-        self.tokens = c.task in ("tagging", "fill-mask")  # has logits of each token
+        self.tokens = c.task in ("tagging", "fill-mask")  # whether the logits are per token
         if c.pooling == "max":
             if c.pooling_samples:
                 self.head["sampler"] = Sampler(c, c.num_hidden_layers, c.pooling_samples)
@@ -506,7 +509,7 @@ class SFTModel(PreTrainedModel):
         self.post_init()
 
     def _init_weights(self, module):
-        """Weights come from model.safetensors."""
+        """Does nothing, because the weights are read from model.safetensors."""
 
     def forward(self, input_ids=None, attention_mask=None, input_ids_b=None, attention_mask_b=None, features=None, edges=None,
                 edge_features=None, **_):
@@ -534,7 +537,7 @@ class SFTModel(PreTrainedModel):
         return Output(logits, u)
 
     def read(self, x, mask):
-        """The tokens of each row that the model reads, and which of them there are."""
+        """Truncates rows to the input window. Returns the tokens and a mask of valid tokens."""
         valid = torch.ones(x.shape[:2], dtype=torch.bool, device=x.device) if mask is None else mask.bool()
         if valid.shape != x.shape[:2]:
             raise ValueError(f"attention_mask: shape {list(valid.shape)}, expected {list(x.shape[:2])}")
@@ -543,7 +546,7 @@ class SFTModel(PreTrainedModel):
         window = self.config.input_window
         if window and window["policy"] == "head":
             length, lengths = window["length"], valid.sum(1, keepdim=True)
-            if self.config.input_window_tail:  # of longer rows the last tokens are read, too
+            if self.config.input_window_tail:  # longer rows keep their last tokens, too
                 at = torch.arange(min(length, x.shape[1]), device=x.device)[None]
                 at = at + (at >= length - self.config.input_window_tail) * (lengths - length).clamp(min=0)
                 x = x[torch.arange(len(x), device=x.device)[:, None], at]
@@ -551,7 +554,7 @@ class SFTModel(PreTrainedModel):
         return x, valid
 
     def embedded(self, ids, mask):
-        """The rows of ids [batch, length, hidden], which of them are tokens, which are alike, and the relation of these."""
+        """Embeds ids. Returns the rows [batch, length, hidden], the mask of valid tokens, the groups and the relation."""
         ids, valid = self.read(ids, mask)
         ids = torch.where(valid, ids, torch.zeros_like(ids))
         x, columns = self.embed(ids), ids[..., None]
@@ -562,7 +565,7 @@ class SFTModel(PreTrainedModel):
         return x, valid, alike, Sinusoid(self.config, x.shape[1], x) if self.config.relative != "none" else None
 
     def featured(self, features, mask, edges, edge_features):
-        """The rows of features [batch, length, hidden], which of them are tokens, which are alike, and the relation of these."""
+        """Projects features. Returns the rows [batch, length, hidden], the mask of valid tokens, the groups and the relation."""
         c = self.config
         if features.dim() != 3 or features.shape[2] != len(c.feature_names):
             raise ValueError(f"features: shape {list(features.shape)}, expected [batch, length, {len(c.feature_names)}], for {', '.join(c.feature_names)}")
@@ -580,7 +583,7 @@ class SFTModel(PreTrainedModel):
         return x, valid, alike, Sinusoid(c, x.shape[1], x) if c.relative != "none" else None
 
     def standardised(self, features):
-        """The features as the input layer reads them."""
+        """Returns the features standardised by the means and deviations of config.json."""
         scales = self.config.feature_scales
         if not scales:
             return features
@@ -588,7 +591,7 @@ class SFTModel(PreTrainedModel):
         return ((features.double() - column("mean", 0.0)) / column("deviation", 1.0)).to(features.dtype)
 
     def checked(self, edges, features, lengths):
-        """Edges and their features, among sequences of some lengths."""
+        """Validates edges and their features for sequences of the given lengths, and zeroes the features of padding."""
         names = self.config.edge_feature_names
         if edges.dim() != 3 or edges.shape[0] != len(lengths) or edges.shape[2] != 2:
             raise ValueError(f"edges: shape {list(edges.shape)}, expected [{len(lengths)}, edges, 2]")
@@ -605,7 +608,7 @@ class SFTModel(PreTrainedModel):
         return edges, features
 
     def encode(self, x, valid, alike, relation):
-        """The rows of the tokens after the last layer [batch, length, hidden], and the sequences as vectors [batch, hidden]."""
+        """Returns the rows of the tokens after the last layer [batch, length, hidden], and the pooled vectors [batch, hidden]."""
         c = self.config
         for layer in self.layers:
             x = layer(x, valid, alike, relation)
@@ -625,14 +628,15 @@ class SFTModel(PreTrainedModel):
 
     @classmethod
     def from_folder(cls, folder):
-        """The model of a folder, in evaluation. It needs no other package than PyTorch."""
+        """Loads the model of a folder in evaluation mode, without the package transformers."""
         with open(os.path.join(folder, "config.json"), encoding="utf-8") as f:
             model = cls(SFTConfig(**json.load(f)))
         model.load_state_dict(read_tensors(os.path.join(folder, "model.safetensors")))
         return model.eval()
 
     def save_weights(self, path):
-        """Writes the parameters as float32, and the sets of n-grams, to a file model.safetensors; beside config.json, sftseq import pytorch reads it."""
+        """Writes the parameters as float32 and the bitmaps of n-grams to a file model.safetensors. sftseq import pytorch reads
+        this file from a folder with config.json."""
         header, parts, at = {"__metadata__": {"format": "pt"}}, [], 0
         for name, t in self.state_dict().items():
             kind = torch.int32 if t.dtype == torch.int32 else torch.float32

@@ -54,8 +54,8 @@ func (g *ngramGraph) unitHashes() onnx.Tensor {
 }
 
 // rows returns the rows of the table for the n-grams of minN to maxN units: a vector per length,
-// indexed by the last unit of the n-gram, with [noRow] if there is none. An n-gram of n units is
-// hashed with n + more in place of n.
+// indexed by the last unit of the n-gram, with [noRow] for an n-gram without an embedding. The
+// length n of an n-gram enters its hash as n + more.
 func (g *ngramGraph) rows(units onnx.Tensor, minN, maxN, more int) (out []onnx.Tensor) {
 	position := g.Range(g.Int(0), g.Squeeze(g.Shape(units), 0))
 	h := units

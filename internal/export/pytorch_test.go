@@ -195,7 +195,8 @@ print((rows >= 0).sum().item(), round(found(model).item()), round(found(model.tr
 	}
 	if left := 1 - float64(trained)/float64(all); err != nil || all < 2000 || evaluated != all ||
 		math.Abs(left-0.3) > 0.05 {
-		t.Errorf("%d n-grams, %d in evaluation, %d in training, expected 70%% of them", all, evaluated, trained)
+		t.Errorf("%d n-grams, %d used in evaluation, want all; %d used in training, want about 70%%", all, evaluated,
+			trained)
 	}
 }
 

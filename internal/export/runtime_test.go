@@ -223,7 +223,7 @@ func wordHashes(m *sft.Model, tokens []int32) []string {
 	return hashes
 }
 
-// answered is onRuntime for the text of lines.
+// answered runs the exported model in ONNX Runtime on JSON lines and returns the outputs.
 func answered(t *testing.T, m *sft.Model, text string) []answer {
 	t.Helper()
 	file := must.Get(ONNX(m))(t)

@@ -11,7 +11,7 @@ WHITE_SPACE = set("\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000") | s
 
 
 def xxh3(data):
-    """The XXH3-64 of bytes with the seed 0: https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md."""
+    """Returns the XXH3-64 of bytes with seed 0: https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md."""
     n, low = len(data), (1 << 64) - 1
     read = lambda b, at, size=8: int.from_bytes(b[at : at + size], "little")
     key = lambda at: read(XXH3_SECRET, at)
@@ -62,8 +62,8 @@ def xxh3(data):
 
 
 def word_hashes(ids):
-    """Of ids that are bytes plus 1: for each byte at which a word ends the XXH3-64 of the word in lower case, as int64;
-    else 0. Words are letters, digits and marks that stand together, and each other character but white space."""
+    """Returns a list with an int64 for each id, where an id is a byte plus 1: at the last byte of a word the XXH3-64 of the
+    word in lower case, else 0. A word is a run of letters, digits and marks, or any other character except white space."""
     text = bytes((i - 1) & 255 for i in ids)
     out, word, at = [0] * len(text), b"", 0
 

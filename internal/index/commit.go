@@ -7,9 +7,9 @@ import (
 
 // op is a change whose caller waits for its completion.
 type op struct {
-	add     *Item
-	remove  []string
-	unknown []string
+	add     *Item      // item to add, or nil for a removal
+	remove  []string   // ids to remove
+	unknown []string   // ids to remove that the index does not have
 	done    chan error // buffered, receives the result
 }
 
@@ -125,7 +125,7 @@ func (x *Index) write(group []*op) error {
 	live := x.items.count
 	x.mu.Unlock()
 	if _, err := x.file.WriteAt(mark(end), end); err != nil {
-		x.fail(err) // an error for later changes: this group is on disk
+		x.fail(err) // only later changes fail, because this group is on disk
 		return nil
 	}
 	if x.rows > compactFrom && x.rows > 2*live {

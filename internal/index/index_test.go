@@ -59,7 +59,7 @@ func expect(t testing.TB, x *Index, want map[string]Item) {
 	}
 }
 
-// directly runs a piece of a search.
+// directly runs a piece of a search in the calling goroutine.
 func directly(piece func()) error {
 	piece()
 	return nil
@@ -257,6 +257,8 @@ func TestTornTail(t *testing.T) {
 	}
 }
 
+// TestOtherModel checks that an index of another model is refused, or reembedded if its tokenizer is
+// the same, and that files that are not an index are refused.
 func TestOtherModel(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.arrow")
 	x := open(t, path)

@@ -17,8 +17,8 @@ import (
 	"github.com/sftseq/sftseq/internal/atomicfile"
 )
 
-// load reads the file into memory, drops a torn last group, and opens the file for appending. It
-// never drops acknowledged changes.
+// load reads the file into memory, moves a torn last group to a separate file, and opens the file
+// for appending. It never drops acknowledged changes.
 func (x *Index) load() error {
 	if err := atomicfile.Clean(x.path); err != nil {
 		return err
@@ -83,7 +83,7 @@ func (x *Index) open() (file, error) { return os.OpenFile(x.path, os.O_RDWR, 0) 
 // that a power cut cannot cause. A power cut can only tear a group that is not yet synchronised.
 func checkTail(data []byte, good int64) error {
 	if marked(data, good) {
-		return nil // a torn group follows whose beginning is not on disk
+		return nil // the next group was not acknowledged: its beginning would have overwritten the mark
 	}
 	behind := ""
 	if marked(data, int64(len(data))-markBytes) {

@@ -12,6 +12,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
+// TestSearch checks the order of hits, ties, zero vectors, k = 0 and errors of a search.
 func TestSearch(t *testing.T) {
 	x := open(t, filepath.Join(t.TempDir(), "x.arrow"))
 	for id, v := range map[string][]float32{"b": {2, 0, 0, 0}, "a": {1, 0, 0, 0}, "c": {1, 1, 0, 0},
@@ -23,7 +24,7 @@ func TestSearch(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s %.3f", h.ID, h.Cosine))
 	}
 	if want := []string{"a 1.000", "b 1.000", "c 0.707", "zero 0.000"}; !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
+		t.Errorf("got hits %q, want %q", got, want)
 	}
 	if n := len(found(t, x, []float32{1, 0, 0, 0}, 0)); n != 0 {
 		t.Errorf("k = 0: got %d hits, want 0", n)

@@ -7,11 +7,11 @@ import (
 	"slices"
 )
 
-// table has the current items in blocks. A search reads a snapshot of the blocks; a change copies a
-// block that a snapshot may share.
+// table stores the current items in blocks. A search reads a snapshot of the blocks. A change first
+// copies its block if a snapshot may share the block.
 type table struct {
-	size    int // numbers per vector
-	at      map[string]int
+	size    int            // numbers per vector
+	at      map[string]int // index of each item by id
 	count   int
 	blocks  []*block
 	changes int // number of snapshots so far
@@ -28,6 +28,7 @@ type block struct {
 	vectors []float32 // concatenated
 }
 
+// blockItems is the number of items of a block.
 const blockItems = 1024
 
 func newTable(size int) table {
@@ -134,7 +135,7 @@ func (a Hit) compare(b Hit) int {
 	return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.ID, b.ID))
 }
 
-// worst is a heap with the worst hit at the root.
+// worst is a heap of the best hits so far, with the worst of them at the root.
 type worst []Hit
 
 func (w worst) Len() int           { return len(w) }

@@ -91,7 +91,7 @@ func TestTornAnywhere(t *testing.T) {
 		must.Succeed(t, x.Add(itemOf(count+n))())
 	}
 	if batches := (removed + maxBatch - 1) / maxBatch; writes != batches+1+2*3 {
-		t.Errorf("got %d writes", writes)
+		t.Errorf("got %d writes, want %d", writes, batches+1+2*3)
 	}
 	for n, image := range images {
 		torn := must.Get(opened(t, image))(t, "image", n, "of", len(images))
