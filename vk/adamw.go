@@ -6,37 +6,39 @@ import "github.com/sftseq/sftseq/internal/tensor"
 
 func init() { register(kernel(sumSquares), kernel(adamW)) }
 
-// sumSquares computes the sum of the squares of each piece of a block, then adds the sums of all
-// pieces.
+// sumSquares splits X into blocks and each block into pieces. It sums the squares of each piece, and
+// then adds the sums of all pieces in a second launch.
 func sumSquares(r *recorder, k tensor.SumSquares) {
-	const minWords, most = 4096, 1024 // minimum number of words per piece; maximum number of pieces per block
-	count := func(n int) int { return min(most, blocks(n, minWords)) }
-	words := max(blockWords, minWords*grain/4) // aligns the sums of the next block
+	const minWords = 4096       // minimum number of words per piece
+	const maxBlockPieces = 1024 // maximum number of pieces per block
+	pieceCount := func(n int) int { return min(maxBlockPieces, blocks(n, minWords)) }
+	// A block has at least grain/4 pieces, so that the partial sums of the next block are aligned.
+	blockSize := max(blockWords, minWords*grain/4)
 	n, total := k.X.Words(), 0
-	eachBlock(n, words, func(_, n int) { total += count(n) })
+	eachBlock(n, blockSize, func(_, n int) { total += pieceCount(n) })
 
 	sum := func(y, x *tensor.Tensor, pieces int, square bool) {
 		n := x.Words()
-		r.dispatch(dispatch{shader: "sumsquares", constants: []uint32{word(square)}, groups: pieces,
+		r.dispatch(dispatch{shader: "sumsquares", constants: []uint32{boolWord(square)}, groups: pieces,
 			push: []uint32{uint32(n), uint32(blocks(n, pieces))}, operands: []operand{write(y), read(x)}})
 	}
 	if total == 1 {
 		sum(k.Y, k.X, 1, true)
 		return
 	}
-	parts, at := r.scratch(total), 0
-	eachBlock(n, words, func(first, n int) {
+	partialSums, offset := r.scratch(total), 0
+	eachBlock(n, blockSize, func(first, n int) {
 		x := tensor.At(k.X.Region, k.X.Offset+first, k.X.Name, n)
-		sum(rowsOf(parts, at, count(n)), x, count(n), true)
-		at += count(n)
+		sum(rowsOf(partialSums, offset, pieceCount(n)), x, pieceCount(n), true)
+		offset += pieceCount(n)
 	})
-	sum(k.Y, parts, 1, false)
+	sum(k.Y, partialSums, 1, false)
 }
 
 func adamW(r *recorder, k tensor.AdamW) {
 	factors := []float32{k.Decay, float32(k.Beta1), float32(1 - k.Beta1), float32(k.Beta2), float32(1 - k.Beta2), k.Eps}
 	eachExtent(k.W, k.W.Width(), func(e extent) {
-		r.dispatch(e.elements("adamw", update(e.of(k.W)), update(e.of(k.M)), update(e.of(k.V)), read(e.of(k.G)),
-			read(k.SumSquares), read(k.Step)).with(tensor.Bits(factors)...))
+		r.dispatch(e.elements("adamw", update(e.slice(k.W)), update(e.slice(k.M)), update(e.slice(k.V)), read(e.slice(k.G)),
+			read(k.SumSquares), read(k.Step)).withPush(tensor.Bits(factors)...))
 	})
 }

@@ -8,7 +8,7 @@ func init() { register(kernel(add), kernel(zero)) }
 
 func add(r *recorder, k tensor.Add) {
 	eachExtent(k.Y, k.Y.Width(), func(e extent) {
-		r.dispatch(e.elements("add", write(e.of(k.Y)), read(e.of(k.A)), read(e.of(k.B))))
+		r.dispatch(e.elements("add", write(e.slice(k.Y)), read(e.slice(k.A)), read(e.slice(k.B))))
 	})
 }
 

@@ -33,9 +33,9 @@ type attentionShape struct {
 	d, channels, table    int
 	features              int // features per pair, for distances or edges
 	tokens, rows, batches int // capacities of the batch
-	most                  int // maximum rows that a query attends to
+	maxKeys               int // maximum number of keys that a query attends to
 	tile                  int
-	block, staged         int // channels per pass and number of staged operands: see saving; 0 if unused
+	block, staged         int // channels per pass and number of staged operands, see saving; 0 if unused
 }
 
 func newAttentionShape(r *recorder, k tensor.Attention) attentionShape {
@@ -60,13 +60,13 @@ func newAttentionShape(r *recorder, k tensor.Attention) attentionShape {
 	default:
 		panic("vk: unknown relative position bias")
 	}
-	if a.most = a.rows; k.Most > 0 {
-		a.most = min(a.most, k.Most)
+	if a.maxKeys = a.rows; k.Most > 0 {
+		a.maxKeys = min(a.maxKeys, k.Most)
 	}
 	if a.channels > maxChannels {
 		r.err = fmt.Errorf("heads of %d channels: expected at most %d on a Vulkan device", a.channels, maxChannels)
 	}
-	a.tile = a.tileOf(tileVectors)
+	a.tile = a.tileRows(tileVectors)
 	return a
 }
 
@@ -80,9 +80,9 @@ func (a *attentionShape) scale() uint32 {
 	return math.Float32bits(float32(1 / math.Sqrt(float64(a.channels))))
 }
 
-// sliced returns the specialisation constants of kernels in which several invocations (slices)
-// share the work of a row, followed by more.
-func (a *attentionShape) sliced(slices uint32, more ...uint32) []uint32 {
+// slicedConstants returns the specialisation constants of kernels in which several invocations
+// (slices) share the work of a row, followed by more.
+func (a *attentionShape) slicedConstants(slices uint32, more ...uint32) []uint32 {
 	return append(a.constants(slices, attentionRows*slices, uint32(a.block), uint32(a.staged)), more...)
 }
 
@@ -96,10 +96,10 @@ func (a *attentionShape) push(more ...uint32) []uint32 {
 func (a *attentionShape) tiles(rows int) int { return rows/attentionRows + a.batches }
 
 // eachTiles splits the queries into windows and calls f for each, with an upper bound of the number
-// of tiles that begin in the window. A launch costs the given operations per query and key. The
-// push constants of a window are those of place.
+// of tiles that begin in the window. The argument operations is the cost of a launch per query and
+// key, which limits the size of a window.
 func (a *attentionShape) eachTiles(heads int, operations float64, f func(w window, tiles int)) {
-	size := blockRows(a.d, operations*float64(heads*a.most))
+	size := blockRows(a.d, operations*float64(heads*a.maxKeys))
 	eachWindow(a.tokens, attentionRows, size, func(w window) {
 		n := w.n
 		if w.span > 0 {
@@ -109,14 +109,14 @@ func (a *attentionShape) eachTiles(heads int, operations float64, f func(w windo
 	})
 }
 
-// place returns the push constants of a window: its first tile, its first row and its span.
-func (w window) place() []uint32 {
-	return []uint32{uint32(w.first / attentionRows), uint32(w.first), w.end()}
+// push returns the push constants of a window: its first tile, its first row and its span.
+func (w window) push() []uint32 {
+	return []uint32{uint32(w.first / attentionRows), uint32(w.first), w.shaderSpan()}
 }
 
-// work returns the number of operations per query, key and head: the given number per channel, plus
-// the given number for the relative position bias if there is one.
-func (a *attentionShape) work(channel, relative int) float64 {
+// operations returns the number of operations per query, key and head: channel operations for each
+// channel, plus relative operations if there is a relative position bias.
+func (a *attentionShape) operations(channel, relative int) float64 {
 	n := channel * a.channels
 	if a.RelativeBias != nil {
 		n += relative
@@ -126,23 +126,16 @@ func (a *attentionShape) work(channel, relative int) float64 {
 
 func attention(r *recorder, k tensor.Attention) {
 	a := newAttentionShape(r, k)
-	long := a.most > 1024
-	a = a.saved(r.device.limits, forwardSaving(long))
+	long := a.maxKeys > 1024
+	a = a.savingRegisters(r.device.limits, forwardSaving(long))
 	if k.DeadRows != nil {
 		r.zero(k.DeadRows)
 	}
-	a.eachTiles(k.Heads, a.work(4, 80), func(w window, tiles int) {
-		r.dispatch(dispatch{shader: "attention", constants: a.sliced(attentionSlices, flag(long)),
-			push: append(a.push(flag(k.DeadRows != nil)), w.place()...), groups: tiles * k.Heads * a.passes(),
-			operands: append([]operand{write(w.of(k.O)), write(w.of(k.Norm)), update(k.DeadRows), read(w.of(k.Q)),
+	a.eachTiles(k.Heads, a.operations(4, 80), func(w window, tiles int) {
+		r.dispatch(dispatch{shader: "attention", constants: a.slicedConstants(attentionSlices, boolWord(long)),
+			push: append(a.push(boolWord(k.DeadRows != nil)), w.push()...), groups: tiles * k.Heads * a.passes(),
+			operands: append([]operand{write(w.slice(k.O)), write(w.slice(k.Norm)), update(k.DeadRows), read(w.slice(k.Q)),
 				read(k.K), read(k.V), read(k.Leak),
 				read(k.Count), read(k.Batch.Offset), read(k.Batch.SampleOffset)}, a.tables...)})
 	})
-}
-
-func flag(b bool) uint32 {
-	if b {
-		return 1
-	}
-	return 0
 }

@@ -22,8 +22,8 @@ const (
 	// Sizes of the window in tally.glsl.
 	keyGroup      = 8                      // keys that share one window
 	entryBytes    = 4 * 4                  // bytes per entry: one cell in each of four rows
-	queriesShared = 64*12 + 128*12 + 2*4*8 // bytes of shared memory besides rows
-	windowShared  = 32 << 10               // maximum shared bytes: with more, fewer workgroups run concurrently
+	queriesShared = 64*12 + 128*12 + 2*4*8 // bytes of shared memory in addition to rows
+	windowShared  = 32 << 10               // maximum bytes of shared memory; with more, fewer workgroups run concurrently
 	maxFixedBits  = 17                     // with more bits, more values overflow the window's cells
 )
 
@@ -31,9 +31,9 @@ func attentionBackward(r *recorder, k tensor.AttentionBackward) {
 	a := newAttentionShape(r, k.Forward)
 	f, heads := k.Forward, k.Forward.Heads
 
-	// These operands are not split by launches: the share of each row, and the bounds of the
-	// fixed-point sums.
-	share := r.scratch(a.tokens, heads)
+	// Launches do not split these operands: the dot product of output and gradient for each row and
+	// head, and the bounds of the fixed-point sums.
+	delta := r.scratch(a.tokens, heads)
 	bounds, largest := r.scratch(2*heads), r.scratch(2*heads)
 	r.zero(bounds)
 	r.zero(largest)
@@ -41,25 +41,25 @@ func attentionBackward(r *recorder, k tensor.AttentionBackward) {
 		groups:   a.tiles(a.rows) * heads,
 		operands: []operand{update(largest), read(f.K), read(f.V), read(f.Count), read(f.Batch.SampleOffset)}})
 	eachBlock(a.tokens, blockRows(a.d, 0), func(first, n int) {
-		of := window{first: first, n: n}.of
+		slice := window{first: first, n: n}.slice
 		r.dispatch(dispatch{shader: "attention_backward_bounds", constants: a.constants(),
 			push: a.push(uint32(a.tokens), uint32(first), uint32(n)), groups: blocks(n*heads, 256),
-			operands: []operand{write(of(share)), update(bounds), read(of(k.DO)), read(of(f.O)), read(of(f.Norm)),
-				read(of(f.Q)), read(largest)}})
+			operands: []operand{write(slice(delta)), update(bounds), read(slice(k.DO)), read(slice(f.O)), read(slice(f.Norm)),
+				read(slice(f.Q)), read(largest)}})
 	})
 	if k.DLeak != nil {
 		r.dispatch(dispatch{shader: "attention_backward_leak", push: []uint32{uint32(heads)}, groups: a.batches * heads,
-			operands: []operand{write(k.DLeak), read(share), read(f.Norm), read(f.Batch.Offset)}})
+			operands: []operand{write(k.DLeak), read(delta), read(f.Norm), read(f.Batch.Offset)}})
 	}
-	queries := a.saved(r.device.limits, queriesSaving)
-	queries.queriesBackward(r, k, share, bounds)
-	keys := a.saved(r.device.limits, keysSaving(a.Score))
-	keys.keysBackward(r, k, share)
+	queries := a.savingRegisters(r.device.limits, queriesSaving)
+	queries.queriesBackward(r, k, delta, bounds)
+	keys := a.savingRegisters(r.device.limits, keysSaving(a.Score))
+	keys.keysBackward(r, k, delta)
 }
 
 // queriesBackward computes the gradients of the queries and of the tables. It also splits launches
 // by heads, as the table gradients of a head are as long as the input.
-func (a *attentionShape) queriesBackward(r *recorder, k tensor.AttentionBackward, share, bounds *tensor.Tensor) {
+func (a *attentionShape) queriesBackward(r *recorder, k tensor.AttentionBackward, delta, bounds *tensor.Tensor) {
 	f, fixed := k.Forward, uint32(a.fixedBits())
 	const sums = 2 * 2 * 2 // sums per head: for mul and add, high and low parts of f and g
 	size := k.Forward.Heads
@@ -72,13 +72,13 @@ func (a *attentionShape) queriesBackward(r *recorder, k tensor.AttentionBackward
 			histogram = r.scratch(heads, sums*a.table)
 			r.zero(histogram)
 		}
-		a.eachTiles(heads, a.work(8, 400), func(w window, tiles int) {
+		a.eachTiles(heads, a.operations(8, 400), func(w window, tiles int) {
 			r.dispatch(dispatch{shader: "attention_backward_queries",
-				constants: a.sliced(querySlices, uint32(a.window(r.device.limits.sharedBytes))),
-				push:      append(a.push(fixed, uint32(first), uint32(heads)), w.place()...), groups: tiles * heads,
-				operands: append([]operand{write(w.of(k.DQ)), update(histogram), read(w.of(k.DO)),
-					read(w.of(f.Norm)), read(w.of(share)),
-					read(bounds), read(w.of(f.Q))}, a.keysAndTables()...)})
+				constants: a.slicedConstants(querySlices, uint32(a.windowEntries(r.device.limits.sharedBytes))),
+				push:      append(a.push(fixed, uint32(first), uint32(heads)), w.push()...), groups: tiles * heads,
+				operands: append([]operand{write(w.slice(k.DQ)), update(histogram), read(w.slice(k.DO)),
+					read(w.slice(f.Norm)), read(w.slice(delta)),
+					read(bounds), read(w.slice(f.Q))}, a.keysAndTables()...)})
 		})
 		if a.relation == sinusoidRelation {
 			g := k.Gradient.(tensor.SinusoidGradient)
@@ -92,7 +92,7 @@ func (a *attentionShape) queriesBackward(r *recorder, k tensor.AttentionBackward
 
 // keysBackward computes the gradients of the keys. A launch processes one chunk of the queries, and
 // binds only the window of queries that contains the chunk.
-func (a *attentionShape) keysBackward(r *recorder, k tensor.AttentionBackward, share *tensor.Tensor) {
+func (a *attentionShape) keysBackward(r *recorder, k tensor.AttentionBackward, delta *tensor.Tensor) {
 	f, heads := k.Forward, k.Forward.Heads
 	var pairs *tensor.Tensor // gradients of a key with respect to its pairs
 	switch g := k.Gradient.(type) {
@@ -106,7 +106,7 @@ func (a *attentionShape) keysBackward(r *recorder, k tensor.AttentionBackward, s
 		width = max(width, pairs.Width())
 	}
 	chunk := max(queryChunk, blocks(blocks(a.tokens, queryChunks), 64)*64)
-	size := blockRows(a.d, a.work(10, 100)*float64(heads*a.most))
+	size := blockRows(a.d, a.operations(10, 100)*float64(heads*a.maxKeys))
 	eachBlock(min(queryChunks, blocks(a.tokens, queryChunk)), max(1, blockWords/(a.rows*width)), func(first, n int) {
 		dk, dv := r.scratch(n, a.rows, a.d), r.scratch(n, a.rows, a.d)
 		var dp *tensor.Tensor
@@ -114,12 +114,12 @@ func (a *attentionShape) keysBackward(r *recorder, k tensor.AttentionBackward, s
 			dp = r.scratch(n, a.rows, pairs.Width())
 		}
 		eachWindow(a.tokens, chunk, size, func(w window) {
-			r.dispatch(dispatch{shader: "attention_backward_keys", constants: a.sliced(keySlices),
-				push:   a.push(uint32(a.rows), uint32(first), uint32(n), uint32(w.first), w.end()),
+			r.dispatch(dispatch{shader: "attention_backward_keys", constants: a.slicedConstants(keySlices),
+				push:   a.push(uint32(a.rows), uint32(first), uint32(n), uint32(w.first), w.shaderSpan()),
 				groups: a.tiles(a.rows) * heads * n * a.passes(),
-				operands: append([]operand{write(dk), write(dv), write(dp), read(w.of(k.DO)),
-					read(w.of(f.Norm)), read(w.of(share)),
-					read(w.of(f.Q))}, a.keysAndTables()...)})
+				operands: append([]operand{write(dk), write(dv), write(dp), read(w.slice(k.DO)),
+					read(w.slice(f.Norm)), read(w.slice(delta)),
+					read(w.slice(f.Q))}, a.keysAndTables()...)})
 		})
 		sum := func(y, parts *tensor.Tensor, width int) {
 			sums := write(y)
@@ -149,19 +149,19 @@ func (a *attentionShape) keysAndTables() []operand {
 // carries, as an entry of a table receives at most two values from each sampled key.
 func (a *attentionShape) fixedBits() int { return min(maxFixedBits, 30-bits.Len(uint(2*a.rows))) }
 
-// window returns the number of entries per table and head that the kernel of queries sums in shared
-// memory of the given bytes. It returns 0 if the window would be too small for most groups of keys.
+// windowEntries returns the number of entries per table and head that the kernel of queries sums in
+// shared memory of the given bytes. It returns 0 if the window would be too small for most groups of keys.
 // The gradients have the same bits for every window.
-func (a *attentionShape) window(shared int) int {
+func (a *attentionShape) windowEntries(shared int) int {
 	if a.relation != sinusoidRelation {
 		return 0
 	}
 	length := blocks(a.table, 2) // the longest sequence
 	// Sampled keys and their partners are in ascending order, at irregular distances.
-	span := func(keys int) int { return attentionRows + min(length, 3*keys*length/(2*a.most)) }
-	room := (min(shared, windowShared+a.ownBytes()) - queriesShared - a.rowBytes()) / entryBytes / 64 * 64
+	span := func(keys int) int { return attentionRows + min(length, 3*keys*length/(2*a.maxKeys)) }
+	available := (min(shared, windowShared+a.ownBytes()) - queriesShared - a.rowBytes()) / entryBytes / 64 * 64
 	// Powers of two keep the number of pipelines small, as each size needs its own.
-	window := min(room, 1<<bits.Len(uint(span(a.tile)-1)))
+	window := min(available, 1<<bits.Len(uint(span(a.tile)-1)))
 	if window < span(min(keyGroup, a.tile)) {
 		return 0
 	}

@@ -20,18 +20,18 @@ const tileVectors, smallTileVectors = 1024, 512
 
 // saving configures how a kernel saves registers.
 type saving struct {
-	block  int    // channels per pass
-	held   [2]int // maximum channels per head with all own operands in registers, and with all but the first
-	shared int    // bytes of shared memory besides tiles and own rows
+	block   int    // channels per pass
+	maxHeld [2]int // maximum channels per head with all own operands in registers, and with all except the first
+	shared  int    // bytes of shared memory in addition to tiles and staged rows
 }
 
-// savedChannels is the maximum head size of kernels that save registers.
-const savedChannels = 64
+// maxSavingChannels is the maximum head size of kernels that save registers.
+const maxSavingChannels = 64
 
 // forwardSaving configures the forward pass, whose long sums need twice the registers.
 func forwardSaving(long bool) saving {
 	const shared = 64*12 + 128*12 + 2*4*attentionRows*attentionSlices
-	s := saving{block: savedChannels, held: [2]int{32, savedChannels}, shared: shared}
+	s := saving{block: maxSavingChannels, maxHeld: [2]int{32, maxSavingChannels}, shared: shared}
 	if long {
 		s.block = 32
 	}
@@ -39,26 +39,27 @@ func forwardSaving(long bool) saving {
 }
 
 // queriesSaving configures the backward pass by queries, in one pass.
-var queriesSaving = saving{block: savedChannels, held: [2]int{24, 32}, shared: queriesShared}
+var queriesSaving = saving{block: maxSavingChannels, maxHeld: [2]int{24, 32}, shared: queriesShared}
 
 // keysSaving configures the backward pass by keys. The standardised score needs more registers than
 // the other scores.
 func keysSaving(score tensor.Score) saving {
-	s := saving{block: 32, held: [2]int{16, 24}, shared: 4 * (2*64 + attentionRows*keySlices)}
+	s := saving{block: 32, maxHeld: [2]int{16, 24}, shared: 4 * (2*64 + attentionRows*keySlices)}
 	if score == tensor.MaxoutStandardized {
 		s.block = 16
 	}
 	return s
 }
 
-// saved returns the shape for a kernel that saves registers, if the device needs it. It stages
-// fewer operands if the device has little shared memory.
-func (a attentionShape) saved(l limits, s saving) attentionShape {
-	if !l.savesRegisters || a.channels > savedChannels {
+// savingRegisters returns the shape with the settings of s if the device needs kernels that save
+// registers, and the shape unchanged otherwise. It stages fewer operands in shared memory if the
+// device has little.
+func (a attentionShape) savingRegisters(l limits, s saving) attentionShape {
+	if !l.savesRegisters || a.channels > maxSavingChannels {
 		return a
 	}
-	a.block, a.tile = s.block, a.tileOf(smallTileVectors)
-	for _, held := range s.held {
+	a.block, a.tile = s.block, a.tileRows(smallTileVectors)
+	for _, held := range s.maxHeld {
 		if a.channels > held {
 			a.staged++
 		}
@@ -69,9 +70,9 @@ func (a attentionShape) saved(l limits, s saving) attentionShape {
 	return a
 }
 
-// tileOf returns the number of rows per tile, so that two tiles fit into the given number of
-// vectors.
-func (a *attentionShape) tileOf(vectors int) int {
+// tileRows returns the largest number of rows per tile, at most 64, with which two tiles fit into the
+// given number of vectors of 16 bytes.
+func (a *attentionShape) tileRows(vectors int) int {
 	tile := 64
 	for tile*2*blocks(a.channels, 4) > vectors {
 		tile /= 2
@@ -79,12 +80,12 @@ func (a *attentionShape) tileOf(vectors int) int {
 	return tile
 }
 
-// ownBytes returns the number of bytes of shared memory for a workgroup's own rows.
+// ownBytes returns the bytes of shared memory for the staged rows that a workgroup computes.
 func (a *attentionShape) ownBytes() int {
 	return 16 * max(1, a.staged*blocks(a.channels, 4)*attentionRows)
 }
 
-// rowBytes returns the number of bytes of shared memory for tiles and own rows.
+// rowBytes returns the bytes of shared memory for two tiles and for the staged rows of the workgroup.
 func (a *attentionShape) rowBytes() int {
 	vectors := tileVectors
 	if a.block > 0 {

@@ -22,30 +22,30 @@ func windowBytes(entries int) int { return 16*tileVectors + 16 + queriesShared +
 // TestAttentionWindow checks that a window is large enough for a tile of keys, within the device's
 // memory, and is not used if most groups of keys would not fit.
 func TestAttentionWindow(t *testing.T) {
-	const all = 32 << 10
+	const maxShared = 32 << 10
 	for _, c := range []struct{ length, keys, tile, shared, want int }{
-		{2048, 256, 64, all, 832}, // the sizes of ListOps
+		{2048, 256, 64, maxShared, 832}, // the sizes of ListOps
 		{2048, 256, 64, 48 << 10, 832},
 		{2048, 256, 64, windowBytes(400), 384},
 		{2048, 256, 64, windowBytes(128), 0}, // eight keys need 64 + 96 entries
 		{2048, 256, 64, windowBytes(0), 0},
 		{2048, 256, 64, 0, 0},
-		{2048, 256, 32, all, 512},
-		{2048, 256, 4, all, 128},
-		{1024, 256, 64, all, 512},
-		{30, 30, 64, all, 128},
-		{1, 1, 64, all, 128},
-		{16384, 256, 64, all, 832},
-		{32768, 256, 64, all, 0},
-		{1 << 20, 256, 64, all, 0},
+		{2048, 256, 32, maxShared, 512},
+		{2048, 256, 4, maxShared, 128},
+		{1024, 256, 64, maxShared, 512},
+		{30, 30, 64, maxShared, 128},
+		{1, 1, 64, maxShared, 128},
+		{16384, 256, 64, maxShared, 832},
+		{32768, 256, 64, maxShared, 0},
+		{1 << 20, 256, 64, maxShared, 0},
 	} {
-		a := attentionShape{relation: sinusoidRelation, table: 2 * c.length, most: c.keys, tile: c.tile}
-		if got := a.window(c.shared); got != c.want {
+		a := attentionShape{relation: sinusoidRelation, table: 2 * c.length, maxKeys: c.keys, tile: c.tile}
+		if got := a.windowEntries(c.shared); got != c.want {
 			t.Errorf("%d keys, %d tokens, %d rows per tile, %d bytes of shared memory: window of %d entries, want %d",
 				c.keys, c.length, c.tile, c.shared, got, c.want)
 		}
 		for _, a.relation = range []uint32{0, distanceRelation, edgeRelation} {
-			if got := a.window(c.shared); got != 0 {
+			if got := a.windowEntries(c.shared); got != 0 {
 				t.Errorf("relation %d: window of %d entries, want 0", a.relation, got)
 			}
 		}
@@ -66,8 +66,8 @@ const (
 
 // newWindowCase returns a case with a long and a short sequence. Its tiles of keys need one window
 // or several, and its groups of keys fit into a small window, into a large window or into none.
-// Values are random, with weights from 1 to 2⁻¹². With equal, all pairs have the same gradient near
-// its bound, so that a cell overflows at the second value.
+// Values are random, with weights from 1 to 2⁻¹². If equal is set, all pairs have the same gradient
+// near its bound, so that a cell overflows at the second value.
 func newWindowCase(t *testing.T, equal bool) windowCase {
 	const width = 8 * windowHeads
 	p := newPacked([]int{windowLength, 100}, windowKeys)
@@ -80,26 +80,26 @@ func newWindowCase(t *testing.T, equal bool) windowCase {
 		return x
 	}
 	normal := random.NormFloat64
-	one := func() float64 { return 1 }
+	constantOne := func() float64 { return 1 }
 	value, weight := normal, func() float64 { return math.Exp2(-12 * random.Float64()) }
-	leak := one
+	leak := constantOne
 	if equal {
-		value, weight = one, func() float64 { return 1. / 16 }
-		leak = func() float64 { return 1e5 } // the leak takes almost all of the attention
+		value, weight = constantOne, func() float64 { return 1. / 16 }
+		leak = func() float64 { return 1e5 } // almost all attention goes to the leak
 	}
 	var top, partner []int32
-	add := func(n, from, step, beside int) {
+	addKeys := func(n, first, step, partnerOffset int) {
 		for l := range n {
-			top, partner = append(top, int32(from+l*step)), append(partner, int32(from+l*step+beside))
+			top, partner = append(top, int32(first+l*step)), append(partner, int32(first+l*step+partnerOffset))
 		}
 	}
-	add(200, 0, 2, 1)
-	add(120, 400, 3, 1)
-	add(72, 760, 13, 6)
+	addKeys(200, 0, 2, 1)
+	addKeys(120, 400, 3, 1)
+	addKeys(72, 760, 13, 6)
 	for l := range int32(8) {
 		top, partner = append(top, 100*l), append(partner, windowLength-1-50*l)
 	}
-	add(100, 0, 1, 0)
+	addKeys(100, 0, 1, 0)
 	w := values(p.sampled, weight)
 	for j := range w {
 		if j%7 == 0 { // sampled keys without a partner
@@ -152,13 +152,13 @@ func newWindowCase(t *testing.T, equal bool) windowCase {
 
 // gradients returns the gradients of the tables without the last column, which is unused.
 func (c windowCase) gradients(t *testing.T, d tensor.Device) []uint32 {
-	var all []uint32
+	var values []uint32
 	for _, words := range c.run(t, d, c.df, c.dg) {
 		for row := range slices.Chunk(words, windowTable) {
-			all = append(all, row[:windowTable-1]...)
+			values = append(values, row[:windowTable-1]...)
 		}
 	}
-	return all
+	return values
 }
 
 // TestWindowBits checks that the gradients of the tables have the same bits for every window size,
@@ -172,8 +172,8 @@ func TestWindowBits(t *testing.T) {
 			var first []uint32
 			for _, window := range []int{0, 128, 512} {
 				d.limits.sharedBytes = windowBytes(window)
-				a := attentionShape{relation: sinusoidRelation, table: windowTable, most: windowKeys, tile: 64}
-				if got := a.window(d.limits.sharedBytes); got != window {
+				a := attentionShape{relation: sinusoidRelation, table: windowTable, maxKeys: windowKeys, tile: 64}
+				if got := a.windowEntries(d.limits.sharedBytes); got != window {
 					t.Fatalf("window of %d entries, want %d", got, window)
 				}
 				got := c.gradients(t, d)
@@ -183,21 +183,21 @@ func TestWindowBits(t *testing.T) {
 					t.Errorf("window of %d entries: gradients differ from those without a window", window)
 				}
 			}
-			must.Check(t, near(first, c.gradients(t, cpu.New(2))))
+			must.Check(t, checkClose(first, c.gradients(t, cpu.New(2))))
 		})
 	}
 }
 
-// near returns an error if got differs from want by more than 1e-5 of the largest absolute value in
+// checkClose returns an error if got differs from want by more than 1e-5 of the largest absolute value in
 // want.
-func near(got, want []uint32) error {
-	var largest, off float64
+func checkClose(got, want []uint32) error {
+	var largest, maxDifference float64
 	for i := range want {
 		g, w := float64(math.Float32frombits(got[i])), float64(math.Float32frombits(want[i]))
-		largest, off = max(largest, math.Abs(w)), max(off, math.Abs(g-w))
+		largest, maxDifference = max(largest, math.Abs(w)), max(maxDifference, math.Abs(g-w))
 	}
-	if !(off <= 1e-5*largest) || largest == 0 {
-		return fmt.Errorf("largest difference %g, largest value %g", off, largest)
+	if !(maxDifference <= 1e-5*largest) || largest == 0 {
+		return fmt.Errorf("largest difference %g, want at most 1e-5 of the largest value %g", maxDifference, largest)
 	}
 	return nil
 }

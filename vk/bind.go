@@ -14,42 +14,43 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// bound holds a program's steps for the shim, with the memories that the steps access.
-type bound struct {
-	device *gpu
-	memory [regions]*memory
-	own    *memory // scratch memory of a program without an arena
-	sets   C.handle
-	steps  []C.shim_step
+// boundProgram holds the steps of a program in the form of the shim, with the memories that the
+// steps access.
+type boundProgram struct {
+	device     *gpu
+	memory     [regions]*memory
+	ownScratch *memory // scratch memory of a program without an arena
+	sets       C.handle
+	steps      []C.shim_step
 }
 
 // bind returns the program's steps with the address of each operand in the given memories.
-func (x *executable) bind(mem tensor.Binding) (*bound, error) {
-	b := &bound{device: x.device}
-	for s, m := range mem {
+func (x *executable) bind(mem tensor.Binding) (*boundProgram, error) {
+	b := &boundProgram{device: x.device}
+	for region, m := range mem {
 		if m == nil {
 			continue
 		}
 		v, ok := m.(*memory)
 		if !ok || v.device != x.device {
-			return nil, fmt.Errorf("vk: region %d belongs to another device", s)
+			return nil, fmt.Errorf("vk: region %d belongs to another device", region)
 		}
 		if v.block == nil {
-			return nil, fmt.Errorf("vk: the memory of region %d was freed", s)
+			return nil, fmt.Errorf("vk: the memory of region %d was freed", region)
 		}
-		b.memory[s] = v
-		if need := x.program.Words(tensor.Region(s)); v.words < need {
-			return nil, fmt.Errorf("vk: region %d has %d words, the program needs %d", s, v.words, need)
+		b.memory[region] = v
+		if need := x.program.Words(tensor.Region(region)); v.words < need {
+			return nil, fmt.Errorf("vk: region %d has %d words, the program needs %d", region, v.words, need)
 		}
 	}
-	b.memory[constantSpace], b.memory[dummySpace] = x.constants, x.device.dummy
-	if x.scratched > 0 {
+	b.memory[constantRegion], b.memory[dummyRegion] = x.constants, x.device.dummy
+	if x.scratchWords > 0 {
 		var err error
 		if a := b.memory[tensor.Arena]; a != nil {
-			b.memory[scratchRegion], err = a.scratchOf(x.scratched)
+			b.memory[scratchRegion], err = a.scratchOf(x.scratchWords)
 		} else {
-			b.own, err = x.device.scratch(x.scratched)
-			b.memory[scratchRegion] = b.own
+			b.ownScratch, err = x.device.scratch(x.scratchWords)
+			b.memory[scratchRegion] = b.ownScratch
 		}
 		if err != nil {
 			return nil, err
@@ -62,7 +63,7 @@ func (x *executable) bind(mem tensor.Binding) (*bound, error) {
 	return b, nil
 }
 
-func (b *bound) resolve(steps []step) error {
+func (b *boundProgram) resolve(steps []step) error {
 	d := b.device
 	sets, buffers := 0, 0
 	for _, s := range steps {
@@ -113,37 +114,37 @@ func (b *bound) resolve(steps []step) error {
 }
 
 // locate returns the range of bytes that a tensor occupies.
-func (b *bound) locate(shader string, t *tensor.Tensor) (C.shim_range, error) {
+func (b *boundProgram) locate(shader string, t *tensor.Tensor) (C.shim_range, error) {
 	d := b.device
 	m := b.memory[t.Region]
 	if m == nil || t.Offset+t.Words() > m.words {
 		return C.shim_range{}, fmt.Errorf("vk: %s: no memory for %v in region %d", shader, t, t.Region)
 	}
-	bytes, at := 4*int64(t.Words()), m.offset+4*int64(t.Offset)
-	if at%int64(max(d.limits.alignment, 4)) != 0 {
-		panic(fmt.Sprintf("vk: %s: %v begins at byte %d", shader, t, at))
+	bytes, offset := 4*int64(t.Words()), m.offset+4*int64(t.Offset)
+	if offset%int64(max(d.limits.alignment, 4)) != 0 {
+		panic(fmt.Sprintf("vk: %s: %v begins at byte %d", shader, t, offset))
 	}
-	return C.shim_range{buffer: m.block.buffer, offset: C.uint64_t(at), _range: C.uint64_t(bytes)}, nil
+	return C.shim_range{buffer: m.block.buffer, offset: C.uint64_t(offset), _range: C.uint64_t(bytes)}, nil
 }
 
 // mirror returns the mirror of the arena's outputs, or nil if the arena has none.
-func (b *bound) mirror() *mirror {
+func (b *boundProgram) mirror() *mirror {
 	if a := b.memory[tensor.Arena]; a != nil {
 		return a.mirror
 	}
 	return nil
 }
 
-func (b *bound) uses(m *memory) bool { return slices.Contains(b.memory[:], m) }
+func (b *boundProgram) uses(m *memory) bool { return slices.Contains(b.memory[:], m) }
 
-func (b *bound) free() {
+func (b *boundProgram) free() {
 	if b.device.silent() {
 		return
 	}
 	if b.sets != 0 {
 		C.shim_sets_destroy(b.device.shim, b.sets)
 	}
-	if b.own != nil {
-		b.device.memory.give(b.own.block, b.own.offset, 4*int64(b.own.words))
+	if b.ownScratch != nil {
+		b.device.memory.free(b.ownScratch.block, b.ownScratch.offset, 4*int64(b.ownScratch.words))
 	}
 }

@@ -70,7 +70,7 @@ func (p *packed) output(rows tensor.Axis, shape ...int) *tensor.Tensor {
 	return t
 }
 
-// launch appends the last kernel of the program.
+// launch appends the last kernel and completes the program.
 func (p *packed) launch(k tensor.Kernel) {
 	p.Segment("test")
 	p.Launch(k)
@@ -90,20 +90,20 @@ func (p *packed) run(t *testing.T, d tensor.Device, outputs ...*tensor.Tensor) [
 		must.Succeed(t, mem[tensor.Inputs].Write(in.Offset, words))
 	}
 	must.Succeed(t, x.Run(context.Background(), mem, 0, 1))
-	var all [][]uint32
+	var results [][]uint32
 	for _, out := range outputs {
 		words := make([]uint32, out.Words())
 		must.Succeed(t, mem[tensor.Arena].Read(out.Offset, words))
-		all = append(all, words)
+		results = append(results, words)
 	}
-	return all
+	return results
 }
 
 // TestPhilox checks that all four words of a draw equal those of internal/philox. Dropout at rates
 // in steps of 1/16 reveals the top four bits of each word.
 func TestPhilox(t *testing.T) {
 	const width, layer, stream = 7, 1<<23 - 1, 255
-	d := open(t, Options{}, widths)
+	d := open(t, Options{}, subgroupWidths)
 	for step := range 16 {
 		rate := float32(step) / 16
 		p := newPacked([]int{1000, 1, 257}, 1)
@@ -123,7 +123,7 @@ func TestPhilox(t *testing.T) {
 				p.inputs[p.Batch.Example][b], r[2])
 			u := philox.Uniform(philox.Words(uint64(r[0])|uint64(r[1])<<32, counter)[n%4])
 			if kept := got[i] != 0; kept != (u >= rate) {
-				t.Fatalf("element %d, u = %v, rate %v: kept is %v", i, u, rate, kept)
+				t.Fatalf("element %d, u = %v, rate %v: kept is %v, want %v", i, u, rate, kept, u >= rate)
 			}
 		}
 	}
@@ -135,22 +135,22 @@ func TestCosines(t *testing.T) {
 	const ds, n = 4, 150_000
 	q := must.Get(sinusoid.New(10000, ds))(t)
 	p := newPacked([]int{n}, 1)
-	one := []float32{1, 1, 0, 0, 0, 0, 1, 1}     // weights of f: one frequency per head
-	other := []float32{-1, 1, 0, 0, 0, 0, -1, 1} // weights of g
-	zero := make([]float32, 2)
+	mulWeight := []float32{1, 1, 0, 0, 0, 0, 1, 1}   // weights of f: one frequency per head
+	addWeight := []float32{-1, 1, 0, 0, 0, 0, -1, 1} // weights of g
+	bias := make([]float32, 2)
 	f, g, e := p.output(tensor.Fixed, 4, 2*n), p.output(tensor.Fixed, 4, 2*n), p.output(tensor.Fixed, 4, 2*n)
 	p.launch(tensor.Sinusoid{F: f, G: g, E: e, Counts: p.Counts, Frequencies: q,
-		MulWeight: p.input(tensor.Fixed, one, 2, ds), MulBias: p.input(tensor.Fixed, zero, 2),
-		AddWeight: p.input(tensor.Fixed, other, 2, ds), AddBias: p.input(tensor.Fixed, zero, 2)})
-	got := p.run(t, open(t, Options{}, widths), f, g)
+		MulWeight: p.input(tensor.Fixed, mulWeight, 2, ds), MulBias: p.input(tensor.Fixed, bias, 2),
+		AddWeight: p.input(tensor.Fixed, addWeight, 2, ds), AddBias: p.input(tensor.Fixed, bias, 2)})
+	got := p.run(t, open(t, Options{}, subgroupWidths), f, g)
 	for head, w := range q.Turns() {
-		for at := range 2*n - 1 {
-			want := sinusoid.Cos(uint32(uint64(at) * w >> 32))
-			if v := math.Float32frombits(got[1][(2+head)*2*n+at]); v != want {
-				t.Fatalf("g: frequency %d, t = %d: %v, want %v", head, at, v, want)
+		for column := range 2*n - 1 {
+			want := sinusoid.Cos(uint32(uint64(column) * w >> 32))
+			if v := math.Float32frombits(got[1][(2+head)*2*n+column]); v != want {
+				t.Fatalf("g: frequency %d, t = %d: %v, want %v", head, column, v, want)
 			}
-			if v := math.Float32frombits(got[0][head*2*n+n-1+at]); at < n && v != want {
-				t.Fatalf("f: frequency %d, t = %d: %v, want %v", head, at, v, want)
+			if v := math.Float32frombits(got[0][head*2*n+n-1+column]); column < n && v != want {
+				t.Fatalf("f: frequency %d, t = %d: %v, want %v", head, column, v, want)
 			}
 		}
 	}
@@ -160,7 +160,7 @@ func TestCosines(t *testing.T) {
 // sequences and a sequence too long for one launch. It samples without noise, so that the result is
 // unique.
 func TestLongSample(t *testing.T) {
-	d := open(t, Options{}, widths)
+	d := open(t, Options{}, subgroupWidths)
 	reference := cpu.New(2)
 	lengths := []int{1, 20_000, 3, sampleChunk, 9000, 2, sampleChunk + 1}
 	for _, c := range []struct {
@@ -181,7 +181,7 @@ func TestLongSample(t *testing.T) {
 			got, want := p.run(t, d, noised, count, top, partner), p.run(t, reference, noised, count, top, partner)
 			for i, name := range []string{"scores", "counts", "S1", "S2"} {
 				if !slices.Equal(got[i], want[i]) {
-					t.Errorf("%s differ", name)
+					t.Errorf("the %s of the GPU differ from those of the CPU", name)
 				}
 			}
 		})

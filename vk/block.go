@@ -19,7 +19,7 @@ import (
 type block struct {
 	buffer, memory C.handle
 	bytes          int64
-	kind           uint32         // index into the device's memory types
+	memoryType     uint32         // index into the memory types of the device
 	mapped         unsafe.Pointer // nil unless the host can access it
 	free           []span         // free ranges, sorted by offset
 }
@@ -28,34 +28,36 @@ type block struct {
 type heap struct {
 	device *gpu
 	mu     sync.Mutex
-	given  map[*block]bool
+	blocks map[*block]bool // set of blocks
 }
 
-// get allocates a block of device memory or, with host, of memory that host and device can access.
-func (h *heap) get(bytes int64, host bool) (*block, error) {
+// allocate allocates a block of device memory or, with host, of memory that host and device can
+// access.
+func (h *heap) allocate(bytes int64, host bool) (*block, error) {
 	d := h.device
-	full := &MemoryError{Device: d.physical.info.Name, Bytes: bytes}
+	memoryErr := &MemoryError{Device: d.physical.info.Name, Bytes: bytes}
 	if limit := d.limits.maxBlock; bytes > limit {
-		full.Limit = limit
-		return nil, full
+		memoryErr.Limit = limit
+		return nil, memoryErr
 	}
 	b := &block{bytes: bytes, free: []span{{0, bytes}}}
-	err := h.fill(b, host)
+	err := h.create(b, host)
 	if err == nil {
 		h.mu.Lock()
-		h.given[b] = true
+		h.blocks[b] = true
 		h.mu.Unlock()
 		return b, nil
 	}
 	h.destroy(b)
-	if errors.Is(err, errFull) {
-		full.Free = d.free(b.kind)
-		return nil, full
+	if errors.Is(err, errOutOfMemory) {
+		memoryErr.Free = d.freeBytes(b.memoryType)
+		return nil, memoryErr
 	}
 	return nil, err
 }
 
-func (h *heap) fill(b *block, host bool) error {
+// create creates the buffer of a block, allocates its memory and binds them.
+func (h *heap) create(b *block, host bool) error {
 	d := h.device
 	var need C.uint64_t
 	var types C.uint32_t
@@ -68,11 +70,11 @@ func (h *heap) fill(b *block, host bool) error {
 		required, preferred = vulkan.MemoryPropertyHostVisibleBit|vulkan.MemoryPropertyHostCoherentBit,
 			vulkan.MemoryPropertyHostCachedBit
 	}
-	b.kind = d.physical.memoryType(uint32(types), required, preferred)
-	if int64(need) > d.physical.heapBytes(b.kind) { // drivers are not required to check the size
-		return errFull
+	b.memoryType = d.physical.memoryType(uint32(types), required, preferred)
+	if int64(need) > d.physical.heapBytes(b.memoryType) { // drivers are not required to check the size
+		return errOutOfMemory
 	}
-	if err := d.check("allocate memory", C.shim_memory_allocate(d.shim, need, C.uint32_t(b.kind),
+	if err := d.check("allocate memory", C.shim_memory_allocate(d.shim, need, C.uint32_t(b.memoryType),
 		&b.memory)); err != nil {
 		return err
 	}
@@ -82,10 +84,10 @@ func (h *heap) fill(b *block, host bool) error {
 	return d.check("map memory", C.shim_memory_map(d.shim, b.memory, &b.mapped))
 }
 
-// drop returns a block to the driver. The block must not be in use.
-func (h *heap) drop(b *block) {
+// release returns a block to the driver. The block must not be in use.
+func (h *heap) release(b *block) {
 	h.mu.Lock()
-	delete(h.given, b)
+	delete(h.blocks, b)
 	h.mu.Unlock()
 	h.destroy(b)
 }
@@ -93,32 +95,32 @@ func (h *heap) drop(b *block) {
 func (h *heap) destroy(b *block) { C.shim_memory_free(h.device.shim, b.buffer, b.memory) }
 
 func (h *heap) close() {
-	for b := range h.given {
+	for b := range h.blocks {
 		h.destroy(b)
 	}
-	h.given = nil
+	h.blocks = nil
 }
 
-// Budget returns the number of free bytes for programs. It excludes one block, which rounding may
-// lose.
+// Budget returns the number of free bytes for programs. It keeps one block in reserve, because
+// programs allocate whole blocks.
 func (d *gpu) Budget() int64 {
-	if d.gone() != nil {
+	if d.checkOpen() != nil {
 		return 0
 	}
-	return max(0, d.free(d.dummy.block.kind)-blockBytes)
+	return max(0, d.freeBytes(d.dummy.block.memoryType)-blockBytes)
 }
 
-// free returns the number of free bytes of a memory type. If the driver does not report it, free
-// returns the size of the heap minus the bytes that this process has allocated.
-func (d *gpu) free(kind uint32) int64 {
-	if n, ok := d.physical.free(d.instance, kind); ok {
+// freeBytes returns the number of free bytes of a memory type. If the driver does not report it,
+// freeBytes returns the size of the heap minus the bytes that this process has allocated.
+func (d *gpu) freeBytes(kind uint32) int64 {
+	if n, ok := d.physical.freeBytes(d.instance, kind); ok {
 		return n
 	}
 	n := d.physical.heapBytes(kind)
 	d.heap.mu.Lock()
 	defer d.heap.mu.Unlock()
-	for b := range d.heap.given {
-		if d.physical.heapOf(b.kind) == d.physical.heapOf(kind) {
+	for b := range d.heap.blocks {
+		if d.physical.heapOf(b.memoryType) == d.physical.heapOf(kind) {
 			n -= b.bytes
 		}
 	}

@@ -47,7 +47,7 @@ func (c *commands) free() {
 // record fills the command buffer with the steps. If queries is not 0, it adds timestamps to each
 // step.
 func (c *commands) record(steps []C.shim_step, queries C.handle) error {
-	if err := c.device.gone(); err != nil {
+	if err := c.device.checkOpen(); err != nil {
 		return err
 	}
 	c.device.queue.Lock()
@@ -60,7 +60,7 @@ func (c *commands) record(steps []C.shim_step, queries C.handle) error {
 // reached the value wait, and set the timeline to signal when they complete; 0 skips either. After
 // an error nothing is queued.
 func (c *commands) submit(queue int, wait, signal uint64) error {
-	if err := c.device.gone(); err != nil {
+	if err := c.device.checkOpen(); err != nil {
 		return err
 	}
 	c.device.queue.Lock()
@@ -69,7 +69,7 @@ func (c *commands) submit(queue int, wait, signal uint64) error {
 		C.uint64_t(wait), C.uint64_t(signal)))
 }
 
-// run records steps, submits them to the first queue and waits for them.
+// run records the steps, submits them to the first queue and waits for their completion.
 func (c *commands) run(steps []C.shim_step) error {
 	err := c.record(steps, 0)
 	if err == nil {
@@ -87,7 +87,7 @@ func (c *commands) wait() error {
 		return nil
 	}
 	if c.device.silent() { // another wait would time out, too
-		return c.device.gone()
+		return c.device.checkOpen()
 	}
 	return c.device.check("wait", C.shim_wait(c.device.shim, c.fence, C.uint64_t(timeout)))
 }

@@ -22,20 +22,20 @@ type taps struct {
 	begin    int // first row of the window
 }
 
-// convolved splits a convolution over the rows of x into blocks of rows. If a device cannot bind
-// all rows that the taps of a block read, it splits the taps, too, into at most count. The
-// direction of the taps is 1, or −1 for the rows that read a given row.
-func convolved(x *tensor.Tensor, count, most, dilation, direction int, f func(e extent, t taps)) {
+// eachTapRange splits a convolution over the rows of x into blocks of rows. If a device cannot bind
+// all rows that the taps of a block read, it also splits the taps, into ranges of at most maxTaps.
+// The direction of the taps is 1, or −1 for the rows that read a given row.
+func eachTapRange(x *tensor.Tensor, tapCount, maxTaps, dilation, direction int, f func(e extent, t taps)) {
 	rows, width := x.Shape[0], x.Width()
-	size := blockRows(width, 2*float64(count*width))
-	block, reach := size, count/2
-	if rows > size { // there is room for neighbours
+	size := blockRows(width, 2*float64(tapCount*width))
+	block, reach := size, tapCount/2
+	if rows > size { // leave space for the neighbours that the taps read
 		block = max(128, size/2/128*128)
-		most = max(1, min(most, 1+(size-block-windowRows)/dilation))
+		maxTaps = max(1, min(maxTaps, 1+(size-block-windowRows)/dilation))
 	}
 	eachBlock(rows, block, func(first, n int) {
 		e := extent{x, first, n, width}
-		eachBlock(count, most, func(from, m int) {
+		eachBlock(tapCount, maxTaps, func(from, m int) {
 			lo, hi := (from-reach)*dilation, (from+m-1-reach)*dilation
 			if direction < 0 {
 				lo, hi = -hi, -lo
@@ -49,48 +49,50 @@ func convolved(x *tensor.Tensor, count, most, dilation, direction int, f func(e 
 	})
 }
 
-// sums returns a dispatch of a shader that includes convolution.glsl and reads x through the taps.
-func (e extent) sums(shader string, t taps, dilation, reach int, result operand, weight *tensor.Tensor,
+// convolve returns a dispatch of a shader that includes convolution.glsl and reads x through the
+// taps.
+func (e extent) convolve(shader string, t taps, dilation, reach int, result operand, weight *tensor.Tensor,
 	batch *tensor.Batch, more ...operand) dispatch {
 	return dispatch{shader: shader, groups: blocks(blocks(e.n, convolutionRows)*e.width, 256),
 		push: e.push(uint32(dilation), uint32(reach), uint32(t.from), uint32(t.to), uint32(t.begin)),
-		operands: append([]operand{result, read(t.window), read(weight), read(e.of(batch.Sequence)),
+		operands: append([]operand{result, read(t.window), read(weight), read(e.slice(batch.Sequence)),
 			read(batch.Offset)}, more...)}
 }
 
 func convolution(r *recorder, k tensor.Convolution) {
 	count := k.Weight.Shape[0]
-	convolved(k.X, count, count, k.Dilation, 1, func(e extent, t taps) {
-		y, z := update(e.of(k.Y)), write(nil)
+	eachTapRange(k.X, count, count, k.Dilation, 1, func(e extent, t taps) {
+		y, z := update(e.slice(k.Y)), write(nil)
 		if t.from == 0 {
-			y = write(e.of(k.Y))
+			y = write(e.slice(k.Y))
 		}
 		if k.Z != nil {
-			z = write(e.of(k.Z))
+			z = write(e.slice(k.Z))
 		}
-		r.dispatch(e.sums("convolution", t, k.Dilation, count/2, y, k.Weight, k.Batch,
-			read(k.Bias), read(e.of(k.A)), z).
-			with(word(t.from == 0), word(t.to == count), word(k.Z != nil)))
+		r.dispatch(e.convolve("convolution", t, k.Dilation, count/2, y, k.Weight, k.Batch,
+			read(k.Bias), read(e.slice(k.A)), z).
+			withPush(boolWord(t.from == 0), boolWord(t.to == count), boolWord(k.Z != nil)))
 	})
 }
 
 func convolutionBackward(r *recorder, k tensor.ConvolutionBackward) {
 	count, d := k.Weight.Shape[0], k.X.Width()
-	convolved(k.DZ, count, count, k.Dilation, -1, func(e extent, t taps) {
-		dx, assigns := update(e.of(k.DX)), t.from == 0 && !k.Accumulate
+	eachTapRange(k.DZ, count, count, k.Dilation, -1, func(e extent, t taps) {
+		dx, assigns := update(e.slice(k.DX)), t.from == 0 && !k.Accumulate
 		if assigns {
-			dx = write(e.of(k.DX))
+			dx = write(e.slice(k.DX))
 		}
-		r.dispatch(e.sums("convolution_backward", t, k.Dilation, count/2, dx, k.Weight, k.Batch).with(word(assigns)))
+		r.dispatch(e.convolve("convolution_backward", t, k.Dilation, count/2, dx, k.Weight, k.Batch).
+			withPush(boolWord(assigns)))
 	})
 	n := pieces(k.X.Shape[0])
 	sums := r.scratch(n * count * d)
-	convolved(k.DZ, count, convolutionTaps, k.Dilation, -1, func(e extent, t taps) {
-		r.dispatch(e.columns("convolution_backward_parameters", n, update(sums), read(e.of(k.X)), read(t.window),
-			read(e.of(k.Batch.Sequence)), read(k.Batch.Offset)).
-			with(uint32(k.Dilation), uint32(count), uint32(t.from), uint32(t.to), uint32(t.begin)))
+	eachTapRange(k.DZ, count, convolutionTaps, k.Dilation, -1, func(e extent, t taps) {
+		r.dispatch(e.columns("convolution_backward_parameters", n, update(sums), read(e.slice(k.X)), read(t.window),
+			read(e.slice(k.Batch.Sequence)), read(k.Batch.Offset)).
+			withPush(uint32(k.Dilation), uint32(count), uint32(t.from), uint32(t.to), uint32(t.begin)))
 	})
 	r.sumParts(k.DWeight, sums, count*d, n, assign)
 	parts := chunks(k.DZ.Shape[0])
-	r.inParts(k.DBias, parts, func(db *tensor.Tensor) { r.columnSums(db, k.DZ, parts) })
+	r.sumInParts(k.DBias, parts, func(db *tensor.Tensor) { r.columnSums(db, k.DZ, parts) })
 }

@@ -24,8 +24,8 @@ const noCooperative = "SFTSEQ_VK_NO_COOPMAT"
 // forward pass uses float16 and the backward pass bfloat16.
 type mixed struct{ forward, backward cooperative }
 
-// of returns the matrices for a product of form f.
-func (m *mixed) of(f form) cooperative {
+// shape returns the shape of the matrices for a product of form f.
+func (m *mixed) shape(f form) cooperative {
 	if f == forward {
 		return m.forward
 	}
@@ -40,7 +40,7 @@ func (m *mixed) String() string {
 	return "mixed " + m.forward.String() + ", backward " + m.backward.String()
 }
 
-// bfloat16 reports whether any product uses bfloat16.
+// bfloat16 reports whether any product has bfloat16 operands.
 func (m *mixed) bfloat16() bool { return m.forward.bfloat16 || m.backward.bfloat16 }
 
 // cooperative is the shape of the matrices that a subgroup multiplies as one operation in mixed
@@ -67,8 +67,8 @@ func chooseMixed(shapes []CooperativeShape, f cooperativeFeatures) (*mixed, erro
 	best := map[bool]cooperative{} // largest shape; the key is whether it uses bfloat16
 	for _, s := range shapes {
 		c := cooperative{M: uint32(s.M), N: uint32(s.N), K: uint32(s.K), bfloat16: s.A == "bfloat16"}
-		half := s.A == "float16" || c.bfloat16 && f.bfloat16
-		if half && s.B == s.A && s.C == "float32" && s.Result == "float32" && c.fits() &&
+		is16Bit := s.A == "float16" || c.bfloat16 && f.bfloat16
+		if is16Bit && s.B == s.A && s.C == "float32" && s.Result == "float32" && c.dividesTiles() &&
 			c.size() > best[c.bfloat16].size() {
 			best[c.bfloat16] = c
 		}
@@ -88,10 +88,10 @@ func chooseMixed(shapes []CooperativeShape, f cooperativeFeatures) (*mixed, erro
 
 func (c cooperative) size() uint32 { return c.M * c.N * c.K }
 
-// fits reports whether the tiles of products consist of whole matrices, and the matrices of whole
+// dividesTiles reports whether the tiles of products consist of whole matrices, and the matrices of whole
 // quads.
-func (c cooperative) fits() bool {
-	divides := func(n, of uint32) bool { return n >= 4 && of%n == 0 }
+func (c cooperative) dividesTiles() bool {
+	divides := func(n, size uint32) bool { return n >= 4 && size%n == 0 }
 	return divides(c.M, 16) && divides(c.N, 16) && divides(c.K, 32)
 }
 

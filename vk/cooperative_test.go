@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// listed returns a shape in the form in which a driver lists it.
-func listed(m, n, k int, half, sum string) CooperativeShape {
+// shape returns a shape in the form in which a driver lists it.
+func shape(m, n, k int, half, sum string) CooperativeShape {
 	return CooperativeShape{M: m, N: n, K: k, A: half, B: half, C: sum, Result: sum}
 }
 
@@ -24,20 +24,20 @@ func TestChooseMixed(t *testing.T) {
 		return f
 	}
 	nvidia := []CooperativeShape{
-		listed(16, 16, 16, "float16", "float16"), listed(16, 8, 16, "float16", "float16"),
-		listed(16, 8, 8, "float16", "float16"),
-		listed(16, 8, 8, "float16", "float32"), listed(16, 8, 16, "float16", "float32"),
-		listed(16, 16, 16, "float16", "float32"),
-		listed(16, 16, 32, "int8", "int32"), listed(16, 8, 32, "uint8", "uint32"),
+		shape(16, 16, 16, "float16", "float16"), shape(16, 8, 16, "float16", "float16"),
+		shape(16, 8, 8, "float16", "float16"),
+		shape(16, 8, 8, "float16", "float32"), shape(16, 8, 16, "float16", "float32"),
+		shape(16, 16, 16, "float16", "float32"),
+		shape(16, 16, 32, "int8", "int32"), shape(16, 8, 32, "uint8", "uint32"),
 	}
-	newer := append(nvidia, listed(16, 8, 8, "bfloat16", "float32"), listed(16, 8, 16, "bfloat16", "float32"),
-		listed(16, 16, 16, "bfloat16", "float32"))
+	newer := append(nvidia, shape(16, 8, 8, "bfloat16", "float32"), shape(16, 8, 16, "bfloat16", "float32"),
+		shape(16, 16, 16, "bfloat16", "float32"))
 	rdna3 := []CooperativeShape{
-		listed(16, 16, 16, "int8", "int32"), listed(16, 16, 16, "float16", "float16"),
-		listed(16, 16, 16, "float16", "float32"),
-		listed(16, 16, 16, "bfloat16", "bfloat16"), listed(16, 16, 16, "bfloat16", "float32"),
+		shape(16, 16, 16, "int8", "int32"), shape(16, 16, 16, "float16", "float16"),
+		shape(16, 16, 16, "float16", "float32"),
+		shape(16, 16, 16, "bfloat16", "bfloat16"), shape(16, 16, 16, "bfloat16", "float32"),
 	}
-	mixedTypes := listed(16, 16, 16, "float16", "float32")
+	mixedTypes := shape(16, 16, 16, "float16", "float32")
 	mixedTypes.B = "bfloat16"
 	const none = "of its 1 kinds"
 	for _, c := range []struct {
@@ -53,18 +53,18 @@ func TestChooseMixed(t *testing.T) {
 		{"NVIDIA, flat matrices alone", nvidia[3:5], all, "mixed float16 16×8×16"},
 		{"RDNA3", rdna3, all, "mixed float16 16×16×16, backward bfloat16 16×16×16"},
 		{"RDNA3, older driver", rdna3[:3], all, "mixed float16 16×16×16"},
-		{"Intel Arc", []CooperativeShape{listed(8, 8, 32, "int8", "int32"), listed(8, 8, 16, "float16", "float32")},
+		{"Intel Arc", []CooperativeShape{shape(8, 8, 32, "int8", "int32"), shape(8, 8, 16, "float16", "float32")},
 			all, "mixed float16 8×8×16"},
-		{"Intel Xe2", []CooperativeShape{listed(8, 16, 16, "float16", "float32"),
-			listed(8, 16, 16, "bfloat16", "float32")}, all, "mixed float16 8×16×16, backward bfloat16 8×16×16"},
+		{"Intel Xe2", []CooperativeShape{shape(8, 16, 16, "float16", "float32"),
+			shape(8, 16, 16, "bfloat16", "float32")}, all, "mixed float16 8×16×16, backward bfloat16 8×16×16"},
 		{"bfloat16 alone", rdna3[4:], all, "mixed bfloat16 16×16×16"},
-		{"lavapipe", []CooperativeShape{listed(8, 8, 8, "float16", "float16"), listed(8, 8, 8, "float16", "float32"),
-			listed(8, 8, 8, "int8", "int32")}, all, "mixed float16 8×8×8"},
+		{"lavapipe", []CooperativeShape{shape(8, 8, 8, "float16", "float16"), shape(8, 8, 8, "float16", "float32"),
+			shape(8, 8, 8, "int8", "int32")}, all, "mixed float16 8×8×8"},
 		{"sums of 16 bits", rdna3[1:2], all, none},
 		{"operands of two types", []CooperativeShape{mixedTypes}, all, none},
-		{"larger than tiles", []CooperativeShape{listed(32, 32, 16, "float16", "float32")}, all, none},
-		{"k beyond a step", []CooperativeShape{listed(16, 16, 64, "float16", "float32")}, all, none},
-		{"single rows", []CooperativeShape{listed(1, 16, 16, "float16", "float32")}, all, none},
+		{"larger than tiles", []CooperativeShape{shape(32, 32, 16, "float16", "float32")}, all, none},
+		{"k beyond a step", []CooperativeShape{shape(16, 16, 64, "float16", "float32")}, all, none},
+		{"single rows", []CooperativeShape{shape(1, 16, 16, "float16", "float32")}, all, none},
 		{"nothing listed", nil, all, "of its 0 kinds"},
 		{"no extension", nvidia, without(func(f *cooperativeFeatures) { f.matrices = false }),
 			"VK_KHR_cooperative_matrix"},
@@ -86,11 +86,11 @@ func TestChooseMixed(t *testing.T) {
 
 // TestMixedIsOffered checks that Info.Mixed reports whether Open accepts Mixed.
 func TestMixedIsOffered(t *testing.T) {
-	for _, off := range []string{"", "1"} {
-		t.Setenv(noCooperative, off)
+	for _, disabled := range []string{"", "1"} {
+		t.Setenv(noCooperative, disabled)
 		list, err := Devices()
 		if err != nil {
-			missing(t, err)
+			skipWithoutVulkan(t, err)
 		}
 		for _, i := range list {
 			if i.Missing != "" {
@@ -98,15 +98,15 @@ func TestMixedIsOffered(t *testing.T) {
 			}
 			d, err := openGPU(Options{Index: i.Index, Mixed: true})
 			if (err == nil) != i.Mixed {
-				t.Errorf("%s: mixed %v, opened: %v", i.Name, i.Mixed, err)
+				t.Errorf("%s: Open returned error %v, but Info.Mixed is %v", i.Name, err, i.Mixed)
 			}
 			if err == nil {
 				if !strings.Contains(d.Kernels(), ", mixed") {
 					t.Errorf("Kernels returned %q, want a name that contains \"mixed\"", d.Kernels())
 				}
 				must.Check(t, d.Close())
-			} else if off == "1" && !strings.Contains(err.Error(), noCooperative) {
-				t.Errorf("%s: %v", i.Name, err)
+			} else if disabled == "1" && !strings.Contains(err.Error(), noCooperative) {
+				t.Errorf("%s: error %v, want one that names %s", i.Name, err, noCooperative)
 			} else {
 				t.Log(err)
 			}

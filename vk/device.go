@@ -30,8 +30,8 @@ const (
 )
 
 var (
-	errFull   = errors.New("out of memory")
-	errClosed = errors.New("vk: the device was closed")
+	errOutOfMemory = errors.New("out of memory")
+	errClosed      = errors.New("vk: the device was closed")
 )
 
 // Other packages discover optional capabilities by type assertion. This assignment makes a renamed
@@ -50,24 +50,24 @@ var _ interface {
 
 // gpu implements [Device].
 type gpu struct {
-	instance  *instance
-	physical  *physical
-	limits    limits
-	mixed     *mixed // nil for float32 throughout
-	shim      *C.shim_device
-	queue     sync.Mutex // guards the queues and the pool
-	pool      C.handle
-	finishing sync.Mutex // guards last
-	last      *commands  // empty submission that completes after all earlier submissions
-	heap      heap
-	memory    allocator
-	transfers transfers
-	pipelines pipelines
-	dummy     *memory // memory bound for operands that are nil
+	instance      *instance
+	physical      *physical
+	limits        limits
+	mixed         *mixed // nil for float32 throughout
+	shim          *C.shim_device
+	queue         sync.Mutex // guards the queues and the pool
+	pool          C.handle
+	flushing      sync.Mutex // guards flushCommands
+	flushCommands *commands  // empty submission that completes after all earlier submissions
+	heap          heap
+	memory        allocator
+	transfers     transfers
+	pipelines     pipelines
+	dummy         *memory // memory bound for operands that are nil
 
 	closed atomic.Bool
 	lost   atomic.Pointer[LostError]             // nil while the device works
-	fault  func(what string, result int32) int32 // replaces the driver's results in tests; otherwise nil
+	fault  func(call string, result int32) int32 // replaces the driver's results in tests; otherwise nil
 
 	mu         sync.Mutex
 	profile    *tensor.KernelTimes // nil if programs are not timed
@@ -122,17 +122,17 @@ func (d *gpu) open(o Options) error {
 	if err := d.check("create a command pool", C.shim_pool_create(d.shim, &d.pool)); err != nil {
 		return err
 	}
-	if d.last, err = d.newCommands(); err != nil {
+	if d.flushCommands, err = d.newCommands(); err != nil {
 		return err
 	}
-	if err := d.last.record(nil, 0); err != nil {
+	if err := d.flushCommands.record(nil, 0); err != nil {
 		return err
 	}
-	d.heap = heap{device: d, given: map[*block]bool{}}
-	d.memory.get = func(bytes int64) (*block, error) { return d.heap.get(bytes, false) }
-	d.memory.drop = func(b *block) {
+	d.heap = heap{device: d, blocks: map[*block]bool{}}
+	d.memory.allocateBlock = func(bytes int64) (*block, error) { return d.heap.allocate(bytes, false) }
+	d.memory.releaseBlock = func(b *block) {
 		if d.idle() { // an upload may still be running; otherwise the block stays until Close
-			d.heap.drop(b)
+			d.heap.release(b)
 		}
 	}
 	if err := d.transfers.open(d); err != nil {
@@ -152,15 +152,15 @@ func (d *gpu) open(o Options) error {
 // create creates the logical device with its queues.
 func (d *gpu) create() error {
 	p := d.physical
-	wanted := C.shim_features{}
+	features := C.shim_features{}
 	if d.mixed != nil {
 		// The shaders for float16 and for bfloat16 both declare the capability Float16.
-		wanted.cooperative, wanted.memory_model, wanted.float16 = 1, 1, 1
-		wanted.subgroup_size_control = p.features.subgroup_size_control
-		wanted.bfloat16 = C.uint32_t(word(d.mixed.bfloat16()))
+		features.cooperative, features.memory_model, features.float16 = 1, 1, 1
+		features.subgroup_size_control = p.features.subgroup_size_control
+		features.bfloat16 = C.uint32_t(boolWord(d.mixed.bfloat16()))
 	}
 	return d.check("create the logical device", C.shim_open(unsafe.Pointer(d.instance.vk), unsafe.Pointer(p.vk),
-		C.uint32_t(p.api), &wanted, C.uint32_t(p.family), C.uint32_t(p.queues), &d.shim))
+		C.uint32_t(p.api), &features, C.uint32_t(p.family), C.uint32_t(p.queues), &d.shim))
 }
 
 // Name returns the device's name.
@@ -253,59 +253,59 @@ func (d *gpu) Close() error {
 		d.pipelines.close()
 		d.transfers.close()
 		d.heap.close()
-		d.last.free()
+		d.flushCommands.free()
 		if d.pool != 0 {
 			C.shim_pool_destroy(d.shim, d.pool)
 		}
 		C.shim_close(d.shim)
 	}
-	said := d.instance.messages()
+	messages := d.instance.messages()
 	d.instance.close()
-	if len(said) > 0 {
-		return fmt.Errorf("validation: %s", strings.Join(said, "\nvalidation: "))
+	if len(messages) > 0 {
+		return fmt.Errorf("validation: %s", strings.Join(messages, "\nvalidation: "))
 	}
 	return nil
 }
 
-// idle flushes pending uploads and waits for all submissions. It reports whether they are complete,
-// which includes the submissions of a lost device. Other goroutines may use the device meanwhile.
+// idle flushes pending uploads, waits for all submissions and reports whether they are complete.
+// Submissions to a lost device count as complete. Other goroutines may use the device meanwhile.
 func (d *gpu) idle() bool {
 	_, err := d.transfers.flush()
 	if err == nil {
 		err = d.finish()
 	}
-	return err == nil || d.gone() != nil && !d.silent()
+	return err == nil || d.checkOpen() != nil && !d.silent()
 }
 
 // finish waits until all submissions are complete. While it waits, it holds no lock that a running
 // program needs.
 func (d *gpu) finish() error {
-	if d.last == nil { // nothing was submitted
+	if d.flushCommands == nil { // nothing was submitted
 		return nil
 	}
-	d.finishing.Lock()
-	defer d.finishing.Unlock()
+	d.flushing.Lock()
+	defer d.flushing.Unlock()
 	r := C.result(0)
 	for queue := C.uint32_t(0); queue < C.SHIM_QUEUES && r == 0; queue++ {
 		d.queue.Lock()
-		r = C.shim_submit(d.shim, queue, d.last.buffer, d.last.fence, 0, 0)
+		r = C.shim_submit(d.shim, queue, d.flushCommands.buffer, d.flushCommands.fence, 0, 0)
 		d.queue.Unlock()
 		if r == 0 {
-			r = C.shim_wait(d.shim, d.last.fence, C.uint64_t(timeout))
+			r = C.shim_wait(d.shim, d.flushCommands.fence, C.uint64_t(timeout))
 		}
 	}
 	return d.check("finish", r)
 }
 
-// objects holds the names of the kinds of driver objects.
-var objects = [C.SHIM_KINDS]string{C.SHIM_BLOCKS: "blocks of memory", C.SHIM_SETS: "descriptor pools",
+// objectNames holds the names of the kinds of driver objects.
+var objectNames = [C.SHIM_KINDS]string{C.SHIM_BLOCKS: "blocks of memory", C.SHIM_SETS: "descriptor pools",
 	C.SHIM_COMMANDS: "command buffers",
 	C.SHIM_FENCES:   "fences", C.SHIM_QUERIES: "query pools"}
 
-// live returns the number of existing driver objects of each kind.
-func (d *gpu) live() map[string]int {
+// liveObjects returns the number of existing driver objects of each kind.
+func (d *gpu) liveObjects() map[string]int {
 	n := map[string]int{}
-	for kind, name := range objects {
+	for kind, name := range objectNames {
 		n[name] = int(C.shim_live(d.shim, C.int(kind)))
 	}
 	return n
@@ -317,8 +317,8 @@ func (d *gpu) silent() bool {
 	return e != nil && e.Silent
 }
 
-// gone returns an error if the device is lost or closed, and nil otherwise.
-func (d *gpu) gone() error {
+// checkOpen returns an error if the device is lost or closed, and nil otherwise.
+func (d *gpu) checkOpen() error {
 	if e := d.lost.Load(); e != nil {
 		return e
 	}
@@ -330,23 +330,23 @@ func (d *gpu) gone() error {
 
 // check converts the VkResult of the named call to an error. Once the device is lost, every later
 // call fails, too, as its results are not reliable.
-func (d *gpu) check(what string, r C.result) error {
+func (d *gpu) check(call string, r C.result) error {
 	if d.fault != nil {
-		r = C.result(d.fault(what, int32(r)))
+		r = C.result(d.fault(call, int32(r)))
 	}
 	if r == deviceLost || r == timedOut {
 		d.lost.CompareAndSwap(nil, &LostError{Device: d.physical.info.Name, Silent: r == timedOut})
 	}
-	if err := d.gone(); err != nil {
+	if err := d.checkOpen(); err != nil {
 		return err
 	}
 	switch r {
 	case 0:
 		return nil
 	case outOfHostMemory, outOfDeviceMemory:
-		return fmt.Errorf("the device %s: %s: %w", d.physical.info.Name, what, errFull)
+		return fmt.Errorf("the device %s: %s: %w", d.physical.info.Name, call, errOutOfMemory)
 	}
-	return fmt.Errorf("the device %s: %s: %w", d.physical.info.Name, what, resultError(int32(r)))
+	return fmt.Errorf("the device %s: %s: %w", d.physical.info.Name, call, resultError(int32(r)))
 }
 
 // resultError returns the error for a VkResult that is a failure.

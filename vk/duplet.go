@@ -38,12 +38,12 @@ func dupletBackward(r *recorder, k tensor.DupletBackward) {
 		differences = r.scratch(rows, d)
 	}
 	eachBlock(tokens, size, func(first, n int) {
-		of := window{first: first, n: n}.of
+		slice := window{first: first, n: n}.slice
 		r.dispatch(dispatch{shader: "duplet_backward", groups: blocks(rows, dupletRows),
 			push: []uint32{uint32(d), uint32(heads), axis(k.DY), uint32(rows), uint32(first), uint32(n),
-				word(first+n == tokens)},
-			operands: []operand{update(of(k.DX)), update(k.DScore), read(k.DY), read(k.DP), read(k.P),
-				read(of(k.X)), read(k.Noised),
+				boolWord(first+n == tokens)},
+			operands: []operand{update(slice(k.DX)), update(k.DScore), read(k.DY), read(k.DP), read(k.P),
+				read(slice(k.X)), read(k.Noised),
 				read(k.Top), read(k.Partner), read(k.Count), read(k.Batch.Offset),
 				read(k.Batch.SampleOffset), update(differences)}})
 	})

@@ -6,9 +6,9 @@ import "github.com/sftseq/sftseq/internal/tensor"
 
 func init() { register(kernel(embedBag), kernel(embedBagBackward)) }
 
-// embedBag sums rows of a table. If the table has several blocks, each launch adds one place of the
-// tokens' rows from one block. The order of the terms is that of one launch, as only one block
-// contains the row.
+// embedBag sums rows of a table. If the table has several blocks, each launch adds the rows of one
+// block that one slot of the tokens refers to. The terms are added in the same order as in a single
+// launch, because each row is in only one block.
 func embedBag(r *recorder, k tensor.EmbedBag) {
 	rows, groups := k.Table.Shape[0], k.Row.Width()
 	size, step := blockRows(k.Y.Width(), 0), 1
@@ -18,12 +18,12 @@ func embedBag(r *recorder, k tensor.EmbedBag) {
 	eachExtent(k.Y, max(k.Y.Width(), groups), func(e extent) {
 		e.width = k.Y.Width()
 		x := k.X
-		eachBlock(groups, step, func(from, places int) {
+		eachBlock(groups, step, func(from, count int) {
 			eachBlock(rows, size, func(first, n int) {
-				scaled := from+places == groups && first+n == rows
-				r.dispatch(e.elements("embedbag", write(e.of(k.Y)), read(e.of(x)), read(rowsOf(k.Table, first, n)),
-					read(e.of(k.Row)), read(e.of(k.Scale))).
-					with(uint32(groups), uint32(from), uint32(from+places), uint32(first), uint32(n), word(scaled)))
+				scaled := from+count == groups && first+n == rows
+				r.dispatch(e.elements("embedbag", write(e.slice(k.Y)), read(e.slice(x)), read(rowsOf(k.Table, first, n)),
+					read(e.slice(k.Row)), read(e.slice(k.Scale))).
+					withPush(uint32(groups), uint32(from), uint32(from+count), uint32(first), uint32(n), boolWord(scaled)))
 				x = k.Y
 			})
 		})
@@ -34,14 +34,14 @@ func embedBag(r *recorder, k tensor.EmbedBag) {
 // tokens. The blocks are in ascending order.
 func embedBagBackward(r *recorder, k tensor.EmbedBagBackward) {
 	eachExtent(k.DX, k.DX.Width(), func(e extent) {
-		r.dispatch(e.elements("embedbag_backward", write(e.of(k.DX)), read(e.of(k.DY)), read(e.of(k.Scale))))
+		r.dispatch(e.elements("embedbag_backward", write(e.slice(k.DX)), read(e.slice(k.DY)), read(e.slice(k.Scale))))
 	})
 	eachExtent(k.DTable, k.DTable.Width(), func(e extent) {
-		table := write(e.of(k.DTable))
+		table := write(e.slice(k.DTable))
 		eachBlock(k.DX.Shape[0], blockRows(k.DX.Width(), 0), func(first, n int) {
 			r.dispatch(e.elements("embedbag_backward_table", table, read(rowsOf(k.DX, first, n)),
-				read(rowsOf(k.Offset, e.first, e.n+1)), read(k.Token)).with(uint32(first), uint32(n)))
-			table = update(e.of(k.DTable))
+				read(rowsOf(k.Offset, e.first, e.n+1)), read(k.Token)).withPush(uint32(first), uint32(n)))
+			table = update(e.slice(k.DTable))
 		})
 	})
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// resident returns the resident memory of the process in bytes.
-func resident(t *testing.T) int64 {
+// residentBytes returns the residentBytes memory of the process in bytes.
+func residentBytes(t *testing.T) int64 {
 	t.Helper()
 	debug.FreeOSMemory()
 	text, err := os.ReadFile("/proc/self/statm")
@@ -30,27 +30,27 @@ func resident(t *testing.T) int64 {
 	return pages * int64(os.Getpagesize())
 }
 
-// growth runs f for the given number of rounds and returns the bytes that a round leaks. It
+// leakPerRound runs f for the given number of rounds and returns the bytes that a round leaks. It
 // measures the rounds in four parts and returns the minimum, as heaps grow only in the first
 // rounds.
-func growth(t *testing.T, rounds int, f func()) int64 {
+func leakPerRound(t *testing.T, rounds int, f func()) int64 {
 	t.Helper()
 	const parts = 4
-	least := int64(math.MaxInt64)
-	before := resident(t)
+	minGrowth := int64(math.MaxInt64)
+	before := residentBytes(t)
 	for range parts {
 		for range rounds / parts {
 			f()
 		}
-		after := resident(t)
-		least = min(least, max(0, after-before))
+		after := residentBytes(t)
+		minGrowth = min(minGrowth, max(0, after-before))
 		before = after
 	}
-	return least / int64(rounds/parts)
+	return minGrowth / int64(rounds/parts)
 }
 
-// collecting starts a goroutine that runs the garbage collector continuously until the test ends.
-func collecting(t *testing.T) {
+// collectGarbage starts a goroutine that runs the garbage collector continuously until the test ends.
+func collectGarbage(t *testing.T) {
 	percent := debug.SetGCPercent(1)
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -71,20 +71,20 @@ func collecting(t *testing.T) {
 	})
 }
 
-// bare opens a device without the validation layer, as the layer itself leaks memory.
-func bare(t *testing.T) *gpu {
+// openUnvalidated opens a device without the validation layer, as the layer itself leaks memory.
+func openUnvalidated(t *testing.T) *gpu {
 	t.Helper()
-	inReruns(t, watched)
+	skipInReruns(t, underRace)
 	t.Setenv("SFTSEQ_VK_VALIDATE", "")
 	d, err := openGPU(Options{})
 	if err != nil {
-		missing(t, err)
+		skipWithoutVulkan(t, err)
 	}
 	return d
 }
 
-// sums returns a program that computes y = (n+1)·x in n launches, one addition each.
-func sums(n int) *tensor.Program {
+// additions returns a program that computes y = (n+1)·x in n launches, one addition each.
+func additions(n int) *tensor.Program {
 	p := tensor.NewProgram()
 	p.Segment("sums")
 	x := p.Input("x", tensor.Fixed, 64)
@@ -97,8 +97,8 @@ func sums(n int) *tensor.Program {
 	return p.Finish()
 }
 
-// allocated allocates memory for the arena and the inputs of a program.
-func allocated(t *testing.T, d *gpu, p *tensor.Program) (mem tensor.Binding) {
+// allocateBinding allocates memory for the arena and the inputs of a program.
+func allocateBinding(t *testing.T, d *gpu, p *tensor.Program) (mem tensor.Binding) {
 	t.Helper()
 	for _, s := range []tensor.Region{tensor.Arena, tensor.Inputs} {
 		m := must.Get(d.Allocate(p.Words(s)))(t)
@@ -107,12 +107,12 @@ func allocated(t *testing.T, d *gpu, p *tensor.Program) (mem tensor.Binding) {
 	return mem
 }
 
-// runSums prepares the program sums(n), runs it the given number of times and checks the result.
+// runSums prepares the program additions(n), runs it the given number of times and checks the result.
 func runSums(t *testing.T, d *gpu, n, times int) {
 	t.Helper()
-	p := sums(n)
+	p := additions(n)
 	x := must.Get(d.Prepare(p))(t)
-	mem := allocated(t, d, p)
+	mem := allocateBinding(t, d, p)
 	defer mem[tensor.Arena].Free()
 	defer mem[tensor.Inputs].Free()
 	in, out := make([]float32, 64), make([]float32, 64)
@@ -146,37 +146,37 @@ func TestEndurance(t *testing.T) {
 		{"1,000 recordings", 100, 12, 2, 1, 50 * kilobyte},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d := bare(t)
+			d := openUnvalidated(t)
 			defer d.Close()
-			collecting(t)
+			collectGarbage(t)
 			round := func() {
 				for range c.recordings {
 					runSums(t, d, c.sums, c.runs)
 				}
 			}
 			round()
-			before, bytes, constants := d.live(), used(d), len(d.constants)
-			if n := growth(t, c.rounds, round); n > c.limit {
+			before, bytes, constants := d.liveObjects(), usedBytes(d), len(d.constants)
+			if n := leakPerRound(t, c.rounds, round); n > c.limit {
 				t.Errorf("a round leaks %d bytes, want at most %d", n, c.limit)
 			}
-			if after := d.live(); !maps.Equal(after, before) || len(d.recordings) != 0 ||
+			if after := d.liveObjects(); !maps.Equal(after, before) || len(d.recordings) != 0 ||
 				len(d.constants) != constants {
 				t.Errorf("driver objects %v and %d recordings remain, want %v and none", after, len(d.recordings),
 					before)
 			}
-			if n := used(d); n != bytes {
+			if n := usedBytes(d); n != bytes {
 				t.Errorf("%d bytes are in use, want %d as before", n, bytes)
 			}
-			if n := d.live()["blocks of memory"]; n != len(d.heap.given) {
-				t.Errorf("the driver has %d blocks of memory, the heap knows %d", n, len(d.heap.given))
+			if n := d.liveObjects()["blocks of memory"]; n != len(d.heap.blocks) {
+				t.Errorf("the driver has %d blocks of memory, the heap knows %d", n, len(d.heap.blocks))
 			}
 		})
 	}
 	t.Run("50 devices", func(t *testing.T) {
-		must.Succeed(t, bare(t).Close()) // skips the test without Vulkan
-		collecting(t)
+		must.Succeed(t, openUnvalidated(t).Close()) // skips the test without Vulkan
+		collectGarbage(t)
 		// The loader and the driver leak memory for each instance and device.
-		theirs := growth(t, 52, func() {
+		driverLeak := leakPerRound(t, 52, func() {
 			d := &gpu{}
 			d.instance = must.Get(openInstance())(t)
 			list := must.Get(d.instance.physicals())(t)
@@ -187,19 +187,19 @@ func TestEndurance(t *testing.T) {
 		})
 		// Repeat the measurement, because the memory that the driver's threads keep after freeing
 		// varies; a leak recurs in each round.
-		ours := theirs + 101*kilobyte
+		deviceLeak := driverLeak + 101*kilobyte
 		for range 3 {
-			if ours > theirs+100*kilobyte {
-				ours = growth(t, 52, func() {
-					d := bare(t)
+			if deviceLeak > driverLeak+100*kilobyte {
+				deviceLeak = leakPerRound(t, 52, func() {
+					d := openUnvalidated(t)
 					runSums(t, d, 2, 1)
 					must.Succeed(t, d.Close())
 				})
 			}
 		}
-		if ours > theirs+100*kilobyte {
-			t.Errorf("a device of this package leaks %d bytes, a bare Vulkan device %d", ours, theirs)
+		if deviceLeak > driverLeak+100*kilobyte {
+			t.Errorf("a device of this package leaks %d bytes, a bare Vulkan device %d", deviceLeak, driverLeak)
 		}
-		t.Logf("a device of this package leaks %d bytes, a bare Vulkan device %d", ours, theirs)
+		t.Logf("a device of this package leaks %d bytes, a bare Vulkan device %d", deviceLeak, driverLeak)
 	})
 }

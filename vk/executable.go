@@ -18,11 +18,11 @@ import (
 // executable is a program compiled to steps. It is recorded into command buffers once for each set
 // of memories.
 type executable struct {
-	device    *gpu
-	program   *tensor.Program
-	steps     []step
-	scratched int // scratch memory in words
-	constants *memory
+	device       *gpu
+	program      *tensor.Program
+	steps        []step
+	scratchWords int // scratch memory in words
+	constants    *memory
 }
 
 // maxRecordings is the maximum number of recordings kept for a device.
@@ -38,19 +38,20 @@ func (d *gpu) Prepare(p *tensor.Program) (tensor.Executable, error) {
 func (d *gpu) Scratch(p *tensor.Program) (words int, err error) {
 	r := &recorder{device: d, program: p, planning: true}
 	err = r.record()
-	return r.memory.size, err
+	return r.scratchRing.size, err
 }
 
-// prepare implements Prepare. With prompt it defers no step of a launch beyond the launch.
-func (d *gpu) prepare(p *tensor.Program, prompt bool) (*executable, error) {
-	if err := d.gone(); err != nil {
+// prepare implements Prepare. If noDefer is set, every step of a launch is recorded before the next
+// launch.
+func (d *gpu) prepare(p *tensor.Program, noDefer bool) (*executable, error) {
+	if err := d.checkOpen(); err != nil {
 		return nil, err
 	}
-	r := &recorder{device: d, program: p, prompt: prompt}
+	r := &recorder{device: d, program: p, noDefer: noDefer}
 	if err := r.record(); err != nil {
 		return nil, err
 	}
-	x := &executable{device: d, program: p, steps: r.steps, scratched: r.memory.size}
+	x := &executable{device: d, program: p, steps: r.steps, scratchWords: r.scratchRing.size}
 	if len(r.constants) > 0 {
 		var err error
 		if x.constants, err = d.constantMemory(r.constants); err != nil {
@@ -74,15 +75,15 @@ func (x *executable) RunTogether(ctx context.Context, mems []tensor.Binding, fro
 		return err
 	}
 	defer x.device.release(r)
-	arrived, err := x.device.transfers.flush()
+	uploaded, err := x.device.transfers.flush()
 	if err != nil {
 		return err
 	}
 	for _, b := range r.bound {
-		b.mirror().holds(nil)
+		b.mirror().setValid(nil)
 	}
 	// After an error, submitted work must still be waited for.
-	var waiting *commands
+	var running *commands
 	for i := from; i < to && err == nil; i++ {
 		if err = ctx.Err(); err != nil {
 			break
@@ -91,12 +92,12 @@ func (x *executable) RunTogether(ctx context.Context, mems []tensor.Binding, fro
 		if next == nil {
 			continue
 		}
-		if err = next.submit(r.queue, arrived, 0); err == nil {
-			waiting, next = next, waiting
+		if err = next.submit(r.queue, uploaded, 0); err == nil {
+			running, next = next, running
 			err = next.wait()
 		}
 	}
-	if e := waiting.wait(); err == nil {
+	if e := running.wait(); err == nil {
 		err = e
 	}
 	if err != nil {
@@ -104,7 +105,7 @@ func (x *executable) RunTogether(ctx context.Context, mems []tensor.Binding, fro
 	}
 	if from < to && to == len(r.segments) && len(r.outputs) > 0 {
 		for _, b := range r.bound {
-			b.mirror().holds(r.outputs)
+			b.mirror().setValid(r.outputs)
 		}
 	}
 	if r.profile != nil {
@@ -130,7 +131,7 @@ func (x *executable) Inspect(ctx context.Context, mem tensor.Binding, from, to i
 		return err
 	}
 	defer c.free()
-	b.mirror().holds(nil)
+	b.mirror().setValid(nil)
 	if _, err := x.device.transfers.flush(); err != nil { // the uploads go to the same queue as the launches
 		return err
 	}
@@ -151,24 +152,24 @@ func (x *executable) Inspect(ctx context.Context, mem tensor.Binding, from, to i
 	return nil
 }
 
-// stepsOf returns the range lo … hi−1 of the steps that belong to the launches from … to−1.
+// stepsOf returns the indices lo … hi−1 of the steps that belong to the launches from … to−1.
 func (x *executable) stepsOf(from, to int) (lo, hi int) {
-	at := func(launch int) int {
+	firstStep := func(launch int) int {
 		i, _ := slices.BinarySearchFunc(x.steps, launch, func(s step, launch int) int { return s.launch - launch })
 		return i
 	}
-	return at(from), at(to)
+	return firstStep(from), firstStep(to)
 }
 
-// recording is a program recorded for one set of memories, or for the sets of a RunTogether.
+// recording is a program recorded for the sets of memories of one call of RunTogether.
 type recording struct {
 	executable *executable
 	bindings   []tensor.Binding
-	bound      []*bound
+	bound      []*boundProgram
 	queue      int // index of the queue
 	segments   []segment
 	profile    *tensor.KernelTimes // nil if the segments are not timed
-	outputs    []copied            // outputs that the last segment copies to the arenas' mirrors
+	outputs    []mirroredRange     // outputs that the last segment copies to the arenas' mirrors
 	runs       int                 // number of active runs
 	dropped    bool                // true if the recording is to be freed when the runs end
 }
@@ -191,13 +192,13 @@ func (r *recording) free() {
 
 // uses reports whether the recording accesses the memory m.
 func (r *recording) uses(m *memory) bool {
-	return slices.ContainsFunc(r.bound, func(b *bound) bool { return b.uses(m) })
+	return slices.ContainsFunc(r.bound, func(b *boundProgram) bool { return b.uses(m) })
 }
 
 // recording returns the recording of the program for the memories, which it creates on first use.
 func (x *executable) recording(mems []tensor.Binding) (*recording, error) {
 	d := x.device
-	if err := d.gone(); err != nil {
+	if err := d.checkOpen(); err != nil {
 		return nil, err
 	}
 	d.mu.Lock()
@@ -209,9 +210,9 @@ func (x *executable) recording(mems []tensor.Binding) (*recording, error) {
 			return r, nil
 		}
 	}
-	timed := d.profile
+	profile := d.profile
 	d.mu.Unlock()
-	r := &recording{executable: x, bindings: slices.Clone(mems), profile: timed, runs: 1}
+	r := &recording{executable: x, bindings: slices.Clone(mems), profile: profile, runs: 1}
 	for _, mem := range mems {
 		b, err := x.bind(mem)
 		if err != nil {
@@ -220,11 +221,11 @@ func (x *executable) recording(mems []tensor.Binding) (*recording, error) {
 		}
 		r.bound = append(r.bound, b)
 	}
-	if timed == nil { // kernels that are timed must not run concurrently
+	if profile == nil { // kernels that are timed must not run concurrently
 		r.queue = d.queueOf(r.bound[0].memory[tensor.Arena])
 	}
 	for i := range x.program.Segments {
-		if err := r.add(i); err != nil {
+		if err := r.recordSegment(i); err != nil {
 			r.free()
 			return nil, err
 		}
@@ -245,8 +246,9 @@ func (x *executable) recording(mems []tensor.Binding) (*recording, error) {
 	return r, nil
 }
 
-// add records segment i. The last segment also copies the outputs to host memory.
-func (r *recording) add(i int) (err error) {
+// recordSegment records segment i, and for the last segment also the copies of the outputs to host
+// memory.
+func (r *recording) recordSegment(i int) (err error) {
 	r.segments = append(r.segments, segment{})
 	x, s := r.executable, &r.segments[i]
 	lo, hi := x.stepsOf(x.program.Segments[i].From, x.program.Segments[i].To)
@@ -257,12 +259,12 @@ func (r *recording) add(i int) (err error) {
 	for step := lo; step < hi; step++ {
 		for n, b := range r.bound {
 			s := b.steps[step]
-			s.joins = C.uint32_t(word(n > 0))
+			s.joins = C.uint32_t(boolWord(n > 0))
 			steps = append(steps, s)
 		}
 	}
 	if i == len(x.program.Segments)-1 && r.profile == nil {
-		r.outputs = outputs(x.program)
+		r.outputs = mirroredOutputs(x.program)
 		for _, b := range r.bound {
 			arena := b.memory[tensor.Arena]
 			if arena == nil || len(r.outputs) == 0 {
@@ -292,9 +294,9 @@ func (r *recording) add(i int) (err error) {
 func (d *gpu) release(r *recording) {
 	d.mu.Lock()
 	r.runs--
-	over := r.runs == 0 && r.dropped
+	done := r.runs == 0 && r.dropped
 	d.mu.Unlock()
-	if over {
+	if done {
 		r.free()
 	}
 }
@@ -313,34 +315,34 @@ func (d *gpu) constantMemory(words []uint32) (*memory, error) {
 		return nil, err
 	}
 	if err := m.Write(0, words); err != nil {
-		d.memory.give(m.block, m.offset, 4*int64(m.words)) // no submission uses the memory
+		d.memory.free(m.block, m.offset, 4*int64(m.words)) // no submission uses the memory
 		return nil, err
 	}
 	d.constants[key] = m
 	return m, nil
 }
 
-// forget drops all recordings that use a memory.
-func (d *gpu) forget(m *memory) {
+// dropRecordingsOf drops all recordings that use a memory.
+func (d *gpu) dropRecordingsOf(m *memory) {
 	d.dropRecordings(func(r *recording) bool { return r.uses(m) })
 }
 
-// dropRecordings removes the recordings for which the function returns true. It frees them when
-// their runs have ended, and does not hold the device's lock meanwhile.
-func (d *gpu) dropRecordings(which func(*recording) bool) {
-	var over []*recording
+// dropRecordings removes the recordings for which match returns true. It frees the unused ones
+// without holding the device's lock; release frees the others after their last run.
+func (d *gpu) dropRecordings(match func(*recording) bool) {
+	var unused []*recording
 	d.mu.Lock()
 	d.recordings = slices.DeleteFunc(d.recordings, func(r *recording) bool {
-		if !which(r) {
+		if !match(r) {
 			return false
 		}
 		if r.dropped = true; r.runs == 0 {
-			over = append(over, r)
+			unused = append(unused, r)
 		}
 		return true
 	})
 	d.mu.Unlock()
-	for _, r := range over {
+	for _, r := range unused {
 		r.free()
 	}
 }

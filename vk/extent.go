@@ -17,10 +17,10 @@ func eachExtent(t *tensor.Tensor, width int, f func(e extent)) {
 	eachBlock(t.Shape[0], blockRows(width, 0), func(first, n int) { f(extent{t, first, n, width}) })
 }
 
-// of returns the same block of rows of another tensor.
-func (e extent) of(t *tensor.Tensor) *tensor.Tensor { return rowsOf(t, e.first, e.n) }
+// slice returns the rows of the extent in another tensor.
+func (e extent) slice(t *tensor.Tensor) *tensor.Tensor { return rowsOf(t, e.first, e.n) }
 
-// push returns push constants: the extent, followed by more.
+// push returns the push constants of extent.glsl for the extent, followed by more.
 func (e extent) push(more ...uint32) []uint32 {
 	return append([]uint32{axis(e.whole), uint32(e.whole.Shape[0]), uint32(e.first), uint32(e.n),
 		uint32(e.width)}, more...)
@@ -43,8 +43,8 @@ func (e extent) rows(shader string, operands ...operand) dispatch {
 		groups: blocks(e.n, 256/lanes), operands: operands}
 }
 
-// with returns the dispatch with further push constants.
-func (d dispatch) with(push ...uint32) dispatch {
+// withPush returns the dispatch with the words appended to its push constants.
+func (d dispatch) withPush(push ...uint32) dispatch {
 	d.push = append(d.push, push...)
 	return d
 }

@@ -13,11 +13,11 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// faulty opens a device whose driver calls return the results of the function fault.
-func faulty(t *testing.T, fault func(what string, result int32) int32) (*gpu, error) {
+// openFaulty opens a device whose driver calls return the results of the function fault.
+func openFaulty(t *testing.T, fault func(call string, result int32) int32) (*gpu, error) {
 	i, err := openInstance()
 	if err != nil {
-		missing(t, err)
+		skipWithoutVulkan(t, err)
 	}
 	d := &gpu{instance: i, constants: map[string]*memory{}, fault: fault}
 	return d, d.open(Options{})
@@ -27,7 +27,7 @@ func faulty(t *testing.T, fault func(what string, result int32) int32) (*gpu, er
 // result. It checks that the error names the failed call and that every created object is
 // destroyed; the validation layer reports objects that remain.
 func TestEveryFailure(t *testing.T) {
-	used0 := used(open(t, Options{}, watched))
+	usedBefore := usedBytes(open(t, Options{}, underRace))
 	work := func(d *gpu) error {
 		p := tensor.NewProgram() // with scratch memory
 		in := p.Input("x", tensor.Fixed, 1<<13)
@@ -53,23 +53,23 @@ func TestEveryFailure(t *testing.T) {
 			mem[tensor.Inputs].Read(0, words),
 			x.Inspect(context.Background(), mem, 0, 1, func(tensor.Kernel) error { return nil }))
 	}
-	ofBlocks := []string{"create a buffer", "allocate memory", "bind memory", "map memory"}
+	blockCalls := []string{"create a buffer", "allocate memory", "bind memory", "map memory"}
 	for _, result := range []int32{outOfDeviceMemory, deviceLost, -3} {
 		for n := 0; ; n++ {
 			calls, failed := 0, ""
-			d, err := faulty(t, func(what string, r int32) int32 {
+			d, err := openFaulty(t, func(call string, r int32) int32 {
 				calls++
 				// A successful submission must not be reported as failed, and freeing memory
 				// returns no error.
-				if calls > n && failed == "" && what != "submit" && what != "finish" &&
-					(what != "wait" || result == deviceLost) {
-					failed, r = what, result
+				if calls > n && failed == "" && call != "submit" && call != "finish" &&
+					(call != "wait" || result == deviceLost) {
+					failed, r = call, result
 				}
 				return r
 			})
 			if err == nil {
-				if err = work(d); used(d) != used0 {
-					t.Errorf("%s failed (call %d): %d bytes are in use, want %d", failed, n, used(d), used0)
+				if err = work(d); usedBytes(d) != usedBefore {
+					t.Errorf("%s failed (call %d): %d bytes are in use, want %d", failed, n, usedBytes(d), usedBefore)
 				}
 			}
 			must.Check(t, d.Close())
@@ -83,28 +83,29 @@ func TestEveryFailure(t *testing.T) {
 				t.Logf("result %d: tested %d calls", result, n)
 				break
 			}
-			var full *MemoryError
+			var memoryErr *MemoryError
 			var lost *LostError
 			switch {
 			case err == nil:
 				// A smaller block may fit where a large one does not.
-				if result != outOfDeviceMemory || !slices.Contains(ofBlocks, failed) {
+				if result != outOfDeviceMemory || !slices.Contains(blockCalls, failed) {
 					t.Errorf("%s failed (call %d), but there is no error", failed, n)
 				}
 			case result == deviceLost && !errors.As(err, &lost), result != deviceLost && errors.As(err, &lost):
-				t.Errorf("%s: %v", failed, err)
-			case result == outOfDeviceMemory && slices.Contains(ofBlocks, failed) &&
-				(!errors.As(err, &full) || full.Free <= 0):
-				t.Errorf("%s: %v", failed, err)
-			case lost == nil && !errors.As(err, &full) && !strings.Contains(err.Error(), failed):
+				t.Errorf("%s failed (call %d, result %d): error %v, want a LostError only for result %d", failed, n, result,
+					err, deviceLost)
+			case result == outOfDeviceMemory && slices.Contains(blockCalls, failed) &&
+				(!errors.As(err, &memoryErr) || memoryErr.Free <= 0):
+				t.Errorf("%s failed (call %d): error %v, want a MemoryError with free bytes", failed, n, err)
+			case lost == nil && !errors.As(err, &memoryErr) && !strings.Contains(err.Error(), failed):
 				t.Errorf("error %v does not name the failed call %s", err, failed)
 			}
 		}
 	}
 }
 
-// used returns the number of bytes that the device's allocator has handed out.
-func used(d *gpu) int64 {
+// usedBytes returns the number of bytes that the device's allocator has handed out.
+func usedBytes(d *gpu) int64 {
 	n := int64(0)
 	for _, b := range d.memory.blocks {
 		n += b.bytes
@@ -118,13 +119,13 @@ func used(d *gpu) int64 {
 // TestSilent checks that after a submission timed out, nothing waits for the device again. Its
 // objects are not freed, as it may still use them, and every further use returns the same error.
 func TestSilent(t *testing.T) {
-	d := bare(t)
-	p := sums(1)
+	d := openUnvalidated(t)
+	p := additions(1)
 	x := must.Get(d.Prepare(p))(t)
-	mem := allocated(t, d, p)
+	mem := allocateBinding(t, d, p)
 	i, shim := d.instance, d.shim
-	d.fault = func(what string, r int32) int32 {
-		if what == "wait" {
+	d.fault = func(call string, r int32) int32 {
+		if call == "wait" {
 			return timedOut
 		}
 		return r
@@ -133,7 +134,7 @@ func TestSilent(t *testing.T) {
 		var lost *LostError
 		if err := x.Run(context.Background(), mem, 0, 1); !errors.As(err, &lost) || !lost.Silent ||
 			!strings.Contains(err.Error(), "10m0s") {
-			t.Fatal(err)
+			t.Fatalf("Run returned %v, want a LostError of a silent device with the timeout 10m0s", err)
 		}
 	}
 	mem[tensor.Arena].Free()
@@ -148,15 +149,15 @@ func TestSilent(t *testing.T) {
 // TestFreeOfASilentDevice checks that Free waits for the device without blocking other goroutines.
 // If the wait times out, all memory stays allocated.
 func TestFreeOfASilentDevice(t *testing.T) {
-	d := bare(t)
+	d := openUnvalidated(t)
 	m, err := d.Allocate(blockBytes / 4) // one block
 	must.Succeed(t, err)
-	given := len(d.heap.given)
-	waiting, enough := make(chan struct{}), make(chan struct{})
-	d.fault = func(what string, r int32) int32 {
-		if what == "finish" {
+	before := len(d.heap.blocks)
+	waiting, proceed := make(chan struct{}), make(chan struct{})
+	d.fault = func(call string, r int32) int32 {
+		if call == "finish" {
 			close(waiting)
-			<-enough
+			<-proceed
 			return timedOut
 		}
 		return r
@@ -172,12 +173,12 @@ func TestFreeOfASilentDevice(t *testing.T) {
 		t.Fatal("Free returned without waiting for the device")
 	}
 	runSums(t, d, 3, 2)
-	close(enough)
+	close(proceed)
 	<-freed
 	var lost *LostError
-	if _, err := d.Allocate(1); !errors.As(err, &lost) || !lost.Silent || len(d.heap.given) != given {
+	if _, err := d.Allocate(1); !errors.As(err, &lost) || !lost.Silent || len(d.heap.blocks) != before {
 		t.Errorf("%d blocks, want %d as before; Allocate returned %v, want a LostError of a silent device",
-			len(d.heap.given), given, err)
+			len(d.heap.blocks), before, err)
 	}
 	d.fault = nil
 	d.lost.Store(nil)

@@ -14,22 +14,22 @@ var hiddenWords = 8 << 20
 // the first product of a block runs concurrently with the second product of the previous block.
 func feedForward(r *recorder, k tensor.FeedForward) {
 	in, hidden, out := k.X.Width(), k.Weight1.Shape[0], k.Y.Width()
-	var now, before *tensor.Tensor
-	second := func() {}
+	var current, previous *tensor.Tensor
+	multiplySecond := func() {}
 	size := max(128, min(hiddenWords, blockWords)/max(in, hidden, out)/128*128)
 	eachBlock(k.X.Shape[0], size, func(first, n int) {
-		second()
-		now, before = before, now
-		if now == nil {
-			now = r.scratch(n * hidden)
+		multiplySecond()
+		current, previous = previous, current
+		if current == nil {
+			current = r.scratch(n * hidden)
 		}
-		h := now
+		h := current
 		r.multiply(product{form: forward, c: h, a: rowsOf(k.X, first, n), b: k.Weight1, bias: k.Bias1,
 			rows: k.X, first: first, m: n, n: hidden, k: in, gelu: true})
-		second = func() {
+		multiplySecond = func() {
 			r.multiply(product{form: forward, c: rowsOf(k.Y, first, n), a: h, b: k.Weight2, bias: k.Bias2,
 				rows: k.X, first: first, m: n, n: out, k: hidden})
 		}
 	})
-	second()
+	multiplySecond()
 }

@@ -11,8 +11,8 @@ func init() { register(kernel(gather)) }
 func gather(r *recorder, k tensor.Gather) {
 	eachExtent(k.Y, k.Y.Width(), func(e extent) {
 		eachBlock(k.X.Shape[0], blockRows(e.width, 0), func(first, n int) {
-			r.dispatch(e.elements("gather", write(e.of(k.Y)), read(rowsOf(k.X, first, n)),
-				read(e.of(k.Row))).with(uint32(first), uint32(n)))
+			r.dispatch(e.elements("gather", write(e.slice(k.Y)), read(rowsOf(k.X, first, n)),
+				read(e.slice(k.Row))).withPush(uint32(first), uint32(n)))
 		})
 	})
 }

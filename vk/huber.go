@@ -12,8 +12,8 @@ func init() { register(kernel(huber)) }
 
 func huber(r *recorder, k tensor.Huber) {
 	eachExtent(k.Logits, k.Logits.Width(), func(e extent) {
-		r.dispatch(e.rows("huber", write(e.of(k.Loss)), write(e.of(k.DLogits)), read(e.of(k.Logits)),
-			read(e.of(k.Target)), read(k.Scale)).
-			with(math.Float32bits(k.Delta)))
+		r.dispatch(e.rows("huber", write(e.slice(k.Loss)), write(e.slice(k.DLogits)), read(e.slice(k.Logits)),
+			read(e.slice(k.Target)), read(k.Scale)).
+			withPush(math.Float32bits(k.Delta)))
 	})
 }

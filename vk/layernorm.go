@@ -12,8 +12,8 @@ func init() { register(kernel(layerNorm), kernel(layerNormBackward)) }
 
 func layerNorm(r *recorder, k tensor.LayerNorm) {
 	eachExtent(k.X, k.X.Width(), func(e extent) {
-		r.dispatch(e.rows("layernorm", write(e.of(k.Y)), write(e.of(k.Mean)), write(e.of(k.RStd)),
-			read(e.of(k.X)), read(k.Gain), read(k.Bias)).with(math.Float32bits(k.Eps)))
+		r.dispatch(e.rows("layernorm", write(e.slice(k.Y)), write(e.slice(k.Mean)), write(e.slice(k.RStd)),
+			read(e.slice(k.X)), read(k.Gain), read(k.Bias)).withPush(math.Float32bits(k.Eps)))
 	})
 }
 
@@ -24,15 +24,15 @@ func layerNormBackward(r *recorder, k tensor.LayerNormBackward) {
 	gain, bias := r.scratch(n*d), r.scratch(n*d)
 	eachExtent(k.X, d, func(e extent) {
 		r.dispatch(e.columns("layernorm_backward_parameters", n,
-			update(gain), update(bias), read(e.of(k.DY)), read(e.of(k.X)), read(e.of(k.Mean)), read(e.of(k.RStd))))
+			update(gain), update(bias), read(e.slice(k.DY)), read(e.slice(k.X)), read(e.slice(k.Mean)), read(e.slice(k.RStd))))
 	})
 	eachExtent(k.X, d, func(e extent) {
-		dx := write(e.of(k.DX))
+		dx := write(e.slice(k.DX))
 		if k.Accumulate {
-			dx = update(e.of(k.DX))
+			dx = update(e.slice(k.DX))
 		}
-		r.dispatch(e.rows("layernorm_backward", dx, read(e.of(k.DY)), read(e.of(k.X)),
-			read(e.of(k.Mean)), read(e.of(k.RStd)), read(k.Gain)).with(word(k.Accumulate)))
+		r.dispatch(e.rows("layernorm_backward", dx, read(e.slice(k.DY)), read(e.slice(k.X)),
+			read(e.slice(k.Mean)), read(e.slice(k.RStd)), read(k.Gain)).withPush(boolWord(k.Accumulate)))
 	})
 	r.sumParts(k.DGain, gain, d, n, assign)
 	r.sumParts(k.DBias, bias, d, n, assign)

@@ -15,7 +15,7 @@ func leak(r *recorder, k tensor.Leak) {
 
 func leakBackward(r *recorder, k tensor.LeakBackward) {
 	eachExtent(k.C, k.C.Width(), func(e extent) {
-		r.dispatch(e.elements("leak_backward", write(e.of(k.DC)), read(k.DY), read(e.of(k.C)), read(k.Count),
+		r.dispatch(e.elements("leak_backward", write(e.slice(k.DC)), read(k.DY), read(e.slice(k.C)), read(k.Count),
 			read(k.Batch.SampleOffset)))
 	})
 }

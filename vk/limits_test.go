@@ -16,10 +16,10 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// small gives the device minimal limits. Kernels process blocks of as few rows as possible, and a
+// setMinimalLimits gives the device minimal limits. Kernels process blocks of as few rows as possible, and a
 // line of the grid has 7 workgroups. Operands have the coarsest alignment, and sums of tables have
 // no shared memory.
-func small(t *testing.T, d *gpu) {
+func setMinimalLimits(t *testing.T, d *gpu) {
 	limits, words, hidden, operations := d.limits, blockWords, hiddenWords, launchOperations
 	t.Cleanup(func() { d.limits, blockWords, hiddenWords, launchOperations = limits, words, hidden, operations })
 	blockWords, hiddenWords = 1, 1
@@ -33,7 +33,7 @@ func small(t *testing.T, d *gpu) {
 // error states a size that fits.
 func TestOperandTooLarge(t *testing.T) {
 	d := open(t, Options{})
-	m, _, _ := trained(t)
+	m, _, _ := tinyModel(t)
 	random := rand.New(rand.NewPCG(8, 9))
 	x := make([]int32, 1500)
 	for i := range x {
@@ -44,7 +44,7 @@ func TestOperandTooLarge(t *testing.T) {
 		return s.Classify(t.Context(), x)
 	}
 	want := must.Get(score())(t)
-	small(t, d)
+	setMinimalLimits(t, d)
 	got, err := score()
 	if err != nil || !slices.Equal(got.Logits, want.Logits) || !slices.Equal(got.Embeddings[0], want.Embeddings[0]) {
 		t.Errorf("output in blocks of rows %v, error %v; want %v", got, err, want)
@@ -64,7 +64,7 @@ func TestOperandTooLarge(t *testing.T) {
 // bind each input but not all of them together.
 func TestManyShortInputs(t *testing.T) {
 	d := open(t, Options{})
-	m, _, _ := trained(t)
+	m, _, _ := tinyModel(t)
 	random := rand.New(rand.NewPCG(8, 9))
 	examples := make([]seq.Example, 40)
 	for i := range examples {
@@ -79,7 +79,7 @@ func TestManyShortInputs(t *testing.T) {
 		return must.Get(s.Examples(t.Context(), examples))(t)
 	}
 	want := score(examples)
-	small(t, d)
+	setMinimalLimits(t, d)
 	d.limits.maxRange = 64 << 10
 	for i, o := range score(examples) {
 		if !slices.Equal(o.Logits, want[i].Logits) {
@@ -92,7 +92,7 @@ func TestManyShortInputs(t *testing.T) {
 // step, and that the length in the error fits.
 func TestTrainingIsPlanned(t *testing.T) {
 	d := open(t, Options{})
-	m, _, _ := trained(t)
+	m, _, _ := tinyModel(t)
 	settings := train.Settings{Steps: 3, Batch: 2, LearningRate: 0.01, StepSize: 1, DecayRate: 0.5, MaxGradNorm: 1,
 		Warmup: "3", LogEvery: 1, EvalEvery: 3}
 	for name, limit := range map[string]func(l *limits){
@@ -104,16 +104,17 @@ func TestTrainingIsPlanned(t *testing.T) {
 			defer func() { d.limits = saved }()
 			limit(&d.limits)
 			_, err := train.NewStepper(m, settings, d, m.Config.MaxLength, 0)
-			var full *config.MemoryError
-			if !errors.As(err, &full) || full.Reason == nil || full.Fits < 100 || full.Fits >= m.Config.MaxLength {
+			var memoryErr *config.MemoryError
+			if !errors.As(err, &memoryErr) || memoryErr.Reason == nil || memoryErr.Fits < 100 ||
+				memoryErr.Fits >= m.Config.MaxLength {
 				t.Fatalf("error %v, want a MemoryError with a shorter length that fits", err)
 			}
 			t.Log(err)
-			s := must.Get(train.NewStepper(m, settings, d, full.Fits, 0))(t)
+			s := must.Get(train.NewStepper(m, settings, d, memoryErr.Fits, 0))(t)
 			defer s.Close()
 			var examples []seq.Example
 			for range settings.Batch {
-				examples = append(examples, seq.Example{A: make([]int32, full.Fits)})
+				examples = append(examples, seq.Example{A: make([]int32, memoryErr.Fits)})
 			}
 			if _, err := s.Step(t.Context(), examples); err != nil {
 				t.Error(err)
@@ -122,10 +123,10 @@ func TestTrainingIsPlanned(t *testing.T) {
 	}
 }
 
-// TestJudge checks that judge names the feature that a device lacks.
-func TestJudge(t *testing.T) {
+// TestCheckRequirements checks that judge names the feature that a device lacks.
+func TestCheckRequirements(t *testing.T) {
 	const operations, compute = 0xff, 0x20
-	enough := physical{api: 1<<22 | 2<<12, limits: limits{maxInvocations: 256, sharedBytes: 32 << 10, buffers: 19}}
+	sufficient := physical{api: 1<<22 | 2<<12, limits: limits{maxInvocations: 256, sharedBytes: 32 << 10, buffers: 19}}
 	for _, c := range []struct {
 		change func(*physical)
 		want   string
@@ -137,16 +138,16 @@ func TestJudge(t *testing.T) {
 		{func(p *physical) { p.limits.buffers = 8 }, "8 storage buffers"},
 		{func(p *physical) { p.info.Missing = "it has no queue" }, "it has no queue"},
 	} {
-		p := enough
+		p := sufficient
 		c.change(&p)
-		if p.judge(operations, compute); (p.info.Missing == "") != (c.want == "") ||
+		if p.checkRequirements(operations, compute); (p.info.Missing == "") != (c.want == "") ||
 			!strings.Contains(p.info.Missing, c.want) {
 			t.Errorf("missing %q, want %q", p.info.Missing, c.want)
 		}
 	}
 	for _, s := range [][2]uint32{{0x3, compute}, {operations, 0x1f}} {
-		p := enough
-		if p.judge(s[0], s[1]); !strings.HasPrefix(p.info.Missing, "its subgroups") {
+		p := sufficient
+		if p.checkRequirements(s[0], s[1]); !strings.HasPrefix(p.info.Missing, "its subgroups") {
 			t.Errorf("subgroup operations %#x in stages %#x: missing %q, want one about subgroups", s[0], s[1],
 				p.info.Missing)
 		}

@@ -28,19 +28,19 @@ func linearBackward(r *recorder, k tensor.LinearBackward) {
 			dw = r.scratch(n, in*out)
 		}
 		eachWindow(rows, chunkLength(rows), size, func(w window) {
-			r.multiply(product{form: weightGradient, c: dw, a: w.of(k.DY), b: w.of(k.X), rows: k.X,
+			r.multiply(product{form: weightGradient, c: dw, a: w.slice(k.DY), b: w.slice(k.X), rows: k.X,
 				first: w.first, span: w.span,
 				m: out, n: in, k: w.n, firstPart: firstPart, parts: n})
 		})
 		if parts > 1 {
 			start := assign
 			if firstPart > 0 {
-				start = goOn
+				start = resume
 			}
 			r.sumParts(k.DWeight, dw, in*out, n, start)
 		}
 	})
-	r.inParts(k.DBias, parts, func(db *tensor.Tensor) { r.columnSums(db, k.DY, parts) })
+	r.sumInParts(k.DBias, parts, func(db *tensor.Tensor) { r.columnSums(db, k.DY, parts) })
 }
 
 // columnSums writes the sums of x's columns over each chunk of its rows to y.
@@ -49,15 +49,15 @@ func (r *recorder) columnSums(y, x *tensor.Tensor, parts int) {
 	rows, width := x.Shape[0], x.Width()
 	eachWindow(rows, chunkLength(rows), blockRows(width, 0), func(w window) {
 		r.dispatch(dispatch{shader: "columnsums",
-			push:     []uint32{axis(x), uint32(rows), uint32(width), uint32(parts), uint32(w.first), w.end()},
+			push:     []uint32{axis(x), uint32(rows), uint32(width), uint32(parts), uint32(w.first), w.shaderSpan()},
 			groups:   parts * blocks(width, columns),
-			operands: []operand{read(w.of(x)), write(y)}})
+			operands: []operand{read(w.slice(x)), write(y)}})
 	})
 }
 
-// inParts sets y to the sum of parts that f computes. The parts are consecutive in memory and added
-// in order. If there is only one part, f writes y itself.
-func (r *recorder) inParts(y *tensor.Tensor, parts int, f func(y *tensor.Tensor)) {
+// sumInParts sets y to the sum of the parts that f computes. The parts are consecutive in memory and
+// added in order. If there is only one part, f writes directly to y.
+func (r *recorder) sumInParts(y *tensor.Tensor, parts int, f func(y *tensor.Tensor)) {
 	if parts == 1 {
 		f(y)
 		return

@@ -70,20 +70,20 @@ func runKernel(t *testing.T, d *gpu, rows int,
 	return results
 }
 
-// TestRoomChangesNothing checks that gradients of a linear layer have the same bits for every
+// TestCapacityKeepsBits checks that gradients of a linear layer have the same bits for every
 // capacity of the batch. They are sums over the rows in use, in an order that does not depend on
 // the capacity.
-func TestRoomChangesNothing(t *testing.T) {
+func TestCapacityKeepsBits(t *testing.T) {
 	d := open(t, Options{})
 	const in, out = 5, 3
 	for _, rows := range []int{200, 700, 20000} {
 		var first [][]uint32
-		for _, room := range []int{rows, rows + 300, 40000} {
+		for _, capacity := range []int{rows, rows + 300, 40000} {
 			got := runKernel(t, d, rows, func(input, output func(tensor.Axis, ...int) *tensor.Tensor) tensor.Kernel {
-				return tensor.LinearBackward{DX: output(tensor.Tokens, room, in),
+				return tensor.LinearBackward{DX: output(tensor.Tokens, capacity, in),
 					DWeight: output(tensor.Fixed, out, in),
-					DBias:   output(tensor.Fixed, out), DY: input(tensor.Tokens, room, out),
-					X:      input(tensor.Tokens, room, in),
+					DBias:   output(tensor.Fixed, out), DY: input(tensor.Tokens, capacity, out),
+					X:      input(tensor.Tokens, capacity, in),
 					Weight: input(tensor.Fixed, out, in)}
 			})
 			if first == nil {
@@ -91,7 +91,7 @@ func TestRoomChangesNothing(t *testing.T) {
 			}
 			for i, name := range []string{"DX", "DWeight", "DBias"} {
 				if !slices.Equal(first[i], got[i]) {
-					t.Errorf("%d rows, capacity %d: %s differs from the result with capacity %d", rows, room, name,
+					t.Errorf("%d rows, capacity %d: %s differs from the result with capacity %d", rows, capacity, name,
 						rows)
 				}
 			}

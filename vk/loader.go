@@ -35,10 +35,10 @@ var load = sync.OnceValue(func() error {
 	for _, name := range names {
 		c := C.CString(name)
 		var message *C.char
-		at := C.shim_load(c, &message)
+		getProcAddr := C.shim_load(c, &message)
 		C.free(unsafe.Pointer(c))
-		if at != nil {
-			vulkan.SetGetInstanceProcAddr(at)
+		if getProcAddr != nil {
+			vulkan.SetGetInstanceProcAddr(getProcAddr)
 			return vulkan.Init()
 		}
 		if firstErr == "" {

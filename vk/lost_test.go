@@ -19,8 +19,8 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// trained returns a tiny model with its training and validation data.
-func trained(t *testing.T) (m *sft.Model, train, val *seq.File) {
+// tinyModel returns a tiny model with its training and validation data.
+func tinyModel(t *testing.T) (m *sft.Model, train, val *seq.File) {
 	t.Helper()
 	c := &sft.Config{
 		ModelType: "sft",
@@ -62,7 +62,7 @@ func trained(t *testing.T) (m *sft.Model, train, val *seq.File) {
 // The last checkpoint is valid, and another device can resume from it.
 func TestLost(t *testing.T) {
 	d := open(t, Options{})
-	m, rows, val := trained(t)
+	m, rows, val := tinyModel(t)
 	dir := filepath.Join(t.TempDir(), "run")
 	s := train.Settings{Epochs: 3, Batch: 4, LearningRate: 0.01, StepSize: 1, DecayRate: 0.5,
 		MaxGradNorm: 1, Warmup: "3", Seed: 5,
@@ -70,8 +70,8 @@ func TestLost(t *testing.T) {
 	options := train.Options{Dir: dir, SaveEvery: time.Hour, Data: "tiny", Observe: func(event any) {
 		if r, ok := event.(train.StepReport); ok && r.Step == 5 {
 			waits := 0
-			d.fault = func(what string, r int32) int32 {
-				if what == "wait" {
+			d.fault = func(call string, r int32) int32 {
+				if call == "wait" {
 					if waits++; waits == 2 {
 						return deviceLost
 					}
@@ -104,11 +104,11 @@ func TestLost(t *testing.T) {
 	must.Check(t, tr.Close())
 }
 
-// TestNothingIsLeft checks that the device's memory is free after a completed run and after a run
+// TestMemoryIsFreed checks that the device's memory is free after a completed run and after a run
 // that needs too much memory.
-func TestNothingIsLeft(t *testing.T) {
+func TestMemoryIsFreed(t *testing.T) {
 	d := open(t, Options{})
-	m, rows, val := trained(t)
+	m, rows, val := tinyModel(t)
 	s := train.Settings{Steps: 3, Batch: 4, LearningRate: 0.01, StepSize: 1, DecayRate: 0.5,
 		MaxGradNorm: 1, Warmup: "3", Seed: 5,
 		LogEvery: 1, EvalEvery: 3}
@@ -116,15 +116,15 @@ func TestNothingIsLeft(t *testing.T) {
 		tr := must.Get(train.NewTrainer(m, s, d, rows, val, nil,
 			train.Options{Dir: t.TempDir(), SaveEvery: time.Hour}))(t)
 		must.Succeed(t, errors.Join(tr.Run(context.Background()), tr.Close()))
-		var full *config.MemoryError
+		var memoryErr *config.MemoryError
 		if _, err := train.NewTrainer(m, s, d, rows, val, nil,
-			train.Options{Dir: t.TempDir(), Memory: 1 << 10}); !errors.As(err, &full) {
+			train.Options{Dir: t.TempDir(), Memory: 1 << 10}); !errors.As(err, &memoryErr) {
 			t.Fatalf("NewTrainer returned %v, want a MemoryError", err)
 		}
 		if len(d.recordings) != 0 {
 			t.Errorf("%d recordings remain, want none", len(d.recordings))
 		}
-		return used(d), len(d.heap.given)
+		return usedBytes(d), len(d.heap.blocks)
 	}
 	bytes, blocks := round() // includes the constants of programs, which the device keeps
 	if b, n := round(); b != bytes || n != blocks {

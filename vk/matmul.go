@@ -54,19 +54,19 @@ func (t tile) invocations() uint32 { return t.m / t.rows * (t.n / t.columns) }
 
 // tile returns the tile for the product. The choice depends on the capacity of the program and
 // never changes a bit of the result.
-func (p product) tile(of tiles) tile {
+func (p product) tile(available tiles) tile {
 	switch {
-	case p.n <= int(of.fewColumns.n):
-		return of.fewColumns
-	case p.m <= int(of.fewRows.m):
-		return of.fewRows
+	case p.n <= int(available.fewColumns.n):
+		return available.fewColumns
+	case p.m <= int(available.fewRows.m):
+		return available.fewRows
 	}
-	for _, t := range of.large {
+	for _, t := range available.large {
 		if p.groups(t.m, t.n) >= enoughGroups {
 			return t
 		}
 	}
-	return of.large[len(of.large)-1]
+	return available.large[len(available.large)-1]
 }
 
 // groups returns the number of workgroups of the product with tiles of m×n.
@@ -77,7 +77,7 @@ func (p product) groups(m, n uint32) int {
 // multiply appends a launch of a product, in the precision of the device.
 func (r *recorder) multiply(p product) {
 	if m := r.device.mixed; m != nil {
-		r.multiplyMixed(p, p.tile(mixedTiles), m.of(p.form))
+		r.multiplyMixed(p, p.tile(mixedTiles), m.shape(p.form))
 		return
 	}
 	r.multiplyTiled(p, p.tile(exactTiles))
@@ -104,19 +104,19 @@ func (p product) dispatch(shader string, invocations uint32, tile ...uint32) dis
 	}
 	return dispatch{
 		shader: shader,
-		constants: append([]uint32{invocations, word(p.form.a), word(p.form.b), word(p.aligned()), word(p.gelu)},
-			tile...),
+		constants: append([]uint32{invocations, boolWord(p.form.a), boolWord(p.form.b), boolWord(p.aligned()),
+			boolWord(p.gelu)}, tile...),
 		push: []uint32{axis(p.rows), uint32(p.rows.Shape[0]), uint32(p.first),
 			uint32(p.m), uint32(p.n), uint32(p.k), uint32(p.firstPart), uint32(max(1, p.parts)), flags,
-			window{span: p.span}.end()},
+			window{span: p.span}.shaderSpan()},
 		operands: []operand{read(p.a), read(p.b), read(p.bias), c},
 	}
 }
 
 // aligned reports whether every row of both operands begins at a multiple of four words.
 func (p product) aligned() bool {
-	width := func(outside bool, n int) int {
-		if outside {
+	width := func(outer bool, n int) int {
+		if outer {
 			return n
 		}
 		return p.k
@@ -124,7 +124,8 @@ func (p product) aligned() bool {
 	return width(p.form.a, p.m)%4 == 0 && width(p.form.b, p.n)%4 == 0
 }
 
-func word(b bool) uint32 {
+// boolWord returns 1 for true and 0 for false, for constants and push constants.
+func boolWord(b bool) uint32 {
 	if b {
 		return 1
 	}

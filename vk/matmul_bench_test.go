@@ -53,35 +53,35 @@ func BenchmarkTiles(b *testing.B) {
 	}
 }
 
-// burst is the number of operations over which a product is measured.
-const burst = 5e11
+// measuredOperations is the number of operations over which a product is measured.
+const measuredOperations = 5e11
 
 // fastest returns the shortest time of a product with a tile, in seconds.
 func (p product) fastest(b *testing.B, d *gpu, t tile) float64 {
-	at := 0
-	place := func(axis tensor.Axis, shape ...int) *tensor.Tensor {
-		x := tensor.At(tensor.Arena, at, "operand", shape...)
+	offset := 0
+	operand := func(axis tensor.Axis, shape ...int) *tensor.Tensor {
+		x := tensor.At(tensor.Arena, offset, "operand", shape...)
 		x.Rows = axis
-		at += align(x.Words())
+		offset += align(x.Words())
 		return x
 	}
-	p.a, p.b = place(tensor.Fixed, p.m, p.k), place(tensor.Fixed, p.n, p.k)
-	p.c = place(tensor.Fixed, p.m*max(1, p.parts), p.n)
+	p.a, p.b = operand(tensor.Fixed, p.m, p.k), operand(tensor.Fixed, p.n, p.k)
+	p.c = operand(tensor.Fixed, p.m*max(1, p.parts), p.n)
 	if p.form.a {
 		p.a.Shape, p.b.Shape = []int{p.k, p.m}, []int{p.k, p.n}
 	}
 	if p.form == forward {
-		p.bias = place(tensor.Fixed, p.n)
+		p.bias = operand(tensor.Fixed, p.n)
 	}
 	p.rows = p.a
 	// The measurement must be long enough for the device to raise its clock.
-	runs := max(5, int(burst/(2*float64(p.m)*float64(p.n)*float64(p.k))))
+	runs := max(5, int(measuredOperations/(2*float64(p.m)*float64(p.n)*float64(p.k))))
 	if d.Info().Kind == "cpu" {
 		runs = 3
 	}
-	seconds, err := d.fastest(runs, at, 0, func(r *recorder) {
+	seconds, err := d.fastest(runs, offset, 0, func(r *recorder) {
 		if d.mixed != nil {
-			r.multiplyMixed(p, t, d.mixed.of(p.form))
+			r.multiplyMixed(p, t, d.mixed.shape(p.form))
 		} else {
 			r.multiplyTiled(p, t)
 		}

@@ -19,16 +19,16 @@ func (r *recorder) multiplyMixed(p product, t tile, c cooperative) {
 	// One subgroup computes each part of the tile. It has 32 invocations if the device can select
 	// the size; the shader is correct for any size.
 	l := r.device.limits
-	size, required := l.subgroupMax, uint32(0)
+	size, requiredSize := l.subgroupMax, uint32(0)
 	if l.subgroupMin <= 32 && l.subgroupMax > 32 && r.device.physical.features.subgroup_size_control != 0 {
-		size, required = 32, 32
+		size, requiredSize = 32, 32
 	}
 	t.rows, t.columns = min(t.rows, 2*c.M), min(t.columns, 2*c.N)
-	shares := t.m / t.rows * (t.n / t.columns)
+	parts := t.m / t.rows * (t.n / t.columns)
 	// A workgroup stages whole quads of both tiles.
-	invocations := min(shares*uint32(size), min(t.m, t.n)*t.k/4, 256)
+	invocations := min(parts*uint32(size), min(t.m, t.n)*t.k/4, 256)
 	d := p.dispatch(shader, invocations, t.m, t.n, t.k, t.rows, t.columns, c.M, c.N, c.K,
-		t.buffers, word(p.form == forward))
-	d.groups, d.subgroup = p.groups(t.m, t.n), required
+		t.buffers, boolWord(p.form == forward))
+	d.groups, d.subgroup = p.groups(t.m, t.n), requiredSize
 	r.dispatch(d)
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// half returns x rounded to float16 or bfloat16, to nearest even. It does not handle infinities and
+// round returns x rounded to the operand type, float16 or bfloat16, with ties to even. It does not handle infinities and
 // subnormal numbers.
-func (c cooperative) half(x float32) float64 {
+func (c cooperative) round(x float32) float64 {
 	low := uint32(13) // number of mantissa bits that float32 has beyond float16
 	if c.bfloat16 {
 		low = 16
@@ -34,10 +34,10 @@ func TestMixedTilesAgree(t *testing.T) {
 		if !b.p.aligned() || b.p.form != forward && d.Info().Kind == "cpu" {
 			list = list[:1]
 		}
-		c := d.mixed.of(b.p.form)
+		c := d.mixed.shape(b.p.form)
 		// Use GELU, because the epilogue has separate code for matrices inside C and at its ends.
 		b.p.gelu = b.p.form == forward
-		want := b.want(c.half)
+		want := b.want(c.round)
 		var first []uint32
 		for _, tile := range list {
 			got := b.run(t, func(r *recorder) { r.multiplyMixed(b.p, tile, c) })
@@ -58,7 +58,7 @@ func TestMixedSaturates(t *testing.T) {
 	d := open(t, Options{Mixed: true})
 	const largest = 65504
 	for _, f := range forms[:2] {
-		c := d.mixed.of(f.form)
+		c := d.mixed.shape(f.form)
 		if c.bfloat16 {
 			continue
 		}
@@ -90,17 +90,17 @@ func TestMixedSaturates(t *testing.T) {
 // rounding of operands.
 func TestMixedIsClose(t *testing.T) {
 	type declare = func(tensor.Axis, ...int) *tensor.Tensor
-	const room, rows, n, out = 300, 270, 20, 33
+	const capacity, rows, n, out = 300, 270, 20, 33
 	kernels := map[string]func(in, out declare) tensor.Kernel{
 		"feedforward": func(input, output declare) tensor.Kernel {
-			return tensor.FeedForward{Y: output(tensor.Tokens, room, n), X: input(tensor.Tokens, room, n),
+			return tensor.FeedForward{Y: output(tensor.Tokens, capacity, n), X: input(tensor.Tokens, capacity, n),
 				Weight1: input(tensor.Fixed, out, n), Bias1: input(tensor.Fixed, out),
 				Weight2: input(tensor.Fixed, n, out), Bias2: input(tensor.Fixed, n)}
 		},
 		"linear backward": func(input, output declare) tensor.Kernel {
-			return tensor.LinearBackward{DX: output(tensor.Tokens, room, n), DWeight: output(tensor.Fixed, out, n),
+			return tensor.LinearBackward{DX: output(tensor.Tokens, capacity, n), DWeight: output(tensor.Fixed, out, n),
 				DBias: output(tensor.Fixed, out),
-				DY:    input(tensor.Tokens, room, out), X: input(tensor.Tokens, room, n),
+				DY:    input(tensor.Tokens, capacity, out), X: input(tensor.Tokens, capacity, n),
 				Weight: input(tensor.Fixed, out, n)}
 		},
 	}

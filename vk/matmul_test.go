@@ -14,7 +14,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// bench is a product with its operands, which tests launch with different tiles.
+// bench is a product with random operands, which tests launch with different tiles.
 type bench struct {
 	device  *gpu
 	program *tensor.Program
@@ -45,12 +45,12 @@ func newBench(d *gpu, f form, m, n, k, used int) *bench {
 	}
 	p := b.program
 	p.Counts = p.Input("counts", tensor.Fixed, tensor.CountWords)
-	input := func(rows, width int, outside bool) (*tensor.Tensor, []float32) {
-		if outside {
+	input := func(rows, width int, outer bool) (*tensor.Tensor, []float32) {
+		if outer {
 			rows, width = width, rows
 		}
 		axis, inUse := tensor.Fixed, rows
-		if f.a == outside && (outside || rows == m) {
+		if f.a == outer && (outer || rows == m) {
 			axis, inUse = tensor.Tokens, used
 		}
 		return p.Input("operand", axis, rows, width), numbers(rows*width, inUse*width)
@@ -85,7 +85,7 @@ func (b *bench) run(t *testing.T, launch func(r *recorder)) []uint32 {
 	if r.err != nil {
 		t.Fatal(r.err)
 	}
-	x := &executable{device: b.device, program: b.program, steps: r.steps, scratched: r.memory.size}
+	x := &executable{device: b.device, program: b.program, steps: r.steps, scratchWords: r.scratchRing.size}
 	mem := tensor.Binding{}
 	allocate := func(s tensor.Region, words int) tensor.Memory {
 		m := must.Get(b.device.Allocate(words))(t)
@@ -115,8 +115,8 @@ func (b *bench) run(t *testing.T, launch func(r *recorder)) []uint32 {
 // initial values.
 func (b *bench) want(round func(float32) float64) []float64 {
 	p := b.p
-	at := func(x []float32, outside bool, rows, k, i int) float64 {
-		if outside {
+	element := func(x []float32, outer bool, rows, k, i int) float64 {
+		if outer {
 			return round(x[k*rows+i])
 		}
 		return round(x[i*p.k+k])
@@ -138,7 +138,7 @@ func (b *bench) want(round func(float32) float64) []float64 {
 			for j := range p.n {
 				var s float64
 				for l := part * size; l < min(k, (part+1)*size); l++ {
-					s += at(b.a, p.form.a, p.m, l, i) * at(b.b, p.form.b, p.n, l, j)
+					s += element(b.a, p.form.a, p.m, l, i) * element(b.b, p.form.b, p.n, l, j)
 				}
 				if p.bias != nil {
 					s += float64(b.bias[j])
@@ -174,9 +174,9 @@ func (b *bench) check(t *testing.T, name string, got []uint32, want []float64, t
 	}
 }
 
-func exactly(x float32) float64 { return float64(x) }
+func toFloat64(x float32) float64 { return float64(x) }
 
-// productCases returns products of sizes that are no multiples of the tiles. Each form occurs with
+// productCases returns products whose sizes are not multiples of the tiles. Each form occurs with
 // rows that are multiples of four words and with rows that are not. The weight gradients have three
 // chunks.
 func productCases(d *gpu) map[string]*bench {
@@ -203,7 +203,7 @@ func TestTilesAgree(t *testing.T) {
 		if !b.p.aligned() {
 			list = list[:1] // compilation takes long, so unaligned rows are tested with one tile
 		}
-		want := b.want(exactly)
+		want := b.want(toFloat64)
 		var first []uint32
 		for _, tile := range list {
 			got := b.run(t, func(r *recorder) { r.multiplyTiled(b.p, tile) })
@@ -217,9 +217,9 @@ func TestTilesAgree(t *testing.T) {
 	}
 }
 
-// TestProductEnds checks products with every combination of bias, accumulation and GELU, with
+// TestProductEpilogues checks products with every combination of bias, accumulation and GELU, with
 // columns that are multiples of four and with columns that are not.
-func TestProductEnds(t *testing.T) {
+func TestProductEpilogues(t *testing.T) {
 	d := open(t, Options{})
 	for _, n := range []int{7, 16} {
 		for flags := range 8 {
@@ -229,7 +229,7 @@ func TestProductEnds(t *testing.T) {
 				b.p.bias = nil
 			}
 			got := b.run(t, func(r *recorder) { r.multiply(b.p) })
-			b.check(t, fmt.Sprintf("%d columns, %+v", n, b.p), got, b.want(exactly), 2e-5)
+			b.check(t, fmt.Sprintf("%d columns, %+v", n, b.p), got, b.want(toFloat64), 2e-5)
 		}
 	}
 }

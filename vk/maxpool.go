@@ -11,26 +11,26 @@ func init() { register(kernel(maxPool), kernel(maxPoolBackward)) }
 func maxPool(r *recorder, k tensor.MaxPool) {
 	rows, sequences, d := k.X.Shape[0], k.Y.Shape[0], k.X.Width()
 	parts := rows/minPiece + sequences + 1 // enough for the layout of firstPart in pooling.glsl
-	top, at := r.scratch(parts*d), r.scratch(parts*d)
+	maxima, argMax := r.scratch(parts*d), r.scratch(parts*d)
 	push := []uint32{axis(k.Y), uint32(sequences), uint32(d)}
 
 	piece := max(minPiece, blocks(rows, maxPieces))
 	eachWindow(rows, piece, blockRows(d, 0), func(w window) {
 		r.dispatch(dispatch{shader: "maxpool", groups: parts * blocks(d, columns),
-			operands: []operand{write(top), write(at), read(w.of(k.X)), read(k.First), read(k.Count)},
-		}.with(push...).with(uint32(parts), uint32(w.first), w.end(), word(k.Count != nil)))
+			operands: []operand{write(maxima), write(argMax), read(w.slice(k.X)), read(k.First), read(k.Count)},
+		}.withPush(push...).withPush(uint32(parts), uint32(w.first), w.shaderSpan(), boolWord(k.Count != nil)))
 	})
 	r.dispatch(dispatch{shader: "maxpool_total", groups: sequences * blocks(d, columns),
-		operands: []operand{write(k.Y), write(k.Arg), read(top), read(at), read(k.First)},
-	}.with(push...))
+		operands: []operand{write(k.Y), write(k.Arg), read(maxima), read(argMax), read(k.First)},
+	}.withPush(push...))
 }
 
 func maxPoolBackward(r *recorder, k tensor.MaxPoolBackward) {
 	r.zero(k.DX)
 	eachExtent(k.DY, k.DY.Width(), func(e extent) {
 		eachBlock(k.DX.Shape[0], blockRows(e.width, 0), func(first, n int) {
-			r.dispatch(e.elements("maxpool_backward", update(rowsOf(k.DX, first, n)), read(e.of(k.DY)),
-				read(e.of(k.Arg)), read(k.First)).with(uint32(first), uint32(n)))
+			r.dispatch(e.elements("maxpool_backward", update(rowsOf(k.DX, first, n)), read(e.slice(k.DY)),
+				read(e.slice(k.Arg)), read(k.First)).withPush(uint32(first), uint32(n)))
 		})
 	})
 }

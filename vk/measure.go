@@ -34,31 +34,32 @@ func (d *gpu) MeasureProducts() (flops float64, err error) {
 		groups = 1 << 5
 	}
 	y := tensor.At(tensor.Arena, 0, "y", 256*groups)
-	turns, seconds, err := lengthen(func(turns int) (float64, error) {
+	iterations, seconds, err := calibrateIterations(func(iterations int) (float64, error) {
 		return d.fastest(measuredRuns, 256*groups, 0, func(r *recorder) {
-			r.dispatch(dispatch{shader: "peak", push: []uint32{uint32(turns), math.Float32bits(0.999)}, groups: groups,
+			r.dispatch(dispatch{shader: "peak", push: []uint32{uint32(iterations), math.Float32bits(0.999)}, groups: groups,
 				operands: []operand{write(y)}})
 		})
 	})
-	return 32 * float64(turns) * 256 * float64(groups) / seconds, err
+	return 32 * float64(iterations) * 256 * float64(groups) / seconds, err
 }
 
-// lengthen increases the number of turns until they take long enough to be timed. It begins with
-// few turns, so that no launch takes long on a slow device.
-func lengthen(measure func(turns int) (seconds float64, err error)) (turns int, seconds float64, err error) {
-	const enough, most = 0.05, 1 << 17
-	for turns = 16; ; {
-		if seconds, err = measure(turns); err != nil || seconds > enough/2 || turns >= most {
-			return turns, seconds, err
+// calibrateIterations increases the number of iterations until a launch takes long enough to be
+// timed. It begins with few iterations, so that no launch takes long on a slow device.
+func calibrateIterations(measure func(iterations int) (seconds float64, err error)) (iterations int, seconds float64,
+	err error) {
+	const targetSeconds, maxIterations = 0.05, 1 << 17
+	for iterations = 16; ; {
+		if seconds, err = measure(iterations); err != nil || seconds > targetSeconds/2 || iterations >= maxIterations {
+			return iterations, seconds, err
 		}
-		turns = min(most, int(float64(turns)*min(64, enough/seconds)))
+		iterations = min(maxIterations, int(float64(iterations)*min(64, targetSeconds/seconds)))
 	}
 }
 
 // fastest runs a step repeatedly and returns the shortest time in seconds. The step may use the
 // given numbers of words in the arena and the inputs.
 func (d *gpu) fastest(runs, arena, inputs int, step func(r *recorder)) (float64, error) {
-	if err := d.gone(); err != nil {
+	if err := d.checkOpen(); err != nil {
 		return 0, err
 	}
 	r := &recorder{device: d, program: tensor.NewProgram()}

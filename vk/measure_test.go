@@ -11,28 +11,28 @@ import (
 // TestMeasure checks that the measured rates are plausible for a real machine.
 func TestMeasure(t *testing.T) {
 	d := open(t, Options{})
-	for what, measure := range map[string]func() (float64, error){"copy": d.MeasureCopy,
+	for name, measure := range map[string]func() (float64, error){"copy": d.MeasureCopy,
 		"products": d.MeasureProducts} {
 		rate := must.Get(measure())(t)
-		t.Logf("%s: %.2f G/s", what, rate/1e9)
+		t.Logf("%s: %.2f G/s", name, rate/1e9)
 		if !(rate > 1e7 && rate < 1e16) {
-			t.Errorf("%s: rate %v, want one between 1e7 and 1e16", what, rate)
+			t.Errorf("%s: rate %v, want one between 1e7 and 1e16", name, rate)
 		}
 	}
 }
 
-// TestLengthen checks that lengthen makes no launch too long on simulated devices from slow to
+// TestCalibrateIterations checks that lengthen makes no launch too long on simulated devices from slow to
 // fast, and the last launch long enough.
-func TestLengthen(t *testing.T) {
-	for _, perTurn := range []float64{0, 1e-7, 1e-5, 1e-3, 2e-2} {
+func TestCalibrateIterations(t *testing.T) {
+	for _, perIteration := range []float64{0, 1e-7, 1e-5, 1e-3, 2e-2} {
 		longest := 0.0
-		turns, seconds, err := lengthen(func(turns int) (float64, error) {
-			longest = max(longest, perTurn*float64(turns))
-			return perTurn * float64(turns), nil
+		iterations, seconds, err := calibrateIterations(func(iterations int) (float64, error) {
+			longest = max(longest, perIteration*float64(iterations))
+			return perIteration * float64(iterations), nil
 		})
-		if err != nil || seconds != longest || longest > max(0.06, 16*perTurn) || seconds < 0.025 && turns < 1<<17 {
+		if err != nil || seconds != longest || longest > max(0.06, 16*perIteration) || seconds < 0.025 && iterations < 1<<17 {
 			t.Errorf("%v s per turn: lengthen returned %d turns in %v s, the longest launch took %v s; error %v",
-				perTurn, turns, seconds, longest, err)
+				perIteration, iterations, seconds, longest, err)
 		}
 	}
 }

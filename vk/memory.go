@@ -27,40 +27,43 @@ type span struct{ offset, bytes int64 }
 
 // allocator divides blocks into memories.
 type allocator struct {
-	get    func(bytes int64) (*block, error)
-	drop   func(*block) // called when the whole block is free
-	mu     sync.Mutex
-	blocks []*block
+	allocateBlock func(bytes int64) (*block, error)
+	releaseBlock  func(*block) // called when the whole block is free
+	mu            sync.Mutex
+	blocks        []*block
 }
 
-// take allocates bytes at the lowest free offset, in a new block if necessary. A large memory gets
-// a block of its own, as does any memory for which no block of the usual size can be allocated.
-func (a *allocator) take(bytes int64) (*block, int64, error) {
+// allocate returns a free range of at least the given number of bytes: the first that is large enough,
+// or a range of a new block. A large range gets a block of its own, as does any range for which no
+// block of the usual size can be allocated.
+func (a *allocator) allocate(bytes int64) (*block, int64, error) {
 	bytes = (bytes + grain - 1) / grain * grain
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	size := bytes
 	if bytes <= blockBytes/2 {
 		for _, b := range a.blocks {
-			if at, ok := b.take(bytes); ok {
+			if at, ok := b.allocate(bytes); ok {
 				return b, at, nil
 			}
 		}
 		size = blockBytes
 	}
-	b, err := a.get(size)
-	if full := (*MemoryError)(nil); size > bytes && errors.As(err, &full) {
-		b, err = a.get(bytes)
+	b, err := a.allocateBlock(size)
+	if memoryErr := (*MemoryError)(nil); size > bytes && errors.As(err, &memoryErr) {
+		b, err = a.allocateBlock(bytes)
 	}
 	if err != nil {
 		return nil, 0, err
 	}
 	a.blocks = append(a.blocks, b)
-	at, _ := b.take(bytes)
+	at, _ := b.allocate(bytes)
 	return b, at, nil
 }
 
-func (b *block) take(bytes int64) (int64, bool) {
+// allocate removes the first free range of the given number of bytes and returns its offset. It
+// returns false if no free range is large enough.
+func (b *block) allocate(bytes int64) (int64, bool) {
 	for i, s := range b.free {
 		if s.bytes < bytes {
 			continue
@@ -73,17 +76,17 @@ func (b *block) take(bytes int64) (int64, bool) {
 	return 0, false
 }
 
-// give frees a range. It returns a completely free block to the driver, without holding the lock
-// meanwhile.
-func (a *allocator) give(b *block, offset, bytes int64) {
-	if a.join(b, offset, (bytes+grain-1)/grain*grain) {
-		a.drop(b)
+// free frees a range. If the whole block is free then, it returns the block to the driver without
+// holding the lock.
+func (a *allocator) free(b *block, offset, bytes int64) {
+	if a.markFree(b, offset, (bytes+grain-1)/grain*grain) {
+		a.releaseBlock(b)
 	}
 }
 
-// join marks a range as free. It removes the block from the allocator if the whole block is free,
-// and reports whether it did.
-func (a *allocator) join(b *block, offset, bytes int64) (whole bool) {
+// markFree marks a range as free and joins it with adjacent free ranges. If the whole block is free
+// then, markFree removes the block from the allocator and returns true.
+func (a *allocator) markFree(b *block, offset, bytes int64) (whole bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	i, _ := slices.BinarySearchFunc(b.free, offset, func(s span, at int64) int { return cmp.Compare(s.offset, at) })
@@ -133,10 +136,10 @@ func (d *gpu) Allocate(words int) (tensor.Memory, error) {
 
 // allocate returns memory with undefined content.
 func (d *gpu) allocate(words int) (*memory, error) {
-	if err := d.gone(); err != nil {
+	if err := d.checkOpen(); err != nil {
 		return nil, err
 	}
-	b, at, err := d.memory.take(4 * int64(words))
+	b, at, err := d.memory.allocate(4 * int64(words))
 	if err != nil {
 		return nil, err
 	}
@@ -147,16 +150,16 @@ func (m *memory) Words() int { return m.words }
 
 // Write copies words to the device. Programs that run afterwards read them.
 func (m *memory) Write(offset int, words []uint32) error {
-	if err := m.within(offset, len(words)); err != nil {
+	if err := m.checkRange(offset, len(words)); err != nil {
 		return err
 	}
-	m.mirror.holds(nil)
+	m.mirror.setValid(nil)
 	return m.device.transfers.upload(m, offset, words)
 }
 
 // Read copies words from the device. It waits for every earlier program.
 func (m *memory) Read(offset int, words []uint32) error {
-	if err := m.within(offset, len(words)); err != nil {
+	if err := m.checkRange(offset, len(words)); err != nil {
 		return err
 	}
 	if m.mirror.read(offset, words) {
@@ -165,8 +168,10 @@ func (m *memory) Read(offset int, words []uint32) error {
 	return m.device.transfers.download(m, offset, words)
 }
 
-func (m *memory) within(offset, n int) error {
-	if err := m.device.gone(); err != nil {
+// checkRange returns an error if n words from the offset exceed the memory, or if the memory was
+// freed or its device is not usable.
+func (m *memory) checkRange(offset, n int) error {
+	if err := m.device.checkOpen(); err != nil {
 		return err
 	}
 	if m.block == nil {
@@ -183,14 +188,14 @@ func (m *memory) Free() {
 	if m.block == nil || m.device.shim == nil || m.device.silent() {
 		return
 	}
-	m.device.forget(m)
+	m.device.dropRecordingsOf(m)
 	if m.scratch != nil {
 		m.scratch.Free()
 	}
 	if m.mirror != nil {
-		m.device.heap.drop(m.mirror.block)
+		m.device.heap.release(m.mirror.block)
 	}
-	m.device.memory.give(m.block, m.offset, 4*int64(max(m.words, 1)))
+	m.device.memory.free(m.block, m.offset, 4*int64(max(m.words, 1)))
 	m.block = nil
 }
 

@@ -14,42 +14,42 @@ import (
 )
 
 // TestAllocator allocates and frees at random without a device. It checks that allocations never
-// overlap, that free ranges are joined and that every block is returned in the end.
+// overlap, that adjacent free ranges are joined and that every block is released in the end.
 func TestAllocator(t *testing.T) {
-	given := map[*block]bool{}
-	room := int64(1) << 40
+	outstanding := map[*block]bool{}
+	freeBytes := int64(1) << 40
 	a := &allocator{
-		get: func(bytes int64) (*block, error) {
-			if bytes > room {
-				return nil, &MemoryError{Bytes: bytes, Free: room}
+		allocateBlock: func(bytes int64) (*block, error) {
+			if bytes > freeBytes {
+				return nil, &MemoryError{Bytes: bytes, Free: freeBytes}
 			}
-			room -= bytes
+			freeBytes -= bytes
 			b := &block{bytes: bytes, free: []span{{0, bytes}}}
-			given[b] = true
+			outstanding[b] = true
 			return b, nil
 		},
-		drop: func(b *block) {
-			if !given[b] {
-				t.Error("an unknown block is returned")
+		releaseBlock: func(b *block) {
+			if !outstanding[b] {
+				t.Error("an unknown block is released")
 			}
-			room += b.bytes
-			delete(given, b)
+			freeBytes += b.bytes
+			delete(outstanding, b)
 		},
 	}
-	type taken struct {
+	type allocation struct {
 		block         *block
 		offset, bytes int64
 	}
-	var live []taken
+	var live []allocation
 	check := func() {
 		t.Helper()
 		spans := map[*block][]span{}
 		for _, m := range live {
 			spans[m.block] = append(spans[m.block], span{m.offset, (m.bytes + grain - 1) / grain * grain})
 		}
-		if len(spans) != len(given) || len(a.blocks) != len(given) {
+		if len(spans) != len(outstanding) || len(a.blocks) != len(outstanding) {
 			t.Fatalf("%d blocks are in use, the allocator knows %d, %d were allocated", len(spans), len(a.blocks),
-				len(given))
+				len(outstanding))
 		}
 		for b, used := range spans {
 			for i, s := range b.free {
@@ -75,38 +75,39 @@ func TestAllocator(t *testing.T) {
 	for range 5000 {
 		if random.IntN(100) < 52 {
 			bytes := 1 + random.Int64N(1<<random.IntN(28))
-			b, at := must.Get2(a.take(bytes))(t)
+			b, at := must.Get2(a.allocate(bytes))(t)
 			if at%grain != 0 || bytes > blockBytes/2 && (at != 0 || b.bytes >= bytes+grain) {
-				t.Fatalf("take(%d) returned offset %d of a block of %d bytes", bytes, at, b.bytes)
+				t.Fatalf("allocate(%d) returned offset %d of a block of %d bytes", bytes, at, b.bytes)
 			}
-			live = append(live, taken{b, at, bytes})
+			live = append(live, allocation{b, at, bytes})
 		} else if n := len(live); n > 0 {
 			i := random.IntN(n)
 			m := live[i]
 			live[i] = live[n-1]
 			live = live[:n-1]
-			a.give(m.block, m.offset, m.bytes)
+			a.free(m.block, m.offset, m.bytes)
 		}
 		check()
 	}
 	for _, m := range live {
-		a.give(m.block, m.offset, m.bytes)
+		a.free(m.block, m.offset, m.bytes)
 	}
-	if live = nil; len(given) != 0 || room != 1<<40 {
-		t.Errorf("%d blocks remain, want none", len(given))
+	if live = nil; len(outstanding) != 0 || freeBytes != 1<<40 {
+		t.Errorf("%d blocks remain, want none", len(outstanding))
 	}
 
-	// Without room for a block of the usual size, take allocates a block of the requested size.
-	room = 1 << 20
-	b, _, err := a.take(1000)
+	// If a block of the usual size is too large, allocate requests a block of the size that it needs.
+	freeBytes = 1 << 20
+	b, _, err := a.allocate(1000)
 	if err != nil || b.bytes != 1024 {
-		t.Fatal(b, err)
+		t.Fatalf("a block of %v, error %v, want a block of 1024 bytes", b, err)
 	}
-	var full *MemoryError
-	if _, _, err := a.take(1 << 20); !errors.As(err, &full) || full.Bytes != 1<<20 || full.Free != 1<<20-1024 {
-		t.Error(err)
+	var memoryErr *MemoryError
+	if _, _, err := a.allocate(1 << 20); !errors.As(err, &memoryErr) || memoryErr.Bytes != 1<<20 ||
+		memoryErr.Free != 1<<20-1024 {
+		t.Errorf("error %v, want a MemoryError for %d bytes with %d free bytes", err, 1<<20, 1<<20-1024)
 	}
-	if a.give(b, 0, 1000); len(given) != 0 {
+	if a.free(b, 0, 1000); len(outstanding) != 0 {
 		t.Error("a block remains, want none")
 	}
 }
@@ -116,22 +117,22 @@ func TestRing(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for range 300 {
 		var r ring
-		most := 1 + random.IntN(2*ringWords/3)
+		maxWords := 1 + random.IntN(2*ringWords/3)
 		for range 30 {
 			r.launch()
-			var taken []span
+			var used []span
 			for range random.IntN(12) {
-				words := 64 * (1 + random.IntN(most/64+1))
-				at := r.take(words)
-				for _, s := range taken {
+				words := 64 * (1 + random.IntN(maxWords/64+1))
+				at := r.allocate(words)
+				for _, s := range used {
 					if int64(at) < s.offset+s.bytes && s.offset < int64(at+words) {
-						t.Fatalf("%d words at %d overlap one of %v", words, at, taken)
+						t.Fatalf("%d words at %d overlap an allocation of %v", words, at, used)
 					}
 				}
 				if at+words > r.size {
 					t.Fatalf("%d words at %d exceed the size %d", words, at, r.size)
 				}
-				taken = append(taken, span{int64(at), int64(words)})
+				used = append(used, span{int64(at), int64(words)})
 			}
 		}
 	}
@@ -141,8 +142,8 @@ func TestRing(t *testing.T) {
 // would fit.
 func TestOutOfMemory(t *testing.T) {
 	d := open(t, Options{})
-	heap := d.physical.heapBytes(d.dummy.block.kind)
-	before := used(d)
+	heap := d.physical.heapBytes(d.dummy.block.memoryType)
+	before := usedBytes(d)
 	for _, c := range []struct {
 		words int64
 		want  []string
@@ -162,27 +163,27 @@ func TestOutOfMemory(t *testing.T) {
 				t.Errorf("%d words: error %v, want %q", c.words, err, want)
 			}
 		}
-		full := (*MemoryError)(nil)
-		if errors.As(err, &full) && full.Free <= 0 && full.Limit <= 0 {
+		memoryErr := (*MemoryError)(nil)
+		if errors.As(err, &memoryErr) && memoryErr.Free <= 0 && memoryErr.Limit <= 0 {
 			t.Errorf("error %v does not state a size that would fit", err)
 		}
 		t.Log(err)
 	}
 	// Simulate a nearly full device.
-	d.fault = func(what string, r int32) int32 {
-		if what == "allocate memory" {
+	d.fault = func(call string, r int32) int32 {
+		if call == "allocate memory" {
 			return outOfDeviceMemory
 		}
 		return r
 	}
-	var full *MemoryError
-	if _, err := d.Allocate(20 << 20); !errors.As(err, &full) || full.Bytes != 80<<20 ||
-		full.Free <= 0 || full.Free > heap {
+	var memoryErr *MemoryError
+	if _, err := d.Allocate(20 << 20); !errors.As(err, &memoryErr) || memoryErr.Bytes != 80<<20 ||
+		memoryErr.Free <= 0 || memoryErr.Free > heap {
 		t.Errorf("error %v, want a MemoryError for 80 MiB with free bytes", err)
 	}
 	d.fault = nil
-	if used(d) != before {
-		t.Errorf("%d bytes are in use, want %d as before", used(d), before)
+	if usedBytes(d) != before {
+		t.Errorf("%d bytes are in use, want %d as before", usedBytes(d), before)
 	}
 	m := must.Get(d.Allocate(20 << 20))(t)
 	m.Free()
@@ -192,9 +193,9 @@ func TestOutOfMemory(t *testing.T) {
 // with freed memory is an error.
 func TestFreed(t *testing.T) {
 	d := open(t, Options{})
-	p := sums(1)
+	p := additions(1)
 	x := must.Get(d.Prepare(p))(t)
-	mem := allocated(t, d, p)
+	mem := allocateBinding(t, d, p)
 	must.Succeed(t, x.Run(t.Context(), mem, 0, 1))
 	mem[tensor.Arena].Free()
 	mem[tensor.Arena].Free()
@@ -209,12 +210,12 @@ func TestFreed(t *testing.T) {
 // TestClosed checks that every call on a closed device returns an error.
 func TestClosed(t *testing.T) {
 	d := open(t, Options{})
-	p := sums(1)
+	p := additions(1)
 	x := must.Get(d.Prepare(p))(t)
-	mem := allocated(t, d, p)
+	mem := allocateBinding(t, d, p)
 	must.Succeed(t, x.Run(t.Context(), mem, 0, 1))
 	must.Succeed(t, d.Close())
-	for what, f := range map[string]func() error{
+	for name, f := range map[string]func() error{
 		"read":    func() error { return mem[tensor.Arena].Read(0, make([]uint32, 1)) },
 		"write":   func() error { return mem[tensor.Inputs].Write(0, make([]uint32, 1)) },
 		"run":     func() error { return x.Run(t.Context(), mem, 0, 1) },
@@ -224,7 +225,7 @@ func TestClosed(t *testing.T) {
 		"copy":    func() error { _, err := d.MeasureCopy(); return err },
 		"peak":    func() error { _, err := d.MeasureProducts(); return err },
 	} {
-		must.FailWith(t, errClosed, what)(f())
+		must.FailWith(t, errClosed, name)(f())
 	}
 	mem[tensor.Arena].Free()
 	if d.Budget() != 0 || len(d.StopProfile()) != 0 || d.Close() != nil {

@@ -20,22 +20,23 @@ const mirrorBytes = 256 << 10
 
 // mirror is host memory with copies of the outputs of the program that ran last in an arena.
 type mirror struct {
-	mu     sync.Mutex
-	block  *block
-	copied []copied // currently valid ranges
+	mu    sync.Mutex
+	block *block
+	valid []mirroredRange // currently valid ranges
 }
 
-// copied is a range of the arena with its offset in the mirror, in words.
-type copied struct{ from, words, to int }
+// mirroredRange is a range of the arena with its copy in the mirror: the offset in the arena, the
+// size, and the offset in the mirror, all in words.
+type mirroredRange struct{ from, words, to int }
 
-// outputs returns the ranges of a program's outputs that fit into the mirror.
-func outputs(p *tensor.Program) []copied {
-	var out []copied
-	at := 0
+// mirroredOutputs returns the ranges of a program's outputs that fit into the mirror.
+func mirroredOutputs(p *tensor.Program) []mirroredRange {
+	var out []mirroredRange
+	offset := 0
 	for _, t := range p.Kept() {
-		if 4*(at+t.Words()) <= mirrorBytes {
-			out = append(out, copied{t.Offset, t.Words(), at})
-			at += t.Words()
+		if 4*(offset+t.Words()) <= mirrorBytes {
+			out = append(out, mirroredRange{t.Offset, t.Words(), offset})
+			offset += t.Words()
 		}
 	}
 	return out
@@ -46,7 +47,7 @@ func (m *memory) mirrorOf() (*mirror, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.mirror == nil {
-		b, err := m.device.heap.get(mirrorBytes, true)
+		b, err := m.device.heap.allocate(mirrorBytes, true)
 		if err != nil {
 			return nil, err
 		}
@@ -56,7 +57,7 @@ func (m *memory) mirrorOf() (*mirror, error) {
 }
 
 // steps returns the commands that copy the outputs from the arena.
-func (m *mirror) steps(arena *memory, out []copied) []C.shim_step {
+func (m *mirror) steps(arena *memory, out []mirroredRange) []C.shim_step {
 	var steps []C.shim_step
 	for i, c := range out {
 		s := C.shim_step{kind: C.SHIM_COPY, from: arena.block.buffer, to: m.block.buffer,
@@ -70,14 +71,15 @@ func (m *mirror) steps(arena *memory, out []copied) []C.shim_step {
 	return steps
 }
 
-// holds sets the valid ranges of the mirror. Before a run, there are none.
-func (m *mirror) holds(out []copied) {
+// setValid sets the valid ranges of the mirror. A run sets none at its begin, and its outputs at its
+// end.
+func (m *mirror) setValid(out []mirroredRange) {
 	if m == nil {
 		return
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.copied = out
+	m.valid = out
 }
 
 // read copies words from the given offset of the arena. It returns false if the mirror does not
@@ -88,7 +90,7 @@ func (m *mirror) read(offset int, words []uint32) bool {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, c := range m.copied {
+	for _, c := range m.valid {
 		if c.from <= offset && offset+len(words) <= c.from+c.words {
 			at := unsafe.Add(m.block.mapped, 4*(c.to+offset-c.from))
 			copy(words, unsafe.Slice((*uint32)(at), len(words)))

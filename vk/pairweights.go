@@ -16,7 +16,7 @@ func pairWeightsBackward(r *recorder, k tensor.PairWeightsBackward) {
 	rows, width := k.D.Shape[0], k.D.Width()
 	sums := r.scratch(width)
 	parts := chunks(rows)
-	r.inParts(sums, parts, func(y *tensor.Tensor) { r.columnSums(y, k.D, parts) })
+	r.sumInParts(sums, parts, func(y *tensor.Tensor) { r.columnSums(y, k.D, parts) })
 	r.dispatch(dispatch{shader: "pairweights_backward",
 		push:   []uint32{uint32(k.DP.Width()), uint32(k.DMulWeight.Width()), uint32(rows)},
 		groups: blocks(max(k.DP.Words(), width), 256),

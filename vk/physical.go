@@ -85,8 +85,8 @@ func (i *instance) physicals() ([]*physical, error) {
 	slices.SortStableFunc(list, func(a, b *physical) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(b.info.Memory, a.info.Memory))
 	})
-	for at, p := range list {
-		p.info.Index = at
+	for index, p := range list {
+		p.info.Index = index
 	}
 	return list, nil
 }
@@ -122,13 +122,13 @@ func (i *instance) query(h vulkan.PhysicalDevice) *physical {
 		properties.PipelineCacheUUID)
 	properties.Free()
 
-	var more C.shim_properties
-	C.shim_query_properties(unsafe.Pointer(i.vk), unsafe.Pointer(h), C.uint32_t(p.api), &more)
-	p.info.Driver = C.GoString(&more.driver_name[0]) + " " + C.GoString(&more.driver_info[0])
-	p.info.SubgroupSize, p.info.SubgroupMin, p.info.SubgroupMax = int(more.subgroup_size),
-		int(more.subgroup_min), int(more.subgroup_max)
+	var extended C.shim_properties
+	C.shim_query_properties(unsafe.Pointer(i.vk), unsafe.Pointer(h), C.uint32_t(p.api), &extended)
+	p.info.Driver = C.GoString(&extended.driver_name[0]) + " " + C.GoString(&extended.driver_info[0])
+	p.info.SubgroupSize, p.info.SubgroupMin, p.info.SubgroupMax = int(extended.subgroup_size),
+		int(extended.subgroup_min), int(extended.subgroup_max)
 	p.limits.subgroupMin, p.limits.subgroupMax = p.info.SubgroupMin, p.info.SubgroupMax
-	p.limits.maxBlock = p.maxBlock(uint64(more.max_allocation), uint64(more.max_buffer))
+	p.limits.maxBlock = p.maxBlock(uint64(extended.max_allocation), uint64(extended.max_buffer))
 
 	vulkan.GetPhysicalDeviceMemoryProperties(h, &p.memory)
 	p.memory.Deref()
@@ -144,10 +144,10 @@ func (i *instance) query(h vulkan.PhysicalDevice) *physical {
 	}
 	p.memory.Free() // free the C copies of the properties
 	p.extensions = lines(C.shim_extensions(unsafe.Pointer(i.vk), unsafe.Pointer(h)))
-	listed := func(extension string) C.int { return C.int(word(slices.Contains(p.extensions, extension))) }
-	C.shim_query_features(unsafe.Pointer(i.vk), unsafe.Pointer(h), C.uint32_t(p.api), listed(cooperativeExtension),
-		listed(bfloat16Extension), &p.features)
-	if more.required_stages&computeStage == 0 {
+	supports := func(extension string) C.int { return C.int(boolWord(slices.Contains(p.extensions, extension))) }
+	C.shim_query_features(unsafe.Pointer(i.vk), unsafe.Pointer(h), C.uint32_t(p.api), supports(cooperativeExtension),
+		supports(bfloat16Extension), &p.features)
+	if extended.required_stages&computeStage == 0 {
 		p.features.subgroup_size_control = 0 // the feature does not cover compute shaders
 	}
 	if p.features.cooperative != 0 {
@@ -158,7 +158,7 @@ func (i *instance) query(h vulkan.PhysicalDevice) *physical {
 	p.queryQueue(i)
 	p.info.Limits = Limits{SharedBytes: p.limits.sharedBytes, MaxInvocations: p.limits.maxInvocations,
 		MaxBinding: p.limits.maxRange}
-	p.judge(uint32(more.subgroup_operations), uint32(more.subgroup_stages))
+	p.checkRequirements(uint32(extended.subgroup_operations), uint32(extended.subgroup_stages))
 	return p
 }
 
@@ -209,15 +209,15 @@ func (p *physical) mixed() (*mixed, error) {
 
 func (p *physical) queryQueue(i *instance) {
 	var bits, queues C.uint32_t
-	found := C.shim_query_queue(unsafe.Pointer(i.vk), unsafe.Pointer(p.vk), &bits, &queues)
-	p.family, p.limits.timestampBits, p.queues = uint32(found), int(bits), int(queues)
-	if found < 0 {
+	family := C.shim_query_queue(unsafe.Pointer(i.vk), unsafe.Pointer(p.vk), &bits, &queues)
+	p.family, p.limits.timestampBits, p.queues = uint32(family), int(bits), int(queues)
+	if family < 0 {
 		p.info.Missing = "it has no compute queue"
 	}
 }
 
-// judge sets info.Missing to the first requirement of the shaders that the device does not meet.
-func (p *physical) judge(operations, stages uint32) {
+// checkRequirements sets info.Missing to the first requirement of the shaders that the device does not meet.
+func (p *physical) checkRequirements(operations, stages uint32) {
 	const basicAndArithmeticAndBallot = 0x1 | 0x4 | 0x8
 	switch {
 	case p.info.Missing != "":
@@ -260,9 +260,9 @@ func (p *physical) heapBytes(memoryType uint32) int64 {
 	return int64(p.memory.MemoryHeaps[p.heapOf(memoryType)].Size)
 }
 
-// free returns the number of free bytes in a memory type's heap. It returns false if the driver
+// freeBytes returns the number of free bytes in a memory type's heap. It returns false if the driver
 // does not report them.
-func (p *physical) free(i *instance, memoryType uint32) (bytes int64, ok bool) {
+func (p *physical) freeBytes(i *instance, memoryType uint32) (bytes int64, ok bool) {
 	if !slices.Contains(p.extensions, "VK_EXT_memory_budget") {
 		return 0, false
 	}

@@ -34,7 +34,7 @@ type pipelines struct {
 	cache   C.handle
 	file    string // path of the file on disk; "" without a cache directory
 	stored  []byte // content of the file when it was read
-	grown   bool
+	changed bool
 	notice  func(string) // receives the message about the first compilation; may be nil
 	layouts map[int]layout
 	built   map[string]*pipeline
@@ -52,22 +52,22 @@ func (p *pipelines) open(d *gpu) error {
 	if dir, err := os.UserCacheDir(); err == nil {
 		p.file = filepath.Join(dir, "sftseq", "pipelines-"+d.physical.cache+".bin")
 		if file, err := os.ReadFile(p.file); err == nil {
-			p.stored = unsealed(file)
+			p.stored = unseal(file)
 		}
 	}
 	return d.check("create a pipeline cache", C.shim_cache_create(d.shim, unsafe.Pointer(unsafe.SliceData(p.stored)),
 		C.size_t(len(p.stored)), &p.cache))
 }
 
-// sealed returns the data with a checksum in front. Drivers check that a cache is from the same
-// driver, but not all check that it is undamaged.
-func sealed(data []byte) []byte {
+// seal returns the data with a checksum in front. All drivers check that a cache was written by the
+// same driver, but some do not check that it is undamaged.
+func seal(data []byte) []byte {
 	sum := sha256.Sum256(data)
 	return append(sum[:], data...)
 }
 
-// unsealed returns the data of a sealed file, or nil if the checksum does not match.
-func unsealed(file []byte) []byte {
+// unseal returns the data of a sealed file, or nil if the checksum does not match.
+func unseal(file []byte) []byte {
 	if len(file) < sha256.Size {
 		return nil
 	}
@@ -81,7 +81,7 @@ func unsealed(file []byte) []byte {
 // save writes the compiled pipelines to the file. It ignores errors, and other processes may
 // overwrite the file, because a missing cache only costs compilation time.
 func (p *pipelines) save() {
-	if !p.grown || p.file == "" {
+	if !p.changed || p.file == "" {
 		return
 	}
 	var n C.size_t
@@ -93,7 +93,7 @@ func (p *pipelines) save() {
 		return
 	}
 	if data = data[:n]; !bytes.Equal(data, p.stored) && os.MkdirAll(filepath.Dir(p.file), 0o755) == nil {
-		_ = atomicfile.WriteBytes(p.file, sealed(data))
+		_ = atomicfile.WriteBytes(p.file, seal(data))
 	}
 }
 
@@ -158,7 +158,7 @@ func (p *pipelines) build(b *pipeline, l layout, shader string, constants []uint
 	r := C.shim_pipeline_create(d.shim, p.cache, l.pipeline, (*C.uint32_t)(unsafe.SliceData(code)), C.size_t(len(code)),
 		(*C.uint32_t)(unsafe.SliceData(constants)), C.uint32_t(len(constants)), C.uint32_t(subgroup), &b.handle)
 	p.mu.Lock()
-	p.grown = true
+	p.changed = true
 	p.mu.Unlock()
 	return d.check("compile "+shader, r)
 }

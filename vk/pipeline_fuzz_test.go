@@ -9,32 +9,32 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// FuzzPipelineFile checks that unsealed accepts exactly the output of sealed, and rejects a file
+// FuzzPipelineFile checks that unseal accepts exactly the output of seal, and rejects a file
 // with a changed bit, a missing byte or a further byte.
 func FuzzPipelineFile(f *testing.F) {
-	f.Add(sealed(nil), uint(0), false)
-	f.Add(sealed([]byte("what a driver has compiled")), uint(3), true)
-	f.Add(sealed([]byte("more"))[:33], uint(300), false)
+	f.Add(seal(nil), uint(0), false)
+	f.Add(seal([]byte("what a driver has compiled")), uint(3), true)
+	f.Add(seal([]byte("more"))[:33], uint(300), false)
 	f.Add([]byte("short"), uint(1), false)
-	f.Fuzz(func(t *testing.T, file []byte, bit uint, seal bool) {
+	f.Fuzz(func(t *testing.T, file []byte, bit uint, valid bool) {
 		defer testenv.FuzzLimits(t, 1<<20+10*len(file))()
-		if seal {
-			file = sealed(file)
+		if valid {
+			file = seal(file)
 		}
-		data := unsealed(file)
+		data := unseal(file)
 		if data == nil {
-			if seal {
-				t.Fatal("unsealed rejects the output of sealed")
+			if valid {
+				t.Fatal("unseal rejects the output of seal")
 			}
 			return
 		}
-		if !bytes.Equal(sealed(data), file) {
-			t.Fatalf("unsealed returned %x for %x, which sealed does not give", data, file)
+		if !bytes.Equal(seal(data), file) {
+			t.Fatalf("unseal returned %x for %x, which is not an output of seal", data, file)
 		}
 		damaged := bytes.Clone(file)
 		damaged[bit/8%uint(len(file))] ^= 1 << (bit % 8)
-		if unsealed(damaged) != nil || unsealed(file[:len(file)-1]) != nil || unsealed(append(damaged, 0)) != nil {
-			t.Fatalf("unsealed accepts %x with bit %d flipped, or shortened or extended", bit, file)
+		if unseal(damaged) != nil || unseal(file[:len(file)-1]) != nil || unseal(append(damaged, 0)) != nil {
+			t.Fatalf("unseal accepts %x with bit %d flipped, or shortened or extended", bit, file)
 		}
 	})
 }

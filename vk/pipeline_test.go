@@ -21,7 +21,7 @@ func TestPipelineFile(t *testing.T) {
 	notices := 0
 	run := func() {
 		t.Helper()
-		d := bare(t)
+		d := openUnvalidated(t)
 		d.pipelines.notice = func(string) { notices++ }
 		runSums(t, d, 1, 1)
 		must.Succeed(t, d.Close())
@@ -31,50 +31,50 @@ func TestPipelineFile(t *testing.T) {
 	if err != nil || len(files) != 1 {
 		t.Skip("the driver returns no pipeline cache: ", files)
 	}
-	name := files[0]
-	good := must.Get(os.ReadFile(name))(t)
-	contents := unsealed(good)
+	path := files[0]
+	good := must.Get(os.ReadFile(path))(t)
+	contents := unseal(good)
 	if contents == nil {
 		t.Fatal("the stored file is damaged")
 	}
 	if run(); notices != 1 {
 		t.Errorf("%d notices in two runs, want 1", notices)
 	}
-	for what, file := range map[string][]byte{
-		"nothing":                  {},
-		"a part":                   good[:len(good)-1],
-		"more":                     append(bytes.Clone(good), 0),
-		"a bit that flipped":       append(bytes.Clone(good[:len(good)-1]), good[len(good)-1]^4),
-		"the contents of another":  sealed(bytes.Repeat([]byte{7}, len(contents))),
-		"a part, with its own sum": sealed(contents[:len(contents)/2]),
+	for name, file := range map[string][]byte{
+		"no content":                          {},
+		"a truncated file":                    good[:len(good)-1],
+		"an additional byte":                  append(bytes.Clone(good), 0),
+		"a flipped bit":                       append(bytes.Clone(good[:len(good)-1]), good[len(good)-1]^4),
+		"other content with its checksum":     seal(bytes.Repeat([]byte{7}, len(contents))),
+		"truncated content with its checksum": seal(contents[:len(contents)/2]),
 	} {
-		must.Succeed(t, os.WriteFile(name, file, 0o666))
+		must.Succeed(t, os.WriteFile(path, file, 0o666))
 		run()
-		if again, err := os.ReadFile(name); err != nil || unsealed(again) == nil {
-			t.Errorf("%s was not replaced: %v", what, err)
+		if again, err := os.ReadFile(path); err != nil || unseal(again) == nil {
+			t.Errorf("a file with %s was not replaced; error %v", name, err)
 		}
 	}
 	// Further cases: the cache directory is a file, the environment names no cache directory, or
 	// the file's path is a directory.
-	for _, place := range []string{name, ""} {
-		t.Setenv("XDG_CACHE_HOME", place)
-		t.Setenv("HOME", place)
+	for _, dir := range []string{path, ""} {
+		t.Setenv("XDG_CACHE_HOME", dir)
+		t.Setenv("HOME", dir)
 		run()
 	}
 	t.Setenv("XDG_CACHE_HOME", cache)
-	must.Succeed(t, os.Remove(name))
-	must.Succeed(t, os.Mkdir(name, 0o777))
+	must.Succeed(t, os.Remove(path))
+	must.Succeed(t, os.Mkdir(path, 0o777))
 	run()
-	must.Check(t, os.Remove(name))
+	must.Check(t, os.Remove(path))
 }
 
-// TestPipelineFileTogether checks that devices that store their pipelines concurrently leave one
+// TestConcurrentPipelineFiles checks that devices that store their pipelines concurrently leave one
 // complete file.
-func TestPipelineFileTogether(t *testing.T) {
+func TestConcurrentPipelineFiles(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	var devices [3]*gpu
 	for i := range devices {
-		devices[i] = bare(t)
+		devices[i] = openUnvalidated(t)
 		runSums(t, devices[i], 1, 1)
 	}
 	var wg sync.WaitGroup
@@ -88,7 +88,7 @@ func TestPipelineFileTogether(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	d := bare(t)
+	d := openUnvalidated(t)
 	defer d.Close()
 	if entries, err := os.ReadDir(filepath.Dir(d.pipelines.file)); err == nil &&
 		(len(entries) != 1 || d.pipelines.stored == nil) {
@@ -96,18 +96,18 @@ func TestPipelineFileTogether(t *testing.T) {
 	}
 }
 
-// TestCompiledAgain checks that the compilation of a shader is retried after a failure.
-func TestCompiledAgain(t *testing.T) {
+// TestCompilationIsRetried checks that the compilation of a shader is retried after a failure.
+func TestCompilationIsRetried(t *testing.T) {
 	d := open(t, Options{})
 	failures := 0
-	d.fault = func(what string, r int32) int32 {
-		if what == "compile add" && failures == 0 {
+	d.fault = func(call string, r int32) int32 {
+		if call == "compile add" && failures == 0 {
 			failures++
 			return outOfHostMemory
 		}
 		return r
 	}
-	if _, err := d.Prepare(sums(1)); !errors.Is(err, errFull) {
+	if _, err := d.Prepare(additions(1)); !errors.Is(err, errOutOfMemory) {
 		t.Fatalf("Prepare returned %v, want errFull", err)
 	}
 	runSums(t, d, 1, 1)

@@ -18,22 +18,22 @@ func pool(r *recorder, k tensor.Pool) {
 	piece := max(minPiece, blocks(tokens, maxPieces))
 	eachWindow(tokens, piece, blockRows(d, 0), func(w window) {
 		r.dispatch(dispatch{shader: "pool", groups: parts * blocks(d, columns),
-			operands: []operand{write(top), write(sum), write(part), read(w.of(k.X)),
+			operands: []operand{write(top), write(sum), write(part), read(w.slice(k.X)),
 				read(k.Score), read(k.Batch.Offset)},
-		}.with(push...).with(uint32(parts), uint32(w.first), w.end()))
+		}.withPush(push...).withPush(uint32(parts), uint32(w.first), w.shaderSpan()))
 	})
 	r.dispatch(dispatch{shader: "pool_total", groups: sequences * blocks(d, columns),
 		operands: []operand{write(total), write(k.Y), read(top), read(sum), read(part), read(k.Batch.Offset)},
-	}.with(push...))
+	}.withPush(push...))
 	eachExtent(k.A, 1, func(e extent) {
-		r.dispatch(e.elements("pool_weights", write(e.of(k.A)), read(e.of(k.Score)),
-			read(e.of(k.Batch.Sequence)), read(total)))
+		r.dispatch(e.elements("pool_weights", write(e.slice(k.A)), read(e.slice(k.Score)),
+			read(e.slice(k.Batch.Sequence)), read(total)))
 	})
 }
 
 func poolBackward(r *recorder, k tensor.PoolBackward) {
 	eachExtent(k.X, k.X.Width(), func(e extent) {
-		r.dispatch(e.rows("pool_backward", write(e.of(k.DX)), write(e.of(k.DScore)), read(k.DY), read(k.Y),
-			read(e.of(k.A)), read(e.of(k.X)), read(e.of(k.Batch.Sequence))))
+		r.dispatch(e.rows("pool_backward", write(e.slice(k.DX)), write(e.slice(k.DScore)), read(k.DY), read(k.Y),
+			read(e.slice(k.A)), read(e.slice(k.X)), read(e.slice(k.Batch.Sequence))))
 	})
 }

@@ -23,8 +23,8 @@ func (d *gpu) StartProfile() {
 	d.dropRecordings(func(*recording) bool { return true }) // existing recordings have no timestamps
 }
 
-// StopProfile ends timing and returns the time of each shader. The entry "zero" is the clearing of
-// memory.
+// StopProfile ends timing and returns the time of each shader. The entry "zero" is the time for
+// clearing memory.
 func (d *gpu) StopProfile() []tensor.KernelTime {
 	d.mu.Lock()
 	p := d.profile

@@ -87,11 +87,11 @@ func presetConfigs(t *testing.T) []*sft.Config {
 		must.Succeed(t, c.DescribeData(spec))
 		out = append(out, &c)
 	}
-	as := func(*sft.Config) {}
+	unchanged := func(*sft.Config) {}
 	for _, task := range lra.Tasks() {
 		spec := must.Get(task.Spec())(t)
 		for _, p := range task.Presets {
-			add(p, spec, as)
+			add(p, spec, unchanged)
 			if task.Features == nil {
 				add(p, spec, func(c *sft.Config) { c.Task, c.TieEmbeddings = config.FillMask, true })
 			}
@@ -99,7 +99,7 @@ func presetConfigs(t *testing.T) []*sft.Config {
 	}
 	for _, name := range lra.GeneratedNames {
 		task, spec := lra.Generated(name)
-		add(task.Presets[0], spec, as)
+		add(task.Presets[0], spec, unchanged)
 	}
 	text := must.Get(lra.ListOps.Spec())(t)
 	add(lra.ListOps.Presets[0], text, func(c *sft.Config) {
@@ -123,18 +123,18 @@ func headConfigs(t *testing.T, c sft.Config) []*sft.Config {
 		must.Succeed(t, c.Validate())
 		out = append(out, &c)
 	}
-	featured := func(features, edgeFeatures []string) func(*sft.Config) {
+	withFeatures := func(features, edgeFeatures []string) func(*sft.Config) {
 		spec := seq.Spec{Task: seq.Classification, Name: "heads", LabelNames: []string{"a", "b"},
 			FeatureNames: features, EdgeFeatureNames: edgeFeatures}
 		return func(c *sft.Config) { must.Succeed(t, c.DescribeData(spec)) }
 	}
 	sinusoids := func(c *sft.Config) { c.Relative = config.SinusoidRelation }
-	edges := featured([]string{"a"}, []string{"b", "c", "d"})
+	edges := withFeatures([]string{"a"}, []string{"b", "c", "d"})
 	relations := []func(*sft.Config){
 		func(c *sft.Config) { c.Relative = config.NoRelation }, sinusoids, edges,
-		featured(seq.PositionNames, nil),
-		featured(append(slices.Clone(seq.PositionNames), seq.NormalNames...), nil),
-		featured([]string{"a"}, []string{}),
+		withFeatures(seq.PositionNames, nil),
+		withFeatures(append(slices.Clone(seq.PositionNames), seq.NormalNames...), nil),
+		withFeatures([]string{"a"}, []string{}),
 	}
 	for _, channels := range []int{8, 16, 24, 32, 48, 64} {
 		for _, relation := range relations {

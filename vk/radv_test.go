@@ -6,7 +6,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
-	flags "flag" // package vk has a function flag
+	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -21,7 +21,7 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-var updateTables = flags.Bool("update", false, "write the tables of AMD's compiler anew")
+var updateTables = flag.Bool("update", false, "rewrite the tables of AMD's compiler")
 
 // radvFamilies are a GPU without float16 (polaris10), and GPUs of GCN 5, RDNA 2 and RDNA 3.
 var radvFamilies = []string{"polaris10", "vega10", "navi21", "gfx1100"}
@@ -29,8 +29,8 @@ var radvFamilies = []string{"polaris10", "vega10", "navi21", "gfx1100"}
 // radvResult is the environment variable that names the result file of the process for a family.
 const radvResult = "SFTSEQ_TEST_RADV_RESULT"
 
-// compiled holds the statistics of all pipelines of a GPU family.
-type compiled struct {
+// compilation holds the statistics of all pipelines of a GPU family.
+type compilation struct {
 	Device, Driver string
 	SharedBytes    int
 	Pipelines      map[string]pipelineStatistics
@@ -60,7 +60,7 @@ func TestRADV(t *testing.T) {
 		must.Succeed(t, os.WriteFile(path, text, 0o666))
 		return
 	}
-	inReruns(t)
+	skipInReruns(t)
 	testenv.Long(t, "it compiles every pipeline for each family of GPUs")
 	drivers, _ := filepath.Glob("/usr/share/vulkan/icd.d/radeon_icd*.json")
 	if len(drivers) == 0 {
@@ -86,7 +86,7 @@ func TestRADV(t *testing.T) {
 
 // compileFamily runs TestRADV in a separate process, whose driver compiles for the family, and
 // returns its result.
-func compileFamily(t *testing.T, family, driver string) *compiled {
+func compileFamily(t *testing.T, family, driver string) *compilation {
 	path := filepath.Join(t.TempDir(), "result.json")
 	c := exec.Command(os.Args[0], "-test.run=^TestRADV$")
 	c.Env = append(os.Environ(), radvResult+"="+path, "RADV_FORCE_FAMILY="+family, "VK_ICD_FILENAMES="+driver,
@@ -94,7 +94,7 @@ func compileFamily(t *testing.T, family, driver string) *compiled {
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	var r compiled
+	var r compilation
 	must.Succeed(t, json.Unmarshal(must.Get(os.ReadFile(path))(t), &r))
 	if want := strings.ToUpper(family); r.Unavailable == "" && !strings.Contains(r.Device, want) {
 		t.Fatalf("the device is %s, want %s", r.Device, want)
@@ -104,8 +104,8 @@ func compileFamily(t *testing.T, family, driver string) *compiled {
 
 // compileAll compiles the pipelines for the first device of the loader, in float32 and, if
 // possible, in mixed precision.
-func compileAll(t *testing.T) *compiled {
-	r := &compiled{Pipelines: map[string]pipelineStatistics{}}
+func compileAll(t *testing.T) *compilation {
+	r := &compilation{Pipelines: map[string]pipelineStatistics{}}
 	for _, mixed := range []bool{false, true} {
 		c, err := openCompiler(mixed)
 		if errors.Is(err, ErrUnavailable) {
@@ -131,7 +131,7 @@ func compileAll(t *testing.T) *compiled {
 	return r
 }
 
-func (r *compiled) add(c *compiler, d dispatch) {
+func (r *compilation) add(c *compiler, d dispatch) {
 	key := pipelineKey(d)
 	if _, known := r.Pipelines[key]; known {
 		return
@@ -142,21 +142,21 @@ func (r *compiled) add(c *compiler, d dispatch) {
 		return
 	}
 	var s pipelineStatistics
-	for name, to := range map[string]*uint64{"VGPRs": &s.VGPRs, "SGPRs": &s.SGPRs, "Spilled VGPRs": &s.SpilledVGPRs,
+	for name, field := range map[string]*uint64{"VGPRs": &s.VGPRs, "SGPRs": &s.SGPRs, "Spilled VGPRs": &s.SpilledVGPRs,
 		"Spilled SGPRs": &s.SpilledSGPRs, "LDS size": &s.LDS, "Scratch size": &s.Scratch,
 		"Instructions": &s.Instructions} {
 		value, ok := m[name]
 		if !ok {
 			r.Failures = append(r.Failures, fmt.Sprintf("%s: the compiler reports no %q", key, name))
 		}
-		*to = value
+		*field = value
 	}
 	r.Pipelines[key] = s
 }
 
 // check reports failures, spilled registers, too much shared memory and shaders without a pipeline.
 // These checks hold for every version of the compiler.
-func (r *compiled) check(t *testing.T, family string) {
+func (r *compilation) check(t *testing.T, family string) {
 	for _, f := range r.Failures {
 		t.Error(f)
 	}
@@ -188,7 +188,7 @@ func (r *compiled) check(t *testing.T, family string) {
 }
 
 // table returns the statistics in the format of the files in testdata/radv.
-func (r *compiled) table() string {
+func (r *compilation) table() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Written by go test ./vk -run RADV -update\n# driver: %s\n%s\n", r.Driver, statisticsHeader)
 	for _, key := range slices.Sorted(maps.Keys(r.Pipelines)) {
@@ -199,7 +199,7 @@ func (r *compiled) table() string {
 
 // compare reports differences from a committed table. Differences fail the test only if the table
 // is of the same driver.
-func (r *compiled) compare(t *testing.T, text string) {
+func (r *compilation) compare(t *testing.T, text string) {
 	report := t.Errorf
 	if _, driver, _ := strings.Cut(text, "# driver: "); !strings.HasPrefix(driver, r.Driver+"\n") {
 		driver, _, _ = strings.Cut(driver, "\n")
@@ -239,7 +239,7 @@ func (r *compiled) compare(t *testing.T, text string) {
 
 // TestRADVPage checks that docs/performance.md states the maxima of the committed tables.
 func TestRADVPage(t *testing.T) {
-	inReruns(t)
+	skipInReruns(t)
 	page := string(must.Get(os.ReadFile("../docs/performance.md"))(t))
 	for _, family := range radvFamilies {
 		text := string(must.Get(os.ReadFile(filepath.Join("testdata", "radv", family+".txt")))(t))
@@ -252,14 +252,14 @@ func TestRADVPage(t *testing.T) {
 				continue // skip the header
 			}
 			pipelines++
-			most := &others
+			maxVGPRs := &others
 			switch name, _, _ := strings.Cut(key, " "); name {
 			case "attention":
-				most = &forward
+				maxVGPRs = &forward
 			case "attention_backward_keys", "attention_backward_queries":
-				most = &backward
+				maxVGPRs = &backward
 			}
-			*most, shared, spills = max(*most, vgprs), max(shared, lds), spills+spilled+spilledSGPRs
+			*maxVGPRs, shared, spills = max(*maxVGPRs, vgprs), max(shared, lds), spills+spilled+spilledSGPRs
 		}
 		want := fmt.Sprintf(" | %d | %d | %d | %d | %d,%03d | %d |\n", pipelines, backward, forward, others,
 			shared/1000, shared%1000, spills)

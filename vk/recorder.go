@@ -11,9 +11,9 @@ import (
 
 // Memory regions of a recording, in addition to the program's memory regions.
 const (
-	scratchRegion = tensor.Regions + iota // scratch memory of one launch, shared by all programs in an arena
-	constantSpace                         // constants of the program
-	dummySpace                            // memory bound for operands that are nil
+	scratchRegion  = tensor.Regions + iota // scratch memory of one launch, shared by all programs in an arena
+	constantRegion                         // constants of the program
+	dummyRegion                            // memory bound for operands that are nil
 	regions
 )
 
@@ -46,8 +46,8 @@ type operand struct {
 // Operands that are nil are bound to these tensors, which the shader does not access. If the
 // program has no counts, nothingRead serves as counts of zero.
 var (
-	nothingRead    = tensor.At(dummySpace, 0, "nothing", grain/4)
-	nothingWritten = tensor.At(dummySpace, grain/4, "nothing", grain/4)
+	nothingRead    = tensor.At(dummyRegion, 0, "nothing", grain/4)
+	nothingWritten = tensor.At(dummyRegion, grain/4, "nothing", grain/4)
 )
 
 // read returns an operand that is read; the tensor may be nil.
@@ -75,24 +75,24 @@ func update(t *tensor.Tensor) operand {
 
 // recorder compiles the launches of a program to steps.
 type recorder struct {
-	device    *gpu
-	program   *tensor.Program
-	steps     []step
-	launch    int // index of the current launch
-	memory    ring
-	constants []uint32
-	open      []operand // operands of the steps since the last barrier
-	deferred  []step
-	prompt    bool // true if no step is deferred
-	planning  bool // true if no pipelines are compiled
-	err       error
+	device      *gpu
+	program     *tensor.Program
+	steps       []step
+	launch      int // index of the current launch
+	scratchRing ring
+	constants   []uint32
+	accessed    []operand // operands of the steps since the last barrier
+	deferred    []step
+	noDefer     bool // true if no step is deferred
+	planning    bool // true if no pipelines are compiled
+	err         error
 }
 
 // record compiles the launches of the program to steps.
 func (r *recorder) record() error {
 	for _, s := range r.program.Segments {
 		for r.launch = s.From; r.launch < s.To; r.launch++ {
-			r.memory.launch()
+			r.scratchRing.launch()
 			k := r.program.Launches[r.launch]
 			if !record(r, k) {
 				return fmt.Errorf("vk: no kernel %q", tensor.Name(k))
@@ -103,22 +103,23 @@ func (r *recorder) record() error {
 		}
 		r.launch = s.To - 1
 		r.flush()
-		r.open = r.open[:0] // each segment is submitted separately and begins with a barrier
+		r.accessed = r.accessed[:0] // each segment is submitted separately and begins with a barrier
 	}
-	return r.fits()
+	return r.checkMemory()
 }
 
-// fits returns an error if one of the program's memories exceeds the device's largest allocation.
-func (r *recorder) fits() error {
+// checkMemory returns an error if one of the program's memories exceeds the maximum size of an
+// allocation.
+func (r *recorder) checkMemory() error {
 	limit := r.device.limits.maxBlock
 	for _, m := range []struct {
-		what  string
+		name  string
 		words int
 	}{{"activations", r.program.Words(tensor.Arena)}, {"inputs", r.program.Words(tensor.Inputs)},
-		{"intermediate sums", r.memory.size}} {
+		{"intermediate sums", r.scratchRing.size}} {
 		if bytes := 4 * int64(m.words); bytes > limit {
 			return fmt.Errorf("%s for %s: an allocation of the device %s is limited to %s",
-				mebibytes(bytes), m.what, r.device.physical.info.Name, mebibytes(limit))
+				mebibytes(bytes), m.name, r.device.physical.info.Name, mebibytes(limit))
 		}
 	}
 	return nil
@@ -133,7 +134,7 @@ func (r *recorder) dispatch(d dispatch) {
 		panic(fmt.Sprintf("vk: %s: %d words of push constants", d.shader, len(d.push)))
 	}
 	d.operands = append([]operand{read(r.program.Counts)}, d.operands...)
-	if r.err = r.device.takes(d); r.err != nil {
+	if r.err = r.device.checkLimits(d); r.err != nil {
 		return
 	}
 	var p *pipeline
@@ -143,14 +144,14 @@ func (r *recorder) dispatch(d dispatch) {
 		}
 	}
 	if d.deferred {
-		r.later(step{dispatch: d, pipeline: p})
+		r.deferStep(step{dispatch: d, pipeline: p})
 	} else {
 		r.append(step{dispatch: d, pipeline: p})
 	}
 }
 
-// takes returns an error if a dispatch exceeds the device's limits.
-func (d *gpu) takes(s dispatch) error {
+// checkLimits returns an error if a dispatch exceeds the device's limits.
+func (d *gpu) checkLimits(s dispatch) error {
 	for _, o := range s.operands {
 		if bytes := 4 * int64(o.Words()); bytes > d.limits.maxRange {
 			return fmt.Errorf("%s: %v has %s, but an operand on the device %s is limited to %s",
@@ -164,8 +165,8 @@ func (d *gpu) takes(s dispatch) error {
 	return nil
 }
 
-// grid returns a grid of y lines of x workgroups for at least the given number of groups, with as
-// few lines as possible.
+// grid returns the size of a grid of y rows of x workgroups that has at least the given number of
+// groups and as few rows as possible.
 func (d *gpu) grid(groups int) (x, y int) {
 	y = blocks(groups, d.limits.maxGroups[0])
 	return blocks(groups, y), y
@@ -179,33 +180,34 @@ func (r *recorder) zero(t *tensor.Tensor) {
 }
 
 // append adds a step. The step begins with a barrier if its operands conflict with an access since
-// the last barrier. Deferred steps go behind the barrier, or in front of it if the step depends on
-// them.
+// the last barrier. The deferred steps are then added behind the barrier, before the step. If the
+// step depends on a deferred step, all deferred steps are added before the barrier.
 func (r *recorder) append(s step) {
 	if slices.ContainsFunc(r.deferred, s.follows) {
 		r.flush()
 	}
-	if s.barrier = s.conflicts(r.open); s.barrier {
-		r.open = r.open[:0]
+	if s.barrier = s.conflicts(r.accessed); s.barrier {
+		r.accessed = r.accessed[:0]
 		for _, d := range r.deferred {
 			d.barrier, s.barrier = s.barrier, false
-			r.place(d)
+			r.emit(d)
 		}
 		r.deferred = r.deferred[:0]
 	}
-	r.place(s)
+	r.emit(s)
 }
 
-func (r *recorder) place(s step) {
+// emit adds a step of the current launch behind the others.
+func (r *recorder) emit(s step) {
 	s.launch = r.launch
-	r.open = append(r.open, s.operands...)
+	r.accessed = append(r.accessed, s.operands...)
 	r.steps = append(r.steps, s)
 }
 
-// later adds a deferred step, such as the last stage of a sum. The step is appended at the next
-// barrier that other steps need, which saves a barrier.
-func (r *recorder) later(s step) {
-	if r.prompt {
+// deferStep defers a step, such as the last stage of a sum, until the next barrier that other steps
+// need. This saves a barrier.
+func (r *recorder) deferStep(s step) {
+	if r.noDefer {
 		r.append(s)
 		return
 	}
@@ -218,21 +220,22 @@ func (r *recorder) later(s step) {
 // flush appends the deferred steps.
 func (r *recorder) flush() {
 	for i, d := range r.deferred {
-		if d.barrier = i == 0 && len(r.open) > 0; d.barrier {
-			r.open = r.open[:0]
+		if d.barrier = i == 0 && len(r.accessed) > 0; d.barrier {
+			r.accessed = r.accessed[:0]
 		}
-		r.place(d)
+		r.emit(d)
 	}
 	r.deferred = r.deferred[:0]
 }
 
-// follows reports whether s must wait for p.
+// follows reports whether s must wait for p, because they access the same memory.
 func (s step) follows(p step) bool { return s.conflicts(p.operands) }
 
-func (s step) conflicts(with []operand) bool {
-	return slices.ContainsFunc(s.operands, func(o operand) bool { return slices.ContainsFunc(with, o.conflicts) })
+func (s step) conflicts(others []operand) bool {
+	return slices.ContainsFunc(s.operands, func(o operand) bool { return slices.ContainsFunc(others, o.conflicts) })
 }
 
+// conflicts reports whether o and p overlap and one of them is written.
 func (o operand) conflicts(p operand) bool {
 	return (o.writes || p.writes) && o.Region == p.Region && o.Offset < p.Offset+p.Words() &&
 		p.Offset < o.Offset+o.Words()
@@ -242,13 +245,13 @@ func (o operand) conflicts(p operand) bool {
 // current launch.
 func (r *recorder) scratch(shape ...int) *tensor.Tensor {
 	t := tensor.At(scratchRegion, 0, "scratch", shape...)
-	t.Offset = r.memory.take(align(t.Words()))
+	t.Offset = r.scratchRing.allocate(align(t.Words()))
 	return t
 }
 
 // constant returns a tensor that holds the words for the lifetime of the program.
 func (r *recorder) constant(words []uint32) *tensor.Tensor {
-	t := tensor.At(constantSpace, len(r.constants), "constant", len(words))
+	t := tensor.At(constantRegion, len(r.constants), "constant", len(words))
 	r.constants = append(r.constants, words...)
 	r.constants = append(r.constants, make([]uint32, align(len(words))-len(words))...)
 	return t
@@ -257,14 +260,15 @@ func (r *recorder) constant(words []uint32) *tensor.Tensor {
 // align returns a number of words, rounded up to a multiple of the operand alignment.
 func align(words int) int { return blocks(words, grain/4) * grain / 4 }
 
-// Initial values of a sum by sumParts, see sumparts.comp.
+// Initial values of sumParts, see sumparts.comp.
 const (
-	assign = iota
-	addTo  // begins with y, so that the parts are added to y
-	goOn   // continues the sum of the previous parts in y
+	assign = iota // y is the sum of the parts
+	addTo         // the sum of the parts is added to y
+	resume        // the parts are added to y one after the other, which continues an earlier sum
 )
 
-// sumParts sets y[0 … n−1] to the sum of count parts of n words each, in their order.
+// sumParts sums count parts of n words each, in their order, and writes the sum to y[0 … n−1]. The
+// argument start is assign, addTo or resume.
 func (r *recorder) sumParts(y, parts *tensor.Tensor, n, count, start int) {
 	target := update(y)
 	if start == assign {

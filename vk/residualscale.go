@@ -8,7 +8,7 @@ func init() { register(kernel(residualScale), kernel(residualScaleBackward)) }
 
 func residualScale(r *recorder, k tensor.ResidualScale) {
 	eachExtent(k.Y, k.Y.Width(), func(e extent) {
-		r.dispatch(e.elements("residualscale", write(e.of(k.Y)), read(e.of(k.A)), read(e.of(k.B)), read(k.Scale)))
+		r.dispatch(e.elements("residualscale", write(e.slice(k.Y)), read(e.slice(k.A)), read(e.slice(k.B)), read(k.Scale)))
 	})
 }
 
@@ -17,7 +17,7 @@ func residualScaleBackward(r *recorder, k tensor.ResidualScaleBackward) {
 	dots := r.scratch(n)
 	eachExtent(k.DY, k.DY.Width(), func(e extent) {
 		d := e.columns("residualscale_backward", n,
-			write(e.of(k.DB)), update(dots), read(e.of(k.DY)), read(e.of(k.B)), read(k.Scale))
+			write(e.slice(k.DB)), update(dots), read(e.slice(k.DY)), read(e.slice(k.B)), read(k.Scale))
 		d.groups = n // a workgroup processes all columns
 		r.dispatch(d)
 	})

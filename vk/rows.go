@@ -52,11 +52,11 @@ func eachWindow(rows, piece, size int, f func(w window)) {
 	}
 }
 
-// of returns the window's rows of a tensor.
-func (w window) of(t *tensor.Tensor) *tensor.Tensor { return rowsOf(t, w.first, w.n) }
+// slice returns the rows of the window in a tensor.
+func (w window) slice(t *tensor.Tensor) *tensor.Tensor { return rowsOf(t, w.first, w.n) }
 
-// end returns the span for shaders, the largest uint32 if it is unlimited.
-func (w window) end() uint32 {
+// shaderSpan returns the span as a push constant, in which the largest uint32 means unlimited.
+func (w window) shaderSpan() uint32 {
 	if w.span == 0 {
 		return math.MaxUint32
 	}

@@ -20,7 +20,7 @@ import (
 // heads, by chunks of queries and by chunks of rows.
 func TestSplitGradients(t *testing.T) {
 	d := open(t, Options{})
-	m, _, _ := trained(t)
+	m, _, _ := tinyModel(t)
 	random := rand.New(rand.NewPCG(8, 9))
 	var examples []seq.Example
 	for i, n := range []int{700, 1500, 3, 300} {
@@ -35,7 +35,7 @@ func TestSplitGradients(t *testing.T) {
 		return tensor.Bits(g)
 	}
 	want := gradient()
-	small(t, d)
+	setMinimalLimits(t, d)
 	got := gradient()
 	for _, p := range m.Parameters.List {
 		// This gradient depends on the split, because its pieces are as long as the input. The
@@ -55,7 +55,7 @@ func TestSplitGradients(t *testing.T) {
 // block of either.
 func TestSplitNGrams(t *testing.T) {
 	d := open(t, Options{})
-	m, _, _ := trained(t)
+	m, _, _ := tinyModel(t)
 	m.Config.NGrams = &config.NGrams{Units: "tokens", MinN: 1, MaxN: 3, Slots: 1 << 10, MinCount: 1}
 	random := rand.New(rand.NewPCG(8, 9))
 	m.NGrams = &config.NGramTable{Used: slices.Repeat([]int32{-1}, 32), Weights: make([]float32, 8<<10)}
@@ -74,7 +74,7 @@ func TestSplitNGrams(t *testing.T) {
 		return [2][]uint32{tensor.Bits(out.Logits), tensor.Bits(g)}
 	}
 	want := results()
-	small(t, d)
+	setMinimalLimits(t, d)
 	if got := results(); !slices.Equal(got[0], want[0]) || !slices.Equal(got[1][m.Parameters.List[1].Offset:],
 		want[1][m.Parameters.List[1].Offset:]) {
 		t.Error("logits or gradients differ between one block of the table and several")
@@ -103,7 +103,7 @@ func TestSplitNGrams(t *testing.T) {
 // longer launches, and that short inputs give few launches.
 func TestLaunchesAreBounded(t *testing.T) {
 	d := open(t, Options{})
-	m, _, _ := trained(t)
+	m, _, _ := tinyModel(t)
 	m.Config.NumSampledTokens = 256
 	launches := func(tokens int) map[string]int {
 		p := must.Get(sft.Record(m.Config, true, tokens, 1))(t)
@@ -137,7 +137,7 @@ func TestLaunchesAreBounded(t *testing.T) {
 // a device with minimal bindings.
 func TestAMillionTokens(t *testing.T) {
 	d := open(t, Options{})
-	m, _, _ := trained(t)
+	m, _, _ := tinyModel(t)
 	c := *m.Config
 	c.HiddenSize, c.IntermediateSize, c.NumHeads, c.NumSampledTokens, c.MaxLength = 128, 512, 4, 256, 1<<20
 	p := must.Get(sft.Record(&c, true, c.MaxLength, 1))(t)

@@ -11,10 +11,10 @@ import (
 func init() { register(kernel(sample)) }
 
 const (
-	// oneLaunch is the maximum number of tokens of a sequence that one workgroup processes in one
+	// maxSingleLaunch is the maximum number of tokens of a sequence that one workgroup processes in one
 	// launch. At this length, one launch is about as fast as sampleSteps launches for one sequence,
 	// and much faster for several sequences.
-	oneLaunch = 16384
+	maxSingleLaunch = 16384
 	// sampleChunk is the number of tokens of a longer sequence that a workgroup processes.
 	sampleChunk = 4096
 
@@ -24,17 +24,17 @@ const (
 
 func sample(r *recorder, k tensor.Sample) {
 	tokens, sequences := k.Score.Shape[0], k.Batch.Example.Shape[0]
-	key, mark := r.scratch(tokens), r.scratch(tokens)
+	keys, marks := r.scratch(tokens), r.scratch(tokens)
 	launch := func(board operand, chunk, groups, first, end int) {
 		r.dispatch(dispatch{shader: "sample", groups: groups,
-			push: []uint32{uint32(k.K), k.Layer, math.Float32bits(k.DropRate), word(k.Noise), uint32(chunk),
+			push: []uint32{uint32(k.K), k.Layer, math.Float32bits(k.DropRate), boolWord(k.Noise), uint32(chunk),
 				uint32(sequences), uint32(first), uint32(end)},
 			operands: []operand{write(k.Noised), write(k.Top), write(k.Partner), write(k.Count), read(k.Score),
 				read(k.Batch.Offset), read(k.Batch.SampleOffset), read(k.Batch.Example),
 				read(k.Batch.Tower), read(k.Batch.Random),
-				update(key), update(mark), board}})
+				update(keys), update(marks), board}})
 	}
-	if tokens <= oneLaunch {
+	if tokens <= maxSingleLaunch {
 		launch(read(nil), 0, sequences, 0, sampleSteps)
 		return
 	}

@@ -25,30 +25,30 @@ func sinusoidTables(r *recorder, k tensor.Sinusoid) {
 		push: []uint32{uint32(rows), uint32(width), uint32(k.Frequencies.Len())},
 		operands: []operand{write(k.F), write(k.G), write(k.E), read(k.MulWeight), read(k.AddWeight),
 			read(k.MulBias), read(k.AddBias),
-			read(turns(r, k.Frequencies))}})
+			read(turnWords(r, k.Frequencies))}})
 }
 
 func sinusoidTablesBackward(r *recorder, k tensor.SinusoidBackward) {
 	rows, width, half := k.DF.Shape[0], k.DF.Width(), k.Frequencies.Len()
 	size := 2 * rows * (half + 1)
-	// The length of a chunk depends on most and the longest sequence, so most must not depend on
-	// the width.
-	most := max(1, min(maxTableChunks, tablePartWords/size))
-	chunks := min(most, blocks(width, minTableChunk))
+	// The shaders compute the length of a chunk from maxChunks and the longest sequence, so maxChunks
+	// must not depend on the width, which is a capacity.
+	maxChunks := max(1, min(maxTableChunks, tablePartWords/size))
+	chunks := min(maxChunks, blocks(width, minTableChunk))
 	parts := r.scratch(chunks * size)
 	r.dispatch(dispatch{shader: "sinusoid_backward",
 		groups:   blocks(half+1, tableFrequencies) * blocks(rows, tableRows) * chunks,
-		push:     []uint32{uint32(rows), uint32(width), uint32(half), uint32(most)},
-		operands: []operand{write(parts), read(k.DF), read(k.DG), read(turns(r, k.Frequencies))}})
+		push:     []uint32{uint32(rows), uint32(width), uint32(half), uint32(maxChunks)},
+		operands: []operand{write(parts), read(k.DF), read(k.DG), read(turnWords(r, k.Frequencies))}})
 	r.dispatch(dispatch{shader: "sinusoid_backward_sum", groups: blocks(size/2, 256),
-		push: []uint32{uint32(rows), uint32(half), uint32(most)},
+		push: []uint32{uint32(rows), uint32(half), uint32(maxChunks)},
 		operands: []operand{write(k.DMulWeight), write(k.DAddWeight), write(k.DMulBias),
 			write(k.DAddBias), read(parts)}})
 }
 
-// turns returns a constant with two words per frequency, the low half first. The last frequency is
+// turnWords returns a constant with two words per frequency, the low half first. The last frequency is
 // 0; its cosines multiply the biases.
-func turns(r *recorder, q *sinusoid.Frequencies) *tensor.Tensor {
+func turnWords(r *recorder, q *sinusoid.Frequencies) *tensor.Tensor {
 	var words []uint32
 	for _, w := range q.Turns() {
 		words = append(words, uint32(w), uint32(w>>32))

@@ -12,9 +12,9 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// weighted returns a program that computes y = x + n·w in n segments. The weights w are in memory
-// that several bindings may share.
-func weighted(n int) *tensor.Program {
+// weightedAdditions returns a program that computes y = x + n·w by n additions, one per segment. The
+// weights w are in memory that several bindings may share.
+func weightedAdditions(n int) *tensor.Program {
 	p := tensor.NewProgram()
 	x, w := p.Input("x", tensor.Fixed, 100), tensor.At(tensor.Weights, 0, "w", 100)
 	y := p.Temp("y", tensor.Fixed, 100)
@@ -30,7 +30,7 @@ func weighted(n int) *tensor.Program {
 // TestSlots checks that several goroutines may concurrently prepare programs, run them on shared
 // weights and read the results.
 func TestSlots(t *testing.T) {
-	d := open(t, Options{}, watched)
+	d := open(t, Options{}, underRace)
 	weights := must.Get(d.Allocate(100))(t)
 	ones := make([]float32, 100)
 	for i := range ones {
@@ -42,7 +42,7 @@ func TestSlots(t *testing.T) {
 		mem[tensor.Weights] = weights
 		for round := range 12 {
 			n := 1 + (l+round)%4
-			p := weighted(n)
+			p := weightedAdditions(n)
 			x, err := d.Prepare(p)
 			if err != nil {
 				return err
@@ -85,15 +85,15 @@ func TestSlots(t *testing.T) {
 // TestRecordingsAreBounded checks that the device keeps at most maxRecordings recordings, and drops
 // the least recently used recordings first.
 func TestRecordingsAreBounded(t *testing.T) {
-	d := bare(t)
+	d := openUnvalidated(t)
 	defer d.Close()
 	var mem tensor.Binding
 	var executables []tensor.Executable
 	for range maxRecordings + 10 {
-		p := sums(1)
+		p := additions(1)
 		x := must.Get(d.Prepare(p))(t)
 		if executables = append(executables, x); mem[tensor.Arena] == nil {
-			mem = allocated(t, d, p)
+			mem = allocateBinding(t, d, p)
 		}
 		must.Succeed(t, x.Run(context.Background(), mem, 0, 1))
 	}
@@ -105,19 +105,19 @@ func TestRecordingsAreBounded(t *testing.T) {
 	}
 }
 
-// TestStopped checks that a cancelled context stops a program between segments, and that the
+// TestCancelled checks that a cancelled context stops a program between segments, and that the
 // program can run again.
-func TestStopped(t *testing.T) {
+func TestCancelled(t *testing.T) {
 	d := open(t, Options{})
-	p := weighted(3)
+	p := weightedAdditions(3)
 	x := must.Get(d.Prepare(p))(t)
-	mem := allocated(t, d, p)
+	mem := allocateBinding(t, d, p)
 	mem[tensor.Weights] = must.Get(d.Allocate(100))(t)
 	stop := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(context.Background())
 	submitted := 0
-	d.fault = func(what string, r int32) int32 {
-		if what == "submit" {
+	d.fault = func(call string, r int32) int32 {
+		if call == "submit" {
 			submitted++
 			if submitted == 3 { // the uploads, then two segments
 				cancel(stop)

@@ -47,15 +47,15 @@ func (c *compiler) open(mixed bool) error {
 	case !slices.Contains(p.extensions, statisticsExtension):
 		return fmt.Errorf("the device %s does not support %s", p.info.Name, statisticsExtension)
 	}
-	wanted := C.shim_features{statistics: 1, subgroup_size_control: p.features.subgroup_size_control}
+	features := C.shim_features{statistics: 1, subgroup_size_control: p.features.subgroup_size_control}
 	if mixed {
 		if c.mixed, err = p.mixed(); err != nil {
 			return fmt.Errorf("the device %s: %w", p.info.Name, err)
 		}
-		wanted.cooperative, wanted.memory_model, wanted.float16 = 1, 1, 1
-		wanted.bfloat16 = C.uint32_t(word(c.mixed.bfloat16()))
+		features.cooperative, features.memory_model, features.float16 = 1, 1, 1
+		features.bfloat16 = C.uint32_t(boolWord(c.mixed.bfloat16()))
 	}
-	r := C.shim_open(unsafe.Pointer(c.instance.vk), unsafe.Pointer(p.vk), C.uint32_t(p.api), &wanted,
+	r := C.shim_open(unsafe.Pointer(c.instance.vk), unsafe.Pointer(p.vk), C.uint32_t(p.api), &features,
 		C.uint32_t(p.family), 1, &c.shim)
 	return c.check("create the logical device", r)
 }

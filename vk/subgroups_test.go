@@ -17,7 +17,7 @@ import (
 // request it is 8 on most CPUs; make test-again repeats tests that depend on the width with 4, 16
 // and 32.
 func TestSubgroups(t *testing.T) {
-	d := open(t, Options{}, widths)
+	d := open(t, Options{}, subgroupWidths)
 	t.Logf("subgroups of %d", d.Info().SubgroupSize)
 	bits := os.Getenv(vectorWidth)
 	if bits == "" {
@@ -28,10 +28,10 @@ func TestSubgroups(t *testing.T) {
 	}
 }
 
-// asking maps each shader that reads the size of its subgroup, or the rank in it, to the
+// subgroupShaders maps each shader that reads the size of its subgroup, or the rank in it, to the
 // conformance suite of its kernel. Cooperative matrices also depend on the subgroup, but Mesa's
 // driver does not support them.
-var asking = map[string]string{
+var subgroupShaders = map[string]string{
 	"attention_backward_leak": "attention",
 	"embed_backward":          "embed",
 	"leak":                    "leak",
@@ -41,33 +41,33 @@ var asking = map[string]string{
 	"sumsquares":              "adamw",
 }
 
-// asksSubgroup reports whether a conformance case launches one of the asking shaders. Other cases
+// usesSubgroup reports whether a conformance case launches one of subgroupShaders. Other cases
 // need no run with subgroups of more than 8: more invocations run in lockstep there, so a shader
-// that ignores its subgroup fails in smaller subgroups if it fails at all.
-func asksSubgroup(suite, name string) bool {
-	if suite == "attention" { // the backward pass launches an asking shader only for these options
+// that ignores its subgroup fails in smaller subgroups if it fails at any size.
+func usesSubgroup(suite, name string) bool {
+	if suite == "attention" { // the backward pass launches such a shader only for these options
 		return strings.HasPrefix(name, "attention_backward ") && strings.Contains(name, "score 0, probability 0")
 	}
-	return slices.Contains(slices.Collect(maps.Values(asking)), suite)
+	return slices.Contains(slices.Collect(maps.Values(subgroupShaders)), suite)
 }
 
-// TestAskingShaders checks that asking lists exactly the shaders that use subgroup operations.
-func TestAskingShaders(t *testing.T) {
+// TestSubgroupShaders checks that subgroupShaders lists exactly the shaders that use subgroup operations.
+func TestSubgroupShaders(t *testing.T) {
 	files, err := filepath.Glob("../shaders/*.comp")
 	if err != nil || len(files) < 50 {
 		t.Fatalf("found %d shaders, want at least 50; error %v", len(files), err)
 	}
-	asks := regexp.MustCompile(`GL_KHR_shader_subgroup|reduce\.glsl`)
+	operation := regexp.MustCompile(`GL_KHR_shader_subgroup|reduce\.glsl`)
 	var found []string
 	for _, path := range files {
 		name := strings.TrimSuffix(filepath.Base(path), ".comp")
 		if text, err := os.ReadFile(path); err != nil {
 			t.Fatal(err)
-		} else if asks.Match(text) {
+		} else if operation.Match(text) {
 			found = append(found, name)
 		}
 	}
-	if want := slices.Sorted(maps.Keys(asking)); !slices.Equal(found, want) {
+	if want := slices.Sorted(maps.Keys(subgroupShaders)); !slices.Equal(found, want) {
 		t.Errorf("%q use subgroup operations, want %q", found, want)
 	}
 }

@@ -24,39 +24,39 @@ const (
 // buffers and submits them with the next program or download. A batch therefore needs one
 // submission, and is uploaded while the previous batch is computed.
 type transfers struct {
-	device *gpu
-	mu     sync.Mutex
-	stages [2]stage
-	now    int    // index of the stage that gathers uploads
-	sent   uint64 // timeline value at which all submitted uploads are complete
-	down   *block
-	read   *commands
+	device           *gpu
+	mu               sync.Mutex
+	stages           [2]stage
+	current          int    // index of the stage that gathers uploads
+	uploaded         uint64 // timeline value at which all submitted uploads are complete
+	downloadBlock    *block
+	downloadCommands *commands
 }
 
 // stage is a staging buffer and its pending copies.
 type stage struct {
-	block    *block
-	used     int64
-	steps    []C.shim_step
-	commands *commands
-	sent     bool // true if the stage must wait for its fence before reuse
+	block     *block
+	used      int64
+	steps     []C.shim_step
+	commands  *commands
+	submitted bool // true if the stage must wait for its fence before reuse
 }
 
 func (t *transfers) open(d *gpu) error {
 	t.device = d
 	var err error
 	for i := range t.stages {
-		if t.stages[i].block, err = d.heap.get(stagingBytes, true); err != nil {
+		if t.stages[i].block, err = d.heap.allocate(stagingBytes, true); err != nil {
 			return err
 		}
 		if t.stages[i].commands, err = d.newCommands(); err != nil {
 			return err
 		}
 	}
-	if t.down, err = d.heap.get(stagingBytes, true); err != nil {
+	if t.downloadBlock, err = d.heap.allocate(stagingBytes, true); err != nil {
 		return err
 	}
-	t.read, err = d.newCommands()
+	t.downloadCommands, err = d.newCommands()
 	return err
 }
 
@@ -64,7 +64,7 @@ func (t *transfers) close() {
 	for _, s := range t.stages {
 		s.commands.free()
 	}
-	t.read.free()
+	t.downloadCommands.free()
 }
 
 // upload copies words to the staging buffer and adds a pending copy to the memory.
@@ -72,7 +72,7 @@ func (t *transfers) upload(m *memory, offset int, words []uint32) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for len(words) > 0 {
-		s, err := t.room()
+		s, err := t.freeStage()
 		if err != nil {
 			return err
 		}
@@ -108,7 +108,7 @@ func (t *transfers) overlaps(s *stage, m *memory, offset, n int) C.uint32_t {
 func (t *transfers) fill(m *memory, word uint32) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s, err := t.room()
+	s, err := t.freeStage()
 	if err != nil {
 		return err
 	}
@@ -118,18 +118,18 @@ func (t *transfers) fill(m *memory, word uint32) error {
 	return nil
 }
 
-// room returns the stage that gathers uploads. If the stage is full, room submits it and returns
-// the other stage.
-func (t *transfers) room() (*stage, error) {
-	s := &t.stages[t.now]
+// freeStage returns the stage that gathers uploads. If the stage is full, freeStage submits it and
+// returns the other stage.
+func (t *transfers) freeStage() (*stage, error) {
+	s := &t.stages[t.current]
 	if stagingBytes-s.used < 4 || len(s.steps) == stagingSteps {
-		if err := t.send(); err != nil {
+		if err := t.submit(); err != nil {
 			return nil, err
 		}
-		s = &t.stages[t.now]
+		s = &t.stages[t.current]
 	}
-	if s.sent {
-		s.sent = false
+	if s.submitted {
+		s.submitted = false
 		if err := s.commands.wait(); err != nil {
 			return nil, err
 		}
@@ -137,31 +137,31 @@ func (t *transfers) room() (*stage, error) {
 	return s, nil
 }
 
-// send submits the gathered uploads and switches to the other stage.
-func (t *transfers) send() error {
-	s := &t.stages[t.now]
+// submit submits the gathered uploads and switches to the other stage.
+func (t *transfers) submit() error {
+	s := &t.stages[t.current]
 	if len(s.steps) == 0 {
 		return nil
 	}
 	if err := s.commands.record(s.steps, 0); err != nil {
 		return err
 	}
-	if err := s.commands.submit(0, 0, t.sent+1); err != nil {
+	if err := s.commands.submit(0, 0, t.uploaded+1); err != nil {
 		return err
 	}
-	t.sent++
-	s.steps, s.used, s.sent = s.steps[:0], 0, true
-	t.now = 1 - t.now
+	t.uploaded++
+	s.steps, s.used, s.submitted = s.steps[:0], 0, true
+	t.current = 1 - t.current
 	return nil
 }
 
-// flush submits the gathered uploads. A program that depends on them may begin when the timeline
-// has reached the value arrived.
-func (t *transfers) flush() (arrived uint64, err error) {
+// flush submits the gathered uploads. It returns the value of the timeline from which on a program
+// that depends on the uploads may begin.
+func (t *transfers) flush() (uploaded uint64, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	err = t.send()
-	return t.sent, err
+	err = t.submit()
+	return t.uploaded, err
 }
 
 // download submits the gathered uploads and copies words to the host. The caller must have waited
@@ -169,17 +169,17 @@ func (t *transfers) flush() (arrived uint64, err error) {
 func (t *transfers) download(m *memory, offset int, words []uint32) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if err := t.send(); err != nil {
+	if err := t.submit(); err != nil {
 		return err
 	}
 	for len(words) > 0 {
 		n := min(len(words), stagingBytes/4)
-		step := C.shim_step{kind: C.SHIM_COPY, from: m.block.buffer, to: t.down.buffer,
+		step := C.shim_step{kind: C.SHIM_COPY, from: m.block.buffer, to: t.downloadBlock.buffer,
 			from_offset: C.uint64_t(m.offset + 4*int64(offset)), bytes: C.uint64_t(4 * n)}
-		if err := t.read.run([]C.shim_step{step}); err != nil {
+		if err := t.downloadCommands.run([]C.shim_step{step}); err != nil {
 			return err
 		}
-		copy(words[:n], unsafe.Slice((*uint32)(t.down.mapped), n))
+		copy(words[:n], unsafe.Slice((*uint32)(t.downloadBlock.mapped), n))
 		words, offset = words[n:], offset+n
 	}
 	return nil

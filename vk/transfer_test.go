@@ -14,13 +14,13 @@ import (
 // TestTransfers writes and reads random ranges and compares with a copy in host memory. The ranges
 // have odd offsets and sizes, overlap, and may exceed a staging buffer.
 func TestTransfers(t *testing.T) {
-	d := open(t, Options{}, watched)
+	d := open(t, Options{}, underRace)
 	const words = 3*stagingBytes/4 + 77
 	m := must.Get(d.Allocate(words))(t)
 	defer m.Free()
 	want := make([]uint32, words)
 	random := rand.New(rand.NewPCG(5, 6))
-	place := func() (at, n int) {
+	randomRange := func() (at, n int) {
 		n = 1 + random.IntN(1<<random.IntN(12))
 		switch random.IntN(20) {
 		case 0:
@@ -32,16 +32,16 @@ func TestTransfers(t *testing.T) {
 	}
 	check := func() {
 		t.Helper()
-		at, n := place()
+		at, n := randomRange()
 		got := make([]uint32, n)
 		must.Succeed(t, m.Read(at, got))
 		if !slices.Equal(got, want[at:at+n]) {
-			t.Fatalf("words %d … %d differ from the written ones", at, at+n)
+			t.Fatalf("words %d … %d differ from the written words", at, at+n)
 		}
 	}
 	check() // new memory is zero
 	for i := range 120 {
-		at, n := place()
+		at, n := randomRange()
 		x := make([]uint32, n)
 		for j := range x {
 			x[j] = random.Uint32()
@@ -67,11 +67,11 @@ func TestTransfers(t *testing.T) {
 // TestManySmallWrites checks that the number of pending copies is bounded. It also checks that
 // memory may be reused immediately if it is freed before a pending copy to it is submitted.
 func TestManySmallWrites(t *testing.T) {
-	d := open(t, Options{}, watched)
+	d := open(t, Options{}, underRace)
 	for i := range 3 * stagingSteps {
 		m := must.Get(d.Allocate(7))(t)
 		must.Succeed(t, m.Write(3, []uint32{uint32(i)}))
-		if n := len(d.transfers.stages[d.transfers.now].steps); n > stagingSteps {
+		if n := len(d.transfers.stages[d.transfers.current].steps); n > stagingSteps {
 			t.Fatalf("%d copies are pending, want at most %d", n, stagingSteps)
 		}
 		if i%500 == 0 {
@@ -86,7 +86,7 @@ func TestManySmallWrites(t *testing.T) {
 
 // TestWriters checks that several goroutines may write and read separate allocations concurrently.
 func TestWriters(t *testing.T) {
-	d := open(t, Options{}, watched)
+	d := open(t, Options{}, underRace)
 	const words = stagingBytes/4/3 + 5
 	var wg sync.WaitGroup
 	for w := range 4 {
