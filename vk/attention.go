@@ -60,8 +60,8 @@ func newAttentionShape(r *recorder, k tensor.Attention) attentionShape {
 	default:
 		panic("vk: unknown relative position bias")
 	}
-	if a.maxKeys = a.rows; k.Most > 0 {
-		a.maxKeys = min(a.maxKeys, k.Most)
+	if a.maxKeys = a.rows; k.MaxKeys > 0 {
+		a.maxKeys = min(a.maxKeys, k.MaxKeys)
 	}
 	if a.channels > maxChannels {
 		r.err = fmt.Errorf("heads of %d channels: expected at most %d on a Vulkan device", a.channels, maxChannels)

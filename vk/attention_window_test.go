@@ -135,7 +135,7 @@ func newWindowCase(t *testing.T, equal bool) windowCase {
 		Q:    tokens(value), K: sampled(value), V: sampled(value),
 		Leak:  p.input(tensor.Sequences, values(2*windowHeads, leak), 2, windowHeads),
 		Count: integers(tensor.Sequences, []int32{windowKeys, 100}), Batch: p.Batch,
-		Heads: windowHeads, Most: windowKeys,
+		Heads: windowHeads, MaxKeys: windowKeys,
 		RelativeBias: tensor.SinusoidBias{F: s.F, G: s.G, E: s.E, P: p.input(tensor.Sampled, w, p.sampled),
 			Top: integers(tensor.Sampled, top), Partner: integers(tensor.Sampled, partner)}}
 	c := windowCase{packed: p, df: table(), dg: table()}

@@ -43,7 +43,7 @@ var _ interface {
 	tensor.Measurer
 	tensor.OwnMemory
 	tensor.PreferredBatch
-	tensor.Together
+	tensor.ConcurrentRunner
 	tensor.MixedPrecision
 	tensor.LossScaler
 } = (*gpu)(nil)
@@ -197,9 +197,9 @@ func (d *gpu) Info() Info { return d.physical.info }
 // there are enough queues.
 func (d *gpu) Slots() int { return 2 }
 
-// Together returns the number of concurrent micro-batches that keep the device busy. It returns 1
+// ConcurrentRuns returns the number of concurrent micro-batches that keep the device busy. It returns 1
 // for devices that share memory with the CPU.
-func (d *gpu) Together() int {
+func (d *gpu) ConcurrentRuns() int {
 	if kind := d.Info().Kind; kind == "discrete" || kind == "virtual" {
 		return 8
 	}

@@ -64,12 +64,12 @@ func (d *gpu) prepare(p *tensor.Program, noDefer bool) (*executable, error) {
 // Run runs the segments from … to−1. It queues the next segment while the current segment computes,
 // and checks ctx between segments.
 func (x *executable) Run(ctx context.Context, mem tensor.Binding, from, to int) error {
-	return x.RunTogether(ctx, []tensor.Binding{mem}, from, to)
+	return x.RunConcurrently(ctx, []tensor.Binding{mem}, from, to)
 }
 
-// RunTogether runs the segments from … to−1 in several memories. Each launch is submitted for all
+// RunConcurrently runs the segments from … to−1 in several memories. Each launch is submitted for all
 // memories before the next launch, so that small launches fill the device together.
-func (x *executable) RunTogether(ctx context.Context, mems []tensor.Binding, from, to int) error {
+func (x *executable) RunConcurrently(ctx context.Context, mems []tensor.Binding, from, to int) error {
 	r, err := x.recording(mems)
 	if err != nil {
 		return err
@@ -161,7 +161,7 @@ func (x *executable) stepsOf(from, to int) (lo, hi int) {
 	return firstStep(from), firstStep(to)
 }
 
-// recording is a program recorded for the sets of memories of one call of RunTogether.
+// recording is a program recorded for the sets of memories of one call of RunConcurrently.
 type recording struct {
 	executable *executable
 	bindings   []tensor.Binding

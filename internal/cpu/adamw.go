@@ -14,12 +14,12 @@ const updateBlock = 1 << 14
 
 func sumSquares(r *run, k tensor.SumSquares) {
 	x := r.floats(k.X)
-	parts := make([]float64, (len(x)+updateBlock-1)/updateBlock)
-	r.each(len(parts), func(_ *worker, i int) {
-		parts[i] = r.device.simd.SumSquares(x[i*updateBlock : min(len(x), (i+1)*updateBlock)])
+	partialSums := make([]float64, (len(x)+updateBlock-1)/updateBlock)
+	r.parallel(len(partialSums), func(_ *worker, i int) {
+		partialSums[i] = r.device.simd.SumSquares(x[i*updateBlock : min(len(x), (i+1)*updateBlock)])
 	})
 	var total float64
-	for _, s := range parts {
+	for _, s := range partialSums {
 		total += s
 	}
 	r.floats(k.Y)[0] = float32(total)
@@ -41,7 +41,7 @@ func adamW(r *run, k tensor.AdamW) {
 	}
 	c := simd.AdamWFactors{scale, float32(k.Beta1), float32(1 - k.Beta1), float32(k.Beta2), float32(1 - k.Beta2),
 		step.Correction1, step.Correction2, -step.LearningRate, k.Eps, 1 - float32(step.LearningRate*k.Decay)}
-	r.each((len(w)+updateBlock-1)/updateBlock, func(_ *worker, i int) {
+	r.parallel((len(w)+updateBlock-1)/updateBlock, func(_ *worker, i int) {
 		lo, hi := i*updateBlock, min(len(w), (i+1)*updateBlock)
 		r.device.simd.AdamW(w[lo:hi], m[lo:hi], v[lo:hi], g[lo:hi], &c)
 	})

@@ -118,17 +118,17 @@ func (a *attentionRun) tile(w *worker, b, head, i int) queries {
 
 // forwardScratch is a worker's memory for one tile.
 type forwardScratch struct {
-	s         []float32 // [keyTile, stride] scores A, then the numerators of the probabilities
-	q         []float32 // [dh, stride] the queries, transposed
-	out       []float32 // [dh, stride] Σ P v, transposed
-	sum, part []float32 // [stride] Σ of the numerators: total, and sum over a block of keys
-	top, next []float32 // [stride] softmax: maximum score before and after a tile of keys
+	s              []float32 // [keyTile, stride] scores A, then the numerators of the probabilities
+	q              []float32 // [dh, stride] the queries, transposed
+	out            []float32 // [dh, stride] Σ P v, transposed
+	sum, part      []float32 // [stride] Σ of the numerators: total, and sum over a block of keys
+	oldMax, newMax []float32 // [stride] softmax: maximum score before and after a tile of keys
 }
 
 func newForwardScratch(w *worker, stride, dh int) forwardScratch {
-	next := cut(w.floats(keyTile*stride + 2*dh*stride + 4*stride))
+	next := carve(w.floats(keyTile*stride + 2*dh*stride + 4*stride))
 	return forwardScratch{s: next(keyTile * stride), q: next(dh * stride), out: next(dh * stride),
-		sum: next(stride), part: next(stride), top: next(stride), next: next(stride)}
+		sum: next(stride), part: next(stride), oldMax: next(stride), newMax: next(stride)}
 }
 
 func attention(r *run, k tensor.Attention) {
@@ -153,7 +153,7 @@ func (a *attentionRun) eachTile(f func(t queries)) {
 		lo, hi := a.tokens(b)
 		first[b+1] = first[b] + a.tiles(hi-lo)*a.Heads
 	}
-	a.run.each(first[a.n], func(w *worker, piece int) {
+	a.run.parallel(first[a.n], func(w *worker, piece int) {
 		b := sort.SearchInts(first, piece+1) - 1
 		tiles := (first[b+1] - first[b]) / a.Heads
 		i := piece - first[b]
@@ -161,23 +161,23 @@ func (a *attentionRun) eachTile(f func(t queries)) {
 	})
 }
 
-// lookAhead prefetches memory that later tiles need, before the tile of keys that begins at row at.
+// prefetch prefetches memory that later tiles need, before the tile of keys that begins at row key.
 // It prefetches some rows of each x behind the tile of queries, and some rows of y that the tile
 // will write. It may prefetch too much or nothing.
-func (a *attentionRun) lookAhead(t queries, at int, y []float32, x ...[]float32) {
+func (a *attentionRun) prefetch(t queries, key int, y []float32, x ...[]float32) {
 	lo, end := a.keys(t.b)
 	parts := (end - lo + keyTile - 1) / keyTile
 	rows := (t.n + parts - 1) / parts
-	first := t.row + (at-lo)/keyTile*rows
-	ask := func(x []float32, from, to int) {
+	first := t.row + (key-lo)/keyTile*rows
+	prefetchRows := func(x []float32, from, to int) {
 		if n := min(rows, to-from); n > 0 {
 			t.kernels.Prefetch(a.head(x, from, t.head), a.d, n, a.dh)
 		}
 	}
-	ask(y, first, t.row+t.n)
+	prefetchRows(y, first, t.row+t.n)
 	_, last := a.tokens(t.b)
 	for _, x := range x {
-		ask(x, first+t.n, last)
+		prefetchRows(x, first+t.n, last)
 	}
 }
 
@@ -191,7 +191,7 @@ func (a *attentionRun) loadQueries(t queries, q []float32) {
 func (a *attentionRun) packValues() {
 	rows := a.run.rows(a.V)
 	a.values = a.run.parts(rows * a.d)
-	a.run.each(a.n, func(_ *worker, b int) {
+	a.run.parallel(a.n, func(_ *worker, b int) {
 		lo, end := a.keys(b)
 		for head := range a.Heads {
 			a.copyHead(a.values[(head*rows+lo)*a.dh:], a.v, lo, end-lo, head, a.dh)
@@ -240,14 +240,14 @@ func (a *attentionRun) reluTile(t queries) {
 		clear(f.part)
 		for at := block; at < min(end, block+sumKeys); at += keyTile {
 			keys := min(end-at, keyTile)
-			a.lookAhead(t, at, a.o, a.q)
+			a.prefetch(t, at, a.o, a.q)
 			a.scores(t, f.s, f.q, a.head(a.k, at, t.head), a.d, keys)
 			a.relativeBias.forward(t, at, keys, f.s, 0, f.part)
-			a.weigh(t, &f, at, keys)
+			a.addValues(t, &f, at, keys)
 		}
 		a.run.addTo(f.sum, f.part)
 	}
-	a.countDead(f.sum[t.skip:t.n])
+	a.countDeadRows(f.sum[t.skip:t.n])
 	leak := a.leakOf(t.b, t.head)
 	for r, v := range f.sum[:t.n] {
 		z := v + leak + tensor.AttentionEpsilon
@@ -265,16 +265,16 @@ func (a *attentionRun) storeOutput(t queries, f *forwardScratch) {
 	t.kernels.Transpose(a.head(a.o, t.row+t.skip, t.head), a.d, f.out[t.skip:], t.stride, a.dh, t.n-t.skip)
 }
 
-// weigh adds Σ_j p_j v_j over a tile of keys to the tile's output.
-func (a *attentionRun) weigh(t queries, f *forwardScratch, at, keys int) {
+// addValues adds Σ_j p_j v_j over a tile of keys to the tile's output.
+func (a *attentionRun) addValues(t queries, f *forwardScratch, at, keys int) {
 	v := a.values[(t.head*len(a.values)/a.d+at)*a.dh:]
 	p := &a.run.device.simd.Products
 	c := simd.Rows(f.out, t.stride)
 	p.Mul(c, simd.Matrix{Data: v, Row: 1, Col: a.dh}, p.View(f.s, t.stride, keys, t.n), c, a.dh)
 }
 
-// countDead counts the queries without a positive score.
-func (a *attentionRun) countDead(sum []float32) {
+// countDeadRows adds the number of queries without a positive score to the output DeadRows.
+func (a *attentionRun) countDeadRows(sum []float32) {
 	if a.deadRows == nil {
 		return
 	}

@@ -32,8 +32,8 @@ func attentionBackward(r *run, k tensor.AttentionBackward) {
 	case tensor.PairGradient:
 		clear(r.floats(g.D))
 	}
-	group := g.together()
-	r.each((a.Heads+group-1)/group, func(w *worker, piece int) {
+	group := g.headsPerGroup()
+	r.parallel((a.Heads+group-1)/group, func(w *worker, piece int) {
 		for b := range a.n {
 			if w == r.self {
 				r.yield() // a piece takes long
@@ -59,17 +59,17 @@ type headScratch struct {
 	dleak        float32
 }
 
-// kept returns the size of a headScratch in floats.
-func (g *attentionGradient) kept(keys int) int { return keys * (2*g.channels + g.dh + g.columns) }
+// headFloats returns the size of a headScratch in floats.
+func (g *attentionGradient) headFloats(keys int) int { return keys * (2*g.channels + g.dh + g.columns) }
 
 func (g *attentionGradient) newHead(memory []float32, keys int) headScratch {
-	next := cut(memory)
+	next := carve(memory)
 	return headScratch{k: next(keys * g.channels), v: next(keys * g.dh), dk: next(keys * g.channels),
 		dv: next(keys * g.columns)}
 }
 
-// cut returns a function that returns consecutive parts of memory.
-func cut(memory []float32) func(size int) []float32 {
+// carve returns a function that allocates consecutive parts of memory.
+func carve(memory []float32) func(size int) []float32 {
 	return func(size int) []float32 {
 		y := memory[:size:size]
 		memory = memory[size:]
@@ -93,28 +93,29 @@ type backwardScratch struct {
 	ones           []float32 // [channels]
 }
 
-// widest is the maximum stride of a tile.
-const widest = queryTile + 16
+// maxStride is the maximum stride of a tile.
+const maxStride = queryTile + 16
 
-// packed returns the size in floats of queries or keys as a packed right factor.
-func (g *attentionGradient) packed() int {
-	return g.run.device.simd.PackedSize(max(widest, keyTile), g.dh)
+// packedFloats returns the size in floats of queries or keys as a packed right factor.
+func (g *attentionGradient) packedFloats() int {
+	return g.run.device.simd.PackedSize(max(maxStride, keyTile), g.dh)
 }
 
-// shared returns the size of a backwardScratch in floats.
-func (g *attentionGradient) shared() int {
+// scratchFloats returns the size of a backwardScratch in floats.
+func (g *attentionGradient) scratchFloats() int {
 	c := g.channels
-	return 2*keyTile*widest + 3*g.dh*widest + widest*(3*c+g.columns) + 3*widest + keyTile*(1+c) + g.packed() + c
+	return 2*keyTile*maxStride + 3*g.dh*maxStride + maxStride*(3*c+g.columns) + 3*maxStride +
+		keyTile*(1+c) + g.packedFloats() + c
 }
 
 func (g *attentionGradient) newScratch(memory []float32) backwardScratch {
-	c, next := g.channels, cut(memory)
+	c, next := g.channels, carve(memory)
 	b := backwardScratch{
-		s: next(keyTile * widest), d: next(keyTile * widest), qt: next(g.dh * widest),
-		dot: next(g.dh * widest), ot: next(g.dh * widest),
-		q: next(widest * c), do: next(widest * g.columns), dq: next(widest * c), part: next(widest * c),
-		inverse: next(widest), delta: next(widest), total: next(keyTile), dkPart: next(keyTile * c),
-		pack: next(g.packed()), unused: next(widest), ones: next(c),
+		s: next(keyTile * maxStride), d: next(keyTile * maxStride), qt: next(g.dh * maxStride),
+		dot: next(g.dh * maxStride), ot: next(g.dh * maxStride),
+		q: next(maxStride * c), do: next(maxStride * g.columns), dq: next(maxStride * c), part: next(maxStride * c),
+		inverse: next(maxStride), delta: next(maxStride), total: next(keyTile), dkPart: next(keyTile * c),
+		pack: next(g.packedFloats()), unused: next(maxStride), ones: next(c),
 	}
 	for i := range b.ones {
 		b.ones[i] = 1
@@ -122,23 +123,23 @@ func (g *attentionGradient) newScratch(memory []float32) backwardScratch {
 	return b
 }
 
-// together returns the number of heads that a worker processes concurrently. Their channels are
+// headsPerGroup returns the number of heads that a worker processes concurrently. Their channels are
 // adjacent in a row, which is then loaded only once. The result is the largest number that keeps
 // all threads as busy as single heads would and whose memory fits the second-level cache.
-func (g *attentionGradient) together() int {
-	const most = 1 << 16 // floats
+func (g *attentionGradient) headsPerGroup() int {
+	const maxFloats = 1 << 16 // floats
 	keys := 0
 	for b := range g.n {
 		lo, end := g.keys(b)
 		keys = max(keys, end-lo)
 	}
-	turns := func(group int) int { // groups of heads per worker
+	groupsPerWorker := func(group int) int { // groups of heads per worker
 		pieces := (g.Heads + group - 1) / group
 		return (pieces + g.run.device.threads - 1) / g.run.device.threads * group
 	}
 	group := 1
-	for n := 2; n <= g.Heads && n*g.kept(keys) <= most; n++ {
-		if turns(n) == turns(1) {
+	for n := 2; n <= g.Heads && n*g.headFloats(keys) <= maxFloats; n++ {
+		if groupsPerWorker(n) == groupsPerWorker(1) {
 			group = n
 		}
 	}
@@ -149,11 +150,11 @@ func (g *attentionGradient) together() int {
 func (g *attentionGradient) sequence(w *worker, b, from, to int) {
 	lo, end := g.keys(b)
 	keys := end - lo
-	next := cut(w.floats(g.shared() + (to-from)*g.kept(keys)))
-	x := g.newScratch(next(g.shared()))
+	next := carve(w.floats(g.scratchFloats() + (to-from)*g.headFloats(keys)))
+	x := g.newScratch(next(g.scratchFloats()))
 	heads := make([]headScratch, to-from)
 	for i := range heads {
-		h := g.newHead(next(g.kept(keys)), keys)
+		h := g.newHead(next(g.headFloats(keys)), keys)
 		g.copyHead(h.k, g.k, lo, keys, from+i, g.channels)
 		g.copyHead(h.v, g.v, lo, keys, from+i, g.dh)
 		clear(h.dk)
@@ -224,7 +225,7 @@ func (g *attentionGradient) tile(x *backwardScratch, t queries, lo, keys int) (d
 		clear(x.part)
 		for at := block; at < min(keys, block+sumKeys); at += keyTile {
 			n := min(keyTile, keys-at)
-			g.lookAhead(t, lo+at, g.dq, g.q, g.o, g.do)
+			g.prefetch(t, lo+at, g.dq, g.q, g.o, g.do)
 			g.scores(t, x.s, x.qt, x.k[at*g.channels:], g.channels, n)
 			g.weightGradients(x, t, at, n)
 			if softmax {

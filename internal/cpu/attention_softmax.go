@@ -14,44 +14,44 @@ func (a *attentionRun) softmaxTile(t queries) {
 	lo, end := a.keys(t.b)
 	clear(f.sum)
 	clear(f.out)
-	old, top := f.top, f.next[:t.n]
-	for r := range old {
-		old[r] = float32(math.Inf(-1))
+	oldMax, newMax := f.oldMax, f.newMax[:t.n]
+	for r := range oldMax {
+		oldMax[r] = float32(math.Inf(-1))
 	}
 	for at := lo; at < end; at += keyTile {
 		keys := min(end-at, keyTile)
-		a.lookAhead(t, at, a.o, a.q)
+		a.prefetch(t, at, a.o, a.q)
 		a.scores(t, f.s, f.q, a.head(a.k, at, t.head), a.d, keys)
 		a.relativeBias.forward(t, at, keys, f.s, float32(math.Inf(-1)), f.part)
-		copy(top, old)
+		copy(newMax, oldMax)
 		for j := range keys {
 			for r, v := range f.s[j*t.stride:][:t.n] {
-				top[r] = max(top[r], v)
+				newMax[r] = max(newMax[r], v)
 			}
 		}
-		for r, v := range top {
-			f.part[r] = old[r] - v
-			old[r] = v
+		for r, v := range newMax {
+			f.part[r] = oldMax[r] - v
+			oldMax[r] = v
 		}
-		shrink := f.part[:t.n]
-		t.kernels.Exp(shrink, shrink)
-		t.kernels.ScaleRows(f.sum, t.stride, 1, t.n, shrink)
-		t.kernels.ScaleRows(f.out, t.stride, a.dh, t.n, shrink)
+		rescale := f.part[:t.n]
+		t.kernels.Exp(rescale, rescale)
+		t.kernels.ScaleRows(f.sum, t.stride, 1, t.n, rescale)
+		t.kernels.ScaleRows(f.out, t.stride, a.dh, t.n, rescale)
 		clear(f.part)
 		for j := range keys {
 			row := f.s[j*t.stride:][:t.n]
 			for r, v := range row {
-				row[r] = v - top[r]
+				row[r] = v - newMax[r]
 			}
 			t.kernels.Exp(row, row)
 			a.run.addTo(f.part[:t.n], row)
 		}
 		a.run.addTo(f.sum[:t.n], f.part[:t.n])
-		a.weigh(t, &f, at, keys)
+		a.addValues(t, &f, at, keys)
 	}
 	for r, v := range f.sum[:t.n] {
 		if r >= t.skip {
-			a.norm[(t.row+r)*a.Heads+t.head] = f.top[r] + fmath.Log(v)
+			a.norm[(t.row+r)*a.Heads+t.head] = f.oldMax[r] + fmath.Log(v)
 		}
 		f.sum[r] = 1 / v
 	}

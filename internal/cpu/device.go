@@ -99,10 +99,10 @@ type executable struct {
 
 // launch is a launch with the implementation of its kernel.
 type launch struct {
-	run     func(*run)         // nil for rowwise launches
-	rowwise func(*run) rowwise // nil for other launches
-	until   int                // end of the launches that may run together with this launch
-	updates bool               // the launch writes weights
+	run            func(*run)         // nil for rowwise launches
+	rowwise        func(*run) rowwise // nil for other launches
+	fusedEnd       int                // index after the last launch that can be fused with this launch
+	updatesWeights bool               // true if the launch writes weights
 }
 
 // Prepare looks up the implementations of a program's kernels.
@@ -110,7 +110,7 @@ func (d *Device) Prepare(p *tensor.Program) (tensor.Executable, error) {
 	x := &executable{device: d, program: p, launches: make([]launch, len(p.Launches))}
 	for i, k := range p.Launches {
 		l := &x.launches[i]
-		l.updates = slices.ContainsFunc(tensor.Writes(k),
+		l.updatesWeights = slices.ContainsFunc(tensor.Writes(k),
 			func(t *tensor.Tensor) bool { return t.Region == tensor.Weights })
 		switch f := implementationOf(k); {
 		case f.byRows != nil:
@@ -123,7 +123,7 @@ func (d *Device) Prepare(p *tensor.Program) (tensor.Executable, error) {
 	}
 	for _, s := range p.Segments {
 		for i := s.From; i < s.To; i++ {
-			x.launches[i].until = i + longest(p.Launches[i:s.To])
+			x.launches[i].fusedEnd = i + fusedLength(p.Launches[i:s.To])
 		}
 	}
 	return x, nil
@@ -171,7 +171,7 @@ func (x *executable) Inspect(ctx context.Context, mem tensor.Binding, from, to i
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		defer func() { x.device.free(r.self) }()
+		defer func() { x.device.release(r.self) }()
 	}
 
 	for _, s := range x.program.Segments[from:to] {
@@ -179,28 +179,28 @@ func (x *executable) Inspect(ctx context.Context, mem tensor.Binding, from, to i
 			return err
 		}
 		for i := s.From; i < s.To; {
-			next := x.launches[i:x.launches[i].until]
+			next := x.launches[i:x.launches[i].fusedEnd]
 			if visit != nil {
 				next = next[:1]
 			}
-			updates := slices.ContainsFunc(next, func(l launch) bool { return l.updates })
-			if r.ends = ctx.Done(); updates {
-				r.ends = nil // updates of weights are not interrupted
+			updates := slices.ContainsFunc(next, func(l launch) bool { return l.updatesWeights })
+			if r.done = ctx.Done(); updates {
+				r.done = nil // updates of weights are not interrupted
 			}
 			r.yield()
 			r.self.parts = r.self.parts[:0]
 			switch kernels := x.program.Launches[i : i+len(next)]; {
 			case r.profile != nil && next[0].rowwise != nil:
-				r.togetherTimed(next, kernels)
+				r.runFusedTimed(next, kernels)
 			case r.profile != nil:
 				r.profile.Add(tensor.Name(kernels[0]), r.timed(func() { next[0].run(r) }).Seconds())
 			case next[0].rowwise != nil:
-				r.together(next)
+				r.runFused(next)
 			default:
 				next[0].run(r)
 			}
 			if updates {
-				r.bound[tensor.Weights].changed()
+				r.bound[tensor.Weights].invalidatePacks()
 			}
 			if visit != nil {
 				if err := visit(x.program.Launches[i]); err != nil {
@@ -215,22 +215,23 @@ func (x *executable) Inspect(ctx context.Context, mem tensor.Binding, from, to i
 
 // run is a running program.
 type run struct {
-	device  *Device
-	urgent  bool
-	patient bool
-	self    *worker
-	ends    <-chan struct{} // closed when the run is cancelled
-	over    bool            // the run was cancelled
-	yielded time.Time       // time when the run last yielded its thread
-	since   time.Time       // start of the current period of computing
-	bound   [tensor.Regions]*memory
-	mem     [tensor.Regions][]uint32
-	counts  []int32
+	device         *Device
+	urgent         bool
+	patient        bool
+	self           *worker
+	done           <-chan struct{} // closed when the run is cancelled
+	cancelled      bool            // the run was cancelled
+	yielded        time.Time       // time when the run last yielded its thread
+	computingSince time.Time       // start of the current period of computing
+	bound          [tensor.Regions]*memory
+	mem            [tensor.Regions][]uint32
+	counts         []int32
 
-	profile *tensor.KernelTimes // nil unless the run is profiled
-	helped  atomic.Int64        // computing time of other threads since the current kernel began, if profiled
+	profile    *tensor.KernelTimes // nil unless the run is profiled
+	helperTime atomic.Int64        // computing time of other threads since the current kernel began, if profiled
 }
 
+// words returns the memory of t.
 func (r *run) words(t *tensor.Tensor) []uint32 {
 	end := t.Offset + t.Words()
 	return r.mem[t.Region][t.Offset:end:end] // the capacity makes an index beyond the tensor panic
@@ -247,43 +248,43 @@ func (r *run) rows(t *tensor.Tensor) int {
 	return int(r.counts[t.Rows])
 }
 
-// each calls f for every piece 0 … n−1 on this thread and on idle threads. The assignment of pieces
-// to workers is arbitrary, so results must depend on the pieces only.
-func (r *run) each(n int, f func(w *worker, piece int)) {
+// parallel calls f for every piece 0 … n−1 on this thread and on idle threads. The assignment of
+// pieces to workers is arbitrary, so results must depend on the pieces only.
+func (r *run) parallel(n int, f func(w *worker, piece int)) {
 	var next atomic.Int64
-	take := func() (piece int, any bool) {
+	nextPiece := func() (piece int, ok bool) {
 		piece = int(next.Add(1)) - 1
 		return piece, piece < n
 	}
-	var others sync.WaitGroup
+	var helpers sync.WaitGroup
 	defer func() {
 		next.Store(int64(n)) // a cancelled run: helpers take no further pieces
-		others.Wait()
+		helpers.Wait()
 	}()
 	for range n - 1 {
 		select {
 		case w := <-r.device.idle:
-			others.Go(func() {
+			helpers.Go(func() {
 				if r.profile != nil {
-					began := time.Now()
-					defer func() { r.helped.Add(int64(time.Since(began))) }()
+					start := time.Now()
+					defer func() { r.helperTime.Add(int64(time.Since(start))) }()
 				}
-				// A helper that must leave stops; the other workers do the remaining pieces.
-				for !r.mustLeave() {
-					i, any := take()
-					if !any {
+				// If this worker must stop, the other workers compute the remaining pieces.
+				for !r.mustStop() {
+					i, ok := nextPiece()
+					if !ok {
 						break
 					}
 					f(w, i)
 				}
-				r.device.free(w)
+				r.device.release(w)
 			})
 			continue
 		default:
 		}
 		break
 	}
-	for i, any := take(); any; i, any = take() {
+	for i, ok := nextPiece(); ok; i, ok = nextPiece() {
 		r.yield()
 		f(r.self, i)
 	}
@@ -311,7 +312,7 @@ const columnBlock = 64
 
 // eachColumns calls f for blocks of n columns on the workers.
 func (r *run) eachColumns(n int, f func(lo, hi int)) {
-	r.each((n+columnBlock-1)/columnBlock, func(_ *worker, i int) { f(i*columnBlock, min(n, (i+1)*columnBlock)) })
+	r.parallel((n+columnBlock-1)/columnBlock, func(_ *worker, i int) { f(i*columnBlock, min(n, (i+1)*columnBlock)) })
 }
 
 // sumRows is the number of rows that are summed before their sum is added to the total. Adding all

@@ -15,7 +15,7 @@ func TestMemoryBounds(t *testing.T) {
 	d := New(1)
 	m, err := d.Allocate(8)
 	if err != nil || m.Words() != 8 {
-		t.Fatal(m, err)
+		t.Fatalf("got memory %v, error %v; want 8 words", m, err)
 	}
 	defer m.Free()
 	words := []uint32{9, 9, 9}
@@ -45,9 +45,9 @@ func TestPrepareNamesAnUnknownKernel(t *testing.T) {
 	must.Fail(t, "unknown")(New(1).Prepare(p.Finish()))
 }
 
-// counting prepares a program that adds 1 to a persistent word in each of three segments. The
+// prepareCounter prepares a program that adds 1 to a persistent word in each of three segments. The
 // returned function reads the word.
-func counting(t *testing.T, d *Device) (tensor.Executable, tensor.Binding, func() float32) {
+func prepareCounter(t *testing.T, d *Device) (tensor.Executable, tensor.Binding, func() float32) {
 	t.Helper()
 	p := tensor.NewProgram()
 	word, one := tensor.At(tensor.Weights, 0, "word", 1), tensor.At(tensor.Weights, 1, "one", 1)
@@ -67,7 +67,7 @@ func counting(t *testing.T, d *Device) (tensor.Executable, tensor.Binding, func(
 }
 
 func TestRunSegments(t *testing.T) {
-	x, mem, sum := counting(t, New(2))
+	x, mem, sum := prepareCounter(t, New(2))
 	for _, c := range []struct {
 		from, to int
 		want     float32
@@ -83,7 +83,7 @@ func TestRunSegments(t *testing.T) {
 // next segment.
 func TestCancelBetweenSegments(t *testing.T) {
 	d := New(1)
-	x, mem, sum := counting(t, d)
+	x, mem, sum := prepareCounter(t, d)
 	ctx, cancel := context.WithCancel(context.Background())
 	err := x.Inspect(ctx, mem, 0, 3, func(tensor.Kernel) error {
 		if sum() == 2 {
@@ -104,11 +104,11 @@ func TestCancelBetweenSegments(t *testing.T) {
 }
 
 func TestVisitEndsARun(t *testing.T) {
-	x, mem, sum := counting(t, New(1))
+	x, mem, sum := prepareCounter(t, New(1))
 	stop := errors.New("stop")
 	if err := x.Inspect(context.Background(), mem, 0, 3, func(tensor.Kernel) error { return stop }); err != stop ||
 		sum() != 1 {
-		t.Errorf("got error %v after %v launches, want 1 launch", err, sum())
+		t.Errorf("got error %v after %v launches, want the error of visit after 1 launch", err, sum())
 	}
 }
 
@@ -124,7 +124,7 @@ func TestRunNeedsItsMemory(t *testing.T) {
 			mem[s] = must.Get(d.Allocate(words[i]))(t)
 		}
 		if err := x.Run(context.Background(), mem, 0, 1); err == nil {
-			t.Errorf("arena of %d words, inputs of %d words: got no error", words[0], words[1])
+			t.Errorf("arena of %d words, inputs of %d words: got no error, want one", words[0], words[1])
 		}
 	}
 }

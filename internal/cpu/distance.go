@@ -22,89 +22,89 @@ type distanceScratch struct {
 
 // distanceRows holds rows with one number for each query of the tile.
 type distanceRows struct {
-	queries    []float32 // [3·pair] points of the queries
-	apart      []float32 // [3] coordinates minus the coordinates of a token
-	own, other pairRows  // values for a key's top token and for its partner
-	one        []float32 // the constant 1
-	terms      pairTerms
+	queries      []float32 // [3·featureCount] points of the queries
+	differences  []float32 // [3] coordinates minus the coordinates of a token
+	top, partner pairRows  // values for the top token of a key and for its partner
+	ones         []float32 // the constant 1
+	terms        pairTerms
 }
 
 // pairRows holds the values for pairs of one token of a key and each query.
 type pairRows struct {
 	weight   float32   // p, or 1 − p
-	features []float32 // [pair + 1] features of the pair, then the constant 1
+	features []float32 // [featureCount + 1] features of the pair, then the constant 1
 	z        []float32
-	soft     []float32 // softplus(z)
+	softplus []float32 // softplus(z)
 	slope    []float32 // derivative of softplus(z)
 }
 
-// rows allocates the scratch for a tile and transposes the points of the tile's queries.
-func (d *distanceBias) rows(t queries) *distanceScratch {
+// newRows allocates the scratch for a tile and transposes the points of the tile's queries.
+func (d *distanceBias) newRows(t queries) *distanceScratch {
 	w := &t.worker.distance
-	next := cut(w.memory[:])
+	next := carve(w.memory[:])
 	row := func(n int) []float32 { return next(n * t.n) }
 	pair := func() pairRows {
-		return pairRows{features: row(d.pair + 1), z: row(1), soft: row(1), slope: row(1)}
+		return pairRows{features: row(d.featureCount + 1), z: row(1), softplus: row(1), slope: row(1)}
 	}
-	w.distanceRows = distanceRows{queries: row(3 * d.pair), apart: row(3), own: pair(), other: pair(),
-		one: row(1), terms: pairTerms{mul: row(1), add: row(1), dmul: row(1), dadd: row(1)}}
-	for i := range w.one {
-		w.one[i] = 1
+	w.distanceRows = distanceRows{queries: row(3 * d.featureCount), differences: row(3), top: pair(), partner: pair(),
+		ones: row(1), terms: pairTerms{mul: row(1), add: row(1), dmul: row(1), dadd: row(1)}}
+	for i := range w.ones {
+		w.ones[i] = 1
 	}
-	copy(w.own.features[d.pair*t.n:], w.one)
-	copy(w.other.features[d.pair*t.n:], w.one)
-	width := 3 * d.pair
+	copy(w.top.features[d.featureCount*t.n:], w.ones)
+	copy(w.partner.features[d.featureCount*t.n:], w.ones)
+	width := 3 * d.featureCount
 	t.kernels.Transpose(w.queries, t.n, d.points[t.row*width:], width, t.n, width)
 	return w
 }
 
 // weights returns the weights of a head for Rmul and Radd, each followed by its bias.
 func (d *distanceBias) weights(head int) (mul, add []float32) {
-	w := d.w[head*2*(d.pair+1):][:2*(d.pair+1)]
-	return w[:d.pair+1], w[d.pair+1:]
+	w := d.w[head*2*(d.featureCount+1):][:2*(d.featureCount+1)]
+	return w[:d.featureCount+1], w[d.featureCount+1:]
 }
 
-// token computes the values in x for the token at a position and each query.
-func (d *distanceBias) token(t queries, w *distanceScratch, x *pairRows, position int32, weight float32,
+// computeToken computes the values in x for the token at a position and each query.
+func (d *distanceBias) computeToken(t queries, w *distanceScratch, x *pairRows, position int32, weight float32,
 	mul []float32, backward bool) {
-	width := 3 * d.pair
+	width := 3 * d.featureCount
 	point := d.points[(int(d.offset[t.b])+int(position))*width:][:width]
 	x.weight = weight
 	for c := range 3 {
-		t.kernels.AddScaled(w.apart[c*t.n:][:t.n], w.queries[c*t.n:][:t.n], w.one, -point[c])
+		t.kernels.AddScaled(w.differences[c*t.n:][:t.n], w.queries[c*t.n:][:t.n], w.ones, -point[c])
 	}
-	t.kernels.DotColumns(x.features[:t.n], w.apart, w.apart, t.n, 3, t.n)
-	if d.pair == 2 {
+	t.kernels.DotColumns(x.features[:t.n], w.differences, w.differences, t.n, 3, t.n)
+	if d.featureCount == 2 {
 		t.kernels.WeightedSum(x.features[t.n:][:t.n], point[3:], w.queries[3*t.n:][:3*t.n])
 	}
 	t.kernels.WeightedSum(x.z, mul, x.features)
-	t.kernels.Softplus(x.soft, x.z)
+	t.kernels.Softplus(x.softplus, x.z)
 	if backward {
 		t.kernels.Sigmoid(x.slope, x.z)
 	}
 }
 
-// key computes Rmul and Radd for key j and each query. If the key has no partner, w.other is not
+// computeKey computes Rmul and Radd for key j and each query. If the key has no partner, w.other is not
 // set.
-func (d *distanceBias) key(t queries, w *distanceScratch, j int, mul, add []float32, backward bool) (paired bool) {
-	d.token(t, w, &w.own, d.top[j], d.p[j], mul, backward)
-	t.kernels.WeightedSum(w.terms.add, add, w.own.features)
+func (d *distanceBias) computeKey(t queries, w *distanceScratch, j int, mul, add []float32, backward bool) (paired bool) {
+	d.computeToken(t, w, &w.top, d.top[j], d.p[j], mul, backward)
+	t.kernels.WeightedSum(w.terms.add, add, w.top.features)
 	if d.partner[j] < 0 {
-		copy(w.terms.mul, w.own.soft)
+		copy(w.terms.mul, w.top.softplus)
 		return false
 	}
-	d.token(t, w, &w.other, d.partner[j], 1-d.p[j], mul, backward)
-	t.kernels.WeightedSum(w.terms.dadd, add, w.other.features)
+	d.computeToken(t, w, &w.partner, d.partner[j], 1-d.p[j], mul, backward)
+	t.kernels.WeightedSum(w.terms.dadd, add, w.partner.features)
 	t.kernels.Mix(w.terms.add, w.terms.add, w.terms.dadd, d.p[j])
-	t.kernels.Mix(w.terms.mul, w.own.soft, w.other.soft, d.p[j])
+	t.kernels.Mix(w.terms.mul, w.top.softplus, w.partner.softplus, d.p[j])
 	return true
 }
 
 func (d *distanceBias) forward(t queries, at, keys int, s []float32, floor float32, sum []float32) {
-	w := d.rows(t)
+	w := d.newRows(t)
 	mul, add := d.weights(t.head)
 	for j := range keys {
-		d.key(t, w, at+j, mul, add, false)
+		d.computeKey(t, w, at+j, mul, add, false)
 		row := s[j*t.stride:][:t.n]
 		t.kernels.ScaleRows(w.terms.mul, t.n, 1, t.n, row)
 		t.kernels.AddScaled(row, w.terms.add, w.terms.mul, d.scale)
@@ -113,21 +113,21 @@ func (d *distanceBias) forward(t queries, at, keys int, s []float32, floor float
 }
 
 func (d *distanceBias) backward(t queries, at, keys int, s, da []float32, relu bool, total []float32) {
-	w := d.rows(t)
+	w := d.newRows(t)
 	mul, add := d.weights(t.head)
 	var sums [6]float32 // features for Rmul, then features for Radd
-	n := d.pair + 1
+	n := d.featureCount + 1
 	for j := range keys {
-		paired := d.key(t, w, at+j, mul, add, true)
-		total[j] = w.terms.scores(s[j*t.stride:][:t.n], da[j*t.stride:][:t.n], d.scale, relu)
+		paired := d.computeKey(t, w, at+j, mul, add, true)
+		total[j] = w.terms.scoreGradients(s[j*t.stride:][:t.n], da[j*t.stride:][:t.n], d.scale, relu)
 		out := d.d[((at+j)*d.heads+t.head)*(2*n+1):][:2*n+1]
-		tokens := []*pairRows{&w.own, &w.other}
+		tokens := []*pairRows{&w.top, &w.partner}
 		if !paired {
 			tokens = tokens[:1]
 		}
 		for i, x := range tokens {
 			// The gradient of z is the gradient of Rmul times the weight and the slope.
-			t.kernels.RowDot(sums[:1], x.soft, w.terms.dmul, 0)
+			t.kernels.RowDot(sums[:1], x.softplus, w.terms.dmul, 0)
 			t.kernels.RowDot(sums[n:2*n], x.features, w.terms.dadd, 0)
 			dweight := sums[0]
 			for c, v := range sums[n : 2*n] {

@@ -11,7 +11,7 @@ func duplet(r *run, k tensor.Duplet) {
 	s, d := r.sequences(k.Batch), k.X.Width()
 	y, p, x, noised := r.floats(k.Y), r.floats(k.P), r.floats(k.X), r.floats(k.Noised)
 	top, partner, count := r.ints(k.Top), r.ints(k.Partner), r.ints(k.Count)
-	r.each(s.n, func(_ *worker, b int) {
+	r.parallel(s.n, func(_ *worker, b int) {
 		base, _ := s.tokens(b)
 		lo, hi := s.sampled(b)
 		for j := lo; j < hi; j++ {
@@ -47,7 +47,7 @@ func dupletBackward(r *run, k tensor.DupletBackward) {
 	if k.DP != nil {
 		dp, heads = r.floats(k.DP), k.DP.Width()
 	}
-	r.each(s.n, func(_ *worker, b int) {
+	r.parallel(s.n, func(_ *worker, b int) {
 		base, end := s.tokens(b)
 		clear(dscore[base:end])
 		lo, _ := s.sampled(b)

@@ -46,9 +46,9 @@ func leftFactor(memory, x []float32, k, lo, hi int) simd.Matrix {
 	return simd.Rows(memory, k+cachePad)
 }
 
-// narrow is the maximum row length in floats for which the rows of a panel fit into the first-level
+// maxUnpackedColumns is the maximum row length in floats for which the rows of a panel fit into the first-level
 // cache without copying.
-const narrow = 128
+const maxUnpackedColumns = 128
 
 // transposedMul computes rows lo … hi−1 of dw = yᵀ·x and of db = Σ y:
 // y [rows, out], x [rows, in], dw [out, in], db [out]. Rows are summed in pieces
@@ -63,7 +63,7 @@ func (r *run) transposedMul(w *worker, dw, db, y, x []float32, lo, hi, rows, in,
 	for at := 0; at < rows; at += sumRows {
 		n := min(sumRows, rows-at)
 		var b simd.Packed
-		if in <= narrow && p.Columns(in) == in {
+		if in <= maxUnpackedColumns && p.Columns(in) == in {
 			b = p.View(x[at*in:], in, n, in)
 		} else {
 			b = p.Pack(right, simd.Rows(x[at*in:], in), n, in)

@@ -9,29 +9,31 @@ import (
 
 // implementation computes a kernel, either as a whole or row by row.
 type implementation struct {
-	of     reflect.Type // type of the kernel
-	whole  func(*run, tensor.Kernel)
-	byRows func(*run, tensor.Kernel) rowwise
+	kernelType reflect.Type // type of the kernel
+	whole      func(*run, tensor.Kernel)
+	byRows     func(*run, tensor.Kernel) rowwise
 }
 
 // kernels maps the type of each kernel to its implementation. The kernel's file registers it.
 var kernels = map[reflect.Type]implementation{}
 
+// whole returns the implementation of a kernel that f computes as a whole.
 func whole[K tensor.Kernel](f func(*run, K)) implementation {
-	return implementation{of: reflect.TypeFor[K](), whole: func(r *run, k tensor.Kernel) { f(r, k.(K)) }}
+	return implementation{kernelType: reflect.TypeFor[K](), whole: func(r *run, k tensor.Kernel) { f(r, k.(K)) }}
 }
 
+// byRows returns the implementation of a kernel that f computes row by row.
 func byRows[K tensor.Kernel](f func(*run, K) rowwise) implementation {
-	return implementation{of: reflect.TypeFor[K](),
+	return implementation{kernelType: reflect.TypeFor[K](),
 		byRows: func(r *run, k tensor.Kernel) rowwise { return f(r, k.(K)) }}
 }
 
-func register(all ...implementation) {
-	for _, f := range all {
-		if _, twice := kernels[f.of]; twice {
-			panic(fmt.Sprintf("cpu: %v has two implementations", f.of))
+func register(implementations ...implementation) {
+	for _, f := range implementations {
+		if _, twice := kernels[f.kernelType]; twice {
+			panic(fmt.Sprintf("cpu: %v has two implementations", f.kernelType))
 		}
-		kernels[f.of] = f
+		kernels[f.kernelType] = f
 	}
 }
 

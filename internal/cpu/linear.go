@@ -20,7 +20,7 @@ func linearBackward(r *run, k tensor.LinearBackward) rowwise {
 		finish: func() {
 			// One piece per idle thread; the sum of an element does not depend on the pieces.
 			piece := roundUp((out+len(r.device.idle))/(len(r.device.idle)+1), rowBlock)
-			r.each((out+piece-1)/piece, func(w *worker, i int) {
+			r.parallel((out+piece-1)/piece, func(w *worker, i int) {
 				r.transposedMul(w, dw, db, dy, x, i*piece, min(out, (i+1)*piece), rows, in, out)
 			})
 		}}

@@ -47,7 +47,7 @@ func (m *memory) Write(offset int, words []uint32) error {
 		return fmt.Errorf("cpu: write of %d words at %d into %d", len(words), offset, len(m.words))
 	}
 	copy(m.words[offset:], words)
-	m.changed()
+	m.invalidatePacks()
 	return nil
 }
 
@@ -59,8 +59,8 @@ func (m *memory) Read(offset int, words []uint32) error {
 	return nil
 }
 
-// changed invalidates all packed weights.
-func (m *memory) changed() {
+// invalidatePacks invalidates all packed weights.
+func (m *memory) invalidatePacks() {
 	m.packing.Lock()
 	defer m.packing.Unlock()
 	for _, p := range m.packs {

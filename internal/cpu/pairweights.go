@@ -21,7 +21,7 @@ type pairBias struct {
 	d            []float32 // one number per row of the gradient
 	top, partner []int32
 	heads        int
-	pair         int // number of pair features
+	featureCount int // number of pair features
 	scale        float32
 	offset       []int32 // first token of each sequence
 }
@@ -32,7 +32,7 @@ func newPairBias(a *attentionRun, w, p, top, partner *tensor.Tensor, pair int,
 	grad tensor.RelativeBiasGradient) pairBias {
 	r := a.run
 	b := pairBias{w: r.floats(w), p: r.floats(p), top: r.ints(top), partner: r.ints(partner),
-		heads: a.Heads, pair: pair, scale: a.scale, offset: a.offset}
+		heads: a.Heads, featureCount: pair, scale: a.scale, offset: a.offset}
 	if grad != nil {
 		b.d = r.floats(grad.(tensor.PairGradient).D)
 	}
@@ -42,10 +42,10 @@ func newPairBias(a *attentionRun, w, p, top, partner *tensor.Tensor, pair int,
 // pairTerms holds Rmul, Radd and their gradients for one key and each query of a tile.
 type pairTerms struct{ mul, add, dmul, dadd []float32 }
 
-// scores computes the gradients of A = m·scale·Rmul + Radd for a key. It replaces each m in s by
+// scoreGradients computes the gradients of A = m·scale·Rmul + Radd for a key. It replaces each m in s by
 // its gradient and returns the sum of these gradients. With relu, it treats da as 0 where A ≤ 0 and
 // replaces da by ReLU(A). It sets dmul and dadd.
-func (t *pairTerms) scores(s, da []float32, scale float32, relu bool) (total float32) {
+func (t *pairTerms) scoreGradients(s, da []float32, scale float32, relu bool) (total float32) {
 	for r, m := range s {
 		m *= scale
 		v := da[r]

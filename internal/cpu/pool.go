@@ -11,14 +11,14 @@ func init() { register(whole(pool), whole(poolBackward)) }
 func pool(r *run, k tensor.Pool) {
 	s, d := r.sequences(k.Batch), k.X.Width()
 	y, a, x, score := r.floats(k.Y), r.floats(k.A), r.floats(k.X), r.floats(k.Score)
-	v := r.device.simd
-	r.each(s.n, func(w *worker, b int) {
+	kernels := r.device.simd
+	r.parallel(s.n, func(w *worker, b int) {
 		lo, hi := s.tokens(b)
 		top := slices.Max(score[lo:hi])
 		for i, v := range score[lo:hi] {
 			a[lo+i] = v - top
 		}
-		v.Exp(a[lo:hi], a[lo:hi])
+		kernels.Exp(a[lo:hi], a[lo:hi])
 		out, part := y[b*d:(b+1)*d], w.floats(d)
 		clear(out)
 		var total float32
@@ -29,11 +29,11 @@ func pool(r *run, k tensor.Pool) {
 				sum += e
 			}
 			total += sum
-			v.WeightedSum(part, a[at:end], x[at*d:end*d])
-			v.Add(out, out, part)
+			kernels.WeightedSum(part, a[at:end], x[at*d:end*d])
+			kernels.Add(out, out, part)
 		}
-		v.Scale(out, out, 1/total)
-		v.Scale(a[lo:hi], a[lo:hi], 1/total)
+		kernels.Scale(out, out, 1/total)
+		kernels.Scale(a[lo:hi], a[lo:hi], 1/total)
 	})
 }
 

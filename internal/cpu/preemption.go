@@ -25,8 +25,8 @@ type preemption struct {
 // yieldEvery is the time after which a patient run yields its thread.
 const yieldEvery = 500 * time.Microsecond
 
-// slice is the time for which a run computes while others wait for their turn.
-const slice = 5 * time.Millisecond
+// timeSlice is the time for which a run computes while other runs wait for a thread.
+const timeSlice = 5 * time.Millisecond
 
 func (p *preemption) init() {
 	p.worker = make(chan *worker, 1)
@@ -63,27 +63,27 @@ func (d *Device) updateReserved() {
 // computing returns the number of computing workers, including those of an urgent run.
 func (d *Device) computing() int { return d.threads - len(d.idle) - len(d.preemption.waiting) }
 
-// allowed returns the maximum number of computing workers.
-func (d *Device) allowed() int { return d.threads - int(d.preemption.reserved.Load()) }
+// maxComputing returns the maximum number of computing workers.
+func (d *Device) maxComputing() int { return d.threads - int(d.preemption.reserved.Load()) }
 
 // resume lets waiting workers continue, in order, until the allowed number of workers compute.
 func (d *Device) resume() {
-	for len(d.preemption.waiting) > 0 && d.computing() < d.allowed() {
+	for len(d.preemption.waiting) > 0 && d.computing() < d.maxComputing() {
 		close(d.preemption.waiting[0])
 		d.preemption.waiting = d.preemption.waiting[1:]
 	}
 }
 
-// mustLeave reports whether a worker that helps a run must stop, because too many workers compute
+// mustStop reports whether a worker that helps a run must stop, because too many workers compute
 // or a run waits for its turn.
-func (r *run) mustLeave() bool {
+func (r *run) mustStop() bool {
 	p := &r.device.preemption
 	if r.urgent || p.reserved.Load() == 0 {
 		return false
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return len(p.waiting) > 0 || r.device.computing() > r.device.allowed()
+	return len(p.waiting) > 0 || r.device.computing() > r.device.maxComputing()
 }
 
 // yield makes the worker that leads a run wait while too many workers compute, and after a time
@@ -100,36 +100,36 @@ func (r *run) yield() {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for r.device.computing() > r.device.allowed() || len(p.waiting) > 0 && time.Since(r.since) > slice {
+	for r.device.computing() > r.device.maxComputing() || len(p.waiting) > 0 && time.Since(r.computingSince) > timeSlice {
 		resumed := make(chan struct{})
 		p.waiting = append(p.waiting, resumed)
 		r.device.resume()
 		p.mu.Unlock()
 		select {
 		case <-resumed:
-		case <-r.ends:
+		case <-r.done:
 		}
 		p.mu.Lock()
-		if at := slices.Index(p.waiting, resumed); at >= 0 {
-			p.waiting = slices.Delete(p.waiting, at, at+1)
-			r.over = true
+		if index := slices.Index(p.waiting, resumed); index >= 0 {
+			p.waiting = slices.Delete(p.waiting, index, index+1)
+			r.cancelled = true
 			panic("the run has ended")
 		}
-		r.since = time.Now()
+		r.computingSince = time.Now()
 	}
 }
 
 // recoverCancelled is deferred around kernels. It recovers the panic of yield and sets err to the
 // context's error.
 func (r *run) recoverCancelled(ctx context.Context, err *error) {
-	if r.over {
+	if r.cancelled {
 		recover()
 		*err = ctx.Err()
 	}
 }
 
-// free returns a worker to the idle workers and lets a waiting worker continue.
-func (d *Device) free(w *worker) {
+// release returns a worker to the idle workers and lets a waiting worker continue.
+func (d *Device) release(w *worker) {
 	d.idle <- w
 	if d.preemption.reserved.Load() > 0 {
 		d.preemption.mu.Lock()

@@ -12,39 +12,39 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// lead starts a run that owns a worker. The returned function ends the run.
-func lead(d *Device) (r *run, end func()) {
+// startRun starts a run that owns a worker. The returned function ends the run.
+func startRun(d *Device) (r *run, end func()) {
 	r = &run{device: d, self: <-d.idle}
-	return r, func() { d.free(r.self) }
+	return r, func() { d.release(r.self) }
 }
 
 // TestReserve checks that the number of computing workers never exceeds the unreserved threads, and
 // that all workers are available after the reservation ends.
 func TestReserve(t *testing.T) {
 	const threads, pieces = 4, 400
-	for reserved, most := range []int{4, 3, 2, 1, 1} {
+	for reserved, maxWorkers := range []int{4, 3, 2, 1, 1} {
 		d := New(threads)
 		d.Reserve(reserved)
-		var now, highest, done atomic.Int64
+		var computing, highest, done atomic.Int64
 		var runs sync.WaitGroup
 		for range 3 {
 			runs.Go(func() {
-				r, end := lead(d)
+				r, end := startRun(d)
 				defer end()
-				r.each(pieces, func(*worker, int) {
-					n := now.Add(1)
+				r.parallel(pieces, func(*worker, int) {
+					n := computing.Add(1)
 					for high := highest.Load(); n > high && !highest.CompareAndSwap(high, n); high = highest.Load() {
 					}
 					time.Sleep(10 * time.Microsecond)
-					now.Add(-1)
+					computing.Add(-1)
 					done.Add(1)
 				})
 			})
 		}
 		runs.Wait()
-		if done.Load() != 3*pieces || highest.Load() > int64(most) {
+		if done.Load() != 3*pieces || highest.Load() > int64(maxWorkers) {
 			t.Errorf("%d reserved of %d: %d pieces by %d concurrent workers, want %d by at most %d", reserved, threads,
-				done.Load(), highest.Load(), 3*pieces, most)
+				done.Load(), highest.Load(), 3*pieces, maxWorkers)
 		}
 		if len(d.idle) != threads || len(d.preemption.waiting) != 0 {
 			t.Errorf("%d workers are idle and %d wait, want all idle", len(d.idle), len(d.preemption.waiting))
@@ -60,9 +60,9 @@ func TestReserveEnds(t *testing.T) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		r, end := lead(d)
+		r, end := startRun(d)
 		defer end()
-		r.each(50, func(*worker, int) { done.Add(1) })
+		r.parallel(50, func(*worker, int) { done.Add(1) })
 	}()
 	time.Sleep(20 * time.Millisecond)
 	if n := done.Load(); n != 0 {
@@ -70,7 +70,7 @@ func TestReserveEnds(t *testing.T) {
 	}
 	urgent := &run{device: d, self: <-d.preemption.worker, urgent: true}
 	var pieces atomic.Int64
-	urgent.each(50, func(*worker, int) { pieces.Add(1) }) // with the worker of the urgent run
+	urgent.parallel(50, func(*worker, int) { pieces.Add(1) }) // with the worker of the urgent run
 	d.preemption.worker <- urgent.self
 	d.setUrgent(false)
 	select {
@@ -93,8 +93,8 @@ func TestReserveIsShared(t *testing.T) {
 	for i, pieces := range []int{100_000, 10} {
 		runs.Go(func() {
 			for !stop.Load() {
-				r, end := lead(d)
-				r.each(pieces, func(*worker, int) {
+				r, end := startRun(d)
+				r.parallel(pieces, func(*worker, int) {
 					if !stop.Load() {
 						time.Sleep(100 * time.Microsecond)
 						done[i].Add(1)
@@ -111,7 +111,7 @@ func TestReserveIsShared(t *testing.T) {
 	runs.Wait()
 	t.Logf("pieces completed: %d of the long run, %d of short runs", long, short)
 	if long < short/10 || short < long/10 {
-		t.Errorf("the long run completed %d pieces and the short runs %d", long, short)
+		t.Errorf("the long run completed %d pieces and the short runs %d, want at most ten times as many", long, short)
 	}
 }
 
@@ -126,13 +126,13 @@ func TestWaitingRunEnds(t *testing.T) {
 	x := must.Get(d.Prepare(p.Finish()))(t)
 	var mem tensor.Binding
 	mem[tensor.Arena] = must.Get(d.Allocate(p.Words(tensor.Arena)))(t)
-	updating, weights, sum := counting(t, d)
-	within := func(ctx context.Context) (err error) {
-		r, end := lead(d)
+	updating, weights, sum := prepareCounter(t, d)
+	withinKernel := func(ctx context.Context) (err error) {
+		r, end := startRun(d)
 		defer end()
 		defer r.recoverCancelled(ctx, &err)
-		r.ends = ctx.Done()
-		r.each(1000, func(_ *worker, i int) { d.setUrgent(true) })
+		r.done = ctx.Done()
+		r.parallel(1000, func(_ *worker, i int) { d.setUrgent(true) })
 		return nil
 	}
 	for name, c := range map[string]struct {
@@ -140,7 +140,7 @@ func TestWaitingRunEnds(t *testing.T) {
 		completes bool
 	}{
 		"before a kernel": {func(ctx context.Context) error { d.setUrgent(true); return x.Run(ctx, mem, 0, 1) }, false},
-		"within a kernel": {within, false},
+		"within a kernel": {withinKernel, false},
 		"writing weights": {func(ctx context.Context) error { d.setUrgent(true); return updating.Run(ctx, weights, 0, 1) },
 			true},
 	} {

@@ -7,8 +7,8 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// StartProfile starts to measure every program. Device implements [tensor.Profiler]. Launches still
-// run together; the times of a launch on all blocks are added up.
+// StartProfile starts to measure every program. Device implements [tensor.Profiler]. Launches are
+// still fused; the time of a launch is the sum over its blocks.
 func (d *Device) StartProfile() { d.profile.Store(new(tensor.KernelTimes)) }
 
 // StopProfile returns the times by kernel. The time of several threads counts as their mean, so a
@@ -27,29 +27,29 @@ func (d *Device) StopProfile() []tensor.KernelTime {
 
 // timed returns the time of f: the sum over all threads.
 func (r *run) timed(f func()) time.Duration {
-	r.helped.Store(0)
+	r.helperTime.Store(0)
 	began := time.Now()
 	f()
-	return time.Since(began) + time.Duration(r.helped.Load())
+	return time.Since(began) + time.Duration(r.helperTime.Load())
 }
 
-// togetherTimed runs launches like together and records their times.
-func (r *run) togetherTimed(launches []launch, kernels []tensor.Kernel) {
-	k, took := make([]rowwise, len(launches)), make([]atomic.Int64, len(launches))
+// runFusedTimed runs launches like runFused and records their times.
+func (r *run) runFusedTimed(launches []launch, kernels []tensor.Kernel) {
+	k, times := make([]rowwise, len(launches)), make([]atomic.Int64, len(launches))
 	for i, l := range launches {
-		took[i].Add(int64(r.timed(func() { k[i] = l.rowwise(r) })))
+		times[i].Add(int64(r.timed(func() { k[i] = l.rowwise(r) })))
 	}
 	r.eachRows(k[0].n, func(w *worker, lo, hi int) {
 		for i := range k {
 			began := time.Now()
 			k[i].block(w, lo, hi)
-			took[i].Add(int64(time.Since(began)))
+			times[i].Add(int64(time.Since(began)))
 		}
 	})
 	for i := range k {
 		if k[i].finish != nil {
-			took[i].Add(int64(r.timed(k[i].finish)))
+			times[i].Add(int64(r.timed(k[i].finish)))
 		}
-		r.profile.Add(tensor.Name(kernels[i]), time.Duration(took[i].Load()).Seconds())
+		r.profile.Add(tensor.Name(kernels[i]), time.Duration(times[i].Load()).Seconds())
 	}
 }

@@ -89,7 +89,7 @@ func newSinusoidBias(a *attentionRun, rel tensor.SinusoidBias, grad tensor.Relat
 		lo, hi := a.tokens(b)
 		lengths[b] = hi - lo
 	}
-	r.each(a.Heads, func(_ *worker, head int) { s.markWide(head, lengths) })
+	r.parallel(a.Heads, func(_ *worker, head int) { s.markWide(head, lengths) })
 	return s
 }
 

@@ -26,9 +26,9 @@ func TestWideExponentials(t *testing.T) {
 		}
 	}
 	if got := mark(); len(got) != 0 {
-		t.Errorf("no sequences: got %v", got)
+		t.Errorf("no sequences: got %v, want none", got)
 	}
 	if got := mark(3, 8, 4); !slices.Equal(got, slices.Concat(want[3], want[8], want[4])) {
-		t.Errorf("three sequences: got %v", got)
+		t.Errorf("three sequences: got %v, want the results of each sequence alone", got)
 	}
 }

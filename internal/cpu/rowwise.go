@@ -3,8 +3,8 @@ package cpu
 import "github.com/sftseq/sftseq/internal/tensor"
 
 // rowwise is a launch whose row of results needs only the same row of its operands, weights, or
-// rows that exist before the launch begins. Consecutive rowwise launches run together: all of them
-// on one block of rows, then all on the next block. A block stays in the second-level cache from
+// rows that exist before the launch begins. Consecutive rowwise launches can be fused: all of them
+// run on one block of rows, then all on the next block. A block stays in the second-level cache from
 // the first launch to the last.
 type rowwise struct {
 	n      int                         // rows in use
@@ -21,11 +21,11 @@ func blocks(n int) int { return (n + rowBlock - 1) / rowBlock }
 
 // eachRows calls f for blocks of n rows on the workers.
 func (r *run) eachRows(n int, f func(w *worker, lo, hi int)) {
-	r.each(blocks(n), func(w *worker, i int) { f(w, i*rowBlock, min(n, (i+1)*rowBlock)) })
+	r.parallel(blocks(n), func(w *worker, i int) { f(w, i*rowBlock, min(n, (i+1)*rowBlock)) })
 }
 
-// together runs rowwise launches block by block.
-func (r *run) together(launches []launch) {
+// runFused runs rowwise launches block by block.
+func (r *run) runFused(launches []launch) {
 	k := make([]rowwise, len(launches))
 	for i, l := range launches {
 		k[i] = l.rowwise(r)
@@ -42,9 +42,9 @@ func (r *run) together(launches []launch) {
 	}
 }
 
-// parts returns n floats with undefined content that are valid until the launch, or the group of
-// launches that run together, ends. They hold the partial sums of blocks, for example, which are
-// added after the last block.
+// parts returns n floats with undefined content that are valid until the launch or the group of
+// fused launches ends. For example, they hold the partial sums of blocks, which are added after the
+// last block.
 func (r *run) parts(n int) []float32 {
 	s := &r.self.parts
 	if len(*s)+n > cap(*s) { // earlier parts must not move
@@ -54,15 +54,15 @@ func (r *run) parts(n int) []float32 {
 	return (*s)[len(*s)-n:]
 }
 
-// longest returns the number of leading launches that may run together. It returns 1 if the first
+// fusedLength returns the number of leading launches that can be fused. It returns 1 if the first
 // launch is not rowwise.
-func longest(launches []tensor.Kernel) int {
+func fusedLength(launches []tensor.Kernel) int {
 	axis := rowAxis(launches[0])
 	if axis == tensor.Fixed { // the numbers of rows may differ
 		return 1
 	}
 	for n := 1; n < len(launches); n++ {
-		if rowAxis(launches[n]) != axis || !mayJoin(launches[:n], launches[n], axis) {
+		if rowAxis(launches[n]) != axis || !canFuse(launches[:n], launches[n], axis) {
 			return n
 		}
 	}
@@ -77,26 +77,26 @@ func rowAxis(k tensor.Kernel) tensor.Axis {
 	return tensor.RowAxis(k)
 }
 
-// mayJoin reports whether a launch may run together with the rowwise launches before it, over rows
-// of the same axis. When it processes a block, the launches before it have processed this block and
+// canFuse reports whether a launch can be fused with the rowwise launches before it, over rows of the
+// same axis. When it processes a block, the launches before it have processed this block and
 // perhaps no other block. Memory that one launch writes and another accesses must therefore hold
 // the same rows in both launches.
-func mayJoin(before []tensor.Kernel, next tensor.Kernel, axis tensor.Axis) bool {
+func canFuse(before []tensor.Kernel, next tensor.Kernel, axis tensor.Axis) bool {
 	nextReads, nextWrites := tensor.Reads(next), tensor.Writes(next)
 	for _, k := range before {
 		reads := tensor.Reads(k)
 		for _, w := range tensor.Writes(k) {
 			if conflict(w, nextReads, axis) || conflict(w, nextWrites, axis) ||
-				conflict(w, around(next), tensor.Fixed) {
+				conflict(w, readsOutsideBlock(next), tensor.Fixed) {
 				return false
 			}
 		}
-		all := around(k)
+		outside := readsOutsideBlock(k)
 		if _, ok := k.(tensor.LinearBackward); ok {
-			all = reads // finish reads all rows again
+			outside = reads // finish reads all rows again
 		}
 		for _, w := range nextWrites {
-			if conflict(w, reads, axis) || conflict(w, all, tensor.Fixed) {
+			if conflict(w, reads, axis) || conflict(w, outside, tensor.Fixed) {
 				return false
 			}
 		}
@@ -104,8 +104,8 @@ func mayJoin(before []tensor.Kernel, next tensor.Kernel, axis tensor.Axis) bool 
 	return true
 }
 
-// around returns the operands that a launch also reads outside its block.
-func around(k tensor.Kernel) []*tensor.Tensor {
+// readsOutsideBlock returns the operands that a launch also reads outside its block.
+func readsOutsideBlock(k tensor.Kernel) []*tensor.Tensor {
 	switch k := k.(type) {
 	case tensor.Convolution:
 		return []*tensor.Tensor{k.X}
@@ -119,9 +119,9 @@ func around(k tensor.Kernel) []*tensor.Tensor {
 // same rows at the same addresses.
 func conflict(w *tensor.Tensor, ts []*tensor.Tensor, axis tensor.Axis) bool {
 	for _, t := range ts {
-		apart := t.Region != w.Region || t.Offset+t.Words() <= w.Offset || w.Offset+w.Words() <= t.Offset
+		disjoint := t.Region != w.Region || t.Offset+t.Words() <= w.Offset || w.Offset+w.Words() <= t.Offset
 		sameRows := t.Offset == w.Offset && t.Width() == w.Width() && t.Rows == axis && w.Rows == axis
-		if !apart && !sameRows {
+		if !disjoint && !sameRows {
 			return true
 		}
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// TestTogether checks that rowwise launches give the same bits block by block as one after the
-// other, and that all launches which may run together do.
-func TestTogether(t *testing.T) {
+// TestFusedLaunches checks that fused launches give the same bits as launches that run one after the
+// other, and that all launches which can be fused are fused.
+func TestFusedLaunches(t *testing.T) {
 	const d, wide, rows, capacity = 8, 24, 200, 230 // three blocks
 	p := tensor.NewProgram()
 	p.Counts = p.Input("counts", tensor.Fixed, tensor.CountWords)
@@ -99,22 +99,22 @@ func TestTogether(t *testing.T) {
 		}
 		return out
 	}
-	alone := result(New(1), func(tensor.Kernel) error { return nil })
+	separate := result(New(1), func(tensor.Kernel) error { return nil })
 	launches := map[string]int{}
 	for _, k := range p.Launches {
 		launches[tensor.Name(k)] += 2
 	}
 	for _, threads := range []int{1, 3} {
 		dev := New(threads)
-		if !slices.Equal(result(dev, nil), alone) {
-			t.Errorf("%d threads: launches that run together give different bits", threads)
+		if !slices.Equal(result(dev, nil), separate) {
+			t.Errorf("%d threads: fused launches give other bits than separate launches", threads)
 		}
 		dev.StartProfile()
 		began := time.Now()
-		if !slices.Equal(result(dev, nil), alone) {
-			t.Errorf("%d threads: a profiled run gives different bits", threads)
+		if !slices.Equal(result(dev, nil), separate) {
+			t.Errorf("%d threads: a profiled run gives other bits than separate launches", threads)
 		}
-		most := time.Since(began).Seconds()
+		maxSeconds := time.Since(began).Seconds()
 		total, counted := 0.0, map[string]int{}
 		for _, k := range dev.StopProfile() {
 			if k.Seconds <= 0 {
@@ -123,36 +123,36 @@ func TestTogether(t *testing.T) {
 			total += k.Seconds
 			counted[k.Name] = k.Launches
 		}
-		if total > most || !maps.Equal(counted, launches) {
+		if total > maxSeconds || !maps.Equal(counted, launches) {
 			t.Errorf("%d threads: got %v s of at most %v s and launches %v, want %v",
-				threads, total, most, counted, launches)
+				threads, total, maxSeconds, counted, launches)
 		}
 		if result(dev, nil); dev.StopProfile() != nil {
 			t.Errorf("%d threads: got a profile after StopProfile", threads)
 		}
 	}
-	var together []int // number of launches in each group
+	var groups []int // number of launches in each group
 	for _, s := range p.Segments {
 		for i := s.From; i < s.To; {
-			n := longest(p.Launches[i:s.To])
-			together = append(together, n)
+			n := fusedLength(p.Launches[i:s.To])
+			groups = append(groups, n)
 			i += n
 		}
 	}
-	if want := []int{6, 2, 4}; !slices.Equal(together, want) {
-		t.Errorf("got groups of %d launches, want %d", together, want)
+	if want := []int{6, 2, 4}; !slices.Equal(groups, want) {
+		t.Errorf("got groups of %d launches, want %d", groups, want)
 	}
 }
 
-// TestMayRunTogether checks that launches do not run together if one would overwrite rows that
+// TestCanFuse checks that launches are not fused if one would overwrite rows that
 // another launch has not read yet, or read rows that another launch has not written yet.
-func TestMayRunTogether(t *testing.T) {
+func TestCanFuse(t *testing.T) {
 	at := func(offset, width int) *tensor.Tensor {
 		x := tensor.At(tensor.Arena, offset, "x", 10, width)
 		x.Rows = tensor.Tokens
 		return x
 	}
-	other := func(x *tensor.Tensor) *tensor.Tensor { x.Rows = tensor.Sampled; return x }
+	onSampledAxis := func(x *tensor.Tensor) *tensor.Tensor { x.Rows = tensor.Sampled; return x }
 	gelu := func(y, x *tensor.Tensor) tensor.Kernel { return tensor.GELU{Y: y, X: x} }
 	weight := tensor.At(tensor.Weights, 0, "weight", 4, 4)
 	back := tensor.LinearBackward{DX: at(0, 4), DY: at(100, 4), X: at(200, 4), Weight: weight,
@@ -181,7 +181,7 @@ func TestMayRunTogether(t *testing.T) {
 			gelu(at(20, 4), at(200, 4)), false},
 		{"looks beyond the launch before", []tensor.Kernel{gelu(at(0, 4), at(100, 4)), gelu(at(200, 4), at(300, 4))},
 			gelu(at(400, 2), at(0, 2)), false},
-		{"rows of another axis", []tensor.Kernel{gelu(at(0, 4), at(100, 4))}, gelu(at(200, 4), other(at(0, 4))), false},
+		{"rows of another axis", []tensor.Kernel{gelu(at(0, 4), at(100, 4))}, gelu(at(200, 4), onSampledAxis(at(0, 4))), false},
 		{"after a sum over all rows", []tensor.Kernel{back}, gelu(at(300, 4), at(0, 4)), true},
 		{"overwrites the input of a sum over all rows", []tensor.Kernel{back}, gelu(at(200, 4), at(0, 4)), false},
 		{"reads written rows around a block", []tensor.Kernel{gelu(at(0, 4), at(100, 4))},
@@ -199,15 +199,15 @@ func TestMayRunTogether(t *testing.T) {
 		{"overwrites the input of a gradient", []tensor.Kernel{convolutionBack},
 			gelu(at(200, 4), at(0, 4)), true},
 	} {
-		if got := mayJoin(c.before, c.next, tensor.Tokens); got != c.want {
+		if got := canFuse(c.before, c.next, tensor.Tokens); got != c.want {
 			t.Errorf("%s: got %t, want %t", c.name, got, c.want)
 		}
 	}
-	sampled := gelu(other(at(200, 4)), other(at(300, 4)))
+	sampled := gelu(onSampledAxis(at(200, 4)), onSampledAxis(at(300, 4)))
 	for _, launches := range [][]tensor.Kernel{{gelu(at(0, 4), at(100, 4)), sampled},
 		{sampled, gelu(at(0, 4), at(100, 4))}, {tensor.Zero{Y: weight}, sampled}} {
-		if n := longest(launches); n != 1 {
-			t.Errorf("longest is %d for launches over different rows, want 1", n)
+		if n := fusedLength(launches); n != 1 {
+			t.Errorf("fusedLength is %d for launches over different rows, want 1", n)
 		}
 	}
 }

@@ -23,10 +23,10 @@ type sampler struct {
 
 	// Each sequence has a list that begins at its first row. The list holds the tokens that are not
 	// dropped, and later the tokens that are not in S1.
-	token []int32  // ascending positions; −1 for dropped tokens until S1 is chosen
-	key   []uint32 // sort key, smallest first
-	ties  []uint32
-	rest  []uint32 // length of each sequence's list without S1
+	token    []int32  // ascending positions; −1 for dropped tokens until S1 is chosen
+	key      []uint32 // sort key, smallest first
+	ties     []uint32
+	unchosen []uint32 // length of each sequence's list without S1
 }
 
 func sample(r *run, k tensor.Sample) {
@@ -38,12 +38,12 @@ func sample(r *run, k tensor.Sample) {
 		sequence: r.ints(k.Batch.Sequence),
 		score:    r.floats(k.Score), noised: r.floats(k.Noised),
 		top: r.ints(k.Top), partner: r.ints(k.Partner), count: r.ints(k.Count),
-		token: tensor.As[int32](scratch[:n]), key: scratch[n : 2*n], ties: scratch[2*n : 3*n], rest: scratch[3*n:],
+		token: tensor.As[int32](scratch[:n]), key: scratch[n : 2*n], ties: scratch[2*n : 3*n], unchosen: scratch[3*n:],
 	}
 	r.eachRows(n, func(w *worker, lo, hi int) { x.eachPart(w, lo, hi, x.noiseAndDrop) })
-	r.each(s.n, x.chooseTop)
+	r.parallel(s.n, x.chooseTop)
 	r.eachRows(n, func(w *worker, lo, hi int) { x.eachPart(w, lo, hi, x.partnerKeys) })
-	r.each(s.n, func(_ *worker, b int) { x.choosePartners(b) })
+	r.parallel(s.n, func(_ *worker, b int) { x.choosePartners(b) })
 }
 
 // draw draws a random word for tokens of sequence b at the given positions. dst may share the
@@ -64,6 +64,7 @@ func (s *sampler) eachPart(w *worker, lo, hi int, f func(w *worker, b, lo, hi in
 	}
 }
 
+// noiseAndDrop adds noise to the scores of rows lo … hi−1 of sequence b and drops tokens.
 func (s *sampler) noiseAndDrop(w *worker, b, lo, hi int) {
 	position, noised, token, words := s.position[lo:hi], s.noised[lo:hi], s.token[lo:hi], s.key[lo:hi]
 	copy(noised, s.score[lo:hi])
@@ -102,22 +103,22 @@ func (s *sampler) chooseTop(w *worker, b int) {
 		}
 	}
 	ke := min(s.K, n)
-	smallest(key[:n], ke, s.ties[lo:hi], func(places []uint32) {
-		for i, at := range places {
-			places[i] = uint32(token[at])
+	markSmallest(key[:n], ke, s.ties[lo:hi], func(indices []uint32) {
+		for i, at := range indices {
+			indices[i] = uint32(token[at])
 		}
-		s.draw(w, places, philox.StreamTie, b, tensor.As[int32](places))
+		s.draw(w, indices, philox.StreamTie, b, tensor.As[int32](indices))
 	})
 
-	first, room := s.sampled(b)
+	first, end := s.sampled(b)
 	s.count[b] = int32(ke)
-	s.rest[b] = uint32(split(token[:n], key, s.top[first:first+ke]))
-	clear(s.top[first+ke : room])
+	s.unchosen[b] = uint32(moveMarked(token[:n], key, s.top[first:first+ke]))
+	clear(s.top[first+ke : end])
 }
 
 // partnerKeys draws the sort keys of the tokens that are not in S1.
 func (s *sampler) partnerKeys(w *worker, b, lo, hi int) {
-	if hi = min(hi, int(s.offset[b])+int(s.rest[b])); lo < hi {
+	if hi = min(hi, int(s.offset[b])+int(s.unchosen[b])); lo < hi {
 		s.draw(w, s.key[lo:hi], philox.StreamPartner, b, s.token[lo:hi])
 	}
 }
@@ -125,32 +126,32 @@ func (s *sampler) partnerKeys(w *worker, b, lo, hi int) {
 // choosePartners chooses S2, the tokens with the smallest partner keys.
 func (s *sampler) choosePartners(b int) {
 	lo, _ := s.tokens(b)
-	n := int(s.rest[b])
+	n := int(s.unchosen[b])
 	token, key := s.token[lo:][:n], s.key[lo:][:n]
 	m := min(int(s.count[b]), n)
-	smallest(key, m, s.ties[lo:][:n], nil)
+	markSmallest(key, m, s.ties[lo:][:n], nil)
 
-	first, room := s.sampled(b)
-	split(token, key, s.partner[first:first+m])
-	for i := first + m; i < room; i++ {
+	first, end := s.sampled(b)
+	moveMarked(token, key, s.partner[first:first+m])
+	for i := first + m; i < end; i++ {
 		s.partner[i] = -1
 	}
 }
 
-// split moves the tokens with mark 1 to chosen, compacts the other tokens, and returns the number
+// moveMarked moves the tokens with mark 1 to chosen, compacts the other tokens, and returns the number
 // of other tokens. Both lists keep their order.
-func split(token []int32, mark []uint32, chosen []int32) (left int) {
-	taken := 0
+func moveMarked(token []int32, mark []uint32, chosen []int32) (remaining int) {
+	chosenCount := 0
 	for i, at := range token {
 		if mark[i] != 0 {
-			chosen[taken] = at
-			taken++
+			chosen[chosenCount] = at
+			chosenCount++
 		} else {
-			token[left] = at
-			left++
+			token[remaining] = at
+			remaining++
 		}
 	}
-	return left
+	return remaining
 }
 
 // descending maps floats to integers in reverse order; −0 and 0 are equal. It avoids branches

@@ -19,7 +19,7 @@ import (
 // sampleRun runs the kernel once on sequences with given scores.
 type sampleRun struct {
 	tensor.Sample
-	room           []int // first sampled row of each sequence, and the total number of rows
+	firstRow       []int // first sampled row of each sequence, and the total number of rows
 	executable     tensor.Executable
 	mem            tensor.Binding
 	seed           uint64
@@ -29,19 +29,19 @@ type sampleRun struct {
 
 func newSampleRun(t testing.TB, d *Device, random *rand.Rand, k tensor.Sample, scores [][]float32) *sampleRun {
 	t.Helper()
-	s := &sampleRun{Sample: k, room: []int{0}, seed: random.Uint64(), step: random.Uint32()}
+	s := &sampleRun{Sample: k, firstRow: []int{0}, seed: random.Uint64(), step: random.Uint32()}
 	var packed []float32
-	var position, sequence, offset, room []int32
+	var position, sequence, offset, firstRow []int32
 	for b, score := range scores {
-		offset, room = append(offset, int32(len(packed))), append(room, int32(s.room[b]))
+		offset, firstRow = append(offset, int32(len(packed))), append(firstRow, int32(s.firstRow[b]))
 		packed = append(packed, score...)
 		for i := range score {
 			position, sequence = append(position, int32(i)), append(sequence, int32(b))
 		}
-		s.room = append(s.room, s.room[b]+min(k.K, len(score))+b%2) // some sequences have an unused row
+		s.firstRow = append(s.firstRow, s.firstRow[b]+min(k.K, len(score))+b%2) // some sequences have an unused row
 		s.example, s.tower = append(s.example, random.Uint32()), append(s.tower, random.Uint32()&1)
 	}
-	sampled := s.room[len(scores)]
+	sampled := s.firstRow[len(scores)]
 	p := tensor.NewProgram()
 	s.Batch = tensor.NewBatch(p, len(packed), len(scores))
 	s.Score = p.Input("score", tensor.Tokens, len(packed))
@@ -67,7 +67,7 @@ func newSampleRun(t testing.TB, d *Device, random *rand.Rand, k tensor.Sample, s
 	write(s.Batch.Position, tensor.Bits(position))
 	write(s.Batch.Sequence, tensor.Bits(sequence))
 	write(s.Batch.Offset, tensor.Bits(append(offset, int32(len(packed)))))
-	write(s.Batch.SampleOffset, tensor.Bits(append(room, int32(sampled))))
+	write(s.Batch.SampleOffset, tensor.Bits(append(firstRow, int32(sampled))))
 	write(s.Batch.Example, s.example)
 	write(s.Batch.Tower, s.tower)
 	write(s.Batch.Random, []uint32{uint32(s.seed), uint32(s.seed >> 32), s.step})
@@ -93,8 +93,8 @@ type candidate struct {
 	position int32
 }
 
-// rank is the reference implementation of descending.
-func rank(v float32) uint32 {
+// descendingReference is the reference implementation of descending.
+func descendingReference(v float32) uint32 {
 	b := math.Float32bits(v)
 	if v == 0 {
 		b = 0
@@ -109,8 +109,8 @@ func compareCandidates(a, b candidate) int {
 	return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.position, b.position))
 }
 
-// sorted is the reference implementation: it selects S1 and S2 of sequence b by sorting.
-func (s *sampleRun) sorted(b int, score []float32) (noised []float32, top, partner []int32) {
+// reference is the reference implementation: it selects S1 and S2 of sequence b by sorting.
+func (s *sampleRun) reference(b int, score []float32) (noised []float32, top, partner []int32) {
 	draw := func(stream uint32, i int) uint32 {
 		return philox.Words(s.seed, philox.Counter(uint32(i), s.tower[b], s.Layer, stream, s.example[b], s.step))[0]
 	}
@@ -120,21 +120,22 @@ func (s *sampleRun) sorted(b int, score []float32) (noised []float32, top, partn
 			noised[i] += fmath.Gumbel(philox.Uniform(draw(philox.StreamGumbel, i)))
 		}
 	}
-	var left []candidate
+	var candidates []candidate
 	list := func(rate float32) {
 		for i, v := range noised {
 			if rate > 0 && philox.Uniform(draw(philox.StreamDrop, i)) < rate {
 				continue
 			}
-			left = append(left, candidate{uint64(rank(v))<<32 | uint64(draw(philox.StreamTie, i)), int32(i)})
+			candidates = append(candidates, candidate{
+				uint64(descendingReference(v))<<32 | uint64(draw(philox.StreamTie, i)), int32(i)})
 		}
 	}
-	if list(s.DropRate); len(left) == 0 {
+	if list(s.DropRate); len(candidates) == 0 {
 		list(0)
 	}
-	slices.SortFunc(left, compareCandidates)
-	ke := min(s.K, len(left))
-	rest := slices.Clone(left[ke:])
+	slices.SortFunc(candidates, compareCandidates)
+	ke := min(s.K, len(candidates))
+	rest := slices.Clone(candidates[ke:])
 	for i, c := range rest {
 		rest[i].key = uint64(draw(philox.StreamPartner, int(c.position)))
 	}
@@ -146,7 +147,7 @@ func (s *sampleRun) sorted(b int, score []float32) (noised []float32, top, partn
 		slices.Sort(out)
 		return out
 	}
-	return noised, positions(left[:ke]), positions(rest[:min(ke, len(rest))])
+	return noised, positions(candidates[:ke]), positions(rest[:min(ke, len(rest))])
 }
 
 func (s *sampleRun) compare(t *testing.T, scores [][]float32) {
@@ -155,7 +156,7 @@ func (s *sampleRun) compare(t *testing.T, scores [][]float32) {
 	got := s.ints(t, s.Noised)
 	tops, partners, count := s.ints(t, s.Top), s.ints(t, s.Partner), s.ints(t, s.Count)
 	for b, score := range scores {
-		noised, top, partner := s.sorted(b, score)
+		noised, top, partner := s.reference(b, score)
 		for i, v := range noised {
 			if g := uint32(got[i]); g != math.Float32bits(v) {
 				t.Fatalf("sequence %d: noised score %d is %#x, want %#x", b, i, g, math.Float32bits(v))
@@ -165,17 +166,17 @@ func (s *sampleRun) compare(t *testing.T, scores [][]float32) {
 		if int(count[b]) != len(top) {
 			t.Fatalf("sequence %d: count %d, want %d", b, count[b], len(top))
 		}
-		room := s.room[b+1] - s.room[b]
-		for len(partner) < room {
+		rows := s.firstRow[b+1] - s.firstRow[b]
+		for len(partner) < rows {
 			partner = append(partner, -1)
 		}
-		for len(top) < room {
+		for len(top) < rows {
 			top = append(top, 0)
 		}
-		if g := tops[s.room[b]:s.room[b+1]]; !slices.Equal(g, top) {
+		if g := tops[s.firstRow[b]:s.firstRow[b+1]]; !slices.Equal(g, top) {
 			t.Fatalf("sequence %d of %d: got S1 %v, want %v", b, len(score), g, top)
 		}
-		if g := partners[s.room[b]:s.room[b+1]]; !slices.Equal(g, partner) {
+		if g := partners[s.firstRow[b]:s.firstRow[b+1]]; !slices.Equal(g, partner) {
 			t.Fatalf("sequence %d of %d: got S2 %v, want %v", b, len(score), g, partner)
 		}
 	}
@@ -200,8 +201,8 @@ var scoreKinds = []struct {
 	{"neighbours", func(r *rand.Rand) float32 { return math.Float32frombits(0x3f800000 + uint32(r.IntN(40))) }},
 }
 
-// TestSampleIsTheSort checks that the kernel selects the same tokens as sorting.
-func TestSampleIsTheSort(t *testing.T) {
+// TestSampleEqualsSort checks that the kernel selects the same tokens as sorting.
+func TestSampleEqualsSort(t *testing.T) {
 	d := New(2)
 	for _, kind := range scoreKinds {
 		random := rand.New(rand.NewPCG(1, 2))

@@ -55,7 +55,7 @@ func sinusoidTables(r *run, k tensor.Sinusoid) {
 	t.Fold(coef, r.floats(k.MulWeight), r.floats(k.MulBias))
 	t.Fold(coef[len(coef)/2:], r.floats(k.AddWeight), r.floats(k.AddBias))
 	f, g, e := r.floats(k.F), r.floats(k.G), r.floats(k.E)
-	r.each(t.tiles(), func(w *worker, i int) { t.fill(w, i, f, g, e, coef) })
+	r.parallel(t.tiles(), func(w *worker, i int) { t.fill(w, i, f, g, e, coef) })
 }
 
 // fill computes tile i of the tables.
@@ -105,7 +105,7 @@ func sinusoidTablesBackward(r *run, k tensor.SinusoidBackward) {
 	tiles, size := t.tiles(), 2*t.rows*t.terms
 	parts := min(tiles, adjointParts)
 	sums := make([]float32, parts*size)
-	r.each(parts, func(w *worker, p int) {
+	r.parallel(parts, func(w *worker, p int) {
 		for i := p * tiles / parts; i < (p+1)*tiles/parts; i++ {
 			t.fold(w, i, sums[p*size:][:size], df, dg)
 		}

@@ -1,17 +1,17 @@
 package cpu
 
-// smallest replaces the n smallest keys by 1 and all other keys by 0, in linear time. Equal keys
+// markSmallest replaces the n markSmallest keys by 1 and all other keys by 0, in linear time. Equal keys
 // are ordered by tie key, then by position. The function tie replaces indices of keys by their tie
 // keys; it is only called if the order of equal keys matters, and may be nil. ties is scratch
 // memory of the length of key, or nil where speed does not matter.
-func smallest(key []uint32, n int, ties []uint32, tie func(places []uint32)) {
+func markSmallest(key []uint32, n int, ties []uint32, tie func(places []uint32)) {
 	if n >= len(key) {
 		for i := range key {
 			key[i] = 1
 		}
 		return
 	}
-	limit, equal, chosen := threshold(key, n, ties)
+	limit, equal, chosen := selectThreshold(key, n, ties)
 	ties = ties[:0]
 	if tie != nil && chosen < equal {
 		for i, k := range key {
@@ -20,7 +20,7 @@ func smallest(key []uint32, n int, ties []uint32, tie func(places []uint32)) {
 			}
 		}
 		tie(ties)
-		smallest(ties, chosen, nil, nil)
+		markSmallest(ties, chosen, nil, nil)
 	}
 	for i, k := range key {
 		var mark uint32
@@ -37,11 +37,11 @@ func smallest(key []uint32, n int, ties []uint32, tie func(places []uint32)) {
 	}
 }
 
-// threshold returns the n-th smallest key, the number of equal keys, and the number of these equal
+// selectThreshold returns the n-th smallest key, the number of equal keys, and the number of these equal
 // keys among the n smallest. It is a radix select from the highest digit: each pass counts the
 // digits of the keys that agree with all digits known so far. If memory is not nil, each pass
 // copies these keys there for the next pass.
-func threshold(key []uint32, n int, memory []uint32) (limit uint32, equal, chosen int) {
+func selectThreshold(key []uint32, n int, memory []uint32) (limit uint32, equal, chosen int) {
 	const bits = 8
 	var mask uint32
 	chosen = n

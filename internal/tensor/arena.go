@@ -28,32 +28,34 @@ func place(ts []*Tensor, end int) int {
 	var placed []*Tensor // sorted by offset
 	total := 0
 	for _, t := range used {
-		at := 0
+		offset := 0
 		for _, o := range placed {
 			if o.last < t.first || t.last < o.first {
 				continue
 			}
-			if o.Offset >= at+t.Words() {
+			if o.Offset >= offset+t.Words() {
 				break
 			}
-			at = max(at, align(o.Offset+o.Words()))
+			offset = max(offset, align(o.Offset+o.Words()))
 		}
-		t.Offset = at
-		total = max(total, align(at+t.Words()))
-		i, _ := slices.BinarySearchFunc(placed, at, func(o *Tensor, at int) int { return cmp.Compare(o.Offset, at) })
+		t.Offset = offset
+		total = max(total, align(offset+t.Words()))
+		i, _ := slices.BinarySearchFunc(placed, offset,
+			func(o *Tensor, offset int) int { return cmp.Compare(o.Offset, offset) })
 		placed = slices.Insert(placed, i, t)
 	}
 	return total
 }
 
-// widen extends the lifetime of a narrow tensor (one word per row) to the launches from … to if it
+// extendLifetime extends the lifetime of a narrow tensor (one word per row) to the launches from … to if it
 // is used in one of them. Otherwise the tensor could be placed across the rows of dead wide
 // tensors, which would prevent launches from running together row by row.
-func (t *Tensor) widen(from, to int) {
+func (t *Tensor) extendLifetime(from, to int) {
 	if t.Rows == Fixed || t.Width() > 1 || t.first < 0 || t.first > to || t.last < from {
 		return
 	}
 	t.first, t.last = min(t.first, from), max(t.last, to)
 }
 
+// align returns n words, rounded up to the alignment.
 func align(n int) int { return (n + alignment - 1) / alignment * alignment }

@@ -13,29 +13,29 @@ type touch struct {
 
 func (touch) check() {}
 
-// touching returns a kernel that reads and writes up to two tensors each.
-func touching(reads, writes []*Tensor) touch {
-	of := func(ts []*Tensor) (a, b *Tensor) {
+// newTouch returns a kernel that reads and writes up to two tensors each.
+func newTouch(reads, writes []*Tensor) touch {
+	pair := func(ts []*Tensor) (a, b *Tensor) {
 		ts = append(ts[:len(ts):len(ts)], nil, nil)
 		return ts[0], ts[1]
 	}
 	var k touch
-	k.A, k.B = of(reads)
-	k.C, k.D = of(writes)
+	k.A, k.B = pair(reads)
+	k.C, k.D = pair(writes)
 	return k
 }
 
-// life holds the first and the last launch that touches a tensor, as recorded by the test.
-type life struct{ first, last int }
+// lifetime holds the indices of the first and the last launch that touch a tensor.
+type lifetime struct{ first, last int }
 
 // randomProgram returns a program of launches over tensors of random sizes, and the tensors'
 // lifetimes.
-func randomProgram(random *rand.Rand) (*Program, map[*Tensor]*life) {
-	p, lives := NewProgram(), map[*Tensor]*life{}
+func randomProgram(random *rand.Rand) (*Program, map[*Tensor]*lifetime) {
+	p, lifetimes := NewProgram(), map[*Tensor]*lifetime{}
 	p.Segment("only")
 	var written []*Tensor
 	n := 1 + random.IntN(40)
-	for at := range n {
+	for launch := range n {
 		var reads, writes []*Tensor
 		for range random.IntN(3) {
 			if len(written) > 0 {
@@ -50,21 +50,21 @@ func randomProgram(random *rand.Rand) (*Program, map[*Tensor]*life) {
 			writes = append(writes, t)
 			written = append(written, t)
 		}
-		p.Launch(touching(reads, writes))
+		p.Launch(newTouch(reads, writes))
 		for _, t := range append(reads, writes...) {
-			if lives[t] == nil {
-				lives[t] = &life{at, at}
+			if lifetimes[t] == nil {
+				lifetimes[t] = &lifetime{launch, launch}
 			}
-			lives[t].last = at
+			lifetimes[t].last = launch
 		}
 	}
-	for t, l := range lives {
+	for t, l := range lifetimes {
 		if random.IntN(10) == 0 {
 			p.Keep(t)
 			l.last = n
 		}
 	}
-	return p.Finish(), lives
+	return p.Finish(), lifetimes
 }
 
 // TestNarrowTensorsLieApart checks that a tensor with one word per row does not share memory with
@@ -91,12 +91,12 @@ func TestArenaKeepsTensorsApart(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	shared := 0
 	for range 300 {
-		p, lives := randomProgram(random)
-		for a, la := range lives {
+		p, lifetimes := randomProgram(random)
+		for a, la := range lifetimes {
 			if a.Offset%alignment != 0 || a.Offset < 0 || a.Offset+a.Words() > p.Words(Arena) {
 				t.Fatalf("%v has offset %d in an arena of %d words", a, a.Offset, p.Words(Arena))
 			}
-			for b, lb := range lives {
+			for b, lb := range lifetimes {
 				if a == b || a.Offset+a.Words() <= b.Offset || b.Offset+b.Words() <= a.Offset {
 					continue
 				}
@@ -109,7 +109,7 @@ func TestArenaKeepsTensorsApart(t *testing.T) {
 		}
 	}
 	if shared == 0 {
-		t.Error("no two tensors share memory")
+		t.Error("no two tensors share memory, want some")
 	}
 }
 

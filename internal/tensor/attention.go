@@ -79,7 +79,7 @@ type Attention struct {
 	Batch        *Batch
 	RelativeBias RelativeBias
 	Heads        int
-	Most         int // maximum number of sampled keys of a sequence; 0 if unknown
+	MaxKeys      int // maximum number of sampled keys of a sequence; 0 if unknown
 	Score        Score
 	Probability  Probability
 }

@@ -2,8 +2,8 @@ package tensor
 
 import "context"
 
-// A [Device] may have optional capabilities. Each has an interface here, which callers request with
-// [Capability].
+// A [Device] may have optional capabilities. Each capability is an interface in this file, which
+// callers request with [Capability].
 
 // Profiler is a device that can measure the time of its kernels.
 type Profiler interface {
@@ -47,22 +47,22 @@ type PreferredBatch interface {
 	ForwardTokens() int
 }
 
-// Together is a device that a single small program does not fully utilise. It can run a program
-// concurrently in several memories, which share only read-only data.
-type Together interface {
-	// Together returns the number of concurrent runs of a small program that fully utilises the
-	// device.
-	Together() int
+// ConcurrentRunner is a device that a single small program does not fully utilise. It can run a
+// program concurrently in several memories, which share only read-only data.
+type ConcurrentRunner interface {
+	// ConcurrentRuns returns the number of concurrent runs of a small program that fully utilises
+	// the device.
+	ConcurrentRuns() int
 }
 
-// RunTogether runs segments from … to−1 of a program in each of the memories. The runs are
-// concurrent on a device with [Together], otherwise sequential. The result of a run does not depend
-// on the other runs.
-func RunTogether(ctx context.Context, x Executable, mems []Binding, from, to int) error {
+// RunConcurrently runs segments from … to−1 of a program in each of the memories. The runs are
+// concurrent on a [ConcurrentRunner], and sequential on other devices. The result of a run does not
+// depend on the other runs.
+func RunConcurrently(ctx context.Context, x Executable, mems []Binding, from, to int) error {
 	if t, ok := x.(interface {
-		RunTogether(ctx context.Context, mems []Binding, from, to int) error
+		RunConcurrently(ctx context.Context, mems []Binding, from, to int) error
 	}); ok {
-		return t.RunTogether(ctx, mems, from, to)
+		return t.RunConcurrently(ctx, mems, from, to)
 	}
 	for _, mem := range mems {
 		if err := x.Run(ctx, mem, from, to); err != nil {

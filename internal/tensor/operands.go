@@ -23,6 +23,8 @@ import (
 //	shape:"d"         d words
 //
 // Shapes that begin with the same letter count the same kind of rows.
+
+// access is the way in which a kernel uses an operand.
 type access uint8
 
 const (
@@ -32,32 +34,33 @@ const (
 	accumulate
 )
 
-var accesses = map[string]access{"": read, "write": write, "add": add, "accumulate": accumulate}
+var accessByTag = map[string]access{"": read, "write": write, "add": add, "accumulate": accumulate}
 
 // operand is a field of a kernel.
 type operand struct {
-	field  int
-	access access
-	shape  []size
-	within bool // struct or interface that contains operands
-	only   bool // all operands within are read
+	field    int
+	access   access
+	shape    []size
+	nested   bool // true for a struct or interface that contains operands
+	readOnly bool // true if all nested operands are only read
 }
 
 // size is a dimension of a shape: a factor times the value of a letter, or times 1 without a
 // letter.
 type size struct {
-	times  int
+	factor int
 	letter string
 }
 
 func (s size) String() string {
-	if s.times == 1 && s.letter != "" {
+	if s.factor == 1 && s.letter != "" {
 		return s.letter
 	}
-	return strconv.Itoa(s.times) + s.letter
+	return strconv.Itoa(s.factor) + s.letter
 }
 
-func sizesOf(tag string) (out []size) {
+// parseShape returns the dimensions of a shape tag such as "R,4d".
+func parseShape(tag string) (out []size) {
 	for text := range strings.SplitSeq(tag, ",") {
 		letter := strings.TrimLeft(text, "0123456789")
 		n, err := strconv.Atoi(strings.TrimSuffix(text, letter))
@@ -71,14 +74,15 @@ func sizesOf(tag string) (out []size) {
 
 // declarations caches the operands of each kernel type, because programs are recorded often. It
 // maps reflect.Type to []operand.
-var declarations sync.Map // from reflect.Type to []operand
+var declarations sync.Map
 
 var (
 	tensorType = reflect.TypeFor[*Tensor]()
 	batchType  = reflect.TypeFor[*Batch]()
 )
 
-func declaration(t reflect.Type) []operand {
+// operandsOf returns the operands of a kernel type. It panics if a field or its tag is invalid.
+func operandsOf(t reflect.Type) []operand {
 	if d, ok := declarations.Load(t); ok {
 		return d.([]operand)
 	}
@@ -86,23 +90,23 @@ func declaration(t reflect.Type) []operand {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		tag := f.Tag.Get("op")
-		o := operand{field: i, only: f.Name == "Forward"}
-		a, known := accesses[tag]
+		o := operand{field: i, readOnly: f.Name == "Forward"}
+		a, known := accessByTag[tag]
 		wrong := !known
 		switch kind := f.Type.Kind(); {
 		case f.Type == tensorType:
 			o.access = a
 			if shape := f.Tag.Get("shape"); shape != "" {
-				o.shape = sizesOf(shape)
+				o.shape = parseShape(shape)
 			}
 			if _, ok := t.FieldByName("Accumulate"); a == accumulate {
 				wrong = !ok
 			}
 		case f.Type == batchType, kind == reflect.Interface, kind == reflect.Struct && f.Type.PkgPath() == t.PkgPath():
-			o.within = true
+			o.nested = true
 			wrong = tag != ""
 		default:
-			if wrong = tag != "" || holdsTensors(f.Type); !wrong {
+			if wrong = tag != "" || containsTensors(f.Type); !wrong {
 				continue
 			}
 		}
@@ -115,32 +119,32 @@ func declaration(t reflect.Type) []operand {
 	return out
 }
 
-// holdsTensors reports whether a type other than an operand contains tensors.
-func holdsTensors(t reflect.Type) bool {
+// containsTensors reports whether a type other than an operand contains tensors.
+func containsTensors(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
-		return t.Elem() == reflect.TypeFor[Tensor]() || holdsTensors(t.Elem())
+		return t.Elem() == reflect.TypeFor[Tensor]() || containsTensors(t.Elem())
 	}
 	return false
 }
 
 // visit calls f with the operands of v, in the order of the fields.
-func visit(v reflect.Value, only bool, f func(t *Tensor, a access, shape []size)) {
+func visit(v reflect.Value, readOnly bool, f func(t *Tensor, a access, shape []size)) {
 	if v.Kind() == reflect.Interface || v.Kind() == reflect.Pointer {
 		if v.IsNil() {
 			return
 		}
 		v = v.Elem()
 	}
-	for _, o := range declaration(v.Type()) {
+	for _, o := range operandsOf(v.Type()) {
 		x := v.Field(o.field)
-		if o.within {
-			visit(x, only || o.only, f)
+		if o.nested {
+			visit(x, readOnly || o.readOnly, f)
 			continue
 		}
 		a := o.access
 		switch {
-		case only:
+		case readOnly:
 			a = read
 		case a == accumulate && v.FieldByName("Accumulate").Bool():
 			a = add
@@ -156,7 +160,7 @@ func visit(v reflect.Value, only bool, f func(t *Tensor, a access, shape []size)
 // RowAxis returns the axis of the rows that a kernel processes: the axis of its first operand.
 func RowAxis(k Kernel) Axis {
 	v := reflect.ValueOf(k)
-	return (*Tensor)(v.Field(declaration(v.Type())[0].field).UnsafePointer()).Rows
+	return (*Tensor)(v.Field(operandsOf(v.Type())[0].field).UnsafePointer()).Rows
 }
 
 // Reads returns the tensors that a kernel reads, including the tensors that it adds to.
@@ -192,11 +196,11 @@ func checkShapes(k Kernel) {
 			if !known {
 				n = 1
 				if s.letter != "" {
-					n = found[i] / s.times
+					n = found[i] / s.factor
 					sizes[s.letter] = n
 				}
 			}
-			if found[i] != s.times*n {
+			if found[i] != s.factor*n {
 				panic(fmt.Sprintf("tensor: %s: %v: %d where %v is expected, with %v", Name(k), t, found[i], s, sizes))
 			}
 		}

@@ -13,43 +13,45 @@ func TestOperands(t *testing.T) {
 	p := NewProgram()
 	b := NewBatch(p, 4, 1)
 	batch := "tokens position sequence offset sample_offset example tower random"
-	of := func(name string) *Tensor { return &Tensor{Name: name} }
-	relativeBias := SinusoidBias{F: of("f"), G: of("g"), E: of("e"), P: of("p"), Top: of("top"), Partner: of("partner")}
-	attention := Attention{O: of("o"), Norm: of("norm"), Q: of("q"), K: of("k"), V: of("v"), Count: of("count"),
-		Batch: b, RelativeBias: relativeBias}
-	linear := LinearBackward{DX: of("dx"), DWeight: of("dw"), DBias: of("db"), DY: of("dy"),
-		X: of("x"), Weight: of("w")}
-	added := linear
-	added.Accumulate = true
+	named := func(name string) *Tensor { return &Tensor{Name: name} }
+	relativeBias := SinusoidBias{F: named("f"), G: named("g"), E: named("e"), P: named("p"),
+		Top: named("top"), Partner: named("partner")}
+	attention := Attention{O: named("o"), Norm: named("norm"), Q: named("q"), K: named("k"), V: named("v"),
+		Count: named("count"), Batch: b, RelativeBias: relativeBias}
+	linear := LinearBackward{DX: named("dx"), DWeight: named("dw"), DBias: named("db"), DY: named("dy"),
+		X: named("x"), Weight: named("w")}
+	accumulating := linear
+	accumulating.Accumulate = true
 	for _, c := range []struct {
 		kernel        Kernel
 		reads, writes string
 	}{
-		{Zero{Y: of("y")}, "", "y"},
-		{Add{Y: of("y"), A: of("a"), B: of("b")}, "a b", "y"},
+		{Zero{Y: named("y")}, "", "y"},
+		{Add{Y: named("y"), A: named("a"), B: named("b")}, "a b", "y"},
 		{linear, "dy x w", "dx dw db"},
-		{added, "dx dy x w", "dx dw db"},
-		{RowDotBackward{DX: of("dx"), DWeight: of("dw"), DBias: of("db"), DY: of("dy"), X: of("x"), Weight: of("w")},
-			"dx dy x w", "dx dw db"},
-		{Leak{Y: of("y"), C: of("c"), Count: of("count"), Batch: b}, "c count " + batch, "y"},
+		{accumulating, "dx dy x w", "dx dw db"},
+		{RowDotBackward{DX: named("dx"), DWeight: named("dw"), DBias: named("db"), DY: named("dy"), X: named("x"),
+			Weight: named("w")}, "dx dy x w", "dx dw db"},
+		{Leak{Y: named("y"), C: named("c"), Count: named("count"), Batch: b}, "c count " + batch, "y"},
 		{attention, "q k v count " + batch + " f g e p top partner", "o norm"},
-		{AttentionBackward{DQ: of("dq"), DK: of("dk"), DV: of("dv"), DO: of("do"), Forward: attention,
-			Gradient: SinusoidGradient{DF: of("df"), DG: of("dg"), DP: of("dp")}},
+		{AttentionBackward{DQ: named("dq"), DK: named("dk"), DV: named("dv"), DO: named("do"), Forward: attention,
+			Gradient: SinusoidGradient{DF: named("df"), DG: named("dg"), DP: named("dp")}},
 			"do o norm q k v count " + batch + " f g e p top partner", "dq dk dv df dg dp"},
 	} {
-		for what, found := range map[string][]*Tensor{c.reads: Reads(c.kernel), c.writes: Writes(c.kernel)} {
+		for want, tensors := range map[string][]*Tensor{c.reads: Reads(c.kernel), c.writes: Writes(c.kernel)} {
 			var names []string
-			for _, t := range found {
+			for _, t := range tensors {
 				names = append(names, t.Name)
 			}
-			if got := strings.Join(names, " "); got != what {
-				t.Errorf("%s: got %q, want %q", Name(c.kernel), got, what)
+			if got := strings.Join(names, " "); got != want {
+				t.Errorf("%s: got %q, want %q", Name(c.kernel), got, want)
 			}
 		}
 	}
 }
 
-// TestWrongDeclarations checks that invalid tags, a bug of the kernel's author, panic.
+// TestWrongDeclarations checks that a kernel type with an invalid tag panics, because the tag is a
+// bug of the kernel.
 func TestWrongDeclarations(t *testing.T) {
 	type tag struct {
 		Y *Tensor `op:"writes"`
@@ -70,12 +72,12 @@ func TestWrongDeclarations(t *testing.T) {
 		"tensor.pointer.Y":   pointer{},
 		"tensor.batch.Batch": batch{}, "tensor.number.Heads": number{},
 	} {
-		if got := panics(func() { declaration(reflect.TypeOf(kernel)) }); !strings.Contains(got, want) {
+		if got := panics(func() { operandsOf(reflect.TypeOf(kernel)) }); !strings.Contains(got, want) {
 			t.Errorf("%T: got panic %q, want %q", kernel, got, want)
 		}
 	}
-	if d := declaration(reflect.TypeFor[LayerNorm]()); len(d) != 6 ||
-		slices.ContainsFunc(d, func(o operand) bool { return o.within }) {
-		t.Errorf("got %+v", d)
+	if d := operandsOf(reflect.TypeFor[LayerNorm]()); len(d) != 6 ||
+		slices.ContainsFunc(d, func(o operand) bool { return o.nested }) {
+		t.Errorf("got operands %+v of LayerNorm, want 6 tensors", d)
 	}
 }

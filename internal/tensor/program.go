@@ -104,18 +104,18 @@ func (p *Program) Launch(k Kernel) {
 		panic("tensor: launch outside a segment")
 	}
 	checkShapes(k)
-	at := len(p.Launches)
+	index := len(p.Launches)
 	for _, t := range Reads(k) {
 		if t.Region == Arena && t.first < 0 {
 			panic(fmt.Sprintf("tensor: %s reads %v, which nothing has written", Name(k), t))
 		}
-		t.last = at
+		t.last = index
 	}
 	for _, t := range Writes(k) {
 		if t.Region == Arena && t.first < 0 {
-			t.first = at
+			t.first = index
 		}
-		t.last = at
+		t.last = index
 	}
 	p.Launches = append(p.Launches, k)
 }
@@ -126,7 +126,7 @@ func (p *Program) Finish() *Program {
 	p.closed = true
 	for _, s := range p.Segments {
 		for _, t := range p.arena {
-			t.widen(s.From, s.To-1)
+			t.extendLifetime(s.From, s.To-1)
 		}
 	}
 	p.words[Arena] = place(p.arena, len(p.Launches))
@@ -157,5 +157,5 @@ func (c Counts) Words() []int32 {
 // CountWords is the number of words of a program's input Counts.
 const CountWords = int(axes) + 1
 
-// CountLongest is the index of the longest length in the input Counts, after the axes.
+// CountLongest is the index of Counts.Longest in the input Counts, after the counts of the axes.
 const CountLongest = int(axes)

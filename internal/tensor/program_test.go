@@ -17,6 +17,8 @@ func panics(f func()) (message string) {
 	return ""
 }
 
+// TestLaunchPanics checks that a launch with mismatched operands panics with a message that names the
+// mismatch.
 func TestLaunchPanics(t *testing.T) {
 	for _, c := range []struct {
 		name, message string
@@ -116,6 +118,7 @@ func crossEntropyOf(p *Program, loss, label Axis, losses, labels int) CrossEntro
 		Scale: p.Input("scale", Fixed, 3)}
 }
 
+// attentionOf returns a launch of attention with d channels in two heads, for 4 tokens and 4 keys.
 func attentionOf(p *Program, d int, probability Probability, leak bool) Attention {
 	k := Attention{O: p.Temp("o", Tokens, 4, d), Norm: p.Temp("norm", Tokens, 4, 2), Q: p.Input("q", Tokens, 4, d),
 		K: p.Input("k", Sampled, 4, d), V: p.Input("v", Sampled, 4, d), Count: p.Input("count", Sequences, 1),
@@ -126,6 +129,7 @@ func attentionOf(p *Program, d int, probability Probability, leak bool) Attentio
 	return k
 }
 
+// TestSegments checks the launches of each segment, and the lookup of a segment by name.
 func TestSegments(t *testing.T) {
 	p := NewProgram()
 	y := p.Temp("y", Fixed, 1)

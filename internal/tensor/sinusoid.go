@@ -30,10 +30,10 @@ type Sinusoid struct {
 	Frequencies          *sinusoid.Frequencies
 }
 
-func (k Sinusoid) check() { fit(k.MulWeight, k.Frequencies) }
+func (k Sinusoid) check() { checkWeights(k.MulWeight, k.Frequencies) }
 
-// fit panics unless w has a weight for the sine and the cosine of each frequency.
-func fit(w *Tensor, f *sinusoid.Frequencies) {
+// checkWeights panics unless w has a weight for the sine and the cosine of each frequency.
+func checkWeights(w *Tensor, f *sinusoid.Frequencies) {
 	if w.Width() != 2*f.Len() {
 		panic(fmt.Sprintf("tensor: %v for %d frequencies", w, f.Len()))
 	}
@@ -56,4 +56,4 @@ type SinusoidBackward struct {
 	Frequencies            *sinusoid.Frequencies
 }
 
-func (k SinusoidBackward) check() { fit(k.DMulWeight, k.Frequencies) }
+func (k SinusoidBackward) check() { checkWeights(k.DMulWeight, k.Frequencies) }

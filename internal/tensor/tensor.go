@@ -43,9 +43,9 @@ type Tensor struct {
 	Rows   Axis
 	Region Region
 	Offset int  // in words, within the region; the program places arena tensors
-	Int    bool // holds integers
+	Int    bool // true if the words are integers
 
-	first, last int // first and last launch that touches the tensor, for the arena
+	first, last int // indices of the first and the last launch that touch the tensor; first is −1 without a launch
 	kept        bool
 }
 

@@ -68,8 +68,8 @@ func planSlots(e *model.Engine, train, val []int32, batch int, limit int64, sums
 	}
 	e.Limits[evaluation] = limits
 	slots := e.Device.Slots()
-	if t, ok := tensor.Capability[tensor.Together](e.Device); ok {
-		slots *= t.Together()
+	if t, ok := tensor.Capability[tensor.ConcurrentRunner](e.Device); ok {
+		slots *= t.ConcurrentRuns()
 	}
 	for limit > 0 && (bytes(slots) > limit || slots > e.Device.Slots() && bytes(slots) > limit/2) {
 		slots--

@@ -127,7 +127,7 @@ func TestForwardFits(t *testing.T) {
 // batchedCard is a card that runs four micro-batches together.
 type batchedCard struct{ configtest.Card }
 
-func (batchedCard) Together() int { return 4 }
+func (batchedCard) ConcurrentRuns() int { return 4 }
 
 // limitedCard is a card that refuses programs with more than Most words of activations.
 type limitedCard struct {

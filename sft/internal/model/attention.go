@@ -47,7 +47,7 @@ func (l *layer) attention(x *tensor.Tensor) *tensor.Tensor {
 	a.forward = tensor.Attention{
 		O: l.like(q, l.name+"attn"), Norm: l.tokens(l.name+"attn.norm", c.NumHeads),
 		Q: q, K: k, V: v, Count: a.sample.Count, Batch: l.batch,
-		Heads: c.NumHeads, Most: c.NumSampledTokens, Score: scores[c.Score], Probability: probabilities[c.Probability],
+		Heads: c.NumHeads, MaxKeys: c.NumSampledTokens, Score: scores[c.Score], Probability: probabilities[c.Probability],
 	}
 	if a.forward.Probability == tensor.LeakyReLU {
 		a.leak = &tensor.Leak{Y: l.Temp(l.name+"leak", tensor.Sequences, l.shape.Sequences, c.NumHeads),

@@ -28,7 +28,7 @@ func RunTogether(ctx context.Context, slots []*Slot, examples [][]seq.Example, r
 		}
 		mems[i] = l.Memory
 	}
-	if err := tensor.RunTogether(ctx, p.Executable, mems, 0, len(p.Program.Segments)); err != nil {
+	if err := tensor.RunConcurrently(ctx, p.Executable, mems, 0, len(p.Program.Segments)); err != nil {
 		return err
 	}
 	for i, l := range slots {
