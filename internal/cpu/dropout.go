@@ -34,7 +34,7 @@ func dropout(r *run, k tensor.Dropout) rowwise {
 // drop applies dropout to elements of x, starting with element n of the worker's key and counter. A
 // block begins within the words of a counter only if the row length is not a multiple of four.
 func (r *run) drop(w *worker, y, x []float32, n uint64, rate float32) {
-	minWord, scale := simd.Least(rate), 1/(1-rate)
+	minWord, scale := simd.DropoutThreshold(rate), 1/(1-rate)
 	if first := int(n & 3); first != 0 {
 		m := copy(w.lead[first:], x)
 		w.counter[0] = uint32(n >> 2)

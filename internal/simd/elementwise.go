@@ -90,8 +90,8 @@ type Elementwise struct {
 // and 1 − learning rate·decay.
 type AdamWFactors = [10]float32
 
-// Least returns Dropout's bound for a rate. For the uniform number u = (m + ½)·2⁻²³ of
-// [sftseq/internal/philox.Uniform], u ≥ rate is equivalent to m ≥ Least(rate).
-func Least(rate float32) uint32 {
+// DropoutThreshold returns the argument least of Dropout for a rate. For the uniform number u = (m + ½)·2⁻²³ of
+// [sftseq/internal/philox.Uniform], u ≥ rate is equivalent to m ≥ DropoutThreshold(rate).
+func DropoutThreshold(rate float32) uint32 {
 	return uint32(max(0, math.Ceil(float64(rate)*(1<<23)-0.5)))
 }

@@ -25,7 +25,7 @@ var (
 		Mix:                  mixAVX2,
 		MixBackward:          mixBackwardAVX2,
 		Dropout:              dropoutAVX2,
-		Draw:                 wholeDraw(drawAVX2),
+		Draw:                 extendDraw(drawAVX2),
 		SumSquares:           sumSquaresAVX2,
 		AdamW:                adamWAVX2,
 	}
@@ -53,7 +53,7 @@ var (
 		Mix:                  mixAVX512,
 		MixBackward:          mixBackwardAVX512,
 		Dropout:              dropoutAVX512,
-		Draw:                 wholeDraw(drawAVX512),
+		Draw:                 extendDraw(drawAVX512),
 		SumSquares:           sumSquaresAVX512,
 		AdamW:                adamWAVX512,
 	}
@@ -76,8 +76,8 @@ func checkedAddRows(f func(y, x []float32, at []int32, width, stride int)) func(
 	}
 }
 
-// wholeDraw extends a kernel for whole vectors to any number of words.
-func wholeDraw(f func(words []uint32, counter *[4]uint32, key *[2]uint32, at []int32) int) func(words []uint32,
+// extendDraw extends a kernel for whole vectors to any number of words.
+func extendDraw(f func(words []uint32, counter *[4]uint32, key *[2]uint32, at []int32) int) func(words []uint32,
 	counter *[4]uint32, key *[2]uint32, at []int32) {
 	return func(words []uint32, counter *[4]uint32, key *[2]uint32, at []int32) {
 		at = at[:len(words)]

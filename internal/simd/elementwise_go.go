@@ -115,7 +115,7 @@ func mixBackwardGo(da, db, dy, a, b []float32, weight float32) float32 {
 	return sum
 }
 
-func dropoutGo(y, x []float32, counter *[4]uint32, key *[2]uint32, least uint32, scale float32) {
+func dropoutGo(y, x []float32, counter *[4]uint32, key *[2]uint32, threshold uint32, scale float32) {
 	seed, c := uint64(key[0])|uint64(key[1])<<32, *counter
 	var words [4]uint32
 	for i := range y {
@@ -124,7 +124,7 @@ func dropoutGo(y, x []float32, counter *[4]uint32, key *[2]uint32, least uint32,
 			c[0]++
 		}
 		var kept float32
-		if words[i&3]>>9 >= least {
+		if words[i&3]>>9 >= threshold {
 			kept = scale * x[i]
 		}
 		y[i] = kept

@@ -10,9 +10,9 @@ import (
 	"github.com/sftseq/sftseq/internal/philox"
 )
 
-// matrix returns a function from n to the lengths of slices. Each character of shape gives one
+// rowLengths returns a function from n to the lengths of slices. Each character of shape gives one
 // slice: rows of n elements, a single row, or one element per row.
-func matrix(shape string) func(n int) []int {
+func rowLengths(shape string) func(n int) []int {
 	return func(n int) []int {
 		var lengths []int
 		for _, s := range shape {
@@ -25,7 +25,7 @@ func matrix(shape string) func(n int) []int {
 const testEps = 1e-5
 
 var rowCases = []kernelCase{
-	{"LayerNorm", matrix("mccmrr"), 3, func(k *Kernels, x [][]float32) {
+	{"LayerNorm", rowLengths("mccmrr"), 3, func(k *Kernels, x [][]float32) {
 		if len(x[4]) > 0 {
 			k.LayerNorm(x[0], x[1], x[2], x[3], x[4], x[5], testEps)
 		}
@@ -51,16 +51,16 @@ var rowCases = []kernelCase{
 			x[3][i] += 8 * float32(i&1)
 		}
 	}},
-	{"LayerNormBackward", matrix("mrrmmccr"), 3, func(k *Kernels, x [][]float32) {
+	{"LayerNormBackward", rowLengths("mrrmmccr"), 3, func(k *Kernels, x [][]float32) {
 		k.LayerNormBackward(x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7])
 	}, func(x [][]float64) {
 		clear(x[0])
 		refNormBackward(x)
 	}, 1e-5, smallNorm},
-	{"LayerNormBackwardAdd", matrix("mrrmmccr"), 3, func(k *Kernels, x [][]float32) {
+	{"LayerNormBackwardAdd", rowLengths("mrrmmccr"), 3, func(k *Kernels, x [][]float32) {
 		k.LayerNormBackwardAdd(x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7])
 	}, refNormBackward, 1e-5, smallNorm},
-	{"RowDot", matrix("cmr"), 1, func(k *Kernels, x [][]float32) { k.RowDot(x[0], x[1], x[2], 0.5) },
+	{"RowDot", rowLengths("cmr"), 1, func(k *Kernels, x [][]float32) { k.RowDot(x[0], x[1], x[2], 0.5) },
 		func(x [][]float64) {
 			for i := range x[0] {
 				x[0][i] = 0.5
@@ -69,7 +69,7 @@ var rowCases = []kernelCase{
 				}
 			}
 		}, 2e-5, nil},
-	{"AddOuter", matrix("mcr"), 1, func(k *Kernels, x [][]float32) { k.AddOuter(x[0], x[1], x[2]) },
+	{"AddOuter", rowLengths("mcr"), 1, func(k *Kernels, x [][]float32) { k.AddOuter(x[0], x[1], x[2]) },
 		func(x [][]float64) {
 			for i, a := range x[1] {
 				for c, w := range x[2] {
@@ -77,7 +77,7 @@ var rowCases = []kernelCase{
 				}
 			}
 		}, 1e-6, nil},
-	{"WeightedSum", matrix("rcm"), 1, func(k *Kernels, x [][]float32) { k.WeightedSum(x[0], x[1], x[2]) },
+	{"WeightedSum", rowLengths("rcm"), 1, func(k *Kernels, x [][]float32) { k.WeightedSum(x[0], x[1], x[2]) },
 		func(x [][]float64) {
 			clear(x[0])
 			for i, a := range x[1] {
@@ -86,7 +86,7 @@ var rowCases = []kernelCase{
 				}
 			}
 		}, 3e-6, nil},
-	{"AddRows", matrix("mm"), 1, func(k *Kernels, x [][]float32) {
+	{"AddRows", rowLengths("mm"), 1, func(k *Kernels, x [][]float32) {
 		n := len(x[0]) / testRows
 		k.AddRows(x[0], x[1], []int32{3, 0, 3, 4, 3}, n, n)
 	}, func(x [][]float64) {
@@ -97,7 +97,7 @@ var rowCases = []kernelCase{
 			}
 		}
 	}, 1e-6, nil},
-	{"PoolBackward", matrix("mccmrr"), 2, func(k *Kernels, x [][]float32) {
+	{"PoolBackward", rowLengths("mccmrr"), 2, func(k *Kernels, x [][]float32) {
 		k.PoolBackward(x[0], x[1], x[2], x[3], x[4], x[5])
 	}, func(x [][]float64) {
 		d := len(x[4])
@@ -109,7 +109,7 @@ var rowCases = []kernelCase{
 			}
 		}
 	}, 3e-5, nil},
-	{"Convolution", convolved("y", "x", "w", "b"), 1, func(k *Kernels, x [][]float32) {
+	{"Convolution", convolutionLengths("y", "x", "w", "b"), 1, func(k *Kernels, x [][]float32) {
 		k.Convolution(x[0], x[1], x[2], x[3], testStep*len(x[3]))
 	}, func(x [][]float64) {
 		d := len(x[3])
@@ -120,7 +120,7 @@ var rowCases = []kernelCase{
 			}
 		}
 	}, 1e-6, nil},
-	{"ConvolutionBackward", convolved("y", "w", "x", "y", "w"), 2, func(k *Kernels, x [][]float32) {
+	{"ConvolutionBackward", convolutionLengths("y", "w", "x", "y", "w"), 2, func(k *Kernels, x [][]float32) {
 		d := len(x[1]) / testTaps
 		k.ConvolutionBackward(x[0], x[1], x[2], x[3], x[4], d, testStep*d)
 	}, func(x [][]float64) {
@@ -139,9 +139,9 @@ var rowCases = []kernelCase{
 // remainder.
 const testTaps, testStep, convolutionRows = 3, 2, 10
 
-// convolved returns a function from n to the lengths of a convolution's results (y), operands (x),
-// weights and bias.
-func convolved(shape ...string) func(n int) []int {
+// convolutionLengths returns a function from n to the lengths of a convolution's slices: results (y),
+// operands (x), weights (w) and bias (b).
+func convolutionLengths(shape ...string) func(n int) []int {
 	return func(n int) []int {
 		var lengths []int
 		for _, s := range shape {
@@ -197,7 +197,7 @@ func TestNormBackwardInPlace(t *testing.T) {
 		got := slices.Clone(dy)
 		k.LayerNormBackward(got, make([]float32, d), make([]float32, d), got, x, mean, rstd, gain)
 		if !slices.Equal(got, want) {
-			t.Errorf("%s: the result in place differs", k.Name)
+			t.Errorf("%s: the result in place differs from the result in separate memory", k.Name)
 		}
 	}
 }
@@ -243,7 +243,7 @@ func TestDropout(t *testing.T) {
 					}
 					y, x := ys[from:from+n], xs[from:from+n]
 					before := counter
-					k.Dropout(y, x, &counter, &key, Least(rate), 1.25)
+					k.Dropout(y, x, &counter, &key, DropoutThreshold(rate), 1.25)
 					if counter != before {
 						t.Fatal("Dropout changed the counter")
 					}
@@ -277,9 +277,9 @@ func TestDraw(t *testing.T) {
 			seed := rand.Uint64()
 			counter := philox.Counter(rand.Uint32(), 1, 5, 7, rand.Uint32(), rand.Uint32())
 			before, key := counter, [2]uint32{uint32(seed), uint32(seed >> 32)}
-			at := make([]int32, n)
-			for i := range at {
-				at[i] = int32(rand.Uint32())
+			positions := make([]int32, n)
+			for i := range positions {
+				positions[i] = int32(rand.Uint32())
 			}
 			for i := range memory {
 				memory[i] = math.Float32bits(untouched)
@@ -287,19 +287,19 @@ func TestDraw(t *testing.T) {
 			words := memory[len(memory)-n:]
 			if n%2 == 1 { // in place, away from the guard page
 				words = memory[5:][:n]
-				for i, place := range at {
-					words[i] = uint32(place)
+				for i, position := range positions {
+					words[i] = uint32(position)
 				}
-				k.Draw(words, &counter, &key, placesOf(words))
+				k.Draw(words, &counter, &key, indicesOf(words))
 			} else {
-				k.Draw(words, &counter, &key, at)
+				k.Draw(words, &counter, &key, positions)
 			}
 			if counter != before {
 				t.Fatal("Draw changed the counter")
 			}
-			for i, place := range at {
+			for i, position := range positions {
 				c := counter
-				c[0] = uint32(place)
+				c[0] = uint32(position)
 				if want := philox.Words(seed, c)[0]; words[i] != want {
 					t.Fatalf("%s, n %d: word %d is %#x, want %#x", k.Name, n, i, words[i], want)
 				}
@@ -317,23 +317,24 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// TestLeast checks that comparing integers with Least gives the same result as comparing the
-// uniform numbers with the rate.
-func TestLeast(t *testing.T) {
+// TestDropoutThreshold checks that comparing integers with the threshold gives the same result as
+// comparing the uniform numbers with the rate.
+func TestDropoutThreshold(t *testing.T) {
 	for _, rate := range []float32{0, 1e-9, 0x1p-24, 0x1p-23, 0.1, 0.25, 0.3, 0.5, 0.9, 0.99999994} {
-		least := Least(rate)
-		for _, m := range []uint32{0, 1, 2, least - 1, least, least + 1, 1<<23 - 1} {
-			if m < 1<<23 && (m >= least) != (philox.Uniform(m<<9) >= rate) {
-				t.Errorf("rate %v: the comparisons differ for %d, least %d", rate, m, least)
+		threshold := DropoutThreshold(rate)
+		for _, m := range []uint32{0, 1, 2, threshold - 1, threshold, threshold + 1, 1<<23 - 1} {
+			if m < 1<<23 && (m >= threshold) != (philox.Uniform(m<<9) >= rate) {
+				t.Errorf("rate %v: the comparisons of %d differ, threshold %d", rate, m, threshold)
 			}
 		}
 	}
 }
 
-// wordsOf returns the memory of x as words, and placesOf as indices.
+// wordsOf returns the memory of x as words.
 func wordsOf(x []float32) []uint32 { return unsafe.Slice((*uint32)(unsafe.Pointer(&x[0])), len(x)) }
 
-func placesOf(x []uint32) []int32 {
+// indicesOf returns the memory of x as indices.
+func indicesOf(x []uint32) []int32 {
 	return unsafe.Slice((*int32)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
 }
 
@@ -342,7 +343,7 @@ func BenchmarkDropout(b *testing.B) {
 	for _, k := range Levels() {
 		b.Run(k.Name, func(b *testing.B) {
 			for b.Loop() {
-				k.Dropout(x, x, &[4]uint32{}, &[2]uint32{}, Least(0.1), 1.25)
+				k.Dropout(x, x, &[4]uint32{}, &[2]uint32{}, DropoutThreshold(0.1), 1.25)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(x)), "ns/element")
 		})
@@ -392,7 +393,7 @@ func TestPeaks(t *testing.T) {
 				x[i] = float32(i)
 			}
 			if k.Read(x) != 4*n || k.Copy(y, x) != 8*n || !slices.Equal(x, y) {
-				t.Fatalf("%s: Read or Copy is wrong for %d elements", k.Name, n)
+				t.Fatalf("%s: Read or Copy of %d elements returned a wrong number of bytes or copied wrong elements", k.Name, n)
 			}
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/sftseq/sftseq/internal/fmath"
 )
 
-// A kernelCase runs one kernel on slices of given lengths, and its definition on the same numbers
+// kernelCase runs one kernel on slices of given lengths, and its definition on the same numbers
 // in float64. Both write their results to the slices.
 type kernelCase struct {
 	name      string
@@ -29,7 +29,8 @@ func same(count int) func(n int) []int {
 
 const testRows = 5
 
-func eachOf(f func(float64) float64) func(x [][]float64) {
+// mapReference returns the reference of a kernel that applies f to each element.
+func mapReference(f func(float64) float64) func(x [][]float64) {
 	return func(x [][]float64) {
 		for i, v := range x[1] {
 			x[0][i] = f(v)
@@ -48,11 +49,11 @@ func refGELUGrad(x float64) float64 {
 }
 
 var kernelCases = []kernelCase{
-	{"Exp", same(2), 1, func(k *Kernels, x [][]float32) { k.Exp(x[0], x[1]) }, eachOf(math.Exp), 2e-7, nil},
+	{"Exp", same(2), 1, func(k *Kernels, x [][]float32) { k.Exp(x[0], x[1]) }, mapReference(math.Exp), 2e-7, nil},
 	{"Softplus", same(2), 1, func(k *Kernels, x [][]float32) { k.Softplus(x[0], x[1]) },
-		eachOf(refSoftplus), 3e-7, nil},
-	{"Sigmoid", same(2), 1, func(k *Kernels, x [][]float32) { k.Sigmoid(x[0], x[1]) }, eachOf(refSigmoid), 2e-7, nil},
-	{"GELU", same(2), 1, func(k *Kernels, x [][]float32) { k.GELU(x[0], x[1]) }, eachOf(refGELU), 3e-7, nil},
+		mapReference(refSoftplus), 3e-7, nil},
+	{"Sigmoid", same(2), 1, func(k *Kernels, x [][]float32) { k.Sigmoid(x[0], x[1]) }, mapReference(refSigmoid), 2e-7, nil},
+	{"GELU", same(2), 1, func(k *Kernels, x [][]float32) { k.GELU(x[0], x[1]) }, mapReference(refGELU), 3e-7, nil},
 	{"GELUBackward", same(3), 1, func(k *Kernels, x [][]float32) { k.GELUBackward(x[0], x[1], x[2]) },
 		func(x [][]float64) {
 			for i, v := range x[2] {
@@ -164,6 +165,7 @@ func TestKernels(t *testing.T) {
 	}
 }
 
+// untouched is the value of memory that a kernel must not write.
 const untouched = 1234.5
 
 // check runs the case on slices that begin at index from of their pool, or for negative from, end
@@ -175,18 +177,18 @@ func (c kernelCase) check(t *testing.T, k *Kernels, pool [][]float32, n, from in
 	var want [][]float64
 	begins := make([]int, len(pool))
 	for i, length := range c.lengths(n) {
-		whole := pool[i]
+		memory := pool[i]
 		begins[i] = from
 		if from < 0 {
-			begins[i] = len(whole) + from + 1 - length
+			begins[i] = len(memory) + from + 1 - length
 		}
-		for j := range whole[:min(len(whole), begins[i]+length+100)] {
-			whole[j] = untouched
+		for j := range memory[:min(len(memory), begins[i]+length+100)] {
+			memory[j] = untouched
 		}
-		for j := max(0, begins[i]-100); j < len(whole); j++ {
-			whole[j] = untouched
+		for j := max(0, begins[i]-100); j < len(memory); j++ {
+			memory[j] = untouched
 		}
-		part := whole[begins[i] : begins[i]+length : begins[i]+length]
+		part := memory[begins[i] : begins[i]+length : begins[i]+length]
 		for j := range part {
 			part[j] = float32(random.NormFloat64() * 2)
 		}
@@ -226,9 +228,9 @@ func (c kernelCase) check(t *testing.T, k *Kernels, pool [][]float32, n, from in
 				t.Fatalf("n %d, at %d: result %d[%d] is %v, want %v as in Go", n, from, i, j, got, plain[i][j])
 			}
 		}
-		whole, end := pool[i], begins[i]+len(x[i])
-		for j := max(0, begins[i]-100); j < min(len(whole), end+100); j++ {
-			if (j < begins[i] || j >= end) && whole[j] != untouched {
+		memory, end := pool[i], begins[i]+len(x[i])
+		for j := max(0, begins[i]-100); j < min(len(memory), end+100); j++ {
+			if (j < begins[i] || j >= end) && memory[j] != untouched {
 				t.Fatalf("n %d, at %d: the kernel wrote outside slice %d, at index %d of %d",
 					n, from, i, j-begins[i], len(x[i]))
 			}
@@ -236,9 +238,9 @@ func (c kernelCase) check(t *testing.T, k *Kernels, pool [][]float32, n, from in
 	}
 }
 
-// mapped lists the kernels with one argument and their maximum errors. Package fmath states these
+// unaryCases lists the kernels with one argument and their maximum errors. Package fmath states these
 // errors; they apply to every level.
-var mapped = []struct {
+var unaryCases = []struct {
 	name      string
 	f         func(k *Kernels) func(y, x []float32)
 	twin      func(float32) float32
@@ -273,7 +275,7 @@ func geluGrad(k *Kernels) func(y, x []float32) {
 // densely in the range of activations.
 func TestErrors(t *testing.T) {
 	for _, k := range Levels() {
-		for _, c := range mapped {
+		for _, c := range unaryCases {
 			t.Run(k.Name+"/"+c.name, func(t *testing.T) {
 				t.Parallel()
 				var x []float32
@@ -321,7 +323,7 @@ func TestSpecialValues(t *testing.T) {
 		math.Float32frombits(0x7fc00001), math.Float32frombits(0xffc00001), math.Float32frombits(0x7f800001),
 		math.Float32frombits(0xffffffff)}
 	for _, k := range Levels() {
-		for _, c := range mapped {
+		for _, c := range unaryCases {
 			y := make([]float32, len(x))
 			c.f(k)(y, x)
 			for i, got := range y {
@@ -329,9 +331,9 @@ func TestSpecialValues(t *testing.T) {
 				if c.name == "GELUGrad" && math.IsInf(float64(x[i]), 0) && got == max(0, min(1, x[i])) {
 					continue
 				}
-				near := math.Abs(float64(got)-float64(want)) <= max(4*c.atMost*math.Abs(float64(want)),
+				isClose := math.Abs(float64(got)-float64(want)) <= max(4*c.atMost*math.Abs(float64(want)),
 					math.SmallestNonzeroFloat32)
-				if got != want && !near && !(got != got && want != want) {
+				if got != want && !isClose && !(got != got && want != want) {
 					t.Errorf("%s: %s(%v) = %v, want %v", k.Name, c.name, x[i], got, want)
 				}
 				if math.Signbit(float64(got)) != math.Signbit(float64(want)) && want == want {
@@ -342,22 +344,23 @@ func TestSpecialValues(t *testing.T) {
 	}
 }
 
-// TestPlace checks that an element's bits do not depend on its position or its neighbours.
-func TestPlace(t *testing.T) {
-	x, whole := make([]float32, 67), make([]float32, 67)
+// TestPositionIndependence checks that the bits of an element do not depend on its position or its
+// neighbours.
+func TestPositionIndependence(t *testing.T) {
+	x, want := make([]float32, 67), make([]float32, 67)
 	random := rand.New(rand.NewPCG(1, 2))
 	for i := range x {
 		x[i] = float32(random.NormFloat64() * 3)
 	}
 	for _, k := range Levels() {
-		for _, c := range mapped {
+		for _, c := range unaryCases {
 			f := c.f(k)
-			f(whole, x)
+			f(want, x)
 			y := make([]float32, len(x))
 			for from := range x {
 				for to := from; to <= len(x); to++ {
 					f(y[:to-from], x[from:to])
-					if !slices.Equal(y[:to-from], whole[from:to]) {
+					if !slices.Equal(y[:to-from], want[from:to]) {
 						t.Fatalf("%s: %s the result differs on the part [%d:%d]", k.Name, c.name, from, to)
 					}
 				}

@@ -1,12 +1,11 @@
 package simd
 
-// Products computes matrix products. With tiles it is a blocked product around the assembly; the
+// Products computes matrix products. If tiles is set, it blocks the product around the assembly. The
 // zero value uses gonum's blas32.
 type Products struct {
-	cols  int    // columns per tile
-	tiles []tile // tiles[i] has i+1 rows
-	// narrow holds tiles with half as many columns; may be nil.
-	narrow []tile
+	cols   int    // columns per tile
+	tiles  []tile // tiles[i] has i+1 rows
+	narrow []tile // tiles with half as many columns; may be nil
 
 	packRows    func(k int, dst, src *float32, stride int) // packs rows of cols floats
 	packColumns func(rows, cols int, dst, src *float32, stride int, sum *float32)
@@ -83,7 +82,7 @@ func packPanel(dst []float32, b Matrix, k, w, width int) {
 	if w < width {
 		clear(dst[:k*width])
 	}
-	// Sixteen rows at a time, so that the cache lines of dst that a column touches stay in the
+	// Copy sixteen rows at a time, so that the cache lines of dst that a column touches stay in the
 	// first-level cache.
 	for l0 := 0; l0 < k; l0 += 16 {
 		n := min(16, k-l0)
@@ -151,7 +150,7 @@ func (p *Products) Mul(c Matrix, a Matrix, b Packed, init Matrix, m int) {
 		return
 	}
 	if b.K == 0 {
-		start(c, init, m, b.N)
+		copyInit(c, init, m, b.N)
 		return
 	}
 	if p.tiles == nil {
@@ -166,16 +165,16 @@ func (p *Products) Mul(c Matrix, a Matrix, b Packed, init Matrix, m int) {
 		}
 		for j := 0; j < b.N; j += p.cols {
 			panel := b.Data[j/p.cols*b.Panel+k0*b.Row:]
-			p.column(c, left, panel, b.Row, init, m, k, j, min(p.cols, b.N-j))
+			p.mulPanel(c, left, panel, b.Row, init, m, k, j, min(p.cols, b.N-j))
 		}
 	}
 }
 
-// nothing is the initial value of a tile of C if init is zero.
-var nothing = make([]float32, 32)
+// zeroInit is the initial value of a tile of C if init is zero.
+var zeroInit = make([]float32, 32)
 
-// start copies init to C unless both are the same matrix.
-func start(c, init Matrix, m, n int) {
+// copyInit copies init to C unless both are the same matrix.
+func copyInit(c, init Matrix, m, n int) {
 	for i := range m {
 		if init.Data == nil {
 			clear(c.Data[i*c.Row:][:n])
@@ -188,8 +187,8 @@ func start(c, init Matrix, m, n int) {
 	}
 }
 
-// column computes the columns of C for one panel of B.
-func (p *Products) column(c, a Matrix, panel []float32, ldb int, init Matrix, m, k, j, cols int) {
+// mulPanel computes the columns of C for one panel of B.
+func (p *Products) mulPanel(c, a Matrix, panel []float32, ldb int, init Matrix, m, k, j, cols int) {
 	tiles, width := p.tiles, p.cols
 	if p.narrow != nil && cols <= p.cols/2 {
 		tiles, width = p.narrow, p.cols/2
@@ -198,12 +197,12 @@ func (p *Products) column(c, a Matrix, panel []float32, ldb int, init Matrix, m,
 	_ = panel[(k-1)*ldb+width-1]
 	_ = c.Data[(m-1)*c.Row+j+cols-1]
 	if init.Data == nil {
-		init.Data = nothing
+		init.Data = zeroInit
 	} else {
 		init.Data = init.Data[j:]
 	}
 	_ = init.Data[(m-1)*init.Row+cols-1]
-	// Tiles of equal height, because a low tile would wait for its own sums.
+	// Use tiles of nearly equal height, because a tile of few rows would wait for its own sums.
 	n := (m + len(tiles) - 1) / len(tiles)
 	rows, higher := m/n, m%n
 	run := func(i, n, rows int) {

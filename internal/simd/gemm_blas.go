@@ -21,7 +21,7 @@ func mulBLAS(c, a Matrix, b Packed, init Matrix, m int) {
 		if init.Data != nil {
 			from = init.from(i)
 		}
-		start(c.from(i), from, rows, b.N)
+		copyInit(c.from(i), from, rows, b.N)
 		for j := 0; j < b.N; j += blasCols {
 			cols := min(blasCols, b.N-j)
 			for k0 := 0; k0 < b.K; k0 += kBlock {

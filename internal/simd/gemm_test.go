@@ -138,7 +138,7 @@ func TestMulSpecial(t *testing.T) {
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())
 	for _, level := range Levels() {
 		p := &level.Products
-		one := []float32{1, 1, 1}
+		ones := []float32{1, 1, 1}
 		for _, c := range []struct{ a, b, want float32 }{
 			{inf, 1, inf}, {nan, 1, nan}, {inf, -1, -inf}, {0x1p-149, 1, 0x1p-149}, {1, nan, nan},
 		} {
@@ -153,13 +153,14 @@ func TestMulSpecial(t *testing.T) {
 		}
 		empty := p.Pack(nil, Matrix{}, 0, 1)
 		out := make([]float32, 3)
-		p.Mul(Rows(out, 1), Matrix{}, empty, Rows(one, 1), 3)
+		p.Mul(Rows(out, 1), Matrix{}, empty, Rows(ones, 1), 3)
 		if out[0] != 1 || out[2] != 1 {
 			t.Errorf("%s: an empty product gives %v, want init", level.Name, out)
 		}
 	}
 }
 
+// TestPackColumns compares PackColumns of every level with Go.
 func TestPackColumns(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	for _, level := range assembled() {

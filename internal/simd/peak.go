@@ -15,14 +15,14 @@ type Peaks struct {
 	Copy func(y, x []float32) int
 }
 
-// peakTurn is the number of independent operations in an iteration.
-const peakTurn = 12
+// peakOperations is the number of independent operations in an iteration.
+const peakOperations = 12
 
 // peaks returns Peaks for loops over registers of width float32s.
 func peaks(width int, fma, maxAdd func(n int), read func([]float32) float32) Peaks {
 	return Peaks{
-		FMA:    func(n int) int { fma(n); return 2 * peakTurn * width * n },
-		MaxAdd: func(n int) int { maxAdd(n); return 2 * peakTurn * width * n },
+		FMA:    func(n int) int { fma(n); return 2 * peakOperations * width * n },
+		MaxAdd: func(n int) int { maxAdd(n); return 2 * peakOperations * width * n },
 		Read:   func(x []float32) int { read(x); return 4 * len(x) },
 		Copy:   func(y, x []float32) int { return 8 * copy(y, x[:len(y)]) },
 	}
@@ -36,7 +36,7 @@ var peakSink float32
 func fmaGo(n int) {
 	a := peakSink
 	var s0, s1, s2, s3 float32
-	for range n * peakTurn / 4 {
+	for range n * peakOperations / 4 {
 		s0 += float32(a * a)
 		s1 += float32(a * a)
 		s2 += float32(a * a)
@@ -49,7 +49,7 @@ func fmaGo(n int) {
 func maxAddGo(n int) {
 	a := peakSink
 	var s0, s1, s2, s3 float32
-	for range n * peakTurn / 4 {
+	for range n * peakOperations / 4 {
 		s0 += max(a, s1)
 		s1 += max(a, s2)
 		s2 += max(a, s3)

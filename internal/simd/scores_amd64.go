@@ -36,17 +36,16 @@ var (
 	}
 )
 
-// The assembly has no checks; its callers check the slices. Its loops process whole vectors and
-// count down to zero.
-
-func whole(n, step int) {
+// checkMultiple panics unless n is a positive multiple of step. The assembly has no checks, and its
+// loops process whole vectors and count down to zero.
+func checkMultiple(n, step int) {
 	if n < 1 || n%step != 0 {
 		panic(fmt.Sprintf("simd: %d elements, expected a multiple of %d", n, step))
 	}
 }
 
-// backwardQueries is the number of queries that are combined with all keys of a tile before the
-// next queries.
+// backwardQueries is the number of queries that Backward combines with all keys of a tile before it
+// continues with the next queries.
 const backwardQueries = 32
 
 // scoreRows is a kernel that scores a fixed number of keys per call.
@@ -59,7 +58,7 @@ func assembledScore(width int, blocks []scoreRows,
 	manyBack, oneBack func(n, c int, g *float32, stride int, q, dq, k, dk *float32)) Score {
 	return Score{
 		Forward: func(s, q []float32, stride, n int, k []float32, ldk, keys, c int) {
-			whole(n, 2*width)
+			checkMultiple(n, 2*width)
 			_, _, _ = s[(keys-1)*stride+n-1], q[(c-1)*stride+n-1], k[(keys-1)*ldk+c-1]
 			j := 0
 			for _, b := range blocks {
@@ -69,7 +68,7 @@ func assembledScore(width int, blocks []scoreRows,
 			}
 		},
 		Backward: func(g []float32, stride, n int, q, dq, k, dk []float32, keys, c int) {
-			whole(c, width)
+			checkMultiple(c, width)
 			_, _, _ = g[(keys-1)*stride+n-1], q[n*c-1], dq[n*c-1]
 			_, _ = k[keys*c-1], dk[keys*c-1]
 			for r := 0; r < n; r += backwardQueries { // these rows of q and dq stay in the first-level cache
@@ -89,7 +88,7 @@ func assembledScore(width int, blocks []scoreRows,
 func assembledScaleTile(width int, f func(keys, n int, s *float32, stride int, scale, floor float32,
 	sum *float32)) func(s []float32, stride, keys, n int, scale, floor float32, sum []float32) {
 	return func(s []float32, stride, keys, n int, scale, floor float32, sum []float32) {
-		whole(n, width)
+		checkMultiple(n, width)
 		_, _ = s[(keys-1)*stride+n-1], sum[n-1]
 		f(keys, n, &s[0], stride, scale, floor, &sum[0])
 	}
@@ -98,7 +97,7 @@ func assembledScaleTile(width int, f func(keys, n int, s *float32, stride int, s
 func assembledScaleRows(width int, f func(rows, n int, y *float32, stride int, x *float32)) func(y []float32, stride,
 	rows, n int, x []float32) {
 	return func(y []float32, stride, rows, n int, x []float32) {
-		whole(n, width)
+		checkMultiple(n, width)
 		_, _ = y[(rows-1)*stride+n-1], x[n-1]
 		f(rows, n, &y[0], stride, &x[0])
 	}
@@ -107,7 +106,7 @@ func assembledScaleRows(width int, f func(rows, n int, y *float32, stride int, x
 func assembledDotColumns(width int, f func(rows, n int, y, a, b *float32, stride int)) func(y, a,
 	b []float32, stride, rows, n int) {
 	return func(y, a, b []float32, stride, rows, n int) {
-		whole(n, width)
+		checkMultiple(n, width)
 		_, _, _ = y[n-1], a[(rows-1)*stride+n-1], b[(rows-1)*stride+n-1]
 		f(rows, n, &y[0], &a[0], &b[0], stride)
 	}

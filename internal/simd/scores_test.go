@@ -30,6 +30,8 @@ func guarded(t *testing.T, rng *rand.Rand, n int) (x []float32, intact func(name
 	}
 }
 
+// closeTo fails the test if an element of got differs from want, the result of the kernel in Go, by
+// more than the tolerance.
 func closeTo(t *testing.T, name string, got, want []float32, tolerance float64) {
 	t.Helper()
 	for i, w := range want {
@@ -43,6 +45,7 @@ func closeTo(t *testing.T, name string, got, want []float32, tolerance float64) 
 // assembled returns the levels with assembly, to compare them with Go.
 func assembled() []*Kernels { return Levels()[:len(Levels())-1] }
 
+// TestScores compares the scores of every level with assembly, forward and backward, with Go.
 func TestScores(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, level := range assembled() {
@@ -83,6 +86,7 @@ func TestScores(t *testing.T) {
 	}
 }
 
+// TestTileHelpers compares ScaleTile, ScaleRows, DotColumns and Transpose with Go.
 func TestTileHelpers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for _, level := range assembled() {
@@ -167,6 +171,7 @@ func (t *SinusoidTile) clone() *SinusoidTile {
 	return &c
 }
 
+// TestSinusoidTile compares the relative encoding of a tile, forward and backward, with Go.
 func TestSinusoidTile(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	for _, level := range assembled() {

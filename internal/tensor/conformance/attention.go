@@ -116,10 +116,10 @@ func (a *attention64) row(b, i, head int) (s, p []float64, norm float64) {
 	return s, p, norm
 }
 
-// forward returns the output, the denominators and the number of dead attention rows. near lists
+// forward returns the output, the denominators and the number of dead attention rows. nearKink lists
 // the tokens whose results rounding may decide, because a score is close to ReLU's kink or a sum is
 // close to zero.
-func (a *attention64) forward() (o, norm []float64, deadRows int, near []int) {
+func (a *attention64) forward() (o, norm []float64, deadRows int, nearKink []int) {
 	o = zeros(len(a.q))
 	for b := range a.fixture.shape.lengths {
 		for i := a.fixture.offset[b]; i < a.fixture.offset[b+1]; i++ {
@@ -141,12 +141,12 @@ func (a *attention64) forward() (o, norm []float64, deadRows int, near []int) {
 					close = close || n < minSum
 				}
 				if close {
-					near = append(near, i)
+					nearKink = append(nearKink, i)
 				}
 			}
 		}
 	}
-	return o, norm, deadRows, near
+	return o, norm, deadRows, nearKink
 }
 
 // backward computes the gradients. The quotient rule gives dA from dP: with S the sum in the

@@ -10,7 +10,7 @@ import (
 
 // attentionSetup is the configuration of a case.
 type attentionSetup struct {
-	at          shape
+	shape       shape
 	heads, dh   int
 	score       tensor.Score
 	probability tensor.Probability
@@ -29,39 +29,39 @@ const minSum = 0.25
 func init() { register("attention", attentionCases) }
 
 func attentionCases(add func(...Case)) {
-	both := func(s attentionSetup) {
+	addBoth := func(s attentionSetup) {
 		name := fmt.Sprintf("%d sequences, k %d, %d heads of %d, score %d, probability %d, relative %v, coarse %v",
-			len(s.at.lengths), s.at.k, s.heads, s.dh, s.score, s.probability, s.relation, s.coarse)
-		add(Case{"attention " + name, s.at, s.forward}, Case{"attention_backward " + name, s.at, s.backward})
+			len(s.shape.lengths), s.shape.k, s.heads, s.dh, s.score, s.probability, s.relation, s.coarse)
+		add(Case{"attention " + name, s.shape, s.forward}, Case{"attention_backward " + name, s.shape, s.backward})
 	}
 	for score := tensor.Maxout; score <= tensor.Dot; score++ {
 		for probability := tensor.LeakyReLU; probability <= tensor.Softmax; probability++ {
 			for _, relation := range relations {
-				both(attentionSetup{shape{[]int{1, 2, 31, 65, 33}, 20}, 3, 5, score, probability, relation, false})
+				addBoth(attentionSetup{shape{[]int{1, 2, 31, 65, 33}, 20}, 3, 5, score, probability, relation, false})
 			}
-			both(attentionSetup{shape{[]int{33, 3}, 40}, 2, 4, score, probability, noRelation, true})
+			addBoth(attentionSetup{shape{[]int{33, 3}, 40}, 2, 4, score, probability, noRelation, true})
 		}
 	}
 	// More keys than a tile, k between L and 2k and above L, odd widths.
 	for i, s := range []attentionSetup{
-		{at: shape{[]int{300}, 257}, heads: 1, dh: 1, probability: tensor.LeakyReLU, relation: sinusoids},
-		{at: shape{[]int{300, 1, 32}, 400}, heads: 1, dh: 3, probability: tensor.Softmax, relation: sinusoids},
-		{at: shape{[]int{1, 300}, 280}, heads: 2, dh: 3, probability: tensor.ReLU},
-		{at: shape{[]int{33, 1, 40}, 30}, heads: 1, dh: 33, probability: tensor.Softmax, relation: sinusoids},
-		{at: shape{[]int{100, 2, 100}, 60}, heads: 1, dh: 20, probability: tensor.LeakyReLU, relation: sinusoids},
-		{at: shape{[]int{32}, 1}, heads: 3, dh: 16, probability: tensor.Softmax},
+		{shape: shape{[]int{300}, 257}, heads: 1, dh: 1, probability: tensor.LeakyReLU, relation: sinusoids},
+		{shape: shape{[]int{300, 1, 32}, 400}, heads: 1, dh: 3, probability: tensor.Softmax, relation: sinusoids},
+		{shape: shape{[]int{1, 300}, 280}, heads: 2, dh: 3, probability: tensor.ReLU},
+		{shape: shape{[]int{33, 1, 40}, 30}, heads: 1, dh: 33, probability: tensor.Softmax, relation: sinusoids},
+		{shape: shape{[]int{100, 2, 100}, 60}, heads: 1, dh: 20, probability: tensor.LeakyReLU, relation: sinusoids},
+		{shape: shape{[]int{32}, 1}, heads: 3, dh: 16, probability: tensor.Softmax},
 		// Heads that two or three threads share unequally, and a partial last tile.
-		{at: shape{[]int{140, 3, 33}, 20}, heads: 5, dh: 6, probability: tensor.LeakyReLU, relation: sinusoids},
-		{at: shape{[]int{300}, 257}, heads: 1, dh: 1, probability: tensor.LeakyReLU, relation: distances},
-		{at: shape{[]int{300, 1, 32}, 400}, heads: 3, dh: 3, probability: tensor.Softmax,
+		{shape: shape{[]int{140, 3, 33}, 20}, heads: 5, dh: 6, probability: tensor.LeakyReLU, relation: sinusoids},
+		{shape: shape{[]int{300}, 257}, heads: 1, dh: 1, probability: tensor.LeakyReLU, relation: distances},
+		{shape: shape{[]int{300, 1, 32}, 400}, heads: 3, dh: 3, probability: tensor.Softmax,
 			relation: distancesAndNormals},
-		{at: shape{[]int{140, 3, 33}, 20}, heads: 5, dh: 6, probability: tensor.ReLU, relation: distancesAndNormals},
-		{at: shape{[]int{300}, 257}, heads: 1, dh: 1, probability: tensor.LeakyReLU, relation: edges},
-		{at: shape{[]int{300, 1, 32}, 400}, heads: 3, dh: 3, probability: tensor.Softmax, relation: edges},
-		{at: shape{[]int{140, 3, 33}, 20}, heads: 5, dh: 6, probability: tensor.ReLU, relation: edges},
+		{shape: shape{[]int{140, 3, 33}, 20}, heads: 5, dh: 6, probability: tensor.ReLU, relation: distancesAndNormals},
+		{shape: shape{[]int{300}, 257}, heads: 1, dh: 1, probability: tensor.LeakyReLU, relation: edges},
+		{shape: shape{[]int{300, 1, 32}, 400}, heads: 3, dh: 3, probability: tensor.Softmax, relation: edges},
+		{shape: shape{[]int{140, 3, 33}, 20}, heads: 5, dh: 6, probability: tensor.ReLU, relation: edges},
 	} {
 		s.score = tensor.Score(i % 4)
-		both(s)
+		addBoth(s)
 	}
 	// Heads of several vectors, which devices may keep partly in registers and sum in passes.
 	for _, heads := range []struct {
@@ -72,7 +72,7 @@ func attentionCases(add func(...Case)) {
 		{64, []tensor.Score{tensor.Lily, tensor.Dot, tensor.Maxout, tensor.Maxout, tensor.Lily}},
 	} {
 		for i, relation := range relations {
-			both(attentionSetup{at: shape{[]int{70, 3}, 40}, heads: 2, dh: heads.dh, score: heads.scores[i],
+			addBoth(attentionSetup{shape: shape{[]int{70, 3}, 40}, heads: 2, dh: heads.dh, score: heads.scores[i],
 				probability: []tensor.Probability{tensor.LeakyReLU, tensor.Softmax}[i%2], relation: relation})
 		}
 	}
@@ -101,12 +101,12 @@ func (s attentionSetup) operands(r *fixture) (tensor.Attention, *attention64) {
 		return launch, a
 	}
 	for s.probability != tensor.Softmax {
-		_, _, _, near := a.forward()
-		if len(near) == 0 {
+		_, _, _, nearKink := a.forward()
+		if len(nearKink) == 0 {
 			break
 		}
 		q.set(func(i int) float64 {
-			if slices.Contains(near, i/d) {
+			if slices.Contains(nearKink, i/d) {
 				return r.random.NormFloat64()
 			}
 			return q.x[i]
@@ -149,7 +149,7 @@ func (s attentionSetup) backward(r *fixture) tensor.Kernel {
 
 	tolerance := 3 * s.tolerance()
 	dq, dk := r.want(r.out(tensor.Tokens, d), a.dq, tolerance), r.want(r.out(tensor.Sampled, d), a.dk, tolerance)
-	if s.probability == tensor.Softmax && s.at.k == 1 {
+	if s.probability == tensor.Softmax && s.shape.k == 1 {
 		dq.scale, dk.scale = 1, 1 // all zero; the terms that cancel have size 1
 	}
 	k := tensor.AttentionBackward{Forward: forward, DO: do.Tensor, DQ: dq.Tensor, DK: dk.Tensor,

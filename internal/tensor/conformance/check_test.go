@@ -13,24 +13,24 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// lacking is a device that refuses a certain kernel.
-type lacking struct {
+// deviceWithout is a device that does not implement one kernel.
+type deviceWithout struct {
 	tensor.Device
 	kernel string
 }
 
-var errLacking = errors.New("no such kernel")
+var errNoKernel = errors.New("no such kernel")
 
-func (d lacking) Prepare(p *tensor.Program) (tensor.Executable, error) {
+func (d deviceWithout) Prepare(p *tensor.Program) (tensor.Executable, error) {
 	if tensor.Name(p.Launches[0]) == d.kernel {
-		return nil, errLacking
+		return nil, errNoKernel
 	}
 	return d.Device.Prepare(p)
 }
 
-// check runs the suites whose name, or whose launch's name, contains only.
-func check(ctx context.Context, device tensor.Device, only string, observe func(Result)) (cases int, err error) {
-	for _, s := range Select(only) {
+// check runs the cases whose suite name or launch name contains the filter.
+func check(ctx context.Context, device tensor.Device, filter string, observe func(Result)) (cases int, err error) {
+	for _, s := range Select(filter) {
 		cases += len(s.Cases)
 		if err == nil {
 			err = s.Check(ctx, device, observe)
@@ -43,7 +43,7 @@ func check(ctx context.Context, device tensor.Device, only string, observe func(
 // still run.
 func TestCheck(t *testing.T) {
 	testenv.Long(t, "runs the whole suite, as TestConformance of the devices does")
-	device := lacking{cpu.New(0), "gelu_backward"}
+	device := deviceWithout{cpu.New(0), "gelu_backward"}
 	seen, failed := 0, 0
 	cases, err := check(t.Context(), device, "", func(r Result) {
 		seen++
@@ -53,7 +53,7 @@ func TestCheck(t *testing.T) {
 		switch {
 		case r.Kernel == device.kernel:
 			failed++
-			if len(r.Errors) != 1 || !errors.Is(r.Errors[0], errLacking) {
+			if len(r.Errors) != 1 || !errors.Is(r.Errors[0], errNoKernel) {
 				t.Errorf("%s: got errors %v, want the missing kernel", r.Case, r.Errors)
 			}
 		case len(r.Errors) > 0 || r.Worst < 0 || r.Worst > 1:
@@ -76,11 +76,12 @@ func TestSelect(t *testing.T) {
 		cases, err := check(t.Context(), cpu.New(1), only, func(r Result) { kernels[r.Kernel]++ })
 		if names := slices.Sorted(maps.Keys(kernels)); err != nil || !slices.Equal(names, want) ||
 			(cases == 0) != (len(want) == 0) {
-			t.Errorf("%s: got kernels %v, error %v", only, kernels, err)
+			t.Errorf("%s: got kernels %v, want %v; error %v", only, kernels, want, err)
 		}
 	}
 }
 
+// TestCheckStops checks that Check returns the context's error after the context ends.
 func TestCheckStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	seen := 0

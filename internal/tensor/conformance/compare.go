@@ -17,9 +17,9 @@ func (r *fixture) want(o *operand, want []float64, tolerance float64) *operand {
 // check adds a custom check of the results to the case.
 func (r *fixture) check(f func() error) { r.checks = append(r.checks, f) }
 
-// derivative declares that the gradients in of are gradients of loss.
-func (r *fixture) derivative(loss func() float64, of ...pair) {
-	r.derivatives = append(r.derivatives, derivative{loss, of})
+// derivative declares that the gradients in pairs are gradients of loss.
+func (r *fixture) derivative(loss func() float64, pairs ...pair) {
+	r.derivatives = append(r.derivatives, derivative{loss, pairs})
 }
 
 // errors returns the errors in the results.

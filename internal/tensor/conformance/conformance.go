@@ -42,9 +42,9 @@ type kernelCases struct {
 var table []kernelCases
 
 // register adds the cases of a kernel, and of its backward, to the suite.
-func register(name string, each func(add func(...Case))) {
+func register(name string, addCases func(add func(...Case))) {
 	table = append(table, kernelCases{name, func() (cases []Case) {
-		each(func(c ...Case) { cases = append(cases, c...) })
+		addCases(func(c ...Case) { cases = append(cases, c...) })
 		return cases
 	}})
 }
@@ -64,11 +64,11 @@ type Suite struct {
 }
 
 // Select returns the cases whose suite name or launch name contains a text, grouped by suite.
-func Select(only string) (selected []Suite) {
+func Select(filter string) (selected []Suite) {
 	for _, k := range table {
 		cases := k.cases()
-		if !strings.Contains(k.name, only) {
-			cases = slices.DeleteFunc(cases, func(c Case) bool { return !strings.Contains(c.kernel(), only) })
+		if !strings.Contains(k.name, filter) {
+			cases = slices.DeleteFunc(cases, func(c Case) bool { return !strings.Contains(c.kernel(), filter) })
 		}
 		if len(cases) > 0 {
 			selected = append(selected, Suite{k.name, cases})

@@ -25,7 +25,7 @@ func TestReferences(t *testing.T) {
 			r := newFixture(c)
 			c.build(r)
 			for _, d := range r.derivatives {
-				for i, p := range d.of {
+				for i, p := range d.pairs {
 					checkDerivative(t, r, c.name, i, d.loss, p)
 					checked[k.name]++
 				}
@@ -51,13 +51,13 @@ func checkDerivative(t *testing.T, r *fixture, name string, variable int, loss f
 	}
 	const h = 2e-7 // small, because kinks within the step distort the difference
 	kept := slices.Clone(p.x)
-	at := func(step float64) float64 {
+	lossAt := func(step float64) float64 {
 		for i, v := range kept {
 			p.x[i] = v + step*direction[i]
 		}
 		return loss()
 	}
-	got := (at(h) - at(-h)) / (2 * h)
+	got := (lossAt(h) - lossAt(-h)) / (2 * h)
 	copy(p.x, kept)
 	if !(math.Abs(got-want) <= 1e-4*math.Sqrt(size)+1e-7) {
 		t.Errorf("%s: variable %d: finite differences give %v, the reference's gradient %v", name, variable, got, want)

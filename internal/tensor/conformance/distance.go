@@ -17,7 +17,7 @@ type distance64 struct {
 
 // pair returns a_it for positions i and t in the sequence of sampled row j.
 func (d *distance64) pair(i, t, j int) []float64 {
-	first, width := d.fixture.offset[d.sel.of[j]], 3*d.features
+	first, width := d.fixture.offset[d.sel.sequence[j]], 3*d.features
 	x, y := d.points[(first+i)*width:][:width], d.points[(first+t)*width:][:width]
 	a := []float64{0}
 	for c := range 3 {
@@ -37,7 +37,7 @@ func (d *distance64) linear(head int, a []float64) (mul, add float64) {
 }
 
 func (d *distance64) terms(head, i, j int) (mul, add float64) {
-	d.sel.each(j, d.p, func(weight, _ float64, t int) {
+	d.sel.eachToken(j, d.p, func(weight, _ float64, t int) {
 		zm, za := d.linear(head, d.pair(i, t, j))
 		mul += weight * softplus64(zm)
 		add += weight * za
@@ -48,7 +48,7 @@ func (d *distance64) terms(head, i, j int) (mul, add float64) {
 func (d *distance64) adjoint(head, i, j int, dmul, dadd float64) {
 	r, width := d.features, 2*d.features+3
 	out, dw := d.ds[(j*d.heads+head)*width:][:width], d.dw[head*(width-1):][:width-1]
-	d.sel.each(j, d.p, func(weight, sign float64, t int) {
+	d.sel.eachToken(j, d.p, func(weight, sign float64, t int) {
 		a := d.pair(i, t, j)
 		zm, za := d.linear(head, a)
 		out[0] += sign * (dmul*softplus64(zm) + dadd*za)

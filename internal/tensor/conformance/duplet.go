@@ -31,8 +31,8 @@ func duplet64(r *fixture, s selection, x, score []float64, d int) (y, p []float6
 			continue
 		}
 		p[j] = 1
-		t := r.offset[s.of[j]] + s.top[j]
-		q := r.offset[s.of[j]] + s.partner[j]
+		t := r.offset[s.sequence[j]] + s.top[j]
+		q := r.offset[s.sequence[j]] + s.partner[j]
 		if s.partner[j] >= 0 {
 			p[j] = 1 / (1 + math.Exp(logSoftplus64(score[q])-logSoftplus64(score[t])))
 		}
@@ -54,14 +54,14 @@ func dupletBackward64(r *fixture, s selection, dy, dp, p, x, score []float64, d,
 		if !used {
 			continue
 		}
-		t := r.offset[s.of[j]] + s.top[j]
+		t := r.offset[s.sequence[j]] + s.top[j]
 		for c := range d {
 			dx[t*d+c] += p[j] * dy[j*d+c]
 		}
 		if s.partner[j] < 0 {
 			continue
 		}
-		q := r.offset[s.of[j]] + s.partner[j]
+		q := r.offset[s.sequence[j]] + s.partner[j]
 		var sum float64
 		for c := range d {
 			dx[q*d+c] += (1 - p[j]) * dy[j*d+c]

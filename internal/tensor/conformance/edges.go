@@ -26,12 +26,12 @@ type edges64 struct {
 func (e *edges64) linear(head, i, t, j int) (a []float64, mul, add float64) {
 	const r = edgeFeatures
 	w := e.w[head*(2*r+2):][:2*r+2]
-	a = e.a[e.sel.of[j]][i][t]
+	a = e.a[e.sel.sequence[j]][i][t]
 	return a, product(w[:r], a) + w[r], product(w[r+1:2*r+1], a) + w[2*r+1]
 }
 
 func (e *edges64) terms(head, i, j int) (mul, add float64) {
-	e.sel.each(j, e.p, func(weight, _ float64, t int) {
+	e.sel.eachToken(j, e.p, func(weight, _ float64, t int) {
 		_, zm, za := e.linear(head, i, t, j)
 		mul += weight * softplus64(zm)
 		add += weight * za
@@ -42,7 +42,7 @@ func (e *edges64) terms(head, i, j int) (mul, add float64) {
 func (e *edges64) adjoint(head, i, j int, dmul, dadd float64) {
 	const r, width = edgeFeatures, 2*edgeFeatures + 3
 	out, dw := e.ds[(j*e.heads+head)*width:][:width], e.dw[head*(width-1):][:width-1]
-	e.sel.each(j, e.p, func(weight, sign float64, t int) {
+	e.sel.eachToken(j, e.p, func(weight, sign float64, t int) {
 		a, zm, za := e.linear(head, i, t, j)
 		out[0] += sign * (dmul*softplus64(zm) + dadd*za)
 		for c, v := range append(slices.Clone(a), 1) {
@@ -84,7 +84,7 @@ func (r *fixture) edges(sel selection, top, partner *operand, heads int) (tensor
 			first = append(first, len(source))
 		}
 	}
-	features := r.operand(r.program.Input("features", tensor.Fixed, len(source)+spare, edgeFeatures),
+	features := r.operand(r.program.Input("features", tensor.Fixed, len(source)+unusedRows, edgeFeatures),
 		len(source), edgeFeatures)
 	features.set(func(i int) float64 {
 		if i%edgeFeatures == edgeFeatures-1 {
@@ -93,11 +93,11 @@ func (r *fixture) edges(sel selection, top, partner *operand, heads int) (tensor
 		return features.x[i]
 	})
 	words := slices.Clone(first)
-	for range spare { // unused tokens
+	for range unusedRows { // unused tokens
 		words = append(words, garbage)
 	}
 	words = append(words, source...)
-	index := integers(r, r.program.Input("index", tensor.Fixed, len(words)+spare), words)
+	index := integers(r, r.program.Input("index", tensor.Fixed, len(words)+unusedRows), words)
 	at := 0
 	for _, n := range r.shape.lengths {
 		graph := make([][][]float64, n)

@@ -19,7 +19,7 @@ type bag64 struct {
 // tokens have the first row of the table.
 func (r *fixture) bag(tokens, table, groups int) *bag64 {
 	b := &bag64{offset: []int{0}}
-	of := make([][]int, table)
+	tokensOf := make([][]int, table)
 	for t := range tokens {
 		row, found := make([]int, groups), 0
 		for g := range row {
@@ -31,14 +31,14 @@ func (r *fixture) bag(tokens, table, groups int) *bag64 {
 				row[g] = r.random.IntN(table)
 			}
 			if row[g] != tensor.NoRow {
-				of[row[g]] = append(of[row[g]], t)
+				tokensOf[row[g]] = append(tokensOf[row[g]], t)
 				found++
 			}
 		}
 		b.row = append(b.row, row)
 		b.scale = append(b.scale, float64(float32(1/math.Sqrt(float64(1+found)))))
 	}
-	for _, tokens := range of {
+	for _, tokens := range tokensOf {
 		b.token = append(b.token, tokens...)
 		b.offset = append(b.offset, len(b.token))
 	}
@@ -107,7 +107,7 @@ func embedBagCases(add func(...Case)) {
 			scale := r.in(tensor.Tokens, 1)
 			copy(scale.x, b.scale)
 			offset := integers(r, r.program.Input("offset", tensor.Fixed, s.table+1), b.offset)
-			token := integers(r, r.program.Input("token", tensor.Fixed, len(b.token)+spare), b.token)
+			token := integers(r, r.program.Input("token", tensor.Fixed, len(b.token)+unusedRows), b.token)
 			return tensor.EmbedBagBackward{
 				DX:     r.want(r.out(tensor.Tokens, s.d), dx, 2e-7).Tensor,
 				DTable: r.want(r.outFixed(s.table, s.d), dtable, 2e-6).Tensor,

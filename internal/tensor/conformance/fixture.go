@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	garbage = 0x7fc0beef // NaN as a float, invalid index as an integer
-	spare   = 7          // number of unused rows
-	guard   = 256        // number of words after the last tensor
+	garbage    = 0x7fc0beef // NaN as a float, invalid index as an integer
+	unusedRows = 7          // number of rows beyond the rows in use
+	guardWords = 256        // number of words after the last tensor
 )
 
 // operand is a tensor of a case with its data. The data are in float64, which represents every
@@ -34,8 +34,8 @@ type operand struct {
 
 // derivative declares that some gradients are gradients of loss.
 type derivative struct {
-	loss func() float64
-	of   []pair
+	loss  func() float64
+	pairs []pair
 }
 
 // pair is a variable and its gradient by the reference.
@@ -82,7 +82,7 @@ func newFixture(c Case) *fixture {
 	r.counts = tensor.Counts{Tokens: int32(r.offset[n]), Sequences: int32(n), Sampled: int32(r.sampled[n]),
 		Examples: int32(max(1, n/2)), Targets: int32(max(1, r.offset[n]/3)), Pooled: int32(max(1, r.offset[n]/5)),
 		Longest: int32(slices.Max(c.shape.lengths))}
-	r.batch = tensor.NewBatch(r.program, r.offset[n]+spare, n+spare)
+	r.batch = tensor.NewBatch(r.program, r.offset[n]+unusedRows, n+unusedRows)
 	integers(r, r.program.Counts, r.counts.Words())
 	integers(r, r.batch.Position, position)
 	integers(r, r.batch.Sequence, sequence)
@@ -118,7 +118,7 @@ func (r *fixture) used(axis tensor.Axis) int { return int(r.counts.Words()[axis]
 
 // in declares an input with a row for each element of the axis, filled with random numbers.
 func (r *fixture) in(axis tensor.Axis, width int) *operand {
-	return r.operand(r.program.Input("input", axis, r.used(axis)+spare, width), r.used(axis), width)
+	return r.operand(r.program.Input("input", axis, r.used(axis)+unusedRows, width), r.used(axis), width)
 }
 
 // fixed declares an input of fixed size, such as a parameter.
@@ -129,7 +129,7 @@ func (r *fixture) fixed(shape ...int) *operand {
 
 // list declares an input of integers, one per row.
 func (r *fixture) list(axis tensor.Axis, x []int) *operand {
-	return integers(r, r.program.Input("integers", axis, r.used(axis)+spare, 1), x)
+	return integers(r, r.program.Input("integers", axis, r.used(axis)+unusedRows, 1), x)
 }
 
 // columns declares an input with rows of width columns, of which only the first are used.
@@ -139,7 +139,7 @@ func (r *fixture) columns(rows, width, used int) *operand {
 
 // out declares an output.
 func (r *fixture) out(axis tensor.Axis, width int) *operand {
-	return r.output(r.program.Temp("output", axis, r.used(axis)+spare, width), r.used(axis), width)
+	return r.output(r.program.Temp("output", axis, r.used(axis)+unusedRows, width), r.used(axis), width)
 }
 
 // outFixed declares an output of fixed size.
@@ -164,7 +164,7 @@ func (r *fixture) output(t *tensor.Tensor, rows, columns int) *operand {
 // the arena must be written before it is read.
 func (r *fixture) inOut(axis tensor.Axis, width int) *operand {
 	n := r.used(axis)
-	return r.persistent(axis, n, n+spare, width)
+	return r.persistent(axis, n, n+unusedRows, width)
 }
 
 func (r *fixture) inOutFixed(shape ...int) *operand {
@@ -174,7 +174,7 @@ func (r *fixture) inOutFixed(shape ...int) *operand {
 func (r *fixture) persistent(axis tensor.Axis, used int, shape ...int) *operand {
 	t := tensor.At(tensor.Gradients, r.gradients, "both", shape...)
 	t.Rows = axis
-	r.gradients += (t.Words() + 2*guard) / guard * guard
+	r.gradients += (t.Words() + 2*guardWords) / guardWords * guardWords
 	o := r.operand(t, used, t.Width())
 	o.written = true
 	return o
@@ -223,7 +223,7 @@ func (r *fixture) fill(s tensor.Region) []uint32 {
 	if s == tensor.Gradients {
 		n = r.gradients
 	}
-	mem := make([]uint32, n+guard)
+	mem := make([]uint32, n+guardWords)
 	for i := range mem {
 		mem[i] = garbage
 	}
@@ -236,14 +236,14 @@ func (r *fixture) fill(s tensor.Region) []uint32 {
 			if o.ints {
 				w = uint32(int64(v))
 			}
-			mem[o.at(i)] = w
+			mem[o.wordOffset(i)] = w
 		}
 	}
 	return mem
 }
 
-// at returns the word offset of element i of the data.
-func (o *operand) at(i int) int { return o.Offset + i/o.columns*o.Width() + i%o.columns }
+// wordOffset returns the word offset of element i of the data.
+func (o *operand) wordOffset(i int) int { return o.Offset + i/o.columns*o.Width() + i%o.columns }
 
 // collect reads the outputs from a region.
 func (r *fixture) collect(s tensor.Region, mem []uint32) {
@@ -253,7 +253,7 @@ func (r *fixture) collect(s tensor.Region, mem []uint32) {
 		}
 		o.got, o.words = nil, nil
 		for i := range o.rows * o.columns {
-			w := mem[o.at(i)]
+			w := mem[o.wordOffset(i)]
 			v := float64(math.Float32frombits(w))
 			if o.ints {
 				v = float64(int32(w))

@@ -11,7 +11,7 @@ func leak64(s selection, c []float64, heads int) []float64 {
 	for j, used := range s.inUse {
 		for n := range heads {
 			if used {
-				y[s.of[j]*heads+n] += softplus64(c[j*heads+n])
+				y[s.sequence[j]*heads+n] += softplus64(c[j*heads+n])
 			}
 		}
 	}
@@ -23,7 +23,7 @@ func leakBackward64(s selection, dy, c []float64, heads int) []float64 {
 	for j, used := range s.inUse {
 		for n := range heads {
 			if used {
-				dc[j*heads+n] = dy[s.of[j]*heads+n] * sigmoid64(c[j*heads+n])
+				dc[j*heads+n] = dy[s.sequence[j]*heads+n] * sigmoid64(c[j*heads+n])
 			}
 		}
 	}

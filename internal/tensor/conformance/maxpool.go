@@ -14,8 +14,8 @@ func maxPool64(first, count []int, x []float64, d int) (y []float64, arg []int) 
 		for c := range d {
 			best := 0
 			for i := range count[b] {
-				v, most := x[(lo+i)*d+c], x[(lo+best)*d+c]
-				if v > most || math.IsNaN(v) && !math.IsNaN(most) {
+				v, maximum := x[(lo+i)*d+c], x[(lo+best)*d+c]
+				if v > maximum || math.IsNaN(v) && !math.IsNaN(maximum) {
 					best = i
 				}
 			}
@@ -52,8 +52,8 @@ func maxPoolCases(add func(...Case)) {
 					if math.IsNaN(x.x[i]) {
 						return x.x[i]
 					}
-					of := values[i%s.d%len(values)]
-					return of[int(math.Abs(x.x[i])*1e3)%len(of)]
+					channelValues := values[i%s.d%len(values)]
+					return channelValues[int(math.Abs(x.x[i])*1e3)%len(channelValues)]
 				})
 			}
 			y, arg := maxPool64(p.first, p.count, x.x, s.d)

@@ -64,7 +64,7 @@ type relativeBias64 struct {
 
 // terms returns Rmul and Radd for a query at position i and sampled row j.
 func (r *relativeBias64) terms(head, i, j int) (mul, add float64) {
-	r.each(j, func(weight, _ float64, position int) {
+	r.eachToken(j, func(weight, _ float64, position int) {
 		mul += weight * softplus64(r.entry(head, i, position))
 		add += weight * r.entry(r.heads+head, i, position)
 	})
@@ -73,21 +73,21 @@ func (r *relativeBias64) terms(head, i, j int) (mul, add float64) {
 
 // adjoint adds the gradients of terms to the sums.
 func (r *relativeBias64) adjoint(head, i, j int, dmul, dadd float64) {
-	r.each(j, func(weight, sign float64, position int) {
+	r.eachToken(j, func(weight, sign float64, position int) {
 		mul, add := r.entry(head, i, position), r.entry(r.heads+head, i, position)
-		r.put(head, i, position, dmul*weight*sigmoid64(mul))
-		r.put(r.heads+head, i, position, dadd*weight)
+		r.addGradient(head, i, position, dmul*weight*sigmoid64(mul))
+		r.addGradient(r.heads+head, i, position, dadd*weight)
 		r.dp[j*r.heads+head] += sign * (dmul*softplus64(mul) + dadd*add)
 	})
 }
 
-// each visits the tokens of duplet j with their weight and the derivative of the weight by p.
-func (r *relativeBias64) each(j int, visit func(weight, sign float64, position int)) {
-	r.sel.each(j, r.p, visit)
+// eachToken visits the tokens of duplet j with their weight and the derivative of the weight by p.
+func (r *relativeBias64) eachToken(j int, visit func(weight, sign float64, position int)) {
+	r.sel.eachToken(j, r.p, visit)
 }
 
 func (r *relativeBias64) gradient(x *fixture, tolerance float64) (tensor.RelativeBiasGradient, []pair) {
-	wide := r.n + spare
+	wide := r.n + unusedRows
 	return tensor.SinusoidGradient{
 		DP: x.want(x.out(tensor.Sampled, r.heads), r.dp, tolerance).Tensor,
 		DF: x.want(x.outColumns(2*r.heads, 2*wide, 2*r.n-1), r.df, tolerance).Tensor,
@@ -108,7 +108,7 @@ func (r *relativeBias64) entry(row, i, j int) float64 {
 	return r.f[row*(2*r.n-1)+i-j+r.n-1] + r.g[row*(2*r.n-1)+i+j]
 }
 
-func (r *relativeBias64) put(row, i, j int, v float64) {
+func (r *relativeBias64) addGradient(row, i, j int, v float64) {
 	r.df[row*(2*r.n-1)+i-j+r.n-1] += v
 	r.dg[row*(2*r.n-1)+i+j] += v
 }
@@ -117,7 +117,7 @@ func (r *relativeBias64) put(row, i, j int, v float64) {
 // confuses its sides fails.
 func (r *fixture) relativeBias(sel selection, top, partner *operand, heads int) (tensor.RelativeBias, relation64) {
 	n := int(r.counts.Longest)
-	table := func() *operand { return r.columns(2*heads, 2*(n+spare), 2*n-1) }
+	table := func() *operand { return r.columns(2*heads, 2*(n+unusedRows), 2*n-1) }
 	f, g, e := table(), table(), table()
 	e.set(func(i int) float64 { return exp64(f.x, g.x, i) })
 	p := r.weights(sel)

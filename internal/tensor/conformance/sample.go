@@ -21,23 +21,23 @@ func uniform64(word uint32) float64 { return (float64(word>>9) + 0.5) / (1 << 23
 
 // sample64 returns S1 and S2 of one sequence, sorted by position.
 func sample64(noised []float64, k int, dropped func(i int) bool, tie, partner func(i int) uint32) (s1, s2 []int) {
-	var left []int
+	var candidates []int
 	for i := range noised {
 		if !dropped(i) {
-			left = append(left, i)
+			candidates = append(candidates, i)
 		}
 	}
-	if len(left) == 0 {
+	if len(candidates) == 0 {
 		for i := range noised {
-			left = append(left, i)
+			candidates = append(candidates, i)
 		}
 	}
-	slices.SortFunc(left, func(i, j int) int {
+	slices.SortFunc(candidates, func(i, j int) int {
 		return cmp.Or(cmp.Compare(noised[j], noised[i]), cmp.Compare(tie(i), tie(j)), i-j)
 	})
-	ke := min(k, len(left))
-	s1 = left[:ke]
-	rest := slices.Clone(left[ke:])
+	ke := min(k, len(candidates))
+	s1 = candidates[:ke]
+	rest := slices.Clone(candidates[ke:])
 	slices.SortFunc(rest, func(i, j int) int { return cmp.Or(cmp.Compare(partner(i), partner(j)), i-j) })
 	s2 = rest[:min(ke, len(rest))]
 	slices.Sort(s1)

@@ -13,13 +13,13 @@ type selection struct {
 	count        []int // per sequence
 	top, partner []int // per sampled row
 	inUse        []bool
-	of           []int // index of each sampled row's sequence
+	sequence     []int // index of each sampled row's sequence
 }
 
 // selection draws a selection. A third of the tokens is dropped in every other sequence.
 func (r *fixture) selection() selection {
 	n := r.used(tensor.Sampled)
-	s := selection{top: make([]int, n), partner: make([]int, n), inUse: make([]bool, n), of: make([]int, n)}
+	s := selection{top: make([]int, n), partner: make([]int, n), inUse: make([]bool, n), sequence: make([]int, n)}
 	for b, length := range r.shape.lengths {
 		positions := r.random.Perm(length)
 		if b%2 == 1 {
@@ -31,7 +31,7 @@ func (r *fixture) selection() selection {
 		slices.Sort(second)
 		s.count = append(s.count, ke)
 		for i, j := 0, r.sampled[b]; j < r.sampled[b+1]; i, j = i+1, j+1 {
-			s.of[j], s.inUse[j] = b, i < ke
+			s.sequence[j], s.inUse[j] = b, i < ke
 			s.top[j], s.partner[j] = garbage, garbage
 			if i < ke {
 				s.top[j], s.partner[j] = first[i], -1
@@ -44,8 +44,8 @@ func (r *fixture) selection() selection {
 	return s
 }
 
-// each visits the tokens of duplet j with their weight and the derivative of the weight by p.
-func (s selection) each(j int, p []float64, visit func(weight, sign float64, position int)) {
+// eachToken visits the tokens of duplet j with their weight and the derivative of the weight by p.
+func (s selection) eachToken(j int, p []float64, visit func(weight, sign float64, position int)) {
 	if s.partner[j] < 0 {
 		visit(1, 0, s.top[j])
 		return

@@ -68,7 +68,7 @@ func sinusoidCases(add func(...Case)) {
 			panic(err)
 		}
 		name := fmt.Sprintf("longest %d, %d heads, dimension %d", s.longest, s.heads, s.ds)
-		width, used := 2*(s.longest+spare), 2*s.longest-1
+		width, used := 2*(s.longest+unusedRows), 2*s.longest-1
 		lengths := shape{lengths: []int{1, s.longest}, k: 1}
 		add(Case{"sinusoid " + name, lengths, func(r *fixture) tensor.Kernel {
 			mul, add, mulBias, addBias := r.fixed(s.heads, s.ds), r.fixed(s.heads, s.ds),

@@ -23,7 +23,7 @@ var symmetric = map[string]bool{
 func TestSwappedOperands(t *testing.T) {
 	testenv.Long(t, "tries every pair of operands")
 	device := cpu.New(1) // a single thread runs on this goroutine, so that a panic can be recovered
-	noticed := map[string]bool{}
+	detected := map[string]bool{}
 	for _, k := range table {
 		for _, c := range k.cases() {
 			r := newFixture(c)
@@ -32,26 +32,27 @@ func TestSwappedOperands(t *testing.T) {
 				if swapped == nil {
 					break
 				}
-				if noticed[name] {
+				if detected[name] {
 					continue
 				}
 				r := newFixture(c)
 				_, swapped = swap(c.build(r), i)
-				noticed[name] = notices(r, swapped, device)
+				detected[name] = detects(r, swapped, device)
 			}
 		}
 	}
-	for name, yes := range noticed {
-		if yes == symmetric[name] {
-			t.Errorf("exchanging %s: noticed %v, want %v", name, yes, !yes)
+	for name, found := range detected {
+		if found == symmetric[name] {
+			t.Errorf("exchanging %s: noticed %v, want %v", name, found, !found)
 		}
 	}
-	if len(noticed) < 60 {
-		t.Errorf("exchanged only %d pairs, want at least 60", len(noticed))
+	if len(detected) < 60 {
+		t.Errorf("exchanged only %d pairs, want at least 60", len(detected))
 	}
 }
 
-func notices(r *fixture, k tensor.Kernel, device tensor.Device) (yes bool) {
+// detects reports whether a launch of k on the device fails or gives wrong results.
+func detects(r *fixture, k tensor.Kernel, device tensor.Device) (yes bool) {
 	defer func() {
 		if recover() != nil {
 			yes = true

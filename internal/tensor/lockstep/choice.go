@@ -8,8 +8,8 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// edge is the gap between scores below which rounding may change the chosen tokens.
-const edge = 1e-5
+// roundingGap is the gap between scores below which rounding may change the chosen tokens.
+const roundingGap = 1e-5
 
 // Flip is a sequence for which two devices sampled different tokens.
 type Flip struct {
@@ -19,11 +19,11 @@ type Flip struct {
 	// Gap is the range of the scores of the tokens that only one device sampled. It is +Inf if
 	// rounding cannot be the reason.
 	Gap    float64
-	Tensor *tensor.Tensor // the tensor that differs
+	Tensor *tensor.Tensor // sampler output that differs
 }
 
-// Rounding reports whether rounding may be the reason.
-func (f Flip) Rounding() bool { return f.Gap < edge }
+// Rounding reports whether rounding may be the reason for the different tokens.
+func (f Flip) Rounding() bool { return f.Gap < roundingGap }
 
 func (f Flip) String() string {
 	return fmt.Sprintf("layer %d, sequence %d: different tokens sampled at positions %v, scores differ by %.1e",
@@ -42,18 +42,18 @@ func ReadChoice(p *tensor.Program, k tensor.Sample, mem tensor.Binding) (*Choice
 	var ints [6][]int32
 	for i, t := range []*tensor.Tensor{p.Counts, k.Batch.Offset, k.Batch.SampleOffset, k.Count, k.Top, k.Partner} {
 		var err error
-		if ints[i], err = integers(mem, t); err != nil {
+		if ints[i], err = downloadInts(mem, t); err != nil {
 			return nil, err
 		}
 	}
-	counts, offset, room, count, top, partner := ints[0], ints[1], ints[2], ints[3], ints[4], ints[5]
+	counts, offset, firstSampled, count, top, partner := ints[0], ints[1], ints[2], ints[3], ints[4], ints[5]
 	scores := make([]float32, k.Noised.Words())
 	if err := tensor.Download(mem[k.Noised.Region], k.Noised, scores); err != nil {
 		return nil, err
 	}
 	c := &Choice{sample: k}
 	for b := range counts[tensor.Sequences] {
-		lo, hi := room[b], min(room[b]+max(count[b], 0), room[b+1])
+		lo, hi := firstSampled[b], min(firstSampled[b]+max(count[b], 0), firstSampled[b+1])
 		c.scores = append(c.scores, scores[offset[b]:offset[b+1]])
 		c.top, c.partner = append(c.top, top[lo:hi]), append(c.partner, partner[lo:hi])
 	}
@@ -69,11 +69,11 @@ func (c *Choice) Flips(other *Choice) []Flip {
 		case len(top) != len(other.top[b]):
 			f.Tensor = c.sample.Count
 		case !slices.Equal(top, other.top[b]):
-			f.Swapped = append(without(top, other.top[b]), without(other.top[b], top)...)
+			f.Swapped = append(subtract(top, other.top[b]), subtract(other.top[b], top)...)
 			f.Gap = gap(c.scores[b], f.Swapped)
 		case !slices.Equal(c.partner[b], other.partner[b]):
 			f.Tensor = c.sample.Partner // partners are chosen by integers only, so rounding is not the reason
-			f.Swapped = append(without(c.partner[b], other.partner[b]), without(other.partner[b], c.partner[b])...)
+			f.Swapped = append(subtract(c.partner[b], other.partner[b]), subtract(other.partner[b], c.partner[b])...)
 		default:
 			continue
 		}
@@ -82,8 +82,8 @@ func (c *Choice) Flips(other *Choice) []Flip {
 	return flips
 }
 
-// without returns the elements of x that are not in y.
-func without(x, y []int32) (z []int32) {
+// subtract returns the elements of x that are not in y.
+func subtract(x, y []int32) (z []int32) {
 	for _, v := range x {
 		if !slices.Contains(y, v) {
 			z = append(z, v)
@@ -95,11 +95,11 @@ func without(x, y []int32) (z []int32) {
 // gap returns the difference between the largest and the smallest score at the positions.
 func gap(scores []float32, positions []int32) float64 {
 	lo, hi := math.Inf(1), math.Inf(-1)
-	for _, at := range positions {
-		if at < 0 || int(at) >= len(scores) {
+	for _, position := range positions {
+		if position < 0 || int(position) >= len(scores) {
 			return math.Inf(1)
 		}
-		lo, hi = min(lo, float64(scores[at])), max(hi, float64(scores[at]))
+		lo, hi = min(lo, float64(scores[position])), max(hi, float64(scores[position]))
 	}
 	if !(hi >= lo) { // no positions: the devices chose the same tokens in another order
 		return math.Inf(1)

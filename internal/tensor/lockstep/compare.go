@@ -18,26 +18,26 @@ const (
 
 // Difference is the error for a launch whose results differ between the devices.
 type Difference struct {
-	Devices [2]string
-	Segment string
-	Launch  int // index of the launch in the program
-	Kernel  string
-	Tensor  *tensor.Tensor
-	What    string
+	Devices     [2]string
+	Segment     string
+	Launch      int // index of the launch in the program
+	Kernel      string
+	Tensor      *tensor.Tensor
+	Description string
 }
 
 func (d *Difference) Error() string {
 	return fmt.Sprintf("%s and %s differ in segment %q, launch %d: %s writes %v: %s",
-		d.Devices[0], d.Devices[1], d.Segment, d.Launch, d.Kernel, d.Tensor, d.What)
+		d.Devices[0], d.Devices[1], d.Segment, d.Launch, d.Kernel, d.Tensor, d.Description)
 }
 
 // results holds the results of a launch on both devices.
 type results struct {
-	kernel tensor.Kernel
-	counts []int32 // number of rows in use, by axis
-	count  []int32 // number of sampled keys per sequence, if the kernel has this operand
-	room   []int32 // first row of sampled keys of each sequence
-	wrote  map[*tensor.Tensor][2][]uint32
+	kernel       tensor.Kernel
+	counts       []int32 // number of rows in use, by axis
+	count        []int32 // number of sampled keys per sequence, if the kernel has this operand
+	firstSampled []int32 // first row of sampled keys of each sequence
+	written      map[*tensor.Tensor][2][]uint32
 }
 
 // compare compares the results of launch i and copies the first device's results to the second.
@@ -47,9 +47,9 @@ func (x *executable) compare(segment string, i int, first, second tensor.Binding
 	if err != nil {
 		return err
 	}
-	report := func(t *tensor.Tensor, what string) error {
+	report := func(t *tensor.Tensor, description string) error {
 		return &Difference{[2]string{x.device.first.Name(), x.device.second.Name()}, segment,
-			i, tensor.Name(k), t, what}
+			i, tensor.Name(k), t, description}
 	}
 	sample, sampler := k.(tensor.Sample)
 	worst := 0.0
@@ -57,11 +57,11 @@ func (x *executable) compare(segment string, i int, first, second tensor.Binding
 		if sampler && (t == sample.Top || t == sample.Partner) {
 			continue
 		}
-		off, what := r.compare(t)
-		if what != "" {
-			return report(t, what)
+		difference, description := r.compare(t)
+		if description != "" {
+			return report(t, description)
 		}
-		worst = max(worst, off)
+		worst = max(worst, difference)
 	}
 	var flips []Flip
 	if sampler {
@@ -74,7 +74,7 @@ func (x *executable) compare(segment string, i int, first, second tensor.Binding
 			}
 		}
 	}
-	for t, words := range r.wrote {
+	for t, words := range r.written {
 		if err := second[t.Region].Write(t.Offset, words[0]); err != nil {
 			return err
 		}
@@ -89,7 +89,7 @@ func (x *executable) compare(segment string, i int, first, second tensor.Binding
 
 // results downloads the results of a launch.
 func (x *executable) results(k tensor.Kernel, first, second tensor.Binding) (*results, error) {
-	r := &results{kernel: k, wrote: map[*tensor.Tensor][2][]uint32{}}
+	r := &results{kernel: k, written: map[*tensor.Tensor][2][]uint32{}}
 	for _, t := range tensor.Writes(k) {
 		a, b := make([]uint32, t.Words()), make([]uint32, t.Words())
 		if err := tensor.Download(first[t.Region], t, a); err != nil {
@@ -98,11 +98,11 @@ func (x *executable) results(k tensor.Kernel, first, second tensor.Binding) (*re
 		if err := tensor.Download(second[t.Region], t, b); err != nil {
 			return nil, err
 		}
-		r.wrote[t] = [2][]uint32{a, b}
+		r.written[t] = [2][]uint32{a, b}
 	}
 	var err error
 	if c := x.program.Counts; c != nil {
-		r.counts, err = integers(first, c)
+		r.counts, err = downloadInts(first, c)
 	}
 	var count *tensor.Tensor
 	var batch *tensor.Batch
@@ -113,49 +113,50 @@ func (x *executable) results(k tensor.Kernel, first, second tensor.Binding) (*re
 		count, batch = k.Forward.Count, k.Forward.Batch
 	}
 	if err == nil && count != nil {
-		if r.count, err = integers(first, count); err == nil {
-			r.room, err = integers(first, batch.SampleOffset)
+		if r.count, err = downloadInts(first, count); err == nil {
+			r.firstSampled, err = downloadInts(first, batch.SampleOffset)
 		}
 	}
 	return r, err
 }
 
-func integers(mem tensor.Binding, t *tensor.Tensor) ([]int32, error) {
+// downloadInts returns the words of t as integers.
+func downloadInts(mem tensor.Binding, t *tensor.Tensor) ([]int32, error) {
 	x := make([]int32, t.Words())
 	return x, tensor.Download(mem[t.Region], t, x)
 }
 
-// compare returns the largest difference in a tensor as a fraction of the tolerance. what describes
-// the difference if it exceeds the tolerance.
-func (r *results) compare(t *tensor.Tensor) (worst float64, what string) {
-	own, beside := r.size(t), 0.0
-	for o := range r.wrote {
+// compare returns the largest difference in a tensor as a fraction of the tolerance. The
+// description of a difference that exceeds the tolerance is not empty.
+func (r *results) compare(t *tensor.Tensor) (worst float64, description string) {
+	size, largest := r.size(t), 0.0
+	for o := range r.written {
 		if o.Region == t.Region {
-			beside = max(beside, r.size(o))
+			largest = max(largest, r.size(o))
 		}
 	}
-	r.each(t, func(at int) {
-		a, b := r.value(t, 0, at), r.value(t, 1, at)
-		if a == b || a != a && b != b || what != "" {
+	r.eachDefined(t, func(index int) {
+		a, b := r.value(t, 0, index), r.value(t, 1, index)
+		if a == b || a != a && b != b || description != "" {
 			return
 		}
 		bound := 0.0
 		if !t.Int {
-			bound = tolerance*(math.Abs(a)+own) + cancelled*beside
+			bound = tolerance*(math.Abs(a)+size) + cancelled*largest
 		}
-		off := math.Abs(a - b)
-		worst = max(worst, off/bound)
-		if !(off <= bound) {
-			what = fmt.Sprintf("row %d, column %d: %v and %v, off by %.1e, tolerated are %.1e", at/t.Width(),
-				at%t.Width(), a, b, off, bound)
+		difference := math.Abs(a - b)
+		worst = max(worst, difference/bound)
+		if !(difference <= bound) {
+			description = fmt.Sprintf("row %d, column %d: %v and %v, off by %.1e, tolerated are %.1e", index/t.Width(),
+				index%t.Width(), a, b, difference, bound)
 		}
 	})
-	return worst, what
+	return worst, description
 }
 
 // value returns word at of a tensor on a device.
-func (r *results) value(t *tensor.Tensor, device, at int) float64 {
-	w := r.wrote[t][device][at]
+func (r *results) value(t *tensor.Tensor, device, index int) float64 {
+	w := r.written[t][device][index]
 	if t.Int {
 		return float64(int32(w))
 	}
@@ -165,8 +166,8 @@ func (r *results) value(t *tensor.Tensor, device, at int) float64 {
 // size returns the root mean square of a tensor on the first device; 0 for integers.
 func (r *results) size(t *tensor.Tensor) float64 {
 	sum, n := 0.0, 0
-	r.each(t, func(at int) {
-		if v := r.value(t, 0, at); v-v == 0 && !t.Int {
+	r.eachDefined(t, func(index int) {
+		if v := r.value(t, 0, index); v-v == 0 && !t.Int {
 			sum += v * v
 			n++
 		}
@@ -174,10 +175,10 @@ func (r *results) size(t *tensor.Tensor) float64 {
 	return math.Sqrt(sum / float64(max(n, 1)))
 }
 
-// each visits the elements of a tensor that the launch defines. These are the rows in use; in
+// eachDefined visits the elements of a tensor that the launch defines. These are the rows in use; in
 // tables, the entries that the longest sequence needs. If the kernel leaves unused rows of sampled
-// keys undefined, each skips these rows.
-func (r *results) each(t *tensor.Tensor, visit func(at int)) {
+// keys undefined, eachDefined skips these rows.
+func (r *results) eachDefined(t *tensor.Tensor, visit func(index int)) {
 	rows, columns := t.Shape[0], t.Width()
 	if t.Rows != tensor.Fixed {
 		rows = int(r.counts[t.Rows])
@@ -185,24 +186,24 @@ func (r *results) each(t *tensor.Tensor, visit func(at int)) {
 	keys := false
 	switch k := r.kernel.(type) {
 	case tensor.Sinusoid:
-		columns = r.table()
+		columns = r.tableColumns()
 	case tensor.Duplet:
 		keys = t == k.P
 	case tensor.AttentionBackward:
 		if g, ok := k.Gradient.(tensor.SinusoidGradient); ok {
 			keys = t == g.DP
 			if t == g.DF || t == g.DG {
-				columns = r.table()
+				columns = r.tableColumns()
 			}
 		}
 	}
 	sequence := 0
 	for row := range rows {
 		if keys {
-			for int(r.room[sequence+1]) <= row {
+			for int(r.firstSampled[sequence+1]) <= row {
 				sequence++
 			}
-			if row >= int(r.room[sequence]+r.count[sequence]) {
+			if row >= int(r.firstSampled[sequence]+r.count[sequence]) {
 				continue
 			}
 		}
@@ -212,5 +213,5 @@ func (r *results) each(t *tensor.Tensor, visit func(at int)) {
 	}
 }
 
-// table returns the number of entries in use in a row of the relative encoding's tables.
-func (r *results) table() int { return 2*int(r.counts[tensor.CountLongest]) - 1 }
+// tableColumns returns the number of entries in use in a row of the relative encoding's tables.
+func (r *results) tableColumns() int { return 2*int(r.counts[tensor.CountLongest]) - 1 }

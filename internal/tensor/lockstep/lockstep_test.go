@@ -13,50 +13,50 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// nudged is a device that reads slightly changed values of one input.
-type nudged struct {
+// perturbedDevice is a device that reads slightly changed values of one input.
+type perturbedDevice struct {
 	tensor.Device
 	input *tensor.Tensor
-	at    int
-	by    float32
+	index int
+	delta float32
 }
 
-func (d nudged) Prepare(p *tensor.Program) (tensor.Executable, error) {
+func (d perturbedDevice) Prepare(p *tensor.Program) (tensor.Executable, error) {
 	x, err := d.Device.Prepare(p)
-	return nudgedRun{x, d}, err
+	return perturbedExecutable{x, d}, err
 }
 
-type nudgedRun struct {
+type perturbedExecutable struct {
 	tensor.Executable
-	device nudged
+	device perturbedDevice
 }
 
-func (x nudgedRun) Run(ctx context.Context, mem tensor.Binding, from, to int) error {
+func (x perturbedExecutable) Run(ctx context.Context, mem tensor.Binding, from, to int) error {
 	d := x.device
 	score := make([]float32, d.input.Words())
 	if err := tensor.Download(mem[tensor.Inputs], d.input, score); err != nil {
 		return err
 	}
 	kept := slices.Clone(score)
-	score[d.at] += d.by
+	score[d.index] += d.delta
 	if err := tensor.Upload(mem[tensor.Inputs], d.input, score); err != nil {
 		return err
 	}
 	return errors.Join(x.Executable.Run(ctx, mem, from, to), tensor.Upload(mem[tensor.Inputs], d.input, kept))
 }
 
-// choosing is a program that samples two tokens from each of two sequences.
-type choosing struct {
+// sampleProgram is a program that samples two tokens from each of two sequences.
+type sampleProgram struct {
 	*tensor.Program
 	sample tensor.Sample
 }
 
 var (
-	choosingCounts = tensor.Counts{Tokens: 7, Sequences: 2, Sampled: 4, Examples: 2, Longest: 4}
-	choosingScores = []float32{3, 2, 1, 0.5, 1, 4, 1 - 1e-6}
+	sampleCounts = tensor.Counts{Tokens: 7, Sequences: 2, Sampled: 4, Examples: 2, Longest: 4}
+	sampleScores = []float32{3, 2, 1, 0.5, 1, 4, 1 - 1e-6}
 )
 
-func newChoosing() choosing {
+func newSampleProgram() sampleProgram {
 	p := tensor.NewProgram()
 	b := tensor.NewBatch(p, 8, 2)
 	k := tensor.Sample{Noised: p.Temp("noised", tensor.Tokens, 8), Count: p.TempInts("count", tensor.Sequences, 2),
@@ -64,11 +64,11 @@ func newChoosing() choosing {
 		Score: p.Input("score", tensor.Tokens, 8), Batch: b, K: 2, Layer: 5}
 	p.Segment("choose")
 	p.Launch(k)
-	return choosing{p.Finish(), k}
+	return sampleProgram{p.Finish(), k}
 }
 
 // run returns the chosen tokens.
-func (c choosing) run(t *testing.T, d *Device) ([]int32, error) {
+func (c sampleProgram) run(t *testing.T, d *Device) ([]int32, error) {
 	t.Helper()
 	x := must.Get(d.Prepare(c.Program))(t)
 	var mem tensor.Binding
@@ -76,10 +76,10 @@ func (c choosing) run(t *testing.T, d *Device) ([]int32, error) {
 		mem[s] = must.Get(d.Allocate(c.Words(s)))(t)
 	}
 	b := c.sample.Batch
-	for in, words := range map[*tensor.Tensor][]int32{c.Counts: choosingCounts.Words(), b.Offset: {0, 3, 7},
+	for in, words := range map[*tensor.Tensor][]int32{c.Counts: sampleCounts.Words(), b.Offset: {0, 3, 7},
 		b.SampleOffset: {0, 2, 4},
 		b.Position:     {0, 1, 2, 0, 1, 2, 3}, b.Sequence: {0, 0, 0, 1, 1, 1, 1},
-		c.sample.Score: tensor.As[int32](tensor.Bits(choosingScores))} {
+		c.sample.Score: tensor.As[int32](tensor.Bits(sampleScores))} {
 		must.Succeed(t, tensor.Upload(mem[tensor.Inputs], in, words))
 	}
 	if err := x.Run(t.Context(), mem, 0, 1); err != nil {
@@ -97,11 +97,11 @@ func (c choosing) run(t *testing.T, d *Device) ([]int32, error) {
 // TestFlip checks that a token choice decided by rounding is reported, and that both devices
 // continue with the first device's choice.
 func TestFlip(t *testing.T) {
-	c := newChoosing()
-	d := New(cpu.New(1), nudged{cpu.New(1), c.sample.Score, 6, 2e-6})
+	c := newSampleProgram()
+	d := New(cpu.New(1), perturbedDevice{cpu.New(1), c.sample.Score, 6, 2e-6})
 	top, err := c.run(t, d)
 	if err != nil || !slices.Equal(top, []int32{0, 1, 1, 2}) {
-		t.Fatalf("got tokens %v, error %v", top, err)
+		t.Fatalf("got tokens %v, error %v, want [0 1 1 2]", top, err)
 	}
 	flips := d.Flips()
 	if len(flips) != 1 {
@@ -110,19 +110,19 @@ func TestFlip(t *testing.T) {
 	f := flips[0]
 	if f.Layer != 5 || f.Sequence != 1 || !slices.Equal(f.Swapped, []int32{1, 3}) ||
 		math.Abs(f.Gap-1e-6) > 1e-7 || !f.Rounding() {
-		t.Errorf("got %+v", f)
+		t.Errorf("got %+v, want a flip by rounding of tokens 1 and 3 in layer 5, sequence 1", f)
 	}
 }
 
 // TestOtherScores checks that larger differences of scores are reported as a difference, not as a
 // flip.
 func TestOtherScores(t *testing.T) {
-	c := newChoosing()
-	_, err := c.run(t, New(cpu.New(1), nudged{cpu.New(1), c.sample.Score, 6, 0.1}))
+	c := newSampleProgram()
+	_, err := c.run(t, New(cpu.New(1), perturbedDevice{cpu.New(1), c.sample.Score, 6, 0.1}))
 	var e *Difference
 	if !errors.As(err, &e) || e.Tensor != c.sample.Noised || e.Segment != "choose" ||
 		e.Kernel != "sample" || e.Launch != 0 {
-		t.Fatalf("got error %v", err)
+		t.Fatalf("got error %v, want a Difference of the noised scores", err)
 	}
 	for _, part := range []string{"choose", "sample", "noised", "row 6", "column 0", "cpu"} {
 		if !strings.Contains(err.Error(), part) {
@@ -130,7 +130,7 @@ func TestOtherScores(t *testing.T) {
 		}
 	}
 	if _, err := c.run(t, New(cpu.New(1), cpu.New(1))); err != nil {
-		t.Errorf("two equal devices: got error %v", err)
+		t.Errorf("two equal devices: got error %v, want none", err)
 	}
 }
 
@@ -140,7 +140,7 @@ func TestGap(t *testing.T) {
 		return &Choice{scores: [][]float32{scores}, top: [][]int32{top}, partner: [][]int32{partner}}
 	}
 	scores := []float32{1, 2, 3, 2}
-	one := choice(scores, []int32{1, 2}, []int32{0, 3})
+	reference := choice(scores, []int32{1, 2}, []int32{0, 3})
 	for _, c := range []struct {
 		top, partner []int32
 		gap          float64 // −1 means no flips
@@ -154,7 +154,7 @@ func TestGap(t *testing.T) {
 		{[]int32{2, 9}, []int32{0, 3}, math.Inf(1)},
 	} {
 		got := -1.0
-		if flips := one.Flips(choice(scores, c.top, c.partner)); len(flips) > 0 {
+		if flips := reference.Flips(choice(scores, c.top, c.partner)); len(flips) > 0 {
 			got = flips[0].Gap
 		}
 		if got != c.gap {

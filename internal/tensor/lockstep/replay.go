@@ -29,17 +29,18 @@ type choice struct {
 	words [3][]uint32
 }
 
-func tensors(k tensor.Sample) [3]*tensor.Tensor {
+// resultTensors returns the outputs of a sampler that hold its choice.
+func resultTensors(k tensor.Sample) [3]*tensor.Tensor {
 	return [3]*tensor.Tensor{k.Top, k.Partner, k.Count}
 }
 
 // Record returns a device that runs one program at a time and appends its choices to c.
 func (c *Choices) Record(d tensor.Device) tensor.Device {
-	return &choosingDevice{d, func(p *tensor.Program, k tensor.Sample, mem tensor.Binding) error {
-		made, err := read(p, k, mem)
+	return &splitDevice{d, func(p *tensor.Program, k tensor.Sample, mem tensor.Binding) error {
+		chosen, err := readChoice(p, k, mem)
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.list = append(c.list, made)
+		c.list = append(c.list, chosen)
 		return err
 	}}
 }
@@ -49,7 +50,7 @@ func (c *Choices) Record(d tensor.Device) tensor.Device {
 // recorded.
 func (c *Choices) Give(d tensor.Device) tensor.Device {
 	c.next, c.flips = 0, nil
-	return &choosingDevice{d, c.give}
+	return &splitDevice{d, c.replay}
 }
 
 // Flips returns the sequences for which the device itself would have chosen different tokens.
@@ -67,8 +68,8 @@ func (c *Choices) Equal(other *Choices) bool {
 	return slices.EqualFunc(c.list, other.list, func(a, b choice) bool { return len(a.Flips(b.Choice)) == 0 })
 }
 
-func (c *Choices) give(p *tensor.Program, k tensor.Sample, mem tensor.Binding) error {
-	made, err := read(p, k, mem)
+func (c *Choices) replay(p *tensor.Program, k tensor.Sample, mem tensor.Binding) error {
+	chosen, err := readChoice(p, k, mem)
 	if err != nil {
 		return err
 	}
@@ -77,25 +78,25 @@ func (c *Choices) give(p *tensor.Program, k tensor.Sample, mem tensor.Binding) e
 	if len(c.list) == 0 {
 		return errors.New("no choices to give")
 	}
-	given := c.list[c.next%len(c.list)]
+	recorded := c.list[c.next%len(c.list)]
 	c.next++
-	for i, t := range tensors(k) {
-		if len(given.words[i]) != t.Words() {
-			return fmt.Errorf("%v cannot hold the %d words it is given", t, len(given.words[i]))
+	for i, t := range resultTensors(k) {
+		if len(recorded.words[i]) != t.Words() {
+			return fmt.Errorf("%v cannot hold the %d words it is given", t, len(recorded.words[i]))
 		}
-		if err := tensor.Upload(mem[t.Region], t, given.words[i]); err != nil {
+		if err := tensor.Upload(mem[t.Region], t, recorded.words[i]); err != nil {
 			return err
 		}
 	}
-	c.flips = append(c.flips, given.Flips(made.Choice)...)
+	c.flips = append(c.flips, recorded.Flips(chosen.Choice)...)
 	return nil
 }
 
-func read(p *tensor.Program, k tensor.Sample, mem tensor.Binding) (c choice, err error) {
+func readChoice(p *tensor.Program, k tensor.Sample, mem tensor.Binding) (c choice, err error) {
 	if c.Choice, err = ReadChoice(p, k, mem); err != nil {
 		return c, err
 	}
-	for i, t := range tensors(k) {
+	for i, t := range resultTensors(k) {
 		c.words[i] = make([]uint32, t.Words())
 		if err := tensor.Download(mem[t.Region], t, c.words[i]); err != nil {
 			return c, err
@@ -104,8 +105,8 @@ func read(p *tensor.Program, k tensor.Sample, mem tensor.Binding) (c choice, err
 	return c, nil
 }
 
-// choosingDevice splits programs so that a segment ends after each sampler.
-type choosingDevice struct {
+// splitDevice splits programs so that a segment ends after each sampler.
+type splitDevice struct {
 	tensor.Device
 	visit visit
 }
@@ -113,40 +114,40 @@ type choosingDevice struct {
 type visit func(p *tensor.Program, k tensor.Sample, mem tensor.Binding) error
 
 // Slots returns 1, so that the order of choices is unique.
-func (*choosingDevice) Slots() int { return 1 }
+func (*splitDevice) Slots() int { return 1 }
 
 // Unwrap returns the device that computes the results.
-func (d *choosingDevice) Unwrap() tensor.Device { return d.Device }
+func (d *splitDevice) Unwrap() tensor.Device { return d.Device }
 
-// choosingExecutable is a program with additional segment ends after each sampler.
-type choosingExecutable struct {
+// splitExecutable is a program with additional segment ends after each sampler.
+type splitExecutable struct {
 	tensor.Executable
 	program *tensor.Program // program with the additional segments
 	first   []int           // first new segment of each original segment, and the number of new segments
 	visit   visit
 }
 
-func (d *choosingDevice) Prepare(p *tensor.Program) (tensor.Executable, error) {
-	cut := *p
-	cut.Segments = nil
-	x := &choosingExecutable{program: &cut, visit: d.visit}
+func (d *splitDevice) Prepare(p *tensor.Program) (tensor.Executable, error) {
+	split := *p
+	split.Segments = nil
+	x := &splitExecutable{program: &split, visit: d.visit}
 	for _, s := range p.Segments {
-		x.first = append(x.first, len(cut.Segments))
+		x.first = append(x.first, len(split.Segments))
 		from := s.From
 		for i := s.From; i < s.To; i++ {
 			if _, ok := p.Launches[i].(tensor.Sample); ok || i == s.To-1 {
-				cut.Segments = append(cut.Segments, tensor.Segment{Name: s.Name, From: from, To: i + 1})
+				split.Segments = append(split.Segments, tensor.Segment{Name: s.Name, From: from, To: i + 1})
 				from = i + 1
 			}
 		}
 	}
-	x.first = append(x.first, len(cut.Segments))
+	x.first = append(x.first, len(split.Segments))
 	var err error
-	x.Executable, err = d.Device.Prepare(&cut)
+	x.Executable, err = d.Device.Prepare(&split)
 	return x, err
 }
 
-func (x *choosingExecutable) Run(ctx context.Context, mem tensor.Binding, from, to int) error {
+func (x *splitExecutable) Run(ctx context.Context, mem tensor.Binding, from, to int) error {
 	for s := x.first[from]; s < x.first[to]; s++ {
 		if err := x.Executable.Run(ctx, mem, s, s+1); err != nil {
 			return err
@@ -161,7 +162,7 @@ func (x *choosingExecutable) Run(ctx context.Context, mem tensor.Binding, from, 
 }
 
 // Inspect runs segments like Run, but with the device's own choices instead of replayed choices.
-func (x *choosingExecutable) Inspect(ctx context.Context, mem tensor.Binding, from, to int,
+func (x *splitExecutable) Inspect(ctx context.Context, mem tensor.Binding, from, to int,
 	visit func(tensor.Kernel) error) error {
 	return x.Executable.Inspect(ctx, mem, x.first[from], x.first[to], visit)
 }
