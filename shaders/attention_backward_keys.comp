@@ -7,7 +7,7 @@
 // and, for distances and edges, the gradients of the relation's weights.
 //
 //   dk, dv [chunks, S, d], dp [chunks, S, h, NUMBERS]: DP_j, then the gradients of the weights
-//   and the bias of Rmul, and of those of Radd; other operands as in attention_backward_queries.comp
+//   and the bias of Rmul, then of Radd; other operands as in attention_backward_queries.comp
 //
 // A workgroup processes 64 sampled rows of one sequence, a head and a chunk of queries. An
 // invocation holds one key and processes every SLICES-th query of a tile. A sequence has at most 32

@@ -1,5 +1,5 @@
-// The last stage of attention_backward_keys. Row y_j is the sum over the chunks of its sequence, in
-// order. Unused rows are 0.
+// The last stage of attention_backward_keys. Row y_j is the sum of the parts of all chunks of its
+// sequence, in order. Unused rows are 0.
 //
 //   y [S, width], parts [chunks, S, width], count [B], firstTokens, firstRows [B+1]
 //

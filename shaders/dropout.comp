@@ -31,7 +31,7 @@ OPERAND(4, readonly, uint, example);
 OPERAND(5, readonly, uint, tower);
 OPERAND(6, readonly, uint, random);
 
-// Returns the results for four elements.
+// Views of y and x as vectors of four words.
 spirv_decorate(20) layout(set = 0, binding = 1, std430) writeonly buffer Y4 { vec4 y4[]; };
 spirv_decorate(20) layout(set = 0, binding = 2, std430) readonly buffer X4 { vec4 x4[]; };
 

@@ -35,9 +35,11 @@ shared vec4 tileB[BUFFERS * BK * BN / 4];
 // avoids bank conflicts between invocations that store elements of different s and columns.
 uint permuted(uint s, uint quads) { return s * (32 / BK) & (quads - 1); }
 
-// The following macros use local arrays of main. Compilers keep local arrays in registers, unlike
-// global arrays.
+// The following macros use local arrays of main, because compilers keep local arrays in registers,
+// unlike global arrays.
 
+// FETCH reads the quads of the next step into registers, and STAGE stores them in buffer `number` of
+// the tiles.
 #define FETCH(depth) { \
     uint t = gl_LocalInvocationIndex; \
     [[unroll]] for (uint i = 0; i < QUADS_A; i++) nextA[i] = quadA(t + i * THREADS, depth); \

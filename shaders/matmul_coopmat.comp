@@ -2,8 +2,8 @@
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
 // C[m,n] = Σ_k A[m,k]·B[k,n] with float16 operands and float32 sums, computed with cooperative
-// matrices: see include/matmul_coopmat.glsl. Operands, push constants and epilogues are those of
-// matmul.comp.
+// matrices: see include/matmul_coopmat.glsl. The operands, push constants and epilogues are the same
+// as in matmul.comp.
 #define HALF float16_t
 #define HALF2 f16vec2
 

@@ -1,4 +1,4 @@
-// dx_ic = dy_c for the row i = arg_c of the sequence. dx must be zero before. A launch processes
+// dx_ic = dy_c for the row i = arg_c of the sequence. dx must be zero before the first launch. A launch processes
 // the rows of one block of dx.
 //   dx [block, width], dy, arg [B, width], offset [B+1]: first row of each sequence
 //

@@ -1,4 +1,4 @@
-// dx = a·dy and dscore = a·dy·(x − y), with dy and y of the row's sequence.
+// dx = a·dy and dscore = a·dy·(x − y), where dy and y are rows of the sequence that contains x.
 //   dx, x [T, width], dscore, a, sequence [T], dy, y [B, width]
 //
 // One workgroup processes 256/lanes rows.

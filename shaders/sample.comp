@@ -66,7 +66,7 @@ const uint STEPS = 17;
 const uint FREE = 0, DROPPED = 1, CHOSEN = 2;
 
 // The board has a tally and the state of the choice for each sequence and step, followed by two
-// counts for each workgroup. The state is the one before the step.
+// counts for each workgroup. The stored state is the state before the step.
 const uint BINS = 256, KNOWN = 8, BOARD = STEPS * (BINS + KNOWN);
 
 shared uint tally[BINS]; // counts of this step, then of the previous step
@@ -147,7 +147,6 @@ void drawTokens() {
 
 // isDigit reports whether a step counts a digit. The steps of a choice begin with the highest
 // digit.
-
 bool isDigit(uint step) { return step >= SCORE_DIGIT && step < COUNT_TOP || step >= OTHER_DIGIT && step < COUNT_OTHERS; }
 
 uint shiftOf(uint step) {
@@ -284,7 +283,7 @@ void runStep(uint step) {
     barrier();
 }
 
-// settle updates the state of the choice from the tally of a step.
+// settle updates the state of the sequence's choice from the tally of a completed step.
 void settle(uint step) {
     if (step == DRAW) {
         candidate = tally[FREE] > 0 ? FREE : DROPPED; // without free tokens, the dropped tokens are the candidates
@@ -306,8 +305,10 @@ void settle(uint step) {
     barrier(); // all invocations must have read the tally before the next write
 }
 
-// If each step is a launch, the workgroups read the state from the board.
+// If each step is a launch, recall reads the state and the tally of a sequence from the board, and
+// record adds the tally to the board and writes the state.
 
+// tallyAt returns the index in the board of a step's tally.
 uint tallyAt(uint step) { return b * BOARD + step * (BINS + KNOWN); }
 
 void recall(uint step) {

@@ -1,5 +1,6 @@
-// y[i] (+)= Σ_p parts[p·n + i] for p = 0 … count−1, in this order: the last stage of a sum in
-// parts. One invocation processes one i.
+// The last stage of a sum in parts: the sum Σ_p parts[p·n + i] for p = 0 … count−1, in this order.
+// The sum is assigned to y[i] or added to it, or continues an earlier sum in y[i], as start says. One
+// invocation processes one i.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "include/common.glsl"
@@ -7,7 +8,7 @@
 layout(local_size_x = 64) in;
 layout(push_constant) uniform Push { uint n, count, start; };
 
-const uint ADD = 1, GO_ON = 2;
+const uint ADD = 1, RESUME = 2; // values of start other than 0, equal to those in vk/recorder.go
 
 OPERAND(1, , float, y);
 OPERAND(2, readonly, float, parts);
@@ -15,7 +16,7 @@ OPERAND(2, readonly, float, parts);
 void main() {
     uint i = group() * 64 + gl_LocalInvocationID.x;
     if (i >= n) return;
-    float sum = start == GO_ON ? y[i] : 0;
+    float sum = start == RESUME ? y[i] : 0;
     for (uint p = 0; p < count; p++) sum += parts[p * n + i];
     y[i] = start == ADD ? y[i] + sum : sum;
 }

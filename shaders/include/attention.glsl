@@ -4,15 +4,15 @@
 #ifndef ATTENTION_GLSL
 #define ATTENTION_GLSL
 
-layout(constant_id = 0) const uint CHANNELS = 32; // channels per head
+layout(constant_id = 0) const uint CHANNELS = 32;     // channels per head
 layout(constant_id = 1) const uint SCORE = 0;         // see tensor.Score
 layout(constant_id = 2) const uint PROBABILITY = 0;   // see tensor.Probability
-layout(constant_id = 3) const uint RELATION = 1; // kind of relation of a query and a key
+layout(constant_id = 3) const uint RELATION = 1;      // kind of relative position bias: NONE … EDGES
 layout(constant_id = 4) const uint TILE = 64;         // rows in shared memory, a power of two
-layout(constant_id = 5) const uint FEATURES = 1; // features per pair, for distances or edges
-layout(constant_id = 6) const uint SLICES = 4; // invocations per row, each with its own sums
-layout(constant_id = 8) const uint BLOCK = 0; // channels per pass of the sums, to save registers; 0 means all channels
-layout(constant_id = 9) const uint STAGED = 0; // number of operands with own rows in shared memory instead of registers
+layout(constant_id = 5) const uint FEATURES = 1;      // features per pair, for distances or edges
+layout(constant_id = 6) const uint SLICES = 4;        // invocations per row, each with its own sums
+layout(constant_id = 8) const uint BLOCK = 0;         // channels per pass of the sums, to save registers; 0 means all channels
+layout(constant_id = 9) const uint STAGED = 0;        // number of operands with own rows in shared memory instead of registers
 
 const uint MAXOUT = 0, STANDARDIZED = 1, LILY = 2, DOT = 3;
 const uint NONE = 0, SINUSOID = 1, DISTANCE = 2, EDGES = 3;
@@ -31,8 +31,8 @@ const uint PASSES = (VECTORS + SUMS - 1) / SUMS;
 // Mean and inverse standard deviation of max(q, k) for standard normal q and k.
 const float STANDARD_MEAN = 0.5641895835, STANDARD_SCALE = 1.2111738962;
 
-// Tiles of two operands, TILE·VECTORS vectors each. Later, sums of PIECE vectors for each of ROWS
-// rows.
+// The tile holds TILE·VECTORS vectors of each of two operands while keys are processed, and then sums
+// of PIECE vectors for each of ROWS rows.
 const uint PIECE = SPARING ? 8 : 16;
 shared vec4 tile[PIECE * ROWS];
 

@@ -10,8 +10,9 @@ layout(local_size_x = 256) in;
 
 const uint ROWS = 4;
 
-// The extent is the extent of the output rows. The launch processes the taps from … to−1. Tap
-// `centre` reads the output row itself, and `window` is the first bound row of x.
+// TAPS declares the push constants: the extent of the output rows, and the taps from … to−1 that the
+// launch processes. Tap `centre` reads the output row itself, and `window` is the first bound row of
+// x.
 #define TAPS EXTENT, dilation, centre, from, to, window
 
 OPERAND(1, , float, sums);          // [rows, width]

@@ -4,9 +4,9 @@
 //
 // An operand is stored by rows with k as the inner dimension, [m,k] and [n,k]. With the constant
 // for transposition, the layouts are [k,m] and [k,n]. The three products of a linear layer are
-//   forward          Y  = X·Wᵀ   neither
+//   forward          Y  = X·Wᵀ   neither operand transposed
 //   input gradient   DX = DY·W   B transposed
-//   weight gradient  DW = DYᵀ·X  both; k is the number of rows, and each chunk of rows
+//   weight gradient  DW = DYᵀ·X  both transposed; k is the number of rows, and each chunk of rows
 //                                gives a part of C, [parts, m, n]
 #ifndef MATMUL_GLSL
 #define MATMUL_GLSL
@@ -28,7 +28,7 @@ const uint BIAS = 1, ACCUMULATE = 2;
 layout(push_constant) uniform Push {
     uint axis, capacity; // axis and capacity of the rows
     uint first; // index in the batch of the operands' first row
-    uint m, n, k; // dimensions; the number of rows is that of the operands
+    uint m, n, k; // dimensions; m or k is the capacity in rows of the operands
     uint firstPart, parts; // parts of C; more than one only if k is the number of rows
     uint flags;
     uint span; // number of rows in which chunks may begin
@@ -71,7 +71,8 @@ bool place() {
     return part < push.parts && row < M;
 }
 
-// Returns four words of A from word i on. Only n of them are inside A; the others are 0.
+// readA and readB return four words of A or B from word i on. Only n of these words are inside the
+// operand; the others are 0.
 vec4 readA(uint i, uint n) {
     vec4 v = vec4(0);
     if (ALIGNED) {
@@ -101,8 +102,8 @@ vec4 readB(uint i, uint n) {
 // inside returns the number of elements from i to the end of a range, and 0 behind the end.
 uint inside(uint i, uint end) { return i < end ? end - i : 0; }
 
-// Returns quad q of the workgroup's tile of A at depth k: four adjacent words. Quads are counted in
-// memory order.
+// quadA and quadB return quad q of the workgroup's tile of A or B at depth k: four adjacent words.
+// Quads are counted in memory order.
 vec4 quadA(uint q, uint k) {
     if (TRANSPOSED_A) {
         k += q / (BM / 4);

@@ -46,8 +46,9 @@ shared HALF2 tileA[BUFFERS * OUTER_A * STRIDE_A];
 shared HALF2 tileB[BUFFERS * OUTER_B * STRIDE_B];
 shared float tileC[SHARES * CM * CN]; // one matrix per subgroup, to be written to C
 
-// FETCH, STAGE and MULTIPLY use local arrays of main. Compilers keep local arrays in registers,
-// unlike global arrays.
+// FETCH reads the quads of the next step into registers. STAGE rounds these quads and stores them in
+// buffer `number` of the tiles. FETCH, STAGE and MULTIPLY are macros with local arrays of main, because
+// compilers keep local arrays in registers, unlike global arrays.
 
 #define FETCH(depth) { \
     uint t = gl_LocalInvocationIndex; \

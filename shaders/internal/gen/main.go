@@ -16,7 +16,7 @@ import (
 	"github.com/sftseq/sftseq/shaders/internal/source"
 )
 
-// maker compiles shaders to SPIR-V. Shaders with cooperative matrices need newer tools.
+// maker compiles shaders to SPIR-V. Shaders with cooperative matrices need the newer tools coopmat.
 type maker struct {
 	dir            string // directory of the shaders
 	plain, coopmat tools

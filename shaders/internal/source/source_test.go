@@ -49,6 +49,7 @@ func TestClosure(t *testing.T) {
 		"a nonexistent file")(Shaders(files("a.comp", `#include "none.glsl"`)))
 }
 
+// TestSums checks that ParseSums reads the output of String and rejects malformed lines.
 func TestSums(t *testing.T) {
 	x, y := Sum([]byte("x")), Sum([]byte("y"))
 	text := Sums{"b": {x, y}, "a": {y, x}}.String()
@@ -57,11 +58,11 @@ func TestSums(t *testing.T) {
 	}
 	got, err := ParseSums(text)
 	if err != nil || len(got) != 2 || got["a"] != (Pair{y, x}) || got["b"] != (Pair{x, y}) {
-		t.Errorf("ParseSums returned %v, error %v", got, err)
+		t.Errorf("ParseSums returned %v, error %v, want the sums of a and b", got, err)
 	}
 	for _, bad := range []string{"\n", "x\n", x + "  a\n", text + text} {
 		if _, err := ParseSums(bad); err == nil || !strings.HasPrefix(err.Error(), "sources.sum:") {
-			t.Errorf("%q: error %v", bad, err)
+			t.Errorf("%q: error %v, want one that begins with sources.sum", bad, err)
 		}
 	}
 }
