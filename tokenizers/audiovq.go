@@ -71,7 +71,7 @@ func (t *AudioVQ) Encode(text string) ([]int32, error) {
 	if err := s.checkRate(t.rate); err != nil {
 		return nil, err
 	}
-	return t.book.Names(spectra.Of(s.samples, s.rate, t.book.Bands)), nil
+	return t.book.Indices(spectra.LogMel(s.samples, s.rate, t.book.Bands)), nil
 }
 
 // Decode returns the ids with a space between them.

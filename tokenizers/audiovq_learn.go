@@ -49,7 +49,7 @@ func (l *audioLearner) Add(text string) error {
 	r := l.at(s.rate)
 	r.sounds++
 	if s.rate >= minAudioRate {
-		r.Add(spectra.Of(s.samples, s.rate, audioBands))
+		r.Add(spectra.LogMel(s.samples, s.rate, audioBands))
 	}
 	return nil
 }

@@ -5,15 +5,15 @@ import (
 	"testing"
 )
 
-// A claim is the documented maximum error of a function, compared with float64.
-type claim struct {
+// errorBound is the documented maximum error of a function, compared with float64.
+type errorBound struct {
 	name     string
 	got      func(float32) float32
 	want     func(float64) float64
 	low      float32
 	high     float32
 	scale    func(x, want float64) float64 // the error is |got − want| / scale
-	atMost   float64
+	maxError float64
 	monotone bool // whether the function never decreases by more than rounding
 }
 
@@ -52,7 +52,7 @@ func geluGrad(x float64) float64 {
 
 const largest = math.MaxFloat32
 
-var claims = []claim{
+var errorBounds = []errorBound{
 	{"Exp", Exp, math.Exp, expLow, expHigh, relative, 1.1e-7, true},
 	{"Log", Log, math.Log, math.SmallestNonzeroFloat32, largest, relative, 1.2e-7, true},
 	{"Softplus", Softplus, softplus, expLow, largest, relative, 2.5e-7, true},
@@ -65,7 +65,7 @@ var claims = []claim{
 
 // TestErrors checks the maximum error of each function on float32 bit patterns at regular steps.
 func TestErrors(t *testing.T) {
-	for _, c := range claims {
+	for _, c := range errorBounds {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			worst, at := 0.0, float32(0)
@@ -79,36 +79,37 @@ func TestErrors(t *testing.T) {
 				if !(err <= worst) {
 					worst, at = err, x
 				}
-				if slack := 2 * c.atMost * c.scale(float64(x), want); c.monotone &&
+				if slack := 2 * c.maxError * c.scale(float64(x), want); c.monotone &&
 					float64(got) < float64(previous)-slack {
 					t.Errorf("%s(%v) = %v, less than %v for the previous argument", c.name, x, got, previous)
 				}
 				previous = got
 			})
 			t.Logf("worst error %.3g at %v", worst, at)
-			if !(worst <= c.atMost) {
+			if !(worst <= c.maxError) {
 				t.Errorf("got error %.3g at %v: got %v, want %v within %.3g", worst, at, c.got(at),
-					c.want(float64(at)), c.atMost)
+					c.want(float64(at)), c.maxError)
 			}
 		})
 	}
 }
 
 // visit calls do with ascending numbers in [low, high], including both ends.
-func visit(low, high float32, do func(float32)) {
+func visit(low, high float32, f func(float32)) {
 	const stride = 4099 // every 4099th of about 2³² bit patterns
 	// order maps bits to integers in the order of the numbers. It is its own inverse.
 	order := func(b int32) int32 { return b ^ b>>31&math.MaxInt32 }
 	from, to := order(int32(math.Float32bits(low))), order(int32(math.Float32bits(high)))
 	for i := int64(from); i < int64(to); i += stride {
-		do(math.Float32frombits(uint32(order(int32(i)))))
+		f(math.Float32frombits(uint32(order(int32(i)))))
 	}
-	do(high)
+	f(high)
 }
 
-// TestUsualArguments checks the maximum errors densely in the range of activations.
+// TestUsualArguments checks the maximum errors at small steps between −32 and 32, the range of
+// activations.
 func TestUsualArguments(t *testing.T) {
-	for _, c := range claims {
+	for _, c := range errorBounds {
 		worst := 0.0
 		for i := -(1 << 17); i <= 1<<17; i++ {
 			x := float32(i) / (1 << 12)
@@ -122,8 +123,8 @@ func TestUsualArguments(t *testing.T) {
 			}
 			worst = math.Max(worst, err)
 		}
-		if !(worst <= c.atMost) {
-			t.Errorf("%s: got error %.3g, want at most %.3g", c.name, worst, c.atMost)
+		if !(worst <= c.maxError) {
+			t.Errorf("%s: got error %.3g, want at most %.3g", c.name, worst, c.maxError)
 		}
 	}
 }
@@ -149,6 +150,7 @@ func TestGumbel(t *testing.T) {
 	}
 }
 
+// TestSpecialValues checks the functions at zeros, infinities, NaN and the ends of their ranges.
 func TestSpecialValues(t *testing.T) {
 	inf, nan := math.Inf(1), math.NaN()
 	for _, c := range []struct {
@@ -205,7 +207,7 @@ func TestSpecialValues(t *testing.T) {
 func TestNaNPayloads(t *testing.T) {
 	for _, bits := range []uint32{0x7fc00001, 0xffc00001, 0x7f800001, 0xffffffff} {
 		x := math.Float32frombits(bits)
-		for _, c := range claims {
+		for _, c := range errorBounds {
 			if got := c.got(x); got == got {
 				t.Errorf("%s(NaN %#x) = %v, want NaN", c.name, bits, got)
 			}
@@ -213,6 +215,7 @@ func TestNaNPayloads(t *testing.T) {
 	}
 }
 
+// TestSoftplusSigmoidIsBoth checks that SoftplusSigmoid returns the bits of Softplus and Sigmoid.
 func TestSoftplusSigmoidIsBoth(t *testing.T) {
 	visit(-200, 200, func(x float32) {
 		sp, sig := SoftplusSigmoid(x)

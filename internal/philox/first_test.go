@@ -2,13 +2,14 @@ package philox
 
 import "testing"
 
-func TestFirst(t *testing.T) {
+// TestFirstWords checks that FirstWords returns the first word of each draw.
+func TestFirstWords(t *testing.T) {
 	const seed = 0x0123456789abcdef
 	counter := [4]uint32{9, 0x80000203, 0xfedcba98, 77}
 	e := []int32{0, 1, 2, 3, 1 << 20, 5, -1, 1 << 30, 123456789}
 	for n := range len(e) + 1 {
 		dst := make([]uint32, n)
-		First(dst, seed, counter, e)
+		FirstWords(dst, seed, counter, e)
 		for i, got := range dst {
 			counter[0] = uint32(e[i])
 			if want := Words(seed, counter)[0]; got != want {
@@ -24,7 +25,7 @@ func BenchmarkFirst(b *testing.B) {
 		e[i] = int32(i)
 	}
 	for b.Loop() {
-		First(dst, 1, [4]uint32{0, 2, 3, 4}, e)
+		FirstWords(dst, 1, [4]uint32{0, 2, 3, 4}, e)
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(e)), "ns/draw")
 }

@@ -11,7 +11,7 @@ const (
 	multiplier1 = 0xCD9E8D57
 	weyl0       = 0x9E3779B9 // golden ratio
 	weyl1       = 0xBB67AE85 // √3 − 1
-	low         = 1<<32 - 1  // mask of the untyped multiples of weyl0 and weyl1
+	mask32      = 1<<32 - 1  // mask of the untyped multiples of weyl0 and weyl1
 )
 
 // Words returns the four random words of Philox4x32-10 for
@@ -25,22 +25,22 @@ func Words(seed uint64, counter [4]uint32) [4]uint32 {
 	c0, c1, c2, c3 := counter[0], counter[1], counter[2], counter[3]
 	k0, k1 := uint32(seed), uint32(seed>>32)
 	c0, c1, c2, c3 = round(c0, c1, c2, c3, k0, k1)
-	c0, c1, c2, c3 = lastNine(c0, c1, c2, c3, k0, k1)
+	c0, c1, c2, c3 = lastRounds(c0, c1, c2, c3, k0, k1)
 	return [4]uint32{c0, c1, c2, c3}
 }
 
-// lastNine computes the rounds after the first. They are unrolled, because each key then costs only
+// lastRounds computes the rounds after the first. They are unrolled, because each key then costs only
 // the addition of a constant.
-func lastNine(c0, c1, c2, c3, k0, k1 uint32) (uint32, uint32, uint32, uint32) {
-	c0, c1, c2, c3 = round(c0, c1, c2, c3, k0+(weyl0&low), k1+(weyl1&low))
-	c0, c1, c2, c3 = round(c0, c1, c2, c3, k0+(2*weyl0&low), k1+(2*weyl1&low))
-	c0, c1, c2, c3 = round(c0, c1, c2, c3, k0+(3*weyl0&low), k1+(3*weyl1&low))
-	c0, c1, c2, c3 = round(c0, c1, c2, c3, k0+(4*weyl0&low), k1+(4*weyl1&low))
-	c0, c1, c2, c3 = round(c0, c1, c2, c3, k0+(5*weyl0&low), k1+(5*weyl1&low))
-	c0, c1, c2, c3 = round(c0, c1, c2, c3, k0+(6*weyl0&low), k1+(6*weyl1&low))
-	c0, c1, c2, c3 = round(c0, c1, c2, c3, k0+(7*weyl0&low), k1+(7*weyl1&low))
-	c0, c1, c2, c3 = round(c0, c1, c2, c3, k0+(8*weyl0&low), k1+(8*weyl1&low))
-	c0, c1, c2, c3 = round(c0, c1, c2, c3, k0+(9*weyl0&low), k1+(9*weyl1&low))
+func lastRounds(c0, c1, c2, c3, k0, k1 uint32) (uint32, uint32, uint32, uint32) {
+	c0, c1, c2, c3 = round(c0, c1, c2, c3, k0+(weyl0&mask32), k1+(weyl1&mask32))
+	c0, c1, c2, c3 = round(c0, c1, c2, c3, k0+(2*weyl0&mask32), k1+(2*weyl1&mask32))
+	c0, c1, c2, c3 = round(c0, c1, c2, c3, k0+(3*weyl0&mask32), k1+(3*weyl1&mask32))
+	c0, c1, c2, c3 = round(c0, c1, c2, c3, k0+(4*weyl0&mask32), k1+(4*weyl1&mask32))
+	c0, c1, c2, c3 = round(c0, c1, c2, c3, k0+(5*weyl0&mask32), k1+(5*weyl1&mask32))
+	c0, c1, c2, c3 = round(c0, c1, c2, c3, k0+(6*weyl0&mask32), k1+(6*weyl1&mask32))
+	c0, c1, c2, c3 = round(c0, c1, c2, c3, k0+(7*weyl0&mask32), k1+(7*weyl1&mask32))
+	c0, c1, c2, c3 = round(c0, c1, c2, c3, k0+(8*weyl0&mask32), k1+(8*weyl1&mask32))
+	c0, c1, c2, c3 = round(c0, c1, c2, c3, k0+(9*weyl0&mask32), k1+(9*weyl1&mask32))
 	return c0, c1, c2, c3
 }
 

@@ -24,7 +24,7 @@ func TestGolden(t *testing.T) {
 		must.Succeed(t, json.Unmarshal(lines.Bytes(), &want), "line", n+1)
 		counter := Counter(want.E, want.Tower, want.Layer, want.Stream, want.Example, want.Step)
 		if got := Words(want.Seed, counter); got != want.Words {
-			t.Errorf("line %d: %s: got %d", n+1, lines.Text(), got)
+			t.Errorf("line %d: got words %d, want the words of %s", n+1, got, lines.Text())
 		}
 		n++
 	}
@@ -53,6 +53,7 @@ func TestKnownAnswers(t *testing.T) {
 	}
 }
 
+// TestUniform checks the uniform numbers of the smallest, the largest and other words.
 func TestUniform(t *testing.T) {
 	for _, c := range []struct {
 		word uint32
@@ -70,6 +71,7 @@ func TestUniform(t *testing.T) {
 	}
 }
 
+// TestCounter checks the layout of a counter.
 func TestCounter(t *testing.T) {
 	got := Counter(7, 1, 5, StreamSplit, 8, 9)
 	if want := [4]uint32{7, 1<<31 | 5<<8 | 12, 8, 9}; got != want {

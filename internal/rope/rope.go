@@ -9,7 +9,7 @@ import (
 	"unsafe"
 )
 
-// A Rope is a text. The zero value is an empty text.
+// Rope is a text that can be edited. The zero value is an empty text.
 type Rope struct{ root *node }
 
 // A leaf has at most maxLeaf bytes. It has at least minLeaf bytes unless it is the only leaf.
@@ -20,20 +20,20 @@ const (
 
 // size is the length of a text in different units.
 type size struct {
-	bytes  int
-	units  int // UTF-16 code units
-	halves int // lone surrogates
-	wide   int // characters with two code units
+	bytes          int
+	units          int // UTF-16 code units
+	loneSurrogates int // lone surrogates
+	pairs          int // characters with two code units
 }
 
 // characters returns the number of characters.
-func (s size) characters() int { return s.units - s.wide }
+func (s size) characters() int { return s.units - s.pairs }
 
 func (s size) plus(t size) size {
-	return size{s.bytes + t.bytes, s.units + t.units, s.halves + t.halves, s.wide + t.wide}
+	return size{s.bytes + t.bytes, s.units + t.units, s.loneSurrogates + t.loneSurrogates, s.pairs + t.pairs}
 }
 func (s size) minus(t size) size {
-	return size{s.bytes - t.bytes, s.units - t.units, s.halves - t.halves, s.wide - t.wide}
+	return size{s.bytes - t.bytes, s.units - t.units, s.loneSurrogates - t.loneSurrogates, s.pairs - t.pairs}
 }
 
 // node is a leaf, which has text, or an inner node with two subtrees whose heights differ by at
@@ -41,24 +41,24 @@ func (s size) minus(t size) size {
 type node struct {
 	size
 	height      int
-	room        int // allocated bytes
+	allocated   int // allocated bytes
 	left, right *node
 	text        []byte
 }
 
-const nodeRoom = int(unsafe.Sizeof(node{}))
+const nodeBytes = int(unsafe.Sizeof(node{}))
 
 // Len returns the length of the text in bytes.
-func (r *Rope) Len() int { return r.root.of().bytes }
+func (r *Rope) Len() int { return r.root.measured().bytes }
 
 // Units returns the length of the text in UTF-16 code units.
-func (r *Rope) Units() int { return r.root.of().units }
+func (r *Rope) Units() int { return r.root.measured().units }
 
 // Characters returns the length of the text in Unicode characters.
-func (r *Rope) Characters() int { return r.root.of().characters() }
+func (r *Rope) Characters() int { return r.root.measured().characters() }
 
 // characterAt returns the byte offset of a character.
-func (r *Rope) characterAt(character int) (at int) {
+func (r *Rope) characterAt(character int) (offset int) {
 	n := r.root
 	if n == nil {
 		return 0
@@ -67,22 +67,22 @@ func (r *Rope) characterAt(character int) (at int) {
 		if left := n.left.characters(); character < left {
 			n = n.left
 		} else {
-			at, character, n = at+n.left.bytes, character-left, n.right
+			offset, character, n = offset+n.left.bytes, character-left, n.right
 		}
 	}
 	for text := n.text; character > 0; character-- {
 		bytes, _ := CharacterLength(text[0])
-		text, at = text[bytes:], at+bytes
+		text, offset = text[bytes:], offset+bytes
 	}
-	return at
+	return offset
 }
 
-// Room returns the number of bytes that are allocated for the text.
-func (r *Rope) Room() int {
+// Allocated returns the number of bytes that are allocated for the text.
+func (r *Rope) Allocated() int {
 	if r.root == nil {
 		return 0
 	}
-	return r.root.room
+	return r.root.allocated
 }
 
 // measure returns the size of a text.
@@ -91,16 +91,17 @@ func measure(text []byte) size {
 	for i := 0; i < len(text); {
 		bytes, units := CharacterLength(text[i])
 		if bytes == SurrogateBytes && Surrogate(text[i:]) >= 0 {
-			s.halves++
+			s.loneSurrogates++
 		}
 		i += bytes
 		s.units += units
-		s.wide += units - 1
+		s.pairs += units - 1
 	}
 	return s
 }
 
-func (n *node) of() size {
+// measured returns the size of the text below n, or zero if n is nil.
+func (n *node) measured() size {
 	if n == nil {
 		return size{}
 	}
@@ -123,18 +124,19 @@ func (r *Rope) Byte(at int) byte {
 // String returns the text.
 func (r *Rope) String() string {
 	out := make([]byte, 0, r.Len())
-	r.root.each(func(text []byte) { out = append(out, text...) })
+	r.root.eachLeaf(func(text []byte) { out = append(out, text...) })
 	return unsafe.String(unsafe.SliceData(out), len(out)) // no other reference exists
 }
 
-func (n *node) each(f func([]byte)) {
+// eachLeaf calls f for the text of each leaf, in order.
+func (n *node) eachLeaf(f func([]byte)) {
 	switch {
 	case n == nil:
 	case n.left == nil:
 		f(n.text)
 	default:
-		n.left.each(f)
-		n.right.each(f)
+		n.left.eachLeaf(f)
+		n.right.eachLeaf(f)
 	}
 }
 
@@ -148,24 +150,24 @@ func (r *Rope) Replace(start, end int, text []byte) {
 		r.root = build(text)
 		return
 	}
-	before, first, after := r.root.take(start)
-	at := start - before.of().bytes
+	before, first, after := r.root.removeLeaf(start)
+	at := start - before.measured().bytes
 	head, tail := first.text[:at], []byte(nil)
-	if left := end - before.of().bytes; left <= first.bytes {
+	if left := end - before.measured().bytes; left <= first.bytes {
 		tail = first.text[left:]
 	} else {
 		left -= first.bytes
-		between, last, rest := after.take(left)
-		tail, after = last.text[left-between.of().bytes:], rest
+		between, last, rest := after.removeLeaf(left)
+		tail, after = last.text[left-between.measured().bytes:], rest
 	}
 	// A text that is too short for a leaf is joined with an adjacent leaf.
-	if few := len(head) + len(text) + len(tail); few > 0 && few < minLeaf {
+	if length := len(head) + len(text) + len(tail); length > 0 && length < minLeaf {
 		switch {
 		case before != nil:
-			rest, last, _ := before.take(before.bytes)
+			rest, last, _ := before.removeLeaf(before.bytes)
 			before, head = rest, concat(last.text, head)
 		case after != nil:
-			_, first, rest := after.take(0)
+			_, first, rest := after.removeLeaf(0)
 			after, tail = rest, concat(tail, first.text)
 		}
 	}
@@ -200,30 +202,30 @@ func (n *node) edit(start, end int, text []byte) bool {
 		n.text = n.text[:length]
 		copy(n.text[start+len(text):], tail)
 		copy(n.text[start:], text)
-		n.room = nodeRoom + cap(n.text)
+		n.allocated = nodeBytes + cap(n.text)
 		return true
 	}
-	below := n.left
+	child := n.left
 	if start > n.left.bytes || start == n.left.bytes && end > start {
-		below, start, end = n.right, start-n.left.bytes, end-n.left.bytes
+		child, start, end = n.right, start-n.left.bytes, end-n.left.bytes
 	}
-	if end > below.bytes || !below.edit(start, end, text) {
+	if end > child.bytes || !child.edit(start, end, text) {
 		return false
 	}
 	n.update()
 	return true
 }
 
-// take removes a leaf from a tree: the leaf with the byte before an offset, or the first leaf. It
+// removeLeaf removes a leaf from a tree: the leaf with the byte before an offset, or the first leaf. It
 // returns the leaf and the trees before and after it.
-func (n *node) take(at int) (before, leaf, after *node) {
+func (n *node) removeLeaf(at int) (before, leaf, after *node) {
 	if n.left == nil {
 		return nil, n, nil
 	}
 	if at <= n.left.bytes {
-		before, leaf, after = n.left.take(at)
+		before, leaf, after = n.left.removeLeaf(at)
 		return before, leaf, join(after, n.right)
 	}
-	before, leaf, after = n.right.take(at - n.left.bytes)
+	before, leaf, after = n.right.removeLeaf(at - n.left.bytes)
 	return join(n.left, before), leaf, after
 }

@@ -31,12 +31,12 @@ func check(t *testing.T, r *Rope, want []uint16) {
 			break
 		}
 	}
-	if got := r.LoneHalf(); got != lone {
+	if got := r.FirstLoneSurrogate(); got != lone {
 		t.Fatalf("LoneHalf returned %d, want %d", got, lone)
 	}
 	var walk func(n *node) (room int)
 	walk = func(n *node) int {
-		room := nodeRoom + cap(n.text)
+		room := nodeBytes + cap(n.text)
 		s := measure(n.text)
 		if n.left != nil {
 			room += walk(n.left) + walk(n.right)
@@ -50,8 +50,8 @@ func check(t *testing.T, r *Rope, want []uint16) {
 			cap(n.text) > maxLeaf || !utf8.RuneStart(n.text[0]) {
 			t.Fatalf("got a leaf of %d bytes with room for %d: %.10q", length, cap(n.text), n.text)
 		}
-		if n.size != s || n.room != room {
-			t.Fatalf("got size %v, room %d; want %v, %d", n.size, n.room, s, room)
+		if n.size != s || n.allocated != room {
+			t.Fatalf("got size %v, room %d; want %v, %d", n.size, n.allocated, s, room)
 		}
 		return room
 	}
@@ -90,8 +90,8 @@ func decode(text []byte) []uint16 {
 	return out
 }
 
-// piece returns a text of n characters, including lone surrogates if halves is set.
-func piece(r *rand.Rand, n int, halves bool) []byte {
+// randomText returns a text of n characters, including lone surrogates if halves is set.
+func randomText(r *rand.Rand, n int, surrogates bool) []byte {
 	units := []uint16{}
 	for range n {
 		switch k := r.IntN(12); {
@@ -103,7 +103,7 @@ func piece(r *rand.Rand, n int, halves bool) []byte {
 			units = utf16.AppendRune(units, '漢')
 		case k < 9:
 			units = utf16.AppendRune(units, '퟿') // its first byte equals the first byte of surrogates
-		case k < 10 || !halves:
+		case k < 10 || !surrogates:
 			units = utf16.AppendRune(units, '🙂')
 		default:
 			units = append(units, uint16(0xD800+r.IntN(0x800)))
@@ -139,7 +139,7 @@ func TestReplaceUnits(t *testing.T) {
 						end = start + r.IntN(len(want)-start+1)
 					}
 				}
-				text := piece(r, n, true)
+				text := randomText(r, n, true)
 				rope.ReplaceUnits(start, end, text)
 				want = slices.Concat(want[:start], decode(text), want[end:])
 				if r.IntN(20) == 0 || length < 100 {
@@ -149,8 +149,8 @@ func TestReplaceUnits(t *testing.T) {
 			check(t, &rope, want)
 			rope.ReplaceUnits(0, len(want), nil)
 			check(t, &rope, nil)
-			if rope.Room() != 0 {
-				t.Errorf("an empty rope takes %d bytes, want 0", rope.Room())
+			if rope.Allocated() != 0 {
+				t.Errorf("an empty rope takes %d bytes, want 0", rope.Allocated())
 			}
 		}
 	}
@@ -164,30 +164,30 @@ func FuzzDocument(f *testing.F) {
 	f.Add(strings.Repeat("🙂", 2000), []byte("\x01\x11\x21\x31\x41\x51\x61\x71\x81\x91\xa1\xb1\xc1\xd1\xe1\xf1"),
 		"\xed\xa0\xbd", true)
 	f.Add("", []byte("\x00\x00\x00\x00\x10\x00\x00\x00"), strings.Repeat("b", 5000), true)
-	f.Fuzz(func(t *testing.T, text string, places []byte, insert string, wide bool) {
-		defer testenv.FuzzLimits(t, 1<<20+100*(1+len(places))*(len(text)+len(places)*len(insert)))()
-		units, with := decode([]byte(strings.ToValidUTF8(text, "?"))), decode([]byte(strings.ToValidUTF8(insert, "?")))
-		if wide { // lone surrogates come from split characters and from the inserted texts
+	f.Fuzz(func(t *testing.T, text string, positions []byte, insert string, units16 bool) {
+		defer testenv.FuzzLimits(t, 1<<20+100*(1+len(positions))*(len(text)+len(positions)*len(insert)))()
+		units, inserted := decode([]byte(strings.ToValidUTF8(text, "?"))), decode([]byte(strings.ToValidUTF8(insert, "?")))
+		if units16 { // lone surrogates come from split characters and from the inserted texts
 			for i, c := range []byte(insert) {
-				with = append(with, 0xD800+uint16(c)<<3+uint16(i)&7)
+				inserted = append(inserted, 0xD800+uint16(c)<<3+uint16(i)&7)
 			}
 		}
 		text = string(encode(units))
 		var r Rope
 		r.Replace(0, 0, []byte(text))
-		for n := 0; len(places) >= 4 && n < 100; n++ {
+		for n := 0; len(positions) >= 4 && n < 100; n++ {
 			length := len(text)
-			if wide {
+			if units16 {
 				length = len(units)
 			}
-			start := (int(places[0])<<8 | int(places[1])) * length >> 16
-			end := start + (int(places[2])<<8|int(places[3]))*(length-start)>>16
+			start := (int(positions[0])<<8 | int(positions[1])) * length >> 16
+			end := start + (int(positions[2])<<8|int(positions[3]))*(length-start)>>16
 			if n%2 == 1 { // most changes are small
-				end = min(end, start+int(places[3]))
+				end = min(end, start+int(positions[3]))
 			}
-			places = places[4:]
-			part := with[:len(with)*(n%5)/4]
-			if wide {
+			positions = positions[4:]
+			part := inserted[:len(inserted)*(n%5)/4]
+			if units16 {
 				units = slices.Concat(units[:start], part, units[end:])
 				text = string(encode(units))
 				r.ReplaceUnits(start, end, encode(part))

@@ -35,9 +35,10 @@ func (t *Text) Length() int {
 	return t.Len()
 }
 
-// Within returns an error if a range cannot be replaced. In bytes, the range must not split a
-// character. In UTF-16 it may, because editors insert and delete single surrogates.
-func (t *Text) Within(start, end int) error {
+// CheckRange returns an error if the range start … end−1 cannot be replaced. A range in bytes must not
+// split a character. A range in UTF-16 code units may, because editors insert and delete single
+// surrogates.
+func (t *Text) CheckRange(start, end int) error {
 	length := t.Length()
 	if start < 0 || end < start || end > length {
 		return fmt.Errorf("expected a range within %d %v, found %d to %d", length, t.Unit, start, end)
@@ -50,9 +51,9 @@ func (t *Text) Within(start, end int) error {
 	return nil
 }
 
-// Edit replaces the range start … end−1, which Within must have accepted, by text in WTF-8. It
+// Edit replaces the range start … end−1, which CheckRange must have accepted, by text in WTF-8. It
 // returns the position after the inserted text.
-func (t *Text) Edit(start, end int, text []byte) (behind int) {
+func (t *Text) Edit(start, end int, text []byte) (after int) {
 	before := t.Length()
 	switch t.Unit {
 	case UTF16:

@@ -10,9 +10,9 @@ import (
 // character.
 func TestText(t *testing.T) {
 	for _, c := range []struct {
-		unit                    Unit
-		start, end, behind, len int
-		cut                     string // error for a position in the middle of 😀
+		unit                   Unit
+		start, end, after, len int
+		splitError             string // error for a position in the middle of 😀
 	}{
 		{Bytes, 1, 5, 4, 5, "byte 3 is within a character"},
 		{UTF16, 1, 3, 3, 4, ""},
@@ -23,16 +23,17 @@ func TestText(t *testing.T) {
 			t.Errorf("got %q and position %d after it", x.String(), at)
 		}
 		middle := (c.start + c.end) / 2
-		if err := x.Within(middle, c.end); c.cut == "" && err != nil || c.cut != "" &&
-			(err == nil || err.Error() != c.cut) {
-			t.Errorf("%v: split at %d: got error %v", c.unit, middle, err)
+		if err := x.CheckRange(middle, c.end); c.splitError == "" && err != nil || c.splitError != "" &&
+			(err == nil || err.Error() != c.splitError) {
+			t.Errorf("%v: split at %d: got error %v, want %q", c.unit, middle, err, c.splitError)
 		}
 		for _, bad := range [][2]int{{-1, 0}, {2, 1}, {0, x.Length() + 1}} {
-			must.Fail(t, "expected a range within", c.unit, bad)(x.Within(bad[0], bad[1]))
+			must.Fail(t, "expected a range within", c.unit, bad)(x.CheckRange(bad[0], bad[1]))
 		}
-		must.Check(t, x.Within(c.start, c.end))
-		if at := x.Edit(c.start, c.end, []byte("éc")); at != c.behind || x.String() != "aécb" || x.Length() != c.len {
-			t.Errorf("%v: got %q of length %d, position %d after the edit", c.unit, x.String(), x.Length(), at)
+		must.Check(t, x.CheckRange(c.start, c.end))
+		if at := x.Edit(c.start, c.end, []byte("éc")); at != c.after || x.String() != "aécb" || x.Length() != c.len {
+			t.Errorf("%v: got %q of length %d, position %d after the edit; want %q, %d, %d",
+				c.unit, x.String(), x.Length(), at, "aécb", c.len, c.after)
 		}
 	}
 }

@@ -4,38 +4,40 @@ import "unicode/utf8"
 
 // build returns a tree for a text, with leaves of about equal length.
 func build(text []byte) *node {
-	const most = maxLeaf - (utf8.UTFMax - 1) // a leaf may be shorter, to end at the end of a character
-	leaves := make([]*node, (len(text)+most-1)/most)
+	const maxLength = maxLeaf - (utf8.UTFMax - 1) // a leaf may be shorter, to end at the end of a character
+	leaves := make([]*node, (len(text)+maxLength-1)/maxLength)
 	start := 0
 	for i := range leaves {
 		end := len(text) * (i + 1) / len(leaves)
 		for end < len(text) && !utf8.RuneStart(text[end]) {
 			end--
 		}
-		leaves[i] = leaf(text[start:end])
+		leaves[i] = newLeaf(text[start:end])
 		start = end
 	}
-	return balanced(leaves)
+	return buildBalanced(leaves)
 }
 
-func leaf(text []byte) *node {
+// newLeaf returns a leaf with a copy of the text.
+func newLeaf(text []byte) *node {
 	n := &node{size: measure(text), text: append(make([]byte, 0, len(text)), text...)}
-	n.room = nodeRoom + cap(n.text)
+	n.allocated = nodeBytes + cap(n.text)
 	return n
 }
 
-func balanced(leaves []*node) *node {
+// buildBalanced returns a balanced tree of the leaves.
+func buildBalanced(leaves []*node) *node {
 	switch n := len(leaves); n {
 	case 0:
 		return nil
 	case 1:
 		return leaves[0]
 	default:
-		return parent(balanced(leaves[:n/2]), balanced(leaves[n/2:]))
+		return newParent(buildBalanced(leaves[:n/2]), buildBalanced(leaves[n/2:]))
 	}
 }
 
-func parent(left, right *node) *node {
+func newParent(left, right *node) *node {
 	n := &node{left: left, right: right}
 	n.update()
 	return n
@@ -45,7 +47,7 @@ func parent(left, right *node) *node {
 func (n *node) update() {
 	n.size = n.left.plus(n.right.size)
 	n.height = 1 + max(n.left.height, n.right.height)
-	n.room = nodeRoom + n.left.room + n.right.room
+	n.allocated = nodeBytes + n.left.allocated + n.right.allocated
 }
 
 // join returns the concatenation of two trees. Its time grows with the difference of their heights.
@@ -62,7 +64,7 @@ func join(a, b *node) *node {
 		b.left = join(a, b.left)
 		return b.balance()
 	}
-	return parent(a, b)
+	return newParent(a, b)
 }
 
 // balance updates a node whose subtrees' heights may differ by two, and rotates it if necessary.
@@ -70,22 +72,21 @@ func (n *node) balance() *node {
 	switch d := n.left.height - n.right.height; {
 	case d > 1:
 		if n.left.right.height > n.left.left.height {
-			n.left = n.left.turnLeft()
+			n.left = n.left.rotateLeft()
 		}
-		return n.turnRight()
+		return n.rotateRight()
 	case d < -1:
 		if n.right.left.height > n.right.right.height {
-			n.right = n.right.turnRight()
+			n.right = n.right.rotateRight()
 		}
-		return n.turnLeft()
+		return n.rotateLeft()
 	}
 	n.update()
 	return n
 }
 
-// turnLeft makes the right subtree the root (a left rotation); turnRight makes the left subtree the
-// root.
-func (n *node) turnLeft() *node {
+// rotateLeft makes the right subtree the root, and rotateRight makes the left subtree the root.
+func (n *node) rotateLeft() *node {
 	top := n.right
 	n.right, top.left = top.left, n
 	n.update()
@@ -93,7 +94,7 @@ func (n *node) turnLeft() *node {
 	return top
 }
 
-func (n *node) turnRight() *node {
+func (n *node) rotateRight() *node {
 	top := n.left
 	n.left, top.right = top.right, n
 	n.update()

@@ -9,13 +9,13 @@ import (
 // character splits the character into surrogates. A high surrogate before a low surrogate becomes a
 // character.
 func (r *Rope) ReplaceUnits(start, end int, text []byte) {
-	from, cutStart := r.find(start)
-	to, cutEnd := r.find(end)
+	from, cutStart := r.byteOffset(start)
+	to, cutEnd := r.byteOffset(end)
 	var head, tail []byte // remaining surrogates of split characters, and adjacent surrogates
 	if cutStart {
 		high, _ := utf16.EncodeRune(r.rune(from))
 		head = AppendSurrogate(nil, high)
-	} else if h := r.half(from - SurrogateBytes); IsHigh(h) {
+	} else if h := r.loneSurrogateAt(from - SurrogateBytes); IsHigh(h) {
 		from -= SurrogateBytes
 		head = AppendSurrogate(nil, h)
 	}
@@ -23,7 +23,7 @@ func (r *Rope) ReplaceUnits(start, end int, text []byte) {
 		_, low := utf16.EncodeRune(r.rune(to))
 		tail = AppendSurrogate(nil, low)
 		to += utf8.UTFMax
-	} else if h := r.half(to); IsLow(h) {
+	} else if h := r.loneSurrogateAt(to); IsLow(h) {
 		to += SurrogateBytes
 		tail = AppendSurrogate(nil, h)
 	}
@@ -33,9 +33,9 @@ func (r *Rope) ReplaceUnits(start, end int, text []byte) {
 	r.Replace(from, to, text)
 }
 
-// find returns the byte offset of the character at a UTF-16 offset. inside reports whether the
-// offset is within the character.
-func (r *Rope) find(unit int) (at int, inside bool) {
+// byteOffset returns the byte offset of the character at a UTF-16 offset. The result within reports
+// whether the UTF-16 offset is in the middle of the character.
+func (r *Rope) byteOffset(unit int) (offset int, within bool) {
 	n := r.root
 	if n == nil {
 		return 0, false
@@ -44,20 +44,20 @@ func (r *Rope) find(unit int) (at int, inside bool) {
 		if unit < n.left.units {
 			n = n.left
 		} else {
-			at, unit, n = at+n.left.bytes, unit-n.left.units, n.right
+			offset, unit, n = offset+n.left.bytes, unit-n.left.units, n.right
 		}
 	}
 	if n.units == n.bytes { // all characters have one byte
-		return at + unit, false
+		return offset + unit, false
 	}
 	for text := n.text; unit > 0; {
 		bytes, units := CharacterLength(text[0])
 		if unit < units {
-			return at, true
+			return offset, true
 		}
-		text, at, unit = text[bytes:], at+bytes, unit-units
+		text, offset, unit = text[bytes:], offset+bytes, unit-units
 	}
-	return at, false
+	return offset, false
 }
 
 // rune returns the character at a byte offset.
@@ -70,9 +70,9 @@ func (r *Rope) rune(at int) rune {
 	return c
 }
 
-// half returns the lone surrogate at a byte offset, or -1.
-func (r *Rope) half(at int) rune {
-	if r.root.of().halves == 0 || at < 0 || at+SurrogateBytes > r.Len() {
+// loneSurrogateAt returns the lone surrogate at a byte offset, or -1.
+func (r *Rope) loneSurrogateAt(at int) rune {
+	if r.root.measured().loneSurrogates == 0 || at < 0 || at+SurrogateBytes > r.Len() {
 		return -1
 	}
 	var text [SurrogateBytes]byte
@@ -82,14 +82,14 @@ func (r *Rope) half(at int) rune {
 	return Surrogate(text[:])
 }
 
-// LoneHalf returns the UTF-16 offset of the first lone surrogate, or -1 if the text is UTF-8.
-func (r *Rope) LoneHalf() int {
+// FirstLoneSurrogate returns the UTF-16 offset of the first lone surrogate, or -1 if the text is UTF-8.
+func (r *Rope) FirstLoneSurrogate() int {
 	n, unit := r.root, 0
-	if n.of().halves == 0 {
+	if n.measured().loneSurrogates == 0 {
 		return -1
 	}
 	for n.left != nil {
-		if n.left.halves > 0 {
+		if n.left.loneSurrogates > 0 {
 			n = n.left
 		} else {
 			unit, n = unit+n.left.units, n.right

@@ -181,7 +181,7 @@ func (d *document) offsets(path string, value json.RawMessage) (start, end int, 
 	if err := unmarshal(path+".end", fields["end"], &end, "a whole number"); err != nil {
 		return 0, 0, err
 	}
-	if err := d.text.Within(start, end); err != nil {
+	if err := d.text.CheckRange(start, end); err != nil {
 		return 0, 0, badParam(path, "%v", err)
 	}
 	return start, end, nil

@@ -380,7 +380,7 @@ func TestDocumentGivesBack(t *testing.T) {
 	for x := range s.sessions {
 		d := x.documents.find("u")
 		d.mu.Lock()
-		if room := d.text.Room(); room > 1000 || d.held != int64(room) {
+		if room := d.text.Allocated(); room > 1000 || d.held != int64(room) {
 			t.Errorf("the text takes %d bytes and %d are counted, want the same number below 1000", room, d.held)
 		}
 		d.mu.Unlock()

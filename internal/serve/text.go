@@ -32,7 +32,7 @@ func (d *document) insert(path string, value json.RawMessage, start, end int) er
 
 // hold adjusts the reserved memory to the size of the text, or returns false if memory is missing.
 func (d *document) hold() bool {
-	more := int64(d.text.Room()) - d.held
+	more := int64(d.text.Allocated()) - d.held
 	if more > 0 && !d.session.reserve(more) {
 		return false
 	}
@@ -52,7 +52,7 @@ func (d *document) drop() {
 // read returns a copy of the text, or an error if the text has half of a surrogate pair. The caller
 // holds d.mu.
 func (d *document) read(c *call, field string) (text string, err error) {
-	if at := d.text.LoneHalf(); at >= 0 {
+	if at := d.text.FirstLoneSurrogate(); at >= 0 {
 		return "", badParam(field,
 			"the UTF-16 code unit at offset %d is half of a surrogate pair without the other", at)
 	}

@@ -151,5 +151,5 @@ func adamWGo(w, m, v, g []float32, c *AdamWFactors) {
 }
 
 func drawGo(words []uint32, counter *[4]uint32, key *[2]uint32, at []int32) {
-	philox.First(words, uint64(key[1])<<32|uint64(key[0]), *counter, at)
+	philox.FirstWords(words, uint64(key[1])<<32|uint64(key[0]), *counter, at)
 }

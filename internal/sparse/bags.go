@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// None is the row number in place of a row that a token does not use.
+// None marks a slot of a token without a table row.
 const None = math.MaxUint32
 
 // Bags holds the table rows that the tokens of a batch read, in the layout of tensor.EmbedBag and
@@ -20,7 +20,7 @@ type Bags struct {
 	counts       [1 << digitBits]int32
 }
 
-// maxRow is the limit of row numbers, which are sorted by two digits.
+// Row numbers are sorted by two digits, so they must be below maxRow.
 const (
 	digitBits = 12
 	maxRow    = 1 << (2 * digitBits)
@@ -35,12 +35,12 @@ func (b *Bags) Pack(rows []uint32, groups int) {
 	for t := range tokens {
 		n := 1
 		for g, r := range rows[t*groups : (t+1)*groups] {
-			at := t*groups + g
+			index := t*groups + g
 			if r == None {
-				b.Row[at] = -1
+				b.Row[index] = -1
 				continue
 			}
-			b.keys = append(b.keys, uint64(r)<<32|uint64(at))
+			b.keys = append(b.keys, uint64(r)<<32|uint64(index))
 			n++
 		}
 		b.Scale[t] = float32(1 / math.Sqrt(float64(n)))
@@ -50,9 +50,9 @@ func (b *Bags) Pack(rows []uint32, groups int) {
 		if r := uint32(key >> 32); i == 0 || r != b.Rows[len(b.Rows)-1] {
 			b.Rows, b.Offset = append(b.Rows, r), append(b.Offset, int32(i))
 		}
-		at := int(uint32(key))
-		b.Row[at] = int32(len(b.Rows) - 1)
-		b.Token = append(b.Token, int32(at/groups))
+		index := int(uint32(key))
+		b.Row[index] = int32(len(b.Rows) - 1)
+		b.Token = append(b.Token, int32(index/groups))
 	}
 	b.Offset = append(b.Offset, int32(len(b.Token)))
 }
@@ -65,10 +65,10 @@ func (b *Bags) sort() {
 		for _, key := range b.keys {
 			b.counts[key>>shift&(1<<digitBits-1)]++
 		}
-		at := int32(0)
+		start := int32(0)
 		for i, n := range b.counts {
-			b.counts[i] = at
-			at += n
+			b.counts[i] = start
+			start += n
 		}
 		for _, key := range b.keys {
 			n := &b.counts[key>>shift&(1<<digitBits-1)]

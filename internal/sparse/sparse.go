@@ -25,7 +25,7 @@ func Add(a, b Gradient) Gradient {
 	}
 	width := len(a.Values) / len(a.Rows)
 	out := Gradient{make([]uint32, 0, len(a.Rows)+len(b.Rows)), make([]float32, 0, len(a.Values)+len(b.Values))}
-	take := func(g *Gradient) []float32 {
+	moveRow := func(g *Gradient) []float32 {
 		row := g.Values[:width]
 		out.Rows, out.Values = append(out.Rows, g.Rows[0]), append(out.Values, row...)
 		g.Rows, g.Values = g.Rows[1:], g.Values[width:]
@@ -34,11 +34,11 @@ func Add(a, b Gradient) Gradient {
 	for len(a.Rows) > 0 && len(b.Rows) > 0 {
 		switch {
 		case a.Rows[0] < b.Rows[0]:
-			take(&a)
+			moveRow(&a)
 		case a.Rows[0] > b.Rows[0]:
-			take(&b)
+			moveRow(&b)
 		default:
-			sum := take(&a)
+			sum := moveRow(&a)
 			for c, v := range b.Values[:width] {
 				sum[c] += v
 			}

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// dense returns a gradient as a whole table of rows.
-func dense(g Gradient, rows, width int) []float32 {
+// toTable returns a gradient as a whole table of rows.
+func toTable(g Gradient, rows, width int) []float32 {
 	out := make([]float32, rows*width)
 	for i, r := range g.Rows {
 		copy(out[int(r)*width:], g.Values[i*width:(i+1)*width])
@@ -16,8 +16,8 @@ func dense(g Gradient, rows, width int) []float32 {
 	return out
 }
 
-// drawn returns a gradient of random rows.
-func drawn(r *rand.Rand, rows, width int) (g Gradient) {
+// randomGradient returns a gradient of random rows.
+func randomGradient(r *rand.Rand, rows, width int) (g Gradient) {
 	for row := range rows {
 		if r.IntN(3) == 0 {
 			g.Rows = append(g.Rows, uint32(row))
@@ -34,16 +34,16 @@ func TestAdd(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
 		rows, width := 1+r.IntN(40), 1+r.IntN(5)
-		a, b := drawn(r, rows, width), drawn(r, rows, width)
-		wantA, wantB := dense(a, rows, width), dense(b, rows, width)
+		a, b := randomGradient(r, rows, width), randomGradient(r, rows, width)
+		wantA, wantB := toTable(a, rows, width), toTable(b, rows, width)
 		sum := Add(a, b)
 		if !slices.IsSorted(sum.Rows) || len(slices.Compact(slices.Clone(sum.Rows))) != len(sum.Rows) {
 			t.Fatalf("got rows %v, want ascending distinct rows", sum.Rows)
 		}
-		if !slices.Equal(dense(a, rows, width), wantA) || !slices.Equal(dense(b, rows, width), wantB) {
+		if !slices.Equal(toTable(a, rows, width), wantA) || !slices.Equal(toTable(b, rows, width), wantB) {
 			t.Fatal("Add changed a term")
 		}
-		for i, v := range dense(sum, rows, width) {
+		for i, v := range toTable(sum, rows, width) {
 			if v != wantA[i]+wantB[i] {
 				t.Fatalf("element %d: got %v, want %v + %v", i, v, wantA[i], wantB[i])
 			}
@@ -62,13 +62,13 @@ func TestAdd(t *testing.T) {
 func TestAdagrad(t *testing.T) {
 	const rows, width = 5000, 3
 	r := rand.New(rand.NewPCG(3, 4))
-	one, many := NewTable(rows, width), NewTable(rows, width)
+	single, threaded := NewTable(rows, width), NewTable(rows, width)
 	w, s := make([]float64, rows*width), make([]float64, rows)
 	for range 5 {
-		g := drawn(r, rows, width)
+		g := randomGradient(r, rows, width)
 		copy(g.Values[:width], make([]float32, width)) // a row without a gradient
-		one.Adagrad(g, 8, 0.03, 1)
-		many.Adagrad(g, 8, 0.03, 3)
+		single.Adagrad(g, 8, 0.03, 1)
+		threaded.Adagrad(g, 8, 0.03, 3)
 		for i, row := range g.Rows {
 			sum := 0.0
 			for _, v := range g.Values[i*width : (i+1)*width] {
@@ -80,19 +80,19 @@ func TestAdagrad(t *testing.T) {
 			}
 		}
 	}
-	for i, v := range one.Values {
+	for i, v := range single.Values {
 		if math.Abs(float64(v)-w[i]) > 1e-6 {
 			t.Fatalf("element %d: got %v, want %v", i, v, w[i])
 		}
 	}
-	if !slices.Equal(one.Values, many.Values) || !slices.Equal(one.Squares, many.Squares) {
+	if !slices.Equal(single.Values, threaded.Values) || !slices.Equal(single.Squares, threaded.Squares) {
 		t.Error("the number of threads changes the update")
 	}
 	out := make([]float32, 2*width)
-	one.Lookup([]uint32{4, 4999}, out)
-	if !slices.Equal(out[:width], one.Values[4*width:5*width]) || !slices.Equal(out[width:],
-		one.Values[4999*width:]) {
-		t.Errorf("Lookup returned rows %v", out)
+	single.Lookup([]uint32{4, 4999}, out)
+	if !slices.Equal(out[:width], single.Values[4*width:5*width]) || !slices.Equal(out[width:],
+		single.Values[4999*width:]) {
+		t.Errorf("Lookup returned %v, want rows 4 and 4999 of the table", out)
 	}
 }
 
@@ -113,31 +113,32 @@ func TestBags(t *testing.T) {
 		}
 		b.Pack(rows, groups)
 		if !slices.IsSorted(b.Rows) || len(b.Offset) != len(b.Rows)+1 || len(b.Scale) != tokens {
-			t.Fatalf("got %d rows, %d offsets and %d scales", len(b.Rows), len(b.Offset), len(b.Scale))
+			t.Fatalf("got %d rows, %d offsets and %d scales, want ascending rows, an offset more and %d scales", len(b.Rows),
+				len(b.Offset), len(b.Scale), tokens)
 		}
-		of := map[uint32][]int32{}
+		tokensOf := map[uint32][]int32{}
 		for i, row := range rows {
-			if at := b.Row[i]; row == None && at != -1 || row != None && b.Rows[at] != row {
-				t.Fatalf("got the wrong index of row %d at %d", at, i)
+			if index := b.Row[i]; row == None && index != -1 || row != None && b.Rows[index] != row {
+				t.Fatalf("position %d: got index %d, want the index of row %d, or -1 for None", i, index, row)
 			}
 			if row != None {
-				of[row] = append(of[row], int32(i/groups))
+				tokensOf[row] = append(tokensOf[row], int32(i/groups))
 			}
 		}
 		for i, row := range b.Rows {
-			if got := b.Token[b.Offset[i]:b.Offset[i+1]]; !slices.Equal(got, of[row]) {
-				t.Fatalf("row %d: got tokens %v, want %v", row, got, of[row])
+			if got := b.Token[b.Offset[i]:b.Offset[i+1]]; !slices.Equal(got, tokensOf[row]) {
+				t.Fatalf("row %d: got tokens %v, want %v", row, got, tokensOf[row])
 			}
 		}
 		for i, scale := range b.Scale {
 			n := groups - len(slices.DeleteFunc(slices.Clone(rows[i*groups:(i+1)*groups]),
 				func(v uint32) bool { return v != None }))
 			if math.Abs(float64(scale)-1/math.Sqrt(float64(1+n))) > 1e-7 {
-				t.Fatalf("got scale %v for %d rows", scale, n)
+				t.Fatalf("got scale %v for %d rows, want %v", scale, n, 1/math.Sqrt(float64(1+n)))
 			}
 		}
-		if len(of) != len(b.Rows) {
-			t.Fatalf("got %d rows, want %d", len(b.Rows), len(of))
+		if len(tokensOf) != len(b.Rows) {
+			t.Fatalf("got %d rows, want %d", len(b.Rows), len(tokensOf))
 		}
 	}
 }

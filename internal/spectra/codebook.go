@@ -7,8 +7,7 @@ import (
 	"math"
 )
 
-// A Codebook is a list of spectra. It represents a spectrum by the index of the nearest entry, the
-// spectrum's name.
+// Codebook is a list of spectra. It represents a spectrum by the index of the nearest entry.
 type Codebook struct {
 	Bands  int
 	Values []float32 // [Len, Bands]
@@ -53,26 +52,26 @@ func (c Codebook) Len() int { return len(c.Values) / c.Bands }
 // At returns entry i, which the caller must not change.
 func (c Codebook) At(i int) []float32 { return c.Values[i*c.Bands : (i+1)*c.Bands] }
 
-// Names returns the index of the nearest entry for each of consecutive spectra.
-func (c Codebook) Names(spectra []float32) []int32 {
-	names := make([]int32, len(spectra)/c.Bands)
-	for i := range names {
-		names[i] = int32(c.nearest(spectra[i*c.Bands : (i+1)*c.Bands]))
+// Indices returns the index of the nearest entry for each of consecutive spectra.
+func (c Codebook) Indices(spectra []float32) []int32 {
+	indices := make([]int32, len(spectra)/c.Bands)
+	for i := range indices {
+		indices[i] = int32(c.nearest(spectra[i*c.Bands : (i+1)*c.Bands]))
 	}
-	return names
+	return indices
 }
 
 // nearest returns the index of the entry with the smallest distance, the first if several are
 // equal.
 func (c Codebook) nearest(spectrum []float32) int {
-	best, least := 0, float32(math.Inf(1))
+	best, minDistance := 0, float32(math.Inf(1))
 	for i := range c.Len() {
 		d := float32(0)
 		for k, v := range c.At(i) {
 			d += float32((v - spectrum[k]) * (v - spectrum[k])) // rounded, so that the CPU does not fuse the operations
 		}
-		if d < least {
-			best, least = i, d
+		if d < minDistance {
+			best, minDistance = i, d
 		}
 	}
 	return best

@@ -9,7 +9,7 @@ import (
 	"github.com/sftseq/sftseq/internal/parallel"
 )
 
-// A Learner computes a codebook by k-means (Lloyd) on a uniform sample of its input (reservoir
+// Learner computes a codebook by k-means (Lloyd) on a uniform sample of its input (reservoir
 // sampling). It is not safe for concurrent use.
 type Learner struct {
 	codes  int
@@ -19,9 +19,9 @@ type Learner struct {
 	seen   int // number of spectra added
 }
 
-// The size of the sample and the number of rounds.
+// The maximum number of spectra in the sample, and the number of rounds of k-means.
 const (
-	sampled    = 1 << 16 // spectra
+	maxSample  = 1 << 16
 	iterations = 20
 )
 
@@ -37,10 +37,10 @@ func NewLearner(codes, bands int) *Learner {
 func (l *Learner) Add(spectra []float32) {
 	for ; len(spectra) > 0; spectra = spectra[l.bands:] {
 		l.seen++
-		if l.seen <= sampled {
+		if l.seen <= maxSample {
 			l.sample = append(l.sample, spectra[:l.bands]...)
-		} else if at := l.random.IntN(l.seen); at < sampled {
-			copy(l.sample[at*l.bands:], spectra[:l.bands])
+		} else if index := l.random.IntN(l.seen); index < maxSample {
+			copy(l.sample[index*l.bands:], spectra[:l.bands])
 		}
 	}
 }
@@ -52,30 +52,30 @@ func (l *Learner) Learn(ctx context.Context, round func(done, all int)) (Codeboo
 	if n == 0 {
 		return Codebook{}, ErrNothing
 	}
-	book := l.beginnings(min(l.codes, n))
+	book := l.initialEntries(min(l.codes, n))
 	sums, counts := make([]float64, len(book.Values)), make([]int, book.Len())
-	near := make([]int, n) // index of the nearest entry for each spectrum of the sample
+	nearest := make([]int, n) // index of the nearest entry for each spectrum of the sample
 	for i := range iterations {
 		round(i, iterations)
-		if err := l.assign(ctx, near, book); err != nil {
+		if err := l.assign(ctx, nearest, book); err != nil {
 			return Codebook{}, err
 		}
 		clear(sums)
 		clear(counts)
-		for i, at := range near {
-			counts[at]++
+		for i, entry := range nearest {
+			counts[entry]++
 			for k, v := range l.at(i) {
-				sums[at*l.bands+k] += float64(v)
+				sums[entry*l.bands+k] += float64(v)
 			}
 		}
-		for at, count := range counts {
-			spectrum := book.At(at)
+		for entry, count := range counts {
+			spectrum := book.At(entry)
 			if count == 0 { // replace an entry without spectra
-				copy(spectrum, l.at(at*7919%n))
+				copy(spectrum, l.at(entry*7919%n))
 				continue
 			}
 			for k := range spectrum {
-				spectrum[k] = float32(sums[at*l.bands+k] / float64(count))
+				spectrum[k] = float32(sums[entry*l.bands+k] / float64(count))
 			}
 		}
 	}
@@ -87,18 +87,18 @@ func (l *Learner) Learn(ctx context.Context, round func(done, all int)) (Codeboo
 func (l *Learner) at(i int) []float32 { return l.sample[i*l.bands : (i+1)*l.bands] }
 
 // assign computes the nearest codebook entry of each spectrum in the sample, on all CPUs.
-func (l *Learner) assign(ctx context.Context, near []int, book Codebook) error {
+func (l *Learner) assign(ctx context.Context, nearest []int, book Codebook) error {
 	const chunk = 1 << 10
-	return parallel.Do(ctx, runtime.GOMAXPROCS(0), (len(near)+chunk-1)/chunk, func(_, c int) error {
-		for i := c * chunk; i < min((c+1)*chunk, len(near)); i++ {
-			near[i] = book.nearest(l.at(i))
+	return parallel.Do(ctx, runtime.GOMAXPROCS(0), (len(nearest)+chunk-1)/chunk, func(_, c int) error {
+		for i := c * chunk; i < min((c+1)*chunk, len(nearest)); i++ {
+			nearest[i] = book.nearest(l.at(i))
 		}
 		return nil
 	})
 }
 
-// beginnings returns distinct spectra of the sample as the initial entries.
-func (l *Learner) beginnings(codes int) Codebook {
+// initialEntries returns distinct spectra of the sample as the initial entries.
+func (l *Learner) initialEntries(codes int) Codebook {
 	book := Codebook{Bands: l.bands, Values: make([]float32, 0, codes*l.bands)}
 	for _, at := range l.random.Perm(len(l.sample) / l.bands)[:codes] {
 		book.Values = append(book.Values, l.at(at)...)

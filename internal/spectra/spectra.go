@@ -22,9 +22,9 @@ func Frame(rate int) (window, hop int) {
 	return int(windowSeconds * float64(rate)), int(hopSeconds * float64(rate))
 }
 
-// Of returns the consecutive spectra of a sound with rate samples per second. A sound that is
+// LogMel returns the consecutive spectra of a sound with rate samples per second. A sound that is
 // shorter than a window has one spectrum.
-func Of(samples []float32, rate, bands int) []float32 {
+func LogMel(samples []float32, rate, bands int) []float32 {
 	if len(samples) == 0 {
 		return nil
 	}
@@ -36,15 +36,15 @@ func Of(samples []float32, rate, bands int) []float32 {
 	}
 	fft := fourier.NewFFT(size)
 	filters := melFilters(bands, size, rate)
-	line, spectrum := make([]float64, size), make([]complex128, size/2+1)
+	frame, spectrum := make([]float64, size), make([]complex128, size/2+1)
 	out := make([]float32, 0, frames*bands)
 	mean := make([]float64, bands)
 	for f := range frames {
-		clear(line)
+		clear(frame)
 		for i := 0; i < window && f*hop+i < len(samples); i++ {
-			line[i] = float64(samples[f*hop+i]) * (0.5 - 0.5*math.Cos(2*math.Pi*(float64(i)+0.5)/float64(window)))
+			frame[i] = float64(samples[f*hop+i]) * (0.5 - 0.5*math.Cos(2*math.Pi*(float64(i)+0.5)/float64(window)))
 		}
-		fft.Coefficients(spectrum, line)
+		fft.Coefficients(spectrum, frame)
 		for b, filter := range filters {
 			power := 0.0
 			for k, w := range filter.weights {

@@ -23,18 +23,18 @@ func TestAssign(t *testing.T) {
 		return out
 	}
 	l := &Learner{bands: bands, sample: spectra(n)}
-	book, near := Codebook{bands, spectra(7)}, slices.Repeat([]int{-1}, n)
-	must.Succeed(t, l.assign(t.Context(), near, book))
-	for i, got := range near {
-		best, least := 0, math.Inf(1)
+	book, nearest := Codebook{bands, spectra(7)}, slices.Repeat([]int{-1}, n)
+	must.Succeed(t, l.assign(t.Context(), nearest, book))
+	for i, got := range nearest {
+		best, minDistance := 0, math.Inf(1)
 		for at := range 7 {
 			distance := 0.0
 			for k, v := range book.At(at) {
 				d := float64(v) - float64(l.at(i)[k])
 				distance += d * d
 			}
-			if distance < least {
-				best, least = at, distance
+			if distance < minDistance {
+				best, minDistance = at, distance
 			}
 		}
 		if got != best {
@@ -56,10 +56,10 @@ func TestLearn(t *testing.T) {
 		}
 	}
 	book := must.Get(l.Learn(t.Context(), func(int, int) {}))(t)
-	names := book.Names(groups)
-	slices.Sort(names)
-	if !slices.Equal(names, []int32{0, 1, 2}) {
-		t.Errorf("got names %v for codebook %v", names, book)
+	indices := book.Indices(groups)
+	slices.Sort(indices)
+	if !slices.Equal(indices, []int32{0, 1, 2}) {
+		t.Errorf("got indices %v for codebook %v, want a separate entry for each group", indices, book)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -70,7 +70,7 @@ func TestLearn(t *testing.T) {
 func TestCodebook(t *testing.T) {
 	book := Codebook{2, []float32{1, -2.5, 3e-9, 4}}
 	if got, err := Decode(book.Encode(), 2); err != nil || got.Bands != 2 || !slices.Equal(got.Values, book.Values) {
-		t.Errorf("got %v, error %v", got, err)
+		t.Errorf("Decode returned %v, error %v, want %v", got, err, book)
 	}
 	for _, c := range []struct {
 		text  string
@@ -100,8 +100,8 @@ func TestMuLaw(t *testing.T) {
 	}
 }
 
-// TestOf checks that a tone's power is in the band of its frequency.
-func TestOf(t *testing.T) {
+// TestLogMel checks that a tone's power is in the band of its frequency.
+func TestLogMel(t *testing.T) {
 	const rate, bands = 8000, 24
 	filters := melFilters(bands, 256, rate)
 	for b, f := range filters {
@@ -122,17 +122,17 @@ func TestOf(t *testing.T) {
 		}
 		samples = append(samples, float32(0.3*math.Sin(2*math.Pi*hertz*float64(i)/rate)))
 	}
-	spectra := Of(samples, rate, bands)
+	spectra := LogMel(samples, rate, bands)
 	loudest := func(frame int) int {
 		x := spectra[frame*bands : (frame+1)*bands]
 		return slices.Index(x, slices.Max(x))
 	}
 	band := func(hertz float64) int {
 		at := int(math.Round(hertz * 256 / rate))
-		best, most := 0, 0.0
+		best, maxWeight := 0, 0.0
 		for b, f := range filters {
-			if i := at - f.first; i >= 0 && i < len(f.weights) && f.weights[i] > most {
-				best, most = b, f.weights[i]
+			if i := at - f.first; i >= 0 && i < len(f.weights) && f.weights[i] > maxWeight {
+				best, maxWeight = b, f.weights[i]
 			}
 		}
 		return best
@@ -140,10 +140,10 @@ func TestOf(t *testing.T) {
 	if a, b := loudest(20), loudest(80); max(a-band(440), band(440)-a) > 1 || max(b-band(2500), band(2500)-b) > 1 {
 		t.Errorf("got bands %d and %d, want %d and %d", a, b, band(440), band(2500))
 	}
-	if got := Of(samples[:50], rate, bands); len(got) != bands {
+	if got := LogMel(samples[:50], rate, bands); len(got) != bands {
 		t.Errorf("got %d numbers for a short sound, want %d", len(got), bands)
 	}
-	if got := Of(nil, rate, bands); got != nil {
+	if got := LogMel(nil, rate, bands); got != nil {
 		t.Errorf("got %d numbers without samples, want none", len(got))
 	}
 }

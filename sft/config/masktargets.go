@@ -96,12 +96,12 @@ func spectraOf(tokens []int32, bands int) []float32 {
 	for i, t := range tokens {
 		samples[i] = spectra.Sample(t)
 	}
-	return spectra.Of(samples, targetRate, bands)
+	return spectra.LogMel(samples, targetRate, bands)
 }
 
 // At returns the targets of the tokens at the given positions of a sequence.
 func (t *MaskTargets) At(tokens, positions []int32) []int32 {
-	names := t.book.Names(spectraOf(tokens, t.book.Bands))
+	names := t.book.Indices(spectraOf(tokens, t.book.Bands))
 	window, hop := spectra.Frame(targetRate)
 	out := make([]int32, len(positions))
 	for i, p := range positions {
