@@ -42,8 +42,8 @@ var subgroupShaders = map[string]string{
 }
 
 // usesSubgroup reports whether a conformance case launches one of subgroupShaders. Other cases
-// need no run with subgroups of more than 8: more invocations run in lockstep there, so a shader
-// that ignores its subgroup fails in smaller subgroups if it fails at any size.
+// need no run with subgroups of more than 8. More invocations run in lockstep there, so a shader that
+// ignores its subgroup fails in smaller subgroups if it fails at any size.
 func usesSubgroup(suite, name string) bool {
 	if suite == "attention" { // the backward pass launches such a shader only for these options
 		return strings.HasPrefix(name, "attention_backward ") && strings.Contains(name, "score 0, probability 0")

@@ -155,8 +155,8 @@ func (t *transfers) submit() error {
 	return nil
 }
 
-// flush submits the gathered uploads. It returns the value of the timeline from which on a program
-// that depends on the uploads may begin.
+// flush submits the gathered uploads. It returns the value that the timeline must reach before a
+// program may depend on the uploads.
 func (t *transfers) flush() (uploaded uint64, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
