@@ -32,7 +32,7 @@ func check(t *testing.T, r *Rope, want []uint16) {
 		}
 	}
 	if got := r.FirstLoneSurrogate(); got != lone {
-		t.Fatalf("LoneHalf returned %d, want %d", got, lone)
+		t.Fatalf("FirstLoneSurrogate returned %d, want %d", got, lone)
 	}
 	var walk func(n *node) (room int)
 	walk = func(n *node) int {
