@@ -7,12 +7,11 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// cosine classifies pairs by the cosine similarity of their bags: at or above a threshold, a pair
-// is of class 1. The threshold maximises training accuracy. For words, the bags omit neighbour
-// pairs, and a word that occurs in every text has weight 0. On pairs of film reviews, this has 84%
-// accuracy, against 78% with the bags of tokens, which have neighbour pairs and larger weights of
-// frequent words. Tokens such as bytes need neighbours, because single bytes carry little
-// information and most occur in every row.
+// cosine returns a model that classifies pairs by the cosine similarity of their bags. It predicts
+// class 1 for a cosine at or above a threshold that maximises training accuracy. Bags of words omit
+// neighbour pairs, and a word that occurs in every text has weight 0. On pairs of film reviews, they
+// reach 84% accuracy, and bags of tokens 78%. Bags of tokens such as bytes need neighbour pairs,
+// because single bytes carry little information and most of them occur in every row.
 func cosine(what counted, most limits) *simple {
 	least := 1.0
 	if what.words {

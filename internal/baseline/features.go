@@ -64,9 +64,9 @@ func bags(sequences [][]int32, what counted, neighbours bool) [][]feature {
 	return out
 }
 
-// inverseFrequency returns idf(b) = least + ln((1+n) / (1+df(b))) for each bucket b, where df(b) is
-// the number of the n bags that contain b (Salton and Buckley, Information Processing and
-// Management 24, 1988).
+// inverseFrequency returns idf(b) = least + ln((1+n) / (1+df(b))) for each bucket b, where n is the
+// number of bags and df(b) the number of bags that contain b (Salton and Buckley, Information
+// Processing and Management 24, 1988).
 func inverseFrequency(bags [][]feature, least float64) []float32 {
 	idf := make([]float32, buckets)
 	for _, bag := range bags {

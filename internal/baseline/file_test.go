@@ -50,8 +50,8 @@ func TestStore(t *testing.T) {
 		"a file of another program")(Store(damaged, results))
 }
 
-// TestStoredBefore checks that Stored reads older files, which have a single model per split.
-func TestStoredBefore(t *testing.T) {
+// TestStoredOldFormat checks that Stored reads older files, which have a single model per split.
+func TestStoredOldFormat(t *testing.T) {
 	set := dataset(t, spec("a", "b"), map[string]int{"train": 50, "val": 10}, twoClasses)
 	text := `{"data_sha256": "` + set.Fingerprint() + `", "results": [{"split": "val", "largest_class": "a", "majority": 0.5,
 		"model": {"name": "bag", "accuracy": 0.75, "rows": 10, "train_rows": 50}}]}`

@@ -101,7 +101,7 @@ type summed struct {
 	edges  int // number of edge features
 }
 
-// summedOf returns the summary statistics that suit a data set.
+// summedOf returns the description of the summary statistics for a data set.
 func summedOf(m *seq.Manifest) summed {
 	return summed{seq.Points(m.FeatureNames), m.EdgeFeatureNames != nil, len(m.EdgeFeatureNames)}
 }

@@ -89,8 +89,8 @@ func Ridge(ctx context.Context, set *seq.Dataset, split string, window seq.Windo
 	return tally.Numbers(), nil
 }
 
-// ridgeInputs returns the function that makes the inputs of rows, and a limit on the tokens of the
-// rows.
+// ridgeInputs returns a function that computes the features of rows, and the maximum number of
+// tokens to read.
 func ridgeInputs(ctx context.Context, set *seq.Dataset) (take func([]seq.Example) [][]feature,
 	tokens int64, err error) {
 	if set.Manifest.FeatureNames != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Maximum rows and tokens in memory during read.
+// Maximum numbers of rows and tokens that read keeps in memory.
 const (
 	partRows   = 1024
 	partTokens = 1 << 20

@@ -40,7 +40,7 @@ const (
 	maxClasses = 256
 	maxMeans   = 1 << 24
 
-	// cheap is the factor by which token limits grow for models that only add tokens to sums.
+	// cheap is the factor by which the token limits are larger for models that only sum tokens.
 	cheap = 8
 )
 

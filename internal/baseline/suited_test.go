@@ -128,10 +128,10 @@ func TestNearestMean(t *testing.T) {
 	}
 	if got, _ := names(`{"type":"pixel"}`, func(r *rand.Rand) int { return 31 + r.IntN(2) }); !reflect.DeepEqual(got,
 		[]string{TokenNGrams}) {
-		t.Errorf("of several lengths: got baselines %q", got)
+		t.Errorf("rows of several lengths: got baselines %q, want only %q", got, TokenNGrams)
 	}
 	if got, _ := names(`{"type":"dna"}`, same); !reflect.DeepEqual(got, []string{TokenNGrams}) {
-		t.Errorf("tokens that are not levels: got baselines %q", got)
+		t.Errorf("tokens that are not levels: got baselines %q, want only %q", got, TokenNGrams)
 	}
 }
 

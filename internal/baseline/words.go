@@ -43,7 +43,7 @@ const (
 	bytesOfWord = 4
 	longWord    = 16
 	fewWords    = 2       // minimum words per text; names, single words each, hardly recur
-	tried       = 1 << 16 // bytes of the training split examined to choose the units
+	tried       = 1 << 16 // bytes of the training split that countedOf reads to choose the units
 )
 
 // countedOf returns words as units if tokens are words or if the stored bytes are text with words.

@@ -15,7 +15,7 @@ import (
 type Documents struct {
 	scorer *sft.Scorer
 	embed  Embed
-	at     map[fingerprint]int // indices in all
+	at     map[fingerprint]int // index in all of each document
 	all    []document          // in order of first appearance
 }
 
@@ -29,7 +29,8 @@ type document struct {
 // fingerprint is the SHA-256 of a document's tokens.
 type fingerprint [sha256.Size]byte
 
-// NewDocuments returns an empty set. Embed computes the vectors; the scorer's Embeddings is one such function.
+// NewDocuments returns an empty set of documents. embed computes their vectors, like the scorer's
+// method Embeddings.
 func NewDocuments(s *sft.Scorer, embed Embed) *Documents {
 	return &Documents{scorer: s, embed: embed, at: map[fingerprint]int{}}
 }
@@ -37,12 +38,12 @@ func NewDocuments(s *sft.Scorer, embed Embed) *Documents {
 // Embed computes the vector of each sequence.
 type Embed func(ctx context.Context, sequences [][]int32) ([][]float32, error)
 
-// Score returns the same outputs as Scorer.Examples, bit for bit, and keeps the vectors and pairs
-// for Rank.
+// Score returns the same outputs as Scorer.Examples, bit for bit, and stores the vectors and the
+// related pairs that Rank needs.
 func (d *Documents) Score(ctx context.Context, examples []seq.Example) ([]sft.Output, error) {
 	var unknown [][]int32
 	known := len(d.all)
-	place := func(tokens []int32, row uint32) int {
+	indexOf := func(tokens []int32, row uint32) int {
 		f := newFingerprint(tokens)
 		n, ok := d.at[f]
 		if !ok {
@@ -55,7 +56,7 @@ func (d *Documents) Score(ctx context.Context, examples []seq.Example) ([]sft.Ou
 	}
 	pairs := make([][2]int, len(examples))
 	for i, e := range examples {
-		pairs[i] = [2]int{place(e.A, e.Index), place(e.B, e.Index)}
+		pairs[i] = [2]int{indexOf(e.A, e.Index), indexOf(e.B, e.Index)}
 	}
 	vectors, err := d.embed(ctx, unknown)
 	if err != nil {

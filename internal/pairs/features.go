@@ -13,7 +13,7 @@ type comparer struct {
 	reader *reader
 	texts  [][]int32
 	logs   []float64 // natural logarithms of small counts, by count
-	all    float64   // ln(N + 1)
+	all    float64   // ln(N + 1), where N is the number of training texts
 	a, b   text
 	shared slots
 }

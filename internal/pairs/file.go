@@ -8,7 +8,8 @@ import (
 	"github.com/sftseq/sftseq/internal/safetensors"
 )
 
-// Tensors of a comparison. pair_texts has a number per used slot, in the order of views and slots.
+// Names of the tensors of a comparison. TextsTensor has a number per used slot, in the order of views
+// and slots.
 const (
 	slotsTensor      = "pair_used_slots"    // I32 [views, slots/32], one bit per slot
 	TextsTensor      = "pair_texts"         // I32 [used slots], number of training texts with an n-gram in the slot
@@ -39,9 +40,9 @@ func (c *Config) Shapes(outputs, texts int) []safetensors.Tensor {
 // Tensors returns the tensors of the model, in the order of [Config.Shapes].
 func (m *Model) Tensors() []safetensors.Tensor {
 	var used, texts []int32
-	for _, of := range m.texts {
-		bitmap := ngram.NewBitmap(len(of))
-		for slot, n := range of {
+	for _, counts := range m.texts {
+		bitmap := ngram.NewBitmap(len(counts))
+		for slot, n := range counts {
 			if n > 0 {
 				bitmap.Set(uint32(slot))
 				texts = append(texts, n)

@@ -66,17 +66,17 @@ func Fit(ctx context.Context, c Config, train, val Rows, o Options) (*Model, *Re
 	if err != nil {
 		return nil, nil, err
 	}
-	judged := &sample{inputs: m.head.inputs}
+	validation := &sample{inputs: m.head.inputs}
 	if val != nil {
-		if judged, err = f.sample(val, m); err != nil {
+		if validation, err = f.sample(val, m); err != nil {
 			return nil, nil, err
 		}
 	}
 	m.head.measure(rows)
 	m.head.apply(rows)
-	m.head.apply(judged)
+	m.head.apply(validation)
 	report := &Report{Rows: f.rows}
-	report.Losses, report.Kept, err = m.head.fit(ctx, rows, judged, o.Seed, o.Threads)
+	report.Losses, report.Kept, err = m.head.fit(ctx, rows, validation, o.Seed, o.Threads)
 	return m, report, err
 }
 

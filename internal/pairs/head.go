@@ -21,15 +21,16 @@ func newHead(inputs, hidden, outputs int) *head {
 		make([]float64, hidden*inputs+hidden+outputs*hidden+outputs)}
 }
 
-// parts returns views of the first layer's weights and biases, and of the second layer's.
+// parts splits a slice of all weights. It returns the weights w and biases b of the first layer, and
+// the weights v and biases c of the second layer, without copying.
 func (h *head) parts(all []float64) (w, b, v, c []float64) {
 	w, all = all[:h.hidden*h.inputs], all[h.hidden*h.inputs:]
 	b, all = all[:h.hidden], all[h.hidden:]
 	return w, b, all[:h.outputs*h.hidden], all[h.outputs*h.hidden:]
 }
 
-// maxDeviation bounds standardised features, so that a feature that is rare in training cannot
-// decide alone.
+// maxDeviation bounds standardised features, so that a single feature that is rare in training
+// cannot determine the prediction.
 const maxDeviation = 8
 
 // standardise converts features to deviations from their means in training, in standard deviations.

@@ -7,13 +7,13 @@ import (
 
 // Shared is an n-gram of the first view, such as a word, that both texts have.
 type Shared struct {
-	Places [2][][2]int // first places in each text, as ranges of tokens: [from, to)
+	Places [2][][2]int // first occurrences in each text, as ranges of tokens: [from, to)
 	Part   float64     // part of the cosine of the texts
 }
 
-// Shared returns up to most n-grams of the first view that both texts have, in descending order of
-// their part of the cosine. Each has up to places places per text.
-func (p *Predictor) Shared(a, b []int32, most, places int) []Shared {
+// Shared returns up to limit n-grams of the first view that both texts have, in descending order of
+// their part of the cosine. Each has at most maxPlaces occurrences per text.
+func (p *Predictor) Shared(a, b []int32, limit, maxPlaces int) []Shared {
 	x := p.compare
 	x.reader.read(a, &x.a)
 	x.reader.read(b, &x.b)
@@ -38,13 +38,13 @@ func (p *Predictor) Shared(a, b []int32, most, places int) []Shared {
 	}
 	for side, tokens := range [][]int32{a, b} {
 		x.reader.eachPlace(tokens, func(slot uint32, from, to int) {
-			if i, ok := number[slot]; ok && len(out[i].Places[side]) < places {
+			if i, ok := number[slot]; ok && len(out[i].Places[side]) < maxPlaces {
 				out[i].Places[side] = append(out[i].Places[side], [2]int{from, to})
 			}
 		})
 	}
 	slices.SortStableFunc(out, func(a, b Shared) int { return cmp.Compare(b.Part, a.Part) })
-	return out[:min(most, len(out))]
+	return out[:min(limit, len(out))]
 }
 
 // eachPlace calls visit for each n-gram of a text's first view, with its slot and its range of

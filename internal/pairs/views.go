@@ -25,7 +25,7 @@ var views = map[string][]view{
 	ngram.Tokens: {{ngram.Tokens, 1, false}, {ngram.Tokens, 2, false}, {ngram.Tokens, 3, false}},
 }
 
-// capital is the capitalisation of a word in a text.
+// capital is the capitalisation of a word at one position of a text.
 type capital uint8
 
 const (
@@ -173,7 +173,8 @@ func (r *reader) bag(v view, out bag) bag {
 }
 
 // slots is a map from slots to numbers that is cleared in constant time. It is an open-addressing
-// table. Each entry has the generation, the number of clearings, in which it was written.
+// table. The generation of the map is its number of clearings. Each entry records the generation in
+// which it was written, and entries of other generations are free.
 type slots struct {
 	table      []entry
 	generation uint32
@@ -193,7 +194,8 @@ func (s *slots) clear(n int) {
 	}
 }
 
-// put returns the number of a slot in the map, or adds the slot with the given number.
+// put adds a slot with the given number, unless the map already has the slot. It returns the slot's
+// number in the map, and whether the slot was found.
 func (s *slots) put(slot, number uint32) (at uint32, found bool) {
 	e := s.find(slot)
 	if e.generation == s.generation {
