@@ -44,7 +44,7 @@ func (e *Evaluation) Run(ctx context.Context, in *seq.Reader, done func(int64)) 
 	return nil
 }
 
-// piece measures the rows from index at that fit into a batch, and returns their number.
+// piece measures as many rows from index at as fit into a batch, and returns their number.
 func (e *Evaluation) piece(ctx context.Context, rows *seq.Rows, at int) (int, error) {
 	var examples []seq.Example
 	var lengths, cut []int
