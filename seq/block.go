@@ -14,7 +14,8 @@ import (
 	"github.com/sftseq/sftseq/internal/arrowipc"
 )
 
-// Record batches are small to limit the memory of readers and of random access.
+// A record batch is full at batchBytes bytes or batchRows rows. Record batches are small to limit
+// the memory of readers and of random access.
 const (
 	batchBytes = 64 << 10
 	batchRows  = 1024
@@ -52,24 +53,23 @@ type batch struct {
 	size      int               // bytes of tokens, lists of labels, numbers and ids
 }
 
-// undo removes the columns of an incomplete row, and the last batch if the batch has no other row.
-func (b *Block) undo(last *batch) {
+// removeIncomplete removes the columns of an incomplete row, and the last batch if the batch has no other row.
+func (b *Block) removeIncomplete(last *batch) {
 	for i := range last.tokens {
-		last.tokens[i].cut(len(last.labels), b.layout.width())
+		last.tokens[i].truncate(len(last.labels), b.layout.width())
 	}
 	if len(last.labels) == 0 {
 		b.batches = b.batches[:len(b.batches)-1]
-		batches.Put(last)
+		batchPool.Put(last)
 	}
 }
 
-// batches recycles batches after they were written, because most of a writer's allocations are for
-// batches.
-var batches = sync.Pool{New: func() any { return &batch{} }}
+// batchPool recycles written batches, because most of a writer's allocations are for batches.
+var batchPool = sync.Pool{New: func() any { return &batch{} }}
 
 // newBatch returns a batch without rows.
 func newBatch(columns int) *batch {
-	b := batches.Get().(*batch)
+	b := batchPool.Get().(*batch)
 	if cap(b.tokens) < columns {
 		b.tokens = make([]tokenList, columns)
 	}
@@ -113,15 +113,15 @@ func (b *Block) Append(e Example) error {
 	if err := b.check(len(e.A), len(e.B), e.B != nil, e); err != nil {
 		return err
 	}
-	into := b.last()
+	into := b.currentBatch()
 	for i, tokens := range e.sequences(len(b.columns)) {
 		if !into.tokens[i].append(tokens, b.spec, b.layout) {
-			b.undo(into)
+			b.removeIncomplete(into)
 			at := firstBad(tokens, 0, b.spec)
 			return fmt.Errorf("column %s, index %d: %w", b.columns[i], at, b.spec.checkID(tokens[at]))
 		}
 	}
-	b.finish(into, e.Length(), e)
+	b.finishRow(into, e.Length(), e)
 	return nil
 }
 
@@ -135,16 +135,16 @@ func (b *Block) AppendBytes(first, second string, e Example) error {
 	if err := b.check(len(first), len(second), second != "", e); err != nil {
 		return err
 	}
-	into := b.last()
+	into := b.currentBatch()
 	for i, text := range []string{first, second}[:len(b.columns)] {
 		copy(into.tokens[i].grow(len(text), 1), text)
 	}
-	b.finish(into, len(first)+len(second), e)
+	b.finishRow(into, len(first)+len(second), e)
 	return nil
 }
 
-// last returns the batch that receives the next row.
-func (b *Block) last() *batch {
+// currentBatch returns the batch that receives the next row.
+func (b *Block) currentBatch() *batch {
 	last := len(b.batches) - 1
 	if last < 0 || b.batches[last].full() {
 		b.batches = append(b.batches, newBatch(len(b.columns)))
@@ -153,8 +153,8 @@ func (b *Block) last() *batch {
 	return b.batches[last]
 }
 
-// finish completes a row with the given number of tokens.
-func (b *Block) finish(into *batch, length int, e Example) {
+// finishRow adds the columns of e other than tokens, and counts a row with length tokens.
+func (b *Block) finishRow(into *batch, length int, e Example) {
 	into.size += b.layout.width() * length
 	if b.spec.IDs {
 		into.ids.append(e.ID)
@@ -164,7 +164,7 @@ func (b *Block) finish(into *batch, length int, e Example) {
 		for _, row := range e.Features {
 			into.features.values = append(into.features.values, row...)
 		}
-		into.features.end(len(e.Features))
+		into.features.endRow(len(e.Features))
 		into.size += 4 * (n - 1) * length // adds the bytes of features; 4 bytes per token are counted already
 	}
 	if b.spec.Edged() {
@@ -186,6 +186,7 @@ func (b *Block) finish(into *batch, length int, e Example) {
 	b.rows++
 }
 
+// full reports whether the next row needs another batch.
 func (b *batch) full() bool { return len(b.labels) >= batchRows || b.size >= batchBytes }
 
 // append adds a list. It reports whether all ids are valid tokens. If not, the caller must remove
@@ -205,14 +206,14 @@ func (l *tokenList) append(tokens []int32, spec *Spec, to layout) (ok bool) {
 
 // grow adds a list and returns the bytes that the caller must fill with its tokens.
 func (l *tokenList) grow(tokens, width int) []byte {
-	at, n := len(l.values), width*tokens
-	l.values = slices.Grow(l.values, n)[:at+n]
+	start, n := len(l.values), width*tokens
+	l.values = slices.Grow(l.values, n)[:start+n]
 	l.offsets = append(l.offsets, l.offsets[len(l.offsets)-1]+int32(tokens))
-	return l.values[at:]
+	return l.values[start:]
 }
 
-// cut truncates the column to the first rows.
-func (l *tokenList) cut(rows, width int) {
+// truncate truncates the column to the first rows.
+func (l *tokenList) truncate(rows, width int) {
 	l.offsets = l.offsets[:min(rows+1, len(l.offsets))]
 	l.values = l.values[:width*int(l.offsets[len(l.offsets)-1])]
 }
@@ -222,7 +223,7 @@ func (l *tokenList) cut(rows, width int) {
 // without a branch. An id below 0, above the largest id or equal to the pad id sets the sign bit of
 // bad. Without a pad id, pad is an id above the largest id.
 func narrow8(out []byte, ids []int32, first int32, spec *Spec) bool {
-	last, pad := ends(spec)
+	last, pad := idBounds(spec)
 	bad := int32(0)
 	out = out[:len(ids)]
 	for i, id := range ids {
@@ -233,7 +234,7 @@ func narrow8(out []byte, ids []int32, first int32, spec *Spec) bool {
 }
 
 func narrow16(out []byte, ids []int32, first int32, spec *Spec) bool {
-	last, pad := ends(spec)
+	last, pad := idBounds(spec)
 	bad := int32(0)
 	for len(ids) >= 4 && len(out) >= 8 { // store four ids in one write
 		a, b, c, d := ids[0], ids[1], ids[2], ids[3]
@@ -250,7 +251,8 @@ func narrow16(out []byte, ids []int32, first int32, spec *Spec) bool {
 	return bad >= 0
 }
 
-func ends(spec *Spec) (last, pad int32) {
+// idBounds returns the largest valid id and the pad id, or an invalid id if there is no pad id.
+func idBounds(spec *Spec) (last, pad int32) {
 	last = int32(spec.VocabSize - 1)
 	if spec.PadID != nil {
 		return last, *spec.PadID
@@ -359,9 +361,9 @@ func (l *tokenList) array(t *arrow.ListType) arrow.Array {
 func validity(n int, known func(i int) bool) (bitmap *memory.Buffer, nulls int) {
 	bits := make([]byte, bitutil.BytesForBits(int64(n)))
 	for i := range n {
-		is := known(i)
-		bitutil.SetBitTo(bits, i, is)
-		if !is {
+		isKnown := known(i)
+		bitutil.SetBitTo(bits, i, isKnown)
+		if !isKnown {
 			nulls++
 		}
 	}

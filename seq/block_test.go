@@ -32,17 +32,17 @@ func TestBlocks(t *testing.T) {
 		rows[7].Label, rows[4000].Label = NoLabel, NoLabel
 		b := must.Get(CreateDataset(t.TempDir(), spec, false))(t)
 		out := must.Get(b.Split("train"))(t)
-		block, at := NewBlock(&spec), 0
+		block, next := NewBlock(&spec), 0
 		flush := func() {
 			must.Succeed(t, out.WriteBlock(block))
 			block = NewBlock(&spec)
 		}
-		for ; at < 3; at++ {
-			must.Succeed(t, out.Write(rows[at]))
+		for ; next < 3; next++ {
+			must.Succeed(t, out.Write(rows[next]))
 		}
-		for ; at < 4900; at++ {
-			must.Succeed(t, block.Append(rows[at]))
-			if at == 100 || at == 101 || at == 2500 {
+		for ; next < 4900; next++ {
+			must.Succeed(t, block.Append(rows[next]))
+			if next == 100 || next == 101 || next == 2500 {
 				flush()
 			}
 		}
@@ -52,8 +52,8 @@ func TestBlocks(t *testing.T) {
 		}
 		flush()
 		flush() // also writes an empty block
-		for ; at < len(rows); at++ {
-			must.Succeed(t, out.Write(rows[at]))
+		for ; next < len(rows); next++ {
+			must.Succeed(t, out.Write(rows[next]))
 		}
 		must.Succeed(t, out.Close())
 		d := must.Get(b.Finish(nil))(t)
@@ -105,8 +105,8 @@ func TestNarrow(t *testing.T) {
 				width = 2
 			}
 			if block.Rows() > 0 && len(block.batches[0].tokens[0].values) != width*block.Rows() {
-				t.Errorf("vocabulary %d: %d bytes for %d rows", vocab,
-					len(block.batches[0].tokens[0].values), block.Rows())
+				t.Errorf("vocabulary %d: %d bytes for %d rows, want %d bytes per row", vocab,
+					len(block.batches[0].tokens[0].values), block.Rows(), width)
 			}
 			// One id is invalid, at any position of rows of any length.
 			for n := 1; n < 12; n++ {
@@ -144,9 +144,9 @@ func TestBlockRefuses(t *testing.T) {
 	must.Fail(t, "expected a label from 0 to 9, found 12")(w.Close())
 }
 
-// TestRefusedFirst checks that a row can be written after the first row of a record batch was
-// refused, in an empty block and after a full batch.
-func TestRefusedFirst(t *testing.T) {
+// TestFirstRowRefused checks that a row can be written after Append refused the first row of a
+// record batch, in an empty block and after a full batch.
+func TestFirstRowRefused(t *testing.T) {
 	spec := listopsSpec()
 	var out bytes.Buffer
 	w := must.Get(NewWriter(&out, spec, FileFormat))(t)
@@ -168,8 +168,9 @@ func TestRefusedFirst(t *testing.T) {
 	}
 }
 
-// TestRenameRefused checks that a split keeps the error of a failed renaming.
-func TestRenameRefused(t *testing.T) {
+// TestRenameForeignFile checks that RenameLabels fails if a directory has the name of a split's
+// file.
+func TestRenameForeignFile(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "d")
 	b := must.Get(CreateDataset(dir, listopsSpec(), false))(t)
 	defer b.Abort()
@@ -233,8 +234,8 @@ func TestRenameLabels(t *testing.T) {
 	}
 }
 
-// TestRenameFails checks that a cancelled renaming of labels leaves no files.
-func TestRenameFails(t *testing.T) {
+// TestRenameCancelled checks that a cancelled renaming of labels leaves no files.
+func TestRenameCancelled(t *testing.T) {
 	dir, spec := t.TempDir(), listopsSpec()
 	b := must.Get(CreateDataset(dir, spec, false))(t)
 	out := must.Get(b.Split("train"))(t)

@@ -27,7 +27,7 @@ type DatasetBuilder struct {
 	manifest Manifest
 	open     []*SplitWriter
 	closed   []*SplitWriter // complete splits, under their temporary names
-	before   []string       // files of the existing data set, kept until Finish
+	oldFiles []string       // files of the existing data set, kept until Finish
 	ids      bool           // true if rows have ids
 }
 
@@ -42,7 +42,7 @@ func CreateDataset(dir string, spec Spec, replace bool) (_ *DatasetBuilder, err 
 	if err != nil {
 		return nil, err
 	}
-	defer b.giveUp(&err)
+	defer b.abortOnError(&err)
 	manifest := filepath.Join(dir, ManifestName)
 	if _, err := os.Stat(manifest); err == nil && !replace {
 		return nil, fmt.Errorf("%s: %w", dir, ErrExists)
@@ -107,14 +107,14 @@ func newBuilder(dir string, spec Spec, replace bool) (*DatasetBuilder, error) {
 func (b *DatasetBuilder) clean() error {
 	if old, err := readManifest(b.dir); err == nil {
 		for _, split := range old.Splits {
-			b.before = append(b.before, split.File)
+			b.oldFiles = append(b.oldFiles, split.File)
 		}
 	}
-	return errors.Join(atomicfile.CleanAll(b.dir, ".arrow", b.before...), atomicfile.CleanAll(b.dir, ".json"))
+	return errors.Join(atomicfile.CleanAll(b.dir, ".arrow", b.oldFiles...), atomicfile.CleanAll(b.dir, ".json"))
 }
 
-// giveUp calls Abort if *err is set.
-func (b *DatasetBuilder) giveUp(err *error) {
+// abortOnError calls Abort if *err is set.
+func (b *DatasetBuilder) abortOnError(err *error) {
 	if *err != nil {
 		b.Abort()
 	}
@@ -130,16 +130,16 @@ func ExtendDataset(dir string, spec Spec, replace bool) (_ *DatasetBuilder, err 
 	if err != nil {
 		return nil, err
 	}
-	defer b.giveUp(&err)
+	defer b.abortOnError(&err)
 	d, err := OpenDataset(dir) // the lock prevents changes until Finish
 	if err != nil {
 		return nil, err
 	}
-	have, want := d.Manifest.Spec(""), spec
+	existing, want := d.Manifest.Spec(""), spec
 	want.Split, want.IDs = "", false // both may differ between splits
-	if !have.Schema().Equal(want.Schema()) || !have.sameMetadata(&want) {
+	if !existing.Schema().Equal(want.Schema()) || !existing.sameMetadata(&want) {
 		return nil, fmt.Errorf("%s: expected a data set with the task, vocabulary and labels of %s, found %s",
-			dir, want.Name, have.Name)
+			dir, want.Name, existing.Name)
 	}
 	b.manifest = *d.Manifest
 	return b, b.clean()
@@ -170,7 +170,7 @@ func (b *DatasetBuilder) Split(name string) (*SplitWriter, error) {
 // set nor to an incomplete data set.
 func (b *DatasetBuilder) checkFile(split string) error {
 	path := b.path(split)
-	if slices.Contains(b.before, filepath.Base(path)) {
+	if slices.Contains(b.oldFiles, filepath.Base(path)) {
 		return nil
 	}
 	info, err := os.Stat(path)
@@ -205,10 +205,10 @@ func (b *DatasetBuilder) Finish(provenance map[string]any) (_ *Dataset, err erro
 	if err := b.manifest.validate(); err != nil {
 		return nil, fmt.Errorf("%s: %w", b.dir, err)
 	}
-	if b.overwrites() {
-		err = b.exchange()
+	if b.replacesFile() {
+		err = b.replaceFiles()
 	} else {
-		err = b.place()
+		err = b.renameSplits()
 	}
 	if err != nil {
 		return nil, err
@@ -216,27 +216,27 @@ func (b *DatasetBuilder) Finish(provenance map[string]any) (_ *Dataset, err erro
 	return &Dataset{Dir: b.dir, Manifest: &b.manifest}, b.removeReplaced()
 }
 
-// overwrites reports whether a new split gets the name of a file of the existing data set.
-func (b *DatasetBuilder) overwrites() bool {
-	return slices.ContainsFunc(b.closed, func(s *SplitWriter) bool { return slices.Contains(b.before, s.info.File) })
+// replacesFile reports whether a new split gets the name of a file of the existing data set.
+func (b *DatasetBuilder) replacesFile() bool {
+	return slices.ContainsFunc(b.closed, func(s *SplitWriter) bool { return slices.Contains(b.oldFiles, s.info.File) })
 }
 
-// place renames the splits to their final names and then writes the manifest. No existing manifest
-// refers to these names.
-func (b *DatasetBuilder) place() error {
+// renameSplits renames the splits to their final names and then writes the manifest. No existing
+// manifest refers to these names.
+func (b *DatasetBuilder) renameSplits() error {
 	for _, s := range b.closed {
 		if err := s.writer.Close(); err != nil {
-			return s.explain(err)
+			return s.wrapError(err)
 		}
 	}
-	return b.write(&b.manifest)
+	return b.writeManifest(&b.manifest)
 }
 
-// exchange replaces the existing data set so that the directory holds a complete data set at any
+// replaceFiles replaces the existing data set so that the directory holds a complete data set at any
 // moment. First it writes a manifest with the temporary names of the new files. Then it renames the
 // files to their final names and overwrites the old files. Finally it writes a manifest with the
 // final names.
-func (b *DatasetBuilder) exchange() error {
+func (b *DatasetBuilder) replaceFiles() error {
 	staged := b.manifest
 	staged.Splits = maps.Clone(b.manifest.Splits)
 	for _, s := range b.closed {
@@ -244,7 +244,7 @@ func (b *DatasetBuilder) exchange() error {
 		info.File = filepath.Base(s.writer.file.Temporary())
 		staged.Splits[s.name] = info
 	}
-	if err := b.write(&staged); err != nil {
+	if err := b.writeManifest(&staged); err != nil {
 		if errors.Is(err, atomicfile.ErrUnsynced) {
 			b.closed = nil // Abort must not remove the files, as the manifest names them
 		}
@@ -253,18 +253,18 @@ func (b *DatasetBuilder) exchange() error {
 	for _, s := range b.closed {
 		if err := s.writer.file.Link(); err != nil {
 			b.closed = nil
-			return s.explain(err)
+			return s.wrapError(err)
 		}
 	}
-	if err := b.write(&b.manifest); err != nil {
+	if err := b.writeManifest(&b.manifest); err != nil {
 		b.closed = nil
 		return err
 	}
 	return nil
 }
 
-// write writes a manifest.
-func (b *DatasetBuilder) write(m *Manifest) error {
+// writeManifest writes a manifest.
+func (b *DatasetBuilder) writeManifest(m *Manifest) error {
 	text, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
 		return fmt.Errorf("%s: provenance: %w", b.dir, err)
@@ -275,9 +275,9 @@ func (b *DatasetBuilder) write(m *Manifest) error {
 // removeReplaced removes the splits of the replaced data set.
 func (b *DatasetBuilder) removeReplaced() error {
 	for _, split := range b.manifest.Splits {
-		b.before = slices.DeleteFunc(b.before, func(file string) bool { return file == split.File })
+		b.oldFiles = slices.DeleteFunc(b.oldFiles, func(file string) bool { return file == split.File })
 	}
-	for _, file := range b.before {
+	for _, file := range b.oldFiles {
 		if err := os.Remove(filepath.Join(b.dir, file)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -321,7 +321,7 @@ func (s *SplitWriter) create() (err error) {
 // Write appends one row.
 func (s *SplitWriter) Write(e Example) error {
 	if err := s.writer.Write(e); err != nil {
-		return s.explain(err)
+		return s.wrapError(err)
 	}
 	s.summary.add(e.Length(), e.Label, e.Labels, e.Numbers)
 	return nil
@@ -331,12 +331,13 @@ func (s *SplitWriter) Write(e Example) error {
 func (s *SplitWriter) WriteBlock(b *Block) error {
 	s.summary.addBlock(b)
 	if err := s.writer.WriteBlock(b); err != nil {
-		return s.explain(err)
+		return s.wrapError(err)
 	}
 	return nil
 }
 
-func (s *SplitWriter) explain(err error) error {
+// wrapError adds the split's path to an error.
+func (s *SplitWriter) wrapError(err error) error {
 	return fmt.Errorf("%s: %w", s.builder.path(s.name), err)
 }
 
@@ -344,7 +345,7 @@ func (s *SplitWriter) explain(err error) error {
 func (s *SplitWriter) Close() error {
 	if err := s.writer.prepare(); err != nil {
 		s.Abort()
-		return s.explain(err)
+		return s.wrapError(err)
 	}
 	s.info = SplitInfo{
 		File:     filepath.Base(s.builder.path(s.name)),
@@ -356,7 +357,7 @@ func (s *SplitWriter) Close() error {
 		Numbers:  s.summary.Numbers(),
 	}
 	s.builder.manifest.Splits[s.name] = s.info
-	s.builder.forget(s)
+	s.builder.removeOpen(s)
 	s.builder.closed = append(s.builder.closed, s)
 	return nil
 }
@@ -365,11 +366,12 @@ func (s *SplitWriter) Close() error {
 func (s *SplitWriter) Abort() {
 	if slices.Contains(s.builder.open, s) {
 		s.writer.Abort()
-		s.builder.forget(s)
+		s.builder.removeOpen(s)
 	}
 }
 
-func (b *DatasetBuilder) forget(s *SplitWriter) {
+// removeOpen removes a split from the open splits.
+func (b *DatasetBuilder) removeOpen(s *SplitWriter) {
 	b.open = slices.DeleteFunc(b.open, func(other *SplitWriter) bool { return other == s })
 }
 

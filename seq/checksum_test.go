@@ -13,19 +13,19 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestChecksumOfBefore checks that Verify uses the SHA-256 of a data set of version 1. Such a data
-// set keeps its fingerprint for resumed runs, and its checksum when a split is added.
-func TestChecksumOfBefore(t *testing.T) {
+// TestVersion1Checksum checks that Verify uses the SHA-256 in a manifest of version 1. The data set
+// must keep its fingerprint, as resumed runs compare it, and its checksum when a split is added.
+func TestVersion1Checksum(t *testing.T) {
 	dir := t.TempDir()
 	writeDataset(t, dir, "train")
 	path := filepath.Join(dir, "train.arrow")
 	file := must.Get(os.ReadFile(path))(t)
 	sum := hex.EncodeToString(hashOf(file))
 	manifest := must.Get(os.ReadFile(filepath.Join(dir, ManifestName)))(t)
-	before := regexp.MustCompile(`"checksum": "xxh128:[0-9a-f]{32}"`).ReplaceAllLiteral(manifest,
+	old := regexp.MustCompile(`"checksum": "xxh128:[0-9a-f]{32}"`).ReplaceAllLiteral(manifest,
 		[]byte(`"sha256": "`+sum+`"`))
-	before = bytes.Replace(before, []byte(`"version": "2"`), []byte(`"version": "1"`), 1)
-	must.Succeed(t, os.WriteFile(filepath.Join(dir, ManifestName), before, 0o666))
+	old = bytes.Replace(old, []byte(`"version": "2"`), []byte(`"version": "1"`), 1)
+	must.Succeed(t, os.WriteFile(filepath.Join(dir, ManifestName), old, 0o666))
 	d := must.Get(OpenDataset(dir))(t)
 	must.Check(t, d.Verify())
 	if got, want := d.Fingerprint(), hex.EncodeToString(hashOf(fmt.Appendf(nil, "train %s\n", sum))); got != want {

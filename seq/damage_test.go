@@ -28,10 +28,10 @@ func TestDamagedSplit(t *testing.T) {
 	dir := t.TempDir()
 	d := buildDataset(t, dir)
 	path := d.path("train")
-	whole := must.Get(os.ReadFile(path))(t)
-	damages := 1200
+	intact := must.Get(os.ReadFile(path))(t)
+	changes := 1200
 	if testing.Short() {
-		damages = 200
+		changes = 200
 	}
 	readers := map[string]func() error{
 		"at random": func() error {
@@ -56,22 +56,22 @@ func TestDamagedSplit(t *testing.T) {
 	}
 	valid := 0
 	random := rand.New(rand.NewPCG(16, 7))
-	for range damages {
-		at, flip := random.IntN(len(whole)), byte(1+random.IntN(255))
-		damaged := append([]byte(nil), whole...)
-		damaged[at] ^= flip
+	for range changes {
+		offset, flip := random.IntN(len(intact)), byte(1+random.IntN(255))
+		damaged := append([]byte(nil), intact...)
+		damaged[offset] ^= flip
 		must.Succeed(t, os.WriteFile(path, damaged, 0o666))
 		if _, err := inspectPath(path); err == nil {
 			valid++
 		}
 		for name, read := range readers {
 			if err := read(); err == nil || !strings.Contains(err.Error(), path) {
-				t.Errorf("%s: byte %d xor %#x: error %v, want one that names the file", name, at, flip, err)
+				t.Errorf("%s: byte %d xor %#x: error %v, want one that names the file", name, offset, flip, err)
 			}
 		}
 	}
-	if valid < damages/20 {
-		t.Errorf("%d of %d changed bytes gave other valid files, want at least 5%% for this test", valid, damages)
+	if valid < changes/20 {
+		t.Errorf("%d of %d changed bytes gave other valid files, want at least 5%% for this test", valid, changes)
 	}
 }
 
@@ -81,18 +81,18 @@ func TestDamagedWhileOpen(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.arrow")
 	spec := listopsSpec()
 	rows := examples(40, 50, spec, 1)
-	whole := encode(t, rows, spec, FileFormat)
+	intact := encode(t, rows, spec, FileFormat)
 	random := rand.New(rand.NewPCG(16, 8))
 	for range 200 {
-		must.Succeed(t, os.WriteFile(path, whole, 0o666))
+		must.Succeed(t, os.WriteFile(path, intact, 0o666))
 		f := must.Get(OpenFile(path))(t)
 		from, to := f.batches.Bytes(0)
-		at := from + random.Int64N(to-from)
-		damaged := append([]byte(nil), whole...)
-		damaged[at] ^= byte(1 + random.IntN(255))
+		offset := from + random.Int64N(to-from)
+		damaged := append([]byte(nil), intact...)
+		damaged[offset] ^= byte(1 + random.IntN(255))
 		must.Succeed(t, os.WriteFile(path, damaged, 0o666))
 		if e, err := f.Example(3); err == nil || !strings.Contains(err.Error(), path) {
-			t.Errorf("byte %d: read %v, error %v, want one that names the file", at, e, err)
+			t.Errorf("byte %d: read %v, error %v, want one that names the file", offset, e, err)
 		}
 		f.Close()
 	}

@@ -83,16 +83,17 @@ func (d *Dataset) OpenSequences(split string, window Window) (*File, error) {
 	return d.open(split, window, len(spec.TokenColumns()))
 }
 
-func (d *Dataset) open(split string, window Window, inRow int) (*File, error) {
+// open opens a split with perRow examples per row.
+func (d *Dataset) open(split string, window Window, perRow int) (*File, error) {
 	r, err := d.Reader(split)
 	if err != nil {
 		return nil, err
 	}
-	file, err := openRandom(r, window, inRow)
+	file, err := openRandom(r, window, perRow)
 	if err != nil {
 		return nil, err
 	}
-	if err := d.check(file, split); err != nil {
+	if err := d.checkFile(file, split); err != nil {
 		file.Close()
 		return nil, fmt.Errorf("%s: %w", r.name, err)
 	}
@@ -123,8 +124,10 @@ func (d *Dataset) Reader(split string) (*Reader, error) {
 	return r, nil
 }
 
-func (d *Dataset) check(file *File, split string) error {
-	rows := file.first[len(file.first)-1]
+// checkFile returns an error if the number of rows or the specification of a split's file differs
+// from the manifest.
+func (d *Dataset) checkFile(file *File, split string) error {
+	rows := file.firstRows[len(file.firstRows)-1]
 	if want := d.Manifest.Splits[split].Rows; rows != want {
 		return fmt.Errorf("expected %d rows as stated in %s, found %d", want, ManifestName, rows)
 	}
@@ -154,6 +157,7 @@ func (d *Dataset) CheckSplit(split string) error {
 	return nil
 }
 
+// checkSpec returns an error if the task, vocabulary, features or edges differ from the manifest.
 func (d *Dataset) checkSpec(spec *Spec) error {
 	if spec.Task != d.Manifest.Task || spec.VocabSize != d.Manifest.VocabSize {
 		return fmt.Errorf("expected task %s and vocabulary %d as stated in %s, found %s and %d",

@@ -11,6 +11,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
+// buildDataset writes a data set of 100 training, 70 validation and 40 test rows.
 func buildDataset(t *testing.T, dir string) *Dataset {
 	t.Helper()
 	b := must.Get(CreateDataset(dir, listopsSpec(), false))(t)
@@ -31,6 +32,8 @@ func writeSplit(t *testing.T, b *DatasetBuilder, name string, rows []Example) {
 	must.Succeed(t, s.Close())
 }
 
+// TestDataset checks that a written data set is read back, that the same rows give the same
+// fingerprint, and that a replacement changes nothing before Finish.
 func TestDataset(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "b")
 	buildDataset(t, dir)
@@ -67,6 +70,8 @@ func TestDataset(t *testing.T) {
 	}
 }
 
+// TestExtendDataset checks that splits are added to a data set, and that an existing split or
+// another vocabulary is refused.
 func TestExtendDataset(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"train", "test"} {
@@ -85,6 +90,8 @@ func TestExtendDataset(t *testing.T) {
 	must.Fail(t, "", "another vocabulary passes")(ExtendDataset(dir, other, false))
 }
 
+// TestDamagedDataset checks that Verify detects a changed byte, and OpenDataset a truncated or
+// missing file.
 func TestDamagedDataset(t *testing.T) {
 	dir := t.TempDir()
 	buildDataset(t, dir)
@@ -101,6 +108,7 @@ func TestDamagedDataset(t *testing.T) {
 	must.FailWith(t, os.ErrNotExist)(OpenDataset(filepath.Join(dir, "none")))
 }
 
+// TestBadManifest checks that the error for an invalid manifest names the file and the key.
 func TestBadManifest(t *testing.T) {
 	good := `{"version":"1","name":"x","task":"classification","vocab_size":3,"splits":{"test":{"file":"test.arrow","checksum":"xxh128:` + strings.Repeat("0", 32) + `"}}}`
 	for _, c := range []struct{ old, new, want string }{
@@ -149,7 +157,7 @@ func TestRowsAboveTheFile(t *testing.T) {
 	split := d.Manifest.Splits["test"]
 	split.Rows += 1_000_000_000_000
 	d.Manifest.Splits["test"] = split
-	must.Succeed(t, (&DatasetBuilder{dir: dir}).write(d.Manifest))
+	must.Succeed(t, (&DatasetBuilder{dir: dir}).writeManifest(d.Manifest))
 	d = must.Get(OpenDataset(dir))(t)
 	must.Fail(t, "rows as stated in dataset.json")(d.Open("test"))
 	r := must.Get(d.Reader("test"))(t)

@@ -118,8 +118,8 @@ func (s *Spec) checkEdges(edges []Edge, tokens int) error {
 
 // CheckEdgeCount returns an error if the number of edges exceeds the maximum for a row.
 func (s *Spec) CheckEdgeCount(edges int) error {
-	if most := arrowipc.MaxBody / 16 / (2 + len(s.EdgeFeatureNames)); edges > most {
-		return fmt.Errorf("expected at most %d edges, found %d", most, edges)
+	if maxEdges := arrowipc.MaxBody / 16 / (2 + len(s.EdgeFeatureNames)); edges > maxEdges {
+		return fmt.Errorf("expected at most %d edges, found %d", maxEdges, edges)
 	}
 	return nil
 }
@@ -151,7 +151,7 @@ func (r *Rows) loadEdges(spec *Spec) (err error) {
 		width: 2}, 0); err != nil {
 		return err
 	}
-	if err := c.ends.eachItem(r,
+	if err := c.ends.forEachItem(r,
 		func(i int, ends []int32) error { return checkEnds(ends, r.features.count(i)) }); err != nil {
 		return err
 	}
@@ -159,16 +159,16 @@ func (r *Rows) loadEdges(spec *Spec) (err error) {
 		return nil
 	}
 	c.features, err = loadItems(r, itemColumn[float32]{name: ColumnEdgeFeatures, kind: edgeItems,
-		parts: quoted(spec.EdgeFeatureNames), width: len(spec.EdgeFeatureNames)}, 0)
+		parts: quoteAll(spec.EdgeFeatureNames), width: len(spec.EdgeFeatureNames)}, 0)
 	if err != nil {
 		return err
 	}
 	for i := range r.Len() {
 		if n, want := c.features.count(i), c.ends.count(i); n != want {
-			return fmt.Errorf("%s: expected features for %d edges, found features for %d", c.features.at(r, i), want, n)
+			return fmt.Errorf("%s: expected features for %d edges, found features for %d", c.features.location(r, i), want, n)
 		}
 	}
-	return c.features.eachItem(r, func(_ int, row []float32) error { return checkFinite(row, spec.EdgeFeatureNames) })
+	return c.features.forEachItem(r, func(_ int, row []float32) error { return checkFinite(row, spec.EdgeFeatureNames) })
 }
 
 // Edges returns a copy of the edges of row i with both ends in the window. It returns nil if the
@@ -182,24 +182,24 @@ func (r *Rows) Edges(i int) []Edge {
 	if c := r.edges.features; c != nil {
 		features, width = c.numbersOf(i), c.width
 	}
-	own, all := make([]float32, 0, cap(out)*width), cap(out) == len(ends)/2
+	copied, complete := make([]float32, 0, cap(out)*width), cap(out) == len(ends)/2
 	for e := range len(ends) / 2 {
 		edge := Edge{Source: ends[2*e], Target: ends[2*e+1]}
-		if !all && !r.reads(i, edge.Source, edge.Target) {
+		if !complete && !r.inWindow(i, edge.Source, edge.Target) {
 			continue
 		}
 		if width > 0 {
-			at := len(own)
-			own = append(own, features[e*width:][:width]...)
-			edge.Features = own[at:len(own):len(own)]
+			start := len(copied)
+			copied = append(copied, features[e*width:][:width]...)
+			edge.Features = copied[start:len(copied):len(copied)]
 		}
 		out = append(out, edge)
 	}
 	return out
 }
 
-// reads reports whether both ends of an edge of row i lie in the window.
-func (r *Rows) reads(i int, source, target int32) bool {
+// inWindow reports whether both ends of an edge of row i lie in the window.
+func (r *Rows) inWindow(i int, source, target int32) bool {
 	return r.window.Length == 0 || int(max(source, target)) < r.length(0, i)
 }
 
@@ -210,7 +210,7 @@ func (r *Rows) edgeCount(i int) int {
 	}
 	n := 0
 	for ends := r.edges.ends.numbersOf(i); len(ends) > 0; ends = ends[2:] {
-		if r.reads(i, ends[0], ends[1]) {
+		if r.inWindow(i, ends[0], ends[1]) {
 			n++
 		}
 	}
@@ -220,19 +220,19 @@ func (r *Rows) edgeCount(i int) int {
 // EdgesWithin returns the edges among the first tokens of a sequence. The result is a copy if it
 // omits edges.
 func EdgesWithin(edges []Edge, tokens int) []Edge {
-	within := 0
-	inside := func(e Edge) bool { return int(max(e.Source, e.Target)) < tokens }
+	count := 0
+	isWithin := func(e Edge) bool { return int(max(e.Source, e.Target)) < tokens }
 	for _, e := range edges {
-		if inside(e) {
-			within++
+		if isWithin(e) {
+			count++
 		}
 	}
-	if within == len(edges) {
+	if count == len(edges) {
 		return edges
 	}
-	out := make([]Edge, 0, within)
+	out := make([]Edge, 0, count)
 	for _, e := range edges {
-		if inside(e) {
+		if isWithin(e) {
 			e.Features = slices.Clone(e.Features)
 			out = append(out, e)
 		}
@@ -240,12 +240,12 @@ func EdgesWithin(edges []Edge, tokens int) []Edge {
 	return out
 }
 
-// own copies the columns out of the record's memory and returns the size of the copies in bytes.
-func (c *edgeColumns) own() int64 {
+// detach copies the columns out of the record's memory and returns the size of the copies in bytes.
+func (c *edgeColumns) detach() int64 {
 	if c == nil {
 		return 0
 	}
-	return c.ends.own() + c.features.own()
+	return c.ends.detach() + c.features.detach()
 }
 
 // edgeLists collects the edges of rows for writing.
@@ -264,8 +264,8 @@ func (l *edgeLists) append(edges []Edge) {
 		l.ends.values = append(l.ends.values, e.Source, e.Target)
 		l.features.values = append(l.features.values, e.Features...)
 	}
-	l.ends.end(len(edges))
-	l.features.end(len(edges))
+	l.ends.endRow(len(edges))
+	l.features.endRow(len(edges))
 }
 
 // arrays returns the Arrow arrays for the fields of [Spec.edgeFields].

@@ -65,7 +65,7 @@ func TestEdges(t *testing.T) {
 				t.Fatalf("%q, format %v: specification %+v, error %v", names, format, gotSpec, err)
 			}
 			for i := range got {
-				if !same(got[i], want[i]) {
+				if !equalRows(got[i], want[i]) {
 					t.Fatalf("%q, format %v: row %d: %+v, want %+v", names, format, i, got[i], want[i])
 				}
 			}
@@ -121,7 +121,7 @@ func TestLargeGraph(t *testing.T) {
 	f := must.Get(trainingSplit(t, spec, []Example{e}).Open("train"))(t)
 	defer f.Close()
 	got, err := f.Example(0)
-	if err != nil || !same(got, e) || f.EdgesPerToken() != edges/nodes {
+	if err != nil || !equalRows(got, e) || f.EdgesPerToken() != edges/nodes {
 		t.Errorf("%d nodes, %d edges, %d edges per token, error %v", len(got.Features),
 			len(got.Edges), f.EdgesPerToken(), err)
 	}
@@ -251,7 +251,7 @@ func TestForeignEdges(t *testing.T) {
 	} {
 		metadata := arrow.MetadataFrom(c.meta)
 		got := ""
-		rows, _, err := readAll(bytes.NewReader(foreign(t, arrow.NewSchema(c.fields, &metadata), c.json)))
+		rows, _, err := readAll(bytes.NewReader(foreignStream(t, arrow.NewSchema(c.fields, &metadata), c.json)))
 		if err != nil {
 			got = err.Error()
 		} else {

@@ -21,16 +21,16 @@ var (
 // exist, their indices follow. Points returns nil if a feature of positions is missing.
 func Points(names []string) (columns []int) {
 	for _, group := range [][]string{PositionNames, NormalNames} {
-		var at []int
+		var indices []int
 		for _, name := range group {
 			if i := slices.Index(names, name); i >= 0 {
-				at = append(at, i)
+				indices = append(indices, i)
 			}
 		}
-		if len(at) < len(group) {
+		if len(indices) < len(group) {
 			break
 		}
-		columns = append(columns, at...)
+		columns = append(columns, indices...)
 	}
 	return columns
 }
@@ -108,8 +108,8 @@ func (s *Spec) checkFeatures(features [][]float32) error {
 // CheckTokenCount returns an error if the number of tokens with features exceeds the maximum for a
 // row.
 func (s *Spec) CheckTokenCount(tokens int) error {
-	if most := arrowipc.MaxBody / 16 / max(1, len(s.FeatureNames)); tokens > most {
-		return fmt.Errorf("expected at most %d tokens, found %d", most, tokens)
+	if maxTokens := arrowipc.MaxBody / 16 / max(1, len(s.FeatureNames)); tokens > maxTokens {
+		return fmt.Errorf("expected at most %d tokens, found %d", maxTokens, tokens)
 	}
 	return nil
 }
@@ -133,11 +133,11 @@ func (r *Rows) loadFeatures(spec *Spec) (err error) {
 		return nil
 	}
 	r.features, err = loadItems(r, itemColumn[float32]{name: ColumnFeatures, kind: tokenItems,
-		parts: quoted(spec.FeatureNames), width: len(spec.FeatureNames)}, 1)
+		parts: quoteAll(spec.FeatureNames), width: len(spec.FeatureNames)}, 1)
 	if err != nil {
 		return err
 	}
-	return r.features.eachItem(r, func(_ int, row []float32) error { return checkFinite(row, spec.FeatureNames) })
+	return r.features.forEachItem(r, func(_ int, row []float32) error { return checkFinite(row, spec.FeatureNames) })
 }
 
 // Features returns a copy of the features of row i: one slice of numbers for each token in the

@@ -34,8 +34,8 @@ func clouds(n, longest int) (out []Example) {
 	return out
 }
 
-// same reports whether two rows are equal. An empty list equals a missing list.
-func same(a, b Example) bool {
+// equalRows reports whether two rows are equal. An empty list equals a missing list.
+func equalRows(a, b Example) bool {
 	return len(a.A) == 0 && len(b.A) == 0 && a.Index == b.Index && a.Label == b.Label && a.ID == b.ID &&
 		reflect.DeepEqual(a.Labels, b.Labels) && reflect.DeepEqual(a.Features, b.Features) &&
 		reflect.DeepEqual(a.Edges, b.Edges)
@@ -53,7 +53,7 @@ func TestFeatures(t *testing.T) {
 			t.Fatalf("format %v: %d rows, specification %+v, error %v", format, len(got), gotSpec, err)
 		}
 		for i := range got {
-			if !same(got[i], want[i]) {
+			if !equalRows(got[i], want[i]) {
 				t.Fatalf("format %v: row %d: %+v, want %+v", format, i, got[i], want[i])
 			}
 		}
@@ -79,7 +79,7 @@ func TestFeatures(t *testing.T) {
 			if window > 0 {
 				read.Features = read.Features[:min(window, len(read.Features))]
 			}
-			if err != nil || !same(e, read) || int(f.Lengths()[i]) != len(read.Features) {
+			if err != nil || !equalRows(e, read) || int(f.Lengths()[i]) != len(read.Features) {
 				t.Errorf("window %d: row %d: %+v, want %+v; error %v", window, i, e, read, err)
 			}
 		}
@@ -133,7 +133,7 @@ func TestForeignFeatures(t *testing.T) {
 		return out
 	}
 	named := map[string]string{"feature_names": `["a","b"]`}
-	with := func(key, value string) map[string]string {
+	withKey := func(key, value string) map[string]string {
 		return map[string]string{"feature_names": `["a","b"]`, key: value}
 	}
 	for _, c := range []struct {
@@ -157,8 +157,8 @@ func TestForeignFeatures(t *testing.T) {
 			`[]`, "column tokens: expected no tokens, because features replaces them"},
 		{column(fixed), map[string]string{"feature_names": `["a","a"]`}, `[]`, `feature_names: "a" occurs twice`},
 		{column(fixed), map[string]string{"feature_names": `[]`}, `[]`, `feature_names: expected 1 to`},
-		{column(fixed), with("vocab_size", "5"), `[]`, "feature_names: expected no vocab_size"},
-		{column(fixed), with("task", "retrieval"), `[]`, "feature_names: task retrieval reads token ids"},
+		{column(fixed), withKey("vocab_size", "5"), `[]`, "feature_names: expected no vocab_size"},
+		{column(fixed), withKey("task", "retrieval"), `[]`, "feature_names: task retrieval reads token ids"},
 		{column(fixed), named, `[{"features":[[1,2]]},{"features":null}]`,
 			"row 1, column features: expected a sequence, found null"},
 		{column(fixed), named, `[{"features":[[1,2]]},{"features":[]}]`,
@@ -174,7 +174,7 @@ func TestForeignFeatures(t *testing.T) {
 	} {
 		metadata := arrow.MetadataFrom(c.meta)
 		got := ""
-		rows, _, err := readAll(bytes.NewReader(foreign(t, arrow.NewSchema(c.fields, &metadata), c.json)))
+		rows, _, err := readAll(bytes.NewReader(foreignStream(t, arrow.NewSchema(c.fields, &metadata), c.json)))
 		if err != nil {
 			got = err.Error()
 		} else {

@@ -18,16 +18,16 @@ const DefaultCache = 64 << 20
 // lengths of the rows (4 bytes per row), a checksum of each record batch (8 bytes) and a bounded
 // cache of record batches without ids. A File is safe for concurrent use.
 type File struct {
-	name    string
-	file    *os.File
-	spec    *Spec
-	batches *arrowipc.Places
-	first   []int64 // index of each batch's first row, followed by the number of rows
-	window  Window  // selects the tokens of each sequence
-	inRow   int     // examples per row: 2 if the sequences of pairs are separate examples
-	lengths []int32
-	longest struct{ row, tokens int }
-	density int // maximum over the rows of edges per token, rounded up
+	name          string
+	file          *os.File
+	spec          *Spec
+	batches       *arrowipc.Places
+	firstRows     []int64 // index of each batch's first row, followed by the number of rows
+	window        Window  // selects the tokens of each sequence
+	perRow        int     // examples per row: 2 if the sequences of pairs are separate examples
+	lengths       []int32
+	longest       struct{ row, tokens int }
+	edgesPerToken int // maximum over the rows of edges per token, rounded up
 
 	mu    sync.Mutex
 	cache cache
@@ -47,17 +47,17 @@ func OpenWindow(path string, window Window) (*File, error) {
 
 // openRandom returns random access to the source of r, which must have read only the schema. It
 // reads the source to its end.
-func openRandom(r *Reader, window Window, inRow int) (*File, error) {
+func openRandom(r *Reader, window Window, perRow int) (*File, error) {
 	file, ok := r.closer.(*os.File)
-	records, all := r.records.(*arrowipc.Reader)
-	if !ok || !all {
+	records, isReader := r.records.(*arrowipc.Reader)
+	if !ok || !isReader {
 		return nil, fmt.Errorf("%s: random access needs a file", r.name)
 	}
 	if err := window.check(r.spec); err != nil {
 		file.Close()
 		return nil, fmt.Errorf("%s: %w", r.name, err)
 	}
-	f := &File{name: r.name, file: file, spec: r.spec, batches: records.Places(), window: window, inRow: inRow,
+	f := &File{name: r.name, file: file, spec: r.spec, batches: records.Places(), window: window, perRow: perRow,
 		cache: newCache(DefaultCache)}
 	if err := f.scan(r); err != nil {
 		file.Close()
@@ -66,23 +66,24 @@ func openRandom(r *Reader, window Window, inRow int) (*File, error) {
 	return f, nil
 }
 
+// scan reads all rows and records their lengths and the index of each batch's first row.
 func (f *File) scan(r *Reader) error {
 	for rows, err := range r.All() {
 		if err != nil {
 			return err
 		}
 		rows.window = f.window
-		f.first = append(f.first, rows.First())
+		f.firstRows = append(f.firstRows, rows.First())
 		for i := range rows.Len() {
 			if n := rows.longest(i); n > f.longest.tokens {
-				f.longest.row, f.longest.tokens = len(f.lengths)/f.inRow, n
+				f.longest.row, f.longest.tokens = len(f.lengths)/f.perRow, n
 			}
 			if rows.edges != nil {
 				n := rows.length(0, i)
 				distinct := min(rows.edgeCount(i), n*n) // counts edges with the same ends once
-				f.density = max(f.density, (distinct+n-1)/n)
+				f.edgesPerToken = max(f.edgesPerToken, (distinct+n-1)/n)
 			}
-			if f.inRow == 1 {
+			if f.perRow == 1 {
 				f.lengths = append(f.lengths, int32(min(rows.Length(i), math.MaxInt32)))
 				continue
 			}
@@ -94,7 +95,7 @@ func (f *File) scan(r *Reader) error {
 			return fmt.Errorf("%s: expected at most %d examples, found more", f.name, uint32(math.MaxUint32))
 		}
 	}
-	f.first = append(f.first, int64(len(f.lengths)/f.inRow))
+	f.firstRows = append(f.firstRows, int64(len(f.lengths)/f.perRow))
 	return nil
 }
 
@@ -124,27 +125,28 @@ func (f *File) Longest() (row, tokens int) { return f.longest.row, f.longest.tok
 
 // EdgesPerToken returns the number of edges per token in the row where it is largest, rounded up.
 // Edges with the same ends count once.
-func (f *File) EdgesPerToken() int { return f.density }
+func (f *File) EdgesPerToken() int { return f.edgesPerToken }
 
 // Example returns a copy of example i.
 func (f *File) Example(i int) (Example, error) {
 	if i < 0 || i >= f.Len() {
 		return Example{}, fmt.Errorf("%s: row %d: expected a row below %d", f.name, i, f.Len())
 	}
-	row := i / f.inRow
-	index := sort.Search(f.batches.Len(), func(b int) bool { return f.first[b+1] > int64(row) })
+	row := i / f.perRow
+	index := sort.Search(f.batches.Len(), func(b int) bool { return f.firstRows[b+1] > int64(row) })
 	rows, err := f.rows(index)
 	if err != nil {
 		return Example{}, fmt.Errorf("%s: record batch %d: %w", f.name, index, err)
 	}
 	e := rows.Example(row - int(rows.First()))
-	if f.inRow == 1 {
+	if f.perRow == 1 {
 		return e, nil
 	}
-	tokens := [...][]int32{e.A, e.B}[i%f.inRow]
+	tokens := [...][]int32{e.A, e.B}[i%f.perRow]
 	return Example{Index: uint32(i), A: tokens, Label: NoLabel, ID: e.ID}, nil
 }
 
+// rows returns the rows of a record batch, from the cache or the file.
 func (f *File) rows(index int) (*Rows, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -155,7 +157,7 @@ func (f *File) rows(index int) (*Rows, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := rowsOf(record, f.spec, f.first[index])
+	rows, err := rowsOf(record, f.spec, f.firstRows[index])
 	if err != nil {
 		return nil, err
 	}

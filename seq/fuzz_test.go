@@ -14,7 +14,7 @@ import (
 func FuzzFile(f *testing.F) {
 	for _, format := range []Format{FileFormat, StreamFormat} {
 		for _, task := range []string{Classification, Retrieval} {
-			data, _ := small(f, format, task)
+			data, _ := smallFile(f, format, task)
 			f.Add(data)
 		}
 	}

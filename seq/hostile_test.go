@@ -17,8 +17,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// small returns a small file or stream of several record batches.
-func small(t testing.TB, format Format, task string) ([]byte, []Example) {
+// smallFile returns a small file or stream of several record batches.
+func smallFile(t testing.TB, format Format, task string) ([]byte, []Example) {
 	spec := listopsSpec()
 	spec.Task, spec.IDs = task, true
 	rows := examples(5, 6, spec, 7)
@@ -37,7 +37,7 @@ func small(t testing.TB, format Format, task string) ([]byte, []Example) {
 // TestUnreadable checks that reading a truncated file fails with an error that names the file.
 func TestUnreadable(t *testing.T) {
 	for _, format := range []Format{FileFormat, StreamFormat} {
-		data, _ := small(t, format, Classification)
+		data, _ := smallFile(t, format, Classification)
 		for _, n := range []int{0, 4, 8, 100, len(data) / 2, len(data) - 1} {
 			if _, _, err := readAll(bytes.NewReader(data[:n])); err == nil ||
 				!strings.HasPrefix(err.Error(), "x.arrow: ") {
@@ -56,8 +56,8 @@ func TestBitFlips(t *testing.T) {
 	if testing.Short() {
 		step = 7 // flip one bit in about every byte
 	}
-	file, rows := small(t, FileFormat, Classification)
-	stream, pairs := small(t, StreamFormat, Retrieval)
+	file, rows := smallFile(t, FileFormat, Classification)
+	stream, pairs := smallFile(t, StreamFormat, Retrieval)
 	for name, c := range map[string]struct {
 		data []byte
 		rows int
@@ -87,8 +87,9 @@ func checkExample(e Example, spec *Spec) error {
 	return NewBlock(spec).Append(e)
 }
 
-// foreign returns a stream that the Arrow library writes, like a file of another program.
-func foreign(t testing.TB, schema *arrow.Schema, json string, options ...ipc.Option) []byte {
+// foreignStream returns a stream that the Arrow library writes from rows in JSON, in place of a file
+// of another program.
+func foreignStream(t testing.TB, schema *arrow.Schema, json string, options ...ipc.Option) []byte {
 	t.Helper()
 	record, _ := must.Get2(array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader(json)))(t)
 	var out bytes.Buffer
@@ -98,6 +99,8 @@ func foreign(t testing.TB, schema *arrow.Schema, json string, options ...ipc.Opt
 	return out.Bytes()
 }
 
+// TestForeignFiles checks that files of other programs are read if the types of their columns allow
+// it. Otherwise the error states the location and the defect.
 func TestForeignFiles(t *testing.T) {
 	i32, u8, i64 := arrow.PrimitiveTypes.Int32, arrow.PrimitiveTypes.Uint8, arrow.PrimitiveTypes.Int64
 	field := func(name string, t arrow.DataType) arrow.Field {
@@ -182,7 +185,7 @@ func TestForeignFiles(t *testing.T) {
 			`[{"tokens":[1],"word":1}]`, "dictionary-encoded columns are not supported"},
 	} {
 		metadata := arrow.MetadataFrom(c.meta)
-		data := foreign(t, arrow.NewSchema(c.fields, &metadata), c.json)
+		data := foreignStream(t, arrow.NewSchema(c.fields, &metadata), c.json)
 		got, _, err := readAll(bytes.NewReader(data))
 		found := fmt.Sprint(err)
 		if err == nil && len(got) > 0 {
@@ -194,6 +197,8 @@ func TestForeignFiles(t *testing.T) {
 	}
 }
 
+// TestRowsOfSlicedRecord checks that a slice of a record has its own rows, and that a null row
+// outside the slice does not matter.
 func TestRowsOfSlicedRecord(t *testing.T) {
 	schema := arrow.NewSchema([]arrow.Field{{Name: "tokens",
 		Type: arrow.ListOf(arrow.PrimitiveTypes.Uint8), Nullable: true}}, nil)

@@ -80,9 +80,9 @@ func (r *Rows) ID(i int) string {
 // bytes. Training does not use ids, but any column keeps the memory of the whole batch in use.
 func (r *Rows) dropIDs() (size int64) {
 	for i := range r.tokens {
-		size += r.tokens[i].own()
+		size += r.tokens[i].detach()
 	}
-	size += r.features.own() + r.edges.own()
+	size += r.features.detach() + r.edges.detach()
 	if r.labels != nil {
 		labels, unlabeled := make([]int32, r.Len()), 0
 		for i := range labels {
@@ -94,17 +94,17 @@ func (r *Rows) dropIDs() (size int64) {
 		r.labels = labelArray(labels, unlabeled).(*array.Int32)
 		size += int64(4 * len(labels))
 	}
-	lists, bytes := r.lists.own()
+	lists, bytes := r.lists.detach()
 	r.lists, size = lists, size+bytes
-	numbers, bytes := r.numbers.own(r.Len())
+	numbers, bytes := r.numbers.detach(r.Len())
 	r.numbers, size = numbers, size+bytes
 	r.record = array.NewRecord(arrow.NewSchema(nil, nil), nil, r.record.NumRows())
 	r.ids = nil
 	return size
 }
 
-// own copies the column out of the record's memory and returns the size of the copy in bytes.
-func (c *tokenColumn) own() int64 {
+// detach copies the column out of the record's memory and returns the size of the copy in bytes.
+func (c *tokenColumn) detach() int64 {
 	c.offsets, c.u8, c.u16, c.i32 = slices.Clone(c.offsets), slices.Clone(c.u8),
 		slices.Clone(c.u16), slices.Clone(c.i32)
 	return int64(4*len(c.offsets) + len(c.u8) + 2*len(c.u16) + 4*len(c.i32))

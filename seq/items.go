@@ -37,7 +37,7 @@ func checkItems(field arrow.Field, number arrow.DataType, width int) error {
 }
 
 // itemKind holds the words for an item in errors, such as "token", "a token", "a sequence".
-type itemKind struct{ name, one, list string }
+type itemKind struct{ name, withArticle, list string }
 
 // itemColumn is a column of items with width numbers each.
 type itemColumn[T int32 | float32] struct {
@@ -64,8 +64,8 @@ func (c *itemColumn[T]) numbersOf(i int) []T {
 // count returns the number of items of row i.
 func (c *itemColumn[T]) count(i int) int { return int(c.offsets[i+1] - c.offsets[i]) }
 
-// quoted returns names in quotes, for errors.
-func quoted(names []string) (out []string) {
+// quoteAll returns names in quotes, for errors.
+func quoteAll(names []string) (out []string) {
 	for _, name := range names {
 		out = append(out, strconv.Quote(name))
 	}
@@ -81,9 +81,9 @@ func split[T any](values []T, width int) [][]T {
 	return out
 }
 
-// loadItems reads a column of items from the record. It checks that each row has at least the given
-// number of items, least, and no null.
-func loadItems[T int32 | float32](r *Rows, c itemColumn[T], least int32) (*itemColumn[T], error) {
+// loadItems reads a column of items from the record. It checks that each row has at least minItems
+// items and no null.
+func loadItems[T int32 | float32](r *Rows, c itemColumn[T], minItems int32) (*itemColumn[T], error) {
 	list := r.record.Column(r.record.Schema().FieldIndices(c.name)[0]).(*array.List)
 	if list.Len() == 0 {
 		return &c, nil
@@ -103,15 +103,15 @@ func loadItems[T int32 | float32](r *Rows, c itemColumn[T], least int32) (*itemC
 		from, to := c.offsets[i], c.offsets[i+1]
 		switch {
 		case list.IsNull(i):
-			return nil, fmt.Errorf("%s: expected %s, found null", c.at(r, i), c.kind.list)
+			return nil, fmt.Errorf("%s: expected %s, found null", c.location(r, i), c.kind.list)
 		case from < 0 || to < from || int(to) > items.Len():
-			return nil, fmt.Errorf("%s: offsets %d to %d do not lie within the %d %ss", c.at(r, i), from, to,
+			return nil, fmt.Errorf("%s: offsets %d to %d do not lie within the %d %ss", c.location(r, i), from, to,
 				items.Len(), c.kind.name)
-		case to-from < least:
-			return nil, fmt.Errorf("%s: expected at least one %s, found an empty sequence", c.at(r, i), c.kind.name)
+		case to-from < minItems:
+			return nil, fmt.Errorf("%s: expected at least one %s, found an empty sequence", c.location(r, i), c.kind.name)
 		}
 	}
-	numbers, begin, err := c.load(items)
+	numbers, span, err := c.load(items)
 	if err != nil {
 		return nil, err
 	}
@@ -120,17 +120,17 @@ func loadItems[T int32 | float32](r *Rows, c itemColumn[T], least int32) (*itemC
 	}
 	for i := range list.Len() {
 		for t := c.offsets[i]; t < c.offsets[i+1]; t++ {
-			if err := c.checkItem(items, numbers, begin, int(t)); err != nil {
-				return nil, fmt.Errorf("%s, index %d%w", c.at(r, i), t-c.offsets[i], err)
+			if err := c.checkItem(items, numbers, span, int(t)); err != nil {
+				return nil, fmt.Errorf("%s, index %d%w", c.location(r, i), t-c.offsets[i], err)
 			}
 		}
 	}
 	return &c, nil
 }
 
-// load returns an array of the numbers of all items. Function begin returns the index of an item's
-// first number and the number of its numbers.
-func (c *itemColumn[T]) load(items arrow.Array) (numbers arrow.Array, begin func(t int) (from, n int), err error) {
+// load returns an array of the numbers of all items. The function span returns the index of item t's
+// first number and how many numbers the item has.
+func (c *itemColumn[T]) load(items arrow.Array) (numbers arrow.Array, span func(t int) (from, n int), err error) {
 	switch items := items.(type) {
 	case *array.FixedSizeList:
 		numbers, values := c.numbers(items.ListValues())
@@ -161,7 +161,7 @@ func (c *itemColumn[T]) load(items arrow.Array) (numbers arrow.Array, begin func
 	panic("seq: items of another type than was checked")
 }
 
-// numbers returns an array of numbers together with its values.
+// numbers returns the array a and its values.
 func (c *itemColumn[T]) numbers(a arrow.Array) (arrow.Array, []T) {
 	var values any
 	switch a := a.(type) {
@@ -174,15 +174,15 @@ func (c *itemColumn[T]) numbers(a arrow.Array) (arrow.Array, []T) {
 }
 
 // checkItem returns an error if item t is null, does not have width numbers, or has a null number.
-func (c *itemColumn[T]) checkItem(items, numbers arrow.Array, begin func(t int) (from, n int), t int) error {
+func (c *itemColumn[T]) checkItem(items, numbers arrow.Array, span func(t int) (from, n int), t int) error {
 	if items.IsNull(t) {
-		return fmt.Errorf(": expected %s, found null", c.kind.one)
+		return fmt.Errorf(": expected %s, found null", c.kind.withArticle)
 	}
-	from, n := begin(t)
+	from, n := span(t)
 	if n != c.width {
 		return fmt.Errorf(": expected %d numbers, found %d", c.width, n)
 	}
-	if first, _ := begin(0); from != first+t*c.width {
+	if first, _ := span(0); from != first+t*c.width {
 		return fmt.Errorf(": expected contiguous %ss with the next number at index %d, found it at %d",
 			c.kind.name, first+t*c.width, from)
 	}
@@ -194,8 +194,8 @@ func (c *itemColumn[T]) checkItem(items, numbers arrow.Array, begin func(t int) 
 	return nil
 }
 
-// own copies the column out of the record's memory and returns the size of the copy in bytes.
-func (c *itemColumn[T]) own() int64 {
+// detach copies the column out of the record's memory and returns the size of the copy in bytes.
+func (c *itemColumn[T]) detach() int64 {
 	if c == nil {
 		return 0
 	}
@@ -216,9 +216,9 @@ type itemList[T int32 | float32] struct {
 // reset removes all rows.
 func (l *itemList[T]) reset() { l.offsets, l.values = append(l.offsets[:0], 0), l.values[:0] }
 
-// end completes a row with the given number of items. The caller has appended their numbers to
+// endRow completes a row with the given number of items. The caller has appended their numbers to
 // values.
-func (l *itemList[T]) end(items int) {
+func (l *itemList[T]) endRow(items int) {
 	l.offsets = append(l.offsets, l.offsets[len(l.offsets)-1]+int32(items))
 }
 
@@ -244,18 +244,18 @@ func bytesOf[T int32 | float32](values []T) []byte {
 	panic("seq: numbers of another type")
 }
 
-// at returns the location of a row, for errors.
-func (c *itemColumn[T]) at(r *Rows, i int) string {
+// location returns the location of a row, for errors.
+func (c *itemColumn[T]) location(r *Rows, i int) string {
 	return fmt.Sprintf("row %d, column %s", r.first+int64(i), c.name)
 }
 
-// eachItem calls check for every item, until check returns an error. It adds the location to the
+// forEachItem calls check for every item, until check returns an error. It adds the location to the
 // error.
-func (c *itemColumn[T]) eachItem(r *Rows, check func(row int, item []T) error) error {
+func (c *itemColumn[T]) forEachItem(r *Rows, check func(row int, item []T) error) error {
 	for i := range len(c.offsets) - 1 {
 		for t := c.offsets[i]; t < c.offsets[i+1]; t++ {
 			if err := check(i, c.values[int(t)*c.width:][:c.width]); err != nil {
-				return fmt.Errorf("%s, index %d, %w", c.at(r, i), t-c.offsets[i], err)
+				return fmt.Errorf("%s, index %d, %w", c.location(r, i), t-c.offsets[i], err)
 			}
 		}
 	}

@@ -68,10 +68,10 @@ func (s *Spec) checkLabels(labels []int32, tokens int) error {
 
 // labelLists is a column of lists of labels, from a record or for writing.
 type labelLists struct {
-	offsets []int32 // one more than the number of rows
-	values  []int32
-	null    func(row int) bool
-	ignored func(item int) bool // reports whether an item is null; nil if no item is null
+	offsets    []int32 // one more than the number of rows
+	values     []int32
+	isNull     func(row int) bool
+	isItemNull func(item int) bool // reports whether an item is null; nil if no item is null
 }
 
 // length returns the number of labels of row i.
@@ -80,14 +80,14 @@ func (l *labelLists) length(i int) int { return int(l.offsets[i+1] - l.offsets[i
 // row returns a copy of the first n labels of row i, with NoLabel for null items. It returns nil if
 // the labels are unknown.
 func (l *labelLists) row(i, n int) []int32 {
-	if l == nil || l.null(i) {
+	if l == nil || l.isNull(i) {
 		return nil
 	}
 	from := l.offsets[i]
 	out := make([]int32, n)
 	copy(out, l.values[from:])
 	for j := range out {
-		if l.ignored != nil && l.ignored(int(from)+j) {
+		if l.isItemNull != nil && l.isItemNull(int(from)+j) {
 			out[j] = NoLabel
 		}
 	}
@@ -96,7 +96,7 @@ func (l *labelLists) row(i, n int) []int32 {
 
 // loadLabelLists reads the column of lists of labels and checks the labels of each row.
 func (r *Rows) loadLabelLists(spec *Spec, list *array.List) error {
-	l := &labelLists{null: list.IsNull}
+	l := &labelLists{isNull: list.IsNull}
 	rows := list.Len()
 	items := list.ListValues().(*array.Int32)
 	for _, a := range []arrow.Array{list, items} {
@@ -105,7 +105,7 @@ func (r *Rows) loadLabelLists(spec *Spec, list *array.List) error {
 		}
 	}
 	if items.NullN() > 0 {
-		l.ignored = items.IsNull
+		l.isItemNull = items.IsNull
 	}
 	l.values = items.Int32Values()
 	if rows > 0 {
@@ -143,8 +143,8 @@ func (r *Rows) Labels(i int) []int32 {
 	return r.lists.row(i, n)
 }
 
-// own returns a copy of the column outside the record's memory, and the size of the copy in bytes.
-func (l *labelLists) own() (*labelLists, int64) {
+// detach returns a copy of the column outside the record's memory, and the size of the copy in bytes.
+func (l *labelLists) detach() (*labelLists, int64) {
 	if l == nil {
 		return nil, 0
 	}
@@ -158,15 +158,15 @@ func (l *labelLists) own() (*labelLists, int64) {
 
 // labelListWriter collects the lists of labels of rows for writing.
 type labelListWriter struct {
-	offsets []int32 // one more than the number of rows
-	values  []int32
-	known   []bool
-	ignored int // number of items without a label
+	offsets   []int32 // one more than the number of rows
+	values    []int32
+	known     []bool
+	unlabeled int // number of items without a label
 }
 
 // reset removes all rows.
 func (l *labelListWriter) reset() {
-	l.offsets, l.values, l.known, l.ignored = append(l.offsets[:0], 0), l.values[:0], l.known[:0], 0
+	l.offsets, l.values, l.known, l.unlabeled = append(l.offsets[:0], 0), l.values[:0], l.known[:0], 0
 }
 
 func (l *labelListWriter) append(labels []int32) {
@@ -174,7 +174,7 @@ func (l *labelListWriter) append(labels []int32) {
 	l.offsets = append(l.offsets, int32(len(l.values)))
 	for _, label := range labels {
 		if label == NoLabel {
-			l.ignored++
+			l.unlabeled++
 		}
 	}
 }
@@ -189,9 +189,9 @@ func (l *labelListWriter) row(i int) []int32 {
 
 // lists returns the collected lists.
 func (l *labelListWriter) lists() *labelLists {
-	out := &labelLists{offsets: l.offsets, values: l.values, null: func(i int) bool { return !l.known[i] }}
-	if l.ignored > 0 {
-		out.ignored = func(i int) bool { return l.values[i] == NoLabel }
+	out := &labelLists{offsets: l.offsets, values: l.values, isNull: func(i int) bool { return !l.known[i] }}
+	if l.unlabeled > 0 {
+		out.isItemNull = func(i int) bool { return l.values[i] == NoLabel }
 	}
 	return out
 }
@@ -201,7 +201,7 @@ func (l *labelListWriter) lists() *labelLists {
 func (l *labelListWriter) array() arrow.Array {
 	rows := len(l.known)
 	valid, missing := validity(rows, func(i int) bool { return l.known[i] })
-	items := labelArray(l.values, l.ignored)
+	items := labelArray(l.values, l.unlabeled)
 	offsets := memory.NewBufferBytes(arrow.Int32Traits.CastToBytes(l.offsets))
 	return array.NewListData(array.NewData(labelsType, rows, []*memory.Buffer{valid, offsets},
 		[]arrow.ArrayData{items.Data()}, missing, 0))

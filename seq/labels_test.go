@@ -15,13 +15,13 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-func listsSpec(task string) Spec {
+func labelListSpec(task string) Spec {
 	return Spec{Task: task, VocabSize: 9, LabelNames: []string{"a", "b", "c"}}
 }
 
-// listedExamples returns n rows whose lists of labels are unknown, empty, or have one label or
+// labelListExamples returns n rows whose lists of labels are unknown, empty, or have one label or
 // several.
-func listedExamples(task string, n int) (out []Example) {
+func labelListExamples(task string, n int) (out []Example) {
 	for i := range n {
 		e := Example{Index: uint32(i), A: make([]int32, 1+i%7), Label: NoLabel}
 		switch {
@@ -43,7 +43,7 @@ func listedExamples(task string, n int) (out []Example) {
 // access with and without ids and a window.
 func TestLabelLists(t *testing.T) {
 	for _, task := range []string{MultiLabel, Tagging} {
-		spec, want := listsSpec(task), listedExamples(task, 3000) // fills several record batches
+		spec, want := labelListSpec(task), labelListExamples(task, 3000) // fills several record batches
 		for _, format := range []Format{FileFormat, StreamFormat} {
 			got, gotSpec, err := readAll(bytes.NewReader(encode(t, want, spec, format)))
 			if err != nil || !reflect.DeepEqual(got, want) || !reflect.DeepEqual(*gotSpec, spec) {
@@ -113,7 +113,7 @@ func TestLabelCounts(t *testing.T) {
 		for i := range rows {
 			rows[i].Label = NoLabel
 		}
-		set := trainingSplit(t, listsSpec(task), rows)
+		set := trainingSplit(t, labelListSpec(task), rows)
 		if got := set.Manifest.Splits["train"].Labels; !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %v, want %v", task, got, want)
 		}
@@ -124,7 +124,7 @@ func TestLabelCounts(t *testing.T) {
 // the order of tags.
 func TestRenamedLists(t *testing.T) {
 	for task, want := range map[string][]int32{MultiLabel: {0, 1, 2}, Tagging: {2, 0, NoLabel, 1}} {
-		spec := listsSpec(task)
+		spec := labelListSpec(task)
 		spec.LabelNames = nil
 		b := must.Get(CreateDataset(t.TempDir(), spec, false))(t)
 		defer b.Abort()
@@ -170,11 +170,11 @@ func TestBadLabelLists(t *testing.T) {
 		"expected a list of labels for task tagging, found label 1":           {Tagging, nil, 1},
 		"expected no list of labels for task classification, found 1 labels":  {Classification, []int32{1}, NoLabel},
 	} {
-		spec := listsSpec(c.task)
+		spec := labelListSpec(c.task)
 		b := NewBlock(&spec)
 		err := b.Append(Example{A: []int32{1, 2}, Label: c.label, Labels: c.labels})
 		if err == nil || !strings.Contains(err.Error(), "column label: ") || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %s", err, want)
+			t.Errorf("error %v, want %s", err, want)
 		}
 		if b.Rows() != 0 {
 			t.Error("the refused row was added")
@@ -184,10 +184,10 @@ func TestBadLabelLists(t *testing.T) {
 		}
 		_, err = RowsOf(recordOfLists(&spec, c.labels), &spec)
 		if want := "row 1, column label: "; err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %s", err, want)
+			t.Errorf("error %v, want %s", err, want)
 		}
 	}
-	other, spec := listsSpec(Classification), listsSpec(Tagging)
+	other, spec := labelListSpec(Classification), labelListSpec(Tagging)
 	must.Fail(t, "expected list<int32> for task tagging, found int32")(spec.checkColumns(other.Schema()))
 }
 

@@ -15,8 +15,9 @@ type layout struct {
 	item  arrow.DataType
 }
 
-// layout returns the layout of written files. No sequence contains the pad id. If it is 0, ids are
-// stored minus 1 if a smaller type then suffices: the ids 1 … 256 of bytes take one byte each.
+// layout returns the layout of written files. If the pad id is 0, no sequence contains the id 0.
+// Ids are then stored minus 1 if this allows a smaller type: the ids 1 … 256 of bytes take one byte
+// each.
 func (s *Spec) layout() layout {
 	plain := layout{0, tokenType(s.VocabSize)}
 	if s.PadID == nil || *s.PadID != 0 || s.VocabSize < 2 {

@@ -36,7 +36,8 @@ func TestLayout(t *testing.T) {
 			item := schema.Field(0).Type.(*arrow.ListType).Elem()
 			if version, _ := schema.Metadata().GetValue(KeyVersion); !arrow.TypeEqual(item, c.item) ||
 				version != c.version {
-				t.Errorf("vocabulary %d, pad %v: type %v, version %s", c.vocab, c.pad, item, version)
+				t.Errorf("vocabulary %d, pad %v: type %v, version %s, want %v, %s", c.vocab, c.pad, item, version, c.item,
+					c.version)
 			}
 			if c.vocab < 2 {
 				continue
@@ -60,7 +61,7 @@ func TestLayout(t *testing.T) {
 func TestPlainLayout(t *testing.T) {
 	metadata := arrow.MetadataFrom(map[string]string{"version": "1", "vocab_size": "257", "pad_token_id": "0"})
 	tokens := arrow.Field{Name: "tokens", Type: arrow.ListOf(arrow.PrimitiveTypes.Uint16)}
-	got, _, err := readAll(bytes.NewReader(foreign(t, arrow.NewSchema([]arrow.Field{tokens}, &metadata),
+	got, _, err := readAll(bytes.NewReader(foreignStream(t, arrow.NewSchema([]arrow.Field{tokens}, &metadata),
 		`[{"tokens":[1,256,98]}]`)))
 	if err != nil || !reflect.DeepEqual(got, []Example{{A: []int32{1, 256, 98}, Label: NoLabel}}) {
 		t.Errorf("rows %v, error %v; want one row with the tokens 1, 256, 98", got, err)
@@ -97,7 +98,7 @@ func TestNarrowColumns(t *testing.T) {
 		}
 		metadata := arrow.MetadataFrom(keys)
 		tokens := arrow.Field{Name: ColumnTokens, Type: arrow.ListOf(c.item)}
-		_, _, err := readAll(bytes.NewReader(foreign(t, arrow.NewSchema([]arrow.Field{tokens}, &metadata), c.json)))
+		_, _, err := readAll(bytes.NewReader(foreignStream(t, arrow.NewSchema([]arrow.Field{tokens}, &metadata), c.json)))
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v from %s, vocabulary %s, pad %q: error %v, want %q", c.item, c.first, c.vocab, c.pad, err,
 				c.want)

@@ -18,15 +18,15 @@ const lockName = ".dataset.lock"
 
 // datasetLock is an exclusive lock for writing a data set in a directory.
 type datasetLock struct {
-	dir  string
-	made bool // true if the lock created the directory
-	file *flock.Flock
+	dir        string
+	createdDir bool // true if the lock created the directory
+	file       *flock.Flock
 }
 
 // lockDataset creates the directory if needed and locks it.
 func lockDataset(dir string) (*datasetLock, error) {
 	_, err := os.Stat(dir)
-	l := &datasetLock{dir: dir, made: errors.Is(err, fs.ErrNotExist)}
+	l := &datasetLock{dir: dir, createdDir: errors.Is(err, fs.ErrNotExist)}
 	for {
 		if err := os.MkdirAll(dir, 0o777); err != nil {
 			return nil, err
@@ -44,9 +44,9 @@ func lockDataset(dir string) (*datasetLock, error) {
 			return nil, fmt.Errorf("%s: %w", dir, ErrBusy)
 		}
 		// Another program may have removed the file between its opening and its locking.
-		now, err := os.Stat(path)
-		mine, errMine := l.file.Stat()
-		if err == nil && errMine == nil && os.SameFile(now, mine) {
+		current, err := os.Stat(path)
+		locked, errLocked := l.file.Stat()
+		if err == nil && errLocked == nil && os.SameFile(current, locked) {
 			return l, nil
 		}
 		l.file.Unlock()
@@ -62,7 +62,7 @@ func (l *datasetLock) release() {
 	os.Remove(l.file.Path()) // before the lock is released
 	l.file.Unlock()
 	l.file = nil
-	if l.made {
+	if l.createdDir {
 		os.Remove(l.dir) // fails if the directory has files
 	}
 }

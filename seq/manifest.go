@@ -59,8 +59,8 @@ type SplitInfo struct {
 	Numbers  []NumberSummary  `json:"numbers,omitempty"` // for the task regression
 }
 
-// nameChecksum moves the SHA-256 of a manifest of version 1 to Checksum.
-func (s *SplitInfo) nameChecksum() {
+// upgradeChecksum moves the SHA-256 of a version 1 manifest to Checksum.
+func (s *SplitInfo) upgradeChecksum() {
 	if s.Checksum == "" && s.SHA256 != "" {
 		s.Checksum = "sha256:" + s.SHA256
 	}
@@ -107,7 +107,7 @@ func readManifest(dir string) (*Manifest, error) {
 		m.Tokenizer = compact.Bytes()
 	}
 	for name, split := range m.Splits {
-		split.nameChecksum()
+		split.upgradeChecksum()
 		m.Splits[name] = split
 	}
 	if err := m.validate(); err != nil {
@@ -116,6 +116,7 @@ func readManifest(dir string) (*Manifest, error) {
 	return m, nil
 }
 
+// validate returns an error for the first invalid field.
 func (m *Manifest) validate() error {
 	if m.Version != ManifestVersion && m.Version != "1" { // version 1 differs in its SHA-256 checksums
 		return fmt.Errorf("version: expected %q, found %.40q", ManifestVersion, m.Version)
@@ -155,19 +156,19 @@ func (m *Manifest) validate() error {
 // checkLabels returns an error if label counts exceed the number of rows of a split, or its number
 // of tokens for tagging.
 func (m *Manifest) checkLabels(split SplitInfo) error {
-	most, sum := float64(split.Rows), 0.0
+	maxCount, sum := float64(split.Rows), 0.0
 	if m.Task == Tagging {
-		most *= float64(max(1, split.Lengths.Max))
+		maxCount *= float64(max(1, split.Lengths.Max))
 	}
 	for name, n := range split.Labels {
-		if n < 0 || float64(n) > most {
+		if n < 0 || float64(n) > maxCount {
 			return fmt.Errorf("%.40q: expected a count from 0 to %.0f (the split has %d rows), found %d",
-				name, most, split.Rows, n)
+				name, maxCount, split.Rows, n)
 		}
 		sum += float64(n)
 	}
-	if m.Task != MultiLabel && sum > most {
-		return fmt.Errorf("expected counts with a sum of at most %.0f (the split has %d rows), found %.0f", most,
+	if m.Task != MultiLabel && sum > maxCount {
+		return fmt.Errorf("expected counts with a sum of at most %.0f (the split has %d rows), found %.0f", maxCount,
 			split.Rows, sum)
 	}
 	return nil

@@ -8,8 +8,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// endless returns a stream of n rows, which is never in memory as a whole.
-func endless(t testing.TB, n int) io.Reader {
+// streamRows returns a stream of n rows that is written while it is read.
+func streamRows(t testing.TB, n int) io.Reader {
 	r, w := io.Pipe()
 	go func() {
 		out, err := NewWriter(w, listopsSpec(), StreamFormat)
@@ -28,9 +28,10 @@ func endless(t testing.TB, n int) io.Reader {
 	return r
 }
 
+// TestMemoryDoesNotGrow checks that the memory for reading a stream does not depend on its length.
 func TestMemoryDoesNotGrow(t *testing.T) {
 	heap := func(n int) uint64 {
-		reader := must.Get(NewReader(endless(t, n), "pipe"))(t)
+		reader := must.Get(NewReader(streamRows(t, n), "pipe"))(t)
 		for {
 			if _, err := reader.Next(); err == io.EOF {
 				break
@@ -46,6 +47,6 @@ func TestMemoryDoesNotGrow(t *testing.T) {
 	}
 	few, many := heap(500), heap(8000) // 1 MB and 16 MB
 	if many > few+4<<20 {
-		t.Errorf("the heap is %d bytes after 500 rows and %d after 8,000", few, many)
+		t.Errorf("the heap is %d bytes after 500 rows and %d after 8,000, want at most 4 MiB more", few, many)
 	}
 }

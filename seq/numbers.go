@@ -90,12 +90,12 @@ func (s *Spec) checkNumbers(numbers []float32) error {
 type numberColumn struct {
 	n      int
 	values []float32
-	null   func(i int) bool
+	isNull func(i int) bool
 }
 
 // row returns the numbers of row i, or nil if they are unknown.
 func (c *numberColumn) row(i int) []float32 {
-	if c == nil || c.null(i) {
+	if c == nil || c.isNull(i) {
 		return nil
 	}
 	return c.values[i*c.n : (i+1)*c.n]
@@ -103,11 +103,11 @@ func (c *numberColumn) row(i int) []float32 {
 
 // loadNumbers reads the column of numbers, if it exists, and checks the numbers of each row.
 func (r *Rows) loadNumbers(spec *Spec) error {
-	at := r.record.Schema().FieldIndices(ColumnNumbers)
-	if spec.NumberNames == nil || at == nil {
+	columns := r.record.Schema().FieldIndices(ColumnNumbers)
+	if spec.NumberNames == nil || columns == nil {
 		return nil
 	}
-	list := r.record.Column(at[0]).(*array.FixedSizeList)
+	list := r.record.Column(columns[0]).(*array.FixedSizeList)
 	items := list.ListValues().(*array.Float32)
 	err := errors.Join(checkBitmap(list, ColumnNumbers), checkBitmap(items, ColumnNumbers))
 	if err != nil {
@@ -135,14 +135,14 @@ func (r *Rows) loadNumbers(spec *Spec) error {
 	return nil
 }
 
-// own returns a copy of the column outside the record's memory, and the size of the copy in bytes.
-func (c *numberColumn) own(rows int) (*numberColumn, int64) {
+// detach returns a copy of the column outside the record's memory, and the size of the copy in bytes.
+func (c *numberColumn) detach(rows int) (*numberColumn, int64) {
 	if c == nil {
 		return nil, 0
 	}
 	unknown := make([]bool, rows)
 	for i := range unknown {
-		unknown[i] = c.null(i)
+		unknown[i] = c.isNull(i)
 	}
 	return &numberColumn{c.n, slices.Clone(c.values), func(i int) bool { return unknown[i] }},
 		int64(4*len(c.values) + rows)

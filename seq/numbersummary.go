@@ -23,9 +23,9 @@ func (s *NumberSummary) add(y float64) {
 	}
 	s.Min, s.Max = min(s.Min, y), max(s.Max, y)
 	s.Rows++
-	before := y - s.Mean
-	s.Mean += before / float64(s.Rows)
-	s.squares += float64(before * (y - s.Mean))
+	delta := y - s.Mean
+	s.Mean += delta / float64(s.Rows)
+	s.squares += float64(delta * (y - s.Mean))
 	s.Deviation = math.Sqrt(s.squares / float64(s.Rows))
 }
 

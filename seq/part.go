@@ -43,15 +43,15 @@ func newPart(f *os.File, path string, from, to int64) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &part{Stream: stream, drop: from - skipped, left: to - from}
+	p := &part{Stream: stream, skip: from - skipped, remaining: to - from}
 	return &Reader{name: path, closer: f, records: p, spec: spec, row: from}, nil
 }
 
 // part is a range of rows of a stream.
 type part struct {
 	*arrowipc.Stream
-	drop int64 // number of rows to skip first
-	left int64 // number of remaining rows
+	skip      int64 // number of rows to skip first
+	remaining int64 // number of remaining rows
 }
 
 // IsFile returns true. No caller depends on the format of a part.
@@ -59,18 +59,18 @@ func (p *part) IsFile() bool { return true }
 
 // Next returns the next rows of the part, or io.EOF.
 func (p *part) Next() (arrow.Record, error) {
-	for p.left > 0 {
+	for p.remaining > 0 {
 		record, err := p.Stream.Next()
 		if err == io.EOF {
-			err = fmt.Errorf("expected %d more rows, found the end of the file: another program may have changed it", p.left)
+			err = fmt.Errorf("expected %d more rows, found the end of the file: another program may have changed it", p.remaining)
 		}
 		if err != nil {
 			return nil, err
 		}
-		from := min(p.drop, record.NumRows())
-		to := min(record.NumRows(), from+p.left)
-		p.drop -= from
-		p.left -= to - from
+		from := min(p.skip, record.NumRows())
+		to := min(record.NumRows(), from+p.remaining)
+		p.skip -= from
+		p.remaining -= to - from
 		if from < to {
 			return record.NewSlice(from, to), nil
 		}

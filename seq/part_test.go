@@ -37,7 +37,7 @@ func TestPart(t *testing.T) {
 				t.Fatalf("the file has %d record batches, want at least 3", batches)
 			}
 			if len(got) != int(c[1]-c[0]) || len(got) > 0 && !reflect.DeepEqual(got, want[c[0]:c[1]]) {
-				t.Errorf("%s: rows %v: got %d rows, or different rows", name, c, len(got))
+				t.Errorf("%s: rows %v: got %d rows, want %d, or the rows differ", name, c, len(got), c[1]-c[0])
 			}
 		}
 		r, err := OpenPart(path, 2998, 3002)

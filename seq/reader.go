@@ -18,8 +18,8 @@ type Reader struct {
 	closer  io.Closer
 	records recordReader
 	spec    *Spec
-	batches int // number of batches read
-	row     int64
+	batches int             // number of batches read
+	row     int64           // index of the next row
 	rows    int64           // number of rows that the manifest states, for a split with a checksum
 	stated  *statedChecksum // checksum that the manifest states; nil without a manifest
 	err     error           // io.EOF or the first error; final
@@ -105,6 +105,7 @@ func (r *Reader) All() iter.Seq2[*Rows, error] {
 	}
 }
 
+// next implements Next without the checks at the end of the source.
 func (r *Reader) next() (*Rows, error) {
 	record, err := r.records.Next()
 	if err != nil {

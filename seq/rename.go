@@ -22,7 +22,7 @@ func (b *DatasetBuilder) RenameLabels(ctx context.Context, names []string, numbe
 	b.manifest.LabelNames = names
 	for _, s := range b.open {
 		if err := s.renameLabels(ctx, number); err != nil {
-			return s.explain(err)
+			return s.wrapError(err)
 		}
 	}
 	return nil
@@ -64,17 +64,17 @@ func (s *SplitWriter) renameLabels(ctx context.Context, number func(int32) int32
 // writeRelabeled appends a record batch with renumbered labels.
 func (w *Writer) writeRelabeled(record arrow.Record, number func(int32) int32) error {
 	columns := append([]arrow.Array(nil), record.Columns()...)
-	at := len(w.spec.TokenColumns()) + len(w.spec.edgeFields()) // index of the label column
+	labelIndex := len(w.spec.TokenColumns()) + len(w.spec.edgeFields()) // index of the label column
 	if w.spec.ListsLabels() {
 		lists, err := w.relabelLists(record, number)
 		if err != nil {
 			return err
 		}
-		columns[at] = lists
+		columns[labelIndex] = lists
 		w.row += record.NumRows()
 		return w.out.Write(array.NewRecord(w.schema, columns, record.NumRows()))
 	}
-	column := columns[at].(*array.Int32)
+	column := columns[labelIndex].(*array.Int32)
 	labels, unlabeled := make([]int32, column.Len()), column.NullN()
 	for i := range labels {
 		if labels[i] = NoLabel; column.IsValid(i) {
@@ -82,7 +82,7 @@ func (w *Writer) writeRelabeled(record arrow.Record, number func(int32) int32) e
 			w.largest = max(w.largest, labels[i])
 		}
 	}
-	columns[at] = labelArray(labels, unlabeled)
+	columns[labelIndex] = labelArray(labels, unlabeled)
 	w.row += record.NumRows()
 	return w.out.Write(array.NewRecord(w.schema, columns, record.NumRows()))
 }

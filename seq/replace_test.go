@@ -11,8 +11,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// names returns the names of the files in a directory.
-func names(t *testing.T, dir string) (out []string) {
+// fileNames returns the names of the files in a directory.
+func fileNames(t *testing.T, dir string) (out []string) {
 	t.Helper()
 	entries := must.Get(os.ReadDir(dir))(t)
 	for _, e := range entries {
@@ -25,20 +25,20 @@ func names(t *testing.T, dir string) (out []string) {
 // new data set are written, and after Abort.
 func TestReplace(t *testing.T) {
 	dir := t.TempDir()
-	before := buildDataset(t, dir)
-	whole := []string{"dataset.json", "test.arrow", "train.arrow", "val.arrow"}
+	old := buildDataset(t, dir)
+	oldFiles := []string{"dataset.json", "test.arrow", "train.arrow", "val.arrow"}
 	for _, finish := range []bool{false, true} {
 		b := must.Get(CreateDataset(dir, listopsSpec(), true))(t)
 		for _, split := range []string{"train", "val"} {
 			writeSplit(t, b, split, []Example{{A: make7()}})
-			if d, err := OpenDataset(dir); err != nil || d.Fingerprint() != before.Fingerprint() || d.Verify() != nil {
+			if d, err := OpenDataset(dir); err != nil || d.Fingerprint() != old.Fingerprint() || d.Verify() != nil {
 				t.Errorf("the data set changed after %s was closed; error %v", split, err)
 			}
 		}
 		if !finish {
 			b.Abort()
-			if d, err := OpenDataset(dir); err != nil || d.Verify() != nil || !slices.Equal(names(t, dir), whole) {
-				t.Errorf("the data set changed after Abort: error %v, files %q", err, names(t, dir))
+			if d, err := OpenDataset(dir); err != nil || d.Verify() != nil || !slices.Equal(fileNames(t, dir), oldFiles) {
+				t.Errorf("the data set changed after Abort: error %v, files %q", err, fileNames(t, dir))
 			}
 			continue
 		}
@@ -46,14 +46,14 @@ func TestReplace(t *testing.T) {
 		if err != nil || d.Verify() != nil || d.Manifest.Splits["train"].Rows != 1 {
 			t.Fatalf("the new data set is not complete after Finish: %v", err)
 		}
-		if got := names(t, dir); !slices.Equal(got, []string{"dataset.json", "train.arrow", "val.arrow"}) {
+		if got := fileNames(t, dir); !slices.Equal(got, []string{"dataset.json", "train.arrow", "val.arrow"}) {
 			t.Errorf("files %q after Finish, want only those of the new data set", got)
 		}
 	}
 }
 
-// TestReplaceStaged simulates a program that was killed while it exchanged data sets. The files of
-// the new data set still have temporary names. The test checks that this data set is complete and
+// TestReplaceStaged simulates a program that was killed while it replaced a data set: the files of
+// the new data set still have temporary names. The test checks that the new data set is complete and
 // can be replaced.
 func TestReplaceStaged(t *testing.T) {
 	dir := t.TempDir()
@@ -63,7 +63,7 @@ func TestReplaceStaged(t *testing.T) {
 	staged, info := b.manifest, b.closed[0].info
 	info.File = filepath.Base(b.closed[0].writer.file.Temporary())
 	staged.Splits = map[string]SplitInfo{"train": info}
-	must.Succeed(t, b.write(&staged))
+	must.Succeed(t, b.writeManifest(&staged))
 	b.lock.release() // as the operating system does when a process ends
 	if d, err := OpenDataset(dir); err != nil || d.Verify() != nil || d.Manifest.Splits["train"].Rows != 1 {
 		t.Fatalf("the staged data set is not complete: %v", err)
@@ -76,13 +76,13 @@ func TestReplaceStaged(t *testing.T) {
 	if d, err := next.Finish(nil); err != nil || d.Verify() != nil || d.Manifest.Splits["train"].Rows != 2 {
 		t.Fatalf("the replacement is not complete after Finish: %v", err)
 	}
-	if got := names(t, dir); slices.ContainsFunc(got,
+	if got := fileNames(t, dir); slices.ContainsFunc(got,
 		func(name string) bool { return strings.HasSuffix(name, ".tmp") }) {
 		t.Errorf("temporary files remain: %q", got)
 	}
 }
 
-// TestReplaceFails checks that the new data set is complete after an exchange that failed halfway.
+// TestReplaceFails checks that the new data set is complete after a replacement that failed halfway.
 func TestReplaceFails(t *testing.T) {
 	dir := t.TempDir()
 	buildDataset(t, dir)
@@ -95,7 +95,7 @@ func TestReplaceFails(t *testing.T) {
 	must.Fail(t, "val.arrow")(b.Finish(nil))
 	if d, err := OpenDataset(dir); err != nil || d.Verify() != nil || d.Manifest.Splits["train"].Rows != 1 ||
 		len(d.Manifest.Splits) != 2 {
-		t.Errorf("the new data set is not complete after a failed exchange: %v", err)
+		t.Errorf("the new data set is not complete after a failed replacement: %v", err)
 	}
 }
 
@@ -104,11 +104,11 @@ func TestReplaceFails(t *testing.T) {
 func TestBusy(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "data")
 	b := must.Get(CreateDataset(dir, listopsSpec(), false))(t)
-	must.FailWith(t, ErrBusy, "a second one")(CreateDataset(dir, listopsSpec(), true))
+	must.FailWith(t, ErrBusy, "a second builder")(CreateDataset(dir, listopsSpec(), true))
 	b.Abort()
 	must.FailWith(t, os.ErrNotExist, "the aborted data set exists")(os.Stat(dir))
 	buildDataset(t, dir)
 	b = must.Get(ExtendDataset(dir, listopsSpec(), true))(t)
 	defer b.Abort()
-	must.FailWith(t, ErrBusy, "a second one that extends")(ExtendDataset(dir, listopsSpec(), true))
+	must.FailWith(t, ErrBusy, "a second builder that extends the data set")(ExtendDataset(dir, listopsSpec(), true))
 }

@@ -192,6 +192,7 @@ func (r *Rows) checkLabels(spec *Spec) error {
 	return nil
 }
 
+// checkLabel returns an error if a row may not have the label.
 func (s *Spec) checkLabel(label int32) error {
 	if s.NumberNames != nil {
 		return fmt.Errorf("task %s: expected numbers, found label %d", s.Task, label)
@@ -334,7 +335,8 @@ func (c *tokenColumn) checkIDs(spec *Spec, first int64) error {
 	return nil
 }
 
-// firstBad returns the position of the first stored number that is not a valid token, or -1.
+// firstBad returns the index of the first stored number that is not a valid token, or -1. A stored
+// number plus first is a token id.
 func firstBad[T uint8 | uint16 | int32](stored []T, first int32, spec *Spec) int {
 	last, padID := int64(maxVocab), int64(-1)
 	if spec.VocabSize > 0 {
@@ -343,12 +345,12 @@ func firstBad[T uint8 | uint16 | int32](stored []T, first int32, spec *Spec) int
 	if spec.PadID != nil {
 		padID = int64(*spec.PadID)
 	}
-	least, limit, pad := -int64(first), last-int64(first), padID-int64(first) // bounds of the stored numbers
-	if limit >= int64(^T(0)) && ^T(0) > 0 && (pad < 0 || pad > int64(^T(0))) {
+	low, high, pad := -int64(first), last-int64(first), padID-int64(first) // bounds of the stored numbers
+	if high >= int64(^T(0)) && ^T(0) > 0 && (pad < 0 || pad > int64(^T(0))) {
 		return -1 // every number of this type is a valid token
 	}
 	for i, n := range stored {
-		if v := int64(n); v < least || v > limit || v == pad {
+		if v := int64(n); v < low || v > high || v == pad {
 			return i
 		}
 	}
@@ -374,11 +376,12 @@ func (c *tokenColumn) appendTo(buf []int32, from, to int32) []int32 {
 	return appendIDs(buf, c.i32[from:to], c.id)
 }
 
+// appendIDs appends the ids of stored numbers to buf.
 func appendIDs[T uint8 | uint16 | int32](buf []int32, stored []T, first int32) []int32 {
-	at := len(buf)
-	buf = slices.Grow(buf, len(stored))[:at+len(stored)]
+	start := len(buf)
+	buf = slices.Grow(buf, len(stored))[:start+len(stored)]
 	for i, n := range stored {
-		buf[at+i] = int32(n) + first
+		buf[start+i] = int32(n) + first
 	}
 	return buf
 }

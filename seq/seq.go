@@ -13,7 +13,7 @@
 //	edge_features list<fixed_size_list<float32>> float numbers for each edge; absent if edges have no features
 //	label    int32                          the label, absent or null if unknown; or for the task multi-label
 //	         list<int32>                    the positive labels, ascending; or for the task tagging
-//	         list<int32>                    one label for each token, null for tokens without one
+//	         list<int32>                    one label for each token, null for a token without a label
 //	numbers  fixed_size_list<float32>       replace the label for the task regression; may be absent or null
 //	id       utf8                           identifies the row; may be absent or null
 //
@@ -58,7 +58,7 @@ type Example struct {
 // Length returns the number of tokens of both sequences together.
 func (e *Example) Length() int { return e.First() + len(e.B) }
 
-// First returns the number of tokens of the first sequence, or of the only one.
+// First returns the number of tokens of the first or only sequence.
 func (e *Example) First() int { return max(len(e.A), len(e.Features)) }
 
 // sequences returns the sequences for the n token columns.

@@ -47,6 +47,7 @@ func examples(n, longest int, spec Spec, seed uint64) []Example {
 	return rows
 }
 
+// encode returns the rows as a file or stream.
 func encode(t testing.TB, rows []Example, spec Spec, format Format) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -58,6 +59,7 @@ func encode(t testing.TB, rows []Example, spec Spec, format Format) []byte {
 	return out.Bytes()
 }
 
+// readAll returns the rows and the specification of a file or stream.
 func readAll(r io.Reader) ([]Example, *Spec, error) {
 	reader, err := NewReader(r, "x.arrow")
 	if err != nil {
@@ -115,6 +117,7 @@ func TestMinimalSpec(t *testing.T) {
 	}
 }
 
+// TestFileRandomAccess checks random access to rows, their lengths and the limit of the cache.
 func TestFileRandomAccess(t *testing.T) {
 	spec := listopsSpec()
 	rows := examples(5000, 200, spec, 2)

@@ -248,6 +248,7 @@ func SpecOf(schema *arrow.Schema) (*Spec, error) {
 	return spec, nil
 }
 
+// readMetadata sets the fields that the schema's metadata state, and validates them.
 func (s *Spec) readMetadata(metadata arrow.Metadata) error {
 	text := func(key string) (string, bool) { return metadata.GetValue(key) }
 	if version, ok := text(KeyVersion); ok && version != Version && version != VersionShifted {

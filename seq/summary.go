@@ -129,7 +129,7 @@ func (s *Summary) Lengths() Quantiles {
 		total += float64(length) * float64(rows) // exact, as the terms are integers below 2⁵³
 	}
 	slices.Sort(lengths)
-	at := func(fraction float64) int64 {
+	quantile := func(fraction float64) int64 {
 		rank := int64(math.Ceil(fraction * float64(s.rows)))
 		for _, length := range lengths {
 			if rank -= counts[length]; rank <= 0 {
@@ -139,7 +139,7 @@ func (s *Summary) Lengths() Quantiles {
 		return lengths[len(lengths)-1]
 	}
 	return Quantiles{
-		Min: lengths[0], P25: at(0.25), P50: at(0.5), P75: at(0.75), P95: at(0.95),
+		Min: lengths[0], P25: quantile(0.25), P50: quantile(0.5), P75: quantile(0.75), P95: quantile(0.95),
 		Max: lengths[len(lengths)-1], Mean: total / float64(s.rows),
 	}
 }

@@ -7,14 +7,15 @@ import (
 	"strings"
 )
 
-// Window selects the tokens that are read of a sequence. A sequence of at most Length tokens is read whole; of a longer
-// one the first Length − Tail and the last Tail tokens are read, 0 ≤ Tail ≤ Length. The zero value reads all.
+// Window selects the tokens of a sequence that are read. It selects all tokens of a sequence of at
+// most Length tokens. Of a longer sequence, it selects the first Length − Tail and the last Tail
+// tokens, with 0 ≤ Tail ≤ Length. The zero value selects all tokens.
 type Window struct {
 	Length int // maximum number of tokens read, 0 for all
-	Tail   int // number of these tokens at the end of a longer sequence
+	Tail   int // number of tokens read from the end of a longer sequence
 }
 
-// ParseWindow reads N or N:tail=M: M of the N tokens are the tail. N = 0 stands for all tokens.
+// ParseWindow parses N or N:tail=M, where M of the N tokens are the tail. N = 0 means all tokens.
 func ParseWindow(text string) (Window, error) {
 	length, rest, tailed := strings.Cut(text, ":")
 	n, err := strconv.Atoi(length)

@@ -47,7 +47,7 @@ func TestWindow(t *testing.T) {
 	}
 	if !(Window{1024, 256}).Holds(Window{512, 256}) || (Window{1024, 0}).Holds(Window{512, 256}) ||
 		(Window{4, 4}).Holds(Window{}) {
-		t.Error("Holds is wrong")
+		t.Error("Holds: want true for 1024:tail=256 and 512:tail=256, false for 1024 and 512:tail=256 and for 4:tail=4 and 0")
 	}
 }
 
@@ -92,7 +92,7 @@ func TestFileTail(t *testing.T) {
 	must.Succeed(t, Window{5, 0}.check(&tags))
 	for _, spec := range []*Spec{&tags, {FeatureNames: []string{"x"}, EdgeFeatureNames: []string{}}} {
 		if (Window{5, 2}).check(spec) == nil {
-			t.Errorf("%+v: got no error of a tail", spec)
+			t.Errorf("%+v: a tail was accepted, want an error", spec)
 		}
 	}
 }

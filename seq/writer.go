@@ -28,11 +28,11 @@ type Writer struct {
 	spec    Spec
 	schema  *arrow.Schema
 	out     recordWriter
-	file    *atomicfile.File // nil for a Writer of NewWriter
+	file    *atomicfile.File // nil for a Writer from NewWriter
 	pending *Block           // rows not written yet, at most one record batch
-	row     int64
-	largest int32 // largest label in the written rows
-	ended   bool  // true after the end of the file was written
+	row     int64            // number of rows, including pending rows
+	largest int32            // largest label in the written rows
+	ended   bool             // true after the end of the file was written
 	err     error
 }
 
@@ -128,7 +128,7 @@ func (w *Writer) writeBatches(b *Block) error {
 		if err := w.out.Write(batch.record(w.schema)); err != nil {
 			return err
 		}
-		batches.Put(batch)
+		batchPool.Put(batch)
 	}
 	b.batches, b.rows = nil, 0
 	return nil
@@ -146,8 +146,8 @@ func (w *Writer) finish() error {
 	return w.err
 }
 
-// prepare does the part of Close that may fail. Afterwards a file of Create is complete on the disk
-// under its temporary name.
+// prepare does the part of Close that may fail. Afterwards a file from Create is complete on the
+// disk under its temporary name.
 func (w *Writer) prepare() error {
 	if w.finish() == nil && w.spec.NumberNames == nil {
 		w.err = w.spec.checkLabel(w.largest)
@@ -158,7 +158,7 @@ func (w *Writer) prepare() error {
 	return w.err
 }
 
-// Close writes the pending rows and the end of the output, and renames a file of Create to its
+// Close writes the pending rows and the end of the output, and renames a file from Create to its
 // final name. After an error it removes the file and returns the error.
 func (w *Writer) Close() error {
 	if w.prepare() != nil {
@@ -172,7 +172,8 @@ func (w *Writer) Close() error {
 	return w.file.Commit()
 }
 
-// Abort removes the file of a Writer of Create. After Close it does nothing, so it can be deferred.
+// Abort removes the file of a Writer from Create. After Close it does nothing, so it can be
+// deferred.
 func (w *Writer) Abort() {
 	if w.err == nil {
 		w.err = fmt.Errorf("the writer was aborted")

@@ -65,7 +65,7 @@ func TestCreateIsAtomic(t *testing.T) {
 	w = must.Get(Create(path, listopsSpec()))(t)
 	must.Succeed(t, w.Close())
 	if _, err := inspectPath(path); err != nil {
-		t.Error(err)
+		t.Errorf("the file cannot be read after Close: %v", err)
 	}
 	must.Fail(t, "", "a closed writer takes rows")(w.Write(Example{A: make7()}))
 }

@@ -37,9 +37,9 @@ func fixedPointTurns(base float64, dim int) []uint64 {
 
 func newFloat(prec uint) *big.Float { return new(big.Float).SetPrec(prec) }
 
-// smaller reports whether adding x to a number of y's magnitude does not change the number at the
+// negligible reports whether adding x to a number of y's magnitude does not change the number at the
 // working precision.
-func smaller(x, y *big.Float, prec uint) bool {
+func negligible(x, y *big.Float, prec uint) bool {
 	return x.Sign() == 0 || x.MantExp(nil) < y.MantExp(nil)-int(prec)-1
 }
 
@@ -52,7 +52,7 @@ func exponential(x *big.Float, prec uint) *big.Float {
 	sum, term := newFloat(wide).SetInt64(1), newFloat(wide).SetInt64(1)
 	for n := int64(1); ; n++ {
 		term.Mul(term, r).Quo(term, newFloat(wide).SetInt64(n))
-		if smaller(term, sum, wide) {
+		if negligible(term, sum, wide) {
 			break
 		}
 		sum.Add(sum, term)
@@ -74,6 +74,7 @@ func logarithm(x float64, prec uint) *big.Float {
 	return newFloat(prec).Add(sum, logarithmNearOne(mantissa, wide))
 }
 
+// logarithmNearOne returns log y for ½ ≤ y ≤ 2, by the series of artanh.
 func logarithmNearOne(y *big.Float, prec uint) *big.Float {
 	one := newFloat(prec).SetInt64(1)
 	z := newFloat(prec).Sub(y, one)
@@ -92,7 +93,7 @@ func oddSeries(z, q *big.Float, prec uint) *big.Float {
 	for n := int64(3); ; n += 2 {
 		power.Mul(power, q)
 		term := newFloat(prec).Quo(power, newFloat(prec).SetInt64(n))
-		if smaller(term, sum, prec) {
+		if negligible(term, sum, prec) {
 			return sum
 		}
 		sum.Add(sum, term)

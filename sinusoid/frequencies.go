@@ -23,6 +23,7 @@ type Frequencies struct {
 // layers of a model have the same frequencies.
 var cache sync.Map
 
+// parameters are the key of cache.
 type parameters struct {
 	base float64
 	dim  int
@@ -37,11 +38,11 @@ func New(base float64, dim int) (*Frequencies, error) {
 		return nil, fmt.Errorf("sinusoid dimension: expected an even number from 2 to %d, found %d", MaxDim, dim)
 	}
 	key := parameters{base, dim}
-	if known, ok := cache.Load(key); ok {
-		return known.(*Frequencies), nil
+	if cached, ok := cache.Load(key); ok {
+		return cached.(*Frequencies), nil
 	}
-	known, _ := cache.LoadOrStore(key, &Frequencies{turns: fixedPointTurns(base, dim)})
-	return known.(*Frequencies), nil
+	cached, _ := cache.LoadOrStore(key, &Frequencies{turns: fixedPointTurns(base, dim)})
+	return cached.(*Frequencies), nil
 }
 
 // Len returns the number of frequencies, dim/2.

@@ -51,23 +51,23 @@ func Choose(texts []string) Choice {
 		reason = "the sample has too few words to learn a vocabulary from"
 	case w.prose():
 		return Choice{"words:20000", json.RawMessage(`{"type":"words","vocab":20000}`), fmt.Sprintf(
-			"the texts are prose: %d%% of their characters are letters, and %d%% of the words in one half of a sample occur in the other half", w.percent(w.letters, w.chars), w.percent(w.known, w.looked))}
+			"the texts are prose: %d%% of their characters are letters, and %d%% of the words in one half of a sample occur in the other half", w.percent(w.letters, w.chars), w.percent(w.recurring, w.tested))}
 	case w.hasWords():
-		reason = fmt.Sprintf("the texts repeat too few words to learn a vocabulary from: only %d%% of the words in one half of a sample occur in the other half", w.percent(w.known, w.looked))
+		reason = fmt.Sprintf("the texts repeat too few words to learn a vocabulary from: only %d%% of the words in one half of a sample occur in the other half", w.percent(w.recurring, w.tested))
 	}
 	return Choice{"byte", json.RawMessage(`{"type":"byte"}`), reason}
 }
 
 // nearlyAll reports whether the predicate is false for at most one text in a hundred.
-func nearlyAll(texts []string, is func(string) bool) bool {
-	others := len(texts) - count(texts, is)
+func nearlyAll(texts []string, match func(string) bool) bool {
+	others := len(texts) - count(texts, match)
 	return len(texts) > 0 && others*100 <= len(texts)
 }
 
 // count returns the number of texts for which the predicate is true.
-func count(texts []string, is func(string) bool) (n int) {
+func count(texts []string, match func(string) bool) (n int) {
 	for _, text := range texts {
-		if is(text) {
+		if match(text) {
 			n++
 		}
 	}
@@ -111,7 +111,7 @@ func hasBases(text string) bool {
 	return dna
 }
 
-// bases returns the number of bases in a text, and whether the text consists only of bases. Every
+// bases returns the number of bases in a text and, in alone, whether the text consists of bases. Every
 // character must be a valid code, and nine in ten must be A, C, G, T, U or N, which excludes
 // proteins.
 func bases(text string) (n int, alone bool) {
@@ -132,9 +132,9 @@ func bases(text string) (n int, alone bool) {
 
 // wordCount holds statistics of the words in texts.
 type wordCount struct {
-	words          int // runs of letters and digits
-	chars, letters int // characters except white space, and letters among them
-	looked, known  int // words in one half of the texts, and the words among them that also occur in the other half
+	words             int // runs of letters and digits
+	chars, letters    int // characters except white space, and letters among them
+	tested, recurring int // words in one half of the texts, and the words among them that also occur in the other half
 }
 
 // Criteria for prose. In film reviews 96% of the characters are letters, and 96% of the words
@@ -148,7 +148,7 @@ const (
 )
 
 func (w *wordCount) prose() bool {
-	return w.mostlyLetters() && w.percent(w.known, w.looked) >= minRepeated
+	return w.mostlyLetters() && w.percent(w.recurring, w.tested) >= minRepeated
 }
 
 // hasWords reports whether the texts consist of words, which need not recur.
@@ -182,9 +182,9 @@ func countWords(texts []string) (w wordCount) {
 		if i%2 == 1 {
 			EachWord(text, func(word string) {
 				w.words++
-				w.looked++
+				w.tested++
 				if known[word] {
-					w.known++
+					w.recurring++
 				}
 			})
 		}

@@ -27,7 +27,8 @@ func sentences(r *rand.Rand, words string, rows int) (out []string) {
 	return out
 }
 
-func letters(r *rand.Rand, alphabet string, n int) string {
+// randomText returns n random characters of the alphabet.
+func randomText(r *rand.Rand, alphabet string, n int) string {
 	runes, out := []rune(alphabet), make([]rune, n)
 	for i := range out {
 		out[i] = runes[r.IntN(len(runes))]
@@ -41,11 +42,12 @@ const (
 	russian = "фильм был и это не очень хороший плохой актёр сцена никогда история музыка режиссёр скучный почему время люди"
 )
 
+// TestChoose checks the chosen tokenizer for many kinds of texts.
 func TestChoose(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	many := func(make func(i int) string) (out []string) {
+	many := func(text func(i int) string) (out []string) {
 		for i := range 400 {
-			out = append(out, make(i))
+			out = append(out, text(i))
 		}
 		return out
 	}
@@ -70,14 +72,16 @@ func TestChoose(t *testing.T) {
 			return fmt.Sprintf("for (int i%d = 0; i%d < %d; i%d++) { a[i%d] += b[%d] * (c - %d); }", i, i, r.IntN(99),
 				i, i, r.IntN(99), r.IntN(99))
 		})},
-		{"a language without spaces", "byte", many(func(int) string { return letters(r, "我们的电影很好看故事音乐演员导演时间人", 60) })},
-		{"proteins", "byte", many(func(int) string { return letters(r, "ACDEFGHIKLMNPQRSTVWY", 80) })},
-		{"DNA", "dna", many(func(int) string { return letters(r, "ACGT", 60) })},
+		{"a language without spaces", "byte", many(func(int) string {
+			return randomText(r, "我们的电影很好看故事音乐演员导演时间人", 60)
+		})},
+		{"proteins", "byte", many(func(int) string { return randomText(r, "ACDEFGHIKLMNPQRSTVWY", 80) })},
+		{"DNA", "dna", many(func(int) string { return randomText(r, "ACGT", 60) })},
 		{"DNA in lower case with open bases and gaps", "dna",
-			many(func(int) string { return letters(r, "acgtacgtacgtacgtn-", 60) })},
+			many(func(int) string { return randomText(r, "acgtacgtacgtacgtn-", 60) })},
 		{"RNA with a bad row", "dna",
-			append(many(func(int) string { return letters(r, "ACGU", 60) }), "not a sequence")},
-		{"DNA where many rows are bad", "byte", append(many(func(int) string { return letters(r, "ACGT", 60) }),
+			append(many(func(int) string { return randomText(r, "ACGU", 60) }), "not a sequence")},
+		{"DNA where many rows are bad", "byte", append(many(func(int) string { return randomText(r, "ACGT", 60) }),
 			sentences(r, english, 30)...)},
 		{"words of bases", "byte", many(func(int) string { return "tag" })},
 		{"WAV files", "audio-vq", many(func(int) string { return "RIFF\x24\x00\x00\x00WAVEfmt " })},
@@ -109,19 +113,19 @@ func TestChooseReason(t *testing.T) {
 	for range 50 {
 		var words []string
 		for range 50 {
-			words = append(words, letters(r, "abcdefghijklmnopqrstuvwxyz", 3+r.IntN(6)))
+			words = append(words, randomText(r, "abcdefghijklmnopqrstuvwxyz", 3+r.IntN(6)))
 		}
 		rare = append(rare, strings.Join(words, " "))
 	}
 	var proteins []string
 	for range 2500 {
-		proteins = append(proteins, letters(r, "ACDEFGHIKLMNPQRSTVWY", 80))
+		proteins = append(proteins, randomText(r, "ACDEFGHIKLMNPQRSTVWY", 80))
 	}
 	for _, c := range []struct {
 		name, want string
 		texts      []string
 	}{
-		{"words that hardly come again", "the texts repeat too few words to learn a vocabulary from: only ", rare},
+		{"words that seldom recur", "the texts repeat too few words to learn a vocabulary from: only ", rare},
 		{"a few texts", "the sample has too few words to learn a vocabulary from", sentences(r, english, 10)},
 		{"proteins", "the texts are not prose", proteins},
 		{"short DNA", "the texts may be DNA, but more than 1% of them have fewer than 12 bases",

@@ -37,7 +37,7 @@ func (t IDs) VocabSize() int { return t.Vocab }
 // PadID returns nil.
 func (IDs) PadID() *int32 { return nil }
 
-func (IDs) scratch() int { return growing }
+func (IDs) scratch() int { return growthPerID }
 
 // Encode returns the numbers in text. It fails if text contains anything else.
 func (t IDs) Encode(text string) ([]int32, error) {

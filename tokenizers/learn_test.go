@@ -13,7 +13,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-func learned(t *testing.T, spec string, texts ...string) Tokenizer {
+// learnTokenizer returns the tokenizer that the learner for spec learns from texts.
+func learnTokenizer(t *testing.T, spec string, texts ...string) Tokenizer {
 	t.Helper()
 	l, err := NewLearner(json.RawMessage(spec))
 	if err != nil || l == nil {
@@ -30,8 +31,10 @@ func learned(t *testing.T, spec string, texts ...string) Tokenizer {
 	return tok
 }
 
+// TestWords checks the ids and the vocabulary of a learned word tokenizer, and the errors for
+// invalid JSON.
 func TestWords(t *testing.T) {
-	tok := learned(t, `{"type":"words","vocab":5}`, "The cat, the DOG; the été.",
+	tok := learnTokenizer(t, `{"type":"words","vocab":5}`, "The cat, the DOG; the été.",
 		"the cat\nsat on the mat, été", strings.Repeat("x", 65))
 	// The words by frequency: "the" 5, "été" 2, "," 2, "cat" 2, then one of the words that occur
 	// once.
@@ -42,7 +45,7 @@ func TestWords(t *testing.T) {
 			tok.Decode([]int32{0, 1, 2, 3, 4, 5, 6, 7}))
 	}
 	if back := tok.Decode(got); back != "the cat , <unknown> été" {
-		t.Errorf("Decode = %q", back)
+		t.Errorf("Decode = %q, want %q", back, "the cat , <unknown> été")
 	}
 	if got, _ := tok.Encode(" \n"); len(got) != 0 {
 		t.Errorf("ids of white space %v, want none", got)
@@ -88,7 +91,7 @@ func TestAudioVQ(t *testing.T) {
 			sounds = append(sounds, half(tone(rate, hertz), tone(rate, other)))
 		}
 	}
-	tok := learned(t, `{"type":"audio-vq","vocab":16}`, sounds...)
+	tok := learnTokenizer(t, `{"type":"audio-vq","vocab":16}`, sounds...)
 	if tok.VocabSize() != 16 || tok.PadID() != nil {
 		t.Errorf("vocabulary %d, want 16 without a pad id", tok.VocabSize())
 	}
@@ -113,7 +116,7 @@ func TestAudioVQ(t *testing.T) {
 	if got, err := tok.Encode(wav(1, 1, 16)); err != nil || len(got) != 0 {
 		t.Errorf("no sample: ids %v, want none; error %v", got, err)
 	}
-	a, b := learned(t, `{"type":"audio-vq","vocab":16}`, sounds...), tok
+	a, b := learnTokenizer(t, `{"type":"audio-vq","vocab":16}`, sounds...), tok
 	l := must.Get(NewLearner(json.RawMessage(`{"type":"audio-vq","vocab":16}`)))(t)
 	for _, s := range sounds {
 		l.Add(s)
@@ -155,7 +158,7 @@ func TestAudioVQ(t *testing.T) {
 func TestAudioVQRates(t *testing.T) {
 	const spec = `{"type":"audio-vq","vocab":4}`
 	common := []string{tone(8000, 200), tone(8000, 900), tone(8000, 2000)}
-	want := learned(t, spec, common...).(*AudioVQ)
+	want := learnTokenizer(t, spec, common...).(*AudioVQ)
 	var rare []string
 	for i := range 2 * maxLearnedRates {
 		rare = append(rare, tone(9000+i, 300))
@@ -166,7 +169,7 @@ func TestAudioVQRates(t *testing.T) {
 		"many":   slices.Concat(common[:2], rare, common[2:]),
 		"silent": append([]string{"RIFF", wav(1, 1, 16)}, common...),
 	} {
-		got := learned(t, spec, sounds...).(*AudioVQ)
+		got := learnTokenizer(t, spec, sounds...).(*AudioVQ)
 		if got.rate != 8000 || !slices.Equal(got.Codebook(), want.Codebook()) {
 			t.Errorf("%s: rate %d, equal codebook %t; want 8000 and the codebook of the frequent rate", name, got.rate,
 				slices.Equal(got.Codebook(), want.Codebook()))
@@ -177,9 +180,9 @@ func TestAudioVQRates(t *testing.T) {
 	must.Fail(t, "expected a sampling rate of at least 1000 Hz, found 20 Hz")(l.Learn(t.Context(), func(int, int) {}))
 }
 
-// TestWordsLearnedAreKeptAlone checks that a learner keeps only the words in memory, not the texts
-// that contain them.
-func TestWordsLearnedAreKeptAlone(t *testing.T) {
+// TestWordsLearnerMemory checks that a learner keeps only the words in memory, not the texts that
+// contain them.
+func TestWordsLearnerMemory(t *testing.T) {
 	learner := must.Get(NewLearner(json.RawMessage(`{"type": "words", "vocab": 1000}`)))(t)
 	const texts, size = 50, 1 << 20
 	for range 2 {

@@ -32,18 +32,18 @@ var listOpsIDs = func() map[string]int32 {
 	return ids
 }()
 
-// eachListOpsWord calls the function with for each word of a text without parentheses. It splits
-// like the Long Range Arena: a closing bracket becomes the word X, and words end at white space. In
-// addition, it accepts a bracket directly after a digit.
-func eachListOpsWord(text string, with func(word string)) {
+// eachListOpsWord calls visit for each word of a text without parentheses. It splits like the Long
+// Range Arena: a closing bracket becomes the word X, and words end at white space. In addition, it
+// accepts a bracket directly after a digit.
+func eachListOpsWord(text string, visit func(word string)) {
 	for part := range strings.FieldsSeq(text) {
 		for more := true; more; {
 			var word string
 			if word, part, more = strings.Cut(part, "]"); word != "" {
-				with(word)
+				visit(word)
 			}
 			if more {
-				with("X")
+				visit("X")
 			}
 		}
 	}

@@ -53,7 +53,7 @@ func newMuLawLearner(spec json.RawMessage) (Learner, error) {
 
 // Add counts a WAV file.
 func (l mulawLearner) Add(text string) error {
-	if rate := rateOfWAV(text); rate > 0 {
+	if rate := wavRate(text); rate > 0 {
 		l[rate]++
 	}
 	return nil

@@ -26,6 +26,7 @@ func wav(kind, channels, bits int, samples ...any) string {
 	return string(out) + string(data)
 }
 
+// TestMuLaw checks the ids for every sample format, and the errors for malformed files.
 func TestMuLaw(t *testing.T) {
 	want := []int32{128, 0, 255, 239}
 	for name, text := range map[string]string{
@@ -43,7 +44,7 @@ func TestMuLaw(t *testing.T) {
 		}
 	}
 	if got := (MuLaw{}).Decode(want); got != "128 0 255 239" {
-		t.Errorf("Decode = %q", got)
+		t.Errorf("Decode = %q, want %q", got, "128 0 255 239")
 	}
 	one := wav(1, 1, 16, int16(0))
 	for text, want := range map[string]string{
@@ -68,11 +69,11 @@ func TestMuLaw(t *testing.T) {
 	}
 }
 
-// TestStreams checks that the samples extend to the end of the file if the header states an unknown
+// TestUnknownLength checks that the samples extend to the end of the file if the header states an unknown
 // length. A chunk of length 0 in front of other chunks has no samples.
-func TestStreams(t *testing.T) {
+func TestUnknownLength(t *testing.T) {
 	whole := wav(1, 1, 16, int16(0), int16(math.MinInt16), int16(math.MaxInt16))
-	at := len(whole) - 6 - 4
+	lengthOffset := len(whole) - 6 - 4
 	for _, c := range []struct {
 		length uint32
 		behind string
@@ -83,9 +84,9 @@ func TestStreams(t *testing.T) {
 		{6, "LIST\x02\x00\x00\x00ab", 3}, {0, "LIST\x01\x00\x00\x00a\x00", 0}, {0, "LIST\x01\x00\x00\x00", 4},
 	} {
 		text := []byte(whole + c.behind)
-		binary.LittleEndian.PutUint32(text[at:], c.length)
+		binary.LittleEndian.PutUint32(text[lengthOffset:], c.length)
 		if c.length == 0 && c.behind != "" {
-			text = append(text[:at+4:at+4], c.behind...)
+			text = append(text[:lengthOffset+4:lengthOffset+4], c.behind...)
 		}
 		if got, err := (MuLaw{}).Encode(string(text)); err != nil || len(got) != c.want {
 			t.Errorf("length %#x, followed by %q: ids %v, error %v; want %d samples", c.length, c.behind, got, err,
@@ -94,12 +95,12 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-// TestRates checks that mulaw learns the most frequent rate and refuses sounds of other rates.
+// TestMuLawRate checks that mulaw learns the most frequent rate and refuses sounds of other rates.
 // Without a rate, as in older data, it accepts all rates.
-func TestRates(t *testing.T) {
-	tok := learned(t, `{"type":"mulaw"}`, tone(44100, 100), tone(8000, 100), "no sound", tone(8000, 200))
+func TestMuLawRate(t *testing.T) {
+	tok := learnTokenizer(t, `{"type":"mulaw"}`, tone(44100, 100), tone(8000, 100), "no sound", tone(8000, 200))
 	if _, err := tok.Encode(tone(8000, 100)); err != nil {
-		t.Error(err)
+		t.Errorf("a sound of the learned rate: %v", err)
 	}
 	must.Fail(t, "expected a sampling rate of 8000 Hz, found 44100 Hz (resample with sox")(tok.Encode(tone(44100, 100)))
 	for _, rate := range []int{8000, 44100} {
@@ -136,7 +137,7 @@ func TestWAVScale(t *testing.T) {
 	}
 	if _, err := readWAV(file(-30000)); err == nil ||
 		err.Error() != "WAV: sample 0 is -30000: expected floats from -1 to 1 (divide samples with the scale of 16-bit integers by 32768)" {
-		t.Errorf("error %v, want one about sample 0", err)
+		t.Errorf("error %v, want one that names sample 0 and the scale", err)
 	}
 	if s, err := readWAV(file(1.25)); err != nil || s.samples[0] != 1 {
 		t.Errorf("sound %+v, want the sample 1; error %v", s, err)

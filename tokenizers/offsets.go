@@ -18,7 +18,7 @@ func Offsets(t Tokenizer, text string) ([]Offset, error) {
 	var out []Offset
 	switch t.(type) {
 	case *Words:
-		eachWordAt(text, func(start, end int) { out = append(out, Offset{start, end}) })
+		eachWordRange(text, func(start, end int) { out = append(out, Offset{start, end}) })
 		return out, nil
 	case DNA:
 		for i := range len(text) {
@@ -55,9 +55,9 @@ func HasOffsets(t Tokenizer) error {
 // Characters converts between byte positions and character positions of a text. Positions must be
 // queried in ascending order.
 type Characters struct {
-	text string
-	at   int // current byte position
-	n    int // number of characters before the current byte
+	text     string
+	position int // current byte position
+	n        int // number of characters before the current byte
 }
 
 // NewCharacters returns a Characters for text.
@@ -65,9 +65,9 @@ func NewCharacters(text string) *Characters { return &Characters{text: text} }
 
 // Before returns the number of characters that begin before byte at.
 func (c *Characters) Before(at int) int {
-	for c.at < at && c.at < len(c.text) {
-		_, size := utf8.DecodeRuneInString(c.text[c.at:])
-		c.at += size
+	for c.position < at && c.position < len(c.text) {
+		_, size := utf8.DecodeRuneInString(c.text[c.position:])
+		c.position += size
 		c.n++
 	}
 	return c.n
@@ -76,10 +76,10 @@ func (c *Characters) Before(at int) int {
 // Byte returns the byte position at which a character begins. It returns false for a character
 // behind the end of the text.
 func (c *Characters) Byte(character int) (int, bool) {
-	for c.n < character && c.at < len(c.text) {
-		_, size := utf8.DecodeRuneInString(c.text[c.at:])
-		c.at += size
+	for c.n < character && c.position < len(c.text) {
+		_, size := utf8.DecodeRuneInString(c.text[c.position:])
+		c.position += size
 		c.n++
 	}
-	return c.at, c.n == character
+	return c.position, c.n == character
 }

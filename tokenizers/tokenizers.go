@@ -1,7 +1,7 @@
 // Package tokenizers converts text to token ids and back.
 //
 // A data set and a model contain the JSON object of their tokenizer, such as {"type": "listops"},
-// so that both encode text identically. The map known lists all tokenizers.
+// so that both encode text identically. [Types] lists all tokenizers.
 package tokenizers
 
 import (
@@ -51,13 +51,13 @@ func Scratch(t Tokenizer) int {
 	return 1
 }
 
-// growing is the number of bytes per id when ids are appended one by one. Growing the list needs
-// the old and the new copy, and leaves up to a quarter unused.
-const growing = 5
+// growthPerID is the scratch memory per id, in bytes, of a list to which ids are appended one by
+// one. Growing the list needs the old and the new copy, and leaves up to a quarter unused.
+const growthPerID = 5
 
-// known maps the type of each tokenizer to a function that parses its JSON. The function refuses
+// constructors maps the type of each tokenizer to a function that parses its JSON. The function refuses
 // unknown keys.
-var known = map[string]func(spec json.RawMessage) (Tokenizer, error){
+var constructors = map[string]func(spec json.RawMessage) (Tokenizer, error){
 	"audio-vq": newAudioVQ,
 	"byte":     plain(Byte{}),
 	"dna":      newDNA,
@@ -69,7 +69,7 @@ var known = map[string]func(spec json.RawMessage) (Tokenizer, error){
 	"words":    newWords,
 }
 
-// plain returns the function of a tokenizer whose JSON has only the key "type".
+// plain returns the constructor of a tokenizer whose JSON has only the key "type".
 func plain(t Tokenizer) func(json.RawMessage) (Tokenizer, error) {
 	return func(spec json.RawMessage) (Tokenizer, error) {
 		var config struct {
@@ -106,7 +106,7 @@ func New(spec json.RawMessage) (Tokenizer, error) {
 		return nil, fmt.Errorf("tokenizer %s: the key \"type\" is missing; known types: %s", excerpt(spec),
 			strings.Join(Types(), ", "))
 	}
-	newTokenizer, ok := known[*config.Type]
+	newTokenizer, ok := constructors[*config.Type]
 	if !ok {
 		return nil, fmt.Errorf("tokenizer type %q is not known; known types: %s", *config.Type,
 			strings.Join(Types(), ", "))
@@ -127,7 +127,7 @@ func TypeOf(spec json.RawMessage) string {
 
 // Types returns the names of the known tokenizers in alphabetical order.
 func Types() []string {
-	return slices.Sorted(maps.Keys(known))
+	return slices.Sorted(maps.Keys(constructors))
 }
 
 // ErrNotUTF8 is wrapped by the error of tokenizers of characters for a text in another encoding.

@@ -12,6 +12,7 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
+// TestListOps checks the ids of ListOps expressions, and the text of ids outside the vocabulary.
 func TestListOps(t *testing.T) {
 	for _, c := range []struct {
 		text string
@@ -36,7 +37,7 @@ func TestListOps(t *testing.T) {
 		t.Errorf("Decode = %q, want the encoded text", got)
 	}
 	if got := (ListOps{}).Decode([]int32{0, 16, 17, -1}); got != "<pad> <unknown> <17> <-1>" {
-		t.Errorf("ids outside the vocabulary decode as %q", got)
+		t.Errorf("Decode = %q, want %q", got, "<pad> <unknown> <17> <-1>")
 	}
 }
 
@@ -56,7 +57,7 @@ func FuzzListOps(f *testing.F) {
 		}
 		for i, word := range words {
 			if id, ok := listOpsIDs[word]; ok && got[i] != id || !ok && got[i] != ListOpsUnknown {
-				t.Fatalf("%q has the id %d", word, got[i])
+				t.Fatalf("%q has the id %d, want %d or, for an unknown word, %d", word, got[i], id, ListOpsUnknown)
 			}
 		}
 	})
@@ -72,9 +73,9 @@ func TestScratch(t *testing.T) {
 			runtime.ReadMemStats(&before)
 			tokenizer.Encode(text)
 			runtime.ReadMemStats(&after)
-			if took, most := after.TotalAlloc-before.TotalAlloc, uint64(n*(4+Scratch(tokenizer))); took > most {
+			if used, limit := after.TotalAlloc-before.TotalAlloc, uint64(n*(4+Scratch(tokenizer))); used > limit {
 				t.Errorf("%s: encoding %d bytes of %q takes %d bytes of memory, want at most %d", tokenizer.Type(), n,
-					part, took, most)
+					part, used, limit)
 			}
 		}
 	}
@@ -84,20 +85,20 @@ func TestByte(t *testing.T) {
 	text := "a\x00\xffé"
 	tokens, err := Byte{}.Encode(text)
 	if err != nil || !slices.Equal(tokens, []int32{98, 1, 256, 0xc3 + 1, 0xa9 + 1}) {
-		t.Errorf("Encode = %v, %v", tokens, err)
+		t.Errorf("Encode = %v, error %v; want the bytes plus 1", tokens, err)
 	}
 	if got := (Byte{}).Decode(append(tokens, 0, 257, -5)); got != text {
-		t.Errorf("Decode = %q", got)
+		t.Errorf("Decode = %q, want %q", got, text)
 	}
 }
 
 func TestPixel(t *testing.T) {
 	tokens, err := Pixel{}.Encode("\x00\x01\xff")
 	if err != nil || !slices.Equal(tokens, []int32{0, 1, 255}) {
-		t.Errorf("Encode = %v, %v", tokens, err)
+		t.Errorf("Encode = %v, error %v; want 0, 1, 255", tokens, err)
 	}
 	if got := (Pixel{}).Decode(tokens); got != "0 1 255" {
-		t.Errorf("Decode = %q", got)
+		t.Errorf("Decode = %q, want %q", got, "0 1 255")
 	}
 }
 
@@ -109,7 +110,7 @@ func TestIDs(t *testing.T) {
 	for text, want := range map[string][]int32{"0 7\t999\n": {0, 7, 999}, " [1, 2,3] ": {1, 2, 3},
 		"4,5": {4, 5}, "": {}, "[]": {}} {
 		if got, err := tok.Encode(text); err != nil || !slices.Equal(got, want) {
-			t.Errorf("Encode(%q) = %v, %v", text, got, err)
+			t.Errorf("Encode(%q) = %v, error %v; want %v", text, got, err, want)
 		}
 	}
 	for text, want := range map[string]string{
@@ -122,11 +123,12 @@ func TestIDs(t *testing.T) {
 		}
 	}
 	if got := tok.Decode([]int32{3, 0, 12}); got != "3 0 12" {
-		t.Errorf("Decode = %q", got)
+		t.Errorf("Decode = %q, want %q", got, "3 0 12")
 	}
 	must.Fail(t, "vocab: expected 1 to")(New(json.RawMessage(`{"type": "ids"}`)))
 }
 
+// TestDNA checks the ids of bases and of k-mers, and their decoding.
 func TestDNA(t *testing.T) {
 	for _, c := range []struct {
 		k    int
@@ -180,11 +182,13 @@ func FuzzDNA(f *testing.F) {
 	})
 }
 
+// TestNew checks the tokenizers without settings, and the errors for invalid JSON.
 func TestNew(t *testing.T) {
 	for name, vocab := range map[string]int{"byte": 257, "listops": 17, "pixel": 256} {
 		tok := must.Get(New(json.RawMessage(`{"type":"` + name + `"}`)))(t)
 		if tok.Type() != name || tok.VocabSize() != vocab || (tok.PadID() == nil) != (name == "pixel") {
-			t.Errorf("%s: type %q, vocabulary %d", name, tok.Type(), tok.VocabSize())
+			t.Errorf("%s: type %q, vocabulary %d, pad %v; want a vocabulary of %d, and no pad id only for pixel", name,
+				tok.Type(), tok.VocabSize(), tok.PadID(), vocab)
 		}
 	}
 	for spec, want := range map[string]string{

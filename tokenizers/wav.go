@@ -37,31 +37,31 @@ const maxRate = 4_000_000
 // exceed 1 and are clipped to 1.
 const maxFloat = 8
 
-// minUnknown is the smallest length of samples that means an unknown length. SoX writes 0x7FFFF000
+// minUnknownLength is the smallest length of samples that means an unknown length. SoX writes 0x7FFFF000
 // to a pipe, other programs 0x7FFFFFFF, 0x80000000 or 0xFFFFFFFF. A row is always smaller.
-const minUnknown = 0x7FFF0000
+const minUnknownLength = 0x7FFF0000
 
 // readWAV parses a RIFF file of type WAVE, with integer samples of 8, 16, 24 or 32 bits, or with
 // 32-bit floating-point samples.
 func readWAV(text string) (*sound, error) {
-	format, data, err := partsOfWAV(text)
+	format, data, err := splitWAV(text)
 	if err != nil {
 		return nil, err
 	}
 	return decodeWAV(format, data)
 }
 
-// partsOfWAV returns the format and the samples of a WAV file. If the length was unknown when the
+// splitWAV returns the format and the samples of a WAV file. If the length was unknown when the
 // header of a stream was written, the samples end with the file.
-func partsOfWAV(text string) (format, data string, err error) {
+func splitWAV(text string) (format, data string, err error) {
 	if len(text) < 12 || text[:4] != "RIFF" || text[8:12] != "WAVE" {
 		return "", "", fmt.Errorf("expected a WAV file with a RIFF header, found %.12q", text)
 	}
 	rest := text[12:]
 	for len(rest) >= 8 {
-		kind, length := rest[:4], lengthOfPart(rest)
+		kind, length := rest[:4], chunkLength(rest)
 		rest = rest[8:]
-		if kind == "data" && (length >= minUnknown || length == 0 && !areParts(rest)) {
+		if kind == "data" && (length >= minUnknownLength || length == 0 && !areChunks(rest)) {
 			length = uint64(len(rest))
 		}
 		if length > uint64(len(rest)) {
@@ -80,13 +80,13 @@ func partsOfWAV(text string) (format, data string, err error) {
 	return "", "", errors.New("WAV: expected a data chunk, found none")
 }
 
-// lengthOfPart returns the length in the header of a chunk.
-func lengthOfPart(part string) uint64 { return uint64(binary.LittleEndian.Uint32([]byte(part[4:8]))) }
+// chunkLength returns the length in the header of a chunk.
+func chunkLength(chunk string) uint64 { return uint64(binary.LittleEndian.Uint32([]byte(chunk[4:8]))) }
 
-// areParts reports whether rest consists of complete chunks of a WAV file without samples.
-func areParts(rest string) bool {
+// areChunks reports whether rest consists of complete chunks of a WAV file without samples.
+func areChunks(rest string) bool {
 	for len(rest) >= 8 {
-		length := lengthOfPart(rest)
+		length := chunkLength(rest)
 		rest = rest[8:]
 		if length += length % 2; length > uint64(len(rest)) {
 			return false
@@ -96,9 +96,9 @@ func areParts(rest string) bool {
 	return rest == ""
 }
 
-// rateOfWAV returns the sampling rate in the header of a WAV file, or 0 if the file is malformed.
-func rateOfWAV(text string) int {
-	format, _, err := partsOfWAV(text)
+// wavRate returns the sampling rate in the header of a WAV file, or 0 if the file is malformed.
+func wavRate(text string) int {
+	format, _, err := splitWAV(text)
 	if err != nil {
 		return 0
 	}
@@ -113,7 +113,7 @@ func decodeWAV(format, data string) (*sound, error) {
 	if kind == wavExtensible && len(f) >= 26 {
 		kind = int(binary.LittleEndian.Uint16(f[24:]))
 	}
-	sample := sampleOf(kind, bits)
+	sample := sampleDecoder(kind, bits)
 	if sample == nil || channels < 1 || channels > 64 || rate < 1 {
 		return nil, fmt.Errorf("WAV: expected 8, 16, 24 or 32-bit PCM or 32-bit floats, found format %d with %d bits, %d channels, %d Hz", kind, bits, channels, rate)
 	}
@@ -141,9 +141,9 @@ func decodeWAV(format, data string) (*sound, error) {
 	return s, nil
 }
 
-// sampleOf returns a function that decodes a sample of the given format, or nil if the format is
+// sampleDecoder returns a function that decodes a sample of the given format, or nil if the format is
 // not supported.
-func sampleOf(kind, bits int) func(b string) float64 {
+func sampleDecoder(kind, bits int) func(b string) float64 {
 	switch {
 	case kind == wavInteger && bits == 8:
 		return func(b string) float64 { return (float64(b[0]) - 128) / 128 }
@@ -154,13 +154,14 @@ func sampleOf(kind, bits int) func(b string) float64 {
 			return float64(int32(uint32(b[0])<<8|uint32(b[1])<<16|uint32(b[2])<<24)) / (1 << 31)
 		}
 	case kind == wavInteger && bits == 32:
-		return func(b string) float64 { return float64(int32(word(b))) / (1 << 31) }
+		return func(b string) float64 { return float64(int32(littleEndian32(b))) / (1 << 31) }
 	case kind == wavFloat && bits == 32:
-		return func(b string) float64 { return float64(math.Float32frombits(word(b))) }
+		return func(b string) float64 { return float64(math.Float32frombits(littleEndian32(b))) }
 	}
 	return nil
 }
 
-func word(b string) uint32 {
+// littleEndian32 returns the first four bytes of b as a little-endian number.
+func littleEndian32(b string) uint32 {
 	return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
 }

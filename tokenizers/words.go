@@ -41,7 +41,7 @@ func newWords(spec json.RawMessage) (Tokenizer, error) {
 	}
 	t := &Words{config.Words, make(map[string]int32, len(config.Words))}
 	for i, word := range config.Words {
-		if _, again := t.ids[word]; again {
+		if _, duplicate := t.ids[word]; duplicate {
 			return nil, fmt.Errorf("tokenizer words: %q occurs twice", word)
 		}
 		t.ids[word] = firstWord + int32(i)
@@ -58,7 +58,7 @@ func (t *Words) VocabSize() int { return firstWord + len(t.words) }
 // PadID returns 0.
 func (*Words) PadID() *int32 { return new(int32) }
 
-func (*Words) scratch() int { return growing }
+func (*Words) scratch() int { return growthPerID }
 
 // Encode returns an id for each word. It fails if the text is not UTF-8.
 func (t *Words) Encode(text string) ([]int32, error) {
@@ -80,9 +80,9 @@ func (t *Words) Encode(text string) ([]int32, error) {
 func (t *Words) Decode(tokens []int32) string {
 	words := make([]string, len(tokens))
 	for i, id := range tokens {
-		switch at := int(id) - firstWord; {
-		case at >= 0 && at < len(t.words):
-			words[i] = t.words[at]
+		switch index := int(id) - firstWord; {
+		case index >= 0 && index < len(t.words):
+			words[i] = t.words[index]
 		case id == 0:
 			words[i] = "<pad>"
 		default:
@@ -92,51 +92,51 @@ func (t *Words) Decode(tokens []int32) string {
 	return strings.Join(words, " ")
 }
 
-// EachWord calls the function with for every word of a text. A word is a run of letters, digits and
-// marks, in lower case, or any other single character except white space.
-func EachWord(text string, with func(word string)) {
-	eachWordAt(text, func(start, end int) {
+// EachWord calls visit for every word of a text. A word is a run of letters, digits and marks, in
+// lower case, or any other single character except white space.
+func EachWord(text string, visit func(word string)) {
+	eachWordRange(text, func(start, end int) {
 		word := text[start:end]
-		if r, size := utf8.DecodeRuneInString(word); size == len(word) && !ofWord(r) {
-			with(string(r)) // a single character keeps its case
+		if r, size := utf8.DecodeRuneInString(word); size == len(word) && !isWordRune(r) {
+			visit(string(r)) // a single character keeps its case
 		} else {
-			with(strings.ToLower(word))
+			visit(strings.ToLower(word))
 		}
 	})
 }
 
-// eachWordAt calls the function with for the byte range of each word, as EachWord defines words.
-func eachWordAt(text string, with func(start, end int)) {
+// eachWordRange calls visit with the byte range of each word, as EachWord defines words.
+func eachWordRange(text string, visit func(start, endWord int)) {
 	start := -1
-	end := func(at int) {
+	endWord := func(at int) {
 		if start >= 0 {
-			with(start, at)
+			visit(start, at)
 			start = -1
 		}
 	}
 	for i, r := range text {
-		if ofWord(r) {
+		if isWordRune(r) {
 			if start < 0 {
 				start = i
 			}
 			continue
 		}
-		end(i)
+		endWord(i)
 		if !unicode.IsSpace(r) {
 			_, size := utf8.DecodeRuneInString(text[i:])
-			with(i, i+size)
+			visit(i, i+size)
 		}
 	}
-	end(len(text))
+	endWord(len(text))
 }
 
-// ofWord reports whether a character can be part of a longer word.
-func ofWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) }
+// isWordRune reports whether a character can be part of a longer word.
+func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) }
 
 // wordsLearner counts words.
 type wordsLearner struct {
-	most   int
-	counts map[string]*int64 // pointers, so that counting a known word needs no copy of its text
+	vocabSize int
+	counts    map[string]*int64 // pointers, so that counting a known word needs no copy of its text
 }
 
 // maxCounted is the maximum number of counted words. Above it, rare words are dropped to bound the
@@ -172,8 +172,8 @@ func (l *wordsLearner) Add(text string) error {
 			l.counts[strings.Clone(word)] = &n // a copy, as word would keep the whole text in memory
 		}
 	})
-	for least := int64(1); len(l.counts) > maxCounted; least++ {
-		maps.DeleteFunc(l.counts, func(_ string, n *int64) bool { return *n <= least })
+	for threshold := int64(1); len(l.counts) > maxCounted; threshold++ {
+		maps.DeleteFunc(l.counts, func(_ string, n *int64) bool { return *n <= threshold })
 	}
 	return nil
 }
@@ -184,12 +184,11 @@ func (l *wordsLearner) Learn(context.Context, func(done, all int)) (json.RawMess
 	if len(words) == 0 {
 		return nil, errNothingLearned
 	}
-	slices.SortFunc(words, func(a,
-		b string) int {
+	slices.SortFunc(words, func(a, b string) int {
 		return cmp.Or(cmp.Compare(*l.counts[b], *l.counts[a]), cmp.Compare(a, b))
 	})
 	return json.Marshal(struct {
 		Type  string   `json:"type"`
 		Words []string `json:"words"`
-	}{"words", words[:min(l.most, len(words))]})
+	}{"words", words[:min(l.vocabSize, len(words))]})
 }

@@ -25,7 +25,7 @@ func (t *Words) TokenizerJSON() ([]byte, error) {
 	normalizers := []stage{replace("İ", "i"), replace("Σ", "σ")}
 	vocab := map[string]int32{"[PAD]": 0, "[UNK]": unknownWord}
 	maps.Copy(vocab, t.ids)
-	private := t.private()
+	unusedCharacter := t.unusedCharacters()
 	var unused string
 	for _, char := range charsWithCase() {
 		upper, lower := string(char), string(unicode.ToLower(char))
@@ -33,13 +33,13 @@ func (t *Words) TokenizerJSON() ([]byte, error) {
 			continue // both cases are unknown words
 		}
 		if unused == "" {
-			unused = private()
+			unused = unusedCharacter()
 		}
-		own := private()
-		normalizers = append(normalizers, replace(own, unused), replace(upper, own))
+		substitute := unusedCharacter()
+		normalizers = append(normalizers, replace(substitute, unused), replace(upper, substitute))
 		if id, ok := t.ids[upper]; ok {
 			delete(vocab, upper)
-			vocab[own] = id
+			vocab[substitute] = id
 		}
 	}
 	return json.MarshalIndent(map[string]any{
@@ -52,9 +52,9 @@ func (t *Words) TokenizerJSON() ([]byte, error) {
 	}, "", " ")
 }
 
-// private returns a function that returns another private-use character on each call. The
+// unusedCharacters returns a function that returns another private-use character on each call. The
 // characters are not in the vocabulary.
-func (t *Words) private() func() string {
+func (t *Words) unusedCharacters() func() string {
 	const last = '\U0010FFFD'
 	next := last + 1
 	return func() string {
@@ -67,8 +67,8 @@ func (t *Words) private() func() string {
 	}
 }
 
-// charsWithCase returns the symbols and letter numbers that have a lower case. Longer words cannot
-// contain them.
+// charsWithCase returns the symbols and letter numbers that have a lower case. Each is a word of its
+// own.
 func charsWithCase() (chars []rune) {
 	for _, table := range []*unicode.RangeTable{unicode.So, unicode.Nl} {
 		for _, x := range table.R16 {
