@@ -32,7 +32,7 @@ func TestNewRefuses(t *testing.T) {
 		{10, 0, "dimension"}, {10, -2, "dimension"}, {10, 7, "dimension"}, {10, MaxDim + 2, "dimension"},
 	} {
 		if _, err := New(c.base, c.dim); err == nil || !strings.Contains(err.Error(), c.names) {
-			t.Errorf("New(%v, %d): %v, want an error about the %s", c.base, c.dim, err, c.names)
+			t.Errorf("New(%v, %d): %v, want an error that names the %s", c.base, c.dim, err, c.names)
 		}
 	}
 }
@@ -96,9 +96,9 @@ func TestCosines(t *testing.T) {
 	}
 }
 
-// TestCosinesOfTAlone checks that the bits do not depend on the range in which a cosine is
+// TestCosinesIgnoreRange checks that the bits do not depend on the range in which a cosine is
 // computed, and that cos(−t) = cos(t) up to the truncation of the turn.
-func TestCosinesOfTAlone(t *testing.T) {
+func TestCosinesIgnoreRange(t *testing.T) {
 	const n = 300
 	q := mustNew(t, 500, 10)
 	whole := make([]float32, (q.Len()+1)*n)

@@ -58,15 +58,16 @@ type Comparison struct {
 	Logit     *float64         `json:"logit_error,omitempty"` // maximum
 	Gradient  *float64         `json:"gradient_error,omitempty"`
 	Tensor    *float64         `json:"tensor_error,omitempty"` // maximum over the tensors
-	Which     string           `json:"tensor,omitempty"`
-	Loss      *float64         `json:"loss_error,omitempty"` // maximum over the steps
-	Flips     int              `json:"flips,omitempty"`      // sequences with differently sampled tokens
-	Worst     float64          `json:"worst"`                // largest error as a fraction of the tolerance
+	Which     string           `json:"tensor,omitempty"`       // name of the tensor with the error Tensor
+	Loss      *float64         `json:"loss_error,omitempty"`   // maximum over the steps
+	Flips     int              `json:"flips,omitempty"`        // sequences with differently sampled tokens
+	Worst     float64          `json:"worst"`                  // largest error as a fraction of the tolerance
 	Failed    bool             `json:"failed"`
 	Error     string           `json:"error,omitempty"` // reason why nothing was compared
 }
 
-// Folders returns the models in a directory, or the directory itself if it is a model.
+// Folders returns the paths of the models in root whose names contain only, or root itself if it is
+// a model.
 func Folders(root, only string) ([]string, error) {
 	var out []string
 	hasModel := func(dir string) bool {
@@ -95,8 +96,8 @@ func Folders(root, only string) ([]string, error) {
 }
 
 // Compare compares a device with all expected values in a folder. In mixed precision it uses the
-// tokens that the device exact samples. The returned error, which is also in the comparison, is the
-// reason why nothing was compared.
+// tokens that the device from exact samples. The returned error, which is also in the comparison, is
+// the reason why nothing was compared.
 func Compare(ctx context.Context, dir string, d tensor.Device, precision device.Precision,
 	exact func() (tensor.Device, error)) (*Comparison, error) {
 	g := &Comparison{Golden: filepath.Base(dir), Device: d.Name(), Precision: precision}
@@ -189,6 +190,7 @@ func (g *Comparison) note(worst **float64, err, fraction float64) (largest bool)
 	return true
 }
 
+// logits compares the logits of the examples with a file of expected logits.
 func (g *Comparison) logits(ctx context.Context, path string, m *sft.Model,
 	examples []seq.Example, d tensor.Device) error {
 	f, err := os.Open(path)
@@ -234,6 +236,7 @@ func noEOF(err error) error {
 	return err
 }
 
+// gradients compares the gradient of the mean loss with a file of expected gradients.
 func (g *Comparison) gradients(ctx context.Context, path string, m *sft.Model,
 	examples []seq.Example, d tensor.Device) error {
 	want, _, err := safetensors.Read(path)
@@ -266,8 +269,8 @@ func (g *Comparison) gradients(ctx context.Context, path string, m *sft.Model,
 	}
 	t := tolerances[g.Precision]
 	g.note(&g.Gradient, off/all, off/all/t.gradient)
-	// Some tensors are zero except for rounding, in mixed precision except for the rounding of
-	// other tensors.
+	// The gradients of some tensors are zero except for rounding. In mixed precision, the rounding
+	// of other tensors affects them too. The relative error therefore has a minimum denominator.
 	least := 1e-3
 	if g.Precision == device.Mixed {
 		least *= all

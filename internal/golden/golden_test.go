@@ -69,7 +69,7 @@ func TestMixed(t *testing.T) {
 	for _, name := range []string{"ties", "train"} {
 		g, err := Compare(t.Context(), filepath.Join(folders, name), cpu.New(1), device.Mixed, exact)
 		if err != nil || g.Flips != 0 || !(g.Worst > 0 && g.Worst < 1e-2) {
-			t.Errorf("%s: got error %v and %+v", name, err, g)
+			t.Errorf("%s: got error %v, comparison %+v, want no flips and errors below 1%% of the tolerance", name, err, g)
 		}
 	}
 }
@@ -87,6 +87,6 @@ func TestNote(t *testing.T) {
 		}
 	}
 	if !(g.Worst > 1e300) || !(*g.Loss > 1e300) {
-		t.Errorf("got %+v", g)
+		t.Errorf("got %+v, want the maximum float64 as the largest error", g)
 	}
 }

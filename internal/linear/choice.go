@@ -27,8 +27,8 @@ const (
 // minScaleRows is the minimum number of validation rows for fitting a scale.
 const minScaleRows = 100
 
-// rateParts returns factors of Options.Rate. Training tries them in this order while they lower the
-// validation loss.
+// rateParts returns factors of Options.Rate. Training tries them in order until a factor does not
+// lower the validation loss.
 func (f *fitting) rateParts(columns int) []float64 {
 	if f.val == nil || f.Updates > 0 || f.report.Rows > maxSearchRows ||
 		f.features*int64(columns) > maxSearchUpdates {
@@ -47,7 +47,7 @@ var scales = func() (out [13]float64) {
 
 // validation is the result of a pass over the validation rows.
 type validation struct {
-	rows, right int     // number of rows, and of correct predictions
+	rows, right int     // number of rows, and number of correct predictions
 	loss        float64 // mean loss with scaled logits
 	scale       float64
 }

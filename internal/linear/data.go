@@ -28,11 +28,11 @@ type row struct {
 	numbers  []float32 // standardised targets of a regression
 }
 
-// bounds limits the rows that are read together and the memory for features.
+// bounds limits how many rows are read together, and the memory for features.
 type bounds struct {
 	tokens, rows int   // limits of a block, which one thread reads
-	group        int64 // n-grams of a group of blocks, whose rows are shuffled together
-	cached       int64 // features kept in memory between passes
+	group        int64 // maximum n-grams of a group of blocks, whose rows are shuffled together
+	cached       int64 // maximum features kept in memory between passes
 	shared       int   // minimum weights of a row for sharing its columns among threads
 }
 
@@ -57,6 +57,7 @@ type data struct {
 	progress   func(rows int)
 }
 
+// newData divides the rows of a split into blocks.
 func newData(rows Rows, config *Config, o *Options) *data {
 	d := &data{rows: rows, config: config, bounds: usualBounds, workers: o.workers(), progress: o.progress}
 	if o.bounds != nil {
@@ -88,7 +89,7 @@ func (d *data) labelled(e *seq.Example) bool {
 	return e.Label >= 0
 }
 
-// each calls with for the labelled rows of a block.
+// each calls the function with for the labelled rows of a block.
 func (d *data) each(b int, with func(e *seq.Example)) error {
 	for i := d.blocks[b].from; i < d.blocks[b].to; i++ {
 		e, err := d.rows.Example(i)
@@ -154,7 +155,7 @@ func (d *data) groups(order []int) (out [][]int) {
 	return append(out, order[from:])
 }
 
-// visit loads the blocks of each group together and calls with for the rows of the group.
+// visit loads the blocks of each group together and calls the function with for the group's rows.
 func (d *data) visit(ctx context.Context, order []int, with func(rows []row) error) error {
 	extractors := make([]*ngram.Extractor, d.workers)
 	for _, group := range d.groups(order) {
@@ -180,7 +181,7 @@ func (d *data) visit(ctx context.Context, order []int, with func(rows []row) err
 	return nil
 }
 
-// inOrder calls with for all rows in the order of the file, a group at a time.
+// inOrder calls the function with for all rows in the order of the file, a group at a time.
 func (d *data) inOrder(ctx context.Context, with func(rows []row) error) error {
 	order := make([]int, len(d.blocks))
 	for b := range order {
@@ -192,9 +193,9 @@ func (d *data) inOrder(ctx context.Context, with func(rows []row) error) error {
 // errEnough ends a visit early.
 var errEnough = errors.New("enough rows were seen")
 
-// shuffled calls with for n rows in a random order that depends on the seed, the epoch and the
-// rows' lengths. It forms groups of random blocks and shuffles the rows of each group. If all data
-// fit into one group, this is a full shuffle.
+// shuffled calls the function with for n rows in a random order that depends on the seed, the epoch
+// and the rows' lengths. It forms groups of random blocks and shuffles the rows of each group. If all
+// data fit into one group, this is a full shuffle.
 func (d *data) shuffled(ctx context.Context, seed uint64, epoch, n int, with func(r *row)) error {
 	random := rand.New(rand.NewPCG(seed, uint64(epoch)))
 	err := d.visit(ctx, random.Perm(len(d.blocks)), func(rows []row) error {

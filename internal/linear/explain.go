@@ -12,7 +12,7 @@ import (
 // Limits of an [Explanation].
 const (
 	MaxExplained = 32 // n-grams
-	MaxPlaces    = 8  // places per n-gram
+	MaxPlaces    = 8  // token ranges per n-gram
 )
 
 // Explanation lists the n-grams of a sequence with the largest contributions to a logit, in
@@ -22,14 +22,15 @@ type Explanation struct {
 	// Rest is the sum of the contributions of all other n-grams. The contributions and the bias,
 	// which is the logit of a row without n-grams, add up to the logit.
 	Rest float64
-	// Shared lists the words or tokens that both sequences of a pair have, by descending part of
-	// the cosine. Both sequences have the same list, each with the places in its own sequence.
+	// Shared lists the words or tokens that both sequences of a pair have, by descending
+	// contribution to the cosine. Both sequences have the same list, each with the token ranges in
+	// its own sequence.
 	Shared []NGram
 }
 
 // NGram is an n-gram of a sequence with its contribution.
 type NGram struct {
-	Places       [][2]int // first places, as ranges of tokens [from, to)
+	Places       [][2]int // first occurrences, as ranges of tokens [from, to)
 	Contribution float64
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestExplain checks that the contributions, the rest and the bias add up to the logit, and that
-// each n-gram occurs at its places.
+// TestExplain checks that the contributions, the rest and the bias add up to the logit, and that the
+// token ranges of an n-gram have the same text.
 func TestExplain(t *testing.T) {
 	for _, classes := range []int{2, 4} {
 		m, _ := fitted(t, classSpec(classes), wordOptions, moods(1, 800, classes), nil, Options{})
@@ -38,7 +38,7 @@ func TestExplain(t *testing.T) {
 					first := text[g.Places[0][0]:g.Places[0][1]]
 					if n := strings.Count(" "+text+" ", " "+first+" "); n > 1 && len(g.Places) < 2 ||
 						len(strings.Fields(first)) > 3 {
-						t.Errorf("%q: %q has the places %v", text, first, g.Places)
+						t.Errorf("%q: %q has the ranges %v, want all occurrences of at most three words", text, first, g.Places)
 					}
 					for _, place := range g.Places {
 						if text[place[0]:place[1]] != first {
@@ -69,8 +69,8 @@ func text(ids []int32) string {
 	return string(b)
 }
 
-// TestExplainPairs checks that words of both texts are listed with their places in each text, the
-// rarest first. N-grams of a side have places only in this side.
+// TestExplainPairs checks that words of both texts are listed with their ranges in each text, the
+// rarest first. N-grams of a side have ranges only in this side.
 func TestExplainPairs(t *testing.T) {
 	train := shared(1, 300)
 	m, _ := fitted(t, pairsSpec(), wordOptions, train, nil, Options{}) // with the prior's weights
@@ -82,7 +82,7 @@ func TestExplainPairs(t *testing.T) {
 	}
 	if a, b := got[0].Shared[0], got[1].Shared[0]; a.Contribution != b.Contribution ||
 		!slices.Equal(a.Places, [][2]int{{4, 8}, {17, 21}}) || !slices.Equal(b.Places, [][2]int{{8, 12}}) {
-		t.Errorf("zork has the places %v and %v", a.Places, b.Places)
+		t.Errorf("zork has the ranges %v and %v, want 4 to 8 and 17 to 21, and 8 to 12", a.Places, b.Places)
 	}
 	sum := 0.0
 	for _, g := range got[0].Shared {

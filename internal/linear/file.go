@@ -181,7 +181,7 @@ func kind(t string) string {
 	return t
 }
 
-// newModel returns a model of tensors with checked shapes.
+// newModel returns a model with the given tensors, whose shapes have been checked.
 func newModel(config *Config, tensors []safetensors.Tensor) (*Model, error) {
 	of := map[string]safetensors.Tensor{}
 	for _, t := range tensors {

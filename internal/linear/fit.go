@@ -103,6 +103,7 @@ const (
 	otherUnitsRate = 0.1
 )
 
+// logistic trains a logistic regression and sets the cells and biases of m.
 func (f *fitting) logistic(ctx context.Context, m *Model) error {
 	if err := f.ratios(ctx); err != nil {
 		return err
@@ -210,7 +211,7 @@ func (f *fitting) keep() {
 	}
 }
 
-// fixed returns a product of weight and ratio in units of 2⁻²⁰.
+// fixed returns v, a product of weight and ratio, in units of 2⁻²⁰.
 func fixed(v float64) int32 {
 	return int32(max(math.MinInt32, min(math.MaxInt32, math.Round(v*weightUnit))))
 }
@@ -265,7 +266,7 @@ func (f *fitting) ratios(ctx context.Context) error {
 	return nil
 }
 
-// classes calls with for each column whose class or label the row has.
+// classes calls the function with for each column whose class or label the row has.
 func (c *Config) classes(r *row, with func(column int)) {
 	switch {
 	case c.Task == seq.MultiLabel:

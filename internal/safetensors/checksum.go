@@ -10,21 +10,21 @@ import (
 )
 
 // checksumKey is the metadata key of the checksum of the whole file. The checksum is computed with
-// zeros instead of its own digits. Other programs ignore it, and their files lack it.
+// zeros instead of its own digits. Other programs ignore the key, and do not write it.
 const checksumKey = "sftseq.checksum"
 
 // noDigits is the checksum text over which the checksum is computed.
 var noDigits = atomicfile.ChecksumKind + ":" + strings.Repeat("0", 32)
 
-// stated compares the checksum that a file states with the checksum of the bytes read so far.
-type stated struct {
+// statedChecksum compares the checksum that a file states with the checksum of the bytes read.
+type statedChecksum struct {
 	text, kind string
 	hash       hash.Hash
 }
 
-// statedBy returns the comparison for the checksum in a file's metadata; nil for a file without a
-// checksum. start is the part of the file before the data.
-func statedBy(start []byte, metadata map[string]string) (*stated, error) {
+// newStatedChecksum returns the comparison for the checksum in a file's metadata, or nil for a file
+// without a checksum. The slice start is the part of the file before the data.
+func newStatedChecksum(start []byte, metadata map[string]string) (*statedChecksum, error) {
 	text, ok := metadata[checksumKey]
 	if !ok {
 		return nil, nil
@@ -39,12 +39,12 @@ func statedBy(start []byte, metadata map[string]string) (*stated, error) {
 			metadataKey, checksumKey, digits, n)
 	}
 	hash.Write(bytes.Replace(start, digits, bytes.Repeat([]byte("0"), len(digits)), 1))
-	return &stated{text, kind, hash}, nil
+	return &statedChecksum{text, kind, hash}, nil
 }
 
-// compare returns an error unless the bytes read, which must be the whole file, have the stated
-// checksum.
-func (s *stated) compare() error {
+// compare returns an error if the checksum of the bytes read differs from the stated checksum. The
+// whole file must have been read.
+func (s *statedChecksum) compare() error {
 	if s == nil {
 		return nil
 	}

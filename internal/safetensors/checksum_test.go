@@ -12,8 +12,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// written returns the bytes of a file that Write makes.
-func written(t testing.TB, tensors []Tensor, metadata map[string]string) []byte {
+// writtenFile returns the bytes of a file that Write writes.
+func writtenFile(t testing.TB, tensors []Tensor, metadata map[string]string) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "model")
 	must.Succeed(t, Write(path, tensors, metadata))
@@ -35,14 +35,14 @@ func someTensors(n int) []Tensor {
 // the original content or an error.
 func TestEveryDamagedByte(t *testing.T) {
 	tensors, metadata := someTensors(64), map[string]string{"sftseq.run": `{"step":12}`, "text": noDigits}
-	whole := written(t, tensors, metadata)
-	again, back := must.Get2(readBytes(whole))(t)
+	whole := writtenFile(t, tensors, metadata)
+	again, gotMetadata := must.Get2(readBytes(whole))(t)
 	expectTensors(t, again, tensors)
-	if len(back) != 2 || back["text"] != noDigits {
-		t.Errorf("got metadata %q", back)
+	if len(gotMetadata) != 2 || gotMetadata["text"] != noDigits {
+		t.Errorf("got metadata %q, want %q", gotMetadata, metadata)
 	}
 	random := rand.New(rand.NewPCG(16, 7))
-	same := 0
+	undetected := 0
 	for at := range whole {
 		for _, flip := range []byte{1, 0x20, 0x80, byte(1 + random.IntN(255))} {
 			damaged := bytes.Clone(whole)
@@ -51,7 +51,7 @@ func TestEveryDamagedByte(t *testing.T) {
 			if err != nil {
 				continue
 			}
-			same++
+			undetected++
 			expectTensors(t, got, tensors)
 			for key, want := range metadata {
 				if found[key] != want {
@@ -60,15 +60,15 @@ func TestEveryDamagedByte(t *testing.T) {
 			}
 		}
 	}
-	if most := 4 * len(checksumKey); same > most { // these changes damage the key of the checksum
-		t.Errorf("%d changes were not detected, want at most %d", same, most)
+	if limit := 4 * len(checksumKey); undetected > limit { // these changes damage the key of the checksum
+		t.Errorf("%d changes were not detected, want at most %d", undetected, limit)
 	}
 }
 
 // TestChecksumRefused checks that the error states both checksums and how to read the file
 // nevertheless.
 func TestChecksumRefused(t *testing.T) {
-	whole := written(t, someTensors(8), nil)
+	whole := writtenFile(t, someTensors(8), nil)
 	damaged := bytes.Clone(whole)
 	damaged[len(damaged)-1] ^= 1
 	for name, c := range map[string]struct {
@@ -100,7 +100,7 @@ func TestChecksumRefused(t *testing.T) {
 
 // BenchmarkRead reads 64 MB of tensors, with the checksum and without.
 func BenchmarkRead(b *testing.B) {
-	sealed := written(b, someTensors(8<<20), nil)
+	sealed := writtenFile(b, someTensors(8<<20), nil)
 	plain := bytes.Replace(sealed, []byte(checksumKey), []byte("sftseq.checksun"), 1)
 	for name, f := range map[string][]byte{"stated": sealed, "plain": plain} {
 		b.Run(name, func(b *testing.B) {

@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 )
 
-// An entry is the header's description of one tensor.
+// entry is the header's description of one tensor.
 type entry struct {
 	name       string
 	kind       string // F32 or I32
@@ -105,6 +105,7 @@ type parser struct {
 	kinds []string // allowed dtypes
 }
 
+// expect reads the next token, which must be the delimiter want.
 func (p parser) expect(want json.Delim) error {
 	token, err := p.Token()
 	if err != nil {
@@ -176,6 +177,7 @@ func (p parser) integers(limit int) ([]int64, error) {
 	return list, p.expect(']')
 }
 
+// text reads a string.
 func (p parser) text() (string, error) {
 	token, err := p.Token()
 	if err != nil {
@@ -232,6 +234,7 @@ func (p parser) entry() (e entry, err error) {
 	return e, nil
 }
 
+// metadata reads an object whose values are strings.
 func (p parser) metadata() (map[string]string, error) {
 	m := map[string]string{}
 	err := p.object(func(key string) (err error) {

@@ -23,7 +23,7 @@ func TestMixed(t *testing.T) {
 	}
 	shapes := must.Get(ReadMixedShapes(path))(t)
 	if len(shapes) != 2 || shapes[0].Type != I32 || shapes[1].Type != "" || shapes[0].Ints != nil {
-		t.Errorf("got shapes %v", shapes)
+		t.Errorf("got shapes %v, want those of bits (I32) and bias, without data", shapes)
 	}
 	if !must.Get(Stated(path))(t) {
 		t.Error("the file states no checksum")

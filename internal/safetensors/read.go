@@ -60,7 +60,7 @@ func readShapes(path string, kinds ...string) ([]Tensor, error) {
 	}
 	tensors := make([]Tensor, len(entries))
 	for i, e := range entries {
-		tensors[i] = Tensor{Name: e.name, Shape: e.shape, Type: e.typed()}
+		tensors[i] = Tensor{Name: e.name, Shape: e.shape, Type: e.tensorType()}
 	}
 	return tensors, nil
 }
@@ -111,7 +111,7 @@ func read(r io.ReaderAt, size int64, kinds ...string) ([]Tensor, map[string]stri
 	if err != nil {
 		return nil, nil, err
 	}
-	stated, err := statedBy(start, metadata)
+	stated, err := newStatedChecksum(start, metadata)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -119,7 +119,7 @@ func read(r io.ReaderAt, size int64, kinds ...string) ([]Tensor, map[string]stri
 	tensors := make([]Tensor, len(entries))
 	buffer := make([]byte, min(1<<18, (size-dataStart+3)&^3))
 	for i, e := range entries {
-		t := Tensor{Name: e.name, Shape: e.shape, Type: e.typed()}
+		t := Tensor{Name: e.name, Shape: e.shape, Type: e.tensorType()}
 		n := int(e.end-e.begin) / 4
 		var err error
 		if e.kind == I32 {
@@ -144,8 +144,8 @@ func read(r io.ReaderAt, size int64, kinds ...string) ([]Tensor, map[string]stri
 	return tensors, metadata, nil
 }
 
-// typed returns the value of a tensor's Type.
-func (e *entry) typed() string {
+// tensorType returns the value of Tensor.Type: I32, or "" for F32.
+func (e *entry) tensorType() string {
 	if e.kind == I32 {
 		return I32
 	}
@@ -153,7 +153,8 @@ func (e *entry) typed() string {
 }
 
 // readNumbers fills data from r at offset, through buffer, whose length is a multiple of 4.
-func readNumbers[T any](r io.ReaderAt, data []T, of func(uint32) T, offset int64, buffer []byte, stated *stated) error {
+func readNumbers[T any](r io.ReaderAt, data []T, decode func(uint32) T, offset int64, buffer []byte,
+	stated *statedChecksum) error {
 	for len(data) > 0 {
 		chunk := buffer[:min(len(buffer), 4*len(data))]
 		if err := readAt(r, chunk, offset); err != nil {
@@ -164,7 +165,7 @@ func readNumbers[T any](r io.ReaderAt, data []T, of func(uint32) T, offset int64
 		}
 		n := len(chunk) / 4
 		for i := range data[:n] {
-			data[i] = of(binary.LittleEndian.Uint32(chunk[4*i:]))
+			data[i] = decode(binary.LittleEndian.Uint32(chunk[4*i:]))
 		}
 		data, offset = data[n:], offset+int64(len(chunk))
 	}

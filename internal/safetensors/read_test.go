@@ -19,8 +19,8 @@ func file(header string, n int) []byte {
 	return append(append(b, header...), make([]byte, n)...)
 }
 
-// claiming returns the bytes of a file with the length field n, followed by rest.
-func claiming(n uint64, rest string) []byte {
+// fileWithLength returns the bytes of a file with the length field n, followed by rest.
+func fileWithLength(n uint64, rest string) []byte {
 	return append(binary.LittleEndian.AppendUint64(nil, n), rest...)
 }
 
@@ -36,9 +36,9 @@ var hostile = []struct {
 }{
 	{"empty", nil, []string{"at least 8 bytes", "found 0"}},
 	{"seven bytes", make([]byte, 7), []string{"found 7"}},
-	{"header of 2^63", claiming(1<<63, "{}"), []string{"remaining 2 bytes", "9223372036854775808"}},
-	{"header of 2^64-1", claiming(1<<64-1, "{}"), []string{"18446744073709551615"}},
-	{"header longer than the file", claiming(3, "{}"), []string{"remaining 2 bytes", "found 3"}},
+	{"header of 2^63", fileWithLength(1<<63, "{}"), []string{"remaining 2 bytes", "9223372036854775808"}},
+	{"header of 2^64-1", fileWithLength(1<<64-1, "{}"), []string{"18446744073709551615"}},
+	{"header longer than the file", fileWithLength(3, "{}"), []string{"remaining 2 bytes", "found 3"}},
 	{"no header", file("", 0), []string{"JSON object"}},
 	{"list", file("[]", 0), []string{"JSON object", `"[]"`}},
 	{"leading space", file(" {}", 0), []string{"JSON object"}},
@@ -97,6 +97,8 @@ var hostile = []struct {
 	{"data without tensors", file(`{}`, 1), []string{"expected 0 bytes", "found 1"}},
 }
 
+// TestHostileFiles checks that each malformed file is refused with a short error that states the
+// defect.
 func TestHostileFiles(t *testing.T) {
 	for _, c := range hostile {
 		tensors, metadata, err := readBytes(c.file)
@@ -119,7 +121,7 @@ func TestHostileFiles(t *testing.T) {
 // claims.
 func TestHeaderLimit(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "large")
-	must.Succeed(t, os.WriteFile(path, claiming(maxHeader+1, "{"), 0o600))
+	must.Succeed(t, os.WriteFile(path, fileWithLength(maxHeader+1, "{"), 0o600))
 	must.Succeed(t, os.Truncate(path, maxHeader+100))
 	if _, _, err := Read(path); err == nil || !strings.Contains(err.Error(), "at most 100000000 bytes") {
 		t.Errorf("got error %v, want an error about the limit", err)
@@ -145,7 +147,9 @@ func TestShrunkFile(t *testing.T) {
 	}
 }
 
-func TestUnusualButGood(t *testing.T) {
+// TestUnusualValidHeader checks that spaces, any order of keys and tensors, scalars and empty tensors
+// are accepted.
+func TestUnusualValidHeader(t *testing.T) {
 	header := `{"b" : {"data_offsets":[4,12],"shape":[2,1],"dtype":"F32"}, "__metadata__":{"format":"pt"},
 		"none":{"dtype":"F32","shape":[0,7],"data_offsets":[4,4]}, "a":{"dtype":"F32","shape":[],"data_offsets":[0,4]}}   `
 	b := file(header, 12)
@@ -162,7 +166,8 @@ func TestUnusualButGood(t *testing.T) {
 	}
 }
 
-func TestReadNamesWhatIsNoFile(t *testing.T) {
+// TestReadUnreadablePath checks that the error for a directory or a missing file names the path.
+func TestReadUnreadablePath(t *testing.T) {
 	dir := t.TempDir()
 	for _, path := range []string{dir, filepath.Join(dir, "absent")} {
 		must.Fail(t, path)(Read(path))
@@ -212,6 +217,6 @@ func TestTooManyKeys(t *testing.T) {
 	}
 	header.WriteString("}}")
 	path := filepath.Join(t.TempDir(), "x.safetensors")
-	must.Succeed(t, os.WriteFile(path, claiming(uint64(header.Len()), header.String()), 0o600))
+	must.Succeed(t, os.WriteFile(path, fileWithLength(uint64(header.Len()), header.String()), 0o600))
 	must.Fail(t, "__metadata__: expected at most 524288 keys, found more")(Read(path))
 }

@@ -19,7 +19,7 @@ import (
 	"math"
 )
 
-// A Tensor is a named array. Data or Ints holds its numbers in row-major order; their number is the
+// Tensor is a named array. Data or Ints holds its numbers in row-major order; their number is the
 // product of Shape. An empty Shape means a single number.
 type Tensor struct {
 	Name  string
@@ -37,7 +37,8 @@ const (
 
 const (
 	metadataKey = "__metadata__"
-	// limit of the format's reference implementation; headers of this project have kilobytes
+	// maxHeader is the limit of the format's reference implementation, in bytes. Headers of this
+	// project have kilobytes.
 	maxHeader = 100_000_000
 	// maxDims prevents a small header from expanding to a much larger list of dimensions.
 	maxDims = 8
@@ -49,7 +50,7 @@ func elements(shape []int) (int64, error) {
 	if len(shape) > maxDims {
 		return 0, fmt.Errorf("shape: expected at most %d dimensions, found %d", maxDims, len(shape))
 	}
-	product, empty := int64(1), false
+	product, empty := int64(1), false // product of the dimensions other than 0
 	for _, n := range shape {
 		if n < 0 {
 			return 0, fmt.Errorf("shape %v: negative dimension", shape)

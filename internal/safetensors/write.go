@@ -33,6 +33,7 @@ func Write(path string, tensors []Tensor, metadata map[string]string) error {
 	})
 }
 
+// writeData writes the numbers of all tensors.
 func writeData(w io.Writer, tensors []Tensor) error {
 	buffer := make([]byte, 0, 1<<16)
 	for _, t := range tensors {

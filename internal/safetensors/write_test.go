@@ -85,21 +85,23 @@ func TestLargerThanTheBuffers(t *testing.T) {
 	expectTensors(t, got, want)
 }
 
+// TestNoTensors checks that a file without tensors and metadata can be written and read.
 func TestNoTensors(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "model")
 	for _, metadata := range []map[string]string{nil, {}} {
 		must.Succeed(t, Write(path, nil, metadata))
 		got, back, err := Read(path)
 		if err != nil || len(got) != 0 || back != nil {
-			t.Errorf("got tensors %v, metadata %v, error %v", got, back, err)
+			t.Errorf("got tensors %v, metadata %v, error %v, want none", got, back, err)
 		}
 	}
 }
 
+// TestWriteRefuses checks that Write refuses invalid tensors and metadata, and leaves no file.
 func TestWriteRefuses(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "model")
-	one := func(name string, shape ...int) []Tensor {
+	oneElement := func(name string, shape ...int) []Tensor {
 		return []Tensor{{Name: name, Shape: shape, Data: []float32{1}}}
 	}
 	for _, c := range []struct {
@@ -107,13 +109,13 @@ func TestWriteRefuses(t *testing.T) {
 		metadata map[string]string
 		says     string
 	}{
-		{one("a", 2), nil, `"a"`},
-		{one("a", -1), nil, "negative"},
-		{one("a", 1<<40, 1<<40), nil, "too many"},
-		{one("a", 1, 1, 1, 1, 1, 1, 1, 1, 1), nil, "at most 8"},
-		{one("\xff", 1), nil, "UTF-8"},
-		{one("__metadata__", 1), nil, "reserved"},
-		{append(one("a", 1), one("a", 1)...), nil, "twice"},
+		{oneElement("a", 2), nil, `"a"`},
+		{oneElement("a", -1), nil, "negative"},
+		{oneElement("a", 1<<40, 1<<40), nil, "too many"},
+		{oneElement("a", 1, 1, 1, 1, 1, 1, 1, 1, 1), nil, "at most 8"},
+		{oneElement("\xff", 1), nil, "UTF-8"},
+		{oneElement("__metadata__", 1), nil, "reserved"},
+		{append(oneElement("a", 1), oneElement("a", 1)...), nil, "twice"},
 		{nil, map[string]string{"k": "\xff"}, `"k"`},
 		{nil, map[string]string{"sftseq.checksum": "x"}, `"sftseq.checksum": the key is reserved`},
 	} {

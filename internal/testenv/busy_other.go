@@ -6,6 +6,6 @@ import "time"
 
 var started = time.Now()
 
-// busyTime returns the time since the program started instead of its CPU time, which is unknown
+// cpuTime returns the time since the program started instead of its CPU time, which is unknown
 // here.
-func busyTime() time.Duration { return time.Since(started) }
+func cpuTime() time.Duration { return time.Since(started) }

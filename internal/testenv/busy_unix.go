@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// busyTime returns the CPU time of the program so far.
-func busyTime() time.Duration {
+// cpuTime returns the CPU time of the program so far.
+func cpuTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		panic(err)

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// most is the maximum CPU time for one input.
-const most = time.Second
+// maxCPUTime is the maximum CPU time for one input.
+const maxCPUTime = time.Second
 
-// stuck is the time after which an input that waits without using the CPU is aborted.
-const stuck = 30 * time.Second
+// maxWait is the time after which an input that waits without using the CPU is aborted.
+const maxWait = 30 * time.Second
 
 // FuzzLimits limits the work on one input of a fuzz target to a second of CPU time and the given
 // number of allocated bytes. The returned function ends the measurement:
@@ -24,17 +24,17 @@ const stuck = 30 * time.Second
 // that the fuzzer keeps the input.
 func FuzzLimits(t testing.TB, bytes int) (end func()) {
 	t.Helper()
-	w := &work{began: time.Now(), busy: busyTime(), allocated: allocated()}
-	timer := time.AfterFunc(most/4, w.look)
+	w := &work{began: time.Now(), busy: cpuTime(), allocated: allocated()}
+	timer := time.AfterFunc(maxCPUTime/4, w.check)
 	return func() {
 		t.Helper()
 		w.ended.Store(true)
 		timer.Stop()
-		if took := allocated() - w.allocated; took > uint64(bytes) {
-			t.Errorf("allocated %d bytes, expected at most %d", took, bytes)
+		if used := allocated() - w.allocated; used > uint64(bytes) {
+			t.Errorf("allocated %d bytes, expected at most %d", used, bytes)
 		}
-		if busy := busyTime() - w.busy; busy > most {
-			t.Errorf("used %v of CPU time, expected at most %v", busy, most)
+		if busy := cpuTime() - w.busy; busy > maxCPUTime {
+			t.Errorf("used %v of CPU time, expected at most %v", busy, maxCPUTime)
 		}
 	}
 }
@@ -47,15 +47,15 @@ type work struct {
 	ended     atomic.Bool
 }
 
-// look ends the program if the work takes too long, and otherwise schedules the next check.
-func (w *work) look() {
+// check ends the program if the work takes too long, and otherwise schedules the next check.
+func (w *work) check() {
 	switch {
 	case w.ended.Load():
-	case busyTime()-w.busy > 2*most || time.Since(w.began) > stuck:
+	case cpuTime()-w.busy > 2*maxCPUTime || time.Since(w.began) > maxWait:
 		debug.SetTraceback("all")
-		panic(fmt.Sprintf("the input takes more than %v", most))
+		panic(fmt.Sprintf("the input takes more than %v", maxCPUTime))
 	default:
-		time.AfterFunc(most/4, w.look)
+		time.AfterFunc(maxCPUTime/4, w.check)
 	}
 }
 

@@ -7,25 +7,27 @@ import (
 	"testing"
 )
 
-var kept []byte
+// sink holds the allocations of TestLimits, so that the compiler does not remove them.
+var sink []byte
 
-// TestLimits runs itself in a process, because an input that exceeds a limit fails the test or ends
-// the program.
+// TestLimits checks that FuzzLimits reports an input that exceeds the limit of memory or time, and
+// accepts other inputs. Each input runs in a process of its own, because exceeding a limit fails the
+// test or ends the program.
 func TestLimits(t *testing.T) {
 	Long(t, "starts processes and waits for a limit of time")
 	const variable = "SFTSEQ_TEST_INPUT"
 	switch os.Getenv(variable) {
 	case "memory":
 		defer FuzzLimits(t, 1<<20)()
-		kept = make([]byte, 2<<20)
+		sink = make([]byte, 2<<20)
 	case "time":
 		defer FuzzLimits(t, 1<<20)()
 		for {
-			kept = append(kept[:0], 1)
+			sink = append(sink[:0], 1)
 		}
 	case "little":
 		defer FuzzLimits(t, 1<<20)()
-		kept = make([]byte, 1<<19)
+		sink = make([]byte, 1<<19)
 	default:
 		for input, want := range map[string]string{
 			"memory": "allocated 2097152 bytes, expected at most 1048576",
