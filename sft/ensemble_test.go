@@ -244,7 +244,8 @@ func TestMeanThresholds(t *testing.T) {
 		{[]*sft.Model{withThresholds(), withThresholds()}, nil},
 		{[]*sft.Model{withThresholds(0.25, 1), withThresholds(0.75, 0)}, []float64{0.5, 0.5}},
 		{[]*sft.Model{withThresholds(), withThresholds(0.25, 1)}, []float64{0.375, 0.75}},
-		{[]*sft.Model{withThresholds(0.1, 0.7), withThresholds(0.1, 0.7), withThresholds(0.1, 0.7)}, []float64{0.1, 0.7}},
+		{[]*sft.Model{withThresholds(0.1, 0.7), withThresholds(0.1, 0.7), withThresholds(0.1, 0.7)}, []float64{0.1,
+			0.7}},
 	} {
 		if got := sft.MeanThresholds(c.models); !slices.Equal(got, c.want) {
 			t.Errorf("thresholds %v, expected %v", got, c.want)

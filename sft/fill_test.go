@@ -40,7 +40,8 @@ func testFillAgainstReference(t *testing.T, devices ...tensor.Device) {
 	testenv.NoRace(t, "compares with slow loops in float64")
 	for _, c := range configtest.FillMaskConfigs() {
 		m := modeltest.RandomModel(c, 3)
-		s, reference, sequences := modeltest.NewScorerOf(t, m, devices[0]), modeltest.NewReference(m), maskedSequences(c)
+		s, reference, sequences := modeltest.NewScorerOf(t, m,
+			devices[0]), modeltest.NewReference(m), maskedSequences(c)
 		batch := must.Get(s.Fill(t.Context(), sequences))(t)
 		embeddings := must.Get(s.Embeddings(t.Context(), sequences))(t)
 		for i, tokens := range sequences {
@@ -79,7 +80,8 @@ func testFillAgainstReference(t *testing.T, devices ...tensor.Device) {
 func TestFillRefusals(t *testing.T) {
 	labels := modeltest.NewScorerOf(t, modeltest.RandomModel(configtest.TinyConfig(), 1), cpu.New(1))
 	must.Fail(t, "task is classification, expected fill-mask")(labels.Fill(t.Context(), [][]int32{{1}}))
-	s := modeltest.NewScorerOf(t, modeltest.RandomModel(configtest.WithTask(configtest.TinyConfig(), config.FillMask), 1),
+	s := modeltest.NewScorerOf(t, modeltest.RandomModel(configtest.WithTask(configtest.TinyConfig(), config.FillMask),
+		1),
 		cpu.New(1))
 	must.Fail(t, "sequence 1: token 9 at index 0 is outside the vocabulary")(s.Fill(t.Context(),
 		[][]int32{{1, 8}, {9}}))

@@ -287,7 +287,8 @@ func TestCopyFrom(t *testing.T) {
 			t.Errorf("%s has wrong values", p.Name)
 		}
 	}
-	for task, copiesAll := range map[string]bool{config.Classification: true, config.MultiLabel: false, config.Tagging: false,
+	for task, copiesAll := range map[string]bool{config.Classification: true, config.MultiLabel: false,
+		config.Tagging:    false,
 		config.Regression: false} {
 		c := configtest.WithTask(configtest.TinyConfig(), task)
 		if fresh, err := sft.NewModel(c, 2).CopyFrom(source); err != nil || (len(fresh) == 0) != copiesAll {
@@ -333,7 +334,8 @@ func TestCopyFrom(t *testing.T) {
 	must.Fail(t, "hidden_size 6, expected 8", "another width")(sft.NewModel(c, 2).CopyFrom(source))
 	convolutional := configtest.TinyConfig()
 	convolutional.Convolutions = []config.Convolution{{KernelSize: 5, Dilation: 1}}
-	for _, c := range [][2]*config.Config{{convolutional, configtest.TinyConfig()}, {configtest.TinyConfig(), convolutional}} {
+	for _, c := range [][2]*config.Config{{convolutional, configtest.TinyConfig()}, {configtest.TinyConfig(),
+		convolutional}} {
 		if _, err := sft.NewModel(c[0], 2).CopyFrom(sft.NewModel(c[1], 1)); err == nil ||
 			!strings.Contains(err.Error(), "layers.0.conv.0.weight") {
 			t.Errorf("convolutions %v from %v: error %v", c[0].Convolutions, c[1].Convolutions, err)

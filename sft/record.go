@@ -104,7 +104,8 @@ func (s *Scorer) Embed(ctx context.Context, record arrow.Record) (arrow.Record, 
 	for _, name := range suffixed("embedding", spec.Pair()) {
 		fields = append(fields, arrow.Field{Name: name, Type: vector(s.Config().HiddenSize)})
 	}
-	return s.mapRecord(ctx, record, spec, fields, func(b *array.RecordBuilder, first int, examples []seq.Example) error {
+	return s.mapRecord(ctx, record, spec, fields, func(b *array.RecordBuilder, first int,
+		examples []seq.Example) error {
 		var sequences []seq.Example
 		for _, e := range examples {
 			sequences = append(sequences, seq.Example{A: e.A, Features: e.Features, Edges: e.Edges})

@@ -144,7 +144,8 @@ func TestScoreTruncates(t *testing.T) {
 		t.Error("the logits differ from the logits of the first 4 tokens")
 	}
 	if intAt(got, "length", 0) != 8 || intAt(got, "length_a", 0) != 6 || intAt(got, "used", 0) != 6 {
-		t.Errorf("lengths %d, %d, used %d; want 8, 6, 6", intAt(got, "length", 0), intAt(got, "length_a", 0), intAt(got, "used", 0))
+		t.Errorf("lengths %d, %d, used %d; want 8, 6, 6", intAt(got, "length", 0), intAt(got, "length_a", 0),
+			intAt(got, "used", 0))
 	}
 }
 

@@ -162,7 +162,8 @@ func (m *MultiLabel) Report(thresholds []float64) *MultiLabelReport {
 			}
 			wrong[i] = wrong[i] || hasLabel != predicted
 		}
-		k.Precision, k.Recall, k.F1 = ratio(labelHits, k.Answered), ratio(labelHits, k.Rows), ratio(2*labelHits, k.Rows+k.Answered)
+		k.Precision, k.Recall, k.F1 = ratio(labelHits, k.Answered), ratio(labelHits, k.Rows), ratio(2*labelHits,
+			k.Rows+k.Answered)
 		if rows, positives := m.ranked(label); positives > 0 && positives < len(rows) {
 			k.AveragePrecision = &curveAreas(label, rows, positives).AveragePrecision
 		}

@@ -98,7 +98,8 @@ func (t numbers) Page(in PageInput) *Page {
 			n.Points = append(n.Points, report.NumberPoint{Number: x.Numbers[i], Predicted: predicted})
 		}
 	}
-	return &Page{Evaluator: k, Seen: collectPoints, Fill: func(ctx context.Context, _ *sft.Scorer, run *report.Run) error {
+	return &Page{Evaluator: k, Seen: collectPoints, Fill: func(ctx context.Context, _ *sft.Scorer,
+		run *report.Run) error {
 		r, err := k.result(ctx, in.evaluated())
 		if err != nil {
 			return err

@@ -101,8 +101,9 @@ func newConstantTags(path string, config *sft.Config) ([]*constantTags, error) {
 			single.partFrequencies = append(single.partFrequencies, float32(n))
 		}
 	case !config.HasFeatures():
-		perToken := &constantTags{name: "the most frequent tag of each token", tag: single.tag, byToken: map[int32]int32{},
-			tally: evaluation.NewTags(config)}
+		perToken := &constantTags{name: "the most frequent tag of each token", tag: single.tag,
+			byToken: map[int32]int32{},
+			tally:   evaluation.NewTags(config)}
 		for token, counts := range byToken {
 			perToken.byToken[token] = mostFrequent(counts)
 		}

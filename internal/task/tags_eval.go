@@ -49,7 +49,8 @@ func (k *tagEvaluator) result(evaluated Evaluated) (*TagsResult, error) {
 		return nil, fmt.Errorf("%s: expected labelled tokens, found none in the %d evaluated rows",
 			evaluated.rowsIn(), k.tally.Rows)
 	}
-	r := &TagsResult{Evaluated: evaluated, Rows: k.tally.Rows, Loss: k.tally.Loss / float64(k.tally.Tokens()), CutTags: k.cut,
+	r := &TagsResult{Evaluated: evaluated, Rows: k.tally.Rows, Loss: k.tally.Loss / float64(k.tally.Tokens()),
+		CutTags:   k.cut,
 		TagScores: scoresOf(k.config, k.tally)}
 	for _, s := range k.baselines {
 		r.Baselines = append(r.Baselines, s.baseline(k.config))

@@ -121,7 +121,8 @@ func TestStretch(t *testing.T) {
 				dot(m, m), dot(n, n), dot(m, edge))
 		}
 		s.PointScale, s.PointStretch = []float64{0.5, 2}, nil
-		if scaled := vectorOf(c, s.augmentPoints(c, e, step)[2], "x", "y", "z"); math.Abs(scaled[0]/p[0]-factors[0]) < 1e-6 {
+		if scaled := vectorOf(c, s.augmentPoints(c, e, step)[2], "x", "y",
+			"z"); math.Abs(scaled[0]/p[0]-factors[0]) < 1e-6 {
 			t.Fatalf("step %d: scale and stretch draw the same factor", step)
 		}
 		s.PointScale, s.PointStretch, s.PointRotation = nil, []float64{0.5, 2}, "z"
@@ -189,7 +190,8 @@ func TestAugmentationsDiffer(t *testing.T) {
 	other := s
 	other.Seed = 2
 	first := augment(s, 1, 1)
-	for name, p := range map[string][]float32{"row": augment(s, 2, 1), "step": augment(s, 1, 2), "seed": augment(other, 1, 1)} {
+	for name, p := range map[string][]float32{"row": augment(s, 2, 1), "step": augment(s, 1, 2),
+		"seed": augment(other, 1, 1)} {
 		if slices.Equal(p, first) {
 			t.Errorf("a different %s gives the same point", name)
 		}

@@ -14,7 +14,8 @@ type classification struct{}
 
 func (classification) settings(c *config.Config, s *Settings) error {
 	if s.Select != "" {
-		if err := checkSelectable(c, s.Select, byAccuracy, byLoss, byMacroF1, byAUC, OneStandardError, ScaledLoss); err != nil {
+		if err := checkSelectable(c, s.Select, byAccuracy, byLoss, byMacroF1, byAUC, OneStandardError,
+			ScaledLoss); err != nil {
 			return err
 		}
 	}

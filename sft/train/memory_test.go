@@ -87,7 +87,8 @@ func TestForwardFits(t *testing.T) {
 	for name, d := range map[string]limitedCard{
 		"all":    {Card: configtest.Card{Device: cpu.New(2), Limit: 1 << 40}, MaxWords: 1 << 40},
 		"device": {Card: configtest.Card{Device: cpu.New(2), Limit: 1 << 40}, MaxWords: room},
-		"memory": {Card: configtest.Card{Device: cpu.New(2), Limit: 2 * int64(room) * model.WordBytes}, MaxWords: 1 << 40},
+		"memory": {Card: configtest.Card{Device: cpu.New(2), Limit: 2 * int64(room) * model.WordBytes},
+			MaxWords: 1 << 40},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := sft.NewScorer(m, d)

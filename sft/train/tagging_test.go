@@ -182,7 +182,8 @@ func TestTaggingRefusals(t *testing.T) {
 	}
 	train, val := unlabelledTokens(t)
 	for _, f := range [][2]*seq.File{{train, val}, {val, train}} {
-		_, err := NewTrainer(sft.NewModel(configtest.WithTask(configtest.TinyConfig(), config.Tagging), 1), runSettings(),
+		_, err := NewTrainer(sft.NewModel(configtest.WithTask(configtest.TinyConfig(), config.Tagging), 1),
+			runSettings(),
 			cpu.New(1), f[0], f[1], nil,
 			options(t.TempDir(), nil))
 		must.Fail(t, ".arrow: no token has a label in its 3 rows")(err)

@@ -220,7 +220,8 @@ func (t *Trainer) warnMovedEnd(before *Settings) {
 	}
 	t.observe(Warning(fmt.Sprintf("the run now ends at step %d instead of %d, which changes the learning-rate schedule: "+
 		"after step %d the learning rate is %.4g instead of %.4g",
-		newEnd, oldEnd, t.state.Step, t.settings.learningRate(&t.state, newEnd), before.learningRate(&t.state, oldEnd))))
+		newEnd, oldEnd, t.state.Step, t.settings.learningRate(&t.state, newEnd), before.learningRate(&t.state,
+			oldEnd))))
 }
 
 // Warning is sent to the observer if a run can continue but the user should know about a problem.

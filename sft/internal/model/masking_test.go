@@ -79,7 +79,8 @@ func TestMaskedDraws(t *testing.T) {
 		return maskedPositions(c, 400, row, Drawing{mode, seed, step})
 	}
 	first := positionsOf(TrainMode, 1, 2, 3)
-	for name, other := range map[string][]int32{"seed": positionsOf(TrainMode, 2, 2, 3), "row": positionsOf(TrainMode, 1, 3, 3),
+	for name, other := range map[string][]int32{"seed": positionsOf(TrainMode, 2, 2, 3), "row": positionsOf(TrainMode,
+		1, 3, 3),
 		"step": positionsOf(TrainMode, 1, 2, 4), "evaluation": positionsOf(LossMode, 1, 2, 3)} {
 		if slices.Equal(first, other) {
 			t.Errorf("a different %s masks the same tokens", name)

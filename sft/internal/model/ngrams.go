@@ -155,7 +155,8 @@ func ReadNGrams(c *config.Config, tensors []safetensors.Tensor, optimizer bool) 
 		}
 		byName[w.Name] = t
 	}
-	t := &config.NGramTable{Kept: byName[ngramKept].Ints, Used: byName[ngramUsed].Ints, Weights: byName[NGramWeight].Data,
+	t := &config.NGramTable{Kept: byName[ngramKept].Ints, Used: byName[ngramUsed].Ints,
+		Weights: byName[NGramWeight].Data,
 		Squares: byName[ngramSquares].Data}
 	v, err := ngram.NewVocabulary(ngramOptions(c.NGrams), t.Kept, t.Used)
 	if err != nil {
