@@ -36,8 +36,9 @@ func TestTrainLexical(t *testing.T) {
 			lexical := filepath.Join(out, "lexical")
 			c := must.Get(config.Read(filepath.Join(lexical, "config.json")))(t)
 			units := map[string]string{"bytes": "bytes:3-6+2:2^20:2", "words": "tokens:1-2:2^18:2"}[name]
-			if c.NGrams == nil || c.NGrams.String() != units {
-				t.Errorf("n-grams %v, expected %s", c.NGrams, units)
+			if c.NGrams == nil || c.NGrams.String() != units || c.HasAttention() != (name == "bytes") {
+				t.Errorf("n-grams %v, %d sampled tokens, expected %s, attention for bytes only", c.NGrams,
+					c.NumSampledTokens, units)
 			}
 			var i struct{ Parameters []part }
 			must.Succeed(t, json.Unmarshal([]byte(printed(t, "", "info", "--model", lexical, "--json")), &i))
