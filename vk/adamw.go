@@ -38,7 +38,8 @@ func sumSquares(r *recorder, k tensor.SumSquares) {
 func adamW(r *recorder, k tensor.AdamW) {
 	factors := []float32{k.Decay, float32(k.Beta1), float32(1 - k.Beta1), float32(k.Beta2), float32(1 - k.Beta2), k.Eps}
 	eachExtent(k.W, k.W.Width(), func(e extent) {
-		r.dispatch(e.elements("adamw", update(e.slice(k.W)), update(e.slice(k.M)), update(e.slice(k.V)), read(e.slice(k.G)),
+		r.dispatch(e.elements("adamw", update(e.slice(k.W)), update(e.slice(k.M)), update(e.slice(k.V)),
+			read(e.slice(k.G)),
 			read(k.SumSquares), read(k.Step)).withPush(tensor.Bits(factors)...))
 	})
 }

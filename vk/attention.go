@@ -134,7 +134,8 @@ func attention(r *recorder, k tensor.Attention) {
 	a.eachTiles(k.Heads, a.operations(4, 80), func(w window, tiles int) {
 		r.dispatch(dispatch{shader: "attention", constants: a.slicedConstants(attentionSlices, boolWord(long)),
 			push: append(a.push(boolWord(k.DeadRows != nil)), w.push()...), groups: tiles * k.Heads * a.passes(),
-			operands: append([]operand{write(w.slice(k.O)), write(w.slice(k.Norm)), update(k.DeadRows), read(w.slice(k.Q)),
+			operands: append([]operand{write(w.slice(k.O)), write(w.slice(k.Norm)), update(k.DeadRows),
+				read(w.slice(k.Q)),
 				read(k.K), read(k.V), read(k.Leak),
 				read(k.Count), read(k.Batch.Offset), read(k.Batch.SampleOffset)}, a.tables...)})
 	})

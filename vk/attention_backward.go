@@ -44,7 +44,8 @@ func attentionBackward(r *recorder, k tensor.AttentionBackward) {
 		slice := window{first: first, n: n}.slice
 		r.dispatch(dispatch{shader: "attention_backward_bounds", constants: a.constants(),
 			push: a.push(uint32(a.tokens), uint32(first), uint32(n)), groups: blocks(n*heads, 256),
-			operands: []operand{write(slice(delta)), update(bounds), read(slice(k.DO)), read(slice(f.O)), read(slice(f.Norm)),
+			operands: []operand{write(slice(delta)), update(bounds), read(slice(k.DO)), read(slice(f.O)),
+				read(slice(f.Norm)),
 				read(slice(f.Q)), read(largest)}})
 	})
 	if k.DLeak != nil {

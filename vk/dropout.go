@@ -21,7 +21,8 @@ func dropout(r *recorder, k tensor.Dropout) {
 		elements *= 4
 	}
 	eachBlock(rows, blockRows(width, 0), func(begin, n int) {
-		r.dispatch(dispatch{shader: "dropout", constants: []uint32{boolWord(aligned)}, groups: blocks(n*width, elements),
+		r.dispatch(dispatch{shader: "dropout", constants: []uint32{boolWord(aligned)}, groups: blocks(n*width,
+			elements),
 			push: []uint32{axis(k.X), uint32(rows), uint32(begin), uint32(n), uint32(width), k.Layer, k.Stream,
 				math.Float32bits(k.Rate), math.Float32bits(1 / (1 - k.Rate))},
 			operands: []operand{write(rowsOf(k.Y, begin, n)), read(rowsOf(k.X, begin, n)), read(offsets),

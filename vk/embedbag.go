@@ -21,9 +21,11 @@ func embedBag(r *recorder, k tensor.EmbedBag) {
 		eachBlock(groups, step, func(from, count int) {
 			eachBlock(rows, size, func(first, n int) {
 				scaled := from+count == groups && first+n == rows
-				r.dispatch(e.elements("embedbag", write(e.slice(k.Y)), read(e.slice(x)), read(rowsOf(k.Table, first, n)),
+				r.dispatch(e.elements("embedbag", write(e.slice(k.Y)), read(e.slice(x)), read(rowsOf(k.Table, first,
+					n)),
 					read(e.slice(k.Row)), read(e.slice(k.Scale))).
-					withPush(uint32(groups), uint32(from), uint32(from+count), uint32(first), uint32(n), boolWord(scaled)))
+					withPush(uint32(groups), uint32(from), uint32(from+count), uint32(first), uint32(n),
+						boolWord(scaled)))
 				x = k.Y
 			})
 		})

@@ -92,7 +92,8 @@ func TestEveryFailure(t *testing.T) {
 					t.Errorf("%s failed (call %d), but there is no error", failed, n)
 				}
 			case result == deviceLost && !errors.As(err, &lost), result != deviceLost && errors.As(err, &lost):
-				t.Errorf("%s failed (call %d, result %d): error %v, want a LostError only for result %d", failed, n, result,
+				t.Errorf("%s failed (call %d, result %d): error %v, want a LostError only for result %d", failed, n,
+					result,
 					err, deviceLost)
 			case result == outOfDeviceMemory && slices.Contains(blockCalls, failed) &&
 				(!errors.As(err, &memoryErr) || memoryErr.Free <= 0):

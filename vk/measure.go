@@ -36,7 +36,8 @@ func (d *gpu) MeasureProducts() (flops float64, err error) {
 	y := tensor.At(tensor.Arena, 0, "y", 256*groups)
 	iterations, seconds, err := calibrateIterations(func(iterations int) (float64, error) {
 		return d.fastest(measuredRuns, 256*groups, 0, func(r *recorder) {
-			r.dispatch(dispatch{shader: "peak", push: []uint32{uint32(iterations), math.Float32bits(0.999)}, groups: groups,
+			r.dispatch(dispatch{shader: "peak", push: []uint32{uint32(iterations), math.Float32bits(0.999)},
+				groups:   groups,
 				operands: []operand{write(y)}})
 		})
 	})

@@ -30,7 +30,8 @@ func TestCalibrateIterations(t *testing.T) {
 			longest = max(longest, perIteration*float64(iterations))
 			return perIteration * float64(iterations), nil
 		})
-		if err != nil || seconds != longest || longest > max(0.06, 16*perIteration) || seconds < 0.025 && iterations < 1<<17 {
+		if err != nil || seconds != longest || longest > max(0.06, 16*perIteration) || seconds < 0.025 &&
+			iterations < 1<<17 {
 			t.Errorf("%v s per turn: lengthen returned %d turns in %v s, the longest launch took %v s; error %v",
 				perIteration, iterations, seconds, longest, err)
 		}

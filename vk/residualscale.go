@@ -8,7 +8,8 @@ func init() { register(kernel(residualScale), kernel(residualScaleBackward)) }
 
 func residualScale(r *recorder, k tensor.ResidualScale) {
 	eachExtent(k.Y, k.Y.Width(), func(e extent) {
-		r.dispatch(e.elements("residualscale", write(e.slice(k.Y)), read(e.slice(k.A)), read(e.slice(k.B)), read(k.Scale)))
+		r.dispatch(e.elements("residualscale", write(e.slice(k.Y)), read(e.slice(k.A)), read(e.slice(k.B)),
+			read(k.Scale)))
 	})
 }
 

@@ -83,8 +83,9 @@ func (e *edgeBias) appendEdges(t queries, w *edgeScratch, position int32, weight
 	index, end := int(e.first[row]), int(e.first[row+1])
 	begin, _ := slices.BinarySearch(e.source[index:end], int32(t.position))
 	for index += begin; index < end && int(e.source[index]) < t.position+t.n; index++ {
-		h := edge{query: int(e.source[index]) - t.position, features: e.features[index*e.featureCount:][:e.featureCount],
-			weight: weight, sign: sign}
+		h := edge{query: int(e.source[index]) - t.position,
+			features: e.features[index*e.featureCount:][:e.featureCount],
+			weight:   weight, sign: sign}
 		z := w.bias
 		for c, a := range h.features {
 			z += float32(w.mul[c] * a)

@@ -100,7 +100,8 @@ func (r *run) yield() {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for r.device.computing() > r.device.maxComputing() || len(p.waiting) > 0 && time.Since(r.computingSince) > timeSlice {
+	for r.device.computing() > r.device.maxComputing() || len(p.waiting) > 0 &&
+		time.Since(r.computingSince) > timeSlice {
 		resumed := make(chan struct{})
 		p.waiting = append(p.waiting, resumed)
 		r.device.resume()

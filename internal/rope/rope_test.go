@@ -166,7 +166,8 @@ func FuzzDocument(f *testing.F) {
 	f.Add("", []byte("\x00\x00\x00\x00\x10\x00\x00\x00"), strings.Repeat("b", 5000), true)
 	f.Fuzz(func(t *testing.T, text string, positions []byte, insert string, units16 bool) {
 		defer testenv.FuzzLimits(t, 1<<20+100*(1+len(positions))*(len(text)+len(positions)*len(insert)))()
-		units, inserted := decode([]byte(strings.ToValidUTF8(text, "?"))), decode([]byte(strings.ToValidUTF8(insert, "?")))
+		units, inserted := decode([]byte(strings.ToValidUTF8(text, "?"))), decode([]byte(strings.ToValidUTF8(insert,
+			"?")))
 		if units16 { // lone surrogates come from split characters and from the inserted texts
 			for i, c := range []byte(insert) {
 				inserted = append(inserted, 0xD800+uint16(c)<<3+uint16(i)&7)

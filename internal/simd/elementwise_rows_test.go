@@ -393,7 +393,8 @@ func TestPeaks(t *testing.T) {
 				x[i] = float32(i)
 			}
 			if k.Read(x) != 4*n || k.Copy(y, x) != 8*n || !slices.Equal(x, y) {
-				t.Fatalf("%s: Read or Copy of %d elements returned a wrong number of bytes or copied wrong elements", k.Name, n)
+				t.Fatalf("%s: Read or Copy of %d elements returned a wrong number of bytes or copied wrong elements",
+					k.Name, n)
 			}
 		}
 	}

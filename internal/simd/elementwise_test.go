@@ -52,7 +52,8 @@ var kernelCases = []kernelCase{
 	{"Exp", same(2), 1, func(k *Kernels, x [][]float32) { k.Exp(x[0], x[1]) }, mapReference(math.Exp), 2e-7, nil},
 	{"Softplus", same(2), 1, func(k *Kernels, x [][]float32) { k.Softplus(x[0], x[1]) },
 		mapReference(refSoftplus), 3e-7, nil},
-	{"Sigmoid", same(2), 1, func(k *Kernels, x [][]float32) { k.Sigmoid(x[0], x[1]) }, mapReference(refSigmoid), 2e-7, nil},
+	{"Sigmoid", same(2), 1, func(k *Kernels, x [][]float32) { k.Sigmoid(x[0], x[1]) }, mapReference(refSigmoid), 2e-7,
+		nil},
 	{"GELU", same(2), 1, func(k *Kernels, x [][]float32) { k.GELU(x[0], x[1]) }, mapReference(refGELU), 3e-7, nil},
 	{"GELUBackward", same(3), 1, func(k *Kernels, x [][]float32) { k.GELUBackward(x[0], x[1], x[2]) },
 		func(x [][]float64) {
